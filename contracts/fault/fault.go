@@ -1,0 +1,87 @@
+// Package fault says what kind of failure an error is, so that one table can
+// turn it into a status and one place can render it. It knows no HTTP and no
+// server. Msg is written for the caller and safe to send; Err is for us and
+// is never sent.
+package fault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Kind is the sort of failure. An error without one is Internal.
+type Kind uint8
+
+const (
+	Internal        Kind = iota // a fault of ours
+	Invalid                     // the request is wrong; sending it again does not help
+	Unauthenticated             // no, bad or ended credentials
+	Forbidden                   // known, but not allowed
+	NotFound                    // no such thing, or none the caller may see
+	Conflict                    // the thing is there, but not in a state that allows it
+	TooLarge                    // over a limit of bytes
+	RateLimited                 // too often; see RetryAfter
+	Timeout                     // the time budget is used up
+	Unavailable                 // a server behind us is away; see RetryAfter
+)
+
+var kindNames = [...]string{
+	"internal", "invalid", "unauthenticated", "forbidden", "not found", "conflict",
+	"too large", "rate limited", "timeout", "unavailable",
+}
+
+func (k Kind) String() string { return kindNames[k] }
+
+// Error is a failure with its kind, its stable machine code, a sentence for
+// the caller, and the cause for us.
+type Error struct {
+	Kind Kind
+	Code string // stable machine code of the public contract; empty: the kind's own
+	Msg  string // safe to show to the caller
+	Err  error  // never shown
+
+	// ActualBytes and MaxBytes belong to TooLarge; -1: not known.
+	ActualBytes, MaxBytes int64
+	// RetryAfter belongs to RateLimited and Unavailable.
+	RetryAfter time.Duration
+}
+
+func (e *Error) Error() string {
+	switch {
+	case e.Err == nil:
+		return e.Msg
+	case e.Msg == "":
+		return e.Err.Error()
+	}
+	return e.Msg + ": " + e.Err.Error()
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// New makes an error for the caller.
+func New(kind Kind, code, format string, args ...any) *Error {
+	return &Error{Kind: kind, Code: code, Msg: fmt.Sprintf(format, args...)}
+}
+
+// Wrap gives err a kind and a sentence for the caller. A nil err stays nil.
+func Wrap(err error, kind Kind, msg string) error {
+	if err == nil {
+		return nil
+	}
+	return &Error{Kind: kind, Msg: msg, Err: err}
+}
+
+// KindOf finds the kind of an error: that of the first Error in its chain,
+// Timeout for a deadline, else Internal.
+func KindOf(err error) Kind {
+	var e *Error
+	switch {
+	case errors.As(err, &e):
+		return e.Kind
+	case errors.Is(err, context.DeadlineExceeded):
+		return Timeout
+	}
+	return Internal
+}

@@ -1,0 +1,71 @@
+package contracts
+
+import (
+	"strconv"
+	"time"
+)
+
+// Order is a monitoring order of a mandate: each of its items at each of its
+// sites is a pair of the mandate's scope while the order is active.
+type Order struct {
+	OrderID   OrderID        `json:"orderId"`
+	MandateID MandateID      `json:"mandateId"`
+	Alias     string         `json:"alias,omitempty"`
+	Name      string         `json:"name"`
+	Active    bool           `json:"active"`
+	CreatedAt time.Time      `json:"createdAt"`
+	Items     []ItemID       `json:"items"`
+	Sites     []SiteKey      `json:"sites"`
+	Schedule  *Schedule      `json:"schedule,omitempty"`
+	Counters  []SiteCounters `json:"counters,omitempty"`
+}
+
+// Schedule says how often the order's pairs are captured.
+type Schedule struct {
+	IntervalMinutes int        `json:"intervalMinutes"`
+	LastRunAt       *time.Time `json:"lastRunAt,omitempty"`
+	NextRunAt       *time.Time `json:"nextRunAt,omitempty"`
+}
+
+// SiteCounters counts, for each item of the order at one site and since the
+// current day of the schedule began, what the source says about its captures.
+// Technical retries of a crawler are not counted.
+type SiteCounters struct {
+	Site                   SiteKey `json:"site"`
+	ConfiguredObservations int     `json:"configuredObservations"`
+	ExpectedProcessedByNow int     `json:"expectedProcessedByNow"`
+	ProcessedObservations  int     `json:"processedObservations"`
+}
+
+// Limits of one order. A larger assortment is several orders.
+const (
+	MaxItemsPerOrder = 50_000
+	MaxSitesPerOrder = 1_000
+)
+
+// Validate names every fault of the record.
+func (o Order) Validate() error {
+	var f Faults
+	f.id("orderId", uint64(o.OrderID))
+	f.id("mandateId", uint64(o.MandateID))
+	f.text("alias", o.Alias, false, 128)
+	f.text("name", o.Name, true, 256)
+	f.Check(!o.CreatedAt.IsZero(), "createdAt: missing")
+	f.Check(len(o.Items) <= MaxItemsPerOrder, "items: %d, at most %d", len(o.Items), MaxItemsPerOrder)
+	f.Check(len(o.Sites) <= MaxSitesPerOrder, "sites: %d, at most %d", len(o.Sites), MaxSitesPerOrder)
+	for i, id := range o.Items {
+		f.Check(id != 0, "items[%d]: missing", i)
+	}
+	for i, s := range o.Sites {
+		f.Check(s.Valid(), "sites[%d]: %q is not a site key", i, s)
+	}
+	if o.Schedule != nil {
+		f.Check(o.Schedule.IntervalMinutes > 0, "schedule.intervalMinutes: %d is not positive", o.Schedule.IntervalMinutes)
+	}
+	for i, c := range o.Counters {
+		path := "counters[" + strconv.Itoa(i) + "]"
+		f.Check(c.Site.Valid(), "%s.site: %q is not a site key", path, c.Site)
+		f.Check(c.ConfiguredObservations >= 0 && c.ExpectedProcessedByNow >= 0 && c.ProcessedObservations >= 0, "%s: a negative count", path)
+	}
+	return f.Err()
+}

@@ -1,0 +1,67 @@
+package query
+
+import (
+	"context"
+	"slices"
+
+	"preismon/contracts"
+	"preismon/contracts/fault"
+)
+
+// Principal is the caller of a request, as its token says: no more than who
+// it is. What it may see is read from the catalogue with each request.
+type Principal struct{ Account contracts.AccountID }
+
+// Access is what an account may do now.
+type Access struct {
+	Account        contracts.AccountID
+	Administrative bool
+	Disabled       bool
+	Permissions    []contracts.Permission
+	Visibility     Visibility
+	Watermark      Watermark
+}
+
+// Visibility is the one description of what a caller sees: the pairs of the
+// mandate's scope in its version in force, narrowed by the account.
+type Visibility struct {
+	Mandate contracts.MandateID
+	Version uint64 // of the mandate's scope; 0: no scope, nothing is visible
+	// Applied: observations_by_mandate holds exactly the pairs of Version,
+	// so that an account that sees its whole mandate needs no pair filter.
+	Applied bool
+	Scope   contracts.AccountScope
+}
+
+// Nothing tells whether no pair at all can be visible.
+func (v Visibility) Nothing() bool {
+	return v.Version == 0 || !v.Scope.AllOrders && len(v.Scope.Orders) == 0 || !v.Scope.AllSites && len(v.Scope.Sites) == 0
+}
+
+// Watermark is a place in the stream up to which every table is complete.
+// Reads look no further, so a page never shows half of a batch and a walk
+// never meets rows that arrived after it began.
+type Watermark struct {
+	Epoch uint32 `json:"e"`
+	Seq   uint64 `json:"s"`
+}
+
+// access decides whether the caller may read an area at all.
+func (s *Service) access(ctx context.Context, p Principal, area contracts.Permission) (*Access, error) {
+	a, err := s.store.Access(ctx, p.Account)
+	switch {
+	case fault.KindOf(err) == fault.NotFound && err != nil:
+		return nil, tokenInvalid()
+	case err != nil:
+		return nil, err
+	case a.Disabled || a.Administrative:
+		return nil, tokenInvalid()
+	case !slices.Contains(a.Permissions, area):
+		return nil, fault.New(fault.Forbidden, CodeForbidden, "This account may not read %s.", area)
+	}
+	return a, nil
+}
+
+func tokenInvalid() error {
+	return fault.New(fault.Unauthenticated, CodeTokenInvalid, "The access token is missing, expired, malformed or revoked.")
+}

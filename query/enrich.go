@@ -1,0 +1,256 @@
+package query
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strconv"
+
+	"preismon/contracts"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// enrichment holds what rows are enriched with, for the items of a request,
+// as JSON fragments ready to be copied. It lives as long as its request: a
+// change of master data shows with the next one.
+type enrichment struct {
+	include Include
+	store   Store
+	vis     Visibility
+
+	items   map[contracts.ItemID]itemParts
+	orders  map[contracts.Pair][]byte
+	lastMs  map[contracts.Pair]int64
+	missing []contracts.ItemID
+}
+
+type itemParts struct {
+	identity, customer []byte
+	references         []contracts.ReferencePrice
+}
+
+// maxEnrichedItems bounds what a long stream keeps; beyond it, everything is
+// forgotten and read again as needed.
+const maxEnrichedItems = 50_000
+
+func newEnrichment(include Include, store Store, vis Visibility) *enrichment {
+	e := &enrichment{include: include, store: store, vis: vis}
+	e.forget()
+	return e
+}
+
+func (e *enrichment) forget() {
+	e.items = map[contracts.ItemID]itemParts{}
+	e.orders = map[contracts.Pair][]byte{}
+	e.lastMs = map[contracts.Pair]int64{}
+}
+
+// load reads what the rows of the block need and is not there yet.
+func (e *enrichment) load(ctx context.Context, b *Block) error {
+	if e.include == (Include{}) {
+		return nil
+	}
+	if len(e.items) > maxEnrichedItems {
+		e.forget()
+	}
+	e.missing = e.missing[:0]
+	var last uint64
+	for _, item := range b.Item[:b.Len] {
+		if item == last {
+			continue
+		}
+		last = item
+		if _, ok := e.items[contracts.ItemID(item)]; !ok {
+			e.items[contracts.ItemID(item)] = itemParts{}
+			e.missing = append(e.missing, contracts.ItemID(item))
+		}
+	}
+	if len(e.missing) == 0 {
+		return nil
+	}
+	slices.Sort(e.missing)
+	return e.read(ctx, e.missing)
+}
+
+func (e *enrichment) read(ctx context.Context, items []contracts.ItemID) error {
+	var (
+		records    []contracts.Item
+		references []contracts.ReferencePrices
+		customer   []contracts.CustomerData
+		g, gctx    = errgroup.WithContext(ctx)
+	)
+	if e.include.Identity {
+		g.Go(func() (err error) { records, err = e.store.ItemRecords(gctx, items); return err })
+	}
+	if e.include.ExportFields {
+		g.Go(func() (err error) { references, err = e.store.ReferencePrices(gctx, e.vis, items); return err })
+	}
+	if e.include.CustomerData {
+		g.Go(func() (err error) { customer, err = e.store.CustomerData(gctx, e.vis, items); return err })
+	}
+	if e.include.OrderIDs {
+		g.Go(func() error {
+			orders, err := e.store.PairOrders(gctx, e.vis, items)
+			for pair, ids := range orders {
+				e.orders[pair] = orderIDsJSON(ids)
+			}
+			return err
+		})
+	}
+	if e.include.Coverage {
+		g.Go(func() error {
+			last, err := e.store.LastProcessed(gctx, e.vis, items)
+			for pair, at := range last {
+				e.lastMs[pair] = at.UnixMilli()
+			}
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	for _, r := range records {
+		e.change(r.ItemID, func(p *itemParts) { p.identity = identityJSON(r, e.include) })
+	}
+	for _, r := range references {
+		e.change(r.ItemID, func(p *itemParts) { p.references = r.Prices })
+	}
+	for _, c := range customer {
+		fields, err := json.Marshal(c.Fields)
+		if err != nil {
+			return err
+		}
+		e.change(c.ItemID, func(p *itemParts) { p.customer = append([]byte(`,"customerData":`), fields...) })
+	}
+	return nil
+}
+
+func (e *enrichment) change(id contracts.ItemID, f func(*itemParts)) {
+	p := e.items[id]
+	f(&p)
+	e.items[id] = p
+}
+
+func (e *enrichment) identity(id contracts.ItemID) []byte {
+	if p := e.items[id].identity; p != nil {
+		return p
+	}
+	return identityJSON(contracts.Item{}, e.include)
+}
+
+func (e *enrichment) customerData(id contracts.ItemID) []byte {
+	if p := e.items[id].customer; p != nil {
+		return p
+	}
+	return []byte(`,"customerData":{}`)
+}
+
+func (e *enrichment) orderIDs(p contracts.Pair) []byte {
+	if ids := e.orders[p]; ids != nil {
+		return ids
+	}
+	return []byte(`,"orderIds":[]`)
+}
+
+func (e *enrichment) lastProcessed(p contracts.Pair) (ms int64, ok bool) {
+	ms, ok = e.lastMs[p]
+	return ms, ok
+}
+
+// identityJSON writes the identity group: all of its fields, null where the
+// item has none (choices 3). The export fields have a manufacturer of their
+// own, the observed one, which takes the name where both groups are on.
+func identityJSON(i contracts.Item, include Include) []byte {
+	var b []byte
+	for _, f := range []struct{ key, value string }{
+		{`,"ean":`, i.EAN},
+		{`,"pzn":`, i.PZN},
+		{`,"asin":`, i.ASIN},
+		{`,"asinLocale":`, i.ASINLocale},
+		{`,"productName":`, i.Name},
+		{`,"brand":`, i.Brand},
+	} {
+		b = append(b, f.key...)
+		b = appendTextOrNull(b, []byte(f.value))
+	}
+	if !include.ExportFields {
+		b = append(b, `,"manufacturer":`...)
+		b = appendTextOrNull(b, []byte(i.Manufacturer))
+	}
+	return b
+}
+
+func orderIDsJSON(ids []contracts.OrderID) []byte {
+	b := []byte(`,"orderIds":[`)
+	for i, id := range ids {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, '"')
+		b = strconv.AppendUint(b, uint64(id), 10)
+		b = append(b, '"')
+	}
+	return append(b, ']')
+}
+
+// appendReferencePrices writes the customer's own prices that apply to a row:
+// those in its currency for its very site, then those for no site; each
+// publicly distinct entry once (FLD-05c to FLD-05f). referencePrice stands
+// beside them only when a single entry applies (FLD-06b).
+func (e *enrichment) appendReferencePrices(out []byte, item contracts.ItemID, site, currency []byte) []byte {
+	out = append(out, `,"customerReferencePrices":[`...)
+	all := e.items[item].references
+	var only *contracts.ReferencePrice
+	n := 0
+	for _, exact := range []bool{true, false} {
+		for i := range all {
+			p := &all[i]
+			if string(p.CurrencyCode) != string(currency) || (p.AppliesToSite != "") != exact ||
+				exact && string(p.AppliesToSite) != string(site) || slices.Contains(all[:i], *p) {
+				continue
+			}
+			if n > 0 {
+				out = append(out, ',')
+			}
+			out = appendReferencePrice(out, p)
+			only = p
+			n++
+		}
+	}
+	out = append(out, ']')
+	if n == 1 {
+		out = append(out, `,"referencePrice":`...)
+		out = contracts.AppendMinor(out, only.AmountMinor, only.CurrencyCode.Digits())
+		out = append(out, `,"referencePriceMoney":{`...)
+		out = appendMoneyFields(out, only)
+		out = append(out, '}')
+	}
+	return out
+}
+
+func appendReferencePrice(out []byte, p *contracts.ReferencePrice) []byte {
+	out = append(out, '{')
+	out = appendMoneyFields(out, p)
+	for _, f := range []struct{ key, value string }{
+		{`,"appliesToSite":`, string(p.AppliesToSite)},
+		{`,"referenceQuantity":`, p.ReferenceQuantity},
+		{`,"priceType":`, p.PriceType},
+	} {
+		if f.value != "" {
+			out = append(out, f.key...)
+			out = appendJSONString(out, []byte(f.value))
+		}
+	}
+	return append(out, '}')
+}
+
+func appendMoneyFields(out []byte, p *contracts.ReferencePrice) []byte {
+	out = append(out, `"value":`...)
+	out = contracts.AppendMinor(out, p.AmountMinor, p.CurrencyCode.Digits())
+	out = append(out, `,"amountMinor":`...)
+	out = strconv.AppendInt(out, p.AmountMinor, 10)
+	out = append(out, `,"currencyCode":"`...)
+	out = append(out, p.CurrencyCode...)
+	return append(out, '"')
+}

@@ -1,0 +1,126 @@
+// Package query answers questions about observed prices: it decides what a
+// caller may see, what a request means, and how rows become JSON. REST and
+// MCP are two faces of its Service; neither has a rule of its own.
+//
+// Service is stateless: all it keeps between requests is its configuration.
+// It reads through a Store, which package store implements on ClickHouse.
+package query
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"preismon/contracts"
+	"preismon/contracts/fault"
+)
+
+// Config holds the budgets of the service.
+type Config struct {
+	// CursorKey seals cursors; all nodes that share clients share it. At
+	// least 32 bytes.
+	CursorKey contracts.Secret
+	// SoftDeadline ends a page early, with a cursor. HardBudget fails it.
+	SoftDeadline, HardBudget time.Duration
+	// ScanGuardMaxPairs and ScanGuardMaxHours refuse reads whose scope and
+	// window are jointly too broad (RES-09); 0: not set.
+	ScanGuardMaxPairs, ScanGuardMaxHours int
+	// MaxResponseBytes bounds one JSON response and one NDJSON line.
+	MaxResponseBytes int
+}
+
+// Defaults gives the published limits; CursorKey stays empty.
+func Defaults() Config {
+	return Config{
+		SoftDeadline:     5 * time.Second,
+		HardBudget:       20 * time.Second,
+		MaxResponseBytes: 64 << 20,
+	}
+}
+
+// Validate names every fault of the configuration.
+func (c Config) Validate() error {
+	var f contracts.Faults
+	f.Check(len(c.CursorKey) >= minCursorKey, "cursor key: %d bytes, at least %d", len(c.CursorKey), minCursorKey)
+	f.Check(c.SoftDeadline > 0, "soft deadline: not positive")
+	f.Check(c.HardBudget >= c.SoftDeadline, "hard budget: less than the soft deadline")
+	f.Check(c.ScanGuardMaxPairs >= 0, "scan guard: max scope pairs: negative")
+	f.Check(c.ScanGuardMaxHours >= 0, "scan guard: max window hours: negative")
+	f.Check(c.MaxResponseBytes > 0, "max response bytes: not positive")
+	return f.Err()
+}
+
+// Service answers reads.
+type Service struct {
+	cfg   Config
+	store Store
+	now   func() time.Time
+	seal  *sealer
+}
+
+// New makes a Service. The clock decides what "now" means in windows and
+// cursors.
+func New(cfg Config, store Store, now func() time.Time) (*Service, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	seal, err := newSealer(cfg.CursorKey, now)
+	if err != nil {
+		return nil, err
+	}
+	return &Service{cfg: cfg, store: store, now: now, seal: seal}, nil
+}
+
+// Store is what Service reads from. Every method that returns data of a
+// mandate takes the Visibility of the caller and shows no more.
+type Store interface {
+	// Access reads an account, its mandate's scope and how far the tables
+	// are complete, as of now. No such account: a NotFound fault.
+	Access(ctx context.Context, account contracts.AccountID) (*Access, error)
+
+	// Sites lists visible sites by key, after a key, at most limit.
+	Sites(ctx context.Context, v Visibility, q SitesQuery) ([]contracts.Site, error)
+	// Items lists visible items by id, after an id, at most limit.
+	Items(ctx context.Context, v Visibility, q ItemsQuery) ([]contracts.Item, error)
+
+	// CountPairs measures the visible scope under the selectors.
+	CountPairs(ctx context.Context, v Visibility, s Selectors) (ScopeSize, error)
+	// Results gives rows block by block in the order of the query. A block
+	// is valid until each returns; an error of each ends the read with it.
+	Results(ctx context.Context, v Visibility, q *ResultsQuery, each func(*Block) error) error
+
+	// The parts that rows are enriched with, for the given items.
+	ItemRecords(ctx context.Context, items []contracts.ItemID) ([]contracts.Item, error)
+	ReferencePrices(ctx context.Context, v Visibility, items []contracts.ItemID) ([]contracts.ReferencePrices, error)
+	CustomerData(ctx context.Context, v Visibility, items []contracts.ItemID) ([]contracts.CustomerData, error)
+	PairOrders(ctx context.Context, v Visibility, items []contracts.ItemID) (map[contracts.Pair][]contracts.OrderID, error)
+	LastProcessed(ctx context.Context, v Visibility, items []contracts.ItemID) (map[contracts.Pair]time.Time, error)
+	// SiteRecords reads the facts of all sites.
+	SiteRecords(ctx context.Context) ([]contracts.Site, error)
+}
+
+// Codes of the public contract that this package gives.
+const (
+	CodeValidation         = "MVP_VALIDATION_ERROR"
+	CodeScopeTooBroad      = "RESULTS_SCOPE_TOO_BROAD"
+	CodeLatestPairTooBroad = "RESULTS_LATEST_PAIR_SCOPE_TOO_BROAD"
+	CodeQueryTimeout       = "RESULTS_QUERY_TIMEOUT"
+	CodeResponseTooLarge   = "RESPONSE_TOO_LARGE"
+	CodeForbidden          = "AUTH_FORBIDDEN"
+	CodeTokenInvalid       = "AUTH_TOKEN_INVALID"
+)
+
+func invalid(format string, args ...any) error {
+	return fault.New(fault.Invalid, CodeValidation, format, args...)
+}
+
+// budget turns an ended time budget into the published failure.
+func budget(err error) error {
+	if err != nil && fault.KindOf(err) == fault.Timeout || errors.Is(err, context.DeadlineExceeded) {
+		return &fault.Error{
+			Kind: fault.Timeout, Code: CodeQueryTimeout, Err: err,
+			Msg: "The read did not finish within its time budget. Narrow the product, the site or the window, and send a new request.",
+		}
+	}
+	return err
+}

@@ -1,0 +1,250 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"preismon/contracts"
+	"preismon/contracts/fault"
+	"preismon/query"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+)
+
+// rows runs a statement and reads each row with scan.
+func rows[T any](ctx context.Context, s *Store, st statement, scan func(driver.Rows) (T, error)) ([]T, error) {
+	r, err := s.conn.Query(clickhouse.Context(ctx, clickhouse.WithParameters(st.params.classic())), st.text)
+	if err != nil {
+		return nil, kind(err)
+	}
+	defer r.Close()
+	var all []T
+	for r.Next() {
+		v, err := scan(r)
+		if err != nil {
+			return nil, kind(err)
+		}
+		all = append(all, v)
+	}
+	return all, kind(errors.Join(r.Err(), r.Close()))
+}
+
+// row runs a statement that gives exactly one row.
+func row(ctx context.Context, s *Store, st statement, dest ...any) error {
+	err := s.conn.QueryRow(clickhouse.Context(ctx, clickhouse.WithParameters(st.params.classic())), st.text).Scan(dest...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return fault.Wrap(err, fault.NotFound, "No such record.")
+	}
+	return kind(err)
+}
+
+// Access implements query.Store.
+func (s *Store) Access(ctx context.Context, account contracts.AccountID) (*query.Access, error) {
+	p := params{}
+	p.uint("account", uint64(account))
+	a := &query.Access{Account: account}
+	var (
+		mandate, applied   uint64
+		permissions, sites []string
+		orders             []uint64
+		v                  = &a.Visibility
+	)
+	err := row(ctx, s, render("access.sql", nil, p),
+		&mandate, &a.Administrative, &a.Disabled, &permissions,
+		&v.Scope.AllOrders, &orders, &v.Scope.AllSites, &sites,
+		&v.Version, &applied, &a.Watermark.Epoch, &a.Watermark.Seq)
+	if err != nil {
+		return nil, err
+	}
+	v.Mandate = contracts.MandateID(mandate)
+	v.Applied = v.Version != 0 && applied == v.Version
+	a.Permissions = as[contracts.Permission](permissions)
+	v.Scope.Sites = as[contracts.SiteKey](sites)
+	v.Scope.Orders = ids[contracts.OrderID](orders)
+	return a, nil
+}
+
+// Credentials is what a login is checked against.
+type Credentials struct {
+	Account        contracts.AccountID
+	PasswordHash   string
+	Administrative bool
+	Disabled       bool
+}
+
+// ByLogin finds the account of a login identifier; a NotFound fault where
+// there is none, or more than one.
+func (s *Store) ByLogin(ctx context.Context, login string) (Credentials, error) {
+	p := params{}
+	p.text("login", login)
+	found, err := rows(ctx, s, render("credentials.sql", nil, p), func(r driver.Rows) (c Credentials, err error) {
+		var id uint64
+		err = r.Scan(&id, &c.PasswordHash, &c.Administrative, &c.Disabled)
+		c.Account = contracts.AccountID(id)
+		return c, err
+	})
+	if err != nil {
+		return Credentials{}, err
+	}
+	if len(found) != 1 {
+		return Credentials{}, fault.New(fault.NotFound, "", "No such account.")
+	}
+	return found[0], nil
+}
+
+// Sites implements query.Store.
+func (s *Store) Sites(ctx context.Context, v query.Visibility, q query.SitesQuery) ([]contracts.Site, error) {
+	p := params{}
+	sc := visible(p, v, query.Selectors{Site: q.Site})
+	p.text("after", string(q.After))
+	p.uint("limit", uint64(q.Limit))
+	return rows(ctx, s, render("sites.sql", sc, p), scanSite)
+}
+
+// SiteRecords implements query.Store.
+func (s *Store) SiteRecords(ctx context.Context) ([]contracts.Site, error) {
+	return rows(ctx, s, render("site_records.sql", nil, params{}), scanSite)
+}
+
+func scanSite(r driver.Rows) (site contracts.Site, err error) {
+	err = r.Scan((*string)(&site.Site), &site.Name, (*string)(&site.SiteType), &site.CountryCode, (*string)(&site.CurrencyCode),
+		&site.Operator, &site.CanonicalCountryMarket, &site.PriceComparisonMarket)
+	return site, err
+}
+
+// Items implements query.Store.
+func (s *Store) Items(ctx context.Context, v query.Visibility, q query.ItemsQuery) ([]contracts.Item, error) {
+	p := params{}
+	sel := query.Selectors{Item: q.ItemID, EAN: q.EAN, PZN: q.PZN, ASIN: q.ASIN}
+	if q.ASIN != "" {
+		sel.ASINLocale = q.ASINLocale
+	}
+	sc := visible(p, v, sel)
+	p.text("asin_locale_only", q.ASINLocale)
+	p.uint("after", uint64(q.After))
+	p.uint("limit", uint64(q.Limit))
+	return rows(ctx, s, render("items.sql", sc, p), scanItem)
+}
+
+// ItemRecords implements query.Store.
+func (s *Store) ItemRecords(ctx context.Context, items []contracts.ItemID) ([]contracts.Item, error) {
+	p := params{}
+	uints(p, "items", items)
+	return rows(ctx, s, render("item_records.sql", nil, p), scanItem)
+}
+
+func scanItem(r driver.Rows) (i contracts.Item, err error) {
+	var id uint64
+	err = r.Scan(&id, &i.EAN, &i.PZN, &i.ASIN, &i.ASINLocale, &i.Name, &i.Brand, &i.Manufacturer)
+	i.ItemID = contracts.ItemID(id)
+	return i, err
+}
+
+// CountPairs implements query.Store.
+func (s *Store) CountPairs(ctx context.Context, v query.Visibility, sel query.Selectors) (size query.ScopeSize, err error) {
+	p := params{}
+	st := render("count_pairs.sql", visible(p, v, sel), p)
+	err = row(ctx, s, st, &size.Pairs, &size.Items, &size.Sites)
+	return size, err
+}
+
+// ofItems binds what the enrichments have in common.
+func ofItems(file string, v query.Visibility, items []contracts.ItemID) statement {
+	p := params{}
+	sc := visible(p, v, query.Selectors{})
+	uints(p, "items", items)
+	return render(file, sc, p)
+}
+
+type referencePrice struct {
+	AmountMinor int64  `ch:"amount_minor"`
+	Currency    string `ch:"currency"`
+	Site        string `ch:"site"`
+	Quantity    string `ch:"quantity"`
+	PriceType   string `ch:"price_type"`
+}
+
+// ReferencePrices implements query.Store.
+func (s *Store) ReferencePrices(ctx context.Context, v query.Visibility, items []contracts.ItemID) ([]contracts.ReferencePrices, error) {
+	return rows(ctx, s, ofItems("reference_prices.sql", v, items), func(r driver.Rows) (contracts.ReferencePrices, error) {
+		var id uint64
+		var prices []referencePrice
+		err := r.Scan(&id, &prices)
+		rec := contracts.ReferencePrices{MandateID: v.Mandate, ItemID: contracts.ItemID(id)}
+		for _, p := range prices {
+			rec.Prices = append(rec.Prices, contracts.ReferencePrice{
+				AmountMinor: p.AmountMinor, CurrencyCode: contracts.Currency(p.Currency), AppliesToSite: contracts.SiteKey(p.Site),
+				ReferenceQuantity: p.Quantity, PriceType: p.PriceType,
+			})
+		}
+		return rec, err
+	})
+}
+
+// CustomerData implements query.Store.
+func (s *Store) CustomerData(ctx context.Context, v query.Visibility, items []contracts.ItemID) ([]contracts.CustomerData, error) {
+	return rows(ctx, s, ofItems("customer_data.sql", v, items), func(r driver.Rows) (contracts.CustomerData, error) {
+		var id uint64
+		rec := contracts.CustomerData{MandateID: v.Mandate}
+		err := r.Scan(&id, &rec.Category, &rec.Fields)
+		rec.ItemID = contracts.ItemID(id)
+		return rec, err
+	})
+}
+
+type pairOf[T any] struct {
+	pair  contracts.Pair
+	value T
+}
+
+// PairOrders implements query.Store.
+func (s *Store) PairOrders(ctx context.Context, v query.Visibility, items []contracts.ItemID) (map[contracts.Pair][]contracts.OrderID, error) {
+	found, err := rows(ctx, s, ofItems("pair_orders.sql", v, items), func(r driver.Rows) (p pairOf[[]contracts.OrderID], err error) {
+		var id uint64
+		var orders []uint64
+		err = r.Scan(&id, (*string)(&p.pair.Site), &orders)
+		p.pair.Item, p.value = contracts.ItemID(id), ids[contracts.OrderID](orders)
+		return p, err
+	})
+	return byPair(found), err
+}
+
+// LastProcessed implements query.Store.
+func (s *Store) LastProcessed(ctx context.Context, v query.Visibility, items []contracts.ItemID) (map[contracts.Pair]time.Time, error) {
+	found, err := rows(ctx, s, ofItems("last_processed.sql", v, items), func(r driver.Rows) (p pairOf[time.Time], err error) {
+		var id uint64
+		err = r.Scan(&id, (*string)(&p.pair.Site), &p.value)
+		p.pair.Item = contracts.ItemID(id)
+		return p, err
+	})
+	return byPair(found), err
+}
+
+func byPair[T any](found []pairOf[T]) map[contracts.Pair]T {
+	m := make(map[contracts.Pair]T, len(found))
+	for _, p := range found {
+		m[p.pair] = p.value
+	}
+	return m
+}
+
+func as[T ~string](vs []string) []T {
+	out := make([]T, len(vs))
+	for i, v := range vs {
+		out[i] = T(v)
+	}
+	return out
+}
+
+func ids[T ~uint64](vs []uint64) []T {
+	out := make([]T, len(vs))
+	for i, v := range vs {
+		out[i] = T(v)
+	}
+	return out
+}
+
+var _ query.Store = (*Store)(nil)

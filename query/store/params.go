@@ -1,0 +1,63 @@
+package store
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/ClickHouse/ch-go/proto"
+	"github.com/ClickHouse/clickhouse-go/v2"
+)
+
+// params are the values of a statement's {name:Type} places, each as the
+// text that ClickHouse parses by the type. A top-level String is read in the
+// Escaped format of tab-separated values; strings inside an array in quotes.
+type params map[string]string
+
+var escaped = strings.NewReplacer(`\`, `\\`, "\t", `\t`, "\n", `\n`, "\r", `\r`, "\x00", `\0`)
+
+var quoted = strings.NewReplacer(`\`, `\\`, `'`, `\'`, "\t", `\t`, "\n", `\n`, "\r", `\r`, "\x00", `\0`)
+
+func (p params) text(name, v string)        { p[name] = escaped.Replace(v) }
+func (p params) uint(name string, v uint64) { p[name] = strconv.FormatUint(v, 10) }
+func (p params) int(name string, v int64)   { p[name] = strconv.FormatInt(v, 10) }
+
+func texts[T ~string](p params, name string, vs []T) {
+	var b strings.Builder
+	b.WriteByte('[')
+	for i, v := range vs {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteByte('\'')
+		b.WriteString(quoted.Replace(string(v)))
+		b.WriteByte('\'')
+	}
+	b.WriteByte(']')
+	p[name] = b.String()
+}
+
+func uints[T ~uint64 | ~uint8](p params, name string, vs []T) {
+	b := []byte{'['}
+	for i, v := range vs {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendUint(b, uint64(v), 10)
+	}
+	p[name] = string(append(b, ']'))
+}
+
+// native gives the values to ch-go, which sends them as they are: each has to
+// be a quoted literal, as the server reads a custom setting.
+func (p params) native() []proto.Parameter {
+	all := make([]proto.Parameter, 0, len(p))
+	for name, v := range p {
+		all = append(all, proto.Parameter{Key: name, Value: "'" + literal.Replace(v) + "'"})
+	}
+	return all
+}
+
+var literal = strings.NewReplacer(`\`, `\\`, `'`, `\'`)
+
+// classic gives the values to clickhouse-go.
+func (p params) classic() clickhouse.Parameters { return clickhouse.Parameters(p) }

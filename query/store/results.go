@@ -1,0 +1,160 @@
+package store
+
+import (
+	"context"
+	"errors"
+
+	"preismon/contracts"
+	"preismon/query"
+
+	"github.com/ClickHouse/ch-go"
+	"github.com/ClickHouse/ch-go/proto"
+)
+
+// resultsShape is what results.sql depends on.
+type resultsShape struct {
+	scope
+	Export, Ascending, After, Limit, From, To  bool
+	FromLatest, Newest, NewestRow, NewestWhole bool
+
+	Brand, Manufacturer, Merchant, Prime, BuyBox, Outcomes bool
+}
+
+// resultsStatement builds the one statement of a results read.
+func resultsStatement(v query.Visibility, q *query.ResultsQuery) statement {
+	p := params{}
+	sh := resultsShape{
+		scope:  visible(p, v, q.Selectors),
+		Export: q.Export, Ascending: q.Ascending, After: q.After != nil, Limit: q.Limit > 0,
+		From: !q.Window.From.IsZero(), To: !q.Window.To.IsZero(),
+		NewestRow: q.Latest == query.NewestRow, NewestWhole: q.Latest == query.NewestWhole,
+		Brand: q.Brand != "", Manufacturer: q.Manufacturer != "", Merchant: q.Merchant != "",
+		Prime: q.IsPrime != nil, BuyBox: q.IsBuyBox != nil, Outcomes: q.Outcomes != nil,
+	}
+	// observations_by_mandate is the one table that can hold exactly what a
+	// whole mandate sees.
+	sh.Pairs = sh.Pairs || sh.Products
+	// A newest row under a filter is the newest that matches; a newest set is
+	// chosen before filters apply (RES-P12b).
+	sh.FromLatest = !sh.From && !sh.To && (sh.NewestWhole || sh.NewestRow && !q.Filtered())
+	sh.Newest = sh.NewestWhole
+
+	p.uint("mark_epoch", uint64(q.Watermark.Epoch))
+	p.uint("mark_seq", q.Watermark.Seq)
+	if sh.From {
+		p.int("from_ms", q.Window.From.UnixMilli())
+	}
+	if sh.To {
+		p.int("to_ms", q.Window.To.UnixMilli())
+	}
+	if sh.Limit {
+		p.uint("limit", uint64(q.Limit))
+	}
+	if a := q.After; a != nil {
+		p.int("after_desc", -a.CapturedMs)
+		p.uint("after_item", uint64(a.Item))
+		p.text("after_site", string(a.Site))
+		p.uint("after_epoch", uint64(a.Epoch))
+		p.uint("after_seq", a.Seq)
+		p.uint("after_capture", uint64(a.Capture))
+		p.uint("after_offer", uint64(a.Offer))
+	}
+	if sh.Brand {
+		p.text("brand", q.Brand)
+	}
+	if sh.Manufacturer {
+		p.text("manufacturer", q.Manufacturer)
+	}
+	if sh.Merchant {
+		p.text("merchant", q.Merchant)
+	}
+	if sh.Prime {
+		p.uint("is_prime", uint64(contracts.FlagOf(*q.IsPrime)))
+	}
+	if sh.BuyBox {
+		p.uint("is_buy_box", uint64(contracts.FlagOf(*q.IsBuyBox)))
+	}
+	if sh.Outcomes {
+		uints(p, "outcomes", q.Outcomes)
+	}
+	return render("results.sql", sh, p)
+}
+
+// A read is decoded ahead of the caller by this many blocks, so that the
+// server, the decoder and the encoder work side by side.
+const blocksAhead = 2
+
+// Results implements query.Store.
+func (s *Store) Results(ctx context.Context, v query.Visibility, q *query.ResultsQuery, each func(*query.Block) error) error {
+	st := resultsStatement(v, q)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+
+	full, empty := make(chan *blockColumns), make(chan *blockColumns, blocksAhead+1)
+	for range blocksAhead {
+		empty <- new(blockColumns)
+	}
+	done := make(chan error, 1)
+	go func() {
+		defer close(full)
+		done <- s.readBlocks(ctx, st, q.Export, full, empty)
+	}()
+	var failed error
+	for c := range full {
+		if failed == nil {
+			if failed = each(c.filled()); failed != nil {
+				cancel() // stops the statement on the server
+			}
+		}
+		empty <- c
+	}
+	if err := <-done; failed == nil && err != nil {
+		return kind(err)
+	}
+	return failed
+}
+
+// readBlocks runs the statement and hands its blocks over in order.
+func (s *Store) readBlocks(ctx context.Context, st statement, export bool, full chan<- *blockColumns, empty <-chan *blockColumns) error {
+	var c *blockColumns
+	results := make(proto.Results, 0, 20)
+	next := func() error {
+		select {
+		case c = <-empty:
+			results = append(results[:0], c.results(export)...)
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	if err := next(); err != nil {
+		return err
+	}
+	err := s.reads.Do(ctx, ch.Query{
+		Body:       st.text,
+		Parameters: st.params.native(),
+		Result:     &rotating{&results},
+		OnResult: func(ctx context.Context, b proto.Block) error {
+			if b.Rows == 0 {
+				return nil
+			}
+			select {
+			case full <- c:
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+			return next()
+		},
+	})
+	if err != nil && ctx.Err() != nil {
+		return errors.Join(context.Cause(ctx), err)
+	}
+	return err
+}
+
+// rotating decodes each block into the columns that are set at that moment.
+type rotating struct{ to *proto.Results }
+
+func (r *rotating) DecodeResult(reader *proto.Reader, version int, b proto.Block) error {
+	return r.to.DecodeResult(reader, version, b)
+}

@@ -1,0 +1,216 @@
+package store_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"preismon/contracts"
+	"preismon/query"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// answer is the part of a result row that identifies it.
+type answer struct {
+	ItemID     string   `json:"itemId"`
+	Site       string   `json:"site"`
+	CapturedAt string   `json:"capturedAt"`
+	Price      *float64 `json:"price"`
+	Merchant   *string  `json:"merchant"`
+}
+
+func expected(rows []obsRow) []answer {
+	out := []answer{}
+	for _, r := range rows {
+		a := answer{ItemID: fmt.Sprint(r.item), Site: r.site, CapturedAt: time.UnixMilli(r.ms).UTC().Format("2006-01-02T15:04:05.000Z")}
+		if r.price >= 0 {
+			v := float64(r.price) / 100
+			a.Price = &v
+		}
+		if r.merchant != "" {
+			a.Merchant = &r.merchant
+		}
+		out = append(out, a)
+	}
+	return out
+}
+
+func decode(t require, rows *query.RowsJSON) []answer {
+	var got []answer
+	if err := json.Unmarshal(rows.AppendJSON(nil), &got); err != nil {
+		t.Fatalf("rows are no JSON: %v", err)
+	}
+	return got
+}
+
+type require interface{ Fatalf(string, ...any) }
+
+// walk follows the cursors of a request to its end.
+func (w *world) walk(t require, a contracts.AccountID, r query.ResultsRequest, between func(page int)) []answer {
+	all := []answer{}
+	for page := 0; ; page++ {
+		p, err := w.service.Results(w.t.Context(), query.Principal{Account: a}, r)
+		if err != nil {
+			t.Fatalf("page %d of %+v: %v", page, r, err)
+		}
+		got := decode(t, &p.Rows)
+		if len(got) != p.Paging.Returned || len(got) > p.Paging.Limit {
+			t.Fatalf("page %d: %d rows, returned %d, limit %d", page, len(got), p.Paging.Returned, p.Paging.Limit)
+		}
+		all = append(all, got...)
+		if p.Paging.NextCursor == "" {
+			return all
+		}
+		r.Cursor = p.Paging.NextCursor
+		if between != nil {
+			between(page)
+		}
+	}
+}
+
+var drawRequest = rapid.Custom(func(t *rapid.T) query.ResultsRequest {
+	truth := []*bool{nil, nil, ptr(true), ptr(false)}
+	r := query.ResultsRequest{
+		Limit:         ptr(rapid.SampledFrom([]int{1, 3, 7, 50, 1000}).Draw(t, "limit")),
+		Sort:          rapid.SampledFrom([]string{"", "desc", "asc"}).Draw(t, "sort"),
+		ItemID:        contracts.ItemID(rapid.SampledFrom([]uint64{0, 0, 1, 3, 4, 6, 99}).Draw(t, "item")),
+		EAN:           rapid.SampledFrom([]string{"", "", "", "4006381333931", "00000096385074", "4006381333930"}).Draw(t, "ean"),
+		Site:          contracts.SiteKey(rapid.SampledFrom([]string{"", "", "alpha.example", "market.example", "none.example"}).Draw(t, "site")),
+		OrderID:       contracts.OrderID(rapid.SampledFrom([]uint64{0, 0, 0, 101, 102, 201}).Draw(t, "order")),
+		Merchant:      rapid.SampledFrom([]string{"", "", "", "Merchant 1's \\ shop", "nobody"}).Draw(t, "merchant"),
+		Brand:         rapid.SampledFrom([]string{"", "", "", "A", "B"}).Draw(t, "brand"),
+		Manufacturer:  rapid.SampledFrom([]string{"", "", "", "", "Maker GmbH", "x"}).Draw(t, "manufacturer"),
+		IsPrime:       rapid.SampledFrom(truth).Draw(t, "prime"),
+		IsBuyBox:      rapid.SampledFrom(truth).Draw(t, "buyBox"),
+		CoverageState: rapid.SampledFrom([]string{"", "", "", "PRICE_OBSERVED", "UNAVAILABLE", "UNKNOWN", "NO_RESULT", "PRODUCT_NOT_FOUND"}).Draw(t, "coverage"),
+	}
+	switch rapid.IntRange(0, 3).Draw(t, "latest") {
+	case 0:
+		r.LatestPerPair = true
+	case 1:
+		r.LatestObservationPerPair = true
+	}
+	return r
+})
+
+func ptr[T any](v T) *T { return &v }
+
+// TestResultsMatchOracle asks random questions and compares whole walks with
+// a look at every row: VIS-02, RES-01, RES-P03a, RES-P05a, RES-P06a, RES-P06b,
+// RES-P07, RES-P08b, RES-P09, RES-P11, RES-P12a, RES-P12b.
+func TestResultsMatchOracle(t *testing.T) {
+	w := newWorld(t, 42, 3000)
+	accounts := []contracts.AccountID{accountWhole, accountOrder, accountSites, accountNone, accountOther}
+	rapid.Check(t, func(rt *rapid.T) {
+		a := rapid.SampledFrom(accounts).Draw(rt, "account")
+		r := drawRequest.Draw(rt, "request")
+		from, to := w.drawWindow(rt, &r)
+		want := expected(w.oracle(a, r, from, to, w.rows))
+		if len(want) > 200 && *r.Limit < 50 {
+			r.Limit = ptr(50) // keep the number of pages sane
+		}
+		got := w.walk(rt, a, r, nil)
+		if diff := cmp.Diff(want, got); diff != "" {
+			rt.Fatalf("account %d, %+v (-want +got):\n%s", a, r, diff)
+		}
+	})
+}
+
+// drawWindow gives the request a window, and says which one it has to mean.
+func (w *world) drawWindow(t *rapid.T, r *query.ResultsRequest) (from, to int64) {
+	now := w.now.UnixMilli()
+	none := r.ItemID == 0 && r.EAN == "" && r.Site == "" && r.OrderID == 0
+	lower := w.now.Add(-time.Duration(rapid.IntRange(0, 200*60).Draw(t, "lower")) * time.Minute)
+	upper := lower.Add(time.Duration(rapid.IntRange(0, 168*60).Draw(t, "length")) * time.Minute)
+	switch rapid.IntRange(0, 3).Draw(t, "window") {
+	case 0:
+		switch {
+		case r.LatestPerPair || r.LatestObservationPerPair:
+			return math.MinInt64, math.MaxInt64
+		case r.ItemID != 0 || r.EAN != "":
+			return now - 168*3600_000, now
+		}
+		return now - 24*3600_000, now
+	case 1:
+		if none {
+			r.GlobalScope = true
+		} else {
+			r.CapturedFrom = lower.Format(time.RFC3339Nano)
+			return lower.UnixMilli(), now
+		}
+	case 2:
+		if !none {
+			r.CapturedTo = upper.Format(time.RFC3339Nano)
+			return math.MinInt64, upper.UnixMilli()
+		}
+		r.GlobalScope = true
+	case 3:
+		r.GlobalScope = none
+	}
+	r.CapturedFrom, r.CapturedTo = lower.Format(time.RFC3339Nano), upper.Format(time.RFC3339Nano)
+	return lower.UnixMilli(), upper.UnixMilli()
+}
+
+// TestWalkIsASnapshot inserts rows between the pages of walks, early and late
+// ones: what a walk gives is what was there when it began, each row once.
+func TestWalkIsASnapshot(t *testing.T) {
+	w := newWorld(t, 7, 1500)
+	r := rand.New(rand.NewPCG(9, 9))
+	for i, req := range []query.ResultsRequest{
+		{Limit: ptr(97), OrderID: orderA},
+		{Limit: ptr(97), OrderID: orderA, Sort: "asc"},
+		{Limit: ptr(61), ItemID: 4},
+		{Limit: ptr(5), OrderID: orderB, LatestPerPair: true},
+		{Limit: ptr(5), LatestObservationPerPair: true},
+		{Limit: ptr(5), LatestObservationPerPair: true, Sort: "asc"},
+	} {
+		before := w.rows
+		from, to := w.now.Add(-168*time.Hour).UnixMilli(), w.now.UnixMilli()
+		switch {
+		case req.LatestPerPair || req.LatestObservationPerPair:
+			from, to = math.MinInt64, math.MaxInt64
+		case req.ItemID == 0:
+			from = w.now.Add(-24 * time.Hour).UnixMilli()
+		}
+		want := expected(w.oracle(accountWhole, req, from, to, before))
+		got := w.walk(t, accountWhole, req, func(page int) {
+			if page < 3 {
+				w.insert(r, 60, time.Hour)
+				w.setMark(w.mark)
+			}
+		})
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("walk %d (-want +got):\n%s", i, diff)
+		}
+	}
+}
+
+// TestRowsBeyondTheWatermarkAreUnseen writes rows and no checkpoint.
+func TestRowsBeyondTheWatermarkAreUnseen(t *testing.T) {
+	w := newWorld(t, 3, 200)
+	seen := w.rows
+	w.insert(rand.New(rand.NewPCG(1, 2)), 100, 0)
+	for _, req := range []query.ResultsRequest{
+		{Limit: ptr(1000)},
+		{Limit: ptr(1000), ItemID: 3},
+		{Limit: ptr(1000), LatestObservationPerPair: true},
+		{Limit: ptr(1000), LatestPerPair: true},
+	} {
+		from, to := w.now.Add(-168*time.Hour).UnixMilli(), w.now.UnixMilli()
+		if req.ItemID == 0 {
+			from = w.now.Add(-24 * time.Hour).UnixMilli()
+		}
+		if req.LatestPerPair || req.LatestObservationPerPair {
+			from, to = math.MinInt64, math.MaxInt64
+		}
+		want := expected(w.oracle(accountWhole, req, from, to, seen))
+		if diff := cmp.Diff(want, w.walk(t, accountWhole, req, nil)); diff != "" {
+			t.Errorf("%+v (-want +got):\n%s", req, diff)
+		}
+	}
+}

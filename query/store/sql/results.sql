@@ -1,0 +1,168 @@
+-- Rows of observations in the order of results: newest first by the negated
+-- time, then item, site and place in the stream; ascending is the exact
+-- reverse. Windows of a mandate read observations_by_mandate along its key
+-- (mandate, captured_desc, item, site); products read observations by its key
+-- (item, site, captured_at); the newest capture of each pair is a row of
+-- latest_observations, key (item, site).
+SELECT
+    item, site, -captured_desc AS captured_ms, epoch, seq, capture, offer, toUInt8(outcome) AS outcome_code,
+    currency, price_minor, merchant
+{{- if .Export }},
+    shipping_minor, is_prime, is_buy_box, rating_tenths, manufacturer, delivery_text, title, url
+{{- end }}
+FROM ({{template "source" .}})
+WHERE 1
+{{- if .Newest}}
+{{- template "filters" .}}
+{{- end}}
+{{- template "after" .}}
+ORDER BY {{template "order" .}}
+{{- if .Limit}}
+LIMIT {limit:UInt64}
+{{- end}}
+
+{{- define "order" -}}
+{{- if .Ascending -}}
+captured_desc DESC, item DESC, site DESC, epoch DESC, seq DESC, capture DESC, offer DESC
+{{- else -}}
+captured_desc, item, site, epoch, seq, capture, offer
+{{- end -}}
+{{- end}}
+
+{{- /* The place where a walk goes on. The bound on captured_desc alone lets the key be used. */ -}}
+{{- define "after"}}
+{{- if .After}}
+  {{- if .Ascending}}
+  AND captured_desc <= {after_desc:Int64}
+  AND (captured_desc, item, site, epoch, seq, capture, offer) < ({after_desc:Int64}, {after_item:UInt64}, {after_site:String}, {after_epoch:UInt32}, {after_seq:UInt64}, {after_capture:UInt16}, {after_offer:UInt16})
+  {{- else}}
+  AND captured_desc >= {after_desc:Int64}
+  AND (captured_desc, item, site, epoch, seq, capture, offer) > ({after_desc:Int64}, {after_item:UInt64}, {after_site:String}, {after_epoch:UInt32}, {after_seq:UInt64}, {after_capture:UInt16}, {after_offer:UInt16})
+  {{- end}}
+{{- end}}
+{{- end}}
+
+{{- /* Which rows the read is about, before order and place. */ -}}
+{{- define "source" -}}
+{{- if .FromLatest -}}
+{{template "latest" .}}
+{{- else if .NewestWhole -}}
+SELECT * FROM ({{template "history" .}})
+WHERE (item, site, captured_desc, epoch, seq, capture) IN (
+    SELECT item, site, -tupleElement(newest, 1), tupleElement(newest, 2), tupleElement(newest, 3), tupleElement(newest, 4)
+    FROM (
+        SELECT item, site, max((-captured_desc, epoch, seq, capture)) AS newest
+        FROM ({{template "history" .}})
+        GROUP BY item, site
+    )
+)
+{{- else if .NewestRow -}}
+SELECT * FROM ({{template "history" .}}{{template "filters" .}})
+ORDER BY item, site, captured_desc, epoch DESC, seq DESC, capture DESC, offer
+LIMIT 1 BY item, site
+{{- else -}}
+{{template "history" .}}{{template "filters" .}}
+{{- end -}}
+{{- end -}}
+
+{{- define "columns" -}}
+epoch, seq, capture, offer, outcome, currency, price_minor, shipping_minor, merchant,
+           is_prime, is_buy_box, rating_tenths, manufacturer, title, url, delivery_text
+{{- end -}}
+
+{{- /* All visible rows of the window up to the watermark. */ -}}
+{{- define "history" -}}
+{{- if .Products -}}
+SELECT item, site, -toUnixTimestamp64Milli(captured_at) AS captured_desc,
+           {{template "columns"}}
+    FROM observations
+    WHERE item IN ({{template "products" .}})
+{{- if .From}}
+      AND captured_at >= fromUnixTimestamp64Milli({from_ms:Int64}, 'UTC')
+{{- end}}
+{{- if .To}}
+      AND captured_at <= fromUnixTimestamp64Milli({to_ms:Int64}, 'UTC')
+{{- end}}
+{{- else -}}
+SELECT item, site, captured_desc,
+           {{template "columns"}}
+    FROM observations_by_mandate
+    WHERE mandate = {mandate:UInt64}
+{{- if .From}}
+      AND captured_desc <= -{from_ms:Int64}
+{{- end}}
+{{- if .To}}
+      AND captured_desc >= -{to_ms:Int64}
+{{- end}}
+{{- end}}
+{{- if .Site}}
+      AND site = {site:String}
+{{- end}}
+{{- if .Pairs}}
+      AND (item, site) IN ({{template "pairs" .}})
+{{- end}}
+      AND (epoch, seq) <= ({mark_epoch:UInt32}, {mark_seq:UInt64})
+{{- end -}}
+
+{{- /* Exact filters on observed values; an unknown flag matches neither value, and only canonical country markets have flags (RES-P06b). */ -}}
+{{- define "filters"}}
+{{- if .Brand}}
+      AND item IN (SELECT item FROM items FINAL WHERE brand = {brand:String})
+{{- end}}
+{{- if .Manufacturer}}
+      AND manufacturer = {manufacturer:String}
+{{- end}}
+{{- if .Merchant}}
+      AND merchant = {merchant:String}
+{{- end}}
+{{- if .Prime}}
+      AND is_prime = {is_prime:UInt8}
+{{- end}}
+{{- if .BuyBox}}
+      AND is_buy_box = {is_buy_box:UInt8}
+{{- end}}
+{{- if or .Prime .BuyBox}}
+      AND site IN (SELECT site FROM sites FINAL WHERE canonical_country_market)
+{{- end}}
+{{- if .Outcomes}}
+      AND toUInt8(outcome) IN {outcomes:Array(UInt8)}
+{{- end}}
+{{- end}}
+
+{{- /* The newest capture of each pair up to the watermark: from latest_observations, and from the history of those pairs whose newest capture came later. */ -}}
+{{- define "latest" -}}
+SELECT item, site, -toUnixTimestamp64Milli(captured_at) AS captured_desc,
+       {{template "columns"}}
+FROM (
+    SELECT *
+    FROM latest_observations FINAL
+    WHERE (item, site) IN ({{template "pairs" .}})
+      AND (epoch, seq) <= ({mark_epoch:UInt32}, {mark_seq:UInt64})
+)
+ARRAY JOIN offer, currency, price_minor, shipping_minor, merchant, is_prime, is_buy_box, rating_tenths, manufacturer, title, url, delivery_text
+{{- if .NewestRow}}
+WHERE offer = 0
+{{- end}}
+UNION ALL
+SELECT item, site, -toUnixTimestamp64Milli(captured_at) AS captured_desc,
+       {{template "columns"}}
+FROM observations
+WHERE (item, site, captured_at, epoch, seq, capture) IN (
+    SELECT item, site, tupleElement(newest, 1), tupleElement(newest, 2), tupleElement(newest, 3), tupleElement(newest, 4)
+    FROM (
+        SELECT item, site, max((captured_at, epoch, seq, capture)) AS newest
+        FROM observations
+        WHERE (item, site) IN (
+            SELECT item, site
+            FROM latest_observations FINAL
+            WHERE (item, site) IN ({{template "pairs" .}})
+              AND (epoch, seq) > ({mark_epoch:UInt32}, {mark_seq:UInt64})
+        )
+          AND (epoch, seq) <= ({mark_epoch:UInt32}, {mark_seq:UInt64})
+        GROUP BY item, site
+    )
+)
+{{- if .NewestRow}}
+  AND offer = 0
+{{- end}}
+{{- end -}}

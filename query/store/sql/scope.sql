@@ -1,0 +1,33 @@
+{{- /* The pairs that the caller sees, narrowed by selectors. Table scope_pairs, key (mandate, version, item, site). */ -}}
+{{- define "pairs" -}}
+SELECT item, site
+        FROM scope_pairs
+        WHERE mandate = {mandate:UInt64} AND version = {version:UInt64}
+{{- template "pair_filters" . }}
+{{- end -}}
+{{- define "pair_filters" -}}
+{{- if not .AllOrders }}
+          AND hasAny(orders, {orders:Array(UInt64)})
+{{- end }}
+{{- if not .AllSites }}
+          AND site IN {sites:Array(String)}
+{{- end }}
+{{- if .Order }}
+          AND has(orders, {order:UInt64})
+{{- end }}
+{{- if .Site }}
+          AND site = {site:String}
+{{- end }}
+{{- if .Products }}
+          AND item IN ({{template "products" .}})
+{{- end }}
+{{- end -}}
+{{- /* The items of the product selectors; they combine as an intersection. Table items, by skip indexes. */ -}}
+{{- define "products" -}}
+SELECT item
+            FROM items FINAL
+            WHERE ({item:UInt64} = 0 OR item = {item:UInt64})
+              AND (empty({eans:Array(String)}) OR ean IN {eans:Array(String)})
+              AND ({pzn:String} = '' OR pzn = {pzn:String})
+              AND ({asin:String} = '' OR (asin = {asin:String} AND asin_locale = {asin_locale:String}))
+{{- end -}}

@@ -1,0 +1,165 @@
+// Package store reads the read model from ClickHouse: it implements
+// query.Store. Questions are SQL files under sql/, one a question; every
+// value is bound by name, and every statement that reads a mandate's data is
+// built from the caller's query.Visibility, in one place.
+//
+// Rows of observations are read as native columns with ch-go, because they
+// are many; records of the catalogue with clickhouse-go.
+package store
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"time"
+
+	"preismon/contracts"
+	"preismon/contracts/fault"
+
+	"github.com/ClickHouse/ch-go"
+	"github.com/ClickHouse/ch-go/chpool"
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+)
+
+// Config says where ClickHouse is and how many connections to use.
+type Config struct {
+	// DSN is clickhouse://user:password@host:port/database of a user that
+	// may only read. It holds a password.
+	DSN contracts.Secret
+	// MaxReads bounds the reads of observations that run at once.
+	MaxReads int
+	// MaxConnections bounds the connections for records of the catalogue.
+	MaxConnections int
+}
+
+// Defaults suits one node with a few dozen concurrent readers.
+func Defaults() Config { return Config{MaxReads: 32, MaxConnections: 32} }
+
+// Validate names every fault of the configuration.
+func (c Config) Validate() error {
+	var f contracts.Faults
+	if _, err := clickhouse.ParseDSN(c.DSN.Reveal()); err != nil || c.DSN == "" {
+		f.Addf("clickhouse dsn: not of the form clickhouse://user:password@host:port/database")
+	}
+	f.Check(c.MaxReads > 0, "max reads: not positive")
+	f.Check(c.MaxConnections > 0, "max connections: not positive")
+	return f.Err()
+}
+
+// Store implements query.Store.
+type Store struct {
+	conn  driver.Conn
+	reads *chpool.Pool
+}
+
+// These hold for every statement: a wrong result is worse than a slow one,
+// and a cut one must never look complete.
+var settings = map[string]any{
+	"use_query_condition_cache": 0, // has returned rows across callers
+	"result_overflow_mode":      "throw",
+	"read_overflow_mode":        "throw",
+	"timeout_overflow_mode":     "throw",
+	"join_use_nulls":            0,
+}
+
+// New connects lazily: it succeeds without a server, and reads fail until
+// there is one.
+func New(ctx context.Context, cfg Config) (*Store, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	opt, err := clickhouse.ParseDSN(cfg.DSN.Reveal())
+	if err != nil {
+		return nil, fmt.Errorf("clickhouse dsn: %w", err)
+	}
+	opt.MaxOpenConns, opt.MaxIdleConns = cfg.MaxConnections, cfg.MaxConnections
+	opt.ConnMaxLifetime = time.Hour
+	opt.Compression = nil
+	if opt.Settings == nil {
+		opt.Settings = clickhouse.Settings{}
+	}
+	var native []ch.Setting
+	for k, v := range settings {
+		opt.Settings[k] = v
+		native = append(native, ch.Setting{Key: k, Value: fmt.Sprint(v), Important: true})
+	}
+	conn, err := clickhouse.Open(opt)
+	if err != nil {
+		return nil, fmt.Errorf("clickhouse: %w", err)
+	}
+	reads, err := chpool.New(ctx, chpool.Options{
+		MaxConns: int32(cfg.MaxReads),
+		ClientOptions: ch.Options{
+			Address: opt.Addr[0], Database: opt.Auth.Database, User: opt.Auth.Username, Password: opt.Auth.Password,
+			TLS: tlsOf(opt.TLS), Settings: native, ReadTimeout: ch.NoTimeout, DialTimeout: 5 * time.Second, ClientName: "preismon query",
+		},
+	})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("clickhouse: %w", err), conn.Close())
+	}
+	return &Store{conn: conn, reads: reads}, nil
+}
+
+func tlsOf(c *tls.Config) *tls.Config {
+	if c == nil {
+		return nil
+	}
+	return c.Clone()
+}
+
+// Close ends all connections; running reads fail.
+func (s *Store) Close() error {
+	s.reads.Close()
+	return s.conn.Close()
+}
+
+// Ping tells whether ClickHouse answers.
+func (s *Store) Ping(ctx context.Context) error { return kind(s.conn.Ping(ctx)) }
+
+// Codes of ClickHouse exceptions that are no fault of the statement.
+const (
+	codeTimeoutExceeded     = 159
+	codeTooManyQueries      = 202
+	codeMemoryLimit         = 241
+	codeQueryCancelled      = 394
+	codeTooSlow             = 160
+	codeServerOverloaded    = 745
+	codeNetworkError        = 210
+	codeSocketTimeout       = 209
+	codeUnknownTable        = 60
+	codeAuthenticationError = 516
+)
+
+// kind gives an error of a client its kind: what ended by time, what ended
+// because the server is away or overloaded, and what is a fault of ours.
+func kind(err error) error {
+	if err == nil {
+		return nil
+	}
+	code := 0
+	var native *ch.Exception
+	var e *clickhouse.Exception
+	switch {
+	case errors.As(err, &native):
+		code = int(native.Code)
+	case errors.As(err, &e):
+		code = int(e.Code)
+	}
+	var network net.Error
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), code == codeTimeoutExceeded, code == codeTooSlow:
+		return fault.Wrap(err, fault.Timeout, "The read did not finish in time.")
+	case errors.Is(err, context.Canceled):
+		return err
+	case code == codeTooManyQueries, code == codeMemoryLimit, code == codeServerOverloaded, code == codeQueryCancelled,
+		code == codeNetworkError, code == codeSocketTimeout, code == codeUnknownTable, code == codeAuthenticationError,
+		code == 0 && (errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+			errors.Is(err, ch.ErrClosed) || errors.Is(err, clickhouse.ErrAcquireConnTimeout)):
+		return &fault.Error{Kind: fault.Unavailable, Msg: "The data store is not available now.", Err: err, RetryAfter: 5 * time.Second}
+	}
+	return err
+}

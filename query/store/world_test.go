@@ -1,0 +1,358 @@
+package store_test
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"preismon/contracts"
+	"preismon/deploy/testserver"
+	"preismon/projector/schema"
+	"preismon/query"
+	"preismon/query/store"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+)
+
+// obsRow is one row as the tables hold it.
+type obsRow struct {
+	item     uint64
+	site     string
+	ms       int64
+	epoch    uint32
+	seq      uint64
+	capture  uint16
+	offer    uint16
+	outcome  contracts.Outcome
+	price    int64
+	merchant string
+	prime    contracts.Flag
+	buyBox   contracts.Flag
+}
+
+func (r obsRow) pair() contracts.Pair {
+	return contracts.Pair{Item: contracts.ItemID(r.item), Site: contracts.SiteKey(r.site)}
+}
+
+// compareDesc is the order of results, newest first.
+func compareDesc(a, b obsRow) int {
+	return cmp.Or(-cmp.Compare(a.ms, b.ms), cmp.Compare(a.item, b.item), cmp.Compare(a.site, b.site),
+		cmp.Compare(a.epoch, b.epoch), cmp.Compare(a.seq, b.seq), cmp.Compare(a.capture, b.capture), cmp.Compare(a.offer, b.offer))
+}
+
+// world is a small market in the tables, and in memory for the oracle. Its
+// rows are written by this test alone, so that reading is judged apart from
+// projecting.
+type world struct {
+	t       testing.TB
+	conn    driver.Conn
+	store   *store.Store
+	service *query.Service
+	now     time.Time
+	rows    []obsRow
+	mark    uint64
+	scopes  map[contracts.MandateID]map[contracts.Pair][]contracts.OrderID
+}
+
+const (
+	epoch        = 1_700_000_000
+	mandateOne   = contracts.MandateID(1)
+	mandateTwo   = contracts.MandateID(2)
+	accountWhole = contracts.AccountID(11) // all of mandate one
+	accountOrder = contracts.AccountID(12) // one order of mandate one
+	accountSites = contracts.AccountID(13) // two sites of mandate one
+	accountNone  = contracts.AccountID(14) // nothing of mandate one
+	accountOther = contracts.AccountID(21) // all of mandate two
+	orderA       = contracts.OrderID(101)
+	orderB       = contracts.OrderID(102)
+	orderC       = contracts.OrderID(201)
+)
+
+var worldSites = []string{"alpha.example", "beta.example", "gamma.example", "market.example"}
+
+func newWorld(t testing.TB, seed uint64, n int) *world {
+	t.Helper()
+	ctx := t.Context()
+	db := testserver.ClickHouse(t)
+	if err := schema.Migrate(ctx, db.AdminDSN, schema.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	opt, err := clickhouse.ParseDSN(db.AdminDSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := clickhouse.Open(opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	cfg := store.Defaults()
+	cfg.DSN = contracts.Secret(db.QueryDSN)
+	st, err := store.New(ctx, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	w := &world{t: t, conn: conn, store: st, now: time.Date(2026, 3, 8, 12, 0, 0, 0, time.UTC)}
+	qc := query.Defaults()
+	qc.CursorKey = "0123456789abcdef0123456789abcdef"
+	if w.service, err = query.New(qc, st, func() time.Time { return w.now }); err != nil {
+		t.Fatal(err)
+	}
+	w.scopes = map[contracts.MandateID]map[contracts.Pair][]contracts.OrderID{mandateOne: {}, mandateTwo: {}}
+	order := func(m contracts.MandateID, id contracts.OrderID, items []uint64, sites []string) {
+		for _, i := range items {
+			for _, s := range sites {
+				p := contracts.Pair{Item: contracts.ItemID(i), Site: contracts.SiteKey(s)}
+				w.scopes[m][p] = append(w.scopes[m][p], id)
+			}
+		}
+	}
+	order(mandateOne, orderA, []uint64{1, 2, 3, 4}, worldSites[:3])
+	order(mandateOne, orderB, []uint64{3, 4, 5}, worldSites[2:])
+	order(mandateTwo, orderC, []uint64{4, 5, 6}, worldSites)
+	w.writeCatalog()
+	w.insert(rand.New(rand.NewPCG(seed, 1)), n, 0)
+	w.setMark(w.mark)
+	return w
+}
+
+func (w *world) exec(sql string, args ...any) {
+	w.t.Helper()
+	if err := w.conn.Exec(context.Background(), sql, args...); err != nil {
+		w.t.Fatalf("%s: %v", sql, err)
+	}
+}
+
+func (w *world) writeCatalog() {
+	for i, s := range worldSites {
+		market := s == "market.example"
+		w.exec("INSERT INTO sites VALUES (?, ?, ?, 'DE', 'EUR', '', ?, ?, 1)", s, "Site "+s, "shop", market, i == 0)
+	}
+	for i := uint64(1); i <= 6; i++ {
+		ean := []string{"", "4006381333931", "5901234123457", "", "96385074", "4006381333931"}[i-1]
+		w.exec("INSERT INTO items VALUES (?, ?, '', '', '', ?, ?, 'Maker', 1)", i, ean, fmt.Sprintf("Item %d \"quoted\" \\ tab\tend", i), []string{"A", "B"}[i%2])
+	}
+	all := "['sites','items','orders','results','files']"
+	account := func(id contracts.AccountID, m contracts.MandateID, allOrders bool, orders string, allSites bool, sites string) {
+		w.exec(fmt.Sprintf("INSERT INTO accounts VALUES (%d, %d, 'u%d', 'h', false, false, %s, %t, %s, %t, %s, 1)", id, m, id, all, allOrders, orders, allSites, sites))
+	}
+	account(accountWhole, mandateOne, true, "[]", true, "[]")
+	account(accountOrder, mandateOne, false, "[102]", true, "[]")
+	account(accountSites, mandateOne, true, "[]", false, "['alpha.example','gamma.example']")
+	account(accountNone, mandateOne, false, "[]", true, "[]")
+	account(accountOther, mandateTwo, true, "[]", true, "[]")
+	for m, pairs := range w.scopes {
+		for p, orders := range pairs {
+			w.exec("INSERT INTO scope_pairs VALUES (?, 7, ?, ?, ?)", uint64(m), uint64(p.Item), string(p.Site), ids(orders))
+		}
+		w.exec("INSERT INTO scopes VALUES (?, 7, ?, 6)", uint64(m), uint64(len(pairs)))
+		w.exec("INSERT INTO scopes_applied VALUES (?, 0, 7)", uint64(m))
+	}
+}
+
+func ids(orders []contracts.OrderID) []uint64 {
+	var out []uint64
+	for _, o := range orders {
+		out = append(out, uint64(o))
+	}
+	return out
+}
+
+func (w *world) setMark(seq uint64) {
+	w.exec("INSERT INTO checkpoints (stream, partition, epoch, seq) VALUES ('OBSERVATIONS', 0, ?, ?)", uint32(epoch), seq)
+}
+
+// insert adds about n rows: with many equal capture times, several offers,
+// every outcome, and captures that arrive late.
+func (w *world) insert(r *rand.Rand, n int, after time.Duration) {
+	w.t.Helper()
+	var fresh []obsRow
+	for len(fresh) < n {
+		w.mark++
+		for capture := range uint16(1 + r.IntN(4)) {
+			base := obsRow{
+				item: 1 + r.Uint64N(6), site: worldSites[r.IntN(len(worldSites))], epoch: epoch, seq: w.mark, capture: capture,
+				// hours of the last ten days, a third of them tied to the same few instants
+				ms:      w.now.Add(after - time.Duration(r.IntN(240*4))*15*time.Minute).UnixMilli(),
+				outcome: contracts.Outcome(r.IntN(6)), price: -1,
+			}
+			if r.IntN(3) > 0 {
+				base.ms += r.Int64N(1000)
+			}
+			if base.outcome != contracts.PriceObserved {
+				fresh = append(fresh, base)
+				continue
+			}
+			for offer := range uint16(1 + r.IntN(3)) {
+				row := base
+				row.offer, row.price = offer, r.Int64N(100_000)
+				row.merchant = fmt.Sprintf("Merchant %d's \\ shop", r.IntN(4))
+				row.prime, row.buyBox = contracts.Flag(r.IntN(3)), contracts.Flag(r.IntN(3))
+				fresh = append(fresh, row)
+			}
+		}
+	}
+	w.rows = append(w.rows, fresh...)
+	w.write(fresh)
+}
+
+func (w *world) write(fresh []obsRow) {
+	w.t.Helper()
+	ctx := context.Background()
+	const columns = "epoch, seq, capture, offer, outcome, currency, price_minor, shipping_minor, merchant, is_prime, is_buy_box, rating_tenths, manufacturer, title, url, delivery_text"
+	values := func(r obsRow) []any {
+		currency := "EUR"
+		if r.price < 0 {
+			currency = ""
+		}
+		return []any{
+			r.epoch, r.seq, r.capture, r.offer, r.outcome.String(), currency, r.price, int64(-1), r.merchant, uint8(r.prime), uint8(r.buyBox),
+			uint8(43), "Maker GmbH", "Titel \"" + r.site, "https://" + r.site + "/" + fmt.Sprint(r.item), "sofort",
+		}
+	}
+	send := func(table, keys string, rows []obsRow, key func(obsRow) []any) {
+		b, err := w.conn.PrepareBatch(ctx, "INSERT INTO "+table+" ("+keys+", "+columns+")")
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		for _, r := range rows {
+			if err := b.Append(append(key(r), values(r)...)...); err != nil {
+				w.t.Fatal(err)
+			}
+		}
+		if err := b.Send(); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	send("observations", "item, site, captured_at", fresh, func(r obsRow) []any {
+		return []any{r.item, r.site, time.UnixMilli(r.ms).UTC()}
+	})
+	for m, pairs := range w.scopes {
+		var own []obsRow
+		for _, r := range fresh {
+			if _, ok := pairs[r.pair()]; ok {
+				own = append(own, r)
+			}
+		}
+		send("observations_by_mandate", "mandate, captured_desc, item, site", own, func(r obsRow) []any {
+			return []any{uint64(m), -r.ms, r.item, r.site}
+		})
+	}
+	// latest_observations from the truth, as its comment defines it.
+	w.exec(`INSERT INTO latest_observations (item, site, captured_at, epoch, seq, capture, outcome, offer, currency, price_minor, shipping_minor,
+			merchant, is_prime, is_buy_box, rating_tenths, manufacturer, title, url, delivery_text)
+		SELECT item, site, captured_at, epoch, seq, capture, any(outcome), groupArray(offer), groupArray(currency), groupArray(price_minor),
+			groupArray(shipping_minor), groupArray(merchant), groupArray(is_prime), groupArray(is_buy_box), groupArray(rating_tenths),
+			groupArray(manufacturer), groupArray(title), groupArray(url), groupArray(delivery_text)
+		FROM (SELECT * FROM observations ORDER BY item, site, captured_at, epoch, seq, capture, offer)
+		WHERE (item, site, captured_at, epoch, seq, capture) IN (
+			SELECT item, site, m.1, m.2, m.3, m.4 FROM (SELECT item, site, max((captured_at, epoch, seq, capture)) AS m FROM observations GROUP BY item, site))
+		GROUP BY item, site, captured_at, epoch, seq, capture`)
+}
+
+// sees tells whether an account sees a pair.
+func (w *world) sees(a contracts.AccountID, p contracts.Pair) bool {
+	mandate := mandateOne
+	if a == accountOther {
+		mandate = mandateTwo
+	}
+	orders, ok := w.scopes[mandate][p]
+	if !ok {
+		return false
+	}
+	switch a {
+	case accountOrder:
+		return slices.Contains(orders, orderB)
+	case accountSites:
+		return p.Site == "alpha.example" || p.Site == "gamma.example"
+	case accountNone:
+		return false
+	}
+	return true
+}
+
+var itemEANs = map[string][]uint64{"4006381333931": {2, 6}, "5901234123457": {3}, "96385074": {5}, "00000096385074": {5}, "4006381333930": nil}
+
+var itemBrands = []string{"", "B", "A", "B", "A", "B", "A"}
+
+// oracle answers a request by looking at every row.
+func (w *world) oracle(a contracts.AccountID, r query.ResultsRequest, from, to int64, rows []obsRow) []obsRow {
+	var in []obsRow
+	for _, row := range rows {
+		p := row.pair()
+		switch {
+		case !w.sees(a, p), row.ms < from, row.ms > to,
+			r.ItemID != 0 && row.item != uint64(r.ItemID),
+			r.EAN != "" && !slices.Contains(itemEANs[r.EAN], row.item),
+			r.Site != "" && row.site != string(r.Site),
+			r.OrderID != 0 && !slices.Contains(w.visibleOrders(a, p), r.OrderID):
+			continue
+		}
+		in = append(in, row)
+	}
+	matches := func(row obsRow) bool {
+		flag := func(want *bool, got contracts.Flag) bool {
+			return want == nil || row.site == "market.example" && got == contracts.FlagOf(*want)
+		}
+		return (r.Merchant == "" || row.merchant == r.Merchant) && (r.Brand == "" || itemBrands[row.item] == r.Brand) &&
+			(r.Manufacturer == "" || r.Manufacturer == "Maker GmbH") && flag(r.IsPrime, row.prime) && flag(r.IsBuyBox, row.buyBox) &&
+			(r.CoverageState == "" || coverage(row.outcome) == r.CoverageState)
+	}
+	newest := map[contracts.Pair]obsRow{}
+	later := func(a, b obsRow) bool {
+		return cmp.Or(cmp.Compare(a.ms, b.ms), cmp.Compare(a.epoch, b.epoch), cmp.Compare(a.seq, b.seq), cmp.Compare(a.capture, b.capture), -cmp.Compare(a.offer, b.offer)) > 0
+	}
+	for _, row := range in {
+		if r.LatestPerPair && !matches(row) {
+			continue
+		}
+		if old, ok := newest[row.pair()]; !ok || later(row, old) {
+			newest[row.pair()] = row
+		}
+	}
+	var out []obsRow
+	for _, row := range in {
+		n := newest[row.pair()]
+		switch {
+		case !matches(row),
+			r.LatestPerPair && row != n,
+			r.LatestObservationPerPair && (row.ms != n.ms || row.seq != n.seq || row.capture != n.capture):
+			continue
+		}
+		out = append(out, row)
+	}
+	slices.SortFunc(out, compareDesc)
+	if r.Sort == "asc" {
+		slices.Reverse(out)
+	}
+	return out
+}
+
+func coverage(o contracts.Outcome) string {
+	switch o {
+	case contracts.PriceObserved:
+		return "PRICE_OBSERVED"
+	case contracts.Unavailable:
+		return "UNAVAILABLE"
+	case contracts.ProductNotFound:
+		return "PRODUCT_NOT_FOUND"
+	}
+	return "UNKNOWN"
+}
+
+func (w *world) visibleOrders(a contracts.AccountID, p contracts.Pair) []contracts.OrderID {
+	mandate := mandateOne
+	if a == accountOther {
+		mandate = mandateTwo
+	}
+	if a == accountOrder {
+		return []contracts.OrderID{orderB}
+	}
+	return w.scopes[mandate][p]
+}

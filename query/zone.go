@@ -1,0 +1,100 @@
+package query
+
+import (
+	"math"
+	"time"
+)
+
+// zoneFormat writes instants as RFC 3339 with milliseconds in one zone. It
+// remembers the offset of the last instant and how long it holds, so that a
+// run of rows costs no look at the zone's rules.
+type zoneFormat struct {
+	loc      *time.Location
+	from, to int64 // ms, half open: where offset holds
+	offset   int64 // seconds east of UTC
+}
+
+func newZoneFormat(loc *time.Location) *zoneFormat { return &zoneFormat{loc: loc, from: 1, to: 0} }
+
+func (z *zoneFormat) lookUp(ms int64) {
+	t := time.UnixMilli(ms).In(z.loc)
+	start, end := t.ZoneBounds()
+	z.from, z.to = math.MinInt64, math.MaxInt64
+	if !start.IsZero() {
+		z.from = start.UnixMilli()
+	}
+	if !end.IsZero() {
+		z.to = end.UnixMilli()
+	}
+	_, offset := t.Zone()
+	z.offset = int64(offset)
+}
+
+// append writes the instant: 2026-03-01T09:30:00.250+01:00.
+func (z *zoneFormat) append(b []byte, ms int64) []byte {
+	if ms < z.from || ms >= z.to {
+		z.lookUp(ms)
+	}
+	local := ms + z.offset*1000
+	days, rest := floorDiv(local, 86_400_000)
+	y, m, d := civil(days)
+	b = append4(b, y)
+	b = append(b, '-')
+	b = append2(b, m)
+	b = append(b, '-')
+	b = append2(b, d)
+	b = append(b, 'T')
+	b = append2(b, rest/3_600_000)
+	b = append(b, ':')
+	b = append2(b, rest/60_000%60)
+	b = append(b, ':')
+	b = append2(b, rest/1000%60)
+	b = append(b, '.')
+	milli := rest % 1000
+	b = append(b, byte('0'+milli/100))
+	b = append2(b, milli%100)
+	if z.offset == 0 {
+		return append(b, 'Z')
+	}
+	sign, minutes := byte('+'), z.offset/60
+	if minutes < 0 {
+		sign, minutes = '-', -minutes
+	}
+	b = append(b, sign)
+	b = append2(b, minutes/60)
+	b = append(b, ':')
+	return append2(b, minutes%60)
+}
+
+func floorDiv(a, n int64) (q, r int64) {
+	q, r = a/n, a%n
+	if r < 0 {
+		q, r = q-1, r+n
+	}
+	return q, r
+}
+
+// civil turns days since 1970-01-01 into a proleptic Gregorian date (the
+// days-to-civil algorithm on 400-year eras that begin on March 1st).
+func civil(days int64) (y, m, d int64) {
+	era, doe := floorDiv(days+719_468, 146_097)
+	yoe := (doe - doe/1_460 + doe/36_524 - doe/146_096) / 365
+	doy := doe - (365*yoe + yoe/4 - yoe/100)
+	mp := (5*doy + 2) / 153
+	d = doy - (153*mp+2)/5 + 1
+	m = mp + 3
+	if m > 12 {
+		m -= 12
+	}
+	y = yoe + era*400
+	if m <= 2 {
+		y++
+	}
+	return y, m, d
+}
+
+func append2(b []byte, v int64) []byte { return append(b, byte('0'+v/10), byte('0'+v%10)) }
+
+func append4(b []byte, v int64) []byte {
+	return append2(append2(b, v/100), v%100)
+}
