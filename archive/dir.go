@@ -1,0 +1,144 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"time"
+)
+
+// Dir keeps artifacts in a directory of one machine, a file each, readable by
+// the owner alone. The file system must know hard links: they, unlike a
+// rename, never replace a file that is already there.
+type Dir struct{ root *os.Root }
+
+const (
+	unfinished    = "tmp" // inside the root: a link cannot cross file systems
+	unfinishedAge = time.Hour
+)
+
+// NewDir opens the directory, made when missing, and removes what writers
+// that died left in it more than an hour ago.
+func NewDir(folder string) (*Dir, error) {
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return nil, fmt.Errorf("archive: %w", err)
+	}
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return nil, fmt.Errorf("archive: %w", err)
+	}
+	d := &Dir{root: root}
+	if err := d.prepare(); err != nil {
+		return nil, errors.Join(fmt.Errorf("archive: %w", err), root.Close())
+	}
+	return d, nil
+}
+
+func (d *Dir) prepare() error {
+	if err := d.root.MkdirAll(unfinished, 0o700); err != nil {
+		return err
+	}
+	left, err := fs.ReadDir(d.root.FS(), unfinished)
+	if err != nil {
+		return err
+	}
+	for _, entry := range left {
+		info, err := entry.Info()
+		if err != nil || time.Since(info.ModTime()) < unfinishedAge {
+			continue // gone, or perhaps being written by another process
+		}
+		if err := d.root.Remove(path.Join(unfinished, entry.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// Close gives the directory back. Readers that are open stay usable.
+func (d *Dir) Close() error { return d.root.Close() }
+
+// Open implements Store.
+func (d *Dir) Open(ctx context.Context, ref Ref) (io.ReadCloser, error) {
+	if err := ref.Validate(); err != nil {
+		return nil, invalid(err)
+	}
+	f, err := d.open(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	return object{storedContent(ctx, ref, f), f}, nil
+}
+
+// OpenRange implements Store.
+func (d *Dir) OpenRange(ctx context.Context, ref Ref, part Range) (io.ReadCloser, error) {
+	if err := part.validate(ref); err != nil {
+		return nil, err
+	}
+	f, err := d.open(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	return object{storedPart(ctx, ref, part.Length, io.NewSectionReader(f, part.Offset, part.Length)), f}, nil
+}
+
+func (d *Dir) open(ctx context.Context, ref Ref) (*os.File, error) {
+	size, err := d.Stat(ctx, ref.Key)
+	if err != nil {
+		return nil, err
+	}
+	if size != ref.Size {
+		return nil, corrupt(ref.Key, fmt.Sprintf("it has %d bytes, recorded are %d", size, ref.Size))
+	}
+	f, err := d.root.Open(ref.Key.String())
+	if err != nil {
+		return nil, d.failure(ctx, ref.Key, err)
+	}
+	return f, nil
+}
+
+// Stat implements Store.
+func (d *Dir) Stat(ctx context.Context, key Key) (int64, error) {
+	if err := key.Validate(); err != nil {
+		return 0, invalid(err)
+	}
+	if err := ctx.Err(); err != nil {
+		return 0, unavailable(ctx, "stat "+key.String(), err)
+	}
+	info, err := d.root.Lstat(key.String())
+	if err != nil {
+		return 0, d.failure(ctx, key, err)
+	}
+	if !info.Mode().IsRegular() {
+		return 0, corrupt(key, "it is not a regular file") // opening a pipe would wait for ever
+	}
+	return info.Size(), nil
+}
+
+// Check implements Store: it writes a file and removes it.
+func (d *Dir) Check(ctx context.Context) error {
+	f, err := d.create()
+	if err == nil {
+		_, err = f.WriteString("check")
+		err = errors.Join(err, f.Sync(), f.Close(), d.root.Remove(f.name))
+	}
+	if err != nil {
+		return unavailable(ctx, "check", err)
+	}
+	return ctx.Err()
+}
+
+// failure tells a missing artifact from a directory that is gone, such as a
+// volume that is not mounted any more.
+func (d *Dir) failure(ctx context.Context, key Key, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		_, err = d.root.Lstat(unfinished)
+		if err == nil {
+			return notFound(key)
+		}
+	}
+	return unavailable(ctx, "open "+key.String(), err)
+}

@@ -1,0 +1,172 @@
+package archive_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"preismon/archive"
+	"preismon/contracts/fault"
+)
+
+func dirRig(tb testing.TB) rig {
+	folder := filepath.Join(tb.TempDir(), "artifacts")
+	return rig{
+		Store: openDir(tb, folder),
+		tamper: func(tb testing.TB, key archive.Key, content []byte) {
+			if err := os.WriteFile(filepath.Join(folder, key.String()), content, 0o600); err != nil {
+				tb.Fatal(err)
+			}
+		},
+		leftovers: func(tb testing.TB, _ archive.Key) int { return len(unfinished(tb, folder)) },
+	}
+}
+
+func openDir(tb testing.TB, folder string) *archive.Dir {
+	tb.Helper()
+	d, err := archive.NewDir(folder)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return d
+}
+
+func unfinished(tb testing.TB, folder string) []os.DirEntry {
+	entries, err := os.ReadDir(filepath.Join(folder, "tmp"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return entries
+}
+
+func TestDirIsPrivate(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "artifacts")
+	put(t, openDir(t, folder), archive.RefOf(newKey(), []byte("x")), []byte("x"))
+	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := entry.Info()
+		if err == nil && info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s has mode %s", path, info.Mode())
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestDirOutlivesItsProcess(t *testing.T) {
+	folder := t.TempDir()
+	ref := archive.RefOf(newKey(), []byte("x"))
+	put(t, openDir(t, folder), ref, []byte("x"))
+
+	// What two killed writers left, and one that may still be at work.
+	for name, age := range map[string]time.Duration{"old": 2 * time.Hour, "older": 48 * time.Hour, "new": 0} {
+		path := filepath.Join(folder, "tmp", name)
+		if err := os.WriteFile(path, []byte("half"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		when := time.Now().Add(-age)
+		if err := os.Chtimes(path, when, when); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := read(t, openDir(t, folder), ref); string(got) != "x" {
+		t.Errorf("%q came back", got)
+	}
+	if left := unfinished(t, folder); len(left) != 1 || left[0].Name() != "new" {
+		t.Errorf("left are %v", left)
+	}
+}
+
+// A key cannot leave the folder; neither can a link that somebody put inside.
+func TestDirStaysInside(t *testing.T) {
+	secret := []byte("not an artifact")
+	f := func(plant func(outside, file string) error) {
+		t.Helper()
+		folder, outside := t.TempDir(), t.TempDir()
+		d := openDir(t, folder)
+		ref := archive.RefOf(newKey(), secret)
+		file := filepath.Join(folder, ref.Key.String())
+		if err := os.WriteFile(filepath.Join(outside, "0"), secret, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.MkdirAll(filepath.Dir(filepath.Dir(file)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := plant(outside, file); err != nil {
+			t.Fatal(err)
+		}
+		if o, err := d.Open(t.Context(), ref); err == nil {
+			got, _ := io.ReadAll(o)
+			t.Errorf("%q was read", got)
+		}
+		if err := d.Put(t.Context(), ref, bytes.NewReader(secret)); err == nil {
+			t.Error("something was written")
+		}
+		entries, err := os.ReadDir(outside)
+		if err != nil || len(entries) != 1 {
+			t.Errorf("outside are %v, %v", entries, err)
+		}
+	}
+	f(func(outside, file string) error { return os.Symlink(outside, filepath.Dir(file)) })
+	f(func(outside, file string) error {
+		return errors.Join(os.Mkdir(filepath.Dir(file), 0o700), os.Symlink(filepath.Join(outside, "0"), file))
+	})
+	f(func(_, file string) error { return os.MkdirAll(file, 0o700) })
+}
+
+// A volume that went away is not an artifact that is missing.
+func TestDirGone(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "artifacts")
+	d := openDir(t, folder)
+	ref := archive.RefOf(newKey(), []byte("x"))
+	if err := os.RemoveAll(folder); err != nil {
+		t.Fatal(err)
+	}
+	_, err := d.Open(t.Context(), ref)
+	wantErr(t, err, fault.Unavailable, nil)
+	wantErr(t, d.Put(t.Context(), ref, strings.NewReader("x")), fault.Unavailable, nil)
+	wantErr(t, d.Check(t.Context()), fault.Unavailable, nil)
+}
+
+func TestNewDirFails(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := archive.NewDir(file); err == nil {
+		t.Error("a file was taken for a folder")
+	}
+}
+
+func TestDirTruncatedWhileRead(t *testing.T) {
+	folder := t.TempDir()
+	d := openDir(t, folder)
+	content := noise(mib)
+	ref := archive.RefOf(newKey(), content)
+	put(t, d, ref, content)
+	o, err := d.Open(t.Context(), ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.Close()
+	if err := os.Truncate(filepath.Join(folder, ref.Key.String()), mib/2); err != nil {
+		t.Fatal(err)
+	}
+	_, err = io.Copy(io.Discard, o)
+	wantErr(t, err, fault.Internal, archive.ErrCorrupt)
+}

@@ -1,0 +1,227 @@
+package archive_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"runtime"
+	"testing"
+	"time"
+
+	"preismon/archive"
+	"preismon/contracts/fault"
+)
+
+// A download that is cut anywhere ends with an error, never with io.EOF.
+func TestCutDownload(t *testing.T) {
+	t.Parallel()
+	cfg := s3Config(t)
+	const size = 2 * mib
+	content := noise(size)
+	ref := archive.RefOf(newKey(), content)
+	put(t, openS3(t, cfg), ref, content)
+
+	whole := answerSize(t, cfg, ref)
+	for _, reset := range []bool{false, true} {
+		for _, at := range []int64{0, 10, 200, whole - size, whole - size + 1, mib, whole - 2, whole - 1} {
+			t.Run(fmt.Sprintf("at %d of %d, reset %t", at, whole, reset), func(t *testing.T) {
+				t.Parallel()
+				cfg := cfg
+				newProxy(t, &cfg, func(p *proxy) { p.downCut, p.reset = at, reset })
+				s := openS3(t, cfg)
+				n, err := readAll(t.Context(), s, ref)
+				wantErr(t, err, fault.Unavailable, nil)
+				if n >= size {
+					t.Errorf("%d bytes were handed out", n)
+				}
+				n, err = readRange(t.Context(), s, ref, archive.Range{Length: size})
+				wantErr(t, err, fault.Unavailable, nil)
+				if n >= size {
+					t.Errorf("%d bytes of a range were handed out", n)
+				}
+			})
+		}
+	}
+}
+
+// The server or the way to it goes silent in the middle.
+func TestStalledDownload(t *testing.T) {
+	t.Parallel()
+	cfg := s3Config(t)
+	content := noise(2 * mib)
+	ref := archive.RefOf(newKey(), content)
+	put(t, openS3(t, cfg), ref, content)
+
+	newProxy(t, &cfg, func(p *proxy) { p.downCut, p.hang = mib, true })
+	cfg.StallTimeout = 200 * time.Millisecond
+	_, err := readAll(t.Context(), openS3(t, cfg), ref)
+	wantErr(t, err, fault.Unavailable, nil)
+
+	cfg.StallTimeout = time.Hour
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	_, err = readAll(ctx, openS3(t, cfg), ref)
+	wantErr(t, err, fault.Timeout, context.DeadlineExceeded)
+}
+
+// A reader that takes its time is no stall.
+func TestSlowReader(t *testing.T) {
+	t.Parallel()
+	cfg := s3Config(t)
+	content := noise(32 * mib) // more than the buffers on the way
+	ref := archive.RefOf(newKey(), content)
+	put(t, openS3(t, cfg), ref, content)
+	cfg.StallTimeout = time.Second
+	o, err := openS3(t, cfg).Open(t.Context(), ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.Close()
+	got := make([]byte, len(content))
+	for part := got; len(part) > 0; part = part[len(got)/4:] {
+		time.Sleep(cfg.StallTimeout * 5 / 4) // real time: the far side is a real server
+		if _, err := io.ReadFull(o, part[:len(got)/4]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !bytes.Equal(got, content) {
+		t.Error("other content came back")
+	}
+}
+
+func TestCutUpload(t *testing.T) {
+	t.Parallel()
+	cfg := s3Config(t)
+	for _, size := range []int{mib, 12 * mib} {
+		for _, at := range []int64{0, 300, mib / 2} {
+			content := noise(size)
+			ref := archive.RefOf(newKey(), content)
+			spoiled := cfg
+			newProxy(t, &spoiled, func(p *proxy) { p.upCut, p.reset = at, at%2 == 0 })
+			wantErr(t, openS3(t, spoiled).Put(t.Context(), ref, bytes.NewReader(content)), fault.Unavailable, nil)
+			_, err := openS3(t, cfg).Stat(t.Context(), ref.Key)
+			wantErr(t, err, fault.NotFound, nil)
+			put(t, openS3(t, cfg), ref, content)
+		}
+	}
+}
+
+// The server did it, but its answer did not arrive: that is a success.
+func TestLostAnswer(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		size int
+		lose func([]byte) bool
+	}{
+		"one request":  {1000, func(b []byte) bool { return bytes.HasPrefix(b, []byte("PUT ")) }},
+		"a part":       {6 * mib, func(b []byte) bool { return bytes.HasPrefix(b, []byte("PUT ")) }},
+		"begin upload": {6 * mib, func(b []byte) bool { return bytes.HasPrefix(b, []byte("POST ")) }},
+		"finish upload": {6 * mib, func(b []byte) bool {
+			return bytes.HasPrefix(b, []byte("POST ")) && bytes.Contains(b, []byte("uploadId="))
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := s3Config(t)
+			spoiled := cfg
+			p := newProxy(t, &spoiled, func(p *proxy) { p.lose = test.lose })
+			content := noise(test.size)
+			ref := archive.RefOf(newKey(), content)
+			put(t, openS3(t, spoiled), ref, content)
+			if got := read(t, openS3(t, cfg), ref); !bytes.Equal(got, content) {
+				t.Error("other content came back")
+			}
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			if p.lost != 1 {
+				t.Error("no answer was lost")
+			}
+		})
+	}
+}
+
+func TestUnreachable(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener.Close()
+	cfg := archive.DefaultS3Config()
+	cfg.Endpoint, cfg.Bucket, cfg.AccessKey, cfg.SecretKey = "http://"+listener.Addr().String(), "artifacts", "us", "hush"
+	s := openS3(t, cfg)
+	content := []byte("x")
+	ref := archive.RefOf(newKey(), content)
+	_, err = s.Open(t.Context(), ref)
+	wantErr(t, err, fault.Unavailable, nil)
+	_, err = s.Stat(t.Context(), ref.Key)
+	wantErr(t, err, fault.Unavailable, nil)
+	wantErr(t, s.Put(t.Context(), ref, bytes.NewReader(content)), fault.Unavailable, nil)
+	wantErr(t, s.Check(t.Context()), fault.Unavailable, nil)
+	wantErr(t, s.EnsureBucket(t.Context()), fault.Unavailable, nil)
+}
+
+// Readers that are given up in the middle leave no goroutine behind.
+func TestAbandonedReaders(t *testing.T) {
+	cfg := s3Config(t)
+	s := openS3(t, cfg)
+	content := noise(4 * mib)
+	ref := archive.RefOf(newKey(), content)
+	put(t, s, ref, content)
+	s.Close()
+	before := runtime.NumGoroutine()
+	for range 50 {
+		o, err := s.Open(t.Context(), ref)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := o.Read(make([]byte, 10)); err != nil {
+			t.Fatal(err)
+		}
+		if err := o.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	s.Close()
+	for wait := 0; runtime.NumGoroutine() > before+2; wait++ {
+		if wait == 100 {
+			t.Fatalf("%d goroutines, were %d", runtime.NumGoroutine(), before)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+func readAll(ctx context.Context, s archive.Store, ref archive.Ref) (int64, error) {
+	o, err := s.Open(ctx, ref)
+	if err != nil {
+		return 0, err
+	}
+	defer o.Close()
+	return io.Copy(io.Discard, o)
+}
+
+func readRange(ctx context.Context, s archive.Store, ref archive.Ref, part archive.Range) (int64, error) {
+	o, err := s.OpenRange(ctx, ref, part)
+	if err != nil {
+		return 0, err
+	}
+	defer o.Close()
+	return io.Copy(io.Discard, o)
+}
+
+// answerSize is how many bytes the answer has on the wire, header and all.
+func answerSize(tb testing.TB, cfg archive.S3Config, ref archive.Ref) int64 {
+	low, high := ref.Size, ref.Size+64<<10
+	for low+1 < high { // the smallest cut that does not hurt
+		mid := (low + high) / 2
+		cfg := cfg
+		newProxy(tb, &cfg, func(p *proxy) { p.downCut = mid })
+		if _, err := readAll(context.Background(), openS3(tb, cfg), ref); err == nil {
+			high = mid
+		} else {
+			low = mid
+		}
+	}
+	return high
+}

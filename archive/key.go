@@ -1,0 +1,61 @@
+package archive
+
+import (
+	"fmt"
+	"strconv"
+
+	"preismon/contracts"
+)
+
+// Folder parts the artifacts by the direction of their job.
+type Folder uint8
+
+// The folders. The zero Folder is not valid.
+const (
+	Exports Folder = iota + 1
+	Imports
+)
+
+func (f Folder) String() string {
+	switch f {
+	case Exports:
+		return "exports"
+	case Imports:
+		return "imports"
+	}
+	return "invalid"
+}
+
+// Key is the place of one artifact. It consists of numbers alone: no name
+// that came from outside, and so no "..", reaches a store.
+type Key struct {
+	Folder  Folder
+	Mandate contracts.MandateID
+	Order   contracts.OrderID
+	Archive contracts.ArchiveID
+	File    int // its index in FileArchive.Files
+}
+
+// String gives the path, such as "exports/7/21/1234/0".
+func (k Key) String() string {
+	b := append(make([]byte, 0, 64), k.Folder.String()...)
+	for _, n := range [...]uint64{uint64(k.Mandate), uint64(k.Order), uint64(k.Archive)} {
+		b = strconv.AppendUint(append(b, '/'), n, 10)
+	}
+	return string(strconv.AppendInt(append(b, '/'), int64(k.File), 10))
+}
+
+// Validate names every fault of the key.
+func (k Key) Validate() error {
+	var f contracts.Faults
+	f.Check(k.Folder == Exports || k.Folder == Imports, "folder: neither exports nor imports")
+	f.Check(k.Mandate != 0, "mandate: missing")
+	f.Check(k.Order != 0, "order: missing")
+	f.Check(k.Archive != 0, "archive: missing")
+	f.Check(k.File >= 0 && k.File < contracts.MaxFilesPerArchive,
+		"file: %d, must be from 0 to %d", k.File, contracts.MaxFilesPerArchive-1)
+	if err := f.Err(); err != nil {
+		return fmt.Errorf("key %s: %w", k, err)
+	}
+	return nil
+}

@@ -1,0 +1,137 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/minio/minio-go/v7"
+
+	"preismon/contracts/fault"
+)
+
+// Put implements Store: one request for content that fits into a part, else a
+// multipart upload, completed only after all of the content agreed. Each
+// request carries the hash of its body, and is repeated after a failure
+// because its body is in memory.
+func (s *S3) Put(ctx context.Context, ref Ref, content io.Reader) error {
+	if err := ref.Validate(); err != nil {
+		return invalid(err)
+	}
+	if ref.Size > maxParts*s.cfg.PartSize {
+		return invalid(fmt.Errorf("size: %d bytes, at most %d parts of %d", ref.Size, maxParts, s.cfg.PartSize))
+	}
+	src := contentToPut(ctx, ref, content)
+	var err error
+	if ref.Size <= s.cfg.PartSize {
+		err = s.putOne(ctx, ref, src)
+	} else {
+		err = s.putMany(ctx, ref, src)
+	}
+	// The key was taken: by another writer, or by this one in a request whose
+	// answer was lost. Its repetition gets the one code from servers that look
+	// at the key first, as MinIO does, the other from those that look at the
+	// upload first.
+	if !hasCode(err, minio.PreconditionFailed, minio.NoSuchUpload) {
+		return err
+	}
+	if held := confirm(ctx, s, ref); fault.KindOf(held) != fault.NotFound {
+		return held
+	}
+	return err
+}
+
+func (s *S3) putOne(ctx context.Context, ref Ref, src *checked) error {
+	body := make([]byte, ref.Size)
+	if err := src.fill(body); err != nil {
+		return err
+	}
+	opts := onlyNew()
+	opts.DisableContentSha256 = true // names the streaming signature, which would take the place of our hash
+	opts.UserMetadata = map[string]string{minio.ChecksumSHA256.Key(): checksum(body)}
+	_, err := s.api.PutObject(ctx, s.cfg.Bucket, ref.Key.String(), bytes.NewReader(body), ref.Size, "", ref.SHA256, opts)
+	if err != nil {
+		return unavailable(ctx, "put "+ref.Key.String(), err)
+	}
+	return nil
+}
+
+// putMany does what minio-go's PutObject does not: it completes the upload on
+// the condition that the key is still free.
+func (s *S3) putMany(ctx context.Context, ref Ref, src *checked) (err error) {
+	key, op := ref.Key.String(), "put "+ref.Key.String()
+	switch _, err := s.Stat(ctx, ref.Key); {
+	case err == nil:
+		return confirmChecked(ctx, s, ref, src)
+	case fault.KindOf(err) != fault.NotFound:
+		return err
+	}
+	upload, err := s.api.NewMultipartUpload(ctx, s.cfg.Bucket, key, minio.PutObjectOptions{
+		UserMetadata: map[string]string{"x-amz-checksum-algorithm": minio.ChecksumSHA256.String()},
+	})
+	if err != nil {
+		return unavailable(ctx, op, err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.abort(ctx, ref.Key, upload))
+		}
+	}()
+	var parts []minio.CompletePart
+	body := make([]byte, s.cfg.PartSize)
+	for left := ref.Size; left > 0; left -= int64(len(body)) {
+		body = body[:min(left, s.cfg.PartSize)]
+		if err := src.fill(body); err != nil {
+			return err
+		}
+		part, err := s.putPart(ctx, key, upload, len(parts)+1, body)
+		if err != nil {
+			return unavailable(ctx, op, err)
+		}
+		parts = append(parts, part)
+	}
+	if _, err := s.api.CompleteMultipartUpload(ctx, s.cfg.Bucket, key, upload, parts, onlyNew()); err != nil {
+		return unavailable(ctx, op, err)
+	}
+	return nil
+}
+
+func (s *S3) putPart(ctx context.Context, key, upload string, n int, body []byte) (minio.CompletePart, error) {
+	sum := sha256.Sum256(body)
+	part, err := s.api.PutObjectPart(ctx, s.cfg.Bucket, key, upload, n, bytes.NewReader(body), int64(len(body)),
+		minio.PutObjectPartOptions{
+			DisableContentSha256: true, // as in putOne
+			Sha256Hex:            hex.EncodeToString(sum[:]),
+			CustomHeader:         http.Header{minio.ChecksumSHA256.Key(): {checksum(body)}},
+		})
+	return minio.CompletePart{PartNumber: n, ETag: part.ETag, ChecksumSHA256: checksum(body)}, err
+}
+
+// abort gives the parts back, also when the caller has gone.
+func (s *S3) abort(ctx context.Context, key Key, upload string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	err := s.api.AbortMultipartUpload(ctx, s.cfg.Bucket, key.String(), upload)
+	if err == nil || hasCode(err, minio.NoSuchUpload) {
+		return nil
+	}
+	return fmt.Errorf("archive: abort the upload of %s: %w", key, err)
+}
+
+// onlyNew refuses, with PreconditionFailed, a key that is taken.
+func onlyNew() (opts minio.PutObjectOptions) {
+	opts.SetMatchETagExcept("*")
+	return opts
+}
+
+func checksum(body []byte) string {
+	sum := sha256.Sum256(body)
+	return base64.StdEncoding.EncodeToString(sum[:])
+}

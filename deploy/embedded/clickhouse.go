@@ -1,0 +1,428 @@
+package embedded
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"text/template"
+	"time"
+)
+
+// The users of an embedded ClickHouse. Their passwords are in its folder.
+const (
+	AdminUser     = "preismon_admin"     // everything: migrations, backups, system tables
+	ProjectorUser = "preismon_projector" // reads and writes the database, no DDL
+	QueryUser     = "preismon_query"     // reads the database, settings within limits, nothing else
+)
+
+// DefaultDatabase is the database of preismon. It is not called default: in the
+// library that one is an overlay over the working folder.
+const DefaultDatabase = "preismon"
+
+// oldestProgram is the first release of a clickhouse program on PATH that is used.
+var oldestProgram = [2]int{26, 3}
+
+// ClickHouseConfig says how to run a ClickHouse server. Only Dir is needed.
+type ClickHouseConfig struct {
+	Dir         string            // its folder, made when missing; holds data, logs, passwords, backups
+	Database    string            // made at start; empty: DefaultDatabase
+	GrantAlso   string            // one more database, or a prefix ending in *, that the projector and the query user may use
+	NoProgram   bool              // do not look for a clickhouse program on PATH
+	Library     Library           // where the library comes from; the zero value is the user's cache
+	LogLevel    string            // of the server's log file; empty: information
+	MemoryLimit uint64            // of the server in bytes; zero: half of the machine
+	Settings    map[string]string // session settings of all users, such as max_threads
+	ExtraConfig []string          // XML elements put into the server's config
+	Grace       time.Duration     // between SIGTERM and SIGKILL; zero: 10 s
+	Remove      string            // a folder to delete when this process ends without Stop, for tests; empty for none
+	Logger      *slog.Logger      // nil: slog.Default()
+}
+
+// Validate names everything wrong with the configuration at once.
+func (c ClickHouseConfig) Validate() error {
+	var errs []error
+	if c.Dir == "" {
+		errs = append(errs, errors.New("a folder for ClickHouse is needed"))
+	}
+	if c.Database != "" && !identifier.MatchString(c.Database) {
+		errs = append(errs, fmt.Errorf("%q is no database name", c.Database))
+	}
+	if c.GrantAlso != "" && !identifier.MatchString(strings.TrimSuffix(c.GrantAlso, "*")) {
+		errs = append(errs, fmt.Errorf("%q is no database name or prefix", c.GrantAlso))
+	}
+	if c.LogLevel != "" && !slices.Contains([]string{"none", "fatal", "critical", "error", "warning", "notice", "information", "debug", "trace", "test"}, c.LogLevel) {
+		errs = append(errs, fmt.Errorf("%q is no log level of ClickHouse", c.LogLevel))
+	}
+	for name := range c.Settings {
+		if !identifier.MatchString(name) {
+			errs = append(errs, fmt.Errorf("%q is no name of a setting", name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// ClickHouse is a running server in a child process, on free ports of 127.0.0.1.
+type ClickHouse struct {
+	*Process
+	cfg       ClickHouseConfig
+	engine    string
+	tcp, http int
+	passwords map[string]string
+}
+
+//go:embed clickhouse.config.xml
+var configText string
+
+//go:embed clickhouse.users.xml
+var usersText string
+
+var (
+	configTemplate = template.Must(template.New("config").Parse(configText))
+	usersTemplate  = template.Must(template.New("users").Parse(usersText))
+)
+
+// serve opens the ports and then holds the library's session for three years.
+const serve = `SYSTEM START LISTEN TCP; SYSTEM START LISTEN HTTP; ` +
+	`SELECT sleepEachRow(1) FROM numbers(100000000) SETTINGS function_sleep_max_microseconds_per_block=0, max_block_size=1 FORMAT Null`
+
+// errPort, errBusy and errLibrary are ends of a starting server that a second try may mend.
+var (
+	errPort    = errors.New("the port was taken")
+	errBusy    = errors.New("its folder is still in use by another ClickHouse")
+	errLibrary = errors.New("its library does not load")
+)
+
+// StartClickHouse starts a server and returns when it answers queries and its
+// database exists. It prefers a clickhouse program on PATH and otherwise uses the
+// library, which it fetches if need be. Cancel ctx to give up; the server lives
+// on after it returned, until Stop or the end of this process.
+func StartClickHouse(ctx context.Context, cfg ClickHouseConfig) (*ClickHouse, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+	if cfg.Library.Logger == nil {
+		cfg.Library.Logger = cfg.Logger
+	}
+	if cfg.Database == "" {
+		cfg.Database = DefaultDatabase
+	}
+	if cfg.LogLevel == "" {
+		cfg.LogLevel = "information"
+	}
+	dir, err := filepath.Abs(cfg.Dir)
+	if err != nil {
+		return nil, err
+	}
+	cfg.Dir = dir
+	for _, d := range []string{"", "data", "logs", "backups", "user_files", "format_schemas"} {
+		if err := os.MkdirAll(filepath.Join(dir, d), 0o700); err != nil {
+			return nil, fmt.Errorf("make the folder of ClickHouse: %w", err)
+		}
+	}
+	passwords, err := loadSecrets(filepath.Join(dir, "passwords.json"), AdminUser, ProjectorUser, QueryUser)
+	if err != nil {
+		return nil, err
+	}
+	program := ""
+	if !cfg.NoProgram {
+		program = findProgram(ctx, cfg.Logger)
+	}
+	library := ""
+	if program == "" {
+		if library, err = cfg.Library.Ensure(ctx); err != nil {
+			return nil, err
+		}
+	}
+	var failure error
+	refetched := false
+	for try := 0; try < 40; try++ {
+		ch := &ClickHouse{cfg: cfg, passwords: passwords, engine: "clickhouse program"}
+		if program == "" {
+			ch.engine = "clickhouse library"
+		}
+		if failure = ch.start(ctx, program, library); failure == nil {
+			return ch, nil
+		}
+		switch {
+		case errors.Is(failure, errPort) && try < 10:
+		case errors.Is(failure, errBusy):
+			// The server of a process killed a moment ago is about to end.
+			select {
+			case <-ctx.Done():
+				return nil, failure
+			case <-time.After(250 * time.Millisecond):
+			}
+		case errors.Is(failure, errLibrary) && !refetched:
+			refetched = true
+			again, err := cfg.Library.Refetch(ctx)
+			if err != nil {
+				return nil, fmt.Errorf("the cached ClickHouse library is damaged and cannot be fetched again: %w", err)
+			}
+			if !again {
+				return nil, fmt.Errorf("the ClickHouse library is the right one but does not load on this system (it needs glibc); put a clickhouse program on PATH: %w", failure)
+			}
+		default:
+			return nil, failure
+		}
+	}
+	return nil, failure
+}
+
+// findProgram returns a usable clickhouse program on PATH, or nothing.
+func findProgram(ctx context.Context, logger *slog.Logger) string {
+	path, err := exec.LookPath("clickhouse")
+	if err != nil {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, path, "server", "--version").Output()
+	m := regexp.MustCompile(`version (\d+)\.(\d+)`).FindSubmatch(out)
+	if err != nil || m == nil {
+		logger.Warn("the clickhouse program on PATH does not run and is not used", "path", path)
+		return ""
+	}
+	major, _ := strconv.Atoi(string(m[1]))
+	minor, _ := strconv.Atoi(string(m[2]))
+	if slices.Compare([]int{major, minor}, oldestProgram[:]) < 0 {
+		logger.Warn("the clickhouse program on PATH is too old and is not used", "path", path, "version", string(m[0]),
+			"oldest", fmt.Sprintf("%d.%d", oldestProgram[0], oldestProgram[1]))
+		return ""
+	}
+	return path
+}
+
+func (c *ClickHouse) start(ctx context.Context, program, library string) (err error) {
+	if c.tcp, c.http, err = freePorts(); err != nil {
+		return fmt.Errorf("find free ports for ClickHouse: %w", err)
+	}
+	if err := c.writeConfig(library != ""); err != nil {
+		return fmt.Errorf("write the configuration of ClickHouse: %w", err)
+	}
+	spec := childSpec{Program: program, Args: []string{"server", "--config-file=" + c.path("config.xml")}}
+	if library != "" {
+		spec = childSpec{Library: library, Args: []string{
+			"clickhouse", "--path=" + c.path("data"), "--config-file=" + c.path("config.xml"), "--log-level=" + c.cfg.LogLevel,
+			"--listen_host=127.0.0.1", "--tcp_port=" + strconv.Itoa(c.tcp), "--http_port=" + strconv.Itoa(c.http), "-q", serve,
+		}}
+	}
+	spec.Remove = c.cfg.Remove
+	if c.Process, err = startChild(spec, nil, c.path("logs/output.log"), c.cfg.Grace); err != nil {
+		return err
+	}
+	if err := c.ready(ctx); err != nil {
+		_ = c.kill()
+		return err
+	}
+	if err := c.exec(ctx, "CREATE DATABASE IF NOT EXISTS "+c.cfg.Database); err != nil {
+		_ = c.kill()
+		return fmt.Errorf("make the database %s: %w", c.cfg.Database, err)
+	}
+	return nil
+}
+
+func (c *ClickHouse) kill() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	return c.Stop(ctx)
+}
+
+func (c *ClickHouse) path(name string) string { return filepath.Join(c.cfg.Dir, name) }
+
+// freePorts returns two ports that were free a moment ago.
+func freePorts() (a, b int, err error) {
+	for _, port := range []*int{&a, &b} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return 0, 0, err
+		}
+		defer l.Close() // both are held until both are chosen
+		*port = l.Addr().(*net.TCPAddr).Port
+	}
+	return a, b, nil
+}
+
+func (c *ClickHouse) writeConfig(library bool) error {
+	type setting struct{ Name, Value string }
+	values := struct {
+		LogLevel, Dir, Data, Logs           string
+		TCPPort, HTTPPort                   int
+		MemoryLimit                         uint64
+		ExtraConfig                         []string
+		Settings                            []setting
+		Library                             bool
+		AdminHash, ProjectorHash, QueryHash string
+		Databases                           []string
+	}{
+		LogLevel: c.cfg.LogLevel, Dir: xmlText(c.cfg.Dir), Data: xmlText(c.path("data")), Logs: xmlText(c.path("logs")),
+		TCPPort: c.tcp, HTTPPort: c.http, MemoryLimit: c.cfg.MemoryLimit, ExtraConfig: c.cfg.ExtraConfig, Library: library,
+		AdminHash: hash(c.passwords[AdminUser]), ProjectorHash: hash(c.passwords[ProjectorUser]), QueryHash: hash(c.passwords[QueryUser]),
+		Databases: []string{c.cfg.Database},
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.cfg.Settings)) {
+		values.Settings = append(values.Settings, setting{name, xmlText(c.cfg.Settings[name])})
+	}
+	if c.cfg.GrantAlso != "" {
+		values.Databases = append(values.Databases, c.cfg.GrantAlso)
+	}
+	for file, t := range map[string]*template.Template{"config.xml": configTemplate, "users.xml": usersTemplate} {
+		var b bytes.Buffer
+		if err := t.Execute(&b, values); err != nil {
+			return err
+		}
+		if err := writeFile(c.path(file), b.Bytes()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func xmlText(s string) string {
+	var b strings.Builder
+	_ = xml.EscapeText(&b, []byte(s)) // a Builder does not fail
+	return b.String()
+}
+
+func hash(password string) string {
+	sum := sha256.Sum256([]byte(password))
+	return hex.EncodeToString(sum[:])
+}
+
+// ready waits until the server answers on both ports, or says why it does not.
+func (c *ClickHouse) ready(ctx context.Context) error {
+	wait, cancel := context.WithTimeout(ctx, 60*time.Second)
+	defer cancel()
+	pause := 5 * time.Millisecond
+	for {
+		err := c.exec(wait, "SELECT 1")
+		if err == nil {
+			var conn net.Conn
+			if conn, err = net.DialTimeout("tcp", c.address(c.tcp), time.Second); err == nil {
+				_ = conn.Close()
+				return nil
+			}
+		}
+		select {
+		case <-c.Done():
+			return c.diagnose()
+		case <-wait.Done():
+			if ctx.Err() != nil {
+				return fmt.Errorf("starting ClickHouse was interrupted: %w", context.Cause(ctx))
+			}
+			return fmt.Errorf("ClickHouse did not answer within a minute (%w); the end of its log:\n%s", err, c.logTail())
+		case <-time.After(pause):
+			pause = min(2*pause, 100*time.Millisecond)
+		}
+	}
+}
+
+// diagnose turns the last words of an ended child into an error.
+func (c *ClickHouse) diagnose() error {
+	output := tail(c.path("logs/output.log"), 4096)
+	has := func(s string) bool { return strings.Contains(output, s) }
+	switch {
+	case has("Address already in use"):
+		return fmt.Errorf("ClickHouse could not listen on 127.0.0.1: %w", errPort)
+	case has("CANNOT_OPEN_FILE") && has("status") || has("Another server instance in same directory is already running"):
+		return fmt.Errorf("ClickHouse cannot use %s: %w", c.cfg.Dir, errBusy)
+	case has(brokenLibrary), strings.HasSuffix(c.ended(), "signal: bus error"), strings.HasSuffix(c.ended(), "signal: segmentation fault"):
+		return fmt.Errorf("ClickHouse did not start (%s): %w", firstLine(output), errLibrary)
+	case has("No space left on device"):
+		return fmt.Errorf("ClickHouse did not start because the disk of %s is full; free space there", c.cfg.Dir)
+	}
+	return fmt.Errorf("ClickHouse %s while starting; the end of its log:\n%s", c.ended(), c.logTail())
+}
+
+// stackFrame matches a line of ClickHouse's stack traces, which have no symbols.
+var stackFrame = regexp.MustCompile(`(?m)^\d+\. .* @ 0x[0-9a-f]+\n?|, Stack trace \(when copying.*$`)
+
+func (c *ClickHouse) logTail() string {
+	out := tail(c.path("logs/output.log"), 2048)
+	if log := tail(c.path("logs/clickhouse.errors.log"), 2048); log != "" {
+		out += "\n" + log
+	}
+	return strings.TrimSpace(stackFrame.ReplaceAllString(out, ""))
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
+}
+
+func (c *ClickHouse) address(port int) string {
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+}
+
+// exec runs a statement as the administrator over HTTP and drops its result.
+func (c *ClickHouse) exec(ctx context.Context, statement string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.HTTPURL(), strings.NewReader(statement))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("X-ClickHouse-User", AdminUser)
+	req.Header.Set("X-ClickHouse-Key", c.passwords[AdminUser])
+	req.Close = true
+	resp, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 4096))
+	if err != nil {
+		return err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return errors.New(firstLine(string(body)))
+	}
+	return nil
+}
+
+// DSN is the address for clickhouse-go of one of the three users, native
+// protocol. An empty database is the one of the configuration.
+func (c *ClickHouse) DSN(user, database string) string {
+	if database == "" {
+		database = c.cfg.Database
+	}
+	u := url.URL{Scheme: "clickhouse", User: url.UserPassword(user, c.passwords[user]), Host: c.address(c.tcp), Path: "/" + database}
+	return u.String()
+}
+
+// Password is the password of one of the three users.
+func (c *ClickHouse) Password(user string) string { return c.passwords[user] }
+
+// HTTPURL is the address of the HTTP interface, without credentials.
+func (c *ClickHouse) HTTPURL() string { return "http://" + c.address(c.http) + "/" }
+
+// Engine says what runs: "clickhouse program" or "clickhouse library".
+func (c *ClickHouse) Engine() string { return c.engine }
+
+// Stop ends the server and returns when it is gone. Data written is safe.
+func (c *ClickHouse) Stop(ctx context.Context) error {
+	if err := c.Process.Stop(ctx); err != nil {
+		return fmt.Errorf("stop ClickHouse: %w", err)
+	}
+	return nil
+}

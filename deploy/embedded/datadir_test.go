@@ -1,0 +1,78 @@
+package embedded_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"preismon/deploy/embedded"
+)
+
+func TestDataDir(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "data")
+	if _, err := embedded.ReadRuntime(path); !errors.Is(err, embedded.ErrNotRunning) {
+		t.Errorf("runtime of no folder: %v", err)
+	}
+	d, err := embedded.OpenDataDir(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := embedded.OpenDataDir(path); err == nil || !strings.Contains(err.Error(), "in use by process") {
+		t.Errorf("second open: %v", err)
+	}
+	if _, err := embedded.ReadRuntime(path); !errors.Is(err, embedded.ErrNotRunning) || !strings.Contains(err.Error(), "still starting") {
+		t.Errorf("runtime of a starting process: %v", err)
+	}
+	want := embedded.Runtime{NATSURL: "nats://a:b@127.0.0.1:1", QueryDSN: "clickhouse://q", APIURL: "http://127.0.0.1:2"}
+	if err := d.WriteRuntime(want); err != nil {
+		t.Fatal(err)
+	}
+	want.PID, want.StartedAt = os.Getpid(), d.StartedAt
+	got, err := embedded.ReadRuntime(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	for name, mode := range map[string]os.FileMode{"": 0o700, "runtime.json": 0o600, "lock": 0o600} {
+		if st, err := os.Stat(d.Join(name)); err != nil || st.Mode().Perm() != mode {
+			t.Errorf("%q: %v, %v", name, st, err)
+		}
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(path, "runtime.json")); !os.IsNotExist(err) {
+		t.Errorf("the runtime file is there after Close: %v", err)
+	}
+	if _, err := embedded.ReadRuntime(path); !errors.Is(err, embedded.ErrNotRunning) {
+		t.Errorf("runtime of a closed folder: %v", err)
+	}
+	if d, err = embedded.OpenDataDir(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestDataDirRefusesForeignFolder(t *testing.T) {
+	path := t.TempDir()
+	if err := os.WriteFile(filepath.Join(path, "thesis.txt"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(path, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := embedded.OpenDataDir(path); err == nil || !strings.Contains(err.Error(), "not a data folder of preismon") {
+		t.Errorf("foreign folder: %v", err)
+	}
+	if st, _ := os.Stat(path); st.Mode().Perm() != 0o755 {
+		t.Errorf("its mode was changed to %v", st.Mode())
+	}
+}

@@ -1,0 +1,451 @@
+package embedded
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/sys/unix"
+)
+
+// CacheVariable is the environment variable that replaces the user's cache folder.
+const CacheVariable = "PREISMON_CACHE_DIR"
+
+// libraryFile is the file wanted from the package.
+const libraryFile = "libchdb.so"
+
+// Package is an npm package that carries the ClickHouse library, pinned by content.
+type Package struct {
+	Name      string // "@chdb/lib-linux-x64-gnu"
+	Version   string
+	Integrity string // "sha512-..." of the packed file; empty: not pinned, never fetched
+	Packed    int64  // size of the packed file in bytes
+	Unpacked  int64  // size of the library in bytes, roughly
+}
+
+const libraryVersion = "26.7.3-stable.1"
+
+// packages lists the pinned library of each platform. A platform whose package
+// could not be checked yet has no integrity and is refused: nothing is loaded
+// into a process of ours that we have not pinned.
+var packages = map[string]Package{
+	"linux/amd64": {
+		Name: "@chdb/lib-linux-x64-gnu", Version: libraryVersion,
+		Integrity: "sha512-XP97mMqnc5tZpKQywR8N7cLTsHNiTmHr30pC5mzo3jWmukjKn2IBa60c2B/gWUNcuFjOMjWoorQICCqBVj5wpw==",
+		Packed:    177_817_999, Unpacked: 566_330_096,
+	},
+	"linux/arm64":  {Name: "@chdb/lib-linux-arm64-gnu", Version: libraryVersion},
+	"darwin/amd64": {Name: "@chdb/lib-darwin-x64", Version: libraryVersion},
+	"darwin/arm64": {Name: "@chdb/lib-darwin-arm64", Version: libraryVersion},
+}
+
+// Library finds the ClickHouse library in the user's cache folder, or fetches it
+// there once. Several processes may do so at the same time.
+type Library struct {
+	CacheDir string       // base folder; empty: PREISMON_CACHE_DIR, else the user's cache folder
+	Package  Package      // zero: the one pinned for this platform
+	Terminal io.Writer    // a terminal to draw a progress bar on; nil: log lines instead
+	Logger   *slog.Logger // nil: slog.Default()
+}
+
+// mark is what is known of a library that was verified when it was written.
+type mark struct {
+	Integrity string `json:"integrity"` // of the package it came from
+	SHA256    string `json:"sha256"`    // of the library
+	Size      int64  `json:"size"`
+}
+
+// CacheDir returns the folder that holds fetched programs: PREISMON_CACHE_DIR,
+// else preismon in the user's cache folder.
+func CacheDir() (string, error) {
+	if dir := os.Getenv(CacheVariable); dir != "" {
+		return filepath.Abs(dir)
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("there is no cache folder for this user; name one in %s: %w", CacheVariable, err)
+	}
+	return filepath.Join(dir, "preismon"), nil
+}
+
+// resolve fills in the defaults and returns the folder of the library.
+func (l *Library) resolve() (dir string, err error) {
+	if l.Logger == nil {
+		l.Logger = slog.Default()
+	}
+	if l.Package.Name == "" {
+		platform := runtime.GOOS + "/" + runtime.GOARCH
+		pkg, ok := packages[platform]
+		if !ok {
+			return "", fmt.Errorf("there is no ClickHouse library for %s; put a clickhouse program on PATH, or name a server with its DSN", platform)
+		}
+		l.Package = pkg
+	}
+	if l.Package.Integrity == "" {
+		return "", fmt.Errorf("the ClickHouse library %s@%s is not pinned in this version of preismon; put a clickhouse program on PATH, or name a server with its DSN",
+			l.Package.Name, l.Package.Version)
+	}
+	base := l.CacheDir
+	if base == "" {
+		if base, err = CacheDir(); err != nil {
+			return "", err
+		}
+	}
+	name := strings.NewReplacer("@", "", "/", "-").Replace(l.Package.Name) + "-" + l.Package.Version
+	return filepath.Join(base, name), nil
+}
+
+// Ensure returns the path of the library, fetching it if it is not in the cache
+// or not whole there. With a warm cache it reads a few hundred bytes and needs
+// no network. Its errors are sentences that say what to do.
+func (l *Library) Ensure(ctx context.Context) (string, error) {
+	dir, err := l.resolve()
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, libraryFile)
+	if l.whole(dir) {
+		return path, nil
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", fmt.Errorf("cannot make the cache folder %s; name another one in %s: %w", dir, CacheVariable, err)
+	}
+	lock := flock.New(filepath.Join(dir, "lock"))
+	defer lock.Close()
+	locked, err := lock.TryLock()
+	if err == nil && !locked {
+		l.Logger.Info("waiting for another process that fetches the clickhouse library")
+		_, err = lock.TryLockContext(ctx, 100*time.Millisecond)
+	}
+	if err != nil {
+		return "", fmt.Errorf("cannot lock the cache folder %s: %w", dir, err)
+	}
+	if l.whole(dir) { // the other process was faster
+		return path, nil
+	}
+	if st, err := os.Stat(path); err == nil {
+		l.Logger.Warn("the cached clickhouse library is not whole and is fetched again", "path", path, "bytes", st.Size())
+	}
+	if err := l.fetch(ctx, dir); err != nil {
+		if errors.Is(err, syscall.ENOSPC) {
+			return "", fmt.Errorf("the disk is full while fetching the ClickHouse library into %s; free space there, or name another folder in %s: %w", dir, CacheVariable, err)
+		}
+		return "", err
+	}
+	return path, nil
+}
+
+// Refetch checks every byte of the cached library and fetches it again if one is
+// wrong. It reports whether it did; for use when the library does not load.
+func (l *Library) Refetch(ctx context.Context) (bool, error) {
+	dir, err := l.resolve()
+	if err != nil {
+		return false, err
+	}
+	m, err := readMark(dir)
+	if err == nil {
+		if sum, err := sumFile(filepath.Join(dir, libraryFile)); err == nil && sum == m.SHA256 {
+			return false, nil
+		}
+	}
+	if err := os.Remove(filepath.Join(dir, markFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, err
+	}
+	_, err = l.Ensure(ctx)
+	return err == nil, err
+}
+
+const markFile = "verified.json"
+
+func readMark(dir string) (mark, error) {
+	var m mark
+	data, err := os.ReadFile(filepath.Join(dir, markFile))
+	if err != nil {
+		return m, err
+	}
+	return m, json.Unmarshal(data, &m)
+}
+
+// whole is the cheap check at each start: the mark of the pinned package is
+// there, and the library has the size it had when it was verified.
+func (l *Library) whole(dir string) bool {
+	m, err := readMark(dir)
+	if err != nil || m.Integrity != l.Package.Integrity {
+		return false
+	}
+	st, err := os.Stat(filepath.Join(dir, libraryFile))
+	return err == nil && st.Mode().IsRegular() && st.Size() == m.Size
+}
+
+func sumFile(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// fetch packs, verifies and extracts; the caller holds the lock.
+func (l *Library) fetch(ctx context.Context, dir string) error {
+	spec := l.Package.Name + "@" + l.Package.Version
+	npm, err := exec.LookPath("npm")
+	if err != nil {
+		return fmt.Errorf("the ClickHouse library is not in the cache and npm is not on PATH to fetch it; install npm (it comes with Node.js), or put a clickhouse program on PATH")
+	}
+	// npm keeps the packed file twice for a moment: in its cache and as output.
+	need := uint64(2*l.Package.Packed + l.Package.Unpacked)
+	var disk unix.Statfs_t
+	if err := unix.Statfs(dir, &disk); err == nil {
+		if free := disk.Bavail * uint64(disk.Bsize); free < need {
+			return fmt.Errorf("fetching the ClickHouse library needs %d MB in %s and only %d MB are free; free space there, or name another folder in %s",
+				need>>20, dir, free>>20, CacheVariable)
+		}
+	}
+	// What a killed process left behind is nobody's: we hold the lock.
+	old, _ := filepath.Glob(filepath.Join(dir, "fetch-*"))
+	for _, d := range old {
+		_ = os.RemoveAll(d)
+	}
+	tmp, err := os.MkdirTemp(dir, "fetch-*")
+	if err != nil {
+		return fmt.Errorf("cannot write to the cache folder %s; name another one in %s: %w", dir, CacheVariable, err)
+	}
+	defer os.RemoveAll(tmp)
+
+	l.Logger.Info("fetching the clickhouse library, once", "package", spec, "megabytes", l.Package.Packed>>20, "into", dir)
+	began := time.Now()
+	packed, err := l.pack(ctx, npm, spec, tmp)
+	if err != nil {
+		return err
+	}
+	m, err := l.extract(ctx, packed, filepath.Join(tmp, libraryFile))
+	if err != nil {
+		return err
+	}
+	// The mark goes first and comes last: without it the library counts as absent.
+	if err := os.Remove(filepath.Join(dir, markFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.Rename(filepath.Join(tmp, libraryFile), filepath.Join(dir, libraryFile)); err != nil {
+		return err
+	}
+	if err := writeJSON(filepath.Join(dir, markFile), m); err != nil {
+		return err
+	}
+	l.Logger.Info("the clickhouse library is in the cache and verified", "seconds", int(time.Since(began).Seconds()+0.5))
+	return nil
+}
+
+// pack runs npm and returns the packed file.
+func (l *Library) pack(ctx context.Context, npm, spec, tmp string) (string, error) {
+	cmd := exec.CommandContext(ctx, npm, "pack", spec, "--pack-destination", tmp, "--ignore-scripts", "--loglevel=error")
+	cmd.Dir = tmp // no project's .npmrc or package.json takes part
+	cmd.WaitDelay = 5 * time.Second
+	cmd.Env = append(os.Environ(),
+		"npm_config_cache="+filepath.Join(tmp, "npm-cache"), // where its growth can be watched; nothing stays in the user's
+		"npm_config_fetch_retries=2", "npm_config_fetch_retry_mintimeout=1000", "npm_config_fetch_retry_maxtimeout=5000",
+		"npm_config_update_notifier=false", "npm_config_fund=false", "npm_config_audit=false")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	stop := l.watch("downloading", l.Package.Packed, func() int64 { return min(folderSize(tmp), l.Package.Packed) })
+	err := cmd.Run()
+	stop(err == nil)
+	if err != nil {
+		if ctx.Err() != nil {
+			return "", fmt.Errorf("fetching the ClickHouse library was interrupted: %w", context.Cause(ctx))
+		}
+		return "", explainNPM(spec, stderr.String(), err)
+	}
+	found, _ := filepath.Glob(filepath.Join(tmp, "*.tgz"))
+	if len(found) != 1 {
+		return "", fmt.Errorf("npm pack %s ended well but left %d packed files instead of one; try again, or put a clickhouse program on PATH", spec, len(found))
+	}
+	return found[0], nil
+}
+
+func explainNPM(spec, stderr string, err error) error {
+	has := func(words ...string) bool {
+		for _, w := range words {
+			if strings.Contains(stderr, w) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case has("ENOTFOUND", "EAI_AGAIN", "ECONNREFUSED", "ECONNRESET", "ETIMEDOUT", "ENETUNREACH", "EHOSTUNREACH", "ERR_SOCKET_TIMEOUT", "ENOTCACHED"):
+		return fmt.Errorf("the ClickHouse library is not in the cache and the npm registry cannot be reached; connect to the network once and start again, or put a clickhouse program on PATH: %w", err)
+	case has("ENOSPC"):
+		return fmt.Errorf("npm found the disk full: %w", syscall.ENOSPC)
+	case has("E404", "ETARGET"):
+		return fmt.Errorf("the npm registry in use does not have %s; set another registry in npm, or put a clickhouse program on PATH: %w", spec, err)
+	}
+	last := ""
+	for line := range strings.Lines(stderr) {
+		if line = strings.TrimSpace(line); line != "" && !strings.Contains(line, "complete log") && !strings.Contains(line, "npm warn") {
+			last = line
+		}
+	}
+	return fmt.Errorf("npm pack %s failed (%s); repair npm, or put a clickhouse program on PATH: %w", spec, last, err)
+}
+
+// extract verifies the packed file against the pinned integrity while it writes
+// the library out of it to target, in one pass. The caller drops target on error.
+func (l *Library) extract(ctx context.Context, packed, target string) (mark, error) {
+	f, err := os.Open(packed)
+	if err != nil {
+		return mark{}, err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return mark{}, err
+	}
+	var read atomic.Int64
+	stop := l.watch("unpacking", st.Size(), read.Load)
+	ok := false
+	defer func() { stop(ok) }()
+
+	sum := sha512.New()
+	source := io.TeeReader(readerFunc(func(p []byte) (int, error) {
+		if err := ctx.Err(); err != nil {
+			return 0, fmt.Errorf("unpacking the ClickHouse library was interrupted: %w", err)
+		}
+		n, err := f.Read(p)
+		read.Add(int64(n))
+		return n, err
+	}), sum)
+	m, unpackErr := unpack(source, target)
+	if _, err := io.Copy(io.Discard, source); err != nil { // what the archive's end left unread
+		return mark{}, err
+	}
+	// The integrity speaks first: a wrong file may also be no archive at all.
+	if got := "sha512-" + base64.StdEncoding.EncodeToString(sum.Sum(nil)); got != l.Package.Integrity {
+		return mark{}, fmt.Errorf("the fetched ClickHouse library %s@%s is not the one pinned in preismon (integrity %s, expected %s) and was thrown away; try again, and if it stays so do not trust the npm registry in use",
+			l.Package.Name, l.Package.Version, got, l.Package.Integrity)
+	}
+	if unpackErr != nil {
+		return mark{}, unpackErr
+	}
+	m.Integrity = l.Package.Integrity
+	ok = true
+	return m, nil
+}
+
+func unpack(source io.Reader, target string) (mark, error) {
+	gz, err := gzip.NewReader(source)
+	if err != nil {
+		return mark{}, fmt.Errorf("unpack the ClickHouse library: %w", err)
+	}
+	archive := tar.NewReader(gz)
+	for {
+		h, err := archive.Next()
+		if err == io.EOF {
+			return mark{}, fmt.Errorf("the ClickHouse package holds no %s", libraryFile)
+		}
+		if err != nil {
+			return mark{}, fmt.Errorf("unpack the ClickHouse library: %w", err)
+		}
+		if h.Name != "package/"+libraryFile || h.Typeflag != tar.TypeReg {
+			continue
+		}
+		out, err := os.OpenFile(target, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+		if err != nil {
+			return mark{}, err
+		}
+		sum := sha256.New()
+		n, err := io.Copy(io.MultiWriter(out, sum), archive)
+		if err == nil {
+			err = out.Sync()
+		}
+		if cerr := out.Close(); err == nil {
+			err = cerr
+		}
+		if err != nil {
+			return mark{}, fmt.Errorf("unpack the ClickHouse library: %w", err)
+		}
+		return mark{SHA256: hex.EncodeToString(sum.Sum(nil)), Size: n}, nil
+	}
+}
+
+// watch shows how far something has come: a bar on a terminal, a line every few
+// seconds otherwise. The returned function ends it.
+func (l *Library) watch(what string, total int64, done func() int64) (stop func(ok bool)) {
+	quit, gone := make(chan bool), make(chan struct{})
+	var bar *progressbar.ProgressBar
+	every := 5 * time.Second
+	if l.Terminal != nil {
+		every = 100 * time.Millisecond
+		bar = progressbar.NewOptions64(total, progressbar.OptionSetWriter(l.Terminal), progressbar.OptionShowBytes(true),
+			progressbar.OptionSetDescription("clickhouse library, "+what), progressbar.OptionSetWidth(30),
+			progressbar.OptionOnCompletion(func() { fmt.Fprintln(l.Terminal) }))
+	}
+	go func() {
+		defer close(gone)
+		ticker := time.NewTicker(every)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ticker.C:
+				n := done()
+				if bar == nil {
+					l.Logger.Info("fetching the clickhouse library", "step", what, "megabytes", n>>20, "of", total>>20)
+				} else if n < total { // the end is drawn once
+					_ = bar.Set64(n)
+				}
+			case ok := <-quit:
+				if bar != nil && ok {
+					_ = bar.Finish()
+				} else if bar != nil {
+					fmt.Fprintln(l.Terminal)
+				}
+				return
+			}
+		}
+	}()
+	return func(ok bool) { quit <- ok; <-gone }
+}
+
+// folderSize is the size of all files below dir; files that come and go are left out.
+func folderSize(dir string) int64 {
+	var n int64
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			if info, err := d.Info(); err == nil {
+				n += info.Size()
+			}
+		}
+		return nil
+	})
+	return n
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }

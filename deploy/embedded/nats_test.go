@@ -1,0 +1,83 @@
+package embedded_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"preismon/deploy/embedded"
+)
+
+func startNATS(t testing.TB, cfg embedded.NATSConfig) *embedded.NATS {
+	t.Helper()
+	cfg.Logger = quiet()
+	n, err := embedded.StartNATS(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := n.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return n
+}
+
+func connect(t testing.TB, url string, options ...nats.Option) jetstream.JetStream {
+	t.Helper()
+	nc, err := nats.Connect(url, options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return js
+}
+
+func TestNATSKeepsMessages(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "nats")
+	for _, always := range []bool{false, true} {
+		n := startNATS(t, embedded.NATSConfig{Dir: dir, SyncAlways: always})
+		js := connect(t, n.URL())
+		stream, err := js.CreateOrUpdateStream(t.Context(), jetstream.StreamConfig{Name: "KEPT", Subjects: []string{"kept.>"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if always {
+			m, err := stream.GetMsg(t.Context(), 1)
+			if err != nil || len(m.Data) != 5<<20 {
+				t.Errorf("the message of before: %d bytes, %v", len(m.Data), err)
+			}
+		}
+		if _, err := connect(t, n.URL(), nats.InProcessServer(n)).Publish(t.Context(), "kept.a", make([]byte, 5<<20)); err != nil {
+			t.Fatal(err)
+		}
+		if err := n.Stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	st, err := os.Stat(filepath.Join(dir, "passwords.json"))
+	if err != nil || st.Mode().Perm() != 0o600 {
+		t.Errorf("password file: %v, %v", st, err)
+	}
+}
+
+func TestNATSWantsThePassword(t *testing.T) {
+	n := startNATS(t, embedded.NATSConfig{Dir: t.TempDir()})
+	_, host, _ := strings.Cut(n.URL(), "@")
+	if nc, err := nats.Connect("nats://" + host); err == nil {
+		nc.Close()
+		t.Error("came in without a password")
+	}
+	if !strings.HasPrefix(host, "127.0.0.1:") {
+		t.Errorf("listens on %s", host)
+	}
+}

@@ -1,0 +1,168 @@
+package embedded
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// childVariable marks a process as ours to run a server in. Its value is a
+// childSpec as JSON.
+const childVariable = "PREISMON_CLICKHOUSE_CHILD"
+
+// childSpec says what the child process is to become: the ClickHouse library
+// called in the process itself, or a program it starts and guards.
+type childSpec struct {
+	Library string   `json:"library,omitempty"` // path of libchdb.so; then Args is its command line
+	Program string   `json:"program,omitempty"` // path of a program; then Args are its arguments
+	Args    []string `json:"args"`
+	Remove  string   `json:"remove,omitempty"` // folder to delete when the parent is gone
+}
+
+// ProcessConfig describes a server program that must not outlive this process.
+type ProcessConfig struct {
+	Program string   // path of the program
+	Args    []string // its arguments, without the program's name
+	Env     []string // more variables, NAME=value
+	LogFile string   // receives its standard output and error; replaced at start
+	Remove  string   // folder to delete when this process ends without Stop; empty for none
+	Grace   time.Duration
+}
+
+// Process is a server in a child process. The child ends when this process does,
+// however it ends: it watches a pipe whose other end only this process holds.
+type Process struct {
+	cmd   *exec.Cmd
+	pipe  *os.File
+	grace time.Duration
+	done  chan struct{}
+	err   error // valid once done is closed
+	stop  sync.Once
+}
+
+// StartProcess starts a program that ends with this process.
+func StartProcess(cfg ProcessConfig) (*Process, error) {
+	return startChild(childSpec{Program: cfg.Program, Args: cfg.Args, Remove: cfg.Remove}, cfg.Env, cfg.LogFile, cfg.Grace)
+}
+
+func startChild(spec childSpec, env []string, logFile string, grace time.Duration) (*Process, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find the own program to start a child process: %w", err)
+	}
+	value, err := json.Marshal(spec)
+	if err != nil {
+		return nil, err
+	}
+	out, err := os.OpenFile(logFile, os.O_CREATE|os.O_WRONLY|os.O_TRUNC|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the log of a child process: %w", err)
+	}
+	defer out.Close()
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("make the pipe a child process watches: %w", err)
+	}
+	defer r.Close()
+	cmd := exec.Command(self)
+	cmd.Args = []string{self, "(server child process)"}
+	cmd.Env = append(childEnvironment(), env...)
+	cmd.Env = append(cmd.Env, childVariable+"="+string(value))
+	cmd.Stdout, cmd.Stderr = out, out
+	cmd.ExtraFiles = []*os.File{r} // descriptor 3
+	// A group of its own: Ctrl-C in a terminal must reach us alone, so that
+	// the servers are stopped last. The pipe ends the child in every other case.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		_ = w.Close()
+		return nil, fmt.Errorf("start a child process: %w", err)
+	}
+	if grace <= 0 {
+		grace = 10 * time.Second
+	}
+	p := &Process{cmd: cmd, pipe: w, grace: grace, done: make(chan struct{})}
+	go func() {
+		p.err = cmd.Wait()
+		close(p.done)
+	}()
+	return p, nil
+}
+
+// childEnvironment is what a server needs of our environment and no more: our
+// variables may hold passwords and tokens.
+func childEnvironment() []string {
+	env := []string{"TZ=UTC"}
+	for _, name := range []string{"PATH", "HOME", "TMPDIR", "LANG", "LC_ALL", "GOCOVERDIR"} {
+		if v, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+v)
+		}
+	}
+	return env
+}
+
+// PID is the process id of the child.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// Done is closed when the child has ended, for whatever reason.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Stop ends the child: SIGTERM, and SIGKILL when the grace period or ctx is over.
+// It returns when the child is gone. Stopping an ended child is no error.
+func (p *Process) Stop(ctx context.Context) error {
+	var err error
+	p.stop.Do(func() {
+		defer p.pipe.Close()
+		select {
+		case <-p.done:
+			return
+		default:
+		}
+		_ = p.cmd.Process.Signal(syscall.SIGTERM)
+		timer := time.NewTimer(p.grace)
+		defer timer.Stop()
+		select {
+		case <-p.done:
+			return
+		case <-timer.C:
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		}
+		_ = p.cmd.Process.Kill()
+	})
+	<-p.done
+	return err
+}
+
+// ended says in words how the child ended; call it only after Done.
+func (p *Process) ended() string {
+	if p.err == nil {
+		return "ended by itself"
+	}
+	var exit *exec.ExitError
+	if errors.As(p.err, &exit) {
+		return "ended with " + exit.String()
+	}
+	return p.err.Error()
+}
+
+// tail returns the last bytes of a file as one trimmed text.
+func tail(path string, n int64) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	if st, err := f.Stat(); err == nil && st.Size() > n {
+		_, _ = f.Seek(-n, 2)
+	}
+	buf := make([]byte, n)
+	k, _ := f.Read(buf)
+	return strings.TrimSpace(string(buf[:k]))
+}

@@ -1,0 +1,181 @@
+package testserver
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/testcontainers/testcontainers-go"
+	"github.com/testcontainers/testcontainers-go/wait"
+
+	"preismon/deploy/embedded"
+)
+
+// The last MinIO server that can be built, and the image of about that time.
+const (
+	minioModule  = "github.com/minio/minio"
+	minioVersion = "v0.0.0-20260212201848-7aac2a2c5b7c"
+	minioImage   = "minio/minio:RELEASE.2025-09-07T16-13-09Z"
+)
+
+// S3Server is an S3 endpoint without TLS, and the name of a bucket that does not
+// exist yet and that no other test uses.
+type S3Server struct {
+	Endpoint  string // host:port
+	AccessKey string
+	SecretKey string
+	Bucket    string
+}
+
+var s3Once = sync.OnceValues(startS3)
+
+// S3 gives a fresh bucket name on a real MinIO. The process has one server. The
+// first use on a machine builds it, which takes minutes.
+func S3(tb testing.TB) S3Server {
+	tb.Helper()
+	s, err := s3Once()
+	if err != nil {
+		tb.Fatalf("this test needs an S3 server: %v; or name one in %s, %s and %s", err, S3EndpointVariable, S3AccessKeyVariable, S3SecretKeyVariable)
+	}
+	s.Bucket = unique("preismon-test-")
+	return s
+}
+
+func startS3() (S3Server, error) {
+	s := S3Server{Endpoint: os.Getenv(S3EndpointVariable), AccessKey: os.Getenv(S3AccessKeyVariable), SecretKey: os.Getenv(S3SecretKeyVariable)}
+	if s.Endpoint != "" {
+		if s.AccessKey == "" || s.SecretKey == "" {
+			return s, fmt.Errorf("%s is set without its keys", S3EndpointVariable)
+		}
+		return s, nil
+	}
+	s.AccessKey, s.SecretKey = "preismon", rand.Text()
+	env := map[string]string{"MINIO_ROOT_USER": s.AccessKey, "MINIO_ROOT_PASSWORD": s.SecretKey}
+	if docker(minioImage) {
+		ctx, cancel := context.WithTimeout(context.Background(), startLimit)
+		defer cancel()
+		_, address, err := container(ctx, minioImage,
+			testcontainers.WithExposedPorts("9000/tcp"), testcontainers.WithEnv(env), testcontainers.WithCmd("server", "/data"),
+			testcontainers.WithWaitStrategyAndDeadline(startLimit, wait.ForHTTP("/minio/health/ready").WithPort("9000/tcp")))
+		s.Endpoint = address
+		return s, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), fetchLimit)
+	defer cancel()
+	program, err := buildMinIO(ctx)
+	if err != nil {
+		return s, err
+	}
+	folder, err := base()
+	if err != nil {
+		return s, err
+	}
+	dir := filepath.Join(folder, "minio")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return s, err
+	}
+	variables := []string{"MINIO_BROWSER=off", "MINIO_UPDATE=off", "MINIO_CI_CD=on"} // the last: a root disk will do
+	for name, value := range env {
+		variables = append(variables, name+"="+value)
+	}
+	for range 5 { // the port may be taken between choice and use
+		if s.Endpoint, err = freeAddress(); err != nil {
+			return s, err
+		}
+		if err = runMinIO(ctx, program, folder, dir, s.Endpoint, variables); err == nil {
+			return s, nil
+		}
+	}
+	return s, err
+}
+
+func runMinIO(ctx context.Context, program, folder, dir, address string, env []string) error {
+	output := dir + ".log"
+	p, err := embedded.StartProcess(embedded.ProcessConfig{
+		Program: program, Args: []string{"server", filepath.Join(dir, "data"), "--address", address, "--quiet", "--certs-dir", filepath.Join(dir, "certs")},
+		Env: env, LogFile: output, Remove: folder, Grace: serverGrace,
+	})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
+	for {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/minio/health/ready", nil)
+		if err != nil {
+			return err
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err == nil {
+			_ = resp.Body.Close()
+			if resp.StatusCode == http.StatusOK {
+				return nil
+			}
+		}
+		select {
+		case <-p.Done():
+			text, _ := os.ReadFile(output)
+			return fmt.Errorf("minio ended while starting: %s", text)
+		case <-ctx.Done():
+			text, _ := os.ReadFile(output)
+			return errors.Join(fmt.Errorf("minio did not get ready: %s", text), p.Stop(context.Background()))
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// buildMinIO returns the pinned MinIO program in the cache folder, built once.
+func buildMinIO(ctx context.Context) (string, error) {
+	cache, err := embedded.CacheDir()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(cache, "minio-"+minioVersion)
+	program := filepath.Join(dir, "minio")
+	if _, err := os.Stat(program); err == nil {
+		return program, nil
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	lock := flock.New(filepath.Join(dir, "lock"))
+	defer lock.Close()
+	if _, err := lock.TryLockContext(ctx, 200*time.Millisecond); err != nil {
+		return "", fmt.Errorf("wait for another process that builds minio: %w", err)
+	}
+	if _, err := os.Stat(program); err == nil {
+		return program, nil
+	}
+	logger().Info("building minio for the tests, once; this takes minutes", "version", minioVersion, "into", dir)
+	tmp, err := os.MkdirTemp(dir, "build-*")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(tmp)
+	cmd := exec.CommandContext(ctx, "go", "install", minioModule+"@"+minioVersion)
+	cmd.Dir = tmp
+	cmd.Env = append(os.Environ(), "GOBIN="+tmp, "GOFLAGS=", "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build minio with `go install %s@%s`: %w\n%s", minioModule, minioVersion, err, out)
+	}
+	return program, os.Rename(filepath.Join(tmp, "minio"), program)
+}
+
+func freeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	return l.Addr().String(), nil
+}

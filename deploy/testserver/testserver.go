@@ -1,0 +1,117 @@
+// Package testserver gives tests real servers: ClickHouse, NATS with JetStream,
+// and S3 (MinIO). Tests of every package use it; nothing else does.
+//
+// A server is, in this order: the one named in the environment, a container when
+// a Docker engine is there and has the image already (nothing is ever pulled), or
+// an embedded one. Each call gives a database, server or bucket nobody else uses.
+// A server that cannot be had fails the test with what to do; it never skips it.
+// Embedded servers end with the test process, also when that is killed.
+package testserver
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/testcontainers/testcontainers-go"
+)
+
+// The environment variables that name servers to use.
+const (
+	ClickHouseVariable  = "PREISMON_TEST_CLICKHOUSE_DSN" // of a user that may create databases and users
+	NATSVariable        = "PREISMON_TEST_NATS_URL"       // with JetStream; all its streams are deleted
+	S3EndpointVariable  = "PREISMON_TEST_S3_ENDPOINT"    // host:port, without TLS
+	S3AccessKeyVariable = "PREISMON_TEST_S3_ACCESS_KEY"  //
+	S3SecretKeyVariable = "PREISMON_TEST_S3_SECRET_KEY"  //
+	reaperImage         = "testcontainers/ryuk:0.14.0"   // of testcontainers-go, removes containers of killed tests
+	folderPattern       = "preismon-testserver-*"        // of embedded servers, in the temporary folder
+	serverGrace         = 5 * time.Second                // to end
+	startLimit          = 2 * time.Minute                // to start, without fetching or building
+	fetchLimit          = 15 * time.Minute               // to fetch and build
+)
+
+func logger() *slog.Logger {
+	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelInfo}))
+}
+
+// unique returns a name with a random end, fit for databases, users and buckets.
+func unique(prefix string) string {
+	return prefix + strings.ToLower(rand.Text()[:16])
+}
+
+// folder makes a temporary folder for the servers of this process. It is locked
+// as long as the process lives; folders of processes that were killed before
+// their servers could remove them are removed here.
+func folder() (string, error) {
+	old, _ := filepath.Glob(filepath.Join(os.TempDir(), folderPattern))
+	for _, dir := range old {
+		if st, err := os.Stat(dir); err != nil || time.Since(st.ModTime()) < time.Minute {
+			continue // may be in the making
+		}
+		lock := flock.New(filepath.Join(dir, "lock"), flock.SetFlag(os.O_RDONLY))
+		if ok, err := lock.TryLock(); err == nil && ok {
+			_ = os.RemoveAll(dir)
+		}
+		_ = lock.Close()
+	}
+	dir, err := os.MkdirTemp("", folderPattern)
+	if err != nil {
+		return "", err
+	}
+	lock := flock.New(filepath.Join(dir, "lock"))
+	if ok, err := lock.TryLock(); err != nil || !ok {
+		return "", fmt.Errorf("lock %s: %v", dir, err)
+	}
+	locks = append(locks, lock)
+	return dir, nil
+}
+
+// locks are held until the process ends; a garbage-collected file would be closed.
+var locks []*flock.Flock
+
+// base is the folder of this test process.
+var base = sync.OnceValues(folder)
+
+// docker says whether a Docker engine answers and has all the images.
+func docker(images ...string) bool {
+	if _, err := exec.LookPath("docker"); err != nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+	defer cancel()
+	args := append([]string{"image", "inspect", "--format", "{{.Id}}", reaperImage}, images...)
+	return exec.CommandContext(ctx, "docker", args...).Run() == nil
+}
+
+// container starts a container and returns the address of its first port.
+func container(ctx context.Context, image string, options ...testcontainers.ContainerCustomizer) (testcontainers.Container, string, error) {
+	c, err := testcontainers.Run(ctx, image, options...)
+	if err != nil {
+		return nil, "", fmt.Errorf("start a container of %s: %w", image, err)
+	}
+	address, err := c.Endpoint(ctx, "")
+	if err != nil {
+		return nil, "", fmt.Errorf("find the port of the container of %s: %w", image, err)
+	}
+	return c, address, nil
+}
+
+// cleanup runs at the end of the test, when its context is over already.
+func cleanup(tb testing.TB, what string, f func(ctx context.Context) error) {
+	tb.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		if err := f(ctx); err != nil {
+			tb.Errorf("%s: %v", what, err)
+		}
+	})
+}
