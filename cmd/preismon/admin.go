@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// admin is the operators' surface: live, ready, metrics and profiles. It
+// knows no users and belongs on a loopback or private address.
+type admin struct {
+	registry *prometheus.Registry
+
+	mu     sync.Mutex
+	checks []check
+}
+
+// check is one condition of being ready.
+type check struct {
+	name string
+	ok   func(ctx context.Context) error
+}
+
+// readyTimeout bounds one look at all conditions.
+const readyTimeout = 3 * time.Second
+
+func newAdmin() *admin {
+	a := &admin{registry: prometheus.NewRegistry()}
+	a.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	info := prometheus.NewGauge(prometheus.GaugeOpts{Name: "preismon_build_info", Help: "1; the build is a label.", ConstLabels: prometheus.Labels{"build": build()}})
+	info.Set(1)
+	a.registry.MustRegister(info)
+	return a
+}
+
+// ready adds a condition.
+func (a *admin) ready(name string, ok func(ctx context.Context) error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.checks = append(a.checks, check{name, ok})
+}
+
+// gauge publishes a value that is read when it is asked for.
+func (a *admin) gauge(name, help string, value func() float64) {
+	a.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
+}
+
+// counter publishes a count that is read when it is asked for.
+func (a *admin) counter(name, help string, value func() uint64) {
+	a.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return float64(value()) }))
+}
+
+// status looks at all conditions at once; each has its error, or "ok".
+func (a *admin) status(ctx context.Context) (ready bool, byName map[string]string) {
+	a.mu.Lock()
+	checks := a.checks
+	a.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	errs := make([]error, len(checks))
+	var wg sync.WaitGroup
+	for i, c := range checks {
+		wg.Go(func() { errs[i] = c.ok(ctx) })
+	}
+	wg.Wait()
+	ready, byName = true, map[string]string{}
+	for i, c := range checks {
+		byName[c.name] = "ok"
+		if errs[i] != nil {
+			ready, byName[c.name] = false, errs[i].Error()
+		}
+	}
+	return ready, byName
+}
+
+func (a *admin) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
+		ready, checks := a.status(r.Context())
+		w.Header().Set("Content-Type", "application/json")
+		if !ready {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+		_ = json.NewEncoder(w).Encode(map[string]any{"ready": ready, "checks": checks}) //nolint:errchkjson // strings
+	})
+	mux.Handle("GET /metrics", promhttp.HandlerFor(a.registry, promhttp.HandlerOpts{}))
+	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	return mux
+}
+
+// serve runs the surface as a part of the lifecycle.
+func (a *admin) serve(l *lifecycle, listener net.Listener) {
+	srv := &http.Server{Handler: a.handler(), ReadHeaderTimeout: 5 * time.Second}
+	serveHTTP(l, "admin", srv, listener)
+}
+
+// serveHTTP runs a server on a listener until it is stopped; requests in
+// flight may finish within the grace time.
+func serveHTTP(l *lifecycle, name string, srv *http.Server, listener net.Listener) {
+	served := make(chan error, 1)
+	go func() {
+		err := srv.Serve(listener)
+		if err != http.ErrServerClosed {
+			select {
+			case l.failed <- fmt.Errorf("%s: %w", name, err):
+			default:
+			}
+		}
+		served <- nil
+	}()
+	l.defers(name, func(ctx context.Context) error {
+		if err := srv.Shutdown(ctx); err != nil {
+			return srv.Close() // a stream that does not end is cut, and its client sees that
+		}
+		return <-served
+	})
+}
+
+// listen takes an address, with an error that says what to do about a taken one.
+func listen(flag, address string) (net.Listener, error) {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen on %s: %w; choose another address with --%s", address, err, flag)
+	}
+	return l, nil
+}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+
+	"preismon/contracts"
+
+	"github.com/alecthomas/kong"
+	"github.com/goccy/go-yaml"
+	"github.com/lmittmann/tint"
+	"golang.org/x/term"
+)
+
+// configError is one or more faults of the configuration, a line each.
+type configError struct{ err error }
+
+func (e *configError) Error() string {
+	lines := strings.Split(e.err.Error(), "\n")
+	return "  - " + strings.Join(lines, "\n  - ")
+}
+
+func (e *configError) Unwrap() error { return e.err }
+
+// faulty joins the faults of all parts; nil when there are none.
+func faulty(errs ...error) error {
+	if err := errors.Join(errs...); err != nil {
+		return &configError{err}
+	}
+	return nil
+}
+
+// secret is a value that is never printed; @FILE reads it from a file.
+type secret struct{ contracts.Secret }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *secret) UnmarshalText(text []byte) error {
+	if file, ok := strings.CutPrefix(string(text), "@"); ok {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		text = []byte(strings.TrimRight(string(b), "\r\n"))
+	}
+	s.Secret = contracts.Secret(text)
+	return nil
+}
+
+// roleFlags are what every long-running role understands.
+type roleFlags struct {
+	Check       bool `help:"Validate the configuration, and do nothing." env:"-"`
+	PrintConfig bool `help:"Print the configuration that is in force, secrets hidden, and do nothing." env:"-"`
+}
+
+// only handles --check and --print-config: done tells that nothing else is
+// to be done. All faults of the configuration are named at once.
+func (r roleFlags) only(k *kong.Context, out io.Writer, faults error) (done bool, err error) {
+	if r.PrintConfig {
+		printConfig(k, out)
+		return true, faults
+	}
+	if faults != nil {
+		return true, faults
+	}
+	if r.Check {
+		fmt.Fprintln(out, "The configuration is valid.")
+	}
+	return r.Check, nil
+}
+
+func printConfig(k *kong.Context, out io.Writer) {
+	flags := k.Flags()
+	slices.SortFunc(flags, func(a, b *kong.Flag) int { return strings.Compare(a.Name, b.Name) })
+	for _, f := range flags {
+		switch f.Name {
+		case "help", "config", "check", "print-config":
+			continue
+		}
+		fmt.Fprintf(out, "%s: %v\n", f.Name, k.FlagValue(f))
+	}
+}
+
+// loadConfigFile reads "flag-name: value" lines. A key that is no flag of any
+// command is refused.
+func loadConfigFile(r io.Reader) (kong.Resolver, error) {
+	values := map[string]any{}
+	if err := yaml.NewDecoder(r).Decode(&values); err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("config file: %s", yaml.FormatError(err, false, true))
+	}
+	return fileResolver(values), nil
+}
+
+type fileResolver map[string]any
+
+func (v fileResolver) Validate(app *kong.Application) error {
+	known := map[string]bool{}
+	var walk func(n *kong.Node)
+	walk = func(n *kong.Node) {
+		for _, f := range n.Flags {
+			known[f.Name] = true
+		}
+		for _, c := range n.Children {
+			walk(c)
+		}
+	}
+	walk(app.Node)
+	var errs []error
+	for key := range v {
+		if !known[key] {
+			errs = append(errs, fmt.Errorf("config file: %q is no flag of any command", key))
+		}
+	}
+	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return errors.Join(errs...)
+}
+
+func (v fileResolver) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+	switch value := v[flag.Name].(type) {
+	case nil:
+		return nil, nil
+	case []any:
+		parts := make([]string, len(value))
+		for i, p := range value {
+			parts[i] = fmt.Sprint(p)
+		}
+		return strings.Join(parts, ","), nil
+	default:
+		return fmt.Sprint(value), nil
+	}
+}
+
+// logFlags say how to log.
+type logFlags struct {
+	Format string `help:"Form of log lines: ${enum}. auto: text on a terminal, else json." enum:"auto,text,json" default:"auto"`
+	Level  string `help:"Least level that is logged: ${enum}." enum:"debug,info,warn,error" default:"info"`
+}
+
+func (f logFlags) logger(w io.Writer) *slog.Logger {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(f.Level)); err != nil {
+		panic(err) // kong checked the enum
+	}
+	text := f.Format == "text" || f.Format == "auto" && isTerminal(w)
+	if text {
+		return slog.New(tint.NewHandler(w, &tint.Options{Level: level, NoColor: !isTerminal(w)}))
+	}
+	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))
+}
+
+func isTerminal(w any) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}

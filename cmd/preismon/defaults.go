@@ -1,0 +1,16 @@
+package main
+
+import (
+	"preismon/query"
+
+	"github.com/alecthomas/kong"
+)
+
+// defaults gives the packages' own defaults to the flags' definitions.
+func defaults() kong.Vars {
+	q := query.Defaults()
+	return kong.Vars{
+		"soft_deadline": q.SoftDeadline.String(),
+		"hard_budget":   q.HardBudget.String(),
+	}
+}

@@ -1,0 +1,212 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"time"
+
+	"preismon/archive"
+	"preismon/contracts"
+	"preismon/contracts/event"
+	"preismon/deploy/embedded"
+	"preismon/ingest"
+	"preismon/ingest/market"
+
+	"github.com/nats-io/nats.go"
+)
+
+// demoFlags shape the simulated market of a new folder. A folder keeps the
+// market it began with.
+type demoFlags struct {
+	Seed  uint64  `help:"Which market; the logins depend on it." default:"1"`
+	Scale float64 `help:"How large: 1 gives about one million rows in 14 days." default:"1"`
+	Speed int     `help:"Captures a second that go on beside the crawl runs." default:"2"`
+}
+
+func (f demoFlags) Validate() error {
+	return market.Config{Seed: f.Seed, Scale: f.Scale, LiveRate: f.Speed, Now: time.Now()}.Validate()
+}
+
+// demoState is what a folder remembers of its market.
+type demoState struct {
+	Seed  uint64    `json:"seed"`
+	Scale float64   `json:"scale"`
+	Start time.Time `json:"start"` // of the market's history
+	// Published: every event produced before it is in the streams.
+	Published time.Time `json:"published"`
+}
+
+const (
+	demoStateFile    = "demo.json"
+	demoAccountsFile = "demo-accounts.json"
+	demoDays         = market.DefaultDays * 24 * time.Hour
+	saveEvery        = 5 * time.Second
+)
+
+// demo fills the folder up to now, shows the welcome page, and keeps the
+// market going as a part of the lifecycle.
+func (c *upCmd) demo(ctx context.Context, l *lifecycle, dir *embedded.DataDir, proj *projection, artifacts archive.Store, p upParts, adminURL string) error {
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	state, err := c.Demo.open(dir, now)
+	if err != nil {
+		return err
+	}
+	m, err := market.New(market.Config{Seed: state.Seed, Scale: state.Scale, Now: now, Start: state.Start, LiveRate: c.Demo.Speed})
+	if err != nil {
+		return err
+	}
+	d := &demo{market: m, state: state, dir: dir, log: p.log}
+	if err := d.connect(proj.bus.conn); err != nil {
+		return err
+	}
+	l.defers("demo publisher", func(context.Context) error { d.publisher.Close(); return nil })
+	if err := d.artifacts(ctx, artifacts); err != nil {
+		return err
+	}
+	if err := d.fill(ctx, p.std, now); err != nil {
+		return err
+	}
+	if err := proj.caughtUp(ctx); err != nil {
+		return err
+	}
+	accounts, err := json.MarshalIndent(m.Accounts(), "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := writeFile(dir.Join(demoAccountsFile), append(accounts, '\n')); err != nil {
+		return err
+	}
+	welcome(p.std.out, page{
+		url: p.url, admin: adminURL, dir: c.DataDir, market: m.Describe(), accounts: m.Accounts(),
+		accountsFile: dir.Join(demoAccountsFile),
+	})
+	l.run("demo market", func(ctx context.Context) error { return d.live(ctx, now) })
+	return nil
+}
+
+// open reads the folder's state, or begins a new one.
+func (f demoFlags) open(dir *embedded.DataDir, now time.Time) (demoState, error) {
+	text, err := os.ReadFile(dir.Join(demoStateFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		start := now.Add(-demoDays)
+		return demoState{Seed: f.Seed, Scale: f.Scale, Start: start, Published: start}, nil
+	}
+	if err != nil {
+		return demoState{}, err
+	}
+	var s demoState
+	if err := json.Unmarshal(text, &s); err != nil {
+		return s, fmt.Errorf("%s: %w", dir.Join(demoStateFile), err)
+	}
+	return s, nil
+}
+
+// demo publishes the market.
+type demo struct {
+	market    *market.Market
+	state     demoState
+	dir       *embedded.DataDir
+	log       *slog.Logger
+	publisher *ingest.Publisher
+}
+
+func (d *demo) connect(conn *nats.Conn) (err error) {
+	d.publisher, err = ingest.NewPublisher(conn, ingest.DefaultPublisherConfig(), d.log)
+	return err
+}
+
+// artifacts stores the files of the market's archive records.
+func (d *demo) artifacts(ctx context.Context, to archive.Store) error {
+	for ref, content := range d.market.Artifacts() {
+		folder := archive.Exports
+		if ref.Import {
+			folder = archive.Imports
+		}
+		key := archive.Key{Folder: folder, Mandate: ref.MandateID, Order: ref.OrderID, Archive: ref.ArchiveID, File: ref.Index}
+		if size, err := to.Stat(ctx, key); err == nil && size == ref.SizeBytes {
+			continue
+		}
+		if err := to.Put(ctx, archive.RefOf(key, content), bytes.NewReader(content)); err != nil {
+			return fmt.Errorf("store demo file %s: %w", ref.Filename, err)
+		}
+	}
+	return nil
+}
+
+// fill publishes the catalogue, and everything from where the folder stands
+// up to now. What an interrupted run published comes again with the ids it
+// had, and is dropped by them.
+func (d *demo) fill(ctx context.Context, std streams, now time.Time) error {
+	for e := range d.market.Catalog() {
+		if err := d.publisher.Publish(ctx, e); err != nil {
+			return err
+		}
+	}
+	volume := d.market.Volume(d.state.Published, now)
+	show := newProgress(std.err, d.log, "filling the demo market", int64(volume.Rows))
+	rows := int64(0)
+	for e := range d.market.Observations(d.state.Published, now) {
+		if err := d.publisher.Publish(ctx, e); err != nil {
+			return err
+		}
+		rows += rowsOf(e)
+		show.at(rows)
+	}
+	show.end()
+	return d.save(ctx, now)
+}
+
+func rowsOf(e *event.Event) (n int64) {
+	if batch, ok := e.Data.(*contracts.Observations); ok {
+		for i := range batch.Observations {
+			n += int64(batch.Observations[i].Rows())
+		}
+	}
+	return n
+}
+
+// save remembers that everything before t is in the streams.
+func (d *demo) save(ctx context.Context, t time.Time) error {
+	if _, err := d.publisher.Flush(ctx); err != nil {
+		return err
+	}
+	d.state.Published = t
+	text, err := json.MarshalIndent(d.state, "", "  ")
+	if err != nil {
+		return err
+	}
+	return writeFile(d.dir.Join(demoStateFile), append(text, '\n'))
+}
+
+// live publishes new captures as time goes on, until ctx ends.
+func (d *demo) live(ctx context.Context, from time.Time) error {
+	var last time.Time // ProducedAt of the newest event handed over
+	saved := time.Now()
+	for e := range d.market.Live(ctx, from) {
+		if err := d.publisher.Publish(ctx, e); err != nil {
+			if ctx.Err() != nil {
+				break
+			}
+			return err
+		}
+		last = e.ProducedAt
+		if time.Since(saved) > saveEvery {
+			saved = time.Now()
+			if err := d.save(ctx, e.ProducedAt); err != nil && ctx.Err() == nil {
+				d.log.Warn("demo market cannot save its place", "error", err)
+			}
+		}
+	}
+	flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveEvery)
+	defer cancel()
+	if !last.IsZero() {
+		return d.save(flush, last)
+	}
+	return nil
+}

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"time"
+
+	"preismon/contracts"
+	"preismon/contracts/event"
+	"preismon/ingest"
+	"preismon/ingest/maps"
+
+	"github.com/alecthomas/kong"
+	"golang.org/x/term"
+)
+
+type importCmd struct {
+	roleFlags
+	Bus      busFlags `embed:""`
+	File     string   `arg:"" help:"CSV file, plain, .gz or .zst."`
+	Map      string   `required:"" help:"Mapping file (YAML), or the name of a built-in one: observations, marketplace-offers, example." placeholder:"MAP.yaml"`
+	Mandate  string   `required:"" help:"Name of the mandate that shall see the prices; made if it is new." placeholder:"NAME"`
+	Login    string   `required:"" help:"Login of its account; made if it is new." placeholder:"LOGIN"`
+	Password secret   `help:"Password of the account; asked for on a terminal when missing." placeholder:"PASSWORD"`
+	Rejects  string   `help:"Where rejected rows go, with line and reason." default:"rejects.ndjson" type:"path" placeholder:"FILE"`
+	DryRun   bool     `help:"Read and judge the file, publish nothing."`
+	Wait     bool     `help:"Wait until the projector has written everything." default:"true" negatable:""`
+}
+
+// Help implements kong.HelpProvider.
+func (importCmd) Help() string {
+	return `Turns a CSV of observed prices into a working service: sites, items, an order for each site, the mandate, the account and every price go in as events. The mapping file says which column is which; print an explained one with "--map example --print-config". Importing the same file twice doubles nothing. Exit code 3: some rows were rejected.
+
+Examples:
+
+  PREISMON_PASSWORD=... preismon import prices.csv.gz --map prices.yaml --mandate "Our shop" --login me --data-dir ./preismon-data
+  preismon import prices.csv --map prices.yaml --mandate "Our shop" --login me --dry-run`
+}
+
+func (c *importCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
+	mapping, mapErr := c.mapping()
+	cfg, busErr := c.Bus.config("import", log)
+	if c.DryRun {
+		busErr = nil
+	}
+	if c.PrintConfig && c.Map == "example" {
+		text, err := maps.BuiltinFile(c.Map)
+		fmt.Fprintf(std.out, "%s", text)
+		return err
+	}
+	if done, err := c.only(k, std.out, faulty(mapErr, busErr)); done {
+		return err
+	}
+	rejects := &lazyFile{name: c.Rejects}
+	defer rejects.Close()
+	req := maps.Request{
+		File: c.File, Mapping: mapping, Mandate: c.Mandate, Login: c.Login, Password: c.Password.Secret, Rejects: rejects,
+		Progress: c.progress(std, log),
+	}
+	var summary *maps.Summary
+	var err error
+	if c.DryRun {
+		summary, err = maps.Check(ctx, req)
+	} else {
+		if req.Password == "" {
+			if req.Password, err = askPassword(std, c.Login); err != nil {
+				return err
+			}
+		}
+		summary, err = c.publish(ctx, req, cfg, std, log)
+	}
+	if summary != nil {
+		if _, err := summary.WriteTo(std.out); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(err, rejects.Close()); err != nil {
+		return err
+	}
+	if summary.Rejected > 0 {
+		fmt.Fprintf(std.err, "The rejected rows and their reasons are in %s.\n", c.Rejects)
+		return errRejected
+	}
+	return nil
+}
+
+// mapping reads the mapping file, or a built-in one where no such file is.
+func (c *importCmd) mapping() (*maps.Mapping, error) {
+	text, err := os.ReadFile(c.Map)
+	if errors.Is(err, fs.ErrNotExist) {
+		if m, err := maps.Builtin(c.Map); err == nil {
+			return m, nil
+		}
+		return nil, fmt.Errorf("map: there is no file %s, and no built-in mapping of that name (observations, marketplace-offers, example)", c.Map)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("map: %w", err)
+	}
+	return maps.ParseMapping(text)
+}
+
+func (c *importCmd) progress(std streams, log *slog.Logger) func(maps.Progress) {
+	var show *progress
+	pass := 0
+	return func(p maps.Progress) {
+		if p.Pass != pass {
+			if show != nil {
+				show.end()
+			}
+			pass = p.Pass
+			show = newProgress(std.err, log, []string{1: "reading", 2: "publishing"}[pass], p.TotalBytes)
+		}
+		show.at(p.Bytes)
+		if p.Bytes >= p.TotalBytes {
+			show.end()
+		}
+	}
+}
+
+func (c *importCmd) publish(ctx context.Context, req maps.Request, cfg ingest.Config, std streams, log *slog.Logger) (*maps.Summary, error) {
+	b, err := connect(cfg)
+	if err != nil {
+		return nil, err
+	}
+	defer b.conn.Close()
+	pub, err := ingest.NewPublisher(b.conn, ingest.DefaultPublisherConfig(), log)
+	if err != nil {
+		return nil, err
+	}
+	defer pub.Close()
+	start := time.Now()
+	summary, err := maps.Import(ctx, req, func(ctx context.Context, e *event.Event) error { return pub.Publish(ctx, e) })
+	if err != nil {
+		return summary, err
+	}
+	stats, err := pub.Flush(ctx)
+	if err != nil {
+		return summary, fmt.Errorf("%w; run it again to go on, nothing is doubled", err)
+	}
+	published := time.Since(start)
+	fmt.Fprintf(std.err, "Published %s events (%s known already) in %.1f s.\n", thousands(stats.Accepted+stats.Duplicates), thousands(stats.Duplicates), published.Seconds())
+	if !c.Wait {
+		return summary, nil
+	}
+	if err := ingest.WaitApplied(ctx, b.js); err != nil {
+		return summary, fmt.Errorf("the events are published, but the projector has not written them yet: %w", err)
+	}
+	all := time.Since(start)
+	fmt.Fprintf(std.err, "Everything can be queried after %.1f s: %s rows/s through the whole way.\n", all.Seconds(), thousands(int64(float64(summary.Accepted)/all.Seconds())))
+	return summary, nil
+}
+
+// askPassword asks on the terminal, without showing what is typed.
+func askPassword(std streams, login string) (contracts.Secret, error) {
+	f, ok := std.in.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return "", errors.New("the account needs a password: set PREISMON_PASSWORD, or run on a terminal to be asked")
+	}
+	fmt.Fprintf(std.err, "Password for %s: ", login)
+	text, err := term.ReadPassword(int(f.Fd()))
+	fmt.Fprintln(std.err)
+	if err != nil {
+		return "", err
+	}
+	return contracts.Secret(text), nil
+}

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"time"
+
+	"preismon/deploy/embedded"
+	"preismon/ingest"
+
+	"github.com/alecthomas/kong"
+)
+
+// busFlags say where to publish: to external servers, or to a running `up`.
+type busFlags struct {
+	NATS    natsFlags `embed:""`
+	DataDir string    `help:"Folder of a running \"preismon up\" to publish to, instead of --nats-url." type:"path" placeholder:"DIR"`
+}
+
+// config finds the servers.
+func (f busFlags) config(name string, log *slog.Logger) (ingest.Config, error) {
+	cfg := f.NATS.config(name, log)
+	if f.DataDir == "" {
+		if cfg.URL == "" {
+			return cfg, errors.New("nats-url, data-dir: one of them is needed")
+		}
+		return cfg, cfg.Validate()
+	}
+	if cfg.URL != "" {
+		return cfg, errors.New("nats-url, data-dir: only one of them")
+	}
+	r, err := embedded.ReadRuntime(f.DataDir)
+	if err != nil {
+		return cfg, err
+	}
+	cfg.URL = r.NATSURL
+	return cfg, cfg.Validate()
+}
+
+type ingestCmd struct {
+	roleFlags
+	Bus     busFlags `embed:""`
+	Files   []string `arg:"" optional:"" help:"NDJSON files of events, plain, .gz or .zst; - or none: stdin." placeholder:"FILE"`
+	Rejects string   `help:"Where rejected lines go, with file, line and reason." default:"rejects.ndjson" type:"path" placeholder:"FILE"`
+}
+
+// Help implements kong.HelpProvider.
+func (ingestCmd) Help() string {
+	return `Validates each line against the event contract, publishes it, and waits for every acknowledgement. Events carry their ids, so an interrupted run can be run again and doubles nothing. Exit code 3: some lines were rejected.
+
+Examples:
+
+  preismon ingest --data-dir ./preismon-data events.ndjson.zst
+  crawler | preismon ingest --nats-url nats://nats:4222`
+}
+
+func (c *ingestCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
+	cfg, err := c.Bus.config("ingest", log)
+	if done, err := c.only(k, std.out, faulty(err)); done {
+		return err
+	}
+	b, err := connect(cfg)
+	if err != nil {
+		return err
+	}
+	defer b.conn.Close()
+	pub, err := ingest.NewPublisher(b.conn, ingest.DefaultPublisherConfig(), log)
+	if err != nil {
+		return err
+	}
+	defer pub.Close()
+	rejects := &lazyFile{name: c.Rejects}
+	defer rejects.Close()
+
+	start := time.Now()
+	show := newProgress(std.err, log, "publishing", 0)
+	result, err := ingest.PublishFiles(ctx, ingest.FilesRequest{
+		Publisher: pub, Files: c.Files, Stdin: std.in, Rejects: rejects, ProgressEvery: 200 * time.Millisecond,
+		Progress: func(p ingest.FilesProgress) { show.at(int64(p.Lines)) },
+	})
+	show.end()
+	seconds := time.Since(start).Seconds()
+	fmt.Fprintf(std.out, "accepted %s, duplicates %s, rejected %s, in %.1f s (%s events/s)\n",
+		thousands(result.Accepted), thousands(result.Duplicates), thousands(result.Rejected),
+		seconds, thousands(int64(float64(result.Accepted+result.Duplicates)/max(seconds, 0.001))))
+	if err := errors.Join(err, rejects.Close()); err != nil {
+		return fmt.Errorf("%w; run it again to go on, nothing is doubled", err)
+	}
+	if result.Rejected > 0 {
+		fmt.Fprintf(std.err, "The rejected lines and their reasons are in %s.\n", c.Rejects)
+		return errRejected
+	}
+	return nil
+}
+
+// lazyFile is created with the first byte that is written to it.
+type lazyFile struct {
+	name string
+	f    *os.File
+}
+
+func (l *lazyFile) Write(b []byte) (int, error) {
+	if l.f == nil {
+		f, err := os.OpenFile(l.name, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+		if err != nil {
+			return 0, err
+		}
+		l.f = f
+	}
+	return l.f.Write(b)
+}
+
+func (l *lazyFile) Close() error {
+	if l.f == nil {
+		return nil
+	}
+	err := l.f.Close()
+	l.f = nil
+	return err
+}
+
+var _ io.WriteCloser = (*lazyFile)(nil)

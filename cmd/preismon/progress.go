@@ -1,0 +1,65 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+)
+
+// progress shows how far a long run is: a bar on a terminal, a log line now
+// and then elsewhere.
+type progress struct {
+	what string
+	bar  *progressbar.ProgressBar
+	log  *slog.Logger
+	last time.Time
+	max  int64
+}
+
+const progressLogEvery = 10 * time.Second
+
+// newProgress begins to show; max 0 means that the end is not known.
+func newProgress(w io.Writer, log *slog.Logger, what string, max int64) *progress {
+	p := &progress{what: what, log: log, last: time.Now(), max: max}
+	if isTerminal(w) {
+		shown := max
+		if shown == 0 {
+			shown = -1
+		}
+		p.bar = progressbar.NewOptions64(shown,
+			progressbar.OptionSetWriter(w), progressbar.OptionSetDescription(what), progressbar.OptionSetWidth(24),
+			progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionThrottle(100*time.Millisecond),
+			progressbar.OptionClearOnFinish())
+	}
+	return p
+}
+
+// at tells how far the run is.
+func (p *progress) at(n int64) {
+	if p.bar != nil {
+		_ = p.bar.Set64(n) // a bar that cannot be drawn is no reason to stop
+		return
+	}
+	if time.Since(p.last) >= progressLogEvery {
+		p.last = time.Now()
+		p.log.Info(p.what, "done", n, "of", p.max)
+	}
+}
+
+func (p *progress) end() {
+	if p.bar != nil {
+		_ = p.bar.Finish()
+	}
+}
+
+// thousands writes a count as people read it: 1,034,567.
+func thousands[T ~int | ~int64 | ~uint64](n T) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

@@ -1,0 +1,202 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"time"
+
+	"preismon/contracts"
+	"preismon/query"
+	"preismon/query/auth"
+	"preismon/query/rest"
+	"preismon/query/store"
+
+	"github.com/alecthomas/kong"
+)
+
+// budgetFlags bound what reads may cost. The names of the two guards are the
+// specification's.
+type budgetFlags struct {
+	SoftDeadline   time.Duration `help:"Ends a page early, with a cursor." default:"${soft_deadline}"`
+	HardBudget     time.Duration `help:"Fails a read that takes longer." default:"${hard_budget}"`
+	ScanGuardPairs int           `name:"scan-guard-max-scope-pairs" env:"RUST_API_RESULTS_SCAN_GUARD_MAX_SCOPE_PAIRS" help:"Refuse results reads over more pairs; 0: off."`
+	ScanGuardHours int           `name:"scan-guard-max-window-hours" env:"RUST_API_RESULTS_SCAN_GUARD_MAX_WINDOW_HOURS" help:"Refuse results reads over more hours; 0: off. With both set, both must be exceeded."`
+	ReadsPerMinute int           `help:"Reads of one account in a minute." default:"600"`
+	LoginsPerMin   int           `name:"logins-per-minute" help:"Attempts to log in, by login and by address, in a minute." default:"10"`
+	HeavyAtOnce    int           `help:"Results reads that one account may run at once." default:"8"`
+	TokenLifetime  time.Duration `help:"Lifetime of REST tokens." default:"4h"`
+}
+
+func (f budgetFlags) query(key contracts.Secret) query.Config {
+	cfg := query.Defaults()
+	cfg.CursorKey, cfg.SoftDeadline, cfg.HardBudget = key, f.SoftDeadline, f.HardBudget
+	cfg.ScanGuardMaxPairs, cfg.ScanGuardMaxHours = f.ScanGuardPairs, f.ScanGuardHours
+	return cfg
+}
+
+func (f budgetFlags) throttle() auth.ThrottleConfig {
+	cfg := auth.ThrottleDefaults()
+	cfg.Reads = auth.Rate{Requests: f.ReadsPerMinute, Per: time.Minute}
+	cfg.Attempts = auth.Rate{Requests: f.LoginsPerMin, Per: time.Minute}
+	cfg.HeavyAtOnce = f.HeavyAtOnce
+	return cfg
+}
+
+func (f budgetFlags) auth(issuer string) auth.Config {
+	cfg := auth.Defaults()
+	cfg.Issuer, cfg.TokenLifetime = issuer, f.TokenLifetime
+	return cfg
+}
+
+// edgeFlags say how clients reach the service.
+type edgeFlags struct {
+	BaseURL        string         `help:"Where clients reach the service, without a slash at its end. Default: http:// and the address listened on." placeholder:"URL"`
+	TrustedProxies []netip.Prefix `help:"Proxies whose X-Forwarded-For names the client." placeholder:"CIDR"`
+	AllowedOrigins []string       `help:"Web origins whose pages may read answers." placeholder:"URL"`
+}
+
+func (f edgeFlags) rest(listener string) rest.Config {
+	cfg := rest.Defaults()
+	cfg.BaseURL, cfg.Build, cfg.TrustedProxies, cfg.AllowedOrigins = f.BaseURL, build(), f.TrustedProxies, f.AllowedOrigins
+	if cfg.BaseURL == "" {
+		cfg.BaseURL = "http://" + listener
+	}
+	return cfg
+}
+
+type queryCmd struct {
+	roleFlags
+	NATS        natsFlags     `embed:""`
+	ClickHouse  secret        `name:"clickhouse-dsn" help:"clickhouse://user:password@host:9000/database of a user that may only read." placeholder:"DSN"`
+	TokenKey    string        `help:"PEM file (PKCS 8, Ed25519) with the key that signs tokens: openssl genpkey -algorithm ed25519." type:"path" placeholder:"FILE"`
+	VerifyKeys  []string      `help:"PEM files of further keys whose tokens are still good, for rotation." type:"path" placeholder:"FILE"`
+	CursorKey   secret        `help:"Seals cursors: at least 32 bytes, the same on all nodes." placeholder:"KEY"`
+	Edge        edgeFlags     `embed:""`
+	Budgets     budgetFlags   `embed:""`
+	Listen      string        `help:"Address of the public surface." default:"127.0.0.1:8080" placeholder:"HOST:PORT"`
+	AdminListen string        `help:"Address of live, ready and metrics." default:"127.0.0.1:8081" placeholder:"HOST:PORT"`
+	StopGrace   time.Duration `help:"How long a stop may take for requests under way." default:"20s"`
+}
+
+// Help implements kong.HelpProvider.
+func (queryCmd) Help() string {
+	return `A stateless node of the query service. Run as many as needed behind a balancer, all with the same keys.
+
+Example:
+
+  preismon query --listen 0.0.0.0:8080 --base-url https://prices.example.com --clickhouse-dsn @/run/secrets/query-dsn \
+    --nats-url nats://nats:4222 --token-key /run/secrets/token.pem --cursor-key @/run/secrets/cursor-key`
+}
+
+func (c *queryCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
+	natsCfg := c.NATS.config("query", log)
+	storeCfg := store.Defaults()
+	storeCfg.DSN = c.ClickHouse.Secret
+	restCfg := c.Edge.rest(c.Listen)
+	var keyErr error
+	if c.TokenKey == "" {
+		keyErr = errors.New("token-key: missing")
+	}
+	faults := faulty(natsCfg.Validate(), storeCfg.Validate(), restCfg.Validate(), keyErr,
+		c.Budgets.query(c.CursorKey.Secret).Validate(), c.Budgets.throttle().Validate(), c.Budgets.auth(restCfg.BaseURL).Validate())
+	if done, err := c.only(k, std.out, faults); done {
+		return err
+	}
+	keys, err := auth.ReadKeyring(c.TokenKey, c.VerifyKeys...)
+	if err != nil {
+		return err
+	}
+	public, err := listen("listen", c.Listen)
+	if err != nil {
+		return err
+	}
+	private, err := listen("admin-listen", c.AdminListen)
+	if err != nil {
+		return err
+	}
+	b, err := connect(natsCfg)
+	if err != nil {
+		return err
+	}
+	defer b.conn.Close()
+
+	l, a := newLifecycle(log), newAdmin()
+	a.serve(l, private)
+	err = serveQueries(ctx, l, a, serving{
+		listener: public, store: storeCfg, rest: restCfg, keys: keys, bus: b, log: log,
+		query: c.Budgets.query(c.CursorKey.Secret), throttle: c.Budgets.throttle(), auth: c.Budgets.auth(restCfg.BaseURL),
+	})
+	if err != nil {
+		return errors.Join(err, l.stop(c.StopGrace))
+	}
+	log.Info("query service runs", "listen", public.Addr().String(), "admin", private.Addr().String())
+	return errors.Join(l.wait(ctx), l.stop(c.StopGrace))
+}
+
+// serving is all that the query role needs.
+type serving struct {
+	listener net.Listener
+	store    store.Config
+	query    query.Config
+	rest     rest.Config
+	auth     auth.Config
+	throttle auth.ThrottleConfig
+	keys     *auth.Keyring
+	bus      *bus
+	log      *slog.Logger
+}
+
+// serveQueries starts the query role as parts of the lifecycle.
+func serveQueries(ctx context.Context, l *lifecycle, a *admin, s serving) error {
+	st, err := store.New(ctx, s.store)
+	if err != nil {
+		return err
+	}
+	l.defers("query store", func(context.Context) error { return st.Close() })
+	service, err := query.New(s.query, st, time.Now)
+	if err != nil {
+		return err
+	}
+	revoked, err := auth.NewRevokedTokens(auth.RevocationDefaults(), s.bus.js, s.log, time.Now)
+	if err != nil {
+		return err
+	}
+	l.run("revoked tokens", revoked.Run)
+	throttle, err := auth.NewThrottle(s.throttle, time.Now)
+	if err != nil {
+		return err
+	}
+	authority, err := auth.New(s.auth, auth.Deps{
+		Keys: s.keys, Accounts: accounts{st}, Revocations: revoked, Throttle: throttle, Now: time.Now,
+	})
+	if err != nil {
+		return err
+	}
+	handler, err := rest.New(s.rest, rest.Deps{Service: service, Auth: authority, Logger: s.log, Now: time.Now})
+	if err != nil {
+		return err
+	}
+	a.ready("clickhouse", st.Ping)
+	a.ready("revoked tokens", func(context.Context) error {
+		select {
+		case <-revoked.Ready():
+			return nil
+		default:
+			return fmt.Errorf("not read yet")
+		}
+	})
+	serveHTTP(l, "query service", rest.NewServer(handler, s.log), s.listener)
+	return nil
+}
+
+// accounts gives the store's accounts to the login.
+type accounts struct{ store *store.Store }
+
+func (a accounts) ByLogin(ctx context.Context, login string) (auth.Credentials, error) {
+	c, err := a.store.ByLogin(ctx, login)
+	return auth.Credentials(c), err
+}

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"log/slog"
+
+	"preismon/ingest"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// natsFlags say how to reach NATS.
+type natsFlags struct {
+	URL   secret `name:"nats-url" help:"NATS servers, with credentials if they need any: nats://user:password@host:4222." placeholder:"URL"`
+	Token secret `name:"nats-token" help:"Token for NATS, instead of credentials in the URL." placeholder:"TOKEN"`
+	CA    string `name:"nats-ca" help:"PEM file with the certificate authority of NATS." type:"path" placeholder:"FILE"`
+}
+
+func (f natsFlags) config(name string, log *slog.Logger) ingest.Config {
+	return ingest.Config{URL: f.URL.Reveal(), Token: f.Token.Secret, CAFile: f.CA, Name: "preismon " + name, Logger: log}
+}
+
+// bus is a connection to NATS with its JetStream.
+type bus struct {
+	conn *nats.Conn
+	js   jetstream.JetStream
+}
+
+func connect(cfg ingest.Config, options ...nats.Option) (*bus, error) {
+	conn, err := ingest.Connect(cfg, options...)
+	if err != nil {
+		return nil, err
+	}
+	js, err := jetstream.New(conn)
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return &bus{conn, js}, nil
+}
+
+// streamFlags bound the streams where they are created.
+type streamFlags struct {
+	Replicas int `name:"stream-replicas" help:"Replicas of the streams when they are created: 3 in a cluster." default:"1"`
+}

@@ -1,0 +1,270 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"os"
+	"time"
+
+	"preismon/archive"
+	"preismon/contracts"
+	"preismon/deploy/embedded"
+	"preismon/ingest"
+	"preismon/projector/clickhouse"
+	"preismon/projector/schema"
+	"preismon/query/auth"
+	"preismon/query/store"
+
+	"github.com/alecthomas/kong"
+	"github.com/nats-io/nats.go"
+	"golang.org/x/sync/errgroup"
+)
+
+type upCmd struct {
+	roleFlags
+	DataDir     string        `help:"Folder for everything that is kept." default:"preismon-data" type:"path" placeholder:"DIR"`
+	Listen      string        `help:"Address of the public surface." default:"127.0.0.1:8080" placeholder:"HOST:PORT"`
+	AdminListen string        `help:"Address of live, ready and metrics." default:"127.0.0.1:8081" placeholder:"HOST:PORT"`
+	Demo        demoFlags     `embed:"" prefix:"demo-"`
+	WithDemo    bool          `name:"demo" help:"Fill the folder with a simulated market, and keep it going."`
+	Edge        edgeFlags     `embed:""`
+	Budgets     budgetFlags   `embed:""`
+	SyncAlways  bool          `help:"Have every event on disk before it is acknowledged: safe against power loss, slower."`
+	StopGrace   time.Duration `help:"How long a stop may take for what is under way." default:"20s"`
+}
+
+// Help implements kong.HelpProvider.
+func (upCmd) Help() string {
+	return `Starts ClickHouse, NATS, the projector and the query service together, with everything in one folder. ClickHouse comes from the npm registry once (170 MB) and stays in your cache folder. Events are safe against a crash of any process; against power loss only with --sync-always.
+
+Examples:
+
+  preismon up --demo
+  preismon up --data-dir /srv/preismon --listen 0.0.0.0:8080 --base-url https://prices.example.com`
+}
+
+func (c *upCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) (err error) {
+	start := time.Now()
+	restCfg := c.Edge.rest(c.Listen)
+	placeholder := contracts.Secret("the key is made in the data folder, where needed")
+	faults := faulty(restCfg.Validate(), c.Budgets.query(placeholder).Validate(), c.Budgets.throttle().Validate(),
+		c.Budgets.auth(restCfg.BaseURL).Validate(), c.Demo.Validate())
+	if done, err := c.only(k, std.out, faults); done {
+		return err
+	}
+	public, err := listen("listen", c.Listen)
+	if err != nil {
+		return err
+	}
+	defer public.Close() //nolint:errcheck // closed by its server before
+	private, err := listen("admin-listen", c.AdminListen)
+	if err != nil {
+		return err
+	}
+	defer private.Close() //nolint:errcheck // closed by its server before
+	dir, err := embedded.OpenDataDir(c.DataDir)
+	if err != nil {
+		return err
+	}
+	l := newLifecycle(log)
+	defer func() {
+		began := time.Now()
+		err = errors.Join(err, l.stop(c.StopGrace), dir.Close())
+		log.Info("stopped", "seconds", time.Since(began).Seconds())
+	}()
+	if c.Edge.BaseURL == "" { // the port may have been ours to choose
+		restCfg.BaseURL = "http://" + public.Addr().String()
+	}
+	return c.up(ctx, l, dir, upParts{public: public, private: private, std: std, log: log, start: start, url: restCfg.BaseURL})
+}
+
+// upParts are what the pieces of up share.
+type upParts struct {
+	public, private net.Listener
+	std             streams
+	log             *slog.Logger
+	start           time.Time
+	url             string
+}
+
+func (c *upCmd) up(ctx context.Context, l *lifecycle, dir *embedded.DataDir, p upParts) error {
+	servers, err := startServers(ctx, l, dir, c.SyncAlways, p)
+	if err != nil {
+		return err
+	}
+	b, err := connect(ingest.Config{URL: servers.nats.URL(), Name: "preismon up", Logger: p.log}, nats.InProcessServer(servers.nats))
+	if err != nil {
+		return err
+	}
+	l.defers("nats connection", func(context.Context) error { b.conn.Close(); return nil })
+	if err := ingest.EnsureStreams(ctx, b.js, ingest.StreamConfig{}); err != nil {
+		return err
+	}
+	if err := schema.Migrate(ctx, servers.clickhouse.DSN(embedded.AdminUser, ""), schema.Options{}); err != nil {
+		if errors.Is(err, schema.ErrNewer) {
+			return fmt.Errorf("the data folder %s was written by a newer preismon: %w; use that version, or another --data-dir", dir.Path, err)
+		}
+		return err
+	}
+	artifacts, err := archive.NewDir(dir.Join("artifacts"))
+	if err != nil {
+		return err
+	}
+	l.defers("artifacts", func(context.Context) error { return artifacts.Close() })
+
+	a := newAdmin()
+	ch, err := clickhouse.ParseDSN(servers.clickhouse.DSN(embedded.ProjectorUser, ""))
+	if err != nil {
+		return err
+	}
+	proj, err := newProjection(ch, b, p.log)
+	if err != nil {
+		return err
+	}
+	proj.observe(a)
+	l.defers("projector connections", func(context.Context) error { return proj.conn.Close() })
+	l.run("projector", proj.run)
+
+	keys, err := openKeys(dir)
+	if err != nil {
+		return err
+	}
+	storeCfg, restCfg := store.Defaults(), c.Edge.rest(p.public.Addr().String())
+	storeCfg.DSN = contracts.Secret(servers.clickhouse.DSN(embedded.QueryUser, ""))
+	restCfg.BaseURL = p.url
+	err = serveQueries(ctx, l, a, serving{
+		listener: p.public, store: storeCfg, rest: restCfg, keys: keys.tokens, bus: b, log: p.log,
+		query: c.Budgets.query(keys.cursors), throttle: c.Budgets.throttle(), auth: c.Budgets.auth(p.url),
+	})
+	if err != nil {
+		return err
+	}
+	a.serve(l, p.private)
+	adminURL := "http://" + p.private.Addr().String()
+	if err := dir.WriteRuntime(embedded.Runtime{
+		NATSURL:  servers.nats.URL(),
+		AdminDSN: servers.clickhouse.DSN(embedded.AdminUser, ""), ProjectorDSN: servers.clickhouse.DSN(embedded.ProjectorUser, ""),
+		QueryDSN: servers.clickhouse.DSN(embedded.QueryUser, ""), HTTPURL: servers.clickhouse.HTTPURL(), ClickHouse: servers.clickhouse.PID(),
+		APIURL: p.url, AdminURL: adminURL,
+	}); err != nil {
+		return err
+	}
+
+	work, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() { // a part that fails ends what waits for it
+		select {
+		case err := <-l.failed:
+			cancel(err)
+		case <-work.Done():
+		}
+	}()
+	if c.WithDemo {
+		err = c.demo(work, l, dir, proj, artifacts, p, adminURL)
+	} else if err = proj.caughtUp(work); err == nil {
+		welcome(p.std.out, page{url: p.url, admin: adminURL, dir: c.DataDir})
+	}
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil // stopped by hand while it started
+		}
+		return errors.Join(context.Cause(work), err)
+	}
+	fmt.Fprintf(p.std.out, "ready after %.1f s: everything published so far can be queried\n", time.Since(p.start).Seconds())
+	<-work.Done()
+	if ctx.Err() == nil {
+		return context.Cause(work)
+	}
+	p.log.Info("stopping")
+	return nil
+}
+
+// servers are the two that run beside our roles.
+type servers struct {
+	clickhouse *embedded.ClickHouse
+	nats       *embedded.NATS
+}
+
+// startServers starts both side by side.
+func startServers(ctx context.Context, l *lifecycle, dir *embedded.DataDir, syncAlways bool, p upParts) (servers, error) {
+	var s servers
+	lib := embedded.Library{Logger: p.log}
+	if isTerminal(p.std.err) {
+		lib.Terminal = p.std.err
+	}
+	g, gctx := errgroup.WithContext(ctx)
+	g.Go(func() (err error) {
+		s.clickhouse, err = embedded.StartClickHouse(gctx, embedded.ClickHouseConfig{Dir: dir.Join("clickhouse"), Library: lib, Logger: p.log})
+		return err
+	})
+	g.Go(func() (err error) {
+		s.nats, err = embedded.StartNATS(gctx, embedded.NATSConfig{Dir: dir.Join("nats"), SyncAlways: syncAlways, Logger: p.log})
+		return err
+	})
+	err := g.Wait()
+	if s.clickhouse != nil {
+		l.defers("clickhouse", s.clickhouse.Stop)
+	}
+	if s.nats != nil {
+		l.defers("nats", s.nats.Stop)
+	}
+	if err != nil {
+		return s, err
+	}
+	stopped := make(chan struct{})
+	go func() { // its death is ours: nothing works without it
+		select {
+		case <-s.clickhouse.Done():
+			select {
+			case l.failed <- fmt.Errorf("ClickHouse ended by itself; see the log in %s", dir.Join("clickhouse")):
+			default:
+			}
+		case <-stopped:
+		}
+	}()
+	l.defers("clickhouse watch", func(context.Context) error { close(stopped); return nil })
+	return s, nil
+}
+
+// keys are the secrets that tokens and cursors live on; they stay in the
+// folder, so that a restart ends no session.
+type keys struct {
+	tokens  *auth.Keyring
+	cursors contracts.Secret
+}
+
+func openKeys(dir *embedded.DataDir) (keys, error) {
+	signing := dir.Join("token-key.pem")
+	if err := auth.EnsureKey(signing); err != nil {
+		return keys{}, err
+	}
+	ring, err := auth.ReadKeyring(signing)
+	if err != nil {
+		return keys{}, err
+	}
+	name := dir.Join("cursor-key")
+	text, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		text = []byte(rand.Text() + rand.Text())
+		err = writeFile(name, text)
+	}
+	return keys{ring, contracts.Secret(text)}, err
+}
+
+// writeFile writes a private file whole or not at all.
+func writeFile(name string, content []byte) error {
+	f, err := os.OpenFile(name+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(name+".new", name)
+}

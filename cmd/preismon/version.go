@@ -1,0 +1,45 @@
+package main
+
+import (
+	"fmt"
+	"runtime/debug"
+)
+
+// release is set by the linker for released builds.
+var release string
+
+// build names the build that runs: its release, else its commit.
+func build() string {
+	if release != "" {
+		return release
+	}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	revision, dirty := "", ""
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			revision = s.Value
+		case "vcs.modified":
+			if s.Value == "true" {
+				dirty = "+changes"
+			}
+		}
+	}
+	if len(revision) < 12 {
+		return "devel"
+	}
+	return "devel-" + revision[:12] + dirty
+}
+
+type versionCmd struct{}
+
+func (versionCmd) Run(std streams) error {
+	_, err := fmt.Fprintln(std.out, "preismon", build())
+	return err
+}
+
+// Help implements kong.HelpProvider.
+func (versionCmd) Help() string { return "Example:\n\n  preismon version" }

@@ -1,0 +1,245 @@
+package market
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"preismon/contracts"
+	"preismon/contracts/event"
+)
+
+// Catalog gives the master data, each record after those it names: sites,
+// items, mandates, orders, accounts, reference prices, customer data, export
+// and import definitions, and their archived files. Orders are as they are at
+// Config.Now. A record that a later start gives unchanged has the same bytes.
+func (m *Market) Catalog() iter.Seq[*event.Event] {
+	return func(yield func(*event.Event) bool) {
+		for _, part := range []iter.Seq[*event.Event]{m.masterData(), m.Orders(m.cfg.Now), m.accountRecords(), m.customerRecords(), m.fileRecords()} {
+			for e := range part {
+				if !yield(e) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (m *Market) masterData() iter.Seq[*event.Event] {
+	return func(yield func(*event.Event) bool) {
+		for i := range m.sites {
+			rec := m.sites[i].Site
+			if !yield(m.record(event.KindSite, founded, &rec)) {
+				return
+			}
+		}
+		for i := range m.items {
+			rec := m.items[i].Item
+			if !yield(m.record(event.KindItem, founded, &rec)) {
+				return
+			}
+		}
+		for i := range m.mandates {
+			rec := m.mandates[i].Mandate
+			if !yield(m.record(event.KindMandate, founded, &rec)) {
+				return
+			}
+		}
+	}
+}
+
+func (m *Market) accountRecords() iter.Seq[*event.Event] {
+	return func(yield func(*event.Event) bool) {
+		hashes := m.hashes()
+		for i := range m.mandates {
+			for _, a := range m.mandates[i].accounts {
+				rec := a.Account
+				rec.PasswordHash, hashes = hashes[0], hashes[1:]
+				if !yield(m.record(event.KindAccount, founded, &rec)) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// order is the record of an order at a time: when its runs were and will be,
+// and what its source counts since midnight UTC.
+func (m *Market) order(o *order, at time.Time) contracts.Order {
+	rec := o.Order
+	rec.Items, rec.Sites = slices.Clone(o.Items), slices.Clone(o.Sites)
+	schedule := *o.Schedule
+	rec.Schedule = &schedule
+	if !rec.Active {
+		last := founded.AddDate(0, 0, 2)
+		schedule.LastRunAt = &last
+		return rec
+	}
+	var last, next int64
+	now := at.UnixMilli()
+	for _, key := range o.Sites {
+		var groups [2]bool // whether pairs of the order are captured as the rest, or more often
+		for _, id := range o.Items {
+			if p := m.byPair[contracts.Pair{Item: id, Site: key}]; p != nil && p.hot {
+				groups[1] = true
+			} else if p != nil {
+				groups[0] = true
+			}
+		}
+		day, due := 0, 0
+		for i := range m.rhythms {
+			r := &m.rhythms[i]
+			if m.sites[r.site].Site.Site != key || !groups[0] && !r.hot || !groups[1] && r.hot {
+				continue
+			}
+			for run := (now - r.offset - msDay) / r.interval; ; run++ {
+				start, ok := m.start(r, run)
+				if ok && start > now {
+					if next == 0 || start < next {
+						next = start
+					}
+					break
+				}
+				if ok {
+					last = max(last, start)
+				}
+			}
+			// An order over both groups is counted by the slower one: every
+			// pair of it is captured at least that often.
+			if d, n := r.runsPerDay(at.Sub(at.Truncate(24 * time.Hour))); day == 0 || d < day {
+				day, due = d, n
+			}
+		}
+		c := contracts.SiteCounters{Site: key, ConfiguredObservations: day, ExpectedProcessedByNow: due, ProcessedObservations: due}
+		if o.conflicting && key == o.Sites[0] { // more due than configured, and still more done
+			c.ExpectedProcessedByNow, c.ProcessedObservations = day+2, day+5
+		}
+		rec.Counters = append(rec.Counters, c)
+	}
+	lastRun, nextRun := time.UnixMilli(last).UTC(), time.UnixMilli(next).UTC()
+	schedule.LastRunAt, schedule.NextRunAt = &lastRun, &nextRun
+	return rec
+}
+
+// watched gives the items of a mandate, each once, in the order of its
+// orders.
+func (c *mandate) watched() []contracts.ItemID {
+	var ids []contracts.ItemID
+	seen := map[contracts.ItemID]bool{}
+	for i := range c.orders {
+		if !c.orders[i].Active {
+			continue
+		}
+		for _, id := range c.orders[i].Items {
+			if !seen[id] {
+				seen[id] = true
+				ids = append(ids, id)
+			}
+		}
+	}
+	return ids
+}
+
+func (m *Market) customerRecords() iter.Seq[*event.Event] {
+	return func(yield func(*event.Event) bool) {
+		for i := range m.mandates {
+			c := &m.mandates[i]
+			for place, id := range c.watched() {
+				if prices := m.references(c, m.byID[id], place); prices != nil {
+					rec := contracts.ReferencePrices{MandateID: c.MandateID, ItemID: id, Prices: prices}
+					if !yield(m.record(event.KindReferencePrices, founded, &rec)) {
+						return
+					}
+				}
+				if c.categories {
+					rec := m.customerData(c, m.byID[id], place)
+					if !yield(m.record(event.KindCustomerData, founded, &rec)) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// references are the reference prices of a mandate for the item at that place
+// of its assortment, nil for none on record. The first items show each case, the others most often
+// have one price.
+func (m *Market) references(c *mandate, it *item, place int) []contracts.ReferencePrice {
+	if !c.references {
+		return nil
+	}
+	h := m.draw(drawCustomer, it.hash, uint64(c.MandateID))
+	base := it.base*int64(9_700+h%1_300)/10_000 + 1
+	eur := func(share int64, site contracts.SiteKey, quantity, kind string) contracts.ReferencePrice {
+		return contracts.ReferencePrice{AmountMinor: max(1, base*share/100), CurrencyCode: "EUR", AppliesToSite: site, ReferenceQuantity: quantity, PriceType: kind}
+	}
+	here := c.orders[0].Sites
+	switch place {
+	case 0: // one
+		return []contracts.ReferencePrice{eur(100, "", "", "UVP")}
+	case 1: // several, by type and by quantity
+		return []contracts.ReferencePrice{eur(100, "", "1 St", "UVP"), eur(62, "", "1 St", "Einkauf"), eur(58, "", "10 St", "Einkauf"), eur(95, "", "1 St", "Aktion")}
+	case 2: // one for each of two sites, and one for the rest
+		return []contracts.ReferencePrice{eur(100, "", "", "UVP"), eur(97, here[0], "", "UVP"), eur(93, here[1], "", "UVP")}
+	case 3: // two that contradict each other
+		return []contracts.ReferencePrice{eur(100, "", "", "UVP"), eur(104, "", "", "UVP")}
+	case 4: // the same twice
+		return []contracts.ReferencePrice{eur(100, "", "", "UVP"), eur(100, "", "", "UVP")}
+	case 5: // for one site alone
+		return []contracts.ReferencePrice{eur(99, here[1], "", "UVP")}
+	case 6: // in every currency
+		return []contracts.ReferencePrice{
+			eur(100, "", "", "UVP"),
+			{AmountMinor: convert(base, "JPY"), CurrencyCode: "JPY", PriceType: "UVP"},
+			{AmountMinor: convert(base, "KWD"), CurrencyCode: "KWD", PriceType: "UVP"},
+		}
+	case 7: // taken back: the list is there, and empty
+		return []contracts.ReferencePrice{}
+	}
+	if it.category == catJapan {
+		return []contracts.ReferencePrice{{AmountMinor: convert(base, "JPY"), CurrencyCode: "JPY", PriceType: "UVP"}}
+	}
+	if chance(h, 6_000) {
+		return []contracts.ReferencePrice{eur(100, "", "", "UVP")}
+	}
+	return nil
+}
+
+// Names of the categories in customers' words.
+var customerCategories = map[string][]string{
+	catElectronics: {"Audio & TV", "Haushaltsgeräte", "Zubehör"},
+	catToys:        {"Bauen", "Spiele", "Kuscheltiere & Räder"},
+	catDrugstore:   {"Körperpflege", "Wäsche"},
+	catGroceries:   {"Trockensortiment", "Frische"},
+	catPharmacy:    {"OTC", "Freiverkäuflich", "Nahrungsergänzung"},
+	catFrance:      {"Export / FR"},
+	catJapan:       {"Export / JP"},
+}
+
+var buyers = []string{"Frau Özdemir", "Herr Lüders", "Team Süd", "N. N."}
+
+func (m *Market) customerData(c *mandate, it *item, place int) contracts.CustomerData {
+	h := m.draw(drawCustomer, it.hash, ^uint64(c.MandateID))
+	names := customerCategories[it.category]
+	rec := contracts.CustomerData{
+		MandateID: c.MandateID, ItemID: it.ItemID, Category: names[h%uint64(len(names))],
+		Fields: map[string]string{
+			"Artikelnummer": fmt.Sprintf("D-%06d", place+1),
+			"Einkauf":       buyers[h>>8%uint64(len(buyers))],
+		},
+	}
+	switch {
+	case place == 0: // looks like a price and is none (FLD-08)
+		rec.Fields["Referenzpreis"] = "199,99 EUR"
+		rec.Fields["referencePrice"] = "199.99"
+	case place == 1:
+		rec.Fields["Bemerkung"] = "Backslash \\N, \"Anführung\" und\tTabulator\nzweite Zeile"
+	case h%10 == 0:
+		rec.Category = "" // not sorted in
+	case h%10 == 1:
+		rec.Fields["Bemerkung"] = "Auslaufartikel"
+	}
+	return rec
+}

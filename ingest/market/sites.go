@@ -1,0 +1,212 @@
+package market
+
+import (
+	"time"
+
+	"preismon/contracts"
+)
+
+// Places of the sites in Market.sites.
+const (
+	elektro = iota
+	spielzeug
+	drogerie
+	frischmarkt
+	marktDE
+	marktFR
+	marktJP
+	marktAlle
+	preisvergleich
+	apoNord
+	apoSued
+	apoInsel
+	comparateur
+	souk
+)
+
+// site is a place that is captured, with what makes its prices its own.
+type site struct {
+	contracts.Site
+	key       uint64
+	merchant  string // who sells in a shop; empty: the shop does not say
+	maxOffers int    // 1: a shop
+	sorted    bool   // offers stand by price, as comparisons show them
+	flags     bool   // the source tells prime and buy box
+	rated     bool   // the source tells a rating
+	level     int64  // its prices to the item's base price, in 1/10,000
+	weekend   int64  // what a weekend takes off there, in 1/10,000
+	titleTail string
+	delivery  [4]string // the last one: not to be had
+	shipping  [3]int64  // minor units; -1: not told
+}
+
+const operator = "Demo Markt (simulated)"
+
+func sites() []site {
+	de := [4]string{"sofort lieferbar", "Lieferung in 1–3 Werktagen", "Lieferung morgen, wenn Sie heute bestellen", "derzeit nicht verfügbar"}
+	apo := [4]string{"auf Lager, Lieferung in 1–2 Werktagen", "sofort lieferbar", "Abholung heute ab 16 Uhr", "nicht lieferbar beim Großhandel"}
+	fr := [4]string{"Expédié sous 24 h", "Livraison en 2–4 jours ouvrés", "En stock", "Actuellement indisponible"}
+	all := []site{
+		elektro: {
+			Site:     contracts.Site{Site: "demo-elektro-nord.example", Name: "Demo Elektro Nord (simulated)", SiteType: contracts.Shop, CountryCode: "DE", CurrencyCode: "EUR"},
+			merchant: "Demo Elektro Nord", maxOffers: 1, rated: true, level: 10_000, weekend: 300,
+			titleTail: " | Demo Elektro Nord (simulated)", delivery: de, shipping: [3]int64{0, 499, 599},
+		},
+		spielzeug: {
+			Site:     contracts.Site{Site: "demo-spielzeugkiste.example", Name: "Demo Spielzeugkiste (simulated)", SiteType: contracts.Shop, CountryCode: "DE", CurrencyCode: "EUR"},
+			merchant: "Demo Spielzeugkiste", maxOffers: 1, level: 10_200, weekend: 500,
+			titleTail: " – simulated", delivery: de, shipping: [3]int64{395, 0, 395},
+		},
+		drogerie: {
+			Site:      contracts.Site{Site: "demo-drogerie-linde.example", Name: "Demo Drogerie Linde (simulated)", SiteType: contracts.Shop, CountryCode: "DE", CurrencyCode: "EUR"},
+			maxOffers: 1, level: 9_800, titleTail: " (simulated)", delivery: de, shipping: [3]int64{495, 495, 0},
+		},
+		frischmarkt: {
+			Site:      contracts.Site{Site: "demo-frischmarkt.example", Name: "Demo Frischmarkt (simulated)", SiteType: contracts.Shop, CountryCode: "DE", CurrencyCode: "EUR"},
+			maxOffers: 1, level: 10_000, weekend: 800, titleTail: " (simulated)", delivery: de, shipping: [3]int64{-1, -1, -1},
+		},
+		marktDE: {
+			Site:      contracts.Site{Site: "demo-markt-de.example", Name: "Demo Markt Deutschland (simulated)", SiteType: contracts.Marketplace, CountryCode: "DE", CurrencyCode: "EUR", Operator: operator, CanonicalCountryMarket: true},
+			maxOffers: 8, flags: true, rated: true, level: 9_700, titleTail: " (simulated)", delivery: de, shipping: [3]int64{0, 0, 399},
+		},
+		marktFR: {
+			Site:      contracts.Site{Site: "demo-markt-fr.example", Name: "Demo Markt France (simulated)", SiteType: contracts.Marketplace, CountryCode: "FR", CurrencyCode: "EUR", Operator: operator, CanonicalCountryMarket: true},
+			maxOffers: 7, flags: true, level: 10_400, titleTail: " (simulated)", delivery: fr, shipping: [3]int64{0, 299, 490},
+		},
+		marktJP: {
+			Site:      contracts.Site{Site: "demo-markt-jp.example", Name: "Demo Markt Japan (simulated)", SiteType: contracts.Marketplace, CountryCode: "JP", CurrencyCode: "JPY", Operator: operator, CanonicalCountryMarket: true},
+			maxOffers: 5, flags: true, level: 10_800, titleTail: "（simulated）",
+			delivery: [4]string{"通常1〜2日以内に発送", "明日中にお届け", "在庫あり", "現在在庫切れです"}, shipping: [3]int64{0, 350, 0},
+		},
+		marktAlle: {
+			Site:      contracts.Site{Site: "demo-markt-alle.example", Name: "Demo Markt, alle Märkte (simulated list)", SiteType: contracts.Marketplace, CountryCode: "DE", CurrencyCode: "EUR", Operator: operator},
+			maxOffers: 3, flags: true, rated: true, level: 9_900, titleTail: " (simulated)", delivery: de, shipping: [3]int64{-1, 0, -1},
+		},
+		preisvergleich: {
+			Site:      contracts.Site{Site: "demo-preisvergleich.example", Name: "Demo Preisvergleich (simulated)", SiteType: contracts.Platform, CountryCode: "DE", CurrencyCode: "EUR", PriceComparisonMarket: true},
+			maxOffers: 9, sorted: true, rated: true, level: 9_500, titleTail: " im Vergleich (simulated)", delivery: de, shipping: [3]int64{0, 495, -1},
+		},
+		apoNord: {
+			Site:     contracts.Site{Site: "demo-apotheke-nord.example", Name: "Demo Apotheke Nord (simulated)", SiteType: contracts.Shop, CountryCode: "DE", CurrencyCode: "EUR"},
+			merchant: "Demo Apotheke Nord", maxOffers: 1, level: 9_000, titleTail: " (simulated)", delivery: apo, shipping: [3]int64{395, 0, 395},
+		},
+		apoSued: {
+			Site:     contracts.Site{Site: "demo-apotheke-sued.example", Name: "Demo Apotheke Süd (simulated)", SiteType: contracts.Shop, CountryCode: "DE", CurrencyCode: "EUR"},
+			merchant: "Demo Apotheke Süd e. K.", maxOffers: 1, level: 8_700, titleTail: " (simulated)", delivery: apo, shipping: [3]int64{349, 349, 0},
+		},
+		apoInsel: {
+			Site:     contracts.Site{Site: "demo-versandapotheke-insel.example", Name: "Demo Versandapotheke Insel (simulated)", SiteType: contracts.Shop, CountryCode: "DE", CurrencyCode: "EUR"},
+			merchant: "Demo Versandapotheke Insel", maxOffers: 1, level: 8_300, weekend: 200, titleTail: " (simulated)", delivery: apo, shipping: [3]int64{590, 0, 590},
+		},
+		comparateur: {
+			Site:      contracts.Site{Site: "demo-comparateur.example", Name: "Démo Comparateur (simulated)", SiteType: contracts.Platform, CountryCode: "FR", CurrencyCode: "EUR"},
+			maxOffers: 6, sorted: true, rated: true, level: 10_200, titleTail: " (simulated)", delivery: fr, shipping: [3]int64{0, 399, -1},
+		},
+		souk: {
+			Site:     contracts.Site{Site: "demo-souk-kuwait.example", Name: "Demo Souk Kuwait (simulated)", SiteType: contracts.Shop, CountryCode: "KW", CurrencyCode: "KWD"},
+			merchant: "سوق ديمو (Demo Souk)", maxOffers: 1, level: 11_000, titleTail: " (simulated)",
+			delivery: [4]string{"Delivered tomorrow", "توصيل خلال يومين", "Pick-up today", "Out of stock"}, shipping: [3]int64{1_500, 0, 750},
+		},
+	}
+	for i := range all {
+		all[i].key = textKey(string(all[i].Site.Site))
+	}
+	return all
+}
+
+// merchants sell on marketplaces and are listed by comparisons. The first one
+// is the operator's own shop.
+var merchants = []string{
+	"Demo Markt (simulated)",
+	"Demo-Händler Ahlers", "Demo-Händler Böttcher & Söhne", "Demo-Kontor Cuxhaven", "Demo-Technik Dörte Müller e. K.",
+	"Demo-Versand Eiche", "Demo-Outlet Föhr", "Demo-Handel \"Grüne Neun\"", "Demo-Lager Hötorget AB", "Demo-Discount Isar",
+	"Demo-Handel Jäger KG", "Demo-Kiste Köln", "Demo-Kaufhaus Lüneburg", "Demo-Medien Main", "Demo-Express Neiße",
+	"Demo-Händler Ostsee-Import", "Demo-Shop Pfälzer Wald", "Demo-Quelle 24", "Demo-Restposten Rhön", "Demo-Händler Straßburg SARL",
+	"Demo-Boutique Trier", "Demo-Übersee GmbH", "Demo-Vertrieb Vogt", "Demo-Werkstatt Weser", "Demo-Xpress24",
+	"Demo-Import Ypern", "Demo-Zubehör Zwickau", "Démo Boutique de l'Étoile", "Démo Marché d'Aix", "Démo Comptoir Lyonnais",
+	"デモ商店（東京）", "デモ電器", "Demo Trading O'Neill Ltd.", "Demo-Händler Ærø ApS", "Demo-Ersatzteile A\\B",
+	"Demo-Händler mit einem sehr langen Namen, wie ihn sich nur eine Gesellschaft mit beschränkter Haftung & Co. Kommanditgesellschaft auf Aktien gibt",
+	"Demo-Sonderposten Süd", "Demo-Neuware Nürnberg", "Demo-Fundgrube Fürth", "Demo-Profi Prüm",
+}
+
+// rhythm is how often a group of pairs of one site is captured. A run takes
+// all pairs of the group, either all at one instant or one after the other.
+type rhythm struct {
+	site     int
+	name     string
+	hot      bool // of the pairs that sell fast
+	key      uint64
+	interval int64 // ms, as all times here
+	offset   int64
+	jitter   int64
+	quiet    [2]int // hours of the day, UTC, in which no run starts; equal: none
+	spread   bool   // one after the other, over most of the interval
+	chunk    int    // observations in an event
+	pairs    []*pair
+	makeup   uint64 // of its pairs, for event ids
+}
+
+func (m *Market) makeRhythms() {
+	const minute, hour = int64(time.Minute / time.Millisecond), int64(time.Hour / time.Millisecond)
+	m.rhythms = []rhythm{
+		{site: marktDE, name: "hot", hot: true, interval: 15 * minute, offset: 2 * minute, jitter: 40_000, chunk: 60},
+		{site: elektro, name: "all", interval: 90 * minute, offset: 7 * minute, jitter: 3 * minute, spread: true, chunk: 12},
+		{site: spielzeug, name: "all", interval: 3 * hour, offset: 15 * minute, jitter: 10 * minute, quiet: [2]int{22, 5}, chunk: 500},
+		{site: drogerie, name: "all", interval: 6 * hour, offset: 30 * minute, jitter: 15 * minute, chunk: 100},
+		{site: frischmarkt, name: "all", interval: 24 * hour, offset: 4*hour + 30*minute, jitter: 20 * minute, spread: true, chunk: 20},
+		{site: marktDE, name: "all", interval: 4 * hour, offset: 11 * minute, jitter: 5 * minute, spread: true, chunk: 8},
+		{site: marktFR, name: "all", interval: 4 * hour, offset: 41 * minute, jitter: 5 * minute, spread: true, chunk: 6},
+		{site: marktJP, name: "all", interval: 6 * hour, offset: 2 * hour, jitter: 5 * minute, chunk: 40},
+		{site: marktAlle, name: "all", interval: 8 * hour, offset: 50 * minute, jitter: 30 * minute, chunk: 100},
+		{site: preisvergleich, name: "all", interval: 4 * hour, offset: 3 * minute, jitter: 2 * minute, spread: true, chunk: 8},
+		{site: apoNord, name: "all", interval: hour, offset: 20 * minute, jitter: 90_000, chunk: 100},
+		{site: apoSued, name: "all", interval: 2 * hour, offset: 35 * minute, jitter: 5 * minute, quiet: [2]int{0, 5}, spread: true, chunk: 20},
+		{site: apoInsel, name: "all", interval: 3 * hour, offset: 55 * minute, jitter: 8 * minute, spread: true, chunk: 20},
+		{site: comparateur, name: "all", interval: 6 * hour, offset: 25 * minute, jitter: 10 * minute, spread: true, chunk: 10},
+		{site: souk, name: "all", interval: 6 * hour, offset: 90 * minute, jitter: 12 * minute, quiet: [2]int{20, 1}, spread: true, chunk: 25},
+	}
+	for i := range m.rhythms {
+		r := &m.rhythms[i]
+		for _, p := range m.pairs {
+			if p.site == &m.sites[r.site] && p.hot == r.hot {
+				r.pairs = append(r.pairs, p)
+			}
+		}
+		r.key = m.sites[r.site].key ^ textKey(r.name)
+		for _, p := range r.pairs {
+			r.makeup = mix(r.makeup ^ p.hash)
+		}
+	}
+}
+
+// rests tells whether no run starts in this hour of the day.
+func (r *rhythm) rests(hour int) bool {
+	from, to := r.quiet[0], r.quiet[1]
+	if from <= to {
+		return hour >= from && hour < to
+	}
+	return hour >= from || hour < to
+}
+
+// runsPerDay counts the runs of a day and those due until an instant of it.
+func (r *rhythm) runsPerDay(until time.Duration) (day, due int) {
+	const dayMS = int64(24 * time.Hour / time.Millisecond)
+	for at := r.offset % r.interval; at < dayMS; at += r.interval {
+		if r.rests(int(at / (dayMS / 24))) {
+			continue
+		}
+		day++
+		if at+r.jitter+r.length() <= until.Milliseconds() {
+			due++
+		}
+	}
+	return day, due
+}
+
+// length is how long a run lasts.
+func (r *rhythm) length() int64 {
+	if !r.spread {
+		return 0
+	}
+	return r.interval / 10 * 8
+}
