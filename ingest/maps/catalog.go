@@ -1,0 +1,110 @@
+package maps
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"preismon/contracts"
+	"preismon/contracts/event"
+)
+
+// packageItems is the cap of the package that an imported mandate books. It
+// is the same for every file, so that a second file never lowers it.
+const packageItems = 10_000_000
+
+// itemsPerOrder is how many items an order holds: an id is at most 19 digits,
+// two quotes and a comma, and the rest of the record needs less than 4 KiB.
+const itemsPerOrder = min(contracts.MaxItemsPerOrder, batchBytes/22)
+
+// MandateID gives the id of the mandate that Import makes of a name.
+func MandateID(name string) contracts.MandateID {
+	return contracts.DeriveID[contracts.MandateID]("mandate", name)
+}
+
+// publishCatalog publishes sites, mandate, account, items and orders.
+func (im *importer) publishCatalog(ctx context.Context) error {
+	var sites []*site
+	for _, s := range im.book.ordered {
+		if s.rows > 0 {
+			sites = append(sites, s)
+		}
+	}
+	for _, s := range sites {
+		if err := im.record(ctx, event.KindSite, &s.Site); err != nil {
+			return err
+		}
+	}
+
+	mandate := &contracts.Mandate{MandateID: MandateID(im.Mandate), Name: im.Mandate, Package: contracts.Package{Name: "import", MaxItems: packageItems}}
+	if err := im.record(ctx, event.KindMandate, mandate); err != nil {
+		return err
+	}
+	account := &contracts.Account{
+		AccountID: contracts.DeriveID[contracts.AccountID]("account", im.Mandate, im.Login), MandateID: mandate.MandateID,
+		LoginIdentifier: im.Login, PasswordHash: im.PasswordHash, Permissions: contracts.Permissions(),
+		Scope: contracts.AccountScope{AllOrders: true, AllSites: true},
+	}
+	if err := im.record(ctx, event.KindAccount, account); err != nil {
+		return err
+	}
+
+	for _, it := range im.book.list {
+		if it.rows == 0 {
+			continue
+		}
+		if err := im.record(ctx, event.KindItem, &it.Item); err != nil {
+			return err
+		}
+	}
+	for _, s := range sites {
+		if err := im.orders(ctx, s, mandate.MandateID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// orders publishes the orders over the items that the site showed.
+func (im *importer) orders(ctx context.Context, s *site, mandate contracts.MandateID) error {
+	ids := make([]contracts.ItemID, 0, len(s.pairs))
+	for id, p := range s.pairs {
+		if p.rows > 0 {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	part := 0
+	for items := range slices.Chunk(ids, itemsPerOrder) {
+		part++
+		name := "Imported: " + string(s.Site.Site)
+		if part > 1 {
+			name += fmt.Sprintf(" (part %d)", part)
+		}
+		order := &contracts.Order{
+			OrderID:   contracts.DeriveID[contracts.OrderID]("order", im.Mandate, im.Mapping.Source, im.Label, string(s.Site.Site), strconv.Itoa(part)),
+			MandateID: mandate, Name: name, Active: true, CreatedAt: time.UnixMilli(s.earliest).UTC(),
+			Items: items, Sites: []contracts.SiteKey{s.Site.Site},
+		}
+		im.sum.Orders++
+		if err := im.record(ctx, event.KindOrder, order); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// record publishes a catalogue record. Its id derives from what it says: the
+// same state is the same event, and another state another one.
+func (im *importer) record(ctx context.Context, kind event.Kind, data event.Payload) error {
+	b, err := json.Marshal(data)
+	if err != nil {
+		return fmt.Errorf("%s: %w", kind, err)
+	}
+	sum := sha256.Sum256(append([]byte("preismon import "+string(kind)+" 1\x00"), b...))
+	return im.send(ctx, &event.Event{ID: uuid(sum), Kind: kind, Producer: producer, ProducedAt: im.now, Data: data})
+}

@@ -1,0 +1,96 @@
+package maps
+
+import (
+	"strings"
+
+	"preismon/contracts"
+)
+
+// eanClass says what a text in a column of EANs is worth.
+type eanClass uint8
+
+const (
+	eanNone eanClass = iota
+	eanValid
+	eanPadded    // 11 digits, valid as GTIN-12 with the zero that was lost
+	eanInStore   // right, but given by each shop as it likes
+	eanBadDigit  // right length, wrong check digit
+	eanBadLength // digits, of another length
+	eanNoDigits  // no number at all
+)
+
+// classifyEAN reads a GTIN. What is no worldwide number of a product stays
+// the site's own key.
+func classifyEAN(s string, padTo12 bool) (gtin string, class eanClass) {
+	if s == "" {
+		return "", eanNone
+	}
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return "", eanNoDigits
+		}
+	}
+	class = eanValid
+	switch len(s) {
+	case 8, 12, 13, 14:
+	case 11:
+		// One in ten random numbers passes the check digit by chance, so this
+		// is done only where the mapping knows that zeros were lost.
+		if padTo12 && contracts.ValidEAN("0"+s) {
+			s, class = "0"+s, eanPadded
+			break
+		}
+		return "", eanBadLength
+	default:
+		return "", eanBadLength
+	}
+	if !contracts.ValidEAN(s) {
+		return "", eanBadDigit
+	}
+	if inStore(gtin14(s)) {
+		return "", eanInStore
+	}
+	return s, class
+}
+
+// gtin14 is the form of a GTIN by which its lengths are compared: padded with
+// zeros to 14 digits (GS1 General Specifications, 3.3.2).
+func gtin14(s string) string { return "00000000000000"[:14-len(s)] + s }
+
+// inStore tells a restricted circulation number: GS1 prefixes 02, 04 and 2 of
+// a GTIN-13, and 0 and 2 of a GTIN-8 (GS1 General Specifications, 1.4.3 and
+// 1.4.4). Two sites mean different products by the same one.
+func inStore(g string) bool {
+	if strings.HasPrefix(g, "000000") {
+		return g[6] == '0' || g[6] == '2'
+	}
+	return g[1] == '2' || g[1] == '0' && (g[2] == '2' || g[2] == '4')
+}
+
+// classifyPZN reads a PZN, with or without its prefix; padded tells that
+// zeros were put back.
+func classifyPZN(s string, pad bool) (pzn string, padded, ok bool) {
+	if len(s) > 3 && strings.EqualFold(s[:3], "pzn") {
+		s = strings.TrimLeft(s[3:], " -:")
+	}
+	if pad && len(s) < 8 && len(s) >= 4 {
+		s, padded = "00000000"[:8-len(s)]+s, true
+	}
+	return s, padded, contracts.ValidPZN(s)
+}
+
+// eanRank orders the lengths in which one GTIN is written by how fit they are
+// to show.
+func eanRank(s string) int {
+	switch len(s) {
+	case 13:
+		return 4
+	case 12:
+		return 3
+	case 14:
+		return 2
+	case 8:
+		return 1
+	}
+	return 0
+}

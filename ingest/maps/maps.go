@@ -1,0 +1,202 @@
+// Package maps turns anybody's CSV of observed prices into events. A mapping
+// file (YAML) names the columns; Import reads the file twice: once to learn
+// sites, items and faults, once to publish observations.
+//
+// Its caller is `preismon import`, which gives the function that publishes.
+// Every row of the file becomes an offer of an observation, or is rejected by
+// line with a reason; Import counts both and refuses to end well when they do
+// not add up. The same file with the same mapping gives the same event ids,
+// whenever it is read; a file that grew, or a mapping that changed, gives
+// others, and its captures come twice. Memory grows with sites and products, not with rows
+// (see rowsInMemory). Package maps knows no server, and judges form and
+// identity only: whether a price is plausible is not its question.
+package maps
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"preismon/contracts"
+	"preismon/contracts/event"
+	"preismon/contracts/fault"
+)
+
+// Request says what to import for whom.
+type Request struct {
+	File    string   // a .csv, as it is or by gzip or zstd
+	Mapping *Mapping // from ParseMapping or Builtin
+
+	// Label tells the orders of one file from those of another of the same
+	// mandate and mapping. Empty: the file's name without its extensions.
+	Label        string
+	Mandate      string // the mandate's name; its id derives from it
+	Login        string // the account's login identifier
+	PasswordHash string // of the account: argon2id in PHC form
+
+	Rejects  io.Writer        // takes one JSON object a rejected row; nil: counted only
+	Progress func(Progress)   // called now and then, and at the end of each pass; may be nil
+	Now      func() time.Time // nil: time.Now
+}
+
+// Progress is how far an import has come.
+type Progress struct {
+	Pass       int // 1: reading, 2: publishing
+	Bytes      int64
+	TotalBytes int64 // of the file as it lies on disk, times the rounds of the pass
+	Rows       int   // read in this pass
+}
+
+// Publish takes one event. The event is not touched afterwards, so that it
+// may be sent in the background. Events come in this order: sites, mandate,
+// account, items, orders, observations.
+type Publish func(ctx context.Context, e *event.Event) error
+
+// Validate names every fault of the request.
+func (r *Request) Validate() error {
+	var f contracts.Faults
+	f.Check(r.File != "", "file: missing")
+	f.Check(r.Mapping != nil, "mapping: missing")
+	f.Check(strings.TrimSpace(r.Mandate) != "", "mandate: missing")
+	f.Check(strings.TrimSpace(r.Login) != "", "login: missing")
+	f.Check(r.PasswordHash != "", "password: missing")
+	if err := f.Err(); err != nil {
+		return &fault.Error{Kind: fault.Invalid, Msg: strings.ReplaceAll(err.Error(), "\n", "; ")}
+	}
+	return nil
+}
+
+// Check reads the whole file as Import does and publishes nothing. The
+// request needs no mandate, login and password hash.
+func Check(ctx context.Context, r Request) (*Summary, error) {
+	if r.File == "" || r.Mapping == nil {
+		return nil, fault.New(fault.Invalid, "", "file, mapping: missing")
+	}
+	return run(ctx, r, nil, rowsInMemory)
+}
+
+// Import reads the file and publishes what it says. The summary is given with
+// an error too, as far as it came, unless the file could not be opened. A
+// file that cannot be read is Invalid; rejected rows are no error.
+func Import(ctx context.Context, r Request, publish Publish) (*Summary, error) {
+	if err := r.Validate(); err != nil {
+		return nil, err
+	}
+	return run(ctx, r, publish, rowsInMemory)
+}
+
+// importer is one import.
+type importer struct {
+	Request
+	now     time.Time
+	publish Publish // nil: check only
+	limit   int     // rows held in memory at once
+	book    *book
+	tally   *tally
+	sum     *Summary
+}
+
+func run(ctx context.Context, r Request, publish Publish, limit int) (*Summary, error) {
+	if r.Now == nil {
+		r.Now = time.Now
+	}
+	if r.Label == "" {
+		r.Label = label(r.File)
+	}
+	r.Login = strings.ToLower(strings.TrimSpace(r.Login))
+	r.Mandate = strings.TrimSpace(r.Mandate)
+	im := &importer{
+		Request: r, now: r.Now().UTC().Truncate(time.Millisecond), publish: publish, limit: limit,
+		tally: newTally(r.Rejects),
+		sum:   &Summary{File: filepath.Base(r.File), Source: r.Mapping.Source, Label: r.Label, Mandate: r.Mandate, Login: r.Login},
+	}
+	im.book = newBook(r.Mapping, im.now, im.tally)
+
+	before, err := os.Stat(r.File)
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Invalid, "the file cannot be opened")
+	}
+	start := r.Now()
+	if err := im.read(ctx); err != nil {
+		return im.finish(), err
+	}
+	im.sum.ReadTime = r.Now().Sub(start)
+
+	start = r.Now()
+	if publish != nil {
+		if err := im.publishCatalog(ctx); err != nil {
+			return im.finish(), err
+		}
+	}
+	if err := im.publishObservations(ctx); err != nil {
+		return im.finish(), err
+	}
+	im.sum.PublishTime = r.Now().Sub(start)
+
+	after, err := os.Stat(r.File)
+	if err != nil || after.Size() != before.Size() || !after.ModTime().Equal(before.ModTime()) {
+		return im.finish(), errChanged
+	}
+	sum := im.finish()
+	if sum.Accepted+sum.Rejected != sum.Rows {
+		return sum, fmt.Errorf("maps: %d rows read, but %d accepted and %d rejected", sum.Rows, sum.Accepted, sum.Rejected)
+	}
+	if err := im.tally.err; err != nil {
+		return sum, fmt.Errorf("write rejected rows: %w", err)
+	}
+	return sum, nil
+}
+
+var errChanged = fault.New(fault.Conflict, "", "the file changed while it was read; import it again when it is complete")
+
+// read is the first pass: it learns sites, items and pairs, and rejects what
+// can be rejected by looking at one row.
+func (im *importer) read(ctx context.Context) error {
+	in, err := im.open(ctx, 1, 0, 1)
+	if err != nil {
+		return err
+	}
+	defer in.close()
+	im.sum.columns(im.Mapping, in.header)
+	var r row
+	for {
+		rec, line, err := in.next()
+		var bad *rejection
+		switch {
+		case err == io.EOF:
+			im.sum.Rows = in.rows
+			return nil
+		case errors.As(err, &bad):
+			im.tally.reject(*bad)
+			continue
+		case err != nil:
+			im.sum.Rows = in.rows
+			return err
+		}
+		if in.multiLine(rec) {
+			im.sum.MultiLineRows++
+		}
+		if bad := im.book.parse(in.cols, rec, line, &r); bad != nil {
+			bad.Text = excerpt(rec, in.comma)
+			im.tally.reject(*bad)
+			continue
+		}
+		im.book.learn(&r)
+	}
+}
+
+// label is the file's name without its extensions.
+func label(file string) string {
+	name := filepath.Base(file)
+	for _, ext := range []string{".gz", ".zst", ".csv", ".tsv", ".txt"} {
+		if len(name) > len(ext) && strings.EqualFold(name[len(name)-len(ext):], ext) {
+			name = name[:len(name)-len(ext)]
+		}
+	}
+	return name
+}

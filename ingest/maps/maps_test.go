@@ -1,0 +1,649 @@
+package maps_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/klauspost/compress/zstd"
+
+	"preismon/contracts"
+	"preismon/contracts/event"
+	"preismon/contracts/fault"
+	"preismon/ingest/maps"
+)
+
+var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// head is the mapping that most tests use.
+const head = `
+source: test
+columns:
+  site: shop
+  productKey: sku
+  ean: {column: ean, padTo12: true}
+  name: name
+  capturedAt: {column: at, zone: Europe/Berlin}
+  price: price
+  shipping: ship
+  currency: cur
+  availability: {column: stock, yes: ["yes"], no: ["no"]}
+  merchant: seller
+  isBuyBox: {column: box, yes: ["1"], no: ["0"]}
+  url: link
+sites:
+  a.example: {name: A, type: shop, country: DE, currency: EUR}
+  "Shop B": {site: b.example, name: B, type: marketplace, country: JP, currency: JPY, zone: Asia/Tokyo}
+`
+
+const header = "shop,sku,ean,name,at,price,ship,cur,stock,seller,box,link,extra\n"
+
+// result is what one import gave.
+type result struct {
+	sum     *maps.Summary
+	events  []*event.Event
+	rejects string
+}
+
+func importText(t testing.TB, mapping, csv string) (*result, error) {
+	t.Helper()
+	m, err := maps.ParseMapping([]byte(mapping))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "file.csv")
+	if err := os.WriteFile(file, []byte(csv), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return importFile(t, m, file)
+}
+
+// phc has the form of a hash with that salt, and is that of no password.
+func phc(salt string) string { return "$argon2id$v=19$m=8,t=1,p=1$" + salt + "$aGFzaGhhc2g" }
+
+// salts are never the same twice, like those of real hashes.
+var salts int
+
+func importFile(t testing.TB, m *maps.Mapping, file string) (*result, error) {
+	t.Helper()
+	var rejects bytes.Buffer
+	salts++
+	salt := fmt.Sprintf("c2FsdHNhbHQ%d", salts)
+	r := &result{}
+	var err error
+	r.sum, err = maps.Import(t.Context(), maps.Request{
+		File: file, Mapping: m, Mandate: "M", Login: " Me@Example.com", PasswordHash: phc(salt), Rejects: &rejects,
+		Now: func() time.Time { return now },
+	}, func(_ context.Context, e *event.Event) error {
+		b, err := event.Encode(e)
+		if err != nil {
+			return err
+		}
+		back, err := event.Decode(b)
+		r.events = append(r.events, back)
+		return err
+	})
+	r.rejects = rejects.String()
+	return r, err
+}
+
+func mustImport(t testing.TB, mapping, csv string) *result {
+	t.Helper()
+	r, err := importText(t, mapping, csv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// observed writes the observations of the events, one line an offer.
+func (r *result) observed() string {
+	var b strings.Builder
+	for _, e := range r.events {
+		d, ok := e.Data.(*contracts.Observations)
+		if !ok {
+			continue
+		}
+		for _, o := range d.Observations {
+			fmt.Fprintf(&b, "%s %s %s %s\n", d.Site, r.name(o.ItemID), o.CapturedAt.Format(time.RFC3339), o.Outcome)
+			for _, f := range o.Offers {
+				fmt.Fprintf(&b, "  %s\n", offerText(f))
+			}
+		}
+	}
+	return b.String()
+}
+
+func offerText(f contracts.Offer) string {
+	amount := func(v *int64) string {
+		if v == nil {
+			return "-"
+		}
+		return contracts.Money{AmountMinor: *v, CurrencyCode: f.CurrencyCode}.String()
+	}
+	s := fmt.Sprintf("%s +%s", amount(f.Price), amount(f.Shipping))
+	for _, v := range []string{f.Merchant, f.Title, f.URL, f.DeliveryText, string(f.Rating)} {
+		if v != "" {
+			s += " [" + v + "]"
+		}
+	}
+	if f.IsBuyBox != contracts.FlagUnknown {
+		s += fmt.Sprintf(" box=%t", f.IsBuyBox == contracts.FlagTrue)
+	}
+	return s
+}
+
+func (r *result) name(id contracts.ItemID) string {
+	for _, e := range r.events {
+		if it, ok := e.Data.(*contracts.Item); ok && it.ItemID == id {
+			return it.Name
+		}
+	}
+	return "?"
+}
+
+func all[T any](r *result) []*T {
+	var list []*T
+	for _, e := range r.events {
+		if d, ok := e.Data.(any).(*T); ok {
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
+func equal(t *testing.T, got, want string) {
+	t.Helper()
+	if d := cmp.Diff(strings.Split(strings.TrimSpace(want), "\n"), strings.Split(strings.TrimSpace(got), "\n")); d != "" {
+		t.Errorf("-want +got\n%s", d)
+	}
+}
+
+func TestRowsBecomeObservations(t *testing.T) {
+	r := mustImport(t, head, header+
+		"a.example,1,4006381333931,Pen,2026-02-01T10:00:00Z,1.10,0.5,EUR,,S1,1,https://a.example/1,x\n"+
+		"a.example,1,4006381333931,Pen,2026-02-01T10:00:00Z,1.20,,EUR,yes,S2,0,,x\n"+
+		"a.example,1,4006381333931,Pen,2026-02-02T10:00:00Z,1.30,,EUR,no,,,,x\n"+
+		"a.example,1,4006381333931,Pen,2026-02-03 10:00:00,,,,no,,,,x\n"+
+		"a.example,2,,\"Cup\n  red \",2026-02-03,7,,,yes,,,,x\n"+
+		"Shop B,77,4006381333931,Pen B,2026-02-03 10:00:00,150.00,,,,,,,x\n")
+	equal(t, r.observed(), `
+a.example Pen 2026-02-01T10:00:00Z priceObserved
+  1.10 EUR +0.50 EUR [S1] [https://a.example/1] box=true
+  1.20 EUR +- [S2] box=false
+a.example Pen 2026-02-02T10:00:00Z unavailable
+  1.30 EUR +-
+a.example Pen 2026-02-03T09:00:00Z unavailable
+a.example Cup red 2026-02-03T11:00:00Z priceObserved
+  7.00 EUR +-
+b.example Pen 2026-02-03T01:00:00Z priceObserved
+  150 JPY +-`)
+	if r.sum.Rows != 6 || r.sum.Accepted != 6 || r.sum.MultiLineRows != 1 || r.sum.SharedItems != 1 || r.sum.Items != 2 {
+		t.Errorf("summary: %+v", r.sum)
+	}
+	equal(t, r.sum.String(), `
+file.csv as "test"
+
+Understood
+  rows           6: 6 accepted, 0 rejected; 1 of several lines, 0 sorted
+  observations   5, of which 1 have several offers; 5 offers
+  outcomes       priceObserved 3, unavailable 2
+  period         2026-02-01T10:00:00Z to 2026-02-03T11:00:00Z
+  currencies     EUR 4, JPY 1
+  items          2, of which 1 at several sites; from 3 products of the sites
+  known by       1 EAN, 0 PZN, 0 ASIN, 1 only by their site's key
+  pairs          3 at 2 sites
+                 a.example                            5 rows         4 observations       2 items
+                 b.example                            1 rows         1 observations       1 items
+  events         10, with 2 batches of observations and 2 orders
+
+Columns
+  site                 shop
+  productKey           sku
+  name                 name
+  currency             cur
+  merchant             seller
+  url                  link
+  ean                  ean
+  capturedAt           at
+  price                price
+  shipping             ship
+  availability         stock
+  isBuyBox             box
+  not used             extra
+
+Doubtful
+          3 rows     time without a zone: the mapping's zone assumed (lines 5, 6, 8)
+          1 rows     day without a time: the mapping's time of day assumed (line 6)
+          2 rows     no currency: the site's or the mapping's assumed (lines 6, 8)
+          1 rows     unavailable, yet with a price: taken as unavailable, the price kept (line 4)
+          1 rows     without a price (line 5)
+
+Rejected
+  nothing`)
+}
+
+func TestRejectedRows(t *testing.T) {
+	row := func(s string) string { return s + strings.Repeat(",", 12-strings.Count(s, ",")) + "\n" }
+	for _, c := range []struct{ row, want string }{
+		{row("x.example,1,,N,2026-02-01T10:00:00Z,1"), `site "x.example" is not among the sites of the mapping, and it has no defaultSite`},
+		{row(",1,,N,2026-02-01T10:00:00Z,1"), "no site"},
+		{row("a.example,,,N,2026-02-01T10:00:00Z,1"), "no product key"},
+		{row("a.example,1,,N,,1"), "no capture time"},
+		{row("a.example,1,,N,yesterday,1"), `capture time "yesterday" is in none of the mapping's layouts`},
+		{row("a.example,1,,N,1999-12-31T10:00:00Z,1"), `capture time "1999-12-31T10:00:00Z" lies before the year 2000`},
+		{row("a.example,1,,N,2026-03-02T12:00:01Z,1"), `capture time "2026-03-02T12:00:01Z" lies in the future`},
+		{row("a.example,1,,N,2026-02-01T10:00:00Z,1.234"), `price "1.234" has more than the 2 decimal digits of EUR`},
+		{row("Shop B,1,,N,2026-02-01T10:00:00Z,1.5"), `price "1.5" has more than the 0 decimal digits of JPY`},
+		{`a.example,1,,N,2026-02-01T10:00:00Z,"1,50"` + ",,,,,,,\n", `price "1,50" is not an amount like 12.34`},
+		{row("a.example,1,,N,2026-02-01T10:00:00Z,-1"), `price "-1" is not an amount like 12.34`},
+		{row("a.example,1,,N,2026-02-01T10:00:00Z,1,free"), `shipping "free" is not an amount like 12.34`},
+		{row("a.example,1,,N,2026-02-01T10:00:00Z,1,,XXX"), `currency "XXX" is no active ISO 4217 code`},
+		{row("a.example,1,,N,2026-02-01T10:00:00Z,"), "no price, and nothing says that the product is unavailable"},
+		{row("a.example,1,,N,2026-02-01T10:00:00Z,,,,yes"), "available, but without a price"},
+		{row("a.example,1,,N,2026-02-01T10:00:00Z,1,,,maybe"), `availability "maybe" is in neither list of the mapping`},
+		{row("a.example,1,,N,2026-02-01T10:00:00Z,1,,,," + strings.Repeat("m", 257)), "the merchant's name has 257 bytes, at most 256"},
+		{row("a.example,1,,N\xff,2026-02-01T10:00:00Z,1"), "not UTF-8; save the file as UTF-8"},
+		{"a.example,1\n", "2 fields, but the header has 13"},
+		{`a.example,"1"x` + strings.Repeat(",", 11) + "\n", `extraneous or missing " in quoted-field at column 13`},
+	} {
+		good := row("a.example,9,,N,2026-02-01T10:00:00Z,1")
+		r := mustImport(t, head, header+c.row+good)
+		if items := all[contracts.Item](r); len(items) != 1 || r.sum.Products != 1 {
+			t.Errorf("%q: %d items, %d products: a rejected row made one", c.row, len(items), r.sum.Products)
+		}
+		if !strings.Contains(r.rejects, `"line":2,`) {
+			t.Errorf("%q: rejects %s", c.row, r.rejects)
+		}
+		want := strings.ReplaceAll(c.want, `"`, `\"`)
+		if !strings.Contains(r.rejects, `"reason":"`+want+`"`) || r.sum.Rejected != 1 || r.sum.Accepted != 1 {
+			t.Errorf("%q: %d rejected, %d accepted; %s\nwant %s", c.row, r.sum.Rejected, r.sum.Accepted, r.rejects, c.want)
+		}
+	}
+}
+
+func TestDuplicatesAndMixedCaptures(t *testing.T) {
+	r := mustImport(t, head+"distinguish: [extra]\n", header+
+		"a.example,1,,N,2026-02-01T10:00:00Z,1,,,,S1,,,p\n"+
+		"a.example,1,,N,2026-02-01T10:00:00Z,1,,,,S1,,,p\n"+ // says the same
+		"a.example,1,,N,2026-02-01T10:00:00Z,1,,,,S1,,,q\n"+ // told apart
+		"a.example,1,,N,2026-02-01T10:00:00Z,,,,no,S2,,,\n"+ // another outcome
+		"a.example,1,,N,2026-02-02T10:00:00Z,,,,no,S2,,,\n"+
+		"a.example,1,,N,2026-02-02T10:00:00Z,,,,no,S3,,,\n")
+	equal(t, r.observed(), `
+a.example N 2026-02-01T10:00:00Z priceObserved
+  1.00 EUR +- [S1]
+  1.00 EUR +- [S1]
+a.example N 2026-02-02T10:00:00Z unavailable
+  - +- [S2]
+  - +- [S3]`)
+	equal(t, r.rejects, `
+{"line":3,"code":"exact duplicate","reason":"exact duplicate of line 2","text":"a.example | 1 | 2026-02-01T10:00:00Z | S1 | 1.00 EUR"}
+{"line":5,"code":"unavailable among offers","reason":"unavailable, while other rows of the same capture are offers; a capture has one outcome","text":"a.example | 1 | 2026-02-01T10:00:00Z | S2 | no price"}`)
+}
+
+func TestNonAdjacentRowsOfOneCapture(t *testing.T) {
+	r := mustImport(t, head, header+
+		"a.example,1,,N,2026-02-02T10:00:00Z,3,,,,,,,\n"+
+		"a.example,1,,N,2026-02-01T10:00:00Z,1,,,,S1,,,\n"+
+		"a.example,2,,O,2026-02-01T10:00:00Z,5,,,,,,,\n"+
+		"a.example,1,,N,2026-02-01T10:00:00Z,2,,,,S2,,,\n"+
+		"a.example,1,,N,2026-02-01T10:00:00Z,1,,,,S1,,,\n")
+	equal(t, r.observed(), `
+a.example O 2026-02-01T10:00:00Z priceObserved
+  5.00 EUR +-
+a.example N 2026-02-01T10:00:00Z priceObserved
+  1.00 EUR +- [S1]
+  2.00 EUR +- [S2]
+a.example N 2026-02-02T10:00:00Z priceObserved
+  3.00 EUR +-`)
+	if r.sum.SortedRows != 4 || r.sum.Rejected != 1 || !strings.Contains(r.rejects, "exact duplicate of line 3") {
+		t.Errorf("%d sorted; %s", r.sum.SortedRows, r.rejects)
+	}
+}
+
+func TestOptionsOfFields(t *testing.T) {
+	r := mustImport(t, `
+source: test
+csv: {delimiter: tab}
+columns:
+  site: {value: shop.example}
+  pzn: {column: pzn, pad: 8}
+  asin: asin
+  asinLocale: {column: loc, value: de}
+  name: {columns: [a, b], join: " / "}
+  brand: {column: b, values: {"-": ""}}
+  capturedAt: {column: at, layouts: ["02.01.2006 15:04", unix], zone: Europe/Berlin}
+  price: {column: p, decimal: ",", thousands: ".", strip: ["€", "ca."], missing: unknown}
+  shipping: {column: s, minor: true, zero: [free]}
+  deliveryText: {column: d, suffix: " days"}
+  rating: r
+defaultSite: {type: platform, country: DE, currency: EUR}
+`, "\ufeffpzn\tasin\tloc\ta\tb\tat\tp\ts\td\tr\n"+
+		"123406\t\t\tOne\t-\t01.02.2026 10:00\t 1.234,50 €\tfree\t3\t4,5\n"+
+		"\tb0example1\t\tTwo\tX\t1769936400\tca. 5\t5\t\t4.26\n"+
+		"\tb0example1\tit\tThree\tX\t1769936400\t\t\t\t\n")
+	equal(t, r.observed(), `
+shop.example One / - 2026-02-01T09:00:00Z priceObserved
+  1234.50 EUR +0.00 EUR [3 days] [4,5]
+shop.example Two / X 2026-02-01T09:00:00Z priceObserved
+  5.00 EUR +0.05 EUR [4.26]
+shop.example Three / X 2026-02-01T09:00:00Z unknown`)
+	want := []*contracts.Item{
+		{ItemID: contracts.DeriveID[contracts.ItemID]("pzn", "00123406"), PZN: "00123406", Name: "One / -"},
+		{ItemID: contracts.DeriveID[contracts.ItemID]("asin", "de", "B0EXAMPLE1"), ASIN: "B0EXAMPLE1", ASINLocale: "de", Name: "Two / X", Brand: "X"},
+		{ItemID: contracts.DeriveID[contracts.ItemID]("asin", "it", "B0EXAMPLE1"), ASIN: "B0EXAMPLE1", ASINLocale: "it", Name: "Three / X", Brand: "X"},
+	}
+	if d := cmp.Diff(want, all[contracts.Item](r)); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestIdentity(t *testing.T) {
+	line := func(site, key, ean string) string {
+		return site + "," + key + "," + ean + ",N,2026-02-01T10:00:00Z,1,,,,,,,\n"
+	}
+	r := mustImport(t, head, header+
+		line("a.example", "1", "4006381333931")+ // one item at both sites
+		line("Shop B", "x", "04006381333931")+
+		line("a.example", "2", "012345678905")+ // GTIN-12 in three forms
+		line("Shop B", "y", "0012345678905")+
+		line("Shop B", "z", "12345678905")+
+		line("a.example", "3", "96385074")+
+		line("a.example", "4", "4006381333932")+ // wrong check digit
+		line("a.example", "5", "400638133393")+ // and of a GTIN-12
+		line("a.example", "6", "4006381")+
+		line("a.example", "7", "2012345678903")+ // in-store
+		line("a.example", "8", "0212345678909")+
+		line("a.example", "9", "02345673")+
+		line("a.example", "10", "4.00638E+12")+
+		line("Shop B", "4", "")) // another site's key
+	var items []string
+	for _, it := range all[contracts.Item](r) {
+		items = append(items, it.EAN)
+	}
+	if d := cmp.Diff([]string{"4006381333931", "0012345678905", "96385074", "", "", "", "", "", "", "", ""}, items); d != "" {
+		t.Error(d)
+	}
+	if r.sum.SharedItems != 2 || r.sum.EANs != 3 || r.sum.OwnKeys != 8 || r.sum.Observations != 13 {
+		t.Errorf("shared %d, EAN %d, own keys %d, observations %d", r.sum.SharedItems, r.sum.EANs, r.sum.OwnKeys, r.sum.Observations)
+	}
+	got := map[string]int{}
+	for _, c := range r.sum.Doubtful {
+		got[c.What] = c.N
+	}
+	want := map[string]int{
+		"EAN of 11 digits, right with a 0 before it: taken as GTIN-12":               1,
+		"EAN of a range that each shop uses as it likes: kept as the site's own key": 3,
+		"EAN with a wrong check digit: kept as the site's own key":                   2,
+		"EAN of a wrong length: kept as the site's own key":                          1,
+		"EAN that is no number: kept as the site's own key":                          1,
+		"EAN written in several lengths: one item":                                   2,
+		"no currency: the site's or the mapping's assumed":                           14,
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestCatalogue(t *testing.T) {
+	csv := header +
+		"a.example,1,,Old name,2026-02-01T10:00:00Z,1,,,,,,,\n" +
+		"a.example,1,,New name,2026-02-02T10:00:00Z,1,,,,,,,\n" +
+		"Shop B,5,,B5,2026-01-15T10:00:00Z,1,,,,,,,\n"
+	r := mustImport(t, head, csv)
+	var kinds []string
+	for _, e := range r.events {
+		kinds = append(kinds, string(e.Kind))
+	}
+	want := "site site mandate account item item order order observations observations"
+	if got := strings.Join(kinds, " "); got != want {
+		t.Errorf("events %s\nwant %s", got, want)
+	}
+	mandate := all[contracts.Mandate](r)[0]
+	if mandate.Name != "M" || mandate.MandateID != maps.MandateID("M") {
+		t.Errorf("mandate %+v", mandate)
+	}
+	account := all[contracts.Account](r)[0]
+	if account.LoginIdentifier != "me@example.com" || !account.Scope.WholeMandate() || len(account.Permissions) != 5 || account.MandateID != mandate.MandateID {
+		t.Errorf("account %+v", account)
+	}
+	order := all[contracts.Order](r)[1]
+	if order.Name != "Imported: b.example" || !order.Active || !order.CreatedAt.Equal(time.Date(2026, 1, 15, 10, 0, 0, 0, time.UTC)) || len(order.Items) != 1 || len(order.Sites) != 1 {
+		t.Errorf("order %+v", order)
+	}
+	if name := all[contracts.Item](r)[0].Name; name != "New name" {
+		t.Errorf("item is called %q", name)
+	}
+
+	again := mustImport(t, head, csv)
+	for i, e := range r.events {
+		if same := e.ID == again.events[i].ID; same == (e.Kind == event.KindAccount) {
+			t.Errorf("second run: %s has id %s, before %s", e.Kind, again.events[i].ID, e.ID)
+		}
+	}
+
+	// Another label is another order, and nothing else.
+	m, _ := maps.ParseMapping([]byte(head))
+	file := filepath.Join(t.TempDir(), "other.csv.gz")
+	if err := os.WriteFile(file, pack(csv), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	other, err := importFile(t, m, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if other.sum.Label != "other" {
+		t.Errorf("label %q", other.sum.Label)
+	}
+	for i, e := range r.events {
+		if same := e.ID == other.events[i].ID; same == (e.Kind == event.KindAccount || e.Kind == event.KindOrder) {
+			t.Errorf("other label: same id of %s is %t", e.Kind, same)
+		}
+	}
+}
+
+func TestManyItemsMakeSeveralOrdersAndBatches(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(header)
+	const n = 46_000
+	for i := range n {
+		fmt.Fprintf(&b, "a.example,%d,,N%d,2026-02-01T10:00:00Z,%d,,,,,,,\n", i, i, i)
+	}
+	r := mustImport(t, head, b.String())
+	orders := all[contracts.Order](r)
+	if len(orders) != 2 || len(orders[0].Items)+len(orders[1].Items) != n || orders[1].Name != "Imported: a.example (part 2)" {
+		t.Errorf("%d orders", len(orders))
+	}
+	if got := len(all[contracts.Observations](r)); got != n/500 {
+		t.Errorf("%d batches, want %d", got, n/500)
+	}
+}
+
+func TestLargeCaptures(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(header)
+	for i := range 700 { // 900 bytes each, escaped 5,400
+		fmt.Fprintf(&b, "a.example,1,,N,2026-02-01T10:00:00Z,%d,,,,,,https://a.example/?%s,\n", i, strings.Repeat("&", 900))
+	}
+	r := mustImport(t, head, b.String())
+	if r.sum.Observations != 1 || r.sum.Accepted+r.sum.Rejected != 700 || r.sum.Accepted < 100 || len(r.sum.RejectedBy) != 2 {
+		t.Errorf("%+v", r.sum)
+	}
+}
+
+func pack(s string) []byte {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, _ = z.Write([]byte(s))
+	_ = z.Close()
+	return b.Bytes()
+}
+
+func TestForms(t *testing.T) {
+	csv := header + "a.example,1,,N,2026-02-01T10:00:00Z,1,,,,,,,\r\n\r\n" + "a.example,2,,N,2026-02-01T10:00:00Z,1,,,,,,,"
+	z, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, _ := maps.ParseMapping([]byte(head))
+	try := func(b []byte) (*result, error) {
+		file := filepath.Join(t.TempDir(), "file.bin")
+		if err := os.WriteFile(file, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return importFile(t, m, file)
+	}
+	for name, b := range map[string][]byte{
+		"plain": []byte(csv), "bom": []byte("\ufeff" + csv), "gzip": pack(csv), "zstd": z.EncodeAll([]byte(csv), nil),
+	} {
+		r, err := try(b)
+		if err != nil || r.sum.Accepted != 2 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	long := header + "\"" + strings.Repeat("a,b\n", 5<<20)
+	for name, c := range map[string]struct {
+		b    []byte
+		want string
+	}{
+		"empty":      {nil, "empty: it has no header line"},
+		"utf-16":     {[]byte("\xff\xfes\x00h\x00"), "UTF-16"},
+		"zip":        {[]byte("PK\x03\x04..."), "save it as CSV"},
+		"cut gzip":   {pack(csv)[:60], "cannot be read"},
+		"no columns": {[]byte("shop,sku,price,at\n"), `the file has no column "box", "cur", "ean", "link", "name", "seller", "ship", "stock"; its columns are "at", "price", "shop", "sku"`},
+		"twice":      {[]byte(strings.Replace(header, "extra", "price", 1)), `has the column "price" more than once`},
+		"open quote": {[]byte(long), "a quotation mark there never ends"},
+	} {
+		if _, err := try(c.b); err == nil || !strings.Contains(err.Error(), c.want) || fault.KindOf(err) != fault.Invalid {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := importFile(t, m, t.TempDir()); err == nil || !strings.Contains(err.Error(), "folder") {
+		t.Errorf("folder: %v", err)
+	}
+	if _, err := importFile(t, m, "nowhere.csv"); fault.KindOf(err) != fault.Invalid {
+		t.Errorf("no file: %v", err)
+	}
+}
+
+func TestOpenQuoteAtTheEnd(t *testing.T) {
+	r := mustImport(t, head, header+"a.example,1,,N,2026-02-01T10:00:00Z,1,,,,,,,\n"+"a.example,\"1,,N\n2\n3\n")
+	if r.sum.Rows != 2 || r.sum.Rejected != 1 || !strings.Contains(r.rejects, `"line":3,`) || !strings.Contains(r.rejects, "lines 3 to ") {
+		t.Errorf("%s", r.rejects)
+	}
+}
+
+func TestRequest(t *testing.T) {
+	_, err := maps.Import(t.Context(), maps.Request{}, nil)
+	if err == nil || err.Error() != "file: missing; mapping: missing; mandate: missing; login: missing; password: missing" {
+		t.Error(err)
+	}
+	m, _ := maps.ParseMapping([]byte(head))
+	file := filepath.Join(t.TempDir(), "file.csv")
+	if err := os.WriteFile(file, []byte(header+"a.example,1,,N,2026-02-01T10:00:00Z,1,,,,,,,\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	req := maps.Request{File: file, Mapping: m, Mandate: "M", Login: "l", PasswordHash: phc("c2FsdHNhbHQ")}
+	away := errors.New("away")
+	if _, err := maps.Import(t.Context(), req, func(context.Context, *event.Event) error { return away }); !errors.Is(err, away) {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := maps.Import(ctx, req, nil); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	// A file that grows between the passes.
+	grow := func(_ context.Context, e *event.Event) error {
+		if e.Kind != event.KindSite {
+			return nil
+		}
+		f, err := os.OpenFile(file, os.O_APPEND|os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		_, err = f.WriteString("a.example,2,,N,2026-02-01T10:00:00Z,1,,,,,,,\n")
+		return err
+	}
+	if _, err := maps.Import(t.Context(), req, grow); err == nil || !strings.Contains(err.Error(), "changed") {
+		t.Error(err)
+	}
+	var passes []int
+	req.Progress = func(p maps.Progress) { passes = append(passes, p.Pass) }
+	sum, err := maps.Check(t.Context(), req)
+	if err != nil || sum.Accepted != 2 || sum.Events != 0 || sum.Batches != 1 || passes[0] != 1 || passes[len(passes)-1] != 2 {
+		t.Error(err, sum, passes)
+	}
+}
+
+func TestMappingFaults(t *testing.T) {
+	for _, c := range []struct{ change, by, want string }{
+		{"  price: price\n", "  price: price\n  colour: red\n", `unknown field "colour"`},
+		{"padTo12: true", "padTo13: true", `unknown field "padTo13"`},
+		{"source: test\n", "", "source: missing"},
+		{"  site: shop\n", "", "columns.site: missing"},
+		{"  price: price\n", "", "columns.price: missing"},
+		{"  price: price\n", "  price: {column: price, decimal: x}\n", `columns.price.decimal: "x" is neither`},
+		{"zone: Europe/Berlin", "zone: Europe/Nowhere", "not a time zone"},
+		{"zone: Europe/Berlin", "layouts: [xyz]", `"xyz" is neither a layout`},
+		{"type: shop", "type: kiosk", `siteType: "kiosk" is none of`},
+		{"site: b.example", "site: a.example", "other facts for a.example"},
+		{"sites:", "sitez:", `unknown field "sitez"`},
+		{`no: ["no"]`, `no: ["yes"]`, `"yes" means yes and no`},
+		{"columns:", "columns: [", "mapping:"},
+	} {
+		if !strings.Contains(head, c.change) {
+			t.Fatalf("the mapping has no %q", c.change)
+		}
+		_, err := maps.ParseMapping([]byte(strings.Replace(head, c.change, c.by, 1)))
+		if err == nil || !strings.Contains(err.Error(), c.want) || fault.KindOf(err) != fault.Invalid {
+			t.Errorf("%q: %v\nwant %s", c.by, err, c.want)
+		}
+		if strings.Contains(c.want, "unknown field") && !regexp.MustCompile(`\[\d+:\d+\]`).MatchString(err.Error()) {
+			t.Errorf("%q: no line in %v", c.by, err)
+		}
+	}
+	_, err := maps.ParseMapping([]byte(strings.Replace(head, "padTo12", "padTo13", 1)))
+	if err == nil || !strings.Contains(err.Error(), "[6:") {
+		t.Errorf("want line 6 of the mapping: %v", err)
+	}
+	if _, err := maps.ParseMapping([]byte(head + "---\nsource: b\n")); err == nil {
+		t.Error("two documents taken")
+	}
+}
+
+func TestBuiltinMappings(t *testing.T) {
+	for _, name := range []string{"observations", "marketplace-offers", "example"} {
+		if _, err := maps.Builtin(name); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := maps.Builtin("none"); fault.KindOf(err) != fault.NotFound {
+		t.Error(err)
+	}
+}
+
+func TestClockChanges(t *testing.T) {
+	row := func(at string) string { return "a.example," + at + ",,N," + at + ",1,,,,,,,\n" }
+	r := mustImport(t, head, header+row("2025-03-30 02:30:00")+row("2025-10-26 02:30:00")+row("2025-10-26 04:30:00"))
+	for _, c := range r.sum.Doubtful {
+		if strings.Contains(c.What, "change of the clock") {
+			if c.N != 2 {
+				t.Errorf("%d, want 2", c.N)
+			}
+			return
+		}
+	}
+	t.Error("not counted")
+}

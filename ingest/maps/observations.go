@@ -1,0 +1,370 @@
+package maps
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"preismon/contracts"
+	"preismon/contracts/event"
+)
+
+// rowsInMemory bounds the rows that are held to be sorted: those of loose
+// pairs (see pair). When a file has more, it is read in several rounds, each
+// of which sorts a share of the pairs. A single pair is never divided.
+const rowsInMemory = 400_000
+
+// observationsOpen bounds the observations that wait for their batch to fill.
+const observationsOpen = 50_000
+
+// batchBytes is the room for observations in an event.
+const batchBytes = event.MaxBytes - 4096
+
+const producer = "preismon import"
+
+// sender groups rows into observations and observations into batches.
+type sender struct {
+	*importer
+	ctx     context.Context
+	current group
+	rows    []row
+	batches []*batch // by site
+	open    int
+	sum     *Summary
+	scratch []byte
+}
+
+// batch is the observations of one site that wait to be published.
+type batch struct {
+	site  *site
+	obs   []contracts.Observation
+	bytes int
+}
+
+// publishObservations is the second pass.
+func (im *importer) publishObservations(ctx context.Context) error {
+	loose := 0
+	for _, s := range im.book.ordered {
+		for _, p := range s.pairs {
+			if p.loose {
+				loose += p.rows
+			}
+		}
+	}
+	im.sum.SortedRows = loose
+	rounds := max(1, (loose+im.limit-1)/im.limit)
+	im.book.tally = nil // its doubts are counted
+	out := &sender{importer: im, ctx: ctx, sum: im.sum, batches: make([]*batch, len(im.book.ordered))}
+	for i, s := range im.book.ordered {
+		out.batches[i] = &batch{site: s}
+	}
+	for round := range rounds {
+		if err := out.round(round, rounds); err != nil {
+			return err
+		}
+	}
+	for _, b := range out.batches {
+		if err := out.flush(b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// round reads the file once: the first round sends what is grouped already,
+// and every round sorts and sends its share of the loose pairs.
+func (s *sender) round(round, rounds int) error {
+	in, err := s.importer.open(s.ctx, 2, round, rounds)
+	if err != nil {
+		return err
+	}
+	defer in.close()
+	var held []row
+	var r row
+	for {
+		rec, line, err := in.next()
+		if err == io.EOF {
+			break
+		}
+		var bad *rejection
+		if errors.As(err, &bad) {
+			continue // rejected by the first pass
+		}
+		if err != nil {
+			return err
+		}
+		if s.book.parse(in.cols, rec, line, &r) != nil {
+			continue
+		}
+		if r.product.site.index >= len(s.batches) {
+			return errChanged
+		}
+		switch p := r.product.pair; {
+		case p.loose:
+			if uint64(p.item.ItemID)%uint64(rounds) == uint64(round) {
+				held = append(held, r)
+			}
+		case round == 0:
+			if err := s.add(&r); err != nil {
+				return err
+			}
+		}
+	}
+	if in.rows != s.importer.sum.Rows {
+		return errChanged
+	}
+	slices.SortFunc(held, func(a, b row) int {
+		p, q := a.product.pair, b.product.pair
+		return cmp.Or(cmp.Compare(p.site.index, q.site.index), cmp.Compare(p.item.index, q.item.index),
+			cmp.Compare(a.ms, b.ms), cmp.Compare(a.line, b.line))
+	})
+	for i := range held {
+		if err := s.add(&held[i]); err != nil {
+			return err
+		}
+	}
+	return s.close()
+}
+
+// add takes one row; rows of one capture come one after another.
+func (s *sender) add(r *row) error {
+	if g := (group{r.product.pair, r.ms}); g != s.current || len(s.rows) == 0 {
+		if err := s.close(); err != nil {
+			return err
+		}
+		s.current = g
+	}
+	for i := range s.rows {
+		if s.rows[i].said == r.said {
+			s.refuse(r, "exact duplicate", "exact duplicate of line %d", s.rows[i].line)
+			return nil
+		}
+	}
+	if len(s.rows) == contracts.MaxOffersPerObservation {
+		s.refuse(r, "too many offers", "more than %d offers in one capture", contracts.MaxOffersPerObservation)
+		return nil
+	}
+	s.rows = append(s.rows, *r)
+	return nil
+}
+
+// refuse rejects a row for what other rows of its capture say.
+func (s *sender) refuse(r *row, code, format string, args ...any) {
+	bad := reject(r.line, code, format, args...)
+	price := "no price"
+	if r.price >= 0 {
+		price = contracts.Money{AmountMinor: r.price, CurrencyCode: r.currency}.String()
+	}
+	bad.Text = excerpt([]string{string(r.product.site.Site.Site), r.product.key, time.UnixMilli(r.ms).UTC().Format(time.RFC3339), r.merchant, price}, " | ")
+	s.tally.reject(*bad)
+}
+
+// close makes the observation of the rows at hand.
+func (s *sender) close() error {
+	if len(s.rows) == 0 {
+		return nil
+	}
+	defer func() { s.rows = s.rows[:0] }()
+
+	// One observation has one outcome: the best that its rows say.
+	outcome := s.rows[0].state
+	for i := range s.rows {
+		outcome = min(outcome, s.rows[i].state)
+	}
+	obs := contracts.Observation{ItemID: s.current.pair.item.ItemID, CapturedAt: time.UnixMilli(s.current.ms).UTC()}
+	size := observationBytes
+	var offers []contracts.Offer
+	kept := 0
+	for i := range s.rows {
+		r := &s.rows[i]
+		switch {
+		case r.state != outcome && r.state == unavailable:
+			s.refuse(r, "unavailable among offers", "unavailable, while other rows of the same capture are offers; a capture has one outcome")
+			continue
+		case r.state != outcome:
+			s.refuse(r, "no price among others", "neither price nor availability, while other rows of the same capture have them; a capture has one outcome")
+			continue
+		case outcome == unknown && kept > 0:
+			s.refuse(r, "no price among others", "neither price nor availability, like another row of the same capture")
+			continue
+		}
+		n := r.bytes()
+		if size+n > batchBytes {
+			s.refuse(r, "too many bytes", "the offers of its capture together exceed what one event holds")
+			continue
+		}
+		size += n
+		kept++
+		if outcome != unknown {
+			if offers == nil {
+				offers = make([]contracts.Offer, 0, len(s.rows))
+			}
+			offers = append(offers, r.offer())
+		}
+	}
+	switch outcome {
+	case offered:
+		obs.Outcome = contracts.PriceObserved
+	case unavailable:
+		obs.Outcome = contracts.Unavailable
+		if len(offers) == 1 && offers[0] == (contracts.Offer{}) {
+			offers = nil
+		}
+	default:
+		obs.Outcome = contracts.OutcomeUnknown
+	}
+	obs.Offers = offers
+
+	s.sum.Accepted += obs.Rows()
+	s.sum.Observations++
+	s.sum.Offers += len(offers)
+	s.sum.Outcomes[obs.Outcome.String()]++
+	if len(offers) > 1 {
+		s.sum.SeveralOffers++
+	}
+
+	b := s.batches[s.current.pair.site.index]
+	b.site.obs++
+	if len(b.obs) == contracts.MaxObservationsPerBatch || b.bytes+size > batchBytes {
+		if err := s.flush(b); err != nil {
+			return err
+		}
+	}
+	b.obs = append(b.obs, obs)
+	b.bytes += size
+	s.open++
+	if s.open > observationsOpen {
+		return s.flush(slices.MaxFunc(s.batches, func(a, b *batch) int { return cmp.Compare(len(a.obs), len(b.obs)) }))
+	}
+	return nil
+}
+
+// offer is the row as an offer.
+func (r *row) offer() contracts.Offer {
+	o := contracts.Offer{
+		Merchant: r.merchant, IsPrime: r.prime, IsBuyBox: r.buyBox, Rating: contracts.Rating(r.rating),
+		Manufacturer: r.maker, Title: r.title, URL: r.url, DeliveryText: r.delivery,
+	}
+	if r.price >= 0 || r.shipping >= 0 {
+		amounts := [2]int64{r.price, r.shipping} // a copy, not to keep the row
+		if r.price >= 0 {
+			o.Price = &amounts[0]
+		}
+		if r.shipping >= 0 {
+			o.Shipping = &amounts[1]
+		}
+		o.CurrencyCode = r.currency
+	}
+	return o
+}
+
+// Bounds of the JSON form of an observation and of an offer, without texts.
+const (
+	observationBytes = 160
+	offerBytes       = 320
+)
+
+// bytes bounds the JSON form of the row's offer.
+func (r *row) bytes() int {
+	return offerBytes + escaped(r.merchant) + escaped(r.rating) + escaped(r.maker) + escaped(r.title) + escaped(r.url) + escaped(r.delivery)
+}
+
+// escaped bounds the bytes of a text in JSON.
+func escaped(s string) int {
+	n := len(s)
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '"', c == '\\':
+			n++
+		case c < ' ', c == '<', c == '>', c == '&', c == 0x7f:
+			n += 5
+		case c == 0xe2: // may begin U+2028 or U+2029
+			n += 3
+		}
+	}
+	return n
+}
+
+// flush publishes a batch. Its id derives from what it says, so that another
+// run, hours or years later, gives the same.
+func (s *sender) flush(b *batch) error {
+	if len(b.obs) == 0 {
+		return nil
+	}
+	data := &contracts.Observations{Site: b.site.Site.Site, Run: cut("import "+s.Mapping.Source, 128), Observations: b.obs}
+	s.open -= len(b.obs)
+	b.obs, b.bytes = nil, 0
+	s.sum.Batches++
+	if s.publish == nil {
+		return nil
+	}
+	s.scratch = appendBatch(s.scratch[:0], s.Mapping.Source, data)
+	return s.importer.send(s.ctx, &event.Event{
+		ID: uuid(sha256.Sum256(s.scratch)), Kind: event.KindObservations, Producer: producer, ProducedAt: s.now, Data: data,
+	})
+}
+
+func (im *importer) send(ctx context.Context, e *event.Event) error {
+	if err := im.publish(ctx, e); err != nil {
+		return fmt.Errorf("publish %s: %w", e.Kind, err)
+	}
+	im.sum.Events++
+	return nil
+}
+
+// appendBatch writes the batch in a form of its own, so that the id does not
+// change with the JSON form. Changing this form doubles every import that is
+// run again.
+func appendBatch(b []byte, source string, data *contracts.Observations) []byte {
+	str := func(v string) {
+		b = binary.AppendUvarint(b, uint64(len(v)))
+		b = append(b, v...)
+	}
+	num := func(v *int64) {
+		if v == nil {
+			b = append(b, 0)
+			return
+		}
+		b = binary.AppendVarint(append(b, 1), *v)
+	}
+	str("preismon import observations 1")
+	str(source)
+	str(string(data.Site))
+	for i := range data.Observations {
+		o := &data.Observations[i]
+		b = binary.BigEndian.AppendUint64(b, uint64(o.ItemID))
+		b = binary.BigEndian.AppendUint64(b, uint64(o.CapturedAt.UnixMilli()))
+		b = append(b, byte(o.Outcome))
+		b = binary.AppendUvarint(b, uint64(len(o.Offers)))
+		for j := range o.Offers {
+			f := &o.Offers[j]
+			num(f.Price)
+			num(f.Shipping)
+			b = append(b, byte(f.IsPrime), byte(f.IsBuyBox))
+			str(string(f.CurrencyCode))
+			str(f.Merchant)
+			str(string(f.Rating))
+			str(f.Manufacturer)
+			str(f.Title)
+			str(f.URL)
+			str(f.DeliveryText)
+		}
+	}
+	return b
+}
+
+// uuid makes a UUID of version 8 (RFC 9562, 5.8) of a hash.
+func uuid(sum [sha256.Size]byte) string {
+	b := sum[:16]
+	b[6] = b[6]&0x0f | 0x80
+	b[8] = b[8]&0x3f | 0x80
+	h := hex.EncodeToString(b)
+	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
+}

@@ -1,0 +1,307 @@
+package maps
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
+	"preismon/contracts/fault"
+)
+
+// maxRowBytes bounds one row. A quote that never ends would otherwise hold
+// the rest of the file in memory.
+const maxRowBytes = 16 << 20
+
+var errLongRow = errors.New("row too long")
+
+// columnIndex is where the mapping's columns stand in this file; -1: not
+// mapped.
+type columnIndex struct {
+	site, key, asin, locale, name, brand, maker, currency, merchant, rating, title, url, delivery texts
+	ean, pzn, at, price, shipping, available, buyBox, prime                                       int
+	distinguish                                                                                   []int
+}
+
+// texts is where the columns of one text field stand.
+type texts []int
+
+// input is an open file, behind its header.
+type input struct {
+	ctx      context.Context
+	csv      *csv.Reader
+	guard    *guard
+	closers  []func()
+	header   []string
+	cols     *columnIndex
+	comma    string
+	rows     int
+	progress func(Progress)
+	state    Progress
+	offset   int64
+	raw      *counter
+}
+
+// counter counts the bytes of the file as it lies on disk.
+type counter struct {
+	r io.Reader
+	n int64
+}
+
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// guard fails when more is read than one row may hold.
+type guard struct {
+	r io.Reader
+	n int
+}
+
+func (g *guard) Read(p []byte) (int, error) {
+	if g.n > maxRowBytes {
+		return 0, errLongRow
+	}
+	n, err := g.r.Read(p)
+	g.n += n
+	return n, err
+}
+
+func unreadable(err error) error {
+	return fault.Wrap(err, fault.Invalid, "the file cannot be read")
+}
+
+// open starts round number round, from 0, of a pass with that many rounds.
+func (im *importer) open(ctx context.Context, pass, round, rounds int) (_ *input, err error) {
+	f, err := os.Open(im.File)
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	in := &input{ctx: ctx, raw: &counter{r: f}, progress: im.Progress, comma: im.Mapping.CSV.Delimiter}
+	in.closers = append(in.closers, func() { _ = f.Close() })
+	defer func() {
+		if err != nil {
+			in.close()
+		}
+	}()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	if info.IsDir() {
+		return nil, fault.New(fault.Invalid, "", "%s is a folder, not a CSV file", info.Name())
+	}
+	in.state = Progress{Pass: pass, TotalBytes: info.Size() * int64(rounds)}
+	in.offset = info.Size() * int64(round)
+
+	br := bufio.NewReaderSize(in.raw, 64<<10)
+	magic, _ := br.Peek(4)
+	var plain io.Reader = br
+	switch {
+	case bytes.HasPrefix(magic, []byte{0x1f, 0x8b}):
+		z, err := gzip.NewReader(br)
+		if err != nil {
+			return nil, unreadable(err)
+		}
+		plain = z
+	case bytes.Equal(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		z, err := zstd.NewReader(br, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(512<<20))
+		if err != nil {
+			return nil, unreadable(err)
+		}
+		in.closers = append(in.closers, z.Close)
+		plain = z
+	case bytes.HasPrefix(magic, []byte("PK\x03\x04")):
+		return nil, fault.New(fault.Invalid, "", "the file is a ZIP or a spreadsheet; save it as CSV")
+	}
+	in.guard = &guard{r: plain}
+	br = bufio.NewReaderSize(in.guard, 256<<10)
+	bom, err := br.Peek(3)
+	switch {
+	case bytes.Equal(bom, []byte("\xef\xbb\xbf")):
+		_, _ = br.Discard(3)
+	case bytes.HasPrefix(bom, []byte{0xff, 0xfe}), bytes.HasPrefix(bom, []byte{0xfe, 0xff}):
+		return nil, fault.New(fault.Invalid, "", "the file is in UTF-16; save it as UTF-8")
+	case err != nil && err != io.EOF:
+		return nil, unreadable(err)
+	}
+	in.csv = csv.NewReader(br)
+	in.csv.Comma, _ = utf8.DecodeRuneInString(im.Mapping.CSV.Delimiter)
+	in.csv.LazyQuotes = im.Mapping.CSV.LazyQuotes
+	in.csv.ReuseRecord = true
+
+	head, err := in.csv.Read()
+	switch {
+	case err == io.EOF:
+		return nil, fault.New(fault.Invalid, "", "the file is empty: it has no header line")
+	case err != nil:
+		return nil, unreadable(err)
+	}
+	for _, h := range head {
+		in.header = append(in.header, strings.Clone(strings.TrimSpace(h)))
+	}
+	in.cols, err = im.Mapping.find(in.header)
+	return in, err
+}
+
+func (in *input) close() {
+	for _, c := range slices.Backward(in.closers) {
+		c()
+	}
+}
+
+// next gives the next row and the physical line on which it begins. The row
+// is overwritten by the next call. A row that is no CSV is a *rejection; any
+// other error ends the file.
+func (in *input) next() ([]string, int, error) {
+	if in.rows%2048 == 0 {
+		if err := in.ctx.Err(); err != nil {
+			return nil, 0, err
+		}
+		in.report()
+	}
+	in.guard.n = 0
+	rec, err := in.csv.Read()
+	if err == nil {
+		in.rows++
+		line, _ := in.csv.FieldPos(0)
+		return rec, line, nil
+	}
+	if err == io.EOF {
+		in.report()
+		return nil, 0, io.EOF
+	}
+	var bad *csv.ParseError
+	if !errors.As(err, &bad) {
+		if errors.Is(err, errLongRow) {
+			return nil, 0, fault.New(fault.Invalid, "", "after %d rows one row has more than %d MiB; most likely a quotation mark there never ends (csv.lazyQuotes may help)", in.rows, maxRowBytes>>20)
+		}
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			err = fmt.Errorf("it ends early, as if cut off: %w", err)
+		}
+		return nil, 0, unreadable(err)
+	}
+	in.rows++
+	r := &rejection{Line: bad.StartLine, Code: "not CSV"}
+	switch {
+	case errors.Is(err, csv.ErrFieldCount):
+		r.Code = "number of fields"
+		r.Reason = fmt.Sprintf("%d fields, but the header has %d", len(rec), len(in.header))
+		r.Text = excerpt(rec, in.comma)
+	case bad.Line != bad.StartLine:
+		r.Reason = fmt.Sprintf("%s at line %d, column %d; lines %d to %d are lost", bad.Err, bad.Line, bad.Column, bad.StartLine, bad.Line)
+	default:
+		r.Reason = fmt.Sprintf("%s at column %d", bad.Err, bad.Column)
+	}
+	return nil, 0, r
+}
+
+func (in *input) report() {
+	if in.progress != nil {
+		in.state.Bytes, in.state.Rows = in.offset+in.raw.n, in.rows
+		in.progress(in.state)
+	}
+}
+
+// multiLine tells whether the row just read spans several lines.
+func (in *input) multiLine(rec []string) bool {
+	for _, s := range rec {
+		if strings.IndexByte(s, '\n') >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// find looks up the mapping's columns in the header.
+func (m *Mapping) find(header []string) (*columnIndex, error) {
+	var missing, twice []string
+	at := func(name string) int {
+		i := slices.Index(header, name)
+		if i < 0 {
+			missing = append(missing, name)
+		} else if slices.Index(header[i+1:], name) >= 0 {
+			twice = append(twice, name)
+		}
+		return i
+	}
+	one := func(name string) int {
+		if name == "" {
+			return -1
+		}
+		return at(name)
+	}
+	many := func(t *Text) (all texts) {
+		if t.Column != "" {
+			return texts{at(t.Column)}
+		}
+		for _, name := range t.Columns {
+			all = append(all, at(name))
+		}
+		return all
+	}
+	c := &m.Columns
+	x := &columnIndex{
+		site: many(&c.Site), key: many(&c.ProductKey), asin: many(&c.ASIN), locale: many(&c.ASINLocale),
+		name: many(&c.Name), brand: many(&c.Brand), maker: many(&c.Manufacturer), currency: many(&c.Currency),
+		merchant: many(&c.Merchant), rating: many(&c.Rating), title: many(&c.Title), url: many(&c.URL), delivery: many(&c.DeliveryText),
+		ean: one(c.EAN.Column), pzn: one(c.PZN.Column), at: one(c.CapturedAt.Column), price: one(c.Price.Column),
+		shipping: one(c.Shipping.Column), available: one(c.Availability.Column), buyBox: one(c.IsBuyBox.Column), prime: one(c.IsPrime.Column),
+	}
+	for _, name := range m.Distinguish {
+		x.distinguish = append(x.distinguish, at(name))
+	}
+	quoted := func(names []string) string {
+		seen := slices.Compact(slices.Sorted(slices.Values(names)))
+		for i := range seen {
+			seen[i] = fmt.Sprintf("%q", seen[i])
+		}
+		return strings.Join(seen, ", ")
+	}
+	switch {
+	case len(missing) > 0:
+		return nil, fault.New(fault.Invalid, "", "the file has no column %s; its columns are %s", quoted(missing), quoted(header))
+	case len(twice) > 0:
+		return nil, fault.New(fault.Invalid, "", "the file has the column %s more than once", quoted(twice))
+	}
+	return x, nil
+}
+
+// excerpt is the row as text, cut where it grows long.
+func excerpt(rec []string, comma string) string {
+	const limit = 240
+	var b strings.Builder
+	for i, s := range rec {
+		if i > 0 {
+			b.WriteString(comma)
+		}
+		b.WriteString(s)
+		if b.Len() > limit {
+			break
+		}
+	}
+	return cut(strings.ToValidUTF8(b.String(), "?"), limit)
+}
+
+// cut shortens a text to a number of bytes without splitting a character.
+func cut(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return s[:limit]
+}

@@ -1,0 +1,262 @@
+package maps
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"preismon/contracts"
+	"preismon/contracts/event"
+	"preismon/contracts/fault"
+)
+
+// phc has the form of a hash, and is that of no password.
+const phc = "$argon2id$v=19$m=8,t=1,p=1$c2FsdHNhbHQ$aGFzaGhhc2g"
+
+const plainMapping = `
+source: test
+columns:
+  site: site
+  productKey: key
+  capturedAt: {column: at, layouts: [unix]}
+  price: price
+  availability: {column: stock, yes: ["1"], no: ["0"]}
+  merchant: seller
+defaultSite: {type: shop, country: DE, currency: EUR}
+`
+
+// Whatever the order of the rows and however few of them fit in memory: every
+// row is in one offer or rejected, each capture is one observation, and it is
+// the same one.
+func TestEveryRowIsAccountedFor(t *testing.T) {
+	m, err := ParseMapping([]byte(plainMapping))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	rapid.Check(t, func(t *rapid.T) {
+		pick := func(name string, n int) int { return rapid.IntRange(0, n-1).Draw(t, name) }
+		rows := make([]string, pick("rows", 60))
+		for i := range rows {
+			rows[i] = fmt.Sprintf("s%d,k%d,%d,%s,%s,m%d", pick("site", 2), pick("key", 3), 1_700_000_000+pick("at", 4),
+				[]string{"1.00", "2.00", "", "x"}[pick("price", 4)], []string{"", "1", "0"}[pick("stock", 3)], pick("seller", 2))
+		}
+		var want string
+		for _, limit := range []int{1_000, 7, 1} {
+			file := filepath.Join(dir, "rows.csv")
+			text := "site,key,at,price,stock,seller\n" + strings.Join(append(slices.Clone(rows), ""), "\n")
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			seen := map[string]bool{}
+			var got []string
+			inEvents := 0
+			sum, err := run(context.Background(), Request{
+				File: file, Mapping: m, Mandate: "M", Login: "l", PasswordHash: phc, Now: time.Now,
+			}, func(_ context.Context, e *event.Event) error {
+				if _, err := event.Encode(e); err != nil {
+					return err
+				}
+				d, ok := e.Data.(*contracts.Observations)
+				if !ok {
+					return nil
+				}
+				for _, o := range d.Observations {
+					key := fmt.Sprintf("%s %d %d", d.Site, o.ItemID, o.CapturedAt.Unix())
+					if seen[key] {
+						t.Fatalf("two observations of %s", key)
+					}
+					seen[key] = true
+					inEvents += o.Rows()
+					b, err := json.Marshal(o.Offers)
+					if err != nil {
+						return err
+					}
+					got = append(got, key+" "+o.Outcome.String()+" "+string(b))
+				}
+				return nil
+			}, limit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if sum.Rows != len(rows) || sum.Accepted != inEvents || sum.Accepted+sum.Rejected != len(rows) {
+				t.Fatalf("%d rows, %d accepted, %d in events, %d rejected", sum.Rows, sum.Accepted, inEvents, sum.Rejected)
+			}
+			slices.Sort(got)
+			all := strings.Join(got, "\n")
+			if limit == 1_000 {
+				want = all
+			} else if all != want {
+				t.Fatalf("limit %d: %s", limit, cmp.Diff(want, all))
+			}
+		}
+	})
+}
+
+func TestBytesBoundsTheJSONForm(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringOf(rapid.OneOf(rapid.Rune(), rapid.SampledFrom([]rune("<>&\"\\\x00\n\u2028é"))))
+		r := row{said: said{
+			price: contracts.MaxAmountMinor, shipping: contracts.MaxAmountMinor, currency: "EUR", prime: contracts.FlagFalse, buyBox: contracts.FlagFalse,
+			merchant: text.Draw(t, "merchant"), title: text.Draw(t, "title"), url: text.Draw(t, "url"), maker: text.Draw(t, "maker"), delivery: text.Draw(t, "delivery"), rating: text.Draw(t, "rating"),
+		}}
+		b, err := json.Marshal(r.offer())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(b) >= r.bytes() {
+			t.Fatalf("%d bytes, bound %d: %s", len(b), r.bytes(), b)
+		}
+		o, err := json.Marshal(contracts.Observation{ItemID: 1<<63 - 1, CapturedAt: time.UnixMilli(1_700_000_000_123).UTC(), Outcome: contracts.AccessRestricted})
+		if err != nil || len(o) >= observationBytes {
+			t.Fatal(len(o), err)
+		}
+	})
+}
+
+func TestSqueeze(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := rapid.StringOf(rapid.SampledFrom([]rune(" a\n\tbé\u00a0\u3000"))).Draw(t, "s")
+		if got, want := squeeze(s), strings.Join(strings.Fields(s), " "); got != want {
+			t.Fatalf("%q: %q, want %q", s, got, want)
+		}
+	})
+}
+
+// columnsUpset is a mapping that reads every kind of field.
+const columnsUpset = `
+source: test
+csv: {delimiter: ";", lazyQuotes: true}
+columns:
+  site: {column: s, values: {x: y}}
+  productKey: k
+  ean: {column: e, padTo12: true}
+  pzn: {column: z, pad: 8}
+  asin: a
+  asinLocale: {column: l, value: de}
+  name: {columns: [n, k]}
+  capturedAt: {column: t, layouts: [rfc3339, datetime, day, "02.01.06 3PM", unixMillis], zone: Asia/Kolkata}
+  price: {column: p, decimal: ",", thousands: ".", strip: ["€"], missing: unknown}
+  shipping: {column: h, minor: true, zero: [free]}
+  currency: {column: c, value: JPY}
+  isPrime: f
+  rating: k
+  url: n
+defaultSite: {type: shop, country: DE, currency: EUR}
+`
+
+func FuzzImport(f *testing.F) {
+	var mappings []*Mapping
+	for _, text := range []string{plainMapping, columnsUpset} {
+		m, err := ParseMapping([]byte(text))
+		if err != nil {
+			f.Fatal(err)
+		}
+		mappings = append(mappings, m)
+	}
+	f.Add(false, []byte("site,key,at,price,stock,seller\ns,k,1700000000,1,1,m\ns,\"k\nx\",1700000000,,0,\ns,k,1700000000,1,1,m\n\"s,k"))
+	f.Add(true, []byte("s;k;e;z;a;l;n;t;p;h;c;f\nx;1;4006381333931;123406;B0EXAMPLE1;it;N;2026-01-01;1.234,5 €;free;EUR;true\nx;2;96385074;;;;N;01.02.25 4PM;;5;;\nX;;;;b0example1;;;1700000000000;5;;USD;no\n"))
+	dir := f.TempDir()
+	f.Fuzz(func(t *testing.T, second bool, csv []byte) {
+		m := mappings[0]
+		if second {
+			m = mappings[1]
+		}
+		file := filepath.Join(dir, "fuzz.csv")
+		if err := os.WriteFile(file, csv, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		rows, ids := 0, [2][]string{}
+		for i := range ids {
+			sum, err := run(context.Background(), Request{File: file, Mapping: m, Mandate: "M", Login: "l", PasswordHash: phc}, func(_ context.Context, e *event.Event) error {
+				if _, err := event.Encode(e); err != nil {
+					t.Fatalf("an event that is not valid: %v", err)
+				}
+				if e.Kind != event.KindAccount {
+					ids[i] = append(ids[i], e.ID)
+				}
+				if d, ok := e.Data.(*contracts.Observations); ok && i == 0 {
+					for _, o := range d.Observations {
+						rows += o.Rows()
+					}
+				}
+				return nil
+			}, 3)
+			if err != nil {
+				if fault.KindOf(err) != fault.Invalid {
+					t.Fatal(err)
+				}
+				return
+			}
+			if sum.Accepted+sum.Rejected != sum.Rows || sum.Accepted != rows {
+				t.Fatalf("%d rows, %d accepted, %d in events, %d rejected", sum.Rows, sum.Accepted, rows, sum.Rejected)
+			}
+		}
+		if !slices.Equal(ids[0], ids[1]) {
+			t.Fatal("two runs differ")
+		}
+	})
+}
+
+func FuzzMapping(f *testing.F) {
+	for _, name := range []string{"example", "observations", "marketplace-offers"} {
+		b, err := BuiltinFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	f.Add([]byte(columnsUpset))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		m, err := ParseMapping(text)
+		if err != nil {
+			return
+		}
+		var header []string
+		for _, field := range m.fields() {
+			header = append(header, field.columns...)
+		}
+		slices.Sort(header)
+		if _, err := m.find(slices.Compact(header)); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// BenchmarkPasses reads 100,000 rows twice and publishes nothing.
+func BenchmarkPasses(b *testing.B) {
+	m, err := ParseMapping([]byte(plainMapping))
+	if err != nil {
+		b.Fatal(err)
+	}
+	const rows = 100_000
+	var text strings.Builder
+	text.WriteString("site,key,at,price,stock,seller,x,y,z\n")
+	for i := range rows {
+		fmt.Fprintf(&text, "shop.example,k%d,%d,%d.99,1,Merchant %d,unused,unused,unused\n", i/100, 1_700_000_000+i%100, i%500, i%7)
+	}
+	file := filepath.Join(b.TempDir(), "bench.csv")
+	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	var read, publish time.Duration
+	for b.Loop() {
+		sum, err := Check(b.Context(), Request{File: file, Mapping: m})
+		if err != nil || sum.Accepted != rows {
+			b.Fatal(err, sum)
+		}
+		read += sum.ReadTime
+		publish += sum.PublishTime
+	}
+	b.ReportMetric(float64(rows*b.N)/read.Seconds(), "rows/s-pass1")
+	b.ReportMetric(float64(rows*b.N)/publish.Seconds(), "rows/s-pass2")
+}

@@ -1,0 +1,225 @@
+package maps
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"preismon/contracts"
+)
+
+// Summary says what an import understood, doubted and rejected.
+type Summary struct {
+	File    string `json:"file"`
+	Source  string `json:"source"`
+	Label   string `json:"label"`
+	Mandate string `json:"mandate,omitempty"`
+	Login   string `json:"login,omitempty"`
+
+	Columns []Column `json:"columns"` // in the order of the mapping
+	NotUsed []string `json:"notUsed"` // columns of the file without a use
+
+	Rows          int `json:"rows"`          // without the header and blank lines
+	MultiLineRows int `json:"multiLineRows"` // with a line break in a field
+	Accepted      int `json:"accepted"`      // rows that the service will give
+	Rejected      int `json:"rejected"`
+	SortedRows    int `json:"sortedRows"` // rows of pairs whose captures are out of order
+
+	Observations  int            `json:"observations"` // captures of one item at one site
+	SeveralOffers int            `json:"severalOffers"`
+	Offers        int            `json:"offers"`
+	Outcomes      map[string]int `json:"outcomes"` // observations by outcome
+	Batches       int            `json:"batches"`
+	Orders        int            `json:"orders"`
+	Events        int            `json:"events"` // published, of all kinds
+
+	Sites       []SiteSummary              `json:"sites"`
+	Products    int                        `json:"products"` // as the sites call them
+	Pairs       int                        `json:"pairs"`
+	Items       int                        `json:"items"`
+	SharedItems int                        `json:"sharedItems"` // seen at two or more sites
+	EANs        int                        `json:"eans"`        // items with one
+	PZNs        int                        `json:"pzns"`
+	ASINs       int                        `json:"asins"`
+	OwnKeys     int                        `json:"ownKeys"` // items known by their site's key only
+	Currencies  map[contracts.Currency]int `json:"currencies"`
+	First       time.Time                  `json:"first"` // capture; zero without rows
+	Last        time.Time                  `json:"last"`
+
+	Doubtful   []Count `json:"doubtful"`
+	RejectedBy []Count `json:"rejectedBy"`
+
+	ReadTime    time.Duration `json:"readTime"`
+	PublishTime time.Duration `json:"publishTime"`
+}
+
+// Column is a field of the mapping and where it comes from.
+type Column struct {
+	Field   string   `json:"field"`
+	Columns []string `json:"columns,omitempty"`
+	Value   string   `json:"value,omitempty"` // fixed, or where the columns say nothing
+}
+
+// SiteSummary is what was found at one site.
+type SiteSummary struct {
+	Site         contracts.SiteKey `json:"site"`
+	Rows         int               `json:"rows"`
+	Observations int               `json:"observations"`
+	Items        int               `json:"items"`
+}
+
+func (s *Summary) columns(m *Mapping, header []string) {
+	s.Outcomes = map[string]int{}
+	used := map[string]bool{}
+	for _, f := range m.fields() {
+		s.Columns = append(s.Columns, Column{Field: f.field, Columns: f.columns, Value: f.value})
+		for _, c := range f.columns {
+			used[c] = true
+		}
+	}
+	for _, h := range header {
+		if !used[h] {
+			s.NotUsed = append(s.NotUsed, h)
+		}
+	}
+}
+
+// finish completes the summary with what the book and the tally hold.
+func (im *importer) finish() *Summary {
+	s, b := im.sum, im.book
+	s.Rejected = im.tally.total
+	s.Doubtful, s.RejectedBy = im.tally.counts()
+	s.Products, s.Currencies = b.products, b.currencies
+	if b.first != 0 {
+		s.First, s.Last = time.UnixMilli(b.first).UTC(), time.UnixMilli(b.end).UTC()
+	}
+	at := map[*item]int{}
+	for _, st := range b.ordered {
+		if st.rows == 0 {
+			continue
+		}
+		one := SiteSummary{Site: st.Site.Site, Rows: st.rows, Observations: st.obs}
+		for _, p := range st.pairs {
+			if p.rows > 0 {
+				one.Items++
+				at[p.item]++
+			}
+		}
+		s.Pairs += one.Items
+		s.Sites = append(s.Sites, one)
+	}
+	s.Items = len(at)
+	for it, sites := range at {
+		count := func(n *int, is bool) {
+			if is {
+				*n++
+			}
+		}
+		count(&s.SharedItems, sites > 1)
+		count(&s.EANs, it.EAN != "")
+		count(&s.PZNs, it.PZN != "")
+		count(&s.ASINs, it.ASIN != "")
+		count(&s.OwnKeys, it.ownKey)
+	}
+	return s
+}
+
+// WriteTo writes the summary for people.
+func (s *Summary) WriteTo(w io.Writer) (int64, error) {
+	var b strings.Builder
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(&b, "  %-14s %s\n", name, fmt.Sprintf(format, args...))
+	}
+	fmt.Fprintf(&b, "%s as %q\n\nUnderstood\n", s.File, s.Source)
+	line("rows", "%s: %s accepted, %s rejected; %s of several lines, %s sorted", digits(s.Rows), digits(s.Accepted), digits(s.Rejected), digits(s.MultiLineRows), digits(s.SortedRows))
+	line("observations", "%s, of which %s have several offers; %s offers", digits(s.Observations), digits(s.SeveralOffers), digits(s.Offers))
+	if len(s.Outcomes) > 0 {
+		line("outcomes", "%s", counted(s.Outcomes))
+	}
+	if !s.First.IsZero() {
+		line("period", "%s to %s", s.First.Format(time.RFC3339), s.Last.Format(time.RFC3339))
+	}
+	if len(s.Currencies) > 0 {
+		line("currencies", "%s", counted(s.Currencies))
+	}
+	line("items", "%s, of which %s at several sites; from %s products of the sites", digits(s.Items), digits(s.SharedItems), digits(s.Products))
+	line("known by", "%s EAN, %s PZN, %s ASIN, %s only by their site's key", digits(s.EANs), digits(s.PZNs), digits(s.ASINs), digits(s.OwnKeys))
+	line("pairs", "%s at %d sites", digits(s.Pairs), len(s.Sites))
+	for _, o := range s.Sites {
+		line("", "%-28s %9s rows %9s observations %7s items", o.Site, digits(o.Rows), digits(o.Observations), digits(o.Items))
+	}
+	line("events", "%s, with %s batches of observations and %s orders", digits(s.Events), digits(s.Batches), digits(s.Orders))
+
+	b.WriteString("\nColumns\n")
+	for _, c := range s.Columns {
+		from := strings.Join(c.Columns, " + ")
+		switch {
+		case from == "":
+			from = fmt.Sprintf("always %q", c.Value)
+		case c.Value != "":
+			from += fmt.Sprintf(", else %q", c.Value)
+		}
+		fmt.Fprintf(&b, "  %-20s %s\n", c.Field, from)
+	}
+	if len(s.NotUsed) > 0 {
+		fmt.Fprintf(&b, "  %-20s %s\n", "not used", strings.Join(s.NotUsed, ", "))
+	}
+
+	list := func(title string, counts []Count) {
+		fmt.Fprintf(&b, "\n%s\n", title)
+		for _, c := range counts {
+			fmt.Fprintf(&b, "  %9s %-8s %s (%s)\n", digits(c.N), c.Unit, c.What, linesOf(c))
+		}
+		if len(counts) == 0 {
+			b.WriteString("  nothing\n")
+		}
+	}
+	list("Doubtful", s.Doubtful)
+	list("Rejected", s.RejectedBy)
+	n, err := io.WriteString(w, b.String())
+	return int64(n), err
+}
+
+func (s *Summary) String() string {
+	var b strings.Builder
+	_, _ = s.WriteTo(&b) // a Builder does not fail
+	return b.String()
+}
+
+func linesOf(c Count) string {
+	lines := make([]string, len(c.Lines))
+	for i, l := range c.Lines {
+		lines[i] = strconv.Itoa(l)
+	}
+	word := "lines "
+	if c.N == 1 {
+		word = "line "
+	}
+	more := ""
+	if c.N > len(lines) {
+		more = ", ..."
+	}
+	return word + strings.Join(lines, ", ") + more
+}
+
+func counted[K ~string](m map[K]int) string {
+	keys := sortedKeys(m)
+	slices.SortStableFunc(keys, func(a, b K) int { return m[b] - m[a] })
+	parts := make([]string, len(keys))
+	for i, k := range keys {
+		parts[i] = string(k) + " " + digits(m[k])
+	}
+	return strings.Join(parts, ", ")
+}
+
+// digits writes a count with commas: 778,026.
+func digits(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

@@ -1,0 +1,177 @@
+package maps
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+
+	"preismon/contracts"
+)
+
+// rejection is a row that became no offer, and why. It is an error so that
+// the reader can give it in place of a row.
+type rejection struct {
+	Line   int    `json:"line"`   // physical line on which the row begins, from 1
+	Code   string `json:"code"`   // a few words, the same for all of the kind
+	Reason string `json:"reason"` // a sentence about this row
+	Text   string `json:"text"`   // the row, or its beginning
+}
+
+func (r *rejection) Error() string { return fmt.Sprintf("line %d: %s", r.Line, r.Reason) }
+
+// doubt is a kind of thing that was taken, but may be wrong.
+type doubt uint8
+
+const (
+	zoneAssumed doubt = iota
+	dayAssumed
+	clockShift
+	currencyAssumed
+	unavailablePriced
+	priceMissing
+	priceZero
+	ratingLong
+	urlLong
+	textCut
+	buyBoxUnread
+	primeUnread
+	siteUnnamed
+	eanPad
+	eanStore
+	eanDigit
+	eanLength
+	eanText
+	eanForms
+	pznPad
+	pznWrong
+	asinWrong
+	renamed
+	doubts_
+)
+
+// Each doubt: what it is counted in, and the sentence.
+var doubtTexts = [doubts_][2]string{
+	zoneAssumed:       {"rows", "time without a zone: the mapping's zone assumed"},
+	dayAssumed:        {"rows", "day without a time: the mapping's time of day assumed"},
+	clockShift:        {"rows", "local time that a change of the clock makes double or missing"},
+	currencyAssumed:   {"rows", "no currency: the site's or the mapping's assumed"},
+	unavailablePriced: {"rows", "unavailable, yet with a price: taken as unavailable, the price kept"},
+	priceMissing:      {"rows", "without a price"},
+	priceZero:         {"rows", "price of zero"},
+	ratingLong:        {"rows", "rating over 64 bytes: left out"},
+	urlLong:           {"rows", "URL over 2,048 bytes: left out"},
+	textCut:           {"rows", "text longer than its field: cut"},
+	buyBoxUnread:      {"rows", "buy box neither yes nor no: taken as not observed"},
+	primeUnread:       {"rows", "prime neither yes nor no: taken as not observed"},
+	siteUnnamed:       {"sites", "site that the mapping does not name: its default facts assumed"},
+	eanPad:            {"products", "EAN of 11 digits, right with a 0 before it: taken as GTIN-12"},
+	eanStore:          {"products", "EAN of a range that each shop uses as it likes: kept as the site's own key"},
+	eanDigit:          {"products", "EAN with a wrong check digit: kept as the site's own key"},
+	eanLength:         {"products", "EAN of a wrong length: kept as the site's own key"},
+	eanText:           {"products", "EAN that is no number: kept as the site's own key"},
+	eanForms:          {"items", "EAN written in several lengths: one item"},
+	pznPad:            {"products", "PZN without its leading zeros: put back"},
+	pznWrong:          {"products", "PZN of a wrong length or check digit: kept as the site's own key"},
+	asinWrong:         {"products", "ASIN of a wrong form, or without a right locale: kept as the site's own key"},
+	renamed:           {"products", "product that changes its name: the last one kept"},
+}
+
+// firstLines is how many lines a count names.
+const firstLines = 5
+
+// Count is how often something was met, and on which lines first.
+type Count struct {
+	What  string `json:"what"`
+	Unit  string `json:"unit"` // rows, products, items or sites
+	N     int    `json:"n"`
+	Lines []int  `json:"lines"`
+}
+
+func (c *Count) add(line int) {
+	c.N++
+	if len(c.Lines) < firstLines {
+		c.Lines = append(c.Lines, line)
+	}
+}
+
+// tally counts doubts and rejections, and writes the latter.
+type tally struct {
+	doubts   [doubts_]Count
+	rejected map[string]*Count
+	total    int
+	out      *json.Encoder // nil: counted only
+	err      error
+}
+
+func newTally(out io.Writer) *tally {
+	t := &tally{rejected: map[string]*Count{}}
+	if out != nil {
+		t.out = json.NewEncoder(out)
+		t.out.SetEscapeHTML(false)
+	}
+	return t
+}
+
+func (t *tally) reject(r rejection) {
+	t.total++
+	c := t.rejected[r.Code]
+	if c == nil {
+		c = &Count{What: r.Code, Unit: "rows"}
+		t.rejected[r.Code] = c
+	}
+	c.add(r.Line)
+	if t.out != nil && t.err == nil {
+		t.err = t.out.Encode(r)
+	}
+}
+
+// counts gives what was met: doubts in their order, reasons by their number.
+func (t *tally) counts() (doubtful, rejected []Count) {
+	for d, c := range t.doubts {
+		if c.N > 0 {
+			c.Unit, c.What = doubtTexts[d][0], doubtTexts[d][1]
+			doubtful = append(doubtful, c)
+		}
+	}
+	for _, code := range sortedKeys(t.rejected) {
+		rejected = append(rejected, *t.rejected[code])
+	}
+	slices.SortStableFunc(rejected, func(a, b Count) int { return b.N - a.N })
+	return doubtful, rejected
+}
+
+// doubts adds the doubts of one row; without a tally it adds none.
+type doubts struct {
+	t    *tally
+	line int
+}
+
+func (d *doubts) add(kind doubt) {
+	if d.t != nil {
+		d.t.doubts[kind].add(d.line)
+	}
+}
+
+func (d *doubts) addIf(doubtful bool, kind doubt) {
+	if doubtful {
+		d.add(kind)
+	}
+}
+
+func (d *doubts) cut(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	d.add(textCut)
+	return cut(s, limit)
+}
+
+func (d *doubts) flag(g *Flag, at int, rec []string, unread doubt) contracts.Flag {
+	if at < 0 {
+		return contracts.FlagUnknown
+	}
+	f, ok := flag(g, squeeze(rec[at]))
+	d.addIf(!ok, unread)
+	return f
+}

@@ -1,0 +1,152 @@
+package maps
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"preismon/contracts"
+)
+
+// layout is one accepted form of a time.
+type layout struct {
+	form    string // for time.Parse; empty: a number
+	perUnit int64  // milliseconds a unit of the number
+	zoned   bool   // the text itself says the zone
+	day     bool   // the text has no time of day
+}
+
+var namedLayouts = map[string][]layout{
+	"rfc3339": {
+		{form: time.RFC3339, zoned: true},
+		{form: "2006-01-02 15:04:05Z07:00", zoned: true},
+	},
+	"datetime": {
+		{form: "2006-01-02T15:04:05"},
+		{form: "2006-01-02 15:04:05"},
+	},
+	"day":        {{form: time.DateOnly, day: true}},
+	"unix":       {{perUnit: 1000, zoned: true}},
+	"unixMillis": {{perUnit: 1, zoned: true}},
+}
+
+// compile reads layouts, zone and time of day.
+func (t *Time) compile(f *contracts.Faults, sites map[string]Site, other *Site) {
+	zoned := t.Zone != "" || other != nil && other.Zone != ""
+	for _, value := range sortedKeys(sites) {
+		zoned = zoned || sites[value].Zone != ""
+		if z := sites[value].Zone; z != "" {
+			_, err := location(z)
+			f.Under("sites."+value+".zone", err)
+		}
+	}
+	if other != nil && other.Zone != "" {
+		_, err := location(other.Zone)
+		f.Under("defaultSite.zone", err)
+	}
+	if t.Zone != "" {
+		var err error
+		t.zone, err = location(t.Zone)
+		f.Under("columns.capturedAt.zone", err)
+	}
+	names := t.Layouts
+	if len(names) == 0 {
+		names = []string{"rfc3339", "datetime", "day"}
+	}
+	for _, name := range names {
+		if named, ok := namedLayouts[name]; ok {
+			t.layouts = append(t.layouts, named...)
+			continue
+		}
+		l, err := compileLayout(name)
+		if err != nil {
+			f.Under("columns.capturedAt.layouts", err)
+			continue
+		}
+		t.layouts = append(t.layouts, l)
+	}
+	if len(t.Layouts) > 0 && !zoned {
+		zoneless := slices.ContainsFunc(t.layouts, func(l layout) bool { return !l.zoned })
+		f.Check(!zoneless, "columns.capturedAt.zone: missing; a layout has no zone, so say which one to assume")
+	}
+	t.dayTime = 12 * time.Hour
+	if t.DayTime != "" {
+		at, err := time.Parse("15:04", t.DayTime)
+		f.Check(err == nil, "columns.capturedAt.dayTime: %q is not a time like 12:00", t.DayTime)
+		t.dayTime = time.Duration(at.Hour())*time.Hour + time.Duration(at.Minute())*time.Minute
+	}
+}
+
+func location(name string) (*time.Location, error) {
+	if name == "Local" {
+		return nil, fmt.Errorf("the zone of this machine means another instant on the next one; name a zone")
+	}
+	loc, err := time.LoadLocation(name)
+	if err != nil {
+		return nil, fmt.Errorf("%q is not a time zone like Europe/Berlin", name)
+	}
+	return loc, nil
+}
+
+// compileLayout learns what a layout says by writing a time with it and
+// reading that back.
+func compileLayout(form string) (layout, error) {
+	const offset = 5*3600 + 30*60
+	ref := time.Date(2013, 11, 24, 17, 38, 0, 0, time.FixedZone("", offset))
+	got, err := time.ParseInLocation(form, ref.Format(form), time.UTC)
+	if err != nil || got.Year() != 2013 || got.Month() != 11 || got.Day() != 24 {
+		return layout{}, fmt.Errorf("%q is neither a layout like \"02.01.2006 15:04\" nor one of %s", form, strings.Join(sortedKeys(namedLayouts), ", "))
+	}
+	_, seconds := got.Zone()
+	return layout{form: form, zoned: seconds == offset, day: got.Hour() == 0 && got.Minute() == 0}, nil
+}
+
+// moment is what a text says about a time, and what had to be assumed.
+type moment struct {
+	ms       int64 // Unix milliseconds
+	zoneless bool  // the zone was assumed
+	day      bool  // the time of day was assumed
+	shifted  bool  // a change of the clock makes the local time double or missing
+}
+
+// parse reads a capture time; zone is the one to assume, or nil.
+func (t *Time) parse(s string, zone *time.Location) (moment, string) {
+	for i := range t.layouts {
+		l := &t.layouts[i]
+		if l.form == "" {
+			n, err := strconv.ParseInt(s, 10, 64)
+			if err != nil || n < 0 || n > 1<<43/l.perUnit {
+				continue
+			}
+			return moment{ms: n * l.perUnit}, ""
+		}
+		at, err := time.Parse(l.form, s)
+		if err != nil {
+			continue
+		}
+		if l.zoned {
+			return moment{ms: at.UnixMilli()}, ""
+		}
+		if zone == nil {
+			return moment{}, "has no zone, and the mapping assumes none"
+		}
+		m := moment{zoneless: true, day: l.day}
+		wall := at // as UTC
+		if l.day {
+			wall = at.Add(t.dayTime)
+		}
+		at = time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), wall.Second(), wall.Nanosecond(), zone)
+		m.ms = at.UnixMilli()
+		if zone != time.UTC && !l.day {
+			m.shifted = !sameClock(at, wall) || sameClock(at.Add(time.Hour), wall) || sameClock(at.Add(-time.Hour), wall)
+		}
+		return m, ""
+	}
+	return moment{}, "is in none of the mapping's layouts"
+}
+
+func sameClock(a, b time.Time) bool {
+	return a.Day() == b.Day() && a.Hour() == b.Hour() && a.Minute() == b.Minute()
+}
