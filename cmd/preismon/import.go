@@ -13,6 +13,7 @@ import (
 	"preismon/contracts/event"
 	"preismon/ingest"
 	"preismon/ingest/maps"
+	"preismon/query/auth"
 
 	"github.com/alecthomas/kong"
 	"golang.org/x/term"
@@ -26,6 +27,7 @@ type importCmd struct {
 	Mandate  string   `required:"" help:"Name of the mandate that shall see the prices; made if it is new." placeholder:"NAME"`
 	Login    string   `required:"" help:"Login of its account; made if it is new." placeholder:"LOGIN"`
 	Password secret   `help:"Password of the account; asked for on a terminal when missing." placeholder:"PASSWORD"`
+	Label    string   `help:"Tells the orders of this file from those of another file of the mandate. Default: the file's name." placeholder:"TEXT"`
 	Rejects  string   `help:"Where rejected rows go, with line and reason." default:"rejects.ndjson" type:"path" placeholder:"FILE"`
 	DryRun   bool     `help:"Read and judge the file, publish nothing."`
 	Wait     bool     `help:"Wait until the projector has written everything." default:"true" negatable:""`
@@ -58,7 +60,7 @@ func (c *importCmd) Run(ctx context.Context, k *kong.Context, std streams, log *
 	rejects := &lazyFile{name: c.Rejects}
 	defer rejects.Close()
 	req := maps.Request{
-		File: c.File, Mapping: mapping, Mandate: c.Mandate, Login: c.Login, Password: c.Password.Secret, Rejects: rejects,
+		File: c.File, Mapping: mapping, Mandate: c.Mandate, Login: c.Login, Label: c.Label, Rejects: rejects,
 		Progress: c.progress(std, log),
 	}
 	var summary *maps.Summary
@@ -66,10 +68,8 @@ func (c *importCmd) Run(ctx context.Context, k *kong.Context, std streams, log *
 	if c.DryRun {
 		summary, err = maps.Check(ctx, req)
 	} else {
-		if req.Password == "" {
-			if req.Password, err = askPassword(std, c.Login); err != nil {
-				return err
-			}
+		if req.PasswordHash, err = c.hash(std); err != nil {
+			return err
 		}
 		summary, err = c.publish(ctx, req, cfg, std, log)
 	}
@@ -86,6 +86,18 @@ func (c *importCmd) Run(ctx context.Context, k *kong.Context, std streams, log *
 		return errRejected
 	}
 	return nil
+}
+
+// hash gives what is published of the password.
+func (c *importCmd) hash(std streams) (string, error) {
+	password := c.Password.Secret
+	if password == "" {
+		var err error
+		if password, err = askPassword(std, c.Login); err != nil {
+			return "", err
+		}
+	}
+	return auth.Defaults().HashPassword(password)
 }
 
 // mapping reads the mapping file, or a built-in one where no such file is.

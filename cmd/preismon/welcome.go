@@ -23,7 +23,7 @@ func welcome(w io.Writer, p page) {
 			"  preismon import prices.csv --map prices.yaml --mandate \"Our shop\" --login me --data-dir %s\n\n", p.dir)
 		return
 	}
-	fmt.Fprintf(w, "\nThe demo market is simulated; nothing in it was observed anywhere.\n%s\n", indent(p.market))
+	fmt.Fprintf(w, "\n%s\n", indent(p.market))
 	fmt.Fprintf(w, "\nLogins (also in %s)\n\n", p.accountsFile)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, a := range p.accounts {

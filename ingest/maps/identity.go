@@ -19,8 +19,9 @@ const (
 	eanNoDigits  // no number at all
 )
 
-// classifyEAN reads a GTIN. What is no worldwide number of a product stays
-// the site's own key.
+// classifyEAN reads a GTIN; gtin is empty where it is none. A restricted
+// circulation number is a GTIN, but no worldwide number of a product: it can
+// be searched for, and makes no item of two sites one.
 func classifyEAN(s string, padTo12 bool) (gtin string, class eanClass) {
 	if s == "" {
 		return "", eanNone
@@ -48,7 +49,7 @@ func classifyEAN(s string, padTo12 bool) (gtin string, class eanClass) {
 		return "", eanBadDigit
 	}
 	if inStore(gtin14(s)) {
-		return "", eanInStore
+		return s, eanInStore
 	}
 	return s, class
 }

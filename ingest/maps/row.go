@@ -371,7 +371,7 @@ func (b *book) item(s *site, key string, keys [5]string, line int) *item {
 	}
 	own := false
 	switch {
-	case known.EAN != "":
+	case known.EAN != "" && class != eanInStore:
 		known.ItemID = contracts.DeriveID[contracts.ItemID]("ean", gtin14(known.EAN))
 	case known.PZN != "":
 		known.ItemID = contracts.DeriveID[contracts.ItemID]("pzn", known.PZN)

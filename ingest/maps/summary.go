@@ -41,7 +41,7 @@ type Summary struct {
 	Pairs       int                        `json:"pairs"`
 	Items       int                        `json:"items"`
 	SharedItems int                        `json:"sharedItems"` // seen at two or more sites
-	EANs        int                        `json:"eans"`        // items with one
+	EANs        int                        `json:"eans"`        // items known by one
 	PZNs        int                        `json:"pzns"`
 	ASINs       int                        `json:"asins"`
 	OwnKeys     int                        `json:"ownKeys"` // items known by their site's key only
@@ -119,7 +119,7 @@ func (im *importer) finish() *Summary {
 			}
 		}
 		count(&s.SharedItems, sites > 1)
-		count(&s.EANs, it.EAN != "")
+		count(&s.EANs, it.EAN != "" && !it.ownKey)
 		count(&s.PZNs, it.PZN != "")
 		count(&s.ASINs, it.ASIN != "")
 		count(&s.OwnKeys, it.ownKey)

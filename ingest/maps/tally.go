@@ -66,7 +66,7 @@ var doubtTexts = [doubts_][2]string{
 	primeUnread:       {"rows", "prime neither yes nor no: taken as not observed"},
 	siteUnnamed:       {"sites", "site that the mapping does not name: its default facts assumed"},
 	eanPad:            {"products", "EAN of 11 digits, right with a 0 before it: taken as GTIN-12"},
-	eanStore:          {"products", "EAN of a range that each shop uses as it likes: kept as the site's own key"},
+	eanStore:          {"products", "EAN of a range that each shop uses as it likes: kept, but an item of its site alone"},
 	eanDigit:          {"products", "EAN with a wrong check digit: kept as the site's own key"},
 	eanLength:         {"products", "EAN of a wrong length: kept as the site's own key"},
 	eanText:           {"products", "EAN that is no number: kept as the site's own key"},
