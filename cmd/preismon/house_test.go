@@ -1,0 +1,117 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "preismon"
+
+// goPackage is what `go list` says of a package; tests are not in it.
+type goPackage struct {
+	ImportPath string
+	Imports    []string
+}
+
+func packages(t *testing.T) []goPackage {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-json=ImportPath,Imports", "./...")
+	cmd.Dir = "../.."
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var all []goPackage
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p goPackage
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+}
+
+// arrows lists for each part of the tree, by the longest prefix, which of our
+// packages it may import. A part may always import what lies in it.
+var arrows = map[string][]string{
+	"contracts":         {},
+	"contracts/fault":   {},
+	"contracts/event":   {"contracts"},
+	"contracts/openapi": {"contracts"},
+	"ingest":            {"contracts"},
+	"projector":         {"contracts"},
+	"archive":           {"contracts"},
+	"query":             {"contracts"},
+	"query/store":       {"contracts", "query"},
+	"query/auth":        {"contracts", "query"},
+	"query/rest":        {"contracts", "query", "query/auth"},
+	"deploy/embedded":   {"contracts"},
+	"deploy/testserver": {"contracts", "deploy/embedded"},
+	"cmd":               {"contracts", "ingest", "projector", "query", "archive", "deploy/embedded"},
+}
+
+// homes lists where each library may be imported. deploy/testserver starts
+// servers for tests and may use their clients.
+var homes = map[string][]string{
+	"github.com/gin-gonic/gin":                    {"query/rest"},
+	"github.com/modelcontextprotocol/go-sdk":      {"query/mcp"},
+	"github.com/nats-io/nats.go":                  {"ingest", "query/auth", "cmd", "deploy/testserver"},
+	"github.com/nats-io/nats-server":              {"deploy/embedded"},
+	"github.com/ClickHouse":                       {"projector", "query/store", "deploy/embedded", "deploy/testserver"},
+	"github.com/minio/minio-go":                   {"archive", "deploy/testserver"},
+	"github.com/golang-jwt/jwt":                   {"query/auth"},
+	"github.com/alecthomas/kong":                  {"cmd"},
+	"github.com/prometheus/client_golang":         {"cmd"},
+	"github.com/ebitengine/purego":                {"deploy/embedded"},
+	"github.com/testcontainers/testcontainers-go": {"deploy/testserver"},
+	"testing": {"deploy/testserver"},
+}
+
+// TestImportArrows guards the tree: contracts know nobody; ingest, projector,
+// query and archive know contracts and not each other; cmd joins them; each
+// library has one home.
+func TestImportArrows(t *testing.T) {
+	for _, p := range packages(t) {
+		name := strings.TrimPrefix(p.ImportPath, module+"/")
+		part, allowed := longest(arrows, name)
+		if part == "" {
+			t.Errorf("%s: in no part of the tree; add it to the house or move it", name)
+			continue
+		}
+		for _, imported := range p.Imports {
+			if ours, ok := strings.CutPrefix(imported, module+"/"); ok {
+				to, _ := longest(arrows, ours)
+				// An arrow to a part is one to all in it; only query's rooms are named one by one.
+				if !within(ours, part) && !slices.ContainsFunc(allowed, func(a string) bool { return a == to || a != "query" && within(to, a) || part == "cmd" && within(to, a) }) {
+					t.Errorf("%s imports %s: no arrow from %s to %s", name, ours, part, to)
+				}
+				continue
+			}
+			if library, where := longest(homes, imported); library != "" && !slices.ContainsFunc(where, func(h string) bool { return within(name, h) }) {
+				t.Errorf("%s imports %s, whose home is %v", name, imported, where)
+			}
+			if part == "contracts" && strings.Contains(strings.SplitN(imported, "/", 2)[0], ".") {
+				t.Errorf("%s imports %s: contracts know the standard library only", name, imported)
+			}
+		}
+	}
+}
+
+func within(name, part string) bool { return name == part || strings.HasPrefix(name, part+"/") }
+
+// longest finds the entry whose key is the longest prefix of the name.
+func longest(of map[string][]string, name string) (key string, value []string) {
+	for k, v := range of {
+		if within(name, k) && len(k) > len(key) {
+			key, value = k, v
+		}
+	}
+	return key, value
+}
