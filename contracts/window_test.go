@@ -1,0 +1,105 @@
+package contracts_test
+
+import (
+	"testing"
+	"time"
+
+	"preismon/contracts"
+
+	"pgregory.net/rapid"
+)
+
+// TestWindowDays names the days that clocks make special: RES-02a, RES-02b.
+func TestWindowDays(t *testing.T) {
+	for _, c := range []struct {
+		zone, from, to string
+		length         time.Duration // to the first instant after the window
+	}{
+		{"UTC", "2026-03-01", "2026-03-01", 24 * time.Hour},
+		{"Europe/Berlin", "2026-03-29", "2026-03-29", 23 * time.Hour},
+		{"Europe/Berlin", "2026-10-25", "2026-10-25", 25 * time.Hour},
+		{"Europe/Berlin", "2026-10-20", "2026-10-26", 169 * time.Hour},
+		{"America/Sao_Paulo", "2018-11-04", "2018-11-04", 23 * time.Hour}, // begins at 01:00
+		{"America/Sao_Paulo", "2018-02-17", "2018-02-17", 25 * time.Hour}, // ends with 23:xx twice
+		{"Asia/Beirut", "2022-03-27", "2022-03-27", 23 * time.Hour},       // midnight is skipped
+		{"America/Havana", "2023-11-05", "2023-11-05", 25 * time.Hour},    // 00:xx comes twice
+		{"Pacific/Apia", "2011-12-29", "2011-12-31", 48 * time.Hour},      // the 30th does not exist
+		{"Australia/Lord_Howe", "2026-04-05", "2026-04-05", 24*time.Hour + 30*time.Minute},
+	} {
+		loc, err := contracts.LoadZone(c.zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		from, err := contracts.ParseLower(c.from, loc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		to, err := contracts.ParseUpper(c.to, loc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := (contracts.Window{From: from, To: to}).Length() + time.Millisecond; got != c.length {
+			t.Errorf("%s: %s to %s has %s, want %s", c.zone, c.from, c.to, got, c.length)
+		}
+	}
+}
+
+// TestDaysAreWhole: a day begins with its first instant and the next begins
+// one millisecond after it ends, in any zone: RES-02a, RES-02b.
+func TestDaysAreWhole(t *testing.T) {
+	zones := []string{"UTC", "Europe/Berlin", "America/Sao_Paulo", "America/Havana", "Asia/Beirut", "Australia/Lord_Howe", "America/Asuncion", "Asia/Tehran", "Pacific/Chatham", "Africa/Cairo"}
+	rapid.Check(t, func(t *rapid.T) {
+		loc, err := contracts.LoadZone(rapid.SampledFrom(zones).Draw(t, "zone"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		day := time.Date(2015, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, rapid.IntRange(0, 21*365).Draw(t, "day"))
+		text, next := day.Format(time.DateOnly), day.AddDate(0, 0, 1).Format(time.DateOnly)
+		from, err := contracts.ParseLower(text, loc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		to, err := contracts.ParseUpper(text, loc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		after, err := contracts.ParseLower(next, loc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !to.Add(time.Millisecond).Equal(after) {
+			t.Fatalf("%s in %s ends at %s, but %s begins at %s", text, loc, to, next, after)
+		}
+		date := func(at time.Time) string { return at.In(loc).Format(time.DateOnly) }
+		if date(from) != text || date(from.Add(-time.Millisecond)) >= text {
+			t.Fatalf("%s in %s begins at %s", text, loc, from.In(loc))
+		}
+	})
+}
+
+// TestBadBounds: RES-P08a, RES-P10.
+func TestBadBounds(t *testing.T) {
+	for _, s := range []string{"", "yesterday", "2026-13-01", "2026-02-30", "2026-01-01T10:00:00", "2026-01-01 10:00:00Z", "0000-01-01", "2026-1-1", "2026-01-01T10:00:00,5Z", "1767225600", "2026-01-01T24:00:00Z", "2026-01-01T10:00:00+2:00"} {
+		if at, err := contracts.ParseLower(s, time.UTC); err == nil {
+			t.Errorf("%q as a lower bound: %s", s, at)
+		}
+		if at, err := contracts.ParseUpper(s, time.UTC); err == nil {
+			t.Errorf("%q as an upper bound: %s", s, at)
+		}
+	}
+	for _, s := range []string{"", "Local", "Mars/X", "+02:00", "UTC+1", "../etc/passwd"} {
+		if _, err := contracts.LoadZone(s); err == nil {
+			t.Errorf("%q is taken for a zone", s)
+		}
+	}
+}
+
+// TestBoundsRoundInward: captures have whole milliseconds, so a finer bound
+// takes in neither one more nor one less.
+func TestBoundsRoundInward(t *testing.T) {
+	from, _ := contracts.ParseLower("2026-01-01T00:00:00.0001Z", time.UTC)
+	to, _ := contracts.ParseUpper("2026-01-01T00:00:00.0019+00:00", time.UTC)
+	if from.UnixMilli()%1000 != 1 || to.UnixMilli()%1000 != 1 {
+		t.Errorf("from %s, to %s", from, to)
+	}
+}

@@ -1,0 +1,255 @@
+// Package auth decides who a caller is: it checks passwords, signs access
+// tokens, verifies and revokes them, and counts requests. The REST surface
+// uses it, and every other surface that takes our tokens.
+//
+// Tokens are JWTs (RFC 9068) signed with Ed25519 and nothing else. What a
+// token proves is an account, no more: what the account may see is read with
+// each request. Every failure of a token is one and the same fault, and a
+// token whose revocation cannot be looked up is refused. Counters are kept in
+// the memory of one node; nothing here promises that several nodes count
+// together.
+package auth
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/alexedwards/argon2id"
+	"github.com/google/uuid"
+
+	"preismon/contracts"
+	"preismon/contracts/fault"
+	"preismon/query"
+)
+
+// RESTAudience is the audience of the tokens of POST /v1/auth/token. Tokens
+// of other surfaces have the URL of their resource as audience.
+const RESTAudience = "preismon-rest"
+
+// CodeCredentialsInvalid is the code of a refused login.
+const CodeCredentialsInvalid = "AUTH_CREDENTIALS_INVALID"
+
+// Limits of what a login may send.
+const (
+	MaxLoginBytes    = 256
+	MaxPasswordBytes = 1024
+)
+
+// Config says whose tokens these are and how passwords are checked.
+type Config struct {
+	// Issuer is the base URL of the service: the iss of every token.
+	Issuer string
+	// TokenLifetime is that of REST tokens.
+	TokenLifetime time.Duration
+	// HashesAtOnce bounds how many passwords are hashed at the same time;
+	// HashWait is how long a login waits for its turn.
+	HashesAtOnce int
+	HashWait     time.Duration
+	// Hash are the parameters of new hashes. A login that does not exist
+	// costs one such hash, so accounts are best hashed alike.
+	Hash argon2id.Params
+}
+
+// Defaults gives the published lifetime and the least parameters that OWASP
+// recommends for argon2id (19 MiB, 2 passes, 1 lane); Issuer stays empty.
+func Defaults() Config {
+	return Config{
+		TokenLifetime: 4 * time.Hour,
+		HashesAtOnce:  2,
+		HashWait:      5 * time.Second,
+		Hash:          argon2id.Params{Memory: 19 << 10, Iterations: 2, Parallelism: 1, SaltLength: 16, KeyLength: 32},
+	}
+}
+
+// Validate names every fault of the configuration.
+func (c Config) Validate() error {
+	var f contracts.Faults
+	f.Check(c.Issuer != "", "issuer: missing")
+	f.Check(!strings.HasSuffix(c.Issuer, "/"), "issuer: %q ends with a slash", c.Issuer)
+	f.Check(c.TokenLifetime >= time.Second && c.TokenLifetime <= maxLifetime, "token lifetime: %s, from 1s to %s", c.TokenLifetime, maxLifetime)
+	f.Check(c.HashesAtOnce > 0, "hashes at once: not positive")
+	f.Check(c.HashWait > 0, "hash wait: not positive")
+	f.Under("hash", boundHash(&c.Hash))
+	return f.Err()
+}
+
+// Accounts finds what a login is checked against. The login is lower case
+// without blanks around it. No such login: a NotFound fault.
+type Accounts interface {
+	ByLogin(ctx context.Context, login string) (Credentials, error)
+}
+
+// Credentials are the parts of an account that a login needs.
+type Credentials struct {
+	Account        contracts.AccountID
+	PasswordHash   string // argon2id in PHC form
+	Administrative bool
+	Disabled       bool
+}
+
+// Revocations remembers revoked tokens, on all nodes.
+type Revocations interface {
+	// Revoke makes a token id invalid until its token has expired. When the
+	// id is revoked already, it fails as a revoked token does.
+	Revoke(ctx context.Context, jti string, until time.Time) error
+	// Revoked tells whether an id is revoked; Unavailable when this node
+	// cannot know.
+	Revoked(jti string) (bool, error)
+}
+
+// Deps are what an Authority works with.
+type Deps struct {
+	Keys        *Keyring
+	Accounts    Accounts
+	Revocations Revocations
+	Throttle    *Throttle
+	Now         func() time.Time
+}
+
+// Authority issues tokens and says what they are worth.
+type Authority struct {
+	cfg    Config
+	deps   Deps
+	hasher *hasher
+}
+
+// New makes an Authority. It costs one password hash.
+func New(cfg Config, deps Deps) (*Authority, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	if deps.Keys == nil || deps.Accounts == nil || deps.Revocations == nil || deps.Throttle == nil || deps.Now == nil {
+		return nil, errors.New("auth: a dependency is missing")
+	}
+	h, err := newHasher(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return &Authority{cfg: cfg, deps: deps, hasher: h}, nil
+}
+
+// Throttle is the one that counts for this Authority.
+func (a *Authority) Throttle() *Throttle { return a.deps.Throttle }
+
+// Login is one attempt to log in.
+type Login struct {
+	Identifier string
+	Password   contracts.Secret
+	Address    string // of the client, see AddressKey
+}
+
+// Login checks a password. It counts the attempt for the login and for the
+// address, and gives the tighter of the two quotas in any case. An unknown
+// login, a wrong password, an administrative and a disabled account fail
+// alike, after the same work.
+func (a *Authority) Login(ctx context.Context, l Login) (contracts.AccountID, Quota, error) {
+	login := strings.ToLower(strings.TrimSpace(l.Identifier))
+	if login == "" || len(login) > MaxLoginBytes {
+		quota, err := a.deps.Throttle.Attempt(l.Address, "")
+		if err == nil {
+			err = fault.New(fault.Invalid, query.CodeValidation, "loginIdentifier: empty or longer than %d bytes.", MaxLoginBytes)
+		}
+		return 0, quota, err
+	}
+	quota, err := a.deps.Throttle.Attempt(l.Address, login)
+	if err != nil {
+		return 0, quota, err
+	}
+	if l.Password == "" || len(l.Password) > MaxPasswordBytes {
+		return 0, quota, fault.New(fault.Invalid, query.CodeValidation, "password: empty or longer than %d bytes.", MaxPasswordBytes)
+	}
+	found, err := a.deps.Accounts.ByLogin(ctx, login)
+	unknown := err != nil && fault.KindOf(err) == fault.NotFound
+	if err != nil && !unknown {
+		return 0, quota, err
+	}
+	hash := found.PasswordHash
+	if unknown {
+		hash = a.hasher.dummy
+	}
+	match, err := a.hasher.check(ctx, l.Password.Reveal(), hash)
+	if err != nil {
+		return 0, quota, err
+	}
+	if unknown || !match || found.Administrative || found.Disabled {
+		return 0, quota, fault.New(fault.Unauthenticated, CodeCredentialsInvalid, "The login or the password is wrong.")
+	}
+	return found.Account, quota, nil
+}
+
+// Grant is what a token is to say.
+type Grant struct {
+	Account  contracts.AccountID
+	Audience string
+	Lifetime time.Duration
+}
+
+// Issued is a new token.
+type Issued struct {
+	Token   contracts.Secret
+	Expires time.Time
+}
+
+// IssueREST issues a token for the REST surface, with its lifetime.
+func (a *Authority) IssueREST(account contracts.AccountID) (Issued, time.Duration, error) {
+	issued, err := a.Issue(Grant{Account: account, Audience: RESTAudience, Lifetime: a.cfg.TokenLifetime})
+	return issued, a.cfg.TokenLifetime, err
+}
+
+// Issue signs a token.
+func (a *Authority) Issue(g Grant) (Issued, error) {
+	id, err := uuid.NewRandom()
+	if err != nil {
+		return Issued{}, err
+	}
+	now := a.deps.Now()
+	return a.deps.Keys.sign(claims(a.cfg.Issuer, g, id.String(), now))
+}
+
+// Verify tells whose token it is. A token that is malformed, expired,
+// revoked, or made for another audience gives one and the same fault; a token
+// whose revocation cannot be looked up, an Unavailable one.
+func (a *Authority) Verify(raw, audience string) (*Token, error) {
+	t, err := a.deps.Keys.parse(raw, expected{issuer: a.cfg.Issuer, audience: audience, now: a.deps.Now()})
+	if err != nil {
+		return nil, refused(err)
+	}
+	if t.ID == "" {
+		return t, nil
+	}
+	revoked, err := a.deps.Revocations.Revoked(t.ID)
+	if err != nil {
+		return nil, err
+	}
+	if revoked {
+		return nil, refused(errRevoked)
+	}
+	return t, nil
+}
+
+// Revoke makes a verified token invalid. It gives false for a token without
+// an id, which ages out (AUTH-L3).
+func (a *Authority) Revoke(ctx context.Context, t *Token) (bool, error) {
+	if t.ID == "" {
+		return false, nil
+	}
+	if err := a.deps.Revocations.Revoke(ctx, t.ID, t.Expires); err != nil {
+		return false, err
+	}
+	return true, nil
+}
+
+var errRevoked = errors.New("revoked")
+
+func refused(why error) error {
+	return &fault.Error{
+		Kind: fault.Unauthenticated, Code: query.CodeTokenInvalid, Err: why,
+		Msg: "The access token is missing, expired, malformed or revoked.",
+	}
+}
+
+// TokenMissing is the fault of a request without a token: the same as that
+// of a bad one.
+func TokenMissing() error { return refused(errors.New("missing")) }

@@ -1,0 +1,140 @@
+package auth
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Keyring holds the keys that tokens are verified with, and the one they are
+// signed with. All are Ed25519: a ring of one algorithm leaves nothing to
+// choose to the sender of a token.
+//
+// To rotate without a logout: give every node the new key among its others;
+// then make it the signing key and keep the old one among the others; remove
+// the old one when the last token signed with it has expired.
+type Keyring struct {
+	private ed25519.PrivateKey
+	active  string
+	public  map[string]ed25519.PublicKey // by key id
+}
+
+// NewKeyring makes a ring from a signing key and further public keys.
+func NewKeyring(signing ed25519.PrivateKey, others ...ed25519.PublicKey) (*Keyring, error) {
+	if len(signing) != ed25519.PrivateKeySize {
+		return nil, errors.New("the signing key is no Ed25519 private key")
+	}
+	own := signing.Public().(ed25519.PublicKey)
+	k := &Keyring{private: signing, active: KeyID(own), public: map[string]ed25519.PublicKey{KeyID(own): own}}
+	for i, pub := range others {
+		if len(pub) != ed25519.PublicKeySize {
+			return nil, fmt.Errorf("other key %d is no Ed25519 public key", i)
+		}
+		k.public[KeyID(pub)] = pub
+	}
+	return k, nil
+}
+
+// ReadKeyring reads PEM files: the signing key as PKCS #8, the others as
+// PKCS #8 or as public keys (PKIX).
+func ReadKeyring(signing string, others ...string) (*Keyring, error) {
+	private, _, err := readKey(signing)
+	if err != nil {
+		return nil, err
+	}
+	if private == nil {
+		return nil, fmt.Errorf("%s: holds a public key, a private one is needed to sign", signing)
+	}
+	var public []ed25519.PublicKey
+	for _, name := range others {
+		_, pub, err := readKey(name)
+		if err != nil {
+			return nil, err
+		}
+		public = append(public, pub)
+	}
+	return NewKeyring(private, public...)
+}
+
+func readKey(name string) (ed25519.PrivateKey, ed25519.PublicKey, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read a token key: %w", err)
+	}
+	private, public, err := parseKey(text)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return private, public, nil
+}
+
+var errNoKey = errors.New("not one Ed25519 key as PEM (PKCS #8 or PKIX)")
+
+func parseKey(text []byte) (ed25519.PrivateKey, ed25519.PublicKey, error) {
+	block, rest := pem.Decode(text)
+	if block == nil {
+		return nil, nil, errNoKey
+	}
+	if more, _ := pem.Decode(rest); more != nil {
+		return nil, nil, errNoKey
+	}
+	switch block.Type {
+	case "PRIVATE KEY":
+		if key, err := x509.ParsePKCS8PrivateKey(block.Bytes); err == nil {
+			if private, ok := key.(ed25519.PrivateKey); ok {
+				return private, private.Public().(ed25519.PublicKey), nil
+			}
+		}
+	case "PUBLIC KEY":
+		if key, err := x509.ParsePKIXPublicKey(block.Bytes); err == nil {
+			if public, ok := key.(ed25519.PublicKey); ok {
+				return nil, public, nil
+			}
+		}
+	}
+	return nil, nil, errNoKey
+}
+
+// EnsureKey makes a signing key in a file of mode 0600 unless the file is
+// there. Of several at once, one wins.
+func EnsureKey(name string) error {
+	if _, err := os.Stat(name); err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	_, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		return err
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(name), ".key-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name())
+	err = pem.Encode(tmp, &pem.Block{Type: "PRIVATE KEY", Bytes: der})
+	if err = errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
+		return err
+	}
+	if err := os.Link(tmp.Name(), name); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}
+
+// KeyID is the JWK thumbprint of a key (RFC 7638, RFC 8037 appendix A.3).
+func KeyID(pub ed25519.PublicKey) string {
+	jwk := `{"crv":"Ed25519","kty":"OKP","x":"` + base64.RawURLEncoding.EncodeToString(pub) + `"}`
+	sum := sha256.Sum256([]byte(jwk))
+	return base64.RawURLEncoding.EncodeToString(sum[:])
+}

@@ -1,0 +1,79 @@
+package auth
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/alexedwards/argon2id"
+
+	"preismon/contracts"
+	"preismon/contracts/fault"
+)
+
+// hasher compares passwords with argon2id hashes, a few at a time: each takes
+// a core and megabytes of memory for tens of milliseconds.
+type hasher struct {
+	turns chan struct{}
+	wait  time.Duration
+	dummy string // of no password
+	done  atomic.Int64
+}
+
+func newHasher(cfg Config) (*hasher, error) {
+	dummy, err := argon2id.CreateHash("\x00no password", &cfg.Hash)
+	if err != nil {
+		return nil, err
+	}
+	return &hasher{turns: make(chan struct{}, cfg.HashesAtOnce), wait: cfg.HashWait, dummy: dummy}, nil
+}
+
+// check tells whether the password has the hash.
+func (h *hasher) check(ctx context.Context, password, hash string) (bool, error) {
+	params, _, _, err := argon2id.DecodeHash(hash)
+	if err == nil {
+		err = boundHash(params)
+	}
+	if err != nil {
+		return false, fmt.Errorf("hash of an account: %w", err)
+	}
+	timeout := time.NewTimer(h.wait)
+	defer timeout.Stop()
+	select {
+	case h.turns <- struct{}{}:
+	case <-ctx.Done():
+		return false, ctx.Err()
+	case <-timeout.C:
+		return false, &fault.Error{
+			Kind: fault.Unavailable, Msg: "Too many logins at once. Try again in a moment.", RetryAfter: time.Second,
+		}
+	}
+	defer func() { <-h.turns }()
+	h.done.Add(1)
+	match, _, err := argon2id.CheckHash(password, hash)
+	return match, err
+}
+
+// Hashes is the number of password hashes computed so far.
+func (a *Authority) Hashes() int64 { return a.hasher.done.Load() }
+
+// boundHash refuses parameters that would panic in argon2 or that one login
+// could stop the machine with.
+func boundHash(p *argon2id.Params) error {
+	var f contracts.Faults
+	f.Check(p.Memory >= 8 && p.Memory <= 256<<10, "memory: %d KiB, from 8 to %d", p.Memory, 256<<10)
+	f.Check(p.Iterations >= 1 && p.Iterations <= 32, "iterations: %d, from 1 to 32", p.Iterations)
+	f.Check(p.Parallelism >= 1 && p.Parallelism <= 16, "parallelism: %d, from 1 to 16", p.Parallelism)
+	f.Check(p.SaltLength >= 8 && p.SaltLength <= 64, "salt: %d bytes, from 8 to 64", p.SaltLength)
+	f.Check(p.KeyLength >= 16 && p.KeyLength <= 64, "key: %d bytes, from 16 to 64", p.KeyLength)
+	return f.Err()
+}
+
+// HashPassword makes the argon2id hash of a new password in PHC form.
+func (c Config) HashPassword(password contracts.Secret) (string, error) {
+	if password == "" || len(password) > MaxPasswordBytes {
+		return "", fmt.Errorf("a password has 1 to %d bytes", MaxPasswordBytes)
+	}
+	return argon2id.CreateHash(password.Reveal(), &c.Hash)
+}

@@ -1,0 +1,287 @@
+package auth
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"preismon/contracts"
+	"preismon/contracts/fault"
+)
+
+// RevocationConfig says where revoked tokens are kept.
+type RevocationConfig struct {
+	Bucket   string
+	Replicas int
+	// Stale is how long this node goes on without proof that it has seen
+	// every revocation; after that no token is accepted.
+	Stale time.Duration
+	// Check is how often the proof is renewed.
+	Check time.Duration
+}
+
+// RevocationDefaults gives the published names and times.
+func RevocationDefaults() RevocationConfig {
+	return RevocationConfig{Bucket: "preismon_revoked_tokens", Replicas: 1, Stale: 5 * time.Second, Check: time.Second}
+}
+
+// Validate names every fault of the configuration.
+func (c RevocationConfig) Validate() error {
+	var f contracts.Faults
+	f.Check(c.Bucket != "", "bucket: missing")
+	f.Check(c.Replicas >= 1, "replicas: less than 1")
+	f.Check(c.Check > 0, "check: not positive")
+	f.Check(c.Stale >= 2*c.Check, "stale: less than two checks")
+	return f.Err()
+}
+
+// markerTTL is how long the bucket keeps the mark of an expired key; without
+// one NATS does not let single keys expire.
+const markerTTL = time.Minute
+
+// RevokedTokens keeps revoked token ids in a NATS key-value bucket. Each node
+// watches the whole bucket and answers from memory. Once a second it asks the
+// server how far the bucket reaches and notes when the watch got there: a
+// watch that has silently ended is found out, not trusted.
+type RevokedTokens struct {
+	cfg RevocationConfig
+	js  jetstream.JetStream
+	log *slog.Logger
+	now func() time.Time
+
+	mu    sync.Mutex
+	kv    jetstream.KeyValue
+	ids   map[string]time.Time // key to the time from which its token is expired
+	fresh time.Time            // when this node last knew everything
+	ready chan struct{}
+}
+
+// NewRevokedTokens makes the store; Run starts it.
+func NewRevokedTokens(cfg RevocationConfig, js jetstream.JetStream, log *slog.Logger, now func() time.Time) (*RevokedTokens, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	return &RevokedTokens{cfg: cfg, js: js, log: log, now: now, ids: map[string]time.Time{}, ready: make(chan struct{})}, nil
+}
+
+// Ready is closed when every revocation of before is known.
+func (r *RevokedTokens) Ready() <-chan struct{} { return r.ready }
+
+// Run watches the bucket until ctx ends, and begins anew whenever the watch
+// is lost.
+func (r *RevokedTokens) Run(ctx context.Context) error {
+	for {
+		err := r.watch(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		r.log.WarnContext(ctx, "watch of revoked tokens lost", "error", err)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(r.cfg.Check / 2):
+		}
+	}
+}
+
+func (r *RevokedTokens) open(ctx context.Context) (jetstream.KeyValue, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.cfg.Stale)
+	defer cancel()
+	return r.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
+		Bucket: r.cfg.Bucket, Description: "ids of access tokens that were revoked before they expired",
+		History: 1, Storage: jetstream.FileStorage, Replicas: r.cfg.Replicas, LimitMarkerTTL: markerTTL,
+	})
+}
+
+// reach is the last sequence of the bucket.
+func (r *RevokedTokens) reach(ctx context.Context, kv jetstream.KeyValue) (uint64, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.cfg.Check)
+	defer cancel()
+	s, err := kv.Status(ctx)
+	if err != nil {
+		return 0, err
+	}
+	status, ok := s.(*jetstream.KeyValueBucketStatus)
+	if !ok {
+		return 0, errors.New("status without a stream")
+	}
+	return status.StreamInfo().State.LastSeq, nil
+}
+
+// watch takes in the bucket until it is lost or no longer keeps up.
+func (r *RevokedTokens) watch(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	kv, err := r.open(ctx)
+	if err != nil {
+		return err
+	}
+	began := r.now()
+	seen, err := r.reach(ctx, kv) // what is gone by now needs not be seen
+	if err != nil {
+		return err
+	}
+	watcher, err := kv.WatchAll(ctx)
+	if err != nil {
+		return err
+	}
+	defer watcher.Stop()
+
+	// A check asks on its own goroutine: updates are taken in meanwhile.
+	type answer struct {
+		asked time.Time
+		seq   uint64
+		err   error
+	}
+	answers := make(chan answer, 1)
+	ask := time.NewTicker(r.cfg.Check)
+	defer ask.Stop()
+	var (
+		initial  bool // everything of before has come
+		asking   bool
+		waiting  *answer // until the watch has come so far
+		lastGood = began
+	)
+	caughtUp := func(at time.Time) {
+		lastGood = at
+		r.freshen(kv, at)
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case entry, ok := <-watcher.Updates():
+			if !ok {
+				return errors.New("the server ended the watch")
+			}
+			if entry == nil {
+				initial = true
+				caughtUp(began)
+			} else {
+				r.take(entry)
+				seen = max(seen, entry.Revision())
+			}
+			if initial && waiting != nil && seen >= waiting.seq {
+				caughtUp(waiting.asked)
+				waiting = nil
+			}
+		case <-ask.C:
+			if r.now().Sub(lastGood) > r.cfg.Stale/2 { // a new watch, before tokens are refused
+				return errors.New("the watch does not keep up")
+			}
+			if asking || waiting != nil {
+				continue
+			}
+			asking = true
+			asked := r.now()
+			go func() {
+				seq, err := r.reach(ctx, kv)
+				answers <- answer{asked, seq, err}
+			}()
+		case a := <-answers:
+			asking = false
+			switch {
+			case a.err != nil: // asked again; too often, and the watch is stale
+			case initial && seen >= a.seq:
+				caughtUp(a.asked)
+			default:
+				waiting = &a
+			}
+		}
+	}
+}
+
+func (r *RevokedTokens) freshen(kv jetstream.KeyValue, at time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.fresh.IsZero() {
+		close(r.ready)
+	}
+	r.kv = kv
+	if at.After(r.fresh) {
+		r.fresh = at
+	}
+	for key, until := range r.ids {
+		if !at.Before(until) {
+			delete(r.ids, key)
+		}
+	}
+}
+
+// take notes a revocation. Removals are not followed: an id leaves when its
+// token has expired, and never because somebody deleted the key.
+func (r *RevokedTokens) take(entry jetstream.KeyValueEntry) {
+	if entry.Operation() != jetstream.KeyValuePut {
+		return
+	}
+	seconds, err := strconv.ParseInt(string(entry.Value()), 10, 64)
+	until := time.Unix(seconds, 0)
+	if err != nil {
+		until = r.now().Add(maxLifetime) // whatever it says, it is revoked
+	}
+	r.add(entry.Key(), until)
+}
+
+func (r *RevokedTokens) add(key string, until time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ids[key] = until
+}
+
+func revocationKey(jti string) string {
+	sum := sha256.Sum256([]byte(jti))
+	return base64.RawURLEncoding.EncodeToString(sum[:])
+}
+
+// Revoked implements Revocations from memory.
+func (r *RevokedTokens) Revoked(jti string) (bool, error) {
+	key := revocationKey(jti)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, ok := r.ids[key]; ok {
+		return true, nil // once known, it stays so
+	}
+	if r.fresh.IsZero() || r.now().Sub(r.fresh) > r.cfg.Stale {
+		return false, &fault.Error{
+			Kind: fault.Unavailable, RetryAfter: r.cfg.Stale,
+			Msg: "Tokens cannot be checked at the moment. Try again shortly.",
+			Err: errors.New("watch of revoked tokens is stale"),
+		}
+	}
+	return false, nil
+}
+
+// Revoke implements Revocations. Of several at once for one id, one succeeds.
+func (r *RevokedTokens) Revoke(ctx context.Context, jti string, until time.Time) error {
+	r.mu.Lock()
+	kv := r.kv
+	r.mu.Unlock()
+	if kv == nil {
+		return errors.New("revoke a token: the bucket is not open yet")
+	}
+	until = until.Add(clockSkew) // a node whose clock is late accepts the token for longer
+	left := until.Sub(r.now())
+	if left <= 0 {
+		return refused(errors.New("expired"))
+	}
+	key := revocationKey(jti)
+	ttl := max(left.Truncate(time.Second)+time.Second, time.Second)
+	_, err := kv.Create(ctx, key, strconv.AppendInt(nil, until.Unix(), 10), jetstream.KeyTTL(ttl))
+	if errors.Is(err, jetstream.ErrKeyExists) {
+		r.add(key, until)
+		return refused(errRevoked)
+	}
+	if err != nil {
+		return fmt.Errorf("revoke a token: %w", err)
+	}
+	r.add(key, until) // the watch brings it too, but the next request may be faster
+	return nil
+}

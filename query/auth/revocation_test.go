@@ -1,0 +1,273 @@
+package auth_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/url"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"preismon/contracts/fault"
+	"preismon/deploy/testserver"
+	"preismon/query/auth"
+)
+
+// node is one query node's view of the revoked tokens.
+func node(t *testing.T, address string, change ...func(*auth.RevocationConfig)) *auth.RevokedTokens {
+	t.Helper()
+	nc, err := nats.Connect(address, nats.MaxReconnects(-1), nats.ReconnectWait(20*time.Millisecond), nats.CustomInboxPrefix("_INBOX"))
+	must(t, err)
+	t.Cleanup(nc.Close)
+	js, err := jetstream.New(nc)
+	must(t, err)
+	cfg := auth.RevocationDefaults()
+	cfg.Check = 100 * time.Millisecond
+	for _, f := range change {
+		f(&cfg)
+	}
+	r, err := auth.NewRevokedTokens(cfg, js, slog.New(slog.DiscardHandler), time.Now)
+	must(t, err)
+	if _, err := r.Revoked("x"); fault.KindOf(err) != fault.Unavailable {
+		t.Errorf("answers before it can know: %v", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- r.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	select {
+	case <-r.Ready():
+	case <-time.After(10 * time.Second):
+		t.Fatal("not ready")
+	}
+	return r
+}
+
+func eventually(t *testing.T, what string, within time.Duration, ok func() bool) {
+	t.Helper()
+	for start := time.Now(); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Since(start) > within {
+			t.Fatalf("not within %s: %s", within, what)
+		}
+	}
+}
+
+func revoked(t *testing.T, r *auth.RevokedTokens, jti string) bool {
+	t.Helper()
+	is, err := r.Revoked(jti)
+	must(t, err)
+	return is
+}
+
+func TestRevocation(t *testing.T) { // AUTH-S1b, AUTH-L1
+	address := testserver.NATS(t)
+	one, two := node(t, address), node(t, address)
+	until := time.Now().Add(time.Hour)
+	if revoked(t, one, "a") || revoked(t, two, "a") {
+		t.Fatal("revoked before it was")
+	}
+	must(t, one.Revoke(t.Context(), "a", until))
+	if !revoked(t, one, "a") { // with the next request
+		t.Error("not revoked on its own node")
+	}
+	eventually(t, "revoked on the other node", time.Second, func() bool { return revoked(t, two, "a") })
+	if revoked(t, one, "b") || revoked(t, two, "b") {
+		t.Error("another token is revoked too")
+	}
+	if err := two.Revoke(t.Context(), "a", until); fault.KindOf(err) != fault.Unauthenticated { // AUTH-L2
+		t.Errorf("revoked twice: %v", err)
+	}
+	if !revoked(t, node(t, address), "a") {
+		t.Error("a new node does not know")
+	}
+}
+
+func TestRevocationIsDecidedOnce(t *testing.T) {
+	address := testserver.NATS(t)
+	nodes := []*auth.RevokedTokens{node(t, address), node(t, address)}
+	var won sync.Map
+	var all sync.WaitGroup
+	for i := range 20 {
+		all.Go(func() {
+			if err := nodes[i%2].Revoke(context.Background(), "a", time.Now().Add(time.Hour)); err == nil {
+				won.Store(i, true)
+			} else if fault.KindOf(err) != fault.Unauthenticated {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	n := 0
+	won.Range(func(any, any) bool { n++; return true })
+	if n != 1 {
+		t.Errorf("%d logouts succeeded", n)
+	}
+}
+
+// Deleting a key brings no token back.
+func TestRevocationSurvivesDeletion(t *testing.T) {
+	address := testserver.NATS(t)
+	r := node(t, address)
+	must(t, r.Revoke(t.Context(), "a", time.Now().Add(time.Hour)))
+	nc, err := nats.Connect(address)
+	must(t, err)
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	must(t, err)
+	kv, err := js.KeyValue(t.Context(), auth.RevocationDefaults().Bucket)
+	must(t, err)
+	keys, err := kv.Keys(t.Context())
+	must(t, err)
+	if len(keys) != 1 || len(keys[0]) != 43 {
+		t.Fatalf("%v", keys)
+	}
+	entry, err := kv.Get(t.Context(), keys[0])
+	must(t, err)
+	if string(entry.Key()) == "a" {
+		t.Error("the id itself is the key")
+	}
+	must(t, kv.Purge(t.Context(), keys[0]))
+	time.Sleep(300 * time.Millisecond)
+	if !revoked(t, r, "a") {
+		t.Error("the token is back")
+	}
+}
+
+// What the bucket keeps of a token goes when the token does: a clock that
+// runs ahead leaves a second of life here.
+func TestRevocationsExpire(t *testing.T) {
+	address := testserver.NATS(t)
+	r := node(t, address)
+	must(t, r.Revoke(t.Context(), "a", time.Now().Add(-59*time.Second))) // 60 s are added for clocks
+	nc, err := nats.Connect(address)
+	must(t, err)
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	must(t, err)
+	kv, err := js.KeyValue(t.Context(), auth.RevocationDefaults().Bucket)
+	must(t, err)
+	eventually(t, "the key expires", 10*time.Second, func() bool {
+		keys, err := kv.Keys(t.Context())
+		return err == jetstream.ErrNoKeysFound && len(keys) == 0
+	})
+	eventually(t, "memory forgets", 5*time.Second, func() bool { return !revoked(t, r, "a") })
+}
+
+// proxy stands between a node and NATS, and can be cut.
+type proxy struct {
+	net.Listener
+	to    string
+	mu    sync.Mutex
+	cut   bool
+	conns map[net.Conn]bool
+}
+
+func newProxy(t *testing.T, address string) (*proxy, string) {
+	t.Helper()
+	u, err := url.Parse(address)
+	must(t, err)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	p := &proxy{Listener: l, to: u.Host, conns: map[net.Conn]bool{}}
+	t.Cleanup(func() { _ = l.Close(); p.set(true) })
+	go func() {
+		for {
+			in, err := l.Accept()
+			if err != nil {
+				return
+			}
+			out, err := net.Dial("tcp", p.to)
+			if err != nil || !p.add(in, out) {
+				_ = in.Close()
+				continue
+			}
+			go func() { _, _ = io.Copy(out, in); _ = out.Close() }()
+			go func() { _, _ = io.Copy(in, out); _ = in.Close() }()
+		}
+	}()
+	u.Host = l.Addr().String()
+	return p, u.String()
+}
+
+func (p *proxy) add(conns ...net.Conn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range conns {
+		p.conns[c] = true
+	}
+	return !p.cut
+}
+
+func (p *proxy) set(cut bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cut = cut
+	for c := range p.conns {
+		_ = c.Close()
+		delete(p.conns, c)
+	}
+}
+
+// A node that is cut off refuses every token that it does not know to be
+// revoked, and heals with what was revoked meanwhile.
+func TestRevocationFailsClosed(t *testing.T) {
+	address := testserver.NATS(t)
+	through, proxied := newProxy(t, address)
+	far := node(t, proxied, func(c *auth.RevocationConfig) { c.Stale = time.Second })
+	near := node(t, address)
+	must(t, far.Revoke(t.Context(), "before", time.Now().Add(time.Hour)))
+	for round := range 2 {
+		through.set(true)
+		jti := fmt.Sprint("meanwhile ", round)
+		must(t, near.Revoke(t.Context(), jti, time.Now().Add(time.Hour)))
+		eventually(t, "tokens are refused", 3*time.Second, func() bool {
+			_, err := far.Revoked("other")
+			return fault.KindOf(err) == fault.Unavailable && err != nil
+		})
+		if !revoked(t, far, "before") {
+			t.Error("forgot what it knew")
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		if err := far.Revoke(ctx, "unwritable", time.Now().Add(time.Hour)); err == nil || fault.KindOf(err) == fault.Unauthenticated { // AUTH-L0d
+			t.Errorf("revoked while cut off: %v", err)
+		}
+		cancel()
+		through.set(false)
+		eventually(t, "healed", 10*time.Second, func() bool { _, err := far.Revoked("other"); return err == nil })
+		if !revoked(t, far, jti) {
+			t.Error("answers before it knows what was revoked meanwhile")
+		}
+	}
+}
+
+// A watch that goes quiet on a live connection is found out.
+func TestRevocationFindsAQuietWatch(t *testing.T) {
+	address := testserver.NATS(t)
+	r := node(t, address, func(c *auth.RevocationConfig) { c.Stale = time.Second })
+	nc, err := nats.Connect(address)
+	must(t, err)
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	must(t, err)
+	name := "KV_" + auth.RevocationDefaults().Bucket
+	stream, err := js.Stream(t.Context(), name)
+	must(t, err)
+	for consumer := range stream.ListConsumers(t.Context()).Info() {
+		must(t, stream.DeleteConsumer(t.Context(), consumer.Name))
+	}
+	other := node(t, address)
+	must(t, other.Revoke(t.Context(), "a", time.Now().Add(time.Hour)))
+	eventually(t, "revoked or refused", 3*time.Second, func() bool { is, err := r.Revoked("a"); return is || err != nil })
+	eventually(t, "healed", 5*time.Second, func() bool { is, err := r.Revoked("a"); return is && err == nil })
+}

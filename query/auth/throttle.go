@@ -1,0 +1,189 @@
+package auth
+
+import (
+	"container/list"
+	"net/netip"
+	"sync"
+	"time"
+
+	"preismon/contracts"
+	"preismon/contracts/fault"
+)
+
+// Rate allows so many requests in each window of a key. The window begins
+// with the key's first request and not with the clock's minute, so keys do
+// not start anew all at once.
+type Rate struct {
+	Requests int
+	Per      time.Duration
+}
+
+// ThrottleConfig holds the limits of requests.
+type ThrottleConfig struct {
+	Reads    Rate // of one account, over all surfaces; and of one address before an account is known
+	Attempts Rate // to get a token, by login and by address
+	// HeavyAtOnce bounds the heavy reads of one account at the same time.
+	HeavyAtOnce int
+	// MaxKeys bounds the memory of each counter; beyond it the key whose
+	// window began first is forgotten.
+	MaxKeys int
+}
+
+// ThrottleDefaults gives the published limits (choices 34).
+func ThrottleDefaults() ThrottleConfig {
+	return ThrottleConfig{
+		Reads:       Rate{Requests: 600, Per: time.Minute},
+		Attempts:    Rate{Requests: 10, Per: time.Minute},
+		HeavyAtOnce: 8,
+		MaxKeys:     100_000,
+	}
+}
+
+// Validate names every fault of the configuration.
+func (c ThrottleConfig) Validate() error {
+	var f contracts.Faults
+	for name, r := range map[string]Rate{"reads": c.Reads, "attempts": c.Attempts} {
+		f.Check(r.Requests > 0, "%s: requests: not positive", name)
+		f.Check(r.Per >= time.Second, "%s: per: less than a second", name)
+	}
+	f.Check(c.HeavyAtOnce > 0, "heavy at once: not positive")
+	f.Check(c.MaxKeys > 0, "max keys: not positive")
+	return f.Err()
+}
+
+// Throttle counts requests in the memory of this node.
+type Throttle struct {
+	accounts, addresses              *windows
+	attemptsByLogin, attemptsByPlace *windows
+
+	heavyMax int
+	mu       sync.Mutex
+	heavy    map[contracts.AccountID]int
+}
+
+// NewThrottle makes a Throttle that counts nothing yet.
+func NewThrottle(cfg ThrottleConfig, now func() time.Time) (*Throttle, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	of := func(r Rate) *windows {
+		return &windows{rate: r, max: cfg.MaxKeys, now: now, byKey: map[string]*list.Element{}, order: list.New()}
+	}
+	return &Throttle{
+		accounts: of(cfg.Reads), addresses: of(cfg.Reads),
+		attemptsByLogin: of(cfg.Attempts), attemptsByPlace: of(cfg.Attempts),
+		heavyMax: cfg.HeavyAtOnce, heavy: map[contracts.AccountID]int{},
+	}, nil
+}
+
+// Quota is where a key stands after a request.
+type Quota struct {
+	Limit, Remaining int
+	Reset            time.Time // when the whole limit is there again
+}
+
+// Read counts one request of an account.
+func (t *Throttle) Read(account contracts.AccountID) (Quota, error) {
+	return t.accounts.take(account.String())
+}
+
+// Anonymous counts one request of an address whose account is not known.
+func (t *Throttle) Anonymous(address string) (Quota, error) { return t.addresses.take(address) }
+
+// Attempt counts one attempt to get a token, for the address and, when it is
+// known, for the login. It gives the tighter quota of the two.
+func (t *Throttle) Attempt(address, login string) (Quota, error) {
+	quota, err := t.attemptsByPlace.take(address)
+	if err != nil || login == "" {
+		return quota, err
+	}
+	byLogin, err := t.attemptsByLogin.take(login)
+	if err != nil || byLogin.Remaining < quota.Remaining {
+		return byLogin, err
+	}
+	return quota, nil
+}
+
+// Heavy takes a place among the heavy reads of an account; release gives it
+// back and may be called more than once.
+func (t *Throttle) Heavy(account contracts.AccountID) (release func(), err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.heavy[account] >= t.heavyMax {
+		return nil, &fault.Error{
+			Kind: fault.RateLimited, RetryAfter: time.Second,
+			Msg: "Too many results reads of this account at the same time. Wait for one to end.",
+		}
+	}
+	t.heavy[account]++
+	return sync.OnceFunc(func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if t.heavy[account]--; t.heavy[account] == 0 {
+			delete(t.heavy, account)
+		}
+	}), nil
+}
+
+// AddressKey is the key that an address is counted under: an IPv4 address
+// itself; of an IPv6 one its /64, which one customer owns as a whole.
+func AddressKey(a netip.Addr) string {
+	a = a.Unmap().WithZone("")
+	if a.Is6() {
+		if p, err := a.Prefix(64); err == nil {
+			return p.String()
+		}
+	}
+	return a.String()
+}
+
+// windows counts by key in fixed windows. All windows are equally long, so
+// the order in which they begin is the order in which they end.
+type windows struct {
+	rate Rate
+	max  int
+	now  func() time.Time
+
+	mu    sync.Mutex
+	byKey map[string]*list.Element
+	order *list.List // of *window, first begun first
+}
+
+type window struct {
+	key  string
+	ends time.Time
+	used int
+}
+
+func (w *windows) take(key string) (Quota, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := w.now()
+	for first := w.order.Front(); first != nil && !now.Before(first.Value.(*window).ends); first = w.order.Front() {
+		w.drop(first)
+	}
+	e, ok := w.byKey[key]
+	if !ok {
+		if len(w.byKey) >= w.max {
+			w.drop(w.order.Front())
+		}
+		e = w.order.PushBack(&window{key: key, ends: now.Add(w.rate.Per)})
+		w.byKey[key] = e
+	}
+	in := e.Value.(*window)
+	quota := Quota{Limit: w.rate.Requests, Reset: in.ends}
+	if in.used >= w.rate.Requests {
+		return quota, &fault.Error{
+			Kind: fault.RateLimited, RetryAfter: in.ends.Sub(now),
+			Msg: "Too many requests. Wait as long as Retry-After says.",
+		}
+	}
+	in.used++
+	quota.Remaining = w.rate.Requests - in.used
+	return quota, nil
+}
+
+func (w *windows) drop(e *list.Element) {
+	delete(w.byKey, e.Value.(*window).key)
+	w.order.Remove(e)
+}

@@ -1,0 +1,190 @@
+package auth
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"preismon/contracts"
+	"preismon/query"
+)
+
+const (
+	tokenType     = "at+jwt" // RFC 9068
+	maxTokenBytes = 8 << 10
+	clockSkew     = 60 * time.Second // between nodes; never added to an expiry
+	maxLifetime   = 30 * 24 * time.Hour
+)
+
+// Token is what a verified token says.
+type Token struct {
+	Account  contracts.AccountID
+	Audience string
+	ID       string // empty in tokens from before revocation
+	Expires  time.Time
+}
+
+// Principal is the caller that the token stands for.
+func (t *Token) Principal() query.Principal { return query.Principal{Account: t.Account} }
+
+func claims(issuer string, g Grant, id string, now time.Time) jwt.RegisteredClaims {
+	now = now.Truncate(time.Second)
+	return jwt.RegisteredClaims{
+		Issuer: issuer, Audience: jwt.ClaimStrings{g.Audience}, Subject: g.Account.String(), ID: id,
+		IssuedAt: jwt.NewNumericDate(now), NotBefore: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(now.Add(g.Lifetime)),
+	}
+}
+
+func (k *Keyring) sign(c jwt.RegisteredClaims) (Issued, error) {
+	t := jwt.NewWithClaims(jwt.SigningMethodEdDSA, c)
+	t.Header["typ"] = tokenType
+	t.Header["kid"] = k.active
+	text, err := t.SignedString(k.private)
+	if err != nil {
+		return Issued{}, fmt.Errorf("sign a token: %w", err)
+	}
+	return Issued{Token: contracts.Secret(text), Expires: c.ExpiresAt.Time}, nil
+}
+
+type expected struct {
+	issuer, audience string
+	now              time.Time
+}
+
+// The parser checks form, algorithm and signature. It leaves the claims to
+// verify below: its one leeway would also prolong the life of a token, beyond
+// what revocation remembers.
+var parser = jwt.NewParser(
+	jwt.WithValidMethods([]string{jwt.SigningMethodEdDSA.Alg()}),
+	jwt.WithStrictDecoding(),
+	jwt.WithoutClaimsValidation(),
+)
+
+func (k *Keyring) parse(raw string, want expected) (*Token, error) {
+	if len(raw) > maxTokenBytes {
+		return nil, errors.New("too large")
+	}
+	if err := plainJSON(raw); err != nil {
+		return nil, err
+	}
+	var c jwt.RegisteredClaims
+	t, err := parser.ParseWithClaims(raw, &c, k.keyOf)
+	if err != nil {
+		return nil, err
+	}
+	if !t.Valid {
+		return nil, errors.New("not valid")
+	}
+	return tokenOf(c, want)
+}
+
+// keyOf takes the key by its id and refuses a header that says anything
+// beside the algorithm, the type and the key id: no jku, jwk, x5u or crit.
+func (k *Keyring) keyOf(t *jwt.Token) (any, error) {
+	kid, _ := t.Header["kid"].(string)
+	key, known := k.public[kid]
+	switch {
+	case len(t.Header) != 3:
+		return nil, errors.New("header: not just alg, typ and kid")
+	case t.Header["typ"] != tokenType:
+		return nil, errors.New("typ: not " + tokenType)
+	case !known:
+		return nil, errors.New("kid: unknown")
+	}
+	return ed25519.PublicKey(key), nil
+}
+
+func tokenOf(c jwt.RegisteredClaims, want expected) (*Token, error) {
+	switch {
+	case c.Issuer != want.issuer:
+		return nil, errors.New("iss: another")
+	case len(c.Audience) != 1 || c.Audience[0] != want.audience:
+		return nil, errors.New("aud: another")
+	case c.ExpiresAt == nil || !want.now.Before(c.ExpiresAt.Time):
+		return nil, errors.New("exp: missing or over")
+	case c.NotBefore != nil && c.NotBefore.After(want.now.Add(clockSkew)):
+		return nil, errors.New("nbf: not yet")
+	case c.IssuedAt == nil || c.IssuedAt.After(want.now.Add(clockSkew)):
+		return nil, errors.New("iat: missing or in the future")
+	}
+	account, err := contracts.ParseID[contracts.AccountID](c.Subject)
+	if err != nil {
+		return nil, fmt.Errorf("sub: %w", err)
+	}
+	return &Token{Account: account, Audience: c.Audience[0], ID: c.ID, Expires: c.ExpiresAt.Time}, nil
+}
+
+// plainJSON refuses a token whose header or claims name a member twice:
+// readers differ in which of them they believe.
+func plainJSON(raw string) error {
+	parts := strings.Split(raw, ".")
+	if len(parts) != 3 {
+		return errors.New("not three parts")
+	}
+	for _, part := range parts[:2] {
+		text, err := base64.RawURLEncoding.Strict().DecodeString(part)
+		if err != nil {
+			return err
+		}
+		d := json.NewDecoder(bytes.NewReader(text))
+		if start, err := d.Token(); err != nil || start != json.Delim('{') {
+			return errors.New("not a JSON object")
+		}
+		if err := distinctMembers(d); err != nil {
+			return err
+		}
+		if _, err := d.Token(); err != io.EOF {
+			return errors.New("more than one JSON value")
+		}
+	}
+	return nil
+}
+
+// distinctMembers reads the rest of an object. encoding/json matches names
+// without regard to case, so names that differ in case alone are the same.
+func distinctMembers(d *json.Decoder) error {
+	seen := map[string]bool{}
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return err
+		}
+		key := strings.ToLower(name.(string))
+		if seen[key] || key != name {
+			return errors.New("a member twice, or not in lower case")
+		}
+		seen[key] = true
+		if err := skipValue(d); err != nil {
+			return err
+		}
+	}
+	_, err := d.Token()
+	return err
+}
+
+func skipValue(d *json.Decoder) error {
+	depth := 0
+	for {
+		t, err := d.Token()
+		if err != nil {
+			return err
+		}
+		switch t {
+		case json.Delim('{'), json.Delim('['):
+			depth++
+		case json.Delim('}'), json.Delim(']'):
+			depth--
+		}
+		if depth == 0 {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package query
+
+import (
+	"encoding/base64"
+	"testing"
+	"time"
+
+	"preismon/contracts"
+	"preismon/contracts/fault"
+)
+
+// TestCursorOpensForItsOwnOnly edits, moves and ages a cursor: choices 22.
+func TestCursorOpensForItsOwnOnly(t *testing.T) {
+	now := time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
+	clock := func() time.Time { return now }
+	s, err := newSealer("0123456789abcdef0123456789abcdef", clock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := binding{Account: 1, Route: "results", Query: ResultsRequest{Site: "a.example"}}
+	cursor, err := s.sealCursor(own, Position{CapturedMs: 7, Item: 9})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got Position
+	if err := s.openCursor(own, cursor, &got); err != nil || got != (Position{CapturedMs: 7, Item: 9}) {
+		t.Fatalf("own cursor: %+v, %v", got, err)
+	}
+	limit := 5
+	if err := s.openCursor(binding{Account: 1, Route: "results", Query: ResultsRequest{Site: "a.example", Limit: &limit, Cursor: cursor}}, cursor, &got); err != nil {
+		t.Errorf("another limit: %v", err)
+	}
+	refused := func(what string, s *sealer, b binding, cursor string) {
+		t.Helper()
+		if err := s.openCursor(b, cursor, &got); fault.KindOf(err) != fault.Invalid || err == nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	refused("another account", s, binding{Account: 2, Route: "results", Query: own.Query}, cursor)
+	refused("another route", s, binding{Account: 1, Route: "items", Query: own.Query}, cursor)
+	refused("another query", s, binding{Account: 1, Route: "results", Query: ResultsRequest{Site: contracts.SiteKey("b.example")}}, cursor)
+	refused("empty", s, own, "")
+	refused("no base64", s, own, "***")
+	refused("short", s, own, "AAAA")
+	refused("long", s, own, string(make([]byte, 1<<16)))
+	raw, _ := base64.RawURLEncoding.DecodeString(cursor)
+	for i := range raw {
+		raw[i] ^= 1
+		refused("a flipped bit", s, own, base64.RawURLEncoding.EncodeToString(raw))
+		raw[i] ^= 1
+	}
+	other, err := newSealer("another key of at least 32 bytes!", clock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused("another key", other, own, cursor)
+	now = now.Add(cursorLifetime)
+	if err := s.openCursor(own, cursor, &got); err != nil {
+		t.Errorf("after 30 days: %v", err)
+	}
+	now = now.Add(time.Second)
+	refused("after 30 days and a second", s, own, cursor)
+}

@@ -1,0 +1,424 @@
+package rest_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"preismon/contracts/fault"
+	"preismon/contracts/openapi"
+	"preismon/query"
+)
+
+type page struct {
+	Data   []map[string]any
+	Paging struct {
+		Limit, Returned int
+		NextCursor      string
+	}
+	Query map[string]any
+}
+
+func (s *surface) page(path string, args ...string) page {
+	s.t.Helper()
+	a := s.get(path+"?"+strings.Join(args, "&"), s.token(reader))
+	if a.StatusCode != 200 {
+		s.t.Fatalf("%s %v: %d %s", path, args, a.StatusCode, a.body)
+	}
+	wantQuota(s.t, a)
+	p := decode[page](s.t, a)
+	if p.Paging.Returned != len(p.Data) {
+		s.t.Errorf("returned %d, but %d records", p.Paging.Returned, len(p.Data))
+	}
+	return p
+}
+
+func keys(p page, field string) (all []string) {
+	for _, record := range p.Data {
+		all = append(all, fmt.Sprint(record[field]))
+	}
+	return all
+}
+
+func TestHealth(t *testing.T) {
+	s := serve(t)
+	a := s.get("/healthz", "")                                                                            // PUB-01, AUTH-07
+	want := map[string]string{"status": "ok", "contractVersion": openapi.Version, "build": "v0.0.0-test"} // HLTH-01, HLTH-02, HLTH-03
+	if diff := cmp.Diff(want, decode[map[string]string](t, a)); diff != "" {
+		t.Error(diff)
+	}
+	if a.Header.Get("Content-Type") != "application/json" {
+		t.Errorf("Content-Type %q", a.Header.Get("Content-Type"))
+	}
+}
+
+func TestSites(t *testing.T) { // SITE-01
+	s := serve(t)
+	want := `{"data":[{"site":"market-de","name":"Market <Germany> & more","siteType":"marketplace","countryCode":"DE","currencyCode":"EUR","canonicalCountryMarket":true},` +
+		`{"site":"shop-one","name":"Shop One","siteType":"shop","countryCode":"DE","currencyCode":"EUR","canonicalCountryMarket":false},` +
+		`{"site":"shop-two","name":"Shop Two","siteType":"shop","countryCode":"JP","currencyCode":"JPY","canonicalCountryMarket":false}],` +
+		`"paging":{"limit":100,"returned":3},"query":{}}`
+	if got := string(s.get("/v1/sites", s.token(reader)).body); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	one := s.page("/v1/sites", "limit=1")
+	if diff := cmp.Diff([]string{"market-de"}, keys(one, "site")); diff != "" || one.Paging.NextCursor == "" {
+		t.Error(diff, one.Paging)
+	}
+	next := s.page("/v1/sites", "limit=2", "cursor="+one.Paging.NextCursor)
+	if diff := cmp.Diff([]string{"shop-one", "shop-two"}, keys(next, "site")); diff != "" || next.Paging.NextCursor != "" {
+		t.Error(diff, next.Paging)
+	}
+	for _, record := range s.page("/v1/sites").Data { // SITE-K1
+		key := record["site"].(string)
+		for _, path := range []string{"/v1/sites", "/v1/results"} {
+			if diff := cmp.Diff(map[string]any{"site": key}, s.page("/v1/sites", "site="+key).Query); diff != "" {
+				t.Error(path, diff)
+			}
+		}
+	}
+	if p := s.page("/v1/sites", "site=shop-nine"); len(p.Data) != 0 { // unknown is no error
+		t.Errorf("%+v", p)
+	}
+}
+
+func TestItems(t *testing.T) { // ITEM-00a
+	s := serve(t)
+	for args, want := range map[string][]string{
+		"":                              {"11", "12", "13", "14"},
+		"itemId=12":                     {"12"},
+		"ean=4006381333931":             {"11"},
+		"pzn=01234562":                  {"12"},
+		"asin=B000000001&asinLocale=de": {"13"},
+		"asinLocale=co.uk":              {"14"},
+		"itemId=11&pzn=01234562":        nil,
+		"itemId=18446744073709551615":   nil,
+		"ean=12345678":                  nil,
+	} {
+		if diff := cmp.Diff(want, keys(s.page("/v1/items", args), "itemId")); diff != "" {
+			t.Errorf("%s: %s", args, diff)
+		}
+	}
+	var walk []string // ITEM-00b
+	for cursor := "limit=1"; ; {
+		p := s.page("/v1/items", cursor)
+		walk = append(walk, keys(p, "itemId")...)
+		if p.Paging.NextCursor == "" {
+			break
+		}
+		cursor = "limit=1&cursor=" + url.QueryEscape(p.Paging.NextCursor)
+	}
+	if diff := cmp.Diff([]string{"11", "12", "13", "14"}, walk); diff != "" {
+		t.Error(diff)
+	}
+	got := s.page("/v1/items", "itemId=12").Data[0]
+	want := map[string]any{
+		"itemId": "12", "ean": nil, "pzn": "01234562", "asin": nil, "asinLocale": nil, "name": "Tablets", "brand": nil, "manufacturer": "Maker",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	s.get("/v1/items?asin=B000000001", s.token(reader)).wantProblem(t, 400, "MVP_VALIDATION_ERROR")
+}
+
+func TestResults(t *testing.T) { // RES-00
+	s := serve(t)
+	p := s.page("/v1/results", "limit=3", "timezone=Europe/Berlin", "sort=asc")
+	if len(p.Data) != 3 || p.Paging.NextCursor == "" || p.Query["scope"] != "scoped" || p.Query["sort"] != "asc" {
+		t.Fatalf("%+v", p)
+	}
+	core := []string{"itemId", "site", "capturedAt", "availability", "price", "priceMoney", "currencyCode", "merchant"}
+	for _, field := range core {
+		if _, ok := p.Data[0][field]; !ok {
+			t.Errorf("%s is missing", field)
+		}
+	}
+	if len(p.Data[0]) != len(core) {
+		t.Errorf("%v", p.Data[0])
+	}
+	for parameter, field := range map[string]string{ // RES-P13
+		"includeCoverage": "coverageState", "includeOrderIds": "orderIds", "includeCustomerData": "customerData",
+		"includeExportFields": "productUrl", "includeIdentity": "productName",
+	} {
+		_, on := s.page("/v1/results", parameter+"=true").Data[0][field]
+		_, off := s.page("/v1/results", parameter+"=false").Data[0][field]
+		if !on || off {
+			t.Errorf("%s: on %v, off %v", parameter, on, off)
+		}
+	}
+	for args, want := range map[string]int{ // RES-P03a
+		"": 50, "itemId=11": 13, "ean=4006381333931": 13, "pzn=01234562": 13, "asin=B000000001&asinLocale=de": 12, "site=shop-two": 16,
+		"itemId=11&site=shop-two": 4, "coverageState=NO_RESULT": 0,
+	} {
+		if got := len(s.page("/v1/results", args).Data); got != want {
+			t.Errorf("%s: %d rows, want %d", args, got, want)
+		}
+	}
+	day := time.Now().UTC().AddDate(0, 0, -2).Format(time.DateOnly)
+	for _, selector := range []string{"itemId=11", "pzn=01234562", "ean=4006381333931", "asin=B000000001&asinLocale=de", "orderId=5", "site=shop-one"} {
+		s.page("/v1/results", "capturedFrom="+day, selector) // RES-03a
+	}
+	for _, window := range []string{"capturedFrom=" + day, "capturedTo=" + day, "capturedFrom=" + day + "&capturedTo=" + day + "&brand=x"} { // RES-03b, ERR-01d
+		s.get("/v1/results?"+window, s.token(reader)).wantProblem(t, 400, "MVP_VALIDATION_ERROR")
+	}
+	global := "globalScope=true&capturedFrom=" + day + "&capturedTo=" + time.Now().UTC().Format(time.DateOnly)
+	if p := s.page("/v1/results", global); p.Query["scope"] != "global" || len(p.Data) != 50 { // RES-P04, RES-04d
+		t.Errorf("%+v", p.Query)
+	}
+	s.get("/v1/results?globalScope=true", s.token(reader)).wantProblem(t, 400, "MVP_VALIDATION_ERROR")                                                  // RES-04a, ERR-01c
+	s.get("/v1/results?site=shop-one&"+global, s.token(reader)).wantProblem(t, 400, "MVP_VALIDATION_ERROR")                                             // RES-04b, ERR-01c
+	s.get("/v1/results?globalScope=true&capturedFrom=2026-01-01&capturedTo=2026-01-08", s.token(reader)).wantProblem(t, 400, "RESULTS_SCOPE_TOO_BROAD") // RES-04c, ERR-02a
+	if p := s.page("/v1/results", "limit=10000"); len(p.Data) != 50 {                                                                                   // RES-P01
+		t.Errorf("%d rows", len(p.Data))
+	}
+	first := s.page("/v1/results", "limit=30")
+	rest := s.page("/v1/results", "limit=30", "cursor="+first.Paging.NextCursor) // RES-P02
+	if len(rest.Data) != 20 || rest.Paging.NextCursor != "" {
+		t.Errorf("%d rows, %+v", len(rest.Data), rest.Paging)
+	}
+}
+
+// Whatever is wrong with a parameter, the answer names it (ERR-01a).
+func TestParametersAreStrict(t *testing.T) {
+	s := serve(t, func(set *settings) { set.throttle.Reads.Requests = 10_000 })
+	token := s.token(reader)
+	for _, c := range []struct {
+		routes string // of readRoutes, by their letter
+		query  string
+		names  string
+	}{
+		{"sirt", "limit=abc", "limit"},
+		{"sirt", "limit=0", "limit"},
+		{"sirt", "limit=-1", "limit"}, // RES-P01
+		{"sirt", "limit=1.5", "limit"},
+		{"sirt", "limit=+5", "limit"},
+		{"sirt", "limit=", "limit"},
+		{"sirt", "limit=1e3", "limit"},
+		{"si", "limit=1001", "limit"},
+		{"rt", "limit=10001", "limit"},
+		{"sirt", "limit=99999999999999999999", "limit"},
+		{"sirt", "limit=1&limit=1", "limit"},
+		{"sirt", "cursor=garbage", "cursor"},
+		{"sirt", "cursor=" + strings.Repeat("a", 5000), "cursor"}, // RES-P02
+		{"sirt", "unknown=1", "unknown"},
+		{"sirt", "unknown", "unknown"},
+		{"sirt", "Limit=1", "Limit"},
+		{"sirt", "=1", `""`},
+		{"rt", "category=x", "category"}, // RES-13
+		{"i", "site=shop-one", "site"},
+		{"s", "itemId=1", "itemId"},
+		{"sirt", "limit=1;cursor=x", "semicolon"},
+		{"sirt", "limit=%zz", "percent"},
+		{"sirt", "limit=%", "percent"},
+		{"srt", "site=Shop%20One", "site"},
+		{"srt", "site=%00", "site"},
+		{"srt", "site=", "site"},
+		{"srt", "site=%ff", "site"},
+		{"irt", "itemId=0", "itemId"},
+		{"irt", "itemId=-1", "itemId"},
+		{"irt", "itemId=007", "itemId"},
+		{"irt", "itemId=x", "itemId"},
+		{"irt", "itemId=18446744073709551616", "itemId"},
+		{"irt", "itemId=1&itemId=2", "itemId"},
+		{"irt", "ean=1234567", "ean"},
+		{"irt", "ean=123456789012345", "ean"},
+		{"irt", "ean=4006381-3339", "ean"},
+		{"irt", "pzn=1234567", "pzn"},
+		{"irt", "asin=b000000001&asinLocale=de", "asin"},
+		{"irt", "asin=B000000001&asinLocale=DE", "asinLocale"},
+		{"irt", "asin=B000000001", "asinLocale"}, // choices 24
+		{"rt", "asinLocale=de", "asin"},
+		{"rt", "orderId=abc", "orderId"},
+		{"rt", "globalScope=x", "globalScope"},
+		{"rt", "globalScope=1", "globalScope"}, // RES-P04
+		{"rt", "isPrime=TRUE", "isPrime"},
+		{"rt", "isBuyBox=yes", "isBuyBox"},
+		{"rt", "latestPerPair=maybe", "latestPerPair"},
+		{"rt", "includeIdentity=maybe", "includeIdentity"},
+		{"rt", "includeCoverage=", "includeCoverage"}, // RES-P13
+		{"rt", "coverageState=GOOD", "coverageState"},
+		{"rt", "sort=foo", "sort"}, // RES-P09
+		{"rt", "timezone=Mars/X", "timezone"},
+		{"rt", "timezone=%2B02:00", "timezone"},
+		{"rt", "timezone=Local", "timezone"}, // RES-P10
+		{"rt", "itemId=1&capturedFrom=2026-13-01", "capturedFrom"},
+		{"rt", "itemId=1&capturedTo=yesterday", "capturedTo"}, // RES-P08a
+		{"rt", "itemId=1&capturedFrom=2026-01-01T00:00:00", "capturedFrom"},
+		{"rt", "itemId=1&capturedFrom=2026-02-02&capturedTo=2026-02-01", "capturedFrom"},
+		{"rt", "latestPerPair=true&latestObservationPerPair=true", "latestPerPair"},
+		{"rt", "brand=" + strings.Repeat("x", 257), "brand"},
+		{"rt", "merchant=a%0Ab", "merchant"},
+	} {
+		for i, route := range readRoutes {
+			if !strings.Contains(c.routes, string("sirt"[i])) {
+				continue
+			}
+			a := s.get(route+"?"+c.query, token)
+			p := a.wantProblem(t, 400, "MVP_VALIDATION_ERROR")
+			if !strings.Contains(p.Detail, c.names) {
+				t.Errorf("%s?%s: detail does not name %s: %s", route, c.query, c.names, p.Detail)
+			}
+			if len(p.Detail) > 1000 {
+				t.Errorf("%s: a detail of %d bytes", c.query, len(p.Detail))
+			}
+		}
+	}
+	p := s.get("/v1/items?limit=x&itemId=y&z=1", token).wantProblem(t, 400, "MVP_VALIDATION_ERROR")
+	for _, name := range []string{"limit", "itemId", "z"} {
+		if !strings.Contains(p.Detail, name) {
+			t.Errorf("not all faults at once: %s", p.Detail)
+		}
+	}
+}
+
+// Every route turns every kind of failure of its store into the same problem
+// (ERR-00a).
+func TestFailuresByKind(t *testing.T) {
+	s := serve(t)
+	token := s.token(reader)
+	for _, c := range []struct {
+		err    error
+		status int
+		code   string
+	}{
+		{errBroken, 500, "INTERNAL_ERROR"},
+		{&fault.Error{Kind: fault.Internal, Msg: "secret", Code: "SECRET", Err: errBroken}, 500, "INTERNAL_ERROR"},
+		{&fault.Error{Kind: fault.Invalid, Err: errBroken}, 400, "MVP_VALIDATION_ERROR"},
+		{fault.New(fault.Invalid, "ITEM_SCOPE_TOO_BROAD", "Narrow it."), 400, "ITEM_SCOPE_TOO_BROAD"},
+		{&fault.Error{Kind: fault.Unauthenticated, Err: errBroken}, 401, "AUTH_TOKEN_INVALID"},
+		{&fault.Error{Kind: fault.Forbidden, Err: errBroken}, 403, "AUTH_FORBIDDEN"},
+		{&fault.Error{Kind: fault.RateLimited, RetryAfter: 1500 * time.Millisecond, Err: errBroken}, 429, "RATE_LIMIT_EXCEEDED"},
+		{&fault.Error{Kind: fault.Timeout, Err: errBroken}, 504, "RESULTS_QUERY_TIMEOUT"}, // ERR-12
+		{fmt.Errorf("read: %w", context.DeadlineExceeded), 504, "RESULTS_QUERY_TIMEOUT"},
+		{&fault.Error{Kind: fault.Unavailable, RetryAfter: 2 * time.Second, Err: errBroken}, 503, "SERVICE_UNAVAILABLE"},
+		{fault.New(fault.Invalid, query.CodeResponseTooLarge, "Too large."), 400, "RESPONSE_TOO_LARGE"}, // ERR-17a
+	} {
+		for i, path := range readRoutes {
+			method := []string{"Sites", "Items", "Results", "Results"}[i]
+			s.store.breakDown(func(m string) error {
+				if m == method {
+					return c.err
+				}
+				return nil
+			})
+			a := s.get(path, token)
+			p := a.wantProblem(t, c.status, c.code)
+			wantQuota(t, a)
+			if strings.Contains(string(a.body), "secret") {
+				t.Errorf("the cause shows: %s", a.body)
+			}
+			if retry := a.Header.Get("Retry-After"); (c.status == 429 || c.status == 503) != (retry == "2") {
+				t.Errorf("%d: Retry-After %q", c.status, retry)
+			}
+			if p.Detail == "" || p.Title == "" {
+				t.Errorf("%+v", p)
+			}
+		}
+	}
+	if !strings.Contains(s.log.String(), errBroken.Error()) {
+		t.Error("the cause is not in the log")
+	}
+}
+
+func TestTimeouts(t *testing.T) { // RES-11a, RES-14b, ERR-12
+	s := serve(t, func(set *settings) {
+		set.query.SoftDeadline, set.query.HardBudget = 20*time.Millisecond, 50*time.Millisecond
+	})
+	s.store.broken = func(m string) error {
+		if m == "Access" {
+			time.Sleep(100 * time.Millisecond)
+			return context.DeadlineExceeded
+		}
+		return nil
+	}
+	for _, path := range readRoutes[2:] {
+		s.get(path, s.token(reader)).wantProblem(t, 504, "RESULTS_QUERY_TIMEOUT")
+	}
+}
+
+func TestResponseTooLarge(t *testing.T) { // ERR-17a, ERR-17b
+	s := serve(t, func(set *settings) { set.rest.MaxResponseBytes = 400 })
+	for _, path := range []string{"/v1/sites", "/v1/items", "/v1/results"} {
+		s.get(path, s.token(reader)).wantProblem(t, 400, "RESPONSE_TOO_LARGE")
+		if a := s.get(path+"?limit=1", s.token(reader)); path != "/v1/results" && a.StatusCode != 200 {
+			t.Errorf("%s: %d %s", path, a.StatusCode, a.body)
+		}
+	}
+}
+
+func TestProblemPages(t *testing.T) {
+	s := serve(t)
+	for _, name := range []string{"mvp-validation-error", "auth-token-invalid", "results-query-timeout", "internal-error"} {
+		a := s.get("/problems/"+name, "")
+		code := strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+		if a.StatusCode != 200 || !strings.Contains(string(a.body), code) || a.Header.Get("Content-Type") != "text/html; charset=utf-8" {
+			t.Errorf("%s: %d %v %s", name, a.StatusCode, a.Header, a.body)
+		}
+	}
+	// The type of a problem is where its page is.
+	p := s.get("/v1/nothing", "").wantProblem(t, 404, "NOT_FOUND")
+	if a := s.get(strings.TrimPrefix(p.Type, baseURL), ""); a.StatusCode != 200 {
+		t.Errorf("%s: %d", p.Type, a.StatusCode)
+	}
+	for _, name := range []string{"nothing", "NOT-FOUND", "not_found", "not-found/x", ""} {
+		s.get("/problems/"+name, "").wantProblem(t, 404, "NOT_FOUND")
+	}
+}
+
+func TestUnknownPathsAndMethods(t *testing.T) {
+	s := serve(t)
+	for _, path := range []string{"/nothing", "/v1", "/v1/", "/v1/nothing", "/v1/sites/", "/V1/sites", "/v1//sites", "/v1/orders"} {
+		a := s.get(path, "")
+		a.wantProblem(t, 404, "NOT_FOUND")
+		if strings.HasPrefix(path, "/v1") {
+			wantQuota(t, a)
+		}
+	}
+	for path, allowed := range map[string]string{
+		"/healthz": "GET", "/v1/sites": "GET", "/v1/results/stream": "GET", "/v1/auth/token": "POST", "/v1/auth/logout": "POST",
+	} {
+		for _, method := range []string{"GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "PROPFIND"} {
+			if method == allowed {
+				continue
+			}
+			a := s.do(s.request(method, path, "", nil))
+			a.wantProblem(t, 405, "METHOD_NOT_ALLOWED")
+			if a.Header.Get("Allow") != allowed {
+				t.Errorf("%s %s: Allow %q", method, path, a.Header.Get("Allow"))
+			}
+		}
+		a := s.do(s.request(http.MethodHead, path, "", nil))
+		if a.StatusCode != 405 || len(a.body) != 0 {
+			t.Errorf("HEAD %s: %d %q", path, a.StatusCode, a.body)
+		}
+	}
+}
+
+func FuzzQuery(f *testing.F) {
+	f.Add("limit=1&site=shop-one")
+	f.Add("itemId=1;ean=%zz&=")
+	f.Add("latestPerPair=true&capturedFrom=2026-01-01&asin=B000000001")
+	s := serve(f)
+	token := s.token(reader)
+	f.Fuzz(func(t *testing.T, raw string) {
+		r, err := http.NewRequest("GET", "http://x/v1/results", nil)
+		must(t, err)
+		r.URL.RawQuery = raw
+		r.Header.Set("Authorization", "Bearer "+token)
+		w := newRecorder()
+		s.Config.Handler.ServeHTTP(w, r)
+		if w.Code != 200 && w.Code != 400 && w.Code != 429 {
+			t.Errorf("%q: %d %s", raw, w.Code, w.Body)
+		}
+		if !json.Valid(w.Body.Bytes()) {
+			t.Errorf("%q: %s", raw, w.Body)
+		}
+	})
+}

@@ -1,0 +1,246 @@
+// Package rest serves the query service over HTTP: routes, decoding of
+// requests, problem details, NDJSON streams. It has no rule of the domain;
+// those are in package query, and its handlers only translate.
+//
+// A handler returns an error or writes a complete answer; one table turns
+// errors into statuses and one function writes them. A 2xx is complete: what
+// fails after its first byte breaks the transfer, so that no client takes a
+// part for the whole. contracts/openapi describes everything that is served
+// under /v1 and /healthz.
+package rest
+
+import (
+	"cmp"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/klauspost/compress/gzhttp"
+	"github.com/rs/cors"
+
+	"preismon/contracts"
+	"preismon/contracts/fault"
+	"preismon/contracts/openapi"
+	"preismon/query"
+	"preismon/query/auth"
+)
+
+// Config says how the surface is reached and what it limits.
+type Config struct {
+	// BaseURL is where clients reach the service, without a slash at its end.
+	BaseURL string
+	// Build is the version of the running program.
+	Build string
+	// TrustedProxies may name the client in X-Forwarded-For; default none.
+	TrustedProxies []netip.Prefix
+	// AllowedOrigins are the web origins whose pages may read answers;
+	// default none.
+	AllowedOrigins []string
+	// MaxBodyBytes bounds a request body, MaxResponseBytes a JSON response.
+	MaxBodyBytes     int64
+	MaxResponseBytes int
+	// Stall is how long a client may take nothing of an answer, or send
+	// nothing of a body, before its connection is broken.
+	Stall time.Duration
+}
+
+// Defaults gives the published limits; BaseURL and Build stay empty.
+func Defaults() Config {
+	return Config{MaxBodyBytes: 64 << 10, MaxResponseBytes: 64 << 20, Stall: time.Minute}
+}
+
+// Validate names every fault of the configuration.
+func (c Config) Validate() error {
+	var f contracts.Faults
+	u, err := url.Parse(c.BaseURL)
+	f.Check(err == nil && isWeb(u) && u.User == nil && u.RawQuery == "" && u.Fragment == "" && !strings.HasSuffix(c.BaseURL, "/"),
+		"base url: %q is not like https://host or https://host/path, without a slash at its end", c.BaseURL)
+	f.Check(c.Build != "", "build: missing")
+	for _, p := range c.TrustedProxies {
+		f.Check(p.IsValid(), "trusted proxies: %s is not a prefix like 10.0.0.0/8", p)
+	}
+	for _, o := range c.AllowedOrigins {
+		u, err := url.Parse(o)
+		f.Check(err == nil && isWeb(u) && o == u.Scheme+"://"+u.Host, "allowed origins: %q is not like https://host:port", o)
+	}
+	f.Check(c.MaxBodyBytes > 0, "max body bytes: not positive")
+	f.Check(c.MaxResponseBytes > 0, "max response bytes: not positive")
+	f.Check(c.Stall >= time.Second, "stall: less than a second")
+	return f.Err()
+}
+
+func isWeb(u *url.URL) bool { return (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" }
+
+// Deps are what the surface translates to.
+type Deps struct {
+	Service *query.Service
+	Auth    *auth.Authority
+	Logger  *slog.Logger
+	Now     func() time.Time
+}
+
+// api holds what handlers need.
+type api struct {
+	cfg      Config
+	service  *query.Service
+	auth     *auth.Authority
+	throttle *auth.Throttle
+	log      *slog.Logger
+	now      func() time.Time
+}
+
+const streamPath = "/v1/results/stream"
+
+// New makes the handler of the surface. It starts nothing.
+func New(cfg Config, deps Deps) (http.Handler, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	if deps.Service == nil || deps.Auth == nil || deps.Logger == nil || deps.Now == nil {
+		return nil, errors.New("rest: a dependency is missing")
+	}
+	a := &api{
+		cfg: cfg, service: deps.Service, auth: deps.Auth, throttle: deps.Auth.Throttle(),
+		log: deps.Logger, now: deps.Now,
+	}
+	compress, err := gzhttp.NewWrapper(gzhttp.MinSize(1024), gzhttp.CompressionLevel(4))
+	if err != nil {
+		return nil, err
+	}
+	engine := a.routes()
+	compressed := compress(engine)
+	split := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == streamPath { // compresses by itself: rows must not wait for a full buffer
+			engine.ServeHTTP(w, r)
+			return
+		}
+		compressed(w, r)
+	})
+	return a.edge(a.cors().Handler(split)), nil
+}
+
+func (a *api) routes() *gin.Engine {
+	gin.SetMode(gin.ReleaseMode)
+	e := gin.New()
+	e.HandleMethodNotAllowed = true
+	e.RedirectTrailingSlash = false
+	e.Use(a.guard)
+	e.NoRoute(a.handle(a.notFound))
+	e.NoMethod(a.handle(a.wrongMethod))
+
+	e.GET("/healthz", a.handle(a.health))
+	e.GET("/problems/:code", a.handle(a.problemPage))
+	e.POST("/v1/auth/token", a.handle(a.token))
+	e.POST("/v1/auth/logout", a.handle(a.logout))
+	e.GET("/v1/sites", a.handle(a.reads(a.sites)))
+	e.GET("/v1/items", a.handle(a.reads(a.items)))
+	e.GET("/v1/results", a.handle(a.reads(a.heavy(a.results))))
+	e.GET(streamPath, a.handle(a.reads(a.heavy(a.stream))))
+	return e
+}
+
+// handler answers a request or returns why not.
+type handler func(c *gin.Context) error
+
+// reader is a handler that knows its caller.
+type reader func(c *gin.Context, p query.Principal) error
+
+func (a *api) handle(h handler) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		x := exchangeOf(c.Request)
+		x.route = cmp.Or(c.FullPath(), "none")
+		if err := h(c); err != nil {
+			a.fail(c, err)
+		}
+	}
+}
+
+// guard turns a panic into a problem, or breaks the transfer when an answer
+// has begun.
+func (a *api) guard(c *gin.Context) {
+	defer func() {
+		v := recover()
+		if v == nil {
+			return
+		}
+		if v == http.ErrAbortHandler {
+			panic(v)
+		}
+		x := exchangeOf(c.Request)
+		a.logPanic(c.Request, v)
+		if x.status != 0 {
+			panic(http.ErrAbortHandler)
+		}
+		a.write(c, problemOf(&fault.Error{Kind: fault.Internal}))
+	}()
+	c.Next()
+}
+
+// underContract tells whether rate-limit headers stand on answers of a path.
+func underContract(path string) bool { return path == "/v1" || strings.HasPrefix(path, "/v1/") }
+
+// unknown counts a request of nobody's route.
+func (a *api) unknown(c *gin.Context) error {
+	if !underContract(c.Request.URL.Path) {
+		return nil
+	}
+	quota, err := a.throttle.Anonymous(a.address(c.Request))
+	setQuota(c, quota)
+	return err
+}
+
+func (a *api) notFound(c *gin.Context) error {
+	if err := a.unknown(c); err != nil {
+		return err
+	}
+	return fault.New(fault.NotFound, codeNotFound, "There is nothing at this path.")
+}
+
+func (a *api) wrongMethod(c *gin.Context) error {
+	if err := a.unknown(c); err != nil {
+		return err
+	}
+	return fault.New(fault.Invalid, codeMethodNotAllowed, "This path does not take this method. Allow says which it takes.")
+}
+
+type health struct {
+	Status          string `json:"status"`
+	ContractVersion string `json:"contractVersion"`
+	Build           string `json:"build"`
+}
+
+func (a *api) health(c *gin.Context) error {
+	return a.writeJSON(c, health{Status: "ok", ContractVersion: openapi.Version, Build: a.cfg.Build})
+}
+
+// cors lets pages of the allowed origins read answers. Every answer varies
+// by Origin, also those to none.
+func (a *api) cors() *cors.Cors {
+	return cors.New(cors.Options{
+		AllowOriginFunc: func(origin string) bool { return slices.Contains(a.cfg.AllowedOrigins, origin) },
+		AllowedMethods:  []string{http.MethodGet, http.MethodPost},
+		AllowedHeaders:  []string{"Authorization", "Content-Type", requestIDHeader},
+		ExposedHeaders: []string{
+			requestIDHeader, limitHeader, remainingHeader, resetHeader, "Retry-After", "WWW-Authenticate", scopeHeader,
+		},
+		MaxAge: 600,
+	})
+}
+
+// NewServer makes the server for a handler: bounded headers, and no limit on
+// how long an answer takes as a whole.
+func NewServer(h http.Handler, log *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}
+}

@@ -1,0 +1,274 @@
+package rest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/gin-gonic/gin"
+
+	"preismon/contracts"
+	"preismon/contracts/fault"
+	"preismon/query"
+	"preismon/query/auth"
+)
+
+const (
+	limitHeader     = "X-RateLimit-Limit"
+	remainingHeader = "X-RateLimit-Remaining"
+	resetHeader     = "X-RateLimit-Reset"
+)
+
+func setQuota(c *gin.Context, q auth.Quota) {
+	h := c.Writer.Header()
+	h.Set(limitHeader, strconv.Itoa(q.Limit))
+	h.Set(remainingHeader, strconv.Itoa(q.Remaining))
+	h.Set(resetHeader, strconv.FormatInt(q.Reset.Add(time.Second-1).Unix(), 10))
+}
+
+// bearer takes the token out of the one place it may stand in.
+func bearer(r *http.Request) (string, error) {
+	given := r.Header.Values("Authorization")
+	if len(given) != 1 {
+		return "", auth.TokenMissing()
+	}
+	scheme, token, _ := strings.Cut(given[0], " ")
+	switch {
+	case strings.EqualFold(scheme, "Basic"):
+		return "", fault.New(fault.Unauthenticated, codeSchemeNotAllowed, "%s", meanings[codeSchemeNotAllowed].detail)
+	case !strings.EqualFold(scheme, "Bearer"):
+		return "", auth.TokenMissing()
+	}
+	return strings.Trim(token, " "), nil
+}
+
+// caller finds out who sends a request and counts it: for its account, or
+// for its address when the account is not known.
+func (a *api) caller(c *gin.Context) (*auth.Token, error) {
+	token, err := func() (*auth.Token, error) {
+		raw, err := bearer(c.Request)
+		if err != nil {
+			return nil, err
+		}
+		return a.auth.Verify(raw, auth.RESTAudience)
+	}()
+	if err != nil {
+		quota, throttled := a.throttle.Anonymous(a.address(c.Request))
+		setQuota(c, quota)
+		if throttled != nil {
+			return nil, throttled
+		}
+		return nil, err
+	}
+	exchangeOf(c.Request).account = token.Account
+	quota, err := a.throttle.Read(token.Account)
+	setQuota(c, quota)
+	return token, err
+}
+
+// reads lets a handler in only with a valid token. A body is read past: it
+// has no meaning, and no harm below the limit.
+func (a *api) reads(next reader) handler {
+	return func(c *gin.Context) error {
+		token, err := a.caller(c)
+		if err != nil {
+			return err
+		}
+		if _, err := a.body(c); err != nil {
+			return err
+		}
+		return next(c, token.Principal())
+	}
+}
+
+// heavy bounds how many of a caller's reads run at the same time.
+func (a *api) heavy(next reader) reader {
+	return func(c *gin.Context, p query.Principal) error {
+		release, err := a.throttle.Heavy(p.Account)
+		if err != nil {
+			return err
+		}
+		defer release()
+		return next(c, p)
+	}
+}
+
+// body reads a whole request body within the limit of bytes and of time.
+func (a *api) body(c *gin.Context) ([]byte, error) {
+	r, most := c.Request, a.cfg.MaxBodyBytes
+	if r.ContentLength == 0 {
+		return nil, nil
+	}
+	tooLarge := func(actual int64) error {
+		c.Header("Connection", "close")
+		return &fault.Error{
+			Kind: fault.TooLarge, Code: codePayloadTooLarge, Msg: "The request body is too large.", ActualBytes: actual, MaxBytes: most,
+		}
+	}
+	if r.ContentLength > most {
+		return nil, tooLarge(r.ContentLength)
+	}
+	body, err := io.ReadAll(io.LimitReader(r.Body, most+1))
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Invalid, "The request body could not be read.")
+	}
+	if int64(len(body)) > most {
+		return nil, tooLarge(int64(len(body)))
+	}
+	_ = exchangeOf(r).control.SetReadDeadline(time.Time{}) // what the edge set ends with the body
+	return body, nil
+}
+
+type tokenResponse struct {
+	TokenType   string `json:"tokenType"`
+	AccessToken string `json:"accessToken"`
+	ExpiresIn   int64  `json:"expiresIn"`
+}
+
+// token logs in. A request that is no login counts for its address alone.
+func (a *api) token(c *gin.Context) error {
+	address := a.address(c.Request)
+	login, err := a.decodeLogin(c)
+	if err != nil {
+		quota, throttled := a.throttle.Attempt(address, "")
+		setQuota(c, quota)
+		if throttled != nil {
+			return throttled
+		}
+		return err
+	}
+	login.Address = address
+	account, quota, err := a.auth.Login(c.Request.Context(), login)
+	setQuota(c, quota)
+	if err != nil {
+		return err
+	}
+	exchangeOf(c.Request).account = account
+	issued, lifetime, err := a.auth.IssueREST(account)
+	if err != nil {
+		return err
+	}
+	return a.writeJSON(c, tokenResponse{
+		TokenType: "Bearer", AccessToken: issued.Token.Reveal(), ExpiresIn: int64(lifetime / time.Second),
+	})
+}
+
+func badRequest(format string, args ...any) error {
+	return fault.New(fault.Invalid, query.CodeValidation, format, args...)
+}
+
+// decodeLogin takes exactly one JSON object with exactly the two texts.
+func (a *api) decodeLogin(c *gin.Context) (auth.Login, error) {
+	body, err := a.body(c)
+	if err != nil {
+		return auth.Login{}, err
+	}
+	media, extra, err := mime.ParseMediaType(c.GetHeader("Content-Type"))
+	charset, hasCharset := extra["charset"]
+	switch {
+	case err != nil || media != "application/json":
+		return auth.Login{}, badRequest("Content-Type: must be application/json.")
+	case hasCharset && !strings.EqualFold(charset, "utf-8"):
+		return auth.Login{}, badRequest("Content-Type: JSON is UTF-8.")
+	case c.GetHeader("Content-Encoding") != "":
+		return auth.Login{}, badRequest("Content-Encoding: not accepted.")
+	case !utf8.Valid(body):
+		return auth.Login{}, badRequest("The body is not UTF-8.")
+	}
+	texts, err := textMembers(body)
+	if err != nil {
+		return auth.Login{}, err
+	}
+	for _, name := range []string{"loginIdentifier", "password"} {
+		if _, ok := texts[name]; !ok {
+			return auth.Login{}, badRequest("%s: missing.", name)
+		}
+	}
+	for name := range texts {
+		if name != "loginIdentifier" && name != "password" {
+			return auth.Login{}, badRequest("%s: unknown field.", quote(name))
+		}
+	}
+	return auth.Login{Identifier: texts["loginIdentifier"], Password: contracts.Secret(texts["password"])}, nil
+}
+
+// textMembers reads one JSON object of texts, each named once.
+func textMembers(body []byte) (map[string]string, error) {
+	malformed := badRequest("The body is not one JSON object.")
+	d := json.NewDecoder(bytes.NewReader(body))
+	if start, err := d.Token(); err != nil || start != json.Delim('{') {
+		return nil, malformed
+	}
+	texts := map[string]string{}
+	for d.More() {
+		token, err := d.Token()
+		name, isText := token.(string)
+		if err != nil || !isText {
+			return nil, malformed
+		}
+		if _, twice := texts[name]; twice {
+			return nil, badRequest("%s: given twice.", quote(name))
+		}
+		value, err := d.Token()
+		if err != nil {
+			return nil, malformed
+		}
+		text, isText := value.(string)
+		if !isText {
+			return nil, badRequest("%s: not a string.", quote(name))
+		}
+		texts[name] = text
+	}
+	if _, err := d.Token(); err != nil {
+		return nil, malformed
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, malformed
+	}
+	return texts, nil
+}
+
+type logoutResponse struct {
+	Revoked bool `json:"revoked"`
+}
+
+// logout revokes the token it is sent with. When revocations cannot be read
+// they cannot be written either, so that is the failure it reports.
+func (a *api) logout(c *gin.Context) error {
+	token, err := a.caller(c)
+	switch {
+	case err != nil && fault.KindOf(err) == fault.Unavailable:
+		return logoutFailed(err)
+	case err != nil && fault.KindOf(err) == fault.Unauthenticated:
+		if raw, _ := bearer(c.Request); raw != "" {
+			if _, other := a.auth.Verify(raw, a.cfg.BaseURL+"/mcp"); other == nil {
+				return badRequest("This is an MCP access token. Revoke it at the authorization server.")
+			}
+		}
+		return err
+	case err != nil:
+		return err
+	}
+	if _, err := a.body(c); err != nil {
+		return err
+	}
+	revoked, err := a.auth.Revoke(c.Request.Context(), token)
+	if err != nil && fault.KindOf(err) != fault.Unauthenticated {
+		return logoutFailed(err)
+	}
+	if err != nil {
+		return err
+	}
+	return a.writeJSON(c, logoutResponse{Revoked: revoked})
+}
+
+func logoutFailed(err error) error {
+	return &fault.Error{Kind: fault.Internal, Code: codeLogoutFailed, Err: err}
+}

@@ -1,0 +1,232 @@
+package rest
+
+import (
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
+	"preismon/query"
+)
+
+const (
+	scopeHeader     = "X-Results-Scope"
+	completeTrailer = "X-Results-Complete"
+	returnedTrailer = "X-Results-Returned"
+
+	// flushEvery is how long a row may wait in a buffer for others.
+	flushEvery = 200 * time.Millisecond
+)
+
+func (a *api) stream(c *gin.Context, p query.Principal) error {
+	req, err := decodeResults(c.Request.URL.RawQuery)
+	if err != nil {
+		return err
+	}
+	c.Writer.Header().Add("Vary", "Accept-Encoding")
+	if !c.Request.ProtoAtLeast(1, 1) {
+		// The end of such an answer is the end of its connection, so a
+		// broken stream would look complete. Proxies do this by default.
+		return badRequest("The stream needs HTTP/1.1 or later, also between proxies.")
+	}
+	s := &ndjson{w: c.Writer, coding: acceptedCoding(c.GetHeader("Accept-Encoding"))}
+	defer s.discard()
+	err = a.service.StreamResults(c.Request.Context(), p, req, s)
+	if err == nil {
+		err = s.finish()
+	}
+	switch {
+	case err == nil:
+		return nil
+	case !s.started:
+		return err
+	}
+	s.discard()
+	if c.Request.Context().Err() == nil {
+		a.logFailure(c.Request, slog.LevelWarn, err)
+	}
+	panic(http.ErrAbortHandler)
+}
+
+// encoder is a compressor that can push out what it holds.
+type encoder interface {
+	io.WriteCloser
+	Flush() error
+	Reset(w io.Writer)
+}
+
+// Encoders of one request at a time. The window of zstd stays below the
+// 8 MiB that every client must accept (RFC 9659).
+var encoders = map[string]*sync.Pool{
+	"gzip": {New: func() any {
+		e, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
+		if err != nil {
+			panic(err)
+		}
+		return e
+	}},
+	"zstd": {New: func() any {
+		e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
+			zstd.WithWindowSize(1<<20), zstd.WithZeroFrames(true))
+		if err != nil {
+			panic(err)
+		}
+		return e
+	}},
+}
+
+// ndjson is the answer of a stream. It sends the first lines at once and then
+// whatever there is every so often, on a timer, so that rows never wait for a
+// buffer to fill. Unless finish was called nothing ends properly: neither the
+// compressed data nor, once the handler panics, the transfer.
+type ndjson struct {
+	w       gin.ResponseWriter
+	coding  string // gzip, zstd, or none
+	started bool
+
+	mu      sync.Mutex // the timer flushes beside the handler
+	enc     encoder
+	rows    int64
+	held    bool // something is not flushed
+	flushed time.Time
+	timer   *time.Timer
+	over    bool
+	err     error
+}
+
+// Start sends the header.
+func (s *ndjson) Start(scope string) error {
+	if s.started {
+		return errors.New("stream started twice")
+	}
+	s.started = true
+	h := s.w.Header()
+	h.Set("Content-Type", "application/x-ndjson")
+	h.Set(scopeHeader, scope)
+	h.Set("Trailer", completeTrailer+", "+returnedTrailer)
+	if s.coding != "" {
+		h.Set("Content-Encoding", s.coding)
+		s.enc = encoders[s.coding].Get().(encoder)
+		s.enc.Reset(s.w)
+	}
+	s.w.WriteHeader(http.StatusOK)
+	s.w.WriteHeaderNow()
+	return nil
+}
+
+// Lines sends whole lines.
+func (s *ndjson) Lines(lines []byte, rows int) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err != nil {
+		return s.err
+	}
+	var to io.Writer = s.w
+	if s.enc != nil {
+		to = s.enc
+	}
+	if _, s.err = to.Write(lines); s.err != nil {
+		return s.err
+	}
+	s.rows += int64(rows)
+	s.held = true
+	if since := time.Since(s.flushed); since >= flushEvery {
+		s.flush()
+	} else if s.timer == nil {
+		s.timer = time.AfterFunc(time.Hour, s.tick)
+	}
+	return s.err
+}
+
+func (s *ndjson) tick() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.timer = nil
+	if s.held && !s.over && s.err == nil {
+		s.flush()
+	}
+}
+
+func (s *ndjson) flush() {
+	s.held, s.flushed = false, time.Now()
+	if s.enc != nil {
+		if s.err = s.enc.Flush(); s.err != nil {
+			return
+		}
+	}
+	s.w.Flush()
+}
+
+// finish ends a stream that is complete, and says so.
+func (s *ndjson) finish() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case !s.started:
+		return errors.New("stream ended before it started")
+	case s.err != nil:
+		return s.err
+	}
+	s.over = true
+	if s.enc != nil {
+		if s.err = s.enc.Close(); s.err != nil {
+			return s.err
+		}
+	}
+	h := s.w.Header()
+	h.Set(completeTrailer, "true")
+	h.Set(returnedTrailer, strconv.FormatInt(s.rows, 10))
+	return nil
+}
+
+// discard lets the encoder go without an end to what it wrote.
+func (s *ndjson) discard() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.over = true
+	if s.timer != nil {
+		s.timer.Stop()
+	}
+	if s.enc != nil {
+		s.enc.Reset(io.Discard)
+		encoders[s.coding].Put(s.enc)
+		s.enc = nil
+	}
+}
+
+// acceptedCoding picks zstd, gzip or none by Accept-Encoding (RFC 9110,
+// section 12.5.3): the one with the higher weight, zstd among equals.
+func acceptedCoding(header string) string {
+	weights := map[string]float64{}
+	for part := range strings.SplitSeq(header, ",") {
+		coding, rest, _ := strings.Cut(part, ";")
+		weight := 1.0
+		if q, ok := strings.CutPrefix(strings.ReplaceAll(strings.ToLower(rest), " ", ""), "q="); ok {
+			w, err := strconv.ParseFloat(q, 64)
+			if err != nil || !(w >= 0 && w <= 1) {
+				continue
+			}
+			weight = w
+		}
+		weights[strings.ToLower(strings.TrimSpace(coding))] = weight
+	}
+	best, bestWeight := "", 0.0
+	for _, coding := range []string{"zstd", "gzip"} {
+		weight, named := weights[coding]
+		if !named {
+			weight = weights["*"]
+		}
+		if weight > bestWeight {
+			best, bestWeight = coding, weight
+		}
+	}
+	return best
+}

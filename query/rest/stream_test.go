@@ -1,0 +1,355 @@
+package rest_test
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"preismon/contracts/fault"
+)
+
+func newRecorder() *httptest.ResponseRecorder { return httptest.NewRecorder() }
+
+// raw is a client that decodes nothing by itself.
+func (s *surface) raw() *http.Client {
+	tr := s.Server.Client().Transport.(*http.Transport).Clone()
+	tr.DisableCompression = true
+	s.t.Cleanup(tr.CloseIdleConnections)
+	return &http.Client{Transport: tr}
+}
+
+func decoded(t *testing.T, resp *http.Response) io.Reader {
+	t.Helper()
+	switch resp.Header.Get("Content-Encoding") {
+	case "gzip":
+		z, err := gzip.NewReader(resp.Body)
+		must(t, err)
+		return z
+	case "zstd":
+		z, err := zstd.NewReader(resp.Body)
+		must(t, err)
+		t.Cleanup(z.Close)
+		return z
+	}
+	return resp.Body
+}
+
+var codings = []string{"identity", "gzip", "zstd"}
+
+func TestStream(t *testing.T) { // RES-14a
+	s := serve(t)
+	for _, args := range []string{"", "sort=asc", "itemId=11", "site=shop-two&includeExportFields=true", "includeIdentity=true&includeOrderIds=true&includeCustomerData=true&includeCoverage=true", "latestPerPair=true", "coverageState=NO_RESULT"} {
+		want := s.get("/v1/results?limit=10000&"+args, s.token(reader))
+		_, rows, _ := bytes.Cut(want.body, []byte(`"data":[`))
+		a := s.get("/v1/results/stream?"+args, s.token(reader))
+		lines := bytes.TrimSuffix(a.body, []byte("\n"))
+		if got := bytes.ReplaceAll(lines, []byte("}\n{"), []byte("},{")); !bytes.HasPrefix(rows, append(got, ']')) {
+			t.Errorf("%s: the stream has other rows:\n%s\n%s", args, got, rows)
+		}
+		if a.Header.Get("X-Results-Scope") != "scoped" || a.Trailer.Get("X-Results-Complete") != "true" {
+			t.Errorf("%s: %v %v", args, a.Header, a.Trailer)
+		}
+		if n := strings.Count(string(a.body), "\n"); a.Trailer.Get("X-Results-Returned") != strconv.Itoa(n) || decode[page](t, want).Paging.Returned != n {
+			t.Errorf("%s: %d lines, trailer %v", args, n, a.Trailer)
+		}
+		wantQuota(t, a)
+	}
+	day := time.Now().UTC().AddDate(0, 0, -2).Format(time.DateOnly)
+	global := s.get("/v1/results/stream?globalScope=true&capturedFrom="+day+"&capturedTo="+time.Now().UTC().Format(time.DateOnly), s.token(reader))
+	if global.Header.Get("X-Results-Scope") != "global" { // RES-04e
+		t.Errorf("%v", global.Header)
+	}
+	first := s.page("/v1/results", "limit=20") // a cursor of a page resumes the stream
+	resumed := s.get("/v1/results/stream?cursor="+first.Paging.NextCursor, s.token(reader))
+	if resumed.Trailer.Get("X-Results-Returned") != "30" {
+		t.Errorf("%d %v", resumed.StatusCode, resumed.Trailer)
+	}
+}
+
+func TestStreamIsCompressed(t *testing.T) {
+	for _, h2 := range []bool{false, true} {
+		s := serve(t, func(set *settings) { set.http2 = h2 })
+		for _, args := range []string{"", "coverageState=NO_RESULT"} {
+			var want []byte
+			for _, coding := range codings {
+				r := s.request("GET", "/v1/results/stream?"+args, s.token(reader), nil)
+				r.Header.Set("Accept-Encoding", coding)
+				resp, err := s.raw().Do(r)
+				must(t, err)
+				if h2 != (resp.ProtoMajor == 2) {
+					t.Fatalf("HTTP/%d", resp.ProtoMajor)
+				}
+				if got := resp.Header.Get("Content-Encoding"); got != strings.TrimPrefix(coding, "identity") {
+					t.Errorf("%s: Content-Encoding %q", coding, got)
+				}
+				if !strings.Contains(strings.Join(resp.Header.Values("Vary"), ","), "Accept-Encoding") {
+					t.Errorf("Vary %v", resp.Header.Values("Vary"))
+				}
+				got, err := io.ReadAll(decoded(t, resp))
+				must(t, err)
+				_, err = io.Copy(io.Discard, resp.Body)
+				must(t, err)
+				resp.Body.Close()
+				if want == nil {
+					want = got
+				}
+				if !bytes.Equal(got, want) {
+					t.Errorf("%s: other rows", coding)
+				}
+				if resp.Trailer.Get("X-Results-Complete") != "true" {
+					t.Errorf("%s: trailer %v", coding, resp.Trailer)
+				}
+			}
+		}
+	}
+}
+
+// The first rows are there while the store is still at work, and so are the
+// later ones, however few.
+func TestStreamDoesNotHoldRowsBack(t *testing.T) {
+	for _, coding := range codings {
+		t.Run(coding, func(t *testing.T) {
+			s := serve(t)
+			s.store.blockMax = 1
+			next := make(chan struct{})
+			s.store.each = func(n int) error {
+				if n >= 1 && n <= 3 {
+					<-next
+				}
+				return nil
+			}
+			r := s.request("GET", "/v1/results/stream", s.token(reader), nil)
+			r.Header.Set("Accept-Encoding", coding)
+			resp, err := s.raw().Do(r)
+			must(t, err)
+			defer resp.Body.Close()
+			lines := bufio.NewReader(decoded(t, resp))
+			for range 3 {
+				if _, err := lines.ReadString('\n'); err != nil {
+					t.Fatal(err)
+				}
+				next <- struct{}{}
+			}
+			rest, err := io.ReadAll(lines)
+			must(t, err)
+			if n := bytes.Count(rest, []byte("\n")); n != 47 {
+				t.Errorf("%d further lines", n)
+			}
+		})
+	}
+}
+
+// Every refusal of a page is the same refusal of the stream, before any line
+// (RES-14a, RES-14b, RES-10a).
+func TestStreamRefusesAsPagesDo(t *testing.T) {
+	s := serve(t, func(set *settings) { set.query.ScanGuardMaxPairs = 5 })
+	for _, args := range []string{
+		"itemId=11", "sort=asc", "limit=x", "cursor=x", "globalScope=true", "capturedFrom=2026-01-01",
+		"globalScope=true&capturedFrom=2026-01-01&capturedTo=2026-02-01",
+	} {
+		page := s.get("/v1/results?"+args, s.token(reader))
+		stream := s.get("/v1/results/stream?"+args, s.token(reader))
+		if page.StatusCode != 400 || stream.StatusCode != 400 || !bytes.Equal(page.body, stream.body) {
+			t.Errorf("%s: %d %s, stream %d %s", args, page.StatusCode, page.body, stream.StatusCode, stream.body)
+		}
+		if stream.Header.Get("Trailer") != "" || stream.Header.Get("X-Results-Scope") != "" {
+			t.Errorf("%v", stream.Header)
+		}
+	}
+}
+
+// failures are the ways in which a stream can end too early.
+var failures = map[string]func(n int) error{
+	"store": func(n int) error {
+		if n == 3 {
+			return errBroken
+		}
+		return nil
+	},
+	"timeout": func(n int) error {
+		if n == 3 {
+			return &fault.Error{Kind: fault.Timeout, Err: errBroken}
+		}
+		return nil
+	},
+	"panic": func(n int) error {
+		if n == 3 {
+			panic("secret cause")
+		}
+		return nil
+	},
+	"at the end": func(n int) error {
+		if n == 8 {
+			return errBroken
+		}
+		return nil
+	},
+}
+
+// A stream that fails after its first byte is seen to fail, by its transfer
+// and by its compression alike.
+func TestBrokenStreamsAreVisible(t *testing.T) {
+	for name, each := range failures {
+		for _, h2 := range []bool{false, true} {
+			for _, coding := range codings {
+				s := serve(t, func(set *settings) { set.http2 = h2 })
+				s.store.each = each
+				r := s.request("GET", "/v1/results/stream", s.token(reader), nil)
+				r.Header.Set("Accept-Encoding", coding)
+				resp, err := s.raw().Do(r)
+				if err != nil {
+					continue // broken before the header went out
+				}
+				sent, err := io.ReadAll(resp.Body)
+				resp.Body.Close()
+				if err == nil {
+					t.Errorf("%s, %s, HTTP/%d: %d bytes and no error", name, coding, resp.ProtoMajor, len(sent))
+				}
+				if resp.Trailer.Get("X-Results-Complete") != "" {
+					t.Errorf("%s, %s: says it is complete", name, coding)
+				}
+				if name != "at the end" && !h2 && len(sent) == 0 {
+					t.Errorf("%s, %s: nothing came before the break", name, coding)
+				}
+				if coding != "identity" {
+					resp.Body = io.NopCloser(bytes.NewReader(sent))
+					if len(sent) > 0 {
+						if _, err := io.ReadAll(decoded(t, resp)); err == nil {
+							t.Errorf("%s, %s: what came decodes as if it were whole", name, coding)
+						}
+					}
+				}
+				s.Close()
+				if log := s.log.String(); !strings.Contains(log, "secret cause") || !strings.Contains(log, `"broken":true`) {
+					t.Errorf("%s: log %s", name, log)
+				}
+			}
+		}
+	}
+}
+
+func TestCurlSeesBrokenStreams(t *testing.T) {
+	curl := func(coding string, each func(int) error) error {
+		s := serve(t)
+		s.store.each = each
+		args := []string{"-sS", "--max-time", "20", "-o", "/dev/null", "-H", "Authorization: Bearer " + s.token(reader), s.URL + "/v1/results/stream"}
+		if coding != "identity" {
+			args = append(args, "--compressed", "-H", "Accept-Encoding: "+coding)
+		}
+		out, err := exec.CommandContext(t.Context(), "curl", args...).CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("%w: %s", err, bytes.TrimSpace(out))
+		}
+		return nil
+	}
+	for _, coding := range codings {
+		if err := curl(coding, nil); err != nil {
+			t.Errorf("%s: a whole stream fails: %v", coding, err)
+		}
+		for name, each := range failures {
+			if err := curl(coding, each); err == nil {
+				t.Errorf("%s, %s: a broken stream passes", coding, name)
+			}
+		}
+	}
+}
+
+func TestStreamEndsWhenTheClientLeaves(t *testing.T) {
+	s := serve(t)
+	s.store.blockMax = 1
+	s.store.each = func(int) error { time.Sleep(30 * time.Millisecond); return nil }
+	ctx, leave := context.WithCancel(t.Context())
+	r := s.request("GET", "/v1/results/stream", s.token(reader), nil).WithContext(ctx)
+	resp, err := s.raw().Do(r)
+	must(t, err)
+	defer resp.Body.Close()
+	leave()
+	select {
+	case err := <-s.store.ended:
+		if err == nil {
+			t.Error("the store was read to its end")
+		}
+	case <-time.After(5 * time.Second):
+		t.Fatal("the store is still read")
+	}
+	s.Close()
+	if log := s.log.String(); strings.Contains(log, "request failed") {
+		t.Errorf("a client that leaves is no failure of ours: %s", log)
+	}
+}
+
+// A client that takes nothing loses its connection, and its read ends.
+func TestPageEndsWhenTheClientLeaves(t *testing.T) {
+	s := serve(t)
+	entered := make(chan struct{})
+	s.store.each = func(int) error {
+		close(entered)
+		time.Sleep(200 * time.Millisecond)
+		return errBroken // of a server whose query was cut off, whatever it calls that
+	}
+	ctx, leave := context.WithCancel(t.Context())
+	go func() {
+		<-entered
+		leave()
+	}()
+	if resp, err := s.raw().Do(s.request("GET", "/v1/results", s.token(reader), nil).WithContext(ctx)); err == nil {
+		resp.Body.Close()
+		t.Fatal("an answer")
+	}
+	<-s.store.ended
+	s.Close()
+	if log := s.log.String(); strings.Contains(log, "request failed") {
+		t.Errorf("a client that leaves is no failure of ours: %s", log)
+	}
+}
+
+func TestStreamEndsWhenTheClientIsStuck(t *testing.T) {
+	s := serve(t, func(set *settings) { set.rest.Stall = time.Second })
+	for len(s.store.rows) < 60_000 {
+		s.store.rows = append(s.store.rows, s.store.rows[:50]...)
+	}
+	s.store.blockMax = 10_000
+	conn, err := net.Dial("tcp", s.Listener.Addr().String())
+	must(t, err)
+	defer conn.Close()
+	must(t, conn.(*net.TCPConn).SetReadBuffer(4096))
+	_, err = io.WriteString(conn, "GET /v1/results/stream?includeExportFields=true HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "+s.token(reader)+"\r\n\r\n")
+	must(t, err)
+	select {
+	case err := <-s.store.ended:
+		if err == nil {
+			t.Error("the store was read to its end")
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("the store is still read")
+	}
+}
+
+// The end of an HTTP/1.0 answer is the end of its connection: nothing could
+// tell a broken stream from a whole one.
+func TestStreamNeedsHTTP11(t *testing.T) {
+	s := serve(t)
+	conn, err := net.Dial("tcp", s.Listener.Addr().String())
+	must(t, err)
+	defer conn.Close()
+	_, err = io.WriteString(conn, "GET /v1/results/stream HTTP/1.0\r\nAuthorization: Bearer "+s.token(reader)+"\r\n\r\n")
+	must(t, err)
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	must(t, err)
+	body, err := io.ReadAll(resp.Body)
+	must(t, err)
+	answer{resp, body}.wantProblem(t, 400, "MVP_VALIDATION_ERROR")
+}

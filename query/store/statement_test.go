@@ -1,0 +1,75 @@
+package store
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"preismon/contracts"
+	"preismon/query"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// TestStatements shows the SQL and the values of each kind of results read,
+// so that a reviewer reads them in the diff.
+func TestStatements(t *testing.T) {
+	whole := query.Visibility{Mandate: 7, Version: 3, Applied: true, Scope: contracts.AccountScope{AllOrders: true, AllSites: true}}
+	behind := whole
+	behind.Applied = false
+	narrow := query.Visibility{Mandate: 7, Version: 3, Applied: true, Scope: contracts.AccountScope{Orders: []contracts.OrderID{1, 2}, Sites: []contracts.SiteKey{"a.example", "b.example"}}}
+	day := contracts.Window{From: time.UnixMilli(1_000_000), To: time.UnixMilli(2_000_000)}
+	mark := query.Watermark{Epoch: 5, Seq: 99}
+	yes := true
+	for name, c := range map[string]struct {
+		v query.Visibility
+		q query.ResultsQuery
+	}{
+		"window_whole":     {whole, query.ResultsQuery{Window: day, Watermark: mark, Limit: 101}},
+		"window_behind":    {behind, query.ResultsQuery{Window: day, Watermark: mark, Limit: 101}},
+		"window_narrow":    {narrow, query.ResultsQuery{Window: day, Watermark: mark, Limit: 101, Ascending: true, After: &query.Position{CapturedMs: 1_500_000, Item: 4, Site: "it's", Epoch: 5, Seq: 6, Capture: 7, Offer: 8}}},
+		"window_export":    {whole, query.ResultsQuery{Window: day, Watermark: mark, Export: true}},
+		"window_filters":   {whole, query.ResultsQuery{Window: day, Watermark: mark, Brand: "B", Manufacturer: "M", Merchant: "a\\b\t'c'\n\x00", IsPrime: &yes, IsBuyBox: &yes, Outcomes: []contracts.Outcome{contracts.PriceObserved}}},
+		"order":            {whole, query.ResultsQuery{Selectors: query.Selectors{Order: 2}, Window: day, Watermark: mark, Limit: 11}},
+		"product":          {whole, query.ResultsQuery{Selectors: query.Selectors{EAN: "4006381333931", Site: "a.example"}, Window: day, Watermark: mark, Limit: 11}},
+		"latest_row":       {whole, query.ResultsQuery{Latest: query.NewestRow, Watermark: mark, Limit: 11}},
+		"latest_row_since": {whole, query.ResultsQuery{Latest: query.NewestRow, Selectors: query.Selectors{Site: "a.example"}, Window: contracts.Window{From: day.From}, Watermark: mark, Limit: 11}},
+		"latest_set":       {narrow, query.ResultsQuery{Latest: query.NewestWhole, Watermark: mark, Limit: 11, Merchant: "M"}},
+		"latest_set_since": {whole, query.ResultsQuery{Latest: query.NewestWhole, Selectors: query.Selectors{Item: 9}, Window: contracts.Window{From: day.From}, Watermark: mark, Limit: 11}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			st := resultsStatement(c.v, &c.q)
+			var b strings.Builder
+			b.WriteString(st.text)
+			b.WriteString("\n-- values\n")
+			for _, k := range slices.Sorted(maps.Keys(st.params)) {
+				fmt.Fprintf(&b, "-- %s = %s\n", k, st.params[k])
+			}
+			golden := filepath.Join("testdata", name+".golden.sql")
+			if *update {
+				if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), b.String()); diff != "" {
+				t.Errorf("run with -update if this is meant (-want +got):\n%s", diff)
+			}
+			// No statement is without the caller's mandate.
+			if !strings.Contains(b.String(), "mandate = {mandate:UInt64}") {
+				t.Error("the statement does not name the mandate")
+			}
+		})
+	}
+}

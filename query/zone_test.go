@@ -1,0 +1,33 @@
+package query
+
+import (
+	"testing"
+	"time"
+
+	"preismon/contracts"
+
+	"pgregory.net/rapid"
+)
+
+var zones = []string{
+	"UTC", "Europe/Berlin", "America/Argentina/Buenos_Aires", "Asia/Kolkata", "Asia/Kathmandu", "Australia/Lord_Howe",
+	"America/Sao_Paulo", "Pacific/Apia", "Africa/Monrovia", "Pacific/Kiritimati", "America/St_Johns", "Asia/Tehran",
+}
+
+// TestZoneFormat compares with package time: FLD-01b.
+func TestZoneFormat(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		loc, err := contracts.LoadZone(rapid.SampledFrom(zones).Draw(t, "zone"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		z := newZoneFormat(loc)
+		from, to := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli(), time.Date(2099, 12, 31, 0, 0, 0, 0, time.UTC).UnixMilli()
+		for _, ms := range rapid.SliceOfN(rapid.Int64Range(from, to), 1, 20).Draw(t, "instants") {
+			want := time.UnixMilli(ms).In(loc).Format("2006-01-02T15:04:05.000Z07:00")
+			if got := string(z.append(nil, ms)); got != want {
+				t.Fatalf("%d in %s: %s, want %s", ms, loc, got, want)
+			}
+		}
+	})
+}
