@@ -70,4 +70,8 @@ func (id *ID[K]) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-func (f *Faults) id(path string, id uint64) { f.Check(id != 0, "%s: missing", path) }
+func (f *Faults) id(path string, id uint64) {
+	if id == 0 {
+		f.Addf("%s: missing", path)
+	}
+}

@@ -2,7 +2,6 @@ package contracts
 
 import (
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 )
@@ -86,8 +85,12 @@ func allDigits(s string) bool {
 // Add sums two amounts of one currency; ok is false when they differ in
 // currency or the sum leaves the range.
 func (m Money) Add(o Money) (sum Money, ok bool) {
-	if m.CurrencyCode != o.CurrencyCode || o.AmountMinor > math.MaxInt64-m.AmountMinor {
+	// Two amounts within the range cannot overflow.
+	total := m.AmountMinor + o.AmountMinor
+	if m.CurrencyCode != o.CurrencyCode || !inRange(m.AmountMinor) || !inRange(o.AmountMinor) || !inRange(total) {
 		return Money{}, false
 	}
-	return Money{AmountMinor: m.AmountMinor + o.AmountMinor, CurrencyCode: m.CurrencyCode}, true
+	return Money{AmountMinor: total, CurrencyCode: m.CurrencyCode}, true
 }
+
+func inRange(amount int64) bool { return -MaxAmountMinor <= amount && amount <= MaxAmountMinor }

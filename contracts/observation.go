@@ -3,6 +3,7 @@ package contracts
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -60,7 +61,7 @@ func (o *Outcome) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return &json.UnsupportedValueError{Str: "outcome " + strconv.Quote(string(text)) + " is none of " + strings.Join(outcomeNames[:], ", ")}
+	return fmt.Errorf("outcome: %q is none of %s", text, strings.Join(outcomeNames[:], ", "))
 }
 
 // Flag is an observed yes or no that a source may leave out. Anything but a
@@ -115,7 +116,8 @@ const NoRating = 255
 // Tenths is the rating rounded to tenths, 0 to 50, or NoRating (FLD-04a,
 // FLD-04c).
 func (r Rating) Tenths() uint8 {
-	if r == "" {
+	// ParseFloat also reads hexadecimal, infinities and underscores.
+	if r == "" || strings.Trim(string(r), "0123456789.eE+-") != "" {
 		return NoRating
 	}
 	v, err := strconv.ParseFloat(string(r), 64)
@@ -208,12 +210,20 @@ func (b Observations) Validate() error {
 func (o *Observation) Validate() error {
 	var f Faults
 	f.id("itemId", uint64(o.ItemID))
-	f.Check(!o.CapturedAt.Before(earliestCapture) && o.CapturedAt.Before(latestCapture),
-		"capturedAt: %s lies outside 2000 to 2099", o.CapturedAt.Format(time.RFC3339))
-	f.Check(o.Outcome < outcomeEnd, "outcome: %d is no outcome", uint8(o.Outcome))
-	f.Check(len(o.Offers) <= MaxOffersPerObservation, "offers: %d, at most %d", len(o.Offers), MaxOffersPerObservation)
-	f.Check(len(o.Offers) == 0 || o.Outcome == PriceObserved || o.Outcome == Unavailable,
-		"offers: an outcome of %s has none", o.Outcome)
+	// Check makes its arguments even when all is well, and this runs for every
+	// observation on its way in.
+	if o.CapturedAt.Before(earliestCapture) || !o.CapturedAt.Before(latestCapture) {
+		f.Addf("capturedAt: %s lies outside 2000 to 2099", o.CapturedAt.Format(time.RFC3339))
+	}
+	if o.Outcome >= outcomeEnd {
+		f.Addf("outcome: %d is no outcome", uint8(o.Outcome))
+	}
+	if len(o.Offers) > MaxOffersPerObservation {
+		f.Addf("offers: %d, at most %d", len(o.Offers), MaxOffersPerObservation)
+	}
+	if len(o.Offers) > 0 && o.Outcome != PriceObserved && o.Outcome != Unavailable {
+		f.Addf("offers: an outcome of %s has none", o.Outcome)
+	}
 	priced := false
 	for i := range o.Offers {
 		if err := o.Offers[i].validate(); err != nil {
@@ -228,12 +238,14 @@ func (o *Observation) Validate() error {
 func (o *Offer) validate() error {
 	var f Faults
 	amount := func(path string, v *int64) {
-		f.Check(v == nil || *v >= 0 && *v <= MaxAmountMinor, "%s: outside 0 to %d", path, int64(MaxAmountMinor))
+		if v != nil && (*v < 0 || *v > MaxAmountMinor) {
+			f.Addf("%s: outside 0 to %d", path, int64(MaxAmountMinor))
+		}
 	}
 	amount("price", o.Price)
 	amount("shipping", o.Shipping)
-	if o.CurrencyCode != "" || o.Price != nil || o.Shipping != nil {
-		f.Check(o.CurrencyCode.Valid(), "currencyCode: %q is not an ISO 4217 code", o.CurrencyCode)
+	if (o.CurrencyCode != "" || o.Price != nil || o.Shipping != nil) && !o.CurrencyCode.Valid() {
+		f.Addf("currencyCode: %q is not an ISO 4217 code", o.CurrencyCode)
 	}
 	f.text("merchant", o.Merchant, false, 256)
 	f.text("rating", string(o.Rating), false, 64)

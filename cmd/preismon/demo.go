@@ -29,7 +29,8 @@ type demoFlags struct {
 	Speed int     `help:"Captures a second that go on beside the crawl runs." default:"2"`
 }
 
-func (f demoFlags) Validate() error {
+// faults is not called Validate, or kong would call it and name its faults alone.
+func (f demoFlags) faults() error {
 	return market.Config{Seed: f.Seed, Scale: f.Scale, LiveRate: f.Speed, Now: time.Now()}.Validate()
 }
 
@@ -62,6 +63,9 @@ func (c *upCmd) demo(ctx context.Context, l *lifecycle, dir *embedded.DataDir, p
 		return err
 	}
 	d := &demo{market: m, state: state, dir: dir, log: p.log}
+	if err := d.keep(); err != nil { // a fill that is killed goes on with the market it began
+		return err
+	}
 	if err := d.connect(proj.bus.conn); err != nil {
 		return err
 	}
@@ -177,6 +181,11 @@ func (d *demo) save(ctx context.Context, t time.Time) error {
 		return err
 	}
 	d.state.Published = t
+	return d.keep()
+}
+
+// keep writes the folder's state.
+func (d *demo) keep() error {
 	text, err := json.MarshalIndent(d.state, "", "  ")
 	if err != nil {
 		return err
@@ -194,6 +203,9 @@ func (d *demo) live(ctx context.Context, from time.Time) error {
 				break
 			}
 			return err
+		}
+		if e.Kind != event.KindObservations { // an order comes before the second it was produced at
+			continue
 		}
 		last = e.ProducedAt
 		if time.Since(saved) > saveEvery {

@@ -55,7 +55,7 @@ func (c *projectorCmd) Run(ctx context.Context, k *kong.Context, std streams, lo
 	}
 	l, a := newLifecycle(log), newAdmin()
 	a.serve(l, listener)
-	p, err := newProjection(ch, b, log)
+	p, err := newProjection(ch, b, ingest.LeaseConfig{Key: ingest.ProjectorLease(0)}, log)
 	if err != nil {
 		return errors.Join(err, l.stop(c.StopGrace))
 	}
@@ -93,8 +93,8 @@ type led struct {
 	consumer  *ingest.Consumer
 }
 
-func newProjection(cfg clickhouse.Config, b *bus, log *slog.Logger) (*projection, error) {
-	lease, err := ingest.NewLease(ingest.LeaseConfig{Key: ingest.ProjectorLease(0)}, b.js, log)
+func newProjection(cfg clickhouse.Config, b *bus, leaseCfg ingest.LeaseConfig, log *slog.Logger) (*projection, error) {
+	lease, err := ingest.NewLease(leaseCfg, b.js, log)
 	if err != nil {
 		return nil, err
 	}

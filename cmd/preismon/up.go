@@ -53,7 +53,7 @@ func (c *upCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog
 	restCfg := c.Edge.rest(c.Listen)
 	placeholder := contracts.Secret("the key is made in the data folder, where needed")
 	faults := faulty(restCfg.Validate(), c.Budgets.query(placeholder).Validate(), c.Budgets.throttle().Validate(),
-		c.Budgets.auth(restCfg.BaseURL).Validate(), c.Demo.Validate())
+		c.Budgets.auth(restCfg.BaseURL).Validate(), c.Demo.faults())
 	if done, err := c.only(k, std.out, faults); done {
 		return err
 	}
@@ -122,7 +122,7 @@ func (c *upCmd) up(ctx context.Context, l *lifecycle, dir *embedded.DataDir, p u
 	if err != nil {
 		return err
 	}
-	proj, err := newProjection(ch, b, p.log)
+	proj, err := newProjection(ch, b, ingest.LeaseConfig{Key: ingest.ProjectorLease(0), Alone: true}, p.log)
 	if err != nil {
 		return err
 	}

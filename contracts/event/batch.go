@@ -1,0 +1,21 @@
+package event
+
+import "time"
+
+// Batch is a contiguous range of a stream's sequences: First to Last, both
+// included. What has no message here was no message for this consumer, or is
+// in the dead letters by now.
+type Batch struct {
+	Stream      string
+	Epoch       uint32 // the stream's incarnation: the Unix second of its creation
+	First, Last uint64
+	Messages    []Message
+	Pending     uint64 // messages waiting behind this batch
+}
+
+// Message is one decoded, valid event at its place in the stream.
+type Message struct {
+	Seq    uint64
+	Stored time.Time // when the stream took it
+	Event  *Event
+}

@@ -1,0 +1,544 @@
+package event
+
+import (
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"preismon/contracts"
+)
+
+// Decode reads and validates an event. The error is fit to be the reason of a
+// dead letter: it names the fault with its path, and holds no more of the
+// input than short quotations.
+//
+// What the format leaves open is settled thus. Unknown fields are skipped;
+// null is the same as absent; times are given in UTC. Refused are bytes that
+// are not UTF-8, a known field given twice, names in another case (they are
+// unknown, so what is required is missing), numbers that do not fit, nesting
+// deeper than 64, anything behind the event, and more than MaxBytes.
+func Decode(b []byte) (*Event, error) {
+	switch {
+	case len(b) > MaxBytes:
+		return nil, fmt.Errorf("event has %d bytes, at most %d", len(b), MaxBytes)
+	case !utf8.Valid(b):
+		return nil, errors.New("not an event: not UTF-8")
+	}
+	d := decoder{scanner{s: string(b)}}
+	e, err := d.event()
+	if err != nil {
+		return nil, err
+	}
+	if err := e.Validate(); err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// decoder reads the contracts' records, field by field.
+type decoder struct{ scanner }
+
+var (
+	envelopeFields    = []string{"version", "eventId", "kind", "producer", "producedAt", "data"}
+	batchFields       = []string{"site", "run", "observations"}
+	observationFields = []string{"itemId", "capturedAt", "outcome", "offers"}
+	offerFields       = []string{"merchant", "price", "shipping", "currencyCode", "isPrime", "isBuyBox", "rating", "manufacturer", "title", "url", "deliveryText"}
+	siteFields        = []string{"site", "name", "siteType", "countryCode", "currencyCode", "operator", "canonicalCountryMarket", "priceComparisonMarket"}
+	itemFields        = []string{"itemId", "ean", "pzn", "asin", "asinLocale", "name", "brand", "manufacturer"}
+	mandateFields     = []string{"mandateId", "name", "package"}
+	packageFields     = []string{"name", "maxItems"}
+	accountFields     = []string{"accountId", "mandateId", "loginIdentifier", "passwordHash", "administrative", "disabled", "permissions", "scope"}
+	scopeFields       = []string{"allOrders", "orders", "allSites", "sites"}
+	orderFields       = []string{"orderId", "mandateId", "alias", "name", "active", "createdAt", "items", "sites", "schedule", "counters"}
+	scheduleFields    = []string{"intervalMinutes", "lastRunAt", "nextRunAt"}
+	countersFields    = []string{"site", "configuredObservations", "expectedProcessedByNow", "processedObservations"}
+	referenceFields   = []string{"mandateId", "itemId", "prices"}
+	priceFields       = []string{"amountMinor", "currencyCode", "appliesToSite", "referenceQuantity", "priceType"}
+	customerFields    = []string{"mandateId", "itemId", "category", "fields"}
+	fileJobFields     = []string{"fileJobId", "mandateId", "orderId", "name", "createdAt"}
+	archiveFields     = []string{"archiveId", "fileJobId", "mandateId", "orderId", "archivedAt", "files"}
+	fileFields        = []string{"name", "filename", "sizeBytes", "sha256"}
+)
+
+func (p *decoder) event() (*Event, error) {
+	var (
+		e       Event
+		version int64
+		missing = true
+		data    = -1 // where the payload begins, while it is unread
+	)
+	p.object(envelopeFields, func(name string) {
+		switch name {
+		case "version":
+			version, missing = p.integer(), false
+		case "eventId":
+			e.ID = p.text()
+		case "kind":
+			e.Kind = Kind(p.text())
+		case "producer":
+			e.Producer = p.text()
+		case "producedAt":
+			e.ProducedAt = p.time()
+		case "data":
+			if version == Version && e.Kind.known() {
+				e.Data = p.payload(e.Kind)
+				return
+			}
+			// Its form is not known yet.
+			p.next()
+			data = p.i
+			p.skip()
+		}
+	})
+	if p.space(); p.i < len(p.s) {
+		p.syntax()
+	}
+	if err := p.fault(); err != nil {
+		return nil, err
+	}
+	switch {
+	case missing:
+		return nil, errors.New("version: missing")
+	case version != Version:
+		return nil, fmt.Errorf("version: %d is unknown, this consumer reads %d", version, Version)
+	case !e.Kind.known():
+		return nil, fmt.Errorf("kind: %q is unknown", clip(string(e.Kind)))
+	}
+	if data >= 0 {
+		p.i = data
+		if e.Data = p.payload(e.Kind); p.err != nil {
+			p.path = "data" + p.path
+		}
+	}
+	return &e, p.fault()
+}
+
+func (p *decoder) payload(k Kind) Payload {
+	p.clone = k != KindObservations
+	switch k {
+	case KindObservations:
+		return p.observations()
+	case KindSite:
+		return p.site()
+	case KindItem:
+		return p.item()
+	case KindMandate:
+		return p.mandate()
+	case KindAccount:
+		return p.account()
+	case KindOrder:
+		return p.order()
+	case KindReferencePrices:
+		return p.referencePrices()
+	case KindCustomerData:
+		return p.customerData()
+	case KindExport, KindImport:
+		return p.fileJob()
+	case KindExportArchive, KindImportArchive:
+		return p.fileArchive()
+	}
+	panic("event: no decoder for " + string(k))
+}
+
+// id reads the decimal text form.
+func id[T ~uint64](p *decoder) T {
+	s := p.text()
+	if p.err != nil {
+		return 0
+	}
+	n, err := contracts.ParseID[T](s)
+	if err != nil {
+		p.failf("%q is not an id: a decimal number from 1 to 18446744073709551615", clip(s))
+	}
+	return n
+}
+
+// list reads an array; value reads one of its values.
+func list[T any](p *decoder, value func() T) []T {
+	all := []T{}
+	p.array(func() { all = append(all, value()) })
+	return all
+}
+
+func (p *decoder) siteKey() contracts.SiteKey { return contracts.SiteKey(p.text()) }
+
+func (p *decoder) currency() contracts.Currency { return contracts.Currency(p.text()) }
+
+func (p *decoder) flag() contracts.Flag {
+	switch {
+	case p.literal("true"):
+		return contracts.FlagTrue
+	case p.literal("false"):
+		return contracts.FlagFalse
+	}
+	p.skip()
+	return contracts.FlagUnknown
+}
+
+func (p *decoder) rating() contracts.Rating {
+	switch c := p.next(); {
+	case c == '"':
+		return contracts.Rating(p.text())
+	case c == '-' || c >= '0' && c <= '9':
+		digits := p.number()
+		if digits == "" {
+			p.syntax()
+		}
+		return contracts.Rating(digits)
+	}
+	p.skip()
+	return ""
+}
+
+func (p *decoder) observations() *contracts.Observations {
+	b := new(contracts.Observations)
+	p.object(batchFields, func(name string) {
+		switch name {
+		case "site":
+			b.Site = p.siteKey()
+		case "run":
+			b.Run = p.text()
+		case "observations":
+			b.Observations = make([]contracts.Observation, 0, 32)
+			p.array(func() {
+				b.Observations = append(b.Observations, contracts.Observation{})
+				p.observation(&b.Observations[len(b.Observations)-1])
+			})
+		}
+	})
+	return b
+}
+
+func (p *decoder) observation(o *contracts.Observation) {
+	p.object(observationFields, func(name string) {
+		switch name {
+		case "itemId":
+			o.ItemID = id[contracts.ItemID](p)
+		case "capturedAt":
+			o.CapturedAt = p.time()
+		case "outcome":
+			s := p.text()
+			if p.err == nil && o.Outcome.UnmarshalText([]byte(s)) != nil {
+				p.failf("%q is no outcome", clip(s))
+			}
+		case "offers":
+			p.array(func() {
+				o.Offers = append(o.Offers, contracts.Offer{})
+				p.offer(&o.Offers[len(o.Offers)-1])
+			})
+		}
+	})
+}
+
+func (p *decoder) offer(o *contracts.Offer) {
+	p.object(offerFields, func(name string) {
+		switch name {
+		case "merchant":
+			o.Merchant = p.text()
+		case "price":
+			n := p.integer()
+			o.Price = &n
+		case "shipping":
+			n := p.integer()
+			o.Shipping = &n
+		case "currencyCode":
+			o.CurrencyCode = p.currency()
+		case "isPrime":
+			o.IsPrime = p.flag()
+		case "isBuyBox":
+			o.IsBuyBox = p.flag()
+		case "rating":
+			o.Rating = p.rating()
+		case "manufacturer":
+			o.Manufacturer = p.text()
+		case "title":
+			o.Title = p.text()
+		case "url":
+			o.URL = p.text()
+		case "deliveryText":
+			o.DeliveryText = p.text()
+		}
+	})
+}
+
+func (p *decoder) site() *contracts.Site {
+	s := new(contracts.Site)
+	p.object(siteFields, func(name string) {
+		switch name {
+		case "site":
+			s.Site = p.siteKey()
+		case "name":
+			s.Name = p.text()
+		case "siteType":
+			s.SiteType = contracts.SiteType(p.text())
+		case "countryCode":
+			s.CountryCode = p.text()
+		case "currencyCode":
+			s.CurrencyCode = p.currency()
+		case "operator":
+			s.Operator = p.text()
+		case "canonicalCountryMarket":
+			s.CanonicalCountryMarket = p.boolean()
+		case "priceComparisonMarket":
+			s.PriceComparisonMarket = p.boolean()
+		}
+	})
+	return s
+}
+
+func (p *decoder) item() *contracts.Item {
+	i := new(contracts.Item)
+	p.object(itemFields, func(name string) {
+		switch name {
+		case "itemId":
+			i.ItemID = id[contracts.ItemID](p)
+		case "ean":
+			i.EAN = p.text()
+		case "pzn":
+			i.PZN = p.text()
+		case "asin":
+			i.ASIN = p.text()
+		case "asinLocale":
+			i.ASINLocale = p.text()
+		case "name":
+			i.Name = p.text()
+		case "brand":
+			i.Brand = p.text()
+		case "manufacturer":
+			i.Manufacturer = p.text()
+		}
+	})
+	return i
+}
+
+func (p *decoder) mandate() *contracts.Mandate {
+	m := new(contracts.Mandate)
+	p.object(mandateFields, func(name string) {
+		switch name {
+		case "mandateId":
+			m.MandateID = id[contracts.MandateID](p)
+		case "name":
+			m.Name = p.text()
+		case "package":
+			p.object(packageFields, func(name string) {
+				switch name {
+				case "name":
+					m.Package.Name = p.text()
+				case "maxItems":
+					m.Package.MaxItems = int(p.integer())
+				}
+			})
+		}
+	})
+	return m
+}
+
+func (p *decoder) account() *contracts.Account {
+	a := new(contracts.Account)
+	p.object(accountFields, func(name string) {
+		switch name {
+		case "accountId":
+			a.AccountID = id[contracts.AccountID](p)
+		case "mandateId":
+			a.MandateID = id[contracts.MandateID](p)
+		case "loginIdentifier":
+			a.LoginIdentifier = p.text()
+		case "passwordHash":
+			a.PasswordHash = p.text()
+		case "administrative":
+			a.Administrative = p.boolean()
+		case "disabled":
+			a.Disabled = p.boolean()
+		case "permissions":
+			a.Permissions = list(p, func() contracts.Permission { return contracts.Permission(p.text()) })
+		case "scope":
+			p.object(scopeFields, func(name string) {
+				switch name {
+				case "allOrders":
+					a.Scope.AllOrders = p.boolean()
+				case "orders":
+					a.Scope.Orders = list(p, func() contracts.OrderID { return id[contracts.OrderID](p) })
+				case "allSites":
+					a.Scope.AllSites = p.boolean()
+				case "sites":
+					a.Scope.Sites = list(p, p.siteKey)
+				}
+			})
+		}
+	})
+	return a
+}
+
+func (p *decoder) order() *contracts.Order {
+	o := new(contracts.Order)
+	p.object(orderFields, func(name string) {
+		switch name {
+		case "orderId":
+			o.OrderID = id[contracts.OrderID](p)
+		case "mandateId":
+			o.MandateID = id[contracts.MandateID](p)
+		case "alias":
+			o.Alias = p.text()
+		case "name":
+			o.Name = p.text()
+		case "active":
+			o.Active = p.boolean()
+		case "createdAt":
+			o.CreatedAt = p.time()
+		case "items":
+			o.Items = list(p, func() contracts.ItemID { return id[contracts.ItemID](p) })
+		case "sites":
+			o.Sites = list(p, p.siteKey)
+		case "schedule":
+			o.Schedule = new(contracts.Schedule)
+			p.object(scheduleFields, func(name string) {
+				switch name {
+				case "intervalMinutes":
+					o.Schedule.IntervalMinutes = int(p.integer())
+				case "lastRunAt":
+					t := p.time()
+					o.Schedule.LastRunAt = &t
+				case "nextRunAt":
+					t := p.time()
+					o.Schedule.NextRunAt = &t
+				}
+			})
+		case "counters":
+			o.Counters = list(p, p.counters)
+		}
+	})
+	return o
+}
+
+func (p *decoder) counters() (c contracts.SiteCounters) {
+	p.object(countersFields, func(name string) {
+		switch name {
+		case "site":
+			c.Site = p.siteKey()
+		case "configuredObservations":
+			c.ConfiguredObservations = int(p.integer())
+		case "expectedProcessedByNow":
+			c.ExpectedProcessedByNow = int(p.integer())
+		case "processedObservations":
+			c.ProcessedObservations = int(p.integer())
+		}
+	})
+	return c
+}
+
+func (p *decoder) referencePrices() *contracts.ReferencePrices {
+	r := new(contracts.ReferencePrices)
+	p.object(referenceFields, func(name string) {
+		switch name {
+		case "mandateId":
+			r.MandateID = id[contracts.MandateID](p)
+		case "itemId":
+			r.ItemID = id[contracts.ItemID](p)
+		case "prices":
+			r.Prices = list(p, func() (e contracts.ReferencePrice) {
+				missing := true // 0 is a price, so its absence must not read as 0
+				p.object(priceFields, func(name string) {
+					switch name {
+					case "amountMinor":
+						e.AmountMinor, missing = p.integer(), false
+					case "currencyCode":
+						e.CurrencyCode = p.currency()
+					case "appliesToSite":
+						e.AppliesToSite = p.siteKey()
+					case "referenceQuantity":
+						e.ReferenceQuantity = p.text()
+					case "priceType":
+						e.PriceType = p.text()
+					}
+				})
+				if missing {
+					p.failf("amountMinor: missing")
+				}
+				return e
+			})
+		}
+	})
+	return r
+}
+
+func (p *decoder) customerData() *contracts.CustomerData {
+	c := new(contracts.CustomerData)
+	p.object(customerFields, func(name string) {
+		switch name {
+		case "mandateId":
+			c.MandateID = id[contracts.MandateID](p)
+		case "itemId":
+			c.ItemID = id[contracts.ItemID](p)
+		case "category":
+			c.Category = p.text()
+		case "fields":
+			if p.next() != '{' {
+				p.failf("not an object")
+				return
+			}
+			c.Fields = map[string]string{}
+			p.members(func(key string) {
+				if _, twice := c.Fields[key]; twice {
+					p.failf("given twice")
+				} else if !p.literal("null") {
+					c.Fields[string([]byte(key))] = p.text()
+				}
+			})
+		}
+	})
+	return c
+}
+
+func (p *decoder) fileJob() *contracts.FileJob {
+	j := new(contracts.FileJob)
+	p.object(fileJobFields, func(name string) {
+		switch name {
+		case "fileJobId":
+			j.FileJobID = id[contracts.FileJobID](p)
+		case "mandateId":
+			j.MandateID = id[contracts.MandateID](p)
+		case "orderId":
+			j.OrderID = id[contracts.OrderID](p)
+		case "name":
+			j.Name = p.text()
+		case "createdAt":
+			j.CreatedAt = p.time()
+		}
+	})
+	return j
+}
+
+func (p *decoder) fileArchive() *contracts.FileArchive {
+	a := new(contracts.FileArchive)
+	p.object(archiveFields, func(name string) {
+		switch name {
+		case "archiveId":
+			a.ArchiveID = id[contracts.ArchiveID](p)
+		case "fileJobId":
+			a.FileJobID = id[contracts.FileJobID](p)
+		case "mandateId":
+			a.MandateID = id[contracts.MandateID](p)
+		case "orderId":
+			a.OrderID = id[contracts.OrderID](p)
+		case "archivedAt":
+			a.ArchivedAt = p.time()
+		case "files":
+			a.Files = list(p, func() (f contracts.ArchivedFile) {
+				p.object(fileFields, func(name string) {
+					switch name {
+					case "name":
+						f.Name = p.text()
+					case "filename":
+						f.Filename = p.text()
+					case "sizeBytes":
+						f.SizeBytes = p.integer()
+					case "sha256":
+						f.SHA256 = p.text()
+					}
+				})
+				return f
+			})
+		}
+	})
+	return a
+}

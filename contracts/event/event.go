@@ -1,0 +1,193 @@
+// Package event is the contract between producers and the read model: the
+// envelope of version 1, its kinds, its JSON form, and the subjects and
+// streams it travels on. event.schema.json says the same for other languages.
+//
+// Producers build an Event with New and publish Encode's bytes under Subject
+// with the event's ID as message id. Consumers call Decode, which validates:
+// what it returns can be stored without another look, and what it refuses
+// belongs to the dead letters, with the error as the reason. Unknown fields
+// are tolerated, unknown versions and kinds are not.
+package event
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"preismon/contracts"
+)
+
+// Schema is event.schema.json: the contract in JSON Schema 2020-12, to be
+// published. What it cannot say, its descriptions do.
+//
+//go:embed event.schema.json
+var Schema []byte
+
+// Version is the envelope version this package writes and reads.
+const Version = 1
+
+// MaxBytes bounds an encoded event: the default payload limit of a NATS
+// server, less room for headers.
+const MaxBytes = 1_000_000
+
+// MaxClockLead is how far a capture may lie after the time its batch was
+// produced; more is a wrong clock.
+const MaxClockLead = 24 * time.Hour
+
+// Kind names what an event carries.
+type Kind string
+
+const (
+	KindObservations    Kind = "observations"
+	KindSite            Kind = "site"
+	KindItem            Kind = "item"
+	KindMandate         Kind = "mandate"
+	KindAccount         Kind = "account"
+	KindOrder           Kind = "order"
+	KindReferencePrices Kind = "referencePrices"
+	KindCustomerData    Kind = "customerData"
+	KindExport          Kind = "export"
+	KindExportArchive   Kind = "exportArchive"
+	KindImport          Kind = "import"
+	KindImportArchive   Kind = "importArchive"
+)
+
+// Payload is what an event carries: one of the contracts' records. Export and
+// import records share their types, so the kind stands beside the payload.
+type Payload interface{ Validate() error }
+
+// Event is one message. Data holds a pointer to the type that belongs to
+// Kind: *contracts.Observations, *contracts.Site and so on.
+type Event struct {
+	ID         string // UUID in canonical lower-case form; the message id
+	Kind       Kind
+	Producer   string // who made it, as it names itself
+	ProducedAt time.Time
+	Data       Payload
+}
+
+// Kinds gives every kind: observations first, then the catalogue's.
+func Kinds() []Kind {
+	return []Kind{
+		KindObservations, KindSite, KindItem, KindMandate, KindAccount, KindOrder, KindReferencePrices,
+		KindCustomerData, KindExport, KindExportArchive, KindImport, KindImportArchive,
+	}
+}
+
+func (k Kind) known() bool { return slices.Contains(kinds, k) }
+
+var kinds = Kinds()
+
+// fits tells whether the payload is of the type that belongs to the kind.
+func (k Kind) fits(d Payload) bool {
+	switch d := d.(type) {
+	case *contracts.Observations:
+		return d != nil && k == KindObservations
+	case *contracts.Site:
+		return d != nil && k == KindSite
+	case *contracts.Item:
+		return d != nil && k == KindItem
+	case *contracts.Mandate:
+		return d != nil && k == KindMandate
+	case *contracts.Account:
+		return d != nil && k == KindAccount
+	case *contracts.Order:
+		return d != nil && k == KindOrder
+	case *contracts.ReferencePrices:
+		return d != nil && k == KindReferencePrices
+	case *contracts.CustomerData:
+		return d != nil && k == KindCustomerData
+	case *contracts.FileJob:
+		return d != nil && (k == KindExport || k == KindImport)
+	case *contracts.FileArchive:
+		return d != nil && (k == KindExportArchive || k == KindImportArchive)
+	}
+	return false
+}
+
+// isUUID tells whether s is a UUID in canonical lower-case form.
+func isUUID(s string) bool {
+	if len(s) != 36 {
+		return false
+	}
+	for i := range len(s) {
+		switch c := s[i]; i {
+		case 8, 13, 18, 23:
+			if c != '-' {
+				return false
+			}
+		default:
+			if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Validate names every fault of the event and its payload.
+func (e *Event) Validate() error {
+	var f contracts.Faults
+	f.Check(isUUID(e.ID), "eventId: %q is not a UUID in lower case", clip(e.ID))
+	f.Check(len(e.Producer) <= 128, "producer: %d bytes, at most 128", len(e.Producer))
+	f.Check(utf8.ValidString(e.Producer), "producer: not UTF-8")
+	if y := e.ProducedAt.Year(); e.ProducedAt.IsZero() {
+		f.Addf("producedAt: missing")
+	} else if y < 2000 || y > 2099 {
+		f.Addf("producedAt: the year %d lies outside 2000 to 2099", y)
+	}
+	switch {
+	case !e.Kind.known():
+		f.Addf("kind: %q is unknown", clip(string(e.Kind)))
+	case e.Data == nil:
+		f.Addf("data: missing")
+	case !e.Kind.fits(e.Data):
+		f.Addf("data: %T does not belong to the kind %s", e.Data, e.Kind)
+	default:
+		f.Under("data", e.Data.Validate())
+	}
+	if batch, ok := e.Data.(*contracts.Observations); ok && batch != nil {
+		limit := e.ProducedAt.Add(MaxClockLead)
+		for i := range batch.Observations {
+			if at := batch.Observations[i].CapturedAt; at.After(limit) {
+				f.Addf("data: observations[%d]: capturedAt: %s is more than %s after producedAt", i, at.Format(time.RFC3339), MaxClockLead)
+			}
+		}
+	}
+	return f.Err()
+}
+
+// envelope is the event's JSON form.
+type envelope struct {
+	Version    int       `json:"version"`
+	EventID    string    `json:"eventId"`
+	Kind       Kind      `json:"kind"`
+	Producer   string    `json:"producer,omitempty"`
+	ProducedAt time.Time `json:"producedAt"`
+	Data       Payload   `json:"data"`
+}
+
+// Encode validates the event and gives its JSON form, on one line.
+func Encode(e *Event) ([]byte, error) {
+	if err := e.Validate(); err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	to := json.NewEncoder(&b)
+	to.SetEscapeHTML(false) // URLs are full of &
+	err := to.Encode(envelope{
+		Version: Version, EventID: e.ID, Kind: e.Kind, Producer: e.Producer, ProducedAt: e.ProducedAt.UTC(), Data: e.Data,
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := bytes.TrimRight(b.Bytes(), "\n")
+	if len(out) > MaxBytes {
+		return nil, fmt.Errorf("event has %d bytes, at most %d", len(out), MaxBytes)
+	}
+	return out, nil
+}

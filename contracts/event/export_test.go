@@ -1,0 +1,9 @@
+package event
+
+import "slices"
+
+// FieldNames gives every name that Decode knows.
+func FieldNames() []string {
+	return slices.Concat(envelopeFields, batchFields, observationFields, offerFields, siteFields, itemFields, mandateFields, packageFields,
+		accountFields, scopeFields, orderFields, scheduleFields, countersFields, referenceFields, priceFields, customerFields, fileJobFields, archiveFields, fileFields)
+}

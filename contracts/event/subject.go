@@ -1,0 +1,80 @@
+package event
+
+import (
+	"fmt"
+	"strings"
+
+	"preismon/contracts"
+)
+
+// Streams.
+const (
+	StreamObservations = "OBSERVATIONS" // batches of observations, kept by limits
+	StreamCatalog      = "CATALOG"      // master data, the last message of each subject kept for ever
+	StreamDeadLetters  = "DEAD_LETTERS" // what could not be read, with its reason
+)
+
+// Subject filters of the streams.
+const (
+	SubjectsObservations = "observations.>"
+	SubjectsCatalog      = "catalog.>"
+	SubjectsDeadLetters  = "deadletters.>"
+)
+
+// Stream is where events of the kind live; empty for an unknown kind.
+func (k Kind) Stream() string {
+	switch {
+	case !k.known():
+		return ""
+	case k == KindObservations:
+		return StreamObservations
+	}
+	return StreamCatalog
+}
+
+// Subject is where the event is published. Observations go by site, so that
+// a subject transform can split them into partitions, each with whole pairs;
+// a catalogue record has a subject of its own, so that its last state stays.
+func (e *Event) Subject() string {
+	switch d := e.Data.(type) {
+	case *contracts.Observations:
+		return "observations." + SiteToken(d.Site)
+	case *contracts.Site:
+		return "catalog.site." + SiteToken(d.Site)
+	case *contracts.Item:
+		return fmt.Sprintf("catalog.item.%d", d.ItemID)
+	case *contracts.Mandate:
+		return fmt.Sprintf("catalog.mandate.%d", d.MandateID)
+	case *contracts.Account:
+		return fmt.Sprintf("catalog.account.%d.%d", d.MandateID, d.AccountID)
+	case *contracts.Order:
+		return fmt.Sprintf("catalog.order.%d.%d", d.MandateID, d.OrderID)
+	case *contracts.ReferencePrices:
+		return fmt.Sprintf("catalog.referencePrices.%d.%d", d.MandateID, d.ItemID)
+	case *contracts.CustomerData:
+		return fmt.Sprintf("catalog.customerData.%d.%d", d.MandateID, d.ItemID)
+	case *contracts.FileJob:
+		return fmt.Sprintf("catalog.%s.%d.%d.%d", e.Kind, d.MandateID, d.OrderID, d.FileJobID)
+	case *contracts.FileArchive:
+		return fmt.Sprintf("catalog.%s.%d.%d.%d", e.Kind, d.MandateID, d.OrderID, d.ArchiveID)
+	}
+	panic(fmt.Sprintf("event: no subject for %T", e.Data))
+}
+
+// SiteToken is the site key as one token of a subject: its dots, which would
+// split it, stand as '=', which no key holds.
+func SiteToken(k contracts.SiteKey) string { return strings.ReplaceAll(string(k), ".", "=") }
+
+// DeadLetterSubject is where a message of the stream goes that cannot be read.
+func DeadLetterSubject(stream string) string { return "deadletters." + stream }
+
+// Headers of a dead letter; its body is the message as it came, unless
+// HeaderCut tells that it was cut to what the server takes.
+const (
+	HeaderCut     = "Preismon-Cut" // bytes of the whole message
+	HeaderReason  = "Preismon-Reason"
+	HeaderStream  = "Preismon-Stream"
+	HeaderEpoch   = "Preismon-Epoch"
+	HeaderSeq     = "Preismon-Seq"
+	HeaderSubject = "Preismon-Subject"
+)

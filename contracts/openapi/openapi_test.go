@@ -1,0 +1,81 @@
+package openapi_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"preismon/contracts/openapi"
+)
+
+func load(t *testing.T) *openapi3.T {
+	t.Helper()
+	doc, err := openapi3.NewLoader().LoadFromData(openapi.YAML())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+func TestDocumentIsValid(t *testing.T) {
+	doc := load(t)
+	if err := doc.Validate(t.Context(), openapi3.EnableSchemaPatternValidation()); err != nil {
+		t.Error(err)
+	}
+	if doc.Info.Version != openapi.Version { // HLTH-02
+		t.Errorf("info.version is %q, Version %q", doc.Info.Version, openapi.Version)
+	}
+}
+
+// Every read lists what it may be refused with (SITE-01, ERR-E1).
+func TestReadsListRefusals(t *testing.T) {
+	for path, item := range load(t).Paths.Map() {
+		op := item.Operations()[http.MethodGet]
+		if op == nil || path == "/healthz" {
+			continue
+		}
+		for _, status := range []int{200, 400, 401, 403, 429} {
+			if op.Responses.Status(status) == nil {
+				t.Errorf("GET %s does not list %d", path, status)
+			}
+		}
+	}
+}
+
+// The problem object is closed, and its schema says which fields it needs
+// (ERR-F1 to ERR-F5, ERR-F8).
+func TestProblemIsStrict(t *testing.T) {
+	schema := load(t).Components.Schemas["Problem"].Value
+	if got := strings.Join(schema.Required, " "); got != "type title status detail code" {
+		t.Errorf("required: %s", got)
+	}
+	if schema.AdditionalProperties.Has == nil || *schema.AdditionalProperties.Has {
+		t.Error("further fields are allowed")
+	}
+	if len(schema.Properties) != 7 {
+		t.Errorf("%d fields, want 7", len(schema.Properties))
+	}
+}
+
+// GET /v1/items takes exactly these, all as text (ITEM-00a); no results
+// operation knows category (RES-13).
+func TestParameters(t *testing.T) {
+	doc := load(t)
+	var names []string
+	for _, p := range doc.Paths.Value("/v1/items").Get.Parameters {
+		names = append(names, p.Value.Name)
+		if !p.Value.Schema.Value.Type.Is("string") {
+			t.Errorf("%s is no string", p.Value.Name)
+		}
+	}
+	if got := strings.Join(names, " "); got != "limit cursor itemId pzn ean asinLocale asin" {
+		t.Errorf("/v1/items takes %s", got)
+	}
+	for _, path := range []string{"/v1/results", "/v1/results/stream"} {
+		if doc.Paths.Value(path).Get.Parameters.GetByInAndName("query", "category") != nil {
+			t.Errorf("%s takes category", path)
+		}
+	}
+}

@@ -1,0 +1,139 @@
+package ingest_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"preismon/contracts/event"
+	"preismon/ingest"
+)
+
+// quiet is connect without logs between the numbers.
+func quiet(b *testing.B) (*nats.Conn, jetstream.JetStream) {
+	b.Helper()
+	nc, err := ingest.Connect(ingest.Config{URL: startServer(b).url()})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(nc.Close)
+	return streams(b, nc)
+}
+
+// BenchmarkPublish compares the publisher, which validates and encodes, with
+// PublishAsync of the bytes ready made. One op is one message.
+func BenchmarkPublish(b *testing.B) {
+	for _, size := range []int{1, 100} {
+		e := observations(1, size)
+		encoded, err := event.Encode(e)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(fmt.Sprintf("publisher/%d", size), func(b *testing.B) {
+			nc, _ := quiet(b)
+			p, err := ingest.NewPublisher(nc, ingest.PublisherConfig{}, slog.New(slog.DiscardHandler))
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.SetBytes(int64(len(encoded)))
+			for b.Loop() {
+				e.ID = uuid.NewString()
+				if err := p.Publish(b.Context(), e); err != nil {
+					b.Fatal(err)
+				}
+			}
+			if _, err := p.Flush(b.Context()); err != nil {
+				b.Fatal(err)
+			}
+			b.ReportMetric(float64(b.N*size)/b.Elapsed().Seconds(), "observations/s")
+			p.Close()
+		})
+		b.Run(fmt.Sprintf("bare/%d", size), func(b *testing.B) {
+			nc, _ := quiet(b)
+			js, err := jetstream.New(nc, jetstream.WithPublishAsyncMaxPending(4096))
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.SetBytes(int64(len(encoded)))
+			for b.Loop() {
+				if _, err := js.PublishAsync(e.Subject(), encoded, jetstream.WithMsgID(uuid.NewString()), jetstream.WithStallWait(time.Minute)); err != nil {
+					b.Fatal(err)
+				}
+			}
+			<-js.PublishAsyncComplete()
+			b.ReportMetric(float64(b.N*size)/b.Elapsed().Seconds(), "observations/s")
+		})
+	}
+}
+
+// nothing is a Sink that only counts.
+type nothing struct{}
+
+func (nothing) Resume(context.Context, string, uint32) (uint64, error) { return 0, nil }
+func (nothing) ApplyCatalog(context.Context, *event.Batch) error       { return nil }
+func (nothing) ApplyObservations(context.Context, *event.Batch) error  { return nil }
+
+// BenchmarkConsume drains a backlog into a sink that does nothing. One op is
+// the whole backlog.
+func BenchmarkConsume(b *testing.B) {
+	for _, size := range []int{1, 100} {
+		b.Run(fmt.Sprintf("batch=%d", size), func(b *testing.B) {
+			nc, js := quiet(b)
+			messages := 200_000 / size
+			p, err := ingest.NewPublisher(nc, ingest.PublisherConfig{}, slog.New(slog.DiscardHandler))
+			if err != nil {
+				b.Fatal(err)
+			}
+			for i := range messages {
+				if err := p.Publish(b.Context(), observations(i, size)); err != nil {
+					b.Fatal(err)
+				}
+			}
+			if _, err := p.Flush(b.Context()); err != nil {
+				b.Fatal(err)
+			}
+			p.Close()
+			for b.Loop() {
+				c, err := ingest.NewConsumer(ingest.ConsumerConfig{}, js, nothing{}, slog.New(slog.DiscardHandler))
+				if err != nil {
+					b.Fatal(err)
+				}
+				ctx, cancel := context.WithCancel(b.Context())
+				over := make(chan error)
+				go func() { over <- c.Run(ctx) }()
+				if err := c.CaughtUp(ctx, event.StreamObservations, uint64(messages)); err != nil {
+					b.Fatal(err)
+				}
+				cancel()
+				<-over
+			}
+			b.ReportMetric(float64(b.N*messages)/b.Elapsed().Seconds(), "messages/s")
+			b.ReportMetric(float64(b.N*messages*size)/b.Elapsed().Seconds(), "observations/s")
+		})
+	}
+}
+
+// BenchmarkLines reads a file of events. One op is 200 lines
+// of 100 observations.
+func BenchmarkLines(b *testing.B) {
+	var all []*event.Event
+	for i := range 200 {
+		all = append(all, observations(i, 100))
+	}
+	text := ndjson(b, all...)
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		for l, err := range ingest.Lines(bytes.NewReader(text)) {
+			if err != nil || l.Err != nil {
+				b.Fatal(err, l.Err)
+			}
+		}
+	}
+}

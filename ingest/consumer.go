@@ -1,0 +1,307 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"preismon/contracts"
+	"preismon/contracts/event"
+)
+
+// ConsumerConfig bounds the consumer loop; 0 takes the default.
+type ConsumerConfig struct {
+	// Partition of Partitions is this loop's share of OBSERVATIONS. There is
+	// one partition so far.
+	Partition, Partitions int
+	Name                  string // of the durable consumers; projector-<partition>
+
+	// A batch ends at the first of these: result rows (50,000), bytes as
+	// published (16 MiB), messages (10,000), and, while the sink is idle, the
+	// time since its first message (100 ms).
+	MaxRows     int
+	MaxBytes    int
+	MaxMessages int
+	Linger      time.Duration
+
+	AckWait    time.Duration // until the server delivers again; 60 s
+	MaxBackoff time.Duration // longest wait between two tries of the sink; 10 s
+	Grace      time.Duration // for the batch in the sink when the loop shall end; 20 s
+	Workers    int           // decoding side by side; one a processor
+}
+
+// DefaultConsumerConfig gives the defaults.
+func DefaultConsumerConfig() ConsumerConfig {
+	return ConsumerConfig{
+		Partitions: 1, MaxRows: 50_000, MaxBytes: 16 << 20, MaxMessages: 10_000, Linger: 100 * time.Millisecond,
+		AckWait: 60 * time.Second, MaxBackoff: 10 * time.Second, Grace: 20 * time.Second, Workers: runtime.GOMAXPROCS(0),
+	}
+}
+
+func (c ConsumerConfig) withDefaults() ConsumerConfig {
+	d := DefaultConsumerConfig()
+	set := func(v *int, d int) {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	wait := func(v *time.Duration, d time.Duration) {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	set(&c.Partitions, d.Partitions)
+	set(&c.MaxRows, d.MaxRows)
+	set(&c.MaxBytes, d.MaxBytes)
+	set(&c.MaxMessages, d.MaxMessages)
+	set(&c.Workers, d.Workers)
+	wait(&c.Linger, d.Linger)
+	wait(&c.AckWait, d.AckWait)
+	wait(&c.MaxBackoff, d.MaxBackoff)
+	wait(&c.Grace, d.Grace)
+	if c.Name == "" {
+		c.Name = fmt.Sprintf("projector-%d", c.Partition)
+	}
+	return c
+}
+
+// Validate names every fault of the configuration.
+func (c ConsumerConfig) Validate() error {
+	var f contracts.Faults
+	c = c.withDefaults()
+	f.Check(c.Partitions == 1 && c.Partition == 0, "consumer partition: %d of %d: there is one partition so far, 0 of 1", c.Partition, c.Partitions)
+	f.Check(c.MaxRows > 0 && c.MaxBytes > 0 && c.MaxMessages > 0, "consumer batch limits: not positive")
+	f.Check(c.MaxMessages <= 1_000_000, "consumer batch messages: %d, at most 1000000", c.MaxMessages)
+	f.Check(c.Linger > 0 && c.MaxBackoff > 0 && c.Grace > 0, "consumer times: not positive")
+	f.Check(c.AckWait >= time.Second, "consumer ack wait: %s is shorter than a second", c.AckWait)
+	f.Check(c.Workers > 0, "consumer workers: not positive")
+	return f.Err()
+}
+
+// Progress tells how far the loop is and what it met since it was made.
+type Progress struct {
+	Catalog, Observations StreamProgress
+
+	Events      uint64 // applied
+	Rows        uint64 // result rows of the applied observations
+	Batches     uint64 // applied
+	Poison      uint64 // put into the dead letters
+	Redelivered uint64 // dropped, since they were here before
+	Retries     uint64 // tries of the sink or the dead letters after the first
+	Restarts    uint64 // times a stream was opened again
+}
+
+// StreamProgress tells how far the loop is in one stream.
+type StreamProgress struct {
+	Epoch   uint32 // 0: not open yet
+	Applied uint64 // every message up to here is done
+	Last    uint64 // the stream's last message, as of a second ago
+	Lag     uint64 // messages not applied yet, as of a second ago
+}
+
+// Consumer reads CATALOG and OBSERVATIONS and drives a Sink: the whole
+// catalogue first, then whichever has messages, the catalogue before the
+// observations.
+type Consumer struct {
+	c    ConsumerConfig
+	js   jetstream.JetStream
+	log  *slog.Logger
+	sink Sink
+
+	catalog, observations *feed
+	sinkMu                sync.Mutex    // the sink's calls never overlap
+	decoders              chan struct{} // slots of the workers
+
+	mu       sync.Mutex
+	progress Progress
+	changed  chan struct{} // closed and replaced when progress moves
+}
+
+// NewConsumer makes a loop; Run starts it.
+func NewConsumer(c ConsumerConfig, js jetstream.JetStream, sink Sink, log *slog.Logger) (*Consumer, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	c = c.withDefaults()
+	l := &Consumer{
+		c: c, js: js, sink: sink, log: log.With("consumer", c.Name),
+		decoders: make(chan struct{}, c.Workers), changed: make(chan struct{}),
+	}
+	l.catalog = newFeed(l, event.StreamCatalog, event.SubjectsCatalog, &l.progress.Catalog)
+	l.observations = newFeed(l, event.StreamObservations, event.SubjectsObservations, &l.progress.Observations)
+	return l, nil
+}
+
+// Run reads and applies until ctx ends, and then returns nil. A batch that the
+// sink has at that moment may finish within the grace time, unless ctx ended
+// because the lease was lost. Nothing else ends it: servers that are away,
+// streams that are missing and a failing sink are waited for and logged. Run
+// it once.
+func (l *Consumer) Run(ctx context.Context) error {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	wg.Go(func() { l.catalog.run(ctx) })
+	wg.Go(func() { l.observations.run(ctx) })
+	wg.Go(func() { l.watch(ctx) })
+
+	for {
+		var b *cut
+		if !l.catalog.complete() {
+			select {
+			case b = <-l.catalog.out:
+			case <-l.catalog.completed: // without a batch: nothing was left
+				continue
+			case <-ctx.Done():
+				return nil
+			}
+		} else {
+			select {
+			case b = <-l.catalog.out:
+			default:
+				select {
+				case b = <-l.catalog.out:
+				case b = <-l.observations.out:
+				case <-ctx.Done():
+					return nil
+				}
+			}
+		}
+		ok := ctx.Err() == nil && l.apply(ctx, b)
+		close(b.over)
+		if !ok {
+			return nil
+		}
+	}
+}
+
+// apply gives the batch to the sink until it takes it; false: ctx ended first.
+func (l *Consumer) apply(ctx context.Context, b *cut) bool {
+	for try := 1; ; try++ {
+		err := l.give(ctx, b)
+		if err == nil {
+			break
+		}
+		if ctx.Err() != nil {
+			l.log.Warn("batch left unapplied at the end", "stream", b.Stream, "first", b.First, "last", b.Last, "error", err)
+			return false
+		}
+		l.count(func(p *Progress) { p.Retries++ })
+		wait := backoff(try, l.c.MaxBackoff)
+		l.log.Error("sink failed, trying again", "stream", b.Stream, "epoch", b.Epoch, "first", b.First, "last", b.Last,
+			"try", try, "wait", wait, "error", err)
+		if !sleep(ctx, wait) {
+			return false
+		}
+	}
+	b.feed.applied(b)
+	b.acknowledge(ctx)
+	return true
+}
+
+// give calls the sink once. The call outlives ctx by the grace time.
+func (l *Consumer) give(ctx context.Context, b *cut) error {
+	l.sinkMu.Lock()
+	defer l.sinkMu.Unlock()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	inner, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cancel(nil)
+	over := make(chan struct{})
+	defer close(over)
+	defer context.AfterFunc(ctx, func() {
+		cause := context.Cause(ctx)
+		if !errors.Is(cause, ErrLeaseLost) {
+			select {
+			case <-time.After(l.c.Grace):
+			case <-over:
+			}
+		}
+		cancel(cause)
+	})()
+	if b.feed == l.catalog {
+		return l.sink.ApplyCatalog(inner, &b.Batch)
+	}
+	return l.sink.ApplyObservations(inner, &b.Batch)
+}
+
+func (l *Consumer) resume(ctx context.Context, stream string, epoch uint32) (uint64, error) {
+	l.sinkMu.Lock()
+	defer l.sinkMu.Unlock()
+	return l.sink.Resume(ctx, stream, epoch)
+}
+
+// Progress tells how far the loop is.
+func (l *Consumer) Progress() Progress {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.progress
+}
+
+// CaughtUp waits until every message of the stream up to seq is applied, or
+// went to the dead letters.
+func (l *Consumer) CaughtUp(ctx context.Context, stream string, seq uint64) error {
+	var at *StreamProgress
+	switch stream {
+	case event.StreamCatalog:
+		at = &l.progress.Catalog
+	case event.StreamObservations:
+		at = &l.progress.Observations
+	default:
+		return fmt.Errorf("stream %s is not read", stream)
+	}
+	for {
+		l.mu.Lock()
+		done, changed := at.Epoch != 0 && at.Applied >= seq, l.changed
+		l.mu.Unlock()
+		if done {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// count changes the progress and wakes whoever waits for it.
+func (l *Consumer) count(change func(*Progress)) {
+	l.mu.Lock()
+	change(&l.progress)
+	close(l.changed)
+	l.changed = make(chan struct{})
+	l.mu.Unlock()
+}
+
+// watch keeps the streams' ends fresh.
+func (l *Consumer) watch(ctx context.Context) {
+	for sleep(ctx, time.Second) {
+		for _, f := range []*feed{l.catalog, l.observations} {
+			f.look(ctx)
+		}
+	}
+}
+
+// sleep waits; false: ctx ended first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

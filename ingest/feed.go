@@ -1,0 +1,502 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"preismon/contracts"
+	"preismon/contracts/event"
+)
+
+// feed reads one stream: it pulls, decodes side by side, cuts batches in
+// order and offers them on out. One batch can be in the sink while the next
+// is being filled; nothing more is held but a few chunks on the way.
+type feed struct {
+	loop    *Consumer
+	stream  string
+	subject string
+	at      *StreamProgress // under loop.mu
+	out     chan *cut
+
+	completed chan struct{} // closed once everything there was at the start is applied
+	once      sync.Once
+	goal      uint64 // what there was at the start; 0: not known yet. Under loop.mu
+	last      *cut   // handed out last
+}
+
+func newFeed(l *Consumer, stream, subject string, at *StreamProgress) *feed {
+	return &feed{loop: l, stream: stream, subject: subject, at: at, out: make(chan *cut), completed: make(chan struct{})}
+}
+
+func (f *feed) complete() bool {
+	select {
+	case <-f.completed:
+		return true
+	default:
+		return false
+	}
+}
+
+// cut is a batch on its way, with what it takes to acknowledge it.
+type cut struct {
+	event.Batch
+	feed        *feed
+	session     context.Context // ends when the server's view may have changed
+	acker       jetstream.Msg
+	over        chan struct{} // closed when the loop is done with it
+	rows, bytes int
+}
+
+// applied records that the sink has the batch.
+func (f *feed) applied(b *cut) {
+	f.loop.count(func(p *Progress) {
+		f.at.Applied = b.Last
+		f.at.Last = max(f.at.Last, b.Last+b.Pending)
+		f.at.Lag = min(f.at.Last-b.Last, f.at.Lag)
+		if b.Pending == 0 {
+			f.at.Lag = 0
+		}
+		p.Batches++
+		p.Events += uint64(len(b.Messages))
+		if f.stream == event.StreamObservations {
+			p.Rows += uint64(b.rows)
+		}
+		if f.goal != 0 && f.at.Applied >= f.goal || b.Pending == 0 {
+			f.once.Do(func() { close(f.completed) })
+		}
+	})
+}
+
+// acknowledge tells the server. That may fail: where to resume is the sink's
+// knowledge, and what comes again is dropped.
+func (b *cut) acknowledge(ctx context.Context) {
+	if b.session.Err() != nil && ctx.Err() == nil || !b.feed.loop.js.Conn().IsConnected() {
+		return
+	}
+	inner, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	defer context.AfterFunc(b.session, func() {
+		if ctx.Err() == nil { // the connection broke; an answer will not come
+			cancel()
+		}
+	})()
+	if err := b.acker.DoubleAck(inner); err != nil {
+		b.feed.loop.log.Debug("acknowledging failed", "stream", b.Stream, "last", b.Last, "error", err)
+	}
+}
+
+// run opens the stream again and again until ctx ends.
+func (f *feed) run(ctx context.Context) {
+	for try := 1; ctx.Err() == nil; try++ {
+		started := time.Now()
+		err := f.open(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if f.last != nil { // the sink may still have a batch
+			select {
+			case <-f.last.over:
+				f.last = nil
+			case <-ctx.Done():
+				return
+			}
+		}
+		if time.Since(started) > f.loop.c.MaxBackoff {
+			try = 1
+		}
+		f.loop.count(func(p *Progress) { p.Restarts++ })
+		f.loop.log.Warn("opening the stream again", "stream", f.stream, "try", try, "error", err)
+		if !sleep(ctx, backoff(try, f.loop.c.MaxBackoff)) {
+			return
+		}
+	}
+}
+
+// Why a stream is opened again.
+var (
+	errGap         = errors.New("a delivery is missing: another process reads the same consumer, or a connection broke")
+	errReconnected = errors.New("the connection was lost and came back")
+)
+
+// open positions the durable consumer behind what the sink has and reads
+// until something is wrong.
+func (f *feed) open(ctx context.Context) error {
+	l := f.loop
+	ctx, cancel := context.WithCancelCause(ctx)
+
+	// Any reconnect ends the session: deliveries under way then are lost, and
+	// would come again after AckWait only.
+	status := l.js.Conn().StatusChanged(nats.CONNECTED, nats.CLOSED)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	wg.Go(func() {
+		defer l.js.Conn().RemoveStatusListener(status)
+		select {
+		case <-status:
+			cancel(errReconnected)
+		case <-ctx.Done():
+		}
+	})
+	defer cancel(nil)
+
+	s, err := l.js.Stream(ctx, f.stream)
+	if err != nil {
+		return err
+	}
+	info := s.CachedInfo()
+	applied, err := f.position(ctx, info)
+	if err != nil {
+		return err
+	}
+	consumer, waiting, err := f.durable(ctx, s, applied+1)
+	if err != nil {
+		return err
+	}
+	l.count(func(*Progress) {
+		if waiting == 0 {
+			// What is below the stream's end is gone, or not for us.
+			applied = max(applied, info.State.LastSeq)
+			f.once.Do(func() { close(f.completed) })
+		}
+		f.at.Applied, f.at.Last, f.at.Lag = applied, info.State.LastSeq, waiting
+		if f.goal == 0 {
+			f.goal = info.State.LastSeq
+		}
+	})
+	epoch, _ := incarnation(info)
+	l.log.Info("stream open", "stream", f.stream, "epoch", epoch, "applied", applied, "waiting", waiting)
+
+	r := &reading{
+		feed: f, epoch: epoch, seen: applied, cancel: cancel,
+		arrived: make(chan jetstream.Msg, 256), chunks: make(chan *chunk, 2*l.c.Workers),
+	}
+	// A request must have room for the largest message, or it waits for ever.
+	limit := max(l.c.MaxBytes/2, 2*int(l.js.Conn().MaxPayload()))
+	consuming, err := consumer.Consume(func(m jetstream.Msg) {
+		select {
+		case r.arrived <- m:
+		case <-ctx.Done():
+		}
+	}, jetstream.PullMaxMessagesWithBytesLimit(pullMessages, limit),
+		jetstream.PullExpiry(10*time.Second), jetstream.PullHeartbeat(2*time.Second),
+		jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) { cancel(err) }))
+	if err != nil {
+		return err
+	}
+	defer func() {
+		cancel(nil)
+		consuming.Stop()
+		<-consuming.Closed()
+	}()
+
+	wg.Go(func() { r.receive(ctx) })
+	wg.Go(func() { r.cut(ctx, applied+1) })
+	<-ctx.Done()
+	return context.Cause(ctx)
+}
+
+// position finds the stream's epoch and the last sequence that is done.
+func (f *feed) position(ctx context.Context, info *jetstream.StreamInfo) (uint64, error) {
+	l := f.loop
+	epoch, after := incarnation(info)
+	l.mu.Lock()
+	known, applied := f.at.Epoch, f.at.Applied
+	l.mu.Unlock()
+	if known != epoch {
+		done, err := l.resume(ctx, f.stream, epoch)
+		if err != nil {
+			return 0, fmt.Errorf("asking the sink where to resume: %w", err)
+		}
+		applied = max(done, after)
+		l.count(func(*Progress) { f.at.Epoch, f.at.Applied = epoch, applied })
+	}
+	if info.State.LastSeq < applied {
+		if err := beginEpoch(ctx, l.js, info, time.Now()); err != nil {
+			return 0, fmt.Errorf("beginning a new epoch: %w", err)
+		}
+		return 0, fmt.Errorf("the stream ends at %d but %d was applied: it lost its tail, and begins a new epoch", info.State.LastSeq, applied)
+	}
+	return applied, nil
+}
+
+// durable creates or updates the durable consumer and puts it before seq. It
+// tells how many messages wait there.
+func (f *feed) durable(ctx context.Context, s jetstream.Stream, seq uint64) (jetstream.Consumer, uint64, error) {
+	c := f.loop.c
+	config := jetstream.ConsumerConfig{
+		Durable: c.Name, FilterSubject: f.subject, AckPolicy: jetstream.AckAllPolicy,
+		AckWait: c.AckWait, MaxDeliver: -1, DeliverPolicy: jetstream.DeliverAllPolicy,
+		// In the sink, being filled, at the workers, and on the way.
+		MaxAckPending: 2*c.MaxMessages + 4*c.Workers*chunkMessages + 2*pullMessages,
+		Description:   "drives the sink of " + c.Name,
+	}
+	consumer, err := s.CreateOrUpdateConsumer(ctx, config)
+	if err == nil {
+		var reset *jetstream.ConsumerResetResponse
+		if reset, err = s.ResetConsumerToSequence(ctx, c.Name, seq); err == nil {
+			return consumer, reset.NumPending, nil
+		}
+	}
+	var api *jetstream.APIError
+	if !errors.As(err, &api) && !errors.Is(err, nats.ErrNoResponders) && !errors.Is(err, jetstream.ErrConsumerResetResponseEmpty) {
+		return nil, 0, err
+	}
+	// A server that cannot reset (before 2.14), or a consumer of another make.
+	if err := s.DeleteConsumer(ctx, c.Name); err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
+		return nil, 0, err
+	}
+	config.DeliverPolicy, config.OptStartSeq = jetstream.DeliverByStartSequencePolicy, seq
+	if consumer, err = s.CreateConsumer(ctx, config); err != nil {
+		return nil, 0, err
+	}
+	return consumer, consumer.CachedInfo().NumPending, nil
+}
+
+// look refreshes the stream's end and the lag.
+func (f *feed) look(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	s, err := f.loop.js.Stream(ctx, f.stream)
+	if err != nil {
+		return // whoever reads it finds out
+	}
+	state := s.CachedInfo().State
+	f.loop.count(func(*Progress) {
+		if f.at.Epoch == 0 {
+			return
+		}
+		f.at.Last = state.LastSeq
+		f.at.Lag = 0
+		if state.LastSeq > f.at.Applied {
+			f.at.Lag = min(state.LastSeq-f.at.Applied, state.Msgs)
+		}
+	})
+}
+
+// reading is one session's way from the connection to the batches.
+type reading struct {
+	feed    *feed
+	epoch   uint32
+	seen    uint64 // highest sequence received
+	cancel  context.CancelCauseFunc
+	arrived chan jetstream.Msg
+	chunks  chan *chunk
+}
+
+// arrival is one message with what decoding it gave.
+type arrival struct {
+	msg     jetstream.Msg
+	seq     uint64
+	stored  time.Time
+	pending uint64
+	rows    int
+	event   *event.Event
+	err     error
+}
+
+// chunk is a few messages that one worker decodes.
+type chunk struct {
+	list  []arrival
+	bytes int
+	ready chan struct{}
+}
+
+// pullMessages is how many messages are asked of the server at once.
+const pullMessages = 4096
+
+// Sizes of a chunk: little enough to spread a backlog over the workers.
+const (
+	chunkMessages = 64
+	chunkBytes    = 128 << 10
+)
+
+// receive checks the order of what arrives and spreads it over the workers.
+func (r *reading) receive(ctx context.Context) {
+	l := r.feed.loop
+	var (
+		c         *chunk
+		delivered uint64
+		stall     = time.NewTimer(time.Hour)
+		wg        sync.WaitGroup
+	)
+	defer wg.Wait()
+	defer stall.Stop()
+	flush := func() bool {
+		if c == nil {
+			return true
+		}
+		full := c
+		c = nil
+		select {
+		case r.chunks <- full:
+		case <-ctx.Done():
+			return false
+		}
+		select {
+		case l.decoders <- struct{}{}:
+		case <-ctx.Done():
+			return false
+		}
+		wg.Go(func() {
+			defer func() { close(full.ready); <-l.decoders }()
+			full.decode(r.feed.stream)
+		})
+		return true
+	}
+	for {
+		var m jetstream.Msg
+		select {
+		case m = <-r.arrived:
+		case <-stall.C:
+			if !flush() {
+				return
+			}
+			continue
+		case <-ctx.Done():
+			return
+		}
+		meta, err := m.Metadata()
+		if err != nil {
+			r.cancel(err)
+			return
+		}
+		// The consumer counts its deliveries from 1 since it was put in place.
+		// A number that is missing went elsewhere, with its message.
+		if delivered++; meta.Sequence.Consumer != delivered {
+			r.cancel(errGap)
+			return
+		}
+		if meta.Sequence.Stream <= r.seen {
+			done := false
+			l.count(func(p *Progress) {
+				p.Redelivered++
+				done = meta.Sequence.Stream <= r.feed.at.Applied
+			})
+			if done {
+				_ = m.Ack() // the acknowledgement was lost; if this one is too, it comes again
+			}
+			continue
+		}
+		r.seen = meta.Sequence.Stream
+		if c == nil {
+			c = &chunk{ready: make(chan struct{})}
+			stall.Reset(20 * time.Millisecond)
+		}
+		c.list = append(c.list, arrival{msg: m, seq: meta.Sequence.Stream, stored: meta.Timestamp, pending: meta.NumPending})
+		c.bytes += len(m.Data())
+		if meta.NumPending == 0 || len(c.list) >= chunkMessages || c.bytes >= chunkBytes {
+			if !flush() {
+				return
+			}
+		}
+	}
+}
+
+// decode reads the chunk's messages.
+func (c *chunk) decode(stream string) {
+	for i := range c.list {
+		a := &c.list[i]
+		a.event, a.err = decode(stream, a.msg.Subject(), a.msg.Data())
+		a.rows = 1
+		if a.err != nil {
+			a.rows = 0
+			continue
+		}
+		if batch, ok := a.event.Data.(*contracts.Observations); ok {
+			a.rows = 0
+			for j := range batch.Observations {
+				a.rows += batch.Observations[j].Rows()
+			}
+		}
+	}
+}
+
+// decode reads an event and checks that it belongs where it was found.
+func decode(stream, subject string, data []byte) (*event.Event, error) {
+	e, err := event.Decode(data)
+	switch {
+	case err != nil:
+		return nil, err
+	case e.Kind.Stream() != stream:
+		return nil, fmt.Errorf("kind: %s does not belong into %s", e.Kind, stream)
+	case e.Subject() != subject:
+		return nil, fmt.Errorf("subject: %s, but the event belongs to %s", subject, e.Subject())
+	}
+	return e, nil
+}
+
+// cut makes batches of the chunks, in order, and offers them.
+func (r *reading) cut(ctx context.Context, next uint64) {
+	l := r.feed.loop
+	var (
+		b      *cut
+		linger = time.NewTimer(time.Hour)
+		waited bool
+	)
+	defer linger.Stop()
+	hand := func() bool {
+		select {
+		case r.feed.out <- b:
+			r.feed.last = b
+			b = nil
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+	for {
+		var out chan *cut
+		if b != nil && waited {
+			out = r.feed.out
+		}
+		var c *chunk
+		select {
+		case c = <-r.chunks:
+		case out <- b:
+			r.feed.last = b
+			b = nil
+			continue
+		case <-linger.C:
+			waited = true
+			continue
+		case <-ctx.Done():
+			return
+		}
+		select {
+		case <-c.ready:
+		case <-ctx.Done():
+			return
+		}
+		for i := range c.list {
+			a := &c.list[i]
+			size := len(a.msg.Data())
+			if a.err != nil && !r.bury(ctx, a) {
+				return
+			}
+			if b != nil && (b.rows+a.rows > l.c.MaxRows || b.bytes+size > l.c.MaxBytes || len(b.Messages) >= l.c.MaxMessages) && !hand() {
+				return
+			}
+			if b == nil {
+				b = &cut{Batch: event.Batch{Stream: r.feed.stream, Epoch: r.epoch, First: next}, feed: r.feed, session: ctx, over: make(chan struct{})}
+				waited = false
+				linger.Reset(l.c.Linger)
+			}
+			b.Last, b.Pending, b.acker = a.seq, a.pending, a.msg
+			b.rows += a.rows
+			b.bytes += size
+			if a.err == nil {
+				b.Messages = append(b.Messages, event.Message{Seq: a.seq, Stored: a.stored, Event: a.event})
+			}
+			next = a.seq + 1
+		}
+		if b != nil && (b.rows >= l.c.MaxRows || b.bytes >= l.c.MaxBytes || len(b.Messages) >= l.c.MaxMessages) && !hand() {
+			return
+		}
+	}
+}

@@ -1,0 +1,220 @@
+package ingest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// FilesRequest is one run of `preismon ingest`.
+type FilesRequest struct {
+	Publisher *Publisher
+	Files     []string  // names; "-", or no file at all: Stdin
+	Stdin     io.Reader // needed for "-" only
+
+	// Rejects takes each rejected line as one line of JSON, see Reject; nil:
+	// they are only counted.
+	Rejects io.Writer
+	// Progress is told how far it is, about every ProgressEvery (1 s) and
+	// once at the end; nil: nobody.
+	Progress      func(FilesProgress)
+	ProgressEvery time.Duration
+}
+
+// Reject is one line of the rejects: where it stood, why it is no event, and
+// the line itself, so that it can be mended and published.
+type Reject struct {
+	File   string `json:"file"`
+	Line   int    `json:"line"`
+	Reason string `json:"reason"`
+	Text   string `json:"text"`
+}
+
+// FilesResult counts what became of the lines.
+type FilesResult struct {
+	Accepted   uint64 // acknowledged as new
+	Duplicates uint64 // acknowledged, but the stream had the id already
+	Rejected   uint64 // no valid events, or refused by the server for good
+}
+
+// FilesProgress is a look at a run under way.
+type FilesProgress struct {
+	FilesResult
+	File     string // being read
+	Lines    uint64 // read so far, over all files
+	Bytes    int64  // read so far as the files are, compressed or not
+	Total    int64  // bytes of all files; 0: not known
+	InFlight int
+	Elapsed  time.Duration
+}
+
+// PublishFiles publishes the events of NDJSON files and waits for every
+// acknowledgement. Lines go as they stand once they are validated. A rejected
+// line does not end the run; a file that cannot be read and a stream that
+// cannot be reached for good do. The result counts what was acknowledged in
+// any case. Run again after an interruption it doubles nothing, for the
+// events bring their ids.
+func PublishFiles(ctx context.Context, req FilesRequest) (FilesResult, error) {
+	files := req.Files
+	if len(files) == 0 {
+		files = []string{"-"}
+	}
+	j := &filesJob{req: req, started: time.Now()}
+	for _, name := range files {
+		if name == "-" {
+			j.total = 0
+			break
+		}
+		if info, err := os.Stat(name); err == nil {
+			j.total += info.Size()
+		}
+	}
+	stop := j.report(ctx)
+	var err error
+	for _, name := range files {
+		if err = j.file(ctx, name); err != nil {
+			break
+		}
+	}
+	// What is in flight is waited for also after a file that broke off; a
+	// refused event is counted and in the rejects already.
+	if _, ferr := req.Publisher.Flush(ctx); ferr != nil && err == nil && (ctx.Err() != nil || req.Publisher.broken() != nil) {
+		err = ferr
+	}
+	stop()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.result, errors.Join(err, j.writeErr)
+}
+
+type filesJob struct {
+	req     FilesRequest
+	started time.Time
+	total   int64
+	lines   atomic.Uint64
+	bytes   atomic.Int64
+
+	mu       sync.Mutex
+	name     string
+	result   FilesResult
+	writeErr error
+}
+
+func (j *filesJob) file(ctx context.Context, name string) error {
+	in := j.req.Stdin
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		in = f
+	} else if in == nil {
+		return errors.New("no standard input to read")
+	}
+	j.mu.Lock()
+	j.name = name
+	j.mu.Unlock()
+	for l, err := range Lines(&countingReader{in, &j.bytes}) {
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		j.lines.Add(1)
+		if l.Err != nil {
+			j.reject(name, l.Number, l.Err, l.Text)
+			continue
+		}
+		text := append([]byte(nil), l.Text...)
+		number := l.Number
+		err := j.req.Publisher.publish(ctx, l.Event, text, func(duplicate bool, err error) {
+			switch {
+			case err != nil && j.req.Publisher.broken() != nil:
+				// Not the line's fault: neither accepted nor rejected.
+			case err != nil:
+				j.reject(name, number, err, text)
+			default:
+				j.accept(duplicate)
+			}
+		})
+		if err != nil {
+			return fmt.Errorf("%s: line %d: %w", name, l.Number, err)
+		}
+	}
+	return nil
+}
+
+func (j *filesJob) accept(duplicate bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if duplicate {
+		j.result.Duplicates++
+	} else {
+		j.result.Accepted++
+	}
+}
+
+func (j *filesJob) reject(name string, line int, why error, text []byte) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.result.Rejected++
+	if j.req.Rejects == nil || j.writeErr != nil {
+		return
+	}
+	b, err := json.Marshal(Reject{File: name, Line: line, Reason: strings.ReplaceAll(why.Error(), "\n", "; "), Text: string(text)})
+	if err == nil {
+		_, err = j.req.Rejects.Write(append(b, '\n'))
+	}
+	if err != nil {
+		j.writeErr = fmt.Errorf("writing the rejects: %w", err)
+	}
+}
+
+// report calls the progress callback now and then, until stop, which calls it
+// once more.
+func (j *filesJob) report(ctx context.Context) (stop func()) {
+	if j.req.Progress == nil {
+		return func() {}
+	}
+	every := j.req.ProgressEvery
+	if every <= 0 {
+		every = time.Second
+	}
+	look := func() {
+		j.mu.Lock()
+		p := FilesProgress{FilesResult: j.result, File: j.name}
+		j.mu.Unlock()
+		p.Lines, p.Bytes, p.Total = j.lines.Load(), j.bytes.Load(), j.total
+		p.InFlight, p.Elapsed = j.req.Publisher.Stats().InFlight, time.Since(j.started)
+		j.req.Progress(p)
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for sleep(ctx, every) {
+			look()
+		}
+	})
+	return func() {
+		cancel()
+		wg.Wait()
+		look()
+	}
+}
+
+type countingReader struct {
+	r io.Reader
+	n *atomic.Int64
+}
+
+func (c *countingReader) Read(b []byte) (int, error) {
+	n, err := c.r.Read(b)
+	c.n.Add(int64(n))
+	return n, err
+}

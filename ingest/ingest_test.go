@@ -1,0 +1,396 @@
+package ingest_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"go.uber.org/goleak"
+
+	"preismon/contracts"
+	"preismon/contracts/event"
+	"preismon/deploy/testserver"
+	"preismon/ingest"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m)
+}
+
+// connect connects to a fresh server with the streams in place.
+func connect(tb testing.TB) (*nats.Conn, jetstream.JetStream) {
+	tb.Helper()
+	return streams(tb, dial(tb, testserver.NATS(tb)))
+}
+
+func dial(tb testing.TB, url string, options ...nats.Option) *nats.Conn {
+	tb.Helper()
+	nc, err := ingest.Connect(ingest.Config{URL: url, Name: tb.Name(), Logger: logger(tb)}, options...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(nc.Close)
+	return nc
+}
+
+func streams(tb testing.TB, nc *nats.Conn) (*nats.Conn, jetstream.JetStream) {
+	tb.Helper()
+	js, err := jetstream.New(nc)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := ingest.EnsureStreams(tb.Context(), js, ingest.StreamConfig{}); err != nil {
+		tb.Fatal(err)
+	}
+	return nc, js
+}
+
+func newPublisher(tb testing.TB, nc *nats.Conn, c ingest.PublisherConfig) *ingest.Publisher {
+	tb.Helper()
+	p, err := ingest.NewPublisher(nc, c, logger(tb))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(p.Close)
+	return p
+}
+
+// publish publishes the events and waits for all of them.
+func publish(tb testing.TB, nc *nats.Conn, events ...*event.Event) ingest.Stats {
+	tb.Helper()
+	p, err := ingest.NewPublisher(nc, ingest.PublisherConfig{}, logger(tb))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer p.Close()
+	for _, e := range events {
+		if err := p.Publish(tb.Context(), e); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	stats, err := p.Flush(tb.Context())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return stats
+}
+
+func logger(tb testing.TB) *slog.Logger {
+	return slog.New(slog.NewTextHandler(tb.Output(), &slog.HandlerOptions{Level: slog.LevelInfo}))
+}
+
+// natsServer is a server that can be stopped and started again on its folder.
+type natsServer struct {
+	tb   testing.TB
+	dir  string
+	port int
+	s    *server.Server
+}
+
+func startServer(tb testing.TB) *natsServer {
+	n := &natsServer{tb: tb, dir: filepath.Join(tb.TempDir(), "nats"), port: -1}
+	n.start()
+	tb.Cleanup(n.stop)
+	return n
+}
+
+func (n *natsServer) start() {
+	n.tb.Helper()
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: n.port, StoreDir: n.dir, JetStream: true, NoSigs: true, NoLog: true})
+	if err != nil {
+		n.tb.Fatal(err)
+	}
+	s.Start()
+	if !s.ReadyForConnections(10 * time.Second) {
+		n.tb.Fatal("nats server does not start")
+	}
+	n.s, n.port = s, s.Addr().(*net.TCPAddr).Port
+}
+
+func (n *natsServer) stop() {
+	n.s.Shutdown()
+	n.s.WaitForShutdown()
+}
+
+func (n *natsServer) url() string { return "nats://127.0.0.1:" + strconv.Itoa(n.port) }
+
+var producedAt = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func eventID(kind, n int) string { return fmt.Sprintf("00000000-0000-4000-%04d-%012d", kind, n) }
+
+// observations makes batch n, of size captures with one offer each.
+func observations(n, size int) *event.Event {
+	b := &contracts.Observations{Site: contracts.SiteKey("shop-" + strconv.Itoa(n%7) + ".example"), Run: "run-" + strconv.Itoa(n)}
+	for i := range size {
+		price := int64(1000 + n%500 + i)
+		b.Observations = append(b.Observations, contracts.Observation{
+			ItemID: contracts.ItemID(n*1000 + i + 1), CapturedAt: producedAt.Add(time.Duration(i) * time.Second), Outcome: contracts.PriceObserved,
+			Offers: []contracts.Offer{{
+				Merchant: "Merchant GmbH", Price: &price, CurrencyCode: "EUR", IsPrime: contracts.FlagTrue, Rating: "4.5",
+				Title: "A product with a name of usual length, 500 g", URL: "https://shop.example/product/" + strconv.Itoa(n) + "?variant=1&ref=x",
+			}},
+		})
+	}
+	return &event.Event{ID: eventID(1, n), Kind: event.KindObservations, Producer: "test", ProducedAt: producedAt, Data: b}
+}
+
+// item makes state version of the record of item n.
+func item(n, version int) *event.Event {
+	return &event.Event{
+		ID: eventID(2, n*1000+version), Kind: event.KindItem, Producer: "test", ProducedAt: producedAt,
+		Data: &contracts.Item{ItemID: contracts.ItemID(n), Name: "item " + strconv.Itoa(n) + " v" + strconv.Itoa(version)},
+	}
+}
+
+// recorder is a Sink that keeps what it got. It outlives consumers, as tables
+// outlive projectors.
+type recorder struct {
+	mu      sync.Mutex
+	done    map[string]uint64 // by stream and epoch
+	seen    []seen
+	batches []event.Batch
+	calls   int
+	inside  int
+	overlap bool
+	// before is asked before each batch is taken; an error refuses it.
+	before func(ctx context.Context, b *event.Batch) error
+}
+
+type seen struct {
+	stream string
+	epoch  uint32
+	seq    uint64
+	id     string
+}
+
+func newRecorder() *recorder { return &recorder{done: map[string]uint64{}} }
+
+func at(stream string, epoch uint32) string { return fmt.Sprintf("%s/%d", stream, epoch) }
+
+func (r *recorder) Resume(_ context.Context, stream string, epoch uint32) (uint64, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.overlap = r.overlap || r.inside > 0
+	return r.done[at(stream, epoch)], nil
+}
+
+func (r *recorder) ApplyCatalog(ctx context.Context, b *event.Batch) error {
+	if b.Stream != event.StreamCatalog {
+		return fmt.Errorf("catalog got %s", b.Stream)
+	}
+	return r.apply(ctx, b)
+}
+
+func (r *recorder) ApplyObservations(ctx context.Context, b *event.Batch) error {
+	if b.Stream != event.StreamObservations {
+		return fmt.Errorf("observations got %s", b.Stream)
+	}
+	return r.apply(ctx, b)
+}
+
+func (r *recorder) apply(ctx context.Context, b *event.Batch) error {
+	r.mu.Lock()
+	r.calls++
+	r.inside++
+	r.overlap = r.overlap || r.inside > 1
+	before := r.before
+	r.mu.Unlock()
+	defer func() {
+		r.mu.Lock()
+		r.inside--
+		r.mu.Unlock()
+	}()
+	if before != nil {
+		if err := before(ctx, b); err != nil {
+			return err
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	key := at(b.Stream, b.Epoch)
+	if b.First != r.done[key]+1 && r.done[key] != 0 || b.Last < b.First {
+		return fmt.Errorf("batch %d to %d after %d is not contiguous", b.First, b.Last, r.done[key])
+	}
+	last := b.First - 1
+	for _, m := range b.Messages {
+		if m.Seq <= last || m.Seq > b.Last {
+			return fmt.Errorf("message %d out of order in batch %d to %d", m.Seq, b.First, b.Last)
+		}
+		last = m.Seq
+		r.seen = append(r.seen, seen{b.Stream, b.Epoch, m.Seq, m.Event.ID})
+	}
+	r.done[key] = b.Last
+	r.batches = append(r.batches, *b)
+	return nil
+}
+
+// ids gives the events of a stream in the order they were applied.
+func (r *recorder) ids(stream string) []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var ids []string
+	for _, s := range r.seen {
+		if s.stream == stream {
+			ids = append(ids, s.id)
+		}
+	}
+	return ids
+}
+
+// running is a consumer loop under way.
+type running struct {
+	*ingest.Consumer
+	cancel context.CancelCauseFunc
+	over   chan struct{}
+}
+
+func run(tb testing.TB, js jetstream.JetStream, c ingest.ConsumerConfig, sink ingest.Sink) *running {
+	tb.Helper()
+	consumer, err := ingest.NewConsumer(c, js, sink, logger(tb))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	r := &running{consumer, cancel, make(chan struct{})}
+	go func() {
+		defer close(r.over)
+		if err := consumer.Run(ctx); err != nil {
+			tb.Error("run:", err)
+		}
+	}()
+	tb.Cleanup(r.stop)
+	return r
+}
+
+func (r *running) stop() {
+	r.cancel(nil)
+	<-r.over
+}
+
+// reach waits until everything published so far is applied.
+func (r *running) reach(tb testing.TB, js jetstream.JetStream) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(tb.Context(), 30*time.Second)
+	defer cancel()
+	for _, stream := range []string{event.StreamCatalog, event.StreamObservations} {
+		end, err := ingest.End(ctx, js, stream)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		if err := r.CaughtUp(ctx, stream, end); err != nil {
+			tb.Fatalf("%s does not reach %d: %v; %+v", stream, end, err, r.Progress())
+		}
+	}
+}
+
+func eventually(tb testing.TB, what string, ok func() bool) {
+	tb.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			tb.Fatal("in vain waited for: " + what)
+		}
+	}
+}
+
+func TestConfigNamesEveryFault(t *testing.T) {
+	err := ingest.Config{
+		URL: "http://user:hunter2@host, nats://ok:4222, ::hunter2", Token: "hunter2", CAFile: "/nowhere/ca.pem", CertFile: "c.pem", ConnectTimeout: -1,
+	}.Validate()
+	if err == nil {
+		t.Fatal("no fault")
+	}
+	for _, want := range []string{"scheme", "number 3", "token", "certificate and key", "timeout", "ca.pem"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not named in:\n%v", want, err)
+		}
+	}
+	if strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("a secret is shown: %v", err)
+	}
+	if got, want := (ingest.Config{URL: "nats://user:hunter2@a:1,nats://b:2,tls://token@c:3"}).RedactedURL(), "nats://***@a:1,nats://b:2,tls://***@c:3"; got != want {
+		t.Errorf("redacted %s, want %s", got, want)
+	}
+	if _, err := ingest.Connect(ingest.Config{URL: "nats://user:hunter2@127.0.0.1:1"}); err == nil || strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("connecting to nothing: %v", err)
+	}
+}
+
+func TestStreamsKeepWhatAnOperatorRaised(t *testing.T) {
+	_, js := connect(t)
+	ctx := t.Context()
+	get := func(name string) jetstream.StreamConfig {
+		s, err := js.Stream(ctx, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.CachedInfo().Config
+	}
+	obs := get(event.StreamObservations)
+	if obs.Discard != jetstream.DiscardNew || !obs.DenyDelete || !obs.DenyPurge || obs.Duplicates != 10*time.Minute || obs.Storage != jetstream.FileStorage {
+		t.Errorf("observations: %+v", obs)
+	}
+	if c := get(event.StreamCatalog); c.MaxMsgsPerSubject != 1 || c.MaxAge != 0 || c.MaxBytes != -1 {
+		t.Errorf("catalog: %+v", c)
+	}
+	// An operator raises some, and lowers one.
+	obs.MaxAge, obs.Duplicates, obs.MaxBytes = 60*24*time.Hour, time.Hour, 5<<30
+	obs.Metadata = map[string]string{"owner": "ops"}
+	if _, err := js.UpdateStream(ctx, obs); err != nil {
+		t.Fatal(err)
+	}
+	if err := ingest.EnsureStreams(ctx, js, ingest.StreamConfig{MaxBytes: 1 << 30, DuplicateWindow: 5 * time.Minute}); err != nil {
+		t.Fatal(err)
+	}
+	obs = get(event.StreamObservations)
+	if obs.MaxAge != 60*24*time.Hour || obs.Duplicates != time.Hour || obs.MaxBytes != 5<<30 || obs.Metadata["owner"] != "ops" {
+		t.Errorf("an operator's settings are lost: %+v", obs)
+	}
+	if err := ingest.EnsureStreams(ctx, js, ingest.StreamConfig{MaxBytes: 6 << 30}); err != nil {
+		t.Fatal(err)
+	}
+	if got := get(event.StreamObservations).MaxBytes; got != 6<<30 {
+		t.Errorf("max bytes %d, not raised", got)
+	}
+	if err := (ingest.StreamConfig{Replicas: 9, MaxAge: time.Minute, DuplicateWindow: time.Millisecond}).Validate(); err == nil || strings.Count(err.Error(), "\n") < 1 {
+		t.Errorf("faults: %v", err)
+	}
+}
+
+func TestCatalogKeepsTheLastStateAndRefusesTheRest(t *testing.T) {
+	nc, js := connect(t)
+	stats := publish(t, nc, item(1, 1), item(2, 1), item(1, 2), item(1, 3))
+	if stats.Accepted != 4 {
+		t.Fatalf("%+v", stats)
+	}
+	s, err := js.Stream(t.Context(), event.StreamCatalog)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := s.CachedInfo().State.Msgs; n != 2 {
+		t.Errorf("%d messages, want the last of two subjects", n)
+	}
+	m, err := s.GetLastMsgForSubject(t.Context(), "catalog.item.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e, err := event.Decode(m.Data); err != nil || e.Data.(*contracts.Item).Name != "item 1 v3" {
+		t.Errorf("last state %s, %v", m.Data, err)
+	}
+}
+
+func distinct(ids []string) int {
+	s := slices.Clone(ids)
+	slices.Sort(s)
+	return len(slices.Compact(s))
+}

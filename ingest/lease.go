@@ -1,0 +1,276 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nuid"
+
+	"preismon/contracts"
+)
+
+// BucketLeases is the key-value bucket of the leases.
+const BucketLeases = "preismon_leases"
+
+// ErrLeaseLost is the cause of a leader's context when its lease ran out or
+// another took it.
+var ErrLeaseLost = errors.New("the lease is lost")
+
+// LeaseConfig says what is leased; 0 takes the default.
+type LeaseConfig struct {
+	Key      string        // projector.<partition>
+	Holder   string        // who asks, for people; the host's name and the process id
+	TTL      time.Duration // a leader that is not heard of for so long is deposed; 10 s
+	Replicas int           // of the bucket, when it is created; 1
+	// Alone: the caller knows that no other process runs, as a folder's lock
+	// tells it. A lease found at the start is then that of a dead process, and
+	// is taken over at once.
+	Alone bool
+}
+
+// ProjectorLease is the key of a partition's lease.
+func ProjectorLease(partition int) string { return fmt.Sprintf("projector.%d", partition) }
+
+func (c LeaseConfig) withDefaults() LeaseConfig {
+	if c.TTL == 0 {
+		c.TTL = 10 * time.Second
+	}
+	if c.Replicas == 0 {
+		c.Replicas = 1
+	}
+	if c.Holder == "" {
+		host, _ := os.Hostname()
+		c.Holder = fmt.Sprintf("%s/%d", host, os.Getpid())
+	}
+	return c
+}
+
+// Validate names every fault of the configuration.
+func (c LeaseConfig) Validate() error {
+	var f contracts.Faults
+	c = c.withDefaults()
+	f.Check(c.Key != "", "lease key: missing")
+	f.Check(c.TTL >= 300*time.Millisecond, "lease ttl: %s is shorter than 300ms", c.TTL)
+	f.Check(c.Replicas >= 1, "lease replicas: not positive")
+	return f.Err()
+}
+
+// Lease lets one process at a time lead. The leader renews its entry of a
+// key-value bucket; a standby takes over by compare-and-set when it has seen
+// no renewal for the TTL by its own clock. A leader that could not renew stops
+// a tenth of the TTL before any standby may begin, counted from before its
+// last renewal was sent, so clocks need to agree in rate only. A process that
+// was frozen can still believe for a moment that it leads: what it writes
+// then must be told apart by its fence.
+type Lease struct {
+	c   LeaseConfig
+	js  jetstream.JetStream
+	log *slog.Logger
+	kv  jetstream.KeyValue
+}
+
+// NewLease makes a lease; RunAsLeader asks for it.
+func NewLease(c LeaseConfig, js jetstream.JetStream, log *slog.Logger) (*Lease, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	c = c.withDefaults()
+	return &Lease{c: c, js: js, log: log.With("lease", c.Key, "holder", c.Holder)}, nil
+}
+
+// RunAsLeader waits for the lease, runs lead while it holds it, and asks
+// again when the lease was lost. lead gets a fence, which is higher than that
+// of every leader before, and a context that ends with ErrLeaseLost as its
+// cause; it must return soon after. When lead returns by itself, its error is
+// returned. When ctx ends, nil is returned after lead returned; the lease is
+// given back, so that a standby need not wait.
+func (l *Lease) RunAsLeader(ctx context.Context, lead func(ctx context.Context, fence uint64) error) error {
+	for {
+		// Its own name for each term: an entry with it is ours beyond doubt.
+		holder := l.c.Holder + "/" + nuid.Next()
+		fence, sent, ok := l.acquire(ctx, holder)
+		if !ok {
+			return nil
+		}
+		l.log.Info("leading", "fence", fence)
+		err, lost := l.term(ctx, holder, fence, sent, lead)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case !lost:
+			return err
+		}
+		l.log.Warn("lease lost", "fence", fence, "error", err)
+	}
+}
+
+// bucket opens the bucket, and creates it when it is not there.
+func (l *Lease) bucket(ctx context.Context) (jetstream.KeyValue, error) {
+	if l.kv != nil {
+		return l.kv, nil
+	}
+	kv, err := l.js.KeyValue(ctx, BucketLeases)
+	if errors.Is(err, jetstream.ErrBucketNotFound) {
+		kv, err = l.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{
+			Bucket: BucketLeases, Description: "who leads", History: 1, Replicas: l.c.Replicas, Storage: jetstream.FileStorage,
+		})
+		if errors.Is(err, jetstream.ErrBucketExists) {
+			kv, err = l.js.KeyValue(ctx, BucketLeases)
+		}
+	}
+	if err == nil {
+		l.kv = kv
+	}
+	return kv, err
+}
+
+// acquire waits until the lease is ours; not ok: ctx ended first. sent is
+// when the deciding write was sent.
+func (l *Lease) acquire(ctx context.Context, holder string) (fence uint64, sent time.Time, ok bool) {
+	var (
+		seen  uint64    // revision of the entry
+		since time.Time // when we first saw it
+		fails int
+	)
+	for ctx.Err() == nil {
+		inner, cancel := context.WithTimeout(ctx, l.c.TTL/2)
+		revision, free, err := l.free(inner, &seen, &since)
+		if err == nil && free {
+			sent = time.Now()
+			fence, err = l.take(inner, holder, revision)
+			if err == nil {
+				cancel()
+				return fence, sent, true
+			}
+			if taken(err) {
+				err = nil // someone was quicker, or our own write's answer was lost
+			}
+		}
+		cancel()
+		if err != nil && ctx.Err() == nil {
+			if errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, jetstream.ErrBucketNotFound) || errors.Is(err, nats.ErrNoResponders) {
+				l.kv = nil
+			}
+			if fails++; fails%20 == 1 {
+				l.log.Warn("asking for the lease failed", "error", err)
+			}
+		}
+		sleep(ctx, min(l.c.TTL/10, time.Second))
+	}
+	return 0, sent, false
+}
+
+// free tells whether nobody holds the lease, and the revision of the entry
+// that says so; 0: there never was one.
+func (l *Lease) free(ctx context.Context, seen *uint64, since *time.Time) (revision uint64, free bool, err error) {
+	kv, err := l.bucket(ctx)
+	if err != nil {
+		return 0, false, err
+	}
+	e, err := kv.Get(ctx, l.c.Key)
+	switch {
+	case errors.Is(err, jetstream.ErrKeyNotFound):
+		return 0, true, nil
+	case err != nil:
+		return 0, false, err
+	case len(e.Value()) == 0: // given back
+		return e.Revision(), true, nil
+	case *seen == 0 && l.c.Alone:
+		return e.Revision(), true, nil
+	case e.Revision() != *seen:
+		*seen, *since = e.Revision(), time.Now()
+	}
+	return e.Revision(), time.Since(*since) >= l.c.TTL, nil
+}
+
+func (l *Lease) take(ctx context.Context, holder string, revision uint64) (uint64, error) {
+	if revision == 0 {
+		return l.kv.Create(ctx, l.c.Key, []byte(holder))
+	}
+	return l.kv.Update(ctx, l.c.Key, []byte(holder), revision)
+}
+
+// taken tells whether a compare-and-set was refused.
+func taken(err error) bool {
+	var api *jetstream.APIError
+	if errors.Is(err, jetstream.ErrKeyExists) {
+		return true
+	}
+	return errors.As(err, &api) &&
+		(api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
+}
+
+// term runs lead once and renews the lease meanwhile.
+func (l *Lease) term(ctx context.Context, holder string, fence uint64, sent time.Time, lead func(context.Context, uint64) error) (err error, lost bool) {
+	inner, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	// The deadline stands beside the renewing, which may hang in a write.
+	deadline := time.AfterFunc(time.Until(l.deadline(sent)), func() { cancel(ErrLeaseLost) })
+	defer deadline.Stop()
+
+	renewed := make(chan uint64, 1)
+	go func() { renewed <- l.renew(inner, holder, fence, deadline, cancel) }()
+	err = lead(inner, fence)
+	lost = errors.Is(context.Cause(inner), ErrLeaseLost)
+	cancel(nil)
+	revision := <-renewed
+	if !lost {
+		// Give it back; a standby that does not hear of it waits for the TTL.
+		last, done := context.WithTimeout(context.WithoutCancel(ctx), l.c.TTL/2)
+		defer done()
+		if _, err := l.kv.Update(last, l.c.Key, nil, revision); err != nil {
+			l.log.Warn("giving the lease back failed", "error", err)
+		}
+	}
+	return err, lost
+}
+
+func (l *Lease) deadline(sent time.Time) time.Time { return sent.Add(l.c.TTL - l.c.TTL/10) }
+
+// renew keeps the lease until ctx ends or it is lost, and gives the last
+// revision.
+func (l *Lease) renew(ctx context.Context, holder string, revision uint64, deadline *time.Timer, cancel context.CancelCauseFunc) uint64 {
+	wait := l.c.TTL / 3
+	for sleep(ctx, wait) {
+		sent := time.Now()
+		inner, done := context.WithTimeout(ctx, l.c.TTL/3)
+		next, err := l.kv.Update(inner, l.c.Key, []byte(holder), revision)
+		if taken(err) {
+			// Ours after all, when the answer to a write before was lost.
+			var e jetstream.KeyValueEntry
+			if e, err = l.kv.Get(inner, l.c.Key); err == nil && string(e.Value()) != holder {
+				done()
+				cancel(ErrLeaseLost)
+				return revision
+			}
+			if err == nil {
+				revision, wait = e.Revision(), 0 // and once more, to know when
+				done()
+				continue
+			}
+		}
+		done()
+		if err != nil {
+			if ctx.Err() == nil {
+				l.log.Warn("renewing the lease failed", "error", err)
+			}
+			wait = l.c.TTL / 20
+			continue
+		}
+		revision, wait = next, l.c.TTL/3
+		if !deadline.Reset(time.Until(l.deadline(sent))) {
+			cancel(ErrLeaseLost) // too late
+			return revision
+		}
+	}
+	return revision
+}

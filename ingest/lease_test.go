@@ -1,0 +1,263 @@
+package ingest_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"preismon/ingest"
+)
+
+// history writes down who led when.
+type history struct {
+	mu     sync.Mutex
+	terms  []string
+	fences []uint64
+}
+
+func (h *history) add(what string, fence uint64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.terms = append(h.terms, what)
+	if fence != 0 {
+		h.fences = append(h.fences, fence)
+	}
+}
+
+func (h *history) has(what string) func() bool {
+	return func() bool {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return slices.Contains(h.terms, what)
+	}
+}
+
+// candidate asks for the lease until the test ends or stop is called.
+func (h *history) candidate(t *testing.T, name string, js jetstream.JetStream) (stop func()) {
+	t.Helper()
+	l, err := ingest.NewLease(ingest.LeaseConfig{Key: ingest.ProjectorLease(0), Holder: name, TTL: 600 * time.Millisecond}, js, logger(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		err := l.RunAsLeader(ctx, func(ctx context.Context, fence uint64) error {
+			h.add(name+" leads", fence)
+			<-ctx.Done()
+			if errors.Is(context.Cause(ctx), ingest.ErrLeaseLost) {
+				h.add(name+" lost", 0)
+			} else {
+				h.add(name+" ends", 0)
+			}
+			return ctx.Err()
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}()
+	stop = func() { cancel(); <-over }
+	t.Cleanup(stop)
+	return stop
+}
+
+func (h *history) check(t *testing.T, want ...string) {
+	t.Helper()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !slices.Equal(h.terms, want) {
+		t.Errorf("%q, want %q", h.terms, want)
+	}
+	for i := 1; i < len(h.fences); i++ {
+		if h.fences[i] <= h.fences[i-1] {
+			t.Errorf("fences %v do not rise", h.fences)
+		}
+	}
+}
+
+func TestLeaseHasOneLeaderAndPassesOn(t *testing.T) {
+	_, js := connect(t)
+	var h history
+	stopA := h.candidate(t, "a", js)
+	eventually(t, "a leads", h.has("a leads"))
+	stopB := h.candidate(t, "b", js)
+	time.Sleep(1500 * time.Millisecond) // several TTLs: a renews
+	h.check(t, "a leads")
+	stopA()
+	begin := time.Now()
+	eventually(t, "b leads", h.has("b leads"))
+	if d := time.Since(begin); d > 400*time.Millisecond {
+		t.Errorf("a lease given back was taken after %s", d)
+	}
+	stopB()
+	h.check(t, "a leads", "a ends", "b leads", "b ends")
+}
+
+func TestLeaseZombieLoses(t *testing.T) {
+	n := startServer(t)
+	_, js := streams(t, dial(t, n.url()))
+	line := newProxy(t, strings.TrimPrefix(n.url(), "nats://"))
+	zombie, err := jetstream.New(dial(t, "nats://"+line.addr(), nats.PingInterval(time.Minute)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var h history
+	h.candidate(t, "zombie", zombie)
+	eventually(t, "zombie leads", h.has("zombie leads"))
+	h.candidate(t, "standby", js)
+	line.freeze()
+	begin := time.Now()
+	eventually(t, "standby leads", h.has("standby leads"))
+	if d := time.Since(begin); d > 3*time.Second {
+		t.Errorf("taken over after %s", d)
+	}
+	line.thaw()
+	time.Sleep(1500 * time.Millisecond)
+	// The zombie stopped before the standby began, and stays out.
+	h.check(t, "zombie leads", "zombie lost", "standby leads")
+}
+
+func TestLeaseOutlivesTheServer(t *testing.T) {
+	n := startServer(t)
+	_, js := streams(t, dial(t, n.url()))
+	var h history
+	h.candidate(t, "a", js)
+	eventually(t, "a leads", h.has("a leads"))
+	n.stop()
+	eventually(t, "a loses", h.has("a lost"))
+	n.start()
+	eventually(t, "a leads again", func() bool { h.mu.Lock(); defer h.mu.Unlock(); return len(h.fences) == 2 })
+	h.check(t, "a leads", "a lost", "a leads")
+}
+
+func TestLeaseGivesBackTheLeadersError(t *testing.T) {
+	_, js := connect(t)
+	want := errors.New("no database")
+	l, err := ingest.NewLease(ingest.LeaseConfig{Key: "projector.0"}, js, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // given back each time
+		if err := l.RunAsLeader(t.Context(), func(context.Context, uint64) error { return want }); !errors.Is(err, want) {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
+// proxy is a line to a server that can be frozen: it stays up, but nothing
+// passes.
+type proxy struct {
+	l      net.Listener
+	to     string
+	mu     sync.Mutex
+	frozen chan struct{} // closed: passes
+	conns  []net.Conn
+	wg     sync.WaitGroup
+}
+
+func newProxy(t *testing.T, to string) *proxy {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &proxy{l: l, to: to, frozen: make(chan struct{})}
+	close(p.frozen)
+	p.wg.Go(func() {
+		for {
+			in, err := l.Accept()
+			if err != nil {
+				return
+			}
+			out, err := net.Dial("tcp", to)
+			if err != nil {
+				in.Close()
+				continue
+			}
+			p.mu.Lock()
+			p.conns = append(p.conns, in, out)
+			p.mu.Unlock()
+			p.wg.Go(func() { p.pass(in, out) })
+			p.wg.Go(func() { p.pass(out, in) })
+		}
+	})
+	t.Cleanup(func() {
+		l.Close()
+		p.thaw()
+		p.mu.Lock()
+		for _, c := range p.conns {
+			c.Close()
+		}
+		p.mu.Unlock()
+		p.wg.Wait()
+	})
+	return p
+}
+
+func (p *proxy) pass(from io.ReadCloser, to io.WriteCloser) {
+	defer from.Close()
+	defer to.Close()
+	b := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(b)
+		p.mu.Lock()
+		gate := p.frozen
+		p.mu.Unlock()
+		<-gate
+		if _, werr := to.Write(b[:n]); err != nil || werr != nil {
+			return
+		}
+	}
+}
+
+func (p *proxy) addr() string { return p.l.Addr().String() }
+
+func (p *proxy) freeze() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.frozen = make(chan struct{})
+}
+
+func (p *proxy) thaw() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	select {
+	case <-p.frozen:
+	default:
+		close(p.frozen)
+	}
+}
+
+// TestLeaseAloneTakesOverAtOnce: whoever knows that nobody else runs does not
+// wait for a dead leader's lease to run out.
+func TestLeaseAloneTakesOverAtOnce(t *testing.T) {
+	_, js := connect(t)
+	kv, err := js.CreateOrUpdateKeyValue(t.Context(), jetstream.KeyValueConfig{Bucket: ingest.BucketLeases, History: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead, err := kv.Put(t.Context(), ingest.ProjectorLease(0), []byte("a process that was killed"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := ingest.NewLease(ingest.LeaseConfig{Key: ingest.ProjectorLease(0), TTL: time.Hour, Alone: true}, js, logger(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	var got uint64
+	err = l.RunAsLeader(ctx, func(_ context.Context, fence uint64) error { got = fence; return nil })
+	if err != nil || got <= dead {
+		t.Fatalf("fence %d after %d, %v", got, dead, err)
+	}
+}

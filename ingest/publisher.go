@@ -1,0 +1,411 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"preismon/contracts"
+	"preismon/contracts/event"
+)
+
+// PublisherConfig bounds what is under way at once; 0 takes the default.
+type PublisherConfig struct {
+	MaxInFlight      int           // events without an acknowledgement; 4096
+	MaxInFlightBytes int64         // and their bytes; 32 MiB
+	AckTimeout       time.Duration // until an event is sent again; 10 s
+	MaxBackoff       time.Duration // longest wait between two tries of one event; 5 s
+	// NoStreamWait is how long a missing stream may stay missing (servers
+	// start, leaders change) until publishing fails; 10 s.
+	NoStreamWait time.Duration
+}
+
+// DefaultPublisherConfig gives the defaults.
+func DefaultPublisherConfig() PublisherConfig {
+	return PublisherConfig{
+		MaxInFlight: 4096, MaxInFlightBytes: 32 << 20, AckTimeout: 10 * time.Second,
+		MaxBackoff: 5 * time.Second, NoStreamWait: 10 * time.Second,
+	}
+}
+
+func (c PublisherConfig) withDefaults() PublisherConfig {
+	d := DefaultPublisherConfig()
+	if c.MaxInFlight == 0 {
+		c.MaxInFlight = d.MaxInFlight
+	}
+	if c.MaxInFlightBytes == 0 {
+		c.MaxInFlightBytes = d.MaxInFlightBytes
+	}
+	if c.AckTimeout == 0 {
+		c.AckTimeout = d.AckTimeout
+	}
+	if c.MaxBackoff == 0 {
+		c.MaxBackoff = d.MaxBackoff
+	}
+	if c.NoStreamWait == 0 {
+		c.NoStreamWait = d.NoStreamWait
+	}
+	return c
+}
+
+// Validate names every fault of the configuration.
+func (c PublisherConfig) Validate() error {
+	var f contracts.Faults
+	c = c.withDefaults()
+	f.Check(c.MaxInFlight > 0, "publisher max in flight: not positive")
+	f.Check(c.MaxInFlightBytes >= event.MaxBytes, "publisher max in flight bytes: less than one event of %d", event.MaxBytes)
+	f.Check(c.AckTimeout > 0 && c.MaxBackoff > 0 && c.NoStreamWait > 0, "publisher times: not positive")
+	return f.Err()
+}
+
+// Stats counts what became of the events given to a Publisher.
+type Stats struct {
+	Accepted   uint64 // acknowledged as new
+	Duplicates uint64 // acknowledged, but the stream had its id already
+	Failed     uint64 // refused by the server for good
+	Retries    uint64 // sent again
+	InFlight   int    // not yet acknowledged
+}
+
+// Publisher publishes events asynchronously and keeps trying until each is
+// acknowledged. It is safe for concurrent use. Two events of one catalogue
+// record are never under way at once, so that the later one stays the last.
+type Publisher struct {
+	c   PublisherConfig
+	nc  *nats.Conn
+	js  jetstream.JetStream
+	log *slog.Logger
+
+	mu       sync.Mutex
+	flights  map[*nats.Msg]*flight
+	settling int // landed, but whoever asked was not told yet
+	bytes    int64
+	records  map[string]bool // subjects of the catalogue with an event under way
+	changed  chan struct{}   // closed with the next change; nil: nobody waits
+	stats    Stats
+	err      error   // why nothing can be published any more
+	refused  []error // the first events that the server refused for good
+	noStream map[string]time.Time
+	warned   time.Time
+}
+
+// flight is one event under way.
+type flight struct {
+	msg    *nats.Msg
+	stream string
+	tries  int
+	done   func(duplicate bool, err error)
+}
+
+// NewPublisher makes a publisher on the connection. Close it after use. One a
+// connection is enough.
+func NewPublisher(nc *nats.Conn, c PublisherConfig, log *slog.Logger) (*Publisher, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	c = c.withDefaults()
+	p := &Publisher{
+		c: c, nc: nc, log: log,
+		flights: make(map[*nats.Msg]*flight), records: make(map[string]bool), noStream: make(map[string]time.Time),
+	}
+	js, err := jetstream.New(nc,
+		jetstream.WithPublishAsyncMaxPending(c.MaxInFlight+1),
+		jetstream.WithPublishAsyncTimeout(c.AckTimeout),
+		jetstream.WithPublishAsyncAckHandler(func(_ jetstream.JetStream, m *nats.Msg, ack *jetstream.PubAck) { p.acked(m, ack) }),
+		jetstream.WithPublishAsyncErrHandler(func(_ jetstream.JetStream, m *nats.Msg, err error) { p.unacked(m, err) }))
+	if err != nil {
+		return nil, err
+	}
+	p.js = js
+	return p, nil
+}
+
+// Publish validates the event, waits for room in the window and sends it. The
+// error is the event's own fault, the end of ctx, or that nothing can be
+// published at all; an event sent is not yet accepted: see Flush.
+func (p *Publisher) Publish(ctx context.Context, e *event.Event) error {
+	b, err := event.Encode(e)
+	if err != nil {
+		return err
+	}
+	return p.publish(ctx, e, b, nil)
+}
+
+// publish sends b, the form of the valid event e. done, when given, is told
+// what became of it, and must not block.
+func (p *Publisher) publish(ctx context.Context, e *event.Event, b []byte, done func(duplicate bool, err error)) error {
+	stream := e.Kind.Stream()
+	f := &flight{
+		msg: &nats.Msg{Subject: e.Subject(), Data: b, Header: nats.Header{
+			jetstream.MsgIDHeader: {e.ID}, jetstream.ExpectedStreamHeader: {stream},
+		}},
+		stream: stream, done: done,
+	}
+	for {
+		p.mu.Lock()
+		if p.err != nil {
+			p.mu.Unlock()
+			return p.err
+		}
+		room := len(p.flights) < p.c.MaxInFlight && p.bytes+int64(len(b)) <= p.c.MaxInFlightBytes
+		if room && !p.records[f.msg.Subject] {
+			p.flights[f.msg] = f
+			p.bytes += int64(len(b))
+			if stream == event.StreamCatalog {
+				p.records[f.msg.Subject] = true
+			}
+			p.mu.Unlock()
+			p.try(f)
+			return nil
+		}
+		changed := p.change()
+		p.mu.Unlock()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// change gives the channel that the next change closes. The lock is held.
+func (p *Publisher) change() <-chan struct{} {
+	if p.changed == nil {
+		p.changed = make(chan struct{})
+	}
+	return p.changed
+}
+
+// tell wakes whoever waits for a change. The lock is held.
+func (p *Publisher) tell() {
+	if p.changed != nil {
+		close(p.changed)
+		p.changed = nil
+	}
+}
+
+// Flush waits until nothing is in flight and tells what became of everything
+// published so far. The error names events that the server refused for good,
+// or why publishing stopped; it is the cause of ctx when that ended first.
+func (p *Publisher) Flush(ctx context.Context) (Stats, error) {
+	for {
+		p.mu.Lock()
+		stats := p.stats
+		stats.InFlight = len(p.flights)
+		if len(p.flights) == 0 && p.settling == 0 {
+			err := p.err
+			if err == nil {
+				err = errors.Join(p.refused...)
+			}
+			p.mu.Unlock()
+			return stats, err
+		}
+		changed := p.change()
+		p.mu.Unlock()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return p.Stats(), context.Cause(ctx)
+		}
+	}
+}
+
+// Stats tells what became of the events so far.
+func (p *Publisher) Stats() Stats {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	stats := p.stats
+	stats.InFlight = len(p.flights)
+	return stats
+}
+
+// errClosed is why nothing is published after Close.
+var errClosed = errors.New("the publisher is closed")
+
+// Close gives up what is still in flight. Flush first. Its subscription ends
+// with the connection: nats.go 1.55 leaves a goroutine behind when a publisher
+// is cleaned up just after its first publish (CleanupPublisher).
+func (p *Publisher) Close() { p.fail(errClosed) }
+
+func (p *Publisher) try(f *flight) {
+	if _, err := p.js.PublishMsgAsync(f.msg, jetstream.WithStallWait(p.c.AckTimeout)); err != nil {
+		p.unacked(f.msg, err)
+	}
+}
+
+// land takes a flight out of the books, nil when it is there no more.
+func (p *Publisher) land(m *nats.Msg) *flight {
+	f := p.flights[m]
+	if f == nil {
+		return nil
+	}
+	delete(p.flights, m)
+	p.bytes -= int64(len(m.Data))
+	if f.stream == event.StreamCatalog {
+		delete(p.records, m.Subject)
+	}
+	p.settling++
+	p.tell()
+	return f
+}
+
+// settle tells whoever asked what became of the event.
+func (p *Publisher) settle(f *flight, duplicate bool, err error) {
+	if f.done != nil {
+		f.done(duplicate, err)
+	}
+	p.mu.Lock()
+	if p.settling--; p.settling == 0 {
+		p.tell()
+	}
+	p.mu.Unlock()
+}
+
+func (p *Publisher) acked(m *nats.Msg, ack *jetstream.PubAck) {
+	p.mu.Lock()
+	f := p.land(m)
+	if f == nil {
+		p.mu.Unlock()
+		return
+	}
+	clear(p.noStream)
+	// After a try whose acknowledgement was lost the duplicate is our own.
+	duplicate := ack.Duplicate && f.tries == 0
+	if duplicate {
+		p.stats.Duplicates++
+	} else {
+		p.stats.Accepted++
+	}
+	p.mu.Unlock()
+	p.settle(f, duplicate, nil)
+}
+
+// maxRefused bounds the refusals that Flush names.
+const maxRefused = 10
+
+// unacked decides about a failed try: again later, this event never, or
+// nothing any more.
+func (p *Publisher) unacked(m *nats.Msg, err error) {
+	p.mu.Lock()
+	f := p.flights[m]
+	if f == nil || p.err != nil {
+		p.mu.Unlock()
+		return
+	}
+	verdict, reason := p.judge(f, err)
+	switch verdict {
+	case again:
+		f.tries++
+		p.stats.Retries++
+		if now := time.Now(); now.Sub(p.warned) >= p.c.MaxBackoff {
+			p.warned = now
+			p.log.Warn("publishing again", "subject", m.Subject, "event_id", m.Header.Get(jetstream.MsgIDHeader), "tries", f.tries, "error", err)
+		}
+		p.mu.Unlock()
+		time.AfterFunc(backoff(f.tries, p.c.MaxBackoff), func() {
+			p.mu.Lock()
+			live := p.flights[m] != nil
+			p.mu.Unlock()
+			if live {
+				p.try(f)
+			}
+		})
+	case never:
+		p.land(m)
+		p.stats.Failed++
+		if len(p.refused) < maxRefused {
+			p.refused = append(p.refused, fmt.Errorf("event %s: %w", m.Header.Get(jetstream.MsgIDHeader), reason))
+		}
+		p.mu.Unlock()
+		p.settle(f, false, reason)
+	case stop:
+		p.mu.Unlock()
+		p.fail(reason)
+	}
+}
+
+// fail ends all publishing.
+func (p *Publisher) fail(err error) {
+	p.mu.Lock()
+	if p.err != nil {
+		p.mu.Unlock()
+		return
+	}
+	p.err = err
+	var over []*flight
+	for m := range p.flights {
+		over = append(over, p.land(m))
+	}
+	p.tell()
+	p.mu.Unlock()
+	for _, f := range over {
+		p.settle(f, false, err)
+	}
+}
+
+type verdict uint8
+
+const (
+	again verdict = iota
+	never
+	stop
+)
+
+// JetStream error codes, of which the client names only some.
+const codeStreamMismatch jetstream.ErrorCode = 10060
+
+// judge tells whether a failed try is worth another. The lock is held.
+func (p *Publisher) judge(f *flight, err error) (verdict, error) {
+	var api *jetstream.APIError
+	switch {
+	case errors.Is(err, nats.ErrMaxPayload):
+		return never, fmt.Errorf("%d bytes are more than the server takes (max_payload %d): %w", len(f.msg.Data), p.nc.MaxPayload(), err)
+	case errors.Is(err, nats.ErrConnectionClosed), errors.Is(err, nats.ErrBadSubject), errors.Is(err, nats.ErrHeadersNotSupported):
+		return stop, err
+	case errors.Is(err, jetstream.ErrNoStreamResponse):
+		since, known := p.noStream[f.stream]
+		if !known {
+			since = time.Now()
+			p.noStream[f.stream] = since
+		}
+		if time.Since(since) < p.c.NoStreamWait {
+			return again, err
+		}
+		return stop, fmt.Errorf("no stream takes subject %s: is %s created? %w", f.msg.Subject, f.stream, err)
+	case errors.Is(err, jetstream.ErrAsyncPublishTimeout):
+		// A publish without permission is dropped, and only the connection hears of it.
+		if last := p.nc.LastError(); errors.Is(last, nats.ErrPermissionViolation) && strings.Contains(last.Error(), `"`+f.msg.Subject+`"`) {
+			return stop, fmt.Errorf("not allowed to publish to %s: %w", f.msg.Subject, last)
+		}
+	case errors.As(err, &api):
+		switch {
+		case api.ErrorCode == codeStreamMismatch:
+			return stop, fmt.Errorf("subject %s belongs to another stream than %s: %w", f.msg.Subject, f.stream, err)
+		case api.Code >= 400 && api.Code < 500 && api.Code != 408 && api.Code != 429:
+			return never, err
+		}
+	}
+	return again, err
+}
+
+// backoff is the wait before try n, from 1: 50 ms doubled each time up to limit.
+func backoff(n int, limit time.Duration) time.Duration {
+	return min(50*time.Millisecond<<min(n-1, 20), limit)
+}
+
+// broken is why nothing can be published any more, nil while all is well.
+func (p *Publisher) broken() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.err
+}

@@ -1,0 +1,202 @@
+package ingest_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"preismon/contracts"
+	"preismon/contracts/event"
+	"preismon/ingest"
+)
+
+func TestPublisherCountsWhatWasAcknowledged(t *testing.T) {
+	nc, js := connect(t)
+	p := newPublisher(t, nc, ingest.PublisherConfig{MaxInFlight: 8})
+	for range 2 {
+		for i := range 100 {
+			if err := p.Publish(t.Context(), observations(i, 2)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if s := p.Stats(); s.InFlight > 8 {
+			t.Errorf("%d in flight", s.InFlight)
+		}
+	}
+	stats, err := p.Flush(t.Context())
+	if want := (ingest.Stats{Accepted: 100, Duplicates: 100}); err != nil || stats != want {
+		t.Errorf("%+v, %v", stats, err)
+	}
+	if end, _ := ingest.End(t.Context(), js, event.StreamObservations); end != 100 {
+		t.Errorf("the stream has %d", end)
+	}
+	if err := p.Publish(t.Context(), &event.Event{ID: "x", Kind: event.KindItem, Data: &contracts.Item{}}); err == nil {
+		t.Error("an invalid event was taken")
+	}
+	p.Close()
+	if err := p.Publish(t.Context(), observations(1, 1)); err == nil {
+		t.Error("published after Close")
+	}
+}
+
+func TestPublisherKeepsTheOrderOfARecord(t *testing.T) {
+	n := startServer(t)
+	nc, js := streams(t, dial(t, n.url()))
+	p := newPublisher(t, nc, ingest.PublisherConfig{AckTimeout: time.Second})
+	var outage sync.WaitGroup
+	outage.Go(func() {
+		time.Sleep(100 * time.Millisecond)
+		n.stop()
+		n.start()
+	})
+	deadline := time.Now().Add(time.Second)
+	version := 0
+	for time.Now().Before(deadline) {
+		version++
+		if err := p.Publish(t.Context(), item(1, version)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := p.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	outage.Wait()
+	s, err := js.Stream(t.Context(), event.StreamCatalog)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := s.GetLastMsgForSubject(t.Context(), "catalog.item.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := m.Header.Get(jetstream.MsgIDHeader), item(1, version).ID; got != want {
+		t.Errorf("last is %s, want %s", got, want)
+	}
+}
+
+func TestPublisherTellsWhatCannotHeal(t *testing.T) {
+	t.Run("no stream", func(t *testing.T) {
+		n := startServer(t)
+		p := newPublisher(t, dial(t, n.url()), ingest.PublisherConfig{NoStreamWait: 300 * time.Millisecond})
+		if err := p.Publish(t.Context(), item(1, 1)); err != nil {
+			t.Fatal(err)
+		}
+		stats, err := p.Flush(t.Context())
+		if err == nil || !strings.Contains(err.Error(), "CATALOG") || stats.Accepted != 0 {
+			t.Errorf("%+v, %v", stats, err)
+		}
+		if err := p.Publish(t.Context(), item(1, 1)); err == nil {
+			t.Error("published on")
+		}
+	})
+	t.Run("a stream that comes late is waited for", func(t *testing.T) {
+		n := startServer(t)
+		nc := dial(t, n.url())
+		p := newPublisher(t, nc, ingest.PublisherConfig{})
+		if err := p.Publish(t.Context(), item(1, 1)); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "a retry", func() bool { return p.Stats().Retries > 0 })
+		streams(t, nc)
+		if stats, err := p.Flush(t.Context()); err != nil || stats.Accepted != 1 {
+			t.Errorf("%+v, %v", stats, err)
+		}
+	})
+	t.Run("larger than the stream takes: that event only", func(t *testing.T) {
+		nc, js := connect(t)
+		s, _ := js.Stream(t.Context(), event.StreamObservations)
+		config := s.CachedInfo().Config
+		config.MaxMsgSize = 2000
+		if _, err := js.UpdateStream(t.Context(), config); err != nil {
+			t.Fatal(err)
+		}
+		p := newPublisher(t, nc, ingest.PublisherConfig{})
+		for i, size := range []int{1, 100, 1} {
+			if err := p.Publish(t.Context(), observations(i, size)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		stats, err := p.Flush(t.Context())
+		if err == nil || !strings.Contains(err.Error(), eventID(1, 1)) || stats.Accepted != 2 || stats.Failed != 1 {
+			t.Errorf("%+v, %v", stats, err)
+		}
+	})
+	t.Run("subject of another stream", func(t *testing.T) {
+		n := startServer(t)
+		nc := dial(t, n.url())
+		js, _ := jetstream.New(nc)
+		if _, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "OTHER", Subjects: []string{"catalog.>"}}); err != nil {
+			t.Fatal(err)
+		}
+		p := newPublisher(t, nc, ingest.PublisherConfig{})
+		if err := p.Publish(t.Context(), item(1, 1)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Flush(t.Context()); err == nil || !strings.Contains(err.Error(), "another stream") {
+			t.Errorf("%v", err)
+		}
+	})
+	t.Run("permission", func(t *testing.T) {
+		s, err := server.NewServer(&server.Options{
+			Host: "127.0.0.1", Port: -1, StoreDir: t.TempDir(), JetStream: true, NoSigs: true, NoLog: true,
+			Users: []*server.User{
+				{Username: "admin", Password: "admin"},
+				{Username: "crawler", Password: "pw", Permissions: &server.Permissions{Publish: &server.SubjectPermission{Deny: []string{"catalog.>"}}}},
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Start()
+		t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+		s.ReadyForConnections(5 * time.Second)
+		streams(t, dial(t, "nats://admin:admin@"+s.Addr().String()))
+		p := newPublisher(t, dial(t, "nats://crawler:pw@"+s.Addr().String()), ingest.PublisherConfig{AckTimeout: 200 * time.Millisecond})
+		if err := p.Publish(t.Context(), item(1, 1)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Flush(t.Context()); !errors.Is(err, nats.ErrPermissionViolation) {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+func TestPublisherFullStreamIsWaitedForUntilTheCallerLeaves(t *testing.T) {
+	nc, js := connect(t)
+	s, _ := js.Stream(t.Context(), event.StreamObservations)
+	config := s.CachedInfo().Config
+	config.MaxMsgs = 1
+	if _, err := js.UpdateStream(t.Context(), config); err != nil {
+		t.Fatal(err)
+	}
+	p := newPublisher(t, nc, ingest.PublisherConfig{MaxInFlight: 2, MaxBackoff: 100 * time.Millisecond})
+	ctx, cancel := context.WithCancel(t.Context())
+	for i := range 3 {
+		if err := p.Publish(ctx, observations(i, 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "retries", func() bool { return p.Stats().Retries > 3 })
+	cancel()
+	if err := p.Publish(ctx, observations(3, 1)); !errors.Is(err, context.Canceled) {
+		t.Errorf("publish into a full window: %v", err)
+	}
+	if stats, err := p.Flush(ctx); !errors.Is(err, context.Canceled) || stats.Accepted != 1 || stats.InFlight != 2 {
+		t.Errorf("%+v, %v", stats, err)
+	}
+	// Room again: nothing was forgotten.
+	config.MaxMsgs = -1
+	if _, err := js.UpdateStream(t.Context(), config); err != nil {
+		t.Fatal(err)
+	}
+	if stats, err := p.Flush(t.Context()); err != nil || stats.Accepted != 3 {
+		t.Errorf("%+v, %v", stats, err)
+	}
+}

@@ -1,0 +1,221 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"preismon/contracts"
+	"preismon/contracts/event"
+)
+
+// StreamConfig says how the streams keep what they have. Limits are raised by
+// EnsureStreams and never lowered; 0 takes the default, if there is one.
+type StreamConfig struct {
+	Replicas        int           // 1; 3 in production
+	MaxBytes        int64         // of OBSERVATIONS; 0: no limit but the server's
+	MaxAge          time.Duration // of OBSERVATIONS; 0: kept for ever, so that everything can be rebuilt from it
+	DuplicateWindow time.Duration // how long a message id is remembered; 10 minutes
+	DeadLetterAge   time.Duration // of DEAD_LETTERS; 90 days
+}
+
+// DefaultStreamConfig gives the defaults.
+func DefaultStreamConfig() StreamConfig {
+	return StreamConfig{
+		Replicas: 1, DuplicateWindow: 10 * time.Minute, DeadLetterAge: 90 * 24 * time.Hour,
+	}
+}
+
+func (c StreamConfig) withDefaults() StreamConfig {
+	d := DefaultStreamConfig()
+	if c.Replicas == 0 {
+		c.Replicas = d.Replicas
+	}
+	if c.MaxBytes == 0 {
+		c.MaxBytes = -1
+	}
+	if c.DuplicateWindow == 0 {
+		c.DuplicateWindow = d.DuplicateWindow
+	}
+	if c.DeadLetterAge == 0 {
+		c.DeadLetterAge = d.DeadLetterAge
+	}
+	return c
+}
+
+// Validate names every fault of the configuration.
+func (c StreamConfig) Validate() error {
+	var f contracts.Faults
+	c = c.withDefaults()
+	f.Check(c.Replicas >= 1 && c.Replicas <= 5, "stream replicas: %d, from 1 to 5", c.Replicas)
+	f.Check(c.MaxBytes >= -1, "stream max bytes: negative")
+	f.Check(c.DuplicateWindow >= time.Second, "stream duplicate window: %s is shorter than a second", c.DuplicateWindow)
+	f.Check(c.MaxAge == 0 || c.MaxAge >= c.DuplicateWindow, "stream max age: %s is shorter than the duplicate window of %s", c.MaxAge, c.DuplicateWindow)
+	f.Check(c.DeadLetterAge >= c.DuplicateWindow, "dead letter age: %s is shorter than the duplicate window of %s", c.DeadLetterAge, c.DuplicateWindow)
+	return f.Err()
+}
+
+// headerRoom is what the headers of a message may take beside an event.
+const headerRoom = 16 << 10
+
+// streams gives the definition of each stream. All of them refuse what they
+// have no room for (discard new) rather than drop what they promised to keep;
+// with one message a subject, CATALOG replaces a record's last state all the
+// same, since only DiscardNewPerSubject would refuse that.
+func (c StreamConfig) streams() []jetstream.StreamConfig {
+	base := jetstream.StreamConfig{
+		Retention: jetstream.LimitsPolicy, Storage: jetstream.FileStorage, Discard: jetstream.DiscardNew,
+		Replicas: c.Replicas, Duplicates: c.DuplicateWindow,
+		MaxMsgs: -1, MaxBytes: -1, MaxMsgsPerSubject: -1, MaxConsumers: -1, MaxMsgSize: -1,
+		DenyDelete: true, DenyPurge: true,
+	}
+	observations := base
+	observations.Name = event.StreamObservations
+	observations.Subjects = []string{event.SubjectsObservations}
+	observations.Description = "batches of price observations"
+	observations.MaxBytes, observations.MaxAge = c.MaxBytes, c.MaxAge
+	observations.MaxMsgSize = event.MaxBytes + headerRoom
+
+	catalog := base
+	catalog.Name = event.StreamCatalog
+	catalog.Subjects = []string{event.SubjectsCatalog}
+	catalog.Description = "master data, the last state of each record"
+	catalog.MaxMsgsPerSubject = 1
+	catalog.MaxMsgSize = event.MaxBytes + headerRoom
+
+	dead := base
+	dead.Name = event.StreamDeadLetters
+	dead.Subjects = []string{event.SubjectsDeadLetters}
+	dead.Description = "messages that could not be read, with the reason"
+	dead.MaxAge = c.DeadLetterAge
+	dead.DenyDelete, dead.DenyPurge = false, false // read and mended by people
+	return []jetstream.StreamConfig{observations, catalog, dead}
+}
+
+// EnsureStreams creates the streams that are missing and raises the limits of
+// those there are. It deletes nothing, lowers no limit, and leaves every other
+// setting of an operator as it is.
+func EnsureStreams(ctx context.Context, js jetstream.JetStream, c StreamConfig) error {
+	if err := c.Validate(); err != nil {
+		return err
+	}
+	for _, want := range c.withDefaults().streams() {
+		if err := ensureStream(ctx, js, want); err != nil {
+			return fmt.Errorf("stream %s: %w", want.Name, err)
+		}
+	}
+	return nil
+}
+
+func ensureStream(ctx context.Context, js jetstream.JetStream, want jetstream.StreamConfig) error {
+	s, err := js.Stream(ctx, want.Name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		_, err = js.CreateStream(ctx, want)
+		if !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+			return err
+		}
+		s, err = js.Stream(ctx, want.Name) // created by someone else meanwhile
+	}
+	if err != nil {
+		return err
+	}
+	have := s.CachedInfo().Config
+	next := raised(have, want)
+	if reflect.DeepEqual(next, have) {
+		return nil
+	}
+	_, err = js.UpdateStream(ctx, next)
+	return err
+}
+
+// raised is have with the limits of want where those are higher.
+func raised(have, want jetstream.StreamConfig) jetstream.StreamConfig {
+	next := have
+	for _, s := range want.Subjects {
+		if !slices.Contains(next.Subjects, s) {
+			next.Subjects = append(slices.Clone(next.Subjects), s)
+		}
+	}
+	next.Replicas = max(have.Replicas, want.Replicas)
+	next.Duplicates = max(have.Duplicates, want.Duplicates)
+	next.MaxBytes = higher(have.MaxBytes, want.MaxBytes)
+	next.MaxMsgs = higher(have.MaxMsgs, want.MaxMsgs)
+	if want.MaxAge > 0 { // else an operator's age stays
+		next.MaxAge = higher(have.MaxAge, want.MaxAge)
+	}
+	next.MaxMsgSize = higher(have.MaxMsgSize, want.MaxMsgSize)
+	if want.MaxMsgsPerSubject != 1 { // else it is a rule, not a limit
+		next.MaxMsgsPerSubject = higher(have.MaxMsgsPerSubject, want.MaxMsgsPerSubject)
+	} else {
+		next.MaxMsgsPerSubject = 1
+	}
+	next.Discard = want.Discard
+	next.DenyDelete = have.DenyDelete || want.DenyDelete
+	next.DenyPurge = have.DenyPurge || want.DenyPurge
+	return next
+}
+
+// higher is the higher of two limits, of which 0 and -1 are none at all.
+func higher[T ~int32 | ~int64](a, b T) T {
+	if a <= 0 {
+		return a
+	}
+	if b <= 0 {
+		return b
+	}
+	return max(a, b)
+}
+
+// End is the last sequence of a stream, 0 when it is empty and new: what
+// Consumer.CaughtUp waits for.
+func End(ctx context.Context, js jetstream.JetStream, stream string) (uint64, error) {
+	s, err := js.Stream(ctx, stream)
+	if err != nil {
+		return 0, fmt.Errorf("stream %s: %w", stream, err)
+	}
+	return s.CachedInfo().State.LastSeq, nil
+}
+
+// metaEpoch is the stream's metadata that replaces the second of its creation
+// as its epoch, from a sequence on: "1767225600:815". It is set when a stream
+// lost its tail (power loss, an old backup) and gives its sequences again.
+const metaEpoch = "preismon-epoch"
+
+// incarnation of a stream: its epoch, and the sequence up to which messages
+// belong to an epoch before.
+func incarnation(info *jetstream.StreamInfo) (epoch uint32, after uint64) {
+	if e, a, ok := strings.Cut(info.Config.Metadata[metaEpoch], ":"); ok {
+		en, err1 := strconv.ParseUint(e, 10, 32)
+		an, err2 := strconv.ParseUint(a, 10, 64)
+		// A stream made anew from a saved configuration is younger than its mark.
+		if err1 == nil && err2 == nil && int64(en) > info.Created.Unix() {
+			return uint32(en), an
+		}
+	}
+	return uint32(info.Created.Unix()), 0
+}
+
+// beginEpoch marks that the stream's sequences after its present end belong
+// to a new epoch.
+func beginEpoch(ctx context.Context, js jetstream.JetStream, info *jetstream.StreamInfo, now time.Time) error {
+	old, _ := incarnation(info)
+	epoch := max(uint32(now.Unix()), old+1)
+	c := info.Config
+	meta := make(map[string]string, len(c.Metadata)+1)
+	for k, v := range c.Metadata {
+		if !strings.HasPrefix(k, "_nats.") { // the server's own
+			meta[k] = v
+		}
+	}
+	meta[metaEpoch] = fmt.Sprintf("%d:%d", epoch, info.State.LastSeq)
+	c.Metadata = meta
+	_, err := js.UpdateStream(ctx, c)
+	return err
+}
