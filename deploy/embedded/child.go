@@ -21,6 +21,9 @@ const (
 	exitLibrary = 78 // the library cannot be loaded
 )
 
+// collectAfter is how long after the start the child's memory is collected.
+const collectAfter = 300 * time.Millisecond
+
 // brokenLibrary begins the child's line about a library that cannot be loaded.
 const brokenLibrary = "cannot load the ClickHouse library: "
 
@@ -105,7 +108,11 @@ func runLibrary(spec childSpec, orphaned <-chan struct{}, terminated <-chan os.S
 		argv[i] = &b[0]
 	}
 	pin.Pin(&argv[0])
+	// A collection while the engine runs: what the start needed is given back,
+	// and a mistake about who keeps the arguments shows now, not in two minutes.
+	time.AfterFunc(collectAfter, runtime.GC)
 	result := run(int32(len(spec.Args)), unsafe.Pointer(&argv[0]))
+	pin.Unpin() // here, not before: a pinner that is collected while run uses its arguments ends the process
 	text := "no reason given"
 	if result != nil {
 		if m := message(result); m != "" {

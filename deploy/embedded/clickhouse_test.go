@@ -149,6 +149,20 @@ func TestClickHouseKeepsDataAfterKill(t *testing.T) {
 	}
 }
 
+// TestClickHouseSurvivesCollection: the child's garbage collector runs beside
+// the engine, and once took its arguments away.
+func TestClickHouseSurvivesCollection(t *testing.T) {
+	ch := startClickHouse(t, embedded.ClickHouseConfig{Dir: filepath.Join(t.TempDir(), "clickhouse")})
+	select {
+	case <-ch.Done():
+		t.Fatal("the server ended by itself")
+	case <-time.After(time.Second): // the child collects 300 ms after its start
+	}
+	if n := count(t, open(t, ch.DSN(embedded.AdminUser, "")), "SELECT 1"); n != 1 {
+		t.Errorf("SELECT 1 gave %d", n)
+	}
+}
+
 func TestClickHouseLogs(t *testing.T) {
 	dir := t.TempDir()
 	ch := startClickHouse(t, embedded.ClickHouseConfig{Dir: dir, Settings: map[string]string{"max_threads": "3"}, MemoryLimit: 3 << 30})

@@ -1,0 +1,317 @@
+package projector_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"preismon/contracts/event"
+)
+
+// loop is a consumer loop over two streams, with failures.
+type loop struct {
+	*world
+	streams map[string][]event.Message
+	pos     map[string]uint64
+	chance  float64 // of a write to fail
+}
+
+func newLoop(w *world) *loop {
+	return &loop{world: w, streams: map[string][]event.Message{}, pos: map[string]uint64{}}
+}
+
+func (l *loop) publish(b *event.Batch) {
+	l.streams[b.Stream] = append(l.streams[b.Stream], b.Messages...)
+}
+
+// armed makes writes of the current projector fail before or after they are
+// done, by chance.
+func (l *loop) armed() {
+	chance, r := l.chance, newRand(l.rnd.Uint64())
+	var mu sync.Mutex
+	hook := func(id string) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if what(id) != "" && r.Float64() < chance {
+			return fmt.Errorf("%w: %s", errInjected, id)
+		}
+		return nil
+	}
+	l.conn.mu.Lock()
+	defer l.conn.mu.Unlock()
+	l.conn.before, l.conn.after = hook, hook
+}
+
+// crash starts a new projector, which reads where to go on.
+func (l *loop) crash() {
+	l.t.Helper()
+	l.restart()
+	l.armed()
+	for _, s := range []string{event.StreamCatalog, event.StreamObservations} {
+		for try := 0; ; try++ {
+			seq, err := l.p.Resume(l.t.Context(), s, epoch)
+			if err == nil {
+				l.pos[s] = seq
+				break
+			}
+			if try > 500 {
+				l.t.Fatal(err)
+			}
+		}
+	}
+}
+
+// drain delivers everything, in batches of random borders, the catalogue
+// first.
+func (l *loop) drain() {
+	l.t.Helper()
+	for tries := 0; ; tries++ {
+		if tries > 3000 {
+			l.t.Fatal("the streams do not drain")
+		}
+		b := l.next()
+		if b == nil {
+			return
+		}
+		err := l.try(l.t.Context(), b)
+		switch {
+		case err == nil:
+			l.pos[b.Stream] = b.Last
+		case l.rnd.IntN(3) == 0:
+			l.crash()
+		}
+	}
+}
+
+func (l *loop) next() *event.Batch {
+	for _, s := range []string{event.StreamCatalog, event.StreamObservations} {
+		rest := l.streams[s][l.pos[s]:]
+		if len(rest) == 0 {
+			continue
+		}
+		n := 1 + l.rnd.IntN(len(rest))
+		return &event.Batch{
+			Stream: s, Epoch: epoch, First: rest[0].Seq, Last: rest[n-1].Seq, Messages: rest[:n], Pending: uint64(len(rest) - n),
+		}
+	}
+	return nil
+}
+
+// randomChange is a record that changes scopes.
+func randomChange(r *rand.Rand) event.Payload {
+	m := uint64(1 + r.IntN(3))
+	if r.IntN(4) == 0 {
+		return mandate(m, r.IntN(worldItems+2))
+	}
+	pick := func(n int) []int {
+		var list []int
+		for i := range n {
+			if r.IntN(2) == 0 {
+				list = append(list, i)
+			}
+		}
+		return list
+	}
+	items := pick(worldItems)
+	r.Shuffle(len(items), func(i, j int) { items[i], items[j] = items[j], items[i] })
+	for i := range items {
+		items[i]++
+	}
+	return order(m, m*10+uint64(r.IntN(3)), r.IntN(4) != 0, r.IntN(3), items, pick(worldSites))
+}
+
+// TestChaos draws histories of observations and scope changes, lets writes
+// fail before and after they are done and projectors crash, and compares every
+// table with the oracle whenever the streams are drained.
+func TestChaos(t *testing.T) {
+	for seed := range uint64(4) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			w := newWorld(t)
+			w.rnd = rand.New(rand.NewPCG(seed, 7))
+			w.cfg.MaxBlockRows = 1 + w.rnd.IntN(100)
+			w.cfg.BackfillRows = 1 + w.rnd.IntN(100)
+			l := newLoop(w)
+			l.crash()
+			for round := range 8 {
+				l.chance = []float64{0, 0.05, 0.15}[w.rnd.IntN(3)]
+				l.armed()
+				for range 1 + w.rnd.IntN(4) {
+					if w.rnd.IntN(2) == 0 {
+						l.publish(w.catalog(randomChange(w.rnd)))
+					} else {
+						l.publish(w.observations(1 + w.rnd.IntN(30)))
+					}
+					if w.rnd.IntN(3) == 0 {
+						l.drain()
+					}
+				}
+				l.drain()
+				l.chance = 0
+				l.armed()
+				w.verify()
+				if t.Failed() {
+					t.Fatalf("round %d", round)
+				}
+			}
+			s := w.p.Stats()
+			t.Logf("%+v", s)
+		})
+	}
+}
+
+// TestReplay delivers whole streams again, also to a new projector.
+func TestReplay(t *testing.T) {
+	w := newWorld(t)
+	c := w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3, 4, 5}, []int{0, 1, 2}))
+	o := w.observations(40)
+	for range 2 {
+		for range 2 {
+			w.apply(c)
+			w.apply(o)
+		}
+		w.restart()
+	}
+	w.apply(w.observations(3))
+	w.verify()
+	var parts, versions int
+	w.scan("SELECT count() FROM system.parts WHERE database = ? AND table = 'observations' AND active", []any{w.server.Database}, &parts)
+	w.scan("SELECT uniqExact(version) FROM scope_pairs", nil, &versions)
+	if versions != 1 {
+		t.Errorf("%d versions of an unchanged scope, want 1", versions)
+	}
+}
+
+// TestDuplicates publishes events again under the same ids, as a producer
+// does that was cut off longer than the stream remembers.
+func TestDuplicates(t *testing.T) {
+	w := newWorld(t)
+	w.apply(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3, 4, 5}, []int{0, 1, 2})))
+	first := w.observations(10)
+	w.apply(first)
+	again := w.observations(4)
+	again.Messages[1].Event = first.Messages[3].Event // known
+	again.Messages[3].Event = again.Messages[0].Event // twice in the batch
+	w.oracle = newOracleFrom(w.oracle, first, again)
+	w.apply(again)
+	w.verify()
+	if n := w.p.Stats().DuplicateEvents; n != 2 {
+		t.Errorf("%d duplicates counted, want 2", n)
+	}
+}
+
+func newOracleFrom(old *oracle, batches ...*event.Batch) *oracle {
+	o := newOracle()
+	o.orders, o.packages = old.orders, old.packages
+	for _, b := range batches {
+		o.observe(b)
+	}
+	return o
+}
+
+// TestSteps stops a change of scope before and after each of its writes,
+// restarts, and expects the end to be that of an undisturbed change.
+func TestSteps(t *testing.T) {
+	for _, name := range []string{"orders", "scopes_applied", "scope_pairs", "backfill", "scopes", "delete", "checkpoints"} {
+		for _, afterwards := range []bool{false, true} {
+			for _, crash := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s/after=%v/crash=%v", name, afterwards, crash), func(t *testing.T) {
+					w := newWorld(t)
+					w.apply(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3, 4, 5}, []int{0, 1})))
+					w.apply(w.observations(60))
+					w.settle()
+					items := []int{4, 5, 6, 7}
+					if name == "scopes_applied" { // written before the change when nothing is lost
+						items = []int{1, 2, 3, 4, 5, 6, 7}
+					}
+					change := w.catalog(order(1, 10, true, 0, items, []int{0, 1, 2}))
+					w.conn.failOnce(name, afterwards)
+					if err := w.try(t.Context(), change); err == nil {
+						t.Fatal("no failure")
+					}
+					if crash {
+						w.restart()
+					}
+					w.apply(change)
+					w.apply(w.observations(20))
+					w.verify()
+				})
+			}
+		}
+	}
+}
+
+// TestScopeSteps looks at what a reader of a whole mandate may see while a
+// scope changes: whenever the versions are equal, the table holds exactly the
+// pairs of the version in force.
+func TestScopeSteps(t *testing.T) {
+	w := newWorld(t)
+	w.apply(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3, 4, 5}, []int{0, 1})))
+	w.apply(w.observations(60))
+	w.settle()
+	var looked atomic.Int32
+	look := func(id string) error {
+		if what(id) == "" {
+			return nil
+		}
+		looked.Add(1)
+		var foreign, lacking, pairs, written uint64
+		w.scan(`WITH (SELECT max(version) FROM scopes WHERE mandate = 1) AS force, (SELECT max(version) FROM scopes_applied WHERE mandate = 1) AS applied
+			SELECT
+				(SELECT count() FROM observations_by_mandate WHERE force = applied AND mandate = 1 AND (item, site) NOT IN (SELECT item, site FROM scope_pairs WHERE mandate = 1 AND version = force)),
+				(SELECT count() FROM observations WHERE force = applied AND (item, site) IN (SELECT item, site FROM scope_pairs WHERE mandate = 1 AND version = force))
+					- (SELECT count() FROM observations_by_mandate WHERE force = applied AND mandate = 1),
+				(SELECT any(pairs) FROM scopes WHERE mandate = 1 AND version = force),
+				(SELECT count() FROM scope_pairs WHERE mandate = 1 AND version = force)`, nil, &foreign, &lacking, &pairs, &written)
+		if foreign != 0 || lacking != 0 || pairs != written {
+			t.Errorf("around %s: %d foreign rows, %d lacking, %d pairs of %d", id, foreign, lacking, written, pairs)
+		}
+		return nil
+	}
+	w.conn.mu.Lock()
+	w.conn.before, w.conn.after = look, look
+	w.conn.mu.Unlock()
+	for _, items := range [][]int{{4, 5, 6, 7}, {4, 5}, {}, {1, 2, 3, 4, 5, 6, 7}} {
+		w.apply(w.catalog(order(1, 10, true, 0, items, []int{1, 2})))
+		w.settle()
+	}
+	w.conn.mu.Lock()
+	w.conn.before, w.conn.after = nil, nil
+	w.conn.mu.Unlock()
+	w.verify()
+	if looked.Load() < 20 {
+		t.Errorf("looked %d times only", looked.Load())
+	}
+}
+
+// TestAudit finds nothing in tables that are right, and names what is wrong.
+func TestAudit(t *testing.T) {
+	w := newWorld(t)
+	w.apply(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3, 4, 5}, []int{0, 1, 2})))
+	w.apply(w.observations(30))
+	w.settle()
+	audit := func(want int) {
+		t.Helper()
+		a, err := w.p.Audit(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(a.Findings) != want {
+			t.Errorf("findings %q, want %d", a.Findings, want)
+		}
+		if a.Events != 30 || a.Gaps != 0 {
+			t.Errorf("%d events, %d gaps, want 30 and none", a.Events, a.Gaps)
+		}
+	}
+	audit(0)
+	for _, q := range []string{
+		"INSERT INTO observations SELECT * FROM observations LIMIT 2",
+		"DELETE FROM latest_observations WHERE item = 3",
+	} {
+		if _, err := w.db.Exec(q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	audit(4) // doubled, more rows than events gave, more than by mandate, latest lacks
+}

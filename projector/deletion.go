@@ -1,0 +1,153 @@
+package projector
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ClickHouse/ch-go"
+	"github.com/ClickHouse/ch-go/proto"
+)
+
+// beginDeletion starts to delete the mandate's rows of pairs that are not in
+// the scope in force. The server does it in the background.
+func (p *Projector) beginDeletion(ctx context.Context, m uint64, v *view) error {
+	v.deleting = true
+	n, err := p.number(ctx, "foreign_rows", args{"mandate": m, "version": v.version})
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return p.applied(ctx, m, v)
+	}
+	return p.mutate(ctx, "delete", question("delete_rows"), args{"mandate": m, "version": v.version, "pairs": len(v.scope.pairs)})
+}
+
+// mutate runs a deletion. A mutation keeps its text, so its numbers stand in
+// the text; there are no others.
+func (p *Projector) mutate(ctx context.Context, what, sql string, a args) error {
+	a["partition"], a["fence"] = p.cfg.Partition, p.cfg.Fence
+	for k, v := range a {
+		for _, t := range []string{"UInt64", "UInt16"} {
+			sql = strings.ReplaceAll(sql, "{"+k+":"+t+"}", fmt.Sprint(v))
+		}
+	}
+	return p.write(ctx, what, sql, nil, nil)
+}
+
+// endDeletion looks whether the mandate's deletion is done, and notes it.
+func (p *Projector) endDeletion(ctx context.Context, m uint64, v *view) (done bool, err error) {
+	running, err := p.number(ctx, "mutations", nil)
+	if err != nil || running > 0 {
+		return false, err
+	}
+	n, err := p.number(ctx, "foreign_rows", args{"mandate": m, "version": v.version})
+	if err != nil {
+		return false, err
+	}
+	if n > 0 { // the deletion was ended, or never began
+		return false, p.beginDeletion(ctx, m, v)
+	}
+	return true, p.applied(ctx, m, v)
+}
+
+func (p *Projector) awaitDeletion(ctx context.Context, m uint64, v *view) error {
+	for wait := 5 * time.Millisecond; ; wait = min(2*wait, time.Second) {
+		done, err := p.endDeletion(ctx, m, v)
+		if done || err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(wait):
+		}
+	}
+}
+
+// killMutations ends the deletions of earlier leaders; what they were for is
+// found and begun again.
+func (p *Projector) killMutations(ctx context.Context) error {
+	n, err := p.number(ctx, "mutations", nil)
+	if err != nil || n == 0 {
+		return err
+	}
+	err = p.conn.Do(ctx, ch.Query{Body: question("kill_mutations"), Result: discard(), OnResult: func(context.Context, proto.Block) error { return nil }})
+	if err != nil {
+		return fmt.Errorf("kill mutations: %w", err)
+	}
+	return nil
+}
+
+// sweepEvery bounds how often a batch also looks at deletions and old scopes.
+const sweepEvery = time.Second
+
+// sweep does what can wait, now and then. What fails is tried again later.
+func (p *Projector) sweep(ctx context.Context) {
+	if time.Since(p.swept) < sweepEvery {
+		return
+	}
+	p.swept = time.Now()
+	if err := p.tend(ctx); err != nil {
+		p.log.Warn("housekeeping failed", "error", err)
+		p.unsure = true
+	}
+}
+
+// Maintain brings scopes into force that a crash left behind, finishes
+// deletions and removes old scopes. Batches do so too; call it from time to
+// time so that it also happens while none come.
+func (p *Projector) Maintain(ctx context.Context) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := p.ready(ctx); err != nil {
+		return err
+	}
+	if !p.loading {
+		if err := p.applyScopes(ctx); err != nil {
+			return p.failed(err)
+		}
+	}
+	p.swept = time.Now()
+	if err := p.tend(ctx); err != nil {
+		return p.failed(err)
+	}
+	p.gauge()
+	return nil
+}
+
+func (p *Projector) tend(ctx context.Context) error {
+	for m, v := range p.views {
+		if v.deleting {
+			if _, err := p.endDeletion(ctx, m, v); err != nil {
+				return err
+			}
+		}
+	}
+	return p.removeScopes(ctx)
+}
+
+// removeScopes deletes the pairs of versions that are no longer in force and
+// that no running read may still use.
+func (p *Projector) removeScopes(ctx context.Context) error {
+	for len(p.stale) > 0 && time.Since(p.stale[0].since) >= p.cfg.KeepScopes {
+		n := 0
+		upTo := map[uint64]uint64{}
+		for n < len(p.stale) && n < 100 && time.Since(p.stale[n].since) >= p.cfg.KeepScopes {
+			s := p.stale[n]
+			upTo[s.mandate] = max(upTo[s.mandate], s.upTo)
+			n++
+		}
+		var which []string
+		for m, v := range upTo {
+			which = append(which, fmt.Sprintf("(mandate = %d AND version <= %d)", m, v))
+		}
+		sql := strings.ReplaceAll(question("delete_scopes"), "{which}", strings.Join(which, " OR "))
+		if err := p.mutate(ctx, "delete_scopes", sql, args{}); err != nil {
+			return err
+		}
+		p.stale = p.stale[n:]
+	}
+	return nil
+}

@@ -1,0 +1,278 @@
+package projector_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"preismon/contracts/event"
+	"preismon/deploy/embedded"
+	"preismon/deploy/testserver"
+	"preismon/projector"
+	"preismon/projector/clickhouse"
+	"preismon/projector/schema"
+)
+
+// TestCut cuts the connection after many numbers of bytes in either
+// direction: before the server has the block, and after it has written it.
+func TestCut(t *testing.T) {
+	w := newWorld(t)
+	x := newProxy(t, addr(t, w.server.ProjectorDSN))
+	w.apply(w.catalog(mandate(1, 100), mandate(2, 100), order(1, 10, true, 0, []int{1, 2, 3, 4, 5}, []int{0, 1, 2}), order(2, 10, true, 0, []int{4, 5, 6}, []int{0, 1, 2})))
+	w.cfg.Fence++
+	w.p, w.conn = w.projector(x.dsn(t, w.server.ProjectorDSN), w.cfg)
+	w.apply(w.observations(3))
+	failures := 0
+	for i := range 40 {
+		b := w.observations(20)
+		up, down := int64(-1), int64(-1)
+		if i%2 == 0 {
+			up = int64(w.rnd.IntN(40_000))
+		} else {
+			down = int64(w.rnd.IntN(4_000))
+		}
+		x.limit(up, down, false)
+		if err := w.try(t.Context(), b); err != nil {
+			failures++
+		}
+		x.limit(-1, -1, false)
+		x.closeAll()
+		w.must(b)
+	}
+	w.verify()
+	t.Logf("%d failures, %+v", failures, w.p.Stats())
+	if failures < 15 {
+		t.Errorf("only %d failures", failures)
+	}
+}
+
+// TestStall holds an insert in the middle of its block. The next leader ends
+// it and goes on; the old one, waking up, is refused.
+func TestStall(t *testing.T) {
+	w := newWorld(t)
+	x := newProxy(t, addr(t, w.server.ProjectorDSN))
+	w.apply(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3, 4, 5}, []int{0, 1, 2})))
+	w.cfg.Fence++
+	w.cfg.StallTimeout = 2 * time.Second
+	zombie, conn := w.projector(x.dsn(t, w.server.ProjectorDSN), w.cfg)
+	if _, err := zombie.Resume(t.Context(), event.StreamObservations, epoch); err != nil {
+		t.Fatal(err)
+	}
+	b := w.observations(300)
+	conn.mu.Lock()
+	conn.before = func(id string) error {
+		if what(id) == "observations" {
+			x.limit(30_000, -1, true)
+		}
+		return nil
+	}
+	conn.mu.Unlock()
+	asleep := make(chan error, 1)
+	go func() { asleep <- zombie.ApplyObservations(t.Context(), b) }()
+	for n := 0; n == 0; time.Sleep(time.Millisecond) {
+		w.scan("SELECT count() FROM system.processes WHERE query_id LIKE 'p0-%-observations-%' AND current_database = ?", []any{w.server.Database}, &n)
+	}
+	w.cfg.Fence++
+	w.p, w.conn = w.projector(w.server.ProjectorDSN, w.cfg)
+	began := time.Now()
+	w.apply(b)
+	t.Logf("took over in %s, %+v", time.Since(began), w.p.Stats())
+	w.verify()
+	x.limit(-1, -1, false)
+	x.closeAll()
+	if err := <-asleep; err == nil {
+		t.Error("the insert of the deposed leader succeeded")
+	}
+	conn.mu.Lock()
+	conn.before = nil
+	conn.mu.Unlock()
+	var err error
+	for range 4 { // its connections were cut
+		if err = zombie.ApplyObservations(t.Context(), b); errors.Is(err, projector.ErrDeposed) {
+			break
+		}
+	}
+	if !errors.Is(err, projector.ErrDeposed) {
+		t.Errorf("deposed leader: %v, want ErrDeposed", err)
+	}
+	w.verify()
+}
+
+// TestZombie puts a leader to sleep before each of its writes, lets another
+// take over, and wakes it.
+func TestZombie(t *testing.T) {
+	for _, at := range []string{"observations", "observations_by_mandate", "latest_observations", "ingested_events", "checkpoints"} {
+		t.Run(at, func(t *testing.T) {
+			w := newWorld(t)
+			w.apply(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3, 4, 5}, []int{0, 1, 2})))
+			zombie, conn := w.p, w.conn
+			reached, wake := make(chan struct{}), make(chan struct{})
+			conn.before = func(id string) error {
+				if what(id) == at {
+					close(reached)
+					<-wake
+				}
+				return nil
+			}
+			b := w.observations(30)
+			end := make(chan error, 1)
+			go func() { end <- zombie.ApplyObservations(t.Context(), b) }()
+			<-reached
+			w.restart()
+			w.apply(b)
+			w.apply(w.observations(5))
+			close(wake)
+			if err := <-end; !errors.Is(err, projector.ErrDeposed) {
+				t.Errorf("deposed leader: %v, want ErrDeposed", err)
+			}
+			w.verify()
+		})
+	}
+}
+
+// TestZombieDeletion wakes a deposed leader before it deletes lost rows that
+// its successor has granted again.
+func TestZombieDeletion(t *testing.T) {
+	w := newWorld(t)
+	w.apply(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3, 4, 5}, []int{0, 1, 2})))
+	w.apply(w.observations(60))
+	zombie, conn := w.p, w.conn
+	reached, wake := make(chan struct{}), make(chan struct{})
+	conn.before = func(id string) error {
+		if what(id) == "delete" {
+			close(reached)
+			<-wake
+		}
+		return nil
+	}
+	revoke := w.catalog(order(1, 10, true, 0, []int{1, 2}, []int{0, 1, 2}))
+	end := make(chan error, 1)
+	go func() { end <- zombie.ApplyCatalog(t.Context(), revoke) }()
+	<-reached
+	w.restart()
+	w.apply(revoke)
+	w.apply(w.catalog(order(1, 10, true, 0, []int{1, 2, 3, 4, 5}, []int{0, 1, 2})))
+	w.verify()
+	close(wake)
+	<-end
+	time.Sleep(200 * time.Millisecond)
+	w.verify()
+}
+
+// TestServerKilled kills the server with SIGKILL in the middle of batches.
+func TestServerKilled(t *testing.T) {
+	cfg := embedded.ClickHouseConfig{
+		Dir: filepath.Join(t.TempDir(), "clickhouse"), Database: "preismon", NoProgram: true, Grace: 5 * time.Second,
+		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	}
+	var server *embedded.ClickHouse
+	begin := func() string {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		var err error
+		if server, err = embedded.StartClickHouse(ctx, cfg); err != nil {
+			t.Fatal(err)
+		}
+		return server.DSN(embedded.AdminUser, "preismon")
+	}
+	dsn := begin()
+	defer func() { _ = server.Stop(context.Background()) }()
+	if err := schema.Migrate(t.Context(), dsn, schema.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	w := &world{t: t, server: &testserver.ClickHouseServer{Database: "preismon"}, cfg: projector.DefaultConfig(), oracle: newOracle(), rnd: newRand(3)}
+	w.cfg.Logger, w.cfg.KeepScopes = cfg.Logger, 0
+	connect := func() {
+		t.Helper()
+		w.server.ProjectorDSN = dsn
+		db, err := sql.Open("clickhouse", dsn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.db = db
+		c, err := clickhouse.ParseDSN(dsn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w.conn != nil {
+			w.conn.pool = clickhouse.Open(c, 2)
+		}
+	}
+	connect()
+	w.restart()
+	w.apply(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3, 4, 5}, []int{0, 1, 2})))
+	for i := range 6 {
+		var b *event.Batch
+		if i%2 == 0 {
+			b = w.observations(40)
+		} else {
+			b = w.catalog(order(1, 10, true, 0, [][]int{{1, 2, 3}, {2, 3, 4, 5, 6}}[i/2%2], []int{0, 1, 2}))
+		}
+		pid := server.PID()
+		timer := time.AfterFunc(time.Duration(w.rnd.IntN(60))*time.Millisecond, func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
+		err := w.try(t.Context(), b)
+		timer.Stop()
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+		_ = server.Stop(context.Background())
+		dsn = begin()
+		connect()
+		if i%3 == 2 {
+			w.restart()
+		}
+		w.must(b)
+		t.Logf("kill %d: %v", i, err)
+		w.verify()
+	}
+}
+
+// TestLate gives captures older than the newest of their pair, which must
+// not replace it.
+func TestLate(t *testing.T) {
+	w := newWorld(t)
+	w.apply(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2}, []int{0})))
+	for i := range 5 {
+		w.apply(w.observations(5 + i))
+	}
+	w.verify() // capture times are drawn without order
+}
+
+// TestDeposedAtStart refuses a leader whose fence is older.
+func TestDeposedAtStart(t *testing.T) {
+	w := newWorld(t)
+	w.apply(w.observations(1))
+	w.cfg.Fence--
+	if w.cfg.Fence == 0 {
+		w.cfg.Fence = 2
+		w.restart() // 3
+		w.apply(w.observations(1))
+		w.cfg.Fence = 1
+	}
+	old, _ := w.projector(w.server.ProjectorDSN, w.cfg)
+	if _, err := old.Resume(t.Context(), event.StreamObservations, epoch); !errors.Is(err, projector.ErrDeposed) {
+		t.Errorf("Resume = %v, want ErrDeposed", err)
+	}
+}
+
+// TestEpochs resumes at the start of a stream that was made anew, and refuses
+// one that is older.
+func TestEpochs(t *testing.T) {
+	w := newWorld(t)
+	w.apply(w.observations(3))
+	for _, c := range []struct {
+		epoch uint32
+		want  uint64
+		fails bool
+	}{{epoch, 3, false}, {epoch + 1, 0, false}, {epoch - 1, 0, true}} {
+		got, err := w.p.Resume(t.Context(), event.StreamObservations, c.epoch)
+		if got != c.want || (err != nil) != c.fails {
+			t.Errorf("Resume of %d = %d, %v", c.epoch, got, err)
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package projector_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/ClickHouse/ch-go"
+
+	"preismon/projector/clickhouse"
+)
+
+var errInjected = errors.New("injected failure")
+
+// faulty is a connection that can fail before or after a statement is done.
+type faulty struct {
+	pool *clickhouse.Pool
+
+	mu     sync.Mutex
+	before func(id string) error // by query id; nil: no failure
+	after  func(id string) error
+	seen   []string // query ids of writes
+}
+
+func (f *faulty) Do(ctx context.Context, q ch.Query) error {
+	f.mu.Lock()
+	before, after := f.before, f.after
+	if q.QueryID != "" {
+		f.seen = append(f.seen, q.QueryID)
+	}
+	f.mu.Unlock()
+	if before != nil {
+		if err := before(q.QueryID); err != nil {
+			return err
+		}
+	}
+	if err := f.pool.Do(ctx, q); err != nil {
+		return err
+	}
+	if after != nil {
+		return after(q.QueryID)
+	}
+	return nil
+}
+
+// what is the part of a query id that says what is written.
+func what(id string) string {
+	parts := strings.SplitN(id, "-", 4)
+	if len(parts) < 4 {
+		return ""
+	}
+	return parts[2]
+}
+
+// failOnce makes the first write of that name fail.
+func (f *faulty) failOnce(name string, afterwards bool) {
+	var done atomic.Bool
+	hook := func(id string) error {
+		if what(id) == name && done.CompareAndSwap(false, true) {
+			return errInjected
+		}
+		return nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if afterwards {
+		f.after = hook
+	} else {
+		f.before = hook
+	}
+}

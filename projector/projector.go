@@ -1,0 +1,227 @@
+// Package projector turns events into the tables of the read model: it fans
+// observations out to the mandates whose scope holds their pair, writes the
+// catalogue, keeps each mandate's scope and brings observations_by_mandate
+// after it.
+//
+// A Projector leads one partition of the stream and is driven by the consumer
+// loop, whose Sink it is. It promises that every event is in every table once,
+// whatever fails and whenever: after any doubt it ends its older statements,
+// reads back what is there, and writes what is missing. A call that failed is
+// simply made again, with the same batch or other borders. It promises no
+// order between tables: rows beyond the checkpoint may be incomplete.
+package projector
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ClickHouse/ch-go/proto"
+
+	"preismon/contracts"
+	"preismon/contracts/event"
+	"preismon/projector/schema"
+)
+
+// Config of a Projector.
+type Config struct {
+	Partition uint16 // of the stream; there is one so far: 0
+	Fence     uint64 // revision of the lease: greater with every leader
+
+	MaxBlockRows     int           // rows of one insert into observations_by_mandate
+	BackfillRows     int           // rows of one backfill statement
+	StatementTimeout time.Duration // of one statement
+	StallTimeout     time.Duration // the server ends an insert whose sender is silent so long
+	KillTimeout      time.Duration // until older statements must have ended
+	KeepScopes       time.Duration // a scope that is no longer in force stays readable so long
+	Logger           *slog.Logger
+}
+
+// DefaultConfig has everything set but the fence.
+func DefaultConfig() Config {
+	return Config{
+		MaxBlockRows: 500_000, BackfillRows: 1_000_000, StatementTimeout: 2 * time.Minute,
+		StallTimeout: 10 * time.Second, KillTimeout: time.Minute, KeepScopes: 10 * time.Minute, Logger: slog.Default(),
+	}
+}
+
+// Validate names every fault of the configuration.
+func (c Config) Validate() error {
+	var f contracts.Faults
+	f.Check(c.Partition == 0, "partition: %d, must be 0: one projector writes all scopes", c.Partition)
+	f.Check(c.Fence > 0, "fence: missing")
+	f.Check(c.MaxBlockRows >= 1 && c.MaxBlockRows <= 1<<20, "maxBlockRows: %d, must be from 1 to %d", c.MaxBlockRows, 1<<20)
+	f.Check(c.BackfillRows >= 1, "backfillRows: %d, must be positive", c.BackfillRows)
+	f.Check(c.StatementTimeout > 0, "statementTimeout: %s, must be positive", c.StatementTimeout)
+	f.Check(c.StallTimeout >= time.Second, "stallTimeout: %s, must be at least 1s", c.StallTimeout)
+	f.Check(c.KillTimeout > c.StallTimeout, "killTimeout: %s, must be longer than stallTimeout, %s", c.KillTimeout, c.StallTimeout)
+	f.Check(c.KeepScopes >= 0, "keepScopes: %s, is negative", c.KeepScopes)
+	f.Check(c.Logger != nil, "logger: missing")
+	return f.Err()
+}
+
+// Projector leads one partition. Its methods may be called side by side and
+// wait for each other.
+type Projector struct {
+	cfg  Config
+	conn Conn
+	log  *slog.Logger
+	life string // tells the statements of this Projector from those of another with the same fence
+
+	mu      sync.Mutex
+	started bool
+	unsure  bool // a write failed: it may still run
+	tries   atomic.Uint64
+	marks   map[string]place // checkpoints by stream
+	doubt   place            // up to here rows beyond the checkpoint may be in some tables
+
+	block    *block
+	events   *events
+	who      []uint64 // mandates of one capture
+	index    *index
+	sites    *sites
+	orders   map[uint64]map[uint64]*contracts.Order // by mandate, then order
+	packages map[uint64]int                         // maximum of items, by mandate
+	views    map[uint64]*view                       // what is published, by mandate
+	dirty    map[uint64]struct{}                    // mandates whose scope is to be looked at
+	stale    []staleScope
+	loading  bool // more of the catalogue waits: scopes wait too
+	swept    time.Time
+
+	statsMu sync.Mutex
+	stats   Stats
+}
+
+// New makes a Projector. It asks the server nothing before its first call.
+func New(cfg Config, conn Conn) (*Projector, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	return &Projector{
+		cfg: cfg, conn: conn, log: cfg.Logger, life: strconv.FormatUint(uint64(rand.Uint32()), 36) + ".",
+		block: newBlock(), events: new(events),
+	}, nil
+}
+
+// Check tells whether the server can be reached and has this program's
+// schema; see package schema for its errors.
+func (p *Projector) Check(ctx context.Context) error { return schema.Check(ctx, p.conn) }
+
+// Resume tells the last sequence of the stream's incarnation that is applied;
+// 0 when the incarnation is new. The catalogue needs no replay either: what
+// the scopes are made of is read back from the tables.
+func (p *Projector) Resume(ctx context.Context, stream string, epoch uint32) (uint64, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := p.ready(ctx); err != nil {
+		return 0, err
+	}
+	mark := p.marks[stream]
+	switch {
+	case mark.epoch > epoch:
+		return 0, fmt.Errorf("stream %s of %d is older than the one applied, of %d: the stream was restored from an old copy, or the tables belong to another stream",
+			stream, epoch, mark.epoch)
+	case mark.epoch < epoch:
+		return 0, nil
+	}
+	return mark.seq, nil
+}
+
+// ready brings the Projector to a known state: at the first call, and again
+// after a failure.
+func (p *Projector) ready(ctx context.Context) error {
+	if !p.started {
+		if err := p.start(ctx); err != nil {
+			return err
+		}
+		p.started, p.unsure = true, false
+		return nil
+	}
+	if p.unsure {
+		if err := p.killOlder(ctx); err != nil {
+			return err
+		}
+		p.unsure = false
+	}
+	return nil
+}
+
+// start raises the fence, ends what older leaders still run, and reads where
+// they stopped.
+func (p *Projector) start(ctx context.Context) error {
+	if err := p.Check(ctx); err != nil {
+		return err
+	}
+	if err := p.write(ctx, "fence", question("insert_fence"), nil, nil); err != nil {
+		return err
+	}
+	if err := p.killOlder(ctx); err != nil {
+		return err
+	}
+	if err := p.killMutations(ctx); err != nil {
+		return err
+	}
+	if err := p.loadMarks(ctx); err != nil {
+		return err
+	}
+	if err := p.loadCatalog(ctx); err != nil {
+		return err
+	}
+	return p.loadViews(ctx)
+}
+
+// loadMarks reads the checkpoints, and how far beyond that of the
+// observations a table goes.
+func (p *Projector) loadMarks(ctx context.Context) error {
+	var (
+		stream = new(proto.ColStr).LowCardinality()
+		epoch  proto.ColUInt32
+		seq    proto.ColUInt64
+	)
+	p.marks = map[string]place{}
+	err := p.read(ctx, "checkpoints", args{"partition": p.cfg.Partition},
+		proto.Results{{Name: "stream", Data: stream}, {Name: "epoch", Data: &epoch}, {Name: "seq", Data: &seq}},
+		func() error {
+			for i := range epoch {
+				p.marks[stream.Row(i)] = place{epoch[i], seq[i]}
+			}
+			return nil
+		})
+	if err != nil {
+		return err
+	}
+	mark := p.marks[event.StreamObservations]
+	return p.read(ctx, "tail", args{"epoch": mark.epoch, "seq": mark.seq},
+		proto.Results{{Name: "epoch", Data: &epoch}, {Name: "seq", Data: &seq}},
+		func() error {
+			for i := range epoch {
+				p.doubt = place{epoch[i], seq[i]}
+			}
+			return nil
+		})
+}
+
+// advance writes how far the stream is applied.
+func (p *Projector) advance(ctx context.Context, b *event.Batch) error {
+	to := place{b.Epoch, b.Last}
+	if !to.after(p.marks[b.Stream]) {
+		return nil
+	}
+	if err := p.write(ctx, "checkpoints", question("insert_checkpoint"), args{"stream": b.Stream, "epoch": to.epoch, "seq": to.seq}, nil); err != nil {
+		return err
+	}
+	p.marks[b.Stream] = to
+	return nil
+}
+
+// failed notes that a write may still be running on the server.
+func (p *Projector) failed(err error) error {
+	p.unsure = true
+	p.count(func(s *Stats) { s.Failures++ })
+	return err
+}

@@ -1,0 +1,142 @@
+// Package schema is the read model's tables: numbered migrations as embedded
+// SQL, and the runner that brings a database to this program's version.
+//
+// The runner is our own and small. The trusted ones (goose, golang-migrate)
+// were weighed: both keep their log in a table whose engine does not fit a
+// cluster unless one writes its store anew, run one statement a file, and
+// know nothing of a single-node and a cluster form of the same DDL; what is
+// left of them is a loop over files. ClickHouse's DDL has no transactions, so
+// every statement here can be run again (IF NOT EXISTS), and a migration is
+// recorded after its last statement.
+package schema
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+	"text/template"
+)
+
+//go:embed *.sql
+var files embed.FS
+
+// Options says which form of the tables to make.
+type Options struct {
+	// Cluster is the name of the ClickHouse cluster ("{cluster}" takes the
+	// server's macro): tables are replicated and made on all of its nodes.
+	// Empty: one node.
+	Cluster string
+}
+
+type migration struct {
+	version uint32
+	name    string
+	text    string // as embedded
+	hash    string // SHA-256 of text
+}
+
+var fileForm = regexp.MustCompile(`^(\d{4})_([a-z0-9_]+)\.sql$`)
+
+// all gives the migrations in order; their numbers count up from 1.
+func all() []migration {
+	names, err := fs.Glob(files, "*.sql")
+	if err != nil {
+		panic(err)
+	}
+	ms := make([]migration, 0, len(names))
+	for i, name := range names {
+		part := fileForm.FindStringSubmatch(path.Base(name))
+		if part == nil {
+			panic("schema: " + name + " is not NNNN_name.sql")
+		}
+		version, _ := strconv.Atoi(part[1])
+		if version != i+1 {
+			panic("schema: " + name + " leaves a gap")
+		}
+		text, err := files.ReadFile(name)
+		if err != nil {
+			panic(err)
+		}
+		sum := sha256.Sum256(text)
+		ms = append(ms, migration{version: uint32(version), name: part[2], text: string(text), hash: hex.EncodeToString(sum[:])})
+	}
+	return ms
+}
+
+// Version is the newest schema this program knows.
+func Version() int { return len(all()) }
+
+// statements renders the text for the options and splits it where a line
+// ends in a semicolon.
+func statements(text string, o Options) ([]string, error) {
+	t, err := template.New("").Funcs(template.FuncMap{
+		"on_cluster": func() string {
+			if o.Cluster == "" {
+				return ""
+			}
+			return "ON CLUSTER '" + strings.ReplaceAll(o.Cluster, "'", "''") + "'"
+		},
+		"engine": func(e string) string { return engine(e, o) },
+	}).Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	if err := t.Execute(&b, nil); err != nil {
+		return nil, err
+	}
+	var out []string
+	var cur []string
+	for line := range strings.Lines(b.String()) {
+		line = strings.TrimRight(line, " \t\r\n")
+		if len(cur) == 0 && (line == "" || strings.HasPrefix(line, "--")) {
+			continue // between statements
+		}
+		end := strings.HasSuffix(line, ";")
+		cur = append(cur, strings.TrimSuffix(line, ";"))
+		if end {
+			out = append(out, strings.Join(cur, "\n"))
+			cur = nil
+		}
+	}
+	if len(cur) > 0 {
+		return nil, fmt.Errorf("last statement does not end in a semicolon")
+	}
+	return out, nil
+}
+
+// engine gives the replicated form of a MergeTree engine on a cluster.
+func engine(e string, o Options) string {
+	if o.Cluster == "" {
+		return e
+	}
+	name, args, _ := strings.Cut(strings.TrimSuffix(e, ")"), "(")
+	out := "Replicated" + name + "('/clickhouse/tables/{shard}/{database}/{table}', '{replica}'"
+	if args != "" {
+		out += ", " + args
+	}
+	return out + ")"
+}
+
+// DDL gives the statements of all migrations, in order, for those who run
+// them by hand.
+func DDL(o Options) (string, error) {
+	var b strings.Builder
+	for _, m := range all() {
+		sts, err := statements(m.text, o)
+		if err != nil {
+			return "", fmt.Errorf("migration %04d_%s: %w", m.version, m.name, err)
+		}
+		for _, s := range sts {
+			b.WriteString(s + ";\n\n")
+		}
+	}
+	return b.String(), nil
+}

@@ -1,0 +1,170 @@
+package schema_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	_ "github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/google/go-cmp/cmp"
+
+	"preismon/deploy/testserver"
+	"preismon/projector/clickhouse"
+	"preismon/projector/schema"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+func open(t *testing.T) (*testserver.ClickHouseServer, *sql.DB, *clickhouse.Pool) {
+	t.Helper()
+	s := testserver.ClickHouse(t)
+	db, err := sql.Open("clickhouse", s.AdminDSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	cfg, err := clickhouse.ParseDSN(s.ProjectorDSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := clickhouse.Open(cfg, 1)
+	t.Cleanup(func() { _ = pool.Close() })
+	return s, db, pool
+}
+
+func migrate(t *testing.T, dsn string) {
+	t.Helper()
+	if err := schema.Migrate(t.Context(), dsn, schema.Options{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func exec(t *testing.T, db *sql.DB, q string, args ...any) {
+	t.Helper()
+	if _, err := db.ExecContext(t.Context(), q, args...); err != nil {
+		t.Fatalf("%s: %v", q, err)
+	}
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), got); d != "" {
+		t.Errorf("%s (-want +got; -update writes it):\n%s", name, d)
+	}
+}
+
+// TestGolden shows the tables as the server has them.
+func TestGolden(t *testing.T) {
+	s, db, _ := open(t)
+	migrate(t, s.AdminDSN)
+	rows, err := db.Query("SELECT name FROM system.tables WHERE database = ? ORDER BY name", s.Database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for rows.Next() {
+		var n string
+		if err := rows.Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, n)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	for _, n := range names {
+		var text string
+		if err := db.QueryRow("SHOW CREATE TABLE " + n).Scan(&text); err != nil {
+			t.Fatal(err)
+		}
+		b.WriteString(strings.ReplaceAll(text, s.Database+".", "") + "\n\n")
+	}
+	golden(t, "tables.golden.sql", b.String())
+}
+
+// TestClusterGolden shows the DDL for a cluster, which the embedded server
+// cannot run.
+func TestClusterGolden(t *testing.T) {
+	text, err := schema.DDL(schema.Options{Cluster: "{cluster}"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "cluster.golden.sql", text)
+}
+
+func TestAgain(t *testing.T) {
+	s, db, pool := open(t)
+	if err := schema.Check(t.Context(), pool); !errors.Is(err, schema.ErrNotMigrated) {
+		t.Errorf("Check before Migrate = %v, want ErrNotMigrated", err)
+	}
+	for range 2 {
+		migrate(t, s.AdminDSN)
+	}
+	if err := schema.Check(t.Context(), pool); err != nil {
+		t.Errorf("Check = %v", err)
+	}
+	// A crash after the last statement of a migration and before its record.
+	exec(t, db, "DELETE FROM schema_migrations WHERE version = ?", schema.Version())
+	if err := schema.Check(t.Context(), pool); !errors.Is(err, schema.ErrNotMigrated) {
+		t.Errorf("Check = %v, want ErrNotMigrated", err)
+	}
+	migrate(t, s.AdminDSN)
+	if err := schema.Check(t.Context(), pool); err != nil {
+		t.Errorf("Check = %v", err)
+	}
+}
+
+func TestNewer(t *testing.T) {
+	s, db, pool := open(t)
+	migrate(t, s.AdminDSN)
+	exec(t, db, "INSERT INTO schema_migrations (version, name, sha256) VALUES (9999, 'future', '')")
+	for what, err := range map[string]error{
+		"Check": schema.Check(t.Context(), pool), "Migrate": schema.Migrate(t.Context(), s.AdminDSN, schema.Options{}),
+	} {
+		if !errors.Is(err, schema.ErrNewer) || !strings.Contains(err.Error(), "9999") {
+			t.Errorf("%s = %v, want ErrNewer with the version", what, err)
+		}
+	}
+}
+
+func TestEdited(t *testing.T) {
+	s, db, _ := open(t)
+	migrate(t, s.AdminDSN)
+	exec(t, db, "INSERT INTO schema_migrations (version, name, sha256, applied_at) VALUES (1, 'observations', 'other', now64(3) + 1)")
+	if err := schema.Migrate(t.Context(), s.AdminDSN, schema.Options{}); !errors.Is(err, schema.ErrEdited) {
+		t.Errorf("Migrate = %v, want ErrEdited", err)
+	}
+}
+
+func TestCreatesDatabase(t *testing.T) {
+	s, db, _ := open(t)
+	exec(t, db, "DROP DATABASE "+s.Database+" SYNC")
+	migrate(t, s.AdminDSN)
+}
+
+func TestUnreachable(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := schema.Migrate(ctx, "clickhouse://127.0.0.1:1/x", schema.Options{}); err == nil {
+		t.Error("no error")
+	}
+	if err := schema.Migrate(t.Context(), "clickhouse://user:secret@%zz/x", schema.Options{}); err == nil || strings.Contains(err.Error(), "secret") {
+		t.Errorf("error %v, want one without the password", err)
+	}
+}

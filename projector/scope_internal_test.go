@@ -1,0 +1,204 @@
+package projector
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"preismon/contracts"
+)
+
+func drawOrders(t *rapid.T) []*contracts.Order {
+	n := rapid.IntRange(0, 5).Draw(t, "orders")
+	list := make([]*contracts.Order, 0, n)
+	for i := range n {
+		o := &contracts.Order{
+			OrderID: contracts.OrderID(i + 1), Active: rapid.Bool().Draw(t, "active"),
+			CreatedAt: time.UnixMilli(int64(rapid.IntRange(0, 2).Draw(t, "created"))),
+		}
+		for _, item := range rapid.SliceOfN(rapid.Uint64Range(1, 8), 0, 8).Draw(t, "items") {
+			o.Items = append(o.Items, contracts.ItemID(item))
+		}
+		o.Sites = rapid.SliceOfN(rapid.SampledFrom([]contracts.SiteKey{"a", "b", "c"}), 0, 4).Draw(t, "sites")
+		list = append(list, o)
+	}
+	return list
+}
+
+type namedPair struct {
+	item uint64
+	site string
+}
+
+func flat(s scope, names *sites) map[namedPair][]uint64 {
+	out := map[namedPair][]uint64{}
+	for _, p := range s.pairs {
+		out[namedPair{p.item, names.key[p.site]}] = s.orders[p.orders]
+	}
+	return out
+}
+
+// plainScope is scopeOf the plain way.
+func plainScope(orders []*contracts.Order, maxItems int) map[namedPair][]uint64 {
+	var kept []contracts.ItemID
+	for created := int64(0); created < 3; created++ {
+		for _, o := range orders { // drawn in order of their ids
+			if !o.Active || o.CreatedAt.UnixMilli() != created {
+				continue
+			}
+			for _, item := range o.Items {
+				if len(kept) < maxItems && !slices.Contains(kept, item) {
+					kept = append(kept, item)
+				}
+			}
+		}
+	}
+	out := map[namedPair][]uint64{}
+	for _, o := range orders {
+		for _, item := range o.Items {
+			for _, s := range o.Sites {
+				k := namedPair{uint64(item), string(s)}
+				if o.Active && slices.Contains(kept, item) && !slices.Contains(out[k], uint64(o.OrderID)) {
+					out[k] = append(out[k], uint64(o.OrderID))
+				}
+			}
+		}
+	}
+	return out
+}
+
+func TestScope(t *testing.T) { // VIS-01b
+	rapid.Check(t, func(t *rapid.T) {
+		names := newSites()
+		draw := func() (scope, map[namedPair][]uint64) {
+			orders, maximum := drawOrders(t), rapid.IntRange(0, 9).Draw(t, "maxItems")
+			got, want := scopeOf(orders, maximum, names), plainScope(orders, maximum)
+			if d := cmp.Diff(want, flat(got, names)); d != "" {
+				t.Fatalf("scope (-want +got):\n%s", d)
+			}
+			if !slices.IsSortedFunc(got.pairs, pair.compare) {
+				t.Fatal("not sorted")
+			}
+			items := map[uint64]bool{}
+			for k := range want {
+				items[k.item] = true
+			}
+			if got.items() != len(items) {
+				t.Fatalf("%d items, want %d", got.items(), len(items))
+			}
+			return got, want
+		}
+		a, plainA := draw()
+		b, plainB := draw()
+		granted, lost, differs := change(a, b)
+		for what, c := range map[string]struct {
+			got      []pair
+			has, not map[namedPair][]uint64
+		}{"granted": {granted, plainB, plainA}, "lost": {lost, plainA, plainB}} {
+			n := 0
+			for k := range c.has {
+				if _, ok := c.not[k]; !ok {
+					n++
+				}
+			}
+			for _, p := range c.got {
+				k := namedPair{p.item, names.key[p.site]}
+				if _, ok := c.has[k]; !ok {
+					t.Fatalf("%s: %v is in neither", what, k)
+				}
+				if _, ok := c.not[k]; ok {
+					t.Fatalf("%s: %v is in both", what, k)
+				}
+			}
+			if len(c.got) != n {
+				t.Fatalf("%s: %d, want %d", what, len(c.got), n)
+			}
+		}
+		if differs == cmp.Equal(plainA, plainB) {
+			t.Fatalf("differs = %v", differs)
+		}
+		both := map[namedPair][]uint64{}
+		for k, v := range plainB {
+			if _, ok := plainA[k]; ok {
+				both[k] = v
+			}
+		}
+		if d := cmp.Diff(both, flat(b.within(a), names)); d != "" {
+			t.Fatalf("within (-want +got):\n%s", d)
+		}
+	})
+}
+
+func TestIndex(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		names, x := newSites(), newIndex()
+		plain := map[uint64]map[namedPair][]uint64{}
+		held := map[uint64][]pair{}
+		for range rapid.IntRange(1, 8).Draw(t, "changes") {
+			m := rapid.Uint64Range(1, 4).Draw(t, "mandate")
+			orders := drawOrders(t)
+			s := scopeOf(orders, 9, names)
+			x.set(m, held[m], s.pairs)
+			held[m], plain[m] = s.pairs, plainScope(orders, 9)
+			for item := uint64(0); item < 9; item++ {
+				for _, site := range []string{"a", "b", "c", "d"} {
+					var want []uint64
+					for id := uint64(1); id <= 4; id++ {
+						if _, ok := plain[id][namedPair{item, site}]; ok {
+							want = append(want, id)
+						}
+					}
+					got := x.mandates(nil, item, names.of(site))
+					slices.Sort(got)
+					if !slices.Equal(got, want) {
+						t.Fatalf("pair %d %s: %v, want %v", item, site, got, want)
+					}
+				}
+			}
+		}
+	})
+}
+
+// BenchmarkFanOut finds the mandates of a pair among a million.
+func BenchmarkFanOut(b *testing.B) {
+	x := newIndex()
+	var pairs []pair
+	for item := range uint64(50_000) {
+		for site := range uint32(20) {
+			pairs = append(pairs, pair{item: item * 7919, site: site})
+		}
+	}
+	for m := range uint64(3) {
+		x.set(m+1, nil, pairs)
+	}
+	var to []uint64
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		to = x.mandates(to[:0], uint64(i*31%50_000)*7919, uint32(i%20))
+	}
+	if len(to) != 3 {
+		b.Fatal(to)
+	}
+}
+
+// BenchmarkRows builds the columns of 100,000 rows for three mandates.
+func BenchmarkRows(b *testing.B) {
+	price := int64(1299)
+	o := contracts.Observation{ItemID: 1, CapturedAt: time.Now(), Outcome: contracts.PriceObserved, Offers: []contracts.Offer{{
+		Merchant: "merchant", Price: &price, CurrencyCode: "EUR", Rating: "4.5", Title: "Product of a usual length of title, 500 ml",
+		URL: "https://www.shop-3.example/product/4711", DeliveryText: "1 to 3 days", Manufacturer: "maker",
+	}}}
+	blk := newBlock()
+	who := []uint64{1, 2, 3}
+	b.ReportAllocs()
+	for b.Loop() {
+		blk.reset()
+		for i := range 100_000 {
+			blk.add(place{1, uint64(i)}, "shop-3.example", 0, &o, who)
+		}
+	}
+	b.ReportMetric(float64(b.N)*100_000/b.Elapsed().Seconds(), "rows/s")
+}

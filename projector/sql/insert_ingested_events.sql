@@ -1,0 +1,11 @@
+-- Events whose rows are in all tables.
+INSERT INTO ingested_events (
+    event_id, epoch, seq, captures, rows
+)
+SELECT
+    event_id, epoch, seq, captures, rows
+FROM input('
+    event_id UUID, epoch UInt32, seq UInt64, captures UInt16, rows UInt32
+')
+WHERE throwIf((SELECT max(fence) FROM leader_fences WHERE partition = {partition:UInt16}) > {fence:UInt64}, 'deposed') = 0
+FORMAT Native

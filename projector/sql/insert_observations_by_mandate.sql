@@ -1,0 +1,16 @@
+-- The same rows, each once for every mandate of its array.
+INSERT INTO observations_by_mandate (
+    mandate, item, site, captured_desc, epoch, seq, capture, offer, outcome, currency, price_minor, shipping_minor,
+    merchant, is_prime, is_buy_box, rating_tenths, manufacturer, title, url, delivery_text
+)
+SELECT
+    arrayJoin(mandates), item, site, -captured_ms, epoch, seq, capture, offer, outcome, currency, price_minor,
+    shipping_minor, merchant, is_prime, is_buy_box, rating_tenths, manufacturer, title, url, delivery_text
+FROM input('
+    mandates Array(UInt64), item UInt64, site LowCardinality(String), captured_ms Int64, epoch UInt32, seq UInt64,
+    capture UInt16, offer UInt16, outcome UInt8, currency LowCardinality(String), price_minor Int64,
+    shipping_minor Int64, merchant LowCardinality(String), is_prime UInt8, is_buy_box UInt8, rating_tenths UInt8,
+    manufacturer LowCardinality(String), title String, url String, delivery_text LowCardinality(String)
+')
+WHERE throwIf((SELECT max(fence) FROM leader_fences WHERE partition = {partition:UInt16}) > {fence:UInt64}, 'deposed') = 0
+FORMAT Native

@@ -1,0 +1,4 @@
+-- How many items each mandate's package holds, by key.
+SELECT mandate, max_items
+FROM mandates FINAL
+ORDER BY mandate

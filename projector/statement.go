@@ -1,0 +1,148 @@
+package projector
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ClickHouse/ch-go"
+	"github.com/ClickHouse/ch-go/proto"
+)
+
+//go:embed sql/*.sql
+var sqlFiles embed.FS
+
+// question gives the text of sql/<name>.sql without its comment.
+func question(name string) string {
+	b, err := sqlFiles.ReadFile("sql/" + name + ".sql")
+	if err != nil {
+		panic(err)
+	}
+	var lines []string
+	for line := range strings.Lines(string(b)) {
+		if !strings.HasPrefix(line, "--") {
+			lines = append(lines, line)
+		}
+	}
+	return strings.TrimSpace(strings.Join(lines, ""))
+}
+
+// Conn runs statements; *clickhouse.Pool is one. After an error a statement
+// may still be running, or have been done.
+type Conn interface {
+	Do(ctx context.Context, q ch.Query) error
+}
+
+// ErrDeposed: another projector with a newer fence leads the partition. This
+// one must stop; whatever it still sends is refused by the server.
+var ErrDeposed = errors.New("projector: deposed by a newer leader of the partition")
+
+// write settings: one statement makes one part, whatever the number of rows,
+// so that it is there whole or not at all.
+var writeSettings = []ch.Setting{
+	ch.SettingInt("async_insert", 0),
+	ch.SettingInt("max_insert_threads", 1),
+	{Key: "min_insert_block_size_rows", Value: "1000000000", Important: true},
+	ch.SettingInt("min_insert_block_size_bytes", 0),
+	ch.SettingInt("insert_deduplicate", 0),
+	ch.SettingInt("optimize_on_insert", 0), // merges replace rows, and reads with FINAL; an insert need not
+	ch.SettingInt("use_query_condition_cache", 0),
+	ch.SettingInt("lightweight_deletes_sync", 0),
+}
+
+var readSettings = []ch.Setting{ch.SettingInt("use_query_condition_cache", 0)}
+
+// args are the values of a statement, by name. Numbers, and texts of our own
+// without quotes.
+type args map[string]any
+
+// write runs a statement that changes tables, under a query id by which it
+// can be found and ended: p<partition>-<fence>-<what>-<count>.
+func (p *Projector) write(ctx context.Context, what, sql string, a args, in proto.Input) error {
+	if a == nil {
+		a = args{}
+	}
+	a["partition"], a["fence"] = p.cfg.Partition, p.cfg.Fence
+	q := ch.Query{
+		QueryID: p.prefix() + strconv.FormatUint(p.cfg.Fence, 10) + "-" + what + "-" + p.life + strconv.FormatUint(p.tries.Add(1), 10),
+		Body:    sql, Input: in, Parameters: ch.Parameters(a),
+		// KILL QUERY does not end a server's read in the middle of a block.
+		Settings: append(writeSettings[:len(writeSettings):len(writeSettings)], ch.SettingInt("receive_timeout", int(p.cfg.StallTimeout.Seconds()))),
+	}
+	ctx, cancel := context.WithTimeout(ctx, p.cfg.StatementTimeout)
+	defer cancel()
+	err := p.conn.Do(ctx, q)
+	if e, ok := ch.AsException(err); ok && e.IsCode(proto.ErrFunctionThrowIfValueIsNonZero) && strings.Contains(e.Message, "deposed") {
+		return fmt.Errorf("%s: %w", what, ErrDeposed)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}
+
+// read runs a question and hands over each block of its answer.
+func (p *Projector) read(ctx context.Context, name string, a args, out proto.Results, block func() error, external ...ch.ExternalTable) error {
+	return p.ask(ctx, name, question(name), a, out, block, external...)
+}
+
+func (p *Projector) ask(ctx context.Context, what, sql string, a args, out proto.Results, block func() error, external ...ch.ExternalTable) error {
+	ctx, cancel := context.WithTimeout(ctx, p.cfg.StatementTimeout)
+	defer cancel()
+	err := p.conn.Do(ctx, ch.Query{
+		Body: sql, Parameters: ch.Parameters(a), Settings: readSettings, Result: out, ExternalTables: external,
+		OnResult: func(context.Context, proto.Block) error { return block() },
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}
+
+func (p *Projector) prefix() string { return fmt.Sprintf("p%d-", p.cfg.Partition) }
+
+// killOlder ends every write of this partition that still runs, of this or of
+// an earlier leader, and waits until none is left. Whatever was sent before is
+// decided then: it is in the tables or never will be.
+func (p *Projector) killOlder(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, p.cfg.KillTimeout)
+	defer cancel()
+	for wait := 2 * time.Millisecond; ; wait = min(2*wait, time.Second) {
+		n, err := p.number(ctx, "running", args{"prefix": p.prefix(), "fence": p.cfg.Fence})
+		if err != nil || n == 0 {
+			return err
+		}
+		if err := p.conn.Do(ctx, ch.Query{
+			Body:   strings.NewReplacer("{prefix}", p.prefix(), "{fence}", strconv.FormatUint(p.cfg.Fence, 10)).Replace(question("kill")),
+			Result: discard(), OnResult: func(context.Context, proto.Block) error { return nil },
+		}); err != nil {
+			return fmt.Errorf("kill: %w", err)
+		}
+		p.count(func(s *Stats) { s.Killed += n })
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("kill: %d statements of %s* still run: %w", n, p.prefix(), ctx.Err())
+		case <-time.After(wait):
+		}
+	}
+}
+
+// discard takes an answer of any columns.
+func discard() proto.Result { return new(proto.Results).Auto() }
+
+// number asks a question whose answer is one number n.
+func (p *Projector) number(ctx context.Context, name string, a args) (uint64, error) {
+	var n proto.ColUInt64
+	var got uint64
+	err := p.read(ctx, name, a, proto.Results{{Name: "n", Data: &n}}, func() error {
+		for _, v := range n {
+			got = v
+		}
+		return nil
+	})
+	return got, err
+}

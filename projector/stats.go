@@ -1,0 +1,66 @@
+package projector
+
+// Stats counts what a Projector did since it was made.
+type Stats struct {
+	Batches          uint64 // of observations, applied
+	Events           uint64 // of observations, applied
+	Rows             uint64 // written to observations
+	FannedRows       uint64 // written to observations_by_mandate, without backfills
+	DuplicateEvents  uint64 // dropped: the event id was ingested from another place
+	ReplayedEvents   uint64 // skipped: at or below the checkpoint
+	Failures         uint64 // calls that failed
+	Repairs          uint64 // batches that were read back before they were written
+	RepairedRows     uint64 // rows that a repair found missing, of all tables
+	Killed           uint64 // statements ended because nobody knew their end
+	CatalogRecords   uint64 // catalogue records written
+	ScopeVersions    uint64 // scopes published
+	GrantedPairs     uint64
+	LostPairs        uint64
+	Backfills        uint64 // statements
+	PendingDeletions uint64 // mandates whose lost rows are being deleted; a gauge
+	ScopePairs       uint64 // pairs in force, over all mandates; a gauge
+	Mandates         uint64 // with a scope; a gauge
+
+	Checkpoints map[string]Checkpoint // by stream
+}
+
+// Checkpoint is how far a stream is applied.
+type Checkpoint struct {
+	Epoch uint32
+	Seq   uint64
+}
+
+// Stats gives the counters. It waits for nothing.
+func (p *Projector) Stats() Stats {
+	p.statsMu.Lock()
+	defer p.statsMu.Unlock()
+	s := p.stats
+	s.Checkpoints = make(map[string]Checkpoint, len(p.stats.Checkpoints))
+	for k, v := range p.stats.Checkpoints {
+		s.Checkpoints[k] = v
+	}
+	return s
+}
+
+func (p *Projector) count(f func(*Stats)) {
+	p.statsMu.Lock()
+	defer p.statsMu.Unlock()
+	f(&p.stats)
+}
+
+// gauge brings those figures up to date that are states.
+func (p *Projector) gauge() {
+	p.count(func(s *Stats) {
+		s.PendingDeletions, s.ScopePairs, s.Mandates = 0, 0, uint64(len(p.views))
+		for _, v := range p.views {
+			s.ScopePairs += uint64(len(v.scope.pairs))
+			if v.deleting {
+				s.PendingDeletions++
+			}
+		}
+		s.Checkpoints = make(map[string]Checkpoint, len(p.marks))
+		for k, m := range p.marks {
+			s.Checkpoints[k] = Checkpoint{m.epoch, m.seq}
+		}
+	})
+}

@@ -1,0 +1,284 @@
+package projector
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/ClickHouse/ch-go/proto"
+)
+
+// view is a mandate's scope as it is published.
+type view struct {
+	scope    scope  // in force
+	version  uint64 // of it; 0: none was ever published
+	applied  uint64 // what scopes_applied says
+	newest   uint64 // the greatest number ever given to a version
+	indexed  []pair // what the index holds of the mandate
+	exact    bool   // observations_by_mandate holds the rows of scope and no others
+	deleting bool   // all that is missing to exact is the deletion of lost rows
+}
+
+// staleScope is a set of pairs that is no longer in force.
+type staleScope struct {
+	mandate, upTo uint64
+	since         time.Time
+}
+
+// loadViews reads what is published. What a scope should be is looked at with
+// the first batch.
+func (p *Projector) loadViews(ctx context.Context) error {
+	p.index, p.sites, p.views, p.stale = newIndex(), newSites(), map[uint64]*view{}, nil
+	var mandate, force, appliedTo, oldest, newest proto.ColUInt64
+	err := p.read(ctx, "scope_versions", args{"partition": p.cfg.Partition}, proto.Results{
+		{Name: "mandate", Data: &mandate},
+		{Name: "in_force", Data: &force},
+		{Name: "applied", Data: &appliedTo},
+		{Name: "oldest", Data: &oldest},
+		{Name: "newest", Data: &newest},
+	}, func() error {
+		for i, m := range mandate {
+			v := &view{version: force[i], applied: appliedTo[i], newest: newest[i]}
+			v.exact = v.applied == v.version
+			p.views[m] = v
+			p.dirty[m] = struct{}{}
+			if oldest[i] < v.version {
+				p.stale = append(p.stale, staleScope{m, v.version - 1, time.Now()})
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for m, v := range p.views {
+		if v.version == 0 {
+			continue
+		}
+		if v.scope, err = p.readScope(ctx, m, v.version); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readScope reads a published version.
+func (p *Projector) readScope(ctx context.Context, mandate, version uint64) (scope, error) {
+	var (
+		item   proto.ColUInt64
+		site   = new(proto.ColStr).LowCardinality()
+		orders = new(proto.ColUInt64).Array()
+		b      = newScopeBuilder(0)
+	)
+	err := p.read(ctx, "scope_pairs", args{"mandate": mandate, "version": version},
+		proto.Results{{Name: "item", Data: &item}, {Name: "site", Data: site}, {Name: "orders", Data: orders}},
+		func() error {
+			for i := range item {
+				b.add(item[i], p.sites.of(site.Row(i)), orders.Row(i))
+			}
+			return nil
+		})
+	return b.sorted(), err
+}
+
+// applyScopes brings every touched mandate's scope into force.
+func (p *Projector) applyScopes(ctx context.Context) error {
+	for _, m := range p.touched() {
+		if err := p.applyScope(ctx, m); err != nil {
+			return fmt.Errorf("scope of mandate %d: %w", m, err)
+		}
+		delete(p.dirty, m)
+	}
+	return nil
+}
+
+// applyScope brings one mandate's scope into force, in steps of which each
+// leaves readers with an answer that is right:
+//
+//  1. Lost pairs are hidden: a version without them is published.
+//  2. scopes_applied gets a version that is never in force, so that no reader
+//     leaves the pair filter out while rows of other pairs are in the table.
+//  3. The index takes the new pairs, so that every observation from now on
+//     goes to them, and the pairs of the new version are written.
+//  4. The rows of the past are filled in.
+//  5. The new version is published.
+//  6. The rows of lost pairs are deleted, and scopes_applied is written.
+//
+// After a failure anywhere it is simply called again; a restart reads from
+// the tables which steps are to be repeated.
+func (p *Projector) applyScope(ctx context.Context, m uint64) error {
+	v := p.views[m]
+	if v == nil {
+		v = &view{exact: true}
+	}
+	want := p.wanted(m)
+	granted, lost, differs := change(v.scope, want)
+	// A mark that was left behind is passed by a newer version only.
+	differs = differs || v.applied > v.version
+	if !differs && (v.exact || v.deleting) {
+		p.setIndex(m, v, want.pairs)
+		return nil
+	}
+	p.views[m] = v
+	if v.deleting { // a regrant must not race the deletion
+		if err := p.awaitDeletion(ctx, m, v); err != nil {
+			return err
+		}
+	}
+	if len(lost) > 0 && len(granted) > 0 {
+		if err := p.publish(ctx, m, v, want.within(v.scope)); err != nil {
+			return err
+		}
+	}
+	exact := v.exact
+	if len(granted) > 0 || !exact {
+		v.exact = false
+		if v.applied == v.version {
+			v.newest++
+			if err := p.markApplied(ctx, m, v, v.newest); err != nil {
+				return err
+			}
+		}
+	}
+	p.setIndex(m, v, want.pairs)
+
+	version, without := v.version, v.version
+	if differs {
+		var err error
+		if version, err = p.writeScope(ctx, m, v, want); err != nil {
+			return err
+		}
+	}
+	if !exact {
+		without = 0 // what the table has of the other pairs is not known either
+	}
+	if err := p.backfill(ctx, m, version, without, !exact); err != nil {
+		return err
+	}
+	if differs {
+		if err := p.enforce(ctx, m, v, version, want); err != nil {
+			return err
+		}
+	}
+	p.count(func(s *Stats) { s.GrantedPairs += uint64(len(granted)); s.LostPairs += uint64(len(lost)) })
+	p.log.Info("scope in force", "mandate", m, "version", version, "pairs", len(want.pairs), "granted", len(granted), "lost", len(lost))
+	if len(lost) == 0 && exact {
+		return p.applied(ctx, m, v)
+	}
+	v.exact = false
+	return p.beginDeletion(ctx, m, v)
+}
+
+// setIndex makes the index hold the pairs.
+func (p *Projector) setIndex(m uint64, v *view, pairs []pair) {
+	p.index.set(m, v.indexed, pairs)
+	v.indexed = pairs
+}
+
+// publish writes a scope and puts it in force.
+func (p *Projector) publish(ctx context.Context, m uint64, v *view, s scope) error {
+	version, err := p.writeScope(ctx, m, v, s)
+	if err != nil {
+		return err
+	}
+	return p.enforce(ctx, m, v, version, s)
+}
+
+// writeScope writes the pairs of a new version that is not in force yet. A
+// number is used once, also when the write fails.
+func (p *Projector) writeScope(ctx context.Context, m uint64, v *view, s scope) (version uint64, err error) {
+	v.newest++
+	if len(s.pairs) == 0 {
+		return v.newest, nil
+	}
+	var (
+		item   = make(proto.ColUInt64, 0, len(s.pairs))
+		site   = newDict()
+		orders = new(proto.ColUInt64)
+		ends   = make(proto.ColUInt64, 0, len(s.pairs))
+	)
+	for _, pr := range s.pairs {
+		item.Append(pr.item)
+		site.Append(p.sites.key[pr.site])
+		*orders = append(*orders, s.orders[pr.orders]...)
+		ends.Append(uint64(len(*orders)))
+	}
+	return v.newest, p.write(ctx, "scope_pairs", question("insert_scope_pairs"), args{"mandate": m, "version": v.newest}, proto.Input{
+		{Name: "item", Data: item}, {Name: "site", Data: site}, {Name: "orders", Data: array{&ends, orders}},
+	})
+}
+
+// enforce puts a written version in force.
+func (p *Projector) enforce(ctx context.Context, m uint64, v *view, version uint64, s scope) error {
+	err := p.write(ctx, "scopes", question("insert_scope"), args{"mandate": m, "version": version, "pairs": len(s.pairs), "items": s.items()}, nil)
+	if err != nil {
+		return err
+	}
+	if v.version > 0 {
+		p.stale = append(p.stale, staleScope{m, version - 1, time.Now()})
+	}
+	v.scope, v.version = s, version
+	p.count(func(s *Stats) { s.ScopeVersions++ })
+	return nil
+}
+
+// applied notes that the table holds the scope in force exactly.
+func (p *Projector) applied(ctx context.Context, m uint64, v *view) error {
+	if err := p.markApplied(ctx, m, v, v.version); err != nil {
+		return err
+	}
+	v.exact, v.deleting = true, false
+	return nil
+}
+
+func (p *Projector) markApplied(ctx context.Context, m uint64, v *view, version uint64) error {
+	if err := p.write(ctx, "scopes_applied", question("insert_scope_applied"), args{"mandate": m, "version": version}, nil); err != nil {
+		return err
+	}
+	v.applied = version
+	return nil
+}
+
+// backfill copies rows of the version's pairs from observations, but for
+// those pairs that version without has too. With look, it copies only what is
+// not there yet.
+func (p *Projector) backfill(ctx context.Context, m, version, without uint64, look bool) error {
+	a := func() args { return args{"mandate": m, "version": version, "without": without, "look": look} }
+	type span struct {
+		first, last uint64
+		look        bool
+	}
+	var (
+		spans    []span
+		rows     int64
+		item     proto.ColUInt64
+		n, there proto.ColInt64
+	)
+	err := p.read(ctx, "backfill_plan", a(), proto.Results{{Name: "item", Data: &item}, {Name: "n", Data: &n}, {Name: "there", Data: &there}}, func() error {
+		for i := range item {
+			if len(spans) == 0 || rows+n[i]+there[i] > int64(p.cfg.BackfillRows) {
+				spans = append(spans, span{first: item[i]})
+				rows = 0
+			}
+			s := &spans[len(spans)-1]
+			s.last = item[i]
+			s.look = s.look || there[i] > 0
+			rows += n[i] + there[i]
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, s := range spans {
+		b := a()
+		// Items between two of the plan lack nothing; with look they are
+		// found to be there, and look is only left out when nothing is.
+		b["first"], b["last"], b["look"] = s.first, s.last, look
+		if err := p.write(ctx, "backfill", question("backfill"), b, nil); err != nil {
+			return err
+		}
+		p.count(func(s *Stats) { s.Backfills++ })
+	}
+	return nil
+}
