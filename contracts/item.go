@@ -30,7 +30,7 @@ func (i Item) Validate() error {
 	f.Check(i.EAN == "" || ValidEAN(i.EAN), "ean: %q is not a GTIN with a right check digit", i.EAN)
 	f.Check(i.PZN == "" || ValidPZN(i.PZN), "pzn: %q is not 8 digits with a right check digit", i.PZN)
 	f.Check(i.ASIN == "" || ValidASIN(i.ASIN), "asin: %q is not 10 capital letters or digits", i.ASIN)
-	f.Check(i.ASINLocale == "" || localeForm.MatchString(i.ASINLocale), "asinLocale: %q is not a locale key like de or co.uk", i.ASINLocale)
+	f.Check(i.ASINLocale == "" || ValidASINLocale(i.ASINLocale), "asinLocale: %q is not a locale key like de or co.uk", i.ASINLocale)
 	f.Check((i.ASIN == "") == (i.ASINLocale == ""), "asin, asinLocale: one without the other")
 	f.text("name", i.Name, false, 1024)
 	f.text("brand", i.Brand, false, 256)
@@ -75,6 +75,9 @@ func ValidPZN(s string) bool {
 
 // ValidASIN tells whether s has the form of an ASIN; it has no check digit.
 func ValidASIN(s string) bool { return asinForm.MatchString(s) }
+
+// ValidASINLocale tells whether s has the form of a marketplace locale key.
+func ValidASINLocale(s string) bool { return localeForm.MatchString(s) }
 
 // EANForms gives the forms under which the same GTIN may be stored: shorter
 // forms are longer ones without leading zeros (GS1 General Specifications,

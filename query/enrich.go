@@ -117,6 +117,9 @@ func (e *enrichment) read(ctx context.Context, items []contracts.ItemID) error {
 		e.change(r.ItemID, func(p *itemParts) { p.references = r.Prices })
 	}
 	for _, c := range customer {
+		if len(c.Fields) == 0 {
+			continue
+		}
 		fields, err := json.Marshal(c.Fields)
 		if err != nil {
 			return err

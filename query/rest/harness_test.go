@@ -223,7 +223,9 @@ func (s *surface) do(r *http.Request) answer {
 
 func (s *surface) request(method, path, token string, body io.Reader) *http.Request {
 	s.t.Helper()
-	r, err := http.NewRequestWithContext(s.t.Context(), method, s.URL+path, body)
+	ctx, cancel := context.WithTimeout(s.t.Context(), 30*time.Second)
+	s.t.Cleanup(cancel)
+	r, err := http.NewRequestWithContext(ctx, method, s.URL+path, body)
 	must(s.t, err)
 	if token != "" {
 		r.Header.Set("Authorization", "Bearer "+token)

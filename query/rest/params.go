@@ -23,10 +23,9 @@ const (
 )
 
 var (
-	eanForm    = regexp.MustCompile(`^[0-9]{8,14}$`)
-	pznForm    = regexp.MustCompile(`^[0-9]{8}$`)
-	localeForm = regexp.MustCompile(`^[a-z]{2}([-_.][a-z]{2,3})?$`)
-	limitForm  = regexp.MustCompile(`^-?[0-9]{1,9}$`)
+	eanForm   = regexp.MustCompile(`^[0-9]{8,14}$`)
+	pznForm   = regexp.MustCompile(`^[0-9]{8}$`)
+	limitForm = regexp.MustCompile(`^-?[0-9]{1,9}$`)
 )
 
 // params decodes a query string strictly: the parameters a route asks for
@@ -111,7 +110,7 @@ func (p *params) asin() string {
 }
 
 func (p *params) asinLocale() string {
-	return p.form("asinLocale", localeForm.MatchString, "a locale key like de or co.uk")
+	return p.form("asinLocale", contracts.ValidASINLocale, "a locale key like de or co.uk")
 }
 
 func (p *params) site() contracts.SiteKey {

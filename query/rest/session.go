@@ -28,9 +28,10 @@ const (
 
 func setQuota(c *gin.Context, q auth.Quota) {
 	h := c.Writer.Header()
-	h.Set(limitHeader, strconv.Itoa(q.Limit))
-	h.Set(remainingHeader, strconv.Itoa(q.Remaining))
-	h.Set(resetHeader, strconv.FormatInt(q.Reset.Add(time.Second-1).Unix(), 10))
+	// Set would spell them X-Ratelimit-...; the contract's own spelling is kept.
+	h[limitHeader] = []string{strconv.Itoa(q.Limit)}
+	h[remainingHeader] = []string{strconv.Itoa(q.Remaining)}
+	h[resetHeader] = []string{strconv.FormatInt(q.Reset.Add(time.Second-1).Unix(), 10)}
 }
 
 // bearer takes the token out of the one place it may stand in.

@@ -141,7 +141,7 @@ func (s *ndjson) Lines(lines []byte, rows int) error {
 	if since := time.Since(s.flushed); since >= flushEvery {
 		s.flush()
 	} else if s.timer == nil {
-		s.timer = time.AfterFunc(time.Hour, s.tick)
+		s.timer = time.AfterFunc(flushEvery-since, s.tick)
 	}
 	return s.err
 }

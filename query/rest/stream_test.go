@@ -125,6 +125,7 @@ func TestStreamDoesNotHoldRowsBack(t *testing.T) {
 			s := serve(t)
 			s.store.blockMax = 1
 			next := make(chan struct{})
+			t.Cleanup(func() { close(next) })
 			s.store.each = func(n int) error {
 				if n >= 1 && n <= 3 {
 					<-next
