@@ -2,13 +2,9 @@ package store
 
 import (
 	"context"
-	"errors"
 
 	"preismon/contracts"
 	"preismon/query"
-
-	"github.com/ClickHouse/ch-go"
-	"github.com/ClickHouse/ch-go/proto"
 )
 
 // resultsShape is what results.sql depends on.
@@ -80,81 +76,22 @@ func resultsStatement(v query.Visibility, q *query.ResultsQuery) statement {
 	return render("results.sql", sh, p)
 }
 
-// A read is decoded ahead of the caller by this many blocks, so that the
-// server, the decoder and the encoder work side by side.
-const blocksAhead = 2
-
 // Results implements query.Store.
 func (s *Store) Results(ctx context.Context, v query.Visibility, q *query.ResultsQuery, each func(*query.Block) error) error {
-	st := resultsStatement(v, q)
+	if sliceable(q) {
+		cuts, err := s.slices(ctx, v, q)
+		if err != nil {
+			return err
+		}
+		if len(cuts) > 1 {
+			return s.readSlices(ctx, v, q, cuts, each)
+		}
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-
-	full, empty := make(chan *blockColumns), make(chan *blockColumns, blocksAhead+1)
-	for range blocksAhead {
-		empty <- new(blockColumns)
-	}
-	done := make(chan error, 1)
-	go func() {
-		defer close(full)
-		done <- s.readBlocks(ctx, st, q.Export, full, empty)
-	}()
-	var failed error
-	for c := range full {
-		if failed == nil {
-			if failed = each(c.filled()); failed != nil {
-				cancel() // stops the statement on the server
-			}
-		}
-		empty <- c
-	}
-	if err := <-done; failed == nil && err != nil {
-		return kind(err)
-	}
-	return failed
-}
-
-// readBlocks runs the statement and hands its blocks over in order.
-func (s *Store) readBlocks(ctx context.Context, st statement, export bool, full chan<- *blockColumns, empty <-chan *blockColumns) error {
-	var c *blockColumns
-	results := make(proto.Results, 0, 20)
-	next := func() error {
-		select {
-		case c = <-empty:
-			results = append(results[:0], c.results(export)...)
-			return nil
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-	if err := next(); err != nil {
-		return err
-	}
-	err := s.reads.Do(ctx, ch.Query{
-		Body:       st.text,
-		Parameters: st.params.native(),
-		Result:     &rotating{&results},
-		OnResult: func(ctx context.Context, b proto.Block) error {
-			if b.Rows == 0 {
-				return nil
-			}
-			select {
-			case full <- c:
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			}
-			return next()
-		},
-	})
-	if err != nil && ctx.Err() != nil {
-		return errors.Join(context.Cause(ctx), err)
-	}
+	r := s.read(ctx, resultsStatement(v, q), q.Export, blocksAhead, 0)
+	err := r.each(each)
+	cancel()
+	r.drain()
 	return err
-}
-
-// rotating decodes each block into the columns that are set at that moment.
-type rotating struct{ to *proto.Results }
-
-func (r *rotating) DecodeResult(reader *proto.Reader, version int, b proto.Block) error {
-	return r.to.DecodeResult(reader, version, b)
 }

@@ -34,10 +34,12 @@ type Config struct {
 	MaxReads int
 	// MaxConnections bounds the connections for records of the catalogue.
 	MaxConnections int
+	// SliceRows is how many rows a slice of a long read scans, about.
+	SliceRows int
 }
 
 // Defaults suits one node with a few dozen concurrent readers.
-func Defaults() Config { return Config{MaxReads: 32, MaxConnections: 32} }
+func Defaults() Config { return Config{MaxReads: 32, MaxConnections: 32, SliceRows: 131_072} }
 
 // Validate names every fault of the configuration.
 func (c Config) Validate() error {
@@ -47,13 +49,15 @@ func (c Config) Validate() error {
 	}
 	f.Check(c.MaxReads > 0, "max reads: not positive")
 	f.Check(c.MaxConnections > 0, "max connections: not positive")
+	f.Check(c.SliceRows > 0, "slice rows: not positive")
 	return f.Err()
 }
 
 // Store implements query.Store.
 type Store struct {
-	conn  driver.Conn
-	reads *chpool.Pool
+	conn      driver.Conn
+	reads     *chpool.Pool
+	sliceRows uint64
 }
 
 // These hold for every statement: a wrong result is worse than a slow one,
@@ -101,7 +105,7 @@ func New(ctx context.Context, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("clickhouse: %w", err), conn.Close())
 	}
-	return &Store{conn: conn, reads: reads}, nil
+	return &Store{conn: conn, reads: reads, sliceRows: uint64(cfg.SliceRows)}, nil
 }
 
 func tlsOf(c *tls.Config) *tls.Config {

@@ -93,6 +93,7 @@ func newWorld(t testing.TB, seed uint64, n int) *world {
 	t.Cleanup(func() { conn.Close() })
 	cfg := store.Defaults()
 	cfg.DSN = contracts.Secret(db.QueryDSN)
+	cfg.SliceRows = 40 // so that even short streams are cut
 	st, err := store.New(ctx, cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,111 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"preismon/query"
+
+	"github.com/ClickHouse/ch-go"
+	"github.com/ClickHouse/ch-go/proto"
+)
+
+// A plain read is decoded ahead of the caller by this many blocks, so that
+// the server, the decoder and the encoder work side by side.
+const blocksAhead = 2
+
+// blockReader runs one statement and keeps its blocks until they are taken.
+type blockReader struct {
+	full, empty chan *blockColumns
+	begun       chan struct{} // closed when the statement has its connection, or ended without one
+	begin       func()
+	done        chan error
+}
+
+// read starts a statement. It may be ahead of its reader by some blocks, and
+// stops with ctx. maxRows bounds the rows of a block; 0: the server's choice.
+func (s *Store) read(ctx context.Context, st statement, export bool, ahead, maxRows int) *blockReader {
+	r := &blockReader{
+		full: make(chan *blockColumns, ahead), empty: make(chan *blockColumns, ahead+1),
+		begun: make(chan struct{}), done: make(chan error, 1),
+	}
+	r.begin = sync.OnceFunc(func() { close(r.begun) })
+	for range ahead {
+		r.empty <- new(blockColumns)
+	}
+	go func() {
+		defer r.begin()
+		defer close(r.full)
+		r.done <- r.run(ctx, s, st, export, maxRows)
+	}()
+	return r
+}
+
+// run hands the blocks of the statement over in order.
+func (r *blockReader) run(ctx context.Context, s *Store, st statement, export bool, maxRows int) error {
+	var c *blockColumns
+	results := make(proto.Results, 0, 20)
+	next := func() error {
+		select {
+		case c = <-r.empty:
+			results = append(results[:0], c.results(export)...)
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	if err := next(); err != nil {
+		return err
+	}
+	q := ch.Query{
+		Body:       st.text,
+		Parameters: st.params.native(),
+		Result:     &rotating{&results},
+		OnResult: func(ctx context.Context, b proto.Block) error {
+			r.begin() // the first block, of the header alone, comes at once
+			if b.Rows == 0 {
+				return nil
+			}
+			select {
+			case r.full <- c:
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+			return next()
+		},
+	}
+	if maxRows > 0 {
+		q.Settings = []ch.Setting{ch.SettingInt("max_block_size", maxRows)}
+	}
+	err := s.reads.Do(ctx, q)
+	if err != nil && ctx.Err() != nil {
+		return errors.Join(context.Cause(ctx), err)
+	}
+	return err
+}
+
+// each gives the blocks in order. A block is valid until take returns; an
+// error of take ends the reading with it.
+func (r *blockReader) each(take func(*query.Block) error) error {
+	for c := range r.full {
+		if err := take(c.filled()); err != nil {
+			return err
+		}
+		r.empty <- c
+	}
+	return kind(<-r.done)
+}
+
+// drain waits until the statement, whose context has ended, is over.
+func (r *blockReader) drain() {
+	for range r.full { //nolint:revive // what is left is not wanted
+	}
+}
+
+// rotating decodes each block into the columns that are set at that moment.
+type rotating struct{ to *proto.Results }
+
+func (r *rotating) DecodeResult(reader *proto.Reader, version int, b proto.Block) error {
+	return r.to.DecodeResult(reader, version, b)
+}
