@@ -64,7 +64,7 @@ func (s *Service) accept(ctx context.Context, p Principal, r ResultsRequest) (*r
 		return nil, err
 	}
 	in := &read{resultsPlan: plan, vis: a.Visibility}
-	if in.empty = plan.query.nothing(a.Visibility); in.empty {
+	if in.empty = a.Visibility.Nothing(); in.empty {
 		return in, nil
 	}
 	if plan.query.Latest != AllRows || s.cfg.ScanGuardMaxPairs > 0 || s.cfg.ScanGuardMaxHours > 0 {
@@ -75,6 +75,9 @@ func (s *Service) accept(ctx context.Context, p Principal, r ResultsRequest) (*r
 		if err := s.guard(plan, size); err != nil {
 			return nil, err
 		}
+	}
+	if in.empty = plan.query.nothing(a.Visibility); in.empty { // only now: a filter bypasses no refusal
+		return in, nil
 	}
 	facts := siteFacts{}
 	if r.Include.ExportFields {

@@ -137,3 +137,13 @@ func listen(flag, address string) (net.Listener, error) {
 	}
 	return l, nil
 }
+
+// reachable is an address that a client on this machine can use for a
+// listener on all addresses.
+func reachable(address string) string {
+	host, port, err := net.SplitHostPort(address)
+	if ip := net.ParseIP(host); err == nil && (host == "" || ip != nil && ip.IsUnspecified()) {
+		return net.JoinHostPort("127.0.0.1", port)
+	}
+	return address
+}

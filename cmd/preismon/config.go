@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"os"
 	"slices"
 	"strings"
@@ -31,6 +32,18 @@ func (e *configError) Unwrap() error { return e.err }
 func faulty(errs ...error) error {
 	if err := errors.Join(errs...); err != nil {
 		return &configError{err}
+	}
+	return nil
+}
+
+// address finds what is wrong with an address to listen on.
+func address(flag, value string) error {
+	_, port, err := net.SplitHostPort(value)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %s is not of the form HOST:PORT", flag, value)
 	}
 	return nil
 }
@@ -119,7 +132,14 @@ func (v fileResolver) Validate(app *kong.Application) error {
 	return errors.Join(errs...)
 }
 
+// Resolve gives the file's value, unless the environment has one: what a
+// resolver gives would replace it.
 func (v fileResolver) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+	for _, name := range flag.Envs {
+		if _, ok := os.LookupEnv(name); ok {
+			return nil, nil
+		}
+	}
 	switch value := v[flag.Name].(type) {
 	case nil:
 		return nil, nil
@@ -147,7 +167,7 @@ func (f logFlags) logger(w io.Writer) *slog.Logger {
 	}
 	text := f.Format == "text" || f.Format == "auto" && isTerminal(w)
 	if text {
-		return slog.New(tint.NewHandler(w, &tint.Options{Level: level, NoColor: !isTerminal(w)}))
+		return slog.New(tint.NewTextHandler(w, &tint.Options{Level: level, NoColor: !isTerminal(w)}))
 	}
 	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))
 }

@@ -31,7 +31,18 @@ type demoFlags struct {
 
 // faults is not called Validate, or kong would call it and name its faults alone.
 func (f demoFlags) faults() error {
-	return market.Config{Seed: f.Seed, Scale: f.Scale, LiveRate: f.Speed, Now: time.Now()}.Validate()
+	if f.Scale == 0 { // the market's default
+		return errors.New("demo-scale: not positive")
+	}
+	return market.Config{Seed: f.Seed, Scale: f.Scale, LiveRate: f.rate(), Now: time.Now()}.Validate()
+}
+
+// rate is the speed as the market counts it, which takes 0 for its default.
+func (f demoFlags) rate() int {
+	if f.Speed == 0 {
+		return -1
+	}
+	return f.Speed
 }
 
 // demoState is what a folder remembers of its market.
@@ -58,7 +69,7 @@ func (c *upCmd) demo(ctx context.Context, l *lifecycle, dir *embedded.DataDir, p
 	if err != nil {
 		return err
 	}
-	m, err := market.New(market.Config{Seed: state.Seed, Scale: state.Scale, Now: now, Start: state.Start, LiveRate: c.Demo.Speed})
+	m, err := market.New(market.Config{Seed: state.Seed, Scale: state.Scale, Now: now, Start: state.Start, LiveRate: c.Demo.rate()})
 	if err != nil {
 		return err
 	}

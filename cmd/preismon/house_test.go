@@ -64,7 +64,7 @@ var homes = map[string][]string{
 	"github.com/modelcontextprotocol/go-sdk":      {"query/mcp"},
 	"github.com/nats-io/nats.go":                  {"ingest", "query/auth", "cmd", "deploy/testserver"},
 	"github.com/nats-io/nats-server":              {"deploy/embedded"},
-	"github.com/ClickHouse":                       {"projector", "query/store", "deploy/embedded", "deploy/testserver"},
+	"github.com/ClickHouse":                       {"projector", "query/store", "deploy/embedded", "deploy/testserver", "cmd/bench"},
 	"github.com/minio/minio-go":                   {"archive", "deploy/testserver"},
 	"github.com/golang-jwt/jwt":                   {"query/auth"},
 	"github.com/alecthomas/kong":                  {"cmd"},

@@ -146,6 +146,9 @@ func (c *importCmd) publish(ctx context.Context, req maps.Request, cfg ingest.Co
 	defer pub.Close()
 	start := time.Now()
 	summary, err := maps.Import(ctx, req, func(ctx context.Context, e *event.Event) error { return pub.Publish(ctx, e) })
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("%w; run it again to go on, nothing is doubled", context.Cause(ctx))
+	}
 	if err != nil {
 		return summary, err
 	}

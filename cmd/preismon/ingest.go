@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"time"
 
 	"preismon/deploy/embedded"
@@ -76,10 +77,14 @@ func (c *ingestCmd) Run(ctx context.Context, k *kong.Context, std streams, log *
 	rejects := &lazyFile{name: c.Rejects}
 	defer rejects.Close()
 
+	stdin := std.in
+	if len(c.Files) == 0 || slices.Contains(c.Files, "-") {
+		stdin = interruptible(ctx, stdin)
+	}
 	start := time.Now()
 	show := newProgress(std.err, log, "publishing", 0)
 	result, err := ingest.PublishFiles(ctx, ingest.FilesRequest{
-		Publisher: pub, Files: c.Files, Stdin: std.in, Rejects: rejects, ProgressEvery: 200 * time.Millisecond,
+		Publisher: pub, Files: c.Files, Stdin: stdin, Rejects: rejects, ProgressEvery: 200 * time.Millisecond,
 		Progress: func(p ingest.FilesProgress) { show.at(int64(p.Lines)) },
 	})
 	show.end()
@@ -95,6 +100,18 @@ func (c *ingestCmd) Run(ctx context.Context, k *kong.Context, std streams, log *
 		return errRejected
 	}
 	return nil
+}
+
+// interruptible reads until ctx ends, also where the reader waits for input
+// that does not come. What was read and not taken is lost then.
+func interruptible(ctx context.Context, r io.Reader) io.Reader {
+	out, in := io.Pipe()
+	go func() {
+		_, err := io.Copy(in, r)
+		_ = in.CloseWithError(err)
+	}()
+	context.AfterFunc(ctx, func() { _ = in.CloseWithError(context.Cause(ctx)) })
+	return out
 }
 
 // lazyFile is created with the first byte that is written to it.

@@ -38,7 +38,7 @@ Example:
 func (c *projectorCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
 	nats := c.NATS.config("projector", log)
 	ch, dsnErr := parseDSN(c.ClickHouse.Secret)
-	if done, err := c.only(k, std.out, faulty(nats.Validate(), dsnErr)); done {
+	if done, err := c.only(k, std.out, faulty(address("admin-listen", c.AdminListen), nats.Validate(), dsnErr)); done {
 		return err
 	}
 	b, err := connect(nats)
@@ -69,6 +69,9 @@ func (c *projectorCmd) Run(ctx context.Context, k *kong.Context, std streams, lo
 func parseDSN(dsn contracts.Secret) (clickhouse.Config, error) {
 	if dsn == "" {
 		return clickhouse.Config{}, errors.New("clickhouse-dsn: missing")
+	}
+	if err := checkDSN(dsn); err != nil {
+		return clickhouse.Config{}, err
 	}
 	return clickhouse.ParseDSN(dsn.Reveal())
 }

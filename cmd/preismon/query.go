@@ -63,7 +63,7 @@ func (f edgeFlags) rest(listener string) rest.Config {
 	cfg := rest.Defaults()
 	cfg.BaseURL, cfg.Build, cfg.TrustedProxies, cfg.AllowedOrigins = f.BaseURL, build(), f.TrustedProxies, f.AllowedOrigins
 	if cfg.BaseURL == "" {
-		cfg.BaseURL = "http://" + listener
+		cfg.BaseURL = "http://" + reachable(listener)
 	}
 	return cfg
 }
@@ -101,7 +101,11 @@ func (c *queryCmd) Run(ctx context.Context, k *kong.Context, std streams, log *s
 	if c.TokenKey == "" {
 		keyErr = errors.New("token-key: missing")
 	}
-	faults := faulty(natsCfg.Validate(), storeCfg.Validate(), restCfg.Validate(), keyErr,
+	dsnErr := checkDSN(c.ClickHouse.Secret)
+	if c.ClickHouse.Secret == "" {
+		dsnErr = nil // the store names that
+	}
+	faults := faulty(address("listen", c.Listen), address("admin-listen", c.AdminListen), natsCfg.Validate(), dsnErr, storeCfg.Validate(), restCfg.Validate(), keyErr,
 		c.Budgets.query(c.CursorKey.Secret).Validate(), c.Budgets.throttle().Validate(), c.Budgets.auth(restCfg.BaseURL).Validate())
 	if done, err := c.only(k, std.out, faults); done {
 		return err

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"errors"
 	"log/slog"
+	"net/url"
 
+	"preismon/contracts"
 	"preismon/ingest"
 
 	"github.com/nats-io/nats.go"
@@ -18,6 +21,15 @@ type natsFlags struct {
 
 func (f natsFlags) config(name string, log *slog.Logger) ingest.Config {
 	return ingest.Config{URL: f.URL.Reveal(), Token: f.Token.Secret, CAFile: f.CA, Name: "preismon " + name, Logger: log}
+}
+
+// checkDSN refuses the address of another server, which the driver would take
+// for one of ClickHouse.
+func checkDSN(dsn contracts.Secret) error {
+	if u, err := url.Parse(dsn.Reveal()); err != nil || u.Scheme != "clickhouse" && u.Scheme != "tcp" || u.Host == "" {
+		return errors.New("clickhouse-dsn: not of the form clickhouse://user:password@host:9000/database")
+	}
+	return nil
 }
 
 // bus is a connection to NATS with its JetStream.

@@ -35,7 +35,7 @@ type upCmd struct {
 	Edge        edgeFlags     `embed:""`
 	Budgets     budgetFlags   `embed:""`
 	SyncAlways  bool          `help:"Have every event on disk before it is acknowledged: safe against power loss, slower."`
-	StopGrace   time.Duration `help:"How long a stop may take for what is under way." default:"20s"`
+	StopGrace   time.Duration `help:"How long a stop may take for what is under way." default:"5s"`
 }
 
 // Help implements kong.HelpProvider.
@@ -52,7 +52,7 @@ func (c *upCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog
 	start := time.Now()
 	restCfg := c.Edge.rest(c.Listen)
 	placeholder := contracts.Secret("the key is made in the data folder, where needed")
-	faults := faulty(restCfg.Validate(), c.Budgets.query(placeholder).Validate(), c.Budgets.throttle().Validate(),
+	faults := faulty(address("listen", c.Listen), address("admin-listen", c.AdminListen), restCfg.Validate(), c.Budgets.query(placeholder).Validate(), c.Budgets.throttle().Validate(),
 		c.Budgets.auth(restCfg.BaseURL).Validate(), c.Demo.faults())
 	if done, err := c.only(k, std.out, faults); done {
 		return err
@@ -78,9 +78,14 @@ func (c *upCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog
 		log.Info("stopped", "seconds", time.Since(began).Seconds())
 	}()
 	if c.Edge.BaseURL == "" { // the port may have been ours to choose
-		restCfg.BaseURL = "http://" + public.Addr().String()
+		restCfg.BaseURL = "http://" + reachable(public.Addr().String())
 	}
-	return c.up(ctx, l, dir, upParts{public: public, private: private, std: std, log: log, start: start, url: restCfg.BaseURL})
+	err = c.up(ctx, l, dir, upParts{public: public, private: private, std: std, log: log, start: start, url: restCfg.BaseURL})
+	if err != nil && ctx.Err() != nil {
+		log.Info("stopped while starting", "at", err)
+		return nil
+	}
+	return err
 }
 
 // upParts are what the pieces of up share.
@@ -145,7 +150,7 @@ func (c *upCmd) up(ctx context.Context, l *lifecycle, dir *embedded.DataDir, p u
 		return err
 	}
 	a.serve(l, p.private)
-	adminURL := "http://" + p.private.Addr().String()
+	adminURL := "http://" + reachable(p.private.Addr().String())
 	if err := dir.WriteRuntime(embedded.Runtime{
 		NATSURL:  servers.nats.URL(),
 		AdminDSN: servers.clickhouse.DSN(embedded.AdminUser, ""), ProjectorDSN: servers.clickhouse.DSN(embedded.ProjectorUser, ""),
@@ -170,9 +175,6 @@ func (c *upCmd) up(ctx context.Context, l *lifecycle, dir *embedded.DataDir, p u
 		welcome(p.std.out, page{url: p.url, admin: adminURL, dir: c.DataDir})
 	}
 	if err != nil {
-		if ctx.Err() != nil {
-			return nil // stopped by hand while it started
-		}
 		return errors.Join(context.Cause(work), err)
 	}
 	fmt.Fprintf(p.std.out, "ready after %.1f s: everything published so far can be queried\n", time.Since(p.start).Seconds())

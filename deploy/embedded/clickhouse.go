@@ -311,13 +311,20 @@ func hash(password string) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// probeLimit bounds one question whether the server answers.
+const probeLimit = 2 * time.Second
+
 // ready waits until the server answers on both ports, or says why it does not.
 func (c *ClickHouse) ready(ctx context.Context) error {
 	wait, cancel := context.WithTimeout(ctx, 60*time.Second)
 	defer cancel()
 	pause := 5 * time.Millisecond
 	for {
-		err := c.exec(wait, "SELECT 1")
+		// A probe has a limit of its own: whoever else has the port may take
+		// the connection and say nothing.
+		probe, done := context.WithTimeout(wait, probeLimit)
+		err := c.exec(probe, "SELECT 1")
+		done()
 		if err == nil {
 			var conn net.Conn
 			if conn, err = net.DialTimeout("tcp", c.address(c.tcp), time.Second); err == nil {

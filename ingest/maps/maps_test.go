@@ -382,13 +382,13 @@ func TestIdentity(t *testing.T) {
 		got[c.What] = c.N
 	}
 	want := map[string]int{
-		"EAN of 11 digits, right with a 0 before it: taken as GTIN-12":               1,
+		"EAN of 11 digits, right with a 0 before it: taken as GTIN-12":                        1,
 		"EAN of a range that each shop uses as it likes: kept, but an item of its site alone": 3,
-		"EAN with a wrong check digit: kept as the site's own key":                   2,
-		"EAN of a wrong length: kept as the site's own key":                          1,
-		"EAN that is no number: kept as the site's own key":                          1,
-		"EAN written in several lengths: one item":                                   2,
-		"no currency: the site's or the mapping's assumed":                           14,
+		"EAN with a wrong check digit: kept as the site's own key":                            2,
+		"EAN of a wrong length: kept as the site's own key":                                   1,
+		"EAN that is no number: kept as the site's own key":                                   1,
+		"EAN written in several lengths: one item":                                            2,
+		"no currency: the site's or the mapping's assumed":                                    14,
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)

@@ -44,7 +44,9 @@ func Defaults() Config { return Config{MaxReads: 32, MaxConnections: 32, SliceRo
 // Validate names every fault of the configuration.
 func (c Config) Validate() error {
 	var f contracts.Faults
-	if _, err := clickhouse.ParseDSN(c.DSN.Reveal()); err != nil || c.DSN == "" {
+	if c.DSN == "" {
+		f.Addf("clickhouse dsn: missing")
+	} else if _, err := clickhouse.ParseDSN(c.DSN.Reveal()); err != nil {
 		f.Addf("clickhouse dsn: not of the form clickhouse://user:password@host:port/database")
 	}
 	f.Check(c.MaxReads > 0, "max reads: not positive")

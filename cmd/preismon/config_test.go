@@ -1,0 +1,155 @@
+package main
+
+import (
+	"io"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+)
+
+// printed reads what --print-config says.
+func printed(t *testing.T, env []string, args ...string) map[string]string {
+	t.Helper()
+	out, errs, code := preismon(t, env, append(args, "--print-config")...)
+	if code != 0 && code != exitUsage { // the configuration may lack something
+		t.Fatalf("exit code %d: %s", code, errs)
+	}
+	all := map[string]string{}
+	for line := range strings.Lines(out) {
+		name, value, ok := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
+		if !ok {
+			t.Fatalf("not a setting: %q", line)
+		}
+		all[name] = value
+	}
+	return all
+}
+
+// TestPrecedence: a flag counts more than the environment, that more than the
+// file, and that more than the default.
+func TestPrecedence(t *testing.T) {
+	t.Parallel()
+	config := file(t, "c.yaml", "listen: 127.0.0.1:1001\nadmin-listen: 127.0.0.1:1002\nstop-grace: 3s\ndemo: true\nallowed-origins: [https://a.example, https://b.example]\n")
+	env := []string{"PREISMON_LISTEN=127.0.0.1:2001", "PREISMON_ADMIN_LISTEN=127.0.0.1:2002"}
+	got := printed(t, env, "up", "--config", config, "--listen", "127.0.0.1:3001")
+	for name, want := range map[string]string{
+		"listen": "127.0.0.1:3001", "admin-listen": "127.0.0.1:2002", "stop-grace": "3s", "demo": "true", "demo-scale": "1",
+		"allowed-origins": "[https://a.example https://b.example]", "soft-deadline": "5s",
+	} {
+		if got[name] != want {
+			t.Errorf("%s is %q, want %q", name, got[name], want)
+		}
+	}
+	// The file may be named by the environment, too, and the names of the
+	// specification's two guards are its own.
+	got = printed(t, []string{"PREISMON_CONFIG=" + config, "RUST_API_RESULTS_SCAN_GUARD_MAX_SCOPE_PAIRS=77"}, "up", "--log-format=text", "--log-level", "warn")
+	if got["listen"] != "127.0.0.1:1001" || got["log-format"] != "text" || got["log-level"] != "warn" || got["scan-guard-max-scope-pairs"] != "77" {
+		t.Errorf("the configuration is %v", got)
+	}
+}
+
+// TestSecretsAreHidden in what is printed, wherever they come from.
+func TestSecretsAreHidden(t *testing.T) {
+	t.Parallel()
+	const hidden = "hush-hush-hush-hush-hush-hush-hush-hush"
+	dsn := "clickhouse://u:" + hidden + "@h:9000/d"
+	key := file(t, "key", hidden+"\n")
+	csv := file(t, "p.csv", "a\n1\n")
+	for name, c := range map[string]struct {
+		env, args, secrets []string
+	}{
+		"query":     {nil, []string{"query", "--clickhouse-dsn", dsn, "--nats-url", "nats://u:" + hidden + "@h:4222", "--cursor-key", "@" + key, "--token-key", "k"}, []string{"clickhouse-dsn", "nats-url", "cursor-key"}},
+		"variables": {[]string{"PREISMON_CLICKHOUSE_DSN=" + dsn, "PREISMON_NATS_URL=nats://h", "PREISMON_NATS_TOKEN=" + hidden}, []string{"projector"}, []string{"clickhouse-dsn", "nats-token"}},
+		"file":      {nil, []string{"migrate", "--config", file(t, "c.yaml", "clickhouse-dsn: "+dsn+"\n")}, []string{"clickhouse-dsn"}},
+		"import":    {[]string{"PREISMON_PASSWORD=" + hidden}, []string{"import", csv, "--map", "observations", "--mandate", "M", "--login", "l", "--nats-url", "nats://u:" + hidden + "@h"}, []string{"password", "nats-url"}},
+		"ingest":    {[]string{"PREISMON_NATS_URL=nats://u:" + hidden + "@h"}, []string{"ingest"}, []string{"nats-url"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, errs, _ := preismon(t, c.env, append(c.args, "--print-config")...)
+			if strings.Contains(out+errs, hidden) {
+				t.Errorf("a secret is shown:\n%s%s", out, errs)
+			}
+			for _, s := range c.secrets {
+				if !strings.Contains(out, s+": ***\n") {
+					t.Errorf("%s is not shown as hidden:\n%s", s, out)
+				}
+			}
+		})
+	}
+}
+
+// TestCheck looks and does nothing.
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("k", 32)
+	for _, args := range [][]string{
+		{"up"},
+		{"up", "--demo"},
+		{"migrate", "--clickhouse-dsn", "clickhouse://u@127.0.0.1:1/d"},
+		{"projector", "--nats-url", "nats://127.0.0.1:1", "--clickhouse-dsn", "clickhouse://u@127.0.0.1:1/d"},
+		{"query", "--nats-url", "nats://127.0.0.1:1", "--clickhouse-dsn", "clickhouse://u@127.0.0.1:1/d", "--token-key", "k.pem", "--cursor-key", long},
+		{"ingest", "--nats-url", "nats://127.0.0.1:1"},
+	} {
+		if args[0] == "up" {
+			args = append(args, "--data-dir", t.TempDir()+"/none")
+		}
+		out, errs, code := preismon(t, nil, append(args, "--check")...)
+		if code != 0 || out != "The configuration is valid.\n" || errs != "" {
+			t.Errorf("%v: exit code %d: %s%s", args, code, out, errs)
+		}
+	}
+}
+
+// TestHelp: every command explains itself with an example whose flags exist.
+func TestHelp(t *testing.T) {
+	t.Parallel()
+	var c cli
+	parser, err := kong.New(&c, kong.Name("preismon"), kong.DefaultEnvars("PREISMON"), kong.Vars(defaults()), kong.Writers(io.Discard, io.Discard))
+	if err != nil {
+		t.Fatal(err)
+	}
+	commands := parser.Model.Leaves(true)
+	if len(commands) < 7 {
+		t.Fatalf("%d commands", len(commands))
+	}
+	for _, n := range commands {
+		out, errs, code := preismon(t, nil, append(strings.Fields(n.Path()), "--help")...)
+		if code != 0 || errs != "" {
+			t.Errorf("%s --help: exit code %d: %s", n.Path(), code, errs)
+		}
+		_, example, ok := strings.Cut(out, "Example")
+		if !ok || !strings.Contains(example, "preismon "+n.Name) {
+			t.Errorf("%s --help has no example:\n%s", n.Path(), out)
+			continue
+		}
+		known := map[string]bool{}
+		for _, group := range n.AllFlags(false) {
+			for _, f := range group {
+				known[f.Name] = true
+				if f.Help == "" {
+					t.Errorf("%s: --%s has no help", n.Path(), f.Name)
+				}
+			}
+		}
+		example, _, _ = strings.Cut(example, "\nFlags:")
+		for _, m := range regexp.MustCompile(`--([a-z][a-z-]*)`).FindAllStringSubmatch(example, -1) {
+			if !known[m[1]] {
+				t.Errorf("the example of %s has a flag --%s that it does not know", n.Path(), m[1])
+			}
+		}
+	}
+	all, _, code := preismon(t, nil)
+	if code != 0 || !strings.Contains(all, "preismon up --demo") {
+		t.Errorf("without a command: exit code %d: %s", code, all)
+	}
+}
+
+func TestVersion(t *testing.T) {
+	t.Parallel()
+	out, errs, code := preismon(t, nil, "version")
+	if code != 0 || errs != "" || !regexp.MustCompile(`^preismon \S+\n$`).MatchString(out) {
+		t.Errorf("exit code %d: %q %q", code, out, errs)
+	}
+}

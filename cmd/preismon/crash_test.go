@@ -1,0 +1,133 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"preismon/deploy/embedded"
+)
+
+// TestUpKilled kills the process at moments drawn at random: the folder starts
+// again each time, quickly, with every event applied once.
+func TestUpKilled(t *testing.T) {
+	t.Parallel()
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	rnd := rand.New(rand.NewPCG(seed, 1))
+	dir := t.TempDir()
+	args := []string{"--data-dir", dir, "--demo", "--demo-scale", "0.12"}
+
+	clickHouse := 0 // the one of the process before
+	kill := func(u *upProcess) {
+		r, err := embedded.ReadRuntime(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u.kill9()
+		clickHouse = r.ClickHouse
+	}
+	gone := func() {
+		t.Helper()
+		eventually(t, 20*time.Second, "the ClickHouse of the killed process is gone", func() bool { return !alive(clickHouse) })
+	}
+	for range 3 { // while it fills the folder for the first time
+		u := launchUp(t, nil, args...)
+		eventually(t, time.Minute, "the fill has begun", func() bool {
+			_, err := os.Stat(filepath.Join(dir, demoStateFile))
+			return err == nil && running(dir)
+		})
+		wait := time.Duration(rnd.IntN(1500)) * time.Millisecond
+		time.Sleep(wait)
+		t.Logf("killed %v into the fill", wait)
+		kill(u)
+	}
+	led := time.Hour       // the shortest wait: others use the machine, too
+	for round := range 3 { // and live
+		u := startUp(t, args...)
+		led = min(led, leadingAfter(t, u))
+		t.Logf("ready after %v, with %d rows", u.Ready, exactDemo(t, u))
+		if round > 0 && u.Ready > time.Minute { // 1 to 2 s on a quiet machine
+			t.Errorf("a start after kill -9 took %v:\n%s", u.Ready, u.stderr)
+		}
+		wait := time.Duration(rnd.IntN(2500)) * time.Millisecond
+		time.Sleep(wait)
+		t.Logf("killed %v into the life", wait)
+		kill(u)
+	}
+	gone()
+	u := startUp(t, args...)
+	t.Logf("ready after %v, with %d rows", u.Ready, exactDemo(t, u))
+	if led = min(led, leadingAfter(t, u)); led > 8*time.Second { // less than the lease of the killed process lasts
+		t.Errorf("the projector led after %v at best", led)
+	}
+
+	// The other way round: without its ClickHouse it ends, and says why.
+	r, err := embedded.ReadRuntime(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(r.ClickHouse, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if code := u.wait(); code != exitFailed || !strings.Contains(u.stderr.String(), "ClickHouse ended by itself") {
+		t.Errorf("exit code %d without ClickHouse", code)
+	}
+	u = startUp(t, args...)
+	t.Logf("ready after %v, with %d rows", u.Ready, exactDemo(t, u))
+	u.interrupt()
+	if code := u.wait(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// running tells whether an up that is past its start uses the folder.
+func running(dir string) bool {
+	_, err := embedded.ReadRuntime(dir)
+	return err == nil
+}
+
+// leadingAfter reads from the log how long the projector waited for its lease.
+func leadingAfter(t *testing.T, u *upProcess) time.Duration {
+	t.Helper()
+	for _, line := range logLines(u.stderr.String()) {
+		if line.Msg == "leading" {
+			return line.Time.Sub(u.Started)
+		}
+	}
+	t.Fatal("the log does not say when the projector led")
+	return 0
+}
+
+// TestUpInterrupted stops it while it starts and fills, by Ctrl-C.
+func TestUpInterrupted(t *testing.T) {
+	t.Parallel()
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	rnd := rand.New(rand.NewPCG(seed, 2))
+	dir := t.TempDir()
+	args := []string{"--data-dir", dir, "--demo", "--demo-scale", "0.05"}
+	for range 4 {
+		u := launchUp(t, nil, args...)
+		eventually(t, time.Minute, "it listens to signals", func() bool {
+			holder, err := os.ReadFile(filepath.Join(dir, "lock"))
+			return err == nil && strings.Contains(string(holder), fmt.Sprintf(`"pid":%d,`, u.cmd.Process.Pid))
+		})
+		wait := time.Duration(100+rnd.IntN(2500)) * time.Millisecond
+		time.Sleep(wait)
+		began := time.Now()
+		u.interrupt()
+		code := u.wait()
+		t.Logf("interrupted after %v, ended %v later", wait, time.Since(began))
+		if code != 0 || time.Since(began) > 20*time.Second {
+			t.Errorf("interrupted after %v: exit code %d after %v\n%s", wait, code, time.Since(began), u.stderr)
+		}
+	}
+	u := startUp(t, args...)
+	t.Logf("ready after %v, with %d rows", u.Ready, exactDemo(t, u))
+}

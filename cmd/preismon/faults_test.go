@@ -1,0 +1,274 @@
+package main
+
+import (
+	"encoding/json"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"preismon/deploy/embedded"
+)
+
+// says checks that a command failed as it should: with that code, and on
+// standard error, beside the log, with words that say what to do.
+func says(t *testing.T, stdout, stderr string, code, want int, words ...string) {
+	t.Helper()
+	if code != want {
+		t.Errorf("exit code %d, want %d", code, want)
+	}
+	if strings.Contains(stdout, "ready") {
+		t.Errorf("it says that it is ready: %s", stdout)
+	}
+	told := message(stderr)
+	for _, w := range words {
+		if !strings.Contains(told, w) {
+			t.Errorf("it does not say %q", w)
+		}
+	}
+	if strings.Contains(told, "goroutine ") || strings.Contains(told, "panic") {
+		t.Error("it panics")
+	}
+	if t.Failed() {
+		t.Logf("it says:\n%s\nand logs:\n%s", told, stderr)
+	}
+}
+
+// sentence checks that the answer is one line.
+func sentence(t *testing.T, stderr string) {
+	t.Helper()
+	if told := strings.TrimSpace(message(stderr)); strings.Count(told, "\n") > 0 || !strings.HasPrefix(told, "preismon: ") {
+		t.Errorf("that is not one sentence:\n%s", told)
+	}
+}
+
+func taken(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	return l.Addr().String()
+}
+
+var anywhere = []string{"--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"}
+
+func TestUpPortTaken(t *testing.T) {
+	t.Parallel()
+	address := taken(t)
+	for _, flag := range []string{"--listen", "--admin-listen"} {
+		other := map[string]string{"--listen": "--admin-listen", "--admin-listen": "--listen"}[flag]
+		dir := filepath.Join(t.TempDir(), "data")
+		out, errs, code := preismon(t, nil, "up", "--data-dir", dir, flag, address, other, "127.0.0.1:0")
+		says(t, out, errs, code, exitFailed, address, "choose another address with "+flag+"\n")
+		sentence(t, errs)
+		if _, err := os.Stat(dir); err == nil {
+			t.Errorf("%s: it made the folder all the same", flag)
+		}
+	}
+}
+
+// TestUpFolder: one folder, one process, one schema.
+func TestUpFolder(t *testing.T) {
+	t.Parallel()
+	u := startUp(t)
+	// A second one on the same folder.
+	out, errs, code := preismon(t, nil, append([]string{"up", "--data-dir", u.DataDir}, anywhere...)...)
+	says(t, out, errs, code, exitFailed, u.DataDir, "in use by process", "stop it, or choose another folder")
+	sentence(t, errs)
+	if status, _ := u.client().get("/healthz", nil); status != 200 {
+		t.Errorf("the first one answers %d after the second was refused", status)
+	}
+	// A newer program was here.
+	db := u.tables()
+	if _, err := db.ExecContext(t.Context(), "INSERT INTO schema_migrations (version, name, sha256) VALUES (9999, 'later', 'x')"); err != nil {
+		t.Fatal(err)
+	}
+	u.interrupt()
+	if code := u.wait(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	out, errs, code = preismon(t, nil, append([]string{"up", "--data-dir", u.DataDir}, anywhere...)...)
+	says(t, out, errs, code, exitFailed, u.DataDir, "newer", "9999", "another --data-dir")
+	sentence(t, errs)
+}
+
+func TestUpForeignFolder(t *testing.T) {
+	t.Parallel()
+	notOurs := t.TempDir()
+	if err := os.WriteFile(filepath.Join(notOurs, "thesis.txt"), []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, errs, code := preismon(t, nil, append([]string{"up", "--data-dir", notOurs}, anywhere...)...)
+	says(t, out, errs, code, exitFailed, notOurs, "not a data folder", "choose another")
+	sentence(t, errs)
+	if entries, _ := os.ReadDir(notOurs); len(entries) != 1 {
+		t.Errorf("it wrote into a folder that is not ours: %v", entries)
+	}
+	file := filepath.Join(notOurs, "thesis.txt")
+	out, errs, code = preismon(t, nil, append([]string{"up", "--data-dir", file}, anywhere...)...)
+	says(t, out, errs, code, exitFailed, file, "choose another")
+	sentence(t, errs)
+}
+
+// offline is what npm says without a network, in short.
+const offline = `echo "npm error code ENOTFOUND" >&2
+echo "npm error network request to https://registry.npmjs.org/@chdb%2flib failed, reason: getaddrinfo ENOTFOUND registry.npmjs.org" >&2
+exit 1`
+
+// TestUpLibrary: what can be wrong with the ClickHouse library.
+func TestUpLibrary(t *testing.T) {
+	t.Parallel()
+	run := func(t *testing.T, cache, path string) (out, errs string, code int) {
+		return preismon(t, []string{embedded.CacheVariable + "=" + cache, path}, append([]string{"up", "--data-dir", filepath.Join(t.TempDir(), "d")}, anywhere...)...)
+	}
+	t.Run("no npm, cold cache", func(t *testing.T) {
+		out, errs, code := run(t, t.TempDir(), program(t, "", ""))
+		says(t, out, errs, code, exitFailed, "not in the cache", "npm is not on PATH", "install npm")
+		sentence(t, errs)
+	})
+	t.Run("no network, cold cache", func(t *testing.T) {
+		out, errs, code := run(t, t.TempDir(), program(t, "npm", offline))
+		says(t, out, errs, code, exitFailed, "not in the cache", "cannot be reached", "connect to the network once")
+		sentence(t, errs)
+	})
+	t.Run("cache that cannot be written", func(t *testing.T) {
+		out, errs, code := run(t, file(t, "cache", "a file"), program(t, "npm", offline))
+		says(t, out, errs, code, exitFailed, "cannot make the cache folder", embedded.CacheVariable)
+		sentence(t, errs)
+	})
+	// A library of the right size and mark, without a right byte in it.
+	broken := func(t *testing.T) string {
+		cache, err := embedded.CacheDir()
+		if err != nil {
+			t.Fatal(err)
+		}
+		marks, err := filepath.Glob(filepath.Join(cache, "chdb-*", "verified.json"))
+		if err != nil || len(marks) == 0 {
+			t.Fatalf("no library in the cache %s: %v", cache, err)
+		}
+		text, err := os.ReadFile(marks[len(marks)-1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		var mark struct{ Size int64 }
+		if err := json.Unmarshal(text, &mark); err != nil {
+			t.Fatal(err)
+		}
+		copied := t.TempDir()
+		dir := filepath.Join(copied, filepath.Base(filepath.Dir(marks[len(marks)-1])))
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		library := filepath.Join(dir, "libchdb.so")
+		if err := os.WriteFile(filepath.Join(dir, "verified.json"), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(library, []byte("no library"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Truncate(library, mark.Size); err != nil { // sparse
+			t.Fatal(err)
+		}
+		return copied
+	}
+	t.Run("broken, offline", func(t *testing.T) {
+		out, errs, code := run(t, broken(t), program(t, "npm", offline))
+		says(t, out, errs, code, exitFailed, "library is damaged", "connect to the network once")
+		sentence(t, errs)
+	})
+	t.Run("broken, without npm", func(t *testing.T) {
+		out, errs, code := run(t, broken(t), program(t, "", ""))
+		says(t, out, errs, code, exitFailed, "library is damaged", "install npm")
+		sentence(t, errs)
+	})
+}
+
+// TestWrongConfiguration: all faults are named at once, without a start.
+func TestWrongConfiguration(t *testing.T) {
+	t.Parallel()
+	csv := file(t, "p.csv", "a,b\n1,2\n")
+	missing := filepath.Join(t.TempDir(), "nothing-here")
+	for name, c := range map[string]struct {
+		env   []string
+		args  []string
+		code  int
+		words []string
+	}{
+		"up, several faults": {
+			args:  []string{"up", "--demo-scale", "1000", "--hard-budget", "0s", "--reads-per-minute=-1", "--base-url", "prices", "--token-lifetime=-1h"},
+			code:  exitUsage,
+			words: []string{"the configuration is wrong", "scale: 1000", "hard", "reads", "base url", "lifetime"},
+		},
+		"up, addresses": {args: []string{"up", "--listen", "8080", "--admin-listen", "localhost:http:x"}, code: exitUsage, words: []string{"listen: 8080", "admin-listen: localhost:http:x"}},
+		"up, no market": {args: []string{"up", "--demo", "--demo-scale", "0"}, code: exitUsage, words: []string{"demo-scale: not positive"}},
+		"query, nothing given": {
+			args: []string{"query"}, code: exitUsage,
+			words: []string{"nats", "clickhouse", "token-key: missing", "cursor key"},
+		},
+		"query, several faults": {
+			args: []string{"query", "--nats-url", "http://x", "--clickhouse-dsn", "mysql://x", "--cursor-key", "short", "--token-key", "k.pem", "--soft-deadline", "1h"},
+			code: exitUsage, words: []string{"nats", "clickhouse", "cursor key", "soft"},
+		},
+		"projector":              {args: []string{"projector"}, code: exitUsage, words: []string{"nats", "clickhouse-dsn: missing"}},
+		"migrate":                {args: []string{"migrate"}, code: exitUsage, words: []string{"clickhouse-dsn: missing"}},
+		"ingest without a way":   {args: []string{"ingest"}, code: exitUsage, words: []string{"nats-url", "data-dir", "one of them is needed"}},
+		"ingest with two":        {args: []string{"ingest", "--nats-url", "nats://h:4222", "--data-dir", missing}, code: exitUsage, words: []string{"nats-url, data-dir: only one"}},
+		"ingest without a up":    {args: []string{"ingest", "--data-dir", missing}, code: exitUsage, words: []string{missing, "no preismon runs on this folder", "preismon up --data-dir " + missing}},
+		"import, unknown map":    {args: []string{"import", csv, "--map", missing, "--mandate", "M", "--login", "me", "--dry-run"}, code: exitUsage, words: []string{"no file " + missing, "observations, marketplace-offers, example"}},
+		"import, wrong map":      {args: []string{"import", csv, "--map", file(t, "m.yaml", "source: x\ncolumns: {sight: a}\n"), "--mandate", "M", "--login", "me", "--dry-run"}, code: exitUsage, words: []string{"sight"}},
+		"import, missing flags":  {args: []string{"import", csv}, code: exitUsage, words: []string{"--map", "--mandate", "--login"}},
+		"import, no such file":   {args: []string{"import", missing, "--map", "example", "--mandate", "M", "--login", "me", "--dry-run"}, code: exitFailed, words: []string{missing}},
+		"import, no columns":     {args: []string{"import", csv, "--map", "example", "--mandate", "M", "--login", "me", "--dry-run"}, code: exitFailed, words: []string{"sku", "seen", "price"}},
+		"unknown flag":           {args: []string{"up", "--demoo"}, code: exitUsage, words: []string{"unknown flag --demoo", "preismon --help"}},
+		"unknown command":        {args: []string{"upp"}, code: exitUsage, words: []string{"upp"}},
+		"bad duration":           {args: []string{"up", "--stop-grace", "soon"}, code: exitUsage, words: []string{"--stop-grace", `"soon"`}},
+		"bad duration, variable": {env: []string{"PREISMON_STOP_GRACE=soon"}, args: []string{"up"}, code: exitUsage, words: []string{"--stop-grace", `"soon"`}},
+		"bad log level":          {args: []string{"up", "--log-level", "loud"}, code: exitUsage, words: []string{"--log-level", "loud"}},
+		"unknown keys":           {args: []string{"up", "--config", file(t, "c.yaml", "listen: 127.0.0.1:0\nlissten: x\ndemmo: true\n")}, code: exitUsage, words: []string{`"lissten"`, `"demmo"`}},
+		"config is no YAML":      {args: []string{"up", "--config", file(t, "c.yaml", "listen: [\n")}, code: exitUsage, words: []string{"config file"}},
+		"config is not there":    {args: []string{"up", "--config", missing}, code: exitUsage, words: []string{missing}},
+		"secret is not there":    {args: []string{"migrate", "--clickhouse-dsn", "@" + missing}, code: exitUsage, words: []string{missing}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "d")
+			args := c.args
+			switch args[0] {
+			case "up":
+				args = append(args, "--data-dir", dir)
+			case "import", "ingest":
+				args = append(args, "--rejects", filepath.Join(t.TempDir(), "rejects"))
+			}
+			out, errs, code := preismon(t, c.env, args...)
+			says(t, out, errs, code, c.code, c.words...)
+			if _, err := os.Stat(dir); err == nil {
+				t.Error("it made the folder all the same")
+			}
+		})
+	}
+}
+
+// TestUnreachableServers: what is not there is named, with its address and
+// without the password.
+func TestUnreachableServers(t *testing.T) {
+	t.Parallel()
+	for name, args := range map[string][]string{
+		"ingest":    {"ingest", "--nats-url", "nats://u:hush-hush@127.0.0.1:1", file(t, "e.ndjson", "")},
+		"projector": {"projector", "--nats-url", "nats://u:hush-hush@127.0.0.1:1", "--clickhouse-dsn", "clickhouse://u:hush-hush@127.0.0.1:1/d", "--admin-listen", "127.0.0.1:0"},
+		"migrate":   {"migrate", "--clickhouse-dsn", "clickhouse://u:hush-hush@127.0.0.1:1/d"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, errs, code := preismon(t, nil, args...)
+			says(t, out, errs, code, exitFailed, "127.0.0.1:1")
+			if strings.Contains(errs, "hush-hush") {
+				t.Errorf("the password is printed: %s", errs)
+			}
+			if !regexp.MustCompile(`refused|no servers available`).MatchString(errs) {
+				t.Errorf("it does not say why: %s", errs)
+			}
+		})
+	}
+}

@@ -1,0 +1,341 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"preismon/deploy/embedded"
+)
+
+// The tests of this package run the command as its users do: as a process of
+// its own. The test binary itself is the command where commandVariable is set.
+const commandVariable = "PREISMON_TEST_MAIN"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(commandVariable) == "" {
+		os.Exit(m.Run())
+	}
+	// The pipe at 3 ends with the test process, however that ends.
+	syscall.CloseOnExec(3)
+	go func() {
+		_, _ = os.NewFile(3, "test process").Read(make([]byte, 1))
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	}()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr})
+	stop()
+	os.Exit(code)
+}
+
+// command prepares the command as a process in a group of its own, ended with
+// the test. The variables of the person who tests do not reach it, except for
+// the place of the ClickHouse library; env is added.
+func command(t *testing.T, env []string, args ...string) *exec.Cmd {
+	t.Helper()
+	binary, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	alive, ours, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(binary, args...)
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool {
+		return strings.HasPrefix(v, "PREISMON_") && !strings.HasPrefix(v, embedded.CacheVariable+"=") || strings.HasPrefix(v, "RUST_API_")
+	})
+	cmd.Env = append(append(cmd.Env, commandVariable+"=1"), env...)
+	cmd.ExtraFiles = []*os.File{alive}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	t.Cleanup(func() {
+		if cmd.Process != nil {
+			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		}
+		_ = errors.Join(alive.Close(), ours.Close())
+	})
+	return cmd
+}
+
+// preismon runs a command to its end. The exit code is -1 after a signal.
+func preismon(t *testing.T, env []string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	cmd := command(t, env, args...)
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil && !errors.As(err, new(*exec.ExitError)) {
+		t.Fatalf("preismon %s: %v", strings.Join(args, " "), err)
+	}
+	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+}
+
+// upReadyLimit is generous: other tests run beside.
+const upReadyLimit = 4 * time.Minute
+
+// upProcess is a `preismon up` that runs beside the test.
+type upProcess struct {
+	t                      *testing.T
+	DataDir, URL, AdminURL string
+	Started                time.Time
+	Ready                  time.Duration // from start to the line
+
+	cmd            *exec.Cmd
+	stdout, stderr *transcript
+	ended          chan struct{} // closed after the end
+	err            error         // of the end
+}
+
+// startUp starts `up` and waits until it is ready. Where args do not say
+// otherwise the folder is new and the ports are free ones.
+func startUp(t *testing.T, args ...string) *upProcess {
+	t.Helper()
+	u := launchUp(t, nil, args...)
+	u.awaitReady()
+	return u
+}
+
+// launchUp is startUp with an environment, and does not wait.
+func launchUp(t *testing.T, env []string, args ...string) *upProcess {
+	t.Helper()
+	u := &upProcess{t: t, ended: make(chan struct{}), Started: time.Now()}
+	all := []string{"up"}
+	if u.DataDir = flagValue(args, "--data-dir"); u.DataDir == "" {
+		u.DataDir = t.TempDir()
+		all = append(all, "--data-dir", u.DataDir)
+	}
+	for _, address := range []string{"--listen", "--admin-listen"} {
+		if flagValue(args, address) == "" {
+			all = append(all, address, "127.0.0.1:0")
+		}
+	}
+	u.cmd = command(t, env, append(all, args...)...)
+	u.stdout, u.stderr = newTranscript(), newTranscript()
+	u.cmd.Stdout, u.cmd.Stderr = u.stdout, u.stderr
+	if err := u.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		u.err = u.cmd.Wait()
+		close(u.ended)
+	}()
+	t.Cleanup(func() { // before the folder goes
+		_ = syscall.Kill(-u.cmd.Process.Pid, syscall.SIGKILL)
+		<-u.ended
+		if t.Failed() {
+			t.Logf("end of the output of up on %s:\n%s\n%s", u.DataDir, tail(u.stdout.String()), tail(u.stderr.String()))
+			logs, _ := filepath.Glob(filepath.Join(u.DataDir, "clickhouse", "logs", "*"))
+			for _, name := range logs {
+				text, _ := os.ReadFile(name)
+				t.Logf("end of %s:\n%s", name, tail(string(text)))
+			}
+		}
+	})
+	return u
+}
+
+// tail is the last lines of a text.
+func tail(text string) string {
+	const most = 50
+	lines := strings.SplitAfter(text, "\n")
+	return strings.Join(lines[max(0, len(lines)-most):], "")
+}
+
+// flagValue finds the value of --name VALUE or --name=VALUE.
+func flagValue(args []string, name string) string {
+	for i, a := range args {
+		if v, ok := strings.CutPrefix(a, name+"="); ok {
+			return v
+		}
+		if a == name && i+1 < len(args) {
+			return args[i+1]
+		}
+	}
+	return ""
+}
+
+// awaitReady waits for the line that begins with "ready".
+func (u *upProcess) awaitReady() {
+	u.t.Helper()
+	select {
+	case <-u.stdout.ready:
+		u.Ready = time.Since(u.Started)
+	case <-u.ended:
+		u.t.Fatalf("up ended before it was ready: %v", u.err)
+	case <-time.After(upReadyLimit):
+		u.t.Fatalf("up is not ready after %v", upReadyLimit)
+	}
+	r, err := embedded.ReadRuntime(u.DataDir)
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	u.URL, u.AdminURL = r.APIURL, r.AdminURL
+}
+
+// Output is what it wrote so far, standard output before standard error.
+func (u *upProcess) Output() string { return u.stdout.String() + u.stderr.String() }
+
+// interrupt asks it to stop, as Ctrl-C does.
+func (u *upProcess) interrupt() {
+	u.t.Helper()
+	if err := u.cmd.Process.Signal(os.Interrupt); err != nil {
+		u.t.Fatal(err)
+	}
+}
+
+// kill9 ends the process at once, and returns when it is gone. What it started
+// has to notice by itself.
+func (u *upProcess) kill9() {
+	u.t.Helper()
+	if err := u.cmd.Process.Kill(); err != nil {
+		u.t.Fatal(err)
+	}
+	<-u.ended
+}
+
+// wait waits for the end, and gives the exit code; -1 after a signal.
+func (u *upProcess) wait() int {
+	u.t.Helper()
+	select {
+	case <-u.ended:
+	case <-time.After(time.Minute):
+		u.t.Fatal("up has not ended after a minute")
+	}
+	return u.cmd.ProcessState.ExitCode()
+}
+
+// transcript keeps what a process writes, and tells of the line that begins with "ready".
+type transcript struct {
+	mu    sync.Mutex
+	text  bytes.Buffer
+	seen  bool
+	ready chan struct{}
+}
+
+func newTranscript() *transcript { return &transcript{ready: make(chan struct{})} }
+
+func (o *transcript) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.text.Write(b)
+	if !o.seen && (bytes.HasPrefix(o.text.Bytes(), []byte("ready")) || bytes.Contains(o.text.Bytes(), []byte("\nready"))) {
+		o.seen = true
+		close(o.ready)
+	}
+	return len(b), nil
+}
+
+func (o *transcript) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// api is a client of the public surface.
+type api struct {
+	t     *testing.T
+	url   string
+	token string
+	http  *http.Client
+}
+
+// client gives a client without a login.
+func (u *upProcess) client() *api {
+	return &api{t: u.t, url: u.URL, http: &http.Client{Timeout: 2 * time.Minute}}
+}
+
+// login gives a client with the token of an account.
+func (a *api) login(login, password string) *api {
+	a.t.Helper()
+	body, err := json.Marshal(map[string]string{"loginIdentifier": login, "password": password})
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	resp, err := a.http.Post(a.url+"/v1/auth/token", "application/json", bytes.NewReader(body))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	defer resp.Body.Close() //nolint:errcheck // read to its end
+	var answer struct {
+		AccessToken string `json:"accessToken"`
+	}
+	if text, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode != http.StatusOK || json.Unmarshal(text, &answer) != nil {
+		a.t.Fatalf("login %s: %d %s %v", login, resp.StatusCode, text, err)
+	}
+	b := *a
+	b.token = answer.AccessToken
+	return &b
+}
+
+func (a *api) request(path string, params url.Values) (*http.Response, error) {
+	if len(params) > 0 {
+		path += "?" + params.Encode()
+	}
+	req, err := http.NewRequestWithContext(a.t.Context(), http.MethodGet, a.url+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	if a.token != "" {
+		req.Header.Set("Authorization", "Bearer "+a.token)
+	}
+	return a.http.Do(req)
+}
+
+// get reads an answer whole, whatever its status is. It may be called from
+// several goroutines.
+func (a *api) get(path string, params url.Values) (status int, body []byte) {
+	resp, err := a.request(path, params)
+	if err != nil {
+		a.t.Errorf("GET %s?%s: %v", path, params.Encode(), err)
+		return 0, nil
+	}
+	defer resp.Body.Close() //nolint:errcheck // read to its end
+	body, err = io.ReadAll(resp.Body)
+	if err != nil {
+		a.t.Errorf("GET %s?%s: %v", path, params.Encode(), err)
+	}
+	return resp.StatusCode, body
+}
+
+// stream reads NDJSON line by line to its end. An answer that is no stream, or
+// not a whole one, is an error.
+func (a *api) stream(path string, params url.Values, line func([]byte) error) (header, trailer http.Header, err error) {
+	resp, err := a.request(path, params)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer resp.Body.Close() //nolint:errcheck // read to its end
+	if resp.StatusCode != http.StatusOK {
+		body, err := io.ReadAll(resp.Body)
+		return resp.Header, nil, fmt.Errorf("status %d: %s %w", resp.StatusCode, body, err)
+	}
+	lines := bufio.NewScanner(resp.Body)
+	lines.Buffer(make([]byte, 0, 1<<20), 64<<20)
+	for lines.Scan() {
+		if err := line(lines.Bytes()); err != nil {
+			return resp.Header, nil, err
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return resp.Header, nil, err
+	}
+	if resp.Trailer.Get("X-Results-Complete") != "true" {
+		return resp.Header, resp.Trailer, fmt.Errorf("the stream ended without saying that it is complete: %v", resp.Trailer)
+	}
+	return resp.Header, resp.Trailer, nil
+}

@@ -1,0 +1,223 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"preismon/contracts"
+)
+
+// shopMap names the columns of shopCSV; both are invented.
+const shopMap = `
+source: invented
+columns:
+  site: shop
+  productKey: sku
+  ean: ean
+  name: name
+  brand: {value: Inventa}
+  capturedAt: {column: seen, layouts: [datetime], zone: Europe/Berlin}
+  price: {column: price, decimal: ","}
+  currency: {column: currency}
+  availability: {column: stock, yes: ["1"], no: ["0"]}
+  merchant: seller
+sites:
+  alpha.example: {name: Alpha, type: shop, country: DE, currency: EUR}
+  beta.example: {name: Beta, type: marketplace, country: DE, currency: EUR}
+  gamma.example: {name: Gamma, type: shop, country: JP, currency: JPY}
+`
+
+// shopCSV: an EAN at two sites, several offers in one capture, a wrong check
+// digit, a price in a currency without decimals, and four rows that are none.
+const shopCSV = `shop;sku;ean;name;seen;price;currency;stock;seller
+alpha.example;A-1;4006381333931;Pen;2026-03-10 12:00:00;1,20;EUR;1;Alpha
+beta.example;B-7;4006381333931;Pen;2026-03-10 12:05:00;1,10;EUR;1;Kiosk
+beta.example;B-7;4006381333931;Pen;2026-03-10 12:05:00;1,15;EUR;1;Corner
+beta.example;B-7;4006381333931;Pen;2026-03-10 12:05:00;0,99;EUR;1;Attic
+alpha.example;A-2;4006381333932;Pencil;2026-03-10 12:00:00;0,80;EUR;1;Alpha
+gamma.example;G-1;;Brush;2026-03-10 12:00:00;450;JPY;1;Gamma
+alpha.example;A-1;4006381333931;Pen;2026-03-11 12:00:00;;EUR;0;Alpha
+alpha.example;A-1;4006381333931;Pen;yesterday;1,20;EUR;1;Alpha
+delta.example;D-1;;Rubber;2026-03-10 12:00:00;1,20;EUR;1;Delta
+gamma.example;G-1;;Brush;2026-03-10 13:00:00;450,5;JPY;1;Gamma
+alpha.example;A-1;4006381333931;Pen;2026-03-10 12:00:00;1,20;EUR;1;Alpha
+`
+
+// TestImport: anybody's CSV becomes a working service.
+func TestImport(t *testing.T) {
+	t.Parallel()
+	u := startUp(t)
+	db := u.tables()
+	dir := t.TempDir()
+	mapping := file(t, "shops.yaml", strings.TrimSpace(shopMap)+"\ncsv: {delimiter: \";\"}\n")
+	rejects := filepath.Join(dir, "rejects.ndjson")
+	args := []string{"import", file(t, "shops.csv", shopCSV), "--map", mapping, "--mandate", "Our shop", "--login", "me", "--rejects", rejects}
+	password := []string{"PREISMON_PASSWORD=correct horse battery staple"}
+	count := func() uint64 { return number(t, db, "SELECT count() FROM observations") }
+
+	// Without a terminal nobody can be asked for the password.
+	out, errs, code := preismon(t, nil, append(args, "--data-dir", u.DataDir)...)
+	says(t, out, errs, code, exitFailed, "PREISMON_PASSWORD", "terminal")
+	sentence(t, errs)
+
+	// Judged only.
+	out, errs, code = preismon(t, nil, append(args, "--dry-run")...)
+	if code != exitRejected || !strings.Contains(out, "4") {
+		t.Errorf("--dry-run: exit code %d: %s%s", code, out, errs)
+	}
+	if n := count() + number(t, db, "SELECT count() FROM mandates"); n != 0 {
+		t.Errorf("--dry-run published: %d records", n)
+	}
+	rejected(t, rejects, 9, 10, 11, 12)
+
+	for _, what := range []string{"once", "twice"} {
+		if err := os.Remove(rejects); err != nil {
+			t.Fatal(err)
+		}
+		out, errs, code = preismon(t, password, append(args, "--data-dir", u.DataDir)...)
+		if code != exitRejected || !strings.Contains(errs, rejects) {
+			t.Errorf("%s: exit code %d: %s%s", what, code, out, errs)
+		}
+		rejected(t, rejects, 9, 10, 11, 12)
+		settle(t, db)
+		if n := count(); n != 7 {
+			t.Errorf("%s: %d rows, want 7", what, n)
+		}
+		noDoubles(t, db)
+		// Three products, of which one is at two sites.
+		if n := number(t, db, "SELECT count() FROM items FINAL"); n != 3 {
+			t.Errorf("%s: %d items, want 3", what, n)
+		}
+	}
+	t.Logf("the summary:\n%s", out)
+
+	c := u.client()
+	c.t = t
+	c = c.login("me", "correct horse battery staple")
+	if got := listAll(t, c, "/v1/sites", "site"); !slices.Equal(got, []string{"alpha.example", "beta.example", "gamma.example"}) {
+		t.Errorf("sites %v", got)
+	}
+	status, body := c.get("/v1/results", url.Values{"ean": {"4006381333931"}, "capturedFrom": {"2026-03-10T00:00:00+01:00"}, "capturedTo": {"2026-03-12T00:00:00+01:00"}, "sort": {"asc"}})
+	var page struct{ Data []row }
+	if err := json.Unmarshal(body, &page); status != http.StatusOK || err != nil {
+		t.Fatalf("%d %s %v", status, body, err)
+	}
+	var got []string
+	items := map[contracts.ItemID]bool{}
+	for _, r := range page.Data {
+		items[r.ItemID] = true
+		got = append(got, fmt.Sprintf("%s %s %s %s %s", r.CapturedAt.UTC().Format(time.RFC3339), r.Site, r.Merchant, r.Price, r.Availability))
+	}
+	slices.Sort(got)
+	want := []string{
+		"2026-03-10T11:00:00Z alpha.example Alpha 1.20 AVAILABLE",
+		"2026-03-10T11:05:00Z beta.example Attic 0.99 AVAILABLE",
+		"2026-03-10T11:05:00Z beta.example Corner 1.15 AVAILABLE",
+		"2026-03-10T11:05:00Z beta.example Kiosk 1.10 AVAILABLE",
+		"2026-03-11T11:00:00Z alpha.example Alpha  UNAVAILABLE",
+	}
+	if !slices.Equal(got, want) || len(items) != 1 {
+		t.Errorf("rows of the EAN, of %d items:\n%s\nwant\n%s", len(items), strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	// The wrong EAN is not an EAN, and its product is there all the same.
+	for _, ean := range []string{"4006381333932"} {
+		if status, body := c.get("/v1/items", url.Values{"ean": {ean}}); status == http.StatusOK && !strings.Contains(string(body), `"data":[]`) {
+			t.Errorf("an item with the EAN %s of a wrong check digit: %s", ean, body)
+		}
+	}
+	// Another password takes the place of the first.
+	out, errs, code = preismon(t, []string{"PREISMON_PASSWORD=something quite different"}, append(args, "--data-dir", u.DataDir)...)
+	if code != exitRejected {
+		t.Errorf("with another password: exit code %d: %s%s", code, out, errs)
+	}
+	u.client().login("me", "something quite different")
+	if n := count(); n != 7 {
+		t.Errorf("with another password: %d rows", n)
+	}
+}
+
+// rejected checks the lines that a file of rejected rows names.
+func rejected(t *testing.T, name string, lines ...int) {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []int
+	for line := range strings.Lines(string(text)) {
+		var r struct {
+			Line   int    `json:"line"`
+			Reason string `json:"reason"`
+		}
+		if err := json.Unmarshal([]byte(line), &r); err != nil || r.Reason == "" {
+			t.Errorf("rejected: %s %v", line, err)
+		}
+		got = append(got, r.Line)
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, lines) {
+		t.Errorf("rejected lines %v, want %v:\n%s", got, lines, text)
+	}
+}
+
+// TestImportInterrupted: an import that was stopped, in whatever way, is
+// finished by the next one.
+func TestImportInterrupted(t *testing.T) {
+	t.Parallel()
+	u := startUp(t)
+	db := u.tables()
+	const items, captures = 300, 400
+	var text strings.Builder
+	text.WriteString("shop;sku;ean;name;seen;price;currency;stock;seller\n")
+	for i := range items * captures {
+		fmt.Fprintf(&text, "alpha.example;A-%d;;Item;%s;%d,10;EUR;1;Alpha\n", i%items, time.Date(2026, 3, 1, i/items, 0, 0, 0, time.UTC).Format(time.DateTime), 1+i%97)
+	}
+	args := []string{
+		"import", file(t, "large.csv", text.String()), "--map", file(t, "shops.yaml", strings.TrimSpace(shopMap)+"\ncsv: {delimiter: \";\"}\n"),
+		"--mandate", "Our shop", "--login", "me", "--rejects", filepath.Join(t.TempDir(), "rejects"), "--data-dir", u.DataDir,
+	}
+	password := []string{"PREISMON_PASSWORD=correct horse battery staple"}
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	rnd := rand.New(rand.NewPCG(seed, 3))
+	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGKILL, syscall.SIGINT} {
+		cmd := command(t, password, args...)
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		wait := time.Duration(200+rnd.IntN(800)) * time.Millisecond // it takes a second or two
+		time.Sleep(wait)
+		_ = cmd.Process.Signal(signal)
+		if err := cmd.Wait(); err == nil {
+			t.Logf("%v after %v came too late", signal, wait)
+			continue
+		}
+		if code := cmd.ProcessState.ExitCode(); signal == syscall.SIGINT && code >= 0 && // -1: it did not listen yet
+			(code != exitFailed || !strings.Contains(stderr.String(), "run it again") && !strings.Contains(stderr.String(), "the events are published")) {
+			t.Errorf("%v after %v: exit code %d: %s", signal, wait, code, stderr.String())
+		}
+	}
+	out, errs, code := preismon(t, password, args...)
+	if code != 0 {
+		t.Errorf("the last run: exit code %d: %s%s", code, out, errs)
+	}
+	t.Log(strings.TrimSpace(message(errs)))
+	settle(t, db)
+	if n := number(t, db, "SELECT count() FROM observations"); n != items*captures {
+		t.Errorf("%d rows, want %d", n, items*captures)
+	}
+	noDoubles(t, db)
+}

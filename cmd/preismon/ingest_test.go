@@ -1,0 +1,207 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
+	"preismon/contracts/event"
+	"preismon/ingest"
+	"preismon/ingest/market"
+)
+
+// aMarket gives the events of a small market: its catalogue, and what it
+// observed in the days before a fixed instant.
+func aMarket(t *testing.T, cfg market.Config, span time.Duration) (m *market.Market, catalogue, observations []*event.Event) {
+	t.Helper()
+	cfg.Now = time.Now().UTC().Truncate(time.Hour)
+	m, err := market.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m, slices.Collect(m.Catalog()), slices.Collect(m.Observations(cfg.Now.Add(-span), cfg.Now))
+}
+
+// TestIngest: events from files of every form and from standard input arrive
+// once; what is no event is named by file and line.
+func TestIngest(t *testing.T) {
+	t.Parallel()
+	u := startUp(t)
+	db := u.tables()
+	_, catalogue, observations := aMarket(t, market.Config{Seed: 5, Scale: 0.02}, 4*24*time.Hour)
+	third := len(observations) / 3
+	dir := t.TempDir()
+	write := func(name string, events []*event.Event, wrap func(io.Writer) io.WriteCloser) string {
+		t.Helper()
+		path := filepath.Join(dir, name)
+		f, err := os.Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := wrap(f)
+		ndjson(t, w, events)
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	plain := write("catalogue.ndjson", catalogue, func(w io.Writer) io.WriteCloser { return keepOpen{w} })
+	gz := write("first.ndjson.gz", observations[:third], func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) })
+	zst := write("second.ndjson.zst", observations[third:2*third], func(w io.Writer) io.WriteCloser {
+		z, err := zstd.NewWriter(w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return z
+	})
+	rejects := filepath.Join(dir, "rejects.ndjson")
+	args := []string{"ingest", "--data-dir", u.DataDir, "--rejects", rejects}
+	total := len(catalogue) + 2*third
+
+	out, errs, code := preismon(t, nil, append(args, plain, gz, zst)...)
+	if want := fmt.Sprintf("accepted %s, duplicates 0, rejected 0", thousands(total)); code != 0 || !strings.HasPrefix(out, want) {
+		t.Errorf("exit code %d, %q, want %q: %s", code, out, want, errs)
+	}
+	if _, err := os.Stat(rejects); err == nil {
+		t.Error("there is a file of rejected lines, and none was")
+	}
+	out, errs, code = preismon(t, nil, append(args, zst, gz, plain)...)
+	if want := fmt.Sprintf("accepted 0, duplicates %s, rejected 0", thousands(total)); code != 0 || !strings.HasPrefix(out, want) {
+		t.Errorf("once more: exit code %d, %q, want %q: %s", code, out, want, errs)
+	}
+
+	// The rest comes by standard input, with faults between.
+	var lines bytes.Buffer
+	ndjson(t, &lines, observations[2*third:])
+	good := slices.Collect(strings.Lines(lines.String()))
+	bad := []string{"no JSON\n", strings.Replace(good[0], `"version":1`, `"version":99`, 1), `{"version":1}` + "\n"}
+	mixed := slices.Concat(bad[:1], good[:1], bad[1:2], []string{"\n"}, good[1:], bad[2:])
+	cmd := command(t, nil, append(args, "-")...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(strings.Join(mixed, "")), &stdout, &stderr
+	if err := cmd.Run(); err == nil || cmd.ProcessState.ExitCode() != exitRejected {
+		t.Errorf("with faults: %v", err)
+	}
+	if want := fmt.Sprintf("accepted %s, duplicates 0, rejected 3", thousands(len(good))); !strings.HasPrefix(stdout.String(), want) || !strings.Contains(stderr.String(), rejects) {
+		t.Errorf("with faults: %q %s", stdout.String(), stderr.String())
+	}
+	text, err := os.ReadFile(rejects)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var places []int
+	for line := range strings.Lines(string(text)) {
+		var r ingest.Reject
+		if err := json.Unmarshal([]byte(line), &r); err != nil || r.File != "-" || r.Reason == "" || strings.TrimSpace(mixed[r.Line-1]) != r.Text {
+			t.Errorf("rejected: %s %v", line, err)
+		}
+		places = append(places, r.Line)
+	}
+	if want := []int{1, 3, len(mixed)}; !slices.Equal(places, want) {
+		t.Errorf("rejected lines %v, want %v", places, want)
+	}
+
+	// A file that breaks off gives what it has, and fails.
+	whole, err := os.ReadFile(gz)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cut := filepath.Join(dir, "cut.ndjson.gz")
+	if err := os.WriteFile(cut, whole[:len(whole)/2], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, errs, code = preismon(t, nil, append(args, cut)...)
+	if code != exitFailed || !strings.Contains(errs, cut) || !strings.Contains(errs, "run it again") {
+		t.Errorf("a file that breaks off: exit code %d, %s%s", code, out, errs)
+	}
+	if _, errs, code = preismon(t, nil, append(args, filepath.Join(dir, "none"))...); code != exitFailed || !strings.Contains(errs, "none") {
+		t.Errorf("a file that is not there: exit code %d, %s", code, errs)
+	}
+
+	applied(t, u)
+	settle(t, db)
+	rows := exact(t, db, slices.Values(observations), chain())
+	noDoubles(t, db)
+	t.Logf("%d events, %d rows", len(catalogue)+len(observations), rows)
+}
+
+type keepOpen struct{ io.Writer }
+
+func (keepOpen) Close() error { return nil }
+
+// TestIngestInterrupted: a run that was interrupted says so, and the next one
+// adds what is missing and nothing else.
+func TestIngestInterrupted(t *testing.T) {
+	t.Parallel()
+	u := startUp(t)
+	db := u.tables()
+	_, catalogue, observations := aMarket(t, market.Config{Seed: 6, Scale: 0.02}, 6*24*time.Hour)
+	all := slices.Concat(catalogue, observations)
+	var text bytes.Buffer
+	ndjson(t, &text, all)
+	args := []string{"ingest", "--data-dir", u.DataDir, "--rejects", filepath.Join(t.TempDir(), "rejects")}
+
+	for i, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGKILL, syscall.SIGTERM} {
+		cmd := command(t, nil, args...)
+		var stdout, stderr bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &stdout, &stderr
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		// More than the pipe holds, so that it is under way; then nothing for a
+		// while, as from a slow crawler.
+		part := text.Bytes()[:text.Len()*(i+1)/4]
+		if _, err := in.Write(part[:bytes.LastIndexByte(part, '\n')+1]); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(200 * time.Millisecond)
+		began := time.Now()
+		if err := cmd.Process.Signal(signal); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- cmd.Wait() }()
+		select {
+		case <-ended:
+		case <-time.After(10 * time.Second):
+			t.Errorf("%v does not end it while it waits for input", signal)
+			_ = cmd.Process.Kill()
+			<-ended
+		}
+		_ = in.Close()
+		if signal != syscall.SIGKILL && (cmd.ProcessState.ExitCode() != exitFailed || !strings.Contains(stderr.String(), "run it again")) {
+			t.Errorf("%v: exit code %d after %v: %s", signal, cmd.ProcessState.ExitCode(), time.Since(began), stderr.String())
+		}
+	}
+
+	cmd := command(t, nil, args...)
+	var stdout bytes.Buffer
+	cmd.Stdin, cmd.Stdout = &text, &stdout
+	if err := cmd.Run(); err != nil {
+		t.Errorf("the last run: %v", err)
+	}
+	t.Logf("the last run: %s", stdout.String())
+	applied(t, u)
+	settle(t, db)
+	rows := exact(t, db, slices.Values(observations), chain())
+	noDoubles(t, db)
+	t.Logf("%d rows", rows)
+}

@@ -1,0 +1,259 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"preismon/contracts/event"
+	"preismon/deploy/testserver"
+	"preismon/ingest"
+	"preismon/ingest/market"
+	"preismon/query/auth"
+)
+
+// role is a process of one role beside the test.
+type role struct {
+	t      *testing.T
+	name   string
+	cmd    *exec.Cmd
+	stderr *transcript
+	ended  chan struct{}
+	listen string // its addresses, once it runs
+	admin  string
+}
+
+// startRole starts a role and waits until it says its addresses.
+func startRole(t *testing.T, args ...string) *role {
+	t.Helper()
+	r := &role{t: t, name: args[0], cmd: command(t, nil, args...), stderr: newTranscript(), ended: make(chan struct{})}
+	r.cmd.Stderr = r.stderr
+	if err := r.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		_ = r.cmd.Wait()
+		close(r.ended)
+	}()
+	t.Cleanup(func() {
+		_ = r.cmd.Process.Kill()
+		<-r.ended
+		if t.Failed() {
+			t.Logf("log of %s:\n%s", r.name, r.stderr)
+		}
+	})
+	eventually(t, time.Minute, r.name+" runs", func() bool {
+		select {
+		case <-r.ended:
+			t.Fatalf("%s ended: %s", r.name, r.stderr)
+		default:
+		}
+		for _, l := range logLines(r.stderr.String()) {
+			if l.Admin != "" {
+				r.listen, r.admin = l.Listen, l.Admin
+			}
+		}
+		return r.admin != ""
+	})
+	return r
+}
+
+// metric reads a metric, or an empty text.
+func (r *role) metric(name string) string {
+	c := &api{t: r.t, url: "http://" + r.admin, http: http.DefaultClient}
+	_, body := c.get("/metrics", nil)
+	for line := range strings.Lines(string(body)) {
+		if value, ok := strings.CutPrefix(line, name+" "); ok {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
+
+func (r *role) ready() bool {
+	c := &api{t: r.t, url: "http://" + r.admin, http: http.DefaultClient}
+	status, _ := c.get("/readyz", nil)
+	return status == http.StatusOK
+}
+
+// terminate stops it as an orchestrator does.
+func (r *role) terminate() {
+	r.t.Helper()
+	began := time.Now()
+	if err := r.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		r.t.Fatal(err)
+	}
+	select {
+	case <-r.ended:
+	case <-time.After(time.Minute):
+		r.t.Fatalf("%s has not ended after a minute", r.name)
+	}
+	if code := r.cmd.ProcessState.ExitCode(); code != 0 || time.Since(began) > 10*time.Second {
+		r.t.Errorf("%s: exit code %d, %v after SIGTERM", r.name, code, time.Since(began))
+	}
+}
+
+// TestRoles runs every role as a process of its own against servers that are
+// not preismon's: migrate, two projectors, ingest, two query nodes.
+func TestRoles(t *testing.T) {
+	t.Parallel()
+	ch, nats := testserver.ClickHouse(t), testserver.NATS(t)
+	db := database(t, ch.AdminDSN)
+	m, catalogue, observations := aMarket(t, market.Config{Seed: 7, Scale: 0.5}, 4*time.Hour)
+	dir := t.TempDir()
+
+	projectorArgs := []string{"projector", "--nats-url", nats, "--clickhouse-dsn", ch.ProjectorDSN, "--admin-listen", "127.0.0.1:0"}
+	_, errs, code := preismon(t, nil, projectorArgs...)
+	if code != exitFailed || !strings.Contains(message(errs), "run `preismon migrate`") {
+		t.Errorf("a projector without tables: exit code %d: %s", code, errs)
+	}
+	for range 2 {
+		out, errs, code := preismon(t, nil, "migrate", "--clickhouse-dsn", ch.AdminDSN)
+		if code != 0 || !strings.HasPrefix(out, "The schema is at version ") {
+			t.Fatalf("migrate: exit code %d: %s%s", code, out, errs)
+		}
+	}
+
+	publish := func(name string, events []*event.Event) {
+		t.Helper()
+		var text bytes.Buffer
+		ndjson(t, &text, events)
+		out, errs, code := preismon(t, nil, "ingest", "--nats-url", nats, "--rejects", filepath.Join(dir, "rejects"), file(t, name, text.String()))
+		if want := fmt.Sprintf("accepted %s, duplicates 0, rejected 0", thousands(len(events))); code != 0 || !strings.HasPrefix(out, want) {
+			t.Fatalf("ingest: exit code %d: %s%s", code, out, errs)
+		}
+	}
+	projectors := []*role{startRole(t, projectorArgs...), startRole(t, projectorArgs...)}
+	leader := func() (i int) {
+		eventually(t, time.Minute, "one projector leads", func() bool {
+			i = slices.IndexFunc(projectors, func(r *role) bool { return alive(r.cmd.Process.Pid) && r.metric("preismon_projector_leader") == "1" })
+			return i >= 0
+		})
+		return i
+	}
+	first := leader()
+	if projectors[1-first].metric("preismon_projector_leader") != "0" {
+		t.Error("both projectors lead")
+	}
+	half := len(observations) / 2
+	publish("first.ndjson", slices.Concat(catalogue, observations[:half]))
+
+	// Two nodes of the query service with the same keys.
+	key := filepath.Join(dir, "token.pem")
+	if err := auth.EnsureKey(key); err != nil {
+		t.Fatal(err)
+	}
+	queryArgs := []string{
+		"query", "--nats-url", nats, "--clickhouse-dsn", ch.QueryDSN, "--token-key", key, "--cursor-key", strings.Repeat("cursor key ", 4),
+		"--base-url", "https://prices.example.com", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--logins-per-minute", "1000",
+	}
+	nodes := []*role{startRole(t, queryArgs...), startRole(t, queryArgs...)}
+	for _, n := range nodes {
+		eventually(t, 20*time.Second, "the query node is ready", n.ready)
+	}
+	at := func(n *role, c *api) *api {
+		return &api{t: t, url: "http://" + n.listen, http: http.DefaultClient, token: c.token}
+	}
+
+	// The leader dies in the middle of its work; the other one takes over.
+	if err := projectors[first].cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	killed := time.Now()
+	publish("second.ndjson", observations[half:])
+	<-projectors[first].ended
+	if second := leader(); second == first {
+		t.Error("the killed projector leads")
+	}
+	t.Logf("the standby took over %v after the kill", time.Since(killed).Round(time.Millisecond))
+	waitApplied(t, nats)
+	settle(t, db)
+	rows := exact(t, db, slices.Values(observations), chain())
+	noDoubles(t, db)
+	t.Logf("%d events, %d rows", len(catalogue)+len(observations), rows)
+
+	// What went in comes out, on both nodes, within the package (VIS-01b): the
+	// order of the small account has more items than it booked.
+	world := catalogOf(m)
+	for _, a := range m.Accounts() {
+		name, _, _ := strings.Cut(a.LoginIdentifier, "@")
+		if name != "hanna" && name != "anna" {
+			continue
+		}
+		c := at(nodes[0], &api{}).login(a.LoginIdentifier, a.Password)
+		items := map[string]bool{}
+		for p := range world.visible(a.LoginIdentifier) {
+			items[p.Item.String()] = true
+		}
+		for i, n := range nodes {
+			if got := listAll(t, at(n, c), "/v1/items", "itemId"); !slices.Equal(got, keysOf(items)) {
+				t.Errorf("node %d shows %s %d items, want %d", i, name, len(got), len(items))
+			}
+		}
+		if ordered := len(world.orders[world.accounts[a.LoginIdentifier].MandateID][0].Items); name == "hanna" && (len(items) != 10 || ordered <= 10) {
+			t.Errorf("a package of 10 items shows %d of %d", len(items), ordered)
+		}
+	}
+
+	// A token revoked at one node is refused at the other within a second
+	// (AUTH-L1, AUTH-05), and another token of the account is not.
+	anna := m.Accounts()[0]
+	one := at(nodes[0], &api{}).login(anna.LoginIdentifier, anna.Password)
+	two := at(nodes[1], &api{}).login(anna.LoginIdentifier, anna.Password)
+	if status, body := at(nodes[1], one).get("/v1/sites", nil); status != http.StatusOK {
+		t.Fatalf("before: %d %s", status, body)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, one.url+"/v1/auth/logout", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+one.token)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var body bytes.Buffer
+	_, err = body.ReadFrom(resp.Body)
+	if err = errors.Join(err, resp.Body.Close()); err != nil || resp.StatusCode != http.StatusOK || !strings.Contains(body.String(), `"revoked":true`) {
+		t.Fatalf("logout: %d %s %v", resp.StatusCode, body.String(), err)
+	}
+	revoked := time.Now()
+	eventually(t, time.Second, "the second node refuses the token", func() bool {
+		status, _ := at(nodes[1], one).get("/v1/sites", nil)
+		return status == http.StatusUnauthorized
+	})
+	t.Logf("refused at the second node after %v", time.Since(revoked).Round(time.Millisecond))
+	for i, n := range nodes {
+		if status, _ := at(n, one).get("/v1/sites", nil); status != http.StatusUnauthorized {
+			t.Errorf("node %d answers %d to a revoked token", i, status)
+		}
+		if status, _ := at(n, two).get("/v1/sites", nil); status != http.StatusOK {
+			t.Errorf("node %d answers %d to the account's other token", i, status)
+		}
+	}
+
+	for _, r := range append(nodes, projectors[1-first]) {
+		r.terminate()
+	}
+}
+
+// waitApplied waits until the projector has everything that is in the streams.
+func waitApplied(t *testing.T, address string) {
+	t.Helper()
+	b, err := connect(ingest.Config{URL: address, Name: t.Name()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.conn.Close()
+	if err := ingest.WaitApplied(t.Context(), b.js); err != nil {
+		t.Fatal(err)
+	}
+}

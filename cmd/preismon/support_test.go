@@ -1,0 +1,84 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"preismon/contracts/event"
+)
+
+// logLine is what the tests read of a log line.
+type logLine struct {
+	Time   time.Time `json:"time"`
+	Level  string    `json:"level"`
+	Msg    string    `json:"msg"`
+	Listen string    `json:"listen"`
+	Admin  string    `json:"admin"`
+}
+
+// logLines reads the log lines of a process among what else it wrote.
+func logLines(text string) (all []logLine) {
+	for line := range strings.Lines(text) {
+		var l logLine
+		if json.Unmarshal([]byte(line), &l) == nil {
+			all = append(all, l)
+		}
+	}
+	return all
+}
+
+// message is what a process wrote beside its log.
+func message(stderr string) string {
+	var all []string
+	for line := range strings.Lines(stderr) {
+		if !strings.HasPrefix(line, "{") {
+			all = append(all, line)
+		}
+	}
+	return strings.Join(all, "")
+}
+
+// file writes a file of the test and gives its name.
+func file(t *testing.T, name, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// program puts a script into a folder that is all of PATH, and gives the
+// variable.
+func program(t *testing.T, name, script string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if name != "" {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return "PATH=" + dir
+}
+
+// ndjson writes events as lines.
+func ndjson(t *testing.T, w io.Writer, events []*event.Event) {
+	t.Helper()
+	out := bufio.NewWriter(w)
+	for _, e := range events {
+		text, err := event.Encode(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = out.Write(append(text, '\n'))
+	}
+	if err := out.Flush(); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,571 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"preismon/contracts"
+	"preismon/deploy/embedded"
+	"preismon/ingest/market"
+)
+
+// demoArgs start a small market whose logins are not throttled: all of them
+// come from one address here.
+var demoArgs = []string{"--demo", "--demo-scale", "0.05", "--logins-per-minute", "1000"}
+
+// TestUpDemo is the main job: from an empty folder to answers, and once more
+// from the folder it left.
+func TestUpDemo(t *testing.T) {
+	t.Parallel()
+	u := startUp(t, demoArgs...)
+	t.Logf("ready after %v", u.Ready)
+	state := demoOf(t, u.DataDir)
+	demo := &demoTest{u, marketOf(t, state), state, nil}
+	text, err := os.ReadFile(filepath.Join(u.DataDir, demoAccountsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &demo.accounts); err != nil {
+		t.Fatal(err)
+	}
+	t.Run("page", demo.page)
+	t.Run("accounts file", demo.accountsFile)
+	t.Run("accounts", demo.whatTheySee)
+	t.Run("sharing", demo.sharing)
+	t.Run("refused", demo.refused)
+	t.Run("rows", demo.rows)
+	t.Run("live", demo.live)
+	t.Run("tables", func(t *testing.T) { t.Logf("%d rows", exactDemo(t, u)) })
+	t.Run("admin", demo.admin)
+	t.Run("again", demo.again)
+}
+
+type demoTest struct {
+	up       *upProcess
+	market   *market.Market
+	state    demoState
+	accounts []market.DemoAccount
+}
+
+// client logs a demo account in, by the name before the @.
+func (d *demoTest) client(t *testing.T, name string) *api {
+	t.Helper()
+	a := d.account(t, name)
+	c := d.up.client()
+	c.t = t
+	return c.login(a.LoginIdentifier, a.Password)
+}
+
+func (d *demoTest) account(t *testing.T, name string) market.DemoAccount {
+	t.Helper()
+	i := slices.IndexFunc(d.accounts, func(a market.DemoAccount) bool { return strings.HasPrefix(a.LoginIdentifier, name+"@") })
+	if i < 0 {
+		t.Fatalf("no demo account %s", name)
+	}
+	return d.accounts[i]
+}
+
+// page: what is printed can be used as it stands.
+func (d *demoTest) page(t *testing.T) {
+	out := d.up.stdout.String()
+	for _, want := range []string{d.up.URL, d.up.AdminURL, filepath.Join(d.up.DataDir, demoAccountsFile), "simulated"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the page does not tell %s", want)
+		}
+	}
+	for _, a := range d.accounts {
+		for _, want := range []string{a.LoginIdentifier, a.Password, a.Sees} {
+			if !strings.Contains(out, want) {
+				t.Errorf("the page does not tell %s of %s", want, a.LoginIdentifier)
+			}
+		}
+	}
+	if last := strings.TrimSuffix(out[strings.LastIndex(strings.TrimSuffix(out, "\n"), "\n")+1:], "\n"); !strings.HasPrefix(last, "ready") {
+		t.Errorf("the last line is %q", last)
+	}
+	lines := regexp.MustCompile(`(?m)^ +(\S.*curl .*)$|^ +(curl .*)$`).FindAllString(out, -1)
+	if len(lines) != 3 {
+		t.Fatalf("%d lines with curl, want 3:\n%s", len(lines), out)
+	}
+	// Pasted: one shell, the lines in their order. A page each, of JSON.
+	cmd := exec.Command("bash", "-e", "-c", strings.Join(lines, "\necho\n")+"\necho")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	pasted, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("pasted: %v %s", err, stderr.String())
+	}
+	var pages []int
+	for line := range strings.Lines(string(pasted)) {
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		var page struct {
+			Data []json.RawMessage `json:"data"`
+		}
+		if err := json.Unmarshal([]byte(line), &page); err != nil {
+			t.Fatalf("pasted, curl says %s: %v", line, err)
+		}
+		pages = append(pages, len(page.Data))
+	}
+	if !slices.Equal(pages, []int{7, 3}) { // the sites of the first account; limit=3
+		t.Errorf("pasted, the pages have %v records", pages)
+	}
+}
+
+func (d *demoTest) accountsFile(t *testing.T) {
+	name := filepath.Join(d.up.DataDir, demoAccountsFile)
+	info, err := os.Stat(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Mode().Perm() != 0o600 {
+		t.Errorf("%s has mode %v", name, info.Mode())
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []map[string]string
+	if err := json.Unmarshal(text, &all); err != nil {
+		t.Fatal(err)
+	}
+	mandates := map[string]bool{}
+	for _, a := range all {
+		mandates[a["mandate"]] = true
+		for _, field := range []string{"loginIdentifier", "password", "mandate", "sees"} {
+			if a[field] == "" || len(a) != 4 {
+				t.Errorf("account %v, want the four fields and no other", a)
+			}
+		}
+	}
+	if len(all) < 5 || len(mandates) < 3 {
+		t.Errorf("%d accounts of %d mandates", len(all), len(mandates))
+	}
+}
+
+// listAll follows a list to its end and gives one field of each record.
+func listAll(t *testing.T, c *api, path, field string) []string {
+	t.Helper()
+	values := []string{}
+	params := url.Values{"limit": {"100"}}
+	for range 1000 {
+		status, body := c.get(path, params)
+		var page struct {
+			Data   []map[string]any `json:"data"`
+			Paging struct {
+				NextCursor *string `json:"nextCursor"`
+			} `json:"paging"`
+		}
+		if err := json.Unmarshal(body, &page); status != http.StatusOK || err != nil {
+			t.Fatalf("GET %s: %d %s %v", path, status, body, err)
+		}
+		for _, record := range page.Data {
+			values = append(values, fmt.Sprint(record[field]))
+		}
+		if page.Paging.NextCursor == nil {
+			slices.Sort(values)
+			return values
+		}
+		params.Set("cursor", *page.Paging.NextCursor)
+	}
+	t.Fatalf("GET %s has no end", path)
+	return nil
+}
+
+// results reads a window to its end, for accounts of any size.
+func results(t *testing.T, c *api, from, to time.Time) []row {
+	t.Helper()
+	all := []row{}
+	const form = "2006-01-02T15:04:05.000Z"
+	_, _, err := c.stream("/v1/results/stream", url.Values{
+		"globalScope": {"true"}, "capturedFrom": {from.UTC().Format(form)}, "capturedTo": {to.UTC().Format(form)},
+	}, func(line []byte) error {
+		var r row
+		err := json.Unmarshal(line, &r)
+		all = append(all, r)
+		return err
+	})
+	if err != nil {
+		t.Fatalf("stream of %v to %v: %v", from, to, err)
+	}
+	return all
+}
+
+// row is a result as a caller sees it.
+type row struct {
+	ItemID       contracts.ItemID  `json:"itemId"`
+	Site         contracts.SiteKey `json:"site"`
+	CapturedAt   time.Time         `json:"capturedAt"`
+	Availability string            `json:"availability"`
+	Price        json.Number       `json:"price"`
+	PriceMoney   *struct {
+		AmountMinor  int64  `json:"amountMinor"`
+		CurrencyCode string `json:"currencyCode"`
+	} `json:"priceMoney"`
+	CurrencyCode string `json:"currencyCode"`
+	Merchant     string `json:"merchant"`
+}
+
+// seen is a row without what differs in spelling only.
+type seen struct {
+	Item         contracts.ItemID
+	Site         contracts.SiteKey
+	At           int64
+	Availability string
+	Currency     string
+	Minor        int64
+	Price        string
+	Merchant     string
+}
+
+func seenOf(rows []row) []seen {
+	all := make([]seen, len(rows))
+	for i, r := range rows {
+		all[i] = seen{r.ItemID, r.Site, r.CapturedAt.UnixMilli(), r.Availability, r.CurrencyCode, -1, r.Price.String(), r.Merchant}
+		if r.PriceMoney != nil {
+			all[i].Minor, all[i].Currency = r.PriceMoney.AmountMinor, r.PriceMoney.CurrencyCode
+		}
+	}
+	return sorted(all)
+}
+
+func sorted(all []seen) []seen {
+	slices.SortFunc(all, func(a, b seen) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+	return all
+}
+
+// due are the rows of a window as the events say them.
+func (d *demoTest) due(from, to time.Time, pairs map[contracts.Pair]bool) []seen {
+	all := []seen{}
+	for e := range d.market.Observations(from, to.Add(9*time.Hour)) { // late ones come up to 8 hours after
+		batch := e.Data.(*contracts.Observations)
+		for _, o := range batch.Observations {
+			if !pairs[contracts.Pair{Item: o.ItemID, Site: batch.Site}] || o.CapturedAt.Before(from) || !o.CapturedAt.Before(to) {
+				continue
+			}
+			s := seen{Item: o.ItemID, Site: batch.Site, At: o.CapturedAt.UnixMilli(), Availability: map[contracts.Outcome]string{
+				contracts.PriceObserved: "AVAILABLE", contracts.Unavailable: "UNAVAILABLE", contracts.ProductNotFound: "UNAVAILABLE",
+				contracts.OutcomeUnknown: "UNKNOWN", contracts.AccessRestricted: "UNKNOWN", contracts.SiteUnavailable: "UNKNOWN",
+			}[o.Outcome], Minor: -1}
+			if len(o.Offers) == 0 {
+				all = append(all, s)
+			}
+			for _, f := range o.Offers {
+				r := s
+				r.Merchant, r.Currency = f.Merchant, string(f.CurrencyCode)
+				if f.Price != nil {
+					r.Minor, r.Price = *f.Price, decimalText(*f.Price, string(f.CurrencyCode))
+				}
+				all = append(all, r)
+			}
+		}
+	}
+	return sorted(all)
+}
+
+// decimalText is an amount in main units, written by ISO 4217 and the rule of
+// JSON that 10.50 and 10.5 are the same number.
+func decimalText(minor int64, currency string) string {
+	n := map[string]int{"EUR": 2, "JPY": 0, "KWD": 3}[currency]
+	text := fmt.Sprintf("%0*d", n+1, minor)
+	if n > 0 {
+		text = text[:len(text)-n] + "." + text[len(text)-n:]
+	}
+	return text
+}
+
+// whatTheySee: every account sees its own scope, whole, and nothing else
+// (VIS-01a, VIS-01b, VIS-05).
+func (d *demoTest) whatTheySee(t *testing.T) {
+	world := catalogOf(d.market)
+	to := d.state.Start.Add(demoDays).Add(-12 * time.Hour).Truncate(time.Hour) // all late ones are in
+	from := to.Add(-24 * time.Hour)
+	counts := map[string]int{}
+	for _, a := range d.accounts {
+		name, _, _ := strings.Cut(a.LoginIdentifier, "@")
+		if world.accounts[a.LoginIdentifier].Administrative {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			c := d.client(t, name)
+			pairs := world.visible(a.LoginIdentifier)
+			sites, items := map[string]bool{}, map[string]bool{}
+			for p := range pairs {
+				sites[string(p.Site)], items[p.Item.String()] = true, true
+			}
+			if diff := cmp.Diff(keysOf(sites), listAll(t, c, "/v1/sites", "site")); diff != "" {
+				t.Errorf("sites (-want +got):\n%s", diff)
+			}
+			got := listAll(t, c, "/v1/items", "itemId")
+			if diff := cmp.Diff(keysOf(items), got); diff != "" {
+				t.Errorf("items (-want +got):\n%s", diff)
+			}
+			counts[name] = len(got)
+			want := d.due(from, to, pairs)
+			rows := results(t, c, from, to)
+			if name == "gustav" {
+				if len(got)+len(rows) != 0 {
+					t.Errorf("with an empty scope: %d items, %d rows", len(got), len(rows))
+				}
+			} else if len(want) == 0 {
+				t.Error("nothing to see: the test proves nothing")
+			}
+			if diff := cmp.Diff(want, normalPrices(seenOf(rows))); diff != "" {
+				t.Errorf("%d rows, want %d (-want +got):\n%.2000s", len(rows), len(want), diff)
+			}
+		})
+	}
+	if counts["hanna"] == 0 || counts["hanna"] > 10 || counts["anna"] <= counts["hanna"] { // see TestRoles for a package that is too small
+		t.Errorf("items by account: %v", counts)
+	}
+	if sites := listAll(t, d.client(t, "clara"), "/v1/sites", "site"); len(sites) != 2 {
+		t.Errorf("clara sees %v", sites)
+	}
+	if sites := listAll(t, d.client(t, "anna"), "/v1/sites", "site"); len(sites) != 7 {
+		t.Errorf("anna sees %v", sites)
+	}
+}
+
+// normalPrices writes prices with all digits of their currency.
+func normalPrices(all []seen) []seen {
+	for i := range all {
+		if all[i].Minor < 0 {
+			all[i].Currency = strings.TrimSpace(all[i].Currency)
+			continue
+		}
+		var a, b float64
+		want := decimalText(all[i].Minor, all[i].Currency)
+		_, _ = fmt.Sscan(all[i].Price, &a)
+		_, _ = fmt.Sscan(want, &b)
+		if a == b {
+			all[i].Price = want
+		}
+	}
+	return sorted(all)
+}
+
+func keysOf(m map[string]bool) []string {
+	keys := []string{}
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// sharing: two mandates that share items do not share anything else (VIS-02,
+// VIS-05).
+func (d *demoTest) sharing(t *testing.T) {
+	world := catalogOf(d.market)
+	anna, frida := d.client(t, "anna"), d.client(t, "frida")
+	mine, theirs := listAll(t, anna, "/v1/items", "itemId"), listAll(t, frida, "/v1/items", "itemId")
+	shared := slices.DeleteFunc(slices.Clone(mine), func(id string) bool { return !slices.Contains(theirs, id) })
+	if len(shared) < 2 {
+		t.Fatalf("anna and frida share %d items", len(shared))
+	}
+	owners := map[string]string{}
+	for _, orders := range world.orders {
+		for _, o := range orders {
+			owners[o.OrderID.String()] = world.mandates[o.MandateID].Name
+		}
+	}
+	// The items of a mandate's first places have reference prices of each kind.
+	references := map[*api]map[string]string{anna: {}, frida: {}}
+	for c, login := range map[*api]string{anna: "anna", frida: "frida"} {
+		mandate := d.account(t, login).Mandate
+		for _, id := range shared {
+			status, body := c.get("/v1/results", url.Values{
+				"itemId": {id}, "limit": {"50"}, "includeOrderIds": {"true"}, "includeCustomerData": {"true"}, "includeExportFields": {"true"},
+			})
+			var page struct {
+				Data []map[string]json.RawMessage `json:"data"`
+			}
+			if err := json.Unmarshal(body, &page); status != http.StatusOK || err != nil || len(page.Data) == 0 {
+				t.Fatalf("results of the shared item %s for %s: %d %.300s %v", id, login, status, body, err)
+			}
+			for _, r := range page.Data {
+				var orders []string
+				if err := json.Unmarshal(r["orderIds"], &orders); err != nil || len(orders) == 0 {
+					t.Fatalf("orderIds %s: %v", r["orderIds"], err)
+				}
+				for _, o := range orders {
+					if owners[o] != mandate {
+						t.Errorf("%s sees order %s of %s", login, o, owners[o])
+					}
+				}
+				delete(r, "orderIds")
+				for _, field := range []string{"capturedAt", "itemId", "site", "url", "title"} {
+					delete(r, field)
+				}
+				references[c][id] += string(r["referencePrice"]) + string(r["customerData"]) + string(r["exportFields"])
+			}
+		}
+	}
+	if cmp.Equal(references[anna], references[frida]) {
+		t.Errorf("reference prices and customer data of two mandates are the same: %v", references[anna])
+	}
+	foreign := slices.DeleteFunc(slices.Clone(theirs), func(id string) bool { return slices.Contains(mine, id) })[0]
+	if status, body := anna.get("/v1/results", url.Values{"itemId": {foreign}, "limit": {"5"}}); status != http.StatusOK || !bytes.Contains(body, []byte(`"data":[]`)) {
+		t.Errorf("results of a foreign item: %d %.300s", status, body)
+	}
+}
+
+// refused: an administrative account gets what a wrong password gets (AUTH-04,
+// AUTH-T7e).
+func (d *demoTest) refused(t *testing.T) {
+	admin, anna := d.account(t, "admin"), d.account(t, "anna")
+	answers := map[string]string{}
+	for what, credentials := range map[string][2]string{
+		"administrative": {admin.LoginIdentifier, admin.Password},
+		"wrong password": {anna.LoginIdentifier, admin.Password},
+		"unknown login":  {"nobody@example.com", admin.Password},
+	} {
+		body, _ := json.Marshal(map[string]string{"loginIdentifier": credentials[0], "password": credentials[1]})
+		resp, err := http.Post(d.up.URL+"/v1/auth/token", "application/json", bytes.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text bytes.Buffer
+		_, err = text.ReadFrom(resp.Body)
+		_ = resp.Body.Close()
+		if err != nil || resp.StatusCode != http.StatusUnauthorized {
+			t.Errorf("%s: %d %v", what, resp.StatusCode, err)
+		}
+		var problem map[string]any
+		if err := json.Unmarshal(text.Bytes(), &problem); err != nil {
+			t.Errorf("%s: %s", what, text.String())
+		}
+		for _, own := range []string{"instance", "requestId"} {
+			delete(problem, own)
+		}
+		rest, _ := json.Marshal(problem)
+		answers[what] = string(rest)
+	}
+	if answers["administrative"] != answers["wrong password"] || answers["unknown login"] != answers["wrong password"] {
+		t.Errorf("the refusals differ: %v", answers)
+	}
+}
+
+// rows: currencies with no, two and three digits, and outcomes without a
+// price, are told apart (GEN-G5).
+func (d *demoTest) rows(t *testing.T) {
+	to := time.Now().UTC()
+	currencies, without := map[string]int{}, map[string]int{}
+	for _, r := range results(t, d.client(t, "anna"), to.Add(-72*time.Hour), to) {
+		if r.PriceMoney == nil {
+			without[r.Availability]++
+			if r.Price != "" {
+				t.Errorf("a price without money: %+v", r)
+			}
+			continue
+		}
+		currencies[r.PriceMoney.CurrencyCode]++
+		want := decimalText(r.PriceMoney.AmountMinor, r.PriceMoney.CurrencyCode)
+		var a, b float64
+		if _, err := fmt.Sscan(r.Price.String()+" "+want, &a, &b); err != nil || a != b {
+			t.Errorf("%d minor units of %s are shown as %s, want %s", r.PriceMoney.AmountMinor, r.PriceMoney.CurrencyCode, r.Price, want)
+		}
+	}
+	for _, c := range []string{"EUR", "JPY", "KWD"} {
+		if currencies[c] == 0 {
+			t.Errorf("no price in %s: %v", c, currencies)
+		}
+	}
+	if without["UNAVAILABLE"] == 0 || without["UNKNOWN"] == 0 {
+		t.Errorf("outcomes without a price: %v", without)
+	}
+}
+
+// live: a window that ends now gains rows.
+func (d *demoTest) live(t *testing.T) {
+	c := d.client(t, "anna")
+	from := time.Now()
+	eventually(t, 45*time.Second, "new captures can be queried", func() bool {
+		rows := results(t, c, from, time.Now())
+		if len(rows) > 0 {
+			t.Logf("the first row came %v after the window began", time.Since(from).Round(100*time.Millisecond))
+		}
+		return len(rows) > 0
+	})
+}
+
+func (d *demoTest) admin(t *testing.T) {
+	c := &api{t: t, url: d.up.AdminURL, http: http.DefaultClient}
+	if status, body := c.get("/livez", nil); status != http.StatusOK {
+		t.Errorf("livez: %d %s", status, body)
+	}
+	if status, body := c.get("/readyz", nil); status != http.StatusOK || !bytes.Contains(body, []byte(`"ready":true`)) {
+		t.Errorf("readyz: %d %s", status, body)
+	}
+	_, metrics := c.get("/metrics", nil)
+	for _, want := range []string{"preismon_projector_leader 1", "preismon_projector_dead_letters_total 0", "preismon_build_info{"} {
+		if !bytes.Contains(metrics, []byte(want)) {
+			t.Errorf("metrics do not say %s", want)
+		}
+	}
+}
+
+// again: Ctrl-C loses nothing and takes seconds; the next start is quick,
+// fills the time between, and doubles nothing. Tokens outlive it.
+func (d *demoTest) again(t *testing.T) {
+	c := d.client(t, "anna")
+	runtime, err := embedded.ReadRuntime(d.up.DataDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	d.up.interrupt()
+	if code := d.up.wait(); code != 0 {
+		t.Errorf("exit code %d after Ctrl-C: %s", code, d.up.stderr)
+	}
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("the stop took %v", took)
+	} else {
+		t.Logf("stopped after %v", took)
+	}
+	if alive(runtime.ClickHouse) {
+		t.Error("ClickHouse outlives the stop")
+	}
+	if _, err := embedded.ReadRuntime(d.up.DataDir); err == nil {
+		t.Error("the folder still says that it is in use")
+	}
+	before := demoOf(t, d.up.DataDir)
+	if before.Published.After(time.Now()) || before.Published.Before(began.Add(-10*time.Second)) {
+		t.Errorf("stopped at %v, published until %v", began, before.Published)
+	}
+	time.Sleep(2 * time.Second) // a gap to fill
+
+	// On the same address, so that the token is still one of this issuer.
+	u := startUp(t, append([]string{"--data-dir", d.up.DataDir, "--listen", strings.TrimPrefix(d.up.URL, "http://")}, demoArgs...)...)
+	t.Logf("ready again after %v", u.Ready)
+	if u.Ready > 30*time.Second { // 1 to 2 s on a quiet machine
+		t.Errorf("the second start took %v", u.Ready)
+	}
+	after := demoOf(t, u.DataDir)
+	if !after.Start.Equal(before.Start) || !after.Published.After(before.Published) {
+		t.Errorf("the folder went on with %+v after %+v", after, before)
+	}
+	if status, body := c.get("/v1/sites", nil); status != http.StatusOK {
+		t.Errorf("a token from before the stop: %d %s", status, body)
+	}
+	live := span{d.up.Started.Add(d.up.Ready + 2*time.Second), before.Published.Truncate(time.Second)}
+	t.Logf("%d rows", exactDemo(t, u, live))
+	u.interrupt()
+	if code := u.wait(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
