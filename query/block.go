@@ -6,6 +6,8 @@ import "preismon/contracts"
 // nothing of it may be kept.
 type Block struct {
 	Len int
+	// Order gives the places of the rows in their order; nil: as they stand.
+	Order []uint32
 
 	Item       []uint64
 	Site       Dict
@@ -65,6 +67,28 @@ type Dict struct {
 
 // At gives the string of row i.
 func (d *Dict) At(i int) []byte { return d.Values.At(int(d.Index[i])) }
+
+// Reset empties the block and keeps its room.
+func (b *Block) Reset() {
+	b.Len, b.Order = 0, b.Order[:0]
+	b.Item, b.CapturedMs, b.Epoch, b.Seq = b.Item[:0], b.CapturedMs[:0], b.Epoch[:0], b.Seq[:0]
+	b.Capture, b.Offer, b.Outcome, b.PriceMinor = b.Capture[:0], b.Offer[:0], b.Outcome[:0], b.PriceMinor[:0]
+	b.ShippingMinor, b.IsPrime, b.IsBuyBox, b.RatingTenths = b.ShippingMinor[:0], b.IsPrime[:0], b.IsBuyBox[:0], b.RatingTenths[:0]
+	for _, d := range []*Dict{&b.Site, &b.Currency, &b.Merchant, &b.Manufacturer, &b.DeliveryText} {
+		d.Values.Reset()
+		d.Index = d.Index[:0]
+	}
+	b.Title.Reset()
+	b.URL.Reset()
+}
+
+// At is where the k-th row in order stands.
+func (b *Block) At(k int) int {
+	if b.Order != nil {
+		return int(b.Order[k])
+	}
+	return k
+}
 
 // Position is the place of row i in the order of results.
 func (b *Block) Position(i int) Position {

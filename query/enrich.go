@@ -19,10 +19,21 @@ type enrichment struct {
 	store   Store
 	vis     Visibility
 
-	items   map[contracts.ItemID]itemParts
+	items   map[contracts.ItemID]*itemParts
+	rows    []*itemParts // of the block's rows
 	orders  map[contracts.Pair][]byte
 	lastMs  map[contracts.Pair]int64
 	missing []contracts.ItemID
+	near    [nearItems]nearItem
+}
+
+// nearItems is the size of a table of items met lately: rows of few items
+// come in turns, and a map costs more than the row's JSON otherwise.
+const nearItems = 1 << 12
+
+type nearItem struct {
+	item  uint64
+	parts *itemParts
 }
 
 type itemParts struct {
@@ -41,7 +52,8 @@ func newEnrichment(include Include, store Store, vis Visibility) *enrichment {
 }
 
 func (e *enrichment) forget() {
-	e.items = map[contracts.ItemID]itemParts{}
+	e.items = map[contracts.ItemID]*itemParts{}
+	e.near = [nearItems]nearItem{}
 	e.orders = map[contracts.Pair][]byte{}
 	e.lastMs = map[contracts.Pair]int64{}
 }
@@ -54,17 +66,19 @@ func (e *enrichment) load(ctx context.Context, b *Block) error {
 	if len(e.items) > maxEnrichedItems {
 		e.forget()
 	}
-	e.missing = e.missing[:0]
-	var last uint64
+	e.missing, e.rows = e.missing[:0], e.rows[:0]
 	for _, item := range b.Item[:b.Len] {
-		if item == last {
-			continue
+		near := &e.near[item%nearItems]
+		if near.item != item || near.parts == nil {
+			parts, ok := e.items[contracts.ItemID(item)]
+			if !ok {
+				parts = new(itemParts)
+				e.items[contracts.ItemID(item)] = parts
+				e.missing = append(e.missing, contracts.ItemID(item))
+			}
+			*near = nearItem{item, parts}
 		}
-		last = item
-		if _, ok := e.items[contracts.ItemID(item)]; !ok {
-			e.items[contracts.ItemID(item)] = itemParts{}
-			e.missing = append(e.missing, contracts.ItemID(item))
-		}
+		e.rows = append(e.rows, near.parts)
 	}
 	if len(e.missing) == 0 {
 		return nil
@@ -130,20 +144,20 @@ func (e *enrichment) read(ctx context.Context, items []contracts.ItemID) error {
 }
 
 func (e *enrichment) change(id contracts.ItemID, f func(*itemParts)) {
-	p := e.items[id]
-	f(&p)
-	e.items[id] = p
+	if p := e.items[id]; p != nil {
+		f(p)
+	}
 }
 
-func (e *enrichment) identity(id contracts.ItemID) []byte {
-	if p := e.items[id].identity; p != nil {
+func (e *enrichment) identity(row int) []byte {
+	if p := e.rows[row].identity; p != nil {
 		return p
 	}
 	return identityJSON(contracts.Item{}, e.include)
 }
 
-func (e *enrichment) customerData(id contracts.ItemID) []byte {
-	if p := e.items[id].customer; p != nil {
+func (e *enrichment) customerData(row int) []byte {
+	if p := e.rows[row].customer; p != nil {
 		return p
 	}
 	return []byte(`,"customerData":{}`)
@@ -201,9 +215,12 @@ func orderIDsJSON(ids []contracts.OrderID) []byte {
 // those in its currency for its very site, then those for no site; each
 // publicly distinct entry once (FLD-05c to FLD-05f). referencePrice stands
 // beside them only when a single entry applies (FLD-06b).
-func (e *enrichment) appendReferencePrices(out []byte, item contracts.ItemID, site, currency []byte) []byte {
+func (e *enrichment) appendReferencePrices(out []byte, row int, site, currency []byte) []byte {
+	all := e.rows[row].references
+	if len(all) == 0 {
+		return append(out, `,"customerReferencePrices":[]`...)
+	}
 	out = append(out, `,"customerReferencePrices":[`...)
-	all := e.items[item].references
 	var only *contracts.ReferencePrice
 	n := 0
 	for _, exact := range []bool{true, false} {

@@ -143,13 +143,13 @@ func (c *pageCollector) take(ctx context.Context, b *Block) error {
 			if rows.rows > 0 {
 				rows.buf = append(rows.buf, ',')
 			}
-			rows.buf = c.in.encoder.append(rows.buf, b, i)
+			rows.buf = c.in.encoder.append(rows.buf, b, b.At(i))
 			rows.rows++
 		}
 		if len(rows.buf) > c.maxBytes {
 			return tooLarge(c.maxBytes)
 		}
-		c.last = b.Position(n - 1)
+		c.last = b.Position(b.At(n - 1))
 	}
 	if n < b.Len {
 		c.more = true
@@ -344,7 +344,7 @@ func (c *streamer) take(ctx context.Context, b *Block) error {
 	from := 0
 	for i := range b.Len {
 		line := len(c.buf)
-		c.buf = append(c.in.encoder.append(c.buf, b, i), '\n')
+		c.buf = append(c.in.encoder.append(c.buf, b, b.At(i)), '\n')
 		if len(c.buf)-line > c.maxLine {
 			return tooLarge(c.maxLine)
 		}

@@ -127,13 +127,13 @@ func (e *rowEncoder) appendMoney(out []byte, amount int64, currency int) []byte 
 func (e *rowEncoder) appendGroups(out []byte, b *Block, i, site, currency int) []byte {
 	item := contracts.ItemID(b.Item[i])
 	if e.include.Identity {
-		out = append(out, e.rich.identity(item)...)
+		out = append(out, e.rich.identity(i)...)
 	}
 	if e.include.OrderIDs {
 		out = append(out, e.rich.orderIDs(contracts.Pair{Item: item, Site: contracts.SiteKey(b.Site.At(i))})...)
 	}
 	if e.include.CustomerData {
-		out = append(out, e.rich.customerData(item)...)
+		out = append(out, e.rich.customerData(i)...)
 	}
 	if e.include.Coverage {
 		out = append(out, `,"coverageState":`...)
@@ -180,7 +180,7 @@ func (e *rowEncoder) appendExport(out []byte, b *Block, i, site, currency int) [
 		out = contracts.AppendMinor(out, int64(b.RatingTenths[i]), 1)
 		out = append(out, `,"scale":5}`...)
 	}
-	return e.rich.appendReferencePrices(out, contracts.ItemID(b.Item[i]), b.Site.At(i), b.Currency.At(i))
+	return e.rich.appendReferencePrices(out, i, b.Site.At(i), b.Currency.At(i))
 }
 
 // appendAmount writes the amount, then key and its money object; null both

@@ -28,4 +28,6 @@ CREATE TABLE IF NOT EXISTS observations_by_mandate {{on_cluster}} (
 )
 ENGINE = {{engine "MergeTree"}}
 PRIMARY KEY (mandate, captured_desc, item, site)
-ORDER BY (mandate, captured_desc, item, site, epoch, seq, capture, offer);
+ORDER BY (mandate, captured_desc, item, site, epoch, seq, capture, offer)
+-- A page is spread over all parts; what is read of each is rounded up to granules.
+SETTINGS index_granularity = 2048;

@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"slices"
 
 	"preismon/query"
 
@@ -11,13 +12,19 @@ import (
 // dictColumn reads LowCardinality(String) as the dictionary and the index
 // that the server sends, without spelling out each row: what is done to a
 // value is then done once a block.
-type dictColumn struct{ to *query.Dict }
+type dictColumn struct {
+	to   *query.Dict
+	keep bool // add to the rows that are there
+}
 
 func (c dictColumn) Type() proto.ColumnType {
 	return proto.ColumnTypeLowCardinality.Sub(proto.ColumnTypeString)
 }
 func (c dictColumn) Rows() int { return len(c.to.Index) }
 func (c dictColumn) Reset() {
+	if c.keep {
+		return
+	}
 	c.to.Values.Reset()
 	c.to.Index = c.to.Index[:0]
 }
@@ -62,6 +69,7 @@ func (c dictColumn) DecodeColumn(r *proto.Reader, rows int) error {
 	if n < 0 || n > 1<<26 {
 		return fmt.Errorf("dictionary size %d", n)
 	}
+	first := uint32(c.to.Values.Len())
 	if err := readTexts(r, &c.to.Values, int(n)); err != nil {
 		return fmt.Errorf("dictionary: %w", err)
 	}
@@ -88,28 +96,42 @@ func (c dictColumn) DecodeColumn(r *proto.Reader, rows int) error {
 		if key >= uint64(n) {
 			return fmt.Errorf("key %d in a dictionary of %d", key, n)
 		}
-		c.to.Index = append(c.to.Index, uint32(key))
+		c.to.Index = append(c.to.Index, first+uint32(key))
 	}
 	return nil
 }
 
 // textColumn reads String into one buffer.
-type textColumn struct{ to *query.Texts }
+type textColumn struct {
+	to   *query.Texts
+	keep bool // add to the rows that are there
+}
 
 func (c textColumn) Type() proto.ColumnType { return proto.ColumnTypeString }
 func (c textColumn) Rows() int              { return c.to.Len() }
-func (c textColumn) Reset()                 { c.to.Reset() }
+
+func (c textColumn) Reset() {
+	if !c.keep {
+		c.to.Reset()
+	}
+}
 
 // DecodeColumn reads a block of rows.
 func (c textColumn) DecodeColumn(r *proto.Reader, rows int) error { return readTexts(r, c.to, rows) }
 
 func readTexts(r *proto.Reader, to *query.Texts, n int) error {
+	to.Ends = slices.Grow(to.Ends, n)
 	for range n {
-		var err error
-		if to.Buf, err = r.StrAppend(to.Buf); err != nil {
+		size, err := r.StrLen()
+		if err != nil {
 			return err
 		}
-		to.Ends = append(to.Ends, len(to.Buf))
+		start := len(to.Buf)
+		to.Buf = slices.Grow(to.Buf, size)[:start+size]
+		if err := r.ReadFull(to.Buf[start:]); err != nil {
+			return err
+		}
+		to.Ends = append(to.Ends, start+size)
 	}
 	return nil
 }
@@ -133,21 +155,23 @@ type blockColumns struct {
 	rating   proto.ColUInt8
 }
 
-// results names the columns in the order of results.sql.
-func (c *blockColumns) results(export bool) proto.Results {
-	b := &c.block
+// results names the columns in the order of results.sql; texts go to b,
+// behind those it has when they are to be kept.
+func (c *blockColumns) results(export bool, b *query.Block, keep bool) proto.Results {
+	dict := func(d *query.Dict) dictColumn { return dictColumn{d, keep} }
+	text := func(t *query.Texts) textColumn { return textColumn{t, keep} }
 	cols := proto.Results{
 		{Name: "item", Data: &c.item},
-		{Name: "site", Data: dictColumn{&b.Site}},
+		{Name: "site", Data: dict(&b.Site)},
 		{Name: "captured_ms", Data: &c.capturedMs},
 		{Name: "epoch", Data: &c.epoch},
 		{Name: "seq", Data: &c.seq},
 		{Name: "capture", Data: &c.capture},
 		{Name: "offer", Data: &c.offer},
 		{Name: "outcome_code", Data: &c.outcome},
-		{Name: "currency", Data: dictColumn{&b.Currency}},
+		{Name: "currency", Data: dict(&b.Currency)},
 		{Name: "price_minor", Data: &c.price},
-		{Name: "merchant", Data: dictColumn{&b.Merchant}},
+		{Name: "merchant", Data: dict(&b.Merchant)},
 	}
 	if export {
 		cols = append(cols,
@@ -155,13 +179,30 @@ func (c *blockColumns) results(export bool) proto.Results {
 			proto.ResultColumn{Name: "is_prime", Data: &c.prime},
 			proto.ResultColumn{Name: "is_buy_box", Data: &c.buyBox},
 			proto.ResultColumn{Name: "rating_tenths", Data: &c.rating},
-			proto.ResultColumn{Name: "manufacturer", Data: dictColumn{&b.Manufacturer}},
-			proto.ResultColumn{Name: "delivery_text", Data: dictColumn{&b.DeliveryText}},
-			proto.ResultColumn{Name: "title", Data: textColumn{&b.Title}},
-			proto.ResultColumn{Name: "url", Data: textColumn{&b.URL}},
+			proto.ResultColumn{Name: "manufacturer", Data: dict(&b.Manufacturer)},
+			proto.ResultColumn{Name: "delivery_text", Data: dict(&b.DeliveryText)},
+			proto.ResultColumn{Name: "title", Data: text(&b.Title)},
+			proto.ResultColumn{Name: "url", Data: text(&b.URL)},
 		)
 	}
 	return cols
+}
+
+// addTo adds the numbers that were just read to a block that has the texts.
+func (c *blockColumns) addTo(b *query.Block) {
+	b.Len += len(c.item)
+	b.Item = append(b.Item, c.item...)
+	b.CapturedMs = append(b.CapturedMs, c.capturedMs...)
+	b.Epoch = append(b.Epoch, c.epoch...)
+	b.Seq = append(b.Seq, c.seq...)
+	b.Capture = append(b.Capture, c.capture...)
+	b.Offer = append(b.Offer, c.offer...)
+	b.Outcome = append(b.Outcome, c.outcome...)
+	b.PriceMinor = append(b.PriceMinor, c.price...)
+	b.ShippingMinor = append(b.ShippingMinor, c.shipping...)
+	b.IsPrime = append(b.IsPrime, c.prime...)
+	b.IsBuyBox = append(b.IsBuyBox, c.buyBox...)
+	b.RatingTenths = append(b.RatingTenths, c.rating...)
 }
 
 // filled gives the block of what was just read; it shares the columns.

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-	"sync"
 
 	"preismon/query"
 
@@ -18,38 +17,33 @@ const blocksAhead = 2
 // blockReader runs one statement and keeps its blocks until they are taken.
 type blockReader struct {
 	full, empty chan *blockColumns
-	begun       chan struct{} // closed when the statement has its connection, or ended without one
-	begin       func()
 	done        chan error
 }
 
 // read starts a statement. It may be ahead of its reader by some blocks, and
-// stops with ctx. maxRows bounds the rows of a block; 0: the server's choice.
-func (s *Store) read(ctx context.Context, st statement, export bool, ahead, maxRows int) *blockReader {
+// stops with ctx.
+func (s *Store) read(ctx context.Context, st statement, export bool, ahead int) *blockReader {
 	r := &blockReader{
-		full: make(chan *blockColumns, ahead), empty: make(chan *blockColumns, ahead+1),
-		begun: make(chan struct{}), done: make(chan error, 1),
+		full: make(chan *blockColumns, ahead), empty: make(chan *blockColumns, ahead+1), done: make(chan error, 1),
 	}
-	r.begin = sync.OnceFunc(func() { close(r.begun) })
 	for range ahead {
 		r.empty <- new(blockColumns)
 	}
 	go func() {
-		defer r.begin()
 		defer close(r.full)
-		r.done <- r.run(ctx, s, st, export, maxRows)
+		r.done <- r.run(ctx, s, st, export)
 	}()
 	return r
 }
 
 // run hands the blocks of the statement over in order.
-func (r *blockReader) run(ctx context.Context, s *Store, st statement, export bool, maxRows int) error {
+func (r *blockReader) run(ctx context.Context, s *Store, st statement, export bool) error {
 	var c *blockColumns
 	results := make(proto.Results, 0, 20)
 	next := func() error {
 		select {
 		case c = <-r.empty:
-			results = append(results[:0], c.results(export)...)
+			results = append(results[:0], c.results(export, &c.block, false)...)
 			return nil
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -58,12 +52,11 @@ func (r *blockReader) run(ctx context.Context, s *Store, st statement, export bo
 	if err := next(); err != nil {
 		return err
 	}
-	q := ch.Query{
+	err := s.reads.Do(ctx, ch.Query{
 		Body:       st.text,
 		Parameters: st.params.native(),
 		Result:     &rotating{&results},
 		OnResult: func(ctx context.Context, b proto.Block) error {
-			r.begin() // the first block, of the header alone, comes at once
 			if b.Rows == 0 {
 				return nil
 			}
@@ -74,11 +67,7 @@ func (r *blockReader) run(ctx context.Context, s *Store, st statement, export bo
 			}
 			return next()
 		},
-	}
-	if maxRows > 0 {
-		q.Settings = []ch.Setting{ch.SettingInt("max_block_size", maxRows)}
-	}
-	err := s.reads.Do(ctx, q)
+	})
 	if err != nil && ctx.Err() != nil {
 		return errors.Join(context.Cause(ctx), err)
 	}

@@ -11,6 +11,7 @@ import (
 type resultsShape struct {
 	scope
 	Export, Ascending, After, Limit, From, To  bool
+	Unsorted                                   bool // the reader sorts
 	FromLatest, Newest, NewestRow, NewestWhole bool
 
 	Brand, Manufacturer, Merchant, Prime, BuyBox, Outcomes bool
@@ -18,10 +19,15 @@ type resultsShape struct {
 
 // resultsStatement builds the one statement of a results read.
 func resultsStatement(v query.Visibility, q *query.ResultsQuery) statement {
+	return shapedStatement(v, q, false)
+}
+
+func shapedStatement(v query.Visibility, q *query.ResultsQuery, unsorted bool) statement {
 	p := params{}
 	sh := resultsShape{
-		scope:  visible(p, v, q.Selectors),
-		Export: q.Export, Ascending: q.Ascending, After: q.After != nil, Limit: q.Limit > 0,
+		Unsorted: unsorted,
+		scope:    visible(p, v, q.Selectors),
+		Export:   q.Export, Ascending: q.Ascending, After: q.After != nil, Limit: q.Limit > 0,
 		From: !q.Window.From.IsZero(), To: !q.Window.To.IsZero(),
 		NewestRow: q.Latest == query.NewestRow, NewestWhole: q.Latest == query.NewestWhole,
 		Brand: q.Brand != "", Manufacturer: q.Manufacturer != "", Merchant: q.Merchant != "",
@@ -89,7 +95,7 @@ func (s *Store) Results(ctx context.Context, v query.Visibility, q *query.Result
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	r := s.read(ctx, resultsStatement(v, q), q.Export, blocksAhead, 0)
+	r := s.read(ctx, resultsStatement(v, q), q.Export, blocksAhead)
 	err := r.each(each)
 	cancel()
 	r.drain()

@@ -10,15 +10,12 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
-// A long read is cut into slices of its window, because ClickHouse merges the
-// parts of a table into one order with one thread: slices are merged side by
-// side, and given in their order. Each slice waits with its blocks when it is
-// ahead, so what is held does not grow with the read.
+// A long read is cut into slices of its window, each of a size that can be
+// held and sorted here: while one is encoded, the next is read, and what is
+// held does not grow with the read.
 const (
 	slicesAtOnce = 2
-	sliceBlocks  = 10    // that a slice may be ahead
-	blockRows    = 16384 // of a sliced read
-	densityParts = 4096  // into which a window is divided to measure it
+	densityParts = 4096 // into which a window is divided to measure it
 )
 
 // sliceable tells whether a read may be long and follows the key of
@@ -88,40 +85,48 @@ func (s *Store) slices(ctx context.Context, v query.Visibility, q *query.Results
 	return cuts, nil
 }
 
-// readSlices reads slices side by side and gives their blocks in order. A
-// slice begins only when the one before it has its connection, so that reads
-// which share the pool cannot wait for each other in a circle.
+// readSlices reads slices side by side and gives each in its turn. A slice
+// begins only when the one before it has its connection, so that reads which
+// share the pool cannot wait for each other in a circle.
 func (s *Store) readSlices(ctx context.Context, v query.Visibility, q *query.ResultsQuery, cuts []contracts.Window, each func(*query.Block) error) error {
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var ahead []*blockReader
+	var ring [slicesAtOnce]slice
+	started := 0
 	defer func() {
 		cancel()
-		for _, r := range ahead {
-			r.drain()
+		for i := range min(started, slicesAtOnce) {
+			<-ring[i].done
 		}
 	}()
-	next := 0
-	begin := func() {
+	start := func() {
 		sq := *q
-		sq.Window = cuts[next]
-		ahead = append(ahead, s.read(ctx, resultsStatement(v, &sq), q.Export, sliceBlocks, blockRows))
-		next++
+		sq.Window = cuts[started]
+		ring[started%slicesAtOnce].start(ctx, s, v, &sq)
+		started++
 	}
-	begin()
-	for len(ahead) > 0 {
-		for len(ahead) < slicesAtOnce && next < len(cuts) {
-			select {
-			case <-ahead[len(ahead)-1].begun:
-				begin()
-			case <-ctx.Done():
-				return context.Cause(ctx)
+	for i := range cuts {
+		for started < min(len(cuts), i+slicesAtOnce) {
+			if started > 0 {
+				select {
+				case <-ring[(started-1)%slicesAtOnce].begun:
+				case <-ctx.Done():
+					return context.Cause(ctx)
+				}
 			}
+			start()
 		}
-		if err := ahead[0].each(each); err != nil {
+		sl := &ring[i%slicesAtOnce]
+		select {
+		case <-sl.done:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		if sl.err != nil {
+			return sl.err
+		}
+		if err := each(&sl.block); err != nil {
 			return err
 		}
-		ahead = ahead[1:]
 	}
 	return nil
 }

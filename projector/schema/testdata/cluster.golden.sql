@@ -50,7 +50,9 @@ CREATE TABLE IF NOT EXISTS observations_by_mandate ON CLUSTER '{cluster}' (
 )
 ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}')
 PRIMARY KEY (mandate, captured_desc, item, site)
-ORDER BY (mandate, captured_desc, item, site, epoch, seq, capture, offer);
+ORDER BY (mandate, captured_desc, item, site, epoch, seq, capture, offer)
+-- A page is spread over all parts; what is read of each is rounded up to granules.
+SETTINGS index_granularity = 2048;
 
 CREATE TABLE IF NOT EXISTS latest_observations ON CLUSTER '{cluster}' (
     item           UInt64,

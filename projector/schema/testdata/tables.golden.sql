@@ -213,7 +213,7 @@ CREATE TABLE observations_by_mandate
 ENGINE = MergeTree
 PRIMARY KEY (mandate, captured_desc, item, site)
 ORDER BY (mandate, captured_desc, item, site, epoch, seq, capture, offer)
-SETTINGS index_granularity = 8192
+SETTINGS index_granularity = 2048
 
 CREATE TABLE orders
 (

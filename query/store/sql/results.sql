@@ -16,7 +16,9 @@ WHERE 1
 {{- template "filters" .}}
 {{- end}}
 {{- template "after" .}}
+{{- if not .Unsorted}}
 ORDER BY {{template "order" .}}
+{{- end}}
 {{- if .Limit}}
 LIMIT {limit:UInt64}
 {{- end}}

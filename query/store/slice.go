@@ -1,0 +1,97 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"preismon/query"
+
+	"github.com/ClickHouse/ch-go"
+	"github.com/ClickHouse/ch-go/proto"
+)
+
+// slice is a part of a long read: all of its rows, as one block, in order.
+// ClickHouse gives the rows of a slice as they lie in the parts of the table,
+// and they are sorted here, by index: merging the parts row by row, with all
+// of their columns and in one thread, costs it four times as much.
+type slice struct {
+	block   query.Block  // all of its rows
+	columns blockColumns // numbers of the block that is being read
+	err     error
+	begun   chan struct{} // closed when the statement has its connection, or ended without one
+	done    chan struct{} // closed when columns or err are there
+}
+
+// start reads the slice in the background.
+func (sl *slice) start(ctx context.Context, s *Store, v query.Visibility, q *query.ResultsQuery) {
+	sl.begun, sl.done, sl.err = make(chan struct{}), make(chan struct{}), nil
+	begin := sync.OnceFunc(func() { close(sl.begun) })
+	st := shapedStatement(v, q, true)
+	go func() {
+		defer close(sl.done)
+		defer begin()
+		sl.block.Reset()
+		err := s.reads.Do(ctx, ch.Query{
+			Body: st.text, Parameters: st.params.native(),
+			Settings: []ch.Setting{ch.SettingInt("max_threads", 1)}, // slices are what runs side by side
+			Result:   sl.columns.results(q.Export, &sl.block, true),
+			OnResult: func(_ context.Context, b proto.Block) error {
+				begin() // the first block, of the header alone, comes at once
+				if b.Rows > 0 {
+					sl.columns.addTo(&sl.block)
+				}
+				return nil
+			},
+		})
+		if err != nil && ctx.Err() != nil {
+			err = errors.Join(context.Cause(ctx), err)
+		}
+		if sl.err = kind(err); sl.err == nil {
+			sl.sort(q.Ascending)
+		}
+	}()
+}
+
+// sort orders the rows as results are ordered (results.sql).
+func (sl *slice) sort(ascending bool) {
+	b := &sl.block
+	for i := range b.Len {
+		b.Order = append(b.Order, uint32(i))
+	}
+	slices.SortFunc(b.Order, func(x, y uint32) int {
+		switch {
+		case b.CapturedMs[x] != b.CapturedMs[y]:
+			if b.CapturedMs[x] > b.CapturedMs[y] {
+				return -1
+			}
+			return 1
+		case b.Item[x] != b.Item[y]:
+			return less(b.Item[x] < b.Item[y])
+		}
+		if c := bytes.Compare(b.Site.At(int(x)), b.Site.At(int(y))); c != 0 {
+			return c
+		}
+		switch {
+		case b.Epoch[x] != b.Epoch[y]:
+			return less(b.Epoch[x] < b.Epoch[y])
+		case b.Seq[x] != b.Seq[y]:
+			return less(b.Seq[x] < b.Seq[y])
+		case b.Capture[x] != b.Capture[y]:
+			return less(b.Capture[x] < b.Capture[y])
+		}
+		return less(b.Offer[x] < b.Offer[y])
+	})
+	if ascending {
+		slices.Reverse(b.Order)
+	}
+}
+
+func less(yes bool) int {
+	if yes {
+		return -1
+	}
+	return 1
+}
