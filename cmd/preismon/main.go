@@ -32,6 +32,7 @@ type cli struct {
 	Import    importCmd    `cmd:"" help:"Publish a CSV of observed prices, by a mapping file."`
 	Projector projectorCmd `cmd:"" help:"Run the projector: events to ClickHouse tables."`
 	Query     queryCmd     `cmd:"" help:"Run the query service: REST and NDJSON."`
+	Bench     benchCmd     `cmd:"" help:"Measure against what one would run instead."`
 	Migrate   migrateCmd   `cmd:"" help:"Bring the ClickHouse schema to this program's version."`
 	Version   versionCmd   `cmd:"" help:"Print the version."`
 }
@@ -54,7 +55,7 @@ var errRejected = errors.New("some lines were rejected")
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	context.AfterFunc(ctx, stop) // a second Ctrl-C does not wait
 	os.Exit(run(ctx, os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}))
 }
 

@@ -155,6 +155,11 @@ func StartClickHouse(ctx context.Context, cfg ClickHouseConfig) (*ClickHouse, er
 		if library, err = cfg.Library.Ensure(ctx); err != nil {
 			return nil, err
 		}
+		// The library forgets the tables of the database system when it ends,
+		// but not their folders, and then cannot make the query log anew.
+		if err := os.RemoveAll(filepath.Join(dir, "data", "data", "system")); err != nil {
+			return nil, fmt.Errorf("remove the logs of the last run: %w", err)
+		}
 	}
 	var failure error
 	refetched := false

@@ -163,6 +163,23 @@ func TestClickHouseSurvivesCollection(t *testing.T) {
 	}
 }
 
+// TestClickHouseLogsAfterRestart: the library leaves folders of its log
+// tables behind, which once kept the next start from logging queries.
+func TestClickHouseLogsAfterRestart(t *testing.T) {
+	cfg := embedded.ClickHouseConfig{Dir: filepath.Join(t.TempDir(), "clickhouse")}
+	for range 2 {
+		ch := startClickHouse(t, cfg)
+		db := open(t, ch.DSN(embedded.AdminUser, ""))
+		mustExec(t, db, "SELECT 'a query to be logged'", "SYSTEM FLUSH LOGS")
+		if n := count(t, db, "SELECT count() FROM system.query_log WHERE query LIKE '%to be logged%' AND type = 'QueryFinish'"); n == 0 {
+			t.Error("the query is not in the log")
+		}
+		if err := ch.Stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestClickHouseLogs(t *testing.T) {
 	dir := t.TempDir()
 	ch := startClickHouse(t, embedded.ClickHouseConfig{Dir: dir, Settings: map[string]string{"max_threads": "3"}, MemoryLimit: 3 << 30})

@@ -28,4 +28,6 @@ CREATE TABLE IF NOT EXISTS latest_observations {{on_cluster}} (
         bitOr(bitShiftLeft(toUInt128(epoch), 52), bitOr(bitShiftLeft(toUInt128(seq), 10), toUInt128(capture))))
 )
 ENGINE = {{engine "ReplacingMergeTree(version)"}}
-ORDER BY (item, site);
+ORDER BY (item, site)
+-- Pairs are read one by one, and what is read is rounded up to granules.
+SETTINGS index_granularity = 256;

@@ -15,13 +15,15 @@ import (
 // held does not grow with the read.
 const (
 	slicesAtOnce = 2
-	densityParts = 4096 // into which a window is divided to measure it
+	shortWindow  = time.Hour // is read in one piece: dashboards ask for it often, and measuring costs them more
+	densityParts = 4096      // into which a window is divided to measure it
 )
 
 // sliceable tells whether a read may be long and follows the key of
 // observations_by_mandate.
 func sliceable(q *query.ResultsQuery) bool {
-	return q.Limit == 0 && q.Latest == query.AllRows && !q.Selectors.Product()
+	short := !q.Window.From.IsZero() && !q.Window.To.IsZero() && q.Window.Length() <= shortWindow
+	return q.Limit == 0 && q.Latest == query.AllRows && !q.Selectors.Product() && !short
 }
 
 // earliest is before any capture that is accepted; it stands for an open

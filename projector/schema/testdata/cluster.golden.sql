@@ -79,7 +79,9 @@ CREATE TABLE IF NOT EXISTS latest_observations ON CLUSTER '{cluster}' (
         bitOr(bitShiftLeft(toUInt128(epoch), 52), bitOr(bitShiftLeft(toUInt128(seq), 10), toUInt128(capture))))
 )
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}', version)
-ORDER BY (item, site);
+ORDER BY (item, site)
+-- Pairs are read one by one, and what is read is rounded up to granules.
+SETTINGS index_granularity = 256;
 
 CREATE TABLE IF NOT EXISTS ingested_events ON CLUSTER '{cluster}' (
     event_id UUID,

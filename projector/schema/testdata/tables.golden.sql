@@ -133,7 +133,7 @@ CREATE TABLE latest_observations
 )
 ENGINE = ReplacingMergeTree(version)
 ORDER BY (item, site)
-SETTINGS index_granularity = 8192
+SETTINGS index_granularity = 256
 
 CREATE TABLE leader_fences
 (

@@ -1,0 +1,8 @@
+//go:build !linux
+
+package bench
+
+import "syscall"
+
+// withParent cannot tie a child to this process here.
+func withParent(syscall.Signal) *syscall.SysProcAttr { return nil }

@@ -1,0 +1,202 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"preismon/deploy/embedded"
+)
+
+// drained is what came of reading an answer to its end.
+type drained struct {
+	lines, bytes int64
+	first        time.Duration
+}
+
+var readBuffers = sync.Pool{New: func() any { return new([256 << 10]byte) }}
+
+// drain reads an answer and counts its lines: the least a client can do.
+func drain(body io.Reader, began time.Time) (d drained, err error) {
+	buf := readBuffers.Get().(*[256 << 10]byte)
+	defer readBuffers.Put(buf)
+	for {
+		n, err := body.Read(buf[:])
+		if n > 0 && d.bytes == 0 {
+			d.first = time.Since(began)
+		}
+		d.bytes += int64(n)
+		d.lines += int64(bytes.Count(buf[:n], []byte{'\n'}))
+		if errors.Is(err, io.EOF) {
+			return d, nil
+		}
+		if err != nil {
+			return d, err
+		}
+	}
+}
+
+// get sends a request of an account to the query service of a database.
+func (r *run) get(ctx context.Context, database string, mandate uint64, path string, query url.Values) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.world.nodes[database].url+path+"?"+query.Encode(), nil)
+	if err != nil {
+		return nil, err
+	}
+	token, err := r.world.token(1000 + mandate)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	resp, err := r.world.http.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, 2000))
+		_ = resp.Body.Close()
+		return nil, fmt.Errorf("%s: %s: %s", path, resp.Status, bytes.TrimSpace(text))
+	}
+	return resp, nil
+}
+
+// stream reads a stream of ours to its proven end.
+func (r *run) stream(ctx context.Context, mandate uint64, query url.Values) (done, error) {
+	began := time.Now()
+	resp, err := r.get(ctx, r.world.database, mandate, "/v1/results/stream", query)
+	if err != nil {
+		return done{}, err
+	}
+	defer resp.Body.Close() //nolint:errcheck // read to its end
+	d, err := drain(resp.Body, began)
+	if err != nil {
+		return done{}, err
+	}
+	if resp.Trailer.Get("X-Results-Complete") != "true" {
+		return done{}, errors.New("a stream without its end")
+	}
+	return done{rows: d.lines, bytes: d.bytes, first: d.first, took: time.Since(began)}, nil
+}
+
+// page reads one page of ours; the rows are counted after the clock stopped.
+func (r *run) page(ctx context.Context, database string, mandate uint64, query url.Values) (d done, next string, err error) {
+	began := time.Now()
+	resp, err := r.get(ctx, database, mandate, "/v1/results", query)
+	if err != nil {
+		return done{}, "", err
+	}
+	defer resp.Body.Close() //nolint:errcheck // read to its end
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return done{}, "", err
+	}
+	d = done{took: time.Since(began), bytes: int64(len(body))}
+	at := bytes.LastIndex(body, []byte(`,"paging":`))
+	if at < 0 {
+		return d, "", errors.New("a page without paging")
+	}
+	var tail struct {
+		Paging struct {
+			Returned   int64
+			NextCursor string
+		}
+	}
+	if err := json.Unmarshal(append([]byte{'{'}, body[at+1:]...), &tail); err != nil {
+		return d, "", err
+	}
+	d.rows = tail.Paging.Returned
+	return d, tail.Paging.NextCursor, nil
+}
+
+// clickhouse reads the answer of a statement as JSONEachRow over HTTP, as the
+// user of the query service.
+func (r *run) clickhouse(ctx context.Context, database, statement string) (done, error) {
+	began := time.Now()
+	body, err := r.world.ask(ctx, embedded.QueryUser, database, statement+"\nFORMAT JSONEachRow", nil)
+	if err != nil {
+		return done{}, err
+	}
+	defer body.Close() //nolint:errcheck // read to its end
+	d, err := drain(body, began)
+	return done{rows: d.lines, bytes: d.bytes, first: d.first, took: time.Since(began)}, err
+}
+
+// work reads from the query log what statements on tables of observations
+// cost that a user sent since a moment. Names are given by clients.
+func (r *run) work(ctx context.Context, database string, since time.Time, like string) ([]Work, error) {
+	if err := r.world.exec(ctx, "SYSTEM FLUSH LOGS query_log"); err != nil {
+		return nil, err
+	}
+	_, user, _ := r.world.httpAccess(embedded.QueryUser)
+	rows, err := r.world.rows(ctx, database, fmt.Sprintf(`
+SELECT if(interface = 1, 'ours', 'ClickHouse over HTTP') AS who, count(), quantileExactIf(0.5)(read_rows, type = 'QueryFinish'), quantileExactIf(0.5)(read_bytes, type = 'QueryFinish'),
+    quantileExactIf(0.5)(ProfileEvents['SelectedMarks'], type = 'QueryFinish'), quantileExactIf(0.5)(memory_usage, type = 'QueryFinish'), countIf(type != 'QueryFinish'), sum(ProfileEvents['OSCPUVirtualTimeMicroseconds']) / 1e6
+FROM system.query_log
+WHERE type > 1 AND event_time_microseconds >= fromUnixTimestamp64Micro(%d) AND user = '%s' AND current_database = '%s' AND query LIKE '%s'
+GROUP BY who ORDER BY who`, since.UnixMicro(), user, database, strings.ReplaceAll(like, "'", "''")))
+	if err != nil && strings.Contains(err.Error(), "query_log") && strings.Contains(err.Error(), "Code: 60") {
+		const missing = "what ClickHouse read: this server keeps no query log"
+		if !slices.Contains(r.result.Missing, missing) {
+			r.result.Missing = append(r.result.Missing, missing)
+		}
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var all []Work
+	for _, row := range rows {
+		v := make([]float64, len(row))
+		for i := range row {
+			v[i], _ = row[i].(float64)
+		}
+		name, _ := row[0].(string)
+		all = append(all, Work{Name: name, Queries: int(v[1]), ReadRows: v[2], ReadBytes: v[3], Marks: v[4], Memory: v[5], Failed: int(v[6]), CPU: v[7]})
+	}
+	return all, nil
+}
+
+func window(from, to time.Time, more ...string) url.Values {
+	v := url.Values{"capturedFrom": {from.Format(time.RFC3339Nano)}, "capturedTo": {to.Format(time.RFC3339Nano)}}
+	for i := 0; i+1 < len(more); i += 2 {
+		v.Set(more[i], more[i+1])
+	}
+	return v
+}
+
+// selection is the SQL of a read: what the query service sends for it, as one
+// would write it by hand.
+type selection struct {
+	mandate  uint64
+	from, to time.Time
+	export   bool
+	asc      bool
+	limit    int
+	after    string // a condition
+	seq      int64
+}
+
+func (s selection) sql() string {
+	columns := "item, site, -captured_desc AS captured_ms, epoch, seq, capture, offer, toUInt8(outcome) AS outcome_code, currency, price_minor, merchant"
+	if s.export {
+		columns += ", shipping_minor, is_prime, is_buy_box, rating_tenths, manufacturer, delivery_text, title, url"
+	}
+	order := "captured_desc, item, site, epoch, seq, capture, offer"
+	if s.asc {
+		order = strings.ReplaceAll(order, ",", " DESC,") + " DESC"
+	}
+	text := fmt.Sprintf("SELECT %s\nFROM observations_by_mandate\nWHERE mandate = %d AND captured_desc <= %d AND captured_desc >= %d AND (epoch, seq) <= (%d, %d)%s\nORDER BY %s",
+		columns, s.mandate, -s.from.UnixMilli(), -s.to.UnixMilli(), epoch, s.seq, s.after, order)
+	if s.limit > 0 {
+		text += fmt.Sprintf("\nLIMIT %d", s.limit)
+	}
+	return text
+}

@@ -1,0 +1,310 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"text/template"
+	"time"
+
+	"preismon/deploy/embedded"
+)
+
+// The shape of the market. Items fall into groups; the items of a group are
+// captured at its own shops and at one marketplace, so a pair is an item at a
+// site of its group. A mandate watches a share of the items, with one order a
+// group.
+const (
+	groups       = 10
+	shops        = 4 // of a group
+	markets      = 4
+	sitesOfItem  = shops + 1
+	items        = 40_000 // 200,000 pairs
+	itemsOfGroup = items / groups
+	firstItem    = 1_000_001
+	mandates     = 100
+	largestShare = 0.5 // of all items, watched by the first mandate
+	shareFalls   = 1.3 // the n-th mandate watches 1/n^1.3 of that
+	capturesOf   = 100 // captures of an event
+	rowsPerCap   = 1.384
+	skew         = 2.5 // how much more often the first items of a group are captured
+	epoch        = 1   // of the rows that were made here
+	spanDays     = 10
+	latePercent  = 5
+)
+
+// dataEnd is where the data ends: the same for the same seed, on any day.
+var dataEnd = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+
+// dataSet is what the measurements must know of it.
+type dataSet struct {
+	from, to     time.Time // of the window of 168 h
+	rows         int64     // of observations
+	byMandate    int64
+	events       int64
+	items        []item
+	inWindow     [mandates + 1]int64 // rows of a mandate in the last 168 h
+	pairs        [mandates + 1]int64
+	alone        uint64 // the mandate that is also there alone
+	latestOf     uint64 // the one with the most pairs up to 1,000
+	watermarkSeq int64
+}
+
+// item is one product with who watches it.
+type item struct {
+	id                 uint64
+	name, brand, maker string
+	ean                string
+	base               int64 // cents
+	mandates           []uint64
+	slug               string
+}
+
+var (
+	brandNames = strings.Fields("Nordklang Ölfink Brümmer Vantor Häwelmann Zappelin Brummbär Klötzchen Tüfteltiger Lindenhof Klarwäsch Möhrenglück Höfele Demosan Hustinorm Vitalöwe Gelenkwohl Kneippsüd Kirschblüte Räuberhöhle")
+	kindNames  = []string{
+		"Bluetooth-Kopfhörer Over-Ear mit Geräuschunterdrückung", "Soundbar 3.1 mit kabellosem Subwoofer, 240 W", "Kaffeevollautomat Crema One, 19 bar",
+		"Staubsauger beutellos, HEPA-Filter, 700 W", "USB-C-Ladegerät 65 W GaN, 2 Anschlüsse", "Wasserkocher doppelwandig 1,7 l", "Bausteine-Set \"Burg Drachenfels\", 412 Teile",
+		"Brettspiel \"Wer klaut den Käse?\", 2–5 Spieler", "Plüschtier Fuchs Flönz, 30 cm, waschbar", "Duschgel Grüner Tee, 3 × 250 ml", "Vollwaschmittel Flüssig, 65 WL",
+		"Zahncreme Kräuter, 2 × 75 ml", "Röstkaffee Crema, ganze Bohnen, 1 kg", "Vitamin D3 2.000 I.E., 180 St", "Schmerztabletten 400 mg, 50 St", "Smartwatch Puls 3, GPS, mit Silikonarmband",
+	}
+	colourNames = []string{"schwarz", "weiß", "anthrazit", "rot", "mintgrün", "königsblau", "Edelstahl gebürstet", ""}
+)
+
+func siteName(n int) string {
+	if n < groups*shops {
+		return fmt.Sprintf("shop-%02d.example", n+1)
+	}
+	return fmt.Sprintf("markt-%s.example", []string{"de", "at", "fr", "it"}[n-groups*shops])
+}
+
+// sitesOf are the sites of a group.
+func sitesOf(group int) []int {
+	return []int{group * shops, group*shops + 1, group*shops + 2, group*shops + 3, groups*shops + group%markets}
+}
+
+func makeItems(seed uint64) []item {
+	rnd := rand.New(rand.NewPCG(seed, 1))
+	all := make([]item, items)
+	for n := range all {
+		it := &all[n]
+		it.id = firstItem + uint64(n)
+		brand := brandNames[rnd.IntN(len(brandNames))]
+		model := fmt.Sprintf("%c%c-%d", 'A'+rnd.IntN(26), 'A'+rnd.IntN(26), 100+rnd.IntN(9900))
+		kind := kindNames[rnd.IntN(len(kindNames))]
+		it.name = strings.TrimSuffix(brand+" "+model+" "+kind+", "+colourNames[rnd.IntN(len(colourNames))], ", ")
+		it.brand, it.maker = brand, brand+" GmbH & Co. KG"
+		it.ean = fmt.Sprintf("40%011d", rnd.Uint64N(1e11))
+		it.base = int64(199 * math.Exp(rnd.Float64()*5))
+		it.slug = strings.ToLower(model)
+		for m := 1; m <= mandates; m++ {
+			if rnd.Float64() < largestShare/math.Pow(float64(m), shareFalls) {
+				it.mandates = append(it.mandates, uint64(m))
+			}
+		}
+	}
+	return all
+}
+
+//go:embed sql/*.sql
+var sqlFiles embed.FS
+
+var templates = template.Must(template.New("").ParseFS(sqlFiles, "sql/*.sql"))
+
+func (r *run) statement(file string, values any) string {
+	var b strings.Builder
+	if err := templates.ExecuteTemplate(&b, file, values); err != nil {
+		panic("bench: " + file + ": " + err.Error()) // a mistake in an embedded file
+	}
+	return b.String()
+}
+
+// chunk is a range of captures that is made at once.
+type chunk struct {
+	Seed, From, Captures, PerEvent int64
+	StartMs, EventMicros           int64
+	Groups, PerGroup, Shops        int64
+	Markets, FirstItem, Late       int64
+	Skew                           float64
+	Epoch                          int64
+}
+
+const chunkCaptures = 500_000
+
+// makeData fills the database, or takes what the folder has.
+func makeData(ctx context.Context, r *run) (*dataSet, error) {
+	d := &dataSet{items: makeItems(r.Seed), from: dataEnd.Add(-168 * time.Hour), to: dataEnd}
+	w := r.world
+	there, err := w.number(ctx, w.database, "SELECT count() FROM observations")
+	if err != nil {
+		return nil, err
+	}
+	captures := int64(float64(r.Observations)/rowsPerCap/capturesOf+1) * capturesOf
+	d.events = captures / capturesOf
+	if there == 0 {
+		r.say("making %s observations inside ClickHouse", grouped(int64(r.Observations)))
+		if err := d.fill(ctx, r, captures); err != nil {
+			return nil, err
+		}
+	} else {
+		r.say("the folder has %s observations", grouped(int64(there)))
+	}
+	if err := w.settle(ctx); err != nil {
+		return nil, err
+	}
+	return d, d.look(ctx, r)
+}
+
+func (d *dataSet) fill(ctx context.Context, r *run, captures int64) error {
+	w := r.world
+	if err := d.catalog(ctx, r); err != nil {
+		return err
+	}
+	for _, s := range split(r.statement("stage.sql", nil)) {
+		if err := w.exec(ctx, s); err != nil {
+			return err
+		}
+	}
+	c := chunk{
+		Seed: int64(r.Seed), PerEvent: capturesOf, StartMs: dataEnd.AddDate(0, 0, -spanDays).UnixMilli(),
+		EventMicros: int64(spanDays*24*time.Hour/time.Microsecond) / d.events,
+		Groups:      groups, PerGroup: itemsOfGroup, Shops: shops, Markets: markets, FirstItem: firstItem, Late: latePercent, Skew: skew, Epoch: epoch,
+	}
+	for from := int64(0); from < captures; from += chunkCaptures {
+		c.From, c.Captures = from, min(chunkCaptures, captures-from)
+		for _, s := range split(r.statement("chunk.sql", c)) {
+			if err := w.exec(ctx, s); err != nil {
+				return err
+			}
+		}
+		if done := from + c.Captures; from/(10*chunkCaptures) != done/(10*chunkCaptures) {
+			r.say("%.0f %%", 100*float64(done)/float64(captures))
+		}
+	}
+	for _, s := range split(r.statement("finish.sql", map[string]int64{"Epoch": epoch, "Events": d.events})) {
+		if err := w.exec(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// split gives the statements of a file.
+func split(text string) (all []string) {
+	for s := range strings.SplitSeq(text, ";\n") {
+		if s = strings.TrimSpace(s); s != "" {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// catalog writes master data, orders and scopes: the state that a projector
+// would have written, so that one can take over.
+func (d *dataSet) catalog(ctx context.Context, r *run) error {
+	w := r.world
+	var dims, sites bytes.Buffer
+	for n := range d.items {
+		it := &d.items[n]
+		list := make([]string, len(it.mandates))
+		for i, m := range it.mandates {
+			list[i] = strconv.FormatUint(m, 10)
+		}
+		fmt.Fprintf(&dims, "%d\t%s\t%s\t%s\t%s\t%d\t%s\t[%s]\n", it.id, it.name, it.brand, it.maker, it.ean, it.base, it.slug, strings.Join(list, ","))
+	}
+	for n := range groups*shops + markets {
+		kind, canonical, compare, country := "shop", 0, 0, "DE"
+		if n >= groups*shops {
+			kind = "marketplace"
+			canonical = 1
+			country = []string{"DE", "AT", "FR", "IT"}[n-groups*shops]
+		} else if n%shops == 3 {
+			compare = 1
+		}
+		fmt.Fprintf(&sites, "%s\tSite %d\t%s\t%s\tEUR\t\t%d\t%d\t1\n", siteName(n), n+1, kind, country, canonical, compare)
+	}
+	if err := w.exec(ctx, "DROP TABLE IF EXISTS bench_items"); err != nil {
+		return err
+	}
+	if err := w.exec(ctx, "CREATE TABLE bench_items (item UInt64, name String, brand String, maker String, ean String, base Int64, slug String, mandates Array(UInt64)) ENGINE = MergeTree ORDER BY item"); err != nil {
+		return err
+	}
+	for statement, data := range map[string]*bytes.Buffer{
+		"INSERT INTO bench_items FORMAT TabSeparated": &dims,
+		"INSERT INTO sites (site, name, site_type, country_code, currency, operator, canonical_country_market, price_comparison_market, version) FORMAT TabSeparated": &sites,
+	} {
+		body, err := w.ask(ctx, embedded.AdminUser, w.database, statement, data)
+		if err != nil {
+			return err
+		}
+		_ = body.Close()
+	}
+	for _, s := range split(r.statement("catalog.sql", map[string]any{
+		"Groups": groups, "PerGroup": itemsOfGroup, "FirstItem": firstItem, "Shops": shops, "Markets": markets,
+		"CreatedMs": dataEnd.AddDate(-1, 0, 0).UnixMilli(), "Mandates": mandates,
+	})) {
+		if err := w.exec(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// look finds out what the measurements must know.
+func (d *dataSet) look(ctx context.Context, r *run) error {
+	w := r.world
+	count := func(into *int64, statement string) error {
+		n, err := w.number(ctx, w.database, statement)
+		*into = int64(n)
+		return err
+	}
+	if err := count(&d.rows, "SELECT count() FROM observations"); err != nil {
+		return err
+	}
+	if err := count(&d.byMandate, "SELECT count() FROM observations_by_mandate"); err != nil {
+		return err
+	}
+	if err := count(&d.watermarkSeq, "SELECT max(seq) FROM checkpoints WHERE stream = 'OBSERVATIONS' AND epoch = 1"); err != nil {
+		return err
+	}
+	for into, statement := range map[*[mandates + 1]int64]string{
+		&d.inWindow: fmt.Sprintf("SELECT mandate, count() FROM observations_by_mandate WHERE captured_desc BETWEEN %d AND %d GROUP BY mandate", -d.to.UnixMilli(), -d.from.UnixMilli()),
+		&d.pairs:    "SELECT mandate, max(pairs) FROM scopes GROUP BY mandate",
+	} {
+		rows, err := w.rows(ctx, w.database, statement)
+		if err != nil {
+			return err
+		}
+		for _, row := range rows {
+			into[int(row[0].(float64))] = int64(row[1].(float64))
+		}
+	}
+	for m := 1; m <= mandates; m++ {
+		if d.alone == 0 && d.inWindow[m] >= 12_000 && d.inWindow[m]*99 <= d.byMandate {
+			d.alone = uint64(m)
+		}
+		if d.latestOf == 0 && d.pairs[m] <= 1_000 {
+			d.latestOf = uint64(m)
+		}
+	}
+	r.result.DataSet += fmt.Sprintf("; %s rows of observations, %s by mandate, %d mandates of %s to %s pairs, %d days, %d %% late events",
+		grouped(d.rows), grouped(d.byMandate), mandates, grouped(d.pairs[mandates]), grouped(d.pairs[1]), spanDays, latePercent)
+	return nil
+}
+
+// windowOf gives the lower end of a window up to the end of the data that
+// holds about so many rows of the mandate, at most 168 h.
+func (r *run) windowOf(ctx context.Context, mandate uint64, rows int) (time.Time, error) {
+	got, err := r.world.rows(ctx, r.world.database, fmt.Sprintf(
+		"SELECT captured_desc FROM observations_by_mandate WHERE mandate = %d AND captured_desc BETWEEN %d AND %d ORDER BY captured_desc LIMIT 1 OFFSET %d",
+		mandate, -r.data.to.UnixMilli(), -r.data.from.UnixMilli(), rows))
+	if err != nil || len(got) == 0 {
+		return r.data.from, err
+	}
+	return time.UnixMilli(-int64(got[0][0].(float64))).UTC(), nil
+}

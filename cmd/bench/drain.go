@@ -1,0 +1,264 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/ClickHouse/ch-go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"preismon/contracts/event"
+	"preismon/deploy/embedded"
+	"preismon/ingest"
+	"preismon/projector"
+	"preismon/projector/clickhouse"
+)
+
+const drainDatabase = extraPrefix + "drain"
+
+// pool opens connections as the projector's.
+func (r *run) pool(database string) (*clickhouse.Pool, error) {
+	cfg, err := clickhouse.ParseDSN(r.world.dsn(embedded.ProjectorUser, database))
+	if err != nil {
+		return nil, err
+	}
+	return clickhouse.Open(cfg, 8), nil
+}
+
+// emptyCopy makes a database with the catalogue and the scopes, and no rows.
+func (r *run) emptyCopy(ctx context.Context, database string) error {
+	if err := r.world.makeDatabase(ctx, database); err != nil {
+		return err
+	}
+	for _, table := range []string{"mandates", "orders", "scope_pairs", "scopes", "scopes_applied"} {
+		if err := r.copyTable(ctx, database, table, "1"); err != nil {
+			return err
+		}
+	}
+	return r.world.settle(ctx)
+}
+
+// measureDrain fills the stream and lets the projector drain it.
+func (r *run) measureDrain(ctx context.Context) error {
+	natsURL, stop, err := r.world.scratchNATS(ctx)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	b, err := r.broker(ctx, natsURL)
+	if err != nil {
+		return err
+	}
+	defer b.conn.Close()
+	const captures = 100
+	p := r.data.producer(r.Seed+1, r.data.to)
+	rows := int64(0)
+	for published := 0; published < r.size.drain; {
+		var events []*event.Event
+		for ; len(events) < 1000 && published < r.size.drain; published += captures {
+			e := p.event(captures)
+			for i := range e.Data.(*eventData).Observations {
+				rows += int64(e.Data.(*eventData).Observations[i].Rows())
+			}
+			events = append(events, e)
+		}
+		letters, err := encode(events)
+		if err != nil {
+			return err
+		}
+		if err := b.bare(ctx, letters); err != nil {
+			return err
+		}
+	}
+	end, err := ingest.End(ctx, b.js, event.StreamObservations)
+	if err != nil {
+		return err
+	}
+	rec := &recorder{}
+	if _, err := r.drain(ctx, b, end, rec); err != nil { // the warm-up records the blocks
+		return err
+	}
+	if rec.err != nil {
+		return rec.err
+	}
+	written := map[string]int64{}
+	for _, in := range rec.inserts {
+		written[in.table] += int64(in.rows)
+	}
+	stopProfile, err := r.profileSelf("drain")
+	if err != nil {
+		return err
+	}
+	defer stopProfile()
+	since := time.Now()
+	count := func(d done, err error) (done, error) {
+		d.rows = rows
+		return d, err
+	}
+	series, err := r.interleave(ctx, 0, r.size.drainRounds,
+		contestant{"preismon projector", func(ctx context.Context) (done, error) { return count(r.drain(ctx, b, end, nil)) }},
+		contestant{"ready-made native blocks, no JetStream", func(ctx context.Context) (done, error) { return count(r.insertReady(ctx, rec.inserts)) }},
+		contestant{"bare consumer: fetch and acknowledge", func(ctx context.Context) (done, error) { return count(b.fetch(ctx, end)) }},
+	)
+	if err != nil {
+		return err
+	}
+	work, err := r.writeWork(ctx, since)
+	if err != nil {
+		return err
+	}
+	r.result.Tables = append(r.result.Tables, Table{
+		Work:  work,
+		Title: "Draining a backlog of " + grouped(int64(r.size.drain)) + " captures", Series: series,
+		Note: fmt.Sprintf("%s rows of observations, %s by mandate, %s latest; the ready-made blocks are those the projector sent, unfolded, one connection a table without waiting for each other",
+			grouped(written["observations"]), grouped(written["observations_by_mandate"]), grouped(written["latest_observations"])),
+	})
+	r.result.put("drain_vs_direct_insert", "draining a backlog: speed against inserting the same ready-made blocks", "×", faster(series[0], series[1]), 0.6, false, "")
+	r.result.put("drain_vs_bare_fetch", "draining a backlog: speed against a consumer that only fetches and acknowledges", "×", faster(series[0], series[2]), 0, false, "")
+	r.result.put("drain_rows_per_second", "draining a backlog, rows of observations", "rows/s", exactly(series[0].Rate()), 0, false, "")
+	return nil
+}
+
+// drain lets a projector write the whole stream into an empty database.
+func (r *run) drain(ctx context.Context, b *broker, end uint64, rec *recorder) (done, error) {
+	if err := r.emptyCopy(ctx, drainDatabase); err != nil {
+		return done{}, err
+	}
+	pool, err := r.pool(drainDatabase)
+	if err != nil {
+		return done{}, err
+	}
+	defer pool.Close() //nolint:errcheck // nothing is under way
+	var conn projector.Conn = pool
+	if rec != nil {
+		rec.Conn = pool
+		conn = rec
+	}
+	cfg := projector.DefaultConfig()
+	cfg.Fence, cfg.Logger = 1, r.Logger
+	proj, err := projector.New(cfg, conn)
+	if err != nil {
+		return done{}, err
+	}
+	// The scopes are loaded before the clock starts: it is the backlog that is measured.
+	stream, err := b.js.Stream(ctx, event.StreamObservations)
+	if err != nil {
+		return done{}, err
+	}
+	at := uint32(stream.CachedInfo().Created.Unix())
+	if err := proj.ApplyObservations(ctx, &event.Batch{Stream: event.StreamObservations, Epoch: at, First: 1, Last: 0}); err != nil {
+		return done{}, err
+	}
+	consumer, err := ingest.NewConsumer(ingest.DefaultConsumerConfig(), b.js, proj, r.Logger)
+	if err != nil {
+		return done{}, err
+	}
+	work, cancel := context.WithCancel(ctx)
+	over := make(chan error, 1)
+	began := time.Now()
+	go func() { over <- consumer.Run(work) }()
+	err = consumer.CaughtUp(ctx, event.StreamObservations, end)
+	took := time.Since(began)
+	cancel()
+	err = errors.Join(err, <-over)
+	if err != nil {
+		return done{}, err
+	}
+	if s, pr := proj.Stats(), consumer.Progress(); pr.Poison > 0 || pr.Retries > 0 || s.ScopeVersions > 0 {
+		return done{}, fmt.Errorf("the drain was not clean: %d poison, %d retries, %d new scopes", pr.Poison, pr.Retries, s.ScopeVersions)
+	}
+	return done{took: took}, nil
+}
+
+// insertReady inserts the blocks into an empty database, a connection for
+// each table.
+func (r *run) insertReady(ctx context.Context, inserts []insert) (done, error) {
+	if err := r.emptyCopy(ctx, drainDatabase); err != nil {
+		return done{}, err
+	}
+	pool, err := r.pool(drainDatabase)
+	if err != nil {
+		return done{}, err
+	}
+	defer pool.Close() //nolint:errcheck // nothing is under way
+	byTable := map[string][]insert{}
+	for _, in := range inserts {
+		byTable[in.table] = append(byTable[in.table], in)
+	}
+	var mu sync.Mutex
+	var group sync.WaitGroup
+	began := time.Now()
+	for _, list := range byTable {
+		group.Go(func() {
+			for _, in := range list {
+				if e := pool.Do(ctx, ch.Query{Body: in.body, Input: in.input, Settings: in.settings}); e != nil {
+					mu.Lock()
+					err = errors.Join(err, fmt.Errorf("%s: %w", in.table, e))
+					mu.Unlock()
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+	return done{took: time.Since(began)}, err
+}
+
+// fetch reads the stream and acknowledges, and does nothing else.
+func (b *broker) fetch(ctx context.Context, end uint64) (done, error) {
+	const name = "bench-fetch"
+	if err := b.js.DeleteConsumer(ctx, event.StreamObservations, name); err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
+		return done{}, err
+	}
+	c, err := b.js.CreateConsumer(ctx, event.StreamObservations, jetstream.ConsumerConfig{Durable: name, AckPolicy: jetstream.AckExplicitPolicy, MaxAckPending: 10_000})
+	if err != nil {
+		return done{}, err
+	}
+	began := time.Now()
+	messages, err := c.Messages(jetstream.PullMaxBytes(8 << 20)) // the server drops a client with 32 MiB waiting
+	if err != nil {
+		return done{}, err
+	}
+	defer messages.Stop()
+	for n := uint64(0); n < end; n++ {
+		m, err := messages.Next(jetstream.NextContext(ctx))
+		if err != nil {
+			return done{}, err
+		}
+		if err := m.Ack(); err != nil {
+			return done{}, err
+		}
+	}
+	return done{took: time.Since(began)}, nil
+}
+
+// writeWork reads from the query log what the statements of a drain cost, by
+// what they wrote.
+func (r *run) writeWork(ctx context.Context, since time.Time) ([]Work, error) {
+	if err := r.world.exec(ctx, "SYSTEM FLUSH LOGS query_log"); err != nil {
+		return nil, err
+	}
+	rows, err := r.world.rows(ctx, r.world.database, fmt.Sprintf(`
+SELECT if(startsWith(query_id, 'p0-'), 'projector: ', if(query_kind = 'Insert', 'ready-made: ', 'projector reads: '))
+        || if(query_kind = 'Insert', extract(query, 'INSERT INTO (\\w+)'), extract(query, 'FROM (\\w+)')) AS what,
+    count(), sum(written_rows), sum(ProfileEvents['OSCPUVirtualTimeMicroseconds']) / 1e6, sum(query_duration_ms) / 1e3
+FROM system.query_log
+WHERE type = 'QueryFinish' AND event_time_microseconds >= fromUnixTimestamp64Micro(%d) AND current_database = '%s' AND interface = 1
+GROUP BY what HAVING sum(query_duration_ms) > 20 ORDER BY what`, since.UnixMicro(), drainDatabase))
+	if err != nil {
+		return nil, nil //nolint:nilerr // a server without a query log
+	}
+	var all []Work
+	for _, row := range rows {
+		name, _ := row[0].(string)
+		v := make([]float64, len(row))
+		for i := range row {
+			v[i], _ = row[i].(float64)
+		}
+		all = append(all, Work{Name: name, Queries: int(v[1]), Written: v[2], CPU: v[3], Seconds: v[4]})
+	}
+	return all, nil
+}

@@ -1,0 +1,200 @@
+package bench
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/pprof"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// measureMemory streams many rows from the query service and watches its
+// resident memory.
+func (r *run) measureMemory(ctx context.Context) error {
+	from, err := r.windowOf(ctx, 1, r.size.memoryRows)
+	if err != nil {
+		return err
+	}
+	pid := r.world.nodes[r.world.database].cmd.Process.Pid
+	_ = os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0o600) // begins a new peak
+	samples := Line{Name: "resident, MiB"}
+	stop := make(chan struct{})
+	var group sync.WaitGroup
+	began := time.Now()
+	group.Go(func() {
+		for {
+			if now, _, err := resident(pid); err == nil {
+				samples.Points = append(samples.Points, Point{X: time.Since(began).Seconds(), Y: now, Low: now, High: now})
+			}
+			select {
+			case <-stop:
+				return
+			case <-time.After(100 * time.Millisecond):
+			}
+		}
+	})
+	d, err := r.stream(ctx, 1, window(from, r.data.to, "globalScope", "true", "includeExportFields", "true"))
+	close(stop)
+	group.Wait()
+	if err != nil {
+		return err
+	}
+	_, peak, err := resident(pid)
+	if err != nil {
+		return err
+	}
+	note := grouped(d.rows) + " rows"
+	if d.rows < 9_000_000 {
+		note += ", all that the largest mandate has in 168 h here"
+	}
+	r.result.put("stream_peak_rss_mib", "query process, greatest resident memory while streaming "+note, "MiB", exactly(peak), 200, true, "")
+	r.result.Growth = append(r.result.Growth, Curve{Title: "Memory of the query process while it streams " + note, X: "s", Y: "MiB", Lines: []Line{samples}})
+	return nil
+}
+
+// resident reads the memory of a process in MiB, now and at its peak.
+func resident(pid int) (now, peak float64, err error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, 0, err
+	}
+	for line := range strings.Lines(string(text)) {
+		var kib float64
+		if _, err := fmt.Sscanf(line, "VmRSS: %f kB", &kib); err == nil {
+			now = kib / 1024
+		} else if _, err := fmt.Sscanf(line, "VmHWM: %f kB", &kib); err == nil {
+			peak = kib / 1024
+		}
+	}
+	if peak == 0 {
+		return 0, 0, errors.New("this system does not tell")
+	}
+	return now, peak, nil
+}
+
+// measureReady starts `preismon up` on the filled folder, several times.
+func (r *run) measureReady(ctx context.Context) error {
+	if r.ClickHouse != "" {
+		r.result.Missing = append(r.result.Missing, "time to ready: the servers were given")
+		return nil
+	}
+	w := r.world
+	for _, n := range w.nodes {
+		if err := n.stop(); err != nil {
+			return err
+		}
+	}
+	w.nodes = map[string]*node{}
+	folder := w.dir.Path
+	if err := w.stopServers(); err != nil {
+		return err
+	}
+	s := Series{Name: "preismon up on the filled folder"}
+	for range 4 {
+		took, err := r.up(ctx, folder)
+		if err != nil {
+			return err
+		}
+		s.Seconds = append(s.Seconds, took.Seconds())
+	}
+	s.Seconds = s.Seconds[1:] // the first fills the cache
+	r.result.Tables = append(r.result.Tables, Table{Title: "Time to ready", Series: []Series{s}})
+	r.result.put("ready_seconds_warm", "`preismon up` on the filled folder until everything can be queried", "s", spread{s.Median(), s.Least(), s.Greatest()}, 3, true, "")
+	return nil
+}
+
+func (r *run) up(ctx context.Context, folder string) (took time.Duration, err error) {
+	cmd := exec.CommandContext(ctx, r.Program, "up", "--data-dir", folder, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0")
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.SysProcAttr = withParent(syscall.SIGTERM)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return 0, err
+	}
+	var last lastLine
+	cmd.Stderr = &last
+	began := time.Now()
+	if err := cmd.Start(); err != nil {
+		return 0, err
+	}
+	giveUp := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Signal(syscall.SIGTERM) })
+	defer giveUp.Stop()
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		if strings.HasPrefix(lines.Text(), "ready after") {
+			took = time.Since(began)
+			break
+		}
+	}
+	_ = cmd.Process.Signal(syscall.SIGTERM)
+	_, _ = io.Copy(io.Discard, out)
+	err = cmd.Wait()
+	if took == 0 {
+		return 0, fmt.Errorf("`preismon up` did not become ready: %s", errors.Join(err, errors.New(last.text)))
+	}
+	return took, nil
+}
+
+// lastLine keeps the end of what is written.
+type lastLine struct{ text string }
+
+func (l *lastLine) Write(p []byte) (int, error) {
+	l.text = strings.TrimSpace(string(p))
+	return len(p), nil
+}
+
+// profileNode takes a CPU profile of the query service until it is stopped.
+func (r *run) profileNode(ctx context.Context, name string) (stop func(), err error) {
+	if r.Profiles == "" {
+		return func() {}, nil
+	}
+	// The admin surface profiles for a given time: a generous one, cut short.
+	resp := make(chan error, 1)
+	go func() {
+		resp <- func() error {
+			req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.world.nodes[r.world.database].admin+"/debug/pprof/profile?seconds=20", nil)
+			if err != nil {
+				return err
+			}
+			answer, err := http.DefaultClient.Do(req)
+			if err != nil {
+				return err
+			}
+			defer answer.Body.Close() //nolint:errcheck // read to its end
+			f, err := os.Create(filepath.Join(r.Profiles, name+".pprof"))
+			if err != nil {
+				return err
+			}
+			_, err = io.Copy(f, answer.Body)
+			return errors.Join(err, f.Close())
+		}()
+	}()
+	return func() { <-resp }, nil
+}
+
+// profileSelf takes a CPU profile of this process until it is stopped.
+func (r *run) profileSelf(name string) (stop func(), err error) {
+	if r.Profiles == "" {
+		return func() {}, nil
+	}
+	f, err := os.Create(filepath.Join(r.Profiles, name+".pprof"))
+	if err != nil {
+		return nil, err
+	}
+	if err := pprof.StartCPUProfile(f); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return func() {
+		pprof.StopCPUProfile()
+		_ = f.Close()
+	}, nil
+}

@@ -1,0 +1,445 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/url"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// measureSize looks at the disk.
+func (r *run) measureSize(ctx context.Context) error {
+	rows, err := r.world.rows(ctx, r.world.database, "SELECT table, sum(rows), sum(bytes_on_disk), count() FROM system.parts WHERE active AND database = '"+r.world.database+"' AND rows > 0 GROUP BY table ORDER BY table")
+	if err != nil {
+		return err
+	}
+	t := Table{Title: "Bytes on disk", Note: "of the data set after its merges"}
+	for _, row := range rows {
+		table, n, size, parts := row[0].(string), row[1].(float64), row[2].(float64), row[3].(float64)
+		t.Series = append(t.Series, Series{Name: table, Rows: int64(n), Bytes: int64(size), Note: fmt.Sprintf("%.2f bytes a row in %.0f parts", size/n, parts)})
+		target := map[string]float64{"observations": 19, "observations_by_mandate": 30}[table]
+		key := map[string]string{"observations": "observations_bytes_per_row", "observations_by_mandate": "by_mandate_bytes_per_row", "latest_observations": "latest_bytes_per_row"}[table]
+		if key != "" {
+			r.result.put(key, "bytes a row of "+table, "B", exactly(size/n), target, true, "")
+		}
+	}
+	r.result.Tables = append(r.result.Tables, t)
+	return nil
+}
+
+// measureStream compares a long sorted stream, in both directions.
+func (r *run) measureStream(ctx context.Context) error {
+	const mandate = 1
+	from, err := r.windowOf(ctx, mandate, r.size.streamRows)
+	if err != nil {
+		return err
+	}
+	plain, err := startPlain(ctx, r.world)
+	if err != nil {
+		return err
+	}
+	defer plain.close()
+	stop, err := r.profileNode(ctx, "stream")
+	if err != nil {
+		return err
+	}
+	defer stop()
+	worst := spread{value: math.Inf(1)}
+	for _, sort := range []string{"desc", "asc"} {
+		s := selection{mandate: mandate, from: from, to: r.data.to, export: true, asc: sort == "asc", seq: r.data.watermarkSeq}
+		query := window(from, r.data.to, "globalScope", "true", "includeExportFields", "true", "sort", sort)
+		since := time.Now()
+		series, err := r.interleave(ctx, 1, r.size.streamRounds,
+			contestant{"preismon stream", func(ctx context.Context) (done, error) { return r.stream(ctx, mandate, query) }},
+			contestant{"ClickHouse JSONEachRow over HTTP", func(ctx context.Context) (done, error) { return r.clickhouse(ctx, r.world.database, s.sql()) }},
+			contestant{"clickhouse-go rows.Scan and encoding/json", func(ctx context.Context) (done, error) { return plain.stream(ctx, s.sql()) }},
+		)
+		if err != nil {
+			return err
+		}
+		if series[0].Rows != series[1].Rows || series[0].Rows != series[2].Rows {
+			return fmt.Errorf("the contestants gave %d, %d and %d rows", series[0].Rows, series[1].Rows, series[2].Rows)
+		}
+		work, err := r.work(ctx, r.world.database, since, "%FROM observations_by_mandate%")
+		if err != nil {
+			return err
+		}
+		r.result.Tables = append(r.result.Tables, Table{
+			Title: "Stream, export fields, sort=" + sort, Series: series, Work: work,
+			Note: "Ours sends named API fields with money objects and reference prices joined in; the others send the bare columns.",
+		})
+		ratio := faster(series[0], series[1])
+		if ratio.value < worst.value {
+			worst = ratio
+		}
+		r.result.put("stream_"+sort+"_vs_clickhouse_json", "stream, "+sort+": speed against ClickHouse's sorted JSONEachRow", "×", ratio, 2, false, "")
+		r.result.put("stream_"+sort+"_vs_rows_scan", "stream, "+sort+": speed against rows.Scan and encoding/json", "×", faster(series[0], series[2]), 0, false, "")
+	}
+	r.result.put("stream_vs_clickhouse_json", "the slower of the two sorts", "×", worst, 2, false, "")
+	return nil
+}
+
+// measurePage compares the first and a far page of the largest mandate.
+func (r *run) measurePage(ctx context.Context) error {
+	const mandate, limit = 1, 10_000
+	from := r.data.from
+	far := min(r.size.pages, int(r.data.inWindow[mandate]/limit))
+	if far < 2 {
+		return fmt.Errorf("the data set is too small for a second page of %d; raise --observations", limit)
+	}
+	query := window(from, r.data.to, "globalScope", "true", "limit", strconv.Itoa(limit))
+	cursor := ""
+	for n := 1; n < far; n++ {
+		q := query
+		if cursor != "" {
+			q = with(query, "cursor", cursor)
+		}
+		_, next, err := r.page(ctx, r.world.database, mandate, q)
+		if err != nil {
+			return err
+		}
+		if cursor = next; next == "" {
+			return fmt.Errorf("the walk ended at page %d of %d", n, far)
+		}
+	}
+	base := selection{mandate: mandate, from: from, to: r.data.to, limit: limit, seq: r.data.watermarkSeq}
+	after, err := r.lastOf(ctx, base, (far-1)*limit)
+	if err != nil {
+		return err
+	}
+	behind := base
+	behind.after = after
+	worst := spread{}
+	for _, p := range []struct {
+		key, title string
+		query      url.Values
+		sql        string
+	}{
+		{"page_1_vs_clickhouse_http", "first page", query, base.sql()},
+		{"page_100_vs_clickhouse_http", "page " + strconv.Itoa(far), with(query, "cursor", cursor), behind.sql()},
+	} {
+		since := time.Now()
+		series, err := r.interleave(ctx, r.size.warm, r.size.rounds,
+			contestant{"preismon page", func(ctx context.Context) (done, error) {
+				d, _, err := r.page(ctx, r.world.database, mandate, p.query)
+				return d, err
+			}},
+			contestant{"ClickHouse JSONEachRow over HTTP", func(ctx context.Context) (done, error) { return r.clickhouse(ctx, r.world.database, p.sql) }},
+		)
+		if err != nil {
+			return err
+		}
+		work, err := r.work(ctx, r.world.database, since, "%FROM observations_by_mandate%")
+		if err != nil {
+			return err
+		}
+		r.result.Tables = append(r.result.Tables, Table{
+			Title: "Page of 10,000, " + p.title, Series: series, Work: work,
+			Note: "Ours asks for the account's scope first, reads one row more, and seals a cursor.",
+		})
+		ratio := slower(series[0], series[1])
+		r.result.put(p.key, p.title+" of 10,000: time against the same SQL over ClickHouse HTTP", "×", ratio, 1.3, true, "")
+		if ratio.value > worst.value {
+			worst = ratio
+		}
+	}
+	r.result.put("page_vs_clickhouse_http", "the slower of the two pages", "×", worst, 1.3, true, "")
+	return nil
+}
+
+func with(v url.Values, name, value string) url.Values {
+	c := url.Values{}
+	for k, list := range v {
+		c[k] = slices.Clone(list)
+	}
+	c.Set(name, value)
+	return c
+}
+
+// lastOf gives the condition for rows after the first n of a selection.
+func (r *run) lastOf(ctx context.Context, s selection, n int) (string, error) {
+	if n == 0 {
+		return "", nil
+	}
+	rows, err := r.world.rows(ctx, r.world.database, fmt.Sprintf(
+		"SELECT captured_desc, item, site, epoch, seq, capture, offer FROM observations_by_mandate WHERE mandate = %d AND captured_desc <= %d AND captured_desc >= %d ORDER BY captured_desc, item, site, epoch, seq, capture, offer LIMIT 1 OFFSET %d",
+		s.mandate, -s.from.UnixMilli(), -s.to.UnixMilli(), n-1))
+	if err != nil {
+		return "", err
+	}
+	if len(rows) == 0 {
+		return "", errors.New("no such page")
+	}
+	v := rows[0]
+	return fmt.Sprintf(" AND captured_desc >= %.0f AND (captured_desc, item, site, epoch, seq, capture, offer) > (%.0f, %.0f, '%s', %.0f, %.0f, %.0f, %.0f)",
+		v[0], v[0], v[1], v[2], v[3], v[4], v[5], v[6]), nil
+}
+
+const aloneDatabase = extraPrefix + "alone"
+
+// measureBeside reads the page of a small mandate beside the rows of all
+// others, and in a database that has its own rows only.
+func (r *run) measureBeside(ctx context.Context) error {
+	m := r.data.alone
+	if m == 0 {
+		r.result.Missing = append(r.result.Missing, "a page beside 100 x more rows: with so few observations no mandate of 1 % fills a page")
+		return nil
+	}
+	w := r.world
+	if err := w.makeDatabase(ctx, aloneDatabase); err != nil {
+		return err
+	}
+	for _, table := range []string{"accounts", "mandates", "orders", "scope_pairs", "scopes", "scopes_applied"} {
+		if err := r.copyTable(ctx, aloneDatabase, table, fmt.Sprintf("mandate = %d", m)); err != nil {
+			return err
+		}
+	}
+	// Part by part, and kept so: a page looks into every part, and that is
+	// not what is compared here.
+	if err := w.exec(ctx, "SYSTEM STOP MERGES "+aloneDatabase+".observations_by_mandate"); err != nil {
+		return err
+	}
+	parts, err := w.rows(ctx, w.database, "SELECT name FROM system.parts WHERE active AND database = '"+w.database+"' AND table = 'observations_by_mandate'")
+	if err != nil {
+		return err
+	}
+	for _, part := range parts {
+		if err := r.copyTable(ctx, aloneDatabase, "observations_by_mandate", fmt.Sprintf("mandate = %d AND _part = '%s'", m, part[0])); err != nil {
+			return err
+		}
+	}
+	for _, table := range []string{"sites", "items", "checkpoints"} {
+		if err := r.copyTable(ctx, aloneDatabase, table, "1"); err != nil {
+			return err
+		}
+	}
+	if err := w.settle(ctx); err != nil {
+		return err
+	}
+	if err := w.serve(ctx, aloneDatabase); err != nil {
+		return err
+	}
+	own, err := w.number(ctx, aloneDatabase, "SELECT count() FROM observations_by_mandate")
+	if err != nil {
+		return err
+	}
+	query := window(r.data.from, r.data.to, "globalScope", "true", "limit", "10000")
+	since := time.Now()
+	series, err := r.interleave(ctx, r.size.warm, r.size.rounds,
+		contestant{"beside the others", func(ctx context.Context) (done, error) {
+			d, _, err := r.page(ctx, w.database, m, query)
+			return d, err
+		}},
+		contestant{"alone", func(ctx context.Context) (done, error) {
+			d, _, err := r.page(ctx, aloneDatabase, m, query)
+			return d, err
+		}},
+	)
+	if err != nil {
+		return err
+	}
+	t := Table{
+		Title: "Page of 10,000 of one mandate, beside the others and alone", Series: series,
+		Note: fmt.Sprintf("Mandate %d has %s of the %s rows by mandate: %.0f x more beside it.", m, grouped(int64(own)), grouped(r.data.byMandate), float64(r.data.byMandate)/own) + fmt.Sprintf(" Both have %d parts.", len(parts)),
+	}
+	var read [2]float64
+	for i, db := range []string{w.database, aloneDatabase} {
+		work, err := r.work(ctx, db, since, "%FROM observations_by_mandate%")
+		if err != nil {
+			return err
+		}
+		if len(work) > 0 {
+			work[0].Name = series[i].Name
+			read[i] = work[0].ReadRows
+			t.Work = append(t.Work, work[0])
+		}
+	}
+	r.result.Tables = append(r.result.Tables, t)
+	r.result.put("page_beside_100x", "page beside 100 x more rows of other mandates: time against alone", "×", slower(series[0], series[1]), 1.15, true, "")
+	r.result.put("page_beside_100x_read_rows", "the same, rows that ClickHouse reads", "×", exactly(read[0]/read[1]), 1.01, true,
+		"both round up to granules of the key, which lie differently")
+	return nil
+}
+
+// copyTable copies rows of the main database, columns by name.
+func (r *run) copyTable(ctx context.Context, to, table, where string) error {
+	rows, err := r.world.rows(ctx, r.world.database, "SELECT name FROM system.columns WHERE database = '"+to+"' AND table = '"+table+"' AND default_kind IN ('', 'DEFAULT') ORDER BY position")
+	if err != nil {
+		return err
+	}
+	columns := ""
+	for i, row := range rows {
+		if i > 0 {
+			columns += ", "
+		}
+		columns += row[0].(string)
+	}
+	return r.world.exec(ctx, fmt.Sprintf("INSERT INTO %s.%s (%s) SELECT %s FROM %s.%s WHERE %s SETTINGS async_insert = 0", to, table, columns, columns, r.world.database, table, where))
+}
+
+// measureReads times the other questions, ours alone.
+func (r *run) measureReads(ctx context.Context) error {
+	d := r.data
+	rows, err := r.world.rows(ctx, r.world.database, "SELECT item, count() AS n FROM observations WHERE item IN (SELECT item FROM scope_pairs WHERE mandate = 1) GROUP BY item ORDER BY n DESC LIMIT 1")
+	if err != nil {
+		return err
+	}
+	if len(rows) == 0 {
+		return errors.New("no rows")
+	}
+	popular := fmt.Sprintf("%.0f", rows[0][0])
+	hours := func(h int) time.Time { return d.to.Add(-time.Duration(h) * time.Hour) }
+	t := Table{Title: "Other reads, ours", Note: "pages of 10,000 of the largest mandate, unless said otherwise"}
+	for _, q := range []struct {
+		name    string
+		mandate uint64
+		query   url.Values
+		like    string
+	}{
+		{"history of a product, 168 h", 1, window(d.from, d.to, "itemId", popular, "limit", "10000"), "%FROM observations%"},
+		{"one site, 24 h", 1, window(hours(24), d.to, "site", siteName(0), "limit", "10000"), "%FROM observations_by_mandate%"},
+		{"one site, 168 h, small mandate", d.latestOf, window(d.from, d.to, "site", siteName(0), "limit", "10000"), "%FROM observations_by_mandate%"},
+		{"one order, 24 h", 1, window(hours(24), d.to, "orderId", "101", "limit", "10000"), "%FROM observations_by_mandate%"},
+		{"one order, 168 h, small mandate", d.latestOf, window(d.from, d.to, "orderId", fmt.Sprint(d.latestOf*100+1), "limit", "10000"), "%FROM observations_by_mandate%"},
+		{"global, 1 h", 1, window(hours(1), d.to, "globalScope", "true", "limit", "10000"), "%FROM observations_by_mandate%"},
+		{"global, 168 h, ascending", 1, window(d.from, d.to, "globalScope", "true", "limit", "10000", "sort", "asc"), "%FROM observations_by_mandate%"},
+		{"global, 168 h, all field groups", 1, window(d.from, d.to, "globalScope", "true", "limit", "10000", "includeExportFields", "true",
+			"includeIdentity", "true", "includeOrderIds", "true", "includeCoverage", "true", "includeCustomerData", "true"), "%FROM observations_by_mandate%"},
+		{fmt.Sprintf("latest row per pair, %d pairs", d.pairs[d.latestOf]), d.latestOf, url.Values{"latestPerPair": {"true"}, "limit": {"10000"}}, "%FROM latest_observations%"},
+		{fmt.Sprintf("latest set per pair, %d pairs", d.pairs[d.latestOf]), d.latestOf, url.Values{"latestObservationPerPair": {"true"}, "limit": {"10000"}}, "%FROM latest_observations%"},
+		{"limit 100, global, 24 h", 1, window(hours(24), d.to, "globalScope", "true", "limit", "100"), "%FROM observations_by_mandate%"},
+	} {
+		since := time.Now()
+		series, err := r.interleave(ctx, r.size.warm, r.size.readRounds, contestant{q.name, func(ctx context.Context) (done, error) {
+			d, _, err := r.page(ctx, r.world.database, q.mandate, q.query)
+			return d, err
+		}})
+		if err != nil {
+			return fmt.Errorf("%s: %w", q.name, err)
+		}
+		work, err := r.work(ctx, r.world.database, since, q.like)
+		if err != nil {
+			return err
+		}
+		for i := range work {
+			work[i].Name = q.name
+		}
+		t.Series = append(t.Series, series...)
+		t.Work = append(t.Work, work...)
+	}
+	r.result.Tables = append(r.result.Tables, t)
+	return nil
+}
+
+// measureGrowth reads pages of mandates of all sizes, and streams of growing
+// length.
+func (r *run) measureGrowth(ctx context.Context) error {
+	pages := Curve{Title: "A page of 10,000 by the rows of its mandate", X: "rows of the mandate in 168 h", Y: "ms", LogX: true}
+	line := Line{Name: "preismon page, p50 with least and greatest"}
+	query := window(r.data.from, r.data.to, "globalScope", "true", "limit", "10000")
+	var contestants []contestant
+	var at []int64
+	for m := mandates; m >= 1; m-- {
+		if n := r.data.inWindow[m]; n > 10_000 && (len(at) == 0 || n >= 2*at[len(at)-1] || m == 1) {
+			at = append(at, n)
+			contestants = append(contestants, contestant{strconv.Itoa(m), func(ctx context.Context) (done, error) {
+				d, _, err := r.page(ctx, r.world.database, uint64(m), query)
+				return d, err
+			}})
+		}
+	}
+	series, err := r.interleave(ctx, r.size.warm, r.size.readRounds, contestants...)
+	if err != nil {
+		return err
+	}
+	for i, s := range series {
+		line.Points = append(line.Points, Point{float64(at[i]), 1e3 * s.Median(), 1e3 * s.Least(), 1e3 * s.Greatest()})
+	}
+	pages.Lines = []Line{line}
+	if n := len(line.Points); n > 1 {
+		r.result.put("page_growth", fmt.Sprintf("page of 10,000: time at %.0f x the rows of a mandate", float64(at[n-1])/float64(at[0])), "×",
+			exactly(line.Points[n-1].Y/line.Points[0].Y), 1.2, true, "")
+	}
+
+	streams := Curve{Title: "A stream by its rows", X: "rows", Y: "s"}
+	for _, c := range []struct {
+		name string
+		do   func(ctx context.Context, from time.Time) (done, error)
+	}{
+		{"preismon stream", func(ctx context.Context, from time.Time) (done, error) {
+			return r.stream(ctx, 1, window(from, r.data.to, "globalScope", "true", "includeExportFields", "true"))
+		}},
+		{"ClickHouse JSONEachRow", func(ctx context.Context, from time.Time) (done, error) {
+			return r.clickhouse(ctx, r.world.database, selection{mandate: 1, from: from, to: r.data.to, export: true, seq: r.data.watermarkSeq}.sql())
+		}},
+	} {
+		line := Line{Name: c.name}
+		for _, rows := range []int{r.size.streamRows / 10, r.size.streamRows / 3, r.size.streamRows} {
+			from, err := r.windowOf(ctx, 1, rows)
+			if err != nil {
+				return err
+			}
+			series, err := r.interleave(ctx, 1, min(3, r.size.streamRounds), contestant{c.name, func(ctx context.Context) (done, error) { return c.do(ctx, from) }})
+			if err != nil {
+				return err
+			}
+			s := series[0]
+			line.Points = append(line.Points, Point{float64(s.Rows), s.Median(), s.Least(), s.Greatest()})
+		}
+		streams.Lines = append(streams.Lines, line)
+	}
+	r.result.Growth = append(r.result.Growth, pages, streams)
+	return nil
+}
+
+// measureDashboards streams the last day of many mandates at once.
+func (r *run) measureDashboards(ctx context.Context) error {
+	from := r.data.to.Add(-24 * time.Hour)
+	var waits []float64
+	all := func(one func(ctx context.Context, mandate uint64) (done, error), keep bool) func(ctx context.Context) (done, error) {
+		return func(ctx context.Context) (total done, err error) {
+			var mu sync.Mutex
+			var group sync.WaitGroup
+			began := time.Now()
+			for m := range r.size.dashboards {
+				group.Go(func() {
+					d, e := one(ctx, uint64(m+1))
+					mu.Lock()
+					defer mu.Unlock()
+					err = errors.Join(err, e)
+					total.rows += d.rows
+					total.bytes += d.bytes
+					if keep {
+						waits = append(waits, d.first.Seconds())
+					}
+				})
+			}
+			group.Wait()
+			total.took = time.Since(began)
+			return total, err
+		}
+	}
+	series, err := r.interleave(ctx, 1, min(5, r.size.streamRounds),
+		contestant{"preismon stream", all(func(ctx context.Context, m uint64) (done, error) {
+			return r.stream(ctx, m, window(from, r.data.to, "globalScope", "true", "includeExportFields", "true"))
+		}, true)},
+		contestant{"ClickHouse JSONEachRow over HTTP", all(func(ctx context.Context, m uint64) (done, error) {
+			return r.clickhouse(ctx, r.world.database, selection{mandate: m, from: from, to: r.data.to, export: true, seq: r.data.watermarkSeq}.sql())
+		}, false)},
+	)
+	if err != nil {
+		return err
+	}
+	r.result.Tables = append(r.result.Tables, Table{
+		Title: fmt.Sprintf("%d dashboards streaming 24 h at once", r.size.dashboards), Series: series,
+		Note: fmt.Sprintf("first byte of ours: p50 %s, p99 %s", milliseconds(quantile(waits, 0.5)), milliseconds(quantile(waits, 0.99))),
+	})
+	r.result.put("dashboards_vs_clickhouse_json", "64 streams at once: speed against ClickHouse's JSONEachRow", "×", faster(series[0], series[1]), 0, false, "")
+	r.result.put("dashboards_first_byte_p99_seconds", "64 streams at once: first byte, p99", "s", exactly(quantile(waits, 0.99)), 0, true, "")
+	return nil
+}

@@ -1,0 +1,226 @@
+package bench
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// Result is everything a run found.
+type Result struct {
+	Machine string
+	DataSet string
+	Began   time.Time
+	Seconds float64
+	Quick   bool
+	Seed    uint64
+	Values  map[string]float64 // by the public key
+	Ratios  []Ratio
+	Tables  []Table
+	Growth  []Curve
+	Missing []string // what this run could not measure
+}
+
+// Ratio is a value with a target.
+type Ratio struct {
+	Key    string  `json:"key"`
+	What   string  `json:"what"`
+	Value  float64 `json:"value"`
+	Low    float64 `json:"low"`
+	High   float64 `json:"high"`
+	Target float64 `json:"target,omitempty"`
+	AtMost bool    `json:"atMost"` // the target is an upper bound
+	Unit   string  `json:"unit"`
+	Met    bool    `json:"met"`
+	Note   string  `json:"note,omitempty"`
+}
+
+// Table is a comparison or a list of reads.
+type Table struct {
+	Title  string   `json:"title"`
+	Note   string   `json:"note,omitempty"`
+	Series []Series `json:"series"`
+	Work   []Work   `json:"work,omitempty"`
+}
+
+// Work is what ClickHouse did for the statements of a table, by its query log.
+type Work struct {
+	Name      string  `json:"name"`
+	Queries   int     `json:"queries"`
+	ReadRows  float64 `json:"readRows"` // of one statement, at the median
+	ReadBytes float64 `json:"readBytes"`
+	Marks     float64 `json:"marks"`
+	Written   float64 `json:"written,omitempty"` // rows of all of them
+	Memory    float64 `json:"memory"`
+	Failed    int     `json:"failed"` // statements that ended early or failed
+	CPU       float64 `json:"cpu"`    // seconds of all of them
+	Seconds   float64 `json:"seconds"`
+}
+
+// Curve is how something grows.
+type Curve struct {
+	Title string  `json:"title"`
+	X     string  `json:"x"`
+	Y     string  `json:"y"`
+	Lines []Line  `json:"lines"`
+	LogX  bool    `json:"logX"`
+	MinY  float64 `json:"-"`
+}
+
+// Line is one line of a curve.
+type Line struct {
+	Name   string  `json:"name"`
+	Points []Point `json:"points"`
+}
+
+// Point of a line, with its spread.
+type Point struct {
+	X    float64 `json:"x"`
+	Y    float64 `json:"y"`
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+}
+
+// put records a value under its public key; target 0: none.
+func (r *Result) put(key, what, unit string, s spread, target float64, atMost bool, note string) {
+	r.Values[key] = s.value
+	met := target == 0 || (atMost && s.value <= target) || (!atMost && s.value >= target)
+	r.Ratios = append(r.Ratios, Ratio{
+		Key: key, What: what, Value: s.value, Low: s.low, High: s.high, Target: target, AtMost: atMost, Unit: unit, Met: met, Note: note,
+	})
+}
+
+// cpuNote is empty where a round took too little to be measured in ticks.
+func cpuNote(c CPU) string {
+	if c.ClickHouse+c.Query+c.Self < 0.1 {
+		return ""
+	}
+	return c.String()
+}
+
+func exactly(v float64) spread { return spread{v, v, v} }
+
+// MarshalJSON writes one object: the values by key, and the details.
+func (r *Result) MarshalJSON() ([]byte, error) {
+	all := map[string]any{
+		"machine": r.Machine, "data_set": r.DataSet, "began": r.Began, "seconds": round3(r.Seconds), "quick": r.Quick, "seed": r.Seed,
+		"ratios": r.Ratios, "comparisons": r.Tables, "growth": r.Growth, "not_measured": r.Missing,
+	}
+	for k, v := range maps.All(r.Values) {
+		if !math.IsNaN(v) && !math.IsInf(v, 0) {
+			all[k] = round3(v)
+		}
+	}
+	return json.Marshal(all)
+}
+
+func round3(v float64) float64 { return math.Round(v*1000) / 1000 }
+
+func number(v float64) string {
+	switch a := math.Abs(v); {
+	case a >= 100:
+		return fmt.Sprintf("%.0f", v)
+	case a >= 10:
+		return fmt.Sprintf("%.1f", v)
+	case a >= 0.1 || a == 0:
+		return fmt.Sprintf("%.2f", v)
+	default:
+		return fmt.Sprintf("%.4f", v)
+	}
+}
+
+func (r Ratio) spread() string {
+	if r.Low == r.High {
+		return ""
+	}
+	return number(r.Low) + " – " + number(r.High)
+}
+
+func (r Ratio) target() string {
+	if r.Target == 0 {
+		return ""
+	}
+	if r.AtMost {
+		return "≤ " + number(r.Target)
+	}
+	return "≥ " + number(r.Target)
+}
+
+func (r Ratio) verdict() string {
+	switch {
+	case r.Target == 0:
+		return ""
+	case r.Met:
+		return "met"
+	}
+	return "MISSED"
+}
+
+func grouped(n int64) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + " " + s[i:]
+	}
+	return s
+}
+
+func milliseconds(s float64) string {
+	if s >= 1 {
+		return fmt.Sprintf("%.2f s", s)
+	}
+	return fmt.Sprintf("%.1f ms", s*1000)
+}
+
+// WriteText writes the result for a person: ratios first.
+func (r *Result) WriteText(w io.Writer) error {
+	fmt.Fprintf(w, "\n%s\n%s\n%.0f s%s\n\n", r.Machine, r.DataSet, r.Seconds, map[bool]string{true: ", --quick"}[r.Quick])
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "KEY\tVALUE\tSPREAD\tTARGET\t\tWHAT")
+	for _, x := range r.Ratios {
+		fmt.Fprintf(t, "%s\t%s %s\t%s\t%s\t%s\t%s\n", x.Key, number(x.Value), x.Unit, x.spread(), x.target(), x.verdict(), x.What)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for _, table := range r.Tables {
+		fmt.Fprintf(w, "\n%s\n", table.Title)
+		if table.Note != "" {
+			fmt.Fprintf(w, "  %s\n", table.Note)
+		}
+		t := tabwriter.NewWriter(w, 2, 0, 2, ' ', 0)
+		for _, s := range table.Series {
+			more := ""
+			if len(s.Seconds) == 0 {
+				fmt.Fprintf(t, "  %s\t%s rows\t%.1f MB\t%s\n", s.Name, grouped(s.Rows), float64(s.Bytes)/1e6, s.Note)
+				continue
+			}
+			if s.Rows > 0 {
+				more = fmt.Sprintf("%s rows\t%s rows/s", grouped(s.Rows), grouped(int64(s.Rate())))
+			}
+			if s.Bytes > 0 {
+				more += fmt.Sprintf("\t%.1f MB", float64(s.Bytes)/1e6)
+			}
+			fmt.Fprintf(t, "  %s\t%s\t%s – %s\t%s\t%s\n", s.Name, milliseconds(s.Median()), milliseconds(s.Least()), milliseconds(s.Greatest()), more, strings.TrimSpace(s.Note+" "+cpuNote(s.CPU)))
+		}
+		for _, k := range table.Work {
+			if k.Written > 0 || k.Seconds > 0 {
+				fmt.Fprintf(t, "  %s\t%d statements\t%s rows written\tCPU %.2f s\tserver time %.2f s\n", k.Name, k.Queries, grouped(int64(k.Written)), k.CPU, k.Seconds)
+				continue
+			}
+			fmt.Fprintf(t, "  %s\tread_rows %s\tread_bytes %s\tmarks %s\t%d statements, %d ended early, CPU %.2f s\n", k.Name,
+				grouped(int64(k.ReadRows)), grouped(int64(k.ReadBytes)), grouped(int64(k.Marks)), k.Queries, k.Failed, k.CPU)
+		}
+		if err := t.Flush(); err != nil {
+			return err
+		}
+	}
+	if len(r.Missing) > 0 {
+		fmt.Fprintf(w, "\nNot measured: %s.\n", strings.Join(r.Missing, "; "))
+	}
+	return nil
+}

@@ -1,0 +1,201 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"time"
+
+	"preismon/contracts"
+	"preismon/contracts/event"
+	"preismon/ingest"
+	"preismon/projector"
+)
+
+const visibleRate = 5_000
+
+// measureVisible publishes single captures at a steady rate beside a running
+// projector on the full tables. An event is visible when the checkpoint that
+// the query service reads with each request has passed it; afterwards the
+// last one is looked up through the API.
+func (r *run) measureVisible(ctx context.Context) error {
+	b, err := r.broker(ctx, r.world.natsURL)
+	if err != nil {
+		return err
+	}
+	defer b.conn.Close()
+	pool, err := r.pool(r.world.database)
+	if err != nil {
+		return err
+	}
+	defer pool.Close() //nolint:errcheck // nothing is under way
+	consumer, proj, stop, err := r.lead(ctx, b, pool)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	first, err := ingest.End(ctx, b.js, event.StreamObservations)
+	if err != nil {
+		return err
+	}
+	if err := consumer.CaughtUp(ctx, event.StreamObservations, first); err != nil {
+		return err
+	}
+	publisher, err := ingest.NewPublisher(b.conn, ingest.DefaultPublisherConfig(), r.Logger)
+	if err != nil {
+		return err
+	}
+	defer publisher.Close()
+
+	stream, err := b.js.Stream(ctx, event.StreamObservations)
+	if err != nil {
+		return err
+	}
+	began := stream.CachedInfo().Created.Unix()
+	statement := fmt.Sprintf("SELECT max(seq) FROM checkpoints WHERE stream = 'OBSERVATIONS' AND epoch = %d", began)
+
+	const warm = 2 * time.Second // not counted: the first events start connections
+	total := int((warm + r.size.visible).Seconds() * visibleRate)
+	published := make([]time.Time, 0, total)
+	seen := make([]time.Time, total)
+	watched := make(chan error, 1)
+	go func() { watched <- r.watch(ctx, statement, first, seen) }()
+
+	p := r.data.producer(r.Seed+2, time.Now().UTC())
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	start := time.Now()
+	var last *event.Event
+	for len(published) < total {
+		<-tick.C
+		for due := int(time.Since(start).Seconds() * visibleRate); len(published) < min(due, total); {
+			p.at = time.Now().UTC()
+			e := p.event(1)
+			published = append(published, time.Now())
+			if err := publisher.Publish(ctx, e); err != nil {
+				return err
+			}
+			last = e
+		}
+	}
+	took := time.Since(start)
+	if _, err := publisher.Flush(ctx); err != nil {
+		return err
+	}
+	if s := publisher.Stats(); s.Retries > 0 {
+		return errors.New("events were published again: their order is not known")
+	}
+	if err := <-watched; err != nil {
+		return err
+	}
+	skip := int(warm.Seconds() * visibleRate)
+	waits := make([]float64, 0, total)
+	for i := skip; i < total; i++ {
+		waits = append(waits, seen[i].Sub(published[i]).Seconds())
+	}
+	if s := proj.Stats(); s.ScopeVersions > 0 {
+		return fmt.Errorf("the projector changed %d scopes: the data set contradicts itself", s.ScopeVersions)
+	}
+	if err := r.shown(ctx, last); err != nil {
+		return err
+	}
+	r.result.Tables = append(r.result.Tables, Table{
+		Title:  "Publish to visible at 5,000 events a second",
+		Note:   fmt.Sprintf("%s events of one capture at %.0f a second beside the full tables, looked at every 5 ms; p50 %s, p90 %s, p99 %s, greatest %s", grouped(int64(len(waits))), float64(total)/took.Seconds(), milliseconds(quantile(waits, 0.5)), milliseconds(quantile(waits, 0.9)), milliseconds(quantile(waits, 0.99)), milliseconds(quantile(waits, 1))),
+		Series: nil,
+	})
+	r.result.put("publish_to_visible_p99_seconds", "publish to visible at 5,000 events/s, p99", "s", spread{quantile(waits, 0.99), quantile(waits, 0), quantile(waits, 1)}, 1, true, "")
+	r.result.put("publish_to_visible_p50_seconds", "publish to visible at 5,000 events/s, p50", "s", exactly(quantile(waits, 0.5)), 0, true, "")
+	return nil
+}
+
+// lead runs the projector role on the main database, with a lease as
+// `preismon up` takes it: its fence must not stand in the way of the next.
+func (r *run) lead(ctx context.Context, b *broker, pool projector.Conn) (*ingest.Consumer, *projector.Projector, func(), error) {
+	lease, err := ingest.NewLease(ingest.LeaseConfig{Key: ingest.ProjectorLease(0), Alone: true}, b.js, r.Logger)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	type led struct {
+		consumer *ingest.Consumer
+		proj     *projector.Projector
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	leading, over := make(chan led, 1), make(chan error, 1)
+	go func() {
+		over <- lease.RunAsLeader(ctx, func(ctx context.Context, fence uint64) error {
+			cfg := projector.DefaultConfig()
+			cfg.Fence, cfg.Logger = fence, r.Logger
+			proj, err := projector.New(cfg, pool)
+			if err != nil {
+				return err
+			}
+			consumer, err := ingest.NewConsumer(ingest.DefaultConsumerConfig(), b.js, proj, r.Logger)
+			if err != nil {
+				return err
+			}
+			select {
+			case leading <- led{consumer, proj}:
+			default:
+			}
+			return consumer.Run(ctx)
+		})
+	}()
+	stop := func() {
+		cancel()
+		<-over
+	}
+	select {
+	case l := <-leading:
+		return l.consumer, l.proj, stop, nil
+	case err := <-over:
+		over <- err
+		return nil, nil, nil, fmt.Errorf("the projector did not lead: %w", err)
+	}
+}
+
+// watch notes when the checkpoint passes each sequence after first.
+func (r *run) watch(ctx context.Context, statement string, first uint64, seen []time.Time) error {
+	deadline := time.Now().Add(r.size.visible + 2*time.Minute)
+	for n := 0; n < len(seen); {
+		at, err := r.world.number(ctx, r.world.database, statement)
+		if err != nil {
+			return err
+		}
+		now := time.Now()
+		for ; n < len(seen) && first+uint64(n)+1 <= uint64(at); n++ {
+			seen[n] = now
+		}
+		if now.After(deadline) {
+			return fmt.Errorf("%d of %d events did not become visible", len(seen)-n, len(seen))
+		}
+		if err := pause(ctx, 5*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shown proves that the API gives the rows of an event, to a mandate that
+// watches its item.
+func (r *run) shown(ctx context.Context, e *event.Event) error {
+	batch := e.Data.(*contracts.Observations)
+	o := &batch.Observations[0]
+	it := &r.data.items[uint64(o.ItemID)-firstItem]
+	if len(it.mandates) == 0 {
+		return nil
+	}
+	d, _, err := r.page(ctx, r.world.database, it.mandates[0], url.Values{
+		"itemId": {strconv.FormatUint(it.id, 10)}, "site": {string(batch.Site)}, "limit": {"1000"},
+		"capturedFrom": {o.CapturedAt.Add(-time.Second).Format(time.RFC3339)}, "capturedTo": {o.CapturedAt.Add(time.Second).Format(time.RFC3339)},
+	})
+	if err != nil {
+		return err
+	}
+	if d.rows < int64(o.Rows()) {
+		return fmt.Errorf("the API shows %d of %d rows of an event that should be visible", d.rows, o.Rows())
+	}
+	return nil
+}

@@ -1,0 +1,402 @@
+package bench
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"preismon/contracts"
+	"preismon/deploy/embedded"
+	"preismon/projector/schema"
+	"preismon/query/auth"
+)
+
+// Databases beside the main one begin with extraPrefix.
+const extraPrefix = "preismon_bench_"
+
+// world are the servers and the roles that are measured.
+type world struct {
+	cfg      Config
+	temp     string // removed at the end
+	dir      *embedded.DataDir
+	ch       *embedded.ClickHouse
+	nats     *embedded.NATS
+	database string // the main one
+	natsURL  string
+	http     *http.Client
+	tokens   *auth.Authority
+	keyFile  string
+	cursors  string
+	nodes    map[string]*node // query services by database
+	extra    []string         // databases to drop
+}
+
+func startWorld(ctx context.Context, c Config) (_ *world, err error) {
+	w := &world{
+		cfg: c, nodes: map[string]*node{}, cursors: rand.Text() + rand.Text(),
+		http: &http.Client{Transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 128, WriteBufferSize: 256 << 10, ReadBufferSize: 256 << 10}},
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, w.close())
+		}
+	}()
+	if c.DataDir == "" {
+		if w.temp, err = os.MkdirTemp("", "preismon-bench-"); err != nil {
+			return w, err
+		}
+	}
+	folder := c.DataDir
+	if folder == "" {
+		folder = filepath.Join(w.temp, "data")
+	}
+	if c.ClickHouse != "" {
+		w.database, w.natsURL = strings.TrimSuffix(extraPrefix, "_"), c.NATS.Reveal()
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			return w, err
+		}
+	} else {
+		if err := w.embed(ctx, folder); err != nil {
+			return w, err
+		}
+	}
+	if err := schema.Migrate(ctx, w.dsn(embedded.AdminUser, w.database), schema.Options{}); err != nil {
+		return w, err
+	}
+	w.keyFile = filepath.Join(folder, "token-key.pem")
+	return w, w.openTokens()
+}
+
+func (w *world) embed(ctx context.Context, folder string) (err error) {
+	w.database = embedded.DefaultDatabase
+	if w.dir, err = embedded.OpenDataDir(folder); err != nil {
+		return err
+	}
+	if w.ch, err = embedded.StartClickHouse(ctx, embedded.ClickHouseConfig{
+		Dir: w.dir.Join("clickhouse"), GrantAlso: extraPrefix + "*", Logger: w.cfg.Logger, Remove: w.temp,
+	}); err != nil {
+		return err
+	}
+	if w.nats, err = embedded.StartNATS(ctx, embedded.NATSConfig{Dir: w.dir.Join("nats"), Logger: w.cfg.Logger}); err != nil {
+		return err
+	}
+	w.natsURL = w.nats.URL()
+	return nil
+}
+
+// scratchNATS starts a NATS server that lives for one measurement.
+func (w *world) scratchNATS(ctx context.Context) (natsURL string, stop func(), err error) {
+	dir, err := os.MkdirTemp(w.temp, "preismon-bench-nats-")
+	if err != nil {
+		return "", nil, err
+	}
+	n, err := embedded.StartNATS(ctx, embedded.NATSConfig{Dir: dir, Logger: w.cfg.Logger})
+	if err != nil {
+		return "", nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return n.URL(), func() {
+		_ = n.Stop(context.WithoutCancel(ctx))
+		_ = os.RemoveAll(dir)
+	}, nil
+}
+
+// openTokens makes tokens of the query services: they are signed with the
+// same key.
+func (w *world) openTokens() error {
+	if err := auth.EnsureKey(w.keyFile); err != nil {
+		return err
+	}
+	keys, err := auth.ReadKeyring(w.keyFile)
+	if err != nil {
+		return err
+	}
+	throttle, err := auth.NewThrottle(auth.ThrottleDefaults(), time.Now)
+	if err != nil {
+		return err
+	}
+	cfg := auth.Defaults()
+	cfg.Issuer = nodeURL
+	w.tokens, err = auth.New(cfg, auth.Deps{Keys: keys, Accounts: nobody{}, Revocations: nobody{}, Throttle: throttle, Now: time.Now})
+	return err
+}
+
+// nobody logs in and nothing is revoked: tokens are only issued.
+type nobody struct{}
+
+func (nobody) ByLogin(context.Context, string) (auth.Credentials, error) {
+	return auth.Credentials{}, errors.New("not here")
+}
+func (nobody) Revoke(context.Context, string, time.Time) error { return errors.New("not here") }
+func (nobody) Revoked(string) (bool, error)                    { return false, nil }
+
+func (w *world) token(account uint64) (string, error) {
+	issued, _, err := w.tokens.IssueREST(contracts.AccountID(account))
+	return issued.Token.Reveal(), err
+}
+
+// close ends everything, and removes what is not to be kept.
+func (w *world) close() error {
+	var errs []error
+	for _, n := range w.nodes {
+		errs = append(errs, n.stop())
+	}
+	w.nodes = map[string]*node{}
+	if w.cfg.ClickHouse != "" {
+		for _, db := range append(w.extra, w.database) {
+			errs = append(errs, w.exec(context.Background(), "DROP DATABASE IF EXISTS "+db+" SYNC"))
+		}
+		w.extra, w.cfg.ClickHouse = nil, ""
+	}
+	errs = append(errs, w.stopServers())
+	if w.temp != "" {
+		errs = append(errs, os.RemoveAll(w.temp))
+		w.temp = ""
+	}
+	return errors.Join(errs...)
+}
+
+func (w *world) stopServers() error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	var errs []error
+	if w.nats != nil {
+		errs = append(errs, w.nats.Stop(ctx))
+		w.nats = nil
+	}
+	if w.ch != nil {
+		errs = append(errs, w.ch.Stop(ctx))
+		w.ch = nil
+	}
+	if w.dir != nil {
+		errs = append(errs, w.dir.Close())
+		w.dir = nil
+	}
+	return errors.Join(errs...)
+}
+
+// dsn is the data source name of a user at a database.
+func (w *world) dsn(user, database string) string {
+	if w.ch != nil {
+		return w.ch.DSN(user, database)
+	}
+	u, err := url.Parse(w.cfg.ClickHouse.Reveal())
+	if err != nil {
+		return ""
+	}
+	u.Path = "/" + database
+	return u.String()
+}
+
+// httpAccess is how the HTTP interface of ClickHouse is reached.
+func (w *world) httpAccess(user string) (base, name, password string) {
+	if w.ch != nil {
+		return w.ch.HTTPURL(), user, w.ch.Password(user)
+	}
+	u, err := url.Parse(w.cfg.ClickHouse.Reveal())
+	if err != nil {
+		return "", "", ""
+	}
+	password, _ = u.User.Password()
+	return w.cfg.ClickHouseHTTP, u.User.Username(), password
+}
+
+// ask sends a statement over HTTP and gives the answer's body.
+func (w *world) ask(ctx context.Context, user, database, statement string, data io.Reader) (io.ReadCloser, error) {
+	base, name, password := w.httpAccess(user)
+	target := base + "?database=" + url.QueryEscape(database)
+	var body io.Reader = strings.NewReader(statement)
+	if data != nil {
+		target += "&query=" + url.QueryEscape(statement)
+		body = data
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, target, body)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("X-ClickHouse-User", name)
+	req.Header.Set("X-ClickHouse-Key", password)
+	resp, err := w.http.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, 2000))
+		_ = resp.Body.Close()
+		return nil, fmt.Errorf("clickhouse: %s: %s", resp.Status, bytes.TrimSpace(text))
+	}
+	return resp.Body, nil
+}
+
+// exec runs a statement of the administrator in the main database.
+func (w *world) exec(ctx context.Context, statement string) error {
+	body, err := w.ask(ctx, embedded.AdminUser, w.database, statement, nil)
+	if err != nil {
+		return fmt.Errorf("%w\n%s", err, clip(statement))
+	}
+	_, err = io.Copy(io.Discard, body)
+	return errors.Join(err, body.Close())
+}
+
+func clip(s string) string {
+	if len(s) > 300 {
+		return s[:300] + "…"
+	}
+	return s
+}
+
+// rows gives the rows of an answer, each an array of JSON values.
+func (w *world) rows(ctx context.Context, database, statement string) (all [][]any, err error) {
+	body, err := w.ask(ctx, embedded.AdminUser, database, statement+" FORMAT JSONCompactEachRow SETTINGS output_format_json_quote_64bit_integers=0", nil)
+	if err != nil {
+		return nil, fmt.Errorf("%w\n%s", err, clip(statement))
+	}
+	defer body.Close() //nolint:errcheck // read to its end
+	for lines := json.NewDecoder(body); ; {
+		var row []any
+		if err := lines.Decode(&row); errors.Is(err, io.EOF) {
+			return all, nil
+		} else if err != nil {
+			return all, err
+		}
+		all = append(all, row)
+	}
+}
+
+// number asks for one number.
+func (w *world) number(ctx context.Context, database, statement string) (float64, error) {
+	rows, err := w.rows(ctx, database, statement)
+	if err != nil {
+		return 0, err
+	}
+	if len(rows) != 1 || len(rows[0]) != 1 {
+		return 0, fmt.Errorf("not one number: %s", clip(statement))
+	}
+	n, _ := rows[0][0].(float64)
+	return n, nil
+}
+
+// makeDatabase makes a database with the schema and without rows, anew.
+func (w *world) makeDatabase(ctx context.Context, name string) error {
+	if err := w.exec(ctx, "DROP DATABASE IF EXISTS "+name+" SYNC"); err != nil {
+		return err
+	}
+	w.extra = append(w.extra, name)
+	return schema.Migrate(ctx, w.dsn(embedded.AdminUser, name), schema.Options{})
+}
+
+// settle waits until background merges are done.
+func (w *world) settle(ctx context.Context) error {
+	for quiet := 0; quiet < 3; {
+		n, err := w.number(ctx, w.database, "SELECT count() FROM system.merges WHERE database LIKE '"+strings.TrimSuffix(extraPrefix, "_bench_")+"%'")
+		if err != nil {
+			return err
+		}
+		if quiet++; n > 0 {
+			quiet = 0
+		}
+		if err := pause(ctx, 300*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// nodeURL is the issuer of the tokens; nobody connects to it.
+const nodeURL = "http://bench.invalid"
+
+// node is a `preismon query` in a child process.
+type node struct {
+	cmd        *exec.Cmd
+	url, admin string
+	ended      chan struct{}
+}
+
+// serve starts the query service on a database.
+func (w *world) serve(ctx context.Context, database string) error {
+	if w.nodes[database] != nil {
+		return nil
+	}
+	cmd := exec.Command(w.cfg.Program, "query", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--base-url", nodeURL,
+		"--token-key", w.keyFile, "--reads-per-minute", "100000000", "--heavy-at-once", "1000", "--log-format", "json")
+	cmd.Env = append(os.Environ(), "PREISMON_CLICKHOUSE_DSN="+w.dsn(embedded.QueryUser, database), "PREISMON_NATS_URL="+w.natsURL, "PREISMON_CURSOR_KEY="+w.cursors)
+	cmd.SysProcAttr = withParent(syscall.SIGKILL)
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	n := &node{cmd: cmd, ended: make(chan struct{})}
+	started := make(chan struct{})
+	var last string
+	go func() {
+		defer close(n.ended)
+		lines := bufio.NewScanner(stderr)
+		for lines.Scan() {
+			var line struct{ Msg, Listen, Admin string }
+			if json.Unmarshal(lines.Bytes(), &line) == nil && line.Msg == "query service runs" {
+				n.url, n.admin = "http://"+line.Listen, "http://"+line.Admin
+				close(started)
+			}
+			last = lines.Text()
+			w.cfg.Logger.Debug("query service", "says", last)
+		}
+		_ = cmd.Wait()
+	}()
+	select {
+	case <-started:
+	case <-n.ended:
+		return fmt.Errorf("the query service did not start: %s", last)
+	case <-time.After(30 * time.Second):
+		_ = n.stop()
+		return errors.New("the query service did not start in time")
+	}
+	w.nodes[database] = n
+	for { // until tokens are accepted
+		resp, err := w.http.Get(n.admin + "/readyz")
+		if err == nil {
+			_, _ = io.Copy(io.Discard, resp.Body)
+			_ = resp.Body.Close()
+			if resp.StatusCode == http.StatusOK {
+				return nil
+			}
+		}
+		if err := pause(ctx, 20*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+func (n *node) stop() error {
+	_ = n.cmd.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-n.ended:
+	case <-time.After(10 * time.Second):
+		_ = n.cmd.Process.Kill()
+		<-n.ended
+	}
+	return nil
+}

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// TestBenchSmall runs a few parts of the benchmark on a small data set: its
+// numbers mean nothing then, but it cannot rot.
+func TestBenchSmall(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "preismon") // it runs roles of its own as children
+	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	var stderr bytes.Buffer
+	cmd := exec.Command(program, "bench", "--observations", "30000", "--rounds", "1", "--only", "size,stream,publish", "--json")
+	cmd.Stderr = &stderr
+	stdout, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, stderr.String())
+	}
+	var got map[string]any
+	if err := json.Unmarshal(stdout, &got); err != nil {
+		t.Fatalf("%v in %s", err, stdout)
+	}
+	for _, key := range []string{"stream_vs_clickhouse_json", "stream_desc_vs_rows_scan", "publish_vs_bare_publish", "observations_bytes_per_row", "by_mandate_bytes_per_row"} {
+		if v, ok := got[key].(float64); !ok || v <= 0 {
+			t.Errorf("%s is %v", key, got[key])
+		}
+	}
+}
