@@ -66,7 +66,7 @@ func command(t *testing.T, env []string, args ...string) *exec.Cmd {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	t.Cleanup(func() {
 		if cmd.Process != nil {
-			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+			_ = cmd.Process.Kill() // never by a bare pid: it may be another process by then
 		}
 		_ = errors.Join(alive.Close(), ours.Close())
 	})
@@ -135,7 +135,7 @@ func launchUp(t *testing.T, env []string, args ...string) *upProcess {
 		close(u.ended)
 	}()
 	t.Cleanup(func() { // before the folder goes
-		_ = syscall.Kill(-u.cmd.Process.Pid, syscall.SIGKILL)
+		_ = u.cmd.Process.Kill()
 		<-u.ended
 		if t.Failed() {
 			t.Logf("end of the output of up on %s:\n%s\n%s", u.DataDir, tail(u.stdout.String()), tail(u.stderr.String()))
