@@ -116,7 +116,7 @@ func TestUpForeignFolder(t *testing.T) {
 
 // offline is what npm says without a network, in short.
 const offline = `echo "npm error code ENOTFOUND" >&2
-echo "npm error network request to https://registry.npmjs.org/@chdb%2flib failed, reason: getaddrinfo ENOTFOUND registry.npmjs.org" >&2
+echo "npm error network request to https://registry.example/@chdb%2flib failed, reason: getaddrinfo ENOTFOUND registry.example" >&2
 exit 1`
 
 // TestUpLibrary: what can be wrong with the ClickHouse library.
