@@ -153,3 +153,17 @@ func TestVersion(t *testing.T) {
 		t.Errorf("exit code %d: %q %q", code, out, errs)
 	}
 }
+
+// TestShortNames: what people type for the demo's seed and speed and for a
+// NATS server reaches the flags with the longer names.
+func TestShortNames(t *testing.T) {
+	t.Parallel()
+	out, errs, code := preismon(t, nil, "up", "--seed", "7", "--speed", "3", "--print-config")
+	if code != 0 || !strings.Contains(out, "demo-seed: 7\n") || !strings.Contains(out, "demo-speed: 3\n") {
+		t.Errorf("exit code %d: %s%s", code, out, errs)
+	}
+	out, errs, code = preismon(t, nil, "ingest", "--nats", "nats://127.0.0.1:4222", "--check")
+	if code != 0 {
+		t.Errorf("exit code %d: %s%s", code, out, errs)
+	}
+}

@@ -14,7 +14,7 @@ import (
 
 // natsFlags say how to reach NATS.
 type natsFlags struct {
-	URL   secret `name:"nats-url" help:"NATS servers, with credentials if they need any: nats://user:password@host:4222." placeholder:"URL"`
+	URL   secret `name:"nats-url" aliases:"nats" help:"NATS servers, with credentials if they need any: nats://user:password@host:4222." placeholder:"URL"`
 	Token secret `name:"nats-token" help:"Token for NATS, instead of credentials in the URL." placeholder:"TOKEN"`
 	CA    string `name:"nats-ca" help:"PEM file with the certificate authority of NATS." type:"path" placeholder:"FILE"`
 }

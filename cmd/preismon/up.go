@@ -30,7 +30,7 @@ type upCmd struct {
 	DataDir     string        `help:"Folder for everything that is kept." default:"preismon-data" type:"path" placeholder:"DIR"`
 	Listen      string        `help:"Address of the public surface." default:"127.0.0.1:8080" placeholder:"HOST:PORT"`
 	AdminListen string        `help:"Address of live, ready and metrics." default:"127.0.0.1:8081" placeholder:"HOST:PORT"`
-	Demo        demoFlags     `embed:"" prefix:"demo-"`
+	Demo        demoFlags     `embed:""`
 	WithDemo    bool          `name:"demo" help:"Fill the folder with a simulated market, and keep it going."`
 	Edge        edgeFlags     `embed:""`
 	Budgets     budgetFlags   `embed:""`
