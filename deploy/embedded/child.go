@@ -24,6 +24,9 @@ const (
 // collectAfter is how long after the start the child's memory is collected.
 const collectAfter = 300 * time.Millisecond
 
+// fragileLibrary begins the child's line about a library that is another than we know.
+const fragileLibrary = "clients that reset a connection will end this ClickHouse: "
+
 // brokenLibrary begins the child's line about a library that cannot be loaded.
 const brokenLibrary = "cannot load the ClickHouse library: "
 
@@ -52,7 +55,9 @@ func init() {
 	}()
 	terminated := make(chan os.Signal, 1)
 	signal.Notify(terminated, syscall.SIGTERM)
-	signal.Ignore(syscall.SIGINT, syscall.SIGHUP)
+	// SIGPIPE too: in a thread of the library, unlike in one of Go's, it would end
+	// the process whenever a client leaves while an answer is written.
+	signal.Ignore(syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE)
 	if spec.Library != "" {
 		runLibrary(spec, orphaned, terminated)
 	}
@@ -95,6 +100,9 @@ func runLibrary(spec childSpec, orphaned <-chan struct{}, terminated <-chan os.S
 		var enable func(int32)
 		purego.RegisterLibFunc(&enable, lib, "chdb_set_signal_handlers_enabled")
 		enable(0)
+	}
+	if err := keepServing(spec.Library); err != nil {
+		fmt.Fprintf(os.Stderr, "%s%v\n", fragileLibrary, err)
 	}
 	var run func(argc int32, argv unsafe.Pointer) unsafe.Pointer
 	var message func(result unsafe.Pointer) string

@@ -2,10 +2,13 @@ package embedded_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"database/sql"
 	"fmt"
 	"log/slog"
+	"net"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -367,5 +370,68 @@ func TestClickHouseSaysWhyItDoesNotStart(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("the error does not name %s: %v", want, err)
 		}
+	}
+}
+
+// TestClickHouseOutlivesItsClients breaks connections in the ways that end a
+// clickhouse-local: an idle one is reset, a login is wrong, the protocol is another.
+func TestClickHouseOutlivesItsClients(t *testing.T) {
+	dir := t.TempDir()
+	ch := startClickHouse(t, embedded.ClickHouseConfig{Dir: dir})
+	u, err := url.Parse(ch.DSN(embedded.QueryUser, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, breakOff := range map[string]func(conn *net.TCPConn){
+		"reset while idle": func(conn *net.TCPConn) {
+			// The hello of the protocol: name, version, database, user, password.
+			hello := []byte{0}
+			text := func(s string) { hello = append(append(hello, byte(len(s))), s...) }
+			text("test")
+			hello = append(hello, 1, 1)
+			hello = append(hello, 0xd4, 0xa9, 0x03) // revision 54484
+			password, _ := u.User.Password()
+			for _, s := range []string{"preismon", u.User.Username(), password} {
+				text(s)
+			}
+			_, _ = conn.Write(hello)
+			_ = conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+			answer := make([]byte, 1)
+			if n, err := conn.Read(answer); n != 1 || err != nil || answer[0] != 0 {
+				t.Errorf("hello is answered by %v, %v", answer, err)
+			}
+			time.Sleep(20 * time.Millisecond) // until it waits for a request
+			_ = conn.SetLinger(0)
+		},
+		"wrong password": func(*net.TCPConn) {
+			other := *u
+			other.User = url.UserPassword(u.User.Username(), "wrong")
+			if err := open(t, other.String()).PingContext(t.Context()); err == nil {
+				t.Error("a wrong password is accepted")
+			}
+		},
+		"HTTP":    func(conn *net.TCPConn) { _, _ = conn.Write([]byte("GET / HTTP/1.1\r\nHost: x\r\n\r\n")) },
+		"garbage": func(conn *net.TCPConn) { _, _ = conn.Write(bytes.Repeat([]byte{0xff}, 1000)) },
+		"reset before a word": func(conn *net.TCPConn) {
+			_ = conn.SetLinger(0)
+		},
+	} {
+		for range 20 {
+			conn, err := net.Dial("tcp", u.Host)
+			if err != nil {
+				t.Fatalf("after %s: %v", name, err)
+			}
+			breakOff(conn.(*net.TCPConn))
+			_ = conn.Close()
+		}
+		select {
+		case <-ch.Done():
+			log, _ := os.ReadFile(filepath.Join(dir, "logs", "clickhouse.errors.log"))
+			t.Fatalf("ended after %s:\n%s", name, log)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	if n := count(t, open(t, ch.DSN(embedded.QueryUser, "")), "SELECT 41 + 1"); n != 42 {
+		t.Errorf("answers %d", n)
 	}
 }
