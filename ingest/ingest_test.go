@@ -192,11 +192,12 @@ func (r *recorder) ApplyCatalog(ctx context.Context, b *event.Batch) error {
 	return r.apply(ctx, b)
 }
 
-func (r *recorder) ApplyObservations(ctx context.Context, b *event.Batch) error {
-	if b.Stream != event.StreamObservations {
-		return fmt.Errorf("observations got %s", b.Stream)
+func (r *recorder) BeginObservations(ctx context.Context, b *event.Batch) (finish func() error) {
+	err := fmt.Errorf("observations got %s", b.Stream)
+	if b.Stream == event.StreamObservations {
+		err = r.apply(ctx, b)
 	}
-	return r.apply(ctx, b)
+	return func() error { return err }
 }
 
 func (r *recorder) apply(ctx context.Context, b *event.Batch) error {
