@@ -543,8 +543,8 @@ func TestConsumerGivesTheNextBatchWhileOneIsWritten(t *testing.T) {
 		}
 		return nil
 	}
-	c := run(t, js, ingest.ConsumerConfig{MaxMessages: 10, Linger: time.Hour}, sink)
-	eventually(t, "two batches under way", func() bool { sink.mu.Lock(); defer sink.mu.Unlock(); return sink.under == 2 })
+	c := run(t, js, ingest.ConsumerConfig{MaxMessages: 10, Linger: 500 * time.Millisecond}, sink)
+	eventually(t, "two batches under way", func() bool { sink.mu.Lock(); defer sink.mu.Unlock(); return sink.most == 2 })
 	publish(t, nc, item(1, 1))
 	close(both)
 	if a := c.Progress().Observations.Applied; a != 0 {
