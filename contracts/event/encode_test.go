@@ -85,3 +85,29 @@ func TestEncodeAllocatesPerBatchNotPerOffer(t *testing.T) {
 		t.Errorf("%v allocations for one capture, %v for 500", one, many)
 	}
 }
+
+// Decoding a batch costs a number of allocations that does not grow with its
+// captures: offers, amounts and unescaped texts lie in slabs.
+func TestDecodeAllocatesPerBatchNotPerOffer(t *testing.T) {
+	per := func(n int) float64 {
+		e := samples()[0]
+		batch := e.Data.(*contracts.Observations)
+		o := batch.Observations[0]
+		batch.Observations = nil
+		for range n {
+			batch.Observations = append(batch.Observations, o)
+		}
+		b, err := event.Encode(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return testing.AllocsPerRun(20, func() {
+			if _, err := event.Decode(b); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	if one, many := per(1), per(500); many > one+12 {
+		t.Errorf("%v allocations for one capture, %v for 500", one, many)
+	}
+}
