@@ -109,6 +109,7 @@ func (p *Projector) reached(stream string) place {
 // too much for one block is written in between.
 func (p *Projector) fill(ctx context.Context, f *flight, todo []applied) error {
 	b := f.load.block
+	b.reserve(todo)
 	for i := range todo {
 		a := &todo[i]
 		for j := range a.data.Observations {
