@@ -78,7 +78,9 @@ type nothing struct{}
 
 func (nothing) Resume(context.Context, string, uint32) (uint64, error) { return 0, nil }
 func (nothing) ApplyCatalog(context.Context, *event.Batch) error       { return nil }
-func (nothing) ApplyObservations(context.Context, *event.Batch) error  { return nil }
+func (nothing) BeginObservations(context.Context, *event.Batch) func() error {
+	return func() error { return nil }
+}
 
 // BenchmarkConsume drains a backlog into a sink that does nothing. One op is
 // the whole backlog.

@@ -22,9 +22,11 @@ type ConsumerConfig struct {
 	Partition, Partitions int
 	Name                  string // of the durable consumers; projector-<partition>
 
-	// A batch ends at the first of these: result rows (50,000), bytes as
-	// published (16 MiB), messages (10,000), and, while the sink is idle, the
-	// time since its first message (100 ms).
+	// A batch ends at the first of these: result rows (100,000), bytes as
+	// published (32 MiB), messages (10,000), and, while the sink is idle, the
+	// time since its first message (100 ms). So batches are small while little
+	// comes in, and large while a backlog waits. Four at most are in memory:
+	// two in the sink, one that is full, and what is read behind it.
 	MaxRows     int
 	MaxBytes    int
 	MaxMessages int
@@ -39,7 +41,7 @@ type ConsumerConfig struct {
 // DefaultConsumerConfig gives the defaults.
 func DefaultConsumerConfig() ConsumerConfig {
 	return ConsumerConfig{
-		Partitions: 1, MaxRows: 50_000, MaxBytes: 16 << 20, MaxMessages: 10_000, Linger: 100 * time.Millisecond,
+		Partitions: 1, MaxRows: 100_000, MaxBytes: 32 << 20, MaxMessages: 10_000, Linger: 100 * time.Millisecond,
 		AckWait: 60 * time.Second, MaxBackoff: 10 * time.Second, Grace: 20 * time.Second, Workers: runtime.GOMAXPROCS(0),
 	}
 }
@@ -114,6 +116,7 @@ type Consumer struct {
 	log  *slog.Logger
 	sink Sink
 
+	stop                  context.CancelCauseFunc // ends Run
 	catalog, observations *feed
 	sinkMu                sync.Mutex    // the sink's calls never overlap
 	decoders              chan struct{} // slots of the workers
@@ -141,59 +144,152 @@ func NewConsumer(c ConsumerConfig, js jetstream.JetStream, sink Sink, log *slog.
 	return l, nil
 }
 
-// Run reads and applies until ctx ends, and then returns nil. A batch that the
+// Run reads and applies until ctx ends, and then returns nil. Batches that the
 // sink has at that moment may finish within the grace time, unless ctx ended
-// because the lease was lost. Nothing else ends it: servers that are away,
-// streams that are missing and a failing sink are waited for and logged. Run
-// it once.
+// because the lease was lost. Else only a sink that is deposed ends it, with
+// its error: servers that are away, streams that are missing and a failing
+// sink are waited for and logged. Run it once.
 func (l *Consumer) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+	ctx, l.stop = context.WithCancelCause(ctx)
+	defer l.stop(nil)
 	wg.Go(func() { l.catalog.run(ctx) })
 	wg.Go(func() { l.observations.run(ctx) })
 	wg.Go(func() { l.watch(ctx) })
+	l.consume(ctx)
+	if err := context.Cause(ctx); errors.Is(err, event.ErrDeposed) {
+		return err
+	}
+	return nil
+}
 
+// begun is a batch of observations that the sink has.
+type begun struct {
+	*cut
+	ended chan error
+}
+
+// consume applies what the feeds offer until ctx ends.
+func (l *Consumer) consume(ctx context.Context) {
+	var (
+		under   []begun // in order
+		records *cut    // of the catalogue; they wait until nothing is under way
+	)
 	for {
-		var b *cut
-		if !l.catalog.complete() {
-			select {
-			case b = <-l.catalog.out:
-			case <-l.catalog.completed: // without a batch: nothing was left
-				continue
-			case <-ctx.Done():
-				return nil
+		if records != nil && len(under) == 0 {
+			ok := l.apply(ctx, records, l.give(ctx, records))
+			close(records.over)
+			records = nil
+			if !ok {
+				return
 			}
-		} else {
+		}
+		var catalog, full, rest chan *cut
+		var ended chan error
+		if len(under) > 0 {
+			ended = under[0].ended
+		}
+		if records == nil {
+			catalog = l.catalog.out
 			select {
-			case b = <-l.catalog.out:
+			case records = <-catalog: // before any observations
+				continue
 			default:
-				select {
-				case b = <-l.catalog.out:
-				case b = <-l.observations.out:
-				case <-ctx.Done():
-					return nil
+			}
+			if l.catalog.complete() {
+				if len(under) < maxUnderWay {
+					full = l.observations.full
+				}
+				if len(under) == 0 {
+					rest = l.observations.out
 				}
 			}
 		}
-		ok := ctx.Err() == nil && l.apply(ctx, b)
-		close(b.over)
-		if !ok {
-			return nil
+		var completed chan struct{}
+		if !l.catalog.complete() {
+			completed = l.catalog.completed // without a batch: nothing was left
 		}
+		var b *cut
+		select {
+		case records = <-catalog:
+		case b = <-full:
+		case b = <-rest:
+		case <-completed:
+		case err := <-ended:
+			if err == nil {
+				l.done(ctx, under[0].cut)
+				under = under[1:]
+				continue
+			}
+			if !l.again(ctx, under, err) {
+				return
+			}
+			under = nil
+		case <-ctx.Done():
+			for n, u := range under {
+				if err := <-u.ended; err != nil {
+					l.leave(u.cut, err)
+					for _, u := range under[n:] {
+						close(u.over)
+					}
+					return
+				}
+				l.done(ctx, u.cut)
+			}
+			return
+		}
+		if b == nil {
+			continue
+		}
+		if ctx.Err() != nil { // both were ready
+			close(b.over)
+			continue
+		}
+		under = append(under, l.begin(ctx, b))
 	}
 }
 
-// apply gives the batch to the sink until it takes it; false: ctx ended first.
-func (l *Consumer) apply(ctx context.Context, b *cut) bool {
-	for try := 1; ; try++ {
-		err := l.give(ctx, b)
-		if err == nil {
-			break
+// begin gives the batch to the sink.
+func (l *Consumer) begin(ctx context.Context, b *cut) begun {
+	inner, release := l.outlive(ctx)
+	u := begun{b, make(chan error, 1)}
+	l.sinkMu.Lock()
+	finish := l.sink.BeginObservations(inner, &b.Batch)
+	l.sinkMu.Unlock()
+	go func() {
+		defer release()
+		u.ended <- finish()
+	}()
+	return u
+}
+
+// again applies the batches of which the first failed, one after the other;
+// false: ctx ended first.
+func (l *Consumer) again(ctx context.Context, under []begun, err error) bool {
+	for _, u := range under[1:] {
+		<-u.ended
+	}
+	ok := true
+	for n, u := range under {
+		if n > 0 && ok {
+			err = l.give(ctx, u.cut)
+		}
+		ok = ok && l.apply(ctx, u.cut, err)
+		close(u.over)
+	}
+	return ok
+}
+
+// apply gives the batch, whose first try ended with err, to the sink until it
+// takes it; false: ctx ended first.
+func (l *Consumer) apply(ctx context.Context, b *cut, err error) bool {
+	for try := 1; err != nil; try++ {
+		if errors.Is(err, event.ErrDeposed) {
+			l.stop(err)
 		}
 		if ctx.Err() != nil {
-			l.log.Warn("batch left unapplied at the end", "stream", b.Stream, "first", b.First, "last", b.Last, "error", err)
+			l.leave(b, err)
 			return false
 		}
 		l.count(func(p *Progress) { p.Retries++ })
@@ -203,37 +299,57 @@ func (l *Consumer) apply(ctx context.Context, b *cut) bool {
 		if !sleep(ctx, wait) {
 			return false
 		}
+		err = l.give(ctx, b)
 	}
 	b.feed.applied(b)
 	b.acknowledge(ctx)
 	return true
 }
 
-// give calls the sink once. The call outlives ctx by the grace time.
+// done takes in that the sink has applied the batch.
+func (l *Consumer) done(ctx context.Context, b *cut) {
+	l.apply(ctx, b, nil)
+	close(b.over)
+}
+
+func (l *Consumer) leave(b *cut, err error) {
+	l.log.Warn("batch left unapplied at the end", "stream", b.Stream, "first", b.First, "last", b.Last, "error", err)
+}
+
+// give lets the sink apply the batch, once.
 func (l *Consumer) give(ctx context.Context, b *cut) error {
 	l.sinkMu.Lock()
 	defer l.sinkMu.Unlock()
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	inner, release := l.outlive(ctx)
+	defer release()
+	if b.feed == l.catalog {
+		return l.sink.ApplyCatalog(inner, &b.Batch)
+	}
+	return l.sink.BeginObservations(inner, &b.Batch)()
+}
+
+// outlive gives a context that outlives ctx by the grace time. release it.
+func (l *Consumer) outlive(ctx context.Context) (inner context.Context, release func()) {
 	inner, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer cancel(nil)
 	over := make(chan struct{})
-	defer close(over)
-	defer context.AfterFunc(ctx, func() {
+	stop := context.AfterFunc(ctx, func() {
 		cause := context.Cause(ctx)
-		if !errors.Is(cause, ErrLeaseLost) {
+		if !errors.Is(cause, ErrLeaseLost) && !errors.Is(cause, event.ErrDeposed) {
 			select {
 			case <-time.After(l.c.Grace):
 			case <-over:
 			}
 		}
 		cancel(cause)
-	})()
-	if b.feed == l.catalog {
-		return l.sink.ApplyCatalog(inner, &b.Batch)
+	})
+	return inner, func() {
+		close(over)
+		stop()
+		cancel(nil)
 	}
-	return l.sink.ApplyObservations(inner, &b.Batch)
 }
 
 func (l *Consumer) resume(ctx context.Context, stream string, epoch uint32) (uint64, error) {

@@ -15,14 +15,16 @@ import (
 )
 
 // feed reads one stream: it pulls, decodes side by side, cuts batches in
-// order and offers them on out. One batch can be in the sink while the next
-// is being filled; nothing more is held but a few chunks on the way.
+// order and offers them: on full when they can hold no more, on out when they
+// waited long enough. One can be filled while others are in the sink; nothing
+// more is held but a few chunks on the way.
 type feed struct {
 	loop    *Consumer
 	stream  string
 	subject string
 	at      *StreamProgress // under loop.mu
 	out     chan *cut
+	full    chan *cut
 
 	completed chan struct{} // closed once everything there was at the start is applied
 	once      sync.Once
@@ -31,7 +33,12 @@ type feed struct {
 }
 
 func newFeed(l *Consumer, stream, subject string, at *StreamProgress) *feed {
-	return &feed{loop: l, stream: stream, subject: subject, at: at, out: make(chan *cut), completed: make(chan struct{})}
+	f := &feed{loop: l, stream: stream, subject: subject, at: at, out: make(chan *cut), completed: make(chan struct{})}
+	f.full = f.out
+	if stream == event.StreamObservations {
+		f.full = make(chan *cut)
+	}
+	return f
 }
 
 func (f *feed) complete() bool {
@@ -96,6 +103,9 @@ func (f *feed) run(ctx context.Context) {
 	for try := 1; ctx.Err() == nil; try++ {
 		started := time.Now()
 		err := f.open(ctx)
+		if errors.Is(err, event.ErrDeposed) {
+			f.loop.stop(err)
+		}
 		if ctx.Err() != nil {
 			return
 		}
@@ -233,7 +243,7 @@ func (f *feed) durable(ctx context.Context, s jetstream.Stream, seq uint64) (jet
 		Durable: c.Name, FilterSubject: f.subject, AckPolicy: jetstream.AckAllPolicy,
 		AckWait: c.AckWait, MaxDeliver: -1, DeliverPolicy: jetstream.DeliverAllPolicy,
 		// In the sink, being filled, at the workers, and on the way.
-		MaxAckPending: 2*c.MaxMessages + 4*c.Workers*chunkMessages + 2*pullMessages,
+		MaxAckPending: (maxUnderWay+1)*c.MaxMessages + 4*c.Workers*chunkMessages + 2*pullMessages,
 		Description:   "drives the sink of " + c.Name,
 	}
 	consumer, err := s.CreateOrUpdateConsumer(ctx, config)
@@ -442,7 +452,7 @@ func (r *reading) cut(ctx context.Context, next uint64) {
 	defer linger.Stop()
 	hand := func() bool {
 		select {
-		case r.feed.out <- b:
+		case r.feed.full <- b:
 			r.feed.last = b
 			b = nil
 			return true

@@ -2,6 +2,7 @@ package ingest_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -163,6 +164,10 @@ type recorder struct {
 	calls   int
 	inside  int
 	overlap bool
+	under   int // begun and not finished
+	most    int
+	failed  int // of them
+	finish  func(b *event.Batch)
 	// before is asked before each batch is taken; an error refuses it.
 	before func(ctx context.Context, b *event.Batch) error
 }
@@ -192,11 +197,40 @@ func (r *recorder) ApplyCatalog(ctx context.Context, b *event.Batch) error {
 	return r.apply(ctx, b)
 }
 
-func (r *recorder) ApplyObservations(ctx context.Context, b *event.Batch) error {
-	if b.Stream != event.StreamObservations {
-		return fmt.Errorf("observations got %s", b.Stream)
+// BeginObservations fails what is begun behind a batch that failed, and counts
+// how many are begun at once.
+func (r *recorder) BeginObservations(ctx context.Context, b *event.Batch) (finish func() error) {
+	r.mu.Lock()
+	r.under++
+	r.most = max(r.most, r.under)
+	behind := r.failed > 0
+	r.mu.Unlock()
+	var err error
+	switch {
+	case b.Stream != event.StreamObservations:
+		err = fmt.Errorf("observations got %s", b.Stream)
+	case behind:
+		err = errors.New("the batch before it failed")
+	default:
+		err = r.apply(ctx, b)
 	}
-	return r.apply(ctx, b)
+	if err != nil {
+		r.mu.Lock()
+		r.failed++
+		r.mu.Unlock()
+	}
+	return func() error {
+		if r.finish != nil {
+			r.finish(b)
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.under--
+		if err != nil {
+			r.failed--
+		}
+		return err
+	}
 }
 
 func (r *recorder) apply(ctx context.Context, b *event.Batch) error {

@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nuid"
 
 	"preismon/contracts"
+	"preismon/contracts/event"
 )
 
 // BucketLeases is the key-value bucket of the leases.
@@ -91,7 +92,9 @@ func NewLease(c LeaseConfig, js jetstream.JetStream, log *slog.Logger) (*Lease, 
 // again when the lease was lost. lead gets a fence, which is higher than that
 // of every leader before, and a context that ends with ErrLeaseLost as its
 // cause; it must return soon after. When lead returns by itself, its error is
-// returned. When ctx ends, nil is returned after lead returned; the lease is
+// returned, unless it is event.ErrDeposed: whatever gave another a newer
+// fence, this term is over, and the lease is asked for again after the TTL.
+// When ctx ends, nil is returned after lead returned; the lease is
 // given back, so that a standby need not wait.
 func (l *Lease) RunAsLeader(ctx context.Context, lead func(ctx context.Context, fence uint64) error) error {
 	for {
@@ -106,6 +109,10 @@ func (l *Lease) RunAsLeader(ctx context.Context, lead func(ctx context.Context, 
 		switch {
 		case ctx.Err() != nil:
 			return nil
+		case errors.Is(err, event.ErrDeposed):
+			l.log.Warn("lease given up: a leader with a newer fence has begun", "fence", fence, "error", err)
+			sleep(ctx, l.c.TTL)
+			continue
 		case !lost:
 			return err
 		}

@@ -35,7 +35,7 @@ type TableAudit struct {
 func (p *Projector) Audit(ctx context.Context) (*Audit, error) {
 	p.mu.Lock() // nothing may be written between its questions
 	defer p.mu.Unlock()
-	if err := p.ready(ctx); err != nil {
+	if err := p.calm(ctx); err != nil {
 		return nil, err
 	}
 	mark := p.marks[event.StreamObservations]

@@ -19,7 +19,7 @@ import (
 func (p *Projector) ApplyCatalog(ctx context.Context, b *event.Batch) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if err := p.ready(ctx); err != nil {
+	if err := p.calm(ctx); err != nil {
 		return err
 	}
 	if err := p.applyCatalog(ctx, b); err != nil {

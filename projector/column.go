@@ -109,6 +109,27 @@ func (d *dict) EncodeColumn(b *proto.Buffer) {
 
 func (d *dict) WriteColumn(w *proto.Writer) { w.ChainBuffer(d.EncodeColumn) }
 
+// text is a String column for inserts, kept as it travels, so that no insert
+// copies it: three tables take the same bytes.
+type text struct {
+	wire []byte // length as a varint, and the bytes, of one after the other
+	rows int
+}
+
+// Append adds a row.
+func (t *text) Append(s string) {
+	t.wire = append(binary.AppendUvarint(t.wire, uint64(len(s))), s...)
+	t.rows++
+}
+
+// Reset forgets the rows.
+func (t *text) Reset() { t.wire, t.rows = t.wire[:0], 0 }
+
+func (t *text) Type() proto.ColumnType       { return proto.ColumnTypeString }
+func (t *text) Rows() int                    { return t.rows }
+func (t *text) EncodeColumn(b *proto.Buffer) { b.Buf = append(b.Buf, t.wire...) }
+func (t *text) WriteColumn(w *proto.Writer)  { w.ChainWrite(t.wire) }
+
 // array is an Array(T) column over the rows of another column: several
 // arrays of the same lengths share their ends.
 type array struct {

@@ -101,7 +101,7 @@ func (p *Projector) sweep(ctx context.Context) {
 func (p *Projector) Maintain(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if err := p.ready(ctx); err != nil {
+	if err := p.calm(ctx); err != nil {
 		return err
 	}
 	if !p.loading {

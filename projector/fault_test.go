@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"path/filepath"
-	"syscall"
 	"testing"
 	"time"
 
@@ -215,11 +214,10 @@ func TestServerKilled(t *testing.T) {
 		} else {
 			b = w.catalog(order(1, 10, true, 0, [][]int{{1, 2, 3}, {2, 3, 4, 5, 6}}[i/2%2], []int{0, 1, 2}))
 		}
-		pid := server.PID()
-		timer := time.AfterFunc(time.Duration(w.rnd.IntN(60))*time.Millisecond, func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
+		timer := time.AfterFunc(time.Duration(w.rnd.IntN(60))*time.Millisecond, server.Kill)
 		err := w.try(t.Context(), b)
 		timer.Stop()
-		_ = syscall.Kill(pid, syscall.SIGKILL)
+		server.Kill()
 		_ = server.Stop(context.Background())
 		dsn = begin()
 		connect()

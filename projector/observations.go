@@ -3,6 +3,7 @@ package projector
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/ClickHouse/ch-go"
@@ -16,23 +17,140 @@ import (
 // ApplyObservations writes the batch to every table and then the checkpoint.
 // After an error it is called again, with these borders or others.
 func (p *Projector) ApplyObservations(ctx context.Context, b *event.Batch) error {
+	return p.BeginObservations(ctx, b)()
+}
+
+// BeginObservations begins to write the batch and returns when the next may be
+// begun. finish waits until the batch is in every table and the checkpoint is
+// written. After an error every batch begun since has failed too: finish them
+// all, and begin again with the first of them, with these borders or others.
+// ctx must live until finish returns; more than two batches under way are of
+// no use.
+func (p *Projector) BeginObservations(ctx context.Context, b *event.Batch) (finish func() error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if err := p.ready(ctx); err != nil {
+	f := newFlight(b)
+	if err := p.begin(ctx, f, b); err != nil {
+		f.err = err
+		close(f.landed)
+		p.lost = f
+	} else {
+		p.sweep(ctx)
+	}
+	return func() error {
+		<-f.landed
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		f.told = true
+		p.reap()
+		if p.lost == f {
+			p.lost = nil
+		}
+		return f.err
+	}
+}
+
+// begin brings the flight into the air, or the batch into the tables when it
+// has to be looked at what is there.
+func (p *Projector) begin(ctx context.Context, f *flight, b *event.Batch) error {
+	p.reap()
+	doubtful := p.doubt.after(place{b.Epoch, b.First - 1})
+	if !p.started || p.unsure || len(p.dirty) > 0 || doubtful {
+		p.settle()
+	}
+	if p.lost != nil {
+		return fmt.Errorf("%w: %w", errBehind, p.lost.err)
+	}
+	if len(p.flights) == 0 {
+		if err := p.ready(ctx); err != nil {
+			return err
+		}
+		if err := p.applyScopes(ctx); err != nil {
+			return p.failed(err)
+		}
+		doubtful = p.doubt.after(place{b.Epoch, b.First - 1})
+	}
+	todo, ids, err := p.fresh(ctx, b)
+	if err == nil {
+		f.ids, f.events, f.ahead, f.load = ids, uint64(len(todo)), f.end.after(p.reached(f.stream)), p.takeLoad()
+		if n := len(p.flights); n > 0 {
+			f.before = p.flights[n-1]
+		}
+		if doubtful && len(todo) > 0 {
+			err = p.repair(ctx, b, todo, f.load.block)
+		} else {
+			err = p.fill(ctx, f, todo)
+		}
+	}
+	if err != nil {
+		f.err = err
+		p.crashed(f)
 		return err
 	}
-	if err := p.applyScopes(ctx); err != nil {
-		return p.failed(err)
-	}
-	if err := p.applyObservations(ctx, b); err != nil {
-		if end := (place{b.Epoch, b.Last}); end.after(p.doubt) {
-			p.doubt = end
+	for i := range todo {
+		if !todo[i].recorded {
+			f.load.events.add(todo[i].id, todo[i].at, todo[i].data)
 		}
-		return p.failed(err)
 	}
-	p.sweep(ctx)
-	p.gauge()
+	p.flights = append(p.flights, f)
+	p.launch(ctx, f)
 	return nil
+}
+
+// reached is how far the stream is applied, were all that is under way done.
+func (p *Projector) reached(stream string) place {
+	if n := len(p.flights); n > 0 && p.flights[n-1].end.after(p.marks[stream]) {
+		return p.flights[n-1].end
+	}
+	return p.marks[stream]
+}
+
+// fill makes the rows of all events, without looking what is there. What is
+// too much for one block is written in between.
+func (p *Projector) fill(ctx context.Context, f *flight, todo []applied) error {
+	b := f.load.block
+	b.reserve(todo)
+	for i := range todo {
+		a := &todo[i]
+		for j := range a.data.Observations {
+			o := &a.data.Observations[j]
+			p.who = p.index.mandates(p.who[:0], uint64(o.ItemID), a.site)
+			if n := o.Rows(); b.rows() > 0 && max(b.rows()+n, b.fanned()+n*len(p.who)) > p.cfg.MaxBlockRows {
+				if err := p.unload(ctx, f); err != nil {
+					return err
+				}
+			}
+			b.add(a.at, string(a.data.Site), j, o, p.who)
+		}
+	}
+	return nil
+}
+
+// unload writes the flight's block before it is in the air.
+func (p *Projector) unload(ctx context.Context, f *flight) error {
+	if f.before != nil {
+		for _, ended := range f.before.rows {
+			<-ended
+		}
+		if err := f.before.failure(); err != nil {
+			return fmt.Errorf("%w: %w", errBehind, err)
+		}
+	}
+	b := f.load.block
+	defer b.reset()
+	return p.insertBlocks(ctx, b, b, b)
+}
+
+// insertBlocks writes a block to each table, side by side. All have ended
+// when it returns.
+func (p *Projector) insertBlocks(ctx context.Context, observations, byMandate, latest *block) error {
+	var errs [len(rowTables)]error
+	var group sync.WaitGroup
+	for i, in := range inputs(observations, byMandate, latest) {
+		group.Go(func() { errs[i] = p.insertBlock(ctx, rowTables[i], in.rows, in.input()) })
+	}
+	group.Wait()
+	return errors.Join(errs[:]...)
 }
 
 // applied is one event that is to be applied.
@@ -44,45 +162,13 @@ type applied struct {
 	data     *contracts.Observations
 }
 
-func (p *Projector) applyObservations(ctx context.Context, b *event.Batch) error {
-	todo, err := p.fresh(ctx, b)
-	if err != nil {
-		return err
-	}
-	if len(todo) > 0 {
-		if p.doubt.after(place{b.Epoch, b.First - 1}) {
-			err = p.repair(ctx, b, todo)
-		} else {
-			err = p.insert(ctx, todo)
-		}
-		if err != nil {
-			return err
-		}
-		p.events.reset()
-		for i := range todo {
-			if !todo[i].recorded {
-				p.events.add(todo[i].id, todo[i].at, todo[i].data)
-			}
-		}
-		if len(p.events.id) > 0 {
-			if err := p.write(ctx, "ingested_events", question("insert_ingested_events"), nil, p.events.input()); err != nil {
-				return err
-			}
-		}
-	}
-	if err := p.advance(ctx, b); err != nil {
-		return err
-	}
-	p.count(func(s *Stats) { s.Batches++; s.Events += uint64(len(todo)) })
-	return nil
-}
-
 // fresh gives the events of the batch that are to be applied: beyond the
-// checkpoint, and under an id that is not known from another place.
-func (p *Projector) fresh(ctx context.Context, b *event.Batch) ([]applied, error) {
-	mark := p.marks[b.Stream]
-	todo := make([]applied, 0, len(b.Messages))
-	first := make(map[uuid.UUID]place, len(b.Messages))
+// checkpoint, and under an id that is not known from another place, be it
+// written or in a batch under way. first holds the ids of the batch.
+func (p *Projector) fresh(ctx context.Context, b *event.Batch) (todo []applied, first map[uuid.UUID]struct{}, err error) {
+	mark := p.reached(b.Stream)
+	todo = make([]applied, 0, len(b.Messages))
+	first = make(map[uuid.UUID]struct{}, len(b.Messages))
 	var ids proto.ColUUID
 	var replayed, doubled uint64
 	for i := range b.Messages {
@@ -94,13 +180,13 @@ func (p *Projector) fresh(ctx context.Context, b *event.Batch) ([]applied, error
 		}
 		id, data, err := payload(m)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		if _, ok := first[id]; ok {
+		if _, ok := first[id]; ok || p.underWay(id) {
 			doubled++
 			continue
 		}
-		first[id] = at
+		first[id] = struct{}{}
 		ids.Append(id)
 		todo = append(todo, applied{id: id, at: at, site: p.sites.of(string(data.Site)), data: data})
 	}
@@ -123,7 +209,7 @@ func (p *Projector) fresh(ctx context.Context, b *event.Batch) ([]applied, error
 			},
 			ch.ExternalTable{Name: "ids", Data: proto.Input{{Name: "event_id", Data: ids}}})
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		keep := todo[:0]
 		for _, a := range todo {
@@ -139,47 +225,7 @@ func (p *Projector) fresh(ctx context.Context, b *event.Batch) ([]applied, error
 		todo = keep
 	}
 	p.count(func(s *Stats) { s.ReplayedEvents += replayed; s.DuplicateEvents += doubled })
-	return todo, nil
-}
-
-// insert writes the rows of all events in blocks, without looking what is
-// there.
-func (p *Projector) insert(ctx context.Context, todo []applied) error {
-	p.block.reset()
-	for i := range todo {
-		a := &todo[i]
-		for j := range a.data.Observations {
-			o := &a.data.Observations[j]
-			p.who = p.index.mandates(p.who[:0], uint64(o.ItemID), a.site)
-			if n := o.Rows(); p.block.rows() > 0 && max(p.block.rows()+n, p.block.fanned()+n*len(p.who)) > p.cfg.MaxBlockRows {
-				if err := p.flush(ctx); err != nil {
-					return err
-				}
-			}
-			p.block.add(a.at, string(a.data.Site), j, o, p.who)
-		}
-	}
-	return p.flush(ctx)
-}
-
-// flush writes the block to the three tables.
-func (p *Projector) flush(ctx context.Context) error {
-	defer p.block.reset()
-	return p.insertBlocks(ctx, p.block, p.block, p.block)
-}
-
-// insertBlocks writes a block to each table, side by side: the server spends
-// one thread on each. All have ended when it returns.
-func (p *Projector) insertBlocks(ctx context.Context, observations, byMandate, latest *block) error {
-	var errs [3]error
-	var group sync.WaitGroup
-	group.Go(func() { errs[0] = p.insertBlock(ctx, "observations", observations.rows(), observations.observations()) })
-	group.Go(func() {
-		errs[1] = p.insertBlock(ctx, "observations_by_mandate", byMandate.fanned(), byMandate.byMandate())
-	})
-	group.Go(func() { errs[2] = p.insertBlock(ctx, "latest_observations", latest.rows(), latest.latest()) })
-	group.Wait()
-	return errors.Join(errs[:]...)
+	return todo, first, nil
 }
 
 func (p *Projector) insertBlock(ctx context.Context, table string, rows int, in proto.Input) error {

@@ -80,8 +80,9 @@ type Projector struct {
 	marks   map[string]place // checkpoints by stream
 	doubt   place            // up to here rows beyond the checkpoint may be in some tables
 
-	block    *block
-	events   *events
+	flights  []*flight // batches under way, in order
+	lost     *flight   // the last one to fail, until the caller knows
+	spare    []*load
 	who      []uint64 // mandates of one capture
 	index    *index
 	sites    *sites
@@ -104,7 +105,6 @@ func New(cfg Config, conn Conn) (*Projector, error) {
 	}
 	return &Projector{
 		cfg: cfg, conn: conn, log: cfg.Logger, life: strconv.FormatUint(uint64(rand.Uint32()), 36) + ".",
-		block: newBlock(), events: new(events),
 	}, nil
 }
 
@@ -118,7 +118,7 @@ func (p *Projector) Check(ctx context.Context) error { return schema.Check(ctx, 
 func (p *Projector) Resume(ctx context.Context, stream string, epoch uint32) (uint64, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if err := p.ready(ctx); err != nil {
+	if err := p.calm(ctx); err != nil {
 		return 0, err
 	}
 	mark := p.marks[stream]
@@ -132,8 +132,15 @@ func (p *Projector) Resume(ctx context.Context, stream string, epoch uint32) (ui
 	return mark.seq, nil
 }
 
+// calm waits until no batch is under way and brings the Projector to a known
+// state.
+func (p *Projector) calm(ctx context.Context) error {
+	p.settle()
+	return p.ready(ctx)
+}
+
 // ready brings the Projector to a known state: at the first call, and again
-// after a failure.
+// after a failure. No batch is under way then.
 func (p *Projector) ready(ctx context.Context) error {
 	if !p.started {
 		if err := p.start(ctx); err != nil {
@@ -212,11 +219,15 @@ func (p *Projector) advance(ctx context.Context, b *event.Batch) error {
 	if !to.after(p.marks[b.Stream]) {
 		return nil
 	}
-	if err := p.write(ctx, "checkpoints", question("insert_checkpoint"), args{"stream": b.Stream, "epoch": to.epoch, "seq": to.seq}, nil); err != nil {
+	if err := p.checkpoint(ctx, b.Stream, to); err != nil {
 		return err
 	}
 	p.marks[b.Stream] = to
 	return nil
+}
+
+func (p *Projector) checkpoint(ctx context.Context, stream string, to place) error {
+	return p.write(ctx, "checkpoints", question("insert_checkpoint"), args{"stream": stream, "epoch": to.epoch, "seq": to.seq}, nil)
 }
 
 // failed notes that a write may still be running on the server.

@@ -16,8 +16,9 @@ type rowKey struct {
 
 // repair writes those rows of the events that the tables have not. It looks
 // at each row's identity, so it does not matter how the range was cut into
-// batches before, nor which mandates saw a pair then.
-func (p *Projector) repair(ctx context.Context, b *event.Batch, todo []applied) error {
+// batches before, nor which mandates saw a pair then. whole is scratch, and
+// empty at the end.
+func (p *Projector) repair(ctx context.Context, b *event.Batch, todo []applied, whole *block) error {
 	there, err := p.rowsThere(ctx, b.Epoch, todo[0].at.seq, todo[len(todo)-1].at.seq)
 	if err != nil {
 		return err
@@ -28,24 +29,23 @@ func (p *Projector) repair(ctx context.Context, b *event.Batch, todo []applied) 
 	flush := func() error {
 		defer missing.reset()
 		defer unseen.reset()
-		defer p.block.reset()
+		defer whole.reset()
 		repaired += uint64(missing.rows() + unseen.fanned())
 		// The latest are safe to write again: their version decides.
-		return p.insertBlocks(ctx, missing, unseen, p.block)
+		return p.insertBlocks(ctx, missing, unseen, whole)
 	}
-	p.block.reset()
 	var lacking []uint64
 	for i := range todo {
 		a := &todo[i]
 		for j := range a.data.Observations {
 			o := &a.data.Observations[j]
 			p.who = p.index.mandates(p.who[:0], uint64(o.ItemID), a.site)
-			if n := o.Rows(); p.block.rows() > 0 && max(p.block.rows()+n, unseen.fanned()+n*len(p.who)) > p.cfg.MaxBlockRows {
+			if n := o.Rows(); whole.rows() > 0 && max(whole.rows()+n, unseen.fanned()+n*len(p.who)) > p.cfg.MaxBlockRows {
 				if err := flush(); err != nil {
 					return err
 				}
 			}
-			p.block.add(a.at, string(a.data.Site), j, o, nil)
+			whole.add(a.at, string(a.data.Site), j, o, nil)
 			for k := range o.Rows() {
 				key := rowKey{0, a.at.seq, uint16(j), uint16(k)}
 				if _, ok := there[key]; !ok {

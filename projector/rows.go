@@ -2,6 +2,7 @@ package projector
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/ClickHouse/ch-go/proto"
 	"github.com/google/uuid"
@@ -36,8 +37,8 @@ type block struct {
 	isBuyBox     proto.ColUInt8
 	rating       proto.ColUInt8
 	manufacturer *dict
-	title        proto.ColStr
-	url          proto.ColStr
+	title        text
+	url          text
 	delivery     *dict
 
 	// Who sees each row.
@@ -72,6 +73,46 @@ func (b *block) reset() {
 	} {
 		c.Reset()
 	}
+}
+
+// reserve makes room for the rows of the events.
+func (b *block) reserve(todo []applied) {
+	var rows, captures, titles, urls int
+	for i := range todo {
+		list := todo[i].data.Observations
+		captures += len(list)
+		for j := range list {
+			rows += list[j].Rows()
+			for k := range list[j].Offers {
+				titles += 2 + len(list[j].Offers[k].Title)
+				urls += 2 + len(list[j].Offers[k].URL)
+			}
+		}
+	}
+	for _, c := range []*proto.ColUInt64{&b.item, &b.seq, &b.mandates, &b.mandatesEnd} {
+		*c = slices.Grow(*c, rows)
+	}
+	for _, c := range []*proto.ColInt64{&b.capturedAt, &b.price, &b.shipping} {
+		*c = slices.Grow(*c, rows)
+	}
+	for _, c := range []*proto.ColUInt16{&b.capture, &b.offer} {
+		*c = slices.Grow(*c, rows)
+	}
+	for _, c := range []*proto.ColUInt8{&b.outcome, &b.isPrime, &b.isBuyBox, &b.rating} {
+		*c = slices.Grow(*c, rows)
+	}
+	for _, c := range []*dict{b.site, b.currency, b.merchant, b.manufacturer, b.delivery} {
+		c.keys = slices.Grow(c.keys, rows)
+	}
+	b.epoch = slices.Grow(b.epoch, rows)
+	b.title.wire, b.url.wire = slices.Grow(b.title.wire, titles+rows), slices.Grow(b.url.wire, urls+rows)
+	c := &b.captures
+	for _, col := range []*proto.ColUInt64{&c.item, &c.seq, &c.end} {
+		*col = slices.Grow(*col, captures)
+	}
+	c.capturedAt, c.epoch = slices.Grow(c.capturedAt, captures), slices.Grow(c.epoch, captures)
+	c.capture, c.outcome = slices.Grow(c.capture, captures), slices.Grow(c.outcome, captures)
+	c.site.keys = slices.Grow(c.site.keys, captures)
 }
 
 // rows is the number of rows of observations, fanned that of

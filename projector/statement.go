@@ -3,7 +3,6 @@ package projector
 import (
 	"context"
 	"embed"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -11,6 +10,8 @@ import (
 
 	"github.com/ClickHouse/ch-go"
 	"github.com/ClickHouse/ch-go/proto"
+
+	"preismon/contracts/event"
 )
 
 //go:embed sql/*.sql
@@ -39,7 +40,7 @@ type Conn interface {
 
 // ErrDeposed: another projector with a newer fence leads the partition. This
 // one must stop; whatever it still sends is refused by the server.
-var ErrDeposed = errors.New("projector: deposed by a newer leader of the partition")
+var ErrDeposed = fmt.Errorf("projector: %w", event.ErrDeposed)
 
 // write settings: one statement makes one part, whatever the number of rows,
 // so that it is there whole or not at all.

@@ -124,13 +124,16 @@ func (p *projection) run(ctx context.Context) error {
 		defer p.led.Store(nil)
 		p.log.Info("leading", "fence", fence)
 		maintained := make(chan struct{})
-		maintain, stop := context.WithCancel(ctx)
+		maintain, stop := context.WithCancelCause(ctx)
 		go func() {
 			defer close(maintained)
-			p.maintain(maintain, proj)
+			p.maintain(maintain, stop, proj)
 		}()
-		err = consumer.Run(ctx)
-		stop()
+		err = consumer.Run(maintain)
+		if cause := context.Cause(maintain); errors.Is(cause, projector.ErrDeposed) {
+			err = cause
+		}
+		stop(nil)
 		<-maintained
 		return err
 	})
@@ -139,7 +142,7 @@ func (p *projection) run(ctx context.Context) error {
 // maintainEvery is how often what the projector left for later is done.
 const maintainEvery = 5 * time.Second
 
-func (p *projection) maintain(ctx context.Context, proj *projector.Projector) {
+func (p *projection) maintain(ctx context.Context, stop context.CancelCauseFunc, proj *projector.Projector) {
 	tick := time.NewTicker(maintainEvery)
 	defer tick.Stop()
 	for {
@@ -147,7 +150,9 @@ func (p *projection) maintain(ctx context.Context, proj *projector.Projector) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			if err := proj.Maintain(ctx); err != nil && ctx.Err() == nil {
+			if err := proj.Maintain(ctx); errors.Is(err, projector.ErrDeposed) {
+				stop(err)
+			} else if err != nil && ctx.Err() == nil {
 				p.log.Error("projector maintenance failed", "error", err)
 			}
 		}

@@ -1,6 +1,13 @@
 package event
 
-import "time"
+import (
+	"errors"
+	"time"
+)
+
+// ErrDeposed is what whoever applies batches answers when a newer leader of
+// the partition has begun: it must not be asked again.
+var ErrDeposed = errors.New("deposed by a newer leader of the partition")
 
 // Batch is a contiguous range of a stream's sequences: First to Last, both
 // included. What has no message here was no message for this consumer, or is

@@ -24,7 +24,7 @@ func Decode(b []byte) (*Event, error) {
 	case !utf8.Valid(b):
 		return nil, errors.New("not an event: not UTF-8")
 	}
-	d := decoder{scanner{s: string(b)}}
+	d := decoder{scanner: scanner{s: string(b)}}
 	e, err := d.event()
 	if err != nil {
 		return nil, err
@@ -35,8 +35,45 @@ func Decode(b []byte) (*Event, error) {
 	return e, nil
 }
 
-// decoder reads the contracts' records, field by field.
-type decoder struct{ scanner }
+// decoder reads the contracts' records, field by field. Offers and amounts
+// lie in slabs, so that a batch costs a number of allocations that does not
+// grow with its captures.
+type decoder struct {
+	scanner
+	offers  []contracts.Offer
+	amounts []int64
+}
+
+// slab is the capacity of a new slab: as much as the rest of the text may
+// hold at the usual size of an offer, within bounds.
+func (p *decoder) slab() int { return min(max((len(p.s)-p.i)/256, 4), 2048) }
+
+// amount reads an integer and gives where it lies.
+func (p *decoder) amount() *int64 {
+	if len(p.amounts) == cap(p.amounts) {
+		p.amounts = make([]int64, 0, 2*p.slab())
+	}
+	p.amounts = append(p.amounts, p.integer())
+	return &p.amounts[len(p.amounts)-1]
+}
+
+// offerList reads the offers of a capture.
+func (p *decoder) offerList() []contracts.Offer {
+	from := len(p.offers)
+	p.array(func() {
+		if len(p.offers) == cap(p.offers) { // those of this capture go along
+			mine := p.offers[from:]
+			p.offers = append(make([]contracts.Offer, 0, 2*len(mine)+p.slab()), mine...)
+			from = 0
+		}
+		p.offers = append(p.offers, contracts.Offer{})
+		p.offer(&p.offers[len(p.offers)-1])
+	})
+	if len(p.offers) == from {
+		return nil
+	}
+	return p.offers[from:len(p.offers):len(p.offers)]
+}
 
 var (
 	envelopeFields    = []string{"version", "eventId", "kind", "producer", "producedAt", "data"}
@@ -199,7 +236,7 @@ func (p *decoder) observations() *contracts.Observations {
 		case "run":
 			b.Run = p.text()
 		case "observations":
-			b.Observations = make([]contracts.Observation, 0, 32)
+			b.Observations = make([]contracts.Observation, 0, min(max((len(p.s)-p.i)/256, 4), contracts.MaxObservationsPerBatch))
 			p.array(func() {
 				b.Observations = append(b.Observations, contracts.Observation{})
 				p.observation(&b.Observations[len(b.Observations)-1])
@@ -217,17 +254,24 @@ func (p *decoder) observation(o *contracts.Observation) {
 		case "capturedAt":
 			o.CapturedAt = p.time()
 		case "outcome":
-			s := p.text()
-			if p.err == nil && o.Outcome.UnmarshalText([]byte(s)) != nil {
-				p.failf("%q is no outcome", clip(s))
-			}
+			p.outcome(&o.Outcome)
 		case "offers":
-			p.array(func() {
-				o.Offers = append(o.Offers, contracts.Offer{})
-				p.offer(&o.Offers[len(o.Offers)-1])
-			})
+			o.Offers = p.offerList()
 		}
 	})
+}
+
+func (p *decoder) outcome(o *contracts.Outcome) {
+	s := p.text()
+	for known := range contracts.SiteUnavailable + 1 {
+		if known.String() == s {
+			*o = known
+			return
+		}
+	}
+	if p.err == nil {
+		p.failf("%q is no outcome", clip(s))
+	}
 }
 
 func (p *decoder) offer(o *contracts.Offer) {
@@ -236,11 +280,9 @@ func (p *decoder) offer(o *contracts.Offer) {
 		case "merchant":
 			o.Merchant = p.text()
 		case "price":
-			n := p.integer()
-			o.Price = &n
+			o.Price = p.amount()
 		case "shipping":
-			n := p.integer()
-			o.Shipping = &n
+			o.Shipping = p.amount()
 		case "currencyCode":
 			o.CurrencyCode = p.currency()
 		case "isPrime":

@@ -10,10 +10,7 @@
 package event
 
 import (
-	"bytes"
 	_ "embed"
-	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 	"unicode/utf8"
@@ -159,35 +156,4 @@ func (e *Event) Validate() error {
 		}
 	}
 	return f.Err()
-}
-
-// envelope is the event's JSON form.
-type envelope struct {
-	Version    int       `json:"version"`
-	EventID    string    `json:"eventId"`
-	Kind       Kind      `json:"kind"`
-	Producer   string    `json:"producer,omitempty"`
-	ProducedAt time.Time `json:"producedAt"`
-	Data       Payload   `json:"data"`
-}
-
-// Encode validates the event and gives its JSON form, on one line.
-func Encode(e *Event) ([]byte, error) {
-	if err := e.Validate(); err != nil {
-		return nil, err
-	}
-	var b bytes.Buffer
-	to := json.NewEncoder(&b)
-	to.SetEscapeHTML(false) // URLs are full of &
-	err := to.Encode(envelope{
-		Version: Version, EventID: e.ID, Kind: e.Kind, Producer: e.Producer, ProducedAt: e.ProducedAt.UTC(), Data: e.Data,
-	})
-	if err != nil {
-		return nil, err
-	}
-	out := bytes.TrimRight(b.Bytes(), "\n")
-	if len(out) > MaxBytes {
-		return nil, fmt.Errorf("event has %d bytes, at most %d", len(out), MaxBytes)
-	}
-	return out, nil
 }

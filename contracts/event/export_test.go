@@ -7,3 +7,7 @@ func FieldNames() []string {
 	return slices.Concat(envelopeFields, batchFields, observationFields, offerFields, siteFields, itemFields, mandateFields, packageFields,
 		accountFields, scopeFields, orderFields, scheduleFields, countersFields, referenceFields, priceFields, customerFields, fileJobFields, archiveFields, fileFields)
 }
+
+// EncodeAny is Encode by encoding/json, which the encoder of observations is
+// held against.
+var EncodeAny = encodeAny

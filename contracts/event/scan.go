@@ -27,6 +27,8 @@ type scanner struct {
 	err    error
 	path   string // of the fault
 	broken bool   // the fault is that the text is no JSON
+
+	unescaped strings.Builder // of all strings with escapes, one after the other
 }
 
 // failf notes a fault of the value that is being read.
@@ -219,7 +221,7 @@ func (p *scanner) text() string {
 // quoted reads a string, whose quote is next.
 func (p *scanner) quoted() string {
 	s, from := p.s, p.i+1
-	for i := from; i < len(s); i++ {
+	for i := special(s, from); i < len(s); i = special(s, i+1) {
 		switch c := s[i]; {
 		case c == '"':
 			p.i = i + 1
@@ -239,19 +241,25 @@ func (p *scanner) quoted() string {
 
 // escaped reads the rest of a string from its first backslash on.
 func (p *scanner) escaped(from, at int) string {
-	b := append(make([]byte, 0, at-from+32), p.s[from:at]...)
+	b := &p.unescaped
+	if b.Len() == 0 {
+		b.Grow(max(len(p.s)/8, at-from+32))
+	}
+	start := b.Len()
+	b.WriteString(p.s[from:at])
 	for p.i = at; p.i < len(p.s); {
 		c := p.s[p.i]
 		switch {
 		case c == '"':
 			p.i++
-			return string(b)
+			return b.String()[start:]
 		case c < ' ':
 			p.syntax()
 			return ""
 		case c != '\\':
-			b = append(b, c)
-			p.i++
+			plain := special(p.s, p.i+1)
+			b.WriteString(p.s[p.i:plain])
+			p.i = plain
 			continue
 		}
 		p.i++
@@ -271,7 +279,7 @@ func (p *scanner) escaped(from, at int) string {
 			if p.err != nil {
 				return ""
 			}
-			b = utf8.AppendRune(b, r) // half a pair becomes U+FFFD
+			b.WriteRune(r) // half a pair becomes U+FFFD
 			continue
 		}
 		n := strings.IndexByte(names, p.s[p.i])
@@ -279,7 +287,7 @@ func (p *scanner) escaped(from, at int) string {
 			p.syntax()
 			return ""
 		}
-		b = append(b, values[n])
+		b.WriteByte(values[n])
 		p.i++
 	}
 	p.syntax()

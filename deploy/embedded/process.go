@@ -110,6 +110,10 @@ func childEnvironment() []string {
 // PID is the process id of the child.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
+// Kill ends the child with SIGKILL and does not wait. Killing an ended child
+// is no error, and never reaches another process that has its number by then.
+func (p *Process) Kill() { _ = p.cmd.Process.Kill() }
+
 // Done is closed when the child has ended, for whatever reason.
 func (p *Process) Done() <-chan struct{} { return p.done }
 

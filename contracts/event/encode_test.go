@@ -1,0 +1,113 @@
+package event_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+
+	"preismon/contracts"
+	"preismon/contracts/event"
+)
+
+// sameBytes compares Encode with encoding/json.
+func sameBytes(tb rapid.TB, e *event.Event) {
+	tb.Helper()
+	got, err := event.Encode(e)
+	want, wantErr := event.EncodeAny(e)
+	if (err != nil) != (wantErr != nil) || !bytes.Equal(got, want) {
+		tb.Fatalf("got  %s (%v)\nwant %s (%v)", got, err, want, wantErr)
+	}
+}
+
+func TestEncodeGivesTheBytesOfEncodingJSON(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) { sameBytes(t, anyEvent(t)) })
+
+	for c := range rune(0x3000) { // every escape, at every place of eight bytes
+		e := samples()[0]
+		o := e.Data.(*contracts.Observations).Observations[0].Offers
+		o[0].Title = strings.Repeat("x", int(c)%9) + string(c) + "y"
+		o[0].Rating, o[0].Shipping, o[1].Rating = contracts.Rating(string(c)), nil, "4,5"
+		sameBytes(t, e)
+	}
+	e := samples()[0]
+	batch := e.Data.(*contracts.Observations)
+	batch.Observations[0].CapturedAt = batch.Observations[0].CapturedAt.In(time.FixedZone("", -5*3600-1800)).Add(time.Nanosecond)
+	batch.Observations[0].Offers = append(batch.Observations[0].Offers, contracts.Offer{}, contracts.Offer{IsPrime: 7})
+	sameBytes(t, e)
+	batch.Observations[0].CapturedAt = batch.Observations[0].CapturedAt.In(time.FixedZone("", 25*3600))
+	sameBytes(t, e) // an error: no such zone
+}
+
+func FuzzEncode(f *testing.F) {
+	f.Add("Händler", "4.5", "https://shop.example/?a=<b>&c=\"d\"", "\u2028 \\ \x7f\b\f\n\r\t\x00", int64(1299), int64(1_770_000_000_000_000_000))
+	f.Fuzz(func(t *testing.T, merchant, rating, url, text string, price, at int64) {
+		for _, s := range []string{merchant, rating, url, text} {
+			if !utf8.ValidString(s) {
+				t.Skip()
+			}
+		}
+		e := samples()[0]
+		batch := e.Data.(*contracts.Observations)
+		batch.Run = text
+		batch.Observations[0].CapturedAt = time.Unix(0, at).UTC()
+		batch.Observations[0].Offers = append(batch.Observations[0].Offers, contracts.Offer{
+			Merchant: merchant, Price: &price, CurrencyCode: "EUR", Rating: contracts.Rating(rating), Manufacturer: text + merchant, Title: text + url, URL: url, DeliveryText: text,
+		})
+		if e.Validate() != nil {
+			t.Skip()
+		}
+		sameBytes(t, e)
+	})
+}
+
+// Encoding a batch costs one allocation for the bytes and a constant number
+// for its checks, whatever its size.
+func TestEncodeAllocatesPerBatchNotPerOffer(t *testing.T) {
+	per := func(n int) float64 {
+		e := samples()[0]
+		batch := e.Data.(*contracts.Observations)
+		o := batch.Observations[0]
+		batch.Observations = nil
+		for range n {
+			batch.Observations = append(batch.Observations, o)
+		}
+		return testing.AllocsPerRun(20, func() {
+			if _, err := event.Encode(e); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	if one, many := per(1), per(500); many > one+2 {
+		t.Errorf("%v allocations for one capture, %v for 500", one, many)
+	}
+}
+
+// Decoding a batch costs a number of allocations that does not grow with its
+// captures: offers, amounts and unescaped texts lie in slabs.
+func TestDecodeAllocatesPerBatchNotPerOffer(t *testing.T) {
+	per := func(n int) float64 {
+		e := samples()[0]
+		batch := e.Data.(*contracts.Observations)
+		o := batch.Observations[0]
+		batch.Observations = nil
+		for range n {
+			batch.Observations = append(batch.Observations, o)
+		}
+		b, err := event.Encode(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return testing.AllocsPerRun(20, func() {
+			if _, err := event.Decode(b); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	if one, many := per(1), per(500); many > one+12 {
+		t.Errorf("%v allocations for one capture, %v for 500", one, many)
+	}
+}

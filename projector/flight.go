@@ -1,0 +1,213 @@
+package projector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/ClickHouse/ch-go/proto"
+	"github.com/google/uuid"
+
+	"preismon/contracts/event"
+)
+
+// flight is a batch of observations on its way into the tables. While its
+// rows are inserted, the rows of the next one are made; while its events and
+// its checkpoint are written, the rows of the next one are inserted. What
+// makes that safe:
+//
+//   - A table takes one insert at a time, in the order of the batches.
+//   - Events and checkpoint of a batch follow all of its rows, and those of
+//     every batch before it. So what is beyond the checkpoint is incomplete as
+//     it always was, but up to two batches of it.
+//   - When a batch fails, those begun behind it fail too. All of their rows are
+//     in doubt then, and every one is read back before it is tried again.
+//   - Scopes change, statements are ended and checkpoints are read only when no
+//     batch is under way.
+type flight struct {
+	stream string
+	end    place
+	ahead  bool // end is beyond every checkpoint before
+	events uint64
+	ids    map[uuid.UUID]struct{}
+	load   *load
+	before *flight // nil once it has landed
+
+	rows   [len(rowTables)]chan struct{} // closed when the insert into the table has ended
+	landed chan struct{}                 // closed when all has ended; err is valid then
+	told   bool                          // the caller knows how it ended
+
+	mu  sync.Mutex
+	err error
+}
+
+// rowTables are written side by side: the server spends one thread on each.
+var rowTables = [...]string{"observations", "observations_by_mandate", "latest_observations"}
+
+// rowInput is what one of rowTables gets.
+type rowInput struct {
+	rows  int
+	input func() proto.Input
+}
+
+func inputs(observations, byMandate, latest *block) [len(rowTables)]rowInput {
+	return [...]rowInput{
+		{observations.rows(), observations.observations}, {byMandate.fanned(), byMandate.byMandate}, {latest.rows(), latest.latest},
+	}
+}
+
+// load is what a flight carries, reused from one to another.
+type load struct {
+	block  *block
+	events *events
+}
+
+func newFlight(b *event.Batch) *flight {
+	f := &flight{stream: b.Stream, end: place{b.Epoch, b.Last}, landed: make(chan struct{})}
+	for i := range f.rows {
+		f.rows[i] = make(chan struct{})
+	}
+	return f
+}
+
+func (f *flight) fail(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.err = errors.Join(f.err, err)
+}
+
+func (f *flight) failure() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.err
+}
+
+// over tells whether the flight has landed.
+func (f *flight) over() bool {
+	select {
+	case <-f.landed:
+		return true
+	default:
+		return false
+	}
+}
+
+// errBehind is why a batch was not applied though nothing is wrong with it.
+var errBehind = errors.New("the batch before it failed")
+
+// launch starts to write the block and what follows it.
+func (p *Projector) launch(ctx context.Context, f *flight) {
+	b, before := f.load.block, f.before
+	for i, in := range inputs(b, b, b) {
+		go func() {
+			defer close(f.rows[i])
+			if before != nil {
+				<-before.rows[i]
+				if err := before.failure(); err != nil {
+					f.fail(fmt.Errorf("%w: %w", errBehind, err))
+					return
+				}
+			}
+			if err := p.insertBlock(ctx, rowTables[i], in.rows, in.input()); err != nil {
+				f.fail(err)
+			}
+		}()
+	}
+	go func() {
+		defer close(f.landed)
+		for _, ended := range f.rows {
+			<-ended
+		}
+		if before != nil {
+			<-before.landed
+			if err := before.failure(); err != nil && f.failure() == nil {
+				f.fail(fmt.Errorf("%w: %w", errBehind, err))
+			}
+		}
+		if f.failure() == nil {
+			if err := p.conclude(ctx, f); err != nil {
+				f.fail(err)
+			}
+		}
+	}()
+}
+
+// conclude writes the events, whose rows are in the tables, and then the
+// checkpoint.
+func (p *Projector) conclude(ctx context.Context, f *flight) error {
+	if len(f.load.events.id) > 0 {
+		if err := p.write(ctx, "ingested_events", question("insert_ingested_events"), nil, f.load.events.input()); err != nil {
+			return err
+		}
+	}
+	if !f.ahead {
+		return nil
+	}
+	return p.checkpoint(ctx, f.stream, f.end)
+}
+
+// reap takes in the flights that have landed, in order.
+func (p *Projector) reap() {
+	n := 0
+	for ; n < len(p.flights) && p.flights[n].over(); n++ {
+		f := p.flights[n]
+		if f.err != nil {
+			p.crashed(f)
+		} else {
+			if f.ahead {
+				p.marks[f.stream] = f.end
+			}
+			p.count(func(s *Stats) { s.Batches++; s.Events += f.events })
+		}
+		p.spare = append(p.spare, f.load)
+		f.load, f.ids, f.before = nil, nil, nil
+	}
+	if n > 0 {
+		p.flights = slices.Delete(p.flights, 0, n)
+		p.gauge()
+	}
+}
+
+// crashed notes that rows of the flight may be in the tables, and that what
+// is begun before the caller knows must fail too.
+func (p *Projector) crashed(f *flight) {
+	if f.end.after(p.doubt) {
+		p.doubt = f.end
+	}
+	_ = p.failed(f.err)
+	if !f.told {
+		p.lost = f
+	}
+}
+
+// settle waits until no batch is under way.
+func (p *Projector) settle() {
+	for _, f := range p.flights {
+		<-f.landed
+	}
+	p.reap()
+}
+
+// underWay tells whether the event is in a batch under way.
+func (p *Projector) underWay(id uuid.UUID) bool {
+	for _, f := range p.flights {
+		if _, ok := f.ids[id]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *Projector) takeLoad() *load {
+	n := len(p.spare) - 1
+	if n < 0 {
+		return &load{newBlock(), new(events)}
+	}
+	l := p.spare[n]
+	p.spare = p.spare[:n]
+	l.block.reset()
+	l.events.reset()
+	return l
+}

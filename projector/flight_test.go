@@ -1,0 +1,175 @@
+package projector_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"preismon/contracts/event"
+)
+
+// pipelined delivers everything with two batches under way whenever it can,
+// as the consumer loop does.
+func (l *loop) pipelined() {
+	l.t.Helper()
+	type begun struct {
+		b      *event.Batch
+		finish func() error
+	}
+	for tries := 0; ; tries++ {
+		if tries > 3000 {
+			l.t.Fatal("the streams do not drain")
+		}
+		b := l.next()
+		if b == nil {
+			return
+		}
+		if b.Stream == event.StreamCatalog {
+			if err := l.try(l.t.Context(), b); err == nil {
+				l.pos[b.Stream] = b.Last
+			}
+			continue
+		}
+		var under []begun
+		start := l.pos[b.Stream]
+		for n := 0; n < 2+l.rnd.IntN(4) && b != nil && b.Stream == event.StreamObservations; n++ {
+			if len(under) == 2 {
+				if err := under[0].finish(); err != nil {
+					break
+				}
+				start, under = under[0].b.Last, under[1:]
+			}
+			under = append(under, begun{b, l.p.BeginObservations(l.t.Context(), b)})
+			l.pos[b.Stream] = b.Last // of what is begun
+			b = l.next()
+		}
+		failed := false
+		for _, u := range under {
+			err := u.finish()
+			if failed && err == nil {
+				l.t.Fatalf("batch %d to %d was applied though the one before it failed", u.b.First, u.b.Last)
+			}
+			if failed = failed || err != nil; !failed {
+				start = u.b.Last
+			}
+		}
+		l.pos[event.StreamObservations] = start
+		if failed && l.rnd.IntN(3) == 0 {
+			l.crash()
+		}
+	}
+}
+
+// TestChaosUnderWay is TestChaos with two batches under way: whatever write
+// fails, before or after it was done, every table is right in the end, and no
+// batch is applied over one that failed.
+func TestChaosUnderWay(t *testing.T) {
+	for seed := range uint64(3) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			w := newWorld(t)
+			w.rnd = rand.New(rand.NewPCG(seed, 11))
+			w.cfg.MaxBlockRows = 20 + w.rnd.IntN(100)
+			l := newLoop(w)
+			l.crash()
+			var known []event.Message
+			for range 6 {
+				l.chance = []float64{0, 0.05, 0.1}[w.rnd.IntN(3)]
+				l.armed()
+				for range 2 + w.rnd.IntN(3) {
+					if w.rnd.IntN(3) == 0 {
+						l.publish(w.catalog(randomChange(w.rnd)))
+						continue
+					}
+					b := w.observations(5 + w.rnd.IntN(30))
+					for i := range b.Messages { // copies, of the batch before too
+						if len(known) > 0 && w.rnd.IntN(10) == 0 {
+							delete(w.oracle.events, b.Messages[i].Event.ID)
+							b.Messages[i].Event = known[len(known)-1-w.rnd.IntN(min(40, len(known)))].Event
+						}
+					}
+					known = append(known, b.Messages...)
+					l.publish(b)
+				}
+				l.pipelined()
+				l.chance = 0
+				l.armed()
+				w.verify()
+				if t.Failed() {
+					t.FailNow()
+				}
+			}
+			t.Logf("%+v", w.p.Stats())
+		})
+	}
+}
+
+// TestBehind begins a batch behind one that fails at each of its writes: it
+// fails too, its checkpoint is not written, and both are applied afterwards.
+func TestBehind(t *testing.T) {
+	for _, name := range []string{"observations", "observations_by_mandate", "latest_observations", "ingested_events", "checkpoints"} {
+		for _, afterwards := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/after=%v", name, afterwards), func(t *testing.T) {
+				w := newWorld(t)
+				w.apply(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3, 4, 5}, []int{0, 1, 2})))
+				w.apply(w.observations(5))
+				a, b, c := w.observations(20), w.observations(20), w.observations(20)
+				b.Messages[3].Event = a.Messages[7].Event // a copy of what is under way
+				w.oracle = newOracleFrom(w.oracle, allOf(w, a, b, c)...)
+				w.conn.failOnce(name, afterwards)
+				finishA := w.p.BeginObservations(t.Context(), a)
+				finishB := w.p.BeginObservations(t.Context(), b)
+				if finishA() == nil || finishB() == nil {
+					t.Fatal("applied in spite of the failure")
+				}
+				var seq uint64
+				w.scan("SELECT max(seq) FROM checkpoints WHERE stream = 'OBSERVATIONS'", nil, &seq)
+				if seq > a.Last || seq > 5 && name != "checkpoints" {
+					t.Errorf("checkpoint at %d", seq)
+				}
+				if afterwards {
+					w.restart()
+				}
+				w.apply(a)
+				finishB = w.p.BeginObservations(t.Context(), b)
+				finishC := w.p.BeginObservations(t.Context(), c)
+				if err := finishB(); err != nil {
+					t.Error(err)
+				}
+				if err := finishC(); err != nil {
+					t.Error(err)
+				}
+				w.verify()
+			})
+		}
+	}
+}
+
+// allOf gives the batches, behind all that the oracle knows already.
+func allOf(w *world, batches ...*event.Batch) []*event.Batch {
+	first := &event.Batch{Stream: event.StreamObservations}
+	for _, m := range w.oracle.events {
+		if m.Seq < batches[0].First {
+			first.Messages = append(first.Messages, m)
+		}
+	}
+	return append([]*event.Batch{first}, batches...)
+}
+
+// TestBegunTooEarly begins a batch after one failed and before its caller
+// looked: it must not be applied over the gap.
+func TestBegunTooEarly(t *testing.T) {
+	w := newWorld(t)
+	w.apply(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2}, []int{0, 1})))
+	a, b := w.observations(10), w.observations(10)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	finishA := w.p.BeginObservations(ended, a) // fails before anything is under way
+	finishB := w.p.BeginObservations(t.Context(), b)
+	if finishA() == nil || finishB() == nil {
+		t.Fatal("applied over a gap")
+	}
+	w.apply(a)
+	w.apply(b)
+	w.verify()
+}
