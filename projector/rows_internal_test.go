@@ -51,7 +51,7 @@ func TestBlockAllocatesPerBlockNotPerRow(t *testing.T) {
 		build(b, todo, buf)
 		return testing.AllocsPerRun(20, func() { build(b, todo, buf) })
 	}
-	if few, many := per(10), per(20_000); many > few+2 {
+	if few, many := per(10), per(20_000); many > few+20 { // not two thousand; a collection in between costs some
 		t.Errorf("%v allocations for 10 rows, %v for 20,000", few, many)
 	}
 }
