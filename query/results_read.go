@@ -319,7 +319,7 @@ type streamer struct {
 }
 
 // A stream hands its lines on in chunks of about this size.
-const chunkBytes = 256 << 10
+const chunkBytes = 512 << 10
 
 func (c *streamer) start() error {
 	if c.started {

@@ -1,7 +1,10 @@
 package store
 
 import (
+	"encoding/binary"
+	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"preismon/query"
@@ -88,16 +91,35 @@ func (c dictColumn) DecodeColumn(r *proto.Reader, rows int) error {
 	if err != nil {
 		return fmt.Errorf("keys: %w", err)
 	}
-	for i := 0; i < len(raw); i += width {
-		var key uint64
-		for b := width - 1; b >= 0; b-- {
-			key = key<<8 | uint64(raw[i+b])
+	c.to.Index = slices.Grow(c.to.Index, rows)
+	index := c.to.Index[len(c.to.Index) : len(c.to.Index)+rows]
+	greatest := uint64(0)
+	switch width {
+	case 1:
+		for i, key := range raw[:rows] {
+			index[i] = first + uint32(key)
+			greatest = max(greatest, uint64(key))
 		}
-		if key >= uint64(n) {
-			return fmt.Errorf("key %d in a dictionary of %d", key, n)
+	case 2:
+		for i := range index {
+			key := binary.LittleEndian.Uint16(raw[2*i:])
+			index[i] = first + uint32(key)
+			greatest = max(greatest, uint64(key))
 		}
-		c.to.Index = append(c.to.Index, first+uint32(key))
+	default:
+		for i := range index {
+			key := uint64(binary.LittleEndian.Uint32(raw[width*i:]))
+			if width == 8 {
+				key = binary.LittleEndian.Uint64(raw[width*i:])
+			}
+			index[i] = first + uint32(key)
+			greatest = max(greatest, key)
+		}
 	}
+	if greatest >= uint64(n) {
+		return fmt.Errorf("key %d in a dictionary of %d", greatest, n)
+	}
+	c.to.Index = c.to.Index[:len(c.to.Index)+rows]
 	return nil
 }
 
@@ -119,19 +141,41 @@ func (c textColumn) Reset() {
 // DecodeColumn reads a block of rows.
 func (c textColumn) DecodeColumn(r *proto.Reader, rows int) error { return readTexts(r, c.to, rows) }
 
+// readTexts reads n strings, each behind its length, as they stand on the
+// wire. It never reads beyond the last: of strings that are still to come, at
+// least a byte each is, so that many are read at once.
 func readTexts(r *proto.Reader, to *query.Texts, n int) error {
-	to.Ends = slices.Grow(to.Ends, n)
-	for range n {
-		size, err := r.StrLen()
-		if err != nil {
-			return err
+	to.Spans = slices.Grow(to.Spans, n)
+	at, end := len(to.Buf), uint64(len(to.Buf)) // of what is not parsed, and of the string that is
+	for n > 0 {
+		more := n
+		if end > uint64(len(to.Buf)) { // the first of them has begun: its rest
+			more += int(end) - len(to.Buf) - 1
 		}
 		start := len(to.Buf)
-		to.Buf = slices.Grow(to.Buf, size)[:start+size]
+		if uint64(start+more) > math.MaxUint32 {
+			return errors.New("strings of more than 4 GiB")
+		}
+		to.Buf = slices.Grow(to.Buf, more)[:start+more]
 		if err := r.ReadFull(to.Buf[start:]); err != nil {
 			return err
 		}
-		to.Ends = append(to.Ends, start+size)
+		for n > 0 {
+			size, width := binary.Uvarint(to.Buf[at:])
+			if width == 0 {
+				break // the length itself is not all there
+			}
+			if width < 0 || size > math.MaxUint32 {
+				return errors.New("length of a string")
+			}
+			from := at + width
+			if end = uint64(from) + size; end > uint64(len(to.Buf)) {
+				break
+			}
+			to.Spans = append(to.Spans, query.Span{From: uint32(from), To: uint32(end)})
+			at = int(end)
+			n--
+		}
 	}
 	return nil
 }

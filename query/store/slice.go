@@ -1,10 +1,8 @@
 package store
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"slices"
 	"sync"
 
 	"preismon/query"
@@ -20,6 +18,7 @@ import (
 type slice struct {
 	block   query.Block  // all of its rows
 	columns blockColumns // numbers of the block that is being read
+	sorter  sorter
 	err     error
 	begun   chan struct{} // closed when the statement has its connection, or ended without one
 	done    chan struct{} // closed when columns or err are there
@@ -50,48 +49,7 @@ func (sl *slice) start(ctx context.Context, s *Store, v query.Visibility, q *que
 			err = errors.Join(context.Cause(ctx), err)
 		}
 		if sl.err = kind(err); sl.err == nil {
-			sl.sort(q.Ascending)
+			sl.sorter.sort(&sl.block, q.Ascending)
 		}
 	}()
-}
-
-// sort orders the rows as results are ordered (results.sql).
-func (sl *slice) sort(ascending bool) {
-	b := &sl.block
-	for i := range b.Len {
-		b.Order = append(b.Order, uint32(i))
-	}
-	slices.SortFunc(b.Order, func(x, y uint32) int {
-		switch {
-		case b.CapturedMs[x] != b.CapturedMs[y]:
-			if b.CapturedMs[x] > b.CapturedMs[y] {
-				return -1
-			}
-			return 1
-		case b.Item[x] != b.Item[y]:
-			return less(b.Item[x] < b.Item[y])
-		}
-		if c := bytes.Compare(b.Site.At(int(x)), b.Site.At(int(y))); c != 0 {
-			return c
-		}
-		switch {
-		case b.Epoch[x] != b.Epoch[y]:
-			return less(b.Epoch[x] < b.Epoch[y])
-		case b.Seq[x] != b.Seq[y]:
-			return less(b.Seq[x] < b.Seq[y])
-		case b.Capture[x] != b.Capture[y]:
-			return less(b.Capture[x] < b.Capture[y])
-		}
-		return less(b.Offer[x] < b.Offer[y])
-	})
-	if ascending {
-		slices.Reverse(b.Order)
-	}
-}
-
-func less(yes bool) int {
-	if yes {
-		return -1
-	}
-	return 1
 }
