@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"sync"
 	"time"
 
 	"preismon/contracts"
@@ -16,14 +17,25 @@ type RowsJSON struct {
 	rows int
 }
 
+// Pages of results are megabytes: their buffers are used again.
+var rowBuffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// keptBuffer is the size up to which a buffer is kept.
+const keptBuffer = 16 << 20
+
 // Len is the number of rows.
 func (r *RowsJSON) Len() int { return r.rows }
 
-// AppendJSON appends the rows as one JSON array.
-func (r *RowsJSON) AppendJSON(b []byte) []byte {
-	b = append(b, '[')
-	b = append(b, r.buf...)
-	return append(b, ']')
+// JSON gives the rows as one JSON array without its brackets; it is good
+// until Release.
+func (r *RowsJSON) JSON() []byte { return r.buf }
+
+// Release gives the rows' room back.
+func (r *RowsJSON) Release() {
+	if buf := r.buf[:0]; cap(buf) > 0 && cap(buf) <= keptBuffer {
+		rowBuffers.Put(&buf)
+	}
+	*r = RowsJSON{}
 }
 
 // ResultsPage is one page of observations.
@@ -93,7 +105,7 @@ func (s *Service) accept(ctx context.Context, p Principal, r ResultsRequest) (*r
 	return in, nil
 }
 
-// Results reads one page. A page that the soft deadline ends has fewer rows
+// Results reads one page, whose rows the caller releases. A page that the soft deadline ends has fewer rows
 // than its limit, maybe none, and a cursor (RES-11b).
 func (s *Service) Results(ctx context.Context, p Principal, r ResultsRequest) (*ResultsPage, error) {
 	start := time.Now()
@@ -107,9 +119,11 @@ func (s *Service) Results(ctx context.Context, p Principal, r ResultsRequest) (*
 	if in.empty {
 		return page, nil
 	}
+	page.Rows.buf = *rowBuffers.Get().(*[]byte)
 	c := &pageCollector{in: in, page: page, maxBytes: s.cfg.MaxResponseBytes}
 	next, err := s.readPage(ctx, in, c, start)
 	if err != nil {
+		page.Rows.Release()
 		return nil, budget(err)
 	}
 	page.Paging.Returned = page.Rows.rows

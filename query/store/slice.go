@@ -24,6 +24,10 @@ type slice struct {
 	done    chan struct{} // closed when columns or err are there
 }
 
+// slicePool keeps the room of slices between reads; the garbage collector
+// empties it.
+var slicePool = sync.Pool{New: func() any { return new(slice) }}
+
 // start reads the slice in the background.
 func (sl *slice) start(ctx context.Context, s *Store, v query.Visibility, q *query.ResultsQuery) {
 	sl.begun, sl.done, sl.err = make(chan struct{}), make(chan struct{}), nil
@@ -35,7 +39,7 @@ func (sl *slice) start(ctx context.Context, s *Store, v query.Visibility, q *que
 		sl.block.Reset()
 		err := s.reads.Do(ctx, ch.Query{
 			Body: st.text, Parameters: st.params.native(),
-			Settings: []ch.Setting{ch.SettingInt("max_threads", 1)}, // slices are what runs side by side
+			Settings: st.settings,
 			Result:   sl.columns.results(q.Export, &sl.block, true),
 			OnResult: func(_ context.Context, b proto.Block) error {
 				begin() // the first block, of the header alone, comes at once

@@ -31,14 +31,14 @@ func sliceable(q *query.ResultsQuery) bool {
 var earliest = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // slices cuts the window of a read so that about as many rows are scanned in
-// each, in the order of the read.
+// each, in the order of the read; none: it cannot be measured.
 func (s *Store) slices(ctx context.Context, v query.Visibility, q *query.ResultsQuery) ([]contracts.Window, error) {
 	from, to := q.Window.From.UnixMilli(), q.Window.To.UnixMilli()
 	if q.Window.From.IsZero() {
 		from = earliest.UnixMilli()
 	}
 	if q.Window.To.IsZero() {
-		return []contracts.Window{q.Window}, nil
+		return nil, nil
 	}
 	if a := q.After; a != nil && q.Ascending {
 		from = max(from, a.CapturedMs)
@@ -92,17 +92,21 @@ func (s *Store) slices(ctx context.Context, v query.Visibility, q *query.Results
 // share the pool cannot wait for each other in a circle.
 func (s *Store) readSlices(ctx context.Context, v query.Visibility, q *query.ResultsQuery, cuts []contracts.Window, each func(*query.Block) error) error {
 	ctx, cancel := context.WithCancel(ctx)
-	var ring [slicesAtOnce]slice
+	var ring [slicesAtOnce]*slice
 	started := 0
 	defer func() {
 		cancel()
 		for i := range min(started, slicesAtOnce) {
 			<-ring[i].done
+			slicePool.Put(ring[i])
 		}
 	}()
 	start := func() {
 		sq := *q
 		sq.Window = cuts[started]
+		if started < slicesAtOnce {
+			ring[started] = slicePool.Get().(*slice)
+		}
 		ring[started%slicesAtOnce].start(ctx, s, v, &sq)
 		started++
 	}
@@ -117,7 +121,7 @@ func (s *Store) readSlices(ctx context.Context, v query.Visibility, q *query.Res
 			}
 			start()
 		}
-		sl := &ring[i%slicesAtOnce]
+		sl := ring[i%slicesAtOnce]
 		select {
 		case <-sl.done:
 		case <-ctx.Done():

@@ -60,6 +60,7 @@ type Store struct {
 	conn      driver.Conn
 	reads     *chpool.Pool
 	sliceRows uint64
+	mandates  mandates
 }
 
 // These hold for every statement: a wrong result is worse than a slow one,
