@@ -232,21 +232,53 @@ func (c *blockColumns) results(export bool, b *query.Block, keep bool) proto.Res
 	return cols
 }
 
-// addTo adds the numbers that were just read to a block that has the texts.
-func (c *blockColumns) addTo(b *query.Block) {
+// addTo adds the numbers that were just read to a block that has the texts,
+// and makes room for the rows that are expected in all: room that grows step
+// by step leaves several times its size as garbage.
+func (c *blockColumns) addTo(b *query.Block, expected int) {
+	if b.Len == 0 {
+		reserve(b, len(c.item), expected)
+	}
 	b.Len += len(c.item)
-	b.Item = append(b.Item, c.item...)
-	b.CapturedMs = append(b.CapturedMs, c.capturedMs...)
-	b.Epoch = append(b.Epoch, c.epoch...)
-	b.Seq = append(b.Seq, c.seq...)
-	b.Capture = append(b.Capture, c.capture...)
-	b.Offer = append(b.Offer, c.offer...)
-	b.Outcome = append(b.Outcome, c.outcome...)
-	b.PriceMinor = append(b.PriceMinor, c.price...)
-	b.ShippingMinor = append(b.ShippingMinor, c.shipping...)
-	b.IsPrime = append(b.IsPrime, c.prime...)
-	b.IsBuyBox = append(b.IsBuyBox, c.buyBox...)
-	b.RatingTenths = append(b.RatingTenths, c.rating...)
+	b.Item = add(b.Item, c.item, expected)
+	b.CapturedMs = add(b.CapturedMs, c.capturedMs, expected)
+	b.Epoch = add(b.Epoch, c.epoch, expected)
+	b.Seq = add(b.Seq, c.seq, expected)
+	b.Capture = add(b.Capture, c.capture, expected)
+	b.Offer = add(b.Offer, c.offer, expected)
+	b.Outcome = add(b.Outcome, c.outcome, expected)
+	b.PriceMinor = add(b.PriceMinor, c.price, expected)
+	b.ShippingMinor = add(b.ShippingMinor, c.shipping, expected)
+	b.IsPrime = add(b.IsPrime, c.prime, expected)
+	b.IsBuyBox = add(b.IsBuyBox, c.buyBox, expected)
+	b.RatingTenths = add(b.RatingTenths, c.rating, expected)
+}
+
+// add appends values; the first get room for all that are expected.
+func add[T any](to, values []T, expected int) []T {
+	if len(to) == 0 && len(values) > 0 {
+		to = slices.Grow(to, max(len(values), expected))
+	}
+	return append(to, values...)
+}
+
+// reserve makes room for the texts of all rows, by those of the first.
+func reserve(b *query.Block, rows, expected int) {
+	more := expected - rows
+	if more <= 0 {
+		return
+	}
+	for _, t := range []*query.Texts{&b.Title, &b.URL} {
+		if t.Len() > 0 {
+			t.Spans = slices.Grow(t.Spans, more)
+			t.Buf = slices.Grow(t.Buf, len(t.Buf)/rows*more+len(t.Buf)/8)
+		}
+	}
+	for _, d := range []*query.Dict{&b.Site, &b.Currency, &b.Merchant, &b.Manufacturer, &b.DeliveryText} {
+		if len(d.Index) > 0 {
+			d.Index = slices.Grow(d.Index, more)
+		}
+	}
 }
 
 // filled gives the block of what was just read; it shares the columns.

@@ -28,8 +28,8 @@ type slice struct {
 // empties it.
 var slicePool = sync.Pool{New: func() any { return new(slice) }}
 
-// start reads the slice in the background.
-func (sl *slice) start(ctx context.Context, s *Store, v query.Visibility, q *query.ResultsQuery) {
+// start reads the slice, of about so many rows, in the background.
+func (sl *slice) start(ctx context.Context, s *Store, v query.Visibility, q *query.ResultsQuery, rows int) {
 	sl.begun, sl.done, sl.err = make(chan struct{}), make(chan struct{}), nil
 	begin := sync.OnceFunc(func() { close(sl.begun) })
 	st := shapedStatement(v, q, true)
@@ -37,6 +37,15 @@ func (sl *slice) start(ctx context.Context, s *Store, v query.Visibility, q *que
 		defer close(sl.done)
 		defer begin()
 		sl.block.Reset()
+		// A slot is given back before anybody waits for the client, so that
+		// slow clients keep none.
+		select {
+		case s.slots <- struct{}{}:
+			defer func() { <-s.slots }()
+		case <-ctx.Done():
+			sl.err = kind(context.Cause(ctx))
+			return
+		}
 		err := s.reads.Do(ctx, ch.Query{
 			Body: st.text, Parameters: st.params.native(),
 			Settings: st.settings,
@@ -44,7 +53,7 @@ func (sl *slice) start(ctx context.Context, s *Store, v query.Visibility, q *que
 			OnResult: func(_ context.Context, b proto.Block) error {
 				begin() // the first block, of the header alone, comes at once
 				if b.Rows > 0 {
-					sl.columns.addTo(&sl.block)
+					sl.columns.addTo(&sl.block, rows)
 				}
 				return nil
 			},
