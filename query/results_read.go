@@ -143,8 +143,6 @@ type pageCollector struct {
 	maxBytes int
 }
 
-var errPageFull = errors.New("page is full")
-
 func (c *pageCollector) take(ctx context.Context, b *Block) error {
 	n := min(b.Len, c.in.limit-c.page.Rows.rows)
 	if n > 0 {
@@ -165,10 +163,9 @@ func (c *pageCollector) take(ctx context.Context, b *Block) error {
 		}
 		c.last = b.Position(b.At(n - 1))
 	}
-	if n < b.Len {
-		c.more = true
-		return errPageFull
-	}
+	// The store was asked for one row more than fits, so the read ends by
+	// itself: breaking it off would cost its connection.
+	c.more = c.more || n < b.Len
 	return nil
 }
 
@@ -198,7 +195,7 @@ func (s *Service) readPage(ctx context.Context, in *read, c *pageCollector, star
 	}
 	err := s.store.Results(first, in.vis, &q, func(b *Block) error { return c.take(first, b) })
 	cancel()
-	if err == nil || errors.Is(err, errPageFull) {
+	if err == nil || c.more {
 		return c.next(), nil
 	}
 	if !sliceable || ctx.Err() != nil || fault.KindOf(err) != fault.Timeout {
@@ -244,7 +241,7 @@ func (s *Service) readSlices(ctx context.Context, in *read, c *pageCollector, st
 		q.Limit = in.limit + 1 - c.page.Rows.rows
 		began := time.Now()
 		err := s.store.Results(ctx, in.vis, &q, func(b *Block) error { return c.take(ctx, b) })
-		if errors.Is(err, errPageFull) {
+		if c.more {
 			return c.next(), nil
 		}
 		if err != nil {
