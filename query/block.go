@@ -32,31 +32,38 @@ type Block struct {
 	URL           Texts
 }
 
-// Texts is a column of strings that lie in one buffer.
+// Texts is a column of strings that lie in one buffer, maybe with gaps: a
+// reader leaves what stood between them on the wire where it is.
 type Texts struct {
-	Buf  []byte
-	Ends []int
+	Buf   []byte
+	Spans []Span
 }
 
+// Span is where a string lies in its buffer.
+type Span struct{ From, To uint32 }
+
 // Len is the number of strings.
-func (t *Texts) Len() int { return len(t.Ends) }
+func (t *Texts) Len() int { return len(t.Spans) }
 
 // At gives a string; it lies in the column's buffer.
 func (t *Texts) At(i int) []byte {
-	if i == 0 {
-		return t.Buf[:t.Ends[0]]
-	}
-	return t.Buf[t.Ends[i-1]:t.Ends[i]]
+	s := t.Spans[i]
+	return t.Buf[s.From:s.To]
 }
 
 // Append adds a string.
 func (t *Texts) Append(s string) {
 	t.Buf = append(t.Buf, s...)
-	t.Ends = append(t.Ends, len(t.Buf))
+	t.end(len(t.Buf) - len(s))
+}
+
+// end makes a string of what was added to the buffer since from.
+func (t *Texts) end(from int) {
+	t.Spans = append(t.Spans, Span{uint32(from), uint32(len(t.Buf))})
 }
 
 // Reset empties the column and keeps its room.
-func (t *Texts) Reset() { t.Buf, t.Ends = t.Buf[:0], t.Ends[:0] }
+func (t *Texts) Reset() { t.Buf, t.Spans = t.Buf[:0], t.Spans[:0] }
 
 // Dict is a column of strings with few distinct values: row i holds
 // Values.At(Index[i]).

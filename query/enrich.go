@@ -3,6 +3,7 @@ package query
 import (
 	"context"
 	"encoding/json"
+	"math/bits"
 	"slices"
 	"strconv"
 
@@ -24,12 +25,12 @@ type enrichment struct {
 	orders  map[contracts.Pair][]byte
 	lastMs  map[contracts.Pair]int64
 	missing []contracts.ItemID
-	near    [nearItems]nearItem
+	near    []nearItem
 }
 
-// nearItems is the size of a table of items met lately: rows of few items
-// come in turns, and a map costs more than the row's JSON otherwise.
-const nearItems = 1 << 12
+// near is a table of items met lately, for a map costs as much as a good part
+// of a row's JSON. It grows with the items, up to this size.
+const maxNearItems = 1 << 16
 
 type nearItem struct {
 	item  uint64
@@ -38,7 +39,7 @@ type nearItem struct {
 
 type itemParts struct {
 	identity, customer []byte
-	references         []contracts.ReferencePrice
+	references         []referenceText
 }
 
 // maxEnrichedItems bounds what a long stream keeps; beyond it, everything is
@@ -53,7 +54,7 @@ func newEnrichment(include Include, store Store, vis Visibility) *enrichment {
 
 func (e *enrichment) forget() {
 	e.items = map[contracts.ItemID]*itemParts{}
-	e.near = [nearItems]nearItem{}
+	e.near = nil
 	e.orders = map[contracts.Pair][]byte{}
 	e.lastMs = map[contracts.Pair]int64{}
 }
@@ -67,8 +68,12 @@ func (e *enrichment) load(ctx context.Context, b *Block) error {
 		e.forget()
 	}
 	e.missing, e.rows = e.missing[:0], e.rows[:0]
+	if len(e.near) < maxNearItems && len(e.near) < 2*len(e.items)+1024 {
+		e.near = make([]nearItem, min(maxNearItems, 1<<bits.Len(uint(4*len(e.items)+1024))))
+	}
+	mask := uint64(len(e.near) - 1)
 	for _, item := range b.Item[:b.Len] {
-		near := &e.near[item%nearItems]
+		near := &e.near[item&mask]
 		if near.item != item || near.parts == nil {
 			parts, ok := e.items[contracts.ItemID(item)]
 			if !ok {
@@ -128,7 +133,7 @@ func (e *enrichment) read(ctx context.Context, items []contracts.ItemID) error {
 		e.change(r.ItemID, func(p *itemParts) { p.identity = identityJSON(r, e.include) })
 	}
 	for _, r := range references {
-		e.change(r.ItemID, func(p *itemParts) { p.references = r.Prices })
+		e.change(r.ItemID, func(p *itemParts) { p.references = referenceTexts(r.Prices) })
 	}
 	for _, c := range customer {
 		if len(c.Fields) == 0 {
@@ -211,23 +216,59 @@ func orderIDsJSON(ids []contracts.OrderID) []byte {
 	return append(b, ']')
 }
 
-// appendReferencePrices writes the customer's own prices that apply to a row:
-// those in its currency for its very site, then those for no site; each
+// referenceText are the reference prices of an item's rows in one currency:
+// at one site, or (without a site) wherever no other text says more.
+type referenceText struct {
+	currency contracts.Currency
+	site     contracts.SiteKey
+	json     []byte
+}
+
+var noReferencePrices = []byte(`,"customerReferencePrices":[]`)
+
+// referencePrices are the customer's own prices that apply to a row.
+func (e *enrichment) referencePrices(row int, site, currency []byte) []byte {
+	found := noReferencePrices
+	texts := e.rows[row].references
+	for i := range texts {
+		t := &texts[i]
+		if string(t.currency) != string(currency) {
+			continue
+		}
+		if t.site == "" {
+			found = t.json
+		} else if string(t.site) == string(site) {
+			return t.json
+		}
+	}
+	return found
+}
+
+// referenceTexts writes what rows of an item can show of its reference prices.
+func referenceTexts(all []contracts.ReferencePrice) (texts []referenceText) {
+	for _, p := range all {
+		same := func(t referenceText) bool { return t.currency == p.CurrencyCode && t.site == p.AppliesToSite }
+		if !slices.ContainsFunc(texts, same) {
+			texts = append(texts, referenceText{
+				currency: p.CurrencyCode, site: p.AppliesToSite, json: referencePricesJSON(all, p.AppliesToSite, p.CurrencyCode),
+			})
+		}
+	}
+	return texts
+}
+
+// referencePricesJSON writes the customer's own prices that apply to rows of a
+// site and a currency: those for that very site, then those for no site; each
 // publicly distinct entry once (FLD-05c to FLD-05f). referencePrice stands
 // beside them only when a single entry applies (FLD-06b).
-func (e *enrichment) appendReferencePrices(out []byte, row int, site, currency []byte) []byte {
-	all := e.rows[row].references
-	if len(all) == 0 {
-		return append(out, `,"customerReferencePrices":[]`...)
-	}
-	out = append(out, `,"customerReferencePrices":[`...)
+func referencePricesJSON(all []contracts.ReferencePrice, site contracts.SiteKey, currency contracts.Currency) []byte {
+	out := []byte(`,"customerReferencePrices":[`)
 	var only *contracts.ReferencePrice
 	n := 0
 	for _, exact := range []bool{true, false} {
 		for i := range all {
 			p := &all[i]
-			if string(p.CurrencyCode) != string(currency) || (p.AppliesToSite != "") != exact ||
-				exact && string(p.AppliesToSite) != string(site) || slices.Contains(all[:i], *p) {
+			if p.CurrencyCode != currency || (p.AppliesToSite != "") != exact || exact && p.AppliesToSite != site || slices.Contains(all[:i], *p) {
 				continue
 			}
 			if n > 0 {
@@ -246,7 +287,7 @@ func (e *enrichment) appendReferencePrices(out []byte, row int, site, currency [
 		out = appendMoneyFields(out, only)
 		out = append(out, '}')
 	}
-	return out
+	return slices.Clip(out)
 }
 
 func appendReferencePrice(out []byte, p *contracts.ReferencePrice) []byte {

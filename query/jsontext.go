@@ -1,23 +1,31 @@
 package query
 
-import "unicode/utf8"
+import (
+	"encoding/binary"
+	"math/bits"
+	"unicode/utf8"
+)
 
 // appendJSONString appends s as a JSON string (RFC 8259). Bytes that are no
 // UTF-8 become the replacement character, as encoding/json has it.
 func appendJSONString(b, s []byte) []byte {
 	b = append(b, '"')
-	start := 0
-	for i := 0; i < len(s); {
+	start, i := 0, 0
+	for {
+		if i += plainPrefix(s[i:]); i == len(s) {
+			break
+		}
 		c := s[i]
 		if c < utf8.RuneSelf {
-			if plainJSON[c] {
-				i++
-				continue
-			}
 			b = append(b, s[start:i]...)
 			b = appendEscape(b, c)
 			i++
 			start = i
+			continue
+		}
+		// Letters of two bytes are most of what is not ASCII here.
+		if c >= 0xc2 && c <= 0xdf && i+1 < len(s) && s[i+1]&0xc0 == 0x80 {
+			i += 2
 			continue
 		}
 		r, size := utf8.DecodeRune(s[i:])
@@ -32,6 +40,26 @@ func appendJSONString(b, s []byte) []byte {
 	}
 	b = append(b, s[start:]...)
 	return append(b, '"')
+}
+
+// plainPrefix is how many bytes at the beginning of s stand in a JSON string
+// as they are: printable ASCII but quotes and backslashes. Eight are looked at
+// at a time; only the lowest mark of a word is exact, for a borrow goes up.
+func plainPrefix(s []byte) int {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	n := 0
+	for ; n+8 <= len(s); n += 8 {
+		w := binary.LittleEndian.Uint64(s[n:])
+		quote, backslash, del := w^ones*'"', w^ones*'\\', w^ones*0x7f
+		marks := w | ((w-ones*0x20)|(quote-ones)|(backslash-ones)|(del-ones))&^w
+		if marks &= highs; marks != 0 {
+			return n + bits.TrailingZeros64(marks)/8
+		}
+	}
+	for n < len(s) && s[n] < utf8.RuneSelf && plainJSON[s[n]] {
+		n++
+	}
+	return n
 }
 
 // plainJSON marks the ASCII bytes that stand in a JSON string as they are.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"sync"
 	"time"
 
 	"preismon/contracts"
@@ -16,14 +17,25 @@ type RowsJSON struct {
 	rows int
 }
 
+// Pages of results are megabytes: their buffers are used again.
+var rowBuffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// keptBuffer is the size up to which a buffer is kept.
+const keptBuffer = 16 << 20
+
 // Len is the number of rows.
 func (r *RowsJSON) Len() int { return r.rows }
 
-// AppendJSON appends the rows as one JSON array.
-func (r *RowsJSON) AppendJSON(b []byte) []byte {
-	b = append(b, '[')
-	b = append(b, r.buf...)
-	return append(b, ']')
+// JSON gives the rows as one JSON array without its brackets; it is good
+// until Release.
+func (r *RowsJSON) JSON() []byte { return r.buf }
+
+// Release gives the rows' room back.
+func (r *RowsJSON) Release() {
+	if buf := r.buf[:0]; cap(buf) > 0 && cap(buf) <= keptBuffer {
+		rowBuffers.Put(&buf)
+	}
+	*r = RowsJSON{}
 }
 
 // ResultsPage is one page of observations.
@@ -93,7 +105,7 @@ func (s *Service) accept(ctx context.Context, p Principal, r ResultsRequest) (*r
 	return in, nil
 }
 
-// Results reads one page. A page that the soft deadline ends has fewer rows
+// Results reads one page, whose rows the caller releases. A page that the soft deadline ends has fewer rows
 // than its limit, maybe none, and a cursor (RES-11b).
 func (s *Service) Results(ctx context.Context, p Principal, r ResultsRequest) (*ResultsPage, error) {
 	start := time.Now()
@@ -107,9 +119,11 @@ func (s *Service) Results(ctx context.Context, p Principal, r ResultsRequest) (*
 	if in.empty {
 		return page, nil
 	}
+	page.Rows.buf = *rowBuffers.Get().(*[]byte)
 	c := &pageCollector{in: in, page: page, maxBytes: s.cfg.MaxResponseBytes}
 	next, err := s.readPage(ctx, in, c, start)
 	if err != nil {
+		page.Rows.Release()
 		return nil, budget(err)
 	}
 	page.Paging.Returned = page.Rows.rows
@@ -128,8 +142,6 @@ type pageCollector struct {
 	more     bool
 	maxBytes int
 }
-
-var errPageFull = errors.New("page is full")
 
 func (c *pageCollector) take(ctx context.Context, b *Block) error {
 	n := min(b.Len, c.in.limit-c.page.Rows.rows)
@@ -151,10 +163,9 @@ func (c *pageCollector) take(ctx context.Context, b *Block) error {
 		}
 		c.last = b.Position(b.At(n - 1))
 	}
-	if n < b.Len {
-		c.more = true
-		return errPageFull
-	}
+	// The store was asked for one row more than fits, so the read ends by
+	// itself: breaking it off would cost its connection.
+	c.more = c.more || n < b.Len
 	return nil
 }
 
@@ -184,7 +195,7 @@ func (s *Service) readPage(ctx context.Context, in *read, c *pageCollector, star
 	}
 	err := s.store.Results(first, in.vis, &q, func(b *Block) error { return c.take(first, b) })
 	cancel()
-	if err == nil || errors.Is(err, errPageFull) {
+	if err == nil || c.more {
 		return c.next(), nil
 	}
 	if !sliceable || ctx.Err() != nil || fault.KindOf(err) != fault.Timeout {
@@ -230,7 +241,7 @@ func (s *Service) readSlices(ctx context.Context, in *read, c *pageCollector, st
 		q.Limit = in.limit + 1 - c.page.Rows.rows
 		began := time.Now()
 		err := s.store.Results(ctx, in.vis, &q, func(b *Block) error { return c.take(ctx, b) })
-		if errors.Is(err, errPageFull) {
+		if c.more {
 			return c.next(), nil
 		}
 		if err != nil {
@@ -319,7 +330,7 @@ type streamer struct {
 }
 
 // A stream hands its lines on in chunks of about this size.
-const chunkBytes = 256 << 10
+const chunkBytes = 512 << 10
 
 func (c *streamer) start() error {
 	if c.started {

@@ -1,23 +1,34 @@
 package query
 
 import (
+	"slices"
 	"strconv"
 
 	"preismon/contracts"
 )
 
 // rowEncoder writes rows as JSON objects straight from columns. What repeats
-// within a block (sites, merchants, currencies) is escaped once a block; what
-// repeats within a request (identity, orders, customer data) once a request.
+// within a block (sites, merchants, currencies) is escaped once a block, with
+// the keys that stand around it; what repeats within a request (identity,
+// orders, customer data, reference prices) once a request.
 type rowEncoder struct {
 	include Include
 	zone    *zoneFormat
 	facts   siteFacts
 	rich    *enrichment
 
-	sites, currencies, merchants, manufacturers, deliveries Texts // escaped dictionary values of the block
-	marks                                                   []siteMarks
-	digits                                                  []int
+	// Fragments by dictionary value of the block.
+	sites, merchants, manufacturers, deliveries Texts
+	currencies                                  []currencyText
+	marks                                       []siteMarks
+}
+
+// currencyText are the fragments of a currency.
+type currencyText struct {
+	digits int
+	money  []byte // the end of a money object
+	priced []byte // from the end of priceMoney to the merchant
+	bare   []byte // the same without a price
 }
 
 // siteMarks are the facts of one site of the block's dictionary.
@@ -29,16 +40,15 @@ func newRowEncoder(plan *resultsPlan, facts siteFacts, rich *enrichment) *rowEnc
 
 // begin prepares the encoder for the rows of a block.
 func (e *rowEncoder) begin(b *Block) {
-	escapeAll(&e.sites, &b.Site.Values)
-	escapeAll(&e.currencies, &b.Currency.Values)
-	escapeAll(&e.merchants, &b.Merchant.Values)
-	e.digits = e.digits[:0]
-	for i := range b.Currency.Values.Len() {
-		e.digits = append(e.digits, contracts.Currency(b.Currency.Values.At(i)).Digits())
+	fragments(&e.sites, `","site":`, &b.Site.Values, `,"capturedAt":"`)
+	fragments(&e.merchants, `,"merchant":`, &b.Merchant.Values, ``)
+	e.currencies = slices.Grow(e.currencies[:0], b.Currency.Values.Len())[:b.Currency.Values.Len()]
+	for i := range e.currencies {
+		e.currencies[i].set(b.Currency.Values.At(i))
 	}
 	if e.include.ExportFields {
-		escapeAll(&e.manufacturers, &b.Manufacturer.Values)
-		escapeAll(&e.deliveries, &b.DeliveryText.Values)
+		fragments(&e.deliveries, `,"deliveryText":`, &b.DeliveryText.Values, ``)
+		fragments(&e.manufacturers, `,"manufacturer":`, &b.Manufacturer.Values, ``)
 		e.marks = e.marks[:0]
 		for i := range b.Site.Values.Len() {
 			e.marks = append(e.marks, e.facts.marks(contracts.SiteKey(b.Site.Values.At(i))))
@@ -46,28 +56,36 @@ func (e *rowEncoder) begin(b *Block) {
 	}
 }
 
-// escapeAll writes each value as a JSON string, an empty one as null.
-func escapeAll(into, values *Texts) {
+func (c *currencyText) set(code []byte) {
+	c.digits = contracts.Currency(code).Digits()
+	c.money = append(appendTextOrNull(append(c.money[:0], `,"currencyCode":`...), code), '}')
+	c.priced = appendTextOrNull(append(append(c.priced[:0], c.money...), `,"currencyCode":`...), code)
+	c.bare = appendTextOrNull(append(c.bare[:0], `null,"priceMoney":null,"currencyCode":`...), code)
+}
+
+// fragments writes each value as a JSON string, an empty one as null, between
+// what always stands around it.
+func fragments(into *Texts, before string, values *Texts, behind string) {
 	into.Reset()
 	for i := range values.Len() {
-		if v := values.At(i); len(v) == 0 {
-			into.Buf = append(into.Buf, "null"...)
-		} else {
-			into.Buf = appendJSONString(into.Buf, v)
-		}
-		into.Ends = append(into.Ends, len(into.Buf))
+		from := len(into.Buf)
+		into.Buf = append(into.Buf, before...)
+		into.Buf = appendTextOrNull(into.Buf, values.At(i))
+		into.Buf = append(into.Buf, behind...)
+		into.end(from)
 	}
 }
 
-// The values of the field availability by outcome (choices 2): what the site
-// says about buying there. A product the site does not have cannot be bought.
+// The end of the capture time, and the field availability by outcome (choices
+// 2): what the site says about buying there. A product the site does not have
+// cannot be bought.
 var availability = [...]string{
-	contracts.OutcomeUnknown:   `"UNKNOWN"`,
-	contracts.PriceObserved:    `"AVAILABLE"`,
-	contracts.Unavailable:      `"UNAVAILABLE"`,
-	contracts.ProductNotFound:  `"UNAVAILABLE"`,
-	contracts.AccessRestricted: `"UNKNOWN"`,
-	contracts.SiteUnavailable:  `"UNKNOWN"`,
+	contracts.OutcomeUnknown:   `","availability":"UNKNOWN","price":`,
+	contracts.PriceObserved:    `","availability":"AVAILABLE","price":`,
+	contracts.Unavailable:      `","availability":"UNAVAILABLE","price":`,
+	contracts.ProductNotFound:  `","availability":"UNAVAILABLE","price":`,
+	contracts.AccessRestricted: `","availability":"UNKNOWN","price":`,
+	contracts.SiteUnavailable:  `","availability":"UNKNOWN","price":`,
 }
 
 // The values of the field coverageState by outcome (choices 7).
@@ -82,49 +100,38 @@ var coverageState = [...]string{
 
 // append writes row i of the block.
 func (e *rowEncoder) append(out []byte, b *Block, i int) []byte {
-	site, currency := int(b.Site.Index[i]), int(b.Currency.Index[i])
-	digits := e.digits[currency]
-	price := b.PriceMinor[i]
-
+	site, currency := int(b.Site.Index[i]), &e.currencies[b.Currency.Index[i]]
 	out = append(out, `{"itemId":"`...)
 	out = strconv.AppendUint(out, b.Item[i], 10)
-	out = append(out, `","site":`...)
 	out = append(out, e.sites.At(site)...)
-	out = append(out, `,"capturedAt":"`...)
 	out = e.zone.append(out, b.CapturedMs[i])
-	out = append(out, `","availability":`...)
 	out = append(out, availability[b.Outcome[i]]...)
-	out = append(out, `,"price":`...)
-	if price < 0 {
-		out = append(out, `null,"priceMoney":null`...)
+	if price := b.PriceMinor[i]; price < 0 {
+		out = append(out, currency.bare...)
 	} else {
-		out = contracts.AppendMinor(out, price, digits)
-		out = append(out, `,"priceMoney":`...)
-		out = e.appendMoney(out, price, currency)
+		out = currency.appendBoth(out, price, `,"priceMoney":{"value":`)
+		out = append(out, currency.priced...)
 	}
-	out = append(out, `,"currencyCode":`...)
-	out = append(out, e.currencies.At(currency)...)
-	out = append(out, `,"merchant":`...)
 	out = append(out, e.merchants.At(int(b.Merchant.Index[i]))...)
-
 	if e.include != (Include{}) {
 		out = e.appendGroups(out, b, i, site, currency)
 	}
 	return append(out, '}')
 }
 
-// appendMoney writes {value, amountMinor, currencyCode}.
-func (e *rowEncoder) appendMoney(out []byte, amount int64, currency int) []byte {
-	out = append(out, `{"value":`...)
-	out = contracts.AppendMinor(out, amount, e.digits[currency])
+// appendBoth writes an amount, the key of its money object with the beginning
+// of that object, and the object up to its currency.
+func (c *currencyText) appendBoth(out []byte, amount int64, key string) []byte {
+	from := len(out)
+	out = contracts.AppendMinor(out, amount, c.digits)
+	to := len(out)
+	out = append(out, key...)
+	out = append(out, out[from:to]...)
 	out = append(out, `,"amountMinor":`...)
-	out = strconv.AppendInt(out, amount, 10)
-	out = append(out, `,"currencyCode":`...)
-	out = append(out, e.currencies.At(currency)...)
-	return append(out, '}')
+	return strconv.AppendInt(out, amount, 10)
 }
 
-func (e *rowEncoder) appendGroups(out []byte, b *Block, i, site, currency int) []byte {
+func (e *rowEncoder) appendGroups(out []byte, b *Block, i, site int, currency *currencyText) []byte {
 	item := contracts.ItemID(b.Item[i])
 	if e.include.Identity {
 		out = append(out, e.rich.identity(i)...)
@@ -153,47 +160,42 @@ func (e *rowEncoder) appendGroups(out []byte, b *Block, i, site, currency int) [
 	return out
 }
 
-func (e *rowEncoder) appendExport(out []byte, b *Block, i, site, currency int) []byte {
+func (e *rowEncoder) appendExport(out []byte, b *Block, i, site int, currency *currencyText) []byte {
 	out = append(out, `,"productUrl":`...)
 	out = appendTextOrNull(out, b.URL.At(i))
 	out = append(out, `,"offerTitle":`...)
 	out = appendTextOrNull(out, b.Title.At(i))
 	price, shipping := b.PriceMinor[i], b.ShippingMinor[i]
-	out = append(out, `,"shippingCost":`...)
-	out = e.appendAmount(out, shipping, currency, `,"shippingCostMoney":`)
-	total := int64(-1)
-	if price >= 0 && shipping >= 0 {
-		total = price + shipping
+	if shipping < 0 {
+		out = append(out, `,"shippingCost":null,"shippingCostMoney":null`...)
+	} else {
+		out = append(out, `,"shippingCost":`...)
+		out = currency.appendBoth(out, shipping, `,"shippingCostMoney":{"value":`)
+		out = append(out, currency.money...)
 	}
-	out = append(out, `,"totalPrice":`...)
-	out = e.appendAmount(out, total, currency, `,"totalPriceMoney":`)
-	out = append(out, `,"deliveryText":`...)
+	if price < 0 || shipping < 0 {
+		out = append(out, `,"totalPrice":null,"totalPriceMoney":null`...)
+	} else {
+		out = append(out, `,"totalPrice":`...)
+		out = currency.appendBoth(out, price+shipping, `,"totalPriceMoney":{"value":`)
+		out = append(out, currency.money...)
+	}
 	out = append(out, e.deliveries.At(int(b.DeliveryText.Index[i]))...)
-	out = append(out, `,"manufacturer":`...)
 	out = append(out, e.manufacturers.At(int(b.Manufacturer.Index[i]))...)
 	if e.marks[site].offerFlags {
 		out = appendFlag(out, `,"isPrime":`, contracts.Flag(b.IsPrime[i]))
 		out = appendFlag(out, `,"isBuyBox":`, contracts.Flag(b.IsBuyBox[i]))
 	}
 	if e.marks[site].rating && b.RatingTenths[i] != contracts.NoRating {
-		out = append(out, `,"productRating":{"value":`...)
-		out = contracts.AppendMinor(out, int64(b.RatingTenths[i]), 1)
-		out = append(out, `,"scale":5}`...)
+		out = appendRating(out, b.RatingTenths[i])
 	}
-	return e.rich.appendReferencePrices(out, i, b.Site.At(i), b.Currency.At(i))
+	return append(out, e.rich.referencePrices(i, b.Site.At(i), b.Currency.At(i))...)
 }
 
-// appendAmount writes the amount, then key and its money object; null both
-// where it was not observed.
-func (e *rowEncoder) appendAmount(out []byte, amount int64, currency int, key string) []byte {
-	if amount < 0 {
-		out = append(out, "null"...)
-		out = append(out, key...)
-		return append(out, "null"...)
-	}
-	out = contracts.AppendMinor(out, amount, e.digits[currency])
-	out = append(out, key...)
-	return e.appendMoney(out, amount, currency)
+func appendRating(out []byte, tenths uint8) []byte {
+	out = append(out, `,"productRating":{"value":`...)
+	out = contracts.AppendMinor(out, int64(tenths), 1)
+	return append(out, `,"scale":5}`...)
 }
 
 // appendFlag writes an observed flag; an unknown one is left out (FLD-02d).

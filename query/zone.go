@@ -12,6 +12,11 @@ type zoneFormat struct {
 	loc      *time.Location
 	from, to int64 // ms, half open: where offset holds
 	offset   int64 // seconds east of UTC
+
+	// The local minute of the last instant: rows come in order of time.
+	minute, minuteEnd int64 // ms, half open: where prefix and suffix hold
+	into              int64 // ms of the local minute that minute lies behind its beginning
+	prefix, suffix    []byte
 }
 
 func newZoneFormat(loc *time.Location) *zoneFormat { return &zoneFormat{loc: loc, from: 1, to: 0} }
@@ -32,38 +37,43 @@ func (z *zoneFormat) lookUp(ms int64) {
 
 // append writes the instant: 2026-03-01T09:30:00.250+01:00.
 func (z *zoneFormat) append(b []byte, ms int64) []byte {
+	if ms < z.minute || ms >= z.minuteEnd {
+		z.setMinute(ms)
+	}
+	rest := ms - z.minute + z.into
+	b = append(b, z.prefix...)
+	second, milli := rest/1000, rest%1000
+	b = append(b, byte('0'+second/10), byte('0'+second%10), '.', byte('0'+milli/100), byte('0'+milli/10%10), byte('0'+milli%10))
+	return append(b, z.suffix...)
+}
+
+// setMinute prepares all but the seconds for the instants of a local minute.
+func (z *zoneFormat) setMinute(ms int64) {
 	if ms < z.from || ms >= z.to {
 		z.lookUp(ms)
 	}
 	local := ms + z.offset*1000
 	days, rest := floorDiv(local, 86_400_000)
+	begin := ms - rest%60_000
+	z.minute, z.minuteEnd = max(begin, z.from), min(begin+60_000, z.to)
+	z.into = z.minute - begin
 	y, m, d := civil(days)
-	b = append4(b, y)
-	b = append(b, '-')
-	b = append2(b, m)
-	b = append(b, '-')
-	b = append2(b, d)
-	b = append(b, 'T')
-	b = append2(b, rest/3_600_000)
-	b = append(b, ':')
-	b = append2(b, rest/60_000%60)
-	b = append(b, ':')
-	b = append2(b, rest/1000%60)
-	b = append(b, '.')
-	milli := rest % 1000
-	b = append(b, byte('0'+milli/100))
-	b = append2(b, milli%100)
+	b := append4(z.prefix[:0], y)
+	b = append2(append(b, '-'), m)
+	b = append2(append(b, '-'), d)
+	b = append2(append(b, 'T'), rest/3_600_000)
+	b = append2(append(b, ':'), rest/60_000%60)
+	z.prefix = append(b, ':')
 	if z.offset == 0 {
-		return append(b, 'Z')
+		z.suffix = append(z.suffix[:0], 'Z')
+		return
 	}
 	sign, minutes := byte('+'), z.offset/60
 	if minutes < 0 {
 		sign, minutes = '-', -minutes
 	}
-	b = append(b, sign)
-	b = append2(b, minutes/60)
-	b = append(b, ':')
-	return append2(b, minutes%60)
+	b = append2(append(z.suffix[:0], sign), minutes/60)
+	z.suffix = append2(append(b, ':'), minutes%60)
 }
 
 func floorDiv(a, n int64) (q, r int64) {

@@ -23,7 +23,12 @@ func TestZoneFormat(t *testing.T) {
 		}
 		z := newZoneFormat(loc)
 		from, to := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli(), time.Date(2099, 12, 31, 0, 0, 0, 0, time.UTC).UnixMilli()
+		near := rapid.Int64Range(0, 100_000).Draw(t, "near") // rows come in order of time
+		var instants []int64
 		for _, ms := range rapid.SliceOfN(rapid.Int64Range(from, to), 1, 20).Draw(t, "instants") {
+			instants = append(instants, ms, ms+near, ms-near)
+		}
+		for _, ms := range instants {
 			want := time.UnixMilli(ms).In(loc).Format("2006-01-02T15:04:05.000Z07:00")
 			if got := string(z.append(nil, ms)); got != want {
 				t.Fatalf("%d in %s: %s, want %s", ms, loc, got, want)

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"os"
+	"runtime/debug"
 	"time"
 
 	"preismon/contracts"
@@ -80,6 +82,7 @@ type queryCmd struct {
 	Listen      string        `help:"Address of the public surface." default:"127.0.0.1:8080" placeholder:"HOST:PORT"`
 	AdminListen string        `help:"Address of live, ready and metrics." default:"127.0.0.1:8081" placeholder:"HOST:PORT"`
 	StopGrace   time.Duration `help:"How long a stop may take for requests under way." default:"20s"`
+	Memory      int64         `name:"memory-goal" help:"MiB of heap above which garbage is collected at once; no bound on what is in use. GOMEMLIMIT goes before." default:"128"`
 }
 
 // Help implements kong.HelpProvider.
@@ -128,6 +131,11 @@ func (c *queryCmd) Run(ctx context.Context, k *kong.Context, std streams, log *s
 	}
 	defer b.conn.Close()
 
+	if os.Getenv("GOMEMLIMIT") == "" {
+		// A burst of reads leaves garbage and empty buffers as large as all it
+		// held, and a stream makes too little to have them collected soon.
+		debug.SetMemoryLimit(c.Memory << 20)
+	}
 	l, a := newLifecycle(log), newAdmin()
 	a.serve(l, private)
 	err = serveQueries(ctx, l, a, serving{

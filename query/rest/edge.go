@@ -127,8 +127,10 @@ func (x *exchange) WriteHeader(status int) {
 	x.ResponseWriter.WriteHeader(status)
 }
 
-// pieceBytes is what a client must take within one stall.
-const pieceBytes = 64 << 10
+// pieceBytes is what a client must take within one stall. It is more than a
+// chunk of a stream, for each piece is a chunk of the transfer, and large ones
+// cost both sides less.
+const pieceBytes = 640 << 10
 
 func (x *exchange) Write(p []byte) (written int, err error) {
 	if x.status == 0 {

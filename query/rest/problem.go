@@ -228,16 +228,24 @@ func (a *api) writeJSON(c *gin.Context, v any) error {
 
 // writeBody sends a complete JSON answer. One that is too large is refused
 // before its first byte.
-func (a *api) writeBody(c *gin.Context, body []byte) error {
-	if len(body) > a.cfg.MaxResponseBytes {
+func (a *api) writeBody(c *gin.Context, body ...[]byte) error {
+	size := 0
+	for _, part := range body {
+		size += len(part)
+	}
+	if size > a.cfg.MaxResponseBytes {
 		return fault.New(fault.Invalid, query.CodeResponseTooLarge,
-			"The complete response would have %d bytes, at most %d. Send a new request with a lower limit or fewer field groups.", len(body), a.cfg.MaxResponseBytes)
+			"The complete response would have %d bytes, at most %d. Send a new request with a lower limit or fewer field groups.", size, a.cfg.MaxResponseBytes)
 	}
 	h := c.Writer.Header()
 	h.Set("Content-Type", "application/json")
-	h.Set("Content-Length", strconv.Itoa(len(body)))
+	h.Set("Content-Length", strconv.Itoa(size))
 	c.Writer.WriteHeader(http.StatusOK)
-	_, _ = c.Writer.Write(body) // who does not get all of it sees it by the length
+	for _, part := range body {
+		if _, err := c.Writer.Write(part); err != nil {
+			break // who does not get all of it sees it by the length
+		}
+	}
 	return nil
 }
 

@@ -1,8 +1,6 @@
 package rest
 
 import (
-	"sync"
-
 	"github.com/gin-gonic/gin"
 
 	"preismon/contracts"
@@ -110,11 +108,6 @@ func decodeResults(rawQuery string) (query.ResultsRequest, error) {
 	return req, in.err()
 }
 
-// Pages of results are megabytes: their buffers are used again.
-const keptBuffer = 16 << 20
-
-var pageBuffers = sync.Pool{New: func() any { return new([]byte) }}
-
 func (a *api) results(c *gin.Context, p query.Principal) error {
 	req, err := decodeResults(c.Request.URL.RawQuery)
 	if err != nil {
@@ -124,6 +117,7 @@ func (a *api) results(c *gin.Context, p query.Principal) error {
 	if err != nil {
 		return err
 	}
+	defer page.Rows.Release()
 	paging, err := marshal(page.Paging)
 	if err != nil {
 		return err
@@ -132,16 +126,5 @@ func (a *api) results(c *gin.Context, p query.Principal) error {
 	if err != nil {
 		return err
 	}
-	buf := pageBuffers.Get().(*[]byte)
-	b := append((*buf)[:0], `{"data":`...)
-	b = page.Rows.AppendJSON(b)
-	b = append(append(b, `,"paging":`...), paging...)
-	b = append(append(b, `,"query":`...), echo...)
-	b = append(b, '}')
-	err = a.writeBody(c, b)
-	if cap(b) <= keptBuffer {
-		*buf = b
-		pageBuffers.Put(buf)
-	}
-	return err
+	return a.writeBody(c, []byte(`{"data":[`), page.Rows.JSON(), []byte(`],"paging":`), paging, []byte(`,"query":`), echo, []byte{'}'})
 }

@@ -10,14 +10,12 @@ import (
 	"preismon/contracts/fault"
 	"preismon/query"
 
-	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
-	"golang.org/x/sync/errgroup"
 )
 
 // rows runs a statement and reads each row with scan.
 func rows[T any](ctx context.Context, s *Store, st statement, scan func(driver.Rows) (T, error)) ([]T, error) {
-	r, err := s.conn.Query(clickhouse.Context(ctx, clickhouse.WithParameters(st.params.classic())), st.text)
+	r, err := s.conn.Query(st.context(ctx), st.text)
 	if err != nil {
 		return nil, kind(err)
 	}
@@ -35,43 +33,11 @@ func rows[T any](ctx context.Context, s *Store, st statement, scan func(driver.R
 
 // row runs a statement that gives exactly one row.
 func row(ctx context.Context, s *Store, st statement, dest ...any) error {
-	err := s.conn.QueryRow(clickhouse.Context(ctx, clickhouse.WithParameters(st.params.classic())), st.text).Scan(dest...)
+	err := s.conn.QueryRow(st.context(ctx), st.text).Scan(dest...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return fault.Wrap(err, fault.NotFound, "No such record.")
 	}
 	return kind(err)
-}
-
-// Access implements query.Store.
-func (s *Store) Access(ctx context.Context, account contracts.AccountID) (*query.Access, error) {
-	p := params{}
-	p.uint("account", uint64(account))
-	a := &query.Access{Account: account}
-	var (
-		mandate, applied   uint64
-		permissions, sites []string
-		orders             []uint64
-		v                  = &a.Visibility
-	)
-	// Three short questions side by side take a third of the time of one that joins them.
-	g, gctx := errgroup.WithContext(ctx)
-	g.Go(func() error {
-		return row(gctx, s, render("access.sql", nil, p),
-			&mandate, &a.Administrative, &a.Disabled, &permissions, &v.Scope.AllOrders, &orders, &v.Scope.AllSites, &sites)
-	})
-	g.Go(func() error { return row(gctx, s, render("scope_in_force.sql", nil, p), &v.Version, &applied) })
-	g.Go(func() error {
-		return row(gctx, s, render("watermark.sql", nil, params{}), &a.Watermark.Epoch, &a.Watermark.Seq)
-	})
-	if err := g.Wait(); err != nil {
-		return nil, err
-	}
-	v.Mandate = contracts.MandateID(mandate)
-	v.Applied = v.Version != 0 && applied == v.Version
-	a.Permissions = as[contracts.Permission](permissions)
-	v.Scope.Sites = as[contracts.SiteKey](sites)
-	v.Scope.Orders = ids[contracts.OrderID](orders)
-	return a, nil
 }
 
 // Credentials is what a login is checked against.

@@ -1,7 +1,10 @@
 package store
 
 import (
+	"encoding/binary"
+	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"preismon/query"
@@ -88,16 +91,35 @@ func (c dictColumn) DecodeColumn(r *proto.Reader, rows int) error {
 	if err != nil {
 		return fmt.Errorf("keys: %w", err)
 	}
-	for i := 0; i < len(raw); i += width {
-		var key uint64
-		for b := width - 1; b >= 0; b-- {
-			key = key<<8 | uint64(raw[i+b])
+	c.to.Index = slices.Grow(c.to.Index, rows)
+	index := c.to.Index[len(c.to.Index) : len(c.to.Index)+rows]
+	greatest := uint64(0)
+	switch width {
+	case 1:
+		for i, key := range raw[:rows] {
+			index[i] = first + uint32(key)
+			greatest = max(greatest, uint64(key))
 		}
-		if key >= uint64(n) {
-			return fmt.Errorf("key %d in a dictionary of %d", key, n)
+	case 2:
+		for i := range index {
+			key := binary.LittleEndian.Uint16(raw[2*i:])
+			index[i] = first + uint32(key)
+			greatest = max(greatest, uint64(key))
 		}
-		c.to.Index = append(c.to.Index, first+uint32(key))
+	default:
+		for i := range index {
+			key := uint64(binary.LittleEndian.Uint32(raw[width*i:]))
+			if width == 8 {
+				key = binary.LittleEndian.Uint64(raw[width*i:])
+			}
+			index[i] = first + uint32(key)
+			greatest = max(greatest, key)
+		}
 	}
+	if greatest >= uint64(n) {
+		return fmt.Errorf("key %d in a dictionary of %d", greatest, n)
+	}
+	c.to.Index = c.to.Index[:len(c.to.Index)+rows]
 	return nil
 }
 
@@ -119,19 +141,41 @@ func (c textColumn) Reset() {
 // DecodeColumn reads a block of rows.
 func (c textColumn) DecodeColumn(r *proto.Reader, rows int) error { return readTexts(r, c.to, rows) }
 
+// readTexts reads n strings, each behind its length, as they stand on the
+// wire. It never reads beyond the last: of strings that are still to come, at
+// least a byte each is, so that many are read at once.
 func readTexts(r *proto.Reader, to *query.Texts, n int) error {
-	to.Ends = slices.Grow(to.Ends, n)
-	for range n {
-		size, err := r.StrLen()
-		if err != nil {
-			return err
+	to.Spans = slices.Grow(to.Spans, n)
+	at, end := len(to.Buf), uint64(len(to.Buf)) // of what is not parsed, and of the string that is
+	for n > 0 {
+		more := n
+		if end > uint64(len(to.Buf)) { // the first of them has begun: its rest
+			more += int(end) - len(to.Buf) - 1
 		}
 		start := len(to.Buf)
-		to.Buf = slices.Grow(to.Buf, size)[:start+size]
+		if uint64(start+more) > math.MaxUint32 {
+			return errors.New("strings of more than 4 GiB")
+		}
+		to.Buf = slices.Grow(to.Buf, more)[:start+more]
 		if err := r.ReadFull(to.Buf[start:]); err != nil {
 			return err
 		}
-		to.Ends = append(to.Ends, start+size)
+		for n > 0 {
+			size, width := binary.Uvarint(to.Buf[at:])
+			if width == 0 {
+				break // the length itself is not all there
+			}
+			if width < 0 || size > math.MaxUint32 {
+				return errors.New("length of a string")
+			}
+			from := at + width
+			if end = uint64(from) + size; end > uint64(len(to.Buf)) {
+				break
+			}
+			to.Spans = append(to.Spans, query.Span{From: uint32(from), To: uint32(end)})
+			at = int(end)
+			n--
+		}
 	}
 	return nil
 }
@@ -188,21 +232,53 @@ func (c *blockColumns) results(export bool, b *query.Block, keep bool) proto.Res
 	return cols
 }
 
-// addTo adds the numbers that were just read to a block that has the texts.
-func (c *blockColumns) addTo(b *query.Block) {
+// addTo adds the numbers that were just read to a block that has the texts,
+// and makes room for the rows that are expected in all: room that grows step
+// by step leaves several times its size as garbage.
+func (c *blockColumns) addTo(b *query.Block, expected int) {
+	if b.Len == 0 {
+		reserve(b, len(c.item), expected)
+	}
 	b.Len += len(c.item)
-	b.Item = append(b.Item, c.item...)
-	b.CapturedMs = append(b.CapturedMs, c.capturedMs...)
-	b.Epoch = append(b.Epoch, c.epoch...)
-	b.Seq = append(b.Seq, c.seq...)
-	b.Capture = append(b.Capture, c.capture...)
-	b.Offer = append(b.Offer, c.offer...)
-	b.Outcome = append(b.Outcome, c.outcome...)
-	b.PriceMinor = append(b.PriceMinor, c.price...)
-	b.ShippingMinor = append(b.ShippingMinor, c.shipping...)
-	b.IsPrime = append(b.IsPrime, c.prime...)
-	b.IsBuyBox = append(b.IsBuyBox, c.buyBox...)
-	b.RatingTenths = append(b.RatingTenths, c.rating...)
+	b.Item = add(b.Item, c.item, expected)
+	b.CapturedMs = add(b.CapturedMs, c.capturedMs, expected)
+	b.Epoch = add(b.Epoch, c.epoch, expected)
+	b.Seq = add(b.Seq, c.seq, expected)
+	b.Capture = add(b.Capture, c.capture, expected)
+	b.Offer = add(b.Offer, c.offer, expected)
+	b.Outcome = add(b.Outcome, c.outcome, expected)
+	b.PriceMinor = add(b.PriceMinor, c.price, expected)
+	b.ShippingMinor = add(b.ShippingMinor, c.shipping, expected)
+	b.IsPrime = add(b.IsPrime, c.prime, expected)
+	b.IsBuyBox = add(b.IsBuyBox, c.buyBox, expected)
+	b.RatingTenths = add(b.RatingTenths, c.rating, expected)
+}
+
+// add appends values; the first get room for all that are expected.
+func add[T any](to, values []T, expected int) []T {
+	if len(to) == 0 && len(values) > 0 {
+		to = slices.Grow(to, max(len(values), expected))
+	}
+	return append(to, values...)
+}
+
+// reserve makes room for the texts of all rows, by those of the first.
+func reserve(b *query.Block, rows, expected int) {
+	more := expected - rows
+	if more <= 0 {
+		return
+	}
+	for _, t := range []*query.Texts{&b.Title, &b.URL} {
+		if t.Len() > 0 {
+			t.Spans = slices.Grow(t.Spans, more)
+			t.Buf = slices.Grow(t.Buf, len(t.Buf)/rows*more+len(t.Buf)/8)
+		}
+	}
+	for _, d := range []*query.Dict{&b.Site, &b.Currency, &b.Merchant, &b.Manufacturer, &b.DeliveryText} {
+		if len(d.Index) > 0 {
+			d.Index = slices.Grow(d.Index, more)
+		}
+	}
 }
 
 // filled gives the block of what was just read; it shares the columns.

@@ -27,7 +27,7 @@ func TestParamsComeBack(t *testing.T) {
 		p := params{}
 		p.text("x", x)
 		texts(p, "list", list)
-		got, err := rows(t.Context(), s, statement{question, p}, func(r driver.Rows) (all []string, err error) {
+		got, err := rows(t.Context(), s, statement{text: question, params: p}, func(r driver.Rows) (all []string, err error) {
 			var one string
 			err = r.Scan(&one, &all)
 			return append([]string{one}, all...), err

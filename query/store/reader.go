@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"preismon/query"
 
@@ -18,7 +19,12 @@ const blocksAhead = 2
 type blockReader struct {
 	full, empty chan *blockColumns
 	done        chan error
+	columns     []*blockColumns
 }
+
+// columnPool keeps the room of blocks between reads; the garbage collector
+// empties it.
+var columnPool = sync.Pool{New: func() any { return new(blockColumns) }}
 
 // read starts a statement. It may be ahead of its reader by some blocks, and
 // stops with ctx.
@@ -27,7 +33,9 @@ func (s *Store) read(ctx context.Context, st statement, export bool, ahead int) 
 		full: make(chan *blockColumns, ahead), empty: make(chan *blockColumns, ahead+1), done: make(chan error, 1),
 	}
 	for range ahead {
-		r.empty <- new(blockColumns)
+		c := columnPool.Get().(*blockColumns)
+		r.columns = append(r.columns, c)
+		r.empty <- c
 	}
 	go func() {
 		defer close(r.full)
@@ -55,6 +63,7 @@ func (r *blockReader) run(ctx context.Context, s *Store, st statement, export bo
 	err := s.reads.Do(ctx, ch.Query{
 		Body:       st.text,
 		Parameters: st.params.native(),
+		Settings:   st.settings,
 		Result:     &rotating{&results},
 		OnResult: func(ctx context.Context, b proto.Block) error {
 			if b.Rows == 0 {
@@ -86,9 +95,13 @@ func (r *blockReader) each(take func(*query.Block) error) error {
 	return kind(<-r.done)
 }
 
-// drain waits until the statement, whose context has ended, is over.
+// drain waits until the statement, whose context has ended, is over, and
+// gives its room back.
 func (r *blockReader) drain() {
 	for range r.full { //nolint:revive // what is left is not wanted
+	}
+	for _, c := range r.columns {
+		columnPool.Put(c)
 	}
 }
 

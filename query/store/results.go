@@ -79,7 +79,11 @@ func shapedStatement(v query.Visibility, q *query.ResultsQuery, unsorted bool) s
 	if sh.Outcomes {
 		uints(p, "outcomes", q.Outcomes)
 	}
-	return render("results.sql", sh, p)
+	st := render("results.sql", sh, p)
+	if unsorted || sh.Limit && q.Latest == query.AllRows && !sh.Pairs && !sh.Site && !q.Filtered() {
+		st.settings = briefly // along the key, or a slice beside others
+	}
+	return st
 }
 
 // Results implements query.Store.
@@ -89,7 +93,7 @@ func (s *Store) Results(ctx context.Context, v query.Visibility, q *query.Result
 		if err != nil {
 			return err
 		}
-		if len(cuts) > 1 {
+		if len(cuts) > 0 {
 			return s.readSlices(ctx, v, q, cuts, each)
 		}
 	}

@@ -42,10 +42,16 @@ func expected(rows []obsRow) []answer {
 
 func decode(t require, rows *query.RowsJSON) []answer {
 	var got []answer
-	if err := json.Unmarshal(rows.AppendJSON(nil), &got); err != nil {
+	if err := json.Unmarshal(array(rows), &got); err != nil {
 		t.Fatalf("rows are no JSON: %v", err)
 	}
 	return got
+}
+
+// array takes the rows of a page as a JSON array.
+func array(rows *query.RowsJSON) []byte {
+	defer rows.Release()
+	return append(append([]byte{'['}, rows.JSON()...), ']')
 }
 
 type require interface{ Fatalf(string, ...any) }

@@ -43,7 +43,7 @@ func TestRowFields(t *testing.T) {
 			t.Fatal(err)
 		}
 		var rows []map[string]any
-		if err := json.Unmarshal(p.Rows.AppendJSON(nil), &rows); err != nil || len(rows) != 1 {
+		if err := json.Unmarshal(array(&p.Rows), &rows); err != nil || len(rows) != 1 {
 			t.Fatalf("%d rows, %v", len(rows), err)
 		}
 		return rows[0]

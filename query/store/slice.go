@@ -1,10 +1,8 @@
 package store
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"slices"
 	"sync"
 
 	"preismon/query"
@@ -20,13 +18,18 @@ import (
 type slice struct {
 	block   query.Block  // all of its rows
 	columns blockColumns // numbers of the block that is being read
+	sorter  sorter
 	err     error
 	begun   chan struct{} // closed when the statement has its connection, or ended without one
 	done    chan struct{} // closed when columns or err are there
 }
 
-// start reads the slice in the background.
-func (sl *slice) start(ctx context.Context, s *Store, v query.Visibility, q *query.ResultsQuery) {
+// slicePool keeps the room of slices between reads; the garbage collector
+// empties it.
+var slicePool = sync.Pool{New: func() any { return new(slice) }}
+
+// start reads the slice, of about so many rows, in the background.
+func (sl *slice) start(ctx context.Context, s *Store, v query.Visibility, q *query.ResultsQuery, rows int) {
 	sl.begun, sl.done, sl.err = make(chan struct{}), make(chan struct{}), nil
 	begin := sync.OnceFunc(func() { close(sl.begun) })
 	st := shapedStatement(v, q, true)
@@ -34,14 +37,23 @@ func (sl *slice) start(ctx context.Context, s *Store, v query.Visibility, q *que
 		defer close(sl.done)
 		defer begin()
 		sl.block.Reset()
+		// A slot is given back before anybody waits for the client, so that
+		// slow clients keep none.
+		select {
+		case s.slots <- struct{}{}:
+			defer func() { <-s.slots }()
+		case <-ctx.Done():
+			sl.err = kind(context.Cause(ctx))
+			return
+		}
 		err := s.reads.Do(ctx, ch.Query{
 			Body: st.text, Parameters: st.params.native(),
-			Settings: []ch.Setting{ch.SettingInt("max_threads", 1)}, // slices are what runs side by side
+			Settings: st.settings,
 			Result:   sl.columns.results(q.Export, &sl.block, true),
 			OnResult: func(_ context.Context, b proto.Block) error {
 				begin() // the first block, of the header alone, comes at once
 				if b.Rows > 0 {
-					sl.columns.addTo(&sl.block)
+					sl.columns.addTo(&sl.block, rows)
 				}
 				return nil
 			},
@@ -50,48 +62,7 @@ func (sl *slice) start(ctx context.Context, s *Store, v query.Visibility, q *que
 			err = errors.Join(context.Cause(ctx), err)
 		}
 		if sl.err = kind(err); sl.err == nil {
-			sl.sort(q.Ascending)
+			sl.sorter.sort(&sl.block, q.Ascending)
 		}
 	}()
-}
-
-// sort orders the rows as results are ordered (results.sql).
-func (sl *slice) sort(ascending bool) {
-	b := &sl.block
-	for i := range b.Len {
-		b.Order = append(b.Order, uint32(i))
-	}
-	slices.SortFunc(b.Order, func(x, y uint32) int {
-		switch {
-		case b.CapturedMs[x] != b.CapturedMs[y]:
-			if b.CapturedMs[x] > b.CapturedMs[y] {
-				return -1
-			}
-			return 1
-		case b.Item[x] != b.Item[y]:
-			return less(b.Item[x] < b.Item[y])
-		}
-		if c := bytes.Compare(b.Site.At(int(x)), b.Site.At(int(y))); c != 0 {
-			return c
-		}
-		switch {
-		case b.Epoch[x] != b.Epoch[y]:
-			return less(b.Epoch[x] < b.Epoch[y])
-		case b.Seq[x] != b.Seq[y]:
-			return less(b.Seq[x] < b.Seq[y])
-		case b.Capture[x] != b.Capture[y]:
-			return less(b.Capture[x] < b.Capture[y])
-		}
-		return less(b.Offer[x] < b.Offer[y])
-	})
-	if ascending {
-		slices.Reverse(b.Order)
-	}
-}
-
-func less(yes bool) int {
-	if yes {
-		return -1
-	}
-	return 1
 }

@@ -30,15 +30,21 @@ func sliceable(q *query.ResultsQuery) bool {
 // lower bound.
 var earliest = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
+// cut is a part of a window, and how many rows are scanned in it, about.
+type cut struct {
+	window contracts.Window
+	rows   int
+}
+
 // slices cuts the window of a read so that about as many rows are scanned in
-// each, in the order of the read.
-func (s *Store) slices(ctx context.Context, v query.Visibility, q *query.ResultsQuery) ([]contracts.Window, error) {
+// each, in the order of the read; none: it cannot be measured.
+func (s *Store) slices(ctx context.Context, v query.Visibility, q *query.ResultsQuery) ([]cut, error) {
 	from, to := q.Window.From.UnixMilli(), q.Window.To.UnixMilli()
 	if q.Window.From.IsZero() {
 		from = earliest.UnixMilli()
 	}
 	if q.Window.To.IsZero() {
-		return []contracts.Window{q.Window}, nil
+		return nil, nil
 	}
 	if a := q.After; a != nil && q.Ascending {
 		from = max(from, a.CapturedMs)
@@ -46,7 +52,7 @@ func (s *Store) slices(ctx context.Context, v query.Visibility, q *query.Results
 		to = min(to, a.CapturedMs)
 	}
 	if from >= to {
-		return []contracts.Window{{From: time.UnixMilli(from), To: time.UnixMilli(to)}}, nil
+		return []cut{{contracts.Window{From: time.UnixMilli(from), To: time.UnixMilli(to)}, 0}}, nil
 	}
 	step := (to-from)/densityParts + 1
 	p := params{}
@@ -66,18 +72,18 @@ func (s *Store) slices(ctx context.Context, v query.Visibility, q *query.Results
 		return nil, err
 	}
 	// Newest first, as the key is: a slice ends with the part that fills it.
-	var cuts []contracts.Window
+	var cuts []cut
 	upper, n := to, uint64(0)
 	for _, pt := range parts {
 		if n += pt.n; n < s.sliceRows {
 			continue
 		}
 		lower := max(from, to-(pt.at+1)*step+1)
-		cuts = append(cuts, contracts.Window{From: time.UnixMilli(lower), To: time.UnixMilli(upper)})
+		cuts = append(cuts, cut{contracts.Window{From: time.UnixMilli(lower), To: time.UnixMilli(upper)}, int(n)})
 		upper, n = lower-1, 0
 	}
 	if upper >= from {
-		cuts = append(cuts, contracts.Window{From: time.UnixMilli(from), To: time.UnixMilli(upper)})
+		cuts = append(cuts, cut{contracts.Window{From: time.UnixMilli(from), To: time.UnixMilli(upper)}, int(n)})
 	}
 	if q.Ascending {
 		for i, j := 0, len(cuts)-1; i < j; i, j = i+1, j-1 {
@@ -90,20 +96,24 @@ func (s *Store) slices(ctx context.Context, v query.Visibility, q *query.Results
 // readSlices reads slices side by side and gives each in its turn. A slice
 // begins only when the one before it has its connection, so that reads which
 // share the pool cannot wait for each other in a circle.
-func (s *Store) readSlices(ctx context.Context, v query.Visibility, q *query.ResultsQuery, cuts []contracts.Window, each func(*query.Block) error) error {
+func (s *Store) readSlices(ctx context.Context, v query.Visibility, q *query.ResultsQuery, cuts []cut, each func(*query.Block) error) error {
 	ctx, cancel := context.WithCancel(ctx)
-	var ring [slicesAtOnce]slice
+	var ring [slicesAtOnce]*slice
 	started := 0
 	defer func() {
 		cancel()
 		for i := range min(started, slicesAtOnce) {
 			<-ring[i].done
+			slicePool.Put(ring[i])
 		}
 	}()
 	start := func() {
 		sq := *q
-		sq.Window = cuts[started]
-		ring[started%slicesAtOnce].start(ctx, s, v, &sq)
+		sq.Window = cuts[started].window
+		if started < slicesAtOnce {
+			ring[started] = slicePool.Get().(*slice)
+		}
+		ring[started%slicesAtOnce].start(ctx, s, v, &sq, cuts[started].rows)
 		started++
 	}
 	for i := range cuts {
@@ -117,7 +127,7 @@ func (s *Store) readSlices(ctx context.Context, v query.Visibility, q *query.Res
 			}
 			start()
 		}
-		sl := &ring[i%slicesAtOnce]
+		sl := ring[i%slicesAtOnce]
 		select {
 		case <-sl.done:
 		case <-ctx.Done():

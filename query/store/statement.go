@@ -1,12 +1,16 @@
 package store
 
 import (
+	"context"
 	"embed"
 	"strings"
 	"text/template"
 
 	"preismon/contracts"
 	"preismon/query"
+
+	"github.com/ClickHouse/ch-go"
+	"github.com/ClickHouse/clickhouse-go/v2"
 )
 
 // sqlFiles hold one question each. The few parts that depend on the question
@@ -19,8 +23,22 @@ var templates = template.Must(template.New("").ParseFS(sqlFiles, "sql/*.sql"))
 
 // statement is a question with its values.
 type statement struct {
-	text   string
-	params params
+	text     string
+	params   params
+	settings []ch.Setting
+}
+
+// briefly suits a statement that reads little more than it gives: several
+// threads cost more to start and to merge than they save.
+var briefly = []ch.Setting{ch.SettingInt("max_threads", 1)}
+
+// context carries what clickhouse-go takes by it.
+func (st statement) context(ctx context.Context) context.Context {
+	set := clickhouse.Settings{}
+	for _, s := range st.settings {
+		set[s.Key] = s.Value
+	}
+	return clickhouse.Context(ctx, clickhouse.WithParameters(st.params.classic()), clickhouse.WithSettings(set))
 }
 
 func render(file string, data any, p params) statement {

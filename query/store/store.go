@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"runtime"
 	"time"
 
 	"preismon/contracts"
@@ -34,12 +35,17 @@ type Config struct {
 	MaxReads int
 	// MaxConnections bounds the connections for records of the catalogue.
 	MaxConnections int
+	// MaxSlices bounds the slices of long reads that are read at once. More
+	// than the processors can work on only fill memory.
+	MaxSlices int
 	// SliceRows is how many rows a slice of a long read scans, about.
 	SliceRows int
 }
 
 // Defaults suits one node with a few dozen concurrent readers.
-func Defaults() Config { return Config{MaxReads: 32, MaxConnections: 32, SliceRows: 131_072} }
+func Defaults() Config {
+	return Config{MaxReads: 32, MaxConnections: 32, MaxSlices: max(4, 2*runtime.GOMAXPROCS(0)), SliceRows: 131_072}
+}
 
 // Validate names every fault of the configuration.
 func (c Config) Validate() error {
@@ -51,6 +57,7 @@ func (c Config) Validate() error {
 	}
 	f.Check(c.MaxReads > 0, "max reads: not positive")
 	f.Check(c.MaxConnections > 0, "max connections: not positive")
+	f.Check(c.MaxSlices > 0, "max slices: not positive")
 	f.Check(c.SliceRows > 0, "slice rows: not positive")
 	return f.Err()
 }
@@ -60,6 +67,8 @@ type Store struct {
 	conn      driver.Conn
 	reads     *chpool.Pool
 	sliceRows uint64
+	slots     chan struct{} // one for each slice that may be read
+	mandates  mandates
 }
 
 // These hold for every statement: a wrong result is worse than a slow one,
@@ -107,7 +116,7 @@ func New(ctx context.Context, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("clickhouse: %w", err), conn.Close())
 	}
-	return &Store{conn: conn, reads: reads, sliceRows: uint64(cfg.SliceRows)}, nil
+	return &Store{conn: conn, reads: reads, sliceRows: uint64(cfg.SliceRows), slots: make(chan struct{}, cfg.MaxSlices)}, nil
 }
 
 func tlsOf(c *tls.Config) *tls.Config {

@@ -1,0 +1,151 @@
+package query
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"preismon/contracts"
+)
+
+// wideBlock has rows as they come from observations: many items, few sites,
+// merchants and currencies, texts of their own with letters beyond ASCII.
+func wideBlock(rows int) *Block {
+	b := &Block{Len: rows}
+	words := func(d *Dict, n int, form string) {
+		for i := range n {
+			d.Values.Append(fmt.Sprintf(form, i))
+		}
+	}
+	words(&b.Site, 40, "shop-%02d.example")
+	words(&b.Merchant, 500, "Händler \"%d\" GmbH & Co. KG")
+	words(&b.Manufacturer, 20, "Hersteller %d")
+	words(&b.DeliveryText, 10, "Lieferung in %d Tagen")
+	b.Currency.Values.Append("EUR")
+	for i := range rows {
+		b.Item = append(b.Item, uint64(1_000_000+i%997))
+		b.Site.Index = append(b.Site.Index, uint32(i%40))
+		b.CapturedMs = append(b.CapturedMs, 1_772_000_000_000-int64(i)*437)
+		b.Epoch, b.Seq, b.Capture, b.Offer = append(b.Epoch, 1), append(b.Seq, uint64(i)), append(b.Capture, 0), append(b.Offer, 0)
+		b.Outcome = append(b.Outcome, uint8(contracts.PriceObserved))
+		b.Currency.Index = append(b.Currency.Index, 0)
+		b.PriceMinor = append(b.PriceMinor, int64(100+i%99_999))
+		b.Merchant.Index = append(b.Merchant.Index, uint32(i%500))
+		b.ShippingMinor = append(b.ShippingMinor, int64(i%3)*199-1)
+		b.IsPrime, b.IsBuyBox, b.RatingTenths = append(b.IsPrime, uint8(i%3)), append(b.IsBuyBox, uint8(i%3)), append(b.RatingTenths, 43)
+		b.Manufacturer.Index = append(b.Manufacturer.Index, uint32(i%20))
+		b.DeliveryText.Index = append(b.DeliveryText.Index, uint32(i%10))
+		b.Title.Append("Nordklang XK-4711 Kopfhörer mit Geräuschunterdrückung \"Pro\", mintgrün")
+		b.URL.Append(fmt.Sprintf("https://shop-%02d.example/p/nordklang-xk-4711?variant=%d", i%40, i))
+	}
+	return b
+}
+
+// references is a store that knows reference prices alone.
+type references struct{ Store }
+
+func (references) ReferencePrices(_ context.Context, _ Visibility, items []contracts.ItemID) (all []contracts.ReferencePrices, err error) {
+	for _, item := range items[:len(items)/2] {
+		all = append(all, contracts.ReferencePrices{ItemID: item, Prices: []contracts.ReferencePrice{
+			{AmountMinor: 1999, CurrencyCode: "EUR", PriceType: "RRP"}, {AmountMinor: 1899, CurrencyCode: "EUR", AppliesToSite: "shop-03.example"},
+		}})
+	}
+	return all, nil
+}
+
+type nowhere struct{ bytes, rows int }
+
+func (*nowhere) Start(string) error { return nil }
+func (n *nowhere) Lines(ndjson []byte, rows int) error {
+	n.bytes, n.rows = n.bytes+len(ndjson), n.rows+rows
+	return nil
+}
+
+func testStreamer(export bool, to ResultsStream) *streamer {
+	plan := &resultsPlan{zone: time.UTC, include: Include{ExportFields: export}}
+	facts := siteFacts{"shop-01.example": {CanonicalCountryMarket: true}, "shop-02.example": {PriceComparisonMarket: true, CountryCode: "DE"}}
+	in := &read{resultsPlan: plan, encoder: newRowEncoder(plan, facts, newEnrichment(plan.include, references{}, Visibility{}))}
+	return &streamer{in: in, w: to, maxLine: 64 << 20}
+}
+
+// TestRowsAllocateNothing: what a block of rows allocates does not depend on
+// how many rows it has, once the buffers of the stream have their size.
+func TestRowsAllocateNothing(t *testing.T) {
+	for _, export := range []bool{false, true} {
+		for _, rows := range []int{1_000, 64_000} {
+			var to nowhere
+			s, b := testStreamer(export, &to), wideBlock(rows)
+			allocs := testing.AllocsPerRun(5, func() {
+				if err := s.take(t.Context(), b); err != nil {
+					t.Fatal(err)
+				}
+			})
+			if to.rows != 6*rows || to.bytes < 200*to.rows {
+				t.Fatalf("%d rows, %d bytes", to.rows, to.bytes)
+			}
+			if allocs > 2 {
+				t.Errorf("export %t: %.0f allocations for a block of %d rows", export, allocs, rows)
+			}
+		}
+	}
+}
+
+// BenchmarkRows encodes a block of rows; an operation is a row.
+func BenchmarkRows(b *testing.B) {
+	for name, export := range map[string]bool{"core": false, "export": true} {
+		b.Run(name, func(b *testing.B) {
+			const rows = 10_000
+			var to nowhere
+			s, block := testStreamer(export, &to), wideBlock(rows)
+			if err := s.take(b.Context(), block); err != nil {
+				b.Fatal(err)
+			}
+			b.SetBytes(int64(to.bytes / rows))
+			b.ReportAllocs()
+			for n := 0; b.Loop(); n++ {
+				if n%rows == 0 {
+					if err := s.take(b.Context(), block); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkJSONString(b *testing.B) {
+	for name, text := range map[string]string{
+		"ascii":   "https://shop-01.example/p/nordklang-xk-4711?variant=12345678",
+		"umlauts": "Nordklang XK-4711 Kopfhörer mit Geräuschunterdrückung, mintgrün",
+		"quotes":  "Bausteine-Set \"Burg Drachenfels\", 412 Teile, \"wie neu\"",
+	} {
+		b.Run(name, func(b *testing.B) {
+			s, out := []byte(text), []byte(nil)
+			b.SetBytes(int64(len(s)))
+			b.ReportAllocs()
+			for b.Loop() {
+				out = appendJSONString(out[:0], s)
+			}
+		})
+	}
+}
+
+func BenchmarkCursor(b *testing.B) {
+	seal, err := newSealer("0123456789abcdef0123456789abcdef", time.Now)
+	if err != nil {
+		b.Fatal(err)
+	}
+	bound := binding{Account: 7, Route: "results", Query: ResultsRequest{GlobalScope: true, CapturedFrom: "2026-03-01", CapturedTo: "2026-03-07"}}
+	state := resultsCursor{From: 1, To: 2, Watermark: Watermark{1, 2}, After: Position{CapturedMs: 1, Item: 2, Site: "shop.example"}}
+	b.ReportAllocs()
+	for b.Loop() {
+		text, err := seal.sealCursor(bound, state)
+		if err == nil {
+			err = seal.openCursor(bound, text, &state)
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+}

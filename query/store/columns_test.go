@@ -1,0 +1,180 @@
+package store
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"io"
+	"slices"
+	"testing"
+	"testing/iotest"
+
+	"preismon/contracts"
+	"preismon/query"
+
+	"github.com/ClickHouse/ch-go/proto"
+	"pgregory.net/rapid"
+)
+
+// wire writes strings as ClickHouse sends them.
+func wire(texts [][]byte) (out []byte) {
+	for _, s := range texts {
+		out = append(binary.AppendUvarint(out, uint64(len(s))), s...)
+	}
+	return out
+}
+
+// TestTextsFromTheWire reads columns of strings of any lengths, behind what is
+// there, and leaves what follows them.
+func TestTextsFromTheWire(t *testing.T) {
+	long := rapid.Custom(func(t *rapid.T) []byte {
+		return bytes.Repeat([]byte{rapid.Byte().Draw(t, "byte")}, rapid.IntRange(100, 20_000).Draw(t, "length"))
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		column := rapid.SliceOf(rapid.OneOf(rapid.SliceOf(rapid.Byte()), long))
+		first, second := column.Draw(t, "first"), column.Draw(t, "second")
+		var source io.Reader = bytes.NewReader(append(append(wire(first), wire(second)...), "end"...))
+		if rapid.Bool().Draw(t, "byte by byte") {
+			source = iotest.OneByteReader(source)
+		}
+		r := proto.NewReader(source)
+		var got query.Texts
+		for _, part := range [][][]byte{first, second} {
+			if err := readTexts(r, &got, len(part)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		all := slices.Concat(first, second)
+		if got.Len() != len(all) {
+			t.Fatalf("%d strings of %d", got.Len(), len(all))
+		}
+		for i, want := range all {
+			if !bytes.Equal(got.At(i), want) {
+				t.Fatalf("string %d is %q, want %q", i, got.At(i), want)
+			}
+		}
+		if rest, err := r.ReadRaw(3); err != nil || string(rest) != "end" {
+			t.Fatalf("behind the column: %q, %v", rest, err)
+		}
+		if len(all) > 0 {
+			cut := proto.NewReader(bytes.NewReader(wire(all)[:len(wire(all))-1]))
+			if err := readTexts(cut, new(query.Texts), len(all)); err == nil {
+				t.Fatal("a cut column was read")
+			}
+		}
+	})
+}
+
+// TestSortedAsResults sorts blocks of few distinct values, in runs and not.
+func TestSortedAsResults(t *testing.T) {
+	var s sorter
+	rapid.Check(t, func(t *rapid.T) {
+		b := &query.Block{Len: rapid.IntRange(0, 300).Draw(t, "rows")}
+		for _, site := range []string{"b.example", "a.example", "b.example", "c.example"} { // twice, as of two blocks
+			b.Site.Values.Append(site)
+		}
+		few := rapid.IntRange(0, 3)
+		for range b.Len {
+			b.CapturedMs = append(b.CapturedMs, int64(few.Draw(t, "time")))
+			b.Item = append(b.Item, uint64(few.Draw(t, "item")))
+			b.Site.Index = append(b.Site.Index, uint32(few.Draw(t, "site")))
+			b.Epoch = append(b.Epoch, uint32(few.Draw(t, "epoch")))
+			b.Seq = append(b.Seq, uint64(few.Draw(t, "seq")))
+			b.Capture = append(b.Capture, uint16(few.Draw(t, "capture")))
+			b.Offer = append(b.Offer, uint16(few.Draw(t, "offer")))
+		}
+		ascending := rapid.Bool().Draw(t, "ascending")
+		s.sort(b, ascending)
+		seen := make([]bool, b.Len)
+		for k := range b.Len {
+			if seen[b.At(k)] {
+				t.Fatalf("row %d stands twice", b.At(k))
+			}
+			seen[b.At(k)] = true
+			if k == 0 {
+				continue
+			}
+			x, y := b.Position(b.At(k-1)), b.Position(b.At(k))
+			if ascending {
+				x, y = y, x
+			}
+			if cmp.Or(-cmp.Compare(x.CapturedMs, y.CapturedMs), cmp.Compare(x.Item, y.Item), cmp.Compare(x.Site, y.Site), cmp.Compare(x.Epoch, y.Epoch),
+				cmp.Compare(x.Seq, y.Seq), cmp.Compare(x.Capture, y.Capture), cmp.Compare(x.Offer, y.Offer)) > 0 {
+				t.Fatalf("%+v stands before %+v", x, y)
+			}
+		}
+	})
+}
+
+// textsOnTheWire are the strings of a block.
+func textsOnTheWire(rows int) []byte {
+	texts := make([][]byte, rows)
+	for i := range texts {
+		texts[i] = bytes.Repeat([]byte("Kopfhörer "), 3+i%9)
+	}
+	return wire(texts)
+}
+
+// TestTextsAllocateNothing: once a column has its room, reading a block
+// allocates the same for few rows and for many.
+func TestTextsAllocateNothing(t *testing.T) {
+	allocs := func(rows int) float64 {
+		source := bytes.NewReader(textsOnTheWire(rows))
+		r, to := proto.NewReader(source), new(query.Texts)
+		return testing.AllocsPerRun(5, func() {
+			source.Seek(0, io.SeekStart)
+			to.Reset()
+			if err := readTexts(r, to, rows); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	if few, many := allocs(1_000), allocs(64_000); few > 1 || many > 1 {
+		t.Errorf("%.0f allocations for 1,000 strings, %.0f for 64,000", few, many)
+	}
+}
+
+// BenchmarkTexts reads a block of strings.
+func BenchmarkTexts(b *testing.B) {
+	const rows = 64_000
+	raw := textsOnTheWire(rows)
+	source := bytes.NewReader(raw)
+	r, to := proto.NewReader(source), new(query.Texts)
+	b.SetBytes(int64(len(raw)))
+	b.ReportAllocs()
+	for b.Loop() {
+		source.Seek(0, io.SeekStart)
+		to.Reset()
+		if err := readTexts(r, to, rows); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkSort sorts a slice whose rows come from eight parts.
+func BenchmarkSort(b *testing.B) {
+	const rows, parts = 131_072, 8
+	block := &query.Block{Len: rows}
+	block.Site.Values.Append("a.example")
+	for i := range rows {
+		block.CapturedMs = append(block.CapturedMs, int64(-(i%(rows/parts))*parts))
+		block.Item, block.Epoch = append(block.Item, uint64(i)), append(block.Epoch, 1)
+		block.Site.Index, block.Seq = append(block.Site.Index, 0), append(block.Seq, uint64(i))
+		block.Capture, block.Offer = append(block.Capture, 0), append(block.Offer, 0)
+	}
+	var s sorter
+	b.ReportAllocs()
+	for b.Loop() {
+		s.sort(block, false)
+	}
+}
+
+// BenchmarkScope builds the statement of a read for a narrow account.
+func BenchmarkScope(b *testing.B) {
+	v := query.Visibility{Mandate: 7, Version: 3, Applied: true, Scope: contracts.AccountScope{Orders: []contracts.OrderID{1, 2}, Sites: []contracts.SiteKey{"a.example", "b.example"}}}
+	q := query.ResultsQuery{Watermark: query.Watermark{Epoch: 5, Seq: 99}, Limit: 10_001, Export: true}
+	b.ReportAllocs()
+	for b.Loop() {
+		resultsStatement(v, &q)
+	}
+}
