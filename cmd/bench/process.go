@@ -115,7 +115,6 @@ func (r *run) measureReady(ctx context.Context) error {
 func (r *run) up(ctx context.Context, folder string) (took time.Duration, err error) {
 	cmd := exec.CommandContext(ctx, r.Program, "up", "--data-dir", folder, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0")
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.SysProcAttr = withParent(syscall.SIGTERM)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return 0, err
@@ -123,9 +122,11 @@ func (r *run) up(ctx context.Context, folder string) (took time.Duration, err er
 	var last lastLine
 	cmd.Stderr = &last
 	began := time.Now()
-	if err := cmd.Start(); err != nil {
+	release, err := startTied(cmd, syscall.SIGTERM)
+	if err != nil {
 		return 0, err
 	}
+	defer release()
 	giveUp := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Signal(syscall.SIGTERM) })
 	defer giveUp.Stop()
 	lines := bufio.NewScanner(out)
