@@ -77,7 +77,7 @@ table { border-collapse:collapse; width:100%; font-size:13px; font-variant-numer
 
 // gauge draws a value, its spread and its target on one scale.
 func gauge(r Ratio) template.HTML {
-	const w, h, y = 274.0, 34.0, 14.0
+	const w, h, y = 274.0, 42.0, 14.0
 	top := 1.25 * max(r.Value, r.Target, min(r.High, 2*max(r.Value, r.Target)))
 	x := func(v float64) float64 { return w * min(max(v, 0), top) / top }
 	colour := "var(--good)"
@@ -91,7 +91,7 @@ func gauge(r Ratio) template.HTML {
 		fmt.Fprintf(&b, `<line x1="%.1f" x2="%.1f" y1="%g" y2="%g" stroke="var(--ink)" stroke-width="1.5" opacity=".55"/>`, x(r.Low), x(r.High), y, y)
 	}
 	fmt.Fprintf(&b, `<line x1="%.1f" x2="%.1f" y1="4" y2="24" stroke="var(--ink)" stroke-width="1.5"/>`, x(r.Target), x(r.Target))
-	fmt.Fprintf(&b, `<text class="soft" x="%.1f" y="34" text-anchor="middle">%s</text></svg>`, min(max(x(r.Target), 24), w-24), template.HTMLEscapeString(r.target()))
+	fmt.Fprintf(&b, `<text class="soft" x="%.1f" y="37" text-anchor="middle">%s</text></svg>`, min(max(x(r.Target), 24), w-24), template.HTMLEscapeString(r.target()))
 	return template.HTML(b.String()) //nolint:gosec // numbers and escaped texts
 }
 

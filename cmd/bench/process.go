@@ -17,15 +17,25 @@ import (
 	"time"
 )
 
-// measureMemory streams many rows from the query service and watches its
-// resident memory.
+// measureMemory streams many rows from a query service that did nothing before,
+// and watches its resident memory.
 func (r *run) measureMemory(ctx context.Context) error {
+	used := r.world.nodes[r.world.database]
+	if _, peak, err := resident(used.cmd.Process.Pid); err == nil {
+		r.result.put("query_peak_rss_mib", "query process, greatest resident memory during all reads so far", "MiB", exactly(peak), 0, true, "")
+	}
+	if err := used.stop(); err != nil {
+		return err
+	}
+	delete(r.world.nodes, r.world.database)
+	if err := r.world.serve(ctx, r.world.database); err != nil {
+		return err
+	}
 	from, err := r.windowOf(ctx, 1, r.size.memoryRows)
 	if err != nil {
 		return err
 	}
 	pid := r.world.nodes[r.world.database].cmd.Process.Pid
-	_ = os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0o600) // begins a new peak
 	samples := Line{Name: "resident, MiB"}
 	stop := make(chan struct{})
 	var group sync.WaitGroup
@@ -115,7 +125,6 @@ func (r *run) measureReady(ctx context.Context) error {
 func (r *run) up(ctx context.Context, folder string) (took time.Duration, err error) {
 	cmd := exec.CommandContext(ctx, r.Program, "up", "--data-dir", folder, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0")
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.SysProcAttr = withParent(syscall.SIGTERM)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return 0, err
@@ -123,9 +132,11 @@ func (r *run) up(ctx context.Context, folder string) (took time.Duration, err er
 	var last lastLine
 	cmd.Stderr = &last
 	began := time.Now()
-	if err := cmd.Start(); err != nil {
+	release, err := startTied(cmd, syscall.SIGTERM)
+	if err != nil {
 		return 0, err
 	}
+	defer release()
 	giveUp := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Signal(syscall.SIGTERM) })
 	defer giveUp.Stop()
 	lines := bufio.NewScanner(out)

@@ -180,108 +180,6 @@ func (r *run) lastOf(ctx context.Context, s selection, n int) (string, error) {
 		v[0], v[0], v[1], v[2], v[3], v[4], v[5], v[6]), nil
 }
 
-const aloneDatabase = extraPrefix + "alone"
-
-// measureBeside reads the page of a small mandate beside the rows of all
-// others, and in a database that has its own rows only.
-func (r *run) measureBeside(ctx context.Context) error {
-	m := r.data.alone
-	if m == 0 {
-		r.result.Missing = append(r.result.Missing, "a page beside 100 x more rows: with so few observations no mandate of 1 % fills a page")
-		return nil
-	}
-	w := r.world
-	if err := w.makeDatabase(ctx, aloneDatabase); err != nil {
-		return err
-	}
-	for _, table := range []string{"accounts", "mandates", "orders", "scope_pairs", "scopes", "scopes_applied"} {
-		if err := r.copyTable(ctx, aloneDatabase, table, fmt.Sprintf("mandate = %d", m)); err != nil {
-			return err
-		}
-	}
-	// Part by part, and kept so: a page looks into every part, and that is
-	// not what is compared here.
-	if err := w.exec(ctx, "SYSTEM STOP MERGES "+aloneDatabase+".observations_by_mandate"); err != nil {
-		return err
-	}
-	parts, err := w.rows(ctx, w.database, "SELECT name FROM system.parts WHERE active AND database = '"+w.database+"' AND table = 'observations_by_mandate'")
-	if err != nil {
-		return err
-	}
-	for _, part := range parts {
-		if err := r.copyTable(ctx, aloneDatabase, "observations_by_mandate", fmt.Sprintf("mandate = %d AND _part = '%s'", m, part[0])); err != nil {
-			return err
-		}
-	}
-	for _, table := range []string{"sites", "items", "checkpoints"} {
-		if err := r.copyTable(ctx, aloneDatabase, table, "1"); err != nil {
-			return err
-		}
-	}
-	if err := w.settle(ctx); err != nil {
-		return err
-	}
-	if err := w.serve(ctx, aloneDatabase); err != nil {
-		return err
-	}
-	own, err := w.number(ctx, aloneDatabase, "SELECT count() FROM observations_by_mandate")
-	if err != nil {
-		return err
-	}
-	query := window(r.data.from, r.data.to, "globalScope", "true", "limit", "10000")
-	since := time.Now()
-	series, err := r.interleave(ctx, r.size.warm, r.size.rounds,
-		contestant{"beside the others", func(ctx context.Context) (done, error) {
-			d, _, err := r.page(ctx, w.database, m, query)
-			return d, err
-		}},
-		contestant{"alone", func(ctx context.Context) (done, error) {
-			d, _, err := r.page(ctx, aloneDatabase, m, query)
-			return d, err
-		}},
-	)
-	if err != nil {
-		return err
-	}
-	t := Table{
-		Title: "Page of 10,000 of one mandate, beside the others and alone", Series: series,
-		Note: fmt.Sprintf("Mandate %d has %s of the %s rows by mandate: %.0f x more beside it.", m, grouped(int64(own)), grouped(r.data.byMandate), float64(r.data.byMandate)/own) + fmt.Sprintf(" Both have %d parts.", len(parts)),
-	}
-	var read [2]float64
-	for i, db := range []string{w.database, aloneDatabase} {
-		work, err := r.work(ctx, db, since, "%FROM observations_by_mandate%")
-		if err != nil {
-			return err
-		}
-		if len(work) > 0 {
-			work[0].Name = series[i].Name
-			read[i] = work[0].ReadRows
-			t.Work = append(t.Work, work[0])
-		}
-	}
-	r.result.Tables = append(r.result.Tables, t)
-	r.result.put("page_beside_100x", "page beside 100 x more rows of other mandates: time against alone", "×", slower(series[0], series[1]), 1.15, true, "")
-	r.result.put("page_beside_100x_read_rows", "the same, rows that ClickHouse reads", "×", exactly(read[0]/read[1]), 1.01, true,
-		"both round up to granules of the key, which lie differently")
-	return nil
-}
-
-// copyTable copies rows of the main database, columns by name.
-func (r *run) copyTable(ctx context.Context, to, table, where string) error {
-	rows, err := r.world.rows(ctx, r.world.database, "SELECT name FROM system.columns WHERE database = '"+to+"' AND table = '"+table+"' AND default_kind IN ('', 'DEFAULT') ORDER BY position")
-	if err != nil {
-		return err
-	}
-	columns := ""
-	for i, row := range rows {
-		if i > 0 {
-			columns += ", "
-		}
-		columns += row[0].(string)
-	}
-	return r.world.exec(ctx, fmt.Sprintf("INSERT INTO %s.%s (%s) SELECT %s FROM %s.%s WHERE %s SETTINGS async_insert = 0", to, table, columns, columns, r.world.database, table, where))
-}
-
 // measureReads times the other questions, ours alone.
 func (r *run) measureReads(ctx context.Context) error {
 	d := r.data
@@ -307,6 +205,7 @@ func (r *run) measureReads(ctx context.Context) error {
 		{"one order, 24 h", 1, window(hours(24), d.to, "orderId", "101", "limit", "10000"), "%FROM observations_by_mandate%"},
 		{"one order, 168 h, small mandate", d.latestOf, window(d.from, d.to, "orderId", fmt.Sprint(d.latestOf*100+1), "limit", "10000"), "%FROM observations_by_mandate%"},
 		{"global, 1 h", 1, window(hours(1), d.to, "globalScope", "true", "limit", "10000"), "%FROM observations_by_mandate%"},
+		{"global, 168 h", 1, window(d.from, d.to, "globalScope", "true", "limit", "10000"), "%FROM observations_by_mandate%"},
 		{"global, 168 h, ascending", 1, window(d.from, d.to, "globalScope", "true", "limit", "10000", "sort", "asc"), "%FROM observations_by_mandate%"},
 		{"global, 168 h, all field groups", 1, window(d.from, d.to, "globalScope", "true", "limit", "10000", "includeExportFields", "true",
 			"includeIdentity", "true", "includeOrderIds", "true", "includeCoverage", "true", "includeCustomerData", "true"), "%FROM observations_by_mandate%"},
@@ -333,67 +232,6 @@ func (r *run) measureReads(ctx context.Context) error {
 		t.Work = append(t.Work, work...)
 	}
 	r.result.Tables = append(r.result.Tables, t)
-	return nil
-}
-
-// measureGrowth reads pages of mandates of all sizes, and streams of growing
-// length.
-func (r *run) measureGrowth(ctx context.Context) error {
-	pages := Curve{Title: "A page of 10,000 by the rows of its mandate", X: "rows of the mandate in 168 h", Y: "ms", LogX: true}
-	line := Line{Name: "preismon page, p50 with least and greatest"}
-	query := window(r.data.from, r.data.to, "globalScope", "true", "limit", "10000")
-	var contestants []contestant
-	var at []int64
-	for m := mandates; m >= 1; m-- {
-		if n := r.data.inWindow[m]; n > 10_000 && (len(at) == 0 || n >= 2*at[len(at)-1] || m == 1) {
-			at = append(at, n)
-			contestants = append(contestants, contestant{strconv.Itoa(m), func(ctx context.Context) (done, error) {
-				d, _, err := r.page(ctx, r.world.database, uint64(m), query)
-				return d, err
-			}})
-		}
-	}
-	series, err := r.interleave(ctx, r.size.warm, r.size.readRounds, contestants...)
-	if err != nil {
-		return err
-	}
-	for i, s := range series {
-		line.Points = append(line.Points, Point{float64(at[i]), 1e3 * s.Median(), 1e3 * s.Least(), 1e3 * s.Greatest()})
-	}
-	pages.Lines = []Line{line}
-	if n := len(line.Points); n > 1 {
-		r.result.put("page_growth", fmt.Sprintf("page of 10,000: time at %.0f x the rows of a mandate", float64(at[n-1])/float64(at[0])), "×",
-			exactly(line.Points[n-1].Y/line.Points[0].Y), 1.2, true, "")
-	}
-
-	streams := Curve{Title: "A stream by its rows", X: "rows", Y: "s"}
-	for _, c := range []struct {
-		name string
-		do   func(ctx context.Context, from time.Time) (done, error)
-	}{
-		{"preismon stream", func(ctx context.Context, from time.Time) (done, error) {
-			return r.stream(ctx, 1, window(from, r.data.to, "globalScope", "true", "includeExportFields", "true"))
-		}},
-		{"ClickHouse JSONEachRow", func(ctx context.Context, from time.Time) (done, error) {
-			return r.clickhouse(ctx, r.world.database, selection{mandate: 1, from: from, to: r.data.to, export: true, seq: r.data.watermarkSeq}.sql())
-		}},
-	} {
-		line := Line{Name: c.name}
-		for _, rows := range []int{r.size.streamRows / 10, r.size.streamRows / 3, r.size.streamRows} {
-			from, err := r.windowOf(ctx, 1, rows)
-			if err != nil {
-				return err
-			}
-			series, err := r.interleave(ctx, 1, min(3, r.size.streamRounds), contestant{c.name, func(ctx context.Context) (done, error) { return c.do(ctx, from) }})
-			if err != nil {
-				return err
-			}
-			s := series[0]
-			line.Points = append(line.Points, Point{float64(s.Rows), s.Median(), s.Least(), s.Greatest()})
-		}
-		streams.Lines = append(streams.Lines, line)
-	}
-	r.result.Growth = append(r.result.Growth, pages, streams)
 	return nil
 }
 

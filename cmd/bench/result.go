@@ -3,11 +3,8 @@ package bench
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"math"
-	"strings"
-	"text/tabwriter"
 	"time"
 )
 
@@ -174,53 +171,4 @@ func milliseconds(s float64) string {
 		return fmt.Sprintf("%.2f s", s)
 	}
 	return fmt.Sprintf("%.1f ms", s*1000)
-}
-
-// WriteText writes the result for a person: ratios first.
-func (r *Result) WriteText(w io.Writer) error {
-	fmt.Fprintf(w, "\n%s\n%s\n%.0f s%s\n\n", r.Machine, r.DataSet, r.Seconds, map[bool]string{true: ", --quick"}[r.Quick])
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "KEY\tVALUE\tSPREAD\tTARGET\t\tWHAT")
-	for _, x := range r.Ratios {
-		fmt.Fprintf(t, "%s\t%s %s\t%s\t%s\t%s\t%s\n", x.Key, number(x.Value), x.Unit, x.spread(), x.target(), x.verdict(), x.What)
-	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
-	for _, table := range r.Tables {
-		fmt.Fprintf(w, "\n%s\n", table.Title)
-		if table.Note != "" {
-			fmt.Fprintf(w, "  %s\n", table.Note)
-		}
-		t := tabwriter.NewWriter(w, 2, 0, 2, ' ', 0)
-		for _, s := range table.Series {
-			more := ""
-			if len(s.Seconds) == 0 {
-				fmt.Fprintf(t, "  %s\t%s rows\t%.1f MB\t%s\n", s.Name, grouped(s.Rows), float64(s.Bytes)/1e6, s.Note)
-				continue
-			}
-			if s.Rows > 0 {
-				more = fmt.Sprintf("%s rows\t%s rows/s", grouped(s.Rows), grouped(int64(s.Rate())))
-			}
-			if s.Bytes > 0 {
-				more += fmt.Sprintf("\t%.1f MB", float64(s.Bytes)/1e6)
-			}
-			fmt.Fprintf(t, "  %s\t%s\t%s – %s\t%s\t%s\n", s.Name, milliseconds(s.Median()), milliseconds(s.Least()), milliseconds(s.Greatest()), more, strings.TrimSpace(s.Note+" "+cpuNote(s.CPU)))
-		}
-		for _, k := range table.Work {
-			if k.Written > 0 || k.Seconds > 0 {
-				fmt.Fprintf(t, "  %s\t%d statements\t%s rows written\tCPU %.2f s\tserver time %.2f s\n", k.Name, k.Queries, grouped(int64(k.Written)), k.CPU, k.Seconds)
-				continue
-			}
-			fmt.Fprintf(t, "  %s\tread_rows %s\tread_bytes %s\tmarks %s\t%d statements, %d ended early, CPU %.2f s\n", k.Name,
-				grouped(int64(k.ReadRows)), grouped(int64(k.ReadBytes)), grouped(int64(k.Marks)), k.Queries, k.Failed, k.CPU)
-		}
-		if err := t.Flush(); err != nil {
-			return err
-		}
-	}
-	if len(r.Missing) > 0 {
-		fmt.Fprintf(w, "\nNot measured: %s.\n", strings.Join(r.Missing, "; "))
-	}
-	return nil
 }

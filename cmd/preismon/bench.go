@@ -18,7 +18,8 @@ type benchCmd struct {
 	Rounds         int      `help:"Rounds of each comparison, instead of the usual number."`
 	Only           []string `help:"Measure these parts only: size, stream, page, beside, reads, growth, dashboards, memory, publish, drain, visible, ready." placeholder:"PART"`
 	DataDir        string   `help:"Keep the data here, and use what is there. Default: a temporary folder." type:"path" placeholder:"DIR"`
-	JSON           bool     `name:"json" help:"Print one JSON object."`
+	JSON           bool     `name:"json" xor:"form" help:"Print one JSON object."`
+	Markdown       bool     `xor:"form" help:"Print the table of the README."`
 	Report         string   `help:"Write a page with plots." type:"path" placeholder:"FILE.html"`
 	Profiles       string   `help:"Write CPU profiles of what is measured." type:"path" placeholder:"DIR"`
 	ClickHouse     secret   `name:"clickhouse-dsn" help:"Measure on this ClickHouse, as a user that may create databases, instead of an embedded one." placeholder:"DSN"`
@@ -64,13 +65,16 @@ func (c *benchCmd) Run(ctx context.Context, std streams, log *slog.Logger) error
 	if err != nil && len(result.Ratios) > 0 {
 		fmt.Fprintf(std.err, "The run ended early; what follows is incomplete.\n")
 	}
-	if c.JSON {
+	switch {
+	case c.JSON:
 		text, e := json.Marshal(result)
 		if e != nil {
 			return errors.Join(err, e)
 		}
 		fmt.Fprintf(std.out, "%s\n", text)
-	} else {
+	case c.Markdown:
+		err = errors.Join(err, result.WriteMarkdown(std.out))
+	default:
 		err = errors.Join(err, result.WriteText(std.out))
 	}
 	if c.Report != "" {

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -15,8 +16,9 @@ func TestBenchSmall(t *testing.T) {
 	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
+	report := filepath.Join(t.TempDir(), "bench.html")
 	var stderr bytes.Buffer
-	cmd := exec.Command(program, "bench", "--observations", "30000", "--rounds", "1", "--only", "size,stream,publish", "--json")
+	cmd := exec.Command(program, "bench", "--observations", "30000", "--rounds", "1", "--only", "size,stream,memory,publish", "--json", "--report", report)
 	cmd.Stderr = &stderr
 	stdout, err := cmd.Output()
 	if err != nil {
@@ -26,9 +28,16 @@ func TestBenchSmall(t *testing.T) {
 	if err := json.Unmarshal(stdout, &got); err != nil {
 		t.Fatalf("%v in %s", err, stdout)
 	}
-	for _, key := range []string{"stream_vs_clickhouse_json", "stream_desc_vs_rows_scan", "publish_vs_bare_publish", "observations_bytes_per_row", "by_mandate_bytes_per_row"} {
+	for _, key := range []string{"stream_vs_clickhouse_json", "stream_desc_vs_rows_scan", "publish_vs_bare_publish", "observations_bytes_per_row", "by_mandate_bytes_per_row", "stream_peak_rss_mib"} {
 		if v, ok := got[key].(float64); !ok || v <= 0 {
 			t.Errorf("%s is %v", key, got[key])
 		}
+	}
+	page, err := os.ReadFile(report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Contains(page, []byte("stream_vs_clickhouse_json")) || bytes.Contains(page, []byte("NaN")) {
+		t.Errorf("the report is %s", page)
 	}
 }

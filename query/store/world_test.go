@@ -51,6 +51,7 @@ func compareDesc(a, b obsRow) int {
 type world struct {
 	t       testing.TB
 	conn    driver.Conn
+	cfg     store.Config // of store
 	store   *store.Store
 	service *query.Service
 	now     time.Time
@@ -99,7 +100,7 @@ func newWorld(t testing.TB, seed uint64, n int) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { st.Close() })
-	w := &world{t: t, conn: conn, store: st, now: time.Date(2026, 3, 8, 12, 0, 0, 0, time.UTC)}
+	w := &world{t: t, conn: conn, cfg: cfg, store: st, now: time.Date(2026, 3, 8, 12, 0, 0, 0, time.UTC)}
 	qc := query.Defaults()
 	qc.CursorKey = "0123456789abcdef0123456789abcdef"
 	if w.service, err = query.New(qc, st, func() time.Time { return w.now }); err != nil {

@@ -1,0 +1,58 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/ClickHouse/ch-go"
+	"github.com/ClickHouse/ch-go/chpool"
+	"github.com/ClickHouse/clickhouse-go/v2"
+)
+
+// WithSettings opens a store whose every statement has more settings of
+// ClickHouse than those of New. A setting that the server does not know is an
+// error of each statement.
+func WithSettings(t testing.TB, cfg Config, more map[string]string) *Store {
+	t.Helper()
+	s, err := New(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	opt, err := clickhouse.ParseDSN(cfg.DSN.Reveal())
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt.MaxOpenConns, opt.MaxIdleConns = cfg.MaxConnections, cfg.MaxConnections
+	opt.Settings = clickhouse.Settings{}
+	var native []ch.Setting
+	add := func(name, value string) {
+		opt.Settings[name] = value
+		native = append(native, ch.Setting{Key: name, Value: value, Important: true})
+	}
+	for k, v := range settings {
+		add(k, fmt.Sprint(v))
+	}
+	for k, v := range more {
+		add(k, v)
+	}
+	conn, err := clickhouse.Open(opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reads, err := chpool.New(context.Background(), chpool.Options{
+		MaxConns: int32(cfg.MaxReads),
+		ClientOptions: ch.Options{
+			Address: opt.Addr[0], Database: opt.Auth.Database, User: opt.Auth.Username, Password: opt.Auth.Password,
+			TLS: tlsOf(opt.TLS), Settings: native, ReadTimeout: ch.NoTimeout, DialTimeout: 5 * time.Second, ClientName: "preismon test",
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	with := &Store{conn: conn, reads: reads, sliceRows: s.sliceRows}
+	t.Cleanup(func() { with.Close() })
+	return with
+}

@@ -1,0 +1,156 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"preismon/contracts"
+	"preismon/query"
+	"preismon/query/store"
+)
+
+// read asks one question and gives its rows as text.
+type read func(ctx context.Context, s *store.Store) ([]string, error)
+
+// readsOf are all questions: those of the catalogue, and results in each
+// shape that results.sql can take.
+func readsOf(w *world) map[string]read {
+	whole := query.Visibility{Mandate: mandateOne, Version: 7, Applied: true, Scope: contracts.AccountScope{AllOrders: true, AllSites: true}}
+	behind := whole
+	behind.Applied = false
+	behind.Scope = contracts.AccountScope{AllOrders: true, Sites: []contracts.SiteKey{"alpha.example", "gamma.example"}}
+	oneOrder := whole
+	oneOrder.Scope = contracts.AccountScope{Orders: []contracts.OrderID{orderB}, AllSites: true}
+	all := map[string]read{}
+	every := []contracts.ItemID{1, 2, 3, 4, 5, 6}
+	for _, v := range []struct {
+		name string
+		query.Visibility
+	}{{"whole", whole}, {"behind, two sites", behind}, {"one order", oneOrder}} {
+		all["Items: "+v.name] = func(ctx context.Context, s *store.Store) ([]string, error) {
+			return texts(s.Items(ctx, v.Visibility, query.ItemsQuery{After: 1, Limit: 3}))
+		}
+		all["Items: by EAN, "+v.name] = func(ctx context.Context, s *store.Store) ([]string, error) {
+			return texts(s.Items(ctx, v.Visibility, query.ItemsQuery{EAN: "96385074", Limit: 10}))
+		}
+		all["Sites: "+v.name] = func(ctx context.Context, s *store.Store) ([]string, error) {
+			return texts(s.Sites(ctx, v.Visibility, query.SitesQuery{After: "alpha.example", Limit: 2}))
+		}
+		all["CountPairs: "+v.name] = func(ctx context.Context, s *store.Store) ([]string, error) {
+			size, err := s.CountPairs(ctx, v.Visibility, query.Selectors{})
+			return []string{fmt.Sprintf("%+v", size)}, err
+		}
+		all["ReferencePrices: "+v.name] = func(ctx context.Context, s *store.Store) ([]string, error) {
+			return texts(s.ReferencePrices(ctx, v.Visibility, every))
+		}
+		all["CustomerData: "+v.name] = func(ctx context.Context, s *store.Store) ([]string, error) {
+			return texts(s.CustomerData(ctx, v.Visibility, every))
+		}
+		all["PairOrders: "+v.name] = func(ctx context.Context, s *store.Store) ([]string, error) {
+			m, err := s.PairOrders(ctx, v.Visibility, every)
+			return []string{fmt.Sprint(m)}, err
+		}
+		all["LastProcessed: "+v.name] = func(ctx context.Context, s *store.Store) ([]string, error) {
+			m, err := s.LastProcessed(ctx, v.Visibility, every)
+			return []string{fmt.Sprint(m)}, err
+		}
+		for name, q := range resultsQueries(w) {
+			for _, ascending := range []bool{false, true} {
+				q.Ascending = ascending
+				all[fmt.Sprintf("Results: %s, ascending %t, %s", name, ascending, v.name)] = func(ctx context.Context, s *store.Store) ([]string, error) {
+					return resultTexts(ctx, s, v.Visibility, q)
+				}
+			}
+		}
+	}
+	for _, a := range []contracts.AccountID{accountWhole, accountOrder, accountSites, accountOther} {
+		all[fmt.Sprint("Access: ", a)] = func(ctx context.Context, s *store.Store) ([]string, error) {
+			got, err := s.Access(ctx, a)
+			return []string{fmt.Sprintf("%+v", got)}, err
+		}
+	}
+	for _, login := range []string{"u11", "renamed4", "u12"} {
+		all["ByLogin: "+login] = func(ctx context.Context, s *store.Store) ([]string, error) {
+			got, err := s.ByLogin(ctx, login)
+			return []string{fmt.Sprintf("%+v, found: %t", got, err == nil)}, nil // a login that is gone is an answer too
+		}
+	}
+	all["ItemRecords: of all"] = func(ctx context.Context, s *store.Store) ([]string, error) { return texts(s.ItemRecords(ctx, every)) }
+	all["SiteRecords: of all"] = func(ctx context.Context, s *store.Store) ([]string, error) { return texts(s.SiteRecords(ctx)) }
+	return all
+}
+
+// resultsQueries are reads of observations from every table, with every part
+// that results.sql has.
+func resultsQueries(w *world) map[string]query.ResultsQuery {
+	window := contracts.Window{From: w.now.Add(-168 * time.Hour), To: w.now}
+	mark := query.Watermark{Epoch: epoch, Seq: w.mark - 60}
+	at := w.rows[len(w.rows)/2]
+	after := &query.Position{
+		CapturedMs: at.ms, Item: contracts.ItemID(at.item), Site: contracts.SiteKey(at.site), Epoch: at.epoch, Seq: at.seq, Capture: at.capture, Offer: at.offer,
+	}
+	yes := true
+	all := map[string]query.ResultsQuery{
+		"stream":              {Window: window, Export: true},
+		"stream from a place": {Window: window, After: after},
+		"page":                {Window: window, Limit: 101},
+		"page with exports":   {Window: window, Limit: 101, Export: true},
+		"page from a place":   {Window: window, Limit: 101, After: after},
+		"long page":           {Window: window, Limit: 10_001},
+		"order":               {Window: window, Selectors: query.Selectors{Order: orderB}, Limit: 101},
+		"site":                {Window: window, Selectors: query.Selectors{Site: "gamma.example"}, Limit: 101},
+		"filters": {
+			Window: window, Brand: "Brand 1", Manufacturer: "Maker GmbH", Merchant: "Merchant 1's \\ shop", IsPrime: &yes, IsBuyBox: &yes,
+			Outcomes: []contracts.Outcome{contracts.PriceObserved},
+		},
+		"merchant":                       {Window: window, Merchant: "Merchant 2's \\ shop", Limit: 101, After: after},
+		"outcomes":                       {Window: window, Outcomes: []contracts.Outcome{contracts.Unavailable, contracts.OutcomeUnknown}, Limit: 101},
+		"product":                        {Window: window, Selectors: query.Selectors{Item: 4}, Limit: 101, Export: true},
+		"product, place":                 {Window: window, Selectors: query.Selectors{EAN: "96385074"}, After: after},
+		"newest row":                     {Latest: query.NewestRow, Limit: 101},
+		"newest row under a filter":      {Latest: query.NewestRow, Merchant: "Merchant 1's \\ shop"},
+		"newest row in a window":         {Latest: query.NewestRow, Window: window, After: after},
+		"newest set":                     {Latest: query.NewestWhole, Export: true},
+		"newest set from a place":        {Latest: query.NewestWhole, Limit: 7, After: after},
+		"newest set under a filter":      {Latest: query.NewestWhole, Merchant: "Merchant 1's \\ shop"},
+		"newest set in a window":         {Latest: query.NewestWhole, Window: window, Selectors: query.Selectors{Item: 4}},
+		"newest set of all in a window":  {Latest: query.NewestWhole, Window: window, Limit: 11},
+		"newest row of a product, since": {Latest: query.NewestRow, Selectors: query.Selectors{Item: 3, Site: "gamma.example"}, Window: contracts.Window{From: window.From}},
+	}
+	for name, q := range all {
+		q.Watermark = mark
+		all[name] = q
+	}
+	return all
+}
+
+func texts[T any](all []T, err error) ([]string, error) {
+	var out []string
+	for _, v := range all {
+		out = append(out, fmt.Sprintf("%+v", v))
+	}
+	return out, err
+}
+
+// resultTexts gives the rows of a read in its order, with every column.
+func resultTexts(ctx context.Context, s *store.Store, v query.Visibility, q query.ResultsQuery) ([]string, error) {
+	var out []string
+	err := s.Results(ctx, v, &q, func(b *query.Block) error {
+		for n := range b.Len {
+			i := n
+			if b.Order != nil {
+				i = int(b.Order[n])
+			}
+			row := fmt.Sprint(b.CapturedMs[i], " ", b.Item[i], " ", string(b.Site.At(i)), " ", b.Epoch[i], " ", b.Seq[i], " ", b.Capture[i], " ", b.Offer[i], " ",
+				b.Outcome[i], " ", string(b.Currency.At(i)), " ", b.PriceMinor[i], " ", string(b.Merchant.At(i)))
+			if q.Export {
+				row += fmt.Sprint(" ", b.ShippingMinor[i], " ", b.IsPrime[i], " ", b.IsBuyBox[i], " ", b.RatingTenths[i], " ", string(b.Manufacturer.At(i)), " ",
+					string(b.DeliveryText.At(i)), " ", string(b.Title.At(i)), " ", string(b.URL.At(i)))
+			}
+			out = append(out, row)
+		}
+		return nil
+	})
+	return out, err
+}

@@ -1,0 +1,193 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"preismon/query"
+	"preismon/query/store"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// switched are groups of ClickHouse's optimizers that touch statements like
+// ours, each group to be switched off or on together. Not among them is
+// use_skip_indexes_if_final_exact_mode: it is what makes skip indexes right
+// under FINAL, and without it old versions of records come back by design.
+var switched = map[string]map[string]string{
+	"off: plan": off("query_plan_enable_optimizations"),
+	"off: reading in order": off("optimize_read_in_order", "query_plan_read_in_order", "optimize_limit_by_in_order", "optimize_distinct_in_order",
+		"read_in_order_use_buffering", "optimize_sorting_by_input_stream_properties"),
+	"off: prewhere": off("optimize_move_to_prewhere", "query_plan_optimize_prewhere", "move_all_conditions_to_prewhere", "enable_multiple_prewhere_read_steps"),
+	"off: indexes": off("use_skip_indexes", "use_skip_indexes_if_final", "use_skip_indexes_on_data_read", "use_skip_indexes_for_top_k",
+		"use_index_for_in_with_subqueries", "use_statistics_for_part_pruning", "query_plan_optimize_primary_key"),
+	"off: late columns": off("query_plan_optimize_lazy_materialization", "query_plan_remove_unused_columns", "use_top_k_dynamic_filtering"),
+	"off: moving steps": off("query_plan_filter_push_down", "query_plan_push_down_limit", "query_plan_push_limit_by_into_sort", "query_plan_split_filter",
+		"query_plan_execute_functions_after_sorting", "query_plan_lift_up_array_join", "query_plan_lift_up_union", "query_plan_remove_redundant_sorting"),
+	"on: virtual rows":                {"read_in_order_use_virtual_row": "1", "read_in_order_use_virtual_row_per_block": "1", "max_block_size": "64", "max_threads": "4"},
+	"on: late columns of every limit": {"query_plan_max_limit_for_lazy_materialization": "0"},
+	"on: late columns, unbuffered":    {"query_plan_max_limit_for_lazy_materialization": "100000", "read_in_order_use_buffering": "0"},
+	"one thread":                      {"max_threads": "1"},
+	"four threads":                    {"max_threads": "4"},
+}
+
+func off(names ...string) map[string]string {
+	all := map[string]string{}
+	for _, name := range names {
+		all[name] = "0"
+	}
+	return all
+}
+
+// family tells whether a setting belongs to the optimizers by its name: so
+// those that another ClickHouse has are switched too, all of them at once.
+func family(name string) bool {
+	for _, prefix := range []string{"query_plan_", "optimize_", "use_skip_indexes", "use_top_k_", "use_statistics", "use_index_for_", "compile_", "read_in_order_"} {
+		if strings.HasPrefix(name, prefix) {
+			return !strings.Contains(name, "display") && !strings.Contains(name, "throw") && !strings.Contains(name, "on_insert")
+		}
+	}
+	return false
+}
+
+// TestOptimizersChangeNothing runs every question with ClickHouse's optimizers
+// as they come, with groups of them switched, and with all of them off: the
+// rows and their order are the same. Its data has ties, several parts that
+// are never merged, and several versions of records in tables whose engine
+// replaces. RES-05c, RES-14a.
+func TestOptimizersChangeNothing(t *testing.T) {
+	w := newWorld(t, 31, 0)
+	unmerged(w)
+	cfg := w.cfg
+	cfg.SliceRows = 300
+	known := switches(w)
+	variants := maps.Clone(switched)
+	variants["all off"] = map[string]string{}
+	for name, on := range known {
+		if on && family(name) {
+			variants["all off"][name] = "0"
+		}
+	}
+	if n := len(variants["all off"]); n < 60 {
+		t.Errorf("only %d optimizers are known", n)
+	}
+	reads := readsOf(w)
+	methods := reflect.TypeFor[query.Store]()
+	for i := range methods.NumMethod() {
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(reads)), func(name string) bool { return strings.HasPrefix(name, methods.Method(i).Name+":") }) {
+			t.Errorf("%s is not asked", methods.Method(i).Name)
+		}
+	}
+	want := map[string][]string{}
+	plain := store.WithSettings(t, cfg, nil)
+	rows := 0
+	for name, read := range reads {
+		got, err := read(t.Context(), plain)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		want[name] = got
+		rows += len(got)
+	}
+	if rows < 10_000 {
+		t.Errorf("the questions give %d rows: too few to tell anything", rows)
+	}
+	for _, variant := range slices.Sorted(maps.Keys(variants)) {
+		t.Run(variant, func(t *testing.T) {
+			s := store.WithSettings(t, cfg, variants[variant])
+			for _, name := range slices.Sorted(maps.Keys(reads)) {
+				got, err := reads[name](t.Context(), s)
+				if err != nil {
+					t.Errorf("%s: %v", name, err)
+				} else if diff := cmp.Diff(want[name], got); diff != "" {
+					t.Errorf("%s (-as it comes +switched):\n%s", name, diff)
+				}
+			}
+		})
+	}
+	// The settings came to the server with each statement.
+	w.exec("SYSTEM FLUSH LOGS query_log")
+	var n uint64
+	if err := w.conn.QueryRow(t.Context(), `
+SELECT count()
+FROM system.query_log
+WHERE type = 'QueryFinish' AND current_database = currentDatabase() AND Settings['query_plan_enable_optimizations'] = '0' AND Settings['optimize_read_in_order'] = '0' AND Settings['use_skip_indexes'] = '0'`).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	if n < uint64(len(reads)) {
+		t.Errorf("%d statements had all optimizers off, of %d questions", n, len(reads))
+	}
+}
+
+// unmerged fills the tables in many parts and keeps them so.
+func unmerged(w *world) {
+	w.t.Helper()
+	tables := []string{
+		"observations", "observations_by_mandate", "latest_observations", "items", "sites", "accounts", "reference_prices", "customer_data",
+		"scopes", "scopes_applied", "scope_pairs", "checkpoints",
+	}
+	for _, table := range tables {
+		w.exec("SYSTEM STOP MERGES " + table)
+	}
+	r := rand.New(rand.NewPCG(31, 2))
+	for range 6 {
+		w.insert(r, 500, 0)
+	}
+	w.setMark(w.mark / 2)
+	w.insert(r, 300, 0) // beyond the watermark: newest captures that must not be seen
+	w.setMark(w.mark - 60)
+	for version := 2; version <= 4; version++ {
+		for i := 1; i <= 6; i++ {
+			w.exec(fmt.Sprintf("INSERT INTO items VALUES (%d, '%d', '', '', '', 'Item %d of version %d', 'Brand %d', 'Maker', %d)", i, 96385074+i%2, i, version, (i+version)%3, version))
+			w.exec(fmt.Sprintf("INSERT INTO reference_prices VALUES (1, %d, [(%d, 'EUR', '', '', 'RRP')], %d)", i, 100*version+i, version))
+			w.exec(fmt.Sprintf("INSERT INTO customer_data VALUES (1, %d, 'Category %d', {'v': '%d'}, %d)", i, i%2, version, version))
+		}
+		w.exec(fmt.Sprintf("INSERT INTO sites VALUES ('alpha.example', 'Site of version %d', 'shop', 'DE', 'EUR', '', false, true, %d)", version, version))
+		w.exec(fmt.Sprintf("INSERT INTO accounts VALUES (11, 1, 'renamed%d', 'h', false, false, ['results'], true, [], true, [], %d)", version, version))
+	}
+	for _, table := range []string{"observations", "observations_by_mandate", "latest_observations", "items", "reference_prices"} {
+		var parts uint64
+		if err := w.conn.QueryRow(context.Background(), "SELECT count() FROM system.parts WHERE active AND database = currentDatabase() AND table = ?", table).Scan(&parts); err != nil {
+			w.t.Fatal(err)
+		}
+		if parts < 6 {
+			w.t.Errorf("%s has %d parts: nothing is merged in a read", table, parts)
+		}
+	}
+	var doubled int64
+	if err := w.conn.QueryRow(context.Background(), "SELECT count() - uniqExact(item, site) FROM latest_observations").Scan(&doubled); err != nil {
+		w.t.Fatal(err)
+	}
+	if doubled == 0 {
+		w.t.Error("no pair has two rows of latest_observations")
+	}
+}
+
+// switches are the switches of the server's planner, and whether they are on.
+func switches(w *world) map[string]bool {
+	w.t.Helper()
+	rows, err := w.conn.Query(context.Background(), "SELECT name, value = '1' FROM system.settings WHERE type = 'Bool' AND NOT is_obsolete AND readonly = 0")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer rows.Close()
+	all := map[string]bool{}
+	for rows.Next() {
+		var name string
+		var on bool
+		if err := rows.Scan(&name, &on); err != nil {
+			w.t.Fatal(err)
+		}
+		all[name] = on
+	}
+	if err := rows.Err(); err != nil {
+		w.t.Fatal(err)
+	}
+	return all
+}
