@@ -12,14 +12,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/contracts/fault"
-	"preismon/contracts/openapi/check"
+	"preismon/contracts/openapi/conform"
 )
 
 // What the specification leaves open is decided in the contract, and the
 // service does what was decided. Every answer below is also held against the
 // contract by the harness.
 
-func schema(name string) *openapi3.Schema { return check.Document().Components.Schemas[name].Value }
+func schema(name string) *openapi3.Schema { return conform.Document().Components.Schemas[name].Value }
 
 func enum(s *openapi3.Schema) (values []string) {
 	for _, v := range s.Enum {
@@ -28,9 +28,9 @@ func enum(s *openapi3.Schema) (values []string) {
 	return values
 }
 
-func readOperation(path string) *openapi3.Operation { return check.Document().Paths.Value(path).Get }
+func readOperation(path string) *openapi3.Operation { return conform.Document().Paths.Value(path).Get }
 
-func prose() string { return strings.Join(strings.Fields(check.Document().Info.Description), " ") }
+func prose() string { return strings.Join(strings.Fields(conform.Document().Info.Description), " ") }
 
 // The fields of records: closed lists, all of them required (OPEN-02), and
 // the eight lean ones of a result (OPEN-03).
@@ -99,7 +99,7 @@ func TestOpenStates(t *testing.T) {
 	if !strings.Contains(prose(), "Records have no states and no transitions, other than a token's: valid until it expires or is revoked.") {
 		t.Error("the contract does not say so")
 	}
-	for name, s := range check.Document().Components.Schemas {
+	for name, s := range conform.Document().Components.Schemas {
 		for field := range s.Value.Properties {
 			if strings.EqualFold(field, "state") || strings.EqualFold(field, "status") && name != "Problem" && name != "Health" {
 				t.Errorf("%s has %s", name, field)
@@ -157,7 +157,7 @@ func withoutData(t *testing.T, body []byte) []byte {
 // (OPEN-09).
 func TestOpenDateBounds(t *testing.T) {
 	operations := 0
-	for path, item := range check.Document().Paths.Map() {
+	for path, item := range conform.Document().Paths.Map() {
 		if !strings.Contains(path, "/history") {
 			continue
 		}
@@ -173,7 +173,7 @@ func TestOpenDateBounds(t *testing.T) {
 		t.Errorf("%d operations", operations)
 	}
 	for _, name := range []string{"dateFrom", "dateTo"} {
-		p := check.Document().Components.Parameters[name].Value
+		p := conform.Document().Components.Parameters[name].Value
 		for value, right := range map[string]bool{
 			"2026-03-01": true, "2026-03-01T12:00:00Z": true, "2026-03-01T12:00:00.5+01:00": true,
 			"01.03.2026": false, "2026-03-01T12:00:00": false, "20260301": false, "2026-03": false,
@@ -193,7 +193,7 @@ func TestOpenEvents(t *testing.T) {
 	if !strings.Contains(prose(), "there are no events, webhooks or notifications") {
 		t.Error("the contract does not say so")
 	}
-	doc := check.Document()
+	doc := conform.Document()
 	if len(doc.Webhooks) != 0 {
 		t.Errorf("%d webhooks", len(doc.Webhooks))
 	}
@@ -252,7 +252,7 @@ func TestOpenCodes(t *testing.T) {
 			}
 		}
 	}
-	logout := check.Document().Paths.Value("/v1/auth/logout").Post
+	logout := conform.Document().Paths.Value("/v1/auth/logout").Post
 	if diff := cmp.Diff([]string{"LOGOUT_REVOCATION_FAILED", "INTERNAL_ERROR"}, codesOf(logout, 500)); diff != "" {
 		t.Error(diff)
 	}
@@ -313,7 +313,7 @@ func TestOpenRateLimits(t *testing.T) {
 
 // Default and maximum of limit, but for results (OPEN-19).
 func TestOpenLimits(t *testing.T) {
-	for path, item := range check.Document().Paths.Map() {
+	for path, item := range conform.Document().Paths.Map() {
 		p := (*openapi3.Parameter)(nil)
 		if item.Get != nil {
 			p = item.Get.Parameters.GetByInAndName("query", "limit")
@@ -358,7 +358,7 @@ func TestOpenBodySize(t *testing.T) {
 	if p.MaxBytes == nil || *p.MaxBytes != 64<<10 {
 		t.Errorf("%+v", p)
 	}
-	example := check.Document().Components.Responses["PayloadTooLarge"].Value.Content["application/problem+json"].Example.(map[string]any)
+	example := conform.Document().Components.Responses["PayloadTooLarge"].Value.Content["application/problem+json"].Example.(map[string]any)
 	if fmt.Sprint(example["maxBytes"]) != strconv.Itoa(64<<10) {
 		t.Errorf("the example says %v", example["maxBytes"])
 	}
@@ -370,7 +370,7 @@ func TestOpenSampleData(t *testing.T) {
 	if !strings.Contains(prose(), "Values in examples are made up; so is the data that a server shows when it was started for a demonstration.") {
 		t.Error("the contract does not say so")
 	}
-	for path, item := range check.Document().Paths.Map() {
+	for path, item := range conform.Document().Paths.Map() {
 		if item.Get == nil || item.Get.Security != nil {
 			continue
 		}

@@ -1,9 +1,9 @@
-// Package check holds exchanges of requests and answers against the public
+// Package conform holds exchanges of requests and answers against the public
 // contract; it is for tests, and in no program. An exchange that follows the
 // contract has a documented operation, or is refused as one that is not; its
 // answer has a documented status, media type, headers and body, a stream line
 // by line; and a request that the contract does not allow is refused.
-package check
+package conform
 
 import (
 	"bytes"
@@ -24,7 +24,9 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/getkin/kin-openapi/routers"
+	"github.com/goccy/go-yaml"
 	"github.com/klauspost/compress/zstd"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"preismon/contracts/openapi"
 )
@@ -109,15 +111,57 @@ func Problem(body []byte) error {
 
 // Value checks one JSON value against a schema of the document.
 func Value(schema string, body []byte) error {
-	var value any
-	if err := json.Unmarshal(body, &value); err != nil {
+	compiled, err := schemaOf(schema)
+	if err != nil {
+		return err
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
+	if err != nil {
 		return fmt.Errorf("%q: %w", body, err)
 	}
-	ref := Document().Components.Schemas[schema]
-	if ref == nil {
-		return fmt.Errorf("no schema %s", schema)
+	return compiled.Validate(value)
+}
+
+var (
+	schemas  sync.Map // by name
+	compiler = sync.OnceValues(func() (*jsonschema.Compiler, error) {
+		var doc any
+		if err := yaml.Unmarshal(openapi.YAML(), &doc); err != nil {
+			return nil, err
+		}
+		asJSON, err := json.Marshal(doc)
+		if err != nil {
+			return nil, err
+		}
+		parsed, err := jsonschema.UnmarshalJSON(bytes.NewReader(asJSON))
+		if err != nil {
+			return nil, err
+		}
+		c := jsonschema.NewCompiler()
+		c.AssertFormat()
+		return c, c.AddResource("openapi.json", parsed)
+	})
+	compiling sync.Mutex
+)
+
+// schemaOf compiles a schema; schemas of OpenAPI 3.1 are JSON Schema 2020-12.
+// Streams have many lines, and this validator is the fast one.
+func schemaOf(name string) (*jsonschema.Schema, error) {
+	if s, ok := schemas.Load(name); ok {
+		return s.(*jsonschema.Schema), nil
 	}
-	return ref.Value.VisitJSON(value, openapi3.EnableJSONSchema2020())
+	compiling.Lock()
+	defer compiling.Unlock()
+	c, err := compiler()
+	if err != nil {
+		return nil, err
+	}
+	s, err := c.Compile("openapi.json#/components/schemas/" + name)
+	if err != nil {
+		return nil, err
+	}
+	schemas.Store(name, s)
+	return s, nil
 }
 
 // operationOf finds the operation of a request and the values in its path.
