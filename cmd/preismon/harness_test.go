@@ -21,7 +21,7 @@ import (
 	"testing"
 	"time"
 
-	"preismon/contracts/openapi/conform"
+	contract "preismon/contracts/openapi/check"
 	"preismon/deploy/embedded"
 )
 
@@ -258,7 +258,7 @@ type api struct {
 // client gives a client without a login.
 func (u *upProcess) client() *api {
 	a := &api{t: u.t, url: u.URL}
-	a.http = &http.Client{Timeout: 2 * time.Minute, Transport: conform.Transport(http.DefaultTransport, func(err error) { a.t.Error(err) })}
+	a.http = &http.Client{Timeout: 2 * time.Minute, Transport: contract.Transport(http.DefaultTransport, func(err error) { a.t.Error(err) })}
 	return a
 }
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"preismon/contracts/openapi/conform"
+	"preismon/contracts/openapi/check"
 )
 
 type capabilities struct {
@@ -48,7 +48,7 @@ func TestCapabilities(t *testing.T) {
 	if diff := cmp.Diff(slices.Sorted(maps.Keys(bare)), slices.Sorted(slices.Values(c.CoreFields))); diff != "" {
 		t.Errorf("core fields: %s", diff)
 	}
-	operation := conform.Document().Paths.Value("/v1/results").Get
+	operation := check.Document().Paths.Value("/v1/results").Get
 	groups := map[string]bool{}
 	for parameter, fields := range c.IncludeGroups { // CAP-00c
 		groups[parameter] = true
@@ -138,7 +138,7 @@ func TestCapabilities(t *testing.T) {
 // The guard is described as it is in force, always with the way out
 // (CAP-00f).
 func TestCapabilitiesShowTheGuard(t *testing.T) {
-	if !slices.Contains(conform.Document().Components.Schemas["ResultsCapabilities"].Value.Required, "scopeGuard") {
+	if !slices.Contains(check.Document().Components.Schemas["ResultsCapabilities"].Value.Required, "scopeGuard") {
 		t.Error("scopeGuard is not required")
 	}
 	for _, c := range []struct{ pairs, hours int }{{0, 0}, {500, 0}, {0, 48}, {500, 48}} {

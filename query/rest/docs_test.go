@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/contracts/openapi"
-	"preismon/contracts/openapi/conform"
+	"preismon/contracts/openapi/check"
 	"preismon/query/rest"
 )
 
@@ -45,7 +45,7 @@ func TestRoutesAreTheContract(t *testing.T) {
 	docs, err := openapi.Documents(baseURL)
 	must(t, err)
 	var documented []string
-	for path, item := range conform.Document().Paths.Map() {
+	for path, item := range check.Document().Paths.Map() {
 		for method := range item.Operations() {
 			documented = append(documented, method+" "+path)
 		}
@@ -157,8 +157,8 @@ func TestVersionsAreDiagnostic(t *testing.T) {
 			t.Errorf("%s\n%s", answers[0], a)
 		}
 	}
-	op := conform.Document().Paths.Value("/healthz").Get
-	if !strings.Contains(op.Description, "diagnostic") || !strings.Contains(conform.Document().Info.Description, "`GET /v1/results/capabilities`") {
+	op := check.Document().Paths.Value("/healthz").Get
+	if !strings.Contains(op.Description, "diagnostic") || !strings.Contains(check.Document().Info.Description, "`GET /v1/results/capabilities`") {
 		t.Errorf("%s", op.Description)
 	}
 }
@@ -167,7 +167,7 @@ func TestVersionsAreDiagnostic(t *testing.T) {
 // else; what type of a problem names is such a page.
 func TestProblemPages(t *testing.T) {
 	s := serve(t)
-	for _, c := range conform.Document().Components.Schemas["ErrorCode"].Value.Enum {
+	for _, c := range check.Document().Components.Schemas["ErrorCode"].Value.Enum {
 		code := c.(string)
 		a := s.get("/problems/"+strings.ReplaceAll(strings.ToLower(code), "_", "-"), "")
 		if slices.Contains(withoutPageYet, code) {
@@ -197,7 +197,7 @@ func TestProblemPages(t *testing.T) {
 func TestOnlyReads(t *testing.T) {
 	s := serve(t, func(set *settings) { set.throttle.Reads.Requests = 10_000 })
 	token := s.token(reader)
-	for path, item := range conform.Document().Paths.Map() {
+	for path, item := range check.Document().Paths.Map() {
 		for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"} {
 			if item.Operations()[method] != nil {
 				continue

@@ -22,7 +22,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
-	"preismon/contracts/openapi/conform"
+	"preismon/contracts/openapi/check"
 	"preismon/query"
 	"preismon/query/auth"
 	"preismon/query/rest"
@@ -97,7 +97,7 @@ func serve(t testing.TB, change ...func(*settings)) *surface {
 	h, err := rest.New(set.rest, rest.Deps{Service: service, Auth: s.auth, Logger: log, Now: s.clock.now})
 	must(t, err)
 	// Each exchange of each test is held against the contract, whoever its client is.
-	h = conform.Handler(h, func(err error) { t.Error(err) })
+	h = check.Handler(h, func(err error) { t.Error(err) })
 	s.Server = httptest.NewUnstartedServer(h)
 	s.Config = rest.NewServer(h, log)
 	if set.http2 {
@@ -273,7 +273,7 @@ func (a answer) wantProblem(t *testing.T, status int, code string) problem {
 	if got := a.Header.Get("Content-Type"); got != "application/problem+json" {
 		t.Errorf("Content-Type %q", got)
 	}
-	if err := conform.Problem(a.body); err != nil {
+	if err := check.Problem(a.body); err != nil {
 		t.Errorf("no strict problem: %v\n%s", err, a.body)
 	}
 	p := decode[problem](t, a)

@@ -12,14 +12,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/contracts/fault"
-	"preismon/contracts/openapi/conform"
+	"preismon/contracts/openapi/check"
 )
 
 // What the specification leaves open is decided in the contract, and the
 // service does what was decided. Every answer below is also held against the
 // contract by the harness.
 
-func schema(name string) *openapi3.Schema { return conform.Document().Components.Schemas[name].Value }
+func schemaNamed(name string) *openapi3.Schema {
+	return check.Document().Components.Schemas[name].Value
+}
 
 func enum(s *openapi3.Schema) (values []string) {
 	for _, v := range s.Enum {
@@ -28,9 +30,9 @@ func enum(s *openapi3.Schema) (values []string) {
 	return values
 }
 
-func readOperation(path string) *openapi3.Operation { return conform.Document().Paths.Value(path).Get }
+func readOperation(path string) *openapi3.Operation { return check.Document().Paths.Value(path).Get }
 
-func prose() string { return strings.Join(strings.Fields(conform.Document().Info.Description), " ") }
+func prose() string { return strings.Join(strings.Fields(check.Document().Info.Description), " ") }
 
 // The fields of records: closed lists, all of them required (OPEN-02), and
 // the eight lean ones of a result (OPEN-03).
@@ -44,7 +46,7 @@ func TestOpenFields(t *testing.T) {
 		"ImportHistoryEntry": "name filename contentType sizeBytes archivedAt",
 		"Result":             "itemId site capturedAt availability price priceMoney currencyCode merchant",
 	} {
-		s := schema(name)
+		s := schemaNamed(name)
 		if diff := cmp.Diff(strings.Fields(want), s.Required); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
@@ -56,11 +58,11 @@ func TestOpenFields(t *testing.T) {
 	for path, name := range map[string]string{"/v1/sites": "Site", "/v1/items": "Item", "/v1/results": "Result"} {
 		record := s.page(path, "limit=1").Data[0]
 		for field := range record {
-			if !slices.Contains(schema(name).Required, field) {
+			if !slices.Contains(schemaNamed(name).Required, field) {
 				t.Errorf("%s has %s", path, field)
 			}
 		}
-		if len(record) != len(schema(name).Required) {
+		if len(record) != len(schemaNamed(name).Required) {
 			t.Errorf("%s: %v", path, record)
 		}
 	}
@@ -70,12 +72,12 @@ func TestOpenFields(t *testing.T) {
 // a filter takes them and as a result has them.
 func TestOpenValues(t *testing.T) {
 	want := strings.Fields(`PRICE_OBSERVED PRODUCT_UNAVAILABLE PRODUCT_NOT_FOUND ACCESS_TEMPORARILY_RESTRICTED SITE_TEMPORARILY_UNAVAILABLE PENDING OVERDUE UNKNOWN`)
-	if diff := cmp.Diff(want, enum(schema("OrderObservationReasonCode"))); diff != "" {
+	if diff := cmp.Diff(want, enum(schemaNamed("OrderObservationReasonCode"))); diff != "" {
 		t.Error(diff)
 	}
 	states := strings.Fields("PRICE_OBSERVED UNAVAILABLE PRODUCT_NOT_FOUND NO_RESULT UNKNOWN")
 	filter := readOperation("/v1/results").Parameters.GetByInAndName("query", "coverageState").Schema
-	field := schema("Result").Properties["coverageState"]
+	field := schemaNamed("Result").Properties["coverageState"]
 	for what, s := range map[string]*openapi3.SchemaRef{"filter": filter, "field": field} {
 		if diff := cmp.Diff(states, enum(s.Value)); diff != "" {
 			t.Errorf("%s: %s", what, diff)
@@ -99,7 +101,7 @@ func TestOpenStates(t *testing.T) {
 	if !strings.Contains(prose(), "Records have no states and no transitions, other than a token's: valid until it expires or is revoked.") {
 		t.Error("the contract does not say so")
 	}
-	for name, s := range conform.Document().Components.Schemas {
+	for name, s := range check.Document().Components.Schemas {
 		for field := range s.Value.Properties {
 			if strings.EqualFold(field, "state") || strings.EqualFold(field, "status") && name != "Problem" && name != "Health" {
 				t.Errorf("%s has %s", name, field)
@@ -121,14 +123,14 @@ func TestOpenListShape(t *testing.T) {
 		"SitePage", "ItemPage", "AsinLocalePage", "OrderPage", "ObservationQualityPage", "ExportPage", "ExportHistoryPage", "ImportPage",
 		"ImportHistoryPage", "ResultPage",
 	} {
-		if diff := cmp.Diff([]string{"data", "paging", "query"}, schema(name).Required); diff != "" {
+		if diff := cmp.Diff([]string{"data", "paging", "query"}, schemaNamed(name).Required); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
-		if diff := cmp.Diff([]string{"limit", "returned"}, schema(name).Properties["paging"].Value.Required); diff != "" {
+		if diff := cmp.Diff([]string{"limit", "returned"}, schemaNamed(name).Properties["paging"].Value.Required); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
-	if p := schema("Paging").Properties["nextCursor"]; p == nil || !p.Value.Type.Is("string") {
+	if p := schemaNamed("Paging").Properties["nextCursor"]; p == nil || !p.Value.Type.Is("string") {
 		t.Error("paging has no nextCursor")
 	}
 	s := serve(t)
@@ -157,7 +159,7 @@ func withoutData(t *testing.T, body []byte) []byte {
 // (OPEN-09).
 func TestOpenDateBounds(t *testing.T) {
 	operations := 0
-	for path, item := range conform.Document().Paths.Map() {
+	for path, item := range check.Document().Paths.Map() {
 		if !strings.Contains(path, "/history") {
 			continue
 		}
@@ -173,7 +175,7 @@ func TestOpenDateBounds(t *testing.T) {
 		t.Errorf("%d operations", operations)
 	}
 	for _, name := range []string{"dateFrom", "dateTo"} {
-		p := conform.Document().Components.Parameters[name].Value
+		p := check.Document().Components.Parameters[name].Value
 		for value, right := range map[string]bool{
 			"2026-03-01": true, "2026-03-01T12:00:00Z": true, "2026-03-01T12:00:00.5+01:00": true,
 			"01.03.2026": false, "2026-03-01T12:00:00": false, "20260301": false, "2026-03": false,
@@ -193,7 +195,7 @@ func TestOpenEvents(t *testing.T) {
 	if !strings.Contains(prose(), "there are no events, webhooks or notifications") {
 		t.Error("the contract does not say so")
 	}
-	doc := conform.Document()
+	doc := check.Document()
 	if len(doc.Webhooks) != 0 {
 		t.Errorf("%d webhooks", len(doc.Webhooks))
 	}
@@ -223,7 +225,7 @@ func TestOpenEvents(t *testing.T) {
 // The statuses of the codes that the specification gives none (OPEN-16), and
 // the codes of the statuses that it gives none (OPEN-17).
 func TestOpenCodes(t *testing.T) {
-	described := schema("ErrorCode").Description
+	described := schemaNamed("ErrorCode").Description
 	for code, where := range map[string][]string{ // OPEN-16
 		"ITEM_SCOPE_TOO_BROAD":           {"/v1/items", "/v1/items/asin-locales"},
 		"HISTORY_SCOPE_TOO_BROAD":        {"/v1/orders/{orderId}/exports/history", "/v1/orders/{orderId}/imports/history/latest"},
@@ -252,7 +254,7 @@ func TestOpenCodes(t *testing.T) {
 			}
 		}
 	}
-	logout := conform.Document().Paths.Value("/v1/auth/logout").Post
+	logout := check.Document().Paths.Value("/v1/auth/logout").Post
 	if diff := cmp.Diff([]string{"LOGOUT_REVOCATION_FAILED", "INTERNAL_ERROR"}, codesOf(logout, 500)); diff != "" {
 		t.Error(diff)
 	}
@@ -313,7 +315,7 @@ func TestOpenRateLimits(t *testing.T) {
 
 // Default and maximum of limit, but for results (OPEN-19).
 func TestOpenLimits(t *testing.T) {
-	for path, item := range conform.Document().Paths.Map() {
+	for path, item := range check.Document().Paths.Map() {
 		p := (*openapi3.Parameter)(nil)
 		if item.Get != nil {
 			p = item.Get.Parameters.GetByInAndName("query", "limit")
@@ -358,7 +360,7 @@ func TestOpenBodySize(t *testing.T) {
 	if p.MaxBytes == nil || *p.MaxBytes != 64<<10 {
 		t.Errorf("%+v", p)
 	}
-	example := conform.Document().Components.Responses["PayloadTooLarge"].Value.Content["application/problem+json"].Example.(map[string]any)
+	example := check.Document().Components.Responses["PayloadTooLarge"].Value.Content["application/problem+json"].Example.(map[string]any)
 	if fmt.Sprint(example["maxBytes"]) != strconv.Itoa(64<<10) {
 		t.Errorf("the example says %v", example["maxBytes"])
 	}
@@ -370,7 +372,7 @@ func TestOpenSampleData(t *testing.T) {
 	if !strings.Contains(prose(), "Values in examples are made up; so is the data that a server shows when it was started for a demonstration.") {
 		t.Error("the contract does not say so")
 	}
-	for path, item := range conform.Document().Paths.Map() {
+	for path, item := range check.Document().Paths.Map() {
 		if item.Get == nil || item.Get.Security != nil {
 			continue
 		}

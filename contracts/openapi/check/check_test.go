@@ -1,4 +1,4 @@
-package conform_test
+package check_test
 
 import (
 	"io"
@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"preismon/contracts/openapi/conform"
+	"preismon/contracts/openapi/check"
 )
 
 const (
@@ -30,12 +30,12 @@ func headers(more ...string) http.Header {
 	return h
 }
 
-func exchange(method, target string, status int, contentType, body string) *conform.Exchange {
+func exchange(method, target string, status int, contentType, body string) *check.Exchange {
 	u, err := url.Parse(target)
 	if err != nil {
 		panic(err)
 	}
-	return &conform.Exchange{
+	return &check.Exchange{
 		Method: method, URL: u, RequestHeader: http.Header{"Authorization": {"Bearer t"}}, Status: status,
 		Header: headers("Content-Type", contentType), Body: []byte(body),
 	}
@@ -43,38 +43,38 @@ func exchange(method, target string, status int, contentType, body string) *conf
 
 // Each exchange is right as it stands and wrong after one change.
 func TestCheck(t *testing.T) {
-	type change = func(*conform.Exchange)
-	sites := func() *conform.Exchange {
+	type change = func(*check.Exchange)
+	sites := func() *check.Exchange {
 		return exchange("GET", "/v1/sites?limit=1", 200, "application/json", `{"data":[],"paging":{"limit":1,"returned":0},"query":{}}`)
 	}
-	refused := func() *conform.Exchange {
+	refused := func() *check.Exchange {
 		return exchange("GET", "/v1/sites?limit=x", 400, "application/problem+json", problem)
 	}
-	stream := func() *conform.Exchange {
+	stream := func() *check.Exchange {
 		x := exchange("GET", "/v1/results/stream", 200, "application/x-ndjson", row+"\n"+row+"\n")
 		x.Header.Set("X-Results-Scope", "scoped")
 		x.Trailer = http.Header{"X-Results-Complete": {"true"}, "X-Results-Returned": {"2"}}
 		return x
 	}
-	unknown := func() *conform.Exchange {
+	unknown := func() *check.Exchange {
 		return exchange("GET", "/v1/nothing", 404, "application/problem+json", strings.ReplaceAll(problem, "400", "404"))
 	}
-	order := func() *conform.Exchange {
+	order := func() *check.Exchange {
 		return exchange("GET", "/v1/orders/17/imports", 200, "application/json", `{"data":[],"paging":{"limit":1,"returned":0},"query":{"orderId":"17"}}`)
 	}
-	download := func() *conform.Exchange {
+	download := func() *check.Exchange {
 		x := exchange("GET", "/v1/orders/17/imports/history/download", 200, "text/csv; charset=utf-8", "a;b")
 		x.Header.Set("Content-Disposition", `attachment; filename=a.csv`)
 		return x
 	}
-	body := func(s string) change { return func(x *conform.Exchange) { x.Body = []byte(s) } }
-	target := func(s string) change { return func(x *conform.Exchange) { x.URL, _ = url.Parse(s) } }
-	header := func(name, value string) change { return func(x *conform.Exchange) { x.Header.Set(name, value) } }
+	body := func(s string) change { return func(x *check.Exchange) { x.Body = []byte(s) } }
+	target := func(s string) change { return func(x *check.Exchange) { x.URL, _ = url.Parse(s) } }
+	header := func(name, value string) change { return func(x *check.Exchange) { x.Header.Set(name, value) } }
 	without := func(name string) change {
-		return func(x *conform.Exchange) { x.Header.Del(name); delete(x.Header, name) }
+		return func(x *check.Exchange) { x.Header.Del(name); delete(x.Header, name) }
 	}
 	for name, c := range map[string]struct {
-		right  func() *conform.Exchange
+		right  func() *check.Exchange
 		change change
 	}{
 		"further field":           {sites, body(`{"data":[],"paging":{"limit":1,"returned":0},"query":{},"x":1}`)},
@@ -83,16 +83,16 @@ func TestCheck(t *testing.T) {
 		"media type":              {sites, header("Content-Type", "text/html")},
 		"no security header":      {sites, without("Referrer-Policy")},
 		"no rate limit":           {sites, without("X-RateLimit-Reset")},
-		"wrong rate limit":        {sites, func(x *conform.Exchange) { x.Header["X-RateLimit-Limit"] = []string{"many"} }},
+		"wrong rate limit":        {sites, func(x *check.Exchange) { x.Header["X-RateLimit-Limit"] = []string{"many"} }},
 		"unknown parameter":       {sites, target("/v1/sites?x=1")},
 		"repeated parameter":      {sites, target("/v1/sites?limit=1&limit=1")},
 		"parameter out of range":  {sites, target("/v1/sites?limit=1001")},
-		"no token":                {sites, func(x *conform.Exchange) { x.RequestHeader.Del("Authorization") }},
-		"status not documented":   {sites, func(x *conform.Exchange) { x.Status = 203 }},
+		"no token":                {sites, func(x *check.Exchange) { x.RequestHeader.Del("Authorization") }},
+		"status not documented":   {sites, func(x *check.Exchange) { x.Status = 203 }},
 		"coding not known":        {sites, header("Content-Encoding", "br")},
 		"coding without vary":     {sites, header("Content-Encoding", "gzip")},
 		"path not documented":     {sites, target("/v1/stores")},
-		"method not documented":   {sites, func(x *conform.Exchange) { x.Method = "POST" }},
+		"method not documented":   {sites, func(x *check.Exchange) { x.Method = "POST" }},
 		"code of another area":    {refused, body(strings.ReplaceAll(problem, "MVP_VALIDATION_ERROR", "ORDER_SCOPE_TOO_BROAD"))},
 		"code not in the list":    {refused, body(strings.ReplaceAll(problem, "MVP_VALIDATION_ERROR", "OTHER_ERROR"))},
 		"problem with more":       {refused, body(strings.Replace(problem, "{", `{"instance":"x",`, 1))},
@@ -101,10 +101,10 @@ func TestCheck(t *testing.T) {
 		"line with a wrong time":  {stream, body(row + "\n" + strings.Replace(row, "2026-03-01T", "2026-03-32T", 1) + "\n")},
 		"line without its end":    {stream, body(row + "\n" + row)},
 		"a line too few":          {stream, body(row + "\n")},
-		"no trailer":              {stream, func(x *conform.Exchange) { x.Trailer = nil }},
+		"no trailer":              {stream, func(x *check.Exchange) { x.Trailer = nil }},
 		"no scope header":         {stream, without("X-Results-Scope")},
 		"unknown path, no object": {unknown, body("nothing here")},
-		"unknown path, served":    {unknown, func(x *conform.Exchange) { x.Status = 200 }},
+		"unknown path, served":    {unknown, func(x *check.Exchange) { x.Status = 200 }},
 		"path parameter":          {order, target("/v1/orders/007/imports")},
 		"echo without order":      {order, body(`{"data":[],"paging":{"limit":1,"returned":0},"query":{}}`)},
 		"download, media type":    {download, header("Content-Type", "text/csv")},
@@ -124,7 +124,7 @@ func TestCheck(t *testing.T) {
 func TestHandler(t *testing.T) {
 	var found []error
 	serve := func(status int, body string) {
-		h := conform.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		h := check.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			for name, values := range headers("Content-Type", "application/json") {
 				w.Header()[name] = values
 			}
@@ -151,7 +151,7 @@ func TestTransport(t *testing.T) {
 	}))
 	defer server.Close()
 	var found []error
-	client := &http.Client{Transport: conform.Transport(server.Client().Transport, func(err error) { found = append(found, err) })}
+	client := &http.Client{Transport: check.Transport(server.Client().Transport, func(err error) { found = append(found, err) })}
 	for _, want := range []int{1, 1} { // the second answer is right
 		resp, err := client.Get(server.URL + "/healthz")
 		if err != nil {
@@ -170,7 +170,7 @@ func TestTransport(t *testing.T) {
 
 func BenchmarkValue(b *testing.B) {
 	for b.Loop() {
-		if err := conform.Value("Result", []byte(row)); err != nil {
+		if err := check.Value("Result", []byte(row)); err != nil {
 			b.Fatal(err)
 		}
 	}

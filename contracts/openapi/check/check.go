@@ -1,9 +1,9 @@
-// Package conform holds exchanges of requests and answers against the public
+// Package check holds exchanges of requests and answers against the public
 // contract; it is for tests, and in no program. An exchange that follows the
 // contract has a documented operation, or is refused as one that is not; its
 // answer has a documented status, media type, headers and body, a stream line
 // by line; and a request that the contract does not allow is refused.
-package conform
+package check
 
 import (
 	"bytes"
