@@ -294,7 +294,7 @@ func TestFailuresByKind(t *testing.T) {
 		{errBroken, 500, "INTERNAL_ERROR"},
 		{&fault.Error{Kind: fault.Internal, Msg: "secret", Code: "SECRET", Err: errBroken}, 500, "INTERNAL_ERROR"},
 		{&fault.Error{Kind: fault.Invalid, Err: errBroken}, 400, "MVP_VALIDATION_ERROR"},
-		{fault.New(fault.Invalid, "ITEM_SCOPE_TOO_BROAD", "Narrow it."), 400, "ITEM_SCOPE_TOO_BROAD"},
+		{fault.New(fault.Invalid, "", "Narrow it."), 400, "MVP_VALIDATION_ERROR"},
 		{&fault.Error{Kind: fault.Unauthenticated, Err: errBroken}, 401, "AUTH_TOKEN_INVALID"},
 		{&fault.Error{Kind: fault.Forbidden, Err: errBroken}, 403, "AUTH_FORBIDDEN"},
 		{&fault.Error{Kind: fault.RateLimited, RetryAfter: 1500 * time.Millisecond, Err: errBroken}, 429, "RATE_LIMIT_EXCEEDED"},
@@ -334,7 +334,7 @@ func TestTimeouts(t *testing.T) { // RES-11a, RES-14b, ERR-12
 	s := serve(t, func(set *settings) {
 		set.query.SoftDeadline, set.query.HardBudget = 20*time.Millisecond, 50*time.Millisecond
 	})
-	s.store.each = func(int) error { time.Sleep(100 * time.Millisecond); return nil } // a store that is too slow
+	s.store.stuck = true
 	for _, path := range readRoutes[2:] {
 		s.get(path, s.token(reader)).wantProblem(t, 504, "RESULTS_QUERY_TIMEOUT")
 	}
@@ -350,28 +350,9 @@ func TestResponseTooLarge(t *testing.T) { // ERR-17a, ERR-17b
 	}
 }
 
-func TestProblemPages(t *testing.T) {
-	s := serve(t)
-	for _, name := range []string{"mvp-validation-error", "auth-token-invalid", "results-query-timeout", "internal-error"} {
-		a := s.get("/problems/"+name, "")
-		code := strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
-		if a.StatusCode != 200 || !strings.Contains(string(a.body), code) || a.Header.Get("Content-Type") != "text/html; charset=utf-8" {
-			t.Errorf("%s: %d %v %s", name, a.StatusCode, a.Header, a.body)
-		}
-	}
-	// The type of a problem is where its page is.
-	p := s.get("/v1/nothing", "").wantProblem(t, 404, "NOT_FOUND")
-	if a := s.get(strings.TrimPrefix(p.Type, baseURL), ""); a.StatusCode != 200 {
-		t.Errorf("%s: %d", p.Type, a.StatusCode)
-	}
-	for _, name := range []string{"nothing", "NOT-FOUND", "not_found", "not-found/x", ""} {
-		s.get("/problems/"+name, "").wantProblem(t, 404, "NOT_FOUND")
-	}
-}
-
 func TestUnknownPathsAndMethods(t *testing.T) {
 	s := serve(t)
-	for _, path := range []string{"/nothing", "/v1", "/v1/", "/v1/nothing", "/v1/sites/", "/V1/sites", "/v1//sites", "/v1/orders"} {
+	for _, path := range []string{"/nothing", "/v1", "/v1/", "/v1/nothing", "/v1/sites/", "/V1/sites", "/v1//sites", "/v1/orderz"} {
 		a := s.get(path, "")
 		a.wantProblem(t, 404, "NOT_FOUND")
 		if strings.HasPrefix(path, "/v1") {
