@@ -140,6 +140,10 @@ func (a *api) routes() *gin.Engine {
 	e.POST("/v1/auth/logout", a.handle(a.logout))
 	e.GET("/v1/sites", a.handle(a.reads(a.sites)))
 	e.GET("/v1/items", a.handle(a.reads(a.items)))
+	e.GET("/v1/items/asin-locales", a.handle(a.reads(a.asinLocales)))
+	e.GET("/v1/orders", a.handle(a.reads(a.orders)))
+	e.GET("/v1/orders/:orderId", a.handle(a.reads(a.order)))
+	e.GET("/v1/orders/:orderId/observation-quality", a.handle(a.reads(a.observationQuality)))
 	e.GET("/v1/results", a.handle(a.reads(a.heavy(a.results))))
 	e.GET(streamPath, a.handle(a.reads(a.heavy(a.stream))))
 	return e

@@ -25,7 +25,10 @@ import (
 	"preismon/query/auth"
 )
 
-var readRoutes = []string{"/v1/sites", "/v1/items", "/v1/results", "/v1/results/stream"}
+var readRoutes = []string{
+	"/v1/sites", "/v1/items", "/v1/results", "/v1/results/stream",
+	"/v1/items/asin-locales", "/v1/orders", "/v1/orders/5", "/v1/orders/5/observation-quality",
+}
 
 type tokenReply struct {
 	TokenType, AccessToken string
