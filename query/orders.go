@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"slices"
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
@@ -40,19 +41,16 @@ type Order struct {
 	Quality   *QualitySummary     // with coverage
 }
 
-// OrderScopeQuery asks how much the visible pairs of some orders span. What
-// is counted stops at AtMost.
-type OrderScopeQuery struct {
-	Orders               []contracts.OrderID
-	Monitoring, Coverage bool // what to count; the rest stays 0
-	AtMost               int
-}
-
 // OrderScope is how much the visible pairs of some orders span.
 type OrderScope struct {
-	References uint64 // order-item references; with coverage
-	Candidates uint64 // unique item-site candidates; with coverage
-	OrderSites uint64 // order-site candidates; with monitoring
+	References uint64 // order-item references
+	Candidates uint64 // unique item-site candidates
+}
+
+// OrderSite is a site at which an order has a visible pair.
+type OrderSite struct {
+	Order contracts.OrderID
+	Site  contracts.SiteKey
 }
 
 // Orders lists the visible orders by id.
@@ -119,70 +117,71 @@ func orderNotFound() error {
 }
 
 // enrichOrders adds what is asked for to the orders. What that spans is
-// counted first, no further than to the limits, so that a refusal costs less
-// than an answer.
+// counted before it is read, no further than to the limits, so that a refusal
+// costs less than an answer.
 func (s *Service) enrichOrders(ctx context.Context, v Visibility, orders []Order, monitoring, coverage bool) error {
 	var active []contracts.OrderID
 	for i := range orders {
-		if orders[i].Active { // no other has pairs
+		if orders[i].Active && !v.Nothing() { // no other has pairs
 			active = append(active, orders[i].OrderID)
 		}
 	}
-	if !monitoring && !coverage {
-		return nil
-	}
-	var (
-		sites map[contracts.OrderID][]contracts.SiteKey
-		pairs []OrderPair
-	)
-	if len(active) > 0 && !v.Nothing() {
-		size, err := s.store.OrderScope(ctx, v, OrderScopeQuery{
-			Orders: active, Monitoring: monitoring, Coverage: coverage, AtMost: maxOrderCandidates + 1,
-		})
+	var pairs []OrderPair
+	if coverage && len(active) > 0 {
+		size, err := s.store.OrderScope(ctx, v, active, maxOrderCandidates+1)
 		if err != nil {
 			return err
 		}
-		if err := size.check(); err != nil {
-			return err
+		if size.References > maxOrderCandidates {
+			return orderCoverageTooBroad("active order-item references", "includeCoverage") // ORD-02a
 		}
-		if monitoring {
-			if sites, err = s.store.OrderSites(ctx, v, active); err != nil {
-				return err
-			}
-		}
-		if coverage {
-			if pairs, err = s.store.OrderPairs(ctx, v, OrderPairsQuery{Orders: active, Limit: maxOrderCandidates}); err != nil {
-				return err
-			}
+		if size.Candidates > maxOrderCandidates {
+			return orderCoverageTooBroad("item-site candidates", "includeCoverage") // ORD-02b
 		}
 	}
-	for i := range orders {
-		if monitoring {
-			orders[i].Monitored = append([]contracts.SiteKey{}, sites[orders[i].OrderID]...)
+	if monitoring {
+		if err := s.addMonitoring(ctx, v, orders, active); err != nil {
+			return err
 		}
 	}
 	if !coverage {
 		return nil
 	}
+	if len(active) > 0 {
+		var err error
+		if pairs, err = s.store.OrderPairs(ctx, v, OrderPairsQuery{Orders: active, Limit: maxOrderCandidates}); err != nil {
+			return err
+		}
+	}
 	return s.summarize(ctx, v, orders, pairs)
 }
 
-// check refuses what spans more than an enrichment takes (ORD-03a).
-func (size OrderScope) check() error {
-	for _, c := range []struct {
-		n    uint64
-		what string
-		omit string
-	}{
-		{size.References, "active order-item references", "includeCoverage"},
-		{size.Candidates, "item-site candidates", "includeCoverage"},
-		{size.OrderSites, "order-site candidates", "includeMonitoring"},
-	} {
-		if c.n > maxOrderCandidates {
-			return fault.New(fault.Invalid, CodeOrderCoverageTooBroad,
-				"The orders of this page span more than %d %s. Narrow with orderId or a lower limit on GET /v1/orders, or omit %s.",
-				maxOrderCandidates, c.what, c.omit)
+// addMonitoring adds the sites of the active orders.
+func (s *Service) addMonitoring(ctx context.Context, v Visibility, orders []Order, active []contracts.OrderID) error {
+	var sites []OrderSite
+	if len(active) > 0 {
+		var err error
+		if sites, err = s.store.OrderSites(ctx, v, active, maxOrderCandidates+1); err != nil {
+			return err
 		}
 	}
+	if len(sites) > maxOrderCandidates {
+		return orderCoverageTooBroad("order-site candidates", "includeMonitoring") // ORD-01
+	}
+	of := map[contracts.OrderID][]contracts.SiteKey{}
+	for _, s := range sites {
+		of[s.Order] = append(of[s.Order], s.Site)
+	}
+	for i := range orders {
+		orders[i].Monitored = append([]contracts.SiteKey{}, of[orders[i].OrderID]...)
+		slices.Sort(orders[i].Monitored)
+	}
 	return nil
+}
+
+// orderCoverageTooBroad refuses what spans more than an enrichment takes, and
+// says how to ask for less (ORD-03a, ORD-03b).
+func orderCoverageTooBroad(what, omit string) error {
+	return fault.New(fault.Invalid, CodeOrderCoverageTooBroad,
+		"The orders of this page span more than %d %s. Narrow with orderId or a lower limit on GET /v1/orders, or omit %s.", maxOrderCandidates, what, omit)
 }

@@ -95,10 +95,12 @@ type Store interface {
 	// Orders lists visible orders by id, after an id, at most the query's
 	// limit, without their items, sites and memberships.
 	Orders(ctx context.Context, v Visibility, q OrdersQuery) ([]contracts.Order, error)
-	// OrderScope counts what the visible pairs of some orders span.
-	OrderScope(ctx context.Context, v Visibility, q OrderScopeQuery) (OrderScope, error)
-	// OrderSites gives the visible sites of each order, by key.
-	OrderSites(ctx context.Context, v Visibility, orders []contracts.OrderID) (map[contracts.OrderID][]contracts.SiteKey, error)
+	// OrderScope counts what the visible pairs of some orders span, no
+	// further than to atMost.
+	OrderScope(ctx context.Context, v Visibility, orders []contracts.OrderID, atMost int) (OrderScope, error)
+	// OrderSites gives the sites of the visible pairs of some orders, at most
+	// limit, in no order.
+	OrderSites(ctx context.Context, v Visibility, orders []contracts.OrderID, limit int) ([]OrderSite, error)
 	// OrderPairs lists the visible pairs of some orders by item and site,
 	// after a pair, at most limit, each with its newest capture.
 	OrderPairs(ctx context.Context, v Visibility, q OrderPairsQuery) ([]OrderPair, error)

@@ -63,6 +63,7 @@ type settings struct {
 	revocations auth.Revocations
 	key         ed25519.PrivateKey
 	http2       bool
+	store       query.Store // nil: the one in memory
 }
 
 func serve(t testing.TB, change ...func(*settings)) *surface {
@@ -95,7 +96,11 @@ func serve(t testing.TB, change ...func(*settings)) *surface {
 		},
 	})
 	must(t, err)
-	service, err := query.New(set.query, s.store, s.clock.now)
+	var store query.Store = s.store
+	if set.store != nil {
+		store = set.store
+	}
+	service, err := query.New(set.query, store, s.clock.now)
 	must(t, err)
 	log := slog.New(slog.NewJSONHandler(s.log, nil))
 	h, err := rest.New(set.rest, rest.Deps{Service: service, Auth: s.auth, Logger: log, Now: s.clock.now})

@@ -44,12 +44,12 @@ func (m *memory) Orders(_ context.Context, _ query.Visibility, q query.OrdersQue
 	return found, m.ask("Orders")
 }
 
-func (m *memory) OrderScope(context.Context, query.Visibility, query.OrderScopeQuery) (query.OrderScope, error) {
-	return query.OrderScope{References: 2, Candidates: 4, OrderSites: 2}, m.ask("OrderScope")
+func (m *memory) OrderScope(context.Context, query.Visibility, []contracts.OrderID, int) (query.OrderScope, error) {
+	return query.OrderScope{References: 2, Candidates: 4}, m.ask("OrderScope")
 }
 
-func (m *memory) OrderSites(context.Context, query.Visibility, []contracts.OrderID) (map[contracts.OrderID][]contracts.SiteKey, error) {
-	return map[contracts.OrderID][]contracts.SiteKey{5: {"market-de", "shop-one"}}, m.ask("OrderSites")
+func (m *memory) OrderSites(context.Context, query.Visibility, []contracts.OrderID, int) ([]query.OrderSite, error) {
+	return []query.OrderSite{{Order: 5, Site: "shop-one"}, {Order: 5, Site: "market-de"}}, m.ask("OrderSites")
 }
 
 func (m *memory) OrderPairs(_ context.Context, _ query.Visibility, q query.OrderPairsQuery) (found []query.OrderPair, err error) {

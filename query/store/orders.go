@@ -60,38 +60,34 @@ func ofOrders(p params, v query.Visibility, orders []contracts.OrderID, site con
 	return sc
 }
 
-func orderScope(v query.Visibility, q query.OrderScopeQuery) statement {
+func orderScope(v query.Visibility, orders []contracts.OrderID, atMost int) statement {
 	p := params{}
-	sc := struct {
-		scope
-		Monitoring, Coverage bool
-	}{ofOrders(p, v, q.Orders, ""), q.Monitoring, q.Coverage}
-	p.uint("at_most", uint64(q.AtMost))
+	sc := ofOrders(p, v, orders, "")
+	p.uint("at_most", uint64(atMost))
 	return render("order_scope.sql", sc, p)
 }
 
 // OrderScope implements query.Store.
-func (s *Store) OrderScope(ctx context.Context, v query.Visibility, q query.OrderScopeQuery) (size query.OrderScope, err error) {
-	err = row(ctx, s, orderScope(v, q), &size.References, &size.Candidates, &size.OrderSites)
+func (s *Store) OrderScope(ctx context.Context, v query.Visibility, orders []contracts.OrderID, atMost int) (size query.OrderScope, err error) {
+	err = row(ctx, s, orderScope(v, orders, atMost), &size.References, &size.Candidates)
 	return size, err
 }
 
-func orderSites(v query.Visibility, orders []contracts.OrderID) statement {
+func orderSites(v query.Visibility, orders []contracts.OrderID, limit int) statement {
 	p := params{}
-	return render("order_sites.sql", ofOrders(p, v, orders, ""), p)
+	sc := ofOrders(p, v, orders, "")
+	p.uint("limit", uint64(limit))
+	return render("order_sites.sql", sc, p)
 }
 
 // OrderSites implements query.Store.
-func (s *Store) OrderSites(ctx context.Context, v query.Visibility, orders []contracts.OrderID) (map[contracts.OrderID][]contracts.SiteKey, error) {
-	all := map[contracts.OrderID][]contracts.SiteKey{}
-	_, err := rows(ctx, s, orderSites(v, orders), func(r driver.Rows) (none struct{}, err error) {
+func (s *Store) OrderSites(ctx context.Context, v query.Visibility, orders []contracts.OrderID, limit int) ([]query.OrderSite, error) {
+	return rows(ctx, s, orderSites(v, orders, limit), func(r driver.Rows) (o query.OrderSite, err error) {
 		var id uint64
-		var sites []string
-		err = r.Scan(&id, &sites)
-		all[contracts.OrderID(id)] = as[contracts.SiteKey](sites)
-		return none, err
+		err = r.Scan(&id, (*string)(&o.Site))
+		o.Order = contracts.OrderID(id)
+		return o, err
 	})
-	return all, err
 }
 
 func orderPairs(v query.Visibility, q query.OrderPairsQuery) statement {

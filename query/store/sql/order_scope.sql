@@ -1,7 +1,6 @@
 -- What the visible pairs of some orders span, counted no further than to
 -- at_most. Table scope_pairs, key (mandate, version, item, site).
 SELECT
-{{- if .Coverage}}
     (SELECT count() FROM (
         SELECT DISTINCT item, arrayJoin({{template "wanted_orders" .}}) AS order_id
         FROM ({{template "order_pairs" .}})
@@ -10,19 +9,7 @@ SELECT
     (SELECT count() FROM (
         {{template "pairs" .}}
         LIMIT {at_most:UInt64}
-    )) AS candidates,
-{{- else}}
-    toUInt64(0) AS order_items, toUInt64(0) AS candidates,
-{{- end}}
-{{- if .Monitoring}}
-    (SELECT count() FROM (
-        SELECT DISTINCT site, arrayJoin({{template "wanted_orders" .}}) AS order_id
-        FROM ({{template "order_pairs" .}})
-        LIMIT {at_most:UInt64}
-    )) AS order_sites
-{{- else}}
-    toUInt64(0) AS order_sites
-{{- end}}
+    )) AS candidates
 
 {{- /* The visible pairs of the wanted orders, each with all of its orders. */ -}}
 {{- define "order_pairs" -}}

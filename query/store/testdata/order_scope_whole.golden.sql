@@ -15,15 +15,7 @@ SELECT
         WHERE mandate = {mandate:UInt64} AND version = {version:UInt64}
           AND hasAny(orders, {wanted:Array(UInt64)})
         LIMIT {at_most:UInt64}
-    )) AS candidates,
-    (SELECT count() FROM (
-        SELECT DISTINCT site, arrayJoin(arrayIntersect(orders, {wanted:Array(UInt64)})) AS order_id
-        FROM (SELECT item, site, orders
-        FROM scope_pairs
-        WHERE mandate = {mandate:UInt64} AND version = {version:UInt64}
-          AND hasAny(orders, {wanted:Array(UInt64)}))
-        LIMIT {at_most:UInt64}
-    )) AS order_sites
+    )) AS candidates
 -- values
 -- at_most = 10001
 -- mandate = 7
