@@ -116,6 +116,40 @@ func TestOrders(t *testing.T) {
 	}
 }
 
+// TestVisibleSites lists sites by what each account sees there: SITE-01,
+// SITE-K1, VIS-01a, VIS-02, VIS-05.
+func TestVisibleSites(t *testing.T) {
+	e := newOrders(t)
+	e.exec("INSERT INTO sites SELECT arrayJoin(['shop-a', 'shop-b', 'shop-c', 'shop-d']), 'A shop', 'shop', 'DE', 'EUR', 'Operator', false, false, 1")
+	for account, want := range map[contracts.AccountID][]string{
+		ofWhole: {"shop-a", "shop-b"}, ofOrder101: {"shop-a", "shop-b"}, ofShopB: {"shop-b"}, ofOther: {"shop-a", "shop-c"},
+	} {
+		if diff := cmp.Diff(want, keys(e.read(account, "/v1/sites"), "site")); diff != "" {
+			t.Errorf("account %d: %s", account, diff)
+		}
+		var walked []string
+		for _, s := range e.walk(account, "/v1/sites?limit=1") {
+			walked = append(walked, s["site"].(string))
+		}
+		if diff := cmp.Diff(want, walked); diff != "" {
+			t.Errorf("account %d, one by one: %s", account, diff)
+		}
+	}
+	for _, key := range []string{"shop-c", "shop-d", "shop-e"} { // another's, nobody's, none: alike
+		a, b := e.get("/v1/sites?site="+key, e.token(ofWhole)), e.get("/v1/sites?site=shop-z", e.token(ofWhole))
+		if strings.Replace(string(a.body), key, "shop-z", 1) != string(b.body) || len(decode[page](t, a).Data) != 0 {
+			t.Errorf("%s: %s", key, a.body)
+		}
+	}
+	for _, key := range keys(e.read(ofOther, "/v1/sites"), "site") {
+		if got := keys(e.read(ofOther, "/v1/orders/201/observation-quality?site="+key), "site"); !slices.Equal(got, []string{key}) {
+			t.Errorf("%s: %v", key, got)
+		}
+	}
+	a := e.get("/v1/sites", e.token(ofNothing)) // may read orders only
+	a.wantProblem(t, 403, "AUTH_FORBIDDEN")
+}
+
 // ORD-00b, QUAL-01a, QUAL-01b, QUAL-05.
 func TestOrderDetail(t *testing.T) {
 	e := newOrders(t)

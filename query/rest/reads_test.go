@@ -82,6 +82,7 @@ func TestSites(t *testing.T) { // SITE-01
 		if diff := cmp.Diff(map[string]any{"site": key}, s.page("/v1/sites", "site="+key).Query); diff != "" {
 			t.Error(diff)
 		}
+		s.page("/v1/orders/5/observation-quality", "site="+key)
 		rows := s.page("/v1/results", "site="+key)
 		if got := slices.Compact(keys(rows, "site")); len(got) != 1 || got[0] != key {
 			t.Errorf("results of %s are of %v", key, got)
