@@ -376,6 +376,43 @@ func TestRetriesMoveNoCounter(t *testing.T) {
 	}
 }
 
+// TestStoreNeverLeavesTheAccount asks the store itself for orders that the
+// account does not see: it shows no pair, site or count of theirs (VIS-05).
+func TestStoreNeverLeavesTheAccount(t *testing.T) {
+	w := newWorld(t, 5, 0)
+	a, err := w.store.Access(t.Context(), accountOrder) // orderB
+	if err != nil {
+		t.Fatal(err)
+	}
+	both := []contracts.OrderID{orderA, orderB, orderC}
+	pairs, err := w.store.OrderPairs(t.Context(), a.Visibility, query.OrderPairsQuery{Orders: both, Limit: 100})
+	if err != nil || len(pairs) != 6 {
+		t.Errorf("%v, %v", pairs, err)
+	}
+	for _, p := range pairs { // some of them are of orderA, too
+		if !slices.Equal(p.Orders, []contracts.OrderID{orderB}) {
+			t.Errorf("%+v", p)
+		}
+	}
+	sites, err := w.store.OrderSites(t.Context(), a.Visibility, both, 100)
+	if err != nil || len(sites) != 2 || sites[0].Order != orderB || sites[1].Order != orderB {
+		t.Errorf("%v, %v", sites, err)
+	}
+	size, err := w.store.OrderScope(t.Context(), a.Visibility, both, 100)
+	if want := (query.OrderScope{References: 3, Candidates: 6}); err != nil || size != want {
+		t.Errorf("%+v, %v", size, err)
+	}
+	w.writeOrder(orderRow{mandate: mandateOne, order: orderA, active: true, created: w.now, legacy: true, members: map[uint64]string{3: "x"}})
+	w.writeOrder(orderRow{mandate: mandateOne, order: orderB, active: true, created: w.now, legacy: true, members: map[uint64]string{3: "y"}})
+	members, err := w.store.Memberships(t.Context(), a.Visibility, both, []contracts.ItemID{3})
+	if diff := cmp.Diff(map[contracts.OrderID]map[contracts.ItemID]contracts.Membership{orderB: {3: {ItemID: 3, Sites: "y"}}}, members); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+	if none, err := w.store.OrderPairs(t.Context(), a.Visibility, query.OrderPairsQuery{Orders: both[:1], Limit: 100}); err != nil || len(none) != 0 {
+		t.Errorf("%v, %v", none, err)
+	}
+}
+
 // TestPairsFollowTheConfiguration takes a pair out of the scope in force
 // (QUAL-00b).
 func TestPairsFollowTheConfiguration(t *testing.T) {
