@@ -281,8 +281,8 @@ func TestValidateNamesEveryFault(t *testing.T) {
 			[]string{"accountId", "mandateId", "loginIdentifier", "passwordHash", "permissions", "scope.sites", "allSites and sites"},
 		},
 		"order": {
-			contracts.Order{Items: []contracts.ItemID{0}, Sites: []contracts.SiteKey{""}, Schedule: &contracts.Schedule{}, Counters: []contracts.SiteCounters{{ProcessedObservations: -1}}},
-			[]string{"orderId", "mandateId", "name", "createdAt", "items[0]", "sites[0]", "schedule.intervalMinutes", "counters[0].site", "negative"},
+			contracts.Order{Items: []contracts.ItemID{0}, Sites: []contracts.SiteKey{""}, Schedule: &contracts.Schedule{}, Counters: []contracts.SiteCounters{{ProcessedObservations: -1}}, Memberships: []contracts.Membership{{Sites: "\xff"}}},
+			[]string{"orderId", "mandateId", "name", "createdAt", "items[0]", "sites[0]", "schedule.intervalMinutes", "counters[0].site", "negative", "memberships[0].itemId", "memberships[0].sites"},
 		},
 		"reference prices": {contracts.ReferencePrices{Prices: []contracts.ReferencePrice{{AmountMinor: -1}}}, []string{"mandateId", "itemId", "prices[0].amountMinor", "prices[0].currencyCode"}},
 		"customer data":    {contracts.CustomerData{Fields: map[string]string{"": "x"}}, []string{"mandateId", "itemId", "fields"}},
@@ -312,6 +312,31 @@ func TestValidateNamesEveryFault(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: %q is not named in: %v", name, want, err)
 			}
+		}
+	}
+}
+
+func TestMembershipHolds(t *testing.T) { // QUAL-04
+	for text, want := range map[string]bool{
+		"a.example": true, "b, a.example ,c": true, "a.example,a.example": true, "b": false,
+		"": false, "a.example,": false, "a.example;b": false, "a.example,B": false, `{"sites":["a.example"]}`: false, "a.example.b": false,
+	} {
+		if got := (contracts.Membership{ItemID: 1, Sites: text}).Holds("a.example"); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
+
+func TestCountersAgree(t *testing.T) { // QUAL-03
+	for c, want := range map[contracts.SiteCounters]bool{
+		{}: true,
+		{ConfiguredObservations: 3, ExpectedProcessedByNow: 3, ProcessedObservations: 3}: true,
+		{ConfiguredObservations: 3, ExpectedProcessedByNow: 2, ProcessedObservations: 1}: true,
+		{ConfiguredObservations: 3, ExpectedProcessedByNow: 4, ProcessedObservations: 1}: false,
+		{ConfiguredObservations: 3, ExpectedProcessedByNow: 1, ProcessedObservations: 2}: false,
+	} {
+		if got := c.Consistent(); got != want {
+			t.Errorf("%+v: %v", c, got)
 		}
 	}
 }

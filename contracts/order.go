@@ -2,6 +2,7 @@ package contracts
 
 import (
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -18,6 +19,31 @@ type Order struct {
 	Sites     []SiteKey      `json:"sites"`
 	Schedule  *Schedule      `json:"schedule,omitempty"`
 	Counters  []SiteCounters `json:"counters,omitempty"`
+	// Legacy marks an order that was taken over from an older system, which
+	// keeps its own word on where each item is a member of the order.
+	Legacy      bool         `json:"legacy,omitempty"`
+	Memberships []Membership `json:"memberships,omitempty"` // mean something of a legacy order; an item without one is missing there
+}
+
+// Membership is where an item of a legacy order is a member, as the older
+// system has it: site keys with commas between. Any text is taken; Holds
+// reads it, and what is malformed holds nothing (QUAL-04).
+type Membership struct {
+	ItemID ItemID `json:"itemId"`
+	Sites  string `json:"sites,omitempty"`
+}
+
+// Holds tells whether the text is well formed and names the site.
+func (m Membership) Holds(site SiteKey) bool {
+	found := false
+	for key := range strings.SplitSeq(m.Sites, ",") {
+		k := SiteKey(strings.TrimSpace(key))
+		if !k.Valid() {
+			return false
+		}
+		found = found || k == site
+	}
+	return found
 }
 
 // Schedule says how often the order's pairs are captured.
@@ -37,10 +63,18 @@ type SiteCounters struct {
 	ProcessedObservations  int     `json:"processedObservations"`
 }
 
+// Consistent tells whether the counts agree with one another: of what is
+// configured some is due by now, and of what is due some is done (QUAL-03).
+func (c SiteCounters) Consistent() bool {
+	return c.ProcessedObservations <= c.ExpectedProcessedByNow && c.ExpectedProcessedByNow <= c.ConfiguredObservations
+}
+
 // Limits of one order. A larger assortment is several orders.
 const (
 	MaxItemsPerOrder = 50_000
 	MaxSitesPerOrder = 1_000
+
+	maxMembershipBytes = 65_536
 )
 
 // Validate names every fault of the record.
@@ -61,6 +95,12 @@ func (o Order) Validate() error {
 	}
 	if o.Schedule != nil {
 		f.Check(o.Schedule.IntervalMinutes > 0, "schedule.intervalMinutes: %d is not positive", o.Schedule.IntervalMinutes)
+	}
+	f.Check(len(o.Memberships) <= MaxItemsPerOrder, "memberships: %d, at most %d", len(o.Memberships), MaxItemsPerOrder)
+	for i, m := range o.Memberships {
+		path := "memberships[" + strconv.Itoa(i) + "]"
+		f.Check(m.ItemID != 0, "%s.itemId: missing", path)
+		f.text(path+".sites", m.Sites, false, maxMembershipBytes)
 	}
 	for i, c := range o.Counters {
 		path := "counters[" + strconv.Itoa(i) + "]"

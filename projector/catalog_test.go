@@ -23,6 +23,7 @@ func TestCatalogRows(t *testing.T) {
 		&contracts.Order{
 			OrderID: 1, MandateID: 1, Alias: "al", Name: odd, Active: true, CreatedAt: start, Items: []contracts.ItemID{7, 8}, Sites: []contracts.SiteKey{"a.example"},
 			Schedule: &contracts.Schedule{IntervalMinutes: 60, LastRunAt: &run}, Counters: []contracts.SiteCounters{{Site: "a.example", ConfiguredObservations: 3, ExpectedProcessedByNow: 2, ProcessedObservations: 1}},
+			Legacy: true, Memberships: []contracts.Membership{{ItemID: 7, Sites: odd}, {ItemID: 8}},
 		},
 		&contracts.ReferencePrices{MandateID: 1, ItemID: 7, Prices: []contracts.ReferencePrice{{AmountMinor: 1234, CurrencyCode: "EUR"}, {AmountMinor: 5, CurrencyCode: "JPY", AppliesToSite: "a.example", ReferenceQuantity: "1", PriceType: "rrp"}}},
 		&contracts.CustomerData{MandateID: 1, ItemID: 7, Category: "c", Fields: map[string]string{"k": odd, "a": "b"}},
@@ -35,7 +36,7 @@ func TestCatalogRows(t *testing.T) {
 		"SELECT toString(tuple(item, ean, pzn, asin, asin_locale, brand, manufacturer)) FROM items FINAL WHERE version = " + version("2"):                                                     `(7,'4006381333931','','','','b','m')`,
 		"SELECT toString(tuple(mandate, name, package_name, max_items)) FROM mandates FINAL":                                                                                                  `(1,'mandate 1','p',5)`,
 		"SELECT toString(tuple(account, mandate, login_identifier, password_hash, administrative, disabled, permissions, all_orders, orders, all_sites, sites)) FROM accounts FINAL":          `(3,1,'x@example','$argon2id$',false,false,['sites','items'],false,[1,2],true,[])`,
-		"SELECT toString(tuple(mandate, order_id, alias, active, created_at, items, sites, interval_minutes, last_run_at, next_run_at, counters)) FROM orders FINAL":                          `(1,1,'al',true,'2026-11-01 00:00:00.000',[7,8],['a.example'],60,'2026-11-01 01:00:00.000',NULL,[('a.example',3,2,1)])`,
+		"SELECT toString(tuple(mandate, order_id, alias, active, created_at, items, sites, interval_minutes, last_run_at, next_run_at, counters, legacy, memberships)) FROM orders FINAL":     `(1,1,'al',true,'2026-11-01 00:00:00.000',[7,8],['a.example'],60,'2026-11-01 01:00:00.000',NULL,[('a.example',3,2,1)],true,[(7,'tab\t quote\' back\\slash \\N\nline'),(8,'')])`,
 		"SELECT toString(tuple(mandate, item, prices)) FROM reference_prices FINAL":                                                                                                           `(1,7,[(1234,'EUR','','',''),(5,'JPY','a.example','1','rrp')])`,
 		"SELECT toString(tuple(mandate, item, category, fields['a'], length(fields))) FROM customer_data FINAL":                                                                               `(1,7,'c','b',2)`,
 		"SELECT toString(tuple(mandate, direction, order_id, file_job, name, created_at)) FROM file_jobs FINAL":                                                                               `(1,'import',1,4,'job','2026-11-01 00:00:00.000')`,

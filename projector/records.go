@@ -112,7 +112,8 @@ func tableOf(name string) *recordTable {
 	case "accounts":
 		return newRecordTable("uussbbSbUbSu", "account", "mandate", "login_identifier", "password_hash", "administrative", "disabled", "permissions", "all_orders", "orders", "all_sites", "sites", "version")
 	case "orders":
-		return newRecordTable("uussbiUSuIISUUUu", "mandate", "order_id", "alias", "name", "active", "created_ms", "items", "sites", "interval_minutes", "last_run_ms", "next_run_ms", "counter_sites", "configured", "expected", "processed", "version")
+		return newRecordTable("uussbiUSuIISUUUbUSu", "mandate", "order_id", "alias", "name", "active", "created_ms", "items", "sites", "interval_minutes", "last_run_ms", "next_run_ms", "counter_sites", "configured", "expected", "processed",
+			"legacy", "members", "member_sites", "version")
 	case "reference_prices":
 		return newRecordTable("uuISSSSu", "mandate", "item", "amounts", "currencies", "sites", "quantities", "types", "version")
 	case "customer_data":
@@ -215,8 +216,15 @@ func addOrder(to func(string, ...any), d *contracts.Order, version uint64) {
 		expected = append(expected, uint64(c.ExpectedProcessedByNow))
 		processed = append(processed, uint64(c.ProcessedObservations))
 	}
+	var members []uint64
+	var memberSites []string
+	for _, m := range d.Memberships {
+		members = append(members, uint64(m.ItemID))
+		memberSites = append(memberSites, m.Sites)
+	}
 	to("orders", uint64(d.MandateID), uint64(d.OrderID), d.Alias, d.Name, d.Active, d.CreatedAt.UnixMilli(), numbers(d.Items),
-		texts(d.Sites), interval, last, next, sites, configured, expected, processed, version)
+		texts(d.Sites), interval, last, next, sites, configured, expected, processed,
+		d.Legacy, members, memberSites, version)
 }
 
 func texts[T ~string](list []T) []string {

@@ -34,8 +34,12 @@ type Visibility struct {
 }
 
 // Nothing tells whether no pair at all can be visible.
-func (v Visibility) Nothing() bool {
-	return v.Version == 0 || !v.Scope.AllOrders && len(v.Scope.Orders) == 0 || !v.Scope.AllSites && len(v.Scope.Sites) == 0
+func (v Visibility) Nothing() bool { return v.Version == 0 || v.Empty() }
+
+// Empty tells whether the account is let see nothing, whatever its mandate
+// has: neither pairs, nor orders, not even ones that are not active.
+func (v Visibility) Empty() bool {
+	return !v.Scope.AllOrders && len(v.Scope.Orders) == 0 || !v.Scope.AllSites && len(v.Scope.Sites) == 0
 }
 
 // Watermark is a place in the stream up to which every table is complete.

@@ -23,46 +23,11 @@ type SitesQuery struct {
 func (s *Service) Sites(ctx context.Context, p Principal, r SitesRequest) (*Page[contracts.Site], error) {
 	return list(ctx, s, p, listing[contracts.Site, contracts.SiteKey]{
 		route: "sites", area: contracts.ReadSites, limit: r.Limit, cursor: r.Cursor, query: r,
-		read: func(v Visibility, after contracts.SiteKey, limit int) ([]contracts.Site, error) {
-			return s.store.Sites(ctx, v, SitesQuery{Site: r.Site, After: after, Limit: limit})
-		},
-		key: func(site contracts.Site) contracts.SiteKey { return site.Site },
-	})
-}
-
-// ItemsRequest asks for visible items. The identifiers combine as an
-// intersection.
-type ItemsRequest struct {
-	Limit      *int             `json:"-"`
-	Cursor     string           `json:"-"`
-	ItemID     contracts.ItemID `json:"itemId,omitempty"`
-	EAN        string           `json:"ean,omitempty"`
-	PZN        string           `json:"pzn,omitempty"`
-	ASIN       string           `json:"asin,omitempty"`
-	ASINLocale string           `json:"asinLocale,omitempty"`
-}
-
-// ItemsQuery is what the store is asked: items after an id.
-type ItemsQuery struct {
-	ItemID                     contracts.ItemID
-	EAN, PZN, ASIN, ASINLocale string
-	After                      contracts.ItemID
-	Limit                      int
-}
-
-// Items lists the items that the caller sees at one site or more, by id.
-func (s *Service) Items(ctx context.Context, p Principal, r ItemsRequest) (*Page[contracts.Item], error) {
-	if r.ASIN != "" && r.ASINLocale == "" {
-		return nil, invalid("asin: needs asinLocale beside it.")
-	}
-	return list(ctx, s, p, listing[contracts.Item, contracts.ItemID]{
-		route: "items", area: contracts.ReadItems, limit: r.Limit, cursor: r.Cursor, query: r,
-		read: func(v Visibility, after contracts.ItemID, limit int) ([]contracts.Item, error) {
-			return s.store.Items(ctx, v, ItemsQuery{
-				ItemID: r.ItemID, EAN: r.EAN, PZN: r.PZN, ASIN: r.ASIN, ASINLocale: r.ASINLocale, After: after, Limit: limit,
-			})
-		},
-		key: func(i contracts.Item) contracts.ItemID { return i.ItemID },
+		read: ahead(
+			func(site contracts.Site) contracts.SiteKey { return site.Site },
+			func(ctx context.Context, v Visibility, after contracts.SiteKey, limit int) ([]contracts.Site, error) {
+				return s.store.Sites(ctx, v, SitesQuery{Site: r.Site, After: after, Limit: limit})
+			}),
 	})
 }
 
@@ -73,20 +38,29 @@ type listing[T, K any] struct {
 	limit  *int
 	cursor string
 	query  any
-	read   func(v Visibility, after K, limit int) ([]T, error)
-	key    func(T) K
+	// of is nil, or finds what the list belongs to.
+	of func(ctx context.Context, v Visibility) error
+	// read gives at most limit records after a key, and the key after which
+	// the next page goes on; nil: there is none.
+	read func(ctx context.Context, v Visibility, after K, limit int) (records []T, next *K, err error)
 }
 
-// list reads one page and one record more, which tells whether a next page
-// exists.
+// list reads one page.
 func list[T, K any](ctx context.Context, s *Service, p Principal, l listing[T, K]) (*Page[T], error) {
 	limit, err := pageLimit(l.limit, MaxLimit)
 	if err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.HardBudget)
+	defer cancel()
 	a, err := s.access(ctx, p, l.area)
 	if err != nil {
-		return nil, err
+		return nil, budget(err)
+	}
+	if l.of != nil {
+		if err := l.of(ctx, a.Visibility); err != nil {
+			return nil, budget(err)
+		}
 	}
 	bound := binding{Account: p.Account, Route: l.route, Query: l.query}
 	var after K
@@ -96,20 +70,33 @@ func list[T, K any](ctx context.Context, s *Service, p Principal, l listing[T, K
 		}
 	}
 	page := &Page[T]{Data: []T{}, Paging: Paging{Limit: limit}, Query: l.query}
-	if a.Visibility.Nothing() {
+	if a.Visibility.Empty() {
 		return page, nil
 	}
-	found, err := l.read(a.Visibility, after, limit+1)
+	found, next, err := l.read(ctx, a.Visibility, after, limit)
 	if err != nil {
-		return nil, err
+		return nil, budget(err)
 	}
-	if len(found) > limit {
-		found = found[:limit]
-		if page.Paging.NextCursor, err = s.seal.sealCursor(bound, l.key(found[limit-1])); err != nil {
+	if next != nil {
+		if page.Paging.NextCursor, err = s.seal.sealCursor(bound, *next); err != nil {
 			return nil, err
 		}
 	}
 	page.Data = append(page.Data, found...)
 	page.Paging.Returned = len(found)
 	return page, nil
+}
+
+// ahead makes a listing's read of one that gives records by their key alone:
+// one record more than the page has tells whether a next page exists.
+func ahead[T, K any](key func(T) K, read func(ctx context.Context, v Visibility, after K, limit int) ([]T, error)) func(context.Context, Visibility, K, int) ([]T, *K, error) {
+	return func(ctx context.Context, v Visibility, after K, limit int) ([]T, *K, error) {
+		found, err := read(ctx, v, after, limit+1)
+		if err != nil || len(found) <= limit {
+			return found, nil, err
+		}
+		found = found[:limit]
+		next := key(found[limit-1])
+		return found, &next, nil
+	}
 }

@@ -81,7 +81,32 @@ type Store interface {
 	// Sites lists visible sites by key, after a key, at most limit.
 	Sites(ctx context.Context, v Visibility, q SitesQuery) ([]contracts.Site, error)
 	// Items lists visible items by id, after an id, at most limit.
-	Items(ctx context.Context, v Visibility, q ItemsQuery) ([]contracts.Item, error)
+	Items(ctx context.Context, v Visibility, after contracts.ItemID, limit int) ([]contracts.Item, error)
+	// ItemCandidates lists the items of the mandate's scope that match, by id,
+	// after an id, at most the query's limit: also such as the account does
+	// not see.
+	ItemCandidates(ctx context.Context, v Visibility, q ItemsQuery) ([]contracts.ItemID, error)
+	// VisibleItems gives those of some items that are visible, by id, at most
+	// limit.
+	VisibleItems(ctx context.Context, v Visibility, items []contracts.ItemID, limit int) ([]contracts.Item, error)
+	// ASINLocales lists the locale keys of visible items, at most limit.
+	ASINLocales(ctx context.Context, v Visibility, limit int) ([]string, error)
+
+	// Orders lists visible orders by id, after an id, at most the query's
+	// limit, without their items, sites and memberships.
+	Orders(ctx context.Context, v Visibility, q OrdersQuery) ([]contracts.Order, error)
+	// OrderScope counts what the visible pairs of some orders span, no
+	// further than to atMost.
+	OrderScope(ctx context.Context, v Visibility, orders []contracts.OrderID, atMost int) (OrderScope, error)
+	// OrderSites gives the sites of the visible pairs of some orders, at most
+	// limit, in no order.
+	OrderSites(ctx context.Context, v Visibility, orders []contracts.OrderID, limit int) ([]OrderSite, error)
+	// OrderPairs lists the visible pairs of some orders by item and site,
+	// after a pair, at most limit, each with its newest capture.
+	OrderPairs(ctx context.Context, v Visibility, q OrderPairsQuery) ([]OrderPair, error)
+	// Memberships gives what the sources of visible legacy orders say about
+	// some items.
+	Memberships(ctx context.Context, v Visibility, orders []contracts.OrderID, items []contracts.ItemID) (map[contracts.OrderID]map[contracts.ItemID]contracts.Membership, error)
 
 	// CountPairs measures the visible scope under the selectors.
 	CountPairs(ctx context.Context, v Visibility, s Selectors) (ScopeSize, error)
@@ -101,13 +126,16 @@ type Store interface {
 
 // Codes of the public contract that this package gives.
 const (
-	CodeValidation         = "MVP_VALIDATION_ERROR"
-	CodeScopeTooBroad      = "RESULTS_SCOPE_TOO_BROAD"
-	CodeLatestPairTooBroad = "RESULTS_LATEST_PAIR_SCOPE_TOO_BROAD"
-	CodeQueryTimeout       = "RESULTS_QUERY_TIMEOUT"
-	CodeResponseTooLarge   = "RESPONSE_TOO_LARGE"
-	CodeForbidden          = "AUTH_FORBIDDEN"
-	CodeTokenInvalid       = "AUTH_TOKEN_INVALID"
+	CodeValidation            = "MVP_VALIDATION_ERROR"
+	CodeScopeTooBroad         = "RESULTS_SCOPE_TOO_BROAD"
+	CodeLatestPairTooBroad    = "RESULTS_LATEST_PAIR_SCOPE_TOO_BROAD"
+	CodeQueryTimeout          = "RESULTS_QUERY_TIMEOUT"
+	CodeResponseTooLarge      = "RESPONSE_TOO_LARGE"
+	CodeItemTooBroad          = "ITEM_SCOPE_TOO_BROAD"
+	CodeOrderCoverageTooBroad = "ORDER_COVERAGE_SCOPE_TOO_BROAD"
+	CodeOrderNotFound         = "ORDER_NOT_FOUND"
+	CodeForbidden             = "AUTH_FORBIDDEN"
+	CodeTokenInvalid          = "AUTH_TOKEN_INVALID"
 )
 
 func invalid(format string, args ...any) error {

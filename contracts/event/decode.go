@@ -86,8 +86,9 @@ var (
 	packageFields     = []string{"name", "maxItems"}
 	accountFields     = []string{"accountId", "mandateId", "loginIdentifier", "passwordHash", "administrative", "disabled", "permissions", "scope"}
 	scopeFields       = []string{"allOrders", "orders", "allSites", "sites"}
-	orderFields       = []string{"orderId", "mandateId", "alias", "name", "active", "createdAt", "items", "sites", "schedule", "counters"}
+	orderFields       = []string{"orderId", "mandateId", "alias", "name", "active", "createdAt", "items", "sites", "schedule", "counters", "legacy", "memberships"}
 	scheduleFields    = []string{"intervalMinutes", "lastRunAt", "nextRunAt"}
+	membershipFields  = []string{"itemId", "sites"}
 	countersFields    = []string{"site", "configuredObservations", "expectedProcessedByNow", "processedObservations"}
 	referenceFields   = []string{"mandateId", "itemId", "prices"}
 	priceFields       = []string{"amountMinor", "currencyCode", "appliesToSite", "referenceQuantity", "priceType"}
@@ -447,9 +448,25 @@ func (p *decoder) order() *contracts.Order {
 			})
 		case "counters":
 			o.Counters = list(p, p.counters)
+		case "legacy":
+			o.Legacy = p.boolean()
+		case "memberships":
+			o.Memberships = list(p, p.membership)
 		}
 	})
 	return o
+}
+
+func (p *decoder) membership() (m contracts.Membership) {
+	p.object(membershipFields, func(name string) {
+		switch name {
+		case "itemId":
+			m.ItemID = id[contracts.ItemID](p)
+		case "sites":
+			m.Sites = p.text()
+		}
+	})
+	return m
 }
 
 func (p *decoder) counters() (c contracts.SiteCounters) {

@@ -68,6 +68,7 @@ func samples() []*event.Event {
 			Items: []contracts.ItemID{1001, 1003}, Sites: []contracts.SiteKey{"markt.example"},
 			Schedule: &contracts.Schedule{IntervalMinutes: 60, LastRunAt: ptr(producedAt.Add(-time.Hour)), NextRunAt: ptr(producedAt)},
 			Counters: []contracts.SiteCounters{{Site: "markt.example", ConfiguredObservations: 48, ExpectedProcessedByNow: 24, ProcessedObservations: 23}},
+			Legacy:   true, Memberships: []contracts.Membership{{ItemID: 1001, Sites: "markt.example, shop-1"}, {ItemID: 1003}},
 		},
 		event.KindReferencePrices: &contracts.ReferencePrices{MandateID: 7, ItemID: 1001, Prices: []contracts.ReferencePrice{
 			{AmountMinor: 1234, CurrencyCode: "EUR", AppliesToSite: "markt.example", ReferenceQuantity: "1 kg", PriceType: "retail"},

@@ -108,6 +108,26 @@ func (m *Market) newOrder(c *mandate, alias, name string, every int, items []con
 	return &c.orders[len(c.orders)-1]
 }
 
+// newLegacyOrder makes an order that was taken over from an older system,
+// which knows nothing of its fifth item and nothing sensible of its tenth.
+func (m *Market) newLegacyOrder(c *mandate, alias, name string, every int, items []contracts.ItemID, sites []contracts.SiteKey) {
+	o := m.newOrder(c, alias, name, every, items, sites)
+	o.Legacy = true
+	keys := make([]string, len(sites))
+	for i, key := range sites {
+		keys[i] = string(key)
+	}
+	for i, id := range o.Items {
+		switch i {
+		case 4:
+		case 9:
+			o.Memberships = append(o.Memberships, contracts.Membership{ItemID: id, Sites: "Array(" + keys[0] + ")"})
+		default:
+			o.Memberships = append(o.Memberships, contracts.Membership{ItemID: id, Sites: strings.Join(keys, ",")})
+		}
+	}
+}
+
 func (m *Market) newAccount(c *mandate, login, sees string, scope contracts.AccountScope) *account {
 	var a account
 	a.AccountID = contracts.DeriveID[contracts.AccountID](m.seedText(), "account", login)
@@ -149,7 +169,7 @@ func (m *Market) makeMandates() {
 
 	sued := m.newMandate(toyTrade, "Demo Spielwaren Süd (simulated)", "Standard (simulated)", m.scaled(1_000, 1_000))
 	m.newOrder(&sued, "spielwaren", "Spielwaren gesamt", 180, m.choose(all, catToys), m.siteKeys(spielzeug, marktDE, marktAlle, preisvergleich))
-	m.newOrder(&sued, "randsortiment", "Randsortiment Elektronik und Lebensmittel", 240,
+	m.newLegacyOrder(&sued, "randsortiment", "Randsortiment Elektronik und Lebensmittel", 240,
 		append(m.choose(first(80), catElectronics), m.choose(all, catGroceries)...), m.siteKeys(elektro, preisvergleich, frischmarkt, drogerie))
 	sued.references, sued.categories = true, true
 	m.newAccount(&sued, "frida@"+toyTrade+".example", fmt.Sprintf("everything of Demo Spielwaren Süd: toys, groceries, and %d electronics items that Demo Hersteller Nord watches, too", m.scaled(80, 3)), whole)

@@ -326,7 +326,7 @@ func TestItemsStayAtAnyScale(t *testing.T) {
 
 func TestOrders(t *testing.T) {
 	m, c := full(t)
-	conflicts, inactive := 0, 0
+	conflicts, inactive, legacy := 0, 0, 0
 	for _, o := range c.orders {
 		for _, id := range o.Items {
 			if _, ok := c.items[id]; !ok {
@@ -345,6 +345,18 @@ func TestOrders(t *testing.T) {
 			inactive++
 			continue
 		}
+		if o.Legacy {
+			legacy++
+			held := 0
+			for _, m := range o.Memberships {
+				if m.Holds(o.Sites[0]) {
+					held++
+				}
+			}
+			if held != len(o.Items)-2 || len(o.Memberships) != len(o.Items)-1 {
+				t.Errorf("order %s: %d of %d items are members, %d on record", o.Alias, held, len(o.Items), len(o.Memberships))
+			}
+		}
 		if len(o.Counters) != len(o.Sites) || o.Schedule.LastRunAt.After(now) || !o.Schedule.NextRunAt.After(now) {
 			t.Errorf("order %s: %+v %+v", o.Alias, o.Schedule, o.Counters)
 		}
@@ -357,8 +369,8 @@ func TestOrders(t *testing.T) {
 			}
 		}
 	}
-	if conflicts != 1 || inactive != 1 {
-		t.Errorf("%d counters in conflict, %d inactive orders; want one each", conflicts, inactive)
+	if conflicts != 1 || inactive != 1 || legacy != 1 {
+		t.Errorf("%d counters in conflict, %d inactive orders, %d of an older system; want one each", conflicts, inactive, legacy)
 	}
 
 	// The counters follow the day: none due at its start, all at its end.

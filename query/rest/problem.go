@@ -81,6 +81,18 @@ var meanings = map[string]meaning{
 		http.StatusForbidden, "Not permitted", "This account may not read this.",
 		"The token is valid, but its account has no permission for this area. A new token does not help; ask whoever manages the account.",
 	},
+	query.CodeItemTooBroad: {
+		http.StatusBadRequest, "Too many candidates", "The search for items spans too many candidates.",
+		"A search by identifiers inspects at most 10,000 candidates for a page, and at most 256 ASIN locale keys are listed. Narrow the identifier, lower limit, or go on from a later cursor, which has a budget of its own.",
+	},
+	query.CodeOrderCoverageTooBroad: {
+		http.StatusBadRequest, "Orders span too much", "The orders span too many candidates.",
+		"Monitoring covers at most 10,000 order-site pairs, coverage at most 10,000 active order-item references and 10,000 item-site candidates, over all orders of the page. Narrow with orderId or a lower limit, or omit the enrichment.",
+	},
+	query.CodeOrderNotFound: {
+		http.StatusNotFound, "Order not found", "There is no such order that you may see.",
+		"The order does not exist, or this account may not see it; the two look the same. Take the orderId from GET /v1/orders.",
+	},
 	codeNotFound: {
 		http.StatusNotFound, "Not found", "There is nothing at this path.",
 		"The path is not one of the contract. See the machine-readable contract for those that are.",

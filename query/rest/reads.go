@@ -39,12 +39,6 @@ type itemRecord struct {
 }
 
 func itemOf(i contracts.Item) itemRecord {
-	orNull := func(s string) *string {
-		if s == "" {
-			return nil
-		}
-		return &s
-	}
 	return itemRecord{
 		ItemID: i.ItemID, EAN: orNull(i.EAN), PZN: orNull(i.PZN), ASIN: orNull(i.ASIN), ASINLocale: orNull(i.ASINLocale),
 		Name: orNull(i.Name), Brand: orNull(i.Brand), Manufacturer: orNull(i.Manufacturer),
@@ -78,6 +72,29 @@ func (a *api) items(c *gin.Context, p query.Principal) error {
 		return err
 	}
 	return a.writeJSON(c, shown(page, itemOf))
+}
+
+func orNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// localeRecord is an ASIN locale as callers see it.
+type localeRecord struct {
+	ASINLocale string `json:"asinLocale"`
+}
+
+func (a *api) asinLocales(c *gin.Context, p query.Principal) error {
+	if err := parseParams(c.Request.URL.RawQuery).err(); err != nil {
+		return err
+	}
+	page, err := a.service.ASINLocales(c.Request.Context(), p)
+	if err != nil {
+		return err
+	}
+	return a.writeJSON(c, shown(page, func(key string) localeRecord { return localeRecord{key} }))
 }
 
 // shown is a page of records as callers see them.

@@ -82,6 +82,7 @@ func TestSites(t *testing.T) { // SITE-01
 		if diff := cmp.Diff(map[string]any{"site": key}, s.page("/v1/sites", "site="+key).Query); diff != "" {
 			t.Error(diff)
 		}
+		s.page("/v1/orders/5/observation-quality", "site="+key)
 		rows := s.page("/v1/results", "site="+key)
 		if got := slices.Compact(keys(rows, "site")); len(got) != 1 || got[0] != key {
 			t.Errorf("results of %s are of %v", key, got)
@@ -197,30 +198,44 @@ func TestParametersAreStrict(t *testing.T) {
 		query  string
 		names  string
 	}{
-		{"sirt", "limit=abc", "limit"},
-		{"sirt", "limit=0", "limit"},
-		{"sirt", "limit=-1", "limit"}, // RES-P01
-		{"sirt", "limit=1.5", "limit"},
-		{"sirt", "limit=+5", "limit"},
-		{"sirt", "limit=", "limit"},
-		{"sirt", "limit=1e3", "limit"},
-		{"si", "limit=1001", "limit"},
+		{"sirtoq", "limit=abc", "limit"},
+		{"sirtoq", "limit=0", "limit"},
+		{"sirtoq", "limit=-1", "limit"}, // RES-P01
+		{"sirtoq", "limit=1.5", "limit"},
+		{"sirtoq", "limit=+5", "limit"},
+		{"sirtoq", "limit=", "limit"},
+		{"sirtoq", "limit=1e3", "limit"},
+		{"sioq", "limit=1001", "limit"},
 		{"rt", "limit=10001", "limit"},
-		{"sirt", "limit=99999999999999999999", "limit"},
-		{"sirt", "limit=1&limit=1", "limit"},
-		{"sirt", "cursor=garbage", "cursor"},
-		{"sirt", "cursor=" + strings.Repeat("a", 5000), "cursor"}, // RES-P02
-		{"sirt", "unknown=1", "unknown"},
-		{"sirt", "unknown", "unknown"},
-		{"sirt", "Limit=1", "Limit"},
-		{"sirt", "=1", `""`},
+		{"sirtoq", "limit=99999999999999999999", "limit"},
+		{"sirtoq", "limit=1&limit=1", "limit"},
+		{"sirtoq", "cursor=garbage", "cursor"},
+		{"sirtoq", "cursor=" + strings.Repeat("a", 5000), "cursor"}, // RES-P02
+		{"sirtaodq", "unknown=1", "unknown"},
+		{"sirtaodq", "unknown", "unknown"},
+		{"sirtaodq", "Limit=1", "Limit"},
+		{"sirtaodq", "=1", `""`},
 		{"rt", "category=x", "category"}, // RES-13
-		{"i", "site=shop-one", "site"},
+		{"io", "site=shop-one", "site"},
+		{"ad", "limit=1", "limit"},
+		{"ad", "cursor=x", "cursor"}, // LOC-01a
+		{"d", "includeCoverage=true", "includeCoverage"},
+		{"o", "orderId=x", "orderId"},
+		{"o", "alias=", "alias"},
+		{"o", "alias=a%0Ab", "alias"},
+		{"o", "includeMonitoring=maybe", "includeMonitoring"}, // ORD-00a
+		{"o", "includeCoverage=1", "includeCoverage"},
+		{"o", "includeMonitoring=true&includeMonitoring=true", "includeMonitoring"},
+		{"o", "reasonCode=UNKNOWN", "reasonCode"},
+		{"q", "reasonCode=NOPE", "reasonCode"}, // QUAL-00a
+		{"q", "reasonCode=unknown", "reasonCode"},
+		{"q", "reasonCode=", "reasonCode"},
+		{"q", "orderId=5", "orderId"},
 		{"s", "itemId=1", "itemId"},
-		{"sirt", "limit=1;cursor=x", "semicolon"},
-		{"sirt", "limit=%zz", "percent"},
-		{"sirt", "limit=%", "percent"},
-		{"srt", "site=Shop%20One", "site"},
+		{"sirtoq", "limit=1;cursor=x", "semicolon"},
+		{"sirtoq", "limit=%zz", "percent"},
+		{"sirtoq", "limit=%", "percent"},
+		{"srtq", "site=Shop%20One", "site"},
 		{"srt", "site=%00", "site"},
 		{"srt", "site=", "site"},
 		{"srt", "site=%ff", "site"},
@@ -260,7 +275,7 @@ func TestParametersAreStrict(t *testing.T) {
 		{"rt", "merchant=a%0Ab", "merchant"},
 	} {
 		for i, route := range readRoutes {
-			if !strings.Contains(c.routes, string("sirt"[i])) {
+			if !strings.Contains(c.routes, string("sirtaodq"[i])) {
 				continue
 			}
 			a := s.get(route+"?"+c.query, token)
@@ -304,7 +319,7 @@ func TestFailuresByKind(t *testing.T) {
 		{fault.New(fault.Invalid, query.CodeResponseTooLarge, "Too large."), 400, "RESPONSE_TOO_LARGE"}, // ERR-17a
 	} {
 		for i, path := range readRoutes {
-			method := []string{"Sites", "Items", "Results", "Results"}[i]
+			method := []string{"Sites", "Items", "Results", "Results", "ASINLocales", "Orders", "Orders", "OrderPairs"}[i]
 			s.store.breakDown(func(m string) error {
 				if m == method {
 					return c.err
@@ -335,7 +350,7 @@ func TestTimeouts(t *testing.T) { // RES-11a, RES-14b, ERR-12
 		set.query.SoftDeadline, set.query.HardBudget = 20*time.Millisecond, 50*time.Millisecond
 	})
 	s.store.stuck = true
-	for _, path := range readRoutes[2:] {
+	for _, path := range readRoutes[2:4] {
 		s.get(path, s.token(reader)).wantProblem(t, 504, "RESULTS_QUERY_TIMEOUT")
 	}
 }

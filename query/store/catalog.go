@@ -88,34 +88,6 @@ func scanSite(r driver.Rows) (site contracts.Site, err error) {
 	return site, err
 }
 
-// Items implements query.Store.
-func (s *Store) Items(ctx context.Context, v query.Visibility, q query.ItemsQuery) ([]contracts.Item, error) {
-	p := params{}
-	sel := query.Selectors{Item: q.ItemID, EAN: q.EAN, PZN: q.PZN, ASIN: q.ASIN}
-	if q.ASIN != "" {
-		sel.ASINLocale = q.ASINLocale
-	}
-	sc := visible(p, v, sel)
-	p.text("asin_locale_only", q.ASINLocale)
-	p.uint("after", uint64(q.After))
-	p.uint("limit", uint64(q.Limit))
-	return rows(ctx, s, render("items.sql", sc, p), scanItem)
-}
-
-// ItemRecords implements query.Store.
-func (s *Store) ItemRecords(ctx context.Context, items []contracts.ItemID) ([]contracts.Item, error) {
-	p := params{}
-	uints(p, "items", items)
-	return rows(ctx, s, render("item_records.sql", nil, p), scanItem)
-}
-
-func scanItem(r driver.Rows) (i contracts.Item, err error) {
-	var id uint64
-	err = r.Scan(&id, &i.EAN, &i.PZN, &i.ASIN, &i.ASINLocale, &i.Name, &i.Brand, &i.Manufacturer)
-	i.ItemID = contracts.ItemID(id)
-	return i, err
-}
-
 // CountPairs implements query.Store.
 func (s *Store) CountPairs(ctx context.Context, v query.Visibility, sel query.Selectors) (size query.ScopeSize, err error) {
 	p := params{}

@@ -54,6 +54,7 @@ func render(file string, data any, p params) statement {
 type scope struct {
 	AllOrders, AllSites   bool
 	Order, Site, Products bool // selectors that are set
+	Orders                bool // only pairs of some orders; see ofOrders
 	// Pairs: rows must be checked against the pairs of the scope. It is false
 	// only where the table is known to hold just these.
 	Pairs bool

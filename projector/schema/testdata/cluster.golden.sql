@@ -262,3 +262,7 @@ CREATE TABLE IF NOT EXISTS leader_fences ON CLUSTER '{cluster}' (
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}', fence)
 ORDER BY partition;
 
+ALTER TABLE orders ON CLUSTER '{cluster}' ADD COLUMN IF NOT EXISTS legacy Bool;
+
+ALTER TABLE orders ON CLUSTER '{cluster}' ADD COLUMN IF NOT EXISTS memberships Array(Tuple(item UInt64, sites String));
+

@@ -233,7 +233,11 @@ CREATE TABLE orders
         configured UInt32,
         expected UInt32,
         processed UInt32)),
-    `version` UInt64
+    `version` UInt64,
+    `legacy` Bool,
+    `memberships` Array(Tuple(
+        item UInt64,
+        sites String))
 )
 ENGINE = ReplacingMergeTree(version)
 ORDER BY (mandate, order_id)

@@ -2,7 +2,6 @@
 SELECT item, ean, pzn, asin, asin_locale, name, brand, manufacturer
 FROM items FINAL
 WHERE item > {after:UInt64}
-  AND ({asin_locale_only:String} = '' OR asin_locale = {asin_locale_only:String})
   AND item IN (SELECT item FROM ({{template "pairs" .}}))
 ORDER BY item
 LIMIT {limit:UInt64}

@@ -1,6 +1,6 @@
 -- The visible orders of each visible pair of some items. Table scope_pairs,
 -- key (mandate, version, item, site).
-SELECT item, site, {{if .AllOrders}}orders{{else}}arrayIntersect(orders, {orders:Array(UInt64)}){{end}} AS visible_orders
+SELECT item, site, {{template "pair_orders" .}} AS visible_orders
 FROM scope_pairs
 WHERE mandate = {mandate:UInt64} AND version = {version:UInt64} AND item IN {items:Array(UInt64)}
 {{- template "pair_filters" . }}

@@ -15,11 +15,24 @@ SELECT item, site
 {{- if .Order }}
           AND has(orders, {order:UInt64})
 {{- end }}
+{{- if .Orders }}
+          AND hasAny({{template "pair_orders" .}}, {wanted:Array(UInt64)})
+{{- end }}
 {{- if .Site }}
           AND site = {site:String}
 {{- end }}
 {{- if .Products }}
           AND item IN ({{template "products" .}})
+{{- end }}
+{{- end -}}
+{{- /* Those orders of a pair that the caller sees. */ -}}
+{{- define "pair_orders" -}}
+{{if .AllOrders}}orders{{else}}arrayIntersect(orders, {orders:Array(UInt64)}){{end}}
+{{- end -}}
+{{- /* The orders that the account is narrowed to, active or not. */ -}}
+{{- define "order_filter" -}}
+{{- if not .AllOrders }}
+  AND order_id IN {orders:Array(UInt64)}
 {{- end }}
 {{- end -}}
 {{- /* The items of the product selectors; they combine as an intersection. Table items, by skip indexes. */ -}}

@@ -1,0 +1,117 @@
+package query
+
+import (
+	"context"
+
+	"preismon/contracts"
+	"preismon/contracts/fault"
+)
+
+// ItemsRequest asks for visible items. The identifiers combine as an
+// intersection.
+type ItemsRequest struct {
+	Limit      *int             `json:"-"`
+	Cursor     string           `json:"-"`
+	ItemID     contracts.ItemID `json:"itemId,omitempty"`
+	EAN        string           `json:"ean,omitempty"`
+	PZN        string           `json:"pzn,omitempty"`
+	ASIN       string           `json:"asin,omitempty"`
+	ASINLocale string           `json:"asinLocale,omitempty"`
+}
+
+// ItemsQuery is what the store is asked: items after an id. Without
+// identifiers, all.
+type ItemsQuery struct {
+	ItemID                     contracts.ItemID
+	EAN, PZN, ASIN, ASINLocale string
+	After                      contracts.ItemID
+	Limit                      int
+}
+
+// Limits of a search by identifiers (ITEM-01a, LIM-04): how many candidates
+// it inspects for one page, and how many are authorized at once.
+const (
+	maxItemCandidates = 10_000
+	itemBatch         = 2_000
+)
+
+// Items lists the items that the caller sees at one site or more, by id.
+func (s *Service) Items(ctx context.Context, p Principal, r ItemsRequest) (*Page[contracts.Item], error) {
+	if r.ASIN != "" && r.ASINLocale == "" {
+		return nil, invalid("asin: needs asinLocale beside it.")
+	}
+	q := ItemsQuery{ItemID: r.ItemID, EAN: r.EAN, PZN: r.PZN, ASIN: r.ASIN, ASINLocale: r.ASINLocale}
+	l := listing[contracts.Item, contracts.ItemID]{
+		route: "items", area: contracts.ReadItems, limit: r.Limit, cursor: r.Cursor, query: r,
+		read: func(ctx context.Context, v Visibility, after contracts.ItemID, limit int) ([]contracts.Item, *contracts.ItemID, error) {
+			q.After = after
+			return s.searchItems(ctx, v, q, limit)
+		},
+	}
+	if q == (ItemsQuery{}) { // no search: every item that is read is one of the page
+		l.read = ahead(
+			func(i contracts.Item) contracts.ItemID { return i.ItemID },
+			func(ctx context.Context, v Visibility, after contracts.ItemID, limit int) ([]contracts.Item, error) {
+				return s.store.Items(ctx, v, after, limit)
+			})
+	}
+	return list(ctx, s, p, l)
+}
+
+// searchItems inspects candidates, that is items of the mandate's scope that
+// match, in batches, until the page and one item more are found, and keeps no
+// other. A page that is complete when the candidates of its budget are used
+// up goes on after the last of them, with a budget of its own (ITEM-03); one
+// that is not is refused (ITEM-02).
+func (s *Service) searchItems(ctx context.Context, v Visibility, q ItemsQuery, limit int) ([]contracts.Item, *contracts.ItemID, error) {
+	var found []contracts.Item
+	q.Limit = itemBatch + 1 // one more tells whether any are left
+	for inspected := 0; ; {
+		batch, err := s.store.ItemCandidates(ctx, v, q)
+		if err != nil || len(batch) == 0 {
+			return found, nil, err
+		}
+		more := len(batch) > itemBatch
+		batch = batch[:min(len(batch), itemBatch)]
+		seen, err := s.store.VisibleItems(ctx, v, batch, limit+1-len(found))
+		if err != nil {
+			return nil, nil, err
+		}
+		found = append(found, seen...)
+		inspected += len(batch)
+		q.After = batch[len(batch)-1]
+		switch {
+		case len(found) > limit:
+			found = found[:limit]
+			return found, &found[limit-1].ItemID, nil
+		case !more:
+			return found, nil, nil
+		case inspected < maxItemCandidates:
+		case len(found) == limit:
+			return found, &q.After, nil
+		default:
+			return nil, nil, fault.New(fault.Invalid, CodeItemTooBroad,
+				"The search met %d candidates before its page was complete. Narrow the identifier, lower limit, or go on from a later cursor.", maxItemCandidates)
+		}
+	}
+}
+
+// maxASINLocales bounds the locale keys of an account (LIM-03).
+const maxASINLocales = 256
+
+// ASINLocales gives the marketplace locale keys of the visible items, each
+// once and in order: all of them, or a fault (LOC-01a to LOC-01c).
+func (s *Service) ASINLocales(ctx context.Context, p Principal) (*Page[string], error) {
+	all := maxASINLocales
+	return list(ctx, s, p, listing[string, string]{
+		route: "asin-locales", area: contracts.ReadItems, limit: &all, query: struct{}{},
+		read: func(ctx context.Context, v Visibility, _ string, limit int) ([]string, *string, error) {
+			found, err := s.store.ASINLocales(ctx, v, limit+1)
+			if err == nil && len(found) > limit {
+				err = fault.New(fault.Invalid, CodeItemTooBroad,
+					"The visible items have more than %d ASIN locale keys. The list is never cut; ask for an account with a narrower scope.", maxASINLocales)
+			}
+			return found, nil, err
+		},
+	})
+}

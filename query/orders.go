@@ -1,0 +1,187 @@
+package query
+
+import (
+	"context"
+	"slices"
+
+	"preismon/contracts"
+	"preismon/contracts/fault"
+)
+
+// maxOrderCandidates bounds each enrichment of orders: active order-item
+// references, unique item-site candidates and order-site candidates, each
+// counted apart (ORD-01, ORD-02a, ORD-02b, LIM-05).
+const maxOrderCandidates = 10_000
+
+// OrdersRequest asks for visible orders. The filters combine as an
+// intersection.
+type OrdersRequest struct {
+	Limit   *int              `json:"-"`
+	Cursor  string            `json:"-"`
+	OrderID contracts.OrderID `json:"orderId,omitempty"`
+	Alias   string            `json:"alias,omitempty"`
+
+	IncludeMonitoring bool `json:"includeMonitoring,omitempty"`
+	IncludeCoverage   bool `json:"includeCoverage,omitempty"`
+}
+
+// OrdersQuery is what the store is asked: orders after an id.
+type OrdersQuery struct {
+	OrderID contracts.OrderID
+	Alias   string
+	After   contracts.OrderID
+	Limit   int
+}
+
+// Order is an order as its caller sees it. Items, sites and memberships of
+// the record stay empty: they may be many, and not all of them visible.
+type Order struct {
+	contracts.Order
+	Monitored []contracts.SiteKey // visible sites of its pairs; with monitoring
+	Quality   *QualitySummary     // with coverage
+}
+
+// OrderScope is how much the visible pairs of some orders span.
+type OrderScope struct {
+	References uint64 // order-item references
+	Candidates uint64 // unique item-site candidates
+}
+
+// OrderSite is a site at which an order has a visible pair.
+type OrderSite struct {
+	Order contracts.OrderID
+	Site  contracts.SiteKey
+}
+
+// Orders lists the visible orders by id.
+func (s *Service) Orders(ctx context.Context, p Principal, r OrdersRequest) (*Page[Order], error) {
+	read := ahead(
+		func(o contracts.Order) contracts.OrderID { return o.OrderID },
+		func(ctx context.Context, v Visibility, after contracts.OrderID, limit int) ([]contracts.Order, error) {
+			return s.store.Orders(ctx, v, OrdersQuery{OrderID: r.OrderID, Alias: r.Alias, After: after, Limit: limit})
+		})
+	return list(ctx, s, p, listing[Order, contracts.OrderID]{
+		route: "orders", area: contracts.ReadOrders, limit: r.Limit, cursor: r.Cursor, query: r,
+		read: func(ctx context.Context, v Visibility, after contracts.OrderID, limit int) ([]Order, *contracts.OrderID, error) {
+			found, next, err := read(ctx, v, after, limit)
+			if err != nil {
+				return nil, nil, err
+			}
+			orders := make([]Order, len(found))
+			for i, o := range found {
+				orders[i].Order = o
+			}
+			return orders, next, s.enrichOrders(ctx, v, orders, r.IncludeMonitoring, r.IncludeCoverage)
+		},
+	})
+}
+
+// Order reads one visible order with everything that can be included. An
+// order of another mandate, one outside the account's scope and one that does
+// not exist are the same NotFound fault.
+func (s *Service) Order(ctx context.Context, p Principal, id contracts.OrderID) (*Order, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.HardBudget)
+	defer cancel()
+	a, err := s.access(ctx, p, contracts.ReadOrders)
+	if err != nil {
+		return nil, budget(err)
+	}
+	order, err := s.readOrder(ctx, a.Visibility, id)
+	if err != nil {
+		return nil, budget(err)
+	}
+	one := []Order{{Order: order}}
+	if err := s.enrichOrders(ctx, a.Visibility, one, true, true); err != nil {
+		return nil, budget(err)
+	}
+	return &one[0], nil
+}
+
+// readOrder finds an order that the caller sees.
+func (s *Service) readOrder(ctx context.Context, v Visibility, id contracts.OrderID) (contracts.Order, error) {
+	if id != 0 && !v.Empty() {
+		found, err := s.store.Orders(ctx, v, OrdersQuery{OrderID: id, Limit: 1})
+		if err != nil {
+			return contracts.Order{}, err
+		}
+		if len(found) > 0 {
+			return found[0], nil
+		}
+	}
+	return contracts.Order{}, orderNotFound()
+}
+
+// orderNotFound says the same whatever order was asked for.
+func orderNotFound() error {
+	return fault.New(fault.NotFound, CodeOrderNotFound, "There is no such order that you may see.")
+}
+
+// enrichOrders adds what is asked for to the orders. What that spans is
+// counted before it is read, no further than to the limits, so that a refusal
+// costs less than an answer.
+func (s *Service) enrichOrders(ctx context.Context, v Visibility, orders []Order, monitoring, coverage bool) error {
+	var active []contracts.OrderID
+	for i := range orders {
+		if orders[i].Active && !v.Nothing() { // no other has pairs
+			active = append(active, orders[i].OrderID)
+		}
+	}
+	var pairs []OrderPair
+	if coverage && len(active) > 0 {
+		size, err := s.store.OrderScope(ctx, v, active, maxOrderCandidates+1)
+		if err != nil {
+			return err
+		}
+		if size.References > maxOrderCandidates {
+			return orderCoverageTooBroad("active order-item references", "includeCoverage") // ORD-02a
+		}
+		if size.Candidates > maxOrderCandidates {
+			return orderCoverageTooBroad("item-site candidates", "includeCoverage") // ORD-02b
+		}
+	}
+	if monitoring {
+		if err := s.addMonitoring(ctx, v, orders, active); err != nil {
+			return err
+		}
+	}
+	if !coverage {
+		return nil
+	}
+	if len(active) > 0 {
+		var err error
+		if pairs, err = s.store.OrderPairs(ctx, v, OrderPairsQuery{Orders: active, Limit: maxOrderCandidates}); err != nil {
+			return err
+		}
+	}
+	return s.summarize(ctx, v, orders, pairs)
+}
+
+// addMonitoring adds the sites of the active orders.
+func (s *Service) addMonitoring(ctx context.Context, v Visibility, orders []Order, active []contracts.OrderID) error {
+	var sites []OrderSite
+	if len(active) > 0 {
+		var err error
+		if sites, err = s.store.OrderSites(ctx, v, active, maxOrderCandidates+1); err != nil {
+			return err
+		}
+	}
+	if len(sites) > maxOrderCandidates {
+		return orderCoverageTooBroad("order-site candidates", "includeMonitoring") // ORD-01
+	}
+	of := map[contracts.OrderID][]contracts.SiteKey{}
+	for _, s := range sites {
+		of[s.Order] = append(of[s.Order], s.Site)
+	}
+	for i := range orders {
+		orders[i].Monitored = append([]contracts.SiteKey{}, of[orders[i].OrderID]...)
+		slices.Sort(orders[i].Monitored)
+	}
+	return nil
+}
+
+// orderCoverageTooBroad refuses what spans more than an enrichment takes, and
+// says how to ask for less (ORD-03a, ORD-03b).
+func orderCoverageTooBroad(what, omit string) error {
+	return fault.New(fault.Invalid, CodeOrderCoverageTooBroad,
+		"The orders of this page span more than %d %s. Narrow with orderId or a lower limit on GET /v1/orders, or omit %s.", maxOrderCandidates, what, omit)
+}

@@ -1,0 +1,258 @@
+package query
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"preismon/contracts"
+)
+
+// Reason says what the newest that is known about a pair of an order is: the
+// public enumeration OrderObservationReasonCode.
+type Reason uint8
+
+const (
+	ReasonPriceObserved Reason = iota
+	ReasonProductUnavailable
+	ReasonProductNotFound // a regular answer of the market, no failure (QUAL-05)
+	ReasonAccessRestricted
+	ReasonSiteUnavailable
+	ReasonPending // not yet due
+	ReasonOverdue // due, not processed
+	ReasonUnknown
+	reasonEnd
+)
+
+var reasonNames = [reasonEnd]string{
+	"PRICE_OBSERVED", "PRODUCT_UNAVAILABLE", "PRODUCT_NOT_FOUND", "ACCESS_TEMPORARILY_RESTRICTED", "SITE_TEMPORARILY_UNAVAILABLE",
+	"PENDING", "OVERDUE", "UNKNOWN",
+}
+
+func (r Reason) String() string { return reasonNames[r] }
+
+// parseReason reads a reason's name.
+func parseReason(name string) (Reason, bool) {
+	i := slices.Index(reasonNames[:], name)
+	return Reason(max(i, 0)), i >= 0
+}
+
+// outcomeReasons says what a current capture makes of a pair.
+var outcomeReasons = map[contracts.Outcome]Reason{
+	contracts.OutcomeUnknown:   ReasonUnknown,
+	contracts.PriceObserved:    ReasonPriceObserved,
+	contracts.Unavailable:      ReasonProductUnavailable,
+	contracts.ProductNotFound:  ReasonProductNotFound,
+	contracts.AccessRestricted: ReasonAccessRestricted,
+	contracts.SiteUnavailable:  ReasonSiteUnavailable,
+}
+
+// OrderPair is a visible pair with those of the asked orders that give it and
+// its newest capture. CapturedAt is zero for a pair that was never captured.
+type OrderPair struct {
+	contracts.Pair
+	Orders     []contracts.OrderID
+	CapturedAt time.Time
+	Outcome    contracts.Outcome
+}
+
+// OrderPairsQuery is what the store is asked: pairs of orders after a pair.
+type OrderPairsQuery struct {
+	Orders []contracts.OrderID
+	Site   contracts.SiteKey // "": any
+	After  contracts.Pair
+	Limit  int
+}
+
+// Quality is the state of one pair of an order now.
+type Quality struct {
+	contracts.Pair
+	Reason                 Reason
+	ConfiguredObservations int
+	ExpectedProcessedByNow int
+	SourceCountsConsistent bool
+	LastCapturedAt         time.Time // zero: never
+}
+
+// QualitySummary counts the pairs of an order by reason.
+type QualitySummary struct {
+	Pairs                  [reasonEnd]int
+	SourceCountsConsistent bool
+}
+
+// Health says whether an order's pairs are observed as they should be.
+type Health string
+
+const (
+	HealthOK       Health = "OK"
+	HealthDegraded Health = "DEGRADED"
+	HealthUnknown  Health = "UNKNOWN"
+)
+
+// Configured is the number of the order's pairs.
+func (q *QualitySummary) Configured() (n int) {
+	for _, c := range q.Pairs {
+		n += c
+	}
+	return n
+}
+
+// Observed is the number of pairs that the market answered for: with a price,
+// or that there is none.
+func (q *QualitySummary) Observed() int {
+	return q.Pairs[ReasonPriceObserved] + q.Pairs[ReasonProductUnavailable] + q.Pairs[ReasonProductNotFound]
+}
+
+// Health is degraded when more than one of ten pairs that are due fail, or
+// when the source contradicts itself; unknown when no pair can be judged.
+func (q *QualitySummary) Health() Health {
+	failed := q.Pairs[ReasonAccessRestricted] + q.Pairs[ReasonSiteUnavailable] + q.Pairs[ReasonOverdue]
+	judged := q.Observed() + failed
+	switch {
+	case judged == 0:
+		return HealthUnknown
+	case failed*10 > judged || !q.SourceCountsConsistent:
+		return HealthDegraded
+	}
+	return HealthOK
+}
+
+// summarize counts the pairs of each order.
+func (s *Service) summarize(ctx context.Context, v Visibility, orders []Order, pairs []OrderPair) error {
+	judges, err := s.judges(ctx, v, orders, pairs)
+	if err != nil {
+		return err
+	}
+	for i := range orders {
+		orders[i].Quality = &QualitySummary{SourceCountsConsistent: true}
+	}
+	for _, p := range pairs {
+		for _, id := range p.Orders {
+			i, ok := slices.BinarySearchFunc(orders, id, func(o Order, id contracts.OrderID) int { return cmp.Compare(o.OrderID, id) })
+			if !ok {
+				continue
+			}
+			q := judges[i].judge(p)
+			orders[i].Quality.Pairs[q.Reason]++
+			orders[i].Quality.SourceCountsConsistent = orders[i].Quality.SourceCountsConsistent && q.SourceCountsConsistent
+		}
+	}
+	return nil
+}
+
+// judge decides the state of the pairs of one order.
+type judge struct {
+	now       time.Time
+	createdAt time.Time
+	every     time.Duration // between two runs; 0: no schedule
+	today     bool          // the record is of the current day
+	counters  map[contracts.SiteKey]siteCounts
+	legacy    bool
+	members   map[contracts.ItemID]contracts.Membership
+}
+
+type siteCounts struct {
+	contracts.SiteCounters
+	consistent bool
+}
+
+const day = 24 * time.Hour
+
+func newJudge(o *contracts.Order, now time.Time) *judge {
+	j := &judge{now: now, createdAt: o.CreatedAt, today: true, counters: map[contracts.SiteKey]siteCounts{}, legacy: o.Legacy}
+	if o.Schedule != nil {
+		const most = 10 * 366 * day // far from what a Duration can hold
+		j.every = time.Duration(min(o.Schedule.IntervalMinutes, int(most/time.Minute))) * time.Minute
+		j.today = o.Schedule.LastRunAt == nil || !o.Schedule.LastRunAt.Before(now.Truncate(day))
+	}
+	for _, c := range o.Counters {
+		first, twice := j.counters[c.Site]
+		if twice { // the source counts one site in two ways
+			first.consistent = first.consistent && first.SiteCounters == c
+			j.counters[c.Site] = first
+			continue
+		}
+		j.counters[c.Site] = siteCounts{c, c.Consistent()}
+	}
+	return j
+}
+
+// judge gives the state of a pair. The counts are the source's own: captures
+// do not move them, so neither do retries of a crawler (QUAL-02c).
+func (j *judge) judge(p OrderPair) Quality {
+	c, counted := j.counters[p.Site]
+	return Quality{
+		Pair: p.Pair, Reason: j.reason(p, c, counted),
+		ConfiguredObservations: c.ConfiguredObservations, ExpectedProcessedByNow: c.ExpectedProcessedByNow,
+		SourceCountsConsistent: c.consistent || !counted, LastCapturedAt: p.CapturedAt,
+	}
+}
+
+func (j *judge) reason(p OrderPair, c siteCounts, counted bool) Reason {
+	if j.legacy && !j.members[p.Item].Holds(p.Site) {
+		return ReasonUnknown // QUAL-04
+	}
+	since := j.since(c)
+	switch {
+	case !p.CapturedAt.IsZero() && p.CapturedAt.Before(since):
+		return ReasonOverdue
+	case !p.CapturedAt.IsZero():
+		return outcomeReasons[p.Outcome]
+	case c.ExpectedProcessedByNow > 0 || j.createdAt.Before(since):
+		return ReasonOverdue
+	case counted || j.every > 0:
+		return ReasonPending
+	}
+	return ReasonUnknown // nothing tells when the pair would be due
+}
+
+// since is the instant from which on a capture shows the state of now; zero:
+// any capture does. Where the source says that something was due today (UTC),
+// it is the begin of today. Else a capture may be a day old, for sites have
+// hours of rest, and one more interval: that of the counters, or of the
+// schedule where the source does not count.
+func (j *judge) since(c siteCounts) time.Time {
+	every := j.every
+	if c.ConfiguredObservations > 0 {
+		every = day / time.Duration(c.ConfiguredObservations)
+	}
+	switch {
+	case c.ExpectedProcessedByNow > 0 && j.today:
+		return j.now.Truncate(day)
+	case every > 0:
+		return j.now.Add(-day - every)
+	}
+	return time.Time{}
+}
+
+// judges makes the judge of each order. Memberships are read for the items of
+// the pairs alone, and of legacy orders.
+func (s *Service) judges(ctx context.Context, v Visibility, orders []Order, pairs []OrderPair) ([]*judge, error) {
+	judges := make([]*judge, len(orders))
+	var legacy []contracts.OrderID
+	now := s.now().UTC()
+	for i := range orders {
+		judges[i] = newJudge(&orders[i].Order, now)
+		if orders[i].Legacy {
+			legacy = append(legacy, orders[i].OrderID)
+		}
+	}
+	if len(legacy) == 0 || len(pairs) == 0 {
+		return judges, nil
+	}
+	var items []contracts.ItemID
+	for i, p := range pairs {
+		if i == 0 || pairs[i-1].Item != p.Item {
+			items = append(items, p.Item)
+		}
+	}
+	members, err := s.store.Memberships(ctx, v, legacy, items)
+	if err != nil {
+		return nil, err
+	}
+	for i := range orders {
+		judges[i].members = members[orders[i].OrderID]
+	}
+	return judges, nil
+}

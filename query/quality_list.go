@@ -1,0 +1,76 @@
+package query
+
+import (
+	"context"
+	"strings"
+
+	"preismon/contracts"
+)
+
+// QualityRequest asks for the state of the pairs of one order.
+type QualityRequest struct {
+	Limit      *int              `json:"-"`
+	Cursor     string            `json:"-"`
+	OrderID    contracts.OrderID `json:"orderId"`
+	Site       contracts.SiteKey `json:"site,omitempty"`
+	ReasonCode string            `json:"reasonCode,omitempty"`
+}
+
+// A search for pairs of one reason looks at so many at once.
+const qualityBatch = 10_000
+
+// ObservationQuality lists the visible pairs of an order that it configures
+// now, by item and site, each with its state at the time of the read. An
+// order that the caller does not see is a NotFound fault.
+func (s *Service) ObservationQuality(ctx context.Context, p Principal, r QualityRequest) (*Page[Quality], error) {
+	reason, known := parseReason(r.ReasonCode)
+	if r.ReasonCode != "" && !known {
+		return nil, invalid("reasonCode: %q is none of %s.", r.ReasonCode, strings.Join(reasonNames[:], ", "))
+	}
+	wanted := func(q Quality) bool { return r.ReasonCode == "" || q.Reason == reason }
+	var order contracts.Order
+	return list(ctx, s, p, listing[Quality, contracts.Pair]{
+		route: "observation-quality", area: contracts.ReadOrders, limit: r.Limit, cursor: r.Cursor, query: r,
+		of: func(ctx context.Context, v Visibility) (err error) {
+			order, err = s.readOrder(ctx, v, r.OrderID)
+			return err
+		},
+		read: func(ctx context.Context, v Visibility, after contracts.Pair, limit int) ([]Quality, *contracts.Pair, error) {
+			return s.qualityPage(ctx, v, order, OrderPairsQuery{Orders: []contracts.OrderID{order.OrderID}, Site: r.Site, After: after}, limit, wanted)
+		},
+	})
+}
+
+// qualityPage judges pairs until the page and one entry more are found. After
+// the soft deadline it ends with what it has and goes on with the next page.
+func (s *Service) qualityPage(ctx context.Context, v Visibility, order contracts.Order, q OrderPairsQuery, limit int, wanted func(Quality) bool) ([]Quality, *contracts.Pair, error) {
+	soft := s.now().Add(s.cfg.SoftDeadline)
+	var found []Quality
+	for q.Limit = limit + 1; ; q.Limit = qualityBatch {
+		pairs, err := s.store.OrderPairs(ctx, v, q)
+		if err != nil {
+			return nil, nil, err
+		}
+		judges, err := s.judges(ctx, v, []Order{{Order: order}}, pairs)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, p := range pairs {
+			state := judges[0].judge(p)
+			if !wanted(state) {
+				continue
+			}
+			if len(found) == limit {
+				return found, &found[limit-1].Pair, nil
+			}
+			found = append(found, state)
+		}
+		if len(pairs) < q.Limit {
+			return found, nil, nil
+		}
+		q.After = pairs[len(pairs)-1].Pair
+		if !s.now().Before(soft) {
+			return found, &q.After, nil
+		}
+	}
+}

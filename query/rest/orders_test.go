@@ -1,0 +1,378 @@
+package rest_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"preismon/contracts"
+)
+
+const (
+	ofOrder101 contracts.AccountID = iota + 11 // narrowed to an order
+	ofShopB                                    // narrowed to a site
+	ofNothing
+	ofWhole
+	ofOther
+)
+
+// newOrders is an estate with two mandates: 1 has order 101, which shows each
+// reason code, order 102 of an older system, and order 103, which is not
+// active; 2 has order 201.
+func newOrders(t *testing.T) *estate {
+	e := newEstate(t)
+	e.account(ofWhole, 1, "", "")
+	e.account(ofOrder101, 1, "101", "")
+	e.account(ofShopB, 1, "", "'shop-b'")
+	e.exec("INSERT INTO accounts VALUES (?, 1, 'none', 'h', false, false, ['orders'], false, [], false, [], 1)", uint64(ofNothing))
+	e.account(ofOther, 2, "", "")
+	e.exec(`INSERT INTO orders (mandate, order_id, alias, name, active, created_at, interval_minutes, last_run_at, next_run_at, counters, legacy, memberships, version) VALUES
+		(1, 101, 'main', 'Main <&> "x"', true, '2026-01-15 08:00:00.250', 60, '2026-11-21 11:30:00', '2026-11-21 12:30:00',
+			[('shop-a', 24, 11, 11), ('shop-b', 24, 0, 0)], false, [], 1),
+		(1, 102, '', 'Legacy', true, '2026-02-15 08:00:00', 0, NULL, NULL, [('shop-a', 4, 2, 5)], true, [(1, 'shop-a'), (2, 'shop-a;shop-b'), (3, 'shop-b')], 1),
+		(1, 103, 'ended', 'Ended', false, '2024-02-15 08:00:00', 1440, '2024-12-24 08:00:00', NULL, [('shop-a', 1, 1, 0)], false, [], 1),
+		(2, 201, 'main', 'Theirs', true, '2026-02-15 08:00:00', 0, NULL, NULL, [], false, [], 1)`)
+	e.scope(1, `SELECT * FROM VALUES('item UInt64, site String, orders Array(UInt64)',
+		(1, 'shop-a', [101, 102]), (2, 'shop-a', [101, 102]), (3, 'shop-a', [101, 102]), (4, 'shop-a', [101, 102]), (5, 'shop-a', [101]), (6, 'shop-a', [101]), (7, 'shop-a', [101]),
+		(1, 'shop-b', [101]), (2, 'shop-b', [101]))`)
+	e.scope(2, `SELECT * FROM VALUES('item UInt64, site String, orders Array(UInt64)', (1, 'shop-a', [201]), (9, 'shop-c', [201]))`)
+	for item, outcome := range []string{"", "priceObserved", "unavailable", "productNotFound", "accessRestricted", "siteUnavailable", "unknown"} {
+		if outcome != "" {
+			e.captured(item, "shop-a", outcome, noon.Add(-time.Duration(item)*time.Minute))
+		}
+	}
+	e.captured(1, "shop-b", "priceObserved", noon.Add(-30*time.Hour)) // a day and five hours too old
+	e.captured(9, "shop-c", "priceObserved", noon)
+	return e
+}
+
+const order101 = `{"orderId":"101","alias":"main","name":"Main <&> \"x\"","active":true,"createdAt":"2026-01-15T08:00:00.250Z"`
+
+func TestOrders(t *testing.T) {
+	e := newOrders(t)
+	want := `{"data":[` + order101 + `},{"orderId":"102","alias":null,"name":"Legacy","active":true,"createdAt":"2026-02-15T08:00:00.000Z"},` +
+		`{"orderId":"103","alias":"ended","name":"Ended","active":false,"createdAt":"2024-02-15T08:00:00.000Z"}],"paging":{"limit":100,"returned":3},"query":{}}`
+	if got := string(e.get("/v1/orders", e.token(ofWhole)).body); got != want { // ORD-K1, QUAL-01c
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	for account, want := range map[contracts.AccountID][]string{ // VIS-01a, VIS-05
+		ofWhole: {"101", "102", "103"}, ofOrder101: {"101"}, ofShopB: {"101", "102", "103"}, ofNothing: nil, ofOther: {"201"},
+	} {
+		if diff := cmp.Diff(want, keys(e.read(account, "/v1/orders"), "orderId")); diff != "" {
+			t.Errorf("account %d: %s", account, diff)
+		}
+	}
+	for args, want := range map[string][]string{ // ORD-00a, VIS-02, VIS-03
+		"orderId=102": {"102"}, "alias=main": {"101"}, "alias=ended": {"103"}, "orderId=101&alias=ended": nil,
+		"orderId=201": nil, "orderId=999": nil, "alias=nobody": nil, "includeMonitoring=false&includeCoverage=false": {"101", "102", "103"},
+	} {
+		if diff := cmp.Diff(want, keys(e.read(ofWhole, "/v1/orders?"+args), "orderId")); diff != "" {
+			t.Errorf("%s: %s", args, diff)
+		}
+	}
+	var walked []string // CUR-02
+	for _, o := range e.walk(ofWhole, "/v1/orders?limit=1&includeCoverage=true") {
+		walked = append(walked, o["orderId"].(string))
+	}
+	if diff := cmp.Diff([]string{"101", "102", "103"}, walked); diff != "" {
+		t.Error(diff)
+	}
+	// A summary is there where it is asked for, and no other: ORD-K1, QUAL-01c.
+	for args, want := range map[string][]string{
+		"": {}, "?includeMonitoring=true": {"monitoring"}, "?includeCoverage=true": {"coverage", "health"},
+		"?includeCoverage=true&includeMonitoring=true": {"coverage", "health", "monitoring"},
+	} {
+		for _, o := range e.read(ofWhole, "/v1/orders"+args).Data {
+			got := []string{}
+			for _, name := range []string{"coverage", "health", "monitoring", "qualitySummary"} {
+				if _, ok := o[name]; ok {
+					got = append(got, name)
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s: %s", args, diff)
+			}
+		}
+	}
+	got := e.read(ofWhole, "/v1/orders?includeMonitoring=true&includeCoverage=true")
+	if diff := cmp.Diff(map[string]any{"includeMonitoring": true, "includeCoverage": true}, got.Query); diff != "" {
+		t.Error(diff)
+	}
+	ended := got.Data[2] // nothing of it is monitored
+	if diff := cmp.Diff(map[string]any{"sites": []any{}, "intervalMinutes": 1440., "lastRunAt": "2024-12-24T08:00:00.000Z", "nextRunAt": nil}, ended["monitoring"]); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(map[string]any{"configuredPairs": 0., "observedPairs": 0., "ratio": nil}, ended["coverage"]); diff != "" || ended["health"] != "UNKNOWN" {
+		t.Error(diff, ended["health"])
+	}
+	if diff := cmp.Diff(map[string]any{"sites": []any{"shop-b"}, "intervalMinutes": 60., "lastRunAt": "2026-11-21T11:30:00.000Z", "nextRunAt": "2026-11-21T12:30:00.000Z"},
+		e.read(ofShopB, "/v1/orders?includeMonitoring=true").Data[0]["monitoring"]); diff != "" { // VIS-05
+		t.Error(diff)
+	}
+}
+
+// TestVisibleSites lists sites by what each account sees there: SITE-01,
+// SITE-K1, VIS-01a, VIS-02, VIS-05.
+func TestVisibleSites(t *testing.T) {
+	e := newOrders(t)
+	e.exec("INSERT INTO sites SELECT arrayJoin(['shop-a', 'shop-b', 'shop-c', 'shop-d']), 'A shop', 'shop', 'DE', 'EUR', 'Operator', false, false, 1")
+	for account, want := range map[contracts.AccountID][]string{
+		ofWhole: {"shop-a", "shop-b"}, ofOrder101: {"shop-a", "shop-b"}, ofShopB: {"shop-b"}, ofOther: {"shop-a", "shop-c"},
+	} {
+		if diff := cmp.Diff(want, keys(e.read(account, "/v1/sites"), "site")); diff != "" {
+			t.Errorf("account %d: %s", account, diff)
+		}
+		var walked []string
+		for _, s := range e.walk(account, "/v1/sites?limit=1") {
+			walked = append(walked, s["site"].(string))
+		}
+		if diff := cmp.Diff(want, walked); diff != "" {
+			t.Errorf("account %d, one by one: %s", account, diff)
+		}
+	}
+	for _, key := range []string{"shop-c", "shop-d", "shop-e"} { // another's, nobody's, none: alike
+		a, b := e.get("/v1/sites?site="+key, e.token(ofWhole)), e.get("/v1/sites?site=shop-z", e.token(ofWhole))
+		if strings.Replace(string(a.body), key, "shop-z", 1) != string(b.body) || len(decode[page](t, a).Data) != 0 {
+			t.Errorf("%s: %s", key, a.body)
+		}
+	}
+	for _, key := range keys(e.read(ofOther, "/v1/sites"), "site") {
+		if got := keys(e.read(ofOther, "/v1/orders/201/observation-quality?site="+key), "site"); !slices.Equal(got, []string{key}) {
+			t.Errorf("%s: %v", key, got)
+		}
+	}
+	a := e.get("/v1/sites", e.token(ofNothing)) // may read orders only
+	a.wantProblem(t, 403, "AUTH_FORBIDDEN")
+}
+
+// ORD-00b, QUAL-01a, QUAL-01b, QUAL-05.
+func TestOrderDetail(t *testing.T) {
+	e := newOrders(t)
+	want := order101 + `,"monitoring":{"sites":["shop-a","shop-b"],"intervalMinutes":60,"lastRunAt":"2026-11-21T11:30:00.000Z","nextRunAt":"2026-11-21T12:30:00.000Z"},` +
+		`"coverage":{"configuredPairs":9,"observedPairs":3,"ratio":0.3333},"health":"DEGRADED",` +
+		`"qualitySummary":{"priceObserved":1,"productUnavailable":1,"productNotFound":1,"accessTemporarilyRestricted":1,"siteTemporarilyUnavailable":1,` +
+		`"pending":0,"overdue":3,"unknown":1,"sourceCountsConsistent":true}}`
+	if got := string(e.get("/v1/orders/101", e.token(ofWhole)).body); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	summary := func(account contracts.AccountID, path string) map[string]any {
+		return decode[map[string]any](t, e.get(path, e.token(account)))["qualitySummary"].(map[string]any)
+	}
+	if s := summary(ofShopB, "/v1/orders/101"); s["overdue"] != 2. || s["priceObserved"] != 0. { // VIS-05
+		t.Errorf("%v", s)
+	}
+	if s := summary(ofWhole, "/v1/orders/102"); s["unknown"] != 3. || s["priceObserved"] != 1. || s["sourceCountsConsistent"] != false { // QUAL-03, QUAL-04
+		t.Errorf("%v", s)
+	}
+}
+
+// An order of another mandate, one outside the account's scope and one that
+// does not exist are answered alike: ORD-00c, ERR-06, ERR-E2, VIS-02, choices 44.
+func TestOrderNotFound(t *testing.T) {
+	e := newOrders(t)
+	for _, suffix := range []string{"", "/observation-quality", "/observation-quality?site=shop-a&limit=3", "/observation-quality?cursor=wrong"} {
+		var first answer
+		for i, c := range []struct {
+			account contracts.AccountID
+			order   string
+		}{
+			{ofWhole, "999"},                                       // none
+			{ofWhole, "201"},                                       // of another mandate
+			{ofOrder101, "102"},                                    // of the mandate, not of the account
+			{ofNothing, "101"},                                     // of an account without scope
+			{ofWhole, "unknown"}, {ofWhole, "0"}, {ofWhole, "007"}, // no ids at all
+		} {
+			a := e.get("/v1/orders/"+c.order+suffix, e.token(c.account))
+			a.wantProblem(t, 404, "ORDER_NOT_FOUND")
+			wantQuota(t, a)
+			if i == 0 {
+				first = a
+			}
+			if string(a.body) != string(first.body) {
+				t.Errorf("%s%s: %s, but %s", c.order, suffix, a.body, first.body)
+			}
+			if diff := cmp.Diff(alike(first.Header), alike(a.Header)); diff != "" {
+				t.Errorf("%s%s: %s", c.order, suffix, diff)
+			}
+		}
+	}
+}
+
+// alike are headers without what differs from request to request.
+func alike(h http.Header) http.Header {
+	h = h.Clone()
+	for _, name := range []string{"X-Request-Id", "Date", "X-Ratelimit-Remaining", "X-Ratelimit-Reset"} {
+		h.Del(name)
+	}
+	return h
+}
+
+func TestObservationQuality(t *testing.T) {
+	e := newOrders(t)
+	const path = "/v1/orders/101/observation-quality"
+	got := e.read(ofWhole, path) // QUAL-K1, QUAL-00b, QUAL-02a, QUAL-02b
+	var entries []string
+	for _, q := range got.Data {
+		entries = append(entries, fmt.Sprint(q["itemId"], " ", q["site"], " ", q["reasonCode"], " ", q["configuredObservations"], " ", q["expectedProcessedByNow"], " ", q["sourceCountsConsistent"], " ", q["lastCapturedAt"]))
+	}
+	want := []string{
+		"1 shop-a PRICE_OBSERVED 24 11 true 2026-11-21T11:59:00.000Z",
+		"1 shop-b OVERDUE 24 0 true 2026-11-20T06:00:00.000Z",
+		"2 shop-a PRODUCT_UNAVAILABLE 24 11 true 2026-11-21T11:58:00.000Z",
+		"2 shop-b OVERDUE 24 0 true <nil>",
+		"3 shop-a PRODUCT_NOT_FOUND 24 11 true 2026-11-21T11:57:00.000Z",
+		"4 shop-a ACCESS_TEMPORARILY_RESTRICTED 24 11 true 2026-11-21T11:56:00.000Z", // QUAL-06
+		"5 shop-a SITE_TEMPORARILY_UNAVAILABLE 24 11 true 2026-11-21T11:55:00.000Z",
+		"6 shop-a UNKNOWN 24 11 true 2026-11-21T11:54:00.000Z",
+		"7 shop-a OVERDUE 24 11 true <nil>", // configured, never captured, and due
+	}
+	if diff := cmp.Diff(want, entries); diff != "" {
+		t.Error(diff)
+	}
+	body := strings.ToLower(string(e.get(path, e.token(ofWhole)).body)) // QUAL-06
+	for _, word := range []string{"captcha", "bot", "block", "proxy", "crawler"} {
+		if strings.Contains(body, word) {
+			t.Errorf("the body tells of %q", word)
+		}
+	}
+	if diff := cmp.Diff(map[string]any{"orderId": "101"}, got.Query); diff != "" {
+		t.Error(diff)
+	}
+	for args, want := range map[string]int{ // QUAL-00a
+		"?site=shop-b": 2, "?site=shop-c": 0, "?reasonCode=PRODUCT_NOT_FOUND": 1, "?reasonCode=OVERDUE": 3, "?reasonCode=PENDING": 0,
+		"?reasonCode=OVERDUE&site=shop-a": 1, "?site=shop-a&limit=1000": 7,
+	} {
+		if got := len(e.read(ofWhole, path+args).Data); got != want {
+			t.Errorf("%s: %d entries, want %d", args, got, want)
+		}
+	}
+	for _, args := range []string{"?limit=1", "?limit=2", "?limit=8", "?limit=9", "?limit=2&reasonCode=OVERDUE", "?limit=1&site=shop-a"} { // QUAL-00a, CUR-02
+		whole, parts := e.read(ofWhole, path+strings.Replace(args, "limit=", "limit=10", 1)).Data, e.walk(ofWhole, path+args)
+		if diff := cmp.Diff(whole, parts); diff != "" {
+			t.Errorf("%s: %s", args, diff)
+		}
+	}
+	// A cursor is of its order, its filters and its account (choices 22).
+	cursor := e.read(ofWhole, path+"?limit=1").Paging.NextCursor
+	for _, other := range []string{"/v1/orders/102/observation-quality?cursor=", path + "?site=shop-a&cursor=", "/v1/orders?cursor="} {
+		e.get(other+cursor, e.token(ofWhole)).wantProblem(t, 400, "MVP_VALIDATION_ERROR")
+	}
+	e.get(path+"?cursor="+cursor, e.token(ofOrder101)).wantProblem(t, 400, "MVP_VALIDATION_ERROR")
+	for path, want := range map[string][]string{
+		"/v1/orders/102/observation-quality": {"PRICE_OBSERVED", "UNKNOWN", "UNKNOWN", "UNKNOWN"}, // confirmed, malformed, elsewhere, missing: QUAL-04
+		"/v1/orders/103/observation-quality": nil,                                                 // not active: nothing is configured
+	} {
+		if diff := cmp.Diff(want, keys(e.read(ofWhole, path), "reasonCode")); diff != "" {
+			t.Errorf("%s: %s", path, diff)
+		}
+	}
+	for _, q := range e.read(ofWhole, "/v1/orders/102/observation-quality").Data { // QUAL-03
+		if q["sourceCountsConsistent"] != false {
+			t.Errorf("%v", q)
+		}
+	}
+	// The same pair before it is due.
+	e.exec("INSERT INTO orders (mandate, order_id, name, active, created_at, interval_minutes, counters, version) VALUES (1, 101, 'New', true, '2026-11-21 11:00:00', 60, [('shop-b', 24, 0, 0)], 2)")
+	if got := keys(e.read(ofWhole, path+"?site=shop-b"), "reasonCode"); !slices.Equal(got, []string{"OVERDUE", "PENDING"}) {
+		t.Errorf("%v", got)
+	}
+}
+
+// TestOrderLimits counts at the edges, each dimension apart, on real rows:
+// ORD-01, ORD-02a, ORD-02b, ORD-03a, ORD-03b, ORD-04, ERR-15, LIM-05.
+func TestOrderLimits(t *testing.T) {
+	e := newEstate(t)
+	const (
+		atEdge  = "numbers(10000)"
+		overTop = "numbers(10001)"
+	)
+	for _, c := range []struct {
+		name     string
+		orders   int // 1 to n
+		pairs    string
+		ask      string
+		names    string // in the refusal; "": accepted
+		inDetail bool   // of order 1: the same answer
+	}{
+		{"10,000 references and pairs of one order", 1, "SELECT number + 1 AS item, 'shop' AS site, [1] AS orders FROM " + atEdge, "includeCoverage", "", true},
+		{"10,001 of both", 1, "SELECT number + 1 AS item, 'shop' AS site, [1] AS orders FROM " + overTop, "includeCoverage", "references", true},
+		{"10,000 references to 5,000 pairs", 2, "SELECT number + 1 AS item, 'shop' AS site, [1, 2] AS orders FROM numbers(5000)", "includeCoverage", "", false},
+		{"10,001 references to 5,001 pairs", 2, "SELECT number + 1 AS item, 'shop' AS site, if(number < 5000, [1, 2], [1]) AS orders FROM numbers(5001)", "includeCoverage", "references", false},
+		{"10,000 pairs of 5,000 items", 1, "SELECT intDiv(number, 2) + 1 AS item, if(number % 2, 'a', 'b') AS site, [1] AS orders FROM " + atEdge, "includeCoverage", "", true},
+		{"10,001 pairs of 5,001 items", 1, "SELECT intDiv(number, 2) + 1 AS item, if(number % 2, 'a', 'b') AS site, [1] AS orders FROM " + overTop, "includeCoverage", "item-site", true},
+		{"10,000 order-site pairs", 10, "SELECT 1 AS item, concat('s', toString(number)) AS site, range(1, 11) AS orders FROM numbers(1000)", "includeMonitoring", "", true},
+		{"10,001 order-site pairs", 11, "SELECT 1 AS item, concat('s', toString(number)) AS site, if(number = 0, range(1, 12), range(1, 11)) AS orders FROM numbers(1000)", "includeMonitoring", "order-site", false},
+		{"10,001 of an order that is not active", -1, "SELECT number + 1 AS item, 'shop' AS site, [1] AS orders FROM " + overTop, "includeCoverage", "", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			mandate := len(c.name)*1000 + len(c.pairs) // of its own
+			account := contracts.AccountID(mandate)
+			for id := 1; id <= max(c.orders, 1); id++ {
+				e.order(mandate, id, c.orders > 0)
+			}
+			e.scope(mandate, c.pairs)
+			e.account(account, mandate, "", "")
+			list := "/v1/orders?" + c.ask + "=true"
+			detail := e.get("/v1/orders/1", e.token(account))
+			if c.names == "" {
+				p := e.read(account, list)
+				if len(p.Data) != max(c.orders, 1) {
+					t.Errorf("%d orders", len(p.Data))
+				}
+				if detail.StatusCode != 200 {
+					t.Errorf("%d %s", detail.StatusCode, detail.body)
+				}
+				return
+			}
+			p := e.get(list, e.token(account)).wantProblem(t, 400, "ORDER_COVERAGE_SCOPE_TOO_BROAD")
+			for _, word := range []string{c.names, "orderId", "lower limit", "omit " + c.ask} { // ORD-03b
+				if !strings.Contains(p.Detail, word) {
+					t.Errorf("%q is not in %q", word, p.Detail)
+				}
+			}
+			if c.inDetail { // ORD-04
+				detail.wantProblem(t, 400, "ORDER_COVERAGE_SCOPE_TOO_BROAD")
+			} else if detail.StatusCode != 200 {
+				t.Errorf("%d %s", detail.StatusCode, detail.body)
+			}
+			e.read(account, "/v1/orders")
+			if c.orders > 1 { // with orderId, and with a lower limit
+				e.read(account, list+"&orderId=2")
+				if n := len(e.walk(account, list+"&limit=1")); n != c.orders {
+					t.Errorf("%d orders by walking", n)
+				}
+			}
+		})
+	}
+}
+
+// TestRefusedOrdersAreCheap refuses an order of 1,000,000 pairs without
+// reading them.
+func TestRefusedOrdersAreCheap(t *testing.T) {
+	e := newEstate(t)
+	e.order(1, 1, true)
+	e.order(1, 2, true)
+	e.account(ofWhole, 1, "", "")
+	e.scope(1, "SELECT number + 1 AS item, 'shop' AS site, if(number < 10000, [2], [1]) AS orders FROM numbers(1000000)")
+	cost := func(path string, status int) (rows uint64) {
+		t.Helper()
+		before := time.Now()
+		if a := e.get(path, e.token(ofWhole)); a.StatusCode != status {
+			t.Fatalf("%d %s", a.StatusCode, a.body)
+		}
+		e.exec("SYSTEM FLUSH LOGS query_log")
+		must(t, e.conn.QueryRow(t.Context(), "SELECT sum(read_rows) FROM system.query_log WHERE type = 'QueryFinish' AND current_database = currentDatabase() AND query_start_time_microseconds >= fromUnixTimestamp64Micro(?) AND query LIKE '%scope_pairs%' AND query NOT LIKE '%query_log%'", before.UnixMicro()).Scan(&rows))
+		return rows
+	}
+	refused := cost("/v1/orders/1", 400)
+	page := cost("/v1/orders/2", 200)
+	t.Logf("rows read: refused %d, answered %d", refused, page)
+	if refused == 0 || refused >= page || refused > 200_000 {
+		t.Errorf("a refusal reads %d rows, an answer %d", refused, page)
+	}
+}

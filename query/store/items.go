@@ -1,0 +1,79 @@
+package store
+
+import (
+	"context"
+
+	"preismon/contracts"
+	"preismon/query"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+)
+
+// Items implements query.Store.
+func (s *Store) Items(ctx context.Context, v query.Visibility, after contracts.ItemID, limit int) ([]contracts.Item, error) {
+	p := params{}
+	sc := visible(p, v, query.Selectors{})
+	p.uint("after", uint64(after))
+	p.uint("limit", uint64(limit))
+	return rows(ctx, s, render("items.sql", sc, p), scanItem)
+}
+
+func itemCandidates(v query.Visibility, q query.ItemsQuery) statement {
+	p := params{}
+	visible(p, v, query.Selectors{})
+	p.uint("item", uint64(q.ItemID))
+	texts(p, "eans", contracts.EANForms(q.EAN))
+	p.text("pzn", q.PZN)
+	p.text("asin", q.ASIN)
+	p.text("asin_locale", q.ASINLocale)
+	p.uint("after", uint64(q.After))
+	p.uint("limit", uint64(q.Limit))
+	return render("item_candidates.sql", nil, p)
+}
+
+// ItemCandidates implements query.Store.
+func (s *Store) ItemCandidates(ctx context.Context, v query.Visibility, q query.ItemsQuery) ([]contracts.ItemID, error) {
+	return rows(ctx, s, itemCandidates(v, q), func(r driver.Rows) (contracts.ItemID, error) {
+		var id uint64
+		err := r.Scan(&id)
+		return contracts.ItemID(id), err
+	})
+}
+
+func itemsOf(v query.Visibility, candidates []contracts.ItemID, limit int) statement {
+	p := params{}
+	sc := visible(p, v, query.Selectors{})
+	uints(p, "items", candidates)
+	p.uint("limit", uint64(limit))
+	return render("items_of.sql", sc, p)
+}
+
+// VisibleItems implements query.Store.
+func (s *Store) VisibleItems(ctx context.Context, v query.Visibility, candidates []contracts.ItemID, limit int) ([]contracts.Item, error) {
+	return rows(ctx, s, itemsOf(v, candidates, limit), scanItem)
+}
+
+// ASINLocales implements query.Store.
+func (s *Store) ASINLocales(ctx context.Context, v query.Visibility, limit int) ([]string, error) {
+	p := params{}
+	sc := visible(p, v, query.Selectors{})
+	p.uint("limit", uint64(limit))
+	return rows(ctx, s, render("asin_locales.sql", sc, p), func(r driver.Rows) (key string, err error) {
+		err = r.Scan(&key)
+		return key, err
+	})
+}
+
+// ItemRecords implements query.Store.
+func (s *Store) ItemRecords(ctx context.Context, items []contracts.ItemID) ([]contracts.Item, error) {
+	p := params{}
+	uints(p, "items", items)
+	return rows(ctx, s, render("item_records.sql", nil, p), scanItem)
+}
+
+func scanItem(r driver.Rows) (i contracts.Item, err error) {
+	var id uint64
+	err = r.Scan(&id, &i.EAN, &i.PZN, &i.ASIN, &i.ASINLocale, &i.Name, &i.Brand, &i.Manufacturer)
+	i.ItemID = contracts.ItemID(id)
+	return i, err
+}
