@@ -1,0 +1,5 @@
+-- Whether a caller sees an order. Table orders, key (mandate, order_id).
+SELECT count() > 0
+FROM orders FINAL
+WHERE mandate = {mandate:UInt64} AND order_id = {order:UInt64}
+{{- template "order_filter" . }}
