@@ -51,12 +51,12 @@ func instantOrNull(t time.Time) *string {
 
 // exportEntry and importEntry are an archived file as callers see it.
 type exportEntry struct {
-	Name        string  `json:"name"`
-	ExportName  *string `json:"exportName"` // null when the export is not known
-	Filename    string  `json:"filename"`
-	ContentType string  `json:"contentType"`
-	SizeBytes   int64   `json:"sizeBytes"`
-	ArchivedAt  string  `json:"archivedAt"`
+	Name        string `json:"name"`
+	ExportName  string `json:"exportName"` // empty when the export is not known
+	Filename    string `json:"filename"`
+	ContentType string `json:"contentType"`
+	SizeBytes   int64  `json:"sizeBytes"`
+	ArchivedAt  string `json:"archivedAt"`
 }
 
 type importEntry struct {
@@ -68,13 +68,10 @@ type importEntry struct {
 }
 
 func exportEntryOf(e query.FileEntry) exportEntry {
-	shown := exportEntry{
-		Name: e.Name, Filename: e.Filename, ContentType: e.ContentType(), SizeBytes: e.SizeBytes, ArchivedAt: e.ArchivedAt.UTC().Format(instant),
+	return exportEntry{
+		Name: e.Name, ExportName: e.JobName, Filename: e.Filename, ContentType: e.ContentType(), SizeBytes: e.SizeBytes,
+		ArchivedAt: e.ArchivedAt.UTC().Format(instant),
 	}
-	if e.JobName != "" {
-		shown.ExportName = &e.JobName
-	}
-	return shown
 }
 
 func importEntryOf(e query.FileEntry) importEntry {

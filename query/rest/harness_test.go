@@ -63,6 +63,8 @@ type settings struct {
 	revocations auth.Revocations
 	key         ed25519.PrivateKey
 	http2       bool
+	store       query.Store // in place of the one in memory
+	archives    []query.Archive
 }
 
 func serve(t testing.TB, change ...func(*settings)) *surface {
@@ -95,7 +97,10 @@ func serve(t testing.TB, change ...func(*settings)) *surface {
 		},
 	})
 	must(t, err)
-	service, err := query.New(set.query, s.store, s.clock.now)
+	if set.store == nil {
+		set.store = s.store
+	}
+	service, err := query.New(set.query, set.store, s.clock.now, set.archives...)
 	must(t, err)
 	log := slog.New(slog.NewJSONHandler(s.log, nil))
 	h, err := rest.New(set.rest, rest.Deps{Service: service, Auth: s.auth, Logger: log, Now: s.clock.now})
@@ -410,8 +415,11 @@ func (l *checkedLines) Read(p []byte) (int, error) {
 
 func (l *checkedLines) Close() error { return l.body.Close() }
 
-// memory is a store in memory: enough of one to serve every route.
+// memory is a store in memory: enough of one to serve every route but those
+// about orders.
 type memory struct {
+	query.Store
+
 	mu       sync.Mutex
 	accounts map[contracts.AccountID]*query.Access
 	sites    []contracts.Site
