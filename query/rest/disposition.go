@@ -18,7 +18,7 @@ func contentDisposition(filename string) string {
 		}
 		return r
 	}, filename)
-	name = cmp.Or(strings.TrimLeft(strings.TrimSpace(name), "."), "download")
+	name = cmp.Or(strings.TrimRight(strings.TrimLeft(name, " ."), " "), "download")
 	plain := strings.Map(func(r rune) rune {
 		if r > unicode.MaxASCII {
 			return '_'

@@ -93,7 +93,10 @@ func rangesOf(r *http.Request) *http.Request {
 	if len(given) != 1 || strings.Contains(given[0], ",") {
 		return only
 	}
-	if unit, ranges, _ := strings.Cut(given[0], "="); strings.EqualFold(strings.TrimSpace(unit), "bytes") {
+	unit, ranges, _ := strings.Cut(given[0], "=")
+	suffix, ofSuffix := strings.CutPrefix(strings.TrimSpace(ranges), "-")
+	nothing := ofSuffix && suffix != "" && strings.Trim(suffix, "0") == "" // which the library answers with a part of no bytes
+	if strings.EqualFold(strings.TrimSpace(unit), "bytes") && !nothing {
 		only.Header.Set("Range", "bytes="+ranges)
 		if condition := r.Header.Get("If-Range"); condition != "" {
 			only.Header.Set("If-Range", condition)
