@@ -12,10 +12,13 @@ import (
 
 // OrderVisible implements query.Store.
 func (s *Store) OrderVisible(ctx context.Context, v query.Visibility, order contracts.OrderID) (seen bool, err error) {
-	p := params{}
-	sc := visible(p, v, query.Selectors{Order: order})
-	err = row(ctx, s, render("order_visible.sql", sc, p), &seen)
+	err = row(ctx, s, orderVisible(v, order), &seen)
 	return seen, err
+}
+
+func orderVisible(v query.Visibility, order contracts.OrderID) statement {
+	p := params{}
+	return render("order_visible.sql", visible(p, v, query.Selectors{Order: order}), p)
 }
 
 // filesOf binds what the questions about an order's files have in common.

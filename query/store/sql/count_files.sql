@@ -8,3 +8,4 @@ FROM (
     WHERE {{template "files_of" .}}
     LIMIT {most:UInt64}
 )
+SETTINGS max_threads = 1, max_block_size = 8192 -- or more is read ahead than is looked at

@@ -9,3 +9,4 @@ FROM (
     ORDER BY file_job
     LIMIT {n:UInt64} + 1
 )
+SETTINGS max_threads = 1, max_block_size = 8192 -- or more is read ahead than is looked at

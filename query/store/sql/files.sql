@@ -1,8 +1,6 @@
 {{- /* The orders that the account is narrowed to. */ -}}
 {{- define "order_filter" -}}
-{{- if not .AllOrders }}
-  AND order_id IN {orders:Array(UInt64)}
-{{- end }}
+{{- if not .AllOrders }} AND order_id IN {orders:Array(UInt64)}{{ end }}
 {{- end -}}
 {{- /* The exports or imports of one order. Tables file_jobs and file_archives, whose keys begin with these. */ -}}
 {{- define "files_of" -}}
