@@ -75,11 +75,11 @@ func TestDownload(t *testing.T) {
 			w.job(query.Exports, orderA, 11, "Daily")
 			n := 0
 			for filename, want := range map[string]string{
-				"prices.csv":     "text/csv; charset=utf-8",
+				"prices.csv":     "text/csv; charset=utf-8", // ART-03a
 				"PRICES.CSV":     "text/csv; charset=utf-8",
-				"prices.xlsx":    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-				"prices.zip":     "application/zip",
-				"prices.txt":     "application/octet-stream",
+				"prices.xlsx":    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", // ART-03b
+				"prices.zip":     "application/zip",                                                   // ART-03c
+				"prices.txt":     "application/octet-stream",                                          // ART-03d
 				"prices.json":    "application/octet-stream",
 				"prices.html":    "application/octet-stream",
 				"prices.csv.gz":  "application/octet-stream",
@@ -359,7 +359,8 @@ func TestDownloadRanges(t *testing.T) {
 				{"Range", "bytes=0-1,3-4"},
 				{"Range", "bytes=0-1", "Range", "bytes=3-4"},
 				{"Range", ""},
-				{"Range", "bytes=-0"}, {"Range", "bytes="},
+				{"Range", "bytes=-0"},
+				{"Range", "bytes="},
 				{"Range", "bytes=0-9", "If-Range", `"other"`},
 				{"Range", "bytes=0-9", "If-Range", "W/" + etag},
 				{"Range", "bytes=0-9", "If-Range", "Sat, 01 Jan 2022 00:00:00 GMT"},

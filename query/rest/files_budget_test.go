@@ -19,8 +19,8 @@ func (w *filesWorld) documents(d query.Direction, order contracts.OrderID, n, fi
 	w.next += contracts.ArchiveID(n)
 }
 
-// HIST-01a, HIST-01b, HIST-02, HIST-03, EXP-03b, ERR-14, LIM-07, choices 31,
-// 40: the whole history of an order counts, whatever is asked of it.
+// HIST-01a, HIST-01b, HIST-02, HIST-03, EXP-03b, ERR-14, LIM-07, OPEN-16,
+// choices 31, 40: the whole history of an order counts, whatever is asked of it.
 func TestHistoryBudgets(t *testing.T) {
 	w := newFilesWorld(t)
 	order := contracts.OrderID(300)

@@ -119,7 +119,7 @@ func history(t *testing.T) *filesWorld {
 	return w
 }
 
-// HIST-K1, EXP-02, IMP-02, VIS-05: each filter alone and together.
+// HIST-K1, EXP-02, IMP-02, OPEN-09, VIS-05: each filter alone and together.
 func TestHistory(t *testing.T) {
 	w := history(t)
 	const want = `{"data":[{"name":"prices","exportName":"Daily","filename":"prices-3.csv","contentType":"text/csv; charset=utf-8","sizeBytes":5,"archivedAt":"2026-03-03T00:00:00.000Z"}],` +
