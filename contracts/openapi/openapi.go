@@ -1,16 +1,101 @@
-// Package openapi holds the public contract as a machine-readable document.
-// openapi.yaml is the source and is written by hand; the tests of the REST
-// surface check each of their requests and responses against it.
+// Package openapi holds the public contract as documents. openapi.yaml is the
+// source and is written by hand, as are the changelog, llms.txt and the text
+// around the reference; the JSON form, the Postman collection and the tables
+// of llms-full.txt are derived from the source when the program first needs
+// them. The tests of the REST surface check each of their requests and
+// responses against the source.
+//
+// In the sources {base_url} stands for where clients reach the service: no
+// host is part of the contract.
 package openapi
 
-import _ "embed"
+import (
+	_ "embed"
+	"fmt"
+	"strings"
+	"sync"
+)
 
 // Version is the version of the contract: info.version of the document. It
 // says nothing about the build that serves it.
 const Version = "1.00"
 
+// mcpServed tells whether this program serves the MCP surface. It decides
+// what the documents for readers say about it, and nothing else.
+const mcpServed = false
+
+// Paths of the public documents.
+const (
+	YAMLPath      = "/openapi/openapi.yaml"
+	JSONPath      = "/openapi/openapi.json"
+	ChangelogPath = "/openapi/CHANGELOG.md"
+	PostmanPath   = "/openapi/postman/preismonitoring-rest-read.postman_collection.json"
+	LLMsPath      = "/llms.txt"
+	LLMsFullPath  = "/llms-full.txt"
+)
+
 //go:embed openapi.yaml
 var document []byte
 
-// YAML gives the document; it must not be changed.
+//go:embed CHANGELOG.md
+var changelog string
+
+//go:embed llms.txt
+var orientation string
+
+//go:embed llms-full.md
+var referenceText string
+
+// YAML gives the document with {base_url} in it; it must not be changed.
 func YAML() []byte { return document }
+
+// Document is a public document as it is served.
+type Document struct {
+	Path, MediaType string
+	Body            []byte
+}
+
+// Documents gives the public documents of a service that clients reach at
+// base, a URL that Config of the surface accepts.
+func Documents(base string) ([]Document, error) {
+	sources, err := derived()
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Document, len(sources))
+	for i, s := range sources {
+		all[i] = Document{s.path, s.mediaType, []byte(strings.ReplaceAll(s.text, "{base_url}", base))}
+	}
+	return all, nil
+}
+
+// source is a document before the base URL is known.
+type source struct{ path, mediaType, text string }
+
+var derived = sync.OnceValues(func() ([]source, error) {
+	c, err := parse(document)
+	if err != nil {
+		return nil, fmt.Errorf("openapi.yaml: %w", err)
+	}
+	asJSON, err := encode(c.root)
+	if err != nil {
+		return nil, fmt.Errorf("openapi.json: %w", err)
+	}
+	collection, err := c.postman()
+	if err != nil {
+		return nil, fmt.Errorf("postman collection: %w", err)
+	}
+	reference, err := c.reference(referenceText)
+	if err != nil {
+		return nil, fmt.Errorf("llms-full.txt: %w", err)
+	}
+	const text = "text/plain; charset=utf-8"
+	return []source{
+		{YAMLPath, "application/yaml", string(document)},
+		{JSONPath, "application/json", asJSON},
+		{ChangelogPath, text, changelog},
+		{PostmanPath, "application/json", collection},
+		{LLMsPath, text, orientation},
+		{LLMsFullPath, text, reference},
+	}, nil
+})

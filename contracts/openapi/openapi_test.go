@@ -10,9 +10,28 @@ import (
 	"preismon/contracts/openapi"
 )
 
+// base is where clients reach the service in these tests.
+const base = "https://prices.example.test/api"
+
+// document gives a public document as it is served.
+func document(t *testing.T, path string) []byte {
+	t.Helper()
+	all, err := openapi.Documents(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range all {
+		if d.Path == path {
+			return d.Body
+		}
+	}
+	t.Fatalf("no document at %s", path)
+	return nil
+}
+
 func load(t *testing.T) *openapi3.T {
 	t.Helper()
-	doc, err := openapi3.NewLoader().LoadFromData(openapi.YAML())
+	doc, err := openapi3.NewLoader().LoadFromData(document(t, openapi.YAMLPath))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,14 +19,10 @@ import (
 	"time"
 
 	"github.com/alexedwards/argon2id"
-	"github.com/getkin/kin-openapi/openapi3"
-	"github.com/getkin/kin-openapi/openapi3filter"
-	"github.com/getkin/kin-openapi/routers"
-	"github.com/getkin/kin-openapi/routers/legacy"
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
-	"preismon/contracts/openapi"
+	"preismon/contracts/openapi/check"
 	"preismon/query"
 	"preismon/query/auth"
 	"preismon/query/rest"
@@ -52,7 +48,7 @@ type surface struct {
 	revoked *revocations
 	clock   *clock
 	log     *logBuffer
-	client  *http.Client // validates against the contract
+	client  *http.Client
 }
 
 type settings struct {
@@ -65,6 +61,7 @@ type settings struct {
 	http2       bool
 	store       query.Store // in place of the one in memory
 	archives    []query.Archive
+	unchecked   bool // answers that are too large to be kept for a check
 }
 
 func serve(t testing.TB, change ...func(*settings)) *surface {
@@ -105,6 +102,10 @@ func serve(t testing.TB, change ...func(*settings)) *surface {
 	log := slog.New(slog.NewJSONHandler(s.log, nil))
 	h, err := rest.New(set.rest, rest.Deps{Service: service, Auth: s.auth, Logger: log, Now: s.clock.now})
 	must(t, err)
+	// Each exchange of each test is held against the contract, whoever its client is.
+	if !set.unchecked {
+		h = check.Handler(h, func(err error) { t.Error(err) })
+	}
 	s.Server = httptest.NewUnstartedServer(h)
 	s.Config = rest.NewServer(h, log)
 	if set.http2 {
@@ -114,7 +115,7 @@ func serve(t testing.TB, change ...func(*settings)) *surface {
 		s.Start()
 	}
 	t.Cleanup(s.Close)
-	s.client = &http.Client{Transport: &contract{t: t, next: s.Server.Client().Transport}}
+	s.client = s.Server.Client()
 	return s
 }
 
@@ -280,9 +281,7 @@ func (a answer) wantProblem(t *testing.T, status int, code string) problem {
 	if got := a.Header.Get("Content-Type"); got != "application/problem+json" {
 		t.Errorf("Content-Type %q", got)
 	}
-	var raw any
-	must(t, json.Unmarshal(a.body, &raw))
-	if err := contractDoc().Components.Schemas["Problem"].Value.VisitJSON(raw, openapi3.EnableJSONSchema2020()); err != nil {
+	if err := check.Problem(a.body); err != nil {
 		t.Errorf("no strict problem: %v\n%s", err, a.body)
 	}
 	p := decode[problem](t, a)
@@ -299,126 +298,6 @@ func (a answer) wantProblem(t *testing.T, status int, code string) problem {
 	return p
 }
 
-// contract checks every exchange with a route of the document against it.
-type contract struct {
-	t    testing.TB
-	next http.RoundTripper
-}
-
-var contractDoc = sync.OnceValue(func() *openapi3.T {
-	doc, err := openapi3.NewLoader().LoadFromData(openapi.YAML())
-	if err != nil {
-		panic(err)
-	}
-	doc.Servers = nil
-	return doc
-})
-
-var contractRouter = sync.OnceValue(func() routers.Router {
-	r, err := legacy.NewRouter(contractDoc())
-	if err != nil {
-		panic(err)
-	}
-	return r
-})
-
-func (c *contract) RoundTrip(r *http.Request) (*http.Response, error) {
-	c.t.Helper()
-	var sent []byte
-	if r.Body != nil {
-		var err error
-		if sent, err = io.ReadAll(r.Body); err != nil {
-			return nil, err
-		}
-		r = r.Clone(r.Context())
-		r.Body = io.NopCloser(bytes.NewReader(sent))
-	}
-	resp, err := c.next.RoundTrip(r)
-	if err != nil {
-		return nil, err
-	}
-	route, pathParams, err := contractRouter().FindRoute(&http.Request{Method: r.Method, URL: r.URL, Host: r.Host, Header: r.Header})
-	if err != nil || route.Path != r.URL.Path || resp.StatusCode == http.StatusNoContent {
-		return resp, nil // not a route of the contract
-	}
-	checked := r.Clone(context.WithoutCancel(r.Context()))
-	checked.Body = io.NopCloser(bytes.NewReader(sent))
-	in := &openapi3filter.RequestValidationInput{
-		Request: checked, PathParams: pathParams, Route: route,
-		Options: &openapi3filter.Options{
-			AuthenticationFunc: openapi3filter.NoopAuthenticationFunc, IncludeResponseStatus: true, MultiError: true,
-		},
-	}
-	if err := openapi3filter.ValidateRequest(context.Background(), in); err != nil && resp.StatusCode < 300 {
-		c.t.Errorf("%s %s is answered with %d, but the contract does not allow it: %v", r.Method, r.URL, resp.StatusCode, err)
-	}
-	what := r.Method + " " + r.URL.Path + ": answer"
-	out := &openapi3filter.ResponseValidationInput{
-		RequestValidationInput: in, Status: resp.StatusCode, Header: resp.Header, Options: in.Options,
-	}
-	if resp.Header.Get("Content-Encoding") != "" { // asked for by a test that looks at the bytes
-		return resp, nil
-	}
-	if resp.StatusCode < 300 && strings.HasSuffix(r.URL.Path, "/download") { // any bytes
-		withoutBody := *in.Options
-		withoutBody.ExcludeResponseBody = true
-		out.Options = &withoutBody
-	} else if resp.StatusCode == 200 && strings.HasSuffix(r.URL.Path, "/stream") {
-		if got := resp.Header.Get("Content-Type"); got != "application/x-ndjson" {
-			c.t.Errorf("%s: Content-Type %q", what, got)
-		}
-		withoutBody := *in.Options
-		withoutBody.ExcludeResponseBody = true
-		out.Options = &withoutBody
-		resp.Body = &checkedLines{t: c.t, body: resp.Body}
-	} else {
-		body, err := io.ReadAll(resp.Body)
-		resp.Body.Close()
-		if err != nil {
-			return nil, err
-		}
-		resp.Body = io.NopCloser(bytes.NewReader(body))
-		out.SetBodyBytes(body)
-	}
-	if err := openapi3filter.ValidateResponse(context.Background(), out); err != nil {
-		c.t.Errorf("%s %d breaks the contract: %v", what, resp.StatusCode, err)
-	}
-	return resp, nil
-}
-
-// checkedLines checks each line of a stream as it is read.
-type checkedLines struct {
-	t    testing.TB
-	body io.ReadCloser
-	rest []byte
-}
-
-func (l *checkedLines) Read(p []byte) (int, error) {
-	n, err := l.body.Read(p)
-	l.rest = append(l.rest, p[:n]...)
-	for {
-		line, rest, whole := bytes.Cut(l.rest, []byte("\n"))
-		if !whole {
-			break
-		}
-		l.rest = rest
-		var row any
-		if err := json.Unmarshal(line, &row); err != nil {
-			l.t.Errorf("line %q: %v", line, err)
-			continue
-		}
-		if err := contractDoc().Components.Schemas["Result"].Value.VisitJSON(row, openapi3.EnableJSONSchema2020()); err != nil {
-			l.t.Errorf("line breaks the contract: %v", err)
-		}
-	}
-	if err == io.EOF && len(l.rest) > 0 {
-		l.t.Errorf("a complete stream ends within a line: %q", l.rest)
-	}
-	return n, err
-}
-
-func (l *checkedLines) Close() error { return l.body.Close() }
-
 // memory is a store in memory: enough of one to serve every route but those
 // about orders.
 type memory struct {
@@ -432,6 +311,7 @@ type memory struct {
 	broken   func(method string) error // asked before each read
 	blockMax int
 	each     func(n int) error // asked before block n of results
+	stuck    bool              // results come never: a read ends with its context
 	ended    chan error        // how each read of results ended
 }
 
@@ -539,6 +419,10 @@ func (m *memory) Results(ctx context.Context, _ query.Visibility, q *query.Resul
 	defer func() { m.ended <- err }()
 	if err := m.ask("Results"); err != nil {
 		return err
+	}
+	if m.stuck {
+		<-ctx.Done()
+		return ctx.Err()
 	}
 	var found []row
 	for _, r := range m.rows {

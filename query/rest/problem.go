@@ -31,6 +31,8 @@ const (
 	codeLogoutFailed     = "LOGOUT_REVOCATION_FAILED"
 	codeUnavailable      = "SERVICE_UNAVAILABLE"
 	codeConflict         = "CONFLICT"
+
+	codeCategoryNotAvailable = "ITEM_CATEGORY_NOT_AVAILABLE" // of an MCP tool; its page is here
 )
 
 // meaning is what a code stands for, in an answer and on its page.
@@ -59,6 +61,10 @@ var meanings = map[string]meaning{
 	query.CodeResponseTooLarge: {
 		http.StatusBadRequest, "Response too large", "The response would be too large.",
 		"A complete response, or one line of a stream, may have at most 64 MiB; it is never cut. Ask with a lower limit or with fewer field groups.",
+	},
+	codeCategoryNotAvailable: {
+		http.StatusBadRequest, "Category not available", "The category is not one of those that can be filtered by.",
+		"Ask list_items with discoverCategories=true which categories your data has, or leave category out.",
 	},
 	query.CodeTokenInvalid: {
 		http.StatusUnauthorized, "Access token not valid", "The access token is missing, expired, malformed or revoked.",

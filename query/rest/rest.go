@@ -61,6 +61,7 @@ func (c Config) Validate() error {
 	u, err := url.Parse(c.BaseURL)
 	f.Check(err == nil && isWeb(u) && u.User == nil && u.RawQuery == "" && u.Fragment == "" && !strings.HasSuffix(c.BaseURL, "/"),
 		"base url: %q is not like https://host or https://host/path, without a slash at its end", c.BaseURL)
+	f.Check(!strings.ContainsAny(c.BaseURL, "\"\\<>{}`"), "base url: %q holds a character that documents cannot", c.BaseURL)
 	f.Check(c.Build != "", "build: missing")
 	for _, p := range c.TrustedProxies {
 		f.Check(p.IsValid(), "trusted proxies: %s is not a prefix like 10.0.0.0/8", p)
@@ -91,6 +92,7 @@ type api struct {
 	service  *query.Service
 	auth     *auth.Authority
 	throttle *auth.Throttle
+	docs     []openapi.Document
 	log      *slog.Logger
 	now      func() time.Time
 }
@@ -108,9 +110,13 @@ func New(cfg Config, deps Deps) (http.Handler, error) {
 	if deps.Service == nil || deps.Auth == nil || deps.Logger == nil || deps.Now == nil {
 		return nil, errors.New("rest: a dependency is missing")
 	}
+	docs, err := openapi.Documents(cfg.BaseURL)
+	if err != nil {
+		return nil, err
+	}
 	a := &api{
 		cfg: cfg, service: deps.Service, auth: deps.Auth, throttle: deps.Auth.Throttle(),
-		log: deps.Logger, now: deps.Now,
+		docs: docs, log: deps.Logger, now: deps.Now,
 	}
 	compress, err := gzhttp.NewWrapper(gzhttp.MinSize(1024), gzhttp.CompressionLevel(4))
 	if err != nil {
@@ -141,6 +147,9 @@ func (a *api) routes() *gin.Engine {
 
 	e.GET("/healthz", a.handle(a.health))
 	e.GET("/problems/:code", a.handle(a.problemPage))
+	for _, d := range a.docs {
+		e.GET(d.Path, a.handle(a.document(d)))
+	}
 	e.POST("/v1/auth/token", a.handle(a.token))
 	e.POST("/v1/auth/logout", a.handle(a.logout))
 	e.GET("/v1/sites", a.handle(a.reads(a.sites)))
@@ -154,6 +163,7 @@ func (a *api) routes() *gin.Engine {
 	}
 	e.GET("/v1/results", a.handle(a.reads(a.heavy(a.results))))
 	e.GET(streamPath, a.handle(a.reads(a.heavy(a.stream))))
+	e.GET("/v1/results/capabilities", a.handle(a.reads(a.capabilities)))
 	return e
 }
 

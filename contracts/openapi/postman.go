@@ -1,0 +1,222 @@
+package openapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// The parts of the Postman collection format v2.1.0 that are used here.
+type (
+	pmCollection struct {
+		Info     pmInfo    `json:"info"`
+		Auth     *pmAuth   `json:"auth"`
+		Variable []pmValue `json:"variable"`
+		Item     []*pmItem `json:"item"`
+	}
+	pmInfo struct {
+		Name        string `json:"name"`
+		Description string `json:"description"`
+		Version     string `json:"version"`
+		Schema      string `json:"schema"`
+	}
+	pmItem struct { // a folder has items, a request has a request
+		Name    string     `json:"name"`
+		Item    []*pmItem  `json:"item,omitempty"`
+		Event   []pmEvent  `json:"event,omitempty"`
+		Request *pmRequest `json:"request,omitempty"`
+	}
+	pmRequest struct {
+		Method      string    `json:"method"`
+		Description string    `json:"description,omitempty"`
+		Auth        *pmAuth   `json:"auth,omitempty"`
+		Header      []pmValue `json:"header"`
+		Body        *pmBody   `json:"body,omitempty"`
+		URL         pmURL     `json:"url"`
+	}
+	pmURL struct {
+		Raw   string    `json:"raw"`
+		Host  []string  `json:"host"`
+		Path  []string  `json:"path"`
+		Query []pmValue `json:"query,omitempty"`
+	}
+	pmValue struct {
+		Key         string `json:"key"`
+		Value       string `json:"value"`
+		Type        string `json:"type,omitempty"`
+		Description string `json:"description,omitempty"`
+		Disabled    bool   `json:"disabled,omitempty"`
+	}
+	pmBody struct {
+		Mode string `json:"mode"`
+		Raw  string `json:"raw"`
+	}
+	pmAuth struct {
+		Type   string    `json:"type"`
+		Bearer []pmValue `json:"bearer,omitempty"`
+	}
+	pmEvent struct {
+		Listen string   `json:"listen"`
+		Script pmScript `json:"script"`
+	}
+	pmScript struct {
+		Type string   `json:"type"`
+		Exec []string `json:"exec"`
+	}
+)
+
+// pmSchema names the format; Postman knows it by this address.
+const pmSchema = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"
+
+// learnt are the variables that answers fill for the requests after them,
+// where the person who runs the collection did not.
+var learnt = []string{"site", "itemId", "orderId", "exportName"}
+
+// enabled are the query parameters that a request of the collection sends;
+// the others are there to be switched on.
+var enabled = map[string]map[string]string{
+	"listSites":              {"limit": "10"},
+	"listItems":              {"limit": "10"},
+	"listOrders":             {"limit": "10"},
+	"listObservationQuality": {"limit": "10"},
+	"listExports":            {"limit": "10"},
+	"listExportHistory":      {"limit": "10"},
+	"downloadExport":         {"latest": "true"},
+	"listImports":            {"limit": "10"},
+	"listImportHistory":      {"limit": "10"},
+	"downloadImport":         {"latest": "true"},
+	"listResults":            {"limit": "10"},
+	"streamResults":          {"itemId": "{{itemId}}"},
+}
+
+var pathParameter = regexp.MustCompile(`\{(\w+)\}`)
+
+// postman writes the collection of all reads, and of the login before them.
+func (c *contract) postman() (string, error) {
+	collection := pmCollection{
+		Info: pmInfo{
+			Name: c.root.get("info", "title").text() + ": REST reads", Version: Version, Schema: pmSchema,
+			Description: "Set loginIdentifier and password, then run the requests in their order: the login keeps its token, " +
+				"and lists keep an id for the requests below them. Parameters that are off can be switched on.",
+		},
+		Auth: &pmAuth{Type: "bearer", Bearer: []pmValue{{Key: "token", Value: "{{accessToken}}", Type: "string"}}},
+	}
+	// A variable named like the placeholder would be filled itself.
+	for _, v := range append([]string{"baseUrl", "loginIdentifier", "password", "accessToken"}, learnt...) {
+		value := pmValue{Key: v, Type: "string"}
+		if v == "baseUrl" {
+			value.Value = "{base_url}"
+		}
+		collection.Variable = append(collection.Variable, value)
+	}
+	folders := map[string]*pmItem{}
+	for op := range c.operations() {
+		login := op.path == "/v1/auth/token"
+		if op.method != "GET" && !login || pathParameter.MatchString(op.path) && op.public() {
+			continue
+		}
+		tag := op.get("tags").texts()[0]
+		if folders[tag] == nil {
+			folders[tag] = &pmItem{Name: tag}
+			collection.Item = append(collection.Item, folders[tag])
+		}
+		item, err := c.pmRequest(op)
+		if err != nil {
+			return "", err
+		}
+		folders[tag].Item = append(folders[tag].Item, item)
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	err := e.Encode(collection)
+	return b.String(), err
+}
+
+func (c *contract) pmRequest(op operation) (*pmItem, error) {
+	r := &pmRequest{Method: op.method, Description: op.get("description").text(), Header: []pmValue{}}
+	if op.public() {
+		r.Auth = &pmAuth{Type: "noauth"}
+	}
+	path := pathParameter.ReplaceAllString(op.path, "{{$1}}")
+	r.URL = pmURL{Raw: "{{baseUrl}}" + path, Host: []string{"{{baseUrl}}"}, Path: strings.Split(path[1:], "/")}
+	var sent []string
+	for _, p := range c.parameters(op) {
+		name := p.get("name").text()
+		if p.get("in").text() != "query" {
+			continue
+		}
+		value, on := enabled[op.get("operationId").text()][name]
+		switch {
+		case on:
+			sent = append(sent, name+"="+value)
+		case slices.Contains(learnt, name):
+			value = "{{" + name + "}}"
+		default:
+			value = p.get("example").text()
+		}
+		r.URL.Query = append(r.URL.Query, pmValue{Key: name, Value: value, Description: p.get("description").text(), Disabled: !on})
+	}
+	if sent != nil {
+		r.URL.Raw += "?" + strings.Join(sent, "&")
+	}
+	if op.get("requestBody").exists() {
+		body, err := json.MarshalIndent(map[string]string{"loginIdentifier": "{{loginIdentifier}}", "password": "{{password}}"}, "", "  ")
+		if err != nil {
+			return nil, err
+		}
+		r.Header = append(r.Header, pmValue{Key: "Content-Type", Value: "application/json"})
+		r.Body = &pmBody{Mode: "raw", Raw: string(body)}
+	}
+	test := pmEvent{Listen: "test", Script: pmScript{Type: "text/javascript", Exec: c.pmTest(op)}}
+	return &pmItem{Name: op.get("summary").text(), Event: []pmEvent{test}, Request: r}, nil
+}
+
+// pmTest is the script after an answer: it checks what every good answer of
+// the operation has, and keeps what later requests need.
+func (c *contract) pmTest(op operation) []string {
+	var media []string
+	for m := range op.get("responses", "200", "content").members() {
+		m, _, _ = strings.Cut(m, ";")
+		media = append(media, m)
+	}
+	known, _ := json.Marshal(media) // texts always marshal
+	tests := []string{
+		`pm.test("status 200", () => pm.response.to.have.status(200));`,
+		`pm.test("media type", () => pm.expect(` + string(known) + `).to.include((pm.response.headers.get("Content-Type") || "").split(";")[0]));`,
+		`pm.test("request id", () => pm.response.to.have.header("X-Request-Id"));`,
+	}
+	if !op.public() {
+		tests = append(tests, `pm.test("rate limit", () => pm.response.to.have.header("X-RateLimit-Remaining"));`)
+	}
+	notFound, _ := c.deref(op.get("responses", "404"))
+	if strings.Contains(notFound.get("description").text(), "HISTORY_ARTIFACT_NOT_FOUND") {
+		return slices.Concat(
+			[]string{`// An order that has no such file yet is no fault.`},
+			[]string{`if (pm.response.code !== 404 || pm.response.json().code !== "HISTORY_ARTIFACT_NOT_FOUND") {`}, indent(tests), []string{`}`})
+	}
+	switch {
+	case op.path == "/v1/auth/token":
+		return append(tests, `pm.collectionVariables.set("accessToken", pm.response.json().accessToken);`)
+	case strings.HasPrefix(op.get("operationId").text(), "list"):
+		names, _ := json.Marshal(learnt)
+		return append(tests,
+			`const first = pm.response.code === 200 ? pm.response.json().data[0] || {} : {};`,
+			`for (const name of `+string(names)+`) {`,
+			`  if (first[name] && !pm.variables.get(name)) {`,
+			`    pm.collectionVariables.set(name, first[name]);`,
+			`  }`,
+			`}`)
+	}
+	return tests
+}
+
+func indent(lines []string) (all []string) {
+	for _, l := range lines {
+		all = append(all, "  "+l)
+	}
+	return all
+}

@@ -1,0 +1,166 @@
+package query
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"preismon/contracts"
+)
+
+// Capabilities describes what reads of results can do on this server, for
+// programs (CAP-00a to CAP-00f).
+type Capabilities struct {
+	CoreFields    []string           `json:"coreFields"`
+	IncludeGroups IncludeGroups      `json:"includeGroups"`
+	Filters       []FilterCapability `json:"filters"`
+	Sort          SortCapability     `json:"sort"`
+	Window        WindowCapability   `json:"window"`
+	Timezone      ZoneCapability     `json:"timezone"`
+	Limits        ResultsLimits      `json:"limits"`
+	ScopeGuard    ScopeGuard         `json:"scopeGuard"`
+}
+
+// IncludeGroups lists the fields that each parameter adds.
+type IncludeGroups struct {
+	Coverage     []string `json:"includeCoverage"`
+	OrderIDs     []string `json:"includeOrderIds"`
+	CustomerData []string `json:"includeCustomerData"`
+	ExportFields []string `json:"includeExportFields"`
+	Identity     []string `json:"includeIdentity"`
+}
+
+// FilterCapability is a parameter that decides which results a read gives.
+type FilterCapability struct {
+	Parameter string   `json:"parameter"`
+	Kind      string   `json:"kind"` // selector, scope, filter, window or latest
+	Type      string   `json:"type"` // string or boolean
+	Values    []string `json:"values,omitempty"`
+	Requires  string   `json:"requires,omitempty"`
+}
+
+// SortCapability says how results are ordered.
+type SortCapability struct {
+	Parameter string   `json:"parameter"`
+	Field     string   `json:"field"`
+	Values    []string `json:"values"`
+	Default   string   `json:"default"`
+}
+
+// WindowCapability says how the time of results is bounded, in hours.
+type WindowCapability struct {
+	From                string   `json:"from"`
+	To                  string   `json:"to"`
+	Closed              bool     `json:"closed"`
+	Formats             []string `json:"formats"`
+	ProductHistoryHours int      `json:"productHistoryHours"`
+	DefaultHours        int      `json:"defaultHours"`
+	GlobalMaxHours      int      `json:"globalMaxHours"`
+}
+
+// ZoneCapability says in which zone dates are read and times are written.
+type ZoneCapability struct {
+	Parameter string `json:"parameter"`
+	Names     string `json:"names"`
+	Default   string `json:"default"`
+}
+
+// ResultsLimits are the limits in force.
+type ResultsLimits struct {
+	LimitDefault            int     `json:"limitDefault"`
+	LimitMax                int     `json:"limitMax"`
+	StreamLimitDefault      int     `json:"streamLimitDefault"`
+	LatestPerPairMaxPairs   int     `json:"latestPerPairMaxPairs"`
+	EnrichmentMaxCandidates int     `json:"enrichmentMaxCandidates"`
+	ResponseMaxBytes        int     `json:"responseMaxBytes"`
+	SoftDeadlineSeconds     float64 `json:"softDeadlineSeconds"`
+	HardBudgetSeconds       float64 `json:"hardBudgetSeconds"`
+	CursorDays              int     `json:"cursorDays"`
+}
+
+// ScopeGuard says what is refused because its scope and window are jointly
+// too broad, and what to do then; null: not limited.
+type ScopeGuard struct {
+	Enabled        bool     `json:"enabled"`
+	MaxScopePairs  *int     `json:"maxScopePairs"`
+	MaxWindowHours *int     `json:"maxWindowHours"`
+	Recovery       []string `json:"recovery"`
+}
+
+// recovery is the way out of RESULTS_SCOPE_TOO_BROAD and its relatives
+// (RES-10).
+var recovery = []string{
+	"Send a new request with a narrower scope (itemId, orderId, site, pzn, ean, or asin with asinLocale), narrower capturedFrom and capturedTo, or both.",
+	"A cursor, another sort or the stream does not get around a refusal: they belong to reads that were accepted.",
+	"With globalScope=true keep both bounds, leave selectors out, and stay within 168 hours.",
+	"To read by product, order or site instead, remove globalScope.",
+	"For latestPerPair stay within 1,000 item-site pairs.",
+	"Read site by site with windows of 24, then 12, 6 and 1 hour before reading fewer sites. There are no deferred jobs.",
+}
+
+// Capabilities describes reads of results to a caller who may read them.
+func (s *Service) Capabilities(ctx context.Context, p Principal) (*Capabilities, error) {
+	if _, err := s.access(ctx, p, contracts.ReadResults); err != nil {
+		return nil, err
+	}
+	hours := func(d time.Duration) int { return int(d / time.Hour) }
+	limit := func(n int) *int {
+		if n == 0 {
+			return nil
+		}
+		return &n
+	}
+	guard := ScopeGuard{MaxScopePairs: limit(s.cfg.ScanGuardMaxPairs), MaxWindowHours: limit(s.cfg.ScanGuardMaxHours), Recovery: recovery}
+	guard.Enabled = guard.MaxScopePairs != nil || guard.MaxWindowHours != nil
+	return &Capabilities{
+		CoreFields: []string{"itemId", "site", "capturedAt", "availability", "price", "priceMoney", "currencyCode", "merchant"},
+		IncludeGroups: IncludeGroups{
+			Coverage:     []string{"coverageState", "lastProcessedAt"},
+			OrderIDs:     []string{"orderIds"},
+			CustomerData: []string{"customerData"},
+			ExportFields: []string{
+				"productUrl", "offerTitle", "shippingCost", "shippingCostMoney", "totalPrice", "totalPriceMoney", "deliveryText", "manufacturer",
+				"isPrime", "isBuyBox", "productRating", "customerReferencePrices", "referencePrice", "referencePriceMoney",
+			},
+			Identity: []string{"ean", "pzn", "asin", "asinLocale", "productName", "brand", "manufacturer"},
+		},
+		Filters: filterCapabilities(),
+		Sort:    SortCapability{Parameter: "sort", Field: "capturedAt", Values: []string{"asc", "desc"}, Default: "desc"},
+		Window: WindowCapability{
+			From: "capturedFrom", To: "capturedTo", Closed: true, Formats: []string{"RFC 3339", "YYYY-MM-DD"},
+			ProductHistoryHours: hours(productHistoryWindow), DefaultHours: hours(defaultWindow), GlobalMaxHours: hours(maxGlobalWindow),
+		},
+		Timezone: ZoneCapability{Parameter: "timezone", Names: "IANA", Default: "UTC"},
+		Limits: ResultsLimits{
+			LimitDefault: DefaultLimit, LimitMax: MaxResultsLimit, StreamLimitDefault: MaxResultsLimit,
+			LatestPerPairMaxPairs: maxLatestPairs, EnrichmentMaxCandidates: maxEnrichCandidates, ResponseMaxBytes: s.cfg.MaxResponseBytes,
+			SoftDeadlineSeconds: s.cfg.SoftDeadline.Seconds(), HardBudgetSeconds: s.cfg.HardBudget.Seconds(),
+			CursorDays: int(cursorLifetime / (24 * time.Hour)),
+		},
+		ScopeGuard: guard,
+	}, nil
+}
+
+func filterCapabilities() []FilterCapability {
+	return []FilterCapability{
+		{Parameter: "orderId", Kind: "selector", Type: "string"},
+		{Parameter: "itemId", Kind: "selector", Type: "string"},
+		{Parameter: "pzn", Kind: "selector", Type: "string"},
+		{Parameter: "ean", Kind: "selector", Type: "string"},
+		{Parameter: "asinLocale", Kind: "selector", Type: "string", Requires: "asin"},
+		{Parameter: "asin", Kind: "selector", Type: "string", Requires: "asinLocale"},
+		{Parameter: "site", Kind: "selector", Type: "string"},
+		{Parameter: "globalScope", Kind: "scope", Type: "boolean"},
+		{Parameter: "brand", Kind: "filter", Type: "string"},
+		{Parameter: "manufacturer", Kind: "filter", Type: "string"},
+		{Parameter: "merchant", Kind: "filter", Type: "string"},
+		{Parameter: "isPrime", Kind: "filter", Type: "boolean"},
+		{Parameter: "isBuyBox", Kind: "filter", Type: "boolean"},
+		{Parameter: "coverageState", Kind: "filter", Type: "string", Values: slices.Sorted(maps.Keys(coverageOutcomes))},
+		{Parameter: "capturedFrom", Kind: "window", Type: "string"},
+		{Parameter: "capturedTo", Kind: "window", Type: "string"},
+		{Parameter: "latestPerPair", Kind: "latest", Type: "boolean"},
+		{Parameter: "latestObservationPerPair", Kind: "latest", Type: "boolean"},
+	}
+}
