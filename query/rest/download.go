@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -62,6 +63,7 @@ func (a *api) download(d query.Direction) reader {
 			c.Writer.Header().Del("Content-Range")
 			return content.err
 		}
+		c.Writer.Header().Set("Content-Range", "bytes */"+strconv.FormatInt(found.SizeBytes, 10))
 		return fault.New(fault.Invalid, codeRange, "The file has %d bytes and no such range of them.", found.SizeBytes)
 	}
 }

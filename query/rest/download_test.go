@@ -378,7 +378,7 @@ func TestDownloadRanges(t *testing.T) {
 			for _, ranges := range []string{"bytes=5000-", "bytes=9000-9001", "bytes=3-2", "bytes=x-", "bytes=--1"} {
 				got := ask("f", "Range", ranges)
 				got.wantProblem(t, 416, "RANGE_NOT_SATISFIABLE")
-				if strings.HasPrefix(ranges, "bytes=5") && got.Header.Get("Content-Range") != "bytes */5000" {
+				if got.Header.Get("Content-Range") != "bytes */5000" {
 					t.Errorf("%s: %v", ranges, got.Header)
 				}
 				if got.Header.Get("ETag") != "" || got.Header.Get("Content-Disposition") != "" {
