@@ -27,7 +27,7 @@ type budgetFlags struct {
 	ScanGuardHours int           `name:"scan-guard-max-window-hours" env:"RUST_API_RESULTS_SCAN_GUARD_MAX_WINDOW_HOURS" help:"Refuse results reads over more hours; 0: off. With both set, both must be exceeded."`
 	ReadsPerMinute int           `help:"Reads of one account in a minute." default:"600"`
 	LoginsPerMin   int           `name:"logins-per-minute" help:"Attempts to log in, by login and by address, in a minute." default:"10"`
-	HeavyAtOnce    int           `help:"Results reads that one account may run at once." default:"8"`
+	HeavyAtOnce    int           `help:"Results reads and downloads that one account may run at once." default:"8"`
 	TokenLifetime  time.Duration `help:"Lifetime of REST tokens." default:"4h"`
 }
 

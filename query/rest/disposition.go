@@ -13,7 +13,7 @@ import (
 // one for clients that do not read that.
 func contentDisposition(filename string) string {
 	name := strings.Map(func(r rune) rune {
-		if r == '/' || r == '\\' || r == unicode.ReplacementChar || unicode.In(r, unicode.C, unicode.Zl, unicode.Zp) {
+		if r == '/' || r == '\\' || unicode.In(r, unicode.C, unicode.Zl, unicode.Zp) {
 			return '_'
 		}
 		return r

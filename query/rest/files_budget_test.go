@@ -133,10 +133,17 @@ func TestExportCandidates(t *testing.T) {
 	if p := decode[page](t, next); next.StatusCode != 200 || len(p.Data) != 0 || p.Paging.NextCursor != "" {
 		t.Errorf("%d %s", next.StatusCode, next.body)
 	}
+	jobs(all+2, 1) // what was looked at for one page is not looked at again for the next
+	a = named("e1", "limit", "1")
+	a.wantMore(t, 1)
+	next = named("e1", "limit", "1", "cursor", decode[page](t, a).Paging.NextCursor)
+	if p := decode[page](t, next); next.StatusCode != 200 || len(p.Data) != 0 || p.Paging.NextCursor != "" {
+		t.Errorf("%d %s", next.StatusCode, next.body)
+	}
 	if got := w.walk("exportName", order, "exports", "exportName", "tenth", "limit", "300"); len(got) != all/10 {
 		t.Errorf("%d of that name", len(got))
 	}
-	if got := w.walk("exportName", order, "exports", "limit", "1000"); len(got) != all+1 || got[all] != "last" {
+	if got := w.walk("exportName", order, "exports", "limit", "1000"); len(got) != all+2 || got[all] != "last" {
 		t.Errorf("%d exports", len(got))
 	}
 	if p := w.list(order, "imports", "name", "i10001", "limit", "1"); len(p.Data) != 1 { // IMP-01b: no such budget
