@@ -81,7 +81,7 @@ func (s *sealer) openCursor(b binding, cursor string, state any) error {
 	if len(cursor) > maxCursorBytes {
 		return refused
 	}
-	sealed, err := base64.RawURLEncoding.DecodeString(cursor)
+	sealed, err := base64.RawURLEncoding.Strict().DecodeString(cursor) // one text for one cursor
 	if err != nil {
 		return refused
 	}

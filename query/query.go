@@ -27,6 +27,9 @@ type Config struct {
 	ScanGuardMaxPairs, ScanGuardMaxHours int
 	// MaxResponseBytes bounds one JSON response and one NDJSON line.
 	MaxResponseBytes int
+	// MaxDownloadBytes bounds the raw size of a downloaded file, on every
+	// surface (LIM-13).
+	MaxDownloadBytes int64
 }
 
 // Defaults gives the published limits; CursorKey stays empty.
@@ -35,6 +38,7 @@ func Defaults() Config {
 		SoftDeadline:     5 * time.Second,
 		HardBudget:       20 * time.Second,
 		MaxResponseBytes: 64 << 20,
+		MaxDownloadBytes: 256 << 20,
 	}
 }
 
@@ -47,20 +51,22 @@ func (c Config) Validate() error {
 	f.Check(c.ScanGuardMaxPairs >= 0, "scan guard: max scope pairs: negative")
 	f.Check(c.ScanGuardMaxHours >= 0, "scan guard: max window hours: negative")
 	f.Check(c.MaxResponseBytes > 0, "max response bytes: not positive")
+	f.Check(c.MaxDownloadBytes > 0, "max download bytes: not positive")
 	return f.Err()
 }
 
 // Service answers reads.
 type Service struct {
-	cfg   Config
-	store Store
-	now   func() time.Time
-	seal  *sealer
+	cfg      Config
+	store    Store
+	archives []Archive
+	now      func() time.Time
+	seal     *sealer
 }
 
 // New makes a Service. The clock decides what "now" means in windows and
-// cursors.
-func New(cfg Config, store Store, now func() time.Time) (*Service, error) {
+// cursors. The archives are asked for a file's content in their order.
+func New(cfg Config, store Store, now func() time.Time, archives ...Archive) (*Service, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
@@ -68,7 +74,7 @@ func New(cfg Config, store Store, now func() time.Time) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Service{cfg: cfg, store: store, now: now, seal: seal}, nil
+	return &Service{cfg: cfg, store: store, archives: archives, now: now, seal: seal}, nil
 }
 
 // Store is what Service reads from. Every method that returns data of a
@@ -122,6 +128,16 @@ type Store interface {
 	LastProcessed(ctx context.Context, v Visibility, items []contracts.ItemID) (map[contracts.Pair]time.Time, error)
 	// SiteRecords reads the facts of all sites.
 	SiteRecords(ctx context.Context) ([]contracts.Site, error)
+
+	// FileJobsThrough gives the n-th job from q.After on, whatever its name,
+	// when still more follow; else 0.
+	FileJobsThrough(ctx context.Context, v Visibility, q FileJobsQuery, n int) (contracts.FileJobID, error)
+	// FileJobs lists jobs by id.
+	FileJobs(ctx context.Context, v Visibility, q FileJobsQuery) ([]FileJob, error)
+	// CountFiles counts archive documents, at most so many, and their files.
+	CountFiles(ctx context.Context, v Visibility, of FilesOf, most int) (documents, files int, err error)
+	// FileEntries lists archived files, newest first.
+	FileEntries(ctx context.Context, v Visibility, q FileEntriesQuery) ([]FileEntry, error)
 }
 
 // Codes of the public contract that this package gives.
@@ -134,6 +150,11 @@ const (
 	CodeItemTooBroad          = "ITEM_SCOPE_TOO_BROAD"
 	CodeOrderCoverageTooBroad = "ORDER_COVERAGE_SCOPE_TOO_BROAD"
 	CodeOrderNotFound         = "ORDER_NOT_FOUND"
+	CodeOrderTooBroad         = "ORDER_SCOPE_TOO_BROAD"
+	CodeHistoryTooBroad       = "HISTORY_SCOPE_TOO_BROAD"
+	CodeArtifactNotFound      = "HISTORY_ARTIFACT_NOT_FOUND"
+	CodeContentMissing        = "HISTORY_ARTIFACT_CONTENT_MISSING"
+	CodePayloadTooLarge       = "PAYLOAD_TOO_LARGE"
 	CodeForbidden             = "AUTH_FORBIDDEN"
 	CodeTokenInvalid          = "AUTH_TOKEN_INVALID"
 )

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"strconv"
+
 	"preismon/query"
 
 	"github.com/alecthomas/kong"
@@ -12,5 +14,7 @@ func defaults() kong.Vars {
 	return kong.Vars{
 		"soft_deadline": q.SoftDeadline.String(),
 		"hard_budget":   q.HardBudget.String(),
+
+		"archive_download_max_bytes": strconv.FormatInt(q.MaxDownloadBytes, 10),
 	}
 }

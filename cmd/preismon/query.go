@@ -29,12 +29,13 @@ type budgetFlags struct {
 	ScanGuardHours int           `name:"scan-guard-max-window-hours" env:"RUST_API_RESULTS_SCAN_GUARD_MAX_WINDOW_HOURS" help:"Refuse results reads over more hours; 0: off. With both set, both must be exceeded."`
 	ReadsPerMinute int           `help:"Reads of one account in a minute." default:"600"`
 	LoginsPerMin   int           `name:"logins-per-minute" help:"Attempts to log in, by login and by address, in a minute." default:"10"`
-	HeavyAtOnce    int           `help:"Results reads that one account may run at once." default:"8"`
+	HeavyAtOnce    int           `help:"Results reads and downloads that one account may run at once." default:"8"`
 	TokenLifetime  time.Duration `help:"Lifetime of REST tokens." default:"4h"`
 }
 
-func (f budgetFlags) query(key contracts.Secret) query.Config {
+func (f budgetFlags) query(key contracts.Secret, archives archiveFlags) query.Config {
 	cfg := query.Defaults()
+	cfg.MaxDownloadBytes = archives.MaxDownloadBytes
 	cfg.CursorKey, cfg.SoftDeadline, cfg.HardBudget = key, f.SoftDeadline, f.HardBudget
 	cfg.ScanGuardMaxPairs, cfg.ScanGuardMaxHours = f.ScanGuardPairs, f.ScanGuardHours
 	return cfg
@@ -77,6 +78,7 @@ type queryCmd struct {
 	TokenKey    string        `help:"PEM file (PKCS 8, Ed25519) with the key that signs tokens: openssl genpkey -algorithm ed25519." type:"path" placeholder:"FILE"`
 	VerifyKeys  []string      `help:"PEM files of further keys whose tokens are still good, for rotation." type:"path" placeholder:"FILE"`
 	CursorKey   secret        `help:"Seals cursors: at least 32 bytes, the same on all nodes." placeholder:"KEY"`
+	Archives    archiveFlags  `embed:""`
 	Edge        edgeFlags     `embed:""`
 	Budgets     budgetFlags   `embed:""`
 	Listen      string        `help:"Address of the public surface." default:"127.0.0.1:8080" placeholder:"HOST:PORT"`
@@ -92,7 +94,7 @@ func (queryCmd) Help() string {
 Example:
 
   preismon query --listen 0.0.0.0:8080 --base-url https://prices.example.com --clickhouse-dsn @/run/secrets/query-dsn \
-    --nats-url nats://nats:4222 --token-key /run/secrets/token.pem --cursor-key @/run/secrets/cursor-key`
+    --nats-url nats://nats:4222 --token-key /run/secrets/token.pem --cursor-key @/run/secrets/cursor-key --archive @/run/secrets/archive`
 }
 
 func (c *queryCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
@@ -109,7 +111,7 @@ func (c *queryCmd) Run(ctx context.Context, k *kong.Context, std streams, log *s
 		dsnErr = nil // the store names that
 	}
 	faults := faulty(address("listen", c.Listen), address("admin-listen", c.AdminListen), natsCfg.Validate(), dsnErr, storeCfg.Validate(), restCfg.Validate(), keyErr,
-		c.Budgets.query(c.CursorKey.Secret).Validate(), c.Budgets.throttle().Validate(), c.Budgets.auth(restCfg.BaseURL).Validate())
+		c.Archives.faults(), c.Budgets.query(c.CursorKey.Secret, c.Archives).Validate(), c.Budgets.throttle().Validate(), c.Budgets.auth(restCfg.BaseURL).Validate())
 	if done, err := c.only(k, std.out, faults); done {
 		return err
 	}
@@ -138,9 +140,16 @@ func (c *queryCmd) Run(ctx context.Context, k *kong.Context, std streams, log *s
 	}
 	l, a := newLifecycle(log), newAdmin()
 	a.serve(l, private)
+	archives, err := openArchives(l, c.Archives.Archives)
+	if err != nil {
+		return errors.Join(err, l.stop(c.StopGrace))
+	}
+	if len(archives) == 0 {
+		log.Warn("no archive is configured: the content of every archived file is missing")
+	}
 	err = serveQueries(ctx, l, a, serving{
-		listener: public, store: storeCfg, rest: restCfg, keys: keys, bus: b, log: log,
-		query: c.Budgets.query(c.CursorKey.Secret), throttle: c.Budgets.throttle(), auth: c.Budgets.auth(restCfg.BaseURL),
+		listener: public, store: storeCfg, rest: restCfg, keys: keys, bus: b, log: log, archives: archives,
+		query: c.Budgets.query(c.CursorKey.Secret, c.Archives), throttle: c.Budgets.throttle(), auth: c.Budgets.auth(restCfg.BaseURL),
 	})
 	if err != nil {
 		return errors.Join(err, l.stop(c.StopGrace))
@@ -153,6 +162,7 @@ func (c *queryCmd) Run(ctx context.Context, k *kong.Context, std streams, log *s
 type serving struct {
 	listener net.Listener
 	store    store.Config
+	archives []query.Archive // asked in their order
 	query    query.Config
 	rest     rest.Config
 	auth     auth.Config
@@ -169,7 +179,7 @@ func serveQueries(ctx context.Context, l *lifecycle, a *admin, s serving) error 
 		return err
 	}
 	l.defers("query store", func(context.Context) error { return st.Close() })
-	service, err := query.New(s.query, st, time.Now)
+	service, err := query.New(s.query, st, time.Now, s.archives...)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"preismon/archive"
 	"preismon/contracts/event"
 	"preismon/deploy/testserver"
 	"preismon/ingest"
@@ -146,7 +147,15 @@ func TestRoles(t *testing.T) {
 	half := len(observations) / 2
 	publish("first.ndjson", slices.Concat(catalogue, observations[:half]))
 
-	// Two nodes of the query service with the same keys.
+	// Two nodes of the query service with the same keys and archives.
+	bucket, s3 := bucketURL(t)
+	shelf := t.TempDir()
+	folder, err := archive.NewDir(shelf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer folder.Close() //nolint:errcheck // its files are written
+	putFiles(t, m, s3, folder)
 	key := filepath.Join(dir, "token.pem")
 	if err := auth.EnsureKey(key); err != nil {
 		t.Fatal(err)
@@ -154,6 +163,7 @@ func TestRoles(t *testing.T) {
 	queryArgs := []string{
 		"query", "--nats-url", nats, "--clickhouse-dsn", ch.QueryDSN, "--token-key", key, "--cursor-key", strings.Repeat("cursor key ", 4),
 		"--base-url", "https://prices.example.com", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--logins-per-minute", "1000",
+		"--archive", bucket, "--archive", shelf,
 	}
 	nodes := []*role{startRole(t, queryArgs...), startRole(t, queryArgs...)}
 	for _, n := range nodes {
@@ -200,6 +210,16 @@ func TestRoles(t *testing.T) {
 		}
 		if ordered := len(world.orders[world.accounts[a.LoginIdentifier].MandateID][0].Items); name == "hanna" && (len(items) != 10 || ordered <= 10) {
 			t.Errorf("a package of 10 items shows %d of %d", len(items), ordered)
+		}
+	}
+
+	// The files that the archives have between them, by either node.
+	for i, login := range []string{"anna", "frida"} {
+		a := m.Accounts()[slices.IndexFunc(m.Accounts(), func(a market.DemoAccount) bool { return strings.HasPrefix(a.LoginIdentifier, login+"@") })]
+		c := at(nodes[i], at(nodes[i], &api{}).login(a.LoginIdentifier, a.Password))
+		files, lost := wantFiles(t, c, m, world.accounts[a.LoginIdentifier].MandateID)
+		if t.Logf("%s: %d files, %d of them lost", login, files, lost); files < 10 || (lost > 0) != (login == "frida") {
+			t.Errorf("%s: %d files, %d of them lost", login, files, lost)
 		}
 	}
 

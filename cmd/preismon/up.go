@@ -17,6 +17,7 @@ import (
 	"preismon/ingest"
 	"preismon/projector/clickhouse"
 	"preismon/projector/schema"
+	"preismon/query"
 	"preismon/query/auth"
 	"preismon/query/store"
 
@@ -32,6 +33,7 @@ type upCmd struct {
 	AdminListen string        `help:"Address of live, ready and metrics." default:"127.0.0.1:8081" placeholder:"HOST:PORT"`
 	Demo        demoFlags     `embed:""`
 	WithDemo    bool          `name:"demo" help:"Fill the folder with a simulated market, and keep it going."`
+	Archives    archiveFlags  `embed:""`
 	Edge        edgeFlags     `embed:""`
 	Budgets     budgetFlags   `embed:""`
 	SyncAlways  bool          `help:"Have every event on disk before it is acknowledged: safe against power loss, slower."`
@@ -52,7 +54,7 @@ func (c *upCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog
 	start := time.Now()
 	restCfg := c.Edge.rest(c.Listen)
 	placeholder := contracts.Secret("the key is made in the data folder, where needed")
-	faults := faulty(address("listen", c.Listen), address("admin-listen", c.AdminListen), restCfg.Validate(), c.Budgets.query(placeholder).Validate(), c.Budgets.throttle().Validate(),
+	faults := faulty(address("listen", c.Listen), address("admin-listen", c.AdminListen), restCfg.Validate(), c.Archives.faults(), c.Budgets.query(placeholder, c.Archives).Validate(), c.Budgets.throttle().Validate(),
 		c.Budgets.auth(restCfg.BaseURL).Validate(), c.Demo.faults())
 	if done, err := c.only(k, std.out, faults); done {
 		return err
@@ -116,11 +118,15 @@ func (c *upCmd) up(ctx context.Context, l *lifecycle, dir *embedded.DataDir, p u
 		}
 		return err
 	}
-	artifacts, err := archive.NewDir(dir.Join("artifacts"))
+	own, err := archive.NewDir(dir.Join("artifacts"))
 	if err != nil {
 		return err
 	}
-	l.defers("artifacts", func(context.Context) error { return artifacts.Close() })
+	l.defers("artifacts", func(context.Context) error { return own.Close() })
+	further, err := openArchives(l, c.Archives.Archives)
+	if err != nil {
+		return err
+	}
 
 	a := newAdmin()
 	ch, err := clickhouse.ParseDSN(servers.clickhouse.DSN(embedded.ProjectorUser, ""))
@@ -144,7 +150,8 @@ func (c *upCmd) up(ctx context.Context, l *lifecycle, dir *embedded.DataDir, p u
 	restCfg.BaseURL = p.url
 	err = serveQueries(ctx, l, a, serving{
 		listener: p.public, store: storeCfg, rest: restCfg, keys: keys.tokens, bus: b, log: p.log,
-		query: c.Budgets.query(keys.cursors), throttle: c.Budgets.throttle(), auth: c.Budgets.auth(p.url),
+		archives: append([]query.Archive{artifacts{own}}, further...),
+		query:    c.Budgets.query(keys.cursors, c.Archives), throttle: c.Budgets.throttle(), auth: c.Budgets.auth(p.url),
 	})
 	if err != nil {
 		return err
@@ -170,7 +177,7 @@ func (c *upCmd) up(ctx context.Context, l *lifecycle, dir *embedded.DataDir, p u
 		}
 	}()
 	if c.WithDemo {
-		err = c.demo(work, l, dir, proj, artifacts, p, adminURL)
+		err = c.demo(work, l, dir, proj, own, p, adminURL)
 	} else if err = proj.caughtUp(work); err == nil {
 		welcome(p.std.out, page{url: p.url, admin: adminURL, dir: c.DataDir})
 	}

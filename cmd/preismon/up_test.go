@@ -45,6 +45,7 @@ func TestUpDemo(t *testing.T) {
 	t.Run("accounts file", demo.accountsFile)
 	t.Run("accounts", demo.whatTheySee)
 	t.Run("sharing", demo.sharing)
+	t.Run("files", demo.files)
 	t.Run("refused", demo.refused)
 	t.Run("rows", demo.rows)
 	t.Run("postman", demo.postman)

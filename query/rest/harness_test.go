@@ -59,7 +59,9 @@ type settings struct {
 	revocations auth.Revocations
 	key         ed25519.PrivateKey
 	http2       bool
-	store       query.Store // nil: the one in memory
+	store       query.Store // in place of the one in memory
+	archives    []query.Archive
+	unchecked   bool // answers that are too large to be kept for a check
 }
 
 func serve(t testing.TB, change ...func(*settings)) *surface {
@@ -92,17 +94,18 @@ func serve(t testing.TB, change ...func(*settings)) *surface {
 		},
 	})
 	must(t, err)
-	var store query.Store = s.store
-	if set.store != nil {
-		store = set.store
+	if set.store == nil {
+		set.store = s.store
 	}
-	service, err := query.New(set.query, store, s.clock.now)
+	service, err := query.New(set.query, set.store, s.clock.now, set.archives...)
 	must(t, err)
 	log := slog.New(slog.NewJSONHandler(s.log, nil))
 	h, err := rest.New(set.rest, rest.Deps{Service: service, Auth: s.auth, Logger: log, Now: s.clock.now})
 	must(t, err)
 	// Each exchange of each test is held against the contract, whoever its client is.
-	h = check.Handler(h, func(err error) { t.Error(err) })
+	if !set.unchecked {
+		h = check.Handler(h, func(err error) { t.Error(err) })
+	}
 	s.Server = httptest.NewUnstartedServer(h)
 	s.Config = rest.NewServer(h, log)
 	if set.http2 {
@@ -295,8 +298,11 @@ func (a answer) wantProblem(t *testing.T, status int, code string) problem {
 	return p
 }
 
-// memory is a store in memory: enough of one to serve every route.
+// memory is a store in memory: enough of one to serve every route but those
+// about orders.
 type memory struct {
+	query.Store
+
 	mu       sync.Mutex
 	accounts map[contracts.AccountID]*query.Access
 	sites    []contracts.Site

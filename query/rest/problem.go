@@ -22,7 +22,8 @@ import (
 // Codes that this package gives.
 const (
 	codeSchemeNotAllowed = "AUTH_SCHEME_NOT_ALLOWED"
-	codePayloadTooLarge  = "PAYLOAD_TOO_LARGE"
+	codePayloadTooLarge  = query.CodePayloadTooLarge
+	codeRange            = "RANGE_NOT_SATISFIABLE"
 	codeRateLimit        = "RATE_LIMIT_EXCEEDED"
 	codeNotFound         = "NOT_FOUND"
 	codeMethodNotAllowed = "METHOD_NOT_ALLOWED"
@@ -100,6 +101,26 @@ var meanings = map[string]meaning{
 	codeMethodNotAllowed: {
 		http.StatusMethodNotAllowed, "Method not allowed", "This path does not take this method.",
 		"The header Allow names the methods that the path takes.",
+	},
+	query.CodeOrderTooBroad: {
+		http.StatusBadRequest, "Too many exports in the order", "The order has too many exports to find a complete page of those asked for.",
+		"One request looks at no more than 10,000 exports of an order, one after the other. Leave out exportName and follow the pages, or lower the limit.",
+	},
+	query.CodeHistoryTooBroad: {
+		http.StatusBadRequest, "Too many archived files in the order", "The order has too many archive documents or archived files to look through.",
+		"The history of an order's exports, or of its imports, is looked through as a whole: at most 1,000 archive documents with 10,000 files. Filters do not help. Ask whoever manages the order to have old files removed.",
+	},
+	query.CodeArtifactNotFound: {
+		http.StatusNotFound, "Archived file not found", "No archived file of the order matches.",
+		"Nothing in the history of the order matches the filters. List it with GET .../history and take the names from there.",
+	},
+	query.CodeContentMissing: {
+		http.StatusConflict, "Content missing", "The file is in the catalogue, but its content is in none of the archives.",
+		"The file was archived once, but no archive has its content any more. Another attempt does not help; another file of the history may.",
+	},
+	codeRange: {
+		http.StatusRequestedRangeNotSatisfiable, "Range not satisfiable", "The file has no such range of bytes.",
+		"The header Content-Range of this answer says how many bytes the file has. Leave out the header Range to get all of them.",
 	},
 	codeConflict: {
 		http.StatusConflict, "Conflict", "The state of the resource does not allow this.",

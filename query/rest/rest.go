@@ -97,7 +97,10 @@ type api struct {
 	now      func() time.Time
 }
 
-const streamPath = "/v1/results/stream"
+const (
+	streamPath   = "/v1/results/stream"
+	downloadPath = "/history/download" // after the exports or imports of an order
+)
 
 // New makes the handler of the surface. It starts nothing.
 func New(cfg Config, deps Deps) (http.Handler, error) {
@@ -122,7 +125,9 @@ func New(cfg Config, deps Deps) (http.Handler, error) {
 	engine := a.routes()
 	compressed := compress(engine)
 	split := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == streamPath { // compresses by itself: rows must not wait for a full buffer
+		// The stream compresses by itself: rows must not wait for a full buffer.
+		// Files go as they are, for their length, their hash and their ranges.
+		if r.URL.Path == streamPath || strings.HasSuffix(r.URL.Path, downloadPath) {
 			engine.ServeHTTP(w, r)
 			return
 		}
@@ -153,6 +158,13 @@ func (a *api) routes() *gin.Engine {
 	e.GET("/v1/orders", a.handle(a.reads(a.orders)))
 	e.GET("/v1/orders/:orderId", a.handle(a.reads(a.order)))
 	e.GET("/v1/orders/:orderId/observation-quality", a.handle(a.reads(a.observationQuality)))
+	for name, d := range map[string]query.Direction{"exports": query.Exports, "imports": query.Imports} {
+		files := "/v1/orders/:orderId/" + name
+		e.GET(files, a.handle(a.reads(a.fileJobs(d))))
+		e.GET(files+"/history", a.handle(a.reads(a.history(d))))
+		e.GET(files+"/history/latest", a.handle(a.reads(a.latestFile(d))))
+		e.GET(files+downloadPath, a.handle(a.reads(a.heavy(a.download(d)))))
+	}
 	e.GET("/v1/results", a.handle(a.reads(a.heavy(a.results))))
 	e.GET(streamPath, a.handle(a.reads(a.heavy(a.stream))))
 	e.GET("/v1/results/capabilities", a.handle(a.reads(a.capabilities)))
@@ -242,6 +254,7 @@ func (a *api) cors() *cors.Cors {
 		AllowedHeaders:  []string{"Authorization", "Content-Type", requestIDHeader},
 		ExposedHeaders: []string{
 			requestIDHeader, limitHeader, remainingHeader, resetHeader, "Retry-After", "WWW-Authenticate", scopeHeader,
+			"Content-Disposition", "Content-Range", "ETag", digestHeader,
 		},
 		MaxAge: 600,
 	})

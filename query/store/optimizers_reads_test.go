@@ -29,10 +29,10 @@ func readsOf(w *world) map[string]read {
 		query.Visibility
 	}{{"whole", whole}, {"behind, two sites", behind}, {"one order", oneOrder}} {
 		all["Items: "+v.name] = func(ctx context.Context, s *store.Store) ([]string, error) {
-			return texts(s.Items(ctx, v.Visibility, query.ItemsQuery{After: 1, Limit: 3}))
+			return texts(s.Items(ctx, v.Visibility, 1, 3))
 		}
 		all["Items: by EAN, "+v.name] = func(ctx context.Context, s *store.Store) ([]string, error) {
-			return texts(s.Items(ctx, v.Visibility, query.ItemsQuery{EAN: "96385074", Limit: 10}))
+			return texts(s.ItemCandidates(ctx, v.Visibility, query.ItemsQuery{EAN: "96385074", Limit: 10}))
 		}
 		all["Sites: "+v.name] = func(ctx context.Context, s *store.Store) ([]string, error) {
 			return texts(s.Sites(ctx, v.Visibility, query.SitesQuery{After: "alpha.example", Limit: 2}))

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"preismon/archive"
+	"preismon/contracts"
+	"preismon/query"
+)
+
+// archiveFlags say where the content of archived files is, and how much of it
+// one download may be. The name of the limit is the specification's.
+type archiveFlags struct {
+	Archives         []secret `name:"archive" help:"Where the files of exports and imports are: a folder, or s3://KEY:SECRET@HOST:PORT/BUCKET with ?region=NAME and, without TLS, &tls=false. Several are asked in their order. In KEY and SECRET write / as %2F and , as %2C." placeholder:"PLACE"`
+	MaxDownloadBytes int64    `name:"archive-download-max-bytes" env:"RUST_API_ARCHIVE_DOWNLOAD_MAX_BYTES" help:"Refuse downloads of larger files." default:"${archive_download_max_bytes}"`
+}
+
+// faults names what is wrong with the places, without what is secret in them.
+func (f archiveFlags) faults() error {
+	var errs []error
+	for i, place := range f.Archives {
+		if _, err := parseArchive(place.Secret); err != nil {
+			errs = append(errs, fmt.Errorf("archive %d: %w", i+1, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// archivePlace is a folder, or else a bucket.
+type archivePlace struct {
+	dir string
+	s3  archive.S3Config
+}
+
+func parseArchive(place contracts.Secret) (archivePlace, error) {
+	text := place.Reveal()
+	if text == "" {
+		return archivePlace{}, errors.New("empty")
+	}
+	if !strings.HasPrefix(text, "s3:") {
+		dir, err := filepath.Abs(text)
+		return archivePlace{dir: dir}, err
+	}
+	cfg := archive.DefaultS3Config()
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" {
+		return archivePlace{}, errors.New("not of the form s3://KEY:SECRET@HOST:PORT/BUCKET")
+	}
+	cfg.Bucket = strings.Trim(u.Path, "/")
+	cfg.AccessKey = u.User.Username()
+	password, _ := u.User.Password()
+	cfg.SecretKey = contracts.Secret(password)
+	scheme := "https"
+	for name, values := range u.Query() {
+		switch value := values[len(values)-1]; name {
+		case "region":
+			cfg.Region = value
+		case "tls":
+			tls, err := strconv.ParseBool(value)
+			if err != nil {
+				return archivePlace{}, fmt.Errorf("tls: %q is neither true nor false", value)
+			}
+			if !tls {
+				scheme = "http"
+			}
+		default:
+			return archivePlace{}, fmt.Errorf("%q is neither region nor tls", name)
+		}
+	}
+	cfg.Endpoint = scheme + "://" + u.Host
+	return archivePlace{s3: cfg}, cfg.Validate()
+}
+
+// openArchives opens the places for reading, as parts of the lifecycle.
+func openArchives(l *lifecycle, places []secret) ([]query.Archive, error) {
+	var all []query.Archive
+	for i, place := range places {
+		p, err := parseArchive(place.Secret)
+		if err != nil {
+			return nil, err
+		}
+		opened, err := p.open()
+		if err != nil {
+			return nil, fmt.Errorf("archive %d: %w", i+1, err)
+		}
+		l.defers("archive", func(context.Context) error { return opened.Close() })
+		all = append(all, artifacts{opened})
+	}
+	return all, nil
+}
+
+type closingStore interface {
+	archive.Store
+	io.Closer
+}
+
+func (p archivePlace) open() (closingStore, error) {
+	if p.dir == "" {
+		return archive.NewS3(p.s3)
+	}
+	if info, err := os.Stat(p.dir); err != nil || !info.IsDir() { // or a misspelt name would be an empty archive
+		return nil, fmt.Errorf("%s is no folder", p.dir)
+	}
+	return archive.NewDir(p.dir)
+}
+
+// artifacts gives the files of a store to the query service.
+type artifacts struct{ store archive.Store }
+
+func (a artifacts) Open(ctx context.Context, f query.Artifact, offset int64) (io.ReadCloser, error) {
+	ref := archive.Ref{
+		Key:  archive.Key{Folder: archive.Exports, Mandate: f.Mandate, Order: f.OrderID, Archive: f.Archive, File: f.File},
+		Size: f.SizeBytes, SHA256: f.SHA256,
+	}
+	if f.Direction == query.Imports {
+		ref.Key.Folder = archive.Imports
+	}
+	if offset == 0 {
+		return a.store.Open(ctx, ref)
+	}
+	return a.store.OpenRange(ctx, ref, archive.Range{Offset: offset, Length: f.SizeBytes - offset})
+}

@@ -1,0 +1,86 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"preismon/contracts"
+	"preismon/contracts/fault"
+)
+
+// Artifact names the content of one archived file, and says what it must be.
+type Artifact struct {
+	FilesOf
+	Mandate   contracts.MandateID
+	Archive   contracts.ArchiveID
+	File      int // its place in the archive document
+	SizeBytes int64
+	SHA256    string // 64 lower-case hex digits
+}
+
+// Archive is a place where the content of archived files is kept.
+type Archive interface {
+	// Open reads an artifact from a byte on to its end. A content of another
+	// size is an error at once; one that differs otherwise is an error before
+	// its last byte, when it is read from byte 0 on. No content: a NotFound
+	// fault; an archive that cannot be used now: Unavailable. Reading ends
+	// with ctx.
+	Open(ctx context.Context, a Artifact, offset int64) (io.ReadCloser, error)
+}
+
+// Download is an artifact that may be read.
+type Download struct {
+	FileEntry
+	archives []Archive
+}
+
+// Download finds the one archived file to be sent: the only match, or the
+// newest one with Latest (HIST-04). Its content is read with Open.
+func (s *Service) Download(ctx context.Context, p Principal, r HistoryRequest) (*Download, error) {
+	entry, err := s.oneFile(ctx, p, r)
+	if err != nil {
+		return nil, err
+	}
+	if most := s.cfg.MaxDownloadBytes; entry.SizeBytes > most { // HIST-05
+		return nil, &fault.Error{
+			Kind: fault.TooLarge, Code: CodePayloadTooLarge, Msg: "The archived file is too large to be downloaded.",
+			ActualBytes: entry.SizeBytes, MaxBytes: most,
+		}
+	}
+	return &Download{*entry, s.archives}, nil
+}
+
+// archiveRetry is when to ask again for an archive that is away.
+const archiveRetry = 5 * time.Second
+
+// Open reads the content from the first archive that has it, from a byte on.
+// The content is missing only when every archive says so (HIST-06): one that
+// is away may hold it.
+func (d *Download) Open(ctx context.Context, offset int64) (io.ReadCloser, error) {
+	var away, damaged []error
+	for _, archive := range d.archives {
+		content, err := archive.Open(ctx, d.Artifact, offset)
+		switch {
+		case err == nil:
+			return content, nil
+		case ctx.Err() != nil:
+			return nil, err
+		case fault.KindOf(err) == fault.NotFound:
+		case fault.KindOf(err) == fault.Unavailable:
+			away = append(away, err)
+		default:
+			damaged = append(damaged, err)
+		}
+	}
+	switch {
+	case away != nil:
+		return nil, &fault.Error{
+			Kind: fault.Unavailable, Msg: "The archive is not available now.", Err: errors.Join(append(away, damaged...)...), RetryAfter: archiveRetry,
+		}
+	case damaged != nil:
+		return nil, &fault.Error{Kind: fault.Internal, Err: errors.Join(damaged...)}
+	}
+	return nil, fault.New(fault.Conflict, CodeContentMissing, "The file is in the catalogue, but its content is in none of the archives.")
+}

@@ -1,0 +1,199 @@
+package query
+
+import (
+	"context"
+	"path"
+	"strings"
+	"time"
+
+	"preismon/contracts"
+	"preismon/contracts/fault"
+)
+
+// Budgets of a look into the history of an order's files: all documents of
+// the direction count, whatever the filters say (HIST-01a, HIST-01b, LIM-07).
+const (
+	maxArchiveDocuments = 1_000
+	maxNestedFiles      = 10_000
+)
+
+// FileEntry is one archived file.
+type FileEntry struct {
+	Artifact
+	Name       string // of the file
+	JobName    string // of the export or import; empty: not known
+	Filename   string
+	ArchivedAt time.Time
+}
+
+// ContentType is the media type of the file, by its filename only (ART-02).
+func (e *FileEntry) ContentType() string {
+	switch strings.ToLower(path.Ext(e.Filename)) {
+	case ".csv":
+		return "text/csv; charset=utf-8"
+	case ".xlsx":
+		return "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+	case ".zip":
+		return "application/zip"
+	}
+	return "application/octet-stream"
+}
+
+// position is the entry's place in the order of the history.
+func (e *FileEntry) position() FilePosition {
+	return FilePosition{ArchivedMs: e.ArchivedAt.UnixMilli(), Archive: e.Archive, File: e.File}
+}
+
+// FilePosition is a place in the history: newest first, then by document and
+// place in it.
+type FilePosition struct {
+	ArchivedMs int64               `json:"t"`
+	Archive    contracts.ArchiveID `json:"a"`
+	File       int                 `json:"f"`
+}
+
+// HistoryRequest asks for archived files of an order. The filters combine as
+// an intersection. DateFrom and DateTo are dates or RFC 3339, both included,
+// in UTC (choices 20).
+type HistoryRequest struct {
+	Direction        Direction
+	OrderID          contracts.OrderID
+	Limit            *int   // of History
+	Cursor           string // of History
+	DateFrom, DateTo string
+	ExportName       string // of the export, exactly; empty: any
+	Name             string // of the file, exactly; empty: any
+	Latest           *bool  // of LatestFile and Download
+}
+
+// HistoryEcho is a HistoryRequest as the answer repeats it, with the instants
+// that the bounds stand for.
+type HistoryEcho struct {
+	OrderID    contracts.OrderID `json:"orderId"`
+	DateFrom   *string           `json:"dateFrom,omitempty"`
+	DateTo     *string           `json:"dateTo,omitempty"`
+	ExportName string            `json:"exportName,omitempty"`
+	Name       string            `json:"name,omitempty"`
+}
+
+// FileEntriesQuery is what the store is asked: entries after a place, newest
+// first.
+type FileEntriesQuery struct {
+	FilesOf
+	Window           contracts.Window // a zero end is open
+	ExportName, Name string           // empty: any
+	After            *FilePosition
+	Limit            int
+}
+
+// History lists the archived files of an order, newest first.
+func (s *Service) History(ctx context.Context, p Principal, r HistoryRequest) (*Page[FileEntry], error) {
+	limit, err := pageLimit(r.Limit, MaxLimit)
+	if err != nil {
+		return nil, err
+	}
+	q, err := historyQuery(r)
+	if err != nil {
+		return nil, err
+	}
+	v, err := s.orderFiles(ctx, p, r.OrderID)
+	if err != nil {
+		return nil, err
+	}
+	echo := HistoryEcho{
+		OrderID: r.OrderID, DateFrom: formatBound(q.Window.From, time.UTC), DateTo: formatBound(q.Window.To, time.UTC),
+		ExportName: r.ExportName, Name: r.Name,
+	}
+	bound := binding{Account: p.Account, Route: string(r.Direction) + "s/history", Query: echo}
+	if r.Cursor != "" {
+		q.After = &FilePosition{}
+		if err := s.seal.openCursor(bound, r.Cursor, q.After); err != nil {
+			return nil, err
+		}
+	}
+	q.Limit = limit + 1
+	found, err := s.entries(ctx, v, q)
+	if err != nil {
+		return nil, err
+	}
+	page := &Page[FileEntry]{Data: []FileEntry{}, Paging: Paging{Limit: limit}, Query: echo}
+	if len(found) > limit {
+		found = found[:limit]
+		if page.Paging.NextCursor, err = s.seal.sealCursor(bound, found[limit-1].position()); err != nil {
+			return nil, err
+		}
+	}
+	page.Data = append(page.Data, found...)
+	page.Paging.Returned = len(found)
+	return page, nil
+}
+
+// LatestFile gives the newest archived file that matches.
+func (s *Service) LatestFile(ctx context.Context, p Principal, r HistoryRequest) (*FileEntry, error) {
+	if r.Latest != nil && !*r.Latest {
+		return nil, invalid("latest: here it may be left out or true, but not false.")
+	}
+	newest := true
+	r.Latest = &newest
+	return s.oneFile(ctx, p, r)
+}
+
+// oneFile gives the newest match where the request says so, else the only one.
+func (s *Service) oneFile(ctx context.Context, p Principal, r HistoryRequest) (*FileEntry, error) {
+	q, err := historyQuery(r)
+	if err != nil {
+		return nil, err
+	}
+	v, err := s.orderFiles(ctx, p, r.OrderID)
+	if err != nil {
+		return nil, err
+	}
+	newest := r.Latest != nil && *r.Latest
+	if q.Limit = 1; !newest {
+		q.Limit = 2
+	}
+	found, err := s.entries(ctx, v, q)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(found) == 0:
+		return nil, fault.New(fault.NotFound, CodeArtifactNotFound, "No archived file of the order matches.")
+	case len(found) > 1:
+		return nil, invalid("Several archived files match. Narrow with name%s, dateFrom and dateTo to one of them, or ask for the newest with latest=true.",
+			map[Direction]string{Exports: ", exportName"}[r.Direction])
+	}
+	return &found[0], nil
+}
+
+func historyQuery(r HistoryRequest) (q FileEntriesQuery, err error) {
+	q = FileEntriesQuery{FilesOf: FilesOf{r.Direction, r.OrderID}, ExportName: r.ExportName, Name: r.Name}
+	if r.DateFrom != "" {
+		if q.Window.From, err = contracts.ParseLower(r.DateFrom, time.UTC); err != nil {
+			return q, invalid("dateFrom: %s.", err)
+		}
+	}
+	if r.DateTo != "" {
+		if q.Window.To, err = contracts.ParseUpper(r.DateTo, time.UTC); err != nil {
+			return q, invalid("dateTo: %s.", err)
+		}
+	}
+	if !q.Window.From.IsZero() && !q.Window.To.IsZero() && q.Window.From.After(q.Window.To) {
+		return q, invalid("dateFrom: after dateTo.")
+	}
+	return q, nil
+}
+
+// entries reads entries where the order's history is within the budgets
+// (HIST-02). That is found out first, without a look at any file.
+func (s *Service) entries(ctx context.Context, v Visibility, q FileEntriesQuery) ([]FileEntry, error) {
+	documents, files, err := s.store.CountFiles(ctx, v, q.FilesOf, maxArchiveDocuments+1)
+	if err != nil {
+		return nil, err
+	}
+	if documents > maxArchiveDocuments || files > maxNestedFiles {
+		return nil, fault.New(fault.Invalid, CodeHistoryTooBroad,
+			"The order has more than %d archive documents or more than %d archived files, which is too many to look through. Filters do not help; ask whoever manages the order to have old files removed.",
+			maxArchiveDocuments, maxNestedFiles)
+	}
+	return s.store.FileEntries(ctx, v, q)
+}

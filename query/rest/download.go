@@ -1,0 +1,188 @@
+package rest
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"preismon/contracts/fault"
+	"preismon/query"
+)
+
+// digestHeader tells the hash of the whole file (RFC 9530).
+const digestHeader = "Repr-Digest"
+
+// download sends one archived file, or the part of it that Range asks for.
+// What fails after the first byte breaks the transfer: no client gets a file
+// that ends early or has another content and looks complete.
+func (a *api) download(d query.Direction) reader {
+	return func(c *gin.Context, p query.Principal) error {
+		in := parseParams(c.Request.URL.RawQuery)
+		req := historyFilters(c, in, d)
+		req.Latest = in.choice("latest")
+		if err := in.err(); err != nil {
+			return err
+		}
+		found, err := a.service.Download(c.Request.Context(), p, req)
+		if err != nil {
+			return err
+		}
+		content := &fileContent{
+			size: found.SizeBytes,
+			open: func(offset int64) (io.ReadCloser, error) { return found.Open(c.Request.Context(), offset) },
+		}
+		defer content.Close() //nolint:errcheck // what was sent is not taken back
+		if err := describe(c.Writer.Header(), &found.FileEntry); err != nil {
+			return err
+		}
+		w := &fileWriter{ResponseWriter: c.Writer, content: content}
+		http.ServeContent(w, rangesOf(c.Request), "", time.Time{}, content)
+		switch {
+		case w.began && content.err != nil:
+			if c.Request.Context().Err() == nil {
+				a.logFailure(c.Request, slog.LevelError, content.err)
+			}
+			panic(http.ErrAbortHandler)
+		case w.began && w.err != nil:
+			panic(http.ErrAbortHandler)
+		case w.began:
+			return nil
+		}
+		for _, name := range fileHeaders {
+			c.Writer.Header().Del(name)
+		}
+		if content.err != nil {
+			c.Writer.Header().Del("Content-Range")
+			return content.err
+		}
+		c.Writer.Header().Set("Content-Range", "bytes */"+strconv.FormatInt(found.SizeBytes, 10))
+		return fault.New(fault.Invalid, codeRange, "The file has %d bytes and no such range of them.", found.SizeBytes)
+	}
+}
+
+// fileHeaders describe a file and stand on no other answer.
+var fileHeaders = []string{"Content-Disposition", "ETag", digestHeader, "Accept-Ranges", "Content-Length"}
+
+// describe sets the headers of a file. Its hash is its identity: the same for
+// the same content, however often and wherever it is stored.
+func describe(h http.Header, e *query.FileEntry) error {
+	sum, err := hex.DecodeString(e.SHA256)
+	if err != nil {
+		return err
+	}
+	h.Set("Content-Type", e.ContentType())
+	h.Set("Content-Disposition", contentDisposition(e.Filename))
+	h.Set("ETag", `"`+e.SHA256+`"`)
+	h.Set(digestHeader, "sha-256=:"+base64.StdEncoding.EncodeToString(sum)+":")
+	h.Set("Content-Security-Policy", h.Get("Content-Security-Policy")+"; sandbox")
+	return nil
+}
+
+// rangesOf is a request with nothing conditional but Range and If-Range. A
+// unit other than bytes must be ignored, and several ranges at once may be
+// (RFC 9110, section 14.2): the answer is the whole file.
+func rangesOf(r *http.Request) *http.Request {
+	only := &http.Request{Method: r.Method, Header: http.Header{}}
+	given := r.Header.Values("Range")
+	if len(given) != 1 || strings.Contains(given[0], ",") {
+		return only
+	}
+	unit, ranges, _ := strings.Cut(given[0], "=")
+	suffix, ofSuffix := strings.CutPrefix(strings.TrimSpace(ranges), "-")
+	nothing := ofSuffix && suffix != "" && strings.Trim(suffix, "0") == "" // which the library answers with a part of no bytes
+	if strings.EqualFold(strings.TrimSpace(unit), "bytes") && !nothing {
+		only.Header.Set("Range", "bytes="+ranges)
+		if condition := r.Header.Get("If-Range"); condition != "" {
+			only.Header.Set("If-Range", condition)
+		}
+	}
+	return only
+}
+
+// fileContent is an artifact as http.ServeContent takes it. The archive is
+// opened where reading begins, so that a part costs no more than itself.
+type fileContent struct {
+	open func(offset int64) (io.ReadCloser, error)
+	size int64
+	at   int64
+	src  io.ReadCloser // at; nil: not open
+	err  error         // that opening or reading ended with
+}
+
+var errSeek = errors.New("a seek outside of the file or after its reading began")
+
+// Seek chooses where reading begins.
+func (f *fileContent) Seek(offset int64, whence int) (int64, error) {
+	switch whence {
+	case io.SeekCurrent:
+		offset += f.at
+	case io.SeekEnd:
+		offset += f.size
+	}
+	if f.src != nil || offset < 0 || offset > f.size {
+		f.err = errSeek
+		return 0, errSeek
+	}
+	f.at = offset
+	return offset, nil
+}
+
+// ready opens the archive.
+func (f *fileContent) ready() error {
+	if f.src == nil && f.err == nil {
+		f.src, f.err = f.open(f.at)
+	}
+	return f.err
+}
+
+func (f *fileContent) Read(p []byte) (n int, err error) {
+	if err := f.ready(); err != nil {
+		return 0, err
+	}
+	n, err = f.src.Read(p)
+	if f.at += int64(n); err != nil && err != io.EOF {
+		f.err = err
+	}
+	return n, err
+}
+
+// Close lets the archive go.
+func (f *fileContent) Close() error {
+	if f.src == nil {
+		return nil
+	}
+	return f.src.Close()
+}
+
+// fileWriter lets http.ServeContent send a file, and nothing else: what it
+// would say about a range that cannot be had is not sent, and nothing is
+// before the archive was opened.
+type fileWriter struct {
+	http.ResponseWriter
+	content *fileContent
+	began   bool
+	err     error // of sending
+}
+
+func (w *fileWriter) WriteHeader(status int) {
+	if status < 400 && w.content.ready() == nil {
+		w.began = true
+		w.ResponseWriter.WriteHeader(status)
+	}
+}
+
+func (w *fileWriter) Write(p []byte) (n int, err error) {
+	if !w.began {
+		return 0, io.ErrClosedPipe
+	}
+	n, w.err = w.ResponseWriter.Write(p)
+	return n, w.err
+}

@@ -1,0 +1,706 @@
+package rest_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"preismon/archive"
+	"preismon/contracts"
+	"preismon/contracts/fault"
+	"preismon/deploy/testserver"
+	"preismon/query"
+)
+
+const (
+	mib      = 1 << 20
+	download = "exports/history/download"
+)
+
+// bucket is a real S3.
+func bucket(t testing.TB, through func(endpoint string) string) *archive.S3 {
+	t.Helper()
+	server := testserver.S3(t)
+	cfg := archive.DefaultS3Config()
+	cfg.Endpoint, cfg.AccessKey, cfg.SecretKey, cfg.Bucket = "http://"+server.Endpoint, server.AccessKey, contracts.Secret(server.SecretKey), server.Bucket
+	cfg.CreateBucket = true
+	direct, err := archive.NewS3(cfg)
+	must(t, err)
+	must(t, direct.EnsureBucket(t.Context()))
+	if through == nil {
+		return direct
+	}
+	cfg.Endpoint = "http://" + through(server.Endpoint)
+	s3, err := archive.NewS3(cfg)
+	must(t, err)
+	return s3
+}
+
+// only chooses a file by its name.
+func only(name string) string { return path(orderA, download, "name", name) }
+
+// fetch downloads a file that has to be there.
+func (w *filesWorld) fetch(p string) answer {
+	w.t.Helper()
+	a := w.get(p, w.token(reader))
+	if a.StatusCode != 200 {
+		w.t.Fatalf("%s: %d %s", p, a.StatusCode, a.body)
+	}
+	return a
+}
+
+// EXP-04a, IMP-04a, ART-01, ART-02, ART-03a to ART-03d: the bytes as they were
+// archived, in a folder and in S3, with the media type that the name says.
+func TestDownload(t *testing.T) {
+	for kind, a := range map[string]archive.Store{"folder": folder(t), "s3": bucket(t, nil)} {
+		t.Run(kind, func(t *testing.T) {
+			w := newFilesWorldOn(t, []archive.Store{a})
+			w.job(query.Exports, orderA, 11, "Daily")
+			n := 0
+			for filename, want := range map[string]string{
+				"prices.csv":     "text/csv; charset=utf-8", // ART-03a
+				"PRICES.CSV":     "text/csv; charset=utf-8",
+				"prices.xlsx":    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", // ART-03b
+				"prices.zip":     "application/zip",                                                   // ART-03c
+				"prices.txt":     "application/octet-stream",                                          // ART-03d
+				"prices.json":    "application/octet-stream",
+				"prices.html":    "application/octet-stream",
+				"prices.csv.gz":  "application/octet-stream",
+				"prices":         "application/octet-stream",
+				"csv":            "application/octet-stream",
+				"a prices.csv ":  "application/octet-stream",
+				"two.zip.csv":    "text/csv; charset=utf-8",
+				"prices.xls":     "application/octet-stream",
+				"empty file.csv": "text/csv; charset=utf-8",
+			} {
+				n++
+				content := []byte(`{"not": "what the name says"}` + strings.Repeat(filename, 500)) // compressible
+				if strings.HasPrefix(filename, "empty") {
+					content = nil
+				}
+				for direction, d := range map[string]query.Direction{"exports": query.Exports, "imports": query.Imports} {
+					name := fmt.Sprint("file ", n)
+					ref := w.publish(d, orderA, 11, "2026-03-01T05:00:00Z", name, filename, content)
+					r := w.request("GET", path(orderA, direction+"/history/download", "name", name), w.token(reader), nil)
+					r.Header.Set("Accept-Encoding", "gzip, zstd")
+					resp, err := w.raw().Do(r)
+					must(t, err)
+					got, err := io.ReadAll(resp.Body)
+					must(t, err)
+					must(t, resp.Body.Close())
+					if resp.StatusCode != 200 || !bytes.Equal(got, content) {
+						t.Fatalf("%s: %d, %d bytes, want %d", filename, resp.StatusCode, len(got), len(content))
+					}
+					sum, _ := hex.DecodeString(ref.SHA256)
+					for header, want := range map[string]string{
+						"Content-Type": want, "Content-Length": fmt.Sprint(len(content)), "Content-Encoding": "", "Accept-Ranges": "bytes",
+						"ETag": `"` + ref.SHA256 + `"`, "Repr-Digest": "sha-256=:" + base64.StdEncoding.EncodeToString(sum) + ":",
+						"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store",
+					} {
+						if got := resp.Header.Get(header); got != want {
+							t.Errorf("%s: %s is %q, want %q", filename, header, got, want)
+						}
+					}
+					if csp := resp.Header.Get("Content-Security-Policy"); !strings.Contains(csp, "default-src 'none'") || !strings.HasSuffix(csp, "; sandbox") {
+						t.Errorf("Content-Security-Policy %q", csp)
+					}
+					wantQuota(t, answer{resp, got})
+					w.fetch(path(orderA, direction+"/history/download", "name", name)) // against the contract
+				}
+			}
+		})
+	}
+}
+
+// ART-01: names as they are where they are harmless, and harmless where not.
+func TestDownloadNames(t *testing.T) {
+	w := newFilesWorld(t)
+	for i, c := range []struct{ filename, exact, plain string }{
+		{"report.csv", "report.csv", ""},
+		{"two words.csv", "two words.csv", ""},
+		{`say "hi"; x=1.csv`, `say "hi"; x=1.csv`, ""},
+		{"100%41.csv", "100%41.csv", ""},
+		{"a'b*c.csv", "a'b*c.csv", ""},
+		{"Preisübersicht – März.csv", "Preisübersicht – März.csv", "Preis_bersicht _ M_rz.csv"},
+		{"価格.csv", "価格.csv", "__.csv"},
+		{"a\tb\x1b[2J\x7f.csv", "a_b_[2J_.csv", ""},
+		{"gpj.\u202evsc.csv", "gpj._vsc.csv", ""}, // a turn of direction
+		{"a\u2028b\u0085c.csv", "a_b_c.csv", ""},
+		{"..hidden.csv", "hidden.csv", ""},
+		{" . .csv", "csv", ""},
+		{"...", "download", ""},
+		{"x\r\nSet-Cookie: a=b.csv", "x__Set-Cookie: a=b.csv", ""}, // no record may hold it: all the same
+		{`..\..\etc/passwd`, `_.._etc_passwd`, ""},
+		{strings.Repeat("ü", 127), strings.Repeat("ü", 127), strings.Repeat("_", 127)},
+	} {
+		w.publish(query.Exports, orderA, 11, "2026-03-01T05:00:00Z", fmt.Sprint("n", i), c.filename, []byte("x"))
+		header := w.fetch(only(fmt.Sprint("n", i))).Header.Values("Content-Disposition")
+		if len(header) != 1 {
+			t.Fatalf("%q: %q", c.filename, header)
+		}
+		kind, params, err := mime.ParseMediaType(header[0])
+		if strings.Contains(header[0], "filename*=") { // the parser does not take both
+			plain, exact, _ := strings.Cut(header[0], "; filename*=")
+			_, params, err = mime.ParseMediaType(plain)
+			if params["filename"] != c.plain {
+				t.Errorf("%q: the plain name is %q, want %q", c.filename, params["filename"], c.plain)
+			}
+			name, perr := url.PathUnescape(strings.TrimPrefix(exact, "utf-8''"))
+			must(t, perr)
+			params["filename"] = name
+		} else if c.plain != "" {
+			t.Errorf("%q: no filename* in %q", c.filename, header[0])
+		}
+		if err != nil || kind != "attachment" || params["filename"] != c.exact {
+			t.Errorf("%q: %q is %s %q, want %q (%v)", c.filename, header[0], kind, params["filename"], c.exact, err)
+		}
+		for _, b := range []byte(header[0]) {
+			if b < ' ' || b > '~' {
+				t.Errorf("%q: byte %#x in %q", c.filename, b, header[0])
+			}
+		}
+	}
+}
+
+// HIST-04, choices 31: which file is sent.
+func TestDownloadChoosesTheFile(t *testing.T) {
+	w := history(t)
+	for _, direction := range []string{"exports", "imports"} {
+		route := direction + "/history/download"
+		for args, want := range map[string]string{
+			"latest=true":                             "three",
+			"latest=true&dateTo=2026-03-02":           "two",
+			"latest=true&name=note":                   "five",
+			"name=note":                               "five",
+			"name=note&latest=false":                  "five",
+			"dateFrom=2026-03-03":                     "three",
+			"dateFrom=2026-03-01&dateTo=2026-03-01":   "one",
+			"name=prices&dateTo=2026-03-01T23:00:00Z": "one",
+		} {
+			a := w.fetch(path(orderA, route) + "?" + args)
+			if string(a.body) != want {
+				t.Errorf("%s %s: %q, want %q", direction, args, a.body, want)
+			}
+			if strings.Contains(args, "latest=true") { // the same as .../latest names
+				latest := decode[map[string]any](t, w.get(path(orderA, direction+"/history/latest")+"?"+args, w.token(reader)))
+				if !strings.Contains(a.Header.Get("Content-Disposition"), latest["filename"].(string)) {
+					t.Errorf("%s: %v and %v", args, latest, a.Header)
+				}
+			}
+		}
+		for _, args := range []string{"", "latest=false", "name=prices", "dateTo=2026-03-02"} {
+			p := w.get(path(orderA, route)+"?"+args, w.token(reader)).wantProblem(t, 400, "MVP_VALIDATION_ERROR")
+			for _, way := range []string{"name", "dateFrom", "dateTo", "latest=true"} {
+				if !strings.Contains(p.Detail, way) {
+					t.Errorf("%s: the detail does not name %s: %s", args, way, p.Detail)
+				}
+			}
+			if strings.Contains(p.Detail, "exportName") != (direction == "exports") {
+				t.Error(p.Detail)
+			}
+		}
+	}
+	if got := w.fetch(path(orderA, download, "exportName", "Weekly", "name", "prices")); string(got.body) != "four" {
+		t.Errorf("%q", got.body)
+	}
+}
+
+// EXP-04b, IMP-04b, HIST-05, HIST-06, LIM-13, ERR-08, ERR-09, ERR-F6, ERR-F7,
+// ERR-F9, choices 33, 46.
+func TestDownloadRefusals(t *testing.T) {
+	const most = 1000
+	first, second := folder(t), folder(t)
+	w := newFilesWorldOn(t, []archive.Store{first, second}, func(s *settings) { s.query.MaxDownloadBytes = most })
+	for direction, d := range map[string]query.Direction{"exports": query.Exports, "imports": query.Imports} {
+		get := func(name string) answer {
+			return w.get(path(orderA, direction+"/history/download", "name", name), w.token(reader))
+		}
+		fits, over := bytes.Repeat([]byte("x"), most), bytes.Repeat([]byte("x"), most+1)
+		w.publish(d, orderA, 11, "2026-03-01T05:00:00Z", "fits", "fits.csv", fits)
+		w.publish(d, orderA, 11, "2026-03-01T05:00:00Z", "over", "over.csv", over)
+		if a := get("fits"); a.StatusCode != 200 || !bytes.Equal(a.body, fits) {
+			t.Fatalf("%d %s", a.StatusCode, a.body)
+		}
+		p := get("over").wantProblem(t, 413, "PAYLOAD_TOO_LARGE")
+		if p.ActualBytes == nil || *p.ActualBytes != most+1 || p.MaxBytes == nil || *p.MaxBytes != most ||
+			!strings.Contains(p.Detail, "1001") || !strings.Contains(p.Detail, "1000") {
+			t.Errorf("%+v", p)
+		}
+
+		missing := document{d, orderA, 11, "2026-03-01T05:00:00Z", []file{{name: "missing", filename: "missing.csv", content: []byte("gone")}}}
+		ref := w.add(missing)[0]
+		a := get("missing")
+		a.wantProblem(t, 409, "HISTORY_ARTIFACT_CONTENT_MISSING")
+		for _, header := range []string{"ETag", "Content-Disposition", "Repr-Digest", "Accept-Ranges"} {
+			if a.Header.Get(header) != "" {
+				t.Errorf("%s on a 409: %v", header, a.Header)
+			}
+		}
+		w.put(second, ref, []byte("gone")) // in a later archive alone
+		if a := get("missing"); a.StatusCode != 200 || string(a.body) != "gone" {
+			t.Errorf("%d %s", a.StatusCode, a.body)
+		}
+
+		// Too large and in no archive: the limit comes first.
+		huge := &contracts.ArchivedFile{SizeBytes: 1 << 50, SHA256: strings.Repeat("a", 64)}
+		w.add(document{d, orderA, 11, "2026-03-01T05:00:00Z", []file{{name: "huge", filename: "h.zip", record: huge}}})
+		get("huge").wantProblem(t, 413, "PAYLOAD_TOO_LARGE")
+	}
+}
+
+// shelf is an archive that does as it is told.
+type shelf func(ctx context.Context, a query.Artifact, offset int64) (io.ReadCloser, error)
+
+func (s shelf) Open(ctx context.Context, a query.Artifact, offset int64) (io.ReadCloser, error) {
+	return s(ctx, a, offset)
+}
+
+// A content is missing only when every archive says so; one that is away may
+// hold it, and a damaged one is no answer while another has it (HIST-06).
+func TestDownloadAsksSeveralArchives(t *testing.T) {
+	content := []byte("the content")
+	holds := shelf(func(context.Context, query.Artifact, int64) (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(content)), nil
+	})
+	fails := func(kind fault.Kind) shelf {
+		return func(context.Context, query.Artifact, int64) (io.ReadCloser, error) {
+			return nil, fault.Wrap(errBroken, kind, "secret cause")
+		}
+	}
+	empty, away, damaged := fails(fault.NotFound), fails(fault.Unavailable), fails(fault.Internal)
+	for name, c := range map[string]struct {
+		archives []query.Archive
+		status   int
+		code     string
+	}{
+		"none":                     {nil, 409, "HISTORY_ARTIFACT_CONTENT_MISSING"},
+		"empty ones":               {[]query.Archive{empty, empty}, 409, "HISTORY_ARTIFACT_CONTENT_MISSING"},
+		"one away":                 {[]query.Archive{empty, away}, 503, "SERVICE_UNAVAILABLE"},
+		"away, then empty":         {[]query.Archive{away, empty}, 503, "SERVICE_UNAVAILABLE"},
+		"away, then there":         {[]query.Archive{away, holds}, 200, ""},
+		"empty, away, there":       {[]query.Archive{empty, away, holds}, 200, ""},
+		"damaged, then there":      {[]query.Archive{damaged, holds}, 200, ""},
+		"damaged":                  {[]query.Archive{empty, damaged}, 500, "INTERNAL_ERROR"},
+		"damaged, then one away":   {[]query.Archive{damaged, away}, 503, "SERVICE_UNAVAILABLE"},
+		"there, and then all away": {[]query.Archive{holds, away, damaged}, 200, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newFilesWorldOn(t, nil, func(s *settings) { s.archives = c.archives })
+			w.add(document{query.Exports, orderA, 11, "2026-03-01T05:00:00Z", []file{{name: "f", filename: "f.csv", content: content}}})
+			a := w.get(only("f"), w.token(reader))
+			if c.status == 200 {
+				if a.StatusCode != 200 || !bytes.Equal(a.body, content) {
+					t.Errorf("%d %s", a.StatusCode, a.body)
+				}
+				return
+			}
+			a.wantProblem(t, c.status, c.code)
+			if strings.Contains(string(a.body), "secret") {
+				t.Errorf("the cause shows: %s", a.body)
+			}
+			if (a.Header.Get("Retry-After") != "") != (c.status == 503) {
+				t.Errorf("%v", a.Header)
+			}
+		})
+	}
+}
+
+// Range and If-Range (RFC 9110, section 14): parts that together are the file.
+func TestDownloadRanges(t *testing.T) {
+	for kind, a := range map[string]archive.Store{"folder": folder(t), "s3": bucket(t, nil)} {
+		t.Run(kind, func(t *testing.T) {
+			w := newFilesWorldOn(t, []archive.Store{a})
+			content := noise(5000)
+			ref := w.publish(query.Exports, orderA, 11, "2026-03-01T05:00:00Z", "f", "f.zip", content)
+			w.publish(query.Exports, orderA, 11, "2026-03-01T05:00:00Z", "empty", "e.zip", nil)
+			etag := `"` + ref.SHA256 + `"`
+			ask := func(name string, header ...string) answer {
+				r := w.request("GET", only(name), w.token(reader), nil)
+				for i := 0; i < len(header); i += 2 {
+					r.Header.Add(header[i], header[i+1])
+				}
+				return w.do(r)
+			}
+			for ranges, want := range map[string][2]int{
+				"bytes=0-0": {0, 1}, "bytes=0-999": {0, 1000}, "bytes=1000-": {1000, 5000}, "bytes=-1": {4999, 5000}, "bytes=-5000": {0, 5000},
+				"bytes=-9999": {0, 5000}, "bytes=4999-": {4999, 5000}, "bytes=4000-99999": {4000, 5000}, "bytes=0-": {0, 5000}, "Bytes=7-8": {7, 9},
+			} {
+				got := ask("f", "Range", ranges)
+				if got.StatusCode != 206 || !bytes.Equal(got.body, content[want[0]:want[1]]) {
+					t.Errorf("%s: %d, %d bytes", ranges, got.StatusCode, len(got.body))
+				}
+				if h := got.Header.Get("Content-Range"); h != fmt.Sprintf("bytes %d-%d/5000", want[0], want[1]-1) {
+					t.Errorf("%s: Content-Range %q", ranges, h)
+				}
+				if got.Header.Get("ETag") != etag || got.Header.Get("Content-Type") != "application/zip" || got.ContentLength != int64(len(got.body)) {
+					t.Errorf("%s: %v", ranges, got.Header)
+				}
+			}
+			for _, whole := range [][]string{
+				{"Range", "items=0-1"},
+				{"Range", "bytes=0-1,3-4"},
+				{"Range", "bytes=0-1", "Range", "bytes=3-4"},
+				{"Range", ""},
+				{"Range", "bytes=-0"},
+				{"Range", "bytes="},
+				{"Range", "bytes=0-9", "If-Range", `"other"`},
+				{"Range", "bytes=0-9", "If-Range", "W/" + etag},
+				{"Range", "bytes=0-9", "If-Range", "Sat, 01 Jan 2022 00:00:00 GMT"},
+				{"If-Range", etag},
+				{"If-None-Match", etag},
+				{"If-Match", `"other"`},
+			} {
+				if got := ask("f", whole...); got.StatusCode != 200 || !bytes.Equal(got.body, content) {
+					t.Errorf("%v: %d, %d bytes", whole, got.StatusCode, len(got.body))
+				}
+			}
+			if got := ask("f", "Range", "bytes=10-19", "If-Range", etag); got.StatusCode != 206 || !bytes.Equal(got.body, content[10:20]) {
+				t.Errorf("If-Range: %d", got.StatusCode)
+			}
+			for _, ranges := range []string{"bytes=5000-", "bytes=9000-9001", "bytes=3-2", "bytes=x-", "bytes=--1"} {
+				got := ask("f", "Range", ranges)
+				got.wantProblem(t, 416, "RANGE_NOT_SATISFIABLE")
+				if got.Header.Get("Content-Range") != "bytes */5000" {
+					t.Errorf("%s: %v", ranges, got.Header)
+				}
+				if got.Header.Get("ETag") != "" || got.Header.Get("Content-Disposition") != "" {
+					t.Errorf("%s: %v", ranges, got.Header)
+				}
+			}
+			if got := ask("empty", "Range", "bytes=0-"); got.StatusCode != 200 || len(got.body) != 0 {
+				t.Errorf("empty: %d", got.StatusCode)
+			}
+			lost := w.add(document{query.Exports, orderA, 11, "2026-03-01T05:00:00Z", []file{{name: "lost", filename: "l.csv", content: content}}})[0]
+			got := ask("lost", "Range", "bytes=5-9")
+			got.wantProblem(t, 409, "HISTORY_ARTIFACT_CONTENT_MISSING")
+			if got.Header.Get("Content-Range") != "" {
+				t.Error(got.Header, lost)
+			}
+		})
+	}
+}
+
+// broken reads an answer that must not look complete, and gives how many
+// bytes came.
+func (w *filesWorld) broken(r *http.Request, size int) int {
+	w.t.Helper()
+	resp, err := w.raw().Do(r)
+	if err != nil {
+		return 0
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != 200 && resp.StatusCode != 206 {
+		body, _ := io.ReadAll(resp.Body)
+		w.t.Fatalf("%d %s", resp.StatusCode, body)
+	}
+	n, err := io.Copy(io.Discard, resp.Body)
+	if err == nil || n >= int64(size) {
+		w.t.Errorf("%d of %d bytes and %v: the transfer looks complete", n, size, err)
+	}
+	return int(n)
+}
+
+// What is not the recorded content is never sent whole: neither a damaged
+// file, nor one whose archive goes away, by HTTP/1.1 and HTTP/2.
+func TestDownloadBreaksVisibly(t *testing.T) {
+	const size = 300_000
+	for _, http2 := range []bool{false, true} {
+		good := noise(size)
+		stop := errors.New("the archive went away")
+		var content atomic.Value // func(offset int64) io.Reader
+		a := shelf(func(_ context.Context, _ query.Artifact, offset int64) (io.ReadCloser, error) {
+			return io.NopCloser(content.Load().(func(int64) io.Reader)(offset)), nil
+		})
+		w := newFilesWorldOn(t, nil, func(s *settings) { s.archives, s.http2 = []query.Archive{a}, http2 })
+		w.add(document{query.Exports, orderA, 11, "2026-03-01T05:00:00Z", []file{{name: "f", filename: "f.csv", content: good}}})
+		for _, at := range []int{0, 1, size / 2, size - 1} {
+			content.Store(func(offset int64) io.Reader {
+				return io.MultiReader(bytes.NewReader(good[offset:max(at, int(offset))]), failing{stop})
+			})
+			w.broken(w.request("GET", only("f"), w.token(reader), nil), size)
+			if !http2 {
+				err := exec.Command("curl", "-s", "-f", "-o", filepath.Join(t.TempDir(), "f"), "-H", "Authorization: Bearer "+w.token(reader), w.URL+only("f")).Run()
+				if exit := new(exec.ExitError); !errors.As(err, &exit) || exit.ExitCode() == 22 { // 22: an error status
+					t.Errorf("broken at %d, curl says %v", at, err)
+				}
+			}
+			r := w.request("GET", only("f"), w.token(reader), nil)
+			r.Header.Set("Range", "bytes=10-")
+			w.broken(r, size-10)
+			content.Store(func(offset int64) io.Reader { return bytes.NewReader(good[offset:max(at, int(offset))]) }) // ends early
+			w.broken(w.request("GET", only("f"), w.token(reader), nil), size)
+		}
+		if !strings.Contains(w.log.String(), stop.Error()) || !strings.Contains(w.log.String(), `"broken":true`) {
+			t.Error("the log does not say why")
+		}
+	}
+}
+
+// A file that was damaged where it lies is never sent whole.
+func TestDownloadOfDamagedFiles(t *testing.T) {
+	const size = 300_000
+	w := newFilesWorld(t)
+	good := noise(size)
+	for i, at := range []int{0, size / 2, size - 1} {
+		bad := bytes.Clone(good)
+		bad[at] ^= 1
+		name := fmt.Sprint("f", i)
+		ref := w.add(document{query.Exports, orderA, 11, "2026-03-01T05:00:00Z", []file{{name: name, filename: "f.csv", content: good}}})[0]
+		w.put(w.archives[0], archive.RefOf(ref.Key, bad), bad)
+		w.broken(w.request("GET", only(name), w.token(reader), nil), size)
+	}
+	// Another size is known before a byte is sent.
+	ref := w.add(document{query.Exports, orderA, 11, "2026-03-01T05:00:00Z", []file{{name: "short", filename: "f.csv", content: good}}})[0]
+	w.put(w.archives[0], archive.RefOf(ref.Key, good[1:]), good[1:])
+	w.get(only("short"), w.token(reader)).wantProblem(t, 500, "INTERNAL_ERROR")
+}
+
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
+
+// MinIO whose connection is cut in the middle of a file breaks the transfer;
+// so does one that is gone altogether, with a 503 before the first byte.
+func TestDownloadWhenS3IsCut(t *testing.T) {
+	const size = 4 * mib
+	cut := &cutter{limit: size / 2}
+	w := newFilesWorldOn(t, []archive.Store{bucket(t, cut.listen(t))})
+	content := noise(size)
+	cut.set(-1)
+	w.publish(query.Exports, orderA, 11, "2026-03-01T05:00:00Z", "f", "f.zip", content)
+	if a := w.fetch(only("f")); !bytes.Equal(a.body, content) {
+		t.Fatal("other bytes")
+	}
+	for _, limit := range []int{64 << 10, size / 2, size - 1000} {
+		cut.set(limit)
+		w.broken(w.request("GET", only("f"), w.token(reader), nil), size)
+	}
+	cut.set(0)
+	a := w.get(only("f"), w.token(reader))
+	a.wantProblem(t, 503, "SERVICE_UNAVAILABLE")
+	cut.set(-1)
+	if a := w.fetch(only("f")); !bytes.Equal(a.body, content) {
+		t.Error("other bytes after the fault")
+	}
+}
+
+// cutter stands between S3 and us and cuts every connection after so many
+// bytes of answers.
+type cutter struct {
+	mu    sync.Mutex
+	limit int // negative: none
+	conns []net.Conn
+}
+
+// set holds for new connections; those that there are end.
+func (c *cutter) set(limit int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.limit = limit
+	for _, conn := range c.conns {
+		conn.Close()
+	}
+	c.conns = nil
+}
+
+func (c *cutter) listen(t testing.TB) func(string) string {
+	return func(target string) string {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		must(t, err)
+		var running sync.WaitGroup
+		running.Go(func() {
+			for {
+				client, err := l.Accept()
+				if err != nil {
+					return
+				}
+				server, err := net.Dial("tcp", target)
+				if err != nil {
+					client.Close()
+					continue
+				}
+				c.mu.Lock()
+				limit := c.limit
+				c.conns = append(c.conns, client, server)
+				c.mu.Unlock()
+				running.Go(func() { io.Copy(server, client); server.Close() })
+				running.Go(func() {
+					if limit < 0 {
+						io.Copy(client, server)
+					} else {
+						io.CopyN(client, server, int64(limit))
+					}
+					client.Close()
+					server.Close()
+				})
+			}
+		})
+		t.Cleanup(func() {
+			l.Close()
+			c.set(0)
+			running.Wait()
+		})
+		return l.Addr().String()
+	}
+}
+
+// A client that leaves frees the reader of its file at once.
+func TestDownloadEndsWithItsClient(t *testing.T) {
+	const size = 64 * mib
+	for _, http2 := range []bool{false, true} {
+		for _, stalled := range []bool{false, true} { // the archive, in the middle of the file
+			reading := &endless{closed: make(chan struct{}), stalled: stalled}
+			a := shelf(func(ctx context.Context, _ query.Artifact, _ int64) (io.ReadCloser, error) {
+				reading.ctx = ctx
+				return reading, nil
+			})
+			w := newFilesWorldOn(t, nil, func(s *settings) { s.archives, s.http2 = []query.Archive{a}, http2 })
+			w.add(document{query.Exports, orderA, 11, "2026-03-01T05:00:00Z", []file{
+				{name: "f", filename: "f.csv", record: &contracts.ArchivedFile{SizeBytes: size, SHA256: strings.Repeat("a", 64)}},
+			}})
+			ctx, leave := context.WithCancel(t.Context())
+			resp, err := w.raw().Do(w.request("GET", only("f"), w.token(reader), nil).WithContext(ctx))
+			must(t, err)
+			_, err = io.ReadFull(resp.Body, make([]byte, 1000))
+			must(t, err)
+			left := time.Now()
+			leave()
+			resp.Body.Close()
+			select {
+			case <-reading.closed:
+				if took := time.Since(left); took > 10*time.Second {
+					t.Errorf("the reader was freed after %v", took)
+				}
+			case <-time.After(30 * time.Second):
+				t.Fatalf("stalled %v: the reader is not freed", stalled)
+			}
+		}
+	}
+}
+
+type endless struct {
+	ctx     context.Context
+	stalled bool
+	read    int
+	once    sync.Once
+	closed  chan struct{}
+}
+
+func (e *endless) Read(p []byte) (int, error) {
+	if e.read += len(p); e.stalled && e.read > mib {
+		<-e.ctx.Done()
+	}
+	return len(p), e.ctx.Err()
+}
+
+func (e *endless) Close() error {
+	e.once.Do(func() { close(e.closed) })
+	return nil
+}
+
+// A file is streamed, not held: neither a whole one nor a part of one.
+func TestDownloadMemory(t *testing.T) {
+	const size = 128 * mib
+	w := newFilesWorld(t, func(s *settings) { s.unchecked = true })
+	h := sha256.New()
+	_, err := io.Copy(h, random(size))
+	must(t, err)
+	record := &contracts.ArchivedFile{SizeBytes: size, SHA256: hex.EncodeToString(h.Sum(nil))}
+	ref := w.add(document{query.Exports, orderA, 11, "2026-03-01T05:00:00Z", []file{{name: "big", filename: "b.zip", record: record}}})[0]
+	must(t, w.archives[0].Put(t.Context(), ref, random(size)))
+	for _, from := range []int64{0, 1} {
+		r := w.request("GET", only("big"), w.token(reader), nil)
+		if from > 0 {
+			r.Header.Set("Range", fmt.Sprintf("bytes=%d-", from))
+		}
+		began := time.Now()
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		resp, err := w.raw().Do(r)
+		must(t, err)
+		sum := sha256.New()
+		n, err := io.Copy(sum, resp.Body)
+		must(t, err)
+		resp.Body.Close()
+		runtime.ReadMemStats(&after)
+		if n != size-from || from == 0 && hex.EncodeToString(sum.Sum(nil)) != record.SHA256 {
+			t.Errorf("from %d: %d bytes", from, n)
+		}
+		got := after.TotalAlloc - before.TotalAlloc
+		if t.Logf("from %d: %d MiB in %v with %d KiB allocated", from, size/mib, time.Since(began), got>>10); got > 8*mib {
+			t.Errorf("from %d: %d MiB allocated %d MiB", from, size/mib, got/mib)
+		}
+	}
+}
+
+func random(size int64) io.Reader { return io.LimitReader(rand.NewChaCha8([32]byte{1}), size) }
+
+// noise is content that differs from call to call.
+func noise(size int) []byte {
+	p := make([]byte, size)
+	seed := [32]byte{}
+	for i := range seed {
+		seed[i] = byte(rand.Uint32())
+	}
+	rand.NewChaCha8(seed).Read(p)
+	return p
+}
+
+// Downloads are heavy reads: so many of one account at once, and a page about
+// each of their refusals.
+func TestDownloadsAreBounded(t *testing.T) {
+	started, release := make(chan struct{}, 10), make(chan struct{})
+	a := shelf(func(ctx context.Context, _ query.Artifact, _ int64) (io.ReadCloser, error) {
+		started <- struct{}{}
+		<-release
+		return io.NopCloser(strings.NewReader("x")), nil
+	})
+	w := newFilesWorldOn(t, nil, func(s *settings) { s.archives, s.throttle.HeavyAtOnce = []query.Archive{a}, 2 })
+	w.add(document{query.Exports, orderA, 11, "2026-03-01T05:00:00Z", []file{{name: "f", filename: "f.csv", content: []byte("x")}}})
+	var running sync.WaitGroup
+	for range 2 {
+		running.Go(func() {
+			resp, err := w.raw().Do(w.request("GET", only("f"), w.token(reader), nil))
+			if err != nil || resp.StatusCode != 200 {
+				t.Error(resp, err)
+				return
+			}
+			resp.Body.Close()
+		})
+		<-started
+	}
+	refused := w.get(only("f"), w.token(reader))
+	refused.wantProblem(t, 429, "RATE_LIMIT_EXCEEDED")
+	if refused.Header.Get("Retry-After") != "1" { // choices 34
+		t.Error(refused.Header)
+	}
+	close(release)
+	running.Wait()
+	for _, code := range []string{"order-not-found", "order-scope-too-broad", "history-scope-too-broad", "history-artifact-not-found", "history-artifact-content-missing", "payload-too-large", "range-not-satisfiable"} {
+		a := w.get("/problems/"+code, "")
+		if diff := cmp.Diff(200, a.StatusCode); diff != "" {
+			t.Error(code, diff)
+		}
+	}
+}

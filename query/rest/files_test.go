@@ -1,0 +1,445 @@
+package rest_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"preismon/contracts"
+	"preismon/contracts/fault"
+	"preismon/query"
+)
+
+// fileRoutes are the four of exports; with "imports" for "exports", those of
+// imports.
+var fileRoutes = []string{"exports", "exports/history", "exports/history/latest", "exports/history/download"}
+
+func imports(route string) string { return strings.Replace(route, "exports", "imports", 1) }
+
+func bothDirections() (all []string) {
+	for _, r := range fileRoutes {
+		all = append(all, r, imports(r))
+	}
+	return all
+}
+
+// EXP-K1, EXP-01a: the exports of one order, each with its name and the time
+// of its newest file, in an order that stays.
+func TestExports(t *testing.T) {
+	w := newFilesWorld(t)
+	for i, name := range []string{"Täglich", "Weekly", "Never run"} {
+		w.job(query.Exports, orderA, contracts.FileJobID(11+i), name)
+	}
+	w.job(query.Exports, orderB, 21, "Of another order")
+	w.job(query.Imports, orderA, 31, "An import")
+	w.publish(query.Exports, orderA, 11, "2026-03-02T05:00:00.250Z", "p", "p.csv", []byte("2"))
+	w.publish(query.Exports, orderA, 11, "2026-03-01T05:00:00Z", "p", "p.csv", []byte("1"))
+	w.publish(query.Exports, orderA, 12, "2026-02-01T06:00:00Z", "p", "p.csv", []byte("0"))
+
+	const want = `{"data":[{"exportName":"Täglich","lastArchivedAt":"2026-03-02T05:00:00.250Z"},` +
+		`{"exportName":"Weekly","lastArchivedAt":"2026-02-01T06:00:00.000Z"},{"exportName":"Never run","lastArchivedAt":null}],` +
+		`"paging":{"limit":100,"returned":3},"query":{"orderId":"101"}}`
+	for range 2 {
+		if got := string(w.get(path(orderA, "exports"), w.token(reader)).body); got != want { // choices 14, 15
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+	p := w.list(orderA, "exports", "exportName", "Weekly")
+	if diff := cmp.Diff([]string{"Weekly"}, keys(p, "exportName")); diff != "" || p.Query["exportName"] != "Weekly" {
+		t.Error(diff, p.Query)
+	}
+	if p := w.list(orderA, "exports", "exportName", "weekly"); len(p.Data) != 0 {
+		t.Errorf("%+v", p)
+	}
+	if p := w.list(orderA, "exports", "limit", "1"); len(p.Data) != 1 || p.Paging.NextCursor == "" {
+		t.Errorf("%+v", p)
+	}
+	if diff := cmp.Diff([]string{"Täglich", "Weekly", "Never run"}, w.walk("exportName", orderA, "exports", "limit", "1")); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// IMP-K1, IMP-01a, IMP-01b, IMP-01c: imports are chosen by name before the
+// page is cut.
+func TestImports(t *testing.T) {
+	spy := &counted{}
+	w := newFilesWorld(t, func(s *settings) { spy.Store, s.store = s.store, spy })
+	for i := range 300 {
+		w.job(query.Imports, orderA, contracts.FileJobID(1+i), fmt.Sprintf("Import %03d", i))
+	}
+	w.job(query.Exports, orderA, 1000, "Import 298")
+	w.job(query.Imports, orderB, 1001, "Import 298")
+	w.publish(query.Imports, orderA, 299, "2026-03-02T05:00:00Z", "p", "p.csv", []byte("2"))
+
+	const want = `{"data":[{"name":"Import 298","lastArchivedAt":"2026-03-02T05:00:00.000Z"}],` +
+		`"paging":{"limit":1,"returned":1},"query":{"orderId":"101","name":"Import 298"}}`
+	if got := string(w.get(path(orderA, "imports", "name", "Import 298", "limit", "1"), w.token(reader)).body); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	first := keys(w.list(orderA, "imports", "limit", "3"), "name")
+	if diff := cmp.Diff([]string{"Import 000", "Import 001", "Import 002"}, first); diff != "" {
+		t.Error(diff)
+	}
+	if all := w.walk("name", orderA, "imports", "limit", "77"); len(all) != 300 || !slices.IsSorted(all) {
+		t.Errorf("%d %v", len(all), all)
+	}
+	before := spy.asked
+	for _, name := range []string{"", "\x00", "a\nb", "\xff", strings.Repeat("x", 257)} {
+		w.get(path(orderA, "imports", "name", name), w.token(reader)).wantProblem(t, 400, "MVP_VALIDATION_ERROR")
+	}
+	if spy.asked != before {
+		t.Errorf("the store was asked %d times about names that no import can have", spy.asked-before)
+	}
+}
+
+// history is a world with files in each direction of one order.
+func history(t *testing.T) *filesWorld {
+	w := newFilesWorld(t)
+	for _, d := range []query.Direction{query.Exports, query.Imports} {
+		w.job(d, orderA, 11, "Daily")
+		w.job(d, orderA, 12, "Weekly")
+		w.publish(d, orderA, 11, "2026-03-01T05:00:00Z", "prices", "prices-1.csv", []byte("one"))
+		w.publish(d, orderA, 11, "2026-03-02T23:59:59.999Z", "prices", "prices-2.csv", []byte("two"))
+		w.publish(d, orderA, 11, "2026-03-03T00:00:00Z", "prices", "prices-3.csv", []byte("three"))
+		two := document{d, orderA, 12, "2026-03-02T06:00:00Z", []file{
+			{name: "prices", filename: "all.XLSX", content: []byte("four")},
+			{name: "note", filename: "note.txt", content: []byte("five")},
+		}}
+		for i, ref := range w.add(two) {
+			w.put(w.archives[0], ref, two.files[i].content)
+		}
+		w.add(document{d, orderB, 11, "2026-03-09T05:00:00Z", []file{{name: "prices", filename: "of-b.csv"}}})
+	}
+	w.add(document{query.Exports, foreign, 11, "2026-03-09T05:00:00Z", []file{{name: "prices", filename: "foreign.csv"}}})
+	return w
+}
+
+// HIST-K1, EXP-02, IMP-02, OPEN-09, VIS-05: each filter alone and together.
+func TestHistory(t *testing.T) {
+	w := history(t)
+	const want = `{"data":[{"name":"prices","exportName":"Daily","filename":"prices-3.csv","contentType":"text/csv; charset=utf-8","sizeBytes":5,"archivedAt":"2026-03-03T00:00:00.000Z"}],` +
+		`"paging":{"limit":100,"returned":1},"query":{"orderId":"101","dateFrom":"2026-03-03T00:00:00.000Z","dateTo":"2026-03-03T23:59:59.999Z","exportName":"Daily"}}`
+	got := string(w.get(path(orderA, "exports/history", "exportName", "Daily", "dateFrom", "2026-03-03", "dateTo", "2026-03-03"), w.token(reader)).body)
+	if got != want { // choices 14, 15, 20
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	all := []string{"prices-3.csv", "prices-2.csv", "all.XLSX", "note.txt", "prices-1.csv"}
+	for _, c := range []struct {
+		args string
+		want []string
+	}{
+		{"", all},
+		{"name=prices", []string{"prices-3.csv", "prices-2.csv", "all.XLSX", "prices-1.csv"}},
+		{"name=note", []string{"note.txt"}},
+		{"name=Prices", nil},
+		{"dateFrom=2026-03-02", all[:4]},
+		{"dateTo=2026-03-02", all[1:]}, // the whole day
+		{"dateTo=2026-03-02T23:59:59.998Z", all[2:]},
+		{"dateTo=2026-03-02T23:59:59.999Z", all[1:]}, // closed
+		{"dateFrom=2026-03-02T23:59:59.999Z", all[:2]},
+		{"dateFrom=2026-03-03T00:59:59.999%2B01:00", all[:2]},
+		{"dateFrom=2026-03-02&dateTo=2026-03-02", all[1:4]},
+		{"dateFrom=2026-03-02&dateTo=2026-03-02&name=prices", []string{"prices-2.csv", "all.XLSX"}},
+		{"dateFrom=2026-03-04", nil},
+		{"name=x'%20OR%20''='", nil},
+	} {
+		for _, direction := range []string{"exports", "imports"} {
+			p := w.page(path(orderA, direction+"/history"), c.args)
+			if diff := cmp.Diff(c.want, keys(p, "filename")); diff != "" {
+				t.Errorf("%s %s: %s", direction, c.args, diff)
+			}
+		}
+	}
+	for args, want := range map[string][]string{
+		"exportName=Weekly":                              {"all.XLSX", "note.txt"},
+		"exportName=Daily&dateTo=2026-03-01":             {"prices-1.csv"},
+		"exportName=Weekly&name=prices":                  {"all.XLSX"},
+		"exportName=Daily&name=note":                     nil,
+		"exportName=Nobody":                              nil,
+		"exportName=Weekly&name=note&dateTo=2026-03-02":  {"note.txt"},
+		"exportName=Weekly&name=note&dateTo=2026-03-01":  nil,
+		"exportName=Weekly&limit=1":                      {"all.XLSX"},
+		"exportName=Weekly&limit=1&dateFrom=2026-03-01":  {"all.XLSX"},
+		"exportName=Weekly&limit=2&dateFrom=2026-03-01":  {"all.XLSX", "note.txt"},
+		"exportName=Weekly&limit=20&dateFrom=2026-03-01": {"all.XLSX", "note.txt"},
+	} {
+		if diff := cmp.Diff(want, keys(w.page(path(orderA, "exports/history"), args), "filename")); diff != "" {
+			t.Errorf("%s: %s", args, diff)
+		}
+	}
+	for _, direction := range []string{"exports", "imports"} {
+		for _, limit := range []string{"1", "2", "3", "4", "5"} {
+			if diff := cmp.Diff(all, w.walk("filename", orderA, direction+"/history", "limit", limit)); diff != "" {
+				t.Errorf("%s by %s: %s", direction, limit, diff)
+			}
+		}
+	}
+	entry := w.list(orderA, "imports/history", "name", "note").Data[0]
+	imported := map[string]any{"name": "note", "filename": "note.txt", "contentType": "application/octet-stream", "sizeBytes": 4.0, "archivedAt": "2026-03-02T06:00:00.000Z"}
+	if diff := cmp.Diff(imported, entry); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// EXP-03a, IMP-03, ERR-07, choices 31.
+func TestLatest(t *testing.T) {
+	w := history(t)
+	for _, direction := range []string{"exports", "imports"} {
+		for args, want := range map[string]string{
+			"":                                "prices-3.csv",
+			"latest=true":                     "prices-3.csv",
+			"dateTo=2026-03-02":               "prices-2.csv",
+			"dateTo=2026-03-02T12:00:00Z":     "all.XLSX", // the first of its document
+			"name=note":                       "note.txt",
+			"name=prices&dateTo=2026-03-01":   "prices-1.csv",
+			"dateFrom=2026-03-03&latest=true": "prices-3.csv",
+		} {
+			a := w.get(path(orderA, direction+"/history/latest")+"?"+args, w.token(reader))
+			if a.StatusCode != 200 {
+				t.Fatalf("%s %s: %s", direction, args, a.body)
+			}
+			if got := decode[map[string]any](t, a)["filename"]; got != want {
+				t.Errorf("%s %s: %v, want %s", direction, args, got, want)
+			}
+		}
+		for _, args := range []string{"name=nothing", "dateFrom=2026-03-04", "dateTo=2026-02-28"} {
+			for _, route := range []string{"/history/latest?", "/history/download?", "/history/download?latest=true&"} {
+				w.get(path(orderA, direction+route)+args, w.token(reader)).wantProblem(t, 404, "HISTORY_ARTIFACT_NOT_FOUND")
+			}
+		}
+		p := w.get(path(orderA, direction+"/history/latest", "latest", "false"), w.token(reader)).wantProblem(t, 400, "MVP_VALIDATION_ERROR")
+		if !strings.Contains(p.Detail, "latest") {
+			t.Error(p.Detail)
+		}
+	}
+	a := w.get(path(orderA, "exports/history/latest", "exportName", "Weekly"), w.token(reader))
+	if got := decode[map[string]any](t, a); got["filename"] != "all.XLSX" || got["exportName"] != "Weekly" {
+		t.Error(got)
+	}
+}
+
+// ERR-06, ERR-E1, ERR-E2, VIS-02, choices 44: an order of another mandate, one
+// that the account may not see and one that does not exist are the same.
+func TestOrdersOfFilesAreHidden(t *testing.T) {
+	w := history(t)
+	for _, route := range bothDirections() {
+		args := ""
+		if strings.HasSuffix(route, "download") {
+			args = "?latest=true"
+		}
+		status := func(account contracts.AccountID, order string) answer {
+			t.Helper()
+			return w.get("/v1/orders/"+order+"/"+route+args, w.token(account))
+		}
+		none := status(reader, "999")
+		none.wantProblem(t, 404, "ORDER_NOT_FOUND")
+		for what, a := range map[string]answer{
+			"foreign":            status(reader, "201"),
+			"outside the scope":  status(oneOrder, "102"),
+			"with an empty one":  status(noOrder, "101"),
+			"from the other one": status(foreigner, "101"),
+			"no id":              status(reader, "unknown"),
+			"zero":               status(reader, "0"),
+			"with zeros":         status(reader, "0101"),
+			"too long":           status(reader, "18446744073709551616"),
+		} {
+			if diff := cmp.Diff(string(none.body), string(a.body)); diff != "" || a.StatusCode != 404 {
+				t.Errorf("%s %s: %d %s", route, what, a.StatusCode, diff)
+			}
+			if diff := cmp.Diff(lasting(none.Header), lasting(a.Header)); diff != "" {
+				t.Errorf("%s %s: %s", route, what, diff)
+			}
+		}
+		if a := status(oneOrder, "101"); a.StatusCode != 200 {
+			t.Errorf("%s: %d %s", route, a.StatusCode, a.body)
+		}
+		status(narrow, "101").wantProblem(t, 403, "AUTH_FORBIDDEN")
+		status(narrow, "999").wantProblem(t, 403, "AUTH_FORBIDDEN")
+		// A file holds all sites of its order, also those that this one may not see.
+		status(someSites, "101").wantProblem(t, 403, "AUTH_FORBIDDEN")
+		status(admin, "101").wantProblem(t, 401, "AUTH_TOKEN_INVALID")
+		w.get("/v1/orders/101/"+route+args, "").wantProblem(t, 401, "AUTH_TOKEN_INVALID")
+		w.get("/v1/orders/101/"+route+args, "rubbish").wantProblem(t, 401, "AUTH_TOKEN_INVALID")
+	}
+}
+
+// lasting are the headers without what differs from request to request.
+func lasting(h http.Header) http.Header {
+	h = h.Clone()
+	for _, name := range []string{"X-Request-Id", "Date", "X-RateLimit-Remaining", "X-RateLimit-Reset"} {
+		h.Del(name)
+	}
+	return h
+}
+
+// A grant that is taken back holds for the next request.
+func TestRevokedGrantHidesFiles(t *testing.T) {
+	w := history(t)
+	token := w.token(oneOrder)
+	if a := w.get(path(orderA, "exports"), token); a.StatusCode != 200 {
+		t.Fatalf("%d %s", a.StatusCode, a.body)
+	}
+	w.exec("INSERT INTO accounts VALUES (5, 1, 'oneorder', 'h', false, false, ['files'], false, [102], true, [], 2)")
+	for _, route := range bothDirections() {
+		w.get(path(orderA, route), token).wantProblem(t, 404, "ORDER_NOT_FOUND")
+	}
+}
+
+// ERR-01a, choices 21 to 23: whatever is wrong with a parameter.
+func TestFileParametersAreStrict(t *testing.T) {
+	w := newFilesWorld(t)
+	token := w.token(reader)
+	for _, c := range []struct {
+		routes string // of fileRoutes: list, history, latest, download; capital: of imports alone
+		query  string
+		names  string
+	}{
+		{"lh", "limit=0", "limit"},
+		{"lh", "limit=1001", "limit"},
+		{"lh", "limit=x", "limit"},
+		{"pd", "limit=1", "limit"},
+		{"pd", "cursor=x", "cursor"},
+		{"lh", "cursor=x", "cursor"},
+		{"lhpd", "unknown=1", "unknown"},
+		{"lhpd", "site=a.example", "site"},
+		{"lhpd", "orderId=101", "orderId"},
+		{"lh", "latest=true", "latest"},
+		{"pd", "latest=1", "latest"},
+		{"pd", "latest=", "latest"},
+		{"pd", "latest=true&latest=true", "latest"},
+		{"p", "latest=false", "latest"},
+		{"l", "dateFrom=2026-03-01", "dateFrom"},
+		{"hpd", "dateFrom=2026-13-01", "dateFrom"},
+		{"hpd", "dateFrom=yesterday", "dateFrom"},
+		{"hpd", "dateTo=2026-03-01T10:00:00", "dateTo"},
+		{"hpd", "dateTo=", "dateTo"},
+		{"hpd", "dateTo=2026-03-01&dateTo=2026-03-02", "dateTo"},
+		{"hpd", "dateFrom=2026-03-02&dateTo=2026-03-01", "dateFrom"},
+		{"hpd", "dateFrom=2026-03-02T00:00:00.001Z&dateTo=2026-03-02T00:00:00Z", "dateFrom"},
+		{"LHPD", "exportName=x", "exportName"}, // IMP-02
+		{"hpd", "name=", "name"},
+		{"hpd", "name=a%0Ab", "name"},
+		{"hpd", "name=" + strings.Repeat("x", 257), "name"},
+	} {
+		for i, route := range fileRoutes {
+			for _, both := range []string{route, imports(route)} {
+				isImport := both != route
+				if !strings.ContainsRune(c.routes, rune("lhpd"[i])) && !(isImport && strings.ContainsRune(c.routes, rune("LHPD"[i]))) {
+					continue
+				}
+				p := w.get(path(orderA, both)+"?"+c.query, token).wantProblem(t, 400, "MVP_VALIDATION_ERROR")
+				if !strings.Contains(p.Detail, c.names) {
+					t.Errorf("%s?%s: the detail does not name %s: %s", both, c.query, c.names, p.Detail)
+				}
+			}
+		}
+	}
+	w.get(path(orderA, "exports", "name", "x"), token).wantProblem(t, 400, "MVP_VALIDATION_ERROR")
+	w.get(path(orderA, "exports", "exportName", ""), token).wantProblem(t, 400, "MVP_VALIDATION_ERROR")
+}
+
+// A cursor opens only what it was made for (choices 22).
+func TestFileCursorsAreBound(t *testing.T) {
+	w := history(t)
+	w.add(document{query.Exports, orderB, 11, "2026-03-08T05:00:00Z", []file{{name: "prices", filename: "of-b-too.csv"}}})
+	w.job(query.Exports, orderB, 11, "Daily")
+	w.job(query.Exports, orderB, 12, "Weekly")
+	entries := w.list(orderA, "exports/history", "limit", "1").Paging.NextCursor
+	jobs := w.list(orderA, "exports", "limit", "1").Paging.NextCursor
+	if p := w.list(orderA, "exports/history", "limit", "3", "cursor", entries); len(p.Data) != 3 { // only limit may change
+		t.Errorf("%+v", p.Paging)
+	}
+	for _, c := range []struct {
+		account contracts.AccountID
+		path    string
+	}{
+		{reader, path(orderB, "exports/history", "cursor", entries)},
+		{reader, path(orderA, "imports/history", "cursor", entries)},
+		{reader, path(orderA, "exports", "cursor", entries)},
+		{reader, path(orderA, "exports/history", "cursor", jobs)},
+		{reader, path(orderA, "imports", "cursor", jobs)},
+		{reader, path(orderB, "exports", "cursor", jobs)},
+		{reader, path(orderA, "exports", "cursor", jobs, "exportName", "Daily")},
+		{reader, path(orderA, "exports/history", "cursor", entries, "name", "prices")},
+		{reader, path(orderA, "exports/history", "cursor", entries, "dateFrom", "2026-03-01")},
+		{oneOrder, path(orderA, "exports/history", "cursor", entries)},
+		{reader, path(orderA, "exports/history", "cursor", edited(entries))},
+	} {
+		w.get(c.path, w.token(c.account)).wantProblem(t, 400, "MVP_VALIDATION_ERROR")
+	}
+	w.clock.advance(30*24*time.Hour + time.Minute)
+	w.get(path(orderA, "exports/history", "cursor", entries), w.token(reader)).wantProblem(t, 400, "MVP_VALIDATION_ERROR")
+}
+
+// edited changes the last character to its neighbour, which may hold no more
+// than bits that nobody needs.
+func edited(cursor string) string {
+	last := cursor[len(cursor)-1]
+	return cursor[:len(cursor)-1] + string(last^1)
+}
+
+// What arrives during a walk is on none of its later pages twice, and nothing
+// that was there is left out.
+func TestHistoryWalkDuringArrivals(t *testing.T) {
+	w := history(t)
+	first := w.list(orderA, "exports/history", "limit", "2")
+	w.publish(query.Exports, orderA, 11, "2026-03-05T05:00:00Z", "prices", "new.csv", []byte("new"))
+	rest := w.list(orderA, "exports/history", "limit", "10", "cursor", first.Paging.NextCursor)
+	got := append(keys(first, "filename"), keys(rest, "filename")...)
+	if diff := cmp.Diff([]string{"prices-3.csv", "prices-2.csv", "all.XLSX", "note.txt", "prices-1.csv"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A document that is published again with other files replaces the first.
+func TestHistoryShowsTheLastRecord(t *testing.T) {
+	w := newFilesWorld(t)
+	w.add(document{query.Exports, orderA, 11, "2026-03-01T05:00:00Z", []file{{name: "a", filename: "a.csv"}, {name: "b", filename: "b.csv"}}})
+	w.exec("INSERT INTO file_archives SELECT * REPLACE (arraySlice(files, 1, 1) AS files, 2 AS version, archived_at + toIntervalDay(1) AS archived_at) FROM file_archives")
+	p := w.list(orderA, "exports/history")
+	if diff := cmp.Diff([]string{"a.csv"}, keys(p, "filename")); diff != "" || p.Data[0]["archivedAt"] != "2026-03-02T05:00:00.000Z" {
+		t.Error(diff, p.Data)
+	}
+}
+
+func TestFileFailuresByKind(t *testing.T) {
+	spy := &counted{}
+	w := newFilesWorld(t, func(s *settings) { spy.Store, s.store = s.store, spy })
+	for _, c := range []struct {
+		err    error
+		status int
+		code   string
+	}{
+		{errBroken, 500, "INTERNAL_ERROR"},
+		{&fault.Error{Kind: fault.Timeout, Err: errBroken}, 504, "RESULTS_QUERY_TIMEOUT"},
+		{&fault.Error{Kind: fault.Unavailable, Err: errBroken}, 503, "SERVICE_UNAVAILABLE"},
+	} {
+		spy.broken = c.err
+		for _, route := range bothDirections() {
+			a := w.get(path(orderA, route), w.token(reader))
+			a.wantProblem(t, c.status, c.code)
+			wantQuota(t, a)
+			if strings.Contains(string(a.body), "secret") {
+				t.Errorf("the cause shows: %s", a.body)
+			}
+		}
+	}
+}
+
+func TestFileRoutesTakeNothingButGet(t *testing.T) {
+	w := newFilesWorld(t)
+	for _, route := range bothDirections() {
+		for _, method := range []string{"HEAD", "POST", "PUT", "DELETE", "PATCH"} {
+			a := w.do(w.request(method, path(orderA, route), w.token(reader), nil))
+			if a.StatusCode != 405 || a.Header.Get("Allow") != "GET" {
+				t.Errorf("%s %s: %d, Allow %q", method, route, a.StatusCode, a.Header.Get("Allow"))
+			}
+		}
+		w.get(path(orderA, route)+"/", w.token(reader)).wantProblem(t, 404, "NOT_FOUND")
+	}
+}

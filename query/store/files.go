@@ -1,0 +1,115 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"preismon/contracts"
+	"preismon/query"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+)
+
+// filesOf binds what the questions about an order's files have in common.
+func filesOf(p params, v query.Visibility, of query.FilesOf) scope {
+	sc := visible(p, v, query.Selectors{Order: of.OrderID})
+	p.text("direction", string(of.Direction))
+	return sc
+}
+
+// FileJobsThrough implements query.Store.
+func (s *Store) FileJobsThrough(ctx context.Context, v query.Visibility, q query.FileJobsQuery, n int) (contracts.FileJobID, error) {
+	var id uint64
+	err := row(ctx, s, fileJobsThrough(v, q, n), &id)
+	return contracts.FileJobID(id), err
+}
+
+func fileJobsThrough(v query.Visibility, q query.FileJobsQuery, n int) statement {
+	p := params{}
+	sc := filesOf(p, v, q.FilesOf)
+	p.uint("after", uint64(q.After))
+	p.uint("n", uint64(n))
+	return render("file_jobs_through.sql", sc, p)
+}
+
+// FileJobs implements query.Store.
+func (s *Store) FileJobs(ctx context.Context, v query.Visibility, q query.FileJobsQuery) ([]query.FileJob, error) {
+	return rows(ctx, s, fileJobs(v, q), func(r driver.Rows) (j query.FileJob, err error) {
+		var id uint64
+		var newest *time.Time
+		err = r.Scan(&id, &j.Name, &newest)
+		if j.ID = contracts.FileJobID(id); newest != nil {
+			j.LastArchivedAt = *newest
+		}
+		return j, err
+	})
+}
+
+func fileJobs(v query.Visibility, q query.FileJobsQuery) statement {
+	p := params{}
+	data := struct {
+		scope
+		Through, Name bool
+	}{filesOf(p, v, q.FilesOf), q.Through != 0, q.Name != ""}
+	p.uint("after", uint64(q.After))
+	if data.Through {
+		p.uint("through", uint64(q.Through))
+	}
+	if data.Name {
+		p.text("name", q.Name)
+	}
+	p.uint("limit", uint64(q.Limit))
+	return render("file_jobs.sql", data, p)
+}
+
+// CountFiles implements query.Store.
+func (s *Store) CountFiles(ctx context.Context, v query.Visibility, of query.FilesOf, most int) (documents, files int, err error) {
+	var d, f uint64
+	err = row(ctx, s, countFiles(v, of, most), &d, &f)
+	return int(d), int(f), err
+}
+
+func countFiles(v query.Visibility, of query.FilesOf, most int) statement {
+	p := params{}
+	sc := filesOf(p, v, of)
+	p.uint("most", uint64(most))
+	return render("count_files.sql", sc, p)
+}
+
+// FileEntries implements query.Store.
+func (s *Store) FileEntries(ctx context.Context, v query.Visibility, q query.FileEntriesQuery) ([]query.FileEntry, error) {
+	return rows(ctx, s, fileEntries(v, q), func(r driver.Rows) (e query.FileEntry, err error) {
+		var archive uint64
+		var place uint32
+		err = r.Scan(&archive, &place, &e.ArchivedAt, &e.Name, &e.Filename, &e.SizeBytes, &e.SHA256, &e.JobName)
+		e.FilesOf, e.Mandate, e.Archive, e.File = q.FilesOf, v.Mandate, contracts.ArchiveID(archive), int(place)-1
+		return e, err
+	})
+}
+
+func fileEntries(v query.Visibility, q query.FileEntriesQuery) statement {
+	p := params{}
+	data := struct {
+		scope
+		From, To, Name, ExportName, After bool
+	}{filesOf(p, v, q.FilesOf), !q.Window.From.IsZero(), !q.Window.To.IsZero(), q.Name != "", q.ExportName != "", q.After != nil}
+	if data.From {
+		p.int("from_ms", q.Window.From.UnixMilli())
+	}
+	if data.To {
+		p.int("to_ms", q.Window.To.UnixMilli())
+	}
+	if data.Name {
+		p.text("name", q.Name)
+	}
+	if data.ExportName {
+		p.text("export_name", q.ExportName)
+	}
+	if data.After {
+		p.int("after_ms", q.After.ArchivedMs)
+		p.uint("after_archive", uint64(q.After.Archive))
+		p.uint("after_place", uint64(q.After.File)+1)
+	}
+	p.uint("limit", uint64(q.Limit))
+	return render("file_entries.sql", data, p)
+}
