@@ -123,11 +123,15 @@ func must(t testing.TB, err error) {
 type clock struct {
 	mu     sync.Mutex
 	offset time.Duration
+	frozen time.Time // unless zero, it stands still
 }
 
 func (c *clock) now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if !c.frozen.IsZero() {
+		return c.frozen
+	}
 	return time.Now().Add(c.offset)
 }
 
