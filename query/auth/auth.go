@@ -5,9 +5,8 @@
 // Tokens are JWTs (RFC 9068) signed with Ed25519 and nothing else. What a
 // token proves is an account, no more: what the account may see is read with
 // each request. Every failure of a token is one and the same fault, and a
-// token whose revocation cannot be looked up is refused. Counters are kept in
-// the memory of one node; nothing here promises that several nodes count
-// together.
+// token whose revocation cannot be looked up is refused. Requests are counted
+// by all nodes together, or by each alone while they cannot reach each other.
 package auth
 
 import (

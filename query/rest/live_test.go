@@ -32,6 +32,8 @@ type live struct {
 	db   *testserver.ClickHouseServer
 	conn driver.Conn
 	now  time.Time // when the tables were made, in whole seconds
+
+	queued []string
 }
 
 // liveDB makes the tables of a live surface.
@@ -198,6 +200,16 @@ func (c *clock) freeze(at time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.frozen = at
+}
+
+// nowhere is an account that may read nothing.
+const nowhere contracts.AccountID = 5
+
+// allow adds an account with the given permissions alone.
+func (m *memory) allow(account contracts.AccountID, areas ...contracts.Permission) {
+	a := *m.accounts[reader]
+	a.Account, a.Permissions = account, areas
+	m.accounts[account] = &a
 }
 
 // plain reads an answer without a look at the contract: it has too many rows
