@@ -23,7 +23,7 @@ import (
 // What a caller sees follows from its account alone: nothing else of a
 // request, and nothing else in a token, names a mandate or an area.
 func TestOnlyTheAccountDecides(t *testing.T) {
-	l := serveMatrix(t)
+	l := serveMatrix(t, 3)
 	want := l.get("/v1/items", l.token(whole))
 	now := l.clock.now()
 	claims := jwt.MapClaims{

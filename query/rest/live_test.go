@@ -227,15 +227,22 @@ func (s *surface) plain(path, token string) answer {
 	return answer{resp, body}
 }
 
-// statements tells what the reads of this surface since the last call cost:
-// how many statements touched observations, and how many rows all of them
-// read.
+// statements tells what the reads of this surface since an instant cost: how
+// many statements touched observations, and how many rows all of them read.
 func (l *live) statements(since time.Time) (onRows, readRows uint64) {
 	l.t.Helper()
+	until := time.Now()
 	l.exec("SYSTEM FLUSH LOGS")
+	return l.logged(since, until)
+}
+
+// logged is statements for what the log holds already.
+func (l *live) logged(since, until time.Time) (onRows, readRows uint64) {
+	l.t.Helper()
 	must(l.t, l.conn.QueryRow(context.Background(), `
 		SELECT countIf(arrayExists(t -> t LIKE '%observations%', tables)), sum(read_rows) FROM system.query_log
-		WHERE current_database = ? AND type != 'QueryStart' AND user LIKE '%query%' AND event_time_microseconds >= fromUnixTimestamp64Micro(?)`,
-		l.db.Database, since.UnixMicro()).Scan(&onRows, &readRows))
+		WHERE current_database = ? AND type != 'QueryStart' AND user LIKE '%query%'
+			AND query_start_time_microseconds >= fromUnixTimestamp64Micro(?) AND query_start_time_microseconds <= fromUnixTimestamp64Micro(?)`,
+		l.db.Database, since.UnixMicro(), until.UnixMicro()).Scan(&onRows, &readRows))
 	return onRows, readRows
 }
