@@ -46,8 +46,8 @@ func (l *live) rows(t *testing.T, args string) []map[string]any {
 
 // Prime and buy box stand in rows of canonical country markets, each by
 // itself, true and false alike, and not where they were not observed; ratings
-// at the German comparison platform, in range: FLD-02a to FLD-02d, FLD-03a to
-// FLD-03c, FLD-04a to FLD-04e.
+// at the German comparison platform, in range: FLD-02a, FLD-02b, FLD-02c, FLD-02d,
+// FLD-03a, FLD-03b, FLD-03c, FLD-04a, FLD-04b, FLD-04c, FLD-04d, FLD-04e.
 func TestObservedFlagsAndRatings(t *testing.T) {
 	l := serveFields(t)
 	sites := []string{"market-de.example", "market-at.example", "market-all.example", "compare-de.example", "compare-at.example", "shop.example", "unknown.example"}
@@ -181,8 +181,9 @@ func (e referenceEntry) public() map[string]any {
 	return out
 }
 
-// Reference prices by brute force, for random lists of them: FLD-05a to
-// FLD-05f, FLD-06a, FLD-06b, FLD-07a to FLD-07f, FLD-08.
+// Reference prices by brute force, for random lists of them: FLD-05a, FLD-05b,
+// FLD-05c, FLD-05d, FLD-05e, FLD-05f, FLD-06a, FLD-06b, FLD-07a, FLD-07b, FLD-07c, FLD-07d, FLD-07e, FLD-07f,
+// FLD-08.
 func TestReferencePricesMatchOracle(t *testing.T) {
 	l := serveFields(t)
 	sites := []string{"shop.example", "market-de.example"}

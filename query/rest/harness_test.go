@@ -59,6 +59,7 @@ type settings struct {
 	rest        rest.Config
 	query       query.Config
 	throttle    auth.ThrottleConfig
+	counters    *auth.Throttle // nil: made from throttle
 	auth        auth.Config
 	revocations auth.Revocations
 	key         ed25519.PrivateKey
@@ -81,8 +82,11 @@ func serve(t testing.TB, change ...func(*settings)) *surface {
 	}
 	keys, err := auth.NewKeyring(s.key)
 	must(t, err)
-	throttle, err := auth.NewThrottle(set.throttle, s.clock.now)
-	must(t, err)
+	throttle := set.counters
+	if throttle == nil {
+		throttle, err = auth.NewThrottle(set.throttle, s.clock.now)
+		must(t, err)
+	}
 	hash, err := set.auth.HashPassword(password)
 	must(t, err)
 	s.auth, err = auth.New(set.auth, auth.Deps{

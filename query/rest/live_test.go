@@ -80,7 +80,12 @@ func (l *live) node(t testing.TB, dsn string, change ...func(*settings)) *surfac
 	must(t, err)
 	throttle, err := auth.NewThrottle(set.throttle, s.clock.now)
 	must(t, err)
-	s.auth, err = auth.New(set.auth, auth.Deps{Keys: keys, Throttle: throttle, Revocations: set.revocations, Now: s.clock.now, Accounts: accounts{}})
+	hash, err := set.auth.HashPassword(password)
+	must(t, err)
+	s.auth, err = auth.New(set.auth, auth.Deps{
+		Keys: keys, Throttle: throttle, Revocations: set.revocations, Now: s.clock.now,
+		Accounts: accounts{"u1": {Account: 1, PasswordHash: hash}, "u4": {Account: 4, PasswordHash: hash}},
+	})
 	must(t, err)
 	cfg := store.Defaults()
 	cfg.DSN = contracts.Secret(dsn)

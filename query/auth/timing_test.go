@@ -1,0 +1,58 @@
+package auth_test
+
+import (
+	"testing"
+	"time"
+
+	"preismon/query/auth"
+)
+
+// An unknown login, a wrong password, an administrative and a disabled account
+// take the same time: none of them takes longer than another in nearly all or
+// nearly no comparisons. Without its hash a login takes a thousandth.
+func TestRefusalsTakeTheSameTime(t *testing.T) { // AUTH-T7e, AUTH-04
+	cfg := auth.Defaults()
+	hash, err := cfg.HashPassword("open sesame")
+	must(t, err)
+	w := newWorld(t, accounts{
+		"a@example.com": {Account: 7, PasswordHash: hash}, "admin@example.com": {Account: 8, PasswordHash: hash, Administrative: true},
+		"gone@example.com": {Account: 9, PasswordHash: hash, Disabled: true},
+	})
+	names := []string{"nobody@example.com", "a@example.com", "admin@example.com", "gone@example.com"}
+	for try, rounds := range []int{25, 75} {
+		times := map[string][]time.Duration{}
+		for range rounds {
+			for _, name := range names { // in turns, so that what else the machine does falls on all
+				password := "open sesame"
+				if name == "a@example.com" {
+					password = "wrong"
+				}
+				began := time.Now()
+				if _, err := login(w.Authority, name, password); err == nil {
+					t.Fatalf("%s may log in", name)
+				}
+				times[name] = append(times[name], time.Since(began))
+			}
+		}
+		apart := ""
+		for _, name := range names[1:] {
+			longer := 0
+			for _, x := range times[name] {
+				for _, y := range times[names[0]] {
+					if x > y {
+						longer++
+					}
+				}
+			}
+			if share := float64(longer) / float64(rounds*rounds); share < 0.1 || share > 0.9 {
+				apart += name + " "
+			}
+		}
+		if apart == "" {
+			return
+		}
+		if try > 0 {
+			t.Errorf("the time tells these from an unknown login: %s", apart)
+		}
+	}
+}
