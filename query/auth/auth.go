@@ -159,7 +159,7 @@ func (a *Authority) Login(ctx context.Context, l Login) (contracts.AccountID, Qu
 	if l.Password == "" || len(l.Password) > MaxPasswordBytes {
 		return 0, quota, fault.New(fault.Invalid, query.CodeValidation, "password: empty or longer than %d bytes.", MaxPasswordBytes)
 	}
-	found, err := a.deps.Accounts.ByLogin(ctx, login)
+	found, err := a.lookUp(ctx, login)
 	unknown := err != nil && fault.KindOf(err) == fault.NotFound
 	if err != nil && !unknown {
 		return 0, quota, err
@@ -176,6 +176,20 @@ func (a *Authority) Login(ctx context.Context, l Login) (contracts.AccountID, Qu
 		return 0, quota, fault.New(fault.Unauthenticated, CodeCredentialsInvalid, "The login or the password is wrong.")
 	}
 	return found.Account, quota, nil
+}
+
+// lookupWait is how long a login waits for its account to be found.
+const lookupWait = 5 * time.Second
+
+// lookUp finds an account, or says in time that it cannot be found out.
+func (a *Authority) lookUp(ctx context.Context, login string) (Credentials, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookupWait)
+	defer cancel()
+	found, err := a.deps.Accounts.ByLogin(ctx, login)
+	if err != nil && (fault.KindOf(err) == fault.Timeout || errors.Is(err, context.DeadlineExceeded)) {
+		err = &fault.Error{Kind: fault.Unavailable, Msg: "Logins cannot be checked at the moment. Try again shortly.", RetryAfter: lookupWait, Err: err}
+	}
+	return found, err
 }
 
 // Grant is what a token is to say.

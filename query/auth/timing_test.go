@@ -1,9 +1,14 @@
 package auth_test
 
 import (
+	"context"
+	"crypto/ed25519"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"preismon/contracts"
+	"preismon/contracts/fault"
 	"preismon/query/auth"
 )
 
@@ -55,4 +60,35 @@ func TestRefusalsTakeTheSameTime(t *testing.T) { // AUTH-T7e, AUTH-04
 			t.Errorf("the time tells these from an unknown login: %s", apart)
 		}
 	}
+}
+
+type stuck struct{}
+
+func (stuck) ByLogin(ctx context.Context, _ string) (auth.Credentials, error) {
+	<-ctx.Done()
+	return auth.Credentials{}, fault.Wrap(ctx.Err(), fault.Timeout, "The read did not finish in time.")
+}
+
+// A store of accounts that does not answer makes logins unavailable, after
+// seconds and not never.
+func TestLoginDoesNotWaitForever(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, key, _ := ed25519.GenerateKey(nil)
+		keys, err := auth.NewKeyring(key)
+		must(t, err)
+		throttle, err := auth.NewThrottle(auth.ThrottleDefaults(), time.Now)
+		must(t, err)
+		cfg := auth.Defaults()
+		cfg.Issuer = issuer
+		a, err := auth.New(cfg, auth.Deps{Keys: keys, Accounts: stuck{}, Revocations: noRevocations{}, Throttle: throttle, Now: time.Now})
+		must(t, err)
+		began := time.Now()
+		_, _, err = a.Login(t.Context(), auth.Login{Identifier: "a@example.com", Password: contracts.Secret("x"), Address: "192.0.2.1"})
+		if fault.KindOf(err) != fault.Unavailable || err == nil {
+			t.Errorf("%v", err)
+		}
+		if took := time.Since(began); took != 5*time.Second {
+			t.Errorf("after %s", took)
+		}
+	})
 }

@@ -271,7 +271,12 @@ func TestEmptyIsNotAbsent(t *testing.T) {
 			t.Errorf("%s: %d %s", path, a.StatusCode, a.body)
 		}
 	}
-	if !strings.Contains(strings.Join(strings.Fields(contractDoc().Info.Description), " "), "does not prove that a product is not monitored") {
+	if !strings.Contains(strings.Join(strings.Fields(document(t).Info.Description), " "), "does not prove that a product is not monitored") {
 		t.Error("the contract does not say so")
+	}
+	for _, rule := range []string{"follow it as long as it is there and do not stop at a page with fewer records than `limit`"} { // RES-11c
+		if !strings.Contains(strings.Join(strings.Fields(document(t).Info.Description), " "), rule) {
+			t.Errorf("the contract does not say: %s", rule)
+		}
 	}
 }
