@@ -118,7 +118,6 @@ type breakable struct {
 	house   *embedded.ClickHouse
 	service *exec.Cmd
 	url     string
-	rows    int
 	bytes   int64 // of the whole stream
 }
 

@@ -398,3 +398,25 @@ func TestLoginsSeeTheirOwn(t *testing.T) {
 		}
 	}
 }
+
+// A cursor is its owner's: to anybody else it is worth what garbage is, and
+// for its owner it is bound to its route and query (choices 22).
+func TestCursorsAreTheirOwners(t *testing.T) {
+	l := serveMatrix(t, 3)
+	for _, path := range []string{"/v1/items?limit=1", "/v1/sites?limit=1", "/v1/results?limit=1"} {
+		cursor := decode[page](t, l.get(path, l.token(whole))).Paging.NextCursor
+		if cursor == "" {
+			t.Fatalf("%s: no second page", path)
+		}
+		for _, account := range []contracts.AccountID{part, partSites, stranger, shrunk, unassigned, unscoped} {
+			foreign, garbage := l.get(path+"&cursor="+cursor, l.token(account)), l.get(path+"&cursor=AAAA", l.token(account))
+			foreign.wantProblem(t, 400, "MVP_VALIDATION_ERROR")
+			if !bytes.Equal(foreign.body, garbage.body) {
+				t.Errorf("%s: %s, garbage %s", path, foreign.body, garbage.body)
+			}
+		}
+		if a := l.get(path+"&cursor="+cursor, l.token(whole)); a.StatusCode != 200 {
+			t.Errorf("%s: its owner's: %d %s", path, a.StatusCode, a.body)
+		}
+	}
+}

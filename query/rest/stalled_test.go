@@ -99,6 +99,7 @@ func TestStalledClickHouse(t *testing.T) {
 		for start := time.Now(); ; time.Sleep(50 * time.Millisecond) {
 			a := s.plain("/v1/results", s.token(1))
 			if a.StatusCode == 200 {
+				t.Logf("works after %s", time.Since(start))
 				return
 			}
 			if time.Since(start) > time.Minute {
@@ -112,7 +113,9 @@ func TestStalledClickHouse(t *testing.T) {
 		for _, path := range []string{"/v1/results", "/v1/results/stream", "/v1/results?latestPerPair=true"} {
 			began := time.Now()
 			s.plain(path, s.token(1)).wantProblem(t, 504, "RESULTS_QUERY_TIMEOUT")
-			if took := time.Since(began); took > time.Minute {
+			took := time.Since(began)
+			t.Logf("%s failed after %s", path, took)
+			if took > 30*time.Second { // of 2 s
 				t.Errorf("%s failed after %s", path, took)
 			}
 		}
