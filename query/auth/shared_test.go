@@ -242,7 +242,7 @@ func TestCountersAlone(t *testing.T) {
 // back what it does not use.
 func TestLeases(t *testing.T) {
 	address := testserver.NATS(t)
-	one, _ := counters(t, address, limitsOf(600, time.Hour))
+	one, _ := counters(t, address, limitsOf(600, time.Hour), func(c *auth.SharedConfig) { c.LeaseFor = 5 * time.Second })
 	two, _ := counters(t, address, limitsOf(600, time.Hour))
 	nc, err := nats.Connect(address)
 	must(t, err)
@@ -264,15 +264,32 @@ func TestLeases(t *testing.T) {
 	} else {
 		t.Logf("400 requests wrote %d times", writes)
 	}
-	eventually(t, "idle leases are given back", 20*time.Second, func() bool {
-		q, err := two.Read(7)
-		return err == nil && q.Remaining >= 150 && q.Remaining <= 200
-	})
+	kv, err := js.KeyValue(t.Context(), auth.SharedDefaults().Bucket)
+	must(t, err)
+	taken := func() (n int) { // of all accounts: there is one
+		keys, err := kv.Keys(t.Context())
+		must(t, err)
+		for _, key := range keys {
+			if strings.HasPrefix(key, "reads.") {
+				entry, err := kv.Get(t.Context(), key)
+				must(t, err)
+				var ends int64
+				_, err = fmt.Sscan(string(entry.Value()), &ends, &n)
+				must(t, err)
+			}
+		}
+		return n
+	}
+	if taken() <= 400 {
+		t.Errorf("%d taken: no lease is out", taken())
+	}
+	eventually(t, "idle leases are given back", 20*time.Second, func() bool { return taken() == 400 })
+	if q, err := two.Read(7); err != nil || q.Remaining != 199 {
+		t.Errorf("on the other node: %+v, %v", q, err)
+	}
 	for i := range 3 { // nobody's name stands in the bucket
 		_, _ = one.Attempt(fmt.Sprintf("192.0.2.%d", i), "someone@example.com")
 	}
-	kv, err := js.KeyValue(t.Context(), auth.SharedDefaults().Bucket)
-	must(t, err)
 	keys, err := kv.Keys(t.Context())
 	must(t, err)
 	for _, key := range keys {

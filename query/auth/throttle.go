@@ -176,6 +176,14 @@ func (t *Throttle) Heavy(account contracts.AccountID) (release func(), err error
 	}), nil
 }
 
+// HeavyPlaces is how many heavy reads an account may have at the same time,
+// and how many more it may begin now.
+func (t *Throttle) HeavyPlaces(account contracts.AccountID) (limit, free int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.heavyMax, t.heavyMax - t.heavy[account]
+}
+
 // AddressKey is the key that an address is counted under: an IPv4 address
 // itself; of an IPv6 one its /64, which one customer owns as a whole.
 func AddressKey(a netip.Addr) string {

@@ -304,6 +304,12 @@ func TestRateLimitFields(t *testing.T) {
 			t.Errorf("%s: RateLimit %q", path, got)
 		}
 	}
+	for _, path := range []string{"/v1/results", "/v1/results/stream"} {
+		h := s.get(path, s.token(narrow)).Header
+		if p, q := h.Get("RateLimit-Policy"), h.Get("RateLimit"); !strings.HasSuffix(p, `;w=90, "heavy";q=8;qu="concurrent-requests"`) || !strings.HasSuffix(q, `;t=90, "heavy";r=7`) {
+			t.Errorf("%s: RateLimit-Policy %q, RateLimit %q", path, p, q)
+		}
+	}
 	if got := s.login("nobody@example.com", "x").Header["Ratelimit-Policy"]; len(got) != 1 || got[0] != `"address";q=10;w=60` {
 		t.Errorf("RateLimit-Policy %q", got)
 	}

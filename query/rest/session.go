@@ -99,10 +99,15 @@ func (a *api) reads(next reader) handler {
 	}
 }
 
-// heavy bounds how many of a caller's reads run at the same time.
+// heavy bounds how many of a caller's reads run at the same time, and says so
+// beside the other limit.
 func (a *api) heavy(next reader) reader {
 	return func(c *gin.Context, p query.Principal) error {
 		release, err := a.throttle.Heavy(p.Account)
+		limit, free := a.throttle.HeavyPlaces(p.Account)
+		h := c.Writer.Header()
+		h[policyField] = []string{fmt.Sprintf(`%s, "heavy";q=%d;qu="concurrent-requests"`, strings.Join(h[policyField], ", "), limit)}
+		h[quotaField] = []string{fmt.Sprintf(`%s, "heavy";r=%d`, strings.Join(h[quotaField], ", "), free)}
 		if err != nil {
 			return err
 		}
