@@ -289,6 +289,7 @@ var kills = flag.Int("kills", 26, "at how many points ClickHouse and the service
 // transfer that lacks a row ends as if it were whole, and the next one, after
 // a restart, is.
 func TestKilledStreamsAreBroken(t *testing.T) {
+	t.Parallel() // it mostly waits for servers to start
 	b := newBreakable(t)
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)

@@ -185,6 +185,7 @@ func (s *surface) talk(t *testing.T, text string) (reply string, took time.Durat
 // Who sends nothing, or a head without end, or a body drop by drop, loses the
 // connection; and a head has an end.
 func TestSlowAndLargeRequests(t *testing.T) {
+	t.Parallel() // it mostly waits
 	s := serve(t, func(set *settings) { set.rest.Stall = time.Second })
 	t.Run("group", func(t *testing.T) {
 		t.Run("slow head", func(t *testing.T) {

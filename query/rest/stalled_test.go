@@ -88,6 +88,7 @@ func (l *line) stall(on bool) { l.set(func() { l.still = on }) }
 // A ClickHouse that does not answer fails reads at the hard budget, and is
 // read again when it does: RES-11a, RES-14b, ERR-12.
 func TestStalledClickHouse(t *testing.T) {
+	t.Parallel() // it mostly waits
 	base := serveFields(t)
 	base.observe(1, base.row("numbers(1)", nil))
 	l, dsn := lineTo(t, base.db.QueryDSN)
@@ -108,18 +109,16 @@ func TestStalledClickHouse(t *testing.T) {
 		}
 	}
 	works()
-	for range 2 {
-		l.stall(true)
-		for _, path := range []string{"/v1/results", "/v1/results/stream", "/v1/results?latestPerPair=true"} {
-			began := time.Now()
-			s.plain(path, s.token(1)).wantProblem(t, 504, "RESULTS_QUERY_TIMEOUT")
-			took := time.Since(began)
-			t.Logf("%s failed after %s", path, took)
-			if took > 30*time.Second { // of 2 s
-				t.Errorf("%s failed after %s", path, took)
-			}
+	l.stall(true)
+	for _, path := range []string{"/v1/results", "/v1/results/stream", "/v1/results?latestPerPair=true"} {
+		began := time.Now()
+		s.plain(path, s.token(1)).wantProblem(t, 504, "RESULTS_QUERY_TIMEOUT")
+		took := time.Since(began)
+		t.Logf("%s failed after %s", path, took)
+		if took > 20*time.Second { // of 2 s, or 5 s where a connection is made
+			t.Errorf("%s failed after %s", path, took)
 		}
-		l.stall(false)
-		works()
 	}
+	l.stall(false)
+	works()
 }

@@ -46,7 +46,7 @@ func TestWalksAreSnapshots(t *testing.T) {
 	if share := float64(tied) / float64(len(w.rows)); share < 0.3 {
 		t.Fatalf("only %.0f %% of the rows share their capture time", 100*share)
 	}
-	const walks = 24
+	const walks = 16
 	accounts := []contracts.AccountID{accountWhole, accountWhole, accountOrder, accountSites, accountOther}
 	var short, empty, pages int
 	for seed := range walks {
