@@ -188,10 +188,11 @@ func serveQueries(ctx context.Context, l *lifecycle, a *admin, s serving) error 
 		return err
 	}
 	l.run("revoked tokens", revoked.Run)
-	throttle, err := auth.NewThrottle(s.throttle, time.Now)
+	throttle, err := auth.NewSharedThrottle(s.throttle, auth.SharedDefaults(), s.bus.js, s.log, time.Now)
 	if err != nil {
 		return err
 	}
+	l.run("rate limits", throttle.Run)
 	authority, err := auth.New(s.auth, auth.Deps{
 		Keys: s.keys, Accounts: accounts{st}, Revocations: revoked, Throttle: throttle, Now: time.Now,
 	})

@@ -5,9 +5,8 @@
 // Tokens are JWTs (RFC 9068) signed with Ed25519 and nothing else. What a
 // token proves is an account, no more: what the account may see is read with
 // each request. Every failure of a token is one and the same fault, and a
-// token whose revocation cannot be looked up is refused. Counters are kept in
-// the memory of one node; nothing here promises that several nodes count
-// together.
+// token whose revocation cannot be looked up is refused. Requests are counted
+// by all nodes together, or by each alone while they cannot reach each other.
 package auth
 
 import (
@@ -160,7 +159,7 @@ func (a *Authority) Login(ctx context.Context, l Login) (contracts.AccountID, Qu
 	if l.Password == "" || len(l.Password) > MaxPasswordBytes {
 		return 0, quota, fault.New(fault.Invalid, query.CodeValidation, "password: empty or longer than %d bytes.", MaxPasswordBytes)
 	}
-	found, err := a.deps.Accounts.ByLogin(ctx, login)
+	found, err := a.lookUp(ctx, login)
 	unknown := err != nil && fault.KindOf(err) == fault.NotFound
 	if err != nil && !unknown {
 		return 0, quota, err
@@ -177,6 +176,20 @@ func (a *Authority) Login(ctx context.Context, l Login) (contracts.AccountID, Qu
 		return 0, quota, fault.New(fault.Unauthenticated, CodeCredentialsInvalid, "The login or the password is wrong.")
 	}
 	return found.Account, quota, nil
+}
+
+// lookupWait is how long a login waits for its account to be found.
+const lookupWait = 5 * time.Second
+
+// lookUp finds an account, or says in time that it cannot be found out.
+func (a *Authority) lookUp(ctx context.Context, login string) (Credentials, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookupWait)
+	defer cancel()
+	found, err := a.deps.Accounts.ByLogin(ctx, login)
+	if err != nil && (fault.KindOf(err) == fault.Timeout || errors.Is(err, context.DeadlineExceeded)) {
+		err = &fault.Error{Kind: fault.Unavailable, Msg: "Logins cannot be checked at the moment. Try again shortly.", RetryAfter: lookupWait, Err: err}
+	}
+	return found, err
 }
 
 // Grant is what a token is to say.

@@ -2,9 +2,14 @@ package auth
 
 import (
 	"container/list"
+	"context"
+	"errors"
+	"log/slog"
 	"net/netip"
 	"sync"
 	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
@@ -51,35 +56,81 @@ func (c ThrottleConfig) Validate() error {
 	return f.Err()
 }
 
-// Throttle counts requests in the memory of this node.
+// Throttle counts requests, in the memory of this node or together with
+// others.
 type Throttle struct {
-	accounts, addresses              *windows
-	attemptsByLogin, attemptsByPlace *windows
+	accounts, addresses              counter
+	attemptsByLogin, attemptsByPlace counter
 
+	bucket   *bucket // nil: of this node alone
 	heavyMax int
 	mu       sync.Mutex
 	heavy    map[contracts.AccountID]int
 }
 
-// NewThrottle makes a Throttle that counts nothing yet.
+// counter counts one request of a key, and refuses it when there are too many.
+type counter interface {
+	take(key string) (Quota, error)
+}
+
+// NewThrottle makes a Throttle that counts in the memory of this node.
 func NewThrottle(cfg ThrottleConfig, now func() time.Time) (*Throttle, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	of := func(r Rate) *windows {
-		return &windows{rate: r, max: cfg.MaxKeys, now: now, byKey: map[string]*list.Element{}, order: list.New()}
+	of := func(name string, r Rate) counter { return newWindows(name, r, cfg.MaxKeys, now) }
+	return newThrottle(cfg, of), nil
+}
+
+// NewSharedThrottle makes a Throttle that counts together with all nodes that
+// use the same bucket, once Run runs. A node that cannot reach the bucket
+// counts alone: the limits then hold for each node.
+func NewSharedThrottle(cfg ThrottleConfig, shared SharedConfig, js jetstream.JetStream, log *slog.Logger, now func() time.Time) (*Throttle, error) {
+	if err := errors.Join(cfg.Validate(), shared.Validate()); err != nil {
+		return nil, err
 	}
+	b := &bucket{cfg: shared, ttl: 2 * max(cfg.Reads.Per, cfg.Attempts.Per), js: js, log: log}
+	of := func(name string, r Rate) counter {
+		w := &sharedWindows{
+			name: name, rate: r, max: cfg.MaxKeys, bucket: b, alone: newWindows(name, r, cfg.MaxKeys, now), now: now,
+			byKey: map[string]*list.Element{}, order: list.New(), lent: map[*share]struct{}{},
+		}
+		b.count = append(b.count, w)
+		return w
+	}
+	t := newThrottle(cfg, of)
+	t.bucket = b
+	return t, nil
+}
+
+func newThrottle(cfg ThrottleConfig, of func(name string, r Rate) counter) *Throttle {
 	return &Throttle{
-		accounts: of(cfg.Reads), addresses: of(cfg.Reads),
-		attemptsByLogin: of(cfg.Attempts), attemptsByPlace: of(cfg.Attempts),
+		accounts: of("reads", cfg.Reads), addresses: of("anonymous", cfg.Reads),
+		attemptsByLogin: of("login", cfg.Attempts), attemptsByPlace: of("address", cfg.Attempts),
 		heavyMax: cfg.HeavyAtOnce, heavy: map[contracts.AccountID]int{},
-	}, nil
+	}
+}
+
+// Run keeps a shared Throttle in touch with the others until ctx ends.
+func (t *Throttle) Run(ctx context.Context) error {
+	if t.bucket == nil {
+		<-ctx.Done()
+		return nil
+	}
+	return t.bucket.run(ctx)
 }
 
 // Quota is where a key stands after a request.
 type Quota struct {
+	Policy           string // what the limit is of: reads, anonymous, login or address
 	Limit, Remaining int
-	Reset            time.Time // when the whole limit is there again
+	Window           time.Duration
+	Reset            time.Time     // when the whole limit is there again
+	Wait             time.Duration // until Reset
+}
+
+func throttled(q Quota) error {
+	return &fault.Error{Kind: fault.RateLimited, RetryAfter: q.Wait, Msg: "Too many requests. Wait as long as Retry-After says."}
 }
 
 // Read counts one request of an account.
@@ -125,6 +176,14 @@ func (t *Throttle) Heavy(account contracts.AccountID) (release func(), err error
 	}), nil
 }
 
+// HeavyPlaces is how many heavy reads an account may have at the same time,
+// and how many more it may begin now.
+func (t *Throttle) HeavyPlaces(account contracts.AccountID) (limit, free int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.heavyMax, t.heavyMax - t.heavy[account]
+}
+
 // AddressKey is the key that an address is counted under: an IPv4 address
 // itself; of an IPv6 one its /64, which one customer owns as a whole.
 func AddressKey(a netip.Addr) string {
@@ -140,6 +199,7 @@ func AddressKey(a netip.Addr) string {
 // windows counts by key in fixed windows. All windows are equally long, so
 // the order in which they begin is the order in which they end.
 type windows struct {
+	name string
 	rate Rate
 	max  int
 	now  func() time.Time
@@ -153,6 +213,10 @@ type window struct {
 	key  string
 	ends time.Time
 	used int
+}
+
+func newWindows(name string, r Rate, max int, now func() time.Time) *windows {
+	return &windows{name: name, rate: r, max: max, now: now, byKey: map[string]*list.Element{}, order: list.New()}
 }
 
 func (w *windows) take(key string) (Quota, error) {
@@ -171,12 +235,9 @@ func (w *windows) take(key string) (Quota, error) {
 		w.byKey[key] = e
 	}
 	in := e.Value.(*window)
-	quota := Quota{Limit: w.rate.Requests, Reset: in.ends}
+	quota := Quota{Policy: w.name, Limit: w.rate.Requests, Window: w.rate.Per, Reset: in.ends, Wait: in.ends.Sub(now)}
 	if in.used >= w.rate.Requests {
-		return quota, &fault.Error{
-			Kind: fault.RateLimited, RetryAfter: in.ends.Sub(now),
-			Msg: "Too many requests. Wait as long as Retry-After says.",
-		}
+		return quota, throttled(quota)
 	}
 	in.used++
 	quota.Remaining = w.rate.Requests - in.used

@@ -1,13 +1,18 @@
 package rest
 
-import "preismon/contracts/openapi"
+import (
+	"slices"
+
+	"preismon/contracts/openapi"
+)
 
 // Routes lists what is served, as "GET /v1/sites"; a value in a path stands
 // in braces.
-func Routes(docs []openapi.Document) (all []string) {
+func Routes(docs ...openapi.Document) (all []string) {
 	for _, r := range (&api{docs: docs}).routes().Routes() {
 		all = append(all, r.Method+" "+braces(r.Path))
 	}
+	slices.Sort(all)
 	return all
 }
 
@@ -28,4 +33,13 @@ func braces(path string) string {
 		b = append(b, '}')
 	}
 	return string(b)
+}
+
+// Codes gives the status of every code.
+func Codes() map[string]int {
+	all := map[string]int{}
+	for code, meaning := range meanings {
+		all[code] = meaning.status
+	}
+	return all
 }

@@ -67,7 +67,7 @@ func TestExports(t *testing.T) {
 // IMP-K1, IMP-01a, IMP-01b, IMP-01c: imports are chosen by name before the
 // page is cut.
 func TestImports(t *testing.T) {
-	spy := &counted{}
+	spy := &countedStore{}
 	w := newFilesWorld(t, func(s *settings) { spy.Store, s.store = s.store, spy })
 	for i := range 300 {
 		w.job(query.Imports, orderA, contracts.FileJobID(1+i), fmt.Sprintf("Import %03d", i))
@@ -408,7 +408,7 @@ func TestHistoryShowsTheLastRecord(t *testing.T) {
 }
 
 func TestFileFailuresByKind(t *testing.T) {
-	spy := &counted{}
+	spy := &countedStore{}
 	w := newFilesWorld(t, func(s *settings) { spy.Store, s.store = s.store, spy })
 	for _, c := range []struct {
 		err    error

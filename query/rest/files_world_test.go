@@ -239,30 +239,30 @@ func (w *filesWorld) walk(field string, order contracts.OrderID, rest string, ar
 	}
 }
 
-// counted counts what a store is asked about orders and their files, and
+// countedStore counts what a store is asked about orders and their files, and
 // fails where it is told to.
-type counted struct {
+type countedStore struct {
 	query.Store
 	mu     sync.Mutex
 	asked  int
 	broken error
 }
 
-func (c *counted) ask() error {
+func (c *countedStore) ask() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.asked++
 	return c.broken
 }
 
-func (c *counted) Access(ctx context.Context, a contracts.AccountID) (*query.Access, error) {
+func (c *countedStore) Access(ctx context.Context, a contracts.AccountID) (*query.Access, error) {
 	c.mu.Lock()
 	c.asked++
 	c.mu.Unlock()
 	return c.Store.Access(ctx, a)
 }
 
-func (c *counted) Orders(ctx context.Context, v query.Visibility, q query.OrdersQuery) ([]contracts.Order, error) {
+func (c *countedStore) Orders(ctx context.Context, v query.Visibility, q query.OrdersQuery) ([]contracts.Order, error) {
 	if err := c.ask(); err != nil {
 		return nil, err
 	}

@@ -55,6 +55,7 @@ type settings struct {
 	rest        rest.Config
 	query       query.Config
 	throttle    auth.ThrottleConfig
+	counters    *auth.Throttle // nil: made from throttle
 	auth        auth.Config
 	revocations auth.Revocations
 	key         ed25519.PrivateKey
@@ -80,8 +81,11 @@ func serve(t testing.TB, change ...func(*settings)) *surface {
 	}
 	keys, err := auth.NewKeyring(s.key)
 	must(t, err)
-	throttle, err := auth.NewThrottle(set.throttle, s.clock.now)
-	must(t, err)
+	throttle := set.counters
+	if throttle == nil {
+		throttle, err = auth.NewThrottle(set.throttle, s.clock.now)
+		must(t, err)
+	}
 	hash, err := set.auth.HashPassword(password)
 	must(t, err)
 	s.auth, err = auth.New(set.auth, auth.Deps{
@@ -129,11 +133,15 @@ func must(t testing.TB, err error) {
 type clock struct {
 	mu     sync.Mutex
 	offset time.Duration
+	frozen time.Time // unless zero, it stands still
 }
 
 func (c *clock) now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if !c.frozen.IsZero() {
+		return c.frozen
+	}
 	return time.Now().Add(c.offset)
 }
 

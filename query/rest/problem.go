@@ -235,7 +235,7 @@ func (a *api) write(c *gin.Context, p problem) {
 	case http.StatusUnauthorized:
 		h.Set("WWW-Authenticate", "Bearer")
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		h.Set("Retry-After", strconv.FormatInt(max(1, int64((p.retryAfter+time.Second-1)/time.Second)), 10))
+		h.Set("Retry-After", strconv.FormatInt(max(1, seconds(p.retryAfter)), 10))
 	}
 	body, err := marshal(p)
 	if err != nil {

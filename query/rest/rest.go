@@ -253,7 +253,7 @@ func (a *api) cors() *cors.Cors {
 		AllowedMethods:  []string{http.MethodGet, http.MethodPost},
 		AllowedHeaders:  []string{"Authorization", "Content-Type", requestIDHeader},
 		ExposedHeaders: []string{
-			requestIDHeader, limitHeader, remainingHeader, resetHeader, "Retry-After", "WWW-Authenticate", scopeHeader,
+			requestIDHeader, limitHeader, remainingHeader, resetHeader, policyField, quotaField, "Retry-After", "WWW-Authenticate", scopeHeader,
 			"Content-Disposition", "Content-Range", "ETag", digestHeader,
 		},
 		MaxAge: 600,

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -24,6 +25,10 @@ const (
 	limitHeader     = "X-RateLimit-Limit"
 	remainingHeader = "X-RateLimit-Remaining"
 	resetHeader     = "X-RateLimit-Reset"
+
+	// Of draft-ietf-httpapi-ratelimit-headers.
+	policyField = "RateLimit-Policy"
+	quotaField  = "RateLimit"
 )
 
 func setQuota(c *gin.Context, q auth.Quota) {
@@ -32,7 +37,12 @@ func setQuota(c *gin.Context, q auth.Quota) {
 	h[limitHeader] = []string{strconv.Itoa(q.Limit)}
 	h[remainingHeader] = []string{strconv.Itoa(q.Remaining)}
 	h[resetHeader] = []string{strconv.FormatInt(q.Reset.Add(time.Second-1).Unix(), 10)}
+	h[policyField] = []string{fmt.Sprintf("%q;q=%d;w=%d", q.Policy, q.Limit, seconds(q.Window))}
+	h[quotaField] = []string{fmt.Sprintf("%q;r=%d;t=%d", q.Policy, q.Remaining, seconds(q.Wait))}
 }
+
+// seconds rounds up: who waits as long has waited long enough.
+func seconds(d time.Duration) int64 { return max(0, int64((d+time.Second-1)/time.Second)) }
 
 // bearer takes the token out of the one place it may stand in.
 func bearer(r *http.Request) (string, error) {
@@ -89,10 +99,15 @@ func (a *api) reads(next reader) handler {
 	}
 }
 
-// heavy bounds how many of a caller's reads run at the same time.
+// heavy bounds how many of a caller's reads run at the same time, and says so
+// beside the other limit.
 func (a *api) heavy(next reader) reader {
 	return func(c *gin.Context, p query.Principal) error {
 		release, err := a.throttle.Heavy(p.Account)
+		limit, free := a.throttle.HeavyPlaces(p.Account)
+		h := c.Writer.Header()
+		h[policyField] = []string{fmt.Sprintf(`%s, "heavy";q=%d;qu="concurrent-requests"`, strings.Join(h[policyField], ", "), limit)}
+		h[quotaField] = []string{fmt.Sprintf(`%s, "heavy";r=%d`, strings.Join(h[quotaField], ", "), free)}
 		if err != nil {
 			return err
 		}

@@ -504,8 +504,8 @@ func TestHeavyReads(t *testing.T) {
 	for _, path := range []string{"/v1/results", "/v1/results/stream"} {
 		a := s.get(path, token)
 		a.wantProblem(t, 429, "RATE_LIMIT_EXCEEDED")
-		if a.Header.Get("Retry-After") != "1" {
-			t.Errorf("Retry-After %q", a.Header.Get("Retry-After"))
+		if a.Header.Get("Retry-After") != "1" || !strings.HasSuffix(a.Header.Get("RateLimit"), `"heavy";r=0`) {
+			t.Errorf("Retry-After %q, RateLimit %q", a.Header.Get("Retry-After"), a.Header.Get("RateLimit"))
 		}
 	}
 	if a := s.get("/v1/sites", token); a.StatusCode != 200 {

@@ -17,18 +17,18 @@ import (
 func rows[T any](ctx context.Context, s *Store, st statement, scan func(driver.Rows) (T, error)) ([]T, error) {
 	r, err := s.conn.Query(st.context(ctx), st.text)
 	if err != nil {
-		return nil, kind(err)
+		return nil, kind(timely(ctx, err))
 	}
 	defer r.Close()
 	var all []T
 	for r.Next() {
 		v, err := scan(r)
 		if err != nil {
-			return nil, kind(err)
+			return nil, kind(timely(ctx, err))
 		}
 		all = append(all, v)
 	}
-	return all, kind(errors.Join(r.Err(), r.Close()))
+	return all, kind(timely(ctx, errors.Join(r.Err(), r.Close())))
 }
 
 // row runs a statement that gives exactly one row.
@@ -37,7 +37,7 @@ func row(ctx context.Context, s *Store, st statement, dest ...any) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return fault.Wrap(err, fault.NotFound, "No such record.")
 	}
-	return kind(err)
+	return kind(timely(ctx, err))
 }
 
 // Credentials is what a login is checked against.

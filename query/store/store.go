@@ -81,6 +81,10 @@ var settings = map[string]any{
 	"join_use_nulls":            0,
 }
 
+// dialTimeout bounds the making of a connection; it is well below the time
+// budget of a read.
+const dialTimeout = 5 * time.Second
+
 // New connects lazily: it succeeds without a server, and reads fail until
 // there is one.
 func New(ctx context.Context, cfg Config) (*Store, error) {
@@ -93,6 +97,7 @@ func New(ctx context.Context, cfg Config) (*Store, error) {
 	}
 	opt.MaxOpenConns, opt.MaxIdleConns = cfg.MaxConnections, cfg.MaxConnections
 	opt.ConnMaxLifetime = time.Hour
+	opt.DialTimeout = dialTimeout // also of the handshake, which no context ends
 	opt.Compression = nil
 	if opt.Settings == nil {
 		opt.Settings = clickhouse.Settings{}
@@ -110,7 +115,7 @@ func New(ctx context.Context, cfg Config) (*Store, error) {
 		MaxConns: int32(cfg.MaxReads),
 		ClientOptions: ch.Options{
 			Address: opt.Addr[0], Database: opt.Auth.Database, User: opt.Auth.Username, Password: opt.Auth.Password,
-			TLS: tlsOf(opt.TLS), Settings: native, ReadTimeout: ch.NoTimeout, DialTimeout: 5 * time.Second, ClientName: "preismon query",
+			TLS: tlsOf(opt.TLS), Settings: native, ReadTimeout: ch.NoTimeout, DialTimeout: dialTimeout, ClientName: "preismon query",
 		},
 	})
 	if err != nil {
@@ -148,6 +153,15 @@ const (
 	codeUnknownTable        = 60
 	codeAuthenticationError = 516
 )
+
+// timely tells an error that came with the deadline of ctx as that deadline:
+// the client may meet it first, on its connection.
+func timely(ctx context.Context, err error) error {
+	if end, ok := ctx.Deadline(); err != nil && ok && !time.Now().Before(end) {
+		return errors.Join(context.DeadlineExceeded, err)
+	}
+	return err
+}
 
 // kind gives an error of a client its kind: what ended by time, what ended
 // because the server is away or overloaded, and what is a fault of ours.

@@ -1,0 +1,142 @@
+package contracts_test
+
+import (
+	"archive/zip"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"preismon/contracts"
+)
+
+// ianaZones names every zone of the database that Go brings along, one name
+// for zones with the same rules.
+func ianaZones(t *testing.T) []string {
+	t.Helper()
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	database, err := zip.OpenReader(filepath.Join(strings.TrimSpace(string(root)), "lib", "time", "zoneinfo.zip"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer database.Close()
+	var names []string
+	seen := map[string]bool{}
+	for _, f := range database.File {
+		rules := fmt.Sprint(f.CRC32, f.UncompressedSize64)
+		if f.FileInfo().IsDir() || seen[rules] {
+			continue
+		}
+		seen[rules] = true
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// firstInstant finds the beginning of a day by looking at the zone's calendar
+// minute by minute: the first one that shows this day or a later one.
+func firstInstant(day time.Time, loc *time.Location) time.Time {
+	for at := day.Add(-15 * time.Hour); ; at = at.Add(time.Minute) {
+		if !civilDate(at.In(loc)).Before(day) {
+			return at
+		}
+	}
+}
+
+func civilDate(t time.Time) time.Time {
+	y, m, d := t.Date()
+	return time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
+}
+
+// TestDaysAtEveryTransition walks all IANA zones and all their transitions
+// from 2015 to 2035 and compares the days around each with a look at the
+// calendar: RES-02a, RES-02b, RES-P08a.
+func TestDaysAtEveryTransition(t *testing.T) {
+	var (
+		begin, end = time.Date(2015, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2036, 1, 1, 0, 0, 0, 0, time.UTC)
+		zones      = ianaZones(t)
+		lengths    = map[time.Duration]int{}
+
+		transitions, missing, repeated int
+	)
+	bounds := func(day time.Time, loc *time.Location) contracts.Window {
+		from, err := contracts.ParseLower(day.Format(time.DateOnly), loc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		to, err := contracts.ParseUpper(day.Format(time.DateOnly), loc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return contracts.Window{From: from, To: to}
+	}
+	for _, name := range zones {
+		loc, err := contracts.LoadZone(name)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		for at := begin; ; {
+			_, next := at.In(loc).ZoneBounds()
+			if next.IsZero() || !next.Before(end) {
+				break
+			}
+			at = next
+			transitions++
+			before := civilDate(at.Add(-time.Second).In(loc))
+			for day := before.AddDate(0, 0, -1); !day.After(civilDate(at.In(loc)).AddDate(0, 0, 1)); day = day.AddDate(0, 0, 1) {
+				got := bounds(day, loc)
+				want := contracts.Window{From: firstInstant(day, loc), To: firstInstant(day.AddDate(0, 0, 1), loc).Add(-time.Millisecond)}
+				if !got.From.Equal(want.From) || !got.To.Equal(want.To) {
+					t.Errorf("%s in %s: %s to %s, want %s to %s", day.Format(time.DateOnly), name, got.From, got.To, want.From, want.To)
+				}
+				lengths[got.Length()+time.Millisecond]++
+				switch first := got.From.In(loc); {
+				case first.Hour() != 0 || first.Minute() != 0:
+					missing++
+				default:
+					if later := first.Add(time.Hour); civilDate(later).Equal(day) && later.Hour() == 0 || civilDate(first.Add(30*time.Minute)).Before(day) {
+						repeated++
+					}
+				}
+			}
+		}
+	}
+	t.Logf("%d zones, %d transitions, %d missing midnights, %d repeated ones, days by length: %v", len(zones), transitions, missing, repeated, lengths)
+	if len(zones) < 250 || transitions < 5000 || missing < 50 || repeated < 50 || lengths[23*time.Hour] < 1000 || lengths[25*time.Hour] < 1000 {
+		t.Error("these are not all zones with all their transitions")
+	}
+}
+
+// TestWeeksOverAChange: seven days of Berlin have 167 h in March and 169 h in
+// October (RES-02a, RES-02b).
+func TestWeeksOverAChange(t *testing.T) {
+	loc, err := contracts.LoadZone("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lengths := map[int]int{}
+	for day := time.Date(2015, 1, 1, 0, 0, 0, 0, time.UTC); day.Year() < 2036; day = day.AddDate(0, 0, 1) {
+		from, err := contracts.ParseLower(day.Format(time.DateOnly), loc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		to, err := contracts.ParseUpper(day.AddDate(0, 0, 6).Format(time.DateOnly), loc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		length := (contracts.Window{From: from, To: to}).Length() + time.Millisecond
+		if length%time.Hour != 0 {
+			t.Fatalf("from %s: %s", day.Format(time.DateOnly), length)
+		}
+		lengths[int(length/time.Hour)]++
+	}
+	if lengths[167] != 21*7 || lengths[169] != 21*7 || len(lengths) != 3 {
+		t.Errorf("weeks by hours: %v", lengths)
+	}
+}

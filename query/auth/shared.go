@@ -1,0 +1,446 @@
+package auth
+
+import (
+	"container/list"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"preismon/contracts"
+)
+
+// SharedConfig says where nodes count requests together.
+type SharedConfig struct {
+	Bucket   string
+	Replicas int
+	// LeaseFor is how long a node may hold requests that it took from the
+	// common quota and does not use.
+	LeaseFor time.Duration
+	// Wait is how long a request waits for the bucket. A node that cannot
+	// reach it counts alone for as long as Retry, then tries again.
+	Wait, Retry time.Duration
+}
+
+// SharedDefaults gives the published names and times.
+func SharedDefaults() SharedConfig {
+	return SharedConfig{Bucket: "preismon_rate_limits", Replicas: 1, LeaseFor: time.Second, Wait: 500 * time.Millisecond, Retry: time.Second}
+}
+
+// Validate names every fault of the configuration.
+func (c SharedConfig) Validate() error {
+	var f contracts.Faults
+	f.Check(c.Bucket != "", "bucket: missing")
+	f.Check(c.Replicas >= 1, "replicas: less than 1")
+	f.Check(c.LeaseFor > 0, "lease for: not positive")
+	f.Check(c.Wait > 0, "wait: not positive")
+	f.Check(c.Retry > 0, "retry: not positive")
+	return f.Err()
+}
+
+const (
+	maxLease   = 32 // requests that a node takes at once
+	leaseShare = 16 // the part of what is left that a lease may take
+)
+
+// sharedWindows counts by key in fixed windows, on all nodes together. What
+// every key has used stands in a NATS key-value bucket and changes there by
+// compare and set alone. A node takes leases of some requests, so that few
+// requests wait for the bucket, and gives back what it does not use. Each node
+// watches the bucket: the Remaining it tells is what no node has taken, which
+// every node can still serve.
+type sharedWindows struct {
+	name   string
+	rate   Rate
+	max    int
+	bucket *bucket
+	alone  *windows // while the bucket is out of reach
+	now    func() time.Time
+
+	mu    sync.Mutex
+	byKey map[string]*list.Element // by key of the bucket
+	order *list.List               // of *share, known first first
+	lent  map[*share]struct{}      // those that hold a lease
+}
+
+// share is what a node knows of one key and holds of its quota.
+type share struct {
+	turn sync.Mutex // of the one that asks the bucket
+	key  string
+
+	record          // as last seen
+	revision uint64 // of record; 0: not seen
+	held     int    // leased and not used
+	leased   time.Time
+	size     int // of the last lease
+}
+
+// record is the value of a key: how much of the window was taken.
+type record struct {
+	ends  time.Time
+	taken int
+}
+
+func (r record) text() []byte { return fmt.Appendf(nil, "%d %d", r.ends.UnixMilli(), r.taken) }
+
+func parseRecord(text []byte) (record, error) {
+	var ms int64
+	var r record
+	if _, err := fmt.Sscanf(string(text), "%d %d", &ms, &r.taken); err != nil {
+		return record{}, fmt.Errorf("rate limit %q: %w", text, err)
+	}
+	r.ends = time.UnixMilli(ms)
+	return r, nil
+}
+
+func (w *sharedWindows) keyOf(key string) string {
+	sum := sha256.Sum256([]byte(key)) // logins and addresses are nobody's business
+	return w.name + "." + base64.RawURLEncoding.EncodeToString(sum[:18])
+}
+
+// quota is where the key stands; w.mu is held.
+func (w *sharedWindows) quota(s *share, now time.Time) Quota {
+	return Quota{
+		Policy: w.name, Limit: w.rate.Requests, Window: w.rate.Per,
+		Remaining: max(0, w.rate.Requests-s.taken), Reset: s.ends, Wait: s.ends.Sub(now),
+	}
+}
+
+// decide answers from what the node holds and knows; done is false when the
+// bucket has to be asked.
+func (w *sharedWindows) decide(s *share) (q Quota, err error, done bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := w.now()
+	switch {
+	case s.revision == 0 || !now.Before(s.ends):
+		return Quota{}, nil, false
+	case s.held > 0:
+		if s.held--; s.held == 0 {
+			delete(w.lent, s)
+		}
+		return w.quota(s, now), nil, true
+	case s.taken >= w.rate.Requests:
+		q = w.quota(s, now)
+		return q, throttled(q), true
+	}
+	return Quota{}, nil, false
+}
+
+func (w *sharedWindows) take(key string) (Quota, error) {
+	s := w.share(w.keyOf(key))
+	if q, err, done := w.decide(s); done {
+		return q, err
+	}
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	if q, err, done := w.decide(s); done { // the one before took enough
+		return q, err
+	}
+	if err := w.bucket.use(func(ctx context.Context, kv jetstream.KeyValue) error { return w.lease(ctx, kv, s) }); err != nil {
+		return w.alone.take(key)
+	}
+	q, err, done := w.decide(s)
+	if !done { // the window ended meanwhile
+		return w.alone.take(key)
+	}
+	return q, err
+}
+
+func (w *sharedWindows) share(key string) *share {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if e, ok := w.byKey[key]; ok {
+		return e.Value.(*share)
+	}
+	now := w.now()
+	for first := w.order.Front(); first != nil; first = w.order.Front() {
+		s := first.Value.(*share)
+		if len(w.byKey) < w.max && (s.revision == 0 || now.Before(s.ends)) {
+			break
+		}
+		w.order.Remove(first)
+		delete(w.byKey, s.key)
+		delete(w.lent, s)
+	}
+	s := &share{key: key}
+	w.byKey[key] = w.order.PushBack(s)
+	return s
+}
+
+// lease takes requests from the common quota; it takes none when there are
+// none, and then knows so.
+func (w *sharedWindows) lease(ctx context.Context, kv jetstream.KeyValue, s *share) error {
+	w.mu.Lock()
+	seen, revision := s.record, s.revision
+	size := 1
+	if s.held == 0 && w.now().Sub(s.leased) < w.cfg().LeaseFor { // the last one was of use
+		size = min(2*s.size, maxLease)
+	}
+	w.mu.Unlock()
+	return w.change(ctx, kv, s, seen, revision, func(r record) (record, int) {
+		now := w.now()
+		if !now.Before(r.ends) {
+			r = record{ends: now.Add(w.rate.Per).Truncate(time.Millisecond)}
+		}
+		left := max(0, w.rate.Requests-r.taken)
+		n := min(left, max(1, min(size, left/leaseShare)))
+		if !w.bucket.watched() {
+			n = min(left, 1) // what others take is not seen
+		}
+		r.taken += n
+		return r, n
+	})
+}
+
+func (w *sharedWindows) cfg() SharedConfig { return w.bucket.cfg }
+
+// change applies a change to the key by compare and set; n requests become
+// this node's.
+func (w *sharedWindows) change(ctx context.Context, kv jetstream.KeyValue, s *share, seen record, revision uint64, apply func(record) (record, int)) error {
+	for {
+		next, n := apply(seen)
+		var err error
+		written := revision
+		switch {
+		case next == seen && revision != 0: // nothing to write
+		case revision == 0:
+			written, err = kv.Create(ctx, s.key, next.text())
+		default:
+			written, err = kv.Update(ctx, s.key, next.text(), revision)
+		}
+		if err == nil {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			if !next.ends.Equal(s.ends) { // what was leased of an older window is gone
+				s.held = 0
+			}
+			if written >= s.revision {
+				s.record, s.revision = next, written
+			}
+			if n > 0 {
+				s.held, s.size, s.leased = s.held+n, n, w.now()
+				w.lent[s] = struct{}{}
+			}
+			return nil
+		}
+		if !errors.Is(err, jetstream.ErrKeyExists) { // also the wrong revision of an update
+			return err
+		}
+		entry, err := kv.Get(ctx, s.key)
+		switch {
+		case errors.Is(err, jetstream.ErrKeyNotFound): // expired between
+			seen, revision = record{}, 0
+		case err != nil:
+			return err
+		default:
+			if seen, err = parseRecord(entry.Value()); err != nil {
+				return err
+			}
+			revision = entry.Revision()
+		}
+	}
+}
+
+// see takes in what the watch brings.
+func (w *sharedWindows) see(key string, r record, revision uint64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	e, ok := w.byKey[key]
+	if !ok {
+		return
+	}
+	s := e.Value.(*share)
+	if revision <= s.revision {
+		return
+	}
+	if !r.ends.Equal(s.ends) { // a new window: what was leased of the old one is gone
+		s.held = 0
+		delete(w.lent, s)
+	}
+	s.record, s.revision = r, revision
+}
+
+// giveBack returns what was leased before a time and is not used.
+func (w *sharedWindows) giveBack(ctx context.Context, kv jetstream.KeyValue, before time.Time) error {
+	w.mu.Lock()
+	var idle []*share
+	for s := range w.lent {
+		if !s.leased.After(before) {
+			idle = append(idle, s)
+		}
+	}
+	w.mu.Unlock()
+	for _, s := range idle {
+		s.turn.Lock()
+		w.mu.Lock()
+		n, seen, revision, ends := s.held, s.record, s.revision, s.ends
+		s.held, s.size = 0, 0
+		delete(w.lent, s)
+		w.mu.Unlock()
+		var err error
+		if n > 0 && w.now().Before(ends) {
+			err = w.change(ctx, kv, s, seen, revision, func(r record) (record, int) {
+				if r.ends.Equal(ends) {
+					r.taken -= min(n, r.taken)
+				}
+				return r, 0
+			})
+		}
+		s.turn.Unlock()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bucket is the key-value bucket of all counters, and whether it can be used.
+type bucket struct {
+	cfg SharedConfig
+	ttl time.Duration
+	js  jetstream.JetStream
+	log *slog.Logger
+
+	mu    sync.Mutex
+	kv    jetstream.KeyValue
+	live  bool      // the watch brings what others write
+	away  time.Time // do not ask before
+	count []*sharedWindows
+}
+
+func (b *bucket) watched() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.live
+}
+
+func (b *bucket) set(kv jetstream.KeyValue, live bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.kv, b.live = kv, live
+}
+
+var errAway = errors.New("rate limits: the bucket is out of reach")
+
+// use runs f on the bucket within Wait. After a failure nobody waits for the
+// bucket for a while.
+func (b *bucket) use(f func(context.Context, jetstream.KeyValue) error) error {
+	b.mu.Lock()
+	kv, away := b.kv, time.Now().Before(b.away)
+	b.mu.Unlock()
+	if kv == nil || away {
+		return errAway
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), b.cfg.Wait)
+	defer cancel()
+	err := f(ctx, kv)
+	if err != nil {
+		b.mu.Lock()
+		b.away = time.Now().Add(b.cfg.Retry)
+		b.mu.Unlock()
+		b.log.Warn("rate limits are counted by this node alone", "error", err)
+	}
+	return err
+}
+
+// run watches the bucket and gives idle leases back until ctx ends.
+func (b *bucket) run(ctx context.Context) error {
+	for {
+		err := b.watch(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		b.set(nil, false)
+		b.log.WarnContext(ctx, "watch of rate limits lost", "error", err)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(b.cfg.Retry):
+		}
+	}
+}
+
+func (b *bucket) watch(ctx context.Context) error {
+	open, cancel := context.WithTimeout(ctx, 10*b.cfg.Wait)
+	defer cancel()
+	kv, err := b.js.CreateOrUpdateKeyValue(open, jetstream.KeyValueConfig{
+		Bucket: b.cfg.Bucket, Description: "requests counted by all query nodes together",
+		History: 1, Storage: jetstream.FileStorage, Replicas: b.cfg.Replicas, TTL: b.ttl, MaxBytes: 64 << 20,
+	})
+	if err != nil {
+		return err
+	}
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	watcher, err := kv.WatchAll(watching, jetstream.UpdatesOnly())
+	if err != nil {
+		return err
+	}
+	defer watcher.Stop()
+	b.set(kv, true)
+	tick := time.NewTicker(b.cfg.LeaseFor / 2)
+	defer tick.Stop()
+	idle := make(chan error, 1)
+	busy := false
+	for {
+		select {
+		case <-ctx.Done():
+			end, cancel := context.WithTimeout(context.WithoutCancel(ctx), b.cfg.Wait)
+			defer cancel()
+			b.giveBack(end, kv, time.Now().Add(time.Hour)) // all of it
+			return nil
+		case entry, ok := <-watcher.Updates():
+			if !ok {
+				return errors.New("the server ended the watch")
+			}
+			if entry != nil && entry.Operation() == jetstream.KeyValuePut {
+				b.see(entry)
+			}
+		case <-tick.C: // beside the watch, which must not wait
+			if busy {
+				continue
+			}
+			busy = true
+			go func() {
+				ctx, cancel := context.WithTimeout(watching, b.cfg.Wait)
+				defer cancel()
+				idle <- b.giveBack(ctx, kv, time.Time{})
+			}()
+		case err := <-idle:
+			if busy = false; err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// giveBack returns idle leases; before: zero for those older than LeaseFor.
+func (b *bucket) giveBack(ctx context.Context, kv jetstream.KeyValue, before time.Time) error {
+	for _, w := range b.count {
+		limit := before
+		if limit.IsZero() {
+			limit = w.now().Add(-b.cfg.LeaseFor)
+		}
+		if err := w.giveBack(ctx, kv, limit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *bucket) see(entry jetstream.KeyValueEntry) {
+	r, err := parseRecord(entry.Value())
+	if err != nil {
+		return
+	}
+	for _, w := range b.count {
+		w.see(entry.Key(), r, entry.Revision())
+	}
+}

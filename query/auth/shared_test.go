@@ -1,0 +1,331 @@
+package auth_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"preismon/contracts"
+	"preismon/contracts/fault"
+	"preismon/deploy/testserver"
+	"preismon/query/auth"
+)
+
+// counters is one query node's counters; stop ends the node.
+func counters(t *testing.T, address string, limits auth.ThrottleConfig, change ...func(*auth.SharedConfig)) (*auth.Throttle, func()) {
+	t.Helper()
+	nc, err := nats.Connect(address, nats.MaxReconnects(-1), nats.ReconnectWait(20*time.Millisecond), nats.CustomInboxPrefix("_INBOX"))
+	must(t, err)
+	js, err := jetstream.New(nc)
+	must(t, err)
+	cfg := auth.SharedDefaults()
+	cfg.Wait = 30 * time.Second // a busy machine is no finding
+	for _, f := range change {
+		f(&cfg)
+	}
+	throttle, err := auth.NewSharedThrottle(limits, cfg, js, slog.New(slog.DiscardHandler), time.Now)
+	must(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- throttle.Run(ctx) }()
+	stop := sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		nc.Close()
+	})
+	t.Cleanup(stop)
+	// Ready when what this node counts stands in the bucket.
+	probe := 0
+	eventually(t, "counters are shared", 20*time.Second, func() bool {
+		stream, err := js.Stream(t.Context(), "KV_"+cfg.Bucket)
+		if err != nil {
+			return false
+		}
+		before := stream.CachedInfo().State.LastSeq
+		probe++
+		_, err = throttle.Attempt(fmt.Sprintf("probe %d of %p", probe, throttle), "")
+		must(t, err)
+		after, err := stream.Info(t.Context())
+		must(t, err)
+		return after.State.LastSeq > before
+	})
+	return throttle, stop
+}
+
+func limitsOf(reads int, per time.Duration) auth.ThrottleConfig {
+	l := auth.ThrottleDefaults()
+	l.Reads = auth.Rate{Requests: reads, Per: per}
+	l.Attempts = auth.Rate{Requests: 1000, Per: time.Hour}
+	return l
+}
+
+// Two nodes give one limit, exactly, however requests fall on them: RATE-01,
+// choices 34.
+func TestNodesCountTogether(t *testing.T) {
+	address := testserver.NATS(t)
+	for _, limit := range []int{1, 10, 600} {
+		one, _ := counters(t, address, limitsOf(limit, time.Hour))
+		two, _ := counters(t, address, limitsOf(limit, time.Hour))
+		account := contracts.AccountID(1000 + limit)
+		var all sync.WaitGroup
+		var granted atomic.Int64
+		for i := range 8 {
+			all.Go(func() {
+				for range limit {
+					node := []*auth.Throttle{one, two}[i%2]
+					q, err := node.Read(account)
+					if err == nil {
+						granted.Add(1)
+						continue
+					}
+					var f *fault.Error
+					if !errors.As(err, &f) || f.Kind != fault.RateLimited || f.RetryAfter <= 0 || q.Remaining != 0 || q.Limit != limit {
+						t.Errorf("%+v, %v", q, err)
+					}
+				}
+			})
+		}
+		all.Wait()
+		// What a node had leased last and returns is granted to whoever asks then.
+		eventually(t, "the whole limit is granted", 20*time.Second, func() bool {
+			for _, node := range []*auth.Throttle{one, two} {
+				for _, err := node.Read(account); err == nil; _, err = node.Read(account) {
+					granted.Add(1)
+				}
+			}
+			return granted.Load() >= int64(limit)
+		})
+		time.Sleep(100 * time.Millisecond)
+		if _, err := one.Read(account); err == nil || granted.Load() != int64(limit) {
+			t.Errorf("limit %d: %d requests were granted, then %v", limit, granted.Load(), err)
+		}
+		if _, err := two.Read(account + 1); err != nil {
+			t.Errorf("another account: %v", err)
+		}
+	}
+}
+
+// A client that sends no more than Remaining says, and waits until Reset, is
+// never refused, on whichever node its requests fall.
+func TestWhoObeysIsNeverRefused(t *testing.T) {
+	address := testserver.NATS(t)
+	limits := limitsOf(150, 2*time.Second)
+	one, _ := counters(t, address, limits)
+	two, _ := counters(t, address, limits)
+	nodes := []*auth.Throttle{one, two}
+	var (
+		mu               sync.Mutex
+		reset            time.Time
+		remaining        = 1 // before the first answer
+		inFlight, served int
+		windows          = map[time.Time]int{}
+	)
+	deadline := time.Now().Add(9 * time.Second)
+	var clients sync.WaitGroup
+	for i := range 4 {
+		r := rand.New(rand.NewPCG(uint64(i), 3))
+		clients.Go(func() {
+			for time.Now().Before(deadline) {
+				mu.Lock()
+				if now := time.Now(); !reset.IsZero() && !now.Before(reset) && inFlight == 0 {
+					reset, remaining = time.Time{}, 1
+				}
+				if remaining-inFlight <= 0 {
+					mu.Unlock()
+					time.Sleep(2 * time.Millisecond)
+					continue
+				}
+				inFlight++
+				mu.Unlock()
+				q, err := nodes[r.IntN(2)].Read(7)
+				mu.Lock()
+				inFlight--
+				if err != nil {
+					t.Errorf("refused: %+v, %v", q, err)
+				}
+				served++
+				windows[q.Reset]++
+				if q.Reset.After(reset) {
+					reset, remaining = q.Reset, q.Remaining
+				} else if q.Reset.Equal(reset) {
+					remaining = min(remaining, q.Remaining)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	clients.Wait()
+	t.Logf("%d requests in %d windows: %v", served, len(windows), windows)
+	for window, n := range windows {
+		if n > 150 {
+			t.Errorf("%d requests in the window until %s", n, window)
+		}
+	}
+	if served < 300 {
+		t.Errorf("only %d requests were served", served)
+	}
+}
+
+// A node that is started anew knows what was used, and what a node held when
+// it was stopped is not lost.
+func TestCountersSurviveANode(t *testing.T) {
+	address := testserver.NATS(t)
+	limits := limitsOf(100, time.Hour)
+	one, _ := counters(t, address, limits)
+	two, stop := counters(t, address, limits)
+	granted := 0
+	for range 40 {
+		for _, node := range []*auth.Throttle{one, two} {
+			_, err := node.Read(7)
+			must(t, err)
+			granted++
+		}
+	}
+	stop()
+	again, _ := counters(t, address, limits)
+	eventually(t, "the rest is granted", 20*time.Second, func() bool {
+		for _, node := range []*auth.Throttle{again, one} {
+			for _, err := node.Read(7); err == nil; _, err = node.Read(7) {
+				granted++
+			}
+		}
+		return granted >= 100
+	})
+	if granted != 100 {
+		t.Errorf("%d granted", granted)
+	}
+}
+
+// A node that cannot reach the others counts alone and does not make its
+// callers wait; it comes back by itself.
+func TestCountersAlone(t *testing.T) {
+	address := testserver.NATS(t)
+	through, proxied := newProxy(t, address)
+	far, _ := counters(t, proxied, limitsOf(50, time.Hour), func(c *auth.SharedConfig) { c.Wait, c.Retry = 200*time.Millisecond, 200*time.Millisecond })
+	near, _ := counters(t, address, limitsOf(50, time.Hour))
+	_, err := far.Read(1)
+	must(t, err)
+	through.set(true)
+	granted := 0
+	for granted <= 200 {
+		if _, err := far.Read(2); err != nil {
+			break
+		}
+		granted++
+	}
+	if granted < 50 || granted > 100 { // alone, after at most a lease of before
+		t.Errorf("%d granted alone", granted)
+	}
+	through.set(false)
+	next := contracts.AccountID(100)
+	eventually(t, "counted together again", 30*time.Second, func() bool {
+		next++
+		_, _ = far.Read(next)
+		q, err := near.Read(next)
+		return err == nil && q.Remaining == 48
+	})
+}
+
+// A busy key does not ask the bucket with each request, and a quiet one gives
+// back what it does not use.
+func TestLeases(t *testing.T) {
+	address := testserver.NATS(t)
+	one, _ := counters(t, address, limitsOf(600, time.Hour), func(c *auth.SharedConfig) { c.LeaseFor = 5 * time.Second })
+	two, _ := counters(t, address, limitsOf(600, time.Hour))
+	nc, err := nats.Connect(address)
+	must(t, err)
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	must(t, err)
+	stream, err := js.Stream(t.Context(), "KV_"+auth.SharedDefaults().Bucket)
+	must(t, err)
+	before, err := stream.Info(t.Context())
+	must(t, err)
+	for range 400 {
+		_, err := one.Read(7)
+		must(t, err)
+	}
+	after, err := stream.Info(t.Context())
+	must(t, err)
+	if writes := after.State.LastSeq - before.State.LastSeq; writes > 100 {
+		t.Errorf("400 requests wrote %d times", writes)
+	} else {
+		t.Logf("400 requests wrote %d times", writes)
+	}
+	kv, err := js.KeyValue(t.Context(), auth.SharedDefaults().Bucket)
+	must(t, err)
+	taken := func() (n int) { // of all accounts: there is one
+		keys, err := kv.Keys(t.Context())
+		must(t, err)
+		for _, key := range keys {
+			if strings.HasPrefix(key, "reads.") {
+				entry, err := kv.Get(t.Context(), key)
+				must(t, err)
+				var ends int64
+				_, err = fmt.Sscan(string(entry.Value()), &ends, &n)
+				must(t, err)
+			}
+		}
+		return n
+	}
+	if taken() <= 400 {
+		t.Errorf("%d taken: no lease is out", taken())
+	}
+	eventually(t, "idle leases are given back", 20*time.Second, func() bool { return taken() == 400 })
+	if q, err := two.Read(7); err != nil || q.Remaining != 199 {
+		t.Errorf("on the other node: %+v, %v", q, err)
+	}
+	for i := range 3 { // nobody's name stands in the bucket
+		_, _ = one.Attempt(fmt.Sprintf("192.0.2.%d", i), "someone@example.com")
+	}
+	keys, err := kv.Keys(t.Context())
+	must(t, err)
+	for _, key := range keys {
+		for _, name := range []string{"192.0.2", "someone"} {
+			if len(key) > 60 || strings.Contains(key, name) {
+				t.Errorf("key %q", key)
+			}
+		}
+	}
+}
+
+// A new window begins when the old one is over, and whole.
+func TestSharedWindowsEnd(t *testing.T) {
+	address := testserver.NATS(t)
+	limits := limitsOf(20, 2*time.Second)
+	one, _ := counters(t, address, limits)
+	two, _ := counters(t, address, limits)
+	for range 3 {
+		var last auth.Quota
+		granted := 0
+		for {
+			q, err := one.Read(7)
+			if err != nil {
+				last = q
+				break
+			}
+			granted++
+		}
+		if granted > 20 || granted < 1 {
+			t.Errorf("%d granted", granted)
+		}
+		time.Sleep(time.Until(last.Reset) + 50*time.Millisecond)
+		q, err := two.Read(7)
+		if err != nil || q.Remaining > 19 || q.Remaining < 10 || !q.Reset.After(last.Reset) {
+			t.Errorf("after the window: %+v, %v", q, err)
+		}
+		time.Sleep(time.Until(q.Reset) + 50*time.Millisecond)
+	}
+}

@@ -1,0 +1,253 @@
+package rest_test
+
+import (
+	"context"
+	"crypto/ed25519"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/alexedwards/argon2id"
+
+	"preismon/contracts"
+	"preismon/deploy/testserver"
+	"preismon/projector/schema"
+	"preismon/query"
+	"preismon/query/auth"
+	"preismon/query/rest"
+	"preismon/query/store"
+)
+
+// live is a REST surface over a real ClickHouse whose tables a test fills by
+// SQL, so that it is judged apart from projecting.
+type live struct {
+	*surface
+	db   *testserver.ClickHouseServer
+	conn driver.Conn
+	now  time.Time // when the tables were made, in whole seconds
+
+	queued []string
+}
+
+// liveDB makes the tables of a live surface.
+func liveDB(t testing.TB) *live {
+	t.Helper()
+	l := &live{db: testserver.ClickHouse(t), now: time.Now().UTC().Truncate(time.Second)}
+	must(t, schema.Migrate(t.Context(), l.db.AdminDSN, schema.Options{}))
+	opt, err := clickhouse.ParseDSN(l.db.AdminDSN)
+	must(t, err)
+	l.conn, err = clickhouse.Open(opt)
+	must(t, err)
+	t.Cleanup(func() { l.conn.Close() })
+	return l
+}
+
+// serveLive starts a surface; change may set limits.
+func serveLive(t testing.TB, change ...func(*settings)) *live {
+	t.Helper()
+	l := liveDB(t)
+	l.surface = l.node(t, l.db.QueryDSN, change...)
+	return l
+}
+
+// node is one more surface over the same tables.
+func (l *live) node(t testing.TB, dsn string, change ...func(*settings)) *surface {
+	t.Helper()
+	s := &surface{t: t, revoked: &revocations{ids: map[string]bool{}}, clock: &clock{}, log: &logBuffer{}}
+	if l.surface != nil {
+		s.key = l.key
+	} else {
+		_, s.key, _ = ed25519.GenerateKey(nil)
+	}
+	set := settings{rest: rest.Defaults(), query: query.Defaults(), throttle: auth.ThrottleDefaults(), auth: auth.Defaults(), revocations: s.revoked}
+	set.rest.BaseURL, set.rest.Build = baseURL, "v0.0.0-test"
+	set.query.CursorKey = contracts.Secret(strings.Repeat("k", 32))
+	set.query.SoftDeadline, set.query.HardBudget = 2*time.Minute, 4*time.Minute // a busy machine is no finding
+	set.throttle.Reads.Requests = 1_000_000
+	set.auth.Issuer = baseURL
+	set.auth.Hash = argon2id.Params{Memory: 64, Iterations: 1, Parallelism: 1, SaltLength: 16, KeyLength: 32}
+	for _, f := range change {
+		f(&set)
+	}
+	keys, err := auth.NewKeyring(s.key)
+	must(t, err)
+	throttle, err := auth.NewThrottle(set.throttle, s.clock.now)
+	must(t, err)
+	hash, err := set.auth.HashPassword(password)
+	must(t, err)
+	s.auth, err = auth.New(set.auth, auth.Deps{
+		Keys: keys, Throttle: throttle, Revocations: set.revocations, Now: s.clock.now,
+		Accounts: accounts{"u1": {Account: 1, PasswordHash: hash}, "u4": {Account: 4, PasswordHash: hash}},
+	})
+	must(t, err)
+	cfg := store.Defaults()
+	cfg.DSN = contracts.Secret(dsn)
+	st, err := store.New(t.Context(), cfg)
+	must(t, err)
+	t.Cleanup(func() { st.Close() })
+	service, err := query.New(set.query, st, s.clock.now)
+	must(t, err)
+	log := slog.New(slog.NewJSONHandler(s.log, nil))
+	h, err := rest.New(set.rest, rest.Deps{Service: service, Auth: s.auth, Logger: log, Now: s.clock.now})
+	must(t, err)
+	s.Server = httptest.NewUnstartedServer(h)
+	s.Config = rest.NewServer(h, log)
+	s.Start()
+	t.Cleanup(s.Close)
+	s.client = &http.Client{Transport: &contract{t: t, next: s.Server.Client().Transport}}
+	return s
+}
+
+func (l *live) exec(sql string, args ...any) {
+	l.t.Helper()
+	if err := l.conn.Exec(context.Background(), sql, args...); err != nil {
+		l.t.Fatalf("%s: %v", sql, err)
+	}
+}
+
+// liveEpoch and liveMark are the watermark of every live surface.
+const (
+	liveEpoch = 1_700_000_000
+	liveMark  = 1 << 40
+)
+
+func (l *live) mark() {
+	l.exec("INSERT INTO checkpoints (stream, partition, epoch, seq) VALUES ('OBSERVATIONS', 0, ?, ?)", uint32(liveEpoch), uint64(liveMark))
+}
+
+// account makes an account that may read everything of its mandate's orders
+// and sites, or the given ones.
+func (l *live) account(id contracts.AccountID, mandate uint64, orders, sites string) {
+	l.exec(fmt.Sprintf(`INSERT INTO accounts VALUES (%d, %d, 'u%d', 'h', false, false, ['sites','items','orders','results','files'], %t, %s, %t, %s, 1)`,
+		id, mandate, id, orders == "", or(orders, "[]"), sites == "", or(sites, "[]")))
+}
+
+func or(s, instead string) string {
+	if s == "" {
+		return instead
+	}
+	return s
+}
+
+// scope puts a version of a mandate's scope in force: pairs selects item,
+// site and orders.
+func (l *live) scope(mandate, version uint64, pairs string) {
+	l.exec(fmt.Sprintf("INSERT INTO scope_pairs SELECT %d, %d, item, site, orders FROM (%s)", mandate, version, pairs))
+	l.exec(fmt.Sprintf("INSERT INTO scopes SELECT %d, %d, count(), uniqExact(item) FROM scope_pairs WHERE mandate = %d AND version = %d", mandate, version, mandate, version))
+	l.exec("INSERT INTO scopes_applied VALUES (?, 0, ?)", mandate, version)
+}
+
+// observe writes rows to every table that holds them: rows selects the
+// columns of observations for one mandate.
+func (l *live) observe(mandate uint64, rows string) {
+	const columns = "item, site, captured_at, epoch, seq, capture, offer, outcome, currency, price_minor, shipping_minor, merchant, is_prime, is_buy_box, rating_tenths, manufacturer, title, url, delivery_text"
+	l.exec("INSERT INTO observations (" + columns + ") SELECT " + columns + " FROM (" + rows + ")")
+	l.exec(fmt.Sprintf(`INSERT INTO observations_by_mandate (mandate, captured_desc, %s) SELECT %d, -toUnixTimestamp64Milli(captured_at), %s FROM (%s)`,
+		strings.Replace(columns, "captured_at, ", "", 1), mandate, strings.Replace(columns, "captured_at, ", "", 1), rows))
+	l.exec(`INSERT INTO latest_observations (item, site, captured_at, epoch, seq, capture, outcome, offer, currency, price_minor, shipping_minor,
+			merchant, is_prime, is_buy_box, rating_tenths, manufacturer, title, url, delivery_text)
+		SELECT item, site, captured_at, epoch, seq, capture, any(outcome), groupArray(offer), groupArray(currency), groupArray(price_minor),
+			groupArray(shipping_minor), groupArray(merchant), groupArray(is_prime), groupArray(is_buy_box), groupArray(rating_tenths),
+			groupArray(manufacturer), groupArray(title), groupArray(url), groupArray(delivery_text)
+		FROM (SELECT * FROM (` + rows + `) ORDER BY item, site, captured_at, epoch, seq, capture, offer)
+		GROUP BY item, site, captured_at, epoch, seq, capture`)
+}
+
+// row is SQL for rows with the columns of observations; set names what is
+// other than usual, and from what it is selected.
+func (l *live) row(from string, set map[string]string) string {
+	usual := []struct{ column, value string }{
+		{"item", "toUInt64(1)"},
+		{"site", "'shop.example'"},
+		{"captured_at", l.at(-time.Hour)},
+		{"epoch", fmt.Sprintf("toUInt32(%d)", liveEpoch)},
+		{"seq", "toUInt64(1)"},
+		{"capture", "toUInt16(0)"},
+		{"offer", "toUInt16(0)"},
+		{"outcome", "'priceObserved'"},
+		{"currency", "'EUR'"},
+		{"price_minor", "toInt64(1299)"},
+		{"shipping_minor", "toInt64(-1)"},
+		{"merchant", "'Merchant'"},
+		{"is_prime", "toUInt8(0)"},
+		{"is_buy_box", "toUInt8(0)"},
+		{"rating_tenths", "toUInt8(255)"},
+		{"manufacturer", "'Observed maker'"},
+		{"title", "''"},
+		{"url", "''"},
+		{"delivery_text", "''"},
+	}
+	var columns []string
+	for _, u := range usual {
+		columns = append(columns, or(set[u.column], u.value)+" AS "+u.column)
+		delete(set, u.column)
+	}
+	if len(set) > 0 {
+		l.t.Fatalf("no such columns: %v", set)
+	}
+	return "SELECT " + strings.Join(columns, ", ") + " FROM " + from
+}
+
+// at is SQL for an instant relative to now.
+func (l *live) at(after time.Duration) string {
+	return fmt.Sprintf("fromUnixTimestamp64Milli(%d, 'UTC')", l.now.Add(after).UnixMilli())
+}
+
+// freeze stops a clock at an instant.
+func (c *clock) freeze(at time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.frozen = at
+}
+
+// nowhere is an account that may read nothing.
+const nowhere contracts.AccountID = 5
+
+// allow adds an account with the given permissions alone.
+func (m *memory) allow(account contracts.AccountID, areas ...contracts.Permission) {
+	a := *m.accounts[reader]
+	a.Account, a.Permissions = account, areas
+	m.accounts[account] = &a
+}
+
+// plain reads an answer without a look at the contract: it has too many rows
+// for that.
+func (s *surface) plain(path, token string) answer {
+	s.t.Helper()
+	r := s.request("GET", path, token, nil)
+	ctx, cancel := context.WithTimeout(s.t.Context(), 4*time.Minute)
+	s.t.Cleanup(cancel)
+	resp, err := s.raw().Do(r.WithContext(ctx))
+	must(s.t, err)
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	must(s.t, err)
+	return answer{resp, body}
+}
+
+// statements tells what the reads of this surface since an instant cost: how
+// many statements touched observations, and how many rows all of them read.
+func (l *live) statements(since time.Time) (onRows, readRows uint64) {
+	l.t.Helper()
+	until := time.Now()
+	l.exec("SYSTEM FLUSH LOGS")
+	return l.logged(since, until)
+}
+
+// logged is statements for what the log holds already.
+func (l *live) logged(since, until time.Time) (onRows, readRows uint64) {
+	l.t.Helper()
+	must(l.t, l.conn.QueryRow(context.Background(), `
+		SELECT countIf(arrayExists(t -> t LIKE '%observations%', tables)), sum(read_rows) FROM system.query_log
+		WHERE current_database = ? AND type != 'QueryStart' AND user LIKE '%query%'
+			AND query_start_time_microseconds >= fromUnixTimestamp64Micro(?) AND query_start_time_microseconds <= fromUnixTimestamp64Micro(?)`,
+		l.db.Database, since.UnixMicro(), until.UnixMicro()).Scan(&onRows, &readRows))
+	return onRows, readRows
+}

@@ -1,0 +1,265 @@
+package rest_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"preismon/contracts/fault"
+	"preismon/contracts/openapi/check"
+	"preismon/query/rest"
+)
+
+// routePath puts an id into each place of a route's path.
+func routePath(path string) string {
+	return regexp.MustCompile(`\{[A-Za-z]+\}`).ReplaceAllString(path, "7")
+}
+
+// domainRoutes lists the routes under the contract that need a token.
+func domainRoutes() (paths []string) {
+	for _, route := range rest.Routes() {
+		method, path, _ := strings.Cut(route, " ")
+		if method == "GET" && strings.HasPrefix(path, "/v1/") {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+// leaks are words that an error never shows: of libraries, of our code, of
+// other machines.
+var leaks = regexp.MustCompile(`(?i)goroutine|\.go:|panic|clickhouse|code: \d|strconv|json: |invalid character|unexpected EOF|gin-gonic|http: |nats|secret|10\.0\.0\.7`)
+
+// provoked is a way to make any domain route fail.
+type provoked struct {
+	status int
+	code   string
+	do     func(s *surface, path string) answer
+}
+
+func get(change func(r *http.Request)) func(*surface, string) answer {
+	return func(s *surface, path string) answer {
+		r := s.request("GET", path, s.token(reader), nil)
+		change(r)
+		return s.do(r)
+	}
+}
+
+func breaking(err error) func(*surface, string) answer {
+	return func(s *surface, path string) answer {
+		s.store.breakDown(func(string) error { return err })
+		defer s.store.breakDown(nil)
+		return s.get(path, s.token(reader))
+	}
+}
+
+func asked(query string) func(*surface, string) answer {
+	return func(s *surface, path string) answer { return s.get(path+"?"+query, s.token(reader)) }
+}
+
+var provocations = map[string]provoked{
+	"an unknown argument":     {400, "MVP_VALIDATION_ERROR", asked("nonsense=1")},
+	"one that is unknown":     {400, "MVP_VALIDATION_ERROR", asked("access_token=x")},
+	"a repeated argument":     {400, "MVP_VALIDATION_ERROR", asked("limit=1&limit=1")},
+	"an empty argument":       {400, "MVP_VALIDATION_ERROR", asked("limit=")},
+	"an argument of no name":  {400, "MVP_VALIDATION_ERROR", asked("=1")},
+	"a malformed argument":    {400, "MVP_VALIDATION_ERROR", asked("limit=%zz")},
+	"a semicolon":             {400, "MVP_VALIDATION_ERROR", asked("limit=1;cursor=x")},
+	"no UTF-8":                {400, "MVP_VALIDATION_ERROR", asked("limit=%ff")},
+	"a control character":     {400, "MVP_VALIDATION_ERROR", asked("limit=%00")},
+	"a name that is markup":   {400, "MVP_VALIDATION_ERROR", asked("%3Cscript%3E=1")},
+	"no token":                {401, "AUTH_TOKEN_INVALID", get(func(r *http.Request) { r.Header.Del("Authorization") })},
+	"Basic":                   {401, "AUTH_SCHEME_NOT_ALLOWED", get(func(r *http.Request) { r.SetBasicAuth("reader@example.com", password) })}, // AUTH-03
+	"an account without area": {403, "AUTH_FORBIDDEN", func(s *surface, path string) answer { return s.get(path, s.token(nowhere)) }},          // AUTH-08
+	"a large body":            {413, "PAYLOAD_TOO_LARGE", get(func(r *http.Request) { setBody(r, bytes.Repeat([]byte("x"), 70_000)) })},
+	"a store that fails":      {500, "INTERNAL_ERROR", breaking(errBroken)},
+	"a store that panics": {500, "INTERNAL_ERROR", func(s *surface, path string) answer {
+		s.store.breakDown(func(string) error { panic("secret state") })
+		defer s.store.breakDown(nil)
+		return s.get(path, s.token(reader))
+	}},
+	"a store that is away": {503, "SERVICE_UNAVAILABLE", breaking(&fault.Error{Kind: fault.Unavailable, RetryAfter: time.Second, Err: errBroken})},
+	"a store out of time":  {504, "RESULTS_QUERY_TIMEOUT", breaking(fmt.Errorf("clickhouse: %w", context.DeadlineExceeded))},
+}
+
+func setBody(r *http.Request, body []byte) {
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+}
+
+// special are the failures that only some routes have: by the route and the
+// status that the contract declares for it.
+var special = map[string]func(s *surface) answer{}
+
+// Every domain route answers every failure with the strict problem object,
+// and every status that the contract declares for a route is provoked:
+// ERR-00a, ERR-00b, ERR-F2, ERR-F3, ERR-F4, ERR-01a.
+func TestAllRoutesAndAllProblems(t *testing.T) {
+	s := serve(t, func(set *settings) { set.throttle.Reads.Requests = 1_000_000 })
+	s.store.allow(nowhere)
+	codes := map[string]bool{}
+	check := func(t *testing.T, what string, a answer, status int, code string) {
+		t.Helper()
+		p := a.wantProblem(t, status, code)
+		codes[p.Code] = true
+		if p.Title == "" || p.Detail == "" || p.Type == "" { // ERR-F2, ERR-F4
+			t.Errorf("%s: %s", what, a.body)
+		}
+		if p.Status != a.StatusCode { // ERR-F3
+			t.Errorf("%s: status %d in the body, %d outside", what, p.Status, a.StatusCode)
+		}
+		if text := leaks.FindString(p.Detail + p.Title); text != "" {
+			t.Errorf("%s: %q shows in %s", what, text, a.body)
+		}
+		wantQuota(t, a)
+		for _, name := range []string{"X-Request-Id", "Content-Security-Policy", "X-Content-Type-Options", "X-Frame-Options", "Referrer-Policy"} {
+			if len(a.Header.Values(name)) != 1 { // HDR-01, HDR-02a, HDR-02b, HDR-02c, HDR-02d, HDR-02e
+				t.Errorf("%s: %s %q", what, name, a.Header.Values(name))
+			}
+		}
+		if a.Header.Get("Cache-Control") != "no-store" {
+			t.Errorf("%s: Cache-Control %q", what, a.Header.Get("Cache-Control"))
+		}
+	}
+	for _, path := range domainRoutes() {
+		statuses := map[string]bool{}
+		for what, p := range provocations {
+			what = path + ": " + what
+			check(t, what, p.do(s, routePath(path)), p.status, p.code)
+			statuses[strconv.Itoa(p.status)] = true
+		}
+		item := check.Document().Paths.Value(path)
+		if item == nil || item.Get == nil {
+			t.Errorf("%s is served and not in the contract", path)
+			continue
+		}
+		statuses["200"], statuses["429"] = true, true // elsewhere, and below
+		for _, status := range slices.Sorted(maps.Keys(item.Get.Responses.Map())) {
+			if provoke := special[path+" "+status]; provoke != nil {
+				if a := provoke(s); strconv.Itoa(a.StatusCode) != status {
+					t.Errorf("%s: %d, want %s: %s", path, a.StatusCode, status, a.body)
+				}
+			} else if !statuses[status] {
+				t.Errorf("%s: the contract declares status %s, and nothing here provokes it: add it to special", path, status)
+			}
+		}
+	}
+	// Whatever code a store gives, it is its own problem.
+	for code, status := range rest.Codes() {
+		kind := map[int]fault.Kind{
+			400: fault.Invalid, 401: fault.Unauthenticated, 403: fault.Forbidden, 404: fault.NotFound, 405: fault.Invalid, 409: fault.Conflict,
+			413: fault.TooLarge, 429: fault.RateLimited, 500: fault.Internal, 503: fault.Unavailable, 504: fault.Timeout,
+		}[status]
+		s.store.breakDown(func(method string) error {
+			if method != "Results" {
+				return nil
+			}
+			return &fault.Error{Kind: kind, Code: code, Err: errBroken, ActualBytes: -1, MaxBytes: -1}
+		})
+		check(t, code, s.plain("/v1/results", s.token(reader)), status, code) // the contract does not declare them all there
+		s.store.breakDown(nil)
+	}
+	for code := range rest.Codes() {
+		if !codes[code] {
+			t.Errorf("no answer had code %s", code)
+		}
+	}
+	throttled := serve(t, func(set *settings) { set.throttle.Reads.Requests = 1 })
+	throttled.get("/v1/sites", throttled.token(reader))
+	for _, path := range domainRoutes() { // ERR-10
+		a := throttled.get(routePath(path), throttled.token(reader))
+		a.wantProblem(t, 429, "RATE_LIMIT_EXCEEDED")
+		if after, err := strconv.Atoi(a.Header.Get("Retry-After")); err != nil || after < 1 {
+			t.Errorf("%s: Retry-After %q", path, a.Header.Get("Retry-After"))
+		}
+	}
+}
+
+// Every path takes its own methods and names them when it is asked otherwise.
+func TestAllMethods(t *testing.T) {
+	s := serve(t)
+	methods := map[string][]string{}
+	for _, route := range rest.Routes() {
+		method, path, _ := strings.Cut(route, " ")
+		methods[path] = append(methods[path], method)
+	}
+	for path, allowed := range methods {
+		for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND"} {
+			if slices.Contains(allowed, method) {
+				continue
+			}
+			a := s.do(s.request(method, routePath(path), s.token(reader), nil))
+			if a.StatusCode != 405 || a.Header.Get("Allow") != strings.Join(allowed, ", ") {
+				t.Errorf("%s %s: %d, Allow %q", method, path, a.StatusCode, a.Header.Get("Allow"))
+			}
+			if method != "HEAD" {
+				a.wantProblem(t, 405, "METHOD_NOT_ALLOWED")
+			}
+		}
+		// A method in a header is no method.
+		r := s.request("GET", routePath(path), s.token(reader), nil)
+		r.Header.Set("X-HTTP-Method-Override", "DELETE")
+		if a := s.do(r); slices.Contains(allowed, "GET") && a.StatusCode == 405 {
+			t.Errorf("%s: a header changed the method", path)
+		}
+	}
+}
+
+// Lists take limit and cursor, each with its own bounds: CUR-02.
+func TestAllListsArePaged(t *testing.T) {
+	s := serve(t, func(set *settings) { set.throttle.Reads.Requests = 1_000_000 })
+	lists := 0
+	for _, path := range domainRoutes() {
+		item := check.Document().Paths.Value(path)
+		if item == nil || item.Get.Parameters.GetByInAndName("query", "limit") == nil || !slices.Contains(readRoutes, path) {
+			continue
+		}
+		lists++
+		for _, args := range []string{"limit=0", "limit=-1", "limit=1.0", "limit=x", "limit=10001", "limit=01&limit=2", "cursor=x", "cursor=", "cursor=" + strings.Repeat("A", 5000)} {
+			s.get(path+"?"+args, s.token(reader)).wantProblem(t, 400, "MVP_VALIDATION_ERROR")
+		}
+		if strings.HasSuffix(path, "/stream") {
+			continue
+		}
+		var all, walked []string
+		for _, record := range s.page(path, "limit=1000").Data {
+			all = append(all, fmt.Sprint(record))
+		}
+		for args := "limit=1"; ; {
+			p := s.page(path, args)
+			if len(p.Data) > 1 || p.Paging.Limit != 1 {
+				t.Errorf("%s: %d records, %+v", path, len(p.Data), p.Paging)
+			}
+			for _, record := range p.Data {
+				walked = append(walked, fmt.Sprint(record))
+			}
+			if p.Paging.NextCursor == "" {
+				break
+			}
+			args = "limit=1&cursor=" + p.Paging.NextCursor
+			// The cursor of another list, or of another caller, is none.
+			for _, other := range readRoutes {
+				if other != path && !(strings.HasPrefix(other, "/v1/results") && strings.HasPrefix(path, "/v1/results")) {
+					s.get(other+"?"+args, s.token(reader)).wantProblem(t, 400, "MVP_VALIDATION_ERROR")
+				}
+			}
+			if len(walked) > len(all) {
+				break
+			}
+		}
+		if !slices.Equal(all, walked) {
+			t.Errorf("%s: walked %d records, there are %d", path, len(walked), len(all))
+		}
+	}
+	if lists < 4 {
+		t.Errorf("only %d lists", lists)
+	}
+}

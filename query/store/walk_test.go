@@ -1,0 +1,120 @@
+package store_test
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"preismon/contracts"
+	"preismon/query"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// hurried is a service of the same world whose soft deadline is over at once:
+// each of its pages ends after one slice of the window.
+func (w *world) hurried(soft time.Duration) *query.Service {
+	w.t.Helper()
+	cfg := query.Defaults()
+	cfg.CursorKey = "0123456789abcdef0123456789abcdef"
+	cfg.SoftDeadline, cfg.HardBudget = soft, time.Minute
+	s, err := query.New(cfg, w.store, func() time.Time { return w.now })
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return s
+}
+
+// TestWalksAreSnapshots asks random questions page by page, with another
+// limit and another service each time, while rows arrive, early and late
+// ones, and soft deadlines cut pages of descending walks short: the union of the pages is what was
+// there at the first, each row once, in order: CUR-02, RES-P01, RES-P02,
+// RES-11b, RES-11c.
+func TestWalksAreSnapshots(t *testing.T) {
+	w := newWorld(t, 77, 1500)
+	at := map[int64]int{}
+	for _, r := range w.rows {
+		at[r.ms]++
+	}
+	tied := 0
+	for _, n := range at {
+		if n > 1 {
+			tied += n
+		}
+	}
+	if share := float64(tied) / float64(len(w.rows)); share < 0.3 {
+		t.Fatalf("only %.0f %% of the rows share their capture time", 100*share)
+	}
+	const walks = 16
+	accounts := []contracts.AccountID{accountWhole, accountWhole, accountOrder, accountSites, accountOther}
+	var short, empty, pages int
+	for seed := range walks {
+		r := rand.New(rand.NewPCG(uint64(seed), 77))
+		account := accounts[r.IntN(len(accounts))]
+		type question struct {
+			query.ResultsRequest
+			from, to int64
+		}
+		q := rapid.Custom(func(t *rapid.T) question {
+			q := question{ResultsRequest: drawRequest.Draw(t, "request")}
+			q.from, q.to = w.drawWindow(t, &q.ResultsRequest)
+			return q
+		}).Example(seed)
+		req := q.ResultsRequest
+		if seed%2 == 0 { // a long one
+			q.from, q.to = w.now.Add(-200*time.Hour).UnixMilli(), w.now.UnixMilli()
+			req = query.ResultsRequest{OrderID: orderB, CapturedFrom: time.UnixMilli(q.from).UTC().Format(time.RFC3339Nano), Sort: req.Sort}
+			if seed%4 == 0 {
+				req.OrderID, req.ItemID = 0, 4
+			}
+		}
+		want := expected(w.oracle(account, req, q.from, q.to, w.rows))
+		got := []answer{}
+		for page := 0; ; page++ {
+			pages++
+			limit := 1 + r.IntN(90)
+			service, soft := w.hurried(20*time.Second), false // each page by a service that has just started
+			if r.IntN(3) == 0 && req.Sort != "asc" {
+				service, soft = w.hurried(time.Nanosecond), true
+			}
+			req.Limit = &limit
+			p, err := service.Results(t.Context(), query.Principal{Account: account}, req)
+			if err != nil {
+				t.Fatalf("walk %d, page %d of %+v: %v", seed, page, req, err)
+			}
+			rows := decode(t, &p.Rows)
+			if len(rows) != p.Paging.Returned || len(rows) > limit {
+				t.Fatalf("walk %d, page %d: %d rows, returned %d, limit %d", seed, page, len(rows), p.Paging.Returned, limit)
+			}
+			got = append(got, rows...)
+			if p.Paging.NextCursor == "" {
+				break
+			}
+			if len(rows) < limit {
+				short++
+				if !soft {
+					t.Errorf("walk %d, page %d: %d of %d rows and a cursor, without a deadline", seed, page, len(rows), limit)
+				}
+				if len(rows) == 0 {
+					empty++
+				}
+			}
+			if page > 2000 {
+				t.Fatalf("walk %d of %+v does not end", seed, req)
+			}
+			req.Cursor = p.Paging.NextCursor
+			if page < 2 {
+				w.insert(r, 30, time.Duration(r.IntN(3)-1)*24*time.Hour)
+				w.setMark(w.mark)
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("walk %d, account %d, %+v (-want +got):\n%s", seed, account, req, diff)
+		}
+	}
+	t.Logf("%d walks, %d pages, %d cut short by the soft deadline, %d of them empty", walks, pages, short, empty)
+	if short < walks/2 || empty == 0 {
+		t.Errorf("only %d pages were cut short, %d of them empty", short, empty)
+	}
+}
