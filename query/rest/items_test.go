@@ -84,7 +84,7 @@ func TestItemCandidates(t *testing.T) {
 			t.Errorf("%s: %d, %+v", l.key, len(got.Data), got.Paging)
 		}
 	}
-	if got := len(items("/v1/items?limit=1000")); got != 8 { // no search: no candidates
+	if got := len(items("/v1/items?limit=1000")); got != 8 { // no search: no candidates; ITEM-K1
 		t.Errorf("%d items", got)
 	}
 }
