@@ -2,4 +2,4 @@
 SELECT count() > 0
 FROM orders FINAL
 WHERE mandate = {mandate:UInt64} AND order_id = {order:UInt64}
-{{- template "order_filter" . }}
+{{- if not .AllOrders }} AND order_id IN {orders:Array(UInt64)}{{ end }}
