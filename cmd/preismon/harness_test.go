@@ -21,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	contract "preismon/contracts/openapi/check"
 	"preismon/deploy/embedded"
 )
 
@@ -256,7 +257,9 @@ type api struct {
 
 // client gives a client without a login.
 func (u *upProcess) client() *api {
-	return &api{t: u.t, url: u.URL, http: &http.Client{Timeout: 2 * time.Minute}}
+	a := &api{t: u.t, url: u.URL}
+	a.http = &http.Client{Timeout: 2 * time.Minute, Transport: contract.Transport(http.DefaultTransport, func(err error) { a.t.Error(err) })}
+	return a
 }
 
 // login gives a client with the token of an account.

@@ -48,6 +48,7 @@ func TestUpDemo(t *testing.T) {
 	t.Run("files", demo.files)
 	t.Run("refused", demo.refused)
 	t.Run("rows", demo.rows)
+	t.Run("postman", demo.postman)
 	t.Run("live", demo.live)
 	t.Run("tables", func(t *testing.T) { t.Logf("%d rows", exactDemo(t, u)) })
 	t.Run("admin", demo.admin)

@@ -350,25 +350,6 @@ func TestResponseTooLarge(t *testing.T) { // ERR-17a, ERR-17b
 	}
 }
 
-func TestProblemPages(t *testing.T) {
-	s := serve(t)
-	for _, name := range []string{"mvp-validation-error", "auth-token-invalid", "results-query-timeout", "internal-error"} {
-		a := s.get("/problems/"+name, "")
-		code := strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
-		if a.StatusCode != 200 || !strings.Contains(string(a.body), code) || a.Header.Get("Content-Type") != "text/html; charset=utf-8" {
-			t.Errorf("%s: %d %v %s", name, a.StatusCode, a.Header, a.body)
-		}
-	}
-	// The type of a problem is where its page is.
-	p := s.get("/v1/nothing", "").wantProblem(t, 404, "NOT_FOUND")
-	if a := s.get(strings.TrimPrefix(p.Type, baseURL), ""); a.StatusCode != 200 {
-		t.Errorf("%s: %d", p.Type, a.StatusCode)
-	}
-	for _, name := range []string{"nothing", "NOT-FOUND", "not_found", "not-found/x", ""} {
-		s.get("/problems/"+name, "").wantProblem(t, 404, "NOT_FOUND")
-	}
-}
-
 func TestUnknownPathsAndMethods(t *testing.T) {
 	s := serve(t)
 	for _, path := range []string{"/nothing", "/v1", "/v1/", "/v1/nothing", "/v1/sites/", "/V1/sites", "/v1//sites", "/v1/orderz"} {

@@ -1,9 +1,11 @@
 package check_test
 
 import (
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -97,6 +99,7 @@ func TestCheck(t *testing.T) {
 		"problem with more":       {refused, body(strings.Replace(problem, "{", `{"instance":"x",`, 1))},
 		"problem as plain JSON":   {refused, header("Content-Type", "application/json")},
 		"line with more":          {stream, body(row + "\n" + strings.Replace(row, "{", `{"x":1,`, 1) + "\n")},
+		"line with a wrong time":  {stream, body(row + "\n" + strings.Replace(row, "2026-03-01T", "2026-03-32T", 1) + "\n")},
 		"line without its end":    {stream, body(row + "\n" + row)},
 		"a line too few":          {stream, body(row + "\n")},
 		"no trailer":              {stream, func(x *check.Exchange) { x.Trailer = nil }},
@@ -136,5 +139,57 @@ func TestHandler(t *testing.T) {
 	}
 	if serve(200, `{"status":"ok"}`); len(found) != 1 {
 		t.Errorf("%v", found)
+	}
+}
+
+func TestTransport(t *testing.T) {
+	answer := `{"status":"ok"}`
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		for name, values := range headers("Content-Type", "application/json") {
+			w.Header()[name] = values
+		}
+		_, _ = io.WriteString(w, answer)
+	}))
+	defer server.Close()
+	var found []error
+	client := &http.Client{Transport: check.Transport(server.Client().Transport, func(err error) { found = append(found, err) })}
+	for _, want := range []int{1, 1} { // the second answer is right
+		resp, err := client.Get(server.URL + "/healthz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if body, err := io.ReadAll(resp.Body); err != nil || string(body) != answer {
+			t.Errorf("%s %v", body, err)
+		}
+		resp.Body.Close()
+		if len(found) != want {
+			t.Errorf("%v", found)
+		}
+		answer = `{"status":"ok","contractVersion":"1.00","build":"v1"}`
+	}
+}
+
+func BenchmarkValue(b *testing.B) {
+	for b.Loop() {
+		if err := check.Value("Result", []byte(row)); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// Lines are the same lines however they are cut into pieces.
+func TestLines(t *testing.T) {
+	text := row + "\n" + row + "\n" + strings.Replace(row, "{", `{"x":1,`, 1) + "\n" + row + "\n"
+	for size := 1; size < len(text); size += 37 {
+		x := exchange("GET", "/v1/results/stream", 200, "application/x-ndjson", "")
+		x.Header.Set("X-Results-Scope", "scoped")
+		x.Trailer = http.Header{"X-Results-Complete": {"true"}, "X-Results-Returned": {"4"}}
+		x.Lines = &check.Lines{}
+		for piece := range slices.Chunk([]byte(text), size) {
+			x.Lines.Write(piece)
+		}
+		if err := x.Check(); err == nil || !strings.Contains(err.Error(), "line 3") || strings.Contains(err.Error(), "trailers") || strings.Contains(err.Error(), "line 2") {
+			t.Errorf("pieces of %d: %v", size, err)
+		}
 	}
 }

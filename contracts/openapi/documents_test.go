@@ -1,0 +1,137 @@
+package openapi_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/google/go-cmp/cmp"
+
+	"preismon/contracts/openapi"
+)
+
+// The JSON form says exactly what the YAML says (PUB-03).
+func TestJSONEqualsYAML(t *testing.T) {
+	var fromYAML any
+	if err := yaml.Unmarshal(document(t, openapi.YAMLPath), &fromYAML); err != nil {
+		t.Fatal(err)
+	}
+	want, err := json.Marshal(fromYAML)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var a, b any
+	if err := json.Unmarshal(want, &a); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(document(t, openapi.JSONPath), &b); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(a, b); diff != "" {
+		t.Error(diff)
+	}
+	if v := a.(map[string]any)["info"].(map[string]any)["version"]; v != "1.00" { // VER-01a: a string
+		t.Errorf("info.version is %v", v)
+	}
+}
+
+var hosts = regexp.MustCompile(`[a-z]+://[^/\s"'` + "`" + `)>]*`)
+
+// No host is part of the contract but the one that the service is told it
+// has; where it has another, all documents have that (GEN-01b).
+func TestDocumentsNameNoHost(t *testing.T) {
+	for _, base := range []string{"http://127.0.0.1:18080", "https://prices.example.test/api"} {
+		all, err := openapi.Documents(base)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range all {
+			if bytes.Contains(d.Body, []byte("{base_url}")) {
+				t.Errorf("%s still has {base_url}", d.Path)
+			}
+			if !bytes.Contains(d.Body, []byte(base)) && d.Path != openapi.ChangelogPath { // which has no address
+				t.Errorf("%s does not name %s", d.Path, base)
+			}
+			// What is left are the names of resources of MCP, and the name of
+			// the format of the collection.
+			for _, found := range hosts.FindAllString(strings.ReplaceAll(string(d.Body), base, ""), -1) {
+				if !strings.HasPrefix(found, "svc://") && found != "https://schema.getpostman.com" {
+					t.Errorf("%s names %s", d.Path, found)
+				}
+			}
+		}
+	}
+	servers := load(t).Servers // GEN-11
+	if len(servers) != 1 || servers[0].URL != base {
+		t.Errorf("%+v", servers)
+	}
+	for path := range load(t).Paths.Map() {
+		if !strings.HasPrefix(path, "/") {
+			t.Errorf("%s is not relative to the base", path)
+		}
+	}
+}
+
+// All operations read, but for login and logout (GEN-07a).
+func TestContractIsReadOnly(t *testing.T) {
+	var writes []string
+	for path, item := range load(t).Paths.Map() {
+		for method := range item.Operations() {
+			if method != http.MethodGet {
+				writes = append(writes, method+" "+path)
+			}
+		}
+	}
+	slices.Sort(writes)
+	if diff := cmp.Diff([]string{"POST /v1/auth/logout", "POST /v1/auth/token"}, writes); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Each problem of the document is one that can be had there: its example
+// follows its own schema, and the list of codes says something about each.
+func TestCodesAreDescribed(t *testing.T) {
+	doc := load(t)
+	codes := doc.Components.Schemas["ErrorCode"].Value
+	for _, c := range codes.Enum {
+		if !strings.Contains(codes.Description, "- `"+c.(string)+"` (") {
+			t.Errorf("%s is not described", c)
+		}
+	}
+	for name, r := range doc.Components.Responses {
+		for media, content := range r.Value.Content {
+			if media != "application/problem+json" {
+				continue
+			}
+			example, _ := content.Example.(map[string]any)
+			if example == nil {
+				t.Errorf("%s has no example", name)
+				continue
+			}
+			if err := content.Schema.Value.VisitJSON(asJSON(t, example)); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			kebab := strings.ReplaceAll(strings.ToLower(example["code"].(string)), "_", "-")
+			if example["type"] != base+"/problems/"+kebab {
+				t.Errorf("%s: type %v for code %v", name, example["type"], example["code"])
+			}
+		}
+	}
+}
+
+func asJSON(t *testing.T, v any) (plain any) {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(b, &plain); err != nil {
+		t.Fatal(err)
+	}
+	return plain
+}

@@ -1,0 +1,266 @@
+package rest_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/google/go-cmp/cmp"
+
+	"preismon/contracts/openapi"
+	"preismon/contracts/openapi/check"
+	"preismon/query/rest"
+)
+
+// notServedYet are the operations, and the codes without a page, that the
+// contract has and this surface does not. What is served is to be taken out.
+var (
+	notServedYet = []string{
+		"GET /v1/items/asin-locales",
+		"GET /v1/orders",
+		"GET /v1/orders/{orderId}",
+		"GET /v1/orders/{orderId}/exports",
+		"GET /v1/orders/{orderId}/exports/history",
+		"GET /v1/orders/{orderId}/exports/history/download",
+		"GET /v1/orders/{orderId}/exports/history/latest",
+		"GET /v1/orders/{orderId}/imports",
+		"GET /v1/orders/{orderId}/imports/history",
+		"GET /v1/orders/{orderId}/imports/history/download",
+		"GET /v1/orders/{orderId}/imports/history/latest",
+		"GET /v1/orders/{orderId}/observation-quality",
+	}
+	withoutPageYet = []string{
+		"HISTORY_ARTIFACT_CONTENT_MISSING", "HISTORY_ARTIFACT_NOT_FOUND", "HISTORY_SCOPE_TOO_BROAD", "ITEM_SCOPE_TOO_BROAD",
+		"ORDER_COVERAGE_SCOPE_TOO_BROAD", "ORDER_NOT_FOUND", "ORDER_SCOPE_TOO_BROAD", "RANGE_NOT_SATISFIABLE",
+	}
+)
+
+// The routes are the operations of the contract, no more and no less.
+func TestRoutesAreTheContract(t *testing.T) {
+	docs, err := openapi.Documents(baseURL)
+	must(t, err)
+	var documented []string
+	for path, item := range check.Document().Paths.Map() {
+		for method := range item.Operations() {
+			documented = append(documented, method+" "+path)
+		}
+	}
+	served := append(rest.Routes(docs), notServedYet...)
+	slices.Sort(served)
+	slices.Sort(documented)
+	if diff := cmp.Diff(documented, served); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// The public documents and the media types that they have.
+var publicPaths = map[string]string{
+	"/healthz":              "application/json",          // PUB-01
+	"/openapi/openapi.yaml": "application/yaml",          // PUB-02, GEN-10a
+	"/openapi/openapi.json": "application/json",          // PUB-03, GEN-10a
+	"/openapi/CHANGELOG.md": "text/plain; charset=utf-8", // PUB-04, GEN-10b, VER-04a
+	"/openapi/postman/preismonitoring-rest-read.postman_collection.json": "application/json", // PUB-05a, GEN-10c
+	"/llms.txt":      "text/plain; charset=utf-8", // PUB-06, GEN-10d
+	"/llms-full.txt": "text/plain; charset=utf-8", // PUB-07, GEN-10e
+}
+
+// Public documents are for everybody, whatever the request says about who
+// sends it (PUB-00a, AUTH-07).
+func TestPublicDocuments(t *testing.T) {
+	s := serve(t)
+	revoked := s.token(reader)
+	s.logout(revoked)
+	for path, media := range publicPaths {
+		var first []byte
+		for _, authorization := range []string{"", "Bearer garbage", "Bearer", "Basic cmVhZGVyOng=", "Digest x", "Bearer " + revoked, "Bearer " + s.token(reader)} {
+			r := s.request("GET", path, "", nil)
+			if authorization != "" {
+				r.Header.Set("Authorization", authorization)
+			}
+			a := s.do(r)
+			if a.StatusCode != 200 || a.Header.Get("Content-Type") != media || a.Header.Get("Cache-Control") != "no-store" || len(a.body) == 0 {
+				t.Errorf("%s with %q: %d %v", path, authorization, a.StatusCode, a.Header)
+			}
+			if first == nil {
+				first = a.body
+			}
+			if !bytes.Equal(a.body, first) {
+				t.Errorf("%s with %q: another body", path, authorization)
+			}
+		}
+	}
+	doc, err := openapi3.NewLoader().LoadFromData(s.get("/openapi/openapi.yaml", "").body) // PUB-02
+	must(t, err)
+	must(t, doc.Validate(t.Context(), openapi3.EnableSchemaPatternValidation()))
+	if len(doc.Servers) != 1 || doc.Servers[0].URL != baseURL { // GEN-11
+		t.Errorf("%+v", doc.Servers)
+	}
+	var fromJSON map[string]any
+	must(t, json.Unmarshal(s.get("/openapi/openapi.json", "").body, &fromJSON))
+	info, _ := fromJSON["info"].(map[string]any)
+	health := decode[map[string]string](t, s.get("/healthz", ""))
+	if info["version"] != "1.00" || doc.Info.Version != "1.00" || health["contractVersion"] != "1.00" { // VER-01a, VER-01b
+		t.Errorf("%v, %s, %v", info["version"], doc.Info.Version, health)
+	}
+}
+
+// Public documents are outside of the rate limits: they tell nothing of them,
+// are never refused, and take nothing from them (PUB-00b, RATE-02b).
+func TestPublicDocumentsAreNotLimited(t *testing.T) {
+	s := serve(t, func(set *settings) { set.throttle.Reads.Requests = 3 })
+	for path := range publicPaths {
+		for range 10 {
+			a := s.get(path, "")
+			for name := range a.Header {
+				if strings.HasPrefix(strings.ToLower(name), "x-ratelimit") {
+					t.Errorf("%s: %s", path, name)
+				}
+			}
+			if a.StatusCode != 200 {
+				t.Fatalf("%s: %d", path, a.StatusCode)
+			}
+		}
+	}
+	if left := s.get("/v1/sites", "").Header.Get("X-RateLimit-Remaining"); left != "2" {
+		t.Errorf("the documents counted: %s left of 3", left)
+	}
+}
+
+// The build is the program's, the contract version the contract's; neither
+// changes what is answered, and what a client says about versions is ignored
+// (VER-01c, HLTH-04).
+func TestVersionsAreDiagnostic(t *testing.T) {
+	var answers [][]byte
+	for _, build := range []string{"v1.0.0", "v9.9.9-test"} {
+		s := serve(t, func(set *settings) { set.rest.Build = build })
+		health := decode[map[string]string](t, s.get("/healthz", ""))
+		if health["build"] != build || health["contractVersion"] != openapi.Version {
+			t.Errorf("%v", health)
+		}
+		for _, version := range []string{"", "0.5", "99"} {
+			r := s.request("GET", "/v1/sites", s.token(reader), nil)
+			if version != "" {
+				r.Header.Set("X-Contract-Version", version)
+				r.Header.Set("Accept-Version", version)
+				r.Header.Set("User-Agent", "client/"+version)
+			}
+			answers = append(answers, s.do(r).body)
+		}
+	}
+	for _, a := range answers[1:] {
+		if !bytes.Equal(a, answers[0]) {
+			t.Errorf("%s\n%s", answers[0], a)
+		}
+	}
+	op := check.Document().Paths.Value("/healthz").Get
+	if !strings.Contains(op.Description, "diagnostic") || !strings.Contains(check.Document().Info.Description, "`GET /v1/results/capabilities`") {
+		t.Errorf("%s", op.Description)
+	}
+}
+
+// Each code has a page that says what to do, and no page is about something
+// else; what type of a problem names is such a page.
+func TestProblemPages(t *testing.T) {
+	s := serve(t)
+	for _, c := range check.Document().Components.Schemas["ErrorCode"].Value.Enum {
+		code := c.(string)
+		a := s.get("/problems/"+strings.ReplaceAll(strings.ToLower(code), "_", "-"), "")
+		if slices.Contains(withoutPageYet, code) {
+			if a.StatusCode != 404 {
+				t.Errorf("%s has a page now: take it out of withoutPageYet", code)
+			}
+			continue
+		}
+		if a.StatusCode != 200 || a.Header.Get("Content-Type") != "text/html; charset=utf-8" || !strings.Contains(string(a.body), "<code>"+code+"</code>") {
+			t.Errorf("%s: %d %s", code, a.StatusCode, a.body)
+		}
+		if _, remedy, _ := strings.Cut(string(a.body), "</code></p>\n<p>"); len(remedy) < 40 || strings.HasPrefix(remedy, "</p>") {
+			t.Errorf("%s: no sentence says what to do: %s", code, a.body)
+		}
+	}
+	for _, path := range []string{"/problems/none", "/problems/NOT_FOUND", "/problems/not_found", "/problems/Not-Found", "/problems/not-found/x", "/problems/"} {
+		s.get(path, "").wantProblem(t, 404, "NOT_FOUND")
+	}
+	p := s.get("/v1/sites", "").wantProblem(t, 401, "AUTH_TOKEN_INVALID")
+	if a := s.get(strings.TrimPrefix(p.Type, baseURL), ""); a.StatusCode != 200 {
+		t.Errorf("%s: %d", p.Type, a.StatusCode)
+	}
+}
+
+// Nothing but reading is possible: a method that the contract does not have
+// is refused on every path of it (GEN-07a).
+func TestOnlyReads(t *testing.T) {
+	s := serve(t, func(set *settings) { set.throttle.Reads.Requests = 10_000 })
+	token := s.token(reader)
+	for path, item := range check.Document().Paths.Map() {
+		for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"} {
+			if item.Operations()[method] != nil {
+				continue
+			}
+			a := s.do(s.request(method, strings.ReplaceAll(strings.ReplaceAll(path, "{orderId}", "17"), "{code}", "not-found"), token, strings.NewReader("{}")))
+			if a.StatusCode != http.StatusMethodNotAllowed && a.StatusCode != http.StatusNotFound {
+				t.Errorf("%s %s: %d", method, path, a.StatusCode)
+			}
+		}
+	}
+}
+
+// The way that the texts for newcomers describe works as described.
+func TestFirstSteps(t *testing.T) {
+	s := serve(t)
+	if a := s.get("/healthz", ""); a.StatusCode != 200 { // GEN-08a
+		t.Fatalf("%d", a.StatusCode)
+	}
+	s.get("/v1/sites", "").wantProblem(t, 401, "AUTH_TOKEN_INVALID") // GEN-04
+	login := decode[struct{ AccessToken, TokenType string }](t, s.login("reader@example.com", password))
+	if login.TokenType != "Bearer" || login.AccessToken == "" { // GEN-08b, GEN-04
+		t.Fatalf("%+v", login)
+	}
+	sites := decode[page](t, s.get("/v1/sites", login.AccessToken)) // GEN-08c
+	if len(sites.Data) == 0 {
+		t.Fatal("no sites")
+	}
+	results := decode[page](t, s.get("/v1/results?limit=10", login.AccessToken)) // GEN-08d
+	if len(results.Data) != 10 {
+		t.Errorf("%d results", len(results.Data))
+	}
+	now := time.Now().UTC()
+	window := "capturedFrom=" + now.Add(-24*time.Hour).Format(time.RFC3339) + "&capturedTo=" + now.Format(time.RFC3339)
+	for _, narrower := range []string{"itemId=11", "site=shop-one", "itemId=11&" + window} { // GEN-08d
+		s.page("/v1/results", "limit=10&"+narrower)
+	}
+	rows := 0
+	for _, key := range keys(sites, "site") { // GEN-G1, GEN-G2: one read a site, 24 hours
+		for _, site := range keys(s.page("/v1/results", "site="+key+"&"+window), "site") {
+			rows++
+			if site != key {
+				t.Errorf("a row of %s in the read of %s", site, key)
+			}
+		}
+	}
+	if whole := len(s.page("/v1/results", "").Data); rows != whole || rows == 0 {
+		t.Errorf("%d rows site by site, %d at once", rows, whole)
+	}
+}
+
+// Something out of sight and something that does not exist give the same
+// empty page, and the documents say what that means (VIS-03).
+func TestEmptyProvesNothing(t *testing.T) {
+	s := serve(t)
+	absent := s.get("/v1/results?ean=12345670", s.token(reader))
+	p := decode[page](t, absent)
+	if absent.StatusCode != 200 || len(p.Data) != 0 || p.Paging.NextCursor != "" {
+		t.Errorf("%d %s", absent.StatusCode, absent.body)
+	}
+	for _, path := range []string{"/llms.txt", "/llms-full.txt", "/openapi/openapi.yaml"} {
+		text := strings.Join(strings.Fields(string(s.get(path, "").body)), " ")
+		if !strings.Contains(text, "does not prove that a product") {
+			t.Errorf("%s does not say what an empty answer means", path)
+		}
+	}
+}
