@@ -24,19 +24,10 @@ var (
 		"GET /v1/items/asin-locales",
 		"GET /v1/orders",
 		"GET /v1/orders/{orderId}",
-		"GET /v1/orders/{orderId}/exports",
-		"GET /v1/orders/{orderId}/exports/history",
-		"GET /v1/orders/{orderId}/exports/history/download",
-		"GET /v1/orders/{orderId}/exports/history/latest",
-		"GET /v1/orders/{orderId}/imports",
-		"GET /v1/orders/{orderId}/imports/history",
-		"GET /v1/orders/{orderId}/imports/history/download",
-		"GET /v1/orders/{orderId}/imports/history/latest",
 		"GET /v1/orders/{orderId}/observation-quality",
 	}
 	withoutPageYet = []string{
-		"HISTORY_ARTIFACT_CONTENT_MISSING", "HISTORY_ARTIFACT_NOT_FOUND", "HISTORY_SCOPE_TOO_BROAD", "ITEM_SCOPE_TOO_BROAD",
-		"ORDER_COVERAGE_SCOPE_TOO_BROAD", "ORDER_NOT_FOUND", "ORDER_SCOPE_TOO_BROAD", "RANGE_NOT_SATISFIABLE",
+		"ITEM_SCOPE_TOO_BROAD", "ORDER_COVERAGE_SCOPE_TOO_BROAD",
 	}
 )
 
