@@ -63,7 +63,10 @@ type FileJobsQuery struct {
 // candidates that are looked at one after the other until the page is
 // complete, at most 10,000 a request; imports are chosen by their name first
 // (IMP-01b, IMP-01c).
-func (s *Service) FileJobs(ctx context.Context, p Principal, r FileJobsRequest) (*Page[FileJob], error) {
+func (s *Service) FileJobs(ctx context.Context, p Principal, r FileJobsRequest) (_ *Page[FileJob], err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.HardBudget)
+	defer cancel()
+	defer func() { err = budget(err) }()
 	limit, err := pageLimit(r.Limit, MaxLimit)
 	if err != nil {
 		return nil, err

@@ -87,7 +87,10 @@ type FileEntriesQuery struct {
 }
 
 // History lists the archived files of an order, newest first.
-func (s *Service) History(ctx context.Context, p Principal, r HistoryRequest) (*Page[FileEntry], error) {
+func (s *Service) History(ctx context.Context, p Principal, r HistoryRequest) (_ *Page[FileEntry], err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.HardBudget)
+	defer cancel()
+	defer func() { err = budget(err) }()
 	limit, err := pageLimit(r.Limit, MaxLimit)
 	if err != nil {
 		return nil, err
@@ -139,7 +142,10 @@ func (s *Service) LatestFile(ctx context.Context, p Principal, r HistoryRequest)
 }
 
 // oneFile gives the newest match where the request says so, else the only one.
-func (s *Service) oneFile(ctx context.Context, p Principal, r HistoryRequest) (*FileEntry, error) {
+func (s *Service) oneFile(ctx context.Context, p Principal, r HistoryRequest) (_ *FileEntry, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.HardBudget)
+	defer cancel()
+	defer func() { err = budget(err) }()
 	q, err := historyQuery(r)
 	if err != nil {
 		return nil, err

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"preismon/contracts/openapi/check"
 )
 
 // serveFields has one item and sites of every kind of facts, all of them seen

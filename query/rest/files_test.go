@@ -443,3 +443,11 @@ func TestFileRoutesTakeNothingButGet(t *testing.T) {
 		w.get(path(orderA, route)+"/", w.token(reader)).wantProblem(t, 404, "NOT_FOUND")
 	}
 }
+
+// A read of the catalogue that takes too long is a 504.
+func TestFileReadsHaveABudget(t *testing.T) {
+	w := newFilesWorld(t, func(s *settings) { s.query.SoftDeadline, s.query.HardBudget = time.Nanosecond, time.Nanosecond })
+	for _, route := range bothDirections() {
+		w.get(path(orderA, route), w.token(reader)).wantProblem(t, 504, "RESULTS_QUERY_TIMEOUT")
+	}
+}

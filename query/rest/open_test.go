@@ -282,7 +282,7 @@ func codesOf(op *openapi3.Operation, status int) (codes []string) {
 // nothing else is configured (OPEN-18).
 func TestOpenRateLimits(t *testing.T) {
 	for _, words := range []string{
-		"an account has 600 requests in 60 seconds and 8 results reads at the same time",
+		"an account has 600 requests in 60 seconds and 8 results reads",
 		"a login and an address have 10 attempts to get a token in 60 seconds",
 		"Requests without a valid token count for their address.",
 	} {

@@ -23,6 +23,6 @@ func TestFileStatements(t *testing.T) {
 		"file_entries":         fileEntries(whole, query.FileEntriesQuery{FilesOf: imports, Limit: 1}),
 		"file_entries_filters": fileEntries(narrow, query.FileEntriesQuery{FilesOf: exports, Window: day, ExportName: "E", Name: "it's\t\\", After: &query.FilePosition{ArchivedMs: 1_500_000, Archive: 8, File: 0}, Limit: 101}),
 	} {
-		t.Run(name, func(t *testing.T) { golden(t, name, st) })
+		t.Run(name, func(t *testing.T) { goldenStatement(t, name, st) })
 	}
 }

@@ -46,13 +46,14 @@ func TestStatements(t *testing.T) {
 		"latest_set_since": {whole, query.ResultsQuery{Latest: query.NewestWhole, Selectors: query.Selectors{Item: 9}, Window: contracts.Window{From: day.From}, Watermark: mark, Limit: 11}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			golden(t, name, resultsStatement(c.v, &c.q))
+			goldenStatement(t, name, resultsStatement(c.v, &c.q))
 		})
 	}
 }
 
-// golden compares a statement and its values with their file.
-func golden(t *testing.T, name string, st statement) {
+// goldenStatement compares a statement and its values with the golden file.
+// No statement is without the caller's mandate.
+func goldenStatement(t *testing.T, name string, st statement) {
 	t.Helper()
 	var b strings.Builder
 	b.WriteString(st.text)
@@ -60,20 +61,19 @@ func golden(t *testing.T, name string, st statement) {
 	for _, k := range slices.Sorted(maps.Keys(st.params)) {
 		fmt.Fprintf(&b, "-- %s = %s\n", k, st.params[k])
 	}
-	file := filepath.Join("testdata", name+".golden.sql")
+	golden := filepath.Join("testdata", name+".golden.sql")
 	if *update {
-		if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
+		if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	want, err := os.ReadFile(file)
+	want, err := os.ReadFile(golden)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), b.String()); diff != "" {
 		t.Errorf("run with -update if this is meant (-want +got):\n%s", diff)
 	}
-	// No statement is without the caller's mandate.
 	if !strings.Contains(b.String(), "mandate = {mandate:UInt64}") {
 		t.Error("the statement does not name the mandate")
 	}

@@ -40,7 +40,10 @@ type Exchange struct {
 	Status        int
 	Header        http.Header
 	Trailer       http.Header
-	Body          []byte
+	// Body is the whole body as it was sent; only JSON is looked at. That of a
+	// stream may be given to Lines instead, piece by piece.
+	Body  []byte
+	Lines *Lines
 }
 
 // Document is the contract, parsed.
@@ -238,7 +241,22 @@ func (x *Exchange) request(route *routers.Route, pathParams map[string]string) (
 	return faults
 }
 
-const lines = "application/x-ndjson"
+const ndjson = "application/x-ndjson"
+
+// sink gives what takes the body of an answer while it is sent: lines for a
+// stream that is not compressed, the exchange for other JSON, nothing for
+// bytes that the contract says nothing about.
+func (x *Exchange) sink(kept *bytes.Buffer) io.Writer {
+	media := x.Header.Get("Content-Type")
+	switch {
+	case media == ndjson && x.Header.Get("Content-Encoding") == "":
+		x.Lines = &Lines{}
+		return x.Lines
+	case strings.Contains(media, "json"):
+		return kept
+	}
+	return io.Discard
+}
 
 // answer checks status, media type, headers and body.
 func (x *Exchange) answer(route *routers.Route, pathParams map[string]string, body []byte) (faults []error) {
@@ -255,7 +273,7 @@ func (x *Exchange) answer(route *routers.Route, pathParams map[string]string, bo
 	case media == "":
 		faults = append(faults, fmt.Errorf("Content-Type %q is not one of the document", x.Header.Get("Content-Type")))
 		own.ExcludeResponseBody = true
-	case strings.HasSuffix(media, "json") && media != lines:
+	case strings.HasSuffix(media, "json") && media != ndjson:
 		out.SetBodyBytes(body)
 	default:
 		own.ExcludeResponseBody = true
@@ -263,7 +281,7 @@ func (x *Exchange) answer(route *routers.Route, pathParams map[string]string, bo
 	if err := openapi3filter.ValidateResponse(context.Background(), out); err != nil {
 		faults = append(faults, err)
 	}
-	if media == lines && x.Status == http.StatusOK {
+	if media == ndjson && x.Status == http.StatusOK {
 		faults = append(faults, x.stream(body)...)
 	}
 	return faults
@@ -288,40 +306,67 @@ func (x *Exchange) mediaType(route *routers.Route) string {
 }
 
 // stream checks each line of a stream, and the trailers that say it is whole.
-func (x *Exchange) stream(body []byte) (faults []error) {
-	n := 0
-	for line := range bytes.Lines(body) {
-		n++
-		whole, ended := bytes.CutSuffix(line, []byte("\n"))
-		if !ended {
-			faults = append(faults, fmt.Errorf("the stream ends within a line: %q", line))
-		}
-		if err := Value("Result", whole); err != nil {
-			faults = append(faults, fmt.Errorf("line %d: %w", n, err))
-		}
+func (x *Exchange) stream(body []byte) []error {
+	l := x.Lines
+	if l == nil {
+		l = &Lines{}
+		l.Write(body)
 	}
-	if x.Trailer.Get("X-Results-Complete") != "true" || x.Trailer.Get("X-Results-Returned") != strconv.Itoa(n) {
-		faults = append(faults, fmt.Errorf("%d lines, but trailers %v", n, x.Trailer))
+	faults := l.faults
+	if len(l.rest) > 0 {
+		faults = append(faults, fmt.Errorf("the stream ends within a line: %q", l.rest))
+	}
+	if x.Trailer.Get("X-Results-Complete") != "true" || x.Trailer.Get("X-Results-Returned") != strconv.Itoa(l.n) {
+		faults = append(faults, fmt.Errorf("%d lines, but trailers %v", l.n, x.Trailer))
 	}
 	return faults
 }
 
-// decoded undoes the compression of the body.
+// Lines checks the lines of a stream as they come; it keeps none of them.
+type Lines struct {
+	n      int
+	rest   []byte
+	faults []error
+}
+
+const mostFaults = 10 // of a stream; the others are alike
+
+// Write takes the next piece of the stream, and never fails.
+func (l *Lines) Write(piece []byte) (int, error) {
+	for part := range bytes.Lines(piece) {
+		line, ended := bytes.CutSuffix(part, []byte("\n"))
+		if len(l.rest) > 0 || !ended {
+			l.rest = append(l.rest, line...)
+			line = l.rest
+		}
+		if !ended {
+			break
+		}
+		l.n++
+		if err := Value("Result", line); err != nil && len(l.faults) < mostFaults {
+			l.faults = append(l.faults, fmt.Errorf("line %d: %w", l.n, err))
+		}
+		l.rest = l.rest[:0]
+	}
+	return len(piece), nil
+}
+
+// decoded undoes the compression of the body, where it was kept.
 func (x *Exchange) decoded() ([]byte, error) {
 	codings := x.Header.Values("Content-Encoding")
 	if len(codings) > 0 && !slices.ContainsFunc(x.Header.Values("Vary"), func(v string) bool { return strings.Contains(v, "Accept-Encoding") }) {
 		return nil, errors.New("without Vary: Accept-Encoding")
 	}
-	switch strings.Join(codings, ",") {
-	case "":
+	switch coding := strings.Join(codings, ","); {
+	case coding == "", (coding == "gzip" || coding == "zstd") && !strings.Contains(x.Header.Get("Content-Type"), "json"):
 		return x.Body, nil
-	case "gzip":
+	case coding == "gzip":
 		r, err := gzip.NewReader(bytes.NewReader(x.Body))
 		if err != nil {
 			return nil, err
 		}
 		return io.ReadAll(r)
-	case "zstd":
+	case coding == "zstd":
 		r, err := zstd.NewReader(bytes.NewReader(x.Body))
 		if err != nil {
 			return nil, err

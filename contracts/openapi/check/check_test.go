@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -172,6 +173,23 @@ func BenchmarkValue(b *testing.B) {
 	for b.Loop() {
 		if err := check.Value("Result", []byte(row)); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// Lines are the same lines however they are cut into pieces.
+func TestLines(t *testing.T) {
+	text := row + "\n" + row + "\n" + strings.Replace(row, "{", `{"x":1,`, 1) + "\n" + row + "\n"
+	for size := 1; size < len(text); size += 37 {
+		x := exchange("GET", "/v1/results/stream", 200, "application/x-ndjson", "")
+		x.Header.Set("X-Results-Scope", "scoped")
+		x.Trailer = http.Header{"X-Results-Complete": {"true"}, "X-Results-Returned": {"4"}}
+		x.Lines = &check.Lines{}
+		for piece := range slices.Chunk([]byte(text), size) {
+			x.Lines.Write(piece)
+		}
+		if err := x.Check(); err == nil || !strings.Contains(err.Error(), "line 3") || strings.Contains(err.Error(), "trailers") || strings.Contains(err.Error(), "line 2") {
+			t.Errorf("pieces of %d: %v", size, err)
 		}
 	}
 }

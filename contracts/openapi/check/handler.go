@@ -16,13 +16,12 @@ func Handler(next http.Handler, report func(error)) http.Handler {
 		if r.Body != nil {
 			r.Body = &teeBody{r.Body, &sent}
 		}
-		rec := &recorder{ResponseWriter: w}
+		rec := &recorder{ResponseWriter: w, x: x}
 		next.ServeHTTP(rec, r)
-		if rec.status == 0 { // nothing was written
-			rec.status, rec.header = http.StatusOK, w.Header().Clone()
+		if x.Status == 0 { // nothing was written
+			rec.begin(http.StatusOK)
 		}
-		x.RequestBody, x.Status, x.Header, x.Body = sent.Bytes(), rec.status, rec.header, rec.body.Bytes()
-		x.Trailer = w.Header()
+		x.RequestBody, x.Body, x.Trailer = sent.Bytes(), rec.kept.Bytes(), w.Header()
 		if err := x.Check(); err != nil {
 			report(err)
 		}
@@ -41,26 +40,33 @@ func (b *teeBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// recorder keeps what is written. It flushes nothing and holds nothing back.
+// recorder hands what is written to the exchange. It flushes nothing and
+// holds nothing back.
 type recorder struct {
 	http.ResponseWriter
-	status int
-	header http.Header // as it was sent
-	body   bytes.Buffer
+	x    *Exchange
+	kept bytes.Buffer
+	sink io.Writer
+}
+
+// begin notes the header as it is sent.
+func (r *recorder) begin(status int) {
+	r.x.Status, r.x.Header = status, r.Header().Clone()
+	r.sink = r.x.sink(&r.kept)
 }
 
 func (r *recorder) WriteHeader(status int) {
-	if r.status == 0 && status >= 200 {
-		r.status, r.header = status, r.Header().Clone()
+	if r.x.Status == 0 && status >= 200 {
+		r.begin(status)
 	}
 	r.ResponseWriter.WriteHeader(status)
 }
 
 func (r *recorder) Write(p []byte) (int, error) {
-	if r.status == 0 {
+	if r.x.Status == 0 {
 		r.WriteHeader(http.StatusOK)
 	}
-	r.body.Write(p)
+	_, _ = r.sink.Write(p) // never fails
 	return r.ResponseWriter.Write(p)
 }
 

@@ -31,29 +31,34 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	x.RequestBody, x.Status, x.Header = sent.Bytes(), resp.StatusCode, resp.Header
-	resp.Body = &answerBody{ReadCloser: resp.Body, end: func(body []byte) {
-		x.Body, x.Trailer = body, resp.Trailer
+	body := &answerBody{ReadCloser: resp.Body}
+	body.sink = x.sink(&body.kept)
+	body.end = func() {
+		x.Body, x.Trailer = body.kept.Bytes(), resp.Trailer
 		if err := x.Check(); err != nil {
 			t.report(err)
 		}
-	}}
+	}
+	resp.Body = body
 	return resp, nil
 }
 
-// answerBody keeps an answer and hands it over at its end.
+// answerBody hands an answer to the exchange while it is read, and has it
+// checked at its end.
 type answerBody struct {
 	io.ReadCloser
 	kept bytes.Buffer
-	end  func([]byte)
+	sink io.Writer
+	end  func()
 	over bool
 }
 
 func (b *answerBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	b.kept.Write(p[:n])
+	_, _ = b.sink.Write(p[:n]) // never fails
 	if errors.Is(err, io.EOF) && !b.over {
 		b.over = true
-		b.end(b.kept.Bytes())
+		b.end()
 	}
 	return n, err
 }

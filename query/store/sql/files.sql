@@ -1,9 +1,5 @@
-{{- /* The orders that the account is narrowed to. */ -}}
-{{- define "order_filter" -}}
-{{- if not .AllOrders }} AND order_id IN {orders:Array(UInt64)}{{ end }}
-{{- end -}}
 {{- /* The exports or imports of one order. Tables file_jobs and file_archives, whose keys begin with these. */ -}}
 {{- define "files_of" -}}
 mandate = {mandate:UInt64} AND direction = {direction:String} AND order_id = {order:UInt64}
-{{- template "order_filter" . }}
+{{- if not .AllOrders }} AND order_id IN {orders:Array(UInt64)}{{ end }}
 {{- end -}}
