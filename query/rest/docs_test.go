@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -233,5 +234,63 @@ func TestEmptyProvesNothing(t *testing.T) {
 		if !strings.Contains(text, "does not prove that a product") {
 			t.Errorf("%s does not say what an empty answer means", path)
 		}
+	}
+}
+
+// One product has the same results by each of its names (GEN-06).
+func TestProductsByEachName(t *testing.T) {
+	s := serve(t)
+	for id, names := range map[string][]string{
+		"11": {"itemId=11", "ean=4006381333931"},
+		"12": {"itemId=12", "pzn=01234562"},
+		"13": {"itemId=13", "asin=B000000001&asinLocale=de"},
+		"14": {"itemId=14", "asin=B000000001&asinLocale=co.uk"},
+	} {
+		want := s.page("/v1/results", names[0]).Data
+		for _, name := range names {
+			if got := keys(s.page("/v1/items", name), "itemId"); !slices.Equal(got, []string{id}) {
+				t.Errorf("items by %s: %v", name, got)
+			}
+			got := s.page("/v1/results", name).Data
+			if diff := cmp.Diff(want, got); diff != "" || len(got) == 0 || got[0]["itemId"] != id {
+				t.Errorf("results by %s: %s", name, diff)
+			}
+		}
+	}
+}
+
+// The names of the REST interface are spelt as they are fixed, and another
+// case is another name (GEN-01c, but for the names of MCP).
+func TestNamesAreExact(t *testing.T) {
+	s := serve(t)
+	text := string(s.get("/openapi/openapi.yaml", "").body) + string(s.get("/llms-full.txt", "").body)
+	for _, name := range strings.Fields(`
+		/healthz /v1/auth/token /v1/auth/logout /v1/sites /v1/items /v1/items/asin-locales /v1/orders /v1/orders/{orderId}
+		/v1/orders/{orderId}/observation-quality /v1/orders/{orderId}/exports /v1/orders/{orderId}/exports/history
+		/v1/orders/{orderId}/exports/history/latest /v1/orders/{orderId}/exports/history/download /v1/orders/{orderId}/imports
+		/v1/orders/{orderId}/imports/history /v1/orders/{orderId}/imports/history/latest /v1/orders/{orderId}/imports/history/download
+		/v1/results /v1/results/stream /v1/results/capabilities /openapi/openapi.yaml /openapi/openapi.json /openapi/CHANGELOG.md
+		/openapi/postman/preismonitoring-rest-read.postman_collection.json /llms.txt /llms-full.txt
+		itemId ean pzn asin asinLocale site orderId alias globalScope brand manufacturer merchant isPrime isBuyBox coverageState capturedFrom
+		capturedTo sort timezone latestPerPair latestObservationPerPair includeCoverage includeOrderIds includeCustomerData includeExportFields
+		includeIdentity includeMonitoring reasonCode exportName latest limit cursor name
+		status contractVersion build loginIdentifier password tokenType accessToken expiresIn revoked type title detail code actualBytes maxBytes
+		capturedAt productRating customerReferencePrices referencePrice referencePriceMoney value scale amountMinor currencyCode appliesToSite
+		referenceQuantity priceType nextCursor returned qualitySummary configuredObservations expectedProcessedByNow sourceCountsConsistent
+		OrderObservationReasonCode PRODUCT_NOT_FOUND ACCESS_TEMPORARILY_RESTRICTED UNKNOWN scopeGuard
+		MVP_VALIDATION_ERROR RESULTS_SCOPE_TOO_BROAD RESULTS_LATEST_PAIR_SCOPE_TOO_BROAD AUTH_SCHEME_NOT_ALLOWED ORDER_NOT_FOUND
+		HISTORY_ARTIFACT_NOT_FOUND HISTORY_ARTIFACT_CONTENT_MISSING PAYLOAD_TOO_LARGE RESULTS_QUERY_TIMEOUT ITEM_SCOPE_TOO_BROAD
+		HISTORY_SCOPE_TOO_BROAD ORDER_COVERAGE_SCOPE_TOO_BROAD ORDER_SCOPE_TOO_BROAD RESPONSE_TOO_LARGE ITEM_CATEGORY_NOT_AVAILABLE
+		X-Request-Id X-RateLimit-Limit X-RateLimit-Remaining X-RateLimit-Reset X-Results-Scope Retry-After Content-Disposition
+		RUST_API_RESULTS_SCAN_GUARD_MAX_SCOPE_PAIRS RUST_API_RESULTS_SCAN_GUARD_MAX_WINDOW_HOURS RUST_API_ARCHIVE_DOWNLOAD_MAX_BYTES`) {
+		if !regexp.MustCompile(`(^|[^A-Za-z0-9_])` + regexp.QuoteMeta(name) + `($|[^A-Za-z0-9_])`).MatchString(text) {
+			t.Errorf("%s is in no document", name)
+		}
+	}
+	for _, path := range []string{"/Healthz", "/V1/sites", "/openapi/changelog.md", "/LLMS.txt", "/v1/results/Capabilities"} {
+		s.get(path, s.token(reader)).wantProblem(t, 404, "NOT_FOUND")
+	}
+	for _, args := range []string{"ItemId=11", "EAN=4006381333931", "capturedfrom=2026-01-01", "SORT=asc"} {
+		s.get("/v1/results?"+args, s.token(reader)).wantProblem(t, 400, "MVP_VALIDATION_ERROR")
 	}
 }
