@@ -1,0 +1,155 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// bucket is the key-value bucket of all counters, and whether it can be used.
+type bucket struct {
+	cfg SharedConfig
+	ttl time.Duration
+	js  jetstream.JetStream
+	log *slog.Logger
+
+	mu    sync.Mutex
+	kv    jetstream.KeyValue
+	live  bool      // the watch brings what others write
+	away  time.Time // do not ask before
+	count []*sharedWindows
+}
+
+func (b *bucket) watched() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.live
+}
+
+func (b *bucket) set(kv jetstream.KeyValue, live bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.kv, b.live = kv, live
+}
+
+var errAway = errors.New("rate limits: the bucket is out of reach")
+
+// use runs f on the bucket within Wait. After a failure nobody waits for the
+// bucket for a while.
+func (b *bucket) use(f func(context.Context, jetstream.KeyValue) error) error {
+	b.mu.Lock()
+	kv, away := b.kv, time.Now().Before(b.away)
+	b.mu.Unlock()
+	if kv == nil || away {
+		return errAway
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), b.cfg.Wait)
+	defer cancel()
+	err := f(ctx, kv)
+	if err != nil {
+		b.mu.Lock()
+		b.away = time.Now().Add(b.cfg.Retry)
+		b.mu.Unlock()
+		b.log.Warn("rate limits are counted by this node alone", "error", err)
+	}
+	return err
+}
+
+// run watches the bucket and gives idle leases back until ctx ends.
+func (b *bucket) run(ctx context.Context) error {
+	for {
+		err := b.watch(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		b.set(nil, false)
+		b.log.WarnContext(ctx, "watch of rate limits lost", "error", err)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(b.cfg.Retry):
+		}
+	}
+}
+
+func (b *bucket) watch(ctx context.Context) error {
+	open, cancel := context.WithTimeout(ctx, 10*b.cfg.Wait)
+	defer cancel()
+	kv, err := b.js.CreateOrUpdateKeyValue(open, jetstream.KeyValueConfig{
+		Bucket: b.cfg.Bucket, Description: "requests counted by all query nodes together",
+		History: 1, Storage: jetstream.FileStorage, Replicas: b.cfg.Replicas, TTL: b.ttl, MaxBytes: 64 << 20,
+	})
+	if err != nil {
+		return err
+	}
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	watcher, err := kv.WatchAll(watching, jetstream.UpdatesOnly())
+	if err != nil {
+		return err
+	}
+	defer watcher.Stop()
+	b.set(kv, true)
+	tick := time.NewTicker(b.cfg.LeaseFor / 2)
+	defer tick.Stop()
+	idle := make(chan error, 1)
+	busy := false
+	for {
+		select {
+		case <-ctx.Done():
+			end, cancel := context.WithTimeout(context.WithoutCancel(ctx), b.cfg.Wait)
+			defer cancel()
+			b.giveBack(end, kv, time.Now().Add(time.Hour)) // all of it
+			return nil
+		case entry, ok := <-watcher.Updates():
+			if !ok {
+				return errors.New("the server ended the watch")
+			}
+			if entry != nil && entry.Operation() == jetstream.KeyValuePut {
+				b.see(entry)
+			}
+		case <-tick.C: // beside the watch, which must not wait
+			if busy {
+				continue
+			}
+			busy = true
+			go func() {
+				ctx, cancel := context.WithTimeout(watching, b.cfg.Wait)
+				defer cancel()
+				idle <- b.giveBack(ctx, kv, time.Time{})
+			}()
+		case err := <-idle:
+			if busy = false; err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// giveBack returns idle leases; before: zero for those older than LeaseFor.
+func (b *bucket) giveBack(ctx context.Context, kv jetstream.KeyValue, before time.Time) error {
+	for _, w := range b.count {
+		limit := before
+		if limit.IsZero() {
+			limit = w.now().Add(-b.cfg.LeaseFor)
+		}
+		if err := w.giveBack(ctx, kv, limit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *bucket) see(entry jetstream.KeyValueEntry) {
+	r, err := parseRecord(entry.Value())
+	if err != nil {
+		return
+	}
+	for _, w := range b.count {
+		w.see(entry.Key(), r, entry.Revision())
+	}
+}
