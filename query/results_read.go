@@ -231,7 +231,7 @@ func (s *Service) readSlices(ctx context.Context, in *read, c *pageCollector, st
 			hi = min(hi, q.After.CapturedMs)
 		}
 	}
-	width := max(1, (hi-lo)/firstSliceShare)
+	width := max(2, (hi-lo)/firstSliceShare) // one instant alone may be that of the cursor, and no progress
 	for lo <= hi {
 		from, to := lo, min(hi, lo+width-1)
 		if !q.Ascending {
@@ -273,11 +273,12 @@ func earliestSlice(w contracts.Window) int64 {
 	return w.From.UnixMilli()
 }
 
-// sliceEdge is the place after every row of the slice: its last instant with
-// the largest key that instant can have, in the order of the read.
+// sliceEdge is the place after every row of the slice in the order of the
+// read: its last instant with the last key that an instant can have. Within
+// an instant ascending is from the largest key to the smallest.
 func sliceEdge(from, to int64, ascending bool) Position {
 	if ascending {
-		return Position{CapturedMs: to + 1} // before any row of the next instant, from below
+		return Position{CapturedMs: to, Item: 1} // ids begin with 1
 	}
 	return Position{
 		CapturedMs: from, Item: math.MaxUint64, Site: "\U0010ffff", Epoch: math.MaxUint32, Seq: math.MaxUint64,
@@ -347,9 +348,6 @@ func (c *streamer) take(ctx context.Context, b *Block) error {
 	if err := c.in.encoder.rich.load(ctx, b); err != nil {
 		return err
 	}
-	if err := c.start(); err != nil {
-		return err
-	}
 	c.in.encoder.begin(b)
 	c.buf = c.buf[:0]
 	from := 0
@@ -360,6 +358,9 @@ func (c *streamer) take(ctx context.Context, b *Block) error {
 			return tooLarge(c.maxLine)
 		}
 		if len(c.buf) >= chunkBytes || i == b.Len-1 {
+			if err := c.start(); err != nil { // only now: a first line that is too large is refused as a page is
+				return err
+			}
 			if err := c.w.Lines(c.buf, i+1-from); err != nil {
 				return err
 			}

@@ -17,6 +17,7 @@ import (
 	"github.com/alexedwards/argon2id"
 
 	"preismon/contracts"
+	"preismon/contracts/openapi/check"
 	"preismon/deploy/testserver"
 	"preismon/projector/schema"
 	"preismon/query"
@@ -97,11 +98,14 @@ func (l *live) node(t testing.TB, dsn string, change ...func(*settings)) *surfac
 	log := slog.New(slog.NewJSONHandler(s.log, nil))
 	h, err := rest.New(set.rest, rest.Deps{Service: service, Auth: s.auth, Logger: log, Now: s.clock.now})
 	must(t, err)
+	if !set.unchecked {
+		h = check.Handler(h, func(err error) { t.Error(err) })
+	}
 	s.Server = httptest.NewUnstartedServer(h)
 	s.Config = rest.NewServer(h, log)
 	s.Start()
 	t.Cleanup(s.Close)
-	s.client = &http.Client{Transport: &contract{t: t, next: s.Server.Client().Transport}}
+	s.client = s.Server.Client()
 	return s
 }
 

@@ -26,6 +26,6 @@ func TestOrderStatements(t *testing.T) {
 		"item_candidates":    itemCandidates(narrow, query.ItemsQuery{EAN: "96385074", ASIN: "B000000001", ASINLocale: "de", After: 8, Limit: 2_001}),
 		"items_of_narrow":    itemsOf(narrow, []contracts.ItemID{9, 10}, 101),
 	} {
-		t.Run(name, func(t *testing.T) { golden(t, name, st) })
+		t.Run(name, func(t *testing.T) { goldenStatement(t, name, st) })
 	}
 }

@@ -28,7 +28,7 @@ func (w *world) hurried(soft time.Duration) *query.Service {
 
 // TestWalksAreSnapshots asks random questions page by page, with another
 // limit and another service each time, while rows arrive, early and late
-// ones, and soft deadlines cut pages of descending walks short: the union of the pages is what was
+// ones, and soft deadlines cut pages short: the union of the pages is what was
 // there at the first, each row once, in order: CUR-02, RES-P01, RES-P02,
 // RES-11b, RES-11c.
 func TestWalksAreSnapshots(t *testing.T) {
@@ -75,7 +75,7 @@ func TestWalksAreSnapshots(t *testing.T) {
 			pages++
 			limit := 1 + r.IntN(90)
 			service, soft := w.hurried(20*time.Second), false // each page by a service that has just started
-			if r.IntN(3) == 0 && req.Sort != "asc" {
+			if r.IntN(3) == 0 {
 				service, soft = w.hurried(time.Nanosecond), true
 			}
 			req.Limit = &limit
@@ -116,5 +116,42 @@ func TestWalksAreSnapshots(t *testing.T) {
 	t.Logf("%d walks, %d pages, %d cut short by the soft deadline, %d of them empty", walks, pages, short, empty)
 	if short < walks/2 || empty == 0 {
 		t.Errorf("only %d pages were cut short, %d of them empty", short, empty)
+	}
+}
+
+// TestSlicesMeet cuts a window that has a row in each millisecond into pages
+// of single slices: none is lost or doubled where two slices meet.
+func TestSlicesMeet(t *testing.T) {
+	w := newWorld(t, 78, 0)
+	var rows []obsRow
+	for i := range 150 {
+		w.mark++
+		rows = append(rows, obsRow{
+			item: 1 + uint64(i%3), site: "alpha.example", ms: w.now.UnixMilli() - int64(i), epoch: epoch, seq: w.mark,
+			outcome: contracts.PriceObserved, price: int64(i), merchant: "Merchant",
+		})
+	}
+	w.write(rows)
+	w.setMark(w.mark)
+	service := w.hurried(time.Nanosecond)
+	for _, sort := range []string{"desc", "asc"} {
+		req := query.ResultsRequest{Limit: ptr(1000), Site: "alpha.example", Sort: sort, CapturedFrom: w.now.Add(-149 * time.Millisecond).Format(time.RFC3339Nano)}
+		want := expected(w.oracle(accountWhole, req, w.now.UnixMilli()-149, w.now.UnixMilli(), rows))
+		got, pages := []answer{}, 0
+		for {
+			pages++
+			p, err := service.Results(t.Context(), query.Principal{Account: accountWhole}, req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, decode(t, &p.Rows)...)
+			if p.Paging.NextCursor == "" || pages > 600 {
+				break
+			}
+			req.Cursor = p.Paging.NextCursor
+		}
+		if diff := cmp.Diff(want, got); diff != "" || pages < 50 {
+			t.Errorf("%s: %d pages (-want +got):\n%s", sort, pages, diff)
+		}
 	}
 }
