@@ -9,7 +9,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,16 +16,13 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/getkin/kin-openapi/routers"
-	"github.com/goccy/go-yaml"
 	"github.com/klauspost/compress/zstd"
-	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"preismon/contracts/openapi"
 )
@@ -105,66 +101,6 @@ func (x *Exchange) refused(body []byte) error {
 		return nil
 	}
 	return Problem(body)
-}
-
-// Problem checks the strict problem object (ERR-F1 to ERR-F8).
-func Problem(body []byte) error {
-	return Value("Problem", body)
-}
-
-// Value checks one JSON value against a schema of the document.
-func Value(schema string, body []byte) error {
-	compiled, err := schemaOf(schema)
-	if err != nil {
-		return err
-	}
-	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
-	if err != nil {
-		return fmt.Errorf("%q: %w", body, err)
-	}
-	return compiled.Validate(value)
-}
-
-var (
-	schemas  sync.Map // by name
-	compiler = sync.OnceValues(func() (*jsonschema.Compiler, error) {
-		var doc any
-		if err := yaml.Unmarshal(openapi.YAML(), &doc); err != nil {
-			return nil, err
-		}
-		asJSON, err := json.Marshal(doc)
-		if err != nil {
-			return nil, err
-		}
-		parsed, err := jsonschema.UnmarshalJSON(bytes.NewReader(asJSON))
-		if err != nil {
-			return nil, err
-		}
-		c := jsonschema.NewCompiler()
-		c.AssertFormat()
-		return c, c.AddResource("openapi.json", parsed)
-	})
-	compiling sync.Mutex
-)
-
-// schemaOf compiles a schema; schemas of OpenAPI 3.1 are JSON Schema 2020-12.
-// Streams have many lines, and this validator is the fast one.
-func schemaOf(name string) (*jsonschema.Schema, error) {
-	if s, ok := schemas.Load(name); ok {
-		return s.(*jsonschema.Schema), nil
-	}
-	compiling.Lock()
-	defer compiling.Unlock()
-	c, err := compiler()
-	if err != nil {
-		return nil, err
-	}
-	s, err := c.Compile("openapi.json#/components/schemas/" + name)
-	if err != nil {
-		return nil, err
-	}
-	schemas.Store(name, s)
-	return s, nil
 }
 
 // operationOf finds the operation of a request and the values in its path.
@@ -303,52 +239,6 @@ func (x *Exchange) mediaType(route *routers.Route) string {
 		}
 	}
 	return ""
-}
-
-// stream checks each line of a stream, and the trailers that say it is whole.
-func (x *Exchange) stream(body []byte) []error {
-	l := x.Lines
-	if l == nil {
-		l = &Lines{}
-		l.Write(body)
-	}
-	faults := l.faults
-	if len(l.rest) > 0 {
-		faults = append(faults, fmt.Errorf("the stream ends within a line: %q", l.rest))
-	}
-	if x.Trailer.Get("X-Results-Complete") != "true" || x.Trailer.Get("X-Results-Returned") != strconv.Itoa(l.n) {
-		faults = append(faults, fmt.Errorf("%d lines, but trailers %v", l.n, x.Trailer))
-	}
-	return faults
-}
-
-// Lines checks the lines of a stream as they come; it keeps none of them.
-type Lines struct {
-	n      int
-	rest   []byte
-	faults []error
-}
-
-const mostFaults = 10 // of a stream; the others are alike
-
-// Write takes the next piece of the stream, and never fails.
-func (l *Lines) Write(piece []byte) (int, error) {
-	for part := range bytes.Lines(piece) {
-		line, ended := bytes.CutSuffix(part, []byte("\n"))
-		if len(l.rest) > 0 || !ended {
-			l.rest = append(l.rest, line...)
-			line = l.rest
-		}
-		if !ended {
-			break
-		}
-		l.n++
-		if err := Value("Result", line); err != nil && len(l.faults) < mostFaults {
-			l.faults = append(l.faults, fmt.Errorf("line %d: %w", l.n, err))
-		}
-		l.rest = l.rest[:0]
-	}
-	return len(piece), nil
 }
 
 // decoded undoes the compression of the body, where it was kept.
