@@ -16,6 +16,7 @@ import (
 
 	"preismon/contracts/fault"
 	"preismon/contracts/openapi/check"
+	"preismon/query"
 	"preismon/query/rest"
 )
 
@@ -95,18 +96,57 @@ func setBody(r *http.Request, body []byte) {
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 }
 
-// special are the failures that only some routes have: by the route and the
-// status that the contract declares for it.
-var special = map[string]func(s *surface) answer{}
+// special are the answers that only some routes have, by the route and the
+// status that the contract declares for it: what is asked, and what has to be
+// the code of the problem or, when there is none, the body.
+type special struct {
+	path       string // after the order
+	order      string // "5" when it is empty
+	ranges     string // the header Range
+	code, body string
+}
+
+func specials() map[string][]special {
+	const under = "/v1/orders/{orderId}"
+	all := map[string][]special{}
+	for _, route := range append([]string{"", "observation-quality"}, bothDirections()...) { // ERR-06
+		path := strings.TrimSuffix("/"+route, "/")
+		all[under+path+" 404"] = []special{{path: path, order: "7", code: "ORDER_NOT_FOUND"}, {path: path, order: "none", code: "ORDER_NOT_FOUND"}}
+	}
+	for _, d := range []string{"/exports", "/imports"} {
+		latest, download := d+"/history/latest", d+"/history/download"
+		for _, path := range []string{latest, download} {
+			all[under+path+" 404"] = append(all[under+path+" 404"], special{path: path + "?name=none", code: "ARTIFACT_NOT_FOUND"})
+		}
+		held := string(heldContent)
+		all[under+download+" 200"] = []special{{path: download + "?name=held", body: held}}
+		all[under+download+" 206"] = []special{{path: download + "?name=held", ranges: "bytes=5-9", body: held[5:10]}}
+		all[under+download+" 409"] = []special{{path: download + "?name=lost", code: "ARCHIVE_ARTIFACT_CONTENT_MISSING"}}
+		all[under+download+" 413"] = []special{{path: download + "?latest=true", code: "PAYLOAD_TOO_LARGE"}}
+		all[under+download+" 416"] = []special{{path: download + "?name=held", ranges: "bytes=100-", code: "RANGE_NOT_SATISFIABLE"}}
+	}
+	return all
+}
+
+func (p special) ask(s *surface) answer {
+	r := s.request("GET", "/v1/orders/"+or(p.order, "5")+p.path, s.token(reader), nil)
+	if p.ranges != "" {
+		r.Header.Set("Range", p.ranges)
+	}
+	return s.do(r)
+}
 
 // Every domain route answers every failure with the strict problem object,
 // and every status that the contract declares for a route is provoked:
 // ERR-00a, ERR-00b, ERR-F2, ERR-F3, ERR-F4, ERR-01a.
 func TestAllRoutesAndAllProblems(t *testing.T) {
-	s := serve(t, func(set *settings) { set.throttle.Reads.Requests = 1_000_000 })
+	s := serve(t, func(set *settings) {
+		set.throttle.Reads.Requests = 1_000_000
+		set.archives = []query.Archive{memoryArchive{}}
+	})
 	s.store.allow(nowhere)
-	codes := map[string]bool{}
-	check := func(t *testing.T, what string, a answer, status int, code string) {
+	codes, provoke := map[string]bool{}, specials()
+	judge := func(t *testing.T, what string, a answer, status int, code string) {
 		t.Helper()
 		p := a.wantProblem(t, status, code)
 		codes[p.Code] = true
@@ -133,7 +173,7 @@ func TestAllRoutesAndAllProblems(t *testing.T) {
 		statuses := map[string]bool{}
 		for what, p := range provocations {
 			what = path + ": " + what
-			check(t, what, p.do(s, routePath(path)), p.status, p.code)
+			judge(t, what, p.do(s, routePath(path)), p.status, p.code)
 			statuses[strconv.Itoa(p.status)] = true
 		}
 		item := check.Document().Paths.Value(path)
@@ -141,16 +181,31 @@ func TestAllRoutesAndAllProblems(t *testing.T) {
 			t.Errorf("%s is served and not in the contract", path)
 			continue
 		}
-		statuses["200"], statuses["429"] = true, true // elsewhere, and below
-		for _, status := range slices.Sorted(maps.Keys(item.Get.Responses.Map())) {
-			if provoke := special[path+" "+status]; provoke != nil {
-				if a := provoke(s); strconv.Itoa(a.StatusCode) != status {
-					t.Errorf("%s: %d, want %s: %s", path, a.StatusCode, status, a.body)
-				}
-			} else if !statuses[status] {
-				t.Errorf("%s: the contract declares status %s, and nothing here provokes it: add it to special", path, status)
-			}
+		statuses["429"] = true // below
+		if whole := s.get(strings.ReplaceAll(path, "{orderId}", "5"), s.token(reader)); whole.StatusCode == 200 {
+			statuses["200"] = true
 		}
+		for _, status := range slices.Sorted(maps.Keys(item.Get.Responses.Map())) {
+			for _, p := range provoke[path+" "+status] {
+				what := path + p.path + " " + status
+				a := p.ask(s)
+				if strconv.Itoa(a.StatusCode) != status {
+					t.Errorf("%s: %d: %s", what, a.StatusCode, a.body)
+				} else if p.code != "" {
+					judge(t, what, a, a.StatusCode, p.code)
+				} else if string(a.body) != p.body {
+					t.Errorf("%s: %q", what, a.body)
+				}
+				statuses[status] = true
+			}
+			if !statuses[status] {
+				t.Errorf("%s: the contract declares status %s, and nothing here provokes it: add it to specials", path, status)
+			}
+			delete(provoke, path+" "+status)
+		}
+	}
+	for what := range provoke {
+		t.Errorf("%s is provoked here and not in the contract", what)
 	}
 	// Whatever code a store gives, it is its own problem.
 	for code, status := range rest.Codes() {
@@ -164,7 +219,7 @@ func TestAllRoutesAndAllProblems(t *testing.T) {
 			}
 			return &fault.Error{Kind: kind, Code: code, Err: errBroken, ActualBytes: -1, MaxBytes: -1}
 		})
-		check(t, code, s.plain("/v1/results", s.token(reader)), status, code) // the contract does not declare them all there
+		judge(t, code, s.plain("/v1/results", s.token(reader)), status, code) // the contract does not declare them all there
 		s.store.breakDown(nil)
 	}
 	for code := range rest.Codes() {
