@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -146,14 +147,19 @@ func ReadRuntime(path string) (Runtime, error) {
 		return r, fmt.Errorf("%s: %w; start it with `preismon up --data-dir %s`", path, ErrNotRunning, path)
 	}
 	data, err := os.ReadFile(filepath.Join(path, runtimeFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return r, fmt.Errorf("the preismon on %s is still starting; try again when it is ready: %w", path, ErrNotRunning)
-	}
 	if err == nil {
 		err = json.Unmarshal(data, &r)
+	}
+	// Whoever has the lock removes the file of one that was killed; it may have
+	// begun to a moment ago.
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !runs(r.PID) {
+		return Runtime{}, fmt.Errorf("the preismon on %s is still starting; try again when it is ready: %w", path, ErrNotRunning)
 	}
 	if err != nil {
 		return r, fmt.Errorf("read the runtime file of %s: %w", path, err)
 	}
 	return r, nil
 }
+
+// runs tells whether a process is there.
+func runs(pid int) bool { return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }

@@ -1,6 +1,7 @@
 package embedded_test
 
 import (
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -43,6 +44,19 @@ func TestDataDir(t *testing.T) {
 		if st, err := os.Stat(d.Join(name)); err != nil || st.Mode().Perm() != mode {
 			t.Errorf("%q: %v, %v", name, st, err)
 		}
+	}
+	// The file of a process that was killed, seen before it is removed.
+	stale := want
+	stale.PID = 1 << 30
+	text, err := json.Marshal(stale)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(d.Join("runtime.json"), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := embedded.ReadRuntime(path); !errors.Is(err, embedded.ErrNotRunning) || r != (embedded.Runtime{}) {
+		t.Errorf("runtime of a killed process: %v, %v", r, err)
 	}
 	if err := d.Close(); err != nil {
 		t.Fatal(err)
