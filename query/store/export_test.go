@@ -52,7 +52,7 @@ func WithSettings(t testing.TB, cfg Config, more map[string]string) *Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	with := &Store{conn: conn, reads: reads, sliceRows: s.sliceRows}
+	with := &Store{conn: conn, reads: reads, sliceRows: s.sliceRows, slots: s.slots}
 	t.Cleanup(func() { with.Close() })
 	return with
 }

@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	"preismon/contracts"
@@ -31,9 +32,7 @@ func readsOf(w *world) map[string]read {
 		all["Items: "+v.name] = func(ctx context.Context, s *store.Store) ([]string, error) {
 			return texts(s.Items(ctx, v.Visibility, 1, 3))
 		}
-		all["Items: by EAN, "+v.name] = func(ctx context.Context, s *store.Store) ([]string, error) {
-			return texts(s.ItemCandidates(ctx, v.Visibility, query.ItemsQuery{EAN: "96385074", Limit: 10}))
-		}
+		maps.Copy(all, catalogueReads(v.name, v.Visibility))
 		all["Sites: "+v.name] = func(ctx context.Context, s *store.Store) ([]string, error) {
 			return texts(s.Sites(ctx, v.Visibility, query.SitesQuery{After: "alpha.example", Limit: 2}))
 		}

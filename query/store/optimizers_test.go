@@ -77,6 +77,7 @@ func TestOptimizersChangeNothing(t *testing.T) {
 	if n := len(variants["all off"]); n < 60 {
 		t.Errorf("only %d optimizers are known", n)
 	}
+	catalogueRows(w)
 	reads := readsOf(w)
 	methods := reflect.TypeFor[query.Store]()
 	for i := range methods.NumMethod() {
