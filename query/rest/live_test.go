@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -93,7 +92,7 @@ func (l *live) node(t testing.TB, dsn string, change ...func(*settings)) *surfac
 	st, err := store.New(t.Context(), cfg)
 	must(t, err)
 	t.Cleanup(func() { st.Close() })
-	service, err := query.New(set.query, st, s.clock.now)
+	service, err := query.New(set.query, st, s.clock.now, set.archives...)
 	must(t, err)
 	log := slog.New(slog.NewJSONHandler(s.log, nil))
 	h, err := rest.New(set.rest, rest.Deps{Service: service, Auth: s.auth, Logger: log, Now: s.clock.now})

@@ -206,7 +206,7 @@ func TestOrderNotFound(t *testing.T) {
 // alike are headers without what differs from request to request.
 func alike(h http.Header) http.Header {
 	h = h.Clone()
-	for _, name := range []string{"X-Request-Id", "Date", "X-Ratelimit-Remaining", "X-Ratelimit-Reset"} {
+	for _, name := range []string{"X-Request-Id", "Date", "RateLimit", "X-RateLimit-Remaining", "X-RateLimit-Reset"} {
 		h.Del(name)
 	}
 	return h

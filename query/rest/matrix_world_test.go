@@ -1,0 +1,122 @@
+package rest_test
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"preismon/archive"
+	"preismon/contracts"
+	"preismon/query"
+)
+
+// Accounts of the matrix.
+const (
+	whole      contracts.AccountID = 1 // all of mandate 1
+	part       contracts.AccountID = 2 // order 702 of mandate 1 alone
+	partSites  contracts.AccountID = 3 // site "own-2.example" of mandate 1 alone
+	stranger   contracts.AccountID = 4 // all of mandate 2
+	shrunk     contracts.AccountID = 5 // all of mandate 3, whose scope lost a pair
+	unassigned contracts.AccountID = 6 // of mandate 1, with nothing assigned
+	unscoped   contracts.AccountID = 7 // all of mandate 4, which has no scope
+)
+
+// who holds the ids of one pair, by their kind. All values of a kind have the
+// same length, so that answers do not differ by what they echo.
+type who map[string]string
+
+var (
+	own     = who{"item": "1001", "locale": "de", "alias": "Alias-own", "job": "Job-own", "file": "File-own", "site": "own-1.example", "order": "701", "ean": "4000000000011", "pzn": "10000011", "asin": "B000000011", "merchant": "Merchant-own", "brand": "Brand-own", "maker": "Maker-own"}
+	ours    = who{"item": "1002", "locale": "fr", "alias": "Alias-our", "job": "Job-our", "file": "File-our", "site": "own-2.example", "order": "702", "ean": "4000000000028", "pzn": "10000028", "asin": "B000000022", "merchant": "Merchant-our", "brand": "Brand-our", "maker": "Maker-our"}
+	theirs  = who{"item": "2001", "locale": "it", "alias": "Alias-the", "job": "Job-the", "file": "File-the", "site": "for-1.example", "order": "801", "ean": "4000000000035", "pzn": "10000035", "asin": "B000000033", "merchant": "Merchant-the", "brand": "Brand-the", "maker": "Maker-the"}
+	lost    = who{"item": "3001", "locale": "es", "alias": "Alias-los", "job": "Job-los", "file": "File-los", "site": "los-1.example", "order": "703", "ean": "4000000000042", "pzn": "10000042", "asin": "B000000044", "merchant": "Merchant-los", "brand": "Brand-los", "maker": "Maker-los"}
+	nobodys = who{"item": "9001", "locale": "nl", "alias": "Alias-mis", "job": "Job-mis", "file": "File-mis", "site": "mis-1.example", "order": "901", "ean": "4000000000059", "pzn": "10000059", "asin": "B000000055", "merchant": "Merchant-mis", "brand": "Brand-mis", "maker": "Maker-mis"}
+)
+
+// fill makes a question about what w holds.
+func (w who) fill(path, name string) string {
+	path = strings.ReplaceAll(path, "{orderId}", w["order"])
+	for kind, value := range w {
+		name = strings.ReplaceAll(name, "{"+kind+"}", value)
+	}
+	return path + "?" + name
+}
+
+// hide takes what the request itself named out of an answer.
+func (w who) hide(body []byte) string {
+	text := string(body)
+	for kind, value := range w {
+		text = strings.ReplaceAll(text, `"`+value+`"`, `"`+kind+`"`)
+	}
+	return text
+}
+
+// serveMatrix writes hidden rows for each pair that mandate 1 does not see.
+func serveMatrix(t *testing.T, hidden int) *live {
+	files := folder(t)
+	l := serveLive(t, func(set *settings) { set.archives = []query.Archive{artifacts{files}} })
+	l.clock.freeze(l.now) // so that echoed windows are equal
+	l.mark()
+	for i, w := range []who{own, ours, theirs, lost} {
+		l.exec("INSERT INTO items VALUES (" + w["item"] + ", '" + w["ean"] + "', '" + w["pzn"] + "', '" + w["asin"] + "', '" + w["locale"] + "', 'x', '" + w["brand"] + "', '', 1)")
+		l.exec("INSERT INTO sites VALUES ('" + w["site"] + "', 'x', 'shop', 'DE', 'EUR', '', true, false, 1)")
+		mandate := uint64([]int{1, 1, 2, 3}[i])
+		n := 3
+		if mandate != 1 {
+			n = hidden
+		}
+		l.observe(mandate, l.row(fmt.Sprintf("numbers(%d)", n), map[string]string{
+			"item": "toUInt64(" + w["item"] + ")", "site": "'" + w["site"] + "'", "seq": fmt.Sprintf("number + %d", i*1_000_000+1),
+			"captured_at": fmt.Sprintf("fromUnixTimestamp64Milli(%d - number * 100, 'UTC')", l.now.Add(-time.Minute).UnixMilli()),
+			"merchant":    "'" + w["merchant"] + "'", "manufacturer": "'" + w["maker"] + "'",
+		}))
+		l.exec(fmt.Sprintf("INSERT INTO reference_prices VALUES (%d, %s, [(100, 'EUR', '', '', '')], 1)", mandate, w["item"]))
+		l.exec(fmt.Sprintf("INSERT INTO customer_data VALUES (%d, %s, 'x', {'a': 'b'}, 1)", mandate, w["item"]))
+		l.ordered(files, contracts.MandateID(mandate), w, n)
+	}
+	pair := func(w who) string {
+		return "SELECT toUInt64(" + w["item"] + ") AS item, '" + w["site"] + "' AS site, [toUInt64(" + w["order"] + ")] AS orders"
+	}
+	l.scope(1, 1, pair(own)+" UNION ALL "+pair(ours))
+	l.scope(2, 1, pair(theirs))
+	l.scope(3, 1, pair(lost)+" UNION ALL "+pair(ours))
+	// Revoked: a new version in force, the rows still there and not yet deleted.
+	l.exec("INSERT INTO scope_pairs SELECT 3, 2, item, site, orders FROM (" + pair(ours) + ")")
+	l.exec("INSERT INTO scopes VALUES (3, 2, 1, 1)")
+	l.account(whole, 1, "", "")
+	l.account(part, 1, "[702]", "")
+	l.account(partSites, 1, "", "['own-2.example']")
+	l.account(stranger, 2, "", "")
+	l.account(shrunk, 3, "", "")
+	l.account(unassigned, 1, "[]", "")
+	l.exec("ALTER TABLE accounts UPDATE all_orders = false WHERE account = 6 SETTINGS mutations_sync = 2")
+	l.account(unscoped, 4, "", "")
+	l.exec("INSERT INTO accounts VALUES (8, 1, 'u8', 'h', true, false, ['sites','items','orders','results','files'], true, [], true, [], 1)")
+	l.exec("INSERT INTO accounts VALUES (9, 1, 'u9', 'h', false, true, ['sites','items','orders','results','files'], true, [], true, [], 1)")
+	return l
+}
+
+// ordered writes the order of w, with n documents in each direction, all of
+// one file with one content.
+func (l *live) ordered(files archive.Store, mandate contracts.MandateID, w who, n int) {
+	l.t.Helper()
+	l.exec(fmt.Sprintf("INSERT INTO orders (mandate, order_id, alias, name, active, created_at, version) VALUES (%d, %s, '%s', 'x', true, '2026-01-15 08:00:00', 1)",
+		mandate, w["order"], w["alias"]))
+	order, err := contracts.ParseID[contracts.OrderID](w["order"])
+	must(l.t, err)
+	content := []byte(contentOf(w))
+	for _, d := range []query.Direction{query.Exports, query.Imports} {
+		// The first document is the newest, and the one that is downloaded.
+		ref := archive.RefOf(archive.Key{Folder: folders[d], Mandate: mandate, Order: order, Archive: 1}, content)
+		must(l.t, files.Put(l.t.Context(), ref, bytes.NewReader(content)))
+		l.exec(fmt.Sprintf("INSERT INTO file_jobs VALUES (%d, '%s', %d, 1, '%s', '2026-01-15 08:00:00', 1)", mandate, d, order, w["job"]))
+		l.exec(fmt.Sprintf(`INSERT INTO file_archives SELECT %d, '%s', %d, number + 1, 1, fromUnixTimestamp64Milli(%d - number * 100, 'UTC'),
+			[('%s', '%s.csv', %d, '%s')], 1 FROM numbers(%d)`,
+			mandate, d, order, l.now.Add(-time.Minute).UnixMilli(), w["file"], w["file"], ref.Size, ref.SHA256, n))
+	}
+}
+
+// contentOf is what the files of an order hold.
+func contentOf(w who) string { return "the prices of " + w["order"] }
