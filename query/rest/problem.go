@@ -30,7 +30,6 @@ const (
 	codeInternal         = "INTERNAL_ERROR"
 	codeLogoutFailed     = "LOGOUT_REVOCATION_FAILED"
 	codeUnavailable      = "SERVICE_UNAVAILABLE"
-	codeConflict         = "CONFLICT"
 
 	codeCategoryNotAvailable = "ITEM_CATEGORY_NOT_AVAILABLE" // of an MCP tool; its page is here
 )
@@ -122,10 +121,6 @@ var meanings = map[string]meaning{
 		http.StatusRequestedRangeNotSatisfiable, "Range not satisfiable", "The file has no such range of bytes.",
 		"The header Content-Range of this answer says how many bytes the file has. Leave out the header Range to get all of them.",
 	},
-	codeConflict: {
-		http.StatusConflict, "Conflict", "The state of the resource does not allow this.",
-		"Read the resource again before the next attempt.",
-	},
 	codePayloadTooLarge: {
 		http.StatusRequestEntityTooLarge, "Payload too large", "The payload is too large.",
 		"actualBytes is the known size, or the size seen when reading stopped; maxBytes is what is permitted.",
@@ -159,7 +154,7 @@ var kindCodes = map[fault.Kind]string{
 	fault.Unauthenticated: query.CodeTokenInvalid,
 	fault.Forbidden:       query.CodeForbidden,
 	fault.NotFound:        codeNotFound,
-	fault.Conflict:        codeConflict,
+	fault.Conflict:        codeInternal,
 	fault.TooLarge:        codePayloadTooLarge,
 	fault.RateLimited:     codeRateLimit,
 	fault.Timeout:         query.CodeQueryTimeout,
