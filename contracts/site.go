@@ -40,6 +40,9 @@ type Site struct {
 
 var countryForm = regexp.MustCompile(`^[A-Z]{2}$`)
 
+// ValidCountry tells whether s has the form of an ISO 3166-1 alpha-2 code.
+func ValidCountry(s string) bool { return countryForm.MatchString(s) }
+
 // Validate names every fault of the record.
 func (s Site) Validate() error {
 	var f Faults
@@ -48,7 +51,7 @@ func (s Site) Validate() error {
 	f.text("operator", s.Operator, false, 128)
 	f.Check(s.SiteType == Shop || s.SiteType == Marketplace || s.SiteType == Platform,
 		"siteType: %q is none of shop, marketplace, platform", s.SiteType)
-	f.Check(countryForm.MatchString(s.CountryCode), "countryCode: %q is not two capital letters", s.CountryCode)
+	f.Check(ValidCountry(s.CountryCode), "countryCode: %q is not two capital letters", s.CountryCode)
 	f.Check(s.CurrencyCode.Valid(), "currencyCode: %q is not an ISO 4217 code", s.CurrencyCode)
 	return f.Err()
 }

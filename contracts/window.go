@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	_ "time/tzdata" // so that zones are known on a machine without a zone database
 )
 
 // Window is a span of capture times, both ends included, in milliseconds: the
@@ -17,19 +16,6 @@ const Resolution = time.Millisecond
 // Length is the time from the first to the last instant of a window that is
 // closed on both sides.
 func (w Window) Length() time.Duration { return w.To.Sub(w.From) }
-
-// LoadZone finds an IANA zone by its name. Offsets, abbreviations that are no
-// zone, "Local" and the empty name are errors.
-func LoadZone(name string) (*time.Location, error) {
-	if name == "" || name == "Local" {
-		return nil, fmt.Errorf("%q is not an IANA time zone like Europe/Berlin", name)
-	}
-	loc, err := time.LoadLocation(name)
-	if err != nil {
-		return nil, fmt.Errorf("%q is not an IANA time zone like Europe/Berlin", name)
-	}
-	return loc, nil
-}
 
 // ParseLower reads the lower bound of a window: RFC 3339 with an offset, or a
 // date, which begins with the first instant of that day in the zone.
@@ -60,19 +46,25 @@ func ParseUpper(s string, loc *time.Location) (time.Time, error) {
 	return t.Truncate(Resolution), nil
 }
 
+// firstYear keeps bounds away from the zero time, which is an open end: no
+// zone is a year behind.
+const firstYear = 2
+
 func parseDate(s string) (time.Time, bool) {
 	t, err := time.Parse(time.DateOnly, s)
-	return t, err == nil && t.Year() > 0
+	return t, err == nil && t.Year() >= firstYear
 }
 
 func parseInstant(s string) (time.Time, error) {
-	// RFC 3339 allows lower-case letters; Go's parser does not, and takes a
-	// comma before the fraction, which RFC 3339 does not.
-	t, err := time.Parse(time.RFC3339Nano, strings.ToUpper(s))
-	if err != nil || strings.Contains(s, ",") {
+	upper := strings.ToUpper(s) // RFC 3339 allows lower-case letters; Go's parser does not
+	t, err := time.Parse(time.RFC3339Nano, upper)
+	if err != nil || !IsRFC3339(upper) {
 		return time.Time{}, fmt.Errorf("%q is neither RFC 3339 with an offset, like 2026-03-01T08:00:00Z, nor a date like 2026-03-01", s)
 	}
-	return t.UTC(), nil
+	if t = t.UTC(); t.Year() < firstYear {
+		return time.Time{}, fmt.Errorf("%q lies before the year %d", s, firstYear)
+	}
+	return t, nil
 }
 
 // startOfDay is the first instant of the day in the zone: where the clocks
@@ -83,8 +75,7 @@ func startOfDay(day time.Time, loc *time.Location) time.Time {
 	// have begun the day: the day begins in the first one that reaches it.
 	const beyondAnyOffset = 18 * time.Hour
 	for t := day.Add(-beyondAnyOffset); ; {
-		_, offset := t.In(loc).Zone()
-		_, end := t.In(loc).ZoneBounds()
+		offset, end := OffsetAt(t, loc)
 		start := day.Add(-time.Duration(offset) * time.Second)
 		if start.Before(t) {
 			start = t

@@ -16,6 +16,8 @@ func TestWindowDays(t *testing.T) {
 		length         time.Duration // to the first instant after the window
 	}{
 		{"UTC", "2026-03-01", "2026-03-01", 24 * time.Hour},
+		{"Europe/Berlin", "2024-12-31", "2024-12-31", 24 * time.Hour}, // the time package ends leap years a day early
+		{"Europe/Berlin", "2028-12-30", "2029-01-01", 72 * time.Hour},
 		{"Europe/Berlin", "2026-03-29", "2026-03-29", 23 * time.Hour},
 		{"Europe/Berlin", "2026-10-25", "2026-10-25", 25 * time.Hour},
 		{"Europe/Berlin", "2026-10-20", "2026-10-26", 169 * time.Hour},
@@ -77,9 +79,12 @@ func TestDaysAreWhole(t *testing.T) {
 	})
 }
 
-// TestBadBounds: RES-P08a, RES-P10.
+// TestBadBounds: RES-P08a.
 func TestBadBounds(t *testing.T) {
-	for _, s := range []string{"", "yesterday", "2026-13-01", "2026-02-30", "2026-01-01T10:00:00", "2026-01-01 10:00:00Z", "0000-01-01", "2026-1-1", "2026-01-01T10:00:00,5Z", "1767225600", "2026-01-01T24:00:00Z", "2026-01-01T10:00:00+2:00"} {
+	for _, s := range []string{
+		"", "yesterday", "2026-13-01", "2026-02-30", "2026-01-01T10:00:00", "2026-01-01 10:00:00Z", "0000-01-01", "2026-1-1", "2026-01-01T10:00:00,5Z", "1767225600", "2026-01-01T24:00:00Z", "2026-01-01T10:00:00+2:00",
+		"2026-11-20T5:00:00Z", "2026-11-20T05:00:00+24:00", "2026-11-20T05:00:00-24:00", "2026-11-20T05:00:00+00:60", "2026-11-20T05:00:00.Z",
+	} {
 		if at, err := contracts.ParseLower(s, time.UTC); err == nil {
 			t.Errorf("%q as a lower bound: %s", s, at)
 		}
@@ -87,9 +92,38 @@ func TestBadBounds(t *testing.T) {
 			t.Errorf("%q as an upper bound: %s", s, at)
 		}
 	}
-	for _, s := range []string{"", "Local", "Mars/X", "+02:00", "UTC+1", "../etc/passwd"} {
-		if _, err := contracts.LoadZone(s); err == nil {
-			t.Errorf("%q is taken for a zone", s)
+}
+
+// TestGoodBounds: what RFC 3339 allows is taken (RES-P08a).
+func TestGoodBounds(t *testing.T) {
+	for _, s := range []string{
+		"2026-11-20T05:00:00Z", "2026-11-20t05:00:00z", "2026-11-20T05:00:00.000000Z", "2026-11-20T06:00:00+01:00", "2026-11-19T05:01:00-23:59", "2026-11-20T05:00:00-00:00",
+	} {
+		if at, err := contracts.ParseLower(s, time.UTC); err != nil || !at.Equal(time.Date(2026, 11, 20, 5, 0, 0, 0, time.UTC)) {
+			t.Errorf("%q: %s, %v", s, at, err)
+		}
+	}
+}
+
+// TestBoundsAreNeverOpen: an open end is the zero time, so no text may stand
+// for it, or a limit on the window would not hold (RES-04c, LIM-10).
+func TestBoundsAreNeverOpen(t *testing.T) {
+	for _, s := range []string{
+		"0001-01-01", "0001-12-31", "0001-01-01T00:00:00Z", "0001-01-01T01:00:00+01:00", "0000-12-31T23:00:00-01:00", "0001-01-01T00:00:00.0009Z",
+		"0000-12-31T23:59:59.9999Z", "0000-12-31T00:00:00Z", "0001-12-31T23:59:59.999Z",
+	} {
+		for _, parse := range []func(string, *time.Location) (time.Time, error){contracts.ParseLower, contracts.ParseUpper} {
+			if at, err := parse(s, time.UTC); err == nil {
+				t.Errorf("%q stands for %s", s, at)
+			}
+		}
+	}
+	for _, s := range []string{"0002-01-01", "0002-01-01T00:00:00Z"} {
+		for offset := -18; offset <= 18; offset += 6 {
+			at, err := contracts.ParseLower(s, time.FixedZone("", offset*3600))
+			if err != nil || at.IsZero() {
+				t.Errorf("%q: %s, %v", s, at, err)
+			}
 		}
 	}
 }

@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"preismon/contracts/event"
@@ -13,36 +17,103 @@ import (
 
 const appliedPoll = 100 * time.Millisecond
 
-// WaitApplied waits until the projector has acknowledged everything that the
-// streams hold at the time of the call. It watches the consumer from outside,
-// so it works from any process; where no projector ever ran, that is an error.
-func WaitApplied(ctx context.Context, js jetstream.JetStream) error {
-	for _, stream := range []string{event.StreamCatalog, event.StreamObservations} {
+// WaitApplied waits until the projectors of all of so many partitions have
+// acknowledged everything that the streams hold at the time of the call; 0 is
+// the one number that there are projectors of, and an error where there are
+// several. It watches their consumers from outside, so it works from any
+// process; where one of them never ran, that is an error.
+func WaitApplied(ctx context.Context, js jetstream.JetStream, partitions int) error {
+	if partitions == 0 {
+		var err error
+		if partitions, err = onlyNumber(ctx, js); err != nil {
+			return err
+		}
+	}
+	for _, stream := range projected {
 		end, err := End(ctx, js, stream)
 		if err != nil {
 			return err
 		}
-		consumer, err := js.Consumer(ctx, stream, ConsumerConfig{}.withDefaults().Name)
-		if errors.Is(err, jetstream.ErrConsumerNotFound) {
-			return fmt.Errorf("no projector has read the stream %s yet", stream)
-		}
-		if err != nil {
-			return err
-		}
-		for {
-			info, err := consumer.Info(ctx)
+		for partition := range partitions {
+			consumer, err := js.Consumer(ctx, stream, ProjectorConsumer(partition, partitions))
+			if errors.Is(err, jetstream.ErrConsumerNotFound) {
+				return fmt.Errorf("no projector of partition %d of %d has read the stream %s yet", partition, partitions, stream)
+			}
 			if err != nil {
 				return err
 			}
-			if info.AckFloor.Stream >= end || info.NumPending == 0 && info.NumAckPending == 0 {
-				break
-			}
-			select {
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			case <-time.After(appliedPoll):
+			if err := waitAcknowledged(ctx, consumer, end); err != nil {
+				return err
 			}
 		}
 	}
 	return nil
+}
+
+// projected are the streams that projectors read.
+var projected = []string{event.StreamCatalog, event.StreamObservations}
+
+// onlyNumber is the number of partitions whose projectors have read a stream.
+func onlyNumber(ctx context.Context, js jetstream.JetStream) (int, error) {
+	found := map[int]bool{}
+	for _, stream := range projected {
+		s, err := js.Stream(ctx, stream)
+		if err != nil {
+			return 0, err
+		}
+		list := s.ListConsumers(ctx)
+		for info := range list.Info() {
+			if n := partitionsOf(info); n > 0 {
+				found[n] = true
+			}
+		}
+		if err := list.Err(); err != nil {
+			return 0, err
+		}
+	}
+	numbers := slices.Sorted(maps.Keys(found))
+	switch len(numbers) {
+	case 0:
+		return 0, errors.New("no projector has read the streams yet")
+	case 1:
+		return numbers[0], nil
+	}
+	var texts []string
+	for _, n := range numbers {
+		texts = append(texts, "of "+strconv.Itoa(n))
+	}
+	return 0, fmt.Errorf("there are projectors %s partitions: say by --partitions which to wait for, or remove the durable consumers of those that are no more (%s, ...)",
+		strings.Join(texts, " and "), ProjectorConsumer(0, numbers[0]))
+}
+
+// partitionsOf gives of how many partitions the projector is whose durable
+// consumer this is; 0: it is another's.
+func partitionsOf(info *jetstream.ConsumerInfo) int {
+	n := 1 // of a projector that knew of no others
+	if text, ok := info.Config.Metadata[metaPartitions]; ok {
+		n, _ = strconv.Atoi(text)
+	}
+	for partition := range n {
+		if info.Name == ProjectorConsumer(partition, n) {
+			return n
+		}
+	}
+	return 0
+}
+
+func waitAcknowledged(ctx context.Context, consumer jetstream.Consumer, end uint64) error {
+	for {
+		info, err := consumer.Info(ctx)
+		if err != nil {
+			return err
+		}
+		if info.AckFloor.Stream >= end || info.NumPending == 0 && info.NumAckPending == 0 {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(appliedPoll):
+		}
+	}
 }

@@ -76,8 +76,11 @@ func BenchmarkPublish(b *testing.B) {
 // nothing is a Sink that only counts.
 type nothing struct{}
 
-func (nothing) Resume(context.Context, string, uint32) (uint64, error) { return 0, nil }
-func (nothing) ApplyCatalog(context.Context, *event.Batch) error       { return nil }
+func (nothing) Resume(context.Context, string, event.Incarnation) (uint64, error) { return 0, nil }
+func (nothing) Taken(context.Context, string, uint32, uint64, uint64) (map[uint64]string, error) {
+	return nil, nil
+}
+func (nothing) ApplyCatalog(context.Context, *event.Batch) error { return nil }
 func (nothing) BeginObservations(context.Context, *event.Batch) func() error {
 	return func() error { return nil }
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+	"go.opentelemetry.io/otel/trace"
 
 	"preismon/contracts"
 	"preismon/contracts/event"
@@ -17,10 +18,13 @@ import (
 
 // ConsumerConfig bounds the consumer loop; 0 takes the default.
 type ConsumerConfig struct {
-	// Partition of Partitions is this loop's share of OBSERVATIONS. There is
-	// one partition so far.
+	// Partition of Partitions is this loop's share of OBSERVATIONS, by
+	// event.Partition. Messages of others are passed over unread: the sink
+	// gets batches that reach beyond them. What of CATALOG cannot be read goes
+	// into the dead letters once, from whichever of them cannot.
 	Partition, Partitions int
-	Name                  string // of the durable consumers; projector-<partition>
+	Name                  string // of the durable consumers; ProjectorConsumer
+	SkipPoison            bool   // leave out what cannot be read: another loop has put it into the dead letters
 
 	// A batch ends at the first of these: result rows (100,000), bytes as
 	// published (32 MiB), messages (10,000), and, while the sink is idle, the
@@ -31,17 +35,20 @@ type ConsumerConfig struct {
 	MaxBytes    int
 	MaxMessages int
 	Linger      time.Duration
+	PassLinger  time.Duration // instead, of a batch that only passes over others' messages; 250 ms
 
 	AckWait    time.Duration // until the server delivers again; 60 s
 	MaxBackoff time.Duration // longest wait between two tries of the sink; 10 s
 	Grace      time.Duration // for the batch in the sink when the loop shall end; 20 s
 	Workers    int           // decoding side by side; one a processor
+
+	Tracer trace.Tracer // makes the spans of batches; nil: there are none
 }
 
 // DefaultConsumerConfig gives the defaults.
 func DefaultConsumerConfig() ConsumerConfig {
 	return ConsumerConfig{
-		Partitions: 1, MaxRows: 100_000, MaxBytes: 32 << 20, MaxMessages: 10_000, Linger: 100 * time.Millisecond,
+		Partitions: 1, MaxRows: 100_000, MaxBytes: 32 << 20, MaxMessages: 10_000, Linger: 100 * time.Millisecond, PassLinger: 250 * time.Millisecond,
 		AckWait: 60 * time.Second, MaxBackoff: 10 * time.Second, Grace: 20 * time.Second, Workers: runtime.GOMAXPROCS(0),
 	}
 }
@@ -64,23 +71,37 @@ func (c ConsumerConfig) withDefaults() ConsumerConfig {
 	set(&c.MaxMessages, d.MaxMessages)
 	set(&c.Workers, d.Workers)
 	wait(&c.Linger, d.Linger)
+	wait(&c.PassLinger, d.PassLinger)
 	wait(&c.AckWait, d.AckWait)
 	wait(&c.MaxBackoff, d.MaxBackoff)
 	wait(&c.Grace, d.Grace)
 	if c.Name == "" {
-		c.Name = fmt.Sprintf("projector-%d", c.Partition)
+		c.Name = ProjectorConsumer(c.Partition, c.Partitions)
 	}
 	return c
+}
+
+// reach bounds the messages that one batch answers for, those of others
+// included: more than its own, so that a share of a backlog fills a batch too.
+func (c ConsumerConfig) reach() int { return c.MaxMessages * min(c.Partitions, maxReach) }
+
+const maxReach = 8
+
+// owns tells whether the message is of this loop's partition.
+func (c ConsumerConfig) owns(subject string) bool {
+	return event.Partition(subject, c.Partitions) == c.Partition
 }
 
 // Validate names every fault of the configuration.
 func (c ConsumerConfig) Validate() error {
 	var f contracts.Faults
 	c = c.withDefaults()
-	f.Check(c.Partitions == 1 && c.Partition == 0, "consumer partition: %d of %d: there is one partition so far, 0 of 1", c.Partition, c.Partitions)
+	if err := event.CheckPartition(c.Partition, c.Partitions); err != nil {
+		f.Addf("consumer %w", err)
+	}
 	f.Check(c.MaxRows > 0 && c.MaxBytes > 0 && c.MaxMessages > 0, "consumer batch limits: not positive")
 	f.Check(c.MaxMessages <= 1_000_000, "consumer batch messages: %d, at most 1000000", c.MaxMessages)
-	f.Check(c.Linger > 0 && c.MaxBackoff > 0 && c.Grace > 0, "consumer times: not positive")
+	f.Check(c.Linger > 0 && c.PassLinger > 0 && c.MaxBackoff > 0 && c.Grace > 0, "consumer times: not positive")
 	f.Check(c.AckWait >= time.Second, "consumer ack wait: %s is shorter than a second", c.AckWait)
 	f.Check(c.Workers > 0, "consumer workers: not positive")
 	return f.Err()
@@ -93,6 +114,7 @@ type Progress struct {
 	Events      uint64 // applied
 	Rows        uint64 // result rows of the applied observations
 	Batches     uint64 // applied
+	Passed      uint64 // messages of other partitions, passed over
 	Poison      uint64 // put into the dead letters
 	Redelivered uint64 // dropped, since they were here before
 	Retries     uint64 // tries of the sink or the dead letters after the first
@@ -105,6 +127,10 @@ type StreamProgress struct {
 	Applied uint64 // every message up to here is done
 	Last    uint64 // the stream's last message, as of a second ago
 	Lag     uint64 // messages not applied yet, as of a second ago
+
+	Stored   time.Time // when the last applied message came into the stream; zero: none was applied since the loop was made
+	Messages uint64    // in the stream, and their bytes, as of a second ago
+	Bytes    uint64
 }
 
 // Consumer reads CATALOG and OBSERVATIONS and drives a Sink: the whole
@@ -146,9 +172,9 @@ func NewConsumer(c ConsumerConfig, js jetstream.JetStream, sink Sink, log *slog.
 
 // Run reads and applies until ctx ends, and then returns nil. Batches that the
 // sink has at that moment may finish within the grace time, unless ctx ended
-// because the lease was lost. Else only a sink that is deposed ends it, with
-// its error: servers that are away, streams that are missing and a failing
-// sink are waited for and logged. Run it once.
+// because the lease was lost. Else only a sink that is deposed or refuses for
+// good ends it, with its error: servers that are away, streams that are missing
+// and a failing sink are waited for and logged. Run it once.
 func (l *Consumer) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -158,10 +184,15 @@ func (l *Consumer) Run(ctx context.Context) error {
 	wg.Go(func() { l.observations.run(ctx) })
 	wg.Go(func() { l.watch(ctx) })
 	l.consume(ctx)
-	if err := context.Cause(ctx); errors.Is(err, event.ErrDeposed) {
+	if err := context.Cause(ctx); ends(err) {
 		return err
 	}
 	return nil
+}
+
+// ends tells whether the sink must not be asked again after this error.
+func ends(err error) bool {
+	return errors.Is(err, event.ErrDeposed) || errors.Is(err, event.ErrRefused)
 }
 
 // begun is a batch of observations that the sink has.
@@ -253,13 +284,16 @@ func (l *Consumer) consume(ctx context.Context) {
 // begin gives the batch to the sink.
 func (l *Consumer) begin(ctx context.Context, b *cut) begun {
 	inner, release := l.outlive(ctx)
+	inner, end := l.applying(inner, b)
 	u := begun{b, make(chan error, 1)}
 	l.sinkMu.Lock()
 	finish := l.sink.BeginObservations(inner, &b.Batch)
 	l.sinkMu.Unlock()
 	go func() {
 		defer release()
-		u.ended <- finish()
+		err := finish()
+		end(err)
+		u.ended <- err
 	}()
 	return u
 }
@@ -285,7 +319,7 @@ func (l *Consumer) again(ctx context.Context, under []begun, err error) bool {
 // takes it; false: ctx ended first.
 func (l *Consumer) apply(ctx context.Context, b *cut, err error) bool {
 	for try := 1; err != nil; try++ {
-		if errors.Is(err, event.ErrDeposed) {
+		if ends(err) {
 			l.stop(err)
 		}
 		if ctx.Err() != nil {
@@ -317,7 +351,7 @@ func (l *Consumer) leave(b *cut, err error) {
 }
 
 // give lets the sink apply the batch, once.
-func (l *Consumer) give(ctx context.Context, b *cut) error {
+func (l *Consumer) give(ctx context.Context, b *cut) (err error) {
 	l.sinkMu.Lock()
 	defer l.sinkMu.Unlock()
 	if ctx.Err() != nil {
@@ -325,6 +359,8 @@ func (l *Consumer) give(ctx context.Context, b *cut) error {
 	}
 	inner, release := l.outlive(ctx)
 	defer release()
+	inner, end := l.applying(inner, b)
+	defer func() { end(err) }()
 	if b.feed == l.catalog {
 		return l.sink.ApplyCatalog(inner, &b.Batch)
 	}
@@ -337,7 +373,7 @@ func (l *Consumer) outlive(ctx context.Context) (inner context.Context, release 
 	over := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		cause := context.Cause(ctx)
-		if !errors.Is(cause, ErrLeaseLost) && !errors.Is(cause, event.ErrDeposed) {
+		if !errors.Is(cause, ErrLeaseLost) && !ends(cause) {
 			select {
 			case <-time.After(l.c.Grace):
 			case <-over:
@@ -352,10 +388,15 @@ func (l *Consumer) outlive(ctx context.Context) (inner context.Context, release 
 	}
 }
 
-func (l *Consumer) resume(ctx context.Context, stream string, epoch uint32) (uint64, error) {
+func (l *Consumer) resume(ctx context.Context, stream string, now event.Incarnation) (uint64, error) {
 	l.sinkMu.Lock()
 	defer l.sinkMu.Unlock()
-	return l.sink.Resume(ctx, stream, epoch)
+	return l.sink.Resume(ctx, stream, now)
+}
+
+// taken may be asked while batches are under way.
+func (l *Consumer) taken(ctx context.Context, stream string, epoch uint32, first, last uint64) (map[uint64]string, error) {
+	return l.sink.Taken(ctx, stream, epoch, first, last)
 }
 
 // Progress tells how far the loop is.

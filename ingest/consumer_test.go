@@ -373,6 +373,68 @@ func TestConsumerBeginsANewEpochAfterALostTail(t *testing.T) {
 	}
 }
 
+// A stream that was restored from an old copy gives sequences again, maybe
+// before anybody looks: what was taken tells from where on they are others.
+func TestConsumerFindsSequencesGivenAgain(t *testing.T) {
+	for name, c := range map[string]struct {
+		messages, applied, same int
+		unknown                 map[int]bool // sequences of which the sink knows nothing
+	}{
+		"fewer than were applied":       {messages: 6, applied: 9, same: 3},
+		"as many":                       {messages: 9, applied: 9, same: 3},
+		"more":                          {messages: 12, applied: 9, same: 3},
+		"the last one only":             {messages: 9, applied: 9, same: 8},
+		"all":                           {messages: 9, applied: 9, same: 0},
+		"some were no events":           {messages: 9, applied: 9, same: 3, unknown: map[int]bool{9: true, 5: true, 2: true}},
+		"many":                          {messages: 300, applied: 290, same: 100},
+		"none, all is as it was":        {messages: 12, applied: 9, same: 9},
+		"none, and nothing can be said": {messages: 12, applied: 9, same: 9, unknown: map[int]bool{1: true, 2: true, 3: true, 4: true, 5: true, 6: true, 7: true, 8: true, 9: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			nc, js := connect(t)
+			for i := range c.messages {
+				publish(t, nc, observations(i+1, 1))
+			}
+			s, err := js.Stream(t.Context(), event.StreamObservations)
+			if err != nil {
+				t.Fatal(err)
+			}
+			created := uint32(s.CachedInfo().Created.Unix())
+			sink := newRecorder()
+			sink.done[at(event.StreamObservations, created)] = uint64(c.applied)
+			for seq := 1; seq <= c.applied; seq++ {
+				id := eventID(1, seq)
+				if seq > c.same {
+					id = eventID(1, seq+100_000)
+				}
+				if !c.unknown[seq] {
+					sink.seen = append(sink.seen, seen{event.StreamObservations, created, uint64(seq), id})
+				}
+			}
+			before := len(sink.seen)
+			loop := run(t, js, ingest.ConsumerConfig{}, sink)
+			from := c.same + 1
+			if c.same == c.applied {
+				from = c.applied + 1
+			}
+			eventually(t, "everything else is applied", func() bool {
+				p := loop.Progress().Observations
+				return (p.Epoch > created) == (c.same < c.applied) && p.Epoch > 0 && p.Applied == uint64(c.messages)
+			})
+			var want, got []string
+			for seq := from; seq <= c.messages; seq++ {
+				want = append(want, eventID(1, seq))
+			}
+			for _, s := range sink.seen[before:] {
+				got = append(got, s.id)
+			}
+			if d := cmp.Diff(want, got); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
 // Someone else on the same durable consumer takes deliveries away. The loop
 // must notice and get them all the same.
 func TestConsumerNoticesAThief(t *testing.T) {
@@ -627,11 +689,88 @@ func TestDeposedSinkEndsTheLoopAndTheTerm(t *testing.T) {
 	}
 }
 
+// Whatever refuses for good ends the loop, the term and the role: the lease is
+// free for another, and the error says why.
+func TestRefusingSinkEndsTheRole(t *testing.T) {
+	nc, js := connect(t)
+	publish(t, nc, observations(0, 1))
+	refused := fmt.Errorf("the tables are others: %w", event.ErrRefused)
+	for _, c := range []struct {
+		name string
+		sink ingest.Sink
+	}{
+		{"in a batch", &recorder{done: map[string]uint64{}, before: func(context.Context, *event.Batch) error { return refused }}},
+		{"asked where to resume", refuses{refused}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l, err := ingest.NewLease(ingest.LeaseConfig{Key: "projector.0"}, js, logger(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			terms := 0
+			err = l.RunAsLeader(ctx, func(ctx context.Context, _ uint64) error {
+				terms++
+				consumer, err := ingest.NewConsumer(ingest.ConsumerConfig{}, js, c.sink, logger(t))
+				if err != nil {
+					return err
+				}
+				return consumer.Run(ctx)
+			})
+			if !errors.Is(err, event.ErrRefused) || ctx.Err() != nil || terms != 1 {
+				t.Errorf("%v after %d terms", err, terms)
+			}
+		})
+	}
+}
+
 // refuses is a Sink that does not know where to resume.
 type refuses struct{ err error }
 
-func (r refuses) Resume(context.Context, string, uint32) (uint64, error) { return 0, r.err }
-func (r refuses) ApplyCatalog(context.Context, *event.Batch) error       { return r.err }
+func (r refuses) Resume(context.Context, string, event.Incarnation) (uint64, error) { return 0, r.err }
+
+func (r refuses) Taken(context.Context, string, uint32, uint64, uint64) (map[uint64]string, error) {
+	return nil, r.err
+}
+func (r refuses) ApplyCatalog(context.Context, *event.Batch) error { return r.err }
 func (r refuses) BeginObservations(context.Context, *event.Batch) func() error {
 	return func() error { return r.err }
+}
+
+// TestMessagesGoToAnother: what waits goes to a leader that was deposed and
+// had asked for it; the new one does not wait until it comes again by itself.
+func TestMessagesGoToAnother(t *testing.T) {
+	nc, js := connect(t)
+	publish(t, nc, item(1, 1), observations(1, 1))
+	config := ingest.ConsumerConfig{AckWait: 10 * time.Minute}
+	before := newRecorder()
+	c := run(t, js, config, before)
+	c.reach(t, js)
+	c.stop()
+	deposed, err := js.Consumer(t.Context(), event.StreamObservations, ingest.ProjectorConsumer(0, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked, err := deposed.Fetch(1000, jetstream.FetchMaxWait(20*time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(200 * time.Millisecond) // it waits at the server
+	after := newRecorder()
+	for k, seq := range before.done {
+		after.done[k] = seq - 1 // the tables have less: it comes again
+	}
+	began := time.Now()
+	loop := run(t, js, config, after)
+	eventually(t, "all is applied", func() bool { return len(after.ids(event.StreamObservations)) == 1 })
+	taken := 0
+	for range asked.Messages() {
+		taken++
+		break
+	}
+	if taken == 0 {
+		t.Error("nothing went to the other: this proves nothing")
+	}
+	t.Logf("applied after %v, %d restarts", time.Since(began), loop.Progress().Restarts)
 }

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"go.opentelemetry.io/otel/trace"
 
 	"preismon/contracts"
 	"preismon/contracts/event"
@@ -30,6 +32,16 @@ type feed struct {
 	once      sync.Once
 	goal      uint64 // what there was at the start; 0: not known yet. Under loop.mu
 	last      *cut   // handed out last
+
+	witness place       // the message applied last. Under loop.mu
+	anew    bool        // the durable consumer is to be made anew: who else asks it must hear that it is gone
+	reopen  func(error) // ends the session under way; nil: there is none. Under loop.mu
+}
+
+// place is where a message stands, and when it came there.
+type place struct {
+	seq    uint64
+	stored time.Time
 }
 
 func newFeed(l *Consumer, stream, subject string, at *StreamProgress) *feed {
@@ -58,12 +70,17 @@ type cut struct {
 	acker       jetstream.Msg
 	over        chan struct{} // closed when the loop is done with it
 	rows, bytes int
+	messages    int                 // that it answers for, read or not
+	passed      int                 // of them: of other partitions
+	stored      time.Time           // of its last message
+	publishers  []trace.SpanContext // of its messages, at most maxLinks
 }
 
 // applied records that the sink has the batch.
 func (f *feed) applied(b *cut) {
 	f.loop.count(func(p *Progress) {
-		f.at.Applied = b.Last
+		f.at.Applied, f.at.Stored = b.Last, b.stored
+		f.witness = place{b.Last, b.stored}
 		f.at.Last = max(f.at.Last, b.Last+b.Pending)
 		f.at.Lag = min(f.at.Last-b.Last, f.at.Lag)
 		if b.Pending == 0 {
@@ -71,6 +88,7 @@ func (f *feed) applied(b *cut) {
 		}
 		p.Batches++
 		p.Events += uint64(len(b.Messages))
+		p.Passed += uint64(b.passed)
 		if f.stream == event.StreamObservations {
 			p.Rows += uint64(b.rows)
 		}
@@ -103,7 +121,8 @@ func (f *feed) run(ctx context.Context) {
 	for try := 1; ctx.Err() == nil; try++ {
 		started := time.Now()
 		err := f.open(ctx)
-		if errors.Is(err, event.ErrDeposed) {
+		f.anew = errors.Is(err, errNothing)
+		if ends(err) {
 			f.loop.stop(err)
 		}
 		if ctx.Err() != nil {
@@ -128,10 +147,17 @@ func (f *feed) run(ctx context.Context) {
 	}
 }
 
+// firstWait is how long the first of the messages that wait may take. A leader
+// that was deposed may have asked for them shortly before, and gets them: they
+// would come again after AckWait only.
+const firstWait = 5 * time.Second
+
 // Why a stream is opened again.
 var (
 	errGap         = errors.New("a delivery is missing: another process reads the same consumer, or a connection broke")
+	errNothing     = errors.New("messages wait and none is delivered: another process reads the same consumer")
 	errReconnected = errors.New("the connection was lost and came back")
+	errNewEpoch    = errors.New("another partition found that the stream lost its tail, and began a new epoch")
 )
 
 // open positions the durable consumer behind what the sink has and reads
@@ -154,13 +180,14 @@ func (f *feed) open(ctx context.Context) error {
 		}
 	})
 	defer cancel(nil)
+	defer l.count(func(*Progress) { f.reopen = nil })
 
 	s, err := l.js.Stream(ctx, f.stream)
 	if err != nil {
 		return err
 	}
 	info := s.CachedInfo()
-	applied, err := f.position(ctx, info)
+	applied, err := f.position(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -175,11 +202,12 @@ func (f *feed) open(ctx context.Context) error {
 			f.once.Do(func() { close(f.completed) })
 		}
 		f.at.Applied, f.at.Last, f.at.Lag = applied, info.State.LastSeq, waiting
+		f.reopen = cancel
 		if f.goal == 0 {
 			f.goal = info.State.LastSeq
 		}
 	})
-	epoch, _ := incarnation(info)
+	epoch := incarnation(info).Epoch
 	l.log.Info("stream open", "stream", f.stream, "epoch", epoch, "applied", applied, "waiting", waiting)
 
 	r := &reading{
@@ -188,7 +216,13 @@ func (f *feed) open(ctx context.Context) error {
 	}
 	// A request must have room for the largest message, or it waits for ever.
 	limit := max(l.c.MaxBytes/2, 2*int(l.js.Conn().MaxPayload()))
+	first := time.AfterFunc(time.Hour, func() { cancel(errNothing) })
+	defer first.Stop()
+	if waiting > 0 {
+		first.Reset(firstWait)
+	}
 	consuming, err := consumer.Consume(func(m jetstream.Msg) {
+		first.Stop()
 		select {
 		case r.arrived <- m:
 		case <-ctx.Done():
@@ -212,25 +246,37 @@ func (f *feed) open(ctx context.Context) error {
 }
 
 // position finds the stream's epoch and the last sequence that is done.
-func (f *feed) position(ctx context.Context, info *jetstream.StreamInfo) (uint64, error) {
-	l := f.loop
-	epoch, after := incarnation(info)
+func (f *feed) position(ctx context.Context, s jetstream.Stream) (uint64, error) {
+	l, info := f.loop, s.CachedInfo()
+	in := incarnation(info)
 	l.mu.Lock()
-	known, applied := f.at.Epoch, f.at.Applied
+	known, applied, witness := f.at.Epoch, f.at.Applied, f.witness
 	l.mu.Unlock()
-	if known != epoch {
-		done, err := l.resume(ctx, f.stream, epoch)
-		if err != nil {
+	if known != in.Epoch {
+		var err error
+		if applied, err = l.resume(ctx, f.stream, in); err != nil {
 			return 0, fmt.Errorf("asking the sink where to resume: %w", err)
 		}
-		applied = max(done, after)
-		l.count(func(*Progress) { f.at.Epoch, f.at.Applied = epoch, applied })
+		witness = place{}
+		l.count(func(*Progress) { f.at.Epoch, f.at.Applied, f.witness = in.Epoch, applied, witness })
 	}
-	if info.State.LastSeq < applied {
-		if err := beginEpoch(ctx, l.js, info, time.Now()); err != nil {
+	last, forked, err := f.fork(ctx, s, in, applied, witness)
+	if err != nil {
+		return 0, fmt.Errorf("comparing the stream with what was applied: %w", err)
+	}
+	if forked {
+		// Every partition finds out at the same time. One mark is enough: who had
+		// less of the old epoch goes on from there.
+		if info, err = s.Info(ctx); err != nil {
+			return 0, err
+		}
+		if incarnation(info).Epoch != in.Epoch {
+			return 0, errNewEpoch
+		}
+		if err := beginEpoch(ctx, l.js, info, last, time.Now()); err != nil {
 			return 0, fmt.Errorf("beginning a new epoch: %w", err)
 		}
-		return 0, fmt.Errorf("the stream ends at %d but %d was applied: it lost its tail, and begins a new epoch", info.State.LastSeq, applied)
+		return 0, fmt.Errorf("%d messages of the stream were applied, but up to %d only it has the same still: it lost its tail, and begins a new epoch", applied, last)
 	}
 	return applied, nil
 }
@@ -243,30 +289,39 @@ func (f *feed) durable(ctx context.Context, s jetstream.Stream, seq uint64) (jet
 		Durable: c.Name, FilterSubject: f.subject, AckPolicy: jetstream.AckAllPolicy,
 		AckWait: c.AckWait, MaxDeliver: -1, DeliverPolicy: jetstream.DeliverAllPolicy,
 		// In the sink, being filled, at the workers, and on the way.
-		MaxAckPending: (maxUnderWay+1)*c.MaxMessages + 4*c.Workers*chunkMessages + 2*pullMessages,
+		MaxAckPending: (maxUnderWay+1)*c.reach() + 4*c.Workers*chunkMessages + 2*pullMessages,
 		Description:   "drives the sink of " + c.Name,
+		Metadata:      map[string]string{metaPartitions: strconv.Itoa(c.Partitions)},
 	}
-	consumer, err := s.CreateOrUpdateConsumer(ctx, config)
-	if err == nil {
-		var reset *jetstream.ConsumerResetResponse
-		if reset, err = s.ResetConsumerToSequence(ctx, c.Name, seq); err == nil {
-			return consumer, reset.NumPending, nil
+	if !f.anew {
+		consumer, err := s.CreateOrUpdateConsumer(ctx, config)
+		if err == nil {
+			var reset *jetstream.ConsumerResetResponse
+			if reset, err = s.ResetConsumerToSequence(ctx, c.Name, seq); err == nil {
+				return consumer, reset.NumPending, nil
+			}
+		}
+		var api *jetstream.APIError
+		if !errors.As(err, &api) && !errors.Is(err, nats.ErrNoResponders) && !errors.Is(err, jetstream.ErrConsumerResetResponseEmpty) {
+			return nil, 0, err
 		}
 	}
-	var api *jetstream.APIError
-	if !errors.As(err, &api) && !errors.Is(err, nats.ErrNoResponders) && !errors.Is(err, jetstream.ErrConsumerResetResponseEmpty) {
-		return nil, 0, err
-	}
-	// A server that cannot reset (before 2.14), or a consumer of another make.
+	// A server that cannot reset (before 2.14), a consumer of another make, or
+	// one that another process still asks.
 	if err := s.DeleteConsumer(ctx, c.Name); err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
 		return nil, 0, err
 	}
 	config.DeliverPolicy, config.OptStartSeq = jetstream.DeliverByStartSequencePolicy, seq
-	if consumer, err = s.CreateConsumer(ctx, config); err != nil {
+	consumer, err := s.CreateConsumer(ctx, config)
+	if err != nil {
 		return nil, 0, err
 	}
 	return consumer, consumer.CachedInfo().NumPending, nil
 }
+
+// metaPartitions is the metadata of the durable consumers of projectors that
+// tells how many partitions theirs is one of, for those who wait for all.
+const metaPartitions = "preismon-partitions"
 
 // look refreshes the stream's end and the lag.
 func (f *feed) look(ctx context.Context) {
@@ -277,11 +332,15 @@ func (f *feed) look(ctx context.Context) {
 		return // whoever reads it finds out
 	}
 	state := s.CachedInfo().State
+	epoch := incarnation(s.CachedInfo()).Epoch
 	f.loop.count(func(*Progress) {
 		if f.at.Epoch == 0 {
 			return
 		}
-		f.at.Last = state.LastSeq
+		if epoch != f.at.Epoch && f.reopen != nil {
+			f.reopen(errNewEpoch)
+		}
+		f.at.Last, f.at.Messages, f.at.Bytes = state.LastSeq, state.Msgs, state.Bytes
 		f.at.Lag = 0
 		if state.LastSeq > f.at.Applied {
 			f.at.Lag = min(state.LastSeq-f.at.Applied, state.Msgs)
@@ -305,9 +364,12 @@ type arrival struct {
 	seq     uint64
 	stored  time.Time
 	pending uint64
+	passed  bool // of another partition: it is not read
 	rows    int
 	event   *event.Event
 	err     error
+
+	publisher trace.SpanContext
 }
 
 // chunk is a few messages that one worker decodes.
@@ -356,6 +418,9 @@ func (r *reading) receive(ctx context.Context) {
 		wg.Go(func() {
 			defer func() { close(full.ready); <-l.decoders }()
 			full.decode(r.feed.stream)
+			if l.c.Tracer != nil {
+				full.findPublishers()
+			}
 		})
 		return true
 	}
@@ -398,8 +463,10 @@ func (r *reading) receive(ctx context.Context) {
 			c = &chunk{ready: make(chan struct{})}
 			stall.Reset(20 * time.Millisecond)
 		}
-		c.list = append(c.list, arrival{msg: m, seq: meta.Sequence.Stream, stored: meta.Timestamp, pending: meta.NumPending})
-		c.bytes += len(m.Data())
+		a := arrival{msg: m, seq: meta.Sequence.Stream, stored: meta.Timestamp, pending: meta.NumPending}
+		a.passed = r.feed.stream == event.StreamObservations && !l.c.owns(m.Subject())
+		c.list = append(c.list, a)
+		c.bytes += len(m.Data()) // also of those that are passed over: they are held until the chunk is cut
 		if meta.NumPending == 0 || len(c.list) >= chunkMessages || c.bytes >= chunkBytes {
 			if !flush() {
 				return
@@ -412,6 +479,9 @@ func (r *reading) receive(ctx context.Context) {
 func (c *chunk) decode(stream string) {
 	for i := range c.list {
 		a := &c.list[i]
+		if a.passed {
+			continue
+		}
 		a.event, a.err = decode(stream, a.msg.Subject(), a.msg.Data())
 		a.rows = 1
 		if a.err != nil {
@@ -423,6 +493,15 @@ func (c *chunk) decode(stream string) {
 			for j := range batch.Observations {
 				a.rows += batch.Observations[j].Rows()
 			}
+		}
+	}
+}
+
+// findPublishers reads the trace contexts of the chunk's messages.
+func (c *chunk) findPublishers() {
+	for i := range c.list {
+		if a := &c.list[i]; !a.passed {
+			a.publisher = publisherOf(a.msg.Headers())
 		}
 	}
 }
@@ -486,27 +565,50 @@ func (r *reading) cut(ctx context.Context, next uint64) {
 		for i := range c.list {
 			a := &c.list[i]
 			size := len(a.msg.Data())
-			if a.err != nil && !r.bury(ctx, a) {
+			if a.passed {
+				size = 0 // it is not kept
+			}
+			// What is of CATALOG every partition buries that cannot read it: of a newer
+			// form it may be, which others can. It is one letter, by its id.
+			if a.err != nil && !l.c.SkipPoison && !r.bury(ctx, a) {
 				return
 			}
-			if b != nil && (b.rows+a.rows > l.c.MaxRows || b.bytes+size > l.c.MaxBytes || len(b.Messages) >= l.c.MaxMessages) && !hand() {
+			if b != nil && (b.rows+a.rows > l.c.MaxRows || b.bytes+size > l.c.MaxBytes || r.full(b)) && !hand() {
 				return
 			}
 			if b == nil {
 				b = &cut{Batch: event.Batch{Stream: r.feed.stream, Epoch: r.epoch, First: next}, feed: r.feed, session: ctx, over: make(chan struct{})}
 				waited = false
+				linger.Reset(l.c.PassLinger)
+			}
+			if !a.passed && b.passed == b.messages { // the first of ours
+				waited = false
 				linger.Reset(l.c.Linger)
 			}
-			b.Last, b.Pending, b.acker = a.seq, a.pending, a.msg
+			b.Last, b.Pending, b.acker, b.stored = a.seq, a.pending, a.msg, a.stored
+			b.messages++
+			if a.passed {
+				b.passed++
+			}
+			if a.publisher.IsValid() && len(b.publishers) < maxLinks {
+				b.publishers = append(b.publishers, a.publisher)
+			}
 			b.rows += a.rows
 			b.bytes += size
-			if a.err == nil {
+			if a.event != nil {
 				b.Messages = append(b.Messages, event.Message{Seq: a.seq, Stored: a.stored, Event: a.event})
 			}
 			next = a.seq + 1
 		}
-		if b != nil && (b.rows >= l.c.MaxRows || b.bytes >= l.c.MaxBytes || len(b.Messages) >= l.c.MaxMessages) && !hand() {
+		if b != nil && (b.rows >= l.c.MaxRows || b.bytes >= l.c.MaxBytes || r.full(b)) && !hand() {
 			return
 		}
 	}
+}
+
+// full tells whether the batch has as many messages as it may, of ours or in
+// all.
+func (r *reading) full(b *cut) bool {
+	c := r.feed.loop.c
+	return len(b.Messages) >= c.MaxMessages || b.messages >= c.reach()
 }

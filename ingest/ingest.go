@@ -49,7 +49,7 @@ func (c Config) Validate() error {
 	var f contracts.Faults
 	hasUser := false
 	if c.URL == "" {
-		f.Addf("nats url: missing")
+		f.Addf("nats-url: missing")
 	}
 	for i, one := range strings.Split(c.URL, ",") {
 		u, err := url.Parse(strings.TrimSpace(one))
@@ -58,13 +58,13 @@ func (c Config) Validate() error {
 		}
 		if err != nil || u.Host == "" {
 			// Not quoted: it may hold a password.
-			f.Addf("nats url: number %d is not a URL like nats://host:4222", i+1)
+			f.Addf("nats-url: number %d is not a URL like nats://host:4222", i+1)
 			continue
 		}
 		switch u.Scheme {
 		case "nats", "tls", "ws", "wss":
 		default:
-			f.Addf("nats url: scheme %q of number %d is none of nats, tls, ws, wss", u.Scheme, i+1)
+			f.Addf("nats-url: scheme %q of number %d is none of nats, tls, ws, wss", u.Scheme, i+1)
 		}
 		hasUser = hasUser || u.User != nil
 	}

@@ -183,11 +183,29 @@ func newRecorder() *recorder { return &recorder{done: map[string]uint64{}} }
 
 func at(stream string, epoch uint32) string { return fmt.Sprintf("%s/%d", stream, epoch) }
 
-func (r *recorder) Resume(_ context.Context, stream string, epoch uint32) (uint64, error) {
+// Resume goes on from the newest place of the stream.
+func (r *recorder) Resume(_ context.Context, stream string, now event.Incarnation) (uint64, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.overlap = r.overlap || r.inside > 0
-	return r.done[at(stream, epoch)], nil
+	for epoch := now.Epoch; epoch >= now.Created; epoch-- {
+		if seq, ok := r.done[at(stream, epoch)]; ok {
+			return now.Same(epoch, seq), nil
+		}
+	}
+	return 0, nil
+}
+
+func (r *recorder) Taken(_ context.Context, stream string, epoch uint32, first, last uint64) (map[uint64]string, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	ids := map[uint64]string{}
+	for _, s := range r.seen {
+		if s.stream == stream && s.epoch == epoch && s.seq >= first && s.seq <= last {
+			ids[s.seq] = s.id
+		}
+	}
+	return ids, nil
 }
 
 func (r *recorder) ApplyCatalog(ctx context.Context, b *event.Batch) error {

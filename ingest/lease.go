@@ -25,7 +25,7 @@ var ErrLeaseLost = errors.New("the lease is lost")
 
 // LeaseConfig says what is leased; 0 takes the default.
 type LeaseConfig struct {
-	Key      string        // projector.<partition>
+	Key      string        // ProjectorLease
 	Holder   string        // who asks, for people; the host's name and the process id
 	TTL      time.Duration // a leader that is not heard of for so long is deposed; 10 s
 	Replicas int           // of the bucket, when it is created; 1
@@ -33,10 +33,10 @@ type LeaseConfig struct {
 	// tells it. A lease found at the start is then that of a dead process, and
 	// is taken over at once.
 	Alone bool
+	// Force: take it at the start from whoever holds it. That leader notices,
+	// ends, and asks for it again.
+	Force bool
 }
-
-// ProjectorLease is the key of a partition's lease.
-func ProjectorLease(partition int) string { return fmt.Sprintf("projector.%d", partition) }
 
 func (c LeaseConfig) withDefaults() LeaseConfig {
 	if c.TTL == 0 {
@@ -74,6 +74,9 @@ type Lease struct {
 	js  jetstream.JetStream
 	log *slog.Logger
 	kv  jetstream.KeyValue
+	// before is less than every fence out of this bucket, and more than those
+	// out of a bucket that was lost and made anew.
+	before uint64
 }
 
 // NewLease makes a lease; RunAsLeader asks for it.
@@ -90,7 +93,7 @@ func NewLease(c LeaseConfig, js jetstream.JetStream, log *slog.Logger) (*Lease, 
 
 // RunAsLeader waits for the lease, runs lead while it holds it, and asks
 // again when the lease was lost. lead gets a fence, which is higher than that
-// of every leader before, and a context that ends with ErrLeaseLost as its
+// of every leader before, also when the bucket was lost meanwhile, and a context that ends with ErrLeaseLost as its
 // cause; it must return soon after. When lead returns by itself, its error is
 // returned, unless it is event.ErrDeposed: whatever gave another a newer
 // fence, this term is over, and the lease is asked for again after the TTL.
@@ -100,17 +103,23 @@ func (l *Lease) RunAsLeader(ctx context.Context, lead func(ctx context.Context, 
 	for {
 		// Its own name for each term: an entry with it is ours beyond doubt.
 		holder := l.c.Holder + "/" + nuid.Next()
-		fence, sent, ok := l.acquire(ctx, holder)
+		l.kv = nil // it may have been made anew
+		revision, sent, ok := l.acquire(ctx, holder)
 		if !ok {
 			return nil
 		}
+		fence := l.before + revision
+		l.c.Alone, l.c.Force = false, false // at the start only: from now on it may be another's by right
 		l.log.Info("leading", "fence", fence)
-		err, lost := l.term(ctx, holder, fence, sent, lead)
+		lost, back, err := l.term(ctx, holder, term{fence, revision, sent}, lead)
 		switch {
 		case ctx.Err() != nil:
 			return nil
 		case errors.Is(err, event.ErrDeposed):
 			l.log.Warn("lease given up: a leader with a newer fence has begun", "fence", fence, "error", err)
+			if back {
+				l.renewBucket(ctx)
+			}
 			sleep(ctx, l.c.TTL)
 			continue
 		case !lost:
@@ -134,15 +143,28 @@ func (l *Lease) bucket(ctx context.Context) (jetstream.KeyValue, error) {
 			kv, err = l.js.KeyValue(ctx, BucketLeases)
 		}
 	}
-	if err == nil {
-		l.kv = kv
+	if err != nil {
+		return nil, err
 	}
-	return kv, err
+	status, err := kv.Status(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s, ok := status.(*jetstream.KeyValueBucketStatus)
+	if !ok {
+		return nil, errors.New("the bucket of the leases tells nothing of itself")
+	}
+	l.kv, l.before = kv, uint64(s.StreamInfo().Created.UnixMilli())<<revisionBits
+	return kv, nil
 }
+
+// revisionBits are left for the revisions of one bucket in a fence. More of
+// them would only make it look some milliseconds younger.
+const revisionBits = 22
 
 // acquire waits until the lease is ours; not ok: ctx ended first. sent is
 // when the deciding write was sent.
-func (l *Lease) acquire(ctx context.Context, holder string) (fence uint64, sent time.Time, ok bool) {
+func (l *Lease) acquire(ctx context.Context, holder string) (revision uint64, sent time.Time, ok bool) {
 	var (
 		seen  uint64    // revision of the entry
 		since time.Time // when we first saw it
@@ -150,13 +172,13 @@ func (l *Lease) acquire(ctx context.Context, holder string) (fence uint64, sent 
 	)
 	for ctx.Err() == nil {
 		inner, cancel := context.WithTimeout(ctx, l.c.TTL/2)
-		revision, free, err := l.free(inner, &seen, &since)
+		found, free, err := l.free(inner, &seen, &since)
 		if err == nil && free {
 			sent = time.Now()
-			fence, err = l.take(inner, holder, revision)
+			revision, err = l.take(inner, holder, found)
 			if err == nil {
 				cancel()
-				return fence, sent, true
+				return revision, sent, true
 			}
 			if taken(err) {
 				err = nil // someone was quicker, or our own write's answer was lost
@@ -191,7 +213,7 @@ func (l *Lease) free(ctx context.Context, seen *uint64, since *time.Time) (revis
 		return 0, false, err
 	case len(e.Value()) == 0: // given back
 		return e.Revision(), true, nil
-	case *seen == 0 && l.c.Alone:
+	case *seen == 0 && (l.c.Alone || l.c.Force):
 		return e.Revision(), true, nil
 	case e.Revision() != *seen:
 		*seen, *since = e.Revision(), time.Now()
@@ -216,17 +238,24 @@ func taken(err error) bool {
 		(api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
 }
 
-// term runs lead once and renews the lease meanwhile.
-func (l *Lease) term(ctx context.Context, holder string, fence uint64, sent time.Time, lead func(context.Context, uint64) error) (err error, lost bool) {
+// term is one time of leading, from the write that took the lease on.
+type term struct {
+	fence, revision uint64
+	sent            time.Time
+}
+
+// term runs lead once and renews the lease meanwhile. back tells that it was
+// given back, so that nobody had taken it before.
+func (l *Lease) term(ctx context.Context, holder string, t term, lead func(context.Context, uint64) error) (lost, back bool, err error) {
 	inner, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	// The deadline stands beside the renewing, which may hang in a write.
-	deadline := time.AfterFunc(time.Until(l.deadline(sent)), func() { cancel(ErrLeaseLost) })
+	deadline := time.AfterFunc(time.Until(l.deadline(t.sent)), func() { cancel(ErrLeaseLost) })
 	defer deadline.Stop()
 
 	renewed := make(chan uint64, 1)
-	go func() { renewed <- l.renew(inner, holder, fence, deadline, cancel) }()
-	err = lead(inner, fence)
+	go func() { renewed <- l.renew(inner, holder, t.revision, deadline, cancel) }()
+	err = lead(inner, t.fence)
 	lost = errors.Is(context.Cause(inner), ErrLeaseLost)
 	cancel(nil)
 	revision := <-renewed
@@ -236,9 +265,25 @@ func (l *Lease) term(ctx context.Context, holder string, fence uint64, sent time
 		defer done()
 		if _, err := l.kv.Update(last, l.c.Key, nil, revision); err != nil {
 			l.log.Warn("giving the lease back failed", "error", err)
+		} else {
+			back = true
 		}
 	}
-	return err, lost
+	return lost, back, err
+}
+
+// renewBucket makes the bucket anew when a fence out of it is older than one
+// that the tables know, though nobody took the lease since: it was restored
+// from an old copy, and counts its revisions again. Fences out of a new one
+// are higher. Whoever leads meanwhile, loses the lease and asks again.
+func (l *Lease) renewBucket(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, l.c.TTL/2)
+	defer cancel()
+	if err := l.js.DeleteKeyValue(ctx, BucketLeases); err != nil {
+		l.log.Warn("removing leases older than the tables failed", "error", err)
+		return
+	}
+	l.log.Warn("leases older than the tables removed, to be made anew")
 }
 
 func (l *Lease) deadline(sent time.Time) time.Time { return sent.Add(l.c.TTL - l.c.TTL/10) }

@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"preismon/contracts/event"
 	"preismon/ingest"
 )
 
@@ -44,7 +45,7 @@ func (h *history) has(what string) func() bool {
 // candidate asks for the lease until the test ends or stop is called.
 func (h *history) candidate(t *testing.T, name string, js jetstream.JetStream) (stop func()) {
 	t.Helper()
-	l, err := ingest.NewLease(ingest.LeaseConfig{Key: ingest.ProjectorLease(0), Holder: name, TTL: 600 * time.Millisecond}, js, logger(t))
+	l, err := ingest.NewLease(ingest.LeaseConfig{Key: ingest.ProjectorLease(0, 1), Holder: name, TTL: 600 * time.Millisecond}, js, logger(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,11 +246,11 @@ func TestLeaseAloneTakesOverAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dead, err := kv.Put(t.Context(), ingest.ProjectorLease(0), []byte("a process that was killed"))
+	dead, err := kv.Put(t.Context(), ingest.ProjectorLease(0, 1), []byte("a process that was killed"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := ingest.NewLease(ingest.LeaseConfig{Key: ingest.ProjectorLease(0), TTL: time.Hour, Alone: true}, js, logger(t))
+	l, err := ingest.NewLease(ingest.LeaseConfig{Key: ingest.ProjectorLease(0, 1), TTL: time.Hour, Alone: true}, js, logger(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,5 +260,119 @@ func TestLeaseAloneTakesOverAtOnce(t *testing.T) {
 	err = l.RunAsLeader(ctx, func(_ context.Context, fence uint64) error { got = fence; return nil })
 	if err != nil || got <= dead {
 		t.Fatalf("fence %d after %d, %v", got, dead, err)
+	}
+}
+
+// TestLeaseForce: a lease is taken from a living leader, who ends, does not
+// take it back although it was alone when it began, and leads again later.
+func TestLeaseForce(t *testing.T) {
+	_, js := connect(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	lead := func(c ingest.LeaseConfig, leading chan<- uint64, ended <-chan struct{}) (over chan error) {
+		t.Helper()
+		c.Key, c.TTL = ingest.ProjectorLease(0, 1), 2*time.Second
+		l, err := ingest.NewLease(c, js, logger(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		over = make(chan error, 1)
+		go func() {
+			over <- l.RunAsLeader(ctx, func(ctx context.Context, fence uint64) error {
+				select {
+				case leading <- fence:
+				case <-ctx.Done():
+				}
+				select {
+				case <-ctx.Done():
+					return context.Cause(ctx)
+				case <-ended:
+					return nil
+				}
+			})
+		}()
+		return over
+	}
+	first, second := make(chan uint64, 10), make(chan uint64, 10)
+	end := make(chan struct{})
+	lead(ingest.LeaseConfig{Alone: true}, first, nil)
+	one := <-first
+	over := lead(ingest.LeaseConfig{Force: true}, second, end)
+	two := <-second
+	if two <= one {
+		t.Errorf("fence %d after %d", two, one)
+	}
+	select {
+	case <-first:
+		t.Error("the first leader took it back")
+	case <-second:
+		t.Error("the second leader lost it")
+	case <-time.After(3 * time.Second): // more than the TTL
+	}
+	close(end)
+	if err := <-over; err != nil {
+		t.Error(err)
+	}
+	select {
+	case three := <-first:
+		if three <= two {
+			t.Errorf("fence %d after %d", three, two)
+		}
+	case <-ctx.Done():
+		t.Error("the first leader does not lead again")
+	}
+}
+
+// TestLeaseFencesRiseWithANewBucket: a bucket that was lost and made anew
+// counts its revisions from 1; the fences rise all the same, or whoever leads
+// then would be refused by the tables.
+func TestLeaseFencesRiseWithANewBucket(t *testing.T) {
+	_, js := connect(t)
+	l, err := ingest.NewLease(ingest.LeaseConfig{Key: ingest.ProjectorLease(0, 1), TTL: time.Second}, js, logger(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fences []uint64
+	for range 3 {
+		for range 2 {
+			if err := l.RunAsLeader(t.Context(), func(_ context.Context, fence uint64) error { fences = append(fences, fence); return nil }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := js.DeleteKeyValue(t.Context(), ingest.BucketLeases); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := 1; i < len(fences); i++ {
+		if fences[i] <= fences[i-1] {
+			t.Fatalf("fences %v do not rise", fences)
+		}
+	}
+}
+
+// TestLeaseOfAnOldCopy: in a bucket that was restored from an old copy the
+// revisions are lower than those that the tables know; the term after the one
+// that was refused has a fence that is higher.
+func TestLeaseOfAnOldCopy(t *testing.T) {
+	_, js := connect(t)
+	l, err := ingest.NewLease(ingest.LeaseConfig{Key: ingest.ProjectorLease(0, 1), TTL: 500 * time.Millisecond}, js, logger(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	var newest uint64
+	terms := 0
+	err = l.RunAsLeader(ctx, func(_ context.Context, fence uint64) error {
+		if terms++; newest == 0 {
+			newest = fence + 100_000 // what the tables know of the time after the copy
+		}
+		if fence <= newest {
+			return event.ErrDeposed
+		}
+		return nil
+	})
+	if err != nil || terms != 2 {
+		t.Errorf("%d terms, %v", terms, err)
 	}
 }

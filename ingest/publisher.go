@@ -11,6 +11,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"go.opentelemetry.io/otel/trace"
 
 	"preismon/contracts"
 	"preismon/contracts/event"
@@ -25,6 +26,20 @@ type PublisherConfig struct {
 	// NoStreamWait is how long a missing stream may stay missing (servers
 	// start, leaders change) until publishing fails; 10 s.
 	NoStreamWait time.Duration
+
+	// Settled is told what became of every event that was sent; nil: nobody.
+	// Called side by side.
+	Settled func(Settled)
+	// Tracer makes the spans of publishing; nil: there are none.
+	Tracer trace.Tracer
+}
+
+// Settled tells of one event, when it is in the stream or never will be.
+type Settled struct {
+	Stream    string
+	Took      time.Duration // since it was first sent
+	Duplicate bool
+	Err       error
 }
 
 // DefaultPublisherConfig gives the defaults.
@@ -102,6 +117,8 @@ type flight struct {
 	stream string
 	tries  int
 	done   func(duplicate bool, err error)
+	began  time.Time
+	span   trace.Span // nil: no traces
 }
 
 // NewPublisher makes a publisher on the connection. Close it after use. One a
@@ -151,17 +168,29 @@ func (p *Publisher) publish(ctx context.Context, e *event.Event, b []byte, done 
 		}},
 		stream: stream, done: done,
 	}
+	f.publishing(ctx, p.c.Tracer, e)
+	if err := p.send(ctx, f); err != nil {
+		f.published(false, err)
+		return err
+	}
+	return nil
+}
+
+// send waits for room and sends the event. Without an error it is in flight.
+func (p *Publisher) send(ctx context.Context, f *flight) error {
+	size := int64(len(f.msg.Data))
 	for {
 		p.mu.Lock()
 		if p.err != nil {
 			p.mu.Unlock()
 			return p.err
 		}
-		room := len(p.flights) < p.c.MaxInFlight && p.bytes+int64(len(b)) <= p.c.MaxInFlightBytes
+		room := len(p.flights) < p.c.MaxInFlight && p.bytes+size <= p.c.MaxInFlightBytes
 		if room && !p.records[f.msg.Subject] {
 			p.flights[f.msg] = f
-			p.bytes += int64(len(b))
-			if stream == event.StreamCatalog {
+			p.bytes += size
+			f.began = time.Now()
+			if f.stream == event.StreamCatalog {
 				p.records[f.msg.Subject] = true
 			}
 			p.mu.Unlock()
@@ -261,6 +290,10 @@ func (p *Publisher) land(m *nats.Msg) *flight {
 
 // settle tells whoever asked what became of the event.
 func (p *Publisher) settle(f *flight, duplicate bool, err error) {
+	f.published(duplicate, err)
+	if p.c.Settled != nil {
+		p.c.Settled(Settled{Stream: f.stream, Took: time.Since(f.began), Duplicate: duplicate, Err: err})
+	}
 	if f.done != nil {
 		f.done(duplicate, err)
 	}

@@ -9,12 +9,15 @@ import (
 // Sink takes what the consumer loop read, in order. Its calls never overlap;
 // finish alone may wait beside another call. When a batch fails the loop waits
 // and gives the same batch again: a Sink must stand that, and must not have
-// acknowledged anything before. An error that is event.ErrDeposed ends the
-// loop.
+// acknowledged anything before. An error that is event.ErrDeposed or
+// event.ErrRefused ends the loop.
 type Sink interface {
-	// Resume tells the last sequence of the stream's incarnation that needs
+	// Resume tells the last sequence of the stream, as it is now, that needs
 	// no delivery any more; 0: deliver from the first.
-	Resume(ctx context.Context, stream string, epoch uint32) (seq uint64, err error)
+	Resume(ctx context.Context, stream string, now event.Incarnation) (seq uint64, err error)
+	// Taken gives the ids of the events that were taken from a range of
+	// sequences of an incarnation of OBSERVATIONS, as far as the sink knows.
+	Taken(ctx context.Context, stream string, epoch uint32, first, last uint64) (ids map[uint64]string, err error)
 	// ApplyCatalog takes master data. The whole catalogue, up to the end that
 	// it had when the loop started, comes before the first observations. No
 	// batch of observations is under way then.

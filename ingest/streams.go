@@ -183,30 +183,32 @@ func End(ctx context.Context, js jetstream.JetStream, stream string) (uint64, er
 	return s.CachedInfo().State.LastSeq, nil
 }
 
-// metaEpoch is the stream's metadata that replaces the second of its creation
-// as its epoch, from a sequence on: "1767225600:815". It is set when a stream
-// lost its tail (power loss, an old backup) and gives its sequences again.
+// metaEpoch is the stream's metadata that tells where it lost its tail:
+// "epoch:after" of every fork, the oldest first, with commas between them.
 const metaEpoch = "preismon-epoch"
 
-// incarnation of a stream: its epoch, and the sequence up to which messages
-// belong to an epoch before.
-func incarnation(info *jetstream.StreamInfo) (epoch uint32, after uint64) {
-	if e, a, ok := strings.Cut(info.Config.Metadata[metaEpoch], ":"); ok {
-		en, err1 := strconv.ParseUint(e, 10, 32)
-		an, err2 := strconv.ParseUint(a, 10, 64)
-		// A stream made anew from a saved configuration is younger than its mark.
-		if err1 == nil && err2 == nil && int64(en) > info.Created.Unix() {
-			return uint32(en), an
+// incarnation reads which messages the sequences of a stream belong to.
+func incarnation(info *jetstream.StreamInfo) event.Incarnation {
+	created := uint32(info.Created.Unix())
+	in := event.Incarnation{Epoch: created, Created: created}
+	for text := range strings.SplitSeq(info.Config.Metadata[metaEpoch], ",") {
+		e, a, _ := strings.Cut(text, ":")
+		epoch, err1 := strconv.ParseUint(e, 10, 32)
+		after, err2 := strconv.ParseUint(a, 10, 64)
+		// A stream made anew from a saved configuration is younger than its marks.
+		if err1 == nil && err2 == nil && uint32(epoch) > in.Epoch {
+			in.Epoch = uint32(epoch)
+			in.Forks = append(in.Forks, event.Fork{Epoch: in.Epoch, After: after})
 		}
 	}
-	return uint32(info.Created.Unix()), 0
+	return in
 }
 
-// beginEpoch marks that the stream's sequences after its present end belong
-// to a new epoch.
-func beginEpoch(ctx context.Context, js jetstream.JetStream, info *jetstream.StreamInfo, now time.Time) error {
-	old, _ := incarnation(info)
-	epoch := max(uint32(now.Unix()), old+1)
+// beginEpoch marks that the stream's sequences after the last belong to a new
+// epoch. The marks of earlier ones stay: who has not read since then needs them.
+func beginEpoch(ctx context.Context, js jetstream.JetStream, info *jetstream.StreamInfo, last uint64, now time.Time) error {
+	in := incarnation(info)
+	in.Forks = append(in.Forks, event.Fork{Epoch: max(uint32(now.Unix()), in.Epoch+1), After: last})
 	c := info.Config
 	meta := make(map[string]string, len(c.Metadata)+1)
 	for k, v := range c.Metadata {
@@ -214,7 +216,11 @@ func beginEpoch(ctx context.Context, js jetstream.JetStream, info *jetstream.Str
 			meta[k] = v
 		}
 	}
-	meta[metaEpoch] = fmt.Sprintf("%d:%d", epoch, info.State.LastSeq)
+	marks := make([]string, len(in.Forks))
+	for i, f := range in.Forks {
+		marks[i] = fmt.Sprintf("%d:%d", f.Epoch, f.After)
+	}
+	meta[metaEpoch] = strings.Join(marks, ",")
 	c.Metadata = meta
 	_, err := js.UpdateStream(ctx, c)
 	return err

@@ -2,95 +2,217 @@ package projector
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"time"
 
+	"github.com/ClickHouse/ch-go"
 	"github.com/ClickHouse/ch-go/proto"
 
+	"preismon/contracts"
 	"preismon/contracts/event"
 )
 
-// Audit is a count of what the tables hold, up to the checkpoint.
-type Audit struct {
-	Tables   []TableAudit
-	Events   uint64 // of ingested_events
-	EventIDs uint64 // different ids among them
-	Rows     uint64 // that ingested_events says there are
-	Expected uint64 // rows that observations_by_mandate should hold: observations x scopes
-	Gaps     uint64 // sequences up to the checkpoint without an event: dropped copies, dead letters and deleted messages
-
-	// Findings say in plain words what is wrong; empty: nothing is.
-	Findings []string
+// AuditStreams is what an audit asks the streams.
+type AuditStreams interface {
+	State(ctx context.Context, stream string) (event.StreamState, error)
+	At(ctx context.Context, stream string, seq uint64) (m event.Stored, ok bool, err error)
+	Read(ctx context.Context, r event.ReadRequest) iter.Seq2[event.Stored, error]
 }
 
-// TableAudit counts one table.
-type TableAudit struct {
-	Table    string
-	Rows     uint64
-	Distinct uint64 // different identities of rows
+// AuditConfig says what is compared, and how.
+type AuditConfig struct {
+	// Partition of Partitions is what the tables have of OBSERVATIONS.
+	Partition, Partitions int
+
+	Conn             Conn
+	Streams          AuditStreams
+	Content          bool          // also read every event again and compare what its rows say
+	Background       bool          // leave the server to others: one thread, and theirs first
+	SliceRows        int           // rows of observations that are compared at once; bounds the memory of the server
+	StatementTimeout time.Duration // of one statement
+	Progress         func(AuditProgress)
 }
 
-// Audit counts rows, identities and events up to the checkpoint and compares
-// them. It reads whole tables; call it hourly, not by the minute. Mandates
-// whose scope is not applied yet are left out of the comparison by mandate.
-func (p *Projector) Audit(ctx context.Context) (*Audit, error) {
-	p.mu.Lock() // nothing may be written between its questions
-	defer p.mu.Unlock()
-	if err := p.calm(ctx); err != nil {
+// DefaultAuditConfig has everything set but the connections.
+func DefaultAuditConfig() AuditConfig {
+	return AuditConfig{
+		Partitions: 1, SliceRows: 5_000_000, StatementTimeout: 10 * time.Minute, Progress: func(AuditProgress) {},
+	}
+}
+
+// Validate names every fault of the configuration.
+func (c AuditConfig) Validate() error {
+	var f contracts.Faults
+	if err := event.CheckPartition(c.Partition, c.Partitions); err != nil {
+		f.Addf("%w", err)
+	}
+	f.Check(c.Conn != nil, "conn: missing")
+	f.Check(c.Streams != nil, "streams: missing")
+	f.Check(c.SliceRows >= 1, "sliceRows: %d, must be positive", c.SliceRows)
+	f.Check(c.StatementTimeout > 0, "statementTimeout: %s, must be positive", c.StatementTimeout)
+	f.Check(c.Progress != nil, "progress: missing")
+	return f.Err()
+}
+
+// AuditProgress tells how far an audit is.
+type AuditProgress struct {
+	Step        string // what is being compared
+	Done, Total uint64 // slices or messages of the step
+}
+
+// Auditor compares the streams, the dead letters and the tables up to the
+// checkpoint. What stands up to there changes no more, but for scopes; so it
+// may run in any process beside the projector, and needs rights to read alone.
+// It reads whole tables: hourly is often enough.
+type Auditor struct {
+	cfg  AuditConfig
+	mark map[string]place // checkpoints when it began
+	out  *Audit
+
+	wrong map[place]struct{} // whose rows in observations are not what they should be
+}
+
+// NewAuditor makes an audit, to be run once.
+func NewAuditor(cfg AuditConfig) (*Auditor, error) {
+	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	mark := p.marks[event.StreamObservations]
-	upTo := args{"epoch": mark.epoch, "seq": mark.seq, "partition": p.cfg.Partition}
-	a := &Audit{}
-	for _, table := range []string{"observations", "observations_by_mandate", "latest_observations", "ingested_events"} {
-		t := TableAudit{Table: table}
-		var rows, distinct proto.ColUInt64
-		err := p.read(ctx, "audit_"+table, upTo, proto.Results{{Name: "n", Data: &rows}, {Name: "distinct_rows", Data: &distinct}}, func() error {
-			for i := range rows {
-				t.Rows, t.Distinct = rows[i], distinct[i]
+	return &Auditor{cfg: cfg, mark: map[string]place{}, out: &Audit{}, wrong: map[place]struct{}{}}, nil
+}
+
+// Run compares everything. An error means that it could not be compared, not
+// that something is wrong: that is in the audit's findings.
+func (a *Auditor) Run(ctx context.Context) (*Audit, error) {
+	a.out.At = time.Now().UTC()
+	if err := a.marks(ctx); err != nil {
+		return nil, err
+	}
+	before, err := a.scopes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var slices []slice
+	for _, step := range []func() error{
+		func() error { return a.totals(ctx) },
+		func() (err error) { slices, err = a.cut(ctx); return err },
+		func() error { return a.events(ctx) },
+		func() error { return a.observations(ctx, slices) },
+		func() error { return a.byMandate(ctx, slices, before) },
+		func() error { return a.latest(ctx) },
+		func() error { return a.gaps(ctx) },
+		func() error { return a.catalog(ctx) },
+		func() error { return a.content(ctx, slices) },
+	} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	a.out.Seconds = time.Since(a.out.At).Seconds()
+	a.out.close()
+	return a.out, nil
+}
+
+// marks reads the checkpoints: what is beyond them is not judged.
+func (a *Auditor) marks(ctx context.Context) error {
+	var (
+		stream = new(proto.ColStr).LowCardinality()
+		epoch  proto.ColUInt32
+		seq    proto.ColUInt64
+	)
+	err := a.read(ctx, "checkpoints", args{"partition": a.cfg.Partition},
+		proto.Results{{Name: "stream", Data: stream}, {Name: "epoch", Data: &epoch}, {Name: "seq", Data: &seq}},
+		func() error {
+			for i := range epoch {
+				a.mark[stream.Row(i)] = place{epoch[i], seq[i]}
 			}
 			return nil
 		})
-		if err != nil {
-			return nil, err
-		}
-		a.Tables = append(a.Tables, t)
-		if t.Rows != t.Distinct {
-			a.findf("%s holds %d rows, of which %d are doubled", table, t.Rows, t.Rows-t.Distinct)
-		}
+	if ch.IsErr(err, proto.ErrUnknownTable, proto.ErrUnknownDatabase) {
+		return errors.New("there are no tables to audit in this database: is it the right one?")
 	}
-	for name, to := range map[string]*uint64{
-		"audit_event_ids": &a.EventIDs, "audit_event_rows": &a.Rows, "audit_fanned": &a.Expected, "audit_gaps": &a.Gaps,
-	} {
-		n, err := p.number(ctx, name, upTo)
-		if err != nil {
-			return nil, err
-		}
-		*to = n
+	if err == nil { // with other numbers, nothing would be found that is to be compared
+		err = checkPartition(ctx, a.cfg.Conn, a.cfg.Partition, a.cfg.Partitions)
 	}
-	applied, err := p.number(ctx, "audit_applied_rows", upTo)
-	if err != nil {
-		return nil, err
-	}
-	a.Events = a.Tables[3].Rows
-	if a.Events != a.EventIDs {
-		a.findf("%d events were ingested under %d ids: an event is there more than once", a.Events, a.EventIDs)
-	}
-	if a.Rows != a.Tables[0].Rows {
-		a.findf("the events ingested have %d rows, observations holds %d", a.Rows, a.Tables[0].Rows)
-	}
-	if a.Expected != applied {
-		a.findf("the scopes applied give %d rows by mandate, observations_by_mandate holds %d", a.Expected, applied)
-	}
-	stale, err := p.number(ctx, "audit_latest", upTo)
-	if err != nil {
-		return nil, err
-	}
-	if stale > 0 {
-		a.findf("%d pairs have a newest capture that latest_observations has not", stale)
-	}
-	return a, nil
+	m := a.mark[event.StreamObservations]
+	a.out.Epoch, a.out.Applied = m.epoch, m.seq
+	return err
 }
 
-func (a *Audit) findf(format string, args ...any) {
-	a.Findings = append(a.Findings, fmt.Sprintf(format, args...))
+func (a *Auditor) upTo() args {
+	m := a.mark[event.StreamObservations]
+	return args{"epoch": m.epoch, "seq": m.seq}
+}
+
+func (a *Auditor) totals(ctx context.Context) error {
+	var events, observations, byMandate, latest proto.ColUInt64
+	return a.read(ctx, "audit_totals", a.upTo(), proto.Results{
+		{Name: "events", Data: &events},
+		{Name: "observations", Data: &observations},
+		{Name: "by_mandate", Data: &byMandate},
+		{Name: "latest", Data: &latest},
+	}, func() error {
+		for i := range events {
+			a.out.Events, a.out.Rows, a.out.MandateRows, a.out.Pairs = events[i], observations[i], byMandate[i], latest[i]
+		}
+		return nil
+	})
+}
+
+// auditSettings: nothing is written, and what does not fit into the memory
+// goes to the server's disk.
+var auditSettings = []ch.Setting{
+	ch.SettingInt("use_query_condition_cache", 0),
+	ch.SettingInt("max_bytes_before_external_group_by", 1<<30),
+	ch.SettingInt("max_bytes_before_external_sort", 1<<30),
+	ch.SettingInt("readonly", 2),
+}
+
+// read runs a question; each pair of with is a placeholder and its text.
+func (a *Auditor) read(ctx context.Context, name string, values args, out proto.Results, block func() error, with ...string) error {
+	ctx, cancel := context.WithTimeout(ctx, a.cfg.StatementTimeout)
+	defer cancel()
+	settings := auditSettings
+	if a.cfg.Background {
+		settings = append([]ch.Setting{ch.SettingInt("max_threads", 1), ch.SettingInt("priority", 10)}, settings...)
+	}
+	err := a.cfg.Conn.Do(ctx, ch.Query{
+		Body: strings.NewReplacer(with...).Replace(question(name)), Parameters: ch.Parameters(values), Settings: settings, Result: out,
+		OnResult: func(context.Context, proto.Block) error { return block() },
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// scopeState is the scope in force of a mandate and the one applied.
+type scopeState struct{ force, applied uint64 }
+
+func (a *Auditor) scopes(ctx context.Context) (map[uint64]scopeState, error) {
+	var mandate, force, applied proto.ColUInt64
+	all := map[uint64]scopeState{}
+	err := a.read(ctx, "audit_scopes", args{"partition": a.cfg.Partition},
+		proto.Results{{Name: "mandate", Data: &mandate}, {Name: "in_force", Data: &force}, {Name: "applied", Data: &applied}},
+		func() error {
+			for i, m := range mandate {
+				all[m] = scopeState{force[i], applied[i]}
+			}
+			return nil
+		})
+	return all, err
+}
+
+// unsettled gives the mandates whose scope is not applied.
+func unsettled(all map[uint64]scopeState) (list []uint64) {
+	for m, s := range all {
+		if s.force != s.applied {
+			list = append(list, m)
+		}
+	}
+	slices.Sort(list)
+	return list
 }

@@ -128,8 +128,10 @@ func (p *Projector) tend(ctx context.Context) error {
 	return p.removeScopes(ctx)
 }
 
-// removeScopes deletes the pairs of versions that are no longer in force and
-// that no running read may still use.
+// removeScopes deletes the pairs of versions that were replaced KeepScopes ago.
+// A statement under such a version would find no rows, and no error: reads are
+// much shorter than that, and long streams look every few seconds whether
+// their version is still in force (package query).
 func (p *Projector) removeScopes(ctx context.Context) error {
 	for len(p.stale) > 0 && time.Since(p.stale[0].since) >= p.cfg.KeepScopes {
 		n := 0

@@ -13,6 +13,7 @@ import (
 	"preismon/contracts/event"
 	"preismon/deploy/embedded"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/proxy"
 	"preismon/projector"
 	"preismon/projector/clickhouse"
 	"preismon/projector/schema"
@@ -22,26 +23,24 @@ import (
 // direction: before the server has the block, and after it has written it.
 func TestCut(t *testing.T) {
 	w := newWorld(t)
-	x := newProxy(t, addr(t, w.server.ProjectorDSN))
+	x, through := proxy.Before(t, w.server.ProjectorDSN)
 	w.apply(w.catalog(mandate(1, 100), mandate(2, 100), order(1, 10, true, 0, []int{1, 2, 3, 4, 5}, []int{0, 1, 2}), order(2, 10, true, 0, []int{4, 5, 6}, []int{0, 1, 2})))
 	w.cfg.Fence++
-	w.p, w.conn = w.projector(x.dsn(t, w.server.ProjectorDSN), w.cfg)
+	w.p, w.conn = w.projector(through, w.cfg)
 	w.apply(w.observations(3))
 	failures := 0
 	for i := range 40 {
 		b := w.observations(20)
-		up, down := int64(-1), int64(-1)
 		if i%2 == 0 {
-			up = int64(w.rnd.IntN(40_000))
+			x.Set(proxy.Up, proxy.Rule{Left: w.rnd.Int64N(40_000), Then: proxy.End})
 		} else {
-			down = int64(w.rnd.IntN(4_000))
+			x.Set(proxy.Down, proxy.Rule{Left: w.rnd.Int64N(4_000), Then: proxy.End})
 		}
-		x.limit(up, down, false)
 		if err := w.try(t.Context(), b); err != nil {
 			failures++
 		}
-		x.limit(-1, -1, false)
-		x.closeAll()
+		x.Heal()
+		x.Close()
 		w.must(b)
 	}
 	w.verify()
@@ -55,19 +54,19 @@ func TestCut(t *testing.T) {
 // it and goes on; the old one, waking up, is refused.
 func TestStall(t *testing.T) {
 	w := newWorld(t)
-	x := newProxy(t, addr(t, w.server.ProjectorDSN))
+	x, through := proxy.Before(t, w.server.ProjectorDSN)
 	w.apply(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3, 4, 5}, []int{0, 1, 2})))
 	w.cfg.Fence++
 	w.cfg.StallTimeout = 2 * time.Second
-	zombie, conn := w.projector(x.dsn(t, w.server.ProjectorDSN), w.cfg)
-	if _, err := zombie.Resume(t.Context(), event.StreamObservations, epoch); err != nil {
+	zombie, conn := w.projector(through, w.cfg)
+	if _, err := zombie.Resume(t.Context(), event.StreamObservations, made(epoch)); err != nil {
 		t.Fatal(err)
 	}
 	b := w.observations(300)
 	conn.mu.Lock()
 	conn.before = func(id string) error {
 		if what(id) == "observations" {
-			x.limit(30_000, -1, true)
+			x.Set(proxy.Up, proxy.Rule{Left: 30_000, Then: proxy.Hold})
 		}
 		return nil
 	}
@@ -83,8 +82,8 @@ func TestStall(t *testing.T) {
 	w.apply(b)
 	t.Logf("took over in %s, %+v", time.Since(began), w.p.Stats())
 	w.verify()
-	x.limit(-1, -1, false)
-	x.closeAll()
+	x.Close() // before it heals, else what was held passes
+	x.Heal()
 	if err := <-asleep; err == nil {
 		t.Error("the insert of the deposed leader succeeded")
 	}
@@ -253,7 +252,7 @@ func TestDeposedAtStart(t *testing.T) {
 		w.cfg.Fence = 1
 	}
 	old, _ := w.projector(w.server.ProjectorDSN, w.cfg)
-	if _, err := old.Resume(t.Context(), event.StreamObservations, epoch); !errors.Is(err, projector.ErrDeposed) {
+	if _, err := old.Resume(t.Context(), event.StreamObservations, made(epoch)); !errors.Is(err, projector.ErrDeposed) {
 		t.Errorf("Resume = %v, want ErrDeposed", err)
 	}
 }
@@ -268,7 +267,7 @@ func TestEpochs(t *testing.T) {
 		want  uint64
 		fails bool
 	}{{epoch, 3, false}, {epoch + 1, 0, false}, {epoch - 1, 0, true}} {
-		got, err := w.p.Resume(t.Context(), event.StreamObservations, c.epoch)
+		got, err := w.p.Resume(t.Context(), event.StreamObservations, made(c.epoch))
 		if got != c.want || (err != nil) != c.fails {
 			t.Errorf("Resume of %d = %d, %v", c.epoch, got, err)
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/ClickHouse/ch-go"
 	"github.com/ClickHouse/ch-go/proto"
@@ -232,7 +233,12 @@ func (p *Projector) insertBlock(ctx context.Context, table string, rows int, in 
 	if rows == 0 {
 		return nil
 	}
-	if err := p.write(ctx, table, question("insert_"+table), nil, in); err != nil {
+	began := time.Now()
+	err := p.write(ctx, table, question("insert_"+table), nil, in)
+	if p.cfg.Inserted != nil {
+		p.cfg.Inserted(Insert{table, rows, time.Since(began), err})
+	}
+	if err != nil {
 		return err
 	}
 	p.count(func(s *Stats) {

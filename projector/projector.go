@@ -25,13 +25,14 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/event"
-	"preismon/projector/schema"
 )
 
 // Config of a Projector.
 type Config struct {
-	Partition uint16 // of the stream; there is one so far: 0
-	Fence     uint64 // revision of the lease: greater with every leader
+	// Partition of Partitions is the share of OBSERVATIONS that the tables
+	// have, by event.Partition. The catalogue and the scopes are whole in each.
+	Partition, Partitions int
+	Fence                 uint64 // of the lease: greater with every leader
 
 	MaxBlockRows     int           // rows of one insert into observations_by_mandate
 	BackfillRows     int           // rows of one backfill statement
@@ -39,13 +40,22 @@ type Config struct {
 	StallTimeout     time.Duration // the server ends an insert whose sender is silent so long
 	KillTimeout      time.Duration // until older statements must have ended
 	KeepScopes       time.Duration // a scope that is no longer in force stays readable so long
+	Inserted         func(Insert)  // is told of every insert of rows; nil: nobody. Called side by side
 	Logger           *slog.Logger
+}
+
+// Insert is one try to write a block of rows into a table.
+type Insert struct {
+	Table string
+	Rows  int // of the block; a row of observations_by_mandate is one mandate's
+	Took  time.Duration
+	Err   error
 }
 
 // DefaultConfig has everything set but the fence.
 func DefaultConfig() Config {
 	return Config{
-		MaxBlockRows: 500_000, BackfillRows: 1_000_000, StatementTimeout: 2 * time.Minute,
+		Partitions: 1, MaxBlockRows: 500_000, BackfillRows: 1_000_000, StatementTimeout: 2 * time.Minute,
 		StallTimeout: 10 * time.Second, KillTimeout: time.Minute, KeepScopes: 10 * time.Minute, Logger: slog.Default(),
 	}
 }
@@ -53,7 +63,9 @@ func DefaultConfig() Config {
 // Validate names every fault of the configuration.
 func (c Config) Validate() error {
 	var f contracts.Faults
-	f.Check(c.Partition == 0, "partition: %d, must be 0: one projector writes all scopes", c.Partition)
+	if err := event.CheckPartition(c.Partition, c.Partitions); err != nil {
+		f.Addf("%w", err)
+	}
 	f.Check(c.Fence > 0, "fence: missing")
 	f.Check(c.MaxBlockRows >= 1 && c.MaxBlockRows <= 1<<20, "maxBlockRows: %d, must be from 1 to %d", c.MaxBlockRows, 1<<20)
 	f.Check(c.BackfillRows >= 1, "backfillRows: %d, must be positive", c.BackfillRows)
@@ -108,28 +120,45 @@ func New(cfg Config, conn Conn) (*Projector, error) {
 	}, nil
 }
 
-// Check tells whether the server can be reached and has this program's
-// schema; see package schema for its errors.
-func (p *Projector) Check(ctx context.Context) error { return schema.Check(ctx, p.conn) }
+// Check tells whether the server can be reached, has this program's schema,
+// and holds this partition's tables: see package schema, and ErrOtherPartition.
+func (p *Projector) Check(ctx context.Context) error {
+	return CheckTables(ctx, p.conn, p.cfg.Partition, p.cfg.Partitions)
+}
 
-// Resume tells the last sequence of the stream's incarnation that is applied;
-// 0 when the incarnation is new. The catalogue needs no replay either: what
+// Resume tells the last sequence of the stream that is applied, of those that
+// it has still; 0 when it was made anew. The catalogue needs no replay either: what
 // the scopes are made of is read back from the tables.
-func (p *Projector) Resume(ctx context.Context, stream string, epoch uint32) (uint64, error) {
+func (p *Projector) Resume(ctx context.Context, stream string, now event.Incarnation) (uint64, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err := p.calm(ctx); err != nil {
 		return 0, err
 	}
 	mark := p.marks[stream]
-	switch {
-	case mark.epoch > epoch:
+	if mark.epoch > now.Epoch {
 		return 0, fmt.Errorf("stream %s of %d is older than the one applied, of %d: the stream was restored from an old copy, or the tables belong to another stream",
-			stream, epoch, mark.epoch)
-	case mark.epoch < epoch:
-		return 0, nil
+			stream, now.Epoch, mark.epoch)
 	}
-	return mark.seq, nil
+	return now.Same(mark.epoch, mark.seq), nil
+}
+
+// Taken gives the ids of the events that were ingested from a range of
+// sequences of OBSERVATIONS. What is under way may be missing.
+func (p *Projector) Taken(ctx context.Context, stream string, epoch uint32, first, last uint64) (map[uint64]string, error) {
+	if stream != event.StreamObservations {
+		return nil, nil
+	}
+	var seq proto.ColUInt64
+	var id proto.ColUUID
+	ids := map[uint64]string{}
+	return ids, p.read(ctx, "taken_events", args{"epoch": epoch, "first": first, "last": last},
+		proto.Results{{Name: "seq", Data: &seq}, {Name: "event_id", Data: &id}}, func() error {
+			for i := range seq {
+				ids[seq[i]] = id[i].String()
+			}
+			return nil
+		})
 }
 
 // calm waits until no batch is under way and brings the Projector to a known
@@ -227,7 +256,7 @@ func (p *Projector) advance(ctx context.Context, b *event.Batch) error {
 }
 
 func (p *Projector) checkpoint(ctx context.Context, stream string, to place) error {
-	return p.write(ctx, "checkpoints", question("insert_checkpoint"), args{"stream": stream, "epoch": to.epoch, "seq": to.seq}, nil)
+	return p.write(ctx, "checkpoints", question("insert_checkpoint"), args{"stream": stream, "partitions": p.cfg.Partitions, "epoch": to.epoch, "seq": to.seq}, nil)
 }
 
 // failed notes that a write may still be running on the server.

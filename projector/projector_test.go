@@ -17,7 +17,7 @@ func TestApply(t *testing.T) {
 	w.apply(w.observations(50))
 	w.apply(w.observations(1))
 	w.verify()
-	seq, err := w.p.Resume(t.Context(), "OBSERVATIONS", epoch)
+	seq, err := w.p.Resume(t.Context(), "OBSERVATIONS", made(epoch))
 	if err != nil || seq != 51 {
 		t.Errorf("Resume = %d, %v, want 51", seq, err)
 	}

@@ -76,7 +76,9 @@ func (p *Projector) write(ctx context.Context, what, sql string, a args, in prot
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.StatementTimeout)
 	defer cancel()
+	ctx, end := spanOf(ctx, what, q.QueryID)
 	err := p.conn.Do(ctx, q)
+	end(err)
 	if e, ok := ch.AsException(err); ok && e.IsCode(proto.ErrFunctionThrowIfValueIsNonZero) && strings.Contains(e.Message, "deposed") {
 		return fmt.Errorf("%s: %w", what, ErrDeposed)
 	}
@@ -94,10 +96,12 @@ func (p *Projector) read(ctx context.Context, name string, a args, out proto.Res
 func (p *Projector) ask(ctx context.Context, what, sql string, a args, out proto.Results, block func() error, external ...ch.ExternalTable) error {
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.StatementTimeout)
 	defer cancel()
+	ctx, end := spanOf(ctx, what, "")
 	err := p.conn.Do(ctx, ch.Query{
 		Body: sql, Parameters: ch.Parameters(a), Settings: readSettings, Result: out, ExternalTables: external,
 		OnResult: func(context.Context, proto.Block) error { return block() },
 	})
+	end(err)
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"maps"
 	"math/rand/v2"
-	"net/url"
 	"slices"
 	"testing"
 	"time"
@@ -564,14 +563,6 @@ func order(mandate, id uint64, active bool, created int, items []int, sites []in
 	return o
 }
 
-func addr(t testing.TB, dsn string) string {
-	u, err := url.Parse(dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return u.Host
-}
-
 func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 2)) }
 
 // eachRow hands over the rows of a question as texts and numbers.
@@ -588,3 +579,6 @@ func (w *world) eachRow(q string, columns int, f func([]any)) {
 		return err
 	})
 }
+
+// made is the incarnation of a stream that lost nothing since it was made.
+func made(epoch uint32) event.Incarnation { return event.Incarnation{Epoch: epoch, Created: epoch} }

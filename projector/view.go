@@ -13,7 +13,7 @@ type view struct {
 	scope    scope  // in force
 	version  uint64 // of it; 0: none was ever published
 	applied  uint64 // what scopes_applied says
-	newest   uint64 // the greatest number ever given to a version
+	newest   uint64 // the greatest number ever given to a version; 0: none
 	indexed  []pair // what the index holds of the mandate
 	exact    bool   // observations_by_mandate holds the rows of scope and no others
 	deleting bool   // all that is missing to exact is the deletion of lost rows
@@ -134,7 +134,7 @@ func (p *Projector) applyScope(ctx context.Context, m uint64) error {
 	if len(granted) > 0 || !exact {
 		v.exact = false
 		if v.applied == v.version {
-			v.newest++
+			p.nextVersion(v)
 			if err := p.markApplied(ctx, m, v, v.newest); err != nil {
 				return err
 			}
@@ -169,6 +169,13 @@ func (p *Projector) applyScope(ctx context.Context, m uint64) error {
 	return p.beginDeletion(ctx, m, v)
 }
 
+// nextVersion gives the mandate the next number for a version. Numbers of
+// several partitions differ, so that a reader of all of them can name one of
+// each: partition p of n counts p+n, p+2n, and so on.
+func (p *Projector) nextVersion(v *view) {
+	v.newest = max(v.newest, uint64(p.cfg.Partition)) + uint64(p.cfg.Partitions)
+}
+
 // setIndex makes the index hold the pairs.
 func (p *Projector) setIndex(m uint64, v *view, pairs []pair) {
 	p.index.set(m, v.indexed, pairs)
@@ -187,7 +194,7 @@ func (p *Projector) publish(ctx context.Context, m uint64, v *view, s scope) err
 // writeScope writes the pairs of a new version that is not in force yet. A
 // number is used once, also when the write fails.
 func (p *Projector) writeScope(ctx context.Context, m uint64, v *view, s scope) (version uint64, err error) {
-	v.newest++
+	p.nextVersion(v)
 	if len(s.pairs) == 0 {
 		return v.newest, nil
 	}

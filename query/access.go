@@ -1,6 +1,7 @@
 package query
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -19,22 +20,30 @@ type Access struct {
 	Disabled       bool
 	Permissions    []contracts.Permission
 	Visibility     Visibility
-	Watermark      Watermark
 }
 
 // Visibility is the one description of what a caller sees: the pairs of the
 // mandate's scope in its version in force, narrowed by the account.
 type Visibility struct {
 	Mandate contracts.MandateID
-	Version uint64 // of the mandate's scope; 0: no scope, nothing is visible
-	// Applied: observations_by_mandate holds exactly the pairs of Version,
+	// Versions of the mandate's scope in force, ascending: one of each partition
+	// of the observations that has one. None: no scope, nothing is visible.
+	Versions []uint64
+	// Applied: observations_by_mandate holds exactly the pairs of Versions,
 	// so that an account that sees its whole mandate needs no pair filter.
 	Applied bool
 	Scope   contracts.AccountScope
 }
 
+// same tells whether two callers, or one at two moments, see the same.
+func (v Visibility) same(w Visibility) bool {
+	return v.Mandate == w.Mandate && slices.Equal(v.Versions, w.Versions) && v.Applied == w.Applied &&
+		v.Scope.AllOrders == w.Scope.AllOrders && slices.Equal(v.Scope.Orders, w.Scope.Orders) &&
+		v.Scope.AllSites == w.Scope.AllSites && slices.Equal(v.Scope.Sites, w.Scope.Sites)
+}
+
 // Nothing tells whether no pair at all can be visible.
-func (v Visibility) Nothing() bool { return v.Version == 0 || v.Empty() }
+func (v Visibility) Nothing() bool { return len(v.Versions) == 0 || v.Empty() }
 
 // Empty tells whether the account is let see nothing, whatever its mandate
 // has: neither pairs, nor orders, not even ones that are not active.
@@ -48,6 +57,11 @@ func (v Visibility) Empty() bool {
 type Watermark struct {
 	Epoch uint32 `json:"e"`
 	Seq   uint64 `json:"s"`
+}
+
+// Compare orders places as the stream does: -1, 0 or 1.
+func (w Watermark) Compare(v Watermark) int {
+	return cmp.Or(cmp.Compare(w.Epoch, v.Epoch), cmp.Compare(w.Seq, v.Seq))
 }
 
 // access decides whether the caller may read an area at all.

@@ -31,6 +31,43 @@ type IncludeGroups struct {
 	Identity     []string `json:"includeIdentity"`
 }
 
+var (
+	coreFields    = []string{"itemId", "site", "capturedAt", "availability", "price", "priceMoney", "currencyCode", "merchant"}
+	includeGroups = IncludeGroups{
+		Coverage:     []string{"coverageState", "lastProcessedAt"},
+		OrderIDs:     []string{"orderIds"},
+		CustomerData: []string{"customerData"},
+		ExportFields: []string{
+			"productUrl", "offerTitle", "shippingCost", "shippingCostMoney", "totalPrice", "totalPriceMoney", "deliveryText", "manufacturer",
+			"isPrime", "isBuyBox", "productRating", "customerReferencePrices", "referencePrice", "referencePriceMoney",
+		},
+		Identity: []string{"ean", "pzn", "asin", "asinLocale", "productName", "brand", "manufacturer"},
+	}
+)
+
+// Fields are the fields that results have, each once: those of the core, of
+// identity, of orders, of customer data, of coverage, and for exports.
+func (i Include) Fields() []string {
+	all := slices.Clone(coreFields)
+	for _, group := range []struct {
+		on     bool
+		fields []string
+	}{
+		{i.Identity, includeGroups.Identity},
+		{i.OrderIDs, includeGroups.OrderIDs},
+		{i.CustomerData, includeGroups.CustomerData},
+		{i.Coverage, includeGroups.Coverage},
+		{i.ExportFields, includeGroups.ExportFields},
+	} {
+		for _, name := range group.fields {
+			if group.on && !slices.Contains(all, name) {
+				all = append(all, name)
+			}
+		}
+	}
+	return all
+}
+
 // FilterCapability is a parameter that decides which results a read gives.
 type FilterCapability struct {
 	Parameter string   `json:"parameter"`
@@ -114,19 +151,10 @@ func (s *Service) Capabilities(ctx context.Context, p Principal) (*Capabilities,
 	guard := ScopeGuard{MaxScopePairs: limit(s.cfg.ScanGuardMaxPairs), MaxWindowHours: limit(s.cfg.ScanGuardMaxHours), Recovery: recovery}
 	guard.Enabled = guard.MaxScopePairs != nil || guard.MaxWindowHours != nil
 	return &Capabilities{
-		CoreFields: []string{"itemId", "site", "capturedAt", "availability", "price", "priceMoney", "currencyCode", "merchant"},
-		IncludeGroups: IncludeGroups{
-			Coverage:     []string{"coverageState", "lastProcessedAt"},
-			OrderIDs:     []string{"orderIds"},
-			CustomerData: []string{"customerData"},
-			ExportFields: []string{
-				"productUrl", "offerTitle", "shippingCost", "shippingCostMoney", "totalPrice", "totalPriceMoney", "deliveryText", "manufacturer",
-				"isPrime", "isBuyBox", "productRating", "customerReferencePrices", "referencePrice", "referencePriceMoney",
-			},
-			Identity: []string{"ean", "pzn", "asin", "asinLocale", "productName", "brand", "manufacturer"},
-		},
-		Filters: filterCapabilities(),
-		Sort:    SortCapability{Parameter: "sort", Field: "capturedAt", Values: []string{"asc", "desc"}, Default: "desc"},
+		CoreFields:    coreFields,
+		IncludeGroups: includeGroups,
+		Filters:       filterCapabilities(),
+		Sort:          SortCapability{Parameter: "sort", Field: "capturedAt", Values: []string{"asc", "desc"}, Default: "desc"},
 		Window: WindowCapability{
 			From: "capturedFrom", To: "capturedTo", Closed: true, Formats: []string{"RFC 3339", "YYYY-MM-DD"},
 			ProductHistoryHours: hours(productHistoryWindow), DefaultHours: hours(defaultWindow), GlobalMaxHours: hours(maxGlobalWindow),

@@ -34,6 +34,7 @@ type Archive interface {
 type Download struct {
 	FileEntry
 	archives []Archive
+	stats    *stats
 }
 
 // Download finds the one archived file to be sent: the only match, or the
@@ -49,7 +50,7 @@ func (s *Service) Download(ctx context.Context, p Principal, r HistoryRequest) (
 			ActualBytes: entry.SizeBytes, MaxBytes: most,
 		}
 	}
-	return &Download{*entry, s.archives}, nil
+	return &Download{*entry, s.archives, &s.stats}, nil
 }
 
 // archiveRetry is when to ask again for an archive that is away.
@@ -64,6 +65,7 @@ func (d *Download) Open(ctx context.Context, offset int64) (io.ReadCloser, error
 		content, err := archive.Open(ctx, d.Artifact, offset)
 		switch {
 		case err == nil:
+			d.stats.found.Add(1)
 			return content, nil
 		case ctx.Err() != nil:
 			return nil, err
@@ -76,11 +78,14 @@ func (d *Download) Open(ctx context.Context, offset int64) (io.ReadCloser, error
 	}
 	switch {
 	case away != nil:
+		d.stats.away.Add(1)
 		return nil, &fault.Error{
 			Kind: fault.Unavailable, Msg: "The archive is not available now.", Err: errors.Join(append(away, damaged...)...), RetryAfter: archiveRetry,
 		}
 	case damaged != nil:
+		d.stats.damaged.Add(1)
 		return nil, &fault.Error{Kind: fault.Internal, Err: errors.Join(damaged...)}
 	}
+	d.stats.missing.Add(1)
 	return nil, fault.New(fault.Conflict, CodeContentMissing, "The file is in the catalogue, but its content is in none of the archives.")
 }

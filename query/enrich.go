@@ -89,7 +89,11 @@ func (e *enrichment) load(ctx context.Context, b *Block) error {
 		return nil
 	}
 	slices.Sort(e.missing)
-	return e.read(ctx, e.missing)
+	if err := e.read(ctx, e.missing); err != nil {
+		e.forget() // they are in the maps and lack what was to be read
+		return err
+	}
+	return nil
 }
 
 func (e *enrichment) read(ctx context.Context, items []contracts.ItemID) error {
@@ -257,30 +261,37 @@ func referenceTexts(all []contracts.ReferencePrice) (texts []referenceText) {
 	return texts
 }
 
-// referencePricesJSON writes the customer's own prices that apply to rows of a
-// site and a currency: those for that very site, then those for no site; each
-// publicly distinct entry once (FLD-05c to FLD-05f). referencePrice stands
-// beside them only when a single entry applies (FLD-06b).
-func referencePricesJSON(all []contracts.ReferencePrice, site contracts.SiteKey, currency contracts.Currency) []byte {
-	out := []byte(`,"customerReferencePrices":[`)
-	var only *contracts.ReferencePrice
-	n := 0
+// referencesAt are the customer's own prices that apply to rows of a site and
+// a currency: those for that very site, then those for no site; each publicly
+// distinct entry once (FLD-05c to FLD-05f).
+func referencesAt(all []contracts.ReferencePrice, site contracts.SiteKey, currency contracts.Currency) (found []*contracts.ReferencePrice) {
 	for _, exact := range []bool{true, false} {
 		for i := range all {
 			p := &all[i]
 			if p.CurrencyCode != currency || (p.AppliesToSite != "") != exact || exact && p.AppliesToSite != site || slices.Contains(all[:i], *p) {
 				continue
 			}
-			if n > 0 {
-				out = append(out, ',')
-			}
-			out = appendReferencePrice(out, p)
-			only = p
-			n++
+			found = append(found, p)
 		}
 	}
+	return found
+}
+
+// referencePricesJSON writes the reference prices of rows of a site and a
+// currency. referencePrice stands beside them only when a single entry
+// applies (FLD-06b).
+func referencePricesJSON(all []contracts.ReferencePrice, site contracts.SiteKey, currency contracts.Currency) []byte {
+	out := []byte(`,"customerReferencePrices":[`)
+	found := referencesAt(all, site, currency)
+	for i, p := range found {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = appendReferencePrice(out, p)
+	}
 	out = append(out, ']')
-	if n == 1 {
+	if len(found) == 1 {
+		only := found[0]
 		out = append(out, `,"referencePrice":`...)
 		out = contracts.AppendMinor(out, only.AmountMinor, only.CurrencyCode.Digits())
 		out = append(out, `,"referencePriceMoney":{`...)

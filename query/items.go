@@ -7,8 +7,8 @@ import (
 	"preismon/contracts/fault"
 )
 
-// ItemsRequest asks for visible items. The identifiers combine as an
-// intersection.
+// ItemsRequest asks for visible items. The identifiers and the category
+// combine as an intersection.
 type ItemsRequest struct {
 	Limit      *int             `json:"-"`
 	Cursor     string           `json:"-"`
@@ -17,19 +17,25 @@ type ItemsRequest struct {
 	PZN        string           `json:"pzn,omitempty"`
 	ASIN       string           `json:"asin,omitempty"`
 	ASINLocale string           `json:"asinLocale,omitempty"`
+
+	// Category is the mandate's own word for an item. DiscoverCategories asks
+	// for those that can be filtered by, as the page's Search.
+	Category           string `json:"category,omitempty"`
+	DiscoverCategories bool   `json:"discoverCategories,omitempty"`
 }
 
 // ItemsQuery is what the store is asked: items after an id. Without
-// identifiers, all.
+// identifiers and category, all.
 type ItemsQuery struct {
 	ItemID                     contracts.ItemID
 	EAN, PZN, ASIN, ASINLocale string
+	Category                   string
 	After                      contracts.ItemID
 	Limit                      int
 }
 
-// Limits of a search by identifiers (ITEM-01a, LIM-04): how many candidates
-// it inspects for one page, and how many are authorized at once.
+// Limits of a search by identifiers or category (ITEM-01a, LIM-04): how many
+// candidates it inspects for one page, and how many are authorized at once.
 const (
 	maxItemCandidates = 10_000
 	itemBatch         = 2_000
@@ -40,9 +46,14 @@ func (s *Service) Items(ctx context.Context, p Principal, r ItemsRequest) (*Page
 	if r.ASIN != "" && r.ASINLocale == "" {
 		return nil, invalid("asin: needs asinLocale beside it.")
 	}
-	q := ItemsQuery{ItemID: r.ItemID, EAN: r.EAN, PZN: r.PZN, ASIN: r.ASIN, ASINLocale: r.ASINLocale}
+	q := ItemsQuery{ItemID: r.ItemID, EAN: r.EAN, PZN: r.PZN, ASIN: r.ASIN, ASINLocale: r.ASINLocale, Category: r.Category}
+	var search *Search
 	l := listing[contracts.Item, contracts.ItemID]{
 		route: "items", area: contracts.ReadItems, limit: r.Limit, cursor: r.Cursor, query: r,
+		of: func(ctx context.Context, v Visibility) (err error) {
+			search, err = s.categories(ctx, v, r)
+			return err
+		},
 		read: func(ctx context.Context, v Visibility, after contracts.ItemID, limit int) ([]contracts.Item, *contracts.ItemID, error) {
 			q.After = after
 			return s.searchItems(ctx, v, q, limit)
@@ -55,7 +66,11 @@ func (s *Service) Items(ctx context.Context, p Principal, r ItemsRequest) (*Page
 				return s.store.Items(ctx, v, after, limit)
 			})
 	}
-	return list(ctx, s, p, l)
+	page, err := list(ctx, s, p, l)
+	if err == nil {
+		page.Search = search
+	}
+	return page, err
 }
 
 // searchItems inspects candidates, that is items of the mandate's scope that

@@ -23,12 +23,16 @@ type candidateStore struct {
 }
 
 func (c *candidateStore) Access(context.Context, contracts.AccountID) (*Access, error) {
-	return &Access{Permissions: contracts.Permissions(), Visibility: Visibility{Mandate: 1, Version: 1, Scope: contracts.AccountScope{AllSites: true, Orders: []contracts.OrderID{1}}}}, nil
+	return &Access{Permissions: contracts.Permissions(), Visibility: Visibility{Mandate: 1, Versions: []uint64{1}, Scope: contracts.AccountScope{AllSites: true, Orders: []contracts.OrderID{1}}}}, nil
 }
 
 func (c *candidateStore) ItemCandidates(_ context.Context, _ Visibility, q ItemsQuery) ([]contracts.ItemID, error) {
 	from, _ := slices.BinarySearch(c.candidates, q.After+1)
 	return c.candidates[from:min(from+q.Limit, len(c.candidates))], nil
+}
+
+func (c *candidateStore) Categories(_ context.Context, _ Visibility, q CategoriesQuery) ([]string, error) {
+	return []string{q.Category}, nil
 }
 
 func (c *candidateStore) VisibleItems(_ context.Context, _ Visibility, items []contracts.ItemID, limit int) (found []contracts.Item, _ error) {
@@ -80,6 +84,9 @@ func TestItemSearchBudget(t *testing.T) {
 		}
 		limit := rapid.SampledFrom([]int{1, 2, 10}).Draw(rt, "limit")
 		r := ItemsRequest{Limit: &limit, ASINLocale: "de"}
+		if rapid.Bool().Draw(rt, "by category") {
+			r.ASINLocale, r.Category = "", "Garden"
+		}
 		var got []contracts.ItemID
 		after := 0 // candidates before the page
 		for {

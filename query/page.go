@@ -16,9 +16,10 @@ type Paging struct {
 
 // Page is one page of a list.
 type Page[T any] struct {
-	Data   []T    `json:"data"`
-	Paging Paging `json:"paging"`
-	Query  any    `json:"query"`
+	Data   []T     `json:"data"`
+	Paging Paging  `json:"paging"`
+	Query  any     `json:"query"`
+	Search *Search `json:"search,omitempty"` // of items, and only when asked for
 }
 
 // pageLimit takes the limit a caller asked for; nil: the default. Nothing is

@@ -2,7 +2,7 @@
 // caller may see, what a request means, and how rows become JSON. REST and
 // MCP are two faces of its Service; neither has a rule of its own.
 //
-// Service is stateless: all it keeps between requests is its configuration.
+// Service is stateless: what it keeps between requests decides nothing.
 // It reads through a Store, which package store implements on ClickHouse.
 package query
 
@@ -20,7 +20,8 @@ type Config struct {
 	// CursorKey seals cursors; all nodes that share clients share it. At
 	// least 32 bytes.
 	CursorKey contracts.Secret
-	// SoftDeadline ends a page early, with a cursor. HardBudget fails it.
+	// SoftDeadline ends a page early, with a cursor. HardBudget fails it; it is
+	// at most MaxHardBudget.
 	SoftDeadline, HardBudget time.Duration
 	// ScanGuardMaxPairs and ScanGuardMaxHours refuse reads whose scope and
 	// window are jointly too broad (RES-09); 0: not set.
@@ -31,6 +32,10 @@ type Config struct {
 	// surface (LIM-13).
 	MaxDownloadBytes int64
 }
+
+// MaxHardBudget is well below the time for which the projector keeps the pairs
+// of a scope that was replaced (KeepScopes): a read sees one scope to its end.
+const MaxHardBudget = 5 * time.Minute
 
 // Defaults gives the published limits; CursorKey stays empty.
 func Defaults() Config {
@@ -45,11 +50,13 @@ func Defaults() Config {
 // Validate names every fault of the configuration.
 func (c Config) Validate() error {
 	var f contracts.Faults
-	f.Check(len(c.CursorKey) >= minCursorKey, "cursor key: %d bytes, at least %d", len(c.CursorKey), minCursorKey)
-	f.Check(c.SoftDeadline > 0, "soft deadline: not positive")
-	f.Check(c.HardBudget >= c.SoftDeadline, "hard budget: less than the soft deadline")
-	f.Check(c.ScanGuardMaxPairs >= 0, "scan guard: max scope pairs: negative")
-	f.Check(c.ScanGuardMaxHours >= 0, "scan guard: max window hours: negative")
+	f.Check(c.CursorKey != "", "cursor-key: missing")
+	f.Check(c.CursorKey == "" || len(c.CursorKey) >= minCursorKey, "cursor-key: %d bytes, at least %d", len(c.CursorKey), minCursorKey)
+	f.Check(c.SoftDeadline > 0, "soft-deadline: not positive")
+	f.Check(c.HardBudget >= c.SoftDeadline, "hard-budget: less than the soft-deadline")
+	f.Check(c.HardBudget <= MaxHardBudget, "hard-budget: %s, at most %s", c.HardBudget, MaxHardBudget)
+	f.Check(c.ScanGuardMaxPairs >= 0, "scan-guard-max-scope-pairs: negative")
+	f.Check(c.ScanGuardMaxHours >= 0, "scan-guard-max-window-hours: negative")
 	f.Check(c.MaxResponseBytes > 0, "max response bytes: not positive")
 	f.Check(c.MaxDownloadBytes > 0, "max download bytes: not positive")
 	return f.Err()
@@ -62,6 +69,9 @@ type Service struct {
 	archives []Archive
 	now      func() time.Time
 	seal     *sealer
+	turns    turns
+	seen     lastSeen
+	stats    stats
 }
 
 // New makes a Service. The clock decides what "now" means in windows and
@@ -74,15 +84,17 @@ func New(cfg Config, store Store, now func() time.Time, archives ...Archive) (*S
 	if err != nil {
 		return nil, err
 	}
-	return &Service{cfg: cfg, store: store, archives: archives, now: now, seal: seal}, nil
+	return &Service{cfg: cfg, store: store, archives: archives, now: now, seal: seal, turns: newTurns()}, nil
 }
 
 // Store is what Service reads from. Every method that returns data of a
 // mandate takes the Visibility of the caller and shows no more.
 type Store interface {
-	// Access reads an account, its mandate's scope and how far the tables
-	// are complete, as of now. No such account: a NotFound fault.
+	// Access reads an account and its mandate's scope, as of now. No such
+	// account: a NotFound fault.
 	Access(ctx context.Context, account contracts.AccountID) (*Access, error)
+	// Watermark reads how far every table is complete, as of now.
+	Watermark(ctx context.Context) (Watermark, error)
 
 	// Sites lists visible sites by key, after a key, at most limit.
 	Sites(ctx context.Context, v Visibility, q SitesQuery) ([]contracts.Site, error)
@@ -90,11 +102,14 @@ type Store interface {
 	Items(ctx context.Context, v Visibility, after contracts.ItemID, limit int) ([]contracts.Item, error)
 	// ItemCandidates lists the items of the mandate's scope that match, by id,
 	// after an id, at most the query's limit: also such as the account does
-	// not see.
+	// not see, but for a category, which is looked for in visible items only.
 	ItemCandidates(ctx context.Context, v Visibility, q ItemsQuery) ([]contracts.ItemID, error)
 	// VisibleItems gives those of some items that are visible, by id, at most
 	// limit.
 	VisibleItems(ctx context.Context, v Visibility, items []contracts.ItemID, limit int) ([]contracts.Item, error)
+	// Categories lists the categories that the mandate gives to visible items,
+	// in order, each once, at most the query's limit.
+	Categories(ctx context.Context, v Visibility, q CategoriesQuery) ([]string, error)
 	// ASINLocales lists the locale keys of visible items, at most limit.
 	ASINLocales(ctx context.Context, v Visibility, limit int) ([]string, error)
 
@@ -116,6 +131,12 @@ type Store interface {
 
 	// CountPairs measures the visible scope under the selectors.
 	CountPairs(ctx context.Context, v Visibility, s Selectors) (ScopeSize, error)
+	// PairsBySite counts the visible pairs of each site under the selectors; a
+	// site without any is not there.
+	PairsBySite(ctx context.Context, v Visibility, s Selectors) (map[contracts.SiteKey]uint64, error)
+	// ScopeItems lists the items of the visible pairs under the selectors by
+	// id, at most limit.
+	ScopeItems(ctx context.Context, v Visibility, s Selectors, limit int) ([]contracts.ItemID, error)
 	// Results gives rows block by block in the order of the query. A block
 	// is valid until each returns; an error of each ends the read with it.
 	Results(ctx context.Context, v Visibility, q *ResultsQuery, each func(*Block) error) error
@@ -148,6 +169,7 @@ const (
 	CodeQueryTimeout          = "RESULTS_QUERY_TIMEOUT"
 	CodeResponseTooLarge      = "RESPONSE_TOO_LARGE"
 	CodeItemTooBroad          = "ITEM_SCOPE_TOO_BROAD"
+	CodeCategoryNotAvailable  = "ITEM_CATEGORY_NOT_AVAILABLE"
 	CodeOrderCoverageTooBroad = "ORDER_COVERAGE_SCOPE_TOO_BROAD"
 	CodeOrderNotFound         = "ORDER_NOT_FOUND"
 	CodeOrderTooBroad         = "ORDER_SCOPE_TOO_BROAD"

@@ -1,14 +1,10 @@
 package query
 
 import (
-	"cmp"
-	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"preismon/contracts"
-	"preismon/contracts/fault"
 )
 
 // ResultsRequest asks for observations, page by page or as a stream. Field
@@ -16,6 +12,13 @@ import (
 type ResultsRequest struct {
 	Limit  *int   `json:"-"`
 	Cursor string `json:"-"`
+	// AnswerBytes ends a page early, after the row with which the JSON of its
+	// rows reaches so many bytes; 0: no such bound. It belongs to a page, not
+	// to the question: a walk may change it from page to page, as it may its
+	// limit. Streams have none.
+	AnswerBytes int `json:"-"`
+	// Summarize asks for the page's Summary. It too belongs to a page.
+	Summarize bool `json:"-"`
 
 	OrderID    contracts.OrderID `json:"orderId,omitempty"`
 	ItemID     contracts.ItemID  `json:"itemId,omitempty"`
@@ -42,6 +45,10 @@ type ResultsRequest struct {
 	LatestObservationPerPair bool `json:"latestObservationPerPair,omitempty"`
 
 	Include Include `json:"include"`
+}
+
+func (r *ResultsRequest) selectors() Selectors {
+	return Selectors{Order: r.OrderID, Item: r.ItemID, EAN: r.EAN, PZN: r.PZN, ASIN: r.ASIN, ASINLocale: r.ASINLocale, Site: r.Site}
 }
 
 // Include switches the optional field groups on.
@@ -128,7 +135,8 @@ type ResultsQuery struct {
 	Ascending bool
 	After     *Position // nil: from the start
 	Watermark Watermark
-	Limit     int // 0: all
+	Limit     int  // 0: all
+	Streamed  bool // rows wait for a client, who may be slow
 
 	Brand, Manufacturer, Merchant string
 	IsPrime, IsBuyBox             *bool
@@ -182,211 +190,4 @@ var coverageOutcomes = map[string][]contracts.Outcome{
 	"PRODUCT_NOT_FOUND": {contracts.ProductNotFound},
 	"NO_RESULT":         {},
 	"UNKNOWN":           {contracts.OutcomeUnknown, contracts.AccessRestricted, contracts.SiteUnavailable},
-}
-
-// plan checks a request by the rules that need no data, and resolves its
-// window at one logical time.
-func (s *Service) plan(p Principal, r ResultsRequest) (*resultsPlan, error) {
-	limit, err := pageLimit(r.Limit, MaxResultsLimit)
-	if err != nil {
-		return nil, err
-	}
-	plan := &resultsPlan{
-		limit:   limit,
-		include: r.Include,
-		binding: binding{Account: p.Account, Route: "results", Query: r},
-		query: ResultsQuery{
-			Selectors: Selectors{
-				Order: r.OrderID, Item: r.ItemID, EAN: r.EAN, PZN: r.PZN, ASIN: r.ASIN, ASINLocale: r.ASINLocale, Site: r.Site,
-			},
-			Brand: r.Brand, Manufacturer: r.Manufacturer, Merchant: r.Merchant, IsPrime: r.IsPrime, IsBuyBox: r.IsBuyBox,
-			Export: r.Include.ExportFields,
-		},
-	}
-	q := &plan.query
-	switch {
-	case r.ASIN != "" && r.ASINLocale == "":
-		return nil, invalid("asin: needs asinLocale beside it.")
-	case r.ASIN == "" && r.ASINLocale != "":
-		return nil, invalid("asinLocale: needs asin beside it.")
-	case r.LatestPerPair && r.LatestObservationPerPair:
-		return nil, invalid("latestPerPair and latestObservationPerPair exclude each other.")
-	case r.LatestPerPair:
-		q.Latest = NewestRow
-	case r.LatestObservationPerPair:
-		q.Latest = NewestWhole
-	}
-	switch r.Sort {
-	case "", "desc":
-	case "asc":
-		q.Ascending = true
-	default:
-		return nil, invalid("sort: %q is neither asc nor desc.", r.Sort)
-	}
-	if r.CoverageState != "" {
-		outcomes, ok := coverageOutcomes[r.CoverageState]
-		if !ok {
-			return nil, invalid("coverageState: %q is none of PRICE_OBSERVED, UNAVAILABLE, PRODUCT_NOT_FOUND, NO_RESULT, UNKNOWN.", r.CoverageState)
-		}
-		q.Outcomes = outcomes
-	}
-	if plan.zone, err = contracts.LoadZone(cmp.Or(r.Timezone, "UTC")); err != nil {
-		return nil, invalid("timezone: %s.", err)
-	}
-	if err := s.planWindow(plan, r); err != nil {
-		return nil, err
-	}
-	plan.echo = Echo{
-		Scope: ScopeScoped, Timezone: cmp.Or(r.Timezone, "UTC"), Sort: cmp.Or(r.Sort, "desc"),
-		LatestPerPair: r.LatestPerPair, LatestObservationPerPair: r.LatestObservationPerPair,
-	}
-	if r.GlobalScope {
-		plan.echo.Scope = ScopeGlobal
-	}
-	return plan, nil
-}
-
-// planWindow resolves the window (RES-02 to RES-06).
-func (s *Service) planWindow(plan *resultsPlan, r ResultsRequest) error {
-	q := &plan.query
-	var err error
-	if r.CapturedFrom != "" {
-		if q.Window.From, err = contracts.ParseLower(r.CapturedFrom, plan.zone); err != nil {
-			return invalid("capturedFrom: %s.", err)
-		}
-	}
-	if r.CapturedTo != "" {
-		if q.Window.To, err = contracts.ParseUpper(r.CapturedTo, plan.zone); err != nil {
-			return invalid("capturedTo: %s.", err)
-		}
-	}
-	explicit := r.CapturedFrom != "" || r.CapturedTo != ""
-	now := s.now().UTC().Truncate(contracts.Resolution)
-	switch {
-	case r.GlobalScope:
-		if r.CapturedFrom == "" || r.CapturedTo == "" {
-			return invalid("globalScope=true needs both capturedFrom and capturedTo.")
-		}
-		if !q.Selectors.None() {
-			return invalid("globalScope=true goes with no product, order or site selector. Remove globalScope, or the selector.")
-		}
-	case explicit && q.Selectors.None():
-		return invalid("A window needs a selector (itemId, pzn, ean, asin with asinLocale, orderId or site), or globalScope=true with both bounds.")
-	case explicit:
-		if r.CapturedTo == "" {
-			q.Window.To = now
-		}
-	case q.Latest != AllRows: // latest reads are not history reads (choices 28)
-	case q.Selectors.Product():
-		q.Window = contracts.Window{From: now.Add(-productHistoryWindow), To: now}
-	default:
-		q.Window = contracts.Window{From: now.Add(-defaultWindow), To: now}
-	}
-	if !q.Window.From.IsZero() && !q.Window.To.IsZero() && q.Window.From.After(q.Window.To) {
-		return invalid("capturedFrom lies after capturedTo.")
-	}
-	if r.GlobalScope && q.Window.Length() > maxGlobalWindow {
-		return fault.New(fault.Invalid, CodeScopeTooBroad,
-			"The window of a global read is %s, at most 168 hours. Send a new request with a narrower window; keep both bounds.", q.Window.Length())
-	}
-	return nil
-}
-
-// resume puts a cursor's state into the plan; without a cursor the read
-// begins at the watermark of now.
-func (s *Service) resume(plan *resultsPlan, cursor string, now Watermark) error {
-	q := &plan.query
-	q.Watermark = now
-	if cursor != "" {
-		var c resultsCursor
-		if err := s.seal.openCursor(plan.binding, cursor, &c); err != nil {
-			return err
-		}
-		q.Window = contracts.Window{From: fromMs(c.From), To: fromMs(c.To)}
-		q.Watermark = c.Watermark
-		q.After = &c.After
-	}
-	plan.echo.CapturedFrom = formatBound(q.Window.From, plan.zone)
-	plan.echo.CapturedTo = formatBound(q.Window.To, plan.zone)
-	return nil
-}
-
-// cursorAfter seals the place after a row.
-func (s *Service) cursorAfter(plan *resultsPlan, after Position) (string, error) {
-	q := &plan.query
-	return s.seal.sealCursor(plan.binding, resultsCursor{
-		From: toMs(q.Window.From), To: toMs(q.Window.To), Watermark: q.Watermark, After: after,
-	})
-}
-
-const openBound = math.MinInt64
-
-func toMs(t time.Time) int64 {
-	if t.IsZero() {
-		return openBound
-	}
-	return t.UnixMilli()
-}
-
-func fromMs(ms int64) time.Time {
-	if ms == openBound {
-		return time.Time{}
-	}
-	return time.UnixMilli(ms).UTC()
-}
-
-func formatBound(t time.Time, loc *time.Location) *string {
-	if t.IsZero() {
-		return nil
-	}
-	text := string(newZoneFormat(loc).append(nil, t.UnixMilli()))
-	return &text
-}
-
-// guard refuses reads by the size of their scope, before any row is read.
-func (s *Service) guard(plan *resultsPlan, size ScopeSize) error {
-	q := &plan.query
-	if q.Latest == NewestRow && size.Pairs > maxLatestPairs {
-		return fault.New(fault.Invalid, CodeLatestPairTooBroad,
-			"latestPerPair covers %d item-site pairs, at most %d. Narrow with itemId, orderId, site, pzn, ean or asin.", size.Pairs, maxLatestPairs)
-	}
-	if q.Latest == NewestWhole && size.Candidates() > maxEnrichCandidates {
-		return fault.New(fault.Invalid, CodeScopeTooBroad,
-			"The read covers %d items at %d sites, at most %d candidates. Narrow with itemId, orderId, site, pzn, ean or asin.", size.Items, size.Sites, maxEnrichCandidates)
-	}
-	pairs, hours := s.cfg.ScanGuardMaxPairs, s.cfg.ScanGuardMaxHours
-	if pairs == 0 && hours == 0 {
-		return nil
-	}
-	tooManyPairs := pairs > 0 && size.Pairs > uint64(pairs)
-	tooLong := hours > 0 && (q.Window.From.IsZero() || s.windowEnd(q).Sub(q.Window.From) > time.Duration(hours)*time.Hour)
-	if pairs > 0 && hours > 0 && !(tooManyPairs && tooLong) || !tooManyPairs && !tooLong {
-		return nil
-	}
-	return fault.New(fault.Invalid, CodeScopeTooBroad,
-		"The scope of %d pairs and the window are jointly too broad (at most %s). Send a new request with a narrower scope or window.", size.Pairs, guardText(pairs, hours))
-}
-
-func (s *Service) windowEnd(q *ResultsQuery) time.Time {
-	if q.Window.To.IsZero() {
-		return s.now()
-	}
-	return q.Window.To
-}
-
-func guardText(pairs, hours int) string {
-	switch {
-	case hours == 0:
-		return fmt.Sprintf("%d pairs", pairs)
-	case pairs == 0:
-		return fmt.Sprintf("%d hours", hours)
-	}
-	return fmt.Sprintf("%d pairs and %d hours", pairs, hours)
-}
-
-// nothing tells that no row can match, whatever is stored.
-func (q *ResultsQuery) nothing(v Visibility) bool {
-	return q.Outcomes != nil && len(q.Outcomes) == 0 || q.Watermark == (Watermark{}) ||
-		q.Selectors.Site != "" && !v.Scope.AllSites && !slices.Contains(v.Scope.Sites, q.Selectors.Site) ||
-		q.Selectors.Order != 0 && !v.Scope.AllOrders && !slices.Contains(v.Scope.Orders, q.Selectors.Order)
 }

@@ -2,7 +2,6 @@ package query
 
 import (
 	"context"
-	"errors"
 	"math"
 	"sync"
 	"time"
@@ -43,122 +42,95 @@ type ResultsPage struct {
 	Rows   RowsJSON
 	Paging Paging
 	Query  Echo
+	Ending Ending
+	// Summary is nil unless the request asked for it.
+	Summary *Summary
 }
 
-// ResultsStream takes a stream of observations. Start is called once, when
-// the first rows are there or the read turned out to have none; Lines takes
-// NDJSON, whole lines, which may not be kept.
-type ResultsStream interface {
-	Start(scope string) error
-	Lines(ndjson []byte, rows int) error
-}
+// Ending is why a page ended where it did. Every one but NothingMore comes
+// with a cursor.
+type Ending string
 
-// read is an accepted results read: allowed, measured, and at its place.
-type read struct {
-	*resultsPlan
-	vis     Visibility
-	encoder *rowEncoder
-	empty   bool // no row can match
-}
+const (
+	NothingMore    Ending = ""
+	AtLimit        Ending = "limit"
+	AtSoftDeadline Ending = "soft deadline"
+	AtAnswerBudget Ending = "answer budget"
+)
 
-// accept does everything that may refuse a read, for pages and streams alike
-// (RES-14a).
-func (s *Service) accept(ctx context.Context, p Principal, r ResultsRequest) (*read, error) {
-	plan, err := s.plan(p, r)
-	if err != nil {
-		return nil, err
-	}
-	a, err := s.access(ctx, p, contracts.ReadResults)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.resume(plan, r.Cursor, a.Watermark); err != nil {
-		return nil, err
-	}
-	in := &read{resultsPlan: plan, vis: a.Visibility}
-	if in.empty = a.Visibility.Nothing(); in.empty {
-		return in, nil
-	}
-	if plan.query.Latest != AllRows || s.cfg.ScanGuardMaxPairs > 0 || s.cfg.ScanGuardMaxHours > 0 {
-		size, err := s.store.CountPairs(ctx, in.vis, plan.query.Selectors)
-		if err != nil {
-			return nil, err
-		}
-		if err := s.guard(plan, size); err != nil {
-			return nil, err
-		}
-	}
-	if in.empty = plan.query.nothing(a.Visibility); in.empty { // only now: a filter bypasses no refusal
-		return in, nil
-	}
-	facts := siteFacts{}
-	if r.Include.ExportFields {
-		sites, err := s.store.SiteRecords(ctx)
-		if err != nil {
-			return nil, err
-		}
-		for _, site := range sites {
-			facts[site.Site] = site
-		}
-	}
-	in.encoder = newRowEncoder(plan, facts, newEnrichment(r.Include, s.store, in.vis))
-	return in, nil
-}
-
-// Results reads one page, whose rows the caller releases. A page that the soft deadline ends has fewer rows
-// than its limit, maybe none, and a cursor (RES-11b).
-func (s *Service) Results(ctx context.Context, p Principal, r ResultsRequest) (*ResultsPage, error) {
-	start := time.Now()
+// Results reads one page, whose rows the caller releases. A page that the soft
+// deadline or the answer budget ends has fewer rows than its limit and a
+// cursor (RES-11b); after the soft deadline maybe no row, else at least one.
+func (s *Service) Results(ctx context.Context, p Principal, r ResultsRequest) (page *ResultsPage, err error) {
+	defer func() { s.stats.paged(page, err) }()
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.HardBudget)
 	defer cancel()
-	in, err := s.accept(ctx, p, r)
-	if err != nil {
-		return nil, budget(err)
-	}
+	page, err = s.pageAhead(ctx, p, r, time.Now())
+	return page, budget(err)
+}
+
+// page reads the page of an accepted read.
+func (s *Service) page(ctx context.Context, in *read, r ResultsRequest, start time.Time) (_ *ResultsPage, err error) {
 	page := &ResultsPage{Paging: Paging{Limit: in.limit}, Query: in.echo}
-	if in.empty {
-		return page, nil
+	c := &pageCollector{in: in, page: page, room: in.limit, maxBytes: s.cfg.MaxResponseBytes, answerBytes: r.AnswerBytes}
+	if r.Summarize {
+		if c.tally, err = s.newTally(ctx, in); err != nil {
+			return nil, err
+		}
 	}
+	if !in.empty {
+		if err := s.fill(ctx, in, c, start); err != nil {
+			page.Rows.Release()
+			return nil, err
+		}
+	}
+	if r.Summarize {
+		page.Summary = c.tally.summary(r.Cursor == "" && page.Paging.NextCursor == "" && !in.query.Filtered())
+	}
+	return page, nil
+}
+
+// fill reads the rows of a page and says where it ended.
+func (s *Service) fill(ctx context.Context, in *read, c *pageCollector, start time.Time) error {
+	page := c.page
 	page.Rows.buf = *rowBuffers.Get().(*[]byte)
-	c := &pageCollector{in: in, page: page, maxBytes: s.cfg.MaxResponseBytes}
 	next, err := s.readPage(ctx, in, c, start)
 	if err != nil {
-		page.Rows.Release()
-		return nil, budget(err)
+		return err
 	}
 	page.Paging.Returned = page.Rows.rows
 	if next != nil {
+		page.Ending = c.ending()
 		page.Paging.NextCursor, err = s.cursorAfter(in.resultsPlan, *next)
 	}
-	return page, err
+	return err
 }
 
-// pageCollector encodes rows up to the page's limit and notices the one that
-// tells that more exist.
+// pageCollector encodes rows as long as the page has room, and notices the
+// one that tells that more exist.
 type pageCollector struct {
-	in       *read
-	page     *ResultsPage
-	last     Position
-	more     bool
-	maxBytes int
+	in          *read
+	page        *ResultsPage
+	room        int // for how many rows
+	last        Position
+	more        bool
+	maxBytes    int    // of a response; more is an error
+	answerBytes int    // of the rows of this page; 0: not bounded
+	tally       *tally // nil: no summary
 }
 
 func (c *pageCollector) take(ctx context.Context, b *Block) error {
-	n := min(b.Len, c.in.limit-c.page.Rows.rows)
+	n := min(b.Len, c.room)
 	if n > 0 {
 		if err := c.in.encoder.rich.load(ctx, b); err != nil {
 			return err
 		}
 		c.in.encoder.begin(b)
-		rows := &c.page.Rows
-		for i := range n {
-			if rows.rows > 0 {
-				rows.buf = append(rows.buf, ',')
-			}
-			rows.buf = c.in.encoder.append(rows.buf, b, b.At(i))
-			rows.rows++
+		n = c.encode(b, n)
+		if c.tally != nil {
+			c.tally.add(b, n)
 		}
-		if len(rows.buf) > c.maxBytes {
+		if len(c.page.Rows.buf) > c.maxBytes {
 			return tooLarge(c.maxBytes)
 		}
 		c.last = b.Position(b.At(n - 1))
@@ -167,6 +139,36 @@ func (c *pageCollector) take(ctx context.Context, b *Block) error {
 	// itself: breaking it off would cost its connection.
 	c.more = c.more || n < b.Len
 	return nil
+}
+
+// encode adds rows of the block, at most n, and gives how many: fewer when
+// they reach the answer budget, which leaves no room for others.
+func (c *pageCollector) encode(b *Block, n int) int {
+	rows := &c.page.Rows
+	for i := range n {
+		if rows.rows > 0 {
+			rows.buf = append(rows.buf, ',')
+		}
+		rows.buf = c.in.encoder.append(rows.buf, b, b.At(i))
+		rows.rows++
+		if c.answerBytes > 0 && len(rows.buf) >= c.answerBytes {
+			c.room = 0
+			return i + 1
+		}
+	}
+	c.room -= n
+	return n
+}
+
+// ending is why a page that is not the last ended.
+func (c *pageCollector) ending() Ending {
+	switch {
+	case !c.more:
+		return AtSoftDeadline
+	case c.page.Rows.rows == c.in.limit:
+		return AtLimit
+	}
+	return AtAnswerBudget
 }
 
 func tooLarge(max int) error {
@@ -188,7 +190,7 @@ const (
 func (s *Service) readPage(ctx context.Context, in *read, c *pageCollector, start time.Time) (*Position, error) {
 	sliceable := in.query.Latest == AllRows
 	q := in.query
-	q.Limit = in.limit + 1
+	q.Limit = c.room + 1
 	first, cancel := ctx, context.CancelFunc(func() {})
 	if sliceable {
 		first, cancel = context.WithTimeout(ctx, time.Duration(optimisticShare*float64(s.cfg.SoftDeadline)))
@@ -238,7 +240,7 @@ func (s *Service) readSlices(ctx context.Context, in *read, c *pageCollector, st
 			from, to = max(lo, hi-width+1), hi
 		}
 		q.Window = contracts.Window{From: fromMs(from), To: fromMs(to)}
-		q.Limit = in.limit + 1 - c.page.Rows.rows
+		q.Limit = c.room + 1
 		began := time.Now()
 		err := s.store.Results(ctx, in.vis, &q, func(b *Block) error { return c.take(ctx, b) })
 		if c.more {
@@ -284,88 +286,4 @@ func sliceEdge(from, to int64, ascending bool) Position {
 		CapturedMs: from, Item: math.MaxUint64, Site: "\U0010ffff", Epoch: math.MaxUint32, Seq: math.MaxUint64,
 		Capture: math.MaxUint16, Offer: math.MaxUint16,
 	}
-}
-
-// StreamResults reads all rows of the window in order. It has no deadline as
-// a whole, but none of its waits for the store may be longer than the hard
-// budget.
-func (s *Service) StreamResults(ctx context.Context, p Principal, r ResultsRequest, w ResultsStream) error {
-	in, err := func() (*read, error) {
-		ctx, cancel := context.WithTimeout(ctx, s.cfg.HardBudget)
-		defer cancel()
-		return s.accept(ctx, p, r)
-	}()
-	if err != nil {
-		return budget(err)
-	}
-	if in.empty {
-		return w.Start(in.echo.Scope)
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	watch := time.AfterFunc(s.cfg.HardBudget, func() { cancel(context.DeadlineExceeded) })
-	defer watch.Stop()
-
-	c := &streamer{in: in, w: w, maxLine: s.cfg.MaxResponseBytes}
-	err = s.store.Results(ctx, in.vis, &in.query, func(b *Block) error {
-		watch.Stop() // the client may be slow; only the store's time counts
-		defer watch.Reset(s.cfg.HardBudget)
-		return c.take(ctx, b)
-	})
-	if err != nil {
-		if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
-			err = context.DeadlineExceeded
-		}
-		return budget(err)
-	}
-	return c.start()
-}
-
-// streamer encodes blocks as NDJSON.
-type streamer struct {
-	in      *read
-	w       ResultsStream
-	buf     []byte
-	started bool
-	maxLine int
-}
-
-// A stream hands its lines on in chunks of about this size.
-const chunkBytes = 512 << 10
-
-func (c *streamer) start() error {
-	if c.started {
-		return nil
-	}
-	c.started = true
-	return c.w.Start(c.in.echo.Scope)
-}
-
-func (c *streamer) take(ctx context.Context, b *Block) error {
-	if b.Len == 0 {
-		return nil
-	}
-	if err := c.in.encoder.rich.load(ctx, b); err != nil {
-		return err
-	}
-	c.in.encoder.begin(b)
-	c.buf = c.buf[:0]
-	from := 0
-	for i := range b.Len {
-		line := len(c.buf)
-		c.buf = append(c.in.encoder.append(c.buf, b, b.At(i)), '\n')
-		if len(c.buf)-line > c.maxLine {
-			return tooLarge(c.maxLine)
-		}
-		if len(c.buf) >= chunkBytes || i == b.Len-1 {
-			if err := c.start(); err != nil { // only now: a first line that is too large is refused as a page is
-				return err
-			}
-			if err := c.w.Lines(c.buf, i+1-from); err != nil {
-				return err
-			}
-			c.buf, from = c.buf[:0], i+1
-		}
-	}
-	return nil
 }

@@ -3,6 +3,7 @@ package query
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -66,7 +67,7 @@ func testStreamer(export bool, to ResultsStream) *streamer {
 	plan := &resultsPlan{zone: time.UTC, include: Include{ExportFields: export}}
 	facts := siteFacts{"shop-01.example": {CanonicalCountryMarket: true}, "shop-02.example": {PriceComparisonMarket: true, CountryCode: "DE"}}
 	in := &read{resultsPlan: plan, encoder: newRowEncoder(plan, facts, newEnrichment(plan.include, references{}, Visibility{}))}
-	return &streamer{in: in, w: to, maxLine: 64 << 20}
+	return &streamer{in: in, w: to, maxLine: 64 << 20, rows: new(atomic.Uint64), turns: newTurns()}
 }
 
 // TestRowsAllocateNothing: what a block of rows allocates does not depend on

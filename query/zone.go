@@ -3,6 +3,8 @@ package query
 import (
 	"math"
 	"time"
+
+	"preismon/contracts"
 )
 
 // zoneFormat writes instants as RFC 3339 with milliseconds in one zone. It
@@ -23,7 +25,8 @@ func newZoneFormat(loc *time.Location) *zoneFormat { return &zoneFormat{loc: loc
 
 func (z *zoneFormat) lookUp(ms int64) {
 	t := time.UnixMilli(ms).In(z.loc)
-	start, end := t.ZoneBounds()
+	start, _ := t.ZoneBounds()
+	offset, end := contracts.OffsetAt(t, z.loc)
 	z.from, z.to = math.MinInt64, math.MaxInt64
 	if !start.IsZero() {
 		z.from = start.UnixMilli()
@@ -31,7 +34,6 @@ func (z *zoneFormat) lookUp(ms int64) {
 	if !end.IsZero() {
 		z.to = end.UnixMilli()
 	}
-	_, offset := t.Zone()
 	z.offset = int64(offset)
 }
 

@@ -47,7 +47,7 @@ type Config struct {
 
 // Parts names the parts of a run, in order.
 func Parts() []string {
-	return []string{"size", "stream", "page", "beside", "reads", "growth", "dashboards", "memory", "publish", "drain", "visible", "ready"}
+	return []string{"size", "stream", "page", "beside", "reads", "mcp", "growth", "dashboards", "memory", "publish", "drain", "visible", "ready"}
 }
 
 // Validate names every fault of the configuration.
@@ -121,7 +121,6 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 	r := &run{Config: c, size: c.size(), began: began, result: &Result{
 		Machine: machine(), Began: began.UTC(), Quick: c.Quick, Seed: c.Seed, Values: map[string]float64{},
 		DataSet: fmt.Sprintf("made inside ClickHouse by INSERT SELECT from numbers() and hash functions, seed %d; not by the projector", c.Seed),
-		Missing: []string{"MCP list_results: the program has no MCP surface yet"},
 	}}
 	err := r.run(ctx)
 	r.result.Seconds = time.Since(began).Seconds()
@@ -166,6 +165,7 @@ func (r *run) run(ctx context.Context) (err error) {
 		{"page", r.measurePage},
 		{"beside", r.measureBeside},
 		{"reads", r.measureReads},
+		{"mcp", r.measureMCP},
 		{"growth", r.measureGrowth},
 		{"dashboards", r.measureDashboards},
 		{"memory", r.measureMemory},

@@ -17,7 +17,10 @@ import (
 )
 
 // nodeURL is the issuer of the tokens; nobody connects to it.
-const nodeURL = "http://bench.invalid"
+const (
+	nodeHost = "bench.invalid"
+	nodeURL  = "http://" + nodeHost
+)
 
 // node is a `preismon query` in a child process.
 type node struct {

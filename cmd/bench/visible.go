@@ -114,7 +114,7 @@ func (r *run) measureVisible(ctx context.Context) error {
 // lead runs the projector role on the main database, with a lease as
 // `preismon up` takes it: its fence must not stand in the way of the next.
 func (r *run) lead(ctx context.Context, b *broker, pool projector.Conn) (*ingest.Consumer, *projector.Projector, func(), error) {
-	lease, err := ingest.NewLease(ingest.LeaseConfig{Key: ingest.ProjectorLease(0), Alone: true}, b.js, r.Logger)
+	lease, err := ingest.NewLease(ingest.LeaseConfig{Key: ingest.ProjectorLease(0, 1), Alone: true}, b.js, r.Logger)
 	if err != nil {
 		return nil, nil, nil, err
 	}

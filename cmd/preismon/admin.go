@@ -22,6 +22,7 @@ type admin struct {
 
 	mu     sync.Mutex
 	checks []check
+	abouts map[string]func() any
 }
 
 // check is one condition of being ready.
@@ -34,7 +35,7 @@ type check struct {
 const readyTimeout = 3 * time.Second
 
 func newAdmin() *admin {
-	a := &admin{registry: prometheus.NewRegistry()}
+	a := &admin{registry: prometheus.NewRegistry(), abouts: map[string]func() any{}}
 	a.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	info := prometheus.NewGauge(prometheus.GaugeOpts{Name: "preismon_build_info", Help: "1; the build is a label.", ConstLabels: prometheus.Labels{"build": build()}})
 	info.Set(1)
@@ -49,14 +50,42 @@ func (a *admin) ready(name string, ok func(ctx context.Context) error) {
 	a.checks = append(a.checks, check{name, ok})
 }
 
-// gauge publishes a value that is read when it is asked for.
-func (a *admin) gauge(name, help string, value func() float64) {
-	a.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
+// about adds what /readyz tells of a part, ready or not.
+func (a *admin) about(name string, tell func() any) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.abouts[name] = tell
+}
+
+// told asks all parts.
+func (a *admin) told() map[string]any {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	all := make(map[string]any, len(a.abouts))
+	for name, tell := range a.abouts {
+		all[name] = tell()
+	}
+	return all
+}
+
+// gauge publishes a value that is read when it is asked for. labels are names
+// and values in turn.
+func (a *admin) gauge(name, help string, value func() float64, labels ...string) {
+	a.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labelsOf(labels)}, value))
 }
 
 // counter publishes a count that is read when it is asked for.
-func (a *admin) counter(name, help string, value func() uint64) {
-	a.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return float64(value()) }))
+func (a *admin) counter(name, help string, value func() uint64, labels ...string) {
+	a.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help, ConstLabels: labelsOf(labels)},
+		func() float64 { return float64(value()) }))
+}
+
+func labelsOf(pairs []string) prometheus.Labels {
+	labels := prometheus.Labels{}
+	for i := 0; i < len(pairs); i += 2 {
+		labels[pairs[i]] = pairs[i+1]
+	}
+	return labels
 }
 
 // status looks at all conditions at once; each has its error, or "ok".
@@ -91,7 +120,7 @@ func (a *admin) handler() http.Handler {
 		if !ready {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
-		_ = json.NewEncoder(w).Encode(map[string]any{"ready": ready, "checks": checks}) //nolint:errchkjson // strings
+		_ = json.NewEncoder(w).Encode(map[string]any{"ready": ready, "checks": checks, "about": a.told()})
 	})
 	mux.Handle("GET /metrics", promhttp.HandlerFor(a.registry, promhttp.HandlerOpts{}))
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
@@ -104,12 +133,12 @@ func (a *admin) handler() http.Handler {
 // serve runs the surface as a part of the lifecycle.
 func (a *admin) serve(l *lifecycle, listener net.Listener) {
 	srv := &http.Server{Handler: a.handler(), ReadHeaderTimeout: 5 * time.Second}
-	serveHTTP(l, "admin", srv, listener)
+	serveHTTP(l, "admin", srv, listener, func(context.Context) error { return nil })
 }
 
-// serveHTTP runs a server on a listener until it is stopped; requests in
-// flight may finish within the grace time.
-func serveHTTP(l *lifecycle, name string, srv *http.Server, listener net.Listener) {
+// serveHTTP runs a server on a listener until it is stopped: drain goes before
+// the listener closes, and requests in flight may finish within the grace time.
+func serveHTTP(l *lifecycle, name string, srv *http.Server, listener net.Listener, drain func(ctx context.Context) error) {
 	served := make(chan error, 1)
 	go func() {
 		err := srv.Serve(listener)
@@ -122,6 +151,7 @@ func serveHTTP(l *lifecycle, name string, srv *http.Server, listener net.Listene
 		served <- nil
 	}()
 	l.defers(name, func(ctx context.Context) error {
+		_ = drain(ctx) // what does not end in time does not for Shutdown either
 		if err := srv.Shutdown(ctx); err != nil {
 			return srv.Close() // a stream that does not end is cut, and its client sees that
 		}

@@ -6,8 +6,19 @@ import (
 	"strings"
 	"testing"
 
+	"preismon/projector"
+	"preismon/query"
+
 	"github.com/alecthomas/kong"
 )
+
+// TestScopesOutliveReads: no read may meet a scope whose pairs are deleted
+// while it runs, for it would find no rows and no error.
+func TestScopesOutliveReads(t *testing.T) {
+	if keep := projector.DefaultConfig().KeepScopes; keep < 2*query.MaxHardBudget {
+		t.Errorf("scopes are kept for %s, reads may take %s", keep, query.MaxHardBudget)
+	}
+}
 
 // printed reads what --print-config says.
 func printed(t *testing.T, env []string, args ...string) map[string]string {
@@ -119,8 +130,11 @@ func TestHelp(t *testing.T) {
 		if code != 0 || errs != "" {
 			t.Errorf("%s --help: exit code %d: %s", n.Path(), code, errs)
 		}
+		if strings.Contains(out, "($-)") {
+			t.Errorf("%s --help names a variable that is none:\n%s", n.Path(), out)
+		}
 		_, example, ok := strings.Cut(out, "Example")
-		if !ok || !strings.Contains(example, "preismon "+n.Name) {
+		if !ok || !strings.Contains(example, "preismon "+strings.TrimSpace(n.Path())) {
 			t.Errorf("%s --help has no example:\n%s", n.Path(), out)
 			continue
 		}
@@ -128,6 +142,12 @@ func TestHelp(t *testing.T) {
 		for _, group := range n.AllFlags(false) {
 			for _, f := range group {
 				known[f.Name] = true
+				for _, alias := range f.Aliases {
+					known[alias] = true
+				}
+				if f.PlaceHolder != "" && len(f.Default) > 1 && !strings.Contains(f.Help, "Default: "+f.Default) {
+					t.Errorf("%s: the help of --%s hides its default %s", n.Path(), f.Name, f.Default)
+				}
 				if f.Help == "" {
 					t.Errorf("%s: --%s has no help", n.Path(), f.Name)
 				}
@@ -141,7 +161,7 @@ func TestHelp(t *testing.T) {
 		}
 	}
 	all, _, code := preismon(t, nil)
-	if code != 0 || !strings.Contains(all, "preismon up --demo") {
+	if code != 0 || !strings.Contains(all, "preismon up --demo\n\nUse it:") {
 		t.Errorf("without a command: exit code %d: %s", code, all)
 	}
 }

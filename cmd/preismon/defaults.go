@@ -12,8 +12,12 @@ import (
 func defaults() kong.Vars {
 	q := query.Defaults()
 	return kong.Vars{
+		"local_server": localServer,
+
 		"soft_deadline": q.SoftDeadline.String(),
 		"hard_budget":   q.HardBudget.String(),
+
+		"uplot": uplotVersion,
 
 		"archive_download_max_bytes": strconv.FormatInt(q.MaxDownloadBytes, 10),
 	}

@@ -17,8 +17,6 @@ import (
 	"preismon/deploy/embedded"
 	"preismon/ingest"
 	"preismon/ingest/market"
-
-	"github.com/nats-io/nats.go"
 )
 
 // demoFlags shape the simulated market of a new folder. A folder keeps the
@@ -65,44 +63,74 @@ const (
 // market going as a part of the lifecycle.
 func (c *upCmd) demo(ctx context.Context, l *lifecycle, dir *embedded.DataDir, proj *projection, artifacts archive.Store, p upParts, adminURL string) error {
 	now := time.Now().UTC().Truncate(time.Millisecond)
-	state, err := c.Demo.open(dir, now)
+	d, err := openDemo(c.Demo, dir, now, p.log)
 	if err != nil {
 		return err
 	}
-	m, err := market.New(market.Config{Seed: state.Seed, Scale: state.Scale, Now: now, Start: state.Start, LiveRate: c.Demo.rate()})
-	if err != nil {
+	if d.publisher, err = watchedPublisher(proj.bus, p.admin, p.traces, p.log); err != nil {
 		return err
 	}
-	d := &demo{market: m, state: state, dir: dir, log: p.log}
-	if err := d.keep(); err != nil { // a fill that is killed goes on with the market it began
-		return err
-	}
-	if err := d.connect(proj.bus.conn); err != nil {
-		return err
-	}
-	l.defers("demo publisher", func(context.Context) error { d.publisher.Close(); return nil })
-	if err := d.artifacts(ctx, artifacts); err != nil {
-		return err
-	}
-	if err := d.fill(ctx, p.std, now); err != nil {
+	if err := d.begin(ctx, l, artifacts, p.std, now); err != nil {
 		return err
 	}
 	if err := proj.caughtUp(ctx); err != nil {
 		return err
 	}
-	accounts, err := json.MarshalIndent(m.Accounts(), "", "  ")
-	if err != nil {
-		return err
-	}
-	if err := writeFile(dir.Join(demoAccountsFile), append(accounts, '\n')); err != nil {
+	if err := d.keepAccounts(); err != nil {
 		return err
 	}
 	welcome(p.std.out, page{
-		url: p.url, admin: adminURL, dir: c.DataDir, market: m.Describe(), accounts: m.Accounts(),
+		url: p.url, admin: adminURL, dir: c.DataDir, market: d.market.Describe(), accounts: d.market.Accounts(),
 		accountsFile: dir.Join(demoAccountsFile),
 	})
 	l.run("demo market", func(ctx context.Context) error { return d.live(ctx, now) })
 	return nil
+}
+
+// openDemo begins the market of a folder, or goes on with it.
+func openDemo(f demoFlags, dir *embedded.DataDir, now time.Time, log *slog.Logger) (*demo, error) {
+	state, err := f.open(dir, now)
+	if err != nil {
+		return nil, err
+	}
+	m, err := market.New(market.Config{Seed: state.Seed, Scale: state.Scale, Now: now, Start: state.Start, LiveRate: f.rate()})
+	if err != nil {
+		return nil, err
+	}
+	d := &demo{market: m, state: state, dir: dir, log: log}
+	return d, d.keep() // a fill that is killed goes on with the market it began
+}
+
+// begin stores the market's files, unless there is no place for them, and
+// publishes everything up to now. Its publisher is there.
+func (d *demo) begin(ctx context.Context, l *lifecycle, artifacts archive.Store, std streams, now time.Time) error {
+	l.defers("demo publisher", func(context.Context) error { d.publisher.Close(); return nil })
+	if artifacts != nil {
+		if err := d.artifacts(ctx, artifacts); err != nil {
+			return err
+		}
+	}
+	return d.fill(ctx, std, now)
+}
+
+// keepAccounts writes the logins into the folder.
+func (d *demo) keepAccounts() error {
+	accounts, err := json.MarshalIndent(d.market.Accounts(), "", "  ")
+	if err != nil {
+		return err
+	}
+	return writeFile(d.dir.Join(demoAccountsFile), append(accounts, '\n'))
+}
+
+// demoAccounts names the logins of the folder's market, if it holds one that
+// was filled.
+func demoAccounts(dir *embedded.DataDir) string {
+	for _, name := range []string{demoStateFile, demoAccountsFile} {
+		if _, err := os.Stat(dir.Join(name)); err != nil {
+			return ""
+		}
+	}
+	return dir.Join(demoAccountsFile)
 }
 
 // open reads the folder's state, or begins a new one.
@@ -129,11 +157,6 @@ type demo struct {
 	dir       *embedded.DataDir
 	log       *slog.Logger
 	publisher *ingest.Publisher
-}
-
-func (d *demo) connect(conn *nats.Conn) (err error) {
-	d.publisher, err = ingest.NewPublisher(conn, ingest.DefaultPublisherConfig(), d.log)
-	return err
 }
 
 // artifacts stores the files of the market's archive records.

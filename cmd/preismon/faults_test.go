@@ -207,11 +207,11 @@ func TestWrongConfiguration(t *testing.T) {
 		"up, no market": {args: []string{"up", "--demo", "--demo-scale", "0"}, code: exitUsage, words: []string{"demo-scale: not positive"}},
 		"query, nothing given": {
 			args: []string{"query"}, code: exitUsage,
-			words: []string{"nats", "clickhouse", "token-key: missing", "cursor key"},
+			words: []string{"nats-url: missing", "clickhouse-dsn: missing", "token-key: missing", "cursor-key: missing"},
 		},
 		"query, several faults": {
 			args: []string{"query", "--nats-url", "http://x", "--clickhouse-dsn", "mysql://x", "--cursor-key", "short", "--token-key", "k.pem", "--soft-deadline", "1h"},
-			code: exitUsage, words: []string{"nats", "clickhouse", "cursor key", "soft"},
+			code: exitUsage, words: []string{"nats-url: scheme", "clickhouse-dsn: not", "cursor-key: 5 bytes", "hard-budget: less"},
 		},
 		"projector":              {args: []string{"projector"}, code: exitUsage, words: []string{"nats", "clickhouse-dsn: missing"}},
 		"migrate":                {args: []string{"migrate"}, code: exitUsage, words: []string{"clickhouse-dsn: missing"}},

@@ -21,16 +21,17 @@ import (
 
 type importCmd struct {
 	roleFlags
-	Bus      busFlags `embed:""`
-	File     string   `arg:"" help:"CSV file, plain, .gz or .zst."`
-	Map      string   `required:"" help:"Mapping file (YAML), or the name of a built-in one: observations, marketplace-offers, example." placeholder:"MAP.yaml"`
-	Mandate  string   `required:"" help:"Name of the mandate that shall see the prices; made if it is new." placeholder:"NAME"`
-	Login    string   `required:"" help:"Login of its account; made if it is new." placeholder:"LOGIN"`
-	Password secret   `help:"Password of the account; asked for on a terminal when missing." placeholder:"PASSWORD"`
-	Label    string   `help:"Tells the orders of this file from those of another file of the mandate. Default: the file's name." placeholder:"TEXT"`
-	Rejects  string   `help:"Where rejected rows go, with line and reason." default:"rejects.ndjson" type:"path" placeholder:"FILE"`
-	DryRun   bool     `help:"Read and judge the file, publish nothing."`
-	Wait     bool     `help:"Wait until the projector has written everything." default:"true" negatable:""`
+	Bus      busFlags     `embed:""`
+	Watch    watchFlags   `embed:""`
+	File     string       `arg:"" help:"CSV file, plain, .gz or .zst."`
+	Map      string       `required:"" help:"Mapping file (YAML), or the name of a built-in one: observations, marketplace-offers, example." placeholder:"MAP.yaml"`
+	Mandate  string       `required:"" help:"Name of the mandate that shall see the prices; made if it is new." placeholder:"NAME"`
+	Login    string       `required:"" help:"Login of its account; made if it is new." placeholder:"LOGIN"`
+	Password secret       `help:"Password of the account; asked for on a terminal when missing." placeholder:"PASSWORD"`
+	Label    string       `help:"Tells the orders of this file from those of another file of the mandate. Default: the file's name." placeholder:"TEXT"`
+	Rejects  string       `help:"Where rejected rows go, with line and reason. Default: ${default}." default:"rejects.ndjson" type:"path" placeholder:"FILE"`
+	DryRun   bool         `help:"Read and judge the file, publish nothing."`
+	Applied  appliedFlags `embed:""`
 }
 
 // Help implements kong.HelpProvider.
@@ -54,7 +55,7 @@ func (c *importCmd) Run(ctx context.Context, k *kong.Context, std streams, log *
 		fmt.Fprintf(std.out, "%s", text)
 		return err
 	}
-	if done, err := c.only(k, std.out, faulty(mapErr, busErr)); done {
+	if done, err := c.only(k, std.out, faulty(mapErr, busErr, c.Applied.faults())); done {
 		return err
 	}
 	rejects := &lazyFile{name: c.Rejects}
@@ -139,11 +140,11 @@ func (c *importCmd) publish(ctx context.Context, req maps.Request, cfg ingest.Co
 		return nil, err
 	}
 	defer b.conn.Close()
-	pub, err := ingest.NewPublisher(b.conn, ingest.DefaultPublisherConfig(), log)
+	pub, err := c.Watch.open(b, log)
 	if err != nil {
 		return nil, err
 	}
-	defer pub.Close()
+	defer pub.close()
 	start := time.Now()
 	summary, err := maps.Import(ctx, req, func(ctx context.Context, e *event.Event) error { return pub.Publish(ctx, e) })
 	if ctx.Err() != nil {
@@ -158,11 +159,8 @@ func (c *importCmd) publish(ctx context.Context, req maps.Request, cfg ingest.Co
 	}
 	published := time.Since(start)
 	fmt.Fprintf(std.err, "Published %s events (%s known already) in %.1f s.\n", thousands(stats.Accepted+stats.Duplicates), thousands(stats.Duplicates), published.Seconds())
-	if !c.Wait {
-		return summary, nil
-	}
-	if err := ingest.WaitApplied(ctx, b.js); err != nil {
-		return summary, fmt.Errorf("the events are published, but the projector has not written them yet: %w", err)
+	if err := c.Applied.wait(ctx, b); err != nil || !c.Applied.Wait {
+		return summary, err
 	}
 	all := time.Since(start)
 	fmt.Fprintf(std.err, "Everything can be queried after %.1f s: %s rows/s through the whole way.\n", all.Seconds(), thousands(int64(float64(summary.Accepted)/all.Seconds())))

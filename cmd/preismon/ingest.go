@@ -19,7 +19,7 @@ import (
 // busFlags say where to publish: to external servers, or to a running `up`.
 type busFlags struct {
 	NATS    natsFlags `embed:""`
-	DataDir string    `help:"Folder of a running \"preismon up\" to publish to, instead of --nats-url." type:"path" placeholder:"DIR"`
+	DataDir string    `help:"Folder of a running \"preismon up\", instead of --nats-url." type:"path" placeholder:"DIR"`
 }
 
 // config finds the servers.
@@ -44,9 +44,10 @@ func (f busFlags) config(name string, log *slog.Logger) (ingest.Config, error) {
 
 type ingestCmd struct {
 	roleFlags
-	Bus     busFlags `embed:""`
-	Files   []string `arg:"" optional:"" help:"NDJSON files of events, plain, .gz or .zst; - or none: stdin." placeholder:"FILE"`
-	Rejects string   `help:"Where rejected lines go, with file, line and reason." default:"rejects.ndjson" type:"path" placeholder:"FILE"`
+	Bus     busFlags   `embed:""`
+	Watch   watchFlags `embed:""`
+	Files   []string   `arg:"" optional:"" help:"NDJSON files of events, plain, .gz or .zst; - or none: stdin." placeholder:"FILE"`
+	Rejects string     `help:"Where rejected lines go, with file, line and reason. Default: ${default}." default:"rejects.ndjson" type:"path" placeholder:"FILE"`
 }
 
 // Help implements kong.HelpProvider.
@@ -61,7 +62,7 @@ Examples:
 
 func (c *ingestCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
 	cfg, err := c.Bus.config("ingest", log)
-	if done, err := c.only(k, std.out, faulty(err)); done {
+	if done, err := c.only(k, std.out, faulty(err, c.Watch.faults())); done {
 		return err
 	}
 	b, err := connect(cfg)
@@ -69,11 +70,11 @@ func (c *ingestCmd) Run(ctx context.Context, k *kong.Context, std streams, log *
 		return err
 	}
 	defer b.conn.Close()
-	pub, err := ingest.NewPublisher(b.conn, ingest.DefaultPublisherConfig(), log)
+	pub, err := c.Watch.open(b, log)
 	if err != nil {
 		return err
 	}
-	defer pub.Close()
+	defer pub.close()
 	rejects := &lazyFile{name: c.Rejects}
 	defer rejects.Close()
 
@@ -84,7 +85,7 @@ func (c *ingestCmd) Run(ctx context.Context, k *kong.Context, std streams, log *
 	start := time.Now()
 	show := newProgress(std.err, log, "publishing", 0)
 	result, err := ingest.PublishFiles(ctx, ingest.FilesRequest{
-		Publisher: pub, Files: c.Files, Stdin: stdin, Rejects: rejects, ProgressEvery: 200 * time.Millisecond,
+		Publisher: pub.Publisher, Files: c.Files, Stdin: stdin, Rejects: rejects, ProgressEvery: 200 * time.Millisecond,
 		Progress: func(p ingest.FilesProgress) { show.at(int64(p.Lines)) },
 	})
 	show.end()

@@ -20,21 +20,43 @@ const description = `Read-only observation of prices and availability at online 
 
 Try it:  preismon up --demo
 
-Every flag --some-flag can also be given as PREISMON_SOME_FLAG in the environment or as "some-flag: ..." in the file of --config.
+Use it:  preismon login --url URL --login LOGIN, then preismon results --limit 20
+
+A flag can also be given by the environment variable that its help names, or as "some-flag: ..." in the file of --config.
 Where a value is a secret, @FILE reads it from a file.`
 
 type cli struct {
 	Config kong.ConfigFlag `help:"Read flags from this YAML file." placeholder:"FILE"`
 	Log    logFlags        `embed:"" prefix:"log-"`
 
-	Up        upCmd        `cmd:"" help:"Run everything in one process: ClickHouse, NATS, projector, query service."`
-	Ingest    ingestCmd    `cmd:"" help:"Publish events from NDJSON files or stdin."`
-	Import    importCmd    `cmd:"" help:"Publish a CSV of observed prices, by a mapping file."`
-	Projector projectorCmd `cmd:"" help:"Run the projector: events to ClickHouse tables."`
-	Query     queryCmd     `cmd:"" help:"Run the query service: REST and NDJSON."`
-	Bench     benchCmd     `cmd:"" help:"Measure against what one would run instead."`
-	Migrate   migrateCmd   `cmd:"" help:"Bring the ClickHouse schema to this program's version."`
-	Version   versionCmd   `cmd:"" help:"Print the version."`
+	Up          upCmd          `cmd:"" help:"Run everything in one process: ClickHouse, NATS, projector, query service."`
+	Ingest      ingestCmd      `cmd:"" help:"Publish events from NDJSON files or stdin."`
+	Import      importCmd      `cmd:"" help:"Publish a CSV of observed prices, by a mapping file."`
+	Projector   projectorCmd   `cmd:"" help:"Run the projector: events to ClickHouse tables."`
+	Query       queryCmd       `cmd:"" help:"Run the query service: REST, streams, MCP and the web pages."`
+	Audit       auditCmd       `cmd:"" help:"Compare streams, dead letters and tables: what is missing or doubled."`
+	DeadLetters deadLettersCmd `cmd:"" name:"deadletters" help:"List, show and replay what could not be read."`
+	Backup      backupCmd      `cmd:"" help:"Save the tables of ClickHouse."`
+	Restore     restoreCmd     `cmd:"" help:"Bring the tables of ClickHouse back."`
+	Rebuild     rebuildCmd     `cmd:"" help:"Make all tables anew from the streams, beside the old ones."`
+	Bench       benchCmd       `cmd:"" help:"Measure against what one would run instead."`
+	Charts      chartsCmd      `cmd:"" name:"explorer-assets" help:"Fetch the chart library of the explorer into a folder."`
+	Migrate     migrateCmd     `cmd:"" help:"Bring the ClickHouse schema to this program's version."`
+	Market      marketCmd      `cmd:"" help:"Publish the demo's simulated market to servers of your own."`
+	Health      healthCmd      `cmd:"" help:"Ask a role on this machine whether it is ready."`
+	Secrets     secretsCmd     `cmd:"" help:"Make the secrets of docker-compose.yml."`
+	Version     versionCmd     `cmd:"" help:"Print the version."`
+
+	Login      loginCmd      `cmd:"" group:"As a client of a server" help:"Log in at a server; the token is kept."`
+	Logout     logoutCmd     `cmd:"" group:"As a client of a server" help:"Revoke the token and forget it."`
+	Sites      sitesCmd      `cmd:"" group:"As a client of a server" help:"List the sites that you see."`
+	Orders     ordersCmd     `cmd:"" group:"As a client of a server" help:"List the orders that you see."`
+	Results    resultsCmd    `cmd:"" group:"As a client of a server" help:"Read observed prices, for people or programs."`
+	Stream     streamCmd     `cmd:"" group:"As a client of a server" help:"Read observed prices as NDJSON, as they come."`
+	Export     exportCmd     `cmd:"" group:"As a client of a server" help:"Write observed prices to a file: NDJSON, CSV, Arrow or Parquet."`
+	History    historyCmd    `cmd:"" group:"As a client of a server" help:"List and download archived files of an order."`
+	Completion completionCmd `cmd:"" group:"As a client of a server" help:"Print the completion of a shell."`
+	Complete   completeCmd   `cmd:"" hidden:"" name:"__complete"`
 }
 
 // streams are the standard streams, so that tests can take their place.
@@ -48,10 +70,16 @@ const (
 	exitFailed   = 1 // the command failed
 	exitUsage    = 2 // flags or configuration are wrong
 	exitRejected = 3 // the run ended well, but lines were rejected
+
+	exitIncomplete = 4 // a part of the answer was written, and is not all
+	exitFound      = 5 // an audit found something
 )
 
 // errRejected ends a run that did all it could, but not everything.
 var errRejected = errors.New("some lines were rejected")
+
+// errFound ends an audit of what is not as it should be.
+var errFound = errors.New("something is missing, doubled or different")
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -91,6 +119,11 @@ func run(ctx context.Context, args []string, std streams) int {
 		return 0
 	case errors.Is(err, errRejected):
 		return exitRejected
+	case errors.Is(err, errFound):
+		return exitFound
+	case incomplete(err):
+		fmt.Fprintf(std.err, "preismon: %v\n", err)
+		return exitIncomplete
 	case errors.As(err, new(*configError)):
 		fmt.Fprintf(std.err, "preismon: the configuration is wrong:\n%v\n", err)
 		return exitUsage

@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 
+	"preismon/archive"
 	"preismon/projector/schema"
 
 	"github.com/alecthomas/kong"
@@ -12,28 +15,61 @@ import (
 
 type migrateCmd struct {
 	roleFlags
-	ClickHouse secret `name:"clickhouse-dsn" help:"clickhouse://user:password@host:9000/database of a user that may create tables." placeholder:"DSN"`
-	Cluster    string `name:"clickhouse-cluster" help:"Name of the ClickHouse cluster, for replicated tables on all of its nodes." placeholder:"NAME"`
+	ClickHouse secret   `name:"clickhouse-dsn" help:"clickhouse://user:password@host:9000/database of a user that may create tables." placeholder:"DSN"`
+	Cluster    string   `name:"clickhouse-cluster" help:"Name of the ClickHouse cluster, for replicated tables on all of its nodes, and tables that read all of its shards." placeholder:"NAME"`
+	Plain      bool     `name:"unreplicated" help:"The shards of the cluster are single servers: plain tables, on the one server that the DSN names. Needs no Keeper."`
+	Archives   []secret `name:"archive" help:"Buckets to make where they are missing, written as for \"preismon query\"." placeholder:"PLACE"`
 }
 
 // Help implements kong.HelpProvider.
 func (migrateCmd) Help() string {
-	return `Creates the database and its tables, or brings them to this program's version. It may run again at any time, and changes nothing when there is nothing to do.
+	return `Creates the database and its tables, or brings them to this program's version; with --archive, the bucket too. It may run again at any time, also twice at once, and changes nothing when there is nothing to do.
 
-Example:
+To upgrade, run it with the new program while the older ones serve: tables only gain, so they go on. Then start the new projectors and query nodes; those that were started before wait for it, and come ready by themselves.
 
-  preismon migrate --clickhouse-dsn @/run/secrets/admin-dsn`
+Of a cluster with several shards, run it at one server of each. To tables that were made without a cluster, --clickhouse-cluster with --unreplicated adds those that read all shards, at any time. Replicas need a new database.
+
+Examples:
+
+  preismon migrate --clickhouse-dsn @/run/secrets/admin-dsn
+  preismon migrate --clickhouse-dsn @/run/secrets/shard-0-dsn --clickhouse-cluster preismon --unreplicated`
 }
 
 func (c *migrateCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
 	_, err := parseDSN(c.ClickHouse.Secret)
-	if done, err := c.only(k, std.out, faulty(err)); done {
+	form := schema.Options{Cluster: c.Cluster, Unreplicated: c.Plain}
+	if done, err := c.only(k, std.out, faulty(err, form.Validate(), archiveFlags{Archives: c.Archives}.faults())); done {
 		return err
 	}
-	if err := schema.Migrate(ctx, c.ClickHouse.Reveal(), schema.Options{Cluster: c.Cluster}); err != nil {
+	if err := schema.Migrate(ctx, c.ClickHouse.Reveal(), form); err != nil {
 		return err
 	}
 	log.Info("schema is up to date", "version", schema.Version())
 	fmt.Fprintf(std.out, "The schema is at version %d.\n", schema.Version())
+	if c.Cluster != "" {
+		fmt.Fprintf(std.out, "The tables over all shards are there: %s.\n", strings.Join(schema.OverShards(), ", "))
+	}
+	return c.buckets(ctx)
+}
+
+// buckets makes those that are missing.
+func (c *migrateCmd) buckets(ctx context.Context) error {
+	for _, place := range c.Archives {
+		p, err := parseArchive(place.Secret)
+		if err != nil {
+			return err
+		}
+		if p.dir != "" {
+			continue
+		}
+		p.s3.CreateBucket = true
+		bucket, err := archive.NewS3(p.s3)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(bucket.EnsureBucket(ctx), bucket.Close()); err != nil {
+			return err
+		}
+	}
 	return nil
 }

@@ -3,8 +3,8 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -13,32 +13,41 @@ import (
 	"preismon/ingest"
 	"preismon/projector"
 	"preismon/projector/clickhouse"
+	"preismon/projector/schema"
 
 	"github.com/alecthomas/kong"
 )
 
 type projectorCmd struct {
 	roleFlags
-	NATS        natsFlags     `embed:""`
-	Streams     streamFlags   `embed:""`
-	ClickHouse  secret        `name:"clickhouse-dsn" help:"clickhouse://user:password@host:9000/database of a user that may write." placeholder:"DSN"`
-	AdminListen string        `help:"Address of live, ready and metrics." default:"127.0.0.1:8082" placeholder:"HOST:PORT"`
-	StopGrace   time.Duration `help:"How long a stop may take for what is under way." default:"30s"`
+	NATS        natsFlags      `embed:""`
+	Streams     streamFlags    `embed:""`
+	ClickHouse  secret         `name:"clickhouse-dsn" help:"clickhouse://user:password@host:9000/database of a user that may write." placeholder:"DSN"`
+	Share       partitionFlags `embed:""`
+	AdminListen string         `help:"Address of live, ready and metrics. Default: ${default}." default:"127.0.0.1:8082" placeholder:"HOST:PORT"`
+	Traces      traceFlags     `embed:""`
+	AuditEvery  time.Duration  `help:"How often the leader compares streams and tables, as \"preismon audit\" does; 0: never." default:"1h"`
+	LeaseTTL    time.Duration  `name:"lease-ttl" help:"A leader that is not heard of for so long is deposed. The same for all projectors." default:"10s"`
+	StopGrace   time.Duration  `help:"How long a stop may take for what is under way." default:"30s"`
 }
 
 // Help implements kong.HelpProvider.
 func (projectorCmd) Help() string {
-	return `The leader of the partition consumes the streams CATALOG and OBSERVATIONS and writes the ClickHouse tables, each event once; further processes stand by. Run "preismon migrate" first.
+	return `The leader of the partition consumes the streams CATALOG and OBSERVATIONS and writes the ClickHouse tables, each event once; further processes stand by. On tables of an older version it waits for "preismon migrate", and while it cannot reach its tables it leaves the lead to who can.
 
-Example:
+Several partitions divide the observations by site among as many ClickHouse servers; each has projectors of its own, which write the whole catalogue there and their share of the observations.
 
-  preismon projector --nats-url nats://nats:4222 --clickhouse-dsn @/run/secrets/projector-dsn`
+Examples:
+
+  preismon projector --nats-url nats://nats:4222 --clickhouse-dsn @/run/secrets/projector-dsn
+  preismon projector --partition 1 --partitions 2 --nats-url nats://nats:4222 --clickhouse-dsn @/run/secrets/shard-1-dsn`
 }
 
 func (c *projectorCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
 	nats := c.NATS.config("projector", log)
+	lease := ingest.LeaseConfig{Key: ingest.ProjectorLease(c.Share.Partition, c.Share.Partitions), TTL: c.LeaseTTL}
 	ch, dsnErr := parseDSN(c.ClickHouse.Secret)
-	if done, err := c.only(k, std.out, faulty(address("admin-listen", c.AdminListen), nats.Validate(), dsnErr)); done {
+	if done, err := c.only(k, std.out, faulty(address("admin-listen", c.AdminListen), nats.Validate(), dsnErr, auditEvery(c.AuditEvery), lease.Validate(), c.Share.faults(), c.Traces.faults())); done {
 		return err
 	}
 	b, err := connect(nats)
@@ -55,12 +64,18 @@ func (c *projectorCmd) Run(ctx context.Context, k *kong.Context, std streams, lo
 	}
 	l, a := newLifecycle(log), newAdmin()
 	a.serve(l, listener)
-	p, err := newProjection(ch, b, ingest.LeaseConfig{Key: ingest.ProjectorLease(0)}, log)
+	b.observe(a)
+	traces, err := c.Traces.start(l, a, "projector", log)
 	if err != nil {
 		return errors.Join(err, l.stop(c.StopGrace))
 	}
+	p, err := newProjection(ch, b, lease, c.AuditEvery, log)
+	if err != nil {
+		return errors.Join(err, l.stop(c.StopGrace))
+	}
+	p.traces, p.share = traces, c.Share
 	p.observe(a)
-	l.defers("clickhouse connections", func(context.Context) error { return p.conn.Close() })
+	l.defers("clickhouse connections", func(context.Context) error { return p.close() })
 	l.run("projector", p.run)
 	log.Info("projector runs", "admin", listener.Addr().String())
 	return errors.Join(l.wait(ctx), l.stop(c.StopGrace))
@@ -83,60 +98,86 @@ const projectorConnections = 8
 // consumer loop with a projector as its sink.
 type projection struct {
 	conn  *clickhouse.Pool
+	probe *clickhouse.Pool // for /readyz, which waits for no statement of the others
 	bus   *bus
 	lease *ingest.Lease
 	log   *slog.Logger
+	share partitionFlags
 
-	led atomic.Pointer[led] // nil: standing by
+	metrics    *projectorMetrics
+	traces     *tracing
+	auditEvery time.Duration // 0: never
+
+	led     atomic.Pointer[led]     // nil: standing by
+	audited atomic.Pointer[audited] // nil: not yet
 }
 
 // led is what exists while this process leads.
 type led struct {
 	projector *projector.Projector
 	consumer  *ingest.Consumer
+	since     time.Time
 }
 
-func newProjection(cfg clickhouse.Config, b *bus, leaseCfg ingest.LeaseConfig, log *slog.Logger) (*projection, error) {
+func newProjection(cfg clickhouse.Config, b *bus, leaseCfg ingest.LeaseConfig, auditEvery time.Duration, log *slog.Logger) (*projection, error) {
 	lease, err := ingest.NewLease(leaseCfg, b.js, log)
 	if err != nil {
 		return nil, err
 	}
-	return &projection{conn: clickhouse.Open(cfg, projectorConnections), bus: b, lease: lease, log: log}, nil
+	return &projection{
+		conn: clickhouse.Open(cfg, projectorConnections), probe: clickhouse.Open(cfg, 1), bus: b, lease: lease, log: log, metrics: newProjectorMetrics(), auditEvery: auditEvery,
+		share: partitionFlags{Partitions: 1},
+	}, nil
 }
 
-// run leads whenever the lease is held, until ctx ends.
+func (p *projection) close() error { return errors.Join(p.conn.Close(), p.probe.Close()) }
+
+// run leads whenever the lease is held, until ctx ends or the tables are found
+// to be none that this program may write.
 func (p *projection) run(ctx context.Context) error {
-	return p.lease.RunAsLeader(ctx, func(ctx context.Context, fence uint64) error {
-		cfg := projector.DefaultConfig()
-		cfg.Fence, cfg.Logger = fence, p.log
-		proj, err := projector.New(cfg, p.conn)
-		if err != nil {
+	for {
+		if err := p.awaitTables(ctx); err != nil || ctx.Err() != nil {
 			return err
 		}
-		if err := proj.Check(ctx); err != nil {
+		err := p.lease.RunAsLeader(ctx, p.lead)
+		if !errors.Is(err, errTablesAway) && !errors.Is(err, schema.ErrNotMigrated) {
 			return err
 		}
-		consumer, err := ingest.NewConsumer(ingest.DefaultConsumerConfig(), p.bus.js, proj, p.log)
-		if err != nil {
-			return err
-		}
-		p.led.Store(&led{proj, consumer})
-		defer p.led.Store(nil)
-		p.log.Info("leading", "fence", fence)
-		maintained := make(chan struct{})
-		maintain, stop := context.WithCancelCause(ctx)
-		go func() {
-			defer close(maintained)
-			p.maintain(maintain, stop, proj)
-		}()
-		err = consumer.Run(maintain)
-		if cause := context.Cause(maintain); errors.Is(cause, projector.ErrDeposed) {
-			err = cause
-		}
-		stop(nil)
-		<-maintained
+		p.log.Warn("lease given back", "error", err)
+	}
+}
+
+// lead is one term. It looks at the tables once more before anything else:
+// since they were waited for, much time may have passed in standing by.
+func (p *projection) lead(ctx context.Context, fence uint64) error {
+	if err := p.checkTables(ctx); err != nil {
 		return err
-	})
+	}
+	cfg := projector.DefaultConfig()
+	cfg.Partition, cfg.Partitions = p.share.Partition, p.share.Partitions
+	cfg.Fence, cfg.Logger, cfg.Inserted = fence, p.log, p.metrics.inserted
+	proj, err := projector.New(cfg, p.conn)
+	if err != nil {
+		return err
+	}
+	reading := ingest.DefaultConsumerConfig()
+	reading.Partition, reading.Partitions = p.share.Partition, p.share.Partitions
+	reading.Tracer = p.traces.tracer("ingest")
+	consumer, err := ingest.NewConsumer(reading, p.bus.js, proj, p.log)
+	if err != nil {
+		return err
+	}
+	p.led.Store(&led{proj, consumer, time.Now()})
+	defer p.led.Store(nil)
+	p.log.Info("leading", "partition", p.share.Partition, "partitions", p.share.Partitions, "fence", fence)
+	var beside sync.WaitGroup
+	maintain, stop := context.WithCancelCause(ctx)
+	beside.Go(func() { p.maintain(maintain, stop, proj) })
+	beside.Go(func() { p.audits(maintain) })
+	err = consumer.Run(maintain) // also says why maintain was stopped
+	stop(nil)
+	beside.Wait()
+	return err
 }
 
 // maintainEvery is how often what the projector left for later is done.
@@ -150,7 +191,7 @@ func (p *projection) maintain(ctx context.Context, stop context.CancelCauseFunc,
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			if err := proj.Maintain(ctx); errors.Is(err, projector.ErrDeposed) {
+			if err := proj.Maintain(ctx); errors.Is(err, event.ErrDeposed) || errors.Is(err, event.ErrRefused) {
 				stop(err)
 			} else if err != nil && ctx.Err() == nil {
 				p.log.Error("projector maintenance failed", "error", err)
@@ -178,45 +219,4 @@ func (p *projection) caughtUp(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// observe publishes what the role does.
-func (p *projection) observe(a *admin) {
-	progress := func() (pr ingest.Progress) {
-		if l := p.led.Load(); l != nil {
-			pr = l.consumer.Progress()
-		}
-		return pr
-	}
-	stats := func() (st projector.Stats) {
-		if l := p.led.Load(); l != nil {
-			st = l.projector.Stats()
-		}
-		return st
-	}
-	a.gauge("preismon_projector_leader", "1 while this process leads its partition.", func() float64 {
-		if p.led.Load() != nil {
-			return 1
-		}
-		return 0
-	})
-	a.gauge("preismon_projector_lag_messages", "Messages of OBSERVATIONS that are not applied yet.", func() float64 {
-		pr := progress().Observations
-		return float64(pr.Last - min(pr.Last, pr.Applied))
-	})
-	a.counter("preismon_projector_events_total", "Events applied.", func() uint64 { return progress().Events })
-	a.counter("preismon_projector_rows_total", "Rows written to observations.", func() uint64 { return stats().Rows })
-	a.counter("preismon_projector_fanned_rows_total", "Rows written to observations_by_mandate.", func() uint64 { return stats().FannedRows })
-	a.counter("preismon_projector_dead_letters_total", "Messages put into the dead letters.", func() uint64 { return progress().Poison })
-	a.counter("preismon_projector_retries_total", "Tries after a first one that failed.", func() uint64 { return progress().Retries })
-	a.counter("preismon_projector_repairs_total", "Batches that were read back before they were written.", func() uint64 { return stats().Repairs })
-	a.counter("preismon_projector_repaired_rows_total", "Rows that a repair found missing.", func() uint64 { return stats().RepairedRows })
-	a.counter("preismon_projector_duplicate_events_total", "Events dropped because their id was ingested before.", func() uint64 { return stats().DuplicateEvents })
-	a.gauge("preismon_projector_pending_deletions", "Mandates whose lost rows are still to be deleted.", func() float64 { return float64(stats().PendingDeletions) })
-	a.ready("nats", func(context.Context) error {
-		if !p.bus.conn.IsConnected() {
-			return fmt.Errorf("not connected")
-		}
-		return nil
-	})
 }

@@ -4,16 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/netip"
 	"os"
 	"runtime/debug"
+	"sync/atomic"
 	"time"
 
 	"preismon/contracts"
 	"preismon/query"
 	"preismon/query/auth"
+	"preismon/query/docs"
+	"preismon/query/explorer"
 	"preismon/query/rest"
 	"preismon/query/store"
 
@@ -60,11 +64,13 @@ type edgeFlags struct {
 	BaseURL        string         `help:"Where clients reach the service, without a slash at its end. Default: http:// and the address listened on." placeholder:"URL"`
 	TrustedProxies []netip.Prefix `help:"Proxies whose X-Forwarded-For names the client." placeholder:"CIDR"`
 	AllowedOrigins []string       `help:"Web origins whose pages may read answers." placeholder:"URL"`
+	TraceContinue  bool           `help:"Go on with the traces that requests say they are part of, kept or not as decided there. Only behind a proxy that sets or removes traceparent itself."`
 }
 
 func (f edgeFlags) rest(listener string) rest.Config {
 	cfg := rest.Defaults()
 	cfg.BaseURL, cfg.Build, cfg.TrustedProxies, cfg.AllowedOrigins = f.BaseURL, build(), f.TrustedProxies, f.AllowedOrigins
+	cfg.ContinueTraces = f.TraceContinue
 	if cfg.BaseURL == "" {
 		cfg.BaseURL = "http://" + reachable(listener)
 	}
@@ -75,14 +81,18 @@ type queryCmd struct {
 	roleFlags
 	NATS        natsFlags     `embed:""`
 	ClickHouse  secret        `name:"clickhouse-dsn" help:"clickhouse://user:password@host:9000/database of a user that may only read." placeholder:"DSN"`
+	Shards      int           `help:"Over how many shards of a ClickHouse cluster observations are spread; the DSN names any of them. As many as the partitions of the projectors." default:"1" placeholder:"N"`
 	TokenKey    string        `help:"PEM file (PKCS 8, Ed25519) with the key that signs tokens: openssl genpkey -algorithm ed25519." type:"path" placeholder:"FILE"`
 	VerifyKeys  []string      `help:"PEM files of further keys whose tokens are still good, for rotation." type:"path" placeholder:"FILE"`
-	CursorKey   secret        `help:"Seals cursors: at least 32 bytes, the same on all nodes." placeholder:"KEY"`
+	CursorKey   secret        `help:"Seals cursors and the logins of agents: at least 32 bytes, the same on all nodes." placeholder:"KEY"`
 	Archives    archiveFlags  `embed:""`
 	Edge        edgeFlags     `embed:""`
 	Budgets     budgetFlags   `embed:""`
-	Listen      string        `help:"Address of the public surface." default:"127.0.0.1:8080" placeholder:"HOST:PORT"`
-	AdminListen string        `help:"Address of live, ready and metrics." default:"127.0.0.1:8081" placeholder:"HOST:PORT"`
+	Traces      traceFlags    `embed:""`
+	Listen      string        `help:"Address of the public surface. Default: ${default}." default:"127.0.0.1:8080" placeholder:"HOST:PORT"`
+	AdminListen string        `help:"Address of live, ready and metrics. Default: ${default}." default:"127.0.0.1:8081" placeholder:"HOST:PORT"`
+	Charts      string        `name:"explorer-assets" help:"Folder with uPlot.esm.js and uPlot.min.css of uPlot ${uplot}, which draw the charts of the explorer; without it, tables. Made by: preismon explorer-assets." type:"path" placeholder:"DIR"`
+	StopDelay   time.Duration `help:"How long a stop goes on serving after /readyz says no, so that balancers notice." default:"3s"`
 	StopGrace   time.Duration `help:"How long a stop may take for requests under way." default:"20s"`
 	Memory      int64         `name:"memory-goal" help:"MiB of heap above which garbage is collected at once; no bound on what is in use. GOMEMLIMIT goes before." default:"128"`
 }
@@ -100,7 +110,7 @@ Example:
 func (c *queryCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
 	natsCfg := c.NATS.config("query", log)
 	storeCfg := store.Defaults()
-	storeCfg.DSN = c.ClickHouse.Secret
+	storeCfg.DSN, storeCfg.Shards = c.ClickHouse.Secret, c.Shards
 	restCfg := c.Edge.rest(c.Listen)
 	var keyErr error
 	if c.TokenKey == "" {
@@ -111,7 +121,7 @@ func (c *queryCmd) Run(ctx context.Context, k *kong.Context, std streams, log *s
 		dsnErr = nil // the store names that
 	}
 	faults := faulty(address("listen", c.Listen), address("admin-listen", c.AdminListen), natsCfg.Validate(), dsnErr, storeCfg.Validate(), restCfg.Validate(), keyErr,
-		c.Archives.faults(), c.Budgets.query(c.CursorKey.Secret, c.Archives).Validate(), c.Budgets.throttle().Validate(), c.Budgets.auth(restCfg.BaseURL).Validate())
+		c.Archives.faults(), c.Budgets.query(c.CursorKey.Secret, c.Archives).Validate(), c.Budgets.throttle().Validate(), c.Budgets.auth(restCfg.BaseURL).Validate(), c.Traces.faults())
 	if done, err := c.only(k, std.out, faults); done {
 		return err
 	}
@@ -127,6 +137,9 @@ func (c *queryCmd) Run(ctx context.Context, k *kong.Context, std streams, log *s
 	if err != nil {
 		return err
 	}
+	if c.Edge.BaseURL == "" { // the port may have been ours to choose
+		restCfg.BaseURL = "http://" + reachable(public.Addr().String())
+	}
 	b, err := connect(natsCfg)
 	if err != nil {
 		return err
@@ -140,6 +153,11 @@ func (c *queryCmd) Run(ctx context.Context, k *kong.Context, std streams, log *s
 	}
 	l, a := newLifecycle(log), newAdmin()
 	a.serve(l, private)
+	b.observe(a)
+	traces, err := c.Traces.start(l, a, "query", log)
+	if err != nil {
+		return errors.Join(err, l.stop(c.StopGrace))
+	}
 	archives, err := openArchives(l, c.Archives.Archives)
 	if err != nil {
 		return errors.Join(err, l.stop(c.StopGrace))
@@ -147,9 +165,14 @@ func (c *queryCmd) Run(ctx context.Context, k *kong.Context, std streams, log *s
 	if len(archives) == 0 {
 		log.Warn("no archive is configured: the content of every archived file is missing")
 	}
+	var charts fs.FS
+	if c.Charts != "" {
+		charts = os.DirFS(c.Charts)
+	}
 	err = serveQueries(ctx, l, a, serving{
-		listener: public, store: storeCfg, rest: restCfg, keys: keys, bus: b, log: log, archives: archives,
-		query: c.Budgets.query(c.CursorKey.Secret, c.Archives), throttle: c.Budgets.throttle(), auth: c.Budgets.auth(restCfg.BaseURL),
+		charts: charts, listener: public, store: storeCfg, rest: restCfg, keys: keys, bus: b, log: log, archives: archives,
+		query: c.Budgets.query(c.CursorKey.Secret, c.Archives), throttle: c.Budgets.throttle(), auth: c.Budgets.auth(restCfg.BaseURL), traces: traces,
+		stopDelay: c.StopDelay,
 	})
 	if err != nil {
 		return errors.Join(err, l.stop(c.StopGrace))
@@ -169,12 +192,21 @@ type serving struct {
 	throttle auth.ThrottleConfig
 	keys     *auth.Keyring
 	bus      *bus
+	charts   fs.FS // the files of uPlot; nil: none
 	log      *slog.Logger
+	// stopDelay is how long a stop goes on serving, but not ready any more.
+	stopDelay time.Duration
+	traces    *tracing
 }
 
 // serveQueries starts the query role as parts of the lifecycle.
 func serveQueries(ctx context.Context, l *lifecycle, a *admin, s serving) error {
-	st, err := store.New(ctx, s.store)
+	metrics := newQueryMetrics()
+	s.store.Asked = metrics.asked
+	if err := requireTables(l, a, &s.store); err != nil {
+		return err
+	}
+	st, err := store.New(s.store)
 	if err != nil {
 		return err
 	}
@@ -199,7 +231,24 @@ func serveQueries(ctx context.Context, l *lifecycle, a *admin, s serving) error 
 	if err != nil {
 		return err
 	}
-	handler, err := rest.New(s.rest, rest.Deps{Service: service, Auth: authority, Logger: s.log, Now: time.Now})
+	metrics.observe(a, queried{service, st, throttle, authority, revoked})
+	surfaces, err := agentSurfaces(s, service, authority, st, metrics)
+	if err != nil {
+		return err
+	}
+	pages, err := explorer.New(s.rest.BaseURL, s.charts)
+	if err != nil {
+		return err
+	}
+	reference, err := docs.New(s.rest.BaseURL)
+	if err != nil {
+		return err
+	}
+	surfaces = append(surfaces, rest.Mounted{Paths: pages.Paths(), Handler: pages}, rest.Mounted{Paths: reference.Paths(), Handler: reference})
+	surface, err := rest.New(s.rest, rest.Deps{
+		Service: service, Auth: authority, Logger: s.log, Now: time.Now, Mounted: surfaces,
+		Serving: metrics.serving, Tracer: s.traces.tracer("query/rest"),
+	})
 	if err != nil {
 		return err
 	}
@@ -212,7 +261,22 @@ func serveQueries(ctx context.Context, l *lifecycle, a *admin, s serving) error 
 			return fmt.Errorf("not read yet")
 		}
 	})
-	serveHTTP(l, "query service", rest.NewServer(handler, s.log), s.listener)
+	var stopping atomic.Bool
+	a.ready("not stopping", func(context.Context) error {
+		if stopping.Load() {
+			return errors.New("stopping")
+		}
+		return nil
+	})
+	serveHTTP(l, "query service", rest.NewServer(surface, s.log), s.listener, surface.Drain)
+	l.defers("readiness", func(grace context.Context) error {
+		stopping.Store(true)
+		select {
+		case <-time.After(s.stopDelay):
+		case <-grace.Done():
+		}
+		return nil
+	})
 	return nil
 }
 

@@ -28,14 +28,16 @@ import (
 
 type upCmd struct {
 	roleFlags
-	DataDir     string        `help:"Folder for everything that is kept." default:"preismon-data" type:"path" placeholder:"DIR"`
-	Listen      string        `help:"Address of the public surface." default:"127.0.0.1:8080" placeholder:"HOST:PORT"`
-	AdminListen string        `help:"Address of live, ready and metrics." default:"127.0.0.1:8081" placeholder:"HOST:PORT"`
+	DataDir     string        `help:"Folder for everything that is kept. Default: ${default}." default:"preismon-data" type:"path" placeholder:"DIR"`
+	Listen      string        `help:"Address of the public surface. Default: ${default}." default:"127.0.0.1:8080" placeholder:"HOST:PORT"`
+	AdminListen string        `help:"Address of live, ready and metrics. Default: ${default}." default:"127.0.0.1:8081" placeholder:"HOST:PORT"`
 	Demo        demoFlags     `embed:""`
 	WithDemo    bool          `name:"demo" help:"Fill the folder with a simulated market, and keep it going."`
 	Archives    archiveFlags  `embed:""`
 	Edge        edgeFlags     `embed:""`
 	Budgets     budgetFlags   `embed:""`
+	Traces      traceFlags    `embed:""`
+	AuditEvery  time.Duration `help:"How often streams and tables are compared, as \"preismon audit\" does; 0: never." default:"1h"`
 	SyncAlways  bool          `help:"Have every event on disk before it is acknowledged: safe against power loss, slower."`
 	StopGrace   time.Duration `help:"How long a stop may take for what is under way." default:"5s"`
 }
@@ -55,7 +57,7 @@ func (c *upCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog
 	restCfg := c.Edge.rest(c.Listen)
 	placeholder := contracts.Secret("the key is made in the data folder, where needed")
 	faults := faulty(address("listen", c.Listen), address("admin-listen", c.AdminListen), restCfg.Validate(), c.Archives.faults(), c.Budgets.query(placeholder, c.Archives).Validate(), c.Budgets.throttle().Validate(),
-		c.Budgets.auth(restCfg.BaseURL).Validate(), c.Demo.faults())
+		c.Budgets.auth(restCfg.BaseURL).Validate(), c.Demo.faults(), auditEvery(c.AuditEvery), c.Traces.faults())
 	if done, err := c.only(k, std.out, faults); done {
 		return err
 	}
@@ -97,9 +99,17 @@ type upParts struct {
 	log             *slog.Logger
 	start           time.Time
 	url             string
+	admin           *admin
+	traces          *tracing
 }
 
 func (c *upCmd) up(ctx context.Context, l *lifecycle, dir *embedded.DataDir, p upParts) error {
+	a := newAdmin()
+	traces, err := c.Traces.start(l, a, "up", p.log)
+	if err != nil {
+		return err
+	}
+	p.admin, p.traces = a, traces
 	servers, err := startServers(ctx, l, dir, c.SyncAlways, p)
 	if err != nil {
 		return err
@@ -128,17 +138,18 @@ func (c *upCmd) up(ctx context.Context, l *lifecycle, dir *embedded.DataDir, p u
 		return err
 	}
 
-	a := newAdmin()
+	b.observe(a)
 	ch, err := clickhouse.ParseDSN(servers.clickhouse.DSN(embedded.ProjectorUser, ""))
 	if err != nil {
 		return err
 	}
-	proj, err := newProjection(ch, b, ingest.LeaseConfig{Key: ingest.ProjectorLease(0), Alone: true}, p.log)
+	proj, err := newProjection(ch, b, ingest.LeaseConfig{Key: ingest.ProjectorLease(0, 1), Alone: true}, c.AuditEvery, p.log)
 	if err != nil {
 		return err
 	}
+	proj.traces = traces
 	proj.observe(a)
-	l.defers("projector connections", func(context.Context) error { return proj.conn.Close() })
+	l.defers("projector connections", func(context.Context) error { return proj.close() })
 	l.run("projector", proj.run)
 
 	keys, err := openKeys(dir)
@@ -149,9 +160,9 @@ func (c *upCmd) up(ctx context.Context, l *lifecycle, dir *embedded.DataDir, p u
 	storeCfg.DSN = contracts.Secret(servers.clickhouse.DSN(embedded.QueryUser, ""))
 	restCfg.BaseURL = p.url
 	err = serveQueries(ctx, l, a, serving{
-		listener: p.public, store: storeCfg, rest: restCfg, keys: keys.tokens, bus: b, log: p.log,
+		charts: fetchCharts(l, p.log), listener: p.public, store: storeCfg, rest: restCfg, keys: keys.tokens, bus: b, log: p.log,
 		archives: append([]query.Archive{artifacts{own}}, further...),
-		query:    c.Budgets.query(keys.cursors, c.Archives), throttle: c.Budgets.throttle(), auth: c.Budgets.auth(p.url),
+		query:    c.Budgets.query(keys.cursors, c.Archives), throttle: c.Budgets.throttle(), auth: c.Budgets.auth(p.url), traces: traces,
 	})
 	if err != nil {
 		return err
@@ -179,7 +190,7 @@ func (c *upCmd) up(ctx context.Context, l *lifecycle, dir *embedded.DataDir, p u
 	if c.WithDemo {
 		err = c.demo(work, l, dir, proj, own, p, adminURL)
 	} else if err = proj.caughtUp(work); err == nil {
-		welcome(p.std.out, page{url: p.url, admin: adminURL, dir: c.DataDir})
+		welcome(p.std.out, page{url: p.url, admin: adminURL, dir: c.DataDir, accountsFile: demoAccounts(dir)})
 	}
 	if err != nil {
 		return errors.Join(context.Cause(work), err)

@@ -24,7 +24,7 @@ import (
 
 // demoArgs start a small market whose logins are not throttled: all of them
 // come from one address here.
-var demoArgs = []string{"--demo", "--demo-scale", "0.05", "--logins-per-minute", "1000"}
+var demoArgs = []string{"--demo", "--demo-scale", "0.05", "--logins-per-minute", "1000", "--reads-per-minute", "100000"}
 
 // TestUpDemo is the main job: from an empty folder to answers, and once more
 // from the folder it left.
@@ -32,15 +32,7 @@ func TestUpDemo(t *testing.T) {
 	t.Parallel()
 	u := startUp(t, demoArgs...)
 	t.Logf("ready after %v", u.Ready)
-	state := demoOf(t, u.DataDir)
-	demo := &demoTest{u, marketOf(t, state), state, nil}
-	text, err := os.ReadFile(filepath.Join(u.DataDir, demoAccountsFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, &demo.accounts); err != nil {
-		t.Fatal(err)
-	}
+	demo := newDemoTest(t, u)
 	t.Run("page", demo.page)
 	t.Run("accounts file", demo.accountsFile)
 	t.Run("accounts", demo.whatTheySee)
@@ -49,6 +41,10 @@ func TestUpDemo(t *testing.T) {
 	t.Run("refused", demo.refused)
 	t.Run("rows", demo.rows)
 	t.Run("postman", demo.postman)
+	t.Run("faces", demo.faces)
+	t.Run("commands", demo.commands)
+	t.Run("readme", demo.readme)
+	t.Run("explorer", demo.explorer)
 	t.Run("live", demo.live)
 	t.Run("tables", func(t *testing.T) { t.Logf("%d rows", exactDemo(t, u)) })
 	t.Run("admin", demo.admin)
@@ -60,6 +56,21 @@ type demoTest struct {
 	market   *market.Market
 	state    demoState
 	accounts []market.DemoAccount
+}
+
+// newDemoTest reads what a demo left in its folder.
+func newDemoTest(t *testing.T, u *upProcess) *demoTest {
+	t.Helper()
+	state := demoOf(t, u.DataDir)
+	demo := &demoTest{u, marketOf(t, state), state, nil}
+	text, err := os.ReadFile(filepath.Join(u.DataDir, demoAccountsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &demo.accounts); err != nil {
+		t.Fatal(err)
+	}
+	return demo
 }
 
 // client logs a demo account in, by the name before the @.
@@ -253,7 +264,7 @@ func sorted(all []seen) []seen {
 // due are the rows of a window as the events say them.
 func (d *demoTest) due(from, to time.Time, pairs map[contracts.Pair]bool) []seen {
 	all := []seen{}
-	for e := range d.market.Observations(from, to.Add(9*time.Hour)) { // late ones come up to 8 hours after
+	for e := range d.market.Observations(from, to.Add(d.market.MaxDelay())) {
 		batch := e.Data.(*contracts.Observations)
 		for _, o := range batch.Observations {
 			if !pairs[contracts.Pair{Item: o.ItemID, Site: batch.Site}] || o.CapturedAt.Before(from) || !o.CapturedAt.Before(to) {
@@ -294,7 +305,7 @@ func decimalText(minor int64, currency string) string {
 // (GEN-02, VIS-01a, VIS-01b, VIS-05).
 func (d *demoTest) whatTheySee(t *testing.T) {
 	world := catalogOf(d.market)
-	to := d.state.Start.Add(demoDays).Add(-12 * time.Hour).Truncate(time.Hour) // all late ones are in
+	to := d.state.Start.Add(demoDays).Add(-d.market.MaxDelay()).Truncate(time.Hour) // all late ones are in
 	from := to.Add(-24 * time.Hour)
 	counts := map[string]int{}
 	for _, a := range d.accounts {
@@ -566,6 +577,16 @@ func (d *demoTest) again(t *testing.T) {
 	}
 	live := span{d.up.Started.Add(d.up.Ready + 2*time.Second), before.Published.Truncate(time.Second)}
 	t.Logf("%d rows", exactDemo(t, u, live))
+	u.interrupt()
+	if code := u.wait(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+
+	// Without --demo the market stands still, and the page says so.
+	u = startUp(t, append([]string{"--data-dir", d.up.DataDir}, demoArgs[1:]...)...)
+	if out := u.stdout.String(); !strings.Contains(out, "stands still without --demo. Its logins: "+filepath.Join(d.up.DataDir, demoAccountsFile)) || strings.Contains(out, "no accounts yet") {
+		t.Errorf("without --demo the page is:\n%s", out)
+	}
 	u.interrupt()
 	if code := u.wait(); code != 0 {
 		t.Errorf("exit code %d", code)

@@ -12,24 +12,22 @@ import (
 // page is what the start of `up` tells a person.
 type page struct {
 	url, admin, dir, market, accountsFile string
-	accounts                              []market.DemoAccount
+	accounts                              []market.DemoAccount // of a market that goes on; without them accountsFile may be that of one that stands still
 }
 
 func welcome(w io.Writer, p page) {
 	fmt.Fprintf(w, "\npreismon %s\n\n", build())
-	fmt.Fprintf(w, "  API      %s\n  Admin    %s/readyz, /metrics\n  Data     %s\n", p.url, p.admin, p.dir)
+	fmt.Fprintf(w, "  Explorer %[1]s/explorer/\n  API      %[1]s\n  Agents   %[1]s/mcp\n  Admin    %[2]s/readyz, /metrics\n  Data     %[3]s\n", p.url, p.admin, p.dir)
 	if len(p.accounts) == 0 {
+		if p.accountsFile != "" {
+			fmt.Fprintf(w, "\nThis folder holds a simulated market, which stands still without --demo. Its logins: %s\n\n", p.accountsFile)
+			return
+		}
 		fmt.Fprintf(w, "\nThere are no accounts yet unless you made some. Import prices of your own:\n\n"+
 			"  preismon import prices.csv --map prices.yaml --mandate \"Our shop\" --login me --data-dir %s\n\n", p.dir)
 		return
 	}
-	fmt.Fprintf(w, "\n%s\n", indent(p.market))
-	fmt.Fprintf(w, "\nLogins (also in %s)\n\n", p.accountsFile)
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, a := range p.accounts {
-		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\n", a.LoginIdentifier, a.Password, a.Mandate, a.Sees)
-	}
-	_ = t.Flush() // a terminal that went away is no reason to stop
+	showMarket(w, p)
 	first := p.accounts[0]
 	fmt.Fprintf(w, `
 Try it
@@ -39,6 +37,17 @@ Try it
   curl -s -H "Authorization: Bearer $TOKEN" '%[1]s/v1/results?limit=3&includeIdentity=true'
 
 `, p.url, first.LoginIdentifier, first.Password)
+}
+
+// showMarket says what there is to see, and by which logins.
+func showMarket(w io.Writer, p page) {
+	fmt.Fprintf(w, "\n%s\n", indent(p.market))
+	fmt.Fprintf(w, "\nLogins (also in %s)\n\n", p.accountsFile)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, a := range p.accounts {
+		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\n", a.LoginIdentifier, a.Password, a.Mandate, a.Sees)
+	}
+	_ = t.Flush() // a terminal that went away is no reason to stop
 }
 
 func indent(text string) string {

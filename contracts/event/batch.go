@@ -9,6 +9,10 @@ import (
 // the partition has begun: it must not be asked again.
 var ErrDeposed = errors.New("deposed by a newer leader of the partition")
 
+// ErrRefused is what whoever applies batches answers when it may apply none
+// where it is, until people change something: asking again does not help.
+var ErrRefused = errors.New("refused until somebody mends it")
+
 // Batch is a contiguous range of a stream's sequences: First to Last, both
 // included. What has no message here was no message for this consumer, or is
 // in the dead letters by now.

@@ -8,6 +8,8 @@ import (
 	"time"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"preismon/contracts"
 )
 
 // maxDepth bounds nesting, unknown fields included.
@@ -368,39 +370,10 @@ func (p *scanner) boolean() bool {
 // time reads an instant in RFC 3339, and gives it in UTC.
 func (p *scanner) time() (t time.Time) {
 	s := p.text()
-	if p.err == nil && (!isRFC3339(s) || t.UnmarshalText([]byte(s)) != nil) {
+	if p.err == nil && (!contracts.IsRFC3339(s) || t.UnmarshalText([]byte(s)) != nil) {
 		p.failf("%q is not a time like 2026-01-31T12:00:00Z", clip(s))
 	}
 	return t.UTC()
-}
-
-// isRFC3339 checks the form only. The time package lets some other forms pass
-// (T4:05:06, a decimal comma, offsets of 24 hours: https://go.dev/issue/54580).
-func isRFC3339(s string) bool {
-	like := func(s, form string) bool {
-		for i := range len(form) {
-			if form[i] == '0' && (s[i] < '0' || s[i] > '9') || form[i] != '0' && s[i] != form[i] {
-				return false
-			}
-		}
-		return true
-	}
-	const form = "0000-00-00T00:00:00"
-	if len(s) <= len(form) || !like(s, form) {
-		return false
-	}
-	zone := s[len(form):]
-	if zone[0] == '.' {
-		n := 1
-		for n < len(zone) && zone[n] >= '0' && zone[n] <= '9' {
-			n++
-		}
-		if n == 1 {
-			return false
-		}
-		zone = zone[n:]
-	}
-	return zone == "Z" || len(zone) == 6 && (like(zone, "+00:00") || like(zone, "-00:00")) && zone[1:3] <= "23" && zone[4:] <= "59"
 }
 
 // skip reads any value.

@@ -33,8 +33,8 @@ func (k Kind) Stream() string {
 }
 
 // Subject is where the event is published. Observations go by site, so that
-// a subject transform can split them into partitions, each with whole pairs;
-// a catalogue record has a subject of its own, so that its last state stays.
+// they can be split into partitions, each with whole pairs; a catalogue record
+// has a subject of its own, so that its last state stays.
 func (e *Event) Subject() string {
 	switch d := e.Data.(type) {
 	case *contracts.Observations:
@@ -67,6 +67,17 @@ func SiteToken(k contracts.SiteKey) string { return strings.ReplaceAll(string(k)
 
 // DeadLetterSubject is where a message of the stream goes that cannot be read.
 func DeadLetterSubject(stream string) string { return "deadletters." + stream }
+
+// ReplayedSubject is where it is noted that a dead letter was published again,
+// by the letter's own sequence. Letters of the stream have another subject.
+func ReplayedSubject(stream string, letter uint64) string {
+	return fmt.Sprintf("%s.replayed.%d", DeadLetterSubject(stream), letter)
+}
+
+// HeaderReplayOf names the dead letter of a message that was published again,
+// and of the note that it was. The note also has HeaderStream and HeaderSeq:
+// where the message stands now.
+const HeaderReplayOf = "Preismon-Replay-Of"
 
 // Headers of a dead letter; its body is the message as it came, unless
 // HeaderCut tells that it was cut to what the server takes.

@@ -115,12 +115,16 @@ func TestChangelogEntriesAreTrue(t *testing.T) {
 			doc.Paths.Value("/v1/auth/token").Post != nil && doc.Paths.Value("/v1/auth/logout").Post != nil && field("Paging", "nextCursor") && both("cursor") && both("limit")},
 		{"0.6", []string{"REST and MCP", "transport", "OAuth"}, // VER-H0.6
 			strings.Contains(reference, "### REST") && strings.Contains(reference, "Streamable HTTP") && strings.Contains(reference, "PKCE")},
+		{"0.7", []string{"`list_results`", "`readOnlyHint: true`"}, // VER-H0.7
+			strings.Contains(reference, "| `list_results` |") && strings.Contains(reference, "`readOnlyHint: true`")},
 		{"0.8", []string{"`GET /healthz`", "`contractVersion`", "`build`", "changelog", "collection"}, // VER-H0.8
 			field("Health", "contractVersion") && field("Health", "build") && doc.Paths.Value(openapi.ChangelogPath) != nil && doc.Paths.Value(openapi.PostmanPath) != nil},
 		{"0.9", []string{"`/llms.txt`", "`/llms-full.txt`"}, // VER-H0.9
 			doc.Paths.Value("/llms.txt") != nil && doc.Paths.Value("/llms-full.txt") != nil},
-		{"0.92", []string{"`qualitySummary`", "observation-quality", "`ACCESS_TEMPORARILY_RESTRICTED`", "`analyze-buybox`"}, // VER-H0.92, but for MCP
-			field("OrderDetail", "qualitySummary") && doc.Paths.Value("/v1/orders/{orderId}/observation-quality") != nil &&
+		{"0.91", []string{"annotations", "`outputSchema`", "14 tools"}, // VER-H0.91
+			strings.Contains(reference, "`outputSchema` and the annotations") && strings.Count(reference[strings.Index(reference, "| Tool |"):strings.Index(reference, "Prompts: ")], "\n| `") == 14},
+		{"0.92", []string{"`qualitySummary`", "observation-quality", "`ACCESS_TEMPORARILY_RESTRICTED`", "`analyze-buybox`"}, // VER-H0.92
+			strings.Contains(reference, "`analyze-buybox`") && field("OrderDetail", "qualitySummary") && doc.Paths.Value("/v1/orders/{orderId}/observation-quality") != nil &&
 				slices.Contains(doc.Components.Schemas["OrderObservationReasonCode"].Value.Enum, any("ACCESS_TEMPORARILY_RESTRICTED"))},
 		{"0.93", []string{"`isPrime`"}, field("Result", "isPrime")}, // VER-H0.93
 		{"0.94", []string{"`brand`", "`manufacturer`", "`merchant`", "`isPrime`", "`isBuyBox`", "`latestObservationPerPair`"}, // VER-H0.94

@@ -88,7 +88,7 @@ func TestContractIsReadOnly(t *testing.T) {
 		}
 	}
 	slices.Sort(writes)
-	if diff := cmp.Diff([]string{"POST /v1/auth/logout", "POST /v1/auth/token"}, writes); diff != "" {
+	if diff := cmp.Diff([]string{"POST /mcp", "POST /v1/auth/logout", "POST /v1/auth/token"}, writes); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -20,10 +20,6 @@ import (
 // says nothing about the build that serves it.
 const Version = "1.00"
 
-// mcpServed tells whether this program serves the MCP surface. It decides
-// what the documents for readers say about it, and nothing else.
-const mcpServed = false
-
 // Paths of the public documents.
 const (
 	YAMLPath      = "/openapi/openapi.yaml"
@@ -72,10 +68,19 @@ func Documents(base string) ([]Document, error) {
 // source is a document before the base URL is known.
 type source struct{ path, mediaType, text string }
 
-var derived = sync.OnceValues(func() ([]source, error) {
+// parsed is the document as a tree.
+var parsed = sync.OnceValues(func() (*contract, error) {
 	c, err := parse(document)
 	if err != nil {
 		return nil, fmt.Errorf("openapi.yaml: %w", err)
+	}
+	return c, nil
+})
+
+var derived = sync.OnceValues(func() ([]source, error) {
+	c, err := parsed()
+	if err != nil {
+		return nil, err
 	}
 	asJSON, err := encode(c.root)
 	if err != nil {

@@ -13,7 +13,6 @@ func (c *contract) reference(text string) (string, error) {
 	t, err := template.New("llms-full").Funcs(template.FuncMap{
 		"about":      func() string { return c.root.get("info", "description").text() },
 		"version":    func() string { return Version },
-		"mcpServed":  func() bool { return mcpServed },
 		"operations": c.describeOperations,
 		"schemas":    c.describeSchemas,
 		"codes":      func() string { return c.root.get("components", "schemas", "ErrorCode", "description").text() },
@@ -58,7 +57,7 @@ func (c *contract) describeParameters(b *strings.Builder, op operation) {
 	}
 	b.WriteString("| Parameter | In | Type | Meaning |\n| --- | --- | --- | --- |\n")
 	for _, p := range parameters {
-		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", p.get("name").text(), p.get("in").text(), c.typeOf(p.get("schema")), cell(p.get("description").text()))
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", p.get("name").text(), p.get("in").text(), cell(c.typeOf(p.get("schema"))), cell(p.get("description").text()))
 	}
 	b.WriteString("\n")
 }
@@ -72,7 +71,7 @@ func (c *contract) describeResponses(b *strings.Builder, op operation) error {
 		var what []string
 		for media, content := range r.get("content").members() {
 			if codes := c.codesOf(content.get("schema")); codes != nil {
-				what = append(what, codes...)
+				what = append(what, quoted(codes))
 				continue
 			}
 			what = append(what, "`"+media+"`")
@@ -98,9 +97,7 @@ func (c *contract) describeResponses(b *strings.Builder, op operation) error {
 // codesOf lists the codes of a problem's schema.
 func (c *contract) codesOf(schema node) (codes []string) {
 	for _, part := range schema.get("allOf").list() {
-		for _, code := range part.get("properties", "code", "enum").texts() {
-			codes = append(codes, "`"+code+"`")
-		}
+		codes = append(codes, part.get("properties", "code", "enum").texts()...)
 	}
 	return codes
 }
@@ -122,41 +119,49 @@ func (c *contract) describeSchemas() string {
 		}
 		if s.get("properties").exists() {
 			b.WriteString("| Field | Type | Always | Meaning |\n| --- | --- | --- | --- |\n")
-			c.describeFields(&b, "", s)
+			c.describeFields(&b, s)
 			b.WriteString("\n")
 		}
 	}
 	return strings.TrimSpace(b.String())
 }
 
-// describeFields writes a line for each field; those of objects that have no
-// name follow, under the path to them.
-func (c *contract) describeFields(b *strings.Builder, path string, s node) {
-	required := s.get("required").texts()
-	for name, field := range s.get("properties").members() {
+// describeFields writes a line for each field.
+func (c *contract) describeFields(b *strings.Builder, s node) {
+	for _, f := range c.fields("", s) {
 		always := "no"
-		if slices.Contains(required, name) {
+		if f.Always {
 			always = "yes"
 		}
-		target, ref := c.deref(field)
-		meaning := field.get("description").text()
-		if meaning == "" && ref != "" && !target.get("properties").exists() && !target.get("enum").exists() {
-			meaning = target.get("description").text()
-		}
-		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", path+name, c.typeOf(field), always, cell(meaning))
-		if ref == "" {
-			c.describeFields(b, path+name+".", field)
-			c.describeFields(b, path+name+"[].", field.get("items"))
-		}
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", f.Name, cell(f.Type), always, cell(f.About))
 	}
 }
 
-// typeOf says in a few words what values a schema allows.
+// fields of a record; those of objects that have no name follow, under the
+// path to them.
+func (c *contract) fields(path string, s node) (all []Field) {
+	required := s.get("required").texts()
+	for name, field := range s.get("properties").members() {
+		target, ref := c.deref(field)
+		about := field.get("description").text()
+		if about == "" && ref != "" && !target.get("properties").exists() && !target.get("enum").exists() {
+			about = target.get("description").text()
+		}
+		all = append(all, Field{Name: path + name, Type: c.typeOf(field), About: about, Always: slices.Contains(required, name)})
+		if ref == "" {
+			all = append(all, c.fields(path+name+".", field)...)
+			all = append(all, c.fields(path+name+"[].", field.get("items"))...)
+		}
+	}
+	return all
+}
+
+// typeOf says in a few words of Markdown what values a schema allows.
 func (c *contract) typeOf(s node) string {
 	target, name := c.deref(s)
 	switch {
 	case name != "" && (target.get("properties").exists() || target.get("enum").exists()):
-		return name
+		return "`" + name + "`"
 	case name != "":
 		return c.typeOf(target)
 	}
@@ -188,7 +193,7 @@ func (c *contract) typeOf(s node) string {
 		words += ", at least " + least
 	}
 	if v := s.get("pattern").text(); v != "" {
-		words += ", like `" + strings.ReplaceAll(v, "|", `\|`) + "`"
+		words += ", like `" + v + "`"
 	}
 	if v := s.get("default").text(); v != "" {
 		words += ", default `" + v + "`"

@@ -109,7 +109,10 @@ func (c *contract) operations() iter.Seq[operation] {
 }
 
 // public tells whether an operation takes no token.
-func (o operation) public() bool { return o.get("security").exists() }
+func (o operation) public() bool {
+	own := o.get("security")
+	return own.exists() && len(own.list()) == 0
+}
 
 // parameters of an operation, references followed.
 func (c *contract) parameters(o operation) (all []node) {

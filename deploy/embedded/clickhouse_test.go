@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -164,6 +165,36 @@ func TestClickHouseSurvivesCollection(t *testing.T) {
 	if n := count(t, open(t, ch.DSN(embedded.AdminUser, "")), "SELECT 1"); n != 1 {
 		t.Errorf("SELECT 1 gave %d", n)
 	}
+}
+
+// TestClickHouseYields: the threads of the engine come after those of the
+// roles beside it.
+func TestClickHouseYields(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("reads /proc")
+	}
+	ch := startClickHouse(t, embedded.ClickHouseConfig{Dir: filepath.Join(t.TempDir(), "clickhouse")})
+	db := open(t, ch.DSN(embedded.AdminUser, ""))
+	if n := count(t, db, "SELECT count() FROM numbers_mt(1000000) WHERE sipHash64(number) % 2 = 2"); n != 0 {
+		t.Errorf("%d rows", n)
+	}
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", ch.PID()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	nice := map[string]int{} // how many threads have a value
+	for _, name := range threads {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			continue // it ended
+		}
+		_, fields, _ := strings.Cut(string(text), ") ") // from the third on, see proc(5)
+		nice[strings.Fields(fields)[16]]++
+	}
+	if nice["5"] < 10 || nice["5"] < 2*nice["0"] { // one of the engine takes more where it may
+		t.Errorf("threads by nice value: %v", nice)
+	}
+	t.Logf("threads by nice value: %v", nice)
 }
 
 // TestClickHouseLogsAfterRestart: the library leaves folders of its log

@@ -3,6 +3,7 @@ package embedded
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
@@ -17,8 +18,10 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -35,13 +38,36 @@ const CacheVariable = "PREISMON_CACHE_DIR"
 // libraryFile is the file wanted from the package.
 const libraryFile = "libchdb.so"
 
-// Package is an npm package that carries the ClickHouse library, pinned by content.
+// Package is an npm package, pinned by content.
 type Package struct {
 	Name      string // "@chdb/lib-linux-x64-gnu"
 	Version   string
 	Integrity string // "sha512-..." of the packed file; empty: not pinned, never fetched
 	Packed    int64  // size of the packed file in bytes
-	Unpacked  int64  // size of the library in bytes, roughly
+	Unpacked  int64  // size of the wanted files in bytes, roughly
+
+	Files   []string // wanted from it, by their paths in it; empty: the ClickHouse library
+	What    string   // what it is, for sentences; empty: ClickHouse library
+	Instead string   // what else helps a person who cannot fetch it; empty: a ClickHouse program
+}
+
+func (p Package) files() []string {
+	if len(p.Files) == 0 {
+		return []string{libraryFile}
+	}
+	return p.Files
+}
+
+func (p Package) what() string { return cmp.Or(p.What, "ClickHouse library") }
+
+func (p Package) instead() string { return cmp.Or(p.Instead, "put a clickhouse program on PATH") }
+
+// PackageFiles gives the folder with the wanted files of a package, by their
+// base names. What is not in the user's cache folder yet is fetched there as
+// the ClickHouse library is.
+func PackageFiles(ctx context.Context, p Package, log *slog.Logger) (string, error) {
+	path, err := (&Library{Package: p, Logger: log}).Ensure(ctx)
+	return filepath.Dir(path), err
 }
 
 const libraryVersion = "26.7.3-stable.1"
@@ -60,8 +86,8 @@ var packages = map[string]Package{
 	"darwin/arm64": {Name: "@chdb/lib-darwin-arm64", Version: libraryVersion},
 }
 
-// Library finds the ClickHouse library in the user's cache folder, or fetches it
-// there once. Several processes may do so at the same time.
+// Library finds the ClickHouse library, or the files of another package, in the
+// user's cache folder, or fetches them there once. Several processes may do so at the same time.
 type Library struct {
 	CacheDir string       // base folder; empty: PREISMON_CACHE_DIR, else the user's cache folder
 	Package  Package      // zero: the one pinned for this platform
@@ -72,8 +98,10 @@ type Library struct {
 // mark is what is known of a library that was verified when it was written.
 type mark struct {
 	Integrity string `json:"integrity"` // of the package it came from
-	SHA256    string `json:"sha256"`    // of the library
-	Size      int64  `json:"size"`
+	SHA256    string `json:"sha256"`    // of its first wanted file
+	Size      int64  `json:"size"`      // of the same
+
+	Others map[string]int64 `json:"others,omitempty"` // sizes of the other files
 }
 
 // CacheDir returns the folder that holds fetched programs: PREISMON_CACHE_DIR,
@@ -95,6 +123,9 @@ func (l *Library) resolve() (dir string, err error) {
 		l.Logger = slog.Default()
 	}
 	if l.Package.Name == "" {
+		if !loads {
+			return "", errors.New("this build of preismon is static and loads no ClickHouse library; put a clickhouse program on PATH, or name a server with its DSN")
+		}
 		platform := runtime.GOOS + "/" + runtime.GOARCH
 		pkg, ok := packages[platform]
 		if !ok {
@@ -103,8 +134,8 @@ func (l *Library) resolve() (dir string, err error) {
 		l.Package = pkg
 	}
 	if l.Package.Integrity == "" {
-		return "", fmt.Errorf("the ClickHouse library %s@%s is not pinned in this version of preismon; put a clickhouse program on PATH, or name a server with its DSN",
-			l.Package.Name, l.Package.Version)
+		return "", fmt.Errorf("the %s %s@%s is not pinned in this version of preismon; %s",
+			l.Package.what(), l.Package.Name, l.Package.Version, l.Package.instead())
 	}
 	base := l.CacheDir
 	if base == "" {
@@ -124,9 +155,9 @@ func (l *Library) Ensure(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	path := filepath.Join(dir, libraryFile)
+	file := filepath.Join(dir, path.Base(l.Package.files()[0]))
 	if l.whole(dir) {
-		return path, nil
+		return file, nil
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("cannot make the cache folder %s; name another one in %s: %w", dir, CacheVariable, err)
@@ -135,25 +166,25 @@ func (l *Library) Ensure(ctx context.Context) (string, error) {
 	defer lock.Close()
 	locked, err := lock.TryLock()
 	if err == nil && !locked {
-		l.Logger.Info("waiting for another process that fetches the clickhouse library")
+		l.Logger.Info("waiting for another process that fetches the same", "what", l.Package.what())
 		_, err = lock.TryLockContext(ctx, 100*time.Millisecond)
 	}
 	if err != nil {
 		return "", fmt.Errorf("cannot lock the cache folder %s: %w", dir, err)
 	}
 	if l.whole(dir) { // the other process was faster
-		return path, nil
+		return file, nil
 	}
-	if st, err := os.Stat(path); err == nil {
-		l.Logger.Warn("the cached clickhouse library is not whole and is fetched again", "path", path, "bytes", st.Size())
+	if st, err := os.Stat(file); err == nil {
+		l.Logger.Warn("what is cached is not whole and is fetched again", "what", l.Package.what(), "path", file, "bytes", st.Size())
 	}
 	if err := l.fetch(ctx, dir); err != nil {
 		if errors.Is(err, syscall.ENOSPC) {
-			return "", fmt.Errorf("the disk is full while fetching the ClickHouse library into %s; free space there, or name another folder in %s: %w", dir, CacheVariable, err)
+			return "", fmt.Errorf("the disk is full while fetching the %s into %s; free space there, or name another folder in %s: %w", l.Package.what(), dir, CacheVariable, err)
 		}
 		return "", err
 	}
-	return path, nil
+	return file, nil
 }
 
 // Refetch checks every byte of the cached library and fetches it again if one is
@@ -165,7 +196,7 @@ func (l *Library) Refetch(ctx context.Context) (bool, error) {
 	}
 	m, err := readMark(dir)
 	if err == nil {
-		if sum, err := sumFile(filepath.Join(dir, libraryFile)); err == nil && sum == m.SHA256 {
+		if sum, err := sumFile(filepath.Join(dir, path.Base(l.Package.files()[0]))); err == nil && sum == m.SHA256 {
 			return false, nil
 		}
 	}
@@ -194,8 +225,17 @@ func (l *Library) whole(dir string) bool {
 	if err != nil || m.Integrity != l.Package.Integrity {
 		return false
 	}
-	st, err := os.Stat(filepath.Join(dir, libraryFile))
-	return err == nil && st.Mode().IsRegular() && st.Size() == m.Size
+	for i, name := range l.Package.files() {
+		size := m.Size
+		if i > 0 {
+			size = m.Others[name]
+		}
+		st, err := os.Stat(filepath.Join(dir, path.Base(name)))
+		if err != nil || !st.Mode().IsRegular() || st.Size() != size {
+			return false
+		}
+	}
+	return true
 }
 
 func sumFile(path string) (string, error) {
@@ -216,15 +256,15 @@ func (l *Library) fetch(ctx context.Context, dir string) error {
 	spec := l.Package.Name + "@" + l.Package.Version
 	npm, err := exec.LookPath("npm")
 	if err != nil {
-		return fmt.Errorf("the ClickHouse library is not in the cache and npm is not on PATH to fetch it; install npm (it comes with Node.js), or put a clickhouse program on PATH")
+		return fmt.Errorf("the %s is not in the cache and npm is not on PATH to fetch it; install npm (it comes with Node.js), or %s", l.Package.what(), l.Package.instead())
 	}
 	// npm keeps the packed file twice for a moment: in its cache and as output.
 	need := uint64(2*l.Package.Packed + l.Package.Unpacked)
 	var disk unix.Statfs_t
 	if err := unix.Statfs(dir, &disk); err == nil {
 		if free := disk.Bavail * uint64(disk.Bsize); free < need {
-			return fmt.Errorf("fetching the ClickHouse library needs %d MB in %s and only %d MB are free; free space there, or name another folder in %s",
-				need>>20, dir, free>>20, CacheVariable)
+			return fmt.Errorf("fetching the %s needs %d MB in %s and only %d MB are free; free space there, or name another folder in %s",
+				l.Package.what(), need>>20, dir, free>>20, CacheVariable)
 		}
 	}
 	// What a killed process left behind is nobody's: we hold the lock.
@@ -238,13 +278,13 @@ func (l *Library) fetch(ctx context.Context, dir string) error {
 	}
 	defer os.RemoveAll(tmp)
 
-	l.Logger.Info("fetching the clickhouse library, once", "package", spec, "megabytes", l.Package.Packed>>20, "into", dir)
+	l.Logger.Info("fetching, once", "what", l.Package.what(), "package", spec, "megabytes", l.Package.Packed>>20, "into", dir)
 	began := time.Now()
 	packed, err := l.pack(ctx, npm, spec, tmp)
 	if err != nil {
 		return err
 	}
-	m, err := l.extract(ctx, packed, filepath.Join(tmp, libraryFile))
+	m, err := l.extract(ctx, packed, tmp)
 	if err != nil {
 		return err
 	}
@@ -252,13 +292,15 @@ func (l *Library) fetch(ctx context.Context, dir string) error {
 	if err := os.Remove(filepath.Join(dir, markFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := os.Rename(filepath.Join(tmp, libraryFile), filepath.Join(dir, libraryFile)); err != nil {
-		return err
+	for _, name := range l.Package.files() {
+		if err := os.Rename(filepath.Join(tmp, path.Base(name)), filepath.Join(dir, path.Base(name))); err != nil {
+			return err
+		}
 	}
 	if err := writeJSON(filepath.Join(dir, markFile), m); err != nil {
 		return err
 	}
-	l.Logger.Info("the clickhouse library is in the cache and verified", "seconds", int(time.Since(began).Seconds()+0.5))
+	l.Logger.Info("fetched into the cache and verified", "what", l.Package.what(), "seconds", int(time.Since(began).Seconds()+0.5))
 	return nil
 }
 
@@ -278,18 +320,18 @@ func (l *Library) pack(ctx context.Context, npm, spec, tmp string) (string, erro
 	stop(err == nil)
 	if err != nil {
 		if ctx.Err() != nil {
-			return "", fmt.Errorf("fetching the ClickHouse library was interrupted: %w", context.Cause(ctx))
+			return "", fmt.Errorf("fetching the %s was interrupted: %w", l.Package.what(), context.Cause(ctx))
 		}
-		return "", explainNPM(spec, stderr.String(), err)
+		return "", l.explainNPM(spec, stderr.String(), err)
 	}
 	found, _ := filepath.Glob(filepath.Join(tmp, "*.tgz"))
 	if len(found) != 1 {
-		return "", fmt.Errorf("npm pack %s ended well but left %d packed files instead of one; try again, or put a clickhouse program on PATH", spec, len(found))
+		return "", fmt.Errorf("npm pack %s ended well but left %d packed files instead of one; try again, or %s", spec, len(found), l.Package.instead())
 	}
 	return found[0], nil
 }
 
-func explainNPM(spec, stderr string, err error) error {
+func (l *Library) explainNPM(spec, stderr string, err error) error {
 	has := func(words ...string) bool {
 		for _, w := range words {
 			if strings.Contains(stderr, w) {
@@ -300,11 +342,11 @@ func explainNPM(spec, stderr string, err error) error {
 	}
 	switch {
 	case has("ENOTFOUND", "EAI_AGAIN", "ECONNREFUSED", "ECONNRESET", "ETIMEDOUT", "ENETUNREACH", "EHOSTUNREACH", "ERR_SOCKET_TIMEOUT", "ENOTCACHED"):
-		return fmt.Errorf("the ClickHouse library is not in the cache and the npm registry cannot be reached; connect to the network once and start again, or put a clickhouse program on PATH: %w", err)
+		return fmt.Errorf("the %s is not in the cache and the npm registry cannot be reached; connect to the network once and start again, or %s: %w", l.Package.what(), l.Package.instead(), err)
 	case has("ENOSPC"):
 		return fmt.Errorf("npm found the disk full: %w", syscall.ENOSPC)
 	case has("E404", "ETARGET"):
-		return fmt.Errorf("the npm registry in use does not have %s; set another registry in npm, or put a clickhouse program on PATH: %w", spec, err)
+		return fmt.Errorf("the npm registry in use does not have %s; set another registry in npm, or %s: %w", spec, l.Package.instead(), err)
 	}
 	last := ""
 	for line := range strings.Lines(stderr) {
@@ -312,12 +354,12 @@ func explainNPM(spec, stderr string, err error) error {
 			last = line
 		}
 	}
-	return fmt.Errorf("npm pack %s failed (%s); repair npm, or put a clickhouse program on PATH: %w", spec, last, err)
+	return fmt.Errorf("npm pack %s failed (%s); repair npm, or %s: %w", spec, last, l.Package.instead(), err)
 }
 
 // extract verifies the packed file against the pinned integrity while it writes
-// the library out of it to target, in one pass. The caller drops target on error.
-func (l *Library) extract(ctx context.Context, packed, target string) (mark, error) {
+// the wanted files out of it into a folder, in one pass. The caller drops them on error.
+func (l *Library) extract(ctx context.Context, packed, folder string) (mark, error) {
 	f, err := os.Open(packed)
 	if err != nil {
 		return mark{}, err
@@ -335,20 +377,20 @@ func (l *Library) extract(ctx context.Context, packed, target string) (mark, err
 	sum := sha512.New()
 	source := io.TeeReader(readerFunc(func(p []byte) (int, error) {
 		if err := ctx.Err(); err != nil {
-			return 0, fmt.Errorf("unpacking the ClickHouse library was interrupted: %w", err)
+			return 0, fmt.Errorf("unpacking the %s was interrupted: %w", l.Package.what(), err)
 		}
 		n, err := f.Read(p)
 		read.Add(int64(n))
 		return n, err
 	}), sum)
-	m, unpackErr := unpack(source, target)
+	m, unpackErr := l.unpack(source, folder)
 	if _, err := io.Copy(io.Discard, source); err != nil { // what the archive's end left unread
 		return mark{}, err
 	}
 	// The integrity speaks first: a wrong file may also be no archive at all.
 	if got := "sha512-" + base64.StdEncoding.EncodeToString(sum.Sum(nil)); got != l.Package.Integrity {
-		return mark{}, fmt.Errorf("the fetched ClickHouse library %s@%s is not the one pinned in preismon (integrity %s, expected %s) and was thrown away; try again, and if it stays so do not trust the npm registry in use",
-			l.Package.Name, l.Package.Version, got, l.Package.Integrity)
+		return mark{}, fmt.Errorf("the fetched %s %s@%s is not the one pinned in preismon (integrity %s, expected %s) and was thrown away; try again, and if it stays so do not trust the npm registry in use",
+			l.Package.what(), l.Package.Name, l.Package.Version, got, l.Package.Integrity)
 	}
 	if unpackErr != nil {
 		return mark{}, unpackErr
@@ -358,40 +400,57 @@ func (l *Library) extract(ctx context.Context, packed, target string) (mark, err
 	return m, nil
 }
 
-func unpack(source io.Reader, target string) (mark, error) {
+func (l *Library) unpack(source io.Reader, folder string) (mark, error) {
+	failed := func(err error) (mark, error) { return mark{}, fmt.Errorf("unpack the %s: %w", l.Package.what(), err) }
 	gz, err := gzip.NewReader(source)
 	if err != nil {
-		return mark{}, fmt.Errorf("unpack the ClickHouse library: %w", err)
+		return failed(err)
 	}
-	archive := tar.NewReader(gz)
-	for {
+	var m mark
+	wanted := l.Package.files()
+	missing := slices.Clone(wanted)
+	for archive := tar.NewReader(gz); len(missing) > 0; {
 		h, err := archive.Next()
 		if err == io.EOF {
-			return mark{}, fmt.Errorf("the ClickHouse package holds no %s", libraryFile)
+			return mark{}, fmt.Errorf("the package of the %s holds no %s", l.Package.what(), missing[0])
 		}
 		if err != nil {
-			return mark{}, fmt.Errorf("unpack the ClickHouse library: %w", err)
+			return failed(err)
 		}
-		if h.Name != "package/"+libraryFile || h.Typeflag != tar.TypeReg {
+		name, ok := strings.CutPrefix(h.Name, "package/")
+		at := slices.Index(missing, name)
+		if !ok || at < 0 || h.Typeflag != tar.TypeReg {
 			continue
 		}
-		out, err := os.OpenFile(target, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+		missing = slices.Delete(missing, at, at+1)
+		size, sum, err := writeSummed(filepath.Join(folder, path.Base(name)), archive)
 		if err != nil {
-			return mark{}, err
+			return failed(err)
 		}
-		sum := sha256.New()
-		n, err := io.Copy(io.MultiWriter(out, sum), archive)
-		if err == nil {
-			err = out.Sync()
+		if name == wanted[0] {
+			m.Size, m.SHA256 = size, sum
+			continue
 		}
-		if cerr := out.Close(); err == nil {
-			err = cerr
+		if m.Others == nil {
+			m.Others = map[string]int64{}
 		}
-		if err != nil {
-			return mark{}, fmt.Errorf("unpack the ClickHouse library: %w", err)
-		}
-		return mark{SHA256: hex.EncodeToString(sum.Sum(nil)), Size: n}, nil
+		m.Others[name] = size
 	}
+	return m, nil
+}
+
+// writeSummed makes a file of what is read, and gives its size and SHA-256.
+func writeSummed(target string, from io.Reader) (int64, string, error) {
+	out, err := os.OpenFile(target, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return 0, "", err
+	}
+	sum := sha256.New()
+	n, err := io.Copy(io.MultiWriter(out, sum), from)
+	if err == nil {
+		err = out.Sync()
+	}
+	return n, hex.EncodeToString(sum.Sum(nil)), errors.Join(err, out.Close())
 }
 
 // watch shows how far something has come: a bar on a terminal, a line every few
@@ -403,7 +462,7 @@ func (l *Library) watch(what string, total int64, done func() int64) (stop func(
 	if l.Terminal != nil {
 		every = 100 * time.Millisecond
 		bar = progressbar.NewOptions64(total, progressbar.OptionSetWriter(l.Terminal), progressbar.OptionShowBytes(true),
-			progressbar.OptionSetDescription("clickhouse library, "+what), progressbar.OptionSetWidth(30),
+			progressbar.OptionSetDescription(strings.ToLower(l.Package.what())+", "+what), progressbar.OptionSetWidth(30),
 			progressbar.OptionOnCompletion(func() { fmt.Fprintln(l.Terminal) }))
 	}
 	go func() {
@@ -415,7 +474,7 @@ func (l *Library) watch(what string, total int64, done func() int64) (stop func(
 			case <-ticker.C:
 				n := done()
 				if bar == nil {
-					l.Logger.Info("fetching the clickhouse library", "step", what, "megabytes", n>>20, "of", total>>20)
+					l.Logger.Info("fetching", "what", l.Package.what(), "step", what, "megabytes", n>>20, "of", total>>20)
 				} else if n < total { // the end is drawn once
 					_ = bar.Set64(n)
 				}

@@ -23,6 +23,7 @@ type childSpec struct {
 	Library string   `json:"library,omitempty"` // path of libchdb.so; then Args is its command line
 	Program string   `json:"program,omitempty"` // path of a program; then Args are its arguments
 	Args    []string `json:"args"`
+	Nice    int      `json:"nice,omitempty"`   // its scheduling priority, from 0 to 19, the last to be served
 	Remove  string   `json:"remove,omitempty"` // folder to delete when the parent is gone
 }
 

@@ -1,6 +1,7 @@
 package testserver
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"database/sql"
@@ -12,13 +13,12 @@ import (
 	"testing"
 
 	_ "github.com/ClickHouse/clickhouse-go/v2" // the driver to make databases with
+	dockercontainer "github.com/moby/moby/api/types/container"
 	"github.com/testcontainers/testcontainers-go"
 	"github.com/testcontainers/testcontainers-go/wait"
 
 	"preismon/deploy/embedded"
 )
-
-const clickHouseImage = "clickhouse/clickhouse-server:26.7"
 
 // databasePrefix begins the name of every database of a test.
 const databasePrefix = "preismon_test_"
@@ -30,16 +30,20 @@ type ClickHouseServer struct {
 	ProjectorDSN string // native, reads and writes the database
 	QueryDSN     string // native, reads the database, readonly=2
 	HTTPURL      string // HTTP interface without credentials; empty when the server was named by its DSN
-	PID          int    // of the embedded server, else 0
+	PID          int    // of an embedded server, else 0
 	server       *clickHouse
 }
 
 // clickHouse is the one server of this test process.
 type clickHouse struct {
 	admin    *sql.DB
-	adminDSN string               // of the database default or preismon
-	embedded *embedded.ClickHouse // nil for others
+	adminDSN string // of the database default or preismon
+
+	// What is not known of a server named by its DSN.
+	dsnAs    func(user, database string) string // nil for such a one
+	password func(user string) string
 	httpURL  string
+	pid      int
 }
 
 var clickHouseOnce = sync.OnceValues(startClickHouse)
@@ -48,32 +52,19 @@ func startClickHouse() (*clickHouse, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), fetchLimit)
 	defer cancel()
 	s := &clickHouse{adminDSN: os.Getenv(ClickHouseVariable)}
-	if s.adminDSN == "" && docker(clickHouseImage) {
-		password := rand.Text()
-		_, address, err := container(ctx, clickHouseImage,
-			testcontainers.WithExposedPorts("9000/tcp"),
-			testcontainers.WithEnv(map[string]string{
-				"CLICKHOUSE_USER": embedded.AdminUser, "CLICKHOUSE_PASSWORD": password, "CLICKHOUSE_DEFAULT_ACCESS_MANAGEMENT": "1",
-			}),
-			testcontainers.WithWaitStrategyAndDeadline(startLimit, wait.ForListeningPort("9000/tcp")))
-		if err != nil {
-			return nil, err
-		}
-		s.adminDSN = (&url.URL{Scheme: "clickhouse", User: url.UserPassword(embedded.AdminUser, password), Host: address, Path: "/default"}).String()
-	}
 	if s.adminDSN == "" {
-		dir, err := base()
+		img, err := image("clickhouse")
 		if err != nil {
 			return nil, err
 		}
-		s.embedded, err = embedded.StartClickHouse(ctx, embedded.ClickHouseConfig{
-			Dir: filepath.Join(dir, "clickhouse"), GrantAlso: databasePrefix + "*", NoProgram: true, Remove: dir,
-			Grace: serverGrace, Logger: logger(),
-		})
+		if img != "" {
+			err = s.startContainer(ctx, img)
+		} else {
+			err = s.startEmbedded(ctx)
+		}
 		if err != nil {
 			return nil, err
 		}
-		s.adminDSN, s.httpURL = s.embedded.DSN(embedded.AdminUser, ""), s.embedded.HTTPURL()
 	}
 	var err error
 	if s.admin, err = sql.Open("clickhouse", s.adminDSN); err != nil {
@@ -81,6 +72,59 @@ func startClickHouse() (*clickHouse, error) {
 	}
 	s.admin.SetMaxIdleConns(1)
 	return s, s.admin.PingContext(ctx)
+}
+
+func (s *clickHouse) startEmbedded(ctx context.Context) error {
+	dir, err := base()
+	if err != nil {
+		return err
+	}
+	e, err := embedded.StartClickHouse(ctx, embedded.ClickHouseConfig{
+		Dir: filepath.Join(dir, "clickhouse"), GrantAlso: databasePrefix + "*", NoProgram: true, Remove: dir,
+		Grace: serverGrace, Logger: logger(),
+	})
+	if err != nil {
+		return err
+	}
+	s.dsnAs, s.password, s.pid = e.DSN, e.Password, e.PID()
+	s.adminDSN, s.httpURL = e.DSN(embedded.AdminUser, ""), e.HTTPURL()
+	return nil
+}
+
+// startContainer starts a server with the files, and so with the users, of an
+// embedded one.
+func (s *clickHouse) startContainer(ctx context.Context, image string) error {
+	config, users, err := embedded.ContainerFiles(databasePrefix + "*")
+	if err != nil {
+		return err
+	}
+	passwords := map[string]string{embedded.AdminUser: rand.Text(), embedded.ProjectorUser: rand.Text(), embedded.QueryUser: rand.Text()}
+	var files []testcontainers.ContainerFile
+	for path, content := range map[string][]byte{
+		embedded.ContainerConfig: config, embedded.ContainerUsers: users, embedded.ContainerHashes: embedded.PasswordHashes(passwords),
+	} {
+		files = append(files, testcontainers.ContainerFile{Reader: bytes.NewReader(content), ContainerFilePath: path, FileMode: 0o444})
+	}
+	const web = "8123/tcp"
+	c, address, err := container(ctx, image, "9000/tcp",
+		testcontainers.WithExposedPorts(web), testcontainers.WithFiles(files...), testcontainers.WithTmpfs(map[string]string{"/tmp": "mode=1777"}),
+		testcontainers.WithEntrypoint("/usr/bin/clickhouse", "server", "--config-file="+embedded.ContainerConfig), testcontainers.WithCmd(),
+		testcontainers.WithConfigModifier(func(c *dockercontainer.Config) { c.User = "101:101" }),
+		testcontainers.WithWaitStrategyAndDeadline(startLimit, wait.ForHTTP("/ping").WithPort(web)))
+	if err != nil {
+		return err
+	}
+	s.password = func(user string) string { return passwords[user] }
+	s.dsnAs = func(user, database string) string {
+		if database == "" {
+			database = "default" // there is no other one yet
+		}
+		return (&url.URL{Scheme: "clickhouse", User: url.UserPassword(user, passwords[user]), Host: address, Path: "/" + database}).String()
+	}
+	s.adminDSN = s.dsnAs(embedded.AdminUser, "")
+	s.httpURL, err = c.PortEndpoint(ctx, web, "http")
+	s.httpURL += "/"
+	return err
 }
 
 // ClickHouse gives a fresh database, dropped at the end of the test. The process
@@ -107,11 +151,9 @@ func ClickHouse(tb testing.TB) *ClickHouseServer {
 	cleanup(tb, "drop the database of the test", func(ctx context.Context) error {
 		return exec(ctx, "DROP DATABASE IF EXISTS "+name+" SYNC")
 	})
-	if s.embedded != nil {
-		c.AdminDSN = s.embedded.DSN(embedded.AdminUser, name)
-		c.ProjectorDSN = s.embedded.DSN(embedded.ProjectorUser, name)
-		c.QueryDSN = s.embedded.DSN(embedded.QueryUser, name)
-		c.PID = s.embedded.PID()
+	if s.dsnAs != nil {
+		c.AdminDSN, c.ProjectorDSN, c.QueryDSN = s.dsnAs(embedded.AdminUser, name), s.dsnAs(embedded.ProjectorUser, name), s.dsnAs(embedded.QueryUser, name)
+		c.PID = s.pid
 		return c
 	}
 	// Elsewhere users are made by SQL, with the rights of the embedded ones.
@@ -150,18 +192,18 @@ func ClickHouse(tb testing.TB) *ClickHouseServer {
 	return c
 }
 
-// HTTPAs is the HTTP interface with one of the embedded users' credentials, for
+// HTTPAs is the HTTP interface with one of the three users' credentials, for
 // comparisons with ClickHouse's own formats. It fails for servers named by DSN.
 func (c *ClickHouseServer) HTTPAs(tb testing.TB, user string) string {
 	tb.Helper()
-	if c.server.embedded == nil {
-		tb.Fatal("the HTTP interface of a ClickHouse named by its DSN is not known; run this test on the embedded one")
+	if c.server.password == nil {
+		tb.Fatal("the HTTP interface of a ClickHouse named by its DSN is not known; run this test on another one")
 	}
 	u, err := url.Parse(c.HTTPURL)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	u.User = url.UserPassword(user, c.server.embedded.Password(user))
+	u.User = url.UserPassword(user, c.server.password(user))
 	u.RawQuery = url.Values{"database": {c.Database}}.Encode()
 	return u.String()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -17,7 +18,11 @@ import (
 	"preismon/deploy/embedded"
 )
 
-const natsImage = "nats:2.15"
+// natsConfig has what matters of deploy/nats/nats.conf, and no users.
+const natsConfig = `max_payload: 8MB
+max_pending: 32MB
+jetstream { store_dir: /data, max_memory_store: 256MB }
+`
 
 // NATS gives the address, with credentials, of a JetStream server without
 // streams, shut down at the end of the test. A server named in the environment
@@ -28,20 +33,25 @@ func NATS(tb testing.TB) string {
 		namedNATS(tb, address)
 		return address
 	}
-	if docker(natsImage) {
-		c, address, err := container(tb.Context(), natsImage,
-			testcontainers.WithExposedPorts("4222/tcp"), testcontainers.WithCmd("-js"),
-			testcontainers.WithWaitStrategyAndDeadline(startLimit, wait.ForListeningPort("4222/tcp")))
+	needs := func(err error) {
 		if err != nil {
+			tb.Helper()
 			tb.Fatalf("this test needs NATS: %v; or name a server in %s", err, NATSVariable)
 		}
+	}
+	img, err := image("nats")
+	needs(err)
+	if img != "" {
+		c, address, err := container(tb.Context(), img, "4222/tcp",
+			testcontainers.WithEntrypoint("nats-server", "--config", "/etc/nats.conf"), testcontainers.WithCmd(),
+			testcontainers.WithFiles(testcontainers.ContainerFile{Reader: strings.NewReader(natsConfig), ContainerFilePath: "/etc/nats.conf", FileMode: 0o444}),
+			testcontainers.WithWaitStrategyAndDeadline(startLimit, wait.ForLog("Server is ready")))
+		needs(err)
 		cleanup(tb, "remove the NATS container", func(ctx context.Context) error { return c.Terminate(ctx) })
 		return "nats://" + address
 	}
 	s, err := embedded.StartNATS(tb.Context(), embedded.NATSConfig{Dir: tb.TempDir(), Logger: logger()})
-	if err != nil {
-		tb.Fatalf("this test needs NATS: %v; or name a server in %s", err, NATSVariable)
-	}
+	needs(err)
 	cleanup(tb, "stop NATS", s.Stop)
 	return s.URL()
 }

@@ -14,18 +14,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gofrs/flock"
 	"github.com/testcontainers/testcontainers-go"
 	"github.com/testcontainers/testcontainers-go/wait"
 
 	"preismon/deploy/embedded"
 )
 
-// The last MinIO server that can be built, and the image of about that time.
+// The last MinIO server that can be built; there are no images of it any more.
 const (
 	minioModule  = "github.com/minio/minio"
 	minioVersion = "v0.0.0-20260212201848-7aac2a2c5b7c"
-	minioImage   = "minio/minio:RELEASE.2025-09-07T16-13-09Z"
 )
 
 // S3Server is an S3 endpoint without TLS, and the name of a bucket that does not
@@ -61,13 +59,15 @@ func startS3() (S3Server, error) {
 	}
 	s.AccessKey, s.SecretKey = "preismon", rand.Text()
 	env := map[string]string{"MINIO_ROOT_USER": s.AccessKey, "MINIO_ROOT_PASSWORD": s.SecretKey}
-	if docker(minioImage) {
+	img, err := image("minio")
+	if err != nil {
+		return s, err
+	}
+	if img != "" {
 		ctx, cancel := context.WithTimeout(context.Background(), startLimit)
 		defer cancel()
-		_, address, err := container(ctx, minioImage,
-			testcontainers.WithExposedPorts("9000/tcp"), testcontainers.WithEnv(env), testcontainers.WithCmd("server", "/data"),
+		_, s.Endpoint, err = container(ctx, img, "9000/tcp", testcontainers.WithEnv(env), testcontainers.WithCmd("server", "/data"),
 			testcontainers.WithWaitStrategyAndDeadline(startLimit, wait.ForHTTP("/minio/health/ready").WithPort("9000/tcp")))
-		s.Endpoint = address
 		return s, err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), fetchLimit)
@@ -134,41 +134,26 @@ func runMinIO(ctx context.Context, program, folder, dir, address string, env []s
 	}
 }
 
+// MinIOProgram gives the path of the MinIO program, without libc, that S3 runs
+// where there are no containers.
+func MinIOProgram(tb testing.TB) string {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), fetchLimit)
+	defer cancel()
+	program, err := buildMinIO(ctx)
+	if err != nil {
+		tb.Fatalf("this test needs MinIO: %v", err)
+	}
+	return program
+}
+
 // buildMinIO returns the pinned MinIO program in the cache folder, built once.
 func buildMinIO(ctx context.Context) (string, error) {
-	cache, err := embedded.CacheDir()
-	if err != nil {
-		return "", err
-	}
-	dir := filepath.Join(cache, "minio-"+minioVersion)
-	program := filepath.Join(dir, "minio")
-	if _, err := os.Stat(program); err == nil {
-		return program, nil
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", err
-	}
-	lock := flock.New(filepath.Join(dir, "lock"))
-	defer lock.Close()
-	if _, err := lock.TryLockContext(ctx, 200*time.Millisecond); err != nil {
-		return "", fmt.Errorf("wait for another process that builds minio: %w", err)
-	}
-	if _, err := os.Stat(program); err == nil {
-		return program, nil
-	}
-	logger().Info("building minio for the tests, once; this takes minutes", "version", minioVersion, "into", dir)
-	tmp, err := os.MkdirTemp(dir, "build-*")
-	if err != nil {
-		return "", err
-	}
-	defer os.RemoveAll(tmp)
-	cmd := exec.CommandContext(ctx, "go", "install", minioModule+"@"+minioVersion)
-	cmd.Dir = tmp
-	cmd.Env = append(os.Environ(), "GOBIN="+tmp, "GOFLAGS=", "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build minio with `go install %s@%s`: %w\n%s", minioModule, minioVersion, err, out)
-	}
-	return program, os.Rename(filepath.Join(tmp, "minio"), program)
+	return builtProgram(ctx, "minio", minioVersion, func(into string) *exec.Cmd {
+		cmd := exec.CommandContext(ctx, "go", "install", minioModule+"@"+minioVersion)
+		cmd.Env = append(os.Environ(), "GOBIN="+into, "GOFLAGS=", "CGO_ENABLED=0")
+		return cmd
+	})
 }
 
 func freeAddress() (string, error) {

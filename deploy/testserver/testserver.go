@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -22,7 +21,6 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
-	"github.com/testcontainers/testcontainers-go"
 )
 
 // The environment variables that name servers to use.
@@ -32,7 +30,7 @@ const (
 	S3EndpointVariable  = "PREISMON_TEST_S3_ENDPOINT"    // host:port, without TLS
 	S3AccessKeyVariable = "PREISMON_TEST_S3_ACCESS_KEY"  //
 	S3SecretKeyVariable = "PREISMON_TEST_S3_SECRET_KEY"  //
-	reaperImage         = "testcontainers/ryuk:0.14.0"   // of testcontainers-go, removes containers of killed tests
+	ImagesVariable      = "PREISMON_TEST_IMAGES"         // containers of the images PREFIX/clickhouse, PREFIX/nats and PREFIX/minio, and nothing else
 	folderPattern       = "preismon-testserver-*"        // of embedded servers, in the temporary folder
 	serverGrace         = 5 * time.Second                // to end
 	startLimit          = 2 * time.Minute                // to start, without fetching or building
@@ -80,30 +78,6 @@ var locks []*flock.Flock
 
 // base is the folder of this test process.
 var base = sync.OnceValues(folder)
-
-// docker says whether a Docker engine answers and has all the images.
-func docker(images ...string) bool {
-	if _, err := exec.LookPath("docker"); err != nil {
-		return false
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
-	defer cancel()
-	args := append([]string{"image", "inspect", "--format", "{{.Id}}", reaperImage}, images...)
-	return exec.CommandContext(ctx, "docker", args...).Run() == nil
-}
-
-// container starts a container and returns the address of its first port.
-func container(ctx context.Context, image string, options ...testcontainers.ContainerCustomizer) (testcontainers.Container, string, error) {
-	c, err := testcontainers.Run(ctx, image, options...)
-	if err != nil {
-		return nil, "", fmt.Errorf("start a container of %s: %w", image, err)
-	}
-	address, err := c.Endpoint(ctx, "")
-	if err != nil {
-		return nil, "", fmt.Errorf("find the port of the container of %s: %w", image, err)
-	}
-	return c, address, nil
-}
 
 // cleanup runs at the end of the test, when its context is over already.
 func cleanup(tb testing.TB, what string, f func(ctx context.Context) error) {

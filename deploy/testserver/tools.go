@@ -18,8 +18,10 @@ import (
 	"preismon/deploy/embedded"
 )
 
-// The programs of npm that tests run, pinned with all they need by version
-// and integrity: newman runs Postman collections, redocly lints OpenAPI.
+// The programs and packages of npm that tests run, pinned with all they need
+// by version and integrity. newman runs Postman collections, redocly lints
+// OpenAPI; conformance and inspector speak MCP to a server, and need a later
+// Node than Debian's, which is a package too; the rest is for our scripts.
 // To change them, edit package.json and run, in its folder,
 // `npm install --package-lock-only --omit-lockfile-registry-resolved`.
 //
@@ -32,11 +34,49 @@ var toolsOnce = sync.OnceValues(installTools)
 // all of them into the user's cache folder.
 func Tool(tb testing.TB, name string) string {
 	tb.Helper()
+	return filepath.Join(packages(tb, name), ".bin", name)
+}
+
+// Node prepares a run of a program or a script by the Node of the npm
+// packages. It ends with the test.
+func Node(tb testing.TB, args ...string) *exec.Cmd {
+	tb.Helper()
+	return exec.CommandContext(tb.Context(), Tool(tb, "node"), args...)
+}
+
+// Scripts copies a folder of ES modules to a place where they can import the
+// npm packages, and gives its path. They find their packages by the folders
+// above them only.
+func Scripts(tb testing.TB, folder string) string {
+	tb.Helper()
+	dir := tb.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(folder)); err != nil {
+		tb.Fatal(err)
+	}
+	if err := os.Symlink(packages(tb, folder), filepath.Join(dir, "node_modules")); err != nil {
+		tb.Fatal(err)
+	}
+	return dir
+}
+
+// Chromium gives the path of the browser, which the system has to bring.
+func Chromium(tb testing.TB) string {
+	tb.Helper()
+	path, err := exec.LookPath("chromium")
+	if err != nil {
+		tb.Fatal("this test needs a browser: apt-get install --no-install-recommends chromium")
+	}
+	return path
+}
+
+// packages gives the folder node_modules.
+func packages(tb testing.TB, who string) string {
+	tb.Helper()
 	dir, err := toolsOnce()
 	if err != nil {
-		tb.Fatalf("this test needs %s: %v", name, err)
+		tb.Fatalf("this test needs %s: %v", who, err)
 	}
-	return filepath.Join(dir, "node_modules", ".bin", name)
+	return filepath.Join(dir, "node_modules")
 }
 
 func installTools() (string, error) {

@@ -585,6 +585,10 @@ func TestRequest(t *testing.T) {
 	if err != nil || sum.Accepted != 2 || sum.Events != 0 || sum.Batches != 1 || passes[0] != 1 || passes[len(passes)-1] != 2 {
 		t.Error(err, sum, passes)
 	}
+	var text strings.Builder
+	if _, err := sum.WriteTo(&text); err != nil || strings.Contains(text.String(), "\n  events") {
+		t.Errorf("a check tells of events: %v\n%s", err, text.String())
+	}
 }
 
 func TestMappingFaults(t *testing.T) {
@@ -595,7 +599,7 @@ func TestMappingFaults(t *testing.T) {
 		{"  site: shop\n", "", "columns.site: missing"},
 		{"  price: price\n", "", "columns.price: missing"},
 		{"  price: price\n", "  price: {column: price, decimal: x}\n", `columns.price.decimal: "x" is neither`},
-		{"zone: Europe/Berlin", "zone: Europe/Nowhere", "not a time zone"},
+		{"zone: Europe/Berlin", "zone: Europe/Nowhere", "not an IANA time zone"},
 		{"zone: Europe/Berlin", "layouts: [xyz]", `"xyz" is neither a layout`},
 		{"type: shop", "type: kiosk", `siteType: "kiosk" is none of`},
 		{"site: b.example", "site: a.example", "other facts for a.example"},

@@ -151,7 +151,9 @@ func (s *Summary) WriteTo(w io.Writer) (int64, error) {
 	for _, o := range s.Sites {
 		line("", "%-28s %9s rows %9s observations %7s items", o.Site, digits(o.Rows), digits(o.Observations), digits(o.Items))
 	}
-	line("events", "%s, with %s batches of observations and %s orders", digits(s.Events), digits(s.Batches), digits(s.Orders))
+	if s.Events > 0 { // none when dry
+		line("events", "%s, with %s batches of observations and %s orders", digits(s.Events), digits(s.Batches), digits(s.Orders))
+	}
 
 	b.WriteString("\nColumns\n")
 	for _, c := range s.Columns {

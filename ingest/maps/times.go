@@ -83,11 +83,7 @@ func location(name string) (*time.Location, error) {
 	if name == "Local" {
 		return nil, fmt.Errorf("the zone of this machine means another instant on the next one; name a zone")
 	}
-	loc, err := time.LoadLocation(name)
-	if err != nil {
-		return nil, fmt.Errorf("%q is not a time zone like Europe/Berlin", name)
-	}
-	return loc, nil
+	return contracts.LoadZone(name)
 }
 
 // compileLayout learns what a layout says by writing a time with it and

@@ -187,6 +187,9 @@ func gather(t *testing.T, m *market.Market, from, to time.Time, check func(*even
 		if newest.After(e.ProducedAt) {
 			t.Fatalf("event %s captured after it was produced", e.ID)
 		}
+		if delay := e.ProducedAt.Sub(b.Observations[0].CapturedAt); delay > m.MaxDelay() {
+			t.Fatalf("event %s published %s after a capture, more than %s", e.ID, delay, m.MaxDelay())
+		}
 		if e.ProducedAt.Sub(newest) >= time.Hour {
 			f.late++
 		}

@@ -50,10 +50,23 @@ func (m *Market) capture(r *rhythm, run, start int64, place int) int64 {
 	return at
 }
 
+// delay is how long after a capture its event is published at most.
+func (r *rhythm) delay() int64 { return r.length() + lateLeast + lateSpan + 1_000 }
+
+// MaxDelay is how long after a capture its event is published at most: a
+// chunk waits for the last of its captures, and a late one some hours more.
+func (m *Market) MaxDelay() time.Duration {
+	var most int64
+	for i := range m.rhythms {
+		most = max(most, m.rhythms[i].delay())
+	}
+	return time.Duration(most) * time.Millisecond
+}
+
 // chunks appends the chunks of a rhythm that are published in [from, to).
 func (m *Market) chunks(all []chunk, index int, from, to int64) []chunk {
 	r := &m.rhythms[index]
-	slowest := r.jitter + r.length() + lateLeast + lateSpan + 1_000
+	slowest := r.jitter + r.delay()
 	for run := (from - r.offset - slowest) / r.interval; run*r.interval+r.offset < to; run++ {
 		start, ok := m.start(r, run)
 		if !ok {

@@ -56,9 +56,13 @@ type Pool struct {
 	free chan *conn
 	mu   sync.Mutex
 	shut bool
+	age  uint64 // counts broken connections: those that are older may be broken too
 }
 
-type conn struct{ client *ch.Client }
+type conn struct {
+	client *ch.Client
+	age    uint64
+}
 
 // Open makes a pool of at most size connections. It connects at first use.
 func Open(cfg Config, size int) *Pool {
@@ -87,17 +91,21 @@ func (p *Pool) Do(ctx context.Context, q ch.Query) error {
 	}
 	defer func() { p.free <- c }()
 	p.mu.Lock()
-	shut := p.shut
+	shut, age := p.shut, p.age
 	p.mu.Unlock()
 	if shut {
 		return ErrClosed
+	}
+	if c.client != nil && c.age != age {
+		_ = c.client.Close() // or each try after a restart of the server would fail on one more of these
+		c.client = nil
 	}
 	if c.client == nil || c.client.IsClosed() {
 		client, err := p.dial(ctx)
 		if err != nil {
 			return err
 		}
-		c.client = client
+		c.client, c.age = client, age
 	}
 	// ch-go looks at ctx between packets only: a silent server would hold it.
 	client := c.client
@@ -110,6 +118,11 @@ func (p *Pool) Do(ctx context.Context, q ch.Query) error {
 	if err != nil {
 		_ = client.Close()
 		c.client = nil
+		if _, answered := ch.AsException(err); !answered && ctx.Err() == nil {
+			p.mu.Lock()
+			p.age++
+			p.mu.Unlock()
+		}
 		if ctx.Err() != nil {
 			return fmt.Errorf("%w: %w", context.Cause(ctx), err)
 		}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"math"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/ClickHouse/ch-go"
 	"github.com/ClickHouse/ch-go/proto"
@@ -21,6 +23,8 @@ var (
 	ErrNewer = errors.New("the ClickHouse schema is newer than this program")
 	// ErrEdited: a migration is not the one that was applied.
 	ErrEdited = errors.New("an applied migration was edited")
+	// ErrPlain: tables with replicas are asked for where there are plain ones.
+	ErrPlain = errors.New("the tables have no replicas")
 )
 
 // Doer runs statements; *clickhouse.Pool is one.
@@ -40,8 +44,18 @@ ORDER BY version;
 
 // Migrate makes the database of the DSN if it is missing and brings it to
 // this program's version. It does nothing when it is there already, and may
-// be run again after any failure. ErrNewer and ErrEdited say what it refuses.
+// be run again after any failure. ErrNewer, ErrEdited and ErrPlain say what it
+// refuses.
+//
+// With a cluster it makes the tables over the shards also where everything was
+// done before: it may have been done when there was no cluster.
+//
+// Several may run side by side, since every statement does nothing where it
+// was done before.
 func Migrate(ctx context.Context, dsn string, o Options) error {
+	if err := o.Validate(); err != nil {
+		return err
+	}
 	cfg, err := clickhouse.ParseDSN(dsn)
 	if err != nil {
 		return err
@@ -51,30 +65,104 @@ func Migrate(ctx context.Context, dsn string, o Options) error {
 	}
 	pool := clickhouse.Open(cfg, 1)
 	defer pool.Close() //nolint:errcheck // nothing is left to say
+	return migrate(ctx, pool, o, all())
+}
+
+// migrate is Migrate in a database that is there, by a program that knows
+// these migrations.
+func migrate(ctx context.Context, conn Doer, o Options, known []migration) error {
+	if err := checkPlain(ctx, conn, o); err != nil {
+		return err
+	}
 	for _, s := range mustStatements(logTable, o) {
-		if err := pool.Do(ctx, ch.Query{Body: s}); err != nil {
+		if err := conn.Do(ctx, ch.Query{Body: s}); err != nil {
 			return fmt.Errorf("create schema_migrations: %w", err)
 		}
 	}
-	done, err := applied(ctx, pool)
+	done, err := applied(ctx, conn)
 	if err != nil {
 		return err
 	}
-	pending, err := compare(done, all())
-	if err != nil {
+	if _, err := compare(done, known); err != nil {
 		return err
 	}
-	for _, m := range pending {
-		if err := apply(ctx, pool, m, o); err != nil {
+	for _, m := range known {
+		switch _, ok := done[m.version]; {
+		case !ok:
+			err = apply(ctx, conn, m, o)
+		case o.Cluster != "" && len(m.overShards()) > 0:
+			err = run(ctx, conn, m, o)
+		}
+		if err != nil {
 			return fmt.Errorf("migration %04d_%s: %w", m.version, m.name, err)
 		}
 	}
 	return nil
 }
 
+// checkPlain refuses replicas of tables that are plain, as the log of their
+// migrations tells: their rows would reach no other server.
+func checkPlain(ctx context.Context, conn Doer, o Options) error {
+	if !o.replicated() {
+		return nil
+	}
+	var engine proto.ColStr
+	if err := conn.Do(ctx, ch.Query{
+		Body:   "SELECT engine FROM system.tables WHERE database = currentDatabase() AND name = 'schema_migrations'",
+		Result: proto.Results{{Name: "engine", Data: &engine}},
+	}); err != nil {
+		return fmt.Errorf("look for tables: %w", err)
+	}
+	if engine.Rows() == 1 && engine.Row(0) == "ReplacingMergeTree" {
+		return fmt.Errorf("%w: they were made for one server, and what is in them would reach no other; "+
+			"take a new database and fill it from the streams, or, if the shards are single servers, say --unreplicated", ErrPlain)
+	}
+	return nil
+}
+
 // Check tells whether the database stands at this program's version: nil,
 // ErrNotMigrated, ErrNewer or ErrEdited.
-func Check(ctx context.Context, conn Doer) error {
+func Check(ctx context.Context, conn Doer) error { return check(ctx, conn, math.MaxUint32) }
+
+// CheckReads is Check for those who only read: a newer schema is as good, since
+// migrations take nothing away. Who reads several shards needs the tables over
+// them, too.
+func CheckReads(ctx context.Context, conn Doer, shards int) error {
+	if err := check(ctx, conn, uint32(Version())); err != nil || shards <= 1 {
+		return err
+	}
+	return checkOverShards(ctx, conn)
+}
+
+func checkOverShards(ctx context.Context, conn Doer) error {
+	missing := OverShards()
+	var name proto.ColStr
+	if err := conn.Do(ctx, ch.Query{
+		Body:   "SELECT name FROM system.tables WHERE database = currentDatabase() AND engine = 'Distributed'",
+		Result: proto.Results{{Name: "name", Data: &name}},
+		OnResult: func(context.Context, proto.Block) error {
+			missing = slices.DeleteFunc(missing, func(m string) bool {
+				for i := range name.Rows() {
+					if name.Row(i) == m {
+						return true
+					}
+				}
+				return false
+			})
+			return nil
+		},
+	}); err != nil {
+		return fmt.Errorf("look for the tables over the shards: %w", err)
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("%w: the tables over the shards are missing (%s); run `preismon migrate --clickhouse-cluster NAME` at every shard, with --unreplicated if the shards are single servers",
+			ErrNotMigrated, strings.Join(missing, ", "))
+	}
+	return nil
+}
+
+// check looks at the migrations up to newest.
+func check(ctx context.Context, conn Doer, newest uint32) error {
 	done, err := applied(ctx, conn)
 	if ch.IsErr(err, proto.ErrUnknownTable, proto.ErrUnknownDatabase) {
 		return fmt.Errorf("%w: run `preismon migrate`", ErrNotMigrated)
@@ -82,6 +170,7 @@ func Check(ctx context.Context, conn Doer) error {
 	if err != nil {
 		return err
 	}
+	maps.DeleteFunc(done, func(v uint32, _ string) bool { return v > newest })
 	pending, err := compare(done, all())
 	if err != nil {
 		return err
@@ -136,7 +225,8 @@ func applied(ctx context.Context, conn Doer) (map[uint32]string, error) {
 	return done, nil
 }
 
-func apply(ctx context.Context, conn Doer, m migration, o Options) error {
+// run runs the statements of a migration.
+func run(ctx context.Context, conn Doer, m migration, o Options) error {
 	sts, err := statements(m.text, o)
 	if err != nil {
 		return err
@@ -146,6 +236,14 @@ func apply(ctx context.Context, conn Doer, m migration, o Options) error {
 			first, _, _ := strings.Cut(s, "\n")
 			return fmt.Errorf("%s: %w", first, err)
 		}
+	}
+	return nil
+}
+
+// apply runs a migration and logs it.
+func apply(ctx context.Context, conn Doer, m migration, o Options) error {
+	if err := run(ctx, conn, m, o); err != nil {
+		return err
 	}
 	return conn.Do(ctx, ch.Query{
 		Body: "INSERT INTO schema_migrations (version, name, sha256) VALUES",
@@ -176,22 +274,6 @@ func createDatabase(ctx context.Context, cfg clickhouse.Config, o Options) error
 		return nil // whoever may not create databases can still migrate
 	}
 	return pool.Do(ctx, ch.Query{Body: mustStatements("CREATE DATABASE IF NOT EXISTS `"+strings.ReplaceAll(name, "`", "``")+"` {{on_cluster}};", o)[0]})
-}
-
-// Wait calls Check until the schema is there, as a projector does that starts
-// together with the migration. It gives up at once on ErrNewer and ErrEdited.
-func Wait(ctx context.Context, conn Doer, every time.Duration) error {
-	for {
-		err := Check(ctx, conn)
-		if !errors.Is(err, ErrNotMigrated) {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(every):
-		}
-	}
 }
 
 func mustStatements(text string, o Options) []string {

@@ -4,7 +4,7 @@
 // The runner is our own and small. The trusted ones (goose, golang-migrate)
 // were weighed: both keep their log in a table whose engine does not fit a
 // cluster unless one writes its store anew, run one statement a file, and
-// know nothing of a single-node and a cluster form of the same DDL; what is
+// know nothing of a single-node and cluster forms of the same DDL; what is
 // left of them is a loop over files. ClickHouse's DDL has no transactions, so
 // every statement here can be run again (IF NOT EXISTS), and a migration is
 // recorded after its last statement.
@@ -15,6 +15,7 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -27,19 +28,56 @@ import (
 //go:embed *.sql
 var files embed.FS
 
-// Options says which form of the tables to make.
+// Options says which form of the tables to make: of one node, of shards with
+// replicas, or of shards that are one node each. Rows of observations are
+// spread over the shards of a cluster, and each shard keeps its own log of
+// migrations: Migrate is run at one node of every shard.
 type Options struct {
 	// Cluster is the name of the ClickHouse cluster ("{cluster}" takes the
-	// server's macro): tables are replicated and made on all of its nodes.
-	// Empty: one node.
+	// server's macro): tables are replicated and made on all of its nodes, with
+	// Distributed tables over its shards. Empty: one node.
 	Cluster string
+	// Unreplicated, with a cluster: its shards have no replicas and need no
+	// Keeper; tables are plain, and made on the one node that is asked.
+	Unreplicated bool
 }
+
+// Validate refuses what is no form.
+func (o Options) Validate() error {
+	if o.Unreplicated && o.Cluster == "" {
+		return errors.New("unreplicated: says how the shards of a cluster are, and no cluster is named")
+	}
+	return nil
+}
+
+// replicated tells whether shards have replicas.
+func (o Options) replicated() bool { return o.Cluster != "" && !o.Unreplicated }
 
 type migration struct {
 	version uint32
 	name    string
 	text    string // as embedded
 	hash    string // SHA-256 of text
+}
+
+var overShards = regexp.MustCompile(`CREATE TABLE IF NOT EXISTS (\w+) .*\nENGINE = Distributed\(`)
+
+// overShards names the tables that the migration makes over the shards of a
+// cluster, and for one server not at all.
+func (m migration) overShards() (names []string) {
+	for _, found := range overShards.FindAllStringSubmatch(m.text, -1) {
+		names = append(names, found[1])
+	}
+	return names
+}
+
+// OverShards names the tables of a cluster that hold no rows and read those of
+// all shards.
+func OverShards() (names []string) {
+	for _, m := range all() {
+		names = append(names, m.overShards()...)
+	}
+	return names
 }
 
 var fileForm = regexp.MustCompile(`^(\d{4})_([a-z0-9_]+)\.sql$`)
@@ -77,11 +115,17 @@ func Version() int { return len(all()) }
 // ends in a semicolon.
 func statements(text string, o Options) ([]string, error) {
 	t, err := template.New("").Funcs(template.FuncMap{
-		"on_cluster": func() string {
+		"cluster": func() string {
 			if o.Cluster == "" {
 				return ""
 			}
-			return "ON CLUSTER '" + strings.ReplaceAll(o.Cluster, "'", "''") + "'"
+			return quote(o.Cluster)
+		},
+		"on_cluster": func() string {
+			if !o.replicated() {
+				return ""
+			}
+			return "ON CLUSTER " + quote(o.Cluster)
 		},
 		"engine": func(e string) string { return engine(e, o) },
 	}).Parse(text)
@@ -112,9 +156,12 @@ func statements(text string, o Options) ([]string, error) {
 	return out, nil
 }
 
-// engine gives the replicated form of a MergeTree engine on a cluster.
+func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
+
+// engine gives the replicated form of a MergeTree engine where there are
+// replicas.
 func engine(e string, o Options) string {
-	if o.Cluster == "" {
+	if !o.replicated() {
 		return e
 	}
 	name, args, _ := strings.Cut(strings.TrimSuffix(e, ")"), "(")

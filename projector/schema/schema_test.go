@@ -98,14 +98,44 @@ func TestGolden(t *testing.T) {
 	golden(t, "tables.golden.sql", b.String())
 }
 
-// TestClusterGolden shows the DDL for a cluster, which the embedded server
-// cannot run.
+// TestClusterGolden shows the DDL for a cluster with replicas, which the
+// embedded server cannot run, and for one without.
 func TestClusterGolden(t *testing.T) {
-	text, err := schema.DDL(schema.Options{Cluster: "{cluster}"})
-	if err != nil {
-		t.Fatal(err)
+	for name, o := range map[string]schema.Options{
+		"cluster.golden.sql": {Cluster: "{cluster}"},
+		"shards.golden.sql":  {Cluster: "it's", Unreplicated: true},
+	} {
+		text, err := schema.DDL(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden(t, name, text)
 	}
-	golden(t, "cluster.golden.sql", text)
+}
+
+// TestForms: the three forms differ in engines and in what is made over the
+// shards, and in nothing else; what is no form is refused before anything is
+// asked.
+func TestForms(t *testing.T) {
+	text := func(o schema.Options) string {
+		t.Helper()
+		text, err := schema.DDL(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	single, shards := text(schema.Options{}), text(schema.Options{Cluster: "c", Unreplicated: true})
+	rest, ok := strings.CutPrefix(shards, single)
+	if !ok || strings.Count(rest, "CREATE TABLE") != 6 || strings.Count(rest, "ENGINE = Distributed('c', currentDatabase(), ") != 6 {
+		t.Errorf("an unreplicated shard is not a single node with Distributed tables:\n%s", shards)
+	}
+	if strings.Contains(single, "Distributed") || strings.Contains(shards, "ON CLUSTER") || strings.Contains(shards, "Replicated") {
+		t.Error("a form has what is another's")
+	}
+	if err := schema.Migrate(t.Context(), "clickhouse://127.0.0.1:1/x", schema.Options{Unreplicated: true}); err == nil || !strings.Contains(err.Error(), "no cluster") {
+		t.Errorf("unreplicated without a cluster: %v", err)
+	}
 }
 
 func TestAgain(t *testing.T) {

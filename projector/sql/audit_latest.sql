@@ -1,14 +1,23 @@
--- Pairs whose newest capture up to the checkpoint is newer than what
--- latest_observations holds. Reads the whole table.
-SELECT count() AS n
+-- Pairs by what is wrong with latest_observations: its newest capture up to
+-- the checkpoint is missing or older than that of observations, or is one
+-- that observations has not. Reads both tables.
+SELECT what, count() AS n, any(i) AS item, any(s) AS site
 FROM (
-    SELECT item, site, max((captured_at, epoch, seq, capture)) AS newest
-    FROM observations
-    WHERE (epoch, seq) <= ({epoch:UInt32}, {seq:UInt64})
-    GROUP BY item, site
-) AS o
-LEFT JOIN (
-    SELECT item, site, (captured_at, epoch, seq, capture) AS held
-    FROM latest_observations FINAL
-) AS l USING (item, site)
-WHERE newest > held
+    SELECT
+        coalesce(nullIf(o.item, 0), l.item) AS i, coalesce(nullIf(toString(o.site), ''), toString(l.site)) AS s,
+        multiIf(l.item = 0, 'missing', l.held < o.newest, 'older', 'unknown') AS what
+    FROM (
+        SELECT item, site, max((captured_at, epoch, seq, capture)) AS newest
+        FROM observations
+        WHERE (epoch, seq) <= ({epoch:UInt32}, {seq:UInt64})
+        GROUP BY item, site
+    ) AS o
+    FULL OUTER JOIN (
+        SELECT item, site, (captured_at, epoch, seq, capture) AS held
+        FROM latest_observations FINAL
+    ) AS l ON o.item = l.item AND o.site = l.site
+    WHERE (l.item = 0 OR l.held != o.newest)
+      AND NOT (l.item != 0 AND (o.item = 0 OR l.held > o.newest) AND (tupleElement(l.held, 2), tupleElement(l.held, 3)) > ({epoch:UInt32}, {seq:UInt64}))
+)
+GROUP BY what
+ORDER BY what

@@ -1,4 +1,17 @@
--- Rows and different rows up to the checkpoint. Reads the whole table.
-SELECT count() AS n, uniqExact(epoch, seq, capture, offer) AS distinct_rows
-FROM observations
-WHERE (epoch, seq) <= ({epoch:UInt32}, {seq:UInt64})
+-- Events of a slice of which observations does not hold the rows they gave,
+-- each once: by ix_seq of both tables.
+SELECT epoch, seq, toUInt64(sum(due)) AS due, toUInt64(sum(held)) AS held, toUInt64(sum(different)) AS different
+FROM (
+    SELECT epoch, seq, max(rows) AS due, 0 AS held, 0 AS different
+    FROM ingested_events
+    WHERE (epoch, seq) > ({after_epoch:UInt32}, {after_seq:UInt64}) AND (epoch, seq) <= ({epoch:UInt32}, {seq:UInt64})
+    GROUP BY epoch, seq
+    UNION ALL
+    SELECT epoch, seq, 0 AS due, count() AS held, uniqExact(capture, offer) AS different
+    FROM observations
+    WHERE (epoch, seq) > ({after_epoch:UInt32}, {after_seq:UInt64}) AND (epoch, seq) <= ({epoch:UInt32}, {seq:UInt64})
+    GROUP BY epoch, seq
+)
+GROUP BY epoch, seq
+HAVING due != held OR held != different
+ORDER BY epoch, seq

@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/alexedwards/argon2id"
@@ -57,7 +58,7 @@ func Defaults() Config {
 	return Config{
 		TokenLifetime: 4 * time.Hour,
 		HashesAtOnce:  2,
-		HashWait:      5 * time.Second,
+		HashWait:      15 * time.Second,
 		Hash:          argon2id.Params{Memory: 19 << 10, Iterations: 2, Parallelism: 1, SaltLength: 16, KeyLength: 32},
 	}
 }
@@ -112,6 +113,7 @@ type Authority struct {
 	cfg    Config
 	deps   Deps
 	hasher *hasher
+	logins [4]atomic.Uint64 // as in LoginStats
 }
 
 // New makes an Authority. It costs one password hash.
@@ -144,6 +146,12 @@ type Login struct {
 // login, a wrong password, an administrative and a disabled account fail
 // alike, after the same work.
 func (a *Authority) Login(ctx context.Context, l Login) (contracts.AccountID, Quota, error) {
+	account, quota, err := a.login(ctx, l)
+	a.countLogin(err)
+	return account, quota, err
+}
+
+func (a *Authority) login(ctx context.Context, l Login) (contracts.AccountID, Quota, error) {
 	login := strings.ToLower(strings.TrimSpace(l.Identifier))
 	if login == "" || len(login) > MaxLoginBytes {
 		quota, err := a.deps.Throttle.Attempt(l.Address, "")
@@ -179,7 +187,7 @@ func (a *Authority) Login(ctx context.Context, l Login) (contracts.AccountID, Qu
 }
 
 // lookupWait is how long a login waits for its account to be found.
-const lookupWait = 5 * time.Second
+const lookupWait = 10 * time.Second
 
 // lookUp finds an account, or says in time that it cannot be found out.
 func (a *Authority) lookUp(ctx context.Context, login string) (Credentials, error) {
@@ -197,6 +205,11 @@ type Grant struct {
 	Account  contracts.AccountID
 	Audience string
 	Lifetime time.Duration
+
+	// Of tokens for a client of an authorization server; else empty.
+	Scopes  []string
+	Client  string // its client_id
+	Session string // what RevokeSession ends; unguessable
 }
 
 // Issued is a new token.
@@ -229,17 +242,29 @@ func (a *Authority) Verify(raw, audience string) (*Token, error) {
 	if err != nil {
 		return nil, refused(err)
 	}
-	if t.ID == "" {
-		return t, nil
-	}
-	revoked, err := a.deps.Revocations.Revoked(t.ID)
-	if err != nil {
-		return nil, err
-	}
-	if revoked {
-		return nil, refused(errRevoked)
+	for _, id := range []string{t.ID, t.Session} {
+		if id == "" {
+			continue
+		}
+		revoked, err := a.deps.Revocations.Revoked(id)
+		if err != nil {
+			return nil, err
+		}
+		if revoked {
+			return nil, refused(errRevoked)
+		}
 	}
 	return t, nil
+}
+
+// RevokeSession makes every token of a session invalid, those issued later
+// too, until the last of them has expired. Again is no fault.
+func (a *Authority) RevokeSession(ctx context.Context, session string, until time.Time) error {
+	err := a.deps.Revocations.Revoke(ctx, session, until)
+	if err != nil && fault.KindOf(err) == fault.Unauthenticated {
+		return nil // it was revoked before
+	}
+	return err
 }
 
 // Revoke makes a verified token invalid. It gives false for a token without

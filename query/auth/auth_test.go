@@ -192,6 +192,58 @@ func TestVerifyRefuses(t *testing.T) {
 	}
 }
 
+// TestSessions ends all tokens of a session at once, and no others (OAuth
+// line 14 of the checklist).
+func TestSessions(t *testing.T) {
+	w := newWorld(t, nil)
+	revoked := memory{}
+	a, err := auth.New(w.cfg, auth.Deps{Keys: keyring(t, w.key), Accounts: accounts{}, Revocations: revoked, Throttle: w.Throttle(), Now: w.now})
+	must(t, err)
+	issue := func(session string) string {
+		issued, err := a.Issue(auth.Grant{
+			Account: 7, Audience: "https://x/mcp", Lifetime: time.Hour, Scopes: []string{"mcp", "offline_access"}, Client: "c", Session: session,
+		})
+		must(t, err)
+		return issued.Token.Reveal()
+	}
+	first, second, other := issue("one"), issue("one"), issue("two")
+	got, err := a.Verify(first, "https://x/mcp")
+	must(t, err)
+	if !slices.Equal(got.Scopes, []string{"mcp", "offline_access"}) || got.Client != "c" || got.Session != "one" {
+		t.Errorf("got %+v", got)
+	}
+	must(t, a.RevokeSession(t.Context(), "one", w.now().Add(time.Hour)))
+	must(t, a.RevokeSession(t.Context(), "one", w.now().Add(time.Hour)))
+	for _, token := range []string{first, second, issue("one")} {
+		if _, err := a.Verify(token, "https://x/mcp"); fault.KindOf(err) != fault.Unauthenticated {
+			t.Errorf("a token of an ended session: %v", err)
+		}
+	}
+	if _, err := a.Verify(other, "https://x/mcp"); err != nil {
+		t.Errorf("a token of another session: %v", err)
+	}
+}
+
+// memory keeps revoked ids.
+type memory map[string]bool
+
+func (m memory) Revoke(_ context.Context, id string, _ time.Time) error {
+	if m[id] {
+		return fault.New(fault.Unauthenticated, "", "revoked")
+	}
+	m[id] = true
+	return nil
+}
+
+func (m memory) Revoked(id string) (bool, error) { return m[id], nil }
+
+func keyring(t testing.TB, key ed25519.PrivateKey) *auth.Keyring {
+	t.Helper()
+	keys, err := auth.NewKeyring(key)
+	must(t, err)
+	return keys
+}
+
 func TestTokensExpire(t *testing.T) { // AUTH-S1a, AUTH-01b
 	w := newWorld(t, nil)
 	issued, lifetime, err := w.IssueREST(7)

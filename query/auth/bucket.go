@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -22,12 +23,21 @@ type bucket struct {
 	live  bool      // the watch brings what others write
 	away  time.Time // do not ask before
 	count []*sharedWindows
+
+	places *sharedPlaces
 }
 
 func (b *bucket) watched() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.live
+}
+
+// reached tells whether the last use of the bucket, if any, found it.
+func (b *bucket) reached() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.kv != nil && !time.Now().Before(b.away)
 }
 
 func (b *bucket) set(kv jetstream.KeyValue, live bool) {
@@ -120,7 +130,7 @@ func (b *bucket) watch(ctx context.Context) error {
 			go func() {
 				ctx, cancel := context.WithTimeout(watching, b.cfg.Wait)
 				defer cancel()
-				idle <- b.giveBack(ctx, kv, time.Time{})
+				idle <- errors.Join(b.giveBack(ctx, kv, time.Time{}), b.places.renew(ctx, kv))
 			}()
 		case err := <-idle:
 			if busy = false; err != nil {
@@ -145,6 +155,10 @@ func (b *bucket) giveBack(ctx context.Context, kv jetstream.KeyValue, before tim
 }
 
 func (b *bucket) see(entry jetstream.KeyValueEntry) {
+	if strings.HasPrefix(entry.Key(), placesPrefix) {
+		b.places.see(entry)
+		return
+	}
 	r, err := parseRecord(entry.Value())
 	if err != nil {
 		return

@@ -61,6 +61,7 @@ type RevokedTokens struct {
 	kv    jetstream.KeyValue
 	ids   map[string]time.Time // key to the time from which its token is expired
 	fresh time.Time            // when this node last knew everything
+	made  time.Time
 	ready chan struct{}
 }
 
@@ -69,11 +70,23 @@ func NewRevokedTokens(cfg RevocationConfig, js jetstream.JetStream, log *slog.Lo
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	return &RevokedTokens{cfg: cfg, js: js, log: log, now: now, ids: map[string]time.Time{}, ready: make(chan struct{})}, nil
+	return &RevokedTokens{cfg: cfg, js: js, log: log, now: now, ids: map[string]time.Time{}, made: now(), ready: make(chan struct{})}, nil
 }
 
 // Ready is closed when every revocation of before is known.
 func (r *RevokedTokens) Ready() <-chan struct{} { return r.ready }
+
+// Stats tells how many revoked ids this node keeps, and how old its proof is
+// that it knows all of them; before the first proof, how long it runs.
+func (r *RevokedTokens) Stats() (ids int, age time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	since := r.fresh
+	if since.IsZero() {
+		since = r.made
+	}
+	return len(r.ids), r.now().Sub(since)
+}
 
 // Run watches the bucket until ctx ends, and begins anew whenever the watch
 // is lost.
@@ -103,7 +116,7 @@ func (r *RevokedTokens) open(ctx context.Context) (jetstream.KeyValue, error) {
 
 // reach is the last sequence of the bucket.
 func (r *RevokedTokens) reach(ctx context.Context, kv jetstream.KeyValue) (uint64, error) {
-	ctx, cancel := context.WithTimeout(ctx, r.cfg.Check)
+	ctx, cancel := context.WithTimeout(ctx, r.cfg.Stale/2)
 	defer cancel()
 	s, err := kv.Status(ctx)
 	if err != nil {
@@ -174,10 +187,15 @@ func (r *RevokedTokens) watch(ctx context.Context) error {
 				waiting = nil
 			}
 		case <-ask.C:
+			// An answer that comes late is as good as the time of its question:
+			// a busy machine is no reason to begin anew, which asks for more.
+			if asking {
+				continue
+			}
 			if r.now().Sub(lastGood) > r.cfg.Stale/2 { // a new watch, before tokens are refused
 				return errors.New("the watch does not keep up")
 			}
-			if asking || waiting != nil {
+			if waiting != nil {
 				continue
 			}
 			asking = true

@@ -3,10 +3,7 @@ package auth_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
-	"net"
-	"net/url"
 	"sync"
 	"testing"
 	"time"
@@ -16,6 +13,7 @@ import (
 
 	"preismon/contracts/fault"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/proxy"
 	"preismon/query/auth"
 )
 
@@ -164,71 +162,16 @@ func TestRevocationsExpire(t *testing.T) {
 	eventually(t, "memory forgets", 5*time.Second, func() bool { return !revoked(t, r, "a") })
 }
 
-// proxy stands between a node and NATS, and can be cut.
-type proxy struct {
-	net.Listener
-	to    string
-	mu    sync.Mutex
-	cut   bool
-	conns map[net.Conn]bool
-}
-
-func newProxy(t *testing.T, address string) (*proxy, string) {
-	t.Helper()
-	u, err := url.Parse(address)
-	must(t, err)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	p := &proxy{Listener: l, to: u.Host, conns: map[net.Conn]bool{}}
-	t.Cleanup(func() { _ = l.Close(); p.set(true) })
-	go func() {
-		for {
-			in, err := l.Accept()
-			if err != nil {
-				return
-			}
-			out, err := net.Dial("tcp", p.to)
-			if err != nil || !p.add(in, out) {
-				_ = in.Close()
-				continue
-			}
-			go func() { _, _ = io.Copy(out, in); _ = out.Close() }()
-			go func() { _, _ = io.Copy(in, out); _ = in.Close() }()
-		}
-	}()
-	u.Host = l.Addr().String()
-	return p, u.String()
-}
-
-func (p *proxy) add(conns ...net.Conn) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, c := range conns {
-		p.conns[c] = true
-	}
-	return !p.cut
-}
-
-func (p *proxy) set(cut bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.cut = cut
-	for c := range p.conns {
-		_ = c.Close()
-		delete(p.conns, c)
-	}
-}
-
 // A node that is cut off refuses every token that it does not know to be
 // revoked, and heals with what was revoked meanwhile.
 func TestRevocationFailsClosed(t *testing.T) {
 	address := testserver.NATS(t)
-	through, proxied := newProxy(t, address)
+	through, proxied := proxy.Before(t, address)
 	far := node(t, proxied, func(c *auth.RevocationConfig) { c.Stale = time.Second })
 	near := node(t, address)
 	must(t, far.Revoke(t.Context(), "before", time.Now().Add(time.Hour)))
 	for round := range 2 {
-		through.set(true)
+		through.Refuse()
 		jti := fmt.Sprint("meanwhile ", round)
 		must(t, near.Revoke(t.Context(), jti, time.Now().Add(time.Hour)))
 		eventually(t, "tokens are refused", 3*time.Second, func() bool {
@@ -243,7 +186,7 @@ func TestRevocationFailsClosed(t *testing.T) {
 			t.Errorf("revoked while cut off: %v", err)
 		}
 		cancel()
-		through.set(false)
+		through.Mend()
 		eventually(t, "healed", 10*time.Second, func() bool { _, err := far.Revoked("other"); return err == nil })
 		if !revoked(t, far, jti) {
 			t.Error("answers before it knows what was revoked meanwhile")

@@ -53,7 +53,8 @@ const (
 // compare and set alone. A node takes leases of some requests, so that few
 // requests wait for the bucket, and gives back what it does not use. Each node
 // watches the bucket: the Remaining it tells is what no node has taken, which
-// every node can still serve.
+// every node can still serve, and, while no other node has taken any of the
+// window, what it holds itself: it then goes down request by request (RATE-01).
 type sharedWindows struct {
 	name   string
 	rate   Rate
@@ -75,7 +76,8 @@ type share struct {
 
 	record          // as last seen
 	revision uint64 // of record; 0: not seen
-	held     int    // leased and not used
+	mine     int    // of taken, by this node
+	held     int    // of mine, not used
 	leased   time.Time
 	size     int // of the last lease
 }
@@ -105,9 +107,13 @@ func (w *sharedWindows) keyOf(key string) string {
 
 // quota is where the key stands; w.mu is held.
 func (w *sharedWindows) quota(s *share, now time.Time) Quota {
+	left := w.rate.Requests - s.taken
+	if s.taken == s.mine { // at most a fifteenth of left is held, so a client that turns to another node hears of it in time
+		left += s.held
+	}
 	return Quota{
 		Policy: w.name, Limit: w.rate.Requests, Window: w.rate.Per,
-		Remaining: max(0, w.rate.Requests-s.taken), Reset: s.ends, Wait: s.ends.Sub(now),
+		Remaining: max(0, left), Reset: s.ends, Wait: s.ends.Sub(now),
 	}
 }
 
@@ -218,13 +224,13 @@ func (w *sharedWindows) change(ctx context.Context, kv jetstream.KeyValue, s *sh
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			if !next.ends.Equal(s.ends) { // what was leased of an older window is gone
-				s.held = 0
+				s.mine, s.held = 0, 0
 			}
 			if written >= s.revision {
 				s.record, s.revision = next, written
 			}
 			if n > 0 {
-				s.held, s.size, s.leased = s.held+n, n, w.now()
+				s.mine, s.held, s.size, s.leased = s.mine+n, s.held+n, n, w.now()
 				w.lent[s] = struct{}{}
 			}
 			return nil
@@ -260,7 +266,7 @@ func (w *sharedWindows) see(key string, r record, revision uint64) {
 		return
 	}
 	if !r.ends.Equal(s.ends) { // a new window: what was leased of the old one is gone
-		s.held = 0
+		s.mine, s.held = 0, 0
 		delete(w.lent, s)
 	}
 	s.record, s.revision = r, revision
@@ -280,7 +286,7 @@ func (w *sharedWindows) giveBack(ctx context.Context, kv jetstream.KeyValue, bef
 		s.turn.Lock()
 		w.mu.Lock()
 		n, seen, revision, ends := s.held, s.record, s.revision, s.ends
-		s.held, s.size = 0, 0
+		s.mine, s.held, s.size = s.mine-n, 0, 0
 		delete(w.lent, s)
 		w.mu.Unlock()
 		var err error

@@ -18,6 +18,7 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/fault"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/proxy"
 	"preismon/query/auth"
 )
 
@@ -117,9 +118,47 @@ func TestNodesCountTogether(t *testing.T) {
 	}
 }
 
+// Of one node, Remaining goes down request by request, however large the leases
+// are and whatever of them is given back: RATE-01. When others take of the
+// window too, no node tells of what it holds, which they cannot serve.
+func TestRemainingGoesDownByOne(t *testing.T) {
+	t.Parallel() // it waits
+	address := testserver.NATS(t)
+	one, _ := counters(t, address, limitsOf(150, time.Hour))
+	two, _ := counters(t, address, limitsOf(150, time.Hour))
+	for want := 149; want >= 0; want-- {
+		if want == 100 { // a lease is given back meanwhile
+			time.Sleep(1500 * time.Millisecond)
+		}
+		if q, err := one.Read(7); err != nil || q.Remaining != want {
+			t.Fatalf("%+v, %v, want %d remaining", q, err, want)
+		}
+	}
+	if q, err := one.Read(7); err == nil || q.Remaining != 0 {
+		t.Errorf("%+v, %v", q, err)
+	}
+	hoarder, _ := counters(t, address, limitsOf(150, time.Hour), func(c *auth.SharedConfig) { c.LeaseFor = time.Hour })
+	for range 40 { // the last lease is not used up
+		_, err := hoarder.Read(8)
+		must(t, err)
+	}
+	for left := 150; left > 0; {
+		q, err := two.Read(8)
+		if err != nil {
+			t.Fatalf("refused with %d remaining: %v", left, err)
+		}
+		left = q.Remaining
+	}
+	time.Sleep(500 * time.Millisecond) // the watch brings it to the first node
+	if q, err := hoarder.Read(8); err != nil || q.Remaining != 0 {
+		t.Errorf("the other node can serve nothing, this one tells %+v, %v", q, err)
+	}
+}
+
 // A client that sends no more than Remaining says, and waits until Reset, is
 // never refused, on whichever node its requests fall.
 func TestWhoObeysIsNeverRefused(t *testing.T) {
+	t.Parallel() // it mostly waits
 	address := testserver.NATS(t)
 	limits := limitsOf(150, 2*time.Second)
 	one, _ := counters(t, address, limits)
@@ -212,12 +251,12 @@ func TestCountersSurviveANode(t *testing.T) {
 // callers wait; it comes back by itself.
 func TestCountersAlone(t *testing.T) {
 	address := testserver.NATS(t)
-	through, proxied := newProxy(t, address)
+	through, proxied := proxy.Before(t, address)
 	far, _ := counters(t, proxied, limitsOf(50, time.Hour), func(c *auth.SharedConfig) { c.Wait, c.Retry = 200*time.Millisecond, 200*time.Millisecond })
 	near, _ := counters(t, address, limitsOf(50, time.Hour))
 	_, err := far.Read(1)
 	must(t, err)
-	through.set(true)
+	through.Refuse()
 	granted := 0
 	for granted <= 200 {
 		if _, err := far.Read(2); err != nil {
@@ -228,7 +267,7 @@ func TestCountersAlone(t *testing.T) {
 	if granted < 50 || granted > 100 { // alone, after at most a lease of before
 		t.Errorf("%d granted alone", granted)
 	}
-	through.set(false)
+	through.Mend()
 	next := contracts.AccountID(100)
 	eventually(t, "counted together again", 30*time.Second, func() bool {
 		next++
@@ -241,6 +280,7 @@ func TestCountersAlone(t *testing.T) {
 // A busy key does not ask the bucket with each request, and a quiet one gives
 // back what it does not use.
 func TestLeases(t *testing.T) {
+	t.Parallel() // it mostly waits
 	address := testserver.NATS(t)
 	one, _ := counters(t, address, limitsOf(600, time.Hour), func(c *auth.SharedConfig) { c.LeaseFor = 5 * time.Second })
 	two, _ := counters(t, address, limitsOf(600, time.Hour))
@@ -303,6 +343,7 @@ func TestLeases(t *testing.T) {
 
 // A new window begins when the old one is over, and whole.
 func TestSharedWindowsEnd(t *testing.T) {
+	t.Parallel() // it mostly waits
 	address := testserver.NATS(t)
 	limits := limitsOf(20, 2*time.Second)
 	one, _ := counters(t, address, limits)

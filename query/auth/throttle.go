@@ -5,11 +5,12 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net/netip"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nuid"
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
@@ -64,8 +65,9 @@ type Throttle struct {
 
 	bucket   *bucket // nil: of this node alone
 	heavyMax int
-	mu       sync.Mutex
-	heavy    map[contracts.AccountID]int
+	heavy    places
+	running  atomic.Int64      // heavy reads on this node
+	tallies  map[string]*tally // by limit; all there from the start
 }
 
 // counter counts one request of a key, and refuses it when there are too many.
@@ -99,16 +101,18 @@ func NewSharedThrottle(cfg ThrottleConfig, shared SharedConfig, js jetstream.Jet
 		return w
 	}
 	t := newThrottle(cfg, of)
-	t.bucket = b
+	b.places = newSharedPlaces(cfg.HeavyAtOnce, nuid.Next(), b, now)
+	t.bucket, t.heavy = b, b.places
 	return t, nil
 }
 
 func newThrottle(cfg ThrottleConfig, of func(name string, r Rate) counter) *Throttle {
-	return &Throttle{
-		accounts: of("reads", cfg.Reads), addresses: of("anonymous", cfg.Reads),
-		attemptsByLogin: of("login", cfg.Attempts), attemptsByPlace: of("address", cfg.Attempts),
-		heavyMax: cfg.HeavyAtOnce, heavy: map[contracts.AccountID]int{},
-	}
+	t := &Throttle{heavyMax: cfg.HeavyAtOnce, heavy: newLocalPlaces(cfg.HeavyAtOnce)}
+	counted := func(name string, r Rate) counter { return tallied{of(name, r), t.tally(name)} }
+	t.accounts, t.addresses = counted("reads", cfg.Reads), counted("anonymous", cfg.Reads)
+	t.attemptsByLogin, t.attemptsByPlace = counted("login", cfg.Attempts), counted("address", cfg.Attempts)
+	t.tally(heavyLimit)
+	return t
 }
 
 // Run keeps a shared Throttle in touch with the others until ctx ends.
@@ -153,47 +157,6 @@ func (t *Throttle) Attempt(address, login string) (Quota, error) {
 		return byLogin, err
 	}
 	return quota, nil
-}
-
-// Heavy takes a place among the heavy reads of an account; release gives it
-// back and may be called more than once.
-func (t *Throttle) Heavy(account contracts.AccountID) (release func(), err error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.heavy[account] >= t.heavyMax {
-		return nil, &fault.Error{
-			Kind: fault.RateLimited, RetryAfter: time.Second,
-			Msg: "Too many results reads of this account at the same time. Wait for one to end.",
-		}
-	}
-	t.heavy[account]++
-	return sync.OnceFunc(func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		if t.heavy[account]--; t.heavy[account] == 0 {
-			delete(t.heavy, account)
-		}
-	}), nil
-}
-
-// HeavyPlaces is how many heavy reads an account may have at the same time,
-// and how many more it may begin now.
-func (t *Throttle) HeavyPlaces(account contracts.AccountID) (limit, free int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.heavyMax, t.heavyMax - t.heavy[account]
-}
-
-// AddressKey is the key that an address is counted under: an IPv4 address
-// itself; of an IPv6 one its /64, which one customer owns as a whole.
-func AddressKey(a netip.Addr) string {
-	a = a.Unmap().WithZone("")
-	if a.Is6() {
-		if p, err := a.Prefix(64); err == nil {
-			return p.String()
-		}
-	}
-	return a.String()
 }
 
 // windows counts by key in fixed windows. All windows are equally long, so

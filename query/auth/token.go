@@ -30,20 +30,36 @@ type Token struct {
 	Audience string
 	ID       string // empty in tokens from before revocation
 	Expires  time.Time
+
+	// Of tokens that an authorization server issued to a client.
+	Scopes  []string
+	Client  string
+	Session string // all tokens of one consent share it
 }
 
 // Principal is the caller that the token stands for.
 func (t *Token) Principal() query.Principal { return query.Principal{Account: t.Account} }
 
-func claims(issuer string, g Grant, id string, now time.Time) jwt.RegisteredClaims {
+// claimSet are the claims of RFC 9068 that our tokens have.
+type claimSet struct {
+	jwt.RegisteredClaims
+	Scope   string `json:"scope,omitempty"`
+	Client  string `json:"client_id,omitempty"`
+	Session string `json:"sid,omitempty"`
+}
+
+func claims(issuer string, g Grant, id string, now time.Time) claimSet {
 	now = now.Truncate(time.Second)
-	return jwt.RegisteredClaims{
-		Issuer: issuer, Audience: jwt.ClaimStrings{g.Audience}, Subject: g.Account.String(), ID: id,
-		IssuedAt: jwt.NewNumericDate(now), NotBefore: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(now.Add(g.Lifetime)),
+	return claimSet{
+		RegisteredClaims: jwt.RegisteredClaims{
+			Issuer: issuer, Audience: jwt.ClaimStrings{g.Audience}, Subject: g.Account.String(), ID: id,
+			IssuedAt: jwt.NewNumericDate(now), NotBefore: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(now.Add(g.Lifetime)),
+		},
+		Scope: strings.Join(g.Scopes, " "), Client: g.Client, Session: g.Session,
 	}
 }
 
-func (k *Keyring) sign(c jwt.RegisteredClaims) (Issued, error) {
+func (k *Keyring) sign(c claimSet) (Issued, error) {
 	t := jwt.NewWithClaims(jwt.SigningMethodEdDSA, c)
 	t.Header["typ"] = tokenType
 	t.Header["kid"] = k.active
@@ -75,7 +91,7 @@ func (k *Keyring) parse(raw string, want expected) (*Token, error) {
 	if err := plainJSON(raw); err != nil {
 		return nil, err
 	}
-	var c jwt.RegisteredClaims
+	var c claimSet
 	t, err := parser.ParseWithClaims(raw, &c, k.keyOf)
 	if err != nil {
 		return nil, err
@@ -102,7 +118,7 @@ func (k *Keyring) keyOf(t *jwt.Token) (any, error) {
 	return ed25519.PublicKey(key), nil
 }
 
-func tokenOf(c jwt.RegisteredClaims, want expected) (*Token, error) {
+func tokenOf(c claimSet, want expected) (*Token, error) {
 	switch {
 	case c.Issuer != want.issuer:
 		return nil, errors.New("iss: another")
@@ -119,7 +135,10 @@ func tokenOf(c jwt.RegisteredClaims, want expected) (*Token, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sub: %w", err)
 	}
-	return &Token{Account: account, Audience: c.Audience[0], ID: c.ID, Expires: c.ExpiresAt.Time}, nil
+	return &Token{
+		Account: account, Audience: c.Audience[0], ID: c.ID, Expires: c.ExpiresAt.Time,
+		Scopes: strings.Fields(c.Scope), Client: c.Client, Session: c.Session,
+	}, nil
 }
 
 // plainJSON refuses a token whose header or claims name a member twice:

@@ -93,7 +93,7 @@ func brokenHandler(dsn string, key ed25519.PrivateKey) (http.Handler, error) {
 	}
 	sc := store.Defaults()
 	sc.DSN, sc.SliceRows = contracts.Secret(dsn), 8192
-	st, err := store.New(context.Background(), sc)
+	st, err := store.New(sc)
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 
 	"preismon/contracts/fault"
 	"preismon/query"
+	"preismon/query/wire"
 )
 
 // digestHeader tells the hash of the whole file (RFC 9530).
@@ -25,10 +26,8 @@ const digestHeader = "Repr-Digest"
 // that ends early or has another content and looks complete.
 func (a *api) download(d query.Direction) reader {
 	return func(c *gin.Context, p query.Principal) error {
-		in := parseParams(c.Request.URL.RawQuery)
-		req := historyFilters(c, in, d)
-		req.Latest = in.choice("latest")
-		if err := in.err(); err != nil {
+		req, err := wire.DecodeDownload(paramsOf(c), d)
+		if err != nil {
 			return err
 		}
 		found, err := a.service.Download(c.Request.Context(), p, req)
@@ -40,32 +39,38 @@ func (a *api) download(d query.Direction) reader {
 			open: func(offset int64) (io.ReadCloser, error) { return found.Open(c.Request.Context(), offset) },
 		}
 		defer content.Close() //nolint:errcheck // what was sent is not taken back
-		if err := describe(c.Writer.Header(), &found.FileEntry); err != nil {
+		began, err := sendFile(c.Writer, c.Request, &found.FileEntry, content)
+		if !began || err == nil {
 			return err
 		}
-		w := &fileWriter{ResponseWriter: c.Writer, content: content}
-		http.ServeContent(w, rangesOf(c.Request), "", time.Time{}, content)
-		switch {
-		case w.began && content.err != nil:
-			if c.Request.Context().Err() == nil {
-				a.logFailure(c.Request, slog.LevelError, content.err)
-			}
-			panic(http.ErrAbortHandler)
-		case w.began && w.err != nil:
-			panic(http.ErrAbortHandler)
-		case w.began:
-			return nil
+		if content.err != nil && c.Request.Context().Err() == nil {
+			a.logFailure(c.Request, slog.LevelError, content.err)
 		}
-		for _, name := range fileHeaders {
-			c.Writer.Header().Del(name)
-		}
-		if content.err != nil {
-			c.Writer.Header().Del("Content-Range")
-			return content.err
-		}
-		c.Writer.Header().Set("Content-Range", "bytes */"+strconv.FormatInt(found.SizeBytes, 10))
-		return fault.New(fault.Invalid, codeRange, "The file has %d bytes and no such range of them.", found.SizeBytes)
+		panic(http.ErrAbortHandler)
 	}
+}
+
+// sendFile sends a file, or the part of it that Range asks for. Where it began
+// and failed, the transfer must be broken.
+func sendFile(to http.ResponseWriter, r *http.Request, e *query.FileEntry, content *fileContent) (began bool, err error) {
+	h := to.Header()
+	if err := describe(h, e); err != nil {
+		return false, err
+	}
+	w := &fileWriter{ResponseWriter: to, content: content}
+	http.ServeContent(w, rangesOf(r), "", time.Time{}, content)
+	if w.began {
+		return true, errors.Join(content.err, w.err)
+	}
+	for _, name := range fileHeaders {
+		h.Del(name)
+	}
+	if content.err != nil {
+		h.Del("Content-Range")
+		return false, content.err
+	}
+	h.Set("Content-Range", "bytes */"+strconv.FormatInt(e.SizeBytes, 10))
+	return false, fault.New(fault.Invalid, wire.CodeRange, "The file has %d bytes and no such range of them.", e.SizeBytes)
 }
 
 // fileHeaders describe a file and stand on no other answer.

@@ -11,7 +11,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"mime"
-	"net"
 	"net/http"
 	"net/url"
 	"os/exec"
@@ -29,6 +28,7 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/fault"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/proxy"
 	"preismon/query"
 )
 
@@ -484,84 +484,30 @@ func (f failing) Read([]byte) (int, error) { return 0, f.err }
 // so does one that is gone altogether, with a 503 before the first byte.
 func TestDownloadWhenS3IsCut(t *testing.T) {
 	const size = 4 * mib
-	cut := &cutter{limit: size / 2}
-	w := newFilesWorldOn(t, []archive.Store{bucket(t, cut.listen(t))})
+	var line *proxy.Proxy
+	w := newFilesWorldOn(t, []archive.Store{bucket(t, func(server string) string {
+		line = proxy.New(t, server)
+		return line.Address()
+	})})
 	content := noise(size)
-	cut.set(-1)
 	w.publish(query.Exports, orderA, 11, "2026-03-01T05:00:00Z", "f", "f.zip", content)
 	if a := w.fetch(only("f")); !bytes.Equal(a.body, content) {
 		t.Fatal("other bytes")
 	}
-	for _, limit := range []int{64 << 10, size / 2, size - 1000} {
-		cut.set(limit)
+	cut := func(after int64) { // bytes of answers of each connection
+		line.Set(proxy.Down, proxy.Rule{Left: after, Each: true, Then: proxy.End})
+		line.Close()
+	}
+	for _, after := range []int64{64 << 10, size / 2, size - 1000} {
+		cut(after)
 		w.broken(w.request("GET", only("f"), w.token(reader), nil), size)
 	}
-	cut.set(0)
+	cut(0)
 	a := w.get(only("f"), w.token(reader))
 	a.wantProblem(t, 503, "SERVICE_UNAVAILABLE")
-	cut.set(-1)
+	line.Heal()
 	if a := w.fetch(only("f")); !bytes.Equal(a.body, content) {
 		t.Error("other bytes after the fault")
-	}
-}
-
-// cutter stands between S3 and us and cuts every connection after so many
-// bytes of answers.
-type cutter struct {
-	mu    sync.Mutex
-	limit int // negative: none
-	conns []net.Conn
-}
-
-// set holds for new connections; those that there are end.
-func (c *cutter) set(limit int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.limit = limit
-	for _, conn := range c.conns {
-		conn.Close()
-	}
-	c.conns = nil
-}
-
-func (c *cutter) listen(t testing.TB) func(string) string {
-	return func(target string) string {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		must(t, err)
-		var running sync.WaitGroup
-		running.Go(func() {
-			for {
-				client, err := l.Accept()
-				if err != nil {
-					return
-				}
-				server, err := net.Dial("tcp", target)
-				if err != nil {
-					client.Close()
-					continue
-				}
-				c.mu.Lock()
-				limit := c.limit
-				c.conns = append(c.conns, client, server)
-				c.mu.Unlock()
-				running.Go(func() { io.Copy(server, client); server.Close() })
-				running.Go(func() {
-					if limit < 0 {
-						io.Copy(client, server)
-					} else {
-						io.CopyN(client, server, int64(limit))
-					}
-					client.Close()
-					server.Close()
-				})
-			}
-		})
-		t.Cleanup(func() {
-			l.Close()
-			c.set(0)
-			running.Wait()
-		})
-		return l.Addr().String()
 	}
 }
 

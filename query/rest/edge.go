@@ -5,16 +5,15 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"log/slog"
-	"net"
 	"net/http"
-	"net/netip"
 	"regexp"
 	"runtime/debug"
-	"strings"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"preismon/contracts"
-	"preismon/query/auth"
+	"preismon/query"
 )
 
 const requestIDHeader = "X-Request-Id"
@@ -32,21 +31,36 @@ type exchange struct {
 	route   string
 	account contracts.AccountID
 	status  int
+	code    string // of a problem
 	bytes   int64
+	span    trace.Span // nil: no traces
+}
+
+// Served tells of one request, when it has ended.
+type Served struct {
+	Operation string // method and route, like "GET /v1/orders/:orderId"
+	Status    int    // 0: none was sent
+	Code      string // of the problem, if it was one
+	Bytes     int64  // of the body, as sent
+	Took      time.Duration
+	Broken    bool // the transfer was broken off
 }
 
 type exchangeKey struct{}
 
 func exchangeOf(r *http.Request) *exchange { return r.Context().Value(exchangeKey{}).(*exchange) }
 
-// edge wraps everything: request id, security headers, access log.
+// edge wraps everything: request id, security headers, trace, access log.
 func (a *api) edge(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := a.now()
 		x := &exchange{
 			ResponseWriter: w, control: http.NewResponseController(w), stall: a.cfg.Stall,
-			id: requestID(r), route: "none",
+			id: requestID(r), route: noRoute,
 		}
+		served := a.serving()
+		ctx := a.begin(query.WithRequestID(context.WithValue(r.Context(), exchangeKey{}, x), x.id), r, x)
+		r = r.WithContext(ctx)
 		h := w.Header()
 		h.Set(requestIDHeader, x.id)
 		h.Set("Content-Security-Policy", "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
@@ -56,7 +70,12 @@ func (a *api) edge(next http.Handler) http.Handler {
 		h.Set("Cache-Control", "no-store")
 		defer func() {
 			broken := recover()
-			a.logAccess(r, x, a.now().Sub(start), broken != nil)
+			s := Served{
+				Operation: operationOf(r, x), Status: x.status, Code: x.code, Bytes: x.bytes, Took: a.now().Sub(start), Broken: broken != nil,
+			}
+			a.logAccess(r, x, s)
+			x.end(s)
+			served(s)
 			if broken != nil {
 				panic(broken)
 			}
@@ -64,7 +83,7 @@ func (a *api) edge(next http.Handler) http.Handler {
 		if r.ContentLength != 0 { // also for a body that nobody reads: the server reads past it
 			_ = x.control.SetReadDeadline(time.Now().Add(a.cfg.Stall))
 		}
-		next.ServeHTTP(x, r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x)))
+		next.ServeHTTP(x, r)
 	})
 }
 
@@ -79,8 +98,28 @@ func requestID(r *http.Request) string {
 	return hex.EncodeToString(id[:])
 }
 
+// methodOf is the method of a request, or other: callers may make up any.
+func methodOf(r *http.Request) string {
+	switch r.Method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+		return r.Method
+	}
+	return "other"
+}
+
+// operationOf is one of a bounded number of names, whatever callers send.
+func operationOf(r *http.Request, x *exchange) string {
+	if x.route == noRoute {
+		return noRoute
+	}
+	return methodOf(r) + " " + x.route
+}
+
+// noRoute stands for every path and method that is not served.
+const noRoute = "none"
+
 // logAccess writes one line a request: no address, no query, no header.
-func (a *api) logAccess(r *http.Request, x *exchange, took time.Duration, broken bool) {
+func (a *api) logAccess(r *http.Request, x *exchange, s Served) {
 	method := r.Method
 	if len(method) > 16 {
 		method = method[:16]
@@ -89,15 +128,21 @@ func (a *api) logAccess(r *http.Request, x *exchange, took time.Duration, broken
 		slog.String("method", method),
 		slog.String("route", x.route),
 		slog.Int("status", x.status),
-		slog.Float64("duration_ms", float64(took.Microseconds())/1000),
+		slog.Float64("duration_ms", float64(s.Took.Microseconds())/1000),
 		slog.Int64("bytes", x.bytes),
 		slog.String("request_id", x.id),
 	}
 	if x.account != 0 {
 		attrs = append(attrs, slog.String("account", x.account.String()))
 	}
-	if broken {
+	if x.code != "" {
+		attrs = append(attrs, slog.String("code", x.code))
+	}
+	if s.Broken {
 		attrs = append(attrs, slog.Bool("broken", true))
+	}
+	if id := x.traceID(); id != "" {
+		attrs = append(attrs, slog.String("trace_id", id))
 	}
 	a.log.LogAttrs(r.Context(), slog.LevelInfo, "request", attrs...)
 }
@@ -164,36 +209,3 @@ func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
 // extend gives the client another stall; a writer that knows no deadlines
 // (of a test) goes without.
 func (x *exchange) extend() { _ = x.control.SetWriteDeadline(time.Now().Add(x.stall)) }
-
-// address is the key of the client's address. A proxy's word is taken only
-// from trusted proxies, from the right, and over all lines of the header: a
-// proxy may add a line of its own below one that the client made up.
-func (a *api) address(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		host = r.RemoteAddr
-	}
-	client, err := netip.ParseAddr(host)
-	if err != nil {
-		return "unknown"
-	}
-	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
-	for i := len(hops) - 1; i >= 0 && a.trusts(client); i-- {
-		hop, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
-		if err != nil {
-			break
-		}
-		client = hop
-	}
-	return auth.AddressKey(client)
-}
-
-func (a *api) trusts(addr netip.Addr) bool {
-	addr = addr.Unmap().WithZone("")
-	for _, p := range a.cfg.TrustedProxies {
-		if p.Contains(addr) {
-			return true
-		}
-	}
-	return false
-}

@@ -24,12 +24,14 @@ func TestSecurityHeaders(t *testing.T) { // HDR-01, HDR-02a to HDR-02e
 		}
 		return nil
 	}
+	server := s.request("OPTIONS", "/", "", nil)
+	server.URL.Path, server.URL.Opaque = "", "*" // about the server as a whole, which net/http answers by itself if it may
 	seen := map[string]bool{}
 	for _, a := range []answer{
 		s.get("/healthz", ""), s.get("/v1/sites", s.token(reader)), s.get("/v1/results/stream", s.token(reader)), s.get("/v1/results", s.token(reader)),
 		s.get("/v1/sites", ""), s.get("/v1/sites?x=y", s.token(reader)), s.get("/v1/results", s.token(narrow)), s.get("/nothing", ""),
 		s.do(s.request("DELETE", "/v1/sites", "", nil)), s.get("/v1/items", s.token(reader)), s.get("/problems/not-found", ""),
-		s.login("reader@example.com", password), s.login("reader@example.com", "x"),
+		s.login("reader@example.com", password), s.login("reader@example.com", "x"), s.do(server),
 	} {
 		what := a.Request.Method + " " + a.Request.URL.Path + " " + a.Status
 		id := a.Header.Get("X-Request-Id")
@@ -37,8 +39,12 @@ func TestSecurityHeaders(t *testing.T) { // HDR-01, HDR-02a to HDR-02e
 			t.Errorf("%s: X-Request-Id %q", what, id)
 		}
 		seen[id] = true
+		policy := "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+		if strings.HasPrefix(a.Request.URL.Path, "/problems/") {
+			policy += "; style-src 'self'"
+		}
 		for name, want := range map[string]string{
-			"Content-Security-Policy": "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+			"Content-Security-Policy": policy,
 			"X-Content-Type-Options":  "nosniff", "X-Frame-Options": "DENY", "Referrer-Policy": "no-referrer",
 		} {
 			if got := a.Header.Values(name); len(got) != 1 || got[0] != want {
@@ -105,7 +111,7 @@ func TestAccessLog(t *testing.T) {
 	}
 	want := []map[string]any{
 		{"level": "INFO", "msg": "request", "method": "GET", "route": "/v1/sites", "status": 200.0, "account": "1"},
-		{"level": "INFO", "msg": "request", "method": "GET", "route": "none", "status": 404.0},
+		{"level": "INFO", "msg": "request", "method": "GET", "route": "none", "status": 404.0, "code": "NOT_FOUND"},
 	}
 	if diff := cmp.Diff(want, lines); diff != "" {
 		t.Error(diff)
@@ -148,6 +154,13 @@ func TestCORS(t *testing.T) { // HDR-03
 				t.Errorf("preflight %s from %s: %d %v", path, origin, pre.StatusCode, pre.Header)
 			}
 		}
+	}
+	asked := s.request("OPTIONS", "/v1/orders/1/exports/history/download", "", nil) // a page that goes on with a file
+	asked.Header.Set("Origin", "https://app.example.test")
+	asked.Header.Set("Access-Control-Request-Method", "GET")
+	asked.Header.Set("Access-Control-Request-Headers", "authorization,if-range,range")
+	if a := s.do(asked); a.Header.Get("Access-Control-Allow-Headers") != "authorization,if-range,range" {
+		t.Errorf("Range and If-Range are not allowed: %v", a.Header)
 	}
 	closed := serve(t)
 	r := closed.request("GET", "/healthz", "", nil)

@@ -38,7 +38,7 @@ func newEstate(t testing.TB) *estate {
 	t.Cleanup(func() { conn.Close() })
 	cfg := store.Defaults()
 	cfg.DSN = contracts.Secret(db.QueryDSN)
-	st, err := store.New(t.Context(), cfg)
+	st, err := store.New(cfg)
 	must(t, err)
 	t.Cleanup(func() { st.Close() })
 	e := &estate{conn: conn}

@@ -1,10 +1,24 @@
 package rest
 
 import (
+	"bytes"
+	"io"
+	"net/http"
 	"slices"
 
 	"preismon/contracts/openapi"
+	"preismon/query"
 )
+
+// SendFile sends a content as a download does.
+func SendFile(w http.ResponseWriter, r *http.Request, e *query.FileEntry, content []byte) (began bool, err error) {
+	return sendFile(w, r, e, &fileContent{size: int64(len(content)), open: func(offset int64) (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(content[offset:])), nil
+	}})
+}
+
+// ContentDisposition offers a file under its name.
+func ContentDisposition(filename string) string { return contentDisposition(filename) }
 
 // Routes lists what is served, as "GET /v1/sites"; a value in a path stands
 // in braces.
@@ -33,13 +47,4 @@ func braces(path string) string {
 		b = append(b, '}')
 	}
 	return string(b)
-}
-
-// Codes gives the status of every code.
-func Codes() map[string]int {
-	all := map[string]int{}
-	for code, meaning := range meanings {
-		all[code] = meaning.status
-	}
-	return all
 }

@@ -307,6 +307,7 @@ func TestFileParametersAreStrict(t *testing.T) {
 		{"hpd", "dateFrom=2026-13-01", "dateFrom"},
 		{"hpd", "dateFrom=yesterday", "dateFrom"},
 		{"hpd", "dateTo=2026-03-01T10:00:00", "dateTo"},
+		{"hpd", "dateTo=0001-01-01T00:00:00Z", "dateTo"},
 		{"hpd", "dateTo=", "dateTo"},
 		{"hpd", "dateTo=2026-03-01&dateTo=2026-03-02", "dateTo"},
 		{"hpd", "dateFrom=2026-03-02&dateTo=2026-03-01", "dateFrom"},

@@ -74,7 +74,7 @@ func newFilesWorldOn(t testing.TB, archives []archive.Store, change ...func(*set
 	t.Cleanup(func() { must(t, w.conn.Close()) })
 	cfg := store.Defaults()
 	cfg.DSN = contracts.Secret(db.QueryDSN)
-	st, err := store.New(ctx, cfg)
+	st, err := store.New(cfg)
 	must(t, err)
 	t.Cleanup(func() { must(t, st.Close()) })
 	first := func(s *settings) {

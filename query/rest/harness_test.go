@@ -20,6 +20,8 @@ import (
 
 	"github.com/alexedwards/argon2id"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"preismon/contracts"
 	"preismon/contracts/fault"
 	"preismon/contracts/openapi/check"
@@ -42,6 +44,7 @@ const (
 type surface struct {
 	*httptest.Server
 	t       testing.TB
+	rest    *rest.Surface // without what the test puts around it
 	store   *memory
 	auth    *auth.Authority
 	key     ed25519.PrivateKey
@@ -62,6 +65,9 @@ type settings struct {
 	http2       bool
 	store       query.Store // in place of the one in memory
 	archives    []query.Archive
+	mounted     []rest.Mounted
+	tracer      trace.Tracer
+	serving     func() func(rest.Served)
 	unchecked   bool // answers that are too large to be kept for a check
 }
 
@@ -104,8 +110,9 @@ func serve(t testing.TB, change ...func(*settings)) *surface {
 	service, err := query.New(set.query, set.store, s.clock.now, set.archives...)
 	must(t, err)
 	log := slog.New(slog.NewJSONHandler(s.log, nil))
-	h, err := rest.New(set.rest, rest.Deps{Service: service, Auth: s.auth, Logger: log, Now: s.clock.now})
+	s.rest, err = rest.New(set.rest, rest.Deps{Service: service, Auth: s.auth, Logger: log, Now: s.clock.now, Mounted: set.mounted, Tracer: set.tracer, Serving: set.serving})
 	must(t, err)
+	var h http.Handler = s.rest
 	// Each exchange of each test is held against the contract, whoever its client is.
 	if !set.unchecked {
 		h = check.Handler(h, func(err error) { t.Error(err) })
@@ -332,10 +339,10 @@ type row struct {
 }
 
 func newMemory() *memory {
-	whole := query.Visibility{Mandate: 1, Version: 1, Applied: true, Scope: contracts.AccountScope{AllOrders: true, AllSites: true}}
+	whole := query.Visibility{Mandate: 1, Versions: []uint64{1}, Applied: true, Scope: contracts.AccountScope{AllOrders: true, AllSites: true}}
 	m := &memory{
 		accounts: map[contracts.AccountID]*query.Access{
-			reader: {Account: reader, Permissions: contracts.Permissions(), Visibility: whole, Watermark: query.Watermark{Epoch: 1, Seq: 1 << 40}},
+			reader: {Account: reader, Permissions: contracts.Permissions(), Visibility: whole},
 			narrow: {Account: narrow, Permissions: []contracts.Permission{contracts.ReadSites}, Visibility: whole},
 		},
 		sites: []contracts.Site{
@@ -385,6 +392,10 @@ func (m *memory) Access(_ context.Context, account contracts.AccountID) (*query.
 		return a, nil
 	}
 	return nil, fault.New(fault.NotFound, "", "no such account")
+}
+
+func (m *memory) Watermark(context.Context) (query.Watermark, error) {
+	return query.Watermark{Epoch: 1, Seq: 1 << 40}, m.ask("Watermark")
 }
 
 func (m *memory) Sites(_ context.Context, _ query.Visibility, q query.SitesQuery) ([]contracts.Site, error) {

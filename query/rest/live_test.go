@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -89,14 +90,15 @@ func (l *live) node(t testing.TB, dsn string, change ...func(*settings)) *surfac
 	must(t, err)
 	cfg := store.Defaults()
 	cfg.DSN = contracts.Secret(dsn)
-	st, err := store.New(t.Context(), cfg)
+	st, err := store.New(cfg)
 	must(t, err)
 	t.Cleanup(func() { st.Close() })
 	service, err := query.New(set.query, st, s.clock.now, set.archives...)
 	must(t, err)
 	log := slog.New(slog.NewJSONHandler(s.log, nil))
-	h, err := rest.New(set.rest, rest.Deps{Service: service, Auth: s.auth, Logger: log, Now: s.clock.now})
+	s.rest, err = rest.New(set.rest, rest.Deps{Service: service, Auth: s.auth, Logger: log, Now: s.clock.now})
 	must(t, err)
+	var h http.Handler = s.rest
 	if !set.unchecked {
 		h = check.Handler(h, func(err error) { t.Error(err) })
 	}

@@ -270,6 +270,12 @@ func TestParametersAreStrict(t *testing.T) {
 		{"rt", "itemId=1&capturedTo=yesterday", "capturedTo"}, // RES-P08a
 		{"rt", "itemId=1&capturedFrom=2026-01-01T00:00:00", "capturedFrom"},
 		{"rt", "itemId=1&capturedFrom=2026-02-02&capturedTo=2026-02-01", "capturedFrom"},
+		{"rt", "itemId=1&capturedFrom=2999-01-01", "capturedFrom lies in the future."},
+		{"rt", "itemId=1&capturedFrom=2999-01-02&capturedTo=2999-01-01", "capturedFrom lies after capturedTo."},
+		{"rt", "itemId=1&capturedFrom=2026-11-20T5:00:00Z", "capturedFrom"},
+		{"rt", "itemId=1&capturedFrom=0001-01-01T00:00:00Z", "capturedFrom"},
+		{"rt", "itemId=1&capturedTo=0001-01-01T01:00:00%2B01:00", "capturedTo"},
+		{"rt", "globalScope=true&capturedFrom=0001-01-01T00:00:00Z&capturedTo=0001-01-01T00:00:00Z", "capturedFrom"}, // RES-04c, LIM-10
 		{"rt", "latestPerPair=true&latestObservationPerPair=true", "latestPerPair"},
 		{"rt", "brand=" + strings.Repeat("x", 257), "brand"},
 		{"rt", "merchant=a%0Ab", "merchant"},

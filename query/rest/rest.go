@@ -1,5 +1,5 @@
 // Package rest serves the query service over HTTP: routes, decoding of
-// requests, problem details, NDJSON streams. It has no rule of the domain;
+// requests, the forms of answers, problem details, streams. It has no rule of the domain;
 // those are in package query, and its handlers only translate.
 //
 // A handler returns an error or writes a complete answer; one table turns
@@ -14,7 +14,6 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -23,12 +22,14 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/klauspost/compress/gzhttp"
 	"github.com/rs/cors"
+	"go.opentelemetry.io/otel/trace"
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
 	"preismon/contracts/openapi"
 	"preismon/query"
 	"preismon/query/auth"
+	"preismon/query/wire"
 )
 
 // Config says how the surface is reached and what it limits.
@@ -38,7 +39,7 @@ type Config struct {
 	// Build is the version of the running program.
 	Build string
 	// TrustedProxies may name the client in X-Forwarded-For; default none.
-	TrustedProxies []netip.Prefix
+	TrustedProxies auth.Proxies
 	// AllowedOrigins are the web origins whose pages may read answers;
 	// default none.
 	AllowedOrigins []string
@@ -48,6 +49,10 @@ type Config struct {
 	// Stall is how long a client may take nothing of an answer, or send
 	// nothing of a body, before its connection is broken.
 	Stall time.Duration
+	// ContinueTraces goes on with the trace that a request says it is part of,
+	// kept or not as decided there; only behind a proxy that sets or removes
+	// traceparent itself. Else every request begins a trace of its own.
+	ContinueTraces bool
 }
 
 // Defaults gives the published limits; BaseURL and Build stay empty.
@@ -84,6 +89,13 @@ type Deps struct {
 	Auth    *auth.Authority
 	Logger  *slog.Logger
 	Now     func() time.Time
+	// Mounted are other surfaces, behind the same edge.
+	Mounted []Mounted
+	// Serving is told of every request that begins, and what it gives, of its
+	// end; nil: nobody is told. Called side by side.
+	Serving func() func(Served)
+	// Tracer makes the spans of requests; nil: there are none.
+	Tracer trace.Tracer
 }
 
 // api holds what handlers need.
@@ -95,6 +107,8 @@ type api struct {
 	docs     []openapi.Document
 	log      *slog.Logger
 	now      func() time.Time
+	serving  func() func(Served)
+	tracer   trace.Tracer
 }
 
 const (
@@ -102,8 +116,8 @@ const (
 	downloadPath = "/history/download" // after the exports or imports of an order
 )
 
-// New makes the handler of the surface. It starts nothing.
-func New(cfg Config, deps Deps) (http.Handler, error) {
+// New makes the surface. It starts nothing.
+func New(cfg Config, deps Deps) (*Surface, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
@@ -116,7 +130,10 @@ func New(cfg Config, deps Deps) (http.Handler, error) {
 	}
 	a := &api{
 		cfg: cfg, service: deps.Service, auth: deps.Auth, throttle: deps.Auth.Throttle(),
-		docs: docs, log: deps.Logger, now: deps.Now,
+		docs: docs, log: deps.Logger, now: deps.Now, serving: deps.Serving, tracer: deps.Tracer,
+	}
+	if a.serving == nil {
+		a.serving = func() func(Served) { return func(Served) {} }
 	}
 	compress, err := gzhttp.NewWrapper(gzhttp.MinSize(1024), gzhttp.CompressionLevel(4))
 	if err != nil {
@@ -133,7 +150,10 @@ func New(cfg Config, deps Deps) (http.Handler, error) {
 		}
 		compressed(w, r)
 	})
-	return a.edge(a.cors().Handler(split)), nil
+	all := a.mount(deps.Mounted, a.cors().Handler(split), func(h http.Handler) http.Handler { return compress(h) })
+	s := &Surface{api: a}
+	s.handler = a.edge(s.admit(all))
+	return s, nil
 }
 
 func (a *api) routes() *gin.Engine {
@@ -152,22 +172,22 @@ func (a *api) routes() *gin.Engine {
 	}
 	e.POST("/v1/auth/token", a.handle(a.token))
 	e.POST("/v1/auth/logout", a.handle(a.logout))
-	e.GET("/v1/sites", a.handle(a.reads(a.sites)))
-	e.GET("/v1/items", a.handle(a.reads(a.items)))
-	e.GET("/v1/items/asin-locales", a.handle(a.reads(a.asinLocales)))
-	e.GET("/v1/orders", a.handle(a.reads(a.orders)))
-	e.GET("/v1/orders/:orderId", a.handle(a.reads(a.order)))
-	e.GET("/v1/orders/:orderId/observation-quality", a.handle(a.reads(a.observationQuality)))
+	e.GET("/v1/sites", a.answers(wire.Sites))
+	e.GET("/v1/items", a.answers(wire.Items))
+	e.GET("/v1/items/asin-locales", a.answers(wire.ASINLocales))
+	e.GET("/v1/orders", a.answers(wire.Orders))
+	e.GET("/v1/orders/:orderId", a.answers(wire.Order))
+	e.GET("/v1/orders/:orderId/observation-quality", a.answers(wire.ObservationQuality))
 	for name, d := range map[string]query.Direction{"exports": query.Exports, "imports": query.Imports} {
 		files := "/v1/orders/:orderId/" + name
-		e.GET(files, a.handle(a.reads(a.fileJobs(d))))
-		e.GET(files+"/history", a.handle(a.reads(a.history(d))))
-		e.GET(files+"/history/latest", a.handle(a.reads(a.latestFile(d))))
+		e.GET(files, a.answers(wire.FileJobs(d)))
+		e.GET(files+"/history", a.answers(wire.History(d)))
+		e.GET(files+"/history/latest", a.answers(wire.LatestFile(d)))
 		e.GET(files+downloadPath, a.handle(a.reads(a.heavy(a.download(d)))))
 	}
 	e.GET("/v1/results", a.handle(a.reads(a.heavy(a.results))))
 	e.GET(streamPath, a.handle(a.reads(a.heavy(a.stream))))
-	e.GET("/v1/results/capabilities", a.handle(a.reads(a.capabilities)))
+	e.GET("/v1/results/capabilities", a.answers(wire.Capabilities))
 	return e
 }
 
@@ -180,7 +200,7 @@ type reader func(c *gin.Context, p query.Principal) error
 func (a *api) handle(h handler) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		x := exchangeOf(c.Request)
-		x.route = cmp.Or(c.FullPath(), "none")
+		x.route = cmp.Or(c.FullPath(), noRoute)
 		if err := h(c); err != nil {
 			a.fail(c, err)
 		}
@@ -195,17 +215,23 @@ func (a *api) guard(c *gin.Context) {
 		if v == nil {
 			return
 		}
-		if v == http.ErrAbortHandler {
-			panic(v)
-		}
-		x := exchangeOf(c.Request)
-		a.logPanic(c.Request, v)
-		if x.status != 0 {
-			panic(http.ErrAbortHandler)
-		}
-		a.write(c, problemOf(&fault.Error{Kind: fault.Internal}))
+		a.panicked(c.Writer, c.Request, v)
 	}()
 	c.Next()
+}
+
+func (a *api) panicked(w http.ResponseWriter, r *http.Request, v any) {
+	if v == http.ErrAbortHandler {
+		panic(v)
+	}
+	a.logPanic(r, v)
+	x := exchangeOf(r)
+	if x.status != 0 {
+		panic(http.ErrAbortHandler)
+	}
+	p := wire.ProblemOf(&fault.Error{Kind: fault.Internal}, a.cfg.BaseURL)
+	x.code = p.Code
+	a.write(w, p)
 }
 
 // underContract tells whether rate-limit headers stand on answers of a path.
@@ -216,8 +242,8 @@ func (a *api) unknown(c *gin.Context) error {
 	if !underContract(c.Request.URL.Path) {
 		return nil
 	}
-	quota, err := a.throttle.Anonymous(a.address(c.Request))
-	setQuota(c, quota)
+	quota, err := a.throttle.Anonymous(a.cfg.TrustedProxies.Client(c.Request))
+	setQuota(c.Writer.Header(), quota)
 	return err
 }
 
@@ -225,14 +251,14 @@ func (a *api) notFound(c *gin.Context) error {
 	if err := a.unknown(c); err != nil {
 		return err
 	}
-	return fault.New(fault.NotFound, codeNotFound, "There is nothing at this path.")
+	return fault.New(fault.NotFound, wire.CodeNotFound, "There is nothing at this path.")
 }
 
 func (a *api) wrongMethod(c *gin.Context) error {
 	if err := a.unknown(c); err != nil {
 		return err
 	}
-	return fault.New(fault.Invalid, codeMethodNotAllowed, "This path does not take this method. Allow says which it takes.")
+	return fault.New(fault.Invalid, wire.CodeMethodNotAllowed, "This path does not take this method. Allow says which it takes.")
 }
 
 type health struct {
@@ -251,9 +277,10 @@ func (a *api) cors() *cors.Cors {
 	return cors.New(cors.Options{
 		AllowOriginFunc: func(origin string) bool { return slices.Contains(a.cfg.AllowedOrigins, origin) },
 		AllowedMethods:  []string{http.MethodGet, http.MethodPost},
-		AllowedHeaders:  []string{"Authorization", "Content-Type", requestIDHeader},
+		AllowedHeaders:  []string{"Authorization", "Content-Type", "Range", "If-Range", requestIDHeader, "MCP-Protocol-Version", "Mcp-Method", "Mcp-Name"},
 		ExposedHeaders: []string{
 			requestIDHeader, limitHeader, remainingHeader, resetHeader, policyField, quotaField, "Retry-After", "WWW-Authenticate", scopeHeader,
+			returnedHeader, nextCursorHeader, queryHeader, "Link",
 			"Content-Disposition", "Content-Range", "ETag", digestHeader,
 		},
 		MaxAge: 600,
@@ -264,10 +291,12 @@ func (a *api) cors() *cors.Cors {
 // how long an answer takes as a whole.
 func NewServer(h http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
-		Handler:           h,
-		ReadHeaderTimeout: 10 * time.Second,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		Handler: h,
+		// OPTIONS * goes through the edge, as everything does.
+		DisableGeneralOptionsHandler: true,
+		ReadHeaderTimeout:            10 * time.Second,
+		IdleTimeout:                  2 * time.Minute,
+		MaxHeaderBytes:               64 << 10,
+		ErrorLog:                     slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"preismon/contracts/openapi/check"
 	"preismon/query"
 	"preismon/query/rest"
+	"preismon/query/wire"
 )
 
 // routePath puts an id into each place of a route's path.
@@ -210,7 +211,9 @@ func TestAllRoutesAndAllProblems(t *testing.T) {
 	// Whatever code a store gives, it is its own problem; the contract does not
 	// declare all of them for results.
 	loose := serve(t, func(set *settings) { set.throttle.Reads.Requests, set.unchecked = 1_000_000, true })
-	for code, status := range rest.Codes() {
+	for _, code := range wire.Codes() {
+		meaning, _ := wire.MeaningOf(code)
+		status := meaning.Status
 		kind := map[int]fault.Kind{
 			400: fault.Invalid, 401: fault.Unauthenticated, 403: fault.Forbidden, 404: fault.NotFound, 405: fault.Invalid, 409: fault.Conflict,
 			413: fault.TooLarge, 429: fault.RateLimited, 500: fault.Internal, 503: fault.Unavailable, 504: fault.Timeout,
@@ -224,7 +227,7 @@ func TestAllRoutesAndAllProblems(t *testing.T) {
 		judge(t, code, loose.get("/v1/results", loose.token(reader)), status, code)
 		loose.store.breakDown(nil)
 	}
-	for code := range rest.Codes() {
+	for _, code := range wire.Codes() {
 		if !codes[code] {
 			t.Errorf("no answer had code %s", code)
 		}

@@ -19,6 +19,7 @@ import (
 	"preismon/contracts/fault"
 	"preismon/query"
 	"preismon/query/auth"
+	"preismon/query/wire"
 )
 
 const (
@@ -31,8 +32,7 @@ const (
 	quotaField  = "RateLimit"
 )
 
-func setQuota(c *gin.Context, q auth.Quota) {
-	h := c.Writer.Header()
+func setQuota(h http.Header, q auth.Quota) {
 	// Set would spell them X-Ratelimit-...; the contract's own spelling is kept.
 	h[limitHeader] = []string{strconv.Itoa(q.Limit)}
 	h[remainingHeader] = []string{strconv.Itoa(q.Remaining)}
@@ -44,20 +44,16 @@ func setQuota(c *gin.Context, q auth.Quota) {
 // seconds rounds up: who waits as long has waited long enough.
 func seconds(d time.Duration) int64 { return max(0, int64((d+time.Second-1)/time.Second)) }
 
-// bearer takes the token out of the one place it may stand in.
+// bearer takes the token out of a request.
 func bearer(r *http.Request) (string, error) {
-	given := r.Header.Values("Authorization")
-	if len(given) != 1 {
-		return "", auth.TokenMissing()
+	scheme, token := auth.Credential(r)
+	switch scheme {
+	case "bearer":
+		return token, nil
+	case "basic":
+		return "", &fault.Error{Kind: fault.Unauthenticated, Code: wire.CodeSchemeNotAllowed}
 	}
-	scheme, token, _ := strings.Cut(given[0], " ")
-	switch {
-	case strings.EqualFold(scheme, "Basic"):
-		return "", fault.New(fault.Unauthenticated, codeSchemeNotAllowed, "%s", meanings[codeSchemeNotAllowed].detail)
-	case !strings.EqualFold(scheme, "Bearer"):
-		return "", auth.TokenMissing()
-	}
-	return strings.Trim(token, " "), nil
+	return "", auth.TokenMissing()
 }
 
 // caller finds out who sends a request and counts it: for its account, or
@@ -71,8 +67,8 @@ func (a *api) caller(c *gin.Context) (*auth.Token, error) {
 		return a.auth.Verify(raw, auth.RESTAudience)
 	}()
 	if err != nil {
-		quota, throttled := a.throttle.Anonymous(a.address(c.Request))
-		setQuota(c, quota)
+		quota, throttled := a.throttle.Anonymous(a.cfg.TrustedProxies.Client(c.Request))
+		setQuota(c.Writer.Header(), quota)
 		if throttled != nil {
 			return nil, throttled
 		}
@@ -80,7 +76,7 @@ func (a *api) caller(c *gin.Context) (*auth.Token, error) {
 	}
 	exchangeOf(c.Request).account = token.Account
 	quota, err := a.throttle.Read(token.Account)
-	setQuota(c, quota)
+	setQuota(c.Writer.Header(), quota)
 	return token, err
 }
 
@@ -125,7 +121,7 @@ func (a *api) body(c *gin.Context) ([]byte, error) {
 	tooLarge := func(actual int64) error {
 		c.Header("Connection", "close")
 		return &fault.Error{
-			Kind: fault.TooLarge, Code: codePayloadTooLarge, Msg: "The request body is too large.", ActualBytes: actual, MaxBytes: most,
+			Kind: fault.TooLarge, Code: wire.CodePayloadTooLarge, Msg: "The request body is too large.", ActualBytes: actual, MaxBytes: most,
 		}
 	}
 	if r.ContentLength > most {
@@ -150,11 +146,11 @@ type tokenResponse struct {
 
 // token logs in. A request that is no login counts for its address alone.
 func (a *api) token(c *gin.Context) error {
-	address := a.address(c.Request)
+	address := a.cfg.TrustedProxies.Client(c.Request)
 	login, err := a.decodeLogin(c)
 	if err != nil {
 		quota, throttled := a.throttle.Attempt(address, "")
-		setQuota(c, quota)
+		setQuota(c.Writer.Header(), quota)
 		if throttled != nil {
 			return throttled
 		}
@@ -162,7 +158,7 @@ func (a *api) token(c *gin.Context) error {
 	}
 	login.Address = address
 	account, quota, err := a.auth.Login(c.Request.Context(), login)
-	setQuota(c, quota)
+	setQuota(c.Writer.Header(), quota)
 	if err != nil {
 		return err
 	}
@@ -209,7 +205,7 @@ func (a *api) decodeLogin(c *gin.Context) (auth.Login, error) {
 	}
 	for name := range texts {
 		if name != "loginIdentifier" && name != "password" {
-			return auth.Login{}, badRequest("%s: unknown field.", quote(name))
+			return auth.Login{}, badRequest("%s: unknown field.", wire.Quote(name))
 		}
 	}
 	return auth.Login{Identifier: texts["loginIdentifier"], Password: contracts.Secret(texts["password"])}, nil
@@ -230,7 +226,7 @@ func textMembers(body []byte) (map[string]string, error) {
 			return nil, malformed
 		}
 		if _, twice := texts[name]; twice {
-			return nil, badRequest("%s: given twice.", quote(name))
+			return nil, badRequest("%s: given twice.", wire.Quote(name))
 		}
 		value, err := d.Token()
 		if err != nil {
@@ -238,7 +234,7 @@ func textMembers(body []byte) (map[string]string, error) {
 		}
 		text, isText := value.(string)
 		if !isText {
-			return nil, badRequest("%s: not a string.", quote(name))
+			return nil, badRequest("%s: not a string.", wire.Quote(name))
 		}
 		texts[name] = text
 	}
@@ -286,5 +282,5 @@ func (a *api) logout(c *gin.Context) error {
 }
 
 func logoutFailed(err error) error {
-	return &fault.Error{Kind: fault.Internal, Code: codeLogoutFailed, Err: err}
+	return &fault.Error{Kind: fault.Internal, Code: wire.CodeLogoutFailed, Err: err}
 }

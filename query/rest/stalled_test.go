@@ -1,89 +1,11 @@
 package rest_test
 
 import (
-	"io"
-	"net"
-	"net/url"
-	"sync"
 	"testing"
 	"time"
+
+	"preismon/deploy/testserver/proxy"
 )
-
-// line is a connection to a server that can stall: it stays open and moves
-// nothing, as with a server that is stopped.
-type line struct {
-	net.Listener
-	to string
-
-	mu    sync.Mutex
-	moves *sync.Cond
-	still bool
-	gone  bool
-}
-
-// lineTo gives a line, and the server's address through it.
-func lineTo(t *testing.T, dsn string) (*line, string) {
-	t.Helper()
-	u, err := url.Parse(dsn)
-	must(t, err)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	l := &line{Listener: listener, to: u.Host}
-	l.moves = sync.NewCond(&l.mu)
-	t.Cleanup(func() {
-		_ = listener.Close()
-		l.set(func() { l.gone, l.still = true, false })
-	})
-	go func() {
-		for {
-			in, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			out, err := net.Dial("tcp", l.to)
-			if err != nil {
-				_ = in.Close()
-				continue
-			}
-			go l.move(in, out)
-			go l.move(out, in)
-		}
-	}()
-	u.Host = listener.Addr().String()
-	return l, u.String()
-}
-
-func (l *line) move(from, to net.Conn) {
-	defer from.Close()
-	defer to.Close()
-	buf := make([]byte, 32<<10)
-	for {
-		n, err := from.Read(buf)
-		l.mu.Lock()
-		for l.still {
-			l.moves.Wait()
-		}
-		gone := l.gone
-		l.mu.Unlock()
-		if n > 0 && !gone {
-			if _, err := to.Write(buf[:n]); err != nil {
-				return
-			}
-		}
-		if err != nil && err != io.EOF || err == io.EOF || gone {
-			return
-		}
-	}
-}
-
-func (l *line) set(change func()) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	change()
-	l.moves.Broadcast()
-}
-
-func (l *line) stall(on bool) { l.set(func() { l.still = on }) }
 
 // A ClickHouse that does not answer fails reads at the hard budget, and is
 // read again when it does: RES-11a, RES-14b, ERR-12.
@@ -91,7 +13,7 @@ func TestStalledClickHouse(t *testing.T) {
 	t.Parallel() // it mostly waits
 	base := serveFields(t)
 	base.observe(1, base.row("numbers(1)", nil))
-	l, dsn := lineTo(t, base.db.QueryDSN)
+	line, dsn := proxy.Before(t, base.db.QueryDSN)
 	s := base.node(t, dsn, func(set *settings) {
 		set.query.SoftDeadline, set.query.HardBudget = time.Second, 2*time.Second
 	})
@@ -109,7 +31,9 @@ func TestStalledClickHouse(t *testing.T) {
 		}
 	}
 	works()
-	l.stall(true)
+	// It stays open and moves nothing, as with a server that is stopped.
+	line.Set(proxy.Up, proxy.Rule{Then: proxy.Hold})
+	line.Set(proxy.Down, proxy.Rule{Then: proxy.Hold})
 	for _, path := range []string{"/v1/results", "/v1/results/stream", "/v1/results?latestPerPair=true"} {
 		began := time.Now()
 		s.plain(path, s.token(1)).wantProblem(t, 504, "RESULTS_QUERY_TIMEOUT")
@@ -119,6 +43,6 @@ func TestStalledClickHouse(t *testing.T) {
 			t.Errorf("%s failed after %s", path, took)
 		}
 	}
-	l.stall(false)
+	line.Heal()
 	works()
 }

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"log/slog"
@@ -15,29 +16,35 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"preismon/query"
+	"preismon/query/table"
+	"preismon/query/wire"
 )
 
 const (
 	scopeHeader     = "X-Results-Scope"
 	completeTrailer = "X-Results-Complete"
-	returnedTrailer = "X-Results-Returned"
+	returnedTrailer = returnedHeader
 
 	// flushEvery is how long a row may wait in a buffer for others.
 	flushEvery = 200 * time.Millisecond
 )
 
 func (a *api) stream(c *gin.Context, p query.Principal) error {
-	req, err := decodeResults(c.Request.URL.RawQuery)
+	req, err := wire.DecodeResults(paramsOf(c))
 	if err != nil {
 		return err
 	}
+	c.Writer.Header().Add("Vary", "Accept")
 	c.Writer.Header().Add("Vary", "Accept-Encoding")
 	if !c.Request.ProtoAtLeast(1, 1) {
 		// The end of such an answer is the end of its connection, so a
 		// broken stream would look complete. Proxies do this by default.
 		return badRequest("The stream needs HTTP/1.1 or later, also between proxies.")
 	}
-	s := &ndjson{w: c.Writer, coding: acceptedCoding(c.GetHeader("Accept-Encoding"))}
+	s := &transfer{w: c.Writer, turn: a.service.Turn, form: formOf(c.Request.Header.Values("Accept"), streamForms), fields: req.Include.Fields()}
+	if !s.form.dense {
+		s.coding = acceptedCoding(c.GetHeader("Accept-Encoding"))
+	}
 	defer s.discard()
 	err = a.service.StreamResults(c.Request.Context(), p, req, s)
 	if err == nil {
@@ -83,17 +90,22 @@ var encoders = map[string]*sync.Pool{
 	}},
 }
 
-// ndjson is the answer of a stream. It sends the first lines at once and then
+// transfer is the answer of a stream. It sends the first rows at once and then
 // whatever there is every so often, on a timer, so that rows never wait for a
 // buffer to fill. Unless finish was called nothing ends properly: neither the
-// compressed data nor, once the handler panics, the transfer.
-type ndjson struct {
+// table, nor the compressed data, nor, once the handler panics, the transfer.
+type transfer struct {
 	w       gin.ResponseWriter
+	form    *form
+	fields  []string
+	turn    func(work func() error) error
 	coding  string // gzip, zstd, or none
 	started bool
 
 	mu      sync.Mutex // the timer flushes beside the handler
 	enc     encoder
+	table   table.Writer // nil: lines go as they are
+	out     bytes.Buffer // made and not sent
 	rows    int64
 	held    bool // something is not flushed
 	flushed time.Time
@@ -103,37 +115,52 @@ type ndjson struct {
 }
 
 // Start sends the header.
-func (s *ndjson) Start(scope string) error {
+func (s *transfer) Start(scope string) error {
 	if s.started {
 		return errors.New("stream started twice")
 	}
 	s.started = true
 	h := s.w.Header()
-	h.Set("Content-Type", "application/x-ndjson")
+	h.Set("Content-Type", s.form.typed)
 	h.Set(scopeHeader, scope)
 	h.Set("Trailer", completeTrailer+", "+returnedTrailer)
 	if s.coding != "" {
 		h.Set("Content-Encoding", s.coding)
 		s.enc = encoders[s.coding].Get().(encoder)
-		s.enc.Reset(s.w)
+		s.enc.Reset(&s.out)
+	}
+	if s.form.write != nil {
+		s.table = s.form.write(s.to(), s.fields)
 	}
 	s.w.WriteHeader(http.StatusOK)
 	s.w.WriteHeaderNow()
 	return nil
 }
 
-// Lines sends whole lines.
-func (s *ndjson) Lines(lines []byte, rows int) error {
+// to is where a table goes, maybe to be compressed.
+func (s *transfer) to() io.Writer {
+	if s.enc != nil {
+		return s.enc
+	}
+	return &s.out
+}
+
+// Lines sends whole lines, or the rows that they are.
+func (s *transfer) Lines(lines []byte, rows int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.err != nil {
 		return s.err
 	}
-	var to io.Writer = s.w
-	if s.enc != nil {
-		to = s.enc
+	switch {
+	case s.table != nil:
+		s.err = s.make(func() error { return s.table.Write(lines) })
+	case s.enc != nil:
+		s.err = s.make(func() error { _, err := s.enc.Write(lines); return err })
+	default:
+		_, s.err = s.w.Write(lines)
 	}
-	if _, s.err = to.Write(lines); s.err != nil {
+	if s.err != nil {
 		return s.err
 	}
 	s.rows += int64(rows)
@@ -146,7 +173,18 @@ func (s *ndjson) Lines(lines []byte, rows int) error {
 	return s.err
 }
 
-func (s *ndjson) tick() {
+// make writes a table, or compresses, in its turn, and sends what comes out
+// after it: a client that is slow keeps nobody else's stream waiting.
+func (s *transfer) make(work func() error) error {
+	if err := s.turn(work); err != nil || s.out.Len() == 0 {
+		return err
+	}
+	_, err := s.w.Write(s.out.Bytes())
+	s.out.Reset()
+	return err
+}
+
+func (s *transfer) tick() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.timer = nil
@@ -155,10 +193,15 @@ func (s *ndjson) tick() {
 	}
 }
 
-func (s *ndjson) flush() {
+func (s *transfer) flush() {
 	s.held, s.flushed = false, time.Now()
+	if s.table != nil {
+		if s.err = s.make(s.table.Flush); s.err != nil {
+			return
+		}
+	}
 	if s.enc != nil {
-		if s.err = s.enc.Flush(); s.err != nil {
+		if s.err = s.make(s.enc.Flush); s.err != nil {
 			return
 		}
 	}
@@ -166,7 +209,7 @@ func (s *ndjson) flush() {
 }
 
 // finish ends a stream that is complete, and says so.
-func (s *ndjson) finish() error {
+func (s *transfer) finish() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -176,8 +219,13 @@ func (s *ndjson) finish() error {
 		return s.err
 	}
 	s.over = true
+	if s.table != nil {
+		if s.err = s.make(s.table.Close); s.err != nil {
+			return s.err
+		}
+	}
 	if s.enc != nil {
-		if s.err = s.enc.Close(); s.err != nil {
+		if s.err = s.make(s.enc.Close); s.err != nil {
 			return s.err
 		}
 	}
@@ -188,7 +236,7 @@ func (s *ndjson) finish() error {
 }
 
 // discard lets the encoder go without an end to what it wrote.
-func (s *ndjson) discard() {
+func (s *transfer) discard() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.over = true

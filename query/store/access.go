@@ -2,7 +2,9 @@ package store
 
 import (
 	"context"
-	"sync"
+	"maps"
+	"slices"
+	"sync/atomic"
 
 	"preismon/contracts"
 	"preismon/query"
@@ -16,51 +18,40 @@ import (
 // decides nothing: a state is used only when the account, read in the same
 // request, is of that mandate.
 type mandates struct {
-	mu sync.Mutex
-	of map[contracts.AccountID]contracts.MandateID
-}
-
-const maxMandates = 1 << 16 // accounts remembered; beyond it all are forgotten
-
-func (m *mandates) last(a contracts.AccountID) contracts.MandateID {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.of[a]
-}
-
-func (m *mandates) remember(a contracts.AccountID, mandate contracts.MandateID) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.of == nil || len(m.of) >= maxMandates {
-		m.of = map[contracts.AccountID]contracts.MandateID{}
-	}
-	m.of[a] = mandate
+	memory[contracts.AccountID, contracts.MandateID]
+	right, wrong, unknown atomic.Uint64 // what asking for it brought
 }
 
 // Access implements query.Store.
 func (s *Store) Access(ctx context.Context, account contracts.AccountID) (*query.Access, error) {
 	a := &query.Access{Account: account}
 	v := &a.Visibility
-	last := s.mandates.last(account)
-	var state inForce
+	last, _ := s.mandates.get(account)
+	var scope inForce
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return s.account(gctx, a) })
 	if last != 0 {
-		g.Go(func() (err error) { state, err = s.inForce(gctx, last); return err })
+		g.Go(func() (err error) { scope, err = s.inForce(gctx, last); return err })
 	}
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
+	switch last {
+	case v.Mandate:
+		s.mandates.right.Add(1)
+	case 0:
+		s.mandates.unknown.Add(1)
+	default:
+		s.mandates.wrong.Add(1)
+	}
 	if last != v.Mandate || last == 0 {
 		var err error
-		if state, err = s.inForce(ctx, v.Mandate); err != nil {
+		if scope, err = s.inForce(ctx, v.Mandate); err != nil {
 			return nil, err
 		}
-		s.mandates.remember(account, v.Mandate)
+		s.mandates.put(account, v.Mandate)
 	}
-	v.Version = state.version
-	v.Applied = v.Version != 0 && state.applied == v.Version
-	a.Watermark = state.watermark
+	v.Versions, v.Applied = scope.versions, scope.applied
 	return a, nil
 }
 
@@ -84,51 +75,71 @@ func (s *Store) account(ctx context.Context, a *query.Access) error {
 	return err
 }
 
-// inForce is the state of a mandate at one moment.
+// inForce is the state of a mandate's scope at one moment: the versions in
+// force, and whether they are applied.
 type inForce struct {
-	version, applied uint64
-	watermark        query.Watermark
+	versions []uint64 // one of each partition that has one, ascending
+	applied  bool
 }
 
-// Kinds of rows of in_force.sql.
-const (
-	kindScope = iota
-	kindApplied
-	kindCheckpoint
-)
-
-// inForce reads the state of a mandate. What is applied, and complete, is what
-// every partition has.
+// inForce reads the state of a mandate's scope. It is applied where every
+// partition has applied what is in force there.
 func (s *Store) inForce(ctx context.Context, mandate contracts.MandateID) (state inForce, err error) {
-	type place struct {
-		kind      uint8
+	type version struct {
+		applied   bool
 		partition uint16
-		epoch     uint32
-		place     uint64
+		version   uint64
 	}
 	p := params{}
 	p.uint("mandate", uint64(mandate))
-	st := render("in_force.sql", nil, p)
+	st := render("in_force.sql", s.shards, p)
 	st.settings = briefly
-	places, err := rows(ctx, s, st, func(r driver.Rows) (p place, err error) {
-		err = r.Scan(&p.kind, &p.partition, &p.epoch, &p.place)
-		return p, err
+	versions, err := rows(ctx, s, st, func(r driver.Rows) (v version, err error) {
+		err = r.Scan(&v.applied, &v.partition, &v.version)
+		return v, err
 	})
-	applied, complete := false, false
-	for _, p := range places {
-		mark := query.Watermark{Epoch: p.epoch, Seq: p.place}
-		switch p.kind {
-		case kindScope:
-			state.version = p.place
-		case kindApplied:
-			if !applied || p.place < state.applied {
-				state.applied, applied = p.place, true
-			}
-		case kindCheckpoint:
-			if !complete || mark.Epoch < state.watermark.Epoch || mark.Epoch == state.watermark.Epoch && mark.Seq < state.watermark.Seq {
-				state.watermark, complete = mark, true
-			}
+	newest, applied := map[uint16]uint64{}, map[uint16]uint64{} // by partition
+	for _, v := range versions {
+		switch of := s.shards.of(v.version); {
+		case v.applied:
+			applied[v.partition] = max(applied[v.partition], v.version)
+		case v.version > 0:
+			newest[of] = max(newest[of], v.version)
 		}
 	}
+	state.versions = slices.Sorted(maps.Values(newest))
+	state.applied = s.shards.all(len(newest)) && maps.Equal(newest, applied)
 	return state, err
+}
+
+// Watermark implements query.Store. What is complete is what every partition
+// has; nothing, before each shard's has any.
+func (s *Store) Watermark(ctx context.Context) (query.Watermark, error) {
+	type checkpoint struct {
+		partition uint16
+		of        uint32
+		mark      query.Watermark
+	}
+	st := render("watermark.sql", s.shards, params{})
+	st.settings = briefly
+	checkpoints, err := rows(ctx, s, st, func(r driver.Rows) (c checkpoint, err error) {
+		err = r.Scan(&c.partition, &c.of, &c.mark.Epoch, &c.mark.Seq)
+		return c, err
+	})
+	if err != nil {
+		return query.Watermark{}, err
+	}
+	newest := map[uint16]query.Watermark{}
+	for _, c := range checkpoints {
+		if err := s.shards.are(c.of); err != nil {
+			return query.Watermark{}, err
+		}
+		if newest[c.partition].Compare(c.mark) < 0 {
+			newest[c.partition] = c.mark
+		}
+	}
+	if !s.shards.all(len(newest)) {
+		return query.Watermark{}, nil
+	}
+	return slices.MinFunc(slices.Collect(maps.Values(newest)), query.Watermark.Compare), nil
 }

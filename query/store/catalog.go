@@ -14,30 +14,57 @@ import (
 )
 
 // rows runs a statement and reads each row with scan.
-func rows[T any](ctx context.Context, s *Store, st statement, scan func(driver.Rows) (T, error)) ([]T, error) {
-	r, err := s.conn.Query(st.context(ctx), st.text)
-	if err != nil {
-		return nil, kind(timely(ctx, err))
-	}
-	defer r.Close()
-	var all []T
-	for r.Next() {
-		v, err := scan(r)
+func rows[T any](ctx context.Context, s *Store, st statement, scan func(driver.Rows) (T, error)) (all []T, err error) {
+	ctx, asked := s.ask(ctx, st)
+	err = s.circuit.guard(ctx, func() error {
+		leave, err := s.place(ctx)
 		if err != nil {
-			return nil, kind(timely(ctx, err))
+			return err
 		}
-		all = append(all, v)
-	}
-	return all, kind(timely(ctx, errors.Join(r.Err(), r.Close())))
+		defer leave()
+		r, err := s.conn.Query(asked.context(ctx, st), st.text)
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		for r.Next() {
+			v, err := scan(r)
+			if err != nil {
+				return err
+			}
+			all = append(all, v)
+		}
+		return errors.Join(r.Err(), r.Close())
+	})
+	return all, asked.end(err)
 }
 
 // row runs a statement that gives exactly one row.
 func row(ctx context.Context, s *Store, st statement, dest ...any) error {
-	err := s.conn.QueryRow(st.context(ctx), st.text).Scan(dest...)
+	ctx, asked := s.ask(ctx, st)
+	err := s.circuit.guard(ctx, func() error {
+		leave, err := s.place(ctx)
+		if err != nil {
+			return err
+		}
+		defer leave()
+		return s.conn.QueryRow(asked.context(ctx, st), st.text).Scan(dest...)
+	})
 	if errors.Is(err, sql.ErrNoRows) {
-		return fault.Wrap(err, fault.NotFound, "No such record.")
+		err = fault.Wrap(err, fault.NotFound, "No such record.")
 	}
-	return kind(timely(ctx, err))
+	return asked.end(err)
+}
+
+// place waits for one of the connections for records, as long as the caller
+// does. clickhouse-go would give up after the time it has for a dial.
+func (s *Store) place(ctx context.Context) (leave func(), err error) {
+	select {
+	case s.records <- struct{}{}:
+		return func() { <-s.records }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 }
 
 // Credentials is what a login is checked against.
@@ -88,18 +115,11 @@ func scanSite(r driver.Rows) (site contracts.Site, err error) {
 	return site, err
 }
 
-// CountPairs implements query.Store.
-func (s *Store) CountPairs(ctx context.Context, v query.Visibility, sel query.Selectors) (size query.ScopeSize, err error) {
-	p := params{}
-	st := render("count_pairs.sql", visible(p, v, sel), p)
-	err = row(ctx, s, st, &size.Pairs, &size.Items, &size.Sites)
-	return size, err
-}
-
 // ofItems binds what the enrichments have in common.
-func ofItems(file string, v query.Visibility, items []contracts.ItemID) statement {
+func ofItems(file string, n shards, v query.Visibility, items []contracts.ItemID) statement {
 	p := params{}
 	sc := visible(p, v, query.Selectors{})
+	sc.Shards = n
 	uints(p, "items", items)
 	return render(file, sc, p)
 }
@@ -114,7 +134,7 @@ type referencePrice struct {
 
 // ReferencePrices implements query.Store.
 func (s *Store) ReferencePrices(ctx context.Context, v query.Visibility, items []contracts.ItemID) ([]contracts.ReferencePrices, error) {
-	return rows(ctx, s, ofItems("reference_prices.sql", v, items), func(r driver.Rows) (contracts.ReferencePrices, error) {
+	return rows(ctx, s, ofItems("reference_prices.sql", s.shards, v, items), func(r driver.Rows) (contracts.ReferencePrices, error) {
 		var id uint64
 		var prices []referencePrice
 		err := r.Scan(&id, &prices)
@@ -131,7 +151,7 @@ func (s *Store) ReferencePrices(ctx context.Context, v query.Visibility, items [
 
 // CustomerData implements query.Store.
 func (s *Store) CustomerData(ctx context.Context, v query.Visibility, items []contracts.ItemID) ([]contracts.CustomerData, error) {
-	return rows(ctx, s, ofItems("customer_data.sql", v, items), func(r driver.Rows) (contracts.CustomerData, error) {
+	return rows(ctx, s, ofItems("customer_data.sql", s.shards, v, items), func(r driver.Rows) (contracts.CustomerData, error) {
 		var id uint64
 		rec := contracts.CustomerData{MandateID: v.Mandate}
 		err := r.Scan(&id, &rec.Category, &rec.Fields)
@@ -147,7 +167,7 @@ type pairOf[T any] struct {
 
 // PairOrders implements query.Store.
 func (s *Store) PairOrders(ctx context.Context, v query.Visibility, items []contracts.ItemID) (map[contracts.Pair][]contracts.OrderID, error) {
-	found, err := rows(ctx, s, ofItems("pair_orders.sql", v, items), func(r driver.Rows) (p pairOf[[]contracts.OrderID], err error) {
+	found, err := rows(ctx, s, ofItems("pair_orders.sql", s.shards, v, items), func(r driver.Rows) (p pairOf[[]contracts.OrderID], err error) {
 		var id uint64
 		var orders []uint64
 		err = r.Scan(&id, (*string)(&p.pair.Site), &orders)
@@ -159,7 +179,7 @@ func (s *Store) PairOrders(ctx context.Context, v query.Visibility, items []cont
 
 // LastProcessed implements query.Store.
 func (s *Store) LastProcessed(ctx context.Context, v query.Visibility, items []contracts.ItemID) (map[contracts.Pair]time.Time, error) {
-	found, err := rows(ctx, s, ofItems("last_processed.sql", v, items), func(r driver.Rows) (p pairOf[time.Time], err error) {
+	found, err := rows(ctx, s, ofItems("last_processed.sql", s.shards, v, items), func(r driver.Rows) (p pairOf[time.Time], err error) {
 		var id uint64
 		err = r.Scan(&id, (*string)(&p.pair.Site), &p.value)
 		p.pair.Item = contracts.ItemID(id)

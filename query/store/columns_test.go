@@ -171,10 +171,10 @@ func BenchmarkSort(b *testing.B) {
 
 // BenchmarkScope builds the statement of a read for a narrow account.
 func BenchmarkScope(b *testing.B) {
-	v := query.Visibility{Mandate: 7, Version: 3, Applied: true, Scope: contracts.AccountScope{Orders: []contracts.OrderID{1, 2}, Sites: []contracts.SiteKey{"a.example", "b.example"}}}
+	v := query.Visibility{Mandate: 7, Versions: []uint64{3}, Applied: true, Scope: contracts.AccountScope{Orders: []contracts.OrderID{1, 2}, Sites: []contracts.SiteKey{"a.example", "b.example"}}}
 	q := query.ResultsQuery{Watermark: query.Watermark{Epoch: 5, Seq: 99}, Limit: 10_001, Export: true}
 	b.ReportAllocs()
 	for b.Loop() {
-		resultsStatement(v, &q)
+		resultsStatement(1, v, &q, manner{})
 	}
 }

@@ -1,13 +1,11 @@
 package store
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"time"
 
 	"github.com/ClickHouse/ch-go"
-	"github.com/ClickHouse/ch-go/chpool"
 	"github.com/ClickHouse/clickhouse-go/v2"
 )
 
@@ -16,7 +14,7 @@ import (
 // error of each statement.
 func WithSettings(t testing.TB, cfg Config, more map[string]string) *Store {
 	t.Helper()
-	s, err := New(t.Context(), cfg)
+	s, err := New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +23,7 @@ func WithSettings(t testing.TB, cfg Config, more map[string]string) *Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opt.MaxOpenConns, opt.MaxIdleConns = cfg.MaxConnections, cfg.MaxConnections
+	opt.MaxOpenConns, opt.MaxIdleConns = cfg.MaxConnections+1, cfg.MaxConnections
 	opt.Settings = clickhouse.Settings{}
 	var native []ch.Setting
 	add := func(name, value string) {
@@ -42,17 +40,14 @@ func WithSettings(t testing.TB, cfg Config, more map[string]string) *Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reads, err := chpool.New(context.Background(), chpool.Options{
-		MaxConns: int32(cfg.MaxReads),
-		ClientOptions: ch.Options{
-			Address: opt.Addr[0], Database: opt.Auth.Database, User: opt.Auth.Username, Password: opt.Auth.Password,
-			TLS: tlsOf(opt.TLS), Settings: native, ReadTimeout: ch.NoTimeout, DialTimeout: 5 * time.Second, ClientName: "preismon test",
-		},
-	})
+	reads, err := newPool(ch.Options{
+		Address: opt.Addr[0], Database: opt.Auth.Database, User: opt.Auth.Username, Password: opt.Auth.Password,
+		TLS: tlsOf(opt.TLS), Settings: native, ReadTimeout: ch.NoTimeout, DialTimeout: 5 * time.Second, ClientName: "preismon test",
+	}, cfg.MaxReads)
 	if err != nil {
 		t.Fatal(err)
 	}
-	with := &Store{conn: conn, reads: reads, sliceRows: s.sliceRows, slots: s.slots}
+	with := &Store{shards: s.shards, conn: conn, records: s.records, reads: reads, circuit: &circuit{probe: reads.probe}, sliceRows: s.sliceRows, pairRows: s.pairRows, slots: s.slots, unbounded: s.unbounded}
 	t.Cleanup(func() { with.Close() })
 	return with
 }

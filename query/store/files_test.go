@@ -11,8 +11,8 @@ import (
 // TestFileStatements shows the SQL and the values of reads of exports,
 // imports and their history.
 func TestFileStatements(t *testing.T) {
-	whole := query.Visibility{Mandate: 7, Version: 3, Scope: contracts.AccountScope{AllOrders: true, AllSites: true}}
-	narrow := query.Visibility{Mandate: 7, Version: 3, Scope: contracts.AccountScope{Orders: []contracts.OrderID{1, 2}, AllSites: true}}
+	whole := query.Visibility{Mandate: 7, Versions: []uint64{3}, Scope: contracts.AccountScope{AllOrders: true, AllSites: true}}
+	narrow := query.Visibility{Mandate: 7, Versions: []uint64{3}, Scope: contracts.AccountScope{Orders: []contracts.OrderID{1, 2}, AllSites: true}}
 	exports, imports := query.FilesOf{Direction: query.Exports, OrderID: 2}, query.FilesOf{Direction: query.Imports, OrderID: 2}
 	day := contracts.Window{From: time.UnixMilli(1_000_000), To: time.UnixMilli(2_000_000)}
 	for name, st := range map[string]statement{

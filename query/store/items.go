@@ -18,17 +18,26 @@ func (s *Store) Items(ctx context.Context, v query.Visibility, after contracts.I
 	return rows(ctx, s, render("items.sql", sc, p), scanItem)
 }
 
+// candidatesShape is what item_candidates.sql depends on.
+type candidatesShape struct {
+	scope
+	Category bool
+}
+
 func itemCandidates(v query.Visibility, q query.ItemsQuery) statement {
 	p := params{}
-	visible(p, v, query.Selectors{})
+	sh := candidatesShape{visible(p, v, query.Selectors{}), q.Category != ""}
 	p.uint("item", uint64(q.ItemID))
 	texts(p, "eans", contracts.EANForms(q.EAN))
 	p.text("pzn", q.PZN)
 	p.text("asin", q.ASIN)
 	p.text("asin_locale", q.ASINLocale)
+	if sh.Category {
+		p.text("category", q.Category)
+	}
 	p.uint("after", uint64(q.After))
 	p.uint("limit", uint64(q.Limit))
-	return render("item_candidates.sql", nil, p)
+	return render("item_candidates.sql", sh, p)
 }
 
 // ItemCandidates implements query.Store.
@@ -53,15 +62,30 @@ func (s *Store) VisibleItems(ctx context.Context, v query.Visibility, candidates
 	return rows(ctx, s, itemsOf(v, candidates, limit), scanItem)
 }
 
+func categories(v query.Visibility, q query.CategoriesQuery) statement {
+	p := params{}
+	sc := visible(p, v, query.Selectors{})
+	p.text("category", q.Category)
+	p.uint("limit", uint64(q.Limit))
+	return render("categories.sql", sc, p)
+}
+
+// Categories implements query.Store.
+func (s *Store) Categories(ctx context.Context, v query.Visibility, q query.CategoriesQuery) ([]string, error) {
+	return rows(ctx, s, categories(v, q), scanText)
+}
+
 // ASINLocales implements query.Store.
 func (s *Store) ASINLocales(ctx context.Context, v query.Visibility, limit int) ([]string, error) {
 	p := params{}
 	sc := visible(p, v, query.Selectors{})
 	p.uint("limit", uint64(limit))
-	return rows(ctx, s, render("asin_locales.sql", sc, p), func(r driver.Rows) (key string, err error) {
-		err = r.Scan(&key)
-		return key, err
-	})
+	return rows(ctx, s, render("asin_locales.sql", sc, p), scanText)
+}
+
+func scanText(r driver.Rows) (text string, err error) {
+	err = r.Scan(&text)
+	return text, err
 }
 
 // ItemRecords implements query.Store.

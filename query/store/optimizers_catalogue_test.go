@@ -23,6 +23,15 @@ func catalogueReads(name string, v query.Visibility) map[string]read {
 		"VisibleItems": func(ctx context.Context, s *store.Store) ([]string, error) {
 			return texts(s.VisibleItems(ctx, v, every, 4))
 		},
+		"ItemCandidates: of a category": func(ctx context.Context, s *store.Store) ([]string, error) {
+			return texts(s.ItemCandidates(ctx, v, query.ItemsQuery{Category: "Category 1", Limit: 10}))
+		},
+		"Categories": func(ctx context.Context, s *store.Store) ([]string, error) {
+			return texts(s.Categories(ctx, v, query.CategoriesQuery{Limit: 1_001}))
+		},
+		"Categories: one": func(ctx context.Context, s *store.Store) ([]string, error) {
+			return texts(s.Categories(ctx, v, query.CategoriesQuery{Category: "Category 1", Limit: 1}))
+		},
 		"ASINLocales": func(ctx context.Context, s *store.Store) ([]string, error) { return texts(s.ASINLocales(ctx, v, 257)) },
 		"Orders": func(ctx context.Context, s *store.Store) ([]string, error) {
 			return records(s.Orders(ctx, v, query.OrdersQuery{Limit: 10}))

@@ -15,9 +15,9 @@ import (
 type read func(ctx context.Context, s *store.Store) ([]string, error)
 
 // readsOf are all questions: those of the catalogue, and results in each
-// shape that results.sql can take.
-func readsOf(w *world) map[string]read {
-	whole := query.Visibility{Mandate: mandateOne, Version: 7, Applied: true, Scope: contracts.AccountScope{AllOrders: true, AllSites: true}}
+// shape that results.sql can take, under the versions of scopes.
+func readsOf(w *world, versions ...uint64) map[string]read {
+	whole := query.Visibility{Mandate: mandateOne, Versions: versions, Applied: true, Scope: contracts.AccountScope{AllOrders: true, AllSites: true}}
 	behind := whole
 	behind.Applied = false
 	behind.Scope = contracts.AccountScope{AllOrders: true, Sites: []contracts.SiteKey{"alpha.example", "gamma.example"}}
@@ -39,6 +39,15 @@ func readsOf(w *world) map[string]read {
 		all["CountPairs: "+v.name] = func(ctx context.Context, s *store.Store) ([]string, error) {
 			size, err := s.CountPairs(ctx, v.Visibility, query.Selectors{})
 			return []string{fmt.Sprintf("%+v", size)}, err
+		}
+		for name, selectors := range map[string]query.Selectors{"all": {}, "order": {Order: orderB}, "product": {EAN: "96385074"}} {
+			all["PairsBySite: "+name+", "+v.name] = func(ctx context.Context, s *store.Store) ([]string, error) {
+				pairs, err := s.PairsBySite(ctx, v.Visibility, selectors)
+				return []string{fmt.Sprint(pairs)}, err
+			}
+			all["ScopeItems: "+name+", "+v.name] = func(ctx context.Context, s *store.Store) ([]string, error) {
+				return texts(s.ScopeItems(ctx, v.Visibility, selectors, 4))
+			}
 		}
 		all["ReferencePrices: "+v.name] = func(ctx context.Context, s *store.Store) ([]string, error) {
 			return texts(s.ReferencePrices(ctx, v.Visibility, every))
@@ -68,6 +77,10 @@ func readsOf(w *world) map[string]read {
 			got, err := s.Access(ctx, a)
 			return []string{fmt.Sprintf("%+v", got)}, err
 		}
+	}
+	all["Watermark: of now"] = func(ctx context.Context, s *store.Store) ([]string, error) {
+		mark, err := s.Watermark(ctx)
+		return []string{fmt.Sprintf("%+v", mark)}, err
 	}
 	for _, login := range []string{"u11", "renamed4", "u12"} {
 		all["ByLogin: "+login] = func(ctx context.Context, s *store.Store) ([]string, error) {

@@ -78,7 +78,7 @@ func TestOptimizersChangeNothing(t *testing.T) {
 		t.Errorf("only %d optimizers are known", n)
 	}
 	catalogueRows(w)
-	reads := readsOf(w)
+	reads := readsOf(w, 7)
 	methods := reflect.TypeFor[query.Store]()
 	for i := range methods.NumMethod() {
 		if !slices.ContainsFunc(slices.Collect(maps.Keys(reads)), func(name string) bool { return strings.HasPrefix(name, methods.Method(i).Name+":") }) {

@@ -90,9 +90,10 @@ func (s *Store) OrderSites(ctx context.Context, v query.Visibility, orders []con
 	})
 }
 
-func orderPairs(v query.Visibility, q query.OrderPairsQuery) statement {
+func orderPairs(n shards, v query.Visibility, q query.OrderPairsQuery) statement {
 	p := params{}
 	sc := ofOrders(p, v, q.Orders, q.Site)
+	sc.Shards = n
 	p.uint("after_item", uint64(q.After.Item))
 	p.text("after_site", string(q.After.Site))
 	p.uint("limit", uint64(q.Limit))
@@ -101,7 +102,7 @@ func orderPairs(v query.Visibility, q query.OrderPairsQuery) statement {
 
 // OrderPairs implements query.Store.
 func (s *Store) OrderPairs(ctx context.Context, v query.Visibility, q query.OrderPairsQuery) ([]query.OrderPair, error) {
-	return rows(ctx, s, orderPairs(v, q), func(r driver.Rows) (query.OrderPair, error) {
+	return rows(ctx, s, orderPairs(s.shards, v, q), func(r driver.Rows) (query.OrderPair, error) {
 		var (
 			item     uint64
 			orders   []uint64

@@ -17,7 +17,7 @@ import (
 func TestParamsComeBack(t *testing.T) {
 	cfg := Defaults()
 	cfg.DSN = contracts.Secret(testserver.ClickHouse(t).QueryDSN)
-	s, err := New(t.Context(), cfg)
+	s, err := New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func TestParamsComeBack(t *testing.T) {
 
 		var one proto.ColStr
 		all := new(proto.ColStr).Array()
-		err = s.reads.Do(t.Context(), ch.Query{
+		err = s.reads.do(t.Context(), ch.Query{
 			Body: question, Parameters: p.native(),
 			Result: proto.Results{{Name: "x", Data: &one}, {Name: "list", Data: all}},
 		})

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"sync"
 
 	"preismon/query"
@@ -58,14 +57,11 @@ func (r *blockReader) run(ctx context.Context, s *Store, st statement, export bo
 		}
 	}
 	if err := next(); err != nil {
-		return err
+		return kind(err)
 	}
-	err := s.reads.Do(ctx, ch.Query{
-		Body:       st.text,
-		Parameters: st.params.native(),
-		Settings:   st.settings,
-		Result:     &rotating{&results},
-		OnResult: func(ctx context.Context, b proto.Block) error {
+	return s.do(ctx, st, func(q *ch.Query) {
+		q.Result = &rotating{&results}
+		q.OnResult = func(ctx context.Context, b proto.Block) error {
 			if b.Rows == 0 {
 				return nil
 			}
@@ -75,12 +71,16 @@ func (r *blockReader) run(ctx context.Context, s *Store, st statement, export bo
 				return context.Cause(ctx)
 			}
 			return next()
-		},
+		}
 	})
-	if err != nil && ctx.Err() != nil {
-		return errors.Join(context.Cause(ctx), err)
-	}
-	return err
+}
+
+// do runs a statement that reads observations; results says where they go.
+func (s *Store) do(ctx context.Context, st statement, results func(*ch.Query)) error {
+	ctx, asked := s.ask(ctx, st)
+	q := asked.native(st)
+	results(&q)
+	return asked.end(s.circuit.guard(ctx, func() error { return s.reads.do(ctx, q) }))
 }
 
 // each gives the blocks in order. A block is valid until take returns; an
@@ -92,7 +92,7 @@ func (r *blockReader) each(take func(*query.Block) error) error {
 		}
 		r.empty <- c
 	}
-	return kind(<-r.done)
+	return <-r.done
 }
 
 // drain waits until the statement, whose context has ended, is over, and

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 
 	"preismon/contracts"
 	"preismon/query"
@@ -11,21 +12,24 @@ import (
 type resultsShape struct {
 	scope
 	Export, Ascending, After, Limit, From, To  bool
-	Unsorted                                   bool // the reader sorts
+	Unsorted                                   bool
 	FromLatest, Newest, NewestRow, NewestWhole bool
+	ByPair                                     bool // from observations, by its key
 
 	Brand, Manufacturer, Merchant, Prime, BuyBox, Outcomes bool
 }
 
-// resultsStatement builds the one statement of a results read.
-func resultsStatement(v query.Visibility, q *query.ResultsQuery) statement {
-	return shapedStatement(v, q, false)
+// manner is how a read is done, whose rows are the same in any.
+type manner struct {
+	unsorted bool // the reader sorts
+	byPair   bool // it is of few pairs
 }
 
-func shapedStatement(v query.Visibility, q *query.ResultsQuery, unsorted bool) statement {
+// resultsStatement builds the one statement of a results read.
+func resultsStatement(n shards, v query.Visibility, q *query.ResultsQuery, m manner) statement {
 	p := params{}
 	sh := resultsShape{
-		Unsorted: unsorted,
+		Unsorted: m.unsorted,
 		scope:    visible(p, v, q.Selectors),
 		Export:   q.Export, Ascending: q.Ascending, After: q.After != nil, Limit: q.Limit > 0,
 		From: !q.Window.From.IsZero(), To: !q.Window.To.IsZero(),
@@ -33,12 +37,12 @@ func shapedStatement(v query.Visibility, q *query.ResultsQuery, unsorted bool) s
 		Brand: q.Brand != "", Manufacturer: q.Manufacturer != "", Merchant: q.Merchant != "",
 		Prime: q.IsPrime != nil, BuyBox: q.IsBuyBox != nil, Outcomes: q.Outcomes != nil,
 	}
+	sh.Shards = n
 	// observations_by_mandate is the one table that can hold exactly what a
 	// whole mandate sees.
 	sh.Pairs = sh.Pairs || sh.Products
-	// A newest row under a filter is the newest that matches; a newest set is
-	// chosen before filters apply (RES-P12b).
-	sh.FromLatest = !sh.From && !sh.To && (sh.NewestWhole || sh.NewestRow && !q.Filtered())
+	sh.ByPair = sh.Products || m.byPair
+	sh.FromLatest = fromLatest(q)
 	sh.Newest = sh.NewestWhole
 
 	p.uint("mark_epoch", uint64(q.Watermark.Epoch))
@@ -80,27 +84,46 @@ func shapedStatement(v query.Visibility, q *query.ResultsQuery, unsorted bool) s
 		uints(p, "outcomes", q.Outcomes)
 	}
 	st := render("results.sql", sh, p)
-	if unsorted || sh.Limit && q.Latest == query.AllRows && !sh.Pairs && !sh.Site && !q.Filtered() {
+	if m.unsorted || sh.Limit && q.Latest == query.AllRows && !sh.Pairs && !sh.Site && !q.Filtered() {
 		st.settings = briefly // along the key, or a slice beside others
+	}
+	if !m.unsorted && sh.Limit && q.Latest == query.AllRows {
+		st.settings = slices.Concat(st.settings, inSmallBlocks)
 	}
 	return st
 }
 
+// fromLatest tells whether latest_observations answers. A newest row under a
+// filter is the newest that matches; a newest set is chosen before filters
+// apply (RES-P12b).
+func fromLatest(q *query.ResultsQuery) bool {
+	return q.Window.From.IsZero() && q.Window.To.IsZero() &&
+		(q.Latest == query.NewestWhole || q.Latest == query.NewestRow && !q.Filtered())
+}
+
 // Results implements query.Store.
 func (s *Store) Results(ctx context.Context, v query.Visibility, q *query.ResultsQuery, each func(*query.Block) error) error {
-	if sliceable(q) {
-		cuts, err := s.slices(ctx, v, q)
-		if err != nil {
-			return err
-		}
-		if len(cuts) > 0 {
-			return s.readSlices(ctx, v, q, cuts, each)
+	few, err := s.ofFewPairs(ctx, v, q)
+	if err != nil {
+		return err
+	}
+	if sliceable(q) && !few {
+		return s.readSlices(ctx, v, q, s.cutter(v, q), each)
+	}
+	if q.Streamed {
+		// It keeps its connection as long as its client takes. Such reads never
+		// have all of them: those that wait for nobody always find some.
+		select {
+		case s.unbounded <- struct{}{}:
+			defer func() { <-s.unbounded }()
+		case <-ctx.Done():
+			return kind(context.Cause(ctx))
 		}
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	r := s.read(ctx, resultsStatement(v, q), q.Export, blocksAhead)
-	err := r.each(each)
+	r := s.read(ctx, resultsStatement(s.shards, v, q, manner{byPair: few}), q.Export, blocksAhead)
+	err = r.each(each)
 	cancel()
 	r.drain()
 	return err

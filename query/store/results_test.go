@@ -10,6 +10,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/query"
+	"preismon/query/store"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -160,6 +161,55 @@ func (w *world) drawWindow(t *rapid.T, r *query.ResultsRequest) (from, to int64)
 	}
 	r.CapturedFrom, r.CapturedTo = lower.Format(time.RFC3339Nano), upper.Format(time.RFC3339Nano)
 	return lower.UnixMilli(), upper.UnixMilli()
+}
+
+// TestFewPairsAreReadByPair: a wide window of an order needs no row of its
+// mandate's; a read of the whole mandate, or of a few hours, does. How few the
+// pairs are is asked once for each version of the scope.
+func TestFewPairsAreReadByPair(t *testing.T) {
+	w := newWorld(t, 5, 2000)
+	w.cfg.PairRows = 100
+	asked := 0
+	w.cfg.Asked = func(a store.Asked) {
+		if a.Statement == "narrowness" {
+			asked++
+		}
+	}
+	st, err := store.New(w.cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	qc := query.Defaults()
+	qc.CursorKey = "0123456789abcdef0123456789abcdef"
+	if w.service, err = query.New(qc, st, func() time.Time { return w.now }); err != nil {
+		t.Fatal(err)
+	}
+	narrow := query.ResultsRequest{OrderID: orderB, Limit: ptr(1000)}
+	want := expected(w.oracle(accountOrder, narrow, w.now.Add(-24*time.Hour).UnixMilli(), w.now.UnixMilli(), w.rows))
+	hour := narrow
+	hour.CapturedFrom = w.now.Add(-7 * time.Hour).Format(time.RFC3339)
+	whole := query.ResultsRequest{GlobalScope: true, CapturedFrom: w.now.Add(-24 * time.Hour).Format(time.RFC3339), CapturedTo: w.now.Format(time.RFC3339)}
+	if a, b, c := len(want), len(w.walk(t, accountOrder, hour, nil)), len(w.walk(t, accountWhole, whole, nil)); a == 0 || b == 0 || c == 0 {
+		t.Fatalf("there is nothing to see: %d of a day, %d of some hours, %d of all", a, b, c)
+	}
+	w.exec("TRUNCATE TABLE observations_by_mandate")
+	for range 3 {
+		if diff := cmp.Diff(want, w.walk(t, accountOrder, narrow, nil)); diff != "" {
+			t.Errorf("without the mandate's rows (-want +got):\n%s", diff)
+		}
+	}
+	if n := len(w.walk(t, accountOrder, hour, nil)) + len(w.walk(t, accountWhole, whole, nil)); n != 0 {
+		t.Errorf("%d rows of a few hours and of the whole mandate, from elsewhere", n)
+	}
+	if asked != 1 {
+		t.Errorf("asked %d times how few the pairs are", asked)
+	}
+	w.exec("INSERT INTO scope_pairs SELECT mandate, 8, item, site, orders FROM scope_pairs WHERE version = 7 AND item != 5")
+	w.exec("INSERT INTO scopes VALUES (?, 8, 3, 1)", uint64(mandateOne))
+	if got := w.walk(t, accountOrder, narrow, nil); len(got) == 0 || len(got) >= len(want) || asked != 2 {
+		t.Errorf("of another version: %d rows, asked %d times", len(got), asked)
+	}
 }
 
 // TestWalkIsASnapshot inserts rows between the pages of walks, early and late

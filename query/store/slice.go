@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"sync"
 
 	"preismon/query"
@@ -32,7 +31,7 @@ var slicePool = sync.Pool{New: func() any { return new(slice) }}
 func (sl *slice) start(ctx context.Context, s *Store, v query.Visibility, q *query.ResultsQuery, rows int) {
 	sl.begun, sl.done, sl.err = make(chan struct{}), make(chan struct{}), nil
 	begin := sync.OnceFunc(func() { close(sl.begun) })
-	st := shapedStatement(v, q, true)
+	st := resultsStatement(s.shards, v, q, manner{unsorted: true})
 	go func() {
 		defer close(sl.done)
 		defer begin()
@@ -46,22 +45,17 @@ func (sl *slice) start(ctx context.Context, s *Store, v query.Visibility, q *que
 			sl.err = kind(context.Cause(ctx))
 			return
 		}
-		err := s.reads.Do(ctx, ch.Query{
-			Body: st.text, Parameters: st.params.native(),
-			Settings: st.settings,
-			Result:   sl.columns.results(q.Export, &sl.block, true),
-			OnResult: func(_ context.Context, b proto.Block) error {
+		sl.err = s.do(ctx, st, func(ask *ch.Query) {
+			ask.Result = sl.columns.results(q.Export, &sl.block, true)
+			ask.OnResult = func(_ context.Context, b proto.Block) error {
 				begin() // the first block, of the header alone, comes at once
 				if b.Rows > 0 {
 					sl.columns.addTo(&sl.block, rows)
 				}
 				return nil
-			},
+			}
 		})
-		if err != nil && ctx.Err() != nil {
-			err = errors.Join(context.Cause(ctx), err)
-		}
-		if sl.err = kind(err); sl.err == nil {
+		if sl.err == nil {
 			sl.sorter.sort(&sl.block, q.Ascending)
 		}
 	}()

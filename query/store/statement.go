@@ -1,7 +1,6 @@
 package store
 
 import (
-	"context"
 	"embed"
 	"strings"
 	"text/template"
@@ -10,7 +9,6 @@ import (
 	"preismon/query"
 
 	"github.com/ClickHouse/ch-go"
-	"github.com/ClickHouse/clickhouse-go/v2"
 )
 
 // sqlFiles hold one question each. The few parts that depend on the question
@@ -23,6 +21,7 @@ var templates = template.Must(template.New("").ParseFS(sqlFiles, "sql/*.sql"))
 
 // statement is a question with its values.
 type statement struct {
+	name     string // of its file, without .sql
 	text     string
 	params   params
 	settings []ch.Setting
@@ -32,22 +31,20 @@ type statement struct {
 // threads cost more to start and to merge than they save.
 var briefly = []ch.Setting{ch.SettingInt("max_threads", 1)}
 
-// context carries what clickhouse-go takes by it.
-func (st statement) context(ctx context.Context) context.Context {
-	set := clickhouse.Settings{}
-	for _, s := range st.settings {
-		set[s.Key] = s.Value
-	}
-	return clickhouse.Context(ctx, clickhouse.WithParameters(st.params.classic()), clickhouse.WithSettings(set))
-}
+// inSmallBlocks suits a page: a block is a granule, so that the first rows of
+// a page are encoded while ClickHouse reads the next, and no part reads ahead
+// more than the merge of all takes from it.
+var inSmallBlocks = []ch.Setting{ch.SettingInt("max_block_size", 2048), ch.SettingInt("read_in_order_use_buffering", 0)}
 
 func render(file string, data any, p params) statement {
 	var b strings.Builder
 	if err := templates.ExecuteTemplate(&b, file, data); err != nil {
 		panic("store: " + file + ": " + err.Error()) // a mistake in an embedded file
 	}
-	return statement{text: b.String(), params: p}
+	return statement{name: nameOf(file), text: b.String(), params: p}
 }
+
+func nameOf(file string) string { return strings.TrimSuffix(file, ".sql") }
 
 // scope is the part of every statement that says what its caller may see. No
 // statement about a mandate's data is made without it.
@@ -55,6 +52,10 @@ type scope struct {
 	AllOrders, AllSites   bool
 	Order, Site, Products bool // selectors that are set
 	Orders                bool // only pairs of some orders; see ofOrders
+	Versions              bool // of several partitions are in force
+	// Shards says where the rows of observations are, for statements that read
+	// them.
+	Shards shards
 	// Pairs: rows must be checked against the pairs of the scope. It is false
 	// only where the table is known to hold just these.
 	Pairs bool
@@ -64,10 +65,15 @@ type scope struct {
 // everything unset, the scope is the mandate's whole.
 func visible(p params, v query.Visibility, s query.Selectors) scope {
 	p.uint("mandate", uint64(v.Mandate))
-	p.uint("version", v.Version)
 	sc := scope{
+		Versions:  len(v.Versions) > 1,
 		AllOrders: v.Scope.AllOrders, AllSites: v.Scope.AllSites,
 		Order: s.Order != 0, Site: s.Site != "", Products: s.Product(),
+	}
+	if sc.Versions {
+		uints(p, "versions", v.Versions)
+	} else {
+		p.uint("version", only(v.Versions))
 	}
 	if !sc.AllOrders {
 		uints(p, "orders", v.Scope.Orders)
@@ -90,4 +96,12 @@ func visible(p params, v query.Visibility, s query.Selectors) scope {
 	}
 	sc.Pairs = !v.Applied || !v.Scope.WholeMandate() || sc.Order
 	return sc
+}
+
+// only gives the one version there is, or 0, which no scope has.
+func only(versions []uint64) uint64 {
+	if len(versions) == 0 {
+		return 0
+	}
+	return versions[0]
 }

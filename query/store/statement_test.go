@@ -22,31 +22,36 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // TestStatements shows the SQL and the values of each kind of results read,
 // so that a reviewer reads them in the diff.
 func TestStatements(t *testing.T) {
-	whole := query.Visibility{Mandate: 7, Version: 3, Applied: true, Scope: contracts.AccountScope{AllOrders: true, AllSites: true}}
+	whole := query.Visibility{Mandate: 7, Versions: []uint64{3}, Applied: true, Scope: contracts.AccountScope{AllOrders: true, AllSites: true}}
 	behind := whole
 	behind.Applied = false
-	narrow := query.Visibility{Mandate: 7, Version: 3, Applied: true, Scope: contracts.AccountScope{Orders: []contracts.OrderID{1, 2}, Sites: []contracts.SiteKey{"a.example", "b.example"}}}
+	narrow := query.Visibility{Mandate: 7, Versions: []uint64{3}, Applied: true, Scope: contracts.AccountScope{Orders: []contracts.OrderID{1, 2}, Sites: []contracts.SiteKey{"a.example", "b.example"}}}
 	day := contracts.Window{From: time.UnixMilli(1_000_000), To: time.UnixMilli(2_000_000)}
 	mark := query.Watermark{Epoch: 5, Seq: 99}
 	yes := true
 	for name, c := range map[string]struct {
 		v query.Visibility
 		q query.ResultsQuery
+		m manner
 	}{
-		"window_whole":     {whole, query.ResultsQuery{Window: day, Watermark: mark, Limit: 101}},
-		"window_behind":    {behind, query.ResultsQuery{Window: day, Watermark: mark, Limit: 101}},
-		"window_narrow":    {narrow, query.ResultsQuery{Window: day, Watermark: mark, Limit: 101, Ascending: true, After: &query.Position{CapturedMs: 1_500_000, Item: 4, Site: "it's", Epoch: 5, Seq: 6, Capture: 7, Offer: 8}}},
-		"window_export":    {whole, query.ResultsQuery{Window: day, Watermark: mark, Export: true}},
-		"window_filters":   {whole, query.ResultsQuery{Window: day, Watermark: mark, Brand: "B", Manufacturer: "M", Merchant: "a\\b\t'c'\n\x00", IsPrime: &yes, IsBuyBox: &yes, Outcomes: []contracts.Outcome{contracts.PriceObserved}}},
-		"order":            {whole, query.ResultsQuery{Selectors: query.Selectors{Order: 2}, Window: day, Watermark: mark, Limit: 11}},
-		"product":          {whole, query.ResultsQuery{Selectors: query.Selectors{EAN: "4006381333931", Site: "a.example"}, Window: day, Watermark: mark, Limit: 11}},
-		"latest_row":       {whole, query.ResultsQuery{Latest: query.NewestRow, Watermark: mark, Limit: 11}},
-		"latest_row_since": {whole, query.ResultsQuery{Latest: query.NewestRow, Selectors: query.Selectors{Site: "a.example"}, Window: contracts.Window{From: day.From}, Watermark: mark, Limit: 11}},
-		"latest_set":       {narrow, query.ResultsQuery{Latest: query.NewestWhole, Watermark: mark, Limit: 11, Merchant: "M"}},
-		"latest_set_since": {whole, query.ResultsQuery{Latest: query.NewestWhole, Selectors: query.Selectors{Item: 9}, Window: contracts.Window{From: day.From}, Watermark: mark, Limit: 11}},
+		"window_whole":     {v: whole, q: query.ResultsQuery{Window: day, Watermark: mark, Limit: 101}},
+		"window_behind":    {v: behind, q: query.ResultsQuery{Window: day, Watermark: mark, Limit: 101}},
+		"window_narrow":    {v: narrow, q: query.ResultsQuery{Window: day, Watermark: mark, Limit: 101, Ascending: true, After: &query.Position{CapturedMs: 1_500_000, Item: 4, Site: "it's", Epoch: 5, Seq: 6, Capture: 7, Offer: 8}}},
+		"window_export":    {v: whole, q: query.ResultsQuery{Window: day, Watermark: mark, Export: true}},
+		"window_filters":   {v: whole, q: query.ResultsQuery{Window: day, Watermark: mark, Brand: "B", Manufacturer: "M", Merchant: "a\\b\t'c'\n\x00", IsPrime: &yes, IsBuyBox: &yes, Outcomes: []contracts.Outcome{contracts.PriceObserved}}},
+		"order":            {v: whole, q: query.ResultsQuery{Selectors: query.Selectors{Order: 2}, Window: day, Watermark: mark, Limit: 11}},
+		"order_by_pair":    {v: narrow, q: query.ResultsQuery{Selectors: query.Selectors{Order: 2}, Window: day, Watermark: mark, Limit: 11}, m: manner{byPair: true}},
+		"product":          {v: whole, q: query.ResultsQuery{Selectors: query.Selectors{EAN: "4006381333931", Site: "a.example"}, Window: day, Watermark: mark, Limit: 11}},
+		"latest_row":       {v: whole, q: query.ResultsQuery{Latest: query.NewestRow, Watermark: mark, Limit: 11}},
+		"latest_row_since": {v: whole, q: query.ResultsQuery{Latest: query.NewestRow, Selectors: query.Selectors{Site: "a.example"}, Window: contracts.Window{From: day.From}, Watermark: mark, Limit: 11}},
+		"latest_set":       {v: narrow, q: query.ResultsQuery{Latest: query.NewestWhole, Watermark: mark, Limit: 11, Merchant: "M"}},
+		"latest_set_since": {v: whole, q: query.ResultsQuery{Latest: query.NewestWhole, Selectors: query.Selectors{Item: 9}, Window: contracts.Window{From: day.From}, Watermark: mark, Limit: 11}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			goldenStatement(t, name, resultsStatement(c.v, &c.q))
+			goldenStatement(t, name, resultsStatement(1, c.v, &c.q, c.m))
+			several := c.v
+			several.Versions = []uint64{21, 22, 23}
+			goldenStatement(t, name+"_shards", resultsStatement(3, several, &c.q, c.m))
 		})
 	}
 }

@@ -12,16 +12,17 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
-	"net"
+	"maps"
+	"math/rand/v2"
 	"runtime"
+	"strconv"
+	"sync/atomic"
 	"time"
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
 
 	"github.com/ClickHouse/ch-go"
-	"github.com/ClickHouse/ch-go/chpool"
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
@@ -29,7 +30,8 @@ import (
 // Config says where ClickHouse is and how many connections to use.
 type Config struct {
 	// DSN is clickhouse://user:password@host:port/database of a user that
-	// may only read. It holds a password.
+	// may only read, and settings of its statements, as ?max_memory_usage=N. It
+	// holds a password.
 	DSN contracts.Secret
 	// MaxReads bounds the reads of observations that run at once.
 	MaxReads int
@@ -40,35 +42,61 @@ type Config struct {
 	MaxSlices int
 	// SliceRows is how many rows a slice of a long read scans, about.
 	SliceRows int
+	// PairRows is over how many rows of its mandate a read may pass before few
+	// pairs are read one by one.
+	PairRows int
+	// Shards is over how many shards of a cluster the rows of observations are
+	// spread, and how many partitions the projectors make; the DSN names any of
+	// them. 1: they are all on the one server.
+	Shards int
+	// Asked is told of every statement that ended; nil: nobody. Called side by
+	// side.
+	Asked func(Asked)
+	// Migrated tells whether the tables are those of this program. It is asked
+	// before each statement until it once gives nil; until then reads are
+	// refused as Unavailable. nil: they are. Called side by side.
+	Migrated func(context.Context) error
 }
 
 // Defaults suits one node with a few dozen concurrent readers.
 func Defaults() Config {
-	return Config{MaxReads: 32, MaxConnections: 32, MaxSlices: max(4, 2*runtime.GOMAXPROCS(0)), SliceRows: 131_072}
+	return Config{MaxReads: 32, MaxConnections: 32, MaxSlices: max(4, 2*runtime.GOMAXPROCS(0)), SliceRows: 131_072, PairRows: pairRows, Shards: 1}
 }
 
 // Validate names every fault of the configuration.
 func (c Config) Validate() error {
 	var f contracts.Faults
 	if c.DSN == "" {
-		f.Addf("clickhouse dsn: missing")
+		f.Addf("clickhouse-dsn: missing")
 	} else if _, err := clickhouse.ParseDSN(c.DSN.Reveal()); err != nil {
-		f.Addf("clickhouse dsn: not of the form clickhouse://user:password@host:port/database")
+		f.Addf("clickhouse-dsn: not of the form clickhouse://user:password@host:port/database")
 	}
 	f.Check(c.MaxReads > 0, "max reads: not positive")
 	f.Check(c.MaxConnections > 0, "max connections: not positive")
 	f.Check(c.MaxSlices > 0, "max slices: not positive")
 	f.Check(c.SliceRows > 0, "slice rows: not positive")
+	f.Check(c.PairRows > 0, "pair rows: not positive")
+	f.Check(c.Shards > 0 && c.Shards <= maxShards, "shards: not from 1 to %d", maxShards)
 	return f.Err()
 }
 
 // Store implements query.Store.
 type Store struct {
-	conn      driver.Conn
-	reads     *chpool.Pool
+	conn      driver.Conn   // of records of the catalogue
+	records   chan struct{} // one for each connection of conn
+	reads     *pool         // of observations
+	circuit   *circuit      // of both
+	shards    shards
 	sliceRows uint64
+	pairRows  int
 	slots     chan struct{} // one for each slice that may be read
+	unbounded chan struct{} // one for each connection that may wait for a client
 	mandates  mandates
+	narrow    memory[question, narrowness]
+
+	tell  func(Asked)
+	life  string        // tells the statements of this process from those of another
+	asked atomic.Uint64 // statements so far
 }
 
 // These hold for every statement: a wrong result is worse than a slow one,
@@ -78,6 +106,7 @@ var settings = map[string]any{
 	"result_overflow_mode":      "throw",
 	"read_overflow_mode":        "throw",
 	"timeout_overflow_mode":     "throw",
+	"skip_unavailable_shards":   0,
 	"join_use_nulls":            0,
 }
 
@@ -87,15 +116,15 @@ const dialTimeout = 5 * time.Second
 
 // New connects lazily: it succeeds without a server, and reads fail until
 // there is one.
-func New(ctx context.Context, cfg Config) (*Store, error) {
+func New(cfg Config) (*Store, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
 	opt, err := clickhouse.ParseDSN(cfg.DSN.Reveal())
 	if err != nil {
-		return nil, fmt.Errorf("clickhouse dsn: %w", err)
+		return nil, fmt.Errorf("clickhouse-dsn: %w", err)
 	}
-	opt.MaxOpenConns, opt.MaxIdleConns = cfg.MaxConnections, cfg.MaxConnections
+	opt.MaxOpenConns, opt.MaxIdleConns = cfg.MaxConnections+1, cfg.MaxConnections // one for Ping
 	opt.ConnMaxLifetime = time.Hour
 	opt.DialTimeout = dialTimeout // also of the handshake, which no context ends
 	opt.Compression = nil
@@ -103,25 +132,28 @@ func New(ctx context.Context, cfg Config) (*Store, error) {
 		opt.Settings = clickhouse.Settings{}
 	}
 	var native []ch.Setting
-	for k, v := range settings {
-		opt.Settings[k] = v
+	maps.Copy(opt.Settings, settings)
+	for k, v := range opt.Settings { // those of the DSN hold for all statements, too
 		native = append(native, ch.Setting{Key: k, Value: fmt.Sprint(v), Important: true})
 	}
 	conn, err := clickhouse.Open(opt)
 	if err != nil {
 		return nil, fmt.Errorf("clickhouse: %w", err)
 	}
-	reads, err := chpool.New(ctx, chpool.Options{
-		MaxConns: int32(cfg.MaxReads),
-		ClientOptions: ch.Options{
-			Address: opt.Addr[0], Database: opt.Auth.Database, User: opt.Auth.Username, Password: opt.Auth.Password,
-			TLS: tlsOf(opt.TLS), Settings: native, ReadTimeout: ch.NoTimeout, DialTimeout: dialTimeout, ClientName: "preismon query",
-		},
-	})
+	reads, err := newPool(ch.Options{
+		Address: opt.Addr[0], Database: opt.Auth.Database, User: opt.Auth.Username, Password: opt.Auth.Password,
+		TLS: tlsOf(opt.TLS), Settings: native, ReadTimeout: ch.NoTimeout, DialTimeout: dialTimeout, HandshakeTimeout: dialTimeout,
+		ClientName: "preismon query",
+	}, cfg.MaxReads)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("clickhouse: %w", err), conn.Close())
 	}
-	return &Store{conn: conn, reads: reads, sliceRows: uint64(cfg.SliceRows), slots: make(chan struct{}, cfg.MaxSlices)}, nil
+	return &Store{
+		conn: conn, records: make(chan struct{}, cfg.MaxConnections), reads: reads, circuit: &circuit{probe: reads.probe, gate: gate{migrated: cfg.Migrated}},
+		shards: shards(cfg.Shards), sliceRows: uint64(cfg.SliceRows), pairRows: cfg.PairRows, slots: make(chan struct{}, cfg.MaxSlices),
+		unbounded: make(chan struct{}, max(1, cfg.MaxReads*3/4)),
+		tell:      cfg.Asked, life: strconv.FormatUint(uint64(rand.Uint32()), 36) + ".",
+	}, nil
 }
 
 func tlsOf(c *tls.Config) *tls.Config {
@@ -133,7 +165,8 @@ func tlsOf(c *tls.Config) *tls.Config {
 
 // Close ends all connections; running reads fail.
 func (s *Store) Close() error {
-	s.reads.Close()
+	s.circuit.close()
+	s.reads.close()
 	return s.conn.Close()
 }
 
@@ -152,15 +185,14 @@ const (
 	codeSocketTimeout       = 209
 	codeUnknownTable        = 60
 	codeAuthenticationError = 516
+	codeNoShardAnswers      = 279 // ALL_CONNECTION_TRIES_FAILED
+	codeShardBrokeOff       = 32  // ATTEMPT_TO_READ_AFTER_EOF
 )
 
-// timely tells an error that came with the deadline of ctx as that deadline:
-// the client may meet it first, on its connection.
-func timely(ctx context.Context, err error) error {
-	if end, ok := ctx.Deadline(); err != nil && ok && !time.Now().Before(end) {
-		return errors.Join(context.DeadlineExceeded, err)
-	}
-	return err
+// over tells whether a context has ended, or is just about to.
+func over(ctx context.Context) bool {
+	end, ok := ctx.Deadline()
+	return ctx.Err() != nil || ok && !time.Now().Before(end)
 }
 
 // kind gives an error of a client its kind: what ended by time, what ended
@@ -169,16 +201,7 @@ func kind(err error) error {
 	if err == nil {
 		return nil
 	}
-	code := 0
-	var native *ch.Exception
-	var e *clickhouse.Exception
-	switch {
-	case errors.As(err, &native):
-		code = int(native.Code)
-	case errors.As(err, &e):
-		code = int(e.Code)
-	}
-	var network net.Error
+	code := exceptionCode(err)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded), code == codeTimeoutExceeded, code == codeTooSlow:
 		return fault.Wrap(err, fault.Timeout, "The read did not finish in time.")
@@ -186,9 +209,9 @@ func kind(err error) error {
 		return err
 	case code == codeTooManyQueries, code == codeMemoryLimit, code == codeServerOverloaded, code == codeQueryCancelled,
 		code == codeNetworkError, code == codeSocketTimeout, code == codeUnknownTable, code == codeAuthenticationError,
-		code == 0 && (errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
-			errors.Is(err, ch.ErrClosed) || errors.Is(err, clickhouse.ErrAcquireConnTimeout)):
-		return &fault.Error{Kind: fault.Unavailable, Msg: "The data store is not available now.", Err: err, RetryAfter: 5 * time.Second}
+		code == codeNoShardAnswers, code == codeShardBrokeOff,
+		errors.Is(err, clickhouse.ErrAcquireConnTimeout), lost(err):
+		return unavailable(err)
 	}
 	return err
 }

@@ -30,6 +30,7 @@ type obsRow struct {
 	offer    uint16
 	outcome  contracts.Outcome
 	price    int64
+	currency string // empty: EUR, where there is a price
 	merchant string
 	prime    contracts.Flag
 	buyBox   contracts.Flag
@@ -53,7 +54,9 @@ type world struct {
 	conn    driver.Conn
 	cfg     store.Config // of store
 	store   *store.Store
+	admin   string // DSN
 	service *query.Service
+	single  *query.Service // the same, where a test puts another there
 	now     time.Time
 	rows    []obsRow
 	mark    uint64
@@ -95,17 +98,15 @@ func newWorld(t testing.TB, seed uint64, n int) *world {
 	cfg := store.Defaults()
 	cfg.DSN = contracts.Secret(db.QueryDSN)
 	cfg.SliceRows = 40 // so that even short streams are cut
-	st, err := store.New(ctx, cfg)
+	cfg.PairRows = 20  // so that some reads of an order are done by pair
+	st, err := store.New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { st.Close() })
-	w := &world{t: t, conn: conn, cfg: cfg, store: st, now: time.Date(2026, 3, 8, 12, 0, 0, 0, time.UTC)}
-	qc := query.Defaults()
-	qc.CursorKey = "0123456789abcdef0123456789abcdef"
-	if w.service, err = query.New(qc, st, func() time.Time { return w.now }); err != nil {
-		t.Fatal(err)
-	}
+	w := &world{t: t, conn: conn, cfg: cfg, now: time.Date(2026, 3, 8, 12, 0, 0, 0, time.UTC)}
+	w.serve(st)
+	w.admin, w.single = db.AdminDSN, w.service
 	w.scopes = map[contracts.MandateID]map[contracts.Pair][]contracts.OrderID{mandateOne: {}, mandateTwo: {}}
 	order := func(m contracts.MandateID, id contracts.OrderID, items []uint64, sites []string) {
 		for _, i := range items {
@@ -122,6 +123,18 @@ func newWorld(t testing.TB, seed uint64, n int) *world {
 	w.insert(rand.New(rand.NewPCG(seed, 1)), n, 0)
 	w.setMark(w.mark)
 	return w
+}
+
+// serve puts a service over the store.
+func (w *world) serve(st *store.Store) {
+	w.t.Helper()
+	qc := query.Defaults()
+	qc.CursorKey = "0123456789abcdef0123456789abcdef"
+	var err error
+	if w.service, err = query.New(qc, st, func() time.Time { return w.now }); err != nil {
+		w.t.Fatal(err)
+	}
+	w.store = st
 }
 
 func (w *world) exec(sql string, args ...any) {
@@ -209,9 +222,9 @@ func (w *world) write(fresh []obsRow) {
 	ctx := context.Background()
 	const columns = "epoch, seq, capture, offer, outcome, currency, price_minor, shipping_minor, merchant, is_prime, is_buy_box, rating_tenths, manufacturer, title, url, delivery_text"
 	values := func(r obsRow) []any {
-		currency := "EUR"
-		if r.price < 0 {
-			currency = ""
+		currency := r.currency
+		if currency == "" && r.price >= 0 {
+			currency = "EUR"
 		}
 		return []any{
 			r.epoch, r.seq, r.capture, r.offer, r.outcome.String(), currency, r.price, int64(-1), r.merchant, uint8(r.prime), uint8(r.buyBox),

@@ -217,8 +217,8 @@ func (x *Exchange) answer(route *routers.Route, pathParams map[string]string, bo
 	if err := openapi3filter.ValidateResponse(context.Background(), out); err != nil {
 		faults = append(faults, err)
 	}
-	if media == ndjson && x.Status == http.StatusOK {
-		faults = append(faults, x.stream(body)...)
+	if x.Status == http.StatusOK {
+		faults = append(faults, x.results(route.Path, media, body)...)
 	}
 	return faults
 }

@@ -6,19 +6,32 @@ import (
 	"strconv"
 )
 
-// stream checks each line of a stream, and the trailers that say it is whole.
-func (x *Exchange) stream(body []byte) []error {
+// results checks each line of NDJSON, and what says that the rows of an answer
+// are whole: of a stream in any form its trailers, of a page its header.
+func (x *Exchange) results(path, media string, body []byte) (faults []error) {
+	proof := x.Header.Get("X-Results-Returned")
+	if path == "/v1/results/stream" {
+		if proof = x.Trailer.Get("X-Results-Returned"); x.Trailer.Get("X-Results-Complete") != "true" {
+			faults = append(faults, fmt.Errorf("the stream does not say that it is complete: trailers %v", x.Trailer))
+		}
+		if _, err := strconv.ParseUint(proof, 10, 63); err != nil {
+			faults = append(faults, fmt.Errorf("trailers %v", x.Trailer))
+		}
+	}
+	if media != ndjson {
+		return faults
+	}
 	l := x.Lines
 	if l == nil {
 		l = &Lines{}
 		l.Write(body)
 	}
-	faults := l.faults
+	faults = append(faults, l.faults...)
 	if len(l.rest) > 0 {
 		faults = append(faults, fmt.Errorf("the stream ends within a line: %q", l.rest))
 	}
-	if x.Trailer.Get("X-Results-Complete") != "true" || x.Trailer.Get("X-Results-Returned") != strconv.Itoa(l.n) {
-		faults = append(faults, fmt.Errorf("%d lines, but trailers %v", l.n, x.Trailer))
+	if proof != strconv.Itoa(l.n) {
+		faults = append(faults, fmt.Errorf("%d lines, but %q are said to be returned", l.n, proof))
 	}
 	return faults
 }

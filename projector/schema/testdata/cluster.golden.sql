@@ -266,3 +266,23 @@ ALTER TABLE orders ON CLUSTER '{cluster}' ADD COLUMN IF NOT EXISTS legacy Bool;
 
 ALTER TABLE orders ON CLUSTER '{cluster}' ADD COLUMN IF NOT EXISTS memberships Array(Tuple(item UInt64, sites String));
 
+ALTER TABLE checkpoints ON CLUSTER '{cluster}' ADD COLUMN IF NOT EXISTS partitions UInt32 DEFAULT 1;
+
+CREATE TABLE IF NOT EXISTS observations_all ON CLUSTER '{cluster}' AS observations
+ENGINE = Distributed('{cluster}', currentDatabase(), observations);
+
+CREATE TABLE IF NOT EXISTS observations_by_mandate_all ON CLUSTER '{cluster}' AS observations_by_mandate
+ENGINE = Distributed('{cluster}', currentDatabase(), observations_by_mandate);
+
+CREATE TABLE IF NOT EXISTS latest_observations_all ON CLUSTER '{cluster}' AS latest_observations
+ENGINE = Distributed('{cluster}', currentDatabase(), latest_observations);
+
+CREATE TABLE IF NOT EXISTS checkpoints_all ON CLUSTER '{cluster}' AS checkpoints
+ENGINE = Distributed('{cluster}', currentDatabase(), checkpoints);
+
+CREATE TABLE IF NOT EXISTS scopes_all ON CLUSTER '{cluster}' AS scopes
+ENGINE = Distributed('{cluster}', currentDatabase(), scopes);
+
+CREATE TABLE IF NOT EXISTS scopes_applied_all ON CLUSTER '{cluster}' AS scopes_applied
+ENGINE = Distributed('{cluster}', currentDatabase(), scopes_applied);
+

@@ -25,7 +25,8 @@ CREATE TABLE checkpoints
     `epoch` UInt32,
     `seq` UInt64,
     `written_at` DateTime64(3, 'UTC') DEFAULT now64(3),
-    `version` UInt128 MATERIALIZED bitOr(bitShiftLeft(toUInt128(epoch), 64), toUInt128(seq))
+    `version` UInt128 MATERIALIZED bitOr(bitShiftLeft(toUInt128(epoch), 64), toUInt128(seq)),
+    `partitions` UInt32 DEFAULT 1
 )
 ENGINE = ReplacingMergeTree(version)
 ORDER BY (stream, partition)

@@ -1,6 +1,6 @@
 -- Items of the mandate's scope that match identifiers, by id, whether or not
--- the account sees them. Tables items (skip indexes on identifiers) and
--- scope_pairs, key (mandate, version, item, site).
+-- the account sees them; of a category, such as it sees. Tables items (skip
+-- indexes on identifiers) and scope_pairs, key (mandate, version, item, site).
 SELECT item
 FROM items FINAL
 WHERE item > {after:UInt64}
@@ -12,7 +12,13 @@ WHERE item > {after:UInt64}
   AND item IN (
       SELECT item
       FROM scope_pairs
-      WHERE mandate = {mandate:UInt64} AND version = {version:UInt64} AND item > {after:UInt64}
+      WHERE mandate = {mandate:UInt64} AND {{template "version" .}} AND item > {after:UInt64}
   )
+{{- if .Category}}
+  AND item IN (
+      SELECT item
+      FROM ({{template "categories" .}})
+  )
+{{- end}}
 ORDER BY item
 LIMIT {limit:UInt64}

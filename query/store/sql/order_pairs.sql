@@ -13,7 +13,7 @@ SELECT page.item, page.site, page.of_orders, newest.captured_at, newest.outcome_
 FROM page
 LEFT JOIN (
     SELECT item, site, captured_at, toUInt8(outcome) AS outcome_code
-    FROM latest_observations FINAL
-    WHERE (item, site) IN (SELECT item, site FROM page)
+    FROM {{.Shards.All "latest_observations"}} FINAL
+    WHERE (item, site) {{if .Shards.Several}}GLOBAL {{end}}IN (SELECT item, site FROM page)
 ) AS newest ON newest.item = page.item AND newest.site = page.site
 ORDER BY page.item, page.site

@@ -15,7 +15,7 @@ SELECT
 {{- define "order_pairs" -}}
 SELECT item, site, orders
         FROM scope_pairs
-        WHERE mandate = {mandate:UInt64} AND version = {version:UInt64}
+        WHERE mandate = {mandate:UInt64} AND {{template "version" .}}
 {{- template "pair_filters" . }}
 {{- end -}}
 

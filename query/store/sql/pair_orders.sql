@@ -2,6 +2,6 @@
 -- key (mandate, version, item, site).
 SELECT item, site, {{template "pair_orders" .}} AS visible_orders
 FROM scope_pairs
-WHERE mandate = {mandate:UInt64} AND version = {version:UInt64} AND item IN {items:Array(UInt64)}
+WHERE mandate = {mandate:UInt64} AND {{template "version" .}} AND item IN {items:Array(UInt64)}
 {{- template "pair_filters" . }}
 ORDER BY item, site

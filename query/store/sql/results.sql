@@ -1,15 +1,15 @@
 -- Rows of observations in the order of results: newest first by the negated
 -- time, then item, site and place in the stream; ascending is the exact
 -- reverse. Windows of a mandate read observations_by_mandate along its key
--- (mandate, captured_desc, item, site); products read observations by its key
--- (item, site, captured_at); the newest capture of each pair is a row of
--- latest_observations, key (item, site).
+-- (mandate, captured_desc, item, site); products, and few pairs of a large
+-- mandate, read observations by its key (item, site, captured_at); the newest
+-- capture of each pair is a row of latest_observations, key (item, site).
+{{if .Shards.Several}}
+{{- template "results_of_shards" .}}
+{{- else -}}
 SELECT
     item, site, -captured_desc AS captured_ms, epoch, seq, capture, offer, toUInt8(outcome) AS outcome_code,
-    currency, price_minor, merchant
-{{- if .Export }},
-    shipping_minor, is_prime, is_buy_box, rating_tenths, manufacturer, delivery_text, title, url
-{{- end }}
+    {{template "offered" .}}
 FROM ({{template "source" .}})
 WHERE 1
 {{- if .Newest}}
@@ -19,16 +19,32 @@ WHERE 1
 {{- if not .Unsorted}}
 ORDER BY {{template "order" .}}
 {{- end}}
-{{- if .Limit}}
-LIMIT {limit:UInt64}
+{{- template "limit" .}}
+{{- end}}
+
+{{- define "offered" -}}
+currency, price_minor, merchant
+{{- if .Export }},
+    shipping_minor, is_prime, is_buy_box, rating_tenths, manufacturer, delivery_text, title, url
+{{- end }}
 {{- end}}
 
 {{- define "order" -}}
+{{if .Ascending}}captured_desc DESC{{else}}captured_desc{{end}}, {{template "order_of_equals" .}}
+{{- end}}
+
+{{- define "order_of_equals" -}}
 {{- if .Ascending -}}
-captured_desc DESC, item DESC, site DESC, epoch DESC, seq DESC, capture DESC, offer DESC
+item DESC, site DESC, epoch DESC, seq DESC, capture DESC, offer DESC
 {{- else -}}
-captured_desc, item, site, epoch, seq, capture, offer
+item, site, epoch, seq, capture, offer
 {{- end -}}
+{{- end}}
+
+{{- define "limit"}}
+{{- if .Limit}}
+LIMIT {limit:UInt64}
+{{- end}}
 {{- end}}
 
 {{- /* The place where a walk goes on. The bound on captured_desc alone lets the key be used. */ -}}
@@ -50,21 +66,27 @@ captured_desc, item, site, epoch, seq, capture, offer
 {{template "latest" .}}
 {{- else if .NewestWhole -}}
 SELECT * FROM ({{template "history" .}})
-WHERE (item, site, captured_desc, epoch, seq, capture) IN (
+WHERE (item, site, captured_desc, epoch, seq, capture) IN ({{template "newest_whole" .}})
+{{- else if .NewestRow -}}
+{{template "newest_row" .}}
+{{- else -}}
+{{template "history" .}}{{template "filters" .}}
+{{- end -}}
+{{- end -}}
+
+{{- define "newest_whole"}}
     SELECT item, site, -tupleElement(newest, 1), tupleElement(newest, 2), tupleElement(newest, 3), tupleElement(newest, 4)
     FROM (
         SELECT item, site, max((-captured_desc, epoch, seq, capture)) AS newest
         FROM ({{template "history" .}})
         GROUP BY item, site
     )
-)
-{{- else if .NewestRow -}}
+{{end}}
+
+{{- define "newest_row" -}}
 SELECT * FROM ({{template "history" .}}{{template "filters" .}})
 ORDER BY item, site, captured_desc, epoch DESC, seq DESC, capture DESC, offer
 LIMIT 1 BY item, site
-{{- else -}}
-{{template "history" .}}{{template "filters" .}}
-{{- end -}}
 {{- end -}}
 
 {{- define "columns" -}}
@@ -74,11 +96,26 @@ epoch, seq, capture, offer, outcome, currency, price_minor, shipping_minor, merc
 
 {{- /* All visible rows of the window up to the watermark. */ -}}
 {{- define "history" -}}
-{{- if .Products -}}
+{{- if .ByPair -}}
 SELECT item, site, -toUnixTimestamp64Milli(captured_at) AS captured_desc,
            {{template "columns"}}
     FROM observations
-    WHERE item IN ({{template "products" .}})
+    WHERE {{template "history_where" .}}
+{{- else -}}
+SELECT item, site, captured_desc,
+           {{template "columns"}}
+    FROM observations_by_mandate
+    WHERE {{template "history_where" .}}
+{{- end -}}
+{{- end -}}
+
+{{- define "history_where" -}}
+{{- if .ByPair -}}
+{{- if .Products -}}
+item IN ({{template "products" .}})
+{{- else -}}
+(item, site) IN ({{template "pairs" .}})
+{{- end}}
 {{- if .From}}
       AND captured_at >= fromUnixTimestamp64Milli({from_ms:Int64}, 'UTC')
 {{- end}}
@@ -86,10 +123,7 @@ SELECT item, site, -toUnixTimestamp64Milli(captured_at) AS captured_desc,
       AND captured_at <= fromUnixTimestamp64Milli({to_ms:Int64}, 'UTC')
 {{- end}}
 {{- else -}}
-SELECT item, site, captured_desc,
-           {{template "columns"}}
-    FROM observations_by_mandate
-    WHERE mandate = {mandate:UInt64}
+mandate = {mandate:UInt64}
 {{- if .From}}
       AND captured_desc <= -{from_ms:Int64}
 {{- end}}
@@ -100,7 +134,7 @@ SELECT item, site, captured_desc,
 {{- if .Site}}
       AND site = {site:String}
 {{- end}}
-{{- if .Pairs}}
+{{- if and .Pairs (or .Products (not .ByPair))}}
       AND (item, site) IN ({{template "pairs" .}})
 {{- end}}
       AND (epoch, seq) <= ({mark_epoch:UInt32}, {mark_seq:UInt64})
@@ -141,7 +175,7 @@ FROM (
     WHERE (item, site) IN ({{template "pairs" .}})
       AND (epoch, seq) <= ({mark_epoch:UInt32}, {mark_seq:UInt64})
 )
-ARRAY JOIN offer, currency, price_minor, shipping_minor, merchant, is_prime, is_buy_box, rating_tenths, manufacturer, title, url, delivery_text
+ARRAY JOIN {{template "offers"}}
 {{- if .NewestRow}}
 WHERE offer = 0
 {{- end}}
@@ -149,7 +183,18 @@ UNION ALL
 SELECT item, site, -toUnixTimestamp64Milli(captured_at) AS captured_desc,
        {{template "columns"}}
 FROM observations
-WHERE (item, site, captured_at, epoch, seq, capture) IN (
+WHERE (item, site, captured_at, epoch, seq, capture) IN ({{template "newest_behind" .}})
+{{- if .NewestRow}}
+  AND offer = 0
+{{- end}}
+{{- end -}}
+
+{{- define "offers" -}}
+offer, currency, price_minor, shipping_minor, merchant, is_prime, is_buy_box, rating_tenths, manufacturer, title, url, delivery_text
+{{- end -}}
+
+{{- /* The newest captures up to the watermark of those pairs whose newest capture came later. */ -}}
+{{- define "newest_behind"}}
     SELECT item, site, tupleElement(newest, 1), tupleElement(newest, 2), tupleElement(newest, 3), tupleElement(newest, 4)
     FROM (
         SELECT item, site, max((captured_at, epoch, seq, capture)) AS newest
@@ -163,8 +208,4 @@ WHERE (item, site, captured_at, epoch, seq, capture) IN (
           AND (epoch, seq) <= ({mark_epoch:UInt32}, {mark_seq:UInt64})
         GROUP BY item, site
     )
-)
-{{- if .NewestRow}}
-  AND offer = 0
-{{- end}}
-{{- end -}}
+{{end -}}

@@ -2,8 +2,12 @@
 {{- define "pairs" -}}
 SELECT item, site
         FROM scope_pairs
-        WHERE mandate = {mandate:UInt64} AND version = {version:UInt64}
+        WHERE mandate = {mandate:UInt64} AND {{template "version" .}}
 {{- template "pair_filters" . }}
+{{- end -}}
+{{- /* The version in force; over several shards, that of the one which is asked. */ -}}
+{{- define "version" -}}
+{{if .Versions}}version IN {versions:Array(UInt64)}{{else}}version = {version:UInt64}{{end}}
 {{- end -}}
 {{- define "pair_filters" -}}
 {{- if not .AllOrders }}
@@ -13,7 +17,7 @@ SELECT item, site
           AND site IN {sites:Array(String)}
 {{- end }}
 {{- if .Order }}
-          AND has(orders, {order:UInt64})
+          AND has({{template "pair_orders" .}}, {order:UInt64})
 {{- end }}
 {{- if .Orders }}
           AND hasAny({{template "pair_orders" .}}, {wanted:Array(UInt64)})

@@ -1,6 +1,6 @@
 -- Items of the mandate's scope that match identifiers, by id, whether or not
--- the account sees them. Tables items (skip indexes on identifiers) and
--- scope_pairs, key (mandate, version, item, site).
+-- the account sees them; of a category, such as it sees. Tables items (skip
+-- indexes on identifiers) and scope_pairs, key (mandate, version, item, site).
 SELECT item
 FROM items FINAL
 WHERE item > {after:UInt64}

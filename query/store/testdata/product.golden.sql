@@ -1,9 +1,9 @@
 -- Rows of observations in the order of results: newest first by the negated
 -- time, then item, site and place in the stream; ascending is the exact
 -- reverse. Windows of a mandate read observations_by_mandate along its key
--- (mandate, captured_desc, item, site); products read observations by its key
--- (item, site, captured_at); the newest capture of each pair is a row of
--- latest_observations, key (item, site).
+-- (mandate, captured_desc, item, site); products, and few pairs of a large
+-- mandate, read observations by its key (item, site, captured_at); the newest
+-- capture of each pair is a row of latest_observations, key (item, site).
 SELECT
     item, site, -captured_desc AS captured_ms, epoch, seq, capture, offer, toUInt8(outcome) AS outcome_code,
     currency, price_minor, merchant

@@ -1,0 +1,82 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/minio/minio-go/v7"
+)
+
+// UploadFolder copies a folder of plain files, such as a backup, to objects
+// under a prefix that has none yet. Files named last come after all others, so
+// that whoever looks for them finds a whole folder.
+func (s *S3) UploadFolder(ctx context.Context, dir, prefix, last string) error {
+	for o := range s.api.ListObjectsIter(ctx, s.cfg.Bucket, minio.ListObjectsOptions{Prefix: prefix + "/", Recursive: true, MaxKeys: 1}) {
+		if o.Err != nil {
+			return unavailable(ctx, "list "+prefix, o.Err)
+		}
+		return fmt.Errorf("%s in bucket %s holds objects already", prefix, s.cfg.Bucket)
+	}
+	var names []string
+	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			names = append(names, name)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return rank(a, last) - rank(b, last) })
+	for _, name := range names {
+		rel, err := filepath.Rel(dir, name)
+		if err != nil {
+			return err
+		}
+		_, err = s.api.FPutObject(ctx, s.cfg.Bucket, path.Join(prefix, filepath.ToSlash(rel)), name, minio.PutObjectOptions{SendContentMd5: true})
+		if err != nil {
+			return unavailable(ctx, "upload "+rel, err)
+		}
+	}
+	return nil
+}
+
+func rank(name, last string) int {
+	if filepath.Base(name) == last {
+		return 1
+	}
+	return 0
+}
+
+// DownloadFolder copies the objects under a prefix to a folder that is made.
+// None at all is an error.
+func (s *S3) DownloadFolder(ctx context.Context, prefix, dir string) error {
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return err
+	}
+	n := 0
+	for o := range s.api.ListObjectsIter(ctx, s.cfg.Bucket, minio.ListObjectsOptions{Prefix: prefix + "/", Recursive: true}) {
+		if o.Err != nil {
+			return unavailable(ctx, "list "+prefix, o.Err)
+		}
+		rel := filepath.FromSlash(strings.TrimPrefix(o.Key, prefix+"/"))
+		if !filepath.IsLocal(rel) {
+			return errors.New("an object's key leads out of the folder")
+		}
+		if err := s.api.FGetObject(ctx, s.cfg.Bucket, o.Key, filepath.Join(dir, rel), minio.GetObjectOptions{}); err != nil {
+			return unavailable(ctx, "download "+o.Key, err)
+		}
+		n++
+	}
+	if n == 0 {
+		return fmt.Errorf("%s in bucket %s holds nothing", prefix, s.cfg.Bucket)
+	}
+	return nil
+}

@@ -1,0 +1,66 @@
+package archive_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"preismon/archive"
+	"preismon/contracts"
+	"preismon/deploy/testserver"
+)
+
+// TestFolder: a folder goes to a bucket and comes back byte for byte; it
+// neither takes the place of another nor comes from nowhere.
+func TestFolder(t *testing.T) {
+	server := testserver.S3(t)
+	cfg := archive.DefaultS3Config()
+	cfg.Endpoint, cfg.AccessKey, cfg.SecretKey, cfg.Bucket, cfg.CreateBucket = "http://"+server.Endpoint, server.AccessKey, contracts.Secret(server.SecretKey), server.Bucket, true
+	s, err := archive.NewS3(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	if err := s.EnsureBucket(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	from, to := t.TempDir(), filepath.Join(t.TempDir(), "back")
+	want := map[string]string{".mark": "last", "a/b c/größe.bin": strings.Repeat("x", 1<<20), "a/empty": "", "z": "\x00\n"}
+	for name, content := range want {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(from, name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(from, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.UploadFolder(t.Context(), from, "backups/one", ".mark"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.UploadFolder(t.Context(), from, "backups/one", ".mark"); err == nil || !strings.Contains(err.Error(), "already") {
+		t.Errorf("a second upload: %v", err)
+	}
+	if err := s.UploadFolder(t.Context(), from, "backups/on", ".mark"); err != nil {
+		t.Errorf("a prefix of another's name: %v", err)
+	}
+	if err := s.DownloadFolder(t.Context(), "backups/one", to); err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for name := range want {
+		b, err := os.ReadFile(filepath.Join(to, name))
+		if err != nil {
+			t.Error(err)
+		}
+		got[name] = string(b)
+	}
+	if !cmp.Equal(got, want) {
+		t.Error("it came back otherwise")
+	}
+	if err := s.DownloadFolder(t.Context(), "backups/none", filepath.Join(t.TempDir(), "none")); err == nil || !strings.Contains(err.Error(), "holds nothing") {
+		t.Errorf("from nothing: %v", err)
+	}
+}

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"time"
+
+	"preismon/deploy/embedded"
+	"preismon/ingest"
+	"preismon/projector"
+	"preismon/projector/clickhouse"
+
+	"github.com/alecthomas/kong"
+)
+
+// siteFlags say where both servers are: by their addresses, or by the folder
+// of a running `up`.
+type siteFlags struct {
+	NATS       natsFlags `embed:""`
+	ClickHouse secret    `name:"clickhouse-dsn" help:"clickhouse://user:password@host:9000/database of a user that may read the tables." placeholder:"DSN"`
+	DataDir    string    `help:"Folder of a running \"preismon up\", instead of --nats-url and --clickhouse-dsn." type:"path" placeholder:"DIR"`
+}
+
+// config finds the servers.
+func (f siteFlags) config(name string, log *slog.Logger) (ingest.Config, clickhouse.Config, error) {
+	cfg := f.NATS.config(name, log)
+	if f.DataDir == "" {
+		if cfg.URL == "" && f.ClickHouse.Secret == "" {
+			return cfg, clickhouse.Config{}, errors.New("data-dir, or nats-url and clickhouse-dsn: missing")
+		}
+		ch, err := parseDSN(f.ClickHouse.Secret)
+		return cfg, ch, errors.Join(cfg.Validate(), err)
+	}
+	if cfg.URL != "" || f.ClickHouse.Secret != "" {
+		return cfg, clickhouse.Config{}, errors.New("data-dir: not together with nats-url or clickhouse-dsn")
+	}
+	r, err := embedded.ReadRuntime(f.DataDir)
+	if err != nil {
+		return cfg, clickhouse.Config{}, err
+	}
+	cfg.URL = r.NATSURL
+	ch, err := clickhouse.ParseDSN(r.ProjectorDSN)
+	return cfg, ch, err
+}
+
+type auditCmd struct {
+	roleFlags
+	Site    siteFlags      `embed:""`
+	Share   partitionFlags `embed:""`
+	Content bool           `help:"Also read every event of the stream again and compare every column of its rows. Takes as long as reading the stream."`
+	JSON    bool           `name:"json" help:"Print one JSON object."`
+	Timeout time.Duration  `help:"How long one question to ClickHouse may take." default:"10m"`
+}
+
+// Help implements kong.HelpProvider.
+func (auditCmd) Help() string {
+	return `Compares the streams, the dead letters and the tables up to the checkpoint, and says in words what is missing, doubled or different: by table, mandate and sequences of the stream. Every sequence without an event must have a reason: a dead letter, a copy of an event that is there already, or a message that the stream has no more.
+
+It writes nothing and may run while everything else does; it reads whole tables, so once an hour is often enough. There is no --repair: what is behind the checkpoint is final, and rows written by hand would be the next thing to doubt. Make the tables anew with "preismon rebuild", or restore a backup.
+
+Where there are several partitions it compares one, with the tables of that one.
+
+Exit code 0: nothing is wrong. 5: something is. 1: it could not be found out.
+
+Examples:
+
+  preismon audit --data-dir ./preismon-data
+  preismon audit --nats-url nats://nats:4222 --clickhouse-dsn @/run/secrets/projector-dsn --content --json`
+}
+
+func (c *auditCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
+	nats, ch, err := c.Site.config("audit", log)
+	if c.Timeout <= 0 {
+		err = errors.Join(err, fmt.Errorf("timeout: %s, must be positive", c.Timeout))
+	}
+	if done, err := c.only(k, std.out, faulty(err, c.Share.faults())); done {
+		return err
+	}
+	b, err := connect(nats)
+	if err != nil {
+		return err
+	}
+	defer b.conn.Close()
+	pool := clickhouse.Open(ch, 1)
+	defer pool.Close() //nolint:errcheck // nothing is left to say
+	cfg := projector.DefaultAuditConfig()
+	cfg.Partition, cfg.Partitions = c.Share.Partition, c.Share.Partitions
+	cfg.Conn, cfg.Streams, cfg.Content, cfg.StatementTimeout = pool, ingest.NewHistory(b.js), c.Content, c.Timeout
+	show := auditProgress{std: std, log: log}
+	cfg.Progress = show.at
+	auditor, err := projector.NewAuditor(cfg)
+	if err != nil {
+		return err
+	}
+	audit, err := auditor.Run(ctx)
+	show.end()
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		err = json.NewEncoder(std.out).Encode(audit)
+	} else {
+		err = writeAudit(std.out, audit)
+	}
+	if err == nil && len(audit.Findings) > 0 {
+		return errFound
+	}
+	return err
+}
+
+// auditProgress shows one step after the other.
+type auditProgress struct {
+	std  streams
+	log  *slog.Logger
+	step string
+	show *progress
+}
+
+func (p *auditProgress) at(to projector.AuditProgress) {
+	if to.Step != p.step {
+		p.end()
+		p.step, p.show = to.Step, newProgress(p.std.err, p.log, "auditing "+to.Step, int64(to.Total))
+	}
+	p.show.at(int64(to.Done))
+}
+
+func (p *auditProgress) end() {
+	if p.show != nil {
+		p.show.end()
+	}
+}
+
+// writeAudit says it to people.
+func writeAudit(w io.Writer, a *projector.Audit) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Compared in %.1f s, up to sequence %d of epoch %d: %s events, %s rows, %s rows by mandate, %s pairs, %s records of the catalogue.\n",
+		a.Seconds, a.Applied, a.Epoch, thousands(a.Events), thousands(a.Rows), thousands(a.MandateRows), thousands(a.Pairs), thousands(a.Records))
+	if a.DeadLetters+a.Copies+a.Gone > 0 {
+		fmt.Fprintf(&b, "Sequences without an event: %s in the dead letters, %s copies of events that are there, %s no longer in the stream.\n",
+			thousands(a.DeadLetters), thousands(a.Copies), thousands(a.Gone))
+	}
+	if a.Others > 0 {
+		fmt.Fprintf(&b, "Sequences of other partitions: %s.\n", thousands(a.Others))
+	}
+	if a.Compared+a.NotCompared > 0 {
+		fmt.Fprintf(&b, "Read again from the stream and compared column by column: %s events; %s are no longer in it.\n", thousands(a.Compared), thousands(a.NotCompared))
+	}
+	if a.Waiting > 0 {
+		fmt.Fprintf(&b, "Not applied yet, and not judged: %s messages.\n", thousands(a.Waiting))
+	}
+	if len(a.SkippedScope) > 0 {
+		fmt.Fprintf(&b, "Not judged, for their scope was changing: the rows of mandates %s.\n", strings.Join(a.SkippedScope, ", "))
+	}
+	if len(a.Findings) == 0 {
+		b.WriteString("Nothing is missing and nothing is doubled.\n")
+	} else {
+		b.WriteString("What is wrong:\n")
+		for _, f := range a.Findings {
+			fmt.Fprintf(&b, "  - %s\n", f.Text)
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"preismon/ingest"
+	"preismon/projector"
+)
+
+// audited is the result of the last audit beside the projector.
+type audited struct {
+	result string
+	at     time.Time
+	err    error
+	audit  *projector.Audit // the last one that could be done; nil: none
+}
+
+// Results of an audit.
+const (
+	auditClean  = "clean"
+	auditFound  = "found"
+	auditFailed = "failed"
+)
+
+func auditEvery(d time.Duration) error {
+	if d < 0 {
+		return fmt.Errorf("audit-every: %s, is negative", d)
+	}
+	return nil
+}
+
+// lastAudit is the last audit that could be done; an empty one: none yet.
+func (p *projection) lastAudit() *projector.Audit {
+	if last := p.audited.Load(); last != nil && last.audit != nil {
+		return last.audit
+	}
+	return &projector.Audit{}
+}
+
+// audits compares streams and tables from time to time while this process
+// leads.
+func (p *projection) audits(ctx context.Context) {
+	if p.auditEvery == 0 {
+		return
+	}
+	tick := time.NewTicker(p.auditEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			p.auditOnce(ctx)
+		}
+	}
+}
+
+func (p *projection) auditOnce(ctx context.Context) {
+	next := &audited{at: time.Now()}
+	if last := p.audited.Load(); last != nil {
+		next.audit = last.audit
+	}
+	audit, err := p.compare(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return
+	case err != nil:
+		next.result, next.err = auditFailed, err
+		p.log.Error("audit failed", "error", err)
+	case len(audit.Findings) > 0:
+		next.result, next.audit = auditFound, audit
+		for _, f := range audit.Findings[:min(len(audit.Findings), 10)] {
+			p.log.Error("audit found something wrong", "what", f.Text)
+		}
+	default:
+		next.result, next.audit = auditClean, audit
+		p.log.Info("audit found nothing wrong", "events", audit.Events, "rows", audit.Rows, "seconds", audit.Seconds)
+	}
+	p.audited.Store(next)
+	p.metrics.audits.WithLabelValues(next.result).Inc()
+}
+
+func (p *projection) compare(ctx context.Context) (*projector.Audit, error) {
+	cfg := projector.DefaultAuditConfig()
+	cfg.Partition, cfg.Partitions = p.share.Partition, p.share.Partitions
+	cfg.Conn, cfg.Streams, cfg.Background = p.conn, ingest.NewHistory(p.bus.js), true
+	auditor, err := projector.NewAuditor(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return auditor.Run(ctx)
+}

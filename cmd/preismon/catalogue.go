@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"slices"
+)
+
+// siteFields and orderFields are the columns of their CSV.
+var (
+	siteFields  = []string{"site", "name", "siteType", "countryCode", "currencyCode", "canonicalCountryMarket"}
+	orderFields = []string{"orderId", "alias", "name", "active", "createdAt"}
+	// coverageFields are there with --coverage.
+	coverageFields = []string{"coverage.configuredPairs", "coverage.observedPairs", "coverage.ratio", "health"}
+	fileFields     = map[string][]string{
+		"exports": {"name", "exportName", "filename", "contentType", "sizeBytes", "archivedAt"},
+		"imports": {"name", "filename", "contentType", "sizeBytes", "archivedAt"},
+	}
+)
+
+type sitesCmd struct {
+	Remote remoteFlags `embed:""`
+	formatFlag
+}
+
+// Help implements kong.HelpProvider.
+func (sitesCmd) Help() string {
+	return `Examples:
+
+  preismon sites
+  preismon sites --format csv > sites.csv`
+}
+
+func (c *sitesCmd) Run(ctx context.Context, std streams) error {
+	return list(ctx, std, c.Remote, c.formatFlag, "/v1/sites", nil, siteFields)
+}
+
+type ordersCmd struct {
+	Remote remoteFlags `embed:""`
+	formatFlag
+	Alias    string `help:"Only the order of this alias." env:"-" placeholder:"TEXT"`
+	Coverage bool   `help:"Add how well each order is observed." env:"-"`
+}
+
+// Help implements kong.HelpProvider.
+func (ordersCmd) Help() string {
+	return `Examples:
+
+  preismon orders
+  preismon orders --coverage --format ndjson`
+}
+
+func (c *ordersCmd) Run(ctx context.Context, std streams) error {
+	params, fields := url.Values{}, orderFields
+	if c.Alias != "" {
+		params.Set("alias", c.Alias)
+	}
+	if c.Coverage {
+		params.Set("includeCoverage", "true")
+		fields = slices.Concat(fields, coverageFields)
+	}
+	return list(ctx, std, c.Remote, c.formatFlag, "/v1/orders", params, fields)
+}
+
+// list writes a list of any kind, over all of its pages.
+func list(ctx context.Context, std streams, from remoteFlags, format formatFlag, path string, params url.Values, fields []string) error {
+	r, err := from.connect(std)
+	if err != nil {
+		return err
+	}
+	out := format.writer(std, fields)
+	written := 0
+	for row, err := range r.List(ctx, path, params) {
+		if err != nil {
+			err = r.explain(err)
+			if written > 0 {
+				err = errors.Join(errIncomplete, err)
+			}
+			return errors.Join(err, out.Flush())
+		}
+		if err := out.Write(row); err != nil {
+			return err
+		}
+		written++
+	}
+	return out.Close()
+}

@@ -1,0 +1,167 @@
+// Package client reads the public surface of any preismon server. It knows
+// HTTP and the contract, and nothing of the server's packages. What it reads
+// is whole, in order and without a doubled row, or an error says what is
+// missing. It follows every cursor to its end, waits as long as rate limits
+// say, goes on after a broken stream, and reads in slices what is refused as
+// too broad.
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"preismon/contracts"
+)
+
+// Config says which server to read, and how. The zero values of all but URL
+// are usable.
+type Config struct {
+	URL       string // base address, http or https
+	Token     contracts.Secret
+	Transport http.RoundTripper
+	// Patience is how long one request may wait altogether, for a limit to end
+	// or for a server to come back; default 10 minutes.
+	Patience time.Duration
+	// Stall is how long an answer may stand still before it counts as broken;
+	// default one minute.
+	Stall time.Duration
+	// Wait waits, for tests; default is the clock.
+	Wait func(context.Context, time.Duration) error
+	// Notice is told in a sentence what people may want to know: waits, breaks,
+	// slices.
+	Notice func(string)
+}
+
+// Client reads one server with one token, one request at a time. It is not
+// for several goroutines.
+type Client struct {
+	cfg   Config
+	base  *url.URL
+	http  *http.Client
+	pause time.Duration // before the next request
+	skew  time.Duration // the server's clock ahead of ours
+}
+
+// New checks the address and starts nothing.
+func New(cfg Config) (*Client, error) {
+	base, err := ParseURL(cfg.URL)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Patience == 0 {
+		cfg.Patience = 10 * time.Minute
+	}
+	if cfg.Stall == 0 {
+		cfg.Stall = time.Minute
+	}
+	if cfg.Wait == nil {
+		cfg.Wait = sleep
+	}
+	if cfg.Notice == nil {
+		cfg.Notice = func(string) {}
+	}
+	return &Client{cfg: cfg, base: base, http: &http.Client{Transport: cfg.Transport}}, nil
+}
+
+// ParseURL reads the base address of a server, without a slash at its end.
+func ParseURL(text string) (*url.URL, error) {
+	u, err := url.Parse(strings.TrimRight(text, "/"))
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return nil, fmt.Errorf("url: %q is not of the form https://HOST[:PORT][/PATH]", text)
+	}
+	u.Host = strings.ToLower(u.Host)
+	return u, nil
+}
+
+// now is the time of the server, to the second, as far as it told.
+func (c *Client) now() time.Time { return time.Now().Add(c.skew) }
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// request is what is asked; a body makes it a POST.
+type request struct {
+	path   string
+	params url.Values
+	header http.Header
+	post   bool
+	body   string
+}
+
+// once sends a request a single time. The answer's body breaks when it stands
+// still.
+func (c *Client) once(ctx context.Context, r request) (*http.Response, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	method, body := http.MethodGet, io.Reader(nil)
+	if r.post {
+		method, body = http.MethodPost, strings.NewReader(r.body)
+	}
+	u := c.base.JoinPath(r.path)
+	u.RawQuery = r.params.Encode()
+	req, err := http.NewRequestWithContext(ctx, method, u.String(), body)
+	if err != nil {
+		cancel(nil)
+		return nil, err
+	}
+	for name, values := range r.header {
+		req.Header[name] = values
+	}
+	req.Header.Set("User-Agent", "preismon")
+	if c.cfg.Token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.cfg.Token.Reveal())
+	}
+	still := time.AfterFunc(c.cfg.Stall, func() { cancel(errStall) })
+	resp, err := c.http.Do(req)
+	if err != nil {
+		still.Stop()
+		if errors.Is(context.Cause(ctx), errStall) {
+			err = errStall
+		}
+		cancel(nil)
+		return nil, err
+	}
+	resp.Body = &liveBody{resp.Body, ctx, still, c.cfg.Stall, cancel}
+	return resp, nil
+}
+
+var errStall = errors.New("the server sent nothing for too long")
+
+// liveBody is a body that must keep going.
+type liveBody struct {
+	io.ReadCloser
+	ctx    context.Context // of the request
+	still  *time.Timer
+	limit  time.Duration
+	cancel context.CancelCauseFunc
+}
+
+func (b *liveBody) Read(p []byte) (int, error) {
+	b.still.Reset(b.limit)
+	n, err := b.ReadCloser.Read(p)
+	b.still.Stop() // whoever reads may take their time
+	if err != nil && errors.Is(context.Cause(b.ctx), errStall) {
+		err = errStall
+	}
+	return n, err
+}
+
+func (b *liveBody) Close() error {
+	b.still.Stop()
+	err := b.ReadCloser.Close()
+	b.cancel(nil)
+	return err
+}

@@ -1,0 +1,167 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"preismon/contracts"
+)
+
+// Page is one page of any list. Rows are JSON objects as the server wrote
+// them.
+type Page struct {
+	Data   []json.RawMessage `json:"data"`
+	Paging struct {
+		NextCursor string `json:"nextCursor"`
+	} `json:"paging"`
+}
+
+// page reads one page; limit 0 leaves its size to the server, cursor "" is
+// the first page.
+func (c *Client) page(ctx context.Context, path string, params url.Values, limit int, cursor string) (*Page, error) {
+	var p Page
+	return &p, c.get(ctx, path, with(params, limit, cursor), &p)
+}
+
+// with adds where to go on.
+func with(params url.Values, limit int, cursor string) url.Values {
+	all := clone(params)
+	if limit > 0 {
+		all.Set("limit", strconv.Itoa(limit))
+	}
+	if cursor != "" {
+		all.Set("cursor", cursor)
+	}
+	return all
+}
+
+func clone(params url.Values) url.Values {
+	all := url.Values{}
+	for name, values := range params {
+		all[name] = values
+	}
+	return all
+}
+
+// get reads one JSON answer.
+func (c *Client) get(ctx context.Context, path string, params url.Values, into any) error {
+	for try := 0; ; try++ {
+		err := c.getOnce(ctx, path, params, into)
+		if err == nil || errors.As(err, new(*Problem)) || ctx.Err() != nil || try >= mostTries {
+			return err
+		}
+		c.notice("An answer broke off. Trying again in %v.", backoff(try))
+		if err := c.cfg.Wait(ctx, backoff(try)); err != nil {
+			return err
+		}
+	}
+}
+
+func (c *Client) getOnce(ctx context.Context, path string, params url.Values, into any) error {
+	resp, err := c.do(ctx, request{path: path, params: params})
+	if err != nil {
+		return err
+	}
+	return decode(resp, into)
+}
+
+// List gives the records of a list in its order, over all of its pages. It
+// ends after the first error.
+func (c *Client) List(ctx context.Context, path string, params url.Values) iter.Seq2[json.RawMessage, error] {
+	return func(yield func(json.RawMessage, error) bool) {
+		for cursor := ""; ; {
+			page, err := c.page(ctx, path, params, 0, cursor)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, row := range page.Data {
+				if !yield(row, nil) {
+					return
+				}
+			}
+			if cursor = page.Paging.NextCursor; cursor == "" {
+				return
+			}
+		}
+	}
+}
+
+// Capabilities is what a reader needs to know of what a server can do.
+type Capabilities struct {
+	CoreFields    []string            `json:"coreFields"`
+	IncludeGroups map[string][]string `json:"includeGroups"`
+	Window        struct {
+		ProductHistoryHours int `json:"productHistoryHours"`
+		DefaultHours        int `json:"defaultHours"`
+	} `json:"window"`
+}
+
+// Capabilities asks the server.
+func (c *Client) Capabilities(ctx context.Context) (*Capabilities, error) {
+	var all Capabilities
+	return &all, c.get(ctx, "/v1/results/capabilities", nil, &all)
+}
+
+// Token is an access token, and until when it is valid.
+type Token struct {
+	Secret  contracts.Secret
+	Expires time.Time
+}
+
+// Login gets a token.
+func (c *Client) Login(ctx context.Context, login string, password contracts.Secret) (*Token, error) {
+	body, err := json.Marshal(map[string]string{"loginIdentifier": login, "password": password.Reveal()})
+	if err != nil {
+		return nil, err
+	}
+	var answer struct {
+		AccessToken string `json:"accessToken"`
+		ExpiresIn   int    `json:"expiresIn"`
+	}
+	if err := c.post(ctx, "/v1/auth/token", string(body), &answer); err != nil {
+		return nil, err
+	}
+	if answer.AccessToken == "" {
+		return nil, fmt.Errorf("%s answered the login without a token: is it a preismon server?", c.base)
+	}
+	return &Token{contracts.Secret(answer.AccessToken), time.Now().Add(time.Duration(answer.ExpiresIn) * time.Second)}, nil
+}
+
+// Logout revokes the token; false: the server cannot, and it ages out.
+func (c *Client) Logout(ctx context.Context) (revoked bool, err error) {
+	var answer struct {
+		Revoked bool `json:"revoked"`
+	}
+	err = c.post(ctx, "/v1/auth/logout", "", &answer)
+	return answer.Revoked, err
+}
+
+func (c *Client) post(ctx context.Context, path, body string, into any) error {
+	r := request{path: path, post: true, body: body}
+	if body != "" {
+		r.header = map[string][]string{"Content-Type": {"application/json"}}
+	}
+	resp, err := c.do(ctx, r)
+	if err != nil {
+		return err
+	}
+	return decode(resp, into)
+}
+
+// decode reads a JSON answer to its end.
+func decode(resp *http.Response, into any) error {
+	text, err := io.ReadAll(resp.Body)
+	if err = errors.Join(err, resp.Body.Close()); err != nil {
+		return err
+	}
+	return json.Unmarshal(text, into)
+}

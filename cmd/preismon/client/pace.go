@@ -1,0 +1,159 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"time"
+
+	"preismon/contracts/plaintext"
+)
+
+// Problem is a refusal of the server (RFC 9457).
+type Problem struct {
+	Status    int    `json:"-"`
+	Code      string `json:"code"` // empty where a proxy answered
+	Detail    string `json:"detail"`
+	RequestID string `json:"-"`
+}
+
+func (p *Problem) Error() string {
+	switch {
+	case p.Code == "":
+		return fmt.Sprintf("the answer is %d %s and no problem of the contract: is this the address of a preismon server?", p.Status, http.StatusText(p.Status))
+	case p.RequestID != "" && p.Status >= 500:
+		return fmt.Sprintf("%s (%s, request %s)", p.Detail, p.Code, p.RequestID)
+	}
+	return fmt.Sprintf("%s (%s)", p.Detail, p.Code)
+}
+
+// codeOf is the code of a refusal; empty for any other error.
+func codeOf(err error) string {
+	var p *Problem
+	if errors.As(err, &p) {
+		return p.Code
+	}
+	return ""
+}
+
+// Expired tells whether an error says that the token is not valid (any more).
+func Expired(err error) bool {
+	var p *Problem
+	return errors.As(err, &p) && p.Status == http.StatusUnauthorized && p.Code != "AUTH_CREDENTIALS_INVALID"
+}
+
+// Invalid tells whether an error says that the request is not one of the contract.
+func Invalid(err error) bool {
+	var p *Problem
+	return errors.As(err, &p) && p.Status == http.StatusBadRequest
+}
+
+// do sends a request until it is answered: it waits where the server says so,
+// and tries again where that may help. What it gives has a status below 400.
+func (c *Client) do(ctx context.Context, r request) (*http.Response, error) {
+	var waited time.Duration
+	for try := 0; ; try++ {
+		if c.pause > 0 {
+			c.notice("The rate limit is used up: waiting %v.", c.pause)
+			if err := c.cfg.Wait(ctx, c.pause); err != nil {
+				return nil, err
+			}
+			c.pause = 0
+		}
+		resp, err := c.once(ctx, r)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		again := !r.post // a request that may have arrived is not sent twice
+		wait := backoff(try)
+		if err == nil {
+			c.observe(resp.Header)
+			if resp.StatusCode < http.StatusBadRequest {
+				return resp, nil
+			}
+			p := problemOf(resp)
+			err = p
+			switch {
+			case p.Status == http.StatusTooManyRequests, p.Status == http.StatusServiceUnavailable:
+				again = true
+				if after, ok := retryAfter(resp.Header, c.now()); ok {
+					wait = after
+				}
+				c.pause = 0 // Retry-After is the exacter one
+			case p.Code == "" && (p.Status == http.StatusBadGateway || p.Status == http.StatusGatewayTimeout):
+			default:
+				again = false
+			}
+		}
+		if waited += wait; !again || waited > c.cfg.Patience || try >= mostTries && codeOf(err) != "RATE_LIMIT_EXCEEDED" {
+			return nil, err
+		}
+		c.notice("%v Trying again in %v.", sentence(err), wait)
+		if err := c.cfg.Wait(ctx, wait); err != nil {
+			return nil, err
+		}
+	}
+}
+
+const mostTries = 6
+
+// backoff is how long to wait where nobody says how long.
+func backoff(try int) time.Duration { return min(500*time.Millisecond<<min(try, 10), 30*time.Second) }
+
+func (c *Client) notice(format string, args ...any) { c.cfg.Notice(fmt.Sprintf(format, args...)) }
+
+func sentence(err error) string {
+	text := plaintext.Clean(err.Error(), 500)
+	if n := len(text); n > 0 && text[n-1] != '.' {
+		text += "."
+	}
+	return text
+}
+
+// observe takes from an answer what the next request has to wait for.
+func (c *Client) observe(h http.Header) {
+	if date, err := http.ParseTime(h.Get("Date")); err == nil {
+		c.skew = time.Until(date).Truncate(time.Second)
+	}
+	left, err := strconv.Atoi(h.Get("X-RateLimit-Remaining"))
+	if err != nil || left > 0 {
+		return
+	}
+	reset, err := strconv.ParseInt(h.Get("X-RateLimit-Reset"), 10, 64)
+	if err != nil {
+		return
+	}
+	c.pause = min(max(0, time.Unix(reset, 0).Sub(c.now()).Round(time.Second)), c.cfg.Patience)
+}
+
+// retryAfter reads Retry-After: seconds, or a date (RFC 9110, 10.2.3).
+func retryAfter(h http.Header, now time.Time) (time.Duration, bool) {
+	text := h.Get("Retry-After")
+	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
+		return time.Duration(seconds) * time.Second, true
+	}
+	if date, err := http.ParseTime(text); err == nil {
+		return max(0, date.Sub(now)), true
+	}
+	return 0, false
+}
+
+// problemOf reads a refusal, and closes it.
+func problemOf(resp *http.Response) *Problem {
+	defer resp.Body.Close() //nolint:errcheck // what matters is read
+	const most = 64 << 10
+	p := &Problem{}
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, most)) // a part says as much
+	if media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); media == "application/problem+json" {
+		if json.Unmarshal(text, p) != nil {
+			p = &Problem{}
+		}
+	}
+	p.Status, p.Detail, p.RequestID = resp.StatusCode, plaintext.Clean(p.Detail, 1000), plaintext.Clean(resp.Header.Get("X-Request-Id"), 64)
+	return p
+}

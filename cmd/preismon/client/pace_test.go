@@ -1,0 +1,139 @@
+package client_test
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"preismon/cmd/preismon/client"
+)
+
+// unchecked gives a client of a server that breaks the contract.
+func unchecked(t *testing.T, at string) *client.Client {
+	t.Helper()
+	c, err := client.New(client.Config{URL: at, Token: "t", Wait: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// TestWaits: refusals that pass are waited for as long as they say (RATE-03,
+// ERR-10), others are not asked again.
+func TestWaits(t *testing.T) {
+	t.Parallel()
+	q := url.Values{"site": {"a"}}
+	for name, c := range map[string]struct {
+		before func(w http.ResponseWriter, n int) bool
+		waits  []time.Duration
+		asked  int
+		err    string
+	}{
+		"429, seconds": {
+			before: func(w http.ResponseWriter, n int) bool {
+				if n > 1 {
+					return false
+				}
+				w.Header().Set("X-RateLimit-Remaining", "0") // Retry-After is the one to obey
+				w.Header().Set("Retry-After", strconv.Itoa(7+n))
+				problem(w, "RATE_LIMIT_EXCEEDED")
+				return true
+			},
+			waits: []time.Duration{7 * time.Second, 8 * time.Second}, asked: 3,
+		},
+		"503": {
+			before: func(w http.ResponseWriter, n int) bool {
+				if n == 0 {
+					w.Header().Set("Retry-After", "2")
+					problem(w, "SERVICE_UNAVAILABLE")
+				}
+				return n == 0
+			},
+			waits: []time.Duration{2 * time.Second}, asked: 2,
+		},
+		"a limit that never ends": {
+			before: func(w http.ResponseWriter, n int) bool {
+				w.Header().Set("Retry-After", "60")
+				problem(w, "RATE_LIMIT_EXCEEDED")
+				return true
+			},
+			waits: slicesOf(10, time.Minute), asked: 11, err: "RATE_LIMIT_EXCEEDED",
+		},
+		"used up": {
+			before: func(w http.ResponseWriter, n int) bool {
+				if n == 0 {
+					w.Header().Set("X-RateLimit-Remaining", "0")
+					w.Header().Set("X-RateLimit-Reset", strconv.FormatInt(time.Now().Unix()+31, 10))
+				}
+				return false
+			},
+			waits: []time.Duration{31 * time.Second}, asked: 2,
+		},
+		"no token any more": {
+			before: func(w http.ResponseWriter, n int) bool { problem(w, "AUTH_TOKEN_INVALID"); return true },
+			asked:  1, err: "AUTH_TOKEN_INVALID",
+		},
+		"their fault": {
+			before: func(w http.ResponseWriter, n int) bool { problem(w, "INTERNAL_ERROR"); return true },
+			asked:  1, err: "INTERNAL_ERROR, request r1",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := &shop{t: t, rows: tied(10_001, time.Second, "a")}
+			n := -1
+			s.before = func(w http.ResponseWriter, _ *http.Request) bool { n++; return c.before(w, n) }
+			cl, waits := s.client(s.serve().URL)
+			most := int64(10)
+			if name == "used up" {
+				most = 0 // two pages
+			}
+			_, err := read(t, cl, client.Results{Params: q, Most: most})
+			if (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
+				t.Errorf("error %v, want %q", err, c.err)
+			}
+			near := cmp.Comparer(func(a, b time.Duration) bool { return (a - b).Abs() <= time.Second })
+			if diff := cmp.Diff(append([]time.Duration{}, c.waits...), *waits, near); diff != "" || len(s.asked) != c.asked {
+				t.Errorf("%d requests, want %d; waits %s", len(s.asked), c.asked, diff)
+			}
+		})
+	}
+}
+
+func slicesOf(n int, d time.Duration) (all []time.Duration) {
+	for range n {
+		all = append(all, d)
+	}
+	return all
+}
+
+// TestProxies: what is no answer of a preismon server is told as such, and a
+// gateway that fails for a moment is asked again.
+func TestProxies(t *testing.T) {
+	t.Parallel()
+	s := &shop{t: t, rows: tied(5, time.Second, "a")}
+	n := 0
+	s.before = func(w http.ResponseWriter, _ *http.Request) bool {
+		if n++; n < 4 {
+			http.Error(w, "<h1>Bad gateway</h1>", http.StatusBadGateway)
+		}
+		return n < 4
+	}
+	url := s.serve().URL
+	if got, err := read(t, unchecked(t, url), client.Results{}); err != nil || len(got) != 5 {
+		t.Errorf("%d rows, %v", len(got), err)
+	}
+	s.before = func(w http.ResponseWriter, _ *http.Request) bool { http.NotFound(w, nil); return true }
+	if _, err := read(t, unchecked(t, url), client.Results{}); err == nil || !strings.Contains(err.Error(), "404 Not Found") || !strings.Contains(err.Error(), "address of a preismon server") {
+		t.Error(err)
+	}
+	if _, err := client.New(client.Config{URL: "shop.example"}); err == nil || !strings.Contains(err.Error(), "https://HOST") {
+		t.Error(err)
+	}
+}

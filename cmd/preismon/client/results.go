@@ -1,0 +1,228 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"preismon/contracts"
+)
+
+// Results is a read of results.
+type Results struct {
+	// Params are parameters of GET /v1/results without limit and cursor.
+	Params url.Values
+	// Stream reads by streams, which is faster for many rows; else by pages.
+	Stream bool
+	// Most ends a read by pages well after so many rows; 0 reads all.
+	Most int64
+	// Row takes one result at a time, a JSON object that is valid until it
+	// returns. Its error ends the read.
+	Row func(row []byte) error
+}
+
+// Part is a part of a read that could not be had.
+type Part struct {
+	Site   string           // empty: all of the read
+	Window contracts.Window // open where the read is
+	Err    error
+}
+
+// Incomplete is a read that gave rows, but not all of them.
+type Incomplete struct {
+	Rows    int64 // given
+	Missing []Part
+}
+
+func (e *Incomplete) Error() string {
+	lines := []string{fmt.Sprintf("the answer is incomplete: %d rows, but not", e.Rows)}
+	for _, m := range e.Missing {
+		what := "what follows them"
+		if m.Site != "" {
+			what = "site " + m.Site
+		}
+		if !m.Window.From.IsZero() {
+			what += " from " + instant(m.Window.From)
+		}
+		if !m.Window.To.IsZero() {
+			what += " to " + instant(m.Window.To)
+		}
+		lines = append(lines, fmt.Sprintf("  %s: %v", what, m.Err))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (e *Incomplete) Unwrap() (all []error) {
+	for _, m := range e.Missing {
+		all = append(all, m.Err)
+	}
+	return all
+}
+
+// Results gives each result once. A read that is refused as too broad or takes
+// too long is made in slices of its window, of 24, 12, 6 and 1 hour, and site
+// by site where that does not help; then the order is by site first. An
+// *Incomplete says what is missing; any other error: there are no rows.
+func (c *Client) Results(ctx context.Context, r Results) error {
+	s := &slicer{c: c, read: r}
+	broad, err := s.walk(ctx, r.Params)
+	if broad {
+		refusal := err
+		var w contracts.Window
+		if w, err = s.window(ctx); err == nil {
+			err = s.narrow(ctx, r.Params, w, refusal)
+		}
+	}
+	var mine *emitError
+	if errors.As(err, &mine) {
+		return mine.error
+	}
+	switch {
+	case s.rows == 0 && err == nil && len(s.missing) == 1:
+		return s.missing[0].Err
+	case s.rows == 0 && err != nil:
+		return err
+	case err != nil:
+		s.missing = append(s.missing, Part{Err: err})
+	}
+	if len(s.missing) > 0 {
+		return &Incomplete{s.rows, s.missing}
+	}
+	return nil
+}
+
+// slicer makes one read of as many as it takes.
+type slicer struct {
+	c       *Client
+	read    Results
+	rows    int64
+	missing []Part
+	sites   []string // once asked for
+}
+
+// walk makes one read; broad tells that it was refused before its first row,
+// and that a smaller one may do.
+func (s *slicer) walk(ctx context.Context, params url.Values) (broad bool, err error) {
+	w := &walk{c: s.c, params: params, stream: s.read.Stream, emit: s.read.Row}
+	if s.read.Most > 0 {
+		if w.most = s.read.Most - s.rows; w.most <= 0 {
+			return false, nil
+		}
+	}
+	err = w.run(ctx)
+	s.rows += w.rows
+	return w.rows == 0 && tooBroad(err), err
+}
+
+// tooBroad tells whether a smaller read may do.
+func tooBroad(err error) bool {
+	switch codeOf(err) {
+	case "RESULTS_SCOPE_TOO_BROAD", "RESULTS_LATEST_PAIR_SCOPE_TOO_BROAD", "RESULTS_QUERY_TIMEOUT":
+		return true
+	}
+	return false
+}
+
+// steps are the lengths of slices, in the order in which they are tried
+// (GEN-G3).
+var steps = []time.Duration{24 * time.Hour, 12 * time.Hour, 6 * time.Hour, time.Hour}
+
+// smaller gives the slice to try after one of some length was refused; 0: none
+// is left.
+func smaller(than time.Duration) time.Duration {
+	for _, step := range steps {
+		if step < than {
+			return step
+		}
+	}
+	return 0
+}
+
+// narrow reads in slices what was refused as a whole.
+func (s *slicer) narrow(ctx context.Context, params url.Values, w contracts.Window, refusal error) error {
+	step, helped := smaller(s.length(w)), false
+	if w.From.IsZero() || step == 0 {
+		return s.bySite(ctx, params, w, refusal)
+	}
+	for rest := &w; rest != nil; {
+		piece, after := cut(*rest, step, params.Get("sort") == "asc", s.c.now())
+		broad, err := s.walk(ctx, bounded(params, piece, s.c.now()))
+		switch next := smaller(s.length(piece)); {
+		case err == nil:
+			helped = true
+		case !broad:
+			return err
+		case next > 0:
+			s.c.notice("Refused as too broad. Reading slices of %v.", next)
+			step = next
+			continue
+		case !helped && !params.Has("site"):
+			return s.bySite(ctx, params, *rest, err)
+		default:
+			if err := s.bySite(ctx, params, piece, err); err != nil {
+				return err
+			}
+		}
+		rest = after
+	}
+	return nil
+}
+
+// bySite reads a window site by site; what fails at one site is kept as
+// missing, and the others are read (GEN-G4).
+func (s *slicer) bySite(ctx context.Context, params url.Values, w contracts.Window, refusal error) error {
+	if site := params.Get("site"); site != "" {
+		s.miss(Part{site, w, refusal}, params.Get("sort") == "asc")
+		return nil
+	}
+	if s.sites == nil {
+		for row, err := range s.c.List(ctx, "/v1/sites", nil) {
+			var record struct{ Site string }
+			if err == nil {
+				err = json.Unmarshal(row, &record)
+			}
+			if err != nil {
+				return fmt.Errorf("the read is too broad, and the sites for smaller ones are not to be had: %w", err)
+			}
+			s.sites = append(s.sites, record.Site)
+		}
+	}
+	s.c.notice("Reading site by site, %d sites.", len(s.sites))
+	for _, site := range s.sites {
+		one := bounded(params, w, s.c.now())
+		one.Del("globalScope")
+		one.Set("site", site)
+		broad, err := s.walk(ctx, one)
+		if broad {
+			err = s.narrow(ctx, one, w, err)
+		}
+		switch code := codeOf(err); {
+		case err == nil:
+		case code == "" || Expired(err): // the next site would not fare better
+			return err
+		default:
+			s.missing = append(s.missing, Part{site, w, err})
+		}
+	}
+	return nil
+}
+
+// miss notes a part; neighbours are one.
+func (s *slicer) miss(p Part, asc bool) {
+	if n := len(s.missing); n > 0 && s.missing[n-1].Site == p.Site {
+		last := &s.missing[n-1].Window
+		switch {
+		case asc && last.To.Add(contracts.Resolution).Equal(p.Window.From):
+			last.To = p.Window.To
+			return
+		case !asc && p.Window.To.Add(contracts.Resolution).Equal(last.From):
+			last.From = p.Window.From
+			return
+		}
+	}
+	s.missing = append(s.missing, p)
+}

@@ -1,0 +1,114 @@
+package client
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"time"
+
+	"preismon/contracts"
+)
+
+// window is the window of the read, by the rules of the contract; without a
+// lower bound there is nothing to slice. The upper bound may stay open, so
+// that the newest slice has what arrives meanwhile.
+func (s *slicer) window(ctx context.Context) (w contracts.Window, err error) {
+	p := s.read.Params
+	if p.Get("latestPerPair") == "true" || p.Get("latestObservationPerPair") == "true" {
+		return w, nil
+	}
+	zone := p.Get("timezone")
+	if zone == "" {
+		zone = "UTC"
+	}
+	loc, err := contracts.LoadZone(zone)
+	if err != nil {
+		return w, err
+	}
+	if text := p.Get("capturedFrom"); text != "" {
+		if w.From, err = contracts.ParseLower(text, loc); err != nil {
+			return w, err
+		}
+	}
+	if text := p.Get("capturedTo"); text != "" {
+		if w.To, err = contracts.ParseUpper(text, loc); err != nil {
+			return w, err
+		}
+	}
+	if !w.From.IsZero() || !w.To.IsZero() {
+		return w, nil
+	}
+	can, err := s.c.Capabilities(ctx)
+	if err != nil {
+		return w, err
+	}
+	hours := can.Window.DefaultHours
+	for _, product := range []string{"itemId", "pzn", "ean", "asin"} {
+		if p.Has(product) {
+			hours = can.Window.ProductHistoryHours
+		}
+	}
+	w.From = s.c.now().Add(-time.Duration(hours) * time.Hour).Truncate(contracts.Resolution)
+	return w, nil
+}
+
+// length is how long a window is, up to now where it is open.
+func (s *slicer) length(w contracts.Window) time.Duration {
+	if w.To.IsZero() {
+		w.To = s.c.now()
+	}
+	return w.Length()
+}
+
+// cut takes a slice off a window: the earliest one when asc, else the newest.
+// Both ends of a window belong to it, so that slices end a millisecond, the
+// resolution of capture times, before the next one begins. after is nil when
+// nothing is left.
+func cut(w contracts.Window, length time.Duration, asc bool, now time.Time) (piece contracts.Window, after *contracts.Window) {
+	to := w.To
+	if to.IsZero() {
+		to = now.Truncate(contracts.Resolution)
+	}
+	if asc {
+		middle := w.From.Add(length)
+		if !middle.Before(to) {
+			return w, nil
+		}
+		return contracts.Window{From: w.From, To: middle.Add(-contracts.Resolution)}, &contracts.Window{From: middle, To: w.To}
+	}
+	middle := to.Add(-length)
+	if !middle.After(w.From) {
+		return w, nil
+	}
+	return contracts.Window{From: middle, To: w.To}, &contracts.Window{From: w.From, To: middle.Add(-contracts.Resolution)}
+}
+
+// selectors are the parameters that allow a window without globalScope.
+var selectors = []string{"itemId", "pzn", "ean", "asin", "orderId", "site"}
+
+// bounded is the question for a slice. One without a selector is about all
+// that is visible, and so needs globalScope and both bounds (RES-06).
+func bounded(params url.Values, w contracts.Window, now time.Time) url.Values {
+	all := clone(params)
+	if w.From.IsZero() {
+		return all
+	}
+	if !slices.ContainsFunc(selectors, params.Has) {
+		all.Set("globalScope", "true")
+		if w.To.IsZero() {
+			w.To = now
+		}
+	}
+	all.Set("capturedFrom", instant(w.From))
+	if !w.To.IsZero() {
+		all.Set("capturedTo", instant(w.To))
+	}
+	return all
+}
+
+func instant(t time.Time) string {
+	if t.IsZero() {
+		return "now"
+	}
+	return t.UTC().Format("2006-01-02T15:04:05.000Z07:00")
+}

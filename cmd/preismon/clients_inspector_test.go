@@ -1,0 +1,143 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"preismon/deploy/testserver"
+)
+
+// inspector: the command line of the MCP Inspector, in both eras.
+func (c *clientsTest) inspector(t *testing.T) {
+	for _, era := range []string{"legacy", "modern"} {
+		t.Run(era, func(t *testing.T) {
+			t.Parallel()
+			i := inspectorRun{t, c, era, t.TempDir()}
+			o := i.lists()
+			o.check(t)
+			c.checkSites(t, i.tool("list_sites"))
+			for _, uri := range o.Resources { // RSRC-01, MCP-10e
+				if text := i.resource(uri); !json.Valid([]byte(text)) {
+					t.Errorf("%s: %.300s", uri, text)
+				}
+			}
+			c.checkSites(t, i.resource("svc://reference/sites"))
+			for _, prompt := range o.Prompts { // PROM-02, MCP-10d
+				if text := i.prompt(prompt); strings.Count(text, " ") < 50 {
+					t.Errorf("%s: %q", prompt, text)
+				}
+			}
+		})
+	}
+}
+
+type inspectorRun struct {
+	t    *testing.T
+	c    *clientsTest
+	era  string
+	home string
+}
+
+// ask calls one method and reads its result.
+func (i inspectorRun) ask(result any, method string, args ...string) {
+	i.t.Helper()
+	run := testserver.Node(i.t, append([]string{
+		testserver.Tool(i.t, "inspector"), "--cli", "--server-url", i.c.up.URL + "/mcp", "--transport", "http", "--protocol-era", i.era,
+		"--header", "Authorization: Bearer " + i.c.token, "--stored-auth-only", "--connect-timeout", "60000",
+		"--format", "json", "--method", method,
+	}, args...)...)
+	run.Env = append(run.Environ(), "HOME="+i.home)
+	run.Stderr = new(bytes.Buffer)
+	out, err := run.Output()
+	if err != nil {
+		i.t.Fatalf("%s %q: %v\n%s%s", method, args, err, out, run.Stderr)
+	}
+	if err := json.Unmarshal(out, &struct{ Result any }{result}); err != nil {
+		i.t.Fatalf("%s %q: %v\n%s", method, args, err, out)
+	}
+}
+
+// lists reads all four. The schemas of the tools have to be such that models
+// and their makers take them: that is what --strict looks at (MCP-14).
+func (i inspectorRun) lists() (o offer) {
+	i.t.Helper()
+	var tools struct {
+		Tools []struct {
+			Name         string
+			Annotations  *struct{ ReadOnlyHint bool }
+			OutputSchema json.RawMessage
+		}
+	}
+	i.ask(&tools, "tools/list", "--strict")
+	for _, tool := range tools.Tools {
+		o.Tools = append(o.Tools, tool.Name)
+		modern := i.era == "modern" // MCP-12a to MCP-12c
+		if (tool.Annotations != nil) != modern || (tool.OutputSchema != nil) != modern {
+			i.t.Errorf("%s of the %s era: annotations %+v, output schema %s", tool.Name, i.era, tool.Annotations, tool.OutputSchema)
+		}
+	}
+	var prompts struct{ Prompts []struct{ Name string } }
+	i.ask(&prompts, "prompts/list")
+	for _, p := range prompts.Prompts {
+		o.Prompts = append(o.Prompts, p.Name)
+	}
+	var resources struct{ Resources []struct{ URI string } }
+	i.ask(&resources, "resources/list")
+	for _, r := range resources.Resources {
+		o.Resources = append(o.Resources, r.URI)
+	}
+	var templates struct {
+		ResourceTemplates []struct{ URITemplate string }
+	}
+	i.ask(&templates, "resources/templates/list")
+	for _, r := range templates.ResourceTemplates {
+		o.Templates = append(o.Templates, r.URITemplate)
+	}
+	return o
+}
+
+// tool calls a tool, and gives the text of its result.
+func (i inspectorRun) tool(name string, args ...string) string {
+	i.t.Helper()
+	var result struct {
+		Content           []struct{ Text string }
+		StructuredContent json.RawMessage
+	}
+	i.ask(&result, "tools/call", append([]string{"--tool-name", name}, args...)...)
+	if len(result.Content) != 1 || !json.Valid(result.StructuredContent) {
+		i.t.Fatalf("%s: %+v", name, result)
+	}
+	return result.Content[0].Text
+}
+
+// prompt gets the text of a prompt. One of them needs an argument.
+func (i inspectorRun) prompt(name string) string {
+	i.t.Helper()
+	args := []string{"--prompt-name", name}
+	if name == "analyze-market-price-position" {
+		args = append(args, "--prompt-args", "candidatePrice=19.99")
+	}
+	var result struct {
+		Messages []struct {
+			Role    string
+			Content struct{ Text string }
+		}
+	}
+	i.ask(&result, "prompts/get", args...)
+	if len(result.Messages) != 1 || result.Messages[0].Role != "user" {
+		i.t.Fatalf("%s: %+v", name, result)
+	}
+	return result.Messages[0].Content.Text
+}
+
+func (i inspectorRun) resource(uri string) string {
+	i.t.Helper()
+	var result struct{ Contents []struct{ Text string } }
+	i.ask(&result, "resources/read", "--uri", uri)
+	if len(result.Contents) != 1 {
+		i.t.Fatalf("%s: %+v", uri, result)
+	}
+	return result.Contents[0].Text
+}

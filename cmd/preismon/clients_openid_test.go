@@ -1,0 +1,70 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// openidClient: a client library that was certified for OpenID Connect finds
+// nothing to complain of, and the server refuses what it has to.
+func (c *clientsTest) openidClient(t *testing.T) {
+	const grace = 30 // seconds, the default
+	type rotation struct {
+		Scope         string
+		RefreshTokens int
+		MCP           int
+		Reuse         string
+		AfterReuse    string
+	}
+	type revocation struct {
+		Before, After int
+		Refresh       string
+		Unknown       *string
+	}
+	type misuse struct {
+		IssOfAnother, IssMissing string
+		Scope                    string
+		RefreshToken             *string
+		MCP                      int
+		CodeAgain                string
+		TokenAfterCodeAgain      int
+		Verifier, Resource       string
+	}
+	type report struct {
+		SameMetadata bool
+		Rotation     rotation
+		Revocation   revocation
+		Misuse       misuse
+		Denial       map[string]string
+		Client       struct {
+			ClientName   string   `json:"client_name"`
+			RedirectURIs []string `json:"redirect_uris"`
+		}
+	}
+	var got report
+	c.script(t, "openid-client.mjs", map[string]any{"url": c.up.URL, "grace": grace}, &got)
+	if t.Failed() {
+		return
+	}
+	want := report{
+		SameMetadata: true, // OAUTH-02
+		// OAUTH-01c: once more within the grace, and never after it. A reuse
+		// ends the whole family (RFC 9700, 4.14.2).
+		Rotation:   rotation{"mcp offline_access", 4, 200, "invalid_grant", "invalid_grant"},
+		Revocation: revocation{200, 401, "invalid_grant", nil},
+		// OAUTH-01a, OAUTH-01b: the library checks iss (RFC 9207), the server
+		// the code, its verifier and the resource (RFC 8707).
+		Misuse: misuse{
+			"OAUTH_INVALID_RESPONSE", "OAUTH_INVALID_RESPONSE", "mcp", nil, 200, "invalid_grant", 401, "invalid_grant", "invalid_target",
+		},
+		Denial: map[string]string{"error": "access_denied", "iss": c.up.URL, "state": "checked"}, // OAUTH-03c
+	}
+	want.Client.ClientName = "openid-client" // OAUTH-03b
+	// OAUTH-04: the browser is sent to another port than the registered one.
+	want.Client.RedirectURIs = []string{"http://127.0.0.1:1/callback"}
+	delete(got.Denial, "error_description")
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	contract "preismon/contracts/openapi/check"
+	"preismon/deploy/testserver"
+	"preismon/ingest/market"
+)
+
+// TestClients: programs that we have not written use the service, each as its
+// makers mean it to be used. What they have in common is a person with a
+// browser, who is played by Chromium.
+func TestClients(t *testing.T) {
+	t.Parallel()
+	u := startUp(t, append([]string{"--reads-per-minute", "100000"}, demoArgs...)...) // the suite asks often
+	c := &clientsTest{demoTest: newDemoTest(t, u), scripts: testserver.Scripts(t, "testdata/clients"), browser: testserver.Chromium(t)}
+	c.person = c.account(t, "anna")
+	t.Run("go", c.goClient)
+	if c.token == "" {
+		t.Fatal("no token: the other clients cannot begin")
+	}
+	for name, run := range map[string]func(*testing.T){
+		"versions":             c.versions,
+		"typescript":           c.typescript,
+		"openid-client":        c.openidClient,
+		"inspector":            c.inspector,
+		"conformance":          c.conformance,
+		"authorization server": c.authorizationServer,
+		"REST":                 c.notOfREST,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			run(t)
+		})
+	}
+}
+
+type clientsTest struct {
+	*demoTest
+	scripts, browser string
+	person           market.DemoAccount
+	token            string // what the Go client got
+}
+
+// script runs one of our scripts with settings, and reads its report.
+func (c *clientsTest) script(t *testing.T, name string, settings map[string]any, report any) {
+	t.Helper()
+	all := map[string]any{"login": c.person.LoginIdentifier, "password": c.person.Password, "browser": c.browser}
+	maps.Copy(all, settings)
+	text, err := json.Marshal(all)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	run := testserver.Node(t, filepath.Join(c.scripts, name), string(text))
+	var stderr bytes.Buffer
+	run.Stderr = &stderr
+	out, err := run.Output()
+	if err != nil {
+		t.Errorf("%s: %v\n%s", name, err, stderr.String())
+		return
+	}
+	if err := json.Unmarshal(out, report); err != nil {
+		t.Errorf("%s: %v\n%s", name, err, out)
+	}
+}
+
+// held holds every exchange with /mcp against the contract.
+func (c *clientsTest) held(t *testing.T) http.RoundTripper {
+	return contract.Transport(http.DefaultTransport, func(err error) { t.Error(err) })
+}
+
+// What the surface offers.
+var (
+	knownTools = []string{ // TOOL-01c
+		"describe_results_contract", "download_order_export_file", "download_order_import_file", "get_market_price_position",
+		"get_order_detail", "list_items", "list_order_observation_quality", "list_orders", "list_results", "list_sites",
+	}
+	knownPrompts = []string{ // PROM-01
+		"analyze-buybox", "analyze-market-price-position", "check-price-availability", "inspect-observation", "review-observed-shops",
+	}
+	knownResources = []string{ // RSRC-01
+		"svc://reference/asin-locales", "svc://reference/results-contract", "svc://reference/sites",
+	}
+	knownTemplates = []string{"svc://items/{itemId}", "svc://orders/{orderId}", "svc://sites/{site}"} // RSRC-02
+)
+
+// offer is what a client has found.
+type offer struct {
+	Tools, Prompts, Resources, Templates []string
+}
+
+// check: the lists are whole, and the same to every client.
+func (o offer) check(t *testing.T) {
+	t.Helper()
+	if tools := keysOf(setOf(o.Tools)); len(o.Tools) != 14 || len(tools) != 14 || len(setOf(append(tools, knownTools...))) != 14 { // TOOL-01a, TOOL-01c
+		t.Errorf("%d tools: %q", len(o.Tools), o.Tools)
+	}
+	for what, lists := range map[string][2][]string{
+		"prompts": {o.Prompts, knownPrompts}, "resources": {o.Resources, knownResources}, "templates": {o.Templates, knownTemplates},
+	} {
+		if diff := cmp.Diff(lists[1], keysOf(setOf(lists[0]))); diff != "" || len(lists[0]) != len(lists[1]) {
+			t.Errorf("%s %q (-want +got):\n%s", what, lists[0], diff)
+		}
+	}
+}
+
+func setOf(names []string) map[string]bool {
+	set := map[string]bool{}
+	for _, n := range names {
+		set[n] = true
+	}
+	return set
+}
+
+// checkSites: list_sites answers what REST does (GEN-05).
+func (c *clientsTest) checkSites(t *testing.T, text string) {
+	t.Helper()
+	var got struct {
+		Data []struct {
+			Site string `json:"site"`
+		} `json:"data"`
+	}
+	if err := json.Unmarshal([]byte(text), &got); err != nil {
+		t.Errorf("%v: %.300s", err, text)
+	}
+	sites := map[string]bool{}
+	for _, s := range got.Data {
+		sites[s.Site] = true
+	}
+	if diff := cmp.Diff(listAll(t, c.client(t, "anna"), "/v1/sites", "site"), keysOf(sites)); diff != "" {
+		t.Errorf("sites (-REST +MCP):\n%s", diff)
+	}
+}
+
+// notOfREST: the token of a client opens nothing but /mcp (AUTH-06), and no
+// other token opens that (MCP-08).
+func (c *clientsTest) notOfREST(t *testing.T) {
+	a := c.up.client()
+	a.t = t
+	a.token = c.token
+	if status, body := a.get("/v1/sites", nil); status != http.StatusUnauthorized {
+		t.Errorf("GET /v1/sites: %d %s", status, body)
+	}
+	if status := c.post(t, "/v1/auth/logout", c.token, ""); status != http.StatusBadRequest {
+		t.Errorf("logout: %d", status)
+	}
+	const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
+	for token, want := range map[string]int{c.token: http.StatusOK, c.client(t, "anna").token: http.StatusUnauthorized, "": http.StatusUnauthorized} {
+		if status := c.post(t, "/mcp", token, ping); status != want {
+			t.Errorf("POST /mcp: %d, want %d", status, want)
+		}
+	}
+}
+
+func (c *clientsTest) post(t *testing.T, path, token, body string) (status int) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, c.up.URL+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	return resp.StatusCode
+}

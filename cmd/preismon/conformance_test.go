@@ -1,0 +1,122 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"preismon/deploy/testserver"
+)
+
+// conformance: the suite of the protocol's makers, in each version that it
+// has scenarios of (MCP-11).
+func (c *clientsTest) conformance(t *testing.T) {
+	proxy := c.proxy(t)
+	for version, choice := range map[string][]string{
+		"2026-07-28": {"--requirements", "2026-07-28"},
+		"2025-11-25": {"--requirements", "2025-11-25"},
+		"2025-06-18": {"--spec-version", "2025-06-18", "--suite", "all"},
+		"2025-03-26": {"--spec-version", "2025-03-26", "--suite", "all"},
+	} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			testserver.Conformance{
+				Of: "server", Args: append([]string{"--url", proxy + "/mcp"}, choice...), List: "testdata/conformance/" + version + ".txt",
+			}.Run(t)
+		})
+	}
+}
+
+// proxy adds the token that the suite has no option for. Pages of the proxy
+// are those of the service.
+func (c *clientsTest) proxy(t *testing.T) string {
+	t.Helper()
+	to, err := url.Parse(c.up.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(&httputil.ReverseProxy{Transport: c.held(t), Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(to)
+		// Read before it is sent: an answer closes what is left of it.
+		if r.Out.Body != nil {
+			body, _ := io.ReadAll(r.In.Body)
+			r.Out.Body, r.Out.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+		}
+		r.Out.Header.Set("Authorization", "Bearer "+c.token)
+		if r.Out.Host = r.In.Host; r.In.Header.Get("Origin") == "http://"+r.In.Host {
+			r.Out.Header.Set("Origin", c.up.URL)
+		}
+	}})
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// authorizationServer: what the suite asks of the authorization server.
+func (c *clientsTest) authorizationServer(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(listener.Addr().String())
+	_ = listener.Close() // the suite listens there
+	var person sync.WaitGroup
+	testserver.Conformance{
+		Of: "authorization", List: "testdata/conformance/authorization.txt",
+		Args: []string{"--url", c.up.URL, "--client-id", c.register(t), "--resource", c.up.URL + "/mcp", "--port", port},
+		Output: &lines{each: func(line string) {
+			if strings.HasPrefix(line, c.up.URL+"/oauth/authorize?") {
+				person.Go(func() {
+					c.script(t, "person-main.mjs", map[string]any{"url": line, "redirect": "http://127.0.0.1:" + port + "/callback"}, new(walked))
+				})
+			}
+		}},
+	}.Run(t)
+	person.Wait()
+}
+
+// register makes a client by hand: the suite does not.
+func (c *clientsTest) register(t *testing.T) (id string) {
+	t.Helper()
+	body := `{"client_name":"conformance","redirect_uris":["http://127.0.0.1/callback"],"token_endpoint_auth_method":"none"}`
+	resp, err := http.Post(c.up.URL+"/oauth/register", "application/json", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close() //nolint:errcheck // read to its end
+	var client struct {
+		ID string `json:"client_id"`
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&client); err != nil || resp.StatusCode != http.StatusCreated {
+		t.Fatalf("register: %d %v", resp.StatusCode, err)
+	}
+	return client.ID
+}
+
+// lines is a writer that hands on whole lines.
+type lines struct {
+	mu   sync.Mutex
+	rest []byte
+	each func(string)
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.rest = append(l.rest, b...)
+	for {
+		line, rest, whole := bytes.Cut(l.rest, []byte("\n"))
+		if !whole {
+			return len(b), nil
+		}
+		l.rest = rest
+		l.each(string(line))
+	}
+}

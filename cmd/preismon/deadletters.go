@@ -1,0 +1,217 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"preismon/contracts/fault"
+	"preismon/ingest"
+
+	"github.com/alecthomas/kong"
+)
+
+// deadLettersCmd looks at what could not be read.
+type deadLettersCmd struct {
+	List   lettersListCmd   `cmd:"" help:"List dead letters, newest first."`
+	Show   lettersShowCmd   `cmd:"" help:"Show a dead letter with its message."`
+	Replay lettersReplayCmd `cmd:"" help:"Publish the messages of dead letters again."`
+}
+
+// letterFlags choose letters.
+type letterFlags struct {
+	Reason string `help:"Only those whose reason holds this text." placeholder:"TEXT"`
+	Since  string `help:"Only those since then: 24h, or 2026-11-21T08:00:00Z." placeholder:"TIME"`
+	Stream string `help:"Only those of this stream: OBSERVATIONS or CATALOG." placeholder:"STREAM"`
+}
+
+func (f letterFlags) filter(now time.Time) (ingest.LetterFilter, error) {
+	out := ingest.LetterFilter{Reason: f.Reason, Stream: strings.ToUpper(f.Stream)}
+	if f.Since == "" {
+		return out, nil
+	}
+	if d, err := time.ParseDuration(f.Since); err == nil && d > 0 {
+		out.Since = now.Add(-d)
+		return out, nil
+	}
+	at, err := time.Parse(time.RFC3339, f.Since)
+	if err != nil {
+		return out, fmt.Errorf("since: %q is neither a duration like 24h nor a time like 2026-11-21T08:00:00Z", f.Since)
+	}
+	out.Since = at
+	return out, nil
+}
+
+type lettersListCmd struct {
+	roleFlags
+	Bus     busFlags    `embed:""`
+	Which   letterFlags `embed:""`
+	Pending bool        `help:"Only those that were not replayed."`
+	Limit   int         `help:"At most so many, of the newest; 0: all." default:"50"`
+	JSON    bool        `name:"json" help:"Print one JSON object."`
+}
+
+// Help implements kong.HelpProvider.
+func (lettersListCmd) Help() string {
+	return `The number in front is the letter's name for "show" and "replay". The sequence is that of the message in its stream, by which audits and logs call it. Letters are kept for 90 days.
+
+Examples:
+
+  preismon deadletters list --data-dir ./preismon-data --since 24h
+  preismon deadletters list --nats-url nats://nats:4222 --reason "version: 2" --pending --json`
+}
+
+func (c *lettersListCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
+	cfg, busErr := c.Bus.config("deadletters", log)
+	filter, err := c.Which.filter(time.Now())
+	filter.Pending, filter.Limit = c.Pending, c.Limit
+	if done, err := c.only(k, std.out, faulty(busErr, err)); done {
+		return err
+	}
+	b, err := connect(cfg)
+	if err != nil {
+		return err
+	}
+	defer b.conn.Close()
+	list, matching, err := ingest.NewDeadLetters(b.js).List(ctx, filter)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		if list == nil {
+			list = []ingest.DeadLetter{}
+		}
+		return json.NewEncoder(std.out).Encode(map[string]any{"letters": list, "matching": matching})
+	}
+	if matching == 0 {
+		none := "No dead letters."
+		if filter.Pending || c.Which != (letterFlags{}) {
+			none = "No dead letters like that."
+		}
+		_, err := fmt.Fprintln(std.out, none)
+		return err
+	}
+	t := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "LETTER\tTIME\tSTREAM\tSEQUENCE\tBYTES\tREPLAYED\tSUBJECT\tREASON")
+	for _, l := range list {
+		replayed := "-"
+		if l.Replayed != nil {
+			replayed = l.Replayed.At.Format(time.DateOnly)
+		}
+		fmt.Fprintf(t, "%d\t%s\t%s\t%d\t%d\t%s\t%s\t%s\n", l.Letter, l.At.Format(time.RFC3339), printable(l.Stream, ""), l.Seq, l.Size, replayed,
+			clipped(printable(l.Subject, ""), 40), clipped(printable(l.Reason, ""), 120))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	if matching > len(list) {
+		fmt.Fprintf(std.err, "The newest %s of %s; see --limit.\n", thousands(len(list)), thousands(matching))
+	}
+	return nil
+}
+
+// clipped is a text of at most so many characters.
+func clipped(s string, most int) string {
+	if r := []rune(s); len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return s
+}
+
+type lettersReplayCmd struct {
+	roleFlags
+	Bus     busFlags     `embed:""`
+	Letters []uint64     `arg:"" optional:"" help:"Numbers of the letters, as \"list\" prints them." placeholder:"LETTER"`
+	All     bool         `help:"All that were not replayed, of those that the filters choose."`
+	Which   letterFlags  `embed:""`
+	Force   bool         `help:"Also what would fail again, was replayed before, or would put an older state of a record back."`
+	DryRun  bool         `help:"Say what would happen, and publish nothing."`
+	Applied appliedFlags `embed:""`
+}
+
+// Help implements kong.HelpProvider.
+func (lettersReplayCmd) Help() string {
+	return `Publishes the message of each letter again, where its event belongs, when this program can read it: because a newer program knows more, or because it was published in the wrong place. Nothing is published that would fail again. The letter stays, and is marked.
+
+A replay doubles nothing, however often it is done: the tables know an event by its id. So it acts at once; --dry-run shows what it would do. A catalogue's record of which a newer state was published since is refused, for the older state would take its place.
+
+Exit code 3: some letters were refused.
+
+Examples:
+
+  preismon deadletters replay 17 18 --data-dir ./preismon-data
+  preismon deadletters replay --all --reason "version: 2" --since 48h --dry-run --nats-url nats://nats:4222`
+}
+
+func (c *lettersReplayCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
+	cfg, busErr := c.Bus.config("deadletters", log)
+	filter, err := c.Which.filter(time.Now())
+	filter.Pending = !c.Force
+	switch {
+	case c.All && len(c.Letters) > 0:
+		err = errors.Join(err, errors.New("all: not together with the numbers of letters"))
+	case !c.All && len(c.Letters) == 0:
+		err = errors.Join(err, errors.New("numbers of letters, or all: missing"))
+	case !c.All && c.Which != letterFlags{}:
+		err = errors.Join(err, errors.New("reason, since, stream: only together with all"))
+	}
+	if done, err := c.only(k, std.out, faulty(busErr, err, c.Applied.faults())); done {
+		return err
+	}
+	b, err := connect(cfg)
+	if err != nil {
+		return err
+	}
+	defer b.conn.Close()
+	letters := ingest.NewDeadLetters(b.js)
+	numbers := c.Letters
+	if c.All {
+		list, _, err := letters.List(ctx, filter)
+		if err != nil {
+			return err
+		}
+		for i := range list { // oldest first: the last state of a record stays the last
+			numbers = append(numbers, list[len(list)-1-i].Letter)
+		}
+	}
+	replayed, refused := 0, 0
+	show := newProgress(std.err, log, "replaying", int64(len(numbers)))
+	for i, n := range numbers {
+		r, err := letters.Replay(ctx, ingest.ReplayRequest{Letter: n, Force: c.Force, DryRun: c.DryRun})
+		switch kind := fault.KindOf(err); {
+		case err == nil && c.DryRun:
+			fmt.Fprintf(std.out, "%d: would be published to %s\n", n, r.Stream)
+		case err == nil:
+			fmt.Fprintf(std.out, "%d: published as sequence %d of %s\n", n, r.Seq, r.Stream)
+		case kind == fault.Conflict || kind == fault.NotFound:
+			refused++
+			fmt.Fprintf(std.out, "%d: refused: %s\n", n, printable(err.Error(), ""))
+			continue
+		default:
+			show.end()
+			return fmt.Errorf("%w; run it again to go on, nothing is doubled", err)
+		}
+		replayed++
+		show.at(int64(i + 1))
+	}
+	show.end()
+	verb := "replayed"
+	if c.DryRun {
+		verb = "would be replayed"
+	}
+	fmt.Fprintf(std.err, "%s %s, %s refused.\n", thousands(replayed), verb, thousands(refused))
+	if !c.DryRun && replayed > 0 {
+		if err := c.Applied.wait(ctx, b); err != nil {
+			return err
+		}
+	}
+	if refused > 0 {
+		return errRejected
+	}
+	return nil
+}

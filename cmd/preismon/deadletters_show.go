@@ -1,0 +1,109 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strconv"
+	"strings"
+	"time"
+
+	"preismon/ingest"
+
+	"github.com/alecthomas/kong"
+)
+
+type lettersShowCmd struct {
+	roleFlags
+	Bus    busFlags `embed:""`
+	Letter uint64   `arg:"" help:"Number of the letter, as \"list\" prints it."`
+	Bytes  int      `help:"Show at most so much of the message." default:"16384"`
+	JSON   bool     `name:"json" xor:"form" help:"Print one JSON object; the message is in base64 when it is no JSON."`
+	Raw    bool     `xor:"form" help:"Write the message alone, byte for byte; for a file or a pipe, not for a terminal."`
+}
+
+// Help implements kong.HelpProvider.
+func (lettersShowCmd) Help() string {
+	return `What could harm a terminal (control characters, marks that turn the direction of text) is shown as \u001b.
+
+Examples:
+
+  preismon deadletters show 17 --data-dir ./preismon-data
+  preismon deadletters show 17 --raw --data-dir ./preismon-data > event.json
+  preismon ingest event.json --data-dir ./preismon-data    # when you have mended it`
+}
+
+func (c *lettersShowCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
+	cfg, err := c.Bus.config("deadletters", log)
+	if c.Raw && isTerminal(std.out) {
+		err = errors.Join(err, errors.New("raw: standard output is a terminal"))
+	}
+	if c.Bytes < 0 {
+		err = errors.Join(err, errors.New("bytes: negative"))
+	}
+	if done, err := c.only(k, std.out, faulty(err)); done {
+		return err
+	}
+	b, err := connect(cfg)
+	if err != nil {
+		return err
+	}
+	defer b.conn.Close()
+	l, err := ingest.NewDeadLetters(b.js).Letter(ctx, c.Letter)
+	if err != nil {
+		return err
+	}
+	switch {
+	case c.Raw:
+		_, err = std.out.Write(l.Data)
+	case c.JSON:
+		out := struct {
+			ingest.DeadLetter
+			Payload json.RawMessage `json:"payload,omitempty"`
+			Base64  []byte          `json:"payload_base64,omitempty"`
+		}{DeadLetter: l}
+		if json.Valid(l.Data) {
+			out.Payload = l.Data
+		} else {
+			out.Base64 = l.Data
+		}
+		err = json.NewEncoder(std.out).Encode(out)
+	default:
+		err = writeLetter(std.out, l, c.Bytes)
+	}
+	return err
+}
+
+// writeLetter shows it to people.
+func writeLetter(w io.Writer, l ingest.DeadLetter, most int) error {
+	var b strings.Builder
+	row := func(name, value string) { fmt.Fprintf(&b, "%-9s %s\n", name, printable(value, "")) }
+	row("Letter", strconv.FormatUint(l.Letter, 10))
+	row("Reason", l.Reason)
+	row("Found", l.At.Format(time.RFC3339))
+	row("Message", fmt.Sprintf("%s, sequence %d of epoch %d, subject %s, %d bytes", l.Stream, l.Seq, l.Epoch, l.Subject, l.Size))
+	if l.Replayed != nil {
+		row("Replayed", fmt.Sprintf("%s, as sequence %d of %s", l.Replayed.At.Format(time.RFC3339), l.Replayed.Seq, l.Replayed.Stream))
+	}
+	if l.Cut {
+		row("Cut", fmt.Sprintf("the letter holds the first %d bytes", len(l.Data)))
+	}
+	data, rest := l.Data, 0
+	var pretty bytes.Buffer
+	if json.Indent(&pretty, data, "", "  ") == nil {
+		data = pretty.Bytes()
+	}
+	if len(data) > most {
+		data, rest = data[:most], len(data)-most
+	}
+	fmt.Fprintf(&b, "\n%s\n", printable(string(data), "\n\t"))
+	if rest > 0 {
+		fmt.Fprintf(&b, "... and %d bytes more; see --bytes and --raw\n", rest)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

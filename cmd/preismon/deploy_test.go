@@ -1,0 +1,314 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"preismon/archive"
+	"preismon/deploy/testserver"
+
+	"github.com/goccy/go-yaml"
+	"golang.org/x/crypto/bcrypt"
+)
+
+// deployed is a role as a file under deploy starts it.
+type deployed struct {
+	where string
+	args  []string
+	env   map[string]string
+}
+
+// composed reads the roles of docker-compose.yml, with the defaults of its variables.
+func composed(t *testing.T) (all []deployed) {
+	t.Helper()
+	var file struct {
+		Services map[string]struct {
+			Command     []string          `yaml:"command"`
+			Build       map[string]any    `yaml:"build"`
+			Environment map[string]string `yaml:"environment"`
+		} `yaml:"services"`
+	}
+	text := string(read(t, "../../docker-compose.yml"))
+	for inner := regexp.MustCompile(`\$\{[A-Z0-9_]+:-([^${}]*)\}`); inner.MatchString(text); {
+		text = inner.ReplaceAllString(text, "$1")
+	}
+	if err := yaml.UnmarshalWithOptions([]byte(text), &file, yaml.AllowDuplicateMapKey()); err != nil {
+		t.Fatal(err)
+	}
+	for name, s := range file.Services {
+		if s.Build["target"] == "preismon" {
+			all = append(all, deployed{"docker-compose.yml " + name, s.Command, s.Environment})
+		}
+	}
+	return all
+}
+
+// orchestrated reads the roles of the manifests for Kubernetes.
+func orchestrated(t *testing.T) (all []deployed) {
+	t.Helper()
+	files, err := filepath.Glob("../../deploy/kubernetes/parts/*/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	configs, roles := map[string]map[string]string{}, map[string][]string{}
+	for _, name := range files {
+		for dec := yaml.NewDecoder(bytes.NewReader(read(t, name))); ; {
+			var o struct {
+				Kind     string
+				Metadata struct{ Name string }
+				Data     map[string]string
+				Spec     struct {
+					Template struct {
+						Spec struct {
+							Containers []struct{ Args []string }
+						}
+					}
+				}
+			}
+			if err := dec.Decode(&o); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if o.Kind == "ConfigMap" {
+				configs[o.Metadata.Name] = o.Data
+			}
+			for _, c := range o.Spec.Template.Spec.Containers {
+				roles[o.Metadata.Name] = c.Args // its config map has the same name
+			}
+		}
+	}
+	for name, args := range roles {
+		all = append(all, deployed{"kubernetes " + name, args, configs[name]})
+	}
+	return all
+}
+
+func read(t *testing.T, name string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// imageEnv is what deploy/Dockerfile sets.
+func imageEnv(t *testing.T) map[string]string {
+	t.Helper()
+	env := map[string]string{}
+	for _, m := range regexp.MustCompile(`(PREISMON_[A-Z_]+)=(\S+)`).FindAllStringSubmatch(string(read(t, "../../deploy/Dockerfile")), -1) {
+		env[m[1]] = m[2]
+	}
+	if len(env) != 3 {
+		t.Fatalf("the image sets %v", env)
+	}
+	return env
+}
+
+// TestDeployed: each variable of docker-compose.yml, of the manifests and of
+// the image is a flag of its role, takes its value, and with secrets as
+// `preismon secrets` makes them the whole is valid.
+func TestDeployed(t *testing.T) {
+	t.Parallel()
+	secrets := t.TempDir()
+	if _, errs, code := preismon(t, nil, "secrets", secrets); code != 0 {
+		t.Fatal(errs)
+	}
+	roles := slices.Concat(composed(t), orchestrated(t))
+	if len(roles) != 4+3 {
+		t.Fatalf("%d roles", len(roles))
+	}
+	image := imageEnv(t)
+	for _, d := range roles {
+		t.Run(d.where, func(t *testing.T) {
+			env := maps.Clone(image)
+			for name, value := range d.env {
+				if dir, base := filepath.Split(strings.TrimPrefix(value, "@")); strings.HasPrefix(dir, "/run/secrets/") {
+					value = strings.Replace(value, dir+base, filepath.Join(secrets, base), 1)
+				}
+				env[name] = value
+			}
+			var set []string
+			for name, value := range env {
+				set = append(set, name+"="+value)
+			}
+			got := printed(t, set, d.args...)
+			for name := range d.env {
+				if _, ok := got[flagName(name)]; !ok {
+					t.Errorf("%s is no flag of %v", name, d.args)
+				}
+			}
+			for name, value := range env {
+				if is, ok := got[flagName(name)]; ok && !strings.HasPrefix(value, "@") && strings.Trim(is, "[]") != value {
+					t.Errorf("%s is %q, want %q", name, is, value)
+				}
+			}
+			if _, isServer := got["admin-listen"]; isServer && got["admin-listen"] != "0.0.0.0:9090" || got["listen"] != "" && got["listen"] != "0.0.0.0:8080" {
+				t.Errorf("it listens on %q and %q, the files say 8080 and 9090", got["listen"], got["admin-listen"])
+			}
+			if _, errs, code := preismon(t, set, append(slices.Clone(d.args), "--check")...); code != 0 {
+				t.Errorf("not valid: %s", errs)
+			}
+		})
+	}
+}
+
+func flagName(variable string) string {
+	return strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(variable, "PREISMON_")), "_", "-")
+}
+
+// TestSecrets: what docker-compose.yml names is made, once, and fits together.
+func TestSecrets(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "secrets")
+	for i, want := range []string{"Made ", "stay as they are"} {
+		before, _ := os.ReadFile(filepath.Join(dir, "archive"))
+		out, errs, code := preismon(t, nil, "secrets", dir)
+		if code != 0 || !strings.Contains(out, want) {
+			t.Fatalf("exit code %d: %s%s", code, out, errs)
+		}
+		if after := read(t, filepath.Join(dir, "archive")); i > 0 && !bytes.Equal(before, after) {
+			t.Error("a secret was made anew")
+		}
+	}
+	var file struct {
+		Secrets map[string]struct{ File string }
+	}
+	if err := yaml.UnmarshalWithOptions(read(t, "../../docker-compose.yml"), &file, yaml.AllowDuplicateMapKey()); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if file.Secrets[e.Name()].File != "./deploy/secrets/"+e.Name() {
+			t.Errorf("docker-compose.yml does not know %s", e.Name())
+		}
+		// Containers have users of their own, and mount single files.
+		if info, err := e.Info(); err != nil || info.Mode() != 0o444 {
+			t.Errorf("%s: %v %v", e.Name(), info.Mode(), err)
+		}
+	}
+	if len(entries) != len(file.Secrets) {
+		t.Errorf("%d files, %d secrets", len(entries), len(file.Secrets))
+	}
+	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("others may enter the folder: %v %v", info.Mode(), err)
+	}
+	u, err := url.Parse(string(read(t, filepath.Join(dir, "nats-url"))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	password, _ := u.User.Password()
+	hash := regexp.MustCompile(`"(.*)"`).FindSubmatch(read(t, filepath.Join(dir, "nats-users")))
+	if hash == nil || bcrypt.CompareHashAndPassword(hash[1], []byte(password)) != nil {
+		t.Error("the password of NATS is not the one in its address")
+	}
+	if err := os.Remove(filepath.Join(dir, "query-dsn")); err != nil {
+		t.Fatal(err)
+	}
+	if _, errs, code := preismon(t, nil, "secrets", dir); code != exitFailed || !strings.Contains(errs, "admin-dsn, archive") {
+		t.Errorf("one is missing: exit code %d: %s", code, errs)
+	}
+}
+
+// TestHealth asks a role that is ready, one that is not, and none.
+func TestHealth(t *testing.T) {
+	t.Parallel()
+	status := http.StatusOK
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(status)
+		fmt.Fprintf(w, "this is %s\n", r.URL.Path)
+	}))
+	defer server.Close()
+	at := strings.TrimPrefix(server.URL, "http://")
+	_, port, _ := strings.Cut(at, ":")
+	for _, args := range [][]string{{"--admin-listen", at}, {"--admin-listen", "0.0.0.0:" + port}} {
+		if out, errs, code := preismon(t, nil, append([]string{"health"}, args...)...); code != 0 || out != "this is /readyz\n" || errs != "" {
+			t.Errorf("%v: exit code %d: %s%s", args, code, out, errs)
+		}
+	}
+	if out, _, code := preismon(t, []string{"PREISMON_ADMIN_LISTEN=" + at}, "health"); code != 0 {
+		t.Errorf("by the environment: exit code %d: %s", code, out)
+	}
+	if out, _, code := preismon(t, nil, "health", "--health-url", server.URL+"/else"); code != 0 || out != "this is /else\n" {
+		t.Errorf("elsewhere: exit code %d: %s", code, out)
+	}
+	status = http.StatusServiceUnavailable
+	if _, errs, code := preismon(t, nil, "health", "--admin-listen", at); code != exitFailed || !strings.Contains(errs, "503 Service Unavailable this is /readyz") {
+		t.Errorf("not ready: exit code %d: %s", code, errs)
+	}
+	server.Close()
+	if _, errs, code := preismon(t, nil, "health", "--admin-listen", at); code != exitFailed || !strings.Contains(errs, "refused") {
+		t.Errorf("nobody there: exit code %d: %s", code, errs)
+	}
+}
+
+// TestMigrateMakesBuckets where they are missing, and only then.
+func TestMigrateMakesBuckets(t *testing.T) {
+	t.Parallel()
+	ch, server := testserver.ClickHouse(t), testserver.S3(t)
+	u := url.URL{Scheme: "s3", User: url.UserPassword(server.AccessKey, server.SecretKey), Host: server.Endpoint, Path: "/" + server.Bucket, RawQuery: "tls=false"}
+	for range 2 {
+		if out, errs, code := preismon(t, nil, "migrate", "--clickhouse-dsn", ch.AdminDSN, "--archive", u.String(), "--archive", t.TempDir()); code != 0 {
+			t.Fatalf("exit code %d: %s%s", code, out, errs)
+		}
+	}
+	place, err := parseArchive(secretOf(u.String()).Secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s3, err := archive.NewS3(place.s3) // may not make it itself
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s3.Close() //nolint:errcheck // only asked
+	if err := s3.EnsureBucket(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func secretOf(text string) (s secret) {
+	if err := s.UnmarshalText([]byte(text)); err != nil {
+		panic(err)
+	}
+	return s
+}
+
+// TestMarket fills streams of its own servers, goes on, stops, and knows the
+// next time where it was.
+func TestMarket(t *testing.T) {
+	t.Parallel()
+	nats, dir := testserver.NATS(t), filepath.Join(t.TempDir(), "market")
+	bucket, _ := bucketURL(t)
+	args := []string{"market", "--nats-url", nats, "--data-dir", dir, "--archive", bucket, "--demo-scale", "0.02", "--admin-listen", "127.0.0.1:0"}
+	var logins []byte
+	for i := range 2 {
+		r := startRole(t, args...)
+		eventually(t, time.Minute, "the market is ready", r.ready)
+		accounts := read(t, filepath.Join(dir, demoAccountsFile))
+		if !bytes.Contains(accounts, []byte("loginIdentifier")) || i > 0 && !bytes.Equal(accounts, logins) {
+			t.Errorf("the logins are %s, before %s", accounts, logins)
+		}
+		logins = accounts
+		r.terminate()
+	}
+	if _, errs, code := preismon(t, nil, "market"); code != exitUsage || !strings.Contains(errs, "url: missing") {
+		t.Errorf("without NATS: exit code %d: %s", code, errs)
+	}
+}

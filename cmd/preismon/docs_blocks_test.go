@@ -1,0 +1,152 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/text"
+)
+
+// docsFolder is where the documentation lies, rootFolder where the README does.
+var (
+	rootFolder = filepath.Join("..", "..")
+	docsFolder = filepath.Join(rootFolder, "deploy", "docs")
+)
+
+// notRun begins a paragraph above a block that the tests do not run; the
+// reason follows.
+const notRun = "Not run by the tests: "
+
+// docBlock is a block of commands in a document.
+type docBlock struct {
+	name     string // its first line
+	commands []docCommand
+	reason   string // why it is not run; empty: it is
+}
+
+// docCommand is what a person types at once, and the lines that are shown
+// after it. In them "…" stands for anything.
+type docCommand struct {
+	text string
+	want []string
+}
+
+// markdown reads a document.
+func markdown(t *testing.T, name string) (doc ast.Node, source []byte) {
+	t.Helper()
+	source, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return goldmark.DefaultParser().Parse(text.NewReader(source)), source
+}
+
+// blocks finds the commands of a document, in its order. A block of sh is one
+// command; in one of console each line that begins with "$ " is, and the
+// lines after it are what it prints. Indented blocks, as the README has them,
+// are sh; other languages are not commands.
+func blocks(t *testing.T, name string) (all []docBlock) {
+	t.Helper()
+	doc, source := markdown(t, name)
+	err := ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering {
+			return ast.WalkContinue, nil
+		}
+		language := "sh"
+		if fenced, ok := n.(*ast.FencedCodeBlock); ok {
+			language = string(fenced.Language(source))
+		} else if _, ok := n.(*ast.CodeBlock); !ok {
+			return ast.WalkContinue, nil
+		}
+		body := blockText(n, source)
+		var b docBlock
+		switch language {
+		case "sh":
+			b.commands = []docCommand{{text: body}}
+		case "console":
+			b.commands = session(t, name, body)
+		default:
+			return ast.WalkContinue, nil
+		}
+		b.name, _, _ = strings.Cut(strings.TrimPrefix(body, "$ "), "\n")
+		if before := n.PreviousSibling(); before != nil {
+			_, b.reason, _ = strings.Cut(plain(before, source), notRun)
+		}
+		all = append(all, b)
+		return ast.WalkContinue, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// session splits what a terminal shows into commands and their output.
+func session(t *testing.T, name, body string) (all []docCommand) {
+	t.Helper()
+	for line := range strings.Lines(body) {
+		line = strings.TrimSuffix(line, "\n")
+		command, ok := strings.CutPrefix(line, "$ ")
+		switch more, continued := strings.CutPrefix(line, "> "); {
+		case ok:
+			all = append(all, docCommand{text: command})
+		case len(all) == 0:
+			t.Fatalf("%s: the session begins with output: %s", name, line)
+		case continued && len(all[len(all)-1].want) == 0:
+			all[len(all)-1].text += "\n" + more
+		default:
+			all[len(all)-1].want = append(all[len(all)-1].want, line)
+		}
+	}
+	return all
+}
+
+// blockText is the text of a block.
+func blockText(n ast.Node, source []byte) string {
+	var b bytes.Buffer
+	for i := range n.Lines().Len() {
+		line := n.Lines().At(i)
+		b.Write(line.Value(source))
+	}
+	return b.String()
+}
+
+// plain is the text of a node without its form.
+func plain(n ast.Node, source []byte) string {
+	var b strings.Builder
+	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if t, ok := n.(*ast.Text); ok && entering {
+			b.Write(t.Segment.Value(source))
+			if t.SoftLineBreak() {
+				b.WriteByte(' ')
+			}
+		}
+		return ast.WalkContinue, nil
+	})
+	return b.String()
+}
+
+// TestSession holds the reading of sessions against what it should be: a
+// reader that overlooks commands would have all tests pass.
+func TestSession(t *testing.T) {
+	got := session(t, "here", "$ one \\\n>   more\nout\n> out\n$ two\n")
+	want := []docCommand{{"one \\\n  more", []string{"out", "> out"}}, {"two", nil}}
+	if len(got) != 2 || got[0].text != want[0].text || strings.Join(got[0].want, "|") != "out|> out" || got[1].text != "two" {
+		t.Errorf("%q, want %q", got, want)
+	}
+	for _, c := range []struct {
+		output, want string
+		ok           bool
+	}{
+		{"a\nb\nc", "a\nc", true}, {"a\nb", "b\na", false}, {"a 12 b", "a … b", true}, {"xa", "a", false}, {"  a  b", "a b", true}, {"a", "…", true}, {"", "a", false}, {"a.b", "a…c", false},
+	} {
+		if missing := unsaid(c.output, strings.Split(c.want, "\n")); (missing == "") != c.ok {
+			t.Errorf("%q in %q: missing %q", c.want, c.output, missing)
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/yuin/goldmark/ast"
+)
+
+// TestLinks: every relative link in every Markdown file leads to a file that
+// is there, and to a heading of it.
+func TestLinks(t *testing.T) {
+	cmd := exec.Command("git", "ls-files", "--cached", "--others", "--exclude-standard", "*.md")
+	cmd.Dir = rootFolder
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	links := 0
+	for _, name := range strings.Fields(string(out)) {
+		path := filepath.Join(rootFolder, name)
+		doc, _ := markdown(t, path)
+		for _, to := range targets(doc) {
+			u, err := url.Parse(to)
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+				continue
+			}
+			if u.IsAbs() || strings.HasPrefix(to, "{base_url}") {
+				continue
+			}
+			links++
+			target := path
+			if u.Path != "" {
+				target = filepath.Join(filepath.Dir(path), filepath.FromSlash(u.Path))
+			}
+			if _, err := os.Stat(target); err != nil {
+				t.Errorf("%s links to %s: %v", name, to, err)
+				continue
+			}
+			if u.Fragment != "" && !anchors(markdown(t, target))[u.Fragment] {
+				t.Errorf("%s links to %s, where no heading is called that", name, to)
+			}
+		}
+	}
+	if links < 30 {
+		t.Errorf("only %d links looked at", links)
+	}
+}
+
+func targets(doc ast.Node) (all []string) {
+	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		switch n := n.(type) {
+		case *ast.Link:
+			if entering {
+				all = append(all, string(n.Destination))
+			}
+		case *ast.Image:
+			if entering {
+				all = append(all, string(n.Destination))
+			}
+		}
+		return ast.WalkContinue, nil
+	})
+	return all
+}
+
+var notInAnchor = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+
+// anchors are the names that forges give to headings.
+func anchors(doc ast.Node, source []byte) map[string]bool {
+	all := map[string]bool{}
+	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if h, ok := n.(*ast.Heading); ok && entering {
+			all[strings.ReplaceAll(notInAnchor.ReplaceAllString(strings.ToLower(plain(h, source)), ""), " ", "-")] = true
+		}
+		return ast.WalkContinue, nil
+	})
+	return all
+}

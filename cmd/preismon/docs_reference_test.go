@@ -1,0 +1,266 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"preismon/contracts/event"
+	"preismon/contracts/openapi"
+	"preismon/query/wire"
+)
+
+var update = flag.Bool("update", false, "write the generated pages of the documentation")
+
+// TestReference holds the generated pages against what they are made from:
+// the flags, the schema of events, the table of errors. With -update it
+// writes them.
+func TestReference(t *testing.T) {
+	for name, page := range map[string]func(*testing.T) string{
+		"configuration.md": configurationPage, "events.md": eventsPage, "errors.md": errorsPage,
+	} {
+		path := filepath.Join(docsFolder, "reference", name)
+		want := page(t)
+		if *update {
+			if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		have, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := gocmp.Diff(want, string(have)); diff != "" {
+			t.Errorf("%s is stale; run: go test ./cmd/preismon -run TestReference -update\n%s", name, diff)
+		}
+	}
+}
+
+// TestExitCodes: the page has those that there are.
+func TestExitCodes(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(docsFolder, "reference", "exit-codes.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, code := range []int{0, exitFailed, exitUsage, exitRejected, exitIncomplete, exitFound} {
+		if !strings.Contains(string(text), fmt.Sprintf("\n| %d |", code)) {
+			t.Errorf("no code %d", code)
+		}
+	}
+	if n := strings.Count(string(text), "\n| ") - 1; n != 6 {
+		t.Errorf("%d codes", n)
+	}
+}
+
+const generated = "<!-- Made by `go test ./cmd/preismon -run TestReference -update`; the test fails when it is stale. -->\n\n"
+
+// configurationPage lists the flags of every command.
+func configurationPage(t *testing.T) string {
+	var c cli
+	parser, err := kong.New(&c, kong.Name("preismon"), kong.DefaultEnvars("PREISMON"), kong.Vars(defaults()), kong.Writers(io.Discard, io.Discard))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	b.WriteString(generated + `# Configuration
+
+Every setting is a flag. A flag counts more than its environment variable, that more than a line ` + "`flag: value`" + ` in the YAML file of ` + "`--config`" + `,
+and that more than the default. A secret given as ` + "`@FILE`" + ` is read from the file. ` + "`--check`" + ` names all faults of a configuration at once and does
+nothing; ` + "`--print-config`" + ` shows what is in force, secrets hidden.
+
+## For all commands
+
+`)
+	flagTable(&b, parser.Model.Flags)
+	for _, n := range parser.Model.Leaves(true) {
+		fmt.Fprintf(&b, "\n## preismon %s\n\n%s\n", strings.TrimSpace(n.Path()), n.Help)
+		for _, p := range n.Positional {
+			fmt.Fprintf(&b, "\nTakes `%s`: %s\n", p.Summary(), p.Help)
+		}
+		if len(n.Flags) > 0 {
+			b.WriteString("\n")
+			flagTable(&b, n.Flags)
+		}
+	}
+	return b.String()
+}
+
+func flagTable(b *strings.Builder, flags []*kong.Flag) {
+	b.WriteString("| Flag | Variable | Default | Meaning |\n|---|---|---|---|\n")
+	flags = slices.Clone(flags)
+	slices.SortFunc(flags, func(a, b *kong.Flag) int { return cmp.Compare(a.Name, b.Name) })
+	for _, f := range flags {
+		if f.Hidden {
+			continue
+		}
+		name := "`--" + f.Name + "`"
+		if f.Short != 0 {
+			name += ", `-" + string(f.Short) + "`"
+		}
+		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", name, quotedAll(f.Envs), quotedAll([]string{f.Default}), inCell(strings.TrimSuffix(f.Help, " Default: "+f.Default+".")))
+	}
+}
+
+// quotedAll shows values as code, and nothing for none.
+func quotedAll(values []string) string {
+	var all []string
+	for _, v := range values {
+		if v != "" {
+			all = append(all, "`"+v+"`")
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+func inCell(text string) string {
+	return strings.NewReplacer("|", `\|`, "<", "&lt;").Replace(strings.Join(strings.Fields(text), " "))
+}
+
+// eventSchema is what the page says of a JSON Schema.
+type eventSchema struct {
+	Ref         string                  `json:"$ref"`
+	Type        any                     `json:"type"`
+	Description string                  `json:"description"`
+	Required    []string                `json:"required"`
+	Properties  map[string]*eventSchema `json:"properties"`
+	Items       *eventSchema            `json:"items"`
+	Enum        []string                `json:"enum"`
+	Const       any                     `json:"const"`
+	Pattern     string                  `json:"pattern"`
+	OneOf       []*eventSchema          `json:"oneOf"`
+	Defs        map[string]*eventSchema `json:"$defs"`
+}
+
+// eventsPage describes every kind of event.
+func eventsPage(t *testing.T) string {
+	folder := filepath.Join(rootFolder, "contracts", "event")
+	text, err := os.ReadFile(filepath.Join(folder, "event.schema.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s eventSchema
+	if err := json.Unmarshal(text, &s); err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	b.WriteString(generated + "# Events\n\n" + s.Description + " The schema for programs is [event.schema.json](../../../contracts/event/event.schema.json).\n\n## The envelope\n\n")
+	fieldTable(&b, &s)
+	shown := map[string]bool{}
+	for _, one := range s.OneOf {
+		kind := fmt.Sprint(one.Properties["kind"].Const)
+		name := strings.TrimPrefix(one.Properties["data"].Ref, "#/$defs/")
+		example, err := os.ReadFile(filepath.Join(folder, "testdata", kind+".json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := event.Decode(example)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&b, "\n## %s\n\n%s In stream `%s`, as subject `%s` for this one:\n\n```json\n%s\n```\n\nIts `data` is a record [%s](#record-%s).\n",
+			kind, s.Defs[name].Description, event.Kind(kind).Stream(), e.Subject(), strings.TrimSpace(string(example)), name, strings.ToLower(name))
+		shown[name] = true
+	}
+	b.WriteString("\n# Records and values\n")
+	for _, name := range sortedNames(s.Defs) {
+		d := s.Defs[name]
+		fmt.Fprintf(&b, "\n## Record %s\n\n", name)
+		if d.Properties == nil {
+			b.WriteString(inCell(cmp.Or(d.Description, "A text.")) + limits(d) + "\n")
+			continue
+		}
+		if d.Description != "" {
+			b.WriteString(d.Description + "\n\n")
+		}
+		fieldTable(&b, d)
+	}
+	return b.String()
+}
+
+func sortedNames(of map[string]*eventSchema) []string {
+	var names []string
+	for n := range of {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func fieldTable(b *strings.Builder, s *eventSchema) {
+	b.WriteString("| Field | Type | Required | Meaning |\n|---|---|---|---|\n")
+	for _, name := range sortedNames(s.Properties) {
+		f := s.Properties[name]
+		required := ""
+		if slices.Contains(s.Required, name) {
+			required = "yes"
+		}
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", name, typeName(f), required, inCell(f.Description+limits(f)))
+	}
+}
+
+func typeName(s *eventSchema) string {
+	if name, ok := strings.CutPrefix(s.Ref, "#/$defs/"); ok {
+		return "[" + name + "](#record-" + strings.ToLower(name) + ")"
+	}
+	if s.Items != nil {
+		return "list of " + typeName(s.Items)
+	}
+	if all, ok := s.Type.([]any); ok {
+		return fmt.Sprint(all[0])
+	}
+	if s.Type == nil {
+		return ""
+	}
+	return fmt.Sprint(s.Type)
+}
+
+// limits says which values a eventSchema takes, as far as a person needs it.
+func limits(s *eventSchema) string {
+	switch {
+	case len(s.Enum) > 20:
+		return ""
+	case len(s.Enum) > 0:
+		return " One of " + quotedAll(s.Enum) + "."
+	case s.Const != nil:
+		return fmt.Sprintf(" Always `%v`.", s.Const)
+	case s.Pattern != "":
+		return " Like `" + s.Pattern + "`."
+	}
+	return ""
+}
+
+// errorsPage lists the codes of the public surface.
+func errorsPage(t *testing.T) string {
+	o, err := openapi.Outlined()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	b.WriteString(generated + `# Errors
+
+Every error of the REST surface is a problem object (RFC 9457) with one of these codes, which never change their meaning. ` + "`type`" + ` of the object is the
+address of a page that says the same. In the stream an error before the first line is such an object; after it the transfer breaks.
+The tools of MCP put the same object into their result.
+
+| Code | Status | Title | What to do |
+|---|---|---|---|
+`)
+	for _, code := range o.Codes {
+		m, ok := wire.MeaningOf(code)
+		if !ok {
+			t.Errorf("%s has no meaning", code)
+		}
+		fmt.Fprintf(&b, "| `%s` | %d | %s | %s |\n", code, m.Status, inCell(m.Title), inCell(m.Remedy))
+	}
+	return b.String()
+}

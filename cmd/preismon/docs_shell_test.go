@@ -1,0 +1,82 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// unsaid gives the first of the lines that a text does not have after those
+// before it; "…" stands for anything, and blanks are as one.
+func unsaid(output string, want []string) string {
+	have := strings.Split(output, "\n")
+	for _, w := range want {
+		pattern := regexp.QuoteMeta(strings.Join(strings.Fields(w), " "))
+		form := regexp.MustCompile("^" + strings.ReplaceAll(pattern, "…", ".*") + "$")
+		i := slices.IndexFunc(have, func(h string) bool { return form.MatchString(strings.Join(strings.Fields(h), " ")) })
+		if i < 0 {
+			return w
+		}
+		have = have[i+1:]
+	}
+	return ""
+}
+
+// shell is a bash that stays, so that variables do.
+type shell struct {
+	in  io.WriteCloser
+	out *bufio.Reader
+	cmd *exec.Cmd
+}
+
+func (r *reader) shell(t *testing.T) *shell {
+	t.Helper()
+	anna := newDemoTest(t, r.up).account(t, "anna")
+	cmd := command(t, append(slices.Clone(r.env), "PREISMON_URL="+r.up.URL, "PREISMON_PASSWORD="+anna.Password))
+	path, err := exec.LookPath("bash")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Path, cmd.Args, cmd.Dir = path, []string{"bash", "-o", "pipefail"}, r.folder
+	s := &shell{cmd: cmd}
+	if s.in, err = cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = cmd.Stdout
+	s.out = bufio.NewReader(out)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(5*time.Minute, func() { _ = cmd.Process.Kill() })
+	return s
+}
+
+// do runs a text and gives what it printed. It fails when a line of it does.
+func (s *shell) do(t *testing.T, command string) (output string, ok bool) {
+	t.Helper()
+	const mark = "\x1d"
+	if _, err := fmt.Fprintf(s.in, "set -e\n{\n%s\n} </dev/null\nset +e; printf '\\n%s'\n", command, `\035`); err != nil {
+		t.Fatal(err)
+	}
+	output, err := s.out.ReadString(mark[0])
+	return strings.TrimSuffix(strings.TrimSuffix(output, mark), "\n"), err == nil
+}
+
+func (s *shell) close(t *testing.T) {
+	t.Helper()
+	_ = s.in.Close()
+	_, _ = io.Copy(io.Discard, s.out)
+	if err := s.cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,306 @@
+package main
+
+import (
+	"compress/gzip"
+	"errors"
+	"html"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nats-io/nats.go"
+
+	"preismon/deploy/embedded"
+	"preismon/ingest"
+)
+
+// elsewhere are the blocks that TestDocs does not run, by document and first
+// line, and why. Beneath deploy/docs the document says so itself, in the same
+// words.
+var elsewhere = map[string]string{
+	"README.md: preismon login --login anna@demo-hersteller-nord.example":                                                 "TestUpDemo/readme does",
+	"README.md: go run ./cmd/preismon secrets deploy/secrets":                                                             "TestCompose of deploy/compose makes the secrets and brings docker-compose.yml up",
+	"README.md: claude mcp add --transport http preismon http://127.0.0.1:8080/mcp":                                       "it needs Claude Code; clients_test.go connects other clients of MCP",
+	"README.md: go test -p 1 -timeout 30m ./...":                                                                          "this is it",
+	"README.md: go run ./cmd/preismon bench --quick":                                                                      "TestBench runs a shorter one",
+	"README.md: crawler ── event ──▶ OBSERVATIONS ─┐                     ┌─▶ observations             the truth, by pair": "it is a picture",
+
+	"how-to/connect-an-agent.md: claude mcp add --transport http preismon http://127.0.0.1:8080/mcp":                                 "it needs Claude Code; clients_test.go connects other clients of MCP.",
+	"how-to/add-a-query-node.md: preismon query --config query.yaml":                                                                 "it runs until it is stopped; roles_test.go runs several nodes.",
+	"how-to/more-than-one-machine.md: preismon migrate --clickhouse-dsn @admin-dsn-0 --clickhouse-cluster preismon --unreplicated":   "it needs three servers; cmd/preismon/shards runs it on three of its own.",
+	"how-to/more-than-one-machine.md: preismon projector --config projector-0.yaml":                                                  "it runs until it is stopped; cmd/preismon/shards runs one for each partition, and kills one.",
+	"how-to/more-than-one-machine.md: preismon query --config query-0.yaml":                                                          "it runs until it is stopped; cmd/preismon/shards runs nodes at different shards.",
+	"how-to/upgrade.md: kubectl -n preismon delete job preismon-migrate --ignore-not-found":                                          "it needs a cluster; a test of deploy/kubernetes reads the files.",
+	"how-to/run-with-containers.md: docker compose --profile demo up --build --detach":                                               "it needs a Docker engine; TestCompose of deploy/compose brings docker-compose.yml up and uses it.",
+	"how-to/run-with-containers.md: docker compose ps":                                                                               "it needs a Docker engine; TestCompose of deploy/compose does the same.",
+	"how-to/run-on-kubernetes.md: cp -r deploy/kubernetes/overlays/example deploy/kubernetes/overlays/mine":                          "it needs the clone; the tests of deploy/kubernetes build the example as kubectl does.",
+	"how-to/run-on-kubernetes.md: kubectl create namespace preismon":                                                                 "it needs a cluster; TestDocsSecrets compares the keys with those that the manifests ask for.",
+	"how-to/run-on-kubernetes.md: kubectl -n preismon delete job preismon-migrate --ignore-not-found":                                "it needs a cluster.",
+	"how-to/take-csv-arrow-or-parquet.md: duckdb -c \"SELECT site, min(priceMoney.amountMinor) FROM 'markt.parquet' GROUP BY site\"": "it needs DuckDB.",
+	"how-to/trace.md: docker run --rm --detach -p 127.0.0.1:16686:16686 -p 127.0.0.1:4318:4318 jaegertracing/jaeger":                 "it needs an image that is not here; observe_test.go has both send to a collector.",
+	"how-to/extend.md: go test ./projector/schema -update":                                                                           "it is a test itself, and writes.",
+}
+
+// howTos are run after the tutorial, in this order: later ones take more away.
+var howTos = []string{
+	"import-your-csv.md", "connect-an-agent.md", "use-it-in-scripts.md", "take-csv-arrow-or-parquet.md", "run-with-containers.md",
+	"run-on-kubernetes.md", "rotate-keys.md", "add-a-query-node.md", "more-than-one-machine.md", "watch.md", "trace.md", "upgrade.md", "extend.md",
+	"replay-dead-letters.md", "rebuild.md", "back-up.md",
+}
+
+// TestDocs does what the tutorial, the how-tos and the README say, in one
+// folder and with one server, and compares what is printed with what they
+// show.
+func TestDocs(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob(filepath.Join(docsFolder, "how-to", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, f := range files {
+		files[i] = filepath.Base(f)
+	}
+	if missing := slices.DeleteFunc(files, func(f string) bool { return slices.Contains(howTos, f) }); len(missing) > 0 {
+		t.Errorf("how-tos that nothing runs: %v", missing)
+	}
+	for _, pattern := range []string{"README.md", "explanation.md", "reference/*.md", "../metrics.md"} {
+		others, err := filepath.Glob(filepath.Join(docsFolder, filepath.FromSlash(pattern)))
+		if err != nil || len(others) == 0 {
+			t.Fatalf("%s: %v %v", pattern, others, err)
+		}
+		for _, o := range others {
+			if b := blocks(t, o); len(b) > 0 {
+				t.Errorf("%s has commands, and nothing runs them: %s", o, b[0].name)
+			}
+		}
+	}
+	r := newReader(t)
+	documents := []string{"tutorial.md"}
+	for _, h := range howTos {
+		documents = append(documents, "how-to/"+h)
+	}
+	for _, d := range documents {
+		t.Run(d, func(t *testing.T) { r.document(t, d, filepath.Join(docsFolder, filepath.FromSlash(d))) })
+	}
+	t.Run("reference page", r.commandsOfThePage)
+	t.Run("README.md", func(t *testing.T) { r.document(t, "README.md", filepath.Join(rootFolder, "README.md")) })
+	for _, left := range slices.Sorted(maps.Keys(r.unmet)) {
+		if document, _, _ := strings.Cut(left, ": "); r.read[document] {
+			t.Errorf("no document has the block %q", left)
+		}
+	}
+}
+
+// reader is somebody who does what the documents say.
+type reader struct {
+	folder string // the working directory, with the data folder
+	env    []string
+	up     *upProcess
+	read   map[string]bool // documents
+	unmet  map[string]bool // of elsewhere
+	t      *testing.T      // the whole
+}
+
+func newReader(t *testing.T) *reader {
+	binary, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin, folder, config := t.TempDir(), t.TempDir(), t.TempDir()
+	if err := os.Symlink(binary, filepath.Join(bin, "preismon")); err != nil {
+		t.Fatal(err)
+	}
+	// The documents say `go run ./cmd/preismon` and `go install ./cmd/preismon`; this binary is that program.
+	shim := "#!/bin/sh\ncase \"$1 $2\" in\n'run ./cmd/preismon') shift 2; exec preismon \"$@\";;\n'install ./cmd/preismon') exit 0;;\nesac\necho \"go $*: not in the documents\" >&2\nexit 1\n"
+	if err := os.WriteFile(filepath.Join(bin, "go"), []byte(shim), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	r := &reader{t: t, folder: folder, read: map[string]bool{}, unmet: map[string]bool{}}
+	r.env = []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "XDG_CONFIG_HOME=" + config, "HOME=" + config}
+	for name := range elsewhere {
+		r.unmet[name] = true
+	}
+	return r
+}
+
+// document does what one document says.
+func (r *reader) document(t *testing.T, name, path string) {
+	r.read[name] = true
+	all := blocks(t, path)
+	if len(all) == 0 && name != "how-to/extend.md" {
+		t.Error("no commands")
+	}
+	switch name {
+	case "how-to/replay-dead-letters.md":
+		r.breakSomething(t)
+	case "README.md":
+		r.compress(t, "prices.csv") // which it imports
+	}
+	var s *shell // from when a server runs
+	defer func() {
+		if s != nil {
+			s.close(t)
+		}
+	}()
+	for _, b := range all {
+		key := name + ": " + b.name
+		if reason, ok := elsewhere[key]; ok || b.reason != "" {
+			delete(r.unmet, key)
+			if b.reason != reason && name != "README.md" {
+				t.Errorf("%q is not run for the reason %q there, %q here", key, b.reason, reason)
+			}
+			continue
+		}
+		for _, c := range b.commands {
+			if r.serve(t, &c); c.text == "" {
+				continue
+			}
+			if s == nil {
+				s = r.shell(t)
+			}
+			r.command(t, s, name, c)
+		}
+	}
+}
+
+var starts = regexp.MustCompile(`^(?:go run \./cmd/preismon|preismon) up( --demo)?\n?$`)
+
+// serve does what a command says about the server, and leaves the rest of it:
+// what runs until it is stopped is started beside, and ^C stops it.
+func (r *reader) serve(t *testing.T, c *docCommand) {
+	t.Helper()
+	first, rest, _ := strings.Cut(c.text, "\n")
+	if m := starts.FindStringSubmatch(first); m != nil {
+		r.start(m[1] != "", c.want)
+		c.text = rest // as the README has it: the next line is for another terminal
+	}
+	if strings.TrimSpace(c.text) == "^C" {
+		r.up.interrupt()
+		if code := r.up.wait(); code != 0 {
+			t.Fatalf("stopped: exit code %d", code)
+		}
+		c.text = ""
+	}
+}
+
+// command does one thing in the shell.
+func (r *reader) command(t *testing.T, s *shell, document string, c docCommand) {
+	t.Helper()
+	here := strings.NewReplacer("http://127.0.0.1:8080", r.up.URL, "http://127.0.0.1:8081", r.up.AdminURL, "127.0.0.1:8081", strings.TrimPrefix(r.up.AdminURL, "http://"))
+	output, ok := s.do(t, here.Replace(c.text))
+	if !ok {
+		t.Fatalf("%s: it failed:\n%s\n%s", document, c.text, output)
+	}
+	want := make([]string, len(c.want))
+	for i, w := range c.want {
+		want[i] = here.Replace(w)
+	}
+	if missing := unsaid(output, want); missing != "" {
+		t.Errorf("%s: %s\ndoes not print %q, but:\n%s", document, c.text, missing, output)
+	}
+}
+
+// start starts a server in the folder, unless it runs already.
+func (r *reader) start(demo bool, want []string) {
+	r.t.Helper()
+	if r.up != nil {
+		select {
+		case <-r.up.ended:
+		default:
+			return
+		}
+	}
+	args := append([]string{"--data-dir", filepath.Join(r.folder, "preismon-data")}, demoArgs[1:]...) // with their limits
+	if r.up != nil {                                                                                  // again, where it was
+		for name, was := range map[string]string{"--listen": r.up.URL, "--admin-listen": r.up.AdminURL} {
+			args = append(args, name, strings.TrimPrefix(was, "http://"))
+		}
+	}
+	if demo {
+		args = append(args, demoArgs[0])
+	}
+	r.up = startUp(r.t, args...)
+	if missing := unsaid(strings.NewReplacer(r.up.URL, localServer, r.up.AdminURL, "http://127.0.0.1:8081").Replace(r.up.stdout.String()), want); missing != "" {
+		r.t.Errorf("up does not print %q, but:\n%s", missing, r.up.stdout.String())
+	}
+}
+
+// compress packs a file of the folder beside it.
+func (r *reader) compress(t *testing.T, name string) {
+	text, err := os.ReadFile(filepath.Join(r.folder, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Create(filepath.Join(r.folder, name+".gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	z := gzip.NewWriter(f)
+	_, err = z.Write(text)
+	if err := errors.Join(err, z.Close(), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// breakSomething publishes a message that nobody can read.
+func (r *reader) breakSomething(t *testing.T) {
+	runtime, err := embedded.ReadRuntime(r.up.DataDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := connect(ingest.Config{URL: runtime.NATSURL, Name: t.Name()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.conn.Close()
+	if _, err := b.js.PublishMsg(t.Context(), &nats.Msg{Subject: "observations.demo-markt-de=example", Data: []byte(`{"version":2}`)}); err != nil {
+		t.Fatal(err)
+	}
+	applied(t, r.up)
+}
+
+// commandsOfThePage runs every command of /docs: each is a request that the
+// service understands, if often one for something that is not there. Every
+// problem that it links has its page.
+func (r *reader) commandsOfThePage(t *testing.T) {
+	c := r.up.client()
+	c.t = t
+	resp, err := http.Get(r.up.URL + "/docs") // no operation of the contract
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := io.ReadAll(resp.Body)
+	if err := errors.Join(err, resp.Body.Close()); err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("%d %v", resp.StatusCode, err)
+	}
+	demo := newDemoTest(t, r.up)
+	anna, agent := demo.account(t, "anna"), demo.agent(t, "anna")
+	token, other := c.login(anna.LoginIdentifier, anna.Password).token, c.login(anna.LoginIdentifier, anna.Password).token
+	commands := regexp.MustCompile(`(?s)id="(curl-[^"]+)">(.*?)</pre>`).FindAllStringSubmatch(string(page), -1)
+	if len(commands) < 25 {
+		t.Fatalf("%d commands", len(commands))
+	}
+	for _, m := range commands {
+		cmd := exec.CommandContext(t.Context(), "sh", "-c", html.UnescapeString(m[2]))
+		cmd.Env, cmd.Dir = append(os.Environ(), "PREISMON_TOKEN="+token, "MCP_TOKEN="+agent.token), t.TempDir()
+		if m[1] == "curl-revokeToken" {
+			cmd.Env = append(cmd.Env, "PREISMON_TOKEN="+other)
+		}
+		out, err := cmd.CombinedOutput()
+		if len(out) == 0 && err != nil || regexp.MustCompile(`"code":"(MVP_VALIDATION_ERROR|NOT_FOUND|METHOD_NOT_ALLOWED|INTERNAL_ERROR|AUTH_TOKEN_INVALID)"`).Match(out) {
+			t.Errorf("%s: %v\n%s\n%.500s", m[1], err, m[2], out)
+		}
+	}
+	for _, m := range regexp.MustCompile(`href="(problems/[a-z-]+)"`).FindAllStringSubmatch(string(page), -1) {
+		if status, _ := c.get("/"+m[1], nil); status != http.StatusOK {
+			t.Errorf("%s: %d", m[1], status)
+		}
+	}
+}

@@ -1,0 +1,276 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"net/url"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"preismon/deploy/testserver/chromium"
+)
+
+// explorerPlan is what the browser is told.
+type explorerPlan struct {
+	Base     string   `json:"base"`
+	Hosts    []string `json:"hosts"` // how the URLs begin that it may ask for
+	Login    string   `json:"login"`
+	Password string   `json:"password"`
+	Searches []string `json:"searches"` // each finds one product
+	Items    []string `json:"items"`
+	From     string   `json:"from"` // local times of Europe/Berlin
+	To       string   `json:"to"`
+	Rows     int      `json:"rows"`  // of the products in that window
+	Empty    string   `json:"empty"` // a site without any row of the first product
+	Site     string   `json:"site"`  // one with many
+}
+
+// explorerSaid is what the page showed.
+type explorerSaid struct {
+	Chart, Many chartSaid
+	Pairs       [][]string
+	Offers      [][]string
+	Position    []string
+	Curl, MCP   map[string]string
+	Stream      struct {
+		Rows, First, Rate string
+		Lines             []string
+	}
+	Broken, Stopped string
+}
+
+type chartSaid struct {
+	Rows, Series, BuyBox, Prime, Width, Height, Painted, Lanes, LanesHeight int
+	Points, Gaps                                                            []int
+	Counts                                                                  map[string]int
+	MS                                                                      float64
+}
+
+// row is what the test looks at in a row of the API.
+type explorerRow struct {
+	ItemID, Site, CapturedAt, Availability string
+	Merchant, CurrencyCode                 *string
+	Price                                  *float64
+	IsBuyBox, IsPrime                      bool
+}
+
+// explorer clicks through the page in a browser: all that it shows is what
+// the API says, and the commands that it gives do what they promise.
+func (d *demoTest) explorer(t *testing.T) {
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	account := d.account(t, "anna")
+	client := d.client(t, "anna")
+	to := time.Now().Add(-time.Hour).Truncate(time.Minute)
+	from := to.Add(-10 * 24 * time.Hour)
+	window := url.Values{"capturedFrom": {from.UTC().Format(time.RFC3339)}, "capturedTo": {to.UTC().Format(time.RFC3339)}, "includeExportFields": {"true"}}
+
+	plan := explorerPlan{
+		Base: d.up.URL, Hosts: []string{d.up.URL + "/"}, Login: account.LoginIdentifier, Password: account.Password,
+		From: from.In(berlin).Format("2006-01-02T15:04"), To: to.In(berlin).Format("2006-01-02T15:04"), Site: "demo-markt-de.example",
+	}
+	rows := d.chooseProducts(t, client, &plan, window)
+	plan.Rows = len(rows)
+
+	var said explorerSaid
+	chromium.Run(t, "testdata/explorer/browser.mjs", plan, &said)
+	if t.Failed() {
+		return
+	}
+	said.compareChart(t, rows)
+	said.comparePosition(t)
+	said.runCommands(t, client.token)
+	if rows, err := strconv.Atoi(strings.ReplaceAll(said.Stream.Rows, ",", "")); err != nil || rows == 0 || !strings.HasSuffix(said.Stream.First, " ms") || !json.Valid([]byte(said.Stream.Lines[0])) || len(said.Stream.Lines) != min(rows, 200) {
+		t.Errorf("stream: %+v", said.Stream)
+	}
+	if !strings.HasPrefix(said.Broken, "Unvollständig:") || said.Stopped != "stopped" {
+		t.Errorf("a broken stream is shown as %q, a stopped one as %q", said.Broken, said.Stopped)
+	}
+	t.Logf("100,000 points in %.0f ms", said.Many.MS)
+	if said.Many.Rows != 100000 || said.Many.Series != 5 || sum(said.Many.Points) != 100000 || said.Many.MS > 30000 {
+		t.Errorf("100,000 points: %+v", said.Many)
+	}
+}
+
+// chooseProducts takes the product with the most unavailable captures at the
+// site, and the one with the most buy boxes.
+func (d *demoTest) chooseProducts(t *testing.T, client *api, plan *explorerPlan, window url.Values) []explorerRow {
+	read := func(selector, value string) (rows []explorerRow) {
+		params := maps.Clone(window)
+		params.Set(selector, value)
+		if _, _, err := client.stream("/v1/results/stream", params, func(line []byte) error {
+			var r explorerRow
+			err := json.Unmarshal(line, &r)
+			rows = append(rows, r)
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return rows
+	}
+	unavailable, boxes := map[string]int{}, map[string]int{}
+	for _, r := range read("site", plan.Site) {
+		if r.Availability == "UNAVAILABLE" {
+			unavailable[r.ItemID]++
+		}
+		if r.IsBuyBox {
+			boxes[r.ItemID]++
+		}
+	}
+	most := func(of map[string]int) string {
+		return slices.MaxFunc(slices.Sorted(maps.Keys(of)), func(a, b string) int { return cmp.Compare(of[a], of[b]) })
+	}
+	first := most(unavailable)
+	delete(boxes, first)
+	plan.Items = []string{first, most(boxes)}
+	var all []explorerRow
+	for _, id := range plan.Items {
+		var page struct{ Data []struct{ EAN, ASIN string } }
+		if _, body := client.get("/v1/items", url.Values{"itemId": {id}}); json.Unmarshal(body, &page) != nil || len(page.Data) != 1 {
+			t.Fatalf("item %s: %s", id, body)
+		}
+		plan.Searches = append(plan.Searches, strings.TrimSpace(page.Data[0].EAN+" "+page.Data[0].ASIN))
+		all = append(all, read("itemId", id)...)
+	}
+	var sites struct{ Data []struct{ Site string } }
+	if _, body := client.get("/v1/sites", nil); json.Unmarshal(body, &sites) != nil {
+		t.Fatalf("sites: %s", body)
+	}
+	for _, s := range sites.Data {
+		if !slices.ContainsFunc(all, func(r explorerRow) bool { return r.ItemID == first && r.Site == s.Site }) {
+			plan.Empty = s.Site
+		}
+	}
+	if plan.Empty == "" {
+		t.Fatal("no site without a result")
+	}
+	return all
+}
+
+// compareChart holds what was drawn against the rows of the API.
+func (s explorerSaid) compareChart(t *testing.T, rows []explorerRow) {
+	t.Helper()
+	type capture struct{ item, site, at string }
+	outcome := map[capture]string{}
+	lines := map[[4]string]map[string]bool{}
+	for _, r := range rows {
+		c := capture{r.ItemID, r.Site, r.CapturedAt}
+		switch {
+		case r.Price != nil && r.Availability == "AVAILABLE":
+			outcome[c] = "price"
+			merchant := ""
+			if r.Merchant != nil {
+				merchant = *r.Merchant
+			}
+			line := [4]string{r.ItemID, r.Site, *r.CurrencyCode, merchant}
+			if lines[line] == nil {
+				lines[line] = map[string]bool{}
+			}
+			lines[line][r.CapturedAt] = true
+		case outcome[c] == "price":
+		case r.Availability == "UNAVAILABLE":
+			outcome[c] = "unavailable"
+		case outcome[c] == "":
+			outcome[c] = "unknown"
+		}
+	}
+	counts := map[string]int{"price": 0, "unavailable": 0, "unknown": 0}
+	for _, o := range outcome {
+		counts[o]++
+	}
+	if diff := gocmp.Diff(counts, s.Chart.Counts); diff != "" || counts["unavailable"] == 0 || counts["price"] == 0 {
+		t.Errorf("outcomes (-API +page): %s", diff)
+	}
+	var points []int
+	for _, at := range lines {
+		points = append(points, len(at))
+	}
+	slices.SortFunc(points, func(a, b int) int { return b - a })
+	points = points[:min(16, len(points))]
+	if diff := gocmp.Diff(points, s.Chart.Points); diff != "" {
+		t.Errorf("points of the lines (-API +page): %s", diff)
+	}
+	if s.Chart.BuyBox == 0 || s.Chart.Prime == 0 || sum(s.Chart.Gaps) == 0 {
+		t.Errorf("no buy box, prime or gap: %+v", s.Chart)
+	}
+	if s.Chart.Width < 600 || s.Chart.Height < 300 || s.Chart.Painted < 5000 || s.Chart.Lanes < 5000 {
+		t.Errorf("too little is painted: %+v", s.Chart)
+	}
+	none := 0
+	for _, p := range s.Pairs {
+		if p[5] != "" {
+			none++
+		}
+	}
+	if none == 0 || none == len(s.Pairs) {
+		t.Errorf("%d of %d pairs without a result", none, len(s.Pairs))
+	}
+}
+
+// comparePosition computes the first position of 100 anew from the table.
+func (s explorerSaid) comparePosition(t *testing.T) {
+	t.Helper()
+	cheaper, dearer := 0, 0
+	for _, o := range s.Offers {
+		price, err := strconv.ParseFloat(strings.ReplaceAll(strings.TrimPrefix(o[6], "€"), ",", ""), 64)
+		if o[0] != s.Position[0] || !strings.HasPrefix(o[6], "€") || err != nil || strings.Contains(o[1], "France") != strings.HasPrefix(s.Position[1], "FR") {
+			continue
+		}
+		if price < 100 {
+			cheaper++
+		} else {
+			dearer++
+		}
+	}
+	want := []string{"€100.00", strconv.Itoa(cheaper+1) + " (" + strconv.Itoa(cheaper+dearer) + " offers)", strconv.Itoa(cheaper)}
+	if diff := gocmp.Diff(want, s.Position[2:5]); diff != "" || cheaper+dearer == 0 {
+		t.Errorf("position among %v (-table +page): %s", s.Offers, diff)
+	}
+}
+
+// runCommands runs what the page gave to be copied.
+func (s explorerSaid) runCommands(t *testing.T, token string) {
+	t.Helper()
+	for view, command := range s.Curl {
+		cmd := exec.CommandContext(t.Context(), "sh", "-c", command)
+		cmd.Env = append(cmd.Environ(), "PREISMON_TOKEN="+token)
+		out, err := cmd.Output()
+		if err != nil {
+			t.Errorf("%s: %v\n%s\n%s", view, err, command, out)
+		}
+		if lines := strings.Count(string(out), "\n"); view == "history" && lines != s.Chart.Rows {
+			t.Errorf("curl of the history gives %d lines, the chart holds %d", lines, s.Chart.Rows)
+		}
+		if len(out) < 1000 {
+			t.Errorf("%s: %s", view, out)
+		}
+	}
+	for dec := json.NewDecoder(strings.NewReader(s.MCP["history"])); dec.More(); {
+		var call struct {
+			Method string
+			Params struct {
+				Name      string
+				Arguments map[string]any
+			}
+		}
+		if err := dec.Decode(&call); err != nil || call.Method != "tools/call" || call.Params.Name != "list_results" || call.Params.Arguments["itemId"] == nil {
+			t.Errorf("MCP call %+v: %v", call, err)
+		}
+	}
+}
+
+func sum(numbers []int) (n int) {
+	for _, x := range numbers {
+		n += x
+	}
+	return n
+}

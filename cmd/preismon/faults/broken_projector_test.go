@@ -1,0 +1,170 @@
+package faults_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ClickHouse/ch-go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"preismon/contracts/event"
+	"preismon/deploy/embedded"
+	"preismon/deploy/testserver/proxy"
+	"preismon/ingest"
+	"preismon/projector"
+	"preismon/projector/clickhouse"
+)
+
+// Projectors that are built wrong, as what they do with their connection.
+
+type connFunc func(ctx context.Context, q ch.Query) error
+
+func (f connFunc) Do(ctx context.Context, q ch.Query) error { return f(ctx, q) }
+
+// isInsert tells whether a statement writes rows of observations.
+func isInsert(q *ch.Query) bool { return q.Input != nil && strings.Contains(q.QueryID, "observations") }
+
+// heedless goes on to checkpoint and acknowledgement whatever becomes of the
+// insert: as one does that acknowledges before it.
+func heedless(c projector.Conn) projector.Conn {
+	return connFunc(func(ctx context.Context, q ch.Query) error {
+		err := c.Do(ctx, q)
+		if isInsert(&q) {
+			return nil
+		}
+		return err
+	})
+}
+
+// blind sends an insert that failed again without reading back.
+func blind(c projector.Conn) projector.Conn {
+	return connFunc(func(ctx context.Context, q ch.Query) error {
+		id := q.QueryID
+		err := c.Do(ctx, q)
+		for try := 1; err != nil && isInsert(&q) && ctx.Err() == nil; try++ {
+			time.Sleep(20 * time.Millisecond)
+			q.QueryID = fmt.Sprintf("%s.%d", id, try)
+			err = c.Do(ctx, q)
+		}
+		return err
+	})
+}
+
+func sound(c projector.Conn) projector.Conn { return c }
+
+// project runs a projector within the test.
+func (w *world) project(ctx context.Context, build func(projector.Conn) projector.Conn) (*ingest.Consumer, error) {
+	cfg, err := clickhouse.ParseDSN(w.projectorTables.URL(w.clickhouse.DSN(embedded.ProjectorUser, "")))
+	if err != nil {
+		return nil, err
+	}
+	pool := clickhouse.Open(cfg, 8)
+	conn, err := ingest.Connect(ingest.Config{URL: w.nats.URL()})
+	if err != nil {
+		return nil, err
+	}
+	js, err := jetstream.New(conn)
+	if err != nil {
+		return nil, err
+	}
+	pc := projector.DefaultConfig()
+	pc.Fence, pc.Logger = 1, quiet
+	p, err := projector.New(pc, build(pool))
+	if err != nil {
+		return nil, err
+	}
+	consumer, err := ingest.NewConsumer(ingest.DefaultConsumerConfig(), js, p, nil)
+	if err != nil {
+		return nil, err
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = consumer.Run(ctx)
+	}()
+	w.t.Cleanup(func() {
+		<-done
+		conn.Close()
+		_ = pool.Close()
+	})
+	return consumer, nil
+}
+
+// TestFaultSuiteCanFailProjector: the checks find projectors that are built
+// wrong, and nothing at the right one under the same faults.
+func TestFaultSuiteCanFailProjector(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		build func(projector.Conn) projector.Conn
+		do    func(w *world, rnd *rand.Rand) error
+		found func(v verdictOf) bool // nil: nothing may be
+	}{
+		{"acknowledge-before-insert", heedless, cutInsert, func(v verdictOf) bool { return v.lost > 0 }},
+		{"blind-retry", blind, lostReply, func(v verdictOf) bool { return v.doubled > 0 }},
+		{"the right one", sound, func(w *world, rnd *rand.Rand) error { return errors.Join(cutInsert(w, rnd), lostReply(w, rnd)) }, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t, 1)
+			w.startQuery()
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			consumer, err := w.project(ctx, c.build)
+			if err != nil {
+				t.Fatal(err)
+			}
+			stop := w.live()
+			defer stop()
+			rnd := rand.New(rand.NewPCG(1, 1))
+			for n := 1; n <= 10; n++ {
+				since := w.ledger.mark()
+				if err := c.do(w, rnd); err != nil {
+					t.Fatal(err)
+				}
+				w.heal()
+				time.Sleep(200 * time.Millisecond)
+				if err := w.producer.pause(healed); err != nil {
+					t.Fatal(err)
+				}
+				// It says that it is through: what lacks now will never come.
+				end, err := ingest.End(ctx, w.streams(), event.StreamObservations)
+				if err == nil {
+					wait, done := context.WithTimeout(ctx, healed)
+					err = consumer.CaughtUp(wait, event.StreamObservations, end)
+					done()
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				if c.found != nil {
+					w.patience = 2 * time.Second
+				}
+				v := w.settle(ctx, since)
+				switch {
+				case c.found != nil && c.found(v):
+					fmt.Printf("broken=%s caught=%d lost=%d doubled=%d\n", c.name, n, v.lost, v.doubled)
+					return
+				case c.found == nil && v.err != nil:
+					t.Fatal(v.err)
+				case c.found == nil && n == 3:
+					return
+				}
+				w.producer.resume()
+			}
+			t.Error("ten faults did not show that it is built wrong")
+		})
+	}
+}
+
+func lostReply(w *world, _ *rand.Rand) error {
+	defer w.projectorTables.Reset()
+	return replyLost(w)
+}
+
+func cutInsert(w *world, rnd *rand.Rand) error {
+	return w.meets(w.projectorTables, proxy.Up, proxy.Rule{Pattern: []byte("-observations-"), Left: 500 + rnd.Int64N(1000), Then: proxy.Break})
+}

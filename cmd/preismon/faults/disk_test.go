@@ -1,0 +1,59 @@
+package faults_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"testing"
+
+	"preismon/deploy/testserver/process"
+)
+
+// disk is a folder of a server on a file system of its own, so that it can be
+// full while the machine's is not.
+type disk struct {
+	dir     string
+	mounted bool
+}
+
+// diskBytes is what such a disk may hold; what it does not hold takes nothing.
+const diskBytes = 4 << 30
+
+// newDisk mounts the folder. Where that is not allowed, it is a plain folder,
+// and the faults make its server run into a limit of its own instead.
+func newDisk(t testing.TB, dir string) *disk {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	d := &disk{dir: dir}
+	err := errors.New("not wanted")
+	if !*runPlain {
+		err = mountMemory(dir, diskBytes)
+	}
+	if err != nil {
+		fmt.Printf("NOTE: no file system can be mounted on %s (%v): full disks are limits of the servers here, not ENOSPC\n", dir, err)
+		return d
+	}
+	d.mounted = true
+	t.Cleanup(func() { unmount(dir) })
+	return d
+}
+
+// fullWhile leaves the disk without a free byte until do returns.
+func (d *disk) fullWhile(do func() error) error {
+	var last error
+	err := process.Until(patience, "the disk is full", func() bool {
+		used, err := usedBytes(d.dir)
+		if err == nil {
+			err = resizeMemory(d.dir, used) // fails when more is used by now
+		}
+		last = err
+		return err == nil
+	})
+	if err != nil {
+		return errors.Join(err, last)
+	}
+	err = do()
+	return errors.Join(err, resizeMemory(d.dir, diskBytes))
+}

@@ -1,0 +1,223 @@
+// Package faults breaks what can break, while producers publish and customers
+// read, and proves that nothing was lost, doubled, someone else's, or half a
+// file taken for a whole one. Servers and roles are real ones, as processes,
+// with a proxy of ours between any two of them. Which fault proves which row of
+// the matrix of faults stands in rows_test.go, and what must always hold (I1 to
+// I9) in checker_test.go, answer_test.go, tokens_test.go and bounds_test.go.
+//
+// `go test` runs the chief faults, some of the others drawn by chance, and a
+// composition of some. A longer run is asked for by -fault.for or
+// PREISMON_FAULTS, as in 15m: it runs all of them, once at least. -fault.seed
+// repeats one as far as chance goes: what processes do meanwhile is theirs.
+package faults_test
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"regexp"
+	"sync"
+	"testing"
+	"time"
+
+	"preismon/deploy/testserver/proxy"
+)
+
+var (
+	runFor  = flag.Duration("fault.for", variable(), "how long to go on with faults; 0: some of them, once")
+	runSeed = flag.Uint64("fault.seed", 0, "seed of chance; 0: a new one")
+	runOnly = flag.String("fault.only", "", "regular expression of the faults to run")
+
+	runPlain = flag.Bool("fault.plain", false, "mount nothing, as where it is not allowed")
+)
+
+func variable() time.Duration {
+	d, _ := time.ParseDuration(os.Getenv("PREISMON_FAULTS"))
+	return d
+}
+
+// tries are how often a fault may fail to come about: on a busy machine what
+// it waits for may be over before it looks. What was tried is checked anyway.
+const tries = 3
+
+// tally is what became of a fault's iterations.
+type tally struct {
+	iterations, lost int
+	doubled          uint64
+	lag              time.Duration // the longest
+}
+
+func (c *tally) add(v verdictOf) {
+	c.iterations++
+	c.lost += v.lost
+	c.doubled += v.doubled
+	c.lag = max(c.lag, v.lag)
+}
+
+// TestFaults runs every fault of the table, and compositions of them.
+func TestFaults(t *testing.T) {
+	seed := *runSeed
+	if seed == 0 {
+		seed = uint64(time.Now().UnixNano())
+	}
+	rnd := rand.New(rand.NewPCG(seed, 1))
+	only := regexp.MustCompile(*runOnly)
+	w := newWorld(t, seed)
+	w.withFiles()
+	w.startRoles()
+	stop := w.live()
+	defer stop()
+	counts := map[string]*tally{}
+	report := func(name string) {
+		c := counts[name]
+		fmt.Printf("fault=%s iterations=%d lost=%d doubled=%d seed=%d longest_lag=%s\n", name, c.iterations, c.lost, c.doubled, seed, c.lag.Round(time.Millisecond))
+	}
+	once := func(name string, do func() error) {
+		t.Helper()
+		if counts[name] == nil {
+			counts[name] = &tally{}
+		}
+		v := w.iteration(t, do)
+		for try := 1; v.err == nil && v.absent != nil && try < tries; try++ {
+			t.Logf("fault=%s did not come about, once more: %v", name, v.absent)
+			v = w.iteration(t, do)
+		}
+		if v.err == nil {
+			v.err = v.absent
+		}
+		counts[name].add(v)
+		fmt.Printf("%s fault=%s lost=%d doubled=%d lag=%s\n", time.Now().Format(time.TimeOnly), name, v.lost, v.doubled, v.lag.Round(time.Millisecond))
+		if v.err != nil {
+			report(name)
+			fail := t.Fatalf
+			if v.absent != nil && v.err == v.absent {
+				fail = t.Errorf // nothing is known to be wrong: the others have their turn
+			}
+			fail("fault=%s iteration %d, seed %d: %v", name, counts[name].iterations, seed, v.err)
+		}
+	}
+	if v := w.iteration(t, func() error { return nil }); v.err != nil {
+		t.Fatalf("without any fault: %v", v.err)
+	}
+	began := time.Now()
+	const composed = "composition"
+	for round := 0; round == 0 || time.Since(began) < *runFor; round++ {
+		for i, f := range drawn(rnd, only) {
+			if round > 0 && time.Since(began) > *runFor {
+				break
+			}
+			once(f.name, func() error { return f.do(w, rnd) })
+			if i%10 == 9 && only.MatchString(composed) {
+				once(composed, func() error { return compose(t, w, rnd) })
+			}
+		}
+		if only.MatchString(composed) {
+			once(composed, func() error { return compose(t, w, rnd) })
+		}
+	}
+	for _, f := range faults {
+		if counts[f.name] != nil {
+			report(f.name)
+		}
+	}
+	if counts[composed] != nil {
+		report(composed)
+	}
+	reads, fails := int64(0), int64(0)
+	for _, r := range w.readers {
+		reads, fails = reads+r.reads.Load(), fails+r.fails.Load()
+	}
+	w.usage.report()
+	t.Logf("%d probes with revoked tokens, %d whole downloads", w.tokens.probes.Load(), w.readers[0].whole.Load())
+	t.Logf("%s, %d events, %d rows, %d reads of which %d were refused", time.Since(began).Round(time.Second), len(w.ledger.events), len(w.ledger.rows), reads, fails)
+	if reads-fails < 20 {
+		t.Error("the readers read too little to find anything")
+	}
+}
+
+// sampled is how many of the faults that are not in every run are in a short one.
+const sampled = 8
+
+// drawn gives the faults of a round, in an order of chance: all, or in a short
+// run the chief ones and some others.
+func drawn(rnd *rand.Rand, only *regexp.Regexp) []fault {
+	var list []fault
+	others := 0
+	for _, i := range rnd.Perm(len(faults)) {
+		f := faults[i]
+		switch {
+		case !only.MatchString(f.name):
+			continue
+		case *runFor > 0 || *runOnly != "" || f.core:
+		case f.long || others == sampled:
+			continue
+		default:
+			others++
+		}
+		list = append(list, f)
+	}
+	return list
+}
+
+// iteration lets a fault come and go while everything lives, and checks.
+func (w *world) iteration(t *testing.T, do func() error) verdictOf {
+	since := w.ledger.mark()
+	w.since = since
+	for _, r := range w.readers {
+		r.forget(since)
+	}
+	w.producer.resume()
+	time.Sleep(100 * time.Millisecond) // some rows before the fault
+	err := do()
+	w.heal()
+	if err := w.revive(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(100 * time.Millisecond) // and some after it
+	v := w.settle(t.Context(), since)
+	var f *finding
+	switch {
+	case errors.As(err, &f):
+		v.err = errors.Join(v.err, err)
+	case err != nil:
+		v.absent = fmt.Errorf("the fault did not come about: %w", err)
+	}
+	if err := w.findings(); err != nil {
+		v.err = errors.Join(v.err, err)
+	}
+	return v
+}
+
+// heal takes back what faults left behind.
+func (w *world) heal() {
+	for _, p := range []*proxy.Proxy{w.projectorTables, w.queryTables, w.projectorStreams, w.queryStreams, w.producerStreams, w.archive} {
+		p.Heal()
+	}
+	w.producer.burst.Store(8)
+}
+
+// compose lets some faults drawn by chance run into each other.
+func compose(t *testing.T, w *world, rnd *rand.Rand) error {
+	var group sync.WaitGroup
+	var names []string
+	for range 2 + rnd.IntN(2) {
+		f := faults[rnd.IntN(len(faults))]
+		for f.alone || f.long {
+			f = faults[rnd.IntN(len(faults))]
+		}
+		names = append(names, f.name)
+		own, wait := rand.New(rand.NewPCG(rnd.Uint64(), 3)), time.Duration(rnd.IntN(600))*time.Millisecond
+		group.Go(func() {
+			time.Sleep(wait)
+			// What one fault waits for, another may prevent.
+			if err := f.do(w, own); err != nil {
+				t.Logf("composition: %s: %v", f.name, err)
+			}
+		})
+	}
+	group.Wait()
+	t.Logf("composition of %v", names)
+	return nil
+}

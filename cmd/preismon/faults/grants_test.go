@@ -1,0 +1,222 @@
+package faults_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"preismon/contracts"
+	"preismon/contracts/event"
+	"preismon/deploy/testserver/process"
+)
+
+// Pairs that a mandate is granted and loses again, and what it may see of
+// them when.
+
+// extra are the items of an order that come and go.
+var extra = map[uint64]struct{ first, last contracts.ItemID }{1: {11, 14}}
+
+// mayGet tells whether a row is of a pair that comes and goes for a mandate.
+func mayGet(mandate uint64, f *fact) bool {
+	e, ok := extra[mandate]
+	return ok && f.item >= e.first && f.item <= e.last && inScope(scopes[mandate].sites, f.site)
+}
+
+// grants are the times in which the extra pairs could be seen: from before
+// the grant was sent until the revocation was in force.
+type grants struct {
+	mu    sync.Mutex
+	spans []span
+}
+
+type span struct{ from, to time.Time } // to is zero while it lasts
+
+func (g *grants) begin() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.spans = append(g.spans, span{from: time.Now()})
+}
+
+func (g *grants) end() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for i := range g.spans {
+		if g.spans[i].to.IsZero() {
+			g.spans[i].to = time.Now()
+		}
+	}
+}
+
+// within tells whether there was a grant at some instant since a moment.
+func (g *grants) within(asked time.Time) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, s := range g.spans {
+		if s.to.IsZero() || !s.to.Before(asked) {
+			return true
+		}
+	}
+	return false
+}
+
+// orderOf is the order of a mandate, with or without its extra items.
+func orderOf(mandate uint64, wide bool) *contracts.Order {
+	s := scopes[mandate]
+	o := &contracts.Order{
+		OrderID: contracts.OrderID(mandate), MandateID: contracts.MandateID(mandate), Name: "order", Active: true,
+		CreatedAt: time.Now().AddDate(0, -1, 0), Sites: s.sites,
+	}
+	for i := s.first; i <= s.last; i++ {
+		o.Items = append(o.Items, i)
+	}
+	if e, ok := extra[mandate]; ok && wide {
+		for i := e.first; i <= e.last; i++ {
+			o.Items = append(o.Items, i)
+		}
+	}
+	return o
+}
+
+// accessFaults are those of callers and what they may see.
+var accessFaults = []fault{
+	{name: "granted-and-revoked", core: true, do: func(w *world, rnd *rand.Rand) error { return granted(w, rnd, nil) }},
+	{name: "granted-and-killed", do: func(w *world, rnd *rand.Rand) error {
+		return granted(w, rnd, func() error { time.Sleep(upTo(rnd, 300*time.Millisecond)); return w.killLeader() })
+	}},
+	{name: "foreign-cursors", core: true, do: foreignCursors},
+}
+
+var granting sync.Mutex // one at a time, also in a composition
+
+// granted gives a mandate pairs and takes them back while its reader pages.
+// meanwhile breaks something in between.
+func granted(w *world, rnd *rand.Rand, meanwhile func() error) error {
+	granting.Lock()
+	defer granting.Unlock()
+	const mandate = 1
+	if meanwhile == nil {
+		meanwhile = func() error { return nil }
+	}
+	w.grants.begin()
+	err := w.setOrder(mandate, true, meanwhile)
+	if err == nil {
+		// Now in force: what there is of them must come, also of before.
+		due := w.ledger.extra(mandate, w.since)
+		_, err = retried(func() (any, error) {
+			got, err := w.readers[mandate-1].pages(context.Background(), 1+rnd.IntN(200))
+			for k, f := range due {
+				if err == nil && got[k] == nil {
+					err = fmt.Errorf("a row of a granted pair is not there: %+v", *f)
+				}
+			}
+			return nil, err
+		})
+	}
+	time.Sleep(upTo(rnd, 300*time.Millisecond))
+	err = errors.Join(err, w.setOrder(mandate, false, meanwhile))
+	w.grants.end()
+	return err
+}
+
+// setOrder publishes an order and waits until its scope is in force.
+func (w *world) setOrder(mandate uint64, wide bool, meanwhile func() error) error {
+	o := orderOf(mandate, wide)
+	ctx, cancel := context.WithTimeout(context.Background(), healed)
+	defer cancel()
+	e := &event.Event{ID: newID(rand.New(rand.NewPCG(rand.Uint64(), 5))), Kind: event.KindOrder, Producer: "faults", ProducedAt: time.Now(), Data: o}
+	if err := w.producer.pub.Publish(ctx, e); err != nil {
+		return err
+	}
+	err := meanwhile()
+	return errors.Join(err, process.Until(healed, "the scope is in force", func() bool {
+		var pairs uint64
+		err := w.db().QueryRow("SELECT argMax(pairs, version) FROM scopes WHERE mandate = ?", mandate).Scan(&pairs)
+		return err == nil && pairs == uint64(len(o.Items)*len(o.Sites))
+	}))
+}
+
+// foreignCursors asks with the cursor of another mandate, and with one that
+// was changed: neither is good for anything.
+func foreignCursors(w *world, rnd *rand.Rand) error {
+	ctx := context.Background()
+	mine, other := w.readers[0], w.readers[1]
+	params := mine.window()
+	params.Set("limit", "1")
+	cursor, err := retried(func() (string, error) { return mine.cursor(ctx, params) })
+	if err != nil {
+		return err
+	}
+	params.Set("cursor", cursor)
+	// It is good where it belongs.
+	if _, err := retried(func() (string, error) { return mine.cursor(ctx, params) }); err != nil {
+		return fmt.Errorf("the cursor is refused where it belongs: %w", err)
+	}
+	for range 10 {
+		b := []byte(cursor)
+		at := rnd.IntN(len(b) - 1) // the last letter may have bits that mean nothing
+		for b[at] == cursor[at] {
+			b[at] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"[rnd.IntN(64)]
+		}
+		params.Set("cursor", string(b))
+		if err := mine.refusedWith(ctx, params); err != nil {
+			return err
+		}
+	}
+	params.Set("cursor", cursor)
+	return other.refusedWith(ctx, params)
+}
+
+// cursor reads a page and gives the cursor of the next.
+func (r *reader) cursor(ctx context.Context, params url.Values) (string, error) {
+	resp, err := r.ask(ctx, "/v1/results", params)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close() //nolint:errcheck // read to its end
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return "", err
+	}
+	return nextCursor(text)
+}
+
+// nextCursor reads it from a page; an error when there is none.
+func nextCursor(page []byte) (string, error) {
+	var p struct{ Paging struct{ NextCursor string } }
+	if err := json.Unmarshal(page, &p); err != nil {
+		return "", err
+	}
+	if p.Paging.NextCursor == "" {
+		return "", errors.New("the page is the last one")
+	}
+	return p.Paging.NextCursor, nil
+}
+
+// refusedWith finds it wrong when a read is not refused as a bad request.
+func (r *reader) refusedWith(ctx context.Context, params url.Values) error {
+	status, err := retried(func() (int, error) {
+		if err := r.login(ctx); err != nil {
+			return 0, err
+		}
+		resp, err := r.send(ctx, http.MethodGet, "/v1/results?"+params.Encode(), r.token)
+		if err != nil {
+			return 0, err
+		}
+		defer resp.Body.Close() //nolint:errcheck // its status is enough
+		if resp.StatusCode >= 500 {
+			return 0, errRefused
+		}
+		return resp.StatusCode, nil
+	})
+	if err == nil && status != http.StatusBadRequest {
+		r.found(wrong("I4", "mandate %d: status %d with the cursor %s", r.mandate, status, params.Get("cursor")))
+	}
+	return err
+}

@@ -1,0 +1,284 @@
+package faults_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"syscall"
+	"time"
+
+	"preismon/contracts/event"
+	"preismon/deploy/testserver/process"
+	"preismon/deploy/testserver/proxy"
+	"preismon/ingest"
+)
+
+// fault is one row of the matrix. do makes it come and go; what it left on
+// the proxies is taken back after it. An error says that it did not come about.
+type fault struct {
+	name string
+	do   func(w *world, rnd *rand.Rand) error
+
+	core  bool // in every run, also the shortest
+	long  bool // takes a minute or so: in long runs only
+	alone bool // no other may run into it: it relies on what they would break
+}
+
+func upTo(rnd *rand.Rand, d time.Duration) time.Duration { return time.Duration(rnd.Int64N(int64(d))) }
+
+// faults are all there are.
+var faults = slices.Concat(processFaults, tableFaults, streamFaults, accessFaults, tokenFaults, raceFaults, archiveFaults, limitFaults, migrationFaults)
+
+var processFaults = []fault{
+	{name: "projector-killed", do: func(w *world, rnd *rand.Rand) error {
+		time.Sleep(upTo(rnd, 300*time.Millisecond))
+		return w.killLeader()
+	}},
+	// Failpoints: the leader is killed at the first byte of what it says next.
+	{name: "killed-after-fetch", do: killedAt((*world).streamsOfProjectors, proxy.Down, proxy.Rule{Pattern: []byte("observations.shop-"), Left: 2000, Then: proxy.Hold})},
+	{name: "killed-mid-block", core: true, do: killedAt((*world).tablesOfProjectors, proxy.Up, proxy.Rule{Pattern: []byte("-observations-"), Left: 3000, Then: proxy.Hold})},
+	{name: "killed-before-table-2", do: killedAt((*world).tablesOfProjectors, proxy.Up, proxy.Rule{Pattern: []byte("-observations_by_mandate-"), Then: proxy.Hold})},
+	{name: "killed-before-table-3", do: killedAt((*world).tablesOfProjectors, proxy.Up, proxy.Rule{Pattern: []byte("-latest_observations-"), Then: proxy.Hold})},
+	{name: "killed-before-table-4", do: killedAt((*world).tablesOfProjectors, proxy.Up, proxy.Rule{Pattern: []byte("-ingested_events-"), Then: proxy.Hold})},
+	{name: "killed-before-checkpoint", core: true, do: killedAt((*world).tablesOfProjectors, proxy.Up, proxy.Rule{Pattern: []byte("-checkpoints-"), Then: proxy.Hold})},
+	{name: "killed-before-acknowledgement", core: true, do: killedAt((*world).streamsOfProjectors, proxy.Up, proxy.Rule{Pattern: []byte("$JS.ACK.OBSERVATIONS"), Then: proxy.Hold})},
+	{name: "killed-after-commit", core: true, do: func(w *world, rnd *rand.Rand) error {
+		if err := replyLost(w); err != nil {
+			return err
+		}
+		return w.killLeader()
+	}},
+	{name: "reply-lost", core: true, do: func(w *world, _ *rand.Rand) error {
+		defer w.projectorTables.Reset()
+		return replyLost(w)
+	}},
+	{name: "insert-cut", do: func(w *world, rnd *rand.Rand) error {
+		return w.meets(w.projectorTables, proxy.Up, proxy.Rule{Pattern: []byte("-observations"), Left: rnd.Int64N(6000), Then: proxy.Break})
+	}},
+	{name: "answers-cut", do: func(w *world, rnd *rand.Rand) error {
+		return w.meets(w.projectorTables, proxy.Down, proxy.Rule{Left: rnd.Int64N(3000), Then: proxy.Break})
+	}},
+	{name: "clickhouse-blackholed", do: func(w *world, rnd *rand.Rand) error {
+		if err := w.meets(w.projectorTables, proxy.Up, proxy.Rule{Left: rnd.Int64N(6000), Then: proxy.Hold}); err != nil {
+			return err
+		}
+		time.Sleep(upTo(rnd, 2*time.Second))
+		if rnd.IntN(2) == 0 {
+			w.projectorTables.Reset() // else what was held passes
+		}
+		return nil
+	}},
+	{name: "clickhouse-slow", do: func(w *world, rnd *rand.Rand) error {
+		w.projectorTables.Set(proxy.Up, proxy.Rule{Left: -1, Delay: time.Duration(5+rnd.IntN(40)) * time.Millisecond})
+		w.queryTables.Set(proxy.Down, proxy.Rule{Left: -1, Delay: time.Duration(5+rnd.IntN(40)) * time.Millisecond})
+		time.Sleep(500 * time.Millisecond)
+		return nil
+	}},
+	{name: "clickhouse-killed", do: func(w *world, rnd *rand.Rand) error {
+		time.Sleep(upTo(rnd, 300*time.Millisecond))
+		return w.restartTables(context.Background(), upTo(rnd, 200*time.Millisecond), limits{})
+	}},
+	{name: "clickhouse-killed-in-insert", core: true, do: func(w *world, rnd *rand.Rand) error {
+		if err := w.meets(w.projectorTables, proxy.Up, proxy.Rule{Pattern: []byte("-observations")}); err != nil {
+			return err
+		}
+		time.Sleep(upTo(rnd, 15*time.Millisecond))
+		return w.restartTables(context.Background(), 0, limits{})
+	}},
+	{name: "takeover-without-clickhouse", do: func(w *world, rnd *rand.Rand) error {
+		leader, standby, err := w.leader()
+		if err != nil {
+			return err
+		}
+		w.projectorTables.Set(proxy.Up, proxy.Rule{Then: proxy.Break})
+		leader.Kill()
+		time.Sleep(2 * leaseTTL)
+		w.projectorTables.Heal()
+		return errors.Join(process.Until(patience, "the standby leads", standby.Leads), again(leader))
+	}},
+	{name: "query-cut", core: true, do: func(w *world, rnd *rand.Rand) error {
+		for range 5 {
+			if err := w.meets(w.queryTables, proxy.Down, proxy.Rule{Left: rnd.Int64N(20_000), Then: proxy.Break}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}},
+	{name: "query-killed", do: func(w *world, rnd *rand.Rand) error {
+		time.Sleep(upTo(rnd, 300*time.Millisecond))
+		w.query.Kill()
+		return again(w.query)
+	}},
+	{name: "zombie", do: func(w *world, rnd *rand.Rand) error {
+		old, standby, err := w.leader()
+		if err != nil {
+			return err
+		}
+		time.Sleep(upTo(rnd, 200*time.Millisecond))
+		old.Signal(syscall.SIGSTOP)
+		err = process.Until(patience, "the standby leads", standby.Leads)
+		time.Sleep(upTo(rnd, 300*time.Millisecond))
+		old.Signal(syscall.SIGCONT)
+		return err
+	}},
+	{name: "zombie-in-insert", core: true, do: func(w *world, rnd *rand.Rand) error {
+		old, standby, err := w.leader()
+		if err != nil {
+			return err
+		}
+		defer old.Signal(syscall.SIGCONT)
+		if err := w.meets(w.projectorTables, proxy.Up, proxy.Rule{Pattern: []byte("-observations"), Left: rnd.Int64N(2000), Then: proxy.Hold, Act: func() { old.Signal(syscall.SIGSTOP) }}); err != nil {
+			return err
+		}
+		w.projectorTables.Heal()
+		return process.Until(patience, "the standby leads", standby.Leads)
+	}},
+	{name: "two-leaders", core: true, do: func(w *world, rnd *rand.Rand) error {
+		if _, _, err := w.leader(); err != nil {
+			return err
+		}
+		kv, err := w.streams().KeyValue(context.Background(), ingest.BucketLeases)
+		if err != nil {
+			return err
+		}
+		taken, err := kv.Put(context.Background(), ingest.ProjectorLease(0, 1), nil) // as if it was given back
+		if err != nil {
+			return err
+		}
+		return process.Until(patience, "someone takes the lease beside the one who leads", func() bool {
+			e, err := kv.Get(context.Background(), ingest.ProjectorLease(0, 1))
+			return err == nil && e.Revision() > taken && len(e.Value()) > 0
+		})
+	}},
+	{name: "nats-killed", core: true, do: func(w *world, rnd *rand.Rand) error {
+		time.Sleep(upTo(rnd, 300*time.Millisecond))
+		return w.restartStreams(upTo(rnd, 300*time.Millisecond))
+	}},
+	{name: "nats-cut", do: func(w *world, rnd *rand.Rand) error {
+		for range 3 {
+			p := []*proxy.Proxy{w.projectorStreams, w.producerStreams, w.queryStreams}[rnd.IntN(3)]
+			p.Reset()
+			time.Sleep(upTo(rnd, 300*time.Millisecond))
+		}
+		return nil
+	}},
+	{name: "publish-acknowledgement-lost", core: true, do: func(w *world, rnd *rand.Rand) error {
+		if err := w.meets(w.producerStreams, proxy.Down, proxy.Rule{Left: rnd.Int64N(1500), Then: proxy.Hold}); err != nil {
+			return err
+		}
+		time.Sleep(upTo(rnd, time.Second))
+		w.producerStreams.Reset()
+		return nil
+	}},
+	{name: "acknowledgement-lost", do: func(w *world, rnd *rand.Rand) error {
+		return w.meets(w.projectorStreams, proxy.Up, proxy.Rule{Pattern: []byte("$JS.ACK.OBSERVATIONS"), Then: proxy.Break})
+	}},
+	{name: "consumer-deleted", do: func(w *world, rnd *rand.Rand) error {
+		time.Sleep(upTo(rnd, 300*time.Millisecond))
+		return w.streams().DeleteConsumer(context.Background(), event.StreamObservations, "projector-0")
+	}},
+	{name: "acknowledgement-floor-reset", core: true, do: func(w *world, rnd *rand.Rand) error {
+		_, err := w.streams().ResetConsumerToSequence(context.Background(), event.StreamObservations, "projector-0", 1)
+		if err != nil {
+			return err
+		}
+		if rnd.IntN(2) == 0 {
+			return w.killLeader()
+		}
+		return nil
+	}},
+	{name: "published-twice", core: true, do: func(w *world, rnd *rand.Rand) error { return w.producer.again(context.Background(), 1+rnd.IntN(20)) }},
+	{name: "poison", core: true, do: func(w *world, rnd *rand.Rand) error {
+		return w.producer.poison(context.Background(), rnd.IntN(11), 1+rnd.IntN(12))
+	}},
+}
+
+func (w *world) tablesOfProjectors() *proxy.Proxy  { return w.projectorTables }
+func (w *world) streamsOfProjectors() *proxy.Proxy { return w.projectorStreams }
+
+// patience is for what comes soon on a quiet machine.
+const patience = 40 * time.Second
+
+// meets puts a rule on a proxy and waits until it is met.
+func (w *world) meets(p *proxy.Proxy, d proxy.Direction, r proxy.Rule) error {
+	met, act := make(chan struct{}), r.Act
+	r.Act = func() {
+		if act != nil {
+			act()
+		}
+		close(met)
+	}
+	p.Set(d, r)
+	select {
+	case <-met:
+		return nil
+	case <-time.After(patience):
+		return fmt.Errorf("nothing met the rule %q in %s", r.Pattern, patience)
+	}
+}
+
+// again starts a role that has ended, as whoever watches over it would: as
+// often as it takes, for another fault may keep it from its servers.
+func again(r *process.Role) error {
+	var last error
+	err := process.Until(patience, r.Args[0]+" runs again", func() bool { last = r.Start(); return last == nil })
+	if err != nil {
+		return errors.Join(err, last)
+	}
+	return nil
+}
+
+// killLeader kills the leading projector and starts it again, as a standby.
+func (w *world) killLeader() error {
+	leader, _, err := w.leader()
+	if err != nil {
+		return err
+	}
+	leader.Kill()
+	w.projectorTables.Heal()
+	w.projectorStreams.Heal()
+	return again(leader)
+}
+
+// killedAt kills the leader at a place of what it says or hears.
+func killedAt(of func(*world) *proxy.Proxy, d proxy.Direction, at proxy.Rule) func(*world, *rand.Rand) error {
+	return func(w *world, rnd *rand.Rand) error {
+		leader, _, err := w.leader()
+		if err != nil {
+			return err
+		}
+		r := at
+		r.Act = func() { leader.Signal(syscall.SIGKILL) }
+		if r.Left > 0 {
+			r.Left = rnd.Int64N(r.Left)
+		}
+		if err := w.meets(of(w), d, r); err != nil {
+			return err
+		}
+		leader.Kill()
+		of(w).Heal()
+		return again(leader)
+	}
+}
+
+// replyLost lets an insert of the leader be done, and holds the answer. What
+// then breaks the connection is the caller's.
+func replyLost(w *world) error {
+	// A column as the rows' block names it, not the statement, which comes before.
+	insert := proxy.Rule{Pattern: []byte("captured_ms\x05Int64"), Left: -1, Answer: &proxy.Rule{Then: proxy.Hold}}
+	met := make(chan struct{})
+	insert.Answer.Act = func() { close(met) }
+	w.projectorTables.Set(proxy.Up, insert)
+	select {
+	case <-met:
+	case <-time.After(patience):
+		return errors.New("no insert was answered")
+	}
+	return process.Until(patience, "the insert is done", func() bool {
+		var n int
+		err := w.db().QueryRow(`SELECT count() FROM system.processes WHERE query_id LIKE 'p0-%-observations-%'`).Scan(&n)
+		return err == nil && n == 0
+	})
+}

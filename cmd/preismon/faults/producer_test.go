@@ -1,0 +1,165 @@
+package faults_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"preismon/contracts/event"
+	"preismon/ingest"
+)
+
+// producer publishes events until it is told to pause.
+type producer struct {
+	ledger *ledger
+	conn   *nats.Conn
+	pub    *ingest.Publisher
+	js     jetstream.JetStream
+
+	burst  atomic.Int32 // events at once
+	paused atomic.Bool
+	idle   chan struct{} // one at a time publishes
+	err    atomic.Pointer[error]
+}
+
+func newProducer(l *ledger, address string) (*producer, error) {
+	conn, err := ingest.Connect(ingest.Config{URL: address, Name: "producer"})
+	if err != nil {
+		return nil, err
+	}
+	// Its patience with what hangs is short, or each lost answer would take ten seconds.
+	pub, err := ingest.NewPublisher(conn, ingest.PublisherConfig{AckTimeout: time.Second, MaxBackoff: 200 * time.Millisecond, NoStreamWait: time.Minute}, nil)
+	if err != nil {
+		return nil, err
+	}
+	js, err := jetstream.New(conn)
+	if err != nil {
+		return nil, err
+	}
+	p := &producer{ledger: l, conn: conn, pub: pub, js: js, idle: make(chan struct{}, 1)}
+	p.burst.Store(8)
+	return p, nil
+}
+
+// run publishes bursts, and writes into the ledger what was acknowledged.
+func (p *producer) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		if !p.paused.Load() {
+			if err := p.send(ctx); err != nil && ctx.Err() == nil {
+				err = fmt.Errorf("producer: %w", err)
+				p.err.Store(&err)
+				return
+			}
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+func (p *producer) send(ctx context.Context) error {
+	p.idle <- struct{}{}
+	defer func() { <-p.idle }()
+	if p.paused.Load() {
+		return nil
+	}
+	for range p.burst.Load() {
+		if err := p.pub.Publish(ctx, p.ledger.next()); err != nil {
+			return err
+		}
+	}
+	if _, err := p.pub.Flush(ctx); err != nil {
+		return err
+	}
+	p.ledger.mu.Lock()
+	p.ledger.acked = len(p.ledger.events)
+	p.ledger.mu.Unlock()
+	return nil
+}
+
+// pause returns when everything sent is acknowledged.
+func (p *producer) pause(limit time.Duration) error {
+	p.paused.Store(true)
+	select {
+	case p.idle <- struct{}{}:
+		<-p.idle
+		return p.failure()
+	case <-time.After(limit):
+		return errors.Join(fmt.Errorf("after %s the producer still waits for acknowledgements", limit), p.failure())
+	}
+}
+
+func (p *producer) resume() { p.paused.Store(false) }
+
+func (p *producer) failure() error {
+	if err := p.err.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// again publishes some acknowledged events a second time under other message
+// ids: as a producer does that was cut off for longer than the stream
+// remembers ids.
+func (p *producer) again(ctx context.Context, n int) error {
+	p.ledger.mu.Lock()
+	var some []*event.Event
+	for i := p.ledger.acked - 1; i >= 0 && len(some) < n; i -= 1 + i%3 {
+		some = append(some, p.ledger.events[i])
+	}
+	p.ledger.mu.Unlock()
+	for _, e := range some {
+		b, err := event.Encode(e)
+		if err != nil {
+			return err
+		}
+		if err := p.raw(ctx, e.Subject(), b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// raw publishes bytes with a message id of their own until they are taken, but
+// not for ever.
+func (p *producer) raw(ctx context.Context, subject string, b []byte) error {
+	id := nats.NewInbox()
+	for began := time.Now(); ; {
+		inner, cancel := context.WithTimeout(ctx, time.Second)
+		_, err := p.js.PublishMsg(inner, &nats.Msg{Subject: subject, Data: b, Header: nats.Header{jetstream.MsgIDHeader: {id}}})
+		cancel()
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		if time.Since(began) > 2*patience {
+			return fmt.Errorf("%d bytes of poison are not taken: %w", len(b), err)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// poison publishes what is no event: some of the kinds there are, from the
+// first. The largest is as large as the stream takes.
+func (p *producer) poison(ctx context.Context, first, n int) error {
+	for i := range n {
+		p.ledger.mu.Lock()
+		bad := [][]byte{
+			bytes.Repeat([]byte("x"), event.MaxBytes), bytes.Repeat([]byte("["), 100_000), []byte(`{"version":NaN}`), []byte("{}"),
+			[]byte(`{"version":1,"eventId":"` + newID(p.ledger.rnd) + `","kind":"observations","producedAt":"2026-01-01T00:00:00Z","data":{"site":"shop-a","observations":[{"itemId":1,"capturedAt":"1970-01-01T00:00:00Z","outcome":"PRICE_OBSERVED"}]}}`),
+			nil, []byte("{"), []byte("\x00\xff"), []byte(`{"version":99}`), []byte(`[[[[[[[[[[[[[[[[[[[[[[[[[[`),
+			[]byte(`{"version":1,"eventId":"` + newID(p.ledger.rnd) + `","kind":"observations","producedAt":"2026-01-01T00:00:00Z","data":{"site":"shop-a","observations":[{"itemId":18446744073709551616}]}}`),
+		}
+		p.ledger.mu.Unlock()
+		if err := p.raw(ctx, "observations.shop-a", bad[(first+i)%len(bad)]); err != nil {
+			return err
+		}
+		p.ledger.mu.Lock()
+		p.ledger.poison++
+		p.ledger.mu.Unlock()
+	}
+	return nil
+}

@@ -1,0 +1,297 @@
+package faults_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"preismon/contracts"
+)
+
+// errRefused is an answer that a client can tell from a good one: no
+// connection, a broken transfer, or a status of a server in trouble.
+var errRefused = errors.New("refused")
+
+// finding is something that must never be.
+type finding struct {
+	invariant string // I1 to I9
+	text      string
+}
+
+func (f *finding) Error() string { return f.invariant + ": " + f.text }
+
+func wrong(invariant, format string, args ...any) error {
+	return &finding{invariant, fmt.Sprintf(format, args...)}
+}
+
+// reader is a customer: it reads what its mandate may see, in each of the
+// ways there are, and compares it with the ledger and with what it read before.
+type reader struct {
+	mandate uint64
+	ledger  *ledger
+	base    func() string // URL of the query service
+	rnd     *rand.Rand
+	client  *http.Client
+	grants  *grants     // of pairs that come and go
+	file    *file       // to download; nil: none
+	found   func(error) // takes findings
+
+	since        atomic.Int64 // reads captures from here on
+	reads, fails atomic.Int64
+	whole        atomic.Int64 // downloads
+
+	mu    sync.Mutex
+	token string
+	seen  map[int64]*fact          // in any answer before, since the last forget
+	last  map[contracts.Pair]int64 // newest capture seen
+}
+
+func newReader(mandate uint64, l *ledger, base func() string, seed uint64, found func(error)) *reader {
+	r := &reader{
+		mandate: mandate, ledger: l, base: base, rnd: rand.New(rand.NewPCG(seed, mandate)), found: found, grants: &grants{},
+		client: &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{}},
+		seen:   map[int64]*fact{}, last: map[contracts.Pair]int64{},
+	}
+	r.since.Store(l.mark())
+	return r
+}
+
+// forget begins anew at a moment.
+func (r *reader) forget(since int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.since.Store(since)
+	r.seen = map[int64]*fact{}
+}
+
+// run reads until ctx ends.
+func (r *reader) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		var err error
+		kinds := 3
+		if r.file != nil {
+			kinds++
+		}
+		switch r.rnd.IntN(kinds) {
+		case 0:
+			_, err = r.pages(ctx, 1+r.rnd.IntN(300))
+		case 1:
+			_, err = r.stream(ctx)
+		case 2:
+			_, err = r.latest(ctx)
+		case 3:
+			err = r.download(ctx)
+		}
+		r.reads.Add(1)
+		var f *finding
+		switch {
+		case errors.As(err, &f):
+			r.found(fmt.Errorf("mandate %d: %w", r.mandate, err))
+		case err != nil:
+			r.fails.Add(1)
+		}
+		time.Sleep(15 * time.Millisecond)
+	}
+}
+
+func (r *reader) login(ctx context.Context) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.token != "" {
+		return nil
+	}
+	body, err := json.Marshal(map[string]string{"loginIdentifier": login(r.mandate), "password": password})
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.base()+"/v1/auth/token", bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := r.client.Do(req)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errRefused, err)
+	}
+	defer resp.Body.Close() //nolint:errcheck // read to its end
+	var answer struct{ AccessToken string }
+	text, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK || json.Unmarshal(text, &answer) != nil {
+		return fmt.Errorf("%w: login: %d %s %w", errRefused, resp.StatusCode, text, err)
+	}
+	r.token = answer.AccessToken
+	return nil
+}
+
+// ask sends a read. A status that is neither 200 nor one of a server in
+// trouble is a finding.
+func (r *reader) ask(ctx context.Context, path string, params url.Values) (*http.Response, error) {
+	if err := r.login(ctx); err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.base()+path+"?"+params.Encode(), nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Authorization", "Bearer "+r.token)
+	resp, err := r.client.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errRefused, err)
+	}
+	if resp.StatusCode == http.StatusOK {
+		return resp, nil
+	}
+	text, _ := io.ReadAll(resp.Body)
+	_ = resp.Body.Close()
+	if resp.StatusCode >= 500 {
+		return nil, fmt.Errorf("%w: status %d: %s", errRefused, resp.StatusCode, text)
+	}
+	return nil, wrong("I5", "%s?%s: status %d: %s", path, params.Encode(), resp.StatusCode, text)
+}
+
+func (r *reader) window() url.Values {
+	return url.Values{
+		"globalScope":  {"true"},
+		"capturedFrom": {time.UnixMilli(r.since.Load()).UTC().Format(time.RFC3339Nano)},
+		"capturedTo":   {time.Now().UTC().Format(time.RFC3339Nano)}, // later than all captures
+	}
+}
+
+// pages walks through all pages.
+func (r *reader) pages(ctx context.Context, limit int) (map[int64]*fact, error) {
+	a, params := r.begin(), r.window()
+	params.Set("limit", strconv.Itoa(limit))
+	newest := int64(1) << 62
+	for {
+		a.asked = time.Now()
+		resp, err := r.ask(ctx, "/v1/results", params)
+		if err != nil {
+			return nil, err
+		}
+		text, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", errRefused, err)
+		}
+		var page struct {
+			Data   []result
+			Paging *struct {
+				Returned   int
+				NextCursor string
+			}
+		}
+		if err := json.Unmarshal(text, &page); err != nil || page.Paging == nil {
+			return nil, wrong("I5", "a page with status 200 that is none: %v: %.200s", err, text)
+		}
+		if page.Paging.Returned != len(page.Data) || len(page.Data) > limit {
+			return nil, wrong("I5", "a page of %d rows says %d, limit %d", len(page.Data), page.Paging.Returned, limit)
+		}
+		for i := range page.Data {
+			if err := a.add(&page.Data[i]); err != nil {
+				return nil, err
+			}
+			if at := page.Data[i].CapturedAt.UnixMilli(); at > newest {
+				return nil, wrong("I6", "rows out of order in a walk: %+v", page.Data[i])
+			} else {
+				newest = at
+			}
+		}
+		if page.Paging.NextCursor == "" {
+			return a.whole()
+		}
+		params.Set("cursor", page.Paging.NextCursor)
+	}
+}
+
+// lines reads NDJSON to its end; it must say that it is complete.
+func (r *reader) lines(ctx context.Context, params url.Values, a *answer) error {
+	resp, err := r.ask(ctx, "/v1/results/stream", params)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close() //nolint:errcheck // read to its end
+	lines := bufio.NewScanner(resp.Body)
+	lines.Buffer(make([]byte, 0, 64<<10), 64<<20)
+	for lines.Scan() {
+		var row result
+		if err := json.Unmarshal(lines.Bytes(), &row); err != nil {
+			if lines.Scan(); lines.Err() != nil { // the last line of a broken one
+				break
+			}
+			return wrong("I5", "a line of a stream that is no JSON: %.200s", lines.Bytes())
+		}
+		if err := a.add(&row); err != nil {
+			return err
+		}
+	}
+	switch err := lines.Err(); {
+	case err != nil:
+		return fmt.Errorf("%w: %w", errRefused, err)
+	case resp.Trailer.Get("X-Results-Complete") != "true":
+		return wrong("I5", "a stream of %d rows ended well without saying that it is complete", len(a.rows))
+	case resp.Trailer.Get("X-Results-Returned") != strconv.Itoa(len(a.rows)):
+		return wrong("I5", "a stream of %d rows says %s", len(a.rows), resp.Trailer.Get("X-Results-Returned"))
+	}
+	return nil
+}
+
+func (r *reader) stream(ctx context.Context) (map[int64]*fact, error) {
+	a := r.begin()
+	if err := r.lines(ctx, r.window(), a); err != nil {
+		return nil, err
+	}
+	return a.whole()
+}
+
+// latest reads the newest capture of each pair: all of its rows, and none
+// older than one seen before.
+func (r *reader) latest(ctx context.Context) (map[int64]*fact, error) {
+	a := r.begin()
+	r.mu.Lock()
+	before := make(map[contracts.Pair]int64, len(r.last))
+	for p, at := range r.last {
+		before[p] = at
+	}
+	r.mu.Unlock()
+	if err := r.lines(ctx, url.Values{"orderId": {strconv.FormatUint(r.mandate, 10)}, "latestObservationPerPair": {"true"}}, a); err != nil {
+		return nil, err
+	}
+	rows, at := map[contracts.Pair]int{}, map[contracts.Pair]int64{}
+	for _, f := range a.rows {
+		p := contracts.Pair{Item: f.item, Site: f.site}
+		if at[p] != 0 && at[p] != f.at {
+			return nil, wrong("I2", "two captures of the pair %v in the latest", p)
+		}
+		at[p] = f.at
+		rows[p]++
+	}
+	for _, f := range a.rows {
+		if p := (contracts.Pair{Item: f.item, Site: f.site}); rows[p] != f.offers {
+			return nil, wrong("I5", "%d rows of the latest capture of %v, which has %d", rows[p], p, f.offers)
+		}
+	}
+	for p, was := range before {
+		if at[p] < was {
+			return nil, wrong("I1", "the latest capture of %v went back from %d to %d", p, was, at[p])
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for p, t := range at {
+		if sees(r.mandate, &fact{item: p.Item, site: p.Site}) {
+			r.last[p] = max(r.last[p], t)
+		}
+	}
+	return a.rows, nil
+}

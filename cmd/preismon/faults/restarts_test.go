@@ -1,0 +1,91 @@
+package faults_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"preismon/deploy/embedded"
+	"preismon/deploy/testserver/proxy"
+)
+
+// startTables starts ClickHouse and leads the proxies to it.
+func (w *world) startTables(ctx context.Context, l limits) error {
+	server, err := startClickHouse(ctx, w.tablesDisk.dir, l)
+	if err != nil {
+		return err
+	}
+	if w.tables != nil {
+		_ = w.tables.Close()
+	}
+	w.clickhouse = server
+	dsn := server.DSN(embedded.AdminUser, "")
+	w.projectorTables.ToURL(dsn)
+	w.queryTables.ToURL(dsn)
+	// The test's own statements have limits of their own: none.
+	w.tables, err = sql.Open("clickhouse", dsn+"?max_memory_usage=0&max_execution_time=0&max_concurrent_queries_for_user=0")
+	return err
+}
+
+// restartTables kills ClickHouse and starts it again, with lower limits if any.
+func (w *world) restartTables(ctx context.Context, down time.Duration, l limits) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.clickhouse.Kill()
+	<-w.clickhouse.Done()
+	_ = w.clickhouse.Stop(context.Background())
+	time.Sleep(down)
+	return w.startTables(ctx, l)
+}
+
+// startStreams starts NATS and leads the proxies to it.
+func (w *world) startStreams() error {
+	if err := w.nats.Start(); err != nil {
+		return err
+	}
+	for _, p := range []*proxy.Proxy{w.projectorStreams, w.queryStreams, w.producerStreams} {
+		p.ToURL(w.nats.URL())
+	}
+	var err error
+	if w.bus, err = nats.Connect(w.nats.URL()); err != nil {
+		return err
+	}
+	w.js, err = jetstream.New(w.bus)
+	return err
+}
+
+// restartStreams kills NATS and starts it again.
+func (w *world) restartStreams(down time.Duration) error {
+	return w.restartStreamsIn(down, func() error { return nil })
+}
+
+// restartStreamsIn does something to its folder meanwhile.
+func (w *world) restartStreamsIn(down time.Duration, meanwhile func() error) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.bus.Close()
+	w.nats.Kill()
+	time.Sleep(down)
+	return errors.Join(meanwhile(), w.startStreams())
+}
+
+// revive starts what a fault left dead: one may keep another from starting a
+// server again, as on a disk that is full.
+func (w *world) revive() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var err error
+	select {
+	case <-w.clickhouse.Done():
+		err = w.startTables(context.Background(), limits{})
+	default:
+	}
+	if !w.nats.Up() {
+		err = errors.Join(err, w.startStreams())
+	}
+	return err
+}

@@ -1,0 +1,215 @@
+package faults_test
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"preismon/deploy/testserver/process"
+	"preismon/deploy/testserver/proxy"
+	"preismon/query/auth"
+)
+
+// tokens watches that a token which was revoked is never accepted again: it
+// revokes some, and goes on to ask with them whatever breaks.
+type tokens struct {
+	reader *reader // whose mandate they are of; it asks with a token of its own
+	probes atomic.Int64
+
+	mu      sync.Mutex
+	revoked []revokedToken
+}
+
+type revokedToken struct {
+	token string
+	since time.Time // its revocation was acknowledged
+}
+
+// Times of the query service: a revocation is known on every node after the
+// first, and one that hears no more of them refuses all tokens after the second.
+const (
+	revocationKnown = time.Second
+	revocationStale = 5 * time.Second
+)
+
+// run revokes and probes until ctx ends.
+func (k *tokens) run(ctx context.Context, rnd *rand.Rand) {
+	for ctx.Err() == nil {
+		if rnd.IntN(10) == 0 {
+			k.revokeOne(ctx)
+		}
+		if t, ok := k.some(rnd); ok {
+			status, err := k.reader.probe(ctx, t.token)
+			k.probes.Add(1)
+			if err == nil && status == http.StatusOK {
+				k.reader.found(wrong("I8", "a token revoked %s ago is accepted", time.Since(t.since).Round(time.Millisecond)))
+			}
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// revokeOne logs in anew and out again. What was not acknowledged is forgotten.
+func (k *tokens) revokeOne(ctx context.Context) {
+	token, err := k.reader.newToken(ctx)
+	if err != nil {
+		return
+	}
+	resp, err := k.reader.send(ctx, http.MethodPost, "/v1/auth/logout", token)
+	if err != nil {
+		return
+	}
+	defer resp.Body.Close() //nolint:errcheck // read to its end
+	var answer struct{ Revoked bool }
+	text, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode == http.StatusOK && json.Unmarshal(text, &answer) == nil && answer.Revoked {
+		k.add(token)
+	}
+}
+
+func (k *tokens) add(token string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.revoked = append(k.revoked, revokedToken{token, time.Now()})
+}
+
+// some gives a token that every node must know to be revoked.
+func (k *tokens) some(rnd *rand.Rand) (revokedToken, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if len(k.revoked) == 0 {
+		return revokedToken{}, false
+	}
+	t := k.revoked[rnd.IntN(len(k.revoked))]
+	return t, time.Since(t.since) > revocationKnown
+}
+
+// forget is for a fault that takes revocations back.
+func (k *tokens) forget() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.revoked = nil
+}
+
+// newToken logs in, besides the token that the reader goes on with.
+func (r *reader) newToken(ctx context.Context) (string, error) {
+	other := reader{mandate: r.mandate, base: r.base, client: r.client}
+	err := other.login(ctx)
+	return other.token, err
+}
+
+func (r *reader) send(ctx context.Context, method, path, token string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, r.base()+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	return r.client.Do(req)
+}
+
+// probe asks for something small with a token, and gives the status.
+func (r *reader) probe(ctx context.Context, token string) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	resp, err := r.send(ctx, http.MethodGet, "/v1/sites", token)
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close() //nolint:errcheck // read to its end
+	_, err = io.Copy(io.Discard, resp.Body)
+	return resp.StatusCode, err
+}
+
+// tokenFaults are those of what nodes know about tokens.
+var tokenFaults = []fault{
+	{name: "revocations-unheard", do: unheard},
+}
+
+// unheard cuts the query node off from NATS while another node revokes a token:
+// it must refuse all tokens before long, and that one for ever.
+func unheard(w *world, _ *rand.Rand) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	token, err := retried(func() (string, error) { return w.readers[0].newToken(ctx) })
+	if err != nil {
+		return err
+	}
+	other, err := auth.NewRevokedTokens(auth.RevocationDefaults(), w.streams(), quiet, time.Now)
+	if err != nil {
+		return err
+	}
+	go func() { _ = other.Run(ctx) }()
+	select {
+	case <-other.Ready():
+	case <-time.After(patience):
+		return errors.New("another node does not get at the revoked tokens")
+	}
+	id, err := tokenID(token)
+	if err != nil {
+		return err
+	}
+	w.queryStreams.Set(proxy.Up, proxy.Rule{Then: proxy.Hold})
+	w.queryStreams.Set(proxy.Down, proxy.Rule{Then: proxy.Hold})
+	cut := time.Now()
+	if err := other.Revoke(ctx, id, time.Now().Add(24*time.Hour)); err != nil {
+		return fmt.Errorf("another node cannot revoke: %w", err)
+	}
+	refused := false
+	for time.Since(cut) < revocationStale+3*time.Second {
+		asked := time.Now()
+		status, err := w.readers[0].probe(ctx, token)
+		// A second for a machine that does much else.
+		if err == nil && status == http.StatusOK && asked.Sub(cut) > revocationStale+time.Second {
+			return wrong("I8", "a node that hears nothing of revocations for %s accepts a revoked token", asked.Sub(cut).Round(time.Millisecond))
+		}
+		refused = refused || err == nil && status == http.StatusServiceUnavailable
+		time.Sleep(100 * time.Millisecond)
+	}
+	w.queryStreams.Reset()
+	w.queryStreams.Heal()
+	if !refused {
+		return errors.New("the node that was cut off refused nothing")
+	}
+	w.tokens.add(token)
+	return process.Until(patience, "the node says that the token is revoked", func() bool {
+		status, err := w.readers[0].probe(ctx, token)
+		return err == nil && status == http.StatusUnauthorized
+	})
+}
+
+// tokenID reads the id out of a token without verifying it.
+func tokenID(token string) (string, error) {
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 {
+		return "", fmt.Errorf("a token of %d parts", len(parts))
+	}
+	text, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil {
+		return "", err
+	}
+	var claims struct{ JTI string }
+	err = json.Unmarshal(text, &claims)
+	return claims.JTI, err
+}
+
+// retried does something until it is done, while other faults may be about.
+func retried[T any](do func() (T, error)) (v T, err error) {
+	var last error
+	err = process.Until(patience, "it is done", func() bool {
+		v, last = do()
+		return last == nil
+	})
+	if err != nil {
+		err = errors.Join(err, last)
+	}
+	return v, err
+}

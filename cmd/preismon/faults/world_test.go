@@ -1,0 +1,244 @@
+package faults_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"preismon/contracts/event"
+	"preismon/deploy/embedded"
+	"preismon/deploy/testserver/process"
+	"preismon/deploy/testserver/proxy"
+	"preismon/ingest"
+	"preismon/projector/schema"
+	"preismon/query/auth"
+)
+
+// leaseTTL is short, so that many faults fit into a minute, and long enough
+// for a machine that does much else.
+const leaseTTL = 2 * time.Second
+
+// world is everything as processes: servers, two projectors of which one
+// leads, a query node; between any two of them a proxy; and a producer and two
+// readers that never stop.
+type world struct {
+	t    testing.TB
+	dir  string
+	seed uint64
+
+	nats       *process.NATS
+	bus        *nats.Conn // the test's own, past the proxies
+	js         jetstream.JetStream
+	projectors [2]*process.Role
+	query      *process.Role
+
+	// What stands between: of the projectors, of the query node, of the producer.
+	projectorTables, queryTables                    *proxy.Proxy
+	projectorStreams, queryStreams, producerStreams *proxy.Proxy
+	archive                                         *proxy.Proxy // of the query node, to MinIO
+
+	tablesDisk, streamsDisk *disk
+
+	mu         sync.Mutex // of the servers: one is restarted at a time
+	clickhouse *embedded.ClickHouse
+	tables     *sql.DB
+
+	ledger   *ledger
+	producer *producer
+	readers  []*reader
+	grants   *grants
+	tokens   *tokens
+	file     *file // nil: there is no archive
+	since    int64 // captures of this iteration begin here
+	usage    sampler
+
+	patience time.Duration // until everything acknowledged must be visible
+
+	foundMu sync.Mutex
+	found   []error // by readers
+}
+
+// newWorld starts everything but projectors and query node.
+func newWorld(t testing.TB, seed uint64) *world {
+	t.Helper()
+	w := &world{t: t, dir: t.TempDir(), seed: seed, patience: healed}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, p := range []**proxy.Proxy{&w.projectorTables, &w.queryTables, &w.projectorStreams, &w.queryStreams, &w.producerStreams, &w.archive} {
+		*p = proxy.New(t, "")
+	}
+	w.tablesDisk, w.streamsDisk = newDisk(t, filepath.Join(w.dir, "clickhouse")), newDisk(t, filepath.Join(w.dir, "nats"))
+	w.usage.most = map[string]usage{}
+	must(w.startTables(t.Context(), limits{}))
+	t.Cleanup(func() { _ = w.clickhouse.Stop(context.Background()) })
+	must(schema.Migrate(t.Context(), w.clickhouse.DSN(embedded.AdminUser, ""), schema.Options{}))
+	w.nats = &process.NATS{Dir: w.streamsDisk.dir}
+	must(w.startStreams())
+	t.Cleanup(func() { w.bus.Close(); w.nats.Kill() })
+	must(ingest.EnsureStreams(t.Context(), w.js, ingest.StreamConfig{}))
+
+	w.ledger = newLedger(seed)
+	var err error
+	w.producer, err = newProducer(w.ledger, w.producerStreams.URL(w.nats.URL()))
+	must(err)
+	t.Cleanup(w.producer.conn.Close)
+	records, err := catalog()
+	must(err)
+	w.publish(records)
+	w.grants = &grants{}
+	for m := range uint64(len(scopes)) {
+		w.readers = append(w.readers, newReader(m+1, w.ledger, func() string { return w.query.URL() }, seed, w.finding))
+		w.readers[m].grants = w.grants
+	}
+	w.tokens = &tokens{reader: w.readers[0]}
+	return w
+}
+
+// publish sends records of the catalogue.
+func (w *world) publish(records []*event.Event) {
+	w.t.Helper()
+	for _, e := range records {
+		if err := w.producer.pub.Publish(w.t.Context(), e); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	if _, err := w.producer.pub.Flush(w.t.Context()); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// withFiles gives the first mandate a file in an archive.
+func (w *world) withFiles() {
+	w.t.Helper()
+	var records []*event.Event
+	w.file, records = putFile(w.t, w.archive, w.seed)
+	w.publish(records)
+	w.readers[0].file = w.file
+}
+
+// startRoles starts the two projectors and the query node.
+func (w *world) startRoles() {
+	w.t.Helper()
+	w.startQuery()
+	for i := range w.projectors {
+		w.projectors[i] = w.startRole("projector", "--nats-url", w.projectorStreams.URL(w.nats.URL()), "--clickhouse-dsn", w.projectorTables.URL(w.clickhouse.DSN(embedded.ProjectorUser, "")),
+			"--admin-listen", "127.0.0.1:0", "--lease-ttl", leaseTTL.String())
+	}
+}
+
+func (w *world) startQuery() {
+	w.t.Helper()
+	key := filepath.Join(w.dir, "token.pem")
+	if err := auth.EnsureKey(key); err != nil {
+		w.t.Fatal(err)
+	}
+	args := []string{
+		"query", "--nats-url", w.queryStreams.URL(w.nats.URL()), "--clickhouse-dsn", w.queryTables.URL(w.clickhouse.DSN(embedded.QueryUser, "")),
+		"--base-url", baseURL, // the same after each start, whatever the port
+		"--token-key", key, "--cursor-key", strings.Repeat("cursor key ", 4), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
+		"--reads-per-minute", "1000000", "--logins-per-minute", "1000", "--token-lifetime", "24h",
+	}
+	if w.file != nil {
+		args = append(args, "--archive", w.file.place)
+	}
+	w.query = w.startRole(args...)
+}
+
+// startRole starts a role, of one processor, for there are several.
+func (w *world) startRole(args ...string) *process.Role {
+	w.t.Helper()
+	r := process.New(w.t, args...)
+	r.Env, r.Asks = []string{"GOMAXPROCS=1"}, time.Second
+	if err := r.Start(); err != nil {
+		w.t.Fatal(err)
+	}
+	return r
+}
+
+// live lets the producer and the readers run beside the test.
+func (w *world) live() (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var group sync.WaitGroup
+	group.Go(func() { w.producer.run(ctx) })
+	for _, r := range w.readers {
+		group.Go(func() { r.run(ctx) })
+	}
+	group.Go(func() { w.tokens.run(ctx, rand.New(rand.NewPCG(w.seed, 13))) })
+	group.Go(func() { w.sample(ctx) })
+	return func() {
+		cancel()
+		w.producer.pub.Close()
+		group.Wait()
+	}
+}
+
+func (w *world) finding(err error) {
+	w.foundMu.Lock()
+	defer w.foundMu.Unlock()
+	if len(w.found) < 20 {
+		w.found = append(w.found, err)
+	}
+}
+
+// findings gives what readers found since the last call.
+func (w *world) findings() error {
+	w.foundMu.Lock()
+	defer w.foundMu.Unlock()
+	all := w.found
+	w.found = nil
+	return errors.Join(all...)
+}
+
+func (w *world) db() *sql.DB {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.tables
+}
+
+// streams is the test's own way to JetStream.
+func (w *world) streams() jetstream.JetStream {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.js
+}
+
+// leader waits until one of the projectors leads.
+func (w *world) leader() (leading, standing *process.Role, err error) {
+	err = process.Until(patience, "a projector leads", func() bool {
+		for i, r := range w.projectors {
+			if r.Leads() {
+				leading, standing = r, w.projectors[1-i]
+				return true
+			}
+		}
+		return false
+	})
+	return leading, standing, err
+}
+
+// buried compares the dead letters with the poison sent.
+func (w *world) buried(ctx context.Context) error {
+	s, err := w.streams().Stream(ctx, event.StreamDeadLetters)
+	if err != nil {
+		return err
+	}
+	w.ledger.mu.Lock()
+	defer w.ledger.mu.Unlock()
+	if n := int(s.CachedInfo().State.Msgs); n != w.ledger.poison {
+		return wrong("I1", "%d dead letters of %d messages that are no events", n, w.ledger.poison)
+	}
+	return nil
+}

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/url"
+	"os"
+	"strings"
+
+	"preismon/cmd/preismon/client"
+)
+
+type historyCmd struct {
+	List     historyListCmd     `cmd:"" help:"List the archived files of an order."`
+	Download historyDownloadCmd `cmd:"" help:"Download an archived file of an order."`
+}
+
+// historyFlags say which files.
+type historyFlags struct {
+	Remote     remoteFlags `embed:""`
+	Order      string      `arg:"" help:"Id of the order."`
+	Kind       string      `help:"Which files: ${enum}." enum:"exports,imports" default:"exports" env:"-"`
+	DateFrom   string      `aliases:"from" help:"Archived from here on. Also --from." env:"-" placeholder:"TIME"`
+	DateTo     string      `aliases:"to" help:"Archived up to here. Also --to." env:"-" placeholder:"TIME"`
+	ExportName string      `help:"Only files of this export." env:"-" placeholder:"TEXT"`
+	Name       string      `help:"Only this file." env:"-" placeholder:"TEXT"`
+}
+
+func (f *historyFlags) params() url.Values {
+	p := url.Values{}
+	for name, value := range map[string]string{"dateFrom": f.DateFrom, "dateTo": f.DateTo, "exportName": f.ExportName, "name": f.Name} {
+		if value != "" {
+			p.Set(name, value)
+		}
+	}
+	return p
+}
+
+type historyListCmd struct {
+	historyFlags
+	formatFlag
+}
+
+// Help implements kong.HelpProvider.
+func (historyListCmd) Help() string {
+	return `Example:
+
+  preismon history list 17 --kind imports`
+}
+
+func (c *historyListCmd) Run(ctx context.Context, std streams) error {
+	return list(ctx, std, c.Remote, c.formatFlag, "/v1/orders/"+url.PathEscape(c.Order)+"/"+c.Kind+"/history", c.params(), fileFields[c.Kind])
+}
+
+type historyDownloadCmd struct {
+	historyFlags
+	Latest bool   `help:"Take the newest where several match." env:"-"`
+	Output string `short:"o" help:"File to write; - is standard output. Default: the server's name for it, in this folder, where it must be new." env:"-" placeholder:"FILE"`
+}
+
+// Help implements kong.HelpProvider.
+func (historyDownloadCmd) Help() string {
+	return `A transfer that breaks goes on at the very byte. The file has its name only once it is whole; until then .part follows the name.
+
+Examples:
+
+  preismon history download 17 --latest
+  preismon history download 17 --kind imports --name items.xlsx -o -`
+}
+
+func (c *historyDownloadCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
+	r, err := c.Remote.connect(std)
+	if err != nil {
+		return err
+	}
+	params := c.params()
+	if c.Latest {
+		params.Set("latest", "true")
+	}
+	file, err := r.Download(ctx, c.Kind, c.Order, params)
+	if client.Invalid(err) { // it speaks of the API's parameters
+		return fmt.Errorf("%w Here: %s", err, strings.Join(c.narrowing(), ", "))
+	}
+	if err != nil {
+		return r.explain(err)
+	}
+	defer file.Close() //nolint:errcheck // read to its end
+	var from io.Reader = file
+	if isTerminal(std.err) {
+		show := newProgress(std.err, log, file.Name, max(file.Size, 0))
+		defer show.end()
+		from = &progressReader{file, show, 0}
+	}
+	name := c.Output
+	switch {
+	case name == "-":
+		if _, err := io.Copy(std.out, from); err != nil {
+			return errors.Join(errIncomplete, r.explain(err))
+		}
+		return nil
+	case name == "":
+		name = file.Name
+		if _, err := os.Lstat(name); err == nil {
+			return fmt.Errorf("%s exists already; name a file by --output", name)
+		}
+	}
+	size, err := save(from, name)
+	if err != nil {
+		return r.explain(err)
+	}
+	fmt.Fprintf(std.err, "%s bytes in %s.\n", thousands(size), name)
+	return nil
+}
+
+// narrowing are the flags that choose one of several files.
+func (c *historyDownloadCmd) narrowing() []string {
+	if c.Kind == "imports" {
+		return []string{"--name", "--from", "--to", "--latest"}
+	}
+	return []string{"--name", "--export-name", "--from", "--to", "--latest"}
+}
+
+// save writes a file that has its name only when it is whole.
+func save(from io.Reader, name string) (size int64, err error) {
+	part, err := os.Create(name + ".part")
+	if err != nil {
+		return 0, err
+	}
+	size, err = io.Copy(part, from)
+	if err = errors.Join(err, part.Close()); err == nil {
+		return size, os.Rename(part.Name(), name)
+	}
+	return size, errors.Join(err, os.Remove(part.Name()))
+}
+
+type progressReader struct {
+	io.Reader
+	show *progress
+	n    int64
+}
+
+func (r *progressReader) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	r.n += int64(n)
+	r.show.at(r.n)
+	return n, err
+}

@@ -1,0 +1,209 @@
+package load_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"preismon/deploy/testserver/process"
+	"preismon/ingest/market"
+)
+
+// clients are how many ask at once.
+const clients = 200
+
+// mix is how often each kind is asked for, about as real clients do.
+var mix = slices.Concat(
+	slices.Repeat([]string{page}, 6), slices.Repeat([]string{tool}, 4), slices.Repeat([]string{sites, latest, history}, 3),
+	slices.Repeat([]string{stream, download}, 2), []string{login},
+)
+
+// TestLoad: many clients of mixed kinds, of all mandates, on two nodes: none
+// gets an error but a 429, which says when to come again and is obeyed, and
+// every answer is the whole truth.
+func TestLoad(t *testing.T) {
+	e := newEstate(t, market.Config{Seed: 9, Scale: 0.3}, 24*time.Hour)
+	flags := []string{"--reads-per-minute", "6000"}
+	nodes := []*process.Role{e.node(flags...), e.node(flags...)}
+	var accounts []*client
+	for i, name := range []string{"anna", "bert", "clara", "dora", "emil", "frida", "hanna"} {
+		c := e.client(name, nodes[i%2].URL)
+		c.learn(t)
+		accounts = append(accounts, c)
+	}
+	e.settle(nodes[0], holding{})
+	quiet := held(nodes[0])
+	m := newMeasures()
+	ctx, cancel := context.WithTimeout(t.Context(), *loadFor)
+	defer cancel()
+	var running sync.WaitGroup
+	began := time.Now()
+	for i := range clients {
+		running.Go(func() {
+			rnd := rand.New(rand.NewPCG(9, uint64(i)))
+			c := accounts[i%len(accounts)]
+			for ctx.Err() == nil {
+				kind := mix[rnd.IntN(len(mix))]
+				if !c.may(kind) {
+					continue
+				}
+				r := c.send(context.WithoutCancel(ctx), kind)
+				m.add(r)
+				if r.status == http.StatusTooManyRequests && r.retry >= 1 && r.wrong == nil {
+					pause(ctx, time.Duration(r.retry)*time.Second)
+					continue
+				}
+				if (r.status != http.StatusOK || r.wrong != nil) && m.fail() <= 10 {
+					t.Errorf("%s: %v", c.account.LoginIdentifier, r)
+				}
+			}
+		})
+	}
+	running.Wait()
+	took := time.Since(began)
+	t.Logf("clients=%d nodes=%d for %v: %d requests, %.0f a second, failed=%d", clients, len(nodes), took.Round(time.Second), m.total, float64(m.total)/took.Seconds(), m.failed)
+	for _, line := range m.lines() {
+		t.Log(line)
+	}
+	for _, kind := range kinds {
+		if len(m.took[kind]) < 10 {
+			t.Errorf("%s: %d answers in all", kind, len(m.took[kind]))
+		}
+		if n := len(m.took[kind]); n > 0 && m.early[kind] == n {
+			t.Errorf("%s: every one of %d answers ended early", kind, n)
+		}
+	}
+	for _, c := range accounts {
+		c.http.CloseIdleConnections()
+	}
+	e.settle(nodes[0], quiet)
+}
+
+// TestFairness: the pages of a small customer beside a large one, whose three
+// accounts read as much as they are let; for as long as it takes the large one
+// to read some streams to their ends, however slow the machine.
+func TestFairness(t *testing.T) {
+	e := newEstate(t, market.Config{Seed: 10, Scale: 0.5}, 48*time.Hour)
+	n := e.node("--reads-per-minute", "100000")
+	light := e.client("hanna", n.URL)
+	light.learn(t)
+	pages := func(lasts time.Duration, enough func() bool) []time.Duration {
+		var took []time.Duration
+		for began := time.Now(); time.Since(began) < lasts || !enough() && time.Since(began) < lasts+3*time.Minute; {
+			r := light.send(t.Context(), page)
+			if r.status != http.StatusOK || r.wrong != nil {
+				t.Errorf("a page of the small customer: %v", r)
+			}
+			took = append(took, r.took)
+		}
+		slices.Sort(took)
+		return took
+	}
+	half := min(20*time.Second, max(3*time.Second, *loadFor/4))
+	alone := pages(half, func() bool { return true })
+	heavy := []*client{e.client("anna", n.URL), e.client("bert", n.URL), e.client("clara", n.URL)}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var running sync.WaitGroup
+	m := newMeasures()
+	for _, c := range heavy {
+		c.learn(t)
+	}
+	for _, c := range heavy {
+		for range 16 { // twice as many as it has places
+			running.Go(func() {
+				for ctx.Err() == nil {
+					r := c.send(ctx, stream)
+					if ctx.Err() == nil {
+						m.add(r)
+					}
+					if r.status == http.StatusTooManyRequests {
+						pause(ctx, 300*time.Millisecond) // it does not obey
+					}
+				}
+			})
+		}
+	}
+	time.Sleep(500 * time.Millisecond)
+	beside := pages(half, func() bool { return m.answered(stream) >= 4 })
+	cancel()
+	running.Wait()
+	t.Logf("pages of a small customer: alone n=%d p50=%v p99=%v; beside %d streams of another one: n=%d p50=%v p99=%v",
+		len(alone), share(alone, 0.5), share(alone, 0.99), len(m.took[stream]), len(beside), share(beside, 0.5), share(beside, 0.99))
+	if len(m.took[stream]) == 0 {
+		t.Error("the large customer read no stream to its end")
+	}
+	if most := 40*share(alone, 0.5) + 2*time.Second; share(beside, 0.99) > most {
+		t.Errorf("p99 of %v beside streams, at most %v: it is starved", share(beside, 0.99), most)
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// share is the time that so large a part of the requests needed at most.
+func share(sorted []time.Duration, part float64) time.Duration {
+	if len(sorted) == 0 {
+		return 0
+	}
+	return sorted[min(len(sorted)-1, int(part*float64(len(sorted))))].Round(100 * time.Microsecond)
+}
+
+// measures are what became of many requests.
+type measures struct {
+	mu            sync.Mutex
+	took          map[string][]time.Duration // of answers, by kind
+	limited       map[string]int             // 429
+	early         map[string]int             // of the answers, those that ended at the soft deadline
+	total, failed int
+}
+
+func newMeasures() *measures {
+	return &measures{took: map[string][]time.Duration{}, limited: map[string]int{}, early: map[string]int{}}
+}
+
+func (m *measures) add(r reply) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.total++
+	switch r.status {
+	case http.StatusOK:
+		m.took[r.kind] = append(m.took[r.kind], r.took)
+		if r.early {
+			m.early[r.kind]++
+		}
+	case http.StatusTooManyRequests:
+		m.limited[r.kind]++
+	}
+}
+
+func (m *measures) answered(kind string) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.took[kind])
+}
+
+func (m *measures) fail() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.failed++
+	return m.failed
+}
+
+func (m *measures) lines() (all []string) {
+	for _, kind := range kinds {
+		took := m.took[kind]
+		slices.Sort(took)
+		all = append(all, fmt.Sprintf("kind=%-8s answers=%-6d early=%-4d 429=%-6d p50=%-9v p99=%v", kind, len(took), m.early[kind], m.limited[kind], share(took, 0.5), share(took, 0.99)))
+	}
+	return all
+}

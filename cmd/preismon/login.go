@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"time"
+
+	"preismon/cmd/preismon/client"
+)
+
+type loginCmd struct {
+	URL      string `help:"Address of the server. Default: ${default}." default:"${local_server}" placeholder:"URL"`
+	Login    string `required:"" help:"Login of the account." env:"-" placeholder:"LOGIN"`
+	Password secret `help:"Password of the account; asked for on a terminal when missing." placeholder:"PASSWORD"`
+}
+
+// Help implements kong.HelpProvider.
+func (loginCmd) Help() string {
+	return `Gets an access token and keeps it for the other commands: in a file for this server that only you may read, in your config folder. The password is not kept. The token lives some hours; then log in again.
+
+Examples:
+
+  preismon login --login me
+  preismon login --url https://prices.example.com --login me --password @password-file`
+}
+
+func (c *loginCmd) Run(ctx context.Context, std streams) error {
+	u, err := client.ParseURL(c.URL)
+	if err != nil {
+		return faulty(err)
+	}
+	if u.Scheme == "http" && !loopback(u) {
+		fmt.Fprintf(std.err, "The password goes to %s without encryption; use https where you can.\n", u.Host)
+	}
+	password := c.Password.Secret
+	if password == "" {
+		if password, err = askPassword(std, c.Login); err != nil {
+			return err
+		}
+	}
+	to, err := newClient(std, u.String(), "")
+	if err != nil {
+		return err
+	}
+	token, err := to.Login(ctx, c.Login, password)
+	if err != nil {
+		return err
+	}
+	store, err := tokens()
+	if err != nil {
+		return err
+	}
+	if err := store.Keep(client.Kept{URL: u.String(), Login: c.Login, Token: token.Secret, Expires: token.Expires}); err != nil {
+		return err
+	}
+	fmt.Fprintf(std.out, "Logged in at %s as %s until %s.\n", u, c.Login, token.Expires.Local().Format(time.DateTime))
+	return nil
+}
+
+func loopback(u *url.URL) bool {
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+type logoutCmd struct {
+	Remote remoteFlags `embed:""`
+}
+
+// Help implements kong.HelpProvider.
+func (logoutCmd) Help() string {
+	return `Revokes the token at the server and forgets it here.
+
+Example:
+
+  preismon logout --url https://prices.example.com`
+}
+
+func (c *logoutCmd) Run(ctx context.Context, std streams) error {
+	r, err := c.Remote.connect(std)
+	if err != nil {
+		return err
+	}
+	revoked, err := r.Logout(ctx)
+	if expired := client.Expired(err); err != nil && !expired {
+		return fmt.Errorf("the token may still be valid: %w", err)
+	} else if expired {
+		revoked = true
+	}
+	if c.Remote.Token.Secret == "" {
+		store, err := tokens()
+		if err = errors.Join(err, store.Forget(r.url)); err != nil {
+			return err
+		}
+	}
+	if !revoked {
+		fmt.Fprintln(std.out, "Logged out here. The server cannot revoke this token; it stays valid until it expires.")
+		return nil
+	}
+	fmt.Fprintf(std.out, "Logged out at %s.\n", r.url)
+	return nil
+}

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"preismon/deploy/embedded"
+	"preismon/deploy/testserver"
+	"preismon/projector/schema"
+	"preismon/query/auth"
+)
+
+// TestMigrateIntoCluster: tables were made without a cluster. A node of several
+// shards names the tables that it misses and what to run; that makes them, says
+// so, and the node finds them by itself.
+func TestMigrateIntoCluster(t *testing.T) {
+	t.Parallel()
+	shard := testserver.Shards(t, 1)[0]
+	admin := shard.DSN(embedded.AdminUser, "")
+	migrate := func(want string, more ...string) {
+		t.Helper()
+		if out, errs, code := preismon(t, nil, append([]string{"migrate", "--clickhouse-dsn", admin}, more...)...); code != 0 || !strings.HasSuffix(out, want) {
+			t.Fatalf("migrate %v: exit code %d: %s%s", more, code, out, errs)
+		}
+	}
+	migrate(".\n")
+	key := filepath.Join(t.TempDir(), "token.pem")
+	if err := auth.EnsureKey(key); err != nil {
+		t.Fatal(err)
+	}
+	node := startRole(t, "query", "--shards", "2", "--nats-url", testserver.NATS(t), "--clickhouse-dsn", shard.DSN(embedded.QueryUser, ""), "--token-key", key,
+		"--cursor-key", strings.Repeat("cursor key ", 4), "--base-url", "https://prices.example.com", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0")
+	tables := strings.Join(schema.OverShards(), ", ")
+	eventually(t, 20*time.Second, "the node says what to run", func() bool {
+		said := node.check("schema")
+		return !node.ready() && strings.Contains(said, "("+tables+"); run `preismon migrate --clickhouse-cluster NAME`")
+	})
+	if _, errs, code := preismon(t, nil, "migrate", "--clickhouse-dsn", admin, "--clickhouse-cluster", testserver.Cluster(1)); code != exitFailed ||
+		!strings.Contains(errs, "take a new database") {
+		t.Errorf("replicas of plain tables: exit code %d: %s", code, errs)
+	}
+	migrate("The tables over all shards are there: "+tables+".\n", "--clickhouse-cluster", testserver.Cluster(1), "--unreplicated")
+	eventually(t, 20*time.Second, "the node finds them", func() bool { return node.check("schema") == "ok" })
+}

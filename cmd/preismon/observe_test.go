@@ -1,0 +1,302 @@
+package main
+
+import (
+	"bytes"
+	"database/sql"
+	"encoding/json"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"preismon/deploy/testserver"
+	"preismon/projector/schema"
+	"preismon/query/auth"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// collector takes traces as a collector does, and keeps their spans.
+type collector struct {
+	mu    sync.Mutex
+	spans []sentSpan
+}
+
+type sentSpan struct {
+	TraceID      string `json:"traceId"`
+	SpanID       string `json:"spanId"`
+	ParentSpanID string `json:"parentSpanId"`
+	Name         string `json:"name"`
+	Attributes   []struct {
+		Key   string `json:"key"`
+		Value struct {
+			String string `json:"stringValue"`
+		} `json:"value"`
+	} `json:"attributes"`
+	Links []struct {
+		SpanID string `json:"spanId"`
+	} `json:"links"`
+}
+
+func (s sentSpan) attribute(key string) string {
+	for _, a := range s.Attributes {
+		if a.Key == key {
+			return a.Value.String
+		}
+	}
+	return ""
+}
+
+func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var body struct {
+		ResourceSpans []struct {
+			ScopeSpans []struct {
+				Spans []sentSpan `json:"spans"`
+			} `json:"scopeSpans"`
+		} `json:"resourceSpans"`
+	}
+	text, _ := io.ReadAll(r.Body)
+	if r.URL.Path != "/v1/traces" || json.Unmarshal(text, &body) != nil {
+		http.Error(w, "no traces", http.StatusBadRequest)
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, rs := range body.ResourceSpans {
+		for _, ss := range rs.ScopeSpans {
+			c.spans = append(c.spans, ss.Spans...)
+		}
+	}
+}
+
+// find gives the spans that are looked for.
+func (c *collector) find(want func(sentSpan) bool) (found []sentSpan) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range c.spans {
+		if want(s) {
+			found = append(found, s)
+		}
+	}
+	return found
+}
+
+// TestUpIsObserved: one process that does everything exposes what
+// deploy/metrics.md says and nothing else, keeps what is for operators off the
+// public port, and its traces lead from a publisher to ClickHouse, and from a
+// request there.
+func TestUpIsObserved(t *testing.T) {
+	t.Parallel()
+	c := &collector{}
+	server := httptest.NewServer(c)
+	t.Cleanup(server.Close)
+	u := startUp(t, "--demo", "--demo-scale", "0.01", "--demo-speed", "10", "--trace-endpoint", server.URL, "--trace-sample", "1")
+	a := newDemoTest(t, u).client(t, "anna")
+	if status, body := a.get("/v1/results", url.Values{"limit": {"3"}}); status != http.StatusOK {
+		t.Fatalf("%d %s", status, body)
+	}
+	if _, _, err := a.stream("/v1/results/stream", nil, func([]byte) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	a.get("/v1/orders/1234567", nil)
+
+	t.Run("metrics", func(t *testing.T) {
+		if d := cmp.Diff(documentedMetrics(t), exposedMetrics(t, u.AdminURL)); d != "" {
+			t.Errorf("deploy/metrics.md and /metrics differ (- only in the document):\n%s", d)
+		}
+	})
+	t.Run("ports", func(t *testing.T) {
+		for path, onAdmin := range map[string]int{
+			"/metrics": 200, "/livez": 200, "/readyz": 200, "/debug/pprof/": 200, "/debug/pprof/heap": 200, "/debug/pprof/cmdline": 404, "/debug/vars": 404,
+			"/v1/sites": 404, "/healthz": 404,
+		} {
+			for base, want := range map[string]int{u.AdminURL: onAdmin, u.URL: http.StatusNotFound} {
+				if base == u.URL && strings.HasPrefix(path, "/v1") || base == u.URL && path == "/healthz" {
+					continue
+				}
+				resp, err := http.Get(base + path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				_ = resp.Body.Close()
+				if resp.StatusCode != want {
+					t.Errorf("%s%s: %d, want %d", base, path, resp.StatusCode, want)
+				}
+			}
+		}
+	})
+	t.Run("publisher to ClickHouse", func(t *testing.T) {
+		eventually(t, 45*time.Second, "an insert is in the trace of a batch that is linked to a publisher", func() bool {
+			published := map[string]bool{}
+			for _, s := range c.find(func(s sentSpan) bool { return s.Name == "publish OBSERVATIONS" }) {
+				published[s.SpanID] = true
+			}
+			for _, batch := range c.find(func(s sentSpan) bool {
+				return s.Name == "process OBSERVATIONS" && len(s.Links) > 0 && published[s.Links[0].SpanID]
+			}) {
+				if len(c.find(func(s sentSpan) bool {
+					return s.ParentSpanID == batch.SpanID && s.TraceID == batch.TraceID && s.Name == "clickhouse observations" && strings.HasPrefix(s.attribute("clickhouse.query_id"), "p0-")
+				})) > 0 {
+					return true
+				}
+			}
+			return false
+		})
+	})
+	t.Run("request to ClickHouse", func(t *testing.T) {
+		eventually(t, 45*time.Second, "a statement is in the trace of its request", func() bool {
+			req, err := http.NewRequest(http.MethodGet, u.URL+"/v1/results?limit=1", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("Authorization", "Bearer "+a.token)
+			req.Header.Set("X-Request-Id", "traced-1")
+			resp, err := http.DefaultClient.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = resp.Body.Close()
+			for _, request := range c.find(func(s sentSpan) bool {
+				return s.Name == "GET /v1/results" && s.attribute("preismon.request_id") == "traced-1"
+			}) {
+				if len(c.find(func(s sentSpan) bool {
+					return s.ParentSpanID == request.SpanID && s.Name == "clickhouse results" && strings.HasPrefix(s.attribute("clickhouse.query_id"), "q-traced-1-")
+				})) > 0 {
+					return true
+				}
+			}
+			return false
+		})
+	})
+	before := len(c.find(func(sentSpan) bool { return true }))
+	u.interrupt()
+	if code := u.wait(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	if after := len(c.find(func(sentSpan) bool { return true })); after <= before {
+		t.Errorf("%d spans before the stop, %d after: the last ones are lost", before, after)
+	}
+}
+
+var metricRow = regexp.MustCompile("^\\| `(preismon_[a-z_]+)` \\| ([a-z]+)((?:, by)?(?:,? `[a-z]+`)*) \\|")
+
+// documentedMetrics reads the tables of deploy/metrics.md: kind and labels, by
+// name.
+func documentedMetrics(t *testing.T) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile("../../deploy/metrics.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		if row := metricRow.FindStringSubmatch(line); row != nil {
+			labels := regexp.MustCompile("[a-z]+").FindAllString(strings.TrimPrefix(row[3], ", by"), -1)
+			slices.Sort(labels)
+			all[row[1]] = row[2] + " " + strings.Join(labels, ",")
+		}
+	}
+	return all
+}
+
+// exposedMetrics asks a process for its own.
+func exposedMetrics(t *testing.T, admin string) map[string]string {
+	t.Helper()
+	resp, err := http.Get(admin + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close() //nolint:errcheck // read to its end
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]string{}
+	name, kind := "", ""
+	sample := regexp.MustCompile(`^([a-z_]+?)(?:_bucket|_sum|_count)?(?:\{(.*)\})? `)
+	label := regexp.MustCompile(`([a-z]+)="`)
+	for line := range strings.Lines(string(text)) {
+		if typed, ok := strings.CutPrefix(line, "# TYPE "); ok {
+			name, kind, _ = strings.Cut(strings.TrimSpace(typed), " ")
+			continue
+		}
+		found := sample.FindStringSubmatch(line)
+		if found == nil || !strings.HasPrefix(name, "preismon_") || strings.HasPrefix(line, "#") {
+			continue
+		}
+		labels := map[string]bool{}
+		for _, l := range label.FindAllStringSubmatch(found[2], -1) {
+			if l[1] != "le" {
+				labels[l[1]] = true
+			}
+		}
+		all[name] = kind + " " + strings.Join(slices.Sorted(maps.Keys(labels)), ",")
+	}
+	return all
+}
+
+// TestRequestIDInAllLogs: a request that fails in the store leaves its id in
+// every line of the log that it causes, and in ClickHouse.
+func TestRequestIDInAllLogs(t *testing.T) {
+	t.Parallel()
+	ch := testserver.ClickHouse(t)
+	if err := schema.Migrate(t.Context(), ch.AdminDSN, schema.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("clickhouse", ch.AdminDSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(t.Context(), "DROP TABLE accounts"); err != nil {
+		t.Fatal(err)
+	}
+	key := filepath.Join(t.TempDir(), "token.pem")
+	if err := auth.EnsureKey(key); err != nil {
+		t.Fatal(err)
+	}
+	r := startRole(t, "query", "--nats-url", testserver.NATS(t), "--clickhouse-dsn", ch.QueryDSN, "--token-key", key,
+		"--cursor-key", strings.Repeat("cursor key ", 4), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0")
+	eventually(t, 20*time.Second, "the query node is ready", r.ready)
+	before := len(r.stderr.String())
+	req, err := http.NewRequest(http.MethodPost, "http://"+r.listen+"/v1/auth/token", bytes.NewReader([]byte(`{"loginIdentifier":"a@example.com","password":"secret-password"}`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("X-Request-Id", "failing-1")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	if resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("X-Request-Id") != "failing-1" {
+		t.Errorf("status %d, id %q", resp.StatusCode, resp.Header.Get("X-Request-Id"))
+	}
+	eventually(t, 10*time.Second, "the access log has the request", func() bool { return strings.Contains(r.stderr.String()[before:], `"msg":"request"`) })
+	lines := 0
+	for line := range strings.Lines(r.stderr.String()[before:]) {
+		lines++
+		if !strings.Contains(line, `"request_id":"failing-1"`) {
+			t.Errorf("a line without the id: %s", line)
+		}
+		if strings.Contains(line, "secret-password") {
+			t.Errorf("a line with the password: %s", line)
+		}
+		if strings.Contains(line, `"msg":"request failed"`) && !strings.Contains(line, "query id q-failing-1-") {
+			t.Errorf("the failure does not name the statement: %s", line)
+		}
+	}
+	if lines != 2 {
+		t.Errorf("%d lines:\n%s", lines, r.stderr.String()[before:])
+	}
+}

@@ -1,0 +1,500 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"os"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"preismon/contracts/event"
+	"preismon/deploy/embedded"
+	"preismon/deploy/testserver"
+	"preismon/ingest"
+	"preismon/ingest/market"
+	"preismon/projector"
+)
+
+// TestOperate runs the operators' commands on one folder: audits, dead letters,
+// metrics, backups.
+func TestOperate(t *testing.T) {
+	t.Parallel()
+	u := startUp(t, "--audit-every", "1s")
+	r, err := embedded.ReadRuntime(u.DataDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := connect(ingest.Config{URL: r.NATSURL, Name: t.Name()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.conn.Close)
+	m, catalogue, observations := aMarket(t, market.Config{Seed: 3, Scale: 0.02}, 12*time.Hour)
+	o := &operate{t: t, up: u, bus: b, db: u.tables(), runtime: r, observations: observations}
+	o.account = m.Accounts()[0]
+	// The last to be published have nothing old, however late things come in at
+	// this time of the day: see window.
+	slices.SortStableFunc(observations, func(a, b *event.Event) int {
+		return cmp.Compare(firstCapture(a), firstCapture(b))
+	})
+	n := len(observations)
+	o.observations, o.later, o.latest = observations[:n-40], observations[n-40:n-20], observations[n-20:]
+	for _, e := range append(catalogue, o.observations[2:]...) {
+		o.publish(e.Subject(), e, func(s string) string { return s })
+	}
+	applied(t, u)
+	settle(t, o.db)
+	t.Run("audit of nothing wrong", func(t *testing.T) { o.audit(t, 0) })
+	t.Run("dead letters", o.deadLetters)
+	t.Run("metrics", o.metrics)
+	t.Run("backup", o.backup)
+	t.Run("rebuild", o.rebuild)
+	t.Run("rebuild of one table", o.tables)
+	t.Run("audit of damage", o.damage)
+	t.Run("usage", o.usage)
+	t.Run("rebuild of damage", o.mend)
+	t.Run("restore", o.restore)
+}
+
+type operate struct {
+	t            *testing.T
+	up           *upProcess
+	bus          *bus
+	db           *sql.DB
+	runtime      embedded.Runtime
+	observations []*event.Event
+	later        []*event.Event // published while the backup is taken
+	latest       []*event.Event // published while the tables are made anew
+	account      market.DemoAccount
+	bucket       string // a backup in it
+	saved        uint64 // events that were applied before the backup
+}
+
+func (o *operate) publish(subject string, e *event.Event, change func(string) string) {
+	o.t.Helper()
+	body, err := event.Encode(e)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	m := &nats.Msg{Subject: subject, Data: []byte(change(string(body))), Header: nats.Header{jetstream.MsgIDHeader: {e.ID}}}
+	if _, err := o.bus.js.PublishMsg(o.t.Context(), m); err != nil {
+		o.t.Fatal(err)
+	}
+}
+
+// run runs a command on the folder.
+func (o *operate) run(t *testing.T, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	return preismon(t, nil, append(args, "--data-dir", o.up.DataDir)...)
+}
+
+// audit runs one in both forms; found is what its exit code says.
+func (o *operate) audit(t *testing.T, code int, args ...string) (a projector.Audit, text string) {
+	t.Helper()
+	text, errs, got := preismon(t, nil, append([]string{"audit", "--nats-url", o.runtime.NATSURL, "--clickhouse-dsn", o.runtime.ProjectorDSN}, args...)...)
+	if got != code {
+		t.Errorf("audit: exit code %d, want %d: %s%s", got, code, text, errs)
+	}
+	out, errs, got := o.run(t, append([]string{"audit", "--json"}, args...)...)
+	if err := json.Unmarshal([]byte(out), &a); err != nil || got != code {
+		t.Errorf("audit --json: exit code %d, want %d: %s%s %v", got, code, out, errs, err)
+	}
+	if nothing := strings.Contains(text, "Nothing is missing and nothing is doubled."); nothing != (code == 0) {
+		t.Errorf("it says %s", text)
+	}
+	for _, f := range a.Findings {
+		if !strings.Contains(text, f.Text) {
+			t.Errorf("it does not say %q: %s", f.Text, text)
+		}
+	}
+	return a, text
+}
+
+// deadLetters: what was in the wrong place, or beyond an older program, comes
+// through by a replay, once, however often it is replayed.
+func (o *operate) deadLetters(t *testing.T) {
+	lost, old := o.observations[0], o.observations[1]
+	o.publish("observations.elsewhere", lost, func(s string) string { return s })
+	o.publish(old.Subject(), old, func(s string) string { return strings.Replace(s, `"kind"`, "\"k\x1b[2Jind\"", 1) })
+	applied(t, o.up)
+	// A program that knows less has buried this one.
+	body, err := event.Encode(old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := o.bus.js.PublishMsg(t.Context(), &nats.Msg{Subject: event.DeadLetterSubject(event.StreamObservations), Data: body, Header: nats.Header{
+		event.HeaderReason: {"version: 1 is unknown\x1b[2J"}, event.HeaderStream: {event.StreamObservations}, event.HeaderEpoch: {"1"}, event.HeaderSeq: {"1"},
+		event.HeaderSubject: {old.Subject()},
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	a, _ := o.audit(t, 0)
+	if a.DeadLetters != 2 || a.Events != uint64(len(o.observations)-2) {
+		t.Errorf("%d dead letters, %d events: %+v", a.DeadLetters, a.Events, a)
+	}
+
+	text, errs, code := o.run(t, "deadletters", "list")
+	if lines := strings.Split(strings.TrimSpace(text), "\n"); code != 0 || len(lines) != 4 || !strings.Contains(lines[1], "version: 1 is unknown") ||
+		!strings.Contains(lines[3], "observations.elsewhere") || strings.Contains(text, "\x1b") {
+		t.Errorf("list: exit code %d:\n%s%s", code, text, errs)
+	}
+	var list struct {
+		Letters  []ingest.DeadLetter
+		Matching int
+	}
+	out, errs, code := o.run(t, "deadletters", "list", "--json", "--since", "1h", "--limit", "2")
+	if err := json.Unmarshal([]byte(out), &list); err != nil || code != 0 || list.Matching != 3 || len(list.Letters) != 2 {
+		t.Fatalf("list --json: exit code %d: %s%s %v", code, out, errs, err)
+	}
+	if out, _, code := o.run(t, "deadletters", "list", "--reason", "no such thing"); code != 0 || out != "No dead letters like that.\n" {
+		t.Errorf("list of none: exit code %d: %s", code, out)
+	}
+
+	out, _, code = o.run(t, "deadletters", "show", "2")
+	if code != 0 || strings.Contains(out, "\x1b") || !strings.Contains(out, `\u001b[2J`) || !strings.Contains(out, old.ID) {
+		t.Errorf("show: exit code %d: %q", code, out)
+	}
+	out, _, code = o.run(t, "deadletters", "show", "3", "--bytes", "100")
+	if code != 0 || !strings.Contains(out, "\n  \"eventId\"") && !strings.Contains(out, "\n  \"version\"") || !strings.Contains(out, "bytes more") {
+		t.Errorf("show: exit code %d: %s", code, out)
+	}
+	if raw, _, code := o.run(t, "deadletters", "show", "3", "--raw"); code != 0 || raw != string(body) {
+		t.Errorf("show --raw: exit code %d: %s", code, raw)
+	}
+	var shown struct {
+		Letter  uint64
+		Payload struct{ EventID string }
+	}
+	if out, _, code := o.run(t, "deadletters", "show", "3", "--json"); code != 0 || json.Unmarshal([]byte(out), &shown) != nil || shown.Letter != 3 || shown.Payload.EventID != old.ID {
+		t.Errorf("show --json: exit code %d: %s", code, out)
+	}
+	out, errs, code = o.run(t, "deadletters", "show", "99")
+	says(t, out, errs, code, exitFailed, "no dead letter 99")
+	sentence(t, errs)
+
+	events := func() uint64 { return number(t, o.db, "SELECT count() FROM ingested_events") }
+	before := events()
+	if out, errs, code := o.run(t, "deadletters", "replay", "--all", "--dry-run"); code != exitRejected || events() != before ||
+		!strings.Contains(out, "1: would be published to OBSERVATIONS") || !strings.Contains(out, "2: refused: it would fail again") {
+		t.Errorf("replay --dry-run: exit code %d: %s%s", code, out, errs)
+	}
+	// Twice: the second time by force, as two operators would do who do not talk.
+	for try, want := range []int{exitRejected, 0} {
+		args := []string{"deadletters", "replay", "1", "3", "2"}
+		if try > 0 {
+			args = []string{"deadletters", "replay", "1", "3", "--force"}
+		}
+		out, errs, code := o.run(t, args...)
+		if code != want || strings.Count(out, "published as sequence") != 2 {
+			t.Errorf("replay %d: exit code %d, want %d: %s%s", try, code, want, out, errs)
+		}
+		if got := events(); got != before+2 {
+			t.Errorf("replay %d: %d events, want %d", try, got, before+2)
+		}
+		noDoubles(t, o.db)
+		rows := uint64(len(factsOf(lost)) + len(factsOf(old)))
+		if got := number(t, o.db, "SELECT count() FROM observations WHERE (epoch, seq) IN (SELECT epoch, seq FROM ingested_events WHERE event_id IN (?, ?))", lost.ID, old.ID); got != rows {
+			t.Errorf("replay %d: %d rows of the two events, want %d", try, got, rows)
+		}
+	}
+	if out, _, code := o.run(t, "deadletters", "replay", "1"); code != exitRejected || !strings.Contains(out, "refused: it was replayed at") {
+		t.Errorf("replay of a replayed one: exit code %d: %s", code, out)
+	}
+	a, _ = o.audit(t, 0, "--content")
+	if a.Copies != 2 || a.DeadLetters != 2 || a.Compared != a.Events || a.Events != uint64(len(o.observations)) {
+		t.Errorf("after the replays: %+v", a)
+	}
+	if out, _, _ := o.run(t, "deadletters", "list", "--pending"); strings.Count(out, "\n") != 2 {
+		t.Errorf("still pending:\n%s", out)
+	}
+}
+
+// admin gives what the admin port says.
+func (o *operate) admin(t *testing.T, path string) string {
+	t.Helper()
+	c := &api{t: t, url: o.up.AdminURL, http: http.DefaultClient}
+	status, body := c.get(path, nil)
+	if status != http.StatusOK {
+		t.Errorf("%s: %d %s", path, status, body)
+	}
+	return string(body)
+}
+
+// metrics: what was done to this folder is counted, and stands in /readyz.
+func (o *operate) metrics(t *testing.T) {
+	eventually(t, time.Minute, "an audit beside the projector is clean", func() bool {
+		return !strings.Contains(o.admin(t, "/metrics"), `preismon_audits_total{result="clean"} 0`)
+	})
+	text := o.admin(t, "/metrics")
+	for _, want := range []string{
+		"preismon_projector_leader 1", "preismon_projector_lag_messages 0", "preismon_projector_dead_letters_total 2", "preismon_projector_duplicate_events_total 2",
+		`preismon_projector_insert_seconds_count{table="observations"}`, `preismon_projector_insert_rows_bucket{table="observations_by_mandate",le="+Inf"}`,
+		"preismon_audit_findings 0",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("/metrics does not say %s", want)
+		}
+	}
+	ready := o.admin(t, "/readyz")
+	for _, want := range []string{`"ready":true`, `"leader":true`, `"lag_messages":0`, `"dead_letters":2`, `"result":"clean"`} {
+		if !strings.Contains(ready, want) {
+			t.Errorf("/readyz does not say %s: %s", want, ready)
+		}
+	}
+}
+
+// backup: taken while events come in; to the server's folder and to S3.
+func (o *operate) backup(t *testing.T) {
+	s3 := testserver.S3(t)
+	client, err := minio.New(s3.Endpoint, &minio.Options{Creds: credentials.NewStaticV4(s3.AccessKey, s3.SecretKey, "")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := client.MakeBucket(t.Context(), s3.Bucket, minio.MakeBucketOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	o.bucket = "s3://" + s3.AccessKey + ":" + s3.SecretKey + "@" + s3.Endpoint + "/" + s3.Bucket + "/first?tls=false"
+	o.saved = number(t, o.db, "SELECT count() FROM ingested_events")
+	var published sync.WaitGroup
+	published.Go(func() {
+		for _, e := range o.later {
+			o.publish(e.Subject(), e, func(s string) string { return s })
+		}
+	})
+	for _, to := range []string{"first", o.bucket} {
+		out, errs, code := o.run(t, "backup", "--to", to)
+		if code != 0 || !strings.HasPrefix(out, "Saved ") {
+			t.Fatalf("backup: exit code %d: %s%s", code, out, errs)
+		}
+		if strings.Contains(out+errs, s3.SecretKey) {
+			t.Error("it tells the secret")
+		}
+		out, errs, code = o.run(t, "backup", "--to", to)
+		says(t, out, errs, code, exitFailed)
+	}
+	published.Wait()
+	left, err := os.ReadDir(backupsOf(o.up.DataDir))
+	if err != nil || len(left) != 1 || left[0].Name() != "first" {
+		t.Errorf("in the folder of backups: %v %v", left, err)
+	}
+	applied(t, o.up)
+}
+
+// rebuild: while events come in and readers ask, no answer is another than
+// before, in no page and no stream, and everything is there afterwards.
+func (o *operate) rebuild(t *testing.T) {
+	c := o.up.client().login(o.account.LoginIdentifier, o.account.Password)
+	c.t = t
+	from, to := o.window()
+	want := results(t, c, from, to)
+	if len(want) < 100 {
+		t.Fatalf("%d rows to look at", len(want))
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var beside sync.WaitGroup
+	polls, walks := 0, 0
+	beside.Go(func() {
+		for ; ctx.Err() == nil; polls++ {
+			if got := results(t, c, from, to); !reflect.DeepEqual(got, want) {
+				t.Errorf("stream %d has %d rows, want %d, or others", polls, len(got), len(want))
+				return
+			}
+		}
+	})
+	beside.Go(func() {
+		for ; ctx.Err() == nil; walks++ {
+			if got := o.walk(t, c, from, to); !reflect.DeepEqual(got, want) {
+				t.Errorf("walk %d has %d rows, want %d, or others", walks, len(got), len(want))
+				return
+			}
+		}
+	})
+	beside.Go(func() {
+		for _, e := range o.latest {
+			o.publish(e.Subject(), e, func(s string) string { return s })
+			time.Sleep(100 * time.Millisecond) // spread over the rebuild
+		}
+	})
+	out, errs, code := o.run(t, "rebuild", "--content", "--keep-old")
+	stop()
+	beside.Wait()
+	t.Logf("%s%d streams and %d walks beside it", out, polls, walks)
+	if code != 0 || polls < 3 || walks < 1 {
+		t.Fatalf("rebuild: exit code %d: %s%s", code, out, errs)
+	}
+	applied(t, o.up)
+	settle(t, o.db)
+	noDoubles(t, o.db)
+	a, _ := o.audit(t, 0, "--content")
+	if want := uint64(len(o.observations) + len(o.later) + len(o.latest)); a.Events != want || a.DeadLetters != 2 || a.Waiting != 0 {
+		t.Errorf("%d events, want %d: %+v", a.Events, want, a)
+	}
+	// The tables are others than before, and no letter was written twice.
+	if n := number(t, o.db, "SELECT count() FROM preismon_rebuild.observations"); n == 0 {
+		t.Error("the old tables are gone")
+	}
+	if out, _, _ := o.run(t, "deadletters", "list"); strings.Count(out, "\n") != 4 {
+		t.Errorf("letters after the rebuild:\n%s", out)
+	}
+	for _, stream := range []string{event.StreamCatalog, event.StreamObservations} {
+		if _, err := o.bus.js.Consumer(t.Context(), stream, "rebuild-0"); !errors.Is(err, jetstream.ErrConsumerNotFound) {
+			t.Errorf("a consumer of %s is left behind: %v", stream, err)
+		}
+	}
+}
+
+// window is from the first capture to the last before those of latest.
+func (o *operate) window() (from, to time.Time) {
+	return time.UnixMilli(firstCapture(o.observations[0])), time.UnixMilli(firstCapture(o.latest[0]) - 1)
+}
+
+// firstCapture is when the oldest capture of an event was made, in Unix ms.
+func firstCapture(e *event.Event) int64 {
+	return slices.MinFunc(factsOf(e), func(a, b fact) int { return cmp.Compare(a.At, b.At) }).At
+}
+
+// walk reads a window in pages.
+func (o *operate) walk(t *testing.T, c *api, from, to time.Time) (all []row) {
+	const form = "2006-01-02T15:04:05.000Z"
+	params := url.Values{"globalScope": {"true"}, "capturedFrom": {from.UTC().Format(form)}, "capturedTo": {to.UTC().Format(form)}, "limit": {"100"}}
+	for {
+		status, body := c.get("/v1/results", params)
+		var page struct {
+			Data   []row
+			Paging struct{ NextCursor string }
+		}
+		if err := json.Unmarshal(body, &page); status != http.StatusOK || err != nil {
+			t.Errorf("a page of the walk: %d %s %v", status, body, err)
+			return all
+		}
+		all = append(all, page.Data...)
+		if page.Paging.NextCursor == "" {
+			return all
+		}
+		params.Set("cursor", page.Paging.NextCursor)
+	}
+}
+
+// mend: what was damaged is right after a rebuild.
+func (o *operate) mend(t *testing.T) {
+	out, errs, code := o.run(t, "rebuild")
+	if code != 0 || !strings.Contains(out, "All tables were made anew") {
+		t.Fatalf("rebuild: exit code %d: %s%s", code, out, errs)
+	}
+	applied(t, o.up)
+	settle(t, o.db)
+	o.audit(t, 0, "--content")
+	if n := number(t, o.db, "SELECT count() FROM system.databases WHERE name = 'preismon_rebuild'"); n != 0 {
+		t.Error("the old tables are still there")
+	}
+}
+
+// restore: into the damaged folder, where the stream has the rest; and into a
+// new one, where it has not.
+func (o *operate) restore(t *testing.T) {
+	out, errs, code := preismon(t, nil, "restore", "--data-dir", o.up.DataDir, "--from", "first", "--replace")
+	says(t, out, errs, code, exitFailed, "in use by process")
+	o.up.interrupt()
+	if code := o.up.wait(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	out, errs, code = preismon(t, nil, "restore", "--data-dir", o.up.DataDir, "--from", "first")
+	says(t, out, errs, code, exitFailed, "holds tables already", "--replace")
+	out, errs, code = preismon(t, nil, "restore", "--data-dir", o.up.DataDir, "--from", "second", "--replace")
+	says(t, out, errs, code, exitFailed, "restore the tables")
+	if out, errs, code := preismon(t, nil, "restore", "--data-dir", o.up.DataDir, "--from", "first", "--replace"); code != 0 {
+		t.Fatalf("restore: exit code %d: %s%s", code, out, errs)
+	}
+	u := startUp(t, "--data-dir", o.up.DataDir)
+	applied(t, u)
+	db := u.tables()
+	settle(t, db)
+	t.Logf("%d rows", exact(t, db, slices.Values(slices.Concat(o.observations, o.later, o.latest)), none))
+	noDoubles(t, db)
+	if out, errs, code := preismon(t, nil, "audit", "--data-dir", u.DataDir, "--content"); code != 0 {
+		t.Errorf("audit after the restore: exit code %d: %s%s", code, out, errs)
+	}
+
+	dir := t.TempDir()
+	if out, errs, code := preismon(t, nil, "restore", "--data-dir", dir, "--from", o.bucket); code != 0 {
+		t.Fatalf("restore from S3: exit code %d: %s%s", code, out, errs)
+	}
+	other := startUp(t, "--data-dir", dir)
+	db = other.tables()
+	settle(t, db)
+	exact(t, db, slices.Values(o.observations), slices.Values(o.later)) // nothing lost of what was there, and nothing else
+	noDoubles(t, db)
+	if n := number(t, db, "SELECT count() FROM ingested_events"); n < o.saved {
+		t.Errorf("%d events, %d were there before the backup", n, o.saved)
+	}
+	if out, errs, code := preismon(t, nil, "audit", "--data-dir", dir); code != 0 {
+		t.Errorf("audit of the new folder: exit code %d: %s%s", code, out, errs)
+	}
+	if left, err := os.ReadDir(backupsOf(dir)); err != nil || len(left) != 0 {
+		t.Errorf("in the folder of backups: %v %v", left, err)
+	}
+}
+
+func none(func(*event.Event) bool) {}
+
+// damage: an audit names what somebody did to the tables.
+func (o *operate) damage(t *testing.T) {
+	seq := number(t, o.db, "SELECT max(seq) FROM observations_by_mandate") // the last event need not have rows there
+	for _, q := range []string{
+		"DELETE FROM observations_by_mandate WHERE seq = " + strconv.FormatUint(seq, 10),
+		"INSERT INTO observations SELECT * FROM observations WHERE seq = 10",
+	} {
+		if _, err := o.db.ExecContext(t.Context(), q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a, text := o.audit(t, exitFound)
+	t.Log(text)
+	what := map[string]bool{}
+	for _, f := range a.Findings {
+		what[f.What+" "+f.Where+" "+strconv.FormatUint(f.First, 10)] = true
+	}
+	if len(what) < 2 || !what["doubled observations 10"] || !what["missing observations_by_mandate "+strconv.FormatUint(seq, 10)] {
+		t.Errorf("findings %v", what)
+	}
+	eventually(t, time.Minute, "the audit beside the projector finds it too", func() bool {
+		return strings.Contains(o.admin(t, "/readyz"), "observations holds")
+	})
+	if metrics, ready := o.admin(t, "/metrics"), o.admin(t, "/readyz"); strings.Contains(metrics, "preismon_audit_findings 0") ||
+		!strings.Contains(ready, `"result":"found"`) || !strings.Contains(ready, `"ready":true`) {
+		t.Errorf("after the damage /readyz says %s", ready)
+	}
+}
+
+// usage: what is wrong with the flags is said at once.
+func (o *operate) usage(t *testing.T) {
+	for _, c := range []struct {
+		args  []string
+		words string
+	}{
+		{[]string{"audit"}, "data-dir, or nats-url and clickhouse-dsn: missing"},
+		{[]string{"audit", "--data-dir", o.up.DataDir, "--nats-url", "nats://x:1"}, "not together"},
+		{[]string{"audit", "--nats-url", "nats://x:1"}, "clickhouse-dsn: missing"},
+		{[]string{"deadletters", "list", "--since", "yesterday", "--data-dir", o.up.DataDir}, "since: \"yesterday\""},
+		{[]string{"deadletters", "replay", "--data-dir", o.up.DataDir}, "numbers of letters, or all: missing"},
+		{[]string{"deadletters", "replay", "1", "--all", "--data-dir", o.up.DataDir}, "all: not together"},
+	} {
+		out, errs, code := preismon(t, nil, c.args...)
+		says(t, out, errs, code, exitUsage, c.words)
+	}
+}

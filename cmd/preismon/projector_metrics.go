@@ -1,0 +1,183 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"preismon/contracts/event"
+	"preismon/ingest"
+	"preismon/projector"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// projectorMetrics are those that are counted as things happen; the others
+// are read when they are asked for. deploy/metrics.md explains all of them.
+type projectorMetrics struct {
+	seconds, rows *prometheus.HistogramVec
+	failures      *prometheus.CounterVec
+	audits        *prometheus.CounterVec
+}
+
+func newProjectorMetrics() *projectorMetrics {
+	return &projectorMetrics{
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "preismon_projector_insert_seconds", Help: "Time of one insert into a table.", Buckets: prometheus.ExponentialBuckets(0.005, 2, 14),
+		}, []string{"table"}),
+		rows: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "preismon_projector_insert_rows", Help: "Rows of one insert into a table.", Buckets: prometheus.ExponentialBuckets(1, 8, 8),
+		}, []string{"table"}),
+		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "preismon_projector_insert_failures_total", Help: "Inserts into a table whose success is not known.",
+		}, []string{"table"}),
+		audits: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "preismon_audits_total", Help: "Audits by their result: clean, found, failed.",
+		}, []string{"result"}),
+	}
+}
+
+func (m *projectorMetrics) inserted(i projector.Insert) {
+	if i.Err != nil {
+		m.failures.WithLabelValues(i.Table).Inc()
+		return
+	}
+	m.seconds.WithLabelValues(i.Table).Observe(i.Took.Seconds())
+	m.rows.WithLabelValues(i.Table).Observe(float64(i.Rows))
+}
+
+// progress and stats are zero while standing by.
+func (p *projection) progress() (pr ingest.Progress) {
+	if l := p.led.Load(); l != nil {
+		pr = l.consumer.Progress()
+	}
+	return pr
+}
+
+func (p *projection) stats() (st projector.Stats) {
+	if l := p.led.Load(); l != nil {
+		st = l.projector.Stats()
+	}
+	return st
+}
+
+// observe publishes what the role does.
+func (p *projection) observe(a *admin) {
+	m := p.metrics
+	a.registry.MustRegister(m.seconds, m.rows, m.failures, m.audits)
+	for _, table := range []string{"observations", "observations_by_mandate", "latest_observations"} {
+		m.failures.WithLabelValues(table)
+		m.seconds.WithLabelValues(table)
+		m.rows.WithLabelValues(table)
+	}
+	for _, result := range []string{auditClean, auditFound, auditFailed} {
+		m.audits.WithLabelValues(result)
+	}
+	a.gauge("preismon_projector_leader", "1 while this process leads its partition.", func() float64 { return truth(p.led.Load() != nil) })
+	a.gauge("preismon_projector_partition", "The partition that this process leads or stands by for.", func() float64 { return float64(p.share.Partition) })
+	a.gauge("preismon_projector_partitions", "How many partitions there are.", func() float64 { return float64(p.share.Partitions) })
+	a.gauge("preismon_projector_lag_messages", "Messages of OBSERVATIONS that are not applied yet.", func() float64 { return float64(lag(p.progress().Observations)) })
+	a.gauge("preismon_projector_lag_seconds", "How long ago what is applied last came into OBSERVATIONS; 0 without lag.", p.behind)
+	a.gauge("preismon_projector_catalog_lag_messages", "Messages of CATALOG that are not applied yet.", func() float64 { return float64(lag(p.progress().Catalog)) })
+	a.counter("preismon_projector_batches_total", "Batches applied, of both streams.", func() uint64 { return p.progress().Batches })
+	a.counter("preismon_projector_events_total", "Events applied.", func() uint64 { return p.progress().Events })
+	a.counter("preismon_projector_passed_messages_total", "Messages of OBSERVATIONS passed over, since they are of other partitions.", func() uint64 { return p.progress().Passed })
+	a.counter("preismon_projector_rows_total", "Rows written to observations.", func() uint64 { return p.stats().Rows })
+	a.counter("preismon_projector_fanned_rows_total", "Rows written to observations_by_mandate.", func() uint64 { return p.stats().FannedRows })
+	a.counter("preismon_projector_dead_letters_total", "Messages put into the dead letters.", func() uint64 { return p.progress().Poison })
+	a.counter("preismon_projector_retries_total", "Tries after a first one that failed.", func() uint64 { return p.progress().Retries })
+	a.counter("preismon_projector_redelivered_total", "Messages dropped because they were here before.", func() uint64 { return p.progress().Redelivered })
+	for name, of := range map[string]func(ingest.Progress) ingest.StreamProgress{
+		event.StreamCatalog:      func(pr ingest.Progress) ingest.StreamProgress { return pr.Catalog },
+		event.StreamObservations: func(pr ingest.Progress) ingest.StreamProgress { return pr.Observations },
+	} {
+		a.gauge("preismon_stream_messages", "Messages that the stream holds.", func() float64 { return float64(of(p.progress()).Messages) }, "stream", name)
+		a.gauge("preismon_stream_bytes", "Bytes that the stream holds.", func() float64 { return float64(of(p.progress()).Bytes) }, "stream", name)
+	}
+	a.counter("preismon_projector_restarts_total", "Times a stream was opened again.", func() uint64 { return p.progress().Restarts })
+	a.counter("preismon_projector_repairs_total", "Batches that were read back before they were written.", func() uint64 { return p.stats().Repairs })
+	a.counter("preismon_projector_repaired_rows_total", "Rows that a repair found missing.", func() uint64 { return p.stats().RepairedRows })
+	a.counter("preismon_projector_duplicate_events_total", "Events dropped because their id was ingested before.", func() uint64 { return p.stats().DuplicateEvents })
+	a.counter("preismon_projector_killed_statements_total", "Statements ended because nobody knew their end.", func() uint64 { return p.stats().Killed })
+	a.counter("preismon_projector_replayed_events_total", "Events skipped because the checkpoint is beyond them.", func() uint64 { return p.stats().ReplayedEvents })
+	a.counter("preismon_projector_failures_total", "Batches and steps of upkeep that failed and are tried again.", func() uint64 { return p.stats().Failures })
+	a.counter("preismon_projector_catalog_records_total", "Records of the catalogue written.", func() uint64 { return p.stats().CatalogRecords })
+	a.counter("preismon_projector_scopes_total", "Scopes of mandates published.", func() uint64 { return p.stats().ScopeVersions })
+	a.counter("preismon_projector_backfills_total", "Statements that brought rows to mandates that had not seen them.", func() uint64 { return p.stats().Backfills })
+	a.gauge("preismon_projector_mandates", "Mandates with a scope.", func() float64 { return float64(p.stats().Mandates) })
+	a.gauge("preismon_projector_scope_pairs", "Pairs in force, over all mandates.", func() float64 { return float64(p.stats().ScopePairs) })
+	a.gauge("preismon_projector_pending_deletions", "Mandates whose lost rows are still to be deleted.", func() float64 { return float64(p.stats().PendingDeletions) })
+	a.gauge("preismon_audit_findings", "What the last audit found wrong; 0: nothing, or none yet.", func() float64 { return float64(len(p.lastAudit().Findings)) })
+	a.gauge("preismon_audit_timestamp_seconds", "When the last audit that could be done began; 0: none yet.", func() float64 {
+		if at := p.lastAudit().At; !at.IsZero() {
+			return float64(at.UnixMilli()) / 1000
+		}
+		return 0
+	})
+	a.gauge("preismon_audit_duration_seconds", "How long it took.", func() float64 { return p.lastAudit().Seconds })
+	a.gauge("preismon_audit_dead_letters", "Sequences of OBSERVATIONS that it found in the dead letters.", func() float64 { return float64(p.lastAudit().DeadLetters) })
+	a.ready("nats", func(context.Context) error {
+		if !p.bus.conn.IsConnected() {
+			return errors.New("not connected")
+		}
+		return nil
+	})
+	// Also while it stands by: a wrong password or partition is known before it leads.
+	a.ready("tables", func(ctx context.Context) error {
+		return projector.CheckTables(ctx, p.probe, p.share.Partition, p.share.Partitions)
+	})
+	a.about("projector", p.about)
+}
+
+// behind is the lag in seconds. Who has applied nothing yet is behind since it
+// leads, at least.
+func (p *projection) behind() float64 {
+	l := p.led.Load()
+	if l == nil {
+		return 0
+	}
+	at := l.consumer.Progress().Observations
+	if lag(at) == 0 {
+		return 0
+	}
+	since := at.Stored
+	if since.IsZero() {
+		since = l.since
+	}
+	return max(0, time.Since(since).Seconds())
+}
+
+func truth(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func lag(s ingest.StreamProgress) uint64 { return s.Last - min(s.Last, s.Applied) }
+
+// about is what /readyz says of the role beside being ready: none of it makes
+// a process unready, for no other process would do better.
+func (p *projection) about() any {
+	pr, st := p.progress(), p.stats()
+	out := map[string]any{
+		"partition": p.share.Partition, "partitions": p.share.Partitions,
+		"leader": p.led.Load() != nil, "lag_messages": lag(pr.Observations), "catalog_lag_messages": lag(pr.Catalog),
+		"dead_letters": pr.Poison, "repairs": st.Repairs, "repaired_rows": st.RepairedRows,
+	}
+	if last := p.audited.Load(); last != nil {
+		audit := map[string]any{"result": last.result, "at": last.at.UTC().Format(time.RFC3339)}
+		if last.err != nil {
+			audit["error"] = last.err.Error()
+		}
+		if findings := p.lastAudit().Findings; len(findings) > 0 {
+			texts := make([]string, 0, len(findings))
+			for _, f := range findings {
+				texts = append(texts, f.Text)
+			}
+			audit["findings"] = texts
+		}
+		out["audit"] = audit
+	}
+	return out
+}

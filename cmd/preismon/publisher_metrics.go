@@ -1,0 +1,53 @@
+package main
+
+import (
+	"preismon/contracts/event"
+	"preismon/ingest"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// publisherMetrics are those of whoever publishes. deploy/metrics.md explains
+// them.
+type publisherMetrics struct {
+	events  *prometheus.CounterVec
+	seconds *prometheus.HistogramVec
+}
+
+func newPublisherMetrics() *publisherMetrics {
+	return &publisherMetrics{
+		events: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "preismon_publisher_events_total", Help: "Events by what became of them: accepted, duplicate, failed.",
+		}, []string{"stream", "result"}),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "preismon_publisher_ack_seconds", Help: "Time from sending an event to its acknowledgement.", Buckets: prometheus.ExponentialBuckets(0.0005, 3, 12),
+		}, []string{"stream"}),
+	}
+}
+
+func (m *publisherMetrics) settled(s ingest.Settled) {
+	result := "accepted"
+	switch {
+	case s.Err != nil:
+		result = "failed"
+	case s.Duplicate:
+		result = "duplicate"
+	}
+	m.events.WithLabelValues(s.Stream, result).Inc()
+	if s.Err == nil {
+		m.seconds.WithLabelValues(s.Stream).Observe(s.Took.Seconds())
+	}
+}
+
+// observe publishes what the publisher does; stats are its own.
+func (m *publisherMetrics) observe(a *admin, stats func() ingest.Stats) {
+	a.registry.MustRegister(m.events, m.seconds)
+	for _, stream := range []string{event.StreamCatalog, event.StreamObservations} {
+		m.seconds.WithLabelValues(stream)
+		for _, result := range []string{"accepted", "duplicate", "failed"} {
+			m.events.WithLabelValues(stream, result)
+		}
+	}
+	a.counter("preismon_publisher_retries_total", "Events that were sent again.", func() uint64 { return stats().Retries })
+	a.gauge("preismon_publisher_in_flight_events", "Events that are sent and not acknowledged.", func() float64 { return float64(stats().InFlight) })
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"errors"
+	"log/slog"
+	"time"
+
+	"preismon/ingest"
+)
+
+// watchFlags say how publishing can be watched.
+type watchFlags struct {
+	AdminListen string     `help:"Address of live, ready and metrics; without one there is none." placeholder:"HOST:PORT"`
+	Traces      traceFlags `embed:""`
+}
+
+func (f watchFlags) faults() error {
+	if f.AdminListen == "" {
+		return f.Traces.faults()
+	}
+	return errors.Join(address("admin-listen", f.AdminListen), f.Traces.faults())
+}
+
+// publishing is a publisher that can be watched.
+type publishing struct {
+	*ingest.Publisher
+	life *lifecycle
+	log  *slog.Logger
+}
+
+// open makes a publisher on the bus, and its admin surface.
+func (f watchFlags) open(b *bus, log *slog.Logger) (*publishing, error) {
+	l, a := newLifecycle(log), newAdmin()
+	traces, err := f.Traces.start(l, a, "ingest", log)
+	if err != nil {
+		return nil, err
+	}
+	pub, err := watchedPublisher(b, a, traces, log)
+	if err != nil {
+		return nil, errors.Join(err, l.stop(flushLimit))
+	}
+	p := &publishing{pub, l, log}
+	b.observe(a)
+	if f.AdminListen != "" {
+		listener, err := listen("admin-listen", f.AdminListen)
+		if err != nil {
+			p.close()
+			return nil, err
+		}
+		a.serve(l, listener)
+		log.Info("publishing can be watched", "admin", listener.Addr().String())
+	}
+	return p, nil
+}
+
+// close ends the publisher and what watches it.
+func (p *publishing) close() {
+	p.Close()
+	if err := p.life.stop(5 * time.Second); err != nil {
+		p.log.Warn("not all ended well", "error", err)
+	}
+}
+
+// watchedPublisher makes a publisher that is traced, and counted on the admin
+// surface.
+func watchedPublisher(b *bus, a *admin, traces *tracing, log *slog.Logger) (*ingest.Publisher, error) {
+	metrics := newPublisherMetrics()
+	cfg := ingest.DefaultPublisherConfig()
+	cfg.Settled, cfg.Tracer = metrics.settled, traces.tracer("ingest")
+	pub, err := ingest.NewPublisher(b.conn, cfg, log)
+	if err != nil {
+		return nil, err
+	}
+	metrics.observe(a, pub.Stats)
+	return pub, nil
+}

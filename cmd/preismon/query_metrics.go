@@ -1,0 +1,200 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"preismon/contracts/fault"
+	"preismon/query"
+	"preismon/query/auth"
+	"preismon/query/mcp"
+	"preismon/query/rest"
+	"preismon/query/store"
+	"preismon/query/wire"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// queryMetrics are those that are counted as things happen; the others are
+// read when they are asked for. deploy/metrics.md explains all of them.
+type queryMetrics struct {
+	inFlight                         prometheus.Gauge
+	requests, bytes, broken, refused *prometheus.CounterVec
+	seconds                          *prometheus.HistogramVec
+
+	calls       *prometheus.CounterVec
+	callSeconds *prometheus.HistogramVec
+	grants      *prometheus.CounterVec
+
+	statements, readRows, readBytes *prometheus.CounterVec
+	statementSeconds                *prometheus.HistogramVec
+}
+
+func newQueryMetrics() *queryMetrics {
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	}
+	seconds := func(name, help string, labels ...string) *prometheus.HistogramVec {
+		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: prometheus.ExponentialBuckets(0.002, 2.5, 12)}, labels)
+	}
+	return &queryMetrics{
+		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{Name: "preismon_http_requests_in_flight", Help: "Requests being answered, streams too."}),
+		requests: counter("preismon_http_requests_total", "Requests answered.", "operation", "status"),
+		seconds:  seconds("preismon_http_request_seconds", "Time from a request to the end of its answer.", "operation"),
+		bytes:    counter("preismon_http_response_bytes_total", "Bytes of answers, as sent.", "operation"),
+		broken:   counter("preismon_http_broken_total", "Answers that were broken off.", "operation"),
+		refused:  counter("preismon_http_refused_total", "Answers that are a problem, by its code.", "code"),
+
+		calls:       counter("preismon_mcp_calls_total", "Calls of tools: ok, or the code of the problem.", "tool", "result"),
+		callSeconds: seconds("preismon_mcp_call_seconds", "Time of a call of a tool.", "tool"),
+		grants:      counter("preismon_oauth_grants_total", "Requests for tokens: ok, or the error of OAuth.", "grant", "result"),
+
+		statements:       counter("preismon_store_statements_total", "Statements sent to ClickHouse.", "statement", "result"),
+		statementSeconds: seconds("preismon_store_statement_seconds", "Time of a statement, with the wait for its reader.", "statement"),
+		readRows:         counter("preismon_store_read_rows_total", "Rows that ClickHouse read for statements.", "statement"),
+		readBytes:        counter("preismon_store_read_bytes_total", "Bytes that ClickHouse read for statements.", "statement"),
+	}
+}
+
+// serving is told of requests.
+func (m *queryMetrics) serving() func(rest.Served) {
+	m.inFlight.Inc()
+	return func(s rest.Served) {
+		m.inFlight.Dec()
+		m.requests.WithLabelValues(s.Operation, strconv.Itoa(s.Status)).Inc()
+		m.seconds.WithLabelValues(s.Operation).Observe(s.Took.Seconds())
+		m.bytes.WithLabelValues(s.Operation).Add(float64(s.Bytes))
+		broken := m.broken.WithLabelValues(s.Operation) // a rate needs a 0 before the first
+		if s.Broken {
+			broken.Inc()
+		}
+		if s.Code != "" {
+			m.refused.WithLabelValues(s.Code).Inc()
+		}
+	}
+}
+
+func (m *queryMetrics) called(c mcp.Called) {
+	m.calls.WithLabelValues(c.Tool, okOr(c.Code)).Inc()
+	m.callSeconds.WithLabelValues(c.Tool).Observe(c.Took.Seconds())
+}
+
+func (m *queryMetrics) granted(grant, failure string) {
+	m.grants.WithLabelValues(grant, okOr(failure)).Inc()
+}
+
+// resultOK is the label of what went well.
+const resultOK = "ok"
+
+func okOr(code string) string {
+	if code == "" {
+		return resultOK
+	}
+	return code
+}
+
+// Results of statements.
+var statementResults = []string{resultOK, "not_found", "timeout", "cancelled", "unavailable", "failed"}
+
+func (m *queryMetrics) asked(a store.Asked) {
+	m.statements.WithLabelValues(a.Statement, statementResult(a.Err)).Inc()
+	m.statementSeconds.WithLabelValues(a.Statement).Observe(a.Took.Seconds())
+	m.readRows.WithLabelValues(a.Statement).Add(float64(a.Rows))
+	m.readBytes.WithLabelValues(a.Statement).Add(float64(a.Bytes))
+}
+
+func statementResult(err error) string {
+	if err == nil {
+		return resultOK
+	}
+	switch fault.KindOf(err) {
+	case fault.NotFound:
+		return "not_found"
+	case fault.Timeout:
+		return "timeout"
+	case fault.Unavailable:
+		return "unavailable"
+	}
+	if errors.Is(err, context.Canceled) {
+		return "cancelled"
+	}
+	return "failed"
+}
+
+// queried are the parts of the query role that metrics are read from.
+type queried struct {
+	service   *query.Service
+	store     *store.Store
+	throttle  *auth.Throttle
+	authority *auth.Authority
+	revoked   *auth.RevokedTokens
+}
+
+// observe publishes what the role does.
+func (m *queryMetrics) observe(a *admin, q queried) {
+	a.registry.MustRegister(m.inFlight, m.requests, m.seconds, m.bytes, m.broken, m.refused, m.calls, m.callSeconds, m.grants,
+		m.statements, m.statementSeconds, m.readRows, m.readBytes)
+	for _, code := range wire.Codes() { // a rate needs a 0 before the first
+		m.refused.WithLabelValues(code)
+	}
+	for _, statement := range store.Statements() {
+		for _, result := range statementResults {
+			m.statements.WithLabelValues(statement, result)
+		}
+	}
+
+	for _, tool := range mcp.ToolNames() {
+		m.calls.WithLabelValues(tool, resultOK)
+		m.callSeconds.WithLabelValues(tool)
+	}
+	for _, grant := range []string{"authorization_code", "refresh_token", "other"} {
+		m.grants.WithLabelValues(grant, resultOK)
+	}
+
+	const pages = "preismon_results_pages_total"
+	for ending, label := range map[query.Ending]string{
+		query.NothingMore: "complete", query.AtLimit: "limit", query.AtSoftDeadline: "soft_deadline", query.AtAnswerBudget: "answer_budget",
+	} {
+		a.counter(pages, "Pages of results, by why they ended.", func() uint64 { return q.service.Stats().Pages[ending] }, "ending", label)
+	}
+	const rows = "Rows of results that were sent."
+	a.counter("preismon_results_rows_total", rows, func() uint64 { return q.service.Stats().PageRows }, "form", "page")
+	a.counter("preismon_results_rows_total", rows, func() uint64 { return q.service.Stats().StreamRows }, "form", "stream")
+	a.counter("preismon_results_streams_total", "Streams of results that were read to their end.", func() uint64 { return q.service.Stats().Streams })
+	a.counter("preismon_results_over_budget_total", "Pages and streams of results that the hard budget failed.", func() uint64 { return q.service.Stats().OverBudget })
+	for label, of := range map[string]func(query.Stats) uint64{
+		"found": func(s query.Stats) uint64 { return s.Found }, "missing": func(s query.Stats) uint64 { return s.Missing },
+		"away": func(s query.Stats) uint64 { return s.Away }, "damaged": func(s query.Stats) uint64 { return s.Damaged },
+	} {
+		a.counter("preismon_archive_reads_total", "Contents of archived files that were asked for.", func() uint64 { return of(q.service.Stats()) }, "result", label)
+	}
+
+	a.gauge("preismon_store_slices", "Slices of long reads that are being read.", func() float64 { return float64(q.store.Stats().Slices) })
+	for label, of := range map[string]func(store.Stats) uint64{
+		"hit": func(s store.Stats) uint64 { return s.Mandate.Right }, "stale": func(s store.Stats) uint64 { return s.Mandate.Wrong },
+		"miss": func(s store.Stats) uint64 { return s.Mandate.Unknown },
+	} {
+		a.counter("preismon_store_mandate_cache_total", "Accounts read, by whether their mandate was remembered.", func() uint64 { return of(q.store.Stats()) }, "result", label)
+	}
+
+	for limit := range q.throttle.Stats().ByLimit {
+		const decisions = "Requests, by the limit that decided about them."
+		a.counter("preismon_throttle_decisions_total", decisions, func() uint64 { return q.throttle.Stats().ByLimit[limit].Allowed }, "limit", limit, "decision", "allowed")
+		a.counter("preismon_throttle_decisions_total", decisions, func() uint64 { return q.throttle.Stats().ByLimit[limit].Refused }, "limit", limit, "decision", "refused")
+	}
+	a.gauge("preismon_throttle_alone", "1 while this node counts requests without the others.", func() float64 { return truth(q.throttle.Stats().Alone) })
+	a.gauge("preismon_heavy_reads", "Results reads and downloads that run on this node.", func() float64 { return float64(q.throttle.Stats().Heavy) })
+	for label, of := range map[string]func(auth.LoginStats) uint64{
+		"accepted": func(s auth.LoginStats) uint64 { return s.Accepted }, "refused": func(s auth.LoginStats) uint64 { return s.Refused },
+		"throttled": func(s auth.LoginStats) uint64 { return s.Throttled }, "failed": func(s auth.LoginStats) uint64 { return s.Failed },
+	} {
+		a.counter("preismon_logins_total", "Attempts to log in, on every surface.", func() uint64 { return of(q.authority.LoginStats()) }, "result", label)
+	}
+	a.gauge("preismon_revoked_tokens", "Revoked token ids that this node keeps.", func() float64 { ids, _ := q.revoked.Stats(); return float64(ids) })
+	a.gauge("preismon_revocations_age_seconds", "Age of the proof that this node knows every revocation.", func() float64 {
+		_, age := q.revoked.Stats()
+		return max(0, age.Round(time.Millisecond).Seconds())
+	})
+}

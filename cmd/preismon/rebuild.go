@@ -1,0 +1,389 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"time"
+
+	"preismon/contracts"
+	"preismon/contracts/event"
+	"preismon/deploy/embedded"
+	"preismon/ingest"
+	"preismon/projector"
+	"preismon/projector/clickhouse"
+	"preismon/projector/rebuild"
+	"preismon/projector/schema"
+
+	"github.com/alecthomas/kong"
+)
+
+type rebuildCmd struct {
+	roleFlags
+	NATS       natsFlags      `embed:""`
+	ClickHouse secret         `name:"clickhouse-dsn" help:"clickhouse://user:password@host:9000/database of an administrator." placeholder:"DSN"`
+	DataDir    string         `help:"Folder of a running \"preismon up\", instead of --nats-url and --clickhouse-dsn." type:"path" placeholder:"DIR"`
+	Share      partitionFlags `embed:""`
+	Content    bool           `help:"Compare every column with the events before the switch, as \"preismon audit --content\" does."`
+	Table      string         `help:"Make this table anew and leave the others: observations_by_mandate or latest_observations." enum:",observations_by_mandate,latest_observations" default:"" placeholder:"NAME"`
+	KeepOld    bool           `help:"Keep the old tables, in the database with _rebuild behind its name."`
+}
+
+// Help implements kong.HelpProvider.
+func (rebuildCmd) Help() string {
+	return `Makes all tables anew from the streams, in a database of their own beside the old ones, and puts them in place when they have caught up and an audit finds nothing wrong. Projector and queries go on meanwhile; for the switch the projector's lead is taken over for some seconds. Readers get no wrong answer at any moment, and walks with cursors go on.
+
+It needs the disk for both. When it is stopped, or fails, the old tables stay; run it again to begin anew. It refuses when the streams no longer hold all that the tables do: then only a backup helps. Tables with replicas are refused, too: make those in a database of another name.
+
+With --table one table is made anew alone, from the observations that the tables hold: no stream needs to hold them still, and it takes the disk of that table only.
+
+Examples:
+
+  preismon rebuild --data-dir ./preismon-data
+  preismon rebuild --data-dir ./preismon-data --table latest_observations
+  preismon rebuild --nats-url nats://nats:4222 --clickhouse-dsn @/run/secrets/admin-dsn --content --keep-old`
+}
+
+// addresses finds the servers.
+func (c *rebuildCmd) addresses(log *slog.Logger) (ingest.Config, contracts.Secret, error) {
+	nats, dsn := c.NATS.config("rebuild", log), c.ClickHouse.Secret
+	if c.DataDir == "" {
+		_, err := parseDSN(dsn)
+		return nats, dsn, errors.Join(nats.Validate(), err)
+	}
+	if nats.URL != "" || dsn != "" {
+		return nats, dsn, errors.New("data-dir: not together with nats-url or clickhouse-dsn")
+	}
+	r, err := embedded.ReadRuntime(c.DataDir)
+	nats.URL = r.NATSURL
+	return nats, contracts.Secret(r.AdminDSN), err
+}
+
+func (c *rebuildCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
+	nats, dsn, err := c.addresses(log)
+	if done, err := c.only(k, std.out, faulty(err, c.Share.faults())); done {
+		return err
+	}
+	b, err := connect(nats)
+	if err != nil {
+		return err
+	}
+	defer b.conn.Close()
+	r, err := newRebuilding(dsn, b, std, log)
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	r.table, r.share = c.Table, c.Share
+	start := time.Now()
+	if err := r.run(ctx, c.Content, c.KeepOld); err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return fmt.Errorf("%w; run it again to begin anew, nothing is lost", err)
+	}
+	what := "All tables were"
+	if c.Table != "" {
+		what = "Table " + c.Table + " was"
+	}
+	_, err = fmt.Fprintf(std.out, "%s made anew in %.1f s; for the switch the projector stood still for %.1f s.\n", what, time.Since(start).Seconds(), r.still.Seconds())
+	return err
+}
+
+// rebuilding is one rebuild.
+type rebuilding struct {
+	bus      *bus
+	std      streams
+	log      *slog.Logger
+	database string
+	table    string // the only one to make; empty: all
+	share    partitionFlags
+	beside   contracts.Secret // DSN of the database beside
+	admin    *clickhouse.Pool
+	old, new *clickhouse.Pool
+	still    time.Duration // nobody wrote to the old tables for so long
+}
+
+func newRebuilding(dsn contracts.Secret, b *bus, std streams, log *slog.Logger) (*rebuilding, error) {
+	cfg, err := parseDSN(dsn)
+	if err != nil {
+		return nil, err
+	}
+	u, err := url.Parse(dsn.Reveal())
+	if err != nil {
+		return nil, errors.New("clickhouse-dsn: not an address")
+	}
+	r := &rebuilding{bus: b, std: std, log: log, database: cfg.Database}
+	beside := cfg
+	beside.Database = rebuild.Beside(cfg.Database)
+	u.Path = "/" + beside.Database
+	r.beside = contracts.Secret(u.String())
+	r.admin, r.old, r.new = clickhouse.Open(cfg, 1), clickhouse.Open(cfg, projectorConnections), clickhouse.Open(beside, projectorConnections)
+	return r, nil
+}
+
+func (r *rebuilding) close() {
+	for _, p := range []*clickhouse.Pool{r.admin, r.old, r.new} {
+		_ = p.Close() // nothing is left to say
+	}
+}
+
+// besideConsumer is the name of the durable consumers of the new tables.
+func (r *rebuilding) besideConsumer() string {
+	return ingest.RebuildConsumer(r.share.Partition, r.share.Partitions)
+}
+
+func (r *rebuilding) run(ctx context.Context, content, keepOld bool) error {
+	history := ingest.NewHistory(r.bus.js)
+	observations, err := history.State(ctx, event.StreamObservations)
+	if err != nil {
+		return err
+	}
+	catalog, err := history.State(ctx, event.StreamCatalog)
+	if err != nil {
+		return err
+	}
+	if err := projector.CheckTables(ctx, r.admin, r.share.Partition, r.share.Partitions); err != nil {
+		return err
+	}
+	if err := rebuild.CheckPlain(ctx, r.admin, r.database); err != nil {
+		return err
+	}
+	if r.table == "" {
+		if err := rebuild.Check(ctx, r.admin, r.database, observations, catalog); err != nil {
+			return err
+		}
+	}
+	if err := rebuild.Drop(ctx, r.admin, r.database); err != nil {
+		return err
+	}
+	if err := schema.Migrate(ctx, r.beside.Reveal(), schema.Options{}); err != nil {
+		return err
+	}
+	if r.table != "" {
+		if err := r.clone(ctx); err != nil {
+			return err
+		}
+	}
+	defer r.forget(ctx)
+	fresh, err := r.drive(ctx, r.new, 1, ingest.ConsumerConfig{Name: r.besideConsumer(), SkipPoison: true})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = fresh.stop() }()
+	if err := r.follow(ctx, fresh, observations.Last); err != nil {
+		return err
+	}
+	if err := r.audit(ctx, content); err != nil {
+		return err
+	}
+	if err := r.asLeader(ctx, func(ctx context.Context, fence uint64) error { return r.switchOver(ctx, fence, &fresh) }); err != nil {
+		return err // and nothing is dropped
+	}
+	if keepOld {
+		return nil
+	}
+	return rebuild.Drop(ctx, r.admin, r.database)
+}
+
+// asLeader takes the lease and calls lead, once: who lost the lease must not
+// wait for it as a standby does.
+func (r *rebuilding) asLeader(ctx context.Context, lead func(ctx context.Context, fence uint64) error) error {
+	lease, err := ingest.NewLease(ingest.LeaseConfig{Key: ingest.ProjectorLease(r.share.Partition, r.share.Partitions), Force: true}, r.bus.js, r.log)
+	if err != nil {
+		return err
+	}
+	once, end := context.WithCancel(ctx)
+	defer end()
+	var result error
+	err = lease.RunAsLeader(once, func(ctx context.Context, fence uint64) error {
+		defer end()
+		result = lead(ctx, fence)
+		return nil
+	})
+	return errors.Join(err, result, ctx.Err())
+}
+
+// clone gives the tables beside what the others hold, but for the one to make,
+// and fills that as far as no projector does.
+func (r *rebuilding) clone(ctx context.Context) error {
+	if err := rebuild.Clone(ctx, r.admin, r.database, r.table); err != nil {
+		return err
+	}
+	if r.table != "latest_observations" {
+		return nil
+	}
+	const all = 1000
+	show := newProgress(r.std.err, r.log, "making the table anew", all)
+	defer show.end()
+	return rebuild.FillLatest(ctx, r.admin, r.database, func(done float64) { show.at(int64(done * all)) })
+}
+
+// follow shows how far the new tables are, until they are complete.
+func (r *rebuilding) follow(ctx context.Context, d *driven, end uint64) error {
+	show := newProgress(r.std.err, r.log, "making the tables anew", int64(end))
+	defer show.end()
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	caught := make(chan error, 1)
+	go func() { caught <- r.caughtUp(ctx, d) }()
+	for {
+		select {
+		case err := <-caught:
+			if err != nil {
+				return err
+			}
+			return d.projector.Maintain(ctx) // scopes, also when nothing came
+		case <-tick.C:
+			show.at(int64(min(d.consumer.Progress().Observations.Applied, end)))
+		}
+	}
+}
+
+// audit compares the new tables with the streams before they are used.
+func (r *rebuilding) audit(ctx context.Context, content bool) error {
+	cfg := projector.DefaultAuditConfig()
+	cfg.Partition, cfg.Partitions = r.share.Partition, r.share.Partitions
+	cfg.Conn, cfg.Streams, cfg.Content = r.new, ingest.NewHistory(r.bus.js), content
+	show := auditProgress{std: r.std, log: r.log}
+	cfg.Progress = show.at
+	auditor, err := projector.NewAuditor(cfg)
+	if err != nil {
+		return err
+	}
+	audit, err := auditor.Run(ctx)
+	show.end()
+	if err != nil {
+		return err
+	}
+	others := 0
+	for _, f := range audit.Findings {
+		if r.table == "" || f.Where == r.table {
+			return fmt.Errorf("the new tables are not right, and were not put in place: %s", f.Text)
+		}
+		others++
+	}
+	if others > 0 {
+		_, err = fmt.Fprintf(r.std.err, "Other tables have %d findings of an audit: preismon audit shows them.\n", others)
+	}
+	return err
+}
+
+// switchTries bounds how often both are brought to one place; each try takes
+// what came in meanwhile.
+const switchTries = 20
+
+// switchOver leads the old tables until both have the same scopes and the new
+// ones reach as far, and then exchanges them.
+func (r *rebuilding) switchOver(ctx context.Context, fence uint64, fresh **driven) error {
+	reason := ""
+	for try := range switchTries {
+		old, err := r.drive(ctx, r.old, fence, ingest.ConsumerConfig{})
+		if err != nil {
+			return err
+		}
+		err = r.caughtUp(ctx, old)
+		began := time.Now()
+		err = errors.Join(err, old.stop()) // first, so that the new ones come to reach as far
+		if err == nil {
+			err = r.caughtUp(ctx, *fresh)
+			if err == nil {
+				err = (*fresh).projector.Maintain(ctx)
+			}
+			err = errors.Join(err, (*fresh).stop())
+		}
+		if err != nil {
+			return err
+		}
+		var ok bool
+		if ok, reason, err = rebuild.Ready(ctx, r.admin, r.database); err != nil {
+			return err
+		}
+		if ok {
+			if err := rebuild.Exchange(ctx, r.admin, r.database, r.exchanged(), fence); err != nil {
+				return err
+			}
+			r.still = time.Since(began)
+			return nil
+		}
+		r.log.Info("the new tables are not ready yet", "try", try+1, "reason", reason)
+		if *fresh, err = r.drive(ctx, r.new, 1, ingest.ConsumerConfig{Name: r.besideConsumer(), SkipPoison: true}); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("the new tables were not put in place: %s", reason)
+}
+
+// exchanged are the tables that are put in place.
+func (r *rebuilding) exchanged() []string {
+	if r.table != "" {
+		return []string{r.table}
+	}
+	return rebuild.Tables
+}
+
+// caughtUp waits until everything published so far is applied.
+func (r *rebuilding) caughtUp(ctx context.Context, d *driven) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(d.over, func() { cancel(errors.New("the projector ended")) })()
+	for _, stream := range []string{event.StreamCatalog, event.StreamObservations} {
+		end, err := ingest.End(ctx, r.bus.js, stream)
+		if err != nil {
+			return err
+		}
+		if err := d.consumer.CaughtUp(ctx, stream, end); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// driven is a projector with its consumer loop at work.
+type driven struct {
+	consumer  *ingest.Consumer
+	projector *projector.Projector
+	over      context.Context // ends with the loop
+	stop      func() error
+}
+
+// drive begins to apply the streams to the tables of a pool.
+func (r *rebuilding) drive(ctx context.Context, pool *clickhouse.Pool, fence uint64, c ingest.ConsumerConfig) (*driven, error) {
+	cfg := projector.DefaultConfig()
+	cfg.Partition, cfg.Partitions = r.share.Partition, r.share.Partitions
+	cfg.Fence, cfg.Logger = fence, r.log
+	proj, err := projector.New(cfg, pool)
+	if err != nil {
+		return nil, err
+	}
+	c.Partition, c.Partitions = r.share.Partition, r.share.Partitions
+	consumer, err := ingest.NewConsumer(c, r.bus.js, proj, r.log)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	over, ended := context.WithCancel(context.Background())
+	var result error
+	go func() {
+		defer ended()
+		result = consumer.Run(ctx)
+	}()
+	return &driven{consumer, proj, over, func() error {
+		cancel()
+		<-over.Done()
+		return result
+	}}, nil
+}
+
+// forget removes the durable consumers of the new tables.
+func (r *rebuilding) forget(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	for _, stream := range []string{event.StreamCatalog, event.StreamObservations} {
+		if err := r.bus.js.DeleteConsumer(ctx, stream, r.besideConsumer()); err != nil {
+			r.log.Debug("removing a consumer failed", "stream", stream, "error", err)
+		}
+	}
+}

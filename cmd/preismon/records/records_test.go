@@ -1,0 +1,201 @@
+package records_test
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"preismon/cmd/preismon/records"
+	"preismon/query/table/reread"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+var fields = []string{"itemId", "site", "price", "priceMoney", "merchant", "isPrime", "customerData", "orderIds"}
+
+// sample has what is hard: null, absent and empty; formulas, quotes, line ends,
+// wide and hidden characters.
+var sample = []string{
+	`{"itemId":"4711","site":"shop-one","price":12.50,"priceMoney":{"value":12.50,"amountMinor":1250,"currencyCode":"EUR"},"merchant":"Shop, \"One\"","isPrime":false,"customerData":{"a":"b"},"orderIds":["1","2"]}`,
+	`{"itemId":"4712","site":"shop-one","price":null,"priceMoney":null,"merchant":null,"availability":"UNAVAILABLE"}`,
+	`{"itemId":"4713","site":"shop-two","price":-1.5,"merchant":""}`,
+	`{"itemId":"4714","site":"shop-two","merchant":"=HYPERLINK(\"http://x\")"}`,
+	`{"itemId":"4715","site":"shop-two","merchant":"+1"}`,
+	`{"itemId":"4716","site":"shop-two","merchant":"-1"}`,
+	`{"itemId":"4717","site":"shop-two","merchant":"@SUM(A1)"}`,
+	`{"itemId":"4718","site":"shop-two","merchant":"\t=1"}`,
+	`{"itemId":"4719","site":"shop-two","merchant":"\r=1"}`,
+	`{"itemId":"4720","site":"shop-two","merchant":"'s-Hertogenbosch"}`,
+	`{"itemId":"4721","site":"shop-two","merchant":"a=1; b"}`,
+	`{"itemId":"4722","site":"shop-two","merchant":"桜 Electronics\nK.K. \u001b[31mred\u202e"}`,
+	`{"itemId":"4723","site":"shop-two","merchant":"A name that is much longer than any name of a merchant has to be"}`,
+}
+
+func written(t *testing.T, rows []string, to func(*bytes.Buffer) records.Writer) string {
+	t.Helper()
+	var out bytes.Buffer
+	w := to(&out)
+	for _, row := range rows {
+		line := []byte(row)
+		if err := w.Write(line); err != nil {
+			t.Fatal(err)
+		}
+		clear(line) // it is the reader's again
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func asCSV(out *bytes.Buffer) records.Writer { return records.CSV(out, fields) }
+
+func TestGoldens(t *testing.T) {
+	for name, to := range map[string]func(*bytes.Buffer) records.Writer{
+		"sample.csv":      asCSV,
+		"sample.ndjson":   func(out *bytes.Buffer) records.Writer { return records.NDJSON(out) },
+		"sample.txt":      func(out *bytes.Buffer) records.Writer { return records.Table(out, false) },
+		"sample.ansi.txt": func(out *bytes.Buffer) records.Writer { return records.Table(out, true) },
+	} {
+		got := written(t, sample, to)
+		file := filepath.Join("testdata", name)
+		if *update {
+			if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// TestCSVIsHarmless: no cell that comes of a text begins with what makes a
+// formula, and the text can be had back.
+func TestCSVIsHarmless(t *testing.T) {
+	all, err := csv.NewReader(strings.NewReader(written(t, sample, asCSV))).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	column := slices.Index(all[0], "merchant")
+	for i, row := range sample {
+		cell := all[i+1][column]
+		if cell != "" && strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
+			t.Errorf("%q begins a formula", cell)
+		}
+		var record struct{ Merchant string }
+		if err := json.Unmarshal([]byte(row), &record); err != nil {
+			t.Fatal(err)
+		}
+		if back := strings.TrimPrefix(cell, "'"); back != record.Merchant {
+			t.Errorf("%q came back as %q", record.Merchant, back)
+		}
+	}
+	if price := all[3][slices.Index(all[0], "price")]; price != "-1.5" {
+		t.Errorf("a number became %q", price)
+	}
+}
+
+// TestNone: an answer without records is a header in CSV, and nothing
+// elsewhere.
+func TestNone(t *testing.T) {
+	if got := written(t, nil, asCSV); !strings.HasPrefix(got, "itemId,site,price,priceMoney.amountMinor,") || strings.Count(got, "\n") != 1 {
+		t.Errorf("%q", got)
+	}
+	for _, to := range []func(*bytes.Buffer) records.Writer{
+		func(out *bytes.Buffer) records.Writer { return records.NDJSON(out) },
+		func(out *bytes.Buffer) records.Writer { return records.Table(out, true) },
+	} {
+		if got := written(t, nil, to); got != "" {
+			t.Errorf("%q", got)
+		}
+	}
+}
+
+// TestLongTable: rows beyond those that the widths come from are written, too.
+func TestLongTable(t *testing.T) {
+	rows := slices.Repeat(sample[:3], 100)
+	got := written(t, rows, func(out *bytes.Buffer) records.Writer { return records.Table(out, false) })
+	if n := strings.Count(got, "\n"); n != 301 {
+		t.Errorf("%d lines", n)
+	}
+}
+
+// TestLiveLines: a record does not wait for others.
+func TestLiveLines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		w := records.NDJSON(&out)
+		if err := w.Write([]byte(sample[0])); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if got := out.String(); got != sample[0]+"\n" {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
+// TestPartsHaveNoEnd: a Parquet file or an Arrow stream of an answer that is not
+// complete is never taken for one that is.
+func TestPartsHaveNoEnd(t *testing.T) {
+	names := []string{"itemId", "price"}
+	for form, f := range map[string]struct {
+		to   func(io.Writer, []string) records.Writer
+		read func([]byte, *time.Location) ([]reread.Record, error)
+	}{"arrow": {records.Arrow, reread.Arrow}, "parquet": {records.Parquet, reread.Parquet}} {
+		for _, whole := range []bool{true, false} {
+			var out bytes.Buffer
+			w := f.to(&out, names)
+			for _, row := range []string{`{"itemId":"1","price":1.5}`, `{"itemId":"2","price":null}`} {
+				if err := w.Write([]byte(row)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			end := w.Flush
+			if whole {
+				end = w.Close
+			}
+			if err := end(); err != nil {
+				t.Fatal(err)
+			}
+			got, err := f.read(out.Bytes(), time.UTC)
+			if whole != (err == nil) || whole && len(got) != 2 {
+				t.Errorf("%s, whole %v: %v %v", form, whole, got, err)
+			}
+		}
+	}
+}
+
+var errFull = errors.New("disk full")
+
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errFull }
+
+// TestFullDisk: what could not be written is told by Close at the latest.
+func TestFullDisk(t *testing.T) {
+	for _, w := range []records.Writer{records.NDJSON(fullDisk{}), records.CSV(fullDisk{}, fields), records.Table(fullDisk{}, false), records.Arrow(fullDisk{}, fields[:1]), records.Parquet(fullDisk{}, fields[:1])} {
+		err := w.Write([]byte(`{"itemId":"4711"}`))
+		if err = errors.Join(err, w.Close()); !errors.Is(err, errFull) {
+			t.Errorf("%T: %v", w, err)
+		}
+	}
+}

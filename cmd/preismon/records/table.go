@@ -1,0 +1,172 @@
+package records
+
+import (
+	"bufio"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/rivo/uniseg"
+
+	"preismon/contracts/plaintext"
+)
+
+const (
+	measured = 200 // records whose widths count
+	widest   = 44  // cells are cut to this width
+)
+
+// Table writes records for people: aligned columns, numbers to the right,
+// null as –, amounts of money left out beside their prices, and what strangers
+// wrote without control characters. Columns are the fields of the first 200
+// records.
+func Table(w io.Writer, colours bool) Writer {
+	return &aligned{out: newFlusher(w), colours: colours}
+}
+
+type aligned struct {
+	out     *flusher
+	colours bool
+	held    [][]field // until the widths are known
+	known   bool
+	columns []column
+}
+
+type column struct {
+	name  string
+	width int
+	right bool
+}
+
+func (t *aligned) Write(record []byte) error {
+	all, err := fieldsOf(slices.Clone(record))
+	if err != nil {
+		return err
+	}
+	if t.known {
+		return t.line(all)
+	}
+	if t.held = append(t.held, all); len(t.held) >= measured {
+		return t.begin()
+	}
+	return nil
+}
+
+func (t *aligned) Flush() error { return t.Close() }
+
+func (t *aligned) Close() error {
+	if err := t.begin(); err != nil {
+		return err
+	}
+	return t.out.close()
+}
+
+// begin finds columns and widths, and writes what was held.
+func (t *aligned) begin() error {
+	if t.known {
+		return nil
+	}
+	t.known = true
+	for _, record := range t.held {
+		after := -1
+		for _, f := range record {
+			if strings.HasSuffix(f.name, "Money") {
+				continue
+			}
+			i := slices.IndexFunc(t.columns, func(c column) bool { return c.name == f.name })
+			if i < 0 {
+				i = after + 1 // where the record has it
+				t.columns = slices.Insert(t.columns, i, column{f.name, uniseg.StringWidth(f.name), true})
+			}
+			after = i
+			text, _ := shown(f)
+			t.columns[i].width = max(t.columns[i].width, uniseg.StringWidth(text))
+			t.columns[i].right = t.columns[i].right && (f.null() || f.value[0] == '-' || f.value[0] >= '0' && f.value[0] <= '9')
+		}
+	}
+	if len(t.columns) == 0 {
+		return nil
+	}
+	var header []field
+	for _, c := range t.columns {
+		header = append(header, field{name: c.name})
+	}
+	if err := t.row(header, func(f field) (string, string) { return f.name, bold }); err != nil {
+		return err
+	}
+	for _, record := range t.held {
+		if err := t.line(record); err != nil {
+			return err
+		}
+	}
+	t.held = nil
+	return nil
+}
+
+func (t *aligned) line(record []field) error { return t.row(record, shown) }
+
+func (t *aligned) row(record []field, shown func(field) (text, style string)) error {
+	var b strings.Builder
+	for i, c := range t.columns {
+		text, style := "", ""
+		if at := slices.IndexFunc(record, func(f field) bool { return f.name == c.name }); at >= 0 {
+			text, style = shown(record[at])
+		}
+		gap := strings.Repeat(" ", max(0, c.width-uniseg.StringWidth(text)))
+		if style != "" && t.colours {
+			text = style + text + plain
+		}
+		switch {
+		case c.right:
+			text = gap + text
+		case i < len(t.columns)-1:
+			text += gap
+		}
+		if i > 0 {
+			b.WriteString("  ")
+		}
+		b.WriteString(text)
+	}
+	return t.out.write(func(w *bufio.Writer) error {
+		_, err := w.WriteString(strings.TrimRight(b.String(), " ") + "\n")
+		return err
+	})
+}
+
+// ANSI styles.
+const (
+	bold   = "\x1b[1m"
+	faint  = "\x1b[2m"
+	yellow = "\x1b[33m"
+	plain  = "\x1b[0m"
+)
+
+// shown is what a person sees of a value.
+func shown(f field) (text, style string) {
+	text, ok := f.text()
+	switch {
+	case f.null():
+		return "–", faint
+	case !ok:
+		text = string(f.value)
+	case text == "UNAVAILABLE" || text == "PRODUCT_NOT_FOUND" || text == "NO_RESULT":
+		return text, yellow
+	case text == "UNKNOWN":
+		return text, faint
+	}
+	return fitted(plaintext.Clean(text, 500)), ""
+}
+
+// fitted cuts a text to the widest width.
+func fitted(text string) string {
+	if uniseg.StringWidth(text) <= widest {
+		return text
+	}
+	var b strings.Builder
+	width := 0
+	for g := uniseg.NewGraphemes(text); g.Next() && width+g.Width() < widest; {
+		b.WriteString(g.Str())
+		width += g.Width()
+	}
+	return b.String() + "…"
+}

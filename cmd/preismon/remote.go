@@ -1,0 +1,142 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"preismon/cmd/preismon/client"
+	"preismon/cmd/preismon/records"
+	"preismon/contracts"
+)
+
+// remoteFlags say which server a client command asks, and as whom.
+type remoteFlags struct {
+	URL   string `help:"Address of the server. Default: the one you are logged in at, else ${local_server}." placeholder:"URL"`
+	Token secret `help:"Access token, instead of the one that login keeps." placeholder:"TOKEN"`
+}
+
+const localServer = "http://127.0.0.1:8080"
+
+// tokens are those of the person, in the user's config folder.
+func tokens() (client.Tokens, error) {
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return client.Tokens{}, fmt.Errorf("there is no place to keep tokens: %w; use --token", err)
+	}
+	return client.Tokens{Dir: filepath.Join(dir, "preismon", "tokens")}, nil
+}
+
+// server is the address to ask.
+func (f remoteFlags) server() (string, error) {
+	if f.URL != "" {
+		u, err := client.ParseURL(f.URL)
+		if err != nil {
+			return "", faulty(err)
+		}
+		return u.String(), nil
+	}
+	if t, err := tokens(); err == nil {
+		switch all, err := t.Servers(); {
+		case err != nil:
+			return "", err
+		case len(all) == 1:
+			return all[0], nil
+		case len(all) > 1:
+			return "", faulty(fmt.Errorf("url: you are logged in at several servers, name one: %q", all))
+		}
+	}
+	return localServer, nil
+}
+
+// remote is a server, as a command uses it.
+type remote struct {
+	*client.Client
+	url, login string
+}
+
+// connect finds address and token. It asks the server nothing.
+func (f remoteFlags) connect(std streams) (*remote, error) {
+	r := &remote{login: "YOU"}
+	var err error
+	if r.url, err = f.server(); err != nil {
+		return nil, err
+	}
+	token := f.Token.Secret
+	if token == "" {
+		kept, err := f.kept(r.url)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("you are not logged in at %s; run: preismon login --url %s --login %s", r.url, r.url, r.login)
+		}
+		if err != nil {
+			return nil, err
+		}
+		token, r.login = kept.Token, kept.Login
+	}
+	r.Client, err = newClient(std, r.url, token)
+	return r, err
+}
+
+func (remoteFlags) kept(url string) (*client.Kept, error) {
+	t, err := tokens()
+	if err != nil {
+		return nil, err
+	}
+	return t.Of(url)
+}
+
+func newClient(std streams, url string, token contracts.Secret) (*client.Client, error) {
+	return client.New(client.Config{URL: url, Token: token, Notice: func(text string) { fmt.Fprintln(std.err, text) }})
+}
+
+// explain adds to an error what can be done about it.
+func (r *remote) explain(err error) error {
+	if client.Expired(err) {
+		return fmt.Errorf("%w\nThe token for %s is not valid any more: it expired or was revoked. Run: preismon login --url %s --login %s", err, r.url, r.url, r.login)
+	}
+	return err
+}
+
+// formatFlag says how records are written.
+type formatFlag struct {
+	Format string `help:"Form of the answer: ${enum}. auto: a table on a terminal, else NDJSON." enum:"auto,table,ndjson,csv" default:"auto" env:"-"`
+}
+
+// writer gives what writes records to standard output; fields are the columns
+// of CSV, and those with a dot tell which objects a table takes apart, too.
+func (f formatFlag) writer(std streams, fields []string) records.Writer {
+	switch {
+	case f.Format == "csv":
+		return records.Flat(records.CSV(std.out, fields), fields)
+	case f.Format == "table" || f.Format == "auto" && isTerminal(std.out):
+		return &saysNone{Writer: records.Flat(records.Table(std.out, coloured(std)), fields), says: std.err}
+	}
+	return records.NDJSON(std.out)
+}
+
+// saysNone says so when nothing was written: a table of nothing shows nothing.
+type saysNone struct {
+	records.Writer
+	says io.Writer
+	any  bool
+}
+
+func (c *saysNone) Write(record []byte) error {
+	c.any = true
+	return c.Writer.Write(record)
+}
+
+func (c *saysNone) Close() error {
+	if !c.any {
+		fmt.Fprintln(c.says, "No rows.")
+	}
+	return c.Writer.Close()
+}
+
+// coloured tells whether to use colours (no-color.org).
+func coloured(std streams) bool {
+	return isTerminal(std.out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+
+	"preismon/cmd/preismon/client"
+	"preismon/cmd/preismon/records"
+)
+
+// resultFlags are the parameters of GET /v1/results, by their names.
+type resultFlags struct {
+	Site                     string   `help:"One site, by its key." env:"-" placeholder:"KEY"`
+	ItemID                   string   `name:"item-id" help:"One item, by its id." env:"-" placeholder:"ID"`
+	Ean                      string   `help:"One item, by its EAN or GTIN." env:"-" placeholder:"DIGITS"`
+	Pzn                      string   `help:"One item, by its Pharmazentralnummer." env:"-" placeholder:"DIGITS"`
+	Asin                     string   `help:"One item, by its ASIN; needs --asin-locale." env:"-" placeholder:"ASIN"`
+	AsinLocale               string   `help:"Marketplace locale of the ASIN, like de." env:"-" placeholder:"LOCALE"`
+	OrderID                  string   `name:"order-id" help:"The pairs of one order." env:"-" placeholder:"ID"`
+	GlobalScope              bool     `help:"All that you see, in a window with both bounds." env:"-"`
+	CapturedFrom             string   `aliases:"from" help:"Earliest capture time: RFC 3339, or a date. Also --from." env:"-" placeholder:"TIME"`
+	CapturedTo               string   `aliases:"to" help:"Latest capture time: RFC 3339, or a date, which is included. Also --to." env:"-" placeholder:"TIME"`
+	Timezone                 string   `help:"IANA zone of dates and of the times in the answer." env:"-" placeholder:"ZONE"`
+	Sort                     string   `help:"By capture time: asc or desc." enum:",asc,desc" default:"" env:"-" placeholder:"ORDER"`
+	Brand                    string   `help:"Only this brand." env:"-" placeholder:"TEXT"`
+	Manufacturer             string   `help:"Only this manufacturer, as observed." env:"-" placeholder:"TEXT"`
+	Merchant                 string   `help:"Only this merchant." env:"-" placeholder:"TEXT"`
+	IsPrime                  string   `help:"Only where this was observed: true or false." enum:",true,false" default:"" env:"-" placeholder:"BOOL"`
+	IsBuyBox                 string   `help:"Only where this was observed: true or false." enum:",true,false" default:"" env:"-" placeholder:"BOOL"`
+	CoverageState            string   `help:"Only records of this state." env:"-" placeholder:"STATE"`
+	LatestPerPair            bool     `help:"Only the newest record of each item at each site." env:"-"`
+	LatestObservationPerPair bool     `help:"All records of the newest observation of each item at each site." env:"-"`
+	Include                  []string `help:"Further fields: ${enum}." enum:"coverage,order-ids,customer-data,export-fields,identity" env:"-" placeholder:"GROUP"`
+}
+
+// includes are the parameters of the groups of fields.
+var includes = map[string]string{
+	"coverage": "includeCoverage", "order-ids": "includeOrderIds", "customer-data": "includeCustomerData",
+	"export-fields": "includeExportFields", "identity": "includeIdentity",
+}
+
+func (f *resultFlags) params() url.Values {
+	p := url.Values{}
+	for name, value := range map[string]string{
+		"site": f.Site, "itemId": f.ItemID, "ean": f.Ean, "pzn": f.Pzn, "asin": f.Asin, "asinLocale": f.AsinLocale, "orderId": f.OrderID,
+		"capturedFrom": f.CapturedFrom, "capturedTo": f.CapturedTo, "timezone": f.Timezone, "sort": f.Sort, "brand": f.Brand,
+		"manufacturer": f.Manufacturer, "merchant": f.Merchant, "isPrime": f.IsPrime, "isBuyBox": f.IsBuyBox, "coverageState": f.CoverageState,
+	} {
+		if value != "" {
+			p.Set(name, value)
+		}
+	}
+	for name, given := range map[string]bool{"globalScope": f.GlobalScope, "latestPerPair": f.LatestPerPair, "latestObservationPerPair": f.LatestObservationPerPair} {
+		if given {
+			p.Set(name, "true")
+		}
+	}
+	for _, group := range f.Include {
+		p.Set(includes[group], "true")
+	}
+	return p
+}
+
+// inOrder are the groups of fields as the service has them in its tables: what
+// it writes and what is written here are the same bytes.
+var inOrder = []string{"identity", "order-ids", "customer-data", "coverage", "export-fields"}
+
+// fields are the columns of a table: what the server says that the read has.
+func (f *resultFlags) fields(ctx context.Context, r *remote) ([]string, error) {
+	can, err := r.Capabilities(ctx)
+	if err != nil {
+		return nil, r.explain(err)
+	}
+	all := slices.Clone(can.CoreFields)
+	for _, group := range inOrder {
+		if !slices.Contains(f.Include, group) {
+			continue
+		}
+		for _, name := range can.IncludeGroups[includes[group]] {
+			if !slices.Contains(all, name) {
+				all = append(all, name)
+			}
+		}
+	}
+	return all, nil
+}
+
+const resultsHelp = `Without a window a product is read over the last 7 days, everything else over the last day. What is refused as too broad is read in smaller windows, then site by site. The exit code is 4 when rows are missing; the message says which.`
+
+type resultsCmd struct {
+	Remote remoteFlags `embed:""`
+	formatFlag
+	resultFlags
+	Limit int64 `help:"Stop after so many rows; 0: all." env:"-" default:"0" placeholder:"N"`
+}
+
+// Help implements kong.HelpProvider.
+func (resultsCmd) Help() string {
+	return resultsHelp + `
+
+Examples:
+
+  preismon results --site shop-one --limit 20
+  preismon results --item-id 4711 --from 2026-03-01 --to 2026-03-02 --timezone Europe/Berlin
+  preismon results --latest-per-pair --order-id 17 --include identity --format csv > latest.csv`
+}
+
+func (c *resultsCmd) Run(ctx context.Context, std streams) error {
+	r, err := c.Remote.connect(std)
+	if err != nil {
+		return err
+	}
+	var fields []string
+	if c.Format == "csv" {
+		if fields, err = c.fields(ctx, r); err != nil {
+			return err
+		}
+	}
+	return r.write(ctx, client.Results{Params: c.params(), Most: c.Limit}, c.writer(std, fields))
+}
+
+type streamCmd struct {
+	Remote remoteFlags `embed:""`
+	resultFlags
+}
+
+// Help implements kong.HelpProvider.
+func (streamCmd) Help() string {
+	return resultsHelp + ` A stream that breaks is resumed at the very row.
+
+Examples:
+
+  preismon stream --site shop-one --from 2026-03-01 | jq .price
+  preismon stream --global-scope --from 2026-03-01 --to 2026-03-07 --sort asc`
+}
+
+func (c *streamCmd) Run(ctx context.Context, std streams) error {
+	r, err := c.Remote.connect(std)
+	if err != nil {
+		return err
+	}
+	return r.write(ctx, client.Results{Params: c.params(), Stream: true}, records.NDJSON(std.out))
+}
+
+// write writes all rows of a read.
+func (r *remote) write(ctx context.Context, read client.Results, out records.Writer) error {
+	read.Row = out.Write
+	if err := r.Results(ctx, read); err != nil {
+		return errors.Join(r.explain(err), out.Flush()) // no table of a part looks whole
+	}
+	return out.Close()
+}
+
+// errIncomplete marks an answer that is not all there is.
+var errIncomplete = errors.New("the answer is incomplete")
+
+// incomplete tells whether an error leaves a part of an answer behind.
+func incomplete(err error) bool {
+	return errors.Is(err, errIncomplete) || errors.As(err, new(*client.Incomplete))
+}
+
+// rowsWritten is how an export ends.
+func rowsWritten(n int64, to string) string {
+	return fmt.Sprintf("%s rows in %s.", thousands(n), to)
+}

@@ -1,0 +1,277 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"preismon/contracts"
+	"preismon/ingest/market"
+	"preismon/query/auth"
+)
+
+// writtenRun is all that a run wrote, and what must not be in it.
+type writtenRun struct {
+	t       *testing.T
+	up      *upProcess
+	secrets map[string]string // by what they are of
+	texts   []writtenText
+}
+
+type writtenText struct {
+	place string
+	text  []byte
+}
+
+func (w *writtenRun) wrote(place, text string) {
+	w.texts = append(w.texts, writtenText{place, []byte(text)})
+}
+
+// find gives the places where a secret stands, in any form it may have been
+// written in. A key of several lines is searched for line by line.
+func (w *writtenRun) find(secret string) map[string]bool {
+	w.t.Helper()
+	found := map[string]bool{}
+	for _, line := range strings.Split(secret, "\n") {
+		if len(line) < 8 {
+			w.t.Fatalf("a secret of %d characters", len(line))
+		}
+		quoted, _ := json.Marshal(line)
+		for _, form := range []string{
+			line, string(bytes.Trim(quoted, `"`)), url.QueryEscape(line), url.PathEscape(line), url.UserPassword("", line).String()[1:],
+			base64.StdEncoding.EncodeToString([]byte(line)), base64.RawURLEncoding.EncodeToString([]byte(line)),
+		} {
+			for _, t := range w.texts {
+				if bytes.Contains(t.text, []byte(form)) {
+					found[t.place] = true
+				}
+			}
+		}
+	}
+	return found
+}
+
+// account publishes an account that may read everything of its mandate.
+func (w *writtenRun) account(login, password string) {
+	w.t.Helper()
+	hash, err := auth.Defaults().HashPassword(contracts.Secret(password))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	m, catalogue, _ := aMarket(w.t, market.Config{Seed: 3, Scale: 0.02}, time.Hour)
+	first := m.Accounts()[0].LoginIdentifier
+	for _, e := range catalogue {
+		if a, ok := e.Data.(*contracts.Account); ok && a.LoginIdentifier == first {
+			a.LoginIdentifier, a.PasswordHash = login, hash
+		}
+	}
+	var text bytes.Buffer
+	ndjson(w.t, &text, catalogue)
+	out, errs, code := preismon(w.t, nil, "ingest", "--data-dir", w.up.DataDir, file(w.t, "catalogue.ndjson", text.String()))
+	if code != 0 {
+		w.t.Fatalf("ingest: %d %s%s", code, out, errs)
+	}
+	eventually(w.t, time.Minute, "the account is there", func() bool {
+		return number(w.t, w.up.tables(), "SELECT count() FROM preismon.accounts WHERE login_identifier = '"+login+"'") > 0
+	})
+}
+
+// exchange sends a request; an answer that is an error is written down.
+func (w *writtenRun) exchange(c *http.Client, r *http.Request) (*http.Response, string) {
+	w.t.Helper()
+	resp, err := c.Do(r)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	body, err := io.ReadAll(resp.Body)
+	if err != nil || resp.Body.Close() != nil {
+		w.t.Fatal(err)
+	}
+	if resp.StatusCode >= 400 {
+		var head bytes.Buffer
+		_ = resp.Header.Write(&head)
+		w.wrote("answer to "+r.Method+" "+r.URL.Path[:min(len(r.URL.Path), 20)], head.String()+string(body))
+	}
+	return resp, string(body)
+}
+
+func (w *writtenRun) get(path, authorization, id string) string {
+	w.t.Helper()
+	r, err := http.NewRequest(http.MethodGet, w.up.URL+path, nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if authorization != "" {
+		r.Header.Set("Authorization", authorization)
+	}
+	if id != "" {
+		r.Header.Set("X-Request-Id", id)
+	}
+	_, body := w.exchange(http.DefaultClient, r)
+	return body
+}
+
+func (w *writtenRun) post(path, body string, status int) map[string]any {
+	w.t.Helper()
+	media := "application/json"
+	if !strings.HasPrefix(body, "{") {
+		media = "application/x-www-form-urlencoded"
+	}
+	r, err := http.NewRequest(http.MethodPost, w.up.URL+path, strings.NewReader(body))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", media)
+	resp, text := w.exchange(http.DefaultClient, r)
+	if resp.StatusCode != status {
+		w.t.Fatalf("POST %s: %d %s, want %d", path, resp.StatusCode, text, status)
+	}
+	var answer map[string]any
+	if err := json.Unmarshal([]byte(text), &answer); err != nil {
+		w.t.Fatalf("POST %s: %s", path, text)
+	}
+	return answer
+}
+
+var (
+	transactionField = regexp.MustCompile(`name="transaction" value="([^"]*)"`)
+	formAction       = regexp.MustCompile(`action="([^"]*)"`)
+)
+
+// agent goes the way of an agent to its tokens, with a wrong password on it,
+// uses them, renews them, and uses codes and tokens again that are used up.
+func (w *writtenRun) agent(login, password, wrong string) {
+	w.t.Helper()
+	const redirect = "http://127.0.0.1/callback"
+	verifier := strings.Repeat("verifier-", 6)
+	client := w.post("/oauth/register", `{"client_name":"an agent","redirect_uris":["`+redirect+`"],"application_type":"native"}`, 201)["client_id"].(string)
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	browser := &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	sum := sha256.Sum256([]byte(verifier))
+	r, err := http.NewRequest(http.MethodGet, w.up.URL+"/oauth/authorize?"+url.Values{
+		"response_type": {"code"}, "client_id": {client}, "redirect_uri": {redirect}, "state": {"a-state-of-the-client"}, "scope": {"mcp offline_access"},
+		"code_challenge": {base64.RawURLEncoding.EncodeToString(sum[:])}, "code_challenge_method": {"S256"}, "resource": {w.up.URL + "/mcp"},
+	}.Encode(), nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	_, page := w.exchange(browser, r)
+	submit := func(fields url.Values) *http.Response {
+		w.t.Helper()
+		hidden, action := transactionField.FindStringSubmatch(page), formAction.FindStringSubmatch(page)
+		if hidden == nil || action == nil {
+			w.t.Fatalf("no form: %s", page)
+		}
+		w.secrets["transaction of the login page"] = hidden[1]
+		fields.Set("transaction", hidden[1])
+		at, err := url.Parse(w.up.URL + "/oauth/authorize")
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if at, err = at.Parse(action[1]); err != nil {
+			w.t.Fatal(err)
+		}
+		r, err := http.NewRequest(http.MethodPost, at.String(), strings.NewReader(fields.Encode()))
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		r.Header.Set("Sec-Fetch-Site", "same-origin")
+		resp, text := w.exchange(browser, r)
+		page = text
+		return resp
+	}
+	submit(url.Values{"loginIdentifier": {login}, "password": {wrong}})
+	submit(url.Values{"loginIdentifier": {login}, "password": {password}})
+	to, err := submit(url.Values{"decision": {"allow"}}).Location()
+	if err != nil {
+		w.t.Fatalf("no redirect: %s", page)
+	}
+	code := to.Query().Get("code")
+	exchange := url.Values{
+		"grant_type": {"authorization_code"}, "code": {code}, "client_id": {client}, "redirect_uri": {redirect}, "code_verifier": {verifier}, "resource": {w.up.URL + "/mcp"},
+	}
+	got := w.post("/oauth/token", exchange.Encode(), 200)
+	access, refresh := got["access_token"].(string), got["refresh_token"].(string)
+	call, err := http.NewRequest(http.MethodPost, w.up.URL+"/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_sites","arguments":{}}}`))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	call.Header.Set("Authorization", "Bearer "+access)
+	call.Header.Set("Content-Type", "application/json")
+	call.Header.Set("Accept", "application/json, text/event-stream")
+	if resp, text := w.exchange(http.DefaultClient, call); resp.StatusCode != 200 {
+		w.t.Errorf("MCP: %d %s", resp.StatusCode, text)
+	}
+	renewed := w.post("/oauth/token", url.Values{"grant_type": {"refresh_token"}, "refresh_token": {refresh}, "client_id": {client}}.Encode(), 200)
+	w.post("/oauth/token", exchange.Encode(), 400)
+	w.post("/oauth/token", url.Values{"grant_type": {"refresh_token"}, "refresh_token": {refresh + "x"}, "client_id": {client}}.Encode(), 400)
+	for name, secret := range map[string]string{
+		"code": code, "verifier": verifier, "access token": access, "refresh token": refresh,
+		"renewed access token": renewed["access_token"].(string), "renewed refresh token": renewed["refresh_token"].(string),
+	} {
+		w.secrets[name] = secret
+	}
+}
+
+// queryLog writes down what ClickHouse keeps of statements.
+func (w *writtenRun) queryLog(db *sql.DB) {
+	w.t.Helper()
+	if _, err := db.Exec("SYSTEM FLUSH LOGS"); err != nil {
+		w.t.Fatal(err)
+	}
+	rows, err := db.Query("SELECT concat(query, '\n', exception, '\n', toString(Settings), '\n', log_comment) FROM system.query_log")
+	if err != nil {
+		w.t.Logf("ClickHouse keeps no query log: %v", err)
+		return
+	}
+	defer rows.Close()
+	n := 0
+	for rows.Next() {
+		var text string
+		if err := rows.Scan(&text); err != nil {
+			w.t.Fatal(err)
+		}
+		w.wrote("query log of ClickHouse", text)
+		n++
+	}
+	if err := rows.Err(); err != nil || n == 0 {
+		w.t.Errorf("%d statements in the query log: %v", n, err)
+	}
+}
+
+// readFolder reads every file of the data folder: logs, streams, buckets.
+func (w *writtenRun) readFolder() {
+	w.t.Helper()
+	err := filepath.WalkDir(w.up.DataDir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(w.up.DataDir, path)
+		w.wrote(name, string(text))
+		return err
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}

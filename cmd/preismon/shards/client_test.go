@@ -1,0 +1,147 @@
+package shards_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"preismon/query/auth"
+
+	"preismon/deploy/testserver/process"
+)
+
+// client is an account, as the nodes of all forms see it.
+type client struct {
+	t            testing.TB
+	name         string
+	token, agent string
+}
+
+var web = &http.Client{Timeout: 2 * time.Minute}
+
+func (e *estate) client(t testing.TB, name string) *client {
+	t.Helper()
+	demo, record := e.account(name)
+	c := &client{t: t, name: name}
+	issued, err := e.issuer.Issue(auth.Grant{Account: record.AccountID, Audience: baseURL + "/mcp", Lifetime: time.Hour, Scopes: []string{"mcp"}})
+	must(t, err)
+	c.agent = issued.Token.Reveal()
+	body, _ := json.Marshal(map[string]string{"loginIdentifier": demo.LoginIdentifier, "password": demo.Password})
+	resp, text := c.ask(e.forms[1].nodes[0], http.MethodPost, "/v1/auth/token", "", body)
+	var given struct{ AccessToken string }
+	if resp.StatusCode != http.StatusOK || json.Unmarshal(text, &given) != nil {
+		t.Fatalf("log in as %s: %s %s", name, resp.Status, text)
+	}
+	c.token = given.AccessToken
+	return c
+}
+
+// send sends a request; its answer is to be read and closed.
+func (c *client) send(node *process.Role, method, path, token string, body []byte) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(context.Background(), method, node.URL()+path, bytes.NewReader(body))
+	must(c.t, err)
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Accept", "application/json, text/event-stream")
+	}
+	return web.Do(req)
+}
+
+func (c *client) ask(node *process.Role, method, path, token string, body []byte) (*http.Response, []byte) {
+	c.t.Helper()
+	resp, err := c.send(node, method, path, token, body)
+	must(c.t, err)
+	defer resp.Body.Close() //nolint:errcheck // read to its end
+	text, err := io.ReadAll(resp.Body)
+	must(c.t, err)
+	return resp, text
+}
+
+func (c *client) get(node *process.Role, path string) (*http.Response, []byte) {
+	c.t.Helper()
+	return c.ask(node, http.MethodGet, path, c.token, nil)
+}
+
+// walk gives the records of all pages, each asked of the next node.
+func (c *client) walk(nodes []*process.Role, path string) (records []string) {
+	c.t.Helper()
+	cursor := ""
+	for page := 0; ; page++ {
+		at := path
+		if cursor != "" {
+			at += "&cursor=" + url.QueryEscape(cursor)
+		}
+		resp, text := c.get(nodes[page%len(nodes)], at)
+		var answer struct {
+			Data   []json.RawMessage
+			Paging struct{ NextCursor string }
+		}
+		if err := json.Unmarshal(text, &answer); err != nil || resp.StatusCode != http.StatusOK {
+			c.t.Fatalf("%s: %s: page %d of %d nodes: %s %v %.300s", c.name, path, page, len(nodes), resp.Status, err, text)
+		}
+		for _, r := range answer.Data {
+			records = append(records, string(r))
+		}
+		if cursor = answer.Paging.NextCursor; cursor == "" {
+			return records
+		}
+	}
+}
+
+// stream gives the lines of a whole stream.
+func (c *client) stream(nodes []*process.Role, path string) []string {
+	c.t.Helper()
+	resp, text := c.get(nodes[0], path)
+	lines := strings.SplitAfter(string(text), "\n")
+	lines = lines[:len(lines)-1]
+	if !complete(resp, len(lines)) {
+		c.t.Fatalf("%s: %s: %s, %d lines, trailer %v: %.300s", c.name, path, resp.Status, len(lines), resp.Trailer, text)
+	}
+	return lines
+}
+
+// complete tells whether an answer that was read to its end says it is whole.
+func complete(resp *http.Response, lines int) bool {
+	return resp.StatusCode == http.StatusOK && resp.Trailer.Get("X-Results-Complete") == "true" && resp.Trailer.Get("X-Results-Returned") == strconv.Itoa(lines)
+}
+
+// cursorForm is a cursor, of which no two are the same.
+var cursorForm = regexp.MustCompile(`"nextCursor":"[^"]*"`)
+
+// tool calls a tool, whose arguments are JSON, and gives the data of its answer.
+func (c *client) tool(nodes []*process.Role, call string) []string {
+	c.t.Helper()
+	name, arguments, _ := strings.Cut(call, " ")
+	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, name, arguments)
+	resp, text := c.ask(nodes[len(nodes)-1], http.MethodPost, "/mcp", c.agent, []byte(body))
+	var answer struct {
+		Result struct {
+			IsError           bool
+			StructuredContent map[string]json.RawMessage
+		}
+	}
+	if err := json.Unmarshal(text, &answer); err != nil || resp.StatusCode != http.StatusOK || answer.Result.IsError || answer.Result.StructuredContent == nil {
+		c.t.Fatalf("%s: %s: %s %v %.500s", c.name, call, resp.Status, err, text)
+	}
+	var all []string
+	for _, part := range slices.Sorted(maps.Keys(answer.Result.StructuredContent)) {
+		if part != "paging" && part != "query" { // they have cursors, and times of the question
+			all = append(all, part+" "+cursorForm.ReplaceAllString(string(answer.Result.StructuredContent[part]), ""))
+		}
+	}
+	return all
+}

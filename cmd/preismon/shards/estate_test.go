@@ -1,0 +1,224 @@
+package shards_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	_ "github.com/ClickHouse/clickhouse-go/v2" // to look into the tables
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"preismon/contracts"
+	"preismon/contracts/event"
+	"preismon/deploy/embedded"
+	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/process"
+	"preismon/ingest"
+	"preismon/ingest/market"
+	"preismon/query/auth"
+)
+
+// baseURL is that of all nodes, whatever their ports are.
+const baseURL = "http://127.0.0.1:1"
+
+// leaseTTL is short, so that another leader is soon there.
+const leaseTTL = 2 * time.Second
+
+// form is a whole preismon over n of the servers: with one, the single form.
+type form struct {
+	n          int
+	database   string
+	nats       string
+	js         jetstream.JetStream
+	publisher  *ingest.Publisher
+	projectors []*process.Role
+	nodes      []*process.Role
+	tables     []*sql.DB // of the administrator, by shard
+}
+
+// estate is a market in forms with one, two and three shards.
+type estate struct {
+	t        testing.TB
+	dir      string
+	servers  []*testserver.Shard
+	forms    map[int]*form
+	market   *market.Market
+	issuer   *auth.Authority // of tokens for agents
+	key      string
+	from, to time.Time // between which there are observations
+}
+
+func newEstate(t testing.TB) *estate {
+	t.Helper()
+	cfg := market.Config{Seed: 11, Scale: 0.2, Now: time.Now().UTC().Truncate(time.Hour)}
+	m, err := market.New(cfg)
+	must(t, err)
+	e := &estate{t: t, dir: t.TempDir(), servers: testserver.Shards(t, 3), forms: map[int]*form{}, market: m, to: cfg.Now, from: cfg.Now.Add(-30 * time.Hour)}
+	e.key = filepath.Join(e.dir, "token.pem")
+	must(t, auth.EnsureKey(e.key))
+	keys, err := auth.ReadKeyring(e.key)
+	must(t, err)
+	throttle, err := auth.NewThrottle(auth.ThrottleDefaults(), time.Now)
+	must(t, err)
+	authority := auth.Defaults()
+	authority.Issuer = baseURL
+	e.issuer, err = auth.New(authority, auth.Deps{Keys: keys, Throttle: throttle, Now: time.Now, Accounts: nobody{}, Revocations: nobody{}})
+	must(t, err)
+	for n := 1; n <= len(e.servers); n++ {
+		e.forms[n] = e.newForm(n)
+	}
+	e.publish(slices.Collect(m.Catalog())...)
+	e.publish(slices.Collect(m.Observations(e.from, e.to))...)
+	e.applied()
+	for n, f := range e.forms {
+		f.nodes = append(f.nodes, e.node(f, 0))
+		if n > 2 {
+			f.nodes = append(f.nodes, e.node(f, n-1))
+		}
+		t.Logf("%d shards: rows of mandates %v", n, f.count("SELECT count() FROM observations_by_mandate"))
+	}
+	return e
+}
+
+// newForm makes the tables and starts the streams and the projectors.
+func (e *estate) newForm(n int) *form {
+	t := e.t
+	t.Helper()
+	f := &form{n: n, database: fmt.Sprintf("preismon_test_of_%d", n)}
+	server, err := embedded.StartNATS(t.Context(), embedded.NATSConfig{Dir: filepath.Join(e.dir, "nats-"+strconv.Itoa(n)), Logger: slog.New(slog.DiscardHandler)})
+	must(t, err)
+	t.Cleanup(func() { _ = server.Stop(context.Background()) })
+	f.nats = server.URL()
+	conn, err := nats.Connect(f.nats)
+	must(t, err)
+	t.Cleanup(conn.Close)
+	f.js, err = jetstream.New(conn)
+	must(t, err)
+	must(t, ingest.EnsureStreams(t.Context(), f.js, ingest.StreamConfig{}))
+	f.publisher, err = ingest.NewPublisher(conn, ingest.PublisherConfig{}, slog.New(slog.DiscardHandler))
+	must(t, err)
+	t.Cleanup(f.publisher.Close)
+	for p := range n {
+		admin := e.servers[p].DSN(embedded.AdminUser, f.database)
+		args := []string{"migrate", "--clickhouse-dsn", admin}
+		if n > 1 {
+			args = append(args, "--clickhouse-cluster", testserver.Cluster(n), "--unreplicated")
+		}
+		run(t, args...)
+		db, err := sql.Open("clickhouse", admin)
+		must(t, err)
+		t.Cleanup(func() { _ = db.Close() })
+		f.tables = append(f.tables, db)
+		f.projectors = append(f.projectors, e.projector(f, p))
+	}
+	return f
+}
+
+func (e *estate) projector(f *form, p int) *process.Role {
+	return startRole(e.t, "projector", "--partition", strconv.Itoa(p), "--partitions", strconv.Itoa(f.n), "--lease-ttl", leaseTTL.String(),
+		"--nats-url", f.nats, "--clickhouse-dsn", e.servers[p].DSN(embedded.ProjectorUser, f.database), "--admin-listen", "127.0.0.1:0")
+}
+
+// node starts a query node at a shard and waits until it is ready.
+func (e *estate) node(f *form, p int) *process.Role {
+	e.t.Helper()
+	r := startRole(e.t, "query", "--shards", strconv.Itoa(f.n), "--nats-url", f.nats, "--clickhouse-dsn", e.servers[p].DSN(embedded.QueryUser, f.database),
+		"--token-key", e.key, "--cursor-key", strings.Repeat("cursor key ", 4), "--base-url", baseURL, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
+		"--logins-per-minute", "1000000", "--reads-per-minute", "1000000")
+	must(e.t, process.Until(time.Minute, "the query node is ready", r.Ready))
+	return r
+}
+
+// publish gives the same events to all forms, in the same order.
+func (e *estate) publish(events ...*event.Event) {
+	e.t.Helper()
+	for _, f := range e.forms {
+		for _, ev := range events {
+			must(e.t, f.publisher.Publish(e.t.Context(), ev))
+		}
+		_, err := f.publisher.Flush(e.t.Context())
+		must(e.t, err)
+	}
+}
+
+// applied waits until everything published is in the tables of all forms.
+func (e *estate) applied() {
+	e.t.Helper()
+	ctx, cancel := context.WithTimeout(e.t.Context(), 5*time.Minute)
+	defer cancel()
+	for _, n := range slices.Sorted(maps.Keys(e.forms)) {
+		began := time.Now()
+		f := e.forms[n]
+		must(e.t, process.Until(time.Minute, "all partitions have projectors", func() bool { return ingest.WaitApplied(ctx, f.js, f.n) == nil }))
+		e.t.Logf("%d shards have everything %v later", n, time.Since(began).Round(time.Millisecond))
+	}
+}
+
+// count asks each shard for a number.
+func (f *form) count(question string) (all []uint64) {
+	for _, db := range f.tables {
+		var n uint64
+		if err := db.QueryRow(question).Scan(&n); err != nil {
+			panic(err)
+		}
+		all = append(all, n)
+	}
+	return all
+}
+
+// account is one of the market's, by the part of its login before the @.
+func (e *estate) account(name string) (demo market.DemoAccount, record *contracts.Account) {
+	for _, a := range e.market.Accounts() {
+		if strings.HasPrefix(a.LoginIdentifier, name+"@") {
+			demo = a
+		}
+	}
+	for ev := range e.market.Catalog() {
+		if a, ok := ev.Data.(*contracts.Account); ok && a.LoginIdentifier == demo.LoginIdentifier {
+			return demo, a
+		}
+	}
+	panic("no account " + name)
+}
+
+// nobody stands for what an Authority that only issues tokens does not ask.
+type nobody struct{}
+
+func (nobody) ByLogin(context.Context, string) (auth.Credentials, error) { panic("not asked") }
+func (nobody) Revoke(context.Context, string, time.Time) error           { panic("not asked") }
+func (nobody) Revoked(string) (bool, error)                              { panic("not asked") }
+
+// startRole starts a role and waits until it says its addresses.
+func startRole(t testing.TB, args ...string) *process.Role {
+	t.Helper()
+	r := process.New(t, args...)
+	must(t, r.Start())
+	return r
+}
+
+// run runs a command of preismon to its end.
+func run(t testing.TB, args ...string) {
+	t.Helper()
+	name, err := process.Program()
+	must(t, err)
+	if out, err := exec.CommandContext(t.Context(), name, args...).CombinedOutput(); err != nil {
+		t.Fatalf("preismon %s: %v\n%s", args[0], err, out)
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/proxy"
+)
+
+const leaderMetric = "preismon_projector_leader"
+
+// TestProjectorMeetsTablesLate: who starts while it cannot reach its tables
+// keeps no lease from who can. When they come in reach and are none that it may
+// write, it ends; when they are to be migrated, it waits for that.
+func TestProjectorMeetsTablesLate(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, change string // made of the tables while they are out of reach
+		says         string
+		goesOn       bool
+	}{
+		{"of another partition", "INSERT INTO checkpoints (stream, partition, partitions, epoch, seq) VALUES ('OBSERVATIONS', 0, 4, 1, 1)", "the tables are of another partition", false},
+		{"newer", "INSERT INTO schema_migrations (version, name, sha256) VALUES (9999, 'later', '')", "start the newer program", false},
+		{"to be migrated", "TRUNCATE TABLE schema_migrations", "run `preismon migrate`", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			nats, s := testserver.NATS(t), testserver.ClickHouse(t)
+			if _, errs, code := preismon(t, nil, "migrate", "--clickhouse-dsn", s.AdminDSN); code != 0 {
+				t.Fatal(errs)
+			}
+			db := database(t, s.AdminDSN)
+			between, through := proxy.Before(t, s.ProjectorDSN)
+			between.Refuse()
+			args := func(dsn string) []string {
+				return []string{"projector", "--nats-url", nats, "--clickhouse-dsn", dsn, "--admin-listen", "127.0.0.1:0"}
+			}
+			late := startRole(t, args(through)...)
+			eventually(t, time.Minute, "it says what it waits for", func() bool { return strings.Contains(late.stderr.String(), "the tables cannot be looked at") })
+			right := startRole(t, args(s.ProjectorDSN)...)
+			eventually(t, 20*time.Second, "the other leads", func() bool { return right.metric(leaderMetric) == "1" })
+			right.terminate()
+			if _, err := db.ExecContext(t.Context(), c.change); err != nil {
+				t.Fatal(err)
+			}
+			between.Mend()
+			if c.goesOn {
+				eventually(t, 20*time.Second, "it says what to do", func() bool { return strings.Contains(late.stderr.String(), c.says) })
+				if late.metric(leaderMetric) != "0" || strings.Contains(late.stderr.String(), `"msg":"leading"`) {
+					t.Error("it asked for the lease")
+				}
+				if _, errs, code := preismon(t, nil, "migrate", "--clickhouse-dsn", s.AdminDSN); code != 0 {
+					t.Fatal(errs)
+				}
+				eventually(t, 20*time.Second, "it leads by itself", func() bool { return late.metric(leaderMetric) == "1" })
+				return
+			}
+			select {
+			case <-late.ended:
+			case <-time.After(20 * time.Second):
+				t.Fatal("it has not ended")
+			}
+			if code := late.cmd.ProcessState.ExitCode(); code != exitFailed || !strings.Contains(late.stderr.String(), c.says) {
+				t.Errorf("exit code %d: %s", code, late.stderr)
+			}
+		})
+	}
+}
+
+// TestProjectorGivesLeaseBack: a standby that takes over and does not reach its
+// tables leaves the lease to one that does, and leads again when it does.
+func TestProjectorGivesLeaseBack(t *testing.T) {
+	t.Parallel()
+	nats, s := testserver.NATS(t), testserver.ClickHouse(t)
+	if _, errs, code := preismon(t, nil, "migrate", "--clickhouse-dsn", s.AdminDSN); code != 0 {
+		t.Fatal(errs)
+	}
+	between, through := proxy.Before(t, s.ProjectorDSN)
+	args := func(dsn string) []string {
+		return []string{"projector", "--nats-url", nats, "--clickhouse-dsn", dsn, "--admin-listen", "127.0.0.1:0", "--lease-ttl", "2s"}
+	}
+	leader := startRole(t, args(s.ProjectorDSN)...)
+	eventually(t, 20*time.Second, "the first leads", func() bool { return leader.metric(leaderMetric) == "1" })
+	cutOff := startRole(t, args(through)...)
+	eventually(t, 20*time.Second, "the second stands by", cutOff.ready)
+	between.Refuse()
+	if err := leader.cmd.Process.Signal(syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, 20*time.Second, "it gives the lease back", func() bool { return strings.Contains(cutOff.stderr.String(), "lease given back") })
+	third := startRole(t, args(s.ProjectorDSN)...)
+	eventually(t, 10*time.Second, "the third leads", func() bool { return third.metric(leaderMetric) == "1" })
+	third.terminate()
+	between.Mend()
+	eventually(t, 20*time.Second, "the second leads", func() bool { return cutOff.metric(leaderMetric) == "1" })
+}

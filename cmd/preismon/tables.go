@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"preismon/contracts/event"
+	"preismon/projector"
+	"preismon/projector/clickhouse"
+	"preismon/projector/schema"
+	"preismon/query/store"
+)
+
+// awaitEvery is how often a projector looks whether it may write the tables,
+// and tableTimeout bounds one look: a server may be silent, and a leader holds
+// the lease meanwhile.
+const (
+	awaitEvery   = time.Second
+	tableTimeout = 10 * time.Second
+)
+
+// errTablesAway: whether the tables are those of this program and partition
+// could not be asked.
+var errTablesAway = errors.New("the tables cannot be looked at")
+
+// awaitTables waits until the tables can be asked and are those of this program
+// and partition, and asks for no lease meanwhile: who cannot see them keeps
+// nobody from leading that can, and a projector of the older version may lead
+// as long as the tables are its own. Tables that this program must not write
+// are its error; nil also when ctx ends.
+func (p *projection) awaitTables(ctx context.Context) error {
+	const sayEvery = 60
+	migrated := true
+	for try := 0; ; try++ {
+		err := p.checkTables(ctx)
+		if err == nil || ctx.Err() != nil {
+			return nil
+		}
+		was := migrated
+		migrated = !errors.Is(err, schema.ErrNotMigrated)
+		if migrated && !errors.Is(err, errTablesAway) {
+			return err
+		}
+		if try%sayEvery == 0 || was != migrated {
+			p.log.Warn("waiting for the tables", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(awaitEvery):
+		}
+	}
+}
+
+// checkTables gives errTablesAway, or a reason not to write the tables that is
+// an event.ErrRefused.
+func (p *projection) checkTables(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, tableTimeout)
+	defer cancel()
+	err := projector.CheckTables(ctx, p.conn, p.share.Partition, p.share.Partitions)
+	if err != nil && !errors.Is(err, event.ErrRefused) {
+		return fmt.Errorf("%w: %w", errTablesAway, err)
+	}
+	return err
+}
+
+// tableChecks are the connections that look at the version of the tables.
+const tableChecks = 4
+
+// requireTables has the store refuse reads, and the node be not ready, until the
+// tables are those of this program, and those over the shards are there where
+// it reads several.
+func requireTables(l *lifecycle, a *admin, cfg *store.Config) error {
+	ch, err := clickhouse.ParseDSN(cfg.DSN.Reveal())
+	if err != nil {
+		return err
+	}
+	ch.DialTimeout = readyTimeout
+	conn := clickhouse.Open(ch, tableChecks)
+	l.defers("checks of the tables", func(context.Context) error { return conn.Close() })
+	cfg.Migrated = func(ctx context.Context) error { return schema.CheckReads(ctx, conn, cfg.Shards) }
+	a.ready("schema", cfg.Migrated)
+	return nil
+}

@@ -1,0 +1,202 @@
+// Uses the explorer as a person does and tells what is wrong, and what the
+// page said, which explorer_test.go compares with the service.
+import { accessible, done, fail, open as watched, picture, plan, wide } from './harness.mjs';
+
+const open = (lang, where, expected) => watched(where, { locale: lang, viewport: { width: 1280, height: 900 }, permissions: ['clipboard-read', 'clipboard-write'] }, expected);
+
+/** looks lets axe see the page as it is, light and dark, wide and on a phone. */
+async function looks(page, name, full) {
+  for (const [scheme, width] of full ? [['light', 1280], ['dark', 375]] : [['dark', 375]]) {
+    const where = `${name} ${scheme} ${width}`;
+    await page.emulateMedia({ colorScheme: scheme });
+    await page.setViewportSize({ width, height: 900 });
+    await page.waitForTimeout(150); // the chart takes its new width
+    await wide(page, where);
+    await picture(page, where, { fullPage: true });
+    await accessible(page, where, { types: ['violations'] });
+  }
+  await page.emulateMedia({ colorScheme: 'light' });
+  await page.setViewportSize({ width: 1280, height: 900 });
+}
+
+async function login(page) {
+  await page.fill('#login-name', plan.login);
+  await page.fill('#login-password', plan.password);
+  await page.keyboard.press('Enter');
+  await page.waitForSelector('#app:not([hidden])');
+  await page.waitForFunction(() => document.querySelectorAll('#items li').length > 0);
+}
+
+async function choose(page, words) {
+  await page.fill('#search', words);
+  await page.waitForFunction(() => document.querySelectorAll('#items li').length === 1);
+  await page.check('#items input');
+}
+
+const copied = async (page, view, kind) => {
+  await page.locator(`#${view}-same .copy`, { has: page.locator(`[data-kind=${kind}]`) }).getByRole('button').click();
+  return page.evaluate(() => navigator.clipboard.readText());
+};
+
+const drawn = (page) => page.waitForFunction(() => /,|\d/.test(document.querySelector('#history-status').textContent) && window.preismon.chart && document.querySelector('#pairs table'));
+
+/** chartOf tells what the chart holds, and how many of its pixels are painted. */
+const chartOf = (page) => page.evaluate(() => {
+  const { chart, lines } = window.preismon;
+  const canvas = chart.root.querySelector('canvas');
+  const painted = (c) => { const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data; let n = 0; for (let i = 3; i < d.length; i += 4) if (d[i]) n++; return n; };
+  const lanes = document.querySelector('#lanes');
+  return {
+    rows: lines.rows, counts: lines.counts(), series: chart.series.length - 1,
+    points: chart.data.slice(1).map((c) => c.filter((v) => typeof v === 'number').length), gaps: chart.data.slice(1).map((c) => c.filter((v) => v === null).length),
+    buyBox: [...lines.lines.values()].reduce((n, l) => n + l.buyBox.filter(Boolean).length, 0), prime: [...lines.lines.values()].reduce((n, l) => n + l.prime.filter(Boolean).length, 0),
+    width: canvas.width, height: canvas.height, painted: painted(canvas), lanes: painted(lanes), lanesHeight: lanes.height,
+  };
+});
+
+const said = { chart: {}, curl: {}, mcp: {} };
+
+async function english() {
+  const page = await open('en-GB', 'en', (m) => /401/.test(m));
+  await page.goto(`${plan.base}/`);
+  await looks(page, 'front-en', false);
+  await page.click('a[href="explorer/"]');
+  await page.waitForSelector('#login:not([hidden])');
+  if (await page.evaluate(() => document.activeElement.id) !== 'login-name') fail('en', 'the login does not take the focus');
+  await page.fill('#login-name', plan.login);
+  await page.fill('#login-password', 'wrong');
+  await page.keyboard.press('Enter');
+  await page.waitForSelector('#login-error:not([hidden])');
+  await looks(page, 'login-en', false);
+  await login(page);
+  if (await page.evaluate(() => [...Object.values(localStorage), document.cookie, location.href].join(' ').match(/ey[A-Za-z0-9_-]{20}/))) fail('en', 'the token is kept outside of the session');
+
+  for (const words of plan.searches) await choose(page, words);
+  await page.fill('#zone', 'Europe/Berlin');
+  await page.fill('#from', plan.from);
+  await page.fill('#to', plan.to);
+  await page.locator('#to').blur();
+  await page.waitForFunction((n) => window.preismon.lines?.rows === n && document.querySelectorAll('#chosen li').length === 2, plan.rows).catch(async () => fail('en', `the chart holds ${await page.evaluate(() => window.preismon.lines?.rows)} rows, the service has ${plan.rows}`));
+  await drawn(page);
+  said.chart = await chartOf(page);
+  said.pairs = await page.locator('#pairs tbody tr').evaluateAll((rows) => rows.map((r) => [...r.cells].map((c) => c.textContent)));
+  said.curl.history = await copied(page, 'history', 'curl');
+  said.mcp.history = await copied(page, 'history', 'mcp');
+  await page.focus('#chart');
+  await page.keyboard.press('End');
+  await page.keyboard.press('ArrowLeft');
+  await page.waitForFunction(() => document.querySelector('#readout').textContent.length > 10);
+  await looks(page, 'history-en', true);
+  await page.click('#legend button');
+  if (await page.evaluate(() => window.preismon.chart.series[1].show)) fail('en', 'the legend does not hide a line');
+
+  await page.click('#tab-latest');
+  await page.waitForSelector('#offers tbody tr');
+  await page.fill('#own', '100');
+  await page.waitForSelector('#positions tbody tr');
+  said.position = await page.locator('#positions tbody tr').first().evaluate((r) => [...r.cells].map((c) => c.textContent));
+  const prices = () => page.locator('#offers tbody td:nth-child(7)').allTextContents();
+  const up = await prices();
+  await page.click('#offers th:nth-child(7) button');
+  const down = await prices();
+  if (up[0] === down[0] || up.length !== down.length) fail('en', `the table is not sorted the other way: ${up[0]}, ${down[0]}`);
+  said.offers = await page.locator('#offers tbody tr').evaluateAll((rows) => rows.map((r) => [...r.cells].map((c) => c.textContent)));
+  said.curl.latest = await copied(page, 'latest', 'curl');
+  await looks(page, 'latest-en', false);
+
+  await page.focus('#tab-latest'); // by keyboard to the stream
+  await page.keyboard.press('ArrowRight');
+  await page.waitForSelector('#stream:not([hidden])');
+  await page.click('#start');
+  await page.waitForSelector('#stream-state[data-state=complete]');
+  said.stream = { rows: await page.textContent('#n-rows'), first: await page.textContent('#n-first'), rate: await page.textContent('#n-rate'), lines: (await page.textContent('#lines')).split('\n') };
+  said.curl.stream = await copied(page, 'stream', 'curl');
+  await looks(page, 'stream-en', false);
+  await page.click('#logout');
+  await page.waitForSelector('#login:not([hidden])');
+  if (await page.evaluate(() => sessionStorage.getItem('preismon.token'))) fail('en', 'the token stays after the logout');
+  await page.context().close();
+}
+
+/** german looks at a site with everything, stops a stream, and sees one break and a server without charts. */
+async function german() {
+  const page = await open('de-DE', 'de', (m) => /ERR_INCOMPLETE|uPlot|404/.test(m));
+  await page.goto(`${plan.base}/`);
+  await page.goto(`${plan.base}/explorer/`);
+  await looks(page, 'login-de', false);
+  await login(page);
+  if (await page.evaluate(() => document.documentElement.lang) !== 'de') fail('de', 'is not in German');
+  await choose(page, plan.searches[0]);
+  await page.selectOption('#site', plan.empty); // a site without any row of it
+  await page.waitForFunction(() => document.querySelector('#pairs .badge.none'));
+  if (await page.isVisible('#chart') || !(await page.evaluate(() => { const c = document.querySelector('#lanes'); return c.width > 600 && c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some((v) => v); }))) fail('de', 'without a price there is an axis of prices, or no lane');
+  await looks(page, 'none-de', false);
+  await page.click('#chosen button');
+  await page.selectOption('#site', plan.site);
+  await page.click('[data-hours="720"]');
+  await page.click('#tab-stream');
+  await page.route('**/v1/results/stream*', async (route) => { // a stream that breaks: one line and a half
+    await route.fulfill({ status: 200, contentType: 'application/x-ndjson', body: '{"itemId":"1"}\n{"itemI' });
+  });
+  await page.click('#start');
+  await page.waitForSelector('#stream-state[data-state=broken]');
+  said.broken = await page.textContent('#stream-state');
+  await page.unroute('**/v1/results/stream*');
+  const network = await page.context().newCDPSession(page); // slow enough to be stopped
+  await network.send('Network.enable');
+  await network.send('Network.emulateNetworkConditions', { offline: false, latency: 0, downloadThroughput: 40000, uploadThroughput: -1 });
+  await page.click('#start');
+  await page.waitForFunction(() => document.querySelector('#n-rows').textContent !== '0');
+  await page.click('#stop');
+  await page.waitForSelector('#stream-state:not([data-state=running])');
+  await network.send('Network.emulateNetworkConditions', { offline: false, latency: 0, downloadThroughput: -1, uploadThroughput: -1 });
+  said.stopped = await page.getAttribute('#stream-state', 'data-state');
+  await looks(page, 'stream-de', false);
+
+  await page.click('#tab-latest');
+  await page.waitForSelector('#offers tbody tr');
+  if (await page.locator('#offers th').count() !== 8 || (await page.locator('#offers [aria-sort=ascending]').textContent()) !== 'Preis') fail('de', 'the only site has a column, or the table is not sorted by price');
+  if (await page.evaluate(() => { const box = document.querySelector('#offers'); return box.scrollWidth > box.clientWidth; })) fail('de', 'the newest prices of a site are wider than the page');
+  await looks(page, 'latest-de', true);
+  await page.route('**/uPlot*', (route) => route.fulfill({ status: 404 }));
+  await page.goto(`${plan.base}/explorer/#view=history&items=${plan.items[0]}`);
+  await page.reload();
+  await page.waitForSelector('#no-charts:not([hidden])');
+  await page.waitForSelector('#history-rows tbody tr');
+  await looks(page, 'tables-de', false);
+  await page.context().close();
+}
+
+/** many draws 100,000 points that come as one stream. */
+async function many() {
+  const page = await open('en', 'many');
+  await page.goto(`${plan.base}/explorer/`);
+  await login(page);
+  await page.evaluate(({ item, site }) => { // made in the page: the way from here is slower than the page
+    const real = fetch;
+    window.fetch = (to, options) => {
+      if (!String(to).includes('/v1/results/stream')) return real(to, options);
+      const start = Date.now() - 6 * 86400e3;
+      let i = 0;
+      const pull = (out) => {
+        let text = '';
+        for (const end = i + 5000; i < end; i++) {
+          text += `${JSON.stringify({ itemId: item, site, capturedAt: new Date(start + Math.floor(i / 5) * 20000).toISOString(), availability: 'AVAILABLE', price: 10 + ((i * 7919) % 100) / 10, currencyCode: 'EUR', merchant: `M${i % 5}` })}\n`;
+        }
+        out.enqueue(new TextEncoder().encode(text));
+        if (i === 100000) out.close();
+      };
+      return Promise.resolve(new Response(new ReadableStream({ pull })));
+    };
+  }, { item: plan.items[0], site: plan.site });
+  const began = Date.now();
+  await choose(page, plan.searches[0]);
+  await page.waitForFunction(() => window.preismon.lines?.rows === 100000 && /100,000/.test(document.querySelector('#history-status').textContent) && document.querySelector('#pairs table'));
+  said.many = { ms: Date.now() - began, ...await chartOf(page) };
+  await picture(page, 'many', { fullPage: true });
+  await page.context().close();
+}
+
+const parts = { english, german, many };
+await Promise.all(Object.entries(parts).map(([name, part]) => part().catch((e) => fail(name, `${e}`.slice(0, 600)))));
+await done(said);

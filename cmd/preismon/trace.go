@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"preismon/cmd/preismon/otlp"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// traceFlags say where traces go. These flags are the one way to say it: the
+// variables OTEL_EXPORTER_... and OTEL_TRACES_... are not looked at.
+type traceFlags struct {
+	Endpoint string  `name:"trace-endpoint" help:"OTLP/HTTP receiver of traces, like http://collector:4318; without one there are none." placeholder:"URL"`
+	Sample   float64 `name:"trace-sample" help:"Share of the traces begun here that is kept, from 0 to 1." default:"0.05"`
+}
+
+// faults is not called Validate, or kong would call it and name its faults alone.
+func (f traceFlags) faults() error {
+	var errs []error
+	if f.Endpoint != "" {
+		if _, err := otlp.New(f.Endpoint, nil); err != nil {
+			errs = append(errs, fmt.Errorf("trace-endpoint: %w", err))
+		}
+	}
+	if !(f.Sample >= 0 && f.Sample <= 1) {
+		errs = append(errs, fmt.Errorf("trace-sample: %v is not from 0 to 1", f.Sample))
+	}
+	return errors.Join(errs...)
+}
+
+// tracing makes spans and sends them; nil where there are none.
+type tracing struct {
+	provider *sdktrace.TracerProvider
+	exporter *otlp.Exporter
+	ended    atomic.Uint64
+	log      *slog.Logger
+}
+
+// start begins tracing as the first part of the lifecycle, so that it stops
+// last, and tells of it on the admin surface.
+func (f traceFlags) start(l *lifecycle, a *admin, role string, log *slog.Logger) (*tracing, error) {
+	var t *tracing
+	if f.Endpoint != "" {
+		exporter, err := otlp.New(f.Endpoint, log)
+		if err != nil {
+			return nil, err
+		}
+		t = &tracing{exporter: exporter, log: log}
+		t.provider = sdktrace.NewTracerProvider(
+			sdktrace.WithSampler(sdktrace.ParentBased(linkedSampler{sdktrace.TraceIDRatioBased(f.Sample)})),
+			sdktrace.WithResource(resource.NewSchemaless(
+				attribute.String("service.name", "preismon-"+role), attribute.String("service.version", build()))),
+			sdktrace.WithSpanProcessor(counting{&t.ended}),
+			sdktrace.WithSpanProcessor(sdktrace.NewBatchSpanProcessor(exporter)))
+		l.defers("traces", t.flush)
+	}
+	t.observe(a)
+	return t, nil
+}
+
+// tracer gives the tracer of a package; nil without tracing.
+func (t *tracing) tracer(name string) trace.Tracer {
+	if t == nil {
+		return nil
+	}
+	return t.provider.Tracer("preismon/" + name)
+}
+
+// flushLimit bounds how long a stop waits for a collector.
+const flushLimit = 3 * time.Second
+
+// flush sends what is left. What the collector does not take is lost, and no
+// reason to end with an error.
+func (t *tracing) flush(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, flushLimit)
+	defer cancel()
+	if err := t.provider.Shutdown(ctx); err != nil {
+		t.log.Warn("the last spans were lost", "error", err)
+	}
+	return nil
+}
+
+func (t *tracing) observe(a *admin) {
+	count := func(of func() uint64) func() uint64 {
+		return func() uint64 {
+			if t == nil {
+				return 0
+			}
+			return of()
+		}
+	}
+	a.counter("preismon_trace_spans_total", "Spans that ended and are to be sent.", count(func() uint64 { return t.ended.Load() }))
+	a.counter("preismon_trace_spans_sent_total", "Spans that the collector took.", count(func() uint64 { return t.exporter.Sent() }))
+	a.counter("preismon_trace_export_failures_total", "Batches of spans that the collector did not take.", count(func() uint64 { return t.exporter.Failed() }))
+}
+
+// counting counts spans on their way to the exporter, whose queue drops
+// silently when it is full.
+type counting struct{ ended *atomic.Uint64 }
+
+func (counting) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
+func (c counting) OnEnd(sdktrace.ReadOnlySpan)                   { c.ended.Add(1) }
+func (counting) Shutdown(context.Context) error                  { return nil }
+func (counting) ForceFlush(context.Context) error                { return nil }
+
+// linkedSampler keeps a consumer's trace when one of the messages it is about
+// belongs to a trace that is kept, and else leaves it to the other. Only who
+// may publish can have that; links of requests do not count.
+type linkedSampler struct{ sdktrace.Sampler }
+
+func (s linkedSampler) ShouldSample(p sdktrace.SamplingParameters) sdktrace.SamplingResult {
+	if p.Kind == trace.SpanKindConsumer {
+		for _, l := range p.Links {
+			if l.SpanContext.IsSampled() {
+				return sdktrace.AlwaysSample().ShouldSample(p)
+			}
+		}
+	}
+	return s.Sampler.ShouldSample(p)
+}

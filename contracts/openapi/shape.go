@@ -1,0 +1,131 @@
+package openapi
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/goccy/go-yaml"
+)
+
+// Schema is a JSON Schema as a tree of JSON values.
+type Schema = map[string]any
+
+// Parameter is a parameter of an operation.
+type Parameter struct {
+	Name     string
+	Required bool
+	Schema   Schema // references resolved, without descriptions
+}
+
+// Parameters gives the parameters of an operation in the order of the
+// document.
+func Parameters(operationID string) ([]Parameter, error) {
+	c, op, err := find(operationID)
+	if err != nil {
+		return nil, err
+	}
+	var all []Parameter
+	for _, p := range c.parameters(op) {
+		required, _ := p.get("required").value.(bool)
+		all = append(all, Parameter{p.get("name").text(), required, c.resolved(p.get("schema"), asWritten)})
+	}
+	return all, nil
+}
+
+// AnswerShape gives the schema of the JSON that an operation answers with on
+// success, references resolved, and reduced to which members there are, of
+// which types, and the values where they are few. Which members are always
+// there is said of the answer itself alone.
+func AnswerShape(operationID string) (Schema, error) {
+	c, op, err := find(operationID)
+	if err != nil {
+		return nil, err
+	}
+	schema := op.get("responses", "200", "content", "application/json", "schema")
+	if !schema.exists() {
+		return nil, fmt.Errorf("openapi: %s does not answer with JSON", operationID)
+	}
+	shape := c.resolved(schema, outline)
+	target, _ := c.deref(schema)
+	shape["required"] = target.get("required").value
+	return shape, nil
+}
+
+// extent is how much of a schema is copied.
+type extent struct {
+	without []string // keywords
+	values  bool     // the values of an enum stand without their type
+}
+
+var (
+	asWritten = extent{without: []string{"description", "example", "examples"}}
+	outline   = extent{
+		without: append([]string{
+			"pattern", "format", "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "uniqueItems",
+			"default", "additionalProperties", "required",
+		}, asWritten.without...),
+		values: true,
+	}
+)
+
+func find(operationID string) (*contract, operation, error) {
+	c, err := parsed()
+	if err != nil {
+		return nil, operation{}, err
+	}
+	for op := range c.operations() {
+		if op.get("operationId").text() == operationID {
+			return c, op, nil
+		}
+	}
+	return nil, operation{}, fmt.Errorf("openapi: no operation %s", operationID)
+}
+
+// resolved copies a schema with its references followed. An
+// additionalProperties that is a schema itself stays: it says what is there.
+func (c *contract) resolved(schema node, e extent) Schema {
+	schema, _ = c.deref(schema)
+	out := Schema{}
+	for keyword, value := range schema.members() {
+		_, mapping := value.value.(yaml.MapSlice)
+		switch {
+		case keyword == "properties":
+			properties := Schema{}
+			for name, property := range value.members() {
+				properties[name] = c.resolved(property, e)
+			}
+			out[keyword] = properties
+		case keyword == "anyOf":
+			var all []any
+			for _, part := range value.list() {
+				all = append(all, c.resolved(part, e))
+			}
+			out[keyword] = all
+			if nullable := orNull(all); nullable != nil {
+				return nullable
+			}
+		case keyword == "items", keyword == "additionalProperties" && mapping:
+			out[keyword] = c.resolved(value, e)
+		case !slices.Contains(e.without, keyword):
+			out[keyword] = value.value
+		}
+	}
+	if e.values && out["enum"] != nil {
+		delete(out, "type")
+	}
+	return out
+}
+
+// orNull writes "either this or null" as one schema with two types; nil where
+// the choice is another.
+func orNull(all []any) Schema {
+	if len(all) != 2 {
+		return nil
+	}
+	one, null := all[0].(Schema), all[1].(Schema)
+	if _, single := one["type"].(string); !single || null["type"] != "null" {
+		return nil
+	}
+	one["type"] = []any{one["type"], "null"}
+	return one
+}

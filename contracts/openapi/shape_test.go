@@ -1,0 +1,70 @@
+package openapi_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"preismon/contracts/openapi"
+)
+
+func shapeText(t *testing.T, v any) string {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestParametersComeInOrderWithoutReferences(t *testing.T) {
+	got, err := openapi.Parameters("listObservationQuality")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, p := range got {
+		names = append(names, p.Name)
+		if p.Required != (p.Name == "orderId") {
+			t.Errorf("%s: required %t", p.Name, p.Required)
+		}
+	}
+	if diff := cmp.Diff([]string{"orderId", "limit", "cursor", "site", "reasonCode"}, names); diff != "" {
+		t.Error(diff)
+	}
+	if got := shapeText(t, got[3].Schema); got != `{"pattern":"^[a-z0-9][a-z0-9._-]{0,63}$","type":"string"}` {
+		t.Error(got)
+	}
+}
+
+func TestAnAnswerShapeNamesMembersAndTypes(t *testing.T) {
+	got, err := openapi.AnswerShape("getLatestImport")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"properties":{"archivedAt":{"type":"string"},"contentType":{"enum":["text/csv; charset=utf-8",` +
+		`"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet","application/zip","application/octet-stream"]},` +
+		`"filename":{"type":"string"},"name":{"type":"string"},"sizeBytes":{"type":"integer"}},` +
+		`"required":["name","filename","contentType","sizeBytes","archivedAt"],"type":"object"}`
+	if diff := cmp.Diff(want, shapeText(t, got)); diff != "" {
+		t.Error(diff)
+	}
+	order, err := openapi.AnswerShape("getOrder")
+	if err != nil {
+		t.Fatal(err)
+	}
+	monitoring := order["properties"].(openapi.Schema)["monitoring"].(openapi.Schema)["properties"].(openapi.Schema)
+	if got := shapeText(t, monitoring["lastRunAt"]); got != `{"type":["string","null"]}` {
+		t.Error(got)
+	}
+}
+
+func TestAShapeOfWhatIsNotThere(t *testing.T) {
+	if _, err := openapi.Parameters("nothing"); err == nil {
+		t.Error("parameters of no operation")
+	}
+	if _, err := openapi.AnswerShape("downloadExport"); err == nil {
+		t.Error("a JSON shape of a file")
+	}
+}

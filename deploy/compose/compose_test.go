@@ -1,0 +1,454 @@
+package compose_test
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"preismon/deploy/testserver"
+)
+
+// stack is docker-compose.yml, brought up as a project of its own.
+type stack struct {
+	t       *testing.T
+	folder  string // a copy of the files that it mounts, with secrets
+	name    string
+	url     string
+	program string // preismon, static
+
+	prometheus string // its address; empty: there is none, for a reason that is given
+}
+
+// compose prepares a command on the project.
+func (s *stack) compose(args ...string) *exec.Cmd {
+	cmd := testserver.Compose(s.t, append([]string{
+		"--project-name", s.name, "--project-directory", s.folder, "--profile", "demo",
+		"-f", filepath.Join(s.folder, "docker-compose.yml"), "-f", filepath.Join(s.folder, "override.yml"),
+	}, args...)...)
+	u, err := url.Parse(s.url)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	cmd.Env = append(os.Environ(),
+		"PREISMON_IMAGE="+preismonImage, "CLICKHOUSE_IMAGE="+clickHouseImage, "NATS_IMAGE="+natsImage, "S3_IMAGE="+minioImage,
+		"PREISMON_PORT="+u.Port(), "PREISMON_DEMO_SCALE=0.1")
+	if s.prometheus != "" {
+		_, port, _ := net.SplitHostPort(s.prometheus)
+		cmd.Env = append(cmd.Env, "PROMETHEUS_IMAGE="+prometheusImage, "PROMETHEUS_PORT="+port, "PREISMON_TEST_PROMETHEUS_PROFILE=demo")
+	}
+	return cmd
+}
+
+// TestCompose brings docker-compose.yml up on a Docker engine and does with it
+// what a person does with the demo.
+func TestCompose(t *testing.T) {
+	needsEngine(t)
+	began := time.Now()
+	lap := func(what string) {
+		t.Logf("%s: %v", what, time.Since(began).Round(100*time.Millisecond))
+		began = time.Now()
+	}
+	testserver.Compose(t) // built by now, or the failure is its own
+	s := &stack{t: t, folder: t.TempDir(), name: "preismon-test-" + strings.ToLower(rand.Text()[:8]), url: "http://127.0.0.1:" + freePort(t)}
+	s.program = buildImages(t)
+	if reason := os.Getenv(testserver.NoPrometheusVariable); reason != "" {
+		t.Logf("NOT tested with Prometheus: %s", reason)
+	} else {
+		buildPrometheus(t)
+		s.prometheus = "127.0.0.1:" + freePort(t)
+	}
+	lap("images")
+	for from, to := range map[string]string{
+		"docker-compose.yml": "docker-compose.yml", "deploy/compose/testdata/override.yml": "override.yml",
+		"deploy/clickhouse": "deploy/clickhouse", "deploy/nats": "deploy/nats", "deploy/prometheus": "deploy/prometheus",
+	} {
+		to = filepath.Join(s.folder, to)
+		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		run(t, exec.CommandContext(t.Context(), "cp", "-r", filepath.Join(root, from), to))
+	}
+	run(t, exec.CommandContext(t.Context(), s.program, "secrets", filepath.Join(s.folder, "deploy/secrets")))
+
+	t.Cleanup(func() {
+		if t.Failed() {
+			out, _ := testserver.Compose(t, "--project-name", s.name, "ps", "--all").CombinedOutput()
+			logs, _ := testserver.Compose(t, "--project-name", s.name, "logs", "--tail", "40").CombinedOutput()
+			t.Logf("%s\n%s", out, logs)
+		}
+	})
+	tearDown(t, s.name)
+	run(t, s.compose("up", "--detach", "--wait", "--wait-timeout", "150", "--no-build", "--pull", "never"))
+	lap("up, all healthy")
+
+	t.Run("static", s.static)
+	t.Run("demo", s.demo)
+	t.Run("archives", s.archives)
+	t.Run("explorer", s.explorer)
+	t.Run("scraped", s.scraped)
+	if s.prometheus != "" {
+		t.Run("observed", s.observed)
+	}
+	t.Run("hardened", s.hardened)
+	lap("checks")
+	t.Run("again", s.again)
+	lap("down and up again")
+	t.Run("stops", s.stops)
+	lap("stop")
+}
+
+// tearDown removes the project at the end of the test. The test's own context
+// is over by then.
+func tearDown(t *testing.T, name string) {
+	t.Helper()
+	program := testserver.Compose(t).Path
+	t.Cleanup(func() {
+		cmd := exec.Command(program, "--project-name", name, "down", "--volumes", "--remove-orphans", "--timeout", "10")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("take the project down: %v\n%s", err, out)
+		}
+	})
+}
+
+// static: the program of the image runs `up` on a machine with a clickhouse
+// program, and says what is missing on one without; it fetches nothing in vain.
+func (s *stack) static(t *testing.T) {
+	cmd := exec.CommandContext(t.Context(), s.program, "up", "--data-dir", t.TempDir(), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0")
+	cmd.Env = []string{"HOME=" + t.TempDir(), "PATH=/nowhere"}
+	if out, err := cmd.CombinedOutput(); err == nil || !bytes.Contains(out, []byte("is static and loads no ClickHouse library; put a clickhouse program on PATH")) {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// account is a login of the demo.
+type account struct{ LoginIdentifier, Password, Mandate, Sees string }
+
+// accounts reads the logins from the volume of the market.
+func (s *stack) accounts(t *testing.T) (all []account) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "accounts.json")
+	run(t, s.compose("cp", "market:/var/lib/preismon/market/demo-accounts.json", file))
+	text, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(text, &all)
+	}
+	if err != nil || len(all) == 0 || all[0].Password == "" {
+		t.Fatalf("no logins: %v\n%s", err, text)
+	}
+	return all
+}
+
+// as runs the client of the image's program against the stack.
+func (s *stack) as(t *testing.T, home string, env []string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), s.program, args...)
+	cmd.Env = append(append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home, "PREISMON_URL="+s.url), env...)
+	return run(t, cmd)
+}
+
+// login logs in as an account of the demo; its folder keeps the token.
+func (s *stack) login(t *testing.T, a account) (home string) {
+	t.Helper()
+	home = t.TempDir()
+	s.as(t, home, []string{"PREISMON_PASSWORD=" + a.Password}, "login", "--login", a.LoginIdentifier)
+	return home
+}
+
+// demo: sites, results and a whole stream, by the demo's first login.
+func (s *stack) demo(t *testing.T) {
+	home := s.login(t, s.accounts(t)[0])
+	sites := strings.Count(s.as(t, home, nil, "sites", "--format", "ndjson"), "\n")
+	if sites == 0 {
+		t.Fatal("no sites")
+	}
+	// The market fills before it is healthy, the projector some moments later.
+	rows, before := 0, -1
+	for deadline := time.Now().Add(time.Minute); rows != before || rows == 0; time.Sleep(time.Second) {
+		before, rows = rows, strings.Count(s.as(t, home, nil, "stream", "--latest-per-pair"), "\n")
+		if time.Now().After(deadline) {
+			t.Fatalf("%d rows, and they still change", rows)
+		}
+	}
+	page := s.as(t, home, nil, "results", "--limit", "20", "--format", "ndjson")
+	if n := strings.Count(page, "\n"); n != 20 {
+		t.Errorf("a page of 20 has %d:\n%s", n, page)
+	}
+	all := s.as(t, home, nil, "stream")
+	if n := strings.Count(all, "\n"); n < 1000 {
+		t.Errorf("the stream of 14 days has %d rows", n)
+	}
+	t.Logf("%d sites, %d latest rows, %d rows in the stream", sites, rows, strings.Count(all, "\n"))
+}
+
+// archives: a file that the market put into S3 comes out as it is listed.
+func (s *stack) archives(t *testing.T) {
+	home := s.login(t, s.accounts(t)[0])
+	for line := range strings.Lines(s.as(t, home, nil, "orders", "--format", "ndjson")) {
+		var order struct{ OrderID string }
+		if err := json.Unmarshal([]byte(line), &order); err != nil || order.OrderID == "" {
+			t.Fatalf("%v: %s", err, line)
+		}
+		newest, _, _ := strings.Cut(s.as(t, home, nil, "history", "list", order.OrderID, "--format", "ndjson"), "\n")
+		if newest == "" {
+			continue
+		}
+		var listed struct{ SizeBytes int64 }
+		file := filepath.Join(t.TempDir(), "file")
+		s.as(t, home, nil, "history", "download", order.OrderID, "--latest", "--output", file)
+		info, err := os.Stat(file)
+		if err = errors.Join(err, json.Unmarshal([]byte(newest), &listed)); err != nil || listed.SizeBytes == 0 || info.Size() != listed.SizeBytes {
+			t.Errorf("the newest file of order %s has %v, listed is %s: %v", order.OrderID, info, newest, err)
+		}
+		return
+	}
+	t.Error("no order has a file")
+}
+
+func get(t *testing.T, url string) string {
+	t.Helper()
+	resp, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Errorf("GET %s: %s %v", url, resp.Status, err)
+	}
+	return string(body)
+}
+
+// explorer: the page, with the chart library that was put into the image.
+func (s *stack) explorer(t *testing.T) {
+	if page := get(t, s.url+"/explorer/"); !strings.Contains(page, "<html") {
+		t.Errorf("the explorer is %.200s", page)
+	}
+	for _, name := range []string{"uPlot.esm.js", "uPlot.min.css"} {
+		if body := get(t, s.url+"/explorer/"+name); len(body) < 1000 {
+			t.Errorf("%s has %d bytes", name, len(body))
+		}
+	}
+	if !strings.Contains(get(t, s.url+"/openapi/openapi.yaml"), s.url) {
+		t.Error("the contract does not name the address")
+	}
+}
+
+// scraped: every role answers by its name and port as Prometheus asks for it,
+// and nothing but the public surface can be reached from outside.
+func (s *stack) scraped(t *testing.T) {
+	for role, metric := range map[string]string{
+		"projector": "preismon_projector_leader 1", "query": "preismon_build_info", "market": "preismon_build_info",
+	} {
+		run(t, s.compose("run", "--rm", "--no-deps", "--entrypoint", "/usr/bin/preismon", "query",
+			"health", "--health-url", "http://"+role+":9090/metrics"))
+		id := strings.TrimSpace(run(t, s.compose("ps", "--quiet", role)))
+		ip := strings.TrimSpace(docker(t, "inspect", "--format", "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}", id))
+		if body := get(t, "http://"+ip+":9090/metrics"); !strings.Contains(body, metric) {
+			t.Errorf("the metrics of %s have no %q", role, metric)
+		}
+	}
+	var ports []string
+	for line := range strings.Lines(run(t, s.compose("ps", "--format", "json"))) {
+		var c struct {
+			Service    string
+			Publishers []struct {
+				URL           string
+				PublishedPort int
+			}
+		}
+		if err := json.Unmarshal([]byte(line), &c); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range c.Publishers {
+			if p.PublishedPort != 0 {
+				ports = append(ports, fmt.Sprintf("%s %s:%d", c.Service, p.URL, p.PublishedPort))
+			}
+		}
+	}
+	want := []string{"query " + strings.TrimPrefix(s.url, "http://")}
+	if s.prometheus != "" {
+		want = append(want, "prometheus "+s.prometheus)
+	}
+	slices.Sort(want)
+	slices.Sort(ports)
+	if !slices.Equal(ports, want) {
+		t.Errorf("published: %q, want only %q", ports, want)
+	}
+}
+
+// observed: Prometheus finds each process by its service's name, and evaluates
+// every rule.
+func (s *stack) observed(t *testing.T) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Second) {
+		var targets struct {
+			Data struct {
+				ActiveTargets []struct {
+					Health string
+					Labels struct{ Job string }
+				}
+			}
+		}
+		var rules struct {
+			Data struct {
+				Groups []struct {
+					Rules []struct{ Name, Health string }
+				}
+			}
+		}
+		must(t, json.Unmarshal([]byte(get(t, "http://"+s.prometheus+"/api/v1/targets?state=active")), &targets))
+		must(t, json.Unmarshal([]byte(get(t, "http://"+s.prometheus+"/api/v1/rules")), &rules))
+		up, sound, all := map[string]int{}, 0, 0
+		for _, target := range targets.Data.ActiveTargets {
+			if target.Health == "up" {
+				up[target.Labels.Job]++
+			}
+		}
+		for _, g := range rules.Data.Groups {
+			for _, r := range g.Rules {
+				if all++; r.Health == "ok" {
+					sound++
+				}
+			}
+		}
+		if up["projector"] > 0 && up["query"] > 0 && up["ingest"] > 0 && all > 5 && sound == all {
+			t.Logf("up: %v, %d rules", up, all)
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("up: %v, %d of %d rules are sound", up, sound, all)
+		}
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// again: what was kept is there after the containers were made anew.
+func (s *stack) again(t *testing.T) {
+	a := s.accounts(t)[0]
+	first := s.as(t, s.login(t, a), nil, "sites", "--format", "ndjson")
+	run(t, s.compose("down", "--timeout", "30")) // volumes stay
+	run(t, s.compose("up", "--detach", "--wait", "--wait-timeout", "150", "--no-build", "--pull", "never"))
+	if second := s.as(t, s.login(t, a), nil, "sites", "--format", "ndjson"); second != first {
+		t.Errorf("the sites differ after a restart:\n%s\n%s", first, second)
+	}
+}
+
+// stops: each container ends by itself when it is asked to.
+func (s *stack) stops(t *testing.T) {
+	run(t, s.compose("stop"))
+	for line := range strings.Lines(run(t, s.compose("ps", "--all", "--format", "json"))) {
+		var c struct {
+			Service  string
+			ExitCode int
+		}
+		if err := json.Unmarshal([]byte(line), &c); err != nil {
+			t.Fatal(err)
+		}
+		if c.ExitCode != 0 {
+			t.Errorf("%s ended with %d", c.Service, c.ExitCode)
+		}
+	}
+}
+
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+}
+
+// container is what the engine says of one.
+type container struct {
+	Name   string
+	Config struct {
+		User   string
+		Labels map[string]string
+	}
+	HostConfig struct {
+		ReadonlyRootfs bool
+		Privileged     bool
+		CapDrop        []string
+		SecurityOpt    []string
+		Memory         int64
+		NanoCpus       int64
+	}
+	Mounts []struct {
+		Destination string
+		RW          bool
+	}
+}
+
+// hardened: the engine confirms what the file asks for.
+func (s *stack) hardened(t *testing.T) {
+	ids := strings.Fields(run(t, s.compose("ps", "--all", "--quiet")))
+	var all []container
+	if err := json.Unmarshal([]byte(docker(t, append([]string{"inspect"}, ids...)...)), &all); err != nil {
+		t.Fatal(err)
+	}
+	want := 7
+	if s.prometheus != "" {
+		want++
+	}
+	if len(all) != want {
+		t.Errorf("%d containers, want %d", len(all), want)
+	}
+	for _, c := range all {
+		h := c.HostConfig
+		if !h.ReadonlyRootfs || h.Privileged || len(h.CapDrop) != 1 || h.CapDrop[0] != "ALL" || h.Memory == 0 || h.NanoCpus == 0 ||
+			!strings.HasPrefix(strings.Join(h.SecurityOpt, " "), "no-new-privileges") {
+			t.Errorf("%s: %+v", c.Name, h)
+		}
+		service := c.Config.Labels["com.docker.compose.service"]
+		if root := c.Config.User == "" || strings.HasPrefix(c.Config.User, "0"); root != (service == "nats") {
+			t.Errorf("%s runs as user %q", c.Name, c.Config.User)
+		}
+		for _, m := range c.Mounts {
+			if strings.HasPrefix(m.Destination, "/run/secrets/") && m.RW {
+				t.Errorf("%s may write to %s", c.Name, m.Destination)
+			}
+		}
+	}
+	// Nothing but the program: a shell is not found.
+	out, err := exec.CommandContext(t.Context(), "docker", "run", "--rm", "--entrypoint", "/bin/sh", preismonImage).CombinedOutput()
+	if err == nil || !bytes.Contains(out, []byte("no such file")) {
+		t.Errorf("the image has a shell: %v %s", err, out)
+	}
+	// Nor is anything of the repository in it.
+	listed := docker(t, "create", preismonImage, "version")
+	defer func() { docker(t, "rm", strings.TrimSpace(listed)) }()
+	tar := exec.CommandContext(t.Context(), "sh", "-c", "docker export "+strings.TrimSpace(listed)+" | tar -t")
+	for name := range strings.FieldsSeq(run(t, tar)) {
+		switch top, _, _ := strings.Cut(name, "/"); top {
+		case "etc", "usr", "var", "dev", "proc", "sys", ".dockerenv":
+		default:
+			t.Errorf("the image holds %s", name)
+		}
+	}
+	size := strings.TrimSpace(docker(t, "image", "inspect", "--format", "{{.Size}}", preismonImage))
+	if n, err := strconv.Atoi(size); err != nil || n > 100<<20 {
+		t.Errorf("the image has %s bytes", size)
+	}
+	t.Logf("the image has %s bytes", size)
+}

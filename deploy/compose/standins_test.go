@@ -1,0 +1,83 @@
+package compose_test
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"preismon/deploy/embedded"
+)
+
+// Where no image can be pulled, the images of ClickHouse and NATS hold this
+// test binary by the names of their programs. Each takes the command lines that
+// docker-compose.yml gives to the real one. NATS is the real server, compiled
+// in; ClickHouse is its library; wget does what a health check asks for.
+func TestMain(m *testing.M) {
+	switch filepath.Base(os.Args[0]) {
+	case "clickhouse":
+		exit(clickHouse(os.Args[1:]))
+	case "nats-server":
+		exit(natsServer(os.Args[1:]))
+	case "wget":
+		exit(wget(os.Args[1:]))
+	}
+	os.Exit(m.Run())
+}
+
+func exit(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+const libraryInImage = "/usr/lib/libchdb.so"
+
+func clickHouse(args []string) error {
+	if len(args) != 2 || args[0] != "server" || args[1] != "--config-file="+embedded.ContainerConfig {
+		return fmt.Errorf("this stand-in is started by `clickhouse server --config-file=%s`, not by %q", embedded.ContainerConfig, args)
+	}
+	return embedded.StandIn(libraryInImage, filepath.Dir(embedded.ContainerConfig))
+}
+
+func natsServer(args []string) error {
+	flags := flag.NewFlagSet("nats-server", flag.ContinueOnError)
+	options, err := server.ConfigureOptions(flags, args, nil, flags.Usage, nil)
+	if err != nil {
+		return err
+	}
+	options.NoSigs = true
+	s, err := server.NewServer(options)
+	if err != nil {
+		return err
+	}
+	s.ConfigureLogger()
+	terminated := make(chan os.Signal, 1)
+	signal.Notify(terminated, syscall.SIGTERM)
+	s.Start()
+	<-terminated
+	s.Shutdown()
+	s.WaitForShutdown()
+	return nil
+}
+
+func wget(args []string) error {
+	resp, err := http.Get(args[len(args)-1])
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if _, err := io.Copy(io.Discard, resp.Body); err != nil || resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %w", resp.Status, err)
+	}
+	return nil
+}

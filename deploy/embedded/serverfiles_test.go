@@ -1,0 +1,66 @@
+package embedded_test
+
+import (
+	"encoding/xml"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"preismon/deploy/embedded"
+)
+
+var update = flag.Bool("update", false, "write the files of deploy/clickhouse anew")
+
+// TestContainerFiles: the files that docker-compose.yml mounts are those that
+// all other servers of ours get, so neither can be changed alone.
+func TestContainerFiles(t *testing.T) {
+	config, users, err := embedded.ContainerFiles("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string][]byte{"config.xml": config, "users.xml": users} {
+		if err := xml.Unmarshal(want, new(struct{})); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		file := filepath.Join("../clickhouse", name)
+		if *update {
+			if err := os.WriteFile(file, want, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), string(got)); diff != "" {
+			t.Errorf("%s is not what the template gives (-template +file); run this test with -update:\n%s", file, diff)
+		}
+	}
+	// What every server of ours must have, whoever reads its files.
+	for _, must := range []string{
+		"<async_insert>0</async_insert>", "<use_query_condition_cache>0</use_query_condition_cache>", "<readonly>2</readonly>",
+		`<password_sha256_hex incl="preismon_query"/>`, "<include_from>/run/secrets/clickhouse-users</include_from>",
+	} {
+		if !strings.Contains(string(users), must) {
+			t.Errorf("the users' file has no %s", must)
+		}
+	}
+	if strings.Contains(string(users), "<no_password/>") {
+		t.Error("a user of a container needs no password")
+	}
+}
+
+// TestPasswordHashes: the file holds no password, and one hash for each user.
+func TestPasswordHashes(t *testing.T) {
+	text := string(embedded.PasswordHashes(map[string]string{embedded.AdminUser: "a secret", embedded.ProjectorUser: "b secret", embedded.QueryUser: "c secret"}))
+	if strings.Contains(text, "secret") {
+		t.Errorf("the passwords are in\n%s", text)
+	}
+	if sum := "<preismon_admin>984ca5162200734c592148f1820b71057f098573d138666b48663e4e30cd8d3a</preismon_admin>"; !strings.Contains(text, sum) || strings.Count(text, "</preismon_") != 3 {
+		t.Errorf("not a hash for each user:\n%s", text)
+	}
+}

@@ -1,0 +1,2 @@
+// Package kubernetes holds the manifests for clusters, and their test.
+package kubernetes

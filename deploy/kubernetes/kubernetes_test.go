@@ -1,0 +1,385 @@
+package kubernetes_test
+
+import (
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	apps "k8s.io/api/apps/v1"
+	autoscaling "k8s.io/api/autoscaling/v2"
+	batch "k8s.io/api/batch/v1"
+	core "k8s.io/api/core/v1"
+	networking "k8s.io/api/networking/v1"
+	policy "k8s.io/api/policy/v1"
+	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// workload is what makes pods.
+type workload struct {
+	name   string
+	labels labels.Set // of its pods
+	pod    core.PodSpec
+}
+
+// cluster is a rendered folder, by kind.
+type cluster struct {
+	workloads []workload
+	configs   map[string]core.ConfigMap
+	services  []core.Service
+	budgets   []policy.PodDisruptionBudget
+	scalers   []autoscaling.HorizontalPodAutoscaler
+	policies  []networking.NetworkPolicy
+	ingresses []networking.Ingress
+	monitors  []podMonitor
+	replicas  map[string]*int32
+}
+
+func rendered(t *testing.T, folder string) cluster {
+	t.Helper()
+	objects, err := render(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := cluster{configs: map[string]core.ConfigMap{}, replicas: map[string]*int32{}}
+	for _, o := range objects {
+		switch o := o.(type) {
+		case *apps.Deployment:
+			c.workloads = append(c.workloads, workload{o.Name, o.Spec.Template.Labels, o.Spec.Template.Spec})
+			c.replicas[o.Name] = o.Spec.Replicas
+			if !selects(t, o.Spec.Selector, o.Spec.Template.Labels) {
+				t.Errorf("deployment %s does not select its own pods", o.Name)
+			}
+		case *batch.Job:
+			c.workloads = append(c.workloads, workload{o.Name, o.Spec.Template.Labels, o.Spec.Template.Spec})
+		case *core.ConfigMap:
+			c.configs[o.Name] = *o
+		case *core.Service:
+			c.services = append(c.services, *o)
+		case *policy.PodDisruptionBudget:
+			c.budgets = append(c.budgets, *o)
+		case *autoscaling.HorizontalPodAutoscaler:
+			c.scalers = append(c.scalers, *o)
+		case *networking.NetworkPolicy:
+			c.policies = append(c.policies, *o)
+		case *networking.Ingress:
+			c.ingresses = append(c.ingresses, *o)
+		case *podMonitor:
+			c.monitors = append(c.monitors, *o)
+		}
+	}
+	if want := 1 + 2*shards[folder]; len(c.workloads) != want {
+		t.Fatalf("%d workloads in %s, want %d", len(c.workloads), folder, want)
+	}
+	return c
+}
+
+func selects(t *testing.T, s *meta.LabelSelector, of labels.Set) bool {
+	t.Helper()
+	selector, err := meta.LabelSelectorAsSelector(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return !selector.Empty() && selector.Matches(of)
+}
+
+// selected names the workloads whose pods a selector finds.
+func (c cluster) selected(t *testing.T, s *meta.LabelSelector) (names []string) {
+	t.Helper()
+	for _, w := range c.workloads {
+		if selects(t, s, w.labels) {
+			names = append(names, w.name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+var folders = []string{"base", "overlays/example", "overlays/shards"}
+
+// shards is how many of them each folder has.
+var shards = map[string]int{"base": 1, "overlays/example": 1, "overlays/shards": 2}
+
+// role of the workload, without its shard.
+func (w workload) role() string { return w.labels["app.kubernetes.io/component"] }
+
+// TestRestricted: every pod fits the restricted Pod Security Standard, and more.
+func TestRestricted(t *testing.T) {
+	for _, folder := range folders {
+		for _, w := range rendered(t, folder).workloads {
+			p, s := w.pod, w.pod.SecurityContext
+			if s == nil || !is(s.RunAsNonRoot) || s.RunAsUser == nil || *s.RunAsUser == 0 || s.SeccompProfile == nil || s.SeccompProfile.Type != core.SeccompProfileTypeRuntimeDefault {
+				t.Errorf("%s %s: security context %+v", folder, w.name, s)
+			}
+			if p.HostNetwork || p.HostPID || p.HostIPC || p.AutomountServiceAccountToken == nil || *p.AutomountServiceAccountToken || p.ServiceAccountName != "preismon" {
+				t.Errorf("%s %s: host or token", folder, w.name)
+			}
+			if p.EnableServiceLinks == nil || *p.EnableServiceLinks {
+				t.Errorf("%s %s: variables PREISMON_... of services would be taken for flags", folder, w.name)
+			}
+			for _, v := range p.Volumes {
+				if v.Secret == nil && v.EmptyDir == nil && v.ConfigMap == nil {
+					t.Errorf("%s %s: volume %s", folder, w.name, v.Name)
+				}
+			}
+			for _, c := range p.Containers {
+				cs := c.SecurityContext
+				if cs == nil || cs.AllowPrivilegeEscalation == nil || *cs.AllowPrivilegeEscalation || !is(cs.ReadOnlyRootFilesystem) ||
+					cs.Capabilities == nil || !slices.Equal(cs.Capabilities.Drop, []core.Capability{"ALL"}) || len(cs.Capabilities.Add) > 0 {
+					t.Errorf("%s %s: container's security context %+v", folder, w.name, cs)
+				}
+				if c.Resources.Requests.Cpu().IsZero() || c.Resources.Requests.Memory().IsZero() || c.Resources.Limits.Memory().IsZero() {
+					t.Errorf("%s %s: resources %+v", folder, w.name, c.Resources)
+				}
+				if len(c.Command) > 0 { // the image's entrypoint is the program
+					t.Errorf("%s %s: command %v", folder, w.name, c.Command)
+				}
+			}
+		}
+	}
+}
+
+func is(b *bool) bool { return b != nil && *b }
+
+// TestRolling: a node that goes is no longer asked before it stops, and is
+// waited for; one that comes is asked when it is ready.
+func TestRolling(t *testing.T) {
+	for _, w := range rendered(t, "base").workloads {
+		if w.name == "preismon-migrate" {
+			continue
+		}
+		c := w.pod.Containers[0]
+		for name, probe := range map[string]*core.Probe{"startup": c.StartupProbe, "liveness": c.LivenessProbe, "readiness": c.ReadinessProbe} {
+			want := "/livez"
+			if name == "readiness" {
+				want = "/readyz"
+			}
+			if probe == nil || probe.HTTPGet == nil || probe.HTTPGet.Path != want || probe.HTTPGet.Port.StrVal != "admin" {
+				t.Errorf("%s: %s probe %+v", w.name, name, probe)
+			}
+		}
+		// readyz itself gives its checks 3 s.
+		if c.ReadinessProbe.TimeoutSeconds <= 3 {
+			t.Errorf("%s: the readiness probe gives up before /readyz does", w.name)
+		}
+		pause, stop := time.Duration(0), map[string]time.Duration{"preismon-query": 20 * time.Second, "preismon-projector": 30 * time.Second}[w.name]
+		if c.Lifecycle != nil && c.Lifecycle.PreStop != nil {
+			if c.Lifecycle.PreStop.Sleep == nil { // anything else needs a program in the image
+				t.Fatalf("%s: before its stop %+v", w.name, c.Lifecycle.PreStop)
+			}
+			pause = time.Duration(c.Lifecycle.PreStop.Sleep.Seconds) * time.Second
+		}
+		if w.name == "preismon-query" && pause < 5*time.Second {
+			t.Errorf("%s stops before balancers know", w.name)
+		}
+		if grace := time.Duration(*w.pod.TerminationGracePeriodSeconds) * time.Second; grace < pause+stop+5*time.Second {
+			t.Errorf("%s is killed after %v, its stop may take %v", w.name, grace, pause+stop)
+		}
+		if len(w.pod.TopologySpreadConstraints) < 2 {
+			t.Errorf("%s is not spread", w.name)
+		}
+		for _, s := range w.pod.TopologySpreadConstraints {
+			if s.WhenUnsatisfiable != core.ScheduleAnyway { // the types take any text
+				t.Errorf("%s: %q would keep pods from starting", w.name, s.WhenUnsatisfiable)
+			}
+			if !selects(t, s.LabelSelector, w.labels) {
+				t.Errorf("%s is spread by the labels of others: %v", w.name, s.LabelSelector)
+			}
+		}
+	}
+}
+
+// TestNames: what names something names something that is there.
+func TestNames(t *testing.T) {
+	for _, folder := range folders {
+		c := rendered(t, folder)
+		for _, b := range c.budgets {
+			if got := c.selected(t, b.Spec.Selector); len(got) != 1 || got[0] != b.Name {
+				t.Errorf("%s: budget %s is for %v", folder, b.Name, got)
+			}
+		}
+		for _, s := range c.scalers {
+			r, ok := c.replicas[s.Spec.ScaleTargetRef.Name]
+			if !ok || r != nil || *s.Spec.MinReplicas < 2 || s.Spec.MaxReplicas <= *s.Spec.MinReplicas {
+				t.Errorf("%s: scaler %s: %+v; replicas %v", folder, s.Name, s.Spec, r)
+			}
+		}
+		var watched []string
+		for _, w := range c.workloads {
+			if r := c.replicas[w.name]; w.role() == "projector" && (r == nil || *r != 2) {
+				t.Errorf("%s: %s has no standby: %v", folder, w.name, r)
+			}
+			if w.role() != "migrate" {
+				watched = append(watched, w.name)
+			}
+		}
+		slices.Sort(watched)
+		for _, s := range c.services {
+			got := c.selected(t, &meta.LabelSelector{MatchLabels: s.Spec.Selector})
+			if len(got) != 1 || got[0] != s.Name || len(s.Spec.Ports) != 1 || c.port(got[0], s.Spec.Ports[0].TargetPort.StrVal) != 8080 {
+				t.Errorf("%s: service %s is for %v, %+v", folder, s.Name, got, s.Spec.Ports)
+			}
+		}
+		for _, i := range c.ingresses {
+			backend := i.Spec.Rules[0].HTTP.Paths[0].Backend.Service
+			if backend.Name != c.services[0].Name || backend.Port.Name != c.services[0].Spec.Ports[0].Name {
+				t.Errorf("%s: ingress %s goes to %+v", folder, i.Name, backend)
+			}
+			if base := c.configs["preismon-query"].Data["PREISMON_BASE_URL"]; base != "https://"+i.Spec.Rules[0].Host {
+				t.Errorf("%s: the base URL is %s, the ingress is at %s", folder, base, i.Spec.Rules[0].Host)
+			}
+		}
+		for _, m := range c.monitors {
+			got := c.selected(t, &m.Spec.Selector)
+			if !slices.Equal(got, watched) || c.port(got[0], m.Spec.PodMetricsEndpoints[0].Port) != 9090 {
+				t.Errorf("%s: monitor %s: %v", folder, m.Name, got)
+			}
+		}
+		c.sharded(t, folder)
+		c.secrets(t, folder)
+		c.closed(t, folder)
+	}
+}
+
+func (c cluster) port(of, name string) int32 {
+	for _, w := range c.workloads {
+		for _, p := range w.pod.Containers[0].Ports {
+			if w.name == of && p.Name == name {
+				return p.ContainerPort
+			}
+		}
+	}
+	return 0
+}
+
+// sharded: the projectors are of each partition once, each shard has Secrets
+// of its own, and the query service knows how many there are.
+func (c cluster) sharded(t *testing.T, folder string) {
+	t.Helper()
+	n := shards[folder]
+	if n == 1 {
+		return
+	}
+	count := strconv.Itoa(n)
+	var partitions, secrets []string
+	for _, w := range c.workloads {
+		if w.role() == "query" {
+			continue
+		}
+		secrets = append(secrets, w.pod.Volumes[0].Secret.SecretName)
+		config := c.configs[w.pod.Containers[0].EnvFrom[0].ConfigMapRef.Name].Data
+		if w.role() == "projector" {
+			partitions = append(partitions, config["PREISMON_PARTITION"])
+			if config["PREISMON_PARTITIONS"] != count {
+				t.Errorf("%s: %s: %v", folder, w.name, config)
+			}
+		} else if config["PREISMON_CLICKHOUSE_CLUSTER"] == "" {
+			t.Errorf("%s: %s makes no tables that read all shards", folder, w.name)
+		}
+	}
+	var want []string
+	for i := range n {
+		want = append(want, strconv.Itoa(i))
+	}
+	slices.Sort(partitions)
+	slices.Sort(secrets)
+	if !slices.Equal(partitions, want) || len(slices.Compact(secrets)) != 2*n {
+		t.Errorf("%s: partitions %v, secrets %v", folder, partitions, secrets)
+	}
+	if got := c.configs["preismon-query"].Data["PREISMON_SHARDS"]; got != count {
+		t.Errorf("%s: the query service reads %s shards", folder, got)
+	}
+}
+
+// TestFlags: every variable of a role is one that it knows.
+func TestFlags(t *testing.T) {
+	text, err := os.ReadFile("../docs/reference/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]string{}
+	for _, section := range strings.Split(string(text), "\n## preismon ")[1:] {
+		role, table, _ := strings.Cut(section, "\n")
+		known[role] = table
+	}
+	for _, folder := range folders {
+		c := rendered(t, folder)
+		for _, w := range c.workloads {
+			for name := range c.configs[w.pod.Containers[0].EnvFrom[0].ConfigMapRef.Name].Data {
+				if !strings.Contains(known[w.role()], "| `"+name+"` |") {
+					t.Errorf("%s: %s: there is no %s", folder, w.name, name)
+				}
+			}
+		}
+	}
+}
+
+// secrets: each file that the environment names is mounted, nothing else is,
+// and only the migrations have the administrator's.
+func (c cluster) secrets(t *testing.T, folder string) {
+	t.Helper()
+	for _, w := range c.workloads {
+		mounted := map[string]bool{}
+		for _, v := range w.pod.Volumes {
+			if v.Secret == nil {
+				continue
+			}
+			if admin := strings.HasPrefix(v.Secret.SecretName, "preismon-admin"); admin != (w.role() == "migrate") {
+				t.Errorf("%s: %s has the secret %s", folder, w.name, v.Secret.SecretName)
+			}
+			for _, m := range w.pod.Containers[0].VolumeMounts {
+				for _, item := range v.Secret.Items {
+					if m.Name == v.Name && m.ReadOnly {
+						mounted[m.MountPath+"/"+item.Path] = true
+					}
+				}
+			}
+		}
+		for _, from := range w.pod.Containers[0].EnvFrom {
+			config, ok := c.configs[from.ConfigMapRef.Name]
+			if !ok {
+				t.Errorf("%s: %s names no config map: %s", folder, w.name, from.ConfigMapRef.Name)
+			}
+			for name, value := range config.Data {
+				if path := strings.TrimPrefix(value, "@"); strings.HasPrefix(path, "/") {
+					if !mounted[path] {
+						t.Errorf("%s: %s: %s=%s is not mounted", folder, w.name, name, value)
+					}
+					delete(mounted, path)
+				}
+			}
+		}
+		if len(mounted) > 0 {
+			t.Errorf("%s: %s has secrets that it does not use: %v", folder, w.name, mounted)
+		}
+	}
+}
+
+// closed: every pod is under a policy for both directions, and only the public
+// port of the query service is open beside the admin ports.
+func (c cluster) closed(t *testing.T, folder string) {
+	t.Helper()
+	for _, w := range c.workloads {
+		in, out := map[int32]bool{}, false
+		for _, p := range c.policies {
+			if !selects(t, &p.Spec.PodSelector, w.labels) {
+				continue
+			}
+			out = out || slices.Contains(p.Spec.PolicyTypes, networking.PolicyTypeEgress)
+			for _, rule := range p.Spec.Ingress {
+				if len(rule.From) == 0 {
+					t.Errorf("%s: policy %s lets everybody in", folder, p.Name)
+				}
+				for _, port := range rule.Ports {
+					in[port.Port.IntVal] = true
+				}
+			}
+		}
+		if !out || in[8080] != (w.role() == "query") || !in[9090] || len(in) > 2 {
+			t.Errorf("%s: %s: in %v, out restricted: %t", folder, w.name, in, out)
+		}
+	}
+}

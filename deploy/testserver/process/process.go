@@ -1,0 +1,60 @@
+// Package process runs preismon and NATS as processes beside a test, so that
+// they can be stopped, killed and started again as in operation. Tests of
+// whole nodes use it. Whatever it starts ends with the test process, however
+// that ends.
+package process
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Main is what TestMain of a package does that uses this one.
+func Main(m *testing.M) {
+	if os.Getenv(natsFolder) != "" {
+		serveNATS()
+	}
+	code := m.Run()
+	if built != "" {
+		_ = os.RemoveAll(built)
+	}
+	os.Exit(code)
+}
+
+var built string // the folder of the program
+
+// ProgramVariable names a preismon to run in place of one that is built.
+const ProgramVariable = "PREISMON_TEST_PROGRAM"
+
+// Program builds preismon, once in a test process, and gives its file.
+var Program = sync.OnceValues(func() (string, error) {
+	if name := os.Getenv(ProgramVariable); name != "" {
+		return name, nil
+	}
+	dir, err := os.MkdirTemp("", "preismon-program-*")
+	if err != nil {
+		return "", err
+	}
+	built = dir
+	name := filepath.Join(dir, "preismon")
+	if out, err := exec.Command("go", "build", "-o", name, "preismon/cmd/preismon").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build preismon: %w\n%s", err, out)
+	}
+	return name, nil
+})
+
+// Until waits for a condition; what it is ends the sentence of the error.
+func Until(limit time.Duration, what string, ok func() bool) error {
+	for end := time.Now().Add(limit); !ok(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			return errors.New("after " + limit.String() + " it is still not so that " + what)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,215 @@
+package process
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Role is a process of preismon. Its methods may be called from several
+// goroutines.
+type Role struct {
+	Args []string
+	Env  []string      // added to the test's own, from the next start on
+	In   *os.File      // standard input; nil: nothing
+	Asks time.Duration // limit of a question to its operators' surface
+
+	tb  testing.TB
+	log string // file, of all its starts
+
+	starting      sync.Mutex
+	mu            sync.Mutex
+	cmd           *exec.Cmd
+	ended         chan struct{}
+	listen, admin string
+}
+
+// New prepares a role; nothing runs yet. It is killed at the end of the test,
+// which shows the end of its log if it failed.
+func New(tb testing.TB, args ...string) *Role {
+	tb.Helper()
+	r := &Role{Args: args, Asks: 10 * time.Second, tb: tb, log: filepath.Join(tb.TempDir(), args[0]+".log")}
+	tb.Cleanup(func() {
+		r.Kill()
+		if tb.Failed() {
+			text := r.Written()
+			tb.Logf("warnings of %s, the last:\n%s", args[0], lastWarnings(text))
+			tb.Logf("end of the log of %s:\n%s", args[0], text[max(0, len(text)-6000):])
+		}
+	})
+	return r
+}
+
+// lastWarnings are the lines of a log above INFO.
+func lastWarnings(text string) string {
+	var found []string
+	for line := range strings.Lines(text) {
+		if !strings.Contains(line, `"level":"INFO"`) && !strings.Contains(line, `"level":"DEBUG"`) {
+			found = append(found, line)
+		}
+	}
+	return strings.Join(found[max(0, len(found)-40):], "")
+}
+
+// Start starts the role, unless it runs, and waits until it says its
+// addresses.
+func (r *Role) Start() error {
+	r.starting.Lock()
+	defer r.starting.Unlock()
+	if r.runs() {
+		return nil
+	}
+	name, err := Program()
+	if err != nil {
+		return err
+	}
+	log, err := os.OpenFile(r.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	cmd, ended := exec.Command(name, r.Args...), make(chan struct{})
+	cmd.Env = append(os.Environ(), r.Env...)
+	if r.In != nil {
+		cmd.Stdin = r.In
+	}
+	DieWithTest(cmd)
+	stderr, err := cmd.StderrPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		_ = log.Close()
+		return err
+	}
+	type addresses struct{ Listen, Admin string }
+	said := make(chan addresses, 1)
+	go func() {
+		defer close(ended)
+		for in := bufio.NewReader(stderr); ; {
+			text, err := in.ReadBytes('\n')
+			_, _ = log.Write(text)
+			var line addresses
+			if json.Unmarshal(text, &line) == nil && line.Admin != "" {
+				select {
+				case said <- line:
+				default: // it said so before
+				}
+			}
+			if err != nil {
+				break
+			}
+		}
+		_ = cmd.Wait()
+		_ = log.Close()
+	}()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.cmd, r.ended = cmd, ended
+	select {
+	case l := <-said:
+		r.listen, r.admin = l.Listen, l.Admin
+		return nil
+	case <-ended:
+		return fmt.Errorf("%s ended at once", r.Args[0])
+	case <-time.After(time.Minute):
+		return fmt.Errorf("%s does not run after a minute", r.Args[0])
+	}
+}
+
+func (r *Role) runs() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.cmd == nil {
+		return false
+	}
+	select {
+	case <-r.ended:
+		return false
+	default:
+		return true
+	}
+}
+
+// Written is its log so far.
+func (r *Role) Written() string {
+	text, _ := os.ReadFile(r.log)
+	return string(text)
+}
+
+// Listen is the address of its public surface, the last time it started; ""
+// where it has none.
+func (r *Role) Listen() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.listen
+}
+
+// Admin is the address of its operators' surface, the last time it started.
+func (r *Role) Admin() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.admin
+}
+
+// URL is that of its public surface.
+func (r *Role) URL() string { return "http://" + r.Listen() }
+
+// PID is of the process that was started last.
+func (r *Role) PID() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.cmd.Process.Pid
+}
+
+// Ended is closed when the process that was started last has ended.
+func (r *Role) Ended() <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.ended
+}
+
+// Signal sends a signal, in vain when the process has ended or was never started.
+func (r *Role) Signal(s syscall.Signal) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.cmd != nil {
+		_ = r.cmd.Process.Signal(s)
+	}
+}
+
+// Kill is kill -9, and returns when the process is gone.
+func (r *Role) Kill() {
+	r.Signal(syscall.SIGKILL)
+	if ended := r.Ended(); ended != nil {
+		<-ended
+	}
+}
+
+// Stop asks the process to end, and waits until it did so cleanly.
+func (r *Role) Stop() error {
+	r.Signal(syscall.SIGTERM)
+	return r.Stopped()
+}
+
+// Stopped waits until the process has ended after a SIGTERM, cleanly.
+func (r *Role) Stopped() error {
+	select {
+	case <-r.Ended():
+	case <-time.After(time.Minute):
+		return fmt.Errorf("%s has not ended a minute after SIGTERM", r.Args[0])
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if code := r.cmd.ProcessState.ExitCode(); code != 0 {
+		return fmt.Errorf("exit code %d of %s after SIGTERM", code, r.Args[0])
+	}
+	return nil
+}

@@ -1,0 +1,85 @@
+package testserver
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"preismon/deploy/embedded"
+)
+
+// builtProgram returns a program in the cache folder, built there once: build
+// prepares the command that leaves it, by its name, in an empty folder.
+func builtProgram(ctx context.Context, name, version string, build func(into string) *exec.Cmd) (string, error) {
+	cache, err := embedded.CacheDir()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(cache, name+"-"+version)
+	program := filepath.Join(dir, name)
+	if _, err := os.Stat(program); err == nil {
+		return program, nil
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	lock := flock.New(filepath.Join(dir, "lock"))
+	defer lock.Close()
+	if _, err := lock.TryLockContext(ctx, 200*time.Millisecond); err != nil {
+		return "", fmt.Errorf("wait for another process that builds %s: %w", name, err)
+	}
+	if _, err := os.Stat(program); err == nil {
+		return program, nil
+	}
+	logger().Info("building a program for the tests, once; this takes minutes", "program", name, "version", version, "into", dir)
+	tmp, err := os.MkdirTemp(dir, "build-*")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(tmp)
+	cmd := build(tmp)
+	cmd.Dir = tmp
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%s: %w\n%s", cmd, err, out)
+	}
+	return program, os.Rename(filepath.Join(tmp, name), program)
+}
+
+const composeVersion = "v2.40.3"
+
+// composeModule is a module that only exists to build Docker Compose in: its
+// own excludes versions, which `go install` refuses.
+const composeModule = `module compose
+
+go 1.26
+
+require github.com/docker/compose/v2 ` + composeVersion + `
+
+exclude github.com/davecgh/go-spew v1.1.2-0.20180830191138-d8f796af33cc
+
+exclude github.com/pmezard/go-difflib v1.0.1-0.20181226105442-5d4384ee4fb2
+`
+
+// Compose prepares a run of Docker Compose, built from its source: few systems
+// package its second version. It ends with the test.
+func Compose(tb testing.TB, args ...string) *exec.Cmd {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), fetchLimit)
+	defer cancel()
+	program, err := builtProgram(ctx, "docker-compose", composeVersion, func(into string) *exec.Cmd {
+		_ = os.WriteFile(filepath.Join(into, "go.mod"), []byte(composeModule), 0o644) // without it the build says so
+		cmd := exec.CommandContext(ctx, "go", "build", "-mod=mod", "-o", "docker-compose", "github.com/docker/compose/v2/cmd")
+		cmd.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off", "CGO_ENABLED=0")
+		return cmd
+	})
+	if err != nil {
+		tb.Fatalf("this test needs Docker Compose: %v", err)
+	}
+	return exec.CommandContext(tb.Context(), program, args...)
+}

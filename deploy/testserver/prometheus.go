@@ -1,0 +1,34 @@
+package testserver
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"testing"
+)
+
+// NoPrometheusVariable is the reason why there is no Prometheus to test with.
+// Without it a missing one is a failure.
+const NoPrometheusVariable = "PREISMON_TEST_NO_PROMETHEUS"
+
+// Prometheus gives the path of a Prometheus: the system's, else the one of
+// Debian's package, whose file is unpacked into the cache folder and not
+// installed, for that would start a service.
+func Prometheus(tb testing.TB) string {
+	tb.Helper()
+	if path, err := exec.LookPath("prometheus"); err == nil {
+		return path
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), fetchLimit)
+	defer cancel()
+	path, err := builtProgram(ctx, "prometheus", "debian", func(string) *exec.Cmd {
+		return exec.CommandContext(ctx, "sh", "-ec", "apt-get download prometheus && dpkg -x prometheus_*.deb package && mv package/usr/bin/prometheus .")
+	})
+	if err != nil {
+		if reason := os.Getenv(NoPrometheusVariable); reason != "" {
+			tb.Skipf("NOT tested with a real Prometheus: %s", reason)
+		}
+		tb.Fatalf("this test needs Prometheus, on PATH or as Debian's package (after apt-get update); or give the reason why there is none in %s: %v", NoPrometheusVariable, err)
+	}
+	return path
+}

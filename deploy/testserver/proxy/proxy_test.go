@@ -1,0 +1,211 @@
+package proxy_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"preismon/deploy/testserver/proxy"
+)
+
+// echo sends back what it gets.
+func echo(t *testing.T) (address string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() { _, _ = io.Copy(c, c); _ = c.Close() }()
+		}
+	}()
+	return l.Addr().String()
+}
+
+// TestProxy: a proxy that does not break what it says would prove nothing.
+func TestProxy(t *testing.T) {
+	server := echo(t)
+	sent := bytes.Repeat([]byte("0123456789"), 20_000)
+	sent = append(sent[:100_001], append([]byte("the pattern"), sent[100_001:]...)...)
+	for name, c := range map[string]struct {
+		d    proxy.Direction
+		r    proxy.Rule
+		want int // bytes that come back
+		ends bool
+	}{
+		"pass":                         {proxy.Up, proxy.Rule{Left: -1, Then: proxy.Break}, len(sent), false},
+		"cut the way there":            {proxy.Up, proxy.Rule{Left: 70_000, Then: proxy.Break}, -1, true},
+		"cut the way back":             {proxy.Down, proxy.Rule{Left: 70_000, Then: proxy.Break}, -1, true},
+		"ended the way back":           {proxy.Down, proxy.Rule{Left: 70_000, Then: proxy.End}, 70_000, true},
+		"blackhole":                    {proxy.Up, proxy.Rule{Left: 70_000, Then: proxy.Hold}, 70_000, false},
+		"blackhole the way back":       {proxy.Down, proxy.Rule{Left: 12, Then: proxy.Hold}, 12, false},
+		"hold at a pattern":            {proxy.Up, proxy.Rule{Pattern: []byte("the pattern"), Then: proxy.Hold}, 100_012, false},
+		"hold 7 bytes after it":        {proxy.Up, proxy.Rule{Pattern: []byte("the pattern"), Left: 7, Then: proxy.Hold}, 100_019, false},
+		"hold the answer to a pattern": {proxy.Up, proxy.Rule{Pattern: []byte("the pattern"), Left: -1, Answer: &proxy.Rule{Then: proxy.Hold}}, -2, false},
+		"only tell of it":              {proxy.Up, proxy.Rule{Pattern: []byte("the pattern")}, len(sent), false},
+		"a pattern that is not met":    {proxy.Up, proxy.Rule{Pattern: []byte("another one"), Then: proxy.Hold}, len(sent), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := proxy.New(t, server)
+			var acted atomic.Int32
+			c.r.Act = func() { acted.Add(1) }
+			p.Set(c.d, c.r)
+			conn, err := net.Dial("tcp", p.Address())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close() //nolint:errcheck // of a test
+			go func() { _, _ = conn.Write(sent) }()
+			read := func(n int) (got []byte, err error) {
+				got = make([]byte, n)
+				_ = conn.SetReadDeadline(time.Now().Add(500 * time.Millisecond))
+				k, err := io.ReadFull(conn, got)
+				return got[:k], err
+			}
+			got, err := read(len(sent))
+			timedOut := false
+			if e, ok := err.(net.Error); ok {
+				timedOut = e.Timeout()
+			}
+			switch {
+			case c.ends && (err == nil || timedOut || len(got) > 70_000):
+				t.Errorf("%d bytes came back, error %v", len(got), err)
+			case c.want == -2: // what was under way at the pattern comes back
+				if len(got) >= len(sent) || !timedOut {
+					t.Errorf("%d bytes came back, error %v", len(got), err)
+				}
+				return
+			case !c.ends && (len(got) != c.want || !bytes.Equal(got, sent[:c.want])):
+				t.Errorf("%d bytes came back, want %d; error %v", len(got), c.want, err)
+			}
+			if !c.ends && c.want < len(sent) {
+				p.Heal()
+				if rest, err := read(len(sent) - c.want); err != nil || !bytes.Equal(rest, sent[c.want:]) {
+					t.Errorf("after it healed %d of %d bytes came back: %v", len(rest), len(sent)-c.want, err)
+				}
+			}
+			if met := name != "pass" && name != "a pattern that is not met"; (acted.Load() == 1) != met {
+				t.Errorf("it acted %d times", acted.Load())
+			}
+		})
+	}
+}
+
+// TestEach: a limit of each connection does not add up.
+func TestEach(t *testing.T) {
+	p := proxy.New(t, echo(t))
+	p.Set(proxy.Down, proxy.Rule{Left: 1000, Each: true, Then: proxy.End})
+	for range 3 {
+		if n, err := asked(t, p, 5000); n != 1000 || err != nil {
+			t.Errorf("%d bytes came back, %v", n, err)
+		}
+		if n, err := asked(t, p, 600); n != 600 || err != nil {
+			t.Errorf("%d of 600 bytes came back, %v", n, err)
+		}
+	}
+	p.Heal()
+	if n, err := asked(t, p, 5000); n != 5000 || err != nil {
+		t.Errorf("after it healed %d bytes came back, %v", n, err)
+	}
+}
+
+// asked sends so many bytes and counts those that come back until all have or
+// the connection ends.
+func asked(t *testing.T, p *proxy.Proxy, bytes int) (int, error) {
+	t.Helper()
+	c, err := net.Dial("tcp", p.Address())
+	if err != nil {
+		return 0, err
+	}
+	defer c.Close() //nolint:errcheck // of a test
+	_ = c.SetDeadline(time.Now().Add(10 * time.Second))
+	for range bytes / 100 {
+		if _, err := c.Write(make([]byte, 100)); err != nil {
+			break // it was ended; what came back says so
+		}
+	}
+	n, err := io.ReadFull(c, make([]byte, bytes))
+	if err == io.ErrUnexpectedEOF || err == io.EOF {
+		err = nil
+	}
+	return n, err
+}
+
+// TestRefuse: while it refuses nobody gets through, then all do, at the same
+// address; a server may have another one meanwhile.
+func TestRefuse(t *testing.T) {
+	p := proxy.New(t, "127.0.0.1:1")
+	was := p.To(echo(t))
+	if was != "127.0.0.1:1" {
+		t.Errorf("it went to %s", was)
+	}
+	for range 3 {
+		open, err := net.Dial("tcp", p.Address())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, err := asked(t, p, 700); n != 700 || err != nil {
+			t.Errorf("%d bytes came back, %v", n, err)
+		}
+		p.Refuse()
+		_ = open.SetReadDeadline(time.Now().Add(10 * time.Second))
+		if _, err := open.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) && err != io.EOF {
+			t.Errorf("the connection there was: %v", err)
+		}
+		_ = open.Close()
+		if _, err := asked(t, p, 700); !errors.Is(err, syscall.ECONNREFUSED) {
+			t.Errorf("while it refuses: %v", err)
+		}
+		p.Mend()
+	}
+}
+
+// TestBefore: a URL by way of a proxy keeps all but its address.
+func TestBefore(t *testing.T) {
+	p, through := proxy.Before(t, "clickhouse://u:p@"+echo(t)+"/db?a=b")
+	if n, err := asked(t, p, 700); n != 700 || err != nil {
+		t.Errorf("%d bytes came back, %v", n, err)
+	}
+	if want := "clickhouse://u:p@" + p.Address() + "/db?a=b"; through != want {
+		t.Errorf("%s, want %s", through, want)
+	}
+}
+
+// TestClose: connections end, by FIN or RST, and new ones pass.
+func TestClose(t *testing.T) {
+	p := proxy.New(t, echo(t))
+	for name, c := range map[string]struct {
+		end  func()
+		want error
+	}{"FIN": {p.Close, io.EOF}, "RST": {p.Reset, syscall.ECONNRESET}} {
+		open, err := net.Dial("tcp", p.Address())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = open.SetDeadline(time.Now().Add(10 * time.Second))
+		one := []byte{1}
+		if _, err := open.Write(one); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := open.Read(one); err != nil {
+			t.Fatal(err)
+		}
+		c.end()
+		if _, err := open.Read(one); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+		_ = open.Close()
+	}
+}

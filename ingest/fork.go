@@ -1,0 +1,86 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"preismon/contracts/event"
+)
+
+// How many sequences are looked up in the sink: at first, at a time, and at
+// most before nothing is known of any.
+const (
+	forkStep    = 64
+	forkMaxStep = 16 << 10
+	forkReach   = 64 << 10
+)
+
+// fork tells up to which sequence the stream still has the messages that the
+// sink took. A stream that was restored from an older copy, or lost its tail
+// without power, gives its sequences again, maybe before anybody looks: what
+// stands there then is not what was applied, though its sequence is. forked is false when all is as it was.
+// What is read again for want of a comparison does no harm: an event is known
+// by its id.
+//
+// A partition knows its own events only, and may have passed over messages
+// that nobody has applied yet. witness is the message that this loop applied
+// or passed over last; none: this is its first look.
+func (f *feed) fork(ctx context.Context, s jetstream.Stream, in event.Incarnation, applied uint64, witness place) (last uint64, forked bool, err error) {
+	state := s.CachedInfo().State
+	top := min(applied, state.LastSeq)
+	least := state.FirstSeq - min(state.FirstSeq, 1)
+	if after := in.After(); after < applied { // what is before belongs to earlier epochs, unless the sink began anew
+		least = max(least, after)
+	}
+	short, end := state.LastSeq < applied, top
+	differs, err := f.replaced(ctx, s, witness)
+	if err != nil {
+		return 0, false, err
+	}
+	// The end of what a share knows is not the end of what is the same.
+	whole := f.loop.c.Partitions == 1 || f.stream != event.StreamObservations
+	for step := uint64(forkStep); end > least && (differs || short && !whole || top-end < forkReach); step = min(4*step, forkMaxStep) {
+		first := max(least+1, end-min(end, step-1))
+		taken, err := f.loop.taken(ctx, f.stream, in.Epoch, first, end)
+		if err != nil {
+			return 0, false, err
+		}
+		for seq := end; seq >= first; seq-- {
+			id, ok := taken[seq]
+			if !ok {
+				continue // no event, or a copy of one: it tells nothing
+			}
+			m, err := s.GetMsg(ctx, seq)
+			if errors.Is(err, jetstream.ErrMsgNotFound) {
+				continue
+			}
+			if err != nil {
+				return 0, false, err
+			}
+			if e, err := event.Decode(m.Data); err == nil && strings.EqualFold(e.ID, id) {
+				return seq, short || differs, nil
+			}
+			differs = true
+		}
+		end = first - 1
+	}
+	if differs || short && !whole {
+		return end, true, nil
+	}
+	return top, short, nil // nothing to compare
+}
+
+// replaced tells whether another message stands where the witness stood.
+func (f *feed) replaced(ctx context.Context, s jetstream.Stream, witness place) (bool, error) {
+	if witness.seq == 0 {
+		return false, nil
+	}
+	m, err := s.GetMsg(ctx, witness.seq)
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return false, nil
+	}
+	return err == nil && !m.Time.Equal(witness.stored), err
+}

@@ -1,0 +1,140 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"preismon/contracts/event"
+	"preismon/contracts/fault"
+)
+
+// DeadLetter is a message that could not be read, with where it stood.
+type DeadLetter struct {
+	Letter  uint64    `json:"letter"` // its sequence in DEAD_LETTERS, by which it is known
+	At      time.Time `json:"at"`     // when it was found out
+	Stream  string    `json:"stream"` // where its message stood
+	Epoch   uint32    `json:"epoch"`
+	Seq     uint64    `json:"seq"`
+	Subject string    `json:"subject"`
+	Reason  string    `json:"reason"`
+	Size    int       `json:"size"` // bytes of the message
+	Cut     bool      `json:"cut"`  // the letter holds its beginning only
+
+	Replayed *Replayed `json:"replayed,omitempty"` // the last time it was published again
+	Data     []byte    `json:"-"`                  // Letter gives it, List does not
+}
+
+// Replayed is where a dead letter's message was published again.
+type Replayed struct {
+	At     time.Time `json:"at"`
+	Stream string    `json:"stream"`
+	Seq    uint64    `json:"seq"`
+}
+
+// DeadLetters looks at what could not be read and publishes it again.
+type DeadLetters struct {
+	js      jetstream.JetStream
+	history History
+}
+
+// NewDeadLetters makes one.
+func NewDeadLetters(js jetstream.JetStream) DeadLetters { return DeadLetters{js, NewHistory(js)} }
+
+// LetterFilter says which dead letters are meant; a zero field: any.
+type LetterFilter struct {
+	Since   time.Time
+	Reason  string // a part of it, in any case
+	Stream  string // where the message stood
+	Pending bool   // not published again yet
+	Limit   int    // of the newest; 0: all
+}
+
+// List gives the newest letters that the filter takes, newest first and
+// without their messages, and how many it takes in all.
+func (d DeadLetters) List(ctx context.Context, f LetterFilter) (list []DeadLetter, matching int, err error) {
+	replayed := map[uint64]*Replayed{}
+	for m, err := range d.history.Read(ctx, event.ReadRequest{Stream: event.StreamDeadLetters, Since: f.Since}) {
+		if err != nil {
+			return nil, 0, err
+		}
+		if of, r, ok := replayOf(m); ok {
+			replayed[of] = r
+			continue
+		}
+		l, ok := letterOf(m)
+		if ok && (f.Stream == "" || f.Stream == l.Stream) && strings.Contains(strings.ToLower(l.Reason), strings.ToLower(f.Reason)) {
+			list = append(list, l)
+		}
+	}
+	for i := range list {
+		list[i].Replayed = replayed[list[i].Letter]
+	}
+	if f.Pending {
+		list = slices.DeleteFunc(list, func(l DeadLetter) bool { return l.Replayed != nil })
+	}
+	slices.Reverse(list)
+	matching = len(list)
+	if f.Limit > 0 && len(list) > f.Limit {
+		list = list[:f.Limit]
+	}
+	return list, matching, nil
+}
+
+// Letter gives one with its message; fault.NotFound: there is none.
+func (d DeadLetters) Letter(ctx context.Context, letter uint64) (DeadLetter, error) {
+	m, ok, err := d.history.At(ctx, event.StreamDeadLetters, letter)
+	if err != nil {
+		return DeadLetter{}, err
+	}
+	l, isLetter := letterOf(m)
+	if !ok || !isLetter {
+		return DeadLetter{}, fault.New(fault.NotFound, "", "there is no dead letter %d", letter)
+	}
+	l.Data = m.Data
+	s, err := d.js.Stream(ctx, event.StreamDeadLetters)
+	if err != nil {
+		return l, err
+	}
+	note, err := s.GetLastMsgForSubject(ctx, event.ReplayedSubject(l.Stream, letter))
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return l, nil
+	}
+	if err == nil {
+		_, l.Replayed, _ = replayOf(stored(event.StreamDeadLetters, note.Subject, note.Sequence, note.Time, note.Header, note.Data, false))
+	}
+	return l, err
+}
+
+func header(m event.Stored, name string) string {
+	if v := m.Header[name]; len(v) > 0 {
+		return v[0]
+	}
+	return ""
+}
+
+func letterOf(m event.Stored) (l DeadLetter, ok bool) {
+	stream, epoch, seq, ok := m.Origin()
+	if !ok || m.Subject != event.DeadLetterSubject(stream) {
+		return l, false
+	}
+	l = DeadLetter{
+		Letter: m.Seq, At: m.At.UTC(), Stream: stream, Epoch: epoch, Seq: seq,
+		Subject: header(m, event.HeaderSubject), Reason: header(m, event.HeaderReason), Size: m.Size,
+	}
+	if n, err := strconv.Atoi(header(m, event.HeaderCut)); err == nil {
+		l.Size, l.Cut = n, true
+	}
+	return l, true
+}
+
+func replayOf(m event.Stored) (letter uint64, r *Replayed, ok bool) {
+	letter, err1 := strconv.ParseUint(header(m, event.HeaderReplayOf), 10, 64)
+	seq, err2 := strconv.ParseUint(header(m, event.HeaderSeq), 10, 64)
+	return letter, &Replayed{m.At.UTC(), header(m, event.HeaderStream), seq}, err1 == nil && err2 == nil
+}

@@ -1,0 +1,149 @@
+package ingest_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"preismon/contracts/event"
+	"preismon/contracts/fault"
+	"preismon/ingest"
+)
+
+// TestDeadLetters: letters are listed newest first and by reason, replayed
+// where their event belongs, marked, and refused where a replay would do harm.
+func TestDeadLetters(t *testing.T) {
+	nc, js := connect(t)
+	ctx := t.Context()
+	send := func(subject string, e *event.Event, change func(string) string) {
+		t.Helper()
+		body, err := event.Encode(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := &nats.Msg{Subject: subject, Data: []byte(change(string(body))), Header: nats.Header{jetstream.MsgIDHeader: {e.ID}}}
+		if _, err := js.PublishMsg(ctx, m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	same := func(s string) string { return s }
+	send("observations.elsewhere", observations(1, 1), same)                                           // a sound event
+	send("observations.shop-2=example", observations(2, 1), func(string) string { return "no event" }) // none
+	send("catalog.item.1", item(9, 1), same)                                                           // a record that nobody published since
+	send("catalog.item.2", item(7, 1), same)                                                           // one that somebody did
+	send("observations.shop", item(5, 1), same)                                                        // a record in the wrong stream
+	send("observations.other", item(7, 1), same)
+	sink := newRecorder()
+	c := run(t, js, ingest.ConsumerConfig{}, sink)
+	c.reach(t, js)
+	publish(t, nc, item(7, 2))
+	c.reach(t, js)
+
+	d := ingest.NewDeadLetters(js)
+	list, n, err := d.List(ctx, ingest.LetterFilter{})
+	if err != nil || n != 6 || len(list) != 6 {
+		t.Fatalf("%d letters %+v %v", n, list, err)
+	}
+	by := map[string]ingest.DeadLetter{}
+	for i, l := range list {
+		by[l.Stream+" "+l.Subject] = l
+		if i > 0 && l.Letter >= list[i-1].Letter {
+			t.Errorf("letter %d after %d", l.Letter, list[i-1].Letter)
+		}
+		if l.Data != nil || l.Size == 0 || l.At.IsZero() || l.Epoch == 0 || l.Replayed != nil {
+			t.Errorf("%+v", l)
+		}
+	}
+	for what, c := range map[string]struct {
+		f    ingest.LetterFilter
+		want int
+	}{
+		"by reason":  {ingest.LetterFilter{Reason: "BELONGS to observations.shop-1"}, 1},
+		"by stream":  {ingest.LetterFilter{Stream: event.StreamCatalog}, 2},
+		"since then": {ingest.LetterFilter{Since: time.Now().Add(-time.Minute)}, 6},
+		"since now":  {ingest.LetterFilter{Since: time.Now().Add(time.Minute)}, 0},
+		"newest two": {ingest.LetterFilter{Limit: 2}, 2},
+		"pending":    {ingest.LetterFilter{Pending: true}, 6},
+	} {
+		if got, _, err := d.List(ctx, c.f); err != nil || len(got) != c.want {
+			t.Errorf("%s: %d letters, want %d: %v", what, len(got), c.want, err)
+		}
+	}
+
+	end := func(stream string) uint64 {
+		t.Helper()
+		n, err := ingest.End(ctx, js, stream)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	replay := func(l ingest.DeadLetter, force, dry bool) (ingest.Replayed, error) {
+		return d.Replay(ctx, ingest.ReplayRequest{Letter: l.Letter, Force: force, DryRun: dry})
+	}
+	refused := func(l ingest.DeadLetter, words string) {
+		t.Helper()
+		for _, dry := range []bool{true, false} {
+			if _, err := replay(l, false, dry); fault.KindOf(err) != fault.Conflict || !strings.Contains(err.Error(), words) {
+				t.Errorf("letter of %s: %v, want %q", l.Subject, err, words)
+			}
+		}
+	}
+	before := [2]uint64{end(event.StreamObservations), end(event.StreamCatalog)}
+	refused(by["OBSERVATIONS observations.shop-2=example"], "would fail again: not an object")
+	refused(by["CATALOG catalog.item.2"], "a newer state of catalog.item.7")
+	refused(by["OBSERVATIONS observations.other"], "a newer state of catalog.item.7")
+	elsewhere := by["OBSERVATIONS observations.elsewhere"]
+	if r, err := replay(elsewhere, false, true); err != nil || r.Stream != event.StreamObservations || r.Seq != 0 {
+		t.Errorf("a dry run: %+v %v", r, err)
+	}
+	if _, err := d.Replay(ctx, ingest.ReplayRequest{Letter: 1000}); fault.KindOf(err) != fault.NotFound {
+		t.Errorf("no letter: %v", err)
+	}
+	if now := [2]uint64{end(event.StreamObservations), end(event.StreamCatalog)}; now != before {
+		t.Errorf("refusals and dry runs published: %v, before %v", now, before)
+	}
+
+	for subject, to := range map[string]string{
+		"OBSERVATIONS observations.elsewhere": event.StreamObservations, "CATALOG catalog.item.1": event.StreamCatalog, "OBSERVATIONS observations.shop": event.StreamCatalog,
+	} {
+		r, err := replay(by[subject], false, false)
+		if err != nil || r.Stream != to || r.Seq != end(to) {
+			t.Errorf("replay of %s: %+v %v", subject, r, err)
+		}
+		l, err := d.Letter(ctx, by[subject].Letter)
+		if err != nil || l.Replayed == nil || l.Replayed.Stream != to || l.Replayed.Seq != r.Seq || l.Reason == "" || len(l.Data) != l.Size {
+			t.Errorf("the letter after it: %+v %v", l, err)
+		}
+		refused(l, "it was replayed at")
+	}
+	// By force it is published once more, under another id, and the stream takes it.
+	if r, err := replay(elsewhere, true, false); err != nil || r.Seq != end(event.StreamObservations) || r.Seq != before[0]+2 {
+		t.Errorf("replayed by force: %+v %v", r, err)
+	}
+	if _, err := replay(by["CATALOG catalog.item.2"], true, false); err != nil {
+		t.Errorf("an older state by force: %v", err)
+	}
+	if left, _, err := d.List(ctx, ingest.LetterFilter{Pending: true}); err != nil || len(left) != 2 || left[1].Subject != "observations.shop-2=example" {
+		t.Errorf("still pending: %+v %v", left, err)
+	}
+	c.reach(t, js)
+	if p := c.Progress(); p.Poison != 6 {
+		t.Errorf("what was replayed failed again: %d letters", p.Poison)
+	}
+	got := sink.ids(event.StreamObservations)
+	if !slices.Equal(got, []string{eventID(1, 1), eventID(1, 1)}) { // whoever keeps rows knows the id, and drops the second
+		t.Errorf("the sink got %v", got)
+	}
+	if _, err := replay(by["OBSERVATIONS observations.shop-2=example"], true, false); err != nil {
+		t.Errorf("by force what fails again: %v", err)
+	}
+	c.reach(t, js)
+	if _, n, err := d.List(ctx, ingest.LetterFilter{}); err != nil || n != 7 {
+		t.Errorf("%d letters after one more failure: %v", n, err)
+	}
+}

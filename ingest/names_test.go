@@ -1,0 +1,90 @@
+package ingest_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"preismon/contracts/event"
+	"preismon/ingest"
+)
+
+// TestNames: what runs finds its lease and its place under these names after
+// an upgrade, so that they never change.
+func TestNames(t *testing.T) {
+	for _, c := range []struct {
+		partition, partitions    int
+		lease, consumer, rebuild string
+	}{
+		{0, 1, "projector.0", "projector-0", "rebuild-0"},
+		{0, 3, "projector.3.0", "projector-3-0", "rebuild-3-0"},
+		{2, 3, "projector.3.2", "projector-3-2", "rebuild-3-2"},
+	} {
+		got := []string{
+			ingest.ProjectorLease(c.partition, c.partitions), ingest.ProjectorConsumer(c.partition, c.partitions),
+			ingest.RebuildConsumer(c.partition, c.partitions),
+		}
+		if d := cmp.Diff([]string{c.lease, c.consumer, c.rebuild}, got); d != "" {
+			t.Errorf("%d of %d (-want +got):\n%s", c.partition, c.partitions, d)
+		}
+	}
+}
+
+// TestNumbersOfPartitionsBesideEachOther: a projector of one partition and two
+// of two lead at the same time, each from the beginning of the streams to
+// their end, and none disturbs another.
+func TestNumbersOfPartitionsBesideEachOther(t *testing.T) {
+	const total = 200
+	nc, js := connect(t)
+	type place struct{ partition, partitions int }
+	sinks, loops := map[place]*recorder{}, map[place]*running{}
+	want := map[place][]string{}
+	start := func(at place) {
+		lease, err := ingest.NewLease(ingest.LeaseConfig{Key: ingest.ProjectorLease(at.partition, at.partitions), TTL: time.Second}, js, logger(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		t.Cleanup(cancel)
+		leads := make(chan struct{})
+		go func() {
+			_ = lease.RunAsLeader(ctx, func(ctx context.Context, _ uint64) error {
+				close(leads)
+				<-ctx.Done()
+				return nil
+			})
+		}()
+		select {
+		case <-leads:
+		case <-time.After(10 * time.Second):
+			t.Fatalf("partition %d of %d stands by", at.partition, at.partitions)
+		}
+		sinks[at] = newRecorder()
+		loops[at] = run(t, js, share(at.partition, at.partitions), sinks[at])
+	}
+	places := []place{{0, 1}, {0, 2}, {1, 2}}
+	start(places[0])
+	for n := range total {
+		publish(t, nc, observations(n, 1))
+		for _, at := range places {
+			if of(n, at.partitions) == at.partition {
+				want[at] = append(want[at], eventID(1, n))
+			}
+		}
+		if n == total/2 {
+			start(places[1])
+			start(places[2])
+		}
+	}
+	for _, at := range places {
+		loops[at].reach(t, js)
+		if d := cmp.Diff(want[at], sinks[at].ids(event.StreamObservations)); d != "" {
+			t.Errorf("partition %d of %d (-want +got):\n%s", at.partition, at.partitions, d)
+		}
+		if p := loops[at].Progress(); p.Restarts+p.Redelivered+p.Retries != 0 {
+			t.Errorf("partition %d of %d was disturbed: %+v", at.partition, at.partitions, p)
+		}
+	}
+}

@@ -1,0 +1,478 @@
+package ingest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"preismon/contracts/event"
+	"preismon/ingest"
+)
+
+// share is the configuration of one partition's loop.
+func share(partition, partitions int) ingest.ConsumerConfig {
+	return ingest.ConsumerConfig{Partition: partition, Partitions: partitions, MaxMessages: 20, Linger: time.Millisecond, PassLinger: 20 * time.Millisecond}
+}
+
+// of tells the partition of batch n of observations.
+func of(n, partitions int) int { return event.Partition(observations(n, 1).Subject(), partitions) }
+
+// TestPartitionsShareTheStream: each loop applies its own sites in order and
+// the whole catalogue, its batches reach over everything without a gap, and
+// what cannot be read is buried once: by the owner of its site, or by whoever
+// first meets it in the catalogue.
+func TestPartitionsShareTheStream(t *testing.T) {
+	const partitions, total = 3, 400
+	nc, js := connect(t)
+	want := make([][]string, partitions)
+	buried := make([]uint64, partitions) // of their sites
+	records := uint64(0)                 // of the catalogue that cannot be read
+	var items []string
+	for n := range total {
+		publish(t, nc, observations(n, 2))
+		want[of(n, partitions)] = append(want[of(n, partitions)], eventID(1, n))
+		switch n % 40 {
+		case 7:
+			publish(t, nc, item(n, 1))
+			items = append(items, eventID(2, n*1000+1))
+		case 9:
+			subject := fmt.Sprintf("observations.shop-%d=example", n%7)
+			if _, err := js.Publish(t.Context(), subject, []byte("no event")); err != nil {
+				t.Fatal(err)
+			}
+			buried[event.Partition(subject, partitions)]++
+		case 11:
+			if _, err := js.Publish(t.Context(), fmt.Sprintf("catalog.item.%d", n), []byte("no event")); err != nil {
+				t.Fatal(err)
+			}
+			records++
+		}
+	}
+	sinks, loops := make([]*recorder, partitions), make([]*running, partitions)
+	for p := range partitions {
+		sinks[p] = newRecorder()
+		loops[p] = run(t, js, share(p, partitions), sinks[p])
+	}
+	end, err := ingest.End(t.Context(), js, event.StreamObservations)
+	if err != nil {
+		t.Fatal(err)
+	}
+	letters := records
+	for p, l := range loops {
+		l.reach(t, js)
+		l.stop()
+		if d := cmp.Diff(want[p], sinks[p].ids(event.StreamObservations)); d != "" {
+			t.Errorf("partition %d: observations (-want +got):\n%s", p, d)
+		}
+		if d := cmp.Diff(items, sinks[p].ids(event.StreamCatalog)); d != "" {
+			t.Errorf("partition %d: catalogue (-want +got):\n%s", p, d)
+		}
+		pr := l.Progress()
+		if done := sinks[p].done[at(event.StreamObservations, pr.Observations.Epoch)]; done != end || pr.Observations.Applied != end || pr.Observations.Lag != 0 {
+			t.Errorf("partition %d: the sink has %d, and %+v, want %d", p, done, pr.Observations, end)
+		}
+		own := uint64(len(want[p]) + len(items))
+		if pr.Events != own || pr.Poison != buried[p]+records || pr.Rows != 2*uint64(len(want[p])) || pr.Retries+pr.Restarts != 0 {
+			t.Errorf("partition %d: %+v, want %d events and %d dead letters", p, pr, own, buried[p]+records)
+		}
+		if passed := end - uint64(len(want[p])) - buried[p]; pr.Passed != passed {
+			t.Errorf("partition %d: passed over %d, want %d", p, pr.Passed, passed)
+		}
+		info, err := js.Consumer(t.Context(), event.StreamObservations, fmt.Sprintf("projector-%d-%d", partitions, p))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f := info.CachedInfo().AckFloor.Stream; f != end {
+			t.Errorf("partition %d: acknowledged up to %d, want %d", p, f, end)
+		}
+		letters += buried[p]
+	}
+	if n, err := ingest.End(t.Context(), js, event.StreamDeadLetters); err != nil || n != letters {
+		t.Errorf("%d dead letters, %v, want %d", n, err, letters)
+	}
+}
+
+// TestQuietPartitionReachesTheEnd: a partition without a message of its own
+// gets few batches, which reach further than those of a busy one, and its
+// loop is never stuck for want of acknowledgements.
+func TestQuietPartitionReachesTheEnd(t *testing.T) {
+	nc, js := connect(t)
+	const backlog = 2000
+	for range backlog / 100 {
+		var list []*event.Event
+		for range 100 {
+			list = append(list, observations(1, 1)) // of shop-1, partition 0 of 2
+			list[len(list)-1].ID = fmt.Sprintf("00000000-0000-4000-0009-%012d", time.Now().UnixNano()%1e12)
+		}
+		publish(t, nc, list...)
+	}
+	end, err := ingest.End(t.Context(), js, event.StreamObservations)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sink := newRecorder()
+	c := share(1, 2)
+	c.PassLinger = 300 * time.Millisecond
+	loop := run(t, js, c, sink)
+	loop.reach(t, js)
+	if n, least := uint64(len(sink.batches)), end/40; n < least || n > least+2 {
+		t.Errorf("%d batches for a backlog of %d, want one for 40 messages", n, end)
+	}
+	for _, b := range sink.batches {
+		if len(b.Messages) > 0 || b.Last-b.First >= 40 {
+			t.Errorf("batch %d to %d has %d messages", b.First, b.Last, len(b.Messages))
+		}
+	}
+	// While others come in one by one, it waits for some.
+	before, began := len(sink.batches), time.Now()
+	for range 30 {
+		e := observations(1, 1)
+		e.ID = fmt.Sprintf("00000000-0000-4000-0008-%012d", time.Now().UnixNano()%1e12)
+		publish(t, nc, e)
+		time.Sleep(5 * time.Millisecond) // the linger is of the clock
+	}
+	loop.reach(t, js)
+	sink.mu.Lock()
+	defer sink.mu.Unlock()
+	if n, most := len(sink.batches)-before, 1+int(time.Since(began)/c.PassLinger); n > most {
+		t.Errorf("%d batches for 30 messages of another partition, want at most %d", n, most)
+	}
+}
+
+// TestOwnMessageEndsTheWait: what is ours waits no longer because of those
+// that were passed over before it.
+func TestOwnMessageEndsTheWait(t *testing.T) {
+	nc, js := connect(t)
+	sink := newRecorder()
+	c := share(1, 2)
+	c.PassLinger = time.Hour
+	loop := run(t, js, c, sink)
+	eventually(t, "the stream open", func() bool { return loop.Progress().Observations.Epoch > 0 })
+	publish(t, nc, observations(1, 1)) // of partition 0
+	publish(t, nc, observations(2, 1)) // of partition 1
+	eventually(t, "both done", func() bool { return loop.Progress().Observations.Applied == 2 })
+	if b := sink.batches[0]; b.First != 1 || b.Last != 2 || len(b.Messages) != 1 {
+		t.Errorf("batch %d to %d of %d messages", b.First, b.Last, len(b.Messages))
+	}
+}
+
+// TestTakeoverWithinOnePartition leaves the others alone.
+func TestTakeoverWithinOnePartition(t *testing.T) {
+	const total = 300
+	nc, js := connect(t)
+	sinks := []*recorder{newRecorder(), newRecorder()}
+	other := run(t, js, share(0, 2), sinks[0])
+	loop := run(t, js, share(1, 2), sinks[1])
+	want := make([][]string, 2)
+	for n := range total {
+		publish(t, nc, observations(n, 1))
+		want[of(n, 2)] = append(want[of(n, 2)], eventID(1, n))
+		if n%75 == 74 {
+			loop.stop() // in the middle of its work
+			loop = run(t, js, share(1, 2), sinks[1])
+		}
+	}
+	for p, l := range []*running{other, loop} {
+		l.reach(t, js)
+		if d := cmp.Diff(want[p], sinks[p].ids(event.StreamObservations)); d != "" {
+			t.Errorf("partition %d (-want +got):\n%s", p, d)
+		}
+	}
+	if p := other.Progress(); p.Restarts+p.Redelivered+p.Retries != 0 {
+		t.Errorf("the other partition was disturbed: %+v", p)
+	}
+}
+
+// TestWaitAppliedWaitsForAllPartitions of the number that it was told, or the
+// only one there is, and for nobody else.
+func TestWaitAppliedWaitsForAllPartitions(t *testing.T) {
+	nc, js := connect(t)
+	if err := ingest.WaitApplied(t.Context(), js, 0); err == nil || !strings.Contains(err.Error(), "no projector") {
+		t.Errorf("nobody ran: %v", err)
+	}
+	publish(t, nc, observations(2, 1), item(1, 1))
+	rebuild := share(2, 3)
+	rebuild.Name = ingest.RebuildConsumer(2, 3)
+	stale := run(t, js, rebuild, newRecorder())
+	stale.reach(t, js)
+	stale.stop()
+	loop := run(t, js, share(0, 2), newRecorder())
+	loop.reach(t, js)
+	if err := ingest.WaitApplied(t.Context(), js, 0); err == nil || !strings.Contains(err.Error(), "partition 1 of 2") {
+		t.Errorf("partition 1 never ran: %v", err)
+	}
+	sink := newRecorder()
+	release := make(chan struct{})
+	sink.finish = func(*event.Batch) { <-release }
+	run(t, js, share(1, 2), sink)
+	eventually(t, "the batch to be in the sink", func() bool { sink.mu.Lock(); defer sink.mu.Unlock(); return sink.under == 1 })
+	short, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if err := ingest.WaitApplied(short, js, 0); err == nil {
+		t.Error("it did not wait for partition 1")
+	}
+	close(release)
+	publish(t, nc, observations(3, 1))
+	if err := ingest.WaitApplied(t.Context(), js, 0); err != nil {
+		t.Error(err)
+	}
+	stale = run(t, js, share(0, 1), newRecorder())
+	stale.reach(t, js)
+	stale.stop()
+	publish(t, nc, observations(4, 1))
+	if err := ingest.WaitApplied(t.Context(), js, 2); err != nil {
+		t.Error(err)
+	}
+	short, cancel = context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if err := ingest.WaitApplied(short, js, 0); err == nil || !strings.Contains(err.Error(), "projectors of 1 and of 2 partitions: say by --partitions") {
+		t.Errorf("two numbers of partitions: %v", err)
+	}
+	short, cancel = context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if err := ingest.WaitApplied(short, js, 1); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("the only projector of one partition is stopped: %v", err)
+	}
+}
+
+// TestEpochBegunByAnotherPartition: the one that finds the lost tail marks it,
+// once; the one that knows nothing of it follows without being restarted.
+func TestEpochBegunByAnotherPartition(t *testing.T) {
+	nc, js := connect(t)
+	for n := range 5 {
+		publish(t, nc, observations(n, 1))
+	}
+	s, err := js.Stream(t.Context(), event.StreamObservations)
+	if err != nil {
+		t.Fatal(err)
+	}
+	created := uint32(s.CachedInfo().Created.Unix())
+	quiet, finder := newRecorder(), newRecorder()
+	other := run(t, js, share(1, 2), quiet)
+	other.reach(t, js)
+	finder.done[at(event.StreamObservations, created)] = 5
+	for seq := uint64(1); seq <= 5; seq++ {
+		if n := int(seq - 1); of(n, 2) == 0 {
+			id := eventID(1, n)
+			if seq > 3 {
+				id = eventID(1, n+100_000) // it was another then
+			}
+			finder.seen = append(finder.seen, seen{event.StreamObservations, created, seq, id})
+		}
+	}
+	loop := run(t, js, share(0, 2), finder)
+	eventually(t, "both in the new epoch", func() bool {
+		a, b := loop.Progress().Observations, other.Progress().Observations
+		return a.Epoch > created && a.Epoch == b.Epoch && a.Applied == 5 && b.Applied == 5
+	})
+	publish(t, nc, observations(10, 1), observations(11, 1))
+	loop.reach(t, js)
+	other.reach(t, js)
+	if got := finder.seen[len(finder.seen)-1].id; got != eventID(1, 10) && got != eventID(1, 11) {
+		t.Errorf("the last event of partition 0 is %s", got)
+	}
+}
+
+// TestShortStreamOfWhichAPartitionKnowsNothing is read again whole: where it
+// is the same still only others could say, and what is left to the old epoch
+// nobody would read.
+func TestShortStreamOfWhichAPartitionKnowsNothing(t *testing.T) {
+	nc, js := connect(t)
+	var want []string
+	for n := range 12 {
+		publish(t, nc, observations(n, 1))
+		if of(n, 2) == 1 {
+			want = append(want, eventID(1, n))
+		}
+	}
+	s, err := js.Stream(t.Context(), event.StreamObservations)
+	if err != nil {
+		t.Fatal(err)
+	}
+	created := uint32(s.CachedInfo().Created.Unix())
+	sink := newRecorder()
+	sink.done[at(event.StreamObservations, created)] = 20 // of which none was ours
+	loop := run(t, js, share(1, 2), sink)
+	eventually(t, "the new epoch", func() bool { p := loop.Progress().Observations; return p.Epoch > created && p.Applied == 12 })
+	if d := cmp.Diff(want, sink.ids(event.StreamObservations)); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestWhoIsBehindANewEpoch: a sink that had less than the one who found the
+// lost tail goes on from where it was, through all epochs since: a partition
+// that stood still, tables made anew, tables of an older backup.
+func TestWhoIsBehindANewEpoch(t *testing.T) {
+	nc, js := connect(t)
+	for n := range 12 {
+		publish(t, nc, observations(n, 1), item(n+1, 1))
+	}
+	streams := []string{event.StreamObservations, event.StreamCatalog}
+	now := func(stream string) event.Incarnation {
+		state, err := ingest.NewHistory(js).State(t.Context(), stream)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return state.Incarnation
+	}
+	for fork := range 2 {
+		finder := newRecorder()
+		for _, stream := range streams {
+			finder.done[at(stream, now(stream).Epoch)] = 20
+		}
+		for n := range 12 {
+			finder.seen = append(finder.seen, seen{event.StreamObservations, now(event.StreamObservations).Epoch, uint64(n + 1), eventID(1, n)})
+		}
+		loop := run(t, js, share(0, 1), finder)
+		eventually(t, "both streams have a new epoch", func() bool {
+			p := loop.Progress()
+			return len(now(event.StreamObservations).Forks) == fork+1 && p.Observations.Applied == 12 &&
+				len(now(event.StreamCatalog).Forks) == fork+1 && p.Catalog.Applied == 12
+		})
+		loop.stop()
+	}
+	for _, c := range []struct {
+		partition, partitions int
+		had                   uint64
+	}{{0, 1, 0}, {0, 1, 5}, {1, 2, 5}, {1, 2, 0}, {0, 1, 12}} {
+		var observed, records []string
+		for n := int(c.had); n < 12; n++ {
+			if of(n, c.partitions) == c.partition {
+				observed = append(observed, eventID(1, n))
+			}
+			records = append(records, eventID(2, (n+1)*1000+1))
+		}
+		sink := newRecorder()
+		for _, stream := range streams {
+			if c.had > 0 {
+				sink.done[at(stream, now(stream).Created)] = c.had
+			}
+		}
+		loop := run(t, js, share(c.partition, c.partitions), sink)
+		loop.reach(t, js)
+		loop.stop()
+		if d := cmp.Diff(observed, sink.ids(event.StreamObservations)); d != "" {
+			t.Errorf("%+v: observations (-want +got):\n%s", c, d)
+		}
+		if d := cmp.Diff(records, sink.ids(event.StreamCatalog)); d != "" {
+			t.Errorf("%+v: catalogue (-want +got):\n%s", c, d)
+		}
+	}
+}
+
+// TestForkFarBehindOthersMessages: the newest event that a partition knows may
+// be further back than it looks for others' sake.
+func TestForkFarBehindOthersMessages(t *testing.T) {
+	nc, js := connect(t)
+	publish(t, nc, observations(2, 1), observations(4, 1)) // of partition 1; it took the first
+	const others = 75_000
+	for range others {
+		if _, err := js.PublishAsync("observations.shop-1=example", nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	<-js.PublishAsyncComplete()
+	s, err := js.Stream(t.Context(), event.StreamObservations)
+	if err != nil {
+		t.Fatal(err)
+	}
+	created := uint32(s.CachedInfo().Created.Unix())
+	sink := newRecorder()
+	sink.done[at(event.StreamObservations, created)] = others + 10
+	sink.seen = []seen{{event.StreamObservations, created, 1, eventID(1, 2)}}
+	c := share(1, 2)
+	c.MaxMessages = 10_000
+	loop := run(t, js, c, sink)
+	eventually(t, "the new epoch", func() bool { p := loop.Progress().Observations; return p.Epoch > created && p.Applied == others+2 })
+	if d := cmp.Diff([]string{eventID(1, 2), eventID(1, 4)}, sink.ids(event.StreamObservations)); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestTailLostWhilePassedOver: the stream comes back as an older copy, longer
+// than before. The loop had passed over messages of others up to there, knows
+// no event of them, and yet must read what stands there now.
+func TestTailLostWhilePassedOver(t *testing.T) {
+	n := startServer(t)
+	nc, js := streams(t, dial(t, n.url()))
+	publish(t, nc, observations(2, 1)) // of partition 1
+	n.stop()
+	saved := filepath.Join(t.TempDir(), "nats")
+	if err := os.CopyFS(saved, os.DirFS(n.dir)); err != nil {
+		t.Fatal(err)
+	}
+	n.start()
+	eventually(t, "connection", nc.IsConnected)
+	sink := newRecorder()
+	loop := run(t, js, share(1, 2), sink)
+	for _, i := range []int{1, 3, 5} { // of partition 0
+		publish(t, nc, observations(i, 1))
+	}
+	loop.reach(t, js)
+	n.stop()
+	restored := &natsServer{tb: t, dir: saved, port: -1}
+	restored.start()
+	var want []*event.Event
+	for _, i := range []int{4, 6, 9, 11, 13} { // of partition 1
+		want = append(want, observations(i, 1))
+		if of(i, 2) != 1 {
+			t.Fatalf("batch %d is of partition 0", i)
+		}
+	}
+	again := dial(t, restored.url())
+	publish(t, again, want...)
+	again.Close()
+	restored.stop()
+	if err := os.RemoveAll(n.dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(saved, n.dir); err != nil {
+		t.Fatal(err)
+	}
+	n.start()
+	eventually(t, "connection", nc.IsConnected)
+	ids := func() (all []string) {
+		seen := map[string]bool{}
+		for _, id := range sink.ids(event.StreamObservations) {
+			if !seen[id] { // a sink knows events by their ids
+				seen[id] = true
+				all = append(all, id)
+			}
+		}
+		return all
+	}
+	eventually(t, "everything is applied", func() bool { return len(ids()) == 6 })
+	all := []string{eventID(1, 2)}
+	for _, e := range want {
+		all = append(all, e.ID)
+	}
+	if d := cmp.Diff(all, ids()); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestConsumerConfigOfPartitions(t *testing.T) {
+	for _, c := range []struct {
+		partition, partitions int
+		want                  string
+	}{
+		{0, 0, ""},
+		{0, 1, ""},
+		{2, 3, ""},
+		{3, 3, "consumer partition: 3"},
+		{1, 0, "consumer partition: 1"},
+		{0, -1, "consumer partitions: -1"},
+	} {
+		err := ingest.ConsumerConfig{Partition: c.partition, Partitions: c.partitions}.Validate()
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%d of %d: %v, want %q", c.partition, c.partitions, err, c.want)
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nuid"
+
+	"preismon/contracts/event"
+	"preismon/contracts/fault"
+)
+
+// ReplayRequest says what to do with a dead letter.
+type ReplayRequest struct {
+	Letter uint64
+	Force  bool // also when it would fail again, was replayed, or has been overtaken
+	DryRun bool // say what would happen
+}
+
+// Replay publishes the message of a dead letter again, where its event
+// belongs, and gives that place; of a dry run its sequence is 0.
+//
+// The message gets an id of its own, since the stream may still know the
+// event's; the tables know the event's id for ever, so that an event that was
+// replayed twice, or came another way meanwhile, is in them once. The letter
+// stays, and a note that it was replayed is added after the stream has
+// acknowledged: a crash in between makes a second replay, which doubles
+// nothing.
+//
+// fault.Conflict, unless forced: this program cannot read it either, it was
+// replayed before, or CATALOG holds a newer state of its record. A letter that
+// holds only the beginning of a message, which the stream has no more, is
+// refused in any case.
+func (d DeadLetters) Replay(ctx context.Context, r ReplayRequest) (Replayed, error) {
+	l, err := d.Letter(ctx, r.Letter)
+	if err != nil {
+		return Replayed{}, err
+	}
+	if l.Replayed != nil && !r.Force {
+		return Replayed{}, fault.New(fault.Conflict, "", "it was replayed at %s, as sequence %d of %s", l.Replayed.At.Format(time.RFC3339), l.Replayed.Seq, l.Replayed.Stream)
+	}
+	data, err := d.whole(ctx, l)
+	if err != nil {
+		return Replayed{}, err
+	}
+	m := &nats.Msg{Subject: l.Subject, Data: data, Header: nats.Header{
+		jetstream.MsgIDHeader: {fmt.Sprintf("replay-%d-%s", l.Letter, nuid.Next())},
+		event.HeaderReplayOf:  {strconv.FormatUint(l.Letter, 10)},
+	}}
+	to := l.Stream
+	var guard []jetstream.PublishOpt
+	e, err := event.Decode(data)
+	switch {
+	case err != nil && !r.Force:
+		return Replayed{}, fault.New(fault.Conflict, "", "it would fail again: %v", err)
+	case err == nil:
+		m.Subject, to = e.Subject(), e.Kind.Stream()
+		if to == event.StreamCatalog {
+			last, err := d.newest(ctx, m.Subject)
+			if err != nil {
+				return Replayed{}, err
+			}
+			if overtaken(l, last) && !r.Force {
+				return Replayed{}, fault.New(fault.Conflict, "", "a newer state of %s was published at %s, as sequence %d: replaying would put the older one back",
+					m.Subject, last.At.UTC().Format(time.RFC3339), last.Seq)
+			}
+			// And nobody may publish one between this look and the publishing.
+			guard = append(guard, jetstream.WithExpectLastSequencePerSubject(last.Seq))
+		}
+	}
+	if r.DryRun {
+		return Replayed{Stream: to}, nil
+	}
+	ack, err := d.js.PublishMsg(ctx, m, append(guard, jetstream.WithExpectStream(to))...)
+	if taken(err) {
+		return Replayed{}, fault.New(fault.Conflict, "", "a newer state of %s was published just now", m.Subject)
+	}
+	if err != nil {
+		return Replayed{}, fmt.Errorf("publishing dead letter %d to %s: %w", l.Letter, m.Subject, err)
+	}
+	done := Replayed{time.Now().UTC(), to, ack.Sequence}
+	_, err = d.js.PublishMsg(ctx, &nats.Msg{Subject: event.ReplayedSubject(l.Stream, l.Letter), Header: nats.Header{
+		jetstream.MsgIDHeader: {fmt.Sprintf("replayed-%d-%d", l.Letter, ack.Sequence)},
+		event.HeaderReplayOf:  {strconv.FormatUint(l.Letter, 10)},
+		event.HeaderStream:    {to},
+		event.HeaderSeq:       {strconv.FormatUint(ack.Sequence, 10)},
+	}}, jetstream.WithExpectStream(event.StreamDeadLetters))
+	if err != nil {
+		return done, fmt.Errorf("dead letter %d was published as sequence %d of %s, but that could not be noted: %w", l.Letter, ack.Sequence, to, err)
+	}
+	return done, nil
+}
+
+// whole gives the message as it came: the letter's, or the stream's own where
+// the letter had no room for it.
+func (d DeadLetters) whole(ctx context.Context, l DeadLetter) ([]byte, error) {
+	if !l.Cut {
+		return l.Data, nil
+	}
+	s, err := d.history.State(ctx, l.Stream)
+	if err != nil {
+		return nil, err
+	}
+	if s.Epoch == l.Epoch {
+		m, ok, err := d.history.At(ctx, l.Stream, l.Seq)
+		if err != nil {
+			return nil, err
+		}
+		if ok && m.Size == l.Size {
+			return m.Data, nil
+		}
+	}
+	return nil, fault.New(fault.Conflict, "", "the letter holds the first %d of %d bytes, and stream %s has the message no more", len(l.Data), l.Size, l.Stream)
+}
+
+// newest gives the last message of a catalogue's subject, a zero one when
+// there is none.
+func (d DeadLetters) newest(ctx context.Context, subject string) (event.Stored, error) {
+	s, err := d.js.Stream(ctx, event.StreamCatalog)
+	if err != nil {
+		return event.Stored{}, err
+	}
+	m, err := s.GetLastMsgForSubject(ctx, subject)
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return event.Stored{}, nil
+	}
+	if err != nil {
+		return event.Stored{}, err
+	}
+	return stored(event.StreamCatalog, m.Subject, m.Sequence, m.Time, m.Header, m.Data, false), nil
+}
+
+// overtaken tells whether the subject's last message is newer than the one of
+// the letter, and not itself a replay of it.
+func overtaken(l DeadLetter, last event.Stored) bool {
+	if last.Seq == 0 || header(last, event.HeaderReplayOf) == strconv.FormatUint(l.Letter, 10) {
+		return false
+	}
+	if l.Stream == event.StreamCatalog && last.Seq == l.Seq {
+		return false // it is the message itself
+	}
+	if l.Stream == event.StreamCatalog {
+		return last.Seq > l.Seq
+	}
+	return last.At.After(l.At)
+}

@@ -1,0 +1,146 @@
+package ingest_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/nats-io/nats.go"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
+
+	"preismon/contracts/event"
+	"preismon/ingest"
+)
+
+func tracer(share float64) (trace.Tracer, *tracetest.SpanRecorder) {
+	spans := tracetest.NewSpanRecorder()
+	return sdktrace.NewTracerProvider(
+		sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(share))), sdktrace.WithSpanProcessor(spans)).Tracer("test"), spans
+}
+
+func named(spans *tracetest.SpanRecorder, name string) []sdktrace.ReadOnlySpan {
+	return slices.DeleteFunc(spans.Ended(), func(s sdktrace.ReadOnlySpan) bool { return s.Name() != name })
+}
+
+// TestTraceFromPublisherToSink: the span of a batch is linked to those that
+// its messages were published in, and the sink works within it. Headers that
+// are no trace context (W3C, 3.2), or of a trace that is not kept, count as none.
+func TestTraceFromPublisherToSink(t *testing.T) {
+	nc, js := connect(t)
+	publishing, published := tracer(1)
+	p := newPublisher(t, nc, ingest.PublisherConfig{Tracer: publishing})
+	for i := range 3 {
+		if err := p.Publish(t.Context(), observations(i, 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := p.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for i, poison := range []nats.Header{
+		{"traceparent": {"00-zz"}, "tracestate": {strings.Repeat("=,", 600)}},
+		{"traceparent": {"ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}},
+		{"traceparent": {"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00"}}, // not kept
+		{"traceparent": {"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}},
+	} {
+		e := observations(10+i, 1)
+		b, err := event.Encode(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := js.PublishMsg(t.Context(), &nats.Msg{Subject: e.Subject(), Data: b, Header: poison}); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	var mu sync.Mutex
+	within := map[trace.SpanID]bool{}
+	sink := newRecorder()
+	sink.before = func(ctx context.Context, _ *event.Batch) error {
+		mu.Lock()
+		defer mu.Unlock()
+		within[trace.SpanContextFromContext(ctx).SpanID()] = true
+		return nil
+	}
+	processing, processed := tracer(1)
+	run(t, js, ingest.ConsumerConfig{Tracer: processing}, sink).reach(t, js)
+
+	want := map[trace.SpanID]bool{}
+	for _, s := range named(published, "publish OBSERVATIONS") {
+		want[s.SpanContext().SpanID()] = true
+	}
+	if len(want) != 3 {
+		t.Fatalf("%d spans of publishing", len(want))
+	}
+	for _, s := range named(processed, "process OBSERVATIONS") {
+		if !within[s.SpanContext().SpanID()] {
+			t.Errorf("the sink did not work within %s", s.SpanContext().SpanID())
+		}
+		for _, l := range s.Links() {
+			if !want[l.SpanContext.SpanID()] {
+				t.Errorf("linked to %s, where no event was published", l.SpanContext.SpanID())
+			}
+			delete(want, l.SpanContext.SpanID())
+		}
+	}
+	if len(want) > 0 {
+		t.Errorf("%d of the publisher's spans are linked to nothing", len(want))
+	}
+}
+
+// TestPublisherWritesNoHeader of a trace that is not kept: nobody could follow
+// it.
+func TestPublisherWritesNoHeader(t *testing.T) {
+	nc, js := connect(t)
+	for i, share := range []float64{0, 1} {
+		publishing, _ := tracer(share)
+		p := newPublisher(t, nc, ingest.PublisherConfig{Tracer: publishing})
+		if err := p.Publish(t.Context(), observations(i, 1)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		s, err := js.Stream(t.Context(), event.StreamObservations)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := s.GetMsg(t.Context(), uint64(i+1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := m.Header["traceparent"]; len(got) != int(share) {
+			t.Errorf("share %v: traceparent %v", share, got)
+		}
+	}
+}
+
+// TestSettled: of every event that was sent is told what became of it.
+func TestSettled(t *testing.T) {
+	nc, _ := connect(t)
+	var mu sync.Mutex
+	got := map[bool]int{}
+	p := newPublisher(t, nc, ingest.PublisherConfig{Settled: func(s ingest.Settled) {
+		mu.Lock()
+		defer mu.Unlock()
+		if s.Stream != event.StreamObservations || s.Took <= 0 || s.Err != nil {
+			t.Errorf("%+v", s)
+		}
+		got[s.Duplicate]++
+	}})
+	for _, n := range []int{1, 2, 1} {
+		if err := p.Publish(t.Context(), observations(n, 1)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got[false] != 2 || got[true] != 1 {
+		t.Errorf("%v", got)
+	}
+}

@@ -1,0 +1,207 @@
+package projector
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ClickHouse/ch-go/proto"
+	"github.com/cespare/xxhash/v2"
+
+	"preismon/contracts"
+	"preismon/contracts/event"
+)
+
+// narrowRow tells rows apart by what they are about and what they cost.
+const narrowRow = `cityHash64(item, site, toUnixTimestamp64Milli(captured_at), capture, offer, toInt8(outcome), currency, price_minor)`
+
+// separator stands between the columns of a row's text.
+const separator = "\x1f"
+
+// rowText is everything a row says, as one text; appendRow makes the same of
+// an event. The names are those of rowColumns.
+const rowText = `concatWithSeparator('\x1F', toString(item), toString(site), toString(toUnixTimestamp64Milli(captured_at)), ` +
+	`toString(capture), toString(offer), toString(toInt8(outcome)), toString(currency), toString(price_minor), toString(shipping_minor), ` +
+	`toString(merchant), toString(is_prime), toString(is_buy_box), toString(rating_tenths), toString(manufacturer), title, url, toString(delivery_text))`
+
+var rowColumns = []string{
+	"item", "site", "captured_at", "capture", "offer", "outcome", "currency", "price_minor", "shipping_minor", "merchant", "is_prime",
+	"is_buy_box", "rating_tenths", "manufacturer", "title", "url", "delivery_text",
+}
+
+// appendRow appends the text of one row of a capture.
+func appendRow(b []byte, site string, capture, offer int, o *contracts.Observation) []byte {
+	f := &noOffer
+	if offer < len(o.Offers) {
+		f = &o.Offers[offer]
+	}
+	next := func(s string) { b = append(append(b, separator...), s...) }
+	number := func(n int64) { b = strconv.AppendInt(append(b, separator...), n, 10) }
+	b = strconv.AppendUint(b, uint64(o.ItemID), 10)
+	next(site)
+	number(o.CapturedAt.UnixMilli())
+	number(int64(capture))
+	number(int64(offer))
+	number(int64(o.Outcome))
+	next(string(f.CurrencyCode))
+	number(amount(f.Price))
+	number(amount(f.Shipping))
+	next(f.Merchant)
+	number(int64(f.IsPrime))
+	number(int64(f.IsBuyBox))
+	number(int64(f.Rating.Tenths()))
+	next(f.Manufacturer)
+	next(f.Title)
+	next(f.URL)
+	next(f.DeliveryText)
+	return b
+}
+
+// sum counts rows and adds up the hashes of their texts.
+type sum struct{ rows, checksum uint64 }
+
+func sumOf(o *contracts.Observations) (s sum) {
+	var b []byte
+	for i := range o.Observations {
+		for j := range o.Observations[i].Rows() {
+			b = appendRow(b[:0], string(o.Site), i, j, &o.Observations[i])
+			s.rows++
+			s.checksum += xxhash.Sum64(b)
+		}
+	}
+	return s
+}
+
+// content reads every event of the stream again and compares its rows.
+func (a *Auditor) content(ctx context.Context, slices []slice) error {
+	if !a.cfg.Content {
+		return nil
+	}
+	state, err := a.cfg.Streams.State(ctx, event.StreamObservations)
+	if err != nil {
+		return err
+	}
+	var epoch proto.ColUInt32
+	var seq, n, checksum proto.ColUInt64
+	for i, s := range slices {
+		a.cfg.Progress(AuditProgress{"content", uint64(i), uint64(len(slices))})
+		held := map[uint64]sum{} // by sequence of the stream as it is now
+		places := map[uint64]place{}
+		first, last := uint64(0), uint64(0)
+		err := a.read(ctx, "audit_content", s.args(),
+			proto.Results{{Name: "epoch", Data: &epoch}, {Name: "seq", Data: &seq}, {Name: "n", Data: &n}, {Name: "checksum", Data: &checksum}},
+			func() error {
+				for i := range seq {
+					at := place{epoch[i], seq[i]}
+					if !present(state, at) {
+						a.out.NotCompared++
+						continue
+					}
+					held[at.seq], places[at.seq] = sum{n[i], checksum[i]}, at
+					if first == 0 || at.seq < first {
+						first = at.seq
+					}
+					last = max(last, at.seq)
+				}
+				return nil
+			}, "{text}", rowText)
+		if err != nil {
+			return err
+		}
+		if len(held) == 0 {
+			continue
+		}
+		for m, err := range a.cfg.Streams.Read(ctx, event.ReadRequest{Stream: event.StreamObservations, First: first, Last: last, Bodies: true}) {
+			if err != nil {
+				return err
+			}
+			have, ok := held[m.Seq]
+			if !ok {
+				continue
+			}
+			delete(held, m.Seq)
+			if _, ok := a.wrong[places[m.Seq]]; ok {
+				continue // that is said already
+			}
+			a.out.Compared++
+			if err := a.compare(ctx, m, places[m.Seq], have); err != nil {
+				return err
+			}
+		}
+		a.out.NotCompared += uint64(len(held))
+	}
+	return nil
+}
+
+// present tells whether a place is one of the stream as it is now.
+func present(s event.StreamState, at place) bool {
+	return at.epoch <= s.Epoch && at.seq != 0 && s.Same(at.epoch, at.seq) == at.seq
+}
+
+// compare says what differs between an event and its rows.
+func (a *Auditor) compare(ctx context.Context, m event.Stored, at place, have sum) error {
+	f := Finding{What: Differs, Where: "observations", Epoch: at.epoch, First: at.seq, Last: at.seq, Count: have.rows}
+	e, err := event.Decode(m.Data)
+	if err != nil {
+		a.out.find(f, "the event of these rows cannot be read: "+err.Error())
+		return nil
+	}
+	o, ok := e.Data.(*contracts.Observations)
+	if !ok {
+		a.out.find(f, fmt.Sprintf("the message there is a %s", e.Kind))
+		return nil
+	}
+	if sumOf(o) == have {
+		return nil
+	}
+	var text proto.ColStr
+	var held, due []string
+	err = a.read(ctx, "audit_texts", args{"epoch": at.epoch, "seq": at.seq}, proto.Results{{Name: "text", Data: &text}}, func() error {
+		for i := range text.Rows() {
+			held = append(held, text.Row(i))
+		}
+		return nil
+	}, "{text}", rowText)
+	if err != nil {
+		return err
+	}
+	for i := range o.Observations {
+		for j := range o.Observations[i].Rows() {
+			due = append(due, string(appendRow(nil, string(o.Site), i, j, &o.Observations[i])))
+		}
+	}
+	rows, columns := difference(due, held)
+	f.Count = rows
+	a.out.find(f, "they differ from event "+e.ID+" in "+strings.Join(columns, ", "))
+	return nil
+}
+
+// difference counts the rows that are not the same, and names the columns in
+// which they differ. Both are in order.
+func difference(due, held []string) (rows uint64, columns []string) {
+	differ := map[string]bool{}
+	for i := range max(len(due), len(held)) {
+		if i < len(due) && i < len(held) && due[i] == held[i] {
+			continue
+		}
+		rows++
+		if i >= len(due) || i >= len(held) {
+			differ["their number"] = true
+			continue
+		}
+		d, h := strings.Split(due[i], separator), strings.Split(held[i], separator)
+		for k, name := range rowColumns {
+			if k >= len(d) || k >= len(h) || d[k] != h[k] {
+				differ[name] = true
+			}
+		}
+	}
+	for _, name := range slices.Concat(rowColumns, []string{"their number"}) {
+		if differ[name] {
+			columns = append(columns, name)
+		}
+	}
+	return rows, columns
+}

@@ -1,0 +1,322 @@
+package projector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ClickHouse/ch-go/proto"
+	"github.com/google/uuid"
+
+	"preismon/contracts/event"
+)
+
+// deadLetters gives the sequences of the stream as it is now whose message is
+// in the dead letters; of OBSERVATIONS, those of the partition.
+func (a *Auditor) deadLetters(ctx context.Context, s event.StreamState) (map[uint64]struct{}, error) {
+	all := map[uint64]struct{}{}
+	for m, err := range a.cfg.Streams.Read(ctx, event.ReadRequest{Stream: event.StreamDeadLetters, Subject: event.DeadLetterSubject(s.Stream)}) {
+		if err != nil {
+			return nil, err
+		}
+		stream, epoch, seq, ok := m.Origin()
+		if !ok || stream != s.Stream || !present(s, place{epoch, seq}) {
+			continue
+		}
+		if subject := m.Header[event.HeaderSubject]; s.Stream == event.StreamObservations && len(subject) > 0 && !a.owns(subject[0]) {
+			continue
+		}
+		all[seq] = struct{}{}
+	}
+	return all, nil
+}
+
+// span is a range of sequences, both included.
+type span struct{ first, last uint64 }
+
+// gaps looks for messages of OBSERVATIONS, up to the checkpoint, that gave no
+// event, and for the reason.
+func (a *Auditor) gaps(ctx context.Context) error {
+	s, err := a.cfg.Streams.State(ctx, event.StreamObservations)
+	if err != nil {
+		return err
+	}
+	end, ok := a.end(s)
+	if !ok {
+		return nil
+	}
+	if mark := a.mark[s.Stream]; mark.epoch == s.Epoch && mark.seq > s.Last {
+		return a.beyond(ctx, s)
+	}
+	dead, err := a.deadLetters(ctx, s)
+	if err != nil {
+		return err
+	}
+	for first := uint64(1); first <= end; first += gapReach {
+		if err := a.gapsIn(ctx, s, dead, first, min(first+gapReach-1, end)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// gapReach is how many sequences are looked through at once: where there are
+// several partitions, most of them have no event.
+const gapReach = 1 << 20
+
+// gapsIn looks through the sequences from first to last.
+func (a *Auditor) gapsIn(ctx context.Context, s event.StreamState, dead map[uint64]struct{}, first, last uint64) error {
+	spans, total, err := a.spans(ctx, s, first, last)
+	if err != nil || total == 0 {
+		return err
+	}
+	before := a.out.DeadLetters + a.out.Copies + a.out.Others
+	for seq := range dead {
+		if within(spans, seq) {
+			a.out.DeadLetters++
+		}
+	}
+	var waiting []event.Stored // whose id is to be looked up
+	var lost uint64
+	look := func() error {
+		n, err := a.explain(ctx, s, waiting)
+		lost += n
+		waiting = waiting[:0]
+		return err
+	}
+	from, to := spans[0].first, spans[len(spans)-1].last
+	for m, err := range a.cfg.Streams.Read(ctx, event.ReadRequest{Stream: s.Stream, First: from, Last: to}) {
+		if err != nil {
+			return err
+		}
+		if m.Seq%10_000 == 0 {
+			a.cfg.Progress(AuditProgress{"gaps of " + s.Stream, m.Seq, a.mark[s.Stream].seq})
+		}
+		if _, buried := dead[m.Seq]; buried || !within(spans, m.Seq) {
+			continue
+		}
+		if !a.owns(m.Subject) {
+			a.out.Others++
+			continue
+		}
+		if waiting = append(waiting, m); len(waiting) == 1000 {
+			if err := look(); err != nil {
+				return err
+			}
+		}
+	}
+	if err := look(); err != nil {
+		return err
+	}
+	a.out.Gone += total - min(total, a.out.DeadLetters+a.out.Copies+a.out.Others-before+lost)
+	return nil
+}
+
+// owns tells whether a message is of the partition whose tables these are.
+func (a *Auditor) owns(subject string) bool {
+	return event.Partition(subject, a.cfg.Partitions) == a.cfg.Partition
+}
+
+// end is the last sequence of the stream that is applied, as it is now; not
+// ok: nothing of it is.
+func (a *Auditor) end(s event.StreamState) (seq uint64, ok bool) {
+	mark := a.mark[s.Stream]
+	if mark.epoch > s.Epoch {
+		a.out.find(Finding{What: Foreign, Where: s.Stream, Count: 1}, fmt.Sprintf(
+			"the tables are of epoch %d and the stream of %d: it was restored from an old copy, or belongs to other tables", mark.epoch, s.Epoch))
+		return 0, false
+	}
+	applied := s.Same(mark.epoch, mark.seq)
+	if s.Stream == event.StreamObservations && s.Last > applied {
+		a.out.Waiting = s.Last - applied
+	}
+	return min(applied, s.Last), applied > 0
+}
+
+// beyond: the tables hold what the stream has lost.
+func (a *Auditor) beyond(ctx context.Context, s event.StreamState) error {
+	var n proto.ColUInt64
+	return a.read(ctx, "audit_beyond", args{"epoch": s.Epoch, "last": s.Last}, proto.Results{{Name: "n", Data: &n}}, func() error {
+		for _, events := range n {
+			a.out.find(Finding{What: Foreign, Where: s.Stream, Epoch: s.Epoch, Count: events}, fmt.Sprintf(
+				"the stream ends at %d and %d was applied: it lost its tail", s.Last, a.mark[s.Stream].seq))
+		}
+		return nil
+	})
+}
+
+// spans gives the ranges of sequences from first to last that gave no event.
+func (a *Auditor) spans(ctx context.Context, s event.StreamState, from, to uint64) (all []span, total uint64, err error) {
+	var first, last proto.ColUInt64
+	err = a.read(ctx, "audit_gaps", args{"first": from, "last": to, "epoch": s.Epoch, "created": s.Created, "after": s.After()},
+		proto.Results{{Name: "first", Data: &first}, {Name: "last", Data: &last}}, func() error {
+			for i := range first {
+				all = append(all, span{first[i], last[i]})
+				total += last[i] - first[i] + 1
+			}
+			return nil
+		})
+	return all, total, err
+}
+
+func within(spans []span, seq uint64) bool {
+	_, ok := slices.BinarySearchFunc(spans, seq, func(s span, seq uint64) int {
+		switch {
+		case s.last < seq:
+			return -1
+		case s.first > seq:
+			return 1
+		}
+		return 0
+	})
+	return ok
+}
+
+// explain tells copies from lost messages.
+func (a *Auditor) explain(ctx context.Context, s event.StreamState, list []event.Stored) (lost uint64, err error) {
+	if len(list) == 0 {
+		return 0, nil
+	}
+	ids := make([]uuid.UUID, len(list))
+	var texts []string
+	for i, m := range list {
+		if ids[i], err = uuid.Parse(m.ID); err != nil { // published under an id of its own: a replay, or by somebody else
+			if ids[i], err = a.idOf(ctx, m); err != nil {
+				return 0, err
+			}
+		}
+		if ids[i] != uuid.Nil {
+			texts = append(texts, ids[i].String())
+		}
+	}
+	known := map[uuid.UUID]struct{}{}
+	var id proto.ColUUID
+	if len(texts) > 0 {
+		err := a.read(ctx, "audit_known_events", args{"ids": strings.Join(texts, ",")}, proto.Results{{Name: "event_id", Data: &id}}, func() error {
+			for _, v := range id {
+				known[v] = struct{}{}
+			}
+			return nil
+		})
+		if err != nil {
+			return 0, err
+		}
+	}
+	for i, m := range list {
+		if _, ok := known[ids[i]]; ok {
+			a.out.Copies++
+			continue
+		}
+		isLost, err := a.judge(ctx, m)
+		if err != nil {
+			return lost, err
+		}
+		if isLost {
+			lost++
+			epoch := s.Epoch
+			if m.Seq <= s.After() {
+				epoch = 0
+			}
+			a.out.find(Finding{What: Lost, Where: s.Stream, Epoch: epoch, First: m.Seq, Last: m.Seq, Count: 1}, "")
+		}
+	}
+	return lost, nil
+}
+
+// idOf reads the event's id from the message itself; Nil: it has none.
+func (a *Auditor) idOf(ctx context.Context, m event.Stored) (uuid.UUID, error) {
+	whole, ok, err := a.cfg.Streams.At(ctx, m.Stream, m.Seq)
+	if err != nil || !ok {
+		return uuid.Nil, err
+	}
+	if e, err := event.Decode(whole.Data); err == nil {
+		return uuid.Parse(e.ID)
+	}
+	return uuid.Nil, nil
+}
+
+// judge tells whether a message that is in no table and no dead letter should
+// be: not one that cannot be read and is so old that its dead letter may be
+// gone, and not one that the stream has dropped meanwhile.
+func (a *Auditor) judge(ctx context.Context, m event.Stored) (lost bool, err error) {
+	whole, ok, err := a.cfg.Streams.At(ctx, m.Stream, m.Seq)
+	if err != nil || !ok {
+		return false, err
+	}
+	e, err := event.Decode(whole.Data)
+	switch good := err == nil && e.Subject() == m.Subject; {
+	case good:
+		return true, nil
+	case !a.owns(m.Subject): // of the catalogue: partition 0 puts it into the dead letters, and may not have come to it
+		return false, nil
+	case err == nil:
+		return true, nil
+	}
+	dead, err := a.cfg.Streams.State(ctx, event.StreamDeadLetters)
+	if err != nil {
+		return false, err
+	}
+	if dead.MaxAge > 0 && time.Since(m.At) > dead.MaxAge {
+		a.out.DeadLetters++
+		return false, nil
+	}
+	return true, nil
+}
+
+// catalog looks for each record of the stream CATALOG in its table.
+func (a *Auditor) catalog(ctx context.Context) error {
+	s, err := a.cfg.Streams.State(ctx, event.StreamCatalog)
+	if err != nil {
+		return err
+	}
+	end, ok := a.end(s)
+	if !ok {
+		return nil
+	}
+	dead, err := a.deadLetters(ctx, s)
+	if err != nil {
+		return err
+	}
+	var list []event.Stored
+	for m, err := range a.cfg.Streams.Read(ctx, event.ReadRequest{Stream: s.Stream, Last: end}) {
+		if err != nil {
+			return err
+		}
+		if m.Seq%10_000 == 0 {
+			a.cfg.Progress(AuditProgress{s.Stream, m.Seq, end})
+		}
+		if _, buried := dead[m.Seq]; !buried {
+			list = append(list, event.Stored{Stream: m.Stream, Subject: m.Subject, Seq: m.Seq, At: m.At})
+		}
+	}
+	held := map[uint64]struct{}{}
+	var version proto.ColUInt64
+	err = a.read(ctx, "audit_versions", nil, proto.Results{{Name: "version", Data: &version}}, func() error {
+		for _, v := range version {
+			if present(s, place{uint32(v >> 32), v & (1<<32 - 1)}) {
+				held[v&(1<<32-1)] = struct{}{}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	a.out.Records = uint64(len(list))
+	for _, m := range list {
+		if _, ok := held[m.Seq]; ok {
+			continue
+		}
+		lost, err := a.judge(ctx, m)
+		if err = errors.Join(err, ctx.Err()); err != nil {
+			return err
+		}
+		if lost {
+			a.out.find(Finding{What: Lost, Where: s.Stream, First: m.Seq, Last: m.Seq, Count: 1}, "the record "+m.Subject)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,167 @@
+// Package backup saves the read model with ClickHouse's own BACKUP and brings
+// it back. Its callers are the operators' commands.
+//
+// ClickHouse saves a database table by table, while the projector writes. So
+// the checkpoints are saved first: what is up to them was in all tables
+// before, and what the others hold beyond them is the tail that every
+// projector reads back and completes when it starts. What only a running
+// projector can vouch for is emptied after a restore: which scopes are applied
+// (until it has looked, readers filter by pairs) and the fences of leaders of
+// another time. It promises nothing about the streams, artifacts and keys:
+// those are not in ClickHouse.
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ClickHouse/ch-go"
+	"github.com/ClickHouse/ch-go/proto"
+
+	"preismon/contracts"
+)
+
+// Conn runs statements; *clickhouse.Pool is one.
+type Conn interface {
+	Do(ctx context.Context, q ch.Query) error
+}
+
+// Place is where a backup is: a name in the folder that the server's
+// configuration allows (backups.allowed_path), or a URL of an S3 bucket with
+// a prefix.
+type Place struct {
+	Name   string // without a slash
+	URL    string // https://host:port/bucket/prefix
+	Key    string
+	Secret contracts.Secret
+}
+
+// Validate names every fault of the place.
+func (p Place) Validate() error {
+	var f contracts.Faults
+	if p.URL == "" {
+		f.Check(p.Name != "" && !strings.HasPrefix(p.Name, ".") && !strings.ContainsAny(p.Name, `/\'`), "backup name: %q, must be a name without a slash", p.Name)
+		return f.Err()
+	}
+	f.Check(p.Name == "", "backup place: a name and a URL")
+	f.Check(p.Key != "" && p.Secret != "", "backup place: key or secret are missing")
+	return f.Err()
+}
+
+// of is a part of the backup, as SQL.
+func (p Place) of(part string) string {
+	if p.URL == "" {
+		return "File(" + quote(p.Name+"/"+part) + ")"
+	}
+	return "S3(" + quote(strings.TrimSuffix(p.URL, "/")+"/"+part) + ", " + quote(p.Key) + ", " + quote(p.Secret.Reveal()) + ")"
+}
+
+func quote(s string) string {
+	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
+}
+
+func name(s string) string { return "`" + strings.NewReplacer(`\`, `\\`, "`", "\\`").Replace(s) + "`" }
+
+// The parts of a backup.
+const (
+	checkpoints = "checkpoints"
+	tables      = "tables"
+)
+
+// Result says what was saved.
+type Result struct {
+	Files, Bytes uint64 // of the tables; bytes as they are saved
+}
+
+// Take saves the database while everything runs. A place that holds a backup
+// already is refused by the server.
+func Take(ctx context.Context, conn Conn, database string, to Place) (Result, error) {
+	if err := to.Validate(); err != nil {
+		return Result{}, err
+	}
+	if _, err := run(ctx, conn, "BACKUP TABLE "+name(database)+".checkpoints TO "+to.of(checkpoints)); err != nil {
+		return Result{}, fmt.Errorf("save the checkpoints: %w", err)
+	}
+	id, err := run(ctx, conn, "BACKUP DATABASE "+name(database)+" EXCEPT TABLES "+name(database)+".checkpoints TO "+to.of(tables))
+	if err != nil {
+		return Result{}, fmt.Errorf("save the tables: %w", err)
+	}
+	var files, bytes proto.ColUInt64
+	var r Result
+	err = conn.Do(ctx, ch.Query{
+		Body:       "SELECT num_files AS files, compressed_size AS bytes FROM system.backups WHERE id = {id:String}",
+		Parameters: ch.Parameters(map[string]any{"id": id}),
+		Result:     proto.Results{{Name: "files", Data: &files}, {Name: "bytes", Data: &bytes}},
+		OnResult: func(context.Context, proto.Block) error {
+			for i := range files {
+				r = Result{files[i], bytes[i]}
+			}
+			return nil
+		},
+	})
+	return r, err
+}
+
+// ErrInUse: the database holds tables, and was not to be replaced.
+var ErrInUse = errors.New("the database holds tables already")
+
+// Restore brings the database back, whole or not at all: it is made under
+// another name first. conn is an administrator's, of another database; no
+// projector may run. With replace, what the database held is dropped.
+func Restore(ctx context.Context, conn Conn, database string, from Place, replace bool) error {
+	if err := from.Validate(); err != nil {
+		return err
+	}
+	n, err := number(ctx, conn, "SELECT count() AS n FROM system.tables WHERE database = {database:String}", database)
+	if err != nil {
+		return err
+	}
+	if n > 0 && !replace {
+		return fmt.Errorf("%w: %s, %d tables", ErrInUse, database, n)
+	}
+	beside := database + "_restored"
+	for _, step := range []struct{ what, sql string }{
+		{"clean up", "DROP DATABASE IF EXISTS " + name(beside) + " SYNC"},
+		{"restore the tables", "RESTORE DATABASE " + name(database) + " AS " + name(beside) + " FROM " + from.of(tables)},
+		{"restore the checkpoints", "RESTORE TABLE " + name(database) + ".checkpoints AS " + name(beside) + ".checkpoints FROM " + from.of(checkpoints)},
+		{"forget which scopes are applied", "TRUNCATE TABLE " + name(beside) + ".scopes_applied"},
+		{"forget the fences", "TRUNCATE TABLE " + name(beside) + ".leader_fences"},
+		{"drop what was there", "DROP DATABASE IF EXISTS " + name(database) + " SYNC"},
+		{"put it in place", "RENAME DATABASE " + name(beside) + " TO " + name(database)},
+	} {
+		if _, err := run(ctx, conn, step.sql); err != nil {
+			return fmt.Errorf("%s: %w", step.what, err)
+		}
+	}
+	return nil
+}
+
+// run runs a statement and gives the id of the backup or restore it was.
+func run(ctx context.Context, conn Conn, sql string) (id string, err error) {
+	var out proto.Results
+	err = conn.Do(ctx, ch.Query{Body: sql, Result: out.Auto(), OnResult: func(context.Context, proto.Block) error {
+		for _, c := range out {
+			if text, ok := c.Data.(*proto.ColStr); ok && c.Name == "id" && text.Rows() > 0 {
+				id = text.Row(0)
+			}
+		}
+		return nil
+	}})
+	return id, err
+}
+
+func number(ctx context.Context, conn Conn, sql, database string) (n uint64, err error) {
+	var col proto.ColUInt64
+	err = conn.Do(ctx, ch.Query{
+		Body: sql, Parameters: ch.Parameters(map[string]any{"database": database}), Result: proto.Results{{Name: "n", Data: &col}},
+		OnResult: func(context.Context, proto.Block) error {
+			for _, v := range col {
+				n = v
+			}
+			return nil
+		},
+	})
+	return n, err
+}

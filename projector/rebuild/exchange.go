@@ -1,0 +1,123 @@
+package rebuild
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ClickHouse/ch-go"
+	"github.com/ClickHouse/ch-go/proto"
+)
+
+// ErrOvertaken: a leader with a newer fence began before the exchange was over.
+var ErrOvertaken = errors.New("another projector began to lead before the exchange was over, as when this process was frozen for longer than a lease lasts")
+
+// witness is exchanged after all others. A leader writes its fence before
+// anything else; one that began before the last table was in place has it in
+// the old witness, and one that began later in the new one.
+const witness = "leader_fences"
+
+// exchangeTimeout bounds an exchange, and taking it back.
+const exchangeTimeout = time.Minute
+
+// Exchange puts some of the tables beside in place, each at once. Nobody but
+// the leader with this fence may write to either, and it has stopped. No fence
+// stops an EXCHANGE itself, and this process may be frozen before any: when a
+// newer leader turns out to have begun by then, its rows are in tables that are
+// no longer in place. So all of them are exchanged back, and the error is
+// ErrOvertaken. Once begun, it goes to its end also when ctx ends. After another
+// error some are exchanged and some are not, which is as right as before and
+// after. After any error the tables beside must not be dropped, since they may
+// have been in place.
+func Exchange(ctx context.Context, conn Conn, database string, tables []string, fence uint64) error {
+	switch newest, err := newestFence(ctx, conn, database); {
+	case err != nil:
+		return err
+	case newest > fence:
+		return fmt.Errorf("%w; nothing was exchanged", ErrOvertaken)
+	}
+	was, err := identities(ctx, conn, database)
+	if err != nil {
+		return err
+	}
+	// Older leaders are refused by the new witness, too.
+	err = conn.Do(ctx, ch.Query{
+		Body:     "INSERT INTO " + table(Beside(database), witness) + " (partition, fence) SELECT partition, fence FROM " + table(database, witness),
+		Settings: []ch.Setting{ch.SettingInt("async_insert", 0)},
+	})
+	if err != nil {
+		return fmt.Errorf("copy the fences: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), exchangeTimeout)
+	defer cancel()
+	failed := swap(ctx, conn, database, tables)
+	if err := swap(ctx, conn, database, []string{witness}); err != nil {
+		return errors.Join(failed, err)
+	}
+	newest, err := newestFence(ctx, conn, Beside(database))
+	if err != nil {
+		return errors.Join(failed, fmt.Errorf("whether another projector began to lead meanwhile is not known: %w", err))
+	}
+	if newest <= fence {
+		return failed
+	}
+	if err := takeBack(context.WithoutCancel(ctx), conn, database, tables, was); err != nil {
+		return errors.Join(fmt.Errorf("%w; exchanging the tables back failed, and some that are not in place hold rows of it; nothing was dropped", ErrOvertaken), err, failed)
+	}
+	return errors.Join(fmt.Errorf("%w; the tables were exchanged back and nothing was dropped, but rows that it wrote in between may be missing from them until they are made anew", ErrOvertaken), failed)
+}
+
+// takeBack exchanges again what is not what it was.
+func takeBack(ctx context.Context, conn Conn, database string, tables []string, was map[string]string) error {
+	ctx, cancel := context.WithTimeout(ctx, exchangeTimeout)
+	defer cancel()
+	is, err := identities(ctx, conn, database)
+	if err != nil {
+		return err
+	}
+	var moved []string
+	for _, t := range append([]string{witness}, tables...) {
+		if is[t] != was[t] {
+			moved = append(moved, t)
+		}
+	}
+	return swap(ctx, conn, database, moved)
+}
+
+func swap(ctx context.Context, conn Conn, database string, tables []string) error {
+	for _, t := range tables {
+		if err := conn.Do(ctx, ch.Query{Body: "EXCHANGE TABLES " + table(database, t) + " AND " + table(Beside(database), t)}); err != nil {
+			return fmt.Errorf("exchange %s: %w", t, err)
+		}
+	}
+	return nil
+}
+
+func newestFence(ctx context.Context, conn Conn, database string) (uint64, error) {
+	n, err := number(ctx, conn, "SELECT max(fence) AS n FROM "+table(database, witness), nil)
+	if err != nil {
+		return 0, fmt.Errorf("read the fences: %w", err)
+	}
+	return n, nil
+}
+
+// identities gives the UUID of each table, which goes with it in an exchange.
+func identities(ctx context.Context, conn Conn, database string) (map[string]string, error) {
+	ids := map[string]string{}
+	return ids, texts(ctx, conn, "SELECT name AS k, toString(uuid) AS v FROM system.tables WHERE database = {database:String}", database, ids)
+}
+
+// texts adds the answer to a question about a database, texts by texts.
+func texts(ctx context.Context, conn Conn, sql, database string, into map[string]string) error {
+	var k, v proto.ColStr
+	return conn.Do(ctx, ch.Query{
+		Body: sql, Parameters: ch.Parameters(map[string]any{"database": database}), Result: proto.Results{{Name: "k", Data: &k}, {Name: "v", Data: &v}},
+		OnResult: func(context.Context, proto.Block) error {
+			for i := range k.Rows() {
+				into[k.Row(i)] = v.Row(i)
+			}
+			return nil
+		},
+	})
+}

@@ -1,0 +1,128 @@
+// Package rebuild exchanges the tables of a read model for those of another
+// that was made anew beside it. Its caller drives the projectors of both and
+// holds the lease; contracts/decisions/011-rebuild-beside.md says why readers
+// get no wrong answer meanwhile.
+package rebuild
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ClickHouse/ch-go"
+	"github.com/ClickHouse/ch-go/proto"
+
+	"preismon/contracts/event"
+)
+
+// Conn runs statements; *clickhouse.Pool is one. It is an administrator's.
+type Conn interface {
+	Do(ctx context.Context, q ch.Query) error
+}
+
+// Tables are exchanged: rows first. Not exchanged are the scopes, whose version
+// numbers a reader carries from one statement to the next, and the checkpoints;
+// the fences only as a witness, see Exchange.
+var Tables = []string{
+	"observations", "observations_by_mandate", "latest_observations", "ingested_events",
+	"sites", "items", "mandates", "accounts", "orders", "reference_prices", "customer_data", "file_jobs", "file_archives",
+}
+
+// Beside is the database in which the read model of another is made anew.
+func Beside(database string) string { return database + "_rebuild" }
+
+// Drop drops the database beside, if there is one. Reads that run on its
+// tables come to their end.
+func Drop(ctx context.Context, conn Conn, database string) error {
+	return conn.Do(ctx, ch.Query{Body: "DROP DATABASE IF EXISTS " + name(Beside(database))})
+}
+
+// ErrNotWhole: the streams do not hold everything that the tables do.
+var ErrNotWhole = errors.New("the streams no longer hold everything that the tables do, so that they cannot be made anew from them")
+
+// Check tells whether the tables can be made anew with the same places of all
+// rows: ErrNotWhole.
+func Check(ctx context.Context, conn Conn, database string, observations, catalog event.StreamState) error {
+	for _, s := range []event.StreamState{observations, catalog} {
+		if s.After() > 0 {
+			return fmt.Errorf("%w: stream %s lost its tail once, and its first %d messages would get other places", ErrNotWhole, s.Stream, s.After())
+		}
+	}
+	var missing []string
+	for _, q := range []struct{ what, sql string }{
+		{"events", "SELECT count() AS n FROM " + table(database, "ingested_events") + " WHERE epoch != {epoch:UInt32} OR seq < {first:UInt64}"},
+		{"records", "SELECT count() AS n FROM (" + versions(database) + ") WHERE bitShiftRight(version, 32) != {catalog:UInt32}"},
+	} {
+		n, err := number(ctx, conn, q.sql, map[string]any{"epoch": observations.Epoch, "first": observations.First, "catalog": catalog.Epoch})
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			missing = append(missing, fmt.Sprintf("%d %s", n, q.what))
+		}
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("%w: %s came from streams that are gone, or from messages that were dropped", ErrNotWhole, strings.Join(missing, " and "))
+	}
+	return nil
+}
+
+func versions(database string) string {
+	var all []string
+	for _, t := range Tables[4:] {
+		all = append(all, "SELECT version FROM "+table(database, t)+" FINAL")
+	}
+	return strings.Join(all, " UNION ALL ")
+}
+
+// Ready tells whether the tables beside may take the place of the others: they
+// reach at least as far, and the scopes in force have the same pairs. Nobody
+// may write to either. reason says why not.
+func Ready(ctx context.Context, conn Conn, database string) (ok bool, reason string, err error) {
+	beside := Beside(database)
+	for _, q := range []struct{ reason, sql string }{
+		{"they do not reach as far", `SELECT count() AS n FROM (SELECT stream, max((epoch, seq)) AS place FROM ` + table(database, "checkpoints") + ` GROUP BY stream) AS o
+			LEFT JOIN (SELECT stream, max((epoch, seq)) AS place FROM ` + table(beside, "checkpoints") + ` GROUP BY stream) AS n ON o.stream = n.stream
+			WHERE n.place < o.place`},
+		{"their scopes have other pairs", `SELECT count() AS n FROM (
+			SELECT mandate, item, site, sum(side) AS sides FROM (SELECT mandate, item, toString(site) AS site, 1 AS side FROM (` + scope(database) + `)
+			UNION ALL SELECT mandate, item, toString(site) AS site, -1 AS side FROM (` + scope(beside) + `))
+			GROUP BY mandate, item, site HAVING sides != 0)`},
+		{"their scopes are not applied", `SELECT count() AS n FROM (SELECT mandate, max(version) AS v FROM ` + table(beside, "scopes") + ` GROUP BY mandate) AS s
+			LEFT JOIN (SELECT mandate, max(version) AS v FROM ` + table(beside, "scopes_applied") + ` GROUP BY mandate) AS a ON s.mandate = a.mandate WHERE s.v != a.v`},
+	} {
+		n, err := number(ctx, conn, q.sql, nil)
+		if err != nil {
+			return false, "", err
+		}
+		if n > 0 {
+			return false, q.reason, nil
+		}
+	}
+	return true, "", nil
+}
+
+// scope gives the pairs in force.
+func scope(database string) string {
+	return "SELECT mandate, item, site FROM " + table(database, "scope_pairs") +
+		" WHERE (mandate, version) IN (SELECT mandate, max(version) FROM " + table(database, "scopes") + " GROUP BY mandate)"
+}
+
+func name(s string) string { return "`" + strings.NewReplacer(`\`, `\\`, "`", "\\`").Replace(s) + "`" }
+
+func table(database, t string) string { return name(database) + "." + t }
+
+func number(ctx context.Context, conn Conn, sql string, values map[string]any) (n uint64, err error) {
+	var col proto.ColUInt64
+	err = conn.Do(ctx, ch.Query{
+		Body: sql, Parameters: ch.Parameters(values), Result: proto.Results{{Name: "n", Data: &col}},
+		OnResult: func(context.Context, proto.Block) error {
+			for _, v := range col {
+				n = v
+			}
+			return nil
+		},
+	})
+	return n, err
+}

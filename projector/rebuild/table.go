@@ -1,0 +1,93 @@
+package rebuild
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ClickHouse/ch-go"
+	"github.com/ClickHouse/ch-go/proto"
+)
+
+// Single are the tables that can be made anew alone: all that they hold is in
+// observations, and in the scopes.
+var Single = []string{"observations_by_mandate", "latest_observations"}
+
+// Clone gives the tables beside, which are empty, everything that the others
+// hold, but for one table. Parts are shared, not copied, so that it takes no
+// disk and moments only. The projector may write meanwhile: what a table has
+// beyond the checkpoints, which are taken first, is the tail that every
+// projector reads back and completes when it starts; and an event that is
+// known is taken before the rows that it vouches for. Not taken are the fences
+// and which scopes are applied: that is for the projector beside to find out,
+// which fills observations_by_mandate as it does.
+func Clone(ctx context.Context, conn Conn, database, except string) error {
+	order := []string{"checkpoints", "scopes", "scope_pairs", "ingested_events"}
+	for _, t := range Tables {
+		if t != except && !slices.Contains(order, t) {
+			order = append(order, t)
+		}
+	}
+	for _, t := range order {
+		// None of the tables is partitioned.
+		err := conn.Do(ctx, ch.Query{Body: "ALTER TABLE " + table(Beside(database), t) + " ATTACH PARTITION tuple() FROM " + table(database, t)})
+		if err != nil {
+			return fmt.Errorf("share %s: %w", t, err)
+		}
+	}
+	return nil
+}
+
+//go:embed fill_latest.sql
+var fillLatest string
+
+// fillRows bounds the rows of observations that one statement of FillLatest
+// reads.
+const fillRows = 1_000_000
+
+// FillLatest writes the newest capture of each pair of the observations beside
+// into its latest_observations, in slices of items. progress is told how much
+// is done, from 0 to 1.
+func FillLatest(ctx context.Context, conn Conn, database string, progress func(done float64)) error {
+	parts, err := itemSlices(ctx, conn, table(Beside(database), "observations"))
+	if err != nil {
+		return err
+	}
+	fill := strings.ReplaceAll(fillLatest, "{database}", name(Beside(database)))
+	for i, s := range parts {
+		err := conn.Do(ctx, ch.Query{
+			Body: fill, Parameters: ch.Parameters(map[string]any{"first": s.first, "last": s.last}),
+			Settings: []ch.Setting{ch.SettingInt("async_insert", 0), ch.SettingInt("optimize_on_insert", 0), ch.SettingInt("insert_deduplicate", 0)},
+		})
+		if err != nil {
+			return fmt.Errorf("fill latest_observations: %w", err)
+		}
+		progress(float64(i+1) / float64(len(parts)))
+	}
+	return nil
+}
+
+type itemSlice struct{ first, last uint64 }
+
+// itemSlices cuts the items of a table into ranges of some rows each.
+func itemSlices(ctx context.Context, conn Conn, from string) (all []itemSlice, err error) {
+	var item, n proto.ColUInt64
+	var rows uint64
+	err = conn.Do(ctx, ch.Query{
+		Body:   "SELECT item, count() AS n FROM " + from + " GROUP BY item ORDER BY item",
+		Result: proto.Results{{Name: "item", Data: &item}, {Name: "n", Data: &n}},
+		OnResult: func(context.Context, proto.Block) error {
+			for i := range item {
+				if len(all) == 0 || rows+n[i] > fillRows {
+					all, rows = append(all, itemSlice{first: item[i]}), 0
+				}
+				all[len(all)-1].last = item[i]
+				rows += n[i]
+			}
+			return nil
+		},
+	})
+	return all, err
+}

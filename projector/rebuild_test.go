@@ -1,0 +1,258 @@
+package projector_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/ClickHouse/ch-go"
+
+	"preismon/contracts/event"
+	"preismon/projector"
+	"preismon/projector/clickhouse"
+	"preismon/projector/rebuild"
+	"preismon/projector/schema"
+)
+
+// stoppingConn fails after so many exchanges.
+type stoppingConn struct {
+	rebuild.Conn
+	left int
+}
+
+var errStopped = errors.New("stopped")
+
+func (c *stoppingConn) Do(ctx context.Context, q ch.Query) error {
+	if strings.HasPrefix(q.Body, "EXCHANGE") {
+		if c.left--; c.left < 0 {
+			return errStopped
+		}
+	}
+	return c.Conn.Do(ctx, q)
+}
+
+// TestRebuildExchange: wherever an exchange stops, a projector makes of what
+// is there what it should be, and the new tables may be ahead of the old ones.
+func TestRebuildExchange(t *testing.T) {
+	for _, exchanged := range []int{2, len(rebuild.Tables) + 1} {
+		t.Run(fmt.Sprint(exchanged), func(t *testing.T) {
+			w := newWorld(t)
+			admin, dsn := w.admin("", "")
+			_, besideDSN := w.admin(rebuild.Beside(w.server.Database), w.server.ProjectorDSN)
+			batches := []*event.Batch{
+				w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3}, []int{0, 1})),
+				w.observations(20),
+				w.catalog(mandate(2, 100), order(2, 20, true, 0, []int{1, 2}, []int{0, 1, 2}), order(1, 10, true, 1, []int{2, 3, 4}, []int{1})),
+				w.observations(20),
+			}
+			ahead := w.observations(10)
+			for _, b := range batches {
+				w.apply(b)
+			}
+			w.settle()
+			if err := rebuild.Check(t.Context(), admin, w.server.Database,
+				event.StreamState{Incarnation: made(epoch), First: 1}, event.StreamState{Incarnation: made(epoch)}); err != nil {
+				t.Fatal(err)
+			}
+			if err := schema.Migrate(t.Context(), strings.Replace(dsn, "/"+w.server.Database, "/"+rebuild.Beside(w.server.Database), 1), schema.Options{}); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = rebuild.Drop(context.Background(), admin, w.server.Database) })
+			ready := func(want bool) {
+				t.Helper()
+				if ok, reason, err := rebuild.Ready(t.Context(), admin, w.server.Database); err != nil || ok != want || ok == (reason != "") {
+					t.Errorf("ready %v, want %v: %s %v", ok, want, reason, err)
+				}
+			}
+			ready(false) // it is empty
+			old := w.p
+			cfg := w.cfg
+			cfg.Fence = 1
+			w.p, _ = w.projector(besideDSN, cfg)
+			for i, b := range batches {
+				w.apply(b)
+				w.settle()
+				ready(i == len(batches)-1) // in between it is behind, or has other scopes
+			}
+			w.apply(ahead) // and beyond
+			w.settle()
+			ready(true)
+			granted := w.catalog(order(2, 21, true, 3, []int{5}, []int{0}))
+			w.apply(granted)
+			w.settle()
+			ready(false) // the new tables have rows of a pair that is not in force
+			w.p = old
+			w.apply(granted)
+			w.settle()
+			ready(true)
+
+			err := rebuild.Exchange(t.Context(), &stoppingConn{admin, exchanged}, w.server.Database, rebuild.Tables, w.cfg.Fence)
+			if want := exchanged <= len(rebuild.Tables); errors.Is(err, errStopped) != want || !want && err != nil {
+				t.Fatal(err)
+			}
+			w.restart()
+			if seq, err := w.p.Resume(t.Context(), event.StreamObservations, made(epoch)); err != nil || seq != 40 {
+				t.Errorf("it resumes at %d: %v", seq, err)
+			}
+			w.apply(ahead)
+			w.apply(w.observations(5))
+			w.verify()
+		})
+	}
+}
+
+// actingConn does something once, before or after the exchange of a table.
+type actingConn struct {
+	rebuild.Conn
+	table string
+	after bool
+	act   func()
+}
+
+func (c *actingConn) Do(ctx context.Context, q ch.Query) error {
+	if c.act == nil || !strings.HasPrefix(q.Body, "EXCHANGE") || !strings.HasSuffix(q.Body, "."+c.table) {
+		return c.Conn.Do(ctx, q)
+	}
+	act := c.act
+	c.act = nil
+	if c.after {
+		defer act()
+	} else {
+		act()
+	}
+	return c.Conn.Do(ctx, q)
+}
+
+// TestRebuildOvertaken: a process that was frozen before or within its exchange
+// finds out that another leads, and takes it back; what the other wrote is
+// there. A leader that began after the exchange is no reason to.
+func TestRebuildOvertaken(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		table     string
+		after     bool
+		applies   bool
+		overtaken bool
+	}{
+		{"before the first table", rebuild.Tables[0], false, true, true},
+		{"before the last table", "leader_fences", false, false, true}, // what it wrote then would be missing
+		{"after the exchange", "leader_fences", true, true, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t)
+			admin, dsn := w.admin("", "")
+			_, besideDSN := w.admin(rebuild.Beside(w.server.Database), w.server.ProjectorDSN)
+			if err := schema.Migrate(t.Context(), strings.Replace(dsn, "/"+w.server.Database, "/"+rebuild.Beside(w.server.Database), 1), schema.Options{}); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = rebuild.Drop(context.Background(), admin, w.server.Database) })
+			batches := []*event.Batch{w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3}, []int{0, 1})), w.observations(20)}
+			later := w.observations(5)
+			cfg := w.cfg
+			cfg.Fence = 1
+			beside, _ := w.projector(besideDSN, cfg)
+			for _, p := range []*projector.Projector{w.p, beside} {
+				for _, b := range batches {
+					if err := w.on(p, func() error { return w.try(t.Context(), b) }); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			w.settle()
+			fence := w.cfg.Fence
+			was := w.tableID("observations")
+			lead := func() {
+				w.restart()
+				if _, err := w.p.Resume(t.Context(), event.StreamObservations, made(epoch)); err != nil {
+					t.Error(err)
+				}
+				if c.applies {
+					w.apply(later)
+				}
+			}
+			err := rebuild.Exchange(t.Context(), &actingConn{admin, c.table, c.after, lead}, w.server.Database, rebuild.Tables, fence)
+			if errors.Is(err, rebuild.ErrOvertaken) != c.overtaken || !c.overtaken && err != nil {
+				t.Fatalf("overtaken %v: %v", c.overtaken, err)
+			}
+			if back := w.tableID("observations") == was; back != c.overtaken {
+				t.Errorf("the old table is in place: %v", back)
+			}
+			w.apply(later)
+			w.apply(w.observations(5))
+			w.verify()
+			w.restart() // a newer one is known in the fences that are in place
+			if _, err := w.p.Resume(t.Context(), event.StreamObservations, made(epoch)); err != nil {
+				t.Error(err)
+			}
+			if err := rebuild.Exchange(t.Context(), admin, w.server.Database, rebuild.Tables, fence); !errors.Is(err, rebuild.ErrOvertaken) {
+				t.Errorf("by a leader that is deposed: %v", err)
+			}
+		})
+	}
+}
+
+// on makes p the projector of the world while f runs.
+func (w *world) on(p *projector.Projector, f func() error) error {
+	was := w.p
+	w.p = p
+	defer func() { w.p = was }()
+	return f()
+}
+
+func (w *world) tableID(table string) (id string) {
+	w.t.Helper()
+	w.scan("SELECT toString(uuid) FROM system.tables WHERE database = ? AND name = ?", []any{w.server.Database, table}, &id)
+	return id
+}
+
+// TestRebuildCheck refuses what could not be made with the same places again.
+func TestRebuildCheck(t *testing.T) {
+	w := newWorld(t)
+	admin, _ := w.admin("", "")
+	w.apply(w.catalog(mandate(1, 100)))
+	w.apply(w.observations(3))
+	right := event.StreamState{Stream: event.StreamObservations, Incarnation: made(epoch), First: 1, Last: 3}
+	catalog := event.StreamState{Stream: event.StreamCatalog, Incarnation: made(epoch), First: 1, Last: 1}
+	change := func(s event.StreamState, f func(*event.StreamState)) event.StreamState { f(&s); return s }
+	for what, c := range map[string]struct {
+		observations, catalog event.StreamState
+		words                 string
+	}{
+		"all there":      {right, catalog, ""},
+		"aged":           {change(right, func(s *event.StreamState) { s.First = 3 }), catalog, "2 events"},
+		"made anew":      {change(right, func(s *event.StreamState) { s.Epoch++ }), catalog, "3 events"},
+		"tail lost":      {change(right, func(s *event.StreamState) { s.Forks = []event.Fork{{Epoch: epoch, After: 2}} }), catalog, "lost its tail"},
+		"catalogue anew": {right, change(catalog, func(s *event.StreamState) { s.Epoch++ }), "1 records"},
+	} {
+		err := rebuild.Check(t.Context(), admin, w.server.Database, c.observations, c.catalog)
+		if c.words == "" && err != nil || c.words != "" && (!errors.Is(err, rebuild.ErrNotWhole) || !strings.Contains(err.Error(), c.words)) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// admin opens a database of the server by a DSN, empty: the administrator's
+// and the world's own; it also gives the DSN.
+func (w *world) admin(database, dsn string) (*clickhouse.Pool, string) {
+	w.t.Helper()
+	if dsn == "" {
+		dsn = w.server.AdminDSN
+	}
+	u, err := url.Parse(dsn)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if database != "" {
+		u.Path = "/" + database
+	}
+	c, err := clickhouse.ParseDSN(u.String())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	pool := clickhouse.Open(c, 1)
+	w.t.Cleanup(func() { _ = pool.Close() })
+	return pool, u.String()
+}

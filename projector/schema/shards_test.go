@@ -1,0 +1,126 @@
+package schema_test
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"preismon/deploy/embedded"
+	"preismon/deploy/testserver"
+	"preismon/projector/schema"
+)
+
+// inCluster is the form of the only shard of a cluster.
+var inCluster = schema.Options{Cluster: testserver.Cluster(1), Unreplicated: true}
+
+// database makes one on a shard.
+func database(t *testing.T, s *testserver.Shard, name string) (*sql.DB, string) {
+	t.Helper()
+	dsn := s.DSN(embedded.AdminUser, name)
+	if err := schema.Migrate(t.Context(), dsn, schema.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("clickhouse", dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db, dsn
+}
+
+// TestLaterCluster: tables that were made for one server get those over the
+// shards when a cluster is named, whatever was done before, and reads of
+// several shards are refused until then.
+func TestLaterCluster(t *testing.T) {
+	s := testserver.Shards(t, 1)[0]
+	db, admin := database(t, s, "preismon_test_later")
+	query := pool(t, s.DSN(embedded.QueryUser, "preismon_test_later"), 1)
+	overShards := func() []string {
+		return texts(t, db, "SELECT name FROM system.tables WHERE database = currentDatabase() AND engine = 'Distributed' ORDER BY name")
+	}
+	// missing tells which tables a node of three shards says to be missing.
+	missing := func() string {
+		t.Helper()
+		err := schema.CheckReads(t.Context(), query, 3)
+		if err == nil {
+			return ""
+		}
+		_, names, ok := strings.Cut(err.Error(), "the tables over the shards are missing (")
+		names, advice, _ := strings.Cut(names, ")")
+		if !ok || !errors.Is(err, schema.ErrNotMigrated) || !strings.Contains(advice, "run `preismon migrate --clickhouse-cluster NAME`") {
+			t.Errorf("CheckReads = %v", err)
+		}
+		return names
+	}
+	if names := overShards(); len(names) != 0 {
+		t.Errorf("one server has tables over shards: %v", names)
+	}
+	if err := schema.CheckReads(t.Context(), query, 1); err != nil {
+		t.Errorf("CheckReads of one server: %v", err)
+	}
+	want := slices.Sorted(slices.Values(schema.OverShards()))
+	if names := strings.Split(missing(), ", "); !slices.Equal(slices.Sorted(slices.Values(names)), want) || len(want) != 6 {
+		t.Errorf("missing: %v, want %v", names, want)
+	}
+	for _, lost := range []string{"", "", "scopes_all"} { // anew, again, and after one was dropped
+		if lost != "" {
+			exec(t, db, "DROP TABLE "+lost)
+			if names := missing(); names != lost {
+				t.Errorf("missing: %s, want %s", names, lost)
+			}
+		}
+		if err := schema.Migrate(t.Context(), admin, inCluster); err != nil {
+			t.Fatal(err)
+		}
+		if names := overShards(); !slices.Equal(names, want) || missing() != "" {
+			t.Errorf("tables over shards: %v, want %v", names, want)
+		}
+	}
+	if logged := texts(t, db, "SELECT toString(version) FROM schema_migrations ORDER BY version"); len(logged) != schema.Version() {
+		t.Errorf("logged: %v", logged)
+	}
+	migrate(t, admin) // without a cluster: it takes nothing away
+	if missing() != "" {
+		t.Error("migrating without a cluster took tables away")
+	}
+}
+
+// TestPlainTablesGetNoReplicas: replicas of plain tables would stay empty, so
+// that they are refused before anything is done.
+func TestPlainTablesGetNoReplicas(t *testing.T) {
+	s, _, _ := open(t)
+	migrate(t, s.AdminDSN)
+	err := schema.Migrate(t.Context(), s.AdminDSN, schema.Options{Cluster: "default"})
+	if !errors.Is(err, schema.ErrPlain) || !strings.Contains(err.Error(), "take a new database") || !strings.Contains(err.Error(), "--unreplicated") {
+		t.Errorf("Migrate = %v, want ErrPlain", err)
+	}
+}
+
+// TestShardsOfEveryPast: what any version made for one server becomes a shard.
+// A table over the shards is as the one that it reads is now, not as it was
+// when its migration was written.
+func TestShardsOfEveryPast(t *testing.T) {
+	s := testserver.Shards(t, 1)[0]
+	for v := 1; v <= schema.Version(); v++ {
+		db, admin := database(t, s, fmt.Sprintf("preismon_test_past_%d", v))
+		for _, table := range texts(t, db, "SELECT name FROM system.tables WHERE database = currentDatabase()") {
+			exec(t, db, "DROP TABLE "+table+" SYNC")
+		}
+		restore(t, db, v)
+		if err := schema.Migrate(t.Context(), admin, inCluster); err != nil {
+			t.Errorf("of version %d: %v", v, err)
+			continue
+		}
+		for _, name := range schema.OverShards() {
+			columns := func(table string) []string {
+				return texts(t, db, "SELECT name || ' ' || type FROM system.columns WHERE database = currentDatabase() AND table = ? ORDER BY position", table)
+			}
+			if here, all := columns(strings.TrimSuffix(name, "_all")), columns(name); !slices.Equal(here, all) || len(all) == 0 {
+				t.Errorf("of version %d: %s has %v, want %v", v, name, all, here)
+			}
+		}
+	}
+}

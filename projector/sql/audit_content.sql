@@ -1,0 +1,5 @@
+-- Number and checksum of the rows of each event of a slice: by ix_seq.
+SELECT epoch, seq, count() AS n, sum(xxHash64({text})) AS checksum
+FROM observations
+WHERE (epoch, seq) > ({after_epoch:UInt32}, {after_seq:UInt64}) AND (epoch, seq) <= ({epoch:UInt32}, {seq:UInt64})
+GROUP BY epoch, seq

@@ -1,0 +1,110 @@
+package query_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"preismon/contracts"
+	"preismon/contracts/fault"
+	"preismon/query"
+)
+
+// door is a shelf whose account changes between reads. It gives a mandate's
+// number as the item of its one row, and notes for whom rows were read.
+type door struct {
+	shelf
+	access query.Access
+	refuse error
+	hold   bool // rows of mandate 1 come only when their reader goes
+	reads  []contracts.MandateID
+	left   []contracts.MandateID // reads that were broken off
+}
+
+func (d *door) Access(context.Context, contracts.AccountID) (*query.Access, error) {
+	a := d.access
+	return &a, d.refuse
+}
+
+func (d *door) Results(ctx context.Context, v query.Visibility, q *query.ResultsQuery, each func(*query.Block) error) error {
+	d.reads = append(d.reads, v.Mandate)
+	if d.hold && v.Mandate == 1 {
+		<-ctx.Done()
+		d.left = append(d.left, v.Mandate)
+		return ctx.Err()
+	}
+	return each(blockOf([]shelfRow{{item: uint64(v.Mandate), site: "a", outcome: contracts.Unavailable}}, q.Window.To))
+}
+
+// TestPagesReadAheadOfAccess reads a page, changes what the account may see,
+// and reads again: the second page is what the account sees now, and rows
+// that were read by what it saw before are never given (VIS-05, AUTH-08).
+func TestPagesReadAheadOfAccess(t *testing.T) {
+	sees := func(m contracts.MandateID, version uint64, orders ...contracts.OrderID) query.Access {
+		return query.Access{Account: 1, Permissions: contracts.Permissions(), Visibility: query.Visibility{
+			Mandate: m, Versions: []uint64{version}, Applied: true,
+			Scope: contracts.AccountScope{AllOrders: len(orders) == 0, Orders: orders, AllSites: true},
+		}}
+	}
+	disabled, unpermitted, unapplied, oneSite := sees(1, 1), sees(1, 1), sees(1, 1), sees(1, 1)
+	disabled.Disabled, unpermitted.Permissions, unapplied.Visibility.Applied = true, nil, false
+	oneSite.Visibility.Scope.AllSites, oneSite.Visibility.Scope.Sites = false, []contracts.SiteKey{"a"}
+	for name, c := range map[string]struct {
+		now    query.Access
+		refuse error
+		hold   bool
+		reads  []contracts.MandateID // of the second page
+		left   []contracts.MandateID
+		kind   fault.Kind
+	}{
+		"the same":               {now: sees(1, 1), reads: []contracts.MandateID{1}},
+		"another mandate":        {now: sees(2, 1), reads: []contracts.MandateID{1, 2}},
+		"another mandate, slow":  {now: sees(2, 1), hold: true, reads: []contracts.MandateID{1, 2}, left: []contracts.MandateID{1}},
+		"another scope":          {now: sees(1, 2), reads: []contracts.MandateID{1, 1}},
+		"a scope not applied":    {now: unapplied, reads: []contracts.MandateID{1, 1}},
+		"narrowed to an order":   {now: sees(1, 1, 7), reads: []contracts.MandateID{1, 1}},
+		"narrowed to a site":     {now: oneSite, reads: []contracts.MandateID{1, 1}},
+		"disabled":               {now: disabled, reads: []contracts.MandateID{1}, kind: fault.Unauthenticated},
+		"disabled, slow":         {now: disabled, hold: true, reads: []contracts.MandateID{1}, left: []contracts.MandateID{1}, kind: fault.Unauthenticated},
+		"without the permission": {now: unpermitted, reads: []contracts.MandateID{1}, kind: fault.Forbidden},
+		"unknown":                {refuse: fault.New(fault.NotFound, "", "no"), reads: []contracts.MandateID{1}, kind: fault.Unauthenticated},
+		"out of reach":           {refuse: fault.New(fault.Unavailable, "", "no"), hold: true, reads: []contracts.MandateID{1}, left: []contracts.MandateID{1}, kind: fault.Unavailable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := &door{access: sees(1, 1)}
+			service, err := query.New(config(), d, func() time.Time { return time.Date(2026, 3, 8, 12, 0, 0, 0, time.UTC) })
+			if err != nil {
+				t.Fatal(err)
+			}
+			ask := func() (*query.ResultsPage, error) {
+				return service.Results(t.Context(), query.Principal{Account: 1}, query.ResultsRequest{Site: "a"})
+			}
+			if _, err := ask(); err != nil {
+				t.Fatal(err)
+			}
+			d.access, d.refuse, d.hold, d.reads = c.now, c.refuse, c.hold, nil
+			page, err := ask()
+			if fault.KindOf(err) != c.kind || (err == nil) != (page != nil) {
+				t.Fatalf("page %v, %v; want kind %v", page, err, c.kind)
+			}
+			if page != nil {
+				want := fmt.Sprintf(`"itemId":"%d"`, c.now.Visibility.Mandate)
+				if rows := string(page.Rows.JSON()); page.Rows.Len() != 1 || !strings.Contains(rows, want) {
+					t.Errorf("rows %s, want one with %s", rows, want)
+				}
+			}
+			if !slices.Equal(d.reads, c.reads) || !slices.Equal(d.left, c.left) {
+				t.Errorf("rows read for mandates %v, broken off for %v; want %v, %v", d.reads, d.left, c.reads, c.left)
+			}
+			d.hold = false // what was remembered is what is seen now
+			if d.reads = nil; err == nil {
+				if _, err := ask(); err != nil || len(d.reads) != 1 {
+					t.Errorf("the page after: %v, rows read for mandates %v", err, d.reads)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,218 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"preismon/contracts"
+	"preismon/contracts/fault"
+)
+
+// maxAttempts bounds the requests that stand for a refused one.
+const maxAttempts = 60
+
+// Attempts gives requests to send in place of one that was refused as too
+// broad, ran out of its time budget, or has a window and nothing that says
+// where (RES-10b, GEN-G1 to GEN-G3). Each was checked by what accepts reads.
+// Together they give what the refused request asks for from its start, each
+// row once; its cursor is left out, everything else is kept, and times are
+// resolved to instants of UTC. Slices of a window come in the order of its
+// sort, sites and items by key.
+//
+// There are at most 60 attempts, and never a set that leaves a part out: none
+// means that no such set was found, that nothing is visible, or that the
+// error is another one. Where latestPerPair covers too many pairs even then,
+// the attempts ask for latestObservationPerPair instead: their rows hold each
+// row that was asked for, beside the other offers of the same captures.
+func (s *Service) Attempts(ctx context.Context, p Principal, r ResultsRequest, refused error) ([]ResultsRequest, error) {
+	var f *fault.Error
+	if !errors.As(refused, &f) {
+		return nil, nil
+	}
+	switch {
+	case f.Code == CodeScopeTooBroad, f.Code == CodeLatestPairTooBroad, f.Code == CodeQueryTimeout:
+	case f.Code == CodeValidation && r.timeOnly():
+	default:
+		return nil, nil
+	}
+	r.Cursor = ""
+	plan, err := s.understand(p, r)
+	if err != nil {
+		return nil, nil // cannot be asked in another way
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.HardBudget)
+	defer cancel()
+	a, err := s.access(ctx, p, contracts.ReadResults)
+	if err != nil {
+		return nil, budget(err)
+	}
+	w := &wayOut{
+		service: s, principal: p, access: a, asked: r, latest: plan.query.Latest, filtered: plan.query.hides(),
+		slow: f.Code == CodeQueryTimeout, measured: map[Selectors]ScopeSize{},
+	}
+	attempts, err := w.find(ctx, part{window: plan.query.Window})
+	return attempts, budget(err)
+}
+
+// hides tells whether a filter may match one row of a capture and not another
+// one of its pair.
+func (q *ResultsQuery) hides() bool {
+	other := *q
+	other.Brand = "" // is the item's
+	return other.Filtered()
+}
+
+// wayOut looks for attempts. Its methods give nil where there are none, and an
+// empty list where there is nothing to ask for.
+type wayOut struct {
+	service   *Service
+	principal Principal
+	access    *Access
+	asked     ResultsRequest
+	latest    Latest
+	filtered  bool // a newest set may lack a newest row
+	slow      bool // asked was accepted, and took too long: an attempt is to be narrower
+	measured  map[Selectors]ScopeSize
+}
+
+// part is a share of what was asked: at a site or all, of an item or all.
+type part struct {
+	site   contracts.SiteKey
+	item   contracts.ItemID
+	window contracts.Window
+}
+
+// find goes from shorter windows to sites (GEN-G3), then to items; a request
+// for a time alone begins with the sites (GEN-G1).
+func (w *wayOut) find(ctx context.Context, whole part) ([]ResultsRequest, error) {
+	ways := []func(context.Context, part) ([]ResultsRequest, error){w.byWindow, w.bySite, w.byItem, w.byNewestSet}
+	if w.asked.timeOnly() {
+		ways[0], ways[1] = w.bySite, w.byWindow
+	}
+	for _, way := range ways {
+		if attempts, err := way(ctx, whole); err != nil || attempts != nil {
+			return attempts, err
+		}
+	}
+	return nil, nil
+}
+
+func (w *wayOut) byWindow(ctx context.Context, whole part) ([]ResultsRequest, error) {
+	if w.slow {
+		return w.slices(ctx, whole, maxAttempts)
+	}
+	return w.cover(ctx, whole, maxAttempts)
+}
+
+func (w *wayOut) bySite(ctx context.Context, whole part) ([]ResultsRequest, error) {
+	pairs, err := w.service.store.PairsBySite(ctx, w.access.Visibility, w.asked.selectors())
+	if err != nil || len(pairs) > maxAttempts || w.slow && len(pairs) == 1 {
+		return nil, err
+	}
+	return each(slices.Sorted(maps.Keys(pairs)), maxAttempts, func(site contracts.SiteKey, most int) ([]ResultsRequest, error) {
+		at := whole
+		at.site = site
+		attempts, err := w.cover(ctx, at, most)
+		if err != nil || attempts != nil {
+			return attempts, err
+		}
+		return w.items(ctx, at, most)
+	})
+}
+
+func (w *wayOut) byItem(ctx context.Context, whole part) ([]ResultsRequest, error) {
+	return w.items(ctx, whole, maxAttempts)
+}
+
+// items covers a part item by item.
+func (w *wayOut) items(ctx context.Context, of part, most int) ([]ResultsRequest, error) {
+	all := w.request(of)
+	items, err := w.service.store.ScopeItems(ctx, w.access.Visibility, all.selectors(), most+1)
+	if err != nil || len(items) > most || w.slow && len(items) == 1 {
+		return nil, err
+	}
+	return each(items, most, func(item contracts.ItemID, most int) ([]ResultsRequest, error) {
+		one := of
+		one.item = item
+		return w.cover(ctx, one, most)
+	})
+}
+
+// byNewestSet asks for all offers of the captures of which latestPerPair gives
+// the first one: site by site, or at once.
+func (w *wayOut) byNewestSet(ctx context.Context, whole part) ([]ResultsRequest, error) {
+	if w.latest != NewestRow || w.filtered || w.slow {
+		return nil, nil
+	}
+	sets := *w
+	sets.latest, sets.asked.LatestPerPair, sets.asked.LatestObservationPerPair = NewestWhole, false, true
+	attempts, err := sets.bySite(ctx, whole)
+	if err != nil || attempts != nil {
+		return attempts, err
+	}
+	return sets.cover(ctx, whole, 1)
+}
+
+// each covers shares one after the other, so that room is left for those to
+// come; nil: one of them is not covered.
+func each[T any](shares []T, most int, cover func(share T, most int) ([]ResultsRequest, error)) ([]ResultsRequest, error) {
+	all := []ResultsRequest{}
+	for i, share := range shares {
+		attempts, err := cover(share, most-len(all)-(len(shares)-1-i))
+		if err != nil || attempts == nil {
+			return nil, err
+		}
+		all = append(all, attempts...)
+	}
+	return all, nil
+}
+
+// cover takes a part as it is, where that is accepted, or in slices.
+func (w *wayOut) cover(ctx context.Context, p part, most int) ([]ResultsRequest, error) {
+	r := w.request(p)
+	if ok, err := w.accepts(ctx, r); err != nil || ok {
+		return []ResultsRequest{r}, err
+	}
+	return w.slices(ctx, p, most)
+}
+
+// request is what asks for a part. A window without a selector needs
+// globalScope, and with one it must not have it (RES-10c, RES-10d).
+func (w *wayOut) request(p part) ResultsRequest {
+	r := w.asked
+	if p.site != "" {
+		r.Site = p.site
+	}
+	if p.item != 0 {
+		r.ItemID = p.item
+	}
+	r.CapturedFrom, r.CapturedTo, r.GlobalScope = instant(p.window.From), instant(p.window.To), false
+	r.GlobalScope = r.timeOnly()
+	return r
+}
+
+// accepts tells whether a request is accepted, by what accepts requests.
+func (w *wayOut) accepts(ctx context.Context, r ResultsRequest) (bool, error) {
+	plan, err := w.service.plan(w.principal, r)
+	if err == nil {
+		_, err = w.service.admit(ctx, plan, w.access.Visibility, Watermark{}, r.Cursor, w.size)
+	}
+	if err != nil && fault.KindOf(err) == fault.Invalid {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// size measures each scope once: slices of one window share theirs.
+func (w *wayOut) size(ctx context.Context, v Visibility, sel Selectors) (ScopeSize, error) {
+	if size, ok := w.measured[sel]; ok {
+		return size, nil
+	}
+	size, err := w.service.store.CountPairs(ctx, v, sel)
+	if err == nil {
+		w.measured[sel] = size
+	}
+	return size, err
+}

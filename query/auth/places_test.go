@@ -1,0 +1,145 @@
+package auth_test
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"preismon/contracts"
+	"preismon/contracts/fault"
+	"preismon/deploy/testserver"
+	"preismon/query/auth"
+)
+
+// Two nodes give an account its places once, not twice (choices 34): never
+// more run at the same time, all of them can, and what ends on one node is
+// free on the other.
+func TestPlacesAreShared(t *testing.T) {
+	address := testserver.NATS(t)
+	limits := limitsOf(1000, time.Hour)
+	one, _ := counters(t, address, limits)
+	two, _ := counters(t, address, limits)
+	nodes := []*auth.Throttle{one, two}
+	const account contracts.AccountID = 77
+
+	var held []func()
+	for i := range limits.HeavyAtOnce {
+		release, err := nodes[i%2].Heavy(account)
+		must(t, err)
+		held = append(held, release)
+	}
+	for i, node := range nodes {
+		if _, err := node.Heavy(account); fault.KindOf(err) != fault.RateLimited {
+			t.Errorf("node %d gave a ninth place: %v", i, err)
+		}
+		if limit, free := node.HeavyPlaces(account); limit != 8 || free != 0 {
+			t.Errorf("node %d: %d of %d free", i, free, limit)
+		}
+		if _, free := node.HeavyPlaces(account + 1); free != 8 {
+			t.Errorf("node %d: another account has %d free", i, free)
+		}
+	}
+	held[0]() // of the first node
+	held[0]()
+	release, err := two.Heavy(account)
+	must(t, err)
+	if _, err := two.Heavy(account); err == nil {
+		t.Error("a place was freed twice")
+	}
+	release()
+	for _, release := range held[1:] {
+		release()
+	}
+	eventually(t, "all places are free", 20*time.Second, func() bool {
+		_, a := one.HeavyPlaces(account)
+		_, b := two.HeavyPlaces(account)
+		return a == 8 && b == 8
+	})
+
+	// At random: as many clients as there are places never miss one, and more
+	// than there are places never run.
+	var running, most, missed atomic.Int64
+	var all sync.WaitGroup
+	for client := range limits.HeavyAtOnce {
+		all.Go(func() {
+			r := rand.New(rand.NewPCG(1, uint64(client)))
+			for range 40 {
+				release, err := nodes[r.IntN(2)].Heavy(account)
+				if err != nil {
+					missed.Add(1)
+					continue
+				}
+				most.Store(max(most.Load(), running.Add(1)))
+				time.Sleep(time.Duration(r.IntN(3)) * time.Millisecond)
+				running.Add(-1)
+				release()
+			}
+		})
+	}
+	all.Wait()
+	if most.Load() > 8 || missed.Load() > 3 { // a place may be asked for while it is given back
+		t.Errorf("%d ran at once, %d were refused", most.Load(), missed.Load())
+	}
+}
+
+// The places of a node that died come free when its word has run out, and a
+// node that cannot reach the others counts alone.
+func TestPlacesOfTheDead(t *testing.T) {
+	address := testserver.NATS(t)
+	limits := limitsOf(1000, time.Hour)
+	var offset atomic.Int64
+	now := func() time.Time { return time.Now().Add(time.Duration(offset.Load())) }
+	node := func() (*auth.Throttle, *nats.Conn) {
+		nc, err := nats.Connect(address)
+		must(t, err)
+		t.Cleanup(nc.Close)
+		js, err := jetstream.New(nc)
+		must(t, err)
+		throttle, err := auth.NewSharedThrottle(limits, auth.SharedDefaults(), js, slog.New(slog.DiscardHandler), now)
+		must(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { _ = throttle.Run(ctx); close(ended) }()
+		t.Cleanup(func() { cancel(); <-ended })
+		return throttle, nc
+	}
+	dead, conn := node()
+	alive, _ := node()
+	const account contracts.AccountID = 78
+	eventually(t, "the nodes know of each other", 20*time.Second, func() bool {
+		release, err := dead.Heavy(account)
+		must(t, err)
+		defer release()
+		_, free := alive.HeavyPlaces(account)
+		again, err := alive.Heavy(account)
+		must(t, err)
+		again()
+		return free == 7
+	})
+	for range limits.HeavyAtOnce {
+		eventually(t, "a place", 20*time.Second, func() bool {
+			_, err := dead.Heavy(account)
+			return err == nil
+		})
+	}
+	if _, err := alive.Heavy(account); err == nil {
+		t.Fatal("a ninth place")
+	}
+	conn.Close()
+	if _, err := dead.Heavy(account + 1); err != nil {
+		t.Errorf("alone, a node gives its own places: %v", err)
+	}
+	offset.Store(int64(16 * time.Second))
+	release, err := alive.Heavy(account)
+	if err != nil {
+		t.Fatalf("the places of a dead node stay taken: %v", err)
+	}
+	release()
+}

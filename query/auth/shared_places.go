@@ -1,0 +1,288 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"preismon/contracts"
+)
+
+// sharedPlaces counts the reads that run on all nodes together. Who runs how
+// many for an account stands in the bucket of the counters and changes there
+// by compare and set alone; what a node says holds for placeTerm, so that the
+// places of one that died come free. A node that cannot reach the bucket
+// counts alone.
+type sharedPlaces struct {
+	most   int
+	node   string
+	bucket *bucket
+	now    func() time.Time
+
+	mu    sync.Mutex
+	byKey map[string]*placesOf
+}
+
+const (
+	placesPrefix = "heavy."
+	placeTerm    = 15 * time.Second
+	placeRenewal = placeTerm / 3
+
+	// A read that finds no place asks again: one that has just ended elsewhere
+	// may not be written yet.
+	placeTries = 4
+	placePause = 15 * time.Millisecond
+)
+
+// placesOf are the places of one account, as this node knows them.
+type placesOf struct {
+	turn sync.Mutex // of the one that asks the bucket
+	key  string
+
+	used     time.Time
+	running  int // here
+	said     int // of these, in the bucket
+	until    time.Time
+	seen     holders
+	revision uint64 // of seen; 0: not there
+}
+
+// holders say how many reads each node runs.
+type holders []holder
+
+type holder struct {
+	node  string
+	runs  int
+	until time.Time
+}
+
+func (h holders) text() []byte {
+	var b strings.Builder
+	for _, o := range h {
+		fmt.Fprintf(&b, "%s %d %d\n", o.node, o.runs, o.until.UnixMilli())
+	}
+	return []byte(b.String())
+}
+
+func parseHolders(text []byte) (all holders, err error) {
+	for line := range strings.Lines(string(text)) {
+		var h holder
+		var ms int64
+		if _, err := fmt.Sscanf(line, "%s %d %d\n", &h.node, &h.runs, &ms); err != nil {
+			return nil, fmt.Errorf("heavy reads %q: %w", line, err)
+		}
+		h.until = time.UnixMilli(ms)
+		all = append(all, h)
+	}
+	return all, nil
+}
+
+// others are the holders but a node and those whose term is over.
+func (h holders) others(node string, now time.Time) (left holders, runs int) {
+	for _, o := range h {
+		if o.node != node && now.Before(o.until) {
+			left, runs = append(left, o), runs+o.runs
+		}
+	}
+	return left, runs
+}
+
+func newSharedPlaces(most int, node string, b *bucket, now func() time.Time) *sharedPlaces {
+	return &sharedPlaces{most: most, node: node, bucket: b, now: now, byKey: map[string]*placesOf{}}
+}
+
+func (p *sharedPlaces) take(account contracts.AccountID) (func(), bool) {
+	s := p.of(account)
+	for try := 1; ; try++ {
+		if p.ask(s) {
+			return func() { p.release(s) }, true
+		}
+		if try == placeTries {
+			return nil, false
+		}
+		time.Sleep(placePause)
+	}
+}
+
+// of gives what is known of an account; it stays known while it is in use.
+func (p *sharedPlaces) of(account contracts.AccountID) *placesOf {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	key := placesPrefix + account.String()
+	s := p.byKey[key]
+	if s == nil {
+		s = &placesOf{key: key}
+		p.byKey[key] = s
+	}
+	s.used = p.now()
+	return s
+}
+
+// ask takes one place when there is one.
+func (p *sharedPlaces) ask(s *placesOf) bool {
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	p.mu.Lock()
+	if s.running >= p.most || s.running < s.said && p.now().Before(s.until) { // what has just ended here is not written yet
+		granted := s.running < p.most
+		if granted {
+			s.running++
+		}
+		p.mu.Unlock()
+		return granted
+	}
+	p.mu.Unlock()
+	granted := false
+	err := p.bucket.use(func(ctx context.Context, kv jetstream.KeyValue) (err error) {
+		granted, err = p.write(ctx, kv, s, 1)
+		return err
+	})
+	granted = granted || err != nil // out of reach: this node counts alone
+	if granted {
+		p.mu.Lock()
+		s.running++
+		p.mu.Unlock()
+	}
+	return granted
+}
+
+// release frees a place; who has read does not wait until the others know.
+func (p *sharedPlaces) release(s *placesOf) {
+	p.mu.Lock()
+	s.running--
+	p.mu.Unlock()
+	go func() {
+		s.turn.Lock()
+		defer s.turn.Unlock()
+		_ = p.bucket.use(func(ctx context.Context, kv jetstream.KeyValue) error {
+			_, err := p.write(ctx, kv, s, 0)
+			return err
+		})
+	}()
+}
+
+// write says in the bucket how many reads run here, with more that are about
+// to begin: those only where there are places for all. s.turn is held.
+func (p *sharedPlaces) write(ctx context.Context, kv jetstream.KeyValue, s *placesOf, more int) (done bool, err error) {
+	for refreshed := false; ; {
+		p.mu.Lock()
+		now := p.now()
+		runs, seen, revision := s.running+more, s.seen, s.revision
+		fresh := s.said == runs && (runs == 0 || now.Before(s.until.Add(placeRenewal-placeTerm)))
+		p.mu.Unlock()
+		if fresh {
+			return true, nil
+		}
+		next, elsewhere := seen.others(p.node, now)
+		if more > 0 && runs+elsewhere > p.most {
+			if refreshed {
+				return false, nil
+			}
+			refreshed = true
+			if err := p.refresh(ctx, kv, s); err != nil {
+				return false, err
+			}
+			continue
+		}
+		until := now.Add(placeTerm)
+		if runs > 0 {
+			next = append(next, holder{p.node, runs, until})
+		}
+		var written uint64
+		if revision == 0 {
+			written, err = kv.Create(ctx, s.key, next.text())
+		} else {
+			written, err = kv.Update(ctx, s.key, next.text(), revision)
+		}
+		if err == nil {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			s.said, s.until = runs, until
+			if written > s.revision {
+				s.seen, s.revision = next, written
+			}
+			return true, nil
+		}
+		if !errors.Is(err, jetstream.ErrKeyExists) { // also the wrong revision of an update
+			return false, err
+		}
+		if err := p.refresh(ctx, kv, s); err != nil {
+			return false, err
+		}
+		refreshed = true
+	}
+}
+
+// refresh reads what the bucket says.
+func (p *sharedPlaces) refresh(ctx context.Context, kv jetstream.KeyValue, s *placesOf) error {
+	entry, err := kv.Get(ctx, s.key)
+	gone := errors.Is(err, jetstream.ErrKeyNotFound)
+	if err != nil && !gone {
+		return err
+	}
+	var seen holders
+	var revision uint64
+	if !gone {
+		if seen, err = parseHolders(entry.Value()); err != nil {
+			return err
+		}
+		revision = entry.Revision()
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s.seen, s.revision = seen, revision
+	return nil
+}
+
+// see takes in what the watch brings.
+func (p *sharedPlaces) see(entry jetstream.KeyValueEntry) {
+	seen, err := parseHolders(entry.Value())
+	if err != nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s := p.byKey[entry.Key()]; s != nil && entry.Revision() > s.revision {
+		s.seen, s.revision = seen, entry.Revision()
+	}
+}
+
+// renew prolongs what this node said, and forgets accounts that read no more.
+func (p *sharedPlaces) renew(ctx context.Context, kv jetstream.KeyValue) error {
+	p.mu.Lock()
+	var held []*placesOf
+	for key, s := range p.byKey {
+		switch {
+		case s.running > 0 || s.said > 0:
+			held = append(held, s)
+		case p.now().Sub(s.used) > placeTerm:
+			delete(p.byKey, key)
+		}
+	}
+	p.mu.Unlock()
+	for _, s := range held {
+		s.turn.Lock()
+		_, err := p.write(ctx, kv, s, 0)
+		s.turn.Unlock()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *sharedPlaces) free(account contracts.AccountID) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.byKey[placesPrefix+account.String()]
+	if s == nil {
+		return p.most
+	}
+	_, elsewhere := s.seen.others(p.node, p.now())
+	return max(0, p.most-s.running-elsewhere)
+}

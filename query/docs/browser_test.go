@@ -1,0 +1,38 @@
+package docs_test
+
+import (
+	"net/http/httptest"
+	"testing"
+
+	"preismon/contracts/openapi"
+	"preismon/deploy/testserver/chromium"
+	"preismon/query/docs"
+)
+
+// A real browser shows the page, light and dark, on a phone and on a desk:
+// axe finds nothing, the policy stops nothing, no other host is asked, every
+// address shows what it names, and the keyboard is enough.
+func TestInBrowser(t *testing.T) {
+	reference, err := docs.New("http://127.0.0.1:8080")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(reference)
+	defer server.Close()
+	o, err := openapi.Outlined()
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := map[string]any{"base": server.URL, "hosts": []string{server.URL}}
+	var ids []string
+	for _, tag := range o.Tags {
+		for _, op := range tag.Operations {
+			ids = append(ids, op.ID)
+		}
+	}
+	for _, r := range o.Schemas[:len(o.Schemas)-1] { // nothing scrolls the last one to the top
+		ids = append(ids, "schema-"+r.Name)
+	}
+	plan["ids"] = ids
+	chromium.Run(t, "testdata/browser.mjs", plan, nil)
+}

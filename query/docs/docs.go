@@ -1,0 +1,94 @@
+// Package docs is the reference of the REST API as a page for people: every
+// operation with its parameters, answers, errors and a curl command, every
+// record with its fields. It is made from contracts/openapi when the program
+// starts and needs nothing else: no network, no login, no script. A script
+// of a few lines adds buttons that copy.
+//
+// Each operation has an address, /docs#<operationId>; each record has
+// /docs#schema-<name>.
+package docs
+
+import (
+	"bytes"
+	_ "embed"
+	"html/template"
+	"net/http"
+
+	"preismon/contracts/openapi"
+	"preismon/query/look"
+)
+
+// Path is where the page is served; its own files are below it.
+const Path = "/docs"
+
+const (
+	stylePath  = Path + "/style.css"
+	scriptPath = Path + "/copy.js"
+)
+
+var (
+	//go:embed web/page.html
+	page string
+	//go:embed web/style.css
+	style []byte
+	//go:embed web/copy.js
+	script []byte
+)
+
+// policy lets the page load its own style and script, and nothing else.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// Docs serves the page.
+type Docs struct{ files map[string]look.File }
+
+// New makes the page of a service that is reached at baseURL.
+func New(baseURL string) (*Docs, error) {
+	outline, err := openapi.Outlined()
+	if err != nil {
+		return nil, err
+	}
+	words := newWords(outline, baseURL)
+	t, err := template.New("page").Funcs(template.FuncMap{
+		"markdown": words.markdown, "inline": words.inline, "based": words.based, "curl": words.curl, "problem": problemPath, "good": good,
+		"errors": errorsOf, "sample": func(id, title, text string) sample { return sample{id, title, text} }, "token": words.token,
+	}).Parse(page)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	if err := t.Execute(&b, outline); err != nil {
+		return nil, err
+	}
+	return &Docs{map[string]look.File{
+		Path:       look.NewFile("page.html", b.Bytes()),
+		stylePath:  look.NewFile("style.css", look.Sheet(style)),
+		scriptPath: look.NewFile("copy.js", script),
+	}}, nil
+}
+
+// sample is a text to be copied.
+type sample struct{ ID, Title, Text string }
+
+// Paths are all that it answers, exactly.
+func (*Docs) Paths() []string { return []string{Path, Path + "/", stylePath, scriptPath} }
+
+// ServeHTTP implements http.Handler, for Paths.
+func (d *Docs) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		http.Error(w, "This page takes GET only.", http.StatusMethodNotAllowed)
+		return
+	}
+	if r.URL.Path == Path+"/" {
+		// Relative: a proxy may have taken a path away.
+		w.Header().Set("Location", "../docs")
+		w.WriteHeader(http.StatusMovedPermanently)
+		return
+	}
+	f, ok := d.files[r.URL.Path]
+	if !ok {
+		http.NotFound(w, r)
+		return
+	}
+	f.Serve(w, r, policy)
+}

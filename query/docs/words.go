@@ -1,0 +1,137 @@
+package docs
+
+import (
+	"bytes"
+	"encoding/json"
+	"html"
+	"html/template"
+	"regexp"
+	"strings"
+
+	"github.com/yuin/goldmark"
+
+	"preismon/contracts/openapi"
+)
+
+// words turn the texts of the contract into HTML: what they name as code and
+// has a place becomes a link to it.
+type words struct {
+	base  string
+	links map[string]string // from the text of a code to its place
+}
+
+func newWords(o *openapi.Outline, base string) words {
+	w := words{base, map[string]string{}}
+	for _, r := range o.Schemas {
+		w.links[r.Name] = "#schema-" + r.Name
+	}
+	for _, code := range o.Codes {
+		w.links[code] = problemPath(code)
+	}
+	for _, h := range o.Headers {
+		w.links[h.Name] = "#header-" + h.Name
+	}
+	for _, tag := range o.Tags {
+		for _, op := range tag.Operations {
+			w.links[op.Method+" "+op.Path] = "#" + op.ID
+		}
+	}
+	return w
+}
+
+// problemPath is the page of an error code, from this page.
+func problemPath(code string) string {
+	return "problems/" + strings.ReplaceAll(strings.ToLower(code), "_", "-")
+}
+
+// good tells whether a status is not that of an error.
+func good(status string) bool { return strings.HasPrefix(status, "2") }
+
+// errorsOf names the statuses of errors of an operation in a few words.
+func errorsOf(op openapi.Operation) string {
+	var all []string
+	for _, r := range op.Responses {
+		if !good(r.Status) {
+			all = append(all, r.Status)
+		}
+	}
+	if all == nil {
+		return ""
+	}
+	return "Errors: " + strings.Join(all, ", ")
+}
+
+// based puts the address of the service into a text.
+func (w words) based(text string) string { return strings.ReplaceAll(text, "{base_url}", w.base) }
+
+var codeSpan = regexp.MustCompile(`<code>([^<]+)</code>`)
+
+// markdown renders a text of several paragraphs. HTML in it does not count.
+func (w words) markdown(text string) (template.HTML, error) {
+	var b bytes.Buffer
+	if err := goldmark.Convert([]byte(w.based(text)), &b); err != nil {
+		return "", err
+	}
+	linked := codeSpan.ReplaceAllStringFunc(b.String(), func(span string) string {
+		to := w.link(html.UnescapeString(codeSpan.FindStringSubmatch(span)[1]))
+		if to == "" {
+			return span
+		}
+		return `<a href="` + html.EscapeString(to) + `">` + span + `</a>`
+	})
+	return template.HTML(linked), nil //nolint:gosec // made by goldmark, which leaves HTML out
+}
+
+var statusOrQuery = regexp.MustCompile(`^[1-5][0-9]{2} |\?.*$`)
+
+// link finds the place of what a text names: a code may have its status
+// before it, an operation a query behind it.
+func (w words) link(code string) string { return w.links[statusOrQuery.ReplaceAllString(code, "")] }
+
+// inline renders a text of one paragraph without the paragraph.
+func (w words) inline(text string) (template.HTML, error) {
+	h, err := w.markdown(text)
+	s := strings.TrimSpace(string(h))
+	if inner, ok := strings.CutPrefix(s, "<p>"); ok && strings.Count(s, "<p>") == 1 {
+		s = strings.TrimSuffix(inner, "</p>")
+	}
+	return template.HTML(s), err //nolint:gosec // as above
+}
+
+// curl writes a command for a POSIX shell. The token is in its environment:
+// it must not be in a history of commands.
+func (w words) curl(op openapi.Operation) (string, error) {
+	command := "curl -sS --fail-with-body"
+	switch {
+	case strings.HasPrefix(op.ID, "stream"):
+		command += " -N --compressed"
+	case strings.HasPrefix(op.ID, "download"):
+		command += " -OJ"
+	}
+	if op.Method != "GET" && op.Body == nil {
+		command += " -X " + op.Method
+	}
+	switch op.Security {
+	case "bearer":
+		command += ` -H "Authorization: Bearer $PREISMON_TOKEN"`
+	case "oauth":
+		command += ` -H "Authorization: Bearer $MCP_TOKEN"`
+	}
+	if op.Body != nil {
+		var body bytes.Buffer
+		if err := json.Compact(&body, []byte(op.Body.Example)); err != nil {
+			return "", err
+		}
+		command += " \\\n  -H 'Content-Type: " + op.Body.Media + "' -d " + quoted(body.String())
+	}
+	return command + " \\\n  " + quoted(w.base+op.Sample), nil
+}
+
+// token writes the commands that log in for the others.
+func (w words) token() string {
+	return "export PREISMON_TOKEN=$(curl -sS --fail-with-body " + quoted(w.base+"/v1/auth/token") + " \\\n" +
+		`  -H 'Content-Type: application/json' -d '{"loginIdentifier":"LOGIN","password":"PASSWORD"}' \` + "\n" +
+		`  | sed 's/.*"accessToken":"\([^"]*\)".*/\1/')`
+}
+
+func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

@@ -1,0 +1,135 @@
+// Package explorer is the web page that shows the service to people: prices
+// as charts and tables, and a stream as it arrives; and the front page, which
+// says what the service is. The page is plain files that go with the program.
+// It reads the public API with the token of whoever logs in to it, and has no
+// way to data of its own: without a login it knows nothing.
+//
+// Charts are drawn by uPlot, which is not part of the program. Where its files
+// are missing the page says so and shows tables.
+package explorer
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"html"
+	"io/fs"
+	"net/http"
+	"path"
+	"strings"
+
+	"preismon/query/look"
+)
+
+// Where the page and its files are served. Their addresses are relative to
+// each other: a base URL may have a path.
+const (
+	FrontPath = "/"
+	PagePath  = "/explorer/"
+)
+
+// The files of uPlot, by the names that they have in its npm package.
+const (
+	ChartScript = "uPlot.esm.js"
+	ChartStyle  = "uPlot.min.css"
+)
+
+//go:embed web
+var embedded embed.FS
+
+// policy lets the page run and load its own files and read its own server,
+// and nothing else.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// Explorer serves the page.
+type Explorer struct {
+	files map[string]look.File // by path
+	front map[string]look.File // by language
+	chart fs.FS
+}
+
+// New makes the pages of a service that is reached at baseURL. Charts, which
+// may be nil, has ChartScript and ChartStyle; files that come later are served
+// from then on.
+func New(baseURL string, charts fs.FS) (*Explorer, error) {
+	e := &Explorer{files: map[string]look.File{}, front: map[string]look.File{}, chart: charts}
+	entries, err := fs.ReadDir(embedded, "web")
+	if err != nil {
+		return nil, err
+	}
+	for _, entry := range entries {
+		body, err := fs.ReadFile(embedded, "web/"+entry.Name())
+		if err != nil {
+			return nil, err
+		}
+		body = bytes.ReplaceAll(body, []byte("{base_url}"), []byte(html.EscapeString(baseURL)))
+		if entry.Name() == "style.css" {
+			body = look.Sheet(body)
+		}
+		f := look.NewFile(entry.Name(), body)
+		if lang, ok := strings.CutPrefix(entry.Name(), "front."); ok {
+			e.front[strings.TrimSuffix(lang, ".html")] = f
+			continue
+		}
+		e.files[PagePath+strings.TrimSuffix(entry.Name(), "index.html")] = f
+	}
+	return e, nil
+}
+
+// Paths are all that it answers, exactly.
+func (e *Explorer) Paths() []string {
+	paths := []string{FrontPath, strings.TrimSuffix(PagePath, "/"), PagePath + ChartScript, PagePath + ChartStyle}
+	for p := range e.files {
+		paths = append(paths, p)
+	}
+	return paths
+}
+
+// ServeHTTP implements http.Handler, for Paths.
+func (e *Explorer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		http.Error(w, "This page takes GET only.", http.StatusMethodNotAllowed)
+		return
+	}
+	switch p := r.URL.Path; p {
+	case FrontPath:
+		w.Header().Add("Vary", "Accept-Language")
+		e.front[spokenBy(r)].Serve(w, r, policy)
+	case strings.TrimSuffix(PagePath, "/"):
+		// Relative: a proxy may have taken a path away.
+		w.Header().Set("Location", "explorer/")
+		w.WriteHeader(http.StatusMovedPermanently)
+	case PagePath + ChartScript, PagePath + ChartStyle:
+		e.serveChart(w, r, path.Base(p))
+	default:
+		f, ok := e.files[p]
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		f.Serve(w, r, policy)
+	}
+}
+
+// serveChart serves a file of uPlot, if there is one.
+func (e *Explorer) serveChart(w http.ResponseWriter, r *http.Request, name string) {
+	body, err := e.readChart(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		http.Error(w, "The files of uPlot are not on this server.", http.StatusNotFound)
+		return
+	}
+	if err != nil {
+		http.Error(w, "The files of uPlot cannot be read.", http.StatusInternalServerError)
+		return
+	}
+	look.NewFile(name, body).Serve(w, r, policy)
+}
+
+func (e *Explorer) readChart(name string) ([]byte, error) {
+	if e.chart == nil {
+		return nil, fs.ErrNotExist
+	}
+	return fs.ReadFile(e.chart, name)
+}

@@ -1,0 +1,182 @@
+package explorer_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"preismon/query/explorer"
+)
+
+const base = "https://prices.example.com"
+
+func serve(t *testing.T, charts fstest.MapFS, method, path, language string) *httptest.ResponseRecorder {
+	t.Helper()
+	e, err := explorer.New(base, charts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := httptest.NewRequest(method, path, nil)
+	if language != "" {
+		r.Header.Set("Accept-Language", language)
+	}
+	w := httptest.NewRecorder()
+	e.ServeHTTP(w, r)
+	return w
+}
+
+// Every path answers, as what it is, under a policy that lets the page run
+// its own files only.
+func TestPaths(t *testing.T) {
+	charts := fstest.MapFS{explorer.ChartScript: {Data: []byte("export default 1")}, explorer.ChartStyle: {Data: []byte(".u{}")}}
+	e, err := explorer.New(base, charts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths := e.Paths()
+	for _, p := range []string{"/", "/explorer", "/explorer/", "/explorer/main.js", "/explorer/style.css"} {
+		if !slices.Contains(paths, p) {
+			t.Errorf("%s is not served", p)
+		}
+	}
+	for _, p := range paths {
+		w := serve(t, charts, http.MethodGet, p, "")
+		if p == "/explorer" {
+			if w.Code != http.StatusMovedPermanently || w.Header().Get("Location") != "explorer/" {
+				t.Errorf("%s: %d %q", p, w.Code, w.Header())
+			}
+			continue
+		}
+		media := "text/html; charset=utf-8"
+		if strings.HasSuffix(p, ".js") {
+			media = "text/javascript; charset=utf-8"
+		} else if strings.HasSuffix(p, ".css") {
+			media = "text/css; charset=utf-8"
+		}
+		h := w.Header()
+		if w.Code != http.StatusOK || h.Get("Content-Type") != media || h.Get("X-Content-Type-Options") != "nosniff" || h.Get("X-Frame-Options") != "DENY" || h.Get("ETag") == "" {
+			t.Errorf("%s: %d %v", p, w.Code, h)
+		}
+		want := []string{
+			"default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'", "img-src 'self' data:",
+			"base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
+		}
+		if diff := cmp.Diff(want, strings.Split(h.Get("Content-Security-Policy"), "; ")); diff != "" {
+			t.Errorf("%s: %s", p, diff)
+		}
+		if serve(t, charts, http.MethodPost, p, "").Code != http.StatusMethodNotAllowed {
+			t.Errorf("POST %s is taken", p)
+		}
+	}
+}
+
+// The files of uPlot are served from when they are there; without them the
+// rest is.
+func TestWithoutCharts(t *testing.T) {
+	e, err := explorer.New(base, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	charts := fstest.MapFS{}
+	later, err := explorer.New(base, charts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	status := func(e *explorer.Explorer, path string) int {
+		w := httptest.NewRecorder()
+		e.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		return w.Code
+	}
+	for _, e := range []*explorer.Explorer{e, later} {
+		if got := status(e, explorer.PagePath+explorer.ChartScript); got != http.StatusNotFound {
+			t.Errorf("charts that are missing: %d", got)
+		}
+		if got := status(e, explorer.PagePath); got != http.StatusOK {
+			t.Errorf("the page without charts: %d", got)
+		}
+	}
+	charts[explorer.ChartScript] = &fstest.MapFile{Data: []byte("x")}
+	if got := status(later, explorer.PagePath+explorer.ChartScript); got != http.StatusOK {
+		t.Errorf("charts that came later: %d", got)
+	}
+}
+
+func TestFrontPage(t *testing.T) {
+	for _, c := range []struct{ header, lang string }{
+		{"", "en"}, {"de", "de"}, {"de-AT,en;q=0.5", "de"}, {"fr,en", "en"}, {"fr", "en"}, {"!", "en"}, {strings.Repeat("de,", 999), "en"},
+	} {
+		w := serve(t, nil, http.MethodGet, "/", c.header)
+		body := w.Body.String()
+		if !strings.Contains(body, `<html lang="`+c.lang+`">`) || w.Header().Get("Vary") != "Accept-Language" {
+			t.Errorf("%.20q: not in %s, %v", c.header, c.lang, w.Header())
+		}
+		for _, to := range []string{`href="explorer/"`, `href="docs"`, `href="llms-full.txt"`, `href="llms.txt"`, `href="openapi/openapi.yaml"`, base + "/mcp<"} {
+			if !strings.Contains(body, to) {
+				t.Errorf("%s: no %s", c.lang, to)
+			}
+		}
+	}
+}
+
+// What the policy would stop is not there in the first place, and nothing is
+// asked of another host.
+func TestNothingInline(t *testing.T) {
+	bad := regexp.MustCompile(`(?i)<style|\sstyle=|\son[a-z]+=|javascript:|<script(>|[^>]*>[^<])|(src|href)="(https?:)?//`)
+	for _, p := range []string{"/", explorer.PagePath} {
+		for _, lang := range []string{"en", "de"} {
+			if found := bad.FindString(serve(t, nil, http.MethodGet, p, lang).Body.String()); found != "" {
+				t.Errorf("%s has %q", p, found)
+			}
+		}
+	}
+}
+
+// Both languages say the same things, and all that the page asks them for.
+func TestTexts(t *testing.T) {
+	text, err := os.ReadFile("web/texts.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := strings.SplitN(string(text), "const de = {", 2)
+	en, _, _ := strings.Cut(parts[0], "\n};")
+	de, _, _ := strings.Cut(parts[1], "\n};")
+	key := regexp.MustCompile(`(?m)(?:^  |', |` + "`, " + `)([a-zA-Z]+): (?:'|` + "`" + `|\()`)
+	keys := func(s string) (all []string) {
+		for _, m := range key.FindAllStringSubmatch(s, -1) {
+			all = append(all, m[1])
+		}
+		slices.Sort(all)
+		return all
+	}
+	if diff := cmp.Diff(keys(en), keys(de)); diff != "" {
+		t.Errorf("en and de: %s", diff)
+	}
+	page, err := os.ReadFile("web/index.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := regexp.MustCompile(`data-(?:text|label|placeholder)="(\w+)"`).FindAllSubmatch(page, -1)
+	for _, m := range asked {
+		if !slices.Contains(keys(en), string(m[1])) {
+			t.Errorf("no words for %s", m[1])
+		}
+	}
+	if len(asked) < 30 || len(keys(en)) < 80 {
+		t.Errorf("%d words asked for, %d there", len(asked), len(keys(en)))
+	}
+}
+
+// The modules without a page run in Node.
+func TestModules(t *testing.T) {
+	if out, err := exec.CommandContext(t.Context(), "node", "--no-warnings", "testdata/modules.mjs").CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}

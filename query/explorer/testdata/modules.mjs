@@ -1,0 +1,56 @@
+// Tests of the modules that need no page.
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+
+const load = async (name) => import(`data:text/javascript,${encodeURIComponent(await readFile(new URL(`../web/${name}`, import.meta.url), 'utf8'))}`);
+const { instant, local, known } = await load('zone.js');
+const { History, align, outcomeOf } = await load('series.js');
+const { markets, standing } = await load('position.js');
+
+// Local times of a zone and instants, also where the clocks change.
+for (const [text, zone, want] of [
+  ['2026-07-01T12:00', 'Europe/Berlin', '2026-07-01T10:00:00.000Z'],
+  ['2026-01-01T00:00', 'Europe/Berlin', '2025-12-31T23:00:00.000Z'],
+  ['2026-01-01T00:00', 'UTC', '2026-01-01T00:00:00.000Z'],
+  ['2026-03-29T02:30', 'Europe/Berlin', '2026-03-29T01:30:00.000Z'], // does not exist: as with the offset before
+  ['2026-10-25T02:30', 'Europe/Berlin', '2026-10-25T00:30:00.000Z'], // comes twice: the first
+  ['2026-10-25T03:00', 'Europe/Berlin', '2026-10-25T02:00:00.000Z'],
+  ['2026-03-01T09:00', 'Asia/Kathmandu', '2026-03-01T03:15:00.000Z'],
+  ['2026-11-01T01:30', 'America/New_York', '2026-11-01T05:30:00.000Z'],
+]) assert.equal(new Date(instant(text, zone)).toISOString(), want, `${text} ${zone}`);
+assert.equal(local(Date.parse('2026-07-01T22:00:00Z'), 'Europe/Berlin'), '2026-07-02T00:00:00');
+assert.ok(known('Asia/Tokyo') && !known('Nowhere/At_All') && !known(''));
+
+// The outcomes stay apart.
+for (const [row, want] of [
+  [{ price: 1, availability: 'AVAILABLE' }, 'price'], [{ price: null, availability: 'UNAVAILABLE' }, 'unavailable'],
+  [{ price: null, availability: 'AVAILABLE' }, 'unknown'], [{ price: null, availability: 'UNKNOWN' }, 'unknown'], [{ price: 5, availability: 'UNAVAILABLE' }, 'unavailable'],
+]) assert.equal(outcomeOf(row), want);
+
+const h = new History();
+const row = (minute, site, merchant, price, more = {}) => h.add({
+  itemId: '1', site, capturedAt: `2026-03-01T00:0${minute}:00.000Z`, merchant, price, currencyCode: price === null ? null : 'EUR', availability: price === null ? 'UNAVAILABLE' : 'AVAILABLE', ...more,
+});
+row(0, 'a', 'X', 10, { isBuyBox: true });
+row(0, 'a', 'Y', 11);
+row(1, 'b', 'X', 20);
+row(2, 'a', 'Y', 12); // X is not among the offers
+row(3, 'a', null, null); // unavailable
+row(4, 'a', 'X', 9);
+row(4, 'a', 'X', 8, { isPrime: true }); // a second offer of X, cheaper
+assert.deepEqual(h.counts(), { price: 4, unavailable: 1, unknown: 0 });
+const lines = h.chosen(9);
+assert.deepEqual(lines.map((l) => l.key), ['1 a EUR X', '1 a EUR Y', '1 b EUR X']);
+const [times, ...columns] = align(lines);
+assert.deepEqual(times.map((s) => (s / 60) % 60), [0, 1, 2, 3, 4]);
+assert.deepEqual(columns, [[10, undefined, null, null, 8], [11, undefined, 12, null, null], [undefined, 20, undefined, undefined, undefined]]);
+assert.deepEqual([lines[0].buyBox, lines[0].prime], [[true, false], [false, true]]);
+assert.equal(h.chosen(1).length, 1);
+
+// Where a price stands, in minor units.
+const offer = (site, price, currencyCode = 'EUR', more = {}) => ({ itemId: '1', site, price, currencyCode, availability: 'AVAILABLE', ...more });
+const found = markets([offer('a', 10.1), offer('a', 10.2), offer('b', 10.3), offer('b', 10.4), offer('j', 1000, 'JPY'), { ...offer('a', null), availability: 'UNAVAILABLE' }], (s) => (s === 'j' ? 'JP' : 'DE'));
+assert.deepEqual(found.map((m) => [m.country, m.currency, m.offers.length]), [['DE', 'EUR', 4], ['JP', 'JPY', 1]]);
+const s = standing(found[0], 10.2);
+assert.deepEqual([s.rank, s.cheaper, s.equal, s.dearer, s.offers, s.min, s.median, s.max], [2, 1, 1, 2, 4, 10.1, 10.2, 10.4]);
+assert.equal(standing(found[1], 1100).percentOfMedian, 10);

@@ -1,0 +1,103 @@
+// The public API, as the page uses it. The token lives in this tab only.
+
+const base = new URL('../', import.meta.url); // the address of the service
+const kept = 'preismon.token';
+let token = sessionStorage.getItem(kept);
+let onLost = () => {};
+
+/** serviceURL gives the absolute address of a path with its parameters; empty ones are left out. */
+export function serviceURL(path, params = {}) {
+  const url = new URL(path, base);
+  for (const [name, value] of Object.entries(params)) {
+    if (value !== '' && value !== undefined && value !== null && value !== false) url.searchParams.set(name, value);
+  }
+  return url;
+}
+
+/** Problem is an answer that refuses (RFC 9457). */
+export class Problem extends Error {
+  constructor(status, body, retryAfter) {
+    super(body?.detail ?? body?.title ?? `HTTP ${status}`);
+    this.status = status;
+    this.code = body?.code ?? '';
+    this.retryAfter = retryAfter;
+  }
+}
+
+async function ask(path, params, options = {}) {
+  const headers = { ...options.headers };
+  if (token) headers.Authorization = `Bearer ${token}`;
+  const answer = await fetch(serviceURL(path, params), { ...options, headers, credentials: 'omit', referrerPolicy: 'no-referrer' });
+  if (answer.ok) return answer;
+  const body = await answer.json().catch(() => null);
+  if (answer.status === 401 && token) {
+    forget();
+    onLost();
+  }
+  throw new Problem(answer.status, body, Number(answer.headers.get('Retry-After')) || 0);
+}
+
+function forget() {
+  token = null;
+  sessionStorage.removeItem(kept);
+}
+
+/** whenLost is called when the service no longer takes the token. */
+export function whenLost(f) { onLost = f; }
+
+export function loggedIn() { return token !== null; }
+
+export async function login(loginIdentifier, password) {
+  const answer = await ask('v1/auth/token', {}, {
+    method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ loginIdentifier, password }),
+  });
+  token = (await answer.json()).accessToken;
+  sessionStorage.setItem(kept, token);
+}
+
+/** logout revokes the token. The tab forgets it whatever the service says. */
+export async function logout() {
+  try {
+    await ask('v1/auth/logout', {}, { method: 'POST' });
+  } finally {
+    forget();
+  }
+}
+
+/** page reads one JSON answer. */
+export async function page(path, params, signal) {
+  return (await ask(path, params, { signal })).json();
+}
+
+/** all reads a list page by page, to its end or until there are `most` records. */
+export async function all(path, params, most, signal) {
+  const data = [];
+  let cursor;
+  do {
+    const answer = await page(path, { ...params, cursor }, signal);
+    data.push(...answer.data);
+    cursor = answer.paging.nextCursor;
+  } while (cursor && data.length < most);
+  return { data, more: Boolean(cursor) };
+}
+
+/**
+ * stream reads NDJSON while it arrives. Each piece that arrives gives one call
+ * onLines(lines, bytes), with whole lines only. It returns when the stream is
+ * complete; a stream that breaks throws, for the service breaks the transfer.
+ */
+export async function stream(path, params, signal, onLines) {
+  const answer = await ask(path, params, { signal, headers: { Accept: 'application/x-ndjson' } });
+  let bytes = 0;
+  const counted = new TransformStream({ transform(piece, to) { bytes += piece.byteLength; to.enqueue(piece); } });
+  const reader = answer.body.pipeThrough(counted).pipeThrough(new TextDecoderStream()).getReader();
+  let rest = '';
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) break;
+    const lines = (rest + value).split('\n');
+    rest = lines.pop();
+    if (lines.length) onLines(lines, bytes);
+  }
+  if (rest !== '') throw new Error('the last line is not whole');
+}

@@ -1,0 +1,468 @@
+// The page: what is asked for, and the three views of it.
+import * as api from './api.js';
+import { Chart, colourOf, load, mostLines } from './chart.js';
+import { Console } from './console.js';
+import { markets, standing } from './position.js';
+import { same } from './same.js';
+import { History, outcomeOf } from './series.js';
+import { element, table } from './table.js';
+import { language, money, number, speak, t } from './texts.js';
+import { instant, known, local, show } from './zone.js';
+
+const by = (id) => document.getElementById(id);
+const views = ['history', 'latest', 'stream'];
+const mostItems = 8;
+const listed = 60; // products in the list
+const redraw = 400; // ms between drawings while rows arrive
+
+let sites = [];
+let items = [];
+let itemsMore = false;
+const nameOf = new Map(); // names of products
+const asked = { site: '', items: [], view: 'history' };
+let reading; // AbortController of the view
+let chart;
+let drawnHistory; // the history on show: {history, lines, window}
+let offers = [];
+let latestReads = [];
+const sortedOffers = { column: 'price', up: true };
+const consoleView = new Console();
+
+const siteName = (key) => sites.find((s) => s.site === key)?.name ?? key;
+const itemName = (id) => nameOf.get(id) ?? id;
+
+// ---- the address of the page says what is asked for
+
+function remember() {
+  const p = new URLSearchParams({ view: asked.view, site: asked.site, items: asked.items.join(','), from: by('from').value, to: by('to').value, zone: by('zone').value });
+  history.replaceState(null, '', `#${p}`);
+}
+
+function recall() {
+  const p = new URLSearchParams(location.hash.slice(1));
+  asked.site = p.get('site') ?? '';
+  asked.items = (p.get('items') ?? '').split(',').filter((id) => /^[1-9][0-9]*$/.test(id)).slice(0, mostItems);
+  if (views.includes(p.get('view'))) asked.view = p.get('view');
+  const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  by('zone').value = known(p.get('zone') ?? '') ? p.get('zone') : own;
+  if (p.get('from') && p.get('to')) [by('from').value, by('to').value] = [p.get('from'), p.get('to')];
+  else preset(168);
+}
+
+function preset(hours) {
+  const now = Date.now();
+  const zone = known(by('zone').value) ? by('zone').value : 'UTC';
+  by('from').value = local(now - hours * 3600e3, zone).slice(0, 16);
+  by('to').value = local(now + 60e3, zone).slice(0, 16);
+}
+
+/** window gives the window asked for, in ms, or says what is wrong with it. */
+function timeWindow() {
+  const zone = by('zone').value;
+  const good = known(zone);
+  by('zone').setCustomValidity(good ? '' : t.badZone);
+  if (!good || !by('from').value || !by('to').value) return { fault: good ? t.badWindow : t.badZone };
+  const [from, to] = [instant(by('from').value, zone), instant(by('to').value, zone)];
+  return from < to ? { from, to, zone } : { fault: t.badWindow };
+}
+
+const windowParams = (w) => ({ capturedFrom: new Date(w.from).toISOString(), capturedTo: new Date(w.to).toISOString(), timezone: w.zone });
+
+// ---- choosing
+
+function showItems() {
+  const words = by('search').value.trim().toLowerCase().split(/\s+/).filter(Boolean);
+  const found = items.filter((i) => {
+    const text = [i.name, i.brand, i.manufacturer, i.ean, i.pzn, i.asin, i.itemId].join(' ').toLowerCase();
+    return words.every((w) => text.includes(w));
+  });
+  by('items').replaceChildren(...found.slice(0, listed).map((i) => {
+    const box = element('input', { type: 'checkbox', value: i.itemId });
+    box.checked = asked.items.includes(i.itemId);
+    return element('li', {}, element('label', {}, box, element('span', {}, i.name ?? i.itemId, element('small', {}, [i.brand, i.ean ?? i.pzn ?? i.asin].filter(Boolean).join(' · ')))));
+  }));
+  by('found').textContent = t.found(number(found.length), number(items.length), itemsMore);
+  return found.length;
+}
+
+function showChosen() {
+  by('chosen').replaceChildren(...asked.items.map((id) => {
+    const b = element('button', { type: 'button', 'aria-label': t.remove(itemName(id)) }, element('span', {}, itemName(id)), element('b', { 'aria-hidden': 'true' }, '×'));
+    b.addEventListener('click', () => { choose(id, false); by('search').focus(); });
+    return element('li', {}, b);
+  }));
+}
+
+function choose(id, wanted) {
+  if (wanted && asked.items.length >= mostItems) {
+    by('found').textContent = t.most(mostItems);
+    for (const box of by('items').querySelectorAll('input')) box.checked = asked.items.includes(box.value);
+    return;
+  }
+  asked.items = asked.items.filter((x) => x !== id);
+  if (wanted) asked.items.push(id);
+  for (const box of by('items').querySelectorAll('input')) box.checked = asked.items.includes(box.value);
+  showChosen();
+  refresh();
+}
+
+/** lookUp asks the service for a product that is not among those in the list. */
+async function lookUp() {
+  const text = by('search').value.trim();
+  const params = /^\d{8,14}$/.test(text) ? [{ ean: text }, { pzn: text }, { itemId: text }] : /^\d{1,20}$/.test(text) ? [{ itemId: text }, { pzn: text }] : [];
+  for (const p of params) {
+    const { data } = await api.page('v1/items', p).catch(() => ({ data: [] }));
+    if (data.length) {
+      add(data);
+      return showItems();
+    }
+  }
+}
+
+function add(more) {
+  for (const i of more) {
+    if (!nameOf.has(i.itemId)) items.push(i);
+    nameOf.set(i.itemId, i.name ?? i.itemId);
+  }
+}
+
+// ---- views
+
+function select(view) {
+  asked.view = view;
+  for (const v of views) {
+    by(v).hidden = v !== view;
+    by(`tab-${v}`).setAttribute('aria-selected', v === view);
+    by(`tab-${v}`).tabIndex = v === view ? 0 : -1;
+  }
+  refresh();
+}
+
+let waiting;
+
+/** refresh reads anew what the view shows, a moment after the last change. */
+function refresh() {
+  clearTimeout(waiting);
+  waiting = setTimeout(() => {
+    if (!api.loggedIn()) return;
+    remember();
+    reading?.abort();
+    reading = new AbortController();
+    ({ history: readHistory, latest: readLatest, stream: readyStream })[asked.view](reading.signal);
+  }, 150);
+}
+
+/** attempt runs a read of a view and shows why it failed, unless it was given up. */
+async function attempt(view, signal, run) {
+  by(`${view}-error`).hidden = true;
+  try {
+    await run();
+  } catch (e) {
+    if (signal.aborted || !api.loggedIn()) return;
+    by(`${view}-error`).hidden = false;
+    by(`${view}-error`).textContent = t.incomplete + said(e);
+  }
+}
+
+function said(e) {
+  if (!(e instanceof api.Problem)) return e instanceof TypeError ? t.unreachable : e.message;
+  return e.message + (e.retryAfter ? ` ${t.tryAgain(e.retryAfter)}` : '');
+}
+
+async function readHistory(signal) {
+  const w = timeWindow();
+  const draws = await load();
+  by('no-charts').hidden = draws;
+  by('no-charts').textContent = t.noCharts;
+  if (signal.aborted) return;
+  drawnHistory = undefined;
+  showHistory();
+  if (w.fault || !asked.items.length) {
+    by('history-status').textContent = w.fault ?? t.chooseItem;
+    by('history-same').replaceChildren();
+    return;
+  }
+  const reads = asked.items.map((itemId) => ({
+    path: 'v1/results/stream', streams: true, params: { itemId, site: asked.site, ...windowParams(w), sort: 'asc', includeExportFields: true },
+  }));
+  same(by('history-same'), reads, reads.map((r) => ({ name: 'list_results', args: r.params })));
+  await attempt('history', signal, async () => {
+    const past = new History();
+    const newest = new Map(); // of each product, its last rows
+    let last = performance.now();
+    drawnHistory = { past, newest, window: w, whole: false };
+    for (const read of reads) {
+      const keep = [];
+      newest.set(read.params.itemId, keep);
+      await api.stream(read.path, read.params, signal, (lines) => {
+        for (const line of lines) {
+          const row = JSON.parse(line);
+          past.add(row);
+          keep.push(row);
+        }
+        keep.splice(0, keep.length - 100);
+        by('history-status').textContent = t.loading(number(past.rows));
+        if (performance.now() - last > redraw) {
+          showHistory();
+          last = performance.now();
+        }
+      });
+    }
+    drawnHistory.whole = true;
+  });
+  if (!signal.aborted) showHistory();
+}
+
+function showHistory() {
+  const h = drawnHistory;
+  for (const id of ['key', 'history-table']) by(id).hidden = !h;
+  if (!h) {
+    chart?.clear();
+    for (const id of ['legend', 'pairs', 'history-rows', 'readout']) by(id).replaceChildren();
+    return;
+  }
+  const lines = h.past.chosen(mostLines);
+  const pairs = pairsOf(h);
+  if (h.whole) {
+    const all = h.past.lines.size;
+    by('history-status').textContent = t.loaded(number(h.past.rows), number(h.past.pairs.size)) + (all > lines.length ? `. ${t.moreLines(lines.length, number(all))}` : '');
+  }
+  const label = (p) => (asked.items.length > 1 ? `${siteName(p.site)} · ${itemName(p.itemId)}` : siteName(p.site));
+  if (by('no-charts').hidden) {
+    chart ??= new Chart(by('chart'), by('lanes'), (text) => { by('readout').textContent = text; });
+    chart.draw(lines, pairs.map((p) => ({ ...p, label: p.at.length ? label(p) : `${t.noResult}: ${label(p)}` })), h.window.from / 1000, h.window.to / 1000, h.window.zone);
+    by('legend').replaceChildren(...lines.map((l, i) => {
+      const swatch = element('i');
+      swatch.style.borderTopColor = colourOf(i);
+      swatch.style.borderTopStyle = i < 8 ? 'solid' : 'dashed';
+      const b = element('button', { type: 'button', 'aria-pressed': String(!chart.hidden.has(l.key)) }, swatch, element('span', {}, l.merchant ?? t.noMerchant, element('small', {}, label(l.pair))));
+      b.addEventListener('click', () => b.setAttribute('aria-pressed', String(chart.toggle(i))));
+      return element('li', {}, b);
+    }));
+  }
+  const count = (p, o) => p.outcome.filter((x) => x === o).length;
+  by('pairs').replaceChildren(table(t.pairs, [
+    { title: t.product, text: (p) => itemName(p.itemId) }, { title: t.site, text: (p) => siteName(p.site) },
+    ...['price', 'unavailable', 'unknown'].map((o) => ({ title: t[o], number: true, text: (p) => (p.at.length ? number(count(p, o)) : '') })),
+    { title: t.noResult, text: (p) => (p.at.length ? '' : badge('none')) },
+  ], pairs));
+  const rows = [...h.newest.values()].flat().sort((a, b) => Date.parse(b.capturedAt) - Date.parse(a.capturedAt)).slice(0, 200);
+  by('history-rows').replaceChildren(table(t.asTable, columns(h.window.zone), rows));
+  if (!by('no-charts').hidden) by('history-table').open = true;
+}
+
+/** pairsOf lists the pairs with rows, and those that were asked for and have none. */
+function pairsOf(h) {
+  const wanted = asked.site ? [asked.site] : sites.map((s) => s.site);
+  const none = h.whole ? asked.items.flatMap((itemId) => wanted.filter((site) => !h.past.pairs.has(`${itemId} ${site}`)).map((site) => ({ itemId, site, at: [], outcome: [] }))) : [];
+  return [...h.past.pairs.values(), ...none].sort((a, b) => asked.items.indexOf(a.itemId) - asked.items.indexOf(b.itemId));
+}
+
+const badge = (outcome) => element('span', { class: `badge ${outcome}` }, t[outcome === 'none' ? 'noResult' : outcome]);
+
+const flag = (v) => (v === undefined ? '' : v ? t.yes : t.no);
+
+/** columns of rows; the site only where there can be several. */
+function columns(zone) {
+  return [
+    { name: 'product', title: t.product, text: (r) => itemName(r.itemId), value: (r) => itemName(r.itemId) },
+    { name: 'site', title: t.site, text: (r) => siteName(r.site), value: (r) => siteName(r.site) },
+    { name: 'merchant', title: t.merchant, text: (r) => r.merchant ?? '', value: (r) => r.merchant },
+    { name: 'outcome', title: t.outcome, text: (r) => badge(outcomeOf(r)), value: (r) => outcomeOf(r) },
+    { name: 'buyBox', title: t.buyBox, text: (r) => flag(r.isBuyBox), value: (r) => r.isBuyBox === undefined ? null : Number(r.isBuyBox) },
+    { name: 'prime', title: t.prime, text: (r) => flag(r.isPrime), value: (r) => r.isPrime === undefined ? null : Number(r.isPrime) },
+    { name: 'price', title: t.price, number: true, text: (r) => money(r.price, r.currencyCode), value: (r) => r.price },
+    { name: 'total', title: t.total, number: true, text: (r) => money(r.totalPrice, r.currencyCode), value: (r) => r.totalPrice },
+    { name: 'time', title: t.time, text: (r) => show(Date.parse(r.capturedAt), zone, language), value: (r) => Date.parse(r.capturedAt) },
+  ].filter((c) => !asked.site || c.name !== 'site');
+}
+
+async function readLatest(signal) {
+  offers = [];
+  by('positions').replaceChildren();
+  by('offers').replaceChildren();
+  if (!asked.site && !asked.items.length) {
+    by('latest-status').textContent = t.chooseEither;
+    by('latest-same').replaceChildren();
+    return;
+  }
+  const zone = known(by('zone').value) ? by('zone').value : 'UTC';
+  const reads = latestReads = (asked.items.length ? asked.items : ['']).map((itemId) => ({
+    path: 'v1/results', params: { itemId, site: asked.site, latestObservationPerPair: true, includeExportFields: true, timezone: zone, limit: 1000 },
+  }));
+  sameLatest();
+  by('latest-status').textContent = t.loading(0);
+  let whole = false;
+  await attempt('latest', signal, async () => {
+    for (const read of reads) offers.push(...(await api.all(read.path, read.params, 5000, signal)).data);
+    whole = true;
+  });
+  if (signal.aborted) return;
+  by('latest-status').textContent = whole ? t.loaded(number(offers.length), number(new Set(offers.map((o) => `${o.itemId} ${o.site}`)).size)) : '';
+  showOffers();
+  showPositions();
+}
+
+function sameLatest() {
+  const candidatePrice = by('own').value.trim().replace(',', '.') || '9.99';
+  same(by('latest-same'), latestReads, [
+    ...latestReads.map((r) => ({ name: 'list_results', args: r.params })),
+    ...asked.items.map((itemId) => ({ name: 'get_market_price_position', args: { itemId, candidatePrice, includeCustomerReference: true } })),
+  ]);
+}
+
+function showOffers() {
+  const zone = known(by('zone').value) ? by('zone').value : 'UTC';
+  const at = [...by('offers').querySelectorAll('button')].indexOf(document.activeElement);
+  by('offers').replaceChildren(table(t.latest, columns(zone), offers, sortedOffers, showOffers));
+  if (at >= 0) by('offers').querySelectorAll('button')[at].focus();
+}
+
+function showPositions() {
+  const box = by('positions');
+  if (!asked.items.length) return box.replaceChildren();
+  const text = by('own').value.trim().replace(',', '.');
+  const typed = /^\d+(\.\d+)?$/.test(text) && Number(text) > 0 ? Number(text) : undefined;
+  by('own').setAttribute('aria-invalid', String(text !== '' && typed === undefined));
+  const current = offers.filter((o) => Date.parse(o.capturedAt) > Date.now() - 168 * 3600e3);
+  const rows = markets(current, (site) => sites.find((s) => s.site === site)?.countryCode ?? '').flatMap((m) => {
+    const references = [...m.references.values()];
+    const own = typed ?? (references.length === 1 ? references[0].value : undefined);
+    return own === undefined ? [] : [{ ...m, own, s: standing(m, own) }];
+  });
+  if (!rows.length) return box.replaceChildren(element('p', { class: 'small' }, current.length ? t.noReference : ''));
+  const amount = (name) => ({ title: t[name], number: true, text: (r) => money(r.s[name], r.currency) });
+  const count = (name) => ({ title: t[name], number: true, text: (r) => number(r.s[name]) });
+  box.replaceChildren(element('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': t.positions }, table(t.positions, [
+    { title: t.product, text: (r) => itemName(r.itemId) }, { title: t.country, text: (r) => `${r.country} ${r.currency}` },
+    { title: t.own, number: true, text: (r) => money(r.own, r.currency) },
+    { title: t.rank, text: (r) => t.rankOf(number(r.s.rank), number(r.s.offers)) },
+    count('cheaper'), count('equal'), count('dearer'), amount('min'), amount('median'), amount('max'),
+    { title: t.against, number: true, text: (r) => `${new Intl.NumberFormat(language, { maximumFractionDigits: 1, signDisplay: 'exceptZero' }).format(r.s.percentOfMedian)} %` },
+  ], rows)));
+}
+
+/** streamParams asks for all that is chosen; of several products, for the first. */
+function streamParams() {
+  const w = timeWindow();
+  if (w.fault) return w;
+  const everything = !asked.site && !asked.items.length;
+  if (everything && w.to - w.from > 168 * 3600e3) w.from = w.to - 168 * 3600e3;
+  return { itemId: asked.items[0] ?? '', site: asked.site, globalScope: everything, ...windowParams(w) };
+}
+
+function readyStream() {
+  const params = streamParams();
+  if (params.fault) return by('stream-same').replaceChildren(element('p', { class: 'notice' }, params.fault));
+  same(by('stream-same'), [{ path: 'v1/results/stream', params, streams: true }], [{ name: 'list_results', args: params }], t.mcpNone);
+}
+
+// ---- in and out
+
+async function enter() {
+  by('login').hidden = true;
+  by('app').hidden = by('logout').hidden = false;
+  try {
+    sites = (await api.all('v1/sites', { limit: 1000 }, 10000)).data;
+    const found = await api.all('v1/items', { limit: 1000 }, 5000);
+    items = [];
+    nameOf.clear();
+    add(found.data);
+    itemsMore = found.more;
+    await Promise.all(asked.items.filter((id) => !nameOf.has(id)).map(async (itemId) => add((await api.page('v1/items', { itemId })).data)));
+  } catch (e) {
+    if (!api.loggedIn()) return;
+    by('found').textContent = said(e);
+  }
+  showForm();
+  select(asked.view);
+}
+
+function showForm() {
+  by('site').replaceChildren(element('option', { value: '' }, t.allSites), ...sites.map((s) => element('option', { value: s.site }, `${s.name} (${s.currencyCode})`)));
+  if (!sites.some((s) => s.site === asked.site)) asked.site = '';
+  by('site').value = asked.site;
+  showItems();
+  showChosen();
+}
+
+function leave(words = '') {
+  reading?.abort();
+  consoleView.stop();
+  [sites, items, offers, drawnHistory] = [[], [], [], undefined];
+  asked.items = [];
+  showHistory();
+  for (const id of ['items', 'chosen', 'offers', 'positions', 'lines']) by(id).replaceChildren();
+  by('app').hidden = by('logout').hidden = true;
+  by('login').hidden = false;
+  by('login-error').hidden = !words;
+  by('login-error').textContent = words;
+  by('login-name').focus();
+}
+
+function translate(to) {
+  speak(to);
+  sessionStorage.setItem('preismon.language', language);
+  if (!api.loggedIn()) return;
+  showForm();
+  refresh();
+}
+
+function listen() {
+  for (const b of document.querySelectorAll('[data-language]')) b.addEventListener('click', () => translate(b.dataset.language));
+  by('login-form').addEventListener('submit', async (e) => {
+    e.preventDefault();
+    const button = e.target.querySelector('button');
+    button.disabled = true;
+    by('login-error').hidden = true;
+    try {
+      await api.login(by('login-name').value, by('login-password').value);
+      by('login-password').value = '';
+      await enter();
+      by('search').focus();
+    } catch (error) {
+      by('login-error').hidden = false;
+      by('login-error').textContent = error.status === 401 || error.status === 400 ? t.wrong : said(error);
+      by('login-password').focus();
+    } finally {
+      button.disabled = false;
+    }
+  });
+  by('logout').addEventListener('click', async () => {
+    await api.logout().catch(() => {});
+    leave();
+  });
+  api.whenLost(() => leave(t.lost));
+  by('ask').addEventListener('submit', (e) => e.preventDefault());
+  by('site').addEventListener('change', () => { asked.site = by('site').value; refresh(); });
+  by('items').addEventListener('change', (e) => choose(e.target.value, e.target.checked));
+  by('search').addEventListener('input', () => { if (!showItems()) lookUp(); });
+  for (const id of ['from', 'to', 'zone']) by(id).addEventListener('change', refresh);
+  by('presets').addEventListener('click', (e) => { if (e.target.dataset.hours) { preset(Number(e.target.dataset.hours)); refresh(); } });
+  by('own').addEventListener('input', () => { showPositions(); });
+  by('own').addEventListener('change', sameLatest);
+  for (const v of views) by(`tab-${v}`).addEventListener('click', () => select(v));
+  document.querySelector('[role=tablist]').addEventListener('keydown', (e) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[e.key];
+    if (!step) return;
+    const next = views[(views.indexOf(asked.view) + step + views.length) % views.length];
+    select(next);
+    by(`tab-${next}`).focus();
+  });
+  by('start').addEventListener('click', () => {
+    const params = streamParams();
+    if (!params.fault) consoleView.run('v1/results/stream', params);
+  });
+  by('stop').addEventListener('click', () => consoleView.stop());
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => { if (drawnHistory) showHistory(); });
+}
+
+const chosenLanguage = sessionStorage.getItem('preismon.language') ?? (navigator.languages.find((l) => /^(de|en)\b/.test(l)) ?? 'en').slice(0, 2);
+speak(chosenLanguage);
+by('zones').replaceChildren(...['UTC', ...(Intl.supportedValuesOf?.('timeZone') ?? [])].map((z) => element('option', { value: z })));
+recall();
+listen();
+/** What is on show, for the curious in the console of the browser, and for tests. */
+globalThis.preismon = { get chart() { return chart?.plot; }, get lines() { return drawnHistory?.past; }, get stream() { return consoleView.running; } };
+if (api.loggedIn()) enter();
+else leave();

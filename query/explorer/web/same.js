@@ -1,0 +1,37 @@
+// "The same elsewhere": commands that give what a view shows, to be copied.
+import { curl, tool } from './copy.js';
+import { serviceURL } from './api.js';
+import { element } from './table.js';
+import { t } from './texts.js';
+
+/** same shows the commands for reads of REST and calls of tools in a box. */
+export function same(box, reads, calls, note) {
+  const login = `export PREISMON_TOKEN=$(curl -sS --fail-with-body ${serviceURL('v1/auth/token').href} \\\n  -H 'Content-Type: application/json' -d '{"loginIdentifier":"…","password":"…"}' | sed 's/.*"accessToken":"\\([^"]*\\)".*/\\1/')`;
+  box.replaceChildren(
+    element('h2', {}, t.same),
+    block(t.curl, reads.map((r) => curl(r.path, r.params, r)).join('\n'), 'curl'),
+    block(t.mcp, calls.map((c) => tool(c.name, c.args)).join('\n'), 'mcp', note),
+    element('details', {}, element('summary', {}, t.curlHint), pre(login)),
+  );
+}
+
+const pre = (text) => element('pre', { tabindex: '0', class: 'code' }, element('code', {}, text));
+
+function block(title, text, kind, note) {
+  const button = element('button', { type: 'button', class: 'quiet' });
+  const name = (word) => button.replaceChildren(word, element('span', { class: 'hidden' }, `: ${title}`));
+  name(t.copy);
+  const code = pre(text);
+  code.dataset.kind = kind;
+  button.addEventListener('click', async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      name(t.copied);
+      setTimeout(name, 2000, t.copy);
+    } catch { // not over plain http: the person copies by hand
+      getSelection().selectAllChildren(code);
+    }
+  });
+  return element('div', { class: 'copy' }, element('div', { class: 'copyhead' }, element('h3', {}, title), button),
+    note && element('p', { class: 'small' }, note), code);
+}

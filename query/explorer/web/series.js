@@ -1,0 +1,81 @@
+// From rows of the API to what a chart draws.
+//
+// Three outcomes are kept apart: a price; a product that is unavailable; no
+// result, which is a pair of product and site without any row. Rows whose
+// availability is unknown, or that are available without a price, are neither.
+
+/** outcomeOf tells what a row says: price, unavailable or unknown. */
+export function outcomeOf(row) {
+  if (row.price !== null && row.availability === 'AVAILABLE') return 'price';
+  return row.availability === 'UNAVAILABLE' ? 'unavailable' : 'unknown';
+}
+
+/** History collects rows in the order of their time. */
+export class History {
+  rows = 0;
+  pairs = new Map(); // "itemId site" -> {itemId, site, at: [], outcome: []}
+  lines = new Map(); // pair and merchant and currency -> {pair, merchant, currency, at, price, buyBox, prime}
+
+  add(row) {
+    this.rows++;
+    const at = Date.parse(row.capturedAt) / 1000;
+    const pairKey = `${row.itemId} ${row.site}`;
+    let pair = this.pairs.get(pairKey);
+    if (!pair) this.pairs.set(pairKey, pair = { itemId: row.itemId, site: row.site, at: [], outcome: [] });
+    const outcome = outcomeOf(row);
+    const last = pair.at.length - 1;
+    if (last < 0 || pair.at[last] !== at) {
+      pair.at.push(at);
+      pair.outcome.push(outcome);
+    } else if (outcome === 'price') pair.outcome[last] = outcome;
+    if (outcome !== 'price') return;
+    const key = `${pairKey} ${row.currencyCode} ${row.merchant ?? ''}`;
+    let line = this.lines.get(key);
+    if (!line) this.lines.set(key, line = { key, pair, merchant: row.merchant, currency: row.currencyCode, at: [], price: [], buyBox: [], prime: [] });
+    const n = line.at.length - 1;
+    if (n >= 0 && line.at[n] === at) { // a second offer of the merchant: the buy box, else the cheaper, stands for both
+      if (!(row.isBuyBox && !line.buyBox[n]) && !(Boolean(row.isBuyBox) === line.buyBox[n] && row.price < line.price[n])) return;
+      line.price[n] = row.price;
+      line.buyBox[n] = row.isBuyBox === true;
+      line.prime[n] = row.isPrime === true;
+      return;
+    }
+    line.at.push(at);
+    line.price.push(row.price);
+    line.buyBox.push(row.isBuyBox === true);
+    line.prime.push(row.isPrime === true);
+  }
+
+  /** chosen gives the lines to draw: those with the most points, in a stable order. */
+  chosen(most) {
+    return [...this.lines.values()].sort((a, b) => b.at.length - a.at.length || (a.key < b.key ? -1 : 1)).slice(0, most);
+  }
+
+  /** counts gives how many captures had which outcome. */
+  counts() {
+    const n = { price: 0, unavailable: 0, unknown: 0 };
+    for (const p of this.pairs.values()) for (const o of p.outcome) n[o]++;
+    return n;
+  }
+}
+
+/**
+ * align puts lines on one axis of times, in seconds: [times, ...prices]. A
+ * capture of the pair without this offer is null, which breaks the line; a time
+ * at which only others were captured is undefined, which does not.
+ */
+export function align(lines) {
+  const pairs = new Set(lines.map((l) => l.pair));
+  const times = Float64Array.from(new Set([...pairs].flatMap((p) => p.at))).sort();
+  const index = new Map();
+  times.forEach((t, i) => index.set(t, i));
+  const places = new Map([...pairs].map((p) => [p, p.at.map((t) => index.get(t))]));
+  const columns = lines.map((line) => {
+    const column = new Array(times.length).fill(undefined);
+    for (const i of places.get(line.pair)) column[i] = null;
+    line.index = line.at.map((t) => index.get(t));
+    line.index.forEach((i, n) => { column[i] = line.price[n]; });
+    return column;
+  });
+  return [Array.from(times), ...columns];
+}

@@ -1,0 +1,54 @@
+// Tables that people can sort.
+
+/** element makes one, with text or children. */
+export function element(name, attributes = {}, ...children) {
+  const e = document.createElement(name);
+  for (const [k, v] of Object.entries(attributes)) {
+    if (k === 'class') e.className = v;
+    else if (v !== undefined) e.setAttribute(k, v);
+  }
+  e.append(...children.filter((c) => c !== undefined && c !== null));
+  return e;
+}
+
+/**
+ * table shows rows. A column is {name, title, text(row), value(row), number}:
+ * text is a string or a node, value is what is sorted by. Sorted keeps the
+ * column's name and the direction between calls; without it nobody sorts.
+ */
+export function table(caption, columns, rows, sorted, again) {
+  const head = element('tr');
+  for (const c of columns) {
+    const th = element('th', { scope: 'col', class: c.number ? 'number' : '' });
+    if (sorted) {
+      const mine = sorted.column === c.name;
+      if (mine) th.setAttribute('aria-sort', sorted.up ? 'ascending' : 'descending');
+      const b = element('button', { type: 'button', class: 'sort' }, c.title);
+      b.addEventListener('click', () => {
+        sorted.up = mine ? !sorted.up : true;
+        sorted.column = c.name;
+        again();
+      });
+      th.append(b);
+    } else th.append(c.title);
+    head.append(th);
+  }
+  let shown = rows;
+  const by = sorted && columns.find((c) => c.name === sorted.column);
+  if (by) {
+    const { value } = by;
+    const sign = sorted.up ? 1 : -1;
+    shown = rows.toSorted((a, b) => {
+      const [x, y] = [value(a), value(b)];
+      if (x === y) return 0;
+      if (x === null || x === undefined) return 1; // what is missing is last both ways
+      if (y === null || y === undefined) return -1;
+      return sign * (typeof x === 'string' ? x.localeCompare(y) : x - y);
+    });
+  }
+  const body = element('tbody');
+  for (const row of shown) {
+    body.append(element('tr', {}, ...columns.map((c) => element('td', { class: c.number ? 'number' : '' }, c.text(row)))));
+  }
+  return element('table', {}, element('caption', {}, caption), element('thead', {}, head), body);
+}

@@ -1,0 +1,85 @@
+// The words of the page in its languages.
+
+const en = {
+  title: 'Price explorer', language: 'Language', logout: 'Log out',
+  loginTitle: 'Log in', loginLead: 'With the login of your account. It is kept in this tab only and ends with it.',
+  loginName: 'Login', password: 'Password', loginDo: 'Log in', wrong: 'The login or the password is wrong.', lost: 'The login has expired. Log in again.',
+  tryAgain: (s) => `Try again in ${s} seconds.`, unreachable: 'The service cannot be reached.',
+  ask: 'What to show', site: 'Site', allSites: 'All sites', products: 'Products', searchHint: 'Name, EAN, PZN, ASIN', chosen: 'Chosen products',
+  found: (n, all, more) => `${n} of ${all}${more ? ' and more; an EAN or id finds all' : ''} products`, remove: (name) => `Remove ${name}`, most: (n) => `At most ${n} products at once.`,
+  window: 'Window', day: '24 hours', week: '7 days', month: '30 days', from: 'From', to: 'To', zone: 'Time zone', badZone: 'The browser does not know this time zone.', badWindow: 'The window ends before it begins.',
+  views: 'Views', history: 'History', latest: 'Latest prices', stream: 'Stream',
+  chooseItem: 'Choose a product to see its prices.', chooseEither: 'Choose a site or a product to see its latest prices.', loading: (n) => `Loading: ${n} rows so far`,
+  loaded: (rows, pairs) => `${rows} rows; product and site pairs with rows: ${pairs}`, incomplete: 'Incomplete: ', moreLines: (n, all) => `Drawn are the ${n} offers with the most captures, of ${all}. Choose one site to see the others.`,
+  noCharts: 'This server has no files of uPlot, which draws the charts, so you see tables. Whoever runs the server can add them: preismon query --explorer-assets FOLDER, with uPlot.esm.js and uPlot.min.css of uPlot 1.6.32; preismon up fetches them by itself when npm is there.',
+  chart: (n) => `Step chart of ${n} offers; the left and right keys move through it. The same is in the tables below.`, lanes: 'Outcomes over time for each product and site. The same is in the table below.',
+  price: 'Price', unavailable: 'Unavailable', noResult: 'No result', unknown: 'Unknown', buyBox: 'Buy box', prime: 'Prime', legend: 'Offers; press to hide or show', asTable: 'Newest rows as a table', pairs: 'Outcomes by product and site',
+  product: 'Product', merchant: 'Merchant', time: 'Captured', shipping: 'Shipping', total: 'Total', outcome: 'Outcome', yes: 'yes', no: 'no', noMerchant: 'no merchant',
+  ownPrice: 'Own price', ownHint: 'Empty: your own reference price, where there is one. In the currency of each market; nothing is converted.',
+  positions: 'Market position', country: 'Country', own: 'Own price', rank: 'Rank', rankOf: (r, n) => `${r} (${n} offers)`, cheaper: 'Cheaper', equal: 'Equal', dearer: 'Dearer', min: 'Min', median: 'Median', max: 'Max', against: 'Against median', offersOf: 'Offers', noReference: 'There is no reference price of yours for these products. Give an own price to see its position.', several: 'several',
+  streamLead: 'Reads the whole window as NDJSON and shows the lines as they arrive. Without a site and a product: all that you see, at most 7 days. Of several products, the first.',
+  start: 'Start', stop: 'Stop', rows: 'Rows', rowsPerSecond: 'Rows a second', firstRow: 'First row after', bytes: 'Bytes (not compressed)', streamLines: 'The newest lines',
+  running: 'The stream runs.', complete: (n) => `Complete: ${n} rows.`, stopped: (n) => `Stopped after ${n} rows. This is incomplete.`, broken: (n, why) => `Incomplete: the stream broke after ${n} rows (${why}). Do not take this for the whole.`,
+  same: 'The same elsewhere', curl: 'curl', mcp: 'MCP tool', copy: 'Copy', copied: 'Copied', curlHint: 'Put a token into PREISMON_TOKEN first:', mcpNone: 'A stream has no MCP tool; list_results gives the same rows by pages.', sameHint: 'These commands give what this view shows.',
+};
+
+const de = {
+  title: 'Preise erkunden', language: 'Sprache', logout: 'Abmelden',
+  loginTitle: 'Anmelden', loginLead: 'Mit der Anmeldung Ihres Kontos. Sie bleibt nur in diesem Tab und endet mit ihm.',
+  loginName: 'Anmeldename', password: 'Passwort', loginDo: 'Anmelden', wrong: 'Der Anmeldename oder das Passwort ist falsch.', lost: 'Die Anmeldung ist abgelaufen. Melden Sie sich neu an.',
+  tryAgain: (s) => `Versuchen Sie es in ${s} Sekunden noch einmal.`, unreachable: 'Der Dienst ist nicht erreichbar.',
+  ask: 'Was gezeigt wird', site: 'Site', allSites: 'Alle Sites', products: 'Produkte', searchHint: 'Name, EAN, PZN, ASIN', chosen: 'Gewählte Produkte',
+  found: (n, all, more) => `${n} von ${all}${more ? ' und mehr; EAN oder Id findet alle' : ''} Produkten`, remove: (name) => `${name} entfernen`, most: (n) => `Höchstens ${n} Produkte zugleich.`,
+  window: 'Zeitraum', day: '24 Stunden', week: '7 Tage', month: '30 Tage', from: 'Von', to: 'Bis', zone: 'Zeitzone', badZone: 'Der Browser kennt diese Zeitzone nicht.', badWindow: 'Der Zeitraum endet, bevor er beginnt.',
+  views: 'Ansichten', history: 'Verlauf', latest: 'Neueste Preise', stream: 'Datenstrom',
+  chooseItem: 'Wählen Sie ein Produkt, um seine Preise zu sehen.', chooseEither: 'Wählen Sie eine Site oder ein Produkt, um die neuesten Preise zu sehen.', loading: (n) => `Lädt: bisher ${n} Zeilen`,
+  loaded: (rows, pairs) => `${rows} Zeilen; Paare aus Produkt und Site mit Zeilen: ${pairs}`, incomplete: 'Unvollständig: ', moreLines: (n, all) => `Gezeichnet sind die ${n} Angebote mit den meisten Erfassungen, von ${all}. Wählen Sie eine Site, um die anderen zu sehen.`,
+  noCharts: 'Dieser Server hat die Dateien von uPlot nicht, das die Kurven zeichnet; darum sehen Sie Tabellen. Wer den Server betreibt, kann sie hinzufügen: preismon query --explorer-assets ORDNER, mit uPlot.esm.js und uPlot.min.css von uPlot 1.6.32; preismon up holt sie selbst, wenn npm da ist.',
+  chart: (n) => `Stufenkurve von ${n} Angeboten; die Tasten links und rechts gehen hindurch. Dasselbe steht in den Tabellen darunter.`, lanes: 'Ergebnisse im Zeitverlauf für jedes Produkt und jede Site. Dasselbe steht in der Tabelle darunter.',
+  price: 'Preis', unavailable: 'Nicht verfügbar', noResult: 'Kein Ergebnis', unknown: 'Unbekannt', buyBox: 'Buy-Box', prime: 'Prime', legend: 'Angebote; drücken, um sie aus- oder einzublenden', asTable: 'Neueste Zeilen als Tabelle', pairs: 'Ergebnisse nach Produkt und Site',
+  product: 'Produkt', merchant: 'Händler', time: 'Erfasst', shipping: 'Versand', total: 'Gesamt', outcome: 'Ergebnis', yes: 'ja', no: 'nein', noMerchant: 'kein Händler',
+  ownPrice: 'Eigener Preis', ownHint: 'Leer: Ihr eigener Referenzpreis, wo es einen gibt. In der Währung des jeweiligen Marktes; nichts wird umgerechnet.',
+  positions: 'Marktposition', country: 'Land', own: 'Eigener Preis', rank: 'Rang', rankOf: (r, n) => `${r} (${n} Angebote)`, cheaper: 'Billiger', equal: 'Gleich', dearer: 'Teurer', min: 'Min', median: 'Median', max: 'Max', against: 'Zum Median', offersOf: 'Angebote', noReference: 'Für diese Produkte gibt es keinen Referenzpreis von Ihnen. Geben Sie einen eigenen Preis ein, um seine Position zu sehen.', several: 'mehrere',
+  streamLead: 'Liest den ganzen Zeitraum als NDJSON und zeigt die Zeilen, wie sie ankommen. Ohne Site und Produkt: alles, was Sie sehen, höchstens 7 Tage. Von mehreren Produkten das erste.',
+  start: 'Start', stop: 'Stopp', rows: 'Zeilen', rowsPerSecond: 'Zeilen je Sekunde', firstRow: 'Erste Zeile nach', bytes: 'Bytes (nicht komprimiert)', streamLines: 'Die neuesten Zeilen',
+  running: 'Der Datenstrom läuft.', complete: (n) => `Vollständig: ${n} Zeilen.`, stopped: (n) => `Nach ${n} Zeilen angehalten. Das ist unvollständig.`, broken: (n, why) => `Unvollständig: Der Datenstrom brach nach ${n} Zeilen ab (${why}). Das ist nicht das Ganze.`,
+  same: 'Dasselbe anderswo', curl: 'curl', mcp: 'MCP-Werkzeug', copy: 'Kopieren', copied: 'Kopiert', curlHint: 'Vorher einen Token in PREISMON_TOKEN legen:', mcpNone: 'Einen Datenstrom gibt es bei MCP nicht; list_results gibt dieselben Zeilen seitenweise.', sameHint: 'Diese Befehle geben, was diese Ansicht zeigt.',
+};
+
+const all = { en, de };
+
+/** The language in use, and its words. */
+export let language = 'en';
+export let t = en;
+
+/** speak sets the language and writes the words of the page. */
+export function speak(to) {
+  language = to in all ? to : 'en';
+  t = all[language];
+  document.documentElement.lang = language;
+  document.title = `${t.title} · preismon`;
+  for (const e of document.querySelectorAll('[data-text]')) e.textContent = t[e.dataset.text];
+  for (const e of document.querySelectorAll('[data-label]')) e.setAttribute('aria-label', t[e.dataset.label]);
+  for (const e of document.querySelectorAll('[data-placeholder]')) e.placeholder = t[e.dataset.placeholder];
+  for (const e of document.querySelectorAll('[data-language]')) e.setAttribute('aria-pressed', e.dataset.language === language);
+}
+
+export const number = (n) => new Intl.NumberFormat(language).format(n);
+
+const moneyFormats = new Map();
+
+/** money writes an amount in the main unit of its currency. */
+export function money(value, currency) {
+  if (value === null || value === undefined) return '';
+  const key = `${language} ${currency}`;
+  let f = moneyFormats.get(key);
+  if (!f) {
+    try {
+      f = new Intl.NumberFormat(language, { style: 'currency', currency });
+    } catch {
+      f = { format: (v) => `${v} ${currency}` };
+    }
+    moneyFormats.set(key, f);
+  }
+  return f.format(value);
+}

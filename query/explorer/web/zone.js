@@ -1,0 +1,51 @@
+// Times in the zone that the person chose.
+
+const formats = new Map();
+
+function formatOf(zone) {
+  let f = formats.get(zone);
+  if (!f) {
+    f = new Intl.DateTimeFormat('en-CA', {
+      timeZone: zone, hourCycle: 'h23', year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit', second: '2-digit',
+    });
+    formats.set(zone, f);
+  }
+  return f;
+}
+
+/** known tells whether the browser knows a zone by this name. */
+export function known(zone) {
+  try {
+    formatOf(zone);
+    return zone !== '';
+  } catch {
+    return false;
+  }
+}
+
+/** local gives an instant in ms as YYYY-MM-DDTHH:MM:SS of the zone. */
+export function local(ms, zone) {
+  const p = Object.fromEntries(formatOf(zone).formatToParts(ms).map((x) => [x.type, x.value]));
+  return `${p.year}-${p.month}-${p.day}T${p.hour}:${p.minute}:${p.second}`;
+}
+
+const offset = (ms, zone) => Date.parse(`${local(ms, zone)}Z`) - Math.floor(ms / 1000) * 1000;
+
+/**
+ * instant gives the ms of a local time of the zone. A time that the clocks
+ * jump over is taken with the offset before, one that comes twice is the first.
+ */
+export function instant(text, zone) {
+  const asUTC = Date.parse(`${text.length === 16 ? `${text}:00` : text}Z`);
+  const day = 86400e3;
+  const candidates = [offset(asUTC - day, zone), offset(asUTC + day, zone)].map((o) => asUTC - o);
+  const right = candidates.filter((ms) => local(ms, zone) === new Date(asUTC).toISOString().slice(0, 19));
+  return right.length ? Math.min(...right) : candidates[0];
+}
+
+/** show writes an instant for people. */
+export function show(ms, zone, language, seconds = false) {
+  return new Intl.DateTimeFormat(language, {
+    timeZone: zone, dateStyle: 'medium', timeStyle: seconds ? 'medium' : 'short',
+  }).format(ms);
+}

@@ -1,0 +1,124 @@
+package mcp
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+
+	"preismon/contracts/openapi"
+	"preismon/query"
+)
+
+// words say to agents what arguments mean, unless their tool says otherwise.
+var words = map[string]string{
+	"limit":                    "At most; omit for an answer sized for you",
+	"cursor":                   "nextCursor, all else unchanged",
+	"site":                     "Site key of list_sites",
+	"itemId":                   "itemId of list_items",
+	"orderId":                  "orderId of list_orders",
+	"pzn":                      "Pharmazentralnummer",
+	"ean":                      "EAN or GTIN",
+	"asin":                     "Needs asinLocale",
+	"asinLocale":               "Like de or co.uk",
+	"alias":                    "Exactly",
+	"category":                 "One of search.availableCategories",
+	"discoverCategories":       "Add search.availableCategories",
+	"includeMonitoring":        "Add sites and schedule",
+	"includeCoverage":          "Add coverageState and lastProcessedAt",
+	"includeOrderIds":          "Add orderIds",
+	"includeCustomerData":      "Add the customer's own fields",
+	"includeExportFields":      "Add offer, shipping, URL, isPrime, isBuyBox, rating, reference prices",
+	"includeIdentity":          "Add identifiers, product name, brand, manufacturer",
+	"reasonCode":               "Only this reason",
+	"dateFrom":                 "Earliest archiving, UTC",
+	"dateTo":                   "Latest archiving; a date is its whole day",
+	"name":                     "Of the file entry, exactly",
+	"exportName":               "Of the export, exactly",
+	"latest":                   "Take the newest of several matches",
+	"globalScope":              "All sites: both bounds, at most 168 hours, no product, order or site",
+	"brand":                    "Exactly",
+	"manufacturer":             "As observed, exactly",
+	"merchant":                 "As observed, exactly",
+	"isPrime":                  "Observed value; unknown matches neither",
+	"isBuyBox":                 "Observed value; unknown matches neither",
+	"coverageState":            "Only this state",
+	"capturedFrom":             "Earliest capture; date or RFC 3339",
+	"capturedTo":               "Latest capture; a date is its whole day",
+	"sort":                     "By capturedAt",
+	"timezone":                 "IANA zone of dates and times",
+	"latestPerPair":            "Newest record of each product-site pair; at most 1,000 pairs",
+	"latestObservationPerPair": "All offers of each pair's newest observation",
+	"since":                    "RFC 3339 instant, not in the future",
+	"candidatePrice":           "Decimal like 12.99, in each market's own currency",
+	"currencyCode":             "Only this currency, ISO 4217",
+	"country":                  "Only this country, ISO 3166-1",
+	"includeCustomerReference": "Compare with the customer's own reference price where exactly one applies",
+}
+
+// extra are the schemas of arguments that no operation of the contract has.
+func extra() map[string]schema {
+	text := schema{"type": "string", "minLength": 1, "maxLength": 256}
+	flag := schema{"type": "boolean"}
+	return map[string]schema{
+		"category": text, "discoverCategories": flag,
+		"since":          {"type": "string"},
+		"candidatePrice": {"type": "string", "pattern": `^[0-9]+(\.[0-9]+)?$`},
+		"currencyCode":   {"type": "string", "pattern": "^[A-Z]{3}$"}, "country": {"type": "string", "pattern": "^[A-Z]{2}$"},
+		"includeCustomerReference": flag,
+	}
+}
+
+// limitUpTo is the limit of a list: a number, also where the contract has it
+// as text in a query string.
+func limitUpTo(most int) schema {
+	return schema{"type": "integer", "minimum": 1, "maximum": most, "default": query.DefaultLimit}
+}
+
+// input is the schema of the arguments, in the order in which the decoder
+// asks for them.
+func (t *tool) input() (json.RawMessage, error) {
+	parameters, err := openapi.Parameters(t.operation)
+	if err != nil {
+		return nil, err
+	}
+	known := extra()
+	for _, p := range parameters {
+		known[p.Name] = p.Schema
+	}
+	known["limit"] = limitUpTo(cmp.Or(t.maxLimit, query.MaxLimit))
+	var b bytes.Buffer
+	b.WriteString(`{"type":"object","properties":{`)
+	for i, name := range t.arguments {
+		argument, ok := known[name]
+		said := words[name]
+		if own, ok := t.words[name]; ok {
+			said = own
+		}
+		if !ok || said == "" {
+			return nil, fmt.Errorf("mcp: %s: nothing is known of the argument %s", t.name, name)
+		}
+		argument["description"] = said
+		if argument["default"] == false {
+			delete(argument, "default")
+		}
+		member, err := json.Marshal(argument)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, "%q:%s", name, member)
+	}
+	b.WriteString(`}`)
+	if len(t.required) > 0 {
+		required, err := json.Marshal(t.required)
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(&b, `,"required":%s`, required)
+	}
+	b.WriteString(`,"additionalProperties":false}`)
+	return b.Bytes(), nil
+}

@@ -1,0 +1,73 @@
+package mcp
+
+import (
+	"net/http"
+	"slices"
+
+	"preismon/contracts/fault"
+	"preismon/query"
+	"preismon/query/auth"
+)
+
+// scope is what an access token must have been granted.
+const scope = "mcp"
+
+// caller finds out who sends a POST. A POST of nobody is counted for the
+// address that it comes from.
+func (h *handler) caller(r *http.Request) (*auth.Token, error) {
+	raw := bearer(r)
+	token, err := h.verify(raw)
+	if err == nil {
+		return token, nil
+	}
+	if _, throttled := h.throttle.Anonymous(h.cfg.TrustedProxies.Client(r)); throttled != nil {
+		return nil, throttled
+	}
+	no := h.refusalOf(err, nil)
+	switch fault.KindOf(err) {
+	case fault.Unauthenticated:
+		no.challenge = h.challenge(raw != "")
+	case fault.Forbidden:
+		no.challenge = `Bearer error="insufficient_scope", scope="` + scope + `", resource_metadata="` + h.resourceMetadata() + `"`
+	default:
+		return nil, err
+	}
+	return nil, no
+}
+
+func (h *handler) verify(raw string) (*auth.Token, error) {
+	if raw == "" {
+		return nil, auth.TokenMissing()
+	}
+	token, err := h.auth.Verify(raw, h.cfg.BaseURL+"/mcp")
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Contains(token.Scopes, scope) {
+		return nil, fault.New(fault.Forbidden, query.CodeForbidden, "The access token lacks the scope %s.", scope)
+	}
+	return token, nil
+}
+
+// bearer takes the token out of a request; empty: none.
+func bearer(r *http.Request) string {
+	scheme, token := auth.Credential(r)
+	if scheme != "bearer" {
+		return ""
+	}
+	return token
+}
+
+// challenge says where a token is to be had (RFC 9728), and that the one
+// given is not good.
+func (h *handler) challenge(given bool) string {
+	c := `Bearer resource_metadata="` + h.resourceMetadata() + `", scope="` + scope + `"`
+	if given {
+		c += `, error="invalid_token"`
+	}
+	return c
+}
+
+func (h *handler) resourceMetadata() string {
+	return h.cfg.BaseURL + "/.well-known/oauth-protected-resource/mcp"
+}

@@ -1,0 +1,56 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"preismon/query"
+)
+
+// catalogue is what the surface offers, the same to every caller.
+type catalogue struct {
+	Instructions string
+	Tools        []Tool
+	Prompts      []Prompt
+	Resources    []Resource
+}
+
+// Tool is one tool. Every tool reads and does nothing else, so annotations
+// are not set one by one.
+type Tool struct {
+	Descriptor sdk.Tool // without annotations; with an output schema
+	Heavy      bool     // its calls are bounded as heavy reads of the account
+	Run        func(ctx context.Context, c Call) (Result, error)
+}
+
+// Call is what a tool is asked.
+type Call struct {
+	Principal query.Principal
+	Arguments json.RawMessage // one JSON object; {} when there are none
+	Budget    Budget
+}
+
+// Result is what a tool gives: one JSON object, compact and valid. It is shown
+// as structured content and as text. An error in its place becomes a problem
+// object; Failed marks one that says more than that.
+type Result struct {
+	Object json.RawMessage
+	Failed bool
+}
+
+// Prompt is one prompt. Its text is one message of the user.
+type Prompt struct {
+	Descriptor sdk.Prompt
+	Text       func(ctx context.Context, p query.Principal, arguments map[string]string) (string, error)
+}
+
+// Resource is one resource, or with a Template a family of them.
+type Resource struct {
+	Descriptor sdk.Resource
+	Template   *sdk.ResourceTemplate // in place of Descriptor
+	// Read gives the text of the resource, of the MIME type that its
+	// descriptor says. Of a template it is asked for every URI that matches.
+	Read func(ctx context.Context, p query.Principal, uri string) (string, error)
+}

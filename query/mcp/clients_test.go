@@ -1,0 +1,91 @@
+package mcp_test
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// authorized is a transport of HTTP that adds what a client was granted, and
+// notes the versions it speaks.
+type authorized struct {
+	s        *surface
+	host     string
+	versions map[string]bool
+}
+
+func (a authorized) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+a.s.token())
+	r.Host = a.host
+	a.versions[r.Header.Get("Mcp-Protocol-Version")] = true
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// The SDK's own client speaks to us in each era: MCP-10a to MCP-10e, MCP-14.
+func TestClientsOfTheSDK(t *testing.T) {
+	for _, version := range append([]string{modern}, legacies...) {
+		t.Run(version, func(t *testing.T) {
+			s := serve(t)
+			ctx := t.Context()
+			wire := authorized{s, "prices.example.test", map[string]bool{}}
+			client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
+			session, err := client.Connect(ctx, &sdk.StreamableClientTransport{
+				Endpoint: s.URL + "/mcp", HTTPClient: &http.Client{Transport: wire}, DisableStandaloneSSE: true,
+			}, &sdk.ClientSessionOptions{ProtocolVersion: version})
+			must(t, err)
+			defer session.Close()
+			if got := session.InitializeResult(); got == nil || got.ServerInfo == nil || got.ServerInfo.Version != build || got.Instructions == "" || got.ProtocolVersion != version {
+				t.Errorf("initialized with %+v", got)
+			}
+			tools, err := session.ListTools(ctx, nil)
+			must(t, err)
+			prompts, err := session.ListPrompts(ctx, nil)
+			must(t, err)
+			resources, err := session.ListResources(ctx, nil)
+			must(t, err)
+			templates, err := session.ListResourceTemplates(ctx, nil)
+			must(t, err)
+			if len(tools.Tools) != 11 || len(prompts.Prompts) != 1 || len(resources.Resources) != 1 || len(templates.ResourceTemplates) != 1 {
+				t.Errorf("lists of %d, %d, %d, %d", len(tools.Tools), len(prompts.Prompts), len(resources.Resources), len(templates.ResourceTemplates))
+			}
+			result, err := session.CallTool(ctx, &sdk.CallToolParams{Name: "echo", Arguments: map[string]any{"a": "ü\"\\"}})
+			must(t, err)
+			var text any
+			must(t, json.Unmarshal([]byte(result.Content[0].(*sdk.TextContent).Text), &text))
+			if diff := cmp.Diff(text, result.StructuredContent); diff != "" || result.IsError {
+				t.Error(diff)
+			}
+			result, err = session.CallTool(ctx, &sdk.CallToolParams{Name: "panics"})
+			if err != nil || !result.IsError {
+				t.Errorf("%v, %v", result, err)
+			}
+			prompt, err := session.GetPrompt(ctx, &sdk.GetPromptParams{Name: "greet", Arguments: map[string]string{"who": "you"}})
+			must(t, err)
+			if got := prompt.Messages[0].Content.(*sdk.TextContent).Text; got != "Hello you <&>" {
+				t.Error(got)
+			}
+			resource, err := session.ReadResource(ctx, &sdk.ReadResourceParams{URI: "svc://sites/shop.example"})
+			must(t, err)
+			if got := resource.Contents[0]; got.Text != `{"uri":"svc://sites/shop.example"}` || got.MIMEType != "application/json" {
+				t.Error(got)
+			}
+			var no *jsonrpc.Error
+			if _, err = session.CallTool(ctx, &sdk.CallToolParams{Name: "no_such"}); !errors.As(err, &no) || no.Code != -32602 {
+				t.Errorf("unknown tool: %v", err)
+			}
+			if _, err = session.ReadResource(ctx, &sdk.ReadResourceParams{URI: "svc://no/such"}); !errors.As(err, &no) || no.Code != -32602 {
+				t.Errorf("unknown resource: %v", err)
+			}
+			if !wire.versions[version] || strings.Contains(s.log.String(), `"msg":"request failed"`) {
+				t.Errorf("versions %v, log %s", wire.versions, s.log.String())
+			}
+		})
+	}
+}

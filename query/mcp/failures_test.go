@@ -1,0 +1,197 @@
+package mcp_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"preismon/contracts/fault"
+	"preismon/query"
+)
+
+// wantProblem checks the result of a tool that failed.
+func wantProblem(t testing.TB, result map[string]any, status int, code string) map[string]any {
+	t.Helper()
+	problem, _ := result["structuredContent"].(map[string]any)
+	if result["isError"] != true || problem["code"] != code || problem["status"] != float64(status) {
+		t.Fatalf("got %v, want a tool error with %d %s", result, status, code)
+	}
+	if want := baseURL + "/problems/" + strings.ToLower(strings.ReplaceAll(code, "_", "-")); problem["type"] != want {
+		t.Errorf("type %v", problem["type"])
+	}
+	var text map[string]any
+	must(t, json.Unmarshal([]byte(result["content"].([]any)[0].(map[string]any)["text"].(string)), &text))
+	if diff := cmp.Diff(problem, text); diff != "" {
+		t.Error(diff)
+	}
+	return problem
+}
+
+// MCP-16a: a tool that fails says so in its result. Nothing of the cause of
+// a fault of ours is told, and it is logged.
+func TestToolErrors(t *testing.T) {
+	s := serve(t)
+	for _, c := range []struct {
+		tool, code string
+		status     int
+		logged     string
+	}{
+		{"missing", "ORDER_NOT_FOUND", 404, ""},
+		{"broken", "INTERNAL_ERROR", 500, "secret: the table is gone"},
+		{"away", "SERVICE_UNAVAILABLE", 503, "secret: server away"},
+		{"panics", "INTERNAL_ERROR", 500, "secret: index out of range"},
+	} {
+		for _, r := range []*request{s.legacy("tools/call", `"name":"`+c.tool+`"`), s.modern("tools/call", c.tool, `"name":"`+c.tool+`"`)} {
+			a := r.send()
+			wantProblem(t, a.wantResult(t), c.status, c.code)
+			if strings.Contains(a.body, "secret") {
+				t.Errorf("%s tells: %s", c.tool, a.body)
+			}
+		}
+		if log := s.log.String(); c.logged != "" && (!strings.Contains(log, c.logged) || !strings.Contains(log, `"operation":"tools/call `+c.tool+`"`) || !strings.Contains(log, `"request_id":"request-1"`)) {
+			t.Errorf("%s: not logged: %s", c.tool, log)
+		}
+	}
+	if strings.Contains(s.log.String(), "ORDER") || strings.Contains(s.log.String(), "no such order") {
+		t.Error("a fault of the client is logged")
+	}
+	got := s.legacy("tools/call", `"name":"broad"`).send().wantResult(t)
+	if diff := cmp.Diff(map[string]any{"attempts": []any{map[string]any{"site": "a"}}}, got["structuredContent"].(map[string]any)["recovery"]); diff != "" || got["isError"] != true {
+		t.Error(got)
+	}
+	wantProblem(t, s.legacy("tools/call", `"name":"echo","arguments":[1]`).send().wantResult(t), 400, "MVP_VALIDATION_ERROR")
+}
+
+// A panic outside of a tool is an error of JSON-RPC.
+func TestPanicOfAPrompt(t *testing.T) {
+	s := serve(t)
+	params := `"name":"greet","arguments":{"who":"panic"}`
+	for _, r := range []*request{s.legacy("prompts/get", params), s.modern("prompts/get", "greet", params)} {
+		a := r.send()
+		a.wantError(t, http.StatusOK, -32603)
+		if strings.Contains(a.body, "secret") || !strings.Contains(s.log.String(), "secret: a prompt") {
+			t.Errorf("told or not logged: %s", a.body)
+		}
+	}
+}
+
+// MCP-09: what an account may not read, or what is away, is said in HTTP too
+// where no tool can say it; not within a batch.
+func TestFailuresOfResources(t *testing.T) {
+	var fails error
+	s := serve(t, func(set *settings) {
+		set.catalogue.Resources[0].Read = func(context.Context, query.Principal, string) (string, error) { return "", fails }
+	})
+	const read = `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"svc://guide"}}`
+	for _, c := range []struct {
+		err          error
+		status, code int
+		retry        string
+	}{
+		{fault.New(fault.Forbidden, query.CodeForbidden, "This account may not read sites."), 403, 403, ""},
+		{&fault.Error{Kind: fault.Unavailable, RetryAfter: 2 * time.Second}, 503, 503, "2"},
+		{context.DeadlineExceeded, 200, 504, ""},
+		{errors.New("secret: gone"), 200, -32603, ""},
+		{fault.New(fault.Invalid, query.CodeValidation, "uri: no."), 200, -32602, ""},
+	} {
+		fails = c.err
+		a := s.post(read)
+		a.wantError(t, c.status, c.code)
+		if a.header.Get("Retry-After") != c.retry || strings.Contains(a.body, "secret") || a.header.Get("WWW-Authenticate") != "" {
+			t.Errorf("%v %s", a.header, a.body)
+		}
+		if a = s.post("[" + read + "]"); a.status != http.StatusOK || a.replies(t)[0].Error.Code != c.code {
+			t.Errorf("batch: %d %s", a.status, a.body)
+		}
+	}
+}
+
+// MCP-08: an account that is not good any more must get another token, even
+// when a tool finds it out.
+func TestAccountNotGoodAnyMore(t *testing.T) {
+	a := serve(t).legacy("tools/call", `"name":"disabled"`).send()
+	a.wantError(t, http.StatusUnauthorized, http.StatusUnauthorized)
+	if !strings.Contains(a.header.Get("WWW-Authenticate"), `error="invalid_token"`) {
+		t.Error(a.header)
+	}
+}
+
+// Nothing of a POST stays behind it, however it ends: a bubble of synctest
+// does not end before its goroutines.
+func TestNothingStays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, h := handlerOf(t)
+		for _, r := range []*request{
+			s.request(ping), s.request(batchOf(3, `"method":"tools/list"`)), s.modern("tools/call", "echo", `"name":"echo"`), s.request(`{`),
+			s.legacy("tools/call", `"name":"panics"`), s.legacy("prompts/get", `"name":"greet"`), s.legacy("initialize", `"protocolVersion":"2025-11-25"`),
+			s.legacy("tools/call", `"name":"no_such"`), s.legacy("tools/call", `"name":7`), s.legacy("initialize", ""),
+		} {
+			h.ServeHTTP(httptest.NewRecorder(), r.incoming(t.Context()))
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			<-s.calls.began
+			cancel()
+			<-s.calls.left
+		}()
+		defer func() {
+			if recover() != http.ErrAbortHandler {
+				t.Error("an answer for nobody")
+			}
+		}()
+		h.ServeHTTP(httptest.NewRecorder(), s.legacy("tools/call", `"name":"waits"`).incoming(ctx))
+	})
+}
+
+// incoming is the request as a handler sees it.
+func (r *request) incoming(ctx context.Context) *http.Request {
+	in := httptest.NewRequestWithContext(ctx, r.method, "http://"+r.host+"/mcp", strings.NewReader(r.body))
+	in.Header = r.header
+	return in
+}
+
+// Who leaves ends what he asked for, in each era.
+func TestClientLeaves(t *testing.T) {
+	s := serve(t)
+	for _, r := range []*request{
+		s.legacy("tools/call", `"name":"waits"`), s.modern("tools/call", "waits", `"name":"waits"`),
+		s.request(`[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"waits"}},{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo"}}]`),
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL+"/mcp", strings.NewReader(r.body))
+		must(t, err)
+		req.Header, req.Host = r.header, r.host
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			if resp, err := s.Client().Do(req); err == nil {
+				resp.Body.Close()
+			}
+		}()
+		<-s.calls.began
+		cancel()
+		<-done
+		select {
+		case err := <-s.calls.left:
+			if err == nil {
+				t.Error("not ended")
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatal("the tool goes on")
+		}
+	}
+	s.Close() // waits for the handlers
+	for _, name := range s.calls.noted() {
+		if name == "echo" {
+			t.Error("the rest of a batch ran")
+		}
+	}
+}

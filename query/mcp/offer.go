@@ -1,0 +1,31 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"preismon/query"
+)
+
+// offer lists what the service answers to agents.
+func offer(s *query.Service) (catalogue, error) {
+	c := catalogue{Instructions: instructions, Prompts: prompts(), Resources: resources(s)}
+	for _, t := range tools() {
+		input, err := t.input()
+		if err != nil {
+			return catalogue{}, err
+		}
+		answer, err := t.answer()
+		if err != nil {
+			return catalogue{}, fmt.Errorf("mcp: %s: %w", t.name, err)
+		}
+		run := t.run
+		c.Tools = append(c.Tools, Tool{
+			Descriptor: sdk.Tool{Name: t.name, Description: t.about, InputSchema: input, OutputSchema: answer}, Heavy: t.heavy,
+			Run: func(ctx context.Context, call Call) (Result, error) { return run(ctx, s, call) },
+		})
+	}
+	return c, nil
+}

@@ -1,0 +1,92 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"preismon/contracts/plaintext"
+	"preismon/query/wire"
+)
+
+// maxTextRunes bounds a text of strangers in an answer; one that is cut ends
+// in an ellipsis.
+const maxTextRunes = 500
+
+// cursorMember is ours, opaque, and longer than a text may be.
+const cursorMember = "nextCursor"
+
+// presentable makes the texts in a JSON value fit for an agent: what shops and
+// customers wrote has no invisible characters and a bounded length. Names of
+// members, cursors and everything that is no text stay as they are. Without
+// anything to change it gives the value itself.
+//
+// The value must be valid JSON without blanks, as wire writes it.
+func presentable(value []byte) ([]byte, error) {
+	var out []byte
+	done := 0 // of value, in out
+	var name []byte
+	for at := bytes.IndexByte(value, '"'); at >= 0; {
+		end, ascii := textEnd(value, at)
+		text := value[at:end]
+		switch isName := end < len(value) && value[end] == ':'; {
+		case isName:
+			name = text[1 : len(text)-1]
+		case string(name) == cursorMember || ascii && len(text)-2 <= maxTextRunes && !blankEnd(text):
+		default:
+			cleaned, changed, err := cleanText(text)
+			if err != nil {
+				return nil, err
+			}
+			if changed {
+				out = append(append(out, value[done:at]...), cleaned...)
+				done = end
+			}
+		}
+		next := bytes.IndexByte(value[end:], '"')
+		if next < 0 {
+			break
+		}
+		at = end + next
+	}
+	if done == 0 {
+		return value, nil
+	}
+	return append(out, value[done:]...), nil
+}
+
+// textEnd finds the end of the JSON text that begins at a place, and tells
+// whether it is printable ASCII without escapes.
+func textEnd(value []byte, at int) (end int, ascii bool) {
+	ascii = true
+	for i := at + 1; i < len(value); i++ {
+		switch c := value[i]; {
+		case c == '"':
+			return i + 1, ascii
+		case c == '\\':
+			ascii = false
+			i++
+		case c < ' ' || c > '~':
+			ascii = false
+		}
+	}
+	return len(value), false
+}
+
+// blankEnd tells whether a blank stands at an end of the text.
+func blankEnd(text []byte) bool { return len(text) > 2 && (text[1] == ' ' || text[len(text)-2] == ' ') }
+
+func cleanText(text []byte) (cleaned []byte, changed bool, err error) {
+	s := string(text[1 : len(text)-1])
+	if strings.Contains(s, `\`) {
+		if err := json.Unmarshal(text, &s); err != nil {
+			return nil, false, err
+		}
+	}
+	shown := plaintext.Clean(s, maxTextRunes)
+	if shown == s {
+		return nil, false, nil
+	}
+	cleaned, err = wire.Marshal(shown)
+	return cleaned, true, err
+}

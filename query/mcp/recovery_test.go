@@ -1,0 +1,272 @@
+package mcp_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"preismon/contracts"
+	"preismon/query"
+)
+
+// broad is a market of so many items at three sites, an observation of each
+// pair each six hours of so many days.
+func broad(items, days int) *market {
+	m := newMarket()
+	m.rows, m.orders = nil, m.orders[:1]
+	m.orders[0].Items, m.orders[0].Sites = nil, []contracts.SiteKey{"market-de", "market-uk", "shop-one"}
+	for i := range items {
+		id := contracts.ItemID(100 + i)
+		m.items = append(m.items, contracts.Item{ItemID: id, Name: "Thing", Brand: []string{"A", "B"}[i%2]})
+		m.orders[0].Items = append(m.orders[0].Items, id)
+		for s, site := range m.orders[0].Sites {
+			for n := range days * 4 {
+				if (i+s+n)%5 == 0 {
+					continue
+				}
+				m.rows = append(m.rows, observed{
+					Pair: contracts.Pair{Item: id, Site: site}, at: moment().Add(-time.Duration(n*6)*time.Hour - time.Duration(i*7+s)*time.Minute), seq: uint64(len(m.rows) + 1),
+					outcome: contracts.PriceObserved, price: int64(100 + i + n), currency: "EUR", merchant: "M",
+				})
+			}
+		}
+	}
+	return m
+}
+
+// rows walks a call to its end and gives its rows as text.
+func (a *agent) rows(tool string, arguments object) (rows []string) {
+	a.t.Helper()
+	arguments = maps.Clone(arguments)
+	for {
+		page := a.call(tool, arguments).ok()
+		for _, row := range list(page, "data") {
+			text, err := json.Marshal(row)
+			must(a.t, err)
+			rows = append(rows, string(text))
+		}
+		cursor, more := at(page, "completeness", "nextCursor").(string)
+		if !more {
+			return rows
+		}
+		arguments["cursor"] = cursor
+	}
+}
+
+// MCP-16b: guidance names every way to narrow.
+func TestLatestPairGuidance(t *testing.T) {
+	a := newAgents(t, broad(334, 1)).agent(whole) // 1,002 pairs
+	p := a.call("list_results", object{"latestPerPair": true}).failed("RESULTS_LATEST_PAIR_SCOPE_TOO_BROAD")
+	for _, word := range []string{"item", "order", "site", "product identifier"} {
+		if p.Recovery == nil || !strings.Contains(p.Recovery.Guidance, word) {
+			t.Fatalf("no %q in %+v", word, p.Recovery)
+		}
+	}
+	var rows []string
+	for _, attempt := range p.Recovery.Attempts {
+		rows = append(rows, a.rows("list_results", attempt)...)
+	}
+	if len(rows) != 1002 || len(slices.Compact(slices.Sorted(slices.Values(rows)))) != 1002 {
+		t.Errorf("%d attempts give %d rows", len(p.Recovery.Attempts), len(rows))
+	}
+	// So does a read of changes, whose attempts are calls of the same tool.
+	since := moment().Add(-12 * time.Hour).Format(time.RFC3339)
+	p = a.call("list_result_changes", object{"since": since, "orderId": 5, "timezone": "Asia/Tokyo", "limit": 1000}).failed("RESULTS_LATEST_PAIR_SCOPE_TOO_BROAD")
+	if p.Recovery == nil || len(p.Recovery.Attempts) != 3 {
+		t.Fatalf("%+v", p.Recovery)
+	}
+	pairs := map[string]bool{}
+	for _, attempt := range p.Recovery.Attempts {
+		if attempt["since"] != since || attempt["timezone"] != "Asia/Tokyo" || attempt["limit"] != 1000.0 || attempt["latestPerPair"] != nil {
+			t.Errorf("attempt %v", attempt)
+		}
+		for _, row := range a.rows("list_result_changes", attempt) {
+			var change object
+			must(t, json.Unmarshal([]byte(row), &change))
+			key := fmt.Sprint(change["itemId"], change["site"])
+			if pairs[key] {
+				t.Errorf("%s twice", key)
+			}
+			pairs[key] = true
+		}
+	}
+	if len(pairs) == 0 {
+		t.Error("no changes")
+	}
+}
+
+// Peers 3.4: every attempt of a refusal is accepted, and together they give
+// what was asked for, each row once.
+func TestAttemptsCoverWhatWasRefused(t *testing.T) {
+	m := broad(5, 11)
+	free := newAgents(t, m).agent(whole)
+	tight := newAgents(t, m, func(s *agentSettings) { s.query.ScanGuardMaxPairs, s.query.ScanGuardMaxHours = 4, 30 }).agent(whole)
+	rng := rand.New(rand.NewPCG(5, 6)) //nolint:gosec // a test
+	day := func(back int) string { return moment().AddDate(0, 0, -back).Format(time.DateOnly) }
+	refused, offered, compared := 0, 0, 0
+	for range 200 {
+		from := rng.IntN(10)
+		arguments := object{"capturedFrom": day(from + 1), "capturedTo": day(rng.IntN(from + 1)), "limit": 10000}
+		if rng.IntN(3) > 0 {
+			arguments["sort"] = "asc"
+		}
+		if rng.IntN(3) == 0 {
+			arguments["brand"] = "B"
+		}
+		if rng.IntN(4) == 0 {
+			arguments["timezone"] = "America/New_York"
+		}
+		switch rng.IntN(4) {
+		case 0:
+			arguments["orderId"] = "5"
+		case 1:
+			arguments["site"] = "shop-one"
+		case 2:
+			arguments["globalScope"] = true
+		}
+		p, ok := tight.refused(arguments)
+		if !ok {
+			continue
+		}
+		refused++
+		if p.Recovery == nil || len(p.Recovery.Attempts) == 0 {
+			continue
+		}
+		offered++
+		var got []string
+		for _, attempt := range p.Recovery.Attempts {
+			got = append(got, tight.rows("list_results", attempt)...)
+		}
+		// What the guard of the one surface refuses, the other one gives; a
+		// window alone is asked of all sites.
+		if arguments["orderId"] == nil && arguments["site"] == nil && arguments["globalScope"] == nil {
+			arguments["orderId"] = "5"
+		}
+		want := free.rowsOrNil(arguments)
+		if want == nil {
+			continue
+		}
+		compared++
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Fatalf("%v: %d rows from %d attempts, want %d", arguments, len(got), len(p.Recovery.Attempts), len(want))
+		}
+	}
+	if t.Logf("%d refused, %d with attempts, %d compared", refused, offered, compared); refused < 100 || offered < refused*9/10 || compared < 100 {
+		t.Error("too few of them")
+	}
+}
+
+func (a *agent) refused(arguments object) (p toolProblem, ok bool) {
+	r := a.call("list_results", arguments)
+	if !r.IsError {
+		return p, false
+	}
+	must(a.t, json.Unmarshal(r.Structured, &p))
+	return p, true
+}
+
+// rowsOrNil gives nil where the call is refused for other reasons.
+func (a *agent) rowsOrNil(arguments object) []string {
+	if _, no := a.refused(arguments); no {
+		return nil
+	}
+	return a.rows("list_results", arguments)
+}
+
+// A timeout offers narrower calls; a wrong argument offers nothing.
+func TestTimeoutsOfferLess(t *testing.T) {
+	m := broad(4, 4)
+	m.slow = func(*query.ResultsQuery) bool { return true }
+	a := newAgents(t, m, func(s *agentSettings) {
+		s.query.SoftDeadline, s.query.HardBudget = time.Millisecond, 50*time.Millisecond
+	}).agent(whole)
+	p := a.call("list_results", object{"orderId": 5, "capturedFrom": moment().AddDate(0, 0, -3).Format(time.RFC3339)}).failed("RESULTS_QUERY_TIMEOUT")
+	if p.Status != 504 || p.Recovery == nil || len(p.Recovery.Attempts) < 3 || p.Recovery.Attempts[0]["capturedFrom"] == nil {
+		t.Errorf("%+v", p.Recovery)
+	}
+	if p := a.call("list_results", object{"itemId": "x"}).failed("MVP_VALIDATION_ERROR"); p.Recovery != nil {
+		t.Errorf("%+v", p.Recovery)
+	}
+	if p := a.call("get_order_detail", object{"orderId": 99}).failed("ORDER_NOT_FOUND"); p.Recovery != nil {
+		t.Errorf("%+v", p.Recovery)
+	}
+}
+
+// Other refusals of breadth say what to do, too.
+func TestOtherScopesTooBroad(t *testing.T) {
+	m := broad(3_400, 0) // 10,200 candidates
+	a := newAgents(t, m).agent(whole)
+	for _, c := range []struct {
+		tool      string
+		arguments object
+		word      string
+	}{
+		{"list_orders", object{"includeCoverage": true}, "orderId"},
+		{"get_order_detail", object{"orderId": 5}, "orderId"},
+	} {
+		p := a.call(c.tool, c.arguments).failed("ORDER_COVERAGE_SCOPE_TOO_BROAD")
+		if p.Recovery == nil || !strings.Contains(p.Recovery.Guidance, c.word) || p.Recovery.Attempts != nil {
+			t.Errorf("%s: %+v", c.tool, p.Recovery)
+		}
+	}
+	for i := range 1_001 {
+		m.files = append(m.files, query.FileEntry{
+			Artifact: query.Artifact{FilesOf: query.FilesOf{Direction: query.Exports, OrderID: 5}, Mandate: 1, Archive: contracts.ArchiveID(i + 1)}, ArchivedAt: moment(),
+		})
+	}
+	if p := a.call("list_order_export_history", object{"orderId": 5}).failed("HISTORY_SCOPE_TOO_BROAD"); p.Recovery == nil || p.Recovery.Guidance == "" {
+		t.Errorf("%+v", p.Recovery)
+	}
+}
+
+// Over the limit a tool says in seconds how long to wait.
+func TestRateLimitRecovery(t *testing.T) {
+	a := newAgents(t, newMarket(), func(s *agentSettings) { s.throttle.Reads.Requests = 1 }).agent(whole)
+	a.call("list_sites", nil).ok()
+	p := a.call("list_sites", nil).failed("RATE_LIMIT_EXCEEDED")
+	if p.Status != 429 || p.Recovery == nil || p.Recovery.RetryAfterSeconds < 1 || p.Recovery.RetryAfterSeconds > 60 {
+		t.Errorf("%+v", p.Recovery)
+	}
+}
+
+// The heavy tools take the places that the heavy routes of REST take.
+func TestWhichToolsAreHeavy(t *testing.T) {
+	a := newAgents(t, newMarket(), func(s *agentSettings) { s.throttle.HeavyAtOnce = 1 })
+	release, err := a.auth.Throttle().Heavy(whole)
+	must(t, err)
+	agent := a.agent(whole)
+	for name, arguments := range map[string]object{
+		"list_results": nil, "list_result_changes": {"since": "2026-11-01T00:00:00Z", "itemId": 11}, "get_market_price_position": {"itemId": 11, "candidatePrice": "1"},
+		"download_order_export_file": {"orderId": 5}, "download_order_import_file": {"orderId": 5},
+	} {
+		if p := agent.call(name, arguments).failed("RATE_LIMIT_EXCEEDED"); p.Recovery.RetryAfterSeconds != 1 {
+			t.Errorf("%s: %+v", name, p.Recovery)
+		}
+	}
+	agent.call("list_sites", nil).ok()
+	agent.call("list_items", nil).ok()
+	release()
+	agent.call("list_results", nil).ok()
+}
+
+// The first instant of the calendar is refused wherever a bound is taken: it
+// would mean an open end (RES-04c, LIM-10, TOOL-01b).
+func TestNoBoundIsOpen(t *testing.T) {
+	a := newAgents(t, newMarket()).agent(whole)
+	for _, first := range []string{"0001-01-01T00:00:00Z", "0001-01-01T01:00:00+01:00"} {
+		for tool, arguments := range map[string]object{
+			"list_result_changes":       {"since": first, "itemId": 11},
+			"list_results":              {"globalScope": true, "capturedFrom": first, "capturedTo": first},
+			"list_order_export_history": {"orderId": 5, "dateTo": first},
+		} {
+			a.call(tool, arguments).failed("MVP_VALIDATION_ERROR")
+		}
+	}
+}

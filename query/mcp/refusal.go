@@ -1,0 +1,80 @@
+package mcp
+
+import (
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"preismon/contracts/fault"
+	"preismon/query/wire"
+)
+
+// refusal is why a POST, or one message of it, has no result: a status of HTTP
+// and an error of JSON-RPC.
+type refusal struct {
+	status     int
+	id         json.RawMessage // nil: null
+	code       int64
+	message    string
+	data       any // nil: none
+	challenge  string
+	retryAfter time.Duration
+}
+
+func (r *refusal) Error() string { return r.message }
+
+// refusalOf says a fault in JSON-RPC, with the problem object of the contract
+// as its data. What JSON-RPC has no code for has the status as its code: the
+// protocol leaves the numbers outside its own range to applications.
+func (h *handler) refusalOf(err error, id json.RawMessage) *refusal {
+	p := wire.ProblemOf(err, h.cfg.BaseURL)
+	r := &refusal{status: p.Status, id: id, code: int64(p.Status), message: p.Detail, data: p, retryAfter: p.RetryAfter}
+	switch p.Status {
+	case http.StatusInternalServerError:
+		r.code = jsonrpc.CodeInternalError
+	case http.StatusBadRequest, http.StatusNotFound:
+		r.code = jsonrpc.CodeInvalidParams
+	}
+	return r
+}
+
+// refuse answers a whole POST with a refusal.
+func (h *handler) refuse(w http.ResponseWriter, r *refusal) {
+	header := w.Header()
+	if r.challenge != "" {
+		header.Set("WWW-Authenticate", r.challenge)
+	}
+	setRetryAfter(header, r)
+	write(w, r.status, errorResponse(r))
+}
+
+func setRetryAfter(header http.Header, r *refusal) {
+	if r.status == http.StatusTooManyRequests || r.status == http.StatusServiceUnavailable {
+		header.Set("Retry-After", strconv.FormatInt(max(1, int64((r.retryAfter+time.Second-1)/time.Second)), 10))
+	}
+}
+
+// logFailure writes the cause of an answer that is our fault.
+func (h *handler) logFailure(x *exchange, operation string, err error) {
+	level := slog.LevelWarn
+	switch fault.KindOf(err) {
+	case fault.Internal:
+		level = slog.LevelError
+	case fault.Unavailable, fault.Timeout:
+	default:
+		return // the client's
+	}
+	h.log.LogAttrs(x.ctx, level, "request failed",
+		slog.String("operation", operation), slog.String("request_id", x.requestID), slog.Any("error", err))
+}
+
+func (h *handler) logPanic(x *exchange, operation string, v any) {
+	h.log.LogAttrs(x.ctx, slog.LevelError, "request panicked",
+		slog.String("operation", operation), slog.String("request_id", x.requestID),
+		slog.Any("panic", v), slog.String("stack", string(debug.Stack())))
+}

@@ -1,0 +1,64 @@
+package mcp
+
+import (
+	"context"
+	"net/url"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"preismon/contracts/fault"
+	"preismon/query"
+	"preismon/query/wire"
+)
+
+const jsonType = "application/json"
+
+// resources are what can be read without a question (RSRC-01, RSRC-02). They
+// show what the tools show, by the same operations.
+func resources(s *query.Service) []Resource {
+	reference := func(name, about string, read func(context.Context, *query.Service, query.Principal) ([]byte, error)) Resource {
+		return Resource{
+			Descriptor: sdk.Resource{URI: "svc://reference/" + name, Name: name, Description: about, MIMEType: jsonType},
+			Read: func(ctx context.Context, p query.Principal, _ string) (string, error) {
+				body, err := read(ctx, s, p)
+				return string(body), err
+			},
+		}
+	}
+	single := func(folder, argument, about string, read func(context.Context, *query.Service, query.Principal, wire.Arguments) ([]byte, error)) Resource {
+		prefix := "svc://" + folder + "/"
+		return Resource{
+			Template: &sdk.ResourceTemplate{
+				URITemplate: prefix + "{" + argument + "}", Name: strings.TrimSuffix(folder, "s"), Description: about, MIMEType: jsonType,
+			},
+			Read: func(ctx context.Context, p query.Principal, uri string) (string, error) {
+				value, err := url.PathUnescape(strings.TrimPrefix(uri, prefix))
+				if err != nil || value == "" {
+					return "", noResource()
+				}
+				body, err := read(ctx, s, p, wire.Arguments{argument: value})
+				switch fault.KindOf(err) {
+				case fault.Invalid, fault.NotFound: // what has no form of an id is no id of anything
+					if err != nil {
+						return "", noResource()
+					}
+				}
+				return string(body), err
+			},
+		}
+	}
+	return []Resource{
+		reference("sites", "The sites you see, all of them", allSites),
+		reference("asin-locales", "The ASIN locale keys of your products", whole(wire.ASINLocales)),
+		reference("results-contract", "What list_results can do: fields, filters, windows, limits", whole(wire.Capabilities)),
+		single("sites", "site", "One site you see", first(wire.Sites)),
+		single("orders", "orderId", "One monitoring order with its summaries", byArguments(wire.Order)),
+		single("items", "itemId", "One product you see", first(wire.Items)),
+	}
+}
+
+// noResource says the same of what does not exist and of what others see.
+func noResource() error {
+	return fault.New(fault.NotFound, wire.CodeNotFound, "There is no such resource that you may see.")
+}

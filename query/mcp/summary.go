@@ -1,0 +1,50 @@
+package mcp
+
+import "preismon/query"
+
+// resultsSummary is the summary of a page of results: that of the service,
+// but for sites without a row, of which a page may have many.
+type resultsSummary struct {
+	Returned int                 `json:"returned"`
+	Sites    []query.SiteSummary `json:"sites"`
+	// OtherSites have no row either, and are not listed; null: none.
+	OtherSites *otherSites `json:"otherSites"`
+}
+
+// otherSites counts sites without a row.
+type otherSites struct {
+	Count    int     `json:"count"`
+	NoResult *uint64 `json:"noResult"` // their pairs; null where the page cannot tell
+}
+
+// maxSilentSites is how many sites without a row are listed.
+const maxSilentSites = 50
+
+func summaryOf(page *query.ResultsPage) resultsSummary {
+	sum := resultsSummary{Returned: page.Paging.Returned, Sites: []query.SiteSummary{}}
+	silent := 0
+	for _, site := range page.Summary.Sites {
+		if site.Priced+site.Unavailable+site.Unknown == 0 {
+			if silent++; silent > maxSilentSites {
+				sum.leaveOut(site)
+				continue
+			}
+		}
+		sum.Sites = append(sum.Sites, site)
+	}
+	return sum
+}
+
+func (s *resultsSummary) leaveOut(site query.SiteSummary) {
+	if s.OtherSites == nil {
+		s.OtherSites = &otherSites{}
+	}
+	s.OtherSites.Count++
+	if site.NoResult == nil {
+		return
+	}
+	if s.OtherSites.NoResult == nil {
+		s.OtherSites.NoResult = new(uint64)
+	}
+	*s.OtherSites.NoResult += *site.NoResult
+}

@@ -1,0 +1,104 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+
+	"preismon/query"
+	"preismon/query/wire"
+)
+
+// tool is one question that agents can ask. Its arguments are those that its
+// decoder asks for, and its rules are those of the service: it has none.
+type tool struct {
+	name  string
+	about string // for agents: when to use it, what comes next
+	// operation is that of the contract which has these parameters.
+	operation string
+	arguments []string
+	required  []string
+	words     map[string]string // what arguments mean here and not elsewhere
+	answer    func() (schema, error)
+	maxLimit  int // of records; 0: as of most lists
+	heavy     bool
+	run       runner
+}
+
+// runner answers a call of a tool.
+type runner func(context.Context, *query.Service, Call) (Result, error)
+
+// ToolNames gives the names of all tools, in the order in which they are listed.
+func ToolNames() []string {
+	var all []string
+	for _, t := range tools() {
+		all = append(all, t.name)
+	}
+	return all
+}
+
+// tools are the catalogue, in the order in which they are listed (TOOL-01a).
+func tools() []tool {
+	return []tool{
+		listSites(), listItems(), listASINLocales(),
+		listOrders(), getOrderDetail(), listOrderObservationQuality(),
+		listResults(), listResultChanges(), getMarketPricePosition(), describeResultsContract(),
+		listOrderHistory(query.Exports), listOrderHistory(query.Imports),
+		downloadOrderFile(query.Exports), downloadOrderFile(query.Imports),
+	}
+}
+
+// pages runs an operation that answers with a page. Where the call gives no
+// limit, a page that is too large is asked for again with as many records as
+// fit: its cursor goes on after them.
+func pages(op wire.Operation) runner {
+	return func(ctx context.Context, s *query.Service, c Call) (Result, error) {
+		why, limit := moreRows, ""
+		for {
+			params := wire.FromArguments(c.Arguments)
+			asked := params.Given("limit")
+			if limit != "" {
+				params.Default("limit", limit)
+			}
+			body, err := bodyOf(op(ctx, s, c.Principal, params))
+			if err != nil {
+				return Result{}, err
+			}
+			var page struct {
+				Data   json.RawMessage
+				Paging query.Paging
+			}
+			if err := json.Unmarshal(body, &page); err != nil {
+				return Result{}, err
+			}
+			if n := page.Paging.Returned; !asked && n > 1 && len(page.Data) > answerBytes {
+				why, limit = answerBudget, strconv.Itoa(max(1, n*answerBytes/len(page.Data)*9/10))
+				continue
+			}
+			return compose(head{counted{page.Paging.Returned}, completenessOf(page.Paging.NextCursor, why)}, body)
+		}
+	}
+}
+
+// record runs an operation that answers with one record.
+func record(op wire.Operation) runner {
+	return func(ctx context.Context, s *query.Service, c Call) (Result, error) {
+		body, err := bodyOf(op(ctx, s, c.Principal, wire.FromArguments(c.Arguments)))
+		if err != nil {
+			return Result{}, err
+		}
+		return compose(head{counted{1}, completeness{Complete: true}}, body)
+	}
+}
+
+// bodyOf is an answer as JSON, its texts presentable.
+func bodyOf(answer any, err error) ([]byte, error) {
+	if err != nil {
+		return nil, err
+	}
+	body, err := wire.Marshal(answer)
+	if err != nil {
+		return nil, err
+	}
+	return presentable(body)
+}

@@ -1,0 +1,27 @@
+package mcp
+
+import "preismon/query/wire"
+
+func describeResultsContract() tool {
+	return tool{
+		name: "describe_results_contract", operation: "getResultsCapabilities", arguments: wire.Operation(wire.Capabilities).Parameters(),
+		about:  "Describes list_results: fields, filters, windows, limits, and what to do when a read is refused as too broad.",
+		answer: capabilitiesAnswer,
+		run:    record(wire.Capabilities),
+	}
+}
+
+// capabilitiesAnswer names the parts; each describes itself.
+func capabilitiesAnswer() (schema, error) {
+	s, err := contractAnswer("getResultsCapabilities")()
+	if err != nil {
+		return nil, err
+	}
+	properties := s["properties"].(schema)
+	for name, part := range properties {
+		if name != "summary" && name != "completeness" {
+			properties[name] = schema{"type": part.(schema)["type"]}
+		}
+	}
+	return s, nil
+}

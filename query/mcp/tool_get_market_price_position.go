@@ -1,0 +1,48 @@
+package mcp
+
+import (
+	"context"
+
+	"preismon/query"
+	"preismon/query/wire"
+)
+
+func getMarketPricePosition() tool {
+	return tool{
+		name: "get_market_price_position", operation: "listResults", required: []string{"candidatePrice"}, heavy: true,
+		arguments: wire.Operation(wire.MarketPosition).Parameters(),
+		about: "Places a candidate price among the current offers (168 hours) of one product: one position per country and currency, " +
+			"never converted or mixed. Name the product by itemId, ean, pzn, or asin with asinLocale. No position proves nothing " +
+			"beyond what you see.",
+		answer: positionAnswer,
+		run:    runPosition,
+	}
+}
+
+func runPosition(ctx context.Context, s *query.Service, c Call) (Result, error) {
+	answer, err := wire.MarketPosition(ctx, s, c.Principal, wire.FromArguments(c.Arguments))
+	body, err := bodyOf(answer, err)
+	if err != nil {
+		return Result{}, err
+	}
+	positions := len(answer.(*query.MarketPosition).Positions)
+	return compose(head{counted{positions}, completeness{Complete: true}}, body)
+}
+
+// positionAnswer is a standing per market.
+func positionAnswer() (schema, error) {
+	text, number, count := kind("string"), kind("number"), kind("integer")
+	return answerOf(countedSchema(), object(schema{
+		"positions": listOf(object(schema{
+			"country": kind("string", "null"), "currencyCode": text, "offers": count, "sites": count,
+			"min": number, "median": number, "max": number, "oldestCapturedAt": text, "newestCapturedAt": text,
+			"candidate": schema{"type": []any{"object", "null"}, "properties": schema{
+				"price": number, "rank": count, "cheaper": count, "equal": count, "dearer": count, "percentile": number,
+				"differenceToReference": number, "differencePercent": kind("number", "null"),
+			}},
+			"reference": object(schema{"source": schema{"enum": []any{query.MarketMedian, query.CustomerReference}}, "price": number}),
+			"best":      object(schema{"site": text, "merchant": kind("string", "null"), "price": number}),
+		})),
+		"note": text, "query": kind("object"),
+	}, "positions", "note", "query")), nil
+}

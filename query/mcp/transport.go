@@ -1,0 +1,152 @@
+package mcp
+
+import (
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"preismon/contracts/fault"
+	"preismon/query"
+	"preismon/query/wire"
+)
+
+// ServeHTTP answers one POST. Whatever is wrong with it, the body of the
+// answer is JSON-RPC.
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost {
+		h.refuseMethod(w)
+		return
+	}
+	defer h.guard(w, r)
+	err := h.serve(w, r)
+	if err == nil {
+		return
+	}
+	no, ok := errors.AsType[*refusal](err)
+	if !ok {
+		h.logFailure(&exchange{ctx: r.Context(), requestID: requestID(w)}, "POST /mcp", err)
+		no = h.refusalOf(err, nil)
+	}
+	h.refuse(w, no)
+}
+
+// refuseMethod answers what is no POST, and so no message, as any other path
+// does.
+func (h *handler) refuseMethod(w http.ResponseWriter) {
+	p := wire.ProblemOf(fault.New(fault.Invalid, wire.CodeMethodNotAllowed, "This path takes POST only."), h.cfg.BaseURL)
+	w.Header().Set("Allow", http.MethodPost)
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(p.Status)
+	_, _ = w.Write(marshal(p))
+}
+
+// requestID is the one that the edge of the service gave the request.
+func requestID(w http.ResponseWriter) string { return w.Header().Get("X-Request-Id") }
+
+func (h *handler) guard(w http.ResponseWriter, r *http.Request) {
+	v := recover()
+	if v == nil {
+		return
+	}
+	if v == http.ErrAbortHandler { //nolint:errorlint // a sentinel of panics
+		panic(v)
+	}
+	h.logPanic(&exchange{ctx: r.Context(), requestID: requestID(w)}, "POST /mcp", v)
+	h.refuse(w, h.refusalOf(&fault.Error{Kind: fault.Internal}, nil))
+}
+
+func (h *handler) serve(w http.ResponseWriter, r *http.Request) error {
+	if err := h.fromHere(r); err != nil {
+		return err
+	}
+	token, err := h.caller(r)
+	if err != nil {
+		return err
+	}
+	from := sender{principal: token.Principal(), requestID: requestID(w)}
+	p, err := h.read(w, r)
+	if err == nil {
+		from.version, err = versionOf(r.Header, p)
+	}
+	if err != nil || !p.asks() {
+		if _, throttled := h.throttle.Read(token.Account); throttled != nil {
+			return throttled
+		}
+	}
+	switch {
+	case err != nil:
+		return err
+	case !p.asks():
+		w.WriteHeader(http.StatusAccepted)
+		return nil
+	}
+	all := h.answer(r.Context(), from, p)
+	if !p.batch {
+		h.send(w, all[0])
+		return nil
+	}
+	responses := make([]response, len(all))
+	for i, o := range all {
+		responses[i] = o.response
+	}
+	write(w, http.StatusOK, array(responses))
+	return nil
+}
+
+// asks tells whether anything in a POST is to be answered.
+func (p post) asks() bool {
+	for _, m := range p.messages {
+		if m.isRequest() {
+			return true
+		}
+	}
+	return false
+}
+
+// send answers a POST of one request.
+func (h *handler) send(w http.ResponseWriter, o outcome) {
+	if no := o.refusal; no != nil {
+		setRetryAfter(w.Header(), no)
+		if no.challenge != "" {
+			w.Header().Set("WWW-Authenticate", no.challenge)
+		}
+	}
+	write(w, o.status, o.response)
+}
+
+// read reads the messages of a POST within the limit of bytes.
+func (h *handler) read(w http.ResponseWriter, r *http.Request) (post, error) {
+	given := r.Header.Values("Content-Type")
+	kind, _, err := mime.ParseMediaType(strings.Join(given, ","))
+	if err != nil || kind != "application/json" {
+		return post{}, invalidRequest(nil, "The header Content-Type is not application/json.")
+	}
+	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
+		return post{}, invalidRequest(nil, "The body must not be compressed.")
+	}
+	most := h.cfg.MaxBodyBytes
+	tooLarge := func(actual int64) error {
+		w.Header().Set("Connection", "close")
+		return &fault.Error{
+			Kind: fault.TooLarge, Code: query.CodePayloadTooLarge, Msg: "The request body is too large.", ActualBytes: actual, MaxBytes: most,
+		}
+	}
+	if r.ContentLength > most {
+		return post{}, tooLarge(r.ContentLength)
+	}
+	body, err := io.ReadAll(io.LimitReader(r.Body, most+1))
+	if err != nil {
+		return post{}, malformed(jsonrpc.CodeParseError, nil, "The body could not be read.")
+	}
+	if int64(len(body)) > most {
+		return post{}, tooLarge(int64(len(body)))
+	}
+	// The deadline that the edge set for the body would end a long call.
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+	return parse(body)
+}

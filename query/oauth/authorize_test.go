@@ -1,0 +1,260 @@
+package oauth_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"preismon/contracts/fault"
+	"preismon/query/oauth/clientdoc"
+)
+
+// A fault in the client or in where to answer is told to the person: nobody
+// is redirected anywhere (checklist 12).
+func TestNoRedirectToStrangers(t *testing.T) { // OAUTH-04
+	w := open(t)
+	a := w.app()
+	b := w.browser()
+	tampered := a.id[:len(a.id)-2] + "AA"
+	for name, change := range map[string][]string{
+		"no client":                  {"client_id", ""},
+		"unknown client":             {"client_id", "nobody"},
+		"tampered client":            {"client_id", tampered},
+		"client without document":    {"client_id", "https://nobody.example/client.json"},
+		"no redirect":                {"redirect_uri", ""},
+		"another host":               {"redirect_uri", "https://evil.example/cb"},
+		"a longer path":              {"redirect_uri", "https://app.example/cb/more"},
+		"a query more":               {"redirect_uri", "https://app.example/cb?x=1"},
+		"upper case":                 {"redirect_uri", "https://APP.example/cb"},
+		"another port":               {"redirect_uri", "https://app.example:8443/cb"},
+		"http":                       {"redirect_uri", "http://app.example/cb"},
+		"a user":                     {"redirect_uri", "https://app.example@evil.example/cb"},
+		"a user on loopback":         {"redirect_uri", "http://127.0.0.1:80@evil.example/callback"},
+		"a fragment":                 {"redirect_uri", "https://app.example/cb#x"},
+		"dots":                       {"redirect_uri", "https://app.example/cb/../cb"},
+		"an escaped letter":          {"redirect_uri", "https://app.example/%63b"},
+		"a backslash":                {"redirect_uri", `https://app.example\@evil.example/cb`},
+		"a script":                   {"redirect_uri", "javascript:alert(1)"},
+		"data":                       {"redirect_uri", "data:text/html,x"},
+		"another loopback name":      {"redirect_uri", "http://localhost:7777/callback"},
+		"a name like loopback":       {"redirect_uri", "http://127.0.0.1.evil.example/callback"},
+		"another path on loopback":   {"redirect_uri", "http://127.0.0.1:7777/other"},
+		"https on loopback":          {"redirect_uri", "https://127.0.0.1:7777/callback"},
+		"loopback and a fragment":    {"redirect_uri", "http://127.0.0.1:7777/callback#x"},
+		"loopback with a port of no": {"redirect_uri", "http://127.0.0.1:77777/callback"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			// scope is wrong too: an error that would be redirected
+			r := a.authorize(b, append([]string{"scope", "nonsense"}, change...)...)
+			if r.Header.Get("Location") != "" || r.StatusCode < 400 || r.StatusCode > 499 || r.page() != "problem" {
+				t.Errorf("%d %s: %s", r.StatusCode, r.page(), r.body)
+			}
+		})
+	}
+	for _, twice := range []string{"client_id=" + url.QueryEscape(a.id), "redirect_uri=" + url.QueryEscape(a.redirect)} {
+		if r := b.get("/oauth/authorize?" + a.query().Encode() + "&" + twice); r.StatusCode != 400 || r.page() != "problem" {
+			t.Errorf("%s twice: %d %s", twice[:9], r.StatusCode, r.page())
+		}
+	}
+	if r := b.get("/oauth/authorize?" + a.query("state", strings.Repeat("s", 20<<10)).Encode()); r.StatusCode != 400 || r.page() != "problem" {
+		t.Errorf("a long request: %d %s", r.StatusCode, r.page())
+	}
+}
+
+// On the user's own computer any port will do (OAUTH-04, checklist 12).
+func TestLoopbackPorts(t *testing.T) {
+	w := open(t)
+	a := w.app()
+	r := w.register(`{"redirect_uris":["http://localhost/cb?x=1","http://[::1]:3000/cb","http://127.0.0.1","com.example.app:/cb","https://web.example/cb?x=1"]}`)
+	wide := *a
+	wide.id = r.json(t)["client_id"].(string)
+	for _, c := range []struct {
+		app      *app
+		redirect string
+	}{
+		{a, "http://127.0.0.1/callback"},
+		{a, "http://127.0.0.1:1/callback"},
+		{a, "http://127.0.0.1:65535/callback"},
+		{a, "https://app.example/cb"},
+		{&wide, "http://localhost:5/cb?x=1"},
+		{&wide, "http://[::1]/cb"},
+		{&wide, "http://[::1]:9/cb"},
+		{&wide, "http://127.0.0.1:9"},
+		{&wide, "com.example.app:/cb"},
+		{&wide, "https://web.example/cb?x=1"},
+	} {
+		b := w.browser()
+		page := c.app.authorize(b, "redirect_uri", c.redirect).wantPage(t, 200, "login")
+		consent := b.login(page, "reader@example.com")
+		if u, _ := url.Parse(c.redirect); c.app == &wide && u.Host != "" && !strings.Contains(consent.body, `<bdi class="name">`+u.Host+`</bdi>`) {
+			t.Errorf("a client without a name is not called by its host: %s", consent.body)
+		}
+		answer := b.decide(consent, "allow")
+		to := answer.Header.Get("Location")
+		joint := "?"
+		if strings.Contains(c.redirect, "?") {
+			joint = "&"
+		}
+		if answer.StatusCode != 303 || !strings.HasPrefix(to, c.redirect+joint+"code=") {
+			t.Errorf("%s: %d %s", c.redirect, answer.StatusCode, to)
+		}
+	}
+}
+
+// Every other fault is told to the client, with its state and with who says
+// so (RFC 9207).
+func TestAuthorizeErrors(t *testing.T) { // checklist 11, 15, 16, 18; OAUTH-01a, OAUTH-01b
+	w := open(t)
+	a := w.app()
+	b := w.browser()
+	base := w.cfg.BaseURL
+	for name, c := range map[string]struct {
+		change []string
+		code   string
+	}{
+		"no PKCE":                 {[]string{"code_challenge", "", "code_challenge_method", ""}, "invalid_request"},
+		"PKCE without its method": {[]string{"code_challenge_method", ""}, "invalid_request"},
+		"plain":                   {[]string{"code_challenge_method", "plain"}, "invalid_request"},
+		"method in lower case":    {[]string{"code_challenge_method", "s256"}, "invalid_request"},
+		"a short challenge":       {[]string{"code_challenge", strings.Repeat("c", 42)}, "invalid_request"},
+		"a padded challenge":      {[]string{"code_challenge", strings.Repeat("c", 43) + "="}, "invalid_request"},
+		"no response type":        {[]string{"response_type", ""}, "invalid_request"},
+		"implicit":                {[]string{"response_type", "token"}, "unsupported_response_type"},
+		"hybrid":                  {[]string{"response_type", "code id_token"}, "unsupported_response_type"},
+		"fragment":                {[]string{"response_mode", "fragment"}, "invalid_request"},
+		"unknown scope":           {[]string{"scope", "mcp admin"}, "invalid_scope"},
+		"only offline":            {[]string{"scope", "offline_access"}, "invalid_scope"},
+		"two blanks":              {[]string{"scope", "mcp  offline_access"}, "invalid_scope"},
+		"another resource":        {[]string{"resource", "https://other.example/mcp"}, "invalid_target"},
+		"a resource above":        {[]string{"resource", base}, "invalid_target"},
+		"a resource below":        {[]string{"resource", base + "/mcp/x"}, "invalid_target"},
+		"a resource, slash":       {[]string{"resource", base + "/mcp/"}, "invalid_target"},
+		"a resource, fragment":    {[]string{"resource", base + "/mcp#x"}, "invalid_target"},
+		"a resource, query":       {[]string{"resource", base + "/mcp?x"}, "invalid_target"},
+		"prompt none":             {[]string{"prompt", "none"}, "login_required"},
+		"prompt none and more":    {[]string{"prompt", "none login"}, "invalid_request"},
+		"request":                 {[]string{"request", "a.b.c"}, "request_not_supported"},
+		"request_uri":             {[]string{"request_uri", "https://evil.example/r"}, "request_uri_not_supported"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := a.authorize(b, c.change...).redirect(t, callback)
+			if v.Get("error") != c.code || v.Get("state") != "a state & more" || v.Get("iss") != base || v.Get("error_description") == "" || v.Has("code") {
+				t.Errorf("%v; want %s", v, c.code)
+			}
+		})
+	}
+	for _, twice := range []string{"scope=mcp", "code_challenge=x", "resource=x", "unknown=1&unknown=2"} {
+		v := b.get("/oauth/authorize?"+a.query().Encode()+"&"+twice).redirect(t, callback)
+		if v.Get("error") != "invalid_request" || v.Get("state") != "a state & more" {
+			t.Errorf("%s: %v", twice, v)
+		}
+	}
+	if v := b.get("/oauth/authorize?"+a.query().Encode()+"&state=x").redirect(t, callback); v.Get("error") != "invalid_request" || v.Has("state") {
+		t.Errorf("two states: %v", v)
+	}
+	for name, change := range map[string][]string{
+		"no state": {"state", ""}, "no scope": {"scope", ""}, "no resource": {"resource", ""}, "scope twice in one": {"scope", "mcp mcp"},
+		"upper-case resource": {"resource", strings.Replace(a.resource, "http", "HTTP", 1)}, "login, consent": {"prompt", "login consent"},
+		"an unknown parameter": {"nonce", "x"}, "mode": {"response_mode", "query"},
+	} {
+		if r := a.authorize(b, change...); r.StatusCode != 200 || r.page() != "login" {
+			t.Errorf("%s: %d %s", name, r.StatusCode, r.page())
+		}
+	}
+}
+
+// The answer carries exactly the state that was sent, or none.
+func TestState(t *testing.T) {
+	w := open(t)
+	a := w.app()
+	for _, state := range []string{"", "x", "a+b c%20&iss=evil&code=1#f", "ünï\x00\n", strings.Repeat("s", 2000)} {
+		b := w.browser()
+		page := b.login(a.authorize(b, "state", state), "reader@example.com")
+		for _, decision := range []string{"allow", "deny"} {
+			v := b.decide(page, decision).redirect(t, callback)
+			if got := v["state"]; state == "" && got != nil || state != "" && (len(got) != 1 || got[0] != state) {
+				t.Errorf("%s: state %q, not %q", decision, got, state)
+			}
+			if v.Get("iss") != w.cfg.BaseURL {
+				t.Errorf("iss: %q", v["iss"])
+			}
+			if decision == "allow" { // the cookie is gone now
+				b = w.browser()
+				page = b.login(a.authorize(b, "state", state), "reader@example.com")
+			}
+		}
+	}
+}
+
+// A client whose id is the URL of its document (checklist 20 is its package's).
+func TestClientIDMetadataDocument(t *testing.T) {
+	const id = "https://app.example/oauth/client.json"
+	w := open(t, func(s *settings) { s.oauth.Denied = []string{"bad.example"} })
+	w.docs.put(id, clientdoc.Document{Host: "app.example", Name: "App", RedirectURIs: []string{"http://localhost/cb"}})
+	w.docs.put("https://bad.example/c.json", clientdoc.Document{Host: "bad.example", Name: "Bad", RedirectURIs: []string{"http://localhost/cb"}})
+	a := w.app()
+	a.id, a.redirect = id, "http://localhost:7000/cb"
+	b := w.browser()
+	page := a.consentPage(b)
+	if !strings.Contains(page.body, "app.example") {
+		t.Errorf("who vouches is not shown: %s", page.body)
+	}
+	fetched := w.docs.fetched
+	got := a.redeem(b.decide(page, "allow").redirect(t, a.redirect).Get("code")).tokens(t)
+	w.wantAlive(a.refresh(got.Refresh).tokens(t))
+	if w.docs.fetched != fetched {
+		t.Error("the document was fetched for a token")
+	}
+	a.authorize(b, "redirect_uri", "http://localhost:7000/other").wantPage(t, 400, "problem")
+	a.authorize(b, "client_id", "https://bad.example/c.json").wantPage(t, 400, "problem")
+	a.redeem("x", "client_id", "https://bad.example/c.json").wantError(t, 401, "invalid_client")
+	if w.docs.fetched != fetched+1 { // for the other redirect URI
+		t.Error("the document of a denied host was fetched")
+	}
+}
+
+// A document that cannot be had now is told as that, and to come again.
+func TestDocumentAway(t *testing.T) {
+	w := open(t)
+	a := w.app()
+	w.docs.down(&fault.Error{Kind: fault.Unavailable, Msg: "Away."})
+	r := a.authorize(w.browser(), "client_id", "https://app.example/c.json").wantPage(t, 503, "problem")
+	if r.Header.Get("Retry-After") == "" || !strings.Contains(r.body, "cannot be checked") {
+		t.Errorf("%v %s", r.Header, r.body)
+	}
+}
+
+// Paths and methods are these and no others; forms are not for other origins.
+func TestMethods(t *testing.T) {
+	w := open(t)
+	for path, allow := range map[string]string{
+		"/oauth/authorize": "GET", "/oauth/authorize/login": "POST", "/oauth/authorize/consent": "POST",
+		"/oauth/token": "OPTIONS, POST", "/oauth/register": "OPTIONS, POST", "/oauth/revoke": "OPTIONS, POST",
+		"/.well-known/oauth-authorization-server": "GET, HEAD, OPTIONS", "/.well-known/oauth-protected-resource/mcp": "GET, HEAD, OPTIONS",
+	} {
+		if !w.oauth.Serves(path) {
+			t.Errorf("%s is not served", path)
+		}
+		r, err := http.NewRequest("DELETE", w.URL+path, nil)
+		must(t, err)
+		r.Header.Set("Origin", "https://page.example")
+		got := w.browser().do(r)
+		open := strings.Contains(allow, "OPTIONS")
+		if got.StatusCode != 405 || got.Header.Get("Allow") != allow || (got.Header.Get("Access-Control-Allow-Origin") == "*") != open {
+			t.Errorf("%s: %d %v", path, got.StatusCode, got.Header)
+		}
+		r, err = http.NewRequest("OPTIONS", w.URL+path, nil)
+		must(t, err)
+		got = w.browser().do(r)
+		if open != (got.StatusCode == 204) || open != (got.Header.Get("Access-Control-Allow-Methods") == allow) {
+			t.Errorf("%s: preflight: %d %v", path, got.StatusCode, got.Header)
+		}
+		if got.Header.Get("Access-Control-Allow-Credentials") != "" {
+			t.Errorf("%s: credentials of other origins", path)
+		}
+	}
+	if got := w.browser().get("/oauth/other"); got.StatusCode != 404 || w.oauth.Serves("/oauth/other") {
+		t.Errorf("another path: %d", got.StatusCode)
+	}
+}

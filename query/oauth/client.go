@@ -1,0 +1,139 @@
+package oauth
+
+import (
+	"context"
+	"crypto/hmac"
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strings"
+
+	"preismon/contracts/fault"
+	"preismon/query/oauth/clientdoc"
+)
+
+// Documents fetches the metadata document of a client whose id is its URL
+// (draft-ietf-oauth-client-id-metadata-document). A bad id or document:
+// Invalid; one that cannot be had now: Unavailable.
+type Documents interface {
+	Fetch(ctx context.Context, clientID string) (clientdoc.Document, error)
+}
+
+// client is who asks for access.
+type client struct {
+	id        string
+	name      string // cleaned; may be empty
+	host      string // who vouches for it; empty for a registered one
+	redirects []string
+}
+
+// registered is the metadata of a registered client, as it stands in its id.
+// The order of members and of URIs is fixed, so that the same client gets the
+// same id, however often it registers.
+type registered struct {
+	Name      string   `json:"n,omitempty"`
+	Type      string   `json:"t"`
+	Redirects []string `json:"r"`
+}
+
+const (
+	clientPrefix = "c1."
+	maxClientID  = 4 << 10 // it stands in URLs and in every access token
+)
+
+// clientID makes the id of a registered client: its metadata and their seal.
+func (k keys) clientID(m registered) (string, error) {
+	text, err := json.Marshal(m)
+	if err != nil {
+		return "", err
+	}
+	return clientPrefix + b64.EncodeToString(text) + "." + b64.EncodeToString(seal(k.clients, text)), nil
+}
+
+// readClientID is the inverse of clientID, for ids that we made.
+func (k keys) readClientID(id string) (m registered, ok bool) {
+	encoded, found := strings.CutPrefix(id, clientPrefix)
+	if !found || len(id) > maxClientID {
+		return m, false
+	}
+	encoded, sum, _ := strings.Cut(encoded, ".")
+	text, ok := decode(encoded)
+	if !ok {
+		return m, false
+	}
+	mac, ok := decode(sum)
+	if !ok || !hmac.Equal(mac, seal(k.clients, text)) {
+		return m, false
+	}
+	return m, json.Unmarshal(text, &m) == nil
+}
+
+var errUnknownClient = unknownClient("The client is not known. Register it anew.")
+
+// isDocument tells whether an id is the URL of a document.
+func isDocument(id string) bool { return strings.HasPrefix(id, "https://") }
+
+// findClient finds out who a client is, for a person to decide. It may fetch
+// the client's document.
+func (s *Server) findClient(ctx context.Context, id string) (client, error) {
+	c := client{id: id}
+	if isDocument(id) {
+		if len(id) > maxClientID || s.denied(id) {
+			return c, errUnknownClient
+		}
+		d, err := s.deps.Documents.Fetch(ctx, id)
+		if faultIs(err, fault.Unavailable) {
+			return c, &fault.Error{Kind: fault.Unavailable, Code: codeInvalidClient, Msg: "The client's document cannot be had at the moment.", RetryAfter: retryShortly, Err: err}
+		}
+		if err != nil {
+			return c, err
+		}
+		c.name, c.host, c.redirects = d.Name, d.Host, d.RedirectURIs
+	} else {
+		m, ok := s.keys.readClientID(id)
+		if !ok {
+			return c, errUnknownClient
+		}
+		c.name, c.redirects = m.Name, m.Redirects
+	}
+	if s.denied(id, c.redirects...) {
+		return c, errUnknownClient
+	}
+	return c, nil
+}
+
+// checkClient tells whether a client may come with a code or a token. Both
+// are bound to the client that a person let in, so no document is fetched.
+func (s *Server) checkClient(id string) error {
+	if id == "" {
+		return unknownClient("client_id: missing.")
+	}
+	if isDocument(id) && len(id) <= maxClientID && !s.denied(id) {
+		return nil
+	}
+	if m, ok := s.keys.readClientID(id); ok && !s.denied(id, m.Redirects...) {
+		return nil
+	}
+	return errUnknownClient
+}
+
+// denied tells whether the configuration refuses a client: its id, or the
+// host of its id or of one of its redirect URIs.
+func (s *Server) denied(id string, redirects ...string) bool {
+	if slices.Contains(s.cfg.Denied, id) {
+		return true
+	}
+	return slices.ContainsFunc(append(redirects, id), func(uri string) bool {
+		u, err := url.Parse(uri)
+		return err == nil && u.Host != "" && slices.ContainsFunc(s.cfg.Denied, func(d string) bool { return strings.EqualFold(d, u.Hostname()) })
+	})
+}
+
+// authenticate makes sure that a request comes from a public client: one that
+// shows a secret believes to be another.
+func (s *Server) authenticate(f form, authorization string) (clientID string, err error) {
+	if authorization != "" || f["client_secret"] != "" || f["client_assertion"] != "" {
+		return "", fault.New(fault.Unauthenticated, codeInvalidClient, "Clients have no secret here. Send client_id alone.")
+	}
+	return f["client_id"], s.checkClient(f["client_id"])
+}

@@ -1,0 +1,214 @@
+package clientdoc
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"code.dny.dev/ssrf"
+	"golang.org/x/net/publicsuffix"
+	"golang.org/x/sync/singleflight"
+
+	"preismon/contracts/fault"
+)
+
+// Fetcher fetches documents and remembers them. It is safe for use at once.
+type Fetcher struct {
+	cfg    Config
+	now    func() time.Time
+	client *http.Client
+	flight singleflight.Group
+	slots  chan struct{}
+
+	mu    sync.Mutex
+	known *recent[answer]
+	asked *recent[window]
+}
+
+// answer is what came of a fetch.
+type answer struct {
+	doc   Document
+	err   error
+	until time.Time
+}
+
+// window counts the fetches from one domain.
+type window struct {
+	from time.Time
+	n    int
+}
+
+const windowLength = time.Minute
+
+// New makes a Fetcher.
+func New(cfg Config, deps Deps) (*Fetcher, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	if deps.Control == nil {
+		deps.Control = ssrf.New(ssrf.WithPorts(cfg.Ports...)).Safe
+	}
+	if deps.Now == nil {
+		deps.Now = time.Now
+	}
+	// Control runs after the name is resolved, on the very address that is
+	// connected to: no second look-up can turn it into another.
+	dialer := &net.Dialer{Control: deps.Control, Resolver: deps.Resolver}
+	return &Fetcher{
+		cfg: cfg,
+		now: deps.Now,
+		client: &http.Client{
+			Transport: &http.Transport{
+				Proxy:                  nil, // of the environment: it would dial for us, unchecked
+				DialContext:            dialer.DialContext,
+				TLSClientConfig:        &tls.Config{RootCAs: deps.Roots, MinVersion: tls.VersionTLS12},
+				DisableKeepAlives:      true,
+				DisableCompression:     true,
+				MaxResponseHeaderBytes: 16 << 10,
+			},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+		slots: make(chan struct{}, cfg.AtOnce),
+		known: newRecent[answer](cfg.Entries),
+		asked: newRecent[window](cfg.Entries),
+	}, nil
+}
+
+// Fetch gives the document of a client id. An id or a document that is wrong
+// is an Invalid fault of code CodeInvalidClient; a host that cannot be
+// reached or may not be reached, an Unavailable one, the same for both; a
+// domain asked too often, RateLimited. Fetches of one id are one fetch, and a
+// caller who leaves does not end it for the others.
+func (f *Fetcher) Fetch(ctx context.Context, clientID string) (Document, error) {
+	u, err := parseID(clientID, f.cfg.Ports)
+	if err != nil {
+		return Document{}, err
+	}
+	known, ok := f.remembered(clientID)
+	if !ok {
+		joined := f.flight.DoChan(clientID, func() (any, error) {
+			if a, ok := f.remembered(clientID); ok { // another flight has just landed
+				return a, nil
+			}
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.cfg.Timeout)
+			defer cancel()
+			return f.fetch(ctx, u, clientID), nil
+		})
+		select {
+		case r := <-joined:
+			known = r.Val.(answer)
+		case <-ctx.Done():
+			return Document{}, context.Cause(ctx)
+		}
+	}
+	known.doc.RedirectURIs = slices.Clone(known.doc.RedirectURIs)
+	return known.doc, known.err
+}
+
+func (f *Fetcher) remembered(clientID string) (answer, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	a, ok := f.known.get(clientID)
+	return a, ok && f.now().Before(a.until)
+}
+
+// fetch gets a document and remembers what came of it. What our own limits
+// refused is not remembered.
+func (f *Fetcher) fetch(ctx context.Context, u *url.URL, clientID string) answer {
+	if err := f.count(u.Hostname()); err != nil {
+		return answer{err: err}
+	}
+	select {
+	case f.slots <- struct{}{}:
+		defer func() { <-f.slots }()
+	case <-ctx.Done():
+		return answer{err: f.unavailable(errors.New("all slots are taken"))}
+	}
+	a := answer{}
+	var keep time.Duration
+	if a.doc, keep, a.err = f.get(ctx, u, clientID); a.err != nil {
+		keep = f.cfg.RefusedFor
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	a.until = f.now().Add(keep)
+	f.known.put(clientID, a)
+	return a
+}
+
+// count takes one of the fetches that a domain has this minute. The hosts of
+// one domain count together: its owner makes as many as they like.
+func (f *Fetcher) count(host string) error {
+	domain, err := publicsuffix.EffectiveTLDPlusOne(host)
+	if err != nil {
+		domain = host
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	w, _ := f.asked.get(domain)
+	now := f.now()
+	if now.Sub(w.from) >= windowLength {
+		w = window{from: now}
+	}
+	if w.n >= f.cfg.PerMinute {
+		limit := fault.New(fault.RateLimited, "", "Too many client metadata documents of this domain were asked for.")
+		limit.RetryAfter = w.from.Add(windowLength).Sub(now)
+		return limit
+	}
+	w.n++
+	f.asked.put(domain, w)
+	return nil
+}
+
+func (f *Fetcher) unavailable(err error) error {
+	return &fault.Error{Kind: fault.Unavailable, Msg: "The client's metadata document cannot be fetched at the moment.", RetryAfter: f.cfg.RefusedFor, Err: err}
+}
+
+// get asks the host once and tells how long the document may be kept.
+func (f *Fetcher) get(ctx context.Context, u *url.URL, clientID string) (Document, time.Duration, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, clientID, http.NoBody)
+	if err != nil {
+		return Document{}, 0, refuse("The client id is not a URL.")
+	}
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("User-Agent", "preismon")
+	res, err := f.client.Do(req)
+	if err != nil {
+		return Document{}, 0, f.unavailable(err)
+	}
+	defer res.Body.Close()
+	switch {
+	case res.StatusCode >= 500 || res.StatusCode == http.StatusTooManyRequests:
+		return Document{}, 0, f.unavailable(errors.New(res.Status))
+	case res.StatusCode != http.StatusOK:
+		return Document{}, 0, refuse("The client's metadata document was answered with status %d; redirects are not followed.", res.StatusCode)
+	case !isJSON(res.Header):
+		return Document{}, 0, refuse("The client's metadata document is not sent as application/json.")
+	}
+	body, err := io.ReadAll(io.LimitReader(res.Body, f.cfg.MaxBytes+1))
+	if err = cmp.Or(err, ctx.Err()); err != nil { // the end of a connection that we cut can look like that of the body
+		return Document{}, 0, f.unavailable(err)
+	}
+	if int64(len(body)) > f.cfg.MaxBytes {
+		return Document{}, 0, refuse("The client's metadata document is longer than %d bytes.", f.cfg.MaxBytes)
+	}
+	doc, err := parseDocument(body, clientID, u.Host)
+	return doc, f.cfg.keep(res.Header), err
+}
+
+func isJSON(h http.Header) bool {
+	media, _, err := mime.ParseMediaType(h.Get("Content-Type"))
+	encoding := h.Get("Content-Encoding")
+	return err == nil && (encoding == "" || strings.EqualFold(encoding, "identity")) &&
+		(media == "application/json" || strings.HasPrefix(media, "application/") && strings.HasSuffix(media, "+json"))
+}

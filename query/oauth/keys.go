@@ -1,0 +1,66 @@
+package oauth
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+
+	"preismon/contracts"
+)
+
+// keys are derived from the one of the configuration, each for one purpose.
+type keys struct {
+	pages   cipher.AEAD // logins under way
+	clients []byte      // client ids
+	refresh []byte      // refresh tokens
+}
+
+func deriveKeys(secret contracts.Secret) (keys, error) {
+	var k keys
+	page, err := derive(secret, "transaction")
+	if err != nil {
+		return k, err
+	}
+	if k.clients, err = derive(secret, "client id"); err != nil {
+		return k, err
+	}
+	if k.refresh, err = derive(secret, "refresh token"); err != nil {
+		return k, err
+	}
+	block, err := aes.NewCipher(page)
+	if err != nil {
+		return k, err
+	}
+	k.pages, err = cipher.NewGCMWithRandomNonce(block)
+	return k, err
+}
+
+func derive(secret contracts.Secret, purpose string) ([]byte, error) {
+	return hkdf.Key(sha256.New, []byte(secret.Reveal()), nil, "preismon oauth 1 "+purpose, sha256.Size)
+}
+
+// seal is an HMAC of some text.
+func seal(key, text []byte) []byte {
+	h := hmac.New(sha256.New, key)
+	h.Write(text)
+	return h.Sum(nil)
+}
+
+// b64 is the encoding of all that we make up.
+var b64 = base64.RawURLEncoding.Strict()
+
+// decode takes what b64 gives and nothing else: the library's decoder skips
+// line ends, which would make two texts of one.
+func decode(text string) ([]byte, bool) {
+	raw, err := b64.DecodeString(text)
+	return raw, err == nil && len(text) == b64.EncodedLen(len(raw))
+}
+
+// digest is what is stored of a secret, and used of it as a key.
+func digest(secret []byte) string {
+	sum := sha256.Sum256(secret)
+	return b64.EncodeToString(sum[:])
+}

@@ -1,0 +1,81 @@
+// Package page renders what a person sees while a program is connected: the
+// login, the question whether it may have access, and the pages of problems.
+// The authorization server uses it; which page is due, and what a form that
+// comes back means, is decided there.
+//
+// It renders HTML and a style sheet and nothing else: no script, no font, no
+// image, in German or English as the browser asks. What strangers chose, the
+// names and hosts of clients, is made fit to be shown here, whatever the
+// caller did before.
+package page
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"html/template"
+	"net/http"
+	"strconv"
+)
+
+// Names of the fields that forms send, and the values of Decision.
+const (
+	FieldTransaction = "transaction"
+	FieldLogin       = "loginIdentifier"
+	FieldPassword    = "password"
+	FieldDecision    = "decision"
+
+	Allow         = "allow"
+	Deny          = "deny"
+	SwitchAccount = "switch"
+)
+
+// Form is where a page's form is sent, by POST, and what it sends along
+// unseen: a value of the caller that means nothing here.
+type Form struct {
+	Action      string // a path of this service
+	Transaction string
+}
+
+// Page is one of Login, Consent and Problem.
+type Page interface {
+	// view gives what the page's template shows.
+	view(texts *texts) (view, error)
+}
+
+// view is what a template is filled with.
+type view struct {
+	template string
+	title    string
+	// formAction is the form-action of the page's policy; empty: none.
+	formAction string
+	body       any
+}
+
+//go:embed templates/*.html
+var templateFiles embed.FS
+
+var templates = template.Must(template.ParseFS(templateFiles, "templates/*.html"))
+
+// Render answers a request by a page, with all headers that it needs. When it
+// fails, nothing was written: the page says something that it cannot show.
+func Render(w http.ResponseWriter, r *http.Request, status int, p Page) error {
+	texts := choose(r.Header.Values("Accept-Language"))
+	v, err := p.view(texts)
+	if err != nil {
+		return fmt.Errorf("render a page: %w", err)
+	}
+	var b bytes.Buffer
+	err = templates.ExecuteTemplate(&b, v.template, map[string]any{"T": texts, "Title": v.title, "Style": styleLink(r.URL.Path), "P": v.body})
+	if err != nil {
+		return fmt.Errorf("render a page: %w", err)
+	}
+	setHeaders(w.Header(), v.formAction)
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Language", texts.Lang)
+	w.Header().Add("Vary", "Accept-Language")
+	w.Header().Set("Content-Length", strconv.Itoa(b.Len()))
+	w.WriteHeader(status)
+	_, _ = w.Write(b.Bytes()) // the browser has gone
+	return nil
+}

@@ -1,0 +1,48 @@
+package page
+
+import (
+	"fmt"
+	"time"
+
+	"preismon/contracts/plaintext"
+)
+
+// Reason says why there is nothing to ask and nowhere to send the browser.
+type Reason string
+
+const (
+	Expired           Reason = "expired"            // the transaction is older than 10 minutes, or was ended
+	UnknownClient     Reason = "unknown client"     // no such client id
+	BadRedirect       Reason = "bad redirect"       // not one of the client's
+	BadRequest        Reason = "bad request"        // not to be understood
+	ClientUnreachable Reason = "client unreachable" // its metadata document cannot be had, or is wrong
+	OtherBrowser      Reason = "other browser"      // its cookie is missing or another's
+	TooManyRequests   Reason = "too many requests"  // see Problem.Wait
+	Unavailable       Reason = "unavailable"        // see Problem.Wait
+	Internal          Reason = "internal"
+)
+
+// Problem says what is wrong and what to do about it.
+type Problem struct {
+	Reason Reason
+	Wait   time.Duration // of TooManyRequests and Unavailable; 0: not said
+	// For those who maintain the client or us; each may be empty.
+	Code, Detail, RequestID string
+}
+
+// maxDetail bounds, in runes, the detail of a problem.
+const maxDetail = 300
+
+func (p Problem) view(t *texts) (view, error) {
+	words, ok := t.Problems[p.Reason]
+	if !ok {
+		return view{}, fmt.Errorf("no words for the problem %q", p.Reason)
+	}
+	if p.Wait > 0 && (p.Reason == TooManyRequests || p.Reason == Unavailable) {
+		words.Do = fmt.Sprintf(t.TryAgainIn, t.wait(p.Wait))
+	}
+	return view{template: "problem.html", title: words.Title, formAction: "'none'", body: struct {
+		problem
+		Code, Detail, Request string
+	}{words, plaintext.Clean(p.Code, maxShown), plaintext.Clean(p.Detail, maxDetail), plaintext.Clean(p.RequestID, maxShown)}}, nil
+}

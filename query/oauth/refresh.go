@@ -1,0 +1,150 @@
+package oauth
+
+import (
+	"crypto/hmac"
+	"errors"
+	"net/http"
+	"slices"
+)
+
+// maxRefresh bounds the refresh tokens of a session that are good at once,
+// and those that are in their grace.
+const maxRefresh = 32
+
+var (
+	serialBytes = 16
+	serialChars = b64.EncodedLen(serialBytes)
+)
+
+// newRefresh makes a refresh token of a session: the grant's id, a random
+// serial number, and the seal of both. The seal tells an old token, which the
+// record no longer knows, from one that was never issued.
+func (s *Server) newRefresh(g *grant) string {
+	text := g.ID + random(serialBytes)
+	g.Good = append(g.Good, digest([]byte(text)))
+	return text + b64.EncodeToString(seal(s.keys.refresh, []byte(text)))
+}
+
+// readRefresh gives the session of a refresh token that we issued, and what
+// the record knows the token by.
+func (s *Server) readRefresh(token string) (id, mark string, ok bool) {
+	if len(token) != idChars+serialChars+secretChars {
+		return "", "", false
+	}
+	text := token[:idChars+serialChars]
+	sum, ok := decode(token[len(text):])
+	if !ok || !hmac.Equal(sum, seal(s.keys.refresh, []byte(text))) {
+		return "", "", false
+	}
+	return text[:idChars], digest([]byte(text)), true
+}
+
+var (
+	errBadRefresh = refuse(codeInvalidGrant, "The refresh token is not valid: unknown, expired, used, revoked, or not given to this client.")
+	errReused     = errors.New("oauth: an old refresh token was used")
+)
+
+// refresh exchanges a refresh token for a new one and an access token. For
+// RefreshGrace after its first use a token may be used again, by a second
+// process that holds it or after an answer that was lost; each use gives a
+// token of its own. After that its use ends the session, for one of the two
+// is not the client (RFC 9700, section 4.14.2). Nothing prolongs a session.
+func (s *Server) refresh(w http.ResponseWriter, r *http.Request, clientID string, f form) error {
+	if f["refresh_token"] == "" {
+		return refuse(codeInvalidRequest, "refresh_token: missing.")
+	}
+	if err := s.checkResource(f["resource"]); err != nil {
+		return err
+	}
+	id, mark, ok := s.readRefresh(f["refresh_token"])
+	if !ok {
+		return errBadRefresh
+	}
+	g, err := s.read(r.Context(), id)
+	switch {
+	case errors.Is(err, errNoKey):
+		return errBadRefresh
+	case err != nil:
+		return err
+	case g.Client != clientID:
+		return errBadRefresh
+	}
+	scopes, err := narrowed(g.Scopes, f["scope"])
+	if err != nil {
+		return err
+	}
+	switch active, err := s.active(r.Context(), g.Account); {
+	case err != nil:
+		return err
+	case !active:
+		return errBadRefresh
+	}
+	var next string
+	g, err = s.change(r.Context(), id, func(g *grant) error {
+		next, err = s.rotate(g, mark)
+		return err
+	})
+	switch {
+	case errors.Is(err, errNoKey):
+		return errBadRefresh
+	case errors.Is(err, errEnded): // again, in case its access tokens could not be revoked then
+		if err := s.end(r.Context(), id); err != nil {
+			return err
+		}
+		return errBadRefresh
+	case errors.Is(err, errReused):
+		if err := s.end(r.Context(), id); err != nil {
+			return err
+		}
+		s.note(r, w, "oauth session ended", "why", "old refresh token used", "account", g.Account.String(), "client", clientMark(g.Client))
+		return errBadRefresh
+	case err != nil:
+		return err
+	}
+	return s.giveTokens(w, g, scopes, next)
+}
+
+// rotate replaces a good token, or adds one to those of a token in its grace.
+func (s *Server) rotate(g *grant, mark string) (next string, err error) {
+	now := s.now()
+	switch {
+	case g.State == stateRevoked:
+		return "", errEnded
+	case g.State != stateSession || now.Unix() >= g.Ends:
+		return "", errBadRefresh
+	}
+	g.Used = slices.DeleteFunc(g.Used, func(u used) bool { return now.UnixMilli() >= u.Until })
+	if i := slices.Index(g.Good, mark); i >= 0 {
+		g.Good = slices.Delete(g.Good, i, i+1)
+		if len(g.Used) == maxRefresh {
+			g.Used = g.Used[1:]
+		}
+		g.Used = append(g.Used, used{mark, now.Add(s.cfg.RefreshGrace).UnixMilli()})
+		return s.newRefresh(g), nil
+	}
+	switch {
+	case !slices.ContainsFunc(g.Used, func(u used) bool { return u.Token == mark }):
+		return "", errReused
+	case len(g.Good) >= maxRefresh:
+		return "", errBadRefresh
+	}
+	return s.newRefresh(g), nil
+}
+
+// narrowed gives the scopes of an access token: what is asked for, of what
+// was consented to.
+func narrowed(granted []string, asked string) ([]string, error) {
+	if asked == "" {
+		return granted, nil
+	}
+	scopes, err := scopesOf(asked)
+	if err != nil {
+		return nil, err
+	}
+	for _, scope := range scopes {
+		if !slices.Contains(granted, scope) {
+			return nil, refuse(codeInvalidScope, "scope: more than was consented to.")
+		}
+	}
+	return scopes, nil
+}

@@ -1,0 +1,65 @@
+package oauth
+
+import (
+	"errors"
+	"net/http"
+
+	"preismon/contracts/fault"
+)
+
+// revoke ends the session of a token, an access or a refresh token (RFC
+// 7009). A token that is unknown, of another client or no longer good gives
+// the same answer, and nothing happens.
+func (s *Server) revoke(w http.ResponseWriter, r *http.Request) error {
+	if err := s.count(r); err != nil {
+		return err
+	}
+	f, err := posted(r)
+	if err != nil {
+		return err
+	}
+	clientID, err := s.authenticate(f, r.Header.Get("Authorization"))
+	if err != nil {
+		return err
+	}
+	if f["token"] == "" {
+		return refuse(codeInvalidRequest, "token: missing.")
+	}
+	id, err := s.sessionOf(r, f["token"], clientID)
+	if err != nil {
+		return err
+	}
+	if id != "" {
+		if err := s.end(r.Context(), id); err != nil {
+			return err
+		}
+		s.note(r, w, "oauth session ended", "why", "revoked by its client", "client", clientMark(clientID))
+	}
+	w.WriteHeader(http.StatusOK)
+	return nil
+}
+
+// sessionOf finds the session of a client's token; empty: none.
+func (s *Server) sessionOf(r *http.Request, token, clientID string) (string, error) {
+	if id, _, ok := s.readRefresh(token); ok {
+		g, err := s.read(r.Context(), id)
+		switch {
+		case errors.Is(err, errNoKey):
+			return "", nil
+		case err != nil || g.Client == clientID:
+			return id, err
+		}
+		return "", nil
+	}
+	t, err := s.deps.Auth.Verify(token, s.resource)
+	switch {
+	case faultIs(err, fault.Unauthenticated):
+		return "", nil
+	case err != nil || t.Client == clientID:
+		if err != nil {
+			return "", err
+		}
+		return t.Session, nil
+	}
+	return "", nil
+}

@@ -1,0 +1,131 @@
+package oauth
+
+import (
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"strings"
+	"time"
+
+	"preismon/contracts"
+	"preismon/query/oauth/page"
+)
+
+// request is what a client asks for, checked.
+type request struct {
+	Client    string   `json:"c"`
+	Name      string   `json:"n,omitempty"`
+	Vouched   string   `json:"v,omitempty"`
+	Redirect  string   `json:"r"`
+	State     string   `json:"s,omitempty"`
+	Challenge string   `json:"h"`
+	Resource  bool     `json:"o,omitempty"` // the client named it
+	Scopes    []string `json:"p"`
+}
+
+// transaction is an authorization under way. It stands, sealed, in the form
+// of its page and nowhere else. It belongs to one browser, which has a cookie
+// with what Browser is the digest of: a form carried to another browser is
+// worth nothing there. Who logs in, or out again, gets a new cookie.
+type transaction struct {
+	ID      string              `json:"i"`
+	Browser string              `json:"b"`
+	Ends    int64               `json:"e"` // Unix seconds
+	Account contracts.AccountID `json:"a,omitempty"`
+	Login   string              `json:"l,omitempty"` // as typed
+	Request request             `json:"q"`
+}
+
+const (
+	cookieName = "preismon-oauth-"
+	maxCookies = 8 // authorizations under way in one browser
+)
+
+// random gives n unguessable bytes as text.
+func random(n int) string {
+	raw := make([]byte, n)
+	rand.Read(raw) // never fails
+	return b64.EncodeToString(raw)
+}
+
+// begin makes or renews a transaction for the browser that gets the answer,
+// and gives the sealed text for its form.
+func (s *Server) begin(w http.ResponseWriter, t transaction) (string, error) {
+	if t.ID == "" {
+		t.ID = random(16)
+	}
+	secret := random(16)
+	t.Browser = digest([]byte(secret))
+	t.Ends = s.now().Add(s.cfg.PageLifetime).Unix()
+	http.SetCookie(w, s.cookie(t.ID, secret, s.cfg.PageLifetime))
+	return s.hide(t)
+}
+
+// hide seals a transaction as it is.
+func (s *Server) hide(t transaction) (string, error) {
+	text, err := json.Marshal(t)
+	if err != nil {
+		return "", err
+	}
+	return b64.EncodeToString(s.keys.pages.Seal(nil, nil, text, nil)), nil
+}
+
+// resume opens the transaction of a form, or says why it cannot: it is not
+// ours, over, or of another browser.
+func (s *Server) resume(r *http.Request, sealed string) (t transaction, why page.Reason) {
+	raw, ok := decode(sealed)
+	if !ok {
+		return t, page.Expired
+	}
+	text, err := s.keys.pages.Open(nil, nil, raw, nil)
+	if err != nil || json.Unmarshal(text, &t) != nil || s.now().Unix() >= t.Ends {
+		return t, page.Expired
+	}
+	c, err := r.Cookie(s.cookieName(t.ID))
+	switch {
+	case err != nil:
+		return t, page.OtherBrowser
+	case subtle.ConstantTimeCompare([]byte(digest([]byte(c.Value))), []byte(t.Browser)) != 1: // a page of an earlier step
+		return t, page.Expired
+	}
+	return t, ""
+}
+
+// finish takes the cookie of a transaction away.
+func (s *Server) finish(w http.ResponseWriter, id string) {
+	http.SetCookie(w, s.cookie(id, "", -time.Second))
+}
+
+func (s *Server) secure() bool { return strings.HasPrefix(s.cfg.BaseURL, "https:") }
+
+func (s *Server) cookieName(id string) string {
+	if s.secure() {
+		return "__Host-" + cookieName + id
+	}
+	return cookieName + id
+}
+
+func (s *Server) cookie(id, value string, age time.Duration) *http.Cookie {
+	return &http.Cookie{
+		Name: s.cookieName(id), Value: value, Path: "/", MaxAge: int(age / time.Second),
+		Secure: s.secure(), HttpOnly: true, SameSite: http.SameSiteLaxMode,
+	}
+}
+
+var transactionID = regexp.MustCompile(`^[A-Za-z0-9_-]{22}$`)
+
+// tidy takes the oldest cookies away when a browser has begun too much: they
+// would outgrow its header. Browsers send them in the order they were made.
+func (s *Server) tidy(w http.ResponseWriter, r *http.Request) {
+	var ids []string
+	for _, c := range r.Cookies() {
+		if id, ours := strings.CutPrefix(c.Name, s.cookieName("")); ours && transactionID.MatchString(id) {
+			ids = append(ids, id)
+		}
+	}
+	for _, id := range ids[:max(0, len(ids)-maxCookies+1)] {
+		s.finish(w, id)
+	}
+}

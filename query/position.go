@@ -1,0 +1,211 @@
+package query
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"preismon/contracts"
+)
+
+// PositionRequest asks where a candidate price would stand among the current
+// offers of a product. Exactly one kind of identifier is given: itemId, ean,
+// pzn, or asin with asinLocale. Where it names several items that the caller
+// sees, as an EAN may, their offers count together.
+type PositionRequest struct {
+	ItemID     contracts.ItemID `json:"itemId,omitempty"`
+	PZN        string           `json:"pzn,omitempty"`
+	EAN        string           `json:"ean,omitempty"`
+	ASINLocale string           `json:"asinLocale,omitempty"`
+	ASIN       string           `json:"asin,omitempty"`
+
+	// CandidatePrice is a decimal text like 12.99, more than 0. It is an
+	// amount of no currency: each position takes it as one of its own.
+	CandidatePrice string             `json:"candidatePrice"`
+	CurrencyCode   contracts.Currency `json:"currencyCode,omitempty"` // only positions in this currency
+	Country        string             `json:"country,omitempty"`      // only this country; ISO 3166-1 alpha-2
+
+	IncludeCustomerReference bool `json:"includeCustomerReference,omitempty"`
+}
+
+// MarketPosition is one standing for each country and currency in which the
+// product is offered now, by country and currency (TOOL-04a).
+type MarketPosition struct {
+	Positions []Standing   `json:"positions"`
+	Note      string       `json:"note"` // how to read it
+	Query     PositionEcho `json:"query"`
+}
+
+// PositionEcho is the request and the window of the captures that count.
+type PositionEcho struct {
+	PositionRequest
+	CapturedFrom string `json:"capturedFrom"`
+	CapturedTo   string `json:"capturedTo"`
+}
+
+// currentOffers is how old the newest capture of a pair may be for its offers
+// to be current.
+const currentOffers = 168 * time.Hour
+
+const (
+	noteStandings = "Each position is one country and one currency. The candidate price is taken as an amount of the position's own currency; nothing is converted."
+	// VIS-03.
+	noteNothing = "No current offer is visible to this account: at the sites where it sees the product, no offer with a price was captured in the last 168 hours that matches the filters. That does not tell that the product does not exist, or that nobody sells it."
+)
+
+// offer is a current offer of the product.
+type offer struct {
+	contracts.Pair
+	merchant   string
+	currency   contracts.Currency
+	price      int64 // minor units, without shipping
+	capturedMs int64
+}
+
+// MarketPosition places a candidate price among the current offers of a
+// product: the offers with a price of the newest capture of each visible
+// pair, when that capture found the product available and is at most 168
+// hours old. It is accepted or refused as a latestObservationPerPair read of
+// the product in that window, with the same codes.
+func (s *Service) MarketPosition(ctx context.Context, p Principal, r PositionRequest) (*MarketPosition, error) {
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.HardBudget)
+	defer cancel()
+	now := s.now().UTC().Truncate(contracts.Resolution)
+	in, err := s.accept(ctx, p, ResultsRequest{
+		ItemID: r.ItemID, PZN: r.PZN, EAN: r.EAN, ASINLocale: r.ASINLocale, ASIN: r.ASIN,
+		LatestObservationPerPair: true, CoverageState: "PRICE_OBSERVED",
+		CapturedFrom: now.Add(-currentOffers).Format(time.RFC3339Nano), CapturedTo: now.Format(time.RFC3339Nano),
+	})
+	if err != nil {
+		return nil, budget(err)
+	}
+	answer := &MarketPosition{
+		Positions: []Standing{}, Note: noteNothing,
+		Query: PositionEcho{PositionRequest: r, CapturedFrom: *in.echo.CapturedFrom, CapturedTo: *in.echo.CapturedTo},
+	}
+	if in.empty {
+		return answer, nil
+	}
+	markets, err := s.markets(ctx, in, r)
+	if err != nil {
+		return nil, budget(err)
+	}
+	for _, m := range markets {
+		answer.Positions = append(answer.Positions, m.standing(r.CandidatePrice, newZoneFormat(in.zone)))
+		answer.Note = noteStandings
+	}
+	return answer, nil
+}
+
+// check refuses what no data is needed for.
+func (r PositionRequest) check() error {
+	kinds := 0
+	for _, given := range []bool{r.ItemID != 0, r.EAN != "", r.PZN != "", r.ASIN != "" || r.ASINLocale != ""} {
+		if given {
+			kinds++
+		}
+	}
+	switch {
+	case kinds != 1:
+		return invalid("Name the product by exactly one of itemId, ean, pzn, or asin with asinLocale.")
+	case r.CurrencyCode != "" && !r.CurrencyCode.Valid():
+		return invalid("currencyCode: %q is not an ISO 4217 code like EUR.", r.CurrencyCode)
+	case r.Country != "" && !contracts.ValidCountry(r.Country):
+		return invalid("country: %q is not two capital letters like DE.", r.Country)
+	case r.CandidatePrice == "":
+		return invalid("candidatePrice: missing. It is a decimal text like 12.99.")
+	case r.CurrencyCode != "":
+		if _, err := candidate(r.CandidatePrice, r.CurrencyCode); err != nil {
+			return invalid("candidatePrice: %s.", err)
+		}
+		return nil
+	}
+	for currency := range contracts.Currencies() {
+		if _, err := candidate(r.CandidatePrice, currency); err == nil {
+			return nil
+		}
+	}
+	_, err := candidate(r.CandidatePrice, "EUR")
+	return invalid("candidatePrice: %s.", err)
+}
+
+// markets are the current offers, by country and currency.
+func (s *Service) markets(ctx context.Context, in *read, r PositionRequest) ([]*market, error) {
+	offers, err := s.offers(ctx, in, r.CurrencyCode)
+	if err != nil || len(offers) == 0 {
+		return nil, err
+	}
+	sites, err := s.store.SiteRecords(ctx)
+	if err != nil {
+		return nil, err
+	}
+	country := map[contracts.SiteKey]string{}
+	for _, site := range sites {
+		country[site.Site] = site.CountryCode
+	}
+	by := map[marketKey]*market{}
+	var markets []*market
+	for _, o := range offers {
+		key := marketKey{country[o.Site], o.currency}
+		if r.Country != "" && key.country != r.Country {
+			continue
+		}
+		if by[key] == nil {
+			by[key] = &market{marketKey: key}
+			markets = append(markets, by[key])
+		}
+		by[key].offers = append(by[key].offers, o)
+	}
+	slices.SortFunc(markets, func(a, b *market) int {
+		return cmp.Or(cmp.Compare(a.country, b.country), cmp.Compare(a.currency, b.currency))
+	})
+	if !r.IncludeCustomerReference || len(markets) == 0 {
+		return markets, nil
+	}
+	return markets, s.addReferences(ctx, in.vis, markets)
+}
+
+// offers reads the current offers, or those in one currency.
+func (s *Service) offers(ctx context.Context, in *read, currency contracts.Currency) ([]offer, error) {
+	var all []offer
+	err := s.store.Results(ctx, in.vis, &in.query, func(b *Block) error {
+		for i := range b.Len {
+			o := offer{
+				Pair:     contracts.Pair{Item: contracts.ItemID(b.Item[i]), Site: contracts.SiteKey(b.Site.At(i))},
+				merchant: string(b.Merchant.At(i)), currency: contracts.Currency(b.Currency.At(i)), price: b.PriceMinor[i], capturedMs: b.CapturedMs[i],
+			}
+			if o.price >= 0 && (currency == "" || o.currency == currency) {
+				all = append(all, o)
+			}
+		}
+		return nil
+	})
+	return all, err
+}
+
+// addReferences reads the customer's own prices of the items that are offered.
+func (s *Service) addReferences(ctx context.Context, v Visibility, markets []*market) error {
+	var items []contracts.ItemID
+	for _, m := range markets {
+		for _, o := range m.offers {
+			items = append(items, o.Item)
+		}
+	}
+	slices.Sort(items)
+	records, err := s.store.ReferencePrices(ctx, v, slices.Compact(items))
+	if err != nil {
+		return err
+	}
+	of := map[contracts.ItemID][]contracts.ReferencePrice{}
+	for _, r := range records {
+		of[r.ItemID] = r.Prices
+	}
+	for _, m := range markets {
+		m.customer = m.customerReference(of)
+	}
+	return nil
+}

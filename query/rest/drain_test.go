@@ -1,0 +1,80 @@
+package rest_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"testing"
+	"time"
+
+	"preismon/query/rest"
+)
+
+// TestDrain: what is under way ends as if nothing were, what comes anew is
+// told at once to go elsewhere.
+func TestDrain(t *testing.T) {
+	began, finish := make(chan struct{}), make(chan struct{})
+	s := serve(t, func(set *settings) {
+		set.unchecked = true // the contract knows no /slow
+		set.mounted = []rest.Mounted{{Paths: []string{"/slow"}, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			close(began)
+			<-finish
+			_, _ = io.WriteString(w, "whole")
+		})}}
+	})
+	slow := make(chan string, 1)
+	go func() {
+		resp, err := s.client.Get(s.URL + "/slow")
+		if err != nil {
+			slow <- err.Error()
+			return
+		}
+		defer resp.Body.Close()
+		body, err := io.ReadAll(resp.Body)
+		slow <- string(body)
+		if err != nil {
+			t.Error(err)
+		}
+	}()
+	<-began
+	short, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.rest.Drain(short); !errors.Is(err, context.Canceled) {
+		t.Errorf("drained with a request under way: %v", err)
+	}
+	drained := make(chan error, 1)
+	go func() { drained <- s.rest.Drain(t.Context()) }()
+
+	for path, limited := range map[string]bool{"/v1/sites": true, "/v1/results/stream": true, "/llms.txt": false} {
+		resp := s.get(path, s.token(reader))
+		var p struct{ Code string }
+		must(t, json.Unmarshal(resp.body, &p))
+		h := resp.Header
+		if resp.StatusCode != 503 || p.Code != "SERVICE_UNAVAILABLE" || h.Get("Retry-After") != "1" || !resp.Close || h.Get("X-Request-Id") == "" {
+			t.Errorf("%s while draining: %d, code %q, Retry-After %q, close %v", path, resp.StatusCode, p.Code, h.Get("Retry-After"), resp.Close)
+		}
+		if ok := h.Get("X-RateLimit-Limit") != ""; ok != limited {
+			t.Errorf("%s: rate limit headers %v, want %v", path, ok, limited)
+		}
+	}
+	if resp := s.get("/healthz", ""); resp.StatusCode != 200 {
+		t.Errorf("healthz while draining: %d", resp.StatusCode)
+	}
+	select {
+	case err := <-drained:
+		t.Errorf("drained with a request under way: %v", err)
+		drained <- err
+	case got := <-slow:
+		t.Errorf("the request under way got %q before it ended", got)
+		slow <- got
+	case <-time.After(50 * time.Millisecond):
+	}
+	close(finish)
+	if got := <-slow; got != "whole" {
+		t.Errorf("the request under way got %q", got)
+	}
+	must(t, <-drained)
+	must(t, s.rest.Drain(t.Context()))
+}

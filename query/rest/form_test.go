@@ -1,0 +1,408 @@
+package rest_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"preismon/contracts"
+	"preismon/query"
+	"preismon/query/table/reread"
+)
+
+// media types of the forms of results.
+const (
+	jsonMedia    = "application/json"
+	ndjsonMedia  = "application/x-ndjson"
+	csvMedia     = "text/csv"
+	arrowMedia   = "application/vnd.apache.arrow.stream"
+	parquetMedia = "application/vnd.apache.parquet"
+)
+
+var tables = []string{ndjsonMedia, csvMedia, arrowMedia, parquetMedia}
+
+func (s *surface) getAs(path, media string) answer {
+	s.t.Helper()
+	r := s.request("GET", path, s.token(reader), nil)
+	r.Header.Set("Accept", media)
+	return s.do(r)
+}
+
+// TestAccept: the form with the highest weight comes (RFC 9110, section
+// 12.5.1); to who asks for none of them, the one that came before there were
+// others.
+func TestAccept(t *testing.T) {
+	s := serve(t)
+	for _, c := range []struct{ accept, page, stream string }{
+		{"", jsonMedia, ndjsonMedia},
+		{"*/*", jsonMedia, ndjsonMedia},
+		{"application/json", jsonMedia, ndjsonMedia},
+		{"application/x-ndjson", ndjsonMedia, ndjsonMedia},
+		{"text/csv", csvMedia, csvMedia},
+		{"TEXT/CSV ; Q=0.5", csvMedia, csvMedia},
+		{arrowMedia, arrowMedia, arrowMedia},
+		{parquetMedia, parquetMedia, parquetMedia},
+		{"text/*", csvMedia, csvMedia},
+		{"application/*", jsonMedia, ndjsonMedia},
+		{"application/*;q=0.5, text/csv;q=0.4", jsonMedia, ndjsonMedia},
+		{"application/*;q=0.4, text/csv;q=0.5", csvMedia, csvMedia},
+		{"application/json;q=0.2, application/x-ndjson;q=0.1, " + parquetMedia + ";q=0.3", parquetMedia, parquetMedia},
+		{"*/*, application/json;q=0, application/x-ndjson;q=0", csvMedia, csvMedia}, // the more specific range counts
+		{"text/csv;q=0, */*;q=0.1", jsonMedia, ndjsonMedia},
+		{"text/csv;q=0.9, text/*;q=0.2, */*;q=0.5", csvMedia, csvMedia}, // wherever it stands
+		{"text/csv;header=present", csvMedia, csvMedia},
+		{"text/csv;charset=UTF-8", csvMedia, csvMedia},
+		{"text/csv;header=absent", jsonMedia, ndjsonMedia}, // another form
+		{`text/csv;header=absent;q=1, text/csv;q=0.2, application/json;q=0.1, application/x-ndjson;q=0.1`, csvMedia, csvMedia},
+		{`application/json;x="a,b", text/csv;q=0.5`, csvMedia, csvMedia}, // a comma within quotes parts nothing
+		{"application/json, text/csv, " + arrowMedia + ", application/problem+json", jsonMedia, csvMedia},
+		{"text/html, application/xhtml+xml, image/png", jsonMedia, ndjsonMedia}, // not asked about us: as before
+		{"text/csv;q=2", jsonMedia, ndjsonMedia},
+		{"text/csv;q=x, ;;, ,", jsonMedia, ndjsonMedia},
+		{"csv", jsonMedia, ndjsonMedia},
+	} {
+		for path, want := range map[string]string{"/v1/results": c.page, "/v1/results/stream": c.stream} {
+			a := s.getAs(path, c.accept)
+			media, _, _ := strings.Cut(a.Header.Get("Content-Type"), ";")
+			if a.StatusCode != 200 || media != want {
+				t.Errorf("%s, Accept: %s: %d %s, want %s", path, c.accept, a.StatusCode, media, want)
+			}
+			if !slices.Contains(strings.Split(strings.Join(a.Header.Values("Vary"), ", "), ", "), "Accept") {
+				t.Errorf("%s: Vary %q", path, a.Header.Values("Vary"))
+			}
+		}
+	}
+	if got := s.getAs("/v1/results", csvMedia).Header.Get("Content-Type"); got != "text/csv; charset=utf-8; header=present" { // RFC 4180, section 3
+		t.Error(got)
+	}
+	r := s.request("GET", "/v1/results", s.token(reader), nil) // several fields are one list
+	r.Header["Accept"] = []string{"application/json;q=0.1", "text/csv;q=0.2"}
+	if got := s.do(r).Header.Get("Content-Type"); !strings.HasPrefix(got, csvMedia) {
+		t.Error(got)
+	}
+	if sites := s.getAs("/v1/sites", csvMedia); sites.Header.Get("Content-Type") != jsonMedia {
+		t.Error(sites.Header)
+	}
+	for _, path := range []string{"/v1/results", "/v1/results/stream"} { // a problem is a problem in any form
+		s.getAs(path+"?limit=0", parquetMedia).wantProblem(t, 400, "MVP_VALIDATION_ERROR")
+	}
+}
+
+// odd has rows of every kind: none of a price, of a merchant, of a flag, and
+// texts that formats have trouble with. A row is the same in every answer.
+type odd struct{ *memory }
+
+var texts = []string{"", "", "plain", "=cmd|' /C calc'!A0", "+1", "-1", "@x", "\ttab", "'s", "a,b;\"c\"\nd", "桜 ＝1", "\\\"", " ", "{\"a\":[1]}", "\u2028x", "null", "\x00"}
+
+func (o odd) Results(ctx context.Context, v query.Visibility, q *query.ResultsQuery, each func(*query.Block) error) error {
+	defer func() { <-o.ended }() // nobody else waits for it
+	return o.memory.Results(ctx, v, q, func(b *query.Block) error {
+		for _, d := range []*query.Dict{&b.Currency, &b.Merchant, &b.Manufacturer, &b.DeliveryText} {
+			d.Values.Reset()
+			d.Index = d.Index[:0]
+		}
+		b.Title.Reset()
+		b.URL.Reset()
+		for i := range b.Len {
+			r := rand.New(rand.NewPCG(b.Seq[i], 7))
+			text := func() string { return texts[r.IntN(len(texts))] }
+			add := func(d *query.Dict, s string) {
+				d.Index = append(d.Index, uint32(d.Values.Len()))
+				d.Values.Append(s)
+			}
+			b.Outcome[i] = uint8(r.IntN(6))
+			currency := []string{"EUR", "JPY", "KWD"}[r.IntN(3)]
+			if r.IntN(3) == 0 {
+				b.PriceMinor[i], currency = -1, ""
+			} else {
+				b.PriceMinor[i] = r.Int64N(1 << r.IntN(53))
+				if r.IntN(2) == 0 {
+					b.ShippingMinor[i] = r.Int64N(1000)
+				}
+			}
+			add(&b.Currency, currency)
+			add(&b.Merchant, text())
+			add(&b.Manufacturer, text())
+			add(&b.DeliveryText, text())
+			b.Title.Append(text())
+			b.URL.Append(text())
+			b.IsPrime[i], b.IsBuyBox[i] = uint8(r.IntN(3)), uint8(r.IntN(3))
+			b.RatingTenths[i] = []uint8{contracts.NoRating, 0, 37, 50}[r.IntN(4)]
+		}
+		return each(b)
+	})
+}
+
+func (o odd) ReferencePrices(_ context.Context, _ query.Visibility, items []contracts.ItemID) (all []contracts.ReferencePrices, _ error) {
+	for _, item := range items {
+		if item == 14 {
+			continue
+		}
+		prices := []contracts.ReferencePrice{{AmountMinor: 999, CurrencyCode: "EUR", PriceType: "=purchase", ReferenceQuantity: "1"}, {AmountMinor: 12345, CurrencyCode: "KWD"}}
+		if item%2 == 0 {
+			prices = append(prices, contracts.ReferencePrice{AmountMinor: 5, CurrencyCode: "EUR", AppliesToSite: "shop-one"})
+		}
+		all = append(all, contracts.ReferencePrices{MandateID: 1, ItemID: item, Prices: prices})
+	}
+	return all, nil
+}
+
+func (o odd) CustomerData(context.Context, query.Visibility, []contracts.ItemID) ([]contracts.CustomerData, error) {
+	return []contracts.CustomerData{
+		{MandateID: 1, ItemID: 11, Fields: map[string]string{"shelf": "A 4", "": "=1", "a\"b": ""}}, {MandateID: 1, ItemID: 13, Fields: map[string]string{}},
+	}, nil
+}
+
+// serveOdd serves odd rows; ratings and offer flags may stand at some sites.
+func serveOdd(t *testing.T) *surface {
+	m := newMemory()
+	m.sites[1].PriceComparisonMarket = true
+	return serve(t, func(set *settings) { set.store, set.throttle.Reads.Requests = odd{m}, 100_000 })
+}
+
+// reread reads an answer back into records.
+func (a answer) reread(t *testing.T, fields []string, zone *time.Location) []reread.Record {
+	t.Helper()
+	media, _, _ := strings.Cut(a.Header.Get("Content-Type"), ";")
+	var records []reread.Record
+	var err error
+	switch media {
+	case ndjsonMedia:
+		records, err = reread.Lines(a.body)
+	case csvMedia:
+		records, err = reread.CSV(a.body, fields)
+	case arrowMedia:
+		records, err = reread.Arrow(a.body, zone)
+	case parquetMedia:
+		records, err = reread.Parquet(a.body, zone)
+	default:
+		t.Fatalf("%d %v: %s", a.StatusCode, a.Header, a.body)
+	}
+	if err != nil {
+		t.Fatalf("%s: %v\n%q", media, err, a.body)
+	}
+	return records
+}
+
+// TestFormsAreEqual: the same question has the same rows in every form, page
+// by page and as a stream; null and absent stay apart; what JSON has around its
+// rows is in headers (RES-K1, STR-00b).
+func TestFormsAreEqual(t *testing.T) {
+	s := serveOdd(t)
+	r := rand.New(rand.NewPCG(3, 4))
+	absent := 0
+	for range 40 {
+		args, zoneName := url.Values{"limit": {strconv.Itoa(1 + r.IntN(60))}}, []string{"UTC", "Europe/Berlin", "America/St_Johns"}[r.IntN(3)]
+		zone, err := time.LoadLocation(zoneName)
+		must(t, err)
+		args.Set("timezone", zoneName)
+		args.Set("sort", []string{"asc", "desc"}[r.IntN(2)])
+		var include query.Include
+		for name, on := range map[string]*bool{
+			"includeExportFields": &include.ExportFields, "includeIdentity": &include.Identity, "includeCoverage": &include.Coverage,
+			"includeOrderIds": &include.OrderIDs, "includeCustomerData": &include.CustomerData,
+		} {
+			if *on = r.IntN(2) == 0; *on {
+				args.Set(name, "true")
+			}
+		}
+		if r.IntN(3) == 0 {
+			args.Set("itemId", strconv.Itoa(11+r.IntN(4)))
+		}
+		if r.IntN(8) == 0 {
+			args.Set("coverageState", "NO_RESULT") // no rows
+		}
+		args.Set("capturedTo", time.Now().UTC().Add(time.Hour).Format(time.RFC3339)) // the same window each time
+		if !args.Has("itemId") {
+			args.Set("site", s.site(r))
+		}
+		for range 3 { // pages of a walk
+			path := "/v1/results?" + args.Encode()
+			want := decode[page](t, s.get(path, s.token(reader)))
+			for _, media := range tables {
+				a := s.getAs(path, media)
+				if diff := cmp.Diff(want.Data, a.reread(t, include.Fields(), zone)); diff != "" {
+					t.Fatalf("%s as %s (-want +got): %s", path, media, diff)
+				}
+				s.wantAround(t, a, path, want)
+			}
+			for _, row := range want.Data {
+				if _, ok := row["isPrime"]; !ok && include.ExportFields {
+					absent++
+				}
+			}
+			if args.Set("cursor", want.Paging.NextCursor); want.Paging.NextCursor == "" {
+				break
+			}
+		}
+		args.Del("cursor")
+		path := "/v1/results/stream?" + args.Encode()
+		want, err := reread.Lines(s.get(path, s.token(reader)).body)
+		must(t, err)
+		for _, media := range tables {
+			a := s.getAs(path, media)
+			if diff := cmp.Diff(want, a.reread(t, include.Fields(), zone)); diff != "" {
+				t.Fatalf("%s as %s (-want +got): %s", path, media, diff)
+			}
+			if a.Trailer.Get("X-Results-Complete") != "true" || a.Trailer.Get("X-Results-Returned") != strconv.Itoa(len(want)) || a.Header.Get("X-Results-Scope") != "scoped" {
+				t.Errorf("%s as %s: %v %v", path, media, a.Header, a.Trailer)
+			}
+		}
+	}
+	if absent < 50 {
+		t.Errorf("only %d rows without a flag", absent)
+	}
+}
+
+func (s *surface) site(r *rand.Rand) string {
+	return []string{"market-de", "shop-one", "shop-two"}[r.IntN(3)]
+}
+
+// wantAround checks what a page of JSON has around its rows, in the headers of
+// another form; the link leads to the next page.
+func (s *surface) wantAround(t *testing.T, a answer, path string, want page) {
+	t.Helper()
+	if got := decode[map[string]any](t, answer{body: []byte(a.Header.Get("X-Results-Query"))}); !cmp.Equal(got, want.Query) {
+		t.Errorf("%s: X-Results-Query %v", path, got)
+	}
+	if a.Header.Get("X-Results-Returned") != strconv.Itoa(len(want.Data)) {
+		t.Errorf("%s: %v", path, a.Header)
+	}
+	next, link := a.Header.Get("X-Results-Next-Cursor"), a.Header.Get("Link")
+	if (next == "") != (want.Paging.NextCursor == "") || (link == "") != (next == "") {
+		t.Fatalf("%s: cursor %q, link %q", path, next, link)
+	}
+	if next == "" {
+		return
+	}
+	target, rel, _ := strings.Cut(strings.TrimPrefix(link, "<"), ">; ")
+	onward, err := url.Parse(target)
+	must(t, err)
+	base, err := url.Parse(path)
+	must(t, err)
+	here, there := base.Query(), base.ResolveReference(onward).Query()
+	if rel != `rel="next"` || there.Get("cursor") != next || base.ResolveReference(onward).Path != base.Path {
+		t.Errorf("%s: Link %s", path, link)
+	}
+	here.Del("cursor")
+	there.Del("cursor")
+	if !cmp.Equal(here, there) {
+		t.Errorf("%s: the link asks another question: %s", path, link)
+	}
+}
+
+// TestBrokenTablesAreVisible: a stream that fails after its first byte is seen
+// to fail in any form, and what came of it has no end.
+func TestBrokenTablesAreVisible(t *testing.T) {
+	for name, each := range failures {
+		for _, media := range tables[1:] {
+			for _, coding := range codings {
+				s := serve(t)
+				s.store.each = each
+				r := s.request("GET", "/v1/results/stream", s.token(reader), nil)
+				r.Header.Set("Accept", media)
+				r.Header.Set("Accept-Encoding", coding)
+				resp, err := s.raw().Do(r)
+				if err != nil {
+					continue // broken before the header went out
+				}
+				sent, err := io.ReadAll(resp.Body)
+				resp.Body.Close()
+				if err == nil || resp.Trailer.Get("X-Results-Complete") != "" {
+					t.Errorf("%s, %s, %s: %d bytes, %v %v", name, media, coding, len(sent), err, resp.Trailer)
+				}
+				if media == csvMedia {
+					continue // has no end of its own
+				}
+				resp.Body = io.NopCloser(bytes.NewReader(sent))
+				if plain, err := io.ReadAll(decoded(t, resp)); err == nil {
+					if _, err := reread.Arrow(plain, time.UTC); err == nil {
+						t.Errorf("%s, %s: a whole table came", name, coding)
+					}
+					if _, err := reread.Parquet(plain, time.UTC); err == nil {
+						t.Errorf("%s, %s: a whole file came", name, coding)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestTablesDoNotHoldRowsBack: the first rows are there while the store is
+// still at work, in the forms that can.
+func TestTablesDoNotHoldRowsBack(t *testing.T) {
+	for _, media := range []string{csvMedia, arrowMedia} {
+		for _, coding := range codings {
+			s := serve(t)
+			next := make(chan struct{})
+			s.store.each = func(n int) error {
+				if n == 1 {
+					<-next
+				}
+				return nil
+			}
+			r := s.request("GET", "/v1/results/stream", s.token(reader), nil)
+			r.Header.Set("Accept", media)
+			r.Header.Set("Accept-Encoding", coding)
+			resp, err := s.raw().Do(r)
+			must(t, err)
+			body, seen := decoded(t, resp), []byte{}
+			for !bytes.Contains(seen, []byte("shop-two")) { // of the second row
+				piece := make([]byte, 4096)
+				n, err := body.Read(piece)
+				must(t, err)
+				seen = append(seen, piece[:n]...)
+			}
+			close(next)
+			_, err = io.Copy(io.Discard, body)
+			must(t, err)
+			resp.Body.Close()
+		}
+	}
+}
+
+// TestTablesAreCompressed: as JSON is, but for Parquet, which is by itself.
+func TestTablesAreCompressed(t *testing.T) {
+	s := serve(t)
+	for _, path := range []string{"/v1/results", "/v1/results/stream"} {
+		for _, media := range tables {
+			r := s.request("GET", path+"?includeExportFields=true&includeIdentity=true", s.token(reader), nil)
+			r.Header.Set("Accept", media)
+			r.Header.Set("Accept-Encoding", "gzip")
+			resp, err := s.raw().Do(r)
+			must(t, err)
+			_, err = io.Copy(io.Discard, resp.Body)
+			must(t, err)
+			resp.Body.Close()
+			if got := resp.Header.Get("Content-Encoding"); (got == "gzip") == (media == parquetMedia) {
+				t.Errorf("%s as %s: Content-Encoding %q", path, media, got)
+			}
+			if media == parquetMedia && path == "/v1/results" && resp.ContentLength <= 0 {
+				t.Errorf("%v", resp.Header)
+			}
+		}
+	}
+}
+
+// TestTablesHaveTheLimit: a page that is too large is refused in any form
+// (ERR-17a).
+func TestTablesHaveTheLimit(t *testing.T) {
+	s := serve(t, func(set *settings) { set.rest.MaxResponseBytes, set.query.MaxResponseBytes = 2000, 1<<20 })
+	for _, media := range tables {
+		s.getAs("/v1/results?includeExportFields=true&includeIdentity=true", media).wantProblem(t, http.StatusBadRequest, "RESPONSE_TOO_LARGE")
+	}
+	if a := s.getAs("/v1/results?limit=1", csvMedia); a.StatusCode != 200 {
+		t.Error(fmt.Sprint(a.StatusCode), string(a.body))
+	}
+}

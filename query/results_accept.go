@@ -1,0 +1,81 @@
+package query
+
+import (
+	"cmp"
+	"context"
+
+	"preismon/contracts"
+)
+
+// read is an accepted results read: allowed, measured, and at its place.
+type read struct {
+	*resultsPlan
+	vis     Visibility
+	encoder *rowEncoder
+	empty   bool // no row can match
+}
+
+// accept does everything that may refuse a read, for pages and streams alike
+// (RES-14a).
+func (s *Service) accept(ctx context.Context, p Principal, r ResultsRequest) (*read, error) {
+	plan, err := s.plan(p, r)
+	if err != nil {
+		return nil, err
+	}
+	var mark Watermark
+	seen := beside(func() (*Access, error) { return s.access(ctx, p, contracts.ReadResults) })
+	if r.Cursor == "" {
+		mark, err = s.store.Watermark(ctx)
+	}
+	a, refused := seen()
+	if err := cmp.Or(refused, err); err != nil {
+		return nil, err
+	}
+	return s.enter(ctx, plan, r, a.Visibility, mark)
+}
+
+// enter admits a read with what its caller sees and makes it ready.
+func (s *Service) enter(ctx context.Context, plan *resultsPlan, r ResultsRequest, v Visibility, mark Watermark) (*read, error) {
+	in, err := s.admit(ctx, plan, v, mark, r.Cursor, s.store.CountPairs)
+	if err != nil || in.empty {
+		return in, err
+	}
+	facts := siteFacts{}
+	if r.Include.ExportFields {
+		sites, err := s.store.SiteRecords(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, site := range sites {
+			facts[site.Site] = site
+		}
+	}
+	in.encoder = newRowEncoder(plan, facts, newEnrichment(r.Include, s.store, in.vis))
+	return in, nil
+}
+
+// measure measures a scope as CountPairs of a Store does.
+type measure func(context.Context, Visibility, Selectors) (ScopeSize, error)
+
+// admit is the last part of accept that may refuse: nothing that it lets pass
+// is refused later. The read has no encoder yet.
+func (s *Service) admit(ctx context.Context, plan *resultsPlan, v Visibility, mark Watermark, cursor string, size measure) (*read, error) {
+	if err := s.resume(plan, cursor, mark); err != nil {
+		return nil, err
+	}
+	in := &read{resultsPlan: plan, vis: v}
+	if in.empty = v.Nothing(); in.empty {
+		return in, nil
+	}
+	if plan.query.Latest != AllRows || s.cfg.ScanGuardMaxPairs > 0 || s.cfg.ScanGuardMaxHours > 0 {
+		size, err := size(ctx, in.vis, plan.query.Selectors)
+		if err != nil {
+			return nil, err
+		}
+		if err := s.guard(plan, size); err != nil {
+			return nil, err
+		}
+	}
+	in.empty = plan.query.nothing(v) // only now: a filter bypasses no refusal
+	return in, nil
+}

@@ -1,0 +1,170 @@
+package query
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"preismon/contracts"
+)
+
+// Standing is a candidate price in the market of one country and currency.
+// Prices are numbers in the main unit of that currency, exact, without
+// shipping.
+type Standing struct {
+	Country      *string            `json:"country"` // null: the sites' country is not known
+	CurrencyCode contracts.Currency `json:"currencyCode"`
+	Offers       int                `json:"offers"`
+	Sites        int                `json:"sites"` // with at least one of the offers
+	Min          json.Number        `json:"min"`
+	// Median is the price in the middle; of an even number, the lower of the
+	// two there: an amount that somebody asks for.
+	Median           json.Number `json:"median"`
+	Max              json.Number `json:"max"`
+	OldestCapturedAt string      `json:"oldestCapturedAt"`
+	NewestCapturedAt string      `json:"newestCapturedAt"`
+	// Candidate is null where the price has more decimal digits than the
+	// currency: nothing is rounded.
+	Candidate *CandidateStanding `json:"candidate"`
+	Reference Reference          `json:"reference"`
+	Best      BestOffer          `json:"best"`
+}
+
+// CandidateStanding compares the candidate with each offer, and with the
+// reference.
+type CandidateStanding struct {
+	Price                 json.Number  `json:"price"`
+	Rank                  int          `json:"rank"` // 1 and the cheaper offers
+	Cheaper               int          `json:"cheaper"`
+	Equal                 int          `json:"equal"`
+	Dearer                int          `json:"dearer"`
+	Percentile            json.Number  `json:"percentile"`            // share of the offers that are cheaper, in percent, two digits
+	DifferenceToReference json.Number  `json:"differenceToReference"` // candidate less reference
+	DifferencePercent     *json.Number `json:"differencePercent"`     // of the reference, two digits; null where that is 0
+}
+
+// ReferenceSource says what a candidate is compared with.
+type ReferenceSource string
+
+const (
+	MarketMedian      ReferenceSource = "MARKET_MEDIAN"
+	CustomerReference ReferenceSource = "CUSTOMER_REFERENCE"
+)
+
+// Reference is what the candidate is compared with.
+type Reference struct {
+	Source ReferenceSource `json:"source"`
+	Price  json.Number     `json:"price"`
+}
+
+// BestOffer is the cheapest offer; of several, the first by site and merchant.
+type BestOffer struct {
+	Site     contracts.SiteKey `json:"site"`
+	Merchant *string           `json:"merchant"`
+	Price    json.Number       `json:"price"`
+}
+
+type marketKey struct {
+	country  string // empty: not known
+	currency contracts.Currency
+}
+
+// market are the current offers of one country and currency, at least one.
+type market struct {
+	marketKey
+	offers   []offer
+	customer *int64 // the customer's own reference price, where it is one
+}
+
+// customerReference is the one reference price of the customer that applies
+// to the offers, by the rule of the field referencePrice; nil when none does,
+// or several do (TOOL-04b, TOOL-04c). An entry for one site applies to the
+// offers there.
+func (m *market) customerReference(of map[contracts.ItemID][]contracts.ReferencePrice) *int64 {
+	distinct, seen := map[contracts.ReferencePrice]bool{}, map[contracts.Pair]bool{}
+	var price int64
+	for _, o := range m.offers {
+		if seen[o.Pair] {
+			continue
+		}
+		seen[o.Pair] = true
+		for _, p := range referencesAt(of[o.Item], o.Site, m.currency) {
+			distinct[*p] = true
+			price = p.AmountMinor
+		}
+	}
+	if len(distinct) != 1 {
+		return nil
+	}
+	return &price
+}
+
+// standing computes everything from the offers in minor units.
+func (m *market) standing(candidateText string, zone *zoneFormat) Standing {
+	slices.SortFunc(m.offers, func(a, b offer) int {
+		return cmp.Or(cmp.Compare(a.price, b.price), cmp.Compare(a.Site, b.Site), cmp.Compare(a.merchant, b.merchant))
+	})
+	show := func(amount int64) json.Number { return decimal(amount, m.currency) }
+	n, best := len(m.offers), m.offers[0]
+	oldest, newest := best.capturedMs, best.capturedMs
+	sites := map[contracts.SiteKey]bool{}
+	for _, o := range m.offers {
+		oldest, newest = min(oldest, o.capturedMs), max(newest, o.capturedMs)
+		sites[o.Site] = true
+	}
+	median := m.offers[(n-1)/2].price
+	reference, source := median, MarketMedian
+	if m.customer != nil {
+		reference, source = *m.customer, CustomerReference
+	}
+	st := Standing{
+		CurrencyCode: m.currency, Offers: n, Sites: len(sites),
+		Min: show(best.price), Median: show(median), Max: show(m.offers[n-1].price),
+		OldestCapturedAt: string(zone.append(nil, oldest)), NewestCapturedAt: string(zone.append(nil, newest)),
+		Candidate: m.candidate(candidateText, reference),
+		Reference: Reference{Source: source, Price: show(reference)},
+		Best:      BestOffer{Site: best.Site, Price: show(best.price)},
+	}
+	if m.country != "" {
+		st.Country = &m.country
+	}
+	if best.merchant != "" {
+		st.Best.Merchant = &best.merchant
+	}
+	return st
+}
+
+func (m *market) candidate(text string, reference int64) *CandidateStanding {
+	amount, err := candidate(text, m.currency)
+	if err != nil {
+		return nil
+	}
+	c := &CandidateStanding{
+		Price: decimal(amount, m.currency), DifferenceToReference: decimal(amount-reference, m.currency),
+		DifferencePercent: percent(amount-reference, reference),
+	}
+	for _, o := range m.offers {
+		switch {
+		case o.price < amount:
+			c.Cheaper++
+		case o.price == amount:
+			c.Equal++
+		default:
+			c.Dearer++
+		}
+	}
+	c.Rank = 1 + c.Cheaper
+	c.Percentile = *percent(int64(c.Cheaper), int64(len(m.offers)))
+	return c
+}
+
+// candidate reads a candidate price as an amount of a currency, in its minor
+// unit.
+func candidate(text string, currency contracts.Currency) (int64, error) {
+	m, err := contracts.ParseMoney(text, currency)
+	if err == nil && m.AmountMinor == 0 {
+		err = errors.New("must be more than 0")
+	}
+	return m.AmountMinor, err
+}

@@ -1,0 +1,74 @@
+package query
+
+import (
+	"sync/atomic"
+
+	"preismon/contracts/fault"
+)
+
+// Stats counts what a Service answered since it was made.
+type Stats struct {
+	Pages      map[Ending]uint64 // of results, by why they ended
+	PageRows   uint64            // rows on them
+	Streams    uint64            // streams of results that were read to their end
+	StreamRows uint64            // rows of all streams, also of those that broke
+	OverBudget uint64            // pages and streams of results that the hard budget failed
+
+	// Contents of archived files that were asked for: sent from an archive,
+	// in none of them, in one that is away, or not what the catalogue says.
+	Found, Missing, Away, Damaged uint64
+}
+
+// endings are all that a page can have.
+var endings = []Ending{NothingMore, AtLimit, AtSoftDeadline, AtAnswerBudget}
+
+// stats are the counters behind Stats.
+type stats struct {
+	pages                                     [4]atomic.Uint64 // as endings
+	pageRows, streams, streamRows, overBudget atomic.Uint64
+	found, missing, away, damaged             atomic.Uint64
+}
+
+// Stats gives the counters.
+func (s *Service) Stats() Stats {
+	c := &s.stats
+	all := Stats{
+		Pages: map[Ending]uint64{}, PageRows: c.pageRows.Load(), Streams: c.streams.Load(), StreamRows: c.streamRows.Load(),
+		OverBudget: c.overBudget.Load(),
+		Found:      c.found.Load(), Missing: c.missing.Load(), Away: c.away.Load(), Damaged: c.damaged.Load(),
+	}
+	for i, e := range endings {
+		all.Pages[e] = c.pages[i].Load()
+	}
+	return all
+}
+
+func (c *stats) paged(p *ResultsPage, err error) {
+	switch {
+	case err != nil:
+		c.failed(err)
+		return
+	case p == nil: // a panic is on its way
+		return
+	}
+	for i, e := range endings {
+		if e == p.Ending {
+			c.pages[i].Add(1)
+		}
+	}
+	c.pageRows.Add(uint64(p.Rows.rows))
+}
+
+func (c *stats) streamed(err error) {
+	if err != nil {
+		c.failed(err)
+		return
+	}
+	c.streams.Add(1)
+}
+
+func (c *stats) failed(err error) {
+	if fault.KindOf(err) == fault.Timeout {
+		c.overBudget.Add(1)
+	}
+}

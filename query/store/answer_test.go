@@ -1,0 +1,234 @@
+package store_test
+
+import (
+	"encoding/json"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"preismon/contracts"
+	"preismon/query"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// TestAnswerBudgetsEndPages walks random questions with another answer budget
+// on each page, some of them by a service whose soft deadline is over at once:
+// a page ends with the row that reaches its budget, has at least that one, and
+// says why it ended; the pages together are what was asked, each row once:
+// CUR-02, RES-11b, RES-11c.
+func TestAnswerBudgetsEndPages(t *testing.T) {
+	w := newWorld(t, 91, 500)
+	services := []*query.Service{w.hurried(20 * time.Second), w.hurried(20 * time.Second), w.hurried(time.Nanosecond)}
+	ended := map[query.Ending]int{}
+	for seed := range 20 {
+		r := rand.New(rand.NewPCG(uint64(seed), 91))
+		account := []contracts.AccountID{accountWhole, accountOther, accountSites}[seed%3]
+		req := query.ResultsRequest{Sort: []string{"asc", "desc"}[seed%2], OrderID: orderA, CapturedFrom: w.now.Add(-240 * time.Hour).Format(time.RFC3339)}
+		switch seed % 4 {
+		case 1:
+			req = query.ResultsRequest{LatestObservationPerPair: true}
+		case 2:
+			req.OrderID, req.ItemID = 0, 4
+		case 3:
+			req.Merchant = "Merchant 2's \\ shop"
+		}
+		from, to := w.now.Add(-240*time.Hour).UnixMilli(), w.now.UnixMilli()
+		want := expected(w.oracle(account, req, from, to, w.rows))
+		got := []answer{}
+		for {
+			req.Limit, req.AnswerBytes = ptr(1+r.IntN(60)), []int{0, 1, 200, 1 + r.IntN(9000)}[r.IntN(4)]
+			p, err := services[r.IntN(len(services))].Results(t.Context(), query.Principal{Account: account}, req)
+			if err != nil {
+				t.Fatalf("%+v: %v", req, err)
+			}
+			checkEnding(t, p, *req.Limit, req.AnswerBytes)
+			ended[p.Ending]++
+			got = append(got, decode(t, &p.Rows)...)
+			if p.Paging.NextCursor == "" {
+				break
+			}
+			req.Cursor = p.Paging.NextCursor
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("%+v (-want +got):\n%s", req, diff)
+		}
+	}
+	for _, e := range []query.Ending{query.NothingMore, query.AtLimit, query.AtSoftDeadline, query.AtAnswerBudget} {
+		if ended[e] < 5 {
+			t.Errorf("%d pages ended with %q", ended[e], e)
+		}
+	}
+}
+
+// checkEnding holds a page against what its ending means.
+func checkEnding(t *testing.T, p *query.ResultsPage, limit, budget int) {
+	t.Helper()
+	n, size := p.Rows.Len(), len(p.Rows.JSON())
+	var rows []json.RawMessage
+	if err := json.Unmarshal(slices.Concat([]byte("["), p.Rows.JSON(), []byte("]")), &rows); err != nil || len(rows) != n || p.Paging.Returned != n {
+		t.Fatalf("%d rows, returned %d, %v", len(rows), p.Paging.Returned, err)
+	}
+	reached := budget > 0 && size >= budget
+	if reached && n > 0 && size-len(rows[n-1]) >= budget+1 {
+		t.Errorf("%d bytes of rows before the last one, budget %d", size-len(rows[n-1]), budget)
+	}
+	ok := (p.Ending == query.NothingMore) == (p.Paging.NextCursor == "")
+	switch p.Ending {
+	case query.AtLimit:
+		ok = ok && n == limit
+	case query.AtAnswerBudget:
+		ok = ok && reached && n >= 1 && n < limit
+	}
+	if !ok || n > limit {
+		t.Errorf("page of %d rows in %d bytes, limit %d, budget %d, cursor %t: %q", n, size, limit, budget, p.Paging.NextCursor != "", p.Ending)
+	}
+}
+
+// TestSummariesTellTheRows asks random questions, a part of them page by page,
+// and computes each page's summary again from the JSON of its rows and from
+// the pairs of the market: GEN-G5, RES-Q2.
+func TestSummariesTellTheRows(t *testing.T) {
+	w := newWorld(t, 92, 120)
+	accounts := []contracts.AccountID{accountWhole, accountOrder, accountSites, accountNone, accountOther}
+	var told, silent uint64
+	rapid.Check(t, func(rt *rapid.T) {
+		account := rapid.SampledFrom(accounts).Draw(rt, "account")
+		r := drawRequest.Draw(rt, "request")
+		w.drawWindow(rt, &r)
+		if rapid.Bool().Draw(rt, "plain") { // half without a filter
+			r.Brand, r.Manufacturer, r.Merchant, r.CoverageState, r.IsPrime, r.IsBuyBox, r.Limit = "", "", "", "", nil, nil, ptr(1000)
+		}
+		r.Limit = ptr(max(*r.Limit, 7))
+		for page := 0; page < 4; page++ {
+			plain, err := w.service.Results(t.Context(), query.Principal{Account: account}, r)
+			if err != nil {
+				rt.Fatalf("%+v: %v", r, err)
+			}
+			asked := r
+			asked.Summarize = true
+			p, err := w.service.Results(t.Context(), query.Principal{Account: account}, asked)
+			if err != nil {
+				rt.Fatalf("%+v: %v", asked, err)
+			}
+			if plain.Summary != nil || p.Summary == nil || string(plain.Rows.JSON()) != string(p.Rows.JSON()) {
+				rt.Fatalf("%+v: summaries %v, %v", r, plain.Summary, p.Summary)
+			}
+			whole := r.Cursor == "" && p.Paging.NextCursor == "" && r.Brand+r.Manufacturer+r.Merchant+r.CoverageState == "" && r.IsPrime == nil && r.IsBuyBox == nil
+			sel := query.Selectors{Order: r.OrderID, Item: r.ItemID, EAN: r.EAN, Site: r.Site}
+			want := recount(rt, p.Rows.JSON(), w.pairsUnder(account, sel), whole)
+			got, err := json.Marshal(p.Summary)
+			if err != nil {
+				rt.Fatal(err)
+			}
+			if diff := cmp.Diff(want, decodeSummary(rt, got)); diff != "" {
+				rt.Fatalf("account %d, %+v (-want +got):\n%s", account, r, diff)
+			}
+			for _, site := range p.Summary.Sites {
+				if site.NoResult != nil {
+					told += *site.NoResult
+				} else {
+					silent++
+				}
+			}
+			plain.Rows.Release()
+			p.Rows.Release()
+			if r.Cursor = p.Paging.NextCursor; r.Cursor == "" {
+				break
+			}
+		}
+	})
+	if told == 0 || silent == 0 { // how often is left to chance
+		t.Errorf("%d pairs without a row told, %d sites of which none can be told", told, silent)
+	}
+}
+
+// siteNumbers is a site of a summary as a client reads it.
+type siteNumbers struct {
+	Site                         string
+	Priced, Unavailable, Unknown int
+	NoResult                     *int
+	Prices                       []priceNumbers
+}
+
+type priceNumbers struct {
+	CurrencyCode     string
+	Count            int
+	Min, Median, Max json.Number
+}
+
+func decodeSummary(t require, text []byte) []siteNumbers {
+	var s struct{ Sites []siteNumbers }
+	dec := json.NewDecoder(strings.NewReader(string(text)))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&s); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	return s.Sites
+}
+
+// recount makes the sites of a summary from rows as a client sees them.
+func recount(t require, rows []byte, pairs []contracts.Pair, whole bool) []siteNumbers {
+	var all []struct {
+		ItemID, Site, Availability, CurrencyCode string
+		Price                                    *json.Number
+		PriceMoney                               *struct{ AmountMinor int }
+	}
+	if err := json.Unmarshal(slices.Concat([]byte("["), rows, []byte("]")), &all); err != nil {
+		t.Fatalf("%v", err)
+	}
+	sites := map[string]*siteNumbers{}
+	at := func(site string) *siteNumbers {
+		if sites[site] == nil {
+			sites[site] = &siteNumbers{Site: site, Prices: []priceNumbers{}}
+		}
+		return sites[site]
+	}
+	without := map[contracts.Pair]bool{}
+	for _, p := range pairs {
+		at(string(p.Site))
+		without[p] = true
+	}
+	prices := map[string][]int{} // all in EUR here
+	texts := map[int]json.Number{}
+	for _, r := range all {
+		id, err := contracts.ParseID[contracts.ItemID](r.ItemID)
+		if err != nil {
+			t.Fatalf("%v", err)
+		}
+		delete(without, contracts.Pair{Item: id, Site: contracts.SiteKey(r.Site)})
+		switch {
+		case r.Availability == "AVAILABLE" && r.Price != nil:
+			at(r.Site).Priced++
+			prices[r.Site] = append(prices[r.Site], r.PriceMoney.AmountMinor)
+			texts[r.PriceMoney.AmountMinor] = *r.Price
+		case r.Availability == "UNAVAILABLE":
+			at(r.Site).Unavailable++
+		default:
+			at(r.Site).Unknown++
+		}
+	}
+	for site, minor := range prices {
+		slices.Sort(minor)
+		n := len(minor)
+		at(site).Prices = []priceNumbers{{"EUR", n, texts[minor[0]], texts[minor[(n-1)/2]], texts[minor[n-1]]}}
+	}
+	out := []siteNumbers{}
+	for _, key := range slices.Sorted(maps.Keys(sites)) {
+		if site := sites[key]; whole {
+			n := 0
+			for p := range without {
+				if string(p.Site) == key {
+					n++
+				}
+			}
+			site.NoResult = &n
+		}
+		out = append(out, *sites[key])
+	}
+	return out
+}

@@ -1,0 +1,116 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// captures measures windows as ClickHouse does, over the capture times of rows.
+type captures struct {
+	at       []int64
+	measured int
+}
+
+func (c *captures) measure(_ context.Context, from, to, step int64) (parts []part, err error) {
+	c.measured++
+	for _, at := range c.at { // newest first
+		if at < from || at > to {
+			continue
+		}
+		k := (to - at) / step
+		if n := len(parts); n == 0 || parts[n-1].at != k {
+			parts = append(parts, part{at: k})
+		}
+		parts[len(parts)-1].n++
+	}
+	return parts, nil
+}
+
+func (c *captures) in(w cut) (n int) {
+	for _, at := range c.at {
+		if at >= w.from && at <= w.to {
+			n++
+		}
+	}
+	return n
+}
+
+func (c *captures) cuts(t interface{ Fatal(...any) }, from, to int64, rows uint64, ascending bool) (all []cut) {
+	cutter := cutter{measure: c.measure, rows: rows, ascending: ascending, ahead: []cut{{from: from, to: to, whole: from < to}}}
+	for {
+		next, ok, err := cutter.next(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !ok {
+			return all
+		}
+		all = append(all, next)
+	}
+}
+
+// TestCuts: cuts are the window without gaps or overlaps, in the order of the
+// read; none but those of one instant has more than twice the rows, however
+// crowded they are, and there are no more cuts than that takes.
+func TestCuts(t *testing.T) {
+	const century = 100 * 365 * 24 * 3600 * 1000 // ms
+	rapid.Check(t, func(t *rapid.T) {
+		from := rapid.Int64Range(-century, century).Draw(t, "from")
+		to := from + rapid.OneOf(rapid.Int64Range(0, 20_000), rapid.Int64Range(0, century)).Draw(t, "length")
+		var c captures
+		for range rapid.IntRange(0, 5).Draw(t, "crowds") {
+			at := rapid.Int64Range(from, to).Draw(t, "at")
+			spread := rapid.SampledFrom([]int64{1, 2, 100, 10_000, century}).Draw(t, "spread")
+			for range rapid.IntRange(1, 100).Draw(t, "captures") {
+				c.at = append(c.at, min(to, at+rapid.Int64Range(0, spread-1).Draw(t, "later")))
+			}
+		}
+		slices.SortFunc(c.at, func(a, b int64) int { return int(max(-1, min(1, b-a))) })
+		rows := rapid.Uint64Range(1, 50).Draw(t, "rows")
+		ascending := rapid.Bool().Draw(t, "ascending")
+		cuts := c.cuts(t, from, to, rows, ascending)
+		if most := 2*len(c.at)/int(rows) + 2*c.measured + 1; len(cuts) > most {
+			t.Fatalf("%d cuts of %d rows, at most %d", len(cuts), len(c.at), most)
+		}
+		if ascending {
+			slices.Reverse(cuts)
+		}
+		edge := to
+		for _, w := range cuts {
+			if w.to != edge || w.from > w.to {
+				t.Fatalf("a cut from %d to %d where one up to %d follows", w.from, w.to, edge)
+			}
+			edge = w.from - 1
+			if n := c.in(w); n > int(2*rows) && w.from < w.to || w.rows > 2*rows || w.rows < min(uint64(n), 2*rows) && from < to {
+				t.Fatalf("%d rows, room for %d, in a cut of %d ms; slices have %d", n, w.rows, w.to-w.from+1, rows)
+			}
+		}
+		if edge != from-1 {
+			t.Fatalf("the cuts end at %d, the window begins at %d", edge+1, from)
+		}
+	})
+}
+
+// TestCutsAreMeasuredInTheirTurn: the first rows of a long read do not wait
+// until all of it is measured.
+func TestCutsAreMeasuredInTheirTurn(t *testing.T) {
+	const day = 24 * 3600 * 1000
+	var c captures
+	for d := int64(100); d >= 0; d-- { // a crowd each day
+		for i := range int64(40) {
+			c.at = append(c.at, d*day-i)
+		}
+	}
+	cutter := cutter{measure: c.measure, rows: 5, ahead: []cut{{from: -day, to: 200 * day, whole: true}}}
+	for n := range 4 { // the empty days before the first crowd, too
+		if _, ok, err := cutter.next(t.Context()); !ok || err != nil {
+			t.Fatalf("cut %d: %v, %v", n, ok, err)
+		}
+	}
+	if c.measured > 4 { // the window, a part of hours, one of minutes, one of instants
+		t.Errorf("measured %d times", c.measured)
+	}
+}

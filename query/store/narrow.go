@@ -1,0 +1,77 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"time"
+
+	"preismon/query"
+)
+
+// A window of few pairs of a large mandate: observations_by_mandate has all
+// rows of the mandate in that window next to each other, and most are of other
+// pairs. observations has those of each pair together, but each pair costs a
+// granule or two of every part. Which of the two is less work was measured
+// (contracts/decisions/006-layout.md). Reading by pair takes as long as passing
+// over pairRows rows of a mandate, and a pairShare of it for each pair.
+const (
+	pairRows       = 270_000
+	pairShare      = 0.026
+	rowsOfPairHour = 0.4 // that a pair has in an hour, about
+
+	manyPairs  = 1_000               // are not counted further
+	openWindow = 31 * 24 * time.Hour // stands for one without a bound
+)
+
+// narrowness is how many pairs a read is about, at most manyPairs, and how
+// many its mandate has.
+type narrowness struct{ wanted, pairs uint64 }
+
+// byPair tells whether it is less work to read pair by pair. A read with a
+// limit passes over rows until it has enough of its own.
+func (n narrowness) byPair(window time.Duration, limit, pairRows int) bool {
+	pair := rowsOfPairHour * window.Hours()
+	passed, own := pair*float64(n.pairs), pair*float64(n.wanted)
+	if limit > 0 && own > float64(limit) {
+		passed *= float64(limit) / own
+	}
+	return n.wanted < manyPairs && passed >= float64(pairRows)*(1+pairShare*float64(n.wanted))
+}
+
+// ofFewPairs tells whether a read is to be done pair by pair.
+func (s *Store) ofFewPairs(ctx context.Context, v query.Visibility, q *query.ResultsQuery) (bool, error) {
+	p := params{}
+	sc := visible(p, v, q.Selectors)
+	window, limit := q.Window.Length(), q.Limit
+	if q.Window.From.IsZero() || q.Window.To.IsZero() {
+		window = openWindow
+	}
+	if q.Latest != query.AllRows { // of a window; else they have a table of their own
+		limit = 0
+	}
+	if !sc.Pairs || sc.Products || fromLatest(q) || !(narrowness{1, maxPairs}).byPair(window, limit, s.pairRows) {
+		return false, nil
+	}
+	// A version is of one set of pairs for ever.
+	key := questionOf(v, q.Selectors)
+	n, ok := s.narrow.get(key)
+	if !ok {
+		p.uint("at_most", manyPairs)
+		if err := row(ctx, s, render("narrowness.sql", sc, p), &n.wanted, &n.pairs); err != nil {
+			return false, err
+		}
+		s.narrow.put(key, n)
+	}
+	return n.byPair(window, limit, s.pairRows), nil
+}
+
+// question stands for a scope under selectors, which may be long texts: many
+// are remembered.
+type question [sha256.Size]byte
+
+func questionOf(v query.Visibility, sel query.Selectors) question {
+	return sha256.Sum256(fmt.Appendf(nil, "%d %d %#v %#v", v.Mandate, v.Versions, v.Scope, sel))
+}
+
+const maxPairs = 1 << 20 // of a mandate, more than any has

@@ -1,0 +1,99 @@
+package store_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"preismon/contracts"
+	"preismon/query"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestCustomerReference uses the customer's own price where it is the one that
+// applies, as referencePrice of results does, and the median elsewhere:
+// TOOL-04b, TOOL-04c, FLD-05b, FLD-06b.
+func TestCustomerReference(t *testing.T) {
+	w := marketWorld(t)
+	for _, site := range []string{"alpha.example", "gamma.example"} {
+		w.capture(3, site, time.Hour, contracts.PriceObserved, "1000 EUR", "1200 EUR")
+	}
+	w.capture(3, "beta.example", time.Hour, contracts.PriceObserved, "1100 EUR")
+	w.exec("INSERT INTO reference_prices VALUES (2, 3, [(1, 'EUR', '', '', '')], 1)") // another mandate's
+	const germany, customer = "DE EUR: 4 at 2, 10.00 10.00 12.00, ", "CUSTOMER_REFERENCE "
+	const medians = germany + "MARKET_MEDIAN 10.00; 9.00 is 1: 0 0 4, 0.00%, -1.00 -10.00%"
+	const austria = "AT EUR: 1 at 1, 11.00 11.00 11.00, MARKET_MEDIAN 11.00; 9.00 is 1: 0 0 1, 0.00%, -2.00 -18.18%"
+	for version, c := range []struct {
+		name, prices string
+		want         []string
+	}{
+		{"none", "", []string{austria, medians}},
+		{"a generic one", "(800, 'EUR', '', '', 'RRP')", []string{
+			"AT EUR: 1 at 1, 11.00 11.00 11.00, " + customer + "8.00; 9.00 is 1: 0 0 1, 0.00%, 1.00 12.50%",
+			germany + customer + "8.00; 9.00 is 1: 0 0 4, 0.00%, 1.00 12.50%",
+		}},
+		{"the same twice", "(800, 'EUR', 'alpha.example', '', 'RRP'), (800, 'EUR', 'alpha.example', '', 'RRP')", []string{
+			austria, germany + customer + "8.00; 9.00 is 1: 0 0 4, 0.00%, 1.00 12.50%",
+		}},
+		{"one for a site", "(800, 'EUR', 'gamma.example', '', '')", []string{
+			austria, germany + customer + "8.00; 9.00 is 1: 0 0 4, 0.00%, 1.00 12.50%",
+		}},
+		{"of nothing", "(0, 'EUR', 'gamma.example', '', '')", []string{austria, germany + customer + "0.00; 9.00 is 1: 0 0 4, 0.00%, 9.00"}},
+		{"another currency or site", "(800, 'USD', '', '', ''), (700, 'EUR', 'market.example', '', '')", []string{austria, medians}},
+		{"generic and of a site", "(800, 'EUR', '', '', ''), (700, 'EUR', 'gamma.example', '', '')", []string{
+			"AT EUR: 1 at 1, 11.00 11.00 11.00, " + customer + "8.00; 9.00 is 1: 0 0 1, 0.00%, 1.00 12.50%", medians,
+		}},
+		{"two price types of one amount", "(800, 'EUR', '', '', 'RRP'), (800, 'EUR', '', '', 'Cost')", []string{austria, medians}},
+		{"of two sites", "(800, 'EUR', 'alpha.example', '', ''), (800, 'EUR', 'gamma.example', '', '')", []string{austria, medians}},
+	} {
+		w.exec(fmt.Sprintf("INSERT INTO reference_prices VALUES (1, 3, [%s], %d)", c.prices, version+1))
+		r := query.PositionRequest{ItemID: 3, CandidatePrice: "9", IncludeCustomerReference: true}
+		if diff := cmp.Diff(c.want, w.standings(accountWhole, r)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+		r.IncludeCustomerReference = false
+		if diff := cmp.Diff([]string{austria, medians}, w.standings(accountWhole, r)); diff != "" {
+			t.Errorf("%s, not asked for (-want +got):\n%s", c.name, diff)
+		}
+		// In a market of one site it is the referencePrice of its rows.
+		r.IncludeCustomerReference, r.Country = true, "AT"
+		answer, err := w.position(accountWhole, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := w.service.Results(t.Context(), query.Principal{Account: accountWhole}, query.ResultsRequest{ItemID: 3, Site: "beta.example", Include: query.Include{ExportFields: true}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var rows []struct{ ReferencePrice *json.Number }
+		if err := json.Unmarshal(array(&p.Rows), &rows); err != nil || len(rows) != 1 {
+			t.Fatal(err, rows)
+		}
+		got := answer.Positions[0].Reference
+		if field := rows[0].ReferencePrice; (field != nil) != (got.Source == query.CustomerReference) || field != nil && *field != got.Price {
+			t.Errorf("%s: %+v, referencePrice %v", c.name, got, field)
+		}
+	}
+}
+
+// TestSeveralItems has two items of one EAN in the scope: their offers, and
+// the reference prices that apply to them, count together.
+func TestSeveralItems(t *testing.T) {
+	w := marketWorld(t)
+	w.exec("INSERT INTO items VALUES (2, '5901234123457', '', '', '', '', '', '', 2)")
+	w.capture(2, "alpha.example", time.Hour, contracts.PriceObserved, "1000 EUR")
+	w.capture(3, "alpha.example", time.Hour, contracts.PriceObserved, "2000 EUR")
+	r := query.PositionRequest{EAN: "5901234123457", CandidatePrice: "15", IncludeCustomerReference: true}
+	const offers = "DE EUR: 2 at 1, 10.00 10.00 20.00, "
+	w.exec("INSERT INTO reference_prices VALUES (1, 2, [(900, 'EUR', '', '', '')], 1), (1, 3, [(900, 'EUR', '', '', '')], 1)")
+	if got := w.standings(accountWhole, r); len(got) != 1 || !strings.HasPrefix(got[0], offers+"CUSTOMER_REFERENCE 9.00; 15.00 is 2: 1 0 1") {
+		t.Errorf("%v", got)
+	}
+	w.exec("INSERT INTO reference_prices VALUES (1, 3, [(901, 'EUR', '', '', '')], 2)")
+	if got := w.standings(accountWhole, r); len(got) != 1 || !strings.HasPrefix(got[0], offers+"MARKET_MEDIAN 10.00") {
+		t.Errorf("%v", got)
+	}
+}

@@ -1,0 +1,78 @@
+package store_test
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"preismon/contracts"
+	"preismon/query"
+	"preismon/query/store"
+)
+
+// TestSlowReadersLeaveRoomForPages: readers of long answers that take nothing,
+// more of them than there are connections, keep nobody's page waiting, nor a
+// read without a limit whose rows wait for no client.
+func TestSlowReadersLeaveRoomForPages(t *testing.T) {
+	w := newWorld(t, 77, 3000)
+	cfg := w.cfg
+	cfg.MaxReads, cfg.DSN = 8, cfg.DSN+"?max_block_size=16" // so that answers are long
+	st, err := store.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	a, err := st.Access(t.Context(), accountWhole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mark, err := st.Watermark(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var began atomic.Int32
+	var running sync.WaitGroup
+	for range 3 * cfg.MaxReads {
+		running.Go(func() {
+			first := true
+			_ = st.Results(ctx, a.Visibility, &query.ResultsQuery{Selectors: query.Selectors{Item: 3}, Watermark: mark, Streamed: true}, func(*query.Block) error {
+				if first {
+					began.Add(1)
+				}
+				first = false
+				<-ctx.Done()
+				return ctx.Err()
+			})
+		})
+	}
+	for end := time.Now().Add(time.Minute); began.Load() < int32(cfg.MaxReads*3/4); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d readers began", began.Load())
+		}
+	}
+	limited, end := context.WithTimeout(t.Context(), 30*time.Second)
+	defer end()
+	for name, q := range map[string]query.ResultsQuery{
+		"a page":                        {Limit: 5},
+		"the newest of each, unlimited": {Latest: query.NewestRow, Window: contracts.Window{From: w.now.Add(-168 * time.Hour), To: w.now}},
+	} {
+		q.Selectors.Item, q.Watermark = 3, mark
+		rows := 0
+		err = st.Results(limited, a.Visibility, &q, func(b *query.Block) error {
+			rows += b.Len
+			return nil
+		})
+		if err != nil || rows == 0 {
+			t.Errorf("%s beside them: %d rows, %v", name, rows, err)
+		}
+	}
+	if n := began.Load(); n > int32(cfg.MaxReads*3/4) {
+		t.Errorf("%d readers hold connections", n)
+	}
+	cancel()
+	running.Wait()
+}

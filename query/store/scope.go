@@ -1,0 +1,56 @@
+package store
+
+import (
+	"context"
+
+	"preismon/contracts"
+	"preismon/query"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+)
+
+// CountPairs implements query.Store.
+func (s *Store) CountPairs(ctx context.Context, v query.Visibility, sel query.Selectors) (size query.ScopeSize, err error) {
+	p := params{}
+	st := render("count_pairs.sql", visible(p, v, sel), p)
+	err = row(ctx, s, st, &size.Pairs, &size.Items, &size.Sites)
+	return size, err
+}
+
+func pairsBySite(v query.Visibility, sel query.Selectors) statement {
+	p := params{}
+	return render("pairs_by_site.sql", visible(p, v, sel), p)
+}
+
+// PairsBySite implements query.Store.
+func (s *Store) PairsBySite(ctx context.Context, v query.Visibility, sel query.Selectors) (map[contracts.SiteKey]uint64, error) {
+	type sitePairs struct {
+		site  contracts.SiteKey
+		pairs uint64
+	}
+	found, err := rows(ctx, s, pairsBySite(v, sel), func(r driver.Rows) (n sitePairs, err error) {
+		err = r.Scan((*string)(&n.site), &n.pairs)
+		return n, err
+	})
+	all := make(map[contracts.SiteKey]uint64, len(found))
+	for _, n := range found {
+		all[n.site] = n.pairs
+	}
+	return all, err
+}
+
+func scopeItems(v query.Visibility, sel query.Selectors, limit int) statement {
+	p := params{}
+	sc := visible(p, v, sel)
+	p.uint("limit", uint64(limit))
+	return render("scope_items.sql", sc, p)
+}
+
+// ScopeItems implements query.Store.
+func (s *Store) ScopeItems(ctx context.Context, v query.Visibility, sel query.Selectors, limit int) ([]contracts.ItemID, error) {
+	return rows(ctx, s, scopeItems(v, sel, limit), func(r driver.Rows) (contracts.ItemID, error) {
+		var id uint64
+		err := r.Scan(&id)
+		return contracts.ItemID(id), err
+	})
+}

@@ -1,0 +1,125 @@
+package store_test
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"preismon/contracts"
+	"preismon/contracts/fault"
+	"preismon/query"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestScopesAreCounted compares what is counted of a scope with a look at
+// every pair, for accounts that see all of their mandate and such as do not:
+// VIS-01a, VIS-02, VIS-05.
+func TestScopesAreCounted(t *testing.T) {
+	w := newWorld(t, 5, 10)
+	for _, account := range []contracts.AccountID{accountWhole, accountOrder, accountSites, accountNone, accountOther} {
+		for _, sel := range []query.Selectors{
+			{},
+			{Site: "gamma.example"},
+			{Site: "none.example"},
+			{Order: orderA},
+			{Order: orderC},
+			{Item: 4},
+			{EAN: "4006381333931"},
+			{Item: 3, Site: "market.example"},
+			{Order: orderB, EAN: "00000096385074"},
+		} {
+			access, err := w.store.Access(t.Context(), account)
+			if err != nil {
+				t.Fatal(err)
+			}
+			v, want := access.Visibility, w.pairsUnder(account, sel)
+			bySite, err := w.store.PairsBySite(t.Context(), v, sel)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sites, items := map[contracts.SiteKey]uint64{}, map[contracts.ItemID]bool{}
+			for _, p := range want {
+				sites[p.Site]++
+				items[p.Item] = true
+			}
+			if diff := cmp.Diff(sites, bySite); diff != "" {
+				t.Errorf("account %d, %+v: pairs by site (-want +got):\n%s", account, sel, diff)
+			}
+			for _, limit := range []int{100, 2} {
+				got, err := w.store.ScopeItems(t.Context(), v, sel, limit)
+				if err != nil {
+					t.Fatal(err)
+				}
+				all := slices.Sorted(maps.Keys(items))
+				if !slices.Equal(got, all[:min(limit, len(all))]) {
+					t.Errorf("account %d, %+v: items %d, want the first %d of %d", account, sel, got, limit, all)
+				}
+			}
+			size, err := w.store.CountPairs(t.Context(), v, sel)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(query.ScopeSize{Pairs: uint64(len(want)), Items: uint64(len(items)), Sites: uint64(len(sites))}, size); diff != "" {
+				t.Errorf("account %d, %+v: size (-want +got):\n%s", account, sel, diff)
+			}
+		}
+	}
+}
+
+// TestStateOfOneServer writes state in versions that are not merged: the
+// newest counts, and the state of a shard is not taken for the whole. VIS-05,
+// CUR-02.
+func TestStateOfOneServer(t *testing.T) {
+	w := newWorld(t, 6, 10)
+	for _, table := range []string{"scopes", "scopes_applied", "checkpoints"} {
+		w.exec("SYSTEM STOP MERGES " + table)
+	}
+	start := query.Watermark{Epoch: epoch, Seq: w.mark}
+	for _, step := range []struct {
+		exec    string
+		version uint64
+		applied bool
+		mark    query.Watermark
+	}{
+		{"INSERT INTO scopes (mandate, version) VALUES (1, 8)", 8, false, start},
+		{"INSERT INTO scopes_applied (mandate, partition, version) VALUES (1, 0, 8)", 8, true, start},
+		{"INSERT INTO scopes_applied (mandate, partition, version) VALUES (1, 0, 9)", 8, false, start},
+		{"INSERT INTO scopes (mandate, version) VALUES (1, 9), (1, 0)", 9, true, start},
+		{"INSERT INTO checkpoints (stream, partition, epoch, seq) VALUES ('OBSERVATIONS', 0, 1700000001, 7)", 9, true, query.Watermark{Epoch: epoch + 1, Seq: 7}},
+		{"INSERT INTO checkpoints (stream, partition, epoch, seq) VALUES ('OBSERVATIONS', 0, 1700000000, 9)", 9, true, query.Watermark{Epoch: epoch + 1, Seq: 7}},
+	} {
+		w.exec(step.exec)
+		a, err := w.store.Access(t.Context(), accountWhole)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mark, err := w.store.Watermark(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v := a.Visibility; !slices.Equal(v.Versions, []uint64{step.version}) || v.Applied != step.applied || mark != step.mark {
+			t.Errorf("after %s: versions %v, applied %t, mark %v; want %d, %t, %v", step.exec, v.Versions, v.Applied, mark, step.version, step.applied, step.mark)
+		}
+	}
+	w.exec("INSERT INTO checkpoints (stream, partition, partitions, epoch, seq) VALUES ('OBSERVATIONS', 0, 2, 1700000002, 9)")
+	if mark, err := w.store.Watermark(t.Context()); fault.KindOf(err) != fault.Unavailable {
+		t.Errorf("with the checkpoint of one of two partitions: %v, %v", mark, err)
+	}
+}
+
+// pairsUnder are the pairs that an account sees under selectors.
+func (w *world) pairsUnder(a contracts.AccountID, sel query.Selectors) (found []contracts.Pair) {
+	mandate := mandateOne
+	if a == accountOther {
+		mandate = mandateTwo
+	}
+	for p := range w.scopes[mandate] {
+		if w.sees(a, p) && (sel.Item == 0 || sel.Item == p.Item) && (sel.Site == "" || sel.Site == p.Site) &&
+			(sel.EAN == "" || slices.Contains(itemEANs[sel.EAN], uint64(p.Item))) &&
+			(sel.Order == 0 || slices.Contains(w.visibleOrders(a, p), sel.Order)) {
+			found = append(found, p)
+		}
+	}
+	return found
+}

@@ -1,0 +1,55 @@
+{{- /* The reads of results.sql over several shards. All conditions, the order and the limit stand where the Distributed table is named, so that every shard sorts and cuts its own rows and this server only merges them; sub-selects name the tables of the shard. A pair is on one shard, so its newest capture is there too. */ -}}
+{{- define "results_of_shards" -}}
+{{- if .FromLatest -}}
+SELECT *
+FROM (
+(SELECT {{template "given_of_shards" .}}
+FROM latest_observations_all FINAL
+ARRAY JOIN {{template "offers"}}
+WHERE (item, site) IN ({{template "pairs" .}})
+      AND (epoch, seq) <= ({mark_epoch:UInt32}, {mark_seq:UInt64})
+{{- template "rest_of_shards" .}})
+UNION ALL
+(SELECT {{template "given_of_shards" .}}
+FROM observations_all
+WHERE (item, site, captured_at, epoch, seq, capture) IN ({{template "newest_behind" .}})
+{{- template "rest_of_shards" .}})
+)
+ORDER BY {{if .Ascending}}captured_ms, {{else}}captured_ms DESC, {{end}}{{template "order_of_equals" .}}
+{{- template "limit" .}}
+{{- else -}}
+SELECT {{template "given_of_shards" .}}
+FROM {{if .ByPair}}observations_all{{else}}observations_by_mandate_all{{end}}
+WHERE {{template "history_where" .}}
+{{- template "rest_of_shards" .}}
+{{- end}}
+{{- end -}}
+
+{{- define "given_of_shards" -}}
+item, site, {{if or .FromLatest .ByPair}}-(-toUnixTimestamp64Milli(captured_at) AS captured_desc){{else}}-captured_desc{{end}} AS captured_ms, epoch, seq, capture, offer, toUInt8(outcome) AS outcome_code,
+    {{template "offered" .}}
+{{- end -}}
+
+{{- /* What follows the choice of rows. A newest row is the newest that the filters leave. */ -}}
+{{- define "rest_of_shards" -}}
+{{- if and .FromLatest .NewestRow}}
+      AND offer = 0
+{{- else if .FromLatest}}
+{{- template "filters" .}}
+{{- else if .NewestWhole}}
+      AND (item, site, captured_desc, epoch, seq, capture) IN ({{template "newest_whole" .}})
+{{- template "filters" .}}
+{{- else if .NewestRow}}
+      AND (item, site, captured_desc, epoch, seq, capture, offer) IN (
+    SELECT item, site, captured_desc, epoch, seq, capture, offer
+    FROM ({{template "newest_row" .}})
+)
+{{- else}}
+{{- template "filters" .}}
+{{- end}}
+{{- template "after" .}}
+{{- if not .Unsorted}}
+ORDER BY {{template "order" .}}
+{{- end}}
+{{- template "limit" .}}
+{{- end -}}

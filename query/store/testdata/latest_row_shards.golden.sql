@@ -1,0 +1,52 @@
+-- Rows of observations in the order of results: newest first by the negated
+-- time, then item, site and place in the stream; ascending is the exact
+-- reverse. Windows of a mandate read observations_by_mandate along its key
+-- (mandate, captured_desc, item, site); products, and few pairs of a large
+-- mandate, read observations by its key (item, site, captured_at); the newest
+-- capture of each pair is a row of latest_observations, key (item, site).
+SELECT *
+FROM (
+(SELECT item, site, -(-toUnixTimestamp64Milli(captured_at) AS captured_desc) AS captured_ms, epoch, seq, capture, offer, toUInt8(outcome) AS outcome_code,
+    currency, price_minor, merchant
+FROM latest_observations_all FINAL
+ARRAY JOIN offer, currency, price_minor, shipping_minor, merchant, is_prime, is_buy_box, rating_tenths, manufacturer, title, url, delivery_text
+WHERE (item, site) IN (SELECT item, site
+        FROM scope_pairs
+        WHERE mandate = {mandate:UInt64} AND version IN {versions:Array(UInt64)})
+      AND (epoch, seq) <= ({mark_epoch:UInt32}, {mark_seq:UInt64})
+      AND offer = 0
+ORDER BY captured_desc, item, site, epoch, seq, capture, offer
+LIMIT {limit:UInt64})
+UNION ALL
+(SELECT item, site, -(-toUnixTimestamp64Milli(captured_at) AS captured_desc) AS captured_ms, epoch, seq, capture, offer, toUInt8(outcome) AS outcome_code,
+    currency, price_minor, merchant
+FROM observations_all
+WHERE (item, site, captured_at, epoch, seq, capture) IN (
+    SELECT item, site, tupleElement(newest, 1), tupleElement(newest, 2), tupleElement(newest, 3), tupleElement(newest, 4)
+    FROM (
+        SELECT item, site, max((captured_at, epoch, seq, capture)) AS newest
+        FROM observations
+        WHERE (item, site) IN (
+            SELECT item, site
+            FROM latest_observations FINAL
+            WHERE (item, site) IN (SELECT item, site
+        FROM scope_pairs
+        WHERE mandate = {mandate:UInt64} AND version IN {versions:Array(UInt64)})
+              AND (epoch, seq) > ({mark_epoch:UInt32}, {mark_seq:UInt64})
+        )
+          AND (epoch, seq) <= ({mark_epoch:UInt32}, {mark_seq:UInt64})
+        GROUP BY item, site
+    )
+)
+      AND offer = 0
+ORDER BY captured_desc, item, site, epoch, seq, capture, offer
+LIMIT {limit:UInt64})
+)
+ORDER BY captured_ms DESC, item, site, epoch, seq, capture, offer
+LIMIT {limit:UInt64}
+-- values
+-- limit = 11
+-- mandate = 7
+-- mark_epoch = 5
+-- mark_seq = 99
+-- versions = [21,22,23]

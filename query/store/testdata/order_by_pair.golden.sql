@@ -1,0 +1,36 @@
+-- Rows of observations in the order of results: newest first by the negated
+-- time, then item, site and place in the stream; ascending is the exact
+-- reverse. Windows of a mandate read observations_by_mandate along its key
+-- (mandate, captured_desc, item, site); products, and few pairs of a large
+-- mandate, read observations by its key (item, site, captured_at); the newest
+-- capture of each pair is a row of latest_observations, key (item, site).
+SELECT
+    item, site, -captured_desc AS captured_ms, epoch, seq, capture, offer, toUInt8(outcome) AS outcome_code,
+    currency, price_minor, merchant
+FROM (SELECT item, site, -toUnixTimestamp64Milli(captured_at) AS captured_desc,
+           epoch, seq, capture, offer, outcome, currency, price_minor, shipping_minor, merchant,
+           is_prime, is_buy_box, rating_tenths, manufacturer, title, url, delivery_text
+    FROM observations
+    WHERE (item, site) IN (SELECT item, site
+        FROM scope_pairs
+        WHERE mandate = {mandate:UInt64} AND version = {version:UInt64}
+          AND hasAny(orders, {orders:Array(UInt64)})
+          AND site IN {sites:Array(String)}
+          AND has(arrayIntersect(orders, {orders:Array(UInt64)}), {order:UInt64}))
+      AND captured_at >= fromUnixTimestamp64Milli({from_ms:Int64}, 'UTC')
+      AND captured_at <= fromUnixTimestamp64Milli({to_ms:Int64}, 'UTC')
+      AND (epoch, seq) <= ({mark_epoch:UInt32}, {mark_seq:UInt64}))
+WHERE 1
+ORDER BY captured_desc, item, site, epoch, seq, capture, offer
+LIMIT {limit:UInt64}
+-- values
+-- from_ms = 1000000
+-- limit = 11
+-- mandate = 7
+-- mark_epoch = 5
+-- mark_seq = 99
+-- order = 2
+-- orders = [1,2]
+-- sites = ['a.example','b.example']
+-- to_ms = 2000000
+-- version = 3

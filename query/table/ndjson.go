@@ -1,0 +1,46 @@
+package table
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+)
+
+// NDJSON writes each row on a line of its own, as it is.
+func NDJSON(w io.Writer) Writer { return &lines{to: w} }
+
+type lines struct {
+	to  io.Writer
+	buf []byte
+}
+
+func (l *lines) Write(rows []byte) error {
+	for {
+		rows = bytes.TrimLeft(rows, ", \n\r\t")
+		if len(rows) == 0 {
+			return l.Flush()
+		}
+		n, err := extent(rows)
+		if err != nil {
+			return err
+		}
+		row := rows[:n]
+		if bytes.IndexByte(row, '\n') >= 0 { // never within a text
+			var one bytes.Buffer
+			if err := json.Compact(&one, row); err != nil {
+				return err
+			}
+			row = one.Bytes()
+		}
+		l.buf = append(append(l.buf, row...), '\n')
+		rows = rows[n:]
+	}
+}
+
+func (l *lines) Flush() error {
+	_, err := l.to.Write(l.buf)
+	l.buf = l.buf[:0]
+	return err
+}
+
+func (l *lines) Close() error { return l.Flush() }

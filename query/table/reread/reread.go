@@ -1,0 +1,83 @@
+// Package reread reads tables of results back into the records that they were
+// made of, as encoding/json has records; it is for tests, and in no program.
+// Nothing of it is shared with what writes tables but their columns.
+package reread
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"preismon/query/table"
+)
+
+// Record is a result.
+type Record = map[string]any
+
+// JSON reads objects with a comma between two.
+func JSON(rows []byte) ([]Record, error) {
+	all := []Record{}
+	err := json.Unmarshal(slices.Concat([]byte("["), rows, []byte("]")), &all)
+	return all, err
+}
+
+// Lines reads NDJSON.
+func Lines(text []byte) ([]Record, error) {
+	return JSON(bytes.ReplaceAll(bytes.TrimSuffix(text, []byte("\n")), []byte("\n"), []byte(",")))
+}
+
+// CSV reads a table with columns for the fields.
+func CSV(text []byte, fields []string) ([]Record, error) {
+	if !bytes.HasSuffix(text, []byte("\r\n")) {
+		return nil, fmt.Errorf("the last line ends otherwise than with CRLF: %q", text)
+	}
+	cells, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
+	if err != nil || len(cells) == 0 {
+		return nil, fmt.Errorf("no table: %w", err)
+	}
+	all := []Record{}
+	for _, line := range cells[1:] {
+		r := Record{}
+		for _, c := range table.Columns(fields) {
+			if err := fromCell(r, &c, func(name string) string { return line[slices.Index(cells[0], name)] }); err != nil {
+				return nil, err
+			}
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+func fromCell(r Record, c *table.Column, cell func(string) string) error {
+	text := ""
+	if strings.HasSuffix(c.Name, "Money") {
+		if amount := cell(c.Name + ".amountMinor"); amount != "" {
+			text = fmt.Sprintf(`{"value":%s,"amountMinor":%s,"currencyCode":%q}`, cell(strings.TrimSuffix(c.Name, "Money")), amount, cell(c.Name+".currencyCode"))
+		}
+	} else {
+		text = cell(c.Name)
+	}
+	switch {
+	case text == "" && c.Nullable:
+		r[c.Name] = nil
+	case text == "" && c.Optional:
+	case c.Kind == table.Text || c.Kind == table.Instant:
+		r[c.Name] = strings.TrimPrefix(text, "'")
+	default:
+		var v any
+		if err := json.Unmarshal([]byte(text), &v); err != nil {
+			return fmt.Errorf("%s: %q: %w", c.Name, text, err)
+		}
+		r[c.Name] = v
+	}
+	return nil
+}
+
+// times is how JSON has instants.
+const times = "2006-01-02T15:04:05.000Z07:00"
+
+func at(ms int64, zone *time.Location) string { return time.UnixMilli(ms).In(zone).Format(times) }

@@ -1,0 +1,43 @@
+package query
+
+import (
+	"errors"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestTurns: no more work at once than there are processors, and a turn that
+// fails or panics is over.
+func TestTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all := newTurns()
+		var now, most atomic.Int64
+		var running sync.WaitGroup
+		failed := errors.New("failed")
+		for i := range 50 {
+			running.Go(func() {
+				defer func() { _ = recover() }()
+				err := all.take(func() error {
+					most.Store(max(most.Load(), now.Add(1)))
+					time.Sleep(time.Second)
+					now.Add(-1)
+					if i%3 == 0 {
+						panic("in a turn")
+					}
+					return failed
+				})
+				if !errors.Is(err, failed) {
+					t.Errorf("the error of the work became %v", err)
+				}
+			})
+		}
+		running.Wait()
+		if most.Load() != int64(runtime.GOMAXPROCS(0)) {
+			t.Errorf("%d at once, with %d processors", most.Load(), runtime.GOMAXPROCS(0))
+		}
+	})
+}

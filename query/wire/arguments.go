@@ -1,0 +1,70 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/url"
+)
+
+// FromArguments takes the members of a JSON object; none at all is an empty
+// one. Numbers and booleans are taken as they are written, so that a number
+// of any size stays exact; null is a parameter that is not given.
+func FromArguments(object json.RawMessage) *Params {
+	p := &Params{asked: map[string]bool{}, values: url.Values{}}
+	if len(bytes.TrimSpace(object)) == 0 {
+		return p
+	}
+	if err := p.members(object); err != nil {
+		p.fault("The arguments are not one JSON object.")
+	}
+	return p
+}
+
+var errNoObject = errors.New("not one JSON object")
+
+func (p *Params) members(object json.RawMessage) error {
+	d := json.NewDecoder(bytes.NewReader(object))
+	if start, err := d.Token(); err != nil || start != json.Delim('{') {
+		return errNoObject
+	}
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return err
+		}
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			return err
+		}
+		p.member(name.(string), value)
+	}
+	if _, err := d.Token(); err != nil {
+		return err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errNoObject
+	}
+	return nil
+}
+
+func (p *Params) member(name string, value json.RawMessage) {
+	switch value[0] {
+	case 'n':
+		return
+	case '{', '[':
+		p.fault("%s: not a text, a number or a boolean.", Quote(name))
+		p.asked[name] = true // said already
+		return
+	case '"':
+		var text string
+		if err := json.Unmarshal(value, &text); err != nil {
+			p.fault("%s: not a text.", Quote(name))
+			return
+		}
+		p.values.Add(name, text)
+	default:
+		p.values.Add(name, string(value))
+	}
+}

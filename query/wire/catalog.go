@@ -1,0 +1,122 @@
+package wire
+
+import (
+	"context"
+
+	"preismon/contracts"
+	"preismon/query"
+)
+
+// siteRecord is a site as callers see it. Who operates it and whether it
+// compares prices decide fields of results and are not shown.
+type siteRecord struct {
+	Site                   contracts.SiteKey  `json:"site"`
+	Name                   string             `json:"name"`
+	SiteType               contracts.SiteType `json:"siteType"`
+	CountryCode            string             `json:"countryCode"`
+	CurrencyCode           contracts.Currency `json:"currencyCode"`
+	CanonicalCountryMarket bool               `json:"canonicalCountryMarket"`
+}
+
+func siteOf(s contracts.Site) siteRecord {
+	return siteRecord{
+		Site: s.Site, Name: s.Name, SiteType: s.SiteType, CountryCode: s.CountryCode, CurrencyCode: s.CurrencyCode,
+		CanonicalCountryMarket: s.CanonicalCountryMarket,
+	}
+}
+
+// itemRecord is an item as callers see it: every field is there, null when
+// the item has none.
+type itemRecord struct {
+	ItemID       contracts.ItemID `json:"itemId"`
+	EAN          *string          `json:"ean"`
+	PZN          *string          `json:"pzn"`
+	ASIN         *string          `json:"asin"`
+	ASINLocale   *string          `json:"asinLocale"`
+	Name         *string          `json:"name"`
+	Brand        *string          `json:"brand"`
+	Manufacturer *string          `json:"manufacturer"`
+}
+
+func itemOf(i contracts.Item) itemRecord {
+	return itemRecord{
+		ItemID: i.ItemID, EAN: orNull(i.EAN), PZN: orNull(i.PZN), ASIN: orNull(i.ASIN), ASINLocale: orNull(i.ASINLocale),
+		Name: orNull(i.Name), Brand: orNull(i.Brand), Manufacturer: orNull(i.Manufacturer),
+	}
+}
+
+// Sites lists visible sites.
+func Sites(ctx context.Context, s *query.Service, p query.Principal, in *Params) (any, error) {
+	req := query.SitesRequest{Limit: in.limit(), Cursor: in.cursor(), Site: in.site()}
+	if err := in.Err(); err != nil {
+		return nil, err
+	}
+	page, err := s.Sites(ctx, p, req)
+	if err != nil {
+		return nil, err
+	}
+	return shown(page, siteOf), nil
+}
+
+// Items lists visible items.
+func Items(ctx context.Context, s *query.Service, p query.Principal, in *Params) (any, error) {
+	return items(ctx, s, p, in, itemsRequest(in))
+}
+
+// ItemsByCategory lists visible items as Items does, and takes categories too.
+func ItemsByCategory(ctx context.Context, s *query.Service, p query.Principal, in *Params) (any, error) {
+	req := itemsRequest(in)
+	req.Category, req.DiscoverCategories = in.text("category"), in.flag("discoverCategories")
+	return items(ctx, s, p, in, req)
+}
+
+func itemsRequest(in *Params) query.ItemsRequest {
+	return query.ItemsRequest{
+		Limit: in.limit(), Cursor: in.cursor(), ItemID: id[contracts.ItemID](in, "itemId"),
+		EAN: in.ean(), PZN: in.pzn(), ASIN: in.asin(), ASINLocale: in.asinLocale(),
+	}
+}
+
+func items(ctx context.Context, s *query.Service, p query.Principal, in *Params, req query.ItemsRequest) (any, error) {
+	if err := in.Err(); err != nil {
+		return nil, err
+	}
+	page, err := s.Items(ctx, p, req)
+	if err != nil {
+		return nil, err
+	}
+	return shown(page, itemOf), nil
+}
+
+func orNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// localeRecord is an ASIN locale as callers see it.
+type localeRecord struct {
+	ASINLocale string `json:"asinLocale"`
+}
+
+// ASINLocales lists the marketplace locales of visible items.
+func ASINLocales(ctx context.Context, s *query.Service, p query.Principal, in *Params) (any, error) {
+	if err := in.Err(); err != nil {
+		return nil, err
+	}
+	page, err := s.ASINLocales(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	return shown(page, func(key string) localeRecord { return localeRecord{key} }), nil
+}
+
+// shown is a page of records as callers see them.
+func shown[T, S any](page *query.Page[T], show func(T) S) query.Page[S] {
+	data := make([]S, len(page.Data))
+	for i, record := range page.Data {
+		data[i] = show(record)
+	}
+	return query.Page[S]{Data: data, Paging: page.Paging, Query: page.Query, Search: page.Search}
+}

@@ -1,0 +1,144 @@
+package wire
+
+import (
+	"context"
+
+	"preismon/query"
+)
+
+// exportRecord and importRecord are a job as callers see it.
+type exportRecord struct {
+	ExportName     string   `json:"exportName"`
+	LastArchivedAt *instant `json:"lastArchivedAt"`
+}
+
+type importRecord struct {
+	Name           string   `json:"name"`
+	LastArchivedAt *instant `json:"lastArchivedAt"`
+}
+
+func exportOf(j query.FileJob) exportRecord {
+	return exportRecord{j.Name, instantOf(&j.LastArchivedAt)}
+}
+
+func importOf(j query.FileJob) importRecord {
+	return importRecord{j.Name, instantOf(&j.LastArchivedAt)}
+}
+
+// exportEntry and importEntry are an archived file as callers see it.
+type exportEntry struct {
+	Name        string  `json:"name"`
+	ExportName  string  `json:"exportName"` // empty when the export is not known
+	Filename    string  `json:"filename"`
+	ContentType string  `json:"contentType"`
+	SizeBytes   int64   `json:"sizeBytes"`
+	ArchivedAt  instant `json:"archivedAt"`
+}
+
+type importEntry struct {
+	Name        string  `json:"name"`
+	Filename    string  `json:"filename"`
+	ContentType string  `json:"contentType"`
+	SizeBytes   int64   `json:"sizeBytes"`
+	ArchivedAt  instant `json:"archivedAt"`
+}
+
+func exportEntryOf(e query.FileEntry) exportEntry {
+	return exportEntry{
+		Name: e.Name, ExportName: e.JobName, Filename: e.Filename, ContentType: e.ContentType(), SizeBytes: e.SizeBytes,
+		ArchivedAt: instant(e.ArchivedAt),
+	}
+}
+
+func importEntryOf(e query.FileEntry) importEntry {
+	return importEntry{
+		Name: e.Name, Filename: e.Filename, ContentType: e.ContentType(), SizeBytes: e.SizeBytes, ArchivedAt: instant(e.ArchivedAt),
+	}
+}
+
+// FileRecord is an archived file as callers see it.
+func FileRecord(e query.FileEntry) any {
+	if e.Direction == query.Exports {
+		return exportEntryOf(e)
+	}
+	return importEntryOf(e)
+}
+
+// FileJobs lists the exports or the imports of an order.
+func FileJobs(d query.Direction) Operation {
+	return func(ctx context.Context, s *query.Service, p query.Principal, in *Params) (any, error) {
+		req := query.FileJobsRequest{Direction: d, OrderID: in.orderID(), Limit: in.limit(), Cursor: in.cursor()}
+		if d == query.Exports {
+			req.Name = in.text("exportName")
+		} else {
+			req.Name = in.text("name")
+		}
+		if err := in.Err(); err != nil {
+			return nil, err
+		}
+		page, err := s.FileJobs(ctx, p, req)
+		if err != nil {
+			return nil, err
+		}
+		if d == query.Exports {
+			return shown(page, exportOf), nil
+		}
+		return shown(page, importOf), nil
+	}
+}
+
+// historyFilters takes the parameters that all reads of a history have.
+func historyFilters(in *Params, d query.Direction) query.HistoryRequest {
+	req := query.HistoryRequest{
+		Direction: d, OrderID: in.orderID(), DateFrom: in.text("dateFrom"), DateTo: in.text("dateTo"), Name: in.text("name"),
+	}
+	if d == query.Exports {
+		req.ExportName = in.text("exportName")
+	}
+	return req
+}
+
+// History lists archived files of an order, newest first.
+func History(d query.Direction) Operation {
+	return func(ctx context.Context, s *query.Service, p query.Principal, in *Params) (any, error) {
+		req := historyFilters(in, d)
+		req.Limit, req.Cursor = in.limit(), in.cursor()
+		if err := in.Err(); err != nil {
+			return nil, err
+		}
+		page, err := s.History(ctx, p, req)
+		if err != nil {
+			return nil, err
+		}
+		if d == query.Exports {
+			return shown(page, exportEntryOf), nil
+		}
+		return shown(page, importEntryOf), nil
+	}
+}
+
+// LatestFile gives the newest archived file of an order.
+func LatestFile(d query.Direction) Operation {
+	return func(ctx context.Context, s *query.Service, p query.Principal, in *Params) (any, error) {
+		req := historyFilters(in, d)
+		req.Latest = in.choice("latest")
+		if err := in.Err(); err != nil {
+			return nil, err
+		}
+		entry, err := s.LatestFile(ctx, p, req)
+		if err != nil {
+			return nil, err
+		}
+		if d == query.Exports {
+			return exportEntryOf(*entry), nil
+		}
+		return importEntryOf(*entry), nil
+	}
+}
+
+// DecodeDownload takes the parameters of a download.
+func DecodeDownload(in *Params, d query.Direction) (query.HistoryRequest, error) {
+	req := historyFilters(in, d)
+	req.Latest = in.choice("latest")
+	return req, in.Err()
+}

@@ -1,0 +1,166 @@
+package wire
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"preismon/contracts"
+	"preismon/query"
+)
+
+// orderRecord is an order as callers see it. What is not included is not
+// there; what is included is there as a whole.
+type orderRecord struct {
+	OrderID   contracts.OrderID `json:"orderId"`
+	Alias     *string           `json:"alias"`
+	Name      string            `json:"name"`
+	Active    bool              `json:"active"`
+	CreatedAt instant           `json:"createdAt"`
+
+	Monitoring     *monitoringRecord `json:"monitoring,omitempty"`
+	Coverage       *coverageRecord   `json:"coverage,omitempty"`
+	Health         query.Health      `json:"health,omitempty"`
+	QualitySummary *summaryRecord    `json:"qualitySummary,omitempty"`
+}
+
+type monitoringRecord struct {
+	Sites           []contracts.SiteKey `json:"sites"`
+	IntervalMinutes *int                `json:"intervalMinutes"`
+	LastRunAt       *instant            `json:"lastRunAt"`
+	NextRunAt       *instant            `json:"nextRunAt"`
+}
+
+type coverageRecord struct {
+	ConfiguredPairs int      `json:"configuredPairs"`
+	ObservedPairs   int      `json:"observedPairs"`
+	Ratio           *float64 `json:"ratio"` // null where nothing is configured
+}
+
+// summaryRecord counts pairs by reason code, the codes in camel case.
+type summaryRecord struct {
+	PriceObserved               int  `json:"priceObserved"`
+	ProductUnavailable          int  `json:"productUnavailable"`
+	ProductNotFound             int  `json:"productNotFound"`
+	AccessTemporarilyRestricted int  `json:"accessTemporarilyRestricted"`
+	SiteTemporarilyUnavailable  int  `json:"siteTemporarilyUnavailable"`
+	Pending                     int  `json:"pending"`
+	Overdue                     int  `json:"overdue"`
+	Unknown                     int  `json:"unknown"`
+	SourceCountsConsistent      bool `json:"sourceCountsConsistent"`
+}
+
+// qualityRecord is the state of one pair of an order.
+type qualityRecord struct {
+	ItemID                 contracts.ItemID  `json:"itemId"`
+	Site                   contracts.SiteKey `json:"site"`
+	ReasonCode             string            `json:"reasonCode"`
+	ConfiguredObservations int               `json:"configuredObservations"`
+	ExpectedProcessedByNow int               `json:"expectedProcessedByNow"`
+	SourceCountsConsistent bool              `json:"sourceCountsConsistent"`
+	LastCapturedAt         *instant          `json:"lastCapturedAt"`
+}
+
+// instant is a time as answers show it: UTC, to the millisecond.
+type instant time.Time
+
+// MarshalText writes the form of RFC 3339.
+func (i instant) MarshalText() ([]byte, error) {
+	return time.Time(i).UTC().AppendFormat(nil, "2006-01-02T15:04:05.000Z07:00"), nil
+}
+
+func instantOf(t *time.Time) *instant {
+	if t == nil || t.IsZero() {
+		return nil
+	}
+	return (*instant)(t)
+}
+
+func orderOf(o query.Order) orderRecord {
+	r := orderRecord{OrderID: o.OrderID, Alias: orNull(o.Alias), Name: o.Name, Active: o.Active, CreatedAt: instant(o.CreatedAt)}
+	if o.Monitored != nil {
+		r.Monitoring = &monitoringRecord{Sites: o.Monitored}
+		if s := o.Schedule; s != nil {
+			r.Monitoring.IntervalMinutes, r.Monitoring.LastRunAt, r.Monitoring.NextRunAt = &s.IntervalMinutes, instantOf(s.LastRunAt), instantOf(s.NextRunAt)
+		}
+	}
+	if q := o.Quality; q != nil {
+		r.Coverage = &coverageRecord{ConfiguredPairs: q.Configured(), ObservedPairs: q.Observed()}
+		if n := q.Configured(); n > 0 {
+			ratio := math.Round(float64(q.Observed())/float64(n)*1e4) / 1e4
+			r.Coverage.Ratio = &ratio
+		}
+		r.Health = q.Health()
+	}
+	return r
+}
+
+// orderInDetail is an order with everything there is to include.
+func orderInDetail(o query.Order) orderRecord {
+	r := orderOf(o)
+	q := o.Quality
+	r.QualitySummary = &summaryRecord{
+		PriceObserved:               q.Pairs[query.ReasonPriceObserved],
+		ProductUnavailable:          q.Pairs[query.ReasonProductUnavailable],
+		ProductNotFound:             q.Pairs[query.ReasonProductNotFound],
+		AccessTemporarilyRestricted: q.Pairs[query.ReasonAccessRestricted],
+		SiteTemporarilyUnavailable:  q.Pairs[query.ReasonSiteUnavailable],
+		Pending:                     q.Pairs[query.ReasonPending],
+		Overdue:                     q.Pairs[query.ReasonOverdue],
+		Unknown:                     q.Pairs[query.ReasonUnknown],
+		SourceCountsConsistent:      q.SourceCountsConsistent,
+	}
+	return r
+}
+
+func qualityOf(q query.Quality) qualityRecord {
+	return qualityRecord{
+		ItemID: q.Item, Site: q.Site, ReasonCode: q.Reason.String(),
+		ConfiguredObservations: q.ConfiguredObservations, ExpectedProcessedByNow: q.ExpectedProcessedByNow,
+		SourceCountsConsistent: q.SourceCountsConsistent, LastCapturedAt: instantOf(&q.LastCapturedAt),
+	}
+}
+
+// Orders lists visible orders.
+func Orders(ctx context.Context, s *query.Service, p query.Principal, in *Params) (any, error) {
+	req := query.OrdersRequest{
+		Limit: in.limit(), Cursor: in.cursor(), OrderID: id[contracts.OrderID](in, "orderId"), Alias: in.text("alias"),
+		IncludeMonitoring: in.flag("includeMonitoring"), IncludeCoverage: in.flag("includeCoverage"),
+	}
+	if err := in.Err(); err != nil {
+		return nil, err
+	}
+	page, err := s.Orders(ctx, p, req)
+	if err != nil {
+		return nil, err
+	}
+	return shown(page, orderOf), nil
+}
+
+// Order gives one order in detail.
+func Order(ctx context.Context, s *query.Service, p query.Principal, in *Params) (any, error) {
+	id := in.orderID()
+	if err := in.Err(); err != nil {
+		return nil, err
+	}
+	order, err := s.Order(ctx, p, id)
+	if err != nil {
+		return nil, err
+	}
+	return orderInDetail(*order), nil
+}
+
+// ObservationQuality lists the state of the pairs of an order.
+func ObservationQuality(ctx context.Context, s *query.Service, p query.Principal, in *Params) (any, error) {
+	req := query.QualityRequest{
+		Limit: in.limit(), Cursor: in.cursor(), OrderID: in.orderID(), Site: in.site(), ReasonCode: in.text("reasonCode"),
+	}
+	if err := in.Err(); err != nil {
+		return nil, err
+	}
+	page, err := s.ObservationQuality(ctx, p, req)
+	if err != nil {
+		return nil, err
+	}
+	return shown(page, qualityOf), nil
+}

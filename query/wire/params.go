@@ -1,0 +1,250 @@
+package wire
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"preismon/contracts"
+	"preismon/contracts/fault"
+	"preismon/query"
+)
+
+// Bounds of parameter values.
+const (
+	maxTextBytes   = 256
+	maxCursorBytes = 4096
+	maxEcho        = 64 // of a wrong value, in the answer
+)
+
+var (
+	eanForm   = regexp.MustCompile(`^[0-9]{8,14}$`)
+	pznForm   = regexp.MustCompile(`^[0-9]{8}$`)
+	limitForm = regexp.MustCompile(`^-?[0-9]{1,9}$`)
+)
+
+// Params decodes what a request names, strictly: the parameters that an
+// operation asks for are the ones it knows. Ask for all, then see Err: it
+// names every fault at once, also parameters that nobody asked for.
+type Params struct {
+	values url.Values
+	order  *string // orderId of a path
+	names  []string
+	asked  map[string]bool
+	faults []string
+}
+
+// FromQuery takes the parameters of a query string.
+func FromQuery(rawQuery string) *Params {
+	p := &Params{asked: map[string]bool{}}
+	values, err := url.ParseQuery(rawQuery)
+	if err != nil {
+		p.fault("The query string is malformed: a wrong percent-encoding or a semicolon.")
+	}
+	p.values = values
+	return p
+}
+
+// InOrder says that the path of the request names an order.
+func (p *Params) InOrder(orderID string) *Params {
+	p.order = &orderID
+	return p
+}
+
+// Names gives the parameters that were asked for, in that order.
+func (p *Params) Names() []string { return slices.Clone(p.names) }
+
+// Asked gives the parameters that a decoder asks for. It is run on parameters
+// that are faulty from the beginning, so that an Operation ends where it
+// looks at them.
+func Asked(decode func(*Params)) []string {
+	p := &Params{asked: map[string]bool{}, faults: []string{"Not a request."}}
+	decode(p)
+	return p.names
+}
+
+// Given tells whether the request gives a parameter.
+func (p *Params) Given(name string) bool { return len(p.values[name]) > 0 }
+
+// Default gives a parameter its value where the request does not.
+func (p *Params) Default(name, value string) *Params {
+	if !p.Given(name) {
+		p.values.Set(name, value)
+	}
+	return p
+}
+
+func (p *Params) fault(format string, args ...any) {
+	p.faults = append(p.faults, fmt.Sprintf(format, args...))
+}
+
+// raw gives the one value of a parameter; ok is false when it is not given,
+// or when it is wrong already.
+func (p *Params) raw(name string, limit int) (value string, ok bool) {
+	if !p.asked[name] {
+		p.asked[name] = true
+		p.names = append(p.names, name)
+	}
+	given := p.values[name]
+	switch {
+	case len(given) == 0:
+		return "", false
+	case len(given) > 1:
+		p.fault("%s: given %d times.", name, len(given))
+		return "", false
+	}
+	value = given[0]
+	switch {
+	case value == "":
+		p.fault("%s: empty.", name)
+	case len(value) > limit:
+		p.fault("%s: longer than %d bytes.", name, limit)
+	case !utf8.ValidString(value) || strings.ContainsFunc(value, unicode.IsControl):
+		p.fault("%s: not printable UTF-8.", name)
+	default:
+		return value, true
+	}
+	return "", false
+}
+
+func (p *Params) text(name string) string {
+	value, _ := p.raw(name, maxTextBytes)
+	return value
+}
+
+func (p *Params) cursor() string {
+	value, _ := p.raw("cursor", maxCursorBytes)
+	return value
+}
+
+// form takes a value that has a form; what says which.
+func (p *Params) form(name string, valid func(string) bool, what string) string {
+	value, ok := p.raw(name, maxTextBytes)
+	if ok && !valid(value) {
+		p.fault("%s: %s is not %s.", name, Quote(value), what)
+		return ""
+	}
+	return value
+}
+
+func (p *Params) ean() string {
+	return p.form("ean", eanForm.MatchString, "an EAN of 8 to 14 digits")
+}
+
+func (p *Params) pzn() string {
+	return p.form("pzn", pznForm.MatchString, "a PZN of 8 digits")
+}
+
+func (p *Params) asin() string {
+	return p.form("asin", contracts.ValidASIN, "an ASIN of 10 capital letters or digits")
+}
+
+func (p *Params) asinLocale() string {
+	return p.form("asinLocale", contracts.ValidASINLocale, "a locale key like de or co.uk")
+}
+
+func (p *Params) site() contracts.SiteKey {
+	valid := func(s string) bool { return contracts.SiteKey(s).Valid() }
+	return contracts.SiteKey(p.form("site", valid, "a site key"))
+}
+
+func (p *Params) limit() *int {
+	value, ok := p.raw("limit", maxTextBytes)
+	if !ok {
+		return nil
+	}
+	n, err := strconv.Atoi(value)
+	if err != nil || !limitForm.MatchString(value) {
+		p.fault("limit: %s is not an integer.", Quote(value))
+		return nil
+	}
+	return &n
+}
+
+// choice takes true or false; nil: not given.
+func (p *Params) choice(name string) *bool {
+	value, ok := p.raw(name, maxTextBytes)
+	if !ok {
+		return nil
+	}
+	if value != "true" && value != "false" {
+		p.fault("%s: %s is neither true nor false.", name, Quote(value))
+		return nil
+	}
+	yes := value == "true"
+	return &yes
+}
+
+func (p *Params) flag(name string) bool {
+	v := p.choice(name)
+	return v != nil && *v
+}
+
+// id takes an id of any kind.
+func id[T ~uint64](p *Params, name string) T {
+	value, ok := p.raw(name, maxTextBytes)
+	if !ok {
+		return 0
+	}
+	parsed, err := contracts.ParseID[T](value)
+	if err != nil {
+		p.fault("%s: %s is not a decimal number from 1 to 18446744073709551615.", name, Quote(value))
+	}
+	return parsed
+}
+
+// orderID takes the order of the path, or of the parameter where there is no
+// path. What has not the form of an id is the id of no order: 0.
+func (p *Params) orderID() contracts.OrderID {
+	var value string
+	if p.order != nil {
+		value = *p.order
+	} else {
+		given, ok := p.raw("orderId", maxTextBytes)
+		if !ok && len(p.values["orderId"]) == 0 {
+			p.fault("orderId: missing.")
+		}
+		value = given
+	}
+	id, err := contracts.ParseID[contracts.OrderID](value)
+	if err != nil {
+		return 0
+	}
+	return id
+}
+
+// Err gives every fault of the parameters as one.
+func (p *Params) Err() error {
+	var unknown []string
+	for name := range p.values {
+		if !p.asked[name] {
+			unknown = append(unknown, name)
+		}
+	}
+	slices.Sort(unknown)
+	const most = 5
+	for i, name := range unknown {
+		if i == most {
+			p.fault("And %d more unknown parameters.", len(unknown)-most)
+			break
+		}
+		p.fault("%s: unknown parameter.", Quote(name))
+	}
+	if len(p.faults) == 0 {
+		return nil
+	}
+	return fault.New(fault.Invalid, query.CodeValidation, "%s", strings.Join(p.faults, " "))
+}
+
+// Quote shows a wrong value, in part when it is long.
+func Quote(s string) string {
+	if len(s) > maxEcho {
+		s = strings.ToValidUTF8(s[:maxEcho], "") + "…"
+	}
+	return strconv.QuoteToASCII(s)
+}

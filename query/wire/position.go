@@ -1,0 +1,22 @@
+package wire
+
+import (
+	"context"
+
+	"preismon/contracts"
+	"preismon/query"
+)
+
+// MarketPosition tells where a price stands among the current offers of a
+// product. What it gives is a *query.MarketPosition.
+func MarketPosition(ctx context.Context, s *query.Service, p query.Principal, in *Params) (any, error) {
+	req := query.PositionRequest{
+		ItemID: id[contracts.ItemID](in, "itemId"), PZN: in.pzn(), EAN: in.ean(), ASINLocale: in.asinLocale(), ASIN: in.asin(),
+		CandidatePrice: in.text("candidatePrice"), CurrencyCode: contracts.Currency(in.text("currencyCode")), Country: in.text("country"),
+		IncludeCustomerReference: in.flag("includeCustomerReference"),
+	}
+	if err := in.Err(); err != nil {
+		return nil, err
+	}
+	return s.MarketPosition(ctx, p, req)
+}

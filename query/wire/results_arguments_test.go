@@ -1,0 +1,96 @@
+package wire_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"preismon/contracts"
+	"preismon/query"
+	"preismon/query/wire"
+)
+
+// request draws any request that can be asked.
+func request(t *rapid.T) query.ResultsRequest {
+	text := func(name, form string) string {
+		if rapid.Bool().Draw(t, name+"?") {
+			return ""
+		}
+		return rapid.StringMatching(form).Draw(t, name)
+	}
+	id := func(name string) uint64 { return rapid.Uint64().Draw(t, name) }
+	flag := func(name string) bool { return rapid.Bool().Draw(t, name) }
+	choice := func(name string) *bool {
+		return rapid.SampledFrom([]*bool{nil, new(bool), func() *bool { yes := true; return &yes }()}).Draw(t, name)
+	}
+	const words = `[^\p{C}]{1,60}`
+	r := query.ResultsRequest{
+		Cursor: text("cursor", `[A-Za-z0-9_-]{1,200}`), OrderID: contracts.OrderID(id("orderId")), ItemID: contracts.ItemID(id("itemId")),
+		PZN: text("pzn", `[0-9]{8}`), EAN: text("ean", `[0-9]{8,14}`), ASINLocale: text("asinLocale", `[a-z]{2}`), ASIN: text("asin", `[A-Z0-9]{10}`),
+		Site: contracts.SiteKey(text("site", `[a-z0-9][a-z0-9._-]{0,20}`)), GlobalScope: flag("globalScope"),
+		Brand: text("brand", words), Manufacturer: text("manufacturer", words), Merchant: text("merchant", words),
+		IsPrime: choice("isPrime"), IsBuyBox: choice("isBuyBox"), CoverageState: text("coverageState", `[A-Z_]{1,20}`),
+		CapturedFrom: text("capturedFrom", `20[0-9]{2}-01-01T00:00:00Z`), CapturedTo: text("capturedTo", `20[0-9]{2}-01-01`),
+		Sort: text("sort", `asc|desc`), Timezone: text("timezone", `UTC|Europe/Berlin`),
+		LatestPerPair: flag("latestPerPair"), LatestObservationPerPair: flag("latestObservationPerPair"),
+		Include: query.Include{
+			Coverage: flag("coverage"), OrderIDs: flag("orderIds"), CustomerData: flag("customerData"), ExportFields: flag("exportFields"), Identity: flag("identity"),
+		},
+	}
+	if flag("limited") {
+		limit := rapid.IntRange(1, 10_000).Draw(t, "limit")
+		r.Limit = &limit
+	}
+	return r
+}
+
+// What a request is told as is read as that request (choices 52).
+func TestArgumentsOfResultsAreTheInverseOfTheirDecoder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := request(t)
+		object, err := wire.Marshal(wire.ResultsArguments(want))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := wire.DecodeResults(wire.FromArguments(object))
+		if err != nil {
+			t.Fatalf("%s: %v", object, err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", object, diff)
+		}
+	})
+}
+
+// An operation names its parameters without being asked anything.
+func TestParametersOfAnOperation(t *testing.T) {
+	for name, c := range map[string]struct {
+		op   wire.Operation
+		want []string
+	}{
+		"sites":   {wire.Sites, []string{"limit", "cursor", "site"}},
+		"order":   {wire.Order, []string{"orderId"}},
+		"locales": {wire.ASINLocales, nil},
+		"imports": {wire.History(query.Imports), []string{"orderId", "dateFrom", "dateTo", "name", "limit", "cursor"}},
+		"items":   {wire.ItemsByCategory, []string{"limit", "cursor", "itemId", "ean", "pzn", "asin", "asinLocale", "category", "discoverCategories"}},
+	} {
+		if got := c.op.Parameters(); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+func TestADefaultGivesWayToWhatIsGiven(t *testing.T) {
+	for object, want := range map[string]int{`{}`: 7, `{"limit":null}`: 7, `{"limit":3}`: 3, `{"limit":"3"}`: 3} {
+		p := wire.FromArguments([]byte(object))
+		if p.Given("limit") != (want == 3) {
+			t.Errorf("%s: given %t", object, p.Given("limit"))
+		}
+		got, err := wire.DecodeResults(p.Default("limit", "7"))
+		if err != nil || *got.Limit != want {
+			t.Errorf("%s: %v, %v", object, *got.Limit, err)
+		}
+	}
+}
