@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"unicode/utf8"
 )
 
 // The scanner takes apart JSON that was checked by whoever wrote it. It finds
@@ -201,8 +202,12 @@ func (s *shape) read(b []byte) (rest []byte, err error) {
 	return items(b, s.take)
 }
 
-// rows reads one object after another and has each taken from the cells.
+// rows reads one object after another and has each taken from the cells. A byte
+// that is no UTF-8 is U+FFFD, as for encoding/json: none of the forms can hold it.
 func (s *shape) rows(b []byte, take func() error) error {
+	if !utf8.Valid(b) {
+		b = []byte(string([]rune(string(b))))
+	}
 	for {
 		b = b[space(b):]
 		if len(b) > 0 && b[0] == ',' {

@@ -255,6 +255,7 @@ func FuzzRows(f *testing.F) {
 	f.Add(bare)
 	f.Add(`{"itemId" : "\"\\" , "x":{"y":[{}, "]}"]} }`)
 	f.Add(`{"itemId":"\ud800","merchant":"\\"}`)
+	f.Add("{\"itemId\":\"0\xe8\",\"merchant\":\"\xe8\x80\"}")
 	f.Fuzz(func(t *testing.T, row string) {
 		var want struct {
 			ItemID   *string `json:"itemId"`
