@@ -29,7 +29,7 @@ func (p *Projector) beginDeletion(ctx context.Context, m uint64, v *view) error 
 func (p *Projector) mutate(ctx context.Context, what, sql string, a args) error {
 	a["partition"], a["fence"] = p.cfg.Partition, p.cfg.Fence
 	for k, v := range a {
-		for _, t := range []string{"UInt64", "UInt16"} {
+		for _, t := range []string{"UInt64", "UInt32", "UInt16"} {
 			sql = strings.ReplaceAll(sql, "{"+k+":"+t+"}", fmt.Sprint(v))
 		}
 	}
@@ -53,9 +53,13 @@ func (p *Projector) endDeletion(ctx context.Context, m uint64, v *view) (done bo
 }
 
 func (p *Projector) awaitDeletion(ctx context.Context, m uint64, v *view) error {
+	return await(ctx, func() (bool, error) { return p.endDeletion(ctx, m, v) })
+}
+
+// await asks again and again, ever less often, until done or ctx ends.
+func await(ctx context.Context, done func() (bool, error)) error {
 	for wait := 5 * time.Millisecond; ; wait = min(2*wait, time.Second) {
-		done, err := p.endDeletion(ctx, m, v)
-		if done || err != nil {
+		if ok, err := done(); ok || err != nil {
 			return err
 		}
 		select {

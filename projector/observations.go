@@ -77,7 +77,7 @@ func (p *Projector) begin(ctx context.Context, f *flight, b *event.Batch) error 
 		if n := len(p.flights); n > 0 {
 			f.before = p.flights[n-1]
 		}
-		if doubtful && len(todo) > 0 {
+		if doubtful {
 			err = p.repair(ctx, b, todo, f.load.block)
 		} else {
 			err = p.fill(ctx, f, todo)

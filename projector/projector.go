@@ -140,6 +140,11 @@ func (p *Projector) Resume(ctx context.Context, stream string, now event.Incarna
 		return 0, fmt.Errorf("stream %s of %d is older than the one applied, of %d: the stream was restored from an old copy, or the tables belong to another stream",
 			stream, now.Epoch, mark.epoch)
 	}
+	if stream == event.StreamObservations && now.Epoch > mark.epoch {
+		if err := p.removeOrphans(ctx, now.Epoch-1); err != nil {
+			return 0, err
+		}
+	}
 	return now.Same(mark.epoch, mark.seq), nil
 }
 

@@ -1,7 +1,9 @@
 package projector
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	"github.com/ClickHouse/ch-go/proto"
 
@@ -16,10 +18,16 @@ type rowKey struct {
 
 // repair writes those rows of the events that the tables have not. It looks
 // at each row's identity, so it does not matter how the range was cut into
-// batches before, nor which mandates saw a pair then. whole is scratch, and
-// empty at the end.
+// batches before, nor which mandates saw a pair then. Rows that none of the
+// events gives are of messages that the stream had here and lost: they go
+// first. whole is scratch, and empty at the end.
 func (p *Projector) repair(ctx context.Context, b *event.Batch, todo []applied, whole *block) error {
-	there, err := p.rowsThere(ctx, b.Epoch, todo[0].at.seq, todo[len(todo)-1].at.seq)
+	there, foreign, err := p.rowsThere(ctx, b, todo)
+	if foreign && err == nil {
+		if err = p.removeOrphans(ctx, b.Epoch); err == nil {
+			there, _, err = p.rowsThere(ctx, b, todo)
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -72,28 +80,45 @@ func (p *Projector) repair(ctx context.Context, b *event.Batch, todo []applied, 
 	return nil
 }
 
-// rowsThere reads which rows of a range both tables hold.
-func (p *Projector) rowsThere(ctx context.Context, epoch uint32, first, last uint64) (map[rowKey]struct{}, error) {
+// rowsThere reads which rows the tables hold of the batch, and whether anything
+// there is of none of its events.
+func (p *Projector) rowsThere(ctx context.Context, b *event.Batch, todo []applied) (there map[rowKey]struct{}, foreign bool, err error) {
 	var (
-		there          = map[rowKey]struct{}{}
-		mandate, seq   proto.ColUInt64
-		capture, offer proto.ColUInt16
-		within         = args{"epoch": epoch, "first": first, "last": last}
-		columns        = proto.Results{{Name: "seq", Data: &seq}, {Name: "capture", Data: &capture}, {Name: "offer", Data: &offer}}
+		mandate, seq, item proto.ColUInt64
+		capture, offer     proto.ColUInt16
+		isRow              proto.ColUInt8
+		site               = new(proto.ColStr).LowCardinality()
+		captured           proto.ColInt64
+		first              = b.First
 	)
-	if err := p.read(ctx, "rows_in_range", within, columns, func() error {
-		for i := range seq {
-			there[rowKey{0, seq[i], capture[i], offer[i]}] = struct{}{}
-		}
-		return nil
-	}); err != nil {
-		return nil, err
+	if mark := p.marks[b.Stream]; mark.epoch == b.Epoch {
+		first = max(first, mark.seq+1)
 	}
-	return there, p.read(ctx, "mandate_rows_in_range", within,
-		append(proto.Results{{Name: "mandate", Data: &mandate}}, columns...), func() error {
+	there = map[rowKey]struct{}{}
+	err = p.read(ctx, "rows_in_range", args{"epoch": b.Epoch, "first": first, "last": b.Last},
+		proto.Results{
+			{Name: "mandate", Data: &mandate}, {Name: "seq", Data: &seq}, {Name: "capture", Data: &capture}, {Name: "offer", Data: &offer},
+			{Name: "is_row", Data: &isRow}, {Name: "item", Data: &item}, {Name: "site", Data: site}, {Name: "captured_ms", Data: &captured},
+		}, func() error {
 			for i := range seq {
-				there[rowKey{mandate[i], seq[i], capture[i], offer[i]}] = struct{}{}
+				k := rowKey{mandate[i], seq[i], capture[i], offer[i]}
+				foreign = foreign || !gives(todo, k, item[i], site.Row(i), captured[i])
+				if isRow[i] == 1 {
+					there[k] = struct{}{}
+				}
 			}
 			return nil
 		})
+	return there, foreign, err
+}
+
+// gives tells whether one of the events, in order, gives a row of that pair
+// and capture time.
+func gives(todo []applied, k rowKey, item uint64, site string, captured int64) bool {
+	n, ok := slices.BinarySearchFunc(todo, k.seq, func(a applied, seq uint64) int { return cmp.Compare(a.at.seq, seq) })
+	if !ok || int(k.capture) >= len(todo[n].data.Observations) {
+		return false
+	}
+	o := &todo[n].data.Observations[k.capture]
+	return int(k.offer) < o.Rows() && uint64(o.ItemID) == item && string(todo[n].data.Site) == site && o.CapturedAt.UnixMilli() == captured
 }

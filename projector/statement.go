@@ -141,9 +141,13 @@ func discard() proto.Result { return new(proto.Results).Auto() }
 
 // number asks a question whose answer is one number n.
 func (p *Projector) number(ctx context.Context, name string, a args) (uint64, error) {
+	return p.askNumber(ctx, name, question(name), a)
+}
+
+func (p *Projector) askNumber(ctx context.Context, what, sql string, a args) (uint64, error) {
 	var n proto.ColUInt64
 	var got uint64
-	err := p.read(ctx, name, a, proto.Results{{Name: "n", Data: &n}}, func() error {
+	err := p.ask(ctx, what, sql, a, proto.Results{{Name: "n", Data: &n}}, func() error {
 		for _, v := range n {
 			got = v
 		}

@@ -351,18 +351,20 @@ func (w *world) scopeRows() map[uint64]map[mandatePair][]uint64 {
 // oracle is what the tables must hold, made the plain way.
 type oracle struct {
 	events   map[string]event.Message // by id: the first in the stream
+	epochs   map[string]uint32        // of events
 	orders   map[[2]uint64]*contracts.Order
 	packages map[uint64]int
 }
 
 func newOracle() *oracle {
-	return &oracle{events: map[string]event.Message{}, orders: map[[2]uint64]*contracts.Order{}, packages: map[uint64]int{}}
+	return &oracle{events: map[string]event.Message{}, epochs: map[string]uint32{}, orders: map[[2]uint64]*contracts.Order{}, packages: map[uint64]int{}}
 }
 
 func (o *oracle) observe(b *event.Batch) {
 	for _, m := range b.Messages {
-		if old, ok := o.events[m.Event.ID]; !ok || m.Seq < old.Seq {
-			o.events[m.Event.ID] = m
+		id := m.Event.ID
+		if old, ok := o.events[id]; !ok || cmp.Or(cmp.Compare(b.Epoch, o.epochs[id]), cmp.Compare(m.Seq, old.Seq)) < 0 {
+			o.events[id], o.epochs[id] = m, b.Epoch
 		}
 	}
 }
@@ -380,7 +382,7 @@ func (o *oracle) learn(b *event.Batch) {
 
 func (o *oracle) rows() map[key]row {
 	out := map[key]row{}
-	for _, m := range o.events {
+	for id, m := range o.events {
 		b := m.Event.Data.(*contracts.Observations)
 		for c, obs := range b.Observations {
 			offers := obs.Offers
@@ -400,7 +402,7 @@ func (o *oracle) rows() map[key]row {
 				if of.Shipping != nil {
 					r.Shipping = *of.Shipping
 				}
-				out[key{0, epoch, m.Seq, uint16(c), uint16(i)}] = r
+				out[key{0, o.epochs[id], m.Seq, uint16(c), uint16(i)}] = r
 			}
 		}
 	}
@@ -470,14 +472,14 @@ func (o *oracle) latest() map[key]row {
 	for k, r := range rows {
 		c := capture{r.At, key{0, k.Epoch, k.Seq, k.Capture, 0}}
 		old, ok := newest[mandatePair{r.Item, r.Site}]
-		if !ok || cmp.Or(cmp.Compare(c.at, old.at), cmp.Compare(c.key.Seq, old.key.Seq), cmp.Compare(c.key.Capture, old.key.Capture)) > 0 {
+		if !ok || cmp.Or(cmp.Compare(c.at, old.at), cmp.Compare(c.key.Epoch, old.key.Epoch), cmp.Compare(c.key.Seq, old.key.Seq), cmp.Compare(c.key.Capture, old.key.Capture)) > 0 {
 			newest[mandatePair{r.Item, r.Site}] = c
 		}
 	}
 	out := map[key]row{}
 	for k, r := range rows {
 		c := newest[mandatePair{r.Item, r.Site}].key
-		if c.Seq == k.Seq && c.Capture == k.Capture {
+		if c.Epoch == k.Epoch && c.Seq == k.Seq && c.Capture == k.Capture {
 			out[k] = r
 		}
 	}

@@ -1,4 +1,5 @@
--- Deletions of rows of observations_by_mandate that are not done.
+-- Deletions of rows that are not done.
 SELECT count() AS n
 FROM system.mutations
-WHERE database = currentDatabase() AND table = 'observations_by_mandate' AND NOT is_done AND NOT is_killed
+WHERE database = currentDatabase() AND table IN ('observations', 'observations_by_mandate', 'latest_observations')
+  AND NOT is_done AND NOT is_killed

@@ -1,0 +1,5 @@
+-- Deletes the orphans of a table. It deletes nothing when a newer leader has
+-- begun.
+DELETE FROM {table}
+WHERE {orphan}
+  AND (SELECT max(fence) FROM leader_fences WHERE partition = {partition:UInt16}) <= {fence:UInt64}
