@@ -378,6 +378,7 @@ func TestConsumerBeginsANewEpochAfterALostTail(t *testing.T) {
 func TestConsumerFindsSequencesGivenAgain(t *testing.T) {
 	for name, c := range map[string]struct {
 		messages, applied, same int
+		resume                  int          // the sink's checkpoint, when it crashed before the last; 0: applied
 		unknown                 map[int]bool // sequences of which the sink knows nothing
 	}{
 		"fewer than were applied":       {messages: 6, applied: 9, same: 3},
@@ -387,6 +388,10 @@ func TestConsumerFindsSequencesGivenAgain(t *testing.T) {
 		"all":                           {messages: 9, applied: 9, same: 0},
 		"some were no events":           {messages: 9, applied: 9, same: 3, unknown: map[int]bool{9: true, 5: true, 2: true}},
 		"many":                          {messages: 300, applied: 290, same: 100},
+		"fewer than are taken":          {messages: 6, applied: 9, same: 6, resume: 4},
+		"more, beyond the checkpoint":   {messages: 12, applied: 9, same: 6, resume: 4},
+		"all beyond the checkpoint":     {messages: 12, applied: 9, same: 4, resume: 4},
+		"none, beyond the checkpoint":   {messages: 12, applied: 9, same: 9, resume: 4},
 		"none, all is as it was":        {messages: 12, applied: 9, same: 9},
 		"none, and nothing can be said": {messages: 12, applied: 9, same: 9, unknown: map[int]bool{1: true, 2: true, 3: true, 4: true, 5: true, 6: true, 7: true, 8: true, 9: true}},
 	} {
@@ -401,7 +406,10 @@ func TestConsumerFindsSequencesGivenAgain(t *testing.T) {
 			}
 			created := uint32(s.CachedInfo().Created.Unix())
 			sink := newRecorder()
-			sink.done[at(event.StreamObservations, created)] = uint64(c.applied)
+			if c.resume == 0 {
+				c.resume = c.applied
+			}
+			sink.done[at(event.StreamObservations, created)] = uint64(c.resume)
 			for seq := 1; seq <= c.applied; seq++ {
 				id := eventID(1, seq)
 				if seq > c.same {
@@ -413,10 +421,7 @@ func TestConsumerFindsSequencesGivenAgain(t *testing.T) {
 			}
 			before := len(sink.seen)
 			loop := run(t, js, ingest.ConsumerConfig{}, sink)
-			from := c.same + 1
-			if c.same == c.applied {
-				from = c.applied + 1
-			}
+			from := min(c.same, c.resume) + 1
 			eventually(t, "everything else is applied", func() bool {
 				p := loop.Progress().Observations
 				return (p.Epoch > created) == (c.same < c.applied) && p.Epoch > 0 && p.Applied == uint64(c.messages)

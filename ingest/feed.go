@@ -276,7 +276,7 @@ func (f *feed) position(ctx context.Context, s jetstream.Stream) (uint64, error)
 		if err := beginEpoch(ctx, l.js, info, last, time.Now()); err != nil {
 			return 0, fmt.Errorf("beginning a new epoch: %w", err)
 		}
-		return 0, fmt.Errorf("%d messages of the stream were applied, but up to %d only it has the same still: it lost its tail, and begins a new epoch", applied, last)
+		return 0, fmt.Errorf("up to %d only the stream has what was taken from it: it lost its tail, and begins a new epoch", last)
 	}
 	return applied, nil
 }

@@ -30,6 +30,11 @@ const (
 // or passed over last; none: this is its first look.
 func (f *feed) fork(ctx context.Context, s jetstream.Stream, in event.Incarnation, applied uint64, witness place) (last uint64, forked bool, err error) {
 	state := s.CachedInfo().State
+	if witness.seq == 0 {
+		if applied, err = f.reached(ctx, in.Epoch, applied); err != nil {
+			return 0, false, err
+		}
+	}
 	top := min(applied, state.LastSeq)
 	least := state.FirstSeq - min(state.FirstSeq, 1)
 	if after := in.After(); after < applied { // what is before belongs to earlier epochs, unless the sink began anew
@@ -71,6 +76,16 @@ func (f *feed) fork(ctx context.Context, s jetstream.Stream, in event.Incarnatio
 		return end, true, nil
 	}
 	return top, short, nil // nothing to compare
+}
+
+// reached is the last sequence that the sink took: it may have died before it
+// noted how far it is.
+func (f *feed) reached(ctx context.Context, epoch uint32, applied uint64) (uint64, error) {
+	taken, err := f.loop.taken(ctx, f.stream, epoch, applied+1, applied+forkReach)
+	for seq := range taken {
+		applied = max(applied, seq)
+	}
+	return applied, err
 }
 
 // replaced tells whether another message stands where the witness stood.
