@@ -147,7 +147,7 @@ func TestBehind(t *testing.T) {
 
 // allOf gives the batches, behind all that the oracle knows already.
 func allOf(w *world, batches ...*event.Batch) []*event.Batch {
-	first := &event.Batch{Stream: event.StreamObservations}
+	first := &event.Batch{Stream: event.StreamObservations, Epoch: epoch}
 	for _, m := range w.oracle.events {
 		if m.Seq < batches[0].First {
 			first.Messages = append(first.Messages, m)
