@@ -97,8 +97,14 @@ func (p *Projector) rowsThere(ctx context.Context, b *event.Batch, todo []applie
 	there = map[rowKey]struct{}{}
 	err = p.read(ctx, "rows_in_range", args{"epoch": b.Epoch, "first": first, "last": b.Last},
 		proto.Results{
-			{Name: "mandate", Data: &mandate}, {Name: "seq", Data: &seq}, {Name: "capture", Data: &capture}, {Name: "offer", Data: &offer},
-			{Name: "is_row", Data: &isRow}, {Name: "item", Data: &item}, {Name: "site", Data: site}, {Name: "captured_ms", Data: &captured},
+			{Name: "mandate", Data: &mandate},
+			{Name: "seq", Data: &seq},
+			{Name: "capture", Data: &capture},
+			{Name: "offer", Data: &offer},
+			{Name: "is_row", Data: &isRow},
+			{Name: "item", Data: &item},
+			{Name: "site", Data: site},
+			{Name: "captured_ms", Data: &captured},
 		}, func() error {
 			for i := range seq {
 				k := rowKey{mandate[i], seq[i], capture[i], offer[i]}
