@@ -172,8 +172,8 @@ func NewConsumer(c ConsumerConfig, js jetstream.JetStream, sink Sink, log *slog.
 
 // Run reads and applies until ctx ends, and then returns nil. Batches that the
 // sink has at that moment may finish within the grace time, unless ctx ended
-// because the lease was lost. Else only a sink that is deposed or refuses for
-// good ends it, with its error: servers that are away, streams that are missing
+// because the lease was lost. Else only a sink that is deposed, refuses for good
+// or found a forked stream ends it, with its error: servers that are away, streams that are missing
 // and a failing sink are waited for and logged. Run it once.
 func (l *Consumer) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
@@ -192,7 +192,7 @@ func (l *Consumer) Run(ctx context.Context) error {
 
 // ends tells whether the sink must not be asked again after this error.
 func ends(err error) bool {
-	return errors.Is(err, event.ErrDeposed) || errors.Is(err, event.ErrRefused)
+	return errors.Is(err, event.ErrDeposed) || errors.Is(err, event.ErrRefused) || errors.Is(err, errEpochBegun)
 }
 
 // begun is a batch of observations that the sink has.
@@ -319,6 +319,9 @@ func (l *Consumer) again(ctx context.Context, under []begun, err error) bool {
 // takes it; false: ctx ended first.
 func (l *Consumer) apply(ctx context.Context, b *cut, err error) bool {
 	for try := 1; err != nil; try++ {
+		if errors.Is(err, event.ErrForked) && ctx.Err() == nil {
+			err = l.forked(ctx, b, err)
+		}
 		if ends(err) {
 			l.stop(err)
 		}

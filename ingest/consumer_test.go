@@ -730,6 +730,52 @@ func TestRefusingSinkEndsTheRole(t *testing.T) {
 	}
 }
 
+// A sink that began with other messages than the stream has now gets them in a
+// new epoch, behind what it applied, and the loop ends: what it knew is void.
+func TestSinkFindsAFork(t *testing.T) {
+	nc, js := connect(t)
+	for n := range 9 {
+		publish(t, nc, observations(n+1, 1))
+	}
+	history := ingest.NewHistory(js)
+	state, err := history.State(t.Context(), event.StreamObservations)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := state.Epoch
+	sink := newRecorder()
+	sink.done[at(event.StreamObservations, old)] = 4
+	sink.before = func(_ context.Context, b *event.Batch) error {
+		if b.Epoch == old {
+			return fmt.Errorf("of others: %w", event.ErrForked)
+		}
+		return nil
+	}
+	consumer, err := ingest.NewConsumer(ingest.ConsumerConfig{}, js, sink, logger(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if err := consumer.Run(ctx); !errors.Is(err, event.ErrForked) {
+		t.Fatalf("Run = %v", err)
+	}
+	if state, err = history.State(t.Context(), event.StreamObservations); err != nil {
+		t.Fatal(err)
+	}
+	if len(state.Forks) != 1 || state.Forks[0].After != 4 || state.Epoch <= old {
+		t.Fatalf("%+v, want a fork after 4", state.Incarnation)
+	}
+	run(t, js, ingest.ConsumerConfig{}, sink).reach(t, js)
+	var want []string
+	for n := 5; n <= 9; n++ {
+		want = append(want, eventID(1, n))
+	}
+	if d := cmp.Diff(want, sink.ids(event.StreamObservations)); d != "" {
+		t.Error(d)
+	}
+}
+
 // refuses is a Sink that does not know where to resume.
 type refuses struct{ err error }
 

@@ -257,6 +257,13 @@ func (f *feed) position(ctx context.Context, s jetstream.Stream) (uint64, error)
 		if applied, err = l.resume(ctx, f.stream, in); err != nil {
 			return 0, fmt.Errorf("asking the sink where to resume: %w", err)
 		}
+		// Until then another leader may have applied what came meanwhile.
+		if info, err = s.Info(ctx); err != nil {
+			return 0, err
+		}
+		if incarnation(info).Epoch != in.Epoch {
+			return 0, errNewEpoch
+		}
 		witness = place{}
 		l.count(func(*Progress) { f.at.Epoch, f.at.Applied, f.witness = in.Epoch, applied, witness })
 	}

@@ -3,7 +3,9 @@ package ingest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -30,17 +32,16 @@ const (
 // or passed over last; none: this is its first look.
 func (f *feed) fork(ctx context.Context, s jetstream.Stream, in event.Incarnation, applied uint64, witness place) (last uint64, forked bool, err error) {
 	state := s.CachedInfo().State
-	if witness.seq == 0 {
-		if applied, err = f.reached(ctx, in.Epoch, applied); err != nil {
-			return 0, false, err
-		}
+	reached, err := f.reached(ctx, in.Epoch, applied)
+	if err != nil {
+		return 0, false, err
 	}
-	top := min(applied, state.LastSeq)
+	top := min(reached, state.LastSeq)
 	least := state.FirstSeq - min(state.FirstSeq, 1)
 	if after := in.After(); after < applied { // what is before belongs to earlier epochs, unless the sink began anew
 		least = max(least, after)
 	}
-	short, end := state.LastSeq < applied, top
+	short, end := state.LastSeq < reached, top
 	differs, err := f.replaced(ctx, s, witness)
 	if err != nil {
 		return 0, false, err
@@ -76,6 +77,24 @@ func (f *feed) fork(ctx context.Context, s jetstream.Stream, in event.Incarnatio
 		return end, true, nil
 	}
 	return top, short, nil // nothing to compare
+}
+
+// errEpochBegun is an event.ErrForked after which a new epoch was begun.
+var errEpochBegun = errors.New("it begins a new epoch")
+
+// forked begins a new epoch behind what is applied, unless somebody has.
+func (l *Consumer) forked(ctx context.Context, b *cut, found error) error {
+	s, err := l.js.Stream(ctx, b.Stream)
+	if err == nil && incarnation(s.CachedInfo()).Epoch == b.Epoch {
+		l.mu.Lock()
+		applied := b.feed.at.Applied
+		l.mu.Unlock()
+		err = beginEpoch(ctx, l.js, s.CachedInfo(), applied, time.Now())
+	}
+	if err != nil {
+		return fmt.Errorf("beginning a new epoch: %w", err)
+	}
+	return fmt.Errorf("%w: %w", found, errEpochBegun)
 }
 
 // reached is the last sequence that the sink took: it may have died before it

@@ -216,6 +216,9 @@ func (l *Lease) free(ctx context.Context, seen *uint64, since *time.Time) (revis
 	case *seen == 0 && (l.c.Alone || l.c.Force):
 		return e.Revision(), true, nil
 	case e.Revision() != *seen:
+		if *seen == 0 {
+			l.log.Info("standing by", "leader", string(e.Value()))
+		}
 		*seen, *since = e.Revision(), time.Now()
 	}
 	return e.Revision(), time.Since(*since) >= l.c.TTL, nil

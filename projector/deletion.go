@@ -38,7 +38,7 @@ func (p *Projector) mutate(ctx context.Context, what, sql string, a args) error 
 
 // endDeletion looks whether the mandate's deletion is done, and notes it.
 func (p *Projector) endDeletion(ctx context.Context, m uint64, v *view) (done bool, err error) {
-	running, err := p.number(ctx, "mutations", nil)
+	running, err := p.number(ctx, "mutations", args{"table": "observations_by_mandate"})
 	if err != nil || running > 0 {
 		return false, err
 	}
@@ -73,11 +73,7 @@ func await(ctx context.Context, done func() (bool, error)) error {
 // killMutations ends the deletions of earlier leaders; what they were for is
 // found and begun again.
 func (p *Projector) killMutations(ctx context.Context) error {
-	n, err := p.number(ctx, "mutations", nil)
-	if err != nil || n == 0 {
-		return err
-	}
-	err = p.conn.Do(ctx, ch.Query{Body: question("kill_mutations"), Result: discard(), OnResult: func(context.Context, proto.Block) error { return nil }})
+	err := p.conn.Do(ctx, ch.Query{Body: question("kill_mutations"), Result: discard(), OnResult: func(context.Context, proto.Block) error { return nil }})
 	if err != nil {
 		return fmt.Errorf("kill mutations: %w", err)
 	}

@@ -55,7 +55,7 @@ func (p *Projector) BeginObservations(ctx context.Context, b *event.Batch) (fini
 // has to be looked at what is there.
 func (p *Projector) begin(ctx context.Context, f *flight, b *event.Batch) error {
 	p.reap()
-	doubtful := p.doubt.after(place{b.Epoch, b.First - 1})
+	doubtful := p.doubt.after(p.marks[b.Stream])
 	if !p.started || p.unsure || len(p.dirty) > 0 || doubtful {
 		p.settle()
 	}
@@ -69,7 +69,7 @@ func (p *Projector) begin(ctx context.Context, f *flight, b *event.Batch) error 
 		if err := p.applyScopes(ctx); err != nil {
 			return p.failed(err)
 		}
-		doubtful = p.doubt.after(place{b.Epoch, b.First - 1})
+		doubtful = p.doubt.after(p.marks[b.Stream])
 	}
 	todo, ids, err := p.fresh(ctx, b)
 	if err == nil {

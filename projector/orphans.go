@@ -13,12 +13,9 @@ import (
 // again stands at other places. They go before the checkpoint passes them and
 // readers see them.
 
-// orphanTables are in the order in which orphans go: observations knows the
-// pairs of all of them to the end, wherever a crash ends this.
-var orphanTables = [...]string{"latest_observations", "observations_by_mandate", "observations"}
-
-// removeOrphans removes the orphans of epochs up to until. No batch is under
-// way.
+// removeOrphans removes the orphans of epochs up to until, in which nothing is
+// written any more. No batch is under way. observations knows the pairs of all
+// of them to the end, wherever a crash ends this.
 func (p *Projector) removeOrphans(ctx context.Context, until uint32) error {
 	mark := p.marks[event.StreamObservations]
 	if until < mark.epoch {
@@ -26,7 +23,7 @@ func (p *Projector) removeOrphans(ctx context.Context, until uint32) error {
 	}
 	about := args{"epoch": mark.epoch, "seq": mark.seq, "until": until}
 	var total uint64
-	for _, table := range orphanTables {
+	for _, table := range rowTables {
 		n, err := p.orphans(ctx, table, about)
 		if err != nil {
 			return err
@@ -36,17 +33,15 @@ func (p *Projector) removeOrphans(ctx context.Context, until uint32) error {
 	if total == 0 {
 		return nil
 	}
-	if err := p.write(ctx, "insert_orphans", orphaned("insert_orphans", ""), about, nil); err != nil {
-		return p.failed(err)
-	}
-	for _, table := range orphanTables {
-		if err := p.deleteOrphans(ctx, table, about); err != nil {
-			return p.failed(err)
-		}
-		if table != "latest_observations" {
-			continue
-		}
-		if err := p.write(ctx, "refill_latest", orphaned("refill_latest", ""), about, nil); err != nil {
+	for _, step := range []func() error{
+		func() error { return p.write(ctx, "insert_orphans", orphaned("insert_orphans", ""), about, nil) },
+		func() error { return p.refillLatest(ctx, about) }, // stands below the orphans, unless a merge drops it
+		func() error { return p.deleteOrphans(ctx, "latest_observations", about) },
+		func() error { return p.refillLatest(ctx, about) },
+		func() error { return p.deleteOrphans(ctx, "observations_by_mandate", about) },
+		func() error { return p.deleteOrphans(ctx, "observations", about) },
+	} {
+		if err := step(); err != nil {
 			return p.failed(err)
 		}
 	}
@@ -56,6 +51,10 @@ func (p *Projector) removeOrphans(ctx context.Context, until uint32) error {
 
 func (p *Projector) orphans(ctx context.Context, table string, about args) (uint64, error) {
 	return p.askNumber(ctx, "orphans", orphaned("orphans", table), about)
+}
+
+func (p *Projector) refillLatest(ctx context.Context, about args) error {
+	return p.write(ctx, "refill_latest", orphaned("refill_latest", ""), about, nil)
 }
 
 func (p *Projector) deleteOrphans(ctx context.Context, table string, about args) error {
@@ -68,7 +67,7 @@ func (p *Projector) deleteOrphans(ctx context.Context, table string, about args)
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.StatementTimeout)
 	defer cancel()
 	return await(ctx, func() (bool, error) {
-		running, err := p.number(ctx, "mutations", nil)
+		running, err := p.number(ctx, "mutations", args{"table": table})
 		if running > 0 || err != nil {
 			return false, err
 		}

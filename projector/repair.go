@@ -3,6 +3,7 @@ package projector
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/ClickHouse/ch-go/proto"
@@ -19,15 +20,10 @@ type rowKey struct {
 // repair writes those rows of the events that the tables have not. It looks
 // at each row's identity, so it does not matter how the range was cut into
 // batches before, nor which mandates saw a pair then. Rows that none of the
-// events gives are of messages that the stream had here and lost: they go
-// first. whole is scratch, and empty at the end.
+// events gives are of messages that the stream had here and lost:
+// event.ErrForked. whole is scratch, and empty at the end.
 func (p *Projector) repair(ctx context.Context, b *event.Batch, todo []applied, whole *block) error {
-	there, foreign, err := p.rowsThere(ctx, b, todo)
-	if foreign && err == nil {
-		if err = p.removeOrphans(ctx, b.Epoch); err == nil {
-			there, _, err = p.rowsThere(ctx, b, todo)
-		}
-	}
+	there, err := p.rowsThere(ctx, b, todo)
 	if err != nil {
 		return err
 	}
@@ -80,22 +76,23 @@ func (p *Projector) repair(ctx context.Context, b *event.Batch, todo []applied, 
 	return nil
 }
 
-// rowsThere reads which rows the tables hold of the batch, and whether anything
-// there is of none of its events.
-func (p *Projector) rowsThere(ctx context.Context, b *event.Batch, todo []applied) (there map[rowKey]struct{}, foreign bool, err error) {
+// rowsThere reads which rows the tables hold behind the checkpoint, up to the
+// end of the batch.
+func (p *Projector) rowsThere(ctx context.Context, b *event.Batch, todo []applied) (map[rowKey]struct{}, error) {
 	var (
 		mandate, seq, item proto.ColUInt64
 		capture, offer     proto.ColUInt16
 		isRow              proto.ColUInt8
 		site               = new(proto.ColStr).LowCardinality()
 		captured           proto.ColInt64
-		first              = b.First
+		there              = map[rowKey]struct{}{}
+		foreign            []rowKey
+		first              uint64
 	)
 	if mark := p.marks[b.Stream]; mark.epoch == b.Epoch {
-		first = max(first, mark.seq+1)
+		first = mark.seq + 1
 	}
-	there = map[rowKey]struct{}{}
-	err = p.read(ctx, "rows_in_range", args{"epoch": b.Epoch, "first": first, "last": b.Last},
+	err := p.read(ctx, "rows_in_range", args{"epoch": b.Epoch, "first": first, "last": b.Last},
 		proto.Results{
 			{Name: "mandate", Data: &mandate},
 			{Name: "seq", Data: &seq},
@@ -108,14 +105,19 @@ func (p *Projector) rowsThere(ctx context.Context, b *event.Batch, todo []applie
 		}, func() error {
 			for i := range seq {
 				k := rowKey{mandate[i], seq[i], capture[i], offer[i]}
-				foreign = foreign || !gives(todo, k, item[i], site.Row(i), captured[i])
+				if !gives(todo, k, item[i], site.Row(i), captured[i]) {
+					foreign = append(foreign, k)
+				}
 				if isRow[i] == 1 {
 					there[k] = struct{}{}
 				}
 			}
 			return nil
 		})
-	return there, foreign, err
+	if err == nil && len(foreign) > 0 {
+		err = fmt.Errorf("%w: %d rows beyond the checkpoint, one of them at %d of epoch %d", event.ErrForked, len(foreign), foreign[0].seq, b.Epoch)
+	}
+	return there, err
 }
 
 // gives tells whether one of the events, in order, gives a row of that pair

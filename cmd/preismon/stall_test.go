@@ -84,7 +84,7 @@ func TestProjectorGivesLeaseBack(t *testing.T) {
 	leader := startRole(t, args(s.ProjectorDSN)...)
 	eventually(t, 20*time.Second, "the first leads", func() bool { return leader.metric(leaderMetric) == "1" })
 	cutOff := startRole(t, args(through)...)
-	eventually(t, 20*time.Second, "the second stands by", cutOff.ready)
+	eventually(t, 20*time.Second, "the second stands by", func() bool { return strings.Contains(cutOff.stderr.String(), "standing by") })
 	between.Refuse()
 	if err := leader.cmd.Process.Signal(syscall.SIGKILL); err != nil {
 		t.Fatal(err)

@@ -13,6 +13,11 @@ var ErrDeposed = errors.New("deposed by a newer leader of the partition")
 // where it is, until people change something: asking again does not help.
 var ErrRefused = errors.New("refused until somebody mends it")
 
+// ErrForked is what whoever applies batches answers when it began, at places of
+// the batch or before, with other messages than the stream has there now: the
+// stream lost its tail, and nobody saw it. It must be asked again in a new epoch.
+var ErrForked = errors.New("the stream has other messages than those that were begun here")
+
 // Batch is a contiguous range of a stream's sequences: First to Last, both
 // included. What has no message here was no message for this consumer, or is
 // in the dead letters by now.
