@@ -173,8 +173,9 @@ func NewConsumer(c ConsumerConfig, js jetstream.JetStream, sink Sink, log *slog.
 // Run reads and applies until ctx ends, and then returns nil. Batches that the
 // sink has at that moment may finish within the grace time, unless ctx ended
 // because the lease was lost. Else only a sink that is deposed, refuses for good
-// or found a forked stream ends it, with its error: servers that are away, streams that are missing
-// and a failing sink are waited for and logged. Run it once.
+// or found a forked stream ends it, with its error: servers that are away,
+// streams that are missing and a failing sink are waited for and logged. Run it
+// once.
 func (l *Consumer) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()

@@ -23,7 +23,8 @@ const (
 // fork tells up to which sequence the stream still has the messages that the
 // sink took. A stream that was restored from an older copy, or lost its tail
 // without power, gives its sequences again, maybe before anybody looks: what
-// stands there then is not what was applied, though its sequence is. forked is false when all is as it was.
+// stands there then is not what was applied, though its sequence is. forked is
+// false when all is as it was.
 // What is read again for want of a comparison does no harm: an event is known
 // by its id.
 //

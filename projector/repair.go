@@ -76,8 +76,8 @@ func (p *Projector) repair(ctx context.Context, b *event.Batch, todo []applied, 
 	return nil
 }
 
-// rowsThere reads which rows the tables hold behind the checkpoint, up to the
-// end of the batch.
+// rowsThere reads which rows the tables hold beyond the checkpoint, up to the
+// end of the batch. Rows that no event gives are event.ErrForked.
 func (p *Projector) rowsThere(ctx context.Context, b *event.Batch, todo []applied) (map[rowKey]struct{}, error) {
 	var (
 		mandate, seq, item proto.ColUInt64
