@@ -91,14 +91,7 @@ func (c *auditCmd) Run(ctx context.Context, k *kong.Context, std streams, log *s
 	cfg := projector.DefaultAuditConfig()
 	cfg.Partition, cfg.Partitions = c.Share.Partition, c.Share.Partitions
 	cfg.Conn, cfg.Streams, cfg.Content, cfg.StatementTimeout = pool, ingest.NewHistory(b.js), c.Content, c.Timeout
-	show := auditProgress{std: std, log: log}
-	cfg.Progress = show.at
-	auditor, err := projector.NewAuditor(cfg)
-	if err != nil {
-		return err
-	}
-	audit, err := auditor.Run(ctx)
-	show.end()
+	audit, err := auditAloud(ctx, cfg, std, log)
 	if err != nil {
 		return err
 	}
@@ -111,6 +104,18 @@ func (c *auditCmd) Run(ctx context.Context, k *kong.Context, std streams, log *s
 		return errFound
 	}
 	return err
+}
+
+// auditAloud audits and shows how far it is.
+func auditAloud(ctx context.Context, cfg projector.AuditConfig, std streams, log *slog.Logger) (*projector.Audit, error) {
+	show := auditProgress{std: std, log: log}
+	defer show.end()
+	cfg.Progress = show.at
+	auditor, err := projector.NewAuditor(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return auditor.Run(ctx)
 }
 
 // auditProgress shows one step after the other.

@@ -247,14 +247,7 @@ func (r *rebuilding) audit(ctx context.Context, content bool) error {
 	cfg := projector.DefaultAuditConfig()
 	cfg.Partition, cfg.Partitions = r.share.Partition, r.share.Partitions
 	cfg.Conn, cfg.Streams, cfg.Content = r.new, ingest.NewHistory(r.bus.js), content
-	show := auditProgress{std: r.std, log: r.log}
-	cfg.Progress = show.at
-	auditor, err := projector.NewAuditor(cfg)
-	if err != nil {
-		return err
-	}
-	audit, err := auditor.Run(ctx)
-	show.end()
+	audit, err := auditAloud(ctx, cfg, r.std, r.log)
 	if err != nil {
 		return err
 	}
