@@ -18,6 +18,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"regexp"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -64,6 +65,12 @@ func TestFaults(t *testing.T) {
 	}
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	only := regexp.MustCompile(*runOnly)
+	var reasons []string // again at the very end, after the logs of all processes
+	t.Cleanup(func() {
+		for _, line := range reasons {
+			fmt.Println("wrong:", strings.ReplaceAll(line, "\n", "; "))
+		}
+	})
 	w := newWorld(t, seed)
 	w.withFiles()
 	w.startRoles()
@@ -91,11 +98,11 @@ func TestFaults(t *testing.T) {
 		fmt.Printf("%s fault=%s lost=%d doubled=%d lag=%s\n", time.Now().Format(time.TimeOnly), name, v.lost, v.doubled, v.lag.Round(time.Millisecond))
 		if v.err != nil {
 			report(name)
-			fail := t.Fatalf
-			if v.absent != nil && v.err == v.absent {
-				fail = t.Errorf // nothing is known to be wrong: the others have their turn
+			reasons = append(reasons, fmt.Sprintf("fault=%s iteration %d, seed %d: %v", name, counts[name].iterations, seed, v.err))
+			t.Error(reasons[len(reasons)-1])
+			if v.absent == nil || v.err != v.absent {
+				t.FailNow() // else nothing is known to be wrong: the others have their turn
 			}
-			fail("fault=%s iteration %d, seed %d: %v", name, counts[name].iterations, seed, v.err)
 		}
 	}
 	if v := w.iteration(t, func() error { return nil }); v.err != nil {
@@ -175,6 +182,7 @@ func (w *world) iteration(t *testing.T, do func() error) verdictOf {
 	if err := w.revive(); err != nil {
 		t.Fatal(err)
 	}
+	back := w.withdraw()
 	time.Sleep(100 * time.Millisecond) // and some after it
 	v := w.settle(t.Context(), since)
 	var f *finding
@@ -184,9 +192,7 @@ func (w *world) iteration(t *testing.T, do func() error) verdictOf {
 	case err != nil:
 		v.absent = fmt.Errorf("the fault did not come about: %w", err)
 	}
-	if err := w.findings(); err != nil {
-		v.err = errors.Join(v.err, err)
-	}
+	v.err = errors.Join(v.err, back, w.findings())
 	return v
 }
 

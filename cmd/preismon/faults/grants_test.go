@@ -12,6 +12,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
 	"preismon/contracts"
 	"preismon/contracts/event"
 	"preismon/deploy/testserver/process"
@@ -21,7 +24,10 @@ import (
 // them when.
 
 // extra are the items of an order that come and go.
-var extra = map[uint64]struct{ first, last contracts.ItemID }{1: {11, 14}}
+var extra = map[uint64]struct{ first, last contracts.ItemID }{grantee: {11, 14}}
+
+// grantee is the mandate whose pairs come and go.
+const grantee = 1
 
 // mayGet tells whether a row is of a pair that comes and goes for a mandate.
 func mayGet(mandate uint64, f *fact) bool {
@@ -52,6 +58,12 @@ func (g *grants) end() {
 			g.spans[i].to = time.Now()
 		}
 	}
+}
+
+func (g *grants) open() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.spans) > 0 && g.spans[len(g.spans)-1].to.IsZero()
 }
 
 // within tells whether there was a grant at some instant since a moment.
@@ -96,21 +108,18 @@ var accessFaults = []fault{
 var granting sync.Mutex // one at a time, also in a composition
 
 // granted gives a mandate pairs and takes them back while its reader pages.
-// meanwhile breaks something in between.
+// meanwhile breaks something in between. What another fault keeps it from
+// taking back, the iteration does.
 func granted(w *world, rnd *rand.Rand, meanwhile func() error) error {
 	granting.Lock()
 	defer granting.Unlock()
-	const mandate = 1
-	if meanwhile == nil {
-		meanwhile = func() error { return nil }
-	}
 	w.grants.begin()
-	err := w.setOrder(mandate, true, meanwhile)
+	err := w.setOrder(grantee, true, meanwhile)
 	if err == nil {
 		// Now in force: what there is of them must come, also of before.
-		due := w.ledger.extra(mandate, w.since)
+		due := w.ledger.extra(grantee, w.since)
 		_, err = retried(func() (any, error) {
-			got, err := w.readers[mandate-1].pages(context.Background(), 1+rnd.IntN(200))
+			got, err := w.readers[grantee-1].pages(context.Background(), 1+rnd.IntN(200))
 			for k, f := range due {
 				if err == nil && got[k] == nil {
 					err = fmt.Errorf("a row of a granted pair is not there: %+v", *f)
@@ -120,25 +129,54 @@ func granted(w *world, rnd *rand.Rand, meanwhile func() error) error {
 		})
 	}
 	time.Sleep(upTo(rnd, 300*time.Millisecond))
-	err = errors.Join(err, w.setOrder(mandate, false, meanwhile))
-	w.grants.end()
-	return err
+	back := w.setOrder(grantee, false, meanwhile)
+	if back == nil {
+		w.grants.end()
+	}
+	return errors.Join(err, back)
 }
 
-// setOrder publishes an order and waits until its scope is in force.
+// withdraw takes back what is still granted.
+func (w *world) withdraw() error {
+	if !w.grants.open() {
+		return nil
+	}
+	if err := w.setOrder(grantee, false, nil); err != nil {
+		return wrong("I1", "a grant cannot be taken back though all is well: %v", err)
+	}
+	w.grants.end()
+	return nil
+}
+
+// setOrder publishes an order and waits until its scope, and none that was
+// published before, is in force.
 func (w *world) setOrder(mandate uint64, wide bool, meanwhile func() error) error {
 	o := orderOf(mandate, wide)
-	ctx, cancel := context.WithTimeout(context.Background(), healed)
-	defer cancel()
 	e := &event.Event{ID: newID(rand.New(rand.NewPCG(rand.Uint64(), 5))), Kind: event.KindOrder, Producer: "faults", ProducedAt: time.Now(), Data: o}
-	if err := w.producer.pub.Publish(ctx, e); err != nil {
+	b, err := event.Encode(e)
+	if err != nil {
 		return err
 	}
-	err := meanwhile()
+	seq, err := retried(func() (uint64, error) {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		ack, err := w.streams().PublishMsg(ctx, &nats.Msg{Subject: e.Subject(), Data: b, Header: nats.Header{jetstream.MsgIDHeader: {e.ID}}})
+		if err != nil {
+			return 0, err
+		}
+		return ack.Sequence, nil
+	})
+	if err != nil {
+		return err
+	}
+	if meanwhile != nil {
+		err = meanwhile()
+	}
 	return errors.Join(err, process.Until(healed, "the scope is in force", func() bool {
-		var pairs uint64
-		err := w.db().QueryRow("SELECT argMax(pairs, version) FROM scopes WHERE mandate = ?", mandate).Scan(&pairs)
-		return err == nil && pairs == uint64(len(o.Items)*len(o.Sites))
+		var applied, pairs uint64
+		err := w.db().QueryRow(`SELECT (SELECT max((epoch, seq)).2 FROM checkpoints WHERE stream = ?), (SELECT argMax(pairs, version) FROM scopes WHERE mandate = ?)`,
+			event.StreamCatalog, mandate).Scan(&applied, &pairs)
+		return err == nil && applied >= seq && pairs == uint64(len(o.Items)*len(o.Sites))
 	}))
 }
 

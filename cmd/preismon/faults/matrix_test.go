@@ -68,12 +68,15 @@ var processFaults = []fault{
 		if rnd.IntN(2) == 0 {
 			w.projectorTables.Reset() // else what was held passes
 		}
+		w.projectorTables.Heal()
 		return nil
 	}},
 	{name: "clickhouse-slow", do: func(w *world, rnd *rand.Rand) error {
 		w.projectorTables.Set(proxy.Up, proxy.Rule{Left: -1, Delay: time.Duration(5+rnd.IntN(40)) * time.Millisecond})
 		w.queryTables.Set(proxy.Down, proxy.Rule{Left: -1, Delay: time.Duration(5+rnd.IntN(40)) * time.Millisecond})
 		time.Sleep(500 * time.Millisecond)
+		w.projectorTables.Heal()
+		w.queryTables.Heal()
 		return nil
 	}},
 	{name: "clickhouse-killed", do: func(w *world, rnd *rand.Rand) error {
@@ -170,6 +173,7 @@ var processFaults = []fault{
 		}
 		time.Sleep(upTo(rnd, time.Second))
 		w.producerStreams.Reset()
+		w.producerStreams.Heal()
 		return nil
 	}},
 	{name: "acknowledgement-lost", do: func(w *world, rnd *rand.Rand) error {
@@ -201,8 +205,12 @@ func (w *world) streamsOfProjectors() *proxy.Proxy { return w.projectorStreams }
 // patience is for what comes soon on a quiet machine.
 const patience = 40 * time.Second
 
-// meets puts a rule on a proxy and waits until it is met.
+// meets puts a rule on a proxy and waits until it is met. What it breaks, it
+// breaks once: in a composition the others go on.
 func (w *world) meets(p *proxy.Proxy, d proxy.Direction, r proxy.Rule) error {
+	if r.Then == proxy.Break {
+		defer p.Set(d, proxy.Rule{Left: -1})
+	}
 	met, act := make(chan struct{}), r.Act
 	r.Act = func() {
 		if act != nil {

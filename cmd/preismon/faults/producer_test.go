@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -22,6 +23,9 @@ type producer struct {
 	pub    *ingest.Publisher
 	js     jetstream.JetStream
 
+	// known is held by those who rely on the stream's memory of message ids:
+	// poison has no id of its own, so what stands twice is buried twice.
+	known  sync.Mutex
 	burst  atomic.Int32 // events at once
 	paused atomic.Bool
 	idle   chan struct{} // one at a time publishes
@@ -145,6 +149,8 @@ func (p *producer) raw(ctx context.Context, subject string, b []byte) error {
 // poison publishes what is no event: some of the kinds there are, from the
 // first. The largest is as large as the stream takes.
 func (p *producer) poison(ctx context.Context, first, n int) error {
+	p.known.Lock()
+	defer p.known.Unlock()
 	for i := range n {
 		p.ledger.mu.Lock()
 		bad := [][]byte{

@@ -103,6 +103,8 @@ func (w *world) changed(change func(*jetstream.StreamConfig, jetstream.StreamSta
 // windowExpired keeps the producer without its acknowledgements for longer than
 // the stream remembers ids: what it sends again stands in the stream twice.
 func windowExpired(w *world, rnd *rand.Rand) error {
+	w.producer.known.Lock()
+	defer w.producer.known.Unlock()
 	const window = time.Second
 	short := func(c *jetstream.StreamConfig, _ jetstream.StreamState) { c.Duplicates = window }
 	return w.changed(short, func() error {

@@ -56,6 +56,7 @@ var tableFaults = []fault{
 		if rnd.IntN(2) == 0 {
 			w.projectorTables.Reset() // else what was held passes
 		}
+		w.projectorTables.Heal()
 		return nil
 	}},
 }
