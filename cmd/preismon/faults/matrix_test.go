@@ -223,6 +223,7 @@ func (w *world) meets(p *proxy.Proxy, d proxy.Direction, r proxy.Rule) error {
 	case <-met:
 		return nil
 	case <-time.After(patience):
+		p.Set(d, proxy.Rule{Left: -1}) // nobody waits for it any more
 		return fmt.Errorf("nothing met the rule %q in %s", r.Pattern, patience)
 	}
 }

@@ -74,8 +74,16 @@ func (w *world) restartStreamsIn(down time.Duration, meanwhile func() error) err
 }
 
 // revive starts what a fault left dead: one may keep another from starting a
-// server again, as on a disk that is full.
+// server or a role again, as on a disk that is full.
 func (w *world) revive() error {
+	err := w.reviveServers()
+	for _, r := range append(w.projectors[:], w.query) {
+		err = errors.Join(err, again(r))
+	}
+	return err
+}
+
+func (w *world) reviveServers() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var err error
