@@ -167,6 +167,7 @@ var limitFaults = []fault{
 			return notHere(w, leader, err)
 		}
 		w.producer.burst.Store(200)
+		defer w.producer.burst.Store(usual)
 		select {
 		case <-leader.Ended():
 		case <-time.After(patience):

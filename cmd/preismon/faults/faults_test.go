@@ -201,7 +201,7 @@ func (w *world) heal() {
 	for _, p := range []*proxy.Proxy{w.projectorTables, w.queryTables, w.projectorStreams, w.queryStreams, w.producerStreams, w.archive} {
 		p.Heal()
 	}
-	w.producer.burst.Store(8)
+	w.producer.burst.Store(usual)
 }
 
 // compose lets some faults drawn by chance run into each other.

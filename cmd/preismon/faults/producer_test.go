@@ -16,6 +16,9 @@ import (
 	"preismon/ingest"
 )
 
+// usual are so many events at once.
+const usual = 8
+
 // producer publishes events until it is told to pause.
 type producer struct {
 	ledger *ledger
@@ -47,7 +50,7 @@ func newProducer(l *ledger, address string) (*producer, error) {
 		return nil, err
 	}
 	p := &producer{ledger: l, conn: conn, pub: pub, js: js, idle: make(chan struct{}, 1)}
-	p.burst.Store(8)
+	p.burst.Store(usual)
 	return p, nil
 }
 
