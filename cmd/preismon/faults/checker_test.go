@@ -123,8 +123,9 @@ type verdictOf struct {
 	absent  error // why the fault did not come about; nil: it did
 }
 
-// settle waits until everything acknowledged is in the tables and in the
-// answers, and proves that nothing else is. The producer is paused.
+// settle waits until everything acknowledged is in the tables, the dead
+// letters and the answers, and proves that nothing else is. The producer is
+// paused.
 func (w *world) settle(ctx context.Context, since int64) (v verdictOf) {
 	began := time.Now()
 	if err := w.producer.pause(healed); err != nil {
@@ -139,18 +140,21 @@ func (w *world) settle(ctx context.Context, since int64) (v verdictOf) {
 			break
 		}
 		if err == nil && lost == 0 {
-			break
+			if err = errors.Join(newest(ctx, w.db(), w.ledger.due(0, 0)), w.buried(ctx)); err == nil {
+				break
+			}
 		}
 		if time.Since(began) > w.patience {
-			v.lost = lost
-			v.err = errors.Join(err, wrong("I1", "after %s, %d rows of acknowledged events are not there", w.patience, lost))
+			if v.lost, v.err = lost, err; lost > 0 {
+				v.err = errors.Join(err, wrong("I1", "after %s, %d rows of acknowledged events are not there", w.patience, lost))
+			}
 			break
 		}
 	}
 	v.lag = time.Since(began)
 	n, err := doubled(ctx, w.db())
 	v.doubled, v.err = n, errors.Join(v.err, err)
-	v.err = errors.Join(v.err, newest(ctx, w.db(), w.ledger.due(0, 0)), w.buried(ctx), w.ready())
+	v.err = errors.Join(v.err, w.ready())
 	return v
 }
 

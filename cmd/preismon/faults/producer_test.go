@@ -16,8 +16,12 @@ import (
 	"preismon/ingest"
 )
 
-// usual are so many events at once.
-const usual = 8
+// usual are so many events at once, and plenty so many during one fault: of
+// more of them, one that lasts only makes the checks slow.
+const (
+	usual  = 8
+	plenty = 10_000
+)
 
 // producer publishes events until it is told to pause.
 type producer struct {
@@ -30,6 +34,7 @@ type producer struct {
 	// poison has no id of its own, so what stands twice is buried twice.
 	known  sync.Mutex
 	burst  atomic.Int32 // events at once
+	sent   atomic.Int64 // since it was resumed
 	paused atomic.Bool
 	idle   chan struct{} // one at a time publishes
 	err    atomic.Pointer[error]
@@ -65,6 +70,9 @@ func (p *producer) run(ctx context.Context) {
 			}
 		}
 		time.Sleep(20 * time.Millisecond)
+		if p.sent.Load() > plenty {
+			time.Sleep(200 * time.Millisecond)
+		}
 	}
 }
 
@@ -78,6 +86,7 @@ func (p *producer) send(ctx context.Context) error {
 		if err := p.pub.Publish(ctx, p.ledger.next()); err != nil {
 			return err
 		}
+		p.sent.Add(1)
 	}
 	if _, err := p.pub.Flush(ctx); err != nil {
 		return err
@@ -100,7 +109,10 @@ func (p *producer) pause(limit time.Duration) error {
 	}
 }
 
-func (p *producer) resume() { p.paused.Store(false) }
+func (p *producer) resume() {
+	p.sent.Store(0)
+	p.paused.Store(false)
+}
 
 func (p *producer) failure() error {
 	if err := p.err.Load(); err != nil {

@@ -235,8 +235,8 @@ func restored(w *world, rnd *rand.Rand) error {
 	if err := errors.Join(err, w.applied()); err != nil {
 		return err
 	}
-	w.tokens.forget() // the copy does not know of those revoked since
 	err = w.restartStreamsIn(0, func() error {
+		w.tokens.forget() // the copy does not know of those revoked since
 		if err := emptied(w.nats.Dir); err != nil {
 			return err
 		}

@@ -25,8 +25,9 @@ type tokens struct {
 	reader *reader // whose mandate they are of; it asks with a token of its own
 	probes atomic.Int64
 
-	mu      sync.Mutex
-	revoked []revokedToken
+	mu        sync.Mutex
+	revoked   []revokedToken
+	forgotten time.Time
 }
 
 type revokedToken struct {
@@ -64,6 +65,7 @@ func (k *tokens) revokeOne(ctx context.Context) {
 	if err != nil {
 		return
 	}
+	asked := time.Now()
 	resp, err := k.reader.send(ctx, http.MethodPost, "/v1/auth/logout", token)
 	if err != nil {
 		return
@@ -72,14 +74,17 @@ func (k *tokens) revokeOne(ctx context.Context) {
 	var answer struct{ Revoked bool }
 	text, err := io.ReadAll(resp.Body)
 	if err == nil && resp.StatusCode == http.StatusOK && json.Unmarshal(text, &answer) == nil && answer.Revoked {
-		k.add(token)
+		k.add(token, asked)
 	}
 }
 
-func (k *tokens) add(token string) {
+// add notes a token whose revocation was asked for then, and acknowledged.
+func (k *tokens) add(token string, asked time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.revoked = append(k.revoked, revokedToken{token, time.Now()})
+	if asked.After(k.forgotten) {
+		k.revoked = append(k.revoked, revokedToken{token, time.Now()})
+	}
 }
 
 // some gives a token that every node must know to be revoked.
@@ -93,11 +98,11 @@ func (k *tokens) some(rnd *rand.Rand) (revokedToken, bool) {
 	return t, time.Since(t.since) > revocationKnown
 }
 
-// forget is for a fault that takes revocations back.
+// forget is for a fault that takes back what was revoked before now.
 func (k *tokens) forget() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.revoked = nil
+	k.revoked, k.forgotten = nil, time.Now()
 }
 
 // newToken logs in, besides the token that the reader goes on with.
@@ -179,7 +184,7 @@ func unheard(w *world, _ *rand.Rand) error {
 	if !refused {
 		return errors.New("the node that was cut off refused nothing")
 	}
-	w.tokens.add(token)
+	w.tokens.add(token, cut)
 	return process.Until(patience, "the node says that the token is revoked", func() bool {
 		status, err := w.readers[0].probe(ctx, token)
 		return err == nil && status == http.StatusUnauthorized
