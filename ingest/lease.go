@@ -93,12 +93,13 @@ func NewLease(c LeaseConfig, js jetstream.JetStream, log *slog.Logger) (*Lease, 
 
 // RunAsLeader waits for the lease, runs lead while it holds it, and asks
 // again when the lease was lost. lead gets a fence, which is higher than that
-// of every leader before, also when the bucket was lost meanwhile, and a context that ends with ErrLeaseLost as its
-// cause; it must return soon after. When lead returns by itself, its error is
-// returned, unless it is event.ErrDeposed: whatever gave another a newer
-// fence, this term is over, and the lease is asked for again after the TTL.
-// When ctx ends, nil is returned after lead returned; the lease is
-// given back, so that a standby need not wait.
+// of every leader before, also when the bucket was lost meanwhile, and a
+// context that ends with ErrLeaseLost as its cause; it must return soon after.
+// When lead returns by itself, its error is returned, unless it is
+// event.ErrDeposed: whatever gave another a newer fence, this term is over,
+// and the lease is asked for again after the TTL. When ctx ends, nil is
+// returned after lead returned; the lease is given back, so that a standby
+// need not wait.
 func (l *Lease) RunAsLeader(ctx context.Context, lead func(ctx context.Context, fence uint64) error) error {
 	for {
 		// Its own name for each term: an entry with it is ours beyond doubt.
