@@ -163,15 +163,17 @@ var limitFaults = []fault{
 		if err != nil {
 			return err
 		}
+		ended := leader.Ended()
 		if _, err := limit(leader.PID(), addressSpace, 1<<20); err != nil {
 			return notHere(w, leader, err)
 		}
 		w.producer.burst.Store(200)
 		defer w.producer.burst.Store(usual)
 		select {
-		case <-leader.Ended():
+		case <-ended:
 		case <-time.After(patience):
-			return errors.New("it lives on without memory")
+			leader.Kill()
+			return errors.Join(errors.New("it lives on without memory"), again(leader))
 		}
 		time.Sleep(upTo(rnd, 300*time.Millisecond))
 		return again(leader)

@@ -10,7 +10,9 @@ import (
 	_ "github.com/ClickHouse/clickhouse-go/v2" // the driver to count with
 
 	"preismon/contracts"
+	"preismon/contracts/event"
 	"preismon/deploy/testserver/process"
+	"preismon/ingest"
 )
 
 // doubles count rows that stand twice, or that one table has and another lacks.
@@ -123,9 +125,8 @@ type verdictOf struct {
 	absent  error // why the fault did not come about; nil: it did
 }
 
-// settle waits until everything acknowledged is in the tables, the dead
-// letters and the answers, and proves that nothing else is. The producer is
-// paused.
+// settle waits until everything acknowledged is in the tables and in the
+// answers, and proves that nothing else is. The producer is paused.
 func (w *world) settle(ctx context.Context, since int64) (v verdictOf) {
 	began := time.Now()
 	if err := w.producer.pause(healed); err != nil {
@@ -139,22 +140,19 @@ func (w *world) settle(ctx context.Context, since int64) (v verdictOf) {
 			v.lost, v.err = lost, err
 			break
 		}
-		if err == nil && lost == 0 {
-			if err = errors.Join(newest(ctx, w.db(), w.ledger.due(0, 0)), w.buried(ctx)); err == nil {
-				break
-			}
+		if err == nil && lost == 0 && w.reached(event.StreamObservations) {
+			break
 		}
 		if time.Since(began) > w.patience {
-			if v.lost, v.err = lost, err; lost > 0 {
-				v.err = errors.Join(err, wrong("I1", "after %s, %d rows of acknowledged events are not there", w.patience, lost))
-			}
+			v.lost = lost
+			v.err = errors.Join(err, wrong("I1", "after %s, %d rows of acknowledged events are not there, or the end of the stream is not reached", w.patience, lost))
 			break
 		}
 	}
 	v.lag = time.Since(began)
 	n, err := doubled(ctx, w.db())
 	v.doubled, v.err = n, errors.Join(v.err, err)
-	v.err = errors.Join(v.err, w.ready())
+	v.err = errors.Join(v.err, newest(ctx, w.db(), w.ledger.due(0, 0)), w.buried(ctx), w.ready())
 	return v
 }
 
@@ -197,4 +195,17 @@ func (w *world) lacking(ctx context.Context, since int64) (lost int, err error) 
 		}
 	}
 	return 0, nil
+}
+
+// reached tells whether a stream is applied to its end, rows that nobody sees
+// and messages that are no events included.
+func (w *world) reached(stream string) bool {
+	end, err := ingest.End(context.Background(), w.streams(), stream)
+	return err == nil && w.checkpoint(stream) >= end
+}
+
+// checkpoint is how far a stream is applied.
+func (w *world) checkpoint(stream string) (seq uint64) {
+	_ = w.db().QueryRow(`SELECT max((epoch, seq)).2 FROM checkpoints WHERE stream = ?`, stream).Scan(&seq)
+	return seq
 }

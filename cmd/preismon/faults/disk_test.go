@@ -40,13 +40,14 @@ func newDisk(t testing.TB, dir string) *disk {
 	return d
 }
 
-// fullWhile leaves the disk without a free byte until do returns.
-func (d *disk) fullWhile(do func() error) error {
+// fullWhile leaves the disk with no more than so many free bytes until do
+// returns.
+func (d *disk) fullWhile(room int64, do func() error) error {
 	var last error
 	err := process.Until(patience, "the disk is full", func() bool {
 		used, err := usedBytes(d.dir)
 		if err == nil {
-			err = resizeMemory(d.dir, used) // fails when more is used by now
+			err = resizeMemory(d.dir, used+room) // fails when more is used by now
 		}
 		last = err
 		return err == nil

@@ -25,6 +25,7 @@ type file struct {
 	content []byte
 	at      time.Time
 	place   string // what --archive takes
+	server  string // host and port
 }
 
 const fileName = "daily prices"
@@ -35,7 +36,7 @@ func putFile(t testing.TB, p *proxy.Proxy, seed uint64) (*file, []*event.Event) 
 	server := testserver.S3(t)
 	p.To(server.Endpoint)
 	rnd := rand.New(rand.NewPCG(seed, 11))
-	f := &file{content: make([]byte, 2<<20), at: time.Now().Add(-time.Hour).UTC().Truncate(time.Millisecond)}
+	f := &file{server: server.Endpoint, content: make([]byte, 2<<20), at: time.Now().Add(-time.Hour).UTC().Truncate(time.Millisecond)}
 	for i := range f.content {
 		f.content[i] = byte(rnd.Uint32())
 	}
@@ -98,8 +99,8 @@ var archiveFaults = []fault{
 		return w.breaks(proxy.Rule{Left: rnd.Int64N(int64(len(w.file.content))), Then: proxy.Hold})
 	}},
 	{name: "archive-gone", do: func(w *world, rnd *rand.Rand) error {
-		to := w.archive.To("127.0.0.1:1")
-		defer w.archive.To(to)
+		w.archive.To("127.0.0.1:1")
+		defer w.archive.To(w.file.server)
 		w.archive.Reset()
 		for range 3 {
 			if err := w.readers[0].download(context.Background()); !errors.Is(err, errRefused) {

@@ -23,6 +23,7 @@ import (
 	"testing"
 	"time"
 
+	"preismon/deploy/testserver/process"
 	"preismon/deploy/testserver/proxy"
 )
 
@@ -74,6 +75,9 @@ func TestFaults(t *testing.T) {
 	w := newWorld(t, seed)
 	w.withFiles()
 	w.startRoles()
+	if err := process.Until(healed, "the catalogue is in the tables", w.catalogued); err != nil {
+		t.Fatal(err)
+	}
 	stop := w.live()
 	defer stop()
 	counts := map[string]*tally{}
@@ -180,7 +184,7 @@ func (w *world) iteration(t *testing.T, do func() error) verdictOf {
 	err := do()
 	w.heal()
 	if err := w.revive(); err != nil {
-		t.Fatal(err)
+		return verdictOf{err: err}
 	}
 	back := w.withdraw()
 	time.Sleep(100 * time.Millisecond) // and some after it

@@ -12,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"preismon/contracts"
@@ -153,31 +152,51 @@ func (w *world) withdraw() error {
 func (w *world) setOrder(mandate uint64, wide bool, meanwhile func() error) error {
 	o := orderOf(mandate, wide)
 	e := &event.Event{ID: newID(rand.New(rand.NewPCG(rand.Uint64(), 5))), Kind: event.KindOrder, Producer: "faults", ProducedAt: time.Now(), Data: o}
-	b, err := event.Encode(e)
-	if err != nil {
+	ctx, cancel := context.WithTimeout(context.Background(), healed)
+	defer cancel()
+	if err := w.producer.pub.Publish(ctx, e); err != nil {
 		return err
 	}
-	seq, err := retried(func() (uint64, error) {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		ack, err := w.streams().PublishMsg(ctx, &nats.Msg{Subject: e.Subject(), Data: b, Header: nats.Header{jetstream.MsgIDHeader: {e.ID}}})
-		if err != nil {
-			return 0, err
-		}
-		return ack.Sequence, nil
-	})
-	if err != nil {
-		return err
-	}
+	var err error
 	if meanwhile != nil {
 		err = meanwhile()
 	}
 	return errors.Join(err, process.Until(healed, "the scope is in force", func() bool {
-		var applied, pairs uint64
-		err := w.db().QueryRow(`SELECT (SELECT max((epoch, seq)).2 FROM checkpoints WHERE stream = ?), (SELECT argMax(pairs, version) FROM scopes WHERE mandate = ?)`,
-			event.StreamCatalog, mandate).Scan(&applied, &pairs)
-		return err == nil && applied >= seq && pairs == uint64(len(o.Items)*len(o.Sites))
+		seq, err := w.orderAt(context.Background(), e)
+		return err == nil && w.checkpoint(event.StreamCatalog) >= seq && w.pairs(mandate) == uint64(len(o.Items)*len(o.Sites))
 	}))
+}
+
+// orderAt is the sequence of an order's last message, which is e.
+func (w *world) orderAt(ctx context.Context, e *event.Event) (uint64, error) {
+	s, err := w.streams().Stream(ctx, event.StreamCatalog)
+	if err != nil {
+		return 0, err
+	}
+	m, err := s.GetLastMsgForSubject(ctx, e.Subject())
+	if err == nil && m.Header.Get(jetstream.MsgIDHeader) != e.ID {
+		err = errors.New("it is not there yet")
+	}
+	if err != nil {
+		return 0, err
+	}
+	return m.Sequence, nil
+}
+
+// pairs is how many pairs a mandate's scope in force has.
+func (w *world) pairs(mandate uint64) (n uint64) {
+	_ = w.db().QueryRow("SELECT argMax(pairs, version) FROM scopes WHERE mandate = ?", mandate).Scan(&n)
+	return n
+}
+
+// catalogued tells whether the catalogue is in the tables and in force.
+func (w *world) catalogued() bool {
+	for m := range scopes {
+		if o := orderOf(m, false); w.pairs(m) != uint64(len(o.Items)*len(o.Sites)) {
+			return false
+		}
+	}
+	return w.reached(event.StreamCatalog)
 }
 
 // foreignCursors asks with the cursor of another mandate, and with one that
@@ -248,7 +267,7 @@ func (r *reader) refusedWith(ctx context.Context, params url.Values) error {
 			return 0, err
 		}
 		defer resp.Body.Close() //nolint:errcheck // its status is enough
-		if resp.StatusCode >= 500 {
+		if turnedAway(resp.StatusCode) {
 			return 0, errRefused
 		}
 		return resp.StatusCode, nil

@@ -13,7 +13,7 @@ import (
 
 // migrationFaults are of a roll-out that goes before its migration.
 var migrationFaults = []fault{
-	{name: "rolled-out-before-migration", alone: true, do: func(w *world, rnd *rand.Rand) error {
+	{name: "rolled-out-before-migration", alone: true, do: func(w *world, rnd *rand.Rand) (err error) {
 		leader, standby, err := w.leader()
 		if err != nil {
 			return err
@@ -22,7 +22,7 @@ var migrationFaults = []fault{
 		if _, err := w.db().Exec("ALTER TABLE schema_migrations DELETE WHERE version = ? SETTINGS mutations_sync = 1", schema.Version()); err != nil {
 			return err
 		}
-		defer func() { _ = w.migrate() }() // whatever comes between
+		defer func() { err = errors.Join(err, w.migrate()) }() // whatever comes between
 		for _, r := range []*process.Role{standby, w.query} {
 			r.Kill()
 			if err := r.Start(); err != nil {
@@ -30,8 +30,10 @@ var migrationFaults = []fault{
 			}
 		}
 		time.Sleep(upTo(rnd, 500*time.Millisecond))
-		if !leader.Leads() || standby.Ready() || w.query.Ready() {
-			return errors.New("who leads does not go on, or who started does not wait")
+		if err := process.Until(patience, "who leads goes on, and who started waits", func() bool {
+			return leader.Leads() && !standby.Ready() && !w.query.Ready()
+		}); err != nil {
+			return err
 		}
 		leader.Kill()
 		if err := leader.Start(); err != nil {

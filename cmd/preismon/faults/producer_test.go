@@ -70,7 +70,7 @@ func (p *producer) run(ctx context.Context) {
 			}
 		}
 		time.Sleep(20 * time.Millisecond)
-		if p.sent.Load() > plenty {
+		if p.sent.Load() > plenty && p.burst.Load() <= usual {
 			time.Sleep(200 * time.Millisecond)
 		}
 	}

@@ -134,6 +134,12 @@ func (r *reader) login(ctx context.Context) error {
 	return nil
 }
 
+// turnedAway tells whether a status is one of a server in trouble: 429, too,
+// for a node that was killed keeps its places a while.
+func turnedAway(status int) bool {
+	return status >= 500 || status == http.StatusTooManyRequests
+}
+
 // ask sends a read. A status that is neither 200 nor one of a server in
 // trouble is a finding.
 func (r *reader) ask(ctx context.Context, path string, params url.Values) (*http.Response, error) {
@@ -154,7 +160,7 @@ func (r *reader) ask(ctx context.Context, path string, params url.Values) (*http
 	}
 	text, _ := io.ReadAll(resp.Body)
 	_ = resp.Body.Close()
-	if resp.StatusCode >= 500 {
+	if turnedAway(resp.StatusCode) {
 		return nil, fmt.Errorf("%w: status %d: %s", errRefused, resp.StatusCode, text)
 	}
 	return nil, wrong("I5", "%s?%s: status %d: %s", path, params.Encode(), resp.StatusCode, text)

@@ -51,7 +51,7 @@ func (w *world) startStreams() error {
 		p.ToURL(w.nats.URL())
 	}
 	var err error
-	if w.bus, err = nats.Connect(w.nats.URL()); err != nil {
+	if w.bus, err = nats.Connect(w.nats.URL(), nats.Timeout(30*time.Second)); err != nil {
 		return err
 	}
 	w.js, err = jetstream.New(w.bus)
@@ -74,10 +74,14 @@ func (w *world) restartStreamsIn(down time.Duration, meanwhile func() error) err
 }
 
 // revive starts what a fault left dead: one may keep another from starting a
-// server or a role again, as on a disk that is full.
+// server or a role again, as on a disk that is full. It finds a role that ran
+// and ended by itself.
 func (w *world) revive() error {
 	err := w.reviveServers()
 	for _, r := range append(w.projectors[:], w.query) {
+		if r.Exited() {
+			err = errors.Join(err, wrong("I7", "%s ended by itself", r.Args[0]))
+		}
 		err = errors.Join(err, again(r))
 	}
 	return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"sync"
 	"syscall"
 	"time"
 
@@ -24,7 +25,7 @@ var streamFaults = []fault{
 		if !w.streamsDisk.mounted {
 			return natsLimit(w, rnd)
 		}
-		if err := w.streamsDisk.fullWhile(w.unacknowledged); err != nil {
+		if err := w.streamsDisk.fullWhile(0, w.unacknowledged); err != nil {
 			return err
 		}
 		// Some it takes again at once; what a write has failed in, it does after a restart.
@@ -75,8 +76,12 @@ func natsLimit(w *world, rnd *rand.Rand) error {
 	return errors.Join(err, w.restartStreams(0))
 }
 
-// changed has OBSERVATIONS otherwise while do runs.
+var changing sync.Mutex // one at a time, also in a composition
+
+// changed has limits of OBSERVATIONS otherwise while do runs.
 func (w *world) changed(change func(*jetstream.StreamConfig, jetstream.StreamState), do func() error) error {
+	changing.Lock()
+	defer changing.Unlock()
 	ctx := context.Background()
 	s, err := w.streams().Stream(ctx, event.StreamObservations)
 	if err != nil {
@@ -91,7 +96,12 @@ func (w *world) changed(change func(*jetstream.StreamConfig, jetstream.StreamSta
 	err = do()
 	var last error
 	back := process.Until(patience, "the stream is as it was", func() bool {
-		_, last = w.streams().UpdateStream(ctx, was)
+		if s, last = w.streams().Stream(ctx, event.StreamObservations); last != nil {
+			return false
+		}
+		now := s.CachedInfo().Config // what the projectors wrote into it stays
+		now.MaxBytes, now.Duplicates = was.MaxBytes, was.Duplicates
+		_, last = w.streams().UpdateStream(ctx, now)
 		return last == nil
 	})
 	if back != nil {
@@ -192,7 +202,8 @@ func recreated(w *world, rnd *rand.Rand) error {
 		return err
 	}
 	time.Sleep(upTo(rnd, 500*time.Millisecond))
-	return ingest.EnsureStreams(ctx, w.streams(), ingest.StreamConfig{})
+	_, err = retried(func() (any, error) { return nil, ingest.EnsureStreams(ctx, w.streams(), ingest.StreamConfig{}) })
+	return err
 }
 
 // restored kills NATS and gives it the folder that it had a while ago, as

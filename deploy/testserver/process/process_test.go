@@ -50,8 +50,8 @@ func started(t *testing.T) *process.NATS {
 
 func TestRole(t *testing.T) {
 	r := projector(t, started(t).URL(), migrated(t))
-	if r.Metrics() != nil || r.Ready() {
-		t.Error("it answers before it runs")
+	if r.Metrics() != nil || r.Ready() || r.Exited() {
+		t.Error("it answers, or has exited, before it runs")
 	}
 	for round := range 2 { // it can be started again
 		if err := r.Start(); err != nil {
@@ -89,11 +89,14 @@ func TestRole(t *testing.T) {
 		if err := syscall.Kill(pid, 0); err == nil {
 			t.Errorf("round %d: process %d lives", round, pid)
 		}
+		if killed := round == 0; r.Exited() == killed {
+			t.Errorf("round %d: exited by itself: %t", round, r.Exited())
+		}
 	}
 	if n := strings.Count(r.Written(), `"admin"`); n < 2 {
 		t.Errorf("its log tells of %d starts:\n%s", n, r.Written())
 	}
-	if wrong := process.New(t, "projector", "--no-such-flag"); wrong.Start() == nil {
+	if wrong := process.New(t, "projector", "--no-such-flag"); wrong.Start() == nil || wrong.Exited() {
 		t.Error("a role that ends at once was started")
 	}
 }

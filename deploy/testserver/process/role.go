@@ -29,6 +29,7 @@ type Role struct {
 	mu            sync.Mutex
 	cmd           *exec.Cmd
 	ended         chan struct{}
+	ran           bool // it said its addresses
 	listen, admin string
 }
 
@@ -112,10 +113,10 @@ func (r *Role) Start() error {
 	}()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.cmd, r.ended = cmd, ended
+	r.cmd, r.ended, r.ran = cmd, ended, false
 	select {
 	case l := <-said:
-		r.listen, r.admin = l.Listen, l.Admin
+		r.ran, r.listen, r.admin = true, l.Listen, l.Admin
 		return nil
 	case <-ended:
 		return fmt.Errorf("%s ended at once", r.Args[0])
@@ -183,6 +184,17 @@ func (r *Role) Signal(s syscall.Signal) {
 	if r.cmd != nil {
 		_ = r.cmd.Process.Signal(s)
 	}
+}
+
+// Exited tells whether the process that was started last ran and then ended by
+// itself: it was not killed.
+func (r *Role) Exited() bool {
+	if r.runs() {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.ran && r.cmd.ProcessState.Exited()
 }
 
 // Kill is kill -9, and returns when the process is gone.
