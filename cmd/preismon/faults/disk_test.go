@@ -5,8 +5,7 @@ import (
 	"fmt"
 	"os"
 	"testing"
-
-	"preismon/deploy/testserver/process"
+	"time"
 )
 
 // disk is a folder of a server on a file system of its own, so that it can be
@@ -41,20 +40,32 @@ func newDisk(t testing.TB, dir string) *disk {
 }
 
 // fullWhile leaves the disk with no more than so many free bytes until do
-// returns.
+// returns, whatever its server removes meanwhile.
 func (d *disk) fullWhile(room int64, do func() error) error {
-	var last error
-	err := process.Until(patience, "the disk is full", func() bool {
+	fill := func() error {
 		used, err := usedBytes(d.dir)
 		if err == nil {
 			err = resizeMemory(d.dir, used+room) // fails when more is used by now
 		}
-		last = err
-		return err == nil
-	})
-	if err != nil {
-		return errors.Join(err, last)
+		return err
 	}
-	err = do()
+	if _, err := retried(func() (any, error) { return nil, fill() }); err != nil {
+		return fmt.Errorf("fill the disk: %w", err)
+	}
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(200 * time.Millisecond):
+				_ = fill() // else at the next time
+			}
+		}
+	}()
+	err := do()
+	close(stop)
+	<-stopped
 	return errors.Join(err, resizeMemory(d.dir, diskBytes))
 }
