@@ -185,8 +185,8 @@ var processFaults = []fault{
 	}},
 	{name: "acknowledgement-floor-reset", core: true, do: func(w *world, rnd *rand.Rand) error {
 		_, err := w.streams().ResetConsumerToSequence(context.Background(), event.StreamObservations, "projector-0", 1)
-		if err != nil {
-			return err
+		if err != nil { // one that was made to begin later than there goes back no further
+			return errors.Join(err, w.streams().DeleteConsumer(context.Background(), event.StreamObservations, "projector-0"))
 		}
 		if rnd.IntN(2) == 0 {
 			return w.killLeader()

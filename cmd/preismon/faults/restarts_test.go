@@ -96,7 +96,8 @@ func (w *world) reviveServers() error {
 		err = w.startTables(context.Background(), limits{})
 	default:
 	}
-	if !w.nats.Up() {
+	if !w.nats.Up() || w.bus == nil || w.bus.IsClosed() {
+		w.nats.Kill()
 		err = errors.Join(err, w.startStreams())
 	}
 	return err

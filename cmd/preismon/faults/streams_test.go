@@ -123,6 +123,10 @@ func windowExpired(w *world, rnd *rand.Rand) error {
 		if err != nil {
 			return err
 		}
+		defer func() {
+			w.producerStreams.Reset()
+			w.producerStreams.Heal()
+		}()
 		w.producerStreams.Set(proxy.Down, proxy.Rule{Then: proxy.Hold})
 		var stored uint64
 		err = process.Until(patience, "the stream has events without its producer knowing", func() bool {

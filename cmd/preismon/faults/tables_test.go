@@ -33,7 +33,7 @@ var tableFaults = []fault{
 		w.projectorTables.Heal()
 		return nil
 	})},
-	{name: "clickhouse-disk-full", core: true, do: func(w *world, rnd *rand.Rand) error {
+	{name: "clickhouse-disk-full", core: true, alone: true, do: func(w *world, rnd *rand.Rand) error {
 		if w.tablesDisk.mounted {
 			return w.withoutMerges(func() error {
 				return w.tablesDisk.fullWhile(roomUnderWay, func() error {
