@@ -65,8 +65,7 @@ var tableFaults = []fault{
 
 // roomUnderWay is what a full disk of ClickHouse has left: less than the
 // 1 MiB that an insert reserves, enough for those that have. ClickHouse 26.7
-// takes a part for written whose files met the end of the disk (decision 002):
-// what it then loses only a rebuild brings back.
+// takes a part for written whose files met the end of the disk (decision 002).
 const roomUnderWay = 768 << 10
 
 // withoutMerges does something while ClickHouse merges nothing, for the same
