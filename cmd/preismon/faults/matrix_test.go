@@ -228,6 +228,19 @@ func (w *world) meets(p *proxy.Proxy, d proxy.Direction, r proxy.Rule) error {
 	}
 }
 
+// retried does something until it is done, while other faults may be about.
+func retried[T any](do func() (T, error)) (v T, err error) {
+	var last error
+	err = process.Until(patience, "it is done", func() bool {
+		v, last = do()
+		return last == nil
+	})
+	if err != nil {
+		err = errors.Join(err, last)
+	}
+	return v, err
+}
+
 // again starts a role that has ended, as whoever watches over it would: as
 // often as it takes, for another fault may keep it from its servers.
 func again(r *process.Role) error {

@@ -212,16 +212,3 @@ func tokenID(token string) (string, error) {
 	err = json.Unmarshal(text, &claims)
 	return claims.JTI, err
 }
-
-// retried does something until it is done, while other faults may be about.
-func retried[T any](do func() (T, error)) (v T, err error) {
-	var last error
-	err = process.Until(patience, "it is done", func() bool {
-		v, last = do()
-		return last == nil
-	})
-	if err != nil {
-		err = errors.Join(err, last)
-	}
-	return v, err
-}
