@@ -113,6 +113,22 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// TestOneServer: those who write name one server; those who only read may name
+// several.
+func TestOneServer(t *testing.T) {
+	t.Parallel()
+	servers := []string{"--nats-url", "nats://127.0.0.1:1", "--clickhouse-dsn", "clickhouse://u@127.0.0.1:1,127.0.0.2:1/d", "--check"}
+	for _, command := range []string{"projector", "rebuild"} {
+		_, errs, code := preismon(t, nil, append([]string{command}, servers...)...)
+		if code != exitUsage || !strings.Contains(errs, "names 2 servers") {
+			t.Errorf("%s: exit code %d: %s", command, code, errs)
+		}
+	}
+	if _, errs, code := preismon(t, nil, append([]string{"audit"}, servers...)...); code != 0 {
+		t.Errorf("audit: exit code %d: %s", code, errs)
+	}
+}
+
 // TestHelp: every command explains itself with an example whose flags exist.
 func TestHelp(t *testing.T) {
 	t.Parallel()

@@ -47,7 +47,7 @@ func (c *projectorCmd) Run(ctx context.Context, k *kong.Context, std streams, lo
 	nats := c.NATS.config("projector", log)
 	lease := ingest.LeaseConfig{Key: ingest.ProjectorLease(c.Share.Partition, c.Share.Partitions), TTL: c.LeaseTTL}
 	ch, dsnErr := parseDSN(c.ClickHouse.Secret)
-	if done, err := c.only(k, std.out, faulty(address("admin-listen", c.AdminListen), nats.Validate(), dsnErr, auditEvery(c.AuditEvery), lease.Validate(), c.Share.faults(), c.Traces.faults())); done {
+	if done, err := c.only(k, std.out, faulty(address("admin-listen", c.AdminListen), nats.Validate(), dsnErr, checkOneServer(ch), auditEvery(c.AuditEvery), lease.Validate(), c.Share.faults(), c.Traces.faults())); done {
 		return err
 	}
 	b, err := connect(nats)

@@ -50,8 +50,8 @@ Examples:
 func (c *rebuildCmd) addresses(log *slog.Logger) (ingest.Config, contracts.Secret, error) {
 	nats, dsn := c.NATS.config("rebuild", log), c.ClickHouse.Secret
 	if c.DataDir == "" {
-		_, err := parseDSN(dsn)
-		return nats, dsn, errors.Join(nats.Validate(), err)
+		ch, err := parseDSN(dsn)
+		return nats, dsn, errors.Join(nats.Validate(), err, checkOneServer(ch))
 	}
 	if nats.URL != "" || dsn != "" {
 		return nats, dsn, errors.New("data-dir: not together with nats-url or clickhouse-dsn")

@@ -2,11 +2,13 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/url"
 
 	"preismon/contracts"
 	"preismon/ingest"
+	"preismon/projector/clickhouse"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -28,6 +30,16 @@ func (f natsFlags) config(name string, log *slog.Logger) ingest.Config {
 func checkDSN(dsn contracts.Secret) error {
 	if u, err := url.Parse(dsn.Reveal()); err != nil || u.Scheme != "clickhouse" && u.Scheme != "tcp" || u.Host == "" {
 		return errors.New("clickhouse-dsn: not of the form clickhouse://user:password@host:9000/database")
+	}
+	return nil
+}
+
+// checkOneServer refuses the DSN of a writer that names several servers: the
+// fence, and what is read back after a doubt, must be asked of the server that
+// is written to.
+func checkOneServer(cfg clickhouse.Config) error {
+	if len(cfg.Addrs) > 1 {
+		return fmt.Errorf("clickhouse-dsn: names %d servers, and a projector writes to one: what it asks back of another replica may not be there yet", len(cfg.Addrs))
 	}
 	return nil
 }
