@@ -152,6 +152,16 @@ func (f *feed) run(ctx context.Context) {
 // would come again after AckWait only.
 const firstWait = 5 * time.Second
 
+// expect ends the session when messages wait and delivered is not called in
+// time. Of a stream where none wait, nothing is expected, however long.
+func expect(waiting uint64, cancel context.CancelCauseFunc) (delivered func()) {
+	if waiting == 0 {
+		return func() {}
+	}
+	first := time.AfterFunc(firstWait, func() { cancel(errNothing) })
+	return func() { first.Stop() }
+}
+
 // Why a stream is opened again.
 var (
 	errGap         = errors.New("a delivery is missing: another process reads the same consumer, or a connection broke")
@@ -216,13 +226,10 @@ func (f *feed) open(ctx context.Context) error {
 	}
 	// A request must have room for the largest message, or it waits for ever.
 	limit := max(l.c.MaxBytes/2, 2*int(l.js.Conn().MaxPayload()))
-	first := time.AfterFunc(time.Hour, func() { cancel(errNothing) })
-	defer first.Stop()
-	if waiting > 0 {
-		first.Reset(firstWait)
-	}
+	delivered := expect(waiting, cancel)
+	defer delivered()
 	consuming, err := consumer.Consume(func(m jetstream.Msg) {
-		first.Stop()
+		delivered()
 		select {
 		case r.arrived <- m:
 		case <-ctx.Done():

@@ -1,0 +1,40 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestExpect: a stream where messages wait and none is delivered is opened
+// again; a quiet one is left alone, a day long.
+func TestExpect(t *testing.T) {
+	for name, c := range map[string]struct {
+		waiting   uint64
+		delivered bool
+		want      error
+	}{
+		"quiet":     {0, false, nil},
+		"robbed":    {3, false, errNothing},
+		"delivered": {3, true, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancelCause(t.Context())
+				defer cancel(nil)
+				delivered := expect(c.waiting, cancel)
+				defer delivered()
+				time.Sleep(firstWait / 2)
+				if c.delivered {
+					delivered()
+				}
+				time.Sleep(24 * time.Hour)
+				if err := context.Cause(ctx); !errors.Is(err, c.want) {
+					t.Errorf("ended with %v, want %v", err, c.want)
+				}
+			})
+		})
+	}
+}
