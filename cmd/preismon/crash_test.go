@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -66,20 +65,6 @@ func TestUpKilled(t *testing.T) {
 	if led = min(led, leadingAfter(t, u)); led > 8*time.Second { // less than the lease of the killed process lasts
 		t.Errorf("the projector led after %v at best", led)
 	}
-
-	// The other way round: without its ClickHouse it ends, and says why.
-	r, err := embedded.ReadRuntime(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Kill(r.ClickHouse, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
-	if code := u.wait(); code != exitFailed || !strings.Contains(u.stderr.String(), "ClickHouse ended by itself") {
-		t.Errorf("exit code %d without ClickHouse", code)
-	}
-	u = startUp(t, args...)
-	t.Logf("ready after %v, with %d rows", u.Ready, exactDemo(t, u))
 	u.interrupt()
 	if code := u.wait(); code != 0 {
 		t.Errorf("exit code %d", code)

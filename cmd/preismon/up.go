@@ -169,14 +169,23 @@ func (c *upCmd) up(ctx context.Context, l *lifecycle, dir *embedded.DataDir, p u
 	}
 	a.serve(l, p.private)
 	adminURL := "http://" + reachable(p.private.Addr().String())
-	if err := dir.WriteRuntime(embedded.Runtime{
+	runtime := embedded.Runtime{
 		NATSURL:  servers.nats.URL(),
 		AdminDSN: servers.clickhouse.DSN(embedded.AdminUser, ""), ProjectorDSN: servers.clickhouse.DSN(embedded.ProjectorUser, ""),
 		QueryDSN: servers.clickhouse.DSN(embedded.QueryUser, ""), HTTPURL: servers.clickhouse.HTTPURL(), ClickHouse: servers.clickhouse.PID(),
 		APIURL: p.url, AdminURL: adminURL,
-	}); err != nil {
+	}
+	if err := dir.WriteRuntime(runtime); err != nil {
 		return err
 	}
+	l.run("clickhouse", func(ctx context.Context) error {
+		return servers.clickhouse.Supervise(ctx, func() {
+			runtime.ClickHouse = servers.clickhouse.PID()
+			if err := dir.WriteRuntime(runtime); err != nil {
+				p.log.Error("client commands do not learn of the new ClickHouse", "error", err)
+			}
+		})
+	})
 
 	work, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -236,18 +245,6 @@ func startServers(ctx context.Context, l *lifecycle, dir *embedded.DataDir, sync
 	if err != nil {
 		return s, err
 	}
-	stopped := make(chan struct{})
-	go func() { // its death is ours: nothing works without it
-		select {
-		case <-s.clickhouse.Done():
-			select {
-			case l.failed <- fmt.Errorf("ClickHouse ended by itself; see the log in %s", dir.Join("clickhouse")):
-			default:
-			}
-		case <-stopped:
-		}
-	}()
-	l.defers("clickhouse watch", func(context.Context) error { close(stopped); return nil })
 	return s, nil
 }
 

@@ -21,6 +21,9 @@ const (
 // brokenLibrary begins the child's line about a library that cannot be loaded.
 const brokenLibrary = "cannot load the ClickHouse library: "
 
+// fragileLibrary begins the child's line about a library that is another than we know.
+const fragileLibrary = "clients that reset a connection will end this ClickHouse: "
+
 // init turns a process started by startChild into the server it is asked to be,
 // before anything else of the program runs, whatever the program is: preismon,
 // `go run`, or a test binary.

@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -30,6 +31,9 @@ const (
 // DefaultDatabase is the database of preismon. It is not called default: in the
 // library that one is an overlay over the working folder.
 const DefaultDatabase = "preismon"
+
+// outputLog has what the child writes to standard output and error.
+const outputLog = "logs/output.log"
 
 // oldestProgram is the first release of a clickhouse program on PATH that is used.
 var oldestProgram = [2]int{26, 3}
@@ -76,13 +80,14 @@ func (c ClickHouseConfig) Validate() error {
 
 var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// ClickHouse is a running server in a child process, on free ports of 127.0.0.1.
+// ClickHouse is a server in a child process, on free ports of 127.0.0.1.
 type ClickHouse struct {
-	*Process
 	cfg       ClickHouseConfig
-	engine    string
+	program   string // path; empty: the library is used
+	library   string // its path
 	tcp, http int
 	passwords map[string]string
+	process   atomic.Pointer[Process] // the newest
 }
 
 // serve opens the ports and then holds the library's session for three years.
@@ -139,45 +144,57 @@ func StartClickHouse(ctx context.Context, cfg ClickHouseConfig) (*ClickHouse, er
 		if library, err = cfg.Library.Ensure(ctx); err != nil {
 			return nil, err
 		}
-		// The library forgets the tables of the database system when it ends,
-		// but not their folders, and then cannot make the query log anew.
-		if err := os.RemoveAll(filepath.Join(dir, "data", "data", "system")); err != nil {
-			return nil, fmt.Errorf("remove the logs of the last run: %w", err)
-		}
 	}
-	var failure error
+	ch := &ClickHouse{cfg: cfg, passwords: passwords, program: program, library: library}
 	refetched := false
-	for try := 0; try < 40; try++ {
-		ch := &ClickHouse{cfg: cfg, passwords: passwords, engine: "clickhouse program"}
-		if program == "" {
-			ch.engine = "clickhouse library"
+	for try := 1; ; try++ {
+		if ch.tcp, ch.http, err = freePorts(); err != nil {
+			return nil, fmt.Errorf("find free ports for ClickHouse: %w", err)
 		}
-		if failure = ch.start(ctx, program, library); failure == nil {
-			return ch, nil
+		if cfg.TCPPort != 0 {
+			ch.tcp = cfg.TCPPort
 		}
+		err := ch.launch(ctx)
 		switch {
-		case errors.Is(failure, errPort) && try < 10:
-		case errors.Is(failure, errBusy):
-			// The server of a process killed a moment ago is about to end.
-			select {
-			case <-ctx.Done():
-				return nil, failure
-			case <-time.After(250 * time.Millisecond):
-			}
-		case errors.Is(failure, errLibrary) && !refetched:
+		case err == nil:
+			return ch, nil
+		case errors.Is(err, errPort) && try < 10:
+		case errors.Is(err, errLibrary) && !refetched:
 			refetched = true
-			again, err := cfg.Library.Refetch(ctx)
-			if err != nil {
-				return nil, fmt.Errorf("the cached ClickHouse library is damaged and cannot be fetched again: %w", err)
+			again, fetchErr := cfg.Library.Refetch(ctx)
+			if fetchErr != nil {
+				return nil, fmt.Errorf("the cached ClickHouse library is damaged and cannot be fetched again: %w", fetchErr)
 			}
 			if !again {
-				return nil, fmt.Errorf("the ClickHouse library is the right one but does not load on this system (it needs glibc); put a clickhouse program on PATH: %w", failure)
+				return nil, fmt.Errorf("the ClickHouse library is the right one but does not load on this system (it needs glibc); put a clickhouse program on PATH: %w", err)
 			}
 		default:
-			return nil, failure
+			return nil, err
 		}
 	}
-	return nil, failure
+}
+
+// launch starts the server on its ports, as soon as one before it has left the folder.
+func (c *ClickHouse) launch(ctx context.Context) error {
+	if c.program == "" {
+		// The library forgets the tables of the database system when it ends,
+		// but not their folders, and then cannot make the query log anew.
+		if err := os.RemoveAll(c.path("data/data/system")); err != nil {
+			return fmt.Errorf("remove the logs of the last run: %w", err)
+		}
+	}
+	for try := 1; ; try++ {
+		err := c.start(ctx)
+		if !errors.Is(err, errBusy) || try == 40 {
+			return err
+		}
+		// The server of a process killed a moment ago is about to end.
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(250 * time.Millisecond):
+		}
+	}
 }
 
 // findProgram returns a usable clickhouse program on PATH, or nothing.
@@ -210,27 +227,23 @@ func findProgram(ctx context.Context, logger *slog.Logger) string {
 // under load instead of 2 (decision 012).
 const yields = 5
 
-func (c *ClickHouse) start(ctx context.Context, program, library string) (err error) {
-	if c.tcp, c.http, err = freePorts(); err != nil {
-		return fmt.Errorf("find free ports for ClickHouse: %w", err)
-	}
-	if c.cfg.TCPPort != 0 {
-		c.tcp = c.cfg.TCPPort
-	}
-	if err := c.writeConfig(library != ""); err != nil {
+func (c *ClickHouse) start(ctx context.Context) (err error) {
+	if err := c.writeConfig(c.library != ""); err != nil {
 		return fmt.Errorf("write the configuration of ClickHouse: %w", err)
 	}
-	spec := childSpec{Program: program, Args: []string{"server", "--config-file=" + c.path("config.xml")}}
-	if library != "" {
-		spec = childSpec{Library: library, Args: []string{
+	spec := childSpec{Program: c.program, Args: []string{"server", "--config-file=" + c.path("config.xml")}}
+	if c.library != "" {
+		spec = childSpec{Library: c.library, Args: []string{
 			"clickhouse", "--path=" + c.path("data"), "--config-file=" + c.path("config.xml"), "--log-level=" + c.cfg.LogLevel,
 			"--listen_host=127.0.0.1", "--tcp_port=" + strconv.Itoa(c.tcp), "--http_port=" + strconv.Itoa(c.http), "-q", serve,
 		}}
 	}
 	spec.Remove, spec.Nice = c.cfg.Remove, yields
-	if c.Process, err = startChild(spec, nil, c.path("logs/output.log"), c.cfg.Grace); err != nil {
+	process, err := startChild(spec, nil, c.path(outputLog), c.cfg.Grace)
+	if err != nil {
 		return err
 	}
+	c.process.Store(process)
 	if err := c.ready(ctx); err != nil {
 		_ = c.kill()
 		return err
@@ -239,7 +252,17 @@ func (c *ClickHouse) start(ctx context.Context, program, library string) (err er
 		_ = c.kill()
 		return fmt.Errorf("make the database %s: %w", c.cfg.Database, err)
 	}
+	if why := c.fragile(); why != "" {
+		c.cfg.Logger.Warn("this ClickHouse ends when a client resets a connection or sends a wrong password; a clickhouse program on PATH does not", "reason", why)
+	}
 	return nil
+}
+
+// fragile says why the library's error handler could not be exchanged: see
+// keepServing. Empty: it was, or there is no library.
+func (c *ClickHouse) fragile() string {
+	_, why, _ := strings.Cut(head(c.path(outputLog), 4096), fragileLibrary)
+	return firstLine(why)
 }
 
 func (c *ClickHouse) kill() error {
@@ -321,26 +344,26 @@ func (c *ClickHouse) ready(ctx context.Context) error {
 
 // diagnose turns the last words of an ended child into an error.
 func (c *ClickHouse) diagnose() error {
-	output := tail(c.path("logs/output.log"), 4096)
+	output := tail(c.path(outputLog), 4096)
 	has := func(s string) bool { return strings.Contains(output, s) }
 	switch {
 	case has("Address already in use"):
 		return fmt.Errorf("ClickHouse could not listen on 127.0.0.1: %w", errPort)
 	case has("CANNOT_OPEN_FILE") && has("status") || has("Another server instance in same directory is already running"):
 		return fmt.Errorf("ClickHouse cannot use %s: %w", c.cfg.Dir, errBusy)
-	case has(brokenLibrary), strings.HasSuffix(c.ended(), "signal: bus error"), strings.HasSuffix(c.ended(), "signal: segmentation fault"):
+	case has(brokenLibrary), strings.HasSuffix(c.process.Load().ended(), "signal: bus error"), strings.HasSuffix(c.process.Load().ended(), "signal: segmentation fault"):
 		return fmt.Errorf("ClickHouse did not start (%s): %w", firstLine(output), errLibrary)
 	case has("No space left on device"):
 		return fmt.Errorf("ClickHouse did not start because the disk of %s is full; free space there", c.cfg.Dir)
 	}
-	return fmt.Errorf("ClickHouse %s while starting; the end of its log:\n%s", c.ended(), c.logTail())
+	return fmt.Errorf("ClickHouse %s while starting; the end of its log:\n%s", c.process.Load().ended(), c.logTail())
 }
 
 // stackFrame matches a line of ClickHouse's stack traces, which have no symbols.
 var stackFrame = regexp.MustCompile(`(?m)^\d+\. .* @ 0x[0-9a-f]+\n?|, Stack trace \(when copying.*$`)
 
 func (c *ClickHouse) logTail() string {
-	out := tail(c.path("logs/output.log"), 2048)
+	out := tail(c.path(outputLog), 2048)
 	if log := tail(c.path("logs/clickhouse.errors.log"), 2048); log != "" {
 		out += "\n" + log
 	}
@@ -397,11 +420,25 @@ func (c *ClickHouse) Password(user string) string { return c.passwords[user] }
 func (c *ClickHouse) HTTPURL() string { return "http://" + c.address(c.http) + "/" }
 
 // Engine says what runs: "clickhouse program" or "clickhouse library".
-func (c *ClickHouse) Engine() string { return c.engine }
+func (c *ClickHouse) Engine() string {
+	if c.program != "" {
+		return "clickhouse program"
+	}
+	return "clickhouse library"
+}
+
+// PID is the process id of the server, or of the child that guards it.
+func (c *ClickHouse) PID() int { return c.process.Load().PID() }
+
+// Kill ends the server with SIGKILL and does not wait.
+func (c *ClickHouse) Kill() { c.process.Load().Kill() }
+
+// Done is closed when the server that runs now has ended, for whatever reason.
+func (c *ClickHouse) Done() <-chan struct{} { return c.process.Load().Done() }
 
 // Stop ends the server and returns when it is gone. Data written is safe.
 func (c *ClickHouse) Stop(ctx context.Context) error {
-	if err := c.Process.Stop(ctx); err != nil {
+	if err := c.process.Load().Stop(ctx); err != nil {
 		return fmt.Errorf("stop ClickHouse: %w", err)
 	}
 	return nil

@@ -5,7 +5,9 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/url"
@@ -464,5 +466,57 @@ func TestClickHouseOutlivesItsClients(t *testing.T) {
 	}
 	if n := count(t, open(t, ch.DSN(embedded.QueryUser, "")), "SELECT 41 + 1"); n != 42 {
 		t.Errorf("answers %d", n)
+	}
+}
+
+// TestClickHouseSaysThatItIsFragile: a library whose error handler is another
+// than the one we know serves, and a warning says what it does not outlive.
+func TestClickHouseSaysThatItIsFragile(t *testing.T) {
+	known, err := (&embedded.Library{Logger: quiet()}).Ensure(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cache := t.TempDir()
+	dir := filepath.Join(cache, filepath.Base(filepath.Dir(known)))
+	if err := os.CopyFS(dir, os.DirFS(filepath.Dir(known))); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(filepath.Join(dir, filepath.Base(known)), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	size, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := syscall.Mmap(int(f.Fd()), 0, int(size), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := bytes.Index(text, []byte("19KillingErrorHandler\x00"))
+	if at < 0 {
+		t.Fatal("the library has no such class")
+	}
+	text[at+2] = 'M'
+	if err := errors.Join(syscall.Munmap(text), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+
+	for _, c := range []struct {
+		name    string
+		library embedded.Library
+		warned  bool
+	}{{"another handler", embedded.Library{CacheDir: cache}, true}, {"the one we know", embedded.Library{}, false}} {
+		t.Run(c.name, func(t *testing.T) {
+			var log bytes.Buffer
+			logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+			ch := startClickHouse(t, embedded.ClickHouseConfig{Dir: t.TempDir(), Library: c.library, NoProgram: true, Logger: logger})
+			if n := count(t, open(t, ch.DSN(embedded.QueryUser, "")), "SELECT 41 + 1"); n != 42 {
+				t.Errorf("answers %d", n)
+			}
+			if warned := strings.Contains(log.String(), "resets a connection") && strings.Contains(log.String(), "KillingErrorHandler"); warned != c.warned {
+				t.Errorf("warned: %t, the log is %q", warned, log.String())
+			}
+		})
 	}
 }

@@ -20,9 +20,6 @@ const loads = true
 // collectAfter is how long after the start the child's memory is collected.
 const collectAfter = 300 * time.Millisecond
 
-// fragileLibrary begins the child's line about a library that is another than we know.
-const fragileLibrary = "clients that reset a connection will end this ClickHouse: "
-
 // runLibrary becomes ClickHouse. An end is immediate by exit: whoever stops the
 // server has stopped writing before, and data written is safe even against
 // kill -9, so an orderly shutdown of the engine would only take time. It is

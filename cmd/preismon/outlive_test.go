@@ -1,0 +1,109 @@
+package main
+
+import (
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"preismon/deploy/embedded"
+)
+
+// TestUpOutlivesClickHouse kills the ClickHouse of an up: it comes back on the
+// same ports, requests meanwhile are told to come again, and no event is lost
+// or doubled. A ClickHouse that never lives long is given up with everything.
+func TestUpOutlivesClickHouse(t *testing.T) {
+	t.Parallel()
+	u := startUp(t, demoArgs...)
+	c := newDemoTest(t, u).client(t, "anna")
+	before, err := embedded.ReadRuntime(u.DataDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	var refused atomic.Int64
+	go func() { // a client that never rests
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(5 * time.Millisecond):
+			}
+			resp, err := c.request("/v1/sites", nil)
+			if err != nil {
+				t.Errorf("without ClickHouse: %v", err)
+				return
+			}
+			_ = resp.Body.Close()
+			switch {
+			case resp.StatusCode == http.StatusServiceUnavailable && resp.Header.Get("Retry-After") != "":
+				refused.Add(1)
+			case resp.StatusCode != http.StatusOK:
+				t.Errorf("without ClickHouse: %d, Retry-After %q", resp.StatusCode, resp.Header.Get("Retry-After"))
+			}
+		}
+	}()
+	kill := func() (at time.Time) {
+		t.Helper()
+		r, err := embedded.ReadRuntime(u.DataDir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Kill(r.ClickHouse, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		return time.Now()
+	}
+	back := func(after int) {
+		t.Helper()
+		eventually(t, time.Minute, "ClickHouse is back", func() bool {
+			r, err := embedded.ReadRuntime(u.DataDir)
+			return err == nil && r.ClickHouse != after && alive(r.ClickHouse)
+		})
+	}
+
+	killed := kill()
+	back(before.ClickHouse)
+	took := time.Since(killed)
+	eventually(t, time.Minute, "requests are answered", func() bool { status, _ := c.get("/v1/sites", nil); return status == http.StatusOK })
+	t.Logf("ClickHouse is back after %v, requests are answered after %v, %d were refused before", took, time.Since(killed), refused.Load())
+	if took > 20*time.Second { // 1 s on a quiet machine; five are promised
+		t.Errorf("ClickHouse was away for %v", took)
+	}
+	if refused.Load() == 0 {
+		t.Error("no request was refused: the test proves nothing")
+	}
+	close(stop)
+	<-stopped
+	after, err := embedded.ReadRuntime(u.DataDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if after.AdminDSN != before.AdminDSN || after.HTTPURL != before.HTTPURL {
+		t.Error("ClickHouse came back on other ports")
+	}
+	t.Logf("%d rows", exactDemo(t, u))
+
+	// Killed as soon as it is back, it is given up after five restarts.
+	for range 4 {
+		r, err := embedded.ReadRuntime(u.DataDir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kill()
+		back(r.ClickHouse)
+	}
+	kill()
+	if code := u.wait(); code != exitFailed || !strings.Contains(u.stderr.String(), "after 5 restarts") {
+		t.Errorf("exit code %d without ClickHouse", code)
+	}
+	u = startUp(t, append([]string{"--data-dir", u.DataDir}, demoArgs...)...)
+	t.Logf("ready after %v, with %d rows", u.Ready, exactDemo(t, u))
+	u.interrupt()
+	if code := u.wait(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
