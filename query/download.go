@@ -40,7 +40,7 @@ type Download struct {
 // Download finds the one archived file to be sent: the only match, or the
 // newest one with Latest (HIST-04). Its content is read with Open.
 func (s *Service) Download(ctx context.Context, p Principal, r HistoryRequest) (*Download, error) {
-	entry, err := s.oneFile(ctx, p, r)
+	entry, err := s.oneFile(ctx, p, r, true)
 	if err != nil {
 		return nil, err
 	}

@@ -138,11 +138,12 @@ func (s *Service) LatestFile(ctx context.Context, p Principal, r HistoryRequest)
 	}
 	newest := true
 	r.Latest = &newest
-	return s.oneFile(ctx, p, r)
+	return s.oneFile(ctx, p, r, false)
 }
 
 // oneFile gives the newest match where the request says so, else the only one.
-func (s *Service) oneFile(ctx context.Context, p Principal, r HistoryRequest) (_ *FileEntry, err error) {
+// With content, the caller must be one who may read what is in it.
+func (s *Service) oneFile(ctx context.Context, p Principal, r HistoryRequest, content bool) (_ *FileEntry, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.HardBudget)
 	defer cancel()
 	defer func() { err = budget(err) }()
@@ -153,6 +154,11 @@ func (s *Service) oneFile(ctx context.Context, p Principal, r HistoryRequest) (_
 	v, err := s.orderFiles(ctx, p, r.OrderID)
 	if err != nil {
 		return nil, err
+	}
+	if content {
+		if err := s.orderContent(ctx, v, r.OrderID); err != nil {
+			return nil, err
+		}
 	}
 	newest := r.Latest != nil && *r.Latest
 	if q.Limit = 1; !newest {

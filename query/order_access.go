@@ -7,18 +7,25 @@ import (
 	"preismon/contracts/fault"
 )
 
-// orderFiles decides whether the caller may read the files of an order. A
-// file is one piece and holds all sites of its order, so it is not for an
-// account that is narrowed to some sites (VIS-05).
+// orderFiles decides whether the caller may read which files an order has.
 func (s *Service) orderFiles(ctx context.Context, p Principal, order contracts.OrderID) (Visibility, error) {
 	a, err := s.access(ctx, p, contracts.ReadFiles)
 	if err != nil {
 		return Visibility{}, err
 	}
-	if !a.Visibility.Scope.AllSites {
-		return Visibility{}, fault.New(fault.Forbidden, CodeForbidden,
-			"This account may not read %s: it sees some sites only, and a file holds all sites of its order.", contracts.ReadFiles)
-	}
 	_, err = s.readOrder(ctx, a.Visibility, order)
 	return a.Visibility, err
+}
+
+// orderContent decides whether the caller may read what is in the files of an
+// order that it sees. A file is one piece and may hold every item at every
+// site of its order, so it is for callers who see each of them (VIS-01b,
+// VIS-05).
+func (s *Service) orderContent(ctx context.Context, v Visibility, order contracts.OrderID) error {
+	whole, err := s.store.SeesWholeOrder(ctx, v, order)
+	if err == nil && !whole {
+		return fault.New(fault.Forbidden, CodeForbidden,
+			"A file may hold every item and every site of its order, and this account sees only some of them. The lists of files can be read.")
+	}
+	return err
 }

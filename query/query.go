@@ -150,6 +150,9 @@ type Store interface {
 	// SiteRecords reads the facts of all sites.
 	SiteRecords(ctx context.Context) ([]contracts.Site, error)
 
+	// SeesWholeOrder tells whether each item of a visible order, and each of its
+	// sites, is in a visible pair.
+	SeesWholeOrder(ctx context.Context, v Visibility, order contracts.OrderID) (bool, error)
 	// FileJobsThrough gives the n-th job from q.After on, whatever its name,
 	// when still more follow; else 0.
 	FileJobsThrough(ctx context.Context, v Visibility, q FileJobsQuery, n int) (contracts.FileJobID, error)

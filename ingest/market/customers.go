@@ -155,7 +155,7 @@ func (m *Market) makeMandates() {
 	m.newAccount(&nord, "anna@"+maker+".example", "everything of Demo Hersteller Nord: two active orders at seven sites, prices in EUR, JPY and KWD", whole)
 	m.newAccount(&nord, "bert@"+maker+".example", "one order: Buy-Box-Wache (three country markets and the list of all markets)",
 		contracts.AccountScope{Orders: []contracts.OrderID{buybox}, AllSites: true})
-	m.newAccount(&nord, "clara@"+maker+".example", "all orders, but two sites: Demo Markt Deutschland and Demo Preisvergleich; no export and import files, which hold the other sites, too",
+	m.newAccount(&nord, "clara@"+maker+".example", "all orders, but two sites: Demo Markt Deutschland and Demo Preisvergleich; the lists of export and import files but not their content, which may hold the other sites, too",
 		contracts.AccountScope{AllOrders: true, Sites: m.siteKeys(marktDE, preisvergleich)})
 	m.newAccount(&nord, "admin@"+maker+".example", "nothing: an administrative account, refused at login", whole).Administrative = true
 

@@ -259,8 +259,6 @@ func TestOrdersOfFilesAreHidden(t *testing.T) {
 		}
 		status(narrow, "101").wantProblem(t, 403, "AUTH_FORBIDDEN")
 		status(narrow, "999").wantProblem(t, 403, "AUTH_FORBIDDEN")
-		// A file holds all sites of its order, also those that this one may not see.
-		status(someSites, "101").wantProblem(t, 403, "AUTH_FORBIDDEN")
 		status(admin, "101").wantProblem(t, 401, "AUTH_TOKEN_INVALID")
 		w.get("/v1/orders/101/"+route+args, "").wantProblem(t, 401, "AUTH_TOKEN_INVALID")
 		w.get("/v1/orders/101/"+route+args, "rubbish").wantProblem(t, 401, "AUTH_TOKEN_INVALID")

@@ -102,8 +102,8 @@ func serveMatrix(t *testing.T, hidden int) *live {
 // one file with one content.
 func (l *live) ordered(files archive.Store, mandate contracts.MandateID, w who, n int) {
 	l.t.Helper()
-	l.exec(fmt.Sprintf("INSERT INTO orders (mandate, order_id, alias, name, active, created_at, version) VALUES (%d, %s, '%s', 'x', true, '2026-01-15 08:00:00', 1)",
-		mandate, w["order"], w["alias"]))
+	l.exec(fmt.Sprintf("INSERT INTO orders (mandate, order_id, alias, name, active, created_at, items, sites, version) VALUES (%d, %s, '%s', 'x', true, '2026-01-15 08:00:00', [%s], ['%s'], 1)",
+		mandate, w["order"], w["alias"], w["item"], w["site"]))
 	order, err := contracts.ParseID[contracts.OrderID](w["order"])
 	must(l.t, err)
 	content := []byte(contentOf(w))

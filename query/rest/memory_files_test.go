@@ -34,6 +34,10 @@ func memoryFile(id contracts.ArchiveID, name string, size int64, sum string) que
 	}
 }
 
+func (m *memory) SeesWholeOrder(context.Context, query.Visibility, contracts.OrderID) (bool, error) {
+	return true, m.ask("SeesWholeOrder")
+}
+
 func (m *memory) FileJobsThrough(context.Context, query.Visibility, query.FileJobsQuery, int) (contracts.FileJobID, error) {
 	return 0, m.ask("FileJobsThrough")
 }

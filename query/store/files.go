@@ -17,6 +17,19 @@ func filesOf(p params, v query.Visibility, of query.FilesOf) scope {
 	return sc
 }
 
+// SeesWholeOrder implements query.Store.
+func (s *Store) SeesWholeOrder(ctx context.Context, v query.Visibility, order contracts.OrderID) (whole bool, err error) {
+	err = row(ctx, s, seesWholeOrder(v, order), &whole)
+	return whole, err
+}
+
+func seesWholeOrder(v query.Visibility, order contracts.OrderID) statement {
+	p := params{}
+	sc := visible(p, v, query.Selectors{})
+	p.uint("held", uint64(order))
+	return render("sees_whole_order.sql", sc, p)
+}
+
 // FileJobsThrough implements query.Store.
 func (s *Store) FileJobsThrough(ctx context.Context, v query.Visibility, q query.FileJobsQuery, n int) (contracts.FileJobID, error) {
 	var id uint64

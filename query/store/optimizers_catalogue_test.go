@@ -47,6 +47,9 @@ func catalogueReads(name string, v query.Visibility) map[string]read {
 		"OrderPairs": func(ctx context.Context, s *store.Store) ([]string, error) {
 			return records(s.OrderPairs(ctx, v, query.OrderPairsQuery{Orders: orders, Limit: 1000}))
 		},
+		"SeesWholeOrder": func(ctx context.Context, s *store.Store) ([]string, error) {
+			return one(s.SeesWholeOrder(ctx, v, orderA))
+		},
 		"Memberships": func(ctx context.Context, s *store.Store) ([]string, error) {
 			return one(s.Memberships(ctx, v, orders, every))
 		},

@@ -76,7 +76,7 @@ var meanings = map[string]Meaning{
 	},
 	query.CodeForbidden: {
 		http.StatusForbidden, "Not permitted", "This account may not read this.",
-		"The token is valid, but its account has no permission for this area. A new token does not help; ask whoever manages the account.",
+		"The token is valid, but its account has no permission for this area, or a file may hold more of its order than the account sees. A new token does not help; ask whoever manages the account.",
 	},
 	query.CodeItemTooBroad: {
 		http.StatusBadRequest, "Too many candidates", "The search for items spans too many candidates.",
