@@ -57,7 +57,7 @@ func (r *Result) WriteText(w io.Writer) error {
 }
 
 // WriteMarkdown writes the values that have a target, or a key that others
-// ask for, as the table of the README.
+// ask for, as the table of deploy/docs/reference/figures.md.
 func (r *Result) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, %s", r.Began.Format("2006-01-02"), r.Machine)

@@ -19,7 +19,7 @@ type benchCmd struct {
 	Only           []string `help:"Measure these parts only: size, stream, page, beside, reads, mcp, growth, dashboards, memory, publish, drain, visible, ready." placeholder:"PART"`
 	DataDir        string   `help:"Keep the data here, and use what is there. Default: a temporary folder." type:"path" placeholder:"DIR"`
 	JSON           bool     `name:"json" xor:"form" help:"Print one JSON object."`
-	Markdown       bool     `xor:"form" help:"Print the table of the README."`
+	Markdown       bool     `xor:"form" help:"Print the table of figures in the documentation."`
 	Report         string   `help:"Write a page with plots." type:"path" placeholder:"FILE.html"`
 	Profiles       string   `help:"Write CPU profiles of what is measured." type:"path" placeholder:"DIR"`
 	ClickHouse     secret   `name:"clickhouse-dsn" help:"Measure on this ClickHouse, as a user that may create databases, instead of an embedded one." placeholder:"DSN"`

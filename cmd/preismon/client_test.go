@@ -390,13 +390,13 @@ func ordersOf(t *testing.T, p *person) map[string]string {
 	return byAlias
 }
 
-// readme: the lines of "Use it" do what they say.
+// readme: the lines of "On the command line" do what they say.
 func (d *demoTest) readme(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, ok := strings.Cut(string(text), "\n## Use it\n")
+	_, section, ok := strings.Cut(string(text), "\n## On the command line\n")
 	if !ok {
 		t.Fatal("no such section")
 	}
@@ -434,7 +434,7 @@ func (d *demoTest) readme(t *testing.T) {
 		}
 	}
 	files, _ := filepath.Glob(filepath.Join(work, "*"))
-	if len(files) != 4 { // latest.csv, prices.csv, prices.parquet and the archived file
+	if len(files) != 3 { // latest.csv, prices.parquet and the archived file
 		t.Errorf("files %v", files)
 	}
 }

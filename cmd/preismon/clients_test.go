@@ -20,6 +20,7 @@ import (
 // makers mean it to be used. What they have in common is a person with a
 // browser, who is played by Chromium.
 func TestClients(t *testing.T) {
+	testserver.Full(t, "clients of others' making, whose person is a browser")
 	t.Parallel()
 	u := startUp(t, append([]string{"--reads-per-minute", "100000"}, demoArgs...)...) // the suite asks often
 	c := &clientsTest{demoTest: newDemoTest(t, u), scripts: testserver.Scripts(t, "testdata/clients"), browser: testserver.Chromium(t)}

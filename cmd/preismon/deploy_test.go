@@ -262,7 +262,7 @@ func TestHealth(t *testing.T) {
 // TestMigrateMakesBuckets where they are missing, and only then.
 func TestMigrateMakesBuckets(t *testing.T) {
 	t.Parallel()
-	ch, server := testserver.ClickHouse(t), testserver.S3(t)
+	server, ch := testserver.S3(t), testserver.ClickHouse(t)
 	u := url.URL{Scheme: "s3", User: url.UserPassword(server.AccessKey, server.SecretKey), Host: server.Endpoint, Path: "/" + server.Bucket, RawQuery: "tls=false"}
 	for range 2 {
 		if out, errs, code := preismon(t, nil, "migrate", "--clickhouse-dsn", ch.AdminDSN, "--archive", u.String(), "--archive", t.TempDir()); code != 0 {

@@ -25,12 +25,9 @@ import (
 // line, and why. Beneath deploy/docs the document says so itself, in the same
 // words.
 var elsewhere = map[string]string{
-	"README.md: preismon login --login anna@demo-hersteller-nord.example":                                                 "TestUpDemo/readme does",
-	"README.md: go run ./cmd/preismon secrets deploy/secrets":                                                             "TestCompose of deploy/compose makes the secrets and brings docker-compose.yml up",
-	"README.md: claude mcp add --transport http preismon http://127.0.0.1:8080/mcp":                                       "it needs Claude Code; clients_test.go connects other clients of MCP",
-	"README.md: go test -p 2 -timeout 30m ./... -skip '^(TestFaults|TestLoad|TestFairness)$'":                             "this is it",
-	"README.md: go run ./cmd/preismon bench --quick":                                                                      "TestBench runs a shorter one",
-	"README.md: crawler ── event ──▶ OBSERVATIONS ─┐                     ┌─▶ observations             the truth, by pair": "it is a picture",
+	"README.md: preismon login --login anna@demo-hersteller-nord.example":           "TestUpDemo/readme does",
+	"README.md: claude mcp add --transport http preismon http://127.0.0.1:8080/mcp": "it needs Claude Code; clients_test.go connects other clients of MCP",
+	"README.md: go test ./...":                                      "this is it",
 
 	"how-to/connect-an-agent.md: claude mcp add --transport http preismon http://127.0.0.1:8080/mcp":                                 "it needs Claude Code; clients_test.go connects other clients of MCP.",
 	"how-to/add-a-query-node.md: preismon query --config query.yaml":                                                                 "it runs until it is stopped; roles_test.go runs several nodes.",
@@ -45,13 +42,17 @@ var elsewhere = map[string]string{
 	"how-to/run-on-kubernetes.md: kubectl -n preismon delete job preismon-migrate --ignore-not-found":                                "it needs a cluster.",
 	"how-to/take-csv-arrow-or-parquet.md: duckdb -c \"SELECT site, min(priceMoney.amountMinor) FROM 'markt.parquet' GROUP BY site\"": "it needs DuckDB.",
 	"how-to/trace.md: docker run --rm --detach -p 127.0.0.1:16686:16686 -p 127.0.0.1:4318:4318 jaegertracing/jaeger":                 "it needs an image that is not here; observe_test.go has both send to a collector.",
-	"how-to/extend.md: go test ./projector/schema -update":                                                                           "it is a test itself, and writes.",
+	"contribute.md: go test ./query/rest -run 'TestName$' -v":                                                                        "it is a test itself.",
+	"contribute.md: PREISMON_TEST=full go test -p 2 -timeout 30m ./...":                                                              "it is a test itself.",
+	"contribute.md: PREISMON_TEST=full go test ./cmd/preismon/faults -fault.for 15m -timeout 30m -v":                                 "it is a test itself.",
+	"contribute.md: PREISMON_TEST=full go test ./cmd/preismon -run 'TestUpDemo$/explorer' -screenshots /tmp/pictures":                "it is a test itself.",
+	"contribute.md: go test ./projector/schema -update":                                                                              "it is a test itself, and writes.",
 }
 
 // howTos are run after the tutorial, in this order: later ones take more away.
 var howTos = []string{
 	"import-your-csv.md", "connect-an-agent.md", "use-it-in-scripts.md", "take-csv-arrow-or-parquet.md", "run-with-containers.md",
-	"run-on-kubernetes.md", "rotate-keys.md", "add-a-query-node.md", "more-than-one-machine.md", "watch.md", "trace.md", "upgrade.md", "extend.md",
+	"run-on-kubernetes.md", "rotate-keys.md", "add-a-query-node.md", "more-than-one-machine.md", "watch.md", "trace.md", "upgrade.md", "operate.md",
 	"replay-dead-letters.md", "rebuild.md", "back-up.md",
 }
 
@@ -70,7 +71,7 @@ func TestDocs(t *testing.T) {
 	if missing := slices.DeleteFunc(files, func(f string) bool { return slices.Contains(howTos, f) }); len(missing) > 0 {
 		t.Errorf("how-tos that nothing runs: %v", missing)
 	}
-	for _, pattern := range []string{"README.md", "explanation.md", "reference/*.md", "../metrics.md"} {
+	for _, pattern := range []string{"README.md", "explanation.md", "known-limits.md", "reference/*.md", "../metrics.md"} {
 		others, err := filepath.Glob(filepath.Join(docsFolder, filepath.FromSlash(pattern)))
 		if err != nil || len(others) == 0 {
 			t.Fatalf("%s: %v %v", pattern, others, err)
@@ -82,7 +83,7 @@ func TestDocs(t *testing.T) {
 		}
 	}
 	r := newReader(t)
-	documents := []string{"tutorial.md"}
+	documents := []string{"tutorial.md", "contribute.md"}
 	for _, h := range howTos {
 		documents = append(documents, "how-to/"+h)
 	}
@@ -134,7 +135,7 @@ func newReader(t *testing.T) *reader {
 func (r *reader) document(t *testing.T, name, path string) {
 	r.read[name] = true
 	all := blocks(t, path)
-	if len(all) == 0 && name != "how-to/extend.md" {
+	if len(all) == 0 && name != "how-to/operate.md" {
 		t.Error("no commands")
 	}
 	switch name {

@@ -33,6 +33,7 @@ import (
 // TestOperate runs the operators' commands on one folder: audits, dead letters,
 // metrics, backups.
 func TestOperate(t *testing.T) {
+	testserver.Full(t, "a day of an operator, with backups on S3")
 	t.Parallel()
 	u := startUp(t, "--audit-every", "1s")
 	r, err := embedded.ReadRuntime(u.DataDir)

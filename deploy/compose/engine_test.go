@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"preismon/deploy/testserver"
 )
 
 // noDockerVariable is the reason why there is no Docker engine to test on.
@@ -17,6 +19,7 @@ const noDockerVariable = "PREISMON_TEST_NO_DOCKER"
 // needsEngine fails where no engine answers.
 func needsEngine(t *testing.T) {
 	t.Helper()
+	testserver.Full(t, "containers on a Docker engine")
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, "docker", "version", "--format", "{{.Server.Version}}").CombinedOutput()

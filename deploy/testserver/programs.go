@@ -70,6 +70,7 @@ exclude github.com/pmezard/go-difflib v1.0.1-0.20181226105442-5d4384ee4fb2
 // package its second version. It ends with the test.
 func Compose(tb testing.TB, args ...string) *exec.Cmd {
 	tb.Helper()
+	Full(tb, "Docker Compose, which is built first")
 	ctx, cancel := context.WithTimeout(context.Background(), fetchLimit)
 	defer cancel()
 	program, err := builtProgram(ctx, "docker-compose", composeVersion, func(into string) *exec.Cmd {

@@ -16,6 +16,7 @@ const NoPrometheusVariable = "PREISMON_TEST_NO_PROMETHEUS"
 // installed, for that would start a service.
 func Prometheus(tb testing.TB) string {
 	tb.Helper()
+	Full(tb, "a Prometheus")
 	if path, err := exec.LookPath("prometheus"); err == nil {
 		return path
 	}

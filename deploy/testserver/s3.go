@@ -41,6 +41,9 @@ var s3Once = sync.OnceValues(startS3)
 // first use on a machine builds it, which takes minutes.
 func S3(tb testing.TB) S3Server {
 	tb.Helper()
+	if os.Getenv(S3EndpointVariable) == "" && os.Getenv(ImagesVariable) == "" {
+		Full(tb, "MinIO, which is built first")
+	}
 	s, err := s3Once()
 	if err != nil {
 		tb.Fatalf("this test needs an S3 server: %v; or name one in %s, %s and %s", err, S3EndpointVariable, S3AccessKeyVariable, S3SecretKeyVariable)
@@ -138,6 +141,7 @@ func runMinIO(ctx context.Context, program, folder, dir, address string, env []s
 // where there are no containers.
 func MinIOProgram(tb testing.TB) string {
 	tb.Helper()
+	Full(tb, "MinIO, which is built first")
 	ctx, cancel := context.WithTimeout(context.Background(), fetchLimit)
 	defer cancel()
 	program, err := buildMinIO(ctx)

@@ -62,6 +62,7 @@ func Scripts(tb testing.TB, folder string) string {
 // Chromium gives the path of the browser, which the system has to bring.
 func Chromium(tb testing.TB) string {
 	tb.Helper()
+	Full(tb, "a browser")
 	path, err := exec.LookPath("chromium")
 	if err != nil {
 		tb.Fatal("this test needs a browser: apt-get install --no-install-recommends chromium")

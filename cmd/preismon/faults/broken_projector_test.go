@@ -14,6 +14,7 @@ import (
 
 	"preismon/contracts/event"
 	"preismon/deploy/embedded"
+	"preismon/deploy/testserver"
 	"preismon/deploy/testserver/proxy"
 	"preismon/ingest"
 	"preismon/projector"
@@ -98,6 +99,7 @@ func (w *world) project(ctx context.Context, build func(projector.Conn) projecto
 // TestFaultSuiteCanFailProjector: the checks find projectors that are built
 // wrong, and nothing at the right one under the same faults.
 func TestFaultSuiteCanFailProjector(t *testing.T) {
+	testserver.Full(t, "faults in a broken projector")
 	for _, c := range []struct {
 		name  string
 		build func(projector.Conn) projector.Conn

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"preismon/deploy/testserver"
 	"preismon/deploy/testserver/proxy"
 )
 
@@ -56,6 +57,7 @@ func unread(w http.ResponseWriter, _ *http.Request, from *http.Response) {
 // TestFaultSuiteCanFailQuery: the readers find query services that are built
 // wrong.
 func TestFaultSuiteCanFailQuery(t *testing.T) {
+	testserver.Full(t, "faults in a broken query service")
 	w := newWorld(t, 1)
 	w.startQuery()
 	ctx, cancel := context.WithCancel(context.Background())

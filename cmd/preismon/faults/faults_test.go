@@ -23,6 +23,7 @@ import (
 	"testing"
 	"time"
 
+	"preismon/deploy/testserver"
 	"preismon/deploy/testserver/process"
 	"preismon/deploy/testserver/proxy"
 )
@@ -60,6 +61,7 @@ func (c *tally) add(v verdictOf) {
 
 // TestFaults runs every fault of the table, and compositions of them.
 func TestFaults(t *testing.T) {
+	testserver.Full(t, "minutes of faults")
 	seed := *runSeed
 	if seed == 0 {
 		seed = uint64(time.Now().UnixNano())

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"preismon/deploy/testserver"
 	"preismon/deploy/testserver/process"
 	"preismon/ingest/market"
 )
@@ -27,6 +28,7 @@ var mix = slices.Concat(
 // gets an error but a 429, which says when to come again and is obeyed, and
 // every answer is the whole truth.
 func TestLoad(t *testing.T) {
+	testserver.Full(t, "load")
 	e := newEstate(t, market.Config{Seed: 9, Scale: 0.3}, 24*time.Hour)
 	flags := []string{"--reads-per-minute", "6000"}
 	nodes := []*process.Role{e.node(flags...), e.node(flags...)}
@@ -88,6 +90,7 @@ func TestLoad(t *testing.T) {
 // accounts read as much as they are let; for as long as it takes the large one
 // to read some streams to their ends, however slow the machine.
 func TestFairness(t *testing.T) {
+	testserver.Full(t, "load")
 	e := newEstate(t, market.Config{Seed: 10, Scale: 0.5}, 48*time.Hour)
 	n := e.node("--reads-per-minute", "100000")
 	light := e.client("hanna", n.URL)

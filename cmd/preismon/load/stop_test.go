@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"preismon/deploy/testserver"
 	"preismon/deploy/testserver/process"
 	"preismon/ingest/market"
 )
@@ -18,6 +19,7 @@ import (
 // TestFaultOfRollingRestart: nodes behind a balancer are replaced one after
 // the other under load, and no request is lost, refused or answered in part.
 func TestFaultOfRollingRestart(t *testing.T) {
+	testserver.Full(t, "faults under load")
 	e := newEstate(t, market.Config{Seed: 8, Scale: 0.1}, 12*time.Hour)
 	flags := []string{"--reads-per-minute", "1000000", "--heavy-at-once", "64", "--stop-delay", "1s"}
 	b := newBalancer(t)
@@ -72,6 +74,7 @@ func TestFaultOfRollingRestart(t *testing.T) {
 // ready, and serves on; then it refuses new requests with 503, while a stream
 // that is under way goes on to its end.
 func TestFaultOfStop(t *testing.T) {
+	testserver.Full(t, "faults under load")
 	e := newEstate(t, market.Config{Seed: 8, Scale: 0.3}, 48*time.Hour)
 	n := e.node("--stop-delay", "2s", "--stop-grace", "50s")
 	c := e.client("anna", n.URL)

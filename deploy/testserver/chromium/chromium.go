@@ -26,6 +26,7 @@ var screenshots = flag.String("screenshots", "", "folder for pictures of the pag
 // fails the test; what it says beside goes into said, unless that is nil.
 func Run(tb testing.TB, script string, plan, said any) {
 	tb.Helper()
+	program := testserver.Chromium(tb)
 	argument, err := json.Marshal(plan)
 	if err != nil {
 		tb.Fatal(err)
@@ -40,7 +41,7 @@ func Run(tb testing.TB, script string, plan, said any) {
 	if err := os.WriteFile(filepath.Join(dir, "harness.mjs"), harness, 0o600); err != nil {
 		tb.Fatal(err)
 	}
-	cmd := exec.CommandContext(tb.Context(), "node", filepath.Join(dir, filepath.Base(script)), testserver.Chromium(tb), pictures, string(argument))
+	cmd := exec.CommandContext(tb.Context(), "node", filepath.Join(dir, filepath.Base(script)), program, pictures, string(argument))
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

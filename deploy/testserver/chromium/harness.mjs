@@ -30,6 +30,9 @@ export async function open(where, options = {}, expected = () => false) {
   return page;
 }
 
+/** picturing tells whether somebody asked for pictures. */
+export const picturing = Boolean(pictures);
+
 /** picture takes one of the page, where somebody asked for pictures. */
 export async function picture(page, name, options = {}) {
   if (pictures) await page.screenshot({ path: join(pictures, `${name.replaceAll(' ', '-')}.png`), ...options });

@@ -1,6 +1,6 @@
 // Uses the explorer as a person does and tells what is wrong, and what the
 // page said, which explorer_test.go compares with the service.
-import { accessible, done, fail, open as watched, picture, plan, wide } from './harness.mjs';
+import { accessible, done, fail, open as watched, picture, picturing, plan, wide } from './harness.mjs';
 
 const open = (lang, where, expected) => watched(where, { locale: lang, viewport: { width: 1280, height: 900 }, permissions: ['clipboard-read', 'clipboard-write'] }, expected);
 
@@ -55,6 +55,21 @@ const chartOf = (page) => page.evaluate(() => {
 });
 
 const said = { chart: {}, curl: {}, mcp: {} };
+
+/** readme takes the picture of the README: one product of a week. */
+async function readme() {
+  const page = await open('en-GB', 'readme', (m) => /401/.test(m));
+  await page.setViewportSize({ width: 1280, height: 760 });
+  await page.goto(`${plan.base}/explorer/`);
+  await page.waitForSelector('#login:not([hidden])');
+  await login(page);
+  await page.selectOption('#site', plan.site);
+  await choose(page, plan.searches[0]);
+  await page.getByRole('button', { name: '7 days' }).click();
+  await drawn(page);
+  await picture(page, 'readme');
+  await page.context().close();
+}
 
 async function english() {
   const page = await open('en-GB', 'en', (m) => /401/.test(m));
@@ -197,6 +212,6 @@ async function many() {
   await page.context().close();
 }
 
-const parts = { english, german, many };
+const parts = { english, german, many, ...(picturing ? { readme } : {}) };
 await Promise.all(Object.entries(parts).map(([name, part]) => part().catch((e) => fail(name, `${e}`.slice(0, 600)))));
 await done(said);
