@@ -27,7 +27,7 @@ import (
 var elsewhere = map[string]string{
 	"README.md: preismon login --login anna@demo-hersteller-nord.example":           "TestUpDemo/readme does",
 	"README.md: claude mcp add --transport http preismon http://127.0.0.1:8080/mcp": "it needs Claude Code; clients_test.go connects other clients of MCP",
-	"README.md: go test ./...":                                      "this is it",
+	"README.md: go test ./...": "this is it",
 
 	"how-to/connect-an-agent.md: claude mcp add --transport http preismon http://127.0.0.1:8080/mcp":                                 "it needs Claude Code; clients_test.go connects other clients of MCP.",
 	"how-to/add-a-query-node.md: preismon query --config query.yaml":                                                                 "it runs until it is stopped; roles_test.go runs several nodes.",
