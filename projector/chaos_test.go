@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"preismon/contracts/event"
+	"preismon/deploy/testserver"
 )
 
 // loop is a consumer loop over two streams, with failures.
@@ -213,6 +214,7 @@ func newOracleFrom(old *oracle, batches ...*event.Batch) *oracle {
 // TestSteps stops a change of scope before and after each of its writes,
 // restarts, and expects the end to be that of an undisturbed change.
 func TestSteps(t *testing.T) {
+	testserver.Full(t, "a fault at each write of a change of scope")
 	for _, name := range []string{"orders", "scopes_applied", "scope_pairs", "backfill", "scopes", "delete", "checkpoints"} {
 		for _, afterwards := range []bool{false, true} {
 			for _, crash := range []bool{false, true} {

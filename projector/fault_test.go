@@ -22,6 +22,7 @@ import (
 // TestCut cuts the connection after many numbers of bytes in either
 // direction: before the server has the block, and after it has written it.
 func TestCut(t *testing.T) {
+	testserver.Full(t, "connections cut after many numbers of bytes")
 	w := newWorld(t)
 	x, through := proxy.Before(t, w.server.ProjectorDSN)
 	w.apply(w.catalog(mandate(1, 100), mandate(2, 100), order(1, 10, true, 0, []int{1, 2, 3, 4, 5}, []int{0, 1, 2}), order(2, 10, true, 0, []int{4, 5, 6}, []int{0, 1, 2})))

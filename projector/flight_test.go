@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"preismon/contracts/event"
+	"preismon/deploy/testserver"
 )
 
 // pipelined delivers everything with two batches under way whenever it can,
@@ -65,6 +66,7 @@ func (l *loop) pipelined() {
 // fails, before or after it was done, every table is right in the end, and no
 // batch is applied over one that failed.
 func TestChaosUnderWay(t *testing.T) {
+	testserver.Full(t, "random faults with two batches under way")
 	for seed := range uint64(3) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			w := newWorld(t)
@@ -107,6 +109,7 @@ func TestChaosUnderWay(t *testing.T) {
 // TestBehind begins a batch behind one that fails at each of its writes: it
 // fails too, its checkpoint is not written, and both are applied afterwards.
 func TestBehind(t *testing.T) {
+	testserver.Full(t, "a fault at each write of two batches")
 	for _, name := range []string{"observations", "observations_by_mandate", "latest_observations", "ingested_events", "checkpoints"} {
 		for _, afterwards := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/after=%v", name, afterwards), func(t *testing.T) {

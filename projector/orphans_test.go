@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"preismon/contracts/event"
+	"preismon/deploy/testserver"
 )
 
 // tail is a world of which a batch was cut off by a crash.
@@ -68,6 +69,7 @@ func (s *tail) resume(in event.Incarnation) {
 // batch stands beside it: the loss was seen; or it was not, and others have the
 // places; or nobody has them.
 func TestLostTail(t *testing.T) {
+	testserver.Full(t, "a fault at each write of a batch")
 	for _, name := range []string{"observations", "observations_by_mandate", "latest_observations", "ingested_events", "checkpoints"} {
 		for _, afterwards := range []bool{false, true} {
 			if name == "checkpoints" && afterwards {
@@ -106,6 +108,7 @@ func TestLostTail(t *testing.T) {
 // TestLostTailDeath lets the projector die again at each write that removes
 // the rows of the lost batch.
 func TestLostTailDeath(t *testing.T) {
+	testserver.Full(t, "a fault at each write of a removal")
 	for _, c := range []struct {
 		torn       string
 		afterwards bool

@@ -14,6 +14,7 @@ import (
 	"preismon/query/store"
 
 	"github.com/google/go-cmp/cmp"
+	"preismon/deploy/testserver"
 )
 
 // switched are groups of ClickHouse's optimizers that touch statements like
@@ -62,6 +63,7 @@ func family(name string) bool {
 // are never merged, and several versions of records in tables whose engine
 // replaces. RES-05c, RES-14a.
 func TestOptimizersChangeNothing(t *testing.T) {
+	testserver.Full(t, "every question under a hundred settings")
 	w := newWorld(t, 31, 0)
 	unmerged(w)
 	cfg := w.cfg

@@ -114,6 +114,7 @@ func (w *shardedWorld) node(p, n int) *store.Store {
 
 // TestShards asks three shards what it asks one server.
 func TestShards(t *testing.T) {
+	testserver.Full(t, "three ClickHouse servers")
 	w := newShardedWorld(t)
 	nodes := []*store.Store{w.node(0, threeShards), w.node(2, threeShards)}
 	t.Run("the same answers", func(t *testing.T) { w.sameAnswers(t, nodes) })

@@ -7,6 +7,7 @@ package shards_test
 import (
 	"testing"
 
+	"preismon/deploy/testserver"
 	"preismon/deploy/testserver/process"
 )
 
@@ -17,6 +18,7 @@ func TestMain(m *testing.M) { process.Main(m) }
 // and streams take with one, two and three shards; and what is said while a
 // shard is away.
 func TestShards(t *testing.T) {
+	testserver.Full(t, "three ClickHouse servers and six projectors")
 	e := newEstate(t)
 	t.Run("the same answers", e.sameAnswers)
 	t.Run("a catalogue that changes", e.changes)
