@@ -17,33 +17,44 @@ const Resolution = time.Millisecond
 // closed on both sides.
 func (w Window) Length() time.Duration { return w.To.Sub(w.From) }
 
-// ParseLower reads the lower bound of a window: RFC 3339 with an offset, or a
-// date, which begins with the first instant of that day in the zone.
+// Whole is the window of the whole milliseconds within w: captures have no
+// others. A window between two of them has none, and is then Empty.
+func (w Window) Whole() Window {
+	if floor := w.From.Truncate(Resolution); !floor.Equal(w.From) {
+		w.From = floor.Add(Resolution)
+	}
+	w.To = w.To.Truncate(Resolution)
+	return w
+}
+
+// Empty tells whether no instant lies in the window.
+func (w Window) Empty() bool { return !w.From.IsZero() && !w.To.IsZero() && w.From.After(w.To) }
+
+// ParseLower reads the lower bound of a window, as exactly as it is written:
+// RFC 3339 with an offset, or a date, which begins with the first instant of
+// that day in the zone.
 func ParseLower(s string, loc *time.Location) (time.Time, error) {
 	if day, ok := parseDate(s); ok {
 		return startOfDay(day, loc), nil
 	}
-	t, err := parseInstant(s)
-	if err != nil {
-		return time.Time{}, err
-	}
-	if floor := t.Truncate(Resolution); !floor.Equal(t) {
-		t = floor.Add(Resolution) // captures have whole milliseconds: the first one inside
-	}
-	return t, nil
+	return parseInstant(s)
 }
 
-// ParseUpper reads the upper bound of a window: RFC 3339 with an offset, or a
-// date, which ends with the last millisecond of that day in the zone (RES-02).
+// ParseUpper reads the upper bound of a window, as exactly as it is written:
+// RFC 3339 with an offset, or a date, which ends with the last instant of that
+// day in the zone (RES-02).
 func ParseUpper(s string, loc *time.Location) (time.Time, error) {
 	if day, ok := parseDate(s); ok {
-		return startOfDay(day.AddDate(0, 0, 1), loc).Add(-Resolution), nil
+		return endOfDay(day, loc).Add(-1), nil
 	}
-	t, err := parseInstant(s)
-	if err != nil {
-		return time.Time{}, err
-	}
-	return t.Truncate(Resolution), nil
+	return parseInstant(s)
+}
+
+// HasDay tells whether a zone ever had a day: a change of the date line skips
+// one. What is no date counts as had.
+func HasDay(s string, loc *time.Location) bool {
+	day, ok := parseDate(s)
+	return !ok || startOfDay(day, loc).Before(endOfDay(day, loc))
 }
 
 // firstYear keeps bounds away from the zero time, which is an open end: no
@@ -67,13 +78,15 @@ func parseInstant(s string) (time.Time, error) {
 	return t, nil
 }
 
+// beyondAnyOffset is more than the clocks of any zone differ from UTC.
+const beyondAnyOffset = 18 * time.Hour
+
 // startOfDay is the first instant of the day in the zone: where the clocks
 // skip midnight, the instant of the skip; where midnight comes twice, the
 // first of them; where the whole day is skipped, the first instant after it.
 func startOfDay(day time.Time, loc *time.Location) time.Time {
 	// Walk the zone's offsets in order of time, from before any offset could
 	// have begun the day: the day begins in the first one that reaches it.
-	const beyondAnyOffset = 18 * time.Hour
 	for t := day.Add(-beyondAnyOffset); ; {
 		offset, end := OffsetAt(t, loc)
 		start := day.Add(-time.Duration(offset) * time.Second)
@@ -85,4 +98,27 @@ func startOfDay(day time.Time, loc *time.Location) time.Time {
 		}
 		t = end
 	}
+}
+
+// endOfDay is the first instant after the last one of the day in the zone:
+// where the last hour comes twice, the end of the second. Where the whole day
+// is skipped, it is the instant of the skip.
+func endOfDay(day time.Time, loc *time.Location) (last time.Time) {
+	next := day.AddDate(0, 0, 1)
+	// The day ends in the last of the zone's offsets that does not begin after it.
+	for t := next.Add(-beyondAnyOffset); t.Before(next.Add(beyondAnyOffset)); {
+		offset, end := OffsetAt(t, loc)
+		midnight := next.Add(-time.Duration(offset) * time.Second)
+		if midnight.After(t) {
+			last = midnight
+			if !end.IsZero() && end.Before(midnight) {
+				last = end
+			}
+		}
+		if end.IsZero() {
+			break
+		}
+		t = end
+	}
+	return last.UTC()
 }

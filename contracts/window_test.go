@@ -25,6 +25,8 @@ func TestWindowDays(t *testing.T) {
 		{"America/Sao_Paulo", "2018-02-17", "2018-02-17", 25 * time.Hour}, // ends with 23:xx twice
 		{"Asia/Beirut", "2022-03-27", "2022-03-27", 23 * time.Hour},       // midnight is skipped
 		{"America/Havana", "2023-11-05", "2023-11-05", 25 * time.Hour},    // 00:xx comes twice
+		{"America/St_Johns", "2010-11-06", "2010-11-06", 25 * time.Hour},  // at 00:01 of the 7th the clocks go back to 23:01
+		{"America/St_Johns", "2010-11-07", "2010-11-07", 25 * time.Hour},  // and so the 7th begins a minute before that
 		{"Pacific/Apia", "2011-12-29", "2011-12-31", 48 * time.Hour},      // the 30th does not exist
 		{"Australia/Lord_Howe", "2026-04-05", "2026-04-05", 24*time.Hour + 30*time.Minute},
 	} {
@@ -40,7 +42,7 @@ func TestWindowDays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := (contracts.Window{From: from, To: to}).Length() + time.Millisecond; got != c.length {
+		if got := (contracts.Window{From: from, To: to}).Whole().Length() + time.Millisecond; got != c.length {
 			t.Errorf("%s: %s to %s has %s, want %s", c.zone, c.from, c.to, got, c.length)
 		}
 	}
@@ -69,7 +71,7 @@ func TestDaysAreWhole(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !to.Add(time.Millisecond).Equal(after) {
+		if !to.Add(1).Equal(after) {
 			t.Fatalf("%s in %s ends at %s, but %s begins at %s", text, loc, to, next, after)
 		}
 		date := func(at time.Time) string { return at.In(loc).Format(time.DateOnly) }
@@ -133,7 +135,28 @@ func TestBoundsAreNeverOpen(t *testing.T) {
 func TestBoundsRoundInward(t *testing.T) {
 	from, _ := contracts.ParseLower("2026-01-01T00:00:00.0001Z", time.UTC)
 	to, _ := contracts.ParseUpper("2026-01-01T00:00:00.0019+00:00", time.UTC)
-	if from.UnixMilli()%1000 != 1 || to.UnixMilli()%1000 != 1 {
-		t.Errorf("from %s, to %s", from, to)
+	if w := (contracts.Window{From: from, To: to}).Whole(); w.From.UnixMilli()%1000 != 1 || w.To.UnixMilli()%1000 != 1 || w.Empty() {
+		t.Errorf("%+v", w)
+	}
+	if w := (contracts.Window{From: from, To: from}); w.Empty() || !w.Whole().Empty() {
+		t.Errorf("%+v", w)
+	}
+}
+
+// TestDaysThatNeverWere: a change of the date line skips a whole day.
+func TestDaysThatNeverWere(t *testing.T) {
+	for zone, day := range map[string]string{
+		"Pacific/Apia": "2011-12-30", "Pacific/Kiritimati": "1994-12-31", "Kwajalein": "1993-08-21", "Asia/Manila": "1844-12-31",
+	} {
+		loc, err := contracts.LoadZone(zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if contracts.HasDay(day, loc) || !contracts.HasDay(day, time.UTC) || !contracts.HasDay(day+"T00:00:00Z", loc) {
+			t.Errorf("%s in %s", day, zone)
+		}
+	}
+	if loc, _ := contracts.LoadZone("America/Sao_Paulo"); !contracts.HasDay("2018-11-04", loc) { // only its midnight is missing
+		t.Error("2018-11-04 in Sao Paulo")
 	}
 }

@@ -106,7 +106,7 @@ func TestDaysAtEveryTransition(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return contracts.Window{From: from, To: to}
+		return contracts.Window{From: from, To: to}.Whole()
 	}
 	for _, name := range zones {
 		loc, err := contracts.LoadZone(name)
@@ -166,7 +166,7 @@ func TestWeeksOverAChange(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		length := (contracts.Window{From: from, To: to}).Length() + time.Millisecond
+		length := (contracts.Window{From: from, To: to}).Whole().Length() + time.Millisecond
 		if length%time.Hour != 0 {
 			t.Fatalf("from %s: %s", day.Format(time.DateOnly), length)
 		}

@@ -76,7 +76,7 @@ func (s *Service) Changes(ctx context.Context, p Principal, r ChangesRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	now := s.now().UTC().Truncate(contracts.Resolution)
+	now := s.now().UTC()
 	since, err := parseSince(r.Since, now)
 	if err != nil {
 		return nil, err
@@ -135,7 +135,7 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 	if at.After(now) {
 		return time.Time{}, invalid("since: lies in the future.")
 	}
-	return at, nil
+	return at.Truncate(contracts.Resolution), nil
 }
 
 // results is the read that has to be acceptable for the changes to be.

@@ -103,8 +103,10 @@ func (s *Service) History(ctx context.Context, p Principal, r HistoryRequest) (_
 	if err != nil {
 		return nil, err
 	}
+	said := shownWindow(q.Window)
+	q.Window = q.Window.Whole()
 	echo := HistoryEcho{
-		OrderID: r.OrderID, DateFrom: formatBound(q.Window.From, time.UTC), DateTo: formatBound(q.Window.To, time.UTC),
+		OrderID: r.OrderID, DateFrom: formatBound(said.From, time.UTC), DateTo: formatBound(said.To, time.UTC),
 		ExportName: r.ExportName, Name: r.Name,
 	}
 	bound := binding{Account: p.Account, Route: string(r.Direction) + "s/history", Query: echo}
@@ -160,6 +162,7 @@ func (s *Service) oneFile(ctx context.Context, p Principal, r HistoryRequest, co
 			return nil, err
 		}
 	}
+	q.Window = q.Window.Whole()
 	newest := r.Latest != nil && *r.Latest
 	if q.Limit = 1; !newest {
 		q.Limit = 2
@@ -177,6 +180,7 @@ func (s *Service) oneFile(ctx context.Context, p Principal, r HistoryRequest, co
 	return &found[0], nil
 }
 
+// historyQuery reads a request; its window is as exact as it was written.
 func historyQuery(r HistoryRequest) (q FileEntriesQuery, err error) {
 	q = FileEntriesQuery{FilesOf: FilesOf{r.Direction, r.OrderID}, ExportName: r.ExportName, Name: r.Name}
 	if r.DateFrom != "" {
@@ -189,7 +193,7 @@ func historyQuery(r HistoryRequest) (q FileEntriesQuery, err error) {
 			return q, invalid("dateTo: %s.", err)
 		}
 	}
-	if !q.Window.From.IsZero() && !q.Window.To.IsZero() && q.Window.From.After(q.Window.To) {
+	if q.Window.Empty() {
 		return q, invalid("dateFrom: after dateTo.")
 	}
 	return q, nil

@@ -165,6 +165,7 @@ type Position struct {
 // and every time is resolved.
 type resultsPlan struct {
 	query   ResultsQuery
+	asked   contracts.Window // as exactly as it was written; that of query has whole milliseconds
 	limit   int
 	zone    *time.Location
 	echo    Echo

@@ -51,7 +51,7 @@ func guardText(pairs, hours int) string {
 
 // nothing tells that no row can match, whatever is stored.
 func (q *ResultsQuery) nothing(v Visibility) bool {
-	return q.Outcomes != nil && len(q.Outcomes) == 0 || q.Watermark == (Watermark{}) ||
+	return q.Outcomes != nil && len(q.Outcomes) == 0 || q.Watermark == (Watermark{}) || q.Window.Empty() ||
 		q.Selectors.Site != "" && !v.Scope.AllSites && !slices.Contains(v.Scope.Sites, q.Selectors.Site) ||
 		q.Selectors.Order != 0 && !v.Scope.AllOrders && !slices.Contains(v.Scope.Orders, q.Selectors.Order)
 }

@@ -2,6 +2,7 @@ package query
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"time"
 
@@ -16,7 +17,7 @@ func (s *Service) plan(p Principal, r ResultsRequest) (*resultsPlan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return plan, checkWindow(r, &plan.query)
+	return plan, plan.checkWindow(r)
 }
 
 // understand reads every part of a request, whether or not its window is
@@ -66,9 +67,10 @@ func (s *Service) understand(p Principal, r ResultsRequest) (*resultsPlan, error
 	if plan.zone, err = contracts.LoadZone(cmp.Or(r.Timezone, "UTC")); err != nil {
 		return nil, invalid("timezone: %s.", err)
 	}
-	if q.Window, err = s.window(r, q, plan.zone); err != nil {
+	if plan.asked, err = s.window(r, q, plan.zone); err != nil {
 		return nil, err
 	}
+	q.Window = plan.asked.Whole()
 	plan.echo = Echo{
 		Scope: ScopeScoped, Timezone: cmp.Or(r.Timezone, "UTC"), Sort: cmp.Or(r.Sort, "desc"),
 		LatestPerPair: r.LatestPerPair, LatestObservationPerPair: r.LatestObservationPerPair,
@@ -79,7 +81,8 @@ func (s *Service) understand(p Principal, r ResultsRequest) (*resultsPlan, error
 	return plan, nil
 }
 
-// window resolves the window that a request means (RES-02, RES-05, RES-06).
+// window resolves the window that a request means (RES-02, RES-05, RES-06),
+// as exactly as it is written: bounds are compared before they are rounded.
 func (s *Service) window(r ResultsRequest, q *ResultsQuery, zone *time.Location) (w contracts.Window, err error) {
 	if r.CapturedFrom != "" {
 		if w.From, err = contracts.ParseLower(r.CapturedFrom, zone); err != nil {
@@ -91,16 +94,17 @@ func (s *Service) window(r ResultsRequest, q *ResultsQuery, zone *time.Location)
 			return w, invalid("capturedTo: %s.", err)
 		}
 	}
-	now := s.now().UTC().Truncate(contracts.Resolution)
+	now := s.now().UTC()
+	whole := now.Truncate(contracts.Resolution)
 	switch {
 	case r.CapturedTo != "":
 	case r.CapturedFrom != "":
 		w.To = now
 	case q.Latest != AllRows: // latest reads are not history reads (choices 28)
 	case q.Selectors.Product():
-		w = contracts.Window{From: now.Add(-productHistoryWindow), To: now}
+		w = contracts.Window{From: whole.Add(-productHistoryWindow), To: whole}
 	default:
-		w = contracts.Window{From: now.Add(-defaultWindow), To: now}
+		w = contracts.Window{From: whole.Add(-defaultWindow), To: whole}
 	}
 	return w, nil
 }
@@ -112,7 +116,8 @@ func (r *ResultsRequest) timeOnly() bool {
 }
 
 // checkWindow refuses windows by the rules that need no data (RES-03, RES-04).
-func checkWindow(r ResultsRequest, q *ResultsQuery) error {
+func (p *resultsPlan) checkWindow(r ResultsRequest) error {
+	q := &p.query
 	switch {
 	case r.GlobalScope && (r.CapturedFrom == "" || r.CapturedTo == ""):
 		return invalid("globalScope=true needs both capturedFrom and capturedTo.")
@@ -120,9 +125,14 @@ func checkWindow(r ResultsRequest, q *ResultsQuery) error {
 		return invalid("globalScope=true goes with no product, order or site selector. Remove globalScope, or the selector.")
 	case r.timeOnly():
 		return invalid("A window needs a selector (itemId, pzn, ean, asin with asinLocale, orderId or site), or globalScope=true with both bounds.")
-	case r.CapturedTo == "" && q.Window.From.After(q.Window.To) && !q.Window.To.IsZero():
+	case p.asked.Empty() && r.CapturedTo == "":
 		return invalid("capturedFrom lies in the future.")
-	case !q.Window.From.IsZero() && !q.Window.To.IsZero() && q.Window.From.After(q.Window.To):
+	case p.asked.Empty():
+		for _, day := range []string{r.CapturedFrom, r.CapturedTo} {
+			if !contracts.HasDay(day, p.zone) {
+				return invalid("capturedFrom and capturedTo leave no time between them: %s never had the day %s.", p.zone, day)
+			}
+		}
 		return invalid("capturedFrom lies after capturedTo.")
 	case r.GlobalScope && q.Window.Length() > maxGlobalWindow:
 		return fault.New(fault.Invalid, CodeScopeTooBroad,
@@ -145,8 +155,12 @@ func (s *Service) resume(plan *resultsPlan, cursor string, now Watermark) error 
 		q.Watermark = c.Watermark
 		q.After = &c.After
 	}
-	plan.echo.CapturedFrom = formatBound(q.Window.From, plan.zone)
-	plan.echo.CapturedTo = formatBound(q.Window.To, plan.zone)
+	shown := q.Window
+	if cursor == "" {
+		shown = shownWindow(plan.asked)
+	}
+	plan.echo.CapturedFrom = formatBound(shown.From, plan.zone)
+	plan.echo.CapturedTo = formatBound(shown.To, plan.zone)
 	return nil
 }
 
@@ -174,6 +188,15 @@ func fromMs(ms int64) time.Time {
 	return time.UnixMilli(ms).UTC()
 }
 
+// shownWindow is a window as an answer shows it: in whole milliseconds, or as
+// it was asked for where there are none in it.
+func shownWindow(asked contracts.Window) contracts.Window {
+	if w := asked.Whole(); !w.Empty() {
+		return w
+	}
+	return asked
+}
+
 func formatBound(t time.Time, loc *time.Location) *string {
 	if t.IsZero() {
 		return nil
@@ -182,6 +205,14 @@ func formatBound(t time.Time, loc *time.Location) *string {
 	return &text
 }
 
+// formatInstant writes an instant so that it can be sent back: with
+// milliseconds, or as finely as it is.
 func formatInstant(t time.Time, loc *time.Location) string {
-	return string(newZoneFormat(loc).append(nil, t.UnixMilli()))
+	text := string(newZoneFormat(loc).append(nil, t.UnixMilli()))
+	finer := t.Sub(t.Truncate(contracts.Resolution))
+	if finer == 0 {
+		return text
+	}
+	millis := len("2006-01-02T15:04:05.000")
+	return text[:millis] + fmt.Sprintf("%06d", finer.Nanoseconds()) + text[millis:]
 }

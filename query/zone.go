@@ -9,7 +9,9 @@ import (
 
 // zoneFormat writes instants as RFC 3339 with milliseconds in one zone. It
 // remembers the offset of the last instant and how long it holds, so that a
-// run of rows costs no look at the zone's rules.
+// run of rows costs no look at the zone's rules. Before standard time clocks
+// differed from UTC by seconds too; there, times are written by the offset in
+// whole minutes, so that each still is the instant that it names.
 type zoneFormat struct {
 	loc      *time.Location
 	from, to int64 // ms, half open: where offset holds
@@ -34,7 +36,7 @@ func (z *zoneFormat) lookUp(ms int64) {
 	if !end.IsZero() {
 		z.to = end.UnixMilli()
 	}
-	z.offset = int64(offset)
+	z.offset = int64(offset) / 60 * 60 // RFC 3339 knows no seconds of one: the local time moves by them
 }
 
 // append writes the instant: 2026-03-01T09:30:00.250+01:00.
@@ -49,13 +51,21 @@ func (z *zoneFormat) append(b []byte, ms int64) []byte {
 	return append(b, z.suffix...)
 }
 
+const (
+	endOf9999 = 253_402_300_800_000 // ms
+	westmost  = -(23*3600 + 59*60)  // seconds: the offset of RFC 3339 that is farthest west
+)
+
 // setMinute prepares all but the seconds for the instants of a local minute.
 func (z *zoneFormat) setMinute(ms int64) {
 	if ms < z.from || ms >= z.to {
 		z.lookUp(ms)
 	}
-	local := ms + z.offset*1000
-	days, rest := floorDiv(local, 86_400_000)
+	offset := z.offset
+	if ms+offset*1000 >= endOf9999 {
+		offset = westmost // RFC 3339 has four digits for a year
+	}
+	days, rest := floorDiv(ms+offset*1000, 86_400_000)
 	begin := ms - rest%60_000
 	z.minute, z.minuteEnd = max(begin, z.from), min(begin+60_000, z.to)
 	z.into = z.minute - begin
@@ -66,11 +76,11 @@ func (z *zoneFormat) setMinute(ms int64) {
 	b = append2(append(b, 'T'), rest/3_600_000)
 	b = append2(append(b, ':'), rest/60_000%60)
 	z.prefix = append(b, ':')
-	if z.offset == 0 {
+	if offset == 0 {
 		z.suffix = append(z.suffix[:0], 'Z')
 		return
 	}
-	sign, minutes := byte('+'), z.offset/60
+	sign, minutes := byte('+'), offset/60
 	if minutes < 0 {
 		sign, minutes = '-', -minutes
 	}

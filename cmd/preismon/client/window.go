@@ -35,8 +35,11 @@ func (s *slicer) window(ctx context.Context) (w contracts.Window, err error) {
 			return w, err
 		}
 	}
-	if !w.From.IsZero() || !w.To.IsZero() {
-		return w, nil
+	switch whole := w.Whole(); {
+	case w.Empty() || whole.Empty(): // refused, or without a row: nothing to slice
+		return contracts.Window{}, nil
+	case w != contracts.Window{}:
+		return whole, nil
 	}
 	can, err := s.c.Capabilities(ctx)
 	if err != nil {
