@@ -3,6 +3,7 @@ package projector
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -33,7 +34,7 @@ func (p *Projector) ApplyCatalog(ctx context.Context, b *event.Batch) error {
 func (p *Projector) applyCatalog(ctx context.Context, b *event.Batch) error {
 	mark := p.marks[b.Stream]
 	tables := map[string]*recordTable{}
-	var fresh []*event.Event
+	var fresh []*event.Message
 	for i := range b.Messages {
 		m := &b.Messages[i]
 		if !(place{b.Epoch, m.Seq}).after(mark) {
@@ -42,10 +43,10 @@ func (p *Projector) applyCatalog(ctx context.Context, b *event.Batch) error {
 		if m.Seq >= 1<<32 {
 			return fmt.Errorf("sequence %d of the catalogue has more than 32 bits", m.Seq)
 		}
-		if err := addRecord(tables, m.Event, uint64(b.Epoch)<<32|m.Seq); err != nil {
+		if err := addRecord(tables, m.Event, versionOf(b.Epoch, m.Seq)); err != nil {
 			return fmt.Errorf("sequence %d: %w", m.Seq, err)
 		}
-		fresh = append(fresh, m.Event)
+		fresh = append(fresh, m)
 	}
 	var rows uint64
 	for _, name := range catalogTables {
@@ -56,8 +57,8 @@ func (p *Projector) applyCatalog(ctx context.Context, b *event.Batch) error {
 			rows += uint64(t.rows)
 		}
 	}
-	for _, e := range fresh {
-		p.note(e)
+	for _, m := range fresh {
+		p.note(m.Event, versionOf(b.Epoch, m.Seq))
 	}
 	p.loading = b.Pending > 0
 	if !p.loading {
@@ -72,40 +73,38 @@ func (p *Projector) applyCatalog(ctx context.Context, b *event.Batch) error {
 	return nil
 }
 
+// versionOf is the version of a record: its place in the stream.
+func versionOf(epoch uint32, seq uint64) uint64 { return uint64(epoch)<<32 | seq }
+
 // note takes what scopes are made of.
-func (p *Projector) note(e *event.Event) {
+func (p *Projector) note(e *event.Event, version uint64) {
 	switch d := e.Data.(type) {
 	case *contracts.Mandate:
 		p.packages[uint64(d.MandateID)] = d.Package.MaxItems
 		p.dirty[uint64(d.MandateID)] = struct{}{}
 	case *contracts.Order:
-		p.noteOrder(d)
+		p.noteOrder(d, version)
 	}
 }
 
-func (p *Projector) noteOrder(o *contracts.Order) {
+func (p *Projector) noteOrder(o *contracts.Order, version uint64) {
 	m := uint64(o.MandateID)
 	if p.orders[m] == nil {
-		p.orders[m] = map[uint64]*contracts.Order{}
+		p.orders[m] = map[uint64]*order{}
 	}
-	// Only what a scope needs, so that the rest is let go.
-	p.orders[m][uint64(o.OrderID)] = &contracts.Order{
-		OrderID: o.OrderID, MandateID: o.MandateID, Active: o.Active,
-		CreatedAt: time.UnixMilli(o.CreatedAt.UnixMilli()), // as the table keeps it
-		Items:     o.Items, Sites: o.Sites,
-	}
+	p.orders[m][uint64(o.OrderID)] = newOrder(o, p.sites, version)
 	p.dirty[m] = struct{}{}
 }
 
 // loadCatalog reads what scopes are made of back from the tables.
 func (p *Projector) loadCatalog(ctx context.Context) error {
-	p.orders, p.packages, p.dirty = map[uint64]map[uint64]*contracts.Order{}, map[uint64]int{}, map[uint64]struct{}{}
+	p.sites, p.orders, p.packages, p.dirty = newSites(), map[uint64]map[uint64]*order{}, map[uint64]int{}, map[uint64]struct{}{}
 	var (
-		mandate, maximum, order proto.ColUInt64
-		created                 proto.ColInt64
-		active                  proto.ColBool
-		items                   = new(proto.ColUInt64).Array()
-		sites                   = new(proto.ColStr).Array()
+		mandate, maximum, id, version proto.ColUInt64
+		created                       proto.ColInt64
+		active                        proto.ColBool
+		items                         = new(proto.ColUInt64).Array()
+		sites                         = new(proto.ColStr).Array()
 	)
 	err := p.read(ctx, "packages", nil, proto.Results{{Name: "mandate", Data: &mandate}, {Name: "max_items", Data: &maximum}}, func() error {
 		for i := range mandate {
@@ -119,15 +118,16 @@ func (p *Projector) loadCatalog(ctx context.Context) error {
 	}
 	return p.read(ctx, "orders", nil, proto.Results{
 		{Name: "mandate", Data: &mandate},
-		{Name: "order_id", Data: &order},
+		{Name: "order_id", Data: &id},
 		{Name: "active", Data: &active},
 		{Name: "created_ms", Data: &created},
 		{Name: "items", Data: items},
 		{Name: "sites", Data: sites},
+		{Name: "version", Data: &version},
 	}, func() error {
 		for i := range mandate {
 			o := &contracts.Order{
-				OrderID: contracts.OrderID(order[i]), MandateID: contracts.MandateID(mandate[i]), Active: active[i],
+				OrderID: contracts.OrderID(id[i]), MandateID: contracts.MandateID(mandate[i]), Active: active[i],
 				CreatedAt: time.UnixMilli(created[i]),
 			}
 			for _, id := range items.Row(i) {
@@ -136,7 +136,7 @@ func (p *Projector) loadCatalog(ctx context.Context) error {
 			for _, s := range sites.Row(i) {
 				o.Sites = append(o.Sites, contracts.SiteKey(s))
 			}
-			p.noteOrder(o)
+			p.noteOrder(o, version[i])
 		}
 		return nil
 	})
@@ -149,11 +149,7 @@ func (p *Projector) wanted(mandate uint64) scope {
 	if !ok {
 		return scope{}
 	}
-	list := make([]*contracts.Order, 0, len(p.orders[mandate]))
-	for _, o := range p.orders[mandate] {
-		list = append(list, o)
-	}
-	return scopeOf(list, maximum, p.sites)
+	return scopeOf(slices.Collect(maps.Values(p.orders[mandate])), maximum)
 }
 
 // touched gives the mandates whose scope is to be looked at, in order.

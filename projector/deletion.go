@@ -21,7 +21,7 @@ func (p *Projector) beginDeletion(ctx context.Context, m uint64, v *view) error 
 	if n == 0 {
 		return p.applied(ctx, m, v)
 	}
-	return p.mutate(ctx, "delete", question("delete_rows"), args{"mandate": m, "version": v.version, "pairs": len(v.scope.pairs)})
+	return p.mutate(ctx, "delete", question("delete_rows"), args{"mandate": m, "version": v.version, "pairs": v.scope.pairs()})
 }
 
 // mutate runs a deletion. A mutation keeps its text, so its numbers stand in

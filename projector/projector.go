@@ -98,10 +98,10 @@ type Projector struct {
 	who      []uint64 // mandates of one capture
 	index    *index
 	sites    *sites
-	orders   map[uint64]map[uint64]*contracts.Order // by mandate, then order
-	packages map[uint64]int                         // maximum of items, by mandate
-	views    map[uint64]*view                       // what is published, by mandate
-	dirty    map[uint64]struct{}                    // mandates whose scope is to be looked at
+	orders   map[uint64]map[uint64]*order // by mandate, then order
+	packages map[uint64]int               // maximum of items, by mandate
+	views    map[uint64]*view             // what is published, by mandate
+	dirty    map[uint64]struct{}          // mandates whose scope is to be looked at
 	stale    []staleScope
 	loading  bool // more of the catalogue waits: scopes wait too
 	swept    time.Time

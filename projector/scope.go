@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"slices"
+	"strings"
 
 	"preismon/contracts"
 )
@@ -19,6 +20,7 @@ func newSites() *sites { return &sites{number: map[string]uint32{}} }
 func (s *sites) of(key string) uint32 {
 	n, ok := s.number[key]
 	if !ok {
+		key = strings.Clone(key) // lets go of the event it stands in
 		n = uint32(len(s.key))
 		s.number[key] = n
 		s.key = append(s.key, key)
@@ -26,155 +28,305 @@ func (s *sites) of(key string) uint32 {
 	return n
 }
 
-// pair is a pair of a mandate's scope; orders is the place of its orders in
-// the scope's list of sets.
-type pair struct {
-	item   uint64
-	site   uint32
-	orders uint32
-}
-
-func (a pair) compare(b pair) int {
-	return cmp.Or(cmp.Compare(a.item, b.item), cmp.Compare(a.site, b.site))
-}
-
-// scope is what a mandate sees: its pairs by item and site number, each with
-// the orders that give it.
+// scope is what a mandate sees: its items, and for each the sites where it sees
+// it with the orders that give the pair. Orders are products of items and sites,
+// so that many items have the same sites: a scope is as large as its orders,
+// and not as the number of its pairs.
 type scope struct {
-	pairs  []pair
+	items  []uint64   // ascending
+	kinds  []uint32   // of each item: the place of its sites in sets
+	sets   []*siteSet // none is empty
 	orders [][]uint64 // sets of order ids, ascending
 }
 
-// items is the number of different items.
-func (s scope) items() int {
+// siteSet is the sites of some items, in order of their numbers.
+type siteSet struct {
+	sites  []uint32
+	orders []uint32 // of each site: the place of its orders in the scope
+	bits   []uint64 // the sites once more, one bit each
+}
+
+func (s *siteSet) add(site, orders uint32) {
+	s.sites = append(s.sites, site)
+	s.orders = append(s.orders, orders)
+	for int(site/64) >= len(s.bits) {
+		s.bits = append(s.bits, 0)
+	}
+	s.bits[site/64] |= 1 << (site % 64)
+}
+
+// has tells whether the site is in the set; nothing is in nil.
+func (s *siteSet) has(site uint32) bool {
+	return s != nil && int(site/64) < len(s.bits) && s.bits[site/64]&(1<<(site%64)) != 0
+}
+
+// pairs is the number of pairs.
+func (s scope) pairs() int {
 	n := 0
-	for i, p := range s.pairs {
-		if i == 0 || p.item != s.pairs[i-1].item {
-			n++
-		}
+	for _, k := range s.kinds {
+		n += len(s.sets[k].sites)
 	}
 	return n
+}
+
+// order is what a scope needs of an order.
+type order struct {
+	id      uint64
+	active  bool
+	created int64 // Unix ms
+	items   []uint64
+	sites   []uint32
+	version uint64 // its place in the catalogue
+}
+
+func newOrder(o *contracts.Order, names *sites, version uint64) *order {
+	out := &order{id: uint64(o.OrderID), active: o.Active, created: o.CreatedAt.UnixMilli(), version: version}
+	if !o.Active {
+		return out
+	}
+	out.items = numbers(o.Items)
+	for _, s := range o.Sites {
+		out.sites = append(out.sites, names.of(string(s)))
+	}
+	slices.Sort(out.sites)
+	out.sites = slices.Compact(out.sites)
+	return out
 }
 
 // scopeOf computes the scope that the orders give within a package of
 // maxItems (VIS-01b): active orders count by creation, then id, and their
 // items in order, until so many different items are reached; the pairs are
 // those items at the sites of every active order that lists them.
-func scopeOf(orders []*contracts.Order, maxItems int, names *sites) scope {
-	active := make([]*contracts.Order, 0, len(orders))
+func scopeOf(orders []*order, maxItems int) scope {
+	active := make([]*order, 0, len(orders))
 	for _, o := range orders {
-		if o.Active {
+		if o.active {
 			active = append(active, o)
 		}
 	}
-	slices.SortFunc(active, func(a, b *contracts.Order) int {
-		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.OrderID, b.OrderID))
-	})
-	kept := map[contracts.ItemID]struct{}{}
+	slices.SortFunc(active, func(a, b *order) int { return cmp.Or(cmp.Compare(a.created, b.created), cmp.Compare(a.id, b.id)) })
+	given := map[uint64]uint32{} // the orders that give an item: a place in combinations
 	for _, o := range active {
-		for _, item := range o.Items {
-			if len(kept) >= maxItems {
+		for _, item := range o.items {
+			if len(given) >= maxItems {
 				break
 			}
-			kept[item] = struct{}{}
+			given[item] = 0
 		}
 	}
-	slices.SortFunc(active, func(a, b *contracts.Order) int { return cmp.Compare(a.OrderID, b.OrderID) })
-	var all []pair // orders: the place in active
+	slices.SortFunc(active, func(a, b *order) int { return cmp.Compare(a.id, b.id) })
+	all := newCombinations(active)
 	for i, o := range active {
-		numbers := make([]uint32, 0, len(o.Sites))
-		for _, s := range o.Sites {
-			numbers = append(numbers, names.of(string(s)))
-		}
-		for _, item := range o.Items {
-			if _, ok := kept[item]; !ok {
-				continue
-			}
-			for _, n := range numbers {
-				all = append(all, pair{uint64(item), n, uint32(i)})
+		for _, item := range o.items {
+			if c, ok := given[item]; ok {
+				given[item] = all.with(c, uint32(i))
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b pair) int { return cmp.Or(a.compare(b), cmp.Compare(a.orders, b.orders)) })
-	all = slices.Compact(all)
-
-	b := newScopeBuilder(0)
-	var ids []uint64
-	for i := 0; i < len(all); {
-		ids = ids[:0]
-		p := all[i]
-		for ; i < len(all) && all[i].compare(p) == 0; i++ {
-			ids = append(ids, uint64(active[all[i].orders].OrderID))
-		}
-		b.add(p.item, p.site, ids)
+	b := newScopeBuilder()
+	b.items = make([]uint64, 0, len(given))
+	for item := range given {
+		b.items = append(b.items, item)
 	}
-	b.pairs = slices.Clip(b.pairs)
+	slices.Sort(b.items)
+	kinds := map[uint32]int{} // by combination; -1: of orders without sites
+	kept := b.items[:0]
+	for _, item := range b.items {
+		c := given[item]
+		kind, ok := kinds[c]
+		if !ok {
+			kind = b.set(all.pairs(c))
+			kinds[c] = kind
+		}
+		if kind >= 0 {
+			kept = append(kept, item)
+			b.kinds = append(b.kinds, uint32(kind))
+		}
+	}
+	b.items = kept
 	return b.scope
 }
 
-// scopeBuilder collects pairs with their orders, storing each set once.
+// combinations are the sets of orders that items have. The first is empty.
+type combinations struct {
+	active []*order
+	list   []combination
+	next   map[[2]uint32]uint32
+}
+
+// combination is another one and an order behind all of it.
+type combination struct{ before, order uint32 }
+
+func newCombinations(active []*order) *combinations {
+	return &combinations{active, []combination{{}}, map[[2]uint32]uint32{}}
+}
+
+// with gives the combination c and the order, which is none before its last.
+func (a *combinations) with(c, order uint32) uint32 {
+	if c > 0 && a.list[c].order == order { // the order names the item twice
+		return c
+	}
+	key := [2]uint32{c, order}
+	n, ok := a.next[key]
+	if !ok {
+		n = uint32(len(a.list))
+		a.list = append(a.list, combination{c, order})
+		a.next[key] = n
+	}
+	return n
+}
+
+// pairs gives the sites of the combination's orders, each with those orders.
+func (a *combinations) pairs(c uint32) map[uint32][]uint64 {
+	out := map[uint32][]uint64{}
+	var list []*order
+	for ; c > 0; c = a.list[c].before {
+		list = append(list, a.active[a.list[c].order])
+	}
+	for _, o := range slices.Backward(list) {
+		for _, site := range o.sites {
+			out[site] = append(out[site], o.id)
+		}
+	}
+	return out
+}
+
+// scopeBuilder collects what a scope has, storing each set once.
 type scopeBuilder struct {
 	scope
-	sets map[string]uint32
-	text []byte
+	orderSets map[string]uint32
+	siteSets  map[string]int
+	text      []byte
 }
 
-func newScopeBuilder(n int) *scopeBuilder {
-	return &scopeBuilder{scope: scope{pairs: make([]pair, 0, n)}, sets: map[string]uint32{}}
+func newScopeBuilder() *scopeBuilder {
+	return &scopeBuilder{orderSets: map[string]uint32{}, siteSets: map[string]int{}}
 }
 
-func (b *scopeBuilder) add(item uint64, site uint32, orders []uint64) {
+// set gives the place of a set of sites and their orders; -1: it is empty.
+func (b *scopeBuilder) set(orders map[uint32][]uint64) int {
+	if len(orders) == 0 {
+		return -1
+	}
+	set := &siteSet{}
+	for _, site := range sortedKeys(orders) {
+		set.add(site, b.orderSet(orders[site]))
+	}
 	b.text = b.text[:0]
-	for _, id := range orders {
+	for i, site := range set.sites {
+		b.text = binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(b.text, site), set.orders[i])
+	}
+	n, ok := b.siteSets[string(b.text)]
+	if !ok {
+		n = len(b.sets)
+		b.siteSets[string(b.text)] = n
+		b.sets = append(b.sets, set)
+	}
+	return n
+}
+
+func (b *scopeBuilder) orderSet(ids []uint64) uint32 {
+	b.text = b.text[:0]
+	for _, id := range ids {
 		b.text = binary.LittleEndian.AppendUint64(b.text, id)
 	}
-	set, ok := b.sets[string(b.text)]
+	n, ok := b.orderSets[string(b.text)]
 	if !ok {
-		set = uint32(len(b.orders))
-		b.sets[string(b.text)] = set
-		b.orders = append(b.orders, slices.Clone(orders))
+		n = uint32(len(b.orders))
+		b.orderSets[string(b.text)] = n
+		b.orders = append(b.orders, slices.Clone(ids))
 	}
-	b.pairs = append(b.pairs, pair{item, site, set})
+	return n
 }
 
-// sorted gives the collected scope in the order of scopeOf.
-func (b *scopeBuilder) sorted() scope {
-	slices.SortFunc(b.pairs, pair.compare)
-	return b.scope
+// add appends an item, which is behind all others, with its sites.
+func (b *scopeBuilder) add(item uint64, orders map[uint32][]uint64) {
+	if kind := b.set(orders); kind >= 0 {
+		b.items, b.kinds = append(b.items, item), append(b.kinds, uint32(kind))
+	}
 }
 
-// change tells the pairs that to has and from has not, those that from has
-// and to has not, and whether anything, orders included, differs.
-func change(from, to scope) (granted, lost []pair, differs bool) {
+// sides walks the items of two scopes: set is nil where one has the item not.
+func sides(from, to scope, item func(item uint64, from, to *siteSet)) {
 	i, j := 0, 0
-	for i < len(from.pairs) || j < len(to.pairs) {
+	for i < len(from.items) || j < len(to.items) {
 		switch {
-		case j == len(to.pairs) || i < len(from.pairs) && from.pairs[i].compare(to.pairs[j]) < 0:
-			lost = append(lost, from.pairs[i])
+		case j == len(to.items) || i < len(from.items) && from.items[i] < to.items[j]:
+			item(from.items[i], from.sets[from.kinds[i]], nil)
 			i++
-		case i == len(from.pairs) || from.pairs[i].compare(to.pairs[j]) > 0:
-			granted = append(granted, to.pairs[j])
+		case i == len(from.items) || from.items[i] > to.items[j]:
+			item(to.items[j], nil, to.sets[to.kinds[j]])
 			j++
 		default:
-			differs = differs || !slices.Equal(from.orders[from.pairs[i].orders], to.orders[to.pairs[j].orders])
+			item(from.items[i], from.sets[from.kinds[i]], to.sets[to.kinds[j]])
 			i++
 			j++
 		}
 	}
-	return granted, lost, differs || len(granted) > 0 || len(lost) > 0
+}
+
+// change counts the pairs that to has and from has not, and those that from has
+// and to has not, and tells whether anything, orders included, differs.
+func change(from, to scope) (granted, lost int, differs bool) {
+	type result struct {
+		granted, lost int
+		differs       bool
+	}
+	known := map[[2]*siteSet]result{}
+	sides(from, to, func(_ uint64, a, b *siteSet) {
+		r, ok := known[[2]*siteSet{a, b}]
+		if !ok {
+			r.granted, r.lost, r.differs = changeOfSites(from, to, a, b)
+			known[[2]*siteSet{a, b}] = r
+		}
+		granted, lost, differs = granted+r.granted, lost+r.lost, differs || r.differs
+	})
+	return granted, lost, differs || granted > 0 || lost > 0
+}
+
+func changeOfSites(from, to scope, a, b *siteSet) (granted, lost int, differs bool) {
+	if a == nil {
+		return len(b.sites), 0, true
+	}
+	if b == nil {
+		return 0, len(a.sites), true
+	}
+	for i, site := range a.sites {
+		j, ok := slices.BinarySearch(b.sites, site)
+		if !ok {
+			lost++
+			continue
+		}
+		differs = differs || !slices.Equal(from.orders[a.orders[i]], to.orders[b.orders[j]])
+	}
+	return len(b.sites) - (len(a.sites) - lost), lost, differs
 }
 
 // within gives the pairs of s that are also in old.
 func (s scope) within(old scope) scope {
 	out := scope{orders: s.orders}
-	i := 0
-	for _, p := range s.pairs {
-		for i < len(old.pairs) && old.pairs[i].compare(p) < 0 {
-			i++
+	known := map[[2]*siteSet]int{} // places in sets; -1: no site is in both
+	sides(old, s, func(item uint64, a, b *siteSet) {
+		if a == nil || b == nil {
+			return
 		}
-		if i < len(old.pairs) && old.pairs[i].compare(p) == 0 {
-			out.pairs = append(out.pairs, p)
+		kind, ok := known[[2]*siteSet{a, b}]
+		if !ok {
+			set := &siteSet{}
+			for i, site := range b.sites {
+				if a.has(site) {
+					set.add(site, b.orders[i])
+				}
+			}
+			if kind = -1; len(set.sites) > 0 {
+				kind = len(out.sets)
+				out.sets = append(out.sets, set)
+			}
+			known[[2]*siteSet{a, b}] = kind
 		}
-	}
+		if kind >= 0 {
+			out.items, out.kinds = append(out.items, item), append(out.kinds, uint32(kind))
+		}
+	})
 	return out
 }

@@ -64,13 +64,19 @@ type args map[string]any
 // write runs a statement that changes tables, under a query id by which it
 // can be found and ended: p<partition>-<fence>-<what>-<count>.
 func (p *Projector) write(ctx context.Context, what, sql string, a args, in proto.Input) error {
+	return p.stream(ctx, what, sql, a, in, nil)
+}
+
+// stream is write of several blocks: next fills the columns of in anew, until it
+// leaves them empty and gives io.EOF.
+func (p *Projector) stream(ctx context.Context, what, sql string, a args, in proto.Input, next func(context.Context) error) error {
 	if a == nil {
 		a = args{}
 	}
 	a["partition"], a["fence"] = p.cfg.Partition, p.cfg.Fence
 	q := ch.Query{
 		QueryID: p.prefix() + strconv.FormatUint(p.cfg.Fence, 10) + "-" + what + "-" + p.life + strconv.FormatUint(p.tries.Add(1), 10),
-		Body:    sql, Input: in, Parameters: ch.Parameters(a),
+		Body:    sql, Input: in, OnInput: next, Parameters: ch.Parameters(a),
 		// KILL QUERY does not end a server's read in the middle of a block.
 		Settings: append(writeSettings[:len(writeSettings):len(writeSettings)], ch.SettingInt("receive_timeout", int(p.cfg.StallTimeout.Seconds()))),
 	}

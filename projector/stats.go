@@ -53,7 +53,7 @@ func (p *Projector) gauge() {
 	p.count(func(s *Stats) {
 		s.PendingDeletions, s.ScopePairs, s.Mandates = 0, 0, uint64(len(p.views))
 		for _, v := range p.views {
-			s.ScopePairs += uint64(len(v.scope.pairs))
+			s.ScopePairs += uint64(v.scope.pairs())
 			if v.deleting {
 				s.PendingDeletions++
 			}

@@ -14,7 +14,7 @@ type view struct {
 	version  uint64 // of it; 0: none was ever published
 	applied  uint64 // what scopes_applied says
 	newest   uint64 // the greatest number ever given to a version; 0: none
-	indexed  []pair // what the index holds of the mandate
+	indexed  scope  // what the index holds of the mandate
 	exact    bool   // observations_by_mandate holds the rows of scope and no others
 	deleting bool   // all that is missing to exact is the deletion of lost rows
 }
@@ -28,7 +28,7 @@ type staleScope struct {
 // loadViews reads what is published. What a scope should be is looked at with
 // the first batch.
 func (p *Projector) loadViews(ctx context.Context) error {
-	p.index, p.sites, p.views, p.stale = newIndex(), newSites(), map[uint64]*view{}, nil
+	p.index, p.views, p.stale = newIndex(), map[uint64]*view{}, nil
 	var mandate, force, appliedTo, oldest, newest proto.ColUInt64
 	err := p.read(ctx, "scope_versions", args{"partition": p.cfg.Partition}, proto.Results{
 		{Name: "mandate", Data: &mandate},
@@ -51,34 +51,7 @@ func (p *Projector) loadViews(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for m, v := range p.views {
-		if v.version == 0 {
-			continue
-		}
-		if v.scope, err = p.readScope(ctx, m, v.version); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// readScope reads a published version.
-func (p *Projector) readScope(ctx context.Context, mandate, version uint64) (scope, error) {
-	var (
-		item   proto.ColUInt64
-		site   = new(proto.ColStr).LowCardinality()
-		orders = new(proto.ColUInt64).Array()
-		b      = newScopeBuilder(0)
-	)
-	err := p.read(ctx, "scope_pairs", args{"mandate": mandate, "version": version},
-		proto.Results{{Name: "item", Data: &item}, {Name: "site", Data: site}, {Name: "orders", Data: orders}},
-		func() error {
-			for i := range item {
-				b.add(item[i], p.sites.of(site.Row(i)), orders.Row(i))
-			}
-			return nil
-		})
-	return b.sorted(), err
+	return p.loadScopes(ctx)
 }
 
 // applyScopes brings every touched mandate's scope into force.
@@ -116,7 +89,7 @@ func (p *Projector) applyScope(ctx context.Context, m uint64) error {
 	// A mark that was left behind is passed by a newer version only.
 	differs = differs || v.applied > v.version
 	if !differs && (v.exact || v.deleting) {
-		p.setIndex(m, v, want.pairs)
+		p.setIndex(m, v, want)
 		return nil
 	}
 	p.views[m] = v
@@ -125,13 +98,13 @@ func (p *Projector) applyScope(ctx context.Context, m uint64) error {
 			return err
 		}
 	}
-	if len(lost) > 0 && len(granted) > 0 {
+	if lost > 0 && granted > 0 {
 		if err := p.publish(ctx, m, v, want.within(v.scope)); err != nil {
 			return err
 		}
 	}
 	exact := v.exact
-	if len(granted) > 0 || !exact {
+	if granted > 0 || !exact {
 		v.exact = false
 		if v.applied == v.version {
 			p.nextVersion(v)
@@ -140,7 +113,7 @@ func (p *Projector) applyScope(ctx context.Context, m uint64) error {
 			}
 		}
 	}
-	p.setIndex(m, v, want.pairs)
+	p.setIndex(m, v, want)
 
 	version, without := v.version, v.version
 	if differs {
@@ -160,9 +133,9 @@ func (p *Projector) applyScope(ctx context.Context, m uint64) error {
 			return err
 		}
 	}
-	p.count(func(s *Stats) { s.GrantedPairs += uint64(len(granted)); s.LostPairs += uint64(len(lost)) })
-	p.log.Info("scope in force", "mandate", m, "version", version, "pairs", len(want.pairs), "granted", len(granted), "lost", len(lost))
-	if len(lost) == 0 && exact {
+	p.count(func(s *Stats) { s.GrantedPairs += uint64(granted); s.LostPairs += uint64(lost) })
+	p.log.Info("scope in force", "mandate", m, "version", version, "pairs", want.pairs(), "granted", granted, "lost", lost)
+	if lost == 0 && exact {
 		return p.applied(ctx, m, v)
 	}
 	v.exact = false
@@ -176,10 +149,10 @@ func (p *Projector) nextVersion(v *view) {
 	v.newest = max(v.newest, uint64(p.cfg.Partition)) + uint64(p.cfg.Partitions)
 }
 
-// setIndex makes the index hold the pairs.
-func (p *Projector) setIndex(m uint64, v *view, pairs []pair) {
-	p.index.set(m, v.indexed, pairs)
-	v.indexed = pairs
+// setIndex makes the index hold the scope.
+func (p *Projector) setIndex(m uint64, v *view, s scope) {
+	p.index.set(m, v.indexed, s)
+	v.indexed = s
 }
 
 // publish writes a scope and puts it in force.
@@ -191,33 +164,9 @@ func (p *Projector) publish(ctx context.Context, m uint64, v *view, s scope) err
 	return p.enforce(ctx, m, v, version, s)
 }
 
-// writeScope writes the pairs of a new version that is not in force yet. A
-// number is used once, also when the write fails.
-func (p *Projector) writeScope(ctx context.Context, m uint64, v *view, s scope) (version uint64, err error) {
-	p.nextVersion(v)
-	if len(s.pairs) == 0 {
-		return v.newest, nil
-	}
-	var (
-		item   = make(proto.ColUInt64, 0, len(s.pairs))
-		site   = newDict()
-		orders = new(proto.ColUInt64)
-		ends   = make(proto.ColUInt64, 0, len(s.pairs))
-	)
-	for _, pr := range s.pairs {
-		item.Append(pr.item)
-		site.Append(p.sites.key[pr.site])
-		*orders = append(*orders, s.orders[pr.orders]...)
-		ends.Append(uint64(len(*orders)))
-	}
-	return v.newest, p.write(ctx, "scope_pairs", question("insert_scope_pairs"), args{"mandate": m, "version": v.newest}, proto.Input{
-		{Name: "item", Data: item}, {Name: "site", Data: site}, {Name: "orders", Data: array{&ends, orders}},
-	})
-}
-
 // enforce puts a written version in force.
 func (p *Projector) enforce(ctx context.Context, m uint64, v *view, version uint64, s scope) error {
-	err := p.write(ctx, "scopes", question("insert_scope"), args{"mandate": m, "version": version, "pairs": len(s.pairs), "items": s.items()}, nil)
+	err := p.write(ctx, "scopes", question("insert_scope"), args{"mandate": m, "version": version, "pairs": s.pairs(), "items": len(s.items)}, nil)
 	if err != nil {
 		return err
 	}

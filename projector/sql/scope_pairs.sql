@@ -2,3 +2,4 @@
 SELECT item, site, orders
 FROM scope_pairs
 WHERE mandate = {mandate:UInt64} AND version = {version:UInt64}
+ORDER BY item, site
