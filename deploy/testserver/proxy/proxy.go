@@ -198,17 +198,16 @@ func (p *Proxy) pump(l *link, d Direction) {
 		p.mu.Unlock()
 	}()
 	buf := make([]byte, 32<<10)
+	line := queue{to: to, gone: l.gone}
 	for {
 		n, err := from.Read(buf)
 		for rest := buf[:n]; len(rest) > 0; {
-			pass, then, wait := p.judge(l, d, rest)
-			if wait > 0 {
-				time.Sleep(wait)
+			pass, then, r := p.judge(l, d, rest)
+			if r.Delay > 0 {
+				time.Sleep(r.Delay)
 			}
-			if len(pass) > 0 {
-				if _, err := to.Write(pass); err != nil {
-					return
-				}
+			if len(pass) > 0 && !line.write(pass, r.Late) {
+				return
 			}
 			rest = rest[len(pass):]
 			switch then {

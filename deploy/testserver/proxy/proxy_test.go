@@ -209,3 +209,43 @@ func TestClose(t *testing.T) {
 		_ = open.Close()
 	}
 }
+
+// TestLate: what is late comes whole, in order and no sooner, and what is not
+// late any more does not overtake it.
+func TestLate(t *testing.T) {
+	p := proxy.New(t, echo(t))
+	c, err := net.Dial("tcp", p.Address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close() //nolint:errcheck // of a test
+	const late = 300 * time.Millisecond
+	p.Set(proxy.Up, proxy.Rule{Left: -1, Late: late})
+	began := time.Now()
+	var sent []byte
+	for i := range 20 {
+		piece := bytes.Repeat([]byte{byte('a' + i)}, 10_000)
+		sent = append(sent, piece...)
+		if _, err := c.Write(piece); err != nil {
+			t.Fatal(err)
+		}
+		if i == 15 {
+			time.Sleep(20 * time.Millisecond) // so that some are on their way
+			p.Heal()
+		}
+	}
+	_ = c.SetReadDeadline(time.Now().Add(20 * time.Second))
+	got := make([]byte, len(sent))
+	if _, err := io.ReadFull(c, got[:1]); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(began); took < late {
+		t.Errorf("the first byte came after %s", took)
+	}
+	if _, err := io.ReadFull(c, got[1:]); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, sent) {
+		t.Error("the bytes came in another order")
+	}
+}

@@ -34,28 +34,30 @@ type Rule struct {
 	Each    bool  // Left is of each connection, not of all together; not with a Pattern
 	Then    Verdict
 	Act     func()        // called once, before Then
-	Delay   time.Duration // of each piece, always
+	Delay   time.Duration // of each piece, always: less passes
+	Late    time.Duration // of each piece, always: as much passes, so much later
 	Answer  *Rule         // put on the other direction of the connection that has the Pattern
 
 	by  *link // whose connection had the pattern
 	met bool
 }
 
-// judge tells how much of the piece passes, and what comes then.
-func (p *Proxy) judge(l *link, d Direction, piece []byte) (pass []byte, then Verdict, wait time.Duration) {
+// judge tells how much of the piece passes, what comes then, and by which rule.
+func (p *Proxy) judge(l *link, d Direction, piece []byte) (pass []byte, then Verdict, of Rule) {
 	p.mu.Lock()
 	r := p.rules[d]
 	before := l.passed[d]
 	l.passed[d] += int64(len(piece))
 	if r == nil {
 		p.mu.Unlock()
-		return piece, Onward, 0
+		return piece, Onward, of
 	}
+	of = *r
 	act := func() {}
 	defer func() { act() }()
 	defer p.mu.Unlock()
 	if len(r.Pattern) > 0 && r.by == nil && !r.meet(p, l, d, piece) || r.by != nil && r.by != l {
-		return piece, Onward, r.Delay
+		return piece, Onward, of
 	}
 	left := r.Left
 	if r.Each && left >= 0 {
@@ -65,7 +67,7 @@ func (p *Proxy) judge(l *link, d Direction, piece []byte) (pass []byte, then Ver
 		if !r.Each {
 			r.Left -= min(int64(len(piece)), max(left, 0))
 		}
-		return piece, Onward, r.Delay
+		return piece, Onward, of
 	}
 	if !r.Each {
 		r.Left = 0
@@ -78,10 +80,10 @@ func (p *Proxy) judge(l *link, d Direction, piece []byte) (pass []byte, then Ver
 	}
 	if r.Then == Onward {
 		r.Left = -1
-		return piece, Onward, r.Delay
+		return piece, Onward, of
 	}
 	l.passed[d] = before + left
-	return piece[:left], r.Then, r.Delay
+	return piece[:left], r.Then, of
 }
 
 // meet looks for the pattern in what a connection sends.
