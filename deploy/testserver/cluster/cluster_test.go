@@ -1,0 +1,88 @@
+package cluster_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"preismon/deploy/testserver/cluster"
+)
+
+// TestCluster: three servers keep what is acknowledged when one is killed, cut
+// off, or late.
+func TestCluster(t *testing.T) {
+	began := time.Now()
+	c := cluster.Start(t)
+	t.Logf("started in %s", time.Since(began))
+	nc, err := nats.Connect(c.URL(0), nats.MaxReconnects(-1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}, Replicas: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := uint64(0)
+	publish := func() {
+		t.Helper()
+		for try := 0; ; try++ {
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+			_, err := js.Publish(ctx, "s", nil, jetstream.WithMsgID(time.Now().String()))
+			cancel()
+			if err == nil {
+				want++
+				return
+			}
+			if try == 30 {
+				t.Fatal(err)
+			}
+		}
+	}
+	publish()
+	began = time.Now()
+	c.Kill(2)
+	publish()
+	if err := c.Whole(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("killed, and whole again, in %s", time.Since(began))
+	began = time.Now()
+	c.Split(1)
+	publish()
+	c.Heal()
+	if err := c.Whole(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("split, and whole again, in %s", time.Since(began))
+	info, err := s.Info(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.State.LastSeq < want {
+		t.Errorf("%d messages of %d", info.State.LastSeq, want)
+	}
+	to := (cluster.Node(info.Cluster.Leader) + 1) % cluster.Size
+	if err := c.StepDown(t.Context(), nc, "S", "", to); err != nil {
+		t.Fatal(err)
+	}
+	for try := 0; cluster.Node(info.Cluster.Leader) != to; try++ {
+		if try == 100 {
+			t.Fatalf("%s leads, want %d", info.Cluster.Leader, to)
+		}
+		time.Sleep(100 * time.Millisecond)
+		if again, err := s.Info(t.Context()); err == nil {
+			info = again
+		}
+	}
+	for _, r := range info.Cluster.Replicas {
+		t.Logf("%+v", *r)
+	}
+}
