@@ -30,19 +30,23 @@ func WaitApplied(ctx context.Context, js jetstream.JetStream, partitions int) er
 		}
 	}
 	for _, stream := range projected {
+		s, err := js.Stream(ctx, stream)
+		if err != nil {
+			return err
+		}
 		end, err := End(ctx, js, stream)
 		if err != nil {
 			return err
 		}
 		for partition := range partitions {
-			consumer, err := js.Consumer(ctx, stream, ProjectorConsumer(partition, partitions))
+			consumer, err := s.Consumer(ctx, ProjectorConsumer(partition, partitions))
 			if errors.Is(err, jetstream.ErrConsumerNotFound) {
 				return fmt.Errorf("no projector of partition %d of %d has read the stream %s yet", partition, partitions, stream)
 			}
 			if err != nil {
 				return err
 			}
-			if err := waitAcknowledged(ctx, consumer, end); err != nil {
+			if err := waitAcknowledged(ctx, s, consumer, end); err != nil {
 				return err
 			}
 		}
@@ -101,13 +105,19 @@ func partitionsOf(info *jetstream.ConsumerInfo) int {
 	return 0
 }
 
-func waitAcknowledged(ctx context.Context, consumer jetstream.Consumer, end uint64) error {
+func waitAcknowledged(ctx context.Context, s jetstream.Stream, consumer jetstream.Consumer, end uint64) error {
 	for {
 		info, err := consumer.Info(ctx)
 		if err != nil {
 			return err
 		}
-		if info.AckFloor.Stream >= end || info.NumPending == 0 && info.NumAckPending == 0 {
+		floor := info.AckFloor.Stream
+		if floor < end && info.NumPending == 0 && info.NumAckPending == 0 { // or it is late, and knows of none
+			if floor, _, err = absent(ctx, s, info.Config.FilterSubject, floor+1, end); err != nil {
+				return err
+			}
+		}
+		if floor >= end {
 			return nil
 		}
 		select {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -30,12 +31,14 @@ type feed struct {
 
 	completed chan struct{} // closed once everything there was at the start is applied
 	once      sync.Once
-	goal      uint64 // what there was at the start; 0: not known yet. Under loop.mu
-	last      *cut   // handed out last
+	goal      *uint64 // what there was at the start; nil: not known yet. Under loop.mu
+	last      *cut    // handed out last
 
-	witness place       // the message applied last. Under loop.mu
-	anew    bool        // the durable consumer is to be made anew: who else asks it must hear that it is gone
-	reopen  func(error) // ends the session under way; nil: there is none. Under loop.mu
+	taken   uint64        // the last sequence that the sink has; at.Applied may be beyond it, where nothing follows. Under loop.mu
+	came    atomic.Uint64 // the last sequence that came to this session
+	witness place         // the message applied last. Under loop.mu
+	anew    bool          // the durable consumer is to be made anew: who else asks it must hear that it is gone
+	reopen  func(error)   // ends the session under way; nil: there is none. Under loop.mu
 }
 
 // place is where a message stands, and when it came there.
@@ -79,23 +82,29 @@ type cut struct {
 // applied records that the sink has the batch.
 func (f *feed) applied(b *cut) {
 	f.loop.count(func(p *Progress) {
-		f.at.Applied, f.at.Stored = b.Last, b.stored
+		f.taken, f.at.Applied, f.at.Stored = b.Last, b.Last, b.stored
 		f.witness = place{b.Last, b.stored}
-		f.at.Last = max(f.at.Last, b.Last+b.Pending)
-		f.at.Lag = min(f.at.Last-b.Last, f.at.Lag)
-		if b.Pending == 0 {
-			f.at.Lag = 0
-		}
+		f.ends(b.Last + b.Pending) // there may be more: who counted it may be late
 		p.Batches++
 		p.Events += uint64(len(b.Messages))
 		p.Passed += uint64(b.passed)
 		if f.stream == event.StreamObservations {
 			p.Rows += uint64(b.rows)
 		}
-		if f.goal != 0 && f.at.Applied >= f.goal || b.Pending == 0 {
-			f.once.Do(func() { close(f.completed) })
-		}
 	})
+}
+
+// ends takes in that the stream goes as far as that, at least, and what follows
+// from how far the sink is. It may be told of less, by who is late.
+func (f *feed) ends(last uint64) {
+	if last > f.at.Last {
+		f.at.Messages += last - f.at.Last
+		f.at.Last = last
+	}
+	f.at.Lag = min(f.at.Last-min(f.at.Last, f.at.Applied), f.at.Messages)
+	if f.goal != nil && f.at.Applied >= *f.goal {
+		f.once.Do(func() { close(f.completed) })
+	}
 }
 
 // acknowledge tells the server. That may fail: where to resume is the sink's
@@ -121,7 +130,7 @@ func (f *feed) run(ctx context.Context) {
 	for try := 1; ctx.Err() == nil; try++ {
 		started := time.Now()
 		err := f.open(ctx)
-		f.anew = errors.Is(err, errNothing)
+		f.anew = errors.Is(err, errNothing) || errors.Is(err, errPassedOver)
 		if ends(err) {
 			f.loop.stop(err)
 		}
@@ -196,8 +205,7 @@ func (f *feed) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	info := s.CachedInfo()
-	applied, err := f.position(ctx, s)
+	info, applied, err := f.position(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -205,23 +213,19 @@ func (f *feed) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l.count(func(*Progress) {
-		if waiting == 0 {
-			// What is below the stream's end is gone, or not for us.
-			applied = max(applied, info.State.LastSeq)
-			f.once.Do(func() { close(f.completed) })
-		}
-		f.at.Applied, f.at.Last, f.at.Lag = applied, info.State.LastSeq, waiting
-		f.reopen = cancel
-		if f.goal == 0 {
-			f.goal = info.State.LastSeq
-		}
-	})
 	epoch := incarnation(info).Epoch
+	l.count(func(*Progress) {
+		f.reopen = cancel
+		f.came.Store(applied)
+		f.begin(info)
+	})
+	if waiting == 0 { // that says who may be late
+		f.close(ctx, s)
+	}
 	l.log.Info("stream open", "stream", f.stream, "epoch", epoch, "applied", applied, "waiting", waiting)
 
 	r := &reading{
-		feed: f, epoch: epoch, seen: applied, cancel: cancel,
+		feed: f, stream: s, epoch: epoch, seen: applied, cancel: cancel,
 		arrived: make(chan jetstream.Msg, 256), chunks: make(chan *chunk, 2*l.c.Workers),
 	}
 	// A request must have room for the largest message, or it waits for ever.
@@ -252,47 +256,88 @@ func (f *feed) open(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// position finds the stream's epoch and the last sequence that is done.
-func (f *feed) position(ctx context.Context, s jetstream.Stream) (uint64, error) {
+// begin takes in what the stream's leader says of it.
+func (f *feed) begin(info *jetstream.StreamInfo) {
+	state := info.State
+	if state.LastSeq >= f.at.Last { // else who says it is late
+		f.at.Messages, f.at.Bytes = state.Msgs, state.Bytes
+	}
+	if settled(info) {
+		f.at.Heard = time.Now()
+		if f.goal == nil {
+			f.goal = &state.LastSeq
+		}
+	}
+	f.ends(state.LastSeq)
+}
+
+// close moves what is applied to the stream's end when nothing of ours is
+// there: it was deleted, or is of other subjects.
+func (f *feed) close(ctx context.Context, s jetstream.Stream) {
+	l := f.loop
+	l.mu.Lock()
+	from, to, epoch, idle := f.at.Applied, f.at.Last, f.at.Epoch, f.came.Load() == f.taken
+	l.mu.Unlock()
+	if !idle || from >= to {
+		return
+	}
+	through, _, err := absent(ctx, s, f.subject, from+1, to)
+	if err != nil {
+		l.log.Debug("asking for the stream's end failed", "stream", f.stream, "error", err)
+	}
+	l.count(func(*Progress) {
+		if f.at.Epoch == epoch && f.at.Applied == from && through > from {
+			f.at.Applied = through
+			f.ends(0)
+		}
+	})
+}
+
+// position finds the stream's epoch and the last sequence that the sink has.
+func (f *feed) position(ctx context.Context, s jetstream.Stream) (*jetstream.StreamInfo, uint64, error) {
 	l, info := f.loop, s.CachedInfo()
 	in := incarnation(info)
 	l.mu.Lock()
-	known, applied, witness := f.at.Epoch, f.at.Applied, f.witness
+	known, applied, witness := f.at.Epoch, f.taken, f.witness
 	l.mu.Unlock()
 	if known != in.Epoch {
 		var err error
 		if applied, err = l.resume(ctx, f.stream, in); err != nil {
-			return 0, fmt.Errorf("asking the sink where to resume: %w", err)
+			return nil, 0, fmt.Errorf("asking the sink where to resume: %w", err)
 		}
 		// Until then another leader may have applied what came meanwhile.
 		if info, err = s.Info(ctx); err != nil {
-			return 0, err
+			return nil, 0, err
 		}
 		if incarnation(info).Epoch != in.Epoch {
-			return 0, errNewEpoch
+			return nil, 0, errNewEpoch
 		}
 		witness = place{}
-		l.count(func(*Progress) { f.at.Epoch, f.at.Applied, f.witness = in.Epoch, applied, witness })
+		l.count(func(*Progress) {
+			f.taken, f.witness = applied, witness
+			*f.at = StreamProgress{Epoch: in.Epoch, Applied: applied, Stored: f.at.Stored}
+			f.begin(info)
+		})
 	}
 	last, forked, err := f.fork(ctx, s, in, applied, witness)
 	if err != nil {
-		return 0, fmt.Errorf("comparing the stream with what was applied: %w", err)
+		return nil, 0, fmt.Errorf("comparing the stream with what was applied: %w", err)
 	}
 	if forked {
 		// Every partition finds out at the same time. One mark is enough: who had
 		// less of the old epoch goes on from there.
 		if info, err = s.Info(ctx); err != nil {
-			return 0, err
+			return nil, 0, err
 		}
 		if incarnation(info).Epoch != in.Epoch {
-			return 0, errNewEpoch
+			return nil, 0, errNewEpoch
 		}
 		if err := beginEpoch(ctx, l.js, info, last, time.Now()); err != nil {
-			return 0, fmt.Errorf("beginning a new epoch: %w", err)
+			return nil, 0, fmt.Errorf("beginning a new epoch: %w", err)
 		}
-		return 0, fmt.Errorf("up to %d only the stream has what was taken from it: it lost its tail, and begins a new epoch", last)
+		return nil, 0, fmt.Errorf("up to %d only the stream has what was taken from it: it lost its tail, and begins a new epoch", last)
 	}
-	return applied, nil
+	return info, applied, nil
 }
 
 // durable creates or updates the durable consumer and puts it before seq. It
@@ -345,26 +390,31 @@ func (f *feed) look(ctx context.Context) {
 	if err != nil {
 		return // whoever reads it finds out
 	}
-	state := s.CachedInfo().State
-	epoch := incarnation(s.CachedInfo()).Epoch
+	info := s.CachedInfo()
+	epoch := incarnation(info).Epoch
+	var open bool
 	f.loop.count(func(*Progress) {
 		if f.at.Epoch == 0 {
 			return
 		}
-		if epoch != f.at.Epoch && f.reopen != nil {
-			f.reopen(errNewEpoch)
+		if epoch != f.at.Epoch {
+			if f.reopen != nil {
+				f.reopen(errNewEpoch)
+			}
+			return
 		}
-		f.at.Last, f.at.Messages, f.at.Bytes = state.LastSeq, state.Msgs, state.Bytes
-		f.at.Lag = 0
-		if state.LastSeq > f.at.Applied {
-			f.at.Lag = min(state.LastSeq-f.at.Applied, state.Msgs)
-		}
+		f.begin(info)
+		open = f.reopen != nil
 	})
+	if open {
+		f.close(ctx, s)
+	}
 }
 
 // reading is one session's way from the connection to the batches.
 type reading struct {
 	feed    *feed
+	stream  jetstream.Stream
 	epoch   uint32
 	seen    uint64 // highest sequence received
 	cancel  context.CancelCauseFunc
@@ -389,7 +439,9 @@ type arrival struct {
 // chunk is a few messages that one worker decodes.
 type chunk struct {
 	list  []arrival
+	gaps  []gap // before and between them
 	bytes int
+	err   error // why the gaps are none
 	ready chan struct{}
 }
 
@@ -431,6 +483,7 @@ func (r *reading) receive(ctx context.Context) {
 		}
 		wg.Go(func() {
 			defer func() { close(full.ready); <-l.decoders }()
+			full.err = prove(ctx, r.stream, r.feed.subject, full.gaps)
 			full.decode(r.feed.stream)
 			if l.c.Tracer != nil {
 				full.findPublishers()
@@ -465,18 +518,22 @@ func (r *reading) receive(ctx context.Context) {
 			done := false
 			l.count(func(p *Progress) {
 				p.Redelivered++
-				done = meta.Sequence.Stream <= r.feed.at.Applied
+				done = meta.Sequence.Stream <= r.feed.taken
 			})
 			if done {
 				_ = m.Ack() // the acknowledgement was lost; if this one is too, it comes again
 			}
 			continue
 		}
-		r.seen = meta.Sequence.Stream
 		if c == nil {
 			c = &chunk{ready: make(chan struct{})}
 			stall.Reset(20 * time.Millisecond)
 		}
+		if meta.Sequence.Stream > r.seen+1 {
+			c.gaps = append(c.gaps, gap{r.seen + 1, meta.Sequence.Stream - 1})
+		}
+		r.seen = meta.Sequence.Stream
+		r.feed.came.Store(r.seen)
 		a := arrival{msg: m, seq: meta.Sequence.Stream, stored: meta.Timestamp, pending: meta.NumPending}
 		a.passed = r.feed.stream == event.StreamObservations && !l.c.owns(m.Subject())
 		c.list = append(c.list, a)
@@ -574,6 +631,10 @@ func (r *reading) cut(ctx context.Context, next uint64) {
 		select {
 		case <-c.ready:
 		case <-ctx.Done():
+			return
+		}
+		if c.err != nil {
+			r.cancel(c.err)
 			return
 		}
 		for i := range c.list {

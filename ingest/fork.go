@@ -32,8 +32,11 @@ const (
 // that nobody has applied yet. witness is the message that this loop applied
 // or passed over last; none: this is its first look.
 func (f *feed) fork(ctx context.Context, s jetstream.Stream, in event.Incarnation, applied uint64, witness place) (last uint64, forked bool, err error) {
-	state := s.CachedInfo().State
 	reached, err := f.reached(ctx, in.Epoch, applied)
+	if err != nil {
+		return 0, false, err
+	}
+	state, err := atLeast(ctx, s, reached)
 	if err != nil {
 		return 0, false, err
 	}
@@ -78,6 +81,26 @@ func (f *feed) fork(ctx context.Context, s jetstream.Stream, in event.Incarnatio
 		return end, true, nil
 	}
 	return top, short, nil // nothing to compare
+}
+
+// afresh is how long a stream's new leader gets to take in what it led to.
+const afresh = 2 * time.Second
+
+// atLeast gives the stream's state. One that ends before what was taken from it
+// has lost its tail, unless who says so is late.
+func atLeast(ctx context.Context, s jetstream.Stream, reached uint64) (jetstream.StreamState, error) {
+	info := s.CachedInfo()
+	for began := time.Now(); info.State.LastSeq < reached && info.Cluster != nil && len(info.Cluster.Replicas) > 0 && time.Since(began) < afresh; {
+		if !sleep(ctx, 100*time.Millisecond) {
+			return info.State, context.Cause(ctx)
+		}
+		again, err := settledInfo(ctx, s)
+		if err != nil {
+			return info.State, err
+		}
+		info = again
+	}
+	return info.State, nil
 }
 
 // errEpochBegun is an event.ErrForked after which a new epoch was begun.

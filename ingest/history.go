@@ -27,7 +27,10 @@ func (h History) State(ctx context.Context, stream string) (event.StreamState, e
 	if err != nil {
 		return event.StreamState{}, fmt.Errorf("stream %s: %w", stream, err)
 	}
-	info := s.CachedInfo()
+	info, err := settledInfo(ctx, s)
+	if err != nil {
+		return event.StreamState{}, fmt.Errorf("stream %s: %w", stream, err)
+	}
 	return event.StreamState{
 		Stream: stream, Incarnation: incarnation(info), First: info.State.FirstSeq, Last: info.State.LastSeq,
 		MaxAge: info.Config.MaxAge,
@@ -53,6 +56,9 @@ func (h History) At(ctx context.Context, stream string, seq uint64) (m event.Sto
 
 // readWait is how long a reader waits for a server that is silent.
 const readWait = 30 * time.Second
+
+// lateWait is how long a server that is late gets, until the stream is asked again.
+const lateWait = 250 * time.Millisecond
 
 // sizeHeader has the size of the body where headers alone are delivered.
 const sizeHeader = "Nats-Msg-Size"
@@ -82,22 +88,22 @@ func (h History) read(ctx context.Context, r event.ReadRequest, give func(event.
 	if first > last || state.Last == 0 {
 		return nil
 	}
+	s, err := h.js.Stream(ctx, r.Stream)
+	if err != nil {
+		return err
+	}
+	if r.First == 0 && !r.Since.IsZero() {
+		if first, err = since(ctx, s, r.Since, max(first, 1), last); err != nil {
+			return err
+		}
+	}
 	cfg := jetstream.OrderedConsumerConfig{
 		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: max(first, 1), HeadersOnly: !r.Bodies,
 		InactiveThreshold: time.Minute,
 	}
-	if r.Subject != "" {
-		cfg.FilterSubjects = []string{r.Subject}
-	}
-	if r.First == 0 && !r.Since.IsZero() {
-		cfg.DeliverPolicy, cfg.OptStartSeq, cfg.OptStartTime = jetstream.DeliverByStartTimePolicy, 0, &r.Since
-	}
 	c, err := h.js.OrderedConsumer(ctx, r.Stream, cfg)
 	if err != nil {
 		return err
-	}
-	if c.CachedInfo().NumPending == 0 {
-		return nil
 	}
 	messages, err := c.Messages(jetstream.PullMaxMessagesWithBytesLimit(1024, 16<<20))
 	if err != nil {
@@ -108,10 +114,28 @@ func (h History) read(ctx context.Context, r event.ReadRequest, give func(event.
 	defer cancel(nil)
 	silence := time.AfterFunc(readWait, func() { cancel(errSilent) })
 	defer silence.Stop()
+	// The consumer says that nothing waits. It may be late, and is given time
+	// until the stream says the same.
+	read, idle := max(first, 1)-1, c.CachedInfo().NumPending == 0
 	for {
-		m, err := messages.Next(jetstream.NextContext(ctx))
+		if idle {
+			through, _, err := absent(ctx, s, ">", read+1, last)
+			if through >= last || err != nil {
+				return err
+			}
+		}
+		next, stop := ctx, func() {}
+		if idle {
+			next, stop = context.WithTimeout(ctx, lateWait)
+		}
+		m, err := messages.Next(jetstream.NextContext(next))
+		late := idle && next.Err() != nil
+		stop()
 		if err != nil && ctx.Err() != nil {
 			err = context.Cause(ctx)
+		}
+		if err != nil && late && ctx.Err() == nil {
+			continue
 		}
 		if err != nil {
 			return err
@@ -125,10 +149,32 @@ func (h History) read(ctx context.Context, r event.ReadRequest, give func(event.
 		if seq > last {
 			return nil
 		}
-		if !give(stored(r.Stream, m.Subject(), seq, meta.Timestamp, m.Headers(), m.Data(), r.Bodies)) || seq == last || meta.NumPending == 0 {
+		read, idle = seq, meta.NumPending == 0
+		// By us, not by the server: what of other subjects is behind the last of
+		// ours tells that the reading is over.
+		wanted := (r.Subject == "" || matches(r.Subject, m.Subject())) && (r.First > 0 || !meta.Timestamp.Before(r.Since))
+		if wanted && !give(stored(r.Stream, m.Subject(), seq, meta.Timestamp, m.Headers(), m.Data(), r.Bodies)) || seq == last {
 			return nil
 		}
 	}
+}
+
+// since gives a sequence from first on, before which nothing up to last came
+// into the stream at that time or later.
+func since(ctx context.Context, s jetstream.Stream, at time.Time, first, last uint64) (uint64, error) {
+	for first < last {
+		middle := first + (last-first)/2
+		m, err := s.GetMsg(ctx, middle, jetstream.WithGetMsgSubject(">"))
+		if err != nil && !errors.Is(err, jetstream.ErrMsgNotFound) {
+			return 0, err
+		}
+		if err == nil && m.Sequence <= last && m.Time.Before(at) {
+			first = m.Sequence + 1
+		} else {
+			last = middle
+		}
+	}
+	return first, nil
 }
 
 func stored(stream, subject string, seq uint64, at time.Time, header nats.Header, data []byte, body bool) event.Stored {

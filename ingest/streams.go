@@ -180,7 +180,11 @@ func End(ctx context.Context, js jetstream.JetStream, stream string) (uint64, er
 	if err != nil {
 		return 0, fmt.Errorf("stream %s: %w", stream, err)
 	}
-	return s.CachedInfo().State.LastSeq, nil
+	info, err := settledInfo(ctx, s)
+	if err != nil {
+		return 0, fmt.Errorf("stream %s: %w", stream, err)
+	}
+	return info.State.LastSeq, nil
 }
 
 // metaEpoch is the stream's metadata that tells where it lost its tail:

@@ -141,7 +141,10 @@ func (p *projection) behind() float64 {
 		return 0
 	}
 	since := at.Stored
-	if since.IsZero() {
+	switch {
+	case at.Last <= at.Applied: // nobody tells whether there is more
+		since = at.Heard
+	case since.IsZero():
 		since = l.since
 	}
 	return max(0, time.Since(since).Seconds())
@@ -154,7 +157,17 @@ func truth(b bool) float64 {
 	return 0
 }
 
-func lag(s ingest.StreamProgress) uint64 { return s.Last - min(s.Last, s.Applied) }
+// unheard is how long the end of a stream stays known without being told again.
+const unheard = 5 * time.Second
+
+// lag is how many messages are not applied yet, as far as is known: at least one
+// while no leader of the stream tells that there is none.
+func lag(s ingest.StreamProgress) uint64 {
+	if s.Last <= s.Applied && s.Epoch != 0 && time.Since(s.Heard) > unheard {
+		return 1
+	}
+	return s.Last - min(s.Last, s.Applied)
+}
 
 // about is what /readyz says of the role beside being ready: none of it makes
 // a process unready, for no other process would do better.

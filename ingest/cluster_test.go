@@ -1,0 +1,125 @@
+package ingest_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"preismon/contracts/event"
+	"preismon/deploy/testserver/cluster"
+	"preismon/ingest"
+)
+
+// apart brings the leader of a stream and of a projector's consumer of it to
+// two servers, and gives them and the third.
+func apart(t *testing.T, c *cluster.Cluster, nc *nats.Conn, js jetstream.JetStream, stream, consumer string) (leader, follower, third int) {
+	t.Helper()
+	eventually(t, "stream and consumer have leaders apart", func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		s, err := js.Stream(ctx, stream)
+		if err != nil {
+			return false
+		}
+		one, err := s.Consumer(ctx, consumer)
+		if err != nil {
+			return false
+		}
+		leader, follower = cluster.Node(s.CachedInfo().Cluster.Leader), cluster.Node(one.CachedInfo().Cluster.Leader)
+		third = cluster.Size - leader - follower
+		if leader == follower {
+			_ = c.StepDown(ctx, nc, stream, consumer, (leader+1)%cluster.Size)
+			time.Sleep(100 * time.Millisecond)
+		}
+		return leader != follower && leader >= 0 && follower >= 0
+	})
+	return leader, follower, third
+}
+
+// The consumer's leader follows the stream's, and is late. That it knows of
+// nothing that waits says nothing: I1, I7.
+func TestConsumerOnALateFollower(t *testing.T) {
+	c := cluster.Start(t)
+	nc := dial(t, c.URL(0))
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := ingest.EnsureStreams(t.Context(), js, ingest.StreamConfig{Replicas: cluster.Size}); err != nil {
+		t.Fatal(err)
+	}
+	sink := newRecorder()
+	var want []string
+	send := func(n int) {
+		t.Helper()
+		for range n {
+			publish(t, nc, observations(len(want), 1))
+			want = append(want, eventID(1, len(want)))
+		}
+	}
+	send(10)
+	loop := run(t, js, ingest.ConsumerConfig{Linger: time.Millisecond}, sink)
+	loop.reach(t, js)
+	loop.stop()
+
+	leader, follower, third := apart(t, c, nc, js, event.StreamObservations, "projector-0")
+	// By way of the third, so that nothing but the follower is late.
+	near := dial(t, c.URL(third))
+	if js, err = jetstream.New(near); err != nil {
+		t.Fatal(err)
+	}
+	nc = near
+	const late = 1500 * time.Millisecond
+	c.Late(leader, follower, late)
+	time.Sleep(late) // what is on its way is late, too
+	send(5)
+	loop = run(t, js, ingest.ConsumerConfig{Linger: time.Millisecond}, sink)
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if err := ingest.WaitApplied(ctx, js, 1); err == nil && len(sink.ids(event.StreamObservations)) < len(want) {
+		t.Error("who waits for what was published is told that it is applied")
+	}
+	for {
+		at, got := loop.Progress().Observations, len(sink.ids(event.StreamObservations))
+		if got == len(want) {
+			break
+		}
+		if at.Epoch != 0 && at.Last <= at.Applied {
+			t.Fatalf("%d of %d messages are applied, and %+v says that none waits", got, len(want), at)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	c.Late(leader, follower, 0)
+	send(10)
+	loop.reach(t, js)
+	if d := cmp.Diff(want, sink.ids(event.StreamObservations)); d != "" {
+		t.Error("lost or doubled (-want +got):\n" + d)
+	}
+	if p := loop.Progress(); p.Redelivered != 0 {
+		t.Errorf("%+v", p)
+	}
+
+	// And who reads what the stream holds reads all of it.
+	c.Late(leader, follower, late)
+	c.Late(leader, third, late)
+	time.Sleep(late)
+	send(3)
+	n := 0
+	for _, err := range ingest.NewHistory(js).Read(t.Context(), event.ReadRequest{Stream: event.StreamObservations}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+	}
+	if n != len(want) {
+		t.Errorf("%d messages read of %d", n, len(want))
+	}
+	if err := ingest.WaitApplied(t.Context(), js, 1); err != nil && !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
