@@ -3,6 +3,7 @@ package ingest_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -121,5 +122,87 @@ func TestConsumerOnALateFollower(t *testing.T) {
 	}
 	if err := ingest.WaitApplied(t.Context(), js, 1); err != nil && !errors.Is(err, context.Canceled) {
 		t.Error(err)
+	}
+}
+
+// A sink that refuses a gap ends the loop: whoever leads next asks it anew where
+// to resume.
+func TestSinkRefusesAGap(t *testing.T) {
+	nc, js := connect(t)
+	publish(t, nc, observations(0, 1))
+	gap := fmt.Errorf("something is missing: %w", event.ErrGap)
+	c, err := ingest.NewConsumer(ingest.ConsumerConfig{}, js, refuses{err: gap}, logger(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if err := c.Run(ctx); !errors.Is(err, event.ErrGap) {
+		t.Errorf("it ended with %v", err)
+	}
+}
+
+// What an operator deleted, or put into the stream under another subject, is
+// proved to be none of ours; everything else is applied: I1, I7.
+func TestConsumerPassesOverWhatIsNotThere(t *testing.T) {
+	nc, js := connect(t)
+	s, err := js.Stream(t.Context(), event.StreamObservations)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := s.CachedInfo().Config
+	c.Subjects, c.DenyDelete = append(c.Subjects, "others.>"), false
+	if err := js.DeleteStream(t.Context(), c.Name); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = js.CreateStream(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	other := func() {
+		t.Helper()
+		if _, err := js.Publish(t.Context(), "others.one", nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var want []string
+	for i := range 20 {
+		publish(t, nc, observations(i, 1))
+		if i%7 == 3 {
+			other()
+		} else {
+			want = append(want, eventID(1, i))
+		}
+	}
+	other()
+	publish(t, nc, observations(20, 1))
+	for seq := uint64(1); ; seq++ { // those behind which another stands, and the last
+		m, err := s.GetMsg(t.Context(), seq)
+		if err != nil {
+			break
+		}
+		next, err := s.GetMsg(t.Context(), seq+1)
+		if last := err != nil; last || next.Subject == "others.one" && seq < 21 {
+			if err := s.DeleteMsg(t.Context(), m.Sequence); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	sink := newRecorder()
+	loop := run(t, js, ingest.ConsumerConfig{Linger: time.Millisecond}, sink)
+	loop.reach(t, js)
+	if d := cmp.Diff(want, sink.ids(event.StreamObservations)); d != "" {
+		t.Error("(-want +got):\n" + d)
+	}
+	if p := loop.Progress(); p.Observations.Lag != 0 || p.Restarts != 0 {
+		t.Errorf("%+v", p)
+	}
+	if err := ingest.WaitApplied(t.Context(), js, 1); err != nil {
+		t.Error(err)
+	}
+	// And what comes then begins where the sink is.
+	publish(t, nc, observations(21, 1))
+	loop.reach(t, js)
+	if got := sink.ids(event.StreamObservations); len(got) != len(want)+1 {
+		t.Errorf("%d events, want %d", len(got), len(want)+1)
 	}
 }

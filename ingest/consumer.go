@@ -194,7 +194,7 @@ func (l *Consumer) Run(ctx context.Context) error {
 
 // ends tells whether the sink must not be asked again after this error.
 func ends(err error) bool {
-	return errors.Is(err, event.ErrDeposed) || errors.Is(err, event.ErrRefused) || errors.Is(err, errEpochBegun)
+	return errors.Is(err, event.ErrDeposed) || errors.Is(err, event.ErrRefused) || errors.Is(err, event.ErrGap) || errors.Is(err, errEpochBegun)
 }
 
 // begun is a batch of observations that the sink has.

@@ -10,7 +10,7 @@ import (
 // finish alone may wait beside another call. When a batch fails the loop waits
 // and gives the same batch again: a Sink must stand that, and must not have
 // acknowledged anything before. An error that is event.ErrDeposed or
-// event.ErrRefused ends the loop, and event.ErrForked does once the stream has a
+// event.ErrRefused or event.ErrGap ends the loop, and event.ErrForked does once the stream has a
 // new epoch: begin again with a new Sink.
 type Sink interface {
 	// Resume tells the last sequence of the stream, as it is now, that needs

@@ -32,6 +32,9 @@ func (p *Projector) ApplyCatalog(ctx context.Context, b *event.Batch) error {
 }
 
 func (p *Projector) applyCatalog(ctx context.Context, b *event.Batch) error {
+	if err := p.follows(b); err != nil {
+		return err
+	}
 	mark := p.marks[b.Stream]
 	tables := map[string]*recordTable{}
 	var fresh []*event.Message

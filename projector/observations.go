@@ -71,6 +71,9 @@ func (p *Projector) begin(ctx context.Context, f *flight, b *event.Batch) error 
 		}
 		doubtful = p.doubt.after(p.marks[b.Stream])
 	}
+	if err := p.follows(b); err != nil {
+		return err
+	}
 	todo, ids, err := p.fresh(ctx, b)
 	if err == nil {
 		f.ids, f.events, f.ahead, f.load = ids, uint64(len(todo)), f.end.after(p.reached(f.stream)), p.takeLoad()

@@ -90,6 +90,7 @@ type Projector struct {
 	unsure  bool // a write failed: it may still run
 	tries   atomic.Uint64
 	marks   map[string]place // checkpoints by stream
+	resumed map[string]place // what Resume told of each stream
 	doubt   place            // up to here rows beyond the checkpoint may be in some tables
 
 	flights  []*flight // batches under way, in order
@@ -116,7 +117,7 @@ func New(cfg Config, conn Conn) (*Projector, error) {
 		return nil, err
 	}
 	return &Projector{
-		cfg: cfg, conn: conn, log: cfg.Logger, life: strconv.FormatUint(uint64(rand.Uint32()), 36) + ".",
+		resumed: map[string]place{}, cfg: cfg, conn: conn, log: cfg.Logger, life: strconv.FormatUint(uint64(rand.Uint32()), 36) + ".",
 	}, nil
 }
 
@@ -145,7 +146,25 @@ func (p *Projector) Resume(ctx context.Context, stream string, now event.Incarna
 			return 0, err
 		}
 	}
-	return now.Same(mark.epoch, mark.seq), nil
+	from := place{now.Epoch, now.Same(mark.epoch, mark.seq)}
+	p.resumed[stream] = from
+	return from.seq, nil
+}
+
+// follows refuses a batch that does not begin where the one before it ends: what
+// is in between would be lost, for the checkpoint passes over it.
+func (p *Projector) follows(b *event.Batch) error {
+	end := p.reached(b.Stream)
+	if end.epoch < b.Epoch {
+		end = p.resumed[b.Stream]
+	}
+	if end.epoch < b.Epoch { // of this epoch nothing is known
+		end = place{b.Epoch, 0}
+	}
+	if end.epoch == b.Epoch && b.First > end.seq+1 {
+		return fmt.Errorf("%w: %s from %d to %d of epoch %d, behind %d", event.ErrGap, b.Stream, b.First, b.Last, b.Epoch, end.seq)
+	}
+	return nil
 }
 
 // Taken gives the ids of the events that were ingested from a range of

@@ -140,7 +140,7 @@ func (p *projection) run(ctx context.Context) error {
 			return err
 		}
 		err := p.lease.RunAsLeader(ctx, p.lead)
-		if !errors.Is(err, errTablesAway) && !errors.Is(err, schema.ErrNotMigrated) && !errors.Is(err, event.ErrForked) {
+		if !errors.Is(err, errTablesAway) && !errors.Is(err, schema.ErrNotMigrated) && !errors.Is(err, event.ErrForked) && !errors.Is(err, event.ErrGap) {
 			return err
 		}
 		p.log.Warn("lease given back", "error", err)

@@ -18,6 +18,11 @@ var ErrRefused = errors.New("refused until somebody mends it")
 // stream lost its tail, and nobody saw it. It must be asked again in a new epoch.
 var ErrForked = errors.New("the stream has other messages than those that were begun here")
 
+// ErrGap is what whoever applies batches answers when a batch begins behind the
+// end of what is applied: what is in between would be lost. It must be asked
+// again where to resume.
+var ErrGap = errors.New("the batch does not begin where what is applied ends")
+
 // Batch is a contiguous range of a stream's sequences: First to Last, both
 // included. What has no message here was no message for this consumer, or is
 // in the dead letters by now.

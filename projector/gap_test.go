@@ -1,0 +1,44 @@
+package projector_test
+
+import (
+	"errors"
+	"testing"
+
+	"preismon/contracts/event"
+)
+
+// TestGap: a batch that does not begin where the checkpoint ends is refused,
+// alone and behind one under way, and the checkpoint stays: I1.
+func TestGap(t *testing.T) {
+	w := newWorld(t)
+	w.apply(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2}, []int{0, 1})))
+	w.apply(w.observations(10))
+	a, b, c := w.observations(5), w.observations(5), w.observations(5)
+	refused := func(what string, err error) {
+		t.Helper()
+		if !errors.Is(err, event.ErrGap) {
+			t.Errorf("%s: %v, want %v", what, err, event.ErrGap)
+		}
+	}
+	refused("observations", w.p.ApplyObservations(t.Context(), b))
+	finishA := w.p.BeginObservations(t.Context(), a)
+	finishC := w.p.BeginObservations(t.Context(), c)
+	if err := finishA(); err != nil {
+		t.Error(err)
+	}
+	refused("behind one under way", finishC())
+	first, second := w.catalog(mandate(2, 100)), w.catalog(order(2, 20, true, 0, []int{1, 2, 3}, []int{0, 1}))
+	refused("catalogue", w.p.ApplyCatalog(t.Context(), second))
+	if seq, err := w.p.Resume(t.Context(), event.StreamObservations, made(epoch)); err != nil || seq != a.Last {
+		t.Errorf("it resumes at %d, want %d: %v", seq, a.Last, err)
+	}
+	// Of a stream made anew, and nobody asked where to begin: from its first.
+	anew := *c
+	anew.Epoch++
+	refused("another epoch", w.p.ApplyObservations(t.Context(), &anew))
+	w.apply(first)
+	w.apply(second)
+	w.apply(b)
+	w.apply(c)
+	w.verify()
+}
