@@ -21,12 +21,16 @@ type faulty struct {
 	mu     sync.Mutex
 	before func(id string) error // by query id; nil: no failure
 	after  func(id string) error
-	seen   []string // query ids of writes
+	seen   []string         // query ids of writes
+	asked  func(sql string) // is told of every statement; nil: nobody
 }
 
 func (f *faulty) Do(ctx context.Context, q ch.Query) error {
 	f.mu.Lock()
 	before, after := f.before, f.after
+	if f.asked != nil {
+		f.asked(q.Body)
+	}
 	if q.QueryID != "" {
 		f.seen = append(f.seen, q.QueryID)
 	}

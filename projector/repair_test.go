@@ -1,0 +1,122 @@
+package projector_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"preismon/contracts/event"
+	"preismon/projector"
+)
+
+// TestRepair leaves of the rows beyond the checkpoint some of some mandates,
+// none of others and all of the rest, and changes what a mandate sees: the next
+// projector completes them, with as many keys in memory as it may have.
+func TestRepair(t *testing.T) {
+	for _, keys := range []int{projector.DefaultConfig().MaxBlockRows, 7} {
+		t.Run(fmt.Sprint("keys=", keys), func(t *testing.T) {
+			w := newWorld(t)
+			items, sites := []int{1, 2, 3, 4, 5, 6, 7, 8}, []int{0, 1, 2}
+			for m := range uint64(6) {
+				w.apply(w.catalog(mandate(m+1, 100), order(m+1, 10*(m+1), true, 0, items[m:], sites)))
+			}
+			first, second := w.observations(60), w.observations(40)
+			w.apply(first)
+			w.apply(second)
+			for _, statement := range []string{
+				"TRUNCATE TABLE checkpoints", "TRUNCATE TABLE ingested_events",
+				"DELETE FROM observations_by_mandate WHERE mandate = 1 AND (seq + capture) % 3 = 0",
+				"DELETE FROM observations_by_mandate WHERE mandate = 2 AND seq > 20",
+				"DELETE FROM observations_by_mandate WHERE mandate IN (3, 4) AND seq BETWEEN 10 AND 12 AND offer = 0",
+				"DELETE FROM observations WHERE seq BETWEEN 40 AND 70 AND capture = 1",
+			} {
+				if _, err := w.db.ExecContext(t.Context(), statement); err != nil {
+					t.Fatal(err)
+				}
+			}
+			w.cfg.MaxBlockRows = keys
+			w.restart()
+			w.apply(w.catalog(order(5, 50, true, 0, items[:2], sites))) // its rows of other pairs are no foreign ones
+			w.apply(first)
+			w.apply(second)
+			w.verify()
+			if s := w.p.Stats(); s.Repairs != 2 || s.RepairedRows == 0 {
+				t.Errorf("%d repairs wrote %d rows", s.Repairs, s.RepairedRows)
+			}
+		})
+	}
+}
+
+// TestRepairFindsForeignRows: rows of messages that the stream had here and lost
+// are told from those that are missing, in each table.
+func TestRepairFindsForeignRows(t *testing.T) {
+	w := newWorld(t)
+	w.apply(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3, 4, 5, 6, 7, 8}, []int{0, 1, 2})))
+	b := w.observations(30)
+	w.apply(b)
+	for name, statement := range map[string]string{
+		"observations":            "INSERT INTO observations SELECT * REPLACE (seq - 1 AS seq, captured_at + toIntervalDay(1) AS captured_at) FROM observations WHERE seq = 20",
+		"observations_by_mandate": "INSERT INTO observations_by_mandate SELECT * REPLACE (seq - 1 AS seq, captured_desc - 86400000 AS captured_desc) FROM observations_by_mandate WHERE seq IN (SELECT max(seq) FROM observations_by_mandate)",
+		"a place of no event":     "INSERT INTO observations SELECT * REPLACE (toUInt64(15) AS seq) FROM observations WHERE seq = 20",
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, statement := range []string{"TRUNCATE TABLE checkpoints", "TRUNCATE TABLE ingested_events", statement} {
+				if _, err := w.db.ExecContext(t.Context(), statement); err != nil {
+					t.Fatal(err)
+				}
+			}
+			w.restart()
+			lost := *b
+			lost.Messages = nil
+			for _, m := range b.Messages {
+				if name != "a place of no event" || m.Seq != 15 {
+					lost.Messages = append(lost.Messages, m)
+				}
+			}
+			if err := w.try(t.Context(), &lost); !errors.Is(err, event.ErrForked) {
+				t.Errorf("rows of lost messages: %v", err)
+			}
+		})
+	}
+}
+
+// TestStartReadsNoPairs: a scope that is what its orders give is told by its
+// digest; one that is not is read, and brought after them.
+func TestStartReadsNoPairs(t *testing.T) {
+	w := newWorld(t)
+	w.apply(w.catalog(mandate(1, 5), order(1, 10, true, 0, []int{1, 2, 3, 4}, []int{0, 1}), order(1, 11, true, 1, []int{3, 4, 5, 6}, []int{1, 2})))
+	w.apply(w.observations(20))
+	w.settle()
+	for _, c := range []struct {
+		name    string
+		changed bool
+		reads   int
+	}{{"the same", false, 0}, {"changed behind the published scope", true, 1}} {
+		t.Run(c.name, func(t *testing.T) {
+			w.restart()
+			reads := 0
+			w.conn.asked = func(sql string) {
+				if strings.Contains(sql, "FROM scope_pairs\nWHERE mandate = {mandate:UInt64} AND version = {version:UInt64}\nORDER BY") {
+					reads++
+				}
+			}
+			if c.changed { // as a crash leaves it: the record is in its table, the scope is not published
+				if _, err := w.db.ExecContext(t.Context(), "INSERT INTO orders SELECT * REPLACE ([1, 2] AS items, version + 1 AS version) FROM orders FINAL WHERE order_id = 10"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := w.p.Maintain(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if reads != c.reads {
+				t.Errorf("%d scopes were read, want %d", reads, c.reads)
+			}
+		})
+	}
+	var pairs int
+	w.scan("SELECT pairs FROM scopes FINAL WHERE mandate = 1", nil, &pairs)
+	if want := 2*2 + 3*2; pairs != want { // five items: 1, 2 and 3, 4, 5
+		t.Errorf("%d pairs in force, want %d", pairs, want)
+	}
+}

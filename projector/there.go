@@ -1,0 +1,243 @@
+package projector
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/ClickHouse/ch-go"
+	"github.com/ClickHouse/ch-go/proto"
+	"github.com/cespare/xxhash/v2"
+
+	"preismon/contracts/event"
+)
+
+// rowKey knows a row within one incarnation; mandate is 0 in observations.
+type rowKey struct {
+	mandate, seq   uint64
+	capture, offer uint16
+}
+
+// eventThere is what the tables hold of an event, by mandate, in their order; 0
+// stands for observations. A mandate that is in neither list has no row of it.
+type eventThere struct {
+	complete []uint64    // have exactly the rows that they should
+	others   []rowsThere // have others, or not all
+}
+
+type rowsThere struct{ mandate, rows uint64 }
+
+func (e *eventThere) differs(mandate uint64) bool {
+	_, ok := slices.BinarySearchFunc(e.others, mandate, func(r rowsThere, m uint64) int { return cmp.Compare(r.mandate, m) })
+	return ok
+}
+
+// eventsThere compares numbers and digests of the rows beyond the checkpoint, up
+// to the end of the batch, with what the events give. Rows at the place of no
+// event are event.ErrForked, and so are captures of latest_observations that no
+// event gives.
+func (p *Projector) eventsThere(ctx context.Context, b *event.Batch, todo []applied) ([]eventThere, error) {
+	var first uint64
+	if mark := p.marks[b.Stream]; mark.epoch == b.Epoch {
+		first = mark.seq + 1
+	}
+	var (
+		mandate, seq, n, sum proto.ColUInt64
+		there                = make([]eventThere, len(todo))
+		due                  map[uint64]digest
+		at                   = -1
+		foreign              foreignRows
+	)
+	span := args{"epoch": b.Epoch, "first": first, "last": b.Last}
+	err := p.read(ctx, "row_digests", span,
+		proto.Results{{Name: "mandate", Data: &mandate}, {Name: "seq", Data: &seq}, {Name: "n", Data: &n}, {Name: "sum", Data: &sum}}, func() error {
+			for i, m := range mandate {
+				k, ok := find(todo, seq[i])
+				if !ok {
+					foreign.add(seq[i], n[i])
+					continue
+				}
+				if k != at {
+					at, due = k, p.due(&todo[k])
+				}
+				if due[m] == (digest{n[i], sum[i]}) {
+					there[k].complete = append(there[k].complete, m)
+				} else {
+					there[k].others = append(there[k].others, rowsThere{m, n[i]})
+				}
+			}
+			return nil
+		})
+	if err != nil {
+		return nil, err
+	}
+	var rows heldRows
+	err = p.read(ctx, "latest_in_range", span, rows.results(), func() error {
+		foreign.look(&rows, todo)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return there, foreign.err(b.Epoch)
+}
+
+// due gives the digests of the rows that the event gives each mandate, and, for
+// mandate 0, observations: as row_digests.sql does.
+func (p *Projector) due(a *applied) map[uint64]digest {
+	out := map[uint64]digest{}
+	var text []byte
+	for j := range a.data.Observations {
+		o := &a.data.Observations[j]
+		var d digest
+		for k := range o.Rows() {
+			text = strconv.AppendInt(text[:0], int64(j), 10)
+			text = strconv.AppendInt(append(text, ' '), int64(k), 10)
+			text = strconv.AppendUint(append(text, ' '), uint64(o.ItemID), 10)
+			text = strconv.AppendInt(append(text, ' '), o.CapturedAt.UnixMilli(), 10)
+			text = append(append(text, ' '), a.data.Site...)
+			d.n, d.sum = d.n+1, d.sum+xxhash.Sum64(text)
+		}
+		p.who = p.index.mandates(append(p.who[:0], 0), uint64(o.ItemID), a.site)
+		for _, m := range p.who {
+			out[m] = digest{out[m].n + d.n, out[m].sum + d.sum}
+		}
+	}
+	return out
+}
+
+// keySlice is a range of events, and of these the mandates whose rows are looked
+// at one by one, which are not too many.
+type keySlice struct {
+	from, to int      // places of events
+	mandates []uint64 // ascending
+	first    bool     // no slice before has these events
+
+	seq, mandate proto.ColUInt64 // of what is looked at
+}
+
+// slicesOf cuts the events so that no slice has more than limit rows to look at.
+// An event that has more is in several slices, and alone in each.
+func slicesOf(todo []applied, there []eventThere, limit uint64) (all []keySlice) {
+	var rows uint64
+	begin := func(i int, first bool) {
+		all = append(all, keySlice{from: i, to: i + 1, first: first})
+		rows = 0
+	}
+	for i := range there {
+		var n uint64
+		for _, o := range there[i].others {
+			n += o.rows
+		}
+		if len(all) == 0 || rows+n > limit || !all[len(all)-1].first {
+			begin(i, true)
+		}
+		all[len(all)-1].to = i + 1
+		for _, o := range there[i].others {
+			if rows > 0 && rows+o.rows > limit {
+				begin(i, false)
+			}
+			s := &all[len(all)-1]
+			s.mandates = append(s.mandates, o.mandate)
+			s.seq, s.mandate = append(s.seq, todo[i].at.seq), append(s.mandate, o.mandate)
+			rows += o.rows
+		}
+	}
+	for i := range all {
+		slices.Sort(all[i].mandates)
+		all[i].mandates = slices.Compact(all[i].mandates)
+	}
+	return all
+}
+
+// rowsThere reads which rows of the slice the tables hold. Rows that no event
+// gives are event.ErrForked.
+func (p *Projector) rowsThere(ctx context.Context, epoch uint32, todo []applied, s keySlice) (map[rowKey]struct{}, error) {
+	if len(s.mandates) == 0 {
+		return nil, nil
+	}
+	var (
+		rows    heldRows
+		there   = map[rowKey]struct{}{}
+		foreign foreignRows
+	)
+	err := p.read(ctx, "rows_in_range", args{"epoch": epoch, "first": todo[s.from].at.seq, "last": todo[s.to-1].at.seq},
+		rows.results(), func() error {
+			foreign.look(&rows, todo)
+			for i := range rows.seq {
+				there[rows.key(i)] = struct{}{}
+			}
+			return nil
+		}, ch.ExternalTable{Name: "places", Data: proto.Input{{Name: "seq", Data: s.seq}, {Name: "mandate", Data: s.mandate}}})
+	if err != nil {
+		return nil, err
+	}
+	return there, foreign.err(epoch)
+}
+
+// heldRows are rows of the tables, as far as an event must give them.
+type heldRows struct {
+	mandate, seq, item proto.ColUInt64
+	capture, offer     proto.ColUInt16
+	site               *proto.ColLowCardinality[string]
+	captured           proto.ColInt64
+}
+
+func (c *heldRows) results() proto.Results {
+	c.site = new(proto.ColStr).LowCardinality()
+	return proto.Results{
+		{Name: "mandate", Data: &c.mandate},
+		{Name: "seq", Data: &c.seq},
+		{Name: "capture", Data: &c.capture},
+		{Name: "offer", Data: &c.offer},
+		{Name: "item", Data: &c.item},
+		{Name: "site", Data: c.site},
+		{Name: "captured_ms", Data: &c.captured},
+	}
+}
+
+func (c *heldRows) key(i int) rowKey {
+	return rowKey{c.mandate[i], c.seq[i], c.capture[i], c.offer[i]}
+}
+
+// foreignRows counts rows that no event gives.
+type foreignRows struct{ n, seq uint64 }
+
+func (f *foreignRows) add(seq, n uint64) {
+	if f.n == 0 {
+		f.seq = seq
+	}
+	f.n += n
+}
+
+func (f *foreignRows) look(c *heldRows, todo []applied) {
+	for i := range c.seq {
+		if !gives(todo, c.key(i), c.item[i], c.site.Row(i), c.captured[i]) {
+			f.add(c.seq[i], 1)
+		}
+	}
+}
+
+func (f *foreignRows) err(epoch uint32) error {
+	if f.n == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: %d rows beyond the checkpoint, one of them at %d of epoch %d", event.ErrForked, f.n, f.seq, epoch)
+}
+
+// find gives the place of the event of a sequence; the events are in order.
+func find(todo []applied, seq uint64) (int, bool) {
+	return slices.BinarySearchFunc(todo, seq, func(a applied, seq uint64) int { return cmp.Compare(a.at.seq, seq) })
+}
+
+// gives tells whether one of the events gives a row of that pair and capture time.
+func gives(todo []applied, k rowKey, item uint64, site string, captured int64) bool {
+	n, ok := find(todo, k.seq)
+	if !ok || int(k.capture) >= len(todo[n].data.Observations) {
+		return false
+	}
+	o := &todo[n].data.Observations[k.capture]
+	return int(k.offer) < o.Rows() && uint64(o.ItemID) == item && string(todo[n].data.Site) == site && o.CapturedAt.UnixMilli() == captured
+}
