@@ -81,7 +81,9 @@ func (s *Service) Changes(ctx context.Context, p Principal, r ChangesRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	bound := binding{Account: p.Account, Route: "changes", Query: r}
+	meaning := r
+	meaning.Since, meaning.Timezone = since.Format(time.RFC3339Nano), unless(r.Timezone, "UTC")
+	bound := binding{Account: p.Account, Route: "changes", Query: r, Meaning: meaning}
 	place := changesCursor{Until: now.UnixMilli()}
 	if r.Cursor != "" {
 		if err := s.seal.openCursor(bound, r.Cursor, &place); err != nil {

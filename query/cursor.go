@@ -18,24 +18,18 @@ const (
 )
 
 // sealer makes cursors: opaque, authenticated, and bound to what they were
-// made for. The binding is the additional data of AES-GCM, so a cursor under
-// another account, route or query does not open at all.
+// made for. Account and route are additional data of AES-GCM, so a cursor
+// under another one of them does not open at all; what its query means is
+// sealed in it, so that its owner can be told how another one differs.
 type sealer struct {
 	aead cipher.AEAD
 	now  func() time.Time
 }
 
-// binding is what a cursor belongs to: Query is the request without its
-// cursor and limit.
-type binding struct {
-	Account contracts.AccountID
-	Route   string
-	Query   any
-}
-
 type sealedCursor struct {
-	Expires int64           `json:"x"` // Unix seconds
-	State   json.RawMessage `json:"p"`
+	Expires int64             `json:"x"` // Unix seconds
+	State   json.RawMessage   `json:"p"`
+	Query   map[string]string `json:"q,omitempty"` // as binding.prints
 }
 
 func newSealer(key contracts.Secret, now func() time.Time) (*sealer, error) {
@@ -51,11 +45,9 @@ func newSealer(key contracts.Secret, now func() time.Time) (*sealer, error) {
 	return &sealer{aead: aead, now: now}, nil
 }
 
-func (b binding) data() ([]byte, error) { return json.Marshal(b) }
-
 // sealCursor makes the cursor of a state.
 func (s *sealer) sealCursor(b binding, state any) (string, error) {
-	ad, err := b.data()
+	ends, err := b.ends()
 	if err != nil {
 		return "", err
 	}
@@ -63,38 +55,93 @@ func (s *sealer) sealCursor(b binding, state any) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	plain, err := json.Marshal(sealedCursor{Expires: s.now().Add(cursorLifetime).Unix(), State: raw})
+	prints, err := b.prints()
 	if err != nil {
 		return "", err
 	}
-	return base64.RawURLEncoding.EncodeToString(s.aead.Seal(nil, nil, plain, ad)), nil
+	plain, err := json.Marshal(sealedCursor{Expires: s.now().Add(cursorLifetime).Unix(), State: raw, Query: prints})
+	if err != nil {
+		return "", err
+	}
+	return base64.RawURLEncoding.EncodeToString(s.aead.Seal(nil, nil, plain, ends)), nil
 }
 
-// openCursor reads a cursor into state. Whatever is wrong with it, the caller
-// learns the same.
+// opened is what a cursor holds, and how the query that it belongs to differs
+// from the one it came with.
+type opened struct {
+	state   json.RawMessage
+	differs []string // parameters
+	// spelled: it was bound to how its query is spelled, and is so once more.
+	spelled bool
+}
+
+// openCursor reads a cursor into state. Its owner learns how the query that it
+// belongs to differs; whatever else is wrong, the caller learns the same.
 func (s *sealer) openCursor(b binding, cursor string, state any) error {
-	ad, err := b.data()
-	if err != nil {
+	o, err := s.open(b, cursor)
+	switch {
+	case err != nil:
 		return err
+	case len(o.differs) > 0:
+		return otherQuery(o.differs)
 	}
-	refused := invalid("The cursor is wrong, expired, or belongs to another account or query. Start again without it.")
+	return o.into(state)
+}
+
+func (o opened) into(state any) error {
+	if err := json.Unmarshal(o.state, state); err != nil {
+		return refusedCursor()
+	}
+	return nil
+}
+
+func refusedCursor() error {
+	return invalid("cursor: it is wrong, or belongs to another account, query or kind of read. Start again without it.")
+}
+
+func (s *sealer) open(b binding, cursor string) (o opened, err error) {
 	if len(cursor) > maxCursorBytes {
-		return refused
+		return o, refusedCursor()
 	}
 	sealed, err := base64.RawURLEncoding.Strict().DecodeString(cursor) // one text for one cursor
 	if err != nil {
-		return refused
+		return o, refusedCursor()
 	}
-	plain, err := s.aead.Open(nil, nil, sealed, ad)
+	plain, spelled, err := s.unseal(b, sealed)
 	if err != nil {
-		return refused
+		return o, refusedCursor()
 	}
 	var c sealedCursor
-	if err := json.Unmarshal(plain, &c); err != nil || s.now().Unix() > c.Expires {
-		return refused
+	if err := json.Unmarshal(plain, &c); err != nil {
+		return o, refusedCursor()
 	}
-	if err := json.Unmarshal(c.State, state); err != nil {
-		return refused
+	if s.now().Unix() > c.Expires {
+		return o, invalid("cursor: it has expired. Start again without it.")
 	}
-	return nil
+	o = opened{state: c.State, spelled: spelled}
+	if !spelled {
+		prints, err := b.prints()
+		if err != nil {
+			return o, err
+		}
+		o.differs = differing(c.Query, prints)
+	}
+	return o, nil
+}
+
+// unseal authenticates a cursor: one of today's, or one that was bound to the
+// spelling of its query.
+func (s *sealer) unseal(b binding, sealed []byte) (plain []byte, spelled bool, err error) {
+	ends, err := b.ends()
+	if err != nil {
+		return nil, false, err
+	}
+	if plain, err = s.aead.Open(nil, nil, sealed, ends); err == nil {
+		return plain, false, nil
+	}
+	if ends, err = b.spelled(); err != nil {
+		return nil, false, err
+	}
+	plain, err = s.aead.Open(nil, nil, sealed, ends)
+	return plain, true, err
 }

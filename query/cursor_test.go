@@ -61,3 +61,45 @@ func TestCursorOpensForItsOwnOnly(t *testing.T) {
 	now = now.Add(time.Second)
 	refused("after 30 days and a second", s, own, cursor)
 }
+
+// Cursors that were made when they were bound to the spelling of their query
+// are valid for as long as they were to be.
+func TestCursorsOfBeforeOpen(t *testing.T) {
+	now := time.Date(2026, 5, 30, 0, 0, 0, 0, time.UTC)
+	seal, err := newSealer("0123456789abcdef0123456789abcdef", func() time.Time { return now })
+	if err != nil {
+		t.Fatal(err)
+	}
+	const (
+		sites   = "RLcUkcgip-eW9FXfBX1II7hgl4aZaF-Sk0BYh_Bi2G2ZFkUTn6MFRgDodxxzcZnILoObfg6WLvVU1a9s"
+		results = "Ep87bq4TAS0eXk7DW_TVet0TP7y6-93zu8mPUwmMnIO8Pp72tIAqsy0Urvpeo_iw_uHisOlEWav5t7PHCIAqC2j8YJcCY3x3lCO0qrZ0bRz5h1zJMyMD7euSmNzVA7yM" +
+			"Nf6I0EnbUFf1UG1LvLDdhGoUITZ5i7veOgcA19aH4ekwo_eIrG2Bwl8qrInu3ft7rnfTD6BqcLxajXrnGVvIHLBbY4ufw8ao1z6i995COWA"
+	)
+	var after contracts.SiteKey
+	if err := seal.openCursor(binding{Account: 1, Route: "sites", Query: SitesRequest{}}, sites, &after); err != nil || after != "a.example" {
+		t.Errorf("%q, %v", after, err)
+	}
+	s := &Service{seal: seal, now: func() time.Time { return now }}
+	r := ResultsRequest{Site: "a.example", CapturedFrom: "2026-04-01", Sort: "asc", Include: Include{Coverage: true}}
+	plan, err := s.plan(Principal{Account: 1}, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.resume(plan, results, Watermark{}); err != nil || plan.query.After.CapturedMs != 1775000000000 || plan.query.Watermark != (Watermark{1, 9}) {
+		t.Fatalf("%+v, %v", plan.query, err)
+	}
+	next, err := s.cursorAfter(plan, *plan.query.After) // from here on, the walk goes by its meaning
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.CapturedFrom = "2026-04-01T00:00:00+02:00"
+	if plan, err = s.plan(Principal{Account: 1}, r); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.resume(plan, next, Watermark{}); err != nil {
+		t.Error(err)
+	}
+	if err := s.resume(plan, results, Watermark{}); err == nil {
+		t.Error("an old cursor opens for another spelling")
+	}
+}

@@ -47,6 +47,22 @@ type ResultsRequest struct {
 	Include Include `json:"include"`
 }
 
+// meaning is the request without what is spelled in more than one way: a
+// cursor holds the bounds of its window as instants.
+func (r ResultsRequest) meaning() ResultsRequest {
+	r.CapturedFrom, r.CapturedTo = "", ""
+	r.Sort, r.Timezone = unless(r.Sort, "desc"), unless(r.Timezone, "UTC")
+	return r
+}
+
+// unless is a value that is not the default.
+func unless(value, byDefault string) string {
+	if value == byDefault {
+		return ""
+	}
+	return value
+}
+
 func (r *ResultsRequest) selectors() Selectors {
 	return Selectors{Order: r.OrderID, Item: r.ItemID, EAN: r.EAN, PZN: r.PZN, ASIN: r.ASIN, ASINLocale: r.ASINLocale, Site: r.Site}
 }
@@ -166,6 +182,7 @@ type Position struct {
 type resultsPlan struct {
 	query   ResultsQuery
 	asked   contracts.Window // as exactly as it was written; that of query has whole milliseconds
+	given   givenBounds
 	limit   int
 	zone    *time.Location
 	echo    Echo
@@ -177,10 +194,18 @@ type resultsPlan struct {
 // that "now" stays what it was, and the watermark, so that the walk stays on
 // its snapshot.
 type resultsCursor struct {
-	From      int64     `json:"f"` // ms; minInt64: open
-	To        int64     `json:"u"`
-	Watermark Watermark `json:"w"`
-	After     Position  `json:"a"`
+	From      int64       `json:"f"` // ms; minInt64: open
+	To        int64       `json:"u"`
+	Watermark Watermark   `json:"w"`
+	After     Position    `json:"a"`
+	Given     givenBounds `json:"g"`
+}
+
+// givenBounds tells which bounds of its window a walk began with; the others
+// follow from when it began.
+type givenBounds struct {
+	From bool `json:"f,omitempty"`
+	To   bool `json:"u,omitempty"`
 }
 
 // coverageOutcomes maps each coverage state to the outcomes it stands for

@@ -30,7 +30,8 @@ func (s *Service) understand(p Principal, r ResultsRequest) (*resultsPlan, error
 	plan := &resultsPlan{
 		limit:   limit,
 		include: r.Include,
-		binding: binding{Account: p.Account, Route: "results", Query: r},
+		given:   givenBounds{From: r.CapturedFrom != "", To: r.CapturedTo != ""},
+		binding: binding{Account: p.Account, Route: "results", Query: r, Meaning: r.meaning()},
 		query: ResultsQuery{
 			Selectors: r.selectors(),
 			Brand:     r.Brand, Manufacturer: r.Manufacturer, Merchant: r.Merchant, IsPrime: r.IsPrime, IsBuyBox: r.IsBuyBox,
@@ -147,10 +148,11 @@ func (s *Service) resume(plan *resultsPlan, cursor string, now Watermark) error 
 	q := &plan.query
 	q.Watermark = now
 	if cursor != "" {
-		var c resultsCursor
-		if err := s.seal.openCursor(plan.binding, cursor, &c); err != nil {
+		c, err := s.walkOf(plan, cursor)
+		if err != nil {
 			return err
 		}
+		plan.given = c.Given
 		q.Window = contracts.Window{From: fromMs(c.From), To: fromMs(c.To)}
 		q.Watermark = c.Watermark
 		q.After = &c.After
@@ -164,11 +166,38 @@ func (s *Service) resume(plan *resultsPlan, cursor string, now Watermark) error 
 	return nil
 }
 
+// walkOf opens the cursor of a walk that the plan goes on with: its bounds are
+// those of the walk's window, or left out where the walk left them out.
+func (s *Service) walkOf(plan *resultsPlan, cursor string) (c resultsCursor, err error) {
+	o, err := s.seal.open(plan.binding, cursor)
+	if err != nil {
+		return c, err
+	}
+	if err := o.into(&c); err != nil {
+		return c, err
+	}
+	if o.spelled {
+		c.Given = plan.given
+		return c, nil
+	}
+	sameBound := func(name string, given, began bool, at time.Time, ms int64) {
+		if given && toMs(at) != ms || !given && began {
+			o.differs = append(o.differs, name)
+		}
+	}
+	sameBound("capturedFrom", plan.given.From, c.Given.From, plan.query.Window.From, c.From)
+	sameBound("capturedTo", plan.given.To, c.Given.To, plan.query.Window.To, c.To)
+	if len(o.differs) > 0 {
+		return c, otherQuery(o.differs)
+	}
+	return c, nil
+}
+
 // cursorAfter seals the place after a row.
 func (s *Service) cursorAfter(plan *resultsPlan, after Position) (string, error) {
 	q := &plan.query
 	return s.seal.sealCursor(plan.binding, resultsCursor{
-		From: toMs(q.Window.From), To: toMs(q.Window.To), Watermark: q.Watermark, After: after,
+		From: toMs(q.Window.From), To: toMs(q.Window.To), Watermark: q.Watermark, After: after, Given: plan.given,
 	})
 }
 

@@ -1,0 +1,99 @@
+package rest_test
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+)
+
+// walkedOn gives the answer to path with the cursor of its first page by the
+// parameters first, and then the parameters then.
+func (s *surface) walkedOn(path, first, then string) answer {
+	s.t.Helper()
+	next := s.page(path, first).Paging.NextCursor
+	if next == "" {
+		s.t.Fatalf("%s?%s: no second page", path, first)
+	}
+	return s.get(path+"?"+then+"&cursor="+next, s.token(reader))
+}
+
+// TestCursorsBelongToWhatAQueryMeans: defaults that are written out, and other
+// spellings of an instant, are the same query (choices 22 and 63, CUR-01a).
+func TestCursorsBelongToWhatAQueryMeans(t *testing.T) {
+	s := serve(t)
+	day := s.store.rows[0].captured.UTC()
+	date, from := day.Format(time.DateOnly), url.QueryEscape(day.Truncate(24*time.Hour).In(time.FixedZone("", 3600)).Format(time.RFC3339))
+	to := day.Add(48 * time.Hour).Format(time.DateOnly)
+	for _, c := range []struct{ path, first, then string }{
+		{"/v1/results", "limit=2", "limit=3&sort=desc&timezone=UTC&latestPerPair=false&globalScope=false&includeIdentity=false"},
+		{"/v1/results", "limit=2&sort=desc&timezone=UTC&includeCoverage=false", "limit=2"},
+		{"/v1/results", "limit=2&itemId=11&capturedFrom=" + date, "limit=2&itemId=11&capturedFrom=" + date + "T00:00:00Z"},
+		{"/v1/results", "limit=2&itemId=11&capturedFrom=" + date + "T00:00:00.000000Z", "limit=2&itemId=11&capturedFrom=" + from},
+		{"/v1/results", "limit=2&itemId=11&capturedFrom=" + date + "&capturedTo=" + to, "itemId=11&capturedFrom=" + from + "&capturedTo=" + to + "T23:59:59.999Z"},
+		{"/v1/results", "limit=2&site=shop-one&timezone=Europe/Berlin&sort=asc", "sort=asc&timezone=Europe%2FBerlin&site=shop-one"},
+		{"/v1/sites", "limit=1", "limit=2"},
+		{"/v1/items", "limit=1", "limit=1000"},
+	} {
+		if a := s.walkedOn(c.path, c.first, c.then); a.StatusCode != 200 {
+			t.Errorf("%s?%s, then %s: %s", c.path, c.first, c.then, a.body)
+		}
+	}
+}
+
+// TestAWindowMayBeWrittenOutOnALaterPage: the window that an answer echoes is
+// the one that its walk has, given or not.
+func TestAWindowMayBeWrittenOutOnALaterPage(t *testing.T) {
+	s := serve(t)
+	first := s.page("/v1/results", "limit=2&itemId=11")
+	out := url.Values{"limit": {"2"}, "itemId": {"11"}, "cursor": {first.Paging.NextCursor}}
+	for _, bound := range []string{"capturedFrom", "capturedTo"} {
+		out.Set(bound, first.Query[bound].(string))
+	}
+	second := s.page("/v1/results", out.Encode())
+	third := s.page("/v1/results", "limit=2&itemId=11&cursor="+second.Paging.NextCursor)
+	seen := map[any]bool{}
+	for _, p := range []page{first, second, third} {
+		for _, record := range p.Data {
+			seen[record["capturedAt"]] = true
+		}
+		if p.Query["capturedFrom"] != first.Query["capturedFrom"] || p.Query["capturedTo"] != first.Query["capturedTo"] {
+			t.Errorf("%v, then %v", first.Query, p.Query)
+		}
+	}
+	if len(seen) != 6 {
+		t.Errorf("%d records of 6", len(seen))
+	}
+}
+
+// TestOwnersLearnWhatDiffers: the rightful owner of a cursor is told which
+// parameters differ; anybody else learns nothing (choices 63).
+func TestOwnersLearnWhatDiffers(t *testing.T) {
+	s := serve(t)
+	date := s.store.rows[0].captured.UTC().Format(time.DateOnly)
+	for _, c := range []struct{ path, first, then, differs string }{
+		{"/v1/results", "limit=2", "site=shop-one", ": site differs."},
+		{"/v1/results", "limit=2&site=shop-one&sort=asc", "limit=2&itemId=11", ": itemId, site and sort differ."},
+		{"/v1/results", "limit=2", "timezone=Europe/Berlin&includeCoverage=true", ": includeCoverage and timezone differ."},
+		{"/v1/results", "limit=2&itemId=11&capturedFrom=" + date, "itemId=11", ": capturedFrom differs."},
+		{"/v1/results", "limit=2&itemId=11&capturedFrom=" + date, "itemId=11&capturedFrom=" + date + "&timezone=Asia/Tokyo", ": capturedFrom and timezone differ."},
+		{"/v1/results", "limit=2&itemId=11", "itemId=11&capturedTo=" + date, ": capturedTo differs."},
+		{"/v1/results", "limit=2", "isPrime=false", ": isPrime differs."},
+		{"/v1/sites", "limit=1", "site=shop-one", ": site differs."},
+		{"/v1/items", "limit=1", "itemId=12&limit=1", ": itemId differs."},
+	} {
+		p := s.walkedOn(c.path, c.first, c.then).wantProblem(t, 400, "MVP_VALIDATION_ERROR")
+		if !strings.Contains(p.Detail, c.differs) || !strings.Contains(p.Detail, "cursor") {
+			t.Errorf("%s?%s, then %s: %q does not say %q", c.path, c.first, c.then, p.Detail, c.differs)
+		}
+	}
+	next := s.page("/v1/sites", "limit=1").Paging.NextCursor
+	foreign := s.get("/v1/sites?site=shop-one&cursor="+next, s.token(narrow)).wantProblem(t, 400, "MVP_VALIDATION_ERROR")
+	if strings.Contains(foreign.Detail, "differ") {
+		t.Errorf("another account is told %q", foreign.Detail)
+	}
+	s.clock.advance(31 * 24 * time.Hour)
+	if old := s.get("/v1/sites?cursor="+next, s.token(reader)).wantProblem(t, 400, "MVP_VALIDATION_ERROR"); !strings.Contains(old.Detail, "expired") {
+		t.Errorf("its owner is told of an old one: %q", old.Detail)
+	}
+}
