@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ClickHouse/ch-go"
 	"github.com/ClickHouse/ch-go/proto"
 )
 
@@ -36,24 +35,73 @@ func (p *Projector) mutate(ctx context.Context, what, sql string, a args) error 
 	return p.write(ctx, what, sql, nil, nil)
 }
 
-// endDeletion looks whether the mandate's deletion is done, and notes it.
-func (p *Projector) endDeletion(ctx context.Context, m uint64, v *view) (done bool, err error) {
-	running, err := p.number(ctx, "mutations", args{"table": "observations_by_mandate"})
-	if err != nil || running > 0 {
-		return false, err
-	}
-	n, err := p.number(ctx, "foreign_rows", args{"mandate": m, "version": v.version})
-	if err != nil {
-		return false, err
-	}
-	if n > 0 { // the deletion was ended, or never began
-		return false, p.beginDeletion(ctx, m, v)
-	}
-	return true, p.applied(ctx, m, v)
+// deletions gives the mandates whose rows are being deleted, by this leader or
+// by an earlier one; 0: somebody else deletes, of whatever mandates.
+func (p *Projector) deletions(ctx context.Context) (map[uint64]struct{}, error) {
+	var mandate proto.ColUInt64
+	running := map[uint64]struct{}{}
+	return running, p.read(ctx, "deletions", nil, proto.Results{{Name: "mandate", Data: &mandate}}, func() error {
+		for _, m := range mandate {
+			running[m] = struct{}{}
+		}
+		return nil
+	})
 }
 
-func (p *Projector) awaitDeletion(ctx context.Context, m uint64, v *view) error {
-	return await(ctx, func() (bool, error) { return p.endDeletion(ctx, m, v) })
+// endDeletions looks which deletions are done, and notes it. What was granted
+// meanwhile is to be looked at then.
+func (p *Projector) endDeletions(ctx context.Context) error {
+	var running map[uint64]struct{}
+	for m, v := range p.views {
+		if !v.busy() {
+			continue
+		}
+		if running == nil {
+			var err error
+			if running, err = p.deletions(ctx); err != nil {
+				return err
+			}
+		}
+		if deletes(running, m) {
+			continue
+		}
+		if v.inherited {
+			v.inherited, v.waits = false, false
+			p.dirty[m] = struct{}{}
+			continue
+		}
+		if err := p.endDeletion(ctx, m, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deletes tells whether a deletion runs that may take rows of the mandate.
+func deletes(running map[uint64]struct{}, m uint64) bool {
+	_, its := running[m]
+	_, any := running[0]
+	return its || any
+}
+
+// endDeletion notes that the mandate's deletion is done, if it did all there
+// was to do.
+func (p *Projector) endDeletion(ctx context.Context, m uint64, v *view) error {
+	n, err := p.number(ctx, "foreign_rows", args{"mandate": m, "version": v.version})
+	if err != nil {
+		return err
+	}
+	if n > 0 { // it never began, or pairs were lost since
+		return p.beginDeletion(ctx, m, v)
+	}
+	if err := p.applied(ctx, m, v); err != nil {
+		return err
+	}
+	if v.waits {
+		v.waits = false
+		p.dirty[m] = struct{}{}
+	}
+	return nil
 }
 
 // await asks again and again, ever less often, until done or ctx ends.
@@ -68,16 +116,6 @@ func await(ctx context.Context, done func() (bool, error)) error {
 		case <-time.After(wait):
 		}
 	}
-}
-
-// killMutations ends the deletions of earlier leaders; what they were for is
-// found and begun again.
-func (p *Projector) killMutations(ctx context.Context) error {
-	err := p.conn.Do(ctx, ch.Query{Body: question("kill_mutations"), Result: discard(), OnResult: func(context.Context, proto.Block) error { return nil }})
-	if err != nil {
-		return fmt.Errorf("kill mutations: %w", err)
-	}
-	return nil
 }
 
 // sweepEvery bounds how often a batch also looks at deletions and old scopes.
@@ -104,26 +142,22 @@ func (p *Projector) Maintain(ctx context.Context) error {
 	if err := p.calm(ctx); err != nil {
 		return err
 	}
+	p.swept = time.Now()
+	if err := p.tend(ctx); err != nil {
+		return p.failed(err)
+	}
 	if !p.loading {
 		if err := p.applyScopes(ctx); err != nil {
 			return p.failed(err)
 		}
-	}
-	p.swept = time.Now()
-	if err := p.tend(ctx); err != nil {
-		return p.failed(err)
 	}
 	p.gauge()
 	return nil
 }
 
 func (p *Projector) tend(ctx context.Context) error {
-	for m, v := range p.views {
-		if v.deleting {
-			if _, err := p.endDeletion(ctx, m, v); err != nil {
-				return err
-			}
-		}
+	if err := p.endDeletions(ctx); err != nil {
+		return err
 	}
 	return p.removeScopes(ctx)
 }

@@ -223,9 +223,6 @@ func (p *Projector) start(ctx context.Context) error {
 	if err := p.killOlder(ctx); err != nil {
 		return err
 	}
-	if err := p.killMutations(ctx); err != nil {
-		return err
-	}
 	if err := p.loadMarks(ctx); err != nil {
 		return err
 	}

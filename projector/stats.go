@@ -18,6 +18,7 @@ type Stats struct {
 	LostPairs        uint64
 	Backfills        uint64 // statements
 	PendingDeletions uint64 // mandates whose lost rows are being deleted; a gauge
+	WaitingGrants    uint64 // mandates with a grant that waits for such a deletion; a gauge
 	ScopePairs       uint64 // pairs in force, over all mandates; a gauge
 	Mandates         uint64 // with a scope; a gauge
 
@@ -51,11 +52,14 @@ func (p *Projector) count(f func(*Stats)) {
 // gauge brings those figures up to date that are states.
 func (p *Projector) gauge() {
 	p.count(func(s *Stats) {
-		s.PendingDeletions, s.ScopePairs, s.Mandates = 0, 0, uint64(len(p.views))
+		s.PendingDeletions, s.WaitingGrants, s.ScopePairs, s.Mandates = 0, 0, 0, uint64(len(p.views))
 		for _, v := range p.views {
 			s.ScopePairs += uint64(v.scope.pairs())
-			if v.deleting {
+			if v.busy() {
 				s.PendingDeletions++
+			}
+			if v.waits {
+				s.WaitingGrants++
 			}
 		}
 		s.Checkpoints = make(map[string]Checkpoint, len(p.marks))

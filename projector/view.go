@@ -17,7 +17,18 @@ type view struct {
 	indexed  scope  // what the index holds of the mandate
 	exact    bool   // observations_by_mandate holds the rows of scope and no others
 	deleting bool   // all that is missing to exact is the deletion of lost rows
+
+	// inherited: a deletion that an earlier leader began still runs. It is never
+	// killed: KILL MUTATION returns, and the server shows neither mutation nor
+	// merge, before the last part is done.
+	inherited bool
+	waits     bool // what the orders grant beyond scope waits for the deletion
 }
+
+// busy tells whether rows of the mandate are being deleted. Its scope can lose
+// pairs meanwhile, and get none: a row that a grant finds there may be gone a
+// moment later.
+func (v *view) busy() bool { return v.deleting || v.inherited }
 
 // staleScope is a set of pairs that is no longer in force.
 type staleScope struct {
@@ -51,6 +62,13 @@ func (p *Projector) loadViews(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	running, err := p.deletions(ctx)
+	if err != nil {
+		return err
+	}
+	for m, v := range p.views {
+		v.inherited = !v.exact && deletes(running, m)
+	}
 	return p.loadScopes(ctx)
 }
 
@@ -78,26 +96,25 @@ func (p *Projector) applyScopes(ctx context.Context) error {
 //  6. The rows of lost pairs are deleted, and scopes_applied is written.
 //
 // After a failure anywhere it is simply called again; a restart reads from
-// the tables which steps are to be repeated.
+// the tables which steps are to be repeated. While a deletion runs only the
+// first step is done, and the others when it has ended; no other mandate waits.
 func (p *Projector) applyScope(ctx context.Context, m uint64) error {
 	v := p.views[m]
 	if v == nil {
 		v = &view{exact: true}
 	}
 	want := p.wanted(m)
+	if v.busy() {
+		return p.narrow(ctx, m, v, want)
+	}
 	granted, lost, differs := change(v.scope, want)
 	// A mark that was left behind is passed by a newer version only.
 	differs = differs || v.applied > v.version
-	if !differs && (v.exact || v.deleting) {
+	if !differs && v.exact {
 		p.setIndex(m, v, want)
 		return nil
 	}
 	p.views[m] = v
-	if v.deleting { // a regrant must not race the deletion
-		if err := p.awaitDeletion(ctx, m, v); err != nil {
-			return err
-		}
-	}
 	if lost > 0 && granted > 0 {
 		if err := p.publish(ctx, m, v, want.within(v.scope)); err != nil {
 			return err
@@ -140,6 +157,26 @@ func (p *Projector) applyScope(ctx context.Context, m uint64) error {
 	}
 	v.exact = false
 	return p.beginDeletion(ctx, m, v)
+}
+
+// narrow takes from the scope in force what the orders no longer give, while a
+// deletion runs. What they give beyond it waits.
+func (p *Projector) narrow(ctx context.Context, m uint64, v *view, want scope) error {
+	granted, _, _ := change(v.scope, want)
+	rest := want.within(v.scope)
+	if _, lost, differs := change(v.scope, rest); differs {
+		if err := p.publish(ctx, m, v, rest); err != nil {
+			return err
+		}
+		p.count(func(s *Stats) { s.LostPairs += uint64(lost) })
+		p.log.Info("scope in force", "mandate", m, "version", v.version, "pairs", rest.pairs(), "lost", lost)
+	}
+	p.setIndex(m, v, v.scope)
+	v.waits = granted > 0
+	if v.waits {
+		p.log.Info("a grant waits for a deletion of the mandate's rows", "mandate", m, "pairs", granted)
+	}
+	return nil
 }
 
 // nextVersion gives the mandate the next number for a version. Numbers of

@@ -180,17 +180,26 @@ func (p *projection) lead(ctx context.Context, fence uint64) error {
 	return err
 }
 
-// maintainEvery is how often what the projector left for later is done.
-const maintainEvery = 5 * time.Second
+// How often what the projector left for later is done; soon, while somebody
+// waits for it.
+const (
+	maintainEvery = 5 * time.Second
+	maintainSoon  = 500 * time.Millisecond
+)
 
 func (p *projection) maintain(ctx context.Context, stop context.CancelCauseFunc, proj *projector.Projector) {
-	tick := time.NewTicker(maintainEvery)
+	tick := time.NewTicker(maintainSoon)
 	defer tick.Stop()
+	last := time.Now()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
+			if time.Since(last) < maintainEvery && proj.Stats().WaitingGrants == 0 {
+				continue
+			}
+			last = time.Now()
 			if err := proj.Maintain(ctx); errors.Is(err, event.ErrDeposed) || errors.Is(err, event.ErrRefused) {
 				stop(err)
 			} else if err != nil && ctx.Err() == nil {

@@ -107,6 +107,7 @@ func (p *projection) observe(a *admin) {
 	a.gauge("preismon_projector_mandates", "Mandates with a scope.", func() float64 { return float64(p.stats().Mandates) })
 	a.gauge("preismon_projector_scope_pairs", "Pairs in force, over all mandates.", func() float64 { return float64(p.stats().ScopePairs) })
 	a.gauge("preismon_projector_pending_deletions", "Mandates whose lost rows are still to be deleted.", func() float64 { return float64(p.stats().PendingDeletions) })
+	a.gauge("preismon_projector_waiting_grants", "Mandates with a grant that waits for such a deletion.", func() float64 { return float64(p.stats().WaitingGrants) })
 	a.gauge("preismon_audit_findings", "What the last audit found wrong; 0: nothing, or none yet.", func() float64 { return float64(len(p.lastAudit().Findings)) })
 	a.gauge("preismon_audit_timestamp_seconds", "When the last audit that could be done began; 0: none yet.", func() float64 {
 		if at := p.lastAudit().At; !at.IsZero() {

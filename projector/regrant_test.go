@@ -1,0 +1,121 @@
+package projector_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"preismon/contracts/event"
+	"preismon/deploy/testserver"
+)
+
+// TestRegrantByNewLeader revokes pairs and lets a new leader grant them again
+// at once, while the deletion of their rows runs, or is about to: their
+// history is whole afterwards.
+func TestRegrantByNewLeader(t *testing.T) {
+	rounds := 4
+	if os.Getenv(testserver.FullVariable) == "full" {
+		rounds = 60
+	}
+	w := newWorld(t)
+	w.cfg.BackfillRows = 1 // a part for each item: some are done with when others are not begun
+	w.restart()
+	granted := order(1, 10, true, 0, []int{1, 2, 3, 4, 5}, []int{0, 1, 2})
+	w.apply(w.catalog(mandate(1, 100)))
+	w.exec(`INSERT INTO observations (item, site, captured_at, epoch, seq, title)
+		SELECT 1 + number % 5, concat('shop-', toString(number % 3), '.example'), toDateTime64('2026-11-01 00:00:00', 3) + number, 1, number, toString(cityHash64(number))
+		FROM numbers(300000)`)
+	lost := 0
+	for range rounds {
+		w.apply(w.catalog(granted))
+		w.settle()
+		w.apply(w.catalog(order(1, 10, true, 0, []int{1}, []int{0})))
+		for running := uint64(0); running == 0; { // or done
+			w.scan(`SELECT (SELECT count() FROM system.merges WHERE database = currentDatabase() AND is_mutation)
+				+ (SELECT countIf(NOT is_done) = 0 FROM system.mutations WHERE database = currentDatabase())`, nil, &running)
+		}
+		w.restart()
+		w.apply(w.catalog(granted))
+		w.settle()
+		var rows uint64
+		w.scan("SELECT count() FROM observations_by_mandate WHERE mandate = 1", nil, &rows)
+		time.Sleep(200 * time.Millisecond) // a deletion that was killed may end later
+		var later uint64
+		w.scan("SELECT count() FROM observations_by_mandate WHERE mandate = 1", nil, &later)
+		if rows != 300_000 || later != rows {
+			lost++
+			t.Logf("%d rows, and %d a little later", rows, later)
+		}
+	}
+	if lost > 0 {
+		t.Errorf("history was lost in %d of %d rounds", lost, rounds)
+	}
+}
+
+// TestWaitingGrant holds a deletion of a mandate's rows. A grant of that
+// mandate waits for it, under the leader that began it and under the next; what
+// is taken from it is hidden at once, and no other mandate waits.
+func TestWaitingGrant(t *testing.T) {
+	for _, next := range []bool{false, true} {
+		t.Run(fmt.Sprintf("next leader %v", next), func(t *testing.T) {
+			w := newWorld(t)
+			w.apply(w.catalog(mandate(1, 100), mandate(2, 100), order(1, 10, true, 0, []int{1, 2, 3, 4, 5}, []int{0, 1, 2}), order(2, 20, true, 0, []int{1}, []int{0, 1})))
+			w.apply(w.observations(60))
+			w.verify()
+			w.exec("SYSTEM STOP MERGES observations_by_mandate")
+			t.Cleanup(func() { w.exec("SYSTEM START MERGES observations_by_mandate") })
+			w.apply(w.catalog(order(1, 10, true, 0, []int{1, 2}, []int{0, 1, 2})))
+			if next {
+				w.restart()
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			for _, b := range []*event.Batch{
+				w.catalog(order(1, 10, true, 0, []int{2, 4, 5}, []int{0, 1, 2}), order(2, 20, true, 0, []int{1, 2, 3}, []int{0, 1})),
+				w.observations(20),
+			} {
+				if err := w.try(ctx, b); err != nil {
+					t.Fatalf("the deletion holds up %s: %v", b.Stream, err)
+				}
+			}
+			diff(t, "rows of another mandate", w.oracle.rowsOf(2), rowsOf(2, w.tableRows("observations_by_mandate", 1)))
+			want := map[mandatePair][]uint64{}
+			for site := range 3 {
+				want[mandatePair{2, string(siteKey(site))}] = []uint64{10}
+			}
+			diff(t, "the mandate's scope", want, w.scopeRows()[1])
+			if err := w.p.Maintain(ctx); err != nil {
+				t.Fatal(err)
+			}
+			if n := w.p.Stats().WaitingGrants; n != 1 {
+				t.Errorf("%d grants wait, want 1", n)
+			}
+			w.exec("SYSTEM START MERGES observations_by_mandate")
+			w.verify()
+			if n := w.p.Stats().WaitingGrants; n != 0 {
+				t.Errorf("%d grants wait at the end", n)
+			}
+		})
+	}
+}
+
+func (o *oracle) rowsOf(mandate uint64) map[key]row { return rowsOf(mandate, o.mandateRows()) }
+
+func rowsOf(mandate uint64, rows map[key]row) map[key]row {
+	out := map[key]row{}
+	for k, r := range rows {
+		if k.Mandate == mandate {
+			out[k] = r
+		}
+	}
+	return out
+}
+
+func (w *world) exec(q string) {
+	w.t.Helper()
+	if _, err := w.db.Exec(q); err != nil {
+		w.t.Fatalf("%s: %v", q, err)
+	}
+}
