@@ -1,11 +1,14 @@
 package ingest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -36,6 +39,9 @@ type LeaseConfig struct {
 	// Force: take it at the start from whoever holds it. That leader notices,
 	// ends, and asks for it again.
 	Force bool
+	// Newest asks the tables for the newest fence that they know; nil: they are
+	// not asked. It is, after they refused a leader whose lease nobody took.
+	Newest func(ctx context.Context) (uint64, error)
 }
 
 func (c LeaseConfig) withDefaults() LeaseConfig {
@@ -74,9 +80,11 @@ type Lease struct {
 	js  jetstream.JetStream
 	log *slog.Logger
 	kv  jetstream.KeyValue
-	// before is less than every fence out of this bucket, and more than those
-	// out of a bucket that was lost and made anew.
-	before uint64
+	// before is what fences out of this bucket are counted from, and more than
+	// those out of a bucket that was lost and made anew, if the clock of NATS
+	// was right both times.
+	before  uint64
+	refuted uint64 // the newest fence of the tables, when they refused one of ours
 }
 
 // NewLease makes a lease; RunAsLeader asks for it.
@@ -105,21 +113,21 @@ func (l *Lease) RunAsLeader(ctx context.Context, lead func(ctx context.Context, 
 		// Its own name for each term: an entry with it is ours beyond doubt.
 		holder := l.c.Holder + "/" + nuid.Next()
 		l.kv = nil // it may have been made anew
-		revision, sent, ok := l.acquire(ctx, holder)
+		held, sent, ok := l.acquire(ctx, holder)
 		if !ok {
 			return nil
 		}
-		fence := l.before + revision
+		fence := held.base + held.revision
 		l.c.Alone, l.c.Force = false, false // at the start only: from now on it may be another's by right
 		l.log.Info("leading", "fence", fence)
-		lost, back, err := l.term(ctx, holder, term{fence, revision, sent}, lead)
+		lost, back, err := l.term(ctx, term{held, fence, sent}, lead)
 		switch {
 		case ctx.Err() != nil:
 			return nil
 		case errors.Is(err, event.ErrDeposed):
 			l.log.Warn("lease given up: a leader with a newer fence has begun", "fence", fence, "error", err)
 			if back {
-				l.renewBucket(ctx)
+				l.learn(ctx)
 			}
 			sleep(ctx, l.c.TTL)
 			continue
@@ -163,9 +171,34 @@ func (l *Lease) bucket(ctx context.Context) (jetstream.KeyValue, error) {
 // them would only make it look some milliseconds younger.
 const revisionBits = 22
 
+// entry is the lease as the bucket has it.
+type entry struct {
+	holder   string // empty: it was given back
+	base     uint64 // what fences are counted from: it never falls from one entry to the next
+	revision uint64 // 0: there never was one
+}
+
+// text is the holder, and the base where it is not the bucket's own.
+func (e entry) text(before uint64) []byte {
+	if e.base <= before {
+		return []byte(e.holder)
+	}
+	return fmt.Appendf(nil, "%s#%d", e.holder, e.base)
+}
+
+func (l *Lease) entryOf(e jetstream.KeyValueEntry) entry {
+	out := entry{holder: string(e.Value()), base: l.before, revision: e.Revision()}
+	if i := strings.LastIndexByte(out.holder, '#'); i >= 0 {
+		if base, err := strconv.ParseUint(out.holder[i+1:], 10, 64); err == nil {
+			out.holder, out.base = out.holder[:i], max(base, l.before)
+		}
+	}
+	return out
+}
+
 // acquire waits until the lease is ours; not ok: ctx ended first. sent is
 // when the deciding write was sent.
-func (l *Lease) acquire(ctx context.Context, holder string) (revision uint64, sent time.Time, ok bool) {
+func (l *Lease) acquire(ctx context.Context, holder string) (held entry, sent time.Time, ok bool) {
 	var (
 		seen  uint64    // revision of the entry
 		since time.Time // when we first saw it
@@ -176,10 +209,10 @@ func (l *Lease) acquire(ctx context.Context, holder string) (revision uint64, se
 		found, free, err := l.free(inner, &seen, &since)
 		if err == nil && free {
 			sent = time.Now()
-			revision, err = l.take(inner, holder, found)
+			held, err = l.take(inner, holder, found)
 			if err == nil {
 				cancel()
-				return revision, sent, true
+				return held, sent, true
 			}
 			if taken(err) {
 				err = nil // someone was quicker, or our own write's answer was lost
@@ -196,40 +229,47 @@ func (l *Lease) acquire(ctx context.Context, holder string) (revision uint64, se
 		}
 		sleep(ctx, min(l.c.TTL/10, time.Second))
 	}
-	return 0, sent, false
+	return entry{}, sent, false
 }
 
-// free tells whether nobody holds the lease, and the revision of the entry
-// that says so; 0: there never was one.
-func (l *Lease) free(ctx context.Context, seen *uint64, since *time.Time) (revision uint64, free bool, err error) {
+// free tells whether nobody holds the lease, and the entry that says so.
+func (l *Lease) free(ctx context.Context, seen *uint64, since *time.Time) (found entry, free bool, err error) {
 	kv, err := l.bucket(ctx)
 	if err != nil {
-		return 0, false, err
+		return entry{}, false, err
 	}
 	e, err := kv.Get(ctx, l.c.Key)
-	switch {
-	case errors.Is(err, jetstream.ErrKeyNotFound):
-		return 0, true, nil
-	case err != nil:
-		return 0, false, err
-	case len(e.Value()) == 0: // given back
-		return e.Revision(), true, nil
-	case *seen == 0 && (l.c.Alone || l.c.Force):
-		return e.Revision(), true, nil
-	case e.Revision() != *seen:
-		if *seen == 0 {
-			l.log.Info("standing by", "leader", string(e.Value()))
-		}
-		*seen, *since = e.Revision(), time.Now()
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		return entry{base: l.before}, true, nil
 	}
-	return e.Revision(), time.Since(*since) >= l.c.TTL, nil
+	if err != nil {
+		return entry{}, false, err
+	}
+	found = l.entryOf(e)
+	switch {
+	case found.holder == "":
+		return found, true, nil
+	case *seen == 0 && (l.c.Alone || l.c.Force):
+		return found, true, nil
+	case found.revision != *seen:
+		if *seen == 0 {
+			l.log.Info("standing by", "leader", found.holder)
+		}
+		*seen, *since = found.revision, time.Now()
+	}
+	return found, time.Since(*since) >= l.c.TTL, nil
 }
 
-func (l *Lease) take(ctx context.Context, holder string, revision uint64) (uint64, error) {
-	if revision == 0 {
-		return l.kv.Create(ctx, l.c.Key, []byte(holder))
+// take puts our entry in the place of the one that was found.
+func (l *Lease) take(ctx context.Context, holder string, found entry) (entry, error) {
+	ours := entry{holder: holder, base: max(found.base, l.refuted)}
+	var err error
+	if found.revision == 0 {
+		ours.revision, err = l.kv.Create(ctx, l.c.Key, ours.text(l.before))
+	} else {
+		ours.revision, err = l.kv.Update(ctx, l.c.Key, ours.text(l.before), found.revision)
 	}
-	return l.kv.Update(ctx, l.c.Key, []byte(holder), revision)
+	return ours, err
 }
 
 // taken tells whether a compare-and-set was refused.
@@ -244,13 +284,14 @@ func taken(err error) bool {
 
 // term is one time of leading, from the write that took the lease on.
 type term struct {
-	fence, revision uint64
-	sent            time.Time
+	held  entry
+	fence uint64
+	sent  time.Time
 }
 
 // term runs lead once and renews the lease meanwhile. back tells that it was
 // given back, so that nobody had taken it before.
-func (l *Lease) term(ctx context.Context, holder string, t term, lead func(context.Context, uint64) error) (lost, back bool, err error) {
+func (l *Lease) term(ctx context.Context, t term, lead func(context.Context, uint64) error) (lost, back bool, err error) {
 	inner, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	// The deadline stands beside the renewing, which may hang in a write.
@@ -258,7 +299,7 @@ func (l *Lease) term(ctx context.Context, holder string, t term, lead func(conte
 	defer deadline.Stop()
 
 	renewed := make(chan uint64, 1)
-	go func() { renewed <- l.renew(inner, holder, t.revision, deadline, cancel) }()
+	go func() { renewed <- l.renew(inner, t.held, deadline, cancel) }()
 	err = lead(inner, t.fence)
 	lost = errors.Is(context.Cause(inner), ErrLeaseLost)
 	cancel(nil)
@@ -267,7 +308,8 @@ func (l *Lease) term(ctx context.Context, holder string, t term, lead func(conte
 		// Give it back; a standby that does not hear of it waits for the TTL.
 		last, done := context.WithTimeout(context.WithoutCancel(ctx), l.c.TTL/2)
 		defer done()
-		if _, err := l.kv.Update(last, l.c.Key, nil, revision); err != nil {
+		none := entry{base: t.held.base}
+		if _, err := l.kv.Update(last, l.c.Key, none.text(l.before), revision); err != nil {
 			l.log.Warn("giving the lease back failed", "error", err)
 		} else {
 			back = true
@@ -276,34 +318,39 @@ func (l *Lease) term(ctx context.Context, holder string, t term, lead func(conte
 	return lost, back, err
 }
 
-// renewBucket makes the bucket anew when a fence out of it is older than one
-// that the tables know, though nobody took the lease since: it was restored
-// from an old copy, and counts its revisions again. Fences out of a new one
-// are higher. Whoever leads meanwhile, loses the lease and asks again.
-func (l *Lease) renewBucket(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, l.c.TTL/2)
-	defer cancel()
-	if err := l.js.DeleteKeyValue(ctx, BucketLeases); err != nil {
-		l.log.Warn("removing leases older than the tables failed", "error", err)
+// learn asks for the fence that the tables refused ours for, though nobody
+// took the lease since: the bucket was restored from an old copy and counts its
+// revisions again, or one before it was made by a clock that was ahead. The
+// next term counts from there, and so does everyone after it.
+func (l *Lease) learn(ctx context.Context) {
+	if l.c.Newest == nil {
 		return
 	}
-	l.log.Warn("leases older than the tables removed, to be made anew")
+	ctx, cancel := context.WithTimeout(ctx, l.c.TTL/2)
+	defer cancel()
+	newest, err := l.c.Newest(ctx)
+	if err != nil {
+		l.log.Warn("asking the tables for their newest fence failed", "error", err)
+		return
+	}
+	l.refuted = max(l.refuted, newest)
+	l.log.Warn("the tables know a newer fence than the leases: the next one is counted from it", "newest", newest)
 }
 
 func (l *Lease) deadline(sent time.Time) time.Time { return sent.Add(l.c.TTL - l.c.TTL/10) }
 
 // renew keeps the lease until ctx ends or it is lost, and gives the last
 // revision.
-func (l *Lease) renew(ctx context.Context, holder string, revision uint64, deadline *time.Timer, cancel context.CancelCauseFunc) uint64 {
-	wait := l.c.TTL / 3
+func (l *Lease) renew(ctx context.Context, held entry, deadline *time.Timer, cancel context.CancelCauseFunc) uint64 {
+	wait, revision, text := l.c.TTL/3, held.revision, held.text(l.before)
 	for sleep(ctx, wait) {
 		sent := time.Now()
 		inner, done := context.WithTimeout(ctx, l.c.TTL/3)
-		next, err := l.kv.Update(inner, l.c.Key, []byte(holder), revision)
+		next, err := l.kv.Update(inner, l.c.Key, text, revision)
 		if taken(err) {
 			// Ours after all, when the answer to a write before was lost.
 			var e jetstream.KeyValueEntry
-			if e, err = l.kv.Get(inner, l.c.Key); err == nil && string(e.Value()) != holder {
+			if e, err = l.kv.Get(inner, l.c.Key); err == nil && !bytes.Equal(e.Value(), text) {
 				done()
 				cancel(ErrLeaseLost)
 				return revision

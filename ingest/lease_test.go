@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -350,29 +351,70 @@ func TestLeaseFencesRiseWithANewBucket(t *testing.T) {
 	}
 }
 
-// TestLeaseOfAnOldCopy: in a bucket that was restored from an old copy the
-// revisions are lower than those that the tables know; the term after the one
-// that was refused has a fence that is higher.
-func TestLeaseOfAnOldCopy(t *testing.T) {
-	_, js := connect(t)
-	l, err := ingest.NewLease(ingest.LeaseConfig{Key: ingest.ProjectorLease(0, 1), TTL: 500 * time.Millisecond}, js, logger(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	var newest uint64
-	terms := 0
-	err = l.RunAsLeader(ctx, func(_ context.Context, fence uint64) error {
-		if terms++; newest == 0 {
-			newest = fence + 100_000 // what the tables know of the time after the copy
-		}
-		if fence <= newest {
-			return event.ErrDeposed
-		}
-		return nil
-	})
-	if err != nil || terms != 2 {
-		t.Errorf("%d terms, %v", terms, err)
+// TestLeaseFenceComesFromTheTables: in a bucket that was restored from an old
+// copy, or made after one whose clock was ahead, fences are lower than those that
+// the tables know. The term after the one that was refused has a fence that is
+// higher, and so have those of everyone after it; the leader of another partition
+// keeps its lease.
+func TestLeaseFenceComesFromTheTables(t *testing.T) {
+	for name, ahead := range map[string]uint64{"old copy": 100_000, "a clock a year ahead": (365 * 24 * 3_600_000) << 22} {
+		t.Run(name, func(t *testing.T) {
+			_, js := connect(t)
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			defer cancel()
+			other, err := ingest.NewLease(ingest.LeaseConfig{Key: ingest.ProjectorLease(1, 2), TTL: 500 * time.Millisecond}, js, logger(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var terms atomic.Int32
+			led := make(chan struct{})
+			ends, end := context.WithCancel(ctx)
+			over := make(chan error, 1)
+			go func() {
+				over <- other.RunAsLeader(ends, func(ctx context.Context, _ uint64) error {
+					if terms.Add(1) == 1 {
+						close(led)
+					}
+					<-ctx.Done()
+					return ctx.Err()
+				})
+			}()
+			<-led
+
+			var newest, learnt uint64
+			tables := func(context.Context) (uint64, error) { return newest, nil }
+			tries := 0
+			lead := func(_ context.Context, fence uint64) error {
+				if tries++; newest == 0 {
+					newest = fence + ahead
+				}
+				if fence <= newest {
+					return event.ErrDeposed
+				}
+				newest = fence
+				return nil
+			}
+			c := ingest.LeaseConfig{Key: ingest.ProjectorLease(0, 2), TTL: 500 * time.Millisecond, Newest: tables}
+			for n := range 3 { // three processes, one after the other
+				if n > 0 {
+					c.Newest = func(context.Context) (uint64, error) { learnt++; return newest, nil }
+				}
+				l, err := ingest.NewLease(c, js, logger(t))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := l.RunAsLeader(ctx, lead); err != nil || ctx.Err() != nil {
+					t.Fatalf("process %d: %v, %v", n, err, ctx.Err())
+				}
+			}
+			if tries != 4 || learnt != 0 {
+				t.Errorf("%d terms, want 4: the first alone is refused; %d asked the tables", tries, learnt)
+			}
+			time.Sleep(time.Second) // two TTLs of the other
+			end()
+			if err := <-over; err != nil || terms.Load() != 1 {
+				t.Errorf("the other leader had %d terms, %v", terms.Load(), err)
+			}
+		})
 	}
 }

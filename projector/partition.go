@@ -63,3 +63,22 @@ func checkPartition(ctx context.Context, conn Conn, partition, partitions int) e
 	}
 	return other
 }
+
+// NewestFence is that of the leader that the tables heard of last; 0: none.
+func NewestFence(ctx context.Context, conn Conn, partition int) (newest uint64, err error) {
+	var n proto.ColUInt64
+	err = conn.Do(ctx, ch.Query{
+		Body: question("newest_fence"), Parameters: ch.Parameters(args{"partition": partition}),
+		Settings: readSettings, Result: proto.Results{{Name: "n", Data: &n}},
+		OnResult: func(context.Context, proto.Block) error {
+			for _, v := range n {
+				newest = v
+			}
+			return nil
+		},
+	})
+	if err != nil {
+		return 0, fmt.Errorf("newest_fence: %w", err)
+	}
+	return newest, nil
+}

@@ -120,14 +120,14 @@ type led struct {
 }
 
 func newProjection(cfg clickhouse.Config, b *bus, leaseCfg ingest.LeaseConfig, auditEvery time.Duration, log *slog.Logger) (*projection, error) {
-	lease, err := ingest.NewLease(leaseCfg, b.js, log)
-	if err != nil {
-		return nil, err
-	}
-	return &projection{
-		conn: clickhouse.Open(cfg, projectorConnections), probe: clickhouse.Open(cfg, 1), bus: b, lease: lease, log: log, metrics: newProjectorMetrics(), auditEvery: auditEvery,
+	p := &projection{
+		conn: clickhouse.Open(cfg, projectorConnections), probe: clickhouse.Open(cfg, 1), bus: b, log: log, metrics: newProjectorMetrics(), auditEvery: auditEvery,
 		share: partitionFlags{Partitions: 1},
-	}, nil
+	}
+	leaseCfg.Newest = func(ctx context.Context) (uint64, error) { return projector.NewestFence(ctx, p.conn, p.share.Partition) }
+	var err error
+	p.lease, err = ingest.NewLease(leaseCfg, b.js, log)
+	return p, err
 }
 
 func (p *projection) close() error { return errors.Join(p.conn.Close(), p.probe.Close()) }
