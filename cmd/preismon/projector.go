@@ -124,7 +124,9 @@ func newProjection(cfg clickhouse.Config, b *bus, leaseCfg ingest.LeaseConfig, a
 		conn: clickhouse.Open(cfg, projectorConnections), probe: clickhouse.Open(cfg, 1), bus: b, log: log, metrics: newProjectorMetrics(), auditEvery: auditEvery,
 		share: partitionFlags{Partitions: 1},
 	}
-	leaseCfg.Newest = func(ctx context.Context) (uint64, error) { return projector.NewestFence(ctx, p.conn, p.share.Partition) }
+	leaseCfg.Newest = func(ctx context.Context) (uint64, error) {
+		return projector.NewestFence(ctx, p.conn, p.share.Partition)
+	}
 	var err error
 	p.lease, err = ingest.NewLease(leaseCfg, b.js, log)
 	return p, err
