@@ -136,6 +136,10 @@ type nobody struct{}
 func (nobody) ByLogin(context.Context, string) (auth.Credentials, error) {
 	return auth.Credentials{}, errors.New("not here")
 }
+
+func (nobody) Active(context.Context, []contracts.AccountID) ([]contracts.AccountID, error) {
+	return nil, errors.New("not here")
+}
 func (nobody) Revoke(context.Context, string, time.Time) error { return errors.New("not here") }
 func (nobody) Revoked(string) (bool, error)                    { return false, nil }
 

@@ -169,6 +169,7 @@ func (c *queryCmd) Run(ctx context.Context, k *kong.Context, std streams, log *s
 	if c.Charts != "" {
 		charts = os.DirFS(c.Charts)
 	}
+	l.run("token keys", func(ctx context.Context) error { return keys.Follow(ctx, log, c.TokenKey, c.VerifyKeys...) })
 	err = serveQueries(ctx, l, a, serving{
 		charts: charts, listener: public, store: storeCfg, rest: restCfg, keys: keys, bus: b, log: log, archives: archives,
 		query: c.Budgets.query(c.CursorKey.Secret, c.Archives), throttle: c.Budgets.throttle(), auth: c.Budgets.auth(restCfg.BaseURL), traces: traces,
@@ -286,4 +287,8 @@ type accounts struct{ store *store.Store }
 func (a accounts) ByLogin(ctx context.Context, login string) (auth.Credentials, error) {
 	c, err := a.store.ByLogin(ctx, login)
 	return auth.Credentials(c), err
+}
+
+func (a accounts) Active(ctx context.Context, of []contracts.AccountID) ([]contracts.AccountID, error) {
+	return a.store.Active(ctx, of)
 }

@@ -192,6 +192,7 @@ func (m *queryMetrics) observe(a *admin, q queried) {
 	} {
 		a.counter("preismon_logins_total", "Attempts to log in, on every surface.", func() uint64 { return of(q.authority.LoginStats()) }, "result", label)
 	}
+	a.counter("preismon_requests_cut_total", "Requests under way that were ended because their token or account was no longer good, or could not be proved to be.", q.authority.Cut)
 	a.gauge("preismon_revoked_tokens", "Revoked token ids that this node keeps.", func() float64 { ids, _ := q.revoked.Stats(); return float64(ids) })
 	a.gauge("preismon_revocations_age_seconds", "Age of the proof that this node knows every revocation.", func() float64 {
 		_, age := q.revoked.Stats()

@@ -75,10 +75,14 @@ func (c Config) Validate() error {
 	return f.Err()
 }
 
-// Accounts finds what a login is checked against. The login is lower case
-// without blanks around it. No such login: a NotFound fault.
+// Accounts finds what a login is checked against, and who may still act.
 type Accounts interface {
+	// ByLogin takes a login in lower case without blanks around it. No such
+	// login: a NotFound fault.
 	ByLogin(ctx context.Context, login string) (Credentials, error)
+	// Active gives those of some accounts that exist and are neither disabled
+	// nor administrative.
+	Active(ctx context.Context, accounts []contracts.AccountID) ([]contracts.AccountID, error)
 }
 
 // Credentials are the parts of an account that a login needs.
@@ -114,6 +118,8 @@ type Authority struct {
 	deps   Deps
 	hasher *hasher
 	logins [4]atomic.Uint64 // as in LoginStats
+	holds  holds
+	cut    atomic.Uint64
 }
 
 // New makes an Authority. It costs one password hash.
@@ -242,19 +248,34 @@ func (a *Authority) Verify(raw, audience string) (*Token, error) {
 	if err != nil {
 		return nil, refused(err)
 	}
+	if err := a.standing(t); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// standing tells whether a token that was verified once is still good: its key
+// is among ours, it has not expired, and neither it nor its session is revoked.
+func (a *Authority) standing(t *Token) error {
+	switch {
+	case !a.deps.Keys.knows(t.key):
+		return refused(errors.New("kid: no longer known"))
+	case !a.deps.Now().Before(t.Expires):
+		return refused(errors.New("exp: over"))
+	}
 	for _, id := range []string{t.ID, t.Session} {
 		if id == "" {
 			continue
 		}
 		revoked, err := a.deps.Revocations.Revoked(id)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if revoked {
-			return nil, refused(errRevoked)
+			return refused(errRevoked)
 		}
 	}
-	return t, nil
+	return nil
 }
 
 // RevokeSession makes every token of a session invalid, those issued later

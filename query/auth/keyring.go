@@ -10,8 +10,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"sync/atomic"
 )
 
 // Keyring holds the keys that tokens are verified with, and the one they are
@@ -20,8 +23,11 @@ import (
 //
 // To rotate without a logout: give every node the new key among its others;
 // then make it the signing key and keep the old one among the others; remove
-// the old one when the last token signed with it has expired.
-type Keyring struct {
+// the old one when the last token signed with it has expired. Replace does each
+// step while the node runs; requests under a key that is removed end with it.
+type Keyring struct{ keys atomic.Pointer[keySet] }
+
+type keySet struct {
 	private ed25519.PrivateKey
 	active  string
 	public  map[string]ed25519.PublicKey // by key id
@@ -33,14 +39,32 @@ func NewKeyring(signing ed25519.PrivateKey, others ...ed25519.PublicKey) (*Keyri
 		return nil, errors.New("the signing key is no Ed25519 private key")
 	}
 	own := signing.Public().(ed25519.PublicKey)
-	k := &Keyring{private: signing, active: KeyID(own), public: map[string]ed25519.PublicKey{KeyID(own): own}}
+	set := &keySet{private: signing, active: KeyID(own), public: map[string]ed25519.PublicKey{KeyID(own): own}}
 	for i, pub := range others {
 		if len(pub) != ed25519.PublicKeySize {
 			return nil, fmt.Errorf("other key %d is no Ed25519 public key", i)
 		}
-		k.public[KeyID(pub)] = pub
+		set.public[KeyID(pub)] = pub
 	}
+	k := &Keyring{}
+	k.keys.Store(set)
 	return k, nil
+}
+
+// Replace takes over the keys of another ring.
+func (k *Keyring) Replace(other *Keyring) { k.keys.Store(other.keys.Load()) }
+
+// ids are those of its keys: of the one that signs first, then of the others
+// in their order.
+func (k *Keyring) ids() []string {
+	set := k.keys.Load()
+	others := slices.Sorted(maps.Keys(set.public))
+	return append([]string{set.active}, slices.DeleteFunc(others, func(id string) bool { return id == set.active })...)
+}
+
+func (k *Keyring) knows(id string) bool {
+	_, ok := k.keys.Load().public[id]
+	return ok
 }
 
 // ReadKeyring reads PEM files: the signing key as PKCS #8, the others as

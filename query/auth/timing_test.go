@@ -69,6 +69,11 @@ func (stuck) ByLogin(ctx context.Context, _ string) (auth.Credentials, error) {
 	return auth.Credentials{}, fault.Wrap(ctx.Err(), fault.Timeout, "The read did not finish in time.")
 }
 
+func (stuck) Active(ctx context.Context, _ []contracts.AccountID) ([]contracts.AccountID, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
 // A store of accounts that does not answer makes logins unavailable, after
 // seconds and not never.
 func TestLoginDoesNotWaitForever(t *testing.T) {

@@ -30,6 +30,7 @@ type Token struct {
 	Audience string
 	ID       string // empty in tokens from before revocation
 	Expires  time.Time
+	key      string // the id of the key that signed it
 
 	// Of tokens that an authorization server issued to a client.
 	Scopes  []string
@@ -62,8 +63,9 @@ func claims(issuer string, g Grant, id string, now time.Time) claimSet {
 func (k *Keyring) sign(c claimSet) (Issued, error) {
 	t := jwt.NewWithClaims(jwt.SigningMethodEdDSA, c)
 	t.Header["typ"] = tokenType
-	t.Header["kid"] = k.active
-	text, err := t.SignedString(k.private)
+	keys := k.keys.Load()
+	t.Header["kid"] = keys.active
+	text, err := t.SignedString(keys.private)
 	if err != nil {
 		return Issued{}, fmt.Errorf("sign a token: %w", err)
 	}
@@ -99,14 +101,18 @@ func (k *Keyring) parse(raw string, want expected) (*Token, error) {
 	if !t.Valid {
 		return nil, errors.New("not valid")
 	}
-	return tokenOf(c, want)
+	known, err := tokenOf(c, want)
+	if err == nil {
+		known.key = t.Header["kid"].(string) // keyOf took it
+	}
+	return known, err
 }
 
 // keyOf takes the key by its id and refuses a header that says anything
 // beside the algorithm, the type and the key id: no jku, jwk, x5u or crit.
 func (k *Keyring) keyOf(t *jwt.Token) (any, error) {
 	kid, _ := t.Header["kid"].(string)
-	key, known := k.public[kid]
+	key, known := k.keys.Load().public[kid]
 	switch {
 	case len(t.Header) != 3:
 		return nil, errors.New("header: not just alg, typ and kid")

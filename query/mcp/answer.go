@@ -13,6 +13,7 @@ import (
 
 	"preismon/contracts/fault"
 	"preismon/query"
+	"preismon/query/auth"
 )
 
 // exchange is one request and what becomes of it.
@@ -88,7 +89,10 @@ func (h *handler) one(ctx context.Context, from sender, m message, share int) ou
 		return failed(refusedIn(from.version, m.id, jsonrpc.CodeMethodNotFound, "This method is not known.", nil))
 	}
 	r, err := converse(x.ctx, server, from.version, m)
-	if ctx.Err() != nil {
+	switch ended := auth.Ended(ctx); {
+	case ended != nil:
+		err = ended
+	case ctx.Err() != nil:
 		panic(http.ErrAbortHandler) // the client left
 	}
 	if err != nil {

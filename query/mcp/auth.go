@@ -23,16 +23,21 @@ func (h *handler) caller(r *http.Request) (*auth.Token, error) {
 	if _, throttled := h.throttle.Anonymous(h.cfg.TrustedProxies.Client(r)); throttled != nil {
 		return nil, throttled
 	}
+	return nil, h.unauthorized(err, raw != "")
+}
+
+// unauthorized refuses a POST for its token.
+func (h *handler) unauthorized(err error, given bool) error {
 	no := h.refusalOf(err, nil)
 	switch fault.KindOf(err) {
 	case fault.Unauthenticated:
-		no.challenge = h.challenge(raw != "")
+		no.challenge = h.challenge(given)
 	case fault.Forbidden:
 		no.challenge = `Bearer error="insufficient_scope", scope="` + scope + `", resource_metadata="` + h.resourceMetadata() + `"`
 	default:
-		return nil, err
+		return err
 	}
-	return nil, no
+	return no
 }
 
 func (h *handler) verify(raw string) (*auth.Token, error) {

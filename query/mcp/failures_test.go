@@ -124,6 +124,32 @@ func TestAccountNotGoodAnyMore(t *testing.T) {
 	}
 }
 
+// A call in progress ends when its session is revoked, and so does a batch:
+// the client is told to get another token. Choice 67.
+func TestCallsDoNotOutliveTheirToken(t *testing.T) {
+	for name, body := range map[string]string{
+		"call":  `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"waits"}}`,
+		"batch": `[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo"}},{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"waits"}}]`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := serve(t)
+			began := make(chan time.Time, 1)
+			go func() {
+				<-s.calls.began
+				began <- time.Now()
+				_ = s.revoked.Revoke(context.Background(), "session-1", time.Now().Add(time.Hour))
+			}()
+			a := s.post(body)
+			a.wantError(t, http.StatusUnauthorized, http.StatusUnauthorized)
+			if !strings.Contains(a.header.Get("WWW-Authenticate"), `error="invalid_token"`) {
+				t.Error(a.header)
+			}
+			t.Logf("ended after %v", time.Since(<-began))
+			<-s.calls.left
+		})
+	}
+}
+
 // Nothing of a POST stays behind it, however it ends: a bubble of synctest
 // does not end before its goroutines.
 func TestNothingStays(t *testing.T) {

@@ -68,6 +68,9 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	ctx, hold := h.auth.Hold(r.Context(), token)
+	defer hold.Release()
+	r = r.WithContext(ctx)
 	from := sender{principal: token.Principal(), requestID: requestID(w)}
 	p, err := h.read(w, r)
 	if err == nil {
@@ -86,6 +89,9 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	all := h.answer(r.Context(), from, p)
+	if err := hold.Err(); err != nil {
+		return h.unauthorized(err, true)
+	}
 	if !p.batch {
 		h.send(w, all[0])
 		return nil

@@ -71,6 +71,15 @@ func (a *accounts) ByLogin(ctx context.Context, login string) (auth.Credentials,
 	return auth.Credentials{Account: id, PasswordHash: a.hash, Administrative: found.Administrative, Disabled: found.Disabled}, nil
 }
 
+func (a *accounts) Active(ctx context.Context, of []contracts.AccountID) (active []contracts.AccountID, err error) {
+	for _, id := range of {
+		if found, err := a.Access(ctx, id); err == nil && !found.Administrative && !found.Disabled {
+			active = append(active, id)
+		}
+	}
+	return active, nil
+}
+
 // documents are the client metadata documents of the world.
 type documents struct {
 	mu      sync.Mutex

@@ -31,6 +31,9 @@ func (a *api) download(d query.Direction) reader {
 			return err
 		}
 		found, err := a.service.Download(c.Request.Context(), p, req)
+		if err == nil {
+			err = exchangeOf(c.Request).hold.Err()
+		}
 		if err != nil {
 			return err
 		}

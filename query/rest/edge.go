@@ -14,6 +14,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/query"
+	"preismon/query/auth"
 )
 
 const requestIDHeader = "X-Request-Id"
@@ -26,6 +27,8 @@ type exchange struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	stall   time.Duration
+	hold    *auth.Hold // nil: no token is needed
+	cut     cut
 
 	id      string
 	route   string
@@ -60,6 +63,7 @@ func (a *api) edge(next http.Handler) http.Handler {
 		}
 		served := a.serving()
 		ctx := a.begin(query.WithRequestID(context.WithValue(r.Context(), exchangeKey{}, x), x.id), r, x)
+		ctx = auth.WithOnEnd(ctx, func(error) { x.cutOff(ctx) })
 		r = r.WithContext(ctx)
 		h := w.Header()
 		h.Set(requestIDHeader, x.id)
@@ -84,6 +88,9 @@ func (a *api) edge(next http.Handler) http.Handler {
 			_ = x.control.SetReadDeadline(time.Now().Add(a.cfg.Stall))
 		}
 		next.ServeHTTP(x, r)
+		if x.isCut() {
+			panic(http.ErrAbortHandler)
+		}
 	})
 }
 
@@ -168,6 +175,7 @@ func (x *exchange) WriteHeader(status int) {
 	if status >= 200 {
 		x.status = status
 	}
+	x.begins(status)
 	x.extend()
 	x.ResponseWriter.WriteHeader(status)
 }
@@ -205,7 +213,3 @@ func (x *exchange) FlushError() error {
 func (x *exchange) Flush() { _ = x.FlushError() }
 
 func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
-
-// extend gives the client another stall; a writer that knows no deadlines
-// (of a test) goes without.
-func (x *exchange) extend() { _ = x.control.SetWriteDeadline(time.Now().Add(x.stall)) }

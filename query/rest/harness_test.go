@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -47,6 +48,7 @@ type surface struct {
 	rest    *rest.Surface // without what the test puts around it
 	store   *memory
 	auth    *auth.Authority
+	keys    *auth.Keyring
 	key     ed25519.PrivateKey
 	revoked *revocations
 	clock   *clock
@@ -63,12 +65,15 @@ type settings struct {
 	revocations auth.Revocations
 	key         ed25519.PrivateKey
 	http2       bool
-	store       query.Store // in place of the one in memory
+	store       query.Store   // in place of the one in memory
+	people      auth.Accounts // in place of those of the tests
 	archives    []query.Archive
 	mounted     []rest.Mounted
 	tracer      trace.Tracer
 	serving     func() func(rest.Served)
-	unchecked   bool // answers that are too large to be kept for a check
+	// smallBuffers: a client that takes nothing holds up its answer at once.
+	smallBuffers bool
+	unchecked    bool // answers that are too large to be kept for a check
 }
 
 func serve(t testing.TB, change ...func(*settings)) *surface {
@@ -87,6 +92,7 @@ func serve(t testing.TB, change ...func(*settings)) *surface {
 	}
 	keys, err := auth.NewKeyring(s.key)
 	must(t, err)
+	s.keys = keys
 	throttle := set.counters
 	if throttle == nil {
 		throttle, err = auth.NewThrottle(set.throttle, s.clock.now)
@@ -94,15 +100,16 @@ func serve(t testing.TB, change ...func(*settings)) *surface {
 	}
 	hash, err := set.auth.HashPassword(password)
 	must(t, err)
-	s.auth, err = auth.New(set.auth, auth.Deps{
-		Keys: keys, Throttle: throttle, Revocations: set.revocations, Now: s.clock.now,
-		Accounts: accounts{
-			"reader@example.com":   {Account: reader, PasswordHash: hash},
-			"narrow@example.com":   {Account: narrow, PasswordHash: hash},
-			"admin@example.com":    {Account: admin, PasswordHash: hash, Administrative: true},
-			"disabled@example.com": {Account: disabled, PasswordHash: hash, Disabled: true},
-		},
-	})
+	var people auth.Accounts = accounts{
+		"reader@example.com":   {Account: reader, PasswordHash: hash},
+		"narrow@example.com":   {Account: narrow, PasswordHash: hash},
+		"admin@example.com":    {Account: admin, PasswordHash: hash, Administrative: true},
+		"disabled@example.com": {Account: disabled, PasswordHash: hash, Disabled: true},
+	}
+	if set.people != nil {
+		people = set.people
+	}
+	s.auth, err = auth.New(set.auth, auth.Deps{Keys: keys, Throttle: throttle, Revocations: set.revocations, Now: s.clock.now, Accounts: people})
 	must(t, err)
 	if set.store == nil {
 		set.store = s.store
@@ -119,6 +126,13 @@ func serve(t testing.TB, change ...func(*settings)) *surface {
 	}
 	s.Server = httptest.NewUnstartedServer(h)
 	s.Config = rest.NewServer(h, log)
+	if set.smallBuffers {
+		s.Config.ConnState = func(c net.Conn, state http.ConnState) {
+			if tcp, ok := c.(*net.TCPConn); ok && state == http.StateNew {
+				_ = tcp.SetWriteBuffer(4 << 10)
+			}
+		}
+	}
 	if set.http2 {
 		s.EnableHTTP2 = true
 		s.StartTLS()
@@ -182,6 +196,10 @@ func (a accounts) ByLogin(_ context.Context, login string) (auth.Credentials, er
 		return c, nil
 	}
 	return auth.Credentials{}, fault.New(fault.NotFound, "", "no such login")
+}
+
+func (a accounts) Active(_ context.Context, all []contracts.AccountID) ([]contracts.AccountID, error) {
+	return all, nil
 }
 
 // revocations keeps revoked ids in memory, and fails when told to.

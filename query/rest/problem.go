@@ -2,6 +2,7 @@ package rest
 
 import (
 	"bytes"
+	"errors"
 	"html/template"
 	"log/slog"
 	"net/http"
@@ -64,7 +65,7 @@ func (a *api) writeBody(c *gin.Context, body ...[]byte) error {
 	for _, part := range body {
 		size += len(part)
 	}
-	if err := a.fits(size); err != nil {
+	if err := errors.Join(a.fits(size), exchangeOf(c.Request).hold.Err()); err != nil {
 		return err
 	}
 	send(c, "application/json", body...)

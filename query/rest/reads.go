@@ -72,7 +72,7 @@ func (a *api) tablePage(c *gin.Context, f *form, include query.Include, page *qu
 	if err := errors.Join(rows.Write(page.Rows.JSON()), rows.Close()); err != nil {
 		return err
 	}
-	if err := a.fits(body.Len()); err != nil {
+	if err := errors.Join(a.fits(body.Len()), exchangeOf(c.Request).hold.Err()); err != nil {
 		return err
 	}
 	h := c.Writer.Header()

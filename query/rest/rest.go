@@ -294,6 +294,7 @@ func NewServer(h http.Handler, log *slog.Logger) *http.Server {
 		Handler: h,
 		// OPTIONS * goes through the edge, as everything does.
 		DisableGeneralOptionsHandler: true,
+		ConnContext:                  withConn,
 		ReadHeaderTimeout:            10 * time.Second,
 		IdleTimeout:                  2 * time.Minute,
 		MaxHeaderBytes:               64 << 10,

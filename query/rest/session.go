@@ -91,7 +91,7 @@ func (a *api) reads(next reader) handler {
 		if _, err := a.body(c); err != nil {
 			return err
 		}
-		return next(c, token.Principal())
+		return a.held(c, token, next)
 	}
 }
 

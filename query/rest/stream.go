@@ -41,7 +41,7 @@ func (a *api) stream(c *gin.Context, p query.Principal) error {
 		// broken stream would look complete. Proxies do this by default.
 		return badRequest("The stream needs HTTP/1.1 or later, also between proxies.")
 	}
-	s := &transfer{w: c.Writer, turn: a.service.Turn, form: formOf(c.Request.Header.Values("Accept"), streamForms), fields: req.Include.Fields()}
+	s := &transfer{w: c.Writer, good: exchangeOf(c.Request).hold.Err, turn: a.service.Turn, form: formOf(c.Request.Header.Values("Accept"), streamForms), fields: req.Include.Fields()}
 	if !s.form.dense {
 		s.coding = acceptedCoding(c.GetHeader("Accept-Encoding"))
 	}
@@ -99,7 +99,8 @@ type transfer struct {
 	form    *form
 	fields  []string
 	turn    func(work func() error) error
-	coding  string // gzip, zstd, or none
+	coding  string       // gzip, zstd, or none
+	good    func() error // whether anything may be sent
 	started bool
 
 	mu      sync.Mutex // the timer flushes beside the handler
@@ -118,6 +119,9 @@ type transfer struct {
 func (s *transfer) Start(scope string) error {
 	if s.started {
 		return errors.New("stream started twice")
+	}
+	if err := s.good(); err != nil {
+		return err
 	}
 	s.started = true
 	h := s.w.Header()
@@ -216,6 +220,9 @@ func (s *transfer) finish() error {
 	case !s.started:
 		return errors.New("stream ended before it started")
 	case s.err != nil:
+		return s.err
+	}
+	if s.err = s.good(); s.err != nil {
 		return s.err
 	}
 	s.over = true

@@ -95,6 +95,20 @@ func (s *Store) ByLogin(ctx context.Context, login string) (Credentials, error) 
 	return found[0], nil
 }
 
+// Active gives those of some accounts that exist and are neither disabled nor
+// administrative.
+func (s *Store) Active(ctx context.Context, accounts []contracts.AccountID) ([]contracts.AccountID, error) {
+	p := params{}
+	uints(p, "accounts", accounts)
+	st := render("active.sql", nil, p)
+	st.settings = briefly
+	return rows(ctx, s, st, func(r driver.Rows) (contracts.AccountID, error) {
+		var id uint64
+		err := r.Scan(&id)
+		return contracts.AccountID(id), err
+	})
+}
+
 // Sites implements query.Store.
 func (s *Store) Sites(ctx context.Context, v query.Visibility, q query.SitesQuery) ([]contracts.Site, error) {
 	p := params{}

@@ -200,8 +200,11 @@ func (e *estate) putFiles(m *market.Market) string {
 type nobody struct{}
 
 func (nobody) ByLogin(context.Context, string) (auth.Credentials, error) { panic("not asked") }
-func (nobody) Revoke(context.Context, string, time.Time) error           { panic("not asked") }
-func (nobody) Revoked(string) (bool, error)                              { panic("not asked") }
+func (nobody) Active(context.Context, []contracts.AccountID) ([]contracts.AccountID, error) {
+	panic("not asked")
+}
+func (nobody) Revoke(context.Context, string, time.Time) error { panic("not asked") }
+func (nobody) Revoked(string) (bool, error)                    { panic("not asked") }
 
 // account finds a login by the part before the @.
 func (e *estate) account(name string) market.DemoAccount {

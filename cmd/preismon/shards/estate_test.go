@@ -195,8 +195,11 @@ func (e *estate) account(name string) (demo market.DemoAccount, record *contract
 type nobody struct{}
 
 func (nobody) ByLogin(context.Context, string) (auth.Credentials, error) { panic("not asked") }
-func (nobody) Revoke(context.Context, string, time.Time) error           { panic("not asked") }
-func (nobody) Revoked(string) (bool, error)                              { panic("not asked") }
+func (nobody) Active(context.Context, []contracts.AccountID) ([]contracts.AccountID, error) {
+	panic("not asked")
+}
+func (nobody) Revoke(context.Context, string, time.Time) error { panic("not asked") }
+func (nobody) Revoked(string) (bool, error)                    { panic("not asked") }
 
 // startRole starts a role and waits until it says its addresses.
 func startRole(t testing.TB, args ...string) *process.Role {

@@ -1,0 +1,245 @@
+package auth_test
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"preismon/contracts"
+	"preismon/contracts/fault"
+	"preismon/query/auth"
+)
+
+// roll is who may act and what is revoked, and counts the questions.
+type roll struct {
+	mu       sync.Mutex
+	gone     map[contracts.AccountID]bool
+	revoked  map[string]bool
+	away     error // of the accounts
+	unheard  error // of the revocations
+	asked    int
+	accounts // of no login
+}
+
+func (r *roll) set(f func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f()
+}
+
+func (r *roll) Active(_ context.Context, all []contracts.AccountID) (active []contracts.AccountID, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.asked++
+	for _, a := range all {
+		if !r.gone[a] {
+			active = append(active, a)
+		}
+	}
+	return active, r.away
+}
+
+func (r *roll) Revoke(_ context.Context, jti string, _ time.Time) error {
+	r.set(func() { r.revoked[jti] = true })
+	return nil
+}
+
+func (r *roll) Revoked(jti string) (bool, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.revoked[jti], r.unheard
+}
+
+// Whatever makes a token bad, or its account inactive, ends the requests that
+// run with it within a second, and no others: choice 67.
+func TestHoldEndsWithItsToken(t *testing.T) {
+	_, second, _ := ed25519.GenerateKey(rand.Reader)
+	for name, c := range map[string]struct {
+		end    func(a *auth.Authority, r *roll, keys *auth.Keyring, t *auth.Token) error
+		within time.Duration
+		kind   fault.Kind
+		all    bool // ends requests of everybody
+	}{
+		"logout": {func(a *auth.Authority, _ *roll, _ *auth.Keyring, tok *auth.Token) error {
+			_, err := a.Revoke(t.Context(), tok)
+			return err
+		}, time.Second, fault.Unauthenticated, false},
+		"end of the session": {func(a *auth.Authority, _ *roll, _ *auth.Keyring, tok *auth.Token) error {
+			return a.RevokeSession(t.Context(), tok.Session, tok.Expires)
+		}, time.Second, fault.Unauthenticated, false},
+		"expiry": {func(*auth.Authority, *roll, *auth.Keyring, *auth.Token) error { return nil }, time.Minute + time.Second, fault.Unauthenticated, false},
+		"disabled account": {func(_ *auth.Authority, r *roll, _ *auth.Keyring, tok *auth.Token) error {
+			r.set(func() { r.gone[tok.Account] = true })
+			return nil
+		}, time.Second, fault.Unauthenticated, false},
+		"rotated key": {func(_ *auth.Authority, _ *roll, keys *auth.Keyring, _ *auth.Token) error {
+			next, err := auth.NewKeyring(second)
+			keys.Replace(next)
+			return err
+		}, time.Second, fault.Unauthenticated, true},
+		"accounts away": {func(_ *auth.Authority, r *roll, _ *auth.Keyring, _ *auth.Token) error {
+			r.set(func() { r.away = errors.New("away") })
+			return nil
+		}, 12 * time.Second, fault.Unavailable, true},
+		"revocations unheard": {func(_ *auth.Authority, r *roll, _ *auth.Keyring, _ *auth.Token) error {
+			r.set(func() { r.unheard = &fault.Error{Kind: fault.Unavailable} })
+			return nil
+		}, time.Second, fault.Unavailable, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := &roll{gone: map[contracts.AccountID]bool{}, revoked: map[string]bool{}}
+				_, key, _ := ed25519.GenerateKey(rand.Reader)
+				keys, err := auth.NewKeyring(key)
+				must(t, err)
+				throttle, err := auth.NewThrottle(auth.ThrottleDefaults(), time.Now)
+				must(t, err)
+				cfg := auth.Defaults()
+				cfg.Issuer = issuer
+				a, err := auth.New(cfg, auth.Deps{Keys: keys, Accounts: r, Revocations: r, Throttle: throttle, Now: time.Now})
+				must(t, err)
+				token := func(account contracts.AccountID, lifetime time.Duration) *auth.Token {
+					issued, err := a.Issue(auth.Grant{Account: account, Audience: auth.RESTAudience, Lifetime: lifetime, Session: "session of " + account.String()})
+					must(t, err)
+					tok, err := a.Verify(issued.Token.Reveal(), auth.RESTAudience)
+					must(t, err)
+					return tok
+				}
+				mine, other := token(1, time.Minute), token(2, time.Hour)
+				told := make(chan error, 1)
+				ctx, hold := a.Hold(auth.WithOnEnd(t.Context(), func(err error) { told <- err }), mine)
+				defer hold.Release()
+				beside, held := a.Hold(t.Context(), other)
+				defer held.Release()
+				time.Sleep(20 * time.Second)
+				if ctx.Err() != nil || beside.Err() != nil || hold.Err() != nil {
+					t.Fatalf("ended before: %v", context.Cause(ctx))
+				}
+				must(t, c.end(a, r, keys, mine))
+				began := time.Now()
+				<-ctx.Done()
+				if took := time.Since(began); took > c.within {
+					t.Errorf("it ended after %v", took)
+				}
+				if why := auth.Ended(ctx); why == nil || fault.KindOf(why) != c.kind || !errors.Is(context.Cause(ctx), why) || <-told != why || hold.Err() != why { //nolint:errorlint // the same
+					t.Errorf("%v", context.Cause(ctx))
+				}
+				time.Sleep(time.Second)
+				if (beside.Err() != nil) != c.all {
+					t.Errorf("the other one: %v", context.Cause(beside))
+				}
+			})
+		})
+	}
+}
+
+// Short requests ask for no account; long ones ask once for all of them, four
+// times a second at most, and nothing is asked when they have gone.
+func TestHoldsCostOneQuestion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &roll{gone: map[contracts.AccountID]bool{}, revoked: map[string]bool{}}
+		_, key, _ := ed25519.GenerateKey(rand.Reader)
+		keys, err := auth.NewKeyring(key)
+		must(t, err)
+		throttle, err := auth.NewThrottle(auth.ThrottleDefaults(), time.Now)
+		must(t, err)
+		cfg := auth.Defaults()
+		cfg.Issuer = issuer
+		a, err := auth.New(cfg, auth.Deps{Keys: keys, Accounts: r, Revocations: r, Throttle: throttle, Now: time.Now})
+		must(t, err)
+		token := func(account int) *auth.Token {
+			issued, _, err := a.IssueREST(contracts.AccountID(account))
+			must(t, err)
+			tok, err := a.Verify(issued.Token.Reveal(), auth.RESTAudience)
+			must(t, err)
+			return tok
+		}
+		short := token(1)
+		for range 1000 {
+			_, h := a.Hold(t.Context(), short)
+			time.Sleep(10 * time.Millisecond)
+			h.Release()
+		}
+		if r.asked != 0 {
+			t.Errorf("%d questions for requests of 10 ms", r.asked)
+		}
+		var all []*auth.Hold
+		for i := range 300 {
+			_, h := a.Hold(t.Context(), token(1+i%30))
+			all = append(all, h)
+		}
+		time.Sleep(10 * time.Second)
+		if r.asked < 30 || r.asked > 41 {
+			t.Errorf("%d questions in 10 s", r.asked)
+		}
+		for _, h := range all {
+			h.Release()
+		}
+		before := r.asked
+		time.Sleep(10 * time.Second)
+		if r.asked > before {
+			t.Errorf("%d questions for nobody", r.asked-before)
+		}
+		if a.Cut() != 0 {
+			t.Errorf("%d were ended", a.Cut())
+		}
+	})
+}
+
+// A running node takes over what happens to its key files.
+func TestKeyFilesAreFollowed(t *testing.T) {
+	dir := t.TempDir()
+	name := func(s string) string { return filepath.Join(dir, s) }
+	for _, f := range []string{"signing", "other", "next"} {
+		must(t, auth.EnsureKey(name(f)))
+	}
+	other, err := auth.ReadKeyring(name("other"))
+	must(t, err)
+	next, err := auth.ReadKeyring(name("next"))
+	must(t, err)
+	keys, err := auth.ReadKeyring(name("signing"), name("other"))
+	must(t, err)
+	w := newWorld(t, nil)
+	of := func(k *auth.Keyring) *auth.Authority {
+		throttle, err := auth.NewThrottle(auth.ThrottleDefaults(), time.Now)
+		must(t, err)
+		a, err := auth.New(w.cfg, auth.Deps{Keys: k, Accounts: accounts{}, Revocations: noRevocations{}, Throttle: throttle, Now: time.Now})
+		must(t, err)
+		return a
+	}
+	node := of(keys)
+	tokenOf := func(a *auth.Authority) string {
+		issued, _, err := a.IssueREST(7)
+		must(t, err)
+		return issued.Token.Reveal()
+	}
+	accepts := func(token string) bool { _, err := node.Verify(token, auth.RESTAudience); return err == nil }
+	own, others, coming := tokenOf(node), tokenOf(of(other)), tokenOf(of(next))
+	if !accepts(own) || !accepts(others) || accepts(coming) {
+		t.Fatal("the keys are not those of the files")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- keys.Follow(ctx, slog.New(slog.DiscardHandler), name("signing"), name("other"))
+	}()
+	defer func() { cancel(); must(t, <-ended) }()
+
+	must(t, os.WriteFile(name("other"), []byte("half a key"), 0o600)) // as while it is written
+	time.Sleep(700 * time.Millisecond)
+	if !accepts(others) {
+		t.Error("a file that cannot be read took a key away")
+	}
+	must(t, os.Remove(name("other")))
+	eventually(t, "the other key is gone", 10*time.Second, func() bool { return !accepts(others) })
+	must(t, os.Rename(name("next"), name("signing")))
+	eventually(t, "the signing key is another", 10*time.Second, func() bool { return !accepts(own) && accepts(coming) && accepts(tokenOf(node)) })
+}

@@ -1,0 +1,50 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"slices"
+	"time"
+)
+
+// keyFilesCheck is how often key files are read again.
+const keyFilesCheck = 500 * time.Millisecond
+
+// Follow reads the files of ReadKeyring again and again until ctx ends, and
+// takes over what changes in them, so that a key is rotated out of a running
+// node. A file of another key that is removed takes its key with it; whatever
+// else is wrong with a file leaves the keys as they are.
+func (k *Keyring) Follow(ctx context.Context, log *slog.Logger, signing string, others ...string) error {
+	tick := time.NewTicker(keyFilesCheck)
+	defer tick.Stop()
+	said := ""
+	for {
+		next, err := ReadKeyring(signing, present(others)...)
+		switch {
+		case err != nil && err.Error() != said:
+			said = err.Error()
+			log.WarnContext(ctx, "token keys stay as they are: their files cannot be read", "error", err)
+		case err == nil:
+			if said = ""; !slices.Equal(next.ids(), k.ids()) {
+				k.Replace(next)
+				log.InfoContext(ctx, "token keys changed", "key_ids", next.ids())
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// present leaves out files that are not there.
+func present(files []string) []string {
+	return slices.DeleteFunc(slices.Clone(files), func(name string) bool {
+		_, err := os.Stat(name)
+		return errors.Is(err, fs.ErrNotExist)
+	})
+}
