@@ -18,8 +18,11 @@ const methodS256 = "S256"
 var challengeForm = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)
 
 // authorize begins: it checks what a client asks for and shows the login
-// page. A fault in the client or in where to answer is told to the person,
-// any other one to the client.
+// page. A fault in the client or in where to answer is told to the person. Any
+// other one is told to the client, where that is on the person's own computer:
+// nobody has looked at who owns another address, and a request that is wrong
+// by intent would make a link to us one to there, with no page of ours between
+// (RFC 9700, section 4.11.2).
 func (s *Server) authorize(w http.ResponseWriter, r *http.Request) error {
 	if err := s.count(r); err != nil {
 		return err
@@ -37,6 +40,9 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request) error {
 	}
 	req := request{Client: c.id, Name: cmp.Or(c.name, hostOf(f["redirect_uri"])), Vouched: c.host, Redirect: f["redirect_uri"], State: f["state"]}
 	if err := s.complete(&req, f, twice); err != nil {
+		if onTheWeb(req.Redirect) {
+			return err
+		}
 		s.answer(w, req, errorAnswer(err))
 		return nil
 	}

@@ -164,6 +164,37 @@ func TestAuthorizeErrors(t *testing.T) { // checklist 11, 15, 16, 18; OAUTH-01a,
 	}
 }
 
+// A wrong request of a client on the web redirects nobody: whoever registers
+// could else make a link to us one to a page of theirs, without a page of ours
+// between (RFC 9700, section 4.11.2). Who logged in and decided is sent there.
+func TestNoErrorRedirectToTheWeb(t *testing.T) {
+	w := open(t)
+	registered := w.app() // both addresses are registered
+	registered.redirect = "https://app.example/cb"
+	document := *registered
+	document.id = "https://app.example/oauth/client.json"
+	w.docs.put(document.id, clientdoc.Document{Host: "app.example", Name: "App", RedirectURIs: []string{registered.redirect}})
+	for _, a := range []*app{registered, &document} {
+		b := w.browser()
+		for code, change := range map[string][]string{
+			"invalid_scope":             {"scope", "nonsense"},
+			"login_required":            {"prompt", "none"},
+			"unsupported_response_type": {"response_type", "token"},
+			"invalid_target":            {"resource", "https://other.example/mcp"},
+			"invalid_request":           {"code_challenge", ""},
+		} {
+			r := a.authorize(b, change...).wantPage(t, 400, "problem")
+			if r.Header.Get("Location") != "" || !strings.Contains(r.body, code) || strings.Contains(r.body, "app.example") {
+				t.Errorf("%s: %v %s", code, r.Header, r.body)
+			}
+		}
+		page := b.login(a.authorize(b), "reader@example.com")
+		if v := b.decide(page, "deny").redirect(t, a.redirect); v.Get("error") != "access_denied" {
+			t.Errorf("denied: %v", v)
+		}
+	}
+}
+
 // The answer carries exactly the state that was sent, or none.
 func TestState(t *testing.T) {
 	w := open(t)

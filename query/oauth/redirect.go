@@ -44,6 +44,10 @@ func withoutPort(uri string) (rest string, local bool) {
 	return host + after[end:], true
 }
 
+// onTheWeb tells a redirect URI of anybody's server from one that stays on the
+// person's own computer: loopback, or a scheme of an app.
+func onTheWeb(uri string) bool { return strings.HasPrefix(uri, "https:") }
+
 // hostOf names a client that has no name by where its answers go.
 func hostOf(uri string) string {
 	u, err := url.Parse(uri)
