@@ -22,8 +22,8 @@ const (
 // under another one of them does not open at all; what its query means is
 // sealed in it, so that its owner can be told how another one differs.
 type sealer struct {
-	aead cipher.AEAD
-	now  func() time.Time
+	aeads []cipher.AEAD // the first seals, each opens
+	now   func() time.Time
 }
 
 type sealedCursor struct {
@@ -32,17 +32,31 @@ type sealedCursor struct {
 	Query   map[string]string `json:"q,omitempty"` // as binding.prints
 }
 
-func newSealer(key contracts.Secret, now func() time.Time) (*sealer, error) {
-	sum := sha256.Sum256([]byte("preismon cursor v1\x00" + key.Reveal()))
-	block, err := aes.NewCipher(sum[:])
-	if err != nil {
-		return nil, err
+func newSealer(now func() time.Time, key contracts.Secret, others ...contracts.Secret) (*sealer, error) {
+	s := &sealer{now: now}
+	for _, k := range append([]contracts.Secret{key}, others...) {
+		sum := sha256.Sum256([]byte("preismon cursor v1\x00" + k.Reveal()))
+		block, err := aes.NewCipher(sum[:])
+		if err != nil {
+			return nil, err
+		}
+		aead, err := cipher.NewGCMWithRandomNonce(block)
+		if err != nil {
+			return nil, err
+		}
+		s.aeads = append(s.aeads, aead)
 	}
-	aead, err := cipher.NewGCMWithRandomNonce(block)
-	if err != nil {
-		return nil, err
+	return s, nil
+}
+
+// openAny opens what one of the keys sealed.
+func (s *sealer) openAny(sealed, ad []byte) (plain []byte, err error) {
+	for _, aead := range s.aeads {
+		if plain, err = aead.Open(nil, nil, sealed, ad); err == nil {
+			return plain, nil
+		}
 	}
-	return &sealer{aead: aead, now: now}, nil
+	return nil, err
 }
 
 // sealCursor makes the cursor of a state.
@@ -63,7 +77,7 @@ func (s *sealer) sealCursor(b binding, state any) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return base64.RawURLEncoding.EncodeToString(s.aead.Seal(nil, nil, plain, ends)), nil
+	return base64.RawURLEncoding.EncodeToString(s.aeads[0].Seal(nil, nil, plain, ends)), nil
 }
 
 // opened is what a cursor holds, and how the query that it belongs to differs
@@ -136,12 +150,12 @@ func (s *sealer) unseal(b binding, sealed []byte) (plain []byte, spelled bool, e
 	if err != nil {
 		return nil, false, err
 	}
-	if plain, err = s.aead.Open(nil, nil, sealed, ends); err == nil {
+	if plain, err = s.openAny(sealed, ends); err == nil {
 		return plain, false, nil
 	}
 	if ends, err = b.spelled(); err != nil {
 		return nil, false, err
 	}
-	plain, err = s.aead.Open(nil, nil, sealed, ends)
+	plain, err = s.openAny(sealed, ends)
 	return plain, true, err
 }

@@ -14,7 +14,7 @@ import (
 // same account and query (choices 22); what is put into one comes out.
 func FuzzCursor(f *testing.F) {
 	now := time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
-	s, err := newSealer("0123456789abcdef0123456789abcdef", func() time.Time { return now })
+	s, err := newSealer(func() time.Time { return now }, "0123456789abcdef0123456789abcdef")
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 func TestCursorOpensForItsOwnOnly(t *testing.T) {
 	now := time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
 	clock := func() time.Time { return now }
-	s, err := newSealer("0123456789abcdef0123456789abcdef", clock)
+	s, err := newSealer(clock, "0123456789abcdef0123456789abcdef")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,11 +49,26 @@ func TestCursorOpensForItsOwnOnly(t *testing.T) {
 		refused("a flipped bit", s, own, base64.RawURLEncoding.EncodeToString(raw))
 		raw[i] ^= 1
 	}
-	other, err := newSealer("another key of at least 32 bytes!", clock)
+	other, err := newSealer(clock, "another key of at least 32 bytes!")
 	if err != nil {
 		t.Fatal(err)
 	}
 	refused("another key", other, own, cursor)
+	rotated, err := newSealer(clock, "another key of at least 32 bytes!", "0123456789abcdef0123456789abcdef")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := rotated.openCursor(own, cursor, &got); err != nil {
+		t.Errorf("a key that verifies: %v", err)
+	}
+	fresh, err := rotated.sealCursor(own, Position{CapturedMs: 7, Item: 9})
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused("the key before the new one", s, own, fresh)
+	if err := other.openCursor(own, fresh, &got); err != nil {
+		t.Errorf("the new key: %v", err)
+	}
 	now = now.Add(cursorLifetime)
 	if err := s.openCursor(own, cursor, &got); err != nil {
 		t.Errorf("after 30 days: %v", err)
@@ -66,7 +81,7 @@ func TestCursorOpensForItsOwnOnly(t *testing.T) {
 // are valid for as long as they were to be.
 func TestCursorsOfBeforeOpen(t *testing.T) {
 	now := time.Date(2026, 5, 30, 0, 0, 0, 0, time.UTC)
-	seal, err := newSealer("0123456789abcdef0123456789abcdef", func() time.Time { return now })
+	seal, err := newSealer(func() time.Time { return now }, "0123456789abcdef0123456789abcdef")
 	if err != nil {
 		t.Fatal(err)
 	}

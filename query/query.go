@@ -20,6 +20,9 @@ type Config struct {
 	// CursorKey seals cursors; all nodes that share clients share it. At
 	// least 32 bytes.
 	CursorKey contracts.Secret
+	// VerifyCursorKeys are further keys whose cursors are still good, for
+	// rotation.
+	VerifyCursorKeys []contracts.Secret
 	// SoftDeadline ends a page early, with a cursor. HardBudget fails it; it is
 	// at most MaxHardBudget.
 	SoftDeadline, HardBudget time.Duration
@@ -52,6 +55,9 @@ func (c Config) Validate() error {
 	var f contracts.Faults
 	f.Check(c.CursorKey != "", "cursor-key: missing")
 	f.Check(c.CursorKey == "" || len(c.CursorKey) >= minCursorKey, "cursor-key: %d bytes, at least %d", len(c.CursorKey), minCursorKey)
+	for i, k := range c.VerifyCursorKeys {
+		f.Check(len(k) >= minCursorKey, "verify-cursor-keys: number %d has %d bytes, at least %d", i+1, len(k), minCursorKey)
+	}
 	f.Check(c.SoftDeadline > 0, "soft-deadline: not positive")
 	f.Check(c.HardBudget >= c.SoftDeadline, "hard-budget: less than the soft-deadline")
 	f.Check(c.HardBudget <= MaxHardBudget, "hard-budget: %s, at most %s", c.HardBudget, MaxHardBudget)
@@ -80,7 +86,7 @@ func New(cfg Config, store Store, now func() time.Time, archives ...Archive) (*S
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	seal, err := newSealer(cfg.CursorKey, now)
+	seal, err := newSealer(now, cfg.CursorKey, cfg.VerifyCursorKeys...)
 	if err != nil {
 		return nil, err
 	}

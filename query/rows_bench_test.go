@@ -133,7 +133,7 @@ func BenchmarkJSONString(b *testing.B) {
 }
 
 func BenchmarkCursor(b *testing.B) {
-	seal, err := newSealer("0123456789abcdef0123456789abcdef", time.Now)
+	seal, err := newSealer(time.Now, "0123456789abcdef0123456789abcdef")
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -29,6 +29,7 @@ func agentSurfaces(s serving, service *query.Service, authority *auth.Authority,
 	}
 	login := oauth.Defaults()
 	login.BaseURL, login.Key, login.TrustedProxies = s.rest.BaseURL, s.query.CursorKey, s.rest.TrustedProxies
+	login.VerifyKeys = s.query.VerifyCursorKeys
 	documents, err := clientdoc.New(clientdoc.Defaults(), clientdoc.Deps{})
 	if err != nil {
 		return nil, err

@@ -37,6 +37,14 @@ type budgetFlags struct {
 	TokenLifetime  time.Duration `help:"Lifetime of REST tokens." default:"4h"`
 }
 
+func (c *queryCmd) query() query.Config {
+	cfg := c.Budgets.query(c.CursorKey.Secret, c.Archives)
+	for _, k := range c.OldCursors {
+		cfg.VerifyCursorKeys = append(cfg.VerifyCursorKeys, k.Secret)
+	}
+	return cfg
+}
+
 func (f budgetFlags) query(key contracts.Secret, archives archiveFlags) query.Config {
 	cfg := query.Defaults()
 	cfg.MaxDownloadBytes = archives.MaxDownloadBytes
@@ -85,6 +93,7 @@ type queryCmd struct {
 	TokenKey    string        `help:"PEM file (PKCS 8, Ed25519) with the key that signs tokens: openssl genpkey -algorithm ed25519." type:"path" placeholder:"FILE"`
 	VerifyKeys  []string      `help:"PEM files of further keys whose tokens are still good, for rotation." type:"path" placeholder:"FILE"`
 	CursorKey   secret        `help:"Seals cursors and the logins of agents: at least 32 bytes, the same on all nodes." placeholder:"KEY"`
+	OldCursors  []secret      `name:"verify-cursor-keys" help:"Further keys whose cursors and logins of agents are still good, for rotation." placeholder:"KEY"`
 	Archives    archiveFlags  `embed:""`
 	Edge        edgeFlags     `embed:""`
 	Budgets     budgetFlags   `embed:""`
@@ -121,7 +130,7 @@ func (c *queryCmd) Run(ctx context.Context, k *kong.Context, std streams, log *s
 		dsnErr = nil // the store names that
 	}
 	faults := faulty(address("listen", c.Listen), address("admin-listen", c.AdminListen), natsCfg.Validate(), dsnErr, storeCfg.Validate(), restCfg.Validate(), keyErr,
-		c.Archives.faults(), c.Budgets.query(c.CursorKey.Secret, c.Archives).Validate(), c.Budgets.throttle().Validate(), c.Budgets.auth(restCfg.BaseURL).Validate(), c.Traces.faults())
+		c.Archives.faults(), c.query().Validate(), c.Budgets.throttle().Validate(), c.Budgets.auth(restCfg.BaseURL).Validate(), c.Traces.faults())
 	if done, err := c.only(k, std.out, faults); done {
 		return err
 	}
@@ -172,7 +181,7 @@ func (c *queryCmd) Run(ctx context.Context, k *kong.Context, std streams, log *s
 	l.run("token keys", func(ctx context.Context) error { return keys.Follow(ctx, log, c.TokenKey, c.VerifyKeys...) })
 	err = serveQueries(ctx, l, a, serving{
 		charts: charts, listener: public, store: storeCfg, rest: restCfg, keys: keys, bus: b, log: log, archives: archives,
-		query: c.Budgets.query(c.CursorKey.Secret, c.Archives), throttle: c.Budgets.throttle(), auth: c.Budgets.auth(restCfg.BaseURL), traces: traces,
+		query: c.query(), throttle: c.Budgets.throttle(), auth: c.Budgets.auth(restCfg.BaseURL), traces: traces,
 		stopDelay: c.StopDelay,
 	})
 	if err != nil {

@@ -19,6 +19,37 @@ func AddressKey(a netip.Addr) string {
 	return a.String()
 }
 
+// networkOf is the key of the network that an address key is part of: the /48
+// of an IPv6 one, which a site is given as a whole and which has 65,536 keys;
+// empty where the key is all there is.
+func networkOf(key string) string {
+	p, err := netip.ParsePrefix(key)
+	if err != nil || !p.Addr().Is6() {
+		return ""
+	}
+	network, err := p.Addr().Prefix(48)
+	if err != nil {
+		return ""
+	}
+	return network.String()
+}
+
+// networkShare is how many times as much a network may ask as an address.
+const networkShare = 16
+
+// networked counts an address, and before it its network: of one that asks too
+// much no further address is counted, so that it cannot fill the bucket.
+type networked struct{ address, network counter }
+
+func (n networked) take(key string) (Quota, error) {
+	if network := networkOf(key); network != "" {
+		if q, err := n.network.take(network); err != nil {
+			return q, err
+		}
+	}
+	return n.address.take(key)
+}
+
 // Proxies are those that may name the client in X-Forwarded-For.
 type Proxies []netip.Prefix
 

@@ -91,7 +91,7 @@ func (b *bucket) watch(ctx context.Context) error {
 	defer cancel()
 	kv, err := b.js.CreateOrUpdateKeyValue(open, jetstream.KeyValueConfig{
 		Bucket: b.cfg.Bucket, Description: "requests counted by all query nodes together",
-		History: 1, Storage: jetstream.FileStorage, Replicas: b.cfg.Replicas, TTL: b.ttl, MaxBytes: 64 << 20,
+		History: 1, Storage: jetstream.FileStorage, Replicas: b.cfg.Replicas, TTL: b.ttl, MaxBytes: b.cfg.MaxBytes,
 	})
 	if err != nil {
 		return err

@@ -19,6 +19,8 @@ import (
 type SharedConfig struct {
 	Bucket   string
 	Replicas int
+	// MaxBytes bounds the bucket. While it is full, each node counts alone.
+	MaxBytes int64
 	// LeaseFor is how long a node may hold requests that it took from the
 	// common quota and does not use.
 	LeaseFor time.Duration
@@ -29,7 +31,7 @@ type SharedConfig struct {
 
 // SharedDefaults gives the published names and times.
 func SharedDefaults() SharedConfig {
-	return SharedConfig{Bucket: "preismon_rate_limits", Replicas: 1, LeaseFor: time.Second, Wait: 500 * time.Millisecond, Retry: time.Second}
+	return SharedConfig{Bucket: "preismon_rate_limits", Replicas: 1, MaxBytes: 64 << 20, LeaseFor: time.Second, Wait: 500 * time.Millisecond, Retry: time.Second}
 }
 
 // Validate names every fault of the configuration.
@@ -37,6 +39,7 @@ func (c SharedConfig) Validate() error {
 	var f contracts.Faults
 	f.Check(c.Bucket != "", "bucket: missing")
 	f.Check(c.Replicas >= 1, "replicas: less than 1")
+	f.Check(c.MaxBytes > 0, "max bytes: not positive")
 	f.Check(c.LeaseFor > 0, "lease for: not positive")
 	f.Check(c.Wait > 0, "wait: not positive")
 	f.Check(c.Retry > 0, "retry: not positive")

@@ -26,6 +26,8 @@ type Rate struct {
 
 // ThrottleConfig holds the limits of requests.
 type ThrottleConfig struct {
+	// A network of IPv6 (a /48) may send networkShare times what one of its
+	// addresses (a /64) may.
 	Reads    Rate // of one account, over all surfaces; and of one address before an account is known
 	Attempts Rate // to get a token, by login and by address
 	// HeavyAtOnce bounds the heavy reads of one account at the same time.
@@ -109,8 +111,12 @@ func NewSharedThrottle(cfg ThrottleConfig, shared SharedConfig, js jetstream.Jet
 func newThrottle(cfg ThrottleConfig, of func(name string, r Rate) counter) *Throttle {
 	t := &Throttle{heavyMax: cfg.HeavyAtOnce, heavy: newLocalPlaces(cfg.HeavyAtOnce)}
 	counted := func(name string, r Rate) counter { return tallied{of(name, r), t.tally(name)} }
-	t.accounts, t.addresses = counted("reads", cfg.Reads), counted("anonymous", cfg.Reads)
-	t.attemptsByLogin, t.attemptsByPlace = counted("login", cfg.Attempts), counted("address", cfg.Attempts)
+	places := func(name string, r Rate) counter {
+		wide := Rate{Requests: networkShare * r.Requests, Per: r.Per}
+		return tallied{networked{of(name, r), of(name+"-network", wide)}, t.tally(name)}
+	}
+	t.accounts, t.addresses = counted("reads", cfg.Reads), places("anonymous", cfg.Reads)
+	t.attemptsByLogin, t.attemptsByPlace = counted("login", cfg.Attempts), places("address", cfg.Attempts)
 	t.tally(heavyLimit)
 	return t
 }

@@ -2,7 +2,6 @@ package oauth
 
 import (
 	"context"
-	"crypto/hmac"
 	"encoding/json"
 	"net/url"
 	"slices"
@@ -42,16 +41,16 @@ const (
 )
 
 // clientID makes the id of a registered client: its metadata and their seal.
-func (k keys) clientID(m registered) (string, error) {
+func (r keyring) clientID(m registered) (string, error) {
 	text, err := json.Marshal(m)
 	if err != nil {
 		return "", err
 	}
-	return clientPrefix + b64.EncodeToString(text) + "." + b64.EncodeToString(seal(k.clients, text)), nil
+	return clientPrefix + b64.EncodeToString(text) + "." + b64.EncodeToString(seal(r[0].clients, text)), nil
 }
 
 // readClientID is the inverse of clientID, for ids that we made.
-func (k keys) readClientID(id string) (m registered, ok bool) {
+func (r keyring) readClientID(id string) (m registered, ok bool) {
 	encoded, found := strings.CutPrefix(id, clientPrefix)
 	if !found || len(id) > maxClientID {
 		return m, false
@@ -62,7 +61,7 @@ func (k keys) readClientID(id string) (m registered, ok bool) {
 		return m, false
 	}
 	mac, ok := decode(sum)
-	if !ok || !hmac.Equal(mac, seal(k.clients, text)) {
+	if !ok || !r.sealed(func(k keys) []byte { return k.clients }, text, mac) {
 		return m, false
 	}
 	return m, json.Unmarshal(text, &m) == nil

@@ -38,6 +38,43 @@ func deriveKeys(secret contracts.Secret) (keys, error) {
 	return k, err
 }
 
+// keyring are keys of which the first seals and each opens.
+type keyring []keys
+
+func deriveKeyring(secret contracts.Secret, others []contracts.Secret) (all keyring, err error) {
+	for _, s := range append([]contracts.Secret{secret}, others...) {
+		k, err := deriveKeys(s)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, k)
+	}
+	return all, nil
+}
+
+// sealed tells whether a sum is the seal of a text by one of the keys that of
+// picks.
+func (r keyring) sealed(of func(keys) []byte, text, sum []byte) bool {
+	good := false
+	for _, k := range r {
+		good = hmac.Equal(sum, seal(of(k), text)) || good
+	}
+	return good
+}
+
+// sealPage hides a text from the browser that holds it.
+func (r keyring) sealPage(text []byte) []byte { return r[0].pages.Seal(nil, nil, text, nil) }
+
+// openPage opens what sealPage made.
+func (r keyring) openPage(sealed []byte) (text []byte, err error) {
+	for _, k := range r {
+		if text, err = k.pages.Open(nil, nil, sealed, nil); err == nil {
+			return text, nil
+		}
+	}
+	return nil, err
+}
+
 func derive(secret contracts.Secret, purpose string) ([]byte, error) {
 	return hkdf.Key(sha256.New, []byte(secret.Reveal()), nil, "preismon oauth 1 "+purpose, sha256.Size)
 }

@@ -34,8 +34,10 @@ type Config struct {
 	// path /mcp below it.
 	BaseURL string
 	// Key seals client ids, logins under way and refresh tokens. All nodes
-	// have the same; a new one ends all of them.
-	Key contracts.Secret
+	// have the same. VerifyKeys are further keys whose seals are still good; a
+	// key that is in neither ends what it sealed.
+	Key        contracts.Secret
+	VerifyKeys []contracts.Secret
 	// Bucket and Replicas are of the NATS key-value bucket.
 	Bucket   string
 	Replicas int
@@ -78,6 +80,9 @@ func (c Config) Validate() error {
 		(u.Scheme == "https" || u.Scheme == "http" && clientdoc.Loopback(u)),
 		"base url: %q is not like https://host or https://host/path, without a slash at its end; http is for this computer alone", c.BaseURL)
 	f.Check(len(c.Key) >= MinKeyBytes, "key: shorter than %d bytes", MinKeyBytes)
+	for i, k := range c.VerifyKeys {
+		f.Check(len(k) >= MinKeyBytes, "verify keys: number %d is shorter than %d bytes", i+1, MinKeyBytes)
+	}
 	f.Check(c.Bucket != "", "bucket: missing")
 	f.Check(c.Replicas >= 1, "replicas: less than 1")
 	f.Check(c.Wait > 0, "wait: not positive")
@@ -119,7 +124,7 @@ type Server struct {
 	cfg       Config
 	deps      Deps
 	resource  string
-	keys      keys
+	keys      keyring
 	store     *store
 	csrf      *http.CrossOriginProtection
 	log       *slog.Logger
@@ -136,7 +141,7 @@ func New(cfg Config, deps Deps) (*Server, error) {
 	if deps.Auth == nil || deps.Accounts == nil || deps.Documents == nil || deps.JetStream == nil || deps.Logger == nil || deps.Now == nil {
 		return nil, errors.New("oauth: a dependency is missing")
 	}
-	k, err := deriveKeys(cfg.Key)
+	k, err := deriveKeyring(cfg.Key, cfg.VerifyKeys)
 	if err != nil {
 		return nil, err
 	}

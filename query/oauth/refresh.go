@@ -1,7 +1,6 @@
 package oauth
 
 import (
-	"crypto/hmac"
 	"errors"
 	"net/http"
 	"slices"
@@ -22,7 +21,7 @@ var (
 func (s *Server) newRefresh(g *grant) string {
 	text := g.ID + random(serialBytes)
 	g.Good = append(g.Good, digest([]byte(text)))
-	return text + b64.EncodeToString(seal(s.keys.refresh, []byte(text)))
+	return text + b64.EncodeToString(seal(s.keys[0].refresh, []byte(text)))
 }
 
 // readRefresh gives the session of a refresh token that we issued, and what
@@ -33,7 +32,7 @@ func (s *Server) readRefresh(token string) (id, mark string, ok bool) {
 	}
 	text := token[:idChars+serialChars]
 	sum, ok := decode(token[len(text):])
-	if !ok || !hmac.Equal(sum, seal(s.keys.refresh, []byte(text))) {
+	if !ok || !s.keys.sealed(func(k keys) []byte { return k.refresh }, []byte(text), sum) {
 		return "", "", false
 	}
 	return text[:idChars], digest([]byte(text)), true

@@ -69,7 +69,7 @@ func (s *Server) hide(t transaction) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return b64.EncodeToString(s.keys.pages.Seal(nil, nil, text, nil)), nil
+	return b64.EncodeToString(s.keys.sealPage(text)), nil
 }
 
 // resume opens the transaction of a form, or says why it cannot: it is not
@@ -79,7 +79,7 @@ func (s *Server) resume(r *http.Request, sealed string) (t transaction, why page
 	if !ok {
 		return t, page.Expired
 	}
-	text, err := s.keys.pages.Open(nil, nil, raw, nil)
+	text, err := s.keys.openPage(raw)
 	if err != nil || json.Unmarshal(text, &t) != nil || s.now().Unix() >= t.Ends {
 		return t, page.Expired
 	}
