@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"cmp"
 	"io"
 	"mime"
 	"strconv"
@@ -43,10 +44,12 @@ var (
 
 // formOf picks a form by the fields of Accept: the one with the highest weight,
 // the earlier of two alike. The weight of a form is that of the most specific
-// range that it is in.
+// range that it is in. Who names none of them gets the first that a weight of
+// 0 does not refuse.
 func formOf(accept []string, forms []*form) *form {
 	ranges := acceptedRanges(strings.Join(accept, ","))
-	best, bestWeight := forms[0], 0.0
+	var best, allowed *form // allowed: the first that is not refused by a weight of 0
+	bestWeight := 0.0
 	for _, f := range forms {
 		weight, exact := 0.0, -1
 		for _, r := range ranges {
@@ -57,8 +60,11 @@ func formOf(accept []string, forms []*form) *form {
 		if weight > bestWeight {
 			best, bestWeight = f, weight
 		}
+		if allowed == nil && exact < 0 {
+			allowed = f
+		}
 	}
-	return best
+	return cmp.Or(best, allowed, forms[0])
 }
 
 // mediaRange is one range of Accept.
@@ -104,7 +110,8 @@ func members(field string) []string {
 }
 
 // covers tells whether a form is in the range, and how specific that is. A
-// parameter that the form does not have is another form.
+// parameter that the form does not have is another form, but for the charset
+// that all text has.
 func (r *mediaRange) covers(f *form) (specific int, ok bool) {
 	kind, _, _ := strings.Cut(f.media, "/")
 	switch r.media {
@@ -118,7 +125,11 @@ func (r *mediaRange) covers(f *form) (specific int, ok bool) {
 	}
 	_, own, _ := mime.ParseMediaType(f.typed)
 	for name, value := range r.params {
-		if !strings.EqualFold(own[name], value) {
+		has := own[name]
+		if name == "charset" {
+			has = "utf-8"
+		}
+		if !strings.EqualFold(has, value) {
 			return 0, false
 		}
 	}

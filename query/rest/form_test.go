@@ -64,6 +64,12 @@ func TestAccept(t *testing.T) {
 		{"text/csv;header=present", csvMedia, csvMedia},
 		{"text/csv;charset=UTF-8", csvMedia, csvMedia},
 		{"text/csv;header=absent", jsonMedia, ndjsonMedia}, // another form
+		{"application/x-ndjson; charset=utf-8", ndjsonMedia, ndjsonMedia},
+		{"application/x-ndjson;charset=UTF-8;q=0.7, application/json;q=0.6", ndjsonMedia, ndjsonMedia},
+		{"application/x-ndjson;charset=utf-16, text/csv;q=0.1", csvMedia, csvMedia},
+		{"application/json;q=0, application/x-ndjson;q=0", csvMedia, csvMedia}, // none of what is refused
+		{"application/*;q=0", csvMedia, csvMedia},
+		{"*/*;q=0", jsonMedia, ndjsonMedia}, // there is nothing else
 		{`text/csv;header=absent;q=1, text/csv;q=0.2, application/json;q=0.1, application/x-ndjson;q=0.1`, csvMedia, csvMedia},
 		{`application/json;x="a,b", text/csv;q=0.5`, csvMedia, csvMedia}, // a comma within quotes parts nothing
 		{"application/json, text/csv, " + arrowMedia + ", application/problem+json", jsonMedia, csvMedia},

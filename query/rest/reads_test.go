@@ -203,6 +203,8 @@ func TestParametersAreStrict(t *testing.T) {
 		{"sirtoq", "limit=-1", "limit"}, // RES-P01
 		{"sirtoq", "limit=1.5", "limit"},
 		{"sirtoq", "limit=+5", "limit"},
+		{"sirtoq", "limit=05", "limit"},
+		{"sirtoq", "limit=-0", "limit"},
 		{"sirtoq", "limit=", "limit"},
 		{"sirtoq", "limit=1e3", "limit"},
 		{"sioq", "limit=1001", "limit"},

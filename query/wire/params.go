@@ -25,7 +25,7 @@ const (
 var (
 	eanForm   = regexp.MustCompile(`^[0-9]{8,14}$`)
 	pznForm   = regexp.MustCompile(`^[0-9]{8}$`)
-	limitForm = regexp.MustCompile(`^-?[0-9]{1,9}$`)
+	limitForm = regexp.MustCompile(`^(0|-?[1-9][0-9]{0,8})$`)
 )
 
 // Params decodes what a request names, strictly: the parameters that an
