@@ -21,42 +21,57 @@ import (
 
 type importCmd struct {
 	roleFlags
-	Bus      busFlags     `embed:""`
-	Watch    watchFlags   `embed:""`
-	File     string       `arg:"" help:"CSV file, plain, .gz or .zst."`
-	Map      string       `required:"" help:"Mapping file (YAML), or the name of a built-in one: observations, marketplace-offers, example." placeholder:"MAP.yaml"`
-	Mandate  string       `required:"" help:"Name of the mandate that shall see the prices; made if it is new." placeholder:"NAME"`
-	Login    string       `required:"" help:"Login of its account; made if it is new." placeholder:"LOGIN"`
-	Password secret       `help:"Password of the account; asked for on a terminal when missing." placeholder:"PASSWORD"`
-	Label    string       `help:"Tells the orders of this file from those of another file of the mandate. Default: the file's name." placeholder:"TEXT"`
-	Rejects  string       `help:"Where rejected rows go, with line and reason. Default: ${default}." default:"rejects.ndjson" type:"path" placeholder:"FILE"`
-	DryRun   bool         `help:"Read and judge the file, publish nothing."`
-	Applied  appliedFlags `embed:""`
+	Bus      busFlags   `embed:""`
+	Watch    watchFlags `embed:""`
+	File     string     `arg:"" optional:"" help:"CSV file, plain, .gz or .zst."`
+	Map      string     `help:"Mapping file (YAML), or the name of a built-in one: observations, marketplace-offers, example. Without it the columns are guessed, shown, and written to NAME.yaml." placeholder:"MAP.yaml"`
+	Yes      bool       `help:"Publish what was guessed without asking."`
+	Mandate  string     `help:"Name of the mandate that shall see the prices; made if it is new." placeholder:"NAME"`
+	Login    string     `help:"Login of its account; made if it is new." placeholder:"LOGIN"`
+	Password secret     `help:"Password of the account; asked for on a terminal when missing." placeholder:"PASSWORD"`
+	Label    string     `help:"Tells the orders of this file from those of another file of the mandate. Default: the file's name." placeholder:"TEXT"`
+	Rejects  string     `help:"Where rejected rows go, with line and reason. Default: ${default}." default:"rejects.ndjson" type:"path" placeholder:"FILE"`
+	DryRun   bool       `help:"Read and judge the file, publish nothing."`
+
+	ExampleMap bool         `help:"Print a mapping file that explains every key, and do nothing else."`
+	Applied    appliedFlags `embed:""`
 }
 
 // Help implements kong.HelpProvider.
 func (importCmd) Help() string {
-	return `Turns a CSV of observed prices into a working service: sites, items, an order for each site, the mandate, the account and every price go in as events. The mapping file says which column is which; print an explained one with "--map example --print-config". Importing the same file twice doubles nothing. Exit code 3: some rows were rejected.
+	return `Turns a CSV of observed prices into a working service: sites, items, an order for each site, the mandate, the account and every price go in as events. Encoding, delimiter, columns, forms of amounts and times are guessed: the first rows are shown as understood, with what had to be assumed, and a mapping file is written, which you edit where it is wrong. On a terminal you are asked before anything is published; in a pipe --yes has to say so. --map names a mapping file of your own. Importing the same file twice doubles nothing. Exit code 3: some rows were rejected.
 
 Examples:
 
-  PREISMON_PASSWORD=... preismon import prices.csv.gz --map prices.yaml --mandate "Our shop" --login me --data-dir ./preismon-data
-  preismon import prices.csv --map prices.yaml --mandate "Our shop" --login me --dry-run`
+  preismon import prices.csv --dry-run
+  PREISMON_PASSWORD=... preismon import prices.csv --mandate "Our shop" --login me --data-dir ./preismon-data
+  PREISMON_PASSWORD=... preismon import prices.csv.gz --map prices.yaml --mandate "Our shop" --login me --data-dir ./preismon-data`
 }
 
 func (c *importCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
+	if c.ExampleMap {
+		text, err := maps.BuiltinFile("example")
+		fmt.Fprintf(std.out, "%s", text)
+		return err
+	}
 	mapping, mapErr := c.mapping()
 	cfg, busErr := c.Bus.config("import", log)
 	if c.DryRun {
 		busErr = nil
 	}
-	if c.PrintConfig && c.Map == "example" {
-		text, err := maps.BuiltinFile(c.Map)
-		fmt.Fprintf(std.out, "%s", text)
+	if done, err := c.only(k, std.out, faulty(c.faults(), mapErr, busErr, c.Applied.faults())); done {
 		return err
 	}
-	if done, err := c.only(k, std.out, faulty(mapErr, busErr, c.Applied.faults())); done {
-		return err
+	if c.Map == "" {
+		var err error
+		if mapping, err = c.guessed(std); err != nil {
+			return err
+		}
+		if !c.DryRun {
+			if err := c.agreed(std); err != nil {
+				return err
+			}
+		}
 	}
 	rejects := &lazyFile{name: c.Rejects}
 	defer rejects.Close()
@@ -89,6 +104,15 @@ func (c *importCmd) Run(ctx context.Context, k *kong.Context, std streams, log *
 	return nil
 }
 
+// faults names what is missing.
+func (c *importCmd) faults() error {
+	var f contracts.Faults
+	f.Check(c.File != "", "file: missing; name the CSV to import")
+	f.Check(c.DryRun || c.Mandate != "", "mandate: missing; the name of the company that shall see the prices (--mandate)")
+	f.Check(c.DryRun || c.Login != "", "login: missing; who of it may log in (--login)")
+	return f.Err()
+}
+
 // hash gives what is published of the password.
 func (c *importCmd) hash(std streams) (string, error) {
 	password := c.Password.Secret
@@ -101,8 +125,12 @@ func (c *importCmd) hash(std streams) (string, error) {
 	return auth.Defaults().HashPassword(password)
 }
 
-// mapping reads the mapping file, or a built-in one where no such file is.
+// mapping reads the mapping file, or a built-in one where no such file is;
+// nil where none is named.
 func (c *importCmd) mapping() (*maps.Mapping, error) {
+	if c.Map == "" {
+		return nil, nil
+	}
 	text, err := os.ReadFile(c.Map)
 	if errors.Is(err, fs.ErrNotExist) {
 		if m, err := maps.Builtin(c.Map); err == nil {

@@ -3,11 +3,13 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -53,6 +55,46 @@ delta.example;D-1;;Rubber;2026-03-10 12:00:00;1,20;EUR;1;Delta
 gamma.example;G-1;;Brush;2026-03-10 13:00:00;450,5;JPY;1;Gamma
 alpha.example;A-1;4006381333931;Pen;2026-03-10 12:00:00;1,20;EUR;1;Alpha
 `
+
+// TestImportGuesses: without a mapping the first rows are shown as understood,
+// with what was assumed, and the mapping is written; nothing is published
+// unless somebody agrees.
+func TestImportGuesses(t *testing.T) {
+	t.Parallel()
+	u := startUp(t)
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "preise.csv"), []byte("Shop;Artikel;Preis;Datum\nladen.de;Stift;1,20 €;01.10.2026 09:00\nladen.de;Heft;0,99 €;01.10.2026 09:00\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := func(args ...string) (string, string, int) {
+		t.Helper()
+		cmd := command(t, []string{"PREISMON_PASSWORD=correct horse battery staple"}, append([]string{"import"}, args...)...)
+		cmd.Dir = dir
+		var out, errs bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &errs
+		if err := cmd.Run(); err != nil && !errors.As(err, new(*exec.ExitError)) {
+			t.Fatal(err)
+		}
+		return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+	}
+	published := []string{"preise.csv", "--mandate", "Laden", "--login", "me", "--data-dir", u.DataDir}
+	out, errs, code := run(published...)
+	says(t, out, errs, code, exitUsage, "laden.de", "Stift", "1.20 EUR", "2026-10-01T07:00:00Z", "Europe/Berlin", "written to preise.yaml", "--yes")
+	if n := number(t, u.tables(), "SELECT count() FROM mandates"); n != 0 {
+		t.Errorf("published without anybody's consent: %d mandates", n)
+	}
+	out, errs, code = run(append(published, "--yes")...)
+	says(t, out, errs, code, 0, "preise.yaml is there from before")
+	if n := number(t, u.tables(), "SELECT count() FROM observations"); n != 2 {
+		t.Errorf("%d observations, of 2 rows", n)
+	}
+	out, errs, code = run("--example-map")
+	if code != 0 || !strings.Contains(out, "source: example") || errs != "" {
+		t.Errorf("--example-map: exit code %d: %s%s", code, out, errs)
+	}
+	out, errs, code = run()
+	says(t, out, errs, code, exitUsage, "file: missing", "--mandate", "--login")
+}
 
 // TestImport: anybody's CSV becomes a working service.
 func TestImport(t *testing.T) {

@@ -30,6 +30,7 @@ type Mapping struct {
 
 // Form is the form of the file.
 type Form struct {
+	Encoding   string `yaml:"encoding"`
 	Delimiter  string `yaml:"delimiter"`
 	LazyQuotes bool   `yaml:"lazyQuotes"`
 }
@@ -87,6 +88,7 @@ type PZN struct {
 // Time is the column of the capture time.
 type Time struct {
 	Column  string   `yaml:"column"`
+	Clock   string   `yaml:"clock"` // the column of the time of day, where it has one of its own
 	Layouts []string `yaml:"layouts"`
 	Zone    string   `yaml:"zone"`
 	DayTime string   `yaml:"dayTime"`
@@ -215,6 +217,12 @@ func (m *Mapping) complete() error {
 	var f contracts.Faults
 	f.Check(m.Source != "", "source: missing; give the file's origin a short name that stays")
 	f.Check(len(m.Source) <= 64 && utf8.ValidString(m.Source), "source: at most 64 bytes of UTF-8")
+	if m.CSV.Encoding == "" {
+		m.CSV.Encoding = utf8Text
+	}
+	if _, err := decoded(nil, m.CSV.Encoding); err != nil {
+		f.Under("csv.encoding", err)
+	}
 	switch d := m.CSV.Delimiter; {
 	case d == "":
 		m.CSV.Delimiter = ","
@@ -407,14 +415,14 @@ func (m *Mapping) fields() []mappedField {
 	for _, o := range []mappedField{
 		{"ean", []string{c.EAN.Column}, ""},
 		{"pzn", []string{c.PZN.Column}, ""},
-		{"capturedAt", []string{c.CapturedAt.Column}, ""},
+		{"capturedAt", slices.DeleteFunc([]string{c.CapturedAt.Column, c.CapturedAt.Clock}, func(s string) bool { return s == "" }), ""},
 		{"price", []string{c.Price.Column}, ""},
 		{"shipping", []string{c.Shipping.Column}, ""},
 		{"availability", []string{c.Availability.Column}, ""},
 		{"isBuyBox", []string{c.IsBuyBox.Column}, ""},
 		{"isPrime", []string{c.IsPrime.Column}, ""},
 	} {
-		if o.columns[0] != "" {
+		if len(o.columns) > 0 && o.columns[0] != "" {
 			all = append(all, o)
 		}
 	}

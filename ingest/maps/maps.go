@@ -106,7 +106,7 @@ func run(ctx context.Context, r Request, publish Publish, limit int) (*Summary, 
 		r.Now = time.Now
 	}
 	if r.Label == "" {
-		r.Label = label(r.File)
+		r.Label = Label(r.File)
 	}
 	r.Login = strings.ToLower(strings.TrimSpace(r.Login))
 	r.Mandate = strings.TrimSpace(r.Mandate)
@@ -190,8 +190,8 @@ func (im *importer) read(ctx context.Context) error {
 	}
 }
 
-// label is the file's name without its extensions.
-func label(file string) string {
+// Label is the file's name without its folder and extensions.
+func Label(file string) string {
 	name := filepath.Base(file)
 	for _, ext := range []string{".gz", ".zst", ".csv", ".tsv", ".txt"} {
 		if len(name) > len(ext) && strings.EqualFold(name[len(name)-len(ext):], ext) {

@@ -252,7 +252,7 @@ func TestRejectedRows(t *testing.T) {
 		{row("a.example,1,,N,2026-02-01T10:00:00Z,,,,yes"), "available, but without a price"},
 		{row("a.example,1,,N,2026-02-01T10:00:00Z,1,,,maybe"), `availability "maybe" is in neither list of the mapping`},
 		{row("a.example,1,,N,2026-02-01T10:00:00Z,1,,,," + strings.Repeat("m", 257)), "the merchant's name has 257 bytes, at most 256"},
-		{row("a.example,1,,N\xff,2026-02-01T10:00:00Z,1"), "not UTF-8; save the file as UTF-8"},
+		{row("a.example,1,,N\xff,2026-02-01T10:00:00Z,1"), "not UTF-8; if the file is older, csv.encoding: windows-1252 reads it"},
 		{"a.example,1\n", "2 fields, but the header has 13"},
 		{`a.example,"1"x` + strings.Repeat(",", 11) + "\n", `extraneous or missing " in quoted-field at column 13`},
 	} {

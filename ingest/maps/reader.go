@@ -29,7 +29,7 @@ var errLongRow = errors.New("row too long")
 // mapped.
 type columnIndex struct {
 	site, key, asin, locale, name, brand, maker, currency, merchant, rating, title, url, delivery texts
-	ean, pzn, at, price, shipping, available, buyBox, prime                                       int
+	ean, pzn, at, clock, price, shipping, available, buyBox, prime                                int
 	distinguish                                                                                   []int
 }
 
@@ -126,6 +126,9 @@ func (im *importer) open(ctx context.Context, pass, round, rounds int) (_ *input
 	case bytes.HasPrefix(magic, []byte("PK\x03\x04")):
 		return nil, fault.New(fault.Invalid, "", "the file is a ZIP or a spreadsheet; save it as CSV")
 	}
+	if plain, err = decoded(plain, im.Mapping.CSV.Encoding); err != nil {
+		return nil, err
+	}
 	in.guard = &guard{r: plain}
 	br = bufio.NewReaderSize(in.guard, 256<<10)
 	bom, err := br.Peek(3)
@@ -133,7 +136,7 @@ func (im *importer) open(ctx context.Context, pass, round, rounds int) (_ *input
 	case bytes.Equal(bom, []byte("\xef\xbb\xbf")):
 		_, _ = br.Discard(3)
 	case bytes.HasPrefix(bom, []byte{0xff, 0xfe}), bytes.HasPrefix(bom, []byte{0xfe, 0xff}):
-		return nil, fault.New(fault.Invalid, "", "the file is in UTF-16; save it as UTF-8")
+		return nil, fault.New(fault.Invalid, "", "the file is in UTF-16: say so by csv.encoding: utf-16")
 	case err != nil && err != io.EOF:
 		return nil, unreadable(err)
 	}
@@ -257,7 +260,7 @@ func (m *Mapping) find(header []string) (*columnIndex, error) {
 		site: many(&c.Site), key: many(&c.ProductKey), asin: many(&c.ASIN), locale: many(&c.ASINLocale),
 		name: many(&c.Name), brand: many(&c.Brand), maker: many(&c.Manufacturer), currency: many(&c.Currency),
 		merchant: many(&c.Merchant), rating: many(&c.Rating), title: many(&c.Title), url: many(&c.URL), delivery: many(&c.DeliveryText),
-		ean: one(c.EAN.Column), pzn: one(c.PZN.Column), at: one(c.CapturedAt.Column), price: one(c.Price.Column),
+		ean: one(c.EAN.Column), pzn: one(c.PZN.Column), at: one(c.CapturedAt.Column), clock: one(c.CapturedAt.Clock), price: one(c.Price.Column),
 		shipping: one(c.Shipping.Column), available: one(c.Availability.Column), buyBox: one(c.IsBuyBox.Column), prime: one(c.IsPrime.Column),
 	}
 	for _, name := range m.Distinguish {

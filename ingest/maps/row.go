@@ -133,7 +133,7 @@ func (b *book) parse(x *columnIndex, rec []string, line int, r *row) *rejection 
 	*r = row{line: line}
 	for _, s := range rec {
 		if !utf8.ValidString(s) {
-			return reject(line, "not UTF-8", "not UTF-8; save the file as UTF-8")
+			return reject(line, "not UTF-8", "not UTF-8; if the file is older, csv.encoding: windows-1252 reads it")
 		}
 	}
 	s, bad := b.site(text(&c.Site, x.site, rec), line)
@@ -147,6 +147,9 @@ func (b *book) parse(x *columnIndex, rec []string, line int, r *row) *rejection 
 	at := strings.TrimSpace(rec[x.at])
 	if at == "" {
 		return reject(line, "capture time", "no capture time")
+	}
+	if x.clock >= 0 {
+		at = strings.TrimSpace(at + " " + strings.TrimSpace(rec[x.clock]))
 	}
 	m, why := c.CapturedAt.parse(at, s.zone)
 	if why != "" {

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"preismon/ingest/maps"
+)
+
+// guessed gives the mapping of a file that came without one: what the file
+// looks like, written to the working directory for the next time, or what was
+// written then. It shows how the first rows are understood.
+func (c *importCmd) guessed(std streams) (m *maps.Mapping, err error) {
+	name := maps.Label(c.File) + ".yaml"
+	var rows []maps.Shown
+	text, err := os.ReadFile(name)
+	switch {
+	case err == nil:
+		if m, err = maps.ParseMapping(text); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		if rows, err = maps.Preview(c.File, m, time.Now()); err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(std.err, "%s is there from before, and is used.\n\n", name)
+		printShown(std, rows)
+	case errors.Is(err, fs.ErrNotExist):
+		g, err := maps.GuessMapping(c.File, time.Now())
+		if err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(name, g.Text, 0o644); err != nil {
+			return nil, fmt.Errorf("write the mapping: %w", err)
+		}
+		m = g.Mapping
+		printShown(std, g.Rows)
+		for _, d := range g.Doubts {
+			fmt.Fprintf(std.err, "? %s\n", d)
+		}
+		fmt.Fprintf(std.err, "\nThis is written to %s. Where it is wrong, edit that file and run the same command again.\n", name)
+	default:
+		return nil, fmt.Errorf("map: %w", err)
+	}
+	return m, nil
+}
+
+// printShown shows rows as they are understood.
+func printShown(std streams, rows []maps.Shown) {
+	w := tabwriter.NewWriter(std.err, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "line\tsite\tproduct\tcaptured\tprice\toutcome\tmerchant")
+	for _, r := range rows {
+		if r.Reject != "" {
+			fmt.Fprintf(w, "%d\trejected: %s\n", r.Line, r.Reject)
+			continue
+		}
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Line, r.Site, short(r.Product, 32), r.CapturedAt, strings.TrimSpace(r.Price+" "+r.Currency), r.Outcome, short(r.Merchant, 24))
+	}
+	_ = w.Flush()
+	fmt.Fprintln(std.err)
+}
+
+// short cuts a text to so many characters.
+func short(s string, limit int) string {
+	if r := []rune(printable(s, "")); len(r) > limit {
+		return string(r[:limit-1]) + "…"
+	}
+	return printable(s, "")
+}
+
+// agreed asks whether a guessed mapping is right. Where nobody can be asked,
+// --yes has to say so.
+func (c *importCmd) agreed(std streams) error {
+	if c.Yes {
+		return nil
+	}
+	if !isTerminal(std.in) {
+		return faulty(errors.New("yes: missing; nothing is published. Look at the rows above, and run it again with --yes"))
+	}
+	fmt.Fprint(std.err, "Publish the file as understood above? [y/N] ")
+	answer, _ := bufio.NewReader(std.in).ReadString('\n')
+	if a := strings.ToLower(strings.TrimSpace(answer)); a != "y" && a != "yes" {
+		return errors.New("nothing is published")
+	}
+	return nil
+}

@@ -1,0 +1,187 @@
+package maps
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }
+
+// fieldNames are the names that columns have in files of German and English
+// shops, folded, the likeliest first, by field.
+var fieldNames = []struct {
+	field string
+	names []string
+}{
+	{"ean", []string{"ean", "gtin", "ean13", "gtin13", "gtin14", "eancode", "barcode", "upc"}},
+	{"pzn", []string{"pzn"}},
+	{"asinLocale", []string{"asinlocale"}},
+	{"asin", []string{"asin"}},
+	{"site", []string{"site", "shop", "store", "shopname", "storename", "domain", "website", "webshop", "onlineshop", "marketplace", "marktplatz", "portal", "plattform", "platform", "quelle", "source"}},
+	{"price", []string{"price", "preis", "currentprice", "saleprice", "offerprice", "verkaufspreis", "vkpreis", "vk", "bruttopreis", "preisbrutto", "endpreis", "unitprice", "pricevalue", "amount", "betrag"}},
+	{"shipping", []string{"shipping", "shippingcost", "shippingprice", "versand", "versandkosten", "lieferkosten", "deliverycost"}},
+	{"currency", []string{"currency", "currencycode", "wahrung", "waehrung"}},
+	{"capturedAt", []string{"capturedat", "seenat", "observedat", "crawledat", "scrapedat", "checkedat", "retrievedat", "timestamp", "zeitstempel", "datetime", "datumuhrzeit", "zeitpunkt", "erfasstam", "abgerufenam", "date", "datum", "tag", "day", "seen", "createdat"}},
+	{"clock", []string{"uhrzeit", "time", "zeit", "clock"}},
+	{"availability", []string{"availability", "available", "isavailable", "verfugbarkeit", "verfuegbarkeit", "verfugbar", "verfuegbar", "lieferbar", "instock", "stock", "stockstatus", "lagerstatus", "status"}},
+	{"merchant", []string{"merchant", "merchantname", "seller", "sellername", "handler", "haendler", "verkaufer", "verkaeufer", "anbieter", "vendor"}},
+	{"isBuyBox", []string{"buybox", "isbuybox", "inbuybox"}},
+	{"isPrime", []string{"prime", "isprime"}},
+	{"rating", []string{"rating", "stars", "bewertung", "sterne"}},
+	{"url", []string{"url", "link", "producturl", "productlink", "deeplink", "produktlink"}},
+	{"deliveryText", []string{"deliverytext", "delivery", "deliverytime", "lieferzeit", "lieferung"}},
+	{"brand", []string{"brand", "marke"}},
+	{"manufacturer", []string{"manufacturer", "hersteller", "maker"}},
+	{"name", []string{"name", "productname", "produktname", "title", "producttitle", "titel", "bezeichnung", "artikelbezeichnung", "artikelname", "produktbezeichnung", "product", "produkt", "artikel", "item"}},
+	{"productKey", []string{"sku", "artikelnummer", "artikelnr", "artnr", "articlenumber", "itemnumber", "produktnummer", "productid", "produktid", "itemid", "productkey", "productcode", "id", "mpn", "article"}},
+}
+
+// guesser makes a mapping of a sample.
+type guesser struct {
+	*sample
+	label   string
+	columns map[string]int // of each field
+	doubts  []string
+}
+
+func (g *guesser) doubt(format string, args ...any) {
+	g.doubts = append(g.doubts, fmt.Sprintf(format, args...))
+}
+
+// folded is a text in lower case without accents, and ß as ss.
+func folded(s string) string {
+	s = strings.ReplaceAll(strings.ToLower(s), "ß", "ss")
+	return strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Mn, r) {
+			return -1
+		}
+		return r
+	}, norm.NFD.String(s))
+}
+
+// plainName is a column's name for comparison: folded, letters and digits
+// only, without what stands in brackets and without a currency at its end.
+func plainName(s string) string {
+	if i := strings.IndexAny(s, "(["); i > 0 {
+		s = s[:i]
+	}
+	s = strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return -1
+	}, folded(s))
+	for _, code := range []string{"ineur", "eur", "usd", "gbp", "chf"} {
+		if short, ok := strings.CutSuffix(s, code); ok && short != "" {
+			return short
+		}
+	}
+	return s
+}
+
+// findColumns finds the column of each field: by its name, where what stands
+// in it can be that field, else, for what no row can be without, by its values.
+func (g *guesser) findColumns() {
+	names := make([]string, len(g.header))
+	for i, h := range g.header {
+		names[i] = plainName(h)
+	}
+	taken := map[int]bool{}
+	for i, h := range g.header { // a mapping cannot name these
+		taken[i] = h == "" || slices.Index(g.header, h) != i || slices.Index(g.header[i+1:], h) >= 0
+	}
+	for _, f := range fieldNames {
+		for _, name := range f.names {
+			i := slices.Index(names, name)
+			if i < 0 || taken[i] || slices.Index(names[i+1:], name) >= 0 || !g.fits(f.field, i) {
+				continue
+			}
+			g.columns[f.field], taken[i] = i, true
+			break
+		}
+	}
+	for _, field := range []string{"ean", "capturedAt", "price"} {
+		if _, ok := g.columns[field]; ok {
+			continue
+		}
+		for i := range g.header {
+			if !taken[i] && g.looksLike(field, i) {
+				g.columns[field], taken[i] = i, true
+				g.doubt("column %q is taken for %s by what stands in it (columns.%s)", g.header[i], field, field)
+				break
+			}
+		}
+	}
+	at, dated := g.columns["capturedAt"]
+	if clock, ok := g.columns["clock"]; ok && (!dated || formOf(g.values(at)) == nil || !formOf(g.values(at)).day) {
+		delete(g.columns, "clock")
+		if !dated && formOf(g.values(clock)) != nil { // "time" may hold all of it
+			g.columns["capturedAt"] = clock
+		}
+	}
+}
+
+// fits tells whether what stands in a column can be of the field.
+func (g *guesser) fits(field string, column int) bool {
+	values := g.values(column)
+	switch field {
+	case "price", "shipping":
+		return len(values) == 0 || share(values, isAmount) >= 0.5
+	case "capturedAt":
+		return formOf(values) != nil
+	case "ean":
+		return share(values, func(s string) bool { return len(s) >= 8 && len(s) <= 14 && isDigits(s) }) >= 0.5
+	case "clock":
+		return len(values) > 0
+	case "availability", "isBuyBox", "isPrime":
+		yes, no, other := sides(values)
+		return len(yes)+len(no) >= len(other)
+	}
+	return true
+}
+
+// looksLike tells whether a column without a telling name is of the field.
+func (g *guesser) looksLike(field string, column int) bool {
+	values := g.values(column)
+	switch field {
+	case "ean":
+		return share(values, func(s string) bool {
+			_, class := classifyEAN(s, false)
+			return len(s) >= 12 && class == eanValid
+		}) >= 0.9
+	case "capturedAt":
+		f := formOf(values)
+		return f != nil && !f.number
+	}
+	return share(values, func(s string) bool { return isAmount(s) && strings.ContainsAny(s, ".,€$£") && !isDigits(s) }) >= 0.9
+}
+
+func isDigits(s string) bool {
+	return s != "" && strings.Trim(s, "0123456789") == ""
+}
+
+// What shops write for yes and no, folded.
+var (
+	yesWords = []string{"yes", "y", "true", "1", "available", "in stock", "instock", "in_stock", "ja", "j", "wahr", "verfugbar", "lieferbar", "sofort lieferbar", "auf lager", "vorratig"}
+	noWords  = []string{"no", "n", "false", "0", "unavailable", "out of stock", "outofstock", "out_of_stock", "sold out", "not available", "nein", "falsch", "nicht verfugbar", "nicht lieferbar", "ausverkauft", "nicht auf lager", "vergriffen"}
+)
+
+// sides parts the values of a flag.
+func sides(values []string) (yes, no, other []string) {
+	for _, v := range values {
+		switch f := folded(v); {
+		case slices.Contains(yesWords, f):
+			yes = append(yes, v)
+		case slices.Contains(noWords, f):
+			no = append(no, v)
+		default:
+			other = append(other, v)
+		}
+	}
+	return yes, no, other
+}

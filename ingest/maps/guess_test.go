@@ -1,0 +1,162 @@
+package maps_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/unicode"
+
+	"preismon/ingest/maps"
+)
+
+var guessNow = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+
+// guessCases are files as people have them.
+var guessCases = []struct {
+	name, text string
+	encode     func(string) (string, error)
+	first      maps.Shown
+	mapping    []string // lines of it
+	doubts     []string // parts of sentences, all of them
+}{
+	{
+		name: "german.csv", text: "Händler;Artikelnummer;EAN;Bezeichnung;Datum;Uhrzeit;Preis (EUR);Versandkosten;Lieferbar\n" +
+			"Müller & Söhne;A-1;4006381333931;Stift, blau;01.10.2026;09:00;1.234,50 €;4,90 €;ja\n" +
+			"Müller & Söhne;A-2;;Heft;02.10.2026;9:05;0,99 €;;nein\n",
+		first:   maps.Shown{Line: 2, Site: "german", Product: "Stift, blau", CapturedAt: "2026-10-01T07:00:00Z", Price: "1234.50", Currency: "EUR", Outcome: "available", Merchant: "Müller & Söhne"},
+		mapping: []string{`clock: "Uhrzeit"`, `layouts: ["2.1.2006 15:04"]`, "zone: Europe/Berlin", `decimal: ",", thousands: ".", strip: ["€"]`},
+		doubts:  []string{"nothing names the country", "no column names the site", "say no zone"},
+	},
+	{
+		name: "windows.csv", text: "Shop;Art.-Nr.;Größe;Verfügbarkeit;Preis;Datum\nladen.at;7;groß;auf Lager;3,50 €;2026-10-01 08:00\nladen.at;8;klein;ausverkauft;;2026-10-01 08:00\n",
+		encode:  charmap.Windows1252.NewEncoder().String,
+		first:   maps.Shown{Line: 2, Site: "laden.at", Product: "7", CapturedAt: "2026-10-01T06:00:00Z", Price: "3.50", Currency: "EUR", Outcome: "available"},
+		mapping: []string{"encoding: windows-1252", "zone: Europe/Vienna", `yes: ["auf Lager"], no: ["ausverkauft"]`, "country: AT"},
+		doubts:  []string{"say no zone"},
+	},
+	{
+		name: "excel.txt", text: "site\tsku\tprice\tcapturedAt\nshop.example\tA\t$1,234.50\t2026-10-01T08:00:00Z\nshop.example\tB\t$9.99\t2026-10-01T08:00:00Z\n",
+		encode:  unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewEncoder().String,
+		first:   maps.Shown{Line: 2, Site: "shop.example", Product: "A", CapturedAt: "2026-10-01T08:00:00Z", Price: "1234.50", Currency: "USD", Outcome: "available"},
+		mapping: []string{"encoding: utf-16", "delimiter: tab", `thousands: ",", strip: ["$"]`, "currency: USD"},
+		doubts:  []string{"nothing names the country"},
+	},
+	{
+		name: "months.csv", text: "store,gtin,title,date,price,currency\nOne Shop,4006381333931,Pen,03/04/2026,1.20,EUR\nOne Shop,4006381333931,Pen,05/04/2026,,EUR\n",
+		first:   maps.Shown{Line: 2, Site: "one-shop", Product: "Pen", CapturedAt: "2026-04-03T12:00:00Z", Price: "1.20", Currency: "EUR", Outcome: "available"},
+		mapping: []string{`"One Shop": {site: "one-shop"}`, "missing: unavailable"},
+		doubts:  []string{"nothing names the country", "say no zone", "noon is taken", "may have the month first", "taken for unavailable", "sites whose names are no keys"},
+	},
+	{
+		name: "unnamed.csv", text: "a,b,c,d\n4006381333931,2026-10-01 09:00:00,1.20,x\n4006381333931,2026-10-02 09:00:00,1.10,y\n",
+		first:   maps.Shown{Line: 2, Site: "unnamed", Product: "4006381333931", CapturedAt: "2026-10-01T09:00:00Z", Price: "1.20", Currency: "EUR", Outcome: "available"},
+		mapping: []string{`ean: "a"`, `column: "b"`, `price: {column: "c"}`},
+		doubts:  []string{`"a" is taken for ean`, `"b" is taken for capturedAt`, `"c" is taken for price`, "nothing names the country", "no currency", "no column names the site", "say no zone"},
+	},
+	{
+		name: "untimed.csv", text: "site;sku;price;when\nshop.de;A;1.234;1790000000\nshop.de;B;2.500;1790000060\n",
+		first:   maps.Shown{Line: 2, Site: "shop.de", Product: "A", CapturedAt: "2026-09-21T14:13:20Z", Price: "1.234", Currency: "", Outcome: ""},
+		mapping: nil,
+		doubts:  nil,
+	},
+}
+
+// TestGuessMapping: a file without a mapping is understood, whatever its
+// encoding, delimiter, marks and dates; what was assumed is named; and the
+// import with the guessed mapping rejects nothing.
+func TestGuessMapping(t *testing.T) {
+	for _, c := range guessCases {
+		t.Run(c.name, func(t *testing.T) {
+			text := c.text
+			if c.encode != nil {
+				var err error
+				if text, err = c.encode(text); err != nil {
+					t.Fatal(err)
+				}
+			}
+			file := filepath.Join(t.TempDir(), c.name)
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			g, err := maps.GuessMapping(file, guessNow)
+			if c.mapping == nil { // nothing looks like a time
+				if err == nil || !strings.Contains(err.Error(), "columns.capturedAt") {
+					t.Fatalf("it was guessed: %v\n%s", err, g.Text)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.first, g.Rows[0]); diff != "" {
+				t.Error(diff)
+			}
+			for _, want := range c.mapping {
+				if !strings.Contains(string(g.Text), want) {
+					t.Errorf("no %s in\n%s", want, g.Text)
+				}
+			}
+			for _, want := range c.doubts {
+				if !slices.ContainsFunc(g.Doubts, func(d string) bool { return strings.Contains(d, want) }) {
+					t.Errorf("no doubt that %q", want)
+				}
+			}
+			if len(g.Doubts) != len(c.doubts) {
+				t.Errorf("%d doubts:\n%s", len(g.Doubts), strings.Join(g.Doubts, "\n"))
+			}
+			sum, err := maps.Check(t.Context(), maps.Request{File: file, Mapping: g.Mapping, Now: func() time.Time { return guessNow }})
+			if err != nil || sum.Rejected != 0 || sum.Accepted == 0 {
+				t.Errorf("imported: %+v %v", sum, err)
+			}
+		})
+	}
+}
+
+// TestGuessRefusals: what no mapping can be made of is said in one sentence.
+func TestGuessRefusals(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"prose":  {"Dear Sir or Madam\nhow are you\n", "does not look like a CSV"},
+		"empty":  {"", "does not look like a CSV"},
+		"header": {"site,sku,price,date\n", "a header and no rows"},
+		"no key": {"shop,price,date\nshop.de,1.20,2026-10-01\n", "which product a row is about"},
+		"text":   {"sku,price,date\nA,cheap,2026-10-01\nB,dear,2026-10-01\n", "no column looks like prices"},
+	} {
+		file := filepath.Join(t.TempDir(), "x.csv")
+		if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := maps.GuessMapping(file, guessNow)
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// FuzzGuessMapping: whatever the file, it is refused, or the mapping can be used.
+func FuzzGuessMapping(f *testing.F) {
+	for _, c := range guessCases {
+		f.Add([]byte(c.text))
+	}
+	file := filepath.Join(f.TempDir(), "x.csv")
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		g, err := maps.GuessMapping(file, guessNow)
+		if err != nil {
+			if strings.Contains(err.Error(), "mapping:") {
+				t.Fatalf("what was written is no mapping: %v", err)
+			}
+			return
+		}
+		if _, err := maps.ParseMapping(g.Text); err != nil {
+			t.Fatalf("%v\n%s", err, g.Text)
+		}
+	})
+}

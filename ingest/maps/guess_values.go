@@ -1,0 +1,160 @@
+package maps
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// amountText is an amount with marks before or behind it.
+var amountText = regexp.MustCompile(`^([^\d.,+-]*?)\s*([+-]?\d[\d.,'’\x{a0}\x{202f} ]*?)\s*([^\d.,+-]*)$`)
+
+func isAmount(s string) bool { return amountText.MatchString(s) }
+
+// amountForm is how a column writes amounts.
+type amountForm struct {
+	decimal, thousands string
+	strip              []string
+	ambiguous          string // a value whose mark may be either; empty: there is none
+}
+
+// amountsOf finds the form of amounts: a mark that stands last, or before one
+// or two digits, is the decimal one; one that comes several times, or before
+// groups of three, parts the thousands.
+func amountsOf(values []string) amountForm {
+	var f amountForm
+	votes := map[string]int{}
+	groups := map[string]bool{}
+	for _, v := range values {
+		m := amountText.FindStringSubmatch(v)
+		if m == nil {
+			continue
+		}
+		for _, mark := range []string{strings.TrimSpace(m[1]), strings.TrimSpace(m[3])} {
+			if mark != "" && !slices.Contains(f.strip, mark) {
+				f.strip = append(f.strip, mark)
+			}
+		}
+		number := m[2]
+		for _, space := range []string{" ", "\u00a0", "\u202f", "'", "’"} {
+			if strings.Contains(number, space) {
+				groups[space] = true
+				number = strings.ReplaceAll(number, space, "")
+			}
+		}
+		i := strings.LastIndexAny(number, ".,")
+		if i < 0 {
+			continue
+		}
+		mark, behind := number[i:i+1], len(number)-i-1
+		other := map[string]string{".": ",", ",": "."}[mark]
+		switch {
+		case strings.Contains(number, other): // 1.234,50
+			votes[mark] += 100
+			groups[other] = true
+		case strings.Count(number, mark) > 1: // 1.234.567
+			votes[other] += 100
+			groups[mark] = true
+		case behind != 3:
+			votes[mark]++
+		default: // 1.234
+			f.ambiguous = v
+		}
+	}
+	f.decimal = "."
+	if votes[","] > votes["."] {
+		f.decimal = ","
+	}
+	for _, mark := range []string{".", ",", "'", "’", "\u00a0", "\u202f", " "} {
+		if groups[mark] && mark != f.decimal {
+			f.thousands = mark
+			break
+		}
+	}
+	if f.ambiguous != "" && f.thousands == "" && votes[f.decimal] > 0 {
+		f.ambiguous = ""
+		f.thousands = map[string]string{".": ",", ",": "."}[f.decimal]
+	}
+	if f.thousands != "" {
+		f.ambiguous = ""
+	}
+	return f
+}
+
+// currencyMarks are the currencies of the marks that stand beside amounts.
+var currencyMarks = map[string]string{
+	"€": "EUR", "EUR": "EUR", "Euro": "EUR", "$": "USD", "USD": "USD", "US$": "USD", "£": "GBP", "GBP": "GBP",
+	"CHF": "CHF", "Fr.": "CHF", "SFr.": "CHF", "zł": "PLN", "PLN": "PLN", "¥": "JPY", "JPY": "JPY", "Kč": "CZK", "CZK": "CZK", "SEK": "SEK", "DKK": "DKK", "NOK": "NOK",
+}
+
+// timeForm is how a column writes times.
+type timeForm struct {
+	name   string // as a mapping has it
+	zoned  bool
+	day    bool // without a time of day
+	number bool
+	swap   string // the form with day and month the other way round, which fits too
+}
+
+// timeForms are tried in this order; day before month where both fit.
+var timeForms = []timeForm{
+	{name: "rfc3339", zoned: true},
+	{name: "datetime"},
+	{name: "2006-01-02 15:04"},
+	{name: "2006-01-02T15:04"},
+	{name: "2006-01-02T15:04:05.000"},
+	{name: "2006-01-02 15:04:05.000"},
+	{name: "day", day: true},
+	{name: "2.1.2006 15:04:05"},
+	{name: "2.1.2006 15:04"},
+	{name: "2.1.2006, 15:04"},
+	{name: "2.1.2006, 15:04:05"},
+	{name: "2.1.2006", day: true},
+	{name: "2.1.06 15:04"},
+	{name: "2.1.06", day: true},
+	{name: "2/1/2006 15:04:05", swap: "1/2/2006 15:04:05"},
+	{name: "2/1/2006 15:04", swap: "1/2/2006 15:04"},
+	{name: "2/1/2006", day: true, swap: "1/2/2006"},
+	{name: "1/2/2006 15:04:05"},
+	{name: "1/2/2006 15:04"},
+	{name: "1/2/2006 3:04 PM"},
+	{name: "1/2/2006", day: true},
+	{name: "2006/01/02 15:04:05"},
+	{name: "2006/01/02", day: true},
+	{name: "2-1-2006", day: true},
+	{name: "2 Jan 2006 15:04"},
+	{name: "2 Jan 2006", day: true},
+	{name: "Jan 2, 2006", day: true},
+	{name: "20060102", day: true},
+	{name: "unix", zoned: true, number: true},
+	{name: "unixMillis", zoned: true, number: true},
+}
+
+// formOf finds the form that at least nine of ten values have; nil: none has.
+func formOf(values []string) *timeForm {
+	for i := range timeForms {
+		f := timeForms[i]
+		if share(values, f.reads) < 0.9 {
+			continue
+		}
+		if f.swap != "" && share(values, (&timeForm{name: f.swap}).reads) < 1 {
+			f.swap = ""
+		}
+		return &f
+	}
+	return nil
+}
+
+// reads tells whether a text is a time of the form, of this century.
+func (f *timeForm) reads(s string) bool {
+	t := Time{}
+	named, ok := namedLayouts[f.name]
+	if !ok {
+		named = []layout{{form: f.name}}
+	}
+	t.layouts = named
+	t.dayTime = 12 * time.Hour
+	m, why := t.parse(s, time.UTC)
+	return why == "" && m.ms > time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli() && m.ms < time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
+}

@@ -1,0 +1,261 @@
+package maps
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"preismon/contracts"
+	"preismon/contracts/fault"
+)
+
+// place is what a country's domain says about its sites.
+type place struct{ country, currency, zone string }
+
+var places = map[string]place{
+	"de": {"DE", "EUR", "Europe/Berlin"}, "at": {"AT", "EUR", "Europe/Vienna"}, "ch": {"CH", "CHF", "Europe/Zurich"},
+	"fr": {"FR", "EUR", "Europe/Paris"}, "it": {"IT", "EUR", "Europe/Rome"}, "es": {"ES", "EUR", "Europe/Madrid"},
+	"nl": {"NL", "EUR", "Europe/Amsterdam"}, "be": {"BE", "EUR", "Europe/Brussels"}, "pl": {"PL", "PLN", "Europe/Warsaw"},
+	"cz": {"CZ", "CZK", "Europe/Prague"}, "se": {"SE", "SEK", "Europe/Stockholm"}, "dk": {"DK", "DKK", "Europe/Copenhagen"},
+	"uk": {"GB", "GBP", "Europe/London"}, "jp": {"JP", "JPY", "Asia/Tokyo"}, "kw": {"KW", "KWD", "Asia/Kuwait"},
+}
+
+var placeOfCurrency = map[string]string{"CHF": "ch", "PLN": "pl", "CZK": "cz", "SEK": "se", "DKK": "dk", "GBP": "uk", "JPY": "jp"}
+
+// write writes the mapping.
+func (g *guesser) write() ([]byte, error) {
+	if err := g.lacks(); err != nil {
+		return nil, err
+	}
+	price := amountsOf(g.of("price"))
+	sites, where, known := g.sitesOf()
+	currency := ""
+	for _, mark := range price.strip {
+		currency = first(currency, currencyMarks[mark])
+	}
+	if name := g.header[g.columns["price"]]; currency == "" {
+		for code := range strings.FieldsFuncSeq(strings.ToUpper(name), func(r rune) bool { return r < 'A' || r > 'Z' }) {
+			if len(code) == 3 && contracts.Currency(code).Valid() {
+				currency = code
+			}
+		}
+	}
+	_, hasCurrency := g.columns["currency"]
+	if !known {
+		switch p, ok := places[placeOfCurrency[currency]]; {
+		case ok:
+			where = p
+		case currency == "USD":
+			where = place{"US", "USD", "UTC"}
+		case price.decimal == "," || currency == "EUR":
+			where = places["de"]
+		default:
+			where = place{"DE", "EUR", "UTC"}
+		}
+		g.doubt("nothing names the country: %s is taken (defaultSite.country)", where.country)
+	}
+	if currency == "" && !hasCurrency {
+		g.doubt("no currency stands in the file: %s is taken (defaultSite.currency)", where.currency)
+	}
+
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "# Made by `preismon import` from what the file looks like; `preismon import --example-map` explains every key.\n\n")
+	fmt.Fprintf(&b, "source: %s # part of the identity of every product: keep it\n\n", scalar(cut(g.label, 64)))
+	fmt.Fprintf(&b, "csv:\n  encoding: %s\n  delimiter: %s\n\ncolumns:\n", g.encoding, map[bool]string{true: "tab", false: scalar(g.delimiter)}[g.delimiter == "\t"])
+	if column, ok := g.columns["site"]; ok {
+		fmt.Fprintf(&b, "  site: %s\n", scalar(g.header[column]))
+	} else {
+		key := first(slug(g.label), "my-shop")
+		fmt.Fprintf(&b, "  site: {value: %s}\n", scalar(key))
+		g.doubt("no column names the site: all rows are of %q, after the file (columns.site.value)", key)
+	}
+	for _, field := range []string{"productKey", "ean", "asin", "name", "brand", "manufacturer", "merchant", "rating", "url", "deliveryText"} {
+		if column, ok := g.columns[field]; ok {
+			fmt.Fprintf(&b, "  %s: %s\n", field, scalar(g.header[column]))
+		}
+	}
+	if column, ok := g.columns["pzn"]; ok {
+		fmt.Fprintf(&b, "  pzn: {column: %s, pad: 8}\n", scalar(g.header[column]))
+	}
+	g.writeLocale(&b, where)
+	g.writeTime(&b, where)
+	if price.ambiguous != "" {
+		g.doubt("%q could be a thousand or a fraction: it is read with the decimal mark %q (columns.price.decimal)", price.ambiguous, price.decimal)
+	}
+	missing := ""
+	if _, ok := g.columns["availability"]; !ok && g.blank("price") {
+		missing = ", missing: unavailable"
+		g.doubt("a row without a price is taken for unavailable (columns.price.missing)")
+	}
+	fmt.Fprintf(&b, "  price: {column: %s%s%s}\n", scalar(g.header[g.columns["price"]]), amountOptions(price), missing)
+	if column, ok := g.columns["shipping"]; ok {
+		fmt.Fprintf(&b, "  shipping: {column: %s%s}\n", scalar(g.header[column]), amountOptions(amountsOf(g.of("shipping"))))
+	}
+	if hasCurrency {
+		fmt.Fprintf(&b, "  currency: {column: %s, values: {\"€\": EUR, \"$\": USD, \"£\": GBP}}\n", scalar(g.header[g.columns["currency"]]))
+	}
+	g.writeFlags(&b)
+	if len(sites) > 0 {
+		fmt.Fprintf(&b, "\nsites:\n")
+		used := map[string]bool{}
+		for i, s := range sites {
+			key := slug(s)
+			if key == "" || used[key] {
+				key = "site-" + strconv.Itoa(i+1)
+			}
+			used[key] = true
+			fmt.Fprintf(&b, "  %s: {site: %s}\n", scalar(s), scalar(key))
+		}
+		g.doubt("sites whose names are no keys, as of %q, have got one (sites); one that comes later in the file needs a line there", sites[0])
+	}
+	kind := "shop"
+	_, merchants := g.columns["merchant"]
+	if _, boxes := g.columns["isBuyBox"]; boxes && merchants {
+		kind = "marketplace"
+	}
+	fmt.Fprintf(&b, "\ndefaultSite: {type: %s, country: %s, currency: %s}\n", kind, where.country, first(currency, where.currency))
+	return b.Bytes(), nil
+}
+
+// lacks names what no mapping can be made without, and how to say it.
+func (g *guesser) lacks() error {
+	var f contracts.Faults
+	has := func(field string) bool { _, ok := g.columns[field]; return ok }
+	f.Check(has("price"), "no column looks like prices (columns.price)")
+	f.Check(has("capturedAt"), "no column looks like the time of a capture (columns.capturedAt)")
+	if !has("productKey") && !has("ean") && !has("pzn") && !has("asin") {
+		if name, ok := g.columns["name"]; ok {
+			g.columns["productKey"] = name
+			g.doubt("products are known by their name %q, since no column has a number (columns.productKey)", g.header[name])
+		} else {
+			f.Addf("no column says which product a row is about (columns.productKey, ean, pzn or asin)")
+		}
+	}
+	if err := f.Err(); err != nil {
+		return fault.New(fault.Invalid, "", "%s; the columns are %q: write a mapping and give it by --map (--example-map explains one)", strings.ReplaceAll(err.Error(), "\n", "; "), g.header)
+	}
+	return nil
+}
+
+func (g *guesser) of(field string) []string { return g.values(g.columns[field]) }
+
+// blank tells whether a row has nothing in the field.
+func (g *guesser) blank(field string) bool {
+	return slices.ContainsFunc(g.rows, func(row []string) bool {
+		return g.columns[field] < len(row) && strings.TrimSpace(row[g.columns[field]]) == ""
+	})
+}
+
+// sitesOf gives the names of sites that cannot be keys as they are, and the
+// country of the most sites, if their domains tell it.
+func (g *guesser) sitesOf() (odd []string, where place, known bool) {
+	column, ok := g.columns["site"]
+	if !ok {
+		return nil, place{}, false
+	}
+	counts := map[string]int{}
+	for _, s := range g.values(column) {
+		if key := contracts.SiteKey(strings.ToLower(s)); !key.Valid() {
+			odd = append(odd, s)
+		}
+		domain := strings.ToLower(s[strings.LastIndexByte(s, '.')+1:])
+		counts[domain]++
+	}
+	best := 0
+	for _, domain := range sortedKeys(counts) {
+		if p, ok := places[domain]; ok && counts[domain] > best {
+			best, where, known = counts[domain], p, true
+		}
+	}
+	return odd, where, known
+}
+
+func (g *guesser) writeLocale(b *bytes.Buffer, where place) {
+	if _, ok := g.columns["asin"]; !ok {
+		return
+	}
+	if column, ok := g.columns["asinLocale"]; ok {
+		fmt.Fprintf(b, "  asinLocale: %s\n", scalar(g.header[column]))
+		return
+	}
+	locale := map[string]string{"GB": "co.uk"}[where.country]
+	locale = first(locale, strings.ToLower(where.country))
+	fmt.Fprintf(b, "  asinLocale: {value: %s}\n", scalar(locale))
+	g.doubt("ASINs are taken for those of %q (columns.asinLocale)", locale)
+}
+
+func (g *guesser) writeTime(b *bytes.Buffer, where place) {
+	form := formOf(g.of("capturedAt"))
+	name, zoned, day := form.name, form.zoned, form.day
+	fmt.Fprintf(b, "  capturedAt:\n    column: %s\n", scalar(g.header[g.columns["capturedAt"]]))
+	if clock, ok := g.columns["clock"]; ok {
+		if joined := g.joined(clock); joined != nil {
+			fmt.Fprintf(b, "    clock: %s\n", scalar(g.header[clock]))
+			name, zoned, day = joined.name, joined.zoned, joined.day
+		}
+	}
+	fmt.Fprintf(b, "    layouts: [%s]\n", scalar(name))
+	if !zoned {
+		fmt.Fprintf(b, "    zone: %s\n", where.zone)
+		g.doubt("the times say no zone: they are taken for those of %s (columns.capturedAt.zone)", where.zone)
+	}
+	if day {
+		fmt.Fprintf(b, "    dayTime: \"12:00\"\n")
+		g.doubt("the file has days without a time: noon is taken (columns.capturedAt.dayTime)")
+	}
+	if form.swap != "" {
+		g.doubt("dates like %q may have the month first: the day is taken to come first (columns.capturedAt.layouts: %q)", g.of("capturedAt")[0], form.swap)
+	}
+}
+
+// joined is the form of day and time of day together, if there is one.
+func (g *guesser) joined(clock int) *timeForm {
+	var both []string
+	for _, row := range g.rows {
+		if max(clock, g.columns["capturedAt"]) < len(row) {
+			both = append(both, strings.TrimSpace(row[g.columns["capturedAt"]])+" "+strings.TrimSpace(row[clock]))
+		}
+	}
+	return formOf(both)
+}
+
+func (g *guesser) writeFlags(b *bytes.Buffer) {
+	for _, field := range []string{"availability", "isBuyBox", "isPrime"} {
+		column, ok := g.columns[field]
+		if !ok {
+			continue
+		}
+		yes, no, other := sides(g.values(column))
+		fmt.Fprintf(b, "  %s: {column: %s, yes: [%s], no: [%s]}\n", field, scalar(g.header[column]), list(yes), list(no))
+		if len(other) > 0 {
+			g.doubt("%q in column %q is neither yes nor no (columns.%s)", cut(other[0], 40), g.header[column], field)
+		}
+	}
+}
+
+func amountOptions(f amountForm) string {
+	s := ""
+	if f.decimal != "." {
+		s += ", decimal: " + scalar(f.decimal)
+	}
+	if f.thousands != "" {
+		s += ", thousands: " + scalar(f.thousands)
+	}
+	if len(f.strip) > 0 {
+		s += ", strip: [" + list(f.strip) + "]"
+	}
+	return s
+}
+
+// scalar is a text as YAML takes it: JSON's form is always right.
+func scalar(s string) string { return strconv.Quote(s) }
+
+func list(texts []string) string {
+	quoted := make([]string, len(texts))
+	for i, s := range texts {
+		quoted[i] = scalar(s)
+	}
+	return strings.Join(quoted, ", ")
+}
