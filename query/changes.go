@@ -63,7 +63,7 @@ type changesCursor struct {
 // Changes lists the pairs whose newest capture until now differs from their
 // newest capture at or before since, one record a pair (TOOL-01b). It compares
 // what latestPerPair would show at both instants: availability, coverage
-// state, price, currency and merchant of the first offer. A pair without a
+// state, price, currency and merchant of the offer that stands. A pair without a
 // capture after since did not change. One without a capture in the 168 hours
 // before since is FIRST_OBSERVED. What counts is when a capture was made: one
 // that comes late, made before since, is no change.

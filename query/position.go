@@ -3,6 +3,7 @@ package query
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 	"time"
 
@@ -60,6 +61,8 @@ type offer struct {
 	merchant   string
 	currency   contracts.Currency
 	price      int64 // minor units, without shipping
+	shipping   int64 // likewise; the largest number where it was not observed
+	buyBox     bool
 	capturedMs int64
 }
 
@@ -143,14 +146,15 @@ func (s *Service) markets(ctx context.Context, in *read, r PositionRequest) ([]*
 	if err != nil {
 		return nil, err
 	}
-	country := map[contracts.SiteKey]string{}
+	country, flagged := map[contracts.SiteKey]string{}, map[contracts.SiteKey]bool{}
 	for _, site := range sites {
-		country[site.Site] = site.CountryCode
+		country[site.Site], flagged[site.Site] = site.CountryCode, site.CanonicalCountryMarket
 	}
 	by := map[marketKey]*market{}
 	var markets []*market
 	for _, o := range offers {
 		key := marketKey{country[o.Site], o.currency}
+		o.buyBox = o.buyBox && flagged[o.Site]
 		if r.Country != "" && key.country != r.Country {
 			continue
 		}
@@ -172,11 +176,17 @@ func (s *Service) markets(ctx context.Context, in *read, r PositionRequest) ([]*
 // offers reads the current offers, or those in one currency.
 func (s *Service) offers(ctx context.Context, in *read, currency contracts.Currency) ([]offer, error) {
 	var all []offer
-	err := s.store.Results(ctx, in.vis, &in.query, func(b *Block) error {
+	q := in.query
+	q.Export = true // shipping and buy box
+	err := s.store.Results(ctx, in.vis, &q, func(b *Block) error {
 		for i := range b.Len {
 			o := offer{
 				Pair:     contracts.Pair{Item: contracts.ItemID(b.Item[i]), Site: contracts.SiteKey(b.Site.At(i))},
-				merchant: string(b.Merchant.At(i)), currency: contracts.Currency(b.Currency.At(i)), price: b.PriceMinor[i], capturedMs: b.CapturedMs[i],
+				merchant: string(b.Merchant.At(i)), currency: contracts.Currency(b.Currency.At(i)), price: b.PriceMinor[i], shipping: b.ShippingMinor[i],
+				buyBox: contracts.Flag(b.IsBuyBox[i]) == contracts.FlagTrue, capturedMs: b.CapturedMs[i],
+			}
+			if o.shipping < 0 {
+				o.shipping = math.MaxInt64
 			}
 			if o.price >= 0 && (currency == "" || o.currency == currency) {
 				all = append(all, o)

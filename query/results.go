@@ -111,7 +111,7 @@ type Latest uint8
 
 const (
 	AllRows     Latest = iota
-	NewestRow          // one row of each pair: the first offer of its newest capture
+	NewestRow          // one row of each pair: the offer that stands for its newest capture (decision 025)
 	NewestWhole        // all rows of each pair's newest capture
 )
 

@@ -58,7 +58,9 @@ type Reference struct {
 	Price  json.Number     `json:"price"`
 }
 
-// BestOffer is the cheapest offer; of several, the first by site and merchant.
+// BestOffer is the cheapest offer. Of several it is the one that would stand
+// for its capture (decision 025): that holds the buy box, then with the lowest
+// total price; else the first by site and merchant.
 type BestOffer struct {
 	Site     contracts.SiteKey `json:"site"`
 	Merchant *string           `json:"merchant"`
@@ -103,7 +105,8 @@ func (m *market) customerReference(of map[contracts.ItemID][]contracts.Reference
 // standing computes everything from the offers in minor units.
 func (m *market) standing(candidateText string, zone *zoneFormat) Standing {
 	slices.SortFunc(m.offers, func(a, b offer) int {
-		return cmp.Or(cmp.Compare(a.price, b.price), cmp.Compare(a.Site, b.Site), cmp.Compare(a.merchant, b.merchant))
+		return cmp.Or(cmp.Compare(a.price, b.price), first(a.buyBox, b.buyBox), cmp.Compare(a.shipping, b.shipping),
+			cmp.Compare(a.Site, b.Site), cmp.Compare(a.merchant, b.merchant))
 	})
 	show := func(amount int64) json.Number { return decimal(amount, m.currency) }
 	n, best := len(m.offers), m.offers[0]
@@ -133,6 +136,17 @@ func (m *market) standing(candidateText string, zone *zoneFormat) Standing {
 		st.Best.Merchant = &best.merchant
 	}
 	return st
+}
+
+// first puts what is true before what is not.
+func first(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
 }
 
 func (m *market) candidate(text string, reference int64) *CandidateStanding {

@@ -47,7 +47,7 @@ var words = map[string]string{
 	"capturedTo":               "Latest capture; a date is its whole day",
 	"sort":                     "By capturedAt",
 	"timezone":                 "IANA zone of dates and times",
-	"latestPerPair":            "Newest record of each product-site pair; at most 1,000 pairs",
+	"latestPerPair":            "One offer of each pair's newest observation: buy box, else lowest total price, else lowest price; at most 1,000 pairs",
 	"latestObservationPerPair": "All offers of each pair's newest observation",
 	"since":                    "RFC 3339 instant, not in the future",
 	"candidatePrice":           "Decimal like 12.99, in each market's own currency",

@@ -12,7 +12,7 @@ func getMarketPricePosition() tool {
 		name: "get_market_price_position", operation: "listResults", required: []string{"candidatePrice"}, heavy: true,
 		arguments: wire.Operation(wire.MarketPosition).Parameters(),
 		about: "Places a candidate price among the current offers (168 hours) of one product: one position per country and currency, " +
-			"never converted or mixed. Name the product by itemId, ean, pzn, or asin with asinLocale. No position proves nothing " +
+			"never converted or mixed. All offers of a capture count. Name the product by itemId, ean, pzn, or asin with asinLocale. No position proves nothing " +
 			"beyond what you see.",
 		answer: positionAnswer,
 		run:    runPosition,

@@ -12,7 +12,7 @@ func listResultChanges() tool {
 		name: "list_result_changes", operation: "listResults", required: []string{"since"}, heavy: true,
 		arguments: wire.Operation(wire.Changes).Parameters(),
 		about: "Compares each product-site pair now with how it was at `since`: one record per pair that differs in price, " +
-			"availability, currency or merchant, with before and after. Needs a product, order or site, or globalScope; at most " +
+			"availability, currency or merchant, with before and after, by the offer that latestPerPair gives. Needs a product, order or site, or globalScope; at most " +
 			"1,000 pairs. A pair without a new capture is not in it. Follow nextCursor until it is null.",
 		words: map[string]string{
 			"timezone": "IANA zone of times", "globalScope": "All sites: since at most 168 hours ago, no product, order or site",

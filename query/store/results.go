@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"preismon/contracts"
@@ -63,7 +64,7 @@ func resultsStatement(n shards, v query.Visibility, q *query.ResultsQuery, m man
 		p.uint("after_epoch", uint64(a.Epoch))
 		p.uint("after_seq", a.Seq)
 		p.uint("after_capture", uint64(a.Capture))
-		p.uint("after_offer", uint64(a.Offer))
+		p.uint("after_offer", uint64(afterOffer(q)))
 	}
 	if sh.Brand {
 		p.text("brand", q.Brand)
@@ -91,6 +92,18 @@ func resultsStatement(n shards, v query.Visibility, q *query.ResultsQuery, m man
 		st.settings = slices.Concat(st.settings, inSmallBlocks)
 	}
 	return st
+}
+
+// afterOffer is the offer after which a walk goes on. One offer of a pair is
+// behind all of its capture, whichever stood for it when the walk was there.
+func afterOffer(q *query.ResultsQuery) uint16 {
+	switch {
+	case q.Latest != query.NewestRow:
+		return q.After.Offer
+	case q.Ascending:
+		return 0
+	}
+	return math.MaxUint16
 }
 
 // fromLatest tells whether latest_observations answers. A newest row under a

@@ -31,6 +31,9 @@ func expected(rows []obsRow) []answer {
 		a := answer{ItemID: fmt.Sprint(r.item), Site: r.site, CapturedAt: time.UnixMilli(r.ms).UTC().Format("2006-01-02T15:04:05.000Z")}
 		if r.price >= 0 {
 			v := float64(r.price) / 100
+			if r.currency == "JPY" {
+				v = float64(r.price)
+			}
 			a.Price = &v
 		}
 		if r.merchant != "" {

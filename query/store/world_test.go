@@ -30,6 +30,7 @@ type obsRow struct {
 	offer    uint16
 	outcome  contracts.Outcome
 	price    int64
+	shipping *int64 // nil: not observed
 	currency string // empty: EUR, where there is a price
 	merchant string
 	prime    contracts.Flag
@@ -207,6 +208,15 @@ func (w *world) insert(r *rand.Rand, n int, after time.Duration) {
 			for offer := range uint16(1 + r.IntN(3)) {
 				row := base
 				row.offer, row.price = offer, r.Int64N(100_000)
+				if r.IntN(3) == 0 {
+					row.price = -1 + r.Int64N(3) // none, or one that others ask, too
+				}
+				if r.IntN(3) > 0 {
+					row.shipping = ptr(r.Int64N(4) * 500)
+				}
+				if r.IntN(8) == 0 {
+					row.currency = []string{"CHF", "JPY"}[r.IntN(2)]
+				}
 				row.merchant = fmt.Sprintf("Merchant %d's \\ shop", r.IntN(4))
 				row.prime, row.buyBox = contracts.Flag(r.IntN(3)), contracts.Flag(r.IntN(3))
 				fresh = append(fresh, row)
@@ -226,8 +236,12 @@ func (w *world) write(fresh []obsRow) {
 		if currency == "" && r.price >= 0 {
 			currency = "EUR"
 		}
+		shipping := int64(-1)
+		if r.shipping != nil {
+			shipping = *r.shipping
+		}
 		return []any{
-			r.epoch, r.seq, r.capture, r.offer, r.outcome.String(), currency, r.price, int64(-1), r.merchant, uint8(r.prime), uint8(r.buyBox),
+			r.epoch, r.seq, r.capture, r.offer, r.outcome.String(), currency, r.price, shipping, r.merchant, uint8(r.prime), uint8(r.buyBox),
 			uint8(43), "Maker GmbH", "Titel \"" + r.site, "https://" + r.site + "/" + fmt.Sprint(r.item), "sofort",
 		}
 	}
@@ -321,7 +335,8 @@ func (w *world) oracle(a contracts.AccountID, r query.ResultsRequest, from, to i
 	}
 	newest := map[contracts.Pair]obsRow{}
 	later := func(a, b obsRow) bool {
-		return cmp.Or(cmp.Compare(a.ms, b.ms), cmp.Compare(a.epoch, b.epoch), cmp.Compare(a.seq, b.seq), cmp.Compare(a.capture, b.capture), -cmp.Compare(a.offer, b.offer)) > 0
+		newer := cmp.Or(cmp.Compare(a.ms, b.ms), cmp.Compare(a.epoch, b.epoch), cmp.Compare(a.seq, b.seq), cmp.Compare(a.capture, b.capture))
+		return newer > 0 || newer == 0 && stands(a, b)
 	}
 	for _, row := range in {
 		if r.LatestPerPair && !matches(row) {
@@ -347,6 +362,34 @@ func (w *world) oracle(a contracts.AccountID, r query.ResultsRequest, from, to i
 		slices.Reverse(out)
 	}
 	return out
+}
+
+// stands tells whether an offer, not another of the same capture, is the one
+// that stands for it: the one that holds the buy box; with the lowest total
+// price, where any has one; with the lowest price, where any has one; the
+// first. Amounts of two currencies do not compare: CHF, EUR, JPY.
+func stands(a, b obsRow) bool {
+	holds := func(r obsRow) bool { return r.site == "market.example" && r.buyBox == contracts.FlagTrue }
+	if holds(a) != holds(b) {
+		return holds(a)
+	}
+	if a.price >= 0 && b.price >= 0 {
+		if (a.shipping == nil) != (b.shipping == nil) {
+			return a.shipping != nil
+		}
+		if one, other := cmp.Or(a.currency, "EUR"), cmp.Or(b.currency, "EUR"); one != other {
+			return one < other
+		}
+		if a.shipping != nil && a.price+*a.shipping != b.price+*b.shipping {
+			return a.price+*a.shipping < b.price+*b.shipping
+		}
+		if a.price != b.price {
+			return a.price < b.price
+		}
+	} else if a.price != b.price {
+		return a.price > b.price // one has none
+	}
+	return a.offer < b.offer
 }
 
 func coverage(o contracts.Outcome) string {

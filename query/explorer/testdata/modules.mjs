@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 
 const load = async (name) => import(`data:text/javascript,${encodeURIComponent(await readFile(new URL(`../web/${name}`, import.meta.url), 'utf8'))}`);
 const { instant, local, known } = await load('zone.js');
-const { History, align, outcomeOf } = await load('series.js');
+const { History, align, outcomeOf, stands } = await load('series.js');
 const { markets, standing } = await load('position.js');
 
 // Local times of a zone and instants, also where the clocks change.
@@ -26,6 +26,15 @@ for (const [row, want] of [
   [{ price: 1, availability: 'AVAILABLE' }, 'price'], [{ price: null, availability: 'UNAVAILABLE' }, 'unavailable'],
   [{ price: null, availability: 'AVAILABLE' }, 'unknown'], [{ price: null, availability: 'UNKNOWN' }, 'unknown'], [{ price: 5, availability: 'UNAVAILABLE' }, 'unavailable'],
 ]) assert.equal(outcomeOf(row), want);
+
+// Of two offers of a capture the first of each pair stands, whichever came first.
+for (const [one, other] of [
+  [{ price: 9, isBuyBox: true }, { price: 1, totalPrice: 1, isBuyBox: false }],
+  [{ price: 9, totalPrice: 9 }, { price: 8, totalPrice: 10 }],
+  [{ price: 9, totalPrice: 9, isBuyBox: false }, { price: 1, totalPrice: null }],
+  [{ price: 8, totalPrice: null }, { price: 9, totalPrice: null }],
+]) assert.deepEqual([stands(one, other), stands(other, one)], [true, false]);
+assert.ok(!stands({ price: 1 }, { price: 1 }));
 
 const h = new History();
 const row = (minute, site, merchant, price, more = {}) => h.add({

@@ -10,11 +10,25 @@ export function outcomeOf(row) {
   return row.availability === 'UNAVAILABLE' ? 'unavailable' : 'unknown';
 }
 
+/**
+ * stands tells whether a row, not another of the same capture and currency, is
+ * the one that stands for it, as in the service: the buy box, then the lowest
+ * total price, where one is known, then the lowest price, then the first.
+ */
+export function stands(row, other) {
+  if (Boolean(row.isBuyBox) !== Boolean(other.isBuyBox)) return Boolean(row.isBuyBox);
+  for (const field of ['totalPrice', 'price']) {
+    const [a, b] = [row, other].map((r) => r[field] ?? Infinity);
+    if (a !== b) return a < b;
+  }
+  return false;
+}
+
 /** History collects rows in the order of their time. */
 export class History {
   rows = 0;
   pairs = new Map(); // "itemId site" -> {itemId, site, at: [], outcome: []}
-  lines = new Map(); // pair and merchant and currency -> {pair, merchant, currency, at, price, buyBox, prime}
+  lines = new Map(); // pair and merchant and currency -> {pair, merchant, currency, at, price, buyBox, prime, last}
 
   add(row) {
     this.rows++;
@@ -33,13 +47,15 @@ export class History {
     let line = this.lines.get(key);
     if (!line) this.lines.set(key, line = { key, pair, merchant: row.merchant, currency: row.currencyCode, at: [], price: [], buyBox: [], prime: [] });
     const n = line.at.length - 1;
-    if (n >= 0 && line.at[n] === at) { // a second offer of the merchant: the buy box, else the cheaper, stands for both
-      if (!(row.isBuyBox && !line.buyBox[n]) && !(Boolean(row.isBuyBox) === line.buyBox[n] && row.price < line.price[n])) return;
+    if (n >= 0 && line.at[n] === at) { // a second offer of the merchant: one stands for both
+      if (!stands(row, line.last)) return;
       line.price[n] = row.price;
       line.buyBox[n] = row.isBuyBox === true;
       line.prime[n] = row.isPrime === true;
+      line.last = row;
       return;
     }
+    line.last = row;
     line.at.push(at);
     line.price.push(row.price);
     line.buyBox.push(row.isBuyBox === true);

@@ -85,8 +85,22 @@ WHERE (item, site, captured_desc, epoch, seq, capture) IN ({{template "newest_wh
 
 {{- define "newest_row" -}}
 SELECT * FROM ({{template "history" .}}{{template "filters" .}})
-ORDER BY item, site, captured_desc, epoch DESC, seq DESC, capture DESC, offer
+ORDER BY item, site, captured_desc, epoch DESC, seq DESC, capture DESC, {{template "standing"}}
 LIMIT 1 BY item, site
+{{- end -}}
+
+{{- /* The offer that stands for its capture is the least by this (decision 025). Its last part is the offer. */ -}}
+{{- define "standing" -}}
+(
+    NOT (is_buy_box = 2 AND site IN (SELECT site FROM sites FINAL WHERE canonical_country_market)),
+    price_minor < 0, price_minor >= 0 AND shipping_minor < 0, if(price_minor < 0, '', toString(currency)),
+    if(price_minor < 0 OR shipping_minor < 0, 0, price_minor + shipping_minor), price_minor, offer
+)
+{{- end -}}
+
+{{- /* The same of a capture whose offers are arrays. */ -}}
+{{- define "standing_of_arrays" -}}
+arrayWithConstant(length(offer), tupleElement(arrayMin(arrayMap((is_buy_box, price_minor, shipping_minor, currency, offer) -> {{template "standing"}}, is_buy_box, price_minor, shipping_minor, currency, offer)), 7))
 {{- end -}}
 
 {{- define "columns" -}}
@@ -176,16 +190,28 @@ FROM (
       AND (epoch, seq) <= ({mark_epoch:UInt32}, {mark_seq:UInt64})
 )
 ARRAY JOIN {{template "offers"}}
-{{- if .NewestRow}}
-WHERE offer = 0
+{{- if .NewestRow}}, {{template "standing_of_arrays"}} AS standing
+WHERE offer = standing
 {{- end}}
 UNION ALL
 SELECT item, site, -toUnixTimestamp64Milli(captured_at) AS captured_desc,
        {{template "columns"}}
 FROM observations
-WHERE (item, site, captured_at, epoch, seq, capture) IN ({{template "newest_behind" .}})
+WHERE {{template "behind" .}}
+{{- end -}}
+
+{{- /* The rows of those captures, or the one of each that stands for it. */ -}}
+{{- define "behind" -}}
+(item, site, captured_at, epoch, seq, capture
+{{- if .NewestRow}}, offer) IN (
+    SELECT item, site, captured_at, epoch, seq, capture, offer
+    FROM observations
+    WHERE (item, site, captured_at, epoch, seq, capture
+{{- end}}) IN ({{template "newest_behind" .}})
 {{- if .NewestRow}}
-  AND offer = 0
+    ORDER BY item, site, {{template "standing"}}
+    LIMIT 1 BY item, site
+)
 {{- end}}
 {{- end -}}
 

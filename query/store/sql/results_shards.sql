@@ -6,13 +6,17 @@ FROM (
 (SELECT {{template "given_of_shards" .}}
 FROM latest_observations_all FINAL
 ARRAY JOIN {{template "offers"}}
+{{- if .NewestRow}}, {{template "standing_of_arrays"}} AS standing{{end}}
 WHERE (item, site) IN ({{template "pairs" .}})
       AND (epoch, seq) <= ({mark_epoch:UInt32}, {mark_seq:UInt64})
+{{- if .NewestRow}}
+      AND offer = standing
+{{- end}}
 {{- template "rest_of_shards" .}})
 UNION ALL
 (SELECT {{template "given_of_shards" .}}
 FROM observations_all
-WHERE (item, site, captured_at, epoch, seq, capture) IN ({{template "newest_behind" .}})
+WHERE {{template "behind" .}}
 {{- template "rest_of_shards" .}})
 )
 ORDER BY {{if .Ascending}}captured_ms, {{else}}captured_ms DESC, {{end}}{{template "order_of_equals" .}}
@@ -32,9 +36,7 @@ item, site, {{if or .FromLatest .ByPair}}-(-toUnixTimestamp64Milli(captured_at) 
 
 {{- /* What follows the choice of rows. A newest row is the newest that the filters leave. */ -}}
 {{- define "rest_of_shards" -}}
-{{- if and .FromLatest .NewestRow}}
-      AND offer = 0
-{{- else if .FromLatest}}
+{{- if .FromLatest}}
 {{- template "filters" .}}
 {{- else if .NewestWhole}}
       AND (item, site, captured_desc, epoch, seq, capture) IN ({{template "newest_whole" .}})

@@ -18,14 +18,21 @@ FROM (
         WHERE mandate = {mandate:UInt64} AND version = {version:UInt64})
       AND (epoch, seq) <= ({mark_epoch:UInt32}, {mark_seq:UInt64})
 )
-ARRAY JOIN offer, currency, price_minor, shipping_minor, merchant, is_prime, is_buy_box, rating_tenths, manufacturer, title, url, delivery_text
-WHERE offer = 0
+ARRAY JOIN offer, currency, price_minor, shipping_minor, merchant, is_prime, is_buy_box, rating_tenths, manufacturer, title, url, delivery_text, arrayWithConstant(length(offer), tupleElement(arrayMin(arrayMap((is_buy_box, price_minor, shipping_minor, currency, offer) -> (
+    NOT (is_buy_box = 2 AND site IN (SELECT site FROM sites FINAL WHERE canonical_country_market)),
+    price_minor < 0, price_minor >= 0 AND shipping_minor < 0, if(price_minor < 0, '', toString(currency)),
+    if(price_minor < 0 OR shipping_minor < 0, 0, price_minor + shipping_minor), price_minor, offer
+), is_buy_box, price_minor, shipping_minor, currency, offer)), 7)) AS standing
+WHERE offer = standing
 UNION ALL
 SELECT item, site, -toUnixTimestamp64Milli(captured_at) AS captured_desc,
        epoch, seq, capture, offer, outcome, currency, price_minor, shipping_minor, merchant,
            is_prime, is_buy_box, rating_tenths, manufacturer, title, url, delivery_text
 FROM observations
-WHERE (item, site, captured_at, epoch, seq, capture) IN (
+WHERE (item, site, captured_at, epoch, seq, capture, offer) IN (
+    SELECT item, site, captured_at, epoch, seq, capture, offer
+    FROM observations
+    WHERE (item, site, captured_at, epoch, seq, capture) IN (
     SELECT item, site, tupleElement(newest, 1), tupleElement(newest, 2), tupleElement(newest, 3), tupleElement(newest, 4)
     FROM (
         SELECT item, site, max((captured_at, epoch, seq, capture)) AS newest
@@ -42,7 +49,13 @@ WHERE (item, site, captured_at, epoch, seq, capture) IN (
         GROUP BY item, site
     )
 )
-  AND offer = 0)
+    ORDER BY item, site, (
+    NOT (is_buy_box = 2 AND site IN (SELECT site FROM sites FINAL WHERE canonical_country_market)),
+    price_minor < 0, price_minor >= 0 AND shipping_minor < 0, if(price_minor < 0, '', toString(currency)),
+    if(price_minor < 0 OR shipping_minor < 0, 0, price_minor + shipping_minor), price_minor, offer
+)
+    LIMIT 1 BY item, site
+))
 WHERE 1
 ORDER BY captured_desc, item, site, epoch, seq, capture, offer
 LIMIT {limit:UInt64}

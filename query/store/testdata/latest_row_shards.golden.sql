@@ -9,19 +9,26 @@ FROM (
 (SELECT item, site, -(-toUnixTimestamp64Milli(captured_at) AS captured_desc) AS captured_ms, epoch, seq, capture, offer, toUInt8(outcome) AS outcome_code,
     currency, price_minor, merchant
 FROM latest_observations_all FINAL
-ARRAY JOIN offer, currency, price_minor, shipping_minor, merchant, is_prime, is_buy_box, rating_tenths, manufacturer, title, url, delivery_text
+ARRAY JOIN offer, currency, price_minor, shipping_minor, merchant, is_prime, is_buy_box, rating_tenths, manufacturer, title, url, delivery_text, arrayWithConstant(length(offer), tupleElement(arrayMin(arrayMap((is_buy_box, price_minor, shipping_minor, currency, offer) -> (
+    NOT (is_buy_box = 2 AND site IN (SELECT site FROM sites FINAL WHERE canonical_country_market)),
+    price_minor < 0, price_minor >= 0 AND shipping_minor < 0, if(price_minor < 0, '', toString(currency)),
+    if(price_minor < 0 OR shipping_minor < 0, 0, price_minor + shipping_minor), price_minor, offer
+), is_buy_box, price_minor, shipping_minor, currency, offer)), 7)) AS standing
 WHERE (item, site) IN (SELECT item, site
         FROM scope_pairs
         WHERE mandate = {mandate:UInt64} AND version IN {versions:Array(UInt64)})
       AND (epoch, seq) <= ({mark_epoch:UInt32}, {mark_seq:UInt64})
-      AND offer = 0
+      AND offer = standing
 ORDER BY captured_desc, item, site, epoch, seq, capture, offer
 LIMIT {limit:UInt64})
 UNION ALL
 (SELECT item, site, -(-toUnixTimestamp64Milli(captured_at) AS captured_desc) AS captured_ms, epoch, seq, capture, offer, toUInt8(outcome) AS outcome_code,
     currency, price_minor, merchant
 FROM observations_all
-WHERE (item, site, captured_at, epoch, seq, capture) IN (
+WHERE (item, site, captured_at, epoch, seq, capture, offer) IN (
+    SELECT item, site, captured_at, epoch, seq, capture, offer
+    FROM observations
+    WHERE (item, site, captured_at, epoch, seq, capture) IN (
     SELECT item, site, tupleElement(newest, 1), tupleElement(newest, 2), tupleElement(newest, 3), tupleElement(newest, 4)
     FROM (
         SELECT item, site, max((captured_at, epoch, seq, capture)) AS newest
@@ -38,7 +45,13 @@ WHERE (item, site, captured_at, epoch, seq, capture) IN (
         GROUP BY item, site
     )
 )
-      AND offer = 0
+    ORDER BY item, site, (
+    NOT (is_buy_box = 2 AND site IN (SELECT site FROM sites FINAL WHERE canonical_country_market)),
+    price_minor < 0, price_minor >= 0 AND shipping_minor < 0, if(price_minor < 0, '', toString(currency)),
+    if(price_minor < 0 OR shipping_minor < 0, 0, price_minor + shipping_minor), price_minor, offer
+)
+    LIMIT 1 BY item, site
+)
 ORDER BY captured_desc, item, site, epoch, seq, capture, offer
 LIMIT {limit:UInt64})
 )

@@ -15,7 +15,11 @@ FROM (SELECT * FROM (SELECT item, site, captured_desc,
       AND captured_desc <= -{from_ms:Int64}
       AND site = {site:String}
       AND (epoch, seq) <= ({mark_epoch:UInt32}, {mark_seq:UInt64}))
-ORDER BY item, site, captured_desc, epoch DESC, seq DESC, capture DESC, offer
+ORDER BY item, site, captured_desc, epoch DESC, seq DESC, capture DESC, (
+    NOT (is_buy_box = 2 AND site IN (SELECT site FROM sites FINAL WHERE canonical_country_market)),
+    price_minor < 0, price_minor >= 0 AND shipping_minor < 0, if(price_minor < 0, '', toString(currency)),
+    if(price_minor < 0 OR shipping_minor < 0, 0, price_minor + shipping_minor), price_minor, offer
+)
 LIMIT 1 BY item, site)
 WHERE 1
 ORDER BY captured_desc, item, site, epoch, seq, capture, offer

@@ -1,0 +1,228 @@
+package store_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"preismon/contracts"
+	"preismon/query"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// crowded adds n captures of three days, most of several offers that differ
+// in little: each part of the rule that chooses one decides for some of them.
+func (w *world) crowded(r *rand.Rand, n int) {
+	w.t.Helper()
+	var fresh []obsRow
+	for range n {
+		w.mark++
+		base := obsRow{
+			item: 1 + r.Uint64N(6), site: worldSites[r.IntN(len(worldSites))], epoch: epoch, seq: w.mark,
+			ms: w.now.Add(-time.Duration(r.IntN(72)) * time.Hour).UnixMilli(), outcome: contracts.PriceObserved,
+		}
+		if r.IntN(12) == 0 {
+			base.outcome, base.price = contracts.Unavailable, -1
+			fresh = append(fresh, base)
+			continue
+		}
+		for offer := range uint16(1 + r.IntN(6)) {
+			row := base
+			row.offer, row.merchant = offer, fmt.Sprint("Merchant ", offer)
+			row.price = -1 + r.Int64N(4)*100
+			if r.IntN(4) > 0 {
+				row.shipping = ptr(r.Int64N(4) * 100)
+			}
+			if r.IntN(5) == 0 {
+				row.currency = []string{"CHF", "JPY"}[r.IntN(2)]
+			}
+			row.prime, row.buyBox = contracts.Flag(r.IntN(3)), []contracts.Flag{0, 0, 1, 1, 1, 2}[r.IntN(6)]
+			fresh = append(fresh, row)
+		}
+	}
+	w.rows = append(w.rows, fresh...)
+	w.write(fresh)
+}
+
+// TestOneOfferStandsForACapture compares latestPerPair with a look at every
+// row: from the newest captures, from windows by mandate and by pair, under
+// filters, and of captures behind later ones that nobody may see yet.
+func TestOneOfferStandsForACapture(t *testing.T) {
+	w := newWorld(t, 61, 0)
+	r := rand.New(rand.NewPCG(6, 1))
+	w.crowded(r, 250)
+	w.setMark(w.mark)
+	seen := w.rows
+	w.crowded(r, 25)
+	many := 0
+	for _, c := range []query.ResultsRequest{
+		{},
+		{Sort: "asc"},
+		{Site: "market.example"},
+		{ItemID: 4},
+		{OrderID: orderB},
+		{Merchant: "Merchant 2"},
+		{IsBuyBox: ptr(false)},
+		{CoverageState: "PRICE_OBSERVED"},
+		{OrderID: orderA, CapturedFrom: "2026-03-06"},
+		{OrderID: orderB, CapturedTo: "2026-03-07"},
+		{ItemID: 3, CapturedFrom: "2026-03-06", CapturedTo: "2026-03-07"},
+	} {
+		c.LatestPerPair = true
+		from, to := int64(math.MinInt64), int64(math.MaxInt64)
+		if c.CapturedFrom != "" {
+			from, to = time.Date(2026, 3, 6, 0, 0, 0, 0, time.UTC).UnixMilli(), w.now.UnixMilli()
+		}
+		if c.CapturedTo != "" {
+			to = time.Date(2026, 3, 8, 0, 0, 0, 0, time.UTC).UnixMilli() - 1
+		}
+		for _, a := range []contracts.AccountID{accountWhole, accountOrder, accountSites, accountOther} {
+			rows := w.oracle(a, c, from, to, seen)
+			for _, row := range rows {
+				if row.offer > 0 {
+					many++
+				}
+			}
+			for _, limit := range []int{3, 1000} {
+				c.Limit = ptr(limit)
+				if diff := gocmp.Diff(expected(rows), w.walk(t, a, c, nil)); diff != "" {
+					t.Errorf("account %s, %+v (-want +got):\n%s", a, c, diff)
+				}
+			}
+		}
+	}
+	if many < 100 {
+		t.Errorf("only %d times another offer stands than the first", many)
+	}
+}
+
+// TestWalkFromBeforeGoesOn goes on after the first offer of each pair, as a
+// walk does that began when the first one stood: the pair does not come again.
+func TestWalkFromBeforeGoesOn(t *testing.T) {
+	w := newWorld(t, 63, 0)
+	w.crowded(rand.New(rand.NewPCG(6, 3)), 100)
+	w.setMark(w.mark)
+	v := query.Visibility{Mandate: mandateTwo, Versions: []uint64{7}, Applied: true, Scope: contracts.AccountScope{AllOrders: true, AllSites: true}}
+	for _, ascending := range []bool{false, true} {
+		q := query.ResultsQuery{Latest: query.NewestRow, Watermark: query.Watermark{Epoch: epoch, Seq: w.mark}, Ascending: ascending}
+		places := func() (all []query.Position) {
+			if err := w.store.Results(t.Context(), v, &q, func(b *query.Block) error {
+				for i := range b.Len {
+					all = append(all, b.Position(b.At(i)))
+				}
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+			return all
+		}
+		all := places()
+		for i, at := range all {
+			for _, offer := range []uint16{0, 5} {
+				at.Offer = offer
+				q.After = &at
+				if diff := gocmp.Diff(all[i+1:], places(), cmpopts.EquateEmpty()); diff != "" {
+					t.Fatalf("ascending %t, after %+v (-want +got):\n%s", ascending, at, diff)
+				}
+			}
+		}
+	}
+}
+
+// TestBestOfEquallyCheapOffers takes for the best of a market the offer that
+// would stand: it holds the buy box where that is observed, or costs least
+// with shipping.
+func TestBestOfEquallyCheapOffers(t *testing.T) {
+	w := newWorld(t, 64, 0)
+	offers := []obsRow{
+		{merchant: "Plain", buyBox: contracts.FlagFalse},
+		{merchant: "Shipped", shipping: ptr(int64(500)), buyBox: contracts.FlagUnknown},
+		{merchant: "Free", shipping: ptr(int64(0)), buyBox: contracts.FlagFalse},
+		{merchant: "Holder", shipping: ptr(int64(900)), buyBox: contracts.FlagTrue},
+	}
+	for site, want := range map[contracts.SiteKey]string{"market.example": "Holder", "gamma.example": "Free"} {
+		w.mark++
+		var rows []obsRow
+		for i, row := range offers {
+			row.item, row.site, row.ms, row.epoch, row.seq, row.offer = 5, string(site), w.now.UnixMilli(), epoch, w.mark, uint16(i)
+			row.outcome, row.price = contracts.PriceObserved, 1000
+			rows = append(rows, row)
+		}
+		w.write(rows)
+		w.setMark(w.mark)
+		answer, err := w.position(accountOther, query.PositionRequest{ItemID: 5, CandidatePrice: "9.99"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := answer.Positions[0].Best; *got.Merchant != want {
+			t.Errorf("%s: the best is %s, want %s", site, *got.Merchant, want)
+		}
+		w.exec("TRUNCATE TABLE latest_observations")
+		w.exec("TRUNCATE TABLE observations")
+	}
+}
+
+// TestWhichOfferStandsCanBeSeen takes the rule at its public word: of the rows
+// of latestObservationPerPair, latestPerPair gives the one that holds the buy
+// box, with the lowest totalPrice, with the lowest price, or that comes first.
+func TestWhichOfferStandsCanBeSeen(t *testing.T) {
+	w := newWorld(t, 62, 0)
+	w.crowded(rand.New(rand.NewPCG(6, 2)), 300)
+	w.setMark(w.mark)
+	type row struct {
+		ItemID, Site, CapturedAt, CurrencyCode, Merchant string
+		Price, TotalPrice                                *float64
+		IsBuyBox                                         bool
+	}
+	read := func(c query.ResultsRequest) (rows []row) {
+		c.Include.ExportFields, c.Limit = true, ptr(1000)
+		page, err := w.service.Results(t.Context(), query.Principal{Account: accountOther}, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(array(&page.Rows), &rows); err != nil {
+			t.Fatal(err)
+		}
+		return rows
+	}
+	lowest := func(v *float64) float64 {
+		if v == nil {
+			return math.Inf(1)
+		}
+		return *v
+	}
+	less := func(a, b row) bool {
+		if a.IsBuyBox != b.IsBuyBox {
+			return a.IsBuyBox
+		}
+		for _, of := range []func(row) *float64{func(r row) *float64 { return r.TotalPrice }, func(r row) *float64 { return r.Price }} {
+			one, other := of(a), of(b)
+			if one != nil && other != nil && a.CurrencyCode != b.CurrencyCode {
+				return a.CurrencyCode < b.CurrencyCode
+			}
+			if c := cmp.Compare(lowest(one), lowest(other)); c != 0 {
+				return c < 0
+			}
+		}
+		return false
+	}
+	want := map[string]row{}
+	for _, r := range read(query.ResultsRequest{LatestObservationPerPair: true}) {
+		if best, ok := want[r.ItemID+r.Site]; !ok || less(r, best) {
+			want[r.ItemID+r.Site] = r
+		}
+	}
+	got := map[string]row{}
+	for _, r := range read(query.ResultsRequest{LatestPerPair: true}) {
+		got[r.ItemID+r.Site] = r
+	}
+	if diff := gocmp.Diff(want, got); diff != "" || len(got) < 12 {
+		t.Errorf("%d pairs (-want +got):\n%s", len(got), diff)
+	}
+}
