@@ -181,7 +181,7 @@ func (s *Service) observed(ctx context.Context, in *read, q ResultsQuery) (map[c
 		in.encoder.begin(b)
 		for i := range b.Len {
 			row = in.encoder.append(row[:0], b, i)
-			state := &ObservedState{CoverageState: strings.Trim(coverageState[b.Outcome[i]], `"`)}
+			state := &ObservedState{CoverageState: strings.Trim(coverageState[b.stateOf(i)], `"`)}
 			if err := json.Unmarshal(row, state); err != nil {
 				return err
 			}

@@ -145,8 +145,9 @@ func (s *Service) summarize(ctx context.Context, v Visibility, orders []Order, p
 type judge struct {
 	now       time.Time
 	createdAt time.Time
-	every     time.Duration // between two runs; 0: no schedule
-	today     bool          // the record is of the current day
+	every     time.Duration          // between two runs; 0: no schedule
+	planned   contracts.SiteCounters // by the schedule, where the source does not count
+	today     bool                   // the record is of the current day
 	counters  map[contracts.SiteKey]siteCounts
 	legacy    bool
 	members   map[contracts.ItemID]contracts.Membership
@@ -164,6 +165,7 @@ func newJudge(o *contracts.Order, now time.Time) *judge {
 	if o.Schedule != nil {
 		const most = 10 * 366 * day // far from what a Duration can hold
 		j.every = time.Duration(min(o.Schedule.IntervalMinutes, int(most/time.Minute))) * time.Minute
+		j.planned = j.plan()
 		j.today = o.Schedule.LastRunAt == nil || !o.Schedule.LastRunAt.Before(now.Truncate(day))
 	}
 	for _, c := range o.Counters {
@@ -178,10 +180,30 @@ func newJudge(o *contracts.Order, now time.Time) *judge {
 	return j
 }
 
-// judge gives the state of a pair. The counts are the source's own: captures
-// do not move them, so neither do retries of a crawler (QUAL-02c).
+// plan counts what the schedule alone tells: the runs of a day, at least one,
+// and those that were due since the day began (UTC), or since the order did.
+// Of runs a day or more apart one is due once an interval has passed.
+func (j *judge) plan() (c contracts.SiteCounters) {
+	if j.every <= 0 {
+		return c
+	}
+	since := j.now.Sub(j.now.Truncate(day))
+	if j.every >= day {
+		since = j.every
+	}
+	c.ConfiguredObservations = max(1, int(day/j.every))
+	c.ExpectedProcessedByNow = max(0, min(c.ConfiguredObservations, int(min(since, j.now.Sub(j.createdAt))/j.every)))
+	return c
+}
+
+// judge gives the state of a pair. The counts are the source's own, or those
+// of the schedule where it does not count: captures do not move them, so
+// neither do retries of a crawler (QUAL-02c).
 func (j *judge) judge(p OrderPair) Quality {
 	c, counted := j.counters[p.Site]
+	if !counted {
+		c.SiteCounters = j.planned
+	}
 	return Quality{
 		Pair: p.Pair, Reason: j.reason(p, c, counted),
 		ConfiguredObservations: c.ConfiguredObservations, ExpectedProcessedByNow: c.ExpectedProcessedByNow,
@@ -193,13 +215,11 @@ func (j *judge) reason(p OrderPair, c siteCounts, counted bool) Reason {
 	if j.legacy && !j.members[p.Item].Holds(p.Site) {
 		return ReasonUnknown // QUAL-04
 	}
-	since := j.since(c)
+	since := j.since(c, counted)
 	switch {
-	case !p.CapturedAt.IsZero() && p.CapturedAt.Before(since):
-		return ReasonOverdue
-	case !p.CapturedAt.IsZero():
+	case !p.CapturedAt.IsZero() && !p.CapturedAt.Before(since):
 		return outcomeReasons[p.Outcome]
-	case c.ExpectedProcessedByNow > 0 || j.createdAt.Before(since):
+	case c.ExpectedProcessedByNow > 0: // choices 65
 		return ReasonOverdue
 	case counted || j.every > 0:
 		return ReasonPending
@@ -212,13 +232,13 @@ func (j *judge) reason(p OrderPair, c siteCounts, counted bool) Reason {
 // it is the begin of today. Else a capture may be a day old, for sites have
 // hours of rest, and one more interval: that of the counters, or of the
 // schedule where the source does not count.
-func (j *judge) since(c siteCounts) time.Time {
+func (j *judge) since(c siteCounts, counted bool) time.Time {
 	every := j.every
-	if c.ConfiguredObservations > 0 {
+	if counted && c.ConfiguredObservations > 0 {
 		every = day / time.Duration(c.ConfiguredObservations)
 	}
 	switch {
-	case c.ExpectedProcessedByNow > 0 && j.today:
+	case counted && c.ExpectedProcessedByNow > 0 && j.today:
 		return j.now.Truncate(day)
 	case every > 0:
 		return j.now.Add(-day - every)

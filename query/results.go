@@ -208,8 +208,8 @@ type givenBounds struct {
 	To   bool `json:"u,omitempty"`
 }
 
-// coverageOutcomes maps each coverage state to the outcomes it stands for
-// (choices 7). A pair without a result has no row, so NO_RESULT has none.
+// coverageOutcomes maps each coverage state to what rows show (see stateOf)
+// that it stands for (choices 7). A pair without a result has no row, so NO_RESULT has none.
 var coverageOutcomes = map[string][]contracts.Outcome{
 	"PRICE_OBSERVED":    {contracts.PriceObserved},
 	"UNAVAILABLE":       {contracts.Unavailable},

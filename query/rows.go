@@ -88,7 +88,16 @@ var availability = [...]string{
 	contracts.SiteUnavailable:  `","availability":"UNKNOWN","price":`,
 }
 
-// The values of the field coverageState by outcome (choices 7).
+// stateOf is the outcome as its row shows it: one without a price does not
+// tell that one was observed (choices 62).
+func (b *Block) stateOf(i int) contracts.Outcome {
+	if o := contracts.Outcome(b.Outcome[i]); o != contracts.PriceObserved || b.PriceMinor[i] >= 0 {
+		return o
+	}
+	return contracts.OutcomeUnknown
+}
+
+// The values of the field coverageState by what a row shows (choices 7).
 var coverageState = [...]string{
 	contracts.OutcomeUnknown:   `"UNKNOWN"`,
 	contracts.PriceObserved:    `"PRICE_OBSERVED"`,
@@ -144,7 +153,7 @@ func (e *rowEncoder) appendGroups(out []byte, b *Block, i, site int, currency *c
 	}
 	if e.include.Coverage {
 		out = append(out, `,"coverageState":`...)
-		out = append(out, coverageState[b.Outcome[i]]...)
+		out = append(out, coverageState[b.stateOf(i)]...)
 		out = append(out, `,"lastProcessedAt":`...)
 		if at, ok := e.rich.lastProcessed(contracts.Pair{Item: item, Site: contracts.SiteKey(b.Site.At(i))}); ok {
 			out = append(out, '"')

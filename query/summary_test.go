@@ -69,6 +69,7 @@ func blockOf(rows []shelfRow, at time.Time) *query.Block {
 		b.Item, b.CapturedMs = append(b.Item, r.item), append(b.CapturedMs, at.UnixMilli())
 		b.Epoch, b.Seq, b.Capture, b.Offer = append(b.Epoch, 1), append(b.Seq, 1), append(b.Capture, 0), append(b.Offer, 0)
 		b.Outcome, b.PriceMinor = append(b.Outcome, uint8(r.outcome)), append(b.PriceMinor, r.price)
+		b.ShippingMinor, b.IsBuyBox = append(b.ShippingMinor, -1), append(b.IsBuyBox, 0)
 		text(&b.Site, r.site)
 		text(&b.Currency, r.currency)
 		text(&b.Merchant, "")

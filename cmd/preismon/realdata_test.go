@@ -1276,6 +1276,30 @@ func (q *realQuestion) refusal() string {
 	return ""
 }
 
+// standing compares two offers of a capture by which of them stands for it:
+// buy box, lowest total, lowest price. Each capture has one currency.
+func (w *realWorld) standing(i, j int32) int {
+	worse := func(yes, no bool) int {
+		if yes == no {
+			return 0
+		} else if yes {
+			return -1
+		}
+		return 1
+	}
+	a, b := &w.rows[i], &w.rows[j]
+	box := func(r *realRow) bool { return w.sites[r.site].key == "amazon.it" && r.boxKnown && r.buyBox }
+	priced, total := func(r *realRow) bool { return r.price >= 0 }, func(r *realRow) bool { return r.price >= 0 && r.shipping >= 0 }
+	order := cmp.Or(worse(box(a), box(b)), worse(total(a), total(b)), worse(priced(a), priced(b)))
+	if order != 0 || !priced(a) {
+		return order
+	}
+	if total(a) {
+		order = cmp.Compare(a.price+a.shipping, b.price+b.shipping)
+	}
+	return cmp.Or(order, cmp.Compare(a.price, b.price))
+}
+
 // answer gives the rows, in no order (RES-P11, RES-P12a, RES-P12b).
 func (q *realQuestion) answer() []int32 {
 	w := q.w
@@ -1321,7 +1345,7 @@ func (q *realQuestion) answer() []int32 {
 	rows = nil
 	for _, set := range newest {
 		if q.latest == "latestPerPair" {
-			rows = append(rows, set[0]) // the first offer of the newest capture
+			rows = append(rows, slices.MinFunc(set, w.standing)) // of several the first
 			continue
 		}
 		for _, n := range set {

@@ -156,14 +156,14 @@ func TestOrderDetail(t *testing.T) {
 	want := order101 + `,"monitoring":{"sites":["shop-a","shop-b"],"intervalMinutes":60,"lastRunAt":"2026-11-21T11:30:00.000Z","nextRunAt":"2026-11-21T12:30:00.000Z"},` +
 		`"coverage":{"configuredPairs":9,"observedPairs":3,"ratio":0.3333},"health":"DEGRADED",` +
 		`"qualitySummary":{"priceObserved":1,"productUnavailable":1,"productNotFound":1,"accessTemporarilyRestricted":1,"siteTemporarilyUnavailable":1,` +
-		`"pending":0,"overdue":3,"unknown":1,"sourceCountsConsistent":true}}`
+		`"pending":2,"overdue":1,"unknown":1,"sourceCountsConsistent":true}}`
 	if got := string(e.get("/v1/orders/101", e.token(ofWhole)).body); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	summary := func(account contracts.AccountID, path string) map[string]any {
 		return decode[map[string]any](t, e.get(path, e.token(account)))["qualitySummary"].(map[string]any)
 	}
-	if s := summary(ofShopB, "/v1/orders/101"); s["overdue"] != 2. || s["priceObserved"] != 0. { // VIS-05
+	if s := summary(ofShopB, "/v1/orders/101"); s["pending"] != 2. || s["overdue"] != 0. || s["priceObserved"] != 0. { // VIS-05
 		t.Errorf("%v", s)
 	}
 	if s := summary(ofWhole, "/v1/orders/102"); s["unknown"] != 3. || s["priceObserved"] != 1. || s["sourceCountsConsistent"] != false { // QUAL-03, QUAL-04
@@ -222,9 +222,9 @@ func TestObservationQuality(t *testing.T) {
 	}
 	want := []string{
 		"1 shop-a PRICE_OBSERVED 24 11 true 2026-11-21T11:59:00.000Z",
-		"1 shop-b OVERDUE 24 0 true 2026-11-20T06:00:00.000Z",
+		"1 shop-b PENDING 24 0 true 2026-11-20T06:00:00.000Z",
 		"2 shop-a PRODUCT_UNAVAILABLE 24 11 true 2026-11-21T11:58:00.000Z",
-		"2 shop-b OVERDUE 24 0 true <nil>",
+		"2 shop-b PENDING 24 0 true <nil>", // choices 65
 		"3 shop-a PRODUCT_NOT_FOUND 24 11 true 2026-11-21T11:57:00.000Z",
 		"4 shop-a ACCESS_TEMPORARILY_RESTRICTED 24 11 true 2026-11-21T11:56:00.000Z", // QUAL-06
 		"5 shop-a SITE_TEMPORARILY_UNAVAILABLE 24 11 true 2026-11-21T11:55:00.000Z",
@@ -244,7 +244,7 @@ func TestObservationQuality(t *testing.T) {
 		t.Error(diff)
 	}
 	for args, want := range map[string]int{ // QUAL-00a
-		"?site=shop-b": 2, "?site=shop-c": 0, "?reasonCode=PRODUCT_NOT_FOUND": 1, "?reasonCode=OVERDUE": 3, "?reasonCode=PENDING": 0,
+		"?site=shop-b": 2, "?site=shop-c": 0, "?reasonCode=PRODUCT_NOT_FOUND": 1, "?reasonCode=OVERDUE": 1, "?reasonCode=PENDING": 2,
 		"?reasonCode=OVERDUE&site=shop-a": 1, "?site=shop-a&limit=1000": 7,
 	} {
 		if got := len(e.read(ofWhole, path+args).Data); got != want {
@@ -278,7 +278,7 @@ func TestObservationQuality(t *testing.T) {
 	}
 	// The same pair before it is due.
 	e.exec("INSERT INTO orders (mandate, order_id, name, active, created_at, interval_minutes, counters, version) VALUES (1, 101, 'New', true, '2026-11-21 11:00:00', 60, [('shop-b', 24, 0, 0)], 2)")
-	if got := keys(e.read(ofWhole, path+"?site=shop-b"), "reasonCode"); !slices.Equal(got, []string{"OVERDUE", "PENDING"}) {
+	if got := keys(e.read(ofWhole, path+"?site=shop-b"), "reasonCode"); !slices.Equal(got, []string{"PENDING", "PENDING"}) {
 		t.Errorf("%v", got)
 	}
 }

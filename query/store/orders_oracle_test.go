@@ -86,7 +86,7 @@ func (w *world) qualityOracle(o orderRow, p contracts.Pair) entry {
 			newest = &w.rows[i]
 		}
 	}
-	seen := o.created
+	var seen time.Time
 	if newest != nil {
 		seen = time.UnixMilli(newest.ms)
 		e.Last = seen.UTC().Format(time.RFC3339Nano)
@@ -97,7 +97,18 @@ func (w *world) qualityOracle(o orderRow, p contracts.Pair) entry {
 	}
 	date := w.now.UTC().Format(time.DateOnly)
 	stale := false
-	if e.Expected > 0 && (o.interval == 0 || o.last == nil || o.last.UTC().Format(time.DateOnly) >= date) {
+	if !counted && o.interval > 0 { // the schedule counts in the source's place
+		e.Configured = max(1, 1440/int(o.interval))
+		for due := w.now.Truncate(24 * time.Hour); e.Expected < e.Configured; e.Expected++ {
+			if o.interval >= 1440 {
+				due = w.now.Add(-time.Duration(o.interval) * time.Minute)
+			}
+			if due = due.Add(time.Duration(o.interval) * time.Minute); due.After(w.now) || w.now.Sub(o.created).Minutes() < float64(o.interval)*float64(e.Expected+1) {
+				break
+			}
+		}
+	}
+	if counted && e.Expected > 0 && (o.interval == 0 || o.last == nil || o.last.UTC().Format(time.DateOnly) >= date) {
 		stale = seen.UTC().Format(time.DateOnly) < date
 	} else if minutes > 0 {
 		stale = w.now.Sub(seen).Minutes() > 24*60+minutes
@@ -113,9 +124,9 @@ func (w *world) qualityOracle(o orderRow, p contracts.Pair) entry {
 	switch {
 	case !confirmed:
 		e.Reason = "UNKNOWN"
-	case stale, newest == nil && e.Expected > 0:
+	case (stale || newest == nil) && e.Expected > 0:
 		e.Reason = "OVERDUE"
-	case newest == nil && (counted || o.interval > 0):
+	case (stale || newest == nil) && (counted || o.interval > 0):
 		e.Reason = "PENDING"
 	case newest == nil:
 		e.Reason = "UNKNOWN"

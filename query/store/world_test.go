@@ -331,7 +331,7 @@ func (w *world) oracle(a contracts.AccountID, r query.ResultsRequest, from, to i
 		}
 		return (r.Merchant == "" || row.merchant == r.Merchant) && (r.Brand == "" || itemBrands[row.item] == r.Brand) &&
 			(r.Manufacturer == "" || r.Manufacturer == "Maker GmbH") && flag(r.IsPrime, row.prime) && flag(r.IsBuyBox, row.buyBox) &&
-			(r.CoverageState == "" || coverage(row.outcome) == r.CoverageState)
+			(r.CoverageState == "" || coverage(row) == r.CoverageState)
 	}
 	newest := map[contracts.Pair]obsRow{}
 	later := func(a, b obsRow) bool {
@@ -392,10 +392,13 @@ func stands(a, b obsRow) bool {
 	return a.offer < b.offer
 }
 
-func coverage(o contracts.Outcome) string {
-	switch o {
+// coverage is the state of a row: without a price none was observed.
+func coverage(r obsRow) string {
+	switch r.outcome {
 	case contracts.PriceObserved:
-		return "PRICE_OBSERVED"
+		if r.price >= 0 {
+			return "PRICE_OBSERVED"
+		}
 	case contracts.Unavailable:
 		return "UNAVAILABLE"
 	case contracts.ProductNotFound:

@@ -154,7 +154,7 @@ mandate = {mandate:UInt64}
       AND (epoch, seq) <= ({mark_epoch:UInt32}, {mark_seq:UInt64})
 {{- end -}}
 
-{{- /* Exact filters on observed values; an unknown flag matches neither value, and only canonical country markets have flags (RES-P06b). */ -}}
+{{- /* Exact filters on observed values; a row without a price says nothing of one (choices 62); an unknown flag matches neither value, and only canonical country markets have flags (RES-P06b). */ -}}
 {{- define "filters"}}
 {{- if .Brand}}
       AND item IN (SELECT item FROM items FINAL WHERE brand = {brand:String})
@@ -175,7 +175,7 @@ mandate = {mandate:UInt64}
       AND site IN (SELECT site FROM sites FINAL WHERE canonical_country_market)
 {{- end}}
 {{- if .Outcomes}}
-      AND toUInt8(outcome) IN {outcomes:Array(UInt8)}
+      AND if(outcome = 'priceObserved' AND price_minor < 0, 0, toUInt8(outcome)) IN {outcomes:Array(UInt8)}
 {{- end}}
 {{- end}}
 

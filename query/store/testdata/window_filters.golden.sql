@@ -21,7 +21,7 @@ FROM (SELECT item, site, captured_desc,
       AND is_prime = {is_prime:UInt8}
       AND is_buy_box = {is_buy_box:UInt8}
       AND site IN (SELECT site FROM sites FINAL WHERE canonical_country_market)
-      AND toUInt8(outcome) IN {outcomes:Array(UInt8)})
+      AND if(outcome = 'priceObserved' AND price_minor < 0, 0, toUInt8(outcome)) IN {outcomes:Array(UInt8)})
 WHERE 1
 ORDER BY captured_desc, item, site, epoch, seq, capture, offer
 -- values
