@@ -285,6 +285,11 @@ type pair struct {
 	maker string // as this site spells it
 	rival *pair  // whose price this site may match
 	hot   bool   // captured more often than the rest of its site
+	away  bool   // the site does not carry the item
+
+	// Of the captures of its group, which comes round every so many ms, each
+	// time the next pair has trouble.
+	every, place, group int64
 }
 
 func (p *pair) key() contracts.Pair {

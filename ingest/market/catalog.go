@@ -67,8 +67,14 @@ func (m *Market) accountRecords() iter.Seq[*event.Event] {
 // order is the record of an order at a time: when its runs were and will be,
 // and what its source counts since midnight UTC.
 func (m *Market) order(o *order, at time.Time) contracts.Order {
+	if o.novelties {
+		return m.novelties(o, at)
+	}
 	rec := o.Order
 	rec.Items, rec.Sites = slices.Clone(o.Items), slices.Clone(o.Sites)
+	if o.Schedule == nil {
+		return rec
+	}
 	schedule := *o.Schedule
 	rec.Schedule = &schedule
 	if !rec.Active {
@@ -90,7 +96,7 @@ func (m *Market) order(o *order, at time.Time) contracts.Order {
 		day, due := 0, 0
 		for i := range m.rhythms {
 			r := &m.rhythms[i]
-			if m.sites[r.site].Site.Site != key || !groups[0] && !r.hot || !groups[1] && r.hot {
+			if r.apart() || m.sites[r.site].Site.Site != key || !groups[0] && !r.hot || !groups[1] && r.hot {
 				continue
 			}
 			for run := (now - r.offset - msDay) / r.interval; ; run++ {

@@ -27,6 +27,7 @@ type mandate struct {
 type order struct {
 	contracts.Order
 	conflicting bool // its source counts against itself
+	novelties   bool // it watches the newest of its items
 }
 
 type account struct {
@@ -103,7 +104,9 @@ func (m *Market) newOrder(c *mandate, alias, name string, every int, items []con
 	o.MandateID, o.Alias, o.Name, o.Active = c.MandateID, alias, name, true
 	o.CreatedAt = founded.Add(time.Duration(len(c.orders)) * 24 * time.Hour)
 	o.Items, o.Sites = items[:min(len(items), maxOrderItems)], sites
-	o.Schedule = &contracts.Schedule{IntervalMinutes: every}
+	if every > 0 {
+		o.Schedule = &contracts.Schedule{IntervalMinutes: every}
+	}
 	c.orders = append(c.orders, o)
 	return &c.orders[len(c.orders)-1]
 }
@@ -151,8 +154,9 @@ func (m *Market) makeMandates() {
 		append(m.choose(first(40), catElectronics), m.choose(all, catFrance, catJapan)...), m.siteKeys(marktDE, marktFR, marktJP, marktAlle)).OrderID
 	ended := m.newOrder(&nord, "weihnachten-2023", "Weihnachtsgeschäft 2023 (beendet)", 1_440, m.choose(first(60), catToys), m.siteKeys(spielzeug))
 	ended.Active = false
+	m.newOrder(&nord, "fruehjahr", "Frühjahrsgeschäft (noch ohne Plan)", 0, m.choose(first(5), catElectronics), m.siteKeys(comparateur))
 	nord.references, nord.categories = true, true
-	m.newAccount(&nord, "anna@"+maker+".example", "everything of Demo Hersteller Nord: two active orders at seven sites, prices in EUR, JPY and KWD", whole)
+	m.newAccount(&nord, "anna@"+maker+".example", "everything of Demo Hersteller Nord: two orders at seven sites and one that is not planned yet, prices in EUR, JPY and KWD", whole)
 	m.newAccount(&nord, "bert@"+maker+".example", "one order: Buy-Box-Wache (three country markets and the list of all markets)",
 		contracts.AccountScope{Orders: []contracts.OrderID{buybox}, AllSites: true})
 	m.newAccount(&nord, "clara@"+maker+".example", "all orders, but two sites: Demo Markt Deutschland and Demo Preisvergleich; the lists of export and import files but not their content, which may hold the other sites, too",
@@ -171,13 +175,14 @@ func (m *Market) makeMandates() {
 	m.newOrder(&sued, "spielwaren", "Spielwaren gesamt", 180, m.choose(all, catToys), m.siteKeys(spielzeug, marktDE, marktAlle, preisvergleich))
 	m.newLegacyOrder(&sued, "randsortiment", "Randsortiment Elektronik und Lebensmittel", 240,
 		append(m.choose(first(80), catElectronics), m.choose(all, catGroceries)...), m.siteKeys(elektro, preisvergleich, frischmarkt, drogerie))
+	m.newOrder(&sued, "neuheiten", "Spielwaren-Neuheiten im Fachhandel", 15, m.choose(all, catToys), m.siteKeys(noveltySites[:]...)).novelties = true
 	sued.references, sued.categories = true, true
-	m.newAccount(&sued, "frida@"+toyTrade+".example", fmt.Sprintf("everything of Demo Spielwaren Süd: toys, groceries, and %d electronics items that Demo Hersteller Nord watches, too", m.scaled(80, 3)), whole)
+	m.newAccount(&sued, "frida@"+toyTrade+".example", fmt.Sprintf("everything of Demo Spielwaren Süd: toys and their novelties, groceries, and %d electronics items that Demo Hersteller Nord watches, too", m.scaled(80, 3)), whole)
 	m.newAccount(&sued, "gustav@"+toyTrade+".example", "nothing: its scope is empty", contracts.AccountScope{})
 
 	klein := m.newMandate(small, "Demo Laden Klein (simulated)", "Mini (simulated)", 10)
 	m.newOrder(&klein, "probe", "Probeauftrag mit mehr Artikeln als gebucht", 240, m.choose(first(25), catElectronics), m.siteKeys(elektro, marktDE))
-	m.newAccount(&klein, "hanna@"+small+".example", "a small package: the first 10 items of its only order; neither reference prices nor customer data", whole)
+	m.newAccount(&klein, "hanna@"+small+".example", "a small package: the first 10 items of its only order, the lists of its files but not their content, which holds the other items, too; neither reference prices nor customer data", whole)
 
 	m.mandates = []mandate{nord, apo, sued, klein}
 	for n := len(m.mandates); n < m.scaled(4, 4); n++ {

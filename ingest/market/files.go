@@ -53,7 +53,7 @@ func (m *Market) makeJobs() {
 		j.CreatedAt = founded.AddDate(0, 0, 1)
 		c.jobs = append(c.jobs, j)
 	}
-	nord, apo, sued := &m.mandates[0], &m.mandates[1], &m.mandates[2]
+	nord, apo, sued, klein := &m.mandates[0], &m.mandates[1], &m.mandates[2], &m.mandates[3]
 	add(nord, 0, false, "Preisexport täglich (CSV)", 5, 1, csvExport)
 	add(nord, 0, false, "Preisexport wöchentlich (Excel)", 6, 7, xlsxExport)
 	add(nord, 1, false, "Buy-Box-Paket", 7, 1, zipExport)
@@ -65,6 +65,8 @@ func (m *Market) makeJobs() {
 	add(sued, 1, false, "Nie gelaufen", 6, 0, nil)
 	add(sued, 1, false, "Archiv verloren", 4, 7, csvExport)
 	sued.jobs[len(sued.jobs)-1].lost = true
+	add(klein, 0, false, "Preisexport (CSV)", 5, 1, csvExport)
+	add(klein, 0, true, "Artikelliste", 3, 7, itemImport)
 }
 
 // exportTakes is how long a job runs before its files are archived.

@@ -95,6 +95,7 @@ type Market struct {
 	pairs    []*pair
 	byID     map[contracts.ItemID]*item
 	byPair   map[contracts.Pair]*pair
+	away     map[contracts.Pair]*pair // watched where nobody carries them
 	rhythms  []rhythm
 	mandates []mandate
 	hashes   func() []string // password hashes, in the order of accounts
@@ -111,6 +112,8 @@ func New(cfg Config) (*Market, error) {
 	m.makePairs()
 	m.makeRhythms()
 	m.makeMandates()
+	m.makeAway()
+	m.makeNovelties()
 	m.hashes = sync.OnceValue(m.hashPasswords)
 	return m, nil
 }

@@ -488,7 +488,7 @@ func TestLive(t *testing.T) {
 		if len(extra) != 20*60 {
 			t.Errorf("captures in %d seconds, want %d", len(extra), 20*60)
 		}
-		if want := 8; orders != want { // the clock passed one quarter of an hour
+		if want := 10; orders != want { // the clock passed one quarter of an hour
 			t.Errorf("%d order events, want %d", orders, want)
 		}
 	})

@@ -18,6 +18,9 @@ const (
 func (m *Market) At(p contracts.Pair, t time.Time) (o contracts.Observation, ok bool) {
 	pr, ok := m.byPair[p]
 	if !ok {
+		pr, ok = m.away[p]
+	}
+	if !ok {
 		return contracts.Observation{}, false
 	}
 	var w page
@@ -44,14 +47,19 @@ func (w *page) amount(v int64) *int64 {
 // outcome is what happens to a capture before any price is read.
 func (m *Market) outcome(p *pair, at int64) contracts.Outcome {
 	s := p.site
+	if o, ok := p.trouble(at); ok {
+		return o
+	}
 	switch {
-	case chance(m.draw(drawDown, s.key, uint64(at/(90*msHour/60))), 70): // one and a half hours
+	case chance(m.draw(drawDown, s.key, uint64(at/(90*msHour/60))), 25): // one and a half hours
 		return contracts.SiteUnavailable
-	case chance(m.draw(drawAccess, s.key, uint64((at+msHour)/(5*msHour))), 180) &&
-		chance(m.draw(drawAccess, p.hash, uint64(at/msHour)), 7_000):
+	case chance(m.draw(drawAccess, s.key, uint64((at+msHour)/(5*msHour))), 90) &&
+		chance(m.draw(drawAccess, p.hash, uint64(at/msHour)), 2_500):
 		return contracts.AccessRestricted
 	case chance(m.draw(drawDoubt, p.hash, uint64(at)), 8):
 		return contracts.OutcomeUnknown
+	case p.away:
+		return contracts.ProductNotFound
 	case chance(m.draw(drawMissing, p.hash, uint64((at+int64(p.hash%uint64(msWeek)))/(9*msDay))), 130):
 		return contracts.ProductNotFound
 	}
@@ -61,6 +69,28 @@ func (m *Market) outcome(p *pair, at int64) contracts.Outcome {
 		return contracts.Unavailable
 	}
 	return contracts.PriceObserved
+}
+
+// troubled is how many pairs a group has at least of which three have trouble
+// at any time, so that few of an order's do.
+const troubled = 36
+
+// trouble is what a pair meets when its turn comes: for as long as a run of
+// its group, one pair is refused access, one gets no answer, and of one
+// nothing can be read.
+func (p *pair) trouble(at int64) (contracts.Outcome, bool) {
+	if p.group < troubled {
+		return 0, false
+	}
+	switch run := at / p.every; p.place {
+	case run % p.group:
+		return contracts.AccessRestricted, true
+	case (run + p.group/3) % p.group:
+		return contracts.SiteUnavailable, true
+	case (run + p.group*2/3) % p.group:
+		return contracts.OutcomeUnknown, true
+	}
+	return 0, false
 }
 
 // observe captures a pair. The page must have room for the offers of the site.

@@ -63,6 +63,21 @@ func (m *Market) MaxDelay() time.Duration {
 	return time.Duration(most) * time.Millisecond
 }
 
+// first and end are the places of the pairs that a run takes.
+func (r *rhythm) first(run int64) int {
+	if r.window == 0 {
+		return 0
+	}
+	return int(run % int64(len(r.pairs)-r.window+1))
+}
+
+func (r *rhythm) end(run int64) int {
+	if r.window == 0 {
+		return len(r.pairs)
+	}
+	return r.first(run) + r.window
+}
+
 // chunks appends the chunks of a rhythm that are published in [from, to).
 func (m *Market) chunks(all []chunk, index int, from, to int64) []chunk {
 	r := &m.rhythms[index]
@@ -72,7 +87,7 @@ func (m *Market) chunks(all []chunk, index int, from, to int64) []chunk {
 		if !ok {
 			continue
 		}
-		for first := 0; first < len(r.pairs); first += r.chunk {
+		for first := r.first(run); first < r.end(run); first += r.chunk {
 			last := min(first+r.chunk, len(r.pairs)) - 1
 			h := m.draw(drawChunk, r.key^uint64(run), uint64(first))
 			produced := m.capture(r, run, start, last) + 120 + int64(h%700)
@@ -177,7 +192,7 @@ func (m *Market) Volume(from, to time.Time) Volume {
 // density is how many rows a capture of the rhythm gives: most of its pairs
 // are on sale, a few not.
 func (r *rhythm) density() float64 {
-	if len(r.pairs) == 0 || r.pairs[0].site.maxOffers == 1 {
+	if len(r.pairs) == 0 || r.pairs[0].site.maxOffers == 1 || r.pairs[0].away {
 		return 1
 	}
 	offers := 0

@@ -143,6 +143,7 @@ type rhythm struct {
 	spread   bool   // one after the other, over most of the interval
 	chunk    int    // observations in an event
 	pairs    []*pair
+	window   int    // of a run that takes so many pairs, one further each time; 0: it takes all
 	makeup   uint64 // of its pairs, for event ids
 }
 
@@ -172,10 +173,18 @@ func (m *Market) makeRhythms() {
 				r.pairs = append(r.pairs, p)
 			}
 		}
-		r.key = m.sites[r.site].key ^ textKey(r.name)
-		for _, p := range r.pairs {
-			r.makeup = mix(r.makeup ^ p.hash)
+		m.finish(r)
+		for place, p := range r.pairs {
+			p.every, p.place, p.group = r.interval, int64(place), int64(len(r.pairs))
 		}
+	}
+}
+
+// finish sets what follows from a rhythm's pairs.
+func (m *Market) finish(r *rhythm) {
+	r.key = m.sites[r.site].key ^ textKey(r.name)
+	for _, p := range r.pairs {
+		r.makeup = mix(r.makeup ^ p.hash)
 	}
 }
 
