@@ -34,6 +34,7 @@ type Archive interface {
 type Download struct {
 	FileEntry
 	archives []Archive
+	verified *verified
 	stats    *stats
 }
 
@@ -50,42 +51,67 @@ func (s *Service) Download(ctx context.Context, p Principal, r HistoryRequest) (
 			ActualBytes: entry.SizeBytes, MaxBytes: most,
 		}
 	}
-	return &Download{*entry, s.archives, &s.stats}, nil
+	return &Download{*entry, s.archives, &s.verified, &s.stats}, nil
+}
+
+// Open reads the content from a byte on, out of the first archive with a good
+// copy. Every byte it gives was compared with the catalogue's hash before, so
+// a damaged copy is an error of Open or, where it was damaged after that,
+// skipped for another. It holds DownloadBuffer bytes at most, until Close.
+func (d *Download) Open(ctx context.Context, offset int64) (content io.ReadCloser, err error) {
+	if d.SizeBytes <= DownloadBuffer {
+		content, err = d.openWhole(ctx, offset)
+	} else {
+		content, err = d.openChunks(ctx, offset)
+	}
+	if err == nil {
+		d.stats.found.Add(1)
+	}
+	return content, err
+}
+
+// Exists asks whether an archive has the content, in the size that the
+// catalogue says, without reading it.
+func (d *Download) Exists(ctx context.Context) error {
+	return d.first(ctx, func(a Archive) error {
+		content, err := a.Open(ctx, d.Artifact, 0)
+		if err != nil {
+			return err
+		}
+		return content.Close()
+	})
 }
 
 // archiveRetry is when to ask again for an archive that is away.
 const archiveRetry = 5 * time.Second
 
-// Open reads the content from the first archive that has it, from a byte on.
-// The content is missing only when every archive says so (HIST-06): one that
-// is away may hold it.
-func (d *Download) Open(ctx context.Context, offset int64) (io.ReadCloser, error) {
+// first does something with the first archive with which it succeeds. The
+// content is missing only when every archive says so (HIST-06): one that is
+// away may hold it.
+func (d *Download) first(ctx context.Context, do func(Archive) error) error {
 	var away, damaged []error
 	for _, archive := range d.archives {
-		content, err := archive.Open(ctx, d.Artifact, offset)
+		err := do(archive)
 		switch {
-		case err == nil:
-			d.stats.found.Add(1)
-			return content, nil
-		case ctx.Err() != nil:
-			return nil, err
+		case err == nil || ctx.Err() != nil:
+			return err
 		case fault.KindOf(err) == fault.NotFound:
 		case fault.KindOf(err) == fault.Unavailable:
 			away = append(away, err)
 		default:
+			d.stats.damaged.Add(1)
 			damaged = append(damaged, err)
 		}
 	}
 	switch {
 	case away != nil:
 		d.stats.away.Add(1)
-		return nil, &fault.Error{
+		return &fault.Error{
 			Kind: fault.Unavailable, Msg: "The archive is not available now.", Err: errors.Join(append(away, damaged...)...), RetryAfter: archiveRetry,
 		}
 	case damaged != nil:
-		d.stats.damaged.Add(1)
-		return nil, &fault.Error{Kind: fault.Internal, Err: errors.Join(damaged...)}
+		return &fault.Error{Kind: fault.Internal, Err: errors.Join(damaged...)}
 	}
 	d.stats.missing.Add(1)
-	return nil, fault.New(fault.Conflict, CodeContentMissing, "The file is in the catalogue, but its content is in none of the archives.")
+	return fault.New(fault.Conflict, CodeContentMissing, "The file is in the catalogue, but its content is in none of the archives.")
 }

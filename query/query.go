@@ -78,6 +78,7 @@ type Service struct {
 	turns    turns
 	seen     lastSeen
 	stats    stats
+	verified verified
 }
 
 // New makes a Service. The clock decides what "now" means in windows and

@@ -14,8 +14,9 @@ type Stats struct {
 	StreamRows uint64            // rows of all streams, also of those that broke
 	OverBudget uint64            // pages and streams of results that the hard budget failed
 
-	// Contents of archived files that were asked for: sent from an archive,
-	// in none of them, in one that is away, or not what the catalogue says.
+	// Contents of archived files that were asked for: found good in an archive,
+	// in none of them, or maybe in one that is away; and the damaged copies that
+	// were met on the way, whether another was good or not.
 	Found, Missing, Away, Damaged uint64
 }
 

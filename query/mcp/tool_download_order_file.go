@@ -5,8 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"unicode/utf8"
 
 	"preismon/contracts/fault"
@@ -62,7 +60,7 @@ func downloads(d query.Direction) runner {
 		if found.SizeBytes > most { // LIM-D3: nothing of it is read
 			return Result{}, tooLargeFile(found.SizeBytes, most)
 		}
-		content, err := fetch(ctx, found)
+		content, err := found.Content(ctx)
 		if err != nil {
 			return Result{}, err
 		}
@@ -84,25 +82,6 @@ func within(err error, most int64) error {
 	}
 	return err
 }
-
-// fetch reads the content: never more than the catalogue says, and one byte.
-func fetch(ctx context.Context, d *query.Download) (content []byte, err error) {
-	r, err := d.Open(ctx, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close() //nolint:errcheck // it was read to its end, which is where archives check it
-	content = make([]byte, d.SizeBytes)
-	if _, err := io.ReadFull(r, content); err != nil {
-		return nil, err
-	}
-	if n, err := io.ReadFull(r, make([]byte, 1)); n != 0 || !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("archive: after %d bytes: %w", d.SizeBytes, errors.Join(err, errLonger))
-	}
-	return content, nil
-}
-
-var errLonger = errors.New("not the end")
 
 // showFile shows the content as text where it is text and that fits (TOOL-05b).
 func showFile(d *query.Download, content []byte, budget Budget) (Result, error) {

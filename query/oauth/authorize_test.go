@@ -260,7 +260,7 @@ func TestDocumentAway(t *testing.T) {
 func TestMethods(t *testing.T) {
 	w := open(t)
 	for path, allow := range map[string]string{
-		"/oauth/authorize": "GET", "/oauth/authorize/login": "POST", "/oauth/authorize/consent": "POST",
+		"/oauth/authorize": "GET, HEAD", "/oauth/authorize/login": "POST", "/oauth/authorize/consent": "POST",
 		"/oauth/token": "OPTIONS, POST", "/oauth/register": "OPTIONS, POST", "/oauth/revoke": "OPTIONS, POST",
 		"/.well-known/oauth-authorization-server": "GET, HEAD, OPTIONS", "/.well-known/oauth-protected-resource/mcp": "GET, HEAD, OPTIONS",
 	} {

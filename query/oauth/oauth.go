@@ -180,7 +180,7 @@ func (s *Server) routes() (map[string]endpoint, error) {
 	shown := func(m methods) endpoint { return endpoint{methods: m, fail: s.failPage} }
 	call := func(m methods) endpoint { return endpoint{methods: m, fail: s.failJSON, open: true} }
 	all := map[string]endpoint{
-		authorizePath: shown(methods{"GET": s.authorize}),
+		authorizePath: shown(methods{"GET": s.authorize, "HEAD": s.authorize}),
 		loginPath:     shown(methods{"POST": s.login}),
 		consentPath:   shown(methods{"POST": s.consent}),
 		tokenPath:     call(methods{"POST": s.token}),

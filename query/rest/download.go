@@ -41,6 +41,9 @@ func (a *api) download(d query.Direction) reader {
 			size: found.SizeBytes,
 			open: func(offset int64) (io.ReadCloser, error) { return found.Open(c.Request.Context(), offset) },
 		}
+		if c.Request.Method == http.MethodHead {
+			content.open = func(int64) (io.ReadCloser, error) { return http.NoBody, found.Exists(c.Request.Context()) }
+		}
 		defer content.Close() //nolint:errcheck // what was sent is not taken back
 		began, err := sendFile(c.Writer, c.Request, &found.FileEntry, content)
 		if !began || err == nil {
@@ -61,12 +64,15 @@ func sendFile(to http.ResponseWriter, r *http.Request, e *query.FileEntry, conte
 		return false, err
 	}
 	w := &fileWriter{ResponseWriter: to, content: content}
-	http.ServeContent(w, rangesOf(r), "", time.Time{}, content)
+	http.ServeContent(w, conditionsOf(r), "", time.Time{}, content)
 	if w.began {
 		return true, errors.Join(content.err, w.err)
 	}
 	for _, name := range fileHeaders {
 		h.Del(name)
+	}
+	if w.refused == http.StatusPreconditionFailed {
+		return false, fault.New(fault.Conflict, wire.CodePrecondition, "")
 	}
 	if content.err != nil {
 		h.Del("Content-Range")
@@ -94,13 +100,19 @@ func describe(h http.Header, e *query.FileEntry) error {
 	return nil
 }
 
-// rangesOf is a request with nothing conditional but Range and If-Range. A
-// unit other than bytes must be ignored, and several ranges at once may be
-// (RFC 9110, section 14.2): the answer is the whole file.
-func rangesOf(r *http.Request) *http.Request {
+// conditionsOf is a request with no more than its conditions and its range. A
+// unit other than bytes must be ignored, several ranges at once may be, and a
+// range has no meaning but with GET (RFC 9110, section 14.2): the answer is
+// about the whole file.
+func conditionsOf(r *http.Request) *http.Request {
 	only := &http.Request{Method: r.Method, Header: http.Header{}}
+	for _, name := range []string{"If-Match", "If-None-Match"} {
+		if given := r.Header.Values(name); len(given) > 0 {
+			only.Header.Set(name, strings.Join(given, ", "))
+		}
+	}
 	given := r.Header.Values("Range")
-	if len(given) != 1 || strings.Contains(given[0], ",") {
+	if r.Method != http.MethodGet || len(given) != 1 || strings.Contains(given[0], ",") {
 		return only
 	}
 	unit, ranges, _ := strings.Cut(given[0], "=")
@@ -171,20 +183,29 @@ func (f *fileContent) Close() error {
 }
 
 // fileWriter lets http.ServeContent send a file, and nothing else: what it
-// would say about a range that cannot be had is not sent, and nothing is
-// before the archive was opened.
+// would say about a range that cannot be had or a condition that does not hold
+// is not sent, and nothing is before the archive was opened.
 type fileWriter struct {
 	http.ResponseWriter
 	content *fileContent
 	began   bool
+	refused int   // the status that was not sent
 	err     error // of sending
 }
 
 func (w *fileWriter) WriteHeader(status int) {
-	if status < 400 && w.content.ready() == nil {
-		w.began = true
-		w.ResponseWriter.WriteHeader(status)
+	switch {
+	case status >= 400:
+		w.refused = status
+		return
+	case status == http.StatusNotModified:
+		w.Header().Del("Content-Disposition") // which the client has
+		w.Header().Del(digestHeader)
+	case w.content.ready() != nil:
+		return
 	}
+	w.began = true
+	w.ResponseWriter.WriteHeader(status)
 }
 
 func (w *fileWriter) Write(p []byte) (n int, err error) {

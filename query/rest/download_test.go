@@ -368,11 +368,41 @@ func TestDownloadRanges(t *testing.T) {
 				{"Range", "bytes=0-9", "If-Range", "W/" + etag},
 				{"Range", "bytes=0-9", "If-Range", "Sat, 01 Jan 2022 00:00:00 GMT"},
 				{"If-Range", etag},
-				{"If-None-Match", etag},
-				{"If-Match", `"other"`},
+				{"If-None-Match", `"other"`, "Range", "items=0-1"},
+				{"If-None-Match", `"other", "more"`},
+				{"If-Match", etag},
+				{"If-Match", `"other"`, "If-Match", etag},
+				{"If-Match", "*"},
+				{"If-Modified-Since", "Sat, 01 Jan 2022 00:00:00 GMT"},
 			} {
 				if got := ask("f", whole...); got.StatusCode != 200 || !bytes.Equal(got.body, content) {
 					t.Errorf("%v: %d, %d bytes", whole, got.StatusCode, len(got.body))
+				}
+			}
+			for _, same := range [][]string{
+				{"If-None-Match", etag},
+				{"If-None-Match", "W/" + etag},
+				{"If-None-Match", "*"},
+				{"If-None-Match", `"other"`, "If-None-Match", etag},
+				{"If-None-Match", etag, "Range", "bytes=0-9"},
+				{"If-None-Match", etag, "If-Match", etag},
+			} {
+				got := ask("f", same...)
+				if got.StatusCode != 304 || len(got.body) != 0 || got.Header.Get("ETag") != etag || got.Header.Get("Content-Disposition") != "" {
+					t.Errorf("%v: %d, %d bytes, %v", same, got.StatusCode, len(got.body), got.Header)
+				}
+				wantQuota(t, got)
+			}
+			for _, other := range [][]string{
+				{"If-Match", `"other"`},
+				{"If-Match", "W/" + etag}, // only strong ones are the same (RFC 9110, section 13.1.1)
+				{"If-Match", `"other"`, "Range", "bytes=0-9"},
+				{"If-Match", `"other"`, "If-None-Match", etag},
+			} {
+				got := ask("f", other...)
+				got.wantProblem(t, 412, "PRECONDITION_FAILED")
+				if got.Header.Get("ETag") != "" || got.Header.Get("Content-Disposition") != "" {
+					t.Errorf("%v: %v", other, got.Header)
 				}
 			}
 			if got := ask("f", "Range", "bytes=10-19", "If-Range", etag); got.StatusCode != 206 || !bytes.Equal(got.body, content[10:20]) {
@@ -421,10 +451,10 @@ func (w *filesWorld) broken(r *http.Request, size int) int {
 	return int(n)
 }
 
-// What is not the recorded content is never sent whole: neither a damaged
-// file, nor one whose archive goes away, by HTTP/1.1 and HTTP/2.
+// What is not the recorded content is never sent whole: an archive that goes
+// away in the middle breaks the transfer, by HTTP/1.1 and HTTP/2.
 func TestDownloadBreaksVisibly(t *testing.T) {
-	const size = 300_000
+	const size = 2*query.DownloadBuffer + 300_000
 	for _, http2 := range []bool{false, true} {
 		good := noise(size)
 		stop := errors.New("the archive went away")
@@ -434,10 +464,16 @@ func TestDownloadBreaksVisibly(t *testing.T) {
 		})
 		w := newFilesWorldOn(t, nil, func(s *settings) { s.archives, s.http2 = []query.Archive{a}, http2 })
 		w.add(document{query.Exports, orderA, 11, "2026-03-01T05:00:00Z", []file{{name: "f", filename: "f.csv", content: good}}})
+		content.Store(func(offset int64) io.Reader { return bytes.NewReader(good[offset:]) })
+		w.fetch(only("f")) // and it is known to be good
 		for _, at := range []int{0, 1, size / 2, size - 1} {
 			content.Store(func(offset int64) io.Reader {
 				return io.MultiReader(bytes.NewReader(good[offset:max(at, int(offset))]), failing{stop})
 			})
+			if at < query.DownloadBuffer { // nothing was sent before
+				w.get(only("f"), w.token(reader)).wantProblem(t, 500, "INTERNAL_ERROR")
+				continue
+			}
 			w.broken(w.request("GET", only("f"), w.token(reader), nil), size)
 			if !http2 {
 				err := exec.Command("curl", "-s", "-f", "-o", filepath.Join(t.TempDir(), "f"), "-H", "Authorization: Bearer "+w.token(reader), w.URL+only("f")).Run()
@@ -457,33 +493,86 @@ func TestDownloadBreaksVisibly(t *testing.T) {
 	}
 }
 
-// A file that was damaged where it lies is never sent whole.
+// A damaged copy is not sent, whatever of it is asked for: the next archive
+// is asked, and where none has a good one the answer is a problem.
 func TestDownloadOfDamagedFiles(t *testing.T) {
-	const size = 300_000
-	w := newFilesWorld(t)
-	good := noise(size)
-	for i, at := range []int{0, size / 2, size - 1} {
-		bad := bytes.Clone(good)
-		bad[at] ^= 1
-		name := fmt.Sprint("f", i)
-		ref := w.add(document{query.Exports, orderA, 11, "2026-03-01T05:00:00Z", []file{{name: name, filename: "f.csv", content: good}}})[0]
-		w.put(w.archives[0], archive.RefOf(ref.Key, bad), bad)
-		w.broken(w.request("GET", only(name), w.token(reader), nil), size)
+	first, second := folder(t), folder(t)
+	w := newFilesWorldOn(t, []archive.Store{first, second})
+	const large = 2*query.DownloadBuffer + 300_000
+	for _, size := range []int{1, 300_000, query.DownloadBuffer, query.DownloadBuffer + 1, large} {
+		for i, at := range []int{0, size / 2, size - 1} {
+			good, name := noise(size), fmt.Sprintf("%d: %d of %d", i, at, size)
+			bad := bytes.Clone(good)
+			bad[at] ^= 1
+			ref := w.add(document{query.Exports, orderA, 11, "2026-03-01T05:00:00Z", []file{{name: name, filename: "f.csv", content: good}}})[0]
+			w.put(first, archive.RefOf(ref.Key, bad), bad)
+			ranges := []string{"", fmt.Sprintf("bytes=%d-%d", at, at), fmt.Sprintf("bytes=%d-", size-1), "bytes=0-0"}
+			before := w.service.Stats()
+			for _, part := range ranges {
+				r := w.request("GET", only(name), w.token(reader), nil)
+				r.Header.Set("Range", part)
+				w.do(r).wantProblem(t, 500, "INTERNAL_ERROR")
+			}
+			w.put(second, ref, good)
+			for _, part := range ranges {
+				r := w.request("GET", only(name), w.token(reader), nil)
+				r.Header.Set("Range", part)
+				from, to := 0, size
+				if n, _ := fmt.Sscanf(part, "bytes=%d-%d", &from, &to); n == 2 {
+					to++
+				}
+				if a := w.do(r); a.StatusCode/100 != 2 || !bytes.Equal(a.body, good[from:to]) {
+					t.Errorf("%s, %q: %d, %d bytes", name, part, a.StatusCode, len(a.body))
+				}
+			}
+			after := w.service.Stats()
+			if d := after.Damaged - before.Damaged; d < 5 { // one for each refusal, and at least one more
+				t.Errorf("%s: %d damaged copies are counted", name, d)
+			}
+			if d := after.Found - before.Found; d != 4 {
+				t.Errorf("%s: %d are counted as found", name, d)
+			}
+		}
 	}
-	// Another size is known before a byte is sent.
+	// Another size is known before a byte is read.
+	good := noise(5000)
 	ref := w.add(document{query.Exports, orderA, 11, "2026-03-01T05:00:00Z", []file{{name: "short", filename: "f.csv", content: good}}})[0]
-	w.put(w.archives[0], archive.RefOf(ref.Key, good[1:]), good[1:])
+	w.put(first, archive.RefOf(ref.Key, good[1:]), good[1:])
 	w.get(only("short"), w.token(reader)).wantProblem(t, 500, "INTERNAL_ERROR")
+}
+
+// A copy that is damaged after it was found good is left for another in the
+// middle of a transfer, which goes on with the right bytes.
+func TestDownloadGoesOnInAnotherArchive(t *testing.T) {
+	const size = 3*query.DownloadBuffer + 5
+	good := noise(size)
+	bad := bytes.Clone(good)
+	bad[query.DownloadBuffer+7] ^= 1
+	var now atomic.Pointer[[]byte]
+	now.Store(&good)
+	changing := shelf(func(_ context.Context, _ query.Artifact, offset int64) (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader((*now.Load())[offset:])), nil
+	})
+	behind := shelf(func(_ context.Context, _ query.Artifact, offset int64) (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(good[offset:])), nil
+	})
+	w := newFilesWorldOn(t, nil, func(s *settings) { s.archives = []query.Archive{changing, behind} })
+	w.add(document{query.Exports, orderA, 11, "2026-03-01T05:00:00Z", []file{{name: "f", filename: "f.zip", content: good}}})
+	w.fetch(only("f"))
+	now.Store(&bad)
+	if a := w.fetch(only("f")); !bytes.Equal(a.body, good) {
+		t.Errorf("%d bytes, and not those of the file", len(a.body))
+	}
 }
 
 type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-// MinIO whose connection is cut in the middle of a file breaks the transfer;
-// so does one that is gone altogether, with a 503 before the first byte.
+// MinIO whose connection is cut before a piece of the file came is a 503;
+// one that is cut later is asked for the rest on a new connection.
 func TestDownloadWhenS3IsCut(t *testing.T) {
-	const size = 4 * mib
+	const size = 2*query.DownloadBuffer + 4*mib
 	var line *proxy.Proxy
 	w := newFilesWorldOn(t, []archive.Store{bucket(t, func(server string) string {
 		line = proxy.New(t, server)
@@ -491,6 +580,7 @@ func TestDownloadWhenS3IsCut(t *testing.T) {
 	})})
 	content := noise(size)
 	w.publish(query.Exports, orderA, 11, "2026-03-01T05:00:00Z", "f", "f.zip", content)
+	w.publish(query.Exports, orderA, 11, "2026-03-01T05:00:00Z", "new", "f.zip", noise(size))
 	if a := w.fetch(only("f")); !bytes.Equal(a.body, content) {
 		t.Fatal("other bytes")
 	}
@@ -498,13 +588,17 @@ func TestDownloadWhenS3IsCut(t *testing.T) {
 		line.Set(proxy.Down, proxy.Rule{Left: after, Each: true, Then: proxy.End})
 		line.Close()
 	}
-	for _, after := range []int64{64 << 10, size / 2, size - 1000} {
+	for _, after := range []int64{64 << 10, query.DownloadBuffer - 1000, 0} {
 		cut(after)
-		w.broken(w.request("GET", only("f"), w.token(reader), nil), size)
+		w.get(only("f"), w.token(reader)).wantProblem(t, 503, "SERVICE_UNAVAILABLE")
 	}
-	cut(0)
-	a := w.get(only("f"), w.token(reader))
-	a.wantProblem(t, 503, "SERVICE_UNAVAILABLE")
+	for _, after := range []int64{query.DownloadBuffer + 64<<10, size - 1000} {
+		cut(after)
+		if a := w.fetch(only("f")); !bytes.Equal(a.body, content) {
+			t.Errorf("cut after %d bytes: other bytes", after)
+		}
+		w.get(only("new"), w.token(reader)).wantProblem(t, 503, "SERVICE_UNAVAILABLE") // it was never read to its end
+	}
 	line.Heal()
 	if a := w.fetch(only("f")); !bytes.Equal(a.body, content) {
 		t.Error("other bytes after the fault")
@@ -517,7 +611,11 @@ func TestDownloadEndsWithItsClient(t *testing.T) {
 	for _, http2 := range []bool{false, true} {
 		for _, stalled := range []bool{false, true} { // the archive, in the middle of the file
 			reading := &endless{closed: make(chan struct{}), stalled: stalled}
+			opened := 0
 			a := shelf(func(ctx context.Context, _ query.Artifact, _ int64) (io.ReadCloser, error) {
+				if opened++; opened == 1 { // to be verified
+					return io.NopCloser(io.LimitReader(&endless{ctx: ctx}, size)), nil
+				}
 				reading.ctx = ctx
 				return reading, nil
 			})
@@ -554,7 +652,7 @@ type endless struct {
 }
 
 func (e *endless) Read(p []byte) (int, error) {
-	if e.read += len(p); e.stalled && e.read > mib {
+	if e.read += len(p); e.stalled && e.read > 2*query.DownloadBuffer {
 		<-e.ctx.Done()
 	}
 	return len(p), e.ctx.Err()

@@ -31,6 +31,7 @@ type exchange struct {
 	cut     cut
 
 	id      string
+	head    bool // the server leaves the body out
 	route   string
 	account contracts.AccountID
 	status  int
@@ -59,7 +60,7 @@ func (a *api) edge(next http.Handler) http.Handler {
 		start := a.now()
 		x := &exchange{
 			ResponseWriter: w, control: http.NewResponseController(w), stall: a.cfg.Stall,
-			id: requestID(r), route: noRoute,
+			id: requestID(r), head: r.Method == http.MethodHead, route: noRoute,
 		}
 		served := a.serving()
 		ctx := a.begin(query.WithRequestID(context.WithValue(r.Context(), exchangeKey{}, x), x.id), r, x)
@@ -193,7 +194,10 @@ func (x *exchange) Write(p []byte) (written int, err error) {
 		piece := p[:min(len(p), pieceBytes)]
 		x.extend()
 		n, err := x.ResponseWriter.Write(piece)
-		written, x.bytes, p = written+n, x.bytes+int64(n), p[len(piece):]
+		written, p = written+n, p[len(piece):]
+		if !x.head {
+			x.bytes += int64(n)
+		}
 		if err != nil {
 			return written, err
 		}

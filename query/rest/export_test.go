@@ -21,10 +21,12 @@ func SendFile(w http.ResponseWriter, r *http.Request, e *query.FileEntry, conten
 func ContentDisposition(filename string) string { return contentDisposition(filename) }
 
 // Routes lists what is served, as "GET /v1/sites"; a value in a path stands
-// in braces.
+// in braces. HEAD goes without saying: it is wherever GET is, but on the stream.
 func Routes(docs ...openapi.Document) (all []string) {
 	for _, r := range (&api{docs: docs}).routes().Routes() {
-		all = append(all, r.Method+" "+braces(r.Path))
+		if r.Method != http.MethodHead {
+			all = append(all, r.Method+" "+braces(r.Path))
+		}
 	}
 	slices.Sort(all)
 	return all

@@ -47,6 +47,7 @@ type surface struct {
 	t       testing.TB
 	rest    *rest.Surface // without what the test puts around it
 	store   *memory
+	service *query.Service
 	auth    *auth.Authority
 	keys    *auth.Keyring
 	key     ed25519.PrivateKey
@@ -116,6 +117,7 @@ func serve(t testing.TB, change ...func(*settings)) *surface {
 	}
 	service, err := query.New(set.query, set.store, s.clock.now, set.archives...)
 	must(t, err)
+	s.service = service
 	log := slog.New(slog.NewJSONHandler(s.log, nil))
 	s.rest, err = rest.New(set.rest, rest.Deps{Service: service, Auth: s.auth, Logger: log, Now: s.clock.now, Mounted: set.mounted, Tracer: set.tracer, Serving: set.serving})
 	must(t, err)

@@ -30,10 +30,19 @@ func paramsOf(c *gin.Context) *wire.Params {
 
 // answers serves an operation as one JSON answer.
 func (a *api) answers(op wire.Operation) gin.HandlerFunc {
+	list := takesLimit(op)
 	return a.handle(a.reads(func(c *gin.Context, p query.Principal) error {
-		answer, err := op(c.Request.Context(), a.service, p, paramsOf(c))
+		in := paramsOf(c)
+		brief := list && isHead(c)
+		if brief {
+			in.One(query.MaxLimit)
+		}
+		answer, err := op(c.Request.Context(), a.service, p, in)
 		if err != nil {
 			return err
+		}
+		if brief {
+			return sendHead(c, "application/json")
 		}
 		return a.writeJSON(c, answer)
 	}))
@@ -41,7 +50,11 @@ func (a *api) answers(op wire.Operation) gin.HandlerFunc {
 
 func (a *api) results(c *gin.Context, p query.Principal) error {
 	c.Writer.Header().Add("Vary", "Accept")
-	req, err := wire.DecodeResults(paramsOf(c))
+	in := paramsOf(c)
+	if isHead(c) {
+		in.One(query.MaxResultsLimit)
+	}
+	req, err := wire.DecodeResults(in)
 	if err != nil {
 		return err
 	}
@@ -52,6 +65,9 @@ func (a *api) results(c *gin.Context, p query.Principal) error {
 	defer page.Rows.Release()
 	if f := formOf(c.Request.Header.Values("Accept"), pageForms); f.write != nil {
 		return a.tablePage(c, f, req.Include, page)
+	}
+	if isHead(c) {
+		return sendHead(c, "application/json")
 	}
 	body, err := wire.ResultsBody(page)
 	if err != nil {
@@ -67,6 +83,11 @@ func (a *api) tablePage(c *gin.Context, f *form, include query.Include, page *qu
 	if err != nil {
 		return err
 	}
+	h := c.Writer.Header()
+	if isHead(c) {
+		h.Set(queryHeader, string(echo))
+		return sendHead(c, f.typed)
+	}
 	var body bytes.Buffer
 	rows := f.write(&body, include.Fields())
 	if err := errors.Join(rows.Write(page.Rows.JSON()), rows.Close()); err != nil {
@@ -75,7 +96,6 @@ func (a *api) tablePage(c *gin.Context, f *form, include query.Include, page *qu
 	if err := errors.Join(a.fits(body.Len()), exchangeOf(c.Request).hold.Err()); err != nil {
 		return err
 	}
-	h := c.Writer.Header()
 	h.Set(returnedHeader, strconv.Itoa(page.Paging.Returned))
 	h.Set(queryHeader, string(echo))
 	if next := page.Paging.NextCursor; next != "" {

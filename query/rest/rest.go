@@ -135,10 +135,11 @@ func New(cfg Config, deps Deps) (*Surface, error) {
 	if a.serving == nil {
 		a.serving = func() func(Served) { return func(Served) {} }
 	}
-	compress, err := gzhttp.NewWrapper(gzhttp.MinSize(1024), gzhttp.CompressionLevel(4))
+	zip, err := gzhttp.NewWrapper(gzhttp.MinSize(1024), gzhttp.CompressionLevel(4))
 	if err != nil {
 		return nil, err
 	}
+	compress := func(h http.Handler) http.Handler { return withoutLength(zip(h)) }
 	engine := a.routes()
 	compressed := compress(engine)
 	split := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -148,9 +149,9 @@ func New(cfg Config, deps Deps) (*Surface, error) {
 			engine.ServeHTTP(w, r)
 			return
 		}
-		compressed(w, r)
+		compressed.ServeHTTP(w, r)
 	})
-	all := a.mount(deps.Mounted, a.cors().Handler(split), func(h http.Handler) http.Handler { return compress(h) })
+	all := a.mount(deps.Mounted, a.cors().Handler(split), compress)
 	s := &Surface{api: a}
 	s.handler = a.edge(s.admit(all))
 	return s, nil
@@ -165,29 +166,29 @@ func (a *api) routes() *gin.Engine {
 	e.NoRoute(a.handle(a.notFound))
 	e.NoMethod(a.handle(a.wrongMethod))
 
-	e.GET("/healthz", a.handle(a.health))
-	e.GET("/problems/:code", a.handle(a.problemPage))
+	get(e, "/healthz", a.handle(a.health))
+	get(e, "/problems/:code", a.handle(a.problemPage))
 	for _, d := range a.docs {
-		e.GET(d.Path, a.handle(a.document(d)))
+		get(e, d.Path, a.handle(a.document(d)))
 	}
 	e.POST("/v1/auth/token", a.handle(a.token))
 	e.POST("/v1/auth/logout", a.handle(a.logout))
-	e.GET("/v1/sites", a.answers(wire.Sites))
-	e.GET("/v1/items", a.answers(wire.Items))
-	e.GET("/v1/items/asin-locales", a.answers(wire.ASINLocales))
-	e.GET("/v1/orders", a.answers(wire.Orders))
-	e.GET("/v1/orders/:orderId", a.answers(wire.Order))
-	e.GET("/v1/orders/:orderId/observation-quality", a.answers(wire.ObservationQuality))
+	get(e, "/v1/sites", a.answers(wire.Sites))
+	get(e, "/v1/items", a.answers(wire.Items))
+	get(e, "/v1/items/asin-locales", a.answers(wire.ASINLocales))
+	get(e, "/v1/orders", a.answers(wire.Orders))
+	get(e, "/v1/orders/:orderId", a.answers(wire.Order))
+	get(e, "/v1/orders/:orderId/observation-quality", a.answers(wire.ObservationQuality))
 	for name, d := range map[string]query.Direction{"exports": query.Exports, "imports": query.Imports} {
 		files := "/v1/orders/:orderId/" + name
-		e.GET(files, a.answers(wire.FileJobs(d)))
-		e.GET(files+"/history", a.answers(wire.History(d)))
-		e.GET(files+"/history/latest", a.answers(wire.LatestFile(d)))
-		e.GET(files+downloadPath, a.handle(a.reads(a.heavy(a.download(d)))))
+		get(e, files, a.answers(wire.FileJobs(d)))
+		get(e, files+"/history", a.answers(wire.History(d)))
+		get(e, files+"/history/latest", a.answers(wire.LatestFile(d)))
+		get(e, files+downloadPath, a.handle(a.reads(a.heavy(a.download(d)))))
 	}
-	e.GET("/v1/results", a.handle(a.reads(a.heavy(a.results))))
+	get(e, "/v1/results", a.handle(a.reads(a.heavy(a.results))))
 	e.GET(streamPath, a.handle(a.reads(a.heavy(a.stream))))
-	e.GET("/v1/results/capabilities", a.answers(wire.Capabilities))
+	get(e, "/v1/results/capabilities", a.answers(wire.Capabilities))
 	return e
 }
 
@@ -276,8 +277,8 @@ func (a *api) health(c *gin.Context) error {
 func (a *api) cors() *cors.Cors {
 	return cors.New(cors.Options{
 		AllowOriginFunc: func(origin string) bool { return slices.Contains(a.cfg.AllowedOrigins, origin) },
-		AllowedMethods:  []string{http.MethodGet, http.MethodPost},
-		AllowedHeaders:  []string{"Authorization", "Content-Type", "Range", "If-Range", requestIDHeader, "MCP-Protocol-Version", "Mcp-Method", "Mcp-Name"},
+		AllowedMethods:  []string{http.MethodGet, http.MethodHead, http.MethodPost},
+		AllowedHeaders:  []string{"Authorization", "Content-Type", "Range", "If-Range", "If-Match", "If-None-Match", requestIDHeader, "MCP-Protocol-Version", "Mcp-Method", "Mcp-Name"},
 		ExposedHeaders: []string{
 			requestIDHeader, limitHeader, remainingHeader, resetHeader, policyField, quotaField, "Retry-After", "WWW-Authenticate", scopeHeader,
 			returnedHeader, nextCursorHeader, queryHeader, "Link",

@@ -104,6 +104,8 @@ type special struct {
 	path       string // after the order
 	order      string // "5" when it is empty
 	ranges     string // the header Range
+	condition  string // a header, with etag
+	etag       string
 	code, body string
 }
 
@@ -124,6 +126,9 @@ func specials() map[string][]special {
 		all[under+download+" 206"] = []special{{path: download + "?name=held", ranges: "bytes=5-9", body: held[5:10]}}
 		all[under+download+" 409"] = []special{{path: download + "?name=lost", code: "HISTORY_ARTIFACT_CONTENT_MISSING"}}
 		all[under+download+" 413"] = []special{{path: download + "?latest=true", code: "PAYLOAD_TOO_LARGE"}}
+		etag := `"` + heldFiles[0].SHA256 + `"`
+		all[under+download+" 304"] = []special{{path: download + "?name=held", condition: "If-None-Match", etag: etag}}
+		all[under+download+" 412"] = []special{{path: download + "?name=held", condition: "If-Match", etag: `"other"`, code: "PRECONDITION_FAILED"}}
 		all[under+download+" 416"] = []special{{path: download + "?name=held", ranges: "bytes=100-", code: "RANGE_NOT_SATISFIABLE"}}
 	}
 	return all
@@ -133,6 +138,9 @@ func (p special) ask(s *surface) answer {
 	r := s.request("GET", "/v1/orders/"+or(p.order, "5")+p.path, s.token(reader), nil)
 	if p.ranges != "" {
 		r.Header.Set("Range", p.ranges)
+	}
+	if p.condition != "" {
+		r.Header.Set(p.condition, p.etag)
 	}
 	return s.do(r)
 }
@@ -250,6 +258,9 @@ func TestAllMethods(t *testing.T) {
 	for _, route := range rest.Routes() {
 		method, path, _ := strings.Cut(route, " ")
 		methods[path] = append(methods[path], method)
+		if method == "GET" && path != "/v1/results/stream" { // choices 64
+			methods[path] = append(methods[path], "HEAD")
+		}
 	}
 	for path, allowed := range methods {
 		for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND"} {

@@ -79,6 +79,18 @@ func (p *Params) Default(name, value string) *Params {
 	return p
 }
 
+// One asks for a single record where the request asks for as many as may be
+// asked for; any other limit stays, to be refused.
+func (p *Params) One(most int) *Params {
+	given := p.values["limit"]
+	if len(given) == 0 {
+		p.values.Set("limit", "1")
+	} else if n, err := strconv.Atoi(given[0]); err == nil && len(given) == 1 && limitForm.MatchString(given[0]) && n >= 1 && n <= most {
+		p.values.Set("limit", "1")
+	}
+	return p
+}
+
 func (p *Params) fault(format string, args ...any) {
 	p.faults = append(p.faults, fmt.Sprintf(format, args...))
 }

@@ -21,6 +21,7 @@ const (
 	CodeSchemeNotAllowed = "AUTH_SCHEME_NOT_ALLOWED"
 	CodePayloadTooLarge  = query.CodePayloadTooLarge
 	CodeRange            = "RANGE_NOT_SATISFIABLE"
+	CodePrecondition     = "PRECONDITION_FAILED"
 	CodeRateLimit        = "RATE_LIMIT_EXCEEDED"
 	CodeNotFound         = "NOT_FOUND"
 	CodeMethodNotAllowed = "METHOD_NOT_ALLOWED"
@@ -117,6 +118,10 @@ var meanings = map[string]Meaning{
 	CodeRange: {
 		http.StatusRequestedRangeNotSatisfiable, "Range not satisfiable", "The file has no such range of bytes.",
 		"The header Content-Range of this answer says how many bytes the file has. Leave out the header Range to get all of them.",
+	},
+	CodePrecondition: {
+		http.StatusPreconditionFailed, "Precondition failed", "The file is not the one that If-Match names.",
+		"If-Match names an ETag that the file does not have: its content differs from what was read before. Leave out If-Match to get the file as it is.",
 	},
 	CodePayloadTooLarge: {
 		http.StatusRequestEntityTooLarge, "Payload too large", "The payload is too large.",

@@ -10,7 +10,7 @@ import (
 // are whole: of a stream in any form its trailers, of a page its header.
 func (x *Exchange) results(path, media string, body []byte) (faults []error) {
 	proof := x.Header.Get("X-Results-Returned")
-	if path == "/v1/results/stream" {
+	if path == streamPath {
 		if proof = x.Trailer.Get("X-Results-Returned"); x.Trailer.Get("X-Results-Complete") != "true" {
 			faults = append(faults, fmt.Errorf("the stream does not say that it is complete: trailers %v", x.Trailer))
 		}
