@@ -321,6 +321,14 @@ func (l *Consumer) again(ctx context.Context, under []begun, err error) bool {
 // takes it; false: ctx ended first.
 func (l *Consumer) apply(ctx context.Context, b *cut, err error) bool {
 	for try := 1; err != nil; try++ {
+		if rejected := new(event.Rejected); errors.As(err, &rejected) {
+			if !l.reject(ctx, b, rejected) {
+				l.leave(b, err)
+				return false
+			}
+			err = l.give(ctx, b)
+			continue
+		}
 		if errors.Is(err, event.ErrForked) && ctx.Err() == nil {
 			err = l.forked(ctx, b, err)
 		}

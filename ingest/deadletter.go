@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,19 +18,28 @@ import (
 // maxReason bounds the reason in a dead letter's header.
 const maxReason = 1024
 
-// bury puts a message that cannot be read into the dead letters and waits for
+// letter is a message that cannot be applied, and why.
+type letter struct {
+	stream  string
+	epoch   uint32
+	seq     uint64
+	subject string
+	data    []byte
+	reason  error
+}
+
+// bury puts a message that cannot be applied into the dead letters and waits for
 // the acknowledgement, so that nothing behind it is applied before it is
 // safe; false: ctx ended first.
-func (r *reading) bury(ctx context.Context, a *arrival) bool {
-	l := r.feed.loop
-	m := deadLetter(r.feed.stream, r.epoch, a)
+func (l *Consumer) bury(ctx context.Context, a letter) bool {
+	m := a.message()
 	for try := 1; ; try++ {
 		inner, cancel := context.WithTimeout(ctx, 5*time.Second)
 		_, err := l.js.PublishMsg(inner, m)
 		cancel()
 		if err == nil {
 			l.count(func(p *Progress) { p.Poison++ })
-			l.log.Warn("message into the dead letters", "stream", r.feed.stream, "seq", a.seq, "subject", a.msg.Subject(), "reason", m.Header.Get(event.HeaderReason))
+			l.log.Warn("message into the dead letters", "stream", a.stream, "seq", a.seq, "subject", a.subject, "reason", m.Header.Get(event.HeaderReason))
 			return true
 		}
 		if ctx.Err() != nil {
@@ -37,35 +47,70 @@ func (r *reading) bury(ctx context.Context, a *arrival) bool {
 		}
 		if errors.Is(err, nats.ErrMaxPayload) && len(m.Data) > 0 {
 			// The message alone was just within the server's limit.
-			m.Header.Set(event.HeaderCut, strconv.Itoa(len(a.msg.Data())))
+			m.Header.Set(event.HeaderCut, strconv.Itoa(len(a.data)))
 			m.Data = m.Data[:len(m.Data)/2]
 			continue
 		}
 		l.count(func(p *Progress) { p.Retries++ })
 		wait := backoff(try, l.c.MaxBackoff)
-		l.log.Error("dead letter not taken, trying again", "stream", r.feed.stream, "seq", a.seq, "try", try, "wait", wait, "error", err)
+		l.log.Error("dead letter not taken, trying again", "stream", a.stream, "seq", a.seq, "try", try, "wait", wait, "error", err)
 		if !sleep(ctx, wait) {
 			return false
 		}
 	}
 }
 
-func deadLetter(stream string, epoch uint32, a *arrival) *nats.Msg {
-	reason := strings.ToValidUTF8(strings.Join(strings.Fields(strings.ReplaceAll(a.err.Error(), "\n", "; ")), " "), "?")
+func (a letter) message() *nats.Msg {
+	reason := strings.ToValidUTF8(strings.Join(strings.Fields(strings.ReplaceAll(a.reason.Error(), "\n", "; ")), " "), "?")
 	if len(reason) > maxReason {
 		reason = strings.ToValidUTF8(reason[:maxReason], "")
 	}
 	return &nats.Msg{
-		Subject: event.DeadLetterSubject(stream),
-		Data:    a.msg.Data(),
+		Subject: event.DeadLetterSubject(a.stream),
+		Data:    a.data,
 		Header: nats.Header{
-			jetstream.MsgIDHeader:          {fmt.Sprintf("dlq-%s-%d-%d", stream, epoch, a.seq)},
+			jetstream.MsgIDHeader:          {fmt.Sprintf("dlq-%s-%d-%d", a.stream, a.epoch, a.seq)},
 			jetstream.ExpectedStreamHeader: {event.StreamDeadLetters},
 			event.HeaderReason:             {reason},
-			event.HeaderStream:             {stream},
-			event.HeaderEpoch:              {strconv.FormatUint(uint64(epoch), 10)},
+			event.HeaderStream:             {a.stream},
+			event.HeaderEpoch:              {strconv.FormatUint(uint64(a.epoch), 10)},
 			event.HeaderSeq:                {strconv.FormatUint(a.seq, 10)},
-			event.HeaderSubject:            {a.msg.Subject()},
+			event.HeaderSubject:            {a.subject},
 		},
 	}
+}
+
+// reject puts a message that the sink rejects into the dead letters, and takes it
+// out of the batch; false: ctx ended first.
+func (l *Consumer) reject(ctx context.Context, b *cut, r *event.Rejected) bool {
+	for try := 1; !l.c.SkipPoison; try++ {
+		m, err := l.stored(ctx, b.Stream, r.Seq)
+		switch {
+		case err == nil:
+			if !l.bury(ctx, letter{b.Stream, b.Epoch, r.Seq, m.Subject, m.Data, errors.New(r.Reason)}) {
+				return false
+			}
+		case !errors.Is(err, jetstream.ErrMsgNotFound): // else nobody needs it any more
+			wait := backoff(try, l.c.MaxBackoff)
+			l.log.Error("rejected message not read, trying again", "stream", b.Stream, "seq", r.Seq, "try", try, "wait", wait, "error", err)
+			if !sleep(ctx, wait) {
+				return false
+			}
+			continue
+		}
+		break
+	}
+	b.Messages = slices.DeleteFunc(b.Messages, func(m event.Message) bool { return m.Seq == r.Seq })
+	return true
+}
+
+// stored reads a message of a stream.
+func (l *Consumer) stored(ctx context.Context, stream string, seq uint64) (*jetstream.RawStreamMsg, error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	s, err := l.js.Stream(ctx, stream)
+	if err != nil {
+		return nil, err
+	}
+	return s.GetMsg(ctx, seq)
 }

@@ -226,7 +226,7 @@ func (f *feed) open(ctx context.Context) error {
 
 	r := &reading{
 		feed: f, stream: s, epoch: epoch, seen: applied, cancel: cancel,
-		arrived: make(chan jetstream.Msg, 256), chunks: make(chan *chunk, 2*l.c.Workers),
+		arrived: make(chan jetstream.Msg, 16), chunks: make(chan *chunk, 2*l.c.Workers),
 	}
 	// A request must have room for the largest message, or it waits for ever.
 	limit := max(l.c.MaxBytes/2, 2*int(l.js.Conn().MaxPayload()))
@@ -645,7 +645,7 @@ func (r *reading) cut(ctx context.Context, next uint64) {
 			}
 			// What is of CATALOG every partition buries that cannot read it: of a newer
 			// form it may be, which others can. It is one letter, by its id.
-			if a.err != nil && !l.c.SkipPoison && !r.bury(ctx, a) {
+			if a.err != nil && !l.c.SkipPoison && !l.bury(ctx, letter{r.feed.stream, r.epoch, a.seq, a.msg.Subject(), a.msg.Data(), a.err}) {
 				return
 			}
 			if b != nil && (b.rows+a.rows > l.c.MaxRows || b.bytes+size > l.c.MaxBytes || r.full(b)) && !hand() {

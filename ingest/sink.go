@@ -19,7 +19,8 @@ type Sink interface {
 	// Taken gives the ids of the events that were taken from a range of
 	// sequences of an incarnation of OBSERVATIONS, as far as the sink knows.
 	Taken(ctx context.Context, stream string, epoch uint32, first, last uint64) (ids map[uint64]string, err error)
-	// ApplyCatalog takes master data. The whole catalogue, up to the end that
+	// ApplyCatalog takes master data. One that it rejects is *event.Rejected, which
+	// goes into the dead letters. The whole catalogue, up to the end that
 	// it had when the loop started, comes before the first observations. No
 	// batch of observations is under way then.
 	ApplyCatalog(ctx context.Context, b *event.Batch) error

@@ -2,6 +2,7 @@ package projector
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -23,7 +24,9 @@ func (p *Projector) ApplyCatalog(ctx context.Context, b *event.Batch) error {
 	if err := p.calm(ctx); err != nil {
 		return err
 	}
-	if err := p.applyCatalog(ctx, b); err != nil {
+	if err := p.applyCatalog(ctx, b); errors.As(err, new(*event.Rejected)) {
+		return err // nothing was written
+	} else if err != nil {
 		return p.failed(err)
 	}
 	p.sweep(ctx)
@@ -50,6 +53,9 @@ func (p *Projector) applyCatalog(ctx context.Context, b *event.Batch) error {
 			return fmt.Errorf("sequence %d: %w", m.Seq, err)
 		}
 		fresh = append(fresh, m)
+	}
+	if err := p.admit(fresh, b.Epoch); err != nil {
+		return err
 	}
 	var rows uint64
 	for _, name := range catalogTables {
@@ -79,11 +85,17 @@ func (p *Projector) applyCatalog(ctx context.Context, b *event.Batch) error {
 // versionOf is the version of a record: its place in the stream.
 func versionOf(epoch uint32, seq uint64) uint64 { return uint64(epoch)<<32 | seq }
 
+// itemPackage is how many items a mandate sees at most.
+type itemPackage struct {
+	maxItems int
+	version  uint64 // of the record
+}
+
 // note takes what scopes are made of.
 func (p *Projector) note(e *event.Event, version uint64) {
 	switch d := e.Data.(type) {
 	case *contracts.Mandate:
-		p.packages[uint64(d.MandateID)] = d.Package.MaxItems
+		p.packages[uint64(d.MandateID)] = itemPackage{d.Package.MaxItems, version}
 		p.dirty[uint64(d.MandateID)] = struct{}{}
 	case *contracts.Order:
 		p.noteOrder(d, version)
@@ -101,7 +113,7 @@ func (p *Projector) noteOrder(o *contracts.Order, version uint64) {
 
 // loadCatalog reads what scopes are made of back from the tables.
 func (p *Projector) loadCatalog(ctx context.Context) error {
-	p.sites, p.orders, p.packages, p.dirty = newSites(), map[uint64]map[uint64]*order{}, map[uint64]int{}, map[uint64]struct{}{}
+	p.sites, p.orders, p.packages, p.dirty = newSites(), map[uint64]map[uint64]*order{}, map[uint64]itemPackage{}, map[uint64]struct{}{}
 	var (
 		mandate, maximum, id, version proto.ColUInt64
 		created                       proto.ColInt64
@@ -109,9 +121,9 @@ func (p *Projector) loadCatalog(ctx context.Context) error {
 		items                         = new(proto.ColUInt64).Array()
 		sites                         = new(proto.ColStr).Array()
 	)
-	err := p.read(ctx, "packages", nil, proto.Results{{Name: "mandate", Data: &mandate}, {Name: "max_items", Data: &maximum}}, func() error {
+	err := p.read(ctx, "packages", nil, proto.Results{{Name: "mandate", Data: &mandate}, {Name: "max_items", Data: &maximum}, {Name: "version", Data: &version}}, func() error {
 		for i := range mandate {
-			p.packages[mandate[i]] = int(maximum[i])
+			p.packages[mandate[i]] = itemPackage{int(maximum[i]), version[i]}
 			p.dirty[mandate[i]] = struct{}{}
 		}
 		return nil
@@ -148,11 +160,11 @@ func (p *Projector) loadCatalog(ctx context.Context) error {
 // wanted is the scope that the mandate's orders give it now. A mandate that
 // is not known yet has none.
 func (p *Projector) wanted(mandate uint64) scope {
-	maximum, ok := p.packages[mandate]
+	held, ok := p.packages[mandate]
 	if !ok {
 		return scope{}
 	}
-	return scopeOf(slices.Collect(maps.Values(p.orders[mandate])), maximum)
+	return scopeOf(slices.Collect(maps.Values(p.orders[mandate])), held.maxItems)
 }
 
 // touched gives the mandates whose scope is to be looked at, in order.

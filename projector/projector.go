@@ -36,6 +36,8 @@ type Config struct {
 
 	MaxBlockRows     int           // rows of one insert into observations_by_mandate
 	BackfillRows     int           // rows of one backfill statement
+	MaxOrderPairs    int           // items times sites of one active order; what has more is rejected
+	MaxMandatePairs  int           // the same of all active orders of a mandate
 	StatementTimeout time.Duration // of one statement
 	StallTimeout     time.Duration // the server ends an insert whose sender is silent so long
 	KillTimeout      time.Duration // until older statements must have ended
@@ -55,7 +57,7 @@ type Insert struct {
 // DefaultConfig has everything set but the fence.
 func DefaultConfig() Config {
 	return Config{
-		Partitions: 1, MaxBlockRows: 500_000, BackfillRows: 1_000_000, StatementTimeout: 2 * time.Minute,
+		Partitions: 1, MaxBlockRows: 500_000, BackfillRows: 1_000_000, MaxOrderPairs: 5_000_000, MaxMandatePairs: 10_000_000, StatementTimeout: 2 * time.Minute,
 		StallTimeout: 10 * time.Second, KillTimeout: time.Minute, KeepScopes: 10 * time.Minute, Logger: slog.Default(),
 	}
 }
@@ -69,6 +71,8 @@ func (c Config) Validate() error {
 	f.Check(c.Fence > 0, "fence: missing")
 	f.Check(c.MaxBlockRows >= 1 && c.MaxBlockRows <= 1<<20, "maxBlockRows: %d, must be from 1 to %d", c.MaxBlockRows, 1<<20)
 	f.Check(c.BackfillRows >= 1, "backfillRows: %d, must be positive", c.BackfillRows)
+	f.Check(c.MaxOrderPairs >= 1, "maxOrderPairs: %d, must be positive", c.MaxOrderPairs)
+	f.Check(c.MaxMandatePairs >= c.MaxOrderPairs, "maxMandatePairs: %d, must be at least maxOrderPairs, %d", c.MaxMandatePairs, c.MaxOrderPairs)
 	f.Check(c.StatementTimeout > 0, "statementTimeout: %s, must be positive", c.StatementTimeout)
 	f.Check(c.StallTimeout >= time.Second, "stallTimeout: %s, must be at least 1s", c.StallTimeout)
 	f.Check(c.KillTimeout > c.StallTimeout, "killTimeout: %s, must be longer than stallTimeout, %s", c.KillTimeout, c.StallTimeout)
@@ -100,7 +104,7 @@ type Projector struct {
 	index    *index
 	sites    *sites
 	orders   map[uint64]map[uint64]*order // by mandate, then order
-	packages map[uint64]int               // maximum of items, by mandate
+	packages map[uint64]itemPackage       // by mandate
 	views    map[uint64]*view             // what is published, by mandate
 	dirty    map[uint64]struct{}          // mandates whose scope is to be looked at
 	stale    []staleScope

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,6 +29,7 @@ type projectorCmd struct {
 	AdminListen string         `help:"Address of live, ready and metrics. Default: ${default}." default:"127.0.0.1:8082" placeholder:"HOST:PORT"`
 	Traces      traceFlags     `embed:""`
 	AuditEvery  time.Duration  `help:"How often the leader compares streams and tables, as \"preismon audit\" does; 0: never." default:"1h"`
+	Pairs       pairFlags      `embed:""`
 	LeaseTTL    time.Duration  `name:"lease-ttl" help:"A leader that is not heard of for so long is deposed. The same for all projectors." default:"10s"`
 	StopGrace   time.Duration  `help:"How long a stop may take for what is under way." default:"30s"`
 }
@@ -47,8 +50,11 @@ func (c *projectorCmd) Run(ctx context.Context, k *kong.Context, std streams, lo
 	nats := c.NATS.config("projector", log)
 	lease := ingest.LeaseConfig{Key: ingest.ProjectorLease(c.Share.Partition, c.Share.Partitions), TTL: c.LeaseTTL}
 	ch, dsnErr := parseDSN(c.ClickHouse.Secret)
-	if done, err := c.only(k, std.out, faulty(address("admin-listen", c.AdminListen), nats.Validate(), dsnErr, checkOneServer(ch), auditEvery(c.AuditEvery), lease.Validate(), c.Share.faults(), c.Traces.faults())); done {
+	if done, err := c.only(k, std.out, faulty(address("admin-listen", c.AdminListen), nats.Validate(), dsnErr, checkOneServer(ch), auditEvery(c.AuditEvery), lease.Validate(), c.Share.faults(), c.Pairs.faults(), c.Traces.faults())); done {
 		return err
+	}
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(projectorMemory)
 	}
 	b, err := connect(nats)
 	if err != nil {
@@ -73,13 +79,17 @@ func (c *projectorCmd) Run(ctx context.Context, k *kong.Context, std streams, lo
 	if err != nil {
 		return errors.Join(err, l.stop(c.StopGrace))
 	}
-	p.traces, p.share = traces, c.Share
+	p.traces, p.share, p.pairs = traces, c.Share, c.Pairs
 	p.observe(a)
 	l.defers("clickhouse connections", func(context.Context) error { return p.close() })
 	l.run("projector", p.run)
 	log.Info("projector runs", "admin", listener.Addr().String())
 	return errors.Join(l.wait(ctx), l.stop(c.StopGrace))
 }
+
+// projectorMemory is from where on memory is collected more often, instead of
+// growing to twice what is in use. GOMEMLIMIT replaces it.
+const projectorMemory = 320 << 20
 
 func parseDSN(dsn contracts.Secret) (clickhouse.Config, error) {
 	if dsn == "" {
@@ -103,6 +113,7 @@ type projection struct {
 	lease *ingest.Lease
 	log   *slog.Logger
 	share partitionFlags
+	pairs pairFlags
 
 	metrics    *projectorMetrics
 	traces     *tracing
@@ -158,6 +169,7 @@ func (p *projection) lead(ctx context.Context, fence uint64) error {
 	cfg := projector.DefaultConfig()
 	cfg.Partition, cfg.Partitions = p.share.Partition, p.share.Partitions
 	cfg.Fence, cfg.Logger, cfg.Inserted = fence, p.log, p.metrics.inserted
+	p.pairs.set(&cfg)
 	proj, err := projector.New(cfg, p.conn)
 	if err != nil {
 		return err

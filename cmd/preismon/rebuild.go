@@ -26,6 +26,7 @@ type rebuildCmd struct {
 	ClickHouse secret         `name:"clickhouse-dsn" help:"clickhouse://user:password@host:9000/database of an administrator." placeholder:"DSN"`
 	DataDir    string         `help:"Folder of a running \"preismon up\", instead of --nats-url and --clickhouse-dsn." type:"path" placeholder:"DIR"`
 	Share      partitionFlags `embed:""`
+	Pairs      pairFlags      `embed:""`
 	Content    bool           `help:"Compare every column with the events before the switch, as \"preismon audit --content\" does."`
 	Table      string         `help:"Make this table anew and leave the others: observations_by_mandate or latest_observations." enum:",observations_by_mandate,latest_observations" default:"" placeholder:"NAME"`
 	KeepOld    bool           `help:"Keep the old tables, in the database with _rebuild behind its name."`
@@ -63,7 +64,7 @@ func (c *rebuildCmd) addresses(log *slog.Logger) (ingest.Config, contracts.Secre
 
 func (c *rebuildCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
 	nats, dsn, err := c.addresses(log)
-	if done, err := c.only(k, std.out, faulty(err, c.Share.faults())); done {
+	if done, err := c.only(k, std.out, faulty(err, c.Share.faults(), c.Pairs.faults())); done {
 		return err
 	}
 	b, err := connect(nats)
@@ -76,7 +77,7 @@ func (c *rebuildCmd) Run(ctx context.Context, k *kong.Context, std streams, log 
 		return err
 	}
 	defer r.close()
-	r.table, r.share = c.Table, c.Share
+	r.table, r.share, r.pairs = c.Table, c.Share, c.Pairs
 	start := time.Now()
 	if err := r.run(ctx, c.Content, c.KeepOld); err != nil {
 		if ctx.Err() != nil {
@@ -100,6 +101,7 @@ type rebuilding struct {
 	database string
 	table    string // the only one to make; empty: all
 	share    partitionFlags
+	pairs    pairFlags
 	beside   contracts.Secret // DSN of the database beside
 	admin    *clickhouse.Pool
 	old, new *clickhouse.Pool
@@ -347,6 +349,7 @@ func (r *rebuilding) drive(ctx context.Context, pool *clickhouse.Pool, fence uin
 	cfg := projector.DefaultConfig()
 	cfg.Partition, cfg.Partitions = r.share.Partition, r.share.Partitions
 	cfg.Fence, cfg.Logger = fence, r.log
+	r.pairs.set(&cfg)
 	proj, err := projector.New(cfg, pool)
 	if err != nil {
 		return nil, err

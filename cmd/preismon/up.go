@@ -37,6 +37,7 @@ type upCmd struct {
 	Edge        edgeFlags     `embed:""`
 	Budgets     budgetFlags   `embed:""`
 	Traces      traceFlags    `embed:""`
+	Pairs       pairFlags     `embed:""`
 	AuditEvery  time.Duration `help:"How often streams and tables are compared, as \"preismon audit\" does; 0: never." default:"1h"`
 	SyncAlways  bool          `help:"Have every event on disk before it is acknowledged: safe against power loss, slower."`
 	StopGrace   time.Duration `help:"How long a stop may take for what is under way." default:"5s"`
@@ -57,7 +58,7 @@ func (c *upCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog
 	restCfg := c.Edge.rest(c.Listen)
 	placeholder := contracts.Secret("the key is made in the data folder, where needed")
 	faults := faulty(address("listen", c.Listen), address("admin-listen", c.AdminListen), restCfg.Validate(), c.Archives.faults(), c.Budgets.query(placeholder, c.Archives).Validate(), c.Budgets.throttle().Validate(),
-		c.Budgets.auth(restCfg.BaseURL).Validate(), c.Demo.faults(), auditEvery(c.AuditEvery), c.Traces.faults())
+		c.Budgets.auth(restCfg.BaseURL).Validate(), c.Demo.faults(), auditEvery(c.AuditEvery), c.Pairs.faults(), c.Traces.faults())
 	if done, err := c.only(k, std.out, faults); done {
 		return err
 	}
@@ -147,7 +148,7 @@ func (c *upCmd) up(ctx context.Context, l *lifecycle, dir *embedded.DataDir, p u
 	if err != nil {
 		return err
 	}
-	proj.traces = traces
+	proj.traces, proj.pairs = traces, c.Pairs
 	proj.observe(a)
 	l.defers("projector connections", func(context.Context) error { return proj.close() })
 	l.run("projector", proj.run)

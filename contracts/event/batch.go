@@ -2,6 +2,7 @@ package event
 
 import (
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -40,3 +41,13 @@ type Message struct {
 	Stored time.Time // when the stream took it
 	Event  *Event
 }
+
+// Rejected is what whoever applies batches answers when one event of the batch
+// is more than it may apply. Nothing of the batch is applied by then: its message
+// belongs into the dead letters, and the batch is to be given again without it.
+type Rejected struct {
+	Seq    uint64
+	Reason string
+}
+
+func (r *Rejected) Error() string { return fmt.Sprintf("sequence %d: %s", r.Seq, r.Reason) }

@@ -1,4 +1,4 @@
 -- How many items each mandate's package holds, by key.
-SELECT mandate, max_items
+SELECT mandate, max_items, version
 FROM mandates FINAL
 ORDER BY mandate
