@@ -66,7 +66,7 @@ type FileJobsQuery struct {
 func (s *Service) FileJobs(ctx context.Context, p Principal, r FileJobsRequest) (_ *Page[FileJob], err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.HardBudget)
 	defer cancel()
-	defer func() { err = budget(err) }()
+	defer func() { err = lateList(err) }()
 	limit, err := pageLimit(r.Limit, MaxLimit)
 	if err != nil {
 		return nil, err

@@ -90,7 +90,7 @@ type FileEntriesQuery struct {
 func (s *Service) History(ctx context.Context, p Principal, r HistoryRequest) (_ *Page[FileEntry], err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.HardBudget)
 	defer cancel()
-	defer func() { err = budget(err) }()
+	defer func() { err = lateList(err) }()
 	limit, err := pageLimit(r.Limit, MaxLimit)
 	if err != nil {
 		return nil, err
@@ -148,7 +148,7 @@ func (s *Service) LatestFile(ctx context.Context, p Principal, r HistoryRequest)
 func (s *Service) oneFile(ctx context.Context, p Principal, r HistoryRequest, content bool) (_ *FileEntry, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.HardBudget)
 	defer cancel()
-	defer func() { err = budget(err) }()
+	defer func() { err = lateList(err) }()
 	q, err := historyQuery(r)
 	if err != nil {
 		return nil, err

@@ -55,11 +55,11 @@ func list[T, K any](ctx context.Context, s *Service, p Principal, l listing[T, K
 	defer cancel()
 	a, err := s.access(ctx, p, l.area)
 	if err != nil {
-		return nil, budget(err)
+		return nil, lateList(err)
 	}
 	if l.of != nil {
 		if err := l.of(ctx, a.Visibility); err != nil {
-			return nil, budget(err)
+			return nil, lateList(err)
 		}
 	}
 	bound := binding{Account: p.Account, Route: l.route, Query: l.query}
@@ -75,7 +75,7 @@ func list[T, K any](ctx context.Context, s *Service, p Principal, l listing[T, K
 	}
 	found, next, err := l.read(ctx, a.Visibility, after, limit)
 	if err != nil {
-		return nil, budget(err)
+		return nil, lateList(err)
 	}
 	if next != nil {
 		if page.Paging.NextCursor, err = s.seal.sealCursor(bound, *next); err != nil {

@@ -84,15 +84,15 @@ func (s *Service) Order(ctx context.Context, p Principal, id contracts.OrderID) 
 	defer cancel()
 	a, err := s.access(ctx, p, contracts.ReadOrders)
 	if err != nil {
-		return nil, budget(err)
+		return nil, lateList(err)
 	}
 	order, err := s.readOrder(ctx, a.Visibility, id)
 	if err != nil {
-		return nil, budget(err)
+		return nil, lateList(err)
 	}
 	one := []Order{{Order: order}}
 	if err := s.enrichOrders(ctx, a.Visibility, one, true, true); err != nil {
-		return nil, budget(err)
+		return nil, lateList(err)
 	}
 	return &one[0], nil
 }

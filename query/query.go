@@ -195,6 +195,15 @@ func invalid(format string, args ...any) error {
 	return fault.New(fault.Invalid, CodeValidation, format, args...)
 }
 
+// lateList is budget for a list or a file, which has no window to narrow.
+func lateList(err error) error {
+	if late, ok := errors.AsType[*fault.Error](budget(err)); ok && late.Code == CodeQueryTimeout {
+		late.Msg = "The read did not finish within its time budget. Try again later, or with a lower limit."
+		return late
+	}
+	return err
+}
+
 // budget turns an ended time budget into the published failure.
 func budget(err error) error {
 	if err != nil && fault.KindOf(err) == fault.Timeout || errors.Is(err, context.DeadlineExceeded) {
