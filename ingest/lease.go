@@ -31,7 +31,7 @@ type LeaseConfig struct {
 	Key      string        // ProjectorLease
 	Holder   string        // who asks, for people; the host's name and the process id
 	TTL      time.Duration // a leader that is not heard of for so long is deposed; 10 s
-	Replicas int           // of the bucket, when it is created; 1
+	Replicas int           // of the bucket, at least; 1
 	// Alone: the caller knows that no other process runs, as a folder's lock
 	// tells it. A lease found at the start is then that of a dead process, and
 	// is taken over at once.
@@ -162,6 +162,12 @@ func (l *Lease) bucket(ctx context.Context) (jetstream.KeyValue, error) {
 	s, ok := status.(*jetstream.KeyValueBucketStatus)
 	if !ok {
 		return nil, errors.New("the bucket of the leases tells nothing of itself")
+	}
+	if c := s.StreamInfo().Config; c.Replicas < l.c.Replicas {
+		c.Replicas = l.c.Replicas
+		if _, err := l.js.UpdateStream(ctx, c); err != nil {
+			return nil, fmt.Errorf("more replicas of the leases: %w", err)
+		}
 	}
 	l.kv, l.before = kv, uint64(s.StreamInfo().Created.UnixMilli())<<revisionBits
 	return kv, nil

@@ -28,6 +28,7 @@ func agentSurfaces(s serving, service *query.Service, authority *auth.Authority,
 		return all, nil
 	}
 	login := oauth.Defaults()
+	login.Replicas = max(1, s.replicas)
 	login.BaseURL, login.Key, login.TrustedProxies = s.rest.BaseURL, s.query.CursorKey, s.rest.TrustedProxies
 	login.VerifyKeys = s.query.VerifyCursorKeys
 	documents, err := clientdoc.New(clientdoc.Defaults(), clientdoc.Deps{})

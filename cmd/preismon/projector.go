@@ -48,7 +48,7 @@ Examples:
 
 func (c *projectorCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
 	nats := c.NATS.config("projector", log)
-	lease := ingest.LeaseConfig{Key: ingest.ProjectorLease(c.Share.Partition, c.Share.Partitions), TTL: c.LeaseTTL}
+	lease := ingest.LeaseConfig{Key: ingest.ProjectorLease(c.Share.Partition, c.Share.Partitions), TTL: c.LeaseTTL, Replicas: c.Streams.Replicas}
 	ch, dsnErr := parseDSN(c.ClickHouse.Secret)
 	if done, err := c.only(k, std.out, faulty(address("admin-listen", c.AdminListen), nats.Validate(), dsnErr, checkOneServer(ch), auditEvery(c.AuditEvery), lease.Validate(), c.Share.faults(), c.Pairs.faults(), c.Traces.faults())); done {
 		return err

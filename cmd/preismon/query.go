@@ -101,6 +101,7 @@ type queryCmd struct {
 	Listen      string        `help:"Address of the public surface. Default: ${default}." default:"127.0.0.1:8080" placeholder:"HOST:PORT"`
 	AdminListen string        `help:"Address of live, ready and metrics. Default: ${default}." default:"127.0.0.1:8081" placeholder:"HOST:PORT"`
 	Charts      string        `name:"explorer-assets" help:"Folder with uPlot.esm.js and uPlot.min.css of uPlot ${uplot}, which draw the charts of the explorer; without it, tables. Made by: preismon explorer-assets." type:"path" placeholder:"DIR"`
+	Streams     streamFlags   `embed:""`
 	StopDelay   time.Duration `help:"How long a stop goes on serving after /readyz says no, so that balancers notice." default:"3s"`
 	StopGrace   time.Duration `help:"How long a stop may take for requests under way." default:"20s"`
 	Memory      int64         `name:"memory-goal" help:"MiB of heap above which garbage is collected at once; no bound on what is in use. GOMEMLIMIT goes before." default:"128"`
@@ -182,7 +183,7 @@ func (c *queryCmd) Run(ctx context.Context, k *kong.Context, std streams, log *s
 	err = serveQueries(ctx, l, a, serving{
 		charts: charts, listener: public, store: storeCfg, rest: restCfg, keys: keys, bus: b, log: log, archives: archives,
 		query: c.query(), throttle: c.Budgets.throttle(), auth: c.Budgets.auth(restCfg.BaseURL), traces: traces,
-		stopDelay: c.StopDelay,
+		stopDelay: c.StopDelay, replicas: c.Streams.Replicas,
 	})
 	if err != nil {
 		return errors.Join(err, l.stop(c.StopGrace))
@@ -207,6 +208,7 @@ type serving struct {
 	// stopDelay is how long a stop goes on serving, but not ready any more.
 	stopDelay time.Duration
 	traces    *tracing
+	replicas  int // of the buckets; 0: one
 }
 
 // serveQueries starts the query role as parts of the lifecycle.
@@ -225,12 +227,14 @@ func serveQueries(ctx context.Context, l *lifecycle, a *admin, s serving) error 
 	if err != nil {
 		return err
 	}
-	revoked, err := auth.NewRevokedTokens(auth.RevocationDefaults(), s.bus.js, s.log, time.Now)
+	revocations, shared := auth.RevocationDefaults(), auth.SharedDefaults()
+	revocations.Replicas, shared.Replicas = max(1, s.replicas), max(1, s.replicas)
+	revoked, err := auth.NewRevokedTokens(revocations, s.bus.js, s.log, time.Now)
 	if err != nil {
 		return err
 	}
 	l.run("revoked tokens", revoked.Run)
-	throttle, err := auth.NewSharedThrottle(s.throttle, auth.SharedDefaults(), s.bus.js, s.log, time.Now)
+	throttle, err := auth.NewSharedThrottle(s.throttle, shared, s.bus.js, s.log, time.Now)
 	if err != nil {
 		return err
 	}

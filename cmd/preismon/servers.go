@@ -69,7 +69,7 @@ func connect(cfg ingest.Config, options ...nats.Option) (*bus, error) {
 	return &bus{conn, js}, nil
 }
 
-// streamFlags bound the streams where they are created.
+// streamFlags bound the streams where they are created, and the buckets.
 type streamFlags struct {
-	Replicas int `name:"stream-replicas" help:"Replicas of the streams when they are created: 3 in a cluster." default:"1"`
+	Replicas int `name:"stream-replicas" help:"Replicas of the streams and key-value buckets in NATS: 3 in a cluster, the same for every role." default:"1"`
 }
