@@ -78,7 +78,10 @@ func (w *world) look(ctx context.Context) {
 		}
 	}
 	w.mu.Lock()
-	pids := map[string]int{"clickhouse": w.clickhouse.PID(), "nats": w.nats.Process().Pid}
+	pids := map[string]int{"clickhouse": w.clickhouse.PID()}
+	if w.cluster == nil {
+		pids["nats"] = w.nats.Process().Pid
+	}
 	w.mu.Unlock()
 	for name, pid := range pids {
 		if u, err := processUsage(pid); err == nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"preismon/deploy/embedded"
+	"preismon/deploy/testserver/cluster"
 	"preismon/deploy/testserver/proxy"
 )
 
@@ -44,18 +45,40 @@ func (w *world) restartTables(ctx context.Context, down time.Duration, l limits)
 
 // startStreams starts NATS and leads the proxies to it.
 func (w *world) startStreams() error {
+	if w.cluster != nil {
+		return w.connectStreams(w.cluster.URL(0))
+	}
 	if err := w.nats.Start(); err != nil {
 		return err
 	}
 	for _, p := range []*proxy.Proxy{w.projectorStreams, w.queryStreams, w.producerStreams} {
 		p.ToURL(w.nats.URL())
 	}
-	var err error
-	if w.bus, err = nats.Connect(w.nats.URL(), nats.Timeout(30*time.Second)); err != nil {
+	return w.connectStreams(w.nats.URL())
+}
+
+func (w *world) connectStreams(address string) (err error) {
+	if w.bus, err = nats.Connect(address, nats.Timeout(30*time.Second), nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond)); err != nil {
 		return err
 	}
 	w.js, err = jetstream.New(w.bus)
 	return err
+}
+
+// streamsURL is where a role finds its streams, by way of its proxy or of those
+// of the cluster.
+func (w *world) streamsURL(by *proxy.Proxy) string {
+	if w.cluster != nil {
+		return w.cluster.URL(0)
+	}
+	return by.URL(w.nats.URL())
+}
+
+func (w *world) replicas() int {
+	if w.cluster != nil {
+		return cluster.Size
+	}
+	return 1
 }
 
 // restartStreams kills NATS and starts it again.
@@ -95,6 +118,9 @@ func (w *world) reviveServers() error {
 	case <-w.clickhouse.Done():
 		err = w.startTables(context.Background(), limits{})
 	default:
+	}
+	if w.cluster != nil {
+		return errors.Join(err, w.reviveCluster())
 	}
 	if !w.nats.Up() || w.bus == nil || w.bus.IsClosed() {
 		w.nats.Kill()

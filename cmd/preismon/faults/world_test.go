@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +17,7 @@ import (
 
 	"preismon/contracts/event"
 	"preismon/deploy/embedded"
+	"preismon/deploy/testserver/cluster"
 	"preismon/deploy/testserver/process"
 	"preismon/deploy/testserver/proxy"
 	"preismon/ingest"
@@ -36,7 +38,8 @@ type world struct {
 	seed uint64
 
 	nats       *process.NATS
-	bus        *nats.Conn // the test's own, past the proxies
+	cluster    *cluster.Cluster // in place of it; nil: it is one server
+	bus        *nats.Conn       // the test's own, past the proxies
 	js         jetstream.JetStream
 	projectors [2]*process.Role
 	query      *process.Role
@@ -70,7 +73,13 @@ type world struct {
 // newWorld starts everything but projectors and query node.
 func newWorld(t testing.TB, seed uint64) *world {
 	t.Helper()
-	w := &world{t: t, dir: t.TempDir(), seed: seed, patience: healed}
+	return newWorldOn(t, seed, nil)
+}
+
+// newWorldOn has its streams on a cluster, if there is one.
+func newWorldOn(t testing.TB, seed uint64, c *cluster.Cluster) *world {
+	t.Helper()
+	w := &world{t: t, dir: t.TempDir(), seed: seed, patience: healed, cluster: c}
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -87,12 +96,17 @@ func newWorld(t testing.TB, seed uint64) *world {
 	must(schema.Migrate(t.Context(), w.clickhouse.DSN(embedded.AdminUser, ""), schema.Options{}))
 	w.nats = &process.NATS{Dir: w.streamsDisk.dir}
 	must(w.startStreams())
-	t.Cleanup(func() { w.bus.Close(); w.nats.Kill() })
-	must(ingest.EnsureStreams(t.Context(), w.js, ingest.StreamConfig{}))
+	t.Cleanup(func() {
+		w.bus.Close()
+		if w.cluster == nil {
+			w.nats.Kill()
+		}
+	})
+	must(ingest.EnsureStreams(t.Context(), w.js, ingest.StreamConfig{Replicas: w.replicas()}))
 
 	w.ledger = newLedger(seed)
 	var err error
-	w.producer, err = newProducer(w.ledger, w.producerStreams.URL(w.nats.URL()))
+	w.producer, err = newProducer(w.ledger, w.streamsURL(w.producerStreams))
 	must(err)
 	t.Cleanup(w.producer.conn.Close)
 	records, err := catalog()
@@ -134,7 +148,7 @@ func (w *world) startRoles() {
 	w.t.Helper()
 	w.startQuery()
 	for i := range w.projectors {
-		w.projectors[i] = w.startRole("projector", "--nats-url", w.projectorStreams.URL(w.nats.URL()), "--clickhouse-dsn", w.projectorTables.URL(w.clickhouse.DSN(embedded.ProjectorUser, "")),
+		w.projectors[i] = w.startRole("projector", "--nats-url", w.streamsURL(w.projectorStreams), "--stream-replicas", strconv.Itoa(w.replicas()), "--clickhouse-dsn", w.projectorTables.URL(w.clickhouse.DSN(embedded.ProjectorUser, "")),
 			"--admin-listen", "127.0.0.1:0", "--lease-ttl", leaseTTL.String())
 	}
 }
@@ -146,7 +160,7 @@ func (w *world) startQuery() {
 		w.t.Fatal(err)
 	}
 	args := []string{
-		"query", "--nats-url", w.queryStreams.URL(w.nats.URL()), "--clickhouse-dsn", w.queryTables.URL(w.clickhouse.DSN(embedded.QueryUser, "")),
+		"query", "--nats-url", w.streamsURL(w.queryStreams), "--stream-replicas", strconv.Itoa(w.replicas()), "--clickhouse-dsn", w.queryTables.URL(w.clickhouse.DSN(embedded.QueryUser, "")),
 		"--base-url", baseURL, // the same after each start, whatever the port
 		"--token-key", key, "--cursor-key", strings.Repeat("cursor key ", 4), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
 		"--reads-per-minute", "1000000", "--logins-per-minute", "1000", "--token-lifetime", "24h",
@@ -173,8 +187,12 @@ func (w *world) live() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var group sync.WaitGroup
 	group.Go(func() { w.producer.run(ctx) })
-	for _, r := range w.readers {
-		group.Go(func() { r.run(ctx) })
+	if w.cluster == nil {
+		for _, r := range w.readers {
+			group.Go(func() { r.run(ctx) })
+		}
+	} else { // a cluster's faults are those of what is published
+		group.Go(func() { w.watchLag(ctx) })
 	}
 	group.Go(func() { w.tokens.run(ctx, rand.New(rand.NewPCG(w.seed, 13))) })
 	group.Go(func() { w.sample(ctx) })
@@ -213,6 +231,13 @@ func (w *world) streams() jetstream.JetStream {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.js
+}
+
+// conn is that way as a connection.
+func (w *world) conn() *nats.Conn {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.bus
 }
 
 // leader waits until one of the projectors leads.

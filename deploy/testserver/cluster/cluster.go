@@ -183,7 +183,16 @@ func (c *Cluster) Split(i int) {
 	}
 }
 
-// Join takes Split back.
+// Cut cuts the route between two servers: both still reach the third.
+func (c *Cluster) Cut(i, j int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	a, b := max(i, j), min(i, j)
+	c.routes[a][b].Refuse()
+	c.cut[a][b] = true
+}
+
+// Join takes Split back, and Cut of that server's routes.
 func (c *Cluster) Join(i int) {
 	n := c.nodes[i]
 	n.mu.Lock()

@@ -1,0 +1,241 @@
+package faults_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"preismon/contracts/event"
+	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/cluster"
+	"preismon/deploy/testserver/process"
+	"preismon/ingest"
+)
+
+var (
+	clusterCount = flag.Int("cluster.count", 0, "how many compositions of faults of a cluster; 0: each fault of it once")
+	clusterFor   = flag.Duration("cluster.for", 0, "how long to go on with them")
+	clusterOnly  = flag.String("cluster.only", "", "regular expression of the faults of a cluster to run")
+)
+
+// TestCluster has everything on three NATS servers, breaks those, and what the
+// other faults break beside them. -fault.seed repeats a run.
+func TestCluster(t *testing.T) {
+	if *clusterCount == 0 && *clusterFor == 0 {
+		testserver.Full(t, "faults of a cluster of three NATS servers")
+	}
+	seed := *runSeed
+	if seed == 0 {
+		seed = uint64(time.Now().UnixNano())
+	}
+	fmt.Printf("cluster seed=%d\n", seed)
+	rnd := rand.New(rand.NewPCG(seed, 1))
+	cluster.Quick()
+	w := newWorldOn(t, seed, cluster.Start(t))
+	w.startRoles()
+	if err := process.Until(healed, "the catalogue is in the tables", w.catalogued); err != nil {
+		t.Fatal(err)
+	}
+	stop := w.live()
+	defer stop()
+	if v := w.iteration(t, func() error { return nil }); v.err != nil {
+		t.Fatalf("without any fault: %v", v.err)
+	}
+	counts := map[string]*tally{}
+	total := &tally{}
+	defer func() {
+		for _, f := range slices.Concat(clusterFaults, besideFaults()) {
+			if c := counts[f.name]; c != nil {
+				fmt.Printf("fault=cluster-%s iterations=%d lost=%d doubled=%d seed=%d longest_lag=%s\n", strings.TrimPrefix(f.name, "cluster-"), c.iterations, c.lost, c.doubled, seed, c.lag.Round(time.Millisecond))
+			}
+		}
+		fmt.Printf("fault=cluster-composition iterations=%d lost=%d doubled=%d seed=%d longest_lag=%s\n", total.iterations, total.lost, total.doubled, seed, total.lag.Round(time.Millisecond))
+	}()
+	only := regexp.MustCompile(*clusterOnly)
+	began := time.Now()
+	for n := 0; ; n++ {
+		names, do := w.composed(t, rnd, only, n)
+		switch {
+		case *clusterFor > 0 && time.Since(began) > *clusterFor, *clusterCount > 0 && n >= *clusterCount,
+			*clusterFor == 0 && *clusterCount == 0 && n >= len(clusterFaults):
+			t.Logf("%d compositions in %s, %d events, %d rows", total.iterations, time.Since(began).Round(time.Second), len(w.ledger.events), len(w.ledger.rows))
+			return
+		}
+		v := w.iteration(t, do)
+		total.add(v)
+		for _, name := range names {
+			if counts[name] == nil {
+				counts[name] = &tally{}
+			}
+			counts[name].add(v)
+		}
+		fmt.Printf("%s %d composition=%s lost=%d doubled=%d lag=%s\n", time.Now().Format(time.TimeOnly), n+1, strings.Join(names, "+"), v.lost, v.doubled, v.lag.Round(time.Millisecond))
+		if v.absent != nil {
+			t.Logf("%v", v.absent)
+		}
+		if v.err != nil {
+			t.Fatalf("composition %d of %v, seed %d: %v", n+1, names, seed, v.err)
+		}
+	}
+}
+
+// besideFaults are those of the other servers and of the roles that can come
+// while the cluster is broken: they need no proxy before one NATS server.
+func besideFaults() (list []fault) {
+	for _, f := range faults {
+		switch f.name {
+		case "projector-killed", "killed-mid-block", "killed-before-checkpoint", "killed-after-commit", "insert-cut", "answers-cut", "clickhouse-slow",
+			"clickhouse-killed", "clickhouse-killed-in-insert", "query-killed", "zombie", "two-leaders", "consumer-deleted", "acknowledgement-floor-reset",
+			"published-twice", "poison", "granted-and-revoked", "granted-and-killed":
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// composed draws the faults of a composition: the first are each alone.
+func (w *world) composed(t *testing.T, rnd *rand.Rand, only *regexp.Regexp, n int) (names []string, do func() error) {
+	var of []fault
+	for _, f := range clusterFaults {
+		if only.MatchString(f.name) {
+			of = append(of, f)
+		}
+	}
+	drawn := []fault{of[n%len(of)]}
+	if n >= len(of) {
+		if other := of[rnd.IntN(len(of))]; rnd.IntN(3) == 0 && !drawn[0].alone && !other.alone && other.name != drawn[0].name {
+			drawn = append(drawn, other)
+		}
+		if beside := besideFaults(); rnd.IntN(5) < 3 { // two of them wait for one another
+			drawn = append(drawn, beside[rnd.IntN(len(beside))])
+		}
+	}
+	for _, f := range drawn {
+		names = append(names, f.name)
+	}
+	return names, func() error {
+		var group sync.WaitGroup
+		var first error
+		for k, f := range drawn {
+			own, wait := rand.New(rand.NewPCG(rnd.Uint64(), 3)), time.Duration(0)
+			if k > 0 {
+				wait = upTo(rnd, 600*time.Millisecond)
+			}
+			group.Go(func() {
+				time.Sleep(wait)
+				err := f.do(w, own)
+				var found *finding
+				switch {
+				case err == nil:
+				case errors.As(err, &found):
+					w.finding(err)
+				case len(drawn) == 1:
+					first = err
+				default: // what one fault waits for, another may prevent
+					t.Logf("composition: %s: %v", f.name, err)
+				}
+			})
+		}
+		group.Wait()
+		return first
+	}
+}
+
+// reviveCluster starts the servers that are down and takes back what was done
+// to their routes.
+func (w *world) reviveCluster() error {
+	var err error
+	for i := range cluster.Size {
+		err = errors.Join(err, w.cluster.Start(i))
+	}
+	w.cluster.Heal()
+	return err
+}
+
+// lagGrace is how old a message may be that a lag of 0 does not count.
+const lagGrace = 8 * time.Second
+
+var lagLine = regexp.MustCompile(`(?m)^preismon_projector_lag_messages (\S+)$`)
+
+// watchLag finds it wrong when the leader says that nothing waits while a
+// message does that came a while ago.
+func (w *world) watchLag(ctx context.Context) {
+	type end struct {
+		at  time.Time
+		seq uint64
+	}
+	var ends []end
+	for ; ctx.Err() == nil; time.Sleep(300 * time.Millisecond) {
+		asking, cancel := context.WithTimeout(ctx, time.Second)
+		if s, err := w.streams().Stream(asking, event.StreamObservations); err == nil {
+			ends = append(ends, end{time.Now(), s.CachedInfo().State.LastSeq})
+		}
+		cancel()
+		var known uint64
+		for len(ends) > 0 && time.Since(ends[0].at) > lagGrace {
+			known = max(known, ends[0].seq)
+			if len(ends) == 1 || time.Since(ends[1].at) <= lagGrace {
+				break
+			}
+			ends = ends[1:]
+		}
+		for _, r := range w.projectors {
+			if !r.Leads() || w.lagOf(ctx, r) != "0" {
+				continue
+			}
+			var at uint64 // read after the metric, so that what was applied meanwhile is no finding
+			if err := w.db().QueryRowContext(ctx, `SELECT max((epoch, seq)).2 FROM checkpoints WHERE stream = ?`, event.StreamObservations).Scan(&at); err == nil && at < known {
+				w.finding(wrong("I7", "the lag is 0 and %d messages wait since %s ago", known-at, lagGrace))
+			}
+		}
+	}
+}
+
+func (w *world) lagOf(ctx context.Context, r *process.Role) string {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+r.Admin()+"/metrics", nil)
+	if err != nil {
+		return ""
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return ""
+	}
+	defer resp.Body.Close() //nolint:errcheck // read to its end
+	text, err := io.ReadAll(resp.Body)
+	if m := lagLine.FindSubmatch(text); err == nil && m != nil {
+		return string(m[1])
+	}
+	return ""
+}
+
+// lead gives the server that leads OBSERVATIONS, and the one that leads the
+// projector's consumer of it.
+func (w *world) clusterLeaders() (stream, consumer int, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	s, err := w.streams().Stream(ctx, event.StreamObservations)
+	if err != nil {
+		return -1, -1, err
+	}
+	c, err := s.Consumer(ctx, ingest.ProjectorConsumer(0, 1))
+	if err != nil {
+		return -1, -1, err
+	}
+	stream, consumer = cluster.Node(s.CachedInfo().Cluster.Leader), cluster.Node(c.CachedInfo().Cluster.Leader)
+	if stream < 0 || consumer < 0 {
+		return -1, -1, errors.New("nobody leads")
+	}
+	return stream, consumer, nil
+}
