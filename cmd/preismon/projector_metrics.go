@@ -76,9 +76,9 @@ func (p *projection) observe(a *admin) {
 	a.gauge("preismon_projector_leader", "1 while this process leads its partition.", func() float64 { return truth(p.led.Load() != nil) })
 	a.gauge("preismon_projector_partition", "The partition that this process leads or stands by for.", func() float64 { return float64(p.share.Partition) })
 	a.gauge("preismon_projector_partitions", "How many partitions there are.", func() float64 { return float64(p.share.Partitions) })
-	a.gauge("preismon_projector_lag_messages", "Messages of OBSERVATIONS that are not applied yet.", func() float64 { return float64(lag(p.progress().Observations)) })
+	a.gauge("preismon_projector_lag_messages", "Messages of OBSERVATIONS that are not applied yet.", func() float64 { return float64(p.lag(p.progress().Observations)) })
 	a.gauge("preismon_projector_lag_seconds", "How long ago what is applied last came into OBSERVATIONS; 0 without lag.", p.behind)
-	a.gauge("preismon_projector_catalog_lag_messages", "Messages of CATALOG that are not applied yet.", func() float64 { return float64(lag(p.progress().Catalog)) })
+	a.gauge("preismon_projector_catalog_lag_messages", "Messages of CATALOG that are not applied yet.", func() float64 { return float64(p.lag(p.progress().Catalog)) })
 	a.counter("preismon_projector_batches_total", "Batches applied, of both streams.", func() uint64 { return p.progress().Batches })
 	a.counter("preismon_projector_events_total", "Events applied.", func() uint64 { return p.progress().Events })
 	a.counter("preismon_projector_passed_messages_total", "Messages of OBSERVATIONS passed over, since they are of other partitions.", func() uint64 { return p.progress().Passed })
@@ -138,12 +138,12 @@ func (p *projection) behind() float64 {
 		return 0
 	}
 	at := l.consumer.Progress().Observations
-	if lag(at) == 0 {
+	if p.lag(at) == 0 {
 		return 0
 	}
 	since := at.Stored
 	switch {
-	case at.Last <= at.Applied: // nobody tells whether there is more
+	case at.Last <= at.Applied && !at.Heard.IsZero(): // nobody tells whether there is more
 		since = at.Heard
 	case since.IsZero():
 		since = l.since
@@ -161,10 +161,10 @@ func truth(b bool) float64 {
 // unheard is how long the end of a stream stays known without being told again.
 const unheard = 5 * time.Second
 
-// lag is how many messages are not applied yet, as far as is known: at least one
-// while no leader of the stream tells that there is none.
-func lag(s ingest.StreamProgress) uint64 {
-	if s.Last <= s.Applied && s.Epoch != 0 && time.Since(s.Heard) > unheard {
+// lag is how many messages are not applied yet, as far as is known: of who leads
+// at least one while no leader of the stream tells that there is none.
+func (p *projection) lag(s ingest.StreamProgress) uint64 {
+	if s.Last <= s.Applied && time.Since(s.Heard) > unheard && p.led.Load() != nil {
 		return 1
 	}
 	return s.Last - min(s.Last, s.Applied)
@@ -176,7 +176,7 @@ func (p *projection) about() any {
 	pr, st := p.progress(), p.stats()
 	out := map[string]any{
 		"partition": p.share.Partition, "partitions": p.share.Partitions,
-		"leader": p.led.Load() != nil, "lag_messages": lag(pr.Observations), "catalog_lag_messages": lag(pr.Catalog),
+		"leader": p.led.Load() != nil, "lag_messages": p.lag(pr.Observations), "catalog_lag_messages": p.lag(pr.Catalog),
 		"dead_letters": pr.Poison, "repairs": st.Repairs, "repaired_rows": st.RepairedRows,
 	}
 	if last := p.audited.Load(); last != nil {

@@ -13,7 +13,7 @@ import (
 // clusterFaults are those of three NATS servers. alone: no other fault of the
 // cluster may run into it.
 var clusterFaults = []fault{
-	{name: "cluster-follower-late", do: followerLate},
+	{name: "cluster-follower-late", core: true, do: followerLate},
 	{name: "cluster-leader-late", do: func(w *world, rnd *rand.Rand) error {
 		return lateAround(w, rnd, func(stream, _ int) int { return stream })
 	}},
@@ -21,7 +21,7 @@ var clusterFaults = []fault{
 		return lateAround(w, rnd, func(_, consumer int) int { return consumer })
 	}},
 	{name: "cluster-server-killed", do: func(w *world, rnd *rand.Rand) error { return w.serverKilled(rnd, rnd.IntN(cluster.Size)) }},
-	{name: "cluster-leader-killed", do: func(w *world, rnd *rand.Rand) error {
+	{name: "cluster-leader-killed", core: true, do: func(w *world, rnd *rand.Rand) error {
 		stream, _, err := w.clusterLeaders()
 		if err != nil {
 			return err
@@ -46,8 +46,8 @@ var clusterFaults = []fault{
 		}
 		return nil
 	}},
-	{name: "cluster-leaders-deposed", do: leadersDeposed},
-	{name: "cluster-minority-serves", do: func(w *world, rnd *rand.Rand) error {
+	{name: "cluster-leaders-deposed", core: true, do: leadersDeposed},
+	{name: "cluster-minority-serves", core: true, do: func(w *world, rnd *rand.Rand) error {
 		i := rnd.IntN(cluster.Size)
 		if stream, _, err := w.clusterLeaders(); err == nil && rnd.IntN(2) == 0 {
 			i = stream
@@ -71,7 +71,7 @@ var clusterFaults = []fault{
 		}
 		return nil
 	}},
-	{name: "cluster-old-disk", alone: true, do: oldDisk},
+	{name: "cluster-old-disk", core: true, alone: true, do: oldDisk},
 }
 
 // lateness is from 40 ms to 5 s, and short more often than long.

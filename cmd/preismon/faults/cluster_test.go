@@ -23,7 +23,7 @@ import (
 )
 
 var (
-	clusterCount = flag.Int("cluster.count", 0, "how many compositions of faults of a cluster; 0: each fault of it once")
+	clusterCount = flag.Int("cluster.count", 0, "how many compositions of faults of a cluster; 0: the chief ones once, always the same")
 	clusterFor   = flag.Duration("cluster.for", 0, "how long to go on with them")
 	clusterOnly  = flag.String("cluster.only", "", "regular expression of the faults of a cluster to run")
 )
@@ -31,11 +31,15 @@ var (
 // TestCluster has everything on three NATS servers, breaks those, and what the
 // other faults break beside them. -fault.seed repeats a run.
 func TestCluster(t *testing.T) {
-	if *clusterCount == 0 && *clusterFor == 0 {
+	seed, short := *runSeed, *clusterCount == 0 && *clusterFor == 0
+	if short {
 		testserver.Full(t, "faults of a cluster of three NATS servers")
 	}
-	seed := *runSeed
-	if seed == 0 {
+	switch {
+	case seed != 0:
+	case short:
+		seed = 1
+	default:
 		seed = uint64(time.Now().UnixNano())
 	}
 	fmt.Printf("cluster seed=%d\n", seed)
@@ -64,10 +68,9 @@ func TestCluster(t *testing.T) {
 	only := regexp.MustCompile(*clusterOnly)
 	began := time.Now()
 	for n := 0; ; n++ {
-		names, do := w.composed(t, rnd, only, n)
-		switch {
-		case *clusterFor > 0 && time.Since(began) > *clusterFor, *clusterCount > 0 && n >= *clusterCount,
-			*clusterFor == 0 && *clusterCount == 0 && n >= len(clusterFaults):
+		of := slices.DeleteFunc(slices.Clone(clusterFaults), func(f fault) bool { return short && !f.core || !only.MatchString(f.name) })
+		names, do := w.composed(t, rnd, of, n)
+		if *clusterFor > 0 && time.Since(began) > *clusterFor || *clusterCount > 0 && n >= *clusterCount || short && n >= len(of) {
 			t.Logf("%d compositions in %s, %d events, %d rows", total.iterations, time.Since(began).Round(time.Second), len(w.ledger.events), len(w.ledger.rows))
 			return
 		}
@@ -84,7 +87,10 @@ func TestCluster(t *testing.T) {
 			t.Logf("%v", v.absent)
 		}
 		if v.err != nil {
-			t.Fatalf("composition %d of %v, seed %d: %v", n+1, names, seed, v.err)
+			t.Errorf("composition %d of %v, seed %d: %v", n+1, names, seed, v.err)
+			if v.lost > 0 || v.doubled > 0 {
+				return // the next would say the same
+			}
 		}
 	}
 }
@@ -93,31 +99,31 @@ func TestCluster(t *testing.T) {
 // while the cluster is broken: they need no proxy before one NATS server.
 func besideFaults() (list []fault) {
 	for _, f := range faults {
-		switch f.name {
-		case "projector-killed", "killed-mid-block", "killed-before-checkpoint", "killed-after-commit", "insert-cut", "answers-cut", "clickhouse-slow",
-			"clickhouse-killed", "clickhouse-killed-in-insert", "query-killed", "zombie", "two-leaders", "consumer-deleted", "acknowledgement-floor-reset",
-			"published-twice", "poison", "granted-and-revoked", "granted-and-killed":
+		if slices.Contains(beside, f.name) {
 			list = append(list, f)
 		}
 	}
 	return list
 }
 
+var beside = []string{
+	"projector-killed", "killed-mid-block", "killed-before-checkpoint", "killed-after-commit", "insert-cut", "answers-cut", "clickhouse-slow", "clickhouse-killed",
+	"clickhouse-killed-in-insert", "query-killed", "zombie", "two-leaders", "consumer-deleted", "acknowledgement-floor-reset", "published-twice", "poison",
+	"granted-and-revoked", "granted-and-killed",
+}
+
 // composed draws the faults of a composition: the first are each alone.
-func (w *world) composed(t *testing.T, rnd *rand.Rand, only *regexp.Regexp, n int) (names []string, do func() error) {
-	var of []fault
-	for _, f := range clusterFaults {
-		if only.MatchString(f.name) {
-			of = append(of, f)
-		}
-	}
+func (w *world) composed(t *testing.T, rnd *rand.Rand, of []fault, n int) (names []string, do func() error) {
 	drawn := []fault{of[n%len(of)]}
 	if n >= len(of) {
+		if drawn[0].alone && rnd.IntN(2) == 0 { // they take long
+			drawn[0] = of[rnd.IntN(len(of))]
+		}
 		if other := of[rnd.IntN(len(of))]; rnd.IntN(3) == 0 && !drawn[0].alone && !other.alone && other.name != drawn[0].name {
 			drawn = append(drawn, other)
 		}
-		if beside := besideFaults(); rnd.IntN(5) < 3 { // two of them wait for one another
-			drawn = append(drawn, beside[rnd.IntN(len(beside))])
+		if others := besideFaults(); rnd.IntN(5) < 3 { // of two, one might wait for the other
+			drawn = append(drawn, others[rnd.IntN(len(others))])
 		}
 	}
 	for _, f := range drawn {
@@ -220,7 +226,7 @@ func (w *world) lagOf(ctx context.Context, r *process.Role) string {
 	return ""
 }
 
-// lead gives the server that leads OBSERVATIONS, and the one that leads the
+// clusterLeaders gives the server that leads OBSERVATIONS, and the one that leads the
 // projector's consumer of it.
 func (w *world) clusterLeaders() (stream, consumer int, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)

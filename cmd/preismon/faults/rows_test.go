@@ -49,14 +49,18 @@ var matrix = []row{
 	{"clock", nil, []string{"TestTokensExpire", "TestClockChanges", "TestWindows", "TestSoftDeadline"}},
 	{"no memory, no files", []string{"projector-out-of-memory", "projector-out-of-files"}, []string{"TestDownloadMemory"}},
 	{"rolling restart, migration under load", []string{"rolled-out-before-migration"}, []string{"TestPast", "TestMigrateWhileServing", "TestRoles", "TestOperate"}},
-	{"compositions by chance", nil, []string{"TestFaults"}},
+	{"a cluster of NATS: followers late, servers killed, deposed, cut off, on an old disk", nil, []string{"TestCluster", "TestConsumerOnALateFollower", "TestGap"}},
+	{"compositions by chance", nil, []string{"TestFaults", "TestCluster"}},
 }
 
 // TestMatrix: every row is proved by something that is there, and every fault
 // belongs to a row.
 func TestMatrix(t *testing.T) {
-	if len(matrix) != 25 {
-		t.Errorf("%d rows, the matrix has 25", len(matrix))
+	if len(matrix) != 26 {
+		t.Errorf("%d rows, the matrix has 26", len(matrix))
+	}
+	if n := len(besideFaults()); n != len(beside) {
+		t.Errorf("%d of %d faults run beside those of a cluster", n, len(beside))
 	}
 	known := map[string]bool{}
 	for _, f := range faults {

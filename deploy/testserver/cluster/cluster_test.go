@@ -14,6 +14,7 @@ import (
 // TestCluster: three servers keep what is acknowledged when one is killed, cut
 // off, or late.
 func TestCluster(t *testing.T) {
+	cluster.Quick()
 	began := time.Now()
 	c := cluster.Start(t)
 	t.Logf("started in %s", time.Since(began))
