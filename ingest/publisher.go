@@ -395,7 +395,12 @@ const (
 )
 
 // JetStream error codes, of which the client names only some.
-const codeStreamMismatch jetstream.ErrorCode = 10060
+const (
+	codeStreamMismatch jetstream.ErrorCode = 10060
+	// The stream's leader has proposed a message of this id and does not know yet
+	// what became of it: with replicas a try may come while the one before is on its way.
+	codeIDInProcess jetstream.ErrorCode = 10158
+)
 
 // judge tells whether a failed try is worth another. The lock is held.
 func (p *Publisher) judge(f *flight, err error) (verdict, error) {
@@ -424,6 +429,8 @@ func (p *Publisher) judge(f *flight, err error) (verdict, error) {
 		switch {
 		case api.ErrorCode == codeStreamMismatch:
 			return stop, fmt.Errorf("subject %s belongs to another stream than %s: %w", f.msg.Subject, f.stream, err)
+		case api.ErrorCode == codeIDInProcess:
+			return again, err
 		case api.Code >= 400 && api.Code < 500 && api.Code != 408 && api.Code != 429:
 			return never, err
 		}

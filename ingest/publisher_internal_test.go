@@ -1,0 +1,18 @@
+package ingest
+
+import (
+	"testing"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// A cluster refuses an id that it has proposed and not decided: it is published
+// again. Whatever else is wrong with a message stays wrong.
+func TestPublisherTriesAgainWhileTheIDIsInProcess(t *testing.T) {
+	for code, want := range map[jetstream.ErrorCode]verdict{codeIDInProcess: again, 10054: never} {
+		err := &jetstream.APIError{Code: 409, ErrorCode: code}
+		if got, _ := new(Publisher).judge(&flight{}, err); got != want {
+			t.Errorf("code %d: %d, want %d", code, got, want)
+		}
+	}
+}
