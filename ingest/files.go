@@ -143,6 +143,10 @@ func (j *filesJob) file(ctx context.Context, name string) error {
 				j.accept(duplicate)
 			}
 		})
+		if taken := (*LoginTakenError)(nil); errors.As(err, &taken) {
+			j.reject(name, number, err, text)
+			continue
+		}
 		if err != nil {
 			return fmt.Errorf("%s: line %d: %w", name, l.Number, err)
 		}

@@ -109,6 +109,8 @@ type Publisher struct {
 	refused  []error // the first events that the server refused for good
 	noStream map[string]time.Time
 	warned   time.Time
+
+	logins logins
 }
 
 // flight is one event under way.
@@ -161,6 +163,11 @@ func (p *Publisher) Publish(ctx context.Context, e *event.Event) error {
 // publish sends b, the form of the valid event e. done, when given, is told
 // what became of it, and must not block.
 func (p *Publisher) publish(ctx context.Context, e *event.Event, b []byte, done func(duplicate bool, err error)) error {
+	if a, ok := e.Data.(*contracts.Account); ok {
+		if err := p.logins.claim(ctx, p.js, p.c.NoStreamWait, a); err != nil {
+			return err
+		}
+	}
 	stream := e.Kind.Stream()
 	f := &flight{
 		msg: &nats.Msg{Subject: e.Subject(), Data: b, Header: nats.Header{

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"strings"
 	"time"
 
 	"preismon/contracts"
@@ -28,7 +29,7 @@ type importCmd struct {
 	Yes      bool       `help:"Publish what was guessed without asking."`
 	Mandate  string     `help:"Name of the mandate that shall see the prices; made if it is new." placeholder:"NAME"`
 	Login    string     `help:"Login of its account; made if it is new." placeholder:"LOGIN"`
-	Password secret     `help:"Password of the account; asked for on a terminal when missing." placeholder:"PASSWORD"`
+	Password secret     `help:"Password of a new account, at least 12 characters; asked for on a terminal when missing. That of an account that is there must be right, and may be left out." placeholder:"PASSWORD"`
 	Label    string     `help:"Tells the orders of this file from those of another file of the mandate. Default: the file's name." placeholder:"TEXT"`
 	Rejects  string     `help:"Where rejected rows go, with line and reason. Default: ${default}." default:"rejects.ndjson" type:"path" placeholder:"FILE"`
 	DryRun   bool       `help:"Read and judge the file, publish nothing."`
@@ -84,9 +85,6 @@ func (c *importCmd) Run(ctx context.Context, k *kong.Context, std streams, log *
 	if c.DryRun {
 		summary, err = maps.Check(ctx, req)
 	} else {
-		if req.PasswordHash, err = c.hash(std); err != nil {
-			return err
-		}
 		summary, err = c.publish(ctx, req, cfg, std, log)
 	}
 	if summary != nil {
@@ -113,16 +111,31 @@ func (c *importCmd) faults() error {
 	return f.Err()
 }
 
-// hash gives what is published of the password.
-func (c *importCmd) hash(std streams) (string, error) {
-	password := c.Password.Secret
-	if password == "" {
-		var err error
-		if password, err = askPassword(std, c.Login); err != nil {
-			return "", err
+// account finds the account of the login, or the password of a new one. One that
+// is there stays as it is.
+func (c *importCmd) account(ctx context.Context, b *bus, std streams, req *maps.Request) error {
+	known, err := accountOf(ctx, b, c.Login)
+	if err != nil {
+		return err
+	}
+	if known == nil {
+		req.PasswordHash, err = newPassword(std, c.Password.Secret, c.Login)
+		return err
+	}
+	if known.MandateID != maps.MandateID(strings.TrimSpace(c.Mandate)) {
+		return &ingest.LoginTakenError{Login: known.LoginIdentifier, By: known.AccountID, Of: known.MandateID}
+	}
+	if c.Password.Secret != "" {
+		same, err := auth.CheckPassword(c.Password.Secret, known.PasswordHash)
+		if err != nil {
+			return err
+		}
+		if !same {
+			return fmt.Errorf("%q has another password, and an import changes none: leave the password out, or run `preismon accounts set-password`", known.LoginIdentifier)
 		}
 	}
-	return auth.Defaults().HashPassword(password)
+	req.Known = known
+	return nil
 }
 
 // mapping reads the mapping file, or a built-in one where no such file is;
@@ -168,6 +181,9 @@ func (c *importCmd) publish(ctx context.Context, req maps.Request, cfg ingest.Co
 		return nil, err
 	}
 	defer b.conn.Close()
+	if err := c.account(ctx, b, std, &req); err != nil {
+		return nil, err
+	}
 	pub, err := c.Watch.open(b, log)
 	if err != nil {
 		return nil, err

@@ -178,14 +178,48 @@ func TestImport(t *testing.T) {
 			t.Errorf("an item with the EAN %s of a wrong check digit: %s", ean, body)
 		}
 	}
-	// Another password takes the place of the first.
-	out, errs, code = preismon(t, []string{"PREISMON_PASSWORD=something quite different"}, append(args, "--data-dir", u.DataDir)...)
-	if code != exitRejected {
-		t.Errorf("with another password: exit code %d: %s%s", code, out, errs)
+	// Another password changes nothing, nor does a login of another mandate; a
+	// short one makes no account. Each is refused before anything is published.
+	published := func() uint64 {
+		return number(t, db, "SELECT max(version) FROM mandates") + number(t, db, "SELECT max(version) FROM accounts")
+	}
+	before := published()
+	elsewhere := append(slices.Clone(args), "--data-dir", u.DataDir)
+	elsewhere[slices.Index(elsewhere, "Our shop")] = "Their shop"
+	another := append(slices.Clone(elsewhere), "--login", "them")
+	for _, c := range []struct {
+		password, says string
+		args           []string
+	}{
+		{"something quite different", "another password", append(slices.Clone(args), "--data-dir", u.DataDir)},
+		{"correct horse battery staple", "belongs to account", elsewhere},
+		{"x", "at least 12 characters", another},
+	} {
+		out, errs, code = preismon(t, []string{"PREISMON_PASSWORD=" + c.password}, c.args...)
+		says(t, out, errs, code, exitFailed, c.says)
+		sentence(t, errs)
+	}
+	settle(t, db)
+	if n := published(); n != before {
+		t.Error("a refused import published something")
+	}
+	u.client().login("me", "correct horse battery staple")
+	if out, errs, code = preismon(t, nil, append(args, "--data-dir", u.DataDir)...); code != exitRejected {
+		t.Errorf("without a password for an account that is there: exit code %d: %s%s", code, out, errs)
+	}
+
+	// A password is changed by the command that says so.
+	out, errs, code = preismon(t, []string{"PREISMON_PASSWORD=too short"}, "accounts", "set-password", "me", "--data-dir", u.DataDir)
+	says(t, out, errs, code, exitFailed, "at least 12 characters")
+	out, errs, code = preismon(t, []string{"PREISMON_PASSWORD=something quite different"}, "accounts", "set-password", "nobody", "--data-dir", u.DataDir)
+	says(t, out, errs, code, exitFailed, "no account with the login")
+	out, errs, code = preismon(t, []string{"PREISMON_PASSWORD=something quite different"}, "accounts", "set-password", "Me", "--data-dir", u.DataDir)
+	if code != 0 || out != "me has a new password.\n" {
+		t.Errorf("exit code %d: %s%s", code, out, errs)
 	}
 	u.client().login("me", "something quite different")
-	if n := count(); n != 7 {
-		t.Errorf("with another password: %d rows", n)
+	if out, errs, code = preismon(t, nil, "accounts", "list", "--data-dir", u.DataDir); code != 0 || !strings.Contains(out, "active") || strings.Count(out, "\n") != 2 {
+		t.Errorf("exit code %d: %s%s", code, out, errs)
 	}
 }
 

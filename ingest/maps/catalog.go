@@ -49,8 +49,10 @@ func (im *importer) publishCatalog(ctx context.Context) error {
 		LoginIdentifier: im.Login, PasswordHash: im.PasswordHash, Permissions: contracts.Permissions(),
 		Scope: contracts.AccountScope{AllOrders: true, AllSites: true},
 	}
-	if err := im.record(ctx, event.KindAccount, account); err != nil {
-		return err
+	if im.Known == nil {
+		if err := im.record(ctx, event.KindAccount, account); err != nil {
+			return err
+		}
 	}
 
 	for _, it := range im.book.list {

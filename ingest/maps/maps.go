@@ -37,7 +37,9 @@ type Request struct {
 	Label        string
 	Mandate      string // the mandate's name; its id derives from it
 	Login        string // the account's login identifier
-	PasswordHash string // of the account: argon2id in PHC form
+	PasswordHash string // of a new account: argon2id in PHC form
+	// Known is the account of the login, if there is one: it stays as it is.
+	Known *contracts.Account
 
 	Rejects  io.Writer        // takes one JSON object a rejected row; nil: counted only
 	Progress func(Progress)   // called now and then, and at the end of each pass; may be nil
@@ -64,7 +66,7 @@ func (r *Request) Validate() error {
 	f.Check(r.Mapping != nil, "mapping: missing")
 	f.Check(strings.TrimSpace(r.Mandate) != "", "mandate: missing")
 	f.Check(strings.TrimSpace(r.Login) != "", "login: missing")
-	f.Check(r.PasswordHash != "", "password: missing")
+	f.Check(r.PasswordHash != "" || r.Known != nil, "password: missing")
 	if err := f.Err(); err != nil {
 		return &fault.Error{Kind: fault.Invalid, Msg: strings.ReplaceAll(err.Error(), "\n", "; ")}
 	}

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"preismon/contracts"
+	"preismon/contracts/event"
+	"preismon/ingest"
+	"preismon/query/auth"
+
+	"github.com/alecthomas/kong"
+	"github.com/google/uuid"
+)
+
+// accountsCmd looks at accounts and changes them.
+type accountsCmd struct {
+	List        accountsListCmd     `cmd:"" help:"List accounts by login."`
+	SetPassword accountsPasswordCmd `cmd:"" name:"set-password" help:"Give an account another password."`
+}
+
+type accountsListCmd struct {
+	roleFlags
+	Bus busFlags `embed:""`
+}
+
+// Help implements kong.HelpProvider.
+func (accountsListCmd) Help() string {
+	return `Reads the catalogue of the streams, which is what the tables are made of.
+
+Example:
+
+  preismon accounts list --data-dir ./preismon-data`
+}
+
+func (c *accountsListCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
+	cfg, err := c.Bus.config("accounts", log)
+	if done, err := c.only(k, std.out, faulty(err)); done {
+		return err
+	}
+	b, err := connect(cfg)
+	if err != nil {
+		return err
+	}
+	defer b.conn.Close()
+	all, err := ingest.Accounts(ctx, b.js)
+	if err != nil {
+		return err
+	}
+	if len(all) == 0 {
+		_, err := fmt.Fprintln(std.out, "No accounts.")
+		return err
+	}
+	slices.SortStableFunc(all, func(a, b *contracts.Account) int { return strings.Compare(a.LoginIdentifier, b.LoginIdentifier) })
+	t := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "LOGIN\tACCOUNT\tMANDATE\tSTATE")
+	for _, a := range all {
+		state := "active"
+		switch {
+		case a.Disabled:
+			state = "disabled"
+		case a.Administrative:
+			state = "administrative"
+		}
+		fmt.Fprintf(t, "%s\t%d\t%d\t%s\n", printable(a.LoginIdentifier, ""), a.AccountID, a.MandateID, state)
+	}
+	return t.Flush()
+}
+
+type accountsPasswordCmd struct {
+	roleFlags
+	Bus      busFlags     `embed:""`
+	Login    string       `arg:"" help:"Login of the account."`
+	Password secret       `help:"The new password; asked for on a terminal when missing." placeholder:"PASSWORD"`
+	Applied  appliedFlags `embed:""`
+}
+
+// Help implements kong.HelpProvider.
+func (accountsPasswordCmd) Help() string {
+	return `The old password is not asked for: who may publish to the streams may change them. Tokens of the account stay good until they expire. A password has at least 12 characters.
+
+Example:
+
+  preismon accounts set-password me --data-dir ./preismon-data`
+}
+
+func (c *accountsPasswordCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
+	cfg, err := c.Bus.config("accounts", log)
+	if done, err := c.only(k, std.out, faulty(err, c.Applied.faults())); done {
+		return err
+	}
+	b, err := connect(cfg)
+	if err != nil {
+		return err
+	}
+	defer b.conn.Close()
+	account, err := accountOf(ctx, b, c.Login)
+	if err != nil {
+		return err
+	}
+	if account == nil {
+		return fmt.Errorf("there is no account with the login %q", c.Login)
+	}
+	if account.PasswordHash, err = newPassword(std, c.Password.Secret, c.Login); err != nil {
+		return err
+	}
+	pub, err := ingest.NewPublisher(b.conn, ingest.DefaultPublisherConfig(), log)
+	if err != nil {
+		return err
+	}
+	defer pub.Close()
+	if err := pub.Publish(ctx, &event.Event{ID: uuid.NewString(), Kind: event.KindAccount, Producer: "preismon accounts", ProducedAt: time.Now().UTC(), Data: account}); err != nil {
+		return err
+	}
+	if _, err := pub.Flush(ctx); err != nil {
+		return err
+	}
+	if err := c.Applied.wait(ctx, b); err != nil {
+		return err
+	}
+	fmt.Fprintf(std.out, "%s has a new password.\n", account.LoginIdentifier)
+	return nil
+}
+
+// accountOf finds the account of a login; nil: there is none.
+func accountOf(ctx context.Context, b *bus, login string) (*contracts.Account, error) {
+	all, err := ingest.Accounts(ctx, b.js)
+	if err != nil {
+		return nil, err
+	}
+	login = strings.ToLower(strings.TrimSpace(login))
+	var found *contracts.Account
+	for _, a := range all {
+		switch {
+		case a.LoginIdentifier != login:
+		case found != nil:
+			return nil, fmt.Errorf("the login %q belongs to two accounts, %d of mandate %d and %d of mandate %d: publish one of them with another login",
+				login, found.AccountID, found.MandateID, a.AccountID, a.MandateID)
+		default:
+			found = a
+		}
+	}
+	return found, nil
+}
+
+// newPassword gives what is published of a new password, which is asked for
+// where it is not given.
+func newPassword(std streams, password contracts.Secret, login string) (string, error) {
+	if password == "" {
+		var err error
+		if password, err = askPassword(std, login); err != nil {
+			return "", err
+		}
+	}
+	if err := auth.CheckNewPassword(password); err != nil {
+		return "", err
+	}
+	return auth.Defaults().HashPassword(password)
+}
