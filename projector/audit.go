@@ -73,6 +73,8 @@ type Auditor struct {
 	mark map[string]place // checkpoints when it began
 	out  *Audit
 
+	refuted []Finding // by the proof of the checkpoint
+
 	wrong map[place]struct{} // whose rows in observations are not what they should be
 }
 
@@ -97,6 +99,7 @@ func (a *Auditor) Run(ctx context.Context) (*Audit, error) {
 	}
 	var slices []slice
 	for _, step := range []func() error{
+		func() error { return a.proof(ctx) },
 		func() error { return a.totals(ctx) },
 		func() (err error) { slices, err = a.cut(ctx); return err },
 		func() error { return a.events(ctx) },
@@ -106,6 +109,7 @@ func (a *Auditor) Run(ctx context.Context) (*Audit, error) {
 		func() error { return a.gaps(ctx) },
 		func() error { return a.catalog(ctx) },
 		func() error { return a.content(ctx, slices) },
+		func() error { a.unexplained(); return nil },
 	} {
 		if err := step(); err != nil {
 			return nil, err
@@ -140,6 +144,38 @@ func (a *Auditor) marks(ctx context.Context) error {
 	m := a.mark[event.StreamObservations]
 	a.out.Epoch, a.out.Applied = m.epoch, m.seq
 	return err
+}
+
+// proof compares what the tables hold with the proof of the checkpoint, over
+// all of it at once.
+func (a *Auditor) proof(ctx context.Context) error {
+	ask := func(name string, values args, out proto.Results, block func() error) error {
+		return a.read(ctx, name, values, out, block)
+	}
+	was, err := readAttested(ask, a.cfg.Partition)
+	if err != nil || !was.proven {
+		return err
+	}
+	is, err := tally(ask, place{}, was.at)
+	if err != nil {
+		return err
+	}
+	a.out.Proven = true
+	a.refuted = was.refute(is)
+	return nil
+}
+
+// unexplained reports what the proof says of events, where nothing else found
+// out which of them: their messages are no longer in the stream, it may be.
+func (a *Auditor) unexplained() {
+	for _, f := range a.out.Findings {
+		if f.Where == "ingested_events" || f.Where == "observations" || f.Where == event.StreamObservations {
+			return
+		}
+	}
+	for _, f := range a.refuted {
+		a.out.find(f, f.Text)
+	}
 }
 
 func (a *Auditor) upTo() args {

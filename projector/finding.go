@@ -14,6 +14,7 @@ type Audit struct {
 	Applied uint64    `json:"applied"` // sequence up to which everything was compared
 	Waiting uint64    `json:"waiting"` // messages of OBSERVATIONS that are not applied yet
 
+	Proven      bool   `json:"proven"`       // compared with the proof of the checkpoint; false: there is none yet
 	Events      uint64 `json:"events"`       // ingested
 	Rows        uint64 `json:"rows"`         // of observations
 	MandateRows uint64 `json:"mandate_rows"` // of observations_by_mandate

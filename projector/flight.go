@@ -31,6 +31,8 @@ type flight struct {
 	end    place
 	ahead  bool // end is beyond every checkpoint before
 	events uint64
+	proof  proof // of end
+	proven bool
 	ids    map[uuid.UUID]struct{}
 	load   *load
 	before *flight // nil once it has landed
@@ -145,7 +147,7 @@ func (p *Projector) conclude(ctx context.Context, f *flight) error {
 	if !f.ahead {
 		return nil
 	}
-	return p.checkpoint(ctx, f.stream, f.end)
+	return p.checkpoint(ctx, f.stream, attested{f.end, f.proof, f.proven})
 }
 
 // reap takes in the flights that have landed, in order.
@@ -158,6 +160,7 @@ func (p *Projector) reap() {
 		} else {
 			if f.ahead {
 				p.marks[f.stream] = f.end
+				p.proof, p.carried = f.proof, proof{}
 			}
 			p.count(func(s *Stats) { s.Batches++; s.Events += f.events })
 		}

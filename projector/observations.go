@@ -91,7 +91,9 @@ func (p *Projector) begin(ctx context.Context, f *flight, b *event.Batch) error 
 		p.crashed(f)
 		return err
 	}
+	f.proof, f.proven = p.reachedProof(), p.proven
 	for i := range todo {
+		f.proof.add(&todo[i])
 		if !todo[i].recorded {
 			f.load.events.add(todo[i].id, todo[i].at, todo[i].data)
 		}

@@ -95,6 +95,9 @@ type Projector struct {
 	tries   atomic.Uint64
 	marks   map[string]place // checkpoints by stream
 	resumed map[string]place // what Resume told of each stream
+	proof   proof            // of the checkpoint of the observations
+	proven  bool             // it counts from the first event on; else from the start
+	carried proof            // what stays beyond the checkpoint of epochs that ended
 	doubt   place            // up to here rows beyond the checkpoint may be in some tables
 
 	flights  []*flight // batches under way, in order
@@ -147,6 +150,9 @@ func (p *Projector) Resume(ctx context.Context, stream string, now event.Incarna
 	}
 	if stream == event.StreamObservations && now.Epoch > mark.epoch {
 		if err := p.removeOrphans(ctx, now.Epoch-1); err != nil {
+			return 0, err
+		}
+		if err := p.carry(ctx, now.Epoch); err != nil {
 			return 0, err
 		}
 	}
@@ -256,6 +262,9 @@ func (p *Projector) loadMarks(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := p.loadProof(ctx); err != nil {
+		return err
+	}
 	mark := p.marks[event.StreamObservations]
 	return p.read(ctx, "tail", args{"epoch": mark.epoch, "seq": mark.seq},
 		proto.Results{{Name: "epoch", Data: &epoch}, {Name: "seq", Data: &seq}},
@@ -273,15 +282,21 @@ func (p *Projector) advance(ctx context.Context, b *event.Batch) error {
 	if !to.after(p.marks[b.Stream]) {
 		return nil
 	}
-	if err := p.checkpoint(ctx, b.Stream, to); err != nil {
+	if err := p.checkpoint(ctx, b.Stream, attested{at: to}); err != nil {
 		return err
 	}
 	p.marks[b.Stream] = to
 	return nil
 }
 
-func (p *Projector) checkpoint(ctx context.Context, stream string, to place) error {
-	return p.write(ctx, "checkpoints", question("insert_checkpoint"), args{"stream": stream, "partitions": p.cfg.Partitions, "epoch": to.epoch, "seq": to.seq}, nil)
+func (p *Projector) checkpoint(ctx context.Context, stream string, to attested) error {
+	if !to.proven {
+		to.proof = proof{}
+	}
+	return p.write(ctx, "checkpoints", question("insert_checkpoint"), args{
+		"stream": stream, "partitions": p.cfg.Partitions, "epoch": to.at.epoch, "seq": to.at.seq, "proven": to.proven,
+		"events": to.proof.events.n, "events_sum": to.proof.events.sum, "rows": to.proof.rows.n, "rows_sum": to.proof.rows.sum,
+	}, nil)
 }
 
 // failed notes that a write may still be running on the server.

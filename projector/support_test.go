@@ -182,6 +182,9 @@ func (w *world) settle() {
 func (w *world) verify() {
 	w.t.Helper()
 	w.settle()
+	if is, err := w.p.Prove(w.t.Context()); err != nil || len(is.Findings) > 0 {
+		w.t.Errorf("the tables compared with their proof: %v, %v", is.Findings, err)
+	}
 	want := w.oracle
 	diff(w.t, "observations", want.rows(), w.tableRows("observations", 0))
 	diff(w.t, "observations_by_mandate", want.mandateRows(), w.tableRows("observations_by_mandate", 1))

@@ -92,3 +92,35 @@ func (p *projection) compare(ctx context.Context) (*projector.Audit, error) {
 	}
 	return auditor.Run(ctx)
 }
+
+// prove compares the tables with the proof of the checkpoint, once this process
+// leads.
+func (p *projection) prove(ctx context.Context, proj *projector.Projector) {
+	for {
+		is, err := proj.Prove(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if err == nil {
+			p.proved.Store(&is)
+			for _, f := range is.Findings {
+				p.log.Error("the tables do not hold what was applied: \"preismon audit\" says where, \"preismon rebuild\" or a backup mends it", "what", f.Text)
+			}
+			return
+		}
+		p.log.Warn("comparing the tables with the proof of the checkpoint failed", "error", err)
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(maintainEvery):
+		}
+	}
+}
+
+// lastProof is the comparison at the start of the last term; an empty one: none yet.
+func (p *projection) lastProof() projector.Proof {
+	if last := p.proved.Load(); last != nil {
+		return *last
+	}
+	return projector.Proof{}
+}

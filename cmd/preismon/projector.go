@@ -119,8 +119,9 @@ type projection struct {
 	traces     *tracing
 	auditEvery time.Duration // 0: never
 
-	led     atomic.Pointer[led]     // nil: standing by
-	audited atomic.Pointer[audited] // nil: not yet
+	led     atomic.Pointer[led]             // nil: standing by
+	audited atomic.Pointer[audited]         // nil: not yet
+	proved  atomic.Pointer[projector.Proof] // nil: not yet
 }
 
 // led is what exists while this process leads.
@@ -187,6 +188,7 @@ func (p *projection) lead(ctx context.Context, fence uint64) error {
 	var beside sync.WaitGroup
 	maintain, stop := context.WithCancelCause(ctx)
 	beside.Go(func() { p.maintain(maintain, stop, proj) })
+	beside.Go(func() { p.prove(maintain, proj) })
 	beside.Go(func() { p.audits(maintain) })
 	err = consumer.Run(maintain) // also says why maintain was stopped
 	stop(nil)

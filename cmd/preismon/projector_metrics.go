@@ -117,6 +117,13 @@ func (p *projection) observe(a *admin) {
 	})
 	a.gauge("preismon_audit_duration_seconds", "How long it took.", func() float64 { return p.lastAudit().Seconds })
 	a.gauge("preismon_audit_dead_letters", "Sequences of OBSERVATIONS that it found in the dead letters.", func() float64 { return float64(p.lastAudit().DeadLetters) })
+	a.gauge("preismon_projector_proof_findings", "Tables that did not hold what was applied when this process began to lead; 0: none, or not compared yet.", func() float64 { return float64(len(p.lastProof().Findings)) })
+	a.gauge("preismon_projector_proof_timestamp_seconds", "When they were compared; 0: not yet.", func() float64 {
+		if at := p.lastProof().At; !at.IsZero() {
+			return float64(at.UnixMilli()) / 1000
+		}
+		return 0
+	})
 	a.ready("nats", func(context.Context) error {
 		if !p.bus.conn.IsConnected() {
 			return errors.New("not connected")
@@ -192,6 +199,13 @@ func (p *projection) about() any {
 			audit["findings"] = texts
 		}
 		out["audit"] = audit
+	}
+	if last := p.lastProof(); len(last.Findings) > 0 {
+		texts := make([]string, 0, len(last.Findings))
+		for _, f := range last.Findings {
+			texts = append(texts, f.Text)
+		}
+		out["proof"] = map[string]any{"at": last.At.UTC().Format(time.RFC3339), "findings": texts}
 	}
 	return out
 }

@@ -300,8 +300,11 @@ func (r *rebuilding) switchOver(ctx context.Context, fence uint64, fresh **drive
 			if err := rebuild.Exchange(ctx, r.admin, r.database, r.exchanged(), fence); err != nil {
 				return err
 			}
+			if r.table == "" {
+				err = rebuild.ForgetProof(ctx, r.admin, r.database)
+			}
 			r.still = time.Since(began)
-			return nil
+			return err
 		}
 		r.log.Info("the new tables are not ready yet", "try", try+1, "reason", reason)
 		if *fresh, err = r.drive(ctx, r.new, 1, ingest.ConsumerConfig{Name: r.besideConsumer(), SkipPoison: true}); err != nil {

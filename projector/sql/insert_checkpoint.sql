@@ -1,4 +1,6 @@
--- How far a stream is applied.
-INSERT INTO checkpoints (stream, partition, partitions, epoch, seq)
-SELECT {stream:String}, {partition:UInt16}, {partitions:UInt32}, {epoch:UInt32}, {seq:UInt64}
+-- How far a stream is applied, and, of observations, what the tables hold then.
+INSERT INTO checkpoints (stream, partition, partitions, epoch, seq, proven, events, events_sum, rows, rows_sum)
+SELECT
+    {stream:String}, {partition:UInt16}, {partitions:UInt32}, {epoch:UInt32}, {seq:UInt64},
+    {proven:Bool}, {events:UInt64}, {events_sum:UInt64}, {rows:UInt64}, {rows_sum:UInt64}
 WHERE throwIf((SELECT max(fence) FROM leader_fences WHERE partition = {partition:UInt16}) > {fence:UInt64}, 'deposed') = 0

@@ -286,3 +286,23 @@ ENGINE = Distributed('{cluster}', currentDatabase(), scopes);
 CREATE TABLE IF NOT EXISTS scopes_applied_all ON CLUSTER '{cluster}' AS scopes_applied
 ENGINE = Distributed('{cluster}', currentDatabase(), scopes_applied);
 
+ALTER TABLE checkpoints ON CLUSTER '{cluster}' ADD COLUMN IF NOT EXISTS proven Bool DEFAULT false;
+
+ALTER TABLE checkpoints ON CLUSTER '{cluster}' ADD COLUMN IF NOT EXISTS events UInt64 DEFAULT 0;
+
+ALTER TABLE checkpoints ON CLUSTER '{cluster}' ADD COLUMN IF NOT EXISTS events_sum UInt64 DEFAULT 0;
+
+ALTER TABLE checkpoints ON CLUSTER '{cluster}' ADD COLUMN IF NOT EXISTS rows UInt64 DEFAULT 0;
+
+ALTER TABLE checkpoints ON CLUSTER '{cluster}' ADD COLUMN IF NOT EXISTS rows_sum UInt64 DEFAULT 0;
+
+ALTER TABLE checkpoints_all ON CLUSTER '{cluster}' ADD COLUMN IF NOT EXISTS proven Bool DEFAULT false;
+
+ALTER TABLE checkpoints_all ON CLUSTER '{cluster}' ADD COLUMN IF NOT EXISTS events UInt64 DEFAULT 0;
+
+ALTER TABLE checkpoints_all ON CLUSTER '{cluster}' ADD COLUMN IF NOT EXISTS events_sum UInt64 DEFAULT 0;
+
+ALTER TABLE checkpoints_all ON CLUSTER '{cluster}' ADD COLUMN IF NOT EXISTS rows UInt64 DEFAULT 0;
+
+ALTER TABLE checkpoints_all ON CLUSTER '{cluster}' ADD COLUMN IF NOT EXISTS rows_sum UInt64 DEFAULT 0;
+

@@ -286,3 +286,23 @@ ENGINE = Distributed('it''s', currentDatabase(), scopes);
 CREATE TABLE IF NOT EXISTS scopes_applied_all  AS scopes_applied
 ENGINE = Distributed('it''s', currentDatabase(), scopes_applied);
 
+ALTER TABLE checkpoints  ADD COLUMN IF NOT EXISTS proven Bool DEFAULT false;
+
+ALTER TABLE checkpoints  ADD COLUMN IF NOT EXISTS events UInt64 DEFAULT 0;
+
+ALTER TABLE checkpoints  ADD COLUMN IF NOT EXISTS events_sum UInt64 DEFAULT 0;
+
+ALTER TABLE checkpoints  ADD COLUMN IF NOT EXISTS rows UInt64 DEFAULT 0;
+
+ALTER TABLE checkpoints  ADD COLUMN IF NOT EXISTS rows_sum UInt64 DEFAULT 0;
+
+ALTER TABLE checkpoints_all  ADD COLUMN IF NOT EXISTS proven Bool DEFAULT false;
+
+ALTER TABLE checkpoints_all  ADD COLUMN IF NOT EXISTS events UInt64 DEFAULT 0;
+
+ALTER TABLE checkpoints_all  ADD COLUMN IF NOT EXISTS events_sum UInt64 DEFAULT 0;
+
+ALTER TABLE checkpoints_all  ADD COLUMN IF NOT EXISTS rows UInt64 DEFAULT 0;
+
+ALTER TABLE checkpoints_all  ADD COLUMN IF NOT EXISTS rows_sum UInt64 DEFAULT 0;
+

@@ -26,7 +26,12 @@ CREATE TABLE checkpoints
     `seq` UInt64,
     `written_at` DateTime64(3, 'UTC') DEFAULT now64(3),
     `version` UInt128 MATERIALIZED bitOr(bitShiftLeft(toUInt128(epoch), 64), toUInt128(seq)),
-    `partitions` UInt32 DEFAULT 1
+    `partitions` UInt32 DEFAULT 1,
+    `proven` Bool DEFAULT false,
+    `events` UInt64 DEFAULT 0,
+    `events_sum` UInt64 DEFAULT 0,
+    `rows` UInt64 DEFAULT 0,
+    `rows_sum` UInt64 DEFAULT 0
 )
 ENGINE = ReplacingMergeTree(version)
 ORDER BY (stream, partition)

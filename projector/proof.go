@@ -1,0 +1,216 @@
+package projector
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/ClickHouse/ch-go/proto"
+	"github.com/cespare/xxhash/v2"
+	"github.com/google/uuid"
+
+	"preismon/contracts/event"
+)
+
+// proof is what ingested_events and observations must hold up to a place: how
+// much, and the sum of the hashes of the events' ids and of the rows' places. It
+// is counted from the events that are applied, not from the tables, and written
+// with each checkpoint; proof.sql counts the same of the tables. Sums are modulo
+// 2^64 and know no order, so that it does not matter how batches were cut.
+type proof struct{ events, rows digest }
+
+func (a proof) plus(b proof) proof {
+	return proof{
+		digest{a.events.n + b.events.n, a.events.sum + b.events.sum},
+		digest{a.rows.n + b.rows.n, a.rows.sum + b.rows.sum},
+	}
+}
+
+func (a proof) minus(b proof) proof {
+	return proof{
+		digest{a.events.n - b.events.n, a.events.sum - b.events.sum},
+		digest{a.rows.n - b.rows.n, a.rows.sum - b.rows.sum},
+	}
+}
+
+// add counts an event and its rows.
+func (a *proof) add(e *applied) {
+	a.events.n++
+	a.events.sum += hashID(e.id)
+	for i := range e.data.Observations {
+		rows := e.data.Observations[i].Rows()
+		for k := range rows {
+			a.rows.sum += hashPlace(e.at, i, k)
+		}
+		a.rows.n += uint64(rows)
+	}
+}
+
+func hashID(id uuid.UUID) uint64 { return xxhash.Sum64String(id.String()) }
+
+func hashPlace(at place, capture, offer int) uint64 {
+	return intHash64(intHash64(uint64(at.epoch)<<32|uint64(capture)<<16|uint64(offer)) ^ at.seq)
+}
+
+// intHash64 is ClickHouse's function of that name.
+func intHash64(x uint64) uint64 {
+	x ^= 0x4CF2D2BAAE6DA887
+	x ^= x >> 33
+	x *= 0xff51afd7ed558ccd
+	x ^= x >> 33
+	x *= 0xc4ceb9fe1a85ec53
+	return x ^ x>>33
+}
+
+// proofColumns takes the answer of proof.sql.
+type proofColumns struct{ events, eventsSum, rows, rowsSum proto.ColUInt64 }
+
+func (c *proofColumns) results() proto.Results {
+	return proto.Results{
+		{Name: "events", Data: &c.events},
+		{Name: "events_sum", Data: &c.eventsSum},
+		{Name: "rows", Data: &c.rows},
+		{Name: "rows_sum", Data: &c.rowsSum},
+	}
+}
+
+func (c *proofColumns) row(i int) proof {
+	return proof{digest{c.events[i], c.eventsSum[i]}, digest{c.rows[i], c.rowsSum[i]}}
+}
+
+// asking runs a question, as Projector.read and Auditor.read do.
+type asking func(name string, values args, out proto.Results, block func() error) error
+
+// tally counts what the tables hold behind one place up to another.
+func tally(ask asking, after, upTo place) (sum proof, err error) {
+	var c proofColumns
+	return sum, ask("proof", slice{after, upTo}.args(), c.results(), func() error {
+		for i := range c.events {
+			sum = c.row(i)
+		}
+		return nil
+	})
+}
+
+// attested is a checkpoint of OBSERVATIONS with its proof.
+type attested struct {
+	at     place
+	proof  proof
+	proven bool
+}
+
+func readAttested(ask asking, partition int) (a attested, err error) {
+	var (
+		c           proofColumns
+		epoch       proto.ColUInt32
+		seq, proven proto.ColUInt64
+	)
+	out := append(c.results(), proto.ResultColumn{Name: "epoch", Data: &epoch}, proto.ResultColumn{Name: "seq", Data: &seq}, proto.ResultColumn{Name: "proven", Data: &proven})
+	return a, ask("checkpoint_proof", args{"partition": partition}, out, func() error {
+		for i := range epoch {
+			a = attested{place{epoch[i], seq[i]}, c.row(i), proven[i] == 1}
+		}
+		return nil
+	})
+}
+
+// refute says where the tables hold something else than the proof.
+func (a attested) refute(is proof) (all []Finding) {
+	for _, t := range []struct {
+		table   string
+		due, is digest
+	}{{"ingested_events", a.proof.events, is.events}, {"observations", a.proof.rows, is.rows}} {
+		f := Finding{Where: t.table, Epoch: a.at.epoch, First: 1, Last: a.at.seq}
+		switch {
+		case t.due == t.is:
+			continue
+		case t.is.n < t.due.n:
+			f.What, f.Count = Missing, t.due.n-t.is.n
+		case t.is.n > t.due.n:
+			f.What, f.Count = Doubled, t.is.n-t.due.n
+		default:
+			f.What, f.Count = Differs, 1
+		}
+		f.Text = fmt.Sprintf("by the proof of the checkpoint %d rows were written, and there are %d", t.due.n, t.is.n)
+		if t.due.n == t.is.n {
+			f.Text = fmt.Sprintf("there are %d rows, as many as were written, but not the same ones", t.is.n)
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+func (p *Projector) asking(ctx context.Context) asking {
+	return func(name string, values args, out proto.Results, block func() error) error {
+		return p.read(ctx, name, values, out, block)
+	}
+}
+
+// loadProof reads the proof of the checkpoint.
+func (p *Projector) loadProof(ctx context.Context) error {
+	a, err := readAttested(p.asking(ctx), p.cfg.Partition)
+	p.proof, p.carried = a.proof, proof{}
+	p.proven = a.proven || a.at == place{}
+	return err
+}
+
+// carry counts what is beyond the checkpoint and of epochs before one that
+// begins: events that were ingested and whose messages the stream then lost.
+// Nobody delivers them again, and the next checkpoint passes them.
+func (p *Projector) carry(ctx context.Context, epoch uint32) (err error) {
+	p.carried, err = tally(p.asking(ctx), p.marks[event.StreamObservations], place{epoch - 1, math.MaxUint64})
+	return err
+}
+
+// reachedProof is the proof of the place that is reached once all that is under
+// way is done.
+func (p *Projector) reachedProof() proof {
+	if n := len(p.flights); n > 0 {
+		return p.flights[n-1].proof
+	}
+	return p.proof.plus(p.carried)
+}
+
+// Proof is how the tables compare with the proof of a checkpoint.
+type Proof struct {
+	At       time.Time
+	Findings []Finding // none: the tables hold what was applied
+}
+
+// Prove compares what the tables hold up to the checkpoint with its proof, in
+// one statement and beside the batches. The first time after the tables got
+// proofs it makes that of what is there. It is to be called once at the start,
+// until it gives no error: a table that lost rows meanwhile is noticed then.
+func (p *Projector) Prove(ctx context.Context) (Proof, error) {
+	p.mu.Lock()
+	err := p.calm(ctx)
+	was := attested{p.marks[event.StreamObservations], p.proof, p.proven}
+	p.mu.Unlock()
+	if err != nil {
+		return Proof{}, err
+	}
+	out := Proof{At: time.Now()}
+	is, err := tally(p.asking(ctx), place{}, was.at)
+	if err != nil {
+		return Proof{}, err
+	}
+	if was.proven {
+		for _, f := range was.refute(is) {
+			f.Text = f.words()
+			out.Findings = append(out.Findings, f)
+		}
+		return out, nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := p.calm(ctx); err != nil {
+		return Proof{}, err
+	}
+	p.proof, p.proven = p.proof.plus(is.minus(was.proof)), true
+	if err := p.checkpoint(ctx, event.StreamObservations, attested{p.marks[event.StreamObservations], p.proof, true}); err != nil {
+		return Proof{}, p.failed(err)
+	}
+	p.log.Info("a proof of the tables was made", "events", p.proof.events.n, "rows", p.proof.rows.n)
+	return out, nil
+}

@@ -1,0 +1,118 @@
+package projector_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"preismon/projector"
+)
+
+// TestProof changes events and rows behind the projector's back. The next leader
+// notices at its start and the audit notices too, also when the stream no longer
+// holds what the tables lost.
+func TestProof(t *testing.T) {
+	for name, c := range map[string]struct {
+		change string
+		want   []string // what of which table
+	}{
+		"rows lost":    {"DELETE FROM observations WHERE seq BETWEEN 11 AND 20", []string{"missing observations"}},
+		"rows doubled": {"INSERT INTO observations SELECT * FROM observations WHERE seq BETWEEN 11 AND 20", []string{"doubled observations"}},
+		"rows moved": {"INSERT INTO observations SELECT * REPLACE (seq + 1000000 AS seq, toUInt32(1) AS epoch) FROM (SELECT * FROM observations WHERE seq BETWEEN 11 AND 20);" +
+			"DELETE FROM observations WHERE seq BETWEEN 11 AND 20", []string{"differs observations"}},
+		"events lost": {"DELETE FROM ingested_events WHERE seq BETWEEN 11 AND 20", []string{"missing ingested_events"}},
+		"all lost": {"DELETE FROM ingested_events WHERE seq BETWEEN 11 AND 20; DELETE FROM observations WHERE seq BETWEEN 11 AND 20;" +
+			"DELETE FROM observations_by_mandate WHERE seq BETWEEN 11 AND 20", []string{"missing ingested_events", "missing observations"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, k := newWorld(t), newKept(t)
+			w.apply(k.keep(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3}, []int{0, 1}))))
+			w.apply(w.observations(10)) // the stream has none of them any more
+			w.apply(w.observations(10))
+			w.apply(k.keep(w.observations(10)))
+			w.settle()
+			if a := w.audit(k, false); !a.Proven || len(a.Findings) > 0 {
+				t.Fatalf("proven %v, %v", a.Proven, found(a))
+			}
+			w.execAll(c.change)
+			if name == "all lost" { // and the newest of each pair is another one then
+				w.execAll("TRUNCATE TABLE latest_observations")
+			}
+			w.restart()
+			is, err := w.p.Prove(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := kinds(is.Findings); !slices.Equal(got, c.want) {
+				t.Errorf("the start found %q, want %q", got, c.want)
+			}
+			a := w.audit(k, false)
+			if len(a.Findings) == 0 {
+				t.Error("the audit found nothing")
+			}
+			for _, want := range c.want {
+				if name == "all lost" && !slices.Contains(kinds(a.Findings), want) {
+					t.Errorf("the audit found %q, want %q", kinds(a.Findings), want)
+				}
+			}
+		})
+	}
+}
+
+// TestProofOfOlderTables: tables that were written before there were proofs get
+// one of what they hold, from which batches go on.
+func TestProofOfOlderTables(t *testing.T) {
+	w := newWorld(t)
+	w.apply(w.observations(10))
+	w.exec("INSERT INTO checkpoints (stream, partition, epoch, seq) SELECT stream, partition, epoch, seq FROM checkpoints FINAL")
+	w.restart()
+	w.apply(w.observations(10)) // before anybody looks
+	prove := func() projector.Proof {
+		t.Helper()
+		is, err := w.p.Prove(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return is
+	}
+	prove()
+	w.apply(w.observations(10))
+	w.restart()
+	if is := prove(); len(is.Findings) > 0 {
+		t.Errorf("%q", kinds(is.Findings))
+	}
+	w.exec("DELETE FROM observations WHERE seq = 3")
+	w.restart()
+	if got := kinds(prove().Findings); !slices.Equal(got, []string{"missing observations"}) {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestProofPassesLostMessages: events beyond the checkpoint stay when the stream
+// lost their messages, and count.
+func TestProofPassesLostMessages(t *testing.T) {
+	s := cutOff(t, "checkpoints", false)
+	s.oracle.observe(s.lost)
+	s.resume(s.forked())
+	s.resume(s.forked())
+	next := s.again(s.forked().Epoch)
+	s.oracle.observe(next)
+	s.apply(next)
+	s.verify()
+	s.restart()
+	s.verify()
+}
+
+func kinds(list []projector.Finding) (all []string) {
+	for _, f := range list {
+		all = append(all, f.What+" "+f.Where)
+	}
+	return all
+}
+
+func (w *world) execAll(list string) {
+	w.t.Helper()
+	for q := range strings.SplitSeq(list, ";") {
+		w.exec(q)
+	}
+}
