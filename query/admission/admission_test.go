@@ -1,0 +1,193 @@
+package admission_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"preismon/contracts"
+	"preismon/contracts/fault"
+	"preismon/query/admission"
+)
+
+const mib = 1 << 20
+
+func config() admission.Config {
+	return admission.Config{Memory: 64 * mib, Statements: 4, Wait: 5 * time.Second}
+}
+
+func begin(t *testing.T, n *admission.Node, a contracts.AccountID, stream bool) *admission.Read {
+	t.Helper()
+	r, err := n.Begin(admission.WithAccount(t.Context(), a), stream, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func reserve(t *testing.T, r *admission.Read, bytes int64) *admission.Room {
+	t.Helper()
+	room, err := r.Reserve(t.Context(), bytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return room
+}
+
+// TestShares: an account alone has half of what there is for large reads, and
+// less as others come; who has its share is told so, and what it holds.
+func TestShares(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := admission.New(config())
+		first := begin(t, n, 1, true)
+		room := reserve(t, first, 24*mib)
+		time.Sleep(2 * time.Second)
+		first.Sent(22_000)
+		_, err := begin(t, n, 1, true).Reserve(t.Context(), 8*mib)
+		if fault.KindOf(err) != fault.RateLimited || !admission.Refused(err) || !strings.Contains(err.Error(), "your account: 2 streams, the slowest 0 kB/s") {
+			t.Errorf("over its share: %v", err)
+		}
+		reserve(t, begin(t, n, 2, true), 20*mib)
+		// The node has no more for large reads: that is nobody's fault.
+		_, err = begin(t, n, 3, true).Reserve(t.Context(), 8*mib)
+		if e, ok := errors.AsType[*fault.Error](err); !ok || e.Kind != fault.Unavailable || e.RetryAfter <= 0 {
+			t.Errorf("no memory: %v", err)
+		}
+		reserve(t, begin(t, n, 4, false), mib) // small reads have a reserve
+		room.Release()
+		reserve(t, begin(t, n, 3, true), 8*mib)
+	})
+}
+
+// TestReclaim: what is lent is taken for who waits, from the account that holds
+// most, and is not there when its reader comes back; what is in use is not.
+func TestReclaim(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := admission.New(config())
+		var lent []*admission.Room
+		dropped := 0
+		for range 3 {
+			room := reserve(t, begin(t, n, 1, true), 8*mib)
+			room.Lend(func() { dropped++ })
+			lent = append(lent, room)
+		}
+		used := reserve(t, begin(t, n, 2, true), 16*mib)
+		time.Sleep(time.Second)
+		reserve(t, begin(t, n, 3, true), 12*mib)
+		if dropped == 0 || dropped == 3 {
+			t.Errorf("%d of 3 were reclaimed", dropped)
+		}
+		there := 0
+		for _, room := range lent {
+			if room.Take() {
+				there++
+			}
+			room.Release()
+		}
+		if there+dropped != 3 {
+			t.Errorf("%d were reclaimed, and %d are there", dropped, there)
+		}
+		if s := n.Stats(); s.Held != 28*mib || s.Reclaimed != uint64(dropped) {
+			t.Errorf("%+v", s)
+		}
+		used.Release()
+	})
+}
+
+// TestLargeComesToItsTurn: small reads without end do not keep a large one
+// waiting, nor it them.
+func TestLargeComesToItsTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := admission.New(config())
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		for a := range contracts.AccountID(20) {
+			running.Go(func() {
+				r := begin(t, n, a+1, false)
+				defer r.End()
+				for ctx.Err() == nil {
+					room, err := r.Reserve(ctx, 2*mib)
+					if err != nil {
+						if ctx.Err() == nil {
+							t.Errorf("a small read: %v", err)
+						}
+						return
+					}
+					time.Sleep(100 * time.Millisecond)
+					room.Release()
+				}
+			})
+		}
+		time.Sleep(time.Second)
+		for range 10 {
+			r := begin(t, n, 50, true)
+			began := time.Now()
+			room := reserve(t, r, 30*mib)
+			if took := time.Since(began); took > time.Second {
+				t.Errorf("a large read waited for %v", took)
+			}
+			time.Sleep(300 * time.Millisecond)
+			room.Release()
+			r.End()
+		}
+		cancel()
+		running.Wait()
+		if s := n.Stats(); s.Peak > 64*mib || s.Waiting != 0 || s.Held != 0 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// TestStatements: an account with many waits behind one with few, and a wait
+// without end is refused.
+func TestStatements(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := admission.New(config())
+		busy, quiet := admission.WithAccount(t.Context(), 1), admission.WithAccount(t.Context(), 2)
+		var ends []func()
+		for range 4 {
+			end, err := n.Rows(busy, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ends = append(ends, end)
+		}
+		if end, err := n.Records(busy); err != nil {
+			t.Errorf("a record beside them: %v", err)
+		} else {
+			end()
+		}
+		order := make(chan int, 2)
+		for i, ctx := range []context.Context{busy, quiet} {
+			go func() {
+				if _, err := n.Rows(ctx, false); err == nil {
+					order <- i
+				}
+			}()
+			synctest.Wait()
+		}
+		ends[0]()
+		if first := <-order; first != 1 {
+			t.Error("the account with most statements went first")
+		}
+		time.Sleep(time.Minute)
+		_, err := n.Rows(quiet, false)
+		if !admission.Refused(err) || fault.KindOf(err) != fault.Unavailable {
+			t.Errorf("a wait without end: %v", err)
+		}
+		limited, cancel := context.WithTimeout(quiet, time.Second)
+		defer cancel()
+		if _, err := n.Rows(limited, false); fault.KindOf(err) != fault.Unavailable {
+			t.Errorf("a wait to the end of its time: %v", err)
+		}
+		left, leave := context.WithCancel(quiet)
+		leave()
+		if _, err := n.Rows(left, false); !errors.Is(err, context.Canceled) {
+			t.Errorf("who left: %v", err)
+		}
+	})
+}

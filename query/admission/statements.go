@@ -1,0 +1,130 @@
+package admission
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"preismon/contracts"
+)
+
+// statements is a semaphore of those that run at once. Who waits is let in by
+// how few its account has, then in order.
+type statements struct {
+	node           *Node
+	most, mostLong int
+
+	mu         sync.Mutex
+	held, long int
+	of         map[contracts.AccountID]int
+	waiting    []*queued
+}
+
+type queued struct {
+	of    contracts.AccountID
+	long  bool
+	ready chan struct{}
+}
+
+// Rows waits until a statement for observations may run; long: a part of a
+// stream. It may wait for Records while it runs.
+func (n *Node) Rows(ctx context.Context, long bool) (end func(), err error) {
+	return n.rows.take(ctx, long)
+}
+
+// Records waits until a statement for records of the catalogue may run. It
+// waits for no other.
+func (n *Node) Records(ctx context.Context) (end func(), err error) {
+	return n.records.take(ctx, false)
+}
+
+func (s *statements) free(long bool) bool { return s.held < s.most && (!long || s.long < s.mostLong) }
+
+func (s *statements) enter(of contracts.AccountID, long bool) {
+	if s.of == nil {
+		s.of = map[contracts.AccountID]int{}
+	}
+	s.of[of]++
+	s.held++
+	if long {
+		s.long++
+	}
+}
+
+func (s *statements) end(of contracts.AccountID, long bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.of[of]--; s.of[of] == 0 {
+		delete(s.of, of)
+	}
+	s.held--
+	if long {
+		s.long--
+	}
+	s.grant()
+}
+
+func (s *statements) grant() {
+	slices.SortStableFunc(s.waiting, func(a, b *queued) int { return cmp.Compare(s.of[a.of], s.of[b.of]) })
+	s.waiting = slices.DeleteFunc(s.waiting, func(q *queued) bool {
+		if !s.free(q.long) {
+			return false
+		}
+		s.enter(q.of, q.long)
+		close(q.ready)
+		return true
+	})
+}
+
+func (s *statements) take(ctx context.Context, long bool) (end func(), err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, context.Cause(ctx)
+	}
+	of := accountOf(ctx)
+	end = sync.OnceFunc(func() { s.end(of, long) })
+	s.mu.Lock()
+	q := &queued{of: of, long: long, ready: make(chan struct{})}
+	s.waiting = append(s.waiting, q)
+	s.grant()
+	s.mu.Unlock()
+	select { // a channel beside others would be chosen at random
+	case <-q.ready:
+		return end, nil
+	default:
+	}
+	wait := s.node.cfg.Wait
+	if long { // a stream that is under way is not broken off before a new one is refused
+		wait *= 2
+	}
+	limit := time.NewTimer(wait)
+	defer limit.Stop()
+	ended := false
+	select {
+	case <-q.ready:
+		return end, nil
+	case <-limit.C:
+	case <-ctx.Done():
+		ended = !deadline(ctx)
+	}
+	s.mu.Lock()
+	own := s.of[of]
+	s.waiting = slices.DeleteFunc(s.waiting, func(o *queued) bool { return o == q })
+	s.mu.Unlock()
+	select {
+	case <-q.ready: // it came in the end
+		return end, nil
+	default:
+	}
+	if ended {
+		return nil, context.Cause(ctx)
+	}
+	why := ofNode
+	if own > 1 && own*2 >= s.most || long && own*2 > s.mostLong {
+		why = ofAccount
+	}
+	s.node.mu.Lock()
+	defer s.node.mu.Unlock()
+	return nil, s.node.refuse(s.node.accounts[of], why, "statements at once")
+}
