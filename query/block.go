@@ -30,7 +30,25 @@ type Block struct {
 	DeliveryText  Dict
 	Title         Texts
 	URL           Texts
+
+	// Held is of a block of a stream; else nil.
+	Held Held
 }
+
+// Held is what a block lies in, which may be reclaimed while its reader waits
+// for a client.
+type Held interface {
+	// Lend says that the block is not read for now.
+	Lend()
+	// Take ends that; not ok: the block is lost.
+	Take() (ok bool)
+}
+
+// Reclaimed ends the reading of a block that was lost. The stream goes on
+// behind a place; nil: at the first row of the block.
+type Reclaimed struct{ After *Position }
+
+func (*Reclaimed) Error() string { return "the block was reclaimed" }
 
 // Texts is a column of strings that lie in one buffer, maybe with gaps: a
 // reader leaves what stood between them on the wire where it is.
@@ -74,6 +92,18 @@ type Dict struct {
 
 // At gives the string of row i.
 func (d *Dict) At(i int) []byte { return d.Values.At(int(d.Index[i])) }
+
+// Bytes is what the block holds.
+func (b *Block) Bytes() int64 {
+	n := 8*(cap(b.Item)+cap(b.CapturedMs)+cap(b.Seq)+cap(b.PriceMinor)+cap(b.ShippingMinor)) + 4*(cap(b.Order)+cap(b.Epoch)) +
+		2*(cap(b.Capture)+cap(b.Offer)) + cap(b.Outcome) + cap(b.IsPrime) + cap(b.IsBuyBox) + cap(b.RatingTenths)
+	for _, d := range []*Dict{&b.Site, &b.Currency, &b.Merchant, &b.Manufacturer, &b.DeliveryText} {
+		n += 4*cap(d.Index) + d.Values.bytes()
+	}
+	return int64(n + b.Title.bytes() + b.URL.bytes())
+}
+
+func (t *Texts) bytes() int { return cap(t.Buf) + 8*cap(t.Spans) }
 
 // Reset empties the block and keeps its room.
 func (b *Block) Reset() {

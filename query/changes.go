@@ -108,6 +108,11 @@ func (s *Service) Changes(ctx context.Context, p Principal, r ChangesRequest) (*
 	if in.empty {
 		return page, nil
 	}
+	giveBack, err := s.Charge(ctx, latestBytes)
+	if err != nil {
+		return nil, err
+	}
+	defer giveBack()
 	all, err := s.changes(ctx, in, place.Watermark, since)
 	if err != nil {
 		return nil, budget(err)

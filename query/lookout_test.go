@@ -43,6 +43,7 @@ func (s *shifting) Results(ctx context.Context, v query.Visibility, q *query.Res
 // taken counts the rows of a stream.
 type taken struct{ starts, rows int }
 
+func (k *taken) Holds() int64                   { return 0 }
 func (k *taken) Start(string) error             { k.starts++; return nil }
 func (k *taken) Lines(_ []byte, rows int) error { k.rows += rows; return nil }
 

@@ -75,6 +75,11 @@ func (s *Service) MarketPosition(ctx context.Context, p Principal, r PositionReq
 	if err := r.check(); err != nil {
 		return nil, err
 	}
+	giveBack, err := s.Charge(ctx, latestBytes)
+	if err != nil {
+		return nil, err
+	}
+	defer giveBack()
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.HardBudget)
 	defer cancel()
 	now := s.now().UTC().Truncate(contracts.Resolution)

@@ -13,6 +13,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
+	"preismon/query/admission"
 )
 
 // Config holds the budgets of the service.
@@ -34,6 +35,8 @@ type Config struct {
 	// MaxDownloadBytes bounds the raw size of a downloaded file, on every
 	// surface (LIM-13).
 	MaxDownloadBytes int64
+	// Admission is what reads may spend; nil: as admission.Defaults.
+	Admission *admission.Node
 }
 
 // MaxHardBudget is well below the time for which the projector keeps the pairs
@@ -75,7 +78,7 @@ type Service struct {
 	archives []Archive
 	now      func() time.Time
 	seal     *sealer
-	turns    turns
+	node     *admission.Node
 	seen     lastSeen
 	stats    stats
 	verified verified
@@ -91,8 +94,15 @@ func New(cfg Config, store Store, now func() time.Time, archives ...Archive) (*S
 	if err != nil {
 		return nil, err
 	}
-	return &Service{cfg: cfg, store: store, archives: archives, now: now, seal: seal, turns: newTurns()}, nil
+	node := cfg.Admission
+	if node == nil {
+		node = admission.New(admission.Defaults())
+	}
+	return &Service{cfg: cfg, store: store, archives: archives, now: now, seal: seal, node: node}, nil
 }
+
+// Admission is what reads of this service spend.
+func (s *Service) Admission() *admission.Node { return s.node }
 
 // Store is what Service reads from. Every method that returns data of a
 // mandate takes the Visibility of the caller and shows no more.
@@ -206,6 +216,9 @@ func lateList(err error) error {
 
 // budget turns an ended time budget into the published failure.
 func budget(err error) error {
+	if admission.Refused(err) {
+		return err
+	}
 	if err != nil && fault.KindOf(err) == fault.Timeout || errors.Is(err, context.DeadlineExceeded) {
 		return &fault.Error{
 			Kind: fault.Timeout, Code: CodeQueryTimeout, Err: err,

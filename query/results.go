@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/query/admission"
 )
 
 // ResultsRequest asks for observations, page by page or as a stream. Field
@@ -151,8 +152,8 @@ type ResultsQuery struct {
 	Ascending bool
 	After     *Position // nil: from the start
 	Watermark Watermark
-	Limit     int  // 0: all
-	Streamed  bool // rows wait for a client, who may be slow
+	Limit     int             // 0: all
+	Read      *admission.Read // of a stream, whose rows wait for a client; else nil
 
 	Brand, Manufacturer, Merchant string
 	IsPrime, IsBuyBox             *bool

@@ -8,12 +8,14 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
+	"preismon/query/admission"
 )
 
 // RowsJSON are the rows of a page as JSON objects.
 type RowsJSON struct {
 	buf  []byte // the objects, a comma between two
 	rows int
+	held func() // gives their charge back; nil: none
 }
 
 // Pages of results are megabytes: their buffers are used again.
@@ -33,6 +35,9 @@ func (r *RowsJSON) JSON() []byte { return r.buf }
 func (r *RowsJSON) Release() {
 	if buf := r.buf[:0]; cap(buf) > 0 && cap(buf) <= keptBuffer {
 		rowBuffers.Put(&buf)
+	}
+	if r.held != nil {
+		r.held()
 	}
 	*r = RowsJSON{}
 }
@@ -63,10 +68,19 @@ const (
 // cursor (RES-11b); after the soft deadline maybe no row, else at least one.
 func (s *Service) Results(ctx context.Context, p Principal, r ResultsRequest) (page *ResultsPage, err error) {
 	defer func() { s.stats.paged(page, err) }()
+	room, held, err := s.charge(ctx, pageBytes(r))
+	if err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.HardBudget)
 	defer cancel()
-	page, err = s.pageAhead(ctx, p, r, time.Now())
-	return page, budget(err)
+	if page, err = s.pageAhead(ctx, p, r, time.Now()); err != nil {
+		held()
+		return nil, budget(err)
+	}
+	room.Resize(int64(cap(page.Rows.buf)))
+	page.Rows.held = held
+	return page, nil
 }
 
 // page reads the page of an accepted read.
@@ -200,7 +214,7 @@ func (s *Service) readPage(ctx context.Context, in *read, c *pageCollector, star
 	if err == nil || c.more {
 		return c.next(), nil
 	}
-	if !sliceable || ctx.Err() != nil || fault.KindOf(err) != fault.Timeout {
+	if !sliceable || ctx.Err() != nil || fault.KindOf(err) != fault.Timeout && !(admission.Refused(err) && first.Err() != nil) {
 		return nil, err
 	}
 	return s.readSlices(ctx, in, c, start)

@@ -5,12 +5,16 @@ import (
 	"errors"
 	"sync/atomic"
 	"time"
+
+	"preismon/query/admission"
 )
 
 // ResultsStream takes a stream of observations. Start is called once, when
 // the first rows are there or the read turned out to have none; Lines takes
 // NDJSON, whole lines, which may not be kept.
 type ResultsStream interface {
+	// Holds is how many bytes the stream's own buffers take as long as it lasts.
+	Holds() int64
 	Start(scope string) error
 	Lines(ndjson []byte, rows int) error
 }
@@ -21,6 +25,11 @@ type ResultsStream interface {
 // Unavailable where that is only another scope.
 func (s *Service) StreamResults(ctx context.Context, p Principal, r ResultsRequest, w ResultsStream) (err error) {
 	defer func() { s.stats.streamed(err) }()
+	holds, err := s.node.Begin(ctx, true, chunkRoom+w.Holds())
+	if err != nil {
+		return err
+	}
+	defer holds.End()
 	began := time.Now()
 	in, err := func() (*read, error) {
 		ctx, cancel := context.WithTimeout(ctx, s.cfg.HardBudget)
@@ -39,8 +48,8 @@ func (s *Service) StreamResults(ctx context.Context, p Principal, r ResultsReque
 	watch := time.AfterFunc(s.cfg.HardBudget, func() { cancel(context.DeadlineExceeded) })
 	defer watch.Stop()
 
-	c := &streamer{in: in, w: w, maxLine: s.cfg.MaxResponseBytes, rows: &s.stats.streamRows, turns: s.turns}
-	in.query.Streamed = true
+	c := &streamer{in: in, w: w, maxLine: s.cfg.MaxResponseBytes, rows: &s.stats.streamRows, node: s.node, holds: holds}
+	in.query.Read = holds
 	err = s.store.Results(ctx, in.vis, &in.query, func(b *Block) error {
 		watch.Stop() // the client may be slow; only the store's time counts
 		defer watch.Reset(s.cfg.HardBudget)
@@ -54,7 +63,7 @@ func (s *Service) StreamResults(ctx context.Context, p Principal, r ResultsReque
 		err = look.now(ctx)
 	}
 	if err != nil {
-		if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+		if errors.Is(context.Cause(ctx), context.DeadlineExceeded) && !admission.Refused(err) {
 			err = errors.Join(context.DeadlineExceeded, err)
 		}
 		return budget(err)
@@ -70,11 +79,16 @@ type streamer struct {
 	started bool
 	maxLine int
 	rows    *atomic.Uint64 // those handed on
-	turns   turns
+	node    *admission.Node
+	holds   *admission.Read
 }
 
-// A stream hands its lines on in chunks of about this size.
-const chunkBytes = 512 << 10
+// A stream hands its lines on in chunks of about this size, which are made in
+// room for one line more, as long as most are.
+const (
+	chunkBytes = 128 << 10
+	chunkRoom  = chunkBytes + 16<<10
+)
 
 func (c *streamer) start() error {
 	if c.started {
@@ -94,23 +108,51 @@ func (c *streamer) take(ctx context.Context, b *Block) error {
 	c.in.encoder.begin(b)
 	for from := 0; from < b.Len; {
 		to := from
-		if err := c.turns.take(func() (err error) { to, err = c.encode(b, from); return err }); err != nil {
+		if err := c.node.Work(func() (err error) { to, err = c.encode(b, from); return err }); err != nil {
 			return err
 		}
 		if err := c.start(); err != nil { // only now: a first line that is too large is refused as a page is
 			return err
 		}
-		if err := c.w.Lines(c.buf, to-from); err != nil {
+		if err := c.send(b, to, to-from); err != nil {
 			return err
 		}
-		c.rows.Add(uint64(to - from))
 		from = to
 	}
 	return nil
 }
 
+// send hands the chunk on whose rows end before one. Its block is lent
+// meanwhile: the client may be slow.
+func (c *streamer) send(b *Block, to, rows int) error {
+	held := b.Held
+	if held == nil {
+		return c.hand(rows)
+	}
+	sent := b.Position(b.At(to - 1))
+	held.Lend()
+	err := c.hand(rows)
+	if !held.Take() && err == nil {
+		err = &Reclaimed{After: &sent}
+	}
+	return err
+}
+
+// hand hands the chunk on.
+func (c *streamer) hand(rows int) error {
+	if err := c.w.Lines(c.buf, rows); err != nil {
+		return err
+	}
+	c.holds.Sent(int64(len(c.buf)))
+	c.rows.Add(uint64(rows))
+	return nil
+}
+
 // encode makes a chunk of the rows from one on, and gives the one after its last.
 func (c *streamer) encode(b *Block, from int) (to int, err error) {
+	if c.buf == nil {
+		c.buf = make([]byte, 0, chunkRoom)
+	}
 	c.buf = c.buf[:0]
 	for to = from; to < b.Len && len(c.buf) < chunkBytes; to++ {
 		line := len(c.buf)

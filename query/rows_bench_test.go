@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/query/admission"
 )
 
 // wideBlock has rows as they come from observations: many items, few sites,
@@ -57,6 +58,7 @@ func (references) ReferencePrices(_ context.Context, _ Visibility, items []contr
 
 type nowhere struct{ bytes, rows int }
 
+func (*nowhere) Holds() int64       { return 0 }
 func (*nowhere) Start(string) error { return nil }
 func (n *nowhere) Lines(ndjson []byte, rows int) error {
 	n.bytes, n.rows = n.bytes+len(ndjson), n.rows+rows
@@ -67,7 +69,12 @@ func testStreamer(export bool, to ResultsStream) *streamer {
 	plan := &resultsPlan{zone: time.UTC, include: Include{ExportFields: export}}
 	facts := siteFacts{"shop-01.example": {CanonicalCountryMarket: true}, "shop-02.example": {PriceComparisonMarket: true, CountryCode: "DE"}}
 	in := &read{resultsPlan: plan, encoder: newRowEncoder(plan, facts, newEnrichment(plan.include, references{}, Visibility{}))}
-	return &streamer{in: in, w: to, maxLine: 64 << 20, rows: new(atomic.Uint64), turns: newTurns()}
+	node := admission.New(admission.Defaults())
+	holds, err := node.Begin(context.Background(), true, 0)
+	if err != nil {
+		panic(err)
+	}
+	return &streamer{in: in, w: to, maxLine: 64 << 20, rows: new(atomic.Uint64), node: node, holds: holds}
 }
 
 // TestRowsAllocateNothing: what a block of rows allocates does not depend on

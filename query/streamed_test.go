@@ -16,7 +16,7 @@ type clerk struct {
 }
 
 func (c *clerk) Results(ctx context.Context, v query.Visibility, q *query.ResultsQuery, each func(*query.Block) error) error {
-	c.streamed = append(c.streamed, q.Streamed)
+	c.streamed = append(c.streamed, q.Read != nil)
 	return c.shelf.Results(ctx, v, q, each)
 }
 
@@ -26,8 +26,8 @@ func (c *clerk) CountPairs(context.Context, query.Visibility, query.Selectors) (
 
 func (c *clerk) SiteRecords(context.Context) ([]contracts.Site, error) { return nil, nil }
 
-// TestOnlyStreamsWaitForClients: the store keeps reads that do from taking all
-// of its connections.
+// TestOnlyStreamsWaitForClients: the store reads those in pieces, so that no
+// client holds a statement.
 func TestOnlyStreamsWaitForClients(t *testing.T) {
 	c := &clerk{shelf: shelf{rows: []shelfRow{{item: 7, site: "a", outcome: contracts.Unavailable}}}}
 	service, err := query.New(config(), c, time.Now)

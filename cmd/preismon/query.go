@@ -15,6 +15,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/query"
+	"preismon/query/admission"
 	"preismon/query/auth"
 	"preismon/query/docs"
 	"preismon/query/explorer"
@@ -35,6 +36,14 @@ type budgetFlags struct {
 	LoginsPerMin   int           `name:"logins-per-minute" help:"Attempts to log in, by login and by address, in a minute." default:"10"`
 	HeavyAtOnce    int           `help:"Results reads and downloads that one account may run at once." default:"8"`
 	TokenLifetime  time.Duration `help:"Lifetime of REST tokens." default:"4h"`
+	ReadMemory     int64         `help:"MiB that reads under way may hold, together." default:"256" placeholder:"MIB"`
+	ReadStatements int           `help:"Statements for observations that run at once; as many for the catalogue beside them." default:"32"`
+	ReadWait       time.Duration `help:"How long a read waits for memory or a statement before it is refused." default:"10s"`
+	MinReadRate    int64         `help:"Bytes a second that a client must take of an answer, over a minute in which it is waited for; 0: any." default:"10240"`
+}
+
+func (f budgetFlags) admission() admission.Config {
+	return admission.Config{Memory: f.ReadMemory << 20, Statements: f.ReadStatements, Wait: f.ReadWait}
 }
 
 func (c *queryCmd) query() query.Config {
@@ -122,6 +131,7 @@ func (c *queryCmd) Run(ctx context.Context, k *kong.Context, std streams, log *s
 	storeCfg := store.Defaults()
 	storeCfg.DSN, storeCfg.Shards = c.ClickHouse.Secret, c.Shards
 	restCfg := c.Edge.rest(c.Listen)
+	restCfg.MinRate = c.Budgets.MinReadRate
 	var keyErr error
 	if c.TokenKey == "" {
 		keyErr = errors.New("token-key: missing")
@@ -131,7 +141,7 @@ func (c *queryCmd) Run(ctx context.Context, k *kong.Context, std streams, log *s
 		dsnErr = nil // the store names that
 	}
 	faults := faulty(address("listen", c.Listen), address("admin-listen", c.AdminListen), natsCfg.Validate(), dsnErr, storeCfg.Validate(), restCfg.Validate(), keyErr,
-		c.Archives.faults(), c.query().Validate(), c.Budgets.throttle().Validate(), c.Budgets.auth(restCfg.BaseURL).Validate(), c.Traces.faults())
+		c.Archives.faults(), c.query().Validate(), c.Budgets.throttle().Validate(), c.Budgets.admission().Validate(), c.Budgets.auth(restCfg.BaseURL).Validate(), c.Traces.faults())
 	if done, err := c.only(k, std.out, faults); done {
 		return err
 	}
@@ -182,7 +192,7 @@ func (c *queryCmd) Run(ctx context.Context, k *kong.Context, std streams, log *s
 	l.run("token keys", func(ctx context.Context) error { return keys.Follow(ctx, log, c.TokenKey, c.VerifyKeys...) })
 	err = serveQueries(ctx, l, a, serving{
 		charts: charts, listener: public, store: storeCfg, rest: restCfg, keys: keys, bus: b, log: log, archives: archives,
-		query: c.query(), throttle: c.Budgets.throttle(), auth: c.Budgets.auth(restCfg.BaseURL), traces: traces,
+		query: c.query(), throttle: c.Budgets.throttle(), admission: c.Budgets.admission(), auth: c.Budgets.auth(restCfg.BaseURL), traces: traces,
 		stopDelay: c.StopDelay, replicas: c.Streams.Replicas,
 	})
 	if err != nil {
@@ -201,10 +211,12 @@ type serving struct {
 	rest     rest.Config
 	auth     auth.Config
 	throttle auth.ThrottleConfig
-	keys     *auth.Keyring
-	bus      *bus
-	charts   fs.FS // the files of uPlot; nil: none
-	log      *slog.Logger
+	// admission is what reads may spend.
+	admission admission.Config
+	keys      *auth.Keyring
+	bus       *bus
+	charts    fs.FS // the files of uPlot; nil: none
+	log       *slog.Logger
 	// stopDelay is how long a stop goes on serving, but not ready any more.
 	stopDelay time.Duration
 	traces    *tracing
@@ -215,6 +227,8 @@ type serving struct {
 func serveQueries(ctx context.Context, l *lifecycle, a *admin, s serving) error {
 	metrics := newQueryMetrics()
 	s.store.Asked = metrics.asked
+	node := admission.New(s.admission)
+	s.store.Admission, s.query.Admission = node, node
 	if err := requireTables(l, a, &s.store); err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ import (
 type queryMetrics struct {
 	inFlight                         prometheus.Gauge
 	requests, bytes, broken, refused *prometheus.CounterVec
+	slow                             prometheus.Counter
 	seconds                          *prometheus.HistogramVec
 
 	calls       *prometheus.CounterVec
@@ -45,6 +46,7 @@ func newQueryMetrics() *queryMetrics {
 		seconds:  seconds("preismon_http_request_seconds", "Time from a request to the end of its answer.", "operation"),
 		bytes:    counter("preismon_http_response_bytes_total", "Bytes of answers, as sent.", "operation"),
 		broken:   counter("preismon_http_broken_total", "Answers that were broken off.", "operation"),
+		slow:     prometheus.NewCounter(prometheus.CounterOpts{Name: "preismon_http_slow_readers_total", Help: "Answers that were broken off since their client took too little."}),
 		refused:  counter("preismon_http_refused_total", "Answers that are a problem, by its code.", "code"),
 
 		calls:       counter("preismon_mcp_calls_total", "Calls of tools: ok, or the code of the problem.", "tool", "result"),
@@ -69,6 +71,9 @@ func (m *queryMetrics) serving() func(rest.Served) {
 		broken := m.broken.WithLabelValues(s.Operation) // a rate needs a 0 before the first
 		if s.Broken {
 			broken.Inc()
+		}
+		if s.Slow {
+			m.slow.Inc()
 		}
 		if s.Code != "" {
 			m.refused.WithLabelValues(s.Code).Inc()
@@ -134,7 +139,7 @@ type queried struct {
 
 // observe publishes what the role does.
 func (m *queryMetrics) observe(a *admin, q queried) {
-	a.registry.MustRegister(m.inFlight, m.requests, m.seconds, m.bytes, m.broken, m.refused, m.calls, m.callSeconds, m.grants,
+	a.registry.MustRegister(m.inFlight, m.requests, m.seconds, m.bytes, m.broken, m.slow, m.refused, m.calls, m.callSeconds, m.grants,
 		m.statements, m.statementSeconds, m.readRows, m.readBytes)
 	for _, code := range wire.Codes() { // a rate needs a 0 before the first
 		m.refused.WithLabelValues(code)
@@ -171,7 +176,7 @@ func (m *queryMetrics) observe(a *admin, q queried) {
 		a.counter("preismon_archive_reads_total", "Contents of archived files that were asked for.", func() uint64 { return of(q.service.Stats()) }, "result", label)
 	}
 
-	a.gauge("preismon_store_slices", "Slices of long reads that are being read.", func() float64 { return float64(q.store.Stats().Slices) })
+	observeAdmission(a, q.service.Admission().Stats)
 	for label, of := range map[string]func(store.Stats) uint64{
 		"hit": func(s store.Stats) uint64 { return s.Mandate.Right }, "stale": func(s store.Stats) uint64 { return s.Mandate.Wrong },
 		"miss": func(s store.Stats) uint64 { return s.Mandate.Unknown },

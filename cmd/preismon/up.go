@@ -56,8 +56,9 @@ Examples:
 func (c *upCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) (err error) {
 	start := time.Now()
 	restCfg := c.Edge.rest(c.Listen)
+	restCfg.MinRate = c.Budgets.MinReadRate
 	placeholder := contracts.Secret("the key is made in the data folder, where needed")
-	faults := faulty(address("listen", c.Listen), address("admin-listen", c.AdminListen), restCfg.Validate(), c.Archives.faults(), c.Budgets.query(placeholder, c.Archives).Validate(), c.Budgets.throttle().Validate(),
+	faults := faulty(address("listen", c.Listen), address("admin-listen", c.AdminListen), restCfg.Validate(), c.Archives.faults(), c.Budgets.query(placeholder, c.Archives).Validate(), c.Budgets.throttle().Validate(), c.Budgets.admission().Validate(),
 		c.Budgets.auth(restCfg.BaseURL).Validate(), c.Demo.faults(), auditEvery(c.AuditEvery), c.Pairs.faults(), c.Traces.faults())
 	if done, err := c.only(k, std.out, faults); done {
 		return err
@@ -159,11 +160,11 @@ func (c *upCmd) up(ctx context.Context, l *lifecycle, dir *embedded.DataDir, p u
 	}
 	storeCfg, restCfg := store.Defaults(), c.Edge.rest(p.public.Addr().String())
 	storeCfg.DSN = contracts.Secret(servers.clickhouse.DSN(embedded.QueryUser, ""))
-	restCfg.BaseURL = p.url
+	restCfg.BaseURL, restCfg.MinRate = p.url, c.Budgets.MinReadRate
 	err = serveQueries(ctx, l, a, serving{
 		charts: fetchCharts(l, p.log), listener: p.public, store: storeCfg, rest: restCfg, keys: keys.tokens, bus: b, log: p.log,
 		archives: append([]query.Archive{artifacts{own}}, further...),
-		query:    c.Budgets.query(keys.cursors, c.Archives), throttle: c.Budgets.throttle(), auth: c.Budgets.auth(p.url), traces: traces,
+		query:    c.Budgets.query(keys.cursors, c.Archives), throttle: c.Budgets.throttle(), admission: c.Budgets.admission(), auth: c.Budgets.auth(p.url), traces: traces,
 	})
 	if err != nil {
 		return err

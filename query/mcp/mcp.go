@@ -11,6 +11,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/query"
+	"preismon/query/admission"
 	"preismon/query/auth"
 )
 
@@ -85,6 +86,7 @@ type handler struct {
 	cfg      Config
 	auth     *auth.Authority
 	throttle *auth.Throttle
+	node     *admission.Node
 	log      *slog.Logger
 	called   func(Called)
 	base     *url.URL
@@ -120,7 +122,7 @@ func newHandler(cfg Config, deps Deps, c catalogue) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &handler{cfg: cfg, auth: deps.Auth, throttle: deps.Auth.Throttle(), log: deps.Logger, called: deps.Called, base: base}
+	h := &handler{cfg: cfg, auth: deps.Auth, throttle: deps.Auth.Throttle(), node: deps.Service.Admission(), log: deps.Logger, called: deps.Called, base: base}
 	h.legacy, h.modern = h.profiles(c)
 	if err := h.measure(); err != nil {
 		return nil, err

@@ -95,7 +95,7 @@ func (h *handler) run(ctx context.Context, x *exchange, t Tool, arguments json.R
 	if t.Heavy {
 		release, err := h.throttle.Heavy(x.principal.Account)
 		if err != nil {
-			return Result{}, err
+			return Result{}, h.node.Explained(err, x.principal.Account)
 		}
 		defer release()
 	}

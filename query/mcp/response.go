@@ -36,6 +36,17 @@ func (r response) size() int {
 	return size
 }
 
+// held is what the response keeps: a text that is shown twice is there once.
+func (r response) held() int {
+	size := 0
+	for _, p := range r {
+		if !p.quoted {
+			size += len(p.text)
+		}
+	}
+	return size
+}
+
 func (r response) writeTo(w io.Writer) error {
 	for _, p := range r {
 		write := w.Write

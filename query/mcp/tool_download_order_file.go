@@ -60,6 +60,11 @@ func downloads(d query.Direction) runner {
 		if found.SizeBytes > most { // LIM-D3: nothing of it is read
 			return Result{}, tooLargeFile(found.SizeBytes, most)
 		}
+		giveBack, err := s.Charge(ctx, fileCopies*found.SizeBytes)
+		if err != nil {
+			return Result{}, err
+		}
+		defer giveBack() // what is left of it is charged with the answer
 		content, err := found.Content(ctx)
 		if err != nil {
 			return Result{}, err
@@ -67,6 +72,10 @@ func downloads(d query.Direction) runner {
 		return showFile(found, content, c.Budget)
 	}
 }
+
+// fileCopies is how often the content is held at most while an answer is made
+// of it: as it is, as base64, and in the object.
+const fileCopies = 5
 
 func tooLargeFile(size, most int64) error {
 	return &fault.Error{

@@ -12,6 +12,7 @@ import (
 
 	"preismon/contracts/fault"
 	"preismon/query"
+	"preismon/query/admission"
 	"preismon/query/wire"
 )
 
@@ -88,10 +89,21 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) error {
 		w.WriteHeader(http.StatusAccepted)
 		return nil
 	}
-	all := h.answer(r.Context(), from, p)
+	ctx = admission.WithAccount(r.Context(), token.Account)
+	read, err := h.node.Begin(ctx, false, callBytes)
+	if err != nil {
+		return err
+	}
+	defer read.End()
+	all := h.answer(ctx, from, p)
 	if err := hold.Err(); err != nil {
 		return h.unauthorized(err, true)
 	}
+	size := 0
+	for _, o := range all {
+		size += o.response.held()
+	}
+	defer read.Hold(int64(size)).Release() // until it is sent
 	if !p.batch {
 		h.send(w, all[0])
 		return nil
@@ -103,6 +115,9 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) error {
 	write(w, http.StatusOK, array(responses))
 	return nil
 }
+
+// callBytes is what a POST and its answers take beside their results.
+const callBytes = 64 << 10
 
 // asks tells whether anything in a POST is to be answered.
 func (p post) asks() bool {

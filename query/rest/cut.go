@@ -32,7 +32,7 @@ func (x *exchange) begins(status int) {
 func (x *exchange) extend() {
 	x.cut.mu.Lock()
 	defer x.cut.mu.Unlock()
-	until := time.Now().Add(x.stall)
+	until := time.Now().Add(x.pace.stall)
 	if x.cut.ended && x.cut.answered {
 		until = past
 	}

@@ -220,6 +220,8 @@ type counted struct {
 	pause        time.Duration
 }
 
+func (c *counted) Holds() int64 { return 0 }
+
 func (c *counted) Start(string) error {
 	c.starts++
 	return nil

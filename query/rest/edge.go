@@ -26,7 +26,7 @@ var requestIDForm = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 type exchange struct {
 	http.ResponseWriter
 	control *http.ResponseController
-	stall   time.Duration
+	pace    pace       // of the client
 	hold    *auth.Hold // nil: no token is needed
 	cut     cut
 
@@ -48,6 +48,7 @@ type Served struct {
 	Bytes     int64  // of the body, as sent
 	Took      time.Duration
 	Broken    bool // the transfer was broken off
+	Slow      bool // since the client took too little
 }
 
 type exchangeKey struct{}
@@ -59,7 +60,7 @@ func (a *api) edge(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := a.now()
 		x := &exchange{
-			ResponseWriter: w, control: http.NewResponseController(w), stall: a.cfg.Stall,
+			ResponseWriter: w, control: http.NewResponseController(w), pace: pace{stall: a.cfg.Stall, least: a.cfg.MinRate},
 			id: requestID(r), head: r.Method == http.MethodHead, route: noRoute,
 		}
 		served := a.serving()
@@ -75,8 +76,12 @@ func (a *api) edge(next http.Handler) http.Handler {
 		h.Set("Cache-Control", "no-store")
 		defer func() {
 			broken := recover()
+			if x.pace.slow { // whatever the handler made of it, nothing ends properly
+				a.logSlow(r, x)
+				broken = http.ErrAbortHandler
+			}
 			s := Served{
-				Operation: operationOf(r, x), Status: x.status, Code: x.code, Bytes: x.bytes, Took: a.now().Sub(start), Broken: broken != nil,
+				Operation: operationOf(r, x), Status: x.status, Code: x.code, Bytes: x.bytes, Took: a.now().Sub(start), Broken: broken != nil, Slow: x.pace.slow,
 			}
 			a.logAccess(r, x, s)
 			x.end(s)
@@ -181,10 +186,9 @@ func (x *exchange) WriteHeader(status int) {
 	x.ResponseWriter.WriteHeader(status)
 }
 
-// pieceBytes is what a client must take within one stall. It is more than a
-// chunk of a stream, for each piece is a chunk of the transfer, and large ones
-// cost both sides less.
-const pieceBytes = 640 << 10
+// pieceBytes is more than a chunk of a stream, for each piece is a chunk of the
+// transfer, and large ones cost both sides less.
+const pieceBytes = 256 << 10
 
 func (x *exchange) Write(p []byte) (written int, err error) {
 	if x.status == 0 {
@@ -193,12 +197,13 @@ func (x *exchange) Write(p []byte) (written int, err error) {
 	for first := true; first || len(p) > 0; first = false {
 		piece := p[:min(len(p), pieceBytes)]
 		x.extend()
+		began := time.Now()
 		n, err := x.ResponseWriter.Write(piece)
 		written, p = written+n, p[len(piece):]
 		if !x.head {
 			x.bytes += int64(n)
 		}
-		if err != nil {
+		if err = x.pace.took(n, time.Since(began), err); err != nil {
 			return written, err
 		}
 	}
@@ -210,7 +215,8 @@ func (x *exchange) FlushError() error {
 		x.WriteHeader(http.StatusOK)
 	}
 	x.extend()
-	return x.control.Flush()
+	began := time.Now()
+	return x.pace.took(0, time.Since(began), x.control.Flush())
 }
 
 // Flush is FlushError for those who know only http.Flusher.

@@ -19,16 +19,18 @@ type form struct {
 	write func(w io.Writer, fields []string) table.Writer
 	// dense forms are compressed by themselves.
 	dense bool
+	// holds is how many bytes the writer of a stream holds at most, about.
+	holds int64
 }
 
 var (
 	jsonForm   = form{media: "application/json", typed: "application/json"}
 	ndjsonForm = form{media: "application/x-ndjson", typed: "application/x-ndjson", write: func(w io.Writer, _ []string) table.Writer { return table.NDJSON(w) }}
-	csvForm    = form{media: "text/csv", typed: "text/csv; charset=utf-8; header=present", write: table.CSV}
-	arrowForm  = form{media: "application/vnd.apache.arrow.stream", typed: "application/vnd.apache.arrow.stream", write: func(w io.Writer, fields []string) table.Writer {
+	csvForm    = form{media: "text/csv", typed: "text/csv; charset=utf-8; header=present", write: table.CSV, holds: 256 << 10}
+	arrowForm  = form{media: "application/vnd.apache.arrow.stream", typed: "application/vnd.apache.arrow.stream", holds: 8 << 20, write: func(w io.Writer, fields []string) table.Writer {
 		return table.Arrow(w, table.Columns(fields))
 	}}
-	parquetForm = form{media: "application/vnd.apache.parquet", typed: "application/vnd.apache.parquet", dense: true, write: func(w io.Writer, fields []string) table.Writer {
+	parquetForm = form{media: "application/vnd.apache.parquet", typed: "application/vnd.apache.parquet", dense: true, holds: 16 << 20, write: func(w io.Writer, fields []string) table.Writer {
 		return table.Parquet(w, table.Columns(fields))
 	}}
 

@@ -49,6 +49,9 @@ type Config struct {
 	// Stall is how long a client may take nothing of an answer, or send
 	// nothing of a body, before its connection is broken.
 	Stall time.Duration
+	// MinRate is how many bytes a second a client must take at least, over one
+	// Stall in which it is waited for, before its connection is broken.
+	MinRate int64
 	// ContinueTraces goes on with the trace that a request says it is part of,
 	// kept or not as decided there; only behind a proxy that sets or removes
 	// traceparent itself. Else every request begins a trace of its own.
@@ -57,7 +60,7 @@ type Config struct {
 
 // Defaults gives the published limits; BaseURL and Build stay empty.
 func Defaults() Config {
-	return Config{MaxBodyBytes: 64 << 10, MaxResponseBytes: 64 << 20, Stall: time.Minute}
+	return Config{MaxBodyBytes: 64 << 10, MaxResponseBytes: 64 << 20, Stall: time.Minute, MinRate: 10 << 10}
 }
 
 // Validate names every fault of the configuration.
@@ -78,6 +81,7 @@ func (c Config) Validate() error {
 	f.Check(c.MaxBodyBytes > 0, "max body bytes: not positive")
 	f.Check(c.MaxResponseBytes > 0, "max response bytes: not positive")
 	f.Check(c.Stall >= time.Second, "stall: less than a second")
+	f.Check(c.MinRate >= 0, "min-read-rate: negative")
 	return f.Err()
 }
 

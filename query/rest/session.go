@@ -18,6 +18,7 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/fault"
 	"preismon/query"
+	"preismon/query/admission"
 	"preismon/query/auth"
 	"preismon/query/wire"
 )
@@ -91,6 +92,7 @@ func (a *api) reads(next reader) handler {
 		if _, err := a.body(c); err != nil {
 			return err
 		}
+		c.Request = c.Request.WithContext(admission.WithAccount(c.Request.Context(), token.Account))
 		return a.held(c, token, next)
 	}
 }
@@ -105,7 +107,7 @@ func (a *api) heavy(next reader) reader {
 		h[policyField] = []string{fmt.Sprintf(`%s, "heavy";q=%d;qu="concurrent-requests"`, strings.Join(h[policyField], ", "), limit)}
 		h[quotaField] = []string{fmt.Sprintf(`%s, "heavy";r=%d`, strings.Join(h[quotaField], ", "), free)}
 		if err != nil {
-			return err
+			return a.service.Admission().Explained(err, p.Account)
 		}
 		defer release()
 		return next(c, p)

@@ -41,7 +41,7 @@ func (a *api) stream(c *gin.Context, p query.Principal) error {
 		// broken stream would look complete. Proxies do this by default.
 		return badRequest("The stream needs HTTP/1.1 or later, also between proxies.")
 	}
-	s := &transfer{w: c.Writer, good: exchangeOf(c.Request).hold.Err, turn: a.service.Turn, form: formOf(c.Request.Header.Values("Accept"), streamForms), fields: req.Include.Fields()}
+	s := &transfer{w: c.Writer, good: exchangeOf(c.Request).hold.Err, work: a.service.Admission().Work, form: formOf(c.Request.Header.Values("Accept"), streamForms), fields: req.Include.Fields()}
 	if !s.form.dense {
 		s.coding = acceptedCoding(c.GetHeader("Accept-Encoding"))
 	}
@@ -57,7 +57,7 @@ func (a *api) stream(c *gin.Context, p query.Principal) error {
 		return err
 	}
 	s.discard()
-	if c.Request.Context().Err() == nil {
+	if c.Request.Context().Err() == nil && !errors.Is(err, errSlow) {
 		a.logFailure(c.Request, slog.LevelWarn, err)
 	}
 	panic(http.ErrAbortHandler)
@@ -98,7 +98,7 @@ type transfer struct {
 	w       gin.ResponseWriter
 	form    *form
 	fields  []string
-	turn    func(work func() error) error
+	work    func(func() error) error
 	coding  string       // gzip, zstd, or none
 	good    func() error // whether anything may be sent
 	started bool
@@ -113,6 +113,24 @@ type transfer struct {
 	timer   *time.Timer
 	over    bool
 	err     error
+}
+
+// What an encoder, and a table in the making, hold at most, about.
+const (
+	codingBytes = 1 << 20
+	outBytes    = 64 << 10
+)
+
+// Holds implements query.ResultsStream.
+func (s *transfer) Holds() int64 {
+	holds := s.form.holds
+	if s.coding != "" {
+		holds += codingBytes
+	}
+	if holds > 0 {
+		holds += outBytes
+	}
+	return holds
 }
 
 // Start sends the header.
@@ -177,10 +195,10 @@ func (s *transfer) Lines(lines []byte, rows int) error {
 	return s.err
 }
 
-// make writes a table, or compresses, in its turn, and sends what comes out
+// make writes a table, or compresses, when a processor is free, and sends what comes out
 // after it: a client that is slow keeps nobody else's stream waiting.
 func (s *transfer) make(work func() error) error {
-	if err := s.turn(work); err != nil || s.out.Len() == 0 {
+	if err := s.work(work); err != nil || s.out.Len() == 0 {
 		return err
 	}
 	_, err := s.w.Write(s.out.Bytes())

@@ -43,10 +43,8 @@ func Statements() []string {
 	return all
 }
 
-// Stats tells how a Store is used at the moment, and what its memory was
-// worth so far.
+// Stats tells what a Store's memory was worth so far.
 type Stats struct {
-	Slices  int // of long reads, that are being read
 	Mandate struct {
 		Right, Wrong, Unknown uint64 // reads of an account whose mandate was remembered, was another, was not
 	}
@@ -54,7 +52,6 @@ type Stats struct {
 
 // Stats gives the figures.
 func (s *Store) Stats() (st Stats) {
-	st.Slices = len(s.slots)
 	m := &s.mandates
 	st.Mandate.Right, st.Mandate.Wrong, st.Mandate.Unknown = m.right.Load(), m.wrong.Load(), m.unknown.Load()
 	return st

@@ -52,7 +52,7 @@ func TestAskedIsFoundInClickHouse(t *testing.T) {
 		t.Fatal(got, err)
 	}
 	var n proto.ColUInt64
-	if err := s.do(ctx, st, func(q *ch.Query) { q.Result = proto.Results{{Data: &n}} }); err != nil {
+	if err := s.do(ctx, st, false, func(q *ch.Query) { q.Result = proto.Results{{Data: &n}} }); err != nil {
 		t.Fatal(err)
 	}
 	broken := statement{name: "broken", text: "SELECT throwIf(1, 'no')", params: params{}}

@@ -15,13 +15,13 @@ import (
 
 // rows runs a statement and reads each row with scan.
 func rows[T any](ctx context.Context, s *Store, st statement, scan func(driver.Rows) (T, error)) (all []T, err error) {
+	end, err := s.node.Records(ctx)
+	if err != nil {
+		return nil, kind(err)
+	}
+	defer end()
 	ctx, asked := s.ask(ctx, st)
 	err = s.circuit.guard(ctx, func() error {
-		leave, err := s.place(ctx)
-		if err != nil {
-			return err
-		}
-		defer leave()
 		r, err := s.conn.Query(asked.context(ctx, st), st.text)
 		if err != nil {
 			return err
@@ -41,30 +41,19 @@ func rows[T any](ctx context.Context, s *Store, st statement, scan func(driver.R
 
 // row runs a statement that gives exactly one row.
 func row(ctx context.Context, s *Store, st statement, dest ...any) error {
+	end, err := s.node.Records(ctx)
+	if err != nil {
+		return kind(err)
+	}
+	defer end()
 	ctx, asked := s.ask(ctx, st)
-	err := s.circuit.guard(ctx, func() error {
-		leave, err := s.place(ctx)
-		if err != nil {
-			return err
-		}
-		defer leave()
+	err = s.circuit.guard(ctx, func() error {
 		return s.conn.QueryRow(asked.context(ctx, st), st.text).Scan(dest...)
 	})
 	if errors.Is(err, sql.ErrNoRows) {
 		err = fault.Wrap(err, fault.NotFound, "No such record.")
 	}
 	return asked.end(err)
-}
-
-// place waits for one of the connections for records, as long as the caller
-// does. clickhouse-go would give up after the time it has for a dial.
-func (s *Store) place(ctx context.Context) (leave func(), err error) {
-	select {
-	case s.records <- struct{}{}:
-		return func() { <-s.records }, nil
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
 }
 
 // Credentials is what a login is checked against.

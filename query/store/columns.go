@@ -290,3 +290,9 @@ func (c *blockColumns) filled() *query.Block {
 	b.ShippingMinor, b.IsPrime, b.IsBuyBox, b.RatingTenths = c.shipping, c.prime, c.buyBox, c.rating
 	return b
 }
+
+// bytes is what the numbers of a block hold; its texts are counted with it.
+func (c *blockColumns) bytes() int64 {
+	return 8*int64(cap(c.item)+cap(c.capturedMs)+cap(c.seq)+cap(c.price)+cap(c.shipping)) + 4*int64(cap(c.epoch)) +
+		2*int64(cap(c.capture)+cap(c.offer)) + int64(cap(c.outcome)+cap(c.prime)+cap(c.buyBox)+cap(c.rating))
+}

@@ -86,8 +86,11 @@ func (c *cutter) next(ctx context.Context) (_ cut, ok bool, err error) {
 		last := len(c.ahead) - 1
 		next := c.ahead[last]
 		c.ahead = c.ahead[:last]
+		if next.rows > 2*c.rows && next.from < next.to {
+			next.whole = true // cut when more was asked for at once
+		}
 		if !next.whole {
-			return next, true, nil
+			return c.joined(next), true, nil
 		}
 		cuts, err := c.divide(ctx, next)
 		if err != nil {
@@ -99,6 +102,20 @@ func (c *cutter) next(ctx context.Context) (_ cut, ok bool, err error) {
 		c.ahead = append(c.ahead, cuts...)
 	}
 	return cut{}, false, nil
+}
+
+// joined is a cut with those behind it that it has room for: they were cut
+// when less was asked for at once.
+func (c *cutter) joined(next cut) cut {
+	for len(c.ahead) > 0 {
+		last := c.ahead[len(c.ahead)-1]
+		if last.whole || next.rows >= c.rows || next.rows+last.rows >= 2*c.rows { // which may stand for more
+			break
+		}
+		c.ahead = c.ahead[:len(c.ahead)-1]
+		next = cut{from: min(next.from, last.from), to: max(next.to, last.to), rows: next.rows + last.rows}
+	}
+	return next
 }
 
 // divide measures a part of the window and cuts it, newest first, as the key

@@ -23,7 +23,7 @@ func WithSettings(t testing.TB, cfg Config, more map[string]string) *Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opt.MaxOpenConns, opt.MaxIdleConns = cfg.MaxConnections+1, cfg.MaxConnections
+	opt.MaxOpenConns, opt.MaxIdleConns = s.node.Statements()+1, s.node.Statements()
 	opt.Settings = clickhouse.Settings{}
 	var native []ch.Setting
 	add := func(name, value string) {
@@ -43,11 +43,11 @@ func WithSettings(t testing.TB, cfg Config, more map[string]string) *Store {
 	reads, err := newPool(ch.Options{
 		Address: opt.Addr[0], Database: opt.Auth.Database, User: opt.Auth.Username, Password: opt.Auth.Password,
 		TLS: tlsOf(opt.TLS), Settings: native, ReadTimeout: ch.NoTimeout, DialTimeout: 5 * time.Second, ClientName: "preismon test",
-	}, cfg.MaxReads)
+	}, s.node.Statements())
 	if err != nil {
 		t.Fatal(err)
 	}
-	with := &Store{shards: s.shards, conn: conn, records: s.records, reads: reads, circuit: &circuit{probe: reads.probe}, sliceRows: s.sliceRows, pairRows: s.pairRows, slots: s.slots, unbounded: s.unbounded}
+	with := &Store{shards: s.shards, node: s.node, conn: conn, reads: reads, circuit: &circuit{probe: reads.probe}, sliceRows: s.sliceRows, pairRows: s.pairRows}
 	t.Cleanup(func() { with.Close() })
 	return with
 }

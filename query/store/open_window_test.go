@@ -5,6 +5,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/query"
+	"preismon/query/admission"
 )
 
 // TestSlicesOfAnOpenWindow: a window that begins with the first captures there
@@ -15,8 +16,9 @@ func TestSlicesOfAnOpenWindow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	read := w.read(t)
 	for _, ascending := range []bool{false, true} {
-		rows, q := 0, query.ResultsQuery{Window: contracts.Window{To: w.now}, Ascending: ascending, Watermark: query.Watermark{Epoch: epoch, Seq: w.mark}}
+		rows, q := 0, query.ResultsQuery{Window: contracts.Window{To: w.now}, Ascending: ascending, Watermark: query.Watermark{Epoch: epoch, Seq: w.mark}, Read: read}
 		err = w.store.Results(t.Context(), a.Visibility, &q, func(b *query.Block) error {
 			if rows += b.Len; b.Len == 0 {
 				return nil
@@ -30,4 +32,15 @@ func TestSlicesOfAnOpenWindow(t *testing.T) {
 			t.Errorf("%d rows of %d, %v", rows, want, err)
 		}
 	}
+}
+
+// read admits a stream.
+func (w *world) read(t testing.TB) *admission.Read {
+	t.Helper()
+	read, err := admission.New(admission.Defaults()).Begin(t.Context(), true, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(read.End)
+	return read
 }

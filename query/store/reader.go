@@ -59,7 +59,7 @@ func (r *blockReader) run(ctx context.Context, s *Store, st statement, export bo
 	if err := next(); err != nil {
 		return kind(err)
 	}
-	return s.do(ctx, st, func(q *ch.Query) {
+	return s.do(ctx, st, false, func(q *ch.Query) {
 		q.Result = &rotating{&results}
 		q.OnResult = func(ctx context.Context, b proto.Block) error {
 			if b.Rows == 0 {
@@ -75,8 +75,14 @@ func (r *blockReader) run(ctx context.Context, s *Store, st statement, export bo
 	})
 }
 
-// do runs a statement that reads observations; results says where they go.
-func (s *Store) do(ctx context.Context, st statement, results func(*ch.Query)) error {
+// do runs a statement that reads observations, or a part of a stream of them;
+// results says where they go.
+func (s *Store) do(ctx context.Context, st statement, ofStream bool, results func(*ch.Query)) error {
+	end, err := s.node.Rows(ctx, ofStream)
+	if err != nil {
+		return kind(err)
+	}
+	defer end()
 	ctx, asked := s.ask(ctx, st)
 	q := asked.native(st)
 	results(&q)

@@ -120,18 +120,8 @@ func (s *Store) Results(ctx context.Context, v query.Visibility, q *query.Result
 	if err != nil {
 		return err
 	}
-	if sliceable(q) && !few {
-		return s.readSlices(ctx, v, q, s.cutter(v, q), each)
-	}
-	if q.Streamed {
-		// It keeps its connection as long as its client takes. Such reads never
-		// have all of them: those that wait for nobody always find some.
-		select {
-		case s.unbounded <- struct{}{}:
-			defer func() { <-s.unbounded }()
-		case <-ctx.Done():
-			return kind(context.Cause(ctx))
-		}
+	if q.Read != nil {
+		return s.stream(ctx, s.pieces(v, q, few, q.Read), each)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

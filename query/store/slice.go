@@ -5,58 +5,95 @@ import (
 	"sync"
 
 	"preismon/query"
+	"preismon/query/admission"
 
 	"github.com/ClickHouse/ch-go"
 	"github.com/ClickHouse/ch-go/proto"
 )
 
-// slice is a part of a long read: all of its rows, as one block, in order.
-// ClickHouse gives the rows of a slice as they lie in the parts of the table,
+// slice is a part of a stream: all of its rows, as one block, in order. Its
+// statement has ended when its first row is sent, so that no client holds one.
+//
+// ClickHouse gives the rows of a cut as they lie in the parts of the table,
 // and they are sorted here, by index: merging the parts row by row, with all
 // of their columns and in one thread, costs it four times as much.
 type slice struct {
-	block   query.Block  // all of its rows
-	columns blockColumns // numbers of the block that is being read
+	piece   piece
+	room    *admission.Room // that it is charged to
+	block   query.Block     // all of its rows
+	columns blockColumns    // numbers of the block that is being read
 	sorter  sorter
 	err     error
-	begun   chan struct{} // closed when the statement has its connection, or ended without one
-	done    chan struct{} // closed when columns or err are there
+	end     context.CancelFunc // of its statement
+	done    chan struct{}      // closed when the block or err are there
 }
 
 // slicePool keeps the room of slices between reads; the garbage collector
 // empties it.
 var slicePool = sync.Pool{New: func() any { return new(slice) }}
 
-// start reads the slice, of about so many rows, in the background.
-func (sl *slice) start(ctx context.Context, s *Store, v query.Visibility, q *query.ResultsQuery, rows int) {
-	sl.begun, sl.done, sl.err = make(chan struct{}), make(chan struct{}), nil
-	begin := sync.OnceFunc(func() { close(sl.begun) })
-	st := resultsStatement(s.shards, v, q, manner{unsorted: true})
+// slice reads a piece in the background, charged to a room. It is lent when it
+// is there.
+func (s *Store) slice(ctx context.Context, v query.Visibility, p piece, room *admission.Room) *slice {
+	sl := slicePool.Get().(*slice)
+	if sl.bytes() > 2*p.bytes() { // of a larger one
+		*sl = slice{}
+	}
+	sl.piece, sl.room, sl.done, sl.err = p, room, make(chan struct{}), nil
+	ctx, sl.end = context.WithCancel(ctx)
 	go func() {
 		defer close(sl.done)
-		defer begin()
-		sl.block.Reset()
-		// A slot is given back before anybody waits for the client, so that
-		// slow clients keep none.
-		select {
-		case s.slots <- struct{}{}:
-			defer func() { <-s.slots }()
-		case <-ctx.Done():
-			sl.err = kind(context.Cause(ctx))
-			return
-		}
-		sl.err = s.do(ctx, st, func(ask *ch.Query) {
-			ask.Result = sl.columns.results(q.Export, &sl.block, true)
-			ask.OnResult = func(_ context.Context, b proto.Block) error {
-				begin() // the first block, of the header alone, comes at once
-				if b.Rows > 0 {
-					sl.columns.addTo(&sl.block, rows)
-				}
-				return nil
-			}
-		})
-		if sl.err == nil {
-			sl.sorter.sort(&sl.block, q.Ascending)
-		}
+		sl.err = sl.read(ctx, s, v)
+		room.Resize(sl.bytes())
+		sl.Lend()
 	}()
+	return sl
+}
+
+func (sl *slice) read(ctx context.Context, s *Store, v query.Visibility) error {
+	q := &sl.piece.query
+	sl.block.Reset()
+	sl.block.Held = sl
+	if !sl.piece.manner.unsorted {
+		sl.block.Order = nil
+	}
+	err := s.do(ctx, resultsStatement(s.shards, v, q, sl.piece.manner), true, func(ask *ch.Query) {
+		ask.Result = sl.columns.results(q.Export, &sl.block, true)
+		ask.OnResult = func(_ context.Context, b proto.Block) error {
+			if b.Rows > 0 {
+				sl.columns.addTo(&sl.block, sl.piece.expected(b.Rows))
+			}
+			return nil
+		}
+	})
+	if err == nil && sl.piece.manner.unsorted {
+		sl.sorter.sort(&sl.block, q.Ascending)
+	}
+	return err
+}
+
+// bytes is what the slice holds.
+func (sl *slice) bytes() int64 { return sl.block.Bytes() + sl.columns.bytes() + sl.sorter.bytes() }
+
+// Lend implements query.Held.
+func (sl *slice) Lend() {
+	sl.room.Lend(func() { sl.block, sl.columns, sl.sorter = query.Block{}, blockColumns{}, sorter{} })
+}
+
+// Take implements query.Held.
+func (sl *slice) Take() bool { return sl.room.Take() }
+
+// stop ends the slice, whether it was read or not.
+func (sl *slice) stop() {
+	sl.end()
+	<-sl.done
+	sl.release()
+}
+
+// release gives the slice back, which is not used any more.
+func (sl *slice) release() {
+	sl.end()
+	sl.room.Release()
+	sl.room, sl.block.Held = nil, nil
+	slicePool.Put(sl)
 }

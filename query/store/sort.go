@@ -18,6 +18,10 @@ type sorter struct {
 	spare []uint32
 }
 
+func (s *sorter) bytes() int64 {
+	return 4*int64(cap(s.ranks)+cap(s.sites)+cap(s.spare)) + 8*int64(cap(s.ends))
+}
+
 func (s *sorter) sort(b *query.Block, ascending bool) {
 	s.rank(&b.Site.Values)
 	b.Order = slices.Grow(b.Order[:0], b.Len)

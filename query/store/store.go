@@ -14,13 +14,13 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"runtime"
 	"strconv"
 	"sync/atomic"
 	"time"
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
+	"preismon/query/admission"
 
 	"github.com/ClickHouse/ch-go"
 	"github.com/ClickHouse/clickhouse-go/v2"
@@ -33,14 +33,9 @@ type Config struct {
 	// may only read, and settings of its statements, as ?max_memory_usage=N. It
 	// holds a password.
 	DSN contracts.Secret
-	// MaxReads bounds the reads of observations that run at once.
-	MaxReads int
-	// MaxConnections bounds the connections for records of the catalogue.
-	MaxConnections int
-	// MaxSlices bounds the slices of long reads that are read at once. More
-	// than the processors can work on only fill memory.
-	MaxSlices int
-	// SliceRows is how many rows a slice of a long read scans, about.
+	// Admission says how many statements run at once; nil: as admission.Defaults.
+	Admission *admission.Node
+	// SliceRows is how many rows a slice of a long read scans at most, about.
 	SliceRows int
 	// PairRows is over how many rows of its mandate a read may pass before few
 	// pairs are read one by one.
@@ -60,7 +55,7 @@ type Config struct {
 
 // Defaults suits one node with a few dozen concurrent readers.
 func Defaults() Config {
-	return Config{MaxReads: 32, MaxConnections: 32, MaxSlices: max(4, 2*runtime.GOMAXPROCS(0)), SliceRows: 131_072, PairRows: pairRows, Shards: 1}
+	return Config{SliceRows: 131_072, PairRows: pairRows, Shards: 1}
 }
 
 // Validate names every fault of the configuration.
@@ -71,9 +66,6 @@ func (c Config) Validate() error {
 	} else if _, err := clickhouse.ParseDSN(c.DSN.Reveal()); err != nil {
 		f.Addf("clickhouse-dsn: not of the form clickhouse://user:password@host:port/database")
 	}
-	f.Check(c.MaxReads > 0, "max reads: not positive")
-	f.Check(c.MaxConnections > 0, "max connections: not positive")
-	f.Check(c.MaxSlices > 0, "max slices: not positive")
 	f.Check(c.SliceRows > 0, "slice rows: not positive")
 	f.Check(c.PairRows > 0, "pair rows: not positive")
 	f.Check(c.Shards > 0 && c.Shards <= maxShards, "shards: not from 1 to %d", maxShards)
@@ -82,15 +74,13 @@ func (c Config) Validate() error {
 
 // Store implements query.Store.
 type Store struct {
-	conn      driver.Conn   // of records of the catalogue
-	records   chan struct{} // one for each connection of conn
-	reads     *pool         // of observations
-	circuit   *circuit      // of both
+	node      *admission.Node
+	conn      driver.Conn // of records of the catalogue
+	reads     *pool       // of observations
+	circuit   *circuit    // of both
 	shards    shards
 	sliceRows uint64
 	pairRows  int
-	slots     chan struct{} // one for each slice that may be read
-	unbounded chan struct{} // one for each connection that may wait for a client
 	mandates  mandates
 	narrow    memory[question, narrowness]
 
@@ -124,7 +114,12 @@ func New(cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("clickhouse-dsn: %w", err)
 	}
-	opt.MaxOpenConns, opt.MaxIdleConns = cfg.MaxConnections+1, cfg.MaxConnections // one for Ping
+	node := cfg.Admission
+	if node == nil {
+		node = admission.New(admission.Defaults())
+	}
+	// One for each statement that is admitted, and one for Ping.
+	opt.MaxOpenConns, opt.MaxIdleConns = node.Statements()+1, node.Statements()
 	opt.ConnMaxLifetime = time.Hour
 	opt.DialTimeout = dialTimeout // also of the handshake, which no context ends
 	opt.Compression = nil
@@ -144,15 +139,14 @@ func New(cfg Config) (*Store, error) {
 		Address: opt.Addr[0], Database: opt.Auth.Database, User: opt.Auth.Username, Password: opt.Auth.Password,
 		TLS: tlsOf(opt.TLS), Settings: native, ReadTimeout: ch.NoTimeout, DialTimeout: dialTimeout, HandshakeTimeout: dialTimeout,
 		ClientName: "preismon query",
-	}, cfg.MaxReads)
+	}, node.Statements())
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("clickhouse: %w", err), conn.Close())
 	}
 	return &Store{
-		conn: conn, records: make(chan struct{}, cfg.MaxConnections), reads: reads, circuit: &circuit{probe: reads.probe, gate: gate{migrated: cfg.Migrated}},
-		shards: shards(cfg.Shards), sliceRows: uint64(cfg.SliceRows), pairRows: cfg.PairRows, slots: make(chan struct{}, cfg.MaxSlices),
-		unbounded: make(chan struct{}, max(1, cfg.MaxReads*3/4)),
-		tell:      cfg.Asked, life: strconv.FormatUint(uint64(rand.Uint32()), 36) + ".",
+		node: node, conn: conn, reads: reads, circuit: &circuit{probe: reads.probe, gate: gate{migrated: cfg.Migrated}},
+		shards: shards(cfg.Shards), sliceRows: uint64(cfg.SliceRows), pairRows: cfg.PairRows,
+		tell: cfg.Asked, life: strconv.FormatUint(uint64(rand.Uint32()), 36) + ".",
 	}, nil
 }
 

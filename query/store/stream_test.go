@@ -25,6 +25,8 @@ type lines struct {
 
 var errClientLeft = errors.New("the client left")
 
+func (l *lines) Holds() int64 { return 0 }
+
 func (l *lines) Start(scope string) error {
 	l.starts++
 	l.scope = scope

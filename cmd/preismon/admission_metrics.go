@@ -1,0 +1,26 @@
+package main
+
+import "preismon/query/admission"
+
+// observeAdmission publishes what reads spend.
+func observeAdmission(a *admin, stats func() admission.Stats) {
+	gauge := func(name, help string, of func(admission.Stats) int64, labels ...string) {
+		a.gauge(name, help, func() float64 { return float64(of(stats())) }, labels...)
+	}
+	counter := func(name, help string, of func(admission.Stats) uint64, labels ...string) {
+		a.counter(name, help, func() uint64 { return of(stats()) }, labels...)
+	}
+	gauge("preismon_store_slices", "Slices of streams that are being read.", func(s admission.Stats) int64 { return int64(s.LongRows) })
+	gauge("preismon_read_memory_bytes", "Memory that reads under way hold.", func(s admission.Stats) int64 { return s.Held })
+	gauge("preismon_read_memory_limit_bytes", "Memory that they may hold.", func(s admission.Stats) int64 { return s.Memory })
+	const reads = "Results reads under way."
+	gauge("preismon_reads", reads, func(s admission.Stats) int64 { return int64(s.Streams) }, "kind", "stream")
+	gauge("preismon_reads", reads, func(s admission.Stats) int64 { return int64(s.Reads - s.Streams) }, "kind", "other")
+	const waiting = "Reads that wait to be admitted."
+	gauge("preismon_reads_waiting", waiting, func(s admission.Stats) int64 { return int64(s.Waiting) }, "for", "memory")
+	gauge("preismon_reads_waiting", waiting, func(s admission.Stats) int64 { return int64(s.StatementsWaiting) }, "for", "statement")
+	const refused = "Reads refused for want of capacity, by whose share it was."
+	counter("preismon_reads_refused_total", refused, func(s admission.Stats) uint64 { return s.RefusedAccount }, "share", "account")
+	counter("preismon_reads_refused_total", refused, func(s admission.Stats) uint64 { return s.RefusedNode }, "share", "node")
+	counter("preismon_reads_reclaimed_total", "Parts of streams taken back from clients that took nothing.", func(s admission.Stats) uint64 { return s.Reclaimed })
+}

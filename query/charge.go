@@ -1,0 +1,59 @@
+package query
+
+import (
+	"context"
+	"sync"
+
+	"preismon/query/admission"
+)
+
+// What a page takes, about: its rows as JSON, twice where the buffer grows, and
+// the blocks that they are read in.
+const (
+	pageBlocks    = 256 << 10
+	pageRow       = 600
+	pageRowExport = 1_200
+)
+
+func pageBytes(r ResultsRequest) int64 {
+	limit, row := int64(DefaultLimit), int64(pageRow)
+	if r.Limit != nil {
+		limit = min(max(0, int64(*r.Limit)), MaxResultsLimit)
+	}
+	if r.Include.ExportFields {
+		row = pageRowExport
+	}
+	rows := limit * row
+	if r.AnswerBytes > 0 {
+		rows = min(rows, 2*int64(r.AnswerBytes))
+	}
+	return pageBlocks + rows
+}
+
+// charge admits a read that holds so much until it is given back.
+func (s *Service) charge(ctx context.Context, bytes int64) (_ *admission.Room, giveBack func(), err error) {
+	read, err := s.node.Begin(ctx, false, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	room, err := read.Reserve(ctx, bytes)
+	if err != nil {
+		read.End()
+		return nil, nil, err
+	}
+	return room, sync.OnceFunc(func() {
+		room.Release()
+		read.End()
+	}), nil
+}
+
+// latestBytes is what the newest rows of as many pairs as may be asked for take,
+// about.
+const latestBytes = 2 << 20
+
+// Charge admits what holds so much memory until it is given back, such as a
+// file that is held as a whole.
+func (s *Service) Charge(ctx context.Context, bytes int64) (giveBack func(), err error) {
+	_, giveBack, err = s.charge(ctx, bytes)
+	return giveBack, err
+}

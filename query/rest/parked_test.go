@@ -1,0 +1,195 @@
+package rest_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"runtime"
+	"runtime/metrics"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"preismon/contracts"
+	"preismon/deploy/testserver"
+)
+
+const (
+	parkedReaders  = 200
+	parkedAccounts = 20
+	parkedRows     = 600_000
+	bystander      = contracts.AccountID(50)
+)
+
+// serveParked is a surface over a mandate with many rows, and accounts that
+// all see it.
+func serveParked(t testing.TB, rows int, change ...func(*settings)) *live {
+	t.Helper()
+	l := serveLive(t, append([]func(*settings){func(set *settings) {
+		set.throttle.HeavyAtOnce = parkedReaders
+		set.query.SoftDeadline, set.query.HardBudget = 10*time.Second, 20*time.Second
+		set.unchecked = true
+	}}, change...)...)
+	l.mark()
+	for id := range contracts.AccountID(bystander + 1) {
+		if id > 0 {
+			l.account(id, 1, "", "")
+		}
+	}
+	l.exec("INSERT INTO items SELECT number + 1, '', '', '', '', 'x', '', 'Maker', 1 FROM numbers(1000)")
+	l.exec("INSERT INTO sites VALUES ('shop.example', 'x', 'shop', 'DE', 'EUR', '', false, false, 1)")
+	l.scope(1, 1, "SELECT number + 1 AS item, 'shop.example' AS site, [toUInt64(7)] AS orders FROM numbers(1000)")
+	l.exec(fmt.Sprintf(`INSERT INTO observations_by_mandate (mandate, captured_desc, item, site, epoch, seq, outcome, currency, price_minor, shipping_minor, merchant, rating_tenths, title, url)
+		SELECT 1, -(%d - number * 200), number %% 1000 + 1, 'shop.example', %d, number + 1, 'priceObserved', 'EUR', number, -1, concat('Merchant ', toString(number %% 100)), 255,
+			concat('A title that tells things apart, number ', toString(number)), concat('https://shop.example/a/path/to/an/offer/', toString(number)) FROM numbers(%d)`,
+		l.now.Add(-time.Minute).UnixMilli(), liveEpoch, rows))
+	l.exec(`INSERT INTO observations (item, site, captured_at, epoch, seq, outcome, currency, price_minor, shipping_minor, merchant, rating_tenths, title, url)
+		SELECT item, site, fromUnixTimestamp64Milli(-captured_desc), epoch, seq, outcome, currency, price_minor, shipping_minor, merchant, rating_tenths, title, url FROM observations_by_mandate`)
+	return l
+}
+
+// liveHeap is what is reachable, pools too.
+func liveHeap() uint64 {
+	runtime.GC()
+	s := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(s)
+	return s[0].Value.Uint64()
+}
+
+// parked opens a stream on a connection that takes next to nothing. It gives
+// the status, 0 for none within the time.
+func (l *live) parked(ctx context.Context, account contracts.AccountID, query, coding string, drip bool) (status int) {
+	conn, err := net.Dial("tcp", l.Listener.Addr().String())
+	if err != nil {
+		return 0
+	}
+	context.AfterFunc(ctx, func() { conn.Close() }) // and keeps it till then
+	_ = conn.(*net.TCPConn).SetReadBuffer(4096)
+	_, _ = fmt.Fprintf(conn, "GET /v1/results/stream?%s HTTP/1.1\r\nHost: x\r\n%sAuthorization: Bearer %s\r\n\r\n", query, coding, l.token(account))
+	r := bufio.NewReaderSize(conn, 16)
+	line, err := r.ReadString('\n')
+	if err != nil {
+		return 0
+	}
+	_, _ = fmt.Sscanf(line, "HTTP/1.1 %d", &status)
+	if status == http.StatusOK && drip {
+		go func() {
+			for ; ctx.Err() == nil; time.Sleep(time.Second) {
+				if _, err := r.ReadByte(); err != nil {
+					return
+				}
+			}
+		}()
+	}
+	return status
+}
+
+// beside sends pages and one-hour streams of an account for a while and gives
+// the times of each.
+func (l *live) bystanders(t testing.TB, n int) (pages, streams []time.Duration) {
+	t.Helper()
+	from := l.now.Add(-50 * time.Minute).Format(time.RFC3339)
+	for i := range n {
+		for path, took := range map[string]*[]time.Duration{
+			"/v1/results?site=shop.example&limit=1000&includeExportFields=true&capturedFrom=" + from: &pages,
+			"/v1/results/stream?site=shop.example&includeExportFields=true&capturedFrom=" + from:     &streams,
+		} {
+			began := time.Now()
+			a := l.plain(path, l.token(bystander-contracts.AccountID(i%5)))
+			*took = append(*took, time.Since(began))
+			if a.StatusCode != http.StatusOK {
+				t.Fatalf("%s: %d %.300s", path, a.StatusCode, a.body)
+			}
+		}
+	}
+	slices.Sort(pages)
+	slices.Sort(streams)
+	return pages, streams
+}
+
+func worst(sorted []time.Duration) time.Duration { return sorted[len(sorted)*98/100] }
+
+// TestParkedReaders: 200 streams of 20 accounts that take nothing, or a byte a
+// second, hold no more than the node has to spend, and nobody else waits for
+// them.
+func TestParkedReaders(t *testing.T) {
+	testserver.Full(t, "200 readers that take nothing")
+	l := serveParked(t, parkedRows)
+	l.bystanders(t, 5)
+	quiet := liveHeap()
+	pages, streams := l.bystanders(t, 50)
+	t.Logf("alone: heap %d MiB, pages p50=%v p99=%v, one-hour streams p50=%v p99=%v", quiet>>20, pages[25], worst(pages), streams[25], worst(streams))
+
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var statuses [600]atomic.Int32
+	var running sync.WaitGroup
+	for i := range parkedReaders {
+		query := "site=shop.example&includeExportFields=true&capturedFrom=" + l.now.Add(-40*time.Hour).Format(time.RFC3339)
+		switch i % 10 {
+		case 3, 7: // by pair
+			query += "&itemId=" + fmt.Sprint(i%1000+1)
+		case 5: // short
+			query = "site=shop.example&includeExportFields=true&capturedFrom=" + l.now.Add(-55*time.Minute).Format(time.RFC3339)
+		}
+		coding := ""
+		if i%4 == 1 {
+			coding = "Accept-Encoding: zstd\r\n"
+		}
+		running.Go(func() {
+			statuses[l.parked(ctx, contracts.AccountID(i%parkedAccounts+1), query, coding, i%2 == 0)].Add(1)
+		})
+	}
+	began := make(chan struct{})
+	go func() { running.Wait(); close(began) }()
+	most := uint64(0)
+	for settled := 0; settled < 24; { // six seconds after the last of them has its answer
+		most = max(most, liveHeap())
+		select {
+		case <-began:
+			settled++
+		default:
+		}
+		time.Sleep(250 * time.Millisecond)
+	}
+	besidePages, besideStreams := l.bystanders(t, 50)
+	most = max(most, liveHeap())
+	t.Logf("beside %d parked readers: heap at most %d MiB, pages p50=%v p99=%v, one-hour streams p50=%v p99=%v",
+		parkedReaders, most>>20, besidePages[25], worst(besidePages), besideStreams[25], worst(besideStreams))
+	if most > 256<<20 { // what reads may hold by default, and they do not hold all of it
+		t.Errorf("%d MiB of heap", most>>20)
+	}
+	for status := range statuses {
+		if n := statuses[status].Load(); n > 0 {
+			t.Logf("status %d: %d readers", status, n)
+		}
+	}
+	cancel()
+	running.Wait()
+}
+
+// TestShortStreamsBesideParkedOnes: 24 streams of three accounts that take
+// nothing, in one piece each, keep nobody else's short stream waiting.
+func TestShortStreamsBesideParkedOnes(t *testing.T) {
+	l := serveParked(t, 20_000)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	short := "site=shop.example&includeExportFields=true&capturedFrom=" + l.now.Add(-58*time.Minute).Format(time.RFC3339)
+	var running sync.WaitGroup
+	for i := range 24 {
+		running.Go(func() {
+			if status := l.parked(ctx, contracts.AccountID(i%3+1), short, "", false); status != http.StatusOK {
+				t.Errorf("status %d of a stream that takes nothing", status)
+			}
+		})
+	}
+	running.Wait()
+	if a := l.plain("/v1/results/stream?"+short, l.token(bystander)); a.StatusCode != http.StatusOK || bytes.Count(a.body, []byte("\n")) < 15_000 {
+		t.Errorf("%d %.300s", a.StatusCode, a.body)
+	}
+}

@@ -1,0 +1,153 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"preismon/query"
+	"preismon/query/admission"
+)
+
+const (
+	shortWindow = time.Hour // begins with one statement for the first rows: dashboards ask for it often, and measuring costs them more
+
+	firstRows = 16_384 // of a stream; then twice as many each time, as long as its client takes them
+	leastRows = 2_048
+)
+
+// What a row takes, about, before it is known of the rows that were read.
+const (
+	rowBytes       = 120
+	exportRowBytes = 360
+)
+
+// piece is what one statement of a stream reads.
+type piece struct {
+	query  query.ResultsQuery
+	manner manner
+	cut    cut // of a window that is cut; else its rows are limited
+	rows   int // to make room for
+	perRow int64
+}
+
+func (p *piece) bytes() int64 { return int64(p.rows) * p.perRow }
+
+// expected is how many rows to make room for, by those of the first block: a
+// limit says little about a short answer.
+func (p *piece) expected(first int) int {
+	if p.query.Limit > 0 && first < leastRows/2 {
+		return first
+	}
+	return p.rows
+}
+
+// pieces divides a stream. A long window that follows the key of
+// observations_by_mandate is cut into parts of which all rows are read. Any
+// other read goes on where the rows of the piece before ended; so does the
+// beginning of a short window.
+type pieces struct {
+	store  *Store
+	vis    query.Visibility
+	query  query.ResultsQuery // from where the next piece begins
+	read   *admission.Read
+	byPair bool
+	cuts   *cutter // nil: rows are limited
+	rows   int     // of the next piece, about
+	perRow int64
+	ended  bool
+}
+
+func (s *Store) pieces(v query.Visibility, q *query.ResultsQuery, byPair bool, read *admission.Read) *pieces {
+	p := &pieces{store: s, vis: v, query: *q, read: read, byPair: byPair, rows: min(firstRows, int(s.sliceRows)), perRow: rowBytes}
+	if q.Export {
+		p.perRow = exportRowBytes
+	}
+	if sliceable(q) && !byPair && !short(q) {
+		p.cuts = s.cutter(v, q)
+	}
+	return p
+}
+
+func short(q *query.ResultsQuery) bool {
+	return !q.Window.From.IsZero() && q.Window.Length() <= shortWindow
+}
+
+// sliceable tells whether a read follows the key of observations_by_mandate to
+// an end that is known.
+func sliceable(q *query.ResultsQuery) bool {
+	return q.Limit == 0 && q.Latest == query.AllRows && !q.Selectors.Product() && !q.Window.To.IsZero()
+}
+
+// room is for how many rows a piece may have, so that its account has room for
+// its other reads.
+func (p *pieces) room() int {
+	least := min(leastRows, int(p.store.sliceRows))
+	return max(least, min(p.rows, int(p.read.Part()/p.perRow)))
+}
+
+// next gives the next piece; not ok: there is none, or none is known as long
+// as the rows before it are not read.
+func (p *pieces) next(ctx context.Context) (_ piece, ok bool, err error) {
+	if p.ended {
+		return piece{}, false, nil
+	}
+	if p.cuts == nil {
+		p.ended = true // until its rows are there
+		q := p.query
+		rows := p.room()
+		q.Limit = rows
+		return piece{query: q, manner: manner{byPair: p.byPair}, rows: rows, perRow: p.perRow}, true, nil
+	}
+	p.cuts.rows = uint64(max(1, min(p.room()/2, int(p.store.sliceRows)))) // a cut has at most twice as many
+	c, ok, err := p.cuts.next(ctx)
+	if err != nil || !ok {
+		return piece{}, false, err
+	}
+	q := p.query
+	q.Window = c.window()
+	return piece{query: q, manner: manner{unsorted: true}, cut: c, rows: int(c.rows), perRow: p.perRow}, true, nil
+}
+
+// was learns of a piece that was read.
+func (p *pieces) was(sl *slice) {
+	b, of := &sl.block, &sl.piece
+	if b.Len > 0 && b.Len >= of.rows/2 {
+		p.perRow = max(1, sl.bytes()/int64(b.Len))
+	}
+	if of.manner.unsorted || b.Len < of.query.Limit {
+		return
+	}
+	last := b.Position(b.At(b.Len - 1))
+	p.query.After, p.ended = &last, false
+	if sliceable(&p.query) && !p.byPair {
+		p.cuts = p.store.cutter(p.vis, &p.query)
+	}
+}
+
+// taken: the client took all of a piece, and may have more at once.
+func (p *pieces) taken() { p.rows = min(2*p.rows, 2*int(p.store.sliceRows)) }
+
+// reclaimed: what was read is gone, and is to be read in smaller pieces.
+func (p *pieces) reclaimed() { p.rows = max(min(leastRows, p.rows), p.rows/4) }
+
+// again takes a piece back of which the rows behind a place are still to be
+// read; nil: all of them. Of two pieces the later one is taken back first.
+func (p *pieces) again(of piece, sent *query.Position) {
+	if sent == nil {
+		sent = of.query.After
+	}
+	if !of.manner.unsorted { // whatever was known of the rows behind it
+		p.query.After, p.ended, p.cuts = sent, false, nil
+		return
+	}
+	c := of.cut
+	if sent != nil {
+		p.query.After = sent
+		if of.query.Ascending {
+			c.from = max(c.from, sent.CapturedMs)
+		} else {
+			c.to = min(c.to, sent.CapturedMs)
+		}
+	}
+	p.cuts.ahead = append(p.cuts.ahead, c)
+}

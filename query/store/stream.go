@@ -1,0 +1,89 @@
+package store
+
+import (
+	"context"
+	"errors"
+
+	"preismon/query"
+)
+
+// stream gives the rows of a stream slice by slice: while one is sent, the next
+// is read, where there is room for it. A read that holds a slice waits for no
+// other.
+func (s *Store) stream(ctx context.Context, from *pieces, each func(*query.Block) error) (err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	var now, next *slice
+	defer func() {
+		cancel()
+		for _, sl := range []*slice{now, next} {
+			if sl != nil {
+				<-sl.done
+				sl.release()
+			}
+		}
+	}()
+	for {
+		if now == nil {
+			p, ok, err := from.next(ctx)
+			if err != nil || !ok {
+				return err
+			}
+			room, err := from.read.Reserve(ctx, p.bytes())
+			if err != nil {
+				return err
+			}
+			now = s.slice(ctx, from.vis, p, room)
+		}
+		select {
+		case <-now.done:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		sent, whole := (*query.Position)(nil), now.Take()
+		if whole {
+			if now.err != nil {
+				return now.err
+			}
+			from.was(now)
+			if next, err = s.ahead(ctx, from); err != nil {
+				return err
+			}
+			err = each(&now.block)
+			lost, ok := errors.AsType[*query.Reclaimed](err)
+			if err != nil && !ok {
+				return err
+			}
+			if whole = err == nil; !whole {
+				sent = lost.After
+			}
+		}
+		if whole {
+			from.taken()
+		} else {
+			from.reclaimed()
+			if next != nil {
+				next.stop()
+				from.again(next.piece, nil)
+				next = nil
+			}
+			from.again(now.piece, sent)
+		}
+		now.release()
+		now, next = next, nil
+	}
+}
+
+// ahead begins the next slice where there is room for it now; nil: there is
+// not, or there is none.
+func (s *Store) ahead(ctx context.Context, from *pieces) (*slice, error) {
+	p, ok, err := from.next(ctx)
+	if err != nil || !ok {
+		return nil, err
+	}
+	room := from.read.TryReserve(p.bytes())
+	if room == nil {
+		from.again(p, nil)
+		return nil, nil
+	}
+	return s.slice(ctx, from.vis, p, room), nil
+}
