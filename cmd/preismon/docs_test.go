@@ -45,6 +45,7 @@ var elsewhere = map[string]string{
 	"contribute.md: go test ./query/rest -run 'TestName$' -v":                                                                        "it is a test itself.",
 	"contribute.md: PREISMON_TEST=full go test -p 2 -timeout 30m ./...":                                                              "it is a test itself.",
 	"contribute.md: PREISMON_TEST=full go test ./cmd/preismon/faults -fault.for 15m -timeout 30m -v":                                 "it is a test itself.",
+	"contribute.md: go test ./cmd/preismon/faults -run '^TestCluster$' -cluster.for 15m -timeout 30m -v":                             "it is a test itself.",
 	"contribute.md: PREISMON_TEST=full go test ./cmd/preismon -run 'TestUpDemo$/explorer' -screenshots /tmp/pictures":                "it is a test itself.",
 	"contribute.md: go test ./projector/schema -update":                                                                              "it is a test itself, and writes.",
 }

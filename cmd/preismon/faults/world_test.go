@@ -256,7 +256,8 @@ func (w *world) leader() (leading, standing *process.Role, err error) {
 
 // buried compares the dead letters with the poison sent.
 func (w *world) buried(ctx context.Context) error {
-	s, err := w.streams().Stream(ctx, event.StreamDeadLetters)
+	// A cluster may have no leader of it for a while after a fault.
+	s, err := retried(func() (jetstream.Stream, error) { return w.streams().Stream(ctx, event.StreamDeadLetters) })
 	if err != nil {
 		return err
 	}
