@@ -175,13 +175,13 @@ func (d *demoTest) files(t *testing.T) {
 			names[e.ExportName] = e.LastArchivedAt != nil
 		}
 		due := map[string]map[string]bool{
-			"elektronik-kern": {"Preisexport täglich (CSV)": true, "Preisexport wöchentlich (Excel)": true}, "buybox": {"Buy-Box-Paket": true}, "weihnachten-2023": {},
+			"elektronik-kern": {"Preisexport täglich (CSV)": true, "Preisexport wöchentlich (Excel)": true}, "buybox": {"Buy-Box-Paket": true}, "weihnachten-2023": {}, "fruehjahr": {},
 		}[o.Alias]
 		if diff := cmp.Diff(due, names); diff != "" {
 			t.Errorf("%s: %s", o.Alias, diff)
 		}
-		for _, login := range []string{"clara", "emil"} { // some sites only, and no permission
-			if status, body := d.client(t, login).get(route, nil); status != http.StatusForbidden {
+		for login, want := range map[string]int{"clara": http.StatusOK, "emil": http.StatusForbidden} { // some sites only, and no permission
+			if status, body := d.client(t, login).get(route, nil); status != want {
 				t.Errorf("%s %s: %d %s", login, route, status, body)
 			}
 		}
