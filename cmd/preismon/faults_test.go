@@ -220,7 +220,7 @@ func TestWrongConfiguration(t *testing.T) {
 		"ingest without a up":    {args: []string{"ingest", "--data-dir", missing}, code: exitUsage, words: []string{missing, "no preismon runs on this folder", "preismon up --data-dir " + missing}},
 		"import, unknown map":    {args: []string{"import", csv, "--map", missing, "--mandate", "M", "--login", "me", "--dry-run"}, code: exitUsage, words: []string{"no file " + missing, "observations, marketplace-offers, example"}},
 		"import, wrong map":      {args: []string{"import", csv, "--map", file(t, "m.yaml", "source: x\ncolumns: {sight: a}\n"), "--mandate", "M", "--login", "me", "--dry-run"}, code: exitUsage, words: []string{"sight"}},
-		"import, missing flags":  {args: []string{"import", csv}, code: exitUsage, words: []string{"--map", "--mandate", "--login"}},
+		"import, missing flags":  {args: []string{"import", csv}, code: exitUsage, words: []string{"--mandate", "--login"}},
 		"import, no such file":   {args: []string{"import", missing, "--map", "example", "--mandate", "M", "--login", "me", "--dry-run"}, code: exitFailed, words: []string{missing}},
 		"import, no columns":     {args: []string{"import", csv, "--map", "example", "--mandate", "M", "--login", "me", "--dry-run"}, code: exitFailed, words: []string{"sku", "seen", "price"}},
 		"unknown flag":           {args: []string{"up", "--demoo"}, code: exitUsage, words: []string{"unknown flag --demoo", "preismon --help"}},

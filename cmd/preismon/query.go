@@ -36,7 +36,7 @@ type budgetFlags struct {
 	LoginsPerMin   int           `name:"logins-per-minute" help:"Attempts to log in, by login and by address, in a minute." default:"10"`
 	HeavyAtOnce    int           `help:"Results reads and downloads that one account may run at once." default:"8"`
 	TokenLifetime  time.Duration `help:"Lifetime of REST tokens." default:"4h"`
-	ReadMemory     int64         `help:"MiB that reads under way may hold, together." default:"256" placeholder:"MIB"`
+	ReadMemory     int64         `help:"MiB that reads under way may hold, together. Default: 256." default:"256" placeholder:"MIB"`
 	ReadStatements int           `help:"Statements for observations that run at once; as many for the catalogue beside them." default:"32"`
 	ReadWait       time.Duration `help:"How long a read waits for memory or a statement before it is refused." default:"10s"`
 	MinReadRate    int64         `help:"Bytes a second that a client must take of an answer, over a minute in which it is waited for; 0: any." default:"10240"`
