@@ -21,14 +21,16 @@ type admin struct {
 	registry *prometheus.Registry
 
 	mu     sync.Mutex
-	checks []check
+	checks []check // all have to hold, but those that are optional
 	abouts map[string]func() any
 }
 
-// check is one condition of being ready.
+// check is one condition of being ready, or, if it is optional, something that
+// /readyz tells of beside.
 type check struct {
-	name string
-	ok   func(ctx context.Context) error
+	name     string
+	ok       func(ctx context.Context) error
+	optional bool
 }
 
 // readyTimeout bounds one look at all conditions.
@@ -47,7 +49,15 @@ func newAdmin() *admin {
 func (a *admin) ready(name string, ok func(ctx context.Context) error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.checks = append(a.checks, check{name, ok})
+	a.checks = append(a.checks, check{name: name, ok: ok})
+}
+
+// optional adds a dependency whose state /readyz tells; without it the role is
+// ready all the same.
+func (a *admin) optional(name string, ok func(ctx context.Context) error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.checks = append(a.checks, check{name: name, ok: ok, optional: true})
 }
 
 // about adds what /readyz tells of a part, ready or not.
@@ -105,7 +115,7 @@ func (a *admin) status(ctx context.Context) (ready bool, byName map[string]strin
 	for i, c := range checks {
 		byName[c.name] = "ok"
 		if errs[i] != nil {
-			ready, byName[c.name] = false, errs[i].Error()
+			ready, byName[c.name] = ready && c.optional, errs[i].Error()
 		}
 	}
 	return ready, byName

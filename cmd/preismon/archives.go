@@ -13,6 +13,7 @@ import (
 
 	"preismon/archive"
 	"preismon/contracts"
+	"preismon/contracts/fault"
 	"preismon/query"
 )
 
@@ -79,8 +80,9 @@ func parseArchive(place contracts.Secret) (archivePlace, error) {
 	return archivePlace{s3: cfg}, cfg.Validate()
 }
 
-// openArchives opens the places for reading, as parts of the lifecycle.
-func openArchives(l *lifecycle, places []secret) ([]query.Archive, error) {
+// openArchives opens the places for reading, as parts of the lifecycle. A
+// place that is away is told by /readyz; the role stays ready without it.
+func openArchives(l *lifecycle, a *admin, places []secret) ([]query.Archive, error) {
 	var all []query.Archive
 	for i, place := range places {
 		p, err := parseArchive(place.Secret)
@@ -92,9 +94,20 @@ func openArchives(l *lifecycle, places []secret) ([]query.Archive, error) {
 			return nil, fmt.Errorf("archive %d: %w", i+1, err)
 		}
 		l.defers("archive", func(context.Context) error { return opened.Close() })
+		a.optional(fmt.Sprintf("archive %d", i+1), func(ctx context.Context) error { return readable(ctx, opened) })
 		all = append(all, artifacts{opened})
 	}
 	return all, nil
+}
+
+// readable tells whether a store can be asked, by a key that it has not. It
+// writes nothing: a node may have no right to.
+func readable(ctx context.Context, store archive.Store) error {
+	_, err := store.Stat(ctx, archive.Key{Folder: archive.Exports, Mandate: 1, Order: 1, Archive: 1, File: 1})
+	if fault.KindOf(err) == fault.NotFound {
+		return nil
+	}
+	return err
 }
 
 type closingStore interface {

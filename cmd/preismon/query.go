@@ -159,6 +159,7 @@ func (c *queryCmd) Run(ctx context.Context, k *kong.Context, std streams, log *s
 	}
 	if c.Edge.BaseURL == "" { // the port may have been ours to choose
 		restCfg.BaseURL = "http://" + reachable(public.Addr().String())
+		log.Warn("no --base-url: tokens of nodes that are reached at other addresses are refused here, and those of this node there", "base_url", restCfg.BaseURL)
 	}
 	b, err := connect(natsCfg)
 	if err != nil {
@@ -178,7 +179,7 @@ func (c *queryCmd) Run(ctx context.Context, k *kong.Context, std streams, log *s
 	if err != nil {
 		return errors.Join(err, l.stop(c.StopGrace))
 	}
-	archives, err := openArchives(l, c.Archives.Archives)
+	archives, err := openArchives(l, a, c.Archives.Archives)
 	if err != nil {
 		return errors.Join(err, l.stop(c.StopGrace))
 	}
@@ -254,7 +255,7 @@ func serveQueries(ctx context.Context, l *lifecycle, a *admin, s serving) error 
 	}
 	l.run("rate limits", throttle.Run)
 	authority, err := auth.New(s.auth, auth.Deps{
-		Keys: s.keys, Accounts: accounts{st}, Revocations: revoked, Throttle: throttle, Now: time.Now,
+		Keys: s.keys, Accounts: accounts{st}, Revocations: revoked, Throttle: throttle, Now: time.Now, Log: s.log,
 	})
 	if err != nil {
 		return err

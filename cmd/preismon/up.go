@@ -135,7 +135,7 @@ func (c *upCmd) up(ctx context.Context, l *lifecycle, dir *embedded.DataDir, p u
 		return err
 	}
 	l.defers("artifacts", func(context.Context) error { return own.Close() })
-	further, err := openArchives(l, c.Archives.Archives)
+	further, err := openArchives(l, a, c.Archives.Archives)
 	if err != nil {
 		return err
 	}

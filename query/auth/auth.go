@@ -12,6 +12,7 @@ package auth
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -110,6 +111,7 @@ type Deps struct {
 	Revocations Revocations
 	Throttle    *Throttle
 	Now         func() time.Time
+	Log         *slog.Logger // nil: none
 }
 
 // Authority issues tokens and says what they are worth.
@@ -120,6 +122,7 @@ type Authority struct {
 	logins [4]atomic.Uint64 // as in LoginStats
 	holds  holds
 	cut    atomic.Uint64
+	warned atomic.Int64 // when a token of another issuer was last told of, Unix seconds
 }
 
 // New makes an Authority. It costs one password hash.
@@ -246,12 +249,28 @@ func (a *Authority) Issue(g Grant) (Issued, error) {
 func (a *Authority) Verify(raw, audience string) (*Token, error) {
 	t, err := a.deps.Keys.parse(raw, expected{issuer: a.cfg.Issuer, audience: audience, now: a.deps.Now()})
 	if err != nil {
+		a.explain(err)
 		return nil, refused(err)
 	}
 	if err := a.standing(t); err != nil {
 		return nil, err
 	}
 	return t, nil
+}
+
+// explain logs, once a minute at most, that a token signed by one of our keys
+// names another issuer: the nodes have different base URLs, and the caller is
+// told only that the token is not good.
+func (a *Authority) explain(err error) {
+	other, ok := errors.AsType[errIssuer](err)
+	if !ok || a.deps.Log == nil {
+		return
+	}
+	now, last := a.deps.Now().Unix(), a.warned.Load()
+	if now-last < 60 || !a.warned.CompareAndSwap(last, now) {
+		return
+	}
+	a.deps.Log.Warn("a token of another node is refused: give all nodes the same --base-url", "token_issuer", other.got, "base_url", other.want)
 }
 
 // standing tells whether a token that was verified once is still good: its key

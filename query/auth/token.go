@@ -124,10 +124,15 @@ func (k *Keyring) keyOf(t *jwt.Token) (any, error) {
 	return ed25519.PublicKey(key), nil
 }
 
+// errIssuer: the token is of a node with another base URL.
+type errIssuer struct{ got, want string }
+
+func (e errIssuer) Error() string { return "iss: " + e.got + ", not " + e.want }
+
 func tokenOf(c claimSet, want expected) (*Token, error) {
 	switch {
 	case c.Issuer != want.issuer:
-		return nil, errors.New("iss: another")
+		return nil, errIssuer{got: c.Issuer, want: want.issuer}
 	case len(c.Audience) != 1 || c.Audience[0] != want.audience:
 		return nil, errors.New("aud: another")
 	case c.ExpiresAt == nil || !want.now.Before(c.ExpiresAt.Time):

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"preismon/deploy/testserver"
+	"preismon/query/auth"
+)
+
+// TestQueryReadyWithoutArchive: /readyz of a query node tells which archive is
+// away, and the node stays ready; a node without an address of its own says at
+// its start what that means for tokens.
+func TestQueryReadyWithoutArchive(t *testing.T) {
+	t.Parallel()
+	server := testserver.ClickHouse(t)
+	if out, errs, code := preismon(t, nil, "migrate", "--clickhouse-dsn", server.AdminDSN); code != 0 {
+		t.Fatalf("migrate: exit code %d: %s%s", code, out, errs)
+	}
+	key := filepath.Join(t.TempDir(), "token.pem")
+	if err := auth.EnsureKey(key); err != nil {
+		t.Fatal(err)
+	}
+	first, second := filepath.Join(t.TempDir(), "first"), t.TempDir()
+	if err := os.Mkdir(first, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	r := startRole(t, "query", "--nats-url", testserver.NATS(t), "--clickhouse-dsn", server.QueryDSN, "--token-key", key,
+		"--cursor-key", strings.Repeat("cursor key ", 4), "--archive", first, "--archive", second, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0")
+	client := &api{t: t, url: "http://" + r.admin, http: http.DefaultClient}
+	says := func(words ...string) string {
+		t.Helper()
+		var status int
+		var body []byte
+		eventually(t, 30*time.Second, "/readyz says "+strings.Join(words, ", "), func() bool {
+			status, body = client.get("/readyz", nil)
+			for _, w := range words {
+				if !strings.Contains(string(body), w) {
+					return false
+				}
+			}
+			return status == http.StatusOK
+		})
+		return string(body)
+	}
+	says(`"ready":true`, `"archive 1":"ok"`, `"archive 2":"ok"`)
+	if err := os.RemoveAll(first); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, 30*time.Second, "the first archive is away", func() bool {
+		return !strings.Contains(says(`"ready":true`, `"archive 1":"`, `"archive 2":"ok"`), `"archive 1":"ok"`)
+	})
+	if log := r.stderr.String(); !strings.Contains(log, "no --base-url") {
+		t.Errorf("it does not say what it means to have no address:\n%s", log)
+	}
+	r.terminate()
+}
