@@ -25,7 +25,7 @@ func TestRepair(t *testing.T) {
 			w.apply(first)
 			w.apply(second)
 			for _, statement := range []string{
-				"TRUNCATE TABLE checkpoints", "TRUNCATE TABLE ingested_events",
+				"DELETE FROM checkpoints WHERE stream = 'OBSERVATIONS'", "TRUNCATE TABLE ingested_events",
 				"DELETE FROM observations_by_mandate WHERE mandate = 1 AND (seq + capture) % 3 = 0",
 				"DELETE FROM observations_by_mandate WHERE mandate = 2 AND seq > 20",
 				"DELETE FROM observations_by_mandate WHERE mandate IN (3, 4) AND seq BETWEEN 10 AND 12 AND offer = 0",
