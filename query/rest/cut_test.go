@@ -21,6 +21,7 @@ import (
 	"preismon/contracts/fault"
 	"preismon/deploy/testserver"
 	"preismon/query"
+	"preismon/query/admission"
 	"preismon/query/auth"
 )
 
@@ -58,6 +59,8 @@ func lastingNode(t *testing.T, address string, people *roll, key ed25519.Private
 	e.surface = serve(t, func(set *settings) {
 		set.key, set.revocations, set.people, set.unchecked = key, revoked, people, true
 		set.smallBuffers = true
+		// All fifty are one account's, and in tables too: more than its share of a node.
+		set.query.Admission = admission.New(admission.Config{Memory: 2 << 30, Statements: 256, Wait: 10 * time.Second})
 		set.throttle.HeavyAtOnce, set.throttle.Reads.Requests = 1000, 1_000_000
 	})
 	m := e.store

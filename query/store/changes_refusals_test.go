@@ -83,7 +83,7 @@ func TestChangesRefusals(t *testing.T) {
 	for _, r := range []query.ChangesRequest{
 		{Since: hours(47), Site: "gamma.example"},
 		{Since: hours(48), Site: "alpha.example"},
-		{Since: hours(48), Site: "gamma.example", Timezone: "UTC"},
+		{Since: hours(48), Site: "gamma.example", Timezone: "Europe/Berlin"},
 	} {
 		r.Cursor = page.Paging.NextCursor
 		if ask(accountWhole, r) == nil {
