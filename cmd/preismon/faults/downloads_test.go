@@ -65,11 +65,16 @@ func putFile(t testing.TB, p *proxy.Proxy, seed uint64) (*file, []*event.Event) 
 	}
 }
 
-// download fetches the file: whole, or so that it is seen to be broken.
+// download fetches the file: whole, or so that it is seen to be broken. While
+// an order is granted more it holds what its mandate does not see yet: then its
+// content may be refused.
 func (r *reader) download(ctx context.Context) error {
-	at := r.file.at.Format(time.RFC3339Nano)
+	at, asked := r.file.at.Format(time.RFC3339Nano), time.Now()
 	resp, err := r.ask(ctx, "/v1/orders/1/exports/history/download", url.Values{"name": {fileName}, "dateFrom": {at}, "dateTo": {at}})
 	if err != nil {
+		if errors.Is(err, errForbidden) && r.grants.within(asked) {
+			return fmt.Errorf("%w: the order holds more than is seen", errRefused)
+		}
 		return err
 	}
 	defer resp.Body.Close() //nolint:errcheck // read to its end

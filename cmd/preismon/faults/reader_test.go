@@ -134,6 +134,8 @@ func (r *reader) login(ctx context.Context) error {
 	return nil
 }
 
+var errForbidden = errors.New("forbidden")
+
 // turnedAway tells whether a status is one of a server in trouble: 429, too,
 // for a node that was killed keeps its places a while.
 func turnedAway(status int) bool {
@@ -163,7 +165,11 @@ func (r *reader) ask(ctx context.Context, path string, params url.Values) (*http
 	if turnedAway(resp.StatusCode) {
 		return nil, fmt.Errorf("%w: status %d: %s", errRefused, resp.StatusCode, text)
 	}
-	return nil, wrong("I5", "%s?%s: status %d: %s", path, params.Encode(), resp.StatusCode, text)
+	err = wrong("I5", "%s?%s: status %d: %s", path, params.Encode(), resp.StatusCode, text)
+	if resp.StatusCode == http.StatusForbidden {
+		err = errors.Join(err, errForbidden)
+	}
+	return nil, err
 }
 
 func (r *reader) window() url.Values {
