@@ -144,7 +144,7 @@ func (d *demoTest) files(t *testing.T) {
 		a := d.account(t, name)
 		mandate := world.accounts[a.LoginIdentifier].MandateID
 		files, lost := wantFiles(t, d.client(t, name), d.market, mandate)
-		if t.Logf("%s: %d files, %d of them lost", name, files, lost); (files == 0) != (name == "hanna") || (lost > 0) != wantLost {
+		if t.Logf("%s: %d files, %d of them lost", name, files, lost); files == 0 || (lost > 0) != wantLost { // hanna's package is as large as her order where the market is as small as here
 			t.Errorf("%s: %d files, %d of them lost", name, files, lost)
 		}
 	}
