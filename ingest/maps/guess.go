@@ -1,16 +1,12 @@
 package maps
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/csv"
 	"io"
 	"os"
 	"strings"
 	"time"
-
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
@@ -44,11 +40,7 @@ const (
 // forms of amounts and times. What it cannot know it assumes, and says so in
 // Doubts. Errors are Invalid, and name what is missing and how to say it.
 func GuessMapping(file string, now time.Time) (*Guess, error) {
-	begin, err := beginning(file)
-	if err != nil {
-		return nil, err
-	}
-	s, err := takeSample(begin)
+	s, err := sampleOf(file)
 	if err != nil {
 		return nil, err
 	}
@@ -65,6 +57,23 @@ func GuessMapping(file string, now time.Time) (*Guess, error) {
 	return &Guess{Text: text, Mapping: m, Doubts: g.doubts, Rows: preview(m, s, now)}, nil
 }
 
+// Preview gives the first rows of a file as a mapping understands them.
+func Preview(file string, m *Mapping, now time.Time) ([]Shown, error) {
+	s, err := sampleOf(file)
+	if err != nil {
+		return nil, err
+	}
+	return preview(m, s, now), nil
+}
+
+func sampleOf(file string) (*sample, error) {
+	begin, err := beginning(file)
+	if err != nil {
+		return nil, err
+	}
+	return takeSample(begin)
+}
+
 // beginning gives the first bytes of a file, decompressed.
 func beginning(file string) ([]byte, error) {
 	f, err := os.Open(file)
@@ -72,26 +81,11 @@ func beginning(file string) ([]byte, error) {
 		return nil, unreadable(err)
 	}
 	defer f.Close()
-	br := bufio.NewReader(f)
-	magic, _ := br.Peek(4)
-	var plain io.Reader = br
-	switch {
-	case bytes.HasPrefix(magic, []byte{0x1f, 0x8b}):
-		z, err := gzip.NewReader(br)
-		if err != nil {
-			return nil, unreadable(err)
-		}
-		plain = z
-	case bytes.Equal(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}):
-		z, err := zstd.NewReader(br, zstd.WithDecoderConcurrency(1))
-		if err != nil {
-			return nil, unreadable(err)
-		}
-		defer z.Close()
-		plain = z
-	case bytes.HasPrefix(magic, []byte("PK\x03\x04")):
-		return nil, fault.New(fault.Invalid, "", "the file is a ZIP or a spreadsheet; save it as CSV")
+	plain, finish, err := unpacked(f)
+	if err != nil {
+		return nil, err
 	}
+	defer finish()
 	b, err := io.ReadAll(io.LimitReader(plain, guessBytes))
 	if err != nil {
 		return nil, unreadable(err)

@@ -13,9 +13,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
-
 	"preismon/contracts/fault"
 )
 
@@ -106,31 +103,16 @@ func (im *importer) open(ctx context.Context, pass, round, rounds int) (_ *input
 	in.state = Progress{Pass: pass, TotalBytes: info.Size() * int64(rounds)}
 	in.offset = info.Size() * int64(round)
 
-	br := bufio.NewReaderSize(in.raw, 64<<10)
-	magic, _ := br.Peek(4)
-	var plain io.Reader = br
-	switch {
-	case bytes.HasPrefix(magic, []byte{0x1f, 0x8b}):
-		z, err := gzip.NewReader(br)
-		if err != nil {
-			return nil, unreadable(err)
-		}
-		plain = z
-	case bytes.Equal(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}):
-		z, err := zstd.NewReader(br, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(512<<20))
-		if err != nil {
-			return nil, unreadable(err)
-		}
-		in.closers = append(in.closers, z.Close)
-		plain = z
-	case bytes.HasPrefix(magic, []byte("PK\x03\x04")):
-		return nil, fault.New(fault.Invalid, "", "the file is a ZIP or a spreadsheet; save it as CSV")
+	plain, finish, err := unpacked(in.raw)
+	if err != nil {
+		return nil, err
 	}
+	in.closers = append(in.closers, finish)
 	if plain, err = decoded(plain, im.Mapping.CSV.Encoding); err != nil {
 		return nil, err
 	}
 	in.guard = &guard{r: plain}
-	br = bufio.NewReaderSize(in.guard, 256<<10)
+	br := bufio.NewReaderSize(in.guard, 256<<10)
 	bom, err := br.Peek(3)
 	switch {
 	case bytes.Equal(bom, []byte("\xef\xbb\xbf")):
