@@ -2,7 +2,6 @@ package openapi_test
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -10,20 +9,35 @@ import (
 	"preismon/deploy/testserver"
 )
 
-// The document as it is served passes the linter of Redocly in its
-// recommended rules, without a warning.
+// The documents as they are served pass the linters of Redocly and of Spectral
+// in their recommended rules, without a warning.
 func TestLint(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "openapi.yaml")
-	if err := os.WriteFile(file, document(t, openapi.YAMLPath), 0o600); err != nil {
-		t.Fatal(err)
+	dir := t.TempDir()
+	var files []string
+	for _, path := range []string{openapi.YAMLPath, "/openapi/reads.yaml", "/openapi/files.yaml", "/openapi/agents.yaml", openapi.ExtYAMLPath} {
+		file := filepath.Join(dir, filepath.Base(path))
+		if err := os.WriteFile(file, document(t, path), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, file)
 	}
-	rules, err := filepath.Abs("testdata/redocly.yaml")
+	for linter, args := range map[string][]string{
+		"redocly":  {"lint", "--config", rules(t, "redocly"), "--max-problems", "50"},
+		"spectral": {"lint", "--ruleset", rules(t, "spectral"), "--fail-severity", "hint"},
+	} {
+		cmd := testserver.Node(t, append(append([]string{testserver.Tool(t, linter)}, args...), files...)...)
+		cmd.Env = append(os.Environ(), "REDOCLY_TELEMETRY=off", "REDOCLY_SUPPRESS_UPDATE_NOTICE=true", "NO_COLOR=1")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", linter, err, out)
+		}
+	}
+}
+
+func rules(t *testing.T, linter string) string {
+	t.Helper()
+	path, err := filepath.Abs("testdata/" + linter + ".yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), testserver.Tool(t, "redocly"), "lint", "--config", rules, "--max-problems", "50", file)
-	cmd.Env = append(os.Environ(), "REDOCLY_TELEMETRY=off", "REDOCLY_SUPPRESS_UPDATE_NOTICE=true", "NO_COLOR=1")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
-	}
+	return path
 }

@@ -1,8 +1,8 @@
 // Package openapi holds the public contract as documents. openapi.yaml is the
 // source and is written by hand, as are the changelog, llms.txt and the text
-// around the reference; the JSON form, the Postman collection and the tables
-// of llms-full.txt are derived from the source when the program first needs
-// them. The tests of the REST surface check each of their requests and
+// around the reference; the JSON form, the small documents by use, the Postman
+// collection and the tables of llms-full.txt are derived from the source when
+// the program first needs them. The tests of the REST surface check each of their requests and
 // responses against the source.
 //
 // In the sources {base_url} stands for where clients reach the service: no
@@ -86,21 +86,40 @@ var derived = sync.OnceValues(func() ([]source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("openapi.json: %w", err)
 	}
-	collection, err := c.postman()
+	ext, err := extended()
+	if err != nil {
+		return nil, err
+	}
+	extYAML, err := ExtYAML()
+	if err != nil {
+		return nil, fmt.Errorf("ext.yaml: %w", err)
+	}
+	extJSON, err := encode(ext.root)
+	if err != nil {
+		return nil, fmt.Errorf("ext.json: %w", err)
+	}
+	collection, err := postman(c, ext)
 	if err != nil {
 		return nil, fmt.Errorf("postman collection: %w", err)
 	}
-	reference, err := c.reference(referenceText)
+	reference, err := c.reference(ext, referenceText)
 	if err != nil {
 		return nil, fmt.Errorf("llms-full.txt: %w", err)
 	}
+	parts, err := c.partDocuments()
+	if err != nil {
+		return nil, err
+	}
 	const text = "text/plain; charset=utf-8"
-	return []source{
+	return append([]source{
 		{YAMLPath, "application/yaml", string(document)},
 		{JSONPath, "application/json", asJSON},
 		{ChangelogPath, text, changelog},
+		{ExtYAMLPath, "application/yaml", string(extYAML)},
+		{ExtJSONPath, "application/json", extJSON},
+		{ExtChangelogPath, text, extChangelog},
 		{PostmanPath, "application/json", collection},
 		{LLMsPath, text, orientation},
 		{LLMsFullPath, text, reference},
-	}, nil
+	}, parts...), nil
 })

@@ -2,6 +2,7 @@ package openapi
 
 import (
 	"cmp"
+	"errors"
 	"net/url"
 	"slices"
 	"strings"
@@ -70,29 +71,47 @@ func Outlined() (*Outline, error) {
 	if err != nil {
 		return nil, err
 	}
+	ext, err := extended()
+	if err != nil {
+		return nil, err
+	}
 	info := c.root.get("info")
 	o := &Outline{
 		Title: info.get("title").text(), Summary: info.get("summary").text(), About: info.get("description").text(),
 		Schemas: c.records(), Codes: c.root.get("components", "schemas", "ErrorCode", "enum").texts(),
 	}
+	for _, r := range ext.records() {
+		if !c.root.get("components", "schemas", r.Name).exists() {
+			o.Schemas = append(o.Schemas, r)
+		}
+	}
 	for name, h := range c.root.get("components", "headers").members() {
 		o.Headers = append(o.Headers, Header{name, c.typeOf(h.get("schema")), h.get("description").text()})
 	}
+	if err := errors.Join(c.outlineTags(o), ext.outlineTags(o)); err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+// outlineTags adds the operations of a document.
+func (c *contract) outlineTags(o *Outline) error {
+	from := len(o.Tags)
 	for _, tag := range c.root.get("tags").list() {
 		o.Tags = append(o.Tags, Tag{Name: tag.get("name").text(), About: tag.get("description").text()})
 	}
 	for op := range c.operations() {
 		outlined, err := c.outline(op)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		for i := range o.Tags {
+		for i := from; i < len(o.Tags); i++ {
 			if slices.Contains(op.get("tags").texts(), o.Tags[i].Name) {
 				o.Tags[i].Operations = append(o.Tags[i].Operations, outlined)
 			}
 		}
 	}
-	return o, nil
+	return nil
 }
 
 func (c *contract) outline(op operation) (o Operation, err error) {

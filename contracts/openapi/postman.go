@@ -89,12 +89,15 @@ var enabled = map[string]map[string]string{
 	"downloadImport":         {"latest": "true"},
 	"listResults":            {"limit": "10"},
 	"streamResults":          {"itemId": "{{itemId}}"},
+	"getStatistics":          {"limit": "10"},
+	"listPositions":          {"limit": "10"},
 }
 
 var pathParameter = regexp.MustCompile(`\{(\w+)\}`)
 
-// postman writes the collection of all reads, and of the login before them.
-func (c *contract) postman() (string, error) {
+// postman writes the collection of all reads that take no body, and of the
+// login before them.
+func postman(c, ext *contract) (string, error) {
 	collection := pmCollection{
 		Info: pmInfo{
 			Name: c.root.get("info", "title").text() + ": REST reads", Version: Version, Schema: pmSchema,
@@ -111,6 +114,21 @@ func (c *contract) postman() (string, error) {
 		}
 		collection.Variable = append(collection.Variable, value)
 	}
+	for _, of := range []*contract{c, ext} {
+		if err := of.pmFolders(&collection); err != nil {
+			return "", err
+		}
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	err := e.Encode(collection)
+	return b.String(), err
+}
+
+// pmFolders adds the requests of a document, a folder for each tag.
+func (c *contract) pmFolders(collection *pmCollection) error {
 	folders := map[string]*pmItem{}
 	for op := range c.operations() {
 		login := op.path == "/v1/auth/token"
@@ -124,16 +142,11 @@ func (c *contract) postman() (string, error) {
 		}
 		item, err := c.pmRequest(op)
 		if err != nil {
-			return "", err
+			return err
 		}
 		folders[tag].Item = append(folders[tag].Item, item)
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	err := e.Encode(collection)
-	return b.String(), err
+	return nil
 }
 
 func (c *contract) pmRequest(op operation) (*pmItem, error) {

@@ -9,13 +9,16 @@ import (
 
 // reference fills the hand-written text of llms-full.txt with what the
 // document says about operations, records and codes.
-func (c *contract) reference(text string) (string, error) {
+func (c *contract) reference(ext *contract, text string) (string, error) {
 	t, err := template.New("llms-full").Funcs(template.FuncMap{
-		"about":      func() string { return c.root.get("info", "description").text() },
-		"version":    func() string { return Version },
-		"operations": c.describeOperations,
-		"schemas":    c.describeSchemas,
-		"codes":      func() string { return c.root.get("components", "schemas", "ErrorCode", "description").text() },
+		"about":         func() string { return c.root.get("info", "description").text() },
+		"version":       func() string { return Version },
+		"operations":    c.describeOperations,
+		"schemas":       c.describeSchemas,
+		"extVersion":    func() string { return ExtVersion },
+		"extOperations": ext.describeOperations,
+		"extSchemas":    func() string { return ext.describeSchemasBut(c) },
+		"codes":         func() string { return c.root.get("components", "schemas", "ErrorCode", "description").text() },
 	}).Parse(text)
 	if err != nil {
 		return "", err
@@ -104,9 +107,15 @@ func (c *contract) codesOf(schema node) (codes []string) {
 
 // describeSchemas writes a section for each schema that is an object or has
 // words of its own; simple forms stand where they are used.
-func (c *contract) describeSchemas() string {
+func (c *contract) describeSchemas() string { return c.describeSchemasBut(&contract{}) }
+
+// describeSchemasBut leaves out what another document has.
+func (c *contract) describeSchemasBut(other *contract) string {
 	var b strings.Builder
 	for name, s := range c.root.get("components", "schemas").members() {
+		if other.root.get("components", "schemas", name).exists() {
+			continue
+		}
 		if !s.get("properties").exists() && !s.get("enum").exists() {
 			continue
 		}

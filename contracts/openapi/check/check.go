@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"net/url"
@@ -43,13 +44,36 @@ type Exchange struct {
 }
 
 // Document is the contract, parsed.
-var Document = sync.OnceValue(func() *openapi3.T {
-	doc, err := openapi3.NewLoader().LoadFromData(openapi.YAML())
+var Document = sync.OnceValue(func() *openapi3.T { return parsed(openapi.YAML(), nil) })
+
+// Extension is the contract of /ext/v1, parsed.
+var Extension = sync.OnceValue(func() *openapi3.T { return parsed(openapi.ExtYAML()) })
+
+// Path is what either document says of a path; nil: nothing.
+func Path(template string) *openapi3.PathItem {
+	if item := Document().Paths.Value(template); item != nil {
+		return item
+	}
+	return Extension().Paths.Value(template)
+}
+
+// Paths are all paths of both documents.
+func Paths() map[string]*openapi3.PathItem {
+	all := Document().Paths.Map()
+	maps.Copy(all, Extension().Paths.Map())
+	return all
+}
+
+func parsed(source []byte, err error) *openapi3.T {
+	if err != nil {
+		panic(err)
+	}
+	doc, err := openapi3.NewLoader().LoadFromData(source)
 	if err != nil {
 		panic(err)
 	}
 	return doc
-})
+}
 
 // Headers that every answer has (HDR-02a to HDR-02e).
 var everywhere = []string{"X-Request-Id", "Content-Security-Policy", "X-Content-Type-Options", "X-Frame-Options", "Referrer-Policy"}
@@ -110,19 +134,20 @@ func (x *Exchange) refused(body []byte) error {
 // operationOf finds the operation of a request and the values in its path.
 // HEAD has that of GET, but on the stream.
 func operationOf(method, path string) (*routers.Route, map[string]string) {
-	doc := Document()
 	if method == http.MethodHead && path != streamPath {
 		method = http.MethodGet
 	}
 	var route *routers.Route
 	var values map[string]string
-	for template, item := range doc.Paths.Map() {
-		op := item.Operations()[method]
-		found, ok := match(template, path)
-		if op == nil || !ok || route != nil && len(found) >= len(values) { // the more exact path wins
-			continue
+	for _, doc := range []*openapi3.T{Document(), Extension()} {
+		for template, item := range doc.Paths.Map() {
+			op := item.Operations()[method]
+			found, ok := match(template, path)
+			if op == nil || !ok || route != nil && len(found) >= len(values) { // the more exact path wins
+				continue
+			}
+			route, values = &routers.Route{Spec: doc, Path: template, PathItem: item, Method: method, Operation: op}, found
 		}
-		route, values = &routers.Route{Spec: doc, Path: template, PathItem: item, Method: method, Operation: op}, found
 	}
 	return route, values
 }
@@ -167,7 +192,7 @@ func (x *Exchange) request(route *routers.Route, pathParams map[string]string) (
 	if err := openapi3filter.ValidateRequest(context.Background(), x.input(route, pathParams)); err != nil {
 		faults = append(faults, fmt.Errorf("the request is not allowed: %w", err))
 	}
-	if !strings.HasPrefix(route.Path, "/v1/") {
+	if !strings.HasPrefix(strings.TrimPrefix(route.Path, "/ext"), "/v1/") {
 		return faults
 	}
 	values, err := url.ParseQuery(x.URL.RawQuery)
@@ -200,7 +225,7 @@ func (x *Exchange) sink(kept *bytes.Buffer) io.Writer {
 	media := x.Header.Get("Content-Type")
 	switch {
 	case media == ndjson && x.Header.Get("Content-Encoding") == "":
-		x.Lines = &Lines{}
+		x.Lines = x.newLines()
 		return x.Lines
 	case strings.Contains(media, "json"):
 		return kept

@@ -2,8 +2,10 @@ package check
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 // results checks each line of NDJSON, and what says that the rows of an answer
@@ -23,7 +25,7 @@ func (x *Exchange) results(path, media string, body []byte) (faults []error) {
 	}
 	l := x.Lines
 	if l == nil {
-		l = &Lines{}
+		l = x.newLines()
 		l.Write(body)
 	}
 	faults = append(faults, l.faults...)
@@ -38,9 +40,23 @@ func (x *Exchange) results(path, media string, body []byte) (faults []error) {
 
 // Lines checks the lines of a stream as they come; it keeps none of them.
 type Lines struct {
+	record string // the schema of a line; empty: Result
 	n      int
 	rest   []byte
 	faults []error
+}
+
+// newLines checks the lines of this answer by what its operation says of them.
+func (x *Exchange) newLines() *Lines {
+	route, _ := operationOf(x.Method, x.URL.EscapedPath())
+	if route == nil || route.Operation.Responses.Status(x.Status) == nil {
+		return &Lines{}
+	}
+	content := route.Operation.Responses.Status(x.Status).Value.Content[ndjson]
+	if content == nil {
+		return &Lines{}
+	}
+	return &Lines{record: strings.TrimPrefix(content.Schema.Ref, "#/components/schemas/")}
 }
 
 const mostFaults = 10 // of a stream; the others are alike
@@ -57,7 +73,7 @@ func (l *Lines) Write(piece []byte) (int, error) {
 			break
 		}
 		l.n++
-		if err := Value("Result", line); err != nil && len(l.faults) < mostFaults {
+		if err := Value(cmp.Or(l.record, "Result"), line); err != nil && len(l.faults) < mostFaults {
 			l.faults = append(l.faults, fmt.Errorf("line %d: %w", l.n, err))
 		}
 		l.rest = l.rest[:0]

@@ -33,24 +33,35 @@ func Value(schema string, body []byte) error {
 var (
 	schemas  sync.Map // by name
 	compiler = sync.OnceValues(func() (*jsonschema.Compiler, error) {
-		var doc any
-		if err := yaml.Unmarshal(openapi.YAML(), &doc); err != nil {
-			return nil, err
-		}
-		asJSON, err := json.Marshal(doc)
-		if err != nil {
-			return nil, err
-		}
-		parsed, err := jsonschema.UnmarshalJSON(bytes.NewReader(asJSON))
+		ext, err := openapi.ExtYAML()
 		if err != nil {
 			return nil, err
 		}
 		c := jsonschema.NewCompiler()
 		c.AssertFormat()
-		return c, c.AddResource("openapi.json", parsed)
+		for name, source := range map[string][]byte{baseName: openapi.YAML(), extName: ext} {
+			var doc any
+			if err := yaml.Unmarshal(source, &doc); err != nil {
+				return nil, err
+			}
+			asJSON, err := json.Marshal(doc)
+			if err != nil {
+				return nil, err
+			}
+			parsed, err := jsonschema.UnmarshalJSON(bytes.NewReader(asJSON))
+			if err != nil {
+				return nil, err
+			}
+			if err := c.AddResource(name, parsed); err != nil {
+				return nil, err
+			}
+		}
+		return c, nil
 	})
 	compiling sync.Mutex
 )
+
+const baseName, extName = "openapi.json", "ext.json"
 
 // schemaOf compiles a schema; schemas of OpenAPI 3.1 are JSON Schema 2020-12.
 // Streams have many lines, and this validator is the fast one.
@@ -64,7 +75,11 @@ func schemaOf(name string) (*jsonschema.Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := c.Compile("openapi.json#/components/schemas/" + name)
+	document := baseName
+	if Document().Components.Schemas[name] == nil {
+		document = extName
+	}
+	s, err := c.Compile(document + "#/components/schemas/" + name)
 	if err != nil {
 		return nil, err
 	}

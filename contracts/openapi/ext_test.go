@@ -1,0 +1,102 @@
+package openapi_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/goccy/go-yaml"
+	"github.com/google/go-cmp/cmp"
+
+	"preismon/contracts/openapi"
+)
+
+func loadExt(t *testing.T) *openapi3.T {
+	t.Helper()
+	doc, err := openapi3.NewLoader().LoadFromData(document(t, openapi.ExtYAMLPath))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// The document of /ext/v1 is whole by itself and valid, its JSON says the
+// same, its version is the newest of its changelog, and everything under
+// /ext/v1 is a read that lists what it may be refused with.
+func TestExtDocument(t *testing.T) {
+	doc := loadExt(t)
+	if err := doc.Validate(t.Context(), openapi3.EnableSchemaPatternValidation()); err != nil {
+		t.Error(err)
+	}
+	if doc.Info.Version != openapi.ExtVersion {
+		t.Errorf("info.version is %q, ExtVersion %q", doc.Info.Version, openapi.ExtVersion)
+	}
+	changes := string(document(t, openapi.ExtChangelogPath))
+	_, newest, _ := strings.Cut(changes, "\n## ")
+	if !strings.HasPrefix(newest, openapi.ExtVersion+", ") {
+		t.Errorf("the changelog begins with %.20q", newest)
+	}
+	var fromYAML, fromJSON any
+	if err := yaml.Unmarshal(document(t, openapi.ExtYAMLPath), &fromYAML); err != nil {
+		t.Fatal(err)
+	}
+	plain, err := json.Marshal(fromYAML)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(plain, &fromYAML); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(document(t, openapi.ExtJSONPath), &fromJSON); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(fromYAML, fromJSON); diff != "" {
+		t.Error(diff)
+	}
+	for path, item := range doc.Paths.Map() {
+		if !strings.HasPrefix(path, "/ext/v1/") {
+			continue
+		}
+		for method, op := range item.Operations() {
+			if method != "GET" && (method != "POST" || op.RequestBody == nil) {
+				t.Errorf("%s %s", method, path)
+			}
+			for _, status := range []int{200, 400, 401, 403, 413, 429, 500, 503, 504} {
+				if op.Responses.Status(status) == nil {
+					t.Errorf("%s %s does not list %d", method, path, status)
+				}
+			}
+		}
+	}
+}
+
+// What both documents have, they have alike: a parameter, a record or a code
+// is declared once.
+func TestExtSharesWhatItHasOfV1(t *testing.T) {
+	base, ext := load(t), loadExt(t)
+	same := 0
+	for name, schema := range ext.Components.Schemas {
+		if other := base.Components.Schemas[name]; other != nil {
+			same++
+			a, _ := json.Marshal(schema)
+			b, _ := json.Marshal(other)
+			if diff := cmp.Diff(string(b), string(a)); diff != "" {
+				t.Errorf("%s: %s", name, diff)
+			}
+		}
+	}
+	for name, p := range ext.Components.Parameters {
+		if other := base.Components.Parameters[name]; other != nil && other.Value.Name != p.Value.Name {
+			t.Errorf("%s", name)
+		}
+	}
+	if same < 5 {
+		t.Errorf("only %d records are shared", same)
+	}
+	for path := range base.Paths.Map() {
+		if ext.Paths.Value(path) != nil {
+			t.Errorf("both have %s", path)
+		}
+	}
+}
