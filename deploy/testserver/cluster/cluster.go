@@ -261,8 +261,8 @@ func (c *Cluster) whole() error {
 		if s == nil {
 			return errors.New(name(i) + " is down")
 		}
-		if s.NumRoutes() == 0 {
-			return errors.New(name(i) + " has no routes")
+		if n := s.NumRemotes(); n < Size-1 { // two that know each other by the third alone are lost without it
+			return fmt.Errorf("%s has routes to %d servers", name(i), n)
 		}
 		if s.JetStreamIsLeader() {
 			leaders++

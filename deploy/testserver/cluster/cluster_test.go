@@ -2,6 +2,7 @@ package cluster_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,7 +36,7 @@ func TestCluster(t *testing.T) {
 	want := uint64(0)
 	publish := func() {
 		t.Helper()
-		for try := 0; ; try++ {
+		for began := time.Now(); ; { // an election may take its time on a busy machine
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 			_, err := js.Publish(ctx, "s", nil, jetstream.WithMsgID(time.Now().String()))
 			cancel()
@@ -43,7 +44,7 @@ func TestCluster(t *testing.T) {
 				want++
 				return
 			}
-			if try == 30 {
+			if time.Since(began) > time.Minute {
 				t.Fatal(err)
 			}
 		}
@@ -56,6 +57,9 @@ func TestCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("killed, and whole again, in %s", time.Since(began))
+	// What was acknowledged by two, of which one is cut off, waits for it: the
+	// third has to have it before.
+	caughtUp(t, s)
 	began = time.Now()
 	c.Split(1)
 	publish()
@@ -87,5 +91,21 @@ func TestCluster(t *testing.T) {
 	}
 	for _, r := range info.Cluster.Replicas {
 		t.Logf("%+v", *r)
+	}
+}
+
+// caughtUp waits until all replicas have what the leader has.
+func caughtUp(t *testing.T, s jetstream.Stream) {
+	t.Helper()
+	behind := func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		info, err := s.Info(ctx)
+		return err != nil || slices.ContainsFunc(info.Cluster.Replicas, func(p *jetstream.PeerInfo) bool { return !p.Current || p.Lag > 0 })
+	}
+	for began := time.Now(); behind(); time.Sleep(100 * time.Millisecond) {
+		if time.Since(began) > time.Minute {
+			t.Fatal("a replica does not catch up")
+		}
 	}
 }
