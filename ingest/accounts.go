@@ -16,10 +16,14 @@ import (
 const subjectsAccounts = "catalog.account.>"
 
 // Accounts gives the accounts of the catalogue as they stand, in the order in
-// which they were last published. Messages that are no accounts are left out,
-// as they are by the projector.
+// which they were last published. Messages that are no accounts, or that the
+// projector put into the dead letters, are left out: they are not in force.
 func Accounts(ctx context.Context, js jetstream.JetStream) ([]*contracts.Account, error) {
 	var all []*contracts.Account
+	rejected, err := deadLetters(ctx, js, event.StreamCatalog)
+	if err != nil {
+		return nil, err
+	}
 	for m, err := range NewHistory(js).Read(ctx, event.ReadRequest{Stream: event.StreamCatalog, Subject: subjectsAccounts, Bodies: true}) {
 		if errors.Is(err, jetstream.ErrStreamNotFound) {
 			return nil, nil
@@ -27,10 +31,38 @@ func Accounts(ctx context.Context, js jetstream.JetStream) ([]*contracts.Account
 		if err != nil {
 			return nil, err
 		}
+		if rejected[m.Seq] {
+			continue
+		}
 		if e, err := event.Decode(m.Data); err == nil {
 			if a, ok := e.Data.(*contracts.Account); ok {
 				all = append(all, a)
 			}
+		}
+	}
+	return all, nil
+}
+
+// deadLetters gives the sequences of a stream, as it is now, whose message is in
+// the dead letters.
+func deadLetters(ctx context.Context, js jetstream.JetStream, stream string) (map[uint64]bool, error) {
+	h, all := NewHistory(js), map[uint64]bool{}
+	s, err := h.State(ctx, stream)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for m, err := range h.Read(ctx, event.ReadRequest{Stream: event.StreamDeadLetters, Subject: event.DeadLetterSubject(stream)}) {
+		if errors.Is(err, jetstream.ErrStreamNotFound) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if of, epoch, seq, ok := m.Origin(); ok && of == stream && s.Same(epoch, seq) == seq {
+			all[seq] = true
 		}
 	}
 	return all, nil
@@ -48,7 +80,7 @@ func (e *LoginTakenError) Error() string {
 	return fmt.Sprintf("the login %q belongs to account %d of mandate %d already; choose another one", e.Login, e.By, e.Of)
 }
 
-// logins knows whose logins are taken: those of the catalogue as it stood when
+// logins knows whose logins are taken (a disabled account takes none): those of the catalogue as it stood when
 // the first account was published, and those published since.
 type logins struct {
 	mu    sync.Mutex
@@ -76,7 +108,7 @@ func (l *logins) claim(ctx context.Context, js jetstream.JetStream, wait time.Du
 		}
 		l.read = true
 	}
-	if by := l.owner[a.LoginIdentifier]; by != nil && by.AccountID != a.AccountID {
+	if by := l.owner[a.LoginIdentifier]; by != nil && !a.Disabled && (by.AccountID != a.AccountID || by.MandateID != a.MandateID) {
 		return &LoginTakenError{a.LoginIdentifier, by.AccountID, by.MandateID}
 	}
 	l.set(a)
@@ -88,6 +120,12 @@ func (l *logins) set(a *contracts.Account) {
 		delete(l.owner, old)
 	}
 	l.of[a.AccountID] = a.LoginIdentifier
+	if by := l.owner[a.LoginIdentifier]; a.Disabled {
+		if by != nil && by.AccountID == a.AccountID {
+			delete(l.owner, a.LoginIdentifier)
+		}
+		return
+	}
 	if by := l.owner[a.LoginIdentifier]; by == nil || by.AccountID == a.AccountID {
 		l.owner[a.LoginIdentifier] = a
 	}

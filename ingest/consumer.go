@@ -3,136 +3,14 @@ package ingest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"runtime"
 	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
-	"go.opentelemetry.io/otel/trace"
 
-	"preismon/contracts"
 	"preismon/contracts/event"
 )
-
-// ConsumerConfig bounds the consumer loop; 0 takes the default.
-type ConsumerConfig struct {
-	// Partition of Partitions is this loop's share of OBSERVATIONS, by
-	// event.Partition. Messages of others are passed over unread: the sink
-	// gets batches that reach beyond them. What of CATALOG cannot be read goes
-	// into the dead letters once, from whichever of them cannot.
-	Partition, Partitions int
-	Name                  string // of the durable consumers; ProjectorConsumer
-	SkipPoison            bool   // leave out what cannot be read: another loop has put it into the dead letters
-
-	// A batch ends at the first of these: result rows (100,000), bytes as
-	// published (32 MiB), messages (10,000), and, while the sink is idle, the
-	// time since its first message (100 ms). So batches are small while little
-	// comes in, and large while a backlog waits. Four at most are in memory:
-	// two in the sink, one that is full, and what is read behind it.
-	MaxRows     int
-	MaxBytes    int
-	MaxMessages int
-	Linger      time.Duration
-	PassLinger  time.Duration // instead, of a batch that only passes over others' messages; 250 ms
-
-	AckWait    time.Duration // until the server delivers again; 60 s
-	MaxBackoff time.Duration // longest wait between two tries of the sink; 10 s
-	Grace      time.Duration // for the batch in the sink when the loop shall end; 20 s
-	Workers    int           // decoding side by side; one a processor
-
-	Tracer trace.Tracer // makes the spans of batches; nil: there are none
-}
-
-// DefaultConsumerConfig gives the defaults.
-func DefaultConsumerConfig() ConsumerConfig {
-	return ConsumerConfig{
-		Partitions: 1, MaxRows: 100_000, MaxBytes: 32 << 20, MaxMessages: 10_000, Linger: 100 * time.Millisecond, PassLinger: 250 * time.Millisecond,
-		AckWait: 60 * time.Second, MaxBackoff: 10 * time.Second, Grace: 20 * time.Second, Workers: runtime.GOMAXPROCS(0),
-	}
-}
-
-func (c ConsumerConfig) withDefaults() ConsumerConfig {
-	d := DefaultConsumerConfig()
-	set := func(v *int, d int) {
-		if *v == 0 {
-			*v = d
-		}
-	}
-	wait := func(v *time.Duration, d time.Duration) {
-		if *v == 0 {
-			*v = d
-		}
-	}
-	set(&c.Partitions, d.Partitions)
-	set(&c.MaxRows, d.MaxRows)
-	set(&c.MaxBytes, d.MaxBytes)
-	set(&c.MaxMessages, d.MaxMessages)
-	set(&c.Workers, d.Workers)
-	wait(&c.Linger, d.Linger)
-	wait(&c.PassLinger, d.PassLinger)
-	wait(&c.AckWait, d.AckWait)
-	wait(&c.MaxBackoff, d.MaxBackoff)
-	wait(&c.Grace, d.Grace)
-	if c.Name == "" {
-		c.Name = ProjectorConsumer(c.Partition, c.Partitions)
-	}
-	return c
-}
-
-// reach bounds the messages that one batch answers for, those of others
-// included: more than its own, so that a share of a backlog fills a batch too.
-func (c ConsumerConfig) reach() int { return c.MaxMessages * min(c.Partitions, maxReach) }
-
-const maxReach = 8
-
-// owns tells whether the message is of this loop's partition.
-func (c ConsumerConfig) owns(subject string) bool {
-	return event.Partition(subject, c.Partitions) == c.Partition
-}
-
-// Validate names every fault of the configuration.
-func (c ConsumerConfig) Validate() error {
-	var f contracts.Faults
-	c = c.withDefaults()
-	if err := event.CheckPartition(c.Partition, c.Partitions); err != nil {
-		f.Addf("consumer %w", err)
-	}
-	f.Check(c.MaxRows > 0 && c.MaxBytes > 0 && c.MaxMessages > 0, "consumer batch limits: not positive")
-	f.Check(c.MaxMessages <= 1_000_000, "consumer batch messages: %d, at most 1000000", c.MaxMessages)
-	f.Check(c.Linger > 0 && c.PassLinger > 0 && c.MaxBackoff > 0 && c.Grace > 0, "consumer times: not positive")
-	f.Check(c.AckWait >= time.Second, "consumer ack wait: %s is shorter than a second", c.AckWait)
-	f.Check(c.Workers > 0, "consumer workers: not positive")
-	return f.Err()
-}
-
-// Progress tells how far the loop is and what it met since it was made.
-type Progress struct {
-	Catalog, Observations StreamProgress
-
-	Events      uint64 // applied
-	Rows        uint64 // result rows of the applied observations
-	Batches     uint64 // applied
-	Passed      uint64 // messages of other partitions, passed over
-	Poison      uint64 // put into the dead letters
-	Redelivered uint64 // dropped, since they were here before
-	Retries     uint64 // tries of the sink or the dead letters after the first
-	Restarts    uint64 // times a stream was opened again
-}
-
-// StreamProgress tells how far the loop is in one stream.
-type StreamProgress struct {
-	Epoch   uint32 // 0: not open yet
-	Applied uint64 // every message up to here is done
-	Last    uint64 // the stream's last message, as of a second ago
-	Lag     uint64 // messages not applied yet, as of a second ago
-
-	Heard    time.Time // when a leader of the stream that leads for certain was last heard of
-	Stored   time.Time // when the last applied message came into the stream; zero: none was applied since the loop was made
-	Messages uint64    // in the stream, and their bytes, as of a second ago
-	Bytes    uint64
-}
 
 // Consumer reads CATALOG and OBSERVATIONS and drives a Sink: the whole
 // catalogue first, then whichever has messages, the catalogue before the
@@ -410,49 +288,6 @@ func (l *Consumer) resume(ctx context.Context, stream string, now event.Incarnat
 // taken may be asked while batches are under way.
 func (l *Consumer) taken(ctx context.Context, stream string, epoch uint32, first, last uint64) (map[uint64]string, error) {
 	return l.sink.Taken(ctx, stream, epoch, first, last)
-}
-
-// Progress tells how far the loop is.
-func (l *Consumer) Progress() Progress {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.progress
-}
-
-// CaughtUp waits until every message of the stream up to seq is applied, or
-// went to the dead letters.
-func (l *Consumer) CaughtUp(ctx context.Context, stream string, seq uint64) error {
-	var at *StreamProgress
-	switch stream {
-	case event.StreamCatalog:
-		at = &l.progress.Catalog
-	case event.StreamObservations:
-		at = &l.progress.Observations
-	default:
-		return fmt.Errorf("stream %s is not read", stream)
-	}
-	for {
-		l.mu.Lock()
-		done, changed := at.Epoch != 0 && at.Applied >= seq, l.changed
-		l.mu.Unlock()
-		if done {
-			return nil
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-}
-
-// count changes the progress and wakes whoever waits for it.
-func (l *Consumer) count(change func(*Progress)) {
-	l.mu.Lock()
-	change(&l.progress)
-	close(l.changed)
-	l.changed = make(chan struct{})
-	l.mu.Unlock()
 }
 
 // watch keeps the streams' ends fresh.

@@ -28,10 +28,10 @@ type letter struct {
 	reason  error
 }
 
-// bury puts a message that cannot be applied into the dead letters and waits for
+// deadLetter publishes a message that cannot be applied to the dead letters and waits for
 // the acknowledgement, so that nothing behind it is applied before it is
 // safe; false: ctx ended first.
-func (l *Consumer) bury(ctx context.Context, a letter) bool {
+func (l *Consumer) deadLetter(ctx context.Context, a letter) bool {
 	m := a.message()
 	for try := 1; ; try++ {
 		inner, cancel := context.WithTimeout(ctx, 5*time.Second)
@@ -87,7 +87,7 @@ func (l *Consumer) reject(ctx context.Context, b *cut, r *event.Rejected) bool {
 		m, err := l.stored(ctx, b.Stream, r.Seq)
 		switch {
 		case err == nil:
-			if !l.bury(ctx, letter{b.Stream, b.Epoch, r.Seq, m.Subject, m.Data, errors.New(r.Reason)}) {
+			if !l.deadLetter(ctx, letter{b.Stream, b.Epoch, r.Seq, m.Subject, m.Data, errors.New(r.Reason)}) {
 				return false
 			}
 		case !errors.Is(err, jetstream.ErrMsgNotFound): // else nobody needs it any more

@@ -16,9 +16,9 @@ func TestExpect(t *testing.T) {
 		delivered bool
 		want      error
 	}{
-		"quiet":     {0, false, nil},
-		"robbed":    {3, false, errNothing},
-		"delivered": {3, true, nil},
+		"quiet":         {0, false, nil},
+		"not delivered": {3, false, errNothing},
+		"delivered":     {3, true, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

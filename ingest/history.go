@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -92,6 +93,19 @@ func (h History) read(ctx context.Context, r event.ReadRequest, give func(event.
 	if err != nil {
 		return err
 	}
+	// One subject alone is filtered by the server: its last message tells that
+	// the reading is over.
+	one := r.Subject != "" && !strings.ContainsAny(r.Subject, "*>")
+	if one {
+		switch m, err := s.GetLastMsgForSubject(ctx, r.Subject); {
+		case errors.Is(err, jetstream.ErrMsgNotFound):
+			return nil
+		case err != nil:
+			return err
+		default:
+			last = min(last, m.Sequence)
+		}
+	}
 	if r.First == 0 && !r.Since.IsZero() {
 		if first, err = since(ctx, s, r.Since, max(first, 1), last); err != nil {
 			return err
@@ -100,6 +114,9 @@ func (h History) read(ctx context.Context, r event.ReadRequest, give func(event.
 	cfg := jetstream.OrderedConsumerConfig{
 		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: max(first, 1), HeadersOnly: !r.Bodies,
 		InactiveThreshold: time.Minute,
+	}
+	if one {
+		cfg.FilterSubjects = []string{r.Subject}
 	}
 	c, err := h.js.OrderedConsumer(ctx, r.Stream, cfg)
 	if err != nil {
@@ -150,8 +167,8 @@ func (h History) read(ctx context.Context, r event.ReadRequest, give func(event.
 			return nil
 		}
 		read, idle = seq, meta.NumPending == 0
-		// By us, not by the server: what of other subjects is behind the last of
-		// ours tells that the reading is over.
+		// Several subjects are filtered by us: what of others is behind the last
+		// of them tells that the reading is over.
 		wanted := (r.Subject == "" || matches(r.Subject, m.Subject())) && (r.First > 0 || !meta.Timestamp.Before(r.Since))
 		if wanted && !give(stored(r.Stream, m.Subject(), seq, meta.Timestamp, m.Headers(), m.Data(), r.Bodies)) || seq == last {
 			return nil

@@ -41,6 +41,12 @@ type Request struct {
 	// Known is the account of the login, if there is one: it stays as it is.
 	Known *contracts.Account
 
+	// Published gives what earlier imports published; nil: nothing.
+	Published Published
+	// AddConflicts publishes also what contradicts an earlier import; else such
+	// rows are rejected.
+	AddConflicts bool
+
 	Rejects  io.Writer        // takes one JSON object a rejected row; nil: counted only
 	Progress func(Progress)   // called now and then, and at the end of each pass; may be nil
 	Now      func() time.Time // nil: time.Now
@@ -101,6 +107,7 @@ type importer struct {
 	book    *book
 	tally   *tally
 	sum     *Summary
+	known   map[contracts.SiteKey]*known
 }
 
 func run(ctx context.Context, r Request, publish Publish, limit int) (*Summary, error) {
@@ -114,8 +121,8 @@ func run(ctx context.Context, r Request, publish Publish, limit int) (*Summary, 
 	r.Mandate = strings.TrimSpace(r.Mandate)
 	im := &importer{
 		Request: r, now: r.Now().UTC().Truncate(time.Millisecond), publish: publish, limit: limit,
-		tally: newTally(r.Rejects),
-		sum:   &Summary{File: filepath.Base(r.File), Source: r.Mapping.Source, Label: r.Label, Mandate: r.Mandate, Login: r.Login},
+		tally: newTally(r.Rejects), known: map[contracts.SiteKey]*known{},
+		sum: &Summary{File: filepath.Base(r.File), Source: r.Mapping.Source, Label: r.Label, Mandate: r.Mandate, Login: r.Login},
 	}
 	im.book = newBook(r.Mapping, im.now, im.tally)
 
@@ -126,6 +133,9 @@ func run(ctx context.Context, r Request, publish Publish, limit int) (*Summary, 
 	start := r.Now()
 	if err := im.read(ctx); err != nil {
 		return im.finish(), err
+	}
+	if im.sum.Rows == 0 {
+		return im.finish(), fault.New(fault.Invalid, "", "the file has a header and no rows")
 	}
 	im.sum.ReadTime = r.Now().Sub(start)
 

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -27,7 +25,8 @@ const observationsOpen = 50_000
 // batchBytes is the room for observations in an event.
 const batchBytes = event.MaxBytes - 4096
 
-const producer = "preismon import"
+// Producer is the name under which imports publish.
+const Producer = "preismon import"
 
 // sender groups rows into observations and observations into batches.
 type sender struct {
@@ -181,7 +180,7 @@ func (s *sender) close() error {
 	obs := contracts.Observation{ItemID: s.current.pair.item.ItemID, CapturedAt: time.UnixMilli(s.current.ms).UTC()}
 	size := observationBytes
 	var offers []contracts.Offer
-	kept := 0
+	var kept []*row
 	for i := range s.rows {
 		r := &s.rows[i]
 		switch {
@@ -191,7 +190,7 @@ func (s *sender) close() error {
 		case r.state != outcome:
 			s.refuse(r, "no price among others", "neither price nor availability, while other rows of the same capture have them; a capture has one outcome")
 			continue
-		case outcome == unknown && kept > 0:
+		case outcome == unknown && len(kept) > 0:
 			s.refuse(r, "no price among others", "neither price nor availability, like another row of the same capture")
 			continue
 		}
@@ -201,7 +200,7 @@ func (s *sender) close() error {
 			continue
 		}
 		size += n
-		kept++
+		kept = append(kept, r)
 		if outcome != unknown {
 			if offers == nil {
 				offers = make([]contracts.Offer, 0, len(s.rows))
@@ -221,6 +220,22 @@ func (s *sender) close() error {
 		obs.Outcome = contracts.OutcomeUnknown
 	}
 	obs.Offers = offers
+
+	earlier, err := s.knownAt(s.current.pair.site)
+	if err != nil {
+		return err
+	}
+	switch verdict := earlier.judge(&obs); {
+	case verdict == isKnown:
+		s.sum.Accepted += obs.Rows()
+		s.sum.Known += obs.Rows()
+		return nil
+	case verdict == isOther && !s.AddConflicts:
+		for _, r := range kept {
+			s.refuse(r, "imported otherwise", "an earlier import says something else about this product at this time; --conflicts add keeps both")
+		}
+		return nil
+	}
 
 	s.sum.Accepted += obs.Rows()
 	s.sum.Observations++
@@ -307,7 +322,7 @@ func (s *sender) flush(b *batch) error {
 	}
 	s.scratch = appendBatch(s.scratch[:0], s.Mapping.Source, data)
 	return s.importer.send(s.ctx, &event.Event{
-		ID: uuid(sha256.Sum256(s.scratch)), Kind: event.KindObservations, Producer: producer, ProducedAt: s.now, Data: data,
+		ID: uuid(sha256.Sum256(s.scratch)), Kind: event.KindObservations, Producer: Producer, ProducedAt: s.now, Data: data,
 	})
 }
 
@@ -317,54 +332,4 @@ func (im *importer) send(ctx context.Context, e *event.Event) error {
 	}
 	im.sum.Events++
 	return nil
-}
-
-// appendBatch writes the batch in a form of its own, so that the id does not
-// change with the JSON form. Changing this form doubles every import that is
-// run again.
-func appendBatch(b []byte, source string, data *contracts.Observations) []byte {
-	str := func(v string) {
-		b = binary.AppendUvarint(b, uint64(len(v)))
-		b = append(b, v...)
-	}
-	num := func(v *int64) {
-		if v == nil {
-			b = append(b, 0)
-			return
-		}
-		b = binary.AppendVarint(append(b, 1), *v)
-	}
-	str("preismon import observations 1")
-	str(source)
-	str(string(data.Site))
-	for i := range data.Observations {
-		o := &data.Observations[i]
-		b = binary.BigEndian.AppendUint64(b, uint64(o.ItemID))
-		b = binary.BigEndian.AppendUint64(b, uint64(o.CapturedAt.UnixMilli()))
-		b = append(b, byte(o.Outcome))
-		b = binary.AppendUvarint(b, uint64(len(o.Offers)))
-		for j := range o.Offers {
-			f := &o.Offers[j]
-			num(f.Price)
-			num(f.Shipping)
-			b = append(b, byte(f.IsPrime), byte(f.IsBuyBox))
-			str(string(f.CurrencyCode))
-			str(f.Merchant)
-			str(string(f.Rating))
-			str(f.Manufacturer)
-			str(f.Title)
-			str(f.URL)
-			str(f.DeliveryText)
-		}
-	}
-	return b
-}
-
-// uuid makes a UUID of version 8 (RFC 9562, 5.8) of a hash.
-func uuid(sum [sha256.Size]byte) string {
-	b := sum[:16]
-	b[6] = b[6]&0x0f | 0x80
-	b[8] = b[8]&0x3f | 0x80
-	h := hex.EncodeToString(b)
-	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
 }

@@ -45,7 +45,7 @@ func TestEveryRowIsAccountedFor(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
 		pick := func(name string, n int) int { return rapid.IntRange(0, n-1).Draw(t, name) }
-		rows := make([]string, pick("rows", 60))
+		rows := make([]string, 1+pick("rows", 60))
 		for i := range rows {
 			rows[i] = fmt.Sprintf("s%d,k%d,%d,%s,%s,m%d", pick("site", 2), pick("key", 3), 1_700_000_000+pick("at", 4),
 				[]string{"1.00", "2.00", "", "x"}[pick("price", 4)], []string{"", "1", "0"}[pick("stock", 3)], pick("seller", 2))

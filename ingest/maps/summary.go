@@ -25,6 +25,7 @@ type Summary struct {
 	Rows          int `json:"rows"`          // without the header and blank lines
 	MultiLineRows int `json:"multiLineRows"` // with a line break in a field
 	Accepted      int `json:"accepted"`      // rows that the service will give
+	Known         int `json:"known"`         // of those, published by an earlier import
 	Rejected      int `json:"rejected"`
 	SortedRows    int `json:"sortedRows"` // rows of pairs whose captures are out of order
 
@@ -135,6 +136,9 @@ func (s *Summary) WriteTo(w io.Writer) (int64, error) {
 	}
 	fmt.Fprintf(&b, "%s as %q\n\nUnderstood\n", s.File, s.Source)
 	line("rows", "%s: %s accepted, %s rejected; %s of several lines, %s sorted", digits(s.Rows), digits(s.Accepted), digits(s.Rejected), digits(s.MultiLineRows), digits(s.SortedRows))
+	if s.Known > 0 {
+		line("", "%s accepted rows were imported before and are not published again", digits(s.Known))
+	}
 	line("observations", "%s, of which %s have several offers; %s offers", digits(s.Observations), digits(s.SeveralOffers), digits(s.Offers))
 	if len(s.Outcomes) > 0 {
 		line("outcomes", "%s", counted(s.Outcomes))

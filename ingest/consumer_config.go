@@ -1,0 +1,102 @@
+package ingest
+
+import (
+	"runtime"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"preismon/contracts"
+	"preismon/contracts/event"
+)
+
+// ConsumerConfig bounds the consumer loop; 0 takes the default.
+type ConsumerConfig struct {
+	// Partition of Partitions is this loop's share of OBSERVATIONS, by
+	// event.Partition. Messages of others are passed over unread: the sink
+	// gets batches that reach beyond them. What of CATALOG cannot be read goes
+	// into the dead letters once, from whichever of them cannot.
+	Partition, Partitions int
+	Name                  string // of the durable consumers; ProjectorConsumer
+	SkipPoison            bool   // leave out what cannot be read: another loop has put it into the dead letters
+
+	// A batch ends at the first of these: result rows (100,000), bytes as
+	// published (32 MiB), messages (10,000), and, while the sink is idle, the
+	// time since its first message (100 ms). So batches are small while little
+	// comes in, and large while a backlog waits. Four at most are in memory:
+	// two in the sink, one that is full, and what is read behind it.
+	MaxRows     int
+	MaxBytes    int
+	MaxMessages int
+	Linger      time.Duration
+	PassLinger  time.Duration // instead, of a batch that only passes over others' messages; 250 ms
+
+	AckWait    time.Duration // until the server delivers again; 60 s
+	MaxBackoff time.Duration // longest wait between two tries of the sink; 10 s
+	Grace      time.Duration // for the batch in the sink when the loop shall end; 20 s
+	Workers    int           // decoding side by side; one a processor
+
+	Tracer trace.Tracer // makes the spans of batches; nil: there are none
+}
+
+// DefaultConsumerConfig gives the defaults.
+func DefaultConsumerConfig() ConsumerConfig {
+	return ConsumerConfig{
+		Partitions: 1, MaxRows: 100_000, MaxBytes: 32 << 20, MaxMessages: 10_000, Linger: 100 * time.Millisecond, PassLinger: 250 * time.Millisecond,
+		AckWait: 60 * time.Second, MaxBackoff: 10 * time.Second, Grace: 20 * time.Second, Workers: runtime.GOMAXPROCS(0),
+	}
+}
+
+func (c ConsumerConfig) withDefaults() ConsumerConfig {
+	d := DefaultConsumerConfig()
+	set := func(v *int, d int) {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	wait := func(v *time.Duration, d time.Duration) {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	set(&c.Partitions, d.Partitions)
+	set(&c.MaxRows, d.MaxRows)
+	set(&c.MaxBytes, d.MaxBytes)
+	set(&c.MaxMessages, d.MaxMessages)
+	set(&c.Workers, d.Workers)
+	wait(&c.Linger, d.Linger)
+	wait(&c.PassLinger, d.PassLinger)
+	wait(&c.AckWait, d.AckWait)
+	wait(&c.MaxBackoff, d.MaxBackoff)
+	wait(&c.Grace, d.Grace)
+	if c.Name == "" {
+		c.Name = ProjectorConsumer(c.Partition, c.Partitions)
+	}
+	return c
+}
+
+// reach bounds the messages that one batch answers for, those of others
+// included: more than its own, so that a share of a backlog fills a batch too.
+func (c ConsumerConfig) reach() int { return c.MaxMessages * min(c.Partitions, maxReach) }
+
+const maxReach = 8
+
+// owns tells whether the message is of this loop's partition.
+func (c ConsumerConfig) owns(subject string) bool {
+	return event.Partition(subject, c.Partitions) == c.Partition
+}
+
+// Validate names every fault of the configuration.
+func (c ConsumerConfig) Validate() error {
+	var f contracts.Faults
+	c = c.withDefaults()
+	if err := event.CheckPartition(c.Partition, c.Partitions); err != nil {
+		f.Addf("consumer %w", err)
+	}
+	f.Check(c.MaxRows > 0 && c.MaxBytes > 0 && c.MaxMessages > 0, "consumer batch limits: not positive")
+	f.Check(c.MaxMessages <= 1_000_000, "consumer batch messages: %d, at most 1000000", c.MaxMessages)
+	f.Check(c.Linger > 0 && c.PassLinger > 0 && c.MaxBackoff > 0 && c.Grace > 0, "consumer times: not positive")
+	f.Check(c.AckWait >= time.Second, "consumer ack wait: %s is shorter than a second", c.AckWait)
+	f.Check(c.Workers > 0, "consumer workers: not positive")
+	return f.Err()
+}

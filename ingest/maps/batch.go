@@ -1,0 +1,68 @@
+package maps
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+
+	"preismon/contracts"
+)
+
+// appendBatch writes the batch in a form of its own, so that the id does not
+// change with the JSON form. Changing this form doubles every import that is
+// run again.
+func appendBatch(b []byte, source string, data *contracts.Observations) []byte {
+	str := func(v string) {
+		b = binary.AppendUvarint(b, uint64(len(v)))
+		b = append(b, v...)
+	}
+	str("preismon import observations 1")
+	str(source)
+	str(string(data.Site))
+	for i := range data.Observations {
+		b = appendObservation(b, &data.Observations[i])
+	}
+	return b
+}
+
+// appendObservation writes what an observation says.
+func appendObservation(b []byte, o *contracts.Observation) []byte {
+	str := func(v string) {
+		b = binary.AppendUvarint(b, uint64(len(v)))
+		b = append(b, v...)
+	}
+	num := func(v *int64) {
+		if v == nil {
+			b = append(b, 0)
+			return
+		}
+		b = binary.AppendVarint(append(b, 1), *v)
+	}
+	b = binary.BigEndian.AppendUint64(b, uint64(o.ItemID))
+	b = binary.BigEndian.AppendUint64(b, uint64(o.CapturedAt.UnixMilli()))
+	b = append(b, byte(o.Outcome))
+	b = binary.AppendUvarint(b, uint64(len(o.Offers)))
+	for j := range o.Offers {
+		f := &o.Offers[j]
+		num(f.Price)
+		num(f.Shipping)
+		b = append(b, byte(f.IsPrime), byte(f.IsBuyBox))
+		str(string(f.CurrencyCode))
+		str(f.Merchant)
+		str(string(f.Rating))
+		str(f.Manufacturer)
+		str(f.Title)
+		str(f.URL)
+		str(f.DeliveryText)
+	}
+	return b
+}
+
+// uuid makes a UUID of version 8 (RFC 9562, 5.8) of a hash.
+func uuid(sum [sha256.Size]byte) string {
+	b := sum[:16]
+	b[6] = b[6]&0x0f | 0x80
+	b[8] = b[8]&0x3f | 0x80
+	h := hex.EncodeToString(b)
+	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
+}
