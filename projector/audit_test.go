@@ -39,8 +39,8 @@ func (k *kept) keep(b *event.Batch) *event.Batch {
 
 func (k *kept) put(m event.Stored) { k.list[m.Stream] = append(k.list[m.Stream], m) }
 
-// bury puts a letter for a message into the dead letters.
-func (k *kept) bury(stream string, seq uint64) {
+// deadLetter puts a letter for a message into the dead letters.
+func (k *kept) deadLetter(stream string, seq uint64) {
 	k.put(event.Stored{
 		Stream: event.StreamDeadLetters, Subject: event.DeadLetterSubject(stream), Seq: uint64(len(k.list[event.StreamDeadLetters]) + 1),
 		Header: map[string][]string{event.HeaderStream: {stream}, event.HeaderEpoch: {strconv.Itoa(int(k.epoch))}, event.HeaderSeq: {strconv.FormatUint(seq, 10)}},
@@ -143,7 +143,7 @@ func TestAudit(t *testing.T) {
 	w.apply(k.keep(w.batchOf(copied)))                                                                     // 46 is a copy
 	w.apply(w.batchOf(nil, nil))                                                                           // 47 is poison, 48 was deleted
 	k.put(event.Stored{Stream: event.StreamObservations, Seq: 47, ID: "poison", Data: []byte("no event"), At: time.Now()})
-	k.bury(event.StreamObservations, 47)
+	k.deadLetter(event.StreamObservations, 47)
 	w.apply(k.keep(w.batchOf(w.pointEvent(6)))) // 49
 	w.settle()
 	for n, content := range []bool{false, true, true} {

@@ -21,7 +21,7 @@ import (
 func (p *Projector) ApplyCatalog(ctx context.Context, b *event.Batch) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if err := p.calm(ctx); err != nil {
+	if err := p.quiesce(ctx); err != nil {
 		return err
 	}
 	if err := p.applyCatalog(ctx, b); errors.As(err, new(*event.Rejected)) {
@@ -70,6 +70,12 @@ func (p *Projector) applyCatalog(ctx context.Context, b *event.Batch) error {
 		p.note(m.Event, versionOf(b.Epoch, m.Seq))
 	}
 	p.loading = b.Pending > 0
+	if !p.loading && len(p.dirty) > 0 { // scopes may take a while: what accounts may do does not wait for them
+		p.untold = true
+		if err := p.tell(ctx); err != nil {
+			return err
+		}
+	}
 	if !p.loading {
 		if err := p.applyScopes(ctx); err != nil {
 			return err
@@ -91,7 +97,7 @@ type itemPackage struct {
 	version  uint64 // of the record
 }
 
-// note takes what scopes are made of.
+// note takes what scopes are made of, and who may log in.
 func (p *Projector) note(e *event.Event, version uint64) {
 	switch d := e.Data.(type) {
 	case *contracts.Mandate:
@@ -99,6 +105,8 @@ func (p *Projector) note(e *event.Event, version uint64) {
 		p.dirty[uint64(d.MandateID)] = struct{}{}
 	case *contracts.Order:
 		p.noteOrder(d, version)
+	case *contracts.Account:
+		p.logins.set(uint64(d.AccountID), holderOf(d, version))
 	}
 }
 

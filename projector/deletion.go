@@ -139,7 +139,7 @@ func (p *Projector) sweep(ctx context.Context) {
 func (p *Projector) Maintain(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if err := p.calm(ctx); err != nil {
+	if err := p.quiesce(ctx); err != nil {
 		return err
 	}
 	p.swept = time.Now()
@@ -157,6 +157,9 @@ func (p *Projector) Maintain(ctx context.Context) error {
 
 func (p *Projector) tend(ctx context.Context) error {
 	if err := p.endDeletions(ctx); err != nil {
+		return err
+	}
+	if err := p.tell(ctx); err != nil {
 		return err
 	}
 	return p.removeScopes(ctx)

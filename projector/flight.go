@@ -150,8 +150,8 @@ func (p *Projector) conclude(ctx context.Context, f *flight) error {
 	return p.checkpoint(ctx, f.stream, attested{f.end, f.proof, f.proven})
 }
 
-// reap takes in the flights that have landed, in order.
-func (p *Projector) reap() {
+// collect takes in the flights that have landed, in order.
+func (p *Projector) collect() {
 	n := 0
 	for ; n < len(p.flights) && p.flights[n].over(); n++ {
 		f := p.flights[n]
@@ -190,7 +190,7 @@ func (p *Projector) settle() {
 	for _, f := range p.flights {
 		<-f.landed
 	}
-	p.reap()
+	p.collect()
 }
 
 // underWay tells whether the event is in a batch under way.

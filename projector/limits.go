@@ -8,11 +8,11 @@ import (
 )
 
 // admit looks whether orders and mandates of the records stay within their
-// pairs. The first that goes beyond is *event.Rejected. What has as many pairs as
+// pairs, and accounts take no login of others. The first that goes beyond is *event.Rejected. What has as many pairs as
 // before, or fewer, is always taken, and so is what a table holds already: records
 // are looked at in the order of the stream, also when a batch is given again.
 func (p *Projector) admit(records []*event.Message, epoch uint32) error {
-	a := admission{p: p, orders: map[uint64]map[uint64]*order{}, packages: map[uint64]itemPackage{}}
+	a := admission{p: p, orders: map[uint64]map[uint64]*order{}, packages: map[uint64]itemPackage{}, accounts: map[uint64]holder{}, logins: map[string]uint64{}}
 	for _, m := range records {
 		reason := ""
 		switch d := m.Event.Data.(type) {
@@ -20,6 +20,8 @@ func (p *Projector) admit(records []*event.Message, epoch uint32) error {
 			reason = a.order(d, versionOf(epoch, m.Seq))
 		case *contracts.Mandate:
 			reason = a.mandate(d, versionOf(epoch, m.Seq))
+		case *contracts.Account:
+			reason = a.account(d, versionOf(epoch, m.Seq))
 		}
 		if reason != "" {
 			return &event.Rejected{Seq: m.Seq, Reason: reason}
@@ -33,6 +35,8 @@ type admission struct {
 	p        *Projector
 	orders   map[uint64]map[uint64]*order // changed ones, by mandate
 	packages map[uint64]itemPackage       // changed ones
+	accounts map[uint64]holder            // changed ones
+	logins   map[string]uint64            // who of them took it last
 }
 
 func (a *admission) order(d *contracts.Order, version uint64) (reason string) {

@@ -43,7 +43,7 @@ func (p *Projector) BeginObservations(ctx context.Context, b *event.Batch) (fini
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		f.told = true
-		p.reap()
+		p.collect()
 		if p.lost == f {
 			p.lost = nil
 		}
@@ -54,7 +54,7 @@ func (p *Projector) BeginObservations(ctx context.Context, b *event.Batch) (fini
 // begin brings the flight into the air, or the batch into the tables when it
 // has to be looked at what is there.
 func (p *Projector) begin(ctx context.Context, f *flight, b *event.Batch) error {
-	p.reap()
+	p.collect()
 	doubtful := p.doubt.after(p.marks[b.Stream])
 	if !p.started || p.unsure || len(p.dirty) > 0 || doubtful {
 		p.settle()

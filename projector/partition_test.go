@@ -126,7 +126,7 @@ func TestPartitionsHoldWhatOneWould(t *testing.T) {
 	for p, site := range []contracts.SiteKey{siteKey(1), siteKey(0)} {
 		seq, subject := whole.seq-1+uint64(p), "observations."+event.SiteToken(site)
 		k.put(event.Stored{Stream: event.StreamObservations, Subject: subject, Seq: seq, ID: "poison", Data: []byte("no event"), At: time.Now()})
-		k.bury(event.StreamObservations, seq)
+		k.deadLetter(event.StreamObservations, seq)
 		letters := k.list[event.StreamDeadLetters]
 		letters[len(letters)-1].Header[event.HeaderSubject] = []string{subject}
 	}
@@ -153,7 +153,7 @@ func TestPartitionsHoldWhatOneWould(t *testing.T) {
 			t.Errorf("partition %d: %+v", p, a)
 		}
 	}
-	k.bury(event.StreamCatalog, last)
+	k.deadLetter(event.StreamCatalog, last)
 	var damaged key
 	for id := range maps.Keys(shards[1].tableRows("observations", 0)) {
 		damaged = id
@@ -198,7 +198,7 @@ func TestRefusesTablesOfAnotherPartition(t *testing.T) {
 		{"another", second, 2, 3, "partition 1 of 3 wrote them, and this is partition 2 of 3"},
 		{"another number", second, 1, 2, "partition 1 of 3 wrote them, and this is partition 1 of 2"},
 		{"the single form on one of three", second, 0, 1, "partition 1 of 3"},
-		{"another before it applied anything", begun, 0, 3, "partition 1 wrote them"},
+		{"another before it applied anything", begun, 0, 3, "partition 1 of 3 wrote them"},
 	} {
 		var before, after uint64
 		c.on.scan("SELECT count() FROM leader_fences", nil, &before)

@@ -95,6 +95,7 @@ type Projector struct {
 	tries   atomic.Uint64
 	marks   map[string]place // checkpoints by stream
 	resumed map[string]place // what Resume told of each stream
+	untold  bool             // what is in force changed since readers were told; see tell
 	proof   proof            // of the checkpoint of the observations
 	proven  bool             // it counts from the first event on; else from the start
 	carried proof            // what stays beyond the checkpoint of epochs that ended
@@ -108,6 +109,7 @@ type Projector struct {
 	sites    *sites
 	orders   map[uint64]map[uint64]*order // by mandate, then order
 	packages map[uint64]itemPackage       // by mandate
+	logins   logins                       // who may log in, with what
 	views    map[uint64]*view             // what is published, by mandate
 	dirty    map[uint64]struct{}          // mandates whose scope is to be looked at
 	stale    []staleScope
@@ -140,7 +142,7 @@ func (p *Projector) Check(ctx context.Context) error {
 func (p *Projector) Resume(ctx context.Context, stream string, now event.Incarnation) (uint64, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if err := p.calm(ctx); err != nil {
+	if err := p.quiesce(ctx); err != nil {
 		return 0, err
 	}
 	mark := p.marks[stream]
@@ -195,9 +197,9 @@ func (p *Projector) Taken(ctx context.Context, stream string, epoch uint32, firs
 		})
 }
 
-// calm waits until no batch is under way and brings the Projector to a known
+// quiesce waits until no batch is under way and brings the Projector to a known
 // state.
-func (p *Projector) calm(ctx context.Context) error {
+func (p *Projector) quiesce(ctx context.Context) error {
 	p.settle()
 	return p.ready(ctx)
 }
@@ -217,6 +219,7 @@ func (p *Projector) ready(ctx context.Context) error {
 			return err
 		}
 		p.unsure = false
+		return p.tell(ctx)
 	}
 	return nil
 }
@@ -239,7 +242,14 @@ func (p *Projector) start(ctx context.Context) error {
 	if err := p.loadCatalog(ctx); err != nil {
 		return err
 	}
-	return p.loadViews(ctx)
+	if err := p.loadLogins(ctx); err != nil {
+		return err
+	}
+	if err := p.loadViews(ctx); err != nil {
+		return err
+	}
+	p.untold = true // maybe, by the leader before
+	return p.tell(ctx)
 }
 
 // loadMarks reads the checkpoints, and how far beyond that of the
@@ -286,6 +296,9 @@ func (p *Projector) advance(ctx context.Context, b *event.Batch) error {
 		return err
 	}
 	p.marks[b.Stream] = to
+	if b.Stream == event.StreamCatalog {
+		p.untold = false // this tells, too
+	}
 	return nil
 }
 

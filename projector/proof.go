@@ -184,7 +184,7 @@ type Proof struct {
 // until it gives no error: a table that lost rows meanwhile is noticed then.
 func (p *Projector) Prove(ctx context.Context) (Proof, error) {
 	p.mu.Lock()
-	err := p.calm(ctx)
+	err := p.quiesce(ctx)
 	was := attested{p.marks[event.StreamObservations], p.proof, p.proven}
 	p.mu.Unlock()
 	if err != nil {
@@ -204,7 +204,7 @@ func (p *Projector) Prove(ctx context.Context) (Proof, error) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if err := p.calm(ctx); err != nil {
+	if err := p.quiesce(ctx); err != nil {
 		return Proof{}, err
 	}
 	p.proof, p.proven = p.proof.plus(is.minus(was.proof)), true

@@ -151,11 +151,11 @@ func addRecord(tables map[string]*recordTable, e *event.Event, version uint64) e
 		to("sites", string(d.Site), d.Name, string(d.SiteType), d.CountryCode, string(d.CurrencyCode), d.Operator,
 			d.CanonicalCountryMarket, d.PriceComparisonMarket, version)
 	case *contracts.Item:
-		to("items", uint64(d.ItemID), d.EAN, d.PZN, d.ASIN, d.ASINLocale, d.Name, d.Brand, d.Manufacturer, version)
+		to("items", uint64(d.ItemID), d.EAN, d.PZN, d.ASIN, d.ASINLocale, d.Name, composed(d.Brand), composed(d.Manufacturer), version)
 	case *contracts.Mandate:
 		to("mandates", uint64(d.MandateID), d.Name, d.Package.Name, uint64(d.Package.MaxItems), version)
 	case *contracts.Account:
-		to("accounts", uint64(d.AccountID), uint64(d.MandateID), d.LoginIdentifier, d.PasswordHash, d.Administrative, d.Disabled,
+		to("accounts", uint64(d.AccountID), uint64(d.MandateID), composed(d.LoginIdentifier), d.PasswordHash, d.Administrative, d.Disabled,
 			texts(d.Permissions), d.Scope.AllOrders, numbers(d.Scope.Orders), d.Scope.AllSites, texts(d.Scope.Sites), version)
 	case *contracts.Order:
 		addOrder(to, d, version)
@@ -176,9 +176,9 @@ func addRecord(tables map[string]*recordTable, e *event.Event, version uint64) e
 		for _, n := range names {
 			values = append(values, d.Fields[n])
 		}
-		to("customer_data", uint64(d.MandateID), uint64(d.ItemID), d.Category, names, values, version)
+		to("customer_data", uint64(d.MandateID), uint64(d.ItemID), composed(d.Category), names, values, version)
 	case *contracts.FileJob:
-		to("file_jobs", uint64(d.MandateID), direction, uint64(d.OrderID), uint64(d.FileJobID), d.Name, d.CreatedAt.UnixMilli(), version)
+		to("file_jobs", uint64(d.MandateID), direction, uint64(d.OrderID), uint64(d.FileJobID), composed(d.Name), d.CreatedAt.UnixMilli(), version)
 	case *contracts.FileArchive:
 		var names, filenames, hashes []string
 		var sizes []int64
@@ -189,7 +189,7 @@ func addRecord(tables map[string]*recordTable, e *event.Event, version uint64) e
 			hashes = append(hashes, f.SHA256)
 		}
 		to("file_archives", uint64(d.MandateID), direction, uint64(d.OrderID), uint64(d.ArchiveID), uint64(d.FileJobID),
-			d.ArchivedAt.UnixMilli(), names, filenames, sizes, hashes, version)
+			d.ArchivedAt.UnixMilli(), allComposed(names), filenames, sizes, hashes, version)
 	default:
 		return fmt.Errorf("a %s in the catalogue", e.Kind)
 	}
@@ -222,7 +222,7 @@ func addOrder(to func(string, ...any), d *contracts.Order, version uint64) {
 		members = append(members, uint64(m.ItemID))
 		memberSites = append(memberSites, m.Sites)
 	}
-	to("orders", uint64(d.MandateID), uint64(d.OrderID), d.Alias, d.Name, d.Active, d.CreatedAt.UnixMilli(), numbers(d.Items),
+	to("orders", uint64(d.MandateID), uint64(d.OrderID), composed(d.Alias), d.Name, d.Active, d.CreatedAt.UnixMilli(), numbers(d.Items),
 		texts(d.Sites), interval, last, next, sites, configured, expected, processed,
 		d.Legacy, members, memberSites, version)
 }

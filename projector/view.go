@@ -128,6 +128,11 @@ func (p *Projector) applyScope(ctx context.Context, m uint64) error {
 			if err := p.markApplied(ctx, m, v, v.newest); err != nil {
 				return err
 			}
+			if v.version > 0 { // else nobody sees anything of the mandate
+				if err := p.tell(ctx); err != nil {
+					return err
+				}
+			}
 		}
 	}
 	p.setIndex(m, v, want)
@@ -203,6 +208,7 @@ func (p *Projector) publish(ctx context.Context, m uint64, v *view, s scope) err
 
 // enforce puts a written version in force.
 func (p *Projector) enforce(ctx context.Context, m uint64, v *view, version uint64, s scope) error {
+	p.untold = true
 	err := p.write(ctx, "scopes", question("insert_scope"), args{"mandate": m, "version": version, "pairs": s.pairs(), "items": len(s.items)}, nil)
 	if err != nil {
 		return err
@@ -212,7 +218,7 @@ func (p *Projector) enforce(ctx context.Context, m uint64, v *view, version uint
 	}
 	v.scope, v.version = s, version
 	p.count(func(s *Stats) { s.ScopeVersions++ })
-	return nil
+	return p.tell(ctx)
 }
 
 // applied notes that the table holds the scope in force exactly.
@@ -225,6 +231,7 @@ func (p *Projector) applied(ctx context.Context, m uint64, v *view) error {
 }
 
 func (p *Projector) markApplied(ctx context.Context, m uint64, v *view, version uint64) error {
+	p.untold = true
 	if err := p.write(ctx, "scopes_applied", question("insert_scope_applied"), args{"mandate": m, "version": version}, nil); err != nil {
 		return err
 	}

@@ -77,13 +77,13 @@ func versions(database string) string {
 }
 
 // Ready tells whether the tables beside may take the place of the others: they
-// reach at least as far, and the scopes in force have the same pairs. Nobody
-// may write to either. reason says why not.
+// reach at least as far in both streams, and the scopes in force have the same
+// pairs. Nobody may write to either. reason says why not.
 func Ready(ctx context.Context, conn Conn, database string) (ok bool, reason string, err error) {
 	beside := Beside(database)
 	for _, q := range []struct{ reason, sql string }{
-		{"they do not reach as far", `SELECT count() AS n FROM (SELECT stream, max((epoch, seq)) AS place FROM ` + table(database, "checkpoints") + ` GROUP BY stream) AS o
-			LEFT JOIN (SELECT stream, max((epoch, seq)) AS place FROM ` + table(beside, "checkpoints") + ` GROUP BY stream) AS n ON o.stream = n.stream
+		{"they do not reach as far", `SELECT count() AS n FROM (SELECT stream, max((epoch, seq)) AS place FROM ` + table(database, "checkpoints") + ` WHERE stream != 'IN_FORCE' GROUP BY stream) AS o
+			LEFT JOIN (SELECT stream, max((epoch, seq)) AS place FROM ` + table(beside, "checkpoints") + ` WHERE stream != 'IN_FORCE' GROUP BY stream) AS n ON o.stream = n.stream
 			WHERE n.place < o.place`},
 		{"their scopes have other pairs", `SELECT count() AS n FROM (
 			SELECT mandate, item, site, sum(side) AS sides FROM (SELECT mandate, item, toString(site) AS site, 1 AS side FROM (` + scope(database) + `)

@@ -31,11 +31,27 @@ func Clone(ctx context.Context, conn Conn, database, except string) error {
 		}
 	}
 	for _, t := range order {
-		// None of the tables is partitioned.
-		err := conn.Do(ctx, ch.Query{Body: "ALTER TABLE " + table(Beside(database), t) + " ATTACH PARTITION tuple() FROM " + table(database, t)})
-		if err != nil {
-			return fmt.Errorf("share %s: %w", t, err)
+		if err := share(ctx, conn, database, t); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// KeepAccounts gives the table beside, which is empty, the accounts that there
+// are. The stream holds the last message of each alone, and not in the order in
+// which they took their logins: who has a login keeps it, as contracts/decisions/024-whose-login.md
+// says.
+func KeepAccounts(ctx context.Context, conn Conn, database string) error {
+	return share(ctx, conn, database, "accounts")
+}
+
+// share gives a table beside the parts of the other. None of the tables is
+// partitioned.
+func share(ctx context.Context, conn Conn, database, t string) error {
+	err := conn.Do(ctx, ch.Query{Body: "ALTER TABLE " + table(Beside(database), t) + " ATTACH PARTITION tuple() FROM " + table(database, t)})
+	if err != nil {
+		return fmt.Errorf("share %s: %w", t, err)
 	}
 	return nil
 }

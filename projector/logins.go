@@ -1,0 +1,116 @@
+package projector
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/ClickHouse/ch-go/proto"
+
+	"preismon/contracts"
+)
+
+// holder is an account with the login that it takes, unless it is disabled.
+type holder struct {
+	mandate  uint64
+	login    string
+	disabled bool
+	version  uint64 // of the record
+}
+
+func holderOf(d *contracts.Account, version uint64) holder {
+	return holder{uint64(d.MandateID), composed(d.LoginIdentifier), d.Disabled, version}
+}
+
+// logins are the accounts that the tables hold, and by login those that take
+// it. Two can take one only where a projector wrote both that knew no holders.
+type logins struct {
+	accounts map[uint64]holder
+	takers   map[string][]uint64
+}
+
+func newLogins() logins { return logins{map[uint64]holder{}, map[string][]uint64{}} }
+
+func (l *logins) set(account uint64, h holder) {
+	if old, ok := l.accounts[account]; ok && !old.disabled {
+		if left := slices.DeleteFunc(l.takers[old.login], func(id uint64) bool { return id == account }); len(left) > 0 {
+			l.takers[old.login] = left
+		} else {
+			delete(l.takers, old.login)
+		}
+	}
+	l.accounts[account] = h
+	if !h.disabled {
+		l.takers[h.login] = append(l.takers[h.login], account)
+	}
+}
+
+// loadLogins reads them back from the tables.
+func (p *Projector) loadLogins(ctx context.Context) error {
+	p.logins = newLogins()
+	var (
+		account, mandate, version proto.ColUInt64
+		login                     proto.ColStr
+		disabled                  proto.ColBool
+	)
+	err := p.read(ctx, "logins", nil, proto.Results{
+		{Name: "account", Data: &account},
+		{Name: "mandate", Data: &mandate},
+		{Name: "login_identifier", Data: &login},
+		{Name: "disabled", Data: &disabled},
+		{Name: "version", Data: &version},
+	}, func() error {
+		for i, id := range account {
+			p.logins.set(id, holder{mandate[i], login.Row(i), disabled[i], version[i]})
+		}
+		return nil
+	})
+	for login, ids := range p.logins.takers {
+		if len(ids) > 1 {
+			p.log.Warn("nobody can log in with a login that several accounts take: disable all but one, or give them other logins", "login", login, "accounts", ids)
+		}
+	}
+	return err
+}
+
+// account looks whether an account may be as its record says: of the mandate
+// that has it, and with a login that no other account takes. A disabled
+// account takes none. What an account has already it may keep.
+func (a *admission) account(d *contracts.Account, version uint64) (reason string) {
+	id, next := uint64(d.AccountID), holderOf(d, version)
+	old, known := a.p.logins.accounts[id]
+	if known && old.version >= version {
+		return ""
+	}
+	if changed, ok := a.accounts[id]; ok {
+		old, known = changed, true
+	}
+	if known && !old.disabled && old.mandate != next.mandate {
+		return fmt.Sprintf("mandateId: account %d belongs to mandate %d already", id, old.mandate)
+	}
+	if !next.disabled && (!known || old.disabled || old.login != next.login) {
+		if by, of, taken := a.taker(next.login, id); taken {
+			return fmt.Sprintf("loginIdentifier: the login %q belongs to account %d of mandate %d already", next.login, by, of)
+		}
+	}
+	a.accounts[id] = next
+	if !next.disabled {
+		a.logins[next.login] = id
+	}
+	return ""
+}
+
+// taker finds another account that takes the login.
+func (a *admission) taker(login string, account uint64) (by, of uint64, taken bool) {
+	if id, ok := a.logins[login]; ok && id != account {
+		if h := a.accounts[id]; !h.disabled && h.login == login {
+			return id, h.mandate, true
+		}
+	}
+	for _, id := range a.p.logins.takers[login] {
+		if _, changed := a.accounts[id]; !changed && id != account {
+			return id, a.p.logins.accounts[id].mandate, true
+		}
+	}
+	return 0, 0, false
+}

@@ -1,0 +1,269 @@
+package projector_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"preismon/contracts"
+	"preismon/contracts/event"
+	"preismon/deploy/testserver"
+	"preismon/query"
+	"preismon/query/store"
+)
+
+// nodes are two query nodes that remember, and as many as needed that are new
+// and so remember nothing, over the tables of a world.
+type nodes struct {
+	*world
+	old    [2]*query.Service
+	now    time.Time
+	asked  []asked            // of this step
+	past   map[asked][]string // what new nodes answered since it began
+	during int                // comparisons beside the steps of the projector
+}
+
+// asked is a read of a caller.
+type asked struct {
+	what   string
+	caller contracts.AccountID
+}
+
+func (n *nodes) serve() (*query.Service, *store.Store) {
+	n.t.Helper()
+	cfg := store.Defaults()
+	cfg.DSN = contracts.Secret(n.server.QueryDSN)
+	st, err := store.New(cfg)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	qc := query.Defaults()
+	qc.CursorKey = "0123456789abcdef0123456789abcdef"
+	qc.ScanGuardMaxHours, qc.ScanGuardMaxPairs = 1000, 1 // so that pairs are counted
+	service, err := query.New(qc, st, func() time.Time { return n.now })
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return service, st
+}
+
+// nodeReads are what a caller asks, as texts.
+var nodeReads = map[string]func(*nodes, *query.Service, query.Principal) (any, error){
+	"sites": func(n *nodes, s *query.Service, p query.Principal) (any, error) {
+		return s.Sites(n.t.Context(), p, query.SitesRequest{})
+	},
+	"items": func(n *nodes, s *query.Service, p query.Principal) (any, error) {
+		return s.Items(n.t.Context(), p, query.ItemsRequest{})
+	},
+	"orders": func(n *nodes, s *query.Service, p query.Principal) (any, error) {
+		return s.Orders(n.t.Context(), p, query.OrdersRequest{IncludeMonitoring: true})
+	},
+	"latest of a product": rowsRead(query.ResultsRequest{ItemID: 3, LatestPerPair: true}),
+	"latest of a site": rowsRead(query.ResultsRequest{Site: siteKey(1), LatestObservationPerPair: true, Include: query.Include{
+		ExportFields: true, Identity: true, OrderIDs: true,
+	}}),
+	"page of a product": rowsRead(query.ResultsRequest{ItemID: 5, Limit: ptrTo(5)}),
+	"page of a site":    rowsRead(query.ResultsRequest{Site: siteKey(2), Limit: ptrTo(20)}),
+	"page of all":       rowsRead(query.ResultsRequest{Limit: ptrTo(30), Sort: "asc"}),
+}
+
+func ptrTo[T any](v T) *T { return &v }
+
+func rowsRead(r query.ResultsRequest) func(*nodes, *query.Service, query.Principal) (any, error) {
+	return func(n *nodes, s *query.Service, p query.Principal) (any, error) {
+		page, err := s.Results(n.t.Context(), p, r)
+		if err != nil {
+			return nil, err
+		}
+		defer page.Rows.Release()
+		return []any{json.RawMessage("[" + string(bytes.Clone(page.Rows.JSON())) + "]"), page.Paging.NextCursor != ""}, nil
+	}
+}
+
+func (n *nodes) ask(s *query.Service, a asked) string {
+	n.t.Helper()
+	v, err := nodeReads[a.what](n, s, query.Principal{Account: a.caller})
+	if err != nil {
+		return "refused: " + err.Error()
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return string(text)
+}
+
+// anew is the answer of a node that was just made.
+func (n *nodes) anew(a asked) string {
+	n.t.Helper()
+	s, st := n.serve()
+	defer st.Close()
+	return n.ask(s, a)
+}
+
+const nodeCallers = 4
+
+// compare asks an old node what a new one is asked. Beside a step of the
+// projector an answer may still be one of before, since the step began, but none
+// that no new node ever gave.
+func (n *nodes) compare(during bool) {
+	n.t.Helper()
+	a := n.asked[n.rnd.IntN(len(n.asked))]
+	before := n.anew(a)
+	got := n.ask(n.old[n.rnd.IntN(len(n.old))], a)
+	after := n.anew(a)
+	allowed := []string{before, after}
+	if during {
+		n.during++
+		n.past[a] = append(n.past[a], before)
+		allowed = append(allowed, n.past[a]...)
+	}
+	if !slices.Contains(allowed, got) {
+		n.t.Errorf("%s of account %d, beside a step: %t\nremembered:\n%.1500s\nanew:\n%.1500s", a.what, a.caller, during, got, after)
+	}
+}
+
+// begin chooses what is asked beside a step, and notes what is true before it.
+func (n *nodes) begin() {
+	names := slices.Sorted(maps.Keys(nodeReads))
+	n.asked, n.past = nil, map[asked][]string{}
+	for range 4 {
+		a := asked{names[n.rnd.IntN(len(names))], contracts.AccountID(1 + n.rnd.IntN(nodeCallers))}
+		n.asked, n.past[a] = append(n.asked, a), []string{n.anew(a)}
+		for _, s := range n.old {
+			n.ask(s, a)
+		}
+	}
+}
+
+// watch compares between the statements of the projector.
+func (n *nodes) watch(on bool) {
+	n.conn.mu.Lock()
+	defer n.conn.mu.Unlock()
+	n.conn.before = nil
+	if on {
+		n.conn.before = func(string) error {
+			if n.rnd.IntN(3) == 0 {
+				n.compare(true)
+			}
+			return nil
+		}
+	}
+}
+
+func nodeAccount(id uint64, r *rand.Rand) *contracts.Account {
+	a := &contracts.Account{
+		AccountID: contracts.AccountID(id), MandateID: contracts.MandateID(1 + id%3), LoginIdentifier: fmt.Sprintf("u%d@example.com", id), PasswordHash: "h",
+		Permissions: contracts.Permissions(), Disabled: r.IntN(5) == 0,
+		Scope: contracts.AccountScope{AllOrders: r.IntN(3) > 0, AllSites: r.IntN(3) > 0},
+	}
+	if !a.Scope.AllOrders {
+		a.Scope.Orders = []contracts.OrderID{contracts.OrderID(uint64(a.MandateID)*10 + r.Uint64N(3))}
+	}
+	if !a.Scope.AllSites {
+		a.Scope.Sites = []contracts.SiteKey{siteKey(1), siteKey(r.IntN(worldSites))}
+	}
+	return a
+}
+
+func newNodes(t *testing.T, seed uint64) *nodes {
+	w := newWorld(t)
+	w.cfg.KeepScopes = 10 * time.Minute
+	w.rnd = newRand(seed)
+	w.restart()
+	n := &nodes{world: w, now: start.Add(50 * time.Second)}
+	for i := range n.old {
+		var st *store.Store
+		n.old[i], st = n.serve()
+		t.Cleanup(func() { _ = st.Close() })
+	}
+	var records []event.Payload
+	for i := range worldSites {
+		records = append(records, &contracts.Site{Site: siteKey(i), Name: fmt.Sprint("shop ", i), CountryCode: "DE", CurrencyCode: "EUR"})
+	}
+	for i := range worldItems {
+		records = append(records, &contracts.Item{ItemID: contracts.ItemID(1 + i), Name: fmt.Sprint("item ", i)})
+	}
+	for m := range uint64(3) {
+		records = append(records, mandate(1+m, worldItems), order(1+m, 10*(1+m), true, 0, []int{1, 2, 3, 4, 5, 6}, []int{0, 1, 2}))
+	}
+	for id := range uint64(nodeCallers) {
+		a := nodeAccount(1+id, w.rnd)
+		a.Disabled = false
+		records = append(records, a)
+	}
+	n.apply(n.catalog(records...))
+	n.apply(n.observations(30))
+	return n
+}
+
+// step changes something, as streams, projectors and their leaders do.
+func (n *nodes) step() {
+	n.t.Helper()
+	switch n.rnd.IntN(8) {
+	case 0, 1:
+		n.apply(n.observations(1 + n.rnd.IntN(8))) // captures are late as often as not
+	case 2, 3, 4:
+		n.apply(n.catalog(randomChange(n.rnd)))
+	case 5:
+		n.apply(n.catalog(nodeAccount(1+n.rnd.Uint64N(nodeCallers), n.rnd)))
+	case 6:
+		n.apply(n.catalog(&contracts.Site{Site: siteKey(n.rnd.IntN(worldSites)), Name: fmt.Sprint("shop ", n.rnd.IntN(1000)), CountryCode: "DE", CurrencyCode: "EUR"}))
+	case 7:
+		n.watch(false)
+		n.restart()
+		n.watch(true)
+		if err := n.p.Maintain(n.t.Context()); err != nil {
+			n.t.Fatal(err)
+		}
+	}
+	n.now = n.now.Add(time.Duration(n.rnd.IntN(3000)) * time.Millisecond)
+}
+
+// TestNodesRememberWhatIsTrue draws histories of events, late rows, grants,
+// revocations and new leaders. Between them two nodes that remember answer as
+// one that was just made, and beside each statement of the projector they give
+// nothing that such a one did not give since the change began (VIS-05, AUTH-08).
+func TestNodesRememberWhatIsTrue(t *testing.T) {
+	newNodes(t, 3).history(12)
+}
+
+// TestNodesRememberWhatIsTrueLong is the same over many histories.
+func TestNodesRememberWhatIsTrueLong(t *testing.T) {
+	testserver.Full(t, "histories of two nodes that remember")
+	for seed := range uint64(2) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { newNodes(t, 100+seed).history(60) })
+	}
+}
+
+func (n *nodes) history(steps int) {
+	for i := range steps {
+		if n.t.Failed() {
+			n.t.Fatalf("at step %d", i)
+		}
+		n.begin()
+		n.watch(true)
+		n.step()
+		n.watch(false)
+		for range 6 {
+			n.compare(false)
+		}
+	}
+	n.settle()
+	for range 20 {
+		n.compare(false)
+	}
+	var hits uint64
+	for _, s := range n.old {
+		hits += s.Stats().Remembered.Hits
+	}
+	if hits == 0 || n.during == 0 {
+		n.t.Errorf("%d answers were remembered, %d compared beside a step: this shows nothing", hits, n.during)
+	}
+	n.t.Logf("%d answers remembered, %d compared beside the projector's statements", hits, n.during)
+}

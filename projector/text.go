@@ -1,0 +1,17 @@
+package projector
+
+import "golang.org/x/text/unicode/norm"
+
+// composed is a text that can be asked for, in NFC as questions are: a letter
+// with its accent is then the same text however the source wrote it.
+func composed(s string) string { return norm.NFC.String(s) }
+
+// asWritten is the text as an older program wrote it.
+func asWritten(s string) string { return s }
+
+func allComposed(list []string) []string {
+	for i, s := range list {
+		list[i] = composed(s)
+	}
+	return list
+}
