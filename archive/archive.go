@@ -3,7 +3,7 @@
 // (S3); both pass the same suite.
 //
 // It promises that a key is visible only with whole, checked content, that
-// the content of a key never changes, and that a reader ends with io.EOF only
+// the content of a key never changes, unless Replace mends it, and that a reader ends with io.EOF only
 // after every byte agreed with the size and the SHA-256 that the caller holds.
 // It does not know filenames, media types or who may read what, trusts no
 // metadata of a server, and never deletes an artifact.
@@ -30,6 +30,12 @@ type Store interface {
 	// whole: the same Put may be sent again with the content from its start.
 	// An error of content itself is wrapped and keeps its kind.
 	Put(ctx context.Context, ref Ref, content io.Reader) error
+
+	// Replace is Put for a key whose content was lost or damaged: what is
+	// there, if anything is, gives way at once and whole to the new content,
+	// after that agreed with ref.SHA256. After an error the key holds what it
+	// held, or the new content.
+	Replace(ctx context.Context, ref Ref, content io.Reader) error
 
 	// Open reads an artifact whole. The size is compared at once, the hash
 	// before the last byte is handed out: who sent ref.Size as a length to

@@ -155,25 +155,21 @@ type object struct {
 	io.Closer
 }
 
-// confirm tells the outcome of a Put whose key was taken: success when the
-// store holds the same content.
-func confirm(ctx context.Context, s Store, ref Ref) error {
-	r, err := s.Open(ctx, ref)
-	if err == nil {
-		_, err = io.Copy(io.Discard, r)
-		err = errors.Join(err, r.Close())
-	}
+// same tells the outcome of a Put whose key was taken: success when the store
+// holds the same content.
+func same(ctx context.Context, s Store, ref Ref) error {
+	err := confirm(ctx, s, ref)
 	if errors.Is(err, ErrCorrupt) {
 		return conflict(ref.Key)
 	}
 	return err
 }
 
-// confirmChecked is confirm for a key known to be taken before the content
+// sameChecked is same for a key known to be taken before the content
 // was read: what the caller hands over is checked all the same.
-func confirmChecked(ctx context.Context, s Store, ref Ref, content *checked) error {
+func sameChecked(ctx context.Context, s Store, ref Ref, content *checked) error {
 	if _, err := io.Copy(io.Discard, content); err != nil {
 		return err
 	}
-	return confirm(ctx, s, ref)
+	return same(ctx, s, ref)
 }

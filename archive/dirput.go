@@ -21,7 +21,7 @@ func (d *Dir) Put(ctx context.Context, ref Ref, content io.Reader) error {
 	src := contentToPut(ctx, ref, content)
 	switch _, err := d.Stat(ctx, ref.Key); {
 	case err == nil:
-		if err := confirmChecked(ctx, d, ref, src); err != nil {
+		if err := sameChecked(ctx, d, ref, src); err != nil {
 			return err
 		}
 		return d.syncWay(ctx, ref.Key) // its writer may not have come so far
@@ -41,13 +41,32 @@ func (d *Dir) Put(ctx context.Context, ref Ref, content io.Reader) error {
 	}
 	switch err := d.root.Link(name, ref.Key.String()); {
 	case errors.Is(err, fs.ErrExist):
-		if err := confirm(ctx, d, ref); err != nil {
+		if err := same(ctx, d, ref); err != nil {
 			return err
 		}
 	case err != nil:
 		return unavailable(ctx, "put "+ref.Key.String(), err)
 	}
 	return d.syncWay(ctx, ref.Key)
+}
+
+// Replace implements Store: a rename takes the place of what is there.
+func (d *Dir) Replace(ctx context.Context, ref Ref, content io.Reader) error {
+	if err := ref.Validate(); err != nil {
+		return invalid(err)
+	}
+	name, err := d.write(ctx, ref.Key, contentToPut(ctx, ref, content))
+	if err == nil {
+		key := ref.Key.String()
+		if err = errors.Join(d.root.MkdirAll(path.Dir(key), 0o700), d.root.Rename(name, key)); err == nil {
+			return d.syncWay(ctx, ref.Key)
+		}
+		err = unavailable(ctx, "replace "+key, err)
+	}
+	if name != "" {
+		_ = d.root.Remove(name) // else NewDir does
+	}
+	return err
 }
 
 // write copies src to a new unfinished file, whose name is returned also with

@@ -25,15 +25,17 @@ func (s *S3) Put(ctx context.Context, ref Ref, content io.Reader) error {
 	if err := ref.Validate(); err != nil {
 		return invalid(err)
 	}
-	if ref.Size > maxParts*s.cfg.PartSize {
-		return invalid(fmt.Errorf("size: %d bytes, at most %d parts of %d", ref.Size, maxParts, s.cfg.PartSize))
+	if err := s.fits(ref); err != nil {
+		return err
 	}
 	src := contentToPut(ctx, ref, content)
 	var err error
 	if ref.Size <= s.cfg.PartSize {
-		err = s.putOne(ctx, ref, src)
-	} else {
-		err = s.putMany(ctx, ref, src)
+		err = s.putOne(ctx, ref, src, onlyNew())
+	} else if err = s.free(ctx, ref.Key); err == nil {
+		err = s.putMany(ctx, ref, src, onlyNew())
+	} else if errors.Is(err, errTaken) {
+		return sameChecked(ctx, s, ref, src)
 	}
 	// The key was taken: by another writer, or by this one in a request whose
 	// answer was lost. Its repetition gets the one code from servers that look
@@ -42,18 +44,55 @@ func (s *S3) Put(ctx context.Context, ref Ref, content io.Reader) error {
 	if !hasCode(err, minio.PreconditionFailed, minio.NoSuchUpload) {
 		return err
 	}
-	if held := confirm(ctx, s, ref); fault.KindOf(held) != fault.NotFound {
+	if held := same(ctx, s, ref); fault.KindOf(held) != fault.NotFound {
 		return held
 	}
 	return err
 }
 
-func (s *S3) putOne(ctx context.Context, ref Ref, src *checked) error {
+// Replace implements Store: it is Put without the condition that the key is
+// free. S3 shows an object whole, the old one or the new one.
+func (s *S3) Replace(ctx context.Context, ref Ref, content io.Reader) error {
+	if err := ref.Validate(); err != nil {
+		return invalid(err)
+	}
+	if err := s.fits(ref); err != nil {
+		return err
+	}
+	src := contentToPut(ctx, ref, content)
+	if ref.Size <= s.cfg.PartSize {
+		return s.putOne(ctx, ref, src, minio.PutObjectOptions{})
+	}
+	return s.putMany(ctx, ref, src, minio.PutObjectOptions{})
+}
+
+// fits refuses what has more parts than an upload can have.
+func (s *S3) fits(ref Ref) error {
+	if ref.Size > maxParts*s.cfg.PartSize {
+		return invalid(fmt.Errorf("size: %d bytes, at most %d parts of %d", ref.Size, maxParts, s.cfg.PartSize))
+	}
+	return nil
+}
+
+var errTaken = errors.New("the key is taken")
+
+// free looks whether a key is free before all of a content is sent there.
+func (s *S3) free(ctx context.Context, key Key) error {
+	_, err := s.Stat(ctx, key)
+	switch {
+	case err == nil:
+		return errTaken
+	case fault.KindOf(err) == fault.NotFound:
+		return nil
+	}
+	return err
+}
+
+func (s *S3) putOne(ctx context.Context, ref Ref, src *checked, opts minio.PutObjectOptions) error {
 	body := make([]byte, ref.Size)
 	if err := src.fill(body); err != nil {
 		return err
 	}
-	opts := onlyNew()
 	opts.DisableContentSha256 = true // names the streaming signature, which would take the place of our hash
 	opts.UserMetadata = map[string]string{minio.ChecksumSHA256.Key(): checksum(body)}
 	_, err := s.api.PutObject(ctx, s.cfg.Bucket, ref.Key.String(), bytes.NewReader(body), ref.Size, "", ref.SHA256, opts)
@@ -64,15 +103,9 @@ func (s *S3) putOne(ctx context.Context, ref Ref, src *checked) error {
 }
 
 // putMany does what minio-go's PutObject does not: it completes the upload on
-// the condition that the key is still free.
-func (s *S3) putMany(ctx context.Context, ref Ref, src *checked) (err error) {
+// the condition that last has, such as that the key is still free.
+func (s *S3) putMany(ctx context.Context, ref Ref, src *checked, last minio.PutObjectOptions) (err error) {
 	key, op := ref.Key.String(), "put "+ref.Key.String()
-	switch _, err := s.Stat(ctx, ref.Key); {
-	case err == nil:
-		return confirmChecked(ctx, s, ref, src)
-	case fault.KindOf(err) != fault.NotFound:
-		return err
-	}
 	upload, err := s.api.NewMultipartUpload(ctx, s.cfg.Bucket, key, minio.PutObjectOptions{
 		UserMetadata: map[string]string{"x-amz-checksum-algorithm": minio.ChecksumSHA256.String()},
 	})
@@ -97,7 +130,7 @@ func (s *S3) putMany(ctx context.Context, ref Ref, src *checked) (err error) {
 		}
 		parts = append(parts, part)
 	}
-	if _, err := s.api.CompleteMultipartUpload(ctx, s.cfg.Bucket, key, upload, parts, onlyNew()); err != nil {
+	if _, err := s.api.CompleteMultipartUpload(ctx, s.cfg.Bucket, key, upload, parts, last); err != nil {
 		return unavailable(ctx, op, err)
 	}
 	return nil

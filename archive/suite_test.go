@@ -36,6 +36,7 @@ func TestStores(t *testing.T) {
 		"big stream":           testBigStream,
 		"same again":           testSameAgain,
 		"other content":        testOtherContent,
+		"replaced":             testReplaced,
 		"concurrent":           testConcurrent,
 		"interrupted":          testInterrupted,
 		"wrong content":        testWrongContent,

@@ -1,0 +1,182 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+
+	"golang.org/x/sync/errgroup"
+
+	"preismon/contracts/fault"
+)
+
+// Place is an archive with the name by which people know it.
+type Place struct {
+	Name  string
+	Store Store
+}
+
+// AuditRequest says which artifacts every place is to have a copy of.
+type AuditRequest struct {
+	Places []Place
+	Refs   iter.Seq2[Ref, error]
+	Repair bool // put a good copy in place of each that is not
+	// Found is told what is wrong with a copy, in the order of Refs and Places.
+	Found func(Finding) error
+	// Read is told after each batch how many bytes of copies were due so far.
+	Read func(bytes int64)
+}
+
+// What is wrong with a copy.
+const (
+	Missing    = "missing"
+	Damaged    = "damaged"    // another size, or another hash than the catalogue has
+	Unreadable = "unreadable" // the place can be asked, but gives this one not to its end
+)
+
+// Finding is a copy that is not what the catalogue says.
+type Finding struct {
+	Ref      Ref
+	Place    int // in the request
+	What     string
+	Err      error // of reading it
+	Good     int   // places with a good copy
+	Repaired bool  // replaced, read again and good
+	Repair   error // why it was not, where that was tried
+}
+
+// auditBatch is how many artifacts are read at once.
+const auditBatch = 4
+
+// Audit reads every copy of every artifact to its end and compares its
+// SHA-256. A copy is repaired only from one that was found good just before,
+// and whose bytes are compared again on their way. A place that cannot be
+// used is an error, and ends it.
+func Audit(ctx context.Context, r AuditRequest) error {
+	batch, due := make([]Ref, 0, auditBatch), int64(0)
+	flush := func() error {
+		found := make([][]Finding, len(batch))
+		group, ctx := errgroup.WithContext(ctx)
+		for i, ref := range batch {
+			group.Go(func() (err error) {
+				found[i], err = r.one(ctx, ref)
+				return err
+			})
+		}
+		if err := group.Wait(); err != nil {
+			return err
+		}
+		for i, list := range found {
+			for _, f := range list {
+				if err := r.Found(f); err != nil {
+					return err
+				}
+			}
+			due += batch[i].Size * int64(len(r.Places))
+		}
+		r.Read(due)
+		batch = batch[:0]
+		return nil
+	}
+	for ref, err := range r.Refs {
+		if err != nil {
+			return err
+		}
+		if batch = append(batch, ref); len(batch) == auditBatch {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return flush()
+}
+
+// one compares the copies of an artifact, and repairs those that are not good.
+func (r *AuditRequest) one(ctx context.Context, ref Ref) (found []Finding, err error) {
+	var good []Place
+	for i, p := range r.Places {
+		what, err := p.judge(ctx, ref)
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case what == "" && err != nil:
+			return nil, fmt.Errorf("%s: %w", p.Name, err)
+		case what == "":
+			good = append(good, p)
+		default:
+			found = append(found, Finding{Ref: ref, Place: i, What: what, Err: err})
+		}
+	}
+	for i := range found {
+		f := &found[i]
+		if f.Good = len(good); f.Good == 0 || !r.Repair {
+			continue
+		}
+		f.Repair = r.Places[f.Place].mend(ctx, ref, good)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		f.Repaired = f.Repair == nil
+	}
+	return found, nil
+}
+
+// judge says what is wrong with a copy. An error alone: the place cannot be
+// used.
+func (p Place) judge(ctx context.Context, ref Ref) (what string, err error) {
+	err = confirm(ctx, p.Store, ref)
+	switch {
+	case err == nil:
+		return "", nil
+	case fault.KindOf(err) == fault.NotFound:
+		return Missing, err
+	case errors.Is(err, ErrCorrupt):
+		return Damaged, err
+	case fault.KindOf(err) == fault.Invalid: // a record that no content can agree with
+		return Unreadable, err
+	case fault.KindOf(err) == fault.Unavailable:
+		if _, away := p.Store.Stat(ctx, ref.Key); fault.KindOf(away) == fault.Unavailable {
+			return "", away
+		}
+		return Unreadable, err
+	}
+	return "", err
+}
+
+// mend puts a good copy in the place, out of the first that gives it whole,
+// and reads it again.
+func (p Place) mend(ctx context.Context, ref Ref, good []Place) error {
+	var errs []error
+	for _, from := range good {
+		err := p.replace(ctx, ref, from)
+		if err == nil {
+			return nil
+		}
+		errs = append(errs, fmt.Errorf("from %s: %w", from.Name, err))
+	}
+	return errors.Join(errs...)
+}
+
+func (p Place) replace(ctx context.Context, ref Ref, from Place) error {
+	content, err := from.Store.Open(ctx, ref)
+	if err != nil {
+		return err
+	}
+	err = p.Store.Replace(ctx, ref, content)
+	if err := errors.Join(err, content.Close()); err != nil {
+		return err
+	}
+	return confirm(ctx, p.Store, ref)
+}
+
+// confirm reads the content of a key to its end: nil when it is that of ref.
+func confirm(ctx context.Context, s Store, ref Ref) error {
+	r, err := s.Open(ctx, ref)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, r)
+	return errors.Join(err, r.Close())
+}
