@@ -3,46 +3,31 @@ package query
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"runtime/debug"
-	"sync"
 	"time"
 
 	"preismon/contracts"
+	"preismon/query/cache"
 )
 
 // lastSeen remembers what each account saw when it was last read. It decides
 // nothing: rows read by it are given only when the account, read in the same
 // request, sees just that.
-type lastSeen struct {
-	mu sync.Mutex
-	of map[contracts.AccountID]Visibility
+type lastSeen = *cache.Cache[contracts.AccountID, Visibility]
+
+func newLastSeen() lastSeen {
+	return cache.New(4<<20, func(_ contracts.AccountID, v Visibility) int { return sizeOf(reflect.ValueOf(v)) })
 }
 
-const maxLastSeen = 1 << 14 // accounts remembered; beyond it all are forgotten
-
-func (l *lastSeen) by(a contracts.AccountID) (Visibility, bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	v, ok := l.of[a]
-	return v, ok
-}
-
-func (l *lastSeen) remember(a contracts.AccountID, v Visibility) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.of == nil || len(l.of) >= maxLastSeen {
-		l.of = map[contracts.AccountID]Visibility{}
-	}
-	l.of[a] = v
-}
-
-// pageAhead reads a page while the account and its mandate's scope are asked
-// for, by what the account saw when it was last read. They are what they were
-// nearly always; when not, the page is thrown away, and read by what the
-// account sees now. Asking first would make every page wait for it.
+// pageAhead reads the page of a cursor while the account and its mandate's
+// scope are asked for, by what the account saw when it was last read. They are
+// what they were nearly always; when not, the page is thrown away, and read by
+// what the account sees now. Asking first would make every page wait for it, as
+// a first page has to: it is read up to the watermark that is asked for with them.
 func (s *Service) pageAhead(ctx context.Context, p Principal, r ResultsRequest, start time.Time) (*ResultsPage, error) {
-	seen, ok := s.seen.by(p.Account)
-	if !ok {
+	seen, ok := s.seen.Get(p.Account)
+	if !ok || r.Cursor == "" {
 		return s.pageAfter(ctx, p, r, start)
 	}
 	plan, err := s.plan(p, r)
@@ -99,16 +84,9 @@ func beside[T any](f func() (T, error)) (wait func() (T, error)) {
 	}
 }
 
-// pageOf reads a page of what is seen.
+// pageOf reads the page of a cursor of what is seen.
 func (s *Service) pageOf(ctx context.Context, plan *resultsPlan, r ResultsRequest, v Visibility, start time.Time) (*ResultsPage, error) {
-	var mark Watermark
-	if r.Cursor == "" {
-		var err error
-		if mark, err = s.store.Watermark(ctx); err != nil {
-			return nil, err
-		}
-	}
-	in, err := s.enter(ctx, plan, r, v, mark)
+	in, err := s.enter(ctx, plan, r, v, Watermark{})
 	if err != nil {
 		return nil, err
 	}
@@ -121,6 +99,6 @@ func (s *Service) pageAfter(ctx context.Context, p Principal, r ResultsRequest, 
 	if err != nil {
 		return nil, err
 	}
-	s.seen.remember(p.Account, in.vis)
+	s.seen.Put(p.Account, in.vis)
 	return s.page(ctx, in, r, start)
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // door is a shelf whose account changes between reads. It gives a mandate's
-// number as the item of its one row, and notes for whom rows were read.
+// number as the item of its rows, and notes for whom rows were read.
 type door struct {
 	shelf
 	access query.Access
@@ -26,6 +26,7 @@ type door struct {
 
 func (d *door) Access(context.Context, contracts.AccountID) (*query.Access, error) {
 	a := d.access
+	a.Watermark = query.Watermark{Epoch: 1, Seq: 1}
 	return &a, d.refuse
 }
 
@@ -36,7 +37,8 @@ func (d *door) Results(ctx context.Context, v query.Visibility, q *query.Results
 		d.left = append(d.left, v.Mandate)
 		return ctx.Err()
 	}
-	return each(blockOf([]shelfRow{{item: uint64(v.Mandate), site: "a", outcome: contracts.Unavailable}}, q.Window.To))
+	row := shelfRow{item: uint64(v.Mandate), site: "a", outcome: contracts.Unavailable}
+	return each(blockOf([]shelfRow{row, row}, q.Window.To)) // more than the page has
 }
 
 // TestPagesReadAheadOfAccess reads a page, changes what the account may see,
@@ -79,12 +81,16 @@ func TestPagesReadAheadOfAccess(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			cursor := ""
 			ask := func() (*query.ResultsPage, error) {
-				return service.Results(t.Context(), query.Principal{Account: 1}, query.ResultsRequest{Site: "a"})
+				one := 1
+				return service.Results(t.Context(), query.Principal{Account: 1}, query.ResultsRequest{Site: "a", Limit: &one, Cursor: cursor})
 			}
-			if _, err := ask(); err != nil {
+			first, err := ask()
+			if err != nil {
 				t.Fatal(err)
 			}
+			cursor = first.Paging.NextCursor
 			d.access, d.refuse, d.hold, d.reads = c.now, c.refuse, c.hold, nil
 			page, err := ask()
 			if fault.KindOf(err) != c.kind || (err == nil) != (page != nil) {

@@ -156,6 +156,7 @@ func (n *Node) take(ctx context.Context, r *Room) error {
 	n.grant()
 	n.mu.Unlock()
 
+	defer waits(ctx)()
 	limit := time.NewTimer(n.cfg.Wait)
 	defer limit.Stop()
 	again := time.NewTicker(reclaimEvery)

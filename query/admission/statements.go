@@ -94,6 +94,7 @@ func (s *statements) take(ctx context.Context, long bool) (end func(), err error
 		return end, nil
 	default:
 	}
+	defer waits(ctx)()
 	wait := s.node.cfg.Wait
 	if long { // a stream that is under way is not broken off before a new one is refused
 		wait *= 2

@@ -10,6 +10,7 @@ import (
 
 	"preismon/contracts/fault"
 	"preismon/query"
+	"preismon/query/cache"
 
 	"github.com/ClickHouse/ch-go"
 	"github.com/ClickHouse/ch-go/proto"
@@ -48,12 +49,14 @@ type Stats struct {
 	Mandate struct {
 		Right, Wrong, Unknown uint64 // reads of an account whose mandate was remembered, was another, was not
 	}
+	Accounts cache.Stats // of what accounts may do
 }
 
 // Stats gives the figures.
 func (s *Store) Stats() (st Stats) {
-	m := &s.mandates
+	m := s.accounts
 	st.Mandate.Right, st.Mandate.Wrong, st.Mandate.Unknown = m.right.Load(), m.wrong.Load(), m.unknown.Load()
+	st.Accounts = m.Stats()
 	return st
 }
 

@@ -133,7 +133,7 @@ func TestAskedIsFoundInClickHouse(t *testing.T) {
 func TestNamesOfStatements(t *testing.T) {
 	t.Parallel()
 	all := Statements()
-	for _, name := range []string{"results", "access", "in_force", "density"} {
+	for _, name := range []string{"results", "state", "moment", "density"} {
 		if !slices.Contains(all, name) {
 			t.Errorf("%s is missing in %v", name, all)
 		}

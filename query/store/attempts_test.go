@@ -30,11 +30,9 @@ type ledger struct {
 }
 
 func (l *ledger) Access(_ context.Context, a contracts.AccountID) (*query.Access, error) {
-	return l.access[a], nil
-}
-
-func (l *ledger) Watermark(context.Context) (query.Watermark, error) {
-	return query.Watermark{Epoch: epoch, Seq: l.w.mark}, nil
+	now := *l.access[a]
+	now.Watermark = query.Watermark{Epoch: epoch, Seq: l.w.mark}
+	return &now, nil
 }
 
 func (l *ledger) pairs(v query.Visibility, sel query.Selectors) []contracts.Pair {
@@ -59,16 +57,23 @@ func (l *ledger) CountPairs(ctx context.Context, v query.Visibility, sel query.S
 	}
 	size.Pairs *= l.factor
 	size.Items *= l.factor * 40 // so that there are newest sets within their limit where pairs are over theirs
+	if sel.Site != "" {         // a pair of a site is an item
+		size.Items = size.Pairs
+	}
 	return size, err
 }
 
 func (l *ledger) PairsBySite(ctx context.Context, v query.Visibility, sel query.Selectors) (map[contracts.SiteKey]uint64, error) {
 	if l.Store != nil {
-		return l.Store.PairsBySite(ctx, v, sel)
+		pairs, err := l.Store.PairsBySite(ctx, v, sel)
+		for site := range pairs {
+			pairs[site] *= l.factor
+		}
+		return pairs, err
 	}
 	all := map[contracts.SiteKey]uint64{}
 	for _, p := range l.pairs(v, sel) {
-		all[p.Site]++
+		all[p.Site] += l.factor
 	}
 	return all, nil
 }

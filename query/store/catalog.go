@@ -64,8 +64,9 @@ type Credentials struct {
 	Disabled       bool
 }
 
-// ByLogin finds the account of a login identifier; a NotFound fault where
-// there is none, or more than one.
+// ByLogin finds the account of a login identifier, the one that is not
+// disabled where there are several; a NotFound fault where there is none, or
+// more than one of these.
 func (s *Store) ByLogin(ctx context.Context, login string) (Credentials, error) {
 	p := params{}
 	p.text("login", login)
@@ -78,7 +79,7 @@ func (s *Store) ByLogin(ctx context.Context, login string) (Credentials, error) 
 	if err != nil {
 		return Credentials{}, err
 	}
-	if len(found) != 1 {
+	if len(found) == 0 || (len(found) > 1 && found[0].Disabled == found[1].Disabled) {
 		return Credentials{}, fault.New(fault.NotFound, "", "No such account.")
 	}
 	return found[0], nil

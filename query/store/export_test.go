@@ -48,6 +48,7 @@ func WithSettings(t testing.TB, cfg Config, more map[string]string) *Store {
 		t.Fatal(err)
 	}
 	with := &Store{shards: s.shards, node: s.node, conn: conn, reads: reads, circuit: &circuit{probe: reads.probe}, sliceRows: s.sliceRows, pairRows: s.pairRows}
+	with.remember()
 	t.Cleanup(func() { with.Close() })
 	return with
 }

@@ -55,13 +55,13 @@ func (s *Store) ofFewPairs(ctx context.Context, v query.Visibility, q *query.Res
 	}
 	// A version is of one set of pairs for ever.
 	key := questionOf(v, q.Selectors)
-	n, ok := s.narrow.get(key)
+	n, ok := s.narrow.Get(key)
 	if !ok {
 		p.uint("at_most", manyPairs)
 		if err := row(ctx, s, render("narrowness.sql", sc, p), &n.wanted, &n.pairs); err != nil {
 			return false, err
 		}
-		s.narrow.put(key, n)
+		s.narrow.Put(key, n)
 	}
 	return n.byPair(window, limit, s.pairRows), nil
 }

@@ -33,6 +33,9 @@ func readsOf(w *world, versions ...uint64) map[string]read {
 			return texts(s.Items(ctx, v.Visibility, 1, 3))
 		}
 		maps.Copy(all, catalogueReads(v.name, v.Visibility))
+		all["ItemsNamed: "+v.name] = func(ctx context.Context, s *store.Store) ([]string, error) {
+			return texts(s.ItemsNamed(ctx, v.Visibility, query.ItemNames{EANs: []string{"96385074", "4006381333931"}, Items: []contracts.ItemID{1, 4, 9}}))
+		}
 		all["Sites: "+v.name] = func(ctx context.Context, s *store.Store) ([]string, error) {
 			return texts(s.Sites(ctx, v.Visibility, query.SitesQuery{After: "alpha.example", Limit: 2}))
 		}
@@ -62,6 +65,15 @@ func readsOf(w *world, versions ...uint64) map[string]read {
 		all["LastProcessed: "+v.name] = func(ctx context.Context, s *store.Store) ([]string, error) {
 			m, err := s.LastProcessed(ctx, v.Visibility, every)
 			return []string{fmt.Sprint(m)}, err
+		}
+		for _, by := range []query.Grouping{query.ByProduct, query.BySite, query.ByMerchant, query.ByBrand, query.ByNothing} {
+			q := &query.StatisticsQuery{Rows: resultsQueries(w)["page"], By: by, Until: w.now.UnixMilli(), Limit: 1000}
+			from := q.Rows.Window.From.UnixMilli()
+			q.Edges = []int64{from, (from + q.Until) / 2, q.Until}
+			all[fmt.Sprintf("Statistics: by %s, %s", by, v.name)] = func(ctx context.Context, s *store.Store) ([]string, error) {
+				got, err := s.Statistics(ctx, v.Visibility, q)
+				return []string{fmt.Sprintf("%+v", got)}, err
+			}
 		}
 		for name, q := range resultsQueries(w) {
 			for _, ascending := range []bool{false, true} {
@@ -107,6 +119,7 @@ func resultsQueries(w *world) map[string]query.ResultsQuery {
 		"stream":              {Window: window, Export: true},
 		"stream from a place": {Window: window, After: after},
 		"page":                {Window: window, Limit: 101},
+		"newest of items":     {Latest: query.NewestRow, Selectors: query.Selectors{Items: query.ItemsOf([]contracts.ItemID{2, 4, 5})}},
 		"page with exports":   {Window: window, Limit: 101, Export: true},
 		"page from a place":   {Window: window, Limit: 101, After: after},
 		"long page":           {Window: window, Limit: 10_001},

@@ -36,6 +36,17 @@ func texts[T ~string](p params, name string, vs []T) {
 	p[name] = b.String()
 }
 
+func ints(p params, name string, vs []int64) {
+	b := []byte{'['}
+	for i, v := range vs {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(b, v, 10)
+	}
+	p[name] = string(append(b, ']'))
+}
+
 func uints[T ~uint64 | ~uint8](p params, name string, vs []T) {
 	b := []byte{'['}
 	for i, v := range vs {

@@ -29,6 +29,19 @@ type manner struct {
 // resultsStatement builds the one statement of a results read.
 func resultsStatement(n shards, v query.Visibility, q *query.ResultsQuery, m manner) statement {
 	p := params{}
+	sh := shapeOf(p, n, v, q, m)
+	st := render("results.sql", sh, p)
+	if m.unsorted || sh.Limit && q.Latest == query.AllRows && !sh.Pairs && !sh.Site && !q.Filtered() {
+		st.settings = briefly // along the key, or a slice beside others
+	}
+	if !m.unsorted && sh.Limit && q.Latest == query.AllRows {
+		st.settings = slices.Concat(st.settings, inSmallBlocks)
+	}
+	return st
+}
+
+// shapeOf binds the values of a read and says what its statement depends on.
+func shapeOf(p params, n shards, v query.Visibility, q *query.ResultsQuery, m manner) resultsShape {
 	sh := resultsShape{
 		Unsorted: m.unsorted,
 		scope:    visible(p, v, q.Selectors),
@@ -84,14 +97,7 @@ func resultsStatement(n shards, v query.Visibility, q *query.ResultsQuery, m man
 	if sh.Outcomes {
 		uints(p, "outcomes", q.Outcomes)
 	}
-	st := render("results.sql", sh, p)
-	if m.unsorted || sh.Limit && q.Latest == query.AllRows && !sh.Pairs && !sh.Site && !q.Filtered() {
-		st.settings = briefly // along the key, or a slice beside others
-	}
-	if !m.unsorted && sh.Limit && q.Latest == query.AllRows {
-		st.settings = slices.Concat(st.settings, inSmallBlocks)
-	}
-	return st
+	return sh
 }
 
 // afterOffer is the offer after which a walk goes on. One offer of a pair is

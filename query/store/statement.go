@@ -51,6 +51,7 @@ func nameOf(file string) string { return strings.TrimSuffix(file, ".sql") }
 type scope struct {
 	AllOrders, AllSites   bool
 	Order, Site, Products bool // selectors that are set
+	Items                 bool // any of some items
 	Orders                bool // only pairs of some orders; see ofOrders
 	Versions              bool // of several partitions are in force
 	// Shards says where the rows of observations are, for statements that read
@@ -94,7 +95,10 @@ func visible(p params, v query.Visibility, s query.Selectors) scope {
 		p.text("asin", s.ASIN)
 		p.text("asin_locale", s.ASINLocale)
 	}
-	sc.Pairs = !v.Applied || !v.Scope.WholeMandate() || sc.Order
+	if sc.Items = s.Items != ""; sc.Items {
+		p["any_items"] = string(s.Items)
+	}
+	sc.Pairs = !v.Applied || !v.Scope.WholeMandate() || sc.Order || sc.Items
 	return sc
 }
 

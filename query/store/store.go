@@ -21,6 +21,7 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/fault"
 	"preismon/query/admission"
+	"preismon/query/cache"
 
 	"github.com/ClickHouse/ch-go"
 	"github.com/ClickHouse/clickhouse-go/v2"
@@ -81,8 +82,10 @@ type Store struct {
 	shards    shards
 	sliceRows uint64
 	pairRows  int
-	mandates  mandates
-	narrow    memory[question, narrowness]
+	accounts  *accounts
+	moments   shared[struct{}, moment]
+	states    shared[who, *state]
+	narrow    *cache.Cache[question, narrowness]
 
 	tell  func(Asked)
 	life  string        // tells the statements of this process from those of another
@@ -103,6 +106,12 @@ var settings = map[string]any{
 // dialTimeout bounds the making of a connection; it is well below the time
 // budget of a read.
 const dialTimeout = 5 * time.Second
+
+// accountBytes is what is remembered of accounts: a few ten thousand.
+const accountBytes = 16 << 20
+
+// narrowBytes is what is remembered of how many pairs reads are about.
+const narrowBytes = 4 << 20
 
 // New connects lazily: it succeeds without a server, and reads fail until
 // there is one.
@@ -143,11 +152,21 @@ func New(cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("clickhouse: %w", err), conn.Close())
 	}
-	return &Store{
+	s := &Store{
 		node: node, conn: conn, reads: reads, circuit: &circuit{probe: reads.probe, gate: gate{migrated: cfg.Migrated}},
 		shards: shards(cfg.Shards), sliceRows: uint64(cfg.SliceRows), pairRows: cfg.PairRows,
 		tell: cfg.Asked, life: strconv.FormatUint(uint64(rand.Uint32()), 36) + ".",
-	}, nil
+	}
+	s.remember()
+	return s, nil
+}
+
+// remember makes what a store keeps between requests, empty.
+func (s *Store) remember() {
+	s.accounts = newAccounts(accountBytes)
+	s.narrow = cache.New(narrowBytes, func(question, narrowness) int { return 48 })
+	s.moments.read = func(ctx context.Context, _ []struct{}) (moment, error) { return s.readMoment(ctx) }
+	s.states.read = s.readState
 }
 
 func tlsOf(c *tls.Config) *tls.Config {

@@ -1,6 +1,6 @@
--- The accounts of a login identifier. Table accounts, by skip index ix_login.
+-- The accounts of a login identifier, those that are not disabled first. Table accounts, by skip index ix_login.
 SELECT account, password_hash, administrative, disabled
 FROM accounts FINAL
 WHERE login_identifier = {login:String}
-ORDER BY account
+ORDER BY disabled, account
 LIMIT 2

@@ -28,6 +28,9 @@ SELECT item, site
 {{- if .Products }}
           AND item IN ({{template "products" .}})
 {{- end }}
+{{- if .Items }}
+          AND item IN {any_items:Array(UInt64)}
+{{- end }}
 {{- end -}}
 {{- /* Those orders of a pair that the caller sees. */ -}}
 {{- define "pair_orders" -}}

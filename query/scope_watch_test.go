@@ -48,7 +48,7 @@ func (k *taken) Start(string) error             { k.starts++; return nil }
 func (k *taken) Lines(_ []byte, rows int) error { k.rows += rows; return nil }
 
 func sees(version uint64, applied bool, orders ...contracts.OrderID) query.Access {
-	return query.Access{Account: 1, Permissions: contracts.Permissions(), Visibility: query.Visibility{
+	return query.Access{Account: 1, Permissions: contracts.Permissions(), Watermark: query.Watermark{Epoch: 1, Seq: 1}, Visibility: query.Visibility{
 		Mandate: 1, Versions: []uint64{version}, Applied: applied,
 		Scope: contracts.AccountScope{AllOrders: len(orders) == 0, Orders: orders, AllSites: true},
 	}}

@@ -8,33 +8,34 @@ import (
 	"preismon/contracts/fault"
 )
 
-// lookAgain is how long a stream goes on by what its caller saw when it was
-// last looked at. It is far below the time for which the projector keeps the
+// recheckAfter is how long a stream goes on by what its caller saw when that
+// was last checked. It is far below the time for which the projector keeps the
 // pairs of a version that was replaced (KeepScopes): a statement under a
 // version whose pairs are gone finds no rows, and that is no error.
-const lookAgain = 2 * time.Second
+const recheckAfter = 2 * time.Second
 
-// lookout watches that the caller of a long stream still sees what it saw when
+// scopeWatch checks that the caller of a long stream still sees what it saw when
 // the stream began. Each slice of a stream is a statement of its own, so that
 // after a change the rest would have rows that the part before lacks, or lack
 // rows that it has, and end as if it were whole.
-type lookout struct {
+type scopeWatch struct {
 	service *Service
 	caller  Principal
 	seen    Visibility
-	looked  time.Time
+	checked time.Time
 }
 
-// now and then looks again, and fails when the caller sees something else.
-func (l *lookout) nowAndThen(ctx context.Context) error {
-	if time.Since(l.looked) < lookAgain {
+// whenDue checks again after a while, and fails when the caller sees something
+// else.
+func (l *scopeWatch) whenDue(ctx context.Context) error {
+	if time.Since(l.checked) < recheckAfter {
 		return nil
 	}
 	return l.now(ctx)
 }
 
-// now looks at once. What was read before holds when it does not fail.
-func (l *lookout) now(ctx context.Context) error {
+// now checks at once. What was read before holds when it does not fail.
+func (l *scopeWatch) now(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, l.service.cfg.HardBudget)
 	defer cancel()
 	began := time.Now()
@@ -48,7 +49,7 @@ func (l *lookout) now(ctx context.Context) error {
 			Msg: "What this account sees changed while its rows were read. Ask again.",
 		}
 	}
-	l.looked = began
+	l.checked = began
 	return nil
 }
 

@@ -1,0 +1,52 @@
+// Package cache holds what a node remembers, bounded in bytes. It has no clock:
+// a key names the version of what it stands for, so that what is found is right
+// for its key for ever, and what no question names any more makes room for the
+// rest. A miss is always allowed.
+package cache
+
+import (
+	"github.com/maypok86/otter/v2"
+	"github.com/maypok86/otter/v2/stats"
+)
+
+// Cache remembers values by key. Its methods may be called side by side.
+type Cache[K comparable, V any] struct {
+	of    *otter.Cache[K, V]
+	count *stats.Counter
+}
+
+// overhead is what an entry costs beside its key and value, about.
+const overhead = 128
+
+// New makes a cache of at most so many bytes. Weigh tells how many a key and its
+// value hold. Values are shared: who gets one must not change it.
+func New[K comparable, V any](bytes int64, weigh func(K, V) int) *Cache[K, V] {
+	count := stats.NewCounter()
+	return &Cache[K, V]{count: count, of: otter.Must(&otter.Options[K, V]{
+		MaximumWeight: uint64(max(0, bytes)),
+		Weigher:       func(k K, v V) uint32 { return uint32(min(max(0, weigh(k, v)), 1<<31)) + overhead },
+		StatsRecorder: count,
+	})}
+}
+
+// Get gives what is remembered.
+func (c *Cache[K, V]) Get(k K) (V, bool) { return c.of.GetIfPresent(k) }
+
+// Put remembers a value, unless there is no room for it.
+func (c *Cache[K, V]) Put(k K, v V) { c.of.Set(k, v) }
+
+// Stats tells what a cache is worth and what it holds.
+type Stats struct {
+	Hits, Misses, Evictions uint64
+	Entries                 int
+	Bytes, Room             uint64
+}
+
+// Stats gives the figures.
+func (c *Cache[K, V]) Stats() Stats {
+	s := c.count.Snapshot()
+	return Stats{
+		Hits: s.Hits, Misses: s.Misses, Evictions: s.Evictions,
+		Entries: c.of.EstimatedSize(), Bytes: c.of.WeightedSize(), Room: c.of.GetMaximum(),
+	}
+}

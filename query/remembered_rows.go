@@ -1,0 +1,177 @@
+package query
+
+import (
+	"context"
+	"slices"
+	"sort"
+	"time"
+
+	"preismon/contracts"
+)
+
+// maxRememberedRows is up to how many rows the answer of a read is remembered.
+const maxRememberedRows = 1_001
+
+// rowsQuestion is what a read of rows depends on, beside the caller.
+type rowsQuestion struct {
+	ResultsQuery
+	From, To int64 // its window; the zero time is open
+}
+
+// Results implements Store. Rows up to a watermark are the same for ever, as
+// long as the caller sees the same. While a scope changes, the rows of its past
+// come and go, and nothing is remembered.
+func (r *remembering) Results(ctx context.Context, v Visibility, q *ResultsQuery, each func(*Block) error) error {
+	if v.Snapshot == 0 || !v.Applied || q.Read != nil || q.Limit <= 0 || q.Limit > maxRememberedRows || neverAgain(q) {
+		return r.Store.Results(ctx, v, q, each)
+	}
+	asked := *q
+	asked.Window = coverOf(q)
+	question := rowsQuestion{asked, toMs(asked.Window.From), toMs(asked.Window.To)}
+	question.Window = contracts.Window{}
+	rows, err := recall(ctx, r, "rows", v, question, func(ctx context.Context) (*Block, error) { return r.readRows(ctx, v, &asked) })
+	if err != nil {
+		return err
+	}
+	within, ok := within(rows, q)
+	if !ok { // more rows lie before the window than such a read may have room for
+		return r.Store.Results(ctx, v, q, each)
+	}
+	if within.Len == 0 {
+		return nil
+	}
+	return each(within)
+}
+
+// neverAgain tells whether nobody else can ask for the same: the window ends now
+// and no wider one has the answer.
+func neverAgain(q *ResultsQuery) bool {
+	return (q.FromNow || q.ToNow) && q.Latest != AllRows || q.FromNow && q.Ascending
+}
+
+// coverOf is a window that holds the one of a read and is the same for all that
+// end now within the hour, so that they share an answer.
+func coverOf(q *ResultsQuery) contracts.Window {
+	w := q.Window
+	if q.FromNow {
+		w.From = w.From.Truncate(time.Hour)
+	}
+	if q.ToNow {
+		w.To = w.To.Truncate(time.Hour).Add(2 * time.Hour)
+	}
+	return w
+}
+
+// within gives those rows of the cover that are in the window, in order. Not ok:
+// rows may be missing at the end, for others took their room.
+func within(b *Block, q *ResultsQuery) (*Block, bool) {
+	if !q.FromNow && !q.ToNow {
+		return b, true
+	}
+	from, to := q.Window.From.UnixMilli(), q.Window.To.UnixMilli()
+	// The first row in the window, and the first behind it.
+	first := sort.Search(b.Len, func(i int) bool { return b.CapturedMs[i] <= to })
+	end := sort.Search(b.Len, func(i int) bool { return b.CapturedMs[i] < from })
+	if q.Ascending {
+		first = sort.Search(b.Len, func(i int) bool { return b.CapturedMs[i] >= from })
+		end = sort.Search(b.Len, func(i int) bool { return b.CapturedMs[i] > to })
+	}
+	if first > 0 && end == b.Len && b.Len == q.Limit {
+		return nil, false
+	}
+	return rowsOf(b, first, max(first, end)), true
+}
+
+// readRows reads all rows of a query into a block of their own, in order.
+func (r *remembering) readRows(ctx context.Context, v Visibility, q *ResultsQuery) (*Block, error) {
+	c := newRowsCopy(q.Export)
+	err := r.Store.Results(ctx, v, q, func(b *Block) error { c.add(b); return nil })
+	if err != nil {
+		return nil, err
+	}
+	return c.block, nil
+}
+
+// rowsCopy copies rows out of blocks, which are used again.
+type rowsCopy struct {
+	block  *Block
+	export bool
+	dicts  []dictCopy
+}
+
+// dictCopy copies one column of texts with few values.
+type dictCopy struct {
+	of   func(*Block) *Dict
+	seen map[string]uint32
+}
+
+func newRowsCopy(export bool) *rowsCopy {
+	c := &rowsCopy{block: &Block{}, export: export}
+	columns := []func(*Block) *Dict{
+		func(b *Block) *Dict { return &b.Site }, func(b *Block) *Dict { return &b.Currency }, func(b *Block) *Dict { return &b.Merchant },
+	}
+	if export {
+		columns = append(columns, func(b *Block) *Dict { return &b.Manufacturer }, func(b *Block) *Dict { return &b.DeliveryText })
+	}
+	for _, of := range columns {
+		c.dicts = append(c.dicts, dictCopy{of, map[string]uint32{}})
+	}
+	return c
+}
+
+func (c *rowsCopy) add(b *Block) {
+	to := c.block
+	for k := range b.Len {
+		i := b.At(k)
+		to.Item, to.CapturedMs = append(to.Item, b.Item[i]), append(to.CapturedMs, b.CapturedMs[i])
+		to.Epoch, to.Seq = append(to.Epoch, b.Epoch[i]), append(to.Seq, b.Seq[i])
+		to.Capture, to.Offer = append(to.Capture, b.Capture[i]), append(to.Offer, b.Offer[i])
+		to.Outcome, to.PriceMinor = append(to.Outcome, b.Outcome[i]), append(to.PriceMinor, b.PriceMinor[i])
+		if c.export {
+			to.ShippingMinor, to.IsPrime = append(to.ShippingMinor, b.ShippingMinor[i]), append(to.IsPrime, b.IsPrime[i])
+			to.IsBuyBox, to.RatingTenths = append(to.IsBuyBox, b.IsBuyBox[i]), append(to.RatingTenths, b.RatingTenths[i])
+			to.Title.Append(string(b.Title.At(i)))
+			to.URL.Append(string(b.URL.At(i)))
+		}
+		for _, d := range c.dicts {
+			d.add(d.of(to), d.of(b).At(i))
+		}
+	}
+	to.Len += b.Len
+}
+
+func (d *dictCopy) add(to *Dict, value []byte) {
+	n, ok := d.seen[string(value)]
+	if !ok {
+		n = uint32(to.Values.Len())
+		to.Values.Append(string(value))
+		d.seen[string(value)] = n
+	}
+	to.Index = append(to.Index, n)
+}
+
+// rowsOf are some of the rows of a block in which rows lie in order.
+func rowsOf(b *Block, from, to int) *Block {
+	if from == 0 && to == b.Len {
+		return b
+	}
+	out := *b
+	out.Len = to - from
+	out.Item, out.CapturedMs, out.Epoch, out.Seq = cut(b.Item, from, to), cut(b.CapturedMs, from, to), cut(b.Epoch, from, to), cut(b.Seq, from, to)
+	out.Capture, out.Offer, out.Outcome, out.PriceMinor = cut(b.Capture, from, to), cut(b.Offer, from, to), cut(b.Outcome, from, to), cut(b.PriceMinor, from, to)
+	out.ShippingMinor, out.IsPrime = cut(b.ShippingMinor, from, to), cut(b.IsPrime, from, to)
+	out.IsBuyBox, out.RatingTenths = cut(b.IsBuyBox, from, to), cut(b.RatingTenths, from, to)
+	for _, d := range []*Dict{&out.Site, &out.Currency, &out.Merchant, &out.Manufacturer, &out.DeliveryText} {
+		d.Index = cut(d.Index, from, to)
+	}
+	out.Title.Spans, out.URL.Spans = cut(b.Title.Spans, from, to), cut(b.URL.Spans, from, to)
+	return &out
+}
+
+// cut is a part of a column; of one that was not read, nothing.
+func cut[T any](column []T, from, to int) []T {
+	if len(column) == 0 {
+		return nil
+	}
+	return slices.Clip(column[from:to])
+}

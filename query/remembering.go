@@ -1,0 +1,296 @@
+package query
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"preismon/contracts"
+	"preismon/query/cache"
+)
+
+// remembering is a Store that remembers answers by their question, the caller's
+// visibility and its snapshot, and those about observations by their watermark,
+// too. Whoever asks has these from a statement that began after the request
+// came; so what is found is what the tables would say. See
+// contracts/decisions/028-what-a-node-remembers.md.
+type remembering struct {
+	Store
+	answers *cache.Cache[answerKey, answer]
+
+	mu     sync.Mutex
+	flight map[answerKey]*flight // being read
+
+	check                bool // compare each answer that is found with one made anew
+	checked, differences atomic.Uint64
+}
+
+type answerKey [sha256.Size]byte
+
+type answer struct {
+	value any // shared: never changed
+	bytes int
+}
+
+// flight is an answer that is being read, and that others wait for.
+type flight struct {
+	done chan struct{}
+	answer
+	err error
+}
+
+func newRemembering(s Store, cfg Config) *remembering {
+	return &remembering{
+		Store: s, check: cfg.CheckRemembered, flight: map[answerKey]*flight{},
+		answers: cache.New(cfg.RememberBytes, func(_ answerKey, a answer) int { return len(answerKey{}) + a.bytes }),
+	}
+}
+
+func keyOf(name string, v Visibility, question any) answerKey {
+	text, err := json.Marshal([]any{name, v, question})
+	if err != nil {
+		panic(err) // questions are plain values
+	}
+	return sha256.Sum256(text)
+}
+
+// recall gives a remembered answer, or reads it. Who asks while another reads
+// the same waits for that.
+func recall[T any](ctx context.Context, r *remembering, name string, v Visibility, question any, read func(context.Context) (T, error)) (none T, err error) {
+	if v.Snapshot == 0 {
+		return read(ctx)
+	}
+	key := keyOf(name, v, question)
+	for {
+		if a, ok := r.answers.Get(key); ok {
+			value := a.value.(T)
+			if r.check {
+				return compared(ctx, r, name, v, value, read)
+			}
+			return value, nil
+		}
+		f, mine := r.board(key)
+		if mine {
+			value, err := read(ctx)
+			f.answer, f.err = answer{value, sizeOf(reflect.ValueOf(&value))}, err
+			r.land(key, f)
+			return value, err
+		}
+		select {
+		case <-f.done:
+		case <-ctx.Done():
+			return none, context.Cause(ctx)
+		}
+		if f.err == nil {
+			return f.value.(T), nil
+		} // else it may be the other's own: asked again
+	}
+}
+
+// board gives the flight of a key, and whether it is for the caller to make.
+func (r *remembering) board(key answerKey) (f *flight, mine bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if f = r.flight[key]; f != nil {
+		return f, false
+	}
+	f = &flight{done: make(chan struct{})}
+	r.flight[key] = f
+	return f, true
+}
+
+func (r *remembering) land(key answerKey, f *flight) {
+	if f.err == nil {
+		r.answers.Put(key, f.answer)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.flight, key)
+	close(f.done)
+}
+
+// compared reads an answer anew beside the one that is remembered. The tables
+// may already hold what the snapshot does not tell of yet, for as long as it
+// takes to write the checkpoint; who finds a difference looks again. What is
+// given is what was read.
+func compared[T any](ctx context.Context, r *remembering, name string, v Visibility, remembered T, read func(context.Context) (T, error)) (T, error) {
+	r.checked.Add(1)
+	for try := 0; ; try++ {
+		anew, err := read(ctx)
+		if err != nil || reflect.DeepEqual(anew, remembered) || !r.holds(ctx, v.Snapshot) {
+			return anew, err
+		}
+		if try == checkTries {
+			r.differences.Add(1)
+			return anew, fmt.Errorf("%s: remembered is %+v, made anew %+v", name, remembered, anew)
+		}
+		select {
+		case <-ctx.Done():
+			return anew, context.Cause(ctx)
+		case <-time.After(checkPause):
+		}
+	}
+}
+
+const (
+	checkTries = 20
+	checkPause = 50 * time.Millisecond
+)
+
+// snapshots is a Store that tells the snapshot of now.
+type snapshots interface {
+	Snapshot(context.Context) (Snapshot, error)
+}
+
+// holds tells whether a snapshot is still the one of now.
+func (r *remembering) holds(ctx context.Context, s Snapshot) bool {
+	of, ok := r.Store.(snapshots)
+	if !ok {
+		return true
+	}
+	now, err := of.Snapshot(ctx)
+	return err != nil || now == s
+}
+
+// sizeOf is how many bytes a value holds, about.
+func sizeOf(v reflect.Value) (n int) {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			n = 8 + sizeOf(v.Elem())
+		}
+	case reflect.String:
+		n = 16 + v.Len()
+	case reflect.Slice, reflect.Array:
+		if e := v.Type().Elem(); plain(e) {
+			return 24 + v.Len()*int(e.Size())
+		}
+		n = 24
+		for i := range v.Len() {
+			n += sizeOf(v.Index(i))
+		}
+	case reflect.Map:
+		n = 48
+		for k, e := range v.Seq2() {
+			n += 16 + sizeOf(k) + sizeOf(e)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			n += sizeOf(v.Field(i))
+		}
+	default:
+		n = int(v.Type().Size())
+	}
+	return n
+}
+
+// plain tells whether values of a type hold nothing but themselves.
+func plain(t reflect.Type) bool {
+	if t.Kind() == reflect.Struct {
+		for i := range t.NumField() {
+			if !plain(t.Field(i).Type) {
+				return false
+			}
+		}
+		return true
+	}
+	return t.Kind() <= reflect.Complex128
+}
+
+// Sites implements Store, as do all that follow.
+func (r *remembering) Sites(ctx context.Context, v Visibility, q SitesQuery) ([]contracts.Site, error) {
+	return recall(ctx, r, "sites", v, q, func(ctx context.Context) ([]contracts.Site, error) { return r.Store.Sites(ctx, v, q) })
+}
+
+type itemsPage struct {
+	After contracts.ItemID
+	Limit int
+}
+
+func (r *remembering) Items(ctx context.Context, v Visibility, after contracts.ItemID, limit int) ([]contracts.Item, error) {
+	return recall(ctx, r, "items", v, itemsPage{after, limit}, func(ctx context.Context) ([]contracts.Item, error) { return r.Store.Items(ctx, v, after, limit) })
+}
+
+func (r *remembering) ItemCandidates(ctx context.Context, v Visibility, q ItemsQuery) ([]contracts.ItemID, error) {
+	return recall(ctx, r, "candidates", v, q, func(ctx context.Context) ([]contracts.ItemID, error) { return r.Store.ItemCandidates(ctx, v, q) })
+}
+
+type ofItems struct {
+	Items []contracts.ItemID
+	Limit int `json:",omitempty"`
+}
+
+func (r *remembering) VisibleItems(ctx context.Context, v Visibility, items []contracts.ItemID, limit int) ([]contracts.Item, error) {
+	return recall(ctx, r, "visible items", v, ofItems{items, limit}, func(ctx context.Context) ([]contracts.Item, error) { return r.Store.VisibleItems(ctx, v, items, limit) })
+}
+
+func (r *remembering) Categories(ctx context.Context, v Visibility, q CategoriesQuery) ([]string, error) {
+	return recall(ctx, r, "categories", v, q, func(ctx context.Context) ([]string, error) { return r.Store.Categories(ctx, v, q) })
+}
+
+func (r *remembering) ASINLocales(ctx context.Context, v Visibility, limit int) ([]string, error) {
+	return recall(ctx, r, "asin locales", v, limit, func(ctx context.Context) ([]string, error) { return r.Store.ASINLocales(ctx, v, limit) })
+}
+
+func (r *remembering) Orders(ctx context.Context, v Visibility, q OrdersQuery) ([]contracts.Order, error) {
+	return recall(ctx, r, "orders", v, q, func(ctx context.Context) ([]contracts.Order, error) { return r.Store.Orders(ctx, v, q) })
+}
+
+type ofOrders struct {
+	Orders []contracts.OrderID
+	Limit  int
+}
+
+func (r *remembering) OrderScope(ctx context.Context, v Visibility, orders []contracts.OrderID, atMost int) (OrderScope, error) {
+	return recall(ctx, r, "order scope", v, ofOrders{orders, atMost}, func(ctx context.Context) (OrderScope, error) { return r.Store.OrderScope(ctx, v, orders, atMost) })
+}
+
+func (r *remembering) OrderSites(ctx context.Context, v Visibility, orders []contracts.OrderID, limit int) ([]OrderSite, error) {
+	return recall(ctx, r, "order sites", v, ofOrders{orders, limit}, func(ctx context.Context) ([]OrderSite, error) { return r.Store.OrderSites(ctx, v, orders, limit) })
+}
+
+func (r *remembering) CountPairs(ctx context.Context, v Visibility, s Selectors) (ScopeSize, error) {
+	return recall(ctx, r, "pairs", v, s, func(ctx context.Context) (ScopeSize, error) { return r.Store.CountPairs(ctx, v, s) })
+}
+
+func (r *remembering) PairsBySite(ctx context.Context, v Visibility, s Selectors) (map[contracts.SiteKey]uint64, error) {
+	return recall(ctx, r, "pairs by site", v, s, func(ctx context.Context) (map[contracts.SiteKey]uint64, error) { return r.Store.PairsBySite(ctx, v, s) })
+}
+
+func (r *remembering) ReferencePrices(ctx context.Context, v Visibility, items []contracts.ItemID) ([]contracts.ReferencePrices, error) {
+	return recall(ctx, r, "reference prices", v, ofItems{Items: items}, func(ctx context.Context) ([]contracts.ReferencePrices, error) {
+		return r.Store.ReferencePrices(ctx, v, items)
+	})
+}
+
+func (r *remembering) CustomerData(ctx context.Context, v Visibility, items []contracts.ItemID) ([]contracts.CustomerData, error) {
+	return recall(ctx, r, "customer data", v, ofItems{Items: items}, func(ctx context.Context) ([]contracts.CustomerData, error) {
+		return r.Store.CustomerData(ctx, v, items)
+	})
+}
+
+func (r *remembering) PairOrders(ctx context.Context, v Visibility, items []contracts.ItemID) (map[contracts.Pair][]contracts.OrderID, error) {
+	return recall(ctx, r, "pair orders", v, ofItems{Items: items}, func(ctx context.Context) (map[contracts.Pair][]contracts.OrderID, error) {
+		return r.Store.PairOrders(ctx, v, items)
+	})
+}
+
+func (r *remembering) SeesWholeOrder(ctx context.Context, v Visibility, order contracts.OrderID) (bool, error) {
+	return recall(ctx, r, "whole order", v, order, func(ctx context.Context) (bool, error) { return r.Store.SeesWholeOrder(ctx, v, order) })
+}
+
+// itemsOf and sites are ItemRecords and SiteRecords, of the caller's snapshot.
+func (r *remembering) itemsOf(ctx context.Context, v Visibility, items []contracts.ItemID) ([]contracts.Item, error) {
+	all := Visibility{Snapshot: v.Snapshot}
+	return recall(ctx, r, "item records", all, ofItems{Items: items}, func(ctx context.Context) ([]contracts.Item, error) { return r.Store.ItemRecords(ctx, items) })
+}
+
+func (r *remembering) sites(ctx context.Context, v Visibility) ([]contracts.Site, error) {
+	all := Visibility{Snapshot: v.Snapshot}
+	return recall(ctx, r, "site records", all, nil, func(ctx context.Context) ([]contracts.Site, error) { return r.Store.SiteRecords(ctx) })
+}

@@ -1,0 +1,116 @@
+package store_test
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"preismon/contracts"
+	"preismon/contracts/fault"
+	"preismon/query"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// lookedUp is an entry as callers get it.
+type lookedUp struct {
+	Asked       query.LookupKey
+	Known, Seen bool
+	Items       []string
+	Latest      []answer
+}
+
+func (w *world) lookup(a contracts.AccountID, keys []query.LookupKey) (all []lookedUp, echo query.LookupEcho, err error) {
+	l, err := w.service.Lookup(w.t.Context(), query.Principal{Account: a}, query.LookupRequest{Keys: keys})
+	if err != nil {
+		return nil, echo, err
+	}
+	defer l.Release()
+	err = json.Unmarshal([]byte("["+string(bytes.Join(l.Entries, nil))+"]"), &all)
+	return all, l.Query, err
+}
+
+// TestLookup compares lookups of random identifiers, some twice, some of
+// nothing, with a look at every row: in the order asked, and up to the
+// watermark.
+func TestLookup(t *testing.T) {
+	w := newWorld(t, 171, 200)
+	seen := w.rows
+	r := rand.New(rand.NewPCG(17, 1))
+	w.insert(r, 50, 0) // beyond the watermark
+	var choices []query.LookupKey
+	for id := contracts.ItemID(1); id <= 8; id++ {
+		choices = append(choices, query.LookupKey{ItemID: id})
+	}
+	for ean := range itemEANs {
+		choices = append(choices, query.LookupKey{EAN: ean})
+	}
+	choices = append(choices, query.LookupKey{PZN: "12345678"}, query.LookupKey{ASIN: "B000000001", ASINLocale: "de"})
+	items := func(k query.LookupKey) []uint64 {
+		if k.EAN != "" {
+			return itemEANs[k.EAN]
+		}
+		if k.ItemID >= 1 && k.ItemID <= 6 {
+			return []uint64{uint64(k.ItemID)}
+		}
+		return nil
+	}
+	known := 0
+	for _, a := range []contracts.AccountID{accountWhole, accountOrder, accountSites, accountNone, accountOther} {
+		rows := w.oracle(a, query.ResultsRequest{LatestPerPair: true}, math.MinInt64, math.MaxInt64, seen)
+		slices.SortFunc(rows, func(a, b obsRow) int { return cmp.Or(cmp.Compare(a.item, b.item), cmp.Compare(a.site, b.site)) })
+		sees := map[uint64]bool{}
+		for id := range uint64(7) {
+			for _, s := range worldSites {
+				sees[id] = sees[id] || w.sees(a, contracts.Pair{Item: contracts.ItemID(id), Site: contracts.SiteKey(s)})
+			}
+		}
+		for range 10 {
+			keys := make([]query.LookupKey, 1+r.IntN(20))
+			want, echo := make([]lookedUp, len(keys)), query.LookupEcho{Asked: len(keys), Timezone: "UTC"}
+			for i := range keys {
+				keys[i] = choices[r.IntN(len(choices))]
+				want[i].Asked = keys[i]
+				for _, id := range items(keys[i]) {
+					if !sees[id] {
+						continue
+					}
+					want[i].Known, want[i].Items = true, append(want[i].Items, fmt.Sprint(id))
+					for _, row := range rows {
+						if row.item == id {
+							want[i].Seen, want[i].Latest = true, append(want[i].Latest, expected([]obsRow{row})...)
+						}
+					}
+				}
+				if want[i].Known {
+					known++
+					echo.Known++
+				}
+				if want[i].Seen {
+					echo.Seen++
+				}
+			}
+			got, gotEcho, err := w.lookup(a, keys)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := gocmp.Diff(want, got, cmpopts.EquateEmpty()) + gocmp.Diff(echo, gotEcho); diff != "" {
+				t.Fatalf("account %s (-want +got):\n%s", a, diff)
+			}
+		}
+	}
+	if known < 100 {
+		t.Errorf("only %d identifiers were known", known)
+	}
+	for n, want := range map[int]fault.Kind{0: fault.Invalid, query.MaxLookups + 1: fault.Invalid} {
+		if _, _, err := w.lookup(accountWhole, make([]query.LookupKey, n)); err == nil || fault.KindOf(err) != want {
+			t.Errorf("%d identifiers: %v", n, err)
+		}
+	}
+}

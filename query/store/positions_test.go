@@ -1,0 +1,180 @@
+package store_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"preismon/contracts"
+	"preismon/query"
+
+	gocmp "github.com/google/go-cmp/cmp"
+)
+
+// positions follows the cursors to the end.
+func (w *world) positions(t *testing.T, a contracts.AccountID, r query.PositionsRequest) (all []query.OwnPosition, echo query.PositionsEcho) {
+	t.Helper()
+	for {
+		p, err := w.service.Positions(t.Context(), query.Principal{Account: a}, r)
+		if err != nil {
+			t.Fatalf("%+v: %v", r, err)
+		}
+		all, echo = append(all, p.Data...), p.Query
+		if p.Paging.NextCursor == "" {
+			if len(all) != echo.Positions || echo.Above+echo.Equal+echo.Below != echo.Positions {
+				t.Errorf("%d positions, %+v", len(all), echo)
+			}
+			return all, echo
+		}
+		r.Cursor = p.Paging.NextCursor
+	}
+}
+
+// TestPositionsAreThoseOfTheTool compares positions beside reference prices
+// with what get_market_price_position says of each product and each of them.
+func TestPositionsAreThoseOfTheTool(t *testing.T) {
+	w := newWorld(t, 201, 0)
+	w.crowded(rand.New(rand.NewPCG(20, 1)), 200)
+	w.setMark(w.mark)
+	w.exec("INSERT INTO reference_prices VALUES (1, 1, [(100, 'EUR', '', '', '')], 1), (1, 2, [(200, 'EUR', 'alpha.example', '', ''), (150, 'CHF', '', '', '')], 1), (1, 3, [(100, 'EUR', '', '', ''), (101, 'EUR', '', '', '')], 1), (1, 4, [(3, 'JPY', '', '', ''), (50, 'EUR', '', '', '')], 1)")
+	found := 0
+	for _, a := range []contracts.AccountID{accountWhole, accountOrder, accountSites, accountNone} {
+		got, echo := w.positions(t, a, query.PositionsRequest{ResultsRequest: query.ResultsRequest{Limit: ptr(2)}})
+		by := map[string]query.OwnPosition{}
+		for i, p := range got {
+			by[fmt.Sprint(p.ItemID, *p.Country, p.CurrencyCode)] = p
+			if i > 0 && compareNumbers(t, *got[i-1].DifferencePercent, *p.DifferencePercent) < 0 {
+				t.Errorf("%+v is behind %+v", p, got[i-1])
+			}
+		}
+		tool, without := 0, 0
+		for item := contracts.ItemID(1); item <= 6; item++ {
+			any, err := w.position(a, query.PositionRequest{ItemID: item, CandidatePrice: "1", IncludeCustomerReference: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, st := range any.Positions {
+				if st.Reference.Source != query.CustomerReference {
+					without++
+					continue
+				}
+				tool++
+				one, err := w.position(a, query.PositionRequest{ItemID: item, CandidatePrice: string(st.Reference.Price), CurrencyCode: st.CurrencyCode, Country: *st.Country, IncludeCustomerReference: true})
+				if err != nil {
+					t.Fatal(err)
+				}
+				st = one.Positions[0]
+				want := query.OwnPosition{
+					ItemID: item, Country: st.Country, CurrencyCode: st.CurrencyCode, OwnPrice: st.Reference.Price, Rank: st.Candidate.Rank, Offers: st.Offers, Cheapest: st.Best,
+					OldestCapturedAt: st.OldestCapturedAt, NewestCapturedAt: st.NewestCapturedAt,
+				}
+				have := by[fmt.Sprint(item, *st.Country, st.CurrencyCode)]
+				if have.Difference == "" {
+					t.Errorf("account %s: no position for %s %s", a, item, st.CurrencyCode)
+				}
+				have.Difference, have.DifferencePercent = "", nil
+				if diff := gocmp.Diff(want, have, gocmp.FilterPath(func(p gocmp.Path) bool { return p.Last().String() == ".ratio" }, gocmp.Ignore())); diff != "" {
+					t.Errorf("account %s (-tool +positions):\n%s", a, diff)
+				}
+			}
+		}
+		if tool != len(got) || without != echo.WithoutOwn || echo.Beside != "reference" {
+			t.Errorf("account %s: the tool has %d positions and %d without an own price: %+v", a, tool, without, echo)
+		}
+		found += tool
+	}
+	if found < 6 {
+		t.Errorf("only %d positions", found)
+	}
+}
+
+func compareNumbers[T ~string](t *testing.T, a, b T) int {
+	t.Helper()
+	var x, y float64
+	if _, err := fmt.Sscan(string(a)+" "+string(b), &x, &y); err != nil {
+		t.Fatal(err)
+	}
+	switch {
+	case x < y:
+		return -1
+	case x > y:
+		return 1
+	}
+	return 0
+}
+
+// TestPositionsOfAMerchantAndASite compares them with a look at every row: by
+// price and by total price, beside all other offers of the market.
+func TestPositionsOfAMerchantAndASite(t *testing.T) {
+	w := newWorld(t, 202, 0)
+	w.crowded(rand.New(rand.NewPCG(20, 2)), 250)
+	w.setMark(w.mark)
+	count := 0
+	for i, r := range []query.PositionsRequest{
+		{OwnMerchant: "Merchant 1"},
+		{OwnMerchant: "Merchant 1", Amount: "totalPrice"},
+		{OwnSite: "alpha.example"},
+		{OwnSite: "market.example", Amount: "totalPrice"},
+		{ResultsRequest: query.ResultsRequest{OrderID: orderB}, OwnMerchant: "Merchant 0"},
+		{ResultsRequest: query.ResultsRequest{ItemID: 4}, OwnSite: "gamma.example"},
+	} {
+		rows := r.ResultsRequest
+		rows.LatestObservationPerPair = true
+		for _, a := range []contracts.AccountID{accountWhole, accountOther, accountSites} {
+			own, others, captured := map[string]int64{}, map[string][]int64{}, 0
+			for _, row := range w.oracle(a, rows, w.now.Add(-168*time.Hour).UnixMilli(), w.now.UnixMilli(), w.rows) {
+				if coverage(row) != "PRICE_OBSERVED" || r.Amount == "totalPrice" && row.shipping == nil {
+					continue
+				}
+				captured++
+				amount, currency := row.price, row.currency
+				if r.Amount == "totalPrice" {
+					amount += *row.shipping
+				}
+				if currency == "" {
+					currency = "EUR"
+				}
+				key := fmt.Sprint(row.item, currency)
+				if row.merchant == r.OwnMerchant || row.site == string(r.OwnSite) {
+					if old, ok := own[key]; !ok || amount < old {
+						own[key] = amount
+					}
+					continue
+				}
+				others[key] = append(others[key], amount)
+			}
+			want := map[string]string{}
+			for key, mine := range own {
+				if len(others[key]) == 0 {
+					continue
+				}
+				rank, least := 1, others[key][0]
+				for _, o := range others[key] {
+					least = min(least, o)
+					if o < mine {
+						rank++
+					}
+				}
+				want[key] = fmt.Sprintf("%d of %d, %d", rank, len(others[key]), mine-least)
+			}
+			got := map[string]string{}
+			all, _ := w.positions(t, a, r)
+			for _, p := range all {
+				minor, err := contracts.ParseMoney(string(p.OwnPrice), p.CurrencyCode)
+				least, err2 := contracts.ParseMoney(string(p.Cheapest.Price), p.CurrencyCode)
+				if err != nil || err2 != nil {
+					t.Fatal(err, err2)
+				}
+				got[fmt.Sprint(uint64(p.ItemID), p.CurrencyCode)] = fmt.Sprintf("%d of %d, %d", p.Rank, p.Offers, minor.AmountMinor-least.AmountMinor)
+			}
+			if diff := gocmp.Diff(want, got); diff != "" {
+				t.Errorf("%d, account %s (-want +got):\n%s", i, a, diff)
+			}
+			count += len(got)
+		}
+	}
+	if count < 30 {
+		t.Errorf("only %d positions", count)
+	}
+}

@@ -1,0 +1,113 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"preismon/contracts"
+	"preismon/contracts/fault"
+	"preismon/query"
+)
+
+// tables are what statements read in this test: each takes a while, and sees
+// what is there when it begins.
+type tables struct {
+	mu    sync.Mutex
+	mark  uint64
+	fails error
+	hang  bool
+	asked [][]contracts.AccountID
+}
+
+const statementTime = 10 * time.Millisecond
+
+func (t *tables) read(_ context.Context, accounts []contracts.AccountID) (moment, error) {
+	t.mu.Lock()
+	t.asked = append(t.asked, accounts)
+	mark, err, hang := t.mark, t.fails, t.hang
+	t.hang = false
+	t.mu.Unlock()
+	if hang {
+		time.Sleep(time.Hour)
+	}
+	time.Sleep(statementTime)
+	return moment{watermark: query.Watermark{Epoch: 1, Seq: mark}}, err
+}
+
+func (t *tables) write(mark uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.mark = mark
+}
+
+// TestSharedIsAsOfAfterTheQuestion: whoever asks while a statement runs hears
+// what was written before the question, and all who wait share one statement.
+func TestSharedIsAsOfAfterTheQuestion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &tables{}
+		s := &shared[contracts.AccountID, moment]{read: w.read}
+		var all sync.WaitGroup
+		ask := func(account contracts.AccountID, atLeast uint64) {
+			all.Go(func() {
+				if st, err := s.ask(t.Context(), account); err != nil || st.watermark.Seq < atLeast {
+					t.Errorf("account %d: %+v, %v; %d was written before the question", account, st, err, atLeast)
+				}
+			})
+		}
+		ask(1, 0)
+		time.Sleep(statementTime / 2) // the statement has begun, and does not see what comes now
+		w.write(7)
+		for account := range contracts.AccountID(50) {
+			ask(2+account, 7)
+		}
+		all.Wait()
+		if len(w.asked) != 2 || len(w.asked[1]) != 50 {
+			t.Errorf("statements for %v, want one for the first account and one for all others", w.asked)
+		}
+	})
+}
+
+// TestSharedBesideAHang: a statement that hangs holds nobody up but those who
+// asked by it, and they no longer than they have time.
+func TestSharedBesideAHang(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &tables{hang: true}
+		s := &shared[contracts.AccountID, moment]{read: w.read}
+		var all sync.WaitGroup
+		all.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			if _, err := s.ask(ctx, 1); fault.KindOf(err) != fault.Timeout {
+				t.Errorf("after a second: %v", err)
+			}
+		})
+		time.Sleep(time.Millisecond)
+		began := time.Now()
+		if _, err := s.ask(t.Context(), 2); err != nil || time.Since(began) > patience+2*statementTime {
+			t.Errorf("beside a statement that hangs: %v after %s", err, time.Since(began))
+		}
+		all.Wait()
+		time.Sleep(time.Hour)
+	})
+}
+
+// TestSharedIsNeverAnOldOne: where a statement fails, nobody gets the
+// last one that could.
+func TestSharedIsNeverAnOldOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &tables{mark: 1}
+		s := &shared[contracts.AccountID, moment]{read: w.read}
+		if _, err := s.ask(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		away := errors.New("away")
+		w.fails = away
+		if _, err := s.ask(t.Context(), 1); !errors.Is(err, away) {
+			t.Errorf("got %v", err)
+		}
+	})
+}

@@ -1,0 +1,119 @@
+package store
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"preismon/contracts"
+	"preismon/query"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+)
+
+// who is whose state is asked for: an account, and the mandate that it is taken
+// to be of; 0: it is not known.
+type who struct {
+	account contracts.AccountID
+	mandate contracts.MandateID
+}
+
+// state is what some accounts may do, and what is in force for some mandates.
+type state struct {
+	accounts map[contracts.AccountID]accountRow
+	scopes   map[contracts.MandateID]inForce // of every mandate that was asked for
+}
+
+type accountRow struct {
+	version uint64
+	access  query.Access
+}
+
+// inForce is the state of a mandate's scope: the versions in force, and whether
+// they are applied.
+type inForce struct {
+	versions []uint64 // one of each partition that has one, ascending
+	applied  bool
+}
+
+// stateRow is a row of state.sql.
+type stateRow struct {
+	part           string
+	id, of, number uint64
+	access         query.Access
+}
+
+func scanState(r driver.Rows) (row stateRow, err error) {
+	var (
+		permissions, sites []string
+		orders             []uint64
+		a                  = &row.access
+		v                  = &a.Visibility
+	)
+	err = r.Scan(&row.part, &row.id, &row.of, &row.number,
+		&a.Administrative, &a.Disabled, &permissions, &v.Scope.AllOrders, &orders, &v.Scope.AllSites, &sites)
+	a.Account, v.Mandate = contracts.AccountID(row.id), contracts.MandateID(row.of)
+	a.Permissions = as[contracts.Permission](permissions)
+	v.Scope.Sites, v.Scope.Orders = as[contracts.SiteKey](sites), ids[contracts.OrderID](orders)
+	return row, err
+}
+
+// readState asks for what is in force now.
+func (s *Store) readState(ctx context.Context, of []who) (*state, error) {
+	ctx, cancel := context.WithTimeout(ctx, sharedTimeout)
+	defer cancel()
+	accounts, mandates := map[contracts.AccountID]struct{}{}, map[contracts.MandateID]struct{}{}
+	for _, w := range of {
+		accounts[w.account] = struct{}{}
+		if w.mandate != 0 {
+			mandates[w.mandate] = struct{}{}
+		}
+	}
+	p := params{}
+	uints(p, "accounts", slices.Sorted(maps.Keys(accounts)))
+	asked := slices.Sorted(maps.Keys(mandates))
+	uints(p, "mandates", asked)
+	st := render("state.sql", s.shards, p)
+	st.settings = briefly
+	all, err := rows(ctx, s, st, scanState)
+	if err != nil {
+		return nil, err
+	}
+	return s.shards.state(all, asked), nil
+}
+
+// byPartition are versions, the newest of each partition.
+type byPartition map[uint16]uint64
+
+func (b byPartition) note(partition uint16, version uint64) {
+	b[partition] = max(b[partition], version)
+}
+
+// state makes a state of the rows. A scope is applied where every partition has
+// applied what is in force there.
+func (n shards) state(all []stateRow, mandates []contracts.MandateID) *state {
+	st := &state{accounts: map[contracts.AccountID]accountRow{}, scopes: map[contracts.MandateID]inForce{}}
+	newest, applied := map[contracts.MandateID]byPartition{}, map[contracts.MandateID]byPartition{}
+	for _, m := range mandates {
+		newest[m], applied[m] = byPartition{}, byPartition{}
+	}
+	for _, row := range all {
+		switch mandate := contracts.MandateID(row.id); {
+		case row.part == "account":
+			if old, ok := st.accounts[row.access.Account]; !ok || old.version < row.number {
+				st.accounts[row.access.Account] = accountRow{row.number, row.access}
+			}
+		case row.part == "applied":
+			applied[mandate].note(uint16(row.of), row.number)
+		case row.number > 0:
+			newest[mandate].note(n.of(row.number), row.number)
+		}
+	}
+	for _, m := range mandates {
+		st.scopes[m] = inForce{
+			versions: slices.Sorted(maps.Values(newest[m])),
+			applied:  n.all(len(newest[m])) && maps.Equal(newest[m], applied[m]),
+		}
+	}
+	return st
+}

@@ -1,0 +1,57 @@
+package store_test
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"preismon/deploy/testserver"
+	"preismon/query"
+	"preismon/query/store"
+)
+
+// TestStatisticsAtVolume sums up 10,000 products over 30 days: one statement,
+// that reads the rows of the window and of the day before it once, beside the
+// scope and the sites.
+func TestStatisticsAtVolume(t *testing.T) {
+	testserver.Full(t, "statistics of 10,000 products over 30 days")
+	w := newWorld(t, 191, 0)
+	const products, captures = 10_000, 62 // two a day, for 31 days
+	w.exec("INSERT INTO scope_pairs SELECT 2, 8, number + 1, 'alpha.example', [201] FROM numbers(10000)")
+	w.exec("INSERT INTO scopes VALUES (2, 8, 10000, 10000)")
+	w.exec("INSERT INTO scopes_applied VALUES (2, 0, 8)")
+	w.exec(`INSERT INTO observations_by_mandate (mandate, captured_desc, item, site, epoch, seq, capture, offer, outcome, currency, price_minor, shipping_minor, merchant, is_prime, is_buy_box, rating_tenths)
+		SELECT 2, -toInt64(? - intDiv(number, 10000) * 43200000 - number % 10000), number % 10000 + 1, 'alpha.example', ?, number + 1, 0, 0, 'priceObserved', 'EUR', 1000 + cityHash64(number) % 500, -1, concat('M', toString(number % 7)), 0, 0, 255
+		FROM numbers(620000)`, w.now.UnixMilli(), uint32(epoch))
+	w.setMark(1 << 40)
+	var mu sync.Mutex
+	asked := map[string]store.Asked{}
+	w.cfg.Asked = func(a store.Asked) { mu.Lock(); defer mu.Unlock(); asked[a.Statement] = a }
+	st, err := store.New(w.cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	w.serve(st)
+	for _, by := range []query.Grouping{query.ByProduct, query.BySite, query.ByMerchant, query.ByNothing} {
+		for _, bucket := range []string{"whole", "day"} {
+			r := query.StatisticsRequest{By: by, Bucket: bucket}
+			r.OrderID, r.Limit = orderC, ptr(10_000)
+			r.CapturedFrom, r.CapturedTo = w.now.Add(-30*24*time.Hour).Format(time.RFC3339), w.now.Format(time.RFC3339)
+			least := time.Hour
+			for range 3 {
+				began := time.Now()
+				page, err := w.service.Statistics(t.Context(), query.Principal{Account: accountOther}, r)
+				if err != nil || page.Query.ObservedPairs != products {
+					t.Fatalf("%v %+v", err, page)
+				}
+				least = min(least, time.Since(began))
+			}
+			a := asked["statistics"]
+			t.Logf("by=%s bucket=%s seconds=%.2f rows=%d", by, bucket, least.Seconds(), a.Rows)
+			if a.Rows > 2*products*captures {
+				t.Errorf("it reads %d rows, there are %d", a.Rows, products*captures)
+			}
+		}
+	}
+}
