@@ -1,6 +1,9 @@
 package query
 
-import "preismon/contracts"
+import (
+	"preismon/contracts"
+	"preismon/query/frame"
+)
 
 // Block is a run of rows as columns, as the store read them. It is reused:
 // nothing of it may be kept.
@@ -50,38 +53,11 @@ type Reclaimed struct{ After *Position }
 
 func (*Reclaimed) Error() string { return "the block was reclaimed" }
 
-// Texts is a column of strings that lie in one buffer, maybe with gaps: a
-// reader leaves what stood between them on the wire where it is.
-type Texts struct {
-	Buf   []byte
-	Spans []Span
-}
+// Texts is a column of strings in one buffer.
+type Texts = frame.Texts
 
 // Span is where a string lies in its buffer.
-type Span struct{ From, To uint32 }
-
-// Len is the number of strings.
-func (t *Texts) Len() int { return len(t.Spans) }
-
-// At gives a string; it lies in the column's buffer.
-func (t *Texts) At(i int) []byte {
-	s := t.Spans[i]
-	return t.Buf[s.From:s.To]
-}
-
-// Append adds a string.
-func (t *Texts) Append(s string) {
-	t.Buf = append(t.Buf, s...)
-	t.end(len(t.Buf) - len(s))
-}
-
-// end makes a string of what was added to the buffer since from.
-func (t *Texts) end(from int) {
-	t.Spans = append(t.Spans, Span{uint32(from), uint32(len(t.Buf))})
-}
-
-// Reset empties the column and keeps its room.
-func (t *Texts) Reset() { t.Buf, t.Spans = t.Buf[:0], t.Spans[:0] }
+type Span = frame.Span
 
 // Dict is a column of strings with few distinct values: row i holds
 // Values.At(Index[i]).
@@ -98,12 +74,12 @@ func (b *Block) Bytes() int64 {
 	n := 8*(cap(b.Item)+cap(b.CapturedMs)+cap(b.Seq)+cap(b.PriceMinor)+cap(b.ShippingMinor)) + 4*(cap(b.Order)+cap(b.Epoch)) +
 		2*(cap(b.Capture)+cap(b.Offer)) + cap(b.Outcome) + cap(b.IsPrime) + cap(b.IsBuyBox) + cap(b.RatingTenths)
 	for _, d := range []*Dict{&b.Site, &b.Currency, &b.Merchant, &b.Manufacturer, &b.DeliveryText} {
-		n += 4*cap(d.Index) + d.Values.bytes()
+		n += 4*cap(d.Index) + bytesOf(&d.Values)
 	}
-	return int64(n + b.Title.bytes() + b.URL.bytes())
+	return int64(n + bytesOf(&b.Title) + bytesOf(&b.URL))
 }
 
-func (t *Texts) bytes() int { return cap(t.Buf) + 8*cap(t.Spans) }
+func bytesOf(t *Texts) int { return cap(t.Buf) + 8*cap(t.Spans) }
 
 // Reset empties the block and keeps its room.
 func (b *Block) Reset() {

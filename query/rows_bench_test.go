@@ -68,7 +68,7 @@ func (n *nowhere) Lines(ndjson []byte, rows int) error {
 func testStreamer(export bool, to ResultsStream) *streamer {
 	plan := &resultsPlan{zone: time.UTC, include: Include{ExportFields: export}}
 	facts := siteFacts{"shop-01.example": {CanonicalCountryMarket: true}, "shop-02.example": {PriceComparisonMarket: true, CountryCode: "DE"}}
-	in := &read{resultsPlan: plan, encoder: newRowEncoder(plan, facts, newEnrichment(plan.include, references{}, Visibility{}))}
+	in := &read{resultsPlan: plan, encoder: newRowEncoder(plan, facts, newEnrichment(plan.include, &remembering{Store: references{}}, Visibility{}))}
 	node := admission.New(admission.Defaults())
 	holds, err := node.Begin(context.Background(), true, 0)
 	if err != nil {

@@ -2,43 +2,50 @@ package table
 
 import (
 	"io"
-	"strconv"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"preismon/query/frame"
 )
 
-// batchRows is how many rows a record batch of Arrow has at most.
-const batchRows = 8192
-
-// absentKey stands in the metadata of an Arrow field in which null is an absent
-// field, and in that of a Parquet file before the names of such columns.
-const absentKey = "preismon:absent"
+// ArrowOptions are what a reader of Arrow may ask for. Not all readers take
+// what these give.
+type ArrowOptions struct {
+	// Dictionaries gives texts that repeat as dictionaries, which later ones
+	// replace when there are new texts. None is continued (a delta).
+	Dictionaries bool
+	// Compression of the buffers: lz4, zstd, or none.
+	Compression string
+}
 
 // Arrow writes rows as a stream of Arrow record batches (the IPC streaming
-// format), of at most 8,192 rows. A row with a field that is no column, or
-// without one that cannot be absent, is an error.
-func Arrow(w io.Writer, columns []Column) Writer {
-	a := &batches{columns: columns, row: shapeOf(names(columns), false)}
-	schema := arrow.NewSchema(arrowFields(columns, false), nil)
-	a.out = ipc.NewWriter(w, ipc.WithSchema(schema))
-	a.rows = array.NewRecordBuilder(memory.DefaultAllocator, schema)
-	for i := range columns {
-		a.columnsTo = append(a.columnsTo, arrowColumnOf(&columns[i], a.rows.Field(i)))
+// format), one for each batch that is written.
+func Arrow(w io.Writer, columns []frame.Column, o ArrowOptions) Writer {
+	schema := arrow.NewSchema(arrowFields(columns, false, o.Dictionaries), nil)
+	options := []ipc.Option{ipc.WithSchema(schema)}
+	switch o.Compression {
+	case "lz4":
+		options = append(options, ipc.WithLZ4(), ipc.WithCompressConcurrency(1))
+	case "zstd":
+		options = append(options, ipc.WithZstd(), ipc.WithCompressConcurrency(1))
 	}
-	a.take = a.add
+	a := &batches{schema: schema, out: ipc.NewWriter(w, options...)}
+	for i := range columns {
+		a.columns = append(a.columns, arrowColumnOf(&columns[i], schema.Field(i).Type))
+	}
 	return a
 }
 
 // arrowFields are the fields of columns, or of the members of an object that can
 // be empty: then they are null, so that a reader who knows no null of objects
 // does not take what lies below one for values.
-func arrowFields(columns []Column, ofEmpty bool) (all []arrow.Field) {
+func arrowFields(columns []frame.Column, ofEmpty, dictionaries bool) (all []arrow.Field) {
 	for i := range columns {
 		c := &columns[i]
-		f := arrow.Field{Name: c.Name, Type: arrowType(c), Nullable: ofEmpty || c.empty()}
+		f := arrow.Field{Name: c.Name, Type: arrowType(c, dictionaries), Nullable: ofEmpty || c.Empty()}
 		if c.Optional {
 			f.Metadata = arrow.MetadataFrom(map[string]string{absentKey: "null"})
 		}
@@ -47,176 +54,202 @@ func arrowFields(columns []Column, ofEmpty bool) (all []arrow.Field) {
 	return all
 }
 
-func arrowType(c *Column) arrow.DataType {
+func arrowType(c *frame.Column, dictionaries bool) arrow.DataType {
 	switch c.Kind {
-	case Number:
+	case frame.Number:
 		return arrow.PrimitiveTypes.Float64
-	case Integer:
+	case frame.Integer:
 		return arrow.PrimitiveTypes.Int64
-	case Boolean:
+	case frame.Boolean:
 		return arrow.FixedWidthTypes.Boolean
-	case Instant:
+	case frame.Instant:
 		return &arrow.TimestampType{Unit: arrow.Millisecond, TimeZone: "UTC"}
-	case List:
-		return arrow.ListOfField(arrowFields(c.Members, false)[0])
-	case Object:
-		return arrow.StructOf(arrowFields(c.Members, c.empty())...)
-	case Words:
+	case frame.List:
+		return arrow.ListOfField(arrowFields(c.Members, false, false)[0])
+	case frame.Object:
+		return arrow.StructOf(arrowFields(c.Members, c.Empty(), dictionaries)...)
+	case frame.Words:
 		return arrow.MapOfFields(arrow.Field{Name: "key", Type: arrow.BinaryTypes.String}, arrow.Field{Name: "value", Type: arrow.BinaryTypes.String})
+	}
+	if c.Few && dictionaries {
+		return &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Uint32, ValueType: arrow.BinaryTypes.String}
 	}
 	return arrow.BinaryTypes.String // Text, JSON
 }
 
 type batches struct {
-	out       *ipc.Writer
-	columns   []Column
-	row       *shape
-	take      func() error
-	rows      *array.RecordBuilder
-	columnsTo []*arrowColumn
-	held      int
+	schema  *arrow.Schema
+	out     *ipc.Writer
+	columns []*arrowColumn
+	shared  shared
 }
 
-func (a *batches) Write(rows []byte) error { return a.row.rows(rows, a.take) }
-
-func (a *batches) add() error {
-	for i, c := range a.columnsTo {
-		if err := c.append(a.row.cells[i]); err != nil {
-			return err
-		}
-	}
-	if a.held++; a.held == batchRows {
-		return a.Flush()
-	}
-	return nil
-}
-
-func (a *batches) Flush() error {
-	if a.held == 0 {
+func (a *batches) Write(rows *frame.Batch) error {
+	if rows.Len == 0 {
 		return nil
 	}
-	a.held = 0
-	batch := a.rows.NewRecordBatch()
+	a.shared = a.shared[:0]
+	arrays := make([]arrow.Array, len(a.columns))
+	for i, c := range a.columns {
+		arrays[i] = array.MakeFromData(c.data(&rows.Columns[i], rows.Len, &a.shared))
+	}
+	batch := array.NewRecordBatch(a.schema, arrays, int64(rows.Len))
 	defer batch.Release()
 	return a.out.Write(batch)
 }
 
-// Close writes the last rows and the mark of the end; also of no rows at all,
-// after their schema.
-func (a *batches) Close() error {
-	if err := a.Flush(); err != nil {
-		return err
-	}
-	return a.out.Close()
-}
+// Close writes the mark of the end; also of no rows at all, after their schema.
+func (a *batches) Close() error { return a.out.Close() }
 
-// arrowColumn appends values to a column, and to those within it.
+// arrowColumn makes the arrays of a column, in buffers that it uses again.
 type arrowColumn struct {
-	*Column
-	to      array.Builder
+	*frame.Column
+	typed   arrow.DataType
 	members []*arrowColumn
-	object  *shape // of an object
-	each    func(name, value []byte) error
-	room    []byte
+
+	floats []float64
+	ends   []int32
+	bytes  []byte
+
+	known      known
+	numbers    []uint32
+	dictionary arrow.ArrayData // of the texts known when it was made
 }
 
-func arrowColumnOf(c *Column, to array.Builder) *arrowColumn {
-	a := &arrowColumn{Column: c, to: to}
-	switch to := to.(type) {
-	case *array.ListBuilder:
-		a.members = []*arrowColumn{arrowColumnOf(&c.Members[0], to.ValueBuilder())}
-		a.each = func(_, value []byte) error { return a.members[0].append(value) }
-	case *array.StructBuilder:
-		a.object = shapeOf(names(c.Members), false)
+func arrowColumnOf(c *frame.Column, typed arrow.DataType) *arrowColumn {
+	a := &arrowColumn{Column: c, typed: typed}
+	switch t := typed.(type) {
+	case *arrow.ListType:
+		a.members = []*arrowColumn{arrowColumnOf(&c.Members[0], t.Elem())}
+	case *arrow.StructType:
 		for i := range c.Members {
-			a.members = append(a.members, arrowColumnOf(&c.Members[i], to.FieldBuilder(i)))
+			a.members = append(a.members, arrowColumnOf(&c.Members[i], t.Field(i).Type))
 		}
-	case *array.MapBuilder:
-		key, word := text("key"), text("value")
-		a.members = []*arrowColumn{arrowColumnOf(&key, to.KeyBuilder()), arrowColumnOf(&word, to.ItemBuilder())}
-		a.each = func(name, value []byte) error {
-			if err := a.members[0].append(name); err != nil {
-				return err
-			}
-			return a.members[1].append(value)
-		}
+	case *arrow.MapType:
+		word := &frame.Column{Kind: frame.Text}
+		a.members = []*arrowColumn{arrowColumnOf(word, t.KeyType()), arrowColumnOf(word, t.ItemType())}
 	}
 	return a
 }
 
-func (a *arrowColumn) append(value []byte) (err error) {
-	if isNull(value) {
-		if !a.empty() {
-			return missing(a.Column)
-		}
-		a.to.AppendNull() // of an object, of its members too
-		return nil
+// data is a vector of n rows as Arrow has it. It lies in the vector where it
+// can, and is good as long as the vector is.
+func (a *arrowColumn) data(v *frame.Vector, n int, s *shared) arrow.ArrayData {
+	buffers := []*memory.Buffer{nil}
+	if v.Valid != nil {
+		buffers[0] = memory.NewBufferBytes(v.Valid)
 	}
-	switch to := a.to.(type) {
-	case *array.StringBuilder:
-		var text []byte
-		if text, a.room, err = a.textOf(value, a.room[:0]); err != nil {
-			return err
-		}
-		to.BinaryBuilder.Append(text)
-	case *array.Float64Builder:
-		n, err := strconv.ParseFloat(string(value), 64)
-		if err != nil {
-			return unfit(a.Column, value)
-		}
-		to.Append(n)
-	case *array.Int64Builder:
-		n, err := strconv.ParseInt(string(value), 10, 64)
-		if err != nil {
-			return unfit(a.Column, value)
-		}
-		to.Append(n)
-	case *array.BooleanBuilder:
-		to.Append(value[0] == 't')
-	case *array.TimestampBuilder:
-		ms, err := a.instantOf(value)
-		if err != nil {
-			return err
-		}
-		to.Append(arrow.Timestamp(ms))
-	case *array.ListBuilder:
-		to.Append(true)
-		_, err = items(value, a.each)
-	case *array.MapBuilder:
-		to.Append(true)
-		_, err = items(value, a.each)
-	case *array.StructBuilder:
-		to.Append(true)
-		if _, err = a.object.read(value); err != nil {
-			return err
+	var children []arrow.ArrayData
+	switch a.Kind {
+	case frame.Number:
+		buffers = append(buffers, s.once(first(v.Ints), func() []*memory.Buffer { return a.numbersOf(v, n) })...)
+	case frame.Integer, frame.Instant:
+		buffers = append(buffers, memory.NewBufferBytes(arrow.Int64Traits.CastToBytes(v.Ints[:n])))
+	case frame.Boolean:
+		buffers = append(buffers, memory.NewBufferBytes(v.Bits))
+	case frame.List, frame.Words:
+		buffers = append(buffers, a.endsOf(v.Ends[:n]))
+		count := 0
+		if n > 0 {
+			count = int(v.Ends[n-1])
 		}
 		for i, m := range a.members {
-			if err := m.append(a.object.cells[i]); err != nil {
-				return err
-			}
+			children = append(children, m.data(&v.Members[i], count, s))
 		}
+		if t, ok := a.typed.(*arrow.MapType); ok {
+			children = []arrow.ArrayData{array.NewData(t.Elem(), count, []*memory.Buffer{nil}, children, 0, 0)}
+		}
+	case frame.Object:
+		for i, m := range a.members {
+			children = append(children, m.data(&v.Members[i], n, s))
+		}
+	default:
+		if _, ok := a.typed.(*arrow.DictionaryType); ok {
+			return a.dictionaryOf(v, n, buffers)
+		}
+		buffers = append(buffers, s.once(first(v.Index), func() []*memory.Buffer { return a.textsOf(v, n) })...)
 	}
-	return err
+	return array.NewData(a.typed, n, buffers, children, v.Nulls(n), 0)
 }
 
-// textOf gives the text of a value: of Text what it says, of JSON itself. It
-// may lie in the room.
-func (c *Column) textOf(value, room []byte) (text, left []byte, err error) {
-	if c.Kind == JSON {
-		text, err = compact(value)
-		return text, room, err
+func (a *arrowColumn) numbersOf(v *frame.Vector, n int) []*memory.Buffer {
+	a.floats = a.floats[:0]
+	for i := range n {
+		a.floats = append(a.floats, v.Float(i))
 	}
-	if value[0] != '"' {
-		return nil, room, unfit(c, value)
-	}
-	return unquote(value, room)
+	return []*memory.Buffer{memory.NewBufferBytes(arrow.Float64Traits.CastToBytes(a.floats))}
 }
 
-func (c *Column) instantOf(value []byte) (int64, error) {
-	if len(value) >= 2 && value[0] == '"' {
-		if ms, ok := instant(value[1 : len(value)-1]); ok {
-			return ms, nil
+func (a *arrowColumn) endsOf(ends []int32) *memory.Buffer {
+	a.ends = append(append(a.ends[:0], 0), ends...)
+	return memory.NewBufferBytes(arrow.Int32Traits.CastToBytes(a.ends))
+}
+
+func (a *arrowColumn) textsOf(v *frame.Vector, n int) []*memory.Buffer {
+	a.ends, a.bytes = append(a.ends[:0], 0), a.bytes[:0]
+	for i := range n {
+		a.bytes = append(a.bytes, v.Text(i)...)
+		a.ends = append(a.ends, int32(len(a.bytes)))
+	}
+	return []*memory.Buffer{memory.NewBufferBytes(arrow.Int32Traits.CastToBytes(a.ends)), memory.NewBufferBytes(a.bytes)}
+}
+
+// knownBytes is about how many bytes of texts a dictionary has at most.
+const knownBytes = 1 << 20
+
+// dictionaryOf makes indexes into a dictionary that is the same as before
+// unless there are new texts.
+func (a *arrowColumn) dictionaryOf(v *frame.Vector, n int, buffers []*memory.Buffer) arrow.ArrayData {
+	if len(a.known.values.Buf) > knownBytes {
+		a.known.forget()
+		a.dictionary = nil
+	}
+	a.known.begin(v)
+	a.numbers = a.numbers[:0]
+	for i := range n {
+		number := uint32(0)
+		if v.Has(i) {
+			number = a.known.of(v, i)
+		}
+		a.numbers = append(a.numbers, number)
+	}
+	if a.dictionary == nil || a.dictionary.Len() != a.known.values.Len() {
+		var copied arrowColumn // the writer keeps it
+		all := frame.Vector{Values: &a.known.values}
+		count := a.known.values.Len()
+		a.dictionary = array.NewData(arrow.BinaryTypes.String, count, append([]*memory.Buffer{nil}, copied.textsOf(&all, count)...), nil, 0, 0)
+	}
+	buffers = append(buffers, memory.NewBufferBytes(arrow.Uint32Traits.CastToBytes(a.numbers)))
+	return array.NewDataWithDictionary(a.typed, n, buffers, v.Nulls(n), 0, a.dictionary.(*array.Data))
+}
+
+// shared are the buffers that were made of what several vectors of a batch
+// share.
+type shared []sharedBuffers
+
+type sharedBuffers struct {
+	of      any
+	buffers []*memory.Buffer
+}
+
+func (s *shared) once(of any, do func() []*memory.Buffer) []*memory.Buffer {
+	if of == nil {
+		return do()
+	}
+	for _, one := range *s {
+		if one.of == of {
+			return one.buffers
 		}
 	}
-	return 0, unfit(c, value)
+	made := do()
+	*s = append(*s, sharedBuffers{of, made})
+	return made
+}
+
+// first is where values lie, by which they are known; nil: there are none.
+func first[T any](values []T) any {
+	if len(values) == 0 {
+		return nil
+	}
+	return &values[0]
 }

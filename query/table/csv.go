@@ -1,42 +1,61 @@
 package table
 
 import (
-	"bytes"
+	"encoding/json"
 	"io"
-	"strings"
+	"strconv"
+
+	"preismon/contracts"
+	"preismon/query/frame"
 )
 
-// CSV writes rows by RFC 4180, in UTF-8, with CRLF and a header, a column for
-// each field that is named, in that order; other fields are left out. It knows
-// no field by name, so other records than results can be written, too.
+// CSV writes rows by RFC 4180, in UTF-8, with CRLF and a header. Its columns
+// are texts, numbers, booleans, JSON, and money.
 //
 // An empty cell is null, or an absent field of an Optional column. An empty
-// text is "". A field whose name ends with Money has two columns, .amountMinor
-// and .currencyCode, for its value is the amount beside it; other objects and
-// lists are JSON in a cell.
+// text is "". Money has two columns, .amountMinor and .currencyCode, for its
+// value is the amount beside it; other objects and lists are JSON in a cell.
 //
 // Spreadsheets take a text that begins with = + - @ (also of full width), tab,
 // CR or LF for a formula, some after spaces, and what shops write is the text
 // of strangers. Such a text, and one that begins with ', gets a ' before it:
 // spreadsheets hide it, programs cut off one leading ' and have the text.
 // Numbers stay as they are.
-func CSV(w io.Writer, fields []string) Writer {
-	c := &commas{to: w, fields: fields, row: shapeOf(fields, true)}
-	c.money = shapeOf([]string{"amountMinor", "currencyCode"}, true)
-	c.take = c.line
+func CSV(w io.Writer, columns []frame.Column) Writer {
+	c := &commas{to: w}
+	for i := range columns {
+		column := &columns[i]
+		if column.Kind != frame.Object {
+			c.cells = append(c.cells, cells{name: column.Name, kind: column.Kind, column: i, member: -1})
+			continue
+		}
+		for n, m := range column.Members {
+			if m.Name == "amountMinor" || m.Name == "currencyCode" {
+				c.cells = append(c.cells, cells{name: column.Name + "." + m.Name, kind: m.Kind, column: i, member: n})
+			}
+		}
+	}
 	return c
 }
 
 type commas struct {
-	to         io.Writer
-	fields     []string
-	row, money *shape
-	take       func() error
-	begun      bool
-	buf, room  []byte
+	to    io.Writer
+	cells []cells
+	begun bool
+	buf   []byte
 }
 
-const moneyEnd = "Money"
+// cells are a column of a table.
+type cells struct {
+	name           string
+	kind           frame.Kind
+	column, member int // of a batch; member -1: it is the column itself
+	vector         *frame.Vector
+	whole          *frame.Vector // whose part it is
+
+	known   frame.Texts // the values of a dictionary as cells
+	version uint64
+}
 
 // header puts the names of the columns before the first row.
 func (c *commas) header() {
@@ -44,140 +63,92 @@ func (c *commas) header() {
 		return
 	}
 	c.begun = true
-	for i, name := range c.fields {
+	for i := range c.cells {
 		if i > 0 {
 			c.buf = append(c.buf, ',')
 		}
-		if strings.HasSuffix(name, moneyEnd) {
-			c.buf = append(c.buf, name+".amountMinor,"+name+".currencyCode"...)
-			continue
-		}
-		c.buf = append(c.buf, name...)
+		c.buf = append(c.buf, c.cells[i].name...)
 	}
 	c.buf = append(c.buf, "\r\n"...)
 }
 
-func (c *commas) Write(rows []byte) error {
+func (c *commas) Write(rows *frame.Batch) error {
 	c.header()
-	err := c.row.rows(rows, c.take)
-	if err != nil {
-		return err
+	for i := range c.cells {
+		c.cells[i].begin(rows)
 	}
-	return c.Flush()
-}
-
-func (c *commas) line() error {
-	for i, name := range c.fields {
-		if i > 0 {
-			c.buf = append(c.buf, ',')
-		}
-		value := c.row.cells[i]
-		if !strings.HasSuffix(name, moneyEnd) {
-			if err := c.cell(value); err != nil {
-				return err
+	for row := range rows.Len {
+		for i := range c.cells {
+			if i > 0 {
+				c.buf = append(c.buf, ',')
 			}
-			continue
+			c.buf = c.cells[i].append(c.buf, row)
 		}
-		clear(c.money.cells)
-		if !isNull(value) {
-			if _, err := c.money.read(value); err != nil {
-				return err
-			}
-		}
-		if err := c.cell(c.money.cells[0]); err != nil {
-			return err
-		}
-		c.buf = append(c.buf, ',')
-		if err := c.cell(c.money.cells[1]); err != nil {
-			return err
-		}
+		c.buf = append(c.buf, "\r\n"...)
 	}
-	c.buf = append(c.buf, "\r\n"...)
-	return nil
+	return c.flush()
 }
 
-func (c *commas) cell(value []byte) (err error) {
-	if isNull(value) {
-		return nil
+// begin takes the column's part of a batch.
+func (c *cells) begin(rows *frame.Batch) {
+	v := &rows.Columns[c.column]
+	c.whole, c.vector = v, v
+	if c.member >= 0 {
+		c.vector = &v.Members[c.member]
 	}
-	switch value[0] {
-	case '"':
-		var text []byte
-		if text, c.room, err = unquote(value, c.room[:0]); err != nil {
-			return err
-		}
-		c.buf = appendCell(c.buf, text, formula(text))
-	case '{', '[':
-		if value, err = compact(value); err != nil {
-			return err
-		}
-		c.buf = appendCell(c.buf, value, false)
-	default:
-		c.buf = append(c.buf, value...) // a number or a boolean
+	if v = c.vector; v.Index == nil || c.version == v.Version && c.known.Len() == v.Values.Len() {
+		return
 	}
-	return nil
+	c.version = v.Version
+	c.known.Reset()
+	for i := range v.Values.Len() {
+		from := len(c.known.Buf)
+		c.known.Buf = c.appendText(c.known.Buf, v.Values.At(i))
+		c.known.End(from)
+	}
 }
 
-// wide are the signs of a formula as East Asian keyboards have them.
-var wide = []string{"＝", "＋", "－", "＠"}
+func (c *cells) append(b []byte, row int) []byte {
+	v := c.vector
+	if !c.whole.Has(row) || !v.Has(row) {
+		return b
+	}
+	switch c.kind {
+	case frame.Number:
+		return contracts.AppendMinor(b, v.Ints[row], int(v.Digits[row]))
+	case frame.Integer:
+		return strconv.AppendInt(b, v.Ints[row], 10)
+	case frame.Boolean:
+		return strconv.AppendBool(b, v.Bits.At(row))
+	}
+	if v.Index != nil {
+		return append(b, c.known.At(int(v.Index[row]))...)
+	}
+	return c.appendText(b, v.Values.At(row))
+}
 
-// formula tells whether a spreadsheet might take a text for a formula, or the
-// escape of one for an escape.
-func formula(text []byte) bool {
-	text = bytes.TrimLeft(text, " ")
+// appendText writes the cell of a text, or of JSON.
+func (c *cells) appendText(b, text []byte) []byte {
+	if c.kind != frame.JSON {
+		return appendCell(b, text, formula(text))
+	}
 	if len(text) == 0 {
-		return false
+		return b
 	}
 	switch text[0] {
-	case '=', '+', '-', '@', '\t', '\r', '\n', '\'':
-		return true
-	case 0xef:
-		for _, sign := range wide {
-			if bytes.HasPrefix(text, []byte(sign)) {
-				return true
-			}
-		}
+	case 'n':
+		return b
+	case '{', '[':
+		return appendCell(b, text, false)
+	case '"':
+		var s string
+		_ = json.Unmarshal(text, &s) // it is what was checked to be JSON
+		return appendCell(b, []byte(s), formula([]byte(s)))
 	}
-	return false
+	return append(b, text...) // a number or a boolean
 }
 
-// special are the bytes for which a cell has quotes; the semicolon is what
-// some spreadsheets separate by.
-var special = [256]bool{',': true, '"': true, '\r': true, '\n': true, ';': true}
-
-func plain(text []byte) bool {
-	for _, c := range text {
-		if special[c] {
-			return false
-		}
-	}
-	return true
-}
-
-// appendCell writes a text as a cell, with quotes where it needs them.
-func appendCell(b, text []byte, escape bool) []byte {
-	n := len(text)
-	if n > 0 && plain(text) && text[0] != ' ' && text[n-1] != ' ' {
-		if escape {
-			b = append(b, '\'')
-		}
-		return append(b, text...)
-	}
-	b = append(b, '"')
-	if escape {
-		b = append(b, '\'')
-	}
-	for {
-		i := bytes.IndexByte(text, '"')
-		if i < 0 {
-			return append(append(b, text...), '"')
-		}
-		b = append(append(b, text[:i+1]...), '"')
-		text = text[i+1:]
-	}
-}
-
-func (c *commas) Flush() error {
+func (c *commas) flush() error {
 	c.header()
 	_, err := c.to.Write(c.buf)
 	c.buf = c.buf[:0]
@@ -185,4 +156,4 @@ func (c *commas) Flush() error {
 }
 
 // Close writes at least the header: none is an answer, too.
-func (c *commas) Close() error { return c.Flush() }
+func (c *commas) Close() error { return c.flush() }

@@ -1,278 +1,164 @@
 package table
 
 import (
+	"encoding/binary"
 	"io"
-	"reflect"
-	"strconv"
-	"strings"
 
-	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/compress/zstd"
+	"github.com/klauspost/compress/zstd"
+
+	"preismon/query/frame"
 )
 
 const (
-	// groupBytes is how much JSON a row group holds: the memory of a writer is a
-	// part of that, and of pageBytes for each column.
-	groupBytes = 32 << 20
-	pageBytes  = 64 << 10
-	// dictionaryBytes is the size up to which a column has a dictionary.
-	dictionaryBytes = 1 << 20
+	// A row group ends with this many rows, or with about so many compressed
+	// bytes: the memory of a writer is that, and its dictionaries.
+	groupRows  = 122_880
+	groupBytes = 8 << 20
 )
 
-// Parquet writes rows as a Parquet file, compressed with zstd, a row group for
-// every 32 MiB of their JSON. A row with a field that is no column, or without
-// one that cannot be absent, is an error.
-func Parquet(w io.Writer, columns []Column) Writer {
-	p := &groups{row: shapeOf(names(columns), false)}
-	var absent []string
+// Sorting is how the rows of a file are in order of their first Instant.
+type Sorting struct{ Descending bool }
+
+// Parquet writes rows as a Parquet file, compressed with zstd. It is made here
+// and not by a library, since texts that repeat come as numbers of dictionary
+// values and go into the file as such.
+func Parquet(w io.Writer, columns []frame.Column, sorted Sorting) Writer {
+	p := &groups{to: w, columns: columns, sorted: sorted}
+	p.compress, _ = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), // these options are no errors
+		zstd.WithWindowSize(256<<10), zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true))
 	for i := range columns {
-		p.columns = append(p.columns, p.columnOf(&columns[i], 0))
-		if columns[i].Optional {
-			absent = append(absent, columns[i].Name)
-		}
+		p.leavesOf(&columns[i], nil, 0, 0)
 	}
-	options := []parquet.WriterOption{
-		parquet.NewSchema("results", ordered(columns)),
-		parquet.Compression(&zstd.Codec{Level: zstd.SpeedFastest}),
-		parquet.DictionaryMaxBytes(dictionaryBytes),
-		parquet.PageBufferSize(pageBytes),
-		parquet.CreatedBy("preismon", "", ""),
-	}
-	if len(absent) > 0 {
-		options = append(options, parquet.KeyValueMetadata(absentKey, strings.Join(absent, ",")))
-	}
-	p.out = parquet.NewGenericWriter[any](w, options...)
-	p.take = p.add
 	return p
 }
 
-// ordered is a group whose fields stay in their order.
-func ordered(columns []Column) parquet.Node {
-	g := group{Group: parquet.Group{}}
-	for i := range columns {
-		node := parquetNode(&columns[i])
-		if columns[i].empty() {
-			node = parquet.Optional(node)
-		}
-		g.Group[columns[i].Name] = node
-		g.fields = append(g.fields, field{node, columns[i].Name})
-	}
-	return g
-}
-
-type group struct {
-	parquet.Group
-	fields []parquet.Field
-}
-
-func (g group) Fields() []parquet.Field { return g.fields }
-
-type field struct {
-	parquet.Node
-	name string
-}
-
-func (f field) Name() string { return f.name }
-
-// Value is for values of Go types, which are never written here.
-func (f field) Value(reflect.Value) reflect.Value { panic("parquet: no Go value") }
-
-func parquetNode(c *Column) parquet.Node {
-	switch c.Kind {
-	case Number:
-		return parquet.Leaf(parquet.DoubleType)
-	case Integer:
-		return parquet.Int(64)
-	case Boolean:
-		return parquet.Leaf(parquet.BooleanType)
-	case Instant:
-		return parquet.Timestamp(parquet.Millisecond)
-	case List:
-		return parquet.List(parquetNode(&c.Members[0]))
-	case Object:
-		return ordered(c.Members)
-	case Words:
-		return parquet.Map(words(), words())
-	}
-	return words() // Text, JSON
-}
-
-func words() parquet.Node { return parquet.Encoded(parquet.String(), &parquet.RLEDictionary) }
+var parquetMagic = []byte("PAR1")
 
 type groups struct {
-	out     *parquet.GenericWriter[any]
-	columns []*parquetColumn
-	row     *shape
-	take    func() error
-	leaves  [][]parquet.Value
-	room    []byte // of texts of the rows being written
-	bytes   int
+	to       io.Writer
+	columns  []frame.Column
+	sorted   Sorting
+	compress *zstd.Encoder
+
+	leaves  []*leaf
+	at      int64 // bytes written
+	rows    int   // of the row group in the making
+	held    int   // bytes of its pages
+	written []rowGroup
+	total   int64
+
+	// Of the batch that is written.
+
+	shared   map[sharedKey]page
+	room     []uint32
+	plain    []byte
+	packed   []byte
+	squeezed []byte
+	levels   struct{ repetition, definition []uint8 }
 }
 
-// Write puts the values of the rows into the columns, for they may lie in what
-// it was given.
-func (p *groups) Write(rows []byte) error {
-	if err := p.row.rows(rows, p.take); err != nil {
-		return err
-	}
-	for i, to := range p.out.ColumnWriters() {
-		if _, err := to.WriteRowValues(p.leaves[i]); err != nil {
-			return err
-		}
-		p.leaves[i] = p.leaves[i][:0]
-	}
-	p.room = p.room[:0]
-	if p.bytes += len(rows); p.bytes >= groupBytes {
-		p.bytes = 0
-		return p.out.Flush()
-	}
-	return nil
+type rowGroup struct {
+	rows   int64
+	chunks []chunk
 }
 
-func (p *groups) add() error {
-	for i, c := range p.columns {
-		if err := p.put(c, p.row.cells[i], 0, 0); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Flush writes nothing: small row groups are what Parquet is bad at.
-func (p *groups) Flush() error { return nil }
-
-// Close writes the last row group and the footer.
-func (p *groups) Close() error { return p.out.Close() }
-
-// parquetColumn is where the values of a column go: a leaf, or its members.
-type parquetColumn struct {
-	*Column
-	leaf       int
-	members    []*parquetColumn
-	object     *shape
-	repetition int // of what is in a list or a map
-	first      int // repetition of the next value in the list being written
-	definition int
-	each       func(name, value []byte) error
-}
-
-// columnOf numbers the leaves of a column; within counts the lists around it.
-func (p *groups) columnOf(c *Column, within int) *parquetColumn {
-	pc := &parquetColumn{Column: c, repetition: within + 1}
-	switch c.Kind {
-	case List:
-		pc.members = []*parquetColumn{p.columnOf(&c.Members[0], within+1)}
-	case Words:
-		key, word := text("key"), text("value")
-		pc.members = []*parquetColumn{p.columnOf(&key, within+1), p.columnOf(&word, within+1)}
-	case Object:
-		pc.object = shapeOf(names(c.Members), false)
-		for i := range c.Members {
-			pc.members = append(pc.members, p.columnOf(&c.Members[i], within))
-		}
-		return pc
-	default:
-		pc.leaf = len(p.leaves)
-		p.leaves = append(p.leaves, nil)
-		return pc
-	}
-	pc.each = func(name, value []byte) error {
-		repetition := pc.first
-		pc.first = pc.repetition
-		if name != nil {
-			if err := p.put(pc.members[0], name, repetition, pc.definition); err != nil {
-				return err
-			}
-			return p.put(pc.members[1], value, repetition, pc.definition)
-		}
-		return p.put(pc.members[0], value, repetition, pc.definition)
-	}
-	return pc
-}
-
-// put adds a value to the leaves of a column, by the levels of Dremel: how far
-// it repeats, and how much of its path is there.
-func (p *groups) put(c *parquetColumn, value []byte, repetition, definition int) error {
-	if isNull(value) {
-		if !c.empty() {
-			return missing(c.Column)
-		}
-		p.nothing(c, repetition, definition)
-		return nil
-	}
-	if c.empty() {
+// leavesOf makes the leaves of a column, in the order of the file.
+func (p *groups) leavesOf(c *frame.Column, path []string, definition, repetition uint8) {
+	path = append(path[:len(path):len(path)], c.Name)
+	if c.Empty() {
 		definition++
 	}
 	switch c.Kind {
-	case List, Words:
-		before := len(p.leaves[c.anyLeaf()])
-		c.first, c.definition = repetition, definition+1
-		if _, err := items(value, c.each); err != nil {
+	case frame.List:
+		element := c.Members[0]
+		element.Name = "element"
+		p.leavesOf(&element, append(path, "list"), definition+1, repetition+1)
+		return
+	case frame.Words:
+		for _, name := range []string{"key", "value"} {
+			p.leavesOf(&frame.Column{Name: name, Kind: frame.Text}, append(path, "key_value"), definition+1, repetition+1)
+		}
+		return
+	case frame.Object:
+		for i := range c.Members {
+			p.leavesOf(&c.Members[i], path, definition, repetition)
+		}
+		return
+	}
+	l := &leaf{kind: c.Kind, path: path, definition: definition, repetition: repetition, met: new(numbers)}
+	if n := len(p.leaves); n > 0 && p.leaves[n-1].pairs(l) {
+		l.met = p.leaves[n-1].met
+	}
+	p.leaves = append(p.leaves, l)
+}
+
+func (p *groups) Write(rows *frame.Batch) error {
+	if p.at == 0 {
+		if err := p.send(parquetMagic); err != nil {
 			return err
 		}
-		if len(p.leaves[c.anyLeaf()]) == before { // an empty one
-			p.nothing(c, repetition, definition)
-		}
-		return nil
-	case Object:
-		if _, err := c.object.read(value); err != nil {
-			return err
-		}
-		for i, m := range c.members {
-			if err := p.put(m, c.object.cells[i], repetition, definition); err != nil {
-				return err
-			}
-		}
+	}
+	if rows.Len == 0 {
 		return nil
 	}
-	v, err := p.valueOf(c.Column, value)
-	if err != nil {
-		return err
+	p.shared = map[sharedKey]page{}
+	next := p.leaves
+	for i := range p.columns {
+		next = p.put(next, &p.columns[i], part{vector: &rows.Columns[i], rows: rows.Len})
 	}
-	p.leaves[c.leaf] = append(p.leaves[c.leaf], v.Level(repetition, definition, c.leaf))
+	if p.rows += rows.Len; p.rows >= groupRows || p.held >= groupBytes {
+		return p.endGroup()
+	}
 	return nil
 }
 
-func (c *parquetColumn) anyLeaf() int {
-	for c.members != nil {
-		c = c.members[0]
+// Close writes the last row group and the footer.
+func (p *groups) Close() error {
+	if err := p.Write(&frame.Batch{}); err != nil {
+		return err
 	}
-	return c.leaf
+	if p.rows > 0 {
+		if err := p.endGroup(); err != nil {
+			return err
+		}
+	}
+	footer := p.footer()
+	footer = binary.LittleEndian.AppendUint32(footer, uint32(len(footer)))
+	return p.send(append(footer, parquetMagic...))
 }
 
-// nothing adds that a path ends at a level to each leaf of a column.
-func (p *groups) nothing(c *parquetColumn, repetition, definition int) {
-	for _, m := range c.members {
-		p.nothing(m, repetition, definition)
-	}
-	if c.members == nil {
-		p.leaves[c.leaf] = append(p.leaves[c.leaf], parquet.NullValue().Level(repetition, definition, c.leaf))
-	}
+func (p *groups) send(b []byte) error {
+	n, err := p.to.Write(b)
+	p.at += int64(n)
+	return err
 }
 
-func (p *groups) valueOf(c *Column, value []byte) (v parquet.Value, err error) {
-	switch c.Kind {
-	case Number:
-		n, err := strconv.ParseFloat(string(value), 64)
-		if err != nil {
-			return v, unfit(c, value)
+// endGroup writes the chunks of the columns one after another.
+func (p *groups) endGroup() error {
+	g := rowGroup{rows: int64(p.rows)}
+	for _, l := range p.leaves {
+		c := l.chunk()
+		c.start = p.at
+		if l.numbers() > 0 {
+			values := p.page(dictionaryPage, l.dictionary(p.plain[:0]), l.numbers(), encodingPlain)
+			c.uncompressed += values.size
+			if err := p.send(values.bytes); err != nil {
+				return err
+			}
+			c.dictionary = true
 		}
-		return parquet.DoubleValue(n), nil
-	case Integer:
-		n, err := strconv.ParseInt(string(value), 10, 64)
-		if err != nil {
-			return v, unfit(c, value)
+		c.data = p.at
+		if err := p.send(l.pages); err != nil {
+			return err
 		}
-		return parquet.Int64Value(n), nil
-	case Boolean:
-		return parquet.BooleanValue(value[0] == 't'), nil
-	case Instant:
-		ms, err := c.instantOf(value)
-		return parquet.Int64Value(ms), err
+		c.compressed = p.at - c.start
+		g.chunks = append(g.chunks, c)
 	}
-	var text []byte
-	if text, p.room, err = c.textOf(value, p.room); err != nil {
-		return v, err
+	for _, l := range p.leaves { // only now: they share dictionaries
+		l.forget()
 	}
-	return parquet.ByteArrayValue(text), nil
+	p.written = append(p.written, g)
+	p.total += g.rows
+	p.rows, p.held = 0, 0
+	return nil
 }

@@ -56,6 +56,8 @@ func fromArrow(a arrow.Array, row int, zone *time.Location) any {
 	switch a := a.(type) {
 	case *array.String:
 		return a.Value(row)
+	case *array.Dictionary:
+		return fromArrow(a.Dictionary(), a.GetValueIndex(row), zone)
 	case *array.Float64:
 		return a.Value(row)
 	case *array.Int64:

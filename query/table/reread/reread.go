@@ -12,7 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"preismon/query/table"
+	"preismon/query"
+	"preismon/query/frame"
 )
 
 // Record is a result.
@@ -42,7 +43,7 @@ func CSV(text []byte, fields []string) ([]Record, error) {
 	all := []Record{}
 	for _, line := range cells[1:] {
 		r := Record{}
-		for _, c := range table.Columns(fields) {
+		for _, c := range query.Columns(fields) {
 			if err := fromCell(r, &c, func(name string) string { return line[slices.Index(cells[0], name)] }); err != nil {
 				return nil, err
 			}
@@ -52,7 +53,7 @@ func CSV(text []byte, fields []string) ([]Record, error) {
 	return all, nil
 }
 
-func fromCell(r Record, c *table.Column, cell func(string) string) error {
+func fromCell(r Record, c *frame.Column, cell func(string) string) error {
 	text := ""
 	if strings.HasSuffix(c.Name, "Money") {
 		if amount := cell(c.Name + ".amountMinor"); amount != "" {
@@ -65,7 +66,7 @@ func fromCell(r Record, c *table.Column, cell func(string) string) error {
 	case text == "" && c.Nullable:
 		r[c.Name] = nil
 	case text == "" && c.Optional:
-	case c.Kind == table.Text || c.Kind == table.Instant:
+	case c.Kind == frame.Text || c.Kind == frame.Instant:
 		r[c.Name] = strings.TrimPrefix(text, "'")
 	default:
 		var v any

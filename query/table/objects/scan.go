@@ -1,4 +1,4 @@
-package table
+package objects
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 // where values begin and end; of malformed text it says so, or gives values
 // that fit no column.
 
-var errJSON = errors.New("table: malformed JSON")
+var errJSON = errors.New("objects: malformed JSON")
 
 // space is how many bytes at the beginning of b are none of a value's.
 func space(b []byte) (n int) {
@@ -171,7 +171,7 @@ func shapeOf(names []string, loose bool) *shape {
 			if s.loose {
 				return nil
 			}
-			return fmt.Errorf("table: a row has %s, which is no column", name)
+			return fmt.Errorf("objects: a row has %s, which is no column", name)
 		}
 		s.cells[i], s.next = value, i+1
 		return nil
@@ -197,7 +197,7 @@ func (s *shape) read(b []byte) (rest []byte, err error) {
 	clear(s.cells)
 	s.next = 0
 	if len(b) == 0 || b[0] != '{' {
-		return nil, fmt.Errorf("table: %.100q is no JSON object", b)
+		return nil, fmt.Errorf("objects: %.100q is no JSON object", b)
 	}
 	return items(b, s.take)
 }
@@ -226,13 +226,6 @@ func (s *shape) rows(b []byte, take func() error) error {
 		}
 		b = rest
 	}
-}
-
-func names(columns []Column) (all []string) {
-	for _, c := range columns {
-		all = append(all, c.Name)
-	}
-	return all
 }
 
 // compact gives JSON without space between its tokens.

@@ -1,4 +1,4 @@
-package table
+package objects
 
 import (
 	"bytes"
@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// NDJSON writes each row on a line of its own, as it is.
+// NDJSON writes each object on a line of its own, as it is.
 func NDJSON(w io.Writer) Writer { return &lines{to: w} }
 
 type lines struct {

@@ -1,0 +1,116 @@
+package query
+
+import (
+	"slices"
+	"unicode/utf8"
+
+	"preismon/contracts"
+	"preismon/query/frame"
+)
+
+// batcher makes batches of the rows of blocks. Its memory is used again by the
+// next batch.
+type batcher struct {
+	e      *rowEncoder
+	flat   bool // see Flat
+	fields []*field
+	batch  frame.Batch
+
+	b       *Block
+	version uint64   // of the dictionaries of the block
+	at      []uint32 // where the rows of the batch stand in it
+
+	currency   frame.Vector
+	digits     []uint8 // of the rows' currencies
+	amounts    [3]amounts
+	references []*referenceText // of the rows; made once a batch
+	prices     []*contracts.ReferencePrice
+}
+
+func newBatcher(e *rowEncoder, flat bool) *batcher {
+	m := &batcher{e: e, flat: flat, fields: e.include.columns()}
+	m.batch.Columns = make([]frame.Vector, len(m.fields))
+	return m
+}
+
+// A batch has at most so many rows, and of the texts that rows have for
+// themselves about so many bytes. One of texts and numbers is small, for
+// nothing is gained by more rows.
+const (
+	batchRows  = 8192
+	flatRows   = 1024
+	batchBytes = 1 << 20
+)
+
+// begin prepares for the rows of a block.
+func (m *batcher) begin(b *Block) {
+	m.b = b
+	m.version++
+	m.e.beginFacts(b)
+}
+
+// make makes a batch of the rows from one on in their order, of at most some,
+// and gives the one after its last.
+func (m *batcher) make(from, most int) (*frame.Batch, int) {
+	b := m.b
+	to, room := from, batchBytes
+	m.at = m.at[:0]
+	rows := batchRows
+	if m.flat {
+		rows = flatRows
+	}
+	for most = min(most, from+rows, b.Len); to < most && room > 0; to++ {
+		i := b.At(to)
+		m.at = append(m.at, uint32(i))
+		if m.e.include.ExportFields {
+			title, url := b.Title.Spans[i], b.URL.Spans[i]
+			room -= int(title.To - title.From + url.To - url.From)
+		}
+	}
+	m.batch.Len = len(m.at)
+	m.digits = room8(m.digits, len(m.at))
+	for k, i := range m.at {
+		m.digits[k] = uint8(m.e.currencies[b.Currency.Index[i]].digits)
+	}
+	currencies.dictText.vector(m, &m.currency)
+	for a := range m.amounts {
+		m.amounts[a].made = false
+	}
+	m.references = m.references[:0]
+	for n, f := range m.fields {
+		f.made.vector(m, &m.batch.Columns[n])
+	}
+	return &m.batch, to
+}
+
+func room8(s []uint8, n int) []uint8 { return slices.Grow(s[:0], n)[:n] }
+
+func room32(s []uint32, n int) []uint32 { return slices.Grow(s[:0], n)[:n] }
+
+func room64(s []int64, n int) []int64 { return slices.Grow(s[:0], n)[:n] }
+
+// missing is the bits of those that are there; nil where all are.
+func missing(valid frame.Bits, some bool) frame.Bits {
+	if some {
+		return valid
+	}
+	return nil
+}
+
+// clean gives texts that are UTF-8: a byte that is none is U+FFFD, as in JSON.
+func clean(t *Texts) *Texts {
+	for i := range t.Len() {
+		if !utf8.Valid(t.At(i)) {
+			return cleaned(t)
+		}
+	}
+	return t
+}
+
+func cleaned(t *Texts) *Texts {
+	all := new(Texts)
+	for i := range t.Len() {
+		all.Append(string([]rune(string(t.At(i)))))
+	}
+	return all
+}

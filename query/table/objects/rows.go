@@ -1,0 +1,149 @@
+// Package objects takes JSON objects apart for tables: those of a server that a
+// client exports, and records that are not made of columns. Results of this
+// server never pass here.
+package objects
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+
+	"preismon/query/frame"
+	"preismon/query/table"
+)
+
+// Writer writes the rows of a table.
+type Writer interface {
+	// Write takes JSON objects, one after another, with a comma, a line end or
+	// nothing between them. Nothing of them is kept.
+	Write(objects []byte) error
+	// Flush writes the rows that are held, as far as the form allows: Parquet
+	// holds a row group.
+	Flush() error
+	// Close ends the table and says so.
+	Close() error
+}
+
+// A batch of rows ends with this many, or with about so many bytes of JSON.
+const (
+	batchRows  = 8192
+	batchBytes = 4 << 20
+)
+
+// rows makes batches of JSON objects.
+type rows struct {
+	to      table.Writer
+	most    int // rows of a batch
+	shape   *shape
+	columns []*filler
+	batch   frame.Batch
+	bytes   int
+	take    func() error
+}
+
+// rowsTo takes JSON objects apart for a table. A row with a field that is no
+// column, or without one that cannot be absent, is an error, unless loose.
+func rowsTo(to table.Writer, columns []frame.Column, most int, loose bool) *rows {
+	r := &rows{to: to, most: most, shape: shapeOf(names(columns), loose)}
+	for i := range columns {
+		r.columns = append(r.columns, fillerOf(&columns[i], loose))
+	}
+	r.batch.Columns = make([]frame.Vector, len(columns))
+	r.take = r.add
+	return r
+}
+
+func (r *rows) Write(objects []byte) error { return r.shape.rows(objects, r.take) }
+
+func (r *rows) add() error {
+	for i, c := range r.columns {
+		if err := c.append(r.shape.cells[i]); err != nil {
+			return err
+		}
+		r.bytes += len(r.shape.cells[i])
+	}
+	if r.batch.Len++; r.batch.Len >= r.most || r.bytes >= batchBytes {
+		return r.hand()
+	}
+	return nil
+}
+
+// hand hands on the rows that are held.
+func (r *rows) hand() error {
+	if r.batch.Len == 0 {
+		return nil
+	}
+	for i, c := range r.columns {
+		r.batch.Columns[i] = *c.vector()
+	}
+	err := r.to.Write(&r.batch)
+	for _, c := range r.columns {
+		c.reset()
+	}
+	r.batch.Len, r.bytes = 0, 0
+	return err
+}
+
+func (r *rows) Flush() error { return r.hand() }
+
+func (r *rows) Close() error {
+	if err := r.hand(); err != nil {
+		return err
+	}
+	return r.to.Close()
+}
+
+func names(columns []frame.Column) (all []string) {
+	for _, c := range columns {
+		all = append(all, c.Name)
+	}
+	return all
+}
+
+const moneyEnd = "Money"
+
+// cellColumns are the columns of a table of CSV: money, and any other field
+// as what its JSON is.
+func cellColumns(fields []string) (all []frame.Column) {
+	value := func(name string) frame.Column { return frame.Column{Name: name, Kind: frame.JSON, Nullable: true} }
+	for _, name := range fields {
+		c := value(name)
+		if strings.HasSuffix(name, moneyEnd) {
+			c.Kind, c.Members = frame.Object, []frame.Column{value("amountMinor"), value("currencyCode")}
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// Batches writes objects with these columns to a table, so many at a time.
+func Batches(to table.Writer, columns []frame.Column, most int) Writer {
+	return rowsTo(to, columns, most, false)
+}
+
+// CSV writes objects as package table has it, one column for each field that is
+// named; other fields are left out. It knows no field by name.
+func CSV(w io.Writer, fields []string) Writer {
+	columns := cellColumns(fields)
+	return rowsTo(table.CSV(w, columns), columns, 1, true)
+}
+
+// Arrow writes objects with these columns as an Arrow stream. An object with a
+// field that is no column, or without one that cannot be absent, is an error.
+func Arrow(w io.Writer, columns []frame.Column) Writer {
+	return rowsTo(table.Arrow(w, columns, table.ArrowOptions{}), columns, batchRows, false)
+}
+
+// Parquet is Arrow as a Parquet file.
+func Parquet(w io.Writer, columns []frame.Column, sorted table.Sorting) Writer {
+	return rowsTo(table.Parquet(w, columns, sorted), columns, batchRows, false)
+}
+
+// missing is a row without a value that every row has.
+func missing(c *frame.Column) error { return fmt.Errorf("objects: a row without %s", c.Name) }
+
+// unfit is a value of another kind than its column.
+func unfit(c *frame.Column, value []byte) error {
+	return fmt.Errorf("objects: %s cannot be %.100q", c.Name, bytes.TrimSpace(value))
+}

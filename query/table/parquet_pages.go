@@ -1,0 +1,297 @@
+package table
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"preismon/query/frame"
+)
+
+// Numbers of the format.
+const (
+	dataPage       = 0
+	dictionaryPage = 2
+
+	encodingPlain    = 0
+	encodingRuns     = 3
+	encodingNumbered = 8
+)
+
+// page is a page as it is written, with its header.
+type page struct {
+	bytes []byte
+	size  int64 // uncompressed, with its header
+}
+
+// page compresses a page. What it gives is good until the next one.
+func (p *groups) page(kind int32, plain []byte, values int, encoding int32) page {
+	p.plain = plain
+	p.squeezed = p.compress.EncodeAll(plain, p.squeezed[:0])
+	t := thrift{buf: p.packed[:0]}
+	t.begin()
+	t.i32(1, kind)
+	t.i32(2, int32(len(plain)))
+	t.i32(3, int32(len(p.squeezed)))
+	if kind == dictionaryPage {
+		t.object(7, func() {
+			t.i32(1, int32(values))
+			t.i32(2, encoding)
+		})
+	} else {
+		t.object(5, func() {
+			t.i32(1, int32(values))
+			t.i32(2, encoding)
+			t.i32(3, encodingRuns)
+			t.i32(4, encodingRuns)
+		})
+	}
+	t.end()
+	size := int64(len(t.buf) + len(plain))
+	p.packed = append(t.buf, p.squeezed...)
+	return page{p.packed, size}
+}
+
+// part is a part of a batch that goes to the leaves of a column.
+type part struct {
+	vector *frame.Vector
+	rows   int
+	whole  *frame.Vector // the object whose member it is; nil: none
+	lists  *frame.Vector // the lists whose elements it is of; nil: none
+	digits []uint8       // of the amount that an integer repeats
+}
+
+// put writes a column and gives the leaves that follow its own.
+func (p *groups) put(leaves []*leaf, c *frame.Column, of part) []*leaf {
+	v := of.vector
+	switch c.Kind {
+	case frame.List, frame.Words:
+		for i := range v.Members {
+			element := &frame.Column{Kind: frame.Text}
+			if c.Kind == frame.List {
+				element = &c.Members[0]
+			}
+			leaves = p.put(leaves, element, part{vector: &v.Members[i], rows: of.rows, lists: v})
+		}
+		return leaves
+	case frame.Object:
+		for i := range c.Members {
+			digits := v.Members[0].Digits
+			if c.Members[i].Name != "amountMinor" {
+				digits = nil
+			}
+			leaves = p.put(leaves, &c.Members[i], part{vector: &v.Members[i], rows: of.rows, whole: v, lists: of.lists, digits: digits})
+		}
+		return leaves
+	}
+	p.write(leaves[0], c, of)
+	return leaves[1:]
+}
+
+// pairs tells whether a leaf repeats the amounts of the one before it.
+func (l *leaf) pairs(next *leaf) bool {
+	name := next.path[len(next.path)-1]
+	switch l.kind {
+	case frame.Number:
+		return len(l.path) == 1 && name == "value" && next.path[0] == l.path[0]+"Money" || name == "amountMinor" && slices.Equal(l.path[:len(l.path)-1], next.path[:len(next.path)-1])
+	}
+	return false
+}
+
+// countedKey tells numbers of dictionary values apart, and sharedKey pages.
+type countedKey struct {
+	values any
+	met    *numbers
+}
+
+type sharedKey struct {
+	countedKey
+	valid      any
+	definition uint8
+}
+
+// write adds the page of a batch to a leaf.
+func (p *groups) write(l *leaf, c *frame.Column, of part) {
+	v := of.vector
+	count := of.rows
+	plain := p.plain[:0]
+	valid := v.Valid
+	if of.whole != nil && valid == nil {
+		valid = of.whole.Valid
+	}
+	key := sharedKey{countedKey{first(v.Ints), l.met}, first(valid), l.definition}
+	numbered := (c.Kind == frame.Number || c.Kind == frame.Integer) && of.lists == nil
+	there := 0
+	if of.lists == nil {
+		there = present(valid, of.rows)
+	}
+	if numbered = numbered && there > 0; numbered {
+		if made, ok := p.shared[key]; ok {
+			l.add(made, of.rows, of.rows-there)
+			l.numbered = true
+			return
+		}
+	}
+	if of.lists != nil {
+		plain, count = p.appendListLevels(plain, l, c, of)
+		elements := 0
+		if of.rows > 0 {
+			elements = int(of.lists.Ends[of.rows-1])
+		}
+		of.rows = elements
+		there = present(valid, elements)
+	} else if l.definition > 0 {
+		plain = appendBits(plain, valid, of.rows)
+	}
+	encoding := int32(encodingNumbered)
+	switch kind := c.Kind; {
+	case there == 0: // there may be no dictionary
+		encoding = encodingPlain
+	case kind == frame.Boolean:
+		plain, encoding = appendFlags(plain, v, valid, of.rows), encodingPlain
+	case kind == frame.Instant:
+		for i := range of.rows {
+			if valid == nil || valid.At(i) {
+				l.bounds.add(v.Ints[i])
+				plain = binary.LittleEndian.AppendUint64(plain, uint64(v.Ints[i]))
+			}
+		}
+		encoding = encodingPlain
+	case kind == frame.Number, kind == frame.Integer:
+		plain = p.appendNumbers(plain, l, v, valid, of)
+	default:
+		plain, encoding = p.appendTexts(plain, l, v, valid, of.rows)
+	}
+	made := p.page(dataPage, plain, count, encoding)
+	l.add(made, count, count-there)
+	if encoding == encodingPlain {
+		l.plain = true
+	} else {
+		l.numbered = true
+	}
+	p.held += len(made.bytes)
+	if numbered && key.values != nil {
+		made.bytes = l.pages[len(l.pages)-len(made.bytes):]
+		p.shared[key] = made
+	}
+}
+
+func (l *leaf) add(made page, values, nulls int) {
+	l.pages = append(l.pages, made.bytes...)
+	l.uncompressed += made.size
+	l.values += int64(values)
+	l.nulls += int64(nulls)
+}
+
+func present(valid frame.Bits, n int) int {
+	if valid == nil {
+		return n
+	}
+	return valid.Count(n)
+}
+
+// appendBits writes levels of 0 and 1: the bits lie as Parquet has them.
+func appendBits(b []byte, valid frame.Bits, n int) []byte {
+	at := len(b)
+	b = append(b, 0, 0, 0, 0)
+	if valid == nil {
+		b = appendRun(b, 1, n, 1)
+	} else {
+		groups := (n + 7) / 8
+		b = binary.AppendUvarint(b, uint64(groups)<<1|1)
+		b = append(b, valid[:groups]...)
+	}
+	binary.LittleEndian.PutUint32(b[at:], uint32(len(b)-at-4))
+	return b
+}
+
+// appendListLevels writes the levels of what is in lists, by Dremel: how far it
+// repeats, and how much of its path is there.
+func (p *groups) appendListLevels(b []byte, l *leaf, c *frame.Column, of part) (_ []byte, count int) {
+	repetition, definition := p.levels.repetition[:0], p.levels.definition[:0]
+	for row := range of.rows {
+		from, to := of.lists.Elements(row)
+		if from == to {
+			repetition, definition = append(repetition, 0), append(definition, 0)
+			continue
+		}
+		for i := from; i < to; i++ {
+			level := l.definition
+			if c.Empty() && !of.vector.Has(i) {
+				level--
+			}
+			repeats := uint8(1)
+			if i == from {
+				repeats = 0
+			}
+			repetition, definition = append(repetition, repeats), append(definition, level)
+		}
+	}
+	p.levels.repetition, p.levels.definition = repetition, definition
+	return appendLevels(appendLevels(b, repetition, l.repetition), definition, l.definition), len(definition)
+}
+
+// appendFlags writes the booleans that are there, a bit each.
+func appendFlags(b []byte, v *frame.Vector, valid frame.Bits, n int) []byte {
+	var word byte
+	held := 0
+	for i := range n {
+		if valid != nil && !valid.At(i) {
+			continue
+		}
+		if v.Bits.At(i) {
+			word |= 1 << held
+		}
+		if held++; held == 8 {
+			b, word, held = append(b, word), 0, 0
+		}
+	}
+	if held > 0 {
+		b = append(b, word)
+	}
+	return b
+}
+
+func (p *groups) appendNumbers(b []byte, l *leaf, v *frame.Vector, valid frame.Bits, of part) []byte {
+	digits := of.digits
+	if digits == nil {
+		digits = v.Digits
+	}
+	p.room = p.room[:0]
+	for i := range of.rows {
+		if valid != nil && !valid.At(i) {
+			continue
+		}
+		d := decimalOf(v.Ints[i], 0)
+		if digits != nil {
+			d = decimalOf(v.Ints[i], digits[i])
+		}
+		p.room = append(p.room, l.met.number(d))
+	}
+	return appendNumbered(b, p.room, len(l.met.values))
+}
+
+// appendNumbered writes numbers of dictionary values.
+func appendNumbered(b []byte, all []uint32, values int) []byte {
+	width := widthOf(uint32(max(0, values-1)))
+	return appendPacked(append(b, byte(width)), all, width)
+}
+
+func (p *groups) appendTexts(b []byte, l *leaf, v *frame.Vector, valid frame.Bits, n int) (_ []byte, encoding int32) {
+	if l.spilt {
+		for i := range n {
+			if valid == nil || valid.At(i) {
+				b = appendText(b, v.Text(i))
+			}
+		}
+		return b, encodingPlain
+	}
+	l.known.begin(v)
+	p.room = p.room[:0]
+	for i := range n {
+		if valid == nil || valid.At(i) {
+			p.room = append(p.room, l.known.of(v, i))
+		}
+	}
+	l.spilt = len(l.known.values.Buf) > dictionaryBytes
+	return appendNumbered(b, p.room, l.known.values.Len()), encodingNumbered
+}
