@@ -20,6 +20,8 @@ type Access struct {
 	Disabled       bool
 	Permissions    []contracts.Permission
 	Visibility     Visibility
+	// Watermark is how far every table is complete.
+	Watermark Watermark
 }
 
 // Visibility is the one description of what a caller sees: the pairs of the
@@ -33,7 +35,15 @@ type Visibility struct {
 	// so that an account that sees its whole mandate needs no pair filter.
 	Applied bool
 	Scope   contracts.AccountScope
+	// Snapshot is what this was read with; see there.
+	Snapshot Snapshot
 }
+
+// Snapshot names how far the catalogue is applied and what is in force. What was
+// read at one snapshot of a store, by one caller and up to one watermark, is the
+// answer of any moment of the same, so it may be remembered by it. 0: it is not
+// known, and nothing may.
+type Snapshot uint64
 
 // same tells whether two callers, or one at two moments, see the same.
 func (v Visibility) same(w Visibility) bool {

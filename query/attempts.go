@@ -42,18 +42,18 @@ func (s *Service) Attempts(ctx context.Context, p Principal, r ResultsRequest, r
 	if err != nil {
 		return nil, nil // cannot be asked in another way
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.HardBudget)
+	ctx, cancel := s.within(ctx)
 	defer cancel()
 	a, err := s.access(ctx, p, contracts.ReadResults)
 	if err != nil {
-		return nil, budget(err)
+		return nil, s.budget(ctx, err)
 	}
 	w := &wayOut{
 		service: s, principal: p, access: a, asked: r, latest: plan.query.Latest, filtered: plan.query.hides(),
 		slow: f.Code == CodeQueryTimeout, measured: map[Selectors]ScopeSize{},
 	}
 	attempts, err := w.find(ctx, part{window: plan.query.Window})
-	return attempts, budget(err)
+	return attempts, s.budget(ctx, err)
 }
 
 // hides tells whether a filter may match one row of a capture and not another
@@ -110,6 +110,11 @@ func (w *wayOut) bySite(ctx context.Context, whole part) ([]ResultsRequest, erro
 	pairs, err := w.service.store.PairsBySite(ctx, w.access.Visibility, w.asked.selectors())
 	if err != nil || len(pairs) > maxAttempts || w.slow && len(pairs) == 1 {
 		return nil, err
+	}
+	at := w.asked.selectors()
+	for site, n := range pairs { // a pair of a site is an item
+		at.Site = site
+		w.measured[at] = ScopeSize{Pairs: n, Items: n, Sites: 1}
 	}
 	return each(slices.Sorted(maps.Keys(pairs)), maxAttempts, func(site contracts.SiteKey, most int) ([]ResultsRequest, error) {
 		at := whole

@@ -32,41 +32,12 @@ type IncludeGroups struct {
 }
 
 var (
-	coreFields    = []string{"itemId", "site", "capturedAt", "availability", "price", "priceMoney", "currencyCode", "merchant"}
+	coreFields    = core.names()
 	includeGroups = IncludeGroups{
-		Coverage:     []string{"coverageState", "lastProcessedAt"},
-		OrderIDs:     []string{"orderIds"},
-		CustomerData: []string{"customerData"},
-		ExportFields: []string{
-			"productUrl", "offerTitle", "shippingCost", "shippingCostMoney", "totalPrice", "totalPriceMoney", "deliveryText", "manufacturer",
-			"isPrime", "isBuyBox", "productRating", "customerReferencePrices", "referencePrice", "referencePriceMoney",
-		},
-		Identity: []string{"ean", "pzn", "asin", "asinLocale", "productName", "brand", "manufacturer"},
+		Coverage: coverageGroup.names(), OrderIDs: ordersGroup.names(), CustomerData: customerGroup.names(),
+		ExportFields: exportGroup.names(), Identity: identityGroup.names(),
 	}
 )
-
-// Fields are the fields that results have, each once: those of the core, of
-// identity, of orders, of customer data, of coverage, and for exports.
-func (i Include) Fields() []string {
-	all := slices.Clone(coreFields)
-	for _, group := range []struct {
-		on     bool
-		fields []string
-	}{
-		{i.Identity, includeGroups.Identity},
-		{i.OrderIDs, includeGroups.OrderIDs},
-		{i.CustomerData, includeGroups.CustomerData},
-		{i.Coverage, includeGroups.Coverage},
-		{i.ExportFields, includeGroups.ExportFields},
-	} {
-		for _, name := range group.fields {
-			if group.on && !slices.Contains(all, name) {
-				all = append(all, name)
-			}
-		}
-	}
-	return all
-}
 
 // FilterCapability is a parameter that decides which results a read gives.
 type FilterCapability struct {

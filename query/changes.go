@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"strings"
 	"time"
 
 	"preismon/contracts"
@@ -90,11 +89,11 @@ func (s *Service) Changes(ctx context.Context, p Principal, r ChangesRequest) (*
 			return nil, err
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.HardBudget)
+	ctx, cancel := s.within(ctx)
 	defer cancel()
 	in, err := s.accept(ctx, p, r.results(since, fromMs(place.Until)))
 	if err != nil {
-		return nil, budget(err)
+		return nil, s.budget(ctx, err)
 	}
 	if r.Cursor == "" {
 		place.Watermark = in.query.Watermark
@@ -115,7 +114,7 @@ func (s *Service) Changes(ctx context.Context, p Principal, r ChangesRequest) (*
 	defer giveBack()
 	all, err := s.changes(ctx, in, place.Watermark, since)
 	if err != nil {
-		return nil, budget(err)
+		return nil, s.budget(ctx, err)
 	}
 	from, _ := slices.BinarySearchFunc(all, place.After, func(c Change, after contracts.Pair) int {
 		return cmp.Or(comparePairs(c.pair(), after), -1) // the place behind it
@@ -186,7 +185,7 @@ func (s *Service) observed(ctx context.Context, in *read, q ResultsQuery) (map[c
 		in.encoder.begin(b)
 		for i := range b.Len {
 			row = in.encoder.append(row[:0], b, i)
-			state := &ObservedState{CoverageState: strings.Trim(coverageState[b.stateOf(i)], `"`)}
+			state := &ObservedState{CoverageState: string(coverageState.values.At(int(b.stateOf(i))))}
 			if err := json.Unmarshal(row, state); err != nil {
 				return err
 			}

@@ -51,6 +51,32 @@ func (s *Service) charge(ctx context.Context, bytes int64) (_ *admission.Room, g
 // about.
 const latestBytes = 2 << 20
 
+// What a list takes, about: its records as they are read, and what they are
+// counted and enriched by.
+const (
+	listBytes   = 64 << 10
+	recordBytes = 2 << 10
+)
+
+// chargeList admits the reading of so many records until it is given back.
+func (s *Service) chargeList(ctx context.Context, records int) (giveBack func(), err error) {
+	return s.Charge(ctx, listBytes+int64(records)*recordBytes)
+}
+
+// Hold charges an answer that is made, until it is sent and given back. It
+// waits for no room: the answer is there.
+func (s *Service) Hold(ctx context.Context, bytes int64) (giveBack func(), err error) {
+	read, err := s.node.Begin(ctx, false, 0)
+	if err != nil {
+		return nil, err
+	}
+	room := read.Hold(bytes)
+	return sync.OnceFunc(func() {
+		room.Release()
+		read.End()
+	}), nil
+}
+
 // Charge admits what holds so much memory until it is given back, such as a
 // file that is held as a whole.
 func (s *Service) Charge(ctx context.Context, bytes int64) (giveBack func(), err error) {

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"io"
+	"sync"
 	"time"
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
+	"preismon/query/admission"
 )
 
 // Artifact names the content of one archived file, and says what it must be.
@@ -34,8 +36,9 @@ type Archive interface {
 type Download struct {
 	FileEntry
 	archives []Archive
-	verified *verified
+	verified verified
 	stats    *stats
+	node     *admission.Node
 }
 
 // Download finds the one archived file to be sent: the only match, or the
@@ -51,23 +54,41 @@ func (s *Service) Download(ctx context.Context, p Principal, r HistoryRequest) (
 			ActualBytes: entry.SizeBytes, MaxBytes: most,
 		}
 	}
-	return &Download{*entry, s.archives, &s.verified, &s.stats}, nil
+	return &Download{*entry, s.archives, s.verified, &s.stats, s.node}, nil
 }
 
 // Open reads the content from a byte on, out of the first archive with a good
 // copy. Every byte it gives was compared with the catalogue's hash before, so
 // a damaged copy is an error of Open or, where it was damaged after that,
-// skipped for another. It holds DownloadBuffer bytes at most, until Close.
+// skipped for another. It holds DownloadBuffer bytes at most, until Close, and
+// is charged for them.
 func (d *Download) Open(ctx context.Context, offset int64) (content io.ReadCloser, err error) {
+	read, err := d.node.Begin(ctx, false, min(d.SizeBytes, DownloadBuffer))
+	if err != nil {
+		return nil, err
+	}
 	if d.SizeBytes <= DownloadBuffer {
 		content, err = d.openWhole(ctx, offset)
 	} else {
 		content, err = d.openChunks(ctx, offset)
 	}
-	if err == nil {
-		d.stats.found.Add(1)
+	if err != nil {
+		read.End()
+		return nil, err
 	}
-	return content, err
+	d.stats.found.Add(1)
+	return &charged{content, sync.OnceFunc(read.End)}, nil
+}
+
+// charged is a content whose buffer is given back when it is closed.
+type charged struct {
+	io.ReadCloser
+	giveBack func()
+}
+
+func (c *charged) Close() error {
+	defer c.giveBack()
+	return c.ReadCloser.Close()
 }
 
 // Exists asks whether an archive has the content, in the size that the

@@ -64,13 +64,18 @@ type FileJobsQuery struct {
 // complete, at most 10,000 a request; imports are chosen by their name first
 // (IMP-01b, IMP-01c).
 func (s *Service) FileJobs(ctx context.Context, p Principal, r FileJobsRequest) (_ *Page[FileJob], err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.HardBudget)
+	ctx, cancel := s.within(ctx)
 	defer cancel()
-	defer func() { err = lateList(err) }()
 	limit, err := pageLimit(r.Limit, MaxLimit)
 	if err != nil {
 		return nil, err
 	}
+	defer func() { err = s.lateList(ctx, err, limit) }()
+	giveBack, err := s.chargeList(ctx, limit)
+	if err != nil {
+		return nil, err
+	}
+	defer giveBack()
 	v, err := s.orderFiles(ctx, p, r.OrderID)
 	if err != nil {
 		return nil, err
@@ -103,7 +108,7 @@ func (s *Service) FileJobs(ctx context.Context, p Principal, r FileJobsRequest) 
 		next = found[limit-1].ID
 	case q.Through != 0 && len(found) < limit:
 		return nil, fault.New(fault.Invalid, CodeOrderTooBroad,
-			"The page is not complete after %d exports of the order. Leave out exportName and follow the pages, or lower the limit.", maxExportCandidates)
+			"The page is not complete after %d exports of the order. Leave out exportName and follow the pages%s.", maxExportCandidates, unlessOne(limit, ", or lower the limit"))
 	case q.Through != 0:
 		next = q.Through
 	}

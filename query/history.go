@@ -88,13 +88,18 @@ type FileEntriesQuery struct {
 
 // History lists the archived files of an order, newest first.
 func (s *Service) History(ctx context.Context, p Principal, r HistoryRequest) (_ *Page[FileEntry], err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.HardBudget)
+	ctx, cancel := s.within(ctx)
 	defer cancel()
-	defer func() { err = lateList(err) }()
 	limit, err := pageLimit(r.Limit, MaxLimit)
 	if err != nil {
 		return nil, err
 	}
+	defer func() { err = s.lateList(ctx, err, limit) }()
+	giveBack, err := s.chargeList(ctx, limit)
+	if err != nil {
+		return nil, err
+	}
+	defer giveBack()
 	q, err := historyQuery(r)
 	if err != nil {
 		return nil, err
@@ -146,9 +151,9 @@ func (s *Service) LatestFile(ctx context.Context, p Principal, r HistoryRequest)
 // oneFile gives the newest match where the request says so, else the only one.
 // With content, the caller must be one who may read what is in it.
 func (s *Service) oneFile(ctx context.Context, p Principal, r HistoryRequest, content bool) (_ *FileEntry, err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.HardBudget)
+	ctx, cancel := s.within(ctx)
 	defer cancel()
-	defer func() { err = lateList(err) }()
+	defer func() { err = s.lateList(ctx, err, 1) }()
 	q, err := historyQuery(r)
 	if err != nil {
 		return nil, err

@@ -106,7 +106,7 @@ func (s *Service) searchItems(ctx context.Context, v Visibility, q ItemsQuery, l
 			return found, &q.After, nil
 		default:
 			return nil, nil, fault.New(fault.Invalid, CodeItemTooBroad,
-				"The search met %d candidates before its page was complete. Narrow the identifier, lower limit, or go on from a later cursor.", maxItemCandidates)
+				"The search met %d candidates before its page was complete. Narrow the identifier%s, or go on from a later cursor.", maxItemCandidates, unlessOne(limit, ", lower limit"))
 		}
 	}
 }

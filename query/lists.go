@@ -51,15 +51,20 @@ func list[T, K any](ctx context.Context, s *Service, p Principal, l listing[T, K
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.HardBudget)
+	giveBack, err := s.chargeList(ctx, limit)
+	if err != nil {
+		return nil, err
+	}
+	defer giveBack() // as JSON it is charged where it is sent
+	ctx, cancel := s.within(ctx)
 	defer cancel()
 	a, err := s.access(ctx, p, l.area)
 	if err != nil {
-		return nil, lateList(err)
+		return nil, s.lateList(ctx, err, limit)
 	}
 	if l.of != nil {
 		if err := l.of(ctx, a.Visibility); err != nil {
-			return nil, lateList(err)
+			return nil, s.lateList(ctx, err, limit)
 		}
 	}
 	bound := binding{Account: p.Account, Route: l.route, Query: l.query}
@@ -75,7 +80,7 @@ func list[T, K any](ctx context.Context, s *Service, p Principal, l listing[T, K
 	}
 	found, next, err := l.read(ctx, a.Visibility, after, limit)
 	if err != nil {
-		return nil, lateList(err)
+		return nil, s.lateList(ctx, err, limit)
 	}
 	if next != nil {
 		if page.Paging.NextCursor, err = s.seal.sealCursor(bound, *next); err != nil {
@@ -85,6 +90,14 @@ func list[T, K any](ctx context.Context, s *Service, p Principal, l listing[T, K
 	page.Data = append(page.Data, found...)
 	page.Paging.Returned = len(found)
 	return page, nil
+}
+
+// unlessOne is the advice to lower a limit, to who may.
+func unlessOne(limit int, advice string) string {
+	if limit == 1 {
+		return ""
+	}
+	return advice
 }
 
 // ahead makes a listing's read of one that gives records by their key alone:

@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"preismon/contracts"
@@ -71,7 +72,7 @@ func (s *Service) Orders(ctx context.Context, p Principal, r OrdersRequest) (*Pa
 			for i, o := range found {
 				orders[i].Order = o
 			}
-			return orders, next, s.enrichOrders(ctx, v, orders, r.IncludeMonitoring, r.IncludeCoverage)
+			return orders, next, r.refused(s.enrichOrders(ctx, v, orders, r.IncludeMonitoring, r.IncludeCoverage))
 		},
 	})
 }
@@ -80,19 +81,24 @@ func (s *Service) Orders(ctx context.Context, p Principal, r OrdersRequest) (*Pa
 // order of another mandate, one outside the account's scope and one that does
 // not exist are the same NotFound fault.
 func (s *Service) Order(ctx context.Context, p Principal, id contracts.OrderID) (*Order, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.HardBudget)
+	giveBack, err := s.chargeList(ctx, 1)
+	if err != nil {
+		return nil, err
+	}
+	defer giveBack()
+	ctx, cancel := s.within(ctx)
 	defer cancel()
 	a, err := s.access(ctx, p, contracts.ReadOrders)
 	if err != nil {
-		return nil, lateList(err)
+		return nil, s.lateList(ctx, err, 1)
 	}
 	order, err := s.readOrder(ctx, a.Visibility, id)
 	if err != nil {
-		return nil, lateList(err)
+		return nil, s.lateList(ctx, err, 1)
 	}
 	one := []Order{{Order: order}}
 	if err := s.enrichOrders(ctx, a.Visibility, one, true, true); err != nil {
-		return nil, lateList(err)
+		return nil, s.lateList(ctx, tooBroadAlone(id, err), 1)
 	}
 	return &one[0], nil
 }
@@ -179,9 +185,36 @@ func (s *Service) addMonitoring(ctx context.Context, v Visibility, orders []Orde
 	return nil
 }
 
-// orderCoverageTooBroad refuses what spans more than an enrichment takes, and
-// says how to ask for less (ORD-03a, ORD-03b).
-func orderCoverageTooBroad(what, omit string) error {
-	return fault.New(fault.Invalid, CodeOrderCoverageTooBroad,
-		"The orders of this page span more than %d %s. Narrow with orderId or a lower limit on GET /v1/orders, or omit %s.", maxOrderCandidates, what, omit)
+// spanned is why orders cannot be enriched: what they span, with which
+// enrichment.
+type spanned struct{ what, with string }
+
+func (e *spanned) Error() string { return "too many " + e.what + " with " + e.with }
+
+func orderCoverageTooBroad(what, with string) error { return &spanned{what, with} }
+
+// refused says how to ask for less than a request that was too broad does
+// (ORD-03a, ORD-03b), and nothing that it did already.
+func (r OrdersRequest) refused(err error) error {
+	e, ok := errors.AsType[*spanned](err)
+	if !ok {
+		return err
+	}
+	advice := "Narrow with orderId or a lower limit on GET /v1/orders, or omit " + e.with + "."
+	switch one := r.Limit != nil && *r.Limit == 1; {
+	case r.OrderID != 0:
+		advice = "Omit " + e.with + "."
+	case one:
+		advice = "Narrow with orderId on GET /v1/orders, or omit " + e.with + "."
+	}
+	return fault.New(fault.Invalid, CodeOrderCoverageTooBroad, "The orders of this page span more than %d %s. %s", maxOrderCandidates, e.what, advice)
+}
+
+// tooBroadAlone is refused for the path of one order, which includes everything.
+func tooBroadAlone(id contracts.OrderID, err error) error {
+	e, ok := errors.AsType[*spanned](err)
+	if !ok {
+		return err
+	}
+	return fault.New(fault.Invalid, CodeOrderCoverageTooBroad, "The order spans more than %d %s. GET /v1/orders?orderId=%s has it without %s.", maxOrderCandidates, e.what, id, e.with)
 }

@@ -45,6 +45,9 @@ type PositionEcho struct {
 	CapturedTo   string `json:"capturedTo"`
 }
 
+// unknownShipping is shipping that was not observed: no amount.
+const unknownShipping = math.MaxInt64
+
 // currentOffers is how old the newest capture of a pair may be for its offers
 // to be current.
 const currentOffers = 168 * time.Hour
@@ -80,7 +83,7 @@ func (s *Service) MarketPosition(ctx context.Context, p Principal, r PositionReq
 		return nil, err
 	}
 	defer giveBack()
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.HardBudget)
+	ctx, cancel := s.within(ctx)
 	defer cancel()
 	now := s.now().UTC().Truncate(contracts.Resolution)
 	in, err := s.accept(ctx, p, ResultsRequest{
@@ -89,7 +92,7 @@ func (s *Service) MarketPosition(ctx context.Context, p Principal, r PositionReq
 		CapturedFrom: now.Add(-currentOffers).Format(time.RFC3339Nano), CapturedTo: now.Format(time.RFC3339Nano),
 	})
 	if err != nil {
-		return nil, budget(err)
+		return nil, s.budget(ctx, err)
 	}
 	answer := &MarketPosition{
 		Positions: []Standing{}, Note: noteNothing,
@@ -100,7 +103,7 @@ func (s *Service) MarketPosition(ctx context.Context, p Principal, r PositionReq
 	}
 	markets, err := s.markets(ctx, in, r)
 	if err != nil {
-		return nil, budget(err)
+		return nil, s.budget(ctx, err)
 	}
 	for _, m := range markets {
 		answer.Positions = append(answer.Positions, m.standing(r.CandidatePrice, newZoneFormat(in.zone)))
@@ -147,7 +150,7 @@ func (s *Service) markets(ctx context.Context, in *read, r PositionRequest) ([]*
 	if err != nil || len(offers) == 0 {
 		return nil, err
 	}
-	sites, err := s.store.SiteRecords(ctx)
+	sites, err := s.store.sites(ctx, in.vis)
 	if err != nil {
 		return nil, err
 	}
@@ -191,7 +194,7 @@ func (s *Service) offers(ctx context.Context, in *read, currency contracts.Curre
 				buyBox: contracts.Flag(b.IsBuyBox[i]) == contracts.FlagTrue, capturedMs: b.CapturedMs[i],
 			}
 			if o.shipping < 0 {
-				o.shipping = math.MaxInt64
+				o.shipping = unknownShipping
 			}
 			if o.price >= 0 && (currency == "" || o.currency == currency) {
 				all = append(all, o)

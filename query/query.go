@@ -2,7 +2,8 @@
 // caller may see, what a request means, and how rows become JSON. REST and
 // MCP are two faces of its Service; neither has a rule of its own.
 //
-// Service is stateless: what it keeps between requests decides nothing.
+// Service is stateless: what it keeps between requests is what the tables would
+// say, proven for each request, or decides nothing.
 // It reads through a Store, which package store implements on ClickHouse.
 package query
 
@@ -35,6 +36,13 @@ type Config struct {
 	// MaxDownloadBytes bounds the raw size of a downloaded file, on every
 	// surface (LIM-13).
 	MaxDownloadBytes int64
+	// RememberBytes bounds what answers are remembered in, beside what reads may
+	// spend; 0: none are.
+	RememberBytes int64
+	// CheckRemembered compares every answer that is remembered with one made
+	// anew, and fails the request where they differ. It costs more than not to
+	// remember.
+	CheckRemembered bool
 	// Admission is what reads may spend; nil: as admission.Defaults.
 	Admission *admission.Node
 }
@@ -50,6 +58,7 @@ func Defaults() Config {
 		HardBudget:       20 * time.Second,
 		MaxResponseBytes: 64 << 20,
 		MaxDownloadBytes: 256 << 20,
+		RememberBytes:    64 << 20,
 	}
 }
 
@@ -68,13 +77,14 @@ func (c Config) Validate() error {
 	f.Check(c.ScanGuardMaxHours >= 0, "scan-guard-max-window-hours: negative")
 	f.Check(c.MaxResponseBytes > 0, "max response bytes: not positive")
 	f.Check(c.MaxDownloadBytes > 0, "max download bytes: not positive")
+	f.Check(c.RememberBytes >= 0, "remember-bytes: negative")
 	return f.Err()
 }
 
 // Service answers reads.
 type Service struct {
 	cfg      Config
-	store    Store
+	store    *remembering
 	archives []Archive
 	now      func() time.Time
 	seal     *sealer
@@ -98,7 +108,7 @@ func New(cfg Config, store Store, now func() time.Time, archives ...Archive) (*S
 	if node == nil {
 		node = admission.New(admission.Defaults())
 	}
-	return &Service{cfg: cfg, store: store, archives: archives, now: now, seal: seal, node: node}, nil
+	return &Service{cfg: cfg, store: newRemembering(store, cfg), archives: archives, now: now, seal: seal, seen: newLastSeen(), verified: newVerified(), node: node}, nil
 }
 
 // Admission is what reads of this service spend.
@@ -107,11 +117,12 @@ func (s *Service) Admission() *admission.Node { return s.node }
 // Store is what Service reads from. Every method that returns data of a
 // mandate takes the Visibility of the caller and shows no more.
 type Store interface {
-	// Access reads an account and its mandate's scope, as of now. No such
-	// account: a NotFound fault.
+	ExtStore
+
+	// Access reads an account, its mandate's scope and how far every table is
+	// complete, as of a moment after the call. No such account: a NotFound
+	// fault.
 	Access(ctx context.Context, account contracts.AccountID) (*Access, error)
-	// Watermark reads how far every table is complete, as of now.
-	Watermark(ctx context.Context) (Watermark, error)
 
 	// Sites lists visible sites by key, after a key, at most limit.
 	Sites(ctx context.Context, v Visibility, q SitesQuery) ([]contracts.Site, error)
@@ -205,21 +216,36 @@ func invalid(format string, args ...any) error {
 	return fault.New(fault.Invalid, CodeValidation, format, args...)
 }
 
-// lateList is budget for a list or a file, which has no window to narrow.
-func lateList(err error) error {
-	if late, ok := errors.AsType[*fault.Error](budget(err)); ok && late.Code == CodeQueryTimeout {
-		late.Msg = "The read did not finish within its time budget. Try again later, or with a lower limit."
+// within gives a read its time, and notes how much of it the read waits for
+// others.
+func (s *Service) within(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(admission.WithBudget(ctx, s.cfg.HardBudget), s.cfg.HardBudget)
+}
+
+// lateList is budget for a list, or with limit 1 for one record or file, which
+// have no window to narrow.
+func (s *Service) lateList(ctx context.Context, err error, limit int) error {
+	late, ok := errors.AsType[*fault.Error](s.budget(ctx, err))
+	switch {
+	case ok && late.Code == CodeQueryTimeout:
+		late.Msg = "The read did not finish within its time budget. Try again later" + unlessOne(limit, ", or with a lower limit") + "."
+		return late
+	case ok && admission.Refused(late):
 		return late
 	}
 	return err
 }
 
-// budget turns an ended time budget into the published failure.
-func budget(err error) error {
+// budget turns an ended time budget into the published failure: that of a slow
+// query, or of a node without capacity where the read mostly waited.
+func (s *Service) budget(ctx context.Context, err error) error {
 	if admission.Refused(err) {
 		return err
 	}
 	if err != nil && fault.KindOf(err) == fault.Timeout || errors.Is(err, context.DeadlineExceeded) {
+		if late := s.node.Late(ctx, err); late != nil {
+			return late
+		}
 		return &fault.Error{
 			Kind: fault.Timeout, Code: CodeQueryTimeout, Err: err,
 			Msg: "The read did not finish within its time budget. Narrow the product, the site or the window, and send a new request.",

@@ -2,10 +2,12 @@ package query
 
 import (
 	"math"
+	"strconv"
 	"time"
 
 	"preismon/contracts"
 	"preismon/query/admission"
+	"preismon/query/frame"
 )
 
 // ResultsRequest asks for observations, page by page or as a stream. Field
@@ -20,6 +22,10 @@ type ResultsRequest struct {
 	AnswerBytes int `json:"-"`
 	// Summarize asks for the page's Summary. It too belongs to a page.
 	Summarize bool `json:"-"`
+	// Table takes the rows of a page instead of their JSON; nil: JSON.
+	Table RowTable `json:"-"`
+	// Lines has the JSON of a page on lines, not with commas.
+	Lines bool `json:"-"`
 
 	OrderID    contracts.OrderID `json:"orderId,omitempty"`
 	ItemID     contracts.ItemID  `json:"itemId,omitempty"`
@@ -46,6 +52,18 @@ type ResultsRequest struct {
 	LatestObservationPerPair bool `json:"latestObservationPerPair,omitempty"`
 
 	Include Include `json:"include"`
+}
+
+// RowTable takes the rows of a page.
+type RowTable interface {
+	// Begin begins a page, anew where one had begun.
+	Begin()
+	// Flat tells whether it takes the columns of Flat.
+	Flat() bool
+	// Write takes a batch, of which nothing may be kept.
+	Write(*frame.Batch) error
+	// Bytes is what it holds.
+	Bytes() int64
 }
 
 // meaning is the request without what is spelled in more than one way: a
@@ -122,13 +140,30 @@ type Selectors struct {
 	Item                       contracts.ItemID
 	EAN, PZN, ASIN, ASINLocale string
 	Site                       contracts.SiteKey
+	Items                      ItemSet
+}
+
+// ItemSet are any of some items, as a list of their ids; empty: not given. A
+// text can be compared, as selectors are.
+type ItemSet string
+
+// ItemsOf makes a set.
+func ItemsOf(ids []contracts.ItemID) ItemSet {
+	b := []byte{'['}
+	for i, id := range ids {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendUint(b, uint64(id), 10)
+	}
+	return ItemSet(append(b, ']'))
 }
 
 // Product tells whether a product is selected.
 func (s Selectors) Product() bool { return s.Item != 0 || s.EAN != "" || s.PZN != "" || s.ASIN != "" }
 
 // None tells whether nothing is selected.
-func (s Selectors) None() bool { return !s.Product() && s.Order == 0 && s.Site == "" }
+func (s Selectors) None() bool { return !s.Product() && s.Order == 0 && s.Site == "" && s.Items == "" }
 
 // ScopeSize measures a scope under selectors.
 type ScopeSize struct{ Pairs, Items, Sites uint64 }
@@ -149,11 +184,14 @@ type ResultsQuery struct {
 	Selectors Selectors
 	Latest    Latest
 	Window    contracts.Window // a zero end is open
-	Ascending bool
-	After     *Position // nil: from the start
-	Watermark Watermark
-	Limit     int             // 0: all
-	Read      *admission.Read // of a stream, whose rows wait for a client; else nil
+	// FromNow and ToNow tell which bounds of the window follow from when the
+	// request came: no two requests have the same.
+	FromNow, ToNow bool
+	Ascending      bool
+	After          *Position // nil: from the start
+	Watermark      Watermark
+	Limit          int             // 0: all
+	Read           *admission.Read `json:"-"` // of a stream, whose rows wait for a client; else nil
 
 	Brand, Manufacturer, Merchant string
 	IsPrime, IsBuyBox             *bool
@@ -189,6 +227,9 @@ type resultsPlan struct {
 	echo    Echo
 	include Include
 	binding binding
+	// mostPairs is how many pairs the read may have where it is of the newest
+	// rows; 0: as many as latestPerPair.
+	mostPairs uint64
 }
 
 // resultsCursor is what a cursor of results holds: the resolved window, so

@@ -1,7 +1,6 @@
 package query
 
 import (
-	"cmp"
 	"context"
 
 	"preismon/contracts"
@@ -12,7 +11,8 @@ type read struct {
 	*resultsPlan
 	vis     Visibility
 	encoder *rowEncoder
-	empty   bool // no row can match
+	size    ScopeSize // where it had to be measured
+	empty   bool      // no row can match
 }
 
 // accept does everything that may refuse a read, for pages and streams alike
@@ -22,27 +22,30 @@ func (s *Service) accept(ctx context.Context, p Principal, r ResultsRequest) (*r
 	if err != nil {
 		return nil, err
 	}
-	var mark Watermark
-	seen := beside(func() (*Access, error) { return s.access(ctx, p, contracts.ReadResults) })
-	if r.Cursor == "" {
-		mark, err = s.store.Watermark(ctx)
-	}
-	a, refused := seen()
-	if err := cmp.Or(refused, err); err != nil {
+	return s.acceptPlan(ctx, p, plan, r)
+}
+
+// acceptPlan accepts a read that was understood.
+func (s *Service) acceptPlan(ctx context.Context, p Principal, plan *resultsPlan, r ResultsRequest) (_ *read, err error) {
+	a, err := s.access(ctx, p, contracts.ReadResults)
+	if err != nil {
 		return nil, err
 	}
-	return s.enter(ctx, plan, r, a.Visibility, mark)
+	return s.enter(ctx, plan, r, a.Visibility, a.Watermark)
 }
 
 // enter admits a read with what its caller sees and makes it ready.
 func (s *Service) enter(ctx context.Context, plan *resultsPlan, r ResultsRequest, v Visibility, mark Watermark) (*read, error) {
 	in, err := s.admit(ctx, plan, v, mark, r.Cursor, s.store.CountPairs)
-	if err != nil || in.empty {
+	if err != nil {
+		return in, s.fitting(ctx, plan, v, err)
+	}
+	if in.empty {
 		return in, err
 	}
 	facts := siteFacts{}
 	if r.Include.ExportFields {
-		sites, err := s.store.SiteRecords(ctx)
+		sites, err := s.store.sites(ctx, v)
 		if err != nil {
 			return nil, err
 		}
@@ -67,7 +70,7 @@ func (s *Service) admit(ctx context.Context, plan *resultsPlan, v Visibility, ma
 	if in.empty = v.Nothing(); in.empty {
 		return in, nil
 	}
-	if plan.query.Latest != AllRows || s.cfg.ScanGuardMaxPairs > 0 || s.cfg.ScanGuardMaxHours > 0 {
+	if plan.query.Latest != AllRows || plan.mostPairs > 0 || s.cfg.ScanGuardMaxPairs > 0 || s.cfg.ScanGuardMaxHours > 0 {
 		size, err := size(ctx, in.vis, plan.query.Selectors)
 		if err != nil {
 			return nil, err
@@ -75,6 +78,7 @@ func (s *Service) admit(ctx context.Context, plan *resultsPlan, v Visibility, ma
 		if err := s.guard(plan, size); err != nil {
 			return nil, err
 		}
+		in.size = size
 	}
 	in.empty = plan.query.nothing(v) // only now: a filter bypasses no refusal
 	return in, nil

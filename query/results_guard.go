@@ -1,23 +1,34 @@
 package query
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
+	"preismon/contracts"
 	"preismon/contracts/fault"
 )
 
 // guard refuses reads by the size of their scope, before any row is read.
 func (s *Service) guard(plan *resultsPlan, size ScopeSize) error {
 	q := &plan.query
-	if q.Latest == NewestRow && size.Pairs > maxLatestPairs {
+	if plan.mostPairs > 0 && size.Pairs > plan.mostPairs {
+		ways := q.Selectors.advice()
+		if q.Selectors.Items != "" {
+			ways = " Send a new request with fewer products."
+		}
+		return fault.New(fault.Invalid, CodeScopeTooBroad, "The read covers %d item-site pairs, at most %d.%s", size.Pairs, plan.mostPairs, ways)
+	}
+	if plan.mostPairs == 0 && q.Latest == NewestRow && size.Pairs > maxLatestPairs {
 		return fault.New(fault.Invalid, CodeLatestPairTooBroad,
-			"latestPerPair covers %d item-site pairs, at most %d. Narrow with itemId, orderId, site, pzn, ean or asin.", size.Pairs, maxLatestPairs)
+			"latestPerPair covers %d item-site pairs, at most %d.%s", size.Pairs, maxLatestPairs, q.Selectors.advice())
 	}
 	if q.Latest == NewestWhole && size.Candidates() > maxEnrichCandidates {
 		return fault.New(fault.Invalid, CodeScopeTooBroad,
-			"The read covers %d items at %d sites, at most %d candidates. Narrow with itemId, orderId, site, pzn, ean or asin.", size.Items, size.Sites, maxEnrichCandidates)
+			"The read covers %d items at %d sites, at most %d candidates.%s", size.Items, size.Sites, maxEnrichCandidates, q.Selectors.advice())
 	}
 	pairs, hours := s.cfg.ScanGuardMaxPairs, s.cfg.ScanGuardMaxHours
 	if pairs == 0 && hours == 0 {
@@ -29,7 +40,8 @@ func (s *Service) guard(plan *resultsPlan, size ScopeSize) error {
 		return nil
 	}
 	return fault.New(fault.Invalid, CodeScopeTooBroad,
-		"The scope of %d pairs and the window are jointly too broad (at most %s). Send a new request with a narrower scope or window.", size.Pairs, guardText(pairs, hours))
+		"The scope of %d pairs and the window are jointly too broad (at most %s). Send a new request with a narrower %s.",
+		size.Pairs, guardText(pairs, hours), q.Selectors.narrower(pairs, hours))
 }
 
 func (s *Service) windowEnd(q *ResultsQuery) time.Time {
@@ -37,6 +49,71 @@ func (s *Service) windowEnd(q *ResultsQuery) time.Time {
 		return s.now()
 	}
 	return q.Window.To
+}
+
+// narrower says what helps against the scan guard.
+func (s Selectors) narrower(pairs, hours int) string {
+	switch {
+	case hours == 0:
+		return "scope"
+	case pairs == 0, s.advice() == "":
+		return "window"
+	}
+	return "scope or window"
+}
+
+// advice names the selectors that would narrow the scope and are not given.
+func (s Selectors) advice() string {
+	var ways []string
+	if !s.Product() {
+		ways = append(ways, "itemId")
+	}
+	if s.Order == 0 {
+		ways = append(ways, "orderId")
+	}
+	if s.Site == "" {
+		ways = append(ways, "site")
+	}
+	if !s.Product() {
+		ways = append(ways, "pzn", "ean", "asin")
+	}
+	switch last := len(ways) - 1; last {
+	case -1:
+		return ""
+	case 0:
+		return " Narrow with " + ways[0] + "."
+	default:
+		return " Narrow with " + strings.Join(ways[:last], ", ") + " or " + ways[last] + "."
+	}
+}
+
+// fitting adds to a refusal, where the read may name a site and does not, the site with the
+// most pairs of those at which it would be accepted.
+func (s *Service) fitting(ctx context.Context, plan *resultsPlan, v Visibility, refused error) error {
+	f, ok := errors.AsType[*fault.Error](refused)
+	if !ok || f.Code != CodeScopeTooBroad && f.Code != CodeLatestPairTooBroad || plan.query.Selectors.Site != "" || plan.mostPairs > 0 {
+		return refused
+	}
+	pairs, err := s.store.PairsBySite(ctx, v, plan.query.Selectors)
+	if err != nil {
+		return refused // it says enough without
+	}
+	best := contracts.SiteKey("")
+	for site, n := range pairs {
+		if better := n > pairs[best] || n == pairs[best] && site < best; better && s.guard(plan, ScopeSize{Pairs: n, Items: n, Sites: 1}) == nil {
+			best = site
+		}
+	}
+	if best == "" {
+		return refused
+	}
+	of := "pairs"
+	if pairs[best] == 1 {
+		of = "pair"
+	}
+	told := *f
+	told.Msg += fmt.Sprintf(" What fits, for example: site %s: %d %s.", best, pairs[best], of)
+	return &told
 }
 
 func guardText(pairs, hours int) string {

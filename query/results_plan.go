@@ -72,6 +72,8 @@ func (s *Service) understand(p Principal, r ResultsRequest) (*resultsPlan, error
 		return nil, err
 	}
 	q.Window = plan.asked.Whole()
+	q.ToNow = !plan.given.To && !q.Window.To.IsZero()
+	q.FromNow = !plan.given.From && !q.Window.From.IsZero()
 	plan.echo = Echo{
 		Scope: ScopeScoped, Timezone: cmp.Or(r.Timezone, "UTC"), Sort: cmp.Or(r.Sort, "desc"),
 		LatestPerPair: r.LatestPerPair, LatestObservationPerPair: r.LatestObservationPerPair,
@@ -153,7 +155,7 @@ func (s *Service) resume(plan *resultsPlan, cursor string, now Watermark) error 
 			return err
 		}
 		plan.given = c.Given
-		q.Window = contracts.Window{From: fromMs(c.From), To: fromMs(c.To)}
+		q.Window, q.FromNow, q.ToNow = contracts.Window{From: fromMs(c.From), To: fromMs(c.To)}, false, false
 		q.Watermark = c.Watermark
 		q.After = &c.After
 	}

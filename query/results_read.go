@@ -27,8 +27,8 @@ const keptBuffer = 16 << 20
 // Len is the number of rows.
 func (r *RowsJSON) Len() int { return r.rows }
 
-// JSON gives the rows as one JSON array without its brackets; it is good
-// until Release.
+// JSON gives the rows as one JSON array without its brackets, or one below the
+// other; it is good until Release.
 func (r *RowsJSON) JSON() []byte { return r.buf }
 
 // Release gives the rows' room back.
@@ -72,13 +72,17 @@ func (s *Service) Results(ctx context.Context, p Principal, r ResultsRequest) (p
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.HardBudget)
+	ctx, cancel := s.within(ctx)
 	defer cancel()
 	if page, err = s.pageAhead(ctx, p, r, time.Now()); err != nil {
 		held()
-		return nil, budget(err)
+		return nil, s.budget(ctx, err)
 	}
-	room.Resize(int64(cap(page.Rows.buf)))
+	holds := int64(cap(page.Rows.buf))
+	if r.Table != nil {
+		holds += r.Table.Bytes()
+	}
+	room.Resize(holds)
 	page.Rows.held = held
 	return page, nil
 }
@@ -86,7 +90,16 @@ func (s *Service) Results(ctx context.Context, p Principal, r ResultsRequest) (p
 // page reads the page of an accepted read.
 func (s *Service) page(ctx context.Context, in *read, r ResultsRequest, start time.Time) (_ *ResultsPage, err error) {
 	page := &ResultsPage{Paging: Paging{Limit: in.limit}, Query: in.echo}
-	c := &pageCollector{in: in, page: page, room: in.limit, maxBytes: s.cfg.MaxResponseBytes, answerBytes: r.AnswerBytes}
+	c := &pageCollector{in: in, page: page, room: in.limit, maxBytes: s.cfg.MaxResponseBytes, answerBytes: r.AnswerBytes, between: ','}
+	if r.Lines {
+		c.between = '\n'
+	}
+	if r.Table != nil && !in.empty {
+		c.table, c.batches = r.Table, newBatcher(in.encoder, r.Table.Flat())
+	}
+	if r.Table != nil {
+		r.Table.Begin()
+	}
 	if r.Summarize {
 		if c.tally, err = s.newTally(ctx, in); err != nil {
 			return nil, err
@@ -128,9 +141,12 @@ type pageCollector struct {
 	room        int // for how many rows
 	last        Position
 	more        bool
-	maxBytes    int    // of a response; more is an error
-	answerBytes int    // of the rows of this page; 0: not bounded
-	tally       *tally // nil: no summary
+	maxBytes    int      // of a response; more is an error
+	answerBytes int      // of the rows of this page; 0: not bounded
+	tally       *tally   // nil: no summary
+	between     byte     // two rows of JSON
+	table       RowTable // nil: JSON
+	batches     *batcher
 }
 
 func (c *pageCollector) take(ctx context.Context, b *Block) error {
@@ -139,13 +155,19 @@ func (c *pageCollector) take(ctx context.Context, b *Block) error {
 		if err := c.in.encoder.rich.load(ctx, b); err != nil {
 			return err
 		}
-		c.in.encoder.begin(b)
-		n = c.encode(b, n)
+		if c.table != nil {
+			if err := c.tabulate(b, n); err != nil {
+				return err
+			}
+		} else {
+			c.in.encoder.begin(b)
+			n = c.encode(b, n)
+		}
 		if c.tally != nil {
 			c.tally.add(b, n)
 		}
 		if len(c.page.Rows.buf) > c.maxBytes {
-			return tooLarge(c.maxBytes)
+			return tooLarge(c.maxBytes, c.in.limit > 1, c.in.include != Include{})
 		}
 		c.last = b.Position(b.At(n - 1))
 	}
@@ -161,7 +183,7 @@ func (c *pageCollector) encode(b *Block, n int) int {
 	rows := &c.page.Rows
 	for i := range n {
 		if rows.rows > 0 {
-			rows.buf = append(rows.buf, ',')
+			rows.buf = append(rows.buf, c.between)
 		}
 		rows.buf = c.in.encoder.append(rows.buf, b, b.At(i))
 		rows.rows++
@@ -172,6 +194,21 @@ func (c *pageCollector) encode(b *Block, n int) int {
 	}
 	c.room -= n
 	return n
+}
+
+// tabulate adds n rows of the block to the table.
+func (c *pageCollector) tabulate(b *Block, n int) error {
+	c.batches.begin(b)
+	for from := 0; from < n; {
+		batch, to := c.batches.make(from, n)
+		if err := c.table.Write(batch); err != nil {
+			return err
+		}
+		from = to
+	}
+	c.page.Rows.rows += n
+	c.room -= n
+	return nil
 }
 
 // ending is why a page that is not the last ended.
@@ -185,9 +222,23 @@ func (c *pageCollector) ending() Ending {
 	return AtAnswerBudget
 }
 
-func tooLarge(max int) error {
-	return fault.New(fault.Invalid, CodeResponseTooLarge,
-		"The complete response would be larger than %d bytes. Send a new request with a lower limit or fewer field groups.", max)
+// tooLarge says of an answer, and of what a request may still ask for less,
+// records or field groups.
+func tooLarge(max int, records, groups bool) error {
+	return fault.New(fault.Invalid, CodeResponseTooLarge, "The complete response would be larger than %d bytes.%s", max, AskForLess(records, groups))
+}
+
+// AskForLess advises a smaller answer, by what would make it so.
+func AskForLess(records, groups bool) string {
+	switch {
+	case records && groups:
+		return " Send a new request with a lower limit or fewer field groups."
+	case records:
+		return " Send a new request with a lower limit."
+	case groups:
+		return " Send a new request with fewer field groups."
+	}
+	return ""
 }
 
 // The optimistic part of the soft deadline: one read of the whole range. Only
@@ -233,6 +284,7 @@ func (c *pageCollector) next() *Position {
 // that the page makes progress.
 func (s *Service) readSlices(ctx context.Context, in *read, c *pageCollector, start time.Time) (*Position, error) {
 	q := in.query
+	q.FromNow, q.ToNow = false, false // of the slices
 	if c.page.Rows.rows > 0 {
 		q.After = &c.last
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"preismon/query/admission"
+	"preismon/query/frame"
 )
 
 // ResultsStream takes a stream of observations. Start is called once, when
@@ -19,17 +20,30 @@ type ResultsStream interface {
 	Lines(ndjson []byte, rows int) error
 }
 
+// TableStream is a ResultsStream that takes batches instead of lines.
+type TableStream interface {
+	ResultsStream
+	// Flat tells whether it takes the columns of Flat.
+	Flat() bool
+	// Make writes a batch in the form of the stream, of which nothing may be kept,
+	// once a processor is free for both; what comes out is sent with Send, with how
+	// many rows it is. It gives its size.
+	Make(func() *frame.Batch) (bytes int, err error)
+	Send(rows int) error
+}
+
 // StreamResults reads all rows of the window in order. It has no deadline as
 // a whole, but none of its waits for the store may be longer than the hard
 // budget. It fails when its caller no longer sees what it saw at the start: as
 // Unavailable where that is only another scope.
 func (s *Service) StreamResults(ctx context.Context, p Principal, r ResultsRequest, w ResultsStream) (err error) {
 	defer func() { s.stats.streamed(err) }()
-	holds, err := s.node.Begin(ctx, true, chunkRoom+w.Holds())
+	holds, err := s.node.Begin(ctx, true, chunkRoom+enrichmentBytes(r.Include)+w.Holds())
 	if err != nil {
 		return err
 	}
 	defer holds.End()
+	ctx = admission.WithBudget(ctx, s.cfg.HardBudget)
 	began := time.Now()
 	in, err := func() (*read, error) {
 		ctx, cancel := context.WithTimeout(ctx, s.cfg.HardBudget)
@@ -37,23 +51,26 @@ func (s *Service) StreamResults(ctx context.Context, p Principal, r ResultsReque
 		return s.accept(ctx, p, r)
 	}()
 	if err != nil {
-		return budget(err)
+		return s.budget(ctx, err)
 	}
 	if in.empty {
 		return w.Start(in.echo.Scope)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	look := &lookout{service: s, caller: p, seen: in.vis, looked: began}
+	look := &scopeWatch{service: s, caller: p, seen: in.vis, checked: began}
 	watch := time.AfterFunc(s.cfg.HardBudget, func() { cancel(context.DeadlineExceeded) })
 	defer watch.Stop()
 
 	c := &streamer{in: in, w: w, maxLine: s.cfg.MaxResponseBytes, rows: &s.stats.streamRows, node: s.node, holds: holds}
+	if to, ok := w.(TableStream); ok {
+		c.to, c.batches = to, newBatcher(in.encoder, to.Flat())
+	}
 	in.query.Read = holds
 	err = s.store.Results(ctx, in.vis, &in.query, func(b *Block) error {
 		watch.Stop() // the client may be slow; only the store's time counts
 		defer watch.Reset(s.cfg.HardBudget)
-		if err := look.nowAndThen(ctx); err != nil {
+		if err := look.whenDue(ctx); err != nil {
 			return err
 		}
 		return c.take(ctx, b)
@@ -66,12 +83,12 @@ func (s *Service) StreamResults(ctx context.Context, p Principal, r ResultsReque
 		if errors.Is(context.Cause(ctx), context.DeadlineExceeded) && !admission.Refused(err) {
 			err = errors.Join(context.DeadlineExceeded, err)
 		}
-		return budget(err)
+		return s.budget(ctx, err)
 	}
 	return c.start()
 }
 
-// streamer encodes blocks as NDJSON.
+// streamer hands blocks on as NDJSON, or as batches.
 type streamer struct {
 	in      *read
 	w       ResultsStream
@@ -81,6 +98,10 @@ type streamer struct {
 	rows    *atomic.Uint64 // those handed on
 	node    *admission.Node
 	holds   *admission.Read
+
+	to      TableStream // nil: w takes lines
+	batches *batcher
+	made    int // bytes of what was made last
 }
 
 // A stream hands its lines on in chunks of about this size, which are made in
@@ -105,13 +126,14 @@ func (c *streamer) take(ctx context.Context, b *Block) error {
 	if err := c.in.encoder.rich.load(ctx, b); err != nil {
 		return err
 	}
-	c.in.encoder.begin(b)
+	if c.to != nil {
+		c.batches.begin(b)
+	} else {
+		c.in.encoder.begin(b)
+	}
 	for from := 0; from < b.Len; {
-		to := from
-		if err := c.node.Work(func() (err error) { to, err = c.encode(b, from); return err }); err != nil {
-			return err
-		}
-		if err := c.start(); err != nil { // only now: a first line that is too large is refused as a page is
+		to, err := c.make(b, from)
+		if err != nil {
 			return err
 		}
 		if err := c.send(b, to, to-from); err != nil {
@@ -120,6 +142,29 @@ func (c *streamer) take(ctx context.Context, b *Block) error {
 		from = to
 	}
 	return nil
+}
+
+// make makes a chunk of the rows from one on, and gives the one after its last.
+func (c *streamer) make(b *Block, from int) (to int, err error) {
+	if c.to != nil {
+		return c.tabulate(b, from)
+	}
+	if err := c.node.Work(func() (err error) { to, err = c.encode(b, from); return err }); err != nil {
+		return to, err
+	}
+	return to, c.start() // only now: a first line that is too large is refused as a page is
+}
+
+// tabulate makes a part of the table.
+func (c *streamer) tabulate(b *Block, from int) (to int, err error) {
+	if err := c.start(); err != nil {
+		return from, err
+	}
+	c.made, err = c.to.Make(func() (batch *frame.Batch) {
+		batch, to = c.batches.make(from, b.Len)
+		return batch
+	})
+	return to, err
 }
 
 // send hands the chunk on whose rows end before one. Its block is lent
@@ -140,10 +185,14 @@ func (c *streamer) send(b *Block, to, rows int) error {
 
 // hand hands the chunk on.
 func (c *streamer) hand(rows int) error {
-	if err := c.w.Lines(c.buf, rows); err != nil {
+	if c.to != nil {
+		if err := c.to.Send(rows); err != nil {
+			return err
+		}
+	} else if err := c.w.Lines(c.buf, rows); err != nil {
 		return err
 	}
-	c.holds.Sent(int64(len(c.buf)))
+	c.holds.Sent(int64(c.made))
 	c.rows.Add(uint64(rows))
 	return nil
 }
@@ -158,8 +207,9 @@ func (c *streamer) encode(b *Block, from int) (to int, err error) {
 		line := len(c.buf)
 		c.buf = append(c.in.encoder.append(c.buf, b, b.At(to)), '\n')
 		if len(c.buf)-line > c.maxLine {
-			return to, tooLarge(c.maxLine)
+			return to, tooLarge(c.maxLine, false, c.in.include != Include{})
 		}
 	}
+	c.made = len(c.buf)
 	return to, nil
 }

@@ -104,10 +104,7 @@ func (m *market) customerReference(of map[contracts.ItemID][]contracts.Reference
 
 // standing computes everything from the offers in minor units.
 func (m *market) standing(candidateText string, zone *zoneFormat) Standing {
-	slices.SortFunc(m.offers, func(a, b offer) int {
-		return cmp.Or(cmp.Compare(a.price, b.price), first(a.buyBox, b.buyBox), cmp.Compare(a.shipping, b.shipping),
-			cmp.Compare(a.Site, b.Site), cmp.Compare(a.merchant, b.merchant))
-	})
+	slices.SortFunc(m.offers, compareOffers)
 	show := func(amount int64) json.Number { return decimal(amount, m.currency) }
 	n, best := len(m.offers), m.offers[0]
 	oldest, newest := best.capturedMs, best.capturedMs
@@ -136,6 +133,12 @@ func (m *market) standing(candidateText string, zone *zoneFormat) Standing {
 		st.Best.Merchant = &best.merchant
 	}
 	return st
+}
+
+// compareOffers puts the cheapest first, and of equally cheap ones the best.
+func compareOffers(a, b offer) int {
+	return cmp.Or(cmp.Compare(a.price, b.price), first(a.buyBox, b.buyBox), cmp.Compare(a.shipping, b.shipping),
+		cmp.Compare(a.Site, b.Site), cmp.Compare(a.merchant, b.merchant))
 }
 
 // first puts what is true before what is not.

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"preismon/contracts/fault"
+	"preismon/query/cache"
 )
 
 // Stats counts what a Service answered since it was made.
@@ -18,6 +19,11 @@ type Stats struct {
 	// in none of them, or maybe in one that is away; and the damaged copies that
 	// were met on the way, whether another was good or not.
 	Found, Missing, Away, Damaged uint64
+
+	// Remembered is of the answers that are remembered. With CheckRemembered,
+	// Checked were compared with one made anew, and Differences differed.
+	Remembered           cache.Stats
+	Checked, Differences uint64
 }
 
 // endings are all that a page can have.
@@ -36,7 +42,8 @@ func (s *Service) Stats() Stats {
 	all := Stats{
 		Pages: map[Ending]uint64{}, PageRows: c.pageRows.Load(), Streams: c.streams.Load(), StreamRows: c.streamRows.Load(),
 		OverBudget: c.overBudget.Load(),
-		Found:      c.found.Load(), Missing: c.missing.Load(), Away: c.away.Load(), Damaged: c.damaged.Load(),
+		Remembered: s.store.answers.Stats(), Checked: s.store.checked.Load(), Differences: s.store.differences.Load(),
+		Found: c.found.Load(), Missing: c.missing.Load(), Away: c.away.Load(), Damaged: c.damaged.Load(),
 	}
 	for i, e := range endings {
 		all.Pages[e] = c.pages[i].Load()

@@ -31,13 +31,9 @@ type shelfRow struct {
 
 func (s *shelf) Access(context.Context, contracts.AccountID) (*query.Access, error) {
 	return &query.Access{
-		Account: 1, Permissions: contracts.Permissions(),
+		Account: 1, Permissions: contracts.Permissions(), Watermark: query.Watermark{Epoch: 1, Seq: 1},
 		Visibility: query.Visibility{Mandate: 1, Versions: []uint64{1}, Applied: true, Scope: contracts.AccountScope{AllOrders: true, AllSites: true}},
 	}, nil
-}
-
-func (s *shelf) Watermark(context.Context) (query.Watermark, error) {
-	return query.Watermark{Epoch: 1, Seq: 1}, nil
 }
 
 func (s *shelf) PairsBySite(context.Context, query.Visibility, query.Selectors) (map[contracts.SiteKey]uint64, error) {

@@ -6,7 +6,8 @@ import (
 	"errors"
 	"hash/maphash"
 	"io"
-	"sync"
+
+	"preismon/query/cache"
 )
 
 // DownloadBuffer is what one download holds of its file. A file that fits is
@@ -24,28 +25,10 @@ var chunkSeed = maphash.MakeSeed()
 // verified remembers the fingerprints of contents by their SHA-256, so that
 // the parts of a large file do not each read all of it. A content never
 // changes, and so they are good for every copy of it.
-type verified struct {
-	mu   sync.Mutex
-	sums map[string]chunkSums
-}
+type verified = *cache.Cache[string, chunkSums]
 
-// mostVerified bounds how many contents are remembered: 64 fingerprints for a
-// file of 256 MiB.
-const mostVerified = 256
-
-func (v *verified) get(sha256 string) chunkSums {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return v.sums[sha256]
-}
-
-func (v *verified) put(sha256 string, sums chunkSums) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if len(v.sums) >= mostVerified || v.sums == nil {
-		v.sums = map[string]chunkSums{}
-	}
-	v.sums[sha256] = sums
+func newVerified() verified {
+	return cache.New(1<<20, func(sha256 string, sums chunkSums) int { return len(sha256) + 8*len(sums) })
 }
 
 // Content reads the whole content, out of the first archive with a good copy.
@@ -106,14 +89,14 @@ func readAll(r io.Reader, p []byte) error {
 // openChunks reads a content that is larger than the buffer.
 func (d *Download) openChunks(ctx context.Context, offset int64) (io.ReadCloser, error) {
 	c := &chunks{ctx: ctx, of: d, buffer: make([]byte, DownloadBuffer), next: offset / DownloadBuffer}
-	if c.sums = d.verified.get(d.SHA256); c.sums == nil {
+	if c.sums, _ = d.verified.Get(d.SHA256); c.sums == nil {
 		err := d.first(ctx, func(a Archive) error {
 			return d.read(ctx, a, func(r io.Reader) error { return c.learn(r) })
 		})
 		if err != nil {
 			return nil, err
 		}
-		d.verified.put(d.SHA256, c.sums)
+		d.verified.Put(d.SHA256, c.sums)
 	}
 	if err := c.load(); err != nil {
 		return nil, err

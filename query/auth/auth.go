@@ -19,6 +19,7 @@ import (
 
 	"github.com/alexedwards/argon2id"
 	"github.com/google/uuid"
+	"golang.org/x/text/unicode/norm"
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
@@ -161,7 +162,7 @@ func (a *Authority) Login(ctx context.Context, l Login) (contracts.AccountID, Qu
 }
 
 func (a *Authority) login(ctx context.Context, l Login) (contracts.AccountID, Quota, error) {
-	login := strings.ToLower(strings.TrimSpace(l.Identifier))
+	login := norm.NFC.String(strings.ToLower(strings.TrimSpace(l.Identifier)))
 	if login == "" || len(login) > MaxLoginBytes {
 		quota, err := a.deps.Throttle.Attempt(l.Address, "")
 		if err == nil {

@@ -16,7 +16,9 @@ import (
 // market is a store in memory: what the accounts of two mandates may see, by
 // the same rules as in the tables.
 type market struct {
-	mu       sync.Mutex
+	mu             sync.Mutex
+	query.ExtStore // MCP asks nothing of it
+
 	sites    []contracts.Site
 	items    []contracts.Item
 	orders   []contracts.Order
@@ -91,13 +93,11 @@ func selects(s query.Selectors, i contracts.Item) bool {
 
 func (m *market) Access(_ context.Context, account contracts.AccountID) (*query.Access, error) {
 	if a, ok := m.accounts[account]; ok {
-		return a, nil
+		now := *a
+		now.Watermark = query.Watermark{Epoch: 1, Seq: 1 << 40}
+		return &now, nil
 	}
 	return nil, fault.New(fault.NotFound, "", "no such account")
-}
-
-func (m *market) Watermark(context.Context) (query.Watermark, error) {
-	return query.Watermark{Epoch: 1, Seq: 1 << 40}, nil
 }
 
 func (m *market) Sites(_ context.Context, v query.Visibility, q query.SitesQuery) (found []contracts.Site, err error) {

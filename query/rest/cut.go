@@ -65,8 +65,12 @@ func (x *exchange) isCut() bool {
 
 type connKey struct{}
 
+// unsentBytes is how much of an answer may wait in the kernel: a chunk of a stream.
+const unsentBytes = 128 << 10
+
 // withConn keeps the connection of a request where cutOff finds it.
 func withConn(ctx context.Context, c net.Conn) context.Context {
+	boundUnsent(c)
 	return context.WithValue(ctx, connKey{}, c)
 }
 

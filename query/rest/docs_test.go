@@ -24,7 +24,7 @@ func TestRoutesAreTheContract(t *testing.T) {
 	docs, err := openapi.Documents(baseURL)
 	must(t, err)
 	var documented []string
-	for path, item := range check.Document().Paths.Map() {
+	for path, item := range check.Paths() {
 		for method := range item.Operations() {
 			documented = append(documented, method+" "+path)
 		}
@@ -39,13 +39,19 @@ func TestRoutesAreTheContract(t *testing.T) {
 
 // The public documents and the media types that they have.
 var publicPaths = map[string]string{
-	"/healthz":              "application/json",          // PUB-01
-	"/openapi/openapi.yaml": "application/yaml",          // PUB-02, GEN-10a
-	"/openapi/openapi.json": "application/json",          // PUB-03, GEN-10a
+	"/healthz":              "application/json", // PUB-01
+	"/openapi/openapi.yaml": "application/yaml", // PUB-02, GEN-10a
+	"/openapi/openapi.json": "application/json", // PUB-03, GEN-10a
+	"/openapi/reads.yaml":   "application/yaml",
+	"/openapi/files.yaml":   "application/yaml",
+	"/openapi/agents.yaml":  "application/yaml",
 	"/openapi/CHANGELOG.md": "text/plain; charset=utf-8", // PUB-04, GEN-10b, VER-04a
 	"/openapi/postman/preismonitoring-rest-read.postman_collection.json": "application/json", // PUB-05a, GEN-10c
-	"/llms.txt":      "text/plain; charset=utf-8", // PUB-06, GEN-10d
-	"/llms-full.txt": "text/plain; charset=utf-8", // PUB-07, GEN-10e
+	"/openapi/ext.yaml":         "application/yaml",
+	"/openapi/ext.json":         "application/json",
+	"/openapi/EXT-CHANGELOG.md": "text/plain; charset=utf-8",
+	"/llms.txt":                 "text/plain; charset=utf-8", // PUB-06, GEN-10d
+	"/llms-full.txt":            "text/plain; charset=utf-8", // PUB-07, GEN-10e
 }
 
 // Public documents are for everybody, whatever the request says about who
@@ -170,7 +176,7 @@ func TestProblemPages(t *testing.T) {
 func TestOnlyReads(t *testing.T) {
 	s := serve(t, func(set *settings) { set.throttle.Reads.Requests = 10_000 })
 	token := s.token(reader)
-	for path, item := range check.Document().Paths.Map() {
+	for path, item := range check.Paths() {
 		for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"} {
 			if item.Operations()[method] != nil {
 				continue

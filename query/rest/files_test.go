@@ -1,6 +1,7 @@
 package rest_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -433,13 +434,27 @@ func TestFileRoutesAreReadOnly(t *testing.T) {
 	}
 }
 
-// A read of the catalogue that takes too long is a 504.
+// A read of the catalogue that takes too long is a 504, which advises what there
+// is: a list has a limit that may be lower, a file has none, and neither a window.
 func TestFileReadsHaveABudget(t *testing.T) {
-	w := newFilesWorld(t, func(s *settings) { s.query.SoftDeadline, s.query.HardBudget = time.Nanosecond, time.Nanosecond })
+	spy := &countedStore{}
+	w := newFilesWorld(t, func(s *settings) { spy.Store, s.store = s.store, spy })
+	spy.broken = fmt.Errorf("clickhouse: %w", context.DeadlineExceeded)
 	for _, route := range bothDirections() {
 		p := w.get(path(orderA, route), w.token(reader)).wantProblem(t, 504, "RESULTS_QUERY_TIMEOUT")
-		if strings.Contains(p.Detail, "window") {
+		single := strings.HasSuffix(route, "/latest") || strings.HasSuffix(route, "/download")
+		if strings.Contains(p.Detail, "window") || strings.Contains(p.Detail, "limit") == single {
 			t.Errorf("%s: %s", route, p.Detail)
 		}
+		if single {
+			continue
+		}
+		if p := w.get(path(orderA, route)+"?limit=1", w.token(reader)).wantProblem(t, 504, "RESULTS_QUERY_TIMEOUT"); strings.Contains(p.Detail, "limit") {
+			t.Errorf("%s with limit=1: %s", route, p.Detail)
+		}
+	}
+	page := string(w.get("/problems/results-query-timeout", "").body)
+	if _, of, ok := strings.Cut(page, "or a file: "); !ok || strings.Contains(strings.SplitN(of, "<", 2)[0], "window") || strings.Contains(strings.SplitN(of, "<", 2)[0], "limit") {
+		t.Errorf("the page of the problem: %s", page)
 	}
 }

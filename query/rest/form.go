@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"io"
 	"mime"
+	"slices"
 	"strconv"
 	"strings"
 
+	"preismon/query"
+	"preismon/query/frame"
 	"preismon/query/table"
 )
 
@@ -14,35 +17,77 @@ import (
 type form struct {
 	media string // its media type, as Accept names it
 	typed string // the same with parameters, as Content-Type has it
-	// write makes what writes rows with some fields in this form; nil: they are
-	// sent as they come.
-	write func(w io.Writer, fields []string) table.Writer
+	// unsaid are parameters that the form has without saying so.
+	unsaid map[string]string
+	// write makes what writes rows in this form; nil: they are sent as JSON.
+	write func(w io.Writer, columns []frame.Column, descending bool) table.Writer
+	// flat forms take the columns of query.Flat.
+	flat bool
+	// lines forms are JSON, a row on each line.
+	lines bool
 	// dense forms are compressed by themselves.
 	dense bool
-	// holds is how many bytes the writer of a stream holds at most, about.
+	// holds is how many bytes the writer of a stream holds at most, about:
+	// TestEncodersHoldWhatIsCharged measures it.
 	holds int64
 }
 
 var (
 	jsonForm   = form{media: "application/json", typed: "application/json"}
-	ndjsonForm = form{media: "application/x-ndjson", typed: "application/x-ndjson", write: func(w io.Writer, _ []string) table.Writer { return table.NDJSON(w) }}
-	csvForm    = form{media: "text/csv", typed: "text/csv; charset=utf-8; header=present", write: table.CSV, holds: 256 << 10}
-	arrowForm  = form{media: "application/vnd.apache.arrow.stream", typed: "application/vnd.apache.arrow.stream", holds: 8 << 20, write: func(w io.Writer, fields []string) table.Writer {
-		return table.Arrow(w, table.Columns(fields))
+	ndjsonForm = form{media: "application/x-ndjson", typed: "application/x-ndjson", lines: true}
+	csvForm    = form{media: "text/csv", typed: "text/csv; charset=utf-8; header=present", flat: true, holds: 2 << 20, write: func(w io.Writer, columns []frame.Column, _ bool) table.Writer {
+		return table.CSV(w, columns)
 	}}
-	parquetForm = form{media: "application/vnd.apache.parquet", typed: "application/vnd.apache.parquet", dense: true, holds: 16 << 20, write: func(w io.Writer, fields []string) table.Writer {
-		return table.Parquet(w, table.Columns(fields))
+	parquetForm = form{media: "application/vnd.apache.parquet", typed: "application/vnd.apache.parquet", dense: true, holds: 16 << 20, write: func(w io.Writer, columns []frame.Column, descending bool) table.Writer {
+		return table.Parquet(w, columns, table.Sorting{Descending: descending})
 	}}
 
 	// The first is what comes to who does not care, or cares for none of them:
 	// a request that Accept says nothing useful about is answered as one without
 	// it (RFC 9110, section 12.5.1).
-	pageForms   = []*form{&jsonForm, &ndjsonForm, &csvForm, &arrowForm, &parquetForm}
-	streamForms = []*form{&rawLines, &csvForm, &arrowForm, &parquetForm}
+	pageForms   = slices.Concat([]*form{&jsonForm, &ndjsonForm, &csvForm}, arrowForms, []*form{&parquetForm})
+	streamForms = slices.Concat([]*form{&ndjsonForm, &csvForm}, arrowForms, []*form{&parquetForm})
 
-	// rawLines are the lines of a stream as the service gives them.
-	rawLines = form{media: ndjsonForm.media, typed: ndjsonForm.typed}
+	// arrowForms are what readers of Arrow can ask for, by parameters. The first,
+	// which has none, all of them take.
+	arrowForms = arrowVariants()
 )
+
+const (
+	dictionariesParam = "dictionaries" // none, or replaced: a later one takes the place of an earlier one
+	compressionParam  = "compression"  // of the buffers: none, lz4 or zstd
+)
+
+func arrowVariants() (all []*form) {
+	const media = "application/vnd.apache.arrow.stream"
+	for _, compression := range []string{"none", "lz4", "zstd"} {
+		for _, dictionaries := range []string{"none", "replaced"} {
+			f := &form{media: media, typed: media, unsaid: map[string]string{}, dense: compression != "none", holds: 12 << 20}
+			for _, p := range []struct{ name, value string }{{dictionariesParam, dictionaries}, {compressionParam, compression}} {
+				if p.value == "none" {
+					f.unsaid[p.name] = p.value
+				} else {
+					f.typed += "; " + p.name + "=" + p.value
+				}
+			}
+			options := table.ArrowOptions{Dictionaries: dictionaries == "replaced", Compression: compression}
+			f.write = func(w io.Writer, columns []frame.Column, _ bool) table.Writer {
+				return table.Arrow(w, columns, options)
+			}
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// columns are those of the form, for some groups of fields.
+func (f *form) columns(include query.Include) []frame.Column {
+	all := query.Columns(include.Fields())
+	if f.flat {
+		return query.Flat(all)
+	}
+	return all
+}
 
 // formOf picks a form by the fields of Accept: the one with the highest weight,
 // the earlier of two alike. The weight of a form is that of the most specific
@@ -127,7 +172,7 @@ func (r *mediaRange) covers(f *form) (specific int, ok bool) {
 	}
 	_, own, _ := mime.ParseMediaType(f.typed)
 	for name, value := range r.params {
-		has := own[name]
+		has := cmp.Or(own[name], f.unsaid[name])
 		if name == "charset" {
 			has = "utf-8"
 		}

@@ -409,13 +409,11 @@ func (m *memory) Access(_ context.Context, account contracts.AccountID) (*query.
 		return nil, err
 	}
 	if a, ok := m.accounts[account]; ok {
-		return a, nil
+		now := *a
+		now.Watermark = query.Watermark{Epoch: 1, Seq: 1 << 40}
+		return &now, nil
 	}
 	return nil, fault.New(fault.NotFound, "", "no such account")
-}
-
-func (m *memory) Watermark(context.Context) (query.Watermark, error) {
-	return query.Watermark{Epoch: 1, Seq: 1 << 40}, m.ask("Watermark")
 }
 
 func (m *memory) Sites(_ context.Context, _ query.Visibility, q query.SitesQuery) ([]contracts.Site, error) {
@@ -451,6 +449,10 @@ func selects(s query.Selectors, i contracts.Item) bool {
 
 func (m *memory) CountPairs(context.Context, query.Visibility, query.Selectors) (query.ScopeSize, error) {
 	return query.ScopeSize{Pairs: 12, Items: 4, Sites: 3}, m.ask("CountPairs")
+}
+
+func (m *memory) PairsBySite(context.Context, query.Visibility, query.Selectors) (map[contracts.SiteKey]uint64, error) {
+	return map[contracts.SiteKey]uint64{"shop-one": 4, "shop-two": 4, "market-de": 4}, m.ask("PairsBySite")
 }
 
 func (m *memory) Results(ctx context.Context, _ query.Visibility, q *query.ResultsQuery, each func(*query.Block) error) (err error) {
@@ -568,4 +570,18 @@ var errBroken = errors.New("secret cause at 10.0.0.7")
 
 func trust(prefix string) func(*settings) {
 	return func(s *settings) { s.rest.TrustedProxies = []netip.Prefix{netip.MustParsePrefix(prefix)} }
+}
+
+// Statistics has one record for each item, without more.
+func (m *memory) Statistics(_ context.Context, _ query.Visibility, q *query.StatisticsQuery) (found []query.Statistic, err error) {
+	if err := m.ask("Statistics"); err != nil {
+		return nil, err
+	}
+	found = append(found, query.Statistic{Whole: true, Pairs: uint64(len(m.items))})
+	for _, i := range m.items {
+		if at := (query.StatisticPlace{Item: i.ItemID, Bucket: 1}); i.ItemID > q.After.Item && len(found) < q.Limit {
+			found = append(found, query.Statistic{StatisticPlace: at, Pairs: 1, Unknown: 1})
+		}
+	}
+	return found, nil
 }

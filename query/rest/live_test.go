@@ -95,6 +95,7 @@ func (l *live) node(t testing.TB, dsn string, change ...func(*settings)) *surfac
 	t.Cleanup(func() { st.Close() })
 	service, err := query.New(set.query, st, s.clock.now, set.archives...)
 	must(t, err)
+	s.service = service
 	log := slog.New(slog.NewJSONHandler(s.log, nil))
 	s.rest, err = rest.New(set.rest, rest.Deps{Service: service, Auth: s.auth, Logger: log, Now: s.clock.now})
 	must(t, err)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -22,7 +23,7 @@ type visible struct {
 	public bool     // needs no token
 	own    bool     // has tests of its own: token and logout
 	alike  bool     // shows nothing of a mandate: the same to everybody
-	names  []string // query strings, maybe none, with {item}, {site} and so on
+	names  []string // query strings, maybe none, or bodies, with {item}, {site} and so on
 	lists  string   // of what kind it shows the values where nothing is named
 	single bool     // one record or file, without a limit
 	order  bool     // shows orders, which stay when their pairs go
@@ -63,6 +64,35 @@ var matrix = map[string]visible{
 	"GET /v1/results":                                   {names: resultNames},
 	"GET /v1/results/stream":                            {names: []string{resultNames[0], resultNames[1], resultNames[2], resultNames[6], resultNames[9]}}, // the same read as pages
 	"GET /v1/results/capabilities":                      {names: []string{""}, single: true, alike: true},
+	"GET /ext/v1/statistics": {names: []string{
+		"itemId={item}", "site={site}&by=site", "orderId={order}&by=merchant&bucket=day", "ean={ean}&by=brand", "pzn={pzn}&by=all", "asin={asin}&asinLocale={locale}",
+		"brand={brand}",
+	}},
+	"GET /ext/v1/position": {names: []string{
+		"itemId={item}", "site={site}", "orderId={order}", "ean={ean}", "pzn={pzn}", "asin={asin}&asinLocale={locale}",
+	}},
+	"POST /ext/v1/lookup": {names: []string{
+		`{"itemIds":["{item}"]}`, `{"eans":["{ean}"]}`, `{"pzns":["{pzn}"]}`, `{"asins":[{"asin":"{asin}","asinLocale":"{locale}"}]}`,
+		`{"eans":["{ean}"],"itemIds":["{item}"],"pzns":["{pzn}"]}`,
+	}, single: true},
+}
+
+// ask asks a route by a name: a query, or where it takes one a body.
+func (l *live) ask(route string, w who, name, token string, more ...string) answer {
+	l.t.Helper()
+	return l.do(l.asking(route, w, name, token, more...))
+}
+
+func (l *live) asking(route string, w who, name, token string, more ...string) *http.Request {
+	l.t.Helper()
+	method, path, _ := strings.Cut(route, " ")
+	if method == "POST" {
+		_, body, _ := strings.Cut(w.fill("", name), "?")
+		r := l.request(method, path, token, strings.NewReader(body))
+		r.Header.Set("Content-Type", "application/json")
+		return r
+	}
+	return l.request(method, w.fill(path, name)+strings.Join(more, ""), token, nil)
 }
 
 // found counts the records of an answer.
@@ -75,6 +105,9 @@ func found(t *testing.T, a answer) int {
 		t.Fatalf("%s: %d %s", a.Request.URL, a.StatusCode, a.body)
 	case strings.HasSuffix(a.Request.URL.Path, "/stream"):
 		return bytes.Count(a.body, []byte("\n"))
+	}
+	if strings.HasSuffix(a.Request.URL.Path, "/lookup") {
+		return bytes.Count(a.body, []byte(`"known":true,"seen":true`))
 	}
 	var list struct{ Data *[]map[string]any }
 	if a.Header.Get("Content-Type") != "application/json" || json.Unmarshal(a.body, &list) != nil || list.Data == nil {
@@ -128,11 +161,11 @@ func TestVisibilityMatrix(t *testing.T) {
 		_, path, _ := strings.Cut(route, " ")
 		for _, name := range v.names {
 			for account, holder := range map[contracts.AccountID]who{whole: own, stranger: theirs} { // the question finds what may be seen
-				question := holder.fill(path, name)
-				if !v.single {
-					question += "&limit=1000"
+				limit := "&limit=1000"
+				if v.single {
+					limit = ""
 				}
-				a := l.plain(question, l.token(account))
+				a := l.ask(route, holder, name, l.token(account), limit)
 				if !v.shows(t, name, holder, a) {
 					t.Errorf("%s: %s does not find what the caller may see", route, name)
 				}
@@ -142,7 +175,7 @@ func TestVisibilityMatrix(t *testing.T) {
 			}
 			for _, o := range outsiders {
 				what := fmt.Sprintf("%s: %s, %s", route, o.name, name)
-				hidden, none := l.get(o.hidden.fill(path, name), l.token(o.account)), l.get(nobodys.fill(path, name), l.token(o.account))
+				hidden, none := l.ask(route, o.hidden, name, l.token(o.account)), l.ask(route, nobodys, name, l.token(o.account))
 				switch {
 				case v.alike:
 					sameAnswer(t, what, o.hidden, hidden, l.get(path, l.token(whole)))
@@ -228,37 +261,36 @@ func sameAnswer(t *testing.T, what string, asked who, hidden, none answer) {
 // tells something hidden, however large, from something that does not exist.
 func TestHiddenCostsWhatNothingCosts(t *testing.T) {
 	l := serveMatrix(t, 150_000) // so much that reading it would be noticed
-	names := map[string]bool{}
+	type question struct{ route, name string }
+	names := map[question]bool{}
 	for route, v := range matrix {
-		_, path, _ := strings.Cut(route, " ")
-		if strings.HasSuffix(path, "/stream") {
+		if strings.HasSuffix(route, "/stream") {
 			continue // the same statements
 		}
 		for _, name := range v.names {
-			names[path+" "+name] = true
+			names[question{route, name}] = true
 		}
 	}
 	token := l.token(whole)
 	type span struct{ from, to time.Time }
-	during := func(path string) (d span) {
+	during := func(q question, w who) (d span) {
 		time.Sleep(2 * time.Millisecond)
 		d.from = time.Now()
-		l.get(path, token)
+		l.ask(q.route, w, q.name, token)
 		d.to = time.Now()
 		return d
 	}
-	spans := map[string][2]span{}
-	for question := range names {
-		path, name, _ := strings.Cut(question, " ")
-		spans[question] = [2]span{during(theirs.fill(path, name)), during(nobodys.fill(path, name))}
+	spans := map[question][2]span{}
+	for q := range names {
+		spans[q] = [2]span{during(q, theirs), during(q, nobodys)}
 	}
 	l.exec("SYSTEM FLUSH LOGS")
 	logged := uint64(0)
-	for question, pair := range spans {
+	for q, pair := range spans {
 		_, hidden := l.logged(pair[0].from, pair[0].to)
 		_, none := l.logged(pair[1].from, pair[1].to)
 		if d := int64(hidden) - int64(none); d > 20_000 || d < -20_000 {
-			t.Errorf("%s: the hidden one reads %d rows, nothing %d", question, hidden, none)
+			t.Errorf("%s: the hidden one reads %d rows, nothing %d", q, hidden, none)
 		}
 		logged += hidden + none
 	}
@@ -340,11 +372,10 @@ func TestEveryRouteNeedsALiveToken(t *testing.T) {
 		if v.public || v.own {
 			continue
 		}
-		_, path, _ := strings.Cut(route, " ")
 		for _, ids := range []who{own, theirs} {
 			var first []byte
 			for name, token := range tokens {
-				a := l.get(ids.fill(path, v.names[0]), token)
+				a := l.ask(route, ids, v.names[0], token)
 				a.wantProblem(t, 401, "AUTH_TOKEN_INVALID")
 				if first == nil {
 					first = a.body
@@ -354,7 +385,7 @@ func TestEveryRouteNeedsALiveToken(t *testing.T) {
 				}
 			}
 		}
-		if a := l.get(own.fill(path, v.names[0]), old); a.StatusCode != 200 {
+		if a := l.ask(route, own, v.names[0], old); a.StatusCode != 200 {
 			t.Errorf("%s: a valid token: %d %s", route, a.StatusCode, a.body)
 		}
 	}
@@ -374,7 +405,7 @@ func TestGrantsHoldAtOnce(t *testing.T) {
 		for route, v := range matrix {
 			_, path, _ := strings.Cut(route, " ")
 			for _, name := range v.names {
-				a := l.plain(own.fill(path, name), token)
+				a := l.ask(route, own, name, token)
 				if strings.HasSuffix(path, "/download") { // the order stays, and what its files hold goes
 					if (a.StatusCode == 200) != want || (a.StatusCode == 403) == want {
 						t.Errorf("%s: %s %s: %d", what, route, name, a.StatusCode)

@@ -335,8 +335,19 @@ func TestOrderLimits(t *testing.T) {
 					t.Errorf("%q is not in %q", word, p.Detail)
 				}
 			}
+			without := func(p problem, words ...string) { // nothing that the caller did already
+				t.Helper()
+				for _, word := range words {
+					if strings.Contains(p.Detail, word) {
+						t.Errorf("%q is in %q", word, p.Detail)
+					}
+				}
+			}
 			if c.inDetail { // ORD-04
-				detail.wantProblem(t, 400, "ORDER_COVERAGE_SCOPE_TOO_BROAD")
+				without(detail.wantProblem(t, 400, "ORDER_COVERAGE_SCOPE_TOO_BROAD"), "limit", "Narrow", "omit")
+				e.read(account, "/v1/orders?orderId=1&includeMonitoring=true") // as it says
+				without(e.get(list+"&limit=1", e.token(account)).wantProblem(t, 400, "ORDER_COVERAGE_SCOPE_TOO_BROAD"), "limit")
+				without(e.get(list+"&limit=1&orderId=1", e.token(account)).wantProblem(t, 400, "ORDER_COVERAGE_SCOPE_TOO_BROAD"), "limit", "orderId")
 			} else if detail.StatusCode != 200 {
 				t.Errorf("%d %s", detail.StatusCode, detail.body)
 			}

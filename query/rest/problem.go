@@ -65,7 +65,7 @@ func (a *api) writeBody(c *gin.Context, body ...[]byte) error {
 	for _, part := range body {
 		size += len(part)
 	}
-	if err := errors.Join(a.fits(size), exchangeOf(c.Request).hold.Err()); err != nil {
+	if err := errors.Join(a.fits(c, size), exchangeOf(c.Request).hold.Err()); err != nil {
 		return err
 	}
 	send(c, "application/json", body...)
@@ -73,12 +73,16 @@ func (a *api) writeBody(c *gin.Context, body ...[]byte) error {
 }
 
 // fits refuses an answer that is too large.
-func (a *api) fits(size int) error {
-	if size > a.cfg.MaxResponseBytes {
-		return fault.New(fault.Invalid, query.CodeResponseTooLarge,
-			"The complete response would have %d bytes, at most %d. Send a new request with a lower limit or fewer field groups.", size, a.cfg.MaxResponseBytes)
+func (a *api) fits(c *gin.Context, size int) error {
+	if size <= a.cfg.MaxResponseBytes {
+		return nil
 	}
-	return nil
+	asked, groups := c.Request.URL.Query(), false
+	for name := range asked {
+		groups = groups || strings.HasPrefix(name, "include") && asked.Get(name) == "true"
+	}
+	return fault.New(fault.Invalid, query.CodeResponseTooLarge,
+		"The complete response would have %d bytes, at most %d.%s", size, a.cfg.MaxResponseBytes, query.AskForLess(asked.Get("limit") != "1", groups))
 }
 
 // send sends a complete answer.

@@ -9,6 +9,8 @@ import (
 	"github.com/klauspost/compress/gzhttp"
 
 	"preismon/query"
+	"preismon/query/frame"
+	"preismon/query/table"
 	"preismon/query/wire"
 )
 
@@ -44,7 +46,16 @@ func (a *api) answers(op wire.Operation) gin.HandlerFunc {
 		if brief {
 			return sendHead(c, "application/json")
 		}
-		return a.writeJSON(c, answer)
+		body, err := wire.Marshal(answer)
+		if err != nil {
+			return err
+		}
+		giveBack, err := a.service.Hold(c.Request.Context(), int64(len(body)))
+		if err != nil {
+			return err
+		}
+		defer giveBack()
+		return a.writeBody(c, body)
 	}))
 }
 
@@ -58,13 +69,18 @@ func (a *api) results(c *gin.Context, p query.Principal) error {
 	if err != nil {
 		return err
 	}
+	rows := &pageTable{form: formOf(c.Request.Header.Values("Accept"), pageForms), sort: req.Sort, include: req.Include}
+	if req.Lines = rows.form.lines; rows.form.write != nil {
+		req.Table = rows
+	}
 	page, err := a.service.Results(c.Request.Context(), p, req)
 	if err != nil {
+		a.offer(c, p, req, err)
 		return err
 	}
 	defer page.Rows.Release()
-	if f := formOf(c.Request.Header.Values("Accept"), pageForms); f.write != nil {
-		return a.tablePage(c, f, req.Include, page)
+	if rows.form != &jsonForm {
+		return a.tablePage(c, rows, page)
 	}
 	if isHead(c) {
 		return sendHead(c, "application/json")
@@ -76,9 +92,45 @@ func (a *api) results(c *gin.Context, p query.Principal) error {
 	return a.writeBody(c, body...)
 }
 
+// pageTable is a page in another form than JSON.
+type pageTable struct {
+	form    *form
+	sort    string
+	include query.Include
+	body    bytes.Buffer
+	table   table.Writer
+}
+
+// Begin implements query.RowTable.
+func (t *pageTable) Begin() {
+	t.body.Reset()
+	t.table = t.form.write(&t.body, t.form.columns(t.include), t.sort != "asc")
+}
+
+// Flat implements query.RowTable.
+func (t *pageTable) Flat() bool { return t.form.flat }
+
+// Bytes implements query.RowTable.
+func (t *pageTable) Bytes() int64 { return int64(t.body.Cap()) }
+
+// Write implements query.RowTable.
+func (t *pageTable) Write(rows *frame.Batch) error { return t.table.Write(rows) }
+
+// end gives the whole page.
+func (t *pageTable) end(page *query.ResultsPage) ([]byte, error) {
+	if !t.form.lines {
+		err := t.table.Close()
+		return t.body.Bytes(), err
+	}
+	if t.body.Write(page.Rows.JSON()); page.Rows.Len() > 0 {
+		t.body.WriteByte('\n')
+	}
+	return t.body.Bytes(), nil
+}
+
 // tablePage sends the rows of a page in another form than JSON. What JSON has
 // around them is in headers; the length shows a transfer that breaks.
-func (a *api) tablePage(c *gin.Context, f *form, include query.Include, page *query.ResultsPage) error {
+func (a *api) tablePage(c *gin.Context, t *pageTable, page *query.ResultsPage) error {
 	echo, err := wire.Marshal(page.Query)
 	if err != nil {
 		return err
@@ -86,14 +138,10 @@ func (a *api) tablePage(c *gin.Context, f *form, include query.Include, page *qu
 	h := c.Writer.Header()
 	if isHead(c) {
 		h.Set(queryHeader, string(echo))
-		return sendHead(c, f.typed)
+		return sendHead(c, t.form.typed)
 	}
-	var body bytes.Buffer
-	rows := f.write(&body, include.Fields())
-	if err := errors.Join(rows.Write(page.Rows.JSON()), rows.Close()); err != nil {
-		return err
-	}
-	if err := errors.Join(a.fits(body.Len()), exchangeOf(c.Request).hold.Err()); err != nil {
+	body, err := t.end(page)
+	if err := errors.Join(err, a.fits(c, len(body)), exchangeOf(c.Request).hold.Err()); err != nil {
 		return err
 	}
 	h.Set(returnedHeader, strconv.Itoa(page.Paging.Returned))
@@ -104,9 +152,9 @@ func (a *api) tablePage(c *gin.Context, f *form, include query.Include, page *qu
 		h.Set(nextCursorHeader, next)
 		h.Set("Link", "<?"+onward.Encode()+`>; rel="next"`)
 	}
-	if f.dense {
+	if t.form.dense {
 		h.Set(gzhttp.HeaderNoCompression, "true")
 	}
-	send(c, f.typed, body.Bytes())
+	send(c, t.form.typed, body)
 	return nil
 }

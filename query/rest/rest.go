@@ -193,6 +193,7 @@ func (a *api) routes() *gin.Engine {
 	get(e, "/v1/results", a.handle(a.reads(a.heavy(a.results))))
 	e.GET(streamPath, a.handle(a.reads(a.heavy(a.stream))))
 	get(e, "/v1/results/capabilities", a.answers(wire.Capabilities))
+	a.extend(e)
 	return e
 }
 
@@ -240,9 +241,12 @@ func (a *api) panicked(w http.ResponseWriter, r *http.Request, v any) {
 }
 
 // underContract tells whether rate-limit headers stand on answers of a path.
-func underContract(path string) bool { return path == "/v1" || strings.HasPrefix(path, "/v1/") }
+func underContract(path string) bool {
+	path = strings.TrimPrefix(path, "/ext")
+	return path == "/v1" || strings.HasPrefix(path, "/v1/")
+}
 
-// unknown counts a request of nobody's route.
+// unknown counts requests to paths that have no route.
 func (a *api) unknown(c *gin.Context) error {
 	if !underContract(c.Request.URL.Path) {
 		return nil

@@ -84,16 +84,22 @@ func (a *api) caller(c *gin.Context) (*auth.Token, error) {
 // reads lets a handler in only with a valid token. A body is read past: it
 // has no meaning, and no harm below the limit.
 func (a *api) reads(next reader) handler {
+	return a.readsBody(a.cfg.MaxBodyBytes, func(c *gin.Context, p query.Principal, _ []byte) error { return next(c, p) })
+}
+
+// readsBody is reads for a handler that takes a body of at most so many bytes.
+func (a *api) readsBody(most int64, next func(c *gin.Context, p query.Principal, body []byte) error) handler {
 	return func(c *gin.Context) error {
 		token, err := a.caller(c)
 		if err != nil {
 			return err
 		}
-		if _, err := a.body(c); err != nil {
+		body, err := a.bodyWithin(c, most)
+		if err != nil {
 			return err
 		}
 		c.Request = c.Request.WithContext(admission.WithAccount(c.Request.Context(), token.Account))
-		return a.held(c, token, next)
+		return a.held(c, token, func(c *gin.Context, p query.Principal) error { return next(c, p, body) })
 	}
 }
 
@@ -115,8 +121,10 @@ func (a *api) heavy(next reader) reader {
 }
 
 // body reads a whole request body within the limit of bytes and of time.
-func (a *api) body(c *gin.Context) ([]byte, error) {
-	r, most := c.Request, a.cfg.MaxBodyBytes
+func (a *api) body(c *gin.Context) ([]byte, error) { return a.bodyWithin(c, a.cfg.MaxBodyBytes) }
+
+func (a *api) bodyWithin(c *gin.Context, most int64) ([]byte, error) {
+	r := c.Request
 	if r.ContentLength == 0 {
 		return nil, nil
 	}
@@ -184,17 +192,8 @@ func (a *api) decodeLogin(c *gin.Context) (auth.Login, error) {
 	if err != nil {
 		return auth.Login{}, err
 	}
-	media, extra, err := mime.ParseMediaType(c.GetHeader("Content-Type"))
-	charset, hasCharset := extra["charset"]
-	switch {
-	case err != nil || media != "application/json":
-		return auth.Login{}, badRequest("Content-Type: must be application/json.")
-	case hasCharset && !strings.EqualFold(charset, "utf-8"):
-		return auth.Login{}, badRequest("Content-Type: JSON is UTF-8.")
-	case c.GetHeader("Content-Encoding") != "":
-		return auth.Login{}, badRequest("Content-Encoding: not accepted.")
-	case !utf8.Valid(body):
-		return auth.Login{}, badRequest("The body is not UTF-8.")
+	if err := isJSON(c, body); err != nil {
+		return auth.Login{}, err
 	}
 	texts, err := textMembers(body)
 	if err != nil {
@@ -211,6 +210,23 @@ func (a *api) decodeLogin(c *gin.Context) (auth.Login, error) {
 		}
 	}
 	return auth.Login{Identifier: texts["loginIdentifier"], Password: contracts.Secret(texts["password"])}, nil
+}
+
+// isJSON refuses a body that is not sent as JSON.
+func isJSON(c *gin.Context, body []byte) error {
+	media, extra, err := mime.ParseMediaType(c.GetHeader("Content-Type"))
+	charset, hasCharset := extra["charset"]
+	switch {
+	case err != nil || media != "application/json":
+		return badRequest("Content-Type: must be application/json.")
+	case hasCharset && !strings.EqualFold(charset, "utf-8"):
+		return badRequest("Content-Type: JSON is UTF-8.")
+	case c.GetHeader("Content-Encoding") != "":
+		return badRequest("Content-Encoding: not accepted.")
+	case !utf8.Valid(body):
+		return badRequest("The body is not UTF-8.")
+	}
+	return nil
 }
 
 // textMembers reads one JSON object of texts, each named once.

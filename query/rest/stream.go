@@ -16,6 +16,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"preismon/query"
+	"preismon/query/frame"
 	"preismon/query/table"
 	"preismon/query/wire"
 )
@@ -41,12 +42,16 @@ func (a *api) stream(c *gin.Context, p query.Principal) error {
 		// broken stream would look complete. Proxies do this by default.
 		return badRequest("The stream needs HTTP/1.1 or later, also between proxies.")
 	}
-	s := &transfer{w: c.Writer, good: exchangeOf(c.Request).hold.Err, work: a.service.Admission().Work, form: formOf(c.Request.Header.Values("Accept"), streamForms), fields: req.Include.Fields()}
+	s := &transfer{w: c.Writer, good: exchangeOf(c.Request).hold.Err, work: a.service.Admission().Work, form: formOf(c.Request.Header.Values("Accept"), streamForms), request: req}
 	if !s.form.dense {
 		s.coding = acceptedCoding(c.GetHeader("Accept-Encoding"))
 	}
 	defer s.discard()
-	err = a.service.StreamResults(c.Request.Context(), p, req, s)
+	var to query.ResultsStream = s
+	if s.form.write != nil {
+		to = tableTransfer{s}
+	}
+	err = a.service.StreamResults(c.Request.Context(), p, req, to)
 	if err == nil {
 		err = s.finish()
 	}
@@ -54,6 +59,7 @@ func (a *api) stream(c *gin.Context, p query.Principal) error {
 	case err == nil:
 		return nil
 	case !s.started:
+		a.offer(c, p, req, err)
 		return err
 	}
 	s.discard()
@@ -70,8 +76,9 @@ type encoder interface {
 	Reset(w io.Writer)
 }
 
-// Encoders of one request at a time. The window of zstd stays below the
-// 8 MiB that every client must accept (RFC 9659).
+// Encoders of one request at a time. The window of zstd stays far below the
+// 8 MiB that every client must accept (RFC 9659): an encoder has twice of it,
+// for as long as its client likes.
 var encoders = map[string]*sync.Pool{
 	"gzip": {New: func() any {
 		e, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
@@ -82,7 +89,7 @@ var encoders = map[string]*sync.Pool{
 	}},
 	"zstd": {New: func() any {
 		e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
-			zstd.WithWindowSize(1<<20), zstd.WithZeroFrames(true))
+			zstd.WithWindowSize(512<<10), zstd.WithLowerEncoderMem(true), zstd.WithZeroFrames(true))
 		if err != nil {
 			panic(err)
 		}
@@ -97,7 +104,7 @@ var encoders = map[string]*sync.Pool{
 type transfer struct {
 	w       gin.ResponseWriter
 	form    *form
-	fields  []string
+	request query.ResultsRequest
 	work    func(func() error) error
 	coding  string       // gzip, zstd, or none
 	good    func() error // whether anything may be sent
@@ -115,9 +122,10 @@ type transfer struct {
 	err     error
 }
 
-// What an encoder, and a table in the making, hold at most, about.
+// What an encoder holds, as TestEncodersHoldWhatIsCharged measures it, and what
+// it, or a table in the making, has put out.
 const (
-	codingBytes = 1 << 20
+	codingBytes = 1100 << 10
 	outBytes    = 64 << 10
 )
 
@@ -152,7 +160,7 @@ func (s *transfer) Start(scope string) error {
 		s.enc.Reset(&s.out)
 	}
 	if s.form.write != nil {
-		s.table = s.form.write(s.to(), s.fields)
+		s.table = s.form.write(s.to(), s.form.columns(s.request.Include), s.request.Sort != "asc")
 	}
 	s.w.WriteHeader(http.StatusOK)
 	s.w.WriteHeaderNow()
@@ -167,21 +175,23 @@ func (s *transfer) to() io.Writer {
 	return &s.out
 }
 
-// Lines sends whole lines, or the rows that they are.
+// Lines sends whole lines.
 func (s *transfer) Lines(lines []byte, rows int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.err != nil {
 		return s.err
 	}
-	switch {
-	case s.table != nil:
-		s.err = s.make(func() error { return s.table.Write(lines) })
-	case s.enc != nil:
+	if s.enc != nil {
 		s.err = s.make(func() error { _, err := s.enc.Write(lines); return err })
-	default:
+	} else {
 		_, s.err = s.w.Write(lines)
 	}
+	return s.sent(rows)
+}
+
+// sent counts rows and sees that they are flushed.
+func (s *transfer) sent(rows int) error {
 	if s.err != nil {
 		return s.err
 	}
@@ -195,15 +205,49 @@ func (s *transfer) Lines(lines []byte, rows int) error {
 	return s.err
 }
 
-// make writes a table, or compresses, when a processor is free, and sends what comes out
-// after it: a client that is slow keeps nobody else's stream waiting.
-func (s *transfer) make(work func() error) error {
-	if err := s.work(work); err != nil || s.out.Len() == 0 {
-		return err
+// tableTransfer is a transfer of a table.
+type tableTransfer struct{ *transfer }
+
+// Flat implements query.TableStream.
+func (s tableTransfer) Flat() bool { return s.form.flat }
+
+// Make implements query.TableStream.
+func (s tableTransfer) Make(rows func() *frame.Batch) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err == nil {
+		s.err = s.work(func() error { return s.table.Write(rows()) })
+	}
+	return s.out.Len(), s.err
+}
+
+// Send implements query.TableStream.
+func (s tableTransfer) Send(rows int) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err == nil {
+		s.err = s.push()
+	}
+	return s.sent(rows)
+}
+
+// push sends what was made.
+func (s *transfer) push() error {
+	if s.out.Len() == 0 {
+		return nil
 	}
 	_, err := s.w.Write(s.out.Bytes())
 	s.out.Reset()
 	return err
+}
+
+// make writes a table, or compresses, when a processor is free, and sends what comes out
+// after it: a client that is slow keeps nobody else's stream waiting.
+func (s *transfer) make(work func() error) error {
+	if err := s.work(work); err != nil {
+		return err
+	}
+	return s.push()
 }
 
 func (s *transfer) tick() {
@@ -217,11 +261,6 @@ func (s *transfer) tick() {
 
 func (s *transfer) flush() {
 	s.held, s.flushed = false, time.Now()
-	if s.table != nil {
-		if s.err = s.make(s.table.Flush); s.err != nil {
-			return
-		}
-	}
 	if s.enc != nil {
 		if s.err = s.make(s.enc.Flush); s.err != nil {
 			return

@@ -10,6 +10,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"golang.org/x/text/unicode/norm"
+
 	"preismon/contracts"
 	"preismon/contracts/fault"
 	"preismon/query"
@@ -124,9 +126,10 @@ func (p *Params) raw(name string, limit int) (value string, ok bool) {
 	return "", false
 }
 
+// text takes a text in NFC, as texts that can be asked for are stored.
 func (p *Params) text(name string) string {
 	value, _ := p.raw(name, maxTextBytes)
-	return value
+	return norm.NFC.String(value)
 }
 
 func (p *Params) cursor() string {

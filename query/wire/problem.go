@@ -145,7 +145,7 @@ var meanings = map[string]Meaning{
 	},
 	query.CodeQueryTimeout: {
 		http.StatusGatewayTimeout, "Query timeout", "The read did not finish within its time budget.",
-		"Narrow the product, the site or the window, and send a new request.",
+		"Results: narrow the product, the site or the window, and send a new request. A list: try again later, or with a lower limit. One record, or a file: try again later.",
 	},
 }
 

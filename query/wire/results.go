@@ -9,21 +9,26 @@ import (
 
 // DecodeResults takes the parameters of a results read.
 func DecodeResults(in *Params) (query.ResultsRequest, error) {
-	req := query.ResultsRequest{
+	req := selected(in)
+	req.GlobalScope = in.flag("globalScope")
+	req.Brand, req.Manufacturer, req.Merchant = in.text("brand"), in.text("manufacturer"), in.text("merchant")
+	req.IsPrime, req.IsBuyBox, req.CoverageState = in.choice("isPrime"), in.choice("isBuyBox"), in.text("coverageState")
+	req.CapturedFrom, req.CapturedTo, req.Sort, req.Timezone = in.text("capturedFrom"), in.text("capturedTo"), in.text("sort"), in.text("timezone")
+	req.LatestPerPair, req.LatestObservationPerPair = in.flag("latestPerPair"), in.flag("latestObservationPerPair")
+	req.Include = query.Include{
+		Coverage: in.flag("includeCoverage"), OrderIDs: in.flag("includeOrderIds"), CustomerData: in.flag("includeCustomerData"),
+		ExportFields: in.flag("includeExportFields"), Identity: in.flag("includeIdentity"),
+	}
+	return req, in.Err()
+}
+
+// selected takes what every read over results has: its page and its selectors.
+func selected(in *Params) query.ResultsRequest {
+	return query.ResultsRequest{
 		Limit: in.limit(), Cursor: in.cursor(),
 		OrderID: id[contracts.OrderID](in, "orderId"), ItemID: id[contracts.ItemID](in, "itemId"),
 		PZN: in.pzn(), EAN: in.ean(), ASINLocale: in.asinLocale(), ASIN: in.asin(), Site: in.site(),
-		GlobalScope: in.flag("globalScope"),
-		Brand:       in.text("brand"), Manufacturer: in.text("manufacturer"), Merchant: in.text("merchant"),
-		IsPrime: in.choice("isPrime"), IsBuyBox: in.choice("isBuyBox"), CoverageState: in.text("coverageState"),
-		CapturedFrom: in.text("capturedFrom"), CapturedTo: in.text("capturedTo"), Sort: in.text("sort"), Timezone: in.text("timezone"),
-		LatestPerPair: in.flag("latestPerPair"), LatestObservationPerPair: in.flag("latestObservationPerPair"),
-		Include: query.Include{
-			Coverage: in.flag("includeCoverage"), OrderIDs: in.flag("includeOrderIds"), CustomerData: in.flag("includeCustomerData"),
-			ExportFields: in.flag("includeExportFields"), Identity: in.flag("includeIdentity"),
-		},
 	}
-	return req, in.Err()
 }
 
 // ResultsBody is the JSON object of a page, in pieces that are good until its

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/text/unicode/norm"
 	"pgregory.net/rapid"
 
 	"preismon/contracts"
@@ -18,7 +19,7 @@ func request(t *rapid.T) query.ResultsRequest {
 		if rapid.Bool().Draw(t, name+"?") {
 			return ""
 		}
-		return rapid.StringMatching(form).Draw(t, name)
+		return norm.NFC.String(rapid.StringMatching(form).Draw(t, name)) // as each request has it
 	}
 	id := func(name string) uint64 { return rapid.Uint64().Draw(t, name) }
 	flag := func(name string) bool { return rapid.Bool().Draw(t, name) }

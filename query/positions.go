@@ -1,0 +1,287 @@
+package query
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"preismon/contracts"
+)
+
+// Bounds of positions.
+const (
+	maxPositionPairs = 100_000
+	positionPair     = 400 // bytes that the offers of a pair take, about
+)
+
+// PositionsRequest asks where the caller stands with every product under its
+// selectors: with its own reference prices, or as a merchant, or as a site. The
+// window of ResultsRequest is not asked for: it is that of current offers.
+type PositionsRequest struct {
+	ResultsRequest
+	OwnMerchant string            `json:"ownMerchant,omitempty"`
+	OwnSite     contracts.SiteKey `json:"ownSite,omitempty"`
+	Amount      string            `json:"amount,omitempty"` // price or totalPrice
+}
+
+// PositionsPage is one page of positions, the dearest beside the cheapest other
+// offer first.
+type PositionsPage struct {
+	Data   []OwnPosition `json:"data"`
+	Paging Paging        `json:"paging"`
+	Query  PositionsEcho `json:"query"`
+}
+
+// PositionsEcho counts what the answer covers, over all pages.
+type PositionsEcho struct {
+	CapturedFrom string `json:"capturedFrom"`
+	CapturedTo   string `json:"capturedTo"`
+	Timezone     string `json:"timezone"`
+	Beside       string `json:"beside"` // reference, merchant or site
+	Amount       string `json:"amount"`
+	Pairs        uint64 `json:"pairs"`
+	Positions    int    `json:"positions"`
+	Above        int    `json:"above"` // the own price is above the cheapest other one
+	Equal        int    `json:"equal"`
+	Below        int    `json:"below"`
+	WithoutOwn   int    `json:"withoutOwn"`   // products and markets with offers and no own price
+	WithoutOther int    `json:"withoutOther"` // with an own price and no other offer
+	WithoutTotal int    `json:"withoutTotal"` // offers left out since their shipping was not observed
+}
+
+// OwnPosition is where the caller stands with a product in the market of one
+// country and currency.
+type OwnPosition struct {
+	ItemID            contracts.ItemID   `json:"itemId"`
+	Country           *string            `json:"country"`
+	CurrencyCode      contracts.Currency `json:"currencyCode"`
+	OwnPrice          json.Number        `json:"ownPrice"`
+	OwnSite           *contracts.SiteKey `json:"ownSite"`
+	Rank              int                `json:"rank"` // 1 and the cheaper offers
+	Offers            int                `json:"offers"`
+	Cheapest          BestOffer          `json:"cheapest"`
+	Difference        json.Number        `json:"difference"` // own less cheapest
+	DifferencePercent *json.Number       `json:"differencePercent"`
+	OldestCapturedAt  string             `json:"oldestCapturedAt"`
+	NewestCapturedAt  string             `json:"newestCapturedAt"`
+
+	ratio float64
+}
+
+type positionsCursor struct {
+	Until     int64     `json:"u"` // ms
+	Watermark Watermark `json:"w"`
+	Past      int       `json:"p"` // positions on the pages before
+}
+
+// Positions places the caller's price of each product among its current offers,
+// which are those of MarketPosition, by its rules.
+func (s *Service) Positions(ctx context.Context, p Principal, r PositionsRequest) (*PositionsPage, error) {
+	limit, err := pageLimit(r.Limit, MaxResultsLimit)
+	if err != nil {
+		return nil, err
+	}
+	r.Amount = cmp.Or(r.Amount, "price")
+	switch {
+	case r.Amount != "price" && r.Amount != "totalPrice":
+		return nil, invalid("amount: %q is neither price nor totalPrice.", r.Amount)
+	case r.OwnMerchant != "" && r.OwnSite != "":
+		return nil, invalid("ownMerchant and ownSite exclude each other.")
+	}
+	now := s.now().UTC().Truncate(contracts.Resolution)
+	meaning := r
+	meaning.ResultsRequest = r.ResultsRequest.meaning()
+	bound := binding{Account: p.Account, Route: "positions", Query: r, Meaning: meaning}
+	place := positionsCursor{Until: now.UnixMilli()}
+	if r.Cursor != "" {
+		if err := s.seal.openCursor(bound, r.Cursor, &place); err != nil {
+			return nil, err
+		}
+	}
+	rows := r.ResultsRequest
+	rows.Cursor, rows.Limit, rows.LatestObservationPerPair, rows.CoverageState = "", nil, true, "PRICE_OBSERVED"
+	rows.GlobalScope = rows.selectors() == (Selectors{})
+	until := fromMs(place.Until)
+	rows.CapturedFrom, rows.CapturedTo = until.Add(-currentOffers).Format(time.RFC3339Nano), until.Format(time.RFC3339Nano)
+	plan, err := s.plan(p, rows)
+	if err != nil {
+		return nil, err
+	}
+	plan.mostPairs = maxPositionPairs
+	ctx, cancel := s.within(ctx)
+	defer cancel()
+	in, err := s.acceptPlan(ctx, p, plan, rows)
+	if err != nil {
+		return nil, s.budget(ctx, err)
+	}
+	if r.Cursor == "" {
+		place.Watermark = in.query.Watermark
+	}
+	in.query.Watermark = place.Watermark
+	page := &PositionsPage{Data: []OwnPosition{}, Paging: Paging{Limit: limit}, Query: PositionsEcho{
+		CapturedFrom: *in.echo.CapturedFrom, CapturedTo: *in.echo.CapturedTo, Timezone: in.echo.Timezone, Amount: r.Amount, Pairs: in.size.Pairs, Beside: r.beside(),
+	}}
+	if in.empty {
+		return page, nil
+	}
+	giveBack, err := s.Charge(ctx, pageBlocks+int64(in.size.Pairs)*positionPair)
+	if err != nil {
+		return nil, err
+	}
+	defer giveBack()
+	all, err := s.positions(ctx, in, r, &page.Query)
+	if err != nil {
+		return nil, s.budget(ctx, err)
+	}
+	rest := all[min(place.Past, len(all)):]
+	page.Data = append(page.Data, rest[:min(limit, len(rest))]...)
+	page.Paging.Returned = len(page.Data)
+	if len(rest) > limit {
+		place.Past += limit
+		page.Paging.NextCursor, err = s.seal.sealCursor(bound, place)
+	}
+	return page, err
+}
+
+func (r *PositionsRequest) beside() string {
+	switch {
+	case r.OwnMerchant != "":
+		return "merchant"
+	case r.OwnSite != "":
+		return "site"
+	}
+	return "reference"
+}
+
+// productMarket is a product in the market of a country and currency.
+type productMarket struct {
+	item contracts.ItemID
+	marketKey
+}
+
+// positions are all positions, worst first.
+func (s *Service) positions(ctx context.Context, in *read, r PositionsRequest, echo *PositionsEcho) ([]OwnPosition, error) {
+	offers, err := s.offers(ctx, in, "")
+	if err != nil || len(offers) == 0 {
+		return nil, err
+	}
+	sites, err := s.store.SiteRecords(ctx)
+	if err != nil {
+		return nil, err
+	}
+	facts := map[contracts.SiteKey]contracts.Site{}
+	for _, site := range sites {
+		facts[site.Site] = site
+	}
+	by := map[productMarket]*market{}
+	var markets []*market
+	for _, o := range offers {
+		o.buyBox = o.buyBox && facts[o.Site].CanonicalCountryMarket
+		if r.Amount == "totalPrice" {
+			if o.shipping == unknownShipping {
+				echo.WithoutTotal++
+				continue
+			}
+			o.price += o.shipping
+		}
+		key := productMarket{o.Item, marketKey{facts[o.Site].CountryCode, o.currency}}
+		if by[key] == nil {
+			by[key] = &market{marketKey: key.marketKey}
+			markets = append(markets, by[key])
+		}
+		by[key].offers = append(by[key].offers, o)
+	}
+	if r.beside() == "reference" && len(markets) > 0 {
+		if err := s.addReferences(ctx, in.vis, markets); err != nil {
+			return nil, err
+		}
+	}
+	zone := newZoneFormat(in.zone)
+	all := []OwnPosition{}
+	for _, m := range markets {
+		own, others := m.own(r)
+		switch {
+		case own == nil:
+			echo.WithoutOwn++
+			continue
+		case len(others) == 0:
+			echo.WithoutOther++
+			continue
+		}
+		at := m.ownPosition(*own, others, zone)
+		switch {
+		case at.ratio > 0:
+			echo.Above++
+		case at.ratio == 0:
+			echo.Equal++
+		default:
+			echo.Below++
+		}
+		all = append(all, at)
+	}
+	echo.Positions = len(all)
+	slices.SortFunc(all, func(a, b OwnPosition) int {
+		return cmp.Or(cmp.Compare(b.ratio, a.ratio), cmp.Compare(a.ItemID, b.ItemID), cmp.Compare(orNothing(a.Country), orNothing(b.Country)), cmp.Compare(a.CurrencyCode, b.CurrencyCode))
+	})
+	return all, nil
+}
+
+func orNothing(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// own gives the caller's price, and the offers that it is compared with.
+func (m *market) own(r PositionsRequest) (own *offer, others []offer) {
+	if r.beside() == "reference" {
+		if m.customer != nil {
+			own = &offer{price: *m.customer}
+		}
+		return own, m.offers
+	}
+	for _, o := range m.offers {
+		mine := r.OwnMerchant != "" && o.merchant == r.OwnMerchant || r.OwnSite != "" && o.Site == r.OwnSite
+		switch {
+		case !mine:
+			others = append(others, o)
+		case own == nil || o.price < own.price || o.price == own.price && o.Site < own.Site:
+			own = &o
+		}
+	}
+	return own, others
+}
+
+// ownPosition computes everything from amounts in minor units.
+func (m *market) ownPosition(own offer, others []offer, zone *zoneFormat) OwnPosition {
+	slices.SortFunc(others, compareOffers)
+	best := others[0]
+	oldest, newest := best.capturedMs, best.capturedMs
+	rank := 1
+	for _, o := range others {
+		oldest, newest = min(oldest, o.capturedMs), max(newest, o.capturedMs)
+		if o.price < own.price {
+			rank++
+		}
+	}
+	at := OwnPosition{
+		ItemID: best.Item, CurrencyCode: m.currency, OwnPrice: decimal(own.price, m.currency), Rank: rank, Offers: len(others),
+		Cheapest:   BestOffer{Site: best.Site, Price: decimal(best.price, m.currency)},
+		Difference: decimal(own.price-best.price, m.currency), DifferencePercent: percent(own.price-best.price, best.price),
+		OldestCapturedAt: string(zone.append(nil, oldest)), NewestCapturedAt: string(zone.append(nil, newest)),
+		ratio: float64(own.price-best.price) / float64(max(1, best.price)),
+	}
+	if own.Site != "" {
+		at.OwnSite = &own.Site
+	}
+	if m.country != "" {
+		at.Country = &m.country
+	}
+	if best.merchant != "" {
+		at.Cheapest.Merchant = &best.merchant
+	}
+	return at
+}

@@ -1,0 +1,54 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"preismon/contracts/fault"
+	"preismon/query"
+	"preismon/query/wire"
+)
+
+// Bounds of the requests that are offered in place of a refused one, so that
+// its headers pass every proxy. MCP has all of them, as recovery.attempts.
+const (
+	maxAlternates     = 20
+	maxAlternateBytes = 3 << 10
+	maxLooking        = 2 * time.Second // the caller waits for a refusal
+)
+
+// offer adds to a refusal of a read that is too broad the narrower requests of
+// the same path that together cover it, in their order (RFC 8288). Each says
+// which of how many it is, so that nobody takes some of them for all.
+func (a *api) offer(c *gin.Context, p query.Principal, r query.ResultsRequest, refused error) {
+	f, ok := errors.AsType[*fault.Error](refused)
+	if !ok || f.Code != query.CodeScopeTooBroad && f.Code != query.CodeLatestPairTooBroad {
+		return
+	}
+	ctx, cancel := context.WithTimeout(c.Request.Context(), maxLooking)
+	defer cancel()
+	attempts, err := a.service.Attempts(ctx, p, r, refused)
+	if err != nil {
+		return // the refusal says enough without
+	}
+	limit, left := c.Query("limit"), maxAlternateBytes
+	for i, one := range attempts[:min(len(attempts), maxAlternates)] {
+		v := url.Values{}
+		for name, value := range wire.ResultsArguments(one) {
+			v.Set(name, fmt.Sprint(value))
+		}
+		if v.Del("limit"); limit != "" { // HEAD reads one record, and is answered as GET
+			v.Set("limit", limit)
+		}
+		link := fmt.Sprintf(`<?%s>; rel="alternate"; title="%d of %d"`, v.Encode(), i+1, len(attempts))
+		if left -= len(link); left < 0 {
+			return
+		}
+		c.Writer.Header().Add("Link", link)
+	}
+}

@@ -1,0 +1,96 @@
+package rest
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strconv"
+
+	"github.com/gin-gonic/gin"
+
+	"preismon/query"
+	"preismon/query/table/objects"
+	"preismon/query/wire"
+)
+
+// The surface /ext/v1: what is asked for more than rows. It has a document of
+// its own, and the token, the scope, the limits, the errors and the admission
+// of /v1.
+const extendedBase = "/ext/v1"
+
+// recordForms are the forms of its answers.
+var recordForms = []*form{&jsonForm, &ndjsonForm, &csvForm}
+
+// extend adds its routes.
+func (a *api) extend(e *gin.Engine) {
+	for path, read := range map[string]wire.Read{"/statistics": wire.Statistics, "/position": wire.Positions} {
+		get(e, extendedBase+path, a.handle(a.reads(a.heavy(func(c *gin.Context, p query.Principal) error { return a.records(c, p, read, nil) }))))
+	}
+	e.POST(extendedBase+"/lookup", a.handle(a.readsBody(wire.MaxLookupBytes, func(c *gin.Context, p query.Principal, body []byte) error {
+		return a.heavy(func(c *gin.Context, p query.Principal) error {
+			if err := isJSON(c, body); err != nil {
+				return err
+			}
+			return a.records(c, p, wire.Lookup, body)
+		})(c, p)
+	})))
+}
+
+// records answers with records, in the form that is asked for.
+func (a *api) records(c *gin.Context, p query.Principal, read wire.Read, body []byte) error {
+	c.Writer.Header().Add("Vary", "Accept")
+	in := paramsOf(c)
+	if isHead(c) && slices.Contains(read.Parameters(), "limit") {
+		in.One(query.MaxResultsLimit)
+	}
+	answer, err := read(c.Request.Context(), a.service, p, in, body)
+	if err != nil {
+		return err
+	}
+	defer answer.Release()
+	f := formOf(c.Request.Header.Values("Accept"), recordForms)
+	if f != &jsonForm {
+		return a.recordTable(c, f, answer)
+	}
+	if isHead(c) {
+		return sendHead(c, f.typed)
+	}
+	pieces, err := answer.Body()
+	if err != nil {
+		return err
+	}
+	return a.writeBody(c, pieces...)
+}
+
+// recordTable sends the records alone; what JSON has around them is in headers.
+func (a *api) recordTable(c *gin.Context, f *form, answer *wire.Records) error {
+	echo, err := wire.Marshal(answer.Query)
+	if err != nil {
+		return err
+	}
+	h := c.Writer.Header()
+	h.Set(queryHeader, string(echo))
+	if isHead(c) {
+		return sendHead(c, f.typed)
+	}
+	var out bytes.Buffer
+	rows := objects.NDJSON(&out)
+	if !f.lines {
+		rows = objects.CSV(&out, answer.Fields)
+	}
+	if err := errors.Join(rows.Write(bytes.Join(answer.Rows, nil)), rows.Close()); err != nil {
+		return err
+	}
+	if err := errors.Join(a.fits(c, out.Len()), exchangeOf(c.Request).hold.Err()); err != nil {
+		return err
+	}
+	h.Set(returnedHeader, strconv.Itoa(answer.Returned))
+	if answer.Next != "" {
+		onward := c.Request.URL.Query()
+		onward.Set("cursor", answer.Next)
+		h.Set(nextCursorHeader, answer.Next)
+		h.Set("Link", "<?"+onward.Encode()+`>; rel="next"`)
+	}
+	send(c, f.typed, out.Bytes())
+	return nil
+}

@@ -1,0 +1,104 @@
+package rest_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"preismon/deploy/embedded"
+	"preismon/deploy/testserver"
+	"preismon/query"
+	"preismon/query/frame"
+	"preismon/query/table/reread"
+)
+
+// TestClickHouseReadsTables: another reader than ours finds the same values in
+// Arrow, in each of its variants, and in Parquet, with all groups of fields.
+func TestClickHouseReadsTables(t *testing.T) {
+	s := serveOdd(t)
+	db := testserver.ClickHouse(t)
+	var file []byte
+	files := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.ServeContent(w, r, "", time.Time{}, strings.NewReader(string(file)))
+	}))
+	defer files.Close()
+	now := time.Now().UTC() // the same window each time
+	path := "/v1/results/stream?globalScope=true&includeExportFields=true&includeIdentity=true&includeCoverage=true&includeOrderIds=true&includeCustomerData=true&" +
+		url.Values{"capturedFrom": {now.Add(-100 * time.Hour).Format(time.RFC3339)}, "capturedTo": {now.Add(time.Hour).Format(time.RFC3339)}}.Encode()
+	include := query.Include{ExportFields: true, Identity: true, Coverage: true, OrderIDs: true, CustomerData: true}
+	lines, err := reread.Lines(s.get(path, s.token(reader)).body)
+	must(t, err)
+	if len(lines) < 20 {
+		t.Fatalf("%d rows", len(lines))
+	}
+	columns := query.Columns(include.Fields())
+	want := []reread.Record{}
+	for _, row := range lines {
+		want = append(want, withoutNullObjects(columns, row))
+	}
+	for media, format := range map[string]string{
+		arrowMedia: "ArrowStream", arrowMedia + ";dictionaries=replaced": "ArrowStream", arrowMedia + ";compression=lz4": "ArrowStream",
+		arrowMedia + ";compression=zstd;dictionaries=replaced": "ArrowStream", parquetMedia: "Parquet",
+	} {
+		a := s.getAs(path, media)
+		if got := strings.ReplaceAll(a.Header.Get("Content-Type"), " ", ""); len(got) != len(media) {
+			t.Errorf("%s: Content-Type %s", media, got)
+		}
+		file = a.body // its order is that of one thread
+		got := selected(t, db, "SELECT * FROM url('"+files.URL+"/x', '"+format+"') SETTINGS max_threads = 1, date_time_output_format = 'iso', output_format_json_quote_64bit_integers = 0, schema_inference_make_columns_nullable = 'auto' FORMAT JSONEachRow")
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s, %d rows of %d (-want +got): %.3000s", media, len(got), len(want), diff)
+		}
+	}
+}
+
+// withoutNullObjects is a row as ClickHouse has it: of an object that is not
+// there, all members are null.
+func withoutNullObjects(columns []frame.Column, row reread.Record) reread.Record {
+	out := reread.Record{}
+	for i := range columns {
+		c := &columns[i]
+		v := row[c.Name]
+		switch {
+		case c.Kind == frame.Object:
+			members, _ := v.(reread.Record)
+			v = withoutNullObjects(c.Members, members)
+		case c.Kind == frame.List && c.Members[0].Kind == frame.Object:
+			all := []any{}
+			for _, one := range v.([]any) {
+				all = append(all, withoutNullObjects(c.Members[0].Members, one.(reread.Record)))
+			}
+			v = all
+		}
+		out[c.Name] = v
+	}
+	return out
+}
+
+func selected(t *testing.T, db *testserver.ClickHouseServer, statement string) []reread.Record {
+	t.Helper()
+	resp, err := http.Post(db.HTTPAs(t, embedded.AdminUser), "text/plain", strings.NewReader(statement))
+	must(t, err)
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(resp.Body)
+		t.Fatalf("%s: %s", resp.Status, text)
+	}
+	all := []reread.Record{}
+	lines := bufio.NewScanner(resp.Body)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var row reread.Record
+		must(t, json.Unmarshal(lines.Bytes(), &row))
+		all = append(all, row)
+	}
+	return all
+}

@@ -1,0 +1,111 @@
+package rest
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"runtime"
+	"testing"
+
+	"github.com/gin-gonic/gin"
+
+	"preismon/query"
+	"preismon/query/frame"
+	"preismon/query/table/objects"
+)
+
+// discarded is a client that takes everything at once.
+type discarded struct {
+	gin.ResponseWriter
+	header http.Header
+}
+
+func (d discarded) Header() http.Header         { return d.header }
+func (d discarded) Write(p []byte) (int, error) { return len(p), nil }
+func (d discarded) WriteHeader(int)             {}
+func (d discarded) WriteHeaderNow()             {}
+func (d discarded) Flush()                      {}
+
+// liveBytes is what is reachable; what pools keep is gone after two rounds.
+func liveBytes() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// exportLines are rows with everything that one of a shop has, no two of a
+// few thousand alike.
+func exportLines(n, from int) []byte {
+	var b bytes.Buffer
+	for i := from; i < from+n; i++ {
+		fmt.Fprintf(&b, `{"itemId":"%d","site":"shop-%d.example","capturedAt":"2026-01-01T%02d:%02d:%02d.%03dZ","availability":"available","price":%d.25,"priceMoney":{"value":%d.25,"amountMinor":%d25,"currencyCode":"EUR"},"currencyCode":"EUR","merchant":"Merchant %d",`,
+			1_000_000+i*7919%5000, i%40, i/3600%24, i/60%60, i%60, i%1000, i%900, i%900, i%900, i%3000)
+		fmt.Fprintf(&b, `"productUrl":"https://shop-%d.example/a/path/to/an/offer/%d?variant=%d","offerTitle":"A title that tells things apart, number %d of %d","shippingCost":4.95,"shippingCostMoney":{"value":4.95,"amountMinor":495,"currencyCode":"EUR"},"totalPrice":null,"totalPriceMoney":null,"deliveryText":"within %d days","customerReferencePrices":[]}`+"\n",
+			i%40, i*7919, i%7, i*104729, i, i%30)
+	}
+	return b.Bytes()
+}
+
+// sending makes and sends batches as a stream does.
+type sending struct{ tableTransfer }
+
+func (s sending) Write(rows *frame.Batch) error {
+	if _, err := s.Make(func() *frame.Batch { return rows }); err != nil {
+		return err
+	}
+	return s.Send(rows.Len)
+}
+
+func (s sending) Close() error { return nil }
+
+// What a stream's encoder, or its table in the making, holds is what is
+// charged for it, and not several times as much: memory that is not counted
+// is another's, and memory that is counted in vain turns readers away.
+func TestEncodersHoldWhatIsCharged(t *testing.T) {
+	for _, of := range []struct {
+		form   *form
+		coding string
+	}{{&ndjsonForm, "zstd"}, {&ndjsonForm, "gzip"}, {&csvForm, ""}, {arrowForms[0], ""}, {arrowForms[3], ""}, {&parquetForm, ""}} {
+		t.Run(of.form.media+of.coding, func(t *testing.T) {
+			s := &transfer{
+				w: discarded{header: http.Header{}}, form: of.form, request: query.ResultsRequest{Include: query.Include{ExportFields: true}}, coding: of.coding,
+				work: func(f func() error) error { return f() }, good: func() error { return nil },
+			}
+			const chunks = 600 // of 128 KiB
+			lines := make([][]byte, 30)
+			for i := range lines {
+				lines[i] = exportLines(190, 190*i)
+			}
+			before, most := liveBytes(), int64(0)
+			if err := s.Start("all"); err != nil {
+				t.Fatal(err)
+			}
+			send := func(lines []byte) error { return s.Lines(lines, 190) }
+			if s.table != nil {
+				rows := 8192 // as the service makes them
+				if s.form.flat {
+					rows = 1024
+				}
+				batches := objects.Batches(sending{tableTransfer{s}}, s.form.columns(s.request.Include), rows)
+				send = batches.Write
+			}
+			for i := range chunks {
+				if err := send(lines[i%len(lines)]); err != nil {
+					t.Fatal(err)
+				}
+				if i%20 == 19 {
+					most = max(most, liveBytes()-before)
+				}
+			}
+			charged := s.Holds()
+			t.Logf("%d KiB, charged %d", most>>10, charged>>10)
+			if most > charged || most < charged/4 {
+				t.Errorf("it holds %d KiB, and %d are charged", most>>10, charged>>10)
+			}
+			s.discard()
+			runtime.KeepAlive(lines)
+		})
+	}
+}

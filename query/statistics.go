@@ -1,0 +1,225 @@
+package query
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/big"
+	"slices"
+	"time"
+
+	"preismon/contracts"
+)
+
+// HeldAtMost is how long what a capture saw is taken to hold, where no other
+// capture of the pair follows; the time after it was not observed.
+const HeldAtMost = 24 * time.Hour
+
+// Bounds of statistics.
+const (
+	maxStatisticPairs = 250_000
+	maxBuckets        = 1_000
+	statisticBytes    = 1_500 // of a record, about
+)
+
+// Grouping is by what statistics are grouped.
+type Grouping string
+
+// The groupings.
+const (
+	ByProduct  Grouping = "product"
+	BySite     Grouping = "site"
+	ByMerchant Grouping = "merchant"
+	ByBrand    Grouping = "brand"
+	ByNothing  Grouping = "all"
+)
+
+// StatisticsRequest asks what the observations of a window add up to. The
+// selectors and the window are those of results.
+type StatisticsRequest struct {
+	ResultsRequest
+	By     Grouping `json:"by,omitempty"`
+	Bucket string   `json:"bucket,omitempty"`
+}
+
+// StatisticsQuery is what the store is asked.
+type StatisticsQuery struct {
+	Rows  ResultsQuery // its window, without the time before it
+	By    Grouping
+	Edges []int64 // where the parts of the window begin, and where the last one ends; ms
+	Until int64   // where time ends: of the window, or now; ms
+	After StatisticPlace
+	Limit int
+}
+
+// StatisticPlace is the place of a record: by group, then by time.
+type StatisticPlace struct {
+	Item   contracts.ItemID `json:"i,omitempty"`
+	Text   string           `json:"t,omitempty"`
+	Bucket uint32           `json:"b"` // from 1
+}
+
+// Statistic is what the rows of one group in one part of the window come to.
+type Statistic struct {
+	StatisticPlace
+	Whole                                  bool // of all groups and parts: only Pairs and the counts
+	Pairs                                  uint64
+	Priced, Unavailable, NotFound, Unknown uint64
+	Changes                                uint64
+	InMs, OutMs, UnknownMs                 int64
+	Wins                                   []Wins
+	Prices                                 []PriceStatistic
+}
+
+// Wins is how often a merchant held the buy box; empty: one without a name.
+type Wins struct {
+	Merchant string
+	Wins     uint64
+}
+
+// PriceStatistic is of one currency, in its minor unit. The amounts stand for
+// nothing where Count is 0.
+type PriceStatistic struct {
+	Currency                                contracts.Currency
+	Count                                   uint64
+	Min, P25, Median, P75, Max, First, Last int64
+	Weighted                                *big.Int // price times milliseconds
+	HeldMs                                  int64
+}
+
+// statisticsCursor is what a cursor of statistics holds.
+type statisticsCursor struct {
+	From, To  int64 // ms
+	Until     int64
+	Watermark Watermark      `json:"w"`
+	After     StatisticPlace `json:"a"`
+}
+
+// Statistics sums observations up. Of each capture it counts the offer that
+// stands (decision 025), by merchant the one of each merchant. It is accepted
+// or refused as a read of results of the same scope and window, which needs
+// both bounds or none, and at most 250,000 pairs and 1,000 parts.
+func (s *Service) Statistics(ctx context.Context, p Principal, r StatisticsRequest) (*StatisticsPage, error) {
+	limit, err := pageLimit(r.Limit, MaxResultsLimit)
+	if err != nil {
+		return nil, err
+	}
+	r.By, r.Bucket = cmp.Or(r.By, ByProduct), cmp.Or(r.Bucket, "whole")
+	switch {
+	case !slices.Contains([]Grouping{ByProduct, BySite, ByMerchant, ByBrand, ByNothing}, r.By):
+		return nil, invalid("by: %q is none of product, site, merchant, brand, all.", r.By)
+	case steps[r.Bucket] == nil:
+		return nil, invalid("bucket: %q is none of hour, day, week, whole.", r.Bucket)
+	case r.CapturedTo != "" && r.CapturedFrom == "":
+		return nil, invalid("capturedFrom: missing. Statistics need both bounds, the lower one, or none.")
+	}
+	rows := r.ResultsRequest
+	rows.Cursor, rows.Limit = "", nil // of the statistics, not of rows
+	plan, err := s.plan(p, rows)
+	if err != nil {
+		return nil, err
+	}
+	plan.mostPairs = maxStatisticPairs
+	w := plan.query.Window
+	meaning := r
+	meaning.ResultsRequest = r.ResultsRequest.meaning()
+	if r.CapturedFrom != "" {
+		meaning.CapturedFrom = fmt.Sprint(w.From.UnixMilli())
+	}
+	if r.CapturedTo != "" {
+		meaning.CapturedTo = fmt.Sprint(w.To.UnixMilli())
+	}
+	bound := binding{Account: p.Account, Route: "statistics", Query: r, Meaning: meaning}
+	place := statisticsCursor{From: w.From.UnixMilli(), To: w.To.UnixMilli(), Until: min(w.To.UnixMilli()+1, s.now().UnixMilli())}
+	if r.Cursor != "" {
+		if err := s.seal.openCursor(bound, r.Cursor, &place); err != nil {
+			return nil, err
+		}
+	}
+	edges, err := edgesOf(fromMs(place.From), fromMs(place.To), r.Bucket, plan.zone)
+	if err != nil {
+		return nil, err
+	}
+	place.Until = max(place.Until, place.From)
+	ctx, cancel := s.within(ctx)
+	defer cancel()
+	in, err := s.acceptPlan(ctx, p, plan, rows)
+	if err != nil {
+		return nil, s.budget(ctx, err)
+	}
+	if r.Cursor == "" {
+		place.Watermark = in.query.Watermark
+	}
+	page := &StatisticsPage{Data: []StatisticRecord{}, Paging: Paging{Limit: limit}, Query: statisticsEcho(in, r, place)}
+	if in.empty {
+		return page, nil
+	}
+	giveBack, err := s.Charge(ctx, pageBlocks+int64(limit)*statisticBytes)
+	if err != nil {
+		return nil, err
+	}
+	defer giveBack()
+	q := StatisticsQuery{Rows: in.query, By: r.By, Edges: edges, Until: place.Until, After: place.After, Limit: limit + 2}
+	q.Rows.Window, q.Rows.Watermark = contracts.Window{From: fromMs(place.From), To: fromMs(place.To)}, place.Watermark
+	found, err := s.store.Statistics(ctx, in.vis, &q)
+	if err != nil {
+		return nil, s.budget(ctx, err)
+	}
+	return s.statisticsPage(page, found, edges, in, r, bound, place)
+}
+
+// statisticsPage makes the records of what was found.
+func (s *Service) statisticsPage(page *StatisticsPage, found []Statistic, edges []int64, in *read, r StatisticsRequest, bound binding, place statisticsCursor) (_ *StatisticsPage, err error) {
+	zone := newZoneFormat(in.zone)
+	for _, st := range found {
+		if st.Whole {
+			page.Query.ObservedPairs = st.Pairs
+			continue
+		}
+		if len(page.Data) == page.Paging.Limit {
+			page.Paging.NextCursor, err = s.seal.sealCursor(bound, place)
+			break
+		}
+		page.Data = append(page.Data, st.record(r.By, edges, place.Until, zone))
+		place.After = st.StatisticPlace
+	}
+	page.Paging.Returned = len(page.Data)
+	return page, err
+}
+
+// steps give the beginning of the part after the one that an instant is in, in
+// its zone; the zero time: there is none.
+var steps = map[string]func(time.Time) time.Time{
+	"hour": func(t time.Time) time.Time {
+		_, off := t.Zone() // of half an hour in some zones
+		shift := time.Duration(off) * time.Second
+		return t.Add(shift).Truncate(time.Hour).Add(time.Hour - shift)
+	},
+	"day":   func(t time.Time) time.Time { return dayAfter(t, 1) },
+	"week":  func(t time.Time) time.Time { return dayAfter(t, 7-(int(t.Weekday())+6)%7) }, // from Monday, ISO 8601
+	"whole": func(time.Time) time.Time { return time.Time{} },
+}
+
+// dayAfter is the first instant of a day that begins after t, as bounds of
+// windows have it.
+func dayAfter(t time.Time, days int) time.Time {
+	for ; ; days++ {
+		day := time.Date(t.Year(), t.Month(), t.Day()+days, 12, 0, 0, 0, time.UTC).Format(time.DateOnly)
+		if next, err := contracts.ParseLower(day, t.Location()); err != nil || next.After(t) {
+			return next
+		}
+	}
+}
+
+// edgesOf divides a closed window by the calendar of a zone.
+func edgesOf(from, to time.Time, bucket string, zone *time.Location) ([]int64, error) {
+	end := to.UnixMilli() + 1
+	edges := []int64{from.UnixMilli()}
+	for t := steps[bucket](from.In(zone)); !t.IsZero() && t.UnixMilli() < end; t = steps[bucket](t.In(zone)) {
+		if len(edges) == maxBuckets {
+			return nil, invalid("bucket: the window has more than %d parts of a %s. Send a new request with a shorter window or larger parts.", maxBuckets, bucket)
+		}
+		edges = append(edges, t.UnixMilli())
+	}
+	return append(edges, end), nil
+}

@@ -1,0 +1,173 @@
+package query
+
+import (
+	"cmp"
+	"encoding/json"
+	"math/big"
+	"slices"
+
+	"preismon/contracts"
+)
+
+// StatisticsPage is one page of statistics, by group and time.
+type StatisticsPage struct {
+	Data   []StatisticRecord `json:"data"`
+	Paging Paging            `json:"paging"`
+	Query  StatisticsEcho    `json:"query"`
+}
+
+// StatisticsEcho says what the answer covers, the same on each page but for
+// the pairs that the scope has by now.
+type StatisticsEcho struct {
+	Scope        string   `json:"scope"`
+	CapturedFrom string   `json:"capturedFrom"`
+	CapturedTo   string   `json:"capturedTo"`
+	Until        string   `json:"until"`
+	Timezone     string   `json:"timezone"`
+	By           Grouping `json:"by"`
+	Bucket       string   `json:"bucket"`
+	// Pairs are visible under the selectors; a brand hides none of them.
+	// ObservedPairs are those that something in the window is known of.
+	Pairs         uint64 `json:"pairs"`
+	ObservedPairs uint64 `json:"observedPairs"`
+}
+
+func statisticsEcho(in *read, r StatisticsRequest, place statisticsCursor) StatisticsEcho {
+	at := func(ms int64) string { return formatInstant(fromMs(ms), in.zone) }
+	return StatisticsEcho{
+		Scope: in.echo.Scope, CapturedFrom: at(place.From), CapturedTo: at(place.To), Until: at(place.Until), Timezone: in.echo.Timezone,
+		By: r.By, Bucket: r.Bucket, Pairs: in.size.Pairs,
+	}
+}
+
+// StatisticRecord is what was observed of a group in a part of the window. Of
+// the four names of a group the one that it is by is there.
+type StatisticRecord struct {
+	ItemID       *contracts.ItemID  `json:"itemId"`
+	Site         *string            `json:"site"`
+	Merchant     *string            `json:"merchant"`
+	Brand        *string            `json:"brand"`
+	From         string             `json:"from"`
+	To           string             `json:"to"` // not in it
+	Pairs        uint64             `json:"pairs"`
+	Observations StatisticOutcomes  `json:"observations"`
+	Changes      uint64             `json:"changes"`
+	Seconds      StatisticSeconds   `json:"seconds"`
+	ShareInStock *json.Number       `json:"shareInStock"` // percent of the time that is known
+	BuyBox       []StatisticWinner  `json:"buyBox"`
+	Prices       []StatisticPricing `json:"prices"`
+}
+
+// StatisticOutcomes counts captures by what they found.
+type StatisticOutcomes struct {
+	Priced      uint64 `json:"priced"`
+	Unavailable uint64 `json:"unavailable"`
+	NotFound    uint64 `json:"notFound"`
+	Unknown     uint64 `json:"unknown"`
+}
+
+// StatisticSeconds is the time of all pairs of the record by what held.
+type StatisticSeconds struct {
+	InStock     json.Number `json:"inStock"`
+	OutOfStock  json.Number `json:"outOfStock"`
+	Unknown     json.Number `json:"unknown"`
+	NotObserved json.Number `json:"notObserved"`
+}
+
+// StatisticWinner is a merchant that held the buy box.
+type StatisticWinner struct {
+	Merchant *string     `json:"merchant"`
+	Wins     uint64      `json:"wins"`
+	Share    json.Number `json:"share"` // percent of all wins of the record
+}
+
+// StatisticPricing are the prices in one currency.
+type StatisticPricing struct {
+	CurrencyCode        contracts.Currency `json:"currencyCode"`
+	Count               uint64             `json:"count"`
+	Min                 *json.Number       `json:"min"`
+	P25                 *json.Number       `json:"p25"`
+	Median              *json.Number       `json:"median"`
+	P75                 *json.Number       `json:"p75"`
+	Max                 *json.Number       `json:"max"`
+	First               *json.Number       `json:"first"`
+	Last                *json.Number       `json:"last"`
+	TimeWeightedAverage *json.Number       `json:"timeWeightedAverage"`
+	Seconds             json.Number        `json:"seconds"`
+}
+
+// record shows a statistic.
+func (st *Statistic) record(by Grouping, edges []int64, until int64, zone *zoneFormat) StatisticRecord {
+	from, to := edges[st.Bucket-1], edges[st.Bucket]
+	rec := StatisticRecord{
+		From: string(zone.append(nil, from)), To: string(zone.append(nil, to)), Pairs: st.Pairs, Changes: st.Changes,
+		Observations: StatisticOutcomes{st.Priced, st.Unavailable, st.NotFound, st.Unknown},
+		Seconds: StatisticSeconds{
+			seconds(st.InMs), seconds(st.OutMs), seconds(st.UnknownMs),
+			seconds(max(0, int64(st.Pairs)*(min(to, until)-from)-st.InMs-st.OutMs-st.UnknownMs)),
+		},
+		ShareInStock: percent(st.InMs, st.InMs+st.OutMs), BuyBox: []StatisticWinner{}, Prices: []StatisticPricing{},
+	}
+	switch by {
+	case ByProduct:
+		rec.ItemID = &st.Item
+	case BySite:
+		rec.Site = &st.Text
+	case ByMerchant:
+		rec.Merchant = &st.Text
+	case ByBrand:
+		rec.Brand = &st.Text
+	}
+	rec.winners(st.Wins)
+	for _, p := range st.Prices {
+		rec.Prices = append(rec.Prices, p.pricing())
+	}
+	return rec
+}
+
+// winners lists who held the buy box, most often first.
+func (rec *StatisticRecord) winners(wins []Wins) {
+	all := uint64(0)
+	for _, w := range wins {
+		all += w.Wins
+	}
+	slices.SortFunc(wins, func(a, b Wins) int { return cmp.Or(cmp.Compare(b.Wins, a.Wins), cmp.Compare(a.Merchant, b.Merchant)) })
+	for _, w := range wins {
+		winner := StatisticWinner{Wins: w.Wins, Share: *percent(int64(w.Wins), int64(all))}
+		if w.Merchant != "" {
+			winner.Merchant = &w.Merchant
+		}
+		rec.BuyBox = append(rec.BuyBox, winner)
+	}
+}
+
+func (p *PriceStatistic) pricing() StatisticPricing {
+	out := StatisticPricing{CurrencyCode: p.Currency, Count: p.Count, Seconds: seconds(p.HeldMs), TimeWeightedAverage: averageOf(p.Weighted, p.HeldMs, p.Currency)}
+	if p.Count == 0 { // seen before the part, and held into it
+		return out
+	}
+	for to, amount := range map[**json.Number]int64{
+		&out.Min: p.Min, &out.P25: p.P25, &out.Median: p.Median, &out.P75: p.P75, &out.Max: p.Max, &out.First: p.First, &out.Last: p.Last,
+	} {
+		shown := decimal(amount, p.Currency)
+		*to = &shown
+	}
+	return out
+}
+
+// seconds shows milliseconds.
+func seconds(ms int64) json.Number { return json.Number(contracts.AppendMinor(nil, ms, 3)) }
+
+// averageDigits are those of an average behind those of its currency.
+const averageDigits = 2
+
+// averageOf is a sum of amounts times milliseconds over milliseconds, rounded
+// half away from zero; nil: nothing was held.
+func averageOf(sum *big.Int, ms int64, currency contracts.Currency) *json.Number {
+	if ms <= 0 {
+		return nil
+	}
+	scale := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(currency.Digits())), nil)
+	text := json.Number(new(big.Rat).SetFrac(sum, scale.Mul(scale, big.NewInt(ms))).FloatString(currency.Digits() + averageDigits))
+	return &text
+}

@@ -1,0 +1,131 @@
+package wire
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"preismon/contracts"
+	"preismon/query"
+)
+
+// MaxLookupBytes bounds the body of a lookup: twice what 10,000 ASINs take.
+const MaxLookupBytes = 1 << 20
+
+// LookupFields are those of a record of a lookup.
+var LookupFields = []string{"asked", "known", "seen", "items", "latest"}
+
+// Lookup tells of many identifiers at once what they name and what was seen
+// last.
+func Lookup(ctx context.Context, s *query.Service, p query.Principal, in *Params, body []byte) (*Records, error) {
+	req := query.LookupRequest{Timezone: in.text("timezone")}
+	if len(in.faults) == 0 { // else nobody sends a body
+		req.Keys = in.lookupKeys(body)
+	}
+	if err := in.Err(); err != nil {
+		return nil, err
+	}
+	found, err := s.Lookup(ctx, p, req)
+	if err != nil {
+		return nil, err
+	}
+	return &Records{Fields: LookupFields, Rows: found.Entries, Returned: found.Query.Asked, Query: found.Query, Release: found.Release}, nil
+}
+
+// lookupKinds are the members of the body.
+var lookupKinds = map[string]func(*Params, string, json.RawMessage) query.LookupKey{
+	"eans": func(p *Params, at string, v json.RawMessage) query.LookupKey {
+		return query.LookupKey{EAN: p.element(at, v, eanForm.MatchString, "an EAN of 8 to 14 digits")}
+	},
+	"pzns": func(p *Params, at string, v json.RawMessage) query.LookupKey {
+		return query.LookupKey{PZN: p.element(at, v, pznForm.MatchString, "a PZN of 8 digits")}
+	},
+	"asins":   (*Params).asinElement,
+	"itemIds": (*Params).itemElement,
+}
+
+// lookupKeys takes the identifiers in the order of the body, strictly: names
+// are matched exactly, and nothing may be given twice or be left over.
+func (p *Params) lookupKeys(body []byte) (keys []query.LookupKey) {
+	d := json.NewDecoder(bytes.NewReader(body))
+	if start, err := d.Token(); err != nil || start != json.Delim('{') {
+		p.fault("The body is not one JSON object.")
+		return nil
+	}
+	given := map[string]bool{}
+	for d.More() {
+		token, err := d.Token()
+		name, isText := token.(string)
+		var values []json.RawMessage
+		if err == nil && isText {
+			err = d.Decode(&values)
+		}
+		kind, known := lookupKinds[name]
+		switch {
+		case err != nil && errors.As(err, new(*json.UnmarshalTypeError)):
+			p.fault("%s: not a list.", Quote(name))
+			return nil
+		case err != nil:
+			p.fault("The body is not one JSON object.")
+			return nil
+		case !known:
+			p.fault("%s: unknown field.", Quote(name))
+		case given[name]:
+			p.fault("%s: given twice.", name)
+		}
+		given[name] = true
+		if len(keys)+len(values) > query.MaxLookups {
+			p.fault("The body names more than %d identifiers.", query.MaxLookups)
+			return nil
+		}
+		for i, v := range values {
+			if !known || len(p.faults) >= mostFaults {
+				break
+			}
+			keys = append(keys, kind(p, fmt.Sprintf("%s[%d]", name, i), v))
+		}
+	}
+	if _, err := d.Token(); err != nil {
+		p.fault("The body is not one JSON object.")
+	} else if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		p.fault("The body has something after its object.")
+	}
+	return keys
+}
+
+// mostFaults are named of one body; the others are alike.
+const mostFaults = 5
+
+// element takes a text of a list.
+func (p *Params) element(at string, v json.RawMessage, valid func(string) bool, what string) string {
+	var text string
+	if v[0] != '"' || json.Unmarshal(v, &text) != nil || !valid(text) {
+		p.fault("%s: %s is not %s.", at, Quote(string(v)), what)
+		return ""
+	}
+	return text
+}
+
+func (p *Params) itemElement(at string, v json.RawMessage) query.LookupKey {
+	var id contracts.ItemID
+	p.element(at, v, func(text string) (ok bool) {
+		parsed, err := contracts.ParseID[contracts.ItemID](text)
+		id = parsed
+		return err == nil
+	}, "the text of a decimal number from 1 to 18446744073709551615")
+	return query.LookupKey{ItemID: id}
+}
+
+func (p *Params) asinElement(at string, v json.RawMessage) (k query.LookupKey) {
+	var members map[string]json.RawMessage
+	if v[0] != '{' || json.Unmarshal(v, &members) != nil || len(members) != 2 || members["asin"] == nil || members["asinLocale"] == nil {
+		p.fault("%s: not an object of asin and asinLocale.", at)
+		return k
+	}
+	k.ASIN = p.element(at+".asin", members["asin"], contracts.ValidASIN, "an ASIN of 10 capital letters or digits")
+	k.ASINLocale = p.element(at+".asinLocale", members["asinLocale"], contracts.ValidASINLocale, "a locale key like de or co.uk")
+	return k
+}

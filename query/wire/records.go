@@ -1,0 +1,75 @@
+package wire
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+
+	"preismon/query"
+)
+
+// Records are a complete answer of the surface /ext/v1: a list of records, and
+// what they cover.
+type Records struct {
+	Fields []string // of a record, in their order
+	// Rows are the JSON objects, a comma between two, in pieces that are good
+	// until Release.
+	Rows     [][]byte
+	Returned int
+	Next     string // cursor of the next page; empty: this is the last one
+	Limit    int    // 0: the answer has no pages
+	Query    any
+	Release  func()
+}
+
+// Body is the JSON object of the answer, in pieces.
+func (r *Records) Body() ([][]byte, error) {
+	query, err := Marshal(r.Query)
+	if err != nil {
+		return nil, err
+	}
+	around := []byte(`],"query":`)
+	if r.Limit > 0 {
+		paging, err := Marshal(r.paging())
+		if err != nil {
+			return nil, err
+		}
+		around = append(append([]byte(`],"paging":`), paging...), `,"query":`...)
+	}
+	body := append([][]byte{[]byte(`{"data":[`)}, r.Rows...)
+	return append(body, around, query, []byte{'}'}), nil
+}
+
+func (r *Records) paging() query.Paging {
+	return query.Paging{Limit: r.Limit, Returned: r.Returned, NextCursor: r.Next}
+}
+
+// recordsOf are records that are not many.
+func recordsOf[T any](data []T, paging query.Paging, echo any, fields ...string) (*Records, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	for i, record := range data {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		if err := e.Encode(record); err != nil {
+			return nil, err
+		}
+		b.Truncate(b.Len() - 1) // the line end
+	}
+	return &Records{
+		Fields: fields, Rows: [][]byte{b.Bytes()}, Returned: len(data), Next: paging.NextCursor, Limit: paging.Limit, Query: echo, Release: func() {},
+	}, nil
+}
+
+// Read answers one question of /ext/v1. The body is that of the request; empty:
+// it has none.
+type Read func(ctx context.Context, s *query.Service, p query.Principal, in *Params, body []byte) (*Records, error)
+
+// Parameters are the names of what the read takes beside a body.
+func (r Read) Parameters() []string {
+	return Asked(func(in *Params) {
+		_, _ = r(context.Background(), nil, query.Principal{}, in, nil) // it refuses
+	})
+}
