@@ -47,7 +47,7 @@ type Config struct {
 
 // Parts names the parts of a run, in order.
 func Parts() []string {
-	return []string{"size", "stream", "page", "beside", "reads", "mcp", "growth", "dashboards", "memory", "publish", "drain", "visible", "ready"}
+	return []string{"size", "stream", "tables", "page", "beside", "reads", "mcp", "growth", "dashboards", "memory", "publish", "drain", "visible", "ready"}
 }
 
 // Validate names every fault of the configuration.
@@ -74,6 +74,7 @@ type size struct {
 	rounds, warm int
 	streamRows   int
 	streamRounds int
+	tableRows    int
 	memoryRows   int
 	pages        int // which page is the far one
 	readRounds   int
@@ -86,12 +87,12 @@ type size struct {
 
 func (c Config) size() size {
 	s := size{
-		rounds: 25, warm: 3, streamRows: 2_000_000, streamRounds: 7, memoryRows: 10_000_000, pages: 100, readRounds: 15,
+		rounds: 25, warm: 3, streamRows: 2_000_000, streamRounds: 7, tableRows: 300_000, memoryRows: 10_000_000, pages: 100, readRounds: 15,
 		publishBatch: 5_000, drain: 2_000_000, drainRounds: 3, visible: 30 * time.Second, dashboards: 64,
 	}
 	if c.Quick {
 		s = size{
-			rounds: 11, warm: 2, streamRows: 1_000_000, streamRounds: 3, memoryRows: 2_000_000, pages: 100, readRounds: 7,
+			rounds: 11, warm: 2, streamRows: 1_000_000, streamRounds: 3, tableRows: 300_000, memoryRows: 2_000_000, pages: 100, readRounds: 7,
 			publishBatch: 2_000, drain: 300_000, drainRounds: 3, visible: 8 * time.Second, dashboards: 64,
 		}
 	}
@@ -162,6 +163,7 @@ func (r *run) run(ctx context.Context) (err error) {
 	}{
 		{"size", r.measureSize},
 		{"stream", r.measureStream},
+		{"tables", r.measureTables},
 		{"page", r.measurePage},
 		{"beside", r.measureBeside},
 		{"reads", r.measureReads},

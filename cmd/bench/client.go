@@ -47,6 +47,11 @@ func drain(body io.Reader, began time.Time) (d drained, err error) {
 
 // get sends a request of an account to the query service of a database.
 func (r *run) get(ctx context.Context, database string, mandate uint64, path string, query url.Values) (*http.Response, error) {
+	return r.getAs(ctx, database, mandate, path, query, "")
+}
+
+// getAs is get in a form; none: the usual one.
+func (r *run) getAs(ctx context.Context, database string, mandate uint64, path string, query url.Values, accept string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.world.nodes[database].url+path+"?"+query.Encode(), nil)
 	if err != nil {
 		return nil, err
@@ -56,6 +61,9 @@ func (r *run) get(ctx context.Context, database string, mandate uint64, path str
 		return nil, err
 	}
 	req.Header.Set("Authorization", "Bearer "+token)
+	if accept != "" {
+		req.Header.Set("Accept", accept)
+	}
 	resp, err := r.world.http.Do(req)
 	if err != nil {
 		return nil, err

@@ -137,8 +137,8 @@ func accountOf(ctx context.Context, b *bus, login string) (*contracts.Account, e
 	var found *contracts.Account
 	for _, a := range all {
 		switch {
-		case a.LoginIdentifier != login:
-		case found != nil:
+		case a.LoginIdentifier != login || (found != nil && a.Disabled):
+		case found != nil && !found.Disabled:
 			return nil, fmt.Errorf("the login %q belongs to two accounts, %d of mandate %d and %d of mandate %d: publish one of them with another login",
 				login, found.AccountID, found.MandateID, a.AccountID, a.MandateID)
 		default:

@@ -84,6 +84,24 @@ func (a *admin) gauge(name, help string, value func() float64, labels ...string)
 	a.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labelsOf(labels)}, value))
 }
 
+// sometimes publishes a value while it is known; else there is no such metric.
+func (a *admin) sometimes(name, help string, value func() (v float64, known bool)) {
+	a.registry.MustRegister(someGauge{prometheus.NewDesc(name, help, nil, nil), value})
+}
+
+type someGauge struct {
+	desc  *prometheus.Desc
+	value func() (v float64, known bool)
+}
+
+func (g someGauge) Describe(to chan<- *prometheus.Desc) { to <- g.desc }
+
+func (g someGauge) Collect(to chan<- prometheus.Metric) {
+	if v, known := g.value(); known {
+		to <- prometheus.MustNewConstMetric(g.desc, prometheus.GaugeValue, v)
+	}
+}
+
 // counter publishes a count that is read when it is asked for.
 func (a *admin) counter(name, help string, value func() uint64, labels ...string) {
 	a.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help, ConstLabels: labelsOf(labels)},

@@ -41,6 +41,14 @@ type archivePlace struct {
 	s3  archive.S3Config
 }
 
+// String names it without what is secret in it.
+func (p archivePlace) String() string {
+	if p.dir != "" {
+		return "folder " + p.dir
+	}
+	return "bucket " + p.s3.Bucket + " at " + p.s3.Endpoint
+}
+
 func parseArchive(place contracts.Secret) (archivePlace, error) {
 	text := place.Reveal()
 	if text == "" {

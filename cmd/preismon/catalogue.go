@@ -2,9 +2,13 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"iter"
 	"net/url"
 	"slices"
+
+	"preismon/cmd/preismon/records"
 )
 
 // siteFields and orderFields are the columns of their CSV.
@@ -69,9 +73,13 @@ func list(ctx context.Context, std streams, from remoteFlags, format formatFlag,
 	if err != nil {
 		return err
 	}
-	out := format.writer(std, fields)
+	return r.writeList(r.List(ctx, path, params), format.writer(std, fields))
+}
+
+// writeList writes what a list gives; a part of it is not taken for all.
+func (r *remote) writeList(rows iter.Seq2[json.RawMessage, error], out records.Writer) error {
 	written := 0
-	for row, err := range r.List(ctx, path, params) {
+	for row, err := range rows {
 		if err != nil {
 			err = r.explain(err)
 			if written > 0 {

@@ -12,7 +12,7 @@ import (
 // TestChecklistNamesTests: each line of the security checklist names tests,
 // and each of them is there.
 func TestChecklistNamesTests(t *testing.T) {
-	text, err := os.ReadFile("../../contracts/decisions/013-security-checklist.md")
+	text, err := os.ReadFile("../../deploy/docs/reference/security-checklist.md")
 	if err != nil {
 		t.Fatal(err)
 	}

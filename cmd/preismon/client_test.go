@@ -84,7 +84,7 @@ func (d *demoTest) commands(t *testing.T) {
 	t.Run("lists", func(t *testing.T) {
 		p := *p
 		p.t = t
-		for _, list := range []struct{ command, path, id string }{{"sites", "/v1/sites", "site"}, {"orders", "/v1/orders", "orderId"}} {
+		for _, list := range []struct{ command, path, id string }{{"sites", "/v1/sites", "site"}, {"items", "/v1/items", "itemId"}, {"orders", "/v1/orders", "orderId"}} {
 			out, _ := p.run(0, list.command)
 			cells, err := csv.NewReader(strings.NewReader(first(p.run(0, list.command, "--format", "csv")))).ReadAll()
 			if err != nil {
@@ -127,6 +127,7 @@ func (d *demoTest) commands(t *testing.T) {
 		}
 	})
 
+	p.searches(t)
 	t.Run("results", func(t *testing.T) { d.sameRows(t, p, c) })
 	t.Run("cut", func(t *testing.T) { d.cutStreams(t, c) })
 	t.Run("files", func(t *testing.T) { d.downloads(t, p, c) })

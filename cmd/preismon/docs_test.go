@@ -41,6 +41,7 @@ var elsewhere = map[string]string{
 	"how-to/run-on-kubernetes.md: kubectl create namespace preismon":                                                                 "it needs a cluster; TestDocsSecrets compares the keys with those that the manifests ask for.",
 	"how-to/run-on-kubernetes.md: kubectl -n preismon delete job preismon-migrate --ignore-not-found":                                "it needs a cluster.",
 	"how-to/take-csv-arrow-or-parquet.md: duckdb -c \"SELECT site, min(priceMoney.amountMinor) FROM 'markt.parquet' GROUP BY site\"": "it needs DuckDB.",
+	"how-to/generate-a-client.md: # Go":                                                                                              "it needs the generators; TestUpDemo/generated runs the same, with the settings in cmd/preismon/testdata/generated.",
 	"how-to/trace.md: docker run --rm --detach -p 127.0.0.1:16686:16686 -p 127.0.0.1:4318:4318 jaegertracing/jaeger":                 "it needs an image that is not here; observe_test.go has both send to a collector.",
 	"contribute.md: go test ./query/rest -run 'TestName$' -v":                                                                        "it is a test itself.",
 	"contribute.md: PREISMON_TEST=full go test -p 2 -timeout 30m ./...":                                                              "it is a test itself.",
@@ -52,7 +53,7 @@ var elsewhere = map[string]string{
 
 // howTos are run after the tutorial, in this order: later ones take more away.
 var howTos = []string{
-	"import-your-csv.md", "connect-an-agent.md", "use-it-in-scripts.md", "take-csv-arrow-or-parquet.md", "run-with-containers.md",
+	"import-your-csv.md", "connect-an-agent.md", "use-it-in-scripts.md", "ask-for-more-than-rows.md", "take-csv-arrow-or-parquet.md", "generate-a-client.md", "run-with-containers.md",
 	"run-on-kubernetes.md", "rotate-keys.md", "add-a-query-node.md", "more-than-one-machine.md", "watch.md", "trace.md", "upgrade.md", "operate.md",
 	"replay-dead-letters.md", "rebuild.md", "back-up.md",
 }

@@ -10,6 +10,8 @@ import (
 
 	"preismon/cmd/preismon/client"
 	"preismon/cmd/preismon/records"
+	"preismon/query"
+	"preismon/query/table"
 )
 
 type exportCmd struct {
@@ -88,9 +90,9 @@ func (c *exportCmd) writer(to io.Writer, fields []string) records.Writer {
 	case "csv":
 		return records.CSV(to, fields)
 	case "arrow":
-		return records.Arrow(to, fields)
+		return records.Arrow(to, query.Columns(fields))
 	case "parquet":
-		return records.Parquet(to, fields)
+		return records.Parquet(to, query.Columns(fields), table.Sorting{Descending: c.Sort != "asc"})
 	}
 	return records.NDJSON(to)
 }

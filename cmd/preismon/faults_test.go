@@ -223,7 +223,7 @@ func TestWrongConfiguration(t *testing.T) {
 		"import, missing flags":  {args: []string{"import", csv}, code: exitUsage, words: []string{"--mandate", "--login"}},
 		"import, no such file":   {args: []string{"import", missing, "--map", "example", "--mandate", "M", "--login", "me", "--dry-run"}, code: exitFailed, words: []string{missing}},
 		"import, no columns":     {args: []string{"import", csv, "--map", "example", "--mandate", "M", "--login", "me", "--dry-run"}, code: exitFailed, words: []string{"sku", "seen", "price"}},
-		"unknown flag":           {args: []string{"up", "--demoo"}, code: exitUsage, words: []string{"unknown flag --demoo", "preismon --help"}},
+		"unknown flag":           {args: []string{"up", "--demoo"}, code: exitUsage, words: []string{"unknown flag --demoo", "preismon up --help"}},
 		"unknown command":        {args: []string{"upp"}, code: exitUsage, words: []string{"upp"}},
 		"bad duration":           {args: []string{"up", "--stop-grace", "soon"}, code: exitUsage, words: []string{"--stop-grace", `"soon"`}},
 		"bad duration, variable": {env: []string{"PREISMON_STOP_GRACE=soon"}, args: []string{"up"}, code: exitUsage, words: []string{"--stop-grace", `"soon"`}},

@@ -21,8 +21,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"preismon/contracts/event"
 	contract "preismon/contracts/openapi/check"
 	"preismon/deploy/embedded"
+	"preismon/ingest"
 )
 
 // The tests of this package run the command as its users do: as a process of
@@ -341,4 +346,32 @@ func (a *api) stream(path string, params url.Values, line func([]byte) error) (h
 		return resp.Header, resp.Trailer, fmt.Errorf("the stream ended without saying that it is complete: %v", resp.Trailer)
 	}
 	return resp.Header, resp.Trailer, nil
+}
+
+// bus connects to the NATS of up, past the publisher.
+func (u *upProcess) bus(t *testing.T) *bus {
+	t.Helper()
+	r, err := embedded.ReadRuntime(u.DataDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := connect(ingest.Config{URL: r.NATSURL, Name: t.Name()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.conn.Close)
+	return b
+}
+
+// send publishes an event as any client of NATS does.
+func (b *bus) send(t *testing.T, e *event.Event) {
+	t.Helper()
+	body, err := event.Encode(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &nats.Msg{Subject: e.Subject(), Data: body, Header: nats.Header{jetstream.MsgIDHeader: {e.ID}}}
+	if _, err := b.js.PublishMsg(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -49,13 +51,17 @@ var arrows = map[string][]string{
 	"ingest":                {"contracts"},
 	"projector":             {"contracts"},
 	"archive":               {"contracts"},
-	"query":                 {"contracts", "query/admission"},
+	"query":                 {"contracts", "query/admission", "query/cache", "query/frame"},
+	"query/frame":           {},
 	"query/admission":       {"contracts"},
-	"query/store":           {"contracts", "query", "query/admission"},
+	"query/store":           {"contracts", "query", "query/admission", "query/cache", "query/frame"},
 	"query/auth":            {"contracts", "query"},
+	"query/cache":           {},
 	"query/wire":            {"contracts", "query", "query/auth"},
-	"query/table":           {},
-	"query/rest":            {"contracts", "query", "query/admission", "query/auth", "query/wire", "query/table"},
+	"query/table":           {"contracts", "query/frame"},
+	"query/table/objects":   {"query/frame", "query/table"},
+	"query/table/reread":    {"query", "query/frame"},
+	"query/rest":            {"contracts", "query", "query/admission", "query/auth", "query/wire", "query/frame", "query/table", "query/table/objects"},
 	"query/mcp":             {"contracts", "query", "query/admission", "query/auth", "query/wire"},
 	"query/oauth":           {"contracts", "query", "query/auth"},
 	"query/oauth/page":      {"contracts", "query/look"},
@@ -68,7 +74,7 @@ var arrows = map[string][]string{
 	"deploy/compose":        {},
 	"deploy/kubernetes":     {},
 	"cmd/preismon/client":   {"contracts"},
-	"cmd/preismon/records":  {"contracts", "query/table"},
+	"cmd/preismon/records":  {"contracts", "query/frame", "query/table", "query/table/objects"},
 	"cmd/preismon/otlp":     {},
 	"deploy/prometheus":     {}, // tests alone
 	"cmd":                   {"contracts", "ingest", "projector", "query", "archive", "deploy/embedded"},
@@ -89,14 +95,16 @@ var homes = map[string][]string{
 	"code.dny.dev/ssrf":                           {"query/oauth/clientdoc"},
 	"go.opentelemetry.io/otel":                    {"ingest", "projector", "query/store", "query/rest", "query/mcp", "cmd"},
 	"go.opentelemetry.io/otel/sdk":                {"cmd"},
-	"golang.org/x/text":                           {"query/oauth/page", "query/explorer", "ingest/maps"},
+	"golang.org/x/text":                           {"query/oauth/page", "query/explorer", "ingest/maps", "cmd/preismon"},
+	"golang.org/x/text/unicode/norm":              {"ingest/maps", "projector", "query/wire", "query/auth", "cmd/preismon"},
+	"github.com/maypok86/otter":                   {"query/cache"},
 	"github.com/alecthomas/kong":                  {"cmd"},
 	"github.com/yuin/goldmark":                    {"query/docs"},
 	"github.com/prometheus/client_golang":         {"cmd"},
 	"github.com/ebitengine/purego":                {"deploy/embedded"},
 	"github.com/testcontainers/testcontainers-go": {"deploy/testserver"},
 	"github.com/apache/arrow-go":                  {"query/table"},
-	"github.com/parquet-go/parquet-go":            {"query/table"},
+	"github.com/parquet-go/parquet-go":            {"query/table/reread"},
 	"testing":                                     {"deploy/testserver"},
 }
 
@@ -140,4 +148,28 @@ func longest(of map[string][]string, name string) (key string, value []string) {
 		}
 	}
 	return key, value
+}
+
+// TestDecisionsAreShort: a decision says context, decision and consequences in
+// at most 400 words.
+func TestDecisionsAreShort(t *testing.T) {
+	const most = 400
+	files, err := filepath.Glob(filepath.Join(rootFolder, "contracts", "decisions", "*.md"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(strings.Fields(string(text))); n > most {
+			t.Errorf("%s has %d words of %d", filepath.Base(f), n, most)
+		}
+		for _, part := range []string{"**Context.**", "**Decision", "**Consequences.**"} {
+			if !strings.Contains(string(text), part) {
+				t.Errorf("%s does not say %s", filepath.Base(f), part)
+			}
+		}
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"log/slog"
 	"os"
 	"strings"
@@ -17,22 +18,24 @@ import (
 	"preismon/query/auth"
 
 	"github.com/alecthomas/kong"
+	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/term"
 )
 
 type importCmd struct {
 	roleFlags
-	Bus      busFlags   `embed:""`
-	Watch    watchFlags `embed:""`
-	File     string     `arg:"" optional:"" help:"CSV file, plain, .gz or .zst."`
-	Map      string     `help:"Mapping file (YAML), or the name of a built-in one: observations, marketplace-offers, example. Without it the columns are guessed, shown, and written to NAME.yaml." placeholder:"MAP.yaml"`
-	Yes      bool       `help:"Publish what was guessed without asking."`
-	Mandate  string     `help:"Name of the mandate that shall see the prices; made if it is new." placeholder:"NAME"`
-	Login    string     `help:"Login of its account; made if it is new." placeholder:"LOGIN"`
-	Password secret     `help:"Password of a new account, at least 12 characters; asked for on a terminal when missing. That of an account that is there must be right, and may be left out." placeholder:"PASSWORD"`
-	Label    string     `help:"Tells the orders of this file from those of another file of the mandate. Default: the file's name." placeholder:"TEXT"`
-	Rejects  string     `help:"Where rejected rows go, with line and reason. Default: ${default}." default:"rejects.ndjson" type:"path" placeholder:"FILE"`
-	DryRun   bool       `help:"Read and judge the file, publish nothing."`
+	Bus       busFlags   `embed:""`
+	Watch     watchFlags `embed:""`
+	File      string     `arg:"" optional:"" help:"CSV file, plain, .gz or .zst."`
+	Map       string     `help:"Mapping file (YAML), or the name of a built-in one: observations, marketplace-offers, example. Without it the columns are guessed, shown, and written to NAME.yaml." placeholder:"MAP.yaml"`
+	Yes       bool       `help:"Publish what was guessed without asking."`
+	Mandate   string     `help:"Name of the mandate that shall see the prices; made if it is new." placeholder:"NAME"`
+	Login     string     `help:"Login of its account; made if it is new." placeholder:"LOGIN"`
+	Password  secret     `help:"Password of a new account, at least 12 characters; asked for on a terminal when missing. That of an account that is there must be right, and may be left out." placeholder:"PASSWORD"`
+	Label     string     `help:"Tells the orders of this file from those of another file of the mandate. Default: the file's name." placeholder:"TEXT"`
+	Rejects   string     `help:"Where rejected rows go, with line and reason. Default: ${default}." default:"rejects.ndjson" type:"path" placeholder:"FILE"`
+	Conflicts string     `help:"What to do with a row about whose product and time an earlier import says something else: ${enum}. Default: ${default}." enum:"reject,add" default:"reject"`
+	DryRun    bool       `help:"Read and judge the file, publish nothing."`
 
 	ExampleMap bool         `help:"Print a mapping file that explains every key, and do nothing else."`
 	Applied    appliedFlags `embed:""`
@@ -40,7 +43,7 @@ type importCmd struct {
 
 // Help implements kong.HelpProvider.
 func (importCmd) Help() string {
-	return `Turns a CSV of observed prices into a working service: sites, items, an order for each site, the mandate, the account and every price go in as events. Encoding, delimiter, columns, forms of amounts and times are guessed: the first rows are shown as understood, with what had to be assumed, and a mapping file is written, which you edit where it is wrong. On a terminal you are asked before anything is published; in a pipe --yes has to say so. --map names a mapping file of your own. Importing the same file twice doubles nothing. Exit code 3: some rows were rejected.
+	return `Turns a CSV of observed prices into a working service: sites, items, an order for each site, the mandate, the account and every price go in as events. Encoding, delimiter, columns, forms of amounts and times are guessed: the first rows are shown as understood, with what had to be assumed, and a mapping file is written, which you edit where it is wrong. On a terminal you are asked before anything is published; in a pipe --yes has to say so. --map names a mapping file of your own. Importing a file again, also one that grew, adds what is new and doubles nothing. Exit code 3: some rows were rejected.
 
 Examples:
 
@@ -78,7 +81,7 @@ func (c *importCmd) Run(ctx context.Context, k *kong.Context, std streams, log *
 	defer rejects.Close()
 	req := maps.Request{
 		File: c.File, Mapping: mapping, Mandate: c.Mandate, Login: c.Login, Label: c.Label, Rejects: rejects,
-		Progress: c.progress(std, log),
+		Progress: c.progress(std, log), AddConflicts: c.Conflicts == "add",
 	}
 	var summary *maps.Summary
 	var err error
@@ -87,7 +90,7 @@ func (c *importCmd) Run(ctx context.Context, k *kong.Context, std streams, log *
 	} else {
 		summary, err = c.publish(ctx, req, cfg, std, log)
 	}
-	if summary != nil {
+	if summary != nil && summary.Rows > 0 { // of a file that cannot be read there is nothing to say
 		if _, err := summary.WriteTo(std.out); err != nil {
 			return err
 		}
@@ -95,8 +98,12 @@ func (c *importCmd) Run(ctx context.Context, k *kong.Context, std streams, log *
 	if err := errors.Join(err, rejects.Close()); err != nil {
 		return err
 	}
+	if !c.DryRun && summary.Accepted > 0 {
+		fmt.Fprintf(std.err, "The newest price is of %s. Look at them: preismon login --login %s, then preismon results --site %s --from %s\n",
+			summary.Last.Format(time.RFC3339), summary.Login, summary.Sites[0].Site, summary.Last.Format(time.DateOnly))
+	}
 	if summary.Rejected > 0 {
-		fmt.Fprintf(std.err, "The rejected rows and their reasons are in %s.\n", c.Rejects)
+		fmt.Fprintf(std.err, "The rejected rows and their reasons are in %s.\n", rejects.name)
 		return errRejected
 	}
 	return nil
@@ -118,11 +125,12 @@ func (c *importCmd) account(ctx context.Context, b *bus, std streams, req *maps.
 	if err != nil {
 		return err
 	}
-	if known == nil {
+	elsewhere := known != nil && known.MandateID != maps.MandateID(strings.TrimSpace(c.Mandate))
+	if known == nil || (elsewhere && known.Disabled) {
 		req.PasswordHash, err = newPassword(std, c.Password.Secret, c.Login)
 		return err
 	}
-	if known.MandateID != maps.MandateID(strings.TrimSpace(c.Mandate)) {
+	if elsewhere {
 		return &ingest.LoginTakenError{Login: known.LoginIdentifier, By: known.AccountID, Of: known.MandateID}
 	}
 	if c.Password.Secret != "" {
@@ -189,6 +197,7 @@ func (c *importCmd) publish(ctx context.Context, req maps.Request, cfg ingest.Co
 		return nil, err
 	}
 	defer pub.close()
+	req.Published = func(site contracts.SiteKey) iter.Seq2[*contracts.Observations, error] { return imported(ctx, b, site) }
 	start := time.Now()
 	summary, err := maps.Import(ctx, req, func(ctx context.Context, e *event.Event) error { return pub.Publish(ctx, e) })
 	if ctx.Err() != nil {
@@ -209,6 +218,29 @@ func (c *importCmd) publish(ctx context.Context, req maps.Request, cfg ingest.Co
 	all := time.Since(start)
 	fmt.Fprintf(std.err, "Everything can be queried after %.1f s: %s rows/s through the whole way.\n", all.Seconds(), thousands(int64(float64(summary.Accepted)/all.Seconds())))
 	return summary, nil
+}
+
+// imported gives what imports published of a site.
+func imported(ctx context.Context, b *bus, site contracts.SiteKey) iter.Seq2[*contracts.Observations, error] {
+	return func(yield func(*contracts.Observations, error) bool) {
+		subject := (&event.Event{Kind: event.KindObservations, Data: &contracts.Observations{Site: site}}).Subject()
+		for m, err := range ingest.NewHistory(b.js).Read(ctx, event.ReadRequest{Stream: event.StreamObservations, Subject: subject, Bodies: true}) {
+			if errors.Is(err, jetstream.ErrStreamNotFound) {
+				return
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			e, err := event.Decode(m.Data)
+			if err != nil || e.Producer != maps.Producer {
+				continue // poison is in the dead letters; others publish what they saw
+			}
+			if batch, ok := e.Data.(*contracts.Observations); ok && !yield(batch, nil) {
+				return
+			}
+		}
+	}
 }
 
 // askPassword asks on the terminal, without showing what is typed.

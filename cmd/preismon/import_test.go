@@ -143,6 +143,10 @@ func TestImport(t *testing.T) {
 		}
 	}
 	t.Logf("the summary:\n%s", out)
+	if !strings.Contains(out, "7 accepted rows were imported before") || !strings.Contains(errs, "preismon login --login me, then preismon results --site alpha.example --from 2026-03-11") {
+		t.Errorf("the second time: %s%s", out, errs)
+	}
+	grown(t, u, args, password)
 
 	c := u.client()
 	c.t = t
@@ -221,6 +225,40 @@ func TestImport(t *testing.T) {
 	if out, errs, code = preismon(t, nil, "accounts", "list", "--data-dir", u.DataDir); code != 0 || !strings.Contains(out, "active") || strings.Count(out, "\n") != 2 {
 		t.Errorf("exit code %d: %s%s", code, out, errs)
 	}
+}
+
+// grown: the file again with a row before the others adds that row, and one
+// that contradicts it is refused; the rejected rows of both runs stay.
+func grown(t *testing.T, u *upProcess, args, password []string) {
+	t.Helper()
+	header, rows, _ := strings.Cut(shopCSV, "\n")
+	dir := t.TempDir()
+	args = append(slices.Clone(args), "--data-dir", u.DataDir, "--rejects", filepath.Join(dir, "r.ndjson"))
+	args[1] = file(t, "shops.csv", header+"\ngamma.example;G-1;;Brush;2026-03-10 09:00:00;460;JPY;1;Gamma\n"+rows)
+	out, errs, code := preismon(t, password, args...)
+	if code != exitRejected || !strings.Contains(out, "8 accepted") {
+		t.Errorf("a row more: exit code %d: %s%s", code, out, errs)
+	}
+	args[1] = file(t, "shops.csv", header+"\ngamma.example;G-1;;Brush;2026-03-10 09:00:00;470;JPY;1;Gamma\n")
+	out, errs, code = preismon(t, password, args...)
+	says(t, out, errs, code, exitRejected, "r-2.ndjson")
+	if !strings.Contains(out, "imported otherwise (line 2)") {
+		t.Errorf("a contradiction: %s", out)
+	}
+	rejected(t, filepath.Join(dir, "r.ndjson"), 10, 11, 12, 13)
+	rejected(t, filepath.Join(dir, "r-2.ndjson"), 2)
+	args[1] = file(t, "shops.csv", header+"\n")
+	out, errs, code = preismon(t, password, args...)
+	says(t, out, errs, code, exitFailed, "has a header and no rows")
+	if out != "" {
+		t.Errorf("of nothing: %s", out)
+	}
+	db := u.tables()
+	settle(t, db)
+	if n := number(t, db, "SELECT count() FROM observations"); n != 8 {
+		t.Errorf("%d rows, want 8", n)
+	}
+	noDoubles(t, db)
 }
 
 // rejected checks the lines that a file of rejected rows names.

@@ -5,9 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"preismon/deploy/embedded"
@@ -97,7 +101,7 @@ func (c *ingestCmd) Run(ctx context.Context, k *kong.Context, std streams, log *
 		return fmt.Errorf("%w; run it again to go on, nothing is doubled", err)
 	}
 	if result.Rejected > 0 {
-		fmt.Fprintf(std.err, "The rejected lines and their reasons are in %s.\n", c.Rejects)
+		fmt.Fprintf(std.err, "The rejected lines and their reasons are in %s.\n", rejects.name)
 		return errRejected
 	}
 	return nil
@@ -115,19 +119,28 @@ func interruptible(ctx context.Context, r io.Reader) io.Reader {
 	return out
 }
 
-// lazyFile is created with the first byte that is written to it.
+// lazyFile is created with the first byte that is written to it. What an
+// earlier run wrote stays: then the name gets a number.
 type lazyFile struct {
-	name string
+	name string // in the end that of the file
 	f    *os.File
 }
 
 func (l *lazyFile) Write(b []byte) (int, error) {
 	if l.f == nil {
-		f, err := os.OpenFile(l.name, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-		if err != nil {
-			return 0, err
+		ext := filepath.Ext(l.name)
+		stem := strings.TrimSuffix(l.name, ext)
+		for n := 2; l.f == nil; n++ {
+			f, err := os.OpenFile(l.name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+			if err != nil && (!errors.Is(err, fs.ErrExist) || n > 10_000) {
+				return 0, err
+			}
+			if err == nil {
+				l.f = f
+				break
+			}
+			l.name = stem + "-" + strconv.Itoa(n) + ext
 		}
-		l.f = f
 	}
 	return l.f.Write(b)
 }

@@ -51,10 +51,14 @@ type cli struct {
 	Login      loginCmd      `cmd:"" group:"As a client of a server" help:"Log in at a server; the token is kept."`
 	Logout     logoutCmd     `cmd:"" group:"As a client of a server" help:"Revoke the token and forget it."`
 	Sites      sitesCmd      `cmd:"" group:"As a client of a server" help:"List the sites that you see."`
+	Items      itemsCmd      `cmd:"" group:"As a client of a server" help:"List the products that you see, or search them."`
 	Orders     ordersCmd     `cmd:"" group:"As a client of a server" help:"List the orders that you see."`
 	Results    resultsCmd    `cmd:"" group:"As a client of a server" help:"Read observed prices, for people or programs."`
 	Stream     streamCmd     `cmd:"" group:"As a client of a server" help:"Read observed prices as NDJSON, as they come."`
 	Export     exportCmd     `cmd:"" group:"As a client of a server" help:"Write observed prices to a file: NDJSON, CSV, Arrow or Parquet."`
+	Lookup     lookupCmd     `cmd:"" group:"As a client of a server" help:"Look many products up at once: are they known, what was seen last."`
+	Stats      statsCmd      `cmd:"" group:"As a client of a server" help:"Sum observed prices up: by product, site, merchant or brand, and time."`
+	Position   positionCmd   `cmd:"" group:"As a client of a server" help:"See where your prices stand among the current offers, worst first."`
 	History    historyCmd    `cmd:"" group:"As a client of a server" help:"List and download archived files of an order."`
 	Completion completionCmd `cmd:"" group:"As a client of a server" help:"Print the completion of a shell."`
 	Complete   completeCmd   `cmd:"" hidden:"" name:"__complete"`
@@ -112,7 +116,7 @@ func run(ctx context.Context, args []string, std streams) int {
 		return exit
 	}
 	if err != nil {
-		fmt.Fprintf(std.err, "preismon: %v\nSee `preismon --help`.\n", err)
+		fmt.Fprintf(std.err, "preismon: %v\nSee `%s --help`.\n", err, meant(err))
 		return exitUsage
 	}
 	switch err := kctx.Run(kctx, c.Log.logger(std.err)); {
@@ -132,4 +136,18 @@ func run(ctx context.Context, args []string, std streams) int {
 		fmt.Fprintf(std.err, "preismon: %v\n", err)
 		return exitFailed
 	}
+}
+
+// meant is the command that wrong flags were given to, as far as it is known.
+func meant(err error) string {
+	name := "preismon"
+	var wrong *kong.ParseError
+	if errors.As(err, &wrong) {
+		for _, part := range wrong.Context.Path {
+			if part.Command != nil {
+				name += " " + part.Command.Name
+			}
+		}
+	}
+	return name
 }

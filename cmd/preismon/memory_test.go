@@ -29,6 +29,7 @@ func TestProjectorMemory(t *testing.T) {
 		"a repair for a hundred mandates": (*memoryTest).largeRepair,
 		"events of the greatest size":     (*memoryTest).largeEvents,
 		"orders of the greatest size":     (*memoryTest).manyOrders,
+		"events of empty offers":          (*memoryTest).emptyOffers,
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := &memoryTest{T: t, ch: testserver.ClickHouse(t), nats: testserver.NATS(t)}
@@ -222,6 +223,13 @@ func (m *memoryTest) largeEvents() {
 		price := int64(1234)
 		o.Outcome, o.Offers = contracts.PriceObserved, []contracts.Offer{{Price: &price, CurrencyCode: "EUR", Title: title, URL: address}}
 	})
+}
+
+// emptyOffers: a backlog of events that are fifty times as large in memory as
+// they are published, each more than a batch may have rows.
+func (m *memoryTest) emptyOffers() {
+	offers := make([]contracts.Offer, 500)
+	m.observe(40, 490, func(o *contracts.Observation) { o.Outcome, o.Offers = contracts.Unavailable, offers })
 }
 
 func (m *memoryTest) observe(events, items int, fill func(*contracts.Observation)) {

@@ -40,11 +40,7 @@ func TestOperate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := connect(ingest.Config{URL: r.NATSURL, Name: t.Name()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(b.conn.Close)
+	b := u.bus(t)
 	m, catalogue, observations := aMarket(t, market.Config{Seed: 3, Scale: 0.02}, 12*time.Hour)
 	o := &operate{t: t, up: u, bus: b, db: u.tables(), runtime: r, observations: observations}
 	o.account = m.Accounts()[0]

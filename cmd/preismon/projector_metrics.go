@@ -76,9 +76,28 @@ func (p *projection) observe(a *admin) {
 	a.gauge("preismon_projector_leader", "1 while this process leads its partition.", func() float64 { return truth(p.led.Load() != nil) })
 	a.gauge("preismon_projector_partition", "The partition that this process leads or stands by for.", func() float64 { return float64(p.share.Partition) })
 	a.gauge("preismon_projector_partitions", "How many partitions there are.", func() float64 { return float64(p.share.Partitions) })
-	a.gauge("preismon_projector_lag_messages", "Messages of OBSERVATIONS that are not applied yet.", func() float64 { return float64(p.lag(p.progress().Observations)) })
-	a.gauge("preismon_projector_lag_seconds", "How long ago what is applied last came into OBSERVATIONS; 0 without lag.", p.behind)
-	a.gauge("preismon_projector_catalog_lag_messages", "Messages of CATALOG that are not applied yet.", func() float64 { return float64(p.lag(p.progress().Catalog)) })
+	for name, of := range map[string]struct {
+		help  string
+		value func(*led) float64
+	}{
+		"preismon_projector_lag_messages": {
+			"Messages of OBSERVATIONS that are not applied yet; only while this process leads.",
+			func(l *led) float64 { return float64(lag(l.consumer.Progress().Observations)) },
+		},
+		"preismon_projector_lag_seconds": {"How long ago what is applied last came into OBSERVATIONS; 0 without lag. Only while this process leads.", behind},
+		"preismon_projector_catalog_lag_messages": {
+			"Messages of CATALOG that are not applied yet; only while this process leads.",
+			func(l *led) float64 { return float64(lag(l.consumer.Progress().Catalog)) },
+		},
+	} {
+		a.sometimes(name, of.help, func() (float64, bool) {
+			l := p.led.Load()
+			if l == nil { // whether something waits, the leader knows; and there may be none
+				return 0, false
+			}
+			return of.value(l), true
+		})
+	}
 	a.counter("preismon_projector_batches_total", "Batches applied, of both streams.", func() uint64 { return p.progress().Batches })
 	a.counter("preismon_projector_events_total", "Events applied.", func() uint64 { return p.progress().Events })
 	a.counter("preismon_projector_passed_messages_total", "Messages of OBSERVATIONS passed over, since they are of other partitions.", func() uint64 { return p.progress().Passed })
@@ -139,13 +158,9 @@ func (p *projection) observe(a *admin) {
 
 // behind is the lag in seconds. Who has applied nothing yet is behind since it
 // leads, at least.
-func (p *projection) behind() float64 {
-	l := p.led.Load()
-	if l == nil {
-		return 0
-	}
+func behind(l *led) float64 {
 	at := l.consumer.Progress().Observations
-	if p.lag(at) == 0 {
+	if lag(at) == 0 {
 		return 0
 	}
 	since := at.Stored
@@ -168,10 +183,10 @@ func truth(b bool) float64 {
 // unheard is how long the end of a stream stays known without being told again.
 const unheard = 5 * time.Second
 
-// lag is how many messages are not applied yet, as far as is known: of who leads
+// lag is how many messages are not applied yet, as far as is known to who leads:
 // at least one while no leader of the stream tells that there is none.
-func (p *projection) lag(s ingest.StreamProgress) uint64 {
-	if s.Last <= s.Applied && time.Since(s.Heard) > unheard && p.led.Load() != nil {
+func lag(s ingest.StreamProgress) uint64 {
+	if s.Last <= s.Applied && time.Since(s.Heard) > unheard {
 		return 1
 	}
 	return s.Last - min(s.Last, s.Applied)
@@ -183,8 +198,10 @@ func (p *projection) about() any {
 	pr, st := p.progress(), p.stats()
 	out := map[string]any{
 		"partition": p.share.Partition, "partitions": p.share.Partitions,
-		"leader": p.led.Load() != nil, "lag_messages": p.lag(pr.Observations), "catalog_lag_messages": p.lag(pr.Catalog),
-		"dead_letters": pr.Poison, "repairs": st.Repairs, "repaired_rows": st.RepairedRows,
+		"leader": false, "dead_letters": pr.Poison, "repairs": st.Repairs, "repaired_rows": st.RepairedRows,
+	}
+	if p.led.Load() != nil {
+		out["leader"], out["lag_messages"], out["catalog_lag_messages"] = true, lag(pr.Observations), lag(pr.Catalog)
 	}
 	if last := p.audited.Load(); last != nil {
 		audit := map[string]any{"result": last.result, "at": last.at.UTC().Format(time.RFC3339)}

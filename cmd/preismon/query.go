@@ -37,6 +37,8 @@ type budgetFlags struct {
 	HeavyAtOnce    int           `help:"Results reads and downloads that one account may run at once." default:"8"`
 	TokenLifetime  time.Duration `help:"Lifetime of REST tokens." default:"4h"`
 	ReadMemory     int64         `help:"MiB that reads under way may hold, together. Default: 256." default:"256" placeholder:"MIB"`
+	Remember       int64         `help:"MiB in which a node remembers answers, beside what reads hold; 0: none. Default: 64." default:"64" placeholder:"MIB"`
+	CheckRemember  bool          `name:"check-remembered" help:"Compare every answer that is remembered with one made anew, and fail the request where they differ. For tests: it costs more than not to remember."`
 	ReadStatements int           `help:"Statements for observations that run at once; as many for the catalogue beside them." default:"32"`
 	ReadWait       time.Duration `help:"How long a read waits for memory or a statement before it is refused." default:"10s"`
 	MinReadRate    int64         `help:"Bytes a second that a client must take of an answer, over a minute in which it is waited for; 0: any." default:"10240"`
@@ -58,6 +60,7 @@ func (f budgetFlags) query(key contracts.Secret, archives archiveFlags) query.Co
 	cfg := query.Defaults()
 	cfg.MaxDownloadBytes = archives.MaxDownloadBytes
 	cfg.CursorKey, cfg.SoftDeadline, cfg.HardBudget = key, f.SoftDeadline, f.HardBudget
+	cfg.RememberBytes, cfg.CheckRemembered = f.Remember<<20, f.CheckRemember
 	cfg.ScanGuardMaxPairs, cfg.ScanGuardMaxHours = f.ScanGuardPairs, f.ScanGuardHours
 	return cfg
 }
@@ -113,7 +116,7 @@ type queryCmd struct {
 	Streams     streamFlags   `embed:""`
 	StopDelay   time.Duration `help:"How long a stop goes on serving after /readyz says no, so that balancers notice." default:"3s"`
 	StopGrace   time.Duration `help:"How long a stop may take for requests under way." default:"20s"`
-	Memory      int64         `name:"memory-goal" help:"MiB of heap above which garbage is collected at once; no bound on what is in use. GOMEMLIMIT goes before." default:"128"`
+	Memory      int64         `name:"memory-goal" help:"MiB of heap, beside what reads hold, above which garbage is collected at once; no bound on what is in use. GOMEMLIMIT goes before." default:"128"`
 }
 
 // Help implements kong.HelpProvider.
@@ -167,11 +170,6 @@ func (c *queryCmd) Run(ctx context.Context, k *kong.Context, std streams, log *s
 	}
 	defer b.conn.Close()
 
-	if os.Getenv("GOMEMLIMIT") == "" {
-		// A burst of reads leaves garbage and empty buffers as large as all it
-		// held, and a stream makes too little to have them collected soon.
-		debug.SetMemoryLimit(c.Memory << 20)
-	}
 	l, a := newLifecycle(log), newAdmin()
 	a.serve(l, private)
 	b.observe(a)
@@ -193,7 +191,7 @@ func (c *queryCmd) Run(ctx context.Context, k *kong.Context, std streams, log *s
 	l.run("token keys", func(ctx context.Context) error { return keys.Follow(ctx, log, c.TokenKey, c.VerifyKeys...) })
 	err = serveQueries(ctx, l, a, serving{
 		charts: charts, listener: public, store: storeCfg, rest: restCfg, keys: keys, bus: b, log: log, archives: archives,
-		query: c.query(), throttle: c.Budgets.throttle(), admission: c.Budgets.admission(), auth: c.Budgets.auth(restCfg.BaseURL), traces: traces,
+		query: c.query(), throttle: c.Budgets.throttle(), admission: c.Budgets.admission(), memoryGoal: c.Memory << 20, auth: c.Budgets.auth(restCfg.BaseURL), traces: traces,
 		stopDelay: c.StopDelay, replicas: c.Streams.Replicas,
 	})
 	if err != nil {
@@ -206,12 +204,16 @@ func (c *queryCmd) Run(ctx context.Context, k *kong.Context, std streams, log *s
 // serving is all that the query role needs.
 type serving struct {
 	listener net.Listener
-	store    store.Config
-	archives []query.Archive // asked in their order
-	query    query.Config
-	rest     rest.Config
-	auth     auth.Config
-	throttle auth.ThrottleConfig
+	// memoryGoal is how much garbage, and else, the heap may have beside what reads
+	// hold, before it is collected at once: a burst of reads leaves as much as all
+	// it held, and a stream makes too little to have it collected soon. 0: any.
+	memoryGoal int64
+	store      store.Config
+	archives   []query.Archive // asked in their order
+	query      query.Config
+	rest       rest.Config
+	auth       auth.Config
+	throttle   auth.ThrottleConfig
 	// admission is what reads may spend.
 	admission admission.Config
 	keys      *auth.Keyring
@@ -230,6 +232,11 @@ func serveQueries(ctx context.Context, l *lifecycle, a *admin, s serving) error 
 	s.store.Asked = metrics.asked
 	node := admission.New(s.admission)
 	s.store.Admission, s.query.Admission = node, node
+	if s.memoryGoal > 0 && os.Getenv("GOMEMLIMIT") == "" {
+		l.run("memory goal", func(ctx context.Context) error {
+			return followReads(ctx, s.memoryGoal, func() int64 { return node.Stats().Held }, func(n int64) { debug.SetMemoryLimit(n) })
+		})
+	}
 	if err := requireTables(l, a, &s.store); err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"preismon/contracts/fault"
 	"preismon/query"
 	"preismon/query/auth"
+	"preismon/query/cache"
 	"preismon/query/mcp"
 	"preismon/query/rest"
 	"preismon/query/store"
@@ -183,6 +184,20 @@ func (m *queryMetrics) observe(a *admin, q queried) {
 	} {
 		a.counter("preismon_store_mandate_cache_total", "Accounts read, by whether their mandate was remembered.", func() uint64 { return of(q.store.Stats()) }, "result", label)
 	}
+
+	for name, of := range map[string]func() cache.Stats{
+		"answers":  func() cache.Stats { return q.service.Stats().Remembered },
+		"accounts": func() cache.Stats { return q.store.Stats().Accounts },
+	} {
+		const lookups = "What was looked for among what this node remembers."
+		a.counter("preismon_remembered_total", lookups, func() uint64 { return of().Hits }, "cache", name, "result", "hit")
+		a.counter("preismon_remembered_total", lookups, func() uint64 { return of().Misses }, "cache", name, "result", "miss")
+		a.counter("preismon_remembered_evictions_total", "What made room for something else.", func() uint64 { return of().Evictions }, "cache", name)
+		a.gauge("preismon_remembered_bytes", "What this node remembers, in bytes.", func() float64 { return float64(of().Bytes) }, "cache", name)
+	}
+	const checks = "Remembered answers that were compared with one made anew."
+	a.counter("preismon_remembered_checks_total", checks, func() uint64 { s := q.service.Stats(); return s.Checked - s.Differences }, "result", "same")
+	a.counter("preismon_remembered_checks_total", checks, func() uint64 { return q.service.Stats().Differences }, "result", "different")
 
 	for limit := range q.throttle.Stats().ByLimit {
 		const decisions = "Requests, by the limit that decided about them."

@@ -71,8 +71,8 @@ func TestRealData(t *testing.T) {
 		loadErr = errors.Join(worlds[0].load(filepath.Join(dir, realObservation)), worlds[1].load(filepath.Join(dir, realMarketplace)))
 	})
 	again := importReal(t, u, realObservation, "observations", "a")
-	if again.events != first.events-1 || again.known != again.events || again.accepted != first.accepted {
-		t.Errorf("second import: %+v after %+v; all of it is known, and the account, which is there, is not published", again, first)
+	if again.events >= first.events || again.known != again.events || again.accepted != first.accepted {
+		t.Errorf("second import: %+v after %+v; all of it is known, no observation is published, nor the account, which is there", again, first)
 	}
 	offers := importReal(t, u, realMarketplace, "marketplace-offers", "b")
 	reading.Wait()

@@ -165,9 +165,12 @@ func (r *rebuilding) run(ctx context.Context, content, keepOld bool) error {
 		return err
 	}
 	if r.table != "" {
-		if err := r.clone(ctx); err != nil {
-			return err
-		}
+		err = r.clone(ctx)
+	} else {
+		err = rebuild.KeepAccounts(ctx, r.admin, r.database)
+	}
+	if err != nil {
+		return err
 	}
 	defer r.forget(ctx)
 	fresh, err := r.drive(ctx, r.new, 1, ingest.ConsumerConfig{Name: r.besideConsumer(), SkipPoison: true})

@@ -5,8 +5,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
 
 	"preismon/cmd/preismon/client"
 	"preismon/cmd/preismon/records"
@@ -97,7 +101,41 @@ func (r *remote) explain(err error) error {
 	if client.Expired(err) {
 		return fmt.Errorf("%w\nThe token for %s is not valid any more: it expired or was revoked. Run: preismon login --url %s --login %s", err, r.url, r.url, r.login)
 	}
-	return err
+	if dial, ok := errors.AsType[*net.OpError](err); ok && dial.Op == "dial" {
+		return fmt.Errorf("nothing answers at %s: is it running, and is this its address? (%w)", r.url, err)
+	}
+	return byFlags(err)
+}
+
+// flagOf are the flags of parameters that have another name here.
+var flagOf = map[string]string{
+	"itemId": "--item-id", "asinLocale": "--asin-locale", "orderId": "--order-id", "globalScope": "--global-scope",
+	"capturedFrom": "--from", "capturedTo": "--to", "isPrime": "--is-prime", "isBuyBox": "--is-buy-box", "coverageState": "--coverage-state",
+	"latestPerPair": "--latest-per-pair", "latestObservationPerPair": "--latest-observation-per-pair",
+}
+
+// byFlags says which flags the parameters are that a refusal names.
+func byFlags(err error) error {
+	refusal, ok := errors.AsType[*client.Problem](err)
+	if !ok {
+		return err
+	}
+	var named []string
+	for _, word := range regexp.MustCompile(`\w+`).FindAllString(refusal.Detail, -1) {
+		flag := flagOf[word]
+		for group, name := range includes {
+			if name == word {
+				flag = "--include " + group
+			}
+		}
+		if said := word + " is " + flag; flag != "" && !slices.Contains(named, said) {
+			named = append(named, said)
+		}
+	}
+	if len(named) == 0 {
+		return err
+	}
+	return fmt.Errorf("%w\nOn the command line %s", err, strings.Join(named, ", "))
 }
 
 // formatFlag says how records are written.

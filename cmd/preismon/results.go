@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -119,7 +120,29 @@ func (c *resultsCmd) Run(ctx context.Context, std streams) error {
 			return err
 		}
 	}
-	return r.write(ctx, client.Results{Params: c.params(), Most: c.Limit}, c.writer(std, fields))
+	count := counted{Writer: c.writer(std, fields)}
+	if err := r.write(ctx, client.Results{Params: c.params(), Most: c.Limit}, &count); err != nil || count.n > 0 {
+		return err
+	}
+	r.sayWhere(ctx, std, c.params())
+	return nil
+}
+
+// sayWhere tells somebody who got no rows what was asked, and where rows are.
+// What cannot be found out is left out: the answer was given.
+func (r *remote) sayWhere(ctx context.Context, std streams, params url.Values) {
+	asked, err := r.Covered(ctx, params)
+	if err != nil {
+		return
+	}
+	fmt.Fprintf(std.err, "Nothing was captured from %s to %s.\n", cmp.Or(asked.From, "the beginning"), cmp.Or(asked.To, "now"))
+	switch newest, err := r.Newest(ctx, params); {
+	case err != nil:
+	case newest == "":
+		fmt.Fprintln(std.err, "Nor at any other time, for what you see.")
+	default:
+		fmt.Fprintf(std.err, "The newest row is of %s: try --from %.10s\n", newest, newest)
+	}
 }
 
 type streamCmd struct {

@@ -130,7 +130,7 @@ func (c *upCmd) up(ctx context.Context, l *lifecycle, dir *embedded.DataDir, p u
 		}
 		return err
 	}
-	own, err := archive.NewDir(dir.Join("artifacts"))
+	own, err := archive.NewDir(dir.Join(artifactsFolder))
 	if err != nil {
 		return err
 	}

@@ -41,6 +41,7 @@ func TestUpDemo(t *testing.T) {
 	t.Run("refused", demo.refused)
 	t.Run("rows", demo.rows)
 	t.Run("postman", demo.postman)
+	t.Run("generated", demo.generated)
 	t.Run("faces", demo.faces)
 	t.Run("commands", demo.commands)
 	t.Run("readme", demo.readme)

@@ -111,6 +111,23 @@ func (c *Client) Capabilities(ctx context.Context) (*Capabilities, error) {
 	return &all, c.get(ctx, "/v1/results/capabilities", nil, &all)
 }
 
+// MaxLookups is how many identifiers one lookup takes.
+const MaxLookups = 10_000
+
+// Lookup asks about identifiers: lists of them by their kind, as the contract
+// has them.
+func (c *Client) Lookup(ctx context.Context, identifiers any, params url.Values) ([]json.RawMessage, error) {
+	body, err := json.Marshal(identifiers)
+	if err != nil {
+		return nil, err
+	}
+	var answer struct {
+		Data []json.RawMessage `json:"data"`
+	}
+	err = c.postTo(ctx, request{path: "/ext/v1/lookup", params: params, post: true, body: string(body)}, &answer)
+	return answer.Data, err
+}
+
 // Token is an access token, and until when it is valid.
 type Token struct {
 	Secret  contracts.Secret
@@ -146,8 +163,11 @@ func (c *Client) Logout(ctx context.Context) (revoked bool, err error) {
 }
 
 func (c *Client) post(ctx context.Context, path, body string, into any) error {
-	r := request{path: path, post: true, body: body}
-	if body != "" {
+	return c.postTo(ctx, request{path: path, post: true, body: body}, into)
+}
+
+func (c *Client) postTo(ctx context.Context, r request, into any) error {
+	if r.body != "" {
 		r.header = map[string][]string{"Content-Type": {"application/json"}}
 	}
 	resp, err := c.do(ctx, r)

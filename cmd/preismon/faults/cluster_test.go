@@ -173,8 +173,8 @@ const lagGrace = 8 * time.Second
 
 var lagLine = regexp.MustCompile(`(?m)^preismon_projector_lag_messages (\S+)$`)
 
-// watchLag finds it wrong when the leader says that nothing waits while a
-// message does that came a while ago.
+// watchLag finds it wrong when a projector, leading or standing by, says that
+// nothing waits while a message does that came a while ago.
 func (w *world) watchLag(ctx context.Context) {
 	type end struct {
 		at  time.Time
@@ -196,7 +196,7 @@ func (w *world) watchLag(ctx context.Context) {
 			ends = ends[1:]
 		}
 		for _, r := range w.projectors {
-			if !r.Leads() || w.lagOf(ctx, r) != "0" {
+			if w.lagOf(ctx, r) != "0" {
 				continue
 			}
 			var at uint64 // read after the metric, so that what was applied meanwhile is no finding

@@ -45,6 +45,9 @@ var matrix = []row{
 	{"object store cut in a file", []string{"archive-cut", "archive-stalled", "archive-gone"}, []string{"TestDownloadWhenS3IsCut", "TestCutDownload", "TestCutUpload", "TestLostAnswer"}},
 	{"scope changes under a walk, foreign and changed cursors", []string{"granted-and-revoked", "granted-and-killed", "foreign-cursors"}, []string{"TestScopeSteps", "TestCursorsAreTheirOwners", "TestGrantsHoldAtOnce"}},
 	{"query node hears nothing of revocations", []string{"revocations-unheard"}, []string{"TestRevocationFailsClosed", "TestRevocationFindsAQuietWatch"}},
+	{"tokens end while answers run: logout, expiry, disabled account, rotated key", []string{
+		"token-logged-out", "token-expired", "account-disabled", "key-rotated",
+	}, []string{"TestStreamsDoNotOutliveTheirToken", "TestHoldEndsWithItsToken", "TestKeyFilesAreFollowed"}},
 	{"codes and refresh tokens raced for", []string{"codes-raced", "codes-raced-and-killed", "refresh-raced"}, []string{"TestCodeRace", "TestRefreshRace", "TestRevocationIsDecidedOnce", "TestReuseAndHangUp"}},
 	{"clock", nil, []string{"TestTokensExpire", "TestClockChanges", "TestWindows", "TestSoftDeadline"}},
 	{"no memory, no files", []string{"projector-out-of-memory", "projector-out-of-files"}, []string{"TestDownloadMemory"}},
@@ -56,8 +59,8 @@ var matrix = []row{
 // TestMatrix: every row is proved by something that is there, and every fault
 // belongs to a row.
 func TestMatrix(t *testing.T) {
-	if len(matrix) != 26 {
-		t.Errorf("%d rows, the matrix has 26", len(matrix))
+	if len(matrix) != 27 {
+		t.Errorf("%d rows, the matrix has 27", len(matrix))
 	}
 	if n := len(besideFaults()); n != len(beside) {
 		t.Errorf("%d of %d faults run beside those of a cluster", n, len(beside))

@@ -10,7 +10,9 @@ import (
 	"fmt"
 	"io"
 
+	"preismon/query/frame"
 	"preismon/query/table"
+	"preismon/query/table/objects"
 )
 
 // Writer takes one record at a time. Flush writes what is held, as far as the
@@ -24,25 +26,26 @@ type Writer interface {
 
 // NDJSON writes each record on a line of its own, with every field as it is:
 // null and absent stay apart. A record may wait 200 ms for others.
-func NDJSON(w io.Writer) Writer { return buffered(w, table.NDJSON) }
+func NDJSON(w io.Writer) Writer { return buffered(w, objects.NDJSON) }
 
 // CSV writes records as package query/table has it, one column for each field
 // that is named.
 func CSV(w io.Writer, fields []string) Writer {
-	return buffered(w, func(w io.Writer) table.Writer { return table.CSV(w, fields) })
+	return buffered(w, func(w io.Writer) objects.Writer { return objects.CSV(w, fields) })
 }
 
-// Arrow writes results with these fields as an Arrow stream.
-func Arrow(w io.Writer, fields []string) Writer {
-	return buffered(w, func(w io.Writer) table.Writer { return table.Arrow(w, table.Columns(fields)) })
+// Arrow writes records with these columns as an Arrow stream.
+func Arrow(w io.Writer, columns []frame.Column) Writer {
+	return buffered(w, func(w io.Writer) objects.Writer { return objects.Arrow(w, columns) })
 }
 
-// Parquet writes results with these fields as a Parquet file.
-func Parquet(w io.Writer, fields []string) Writer {
-	return buffered(w, func(w io.Writer) table.Writer { return table.Parquet(w, table.Columns(fields)) })
+// Parquet writes records with these columns, in order of time, as a Parquet
+// file.
+func Parquet(w io.Writer, columns []frame.Column, sorted table.Sorting) Writer {
+	return buffered(w, func(w io.Writer) objects.Writer { return objects.Parquet(w, columns, sorted) })
 }
 
-func buffered(w io.Writer, rows func(io.Writer) table.Writer) Writer {
+func buffered(w io.Writer, rows func(io.Writer) objects.Writer) Writer {
 	out := newFlusher(w)
 	return &bufferedTable{out, rows(out.buf)}
 }
@@ -50,7 +53,7 @@ func buffered(w io.Writer, rows func(io.Writer) table.Writer) Writer {
 // bufferedTable is a table whose rows do not wait for long once it wrote them.
 type bufferedTable struct {
 	out  *flusher
-	rows table.Writer
+	rows objects.Writer
 }
 
 func (b *bufferedTable) Write(record []byte) error {

@@ -18,6 +18,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/cmd/preismon/records"
+	"preismon/query"
+	"preismon/query/table"
 	"preismon/query/table/reread"
 )
 
@@ -61,6 +63,14 @@ func written(t *testing.T, rows []string, to func(*bytes.Buffer) records.Writer)
 }
 
 func asCSV(out *bytes.Buffer) records.Writer { return records.CSV(out, fields) }
+
+func asArrow(w io.Writer, fields []string) records.Writer {
+	return records.Arrow(w, query.Columns(fields))
+}
+
+func asParquet(w io.Writer, fields []string) records.Writer {
+	return records.Parquet(w, query.Columns(fields), table.Sorting{})
+}
 
 func TestGoldens(t *testing.T) {
 	for name, to := range map[string]func(*bytes.Buffer) records.Writer{
@@ -160,7 +170,7 @@ func TestPartsHaveNoEnd(t *testing.T) {
 	for form, f := range map[string]struct {
 		to   func(io.Writer, []string) records.Writer
 		read func([]byte, *time.Location) ([]reread.Record, error)
-	}{"arrow": {records.Arrow, reread.Arrow}, "parquet": {records.Parquet, reread.Parquet}} {
+	}{"arrow": {asArrow, reread.Arrow}, "parquet": {asParquet, reread.Parquet}} {
 		for _, whole := range []bool{true, false} {
 			var out bytes.Buffer
 			w := f.to(&out, names)
@@ -192,7 +202,7 @@ func (fullDisk) Write([]byte) (int, error) { return 0, errFull }
 
 // TestFullDisk: what could not be written is told by Close at the latest.
 func TestFullDisk(t *testing.T) {
-	for _, w := range []records.Writer{records.NDJSON(fullDisk{}), records.CSV(fullDisk{}, fields), records.Table(fullDisk{}, false), records.Arrow(fullDisk{}, fields[:1]), records.Parquet(fullDisk{}, fields[:1])} {
+	for _, w := range []records.Writer{records.NDJSON(fullDisk{}), records.CSV(fullDisk{}, fields), records.Table(fullDisk{}, false), asArrow(fullDisk{}, fields[:1]), asParquet(fullDisk{}, fields[:1])} {
 		err := w.Write([]byte(`{"itemId":"4711"}`))
 		if err = errors.Join(err, w.Close()); !errors.Is(err, errFull) {
 			t.Errorf("%T: %v", w, err)

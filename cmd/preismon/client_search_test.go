@@ -1,0 +1,46 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// searches: products are found by words, and what finds nothing or is refused
+// says what to do.
+func (who *person) searches(t *testing.T) {
+	t.Run("search", func(t *testing.T) {
+		p := *who
+		p.t = t
+		whole, _ := p.run(0, "items")
+		upper, _ := p.run(0, "items", "BRUMMER", "fernseher") // it is spelled Brümmer
+		if n := strings.Count(upper, "\n"); n == 0 || n == strings.Count(whole, "\n") {
+			t.Errorf("%d items of %d", n, strings.Count(whole, "\n"))
+		}
+		for line := range strings.Lines(upper) {
+			if !strings.Contains(line, "Brümmer") || !strings.Contains(line, "Fernseher") || !strings.Contains(whole, line) {
+				t.Errorf("found %s", line)
+			}
+		}
+	})
+	t.Run("nothing found", func(t *testing.T) {
+		p := *who
+		p.t = t
+		out, errs := p.run(0, "results", "--site", "demo-markt-de.example", "--from", "2001-01-01", "--to", "2001-01-02")
+		if out != "" || !strings.Contains(errs, "from 2001-01-01T00:00:00.000Z to 2001-01-02T23:59:59.999Z.\nThe newest row is of 20") || !strings.Contains(errs, "try --from 20") {
+			t.Errorf("%q, %s", out, errs)
+		}
+		if _, errs := p.run(0, "results", "--site", "no-such-site"); !strings.Contains(errs, "Nor at any other time") {
+			t.Errorf("no such site: %s", errs)
+		}
+	})
+	t.Run("flags in refusals", func(t *testing.T) {
+		p := *who
+		p.t = t
+		if _, errs := p.run(exitFailed, "results", "--order-id", "x"); !strings.Contains(errs, "orderId is --order-id") {
+			t.Errorf("%s", errs)
+		}
+		if _, errs := p.run(exitUsage, "results", "--limt", "3"); !strings.Contains(errs, "See `preismon results --help`") {
+			t.Errorf("%s", errs)
+		}
+	})
+}

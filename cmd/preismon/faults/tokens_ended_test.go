@@ -1,0 +1,369 @@
+package faults_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"preismon/contracts"
+	"preismon/contracts/event"
+	"preismon/deploy/testserver/process"
+	"preismon/deploy/testserver/proxy"
+	"preismon/query/auth"
+)
+
+// endedFaults end a token while answers to it run, on two query nodes of their
+// own: streams and downloads whose clients take nothing, and calls of agents that
+// wait for an archive. All must be broken off within a second, visibly.
+var endedFaults = []fault{
+	{name: "token-logged-out", alone: true, do: func(w *world, _ *rand.Rand) error {
+		return w.ended(time.Hour, func(e *ending) error {
+			resp, err := e.send(e.nodes[0], http.MethodPost, "/v1/auth/logout", e.rest, nil)
+			if err != nil {
+				return err
+			}
+			return errors.Join(resp.Body.Close(), e.revoke(e.agent))
+		})
+	}},
+	{name: "token-expired", alone: true, do: func(w *world, _ *rand.Rand) error {
+		return w.ended(15*time.Second, func(*ending) error { return nil })
+	}},
+	{name: "account-disabled", alone: true, do: func(w *world, _ *rand.Rand) error {
+		return w.ended(time.Hour, func(e *ending) error {
+			e.account.Disabled = true
+			return e.publish()
+		})
+	}},
+	{name: "key-rotated", alone: true, do: func(w *world, _ *rand.Rand) error {
+		return w.ended(time.Hour, func(e *ending) error { return rotate(e.key) })
+	}},
+}
+
+// brokenWithin is the second that is promised, and one for a machine that does
+// much else.
+const brokenWithin = 2 * time.Second
+
+// longAnswer is more than a connection holds on its way.
+const longAnswer = 768 << 10
+
+// ending is one account with answers under way on two nodes.
+type ending struct {
+	w           *world
+	nodes       []*process.Role
+	key         string // file of the key of both
+	account     *contracts.Account
+	rest, agent string // its tokens
+	client      *http.Client
+}
+
+var endings atomic.Uint64 // accounts so far
+
+// ended opens answers, lets end make their tokens bad, and looks what becomes
+// of them.
+func (w *world) ended(lifetime time.Duration, end func(*ending) error) error {
+	if w.file == nil {
+		return errors.New("there is no archive")
+	}
+	cheap := auth.Defaults()
+	cheap.Hash.Memory, cheap.Hash.Iterations = 8<<10, 1
+	hash, err := cheap.HashPassword(password)
+	if err != nil {
+		return err
+	}
+	n := endings.Add(1)
+	e := &ending{w: w, key: filepath.Join(w.dir, fmt.Sprintf("ended-%d.pem", n)), client: stingy()}
+	e.account = &contracts.Account{
+		AccountID: contracts.AccountID(1000 + n), MandateID: 1, LoginIdentifier: fmt.Sprintf("ended-%d@mandate-1.example", n), PasswordHash: hash,
+		Permissions: contracts.Permissions(), Scope: contracts.AccountScope{AllOrders: true, AllSites: true},
+	}
+	if err := errors.Join(auth.EnsureKey(e.key), e.publish()); err != nil {
+		return err
+	}
+	args := append(slices.Clone(w.query.Args), "--heavy-at-once", "100")
+	args[slices.Index(args, "--token-key")+1] = e.key
+	for range 2 {
+		node := process.New(w.t, args...)
+		node.Env, node.Asks = []string{"GOMAXPROCS=1"}, time.Second
+		defer node.Kill()
+		if err := node.Start(); err != nil {
+			return err
+		}
+		e.nodes = append(e.nodes, node)
+	}
+	if err := e.issue(time.Hour); err != nil {
+		return err
+	}
+	w.producer.burst.Store(200)
+	var last error
+	err = process.Until(healed, "the account has much to read on both nodes", func() bool {
+		for _, node := range e.nodes {
+			var size int
+			if size, last = e.whole(node); last != nil || size < longAnswer {
+				return false
+			}
+		}
+		return true
+	})
+	w.producer.burst.Store(usual)
+	if err != nil {
+		return errors.Join(err, last)
+	}
+	if err := e.issue(lifetime); err != nil {
+		return err
+	}
+	return e.run(end)
+}
+
+// run is from the first answer to the last.
+func (e *ending) run(end func(*ending) error) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	var open []running
+	defer func() {
+		for _, a := range open {
+			_ = a.body.Close()
+		}
+	}()
+	for i := range 6 {
+		for n, node := range e.nodes {
+			what, path := "stream", stream()
+			if i%3 == 2 {
+				what, path = "download", e.download()
+			}
+			resp, err := e.send(node, http.MethodGet, path, e.rest, nil)
+			if err == nil && resp.StatusCode != http.StatusOK {
+				err = errors.Join(fmt.Errorf("status %d", resp.StatusCode), resp.Body.Close())
+			}
+			if err != nil {
+				return fmt.Errorf("a %s of node %d: %w", what, n, err)
+			}
+			open = append(open, running{fmt.Sprintf("a %s of node %d", what, n), resp.Body})
+			if _, err := io.ReadFull(resp.Body, make([]byte, 1<<10)); err != nil {
+				return fmt.Errorf("a %s of node %d: %w", what, n, err)
+			}
+		}
+	}
+	e.w.archive.Set(proxy.Down, proxy.Rule{Then: proxy.Hold})
+	defer func() {
+		e.w.archive.Reset()
+		e.w.archive.Heal()
+	}()
+	calls := make(chan call, len(e.nodes))
+	for _, node := range e.nodes {
+		go func() { calls <- e.call(ctx, node) }()
+	}
+	select {
+	case c := <-calls:
+		return fmt.Errorf("a call did not wait for the archive: %d %s %w", c.status, c.text, c.err)
+	case <-time.After(500 * time.Millisecond):
+	}
+	if err := end(e); err != nil {
+		return err
+	}
+	if err := process.Until(patience, "both nodes refuse the tokens", func() bool { return e.refused() }); err != nil {
+		return wrong("I8", "an ended token is accepted: %v", err)
+	}
+	limit := time.After(brokenWithin)
+	for range e.nodes {
+		select {
+		case c := <-calls:
+			if c.err == nil && c.status == http.StatusOK && strings.Contains(c.text, `"data"`) {
+				return wrong("I8", "a call was answered after its token ended: %.300s", c.text)
+			}
+		case <-limit:
+			return wrong("I8", "a call runs on %s after its token ended", brokenWithin)
+		}
+	}
+	<-limit
+	for _, a := range open {
+		if n, err := io.Copy(io.Discard, a.body); err == nil {
+			return wrong("I8", "%s went on to its end after its token ended: %d bytes more", a.what, n)
+		}
+	}
+	return nil
+}
+
+// running is an answer whose client takes nothing.
+type running struct {
+	what string
+	body io.ReadCloser
+}
+
+// call is what became of a call of an agent.
+type call struct {
+	status int
+	text   string
+	err    error
+}
+
+// stream is all that was captured in the run.
+func stream() string {
+	now := time.Now().UTC()
+	return "/v1/results/stream?" + url.Values{
+		"globalScope": {"true"}, "includeExportFields": {"true"},
+		"capturedFrom": {now.Add(-40 * time.Hour).Format(time.RFC3339)}, "capturedTo": {now.Format(time.RFC3339)},
+	}.Encode()
+}
+
+func (e *ending) download() string {
+	at := e.w.file.at.Format(time.RFC3339Nano)
+	return "/v1/orders/1/exports/history/download?" + url.Values{"name": {fileName}, "dateFrom": {at}, "dateTo": {at}}.Encode()
+}
+
+// call lets an agent ask for the file.
+func (e *ending) call(ctx context.Context, node *process.Role) call {
+	at := e.w.file.at.Format(time.RFC3339Nano)
+	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{
+		"name": "download_order_export_file", "arguments": map[string]string{"orderId": "1", "name": fileName, "dateFrom": at, "dateTo": at},
+	}})
+	if err != nil {
+		return call{err: err}
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, node.URL()+"/mcp", bytes.NewReader(body))
+	if err != nil {
+		return call{err: err}
+	}
+	req.Header.Set("Authorization", "Bearer "+e.agent)
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	status, text, err := read((&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req))
+	return call{status, string(text), err}
+}
+
+// refused tells whether no node takes the tokens any more.
+func (e *ending) refused() bool {
+	for _, node := range e.nodes {
+		resp, err := e.send(node, http.MethodGet, "/v1/sites", e.rest, nil)
+		if err != nil {
+			return false
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode != http.StatusUnauthorized {
+			return false
+		}
+	}
+	return true
+}
+
+// whole gives the size of a stream that is read to its end.
+func (e *ending) whole(node *process.Role) (int, error) {
+	fast := *e
+	fast.client = e.w.readers[0].client
+	resp, err := fast.send(node, http.MethodGet, stream(), e.rest, nil)
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close() //nolint:errcheck // read to its end
+	n, err := io.Copy(io.Discard, resp.Body)
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("status %d", resp.StatusCode)
+	}
+	return int(n), err
+}
+
+func (e *ending) send(node *process.Role, method, path, token string, body io.Reader) (*http.Response, error) {
+	req, err := http.NewRequest(method, node.URL()+path, body)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	return e.client.Do(req)
+}
+
+// publish sends the account as it is now.
+func (e *ending) publish() error {
+	rnd := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 17))
+	account := *e.account
+	if err := e.w.producer.pub.Publish(context.Background(), record(rnd, event.KindAccount, &account)); err != nil {
+		return err
+	}
+	_, err := e.w.producer.pub.Flush(context.Background())
+	return err
+}
+
+// issue signs the tokens with the key of the nodes.
+func (e *ending) issue(lifetime time.Duration) error {
+	keys, err := auth.ReadKeyring(e.key)
+	if err != nil {
+		return err
+	}
+	throttle, err := auth.NewThrottle(auth.ThrottleDefaults(), time.Now)
+	if err != nil {
+		return err
+	}
+	cfg := auth.Defaults()
+	cfg.Issuer = baseURL
+	authority, err := auth.New(cfg, auth.Deps{
+		Keys: keys, Throttle: throttle, Now: time.Now,
+		Accounts: struct{ auth.Accounts }{}, Revocations: struct{ auth.Revocations }{},
+	})
+	if err != nil {
+		return err
+	}
+	rest, err := authority.Issue(auth.Grant{Account: e.account.AccountID, Audience: auth.RESTAudience, Lifetime: lifetime})
+	if err != nil {
+		return err
+	}
+	agent, err := authority.Issue(auth.Grant{
+		Account: e.account.AccountID, Audience: baseURL + "/mcp", Lifetime: lifetime, Scopes: []string{"mcp"}, Client: "faults", Session: e.account.LoginIdentifier,
+	})
+	e.rest, e.agent = rest.Token.Reveal(), agent.Token.Reveal()
+	return err
+}
+
+// revoke ends a token as another node does.
+func (e *ending) revoke(token string) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	other, err := auth.NewRevokedTokens(auth.RevocationDefaults(), e.w.streams(), quiet, time.Now)
+	if err != nil {
+		return err
+	}
+	go func() { _ = other.Run(ctx) }()
+	select {
+	case <-other.Ready():
+	case <-time.After(patience):
+		return errors.New("another node does not get at the revoked tokens")
+	}
+	id, err := tokenID(token)
+	if err != nil {
+		return err
+	}
+	return other.Revoke(ctx, id, time.Now().Add(time.Hour))
+}
+
+// stingy is a client whose connections take little before they are read.
+func stingy() *http.Client {
+	dialer := &net.Dialer{}
+	return &http.Client{Transport: &http.Transport{DisableCompression: true, DisableKeepAlives: true, DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := dialer.DialContext(ctx, network, addr)
+		if err == nil {
+			_ = c.(*net.TCPConn).SetReadBuffer(4 << 10)
+		}
+		return c, err
+	}}}
+}
+
+// rotate puts another key in the place of one.
+func rotate(name string) error {
+	next := name + ".next"
+	if err := auth.EnsureKey(next); err != nil {
+		return err
+	}
+	return os.Rename(next, name)
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"net/url"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/runes"
+	"golang.org/x/text/transform"
+	"golang.org/x/text/unicode/norm"
+)
+
+var itemFields = []string{"itemId", "name", "brand", "manufacturer", "ean", "pzn", "asin", "asinLocale"}
+
+type itemsCmd struct {
+	Remote remoteFlags `embed:""`
+	formatFlag
+	Words      []string `arg:"" optional:"" help:"Words of the name, the brand or the manufacturer: all of them, in any order, whatever case or accents."`
+	ItemID     string   `name:"item-id" help:"Only the item with this id." env:"-" placeholder:"ID"`
+	Ean        string   `help:"Only items with this EAN or GTIN." env:"-" placeholder:"DIGITS"`
+	Pzn        string   `help:"Only items with this Pharmazentralnummer." env:"-" placeholder:"DIGITS"`
+	Asin       string   `help:"Only items with this ASIN; needs --asin-locale." env:"-" placeholder:"ASIN"`
+	AsinLocale string   `help:"Marketplace locale of the ASIN, like de." env:"-" placeholder:"LOCALE"`
+}
+
+// Help implements kong.HelpProvider.
+func (itemsCmd) Help() string {
+	return `What an item costs is asked by its id: preismon results --item-id ID.
+
+Examples:
+
+  preismon items
+  preismon items kaffee bohnen
+  preismon items --ean 4006381333931
+  preismon items --format csv > items.csv`
+}
+
+func (c *itemsCmd) Run(ctx context.Context, std streams) error {
+	r, err := c.Remote.connect(std)
+	if err != nil {
+		return err
+	}
+	params := url.Values{}
+	for name, value := range map[string]string{"itemId": c.ItemID, "ean": c.Ean, "pzn": c.Pzn, "asin": c.Asin, "asinLocale": c.AsinLocale} {
+		if value != "" {
+			params.Set(name, value)
+		}
+	}
+	return r.writeList(withWords(r.List(ctx, "/v1/items", params), c.Words), c.writer(std, itemFields))
+}
+
+// withWords gives the items in which each of the words occurs.
+func withWords(items iter.Seq2[json.RawMessage, error], words []string) iter.Seq2[json.RawMessage, error] {
+	if len(words) == 0 {
+		return items
+	}
+	wanted := strings.Fields(folded(strings.Join(words, " ")))
+	return func(yield func(json.RawMessage, error) bool) {
+		for row, err := range items {
+			var item struct{ Name, Brand, Manufacturer string } // null is empty
+			if err == nil {
+				err = json.Unmarshal(row, &item)
+			}
+			text := folded(item.Name + " " + item.Brand + " " + item.Manufacturer)
+			missing := func() bool {
+				for _, w := range wanted {
+					if !strings.Contains(text, w) {
+						return true
+					}
+				}
+				return false
+			}
+			if err == nil && missing() {
+				continue
+			}
+			if !yield(row, err) {
+				return
+			}
+		}
+	}
+}
+
+// folded is text without what people leave out when they search: case and
+// accents.
+func folded(text string) string {
+	plain, _, err := transform.String(transform.Chain(norm.NFKD, runes.Remove(runes.In(unicode.Mn))), text)
+	if err != nil {
+		plain = text
+	}
+	return cases.Fold().String(plain)
+}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"preismon/deploy/testserver"
+)
+
+// TestLagWithoutLeader: while something waits, no process says that nothing
+// does: who does not lead has no lag to tell, in its metrics and in /readyz.
+func TestLagWithoutLeader(t *testing.T) {
+	t.Parallel()
+	m := &memoryTest{T: t, ch: testserver.ClickHouse(t), nats: testserver.NATS(t)}
+	m.db = database(t, m.ch.AdminDSN)
+	m.publish(each(memoryMandate(1)))
+	args := []string{"projector", "--nats-url", m.nats, "--clickhouse-dsn", m.ch.ProjectorDSN, "--admin-listen", "127.0.0.1:0"}
+	projectors := []*role{startRole(t, args...), startRole(t, args...)} // neither leads: there are no tables yet
+	lags := []string{"preismon_projector_lag_messages", "preismon_projector_lag_seconds", "preismon_projector_catalog_lag_messages"}
+	ready := func(r *role) string {
+		_, body := (&api{t: t, url: "http://" + r.admin, http: http.DefaultClient}).get("/readyz", nil)
+		return string(body)
+	}
+	check := func() (leaders int) {
+		t.Helper()
+		for _, r := range projectors {
+			leads := r.metric("preismon_projector_leader") == "1"
+			for _, name := range lags {
+				if v := r.metric(name); !leads && v != "" && r.metric("preismon_projector_leader") != "1" {
+					t.Errorf("who does not lead says %s %s", name, v)
+				}
+			}
+			if text := ready(r); strings.Contains(text, `"leader":false`) && strings.Contains(text, "lag_messages") {
+				t.Errorf("who does not lead says %s", text)
+			}
+			if leads {
+				leaders++
+			}
+		}
+		return leaders
+	}
+	if n := check(); n != 0 {
+		t.Fatalf("%d lead without tables", n)
+	}
+	if _, errs, code := preismon(t, nil, "migrate", "--clickhouse-dsn", m.ch.AdminDSN); code != 0 {
+		t.Fatal(errs)
+	}
+	eventually(t, time.Minute, "one leads, and nothing waits", func() bool {
+		if check() != 1 {
+			return false
+		}
+		for _, r := range projectors {
+			if r.metric(lags[0]) == "0" && r.metric(lags[2]) == "0" && strings.Contains(ready(r), `"lag_messages":0`) {
+				return true
+			}
+		}
+		return false
+	})
+	if n := number(t, m.db, "SELECT count() FROM mandates"); n != 1 {
+		t.Errorf("%d mandates when nothing waits", n)
+	}
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+
+	"preismon/cmd/preismon/client"
+)
+
+type lookupCmd struct {
+	Remote remoteFlags `embed:""`
+	formatFlag
+	Ean      []string `help:"EANs or GTINs." env:"-" placeholder:"DIGITS"`
+	Pzn      []string `help:"Pharmazentralnummern." env:"-" placeholder:"DIGITS"`
+	Asin     []string `help:"ASINs, each with its marketplace locale: B000000001:de." env:"-" placeholder:"ASIN:LOCALE"`
+	ItemID   []string `name:"item-id" help:"Ids of items." env:"-" placeholder:"ID"`
+	File     string   `help:"More of them, one a line; - is standard input." env:"-" placeholder:"FILE"`
+	Kind     string   `help:"What the lines of --file are: ${enum}." enum:"ean,pzn,asin,item-id" default:"ean" env:"-"`
+	Timezone string   `help:"IANA zone of the times in the answer." env:"-" placeholder:"ZONE"`
+}
+
+var lookupFields = []string{"asked", "known", "seen", "items", "latest"}
+
+// Help implements kong.HelpProvider.
+func (lookupCmd) Help() string {
+	return `A record for each identifier: whether it is known and was seen, and the newest record of each site. More than 10,000 are asked for in several requests, each as of its own moment.
+
+Examples:
+
+  preismon lookup --ean 4006381333931
+  preismon lookup --file eans.txt | jq -r 'select(.seen | not) | .asked.ean'
+  preismon lookup --file - --kind asin --format csv < asins.txt > seen.csv`
+}
+
+// identifier is one identifier and its kind.
+type identifier struct{ kind, value string }
+
+func (c *lookupCmd) Run(ctx context.Context, std streams) error {
+	all, err := c.identifiers(std.in)
+	if err != nil {
+		return err
+	}
+	if len(all) == 0 {
+		return faulty(errors.New("nothing to look up: give --ean, --pzn, --asin, --item-id or --file"))
+	}
+	params := url.Values{}
+	if c.Timezone != "" {
+		params.Set("timezone", c.Timezone)
+	}
+	r, err := c.Remote.connect(std)
+	if err != nil {
+		return err
+	}
+	out := c.writer(std, lookupFields)
+	for n, part := range slices.Collect(slices.Chunk(all, client.MaxLookups)) {
+		rows, err := r.Lookup(ctx, lookupBody(part), params)
+		if err != nil {
+			err = r.explain(err)
+			if n > 0 {
+				err = errors.Join(errIncomplete, err)
+			}
+			return errors.Join(err, out.Flush())
+		}
+		for _, row := range rows {
+			if err := out.Write(row); err != nil {
+				return err
+			}
+		}
+	}
+	return out.Close()
+}
+
+// identifiers are those of the flags and of the file.
+func (c *lookupCmd) identifiers(in io.Reader) (all []identifier, err error) {
+	for _, given := range []struct {
+		kind   string
+		values []string
+	}{{"ean", c.Ean}, {"pzn", c.Pzn}, {"asin", c.Asin}, {"item-id", c.ItemID}} {
+		for _, value := range given.values {
+			all = append(all, identifier{given.kind, value})
+		}
+	}
+	switch c.File {
+	case "":
+		return all, nil
+	case "-":
+	default:
+		f, err := os.Open(c.File)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close() //nolint:errcheck // was only read
+		in = f
+	}
+	lines := bufio.NewScanner(in)
+	for lines.Scan() {
+		if value := strings.TrimSpace(lines.Text()); value != "" {
+			all = append(all, identifier{c.Kind, value})
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("%s: %w", c.File, err)
+	}
+	return all, nil
+}
+
+// lookupBody is the body of a request, its kinds in their order.
+func lookupBody(part []identifier) any {
+	type asin struct {
+		ASIN       string `json:"asin"`
+		ASINLocale string `json:"asinLocale"`
+	}
+	var body struct {
+		EANs    []string `json:"eans,omitempty"`
+		PZNs    []string `json:"pzns,omitempty"`
+		ASINs   []asin   `json:"asins,omitempty"`
+		ItemIDs []string `json:"itemIds,omitempty"`
+	}
+	for _, i := range part {
+		switch i.kind {
+		case "ean":
+			body.EANs = append(body.EANs, i.value)
+		case "pzn":
+			body.PZNs = append(body.PZNs, i.value)
+		case "asin":
+			code, locale, _ := strings.Cut(i.value, ":")
+			body.ASINs = append(body.ASINs, asin{code, locale})
+		default:
+			body.ItemIDs = append(body.ItemIDs, i.value)
+		}
+	}
+	return body
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"net/url"
+)
+
+// scopeFlags say what a question of /ext/v1 is about.
+type scopeFlags struct {
+	Site       string `help:"One site, by its key." env:"-" placeholder:"KEY"`
+	ItemID     string `name:"item-id" help:"One item, by its id." env:"-" placeholder:"ID"`
+	Ean        string `help:"One item, by its EAN or GTIN." env:"-" placeholder:"DIGITS"`
+	Pzn        string `help:"One item, by its Pharmazentralnummer." env:"-" placeholder:"DIGITS"`
+	Asin       string `help:"One item, by its ASIN; needs --asin-locale." env:"-" placeholder:"ASIN"`
+	AsinLocale string `help:"Marketplace locale of the ASIN, like de." env:"-" placeholder:"LOCALE"`
+	OrderID    string `name:"order-id" help:"The pairs of one order." env:"-" placeholder:"ID"`
+	Timezone   string `help:"IANA zone of dates and of the times in the answer." env:"-" placeholder:"ZONE"`
+}
+
+func (f *scopeFlags) params(more map[string]string) url.Values {
+	p := url.Values{}
+	for _, part := range []map[string]string{more, {
+		"site": f.Site, "itemId": f.ItemID, "ean": f.Ean, "pzn": f.Pzn, "asin": f.Asin, "asinLocale": f.AsinLocale, "orderId": f.OrderID, "timezone": f.Timezone,
+	}} {
+		for name, value := range part {
+			if value != "" {
+				p.Set(name, value)
+			}
+		}
+	}
+	return p
+}
+
+type statsCmd struct {
+	Remote remoteFlags `embed:""`
+	formatFlag
+	scopeFlags
+	GlobalScope  bool   `help:"All that you see, in a window with both bounds." env:"-"`
+	Brand        string `help:"Only this brand." env:"-" placeholder:"TEXT"`
+	CapturedFrom string `aliases:"from" help:"Earliest capture time: RFC 3339, or a date. Also --from." env:"-" placeholder:"TIME"`
+	CapturedTo   string `aliases:"to" help:"Latest capture time: RFC 3339, or a date, which is included. Also --to." env:"-" placeholder:"TIME"`
+	By           string `help:"What a record is of: ${enum}." enum:"product,site,merchant,brand,all" default:"product" env:"-"`
+	Bucket       string `help:"The parts of the window: ${enum}." enum:"hour,day,week,whole" default:"whole" env:"-"`
+}
+
+var statsFields = []string{
+	"itemId", "site", "merchant", "brand", "from", "to", "pairs", "observations.priced", "observations.unavailable", "observations.notFound", "observations.unknown",
+	"changes", "seconds.inStock", "seconds.outOfStock", "seconds.unknown", "seconds.notObserved", "shareInStock", "buyBox", "prices",
+}
+
+// Help implements kong.HelpProvider.
+func (statsCmd) Help() string {
+	return `What observations add up to: counts by outcome, prices by currency, time in stock, who held the buy box.
+
+Examples:
+
+  preismon stats --order-id 17 --from 2026-03-01 --to 2026-03-30
+  preismon stats --site shop-one --by brand --bucket day --timezone Europe/Berlin --format csv > brands.csv`
+}
+
+func (c *statsCmd) Run(ctx context.Context, std streams) error {
+	p := c.params(map[string]string{"by": c.By, "bucket": c.Bucket, "brand": c.Brand, "capturedFrom": c.CapturedFrom, "capturedTo": c.CapturedTo, "limit": "10000"})
+	if c.GlobalScope {
+		p.Set("globalScope", "true")
+	}
+	return list(ctx, std, c.Remote, c.formatFlag, "/ext/v1/statistics", p, statsFields)
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"preismon/contracts"
+	"preismon/contracts/event"
+	"preismon/ingest/market"
+)
+
+// TestWhoseLogin: an account that takes the login of another, past the
+// publisher, is a dead letter with its reason; the rightful account goes on
+// logging in, also after it was published again and all tables were made anew.
+// Once it is disabled, the login is free.
+func TestWhoseLogin(t *testing.T) {
+	t.Parallel()
+	u := startUp(t)
+	b := u.bus(t)
+	publish := func(data event.Payload, kind event.Kind) {
+		t.Helper()
+		b.send(t, &event.Event{ID: uuid.NewString(), Kind: kind, Producer: "somebody", ProducedAt: time.Now().UTC(), Data: data})
+		waitApplied(t, b.conn.ConnectedUrl())
+	}
+	m, catalogue, _ := aMarket(t, market.Config{Seed: 3, Scale: 0.02}, time.Hour)
+	known := m.Accounts()[0]
+	var rightful *contracts.Account
+	for _, e := range catalogue {
+		if a, ok := e.Data.(*contracts.Account); ok && a.LoginIdentifier == known.LoginIdentifier {
+			rightful = a
+		}
+	}
+	taker := *rightful
+	taker.AccountID, taker.MandateID = 424242, 4711
+	publish(&contracts.Mandate{MandateID: rightful.MandateID, Name: "rightful", Package: contracts.Package{Name: "p", MaxItems: 5}}, event.KindMandate)
+	publish(&contracts.Mandate{MandateID: taker.MandateID, Name: "taker", Package: contracts.Package{Name: "p", MaxItems: 5}}, event.KindMandate)
+	publish(rightful, event.KindAccount)
+	publish(&taker, event.KindAccount)
+	mandate := func(when string, want contracts.MandateID) {
+		t.Helper()
+		if status, body := u.client().login(known.LoginIdentifier, known.Password).get("/v1/orders", nil); status != http.StatusOK {
+			t.Errorf("%s: %d %s", when, status, body)
+		}
+		db := u.tables()
+		if n := number(t, db, "SELECT mandate FROM accounts FINAL WHERE NOT disabled AND login_identifier = '"+known.LoginIdentifier+"'"); n != uint64(want) {
+			t.Errorf("%s the login is of mandate %d, want %d", when, n, want)
+		}
+	}
+	mandate("beside the taker", rightful.MandateID)
+	out, errs, code := preismon(t, nil, "deadletters", "list", "--json", "--data-dir", u.DataDir)
+	if reason := "belongs to account " + rightful.AccountID.String() + " of mandate " + rightful.MandateID.String() + " already"; code != 0 || !strings.Contains(out, reason) {
+		t.Errorf("exit code %d, no %q in:\n%s%s", code, reason, out, errs)
+	}
+
+	// Now the stream has the taker's message before that of the rightful one.
+	publish(rightful, event.KindAccount)
+	list := func() {
+		t.Helper()
+		out, errs, code := preismon(t, nil, "accounts", "list", "--data-dir", u.DataDir)
+		if code != 0 || strings.Contains(out, "424242") || !strings.Contains(out, rightful.AccountID.String()) {
+			t.Errorf("accounts list: exit code %d: %s%s", code, out, errs)
+		}
+	}
+	list()
+	if out, errs, code := preismon(t, nil, "rebuild", "--data-dir", u.DataDir); code != 0 {
+		t.Fatalf("rebuild: exit code %d: %s%s", code, out, errs)
+	}
+	mandate("after a rebuild", rightful.MandateID)
+	list()
+	if out, errs, code := preismon(t, nil, "audit", "--data-dir", u.DataDir); code != 0 {
+		t.Errorf("audit: exit code %d: %s%s", code, out, errs)
+	}
+
+	gone := *rightful
+	gone.Disabled = true
+	publish(&gone, event.KindAccount)
+	publish(&taker, event.KindAccount)
+	mandate("after the rightful one was disabled", taker.MandateID)
+}
