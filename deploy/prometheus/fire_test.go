@@ -207,6 +207,16 @@ func TestAlertsFire(t *testing.T) {
 		"PreismonInsertsFail": {`preismon_projector_insert_failures_total{table="observations"} 0+1x60`, `preismon_projector_insert_failures_total{table="observations"} 1x60`},
 		"PreismonDeadLetters": {`preismon_projector_dead_letters_total 0x50 1x9`, `preismon_projector_dead_letters_total 5x60`},
 		"PreismonAuditFound":  {`preismon_audit_findings 2x60`, `preismon_audit_findings 0x60`},
+		"PreismonProofFound": {
+			`preismon_projector_proof_findings{instance="p1"} 0x60
+			preismon_projector_leader{instance="p1"} 0x60
+			preismon_projector_proof_findings{instance="p2"} 2x60
+			preismon_projector_leader{instance="p2"} 1x60`,
+			`preismon_projector_proof_findings{instance="p1"} 2x60
+			preismon_projector_leader{instance="p1"} 0x60
+			preismon_projector_proof_findings{instance="p2"} 0x60
+			preismon_projector_leader{instance="p2"} 1x60`, // what a former leader found may be mended
+		},
 		"PreismonAuditOld": {
 			`preismon_audit_timestamp_seconds 980000x60`,
 			`preismon_audit_timestamp_seconds{instance="p1"} 999000x60
