@@ -77,6 +77,14 @@ func TestTextsAreComparedInNFC(t *testing.T) {
 			}
 		}
 	}
+	of := u.agent(t, strings.ToLower(composed))
+	for _, text := range []string{composed, decomposed} { // a category is asked over MCP only
+		answer, err := of.call("list_items", map[string]any{"category": text})
+		var page struct{ Data []json.RawMessage }
+		if err != nil || answer.failed || json.Unmarshal(answer.body, &page) != nil || len(page.Data) != 2 {
+			t.Errorf("category %+q: %v %.300s", text, err, answer.body)
+		}
+	}
 	if out, errs, code := preismon(t, nil, "audit", "--content", "--data-dir", u.DataDir); code != 0 {
 		t.Errorf("audit: exit code %d: %s%s", code, out, errs)
 	}

@@ -31,11 +31,17 @@ type agent struct {
 	http  *http.Client
 }
 
-// agent gives one for an account of the demo, with a token as a consent gives
-// it: signed with the key of the folder.
+// agent gives one for an account of the demo.
 func (d *demoTest) agent(t *testing.T, name string) *agent {
 	t.Helper()
-	keys, err := auth.ReadKeyring(filepath.Join(d.up.DataDir, "token-key.pem"))
+	return d.up.agent(t, d.account(t, name).LoginIdentifier)
+}
+
+// agent gives one for an account, with a token as a consent gives it: signed
+// with the key of the folder.
+func (u *upProcess) agent(t *testing.T, login string) *agent {
+	t.Helper()
+	keys, err := auth.ReadKeyring(filepath.Join(u.DataDir, "token-key.pem"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,19 +50,19 @@ func (d *demoTest) agent(t *testing.T, name string) *agent {
 		t.Fatal(err)
 	}
 	cfg := auth.Defaults()
-	cfg.Issuer = d.up.URL
+	cfg.Issuer = u.URL
 	authority, err := auth.New(cfg, auth.Deps{Keys: keys, Accounts: accounts{}, Revocations: noRevocations{}, Throttle: throttle, Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
-	id := number(t, d.up.tables(), "SELECT account FROM accounts FINAL WHERE login_identifier = ?", d.account(t, name).LoginIdentifier)
+	id := number(t, u.tables(), "SELECT account FROM accounts FINAL WHERE login_identifier = ?", login)
 	issued, err := authority.Issue(auth.Grant{
-		Account: contracts.AccountID(id), Audience: d.up.URL + "/mcp", Lifetime: time.Hour, Scopes: []string{"mcp"}, Client: "test", Session: "test",
+		Account: contracts.AccountID(id), Audience: u.URL + "/mcp", Lifetime: time.Hour, Scopes: []string{"mcp"}, Client: "test", Session: "test",
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &agent{t, d.up.URL, issued.Token.Reveal(), d.up.client().http}
+	return &agent{t, u.URL, issued.Token.Reveal(), u.client().http}
 }
 
 type noRevocations struct{ auth.Revocations }

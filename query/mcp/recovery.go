@@ -18,10 +18,12 @@ type recovery struct {
 	Attempts          []wire.Arguments `json:"attempts,omitempty"`
 }
 
-// avoidable is a failure with calls of the same tool that will do in its
-// place: together they cover what was asked for.
+// avoidable is a failure of a read of results, with calls of the same tool
+// that will do in its place, if there are any: together they cover what was
+// asked for.
 type avoidable struct {
 	error
+	asked    query.ResultsRequest
 	attempts []wire.Arguments
 }
 
@@ -31,43 +33,31 @@ func (a *avoidable) Unwrap() error { return a.error }
 // refusal.
 const maxLooking = 5 * time.Second
 
-// withAttempts adds the attempts that the service knows to a failed read of
-// results. Without any the failure stays as it is.
-func withAttempts(ctx context.Context, s *query.Service, p query.Principal, r query.ResultsRequest, failed error) error {
+// withAttempts adds to a failed read of results what was asked, and the
+// attempts that the service knows.
+func withAttempts(ctx context.Context, s *query.Service, p query.Principal, r query.ResultsRequest, failed error) *avoidable {
 	ctx, cancel := context.WithTimeout(ctx, maxLooking)
 	defer cancel()
+	a := &avoidable{error: failed, asked: r}
 	found, err := s.Attempts(ctx, p, r, failed)
-	if err != nil || len(found) == 0 {
-		return failed // it says enough without
+	if err != nil {
+		return a // it says enough without
 	}
-	attempts := make([]wire.Arguments, len(found))
-	for i, one := range found {
-		attempts[i] = wire.ResultsArguments(one)
+	for _, one := range found {
+		a.attempts = append(a.attempts, wire.ResultsArguments(one))
 	}
-	return &avoidable{failed, attempts}
-}
-
-// guidance says what to do about a code, where the contract's own words for
-// people do not fit.
-var guidance = map[string]string{
-	query.CodeScopeTooBroad: "Send the attempts, if there are any, in place of this call; together they cover it. Else shorten the window " +
-		"(24, 12, 6, 1 hours), and only then read fewer sites. A global read keeps both bounds, no selector and at most 168 hours.",
-	query.CodeLatestPairTooBroad: "Narrow by item (itemId), order (orderId), site (site) or product identifier (ean, pzn, asin with " +
-		"asinLocale). The attempts, if there are any, do so and together cover this call.",
-	query.CodeQueryTimeout: "Send the attempts, if there are any, in place of this call. Else shorten the window in the order 24, 12, 6, " +
-		"1 hours, and only then read fewer sites. Keep what succeeded, and call the combined answer incomplete when a part is left out.",
-	query.CodeOrderCoverageTooBroad: "Name one order (orderId), lower limit, or leave out includeCoverage and includeMonitoring.",
-	query.CodeValidation: "Send the attempts in place of this call: a window needs a product, an order or a site, so they ask site by site. " +
-		"Together they cover it.",
+	return a
 }
 
 // recoveryOf is what to do about a failure; nil: nothing but what its detail
 // says.
 func recoveryOf(failed error, problem wire.Problem) *recovery {
-	r := &recovery{Guidance: guidance[problem.Code]}
+	r := &recovery{}
+	var asked query.ResultsRequest
 	if a, ok := errors.AsType[*avoidable](failed); ok {
-		r.Attempts = a.attempts
+		r.Attempts, asked = a.attempts, a.asked
 	}
+	r.Guidance = guidance(problem.Code, asked)
 	switch kind := fault.KindOf(failed); {
 	case kind == fault.RateLimited || kind == fault.Unavailable:
 		r.RetryAfterSeconds = max(1, int(math.Ceil(problem.RetryAfter.Seconds())))

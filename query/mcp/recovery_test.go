@@ -74,6 +74,11 @@ func TestLatestPairGuidance(t *testing.T) {
 	if len(rows) != 1002 || len(slices.Compact(slices.Sorted(slices.Values(rows)))) != 1002 {
 		t.Errorf("%d attempts give %d rows", len(p.Recovery.Attempts), len(rows))
 	}
+	// What was given is not advised again.
+	p = a.call("list_results", object{"latestPerPair": true, "orderId": 5}).failed("RESULTS_LATEST_PAIR_SCOPE_TOO_BROAD")
+	if p.Recovery == nil || strings.Contains(p.Recovery.Guidance, "orderId") || !strings.Contains(p.Recovery.Guidance, "itemId") {
+		t.Errorf("with an order: %+v", p.Recovery)
+	}
 	// So does a read of changes, whose attempts are calls of the same tool.
 	since := moment().Add(-12 * time.Hour).Format(time.RFC3339)
 	p = a.call("list_result_changes", object{"since": since, "orderId": 5, "timezone": "Asia/Tokyo", "limit": 1000}).failed("RESULTS_LATEST_PAIR_SCOPE_TOO_BROAD")

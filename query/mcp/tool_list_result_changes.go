@@ -37,17 +37,14 @@ func runChanges(ctx context.Context, s *query.Service, c Call) (Result, error) {
 // changesAttempts are those of the read of the newest rows that a read of
 // changes is refused as: shares of its pairs.
 func changesAttempts(ctx context.Context, s *query.Service, p query.Principal, r query.ChangesRequest, failed error) error {
-	failed = withAttempts(ctx, s, p, query.ResultsRequest{
+	a := withAttempts(ctx, s, p, query.ResultsRequest{
 		OrderID: r.OrderID, ItemID: r.ItemID, PZN: r.PZN, EAN: r.EAN, ASINLocale: r.ASINLocale, ASIN: r.ASIN, Site: r.Site,
 		GlobalScope: r.GlobalScope, CapturedFrom: r.Since, LatestPerPair: true,
 	}, failed)
-	a, ok := failed.(*avoidable) //nolint:errorlint // of withAttempts
-	if !ok {
-		return failed
-	}
 	for _, attempt := range a.attempts {
 		if attempt["latestPerPair"] != true {
-			return a.error // what stands for such a read does not stand for this one
+			a.attempts = nil // what stands for such a read does not stand for this one
+			break
 		}
 		for _, name := range []string{"latestPerPair", "capturedFrom", "capturedTo"} {
 			delete(attempt, name)
