@@ -177,19 +177,27 @@ func (c *client) do(ctx context.Context, method, path, token string, body []byte
 
 const loginPath = "/v1/auth/token"
 
+// window is the whole time of the estate.
+func (c *client) window() string {
+	return "globalScope=true&capturedFrom=" + c.estate.from.Format(time.RFC3339) + "&capturedTo=" + c.estate.to.Format(time.RFC3339)
+}
+
+func (c *client) streamPath() string {
+	return "/v1/results/stream?includeExportFields=true&" + c.window()
+}
+
 // send sends a request of a kind and judges its answer.
 func (c *client) send(ctx context.Context, kind string) reply {
-	window := "globalScope=true&capturedFrom=" + c.estate.from.Format(time.RFC3339) + "&capturedTo=" + c.estate.to.Format(time.RFC3339)
 	method, path, token, body := http.MethodGet, "", "", []byte(nil)
 	switch kind {
 	case sites:
 		path = "/v1/sites"
 	case page:
-		path = "/v1/results?limit=200&" + window
+		path = "/v1/results?limit=200&" + c.window()
 	case latest:
 		path = "/v1/results?limit=200&latestObservationPerPair=true"
 	case stream:
-		path = "/v1/results/stream?includeExportFields=true&" + window
+		path = c.streamPath()
 	case history:
 		path = "/v1/orders/" + c.orderID + "/exports/history?limit=50"
 	case download:
