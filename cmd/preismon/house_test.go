@@ -104,7 +104,8 @@ var homes = map[string][]string{
 	"github.com/ebitengine/purego":                {"deploy/embedded"},
 	"github.com/testcontainers/testcontainers-go": {"deploy/testserver"},
 	"github.com/apache/arrow-go":                  {"query/table"},
-	"github.com/parquet-go/parquet-go":            {"query/table/reread"},
+	"github.com/parquet-go/parquet-go":            {"query/table/reread", "ingest/maps"},
+	"github.com/xuri/excelize":                    {"ingest/maps"},
 	"testing":                                     {"deploy/testserver"},
 }
 

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"os"
 	"strings"
-	"time"
 
 	"preismon/contracts"
 	"preismon/contracts/event"
@@ -26,16 +25,17 @@ type importCmd struct {
 	roleFlags
 	Bus       busFlags   `embed:""`
 	Watch     watchFlags `embed:""`
-	File      string     `arg:"" optional:"" help:"CSV file, plain, .gz or .zst."`
+	Files     []string   `arg:"" name:"file" optional:"" help:"CSV (plain, .gz, .zst), XLSX, Parquet or ZIP of CSVs; several, or a pattern like 'prices-*.csv'; - is standard input."`
 	Map       string     `help:"Mapping file (YAML), or the name of a built-in one: observations, marketplace-offers, example. Without it the columns are guessed, shown, and written to NAME.yaml." placeholder:"MAP.yaml"`
 	Yes       bool       `help:"Publish what was guessed without asking."`
 	Mandate   string     `help:"Name of the mandate that shall see the prices; made if it is new." placeholder:"NAME"`
 	Login     string     `help:"Login of its account; made if it is new." placeholder:"LOGIN"`
 	Password  secret     `help:"Password of a new account, at least 12 characters; asked for on a terminal when missing. That of an account that is there must be right, and may be left out." placeholder:"PASSWORD"`
-	Label     string     `help:"Tells the orders of this file from those of another file of the mandate. Default: the file's name." placeholder:"TEXT"`
-	Rejects   string     `help:"Where rejected rows go, with line and reason. Default: ${default}." default:"rejects.ndjson" type:"path" placeholder:"FILE"`
+	Label     string     `help:"Tells the orders of this file from those of another file of the mandate; of several, its file's name follows. Default: the file's name." placeholder:"TEXT"`
+	Rejects   string     `help:"Where rejected rows go, with line and reason; of several files each has its own, with the file's name behind this one. Default: ${default}." default:"rejects.ndjson" type:"path" placeholder:"FILE"`
 	Conflicts string     `help:"What to do with a row about whose product and time an earlier import says something else: ${enum}. Default: ${default}." enum:"reject,add" default:"reject"`
-	DryRun    bool       `help:"Read and judge the file, publish nothing."`
+	Folder    string     `name:"watch" type:"existingdir" help:"Import the files of this folder, and then what arrives there, until it is stopped. Needs --map." placeholder:"FOLDER"`
+	DryRun    bool       `help:"Read and judge the files, publish nothing."`
 
 	ExampleMap bool         `help:"Print a mapping file that explains every key, and do nothing else."`
 	Applied    appliedFlags `embed:""`
@@ -43,11 +43,13 @@ type importCmd struct {
 
 // Help implements kong.HelpProvider.
 func (importCmd) Help() string {
-	return `Turns a CSV of observed prices into a working service: sites, items, an order for each site, the mandate, the account and every price go in as events. Encoding, delimiter, columns, forms of amounts and times are guessed: the first rows are shown as understood, with what had to be assumed, and a mapping file is written, which you edit where it is wrong. On a terminal you are asked before anything is published; in a pipe --yes has to say so. --map names a mapping file of your own. Importing a file again, also one that grew, adds what is new and doubles nothing. Exit code 3: some rows were rejected.
+	return `Turns a CSV of observed prices into a working service: sites, items, an order for each site, the mandate, the account and every price go in as events. Encoding, delimiter, columns, forms of amounts and times are guessed: the first rows are shown as understood, with what had to be assumed, and a mapping file is written, which you edit where it is wrong. On a terminal you are asked before anything is published; in a pipe --yes has to say so. --map names a mapping file of your own. Importing a file again, also one that grew, adds what is new and doubles nothing. Several files have one mapping and one report. Exit code 3: some rows were rejected.
 
 Examples:
 
   preismon import prices.csv --dry-run
+  preismon import 'prices-2026-*.csv' october.xlsx --dry-run
+  preismon import --watch inbox --map prices.yaml --mandate "Our shop" --login me --data-dir ./preismon-data
   PREISMON_PASSWORD=... preismon import prices.csv --mandate "Our shop" --login me --data-dir ./preismon-data
   PREISMON_PASSWORD=... preismon import prices.csv.gz --map prices.yaml --mandate "Our shop" --login me --data-dir ./preismon-data`
 }
@@ -66,9 +68,21 @@ func (c *importCmd) Run(ctx context.Context, k *kong.Context, std streams, log *
 	if done, err := c.only(k, std.out, faulty(c.faults(), mapErr, busErr, c.Applied.faults())); done {
 		return err
 	}
+	dir, err := os.MkdirTemp("", "preismon-import-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	run := &importRun{importCmd: c, std: std, log: log, dir: dir, mapping: mapping, memory: maps.NewMemory()}
+	if c.Folder != "" {
+		return run.watch(ctx, cfg)
+	}
+	files, err := run.sources(ctx)
+	if err != nil {
+		return err
+	}
 	if c.Map == "" {
-		var err error
-		if mapping, err = c.guessed(std); err != nil {
+		if run.mapping, err = guessed(files, std); err != nil {
 			return err
 		}
 		if !c.DryRun {
@@ -77,42 +91,18 @@ func (c *importCmd) Run(ctx context.Context, k *kong.Context, std streams, log *
 			}
 		}
 	}
-	rejects := &lazyFile{name: c.Rejects}
-	defer rejects.Close()
-	req := maps.Request{
-		File: c.File, Mapping: mapping, Mandate: c.Mandate, Login: c.Login, Label: c.Label, Rejects: rejects,
-		Progress: c.progress(std, log), AddConflicts: c.Conflicts == "add",
-	}
-	var summary *maps.Summary
-	var err error
-	if c.DryRun {
-		summary, err = maps.Check(ctx, req)
-	} else {
-		summary, err = c.publish(ctx, req, cfg, std, log)
-	}
-	if summary != nil && summary.Rows > 0 { // of a file that cannot be read there is nothing to say
-		if _, err := summary.WriteTo(std.out); err != nil {
-			return err
-		}
-	}
-	if err := errors.Join(err, rejects.Close()); err != nil {
-		return err
-	}
-	if !c.DryRun && summary.Accepted > 0 {
-		fmt.Fprintf(std.err, "The newest price is of %s. Look at them: preismon login --login %s, then preismon results --site %s --from %s\n",
-			summary.Last.Format(time.RFC3339), summary.Login, summary.Sites[0].Site, summary.Last.Format(time.DateOnly))
-	}
-	if summary.Rejected > 0 {
-		fmt.Fprintf(std.err, "The rejected rows and their reasons are in %s.\n", rejects.name)
-		return errRejected
-	}
-	return nil
+	return run.all(ctx, files, cfg)
 }
 
 // faults names what is missing.
 func (c *importCmd) faults() error {
 	var f contracts.Faults
-	f.Check(c.File != "", "file: missing; name the CSV to import")
+	f.Check(len(c.Files) > 0 || c.Folder != "", "file: missing; name the CSV to import")
+	if c.Folder != "" {
+		f.Check(len(c.Files) == 0, "watch: files beside a folder; import them by themselves")
+		f.Check(c.Map != "", "watch: it needs --map, so that all files have one; `preismon import FILE --dry-run` writes one")
+		f.Check(!c.DryRun, "watch: it imports, and --dry-run does not")
+	}
 	f.Check(c.DryRun || c.Mandate != "", "mandate: missing; the name of the company that shall see the prices (--mandate)")
 	f.Check(c.DryRun || c.Login != "", "login: missing; who of it may log in (--login)")
 	return f.Err()
@@ -181,43 +171,6 @@ func (c *importCmd) progress(std streams, log *slog.Logger) func(maps.Progress) 
 			show.end()
 		}
 	}
-}
-
-func (c *importCmd) publish(ctx context.Context, req maps.Request, cfg ingest.Config, std streams, log *slog.Logger) (*maps.Summary, error) {
-	b, err := connect(cfg)
-	if err != nil {
-		return nil, err
-	}
-	defer b.conn.Close()
-	if err := c.account(ctx, b, std, &req); err != nil {
-		return nil, err
-	}
-	pub, err := c.Watch.open(b, log)
-	if err != nil {
-		return nil, err
-	}
-	defer pub.close()
-	req.Published = func(site contracts.SiteKey) iter.Seq2[*contracts.Observations, error] { return imported(ctx, b, site) }
-	start := time.Now()
-	summary, err := maps.Import(ctx, req, func(ctx context.Context, e *event.Event) error { return pub.Publish(ctx, e) })
-	if ctx.Err() != nil {
-		return nil, fmt.Errorf("%w; run it again to go on, nothing is doubled", context.Cause(ctx))
-	}
-	if err != nil {
-		return summary, err
-	}
-	stats, err := pub.Flush(ctx)
-	if err != nil {
-		return summary, fmt.Errorf("%w; run it again to go on, nothing is doubled", err)
-	}
-	published := time.Since(start)
-	fmt.Fprintf(std.err, "Published %s events (%s known already) in %.1f s.\n", thousands(stats.Accepted+stats.Duplicates), thousands(stats.Duplicates), published.Seconds())
-	if err := c.Applied.wait(ctx, b); err != nil || !c.Applied.Wait {
-		return summary, err
-	}
-	all := time.Since(start)
-	fmt.Fprintf(std.err, "Everything can be queried after %.1f s: %s rows/s through the whole way.\n", all.Seconds(), thousands(int64(float64(summary.Accepted)/all.Seconds())))
-	return summary, nil
 }
 
 // imported gives what imports published of a site.

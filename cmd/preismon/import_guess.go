@@ -13,25 +13,19 @@ import (
 	"preismon/ingest/maps"
 )
 
-// guessed gives the mapping of a file that came without one: what the file
-// looks like, written to the working directory for the next time, or what was
-// written then. It shows how the first rows are understood.
-func (c *importCmd) guessed(std streams) (m *maps.Mapping, err error) {
-	name := maps.Label(c.File) + ".yaml"
-	var rows []maps.Shown
-	text, err := os.ReadFile(name)
-	switch {
-	case err == nil:
-		if m, err = maps.ParseMapping(text); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		if rows, err = maps.Preview(c.File, m, time.Now()); err != nil {
-			return nil, err
-		}
-		fmt.Fprintf(std.err, "%s is there from before, and is used.\n\n", name)
-		printShown(std, rows)
-	case errors.Is(err, fs.ErrNotExist):
-		g, err := maps.GuessMapping(c.File, time.Now())
+// guessed gives the mapping of files that came without one: what the first looks
+// like, written to the working directory for the next time, or what was written
+// then. It shows how the first rows are understood. The others have to have the
+// same columns.
+func guessed(files []importFile, std streams) (*maps.Mapping, error) {
+	file := files[0]
+	name := maps.Series(file.Path) + ".yaml"
+	m, err := rememberedMapping(name, file, std)
+	if err != nil {
+		return nil, err
+	}
+	if m == nil {
+		g, err := maps.GuessMapping(file.Path, time.Now())
 		if err != nil {
 			return nil, err
 		}
@@ -44,9 +38,34 @@ func (c *importCmd) guessed(std streams) (m *maps.Mapping, err error) {
 			fmt.Fprintf(std.err, "? %s\n", d)
 		}
 		fmt.Fprintf(std.err, "\nThis is written to %s. Where it is wrong, edit that file and run the same command again.\n", name)
-	default:
+	}
+	for _, other := range files[1:] {
+		if _, err := maps.Preview(other.Path, other.Mapping(m), time.Now()); err != nil {
+			return nil, fmt.Errorf("%s is not read as %s is: %w; import it by itself", other.Name, file.Name, err)
+		}
+	}
+	return m, nil
+}
+
+// rememberedMapping gives the mapping that an earlier run wrote; nil: none did.
+func rememberedMapping(name string, file importFile, std streams) (*maps.Mapping, error) {
+	text, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
 		return nil, fmt.Errorf("map: %w", err)
 	}
+	m, err := maps.ParseMapping(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	rows, err := maps.Preview(file.Path, file.Mapping(m), time.Now())
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(std.err, "%s is there from before, and is used.\n\n", name)
+	printShown(std, rows)
 	return m, nil
 }
 
@@ -82,7 +101,7 @@ func (c *importCmd) agreed(std streams) error {
 	if !isTerminal(std.in) {
 		return faulty(errors.New("yes: missing; nothing is published. Look at the rows above, and run it again with --yes"))
 	}
-	fmt.Fprint(std.err, "Publish the file as understood above? [y/N] ")
+	fmt.Fprint(std.err, "Publish what is understood as above? [y/N] ")
 	answer, _ := bufio.NewReader(std.in).ReadString('\n')
 	if a := strings.ToLower(strings.TrimSpace(answer)); a != "y" && a != "yes" {
 		return errors.New("nothing is published")

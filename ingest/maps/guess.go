@@ -44,7 +44,7 @@ func GuessMapping(file string, now time.Time) (*Guess, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &guesser{sample: s, label: Label(file), columns: map[string]int{}}
+	g := &guesser{sample: s, file: file, label: Series(file), columns: map[string]int{}}
 	g.findColumns()
 	text, err := g.write()
 	if err != nil {
@@ -54,7 +54,8 @@ func GuessMapping(file string, now time.Time) (*Guess, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Guess{Text: text, Mapping: m, Doubts: g.doubts, Rows: preview(m, s, now)}, nil
+	rows, err := preview(file, m, s, now)
+	return &Guess{Text: text, Mapping: m, Doubts: g.doubts, Rows: rows}, err
 }
 
 // Preview gives the first rows of a file as a mapping understands them.
@@ -63,7 +64,7 @@ func Preview(file string, m *Mapping, now time.Time) ([]Shown, error) {
 	if err != nil {
 		return nil, err
 	}
-	return preview(m, s, now), nil
+	return preview(file, m, s, now)
 }
 
 func sampleOf(file string) (*sample, error) {
@@ -197,12 +198,15 @@ func share(texts []string, ok func(string) bool) float64 {
 }
 
 // preview reads the first rows as an import would.
-func preview(m *Mapping, s *sample, now time.Time) []Shown {
+func preview(file string, m *Mapping, s *sample, now time.Time) ([]Shown, error) {
 	cols, err := m.find(s.header)
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	b := newBook(m, now, nil)
+	if b.at, err = m.Columns.CapturedAt.ofFile(file); err != nil {
+		return nil, err
+	}
 	var all []Shown
 	for i, rec := range s.rows {
 		if len(all) == guessShown {
@@ -213,7 +217,7 @@ func preview(m *Mapping, s *sample, now time.Time) []Shown {
 		}
 		all = append(all, b.show(cols, rec, s.lines[i]))
 	}
-	return all
+	return all, nil
 }
 
 func (b *book) show(cols *columnIndex, rec []string, line int) Shown {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
@@ -44,7 +45,9 @@ var fieldNames = []struct {
 // guesser makes a mapping of a sample.
 type guesser struct {
 	*sample
+	file    string
 	label   string
+	origin  string         // what tells the capture time where no column does
 	columns map[string]int // of each field
 	doubts  []string
 }
@@ -118,6 +121,9 @@ func (g *guesser) findColumns() {
 		}
 	}
 	at, dated := g.columns["capturedAt"]
+	if clock, ok := g.columns["clock"]; ok && !dated && share(g.values(clock), isClock) == 1 {
+		return // the day stands elsewhere
+	}
 	if clock, ok := g.columns["clock"]; ok && (!dated || formOf(g.values(at)) == nil || !formOf(g.values(at)).day) {
 		delete(g.columns, "clock")
 		if !dated && formOf(g.values(clock)) != nil { // "time" may hold all of it
@@ -159,6 +165,13 @@ func (g *guesser) looksLike(field string, column int) bool {
 		return f != nil && !f.number
 	}
 	return share(values, func(s string) bool { return isAmount(s) && strings.ContainsAny(s, ".,€$£") && !isDigits(s) }) >= 0.9
+}
+
+// isClock tells a time of day.
+func isClock(s string) bool {
+	_, err := time.Parse("15:04", s)
+	_, err2 := time.Parse(time.TimeOnly, s)
+	return err == nil || err2 == nil
 }
 
 func isDigits(s string) bool {

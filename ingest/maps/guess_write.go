@@ -124,7 +124,10 @@ func (g *guesser) lacks() error {
 	var f contracts.Faults
 	has := func(field string) bool { _, ok := g.columns[field]; return ok }
 	f.Check(has("price"), "no column looks like prices (columns.price)")
-	f.Check(has("capturedAt"), "no column looks like the time of a capture (columns.capturedAt)")
+	if !has("capturedAt") {
+		g.origin = originOf(g.file)
+		f.Check(g.origin != "", "no column looks like the time of a capture (columns.capturedAt), and the file's name and time tell none")
+	}
 	if !has("productKey") && !has("ean") && !has("pzn") && !has("asin") {
 		if name, ok := g.columns["name"]; ok {
 			g.columns["productKey"] = name
@@ -187,6 +190,10 @@ func (g *guesser) writeLocale(b *bytes.Buffer, where place) {
 }
 
 func (g *guesser) writeTime(b *bytes.Buffer, where place) {
+	if g.origin != "" {
+		g.writeOrigin(b, where)
+		return
+	}
 	form := formOf(g.of("capturedAt"))
 	name, zoned, day := form.name, form.zoned, form.day
 	fmt.Fprintf(b, "  capturedAt:\n    column: %s\n", scalar(g.header[g.columns["capturedAt"]]))

@@ -21,7 +21,15 @@ type Published func(contracts.SiteKey) iter.Seq2[*contracts.Observations, error]
 type known struct {
 	captures []uint64 // of items and times, sorted
 	contents []uint64 // of those and what they say, sorted
+
+	fresh [][2]uint64 // both of what this import publishes
 }
+
+// Memory is what earlier imports published, by site, as far as it was asked for.
+type Memory struct{ sites map[contracts.SiteKey]*known }
+
+// NewMemory gives a memory for the imports of one run.
+func NewMemory() *Memory { return &Memory{map[contracts.SiteKey]*known{}} }
 
 // verdict is what known says of an observation.
 type verdict uint8
@@ -46,6 +54,26 @@ func (k *known) learn(published iter.Seq2[*contracts.Observations, error]) error
 	slices.Sort(k.captures)
 	slices.Sort(k.contents)
 	return nil
+}
+
+// add takes what this import publishes; it counts after settle.
+func (k *known) add(o *contracts.Observation) {
+	if k != nil {
+		capture, content := fingerprint(o)
+		k.fresh = append(k.fresh, [2]uint64{capture, content})
+	}
+}
+
+// settle makes what this import published known to the next one.
+func (k *known) settle() {
+	for _, f := range k.fresh {
+		k.captures, k.contents = append(k.captures, f[0]), append(k.contents, f[1])
+	}
+	if k.fresh != nil {
+		slices.Sort(k.captures)
+		slices.Sort(k.contents)
+	}
+	k.fresh = nil
 }
 
 func (k *known) judge(o *contracts.Observation) verdict {

@@ -85,9 +85,12 @@ type PZN struct {
 	Pad    int    `yaml:"pad"`
 }
 
-// Time is the column of the capture time.
+// Time is the column of the capture time, or where else it is from: fixed, or
+// by the file.
 type Time struct {
 	Column  string   `yaml:"column"`
+	Value   string   `yaml:"value"`
+	From    string   `yaml:"from"`
 	Clock   string   `yaml:"clock"` // the column of the time of day, where it has one of its own
 	Layouts []string `yaml:"layouts"`
 	Zone    string   `yaml:"zone"`
@@ -246,7 +249,7 @@ func (m *Mapping) complete() error {
 	f.Check(c.Site.mapped(), "columns.site: missing; name its column, or a fixed value: {value: shop.example}")
 	f.Check(c.ProductKey.mapped() || c.EAN.Column != "" || c.PZN.Column != "" || c.ASIN.mapped(), "columns: none of productKey, ean, pzn, asin says which product a row is about")
 	f.Check(c.ASINLocale.mapped() || !c.ASIN.mapped(), "columns.asinLocale: missing; an ASIN needs its locale")
-	f.Check(c.CapturedAt.Column != "", "columns.capturedAt: missing")
+	c.CapturedAt.checkOrigin(&f)
 	f.Check(c.Price.Column != "", "columns.price: missing")
 	f.Check(c.PZN.Pad == 0 || c.PZN.Pad == 8, "columns.pzn.pad: %d, only 8 has a meaning", c.PZN.Pad)
 	if c.Currency.Value != "" {
@@ -415,14 +418,14 @@ func (m *Mapping) fields() []mappedField {
 	for _, o := range []mappedField{
 		{"ean", []string{c.EAN.Column}, ""},
 		{"pzn", []string{c.PZN.Column}, ""},
-		{"capturedAt", slices.DeleteFunc([]string{c.CapturedAt.Column, c.CapturedAt.Clock}, func(s string) bool { return s == "" }), ""},
+		{"capturedAt", slices.DeleteFunc([]string{c.CapturedAt.Column, c.CapturedAt.Clock}, func(s string) bool { return s == "" }), c.CapturedAt.origin()},
 		{"price", []string{c.Price.Column}, ""},
 		{"shipping", []string{c.Shipping.Column}, ""},
 		{"availability", []string{c.Availability.Column}, ""},
 		{"isBuyBox", []string{c.IsBuyBox.Column}, ""},
 		{"isPrime", []string{c.IsPrime.Column}, ""},
 	} {
-		if len(o.columns) > 0 && o.columns[0] != "" {
+		if o.value != "" || len(o.columns) > 0 && o.columns[0] != "" {
 			all = append(all, o)
 		}
 	}

@@ -6,9 +6,9 @@
 // Every row of the file becomes an offer of an observation, or is rejected by
 // line with a reason; Import counts both and refuses to end well when they do
 // not add up. The same file with the same mapping gives the same event ids,
-// whenever it is read; a file that grew, or a mapping that changed, gives
-// others, and its captures come twice. Memory grows with sites and products, not with rows
-// (see rowsInMemory). Package maps knows no server, and judges form and
+// whenever it is read; what earlier imports published is not published again.
+// Memory grows with sites and products, not with rows (see rowsInMemory), and by
+// 16 bytes for each observation that was published before. Package maps knows no server, and judges form and
 // identity only: whether a price is plausible is not its question.
 package maps
 
@@ -19,6 +19,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -43,6 +44,8 @@ type Request struct {
 
 	// Published gives what earlier imports published; nil: nothing.
 	Published Published
+	// Memory keeps that from one import of a run to the next; may be nil.
+	Memory *Memory
 	// AddConflicts publishes also what contradicts an earlier import; else such
 	// rows are rejected.
 	AddConflicts bool
@@ -117,11 +120,14 @@ func run(ctx context.Context, r Request, publish Publish, limit int) (*Summary, 
 	if r.Label == "" {
 		r.Label = Label(r.File)
 	}
+	if r.Memory == nil {
+		r.Memory = NewMemory()
+	}
 	r.Login = strings.ToLower(strings.TrimSpace(r.Login))
 	r.Mandate = strings.TrimSpace(r.Mandate)
 	im := &importer{
 		Request: r, now: r.Now().UTC().Truncate(time.Millisecond), publish: publish, limit: limit,
-		tally: newTally(r.Rejects), known: map[contracts.SiteKey]*known{},
+		tally: newTally(r.Rejects), known: r.Memory.sites,
 		sum: &Summary{File: filepath.Base(r.File), Source: r.Mapping.Source, Label: r.Label, Mandate: r.Mandate, Login: r.Login},
 	}
 	im.book = newBook(r.Mapping, im.now, im.tally)
@@ -129,6 +135,9 @@ func run(ctx context.Context, r Request, publish Publish, limit int) (*Summary, 
 	before, err := os.Stat(r.File)
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Invalid, "the file cannot be opened")
+	}
+	if im.book.at, err = r.Mapping.Columns.CapturedAt.ofFile(r.File); err != nil {
+		return nil, err
 	}
 	start := r.Now()
 	if err := im.read(ctx); err != nil {
@@ -149,6 +158,9 @@ func run(ctx context.Context, r Request, publish Publish, limit int) (*Summary, 
 		return im.finish(), err
 	}
 	im.sum.PublishTime = r.Now().Sub(start)
+	for _, k := range im.known {
+		k.settle()
+	}
 
 	after, err := os.Stat(r.File)
 	if err != nil || after.Size() != before.Size() || !after.ModTime().Equal(before.ModTime()) {
@@ -202,10 +214,23 @@ func (im *importer) read(ctx context.Context) error {
 	}
 }
 
+// Series is the file's label without the day in it: what files of one kind have
+// in common.
+func Series(file string) string {
+	label := Label(file)
+	for _, day := range []*regexp.Regexp{yearFirst, yearLast} {
+		if at := day.FindStringSubmatchIndex(label); at != nil {
+			label = label[:at[2]] + label[at[7]:]
+			break
+		}
+	}
+	return first(strings.Trim(label, " -_.()"), Label(file))
+}
+
 // Label is the file's name without its folder and extensions.
 func Label(file string) string {
 	name := filepath.Base(file)
-	for _, ext := range []string{".gz", ".zst", ".csv", ".tsv", ".txt"} {
+	for _, ext := range []string{".gz", ".zst", ".csv", ".tsv", ".txt", ".xlsx", ".zip", ".parquet"} {
 		if len(name) > len(ext) && strings.EqualFold(name[len(name)-len(ext):], ext) {
 			name = name[:len(name)-len(ext)]
 		}

@@ -237,6 +237,7 @@ func (s *sender) close() error {
 		return nil
 	}
 
+	earlier.add(&obs)
 	s.sum.Accepted += obs.Rows()
 	s.sum.Observations++
 	s.sum.Offers += len(offers)

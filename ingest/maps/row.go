@@ -87,6 +87,7 @@ type item struct {
 // book holds what is known of sites, products and items.
 type book struct {
 	m        *Mapping
+	at       string // the capture time of all rows; empty: a column has it
 	latest   int64
 	earliest int64
 	sites    map[string]*site // by what the column says
@@ -144,7 +145,10 @@ func (b *book) parse(x *columnIndex, rec []string, line int, r *row) *rejection 
 		return bad
 	}
 
-	at := strings.TrimSpace(rec[x.at])
+	at := b.at
+	if x.at >= 0 {
+		at = strings.TrimSpace(rec[x.at])
+	}
 	if at == "" {
 		return reject(line, "capture time", "no capture time")
 	}

@@ -52,7 +52,10 @@ func (t *Time) compile(f *contracts.Faults, sites map[string]Site, other *Site) 
 		f.Under("columns.capturedAt.zone", err)
 	}
 	names := t.Layouts
-	if len(names) == 0 {
+	switch {
+	case t.From != "":
+		names = originLayouts
+	case len(names) == 0:
 		names = []string{"rfc3339", "datetime", "day"}
 	}
 	for _, name := range names {

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"preismon/ingest/maps"
+)
+
+// importFile is a CSV to import, and what tells its orders and its rejected
+// rows from those of the others.
+type importFile struct {
+	maps.Source
+	label string
+}
+
+// sources gives the CSV files of all that is named: of patterns, of standard
+// input, and of what is in workbooks and archives.
+func (r *importRun) sources(ctx context.Context) ([]importFile, error) {
+	var all []importFile
+	seen := map[string]bool{}
+	for _, name := range r.Files {
+		names := []string{name}
+		if name == "-" {
+			saved, err := r.stdin(ctx)
+			if err != nil {
+				return nil, err
+			}
+			names = []string{saved}
+		} else if _, err := os.Stat(name); err != nil && strings.ContainsAny(name, "*?[") {
+			if names, err = filepath.Glob(name); err != nil {
+				return nil, fmt.Errorf("file: %q: %w", name, err)
+			}
+			if len(names) == 0 {
+				return nil, fmt.Errorf("no file fits %q", name)
+			}
+		}
+		for _, n := range names {
+			if seen[filepath.Clean(n)] {
+				continue
+			}
+			seen[filepath.Clean(n)] = true
+			files, err := r.filesOf(n)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", n, err)
+			}
+			all = append(all, files...)
+		}
+	}
+	return labelled(all, r.Label), nil
+}
+
+// filesOf gives the CSV files of one file.
+func (r *importRun) filesOf(name string) ([]importFile, error) {
+	sources, err := maps.Sources(name, r.dir)
+	if err != nil {
+		return nil, err
+	}
+	files := make([]importFile, len(sources))
+	for i, s := range sources {
+		files[i] = importFile{s, maps.Label(s.Path)}
+		if len(sources) > 1 {
+			files[i].label = maps.Label(name) + "/" + files[i].label
+		}
+		if s.Note != "" {
+			fmt.Fprintf(r.std.err, "%s\n", s.Note)
+		}
+	}
+	return files, nil
+}
+
+// labelled gives every file a label of its own, for orders of one label are the
+// same orders.
+func labelled(files []importFile, label string) []importFile {
+	if label != "" && len(files) == 1 {
+		files[0].label = label
+		return files
+	}
+	taken := map[string]bool{}
+	for i := range files {
+		f := &files[i]
+		if label != "" {
+			f.label = label + "/" + f.label
+		}
+		if taken[f.label] {
+			f.label = filepath.ToSlash(filepath.Clean(f.Name))
+		}
+		taken[f.label] = true
+	}
+	return files
+}
+
+// stdin saves standard input, which can be read once only. It has no time of
+// its own.
+func (r *importRun) stdin(ctx context.Context) (string, error) {
+	if isTerminal(r.std.in) {
+		return "", errors.New("standard input is a terminal; pipe a file into it")
+	}
+	f, err := os.Create(filepath.Join(r.dir, "stdin.csv"))
+	if err != nil {
+		return "", err
+	}
+	_, err = io.Copy(f, interruptible(ctx, r.std.in))
+	if err := errors.Join(err, f.Close()); err != nil {
+		return "", fmt.Errorf("standard input: %w", err)
+	}
+	return f.Name(), os.Chtimes(f.Name(), time.Unix(0, 0), time.Unix(0, 0))
+}
+
+// rejectsOf is where the rejected rows of a file go.
+func rejectsOf(name, label string, several bool) *lazyFile {
+	if several {
+		ext := filepath.Ext(name)
+		name = strings.TrimSuffix(name, ext) + "-" + strings.NewReplacer("/", "-", `\`, "-", "..", "").Replace(label) + ext
+	}
+	return &lazyFile{name: name}
+}

@@ -1,0 +1,207 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"preismon/ingest/maps"
+)
+
+// waitFor waits until something is so.
+func waitFor(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(90 * time.Second); !ok(); time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("no %s", what)
+		}
+	}
+}
+
+// TestImportFiles: files of several days, by a pattern, have one mapping and
+// one report, their rejected rows stay apart, and what two of them say alike
+// comes once; standard input is a file, too. A watched folder is imported, and
+// what arrives there, and after a restart nothing comes twice.
+func TestImportFiles(t *testing.T) {
+	t.Parallel()
+	u := startUp(t)
+	db := u.tables()
+	dir := t.TempDir()
+	count := func() uint64 {
+		settle(t, db)
+		return number(t, db, "SELECT count() FROM observations")
+	}
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const header = "Artikelnummer;Preis;Gesehen am\n"
+	write("laden-2026-03-01.csv", header+"A-1;1.234,50 €;2026-03-01 09:00\nA-2;viel €;2026-03-01 09:00\n")
+	write("laden-2026-03-02.csv", header+"A-1;1.234,50 €;2026-03-01 09:00\nA-1;1.199,00 €;2026-03-02 09:00\nA-2;wenig €;2026-03-02 09:00\n")
+	run := func(stdin string, args ...string) (string, string, int) {
+		t.Helper()
+		cmd := command(t, []string{"PREISMON_PASSWORD=correct horse battery staple"}, append([]string{"import"}, args...)...)
+		cmd.Dir, cmd.Stdin = dir, strings.NewReader(stdin)
+		var out, errs bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &errs
+		_ = cmd.Run()
+		return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+	}
+	into := []string{"--mandate", "Laden", "--login", "me", "--data-dir", u.DataDir}
+	out, errs, code := run("", append(into, "laden-*.csv", "--yes")...)
+	says(t, out, errs, code, exitRejected, "written to laden.yaml", "rejects-laden-2026-03-01.ndjson", "rejects-laden-2026-03-02.ndjson", "--site laden")
+	if !strings.Contains(out, "2 files") || strings.Count(out, "\n") != 4 {
+		t.Errorf("not one report: %s", out)
+	}
+	rejected(t, filepath.Join(dir, "rejects-laden-2026-03-01.ndjson"), 3)
+	rejected(t, filepath.Join(dir, "rejects-laden-2026-03-02.ndjson"), 4)
+	if n := count(); n != 2 {
+		t.Errorf("%d rows, want 2", n)
+	}
+	noDoubles(t, db)
+
+	out, errs, code = run(header+"A-3;5,00 €;2026-03-03 09:00\n", append(into, "-", "--map", "laden.yaml")...)
+	says(t, out, errs, code, 0)
+	if n := count(); n != 3 {
+		t.Errorf("after standard input: %d rows, want 3", n)
+	}
+	out, errs, code = run("", append(into, "nothing-*.csv", "--map", "laden.yaml")...)
+	says(t, out, errs, code, exitFailed, "no file fits")
+	sentence(t, errs)
+
+	watched(t, dir, append(into, "--map", "laden.yaml", "--watch", "inbox"), header, count)
+	noDoubles(t, db)
+}
+
+// watched watches a folder twice; three rows are there before.
+func watched(t *testing.T, dir string, args []string, header string, count func() uint64) {
+	t.Helper()
+	inbox := filepath.Join(dir, "inbox")
+	if err := os.Mkdir(inbox, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	put := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, "moved"), []byte(header+text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(filepath.Join(dir, "moved"), filepath.Join(inbox, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("first.csv", "A-4;5,00 €;2026-03-04 09:00\n")
+	put("notes.md", "A-9;5,00 €;2026-03-04 09:00\n")
+	for turn, said := range []string{"first.csv: 1 new observations, 0 rows known", "first.csv: 0 new observations, 1 rows known"} {
+		log, err := os.Create(filepath.Join(t.TempDir(), "log"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer log.Close()
+		cmd := command(t, []string{"PREISMON_PASSWORD=correct horse battery staple"}, append([]string{"import"}, args...)...)
+		cmd.Dir, cmd.Stdout, cmd.Stderr = dir, log, log
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		defer func(p *exec.Cmd) { _ = p.Process.Kill() }(cmd)
+		told := func(text string) func() bool {
+			return func() bool {
+				b, err := os.ReadFile(log.Name())
+				return err == nil && strings.Contains(string(b), text)
+			}
+		}
+		waitFor(t, said, told(said))
+		if turn == 0 {
+			put("broken.csv", "")
+			put("second.csv", "A-5;5,00 €;2026-03-04 09:00\nA-6;teuer €;2026-03-04 09:00\n")
+			waitFor(t, "second file", told("second.csv: 1 new observations, 0 rows known, 1 rejected"))
+			waitFor(t, "broken file", told("broken.csv: not imported: the file has a header and no rows"))
+		} else {
+			waitFor(t, "second file", told("second.csv: 0 new observations, 1 rows known, 1 rejected"))
+		}
+		if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Wait(); err != nil {
+			b, _ := os.ReadFile(log.Name())
+			t.Errorf("stopped: %v\n%s", err, b)
+		}
+		if n := count(); n != 5 {
+			t.Errorf("turn %d: %d rows, want 5", turn, n)
+		}
+	}
+}
+
+// TestSettledFiles: a file is complete when it stays as it is for a while, and
+// is given again when it changed.
+func TestSettledFiles(t *testing.T) {
+	dir := t.TempDir()
+	now := time.Now()
+	put := func(name, text string, age time.Duration) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(filepath.Join(dir, name), now.Add(-age), now.Add(-age)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files := map[string]*seenFile{}
+	look := func(want ...string) {
+		t.Helper()
+		got, err := settledFiles(dir, files, now)
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%v %v, want %v", got, err, want)
+		}
+	}
+	put("old.csv", "a", time.Hour)
+	put("young.csv", "a", time.Second)
+	put(".hidden.csv", "a", time.Hour)
+	put("prices.csv.part", "a", time.Hour)
+	look()
+	look("old.csv")
+	look()
+	put("old.csv", "ab", time.Hour)
+	look()
+	look("old.csv")
+	now = now.Add(settledAfter)
+	look("young.csv")
+	if err := os.Remove(filepath.Join(dir, "old.csv")); err != nil {
+		t.Fatal(err)
+	}
+	look()
+	put("old.csv", "ab", time.Hour)
+	look()
+	look("old.csv")
+}
+
+// TestLabelled: no two files of a run have one label.
+func TestLabelled(t *testing.T) {
+	file := func(name string) importFile {
+		return importFile{maps.Source{Name: name, Path: name}, maps.Label(name)}
+	}
+	for _, c := range []struct {
+		label string
+		files []importFile
+		want  []string
+	}{
+		{"", []importFile{file("a/x.csv"), file("b/x.csv"), file("y.csv")}, []string{"x", "b/x.csv", "y"}},
+		{"shop", []importFile{file("x.csv")}, []string{"shop"}},
+		{"shop", []importFile{file("x.csv"), file("y.csv")}, []string{"shop/x", "shop/y"}},
+	} {
+		var got []string
+		for _, f := range labelled(c.files, c.label) {
+			got = append(got, f.label)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}

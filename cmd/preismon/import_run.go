@@ -1,0 +1,191 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"text/tabwriter"
+	"time"
+
+	"preismon/contracts"
+	"preismon/contracts/event"
+	"preismon/ingest"
+	"preismon/ingest/maps"
+)
+
+// importRun is a run of the import: of one file or several.
+type importRun struct {
+	*importCmd
+	std     streams
+	log     *slog.Logger
+	dir     string // for what is unpacked
+	mapping *maps.Mapping
+	memory  *maps.Memory
+
+	bus     *bus // nil: nothing is published
+	pub     *publishing
+	account maps.Request // whose login it is
+}
+
+// importedFile is what came of a file.
+type importedFile struct {
+	importFile
+	*maps.Summary
+	rejects string // where its rejected rows are; empty: there are none
+}
+
+// all imports files as one: they are judged by one mapping, and reported together.
+func (r *importRun) all(ctx context.Context, files []importFile, cfg ingest.Config) error {
+	if !r.DryRun {
+		if err := r.open(ctx, cfg); err != nil {
+			return err
+		}
+		defer r.close()
+	}
+	start := time.Now()
+	var done []importedFile
+	accepted, rejected := 0, 0
+	var failed error
+	for _, f := range files {
+		one, err := r.one(ctx, f, len(files) > 1)
+		if one != nil && one.Rows > 0 { // of a file that cannot be read there is nothing to say
+			done = append(done, *one)
+			accepted, rejected = accepted+one.Accepted, rejected+one.Rejected
+		}
+		if err != nil {
+			failed = err
+			if len(files) > 1 {
+				failed = fmt.Errorf("%s: %w", f.Name, err)
+			}
+			break
+		}
+	}
+	if err := r.report(done); err != nil {
+		return err
+	}
+	if failed != nil {
+		return failed
+	}
+	if !r.DryRun {
+		if err := r.flush(ctx, start, accepted); err != nil {
+			return err
+		}
+	}
+	return r.end(done, accepted, rejected)
+}
+
+// one imports a file, or judges it.
+func (r *importRun) one(ctx context.Context, f importFile, several bool) (*importedFile, error) {
+	rejects := rejectsOf(r.Rejects, f.label, several)
+	defer rejects.Close()
+	req := maps.Request{
+		File: f.Path, Mapping: f.Mapping(r.mapping), Label: f.label, Mandate: r.Mandate, Login: r.Login, Rejects: rejects,
+		PasswordHash: r.account.PasswordHash, Known: r.account.Known,
+		Progress: r.progress(r.std, r.log), AddConflicts: r.Conflicts == "add", Memory: r.memory,
+	}
+	var summary *maps.Summary
+	var err error
+	if r.pub == nil {
+		summary, err = maps.Check(ctx, req)
+	} else {
+		req.Published = func(site contracts.SiteKey) iter.Seq2[*contracts.Observations, error] {
+			return imported(ctx, r.bus, site)
+		}
+		summary, err = maps.Import(ctx, req, func(ctx context.Context, e *event.Event) error { return r.pub.Publish(ctx, e) })
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("%w; run it again to go on, nothing is doubled", context.Cause(ctx))
+		}
+	}
+	if summary == nil {
+		return nil, err
+	}
+	one := &importedFile{importFile: f, Summary: summary}
+	if summary.Rejected > 0 {
+		one.rejects = rejects.name
+	}
+	return one, errors.Join(err, rejects.Close())
+}
+
+// open connects, and finds whose login it is before anything is published.
+func (r *importRun) open(ctx context.Context, cfg ingest.Config) (err error) {
+	if r.bus, err = connect(cfg); err != nil {
+		return err
+	}
+	if err = r.importCmd.account(ctx, r.bus, r.std, &r.account); err == nil {
+		r.pub, err = r.Watch.open(r.bus, r.log)
+	}
+	if err != nil {
+		r.bus.conn.Close()
+	}
+	return err
+}
+
+func (r *importRun) close() {
+	r.pub.close()
+	r.bus.conn.Close()
+}
+
+// flush waits until everything is published, and in the tables.
+func (r *importRun) flush(ctx context.Context, start time.Time, accepted int) error {
+	stats, err := r.pub.Flush(ctx)
+	if err != nil {
+		return fmt.Errorf("%w; run it again to go on, nothing is doubled", err)
+	}
+	fmt.Fprintf(r.std.err, "Published %s events (%s known already) in %.1f s.\n", thousands(stats.Accepted+stats.Duplicates), thousands(stats.Duplicates), time.Since(start).Seconds())
+	if err := r.Applied.wait(ctx, r.bus); err != nil || !r.Applied.Wait {
+		return err
+	}
+	all := time.Since(start)
+	fmt.Fprintf(r.std.err, "Everything can be queried after %.1f s: %s rows/s through the whole way.\n", all.Seconds(), thousands(int64(float64(accepted)/all.Seconds())))
+	return nil
+}
+
+// report writes what came of the files: of one all that is known, of several a
+// line each.
+func (r *importRun) report(done []importedFile) error {
+	if len(done) == 1 {
+		_, err := done[0].WriteTo(r.std.out)
+		return err
+	}
+	if len(done) == 0 {
+		return nil
+	}
+	var sum maps.Summary
+	t := tabwriter.NewWriter(r.std.out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	line := func(name string, s *maps.Summary) {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t  %s\n", thousands(s.Rows), thousands(s.Accepted), thousands(s.Known), thousands(s.Rejected), thousands(s.Observations), printable(name, ""))
+	}
+	fmt.Fprintln(t, "ROWS\tACCEPTED\tKNOWN\tREJECTED\tOBSERVATIONS\t  FILE")
+	for _, f := range done {
+		line(f.Name, f.Summary)
+		sum.Rows, sum.Accepted, sum.Known = sum.Rows+f.Rows, sum.Accepted+f.Accepted, sum.Known+f.Known
+		sum.Rejected, sum.Observations = sum.Rejected+f.Rejected, sum.Observations+f.Observations
+	}
+	line(fmt.Sprintf("%d files", len(done)), &sum)
+	return t.Flush()
+}
+
+// end says what to do next.
+func (r *importRun) end(done []importedFile, accepted, rejected int) error {
+	if !r.DryRun && accepted > 0 {
+		newest := done[0].Summary
+		for _, f := range done {
+			if f.Last.After(newest.Last) {
+				newest = f.Summary
+			}
+		}
+		fmt.Fprintf(r.std.err, "The newest price is of %s. Look at them: preismon login --login %s, then preismon results --site %s --from %s\n",
+			newest.Last.Format(time.RFC3339), newest.Login, newest.Sites[0].Site, newest.Last.Format(time.DateOnly))
+	}
+	for _, f := range done {
+		if f.rejects != "" {
+			fmt.Fprintf(r.std.err, "The rejected rows and their reasons are in %s.\n", f.rejects)
+		}
+	}
+	if rejected > 0 {
+		return errRejected
+	}
+	return nil
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"preismon/contracts/fault"
+	"preismon/ingest"
+	"preismon/ingest/maps"
+)
+
+// How a watched folder is looked at: a file is complete when it did not change
+// from one look to the next, and not for settledAfter.
+const (
+	lookEvery    = 2 * time.Second
+	settledAfter = 5 * time.Second
+)
+
+// seenFile is how a file was at the last look.
+type seenFile struct {
+	size     int64
+	modified time.Time
+	done     bool
+}
+
+// watch imports what is in the folder and what arrives there, until ctx ends. It
+// remembers nothing from run to run: what was imported is known by what it says.
+// A file that cannot be read is told, and tried again when it has changed.
+func (r *importRun) watch(ctx context.Context, cfg ingest.Config) error {
+	if err := r.open(ctx, cfg); err != nil {
+		return err
+	}
+	defer r.close()
+	fmt.Fprintf(r.std.err, "Watching %s; stop it by Ctrl-C.\n", r.Folder)
+	files := map[string]*seenFile{}
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		arrived, err := settledFiles(r.Folder, files, time.Now())
+		if err != nil {
+			return err
+		}
+		for _, name := range arrived {
+			err := r.arrived(ctx, name)
+			switch {
+			case ctx.Err() != nil:
+				return nil
+			case err == nil:
+			case fault.KindOf(err) == fault.Invalid:
+				fmt.Fprintf(r.std.out, "%s: not imported: %v\n", name, err)
+			case fault.KindOf(err) == fault.Conflict:
+				fmt.Fprintf(r.std.out, "%s: %v\n", name, err)
+				files[name].done = false
+			default:
+				return err
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// settledFiles gives the files of a folder that are complete and were not given
+// before as they are, and remembers how all of them are. Hidden files, and those
+// whose names say that they hold no prices, are left alone.
+func settledFiles(folder string, files map[string]*seenFile, now time.Time) (arrived []string, err error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, err
+	}
+	there := map[string]bool{}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || !info.Mode().IsRegular() || strings.HasPrefix(e.Name(), ".") || !maps.Readable(e.Name()) {
+			continue
+		}
+		there[e.Name()] = true
+		f := files[e.Name()]
+		if f == nil || f.size != info.Size() || !f.modified.Equal(info.ModTime()) {
+			files[e.Name()] = &seenFile{size: info.Size(), modified: info.ModTime()}
+			continue
+		}
+		if !f.done && now.Sub(f.modified) >= settledAfter {
+			f.done = true
+			arrived = append(arrived, e.Name())
+		}
+	}
+	for name := range files {
+		if !there[name] {
+			delete(files, name)
+		}
+	}
+	return arrived, nil
+}
+
+// arrived imports a file of the folder, and says what changed.
+func (r *importRun) arrived(ctx context.Context, name string) error {
+	files, err := r.filesOf(filepath.Join(r.Folder, name))
+	if err != nil {
+		return err
+	}
+	label := ""
+	if r.Label != "" {
+		label = r.Label + "/" + maps.Label(name)
+	}
+	for _, f := range labelled(files, label) {
+		one, err := r.one(ctx, f, true)
+		if err != nil {
+			return err
+		}
+		if _, err := r.pub.Flush(ctx); err != nil {
+			return err
+		}
+		if err := r.Applied.wait(ctx, r.bus); err != nil {
+			return err
+		}
+		fmt.Fprintf(r.std.out, "%s: %s new observations, %s rows known, %s rejected\n", f.Name, thousands(one.Observations), thousands(one.Known), thousands(one.Rejected))
+		if one.rejects != "" {
+			fmt.Fprintf(r.std.out, "%s: the rejected rows and their reasons are in %s\n", f.Name, one.rejects)
+		}
+		if f.Path != filepath.Join(r.Folder, name) {
+			_ = os.RemoveAll(filepath.Dir(f.Path)) // the folder of all is removed at the end
+		}
+		if r.account.Known == nil { // it is there now, and from now on stays as it is
+			if r.account.Known, err = accountOf(ctx, r.bus, r.Login); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,128 @@
+package maps
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"time"
+
+	"preismon/contracts"
+	"preismon/contracts/fault"
+)
+
+// What tells the capture time of all rows of a file (columns.capturedAt.from).
+const (
+	fromFileName = "fileName" // the day in its name
+	fromFileTime = "fileTime" // when it was changed last
+)
+
+// originLayouts are the forms of what a file tells, with and without a clock.
+var originLayouts = []string{"rfc3339", "datetime", "2006-01-02 15:04", "day"}
+
+// checkOrigin checks that a capture time is from one place.
+func (t *Time) checkOrigin(f *contracts.Faults) {
+	n := 0
+	for _, said := range []string{t.Column, t.Value, t.From} {
+		if said != "" {
+			n++
+		}
+	}
+	f.Check(n > 0, "columns.capturedAt: missing; name its column, a fixed {value: 2026-10-31}, or {from: fileName} or {from: fileTime}")
+	f.Check(n < 2, "columns.capturedAt: more than one of column, value, from")
+	switch t.From {
+	case "", fromFileName:
+	case fromFileTime:
+		f.Check(t.Clock == "", "columns.capturedAt.clock: the time of a file has a time of day already")
+	default:
+		f.Addf("columns.capturedAt.from: %q is neither %s nor %s", t.From, fromFileName, fromFileTime)
+	}
+	f.Check(t.From == "" || len(t.Layouts) == 0, "columns.capturedAt.layouts: belong to a column or a value")
+	f.Check(t.From != fromFileName || t.Zone != "", "columns.capturedAt.zone: missing; the day in a file's name has no zone, so say which one to assume")
+}
+
+// origin says for people what tells the time of all rows; empty: a column does.
+func (t *Time) origin() string {
+	switch t.From {
+	case fromFileName:
+		return "the day in the file's name"
+	case fromFileTime:
+		return "the file's time"
+	}
+	return t.Value
+}
+
+// ofFile gives the capture time that all rows of a file have, as a text of the
+// layouts; empty: a column has it. Errors are Invalid.
+func (t *Time) ofFile(file string) (string, error) {
+	switch t.From {
+	case fromFileName:
+		day, ok := dayIn(filepath.Base(file))
+		if !ok {
+			return "", fault.New(fault.Invalid, "", "the name %q has no day like 2026-10-31, which columns.capturedAt.from: %s asks for", filepath.Base(file), fromFileName)
+		}
+		return day.Format(time.DateOnly), nil
+	case fromFileTime:
+		info, err := os.Stat(file)
+		if err != nil {
+			return "", unreadable(err)
+		}
+		if !timed(info) {
+			return "", fault.New(fault.Invalid, "", "%s has no time of its own, which columns.capturedAt.from: %s asks for", info.Name(), fromFileTime)
+		}
+		return info.ModTime().UTC().Truncate(time.Second).Format(time.RFC3339), nil
+	}
+	return t.Value, nil
+}
+
+// originOf guesses what tells the capture time of a file without a column for
+// it; empty: nothing does.
+func originOf(file string) string {
+	if _, ok := dayIn(filepath.Base(file)); ok {
+		return fromFileName
+	}
+	if info, err := os.Stat(file); err == nil && timed(info) {
+		return fromFileTime
+	}
+	return ""
+}
+
+// timed tells whether a file has a time: what came through a pipe has none, and
+// ZIPs need not keep one.
+func timed(info os.FileInfo) bool { return info.ModTime().Year() >= 2000 }
+
+var (
+	yearFirst = regexp.MustCompile(`(?:^|\D)(20\d\d)[-_.]?([01]\d)[-_.]?([0-3]\d)(?:\D|$)`)
+	yearLast  = regexp.MustCompile(`(?:^|\D)([0-3]\d)[-_.]([01]\d)[-_.](20\d\d)(?:\D|$)`)
+)
+
+// dayIn finds the day in a file's name: 2026-10-31, 20261031 or 31.10.2026.
+func dayIn(name string) (time.Time, bool) {
+	text := ""
+	if m := yearFirst.FindStringSubmatch(name); m != nil {
+		text = m[1] + m[2] + m[3]
+	} else if m := yearLast.FindStringSubmatch(name); m != nil {
+		text = m[3] + m[2] + m[1]
+	}
+	day, err := time.Parse("20060102", text)
+	return day, err == nil
+}
+
+// writeOrigin writes what tells the capture time, which is always a doubt.
+func (g *guesser) writeOrigin(b *bytes.Buffer, where place) {
+	clock, clocked := g.columns["clock"]
+	fmt.Fprintf(b, "  capturedAt:\n    from: %s\n", g.origin)
+	if g.origin == fromFileTime {
+		g.doubt("no column says when a price was seen: the time of the file is taken, which a copy of it need not have (columns.capturedAt.from, or a fixed value)")
+		return
+	}
+	fmt.Fprintf(b, "    zone: %s\n", where.zone)
+	g.doubt("no column says on which day a price was seen: that in the file's name is taken, in %s (columns.capturedAt.from and zone, or a fixed value)", where.zone)
+	if clocked {
+		fmt.Fprintf(b, "    clock: %s\n", scalar(g.header[clock]))
+		return
+	}
+	fmt.Fprintf(b, "    dayTime: \"12:00\"\n")
+	g.doubt("the file has a day without a time: noon is taken (columns.capturedAt.dayTime)")
+}

@@ -1,0 +1,147 @@
+package maps
+
+import (
+	"archive/zip"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/xuri/excelize/v2"
+
+	"preismon/contracts/fault"
+)
+
+// Bounds of a workbook: what it may be unpacked, and which part of it may be
+// held in memory; larger parts go through files.
+const (
+	workbookBytes = 4 << 30
+	workbookPart  = 8 << 20
+)
+
+// workbook gives the first sheet with rows of an XLSX file.
+func (u *unpacking) workbook(file string, z *zip.Reader) ([]Source, error) {
+	var size uint64
+	for _, e := range z.File {
+		size += e.UncompressedSize64
+	}
+	if size > workbookBytes {
+		return nil, fault.New(fault.Invalid, "", "%s holds more than %d GiB; save its sheet as CSV", u.name, workbookBytes>>30)
+	}
+	book, err := excelize.OpenFile(file, excelize.Options{UnzipSizeLimit: workbookBytes, UnzipXMLSizeLimit: workbookPart, TmpDir: u.dir})
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Invalid, u.name+" cannot be read as a workbook")
+	}
+	defer book.Close()
+	properties, err := book.GetWorkbookProps()
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	since1904 := properties.Date1904 != nil && *properties.Date1904
+	var all []Source
+	var other []string
+	for _, sheet := range book.GetSheetList() {
+		if len(all) > 0 {
+			other = append(other, sheet)
+			continue
+		}
+		rows := 0
+		s, err := u.source(u.name, Label(u.name)+".csv", u.at, func(w io.Writer) (err error) {
+			rows, err = sheetRows(book, sheet, since1904, csv.NewWriter(w))
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		if s.made = true; rows > 1 {
+			all = append(all, s)
+		}
+	}
+	if len(all) == 0 {
+		return nil, fault.New(fault.Invalid, "", "no sheet of %s has a header and rows", u.name)
+	}
+	if len(other) > 0 {
+		all[0].Note = fmt.Sprintf("only the first sheet with rows is read; not %s", strings.Join(other, ", "))
+	}
+	return all, nil
+}
+
+// sheetRows writes the rows of a sheet that hold something: numbers as they are
+// stored and not as they are shown, which rounds them, but days and times as
+// text.
+func sheetRows(book *excelize.File, sheet string, since1904 bool, w *csv.Writer) (n int, err error) {
+	stored, err := book.Rows(sheet)
+	if err != nil {
+		return 0, err
+	}
+	defer stored.Close()
+	shown, err := book.Rows(sheet)
+	if err != nil {
+		return 0, err
+	}
+	defer shown.Close()
+	width := 0
+	for stored.Next() && shown.Next() {
+		cells, err := stored.Columns(excelize.Options{RawCellValue: true})
+		if err != nil {
+			return n, err
+		}
+		texts, err := shown.Columns(excelize.Options{ShortDatePattern: "yyyy-mm-dd"})
+		if err != nil {
+			return n, err
+		}
+		for i := range cells {
+			if i < len(texts) {
+				cells[i] = cellText(cells[i], texts[i], since1904)
+			}
+		}
+		if !slices.ContainsFunc(cells, func(s string) bool { return s != "" }) {
+			continue
+		}
+		if n == 0 {
+			width = len(cells)
+		}
+		for len(cells) < width { // a row ends where its last cell is
+			cells = append(cells, "")
+		}
+		for len(cells) > width && cells[len(cells)-1] == "" {
+			cells = cells[:len(cells)-1]
+		}
+		n++
+		if err := w.Write(cells); err != nil {
+			return n, err
+		}
+	}
+	w.Flush()
+	return n, errors.Join(stored.Error(), shown.Error(), w.Error())
+}
+
+// dated is a number that is shown as a day or a time of day.
+var dated = regexp.MustCompile(`(?i)\d\s*[-/.]\s*\d+\s*[-/.]\s*\d|\d:\d\d|\d[-. ]+[a-zä]{3}`)
+
+// cellText gives what a cell says, by what is stored and what is shown.
+func cellText(stored, shown string, since1904 bool) string {
+	serial, err := strconv.ParseFloat(stored, 64)
+	if err != nil || stored == shown || !dated.MatchString(shown) {
+		return stored
+	}
+	at, err := excelize.ExcelDateToTime(serial, since1904)
+	if err != nil {
+		return stored
+	}
+	at = at.Round(time.Second)
+	switch {
+	case serial < 1:
+		return at.Format(time.TimeOnly)
+	case at.Year() < 2000 || at.Year() > 2100:
+		return stored
+	case at.Hour() == 0 && at.Minute() == 0 && at.Second() == 0 && !strings.Contains(shown, ":"):
+		return at.Format(time.DateOnly)
+	}
+	return at.Format(time.DateTime)
+}
