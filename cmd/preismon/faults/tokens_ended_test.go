@@ -188,6 +188,12 @@ func (e *ending) run(end func(*ending) error) error {
 		}
 	}
 	<-limit
+	for i, node := range e.nodes { // before the clients take anything
+		const streams = `preismon_reads{kind="stream"}`
+		if n, known := node.Metrics()[streams]; n != 0 || !known {
+			return wrong("I8", "node %d has %.0f streams %s after their token ended", i, n, brokenWithin)
+		}
+	}
 	for _, a := range open {
 		if n, err := io.Copy(io.Discard, a.body); err == nil {
 			return wrong("I8", "%s went on to its end after its token ended: %d bytes more", a.what, n)
