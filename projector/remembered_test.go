@@ -267,3 +267,43 @@ func (n *nodes) history(steps int) {
 	}
 	n.t.Logf("%d answers remembered, %d compared beside the projector's statements", hits, n.during)
 }
+
+// TestReadersAreToldBeforeABackfill: before rows of granted pairs are copied,
+// readers are told that the scope in force is about to be left, and before they
+// are deleted, that it was: what they remember would miss or show them.
+func TestReadersAreToldBeforeABackfill(t *testing.T) {
+	w := newWorld(t)
+	w.apply(w.catalog(mandate(1, worldItems), order(1, 11, true, 0, []int{1, 2}, []int{0})))
+	w.apply(w.observations(20))
+	inForce := func() (seq uint64) {
+		w.scan("SELECT max(seq) FROM checkpoints WHERE stream = 'IN_FORCE'", nil, &seq)
+		return seq
+	}
+	for _, c := range []struct {
+		change, then string // statements
+		items        []int
+	}{{"scopes_applied", "backfill", []int{1, 2, 3, 4}}, {"scopes", "delete", []int{1}}} {
+		told, seen := uint64(0), 0
+		w.conn.mu.Lock()
+		w.conn.before = func(id string) error {
+			switch {
+			case what(id) == c.change && seen == 0:
+				told = inForce()
+			case what(id) == c.then:
+				if seen++; told == 0 || inForce() <= told {
+					t.Errorf("readers are not told between %s and %s", c.change, c.then)
+				}
+			}
+			return nil
+		}
+		w.conn.mu.Unlock()
+		w.apply(w.catalog(order(1, 11, true, 0, c.items, []int{0})))
+		w.settle()
+		w.conn.mu.Lock()
+		w.conn.before = nil
+		w.conn.mu.Unlock()
+		if seen == 0 {
+			t.Errorf("there was no %s: this shows nothing", c.then)
+		}
+	}
+}
