@@ -13,18 +13,31 @@ import (
 	"preismon/contracts/event"
 )
 
-const subjectsAccounts = "catalog.account.>"
+// Subjects of accounts and mandates.
+const (
+	subjectsAccounts = "catalog.account.>"
+	subjectsMandates = "catalog.mandate.>"
+)
 
 // Accounts gives the accounts of the catalogue as they stand, in the order in
 // which they were last published. Messages that are no accounts, or that the
 // projector put into the dead letters, are left out: they are not in force.
 func Accounts(ctx context.Context, js jetstream.JetStream) ([]*contracts.Account, error) {
-	var all []*contracts.Account
+	return inForce[*contracts.Account](ctx, js, subjectsAccounts)
+}
+
+// Mandates gives the mandates of the catalogue, as Accounts gives accounts.
+func Mandates(ctx context.Context, js jetstream.JetStream) ([]*contracts.Mandate, error) {
+	return inForce[*contracts.Mandate](ctx, js, subjectsMandates)
+}
+
+func inForce[T any](ctx context.Context, js jetstream.JetStream, subjects string) ([]T, error) {
+	var all []T
 	rejected, err := deadLetters(ctx, js, event.StreamCatalog)
 	if err != nil {
 		return nil, err
 	}
-	for m, err := range NewHistory(js).Read(ctx, event.ReadRequest{Stream: event.StreamCatalog, Subject: subjectsAccounts, Bodies: true}) {
+	for m, err := range NewHistory(js).Read(ctx, event.ReadRequest{Stream: event.StreamCatalog, Subject: subjects, Bodies: true}) {
 		if errors.Is(err, jetstream.ErrStreamNotFound) {
 			return nil, nil
 		}
@@ -35,8 +48,8 @@ func Accounts(ctx context.Context, js jetstream.JetStream) ([]*contracts.Account
 			continue
 		}
 		if e, err := event.Decode(m.Data); err == nil {
-			if a, ok := e.Data.(*contracts.Account); ok {
-				all = append(all, a)
+			if record, ok := e.Data.(T); ok {
+				all = append(all, record)
 			}
 		}
 	}

@@ -7,21 +7,22 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"preismon/contracts"
-	"preismon/contracts/event"
 	"preismon/ingest"
 	"preismon/query/auth"
 
 	"github.com/alecthomas/kong"
-	"github.com/google/uuid"
 )
 
 // accountsCmd looks at accounts and changes them.
 type accountsCmd struct {
 	List        accountsListCmd     `cmd:"" help:"List accounts by login."`
+	Show        accountsShowCmd     `cmd:"" help:"Show an account: its mandate, what it may read and what it sees."`
+	Add         accountsAddCmd      `cmd:"" help:"Add an account to a mandate."`
+	Grant       accountsGrantCmd    `cmd:"" help:"Say anew what an account may read, and of which sites and orders."`
 	SetPassword accountsPasswordCmd `cmd:"" name:"set-password" help:"Give an account another password."`
+	Disable     accountsDisableCmd  `cmd:"" help:"Shut an account out, or let it in again."`
 }
 
 type accountsListCmd struct {
@@ -60,14 +61,7 @@ func (c *accountsListCmd) Run(ctx context.Context, k *kong.Context, std streams,
 	t := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "LOGIN\tACCOUNT\tMANDATE\tSTATE")
 	for _, a := range all {
-		state := "active"
-		switch {
-		case a.Disabled:
-			state = "disabled"
-		case a.Administrative:
-			state = "administrative"
-		}
-		fmt.Fprintf(t, "%s\t%d\t%d\t%s\n", printable(a.LoginIdentifier, ""), a.AccountID, a.MandateID, state)
+		fmt.Fprintf(t, "%s\t%d\t%d\t%s\n", printable(a.LoginIdentifier, ""), a.AccountID, a.MandateID, accountState(a))
 	}
 	return t.Flush()
 }
@@ -99,28 +93,14 @@ func (c *accountsPasswordCmd) Run(ctx context.Context, k *kong.Context, std stre
 		return err
 	}
 	defer b.conn.Close()
-	account, err := accountOf(ctx, b, c.Login)
+	account, err := anAccount(ctx, b, c.Login)
 	if err != nil {
 		return err
-	}
-	if account == nil {
-		return fmt.Errorf("there is no account with the login %q", c.Login)
 	}
 	if account.PasswordHash, err = newPassword(std, c.Password.Secret, c.Login); err != nil {
 		return err
 	}
-	pub, err := ingest.NewPublisher(b.conn, ingest.DefaultPublisherConfig(), log)
-	if err != nil {
-		return err
-	}
-	defer pub.Close()
-	if err := pub.Publish(ctx, &event.Event{ID: uuid.NewString(), Kind: event.KindAccount, Producer: "preismon accounts", ProducedAt: time.Now().UTC(), Data: account}); err != nil {
-		return err
-	}
-	if _, err := pub.Flush(ctx); err != nil {
-		return err
-	}
-	if err := c.Applied.wait(ctx, b); err != nil {
+	if _, err := publishAccount(ctx, b, account, c.Applied, log); err != nil {
 		return err
 	}
 	fmt.Fprintf(std.out, "%s has a new password.\n", account.LoginIdentifier)

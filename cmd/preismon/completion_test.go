@@ -13,7 +13,7 @@ func TestComplete(t *testing.T) {
 		"history ":                    "download list",
 		"history download 17 --ki":    "--kind",
 		"history download 17 --kind ": "exports imports",
-		"export --site a --format ":   "arrow csv ndjson parquet",
+		"export --site a --format ":   "arrow auto csv ndjson parquet",
 		"completion ":                 "bash fish zsh",
 		"__comp":                      "",
 		"results --site ":             "",

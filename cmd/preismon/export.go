@@ -7,6 +7,8 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"preismon/cmd/preismon/client"
 	"preismon/cmd/preismon/records"
@@ -17,7 +19,7 @@ import (
 type exportCmd struct {
 	Remote remoteFlags `embed:""`
 	resultFlags
-	Format string `help:"Form of the file: ${enum}." enum:"ndjson,csv,arrow,parquet" default:"ndjson" env:"-"`
+	Format string `help:"Form of the file: ${enum}. auto: by the ending of its name, else NDJSON." enum:"auto,ndjson,csv,arrow,parquet" default:"auto" env:"-"`
 	Output string `short:"o" help:"File to write; - is standard output." default:"-" env:"-" placeholder:"FILE"`
 }
 
@@ -34,11 +36,16 @@ An answer that is not complete has no end: a Parquet file has no footer then, an
 Examples:
 
   preismon export --site shop-one --from 2026-03-01 --to 2026-03-07 --format csv -o prices.csv
-  preismon export --site shop-one --from 2026-03-01 --include identity --format parquet -o prices.parquet
+  preismon export --site shop-one --from 2026-03-01 --include identity -o prices.parquet
   preismon export --global-scope --from 2026-03-01 --to 2026-03-02 --include export-fields,identity | zstd > day.ndjson.zst`
 }
 
 func (c *exportCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
+	form, err := formOf(c.Format, c.Output)
+	if err != nil {
+		return faulty(err)
+	}
+	c.Format = form
 	r, err := c.Remote.connect(std)
 	if err != nil {
 		return err
@@ -83,6 +90,23 @@ func (c *exportCmd) Run(ctx context.Context, std streams, log *slog.Logger) erro
 	}
 	fmt.Fprintln(std.err, rowsWritten(count.n, c.Output))
 	return nil
+}
+
+// formOf gives the form of a file by its format and the ending of its name,
+// which must not contradict each other.
+func formOf(format, name string) (string, error) {
+	ending := map[string]string{
+		".ndjson": "ndjson", ".jsonl": "ndjson", ".csv": "csv", ".arrow": "arrow", ".arrows": "arrow", ".parquet": "parquet",
+	}[strings.ToLower(filepath.Ext(name))]
+	switch {
+	case format == "auto" && ending == "":
+		return "ndjson", nil
+	case format == "auto":
+		return ending, nil
+	case ending != "" && ending != format:
+		return "", fmt.Errorf("format: %s contradicts the name %s; leave one of them out", format, name)
+	}
+	return format, nil
 }
 
 func (c *exportCmd) writer(to io.Writer, fields []string) records.Writer {

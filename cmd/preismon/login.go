@@ -47,7 +47,7 @@ func (c *loginCmd) Run(ctx context.Context, std streams) error {
 	}
 	token, err := to.Login(ctx, c.Login, password)
 	if err != nil {
-		return err
+		return unanswered(u.String(), err)
 	}
 	store, err := tokens()
 	if err != nil {
@@ -85,7 +85,7 @@ func (c *logoutCmd) Run(ctx context.Context, std streams) error {
 	}
 	revoked, err := r.Logout(ctx)
 	if expired := client.Expired(err); err != nil && !expired {
-		return fmt.Errorf("the token may still be valid: %w", err)
+		return fmt.Errorf("the token may still be valid: %w", unanswered(r.url, err))
 	} else if expired {
 		revoked = true
 	}

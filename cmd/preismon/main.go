@@ -32,7 +32,7 @@ type cli struct {
 	Up          upCmd          `cmd:"" help:"Run everything in one process: ClickHouse, NATS, projector, query service."`
 	Ingest      ingestCmd      `cmd:"" help:"Publish events from NDJSON files or stdin."`
 	Import      importCmd      `cmd:"" help:"Publish a CSV of observed prices, by a mapping file."`
-	Accounts    accountsCmd    `cmd:"" help:"List accounts, and give them passwords."`
+	Accounts    accountsCmd    `cmd:"" help:"List, add, change and shut out accounts."`
 	Projector   projectorCmd   `cmd:"" help:"Run the projector: events to ClickHouse tables."`
 	Query       queryCmd       `cmd:"" help:"Run the query service: REST, streams, MCP and the web pages."`
 	Audit       auditCmd       `cmd:"" help:"Compare streams, dead letters and tables: what is missing or doubled."`

@@ -101,10 +101,15 @@ func (r *remote) explain(err error) error {
 	if client.Expired(err) {
 		return fmt.Errorf("%w\nThe token for %s is not valid any more: it expired or was revoked. Run: preismon login --url %s --login %s", err, r.url, r.url, r.login)
 	}
+	return byFlags(unanswered(r.url, err))
+}
+
+// unanswered says of a connection that could not be made what may be wrong.
+func unanswered(url string, err error) error {
 	if dial, ok := errors.AsType[*net.OpError](err); ok && dial.Op == "dial" {
-		return fmt.Errorf("nothing answers at %s: is it running, and is this its address? (%w)", r.url, err)
+		return fmt.Errorf("nothing answers at %s: is it running, and is this its address? (%w)", url, err)
 	}
-	return byFlags(err)
+	return err
 }
 
 // flagOf are the flags of parameters that have another name here.

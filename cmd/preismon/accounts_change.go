@@ -1,0 +1,342 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"preismon/contracts"
+	"preismon/contracts/event"
+	"preismon/ingest"
+
+	"github.com/alecthomas/kong"
+	"github.com/google/uuid"
+)
+
+// planFlags say whether a change is made, or only shown.
+type planFlags struct {
+	Yes    bool `help:"Make the change without asking." env:"-"`
+	DryRun bool `help:"Show the change, and make none." env:"-"`
+}
+
+// agreed shows a change and asks for it; false: it is not to be made.
+func (f planFlags) agreed(std streams) (bool, error) {
+	switch {
+	case f.DryRun:
+		fmt.Fprintln(std.err, "Nothing is changed.")
+		return false, nil
+	case f.Yes:
+		return true, nil
+	case !isTerminal(std.in):
+		return false, faulty(errors.New("yes: missing; nothing is changed. Look at the change above, and run it again with --yes"))
+	}
+	fmt.Fprint(std.err, "Make this change? [y/N] ")
+	answer, _ := bufio.NewReader(std.in).ReadString('\n')
+	if a := strings.ToLower(strings.TrimSpace(answer)); a != "y" && a != "yes" {
+		return false, errors.New("nothing is changed")
+	}
+	return true, nil
+}
+
+// seesFlags say what an account may read, and of what. What is not said stays.
+type seesFlags struct {
+	Permissions []string `help:"What it may read: ${enum}." enum:"sites,items,orders,results,files" env:"-" placeholder:"AREA,..."`
+	Sites       []string `help:"The sites that it sees; all: all of its mandate." env:"-" placeholder:"SITE,..."`
+	Orders      []string `help:"The orders that it sees, by id; all: all of its mandate." env:"-" placeholder:"ID,..."`
+}
+
+// apply changes the account as the flags say.
+func (f seesFlags) apply(a *contracts.Account) error {
+	if len(f.Permissions) > 0 {
+		a.Permissions = nil
+		for _, p := range f.Permissions {
+			a.Permissions = append(a.Permissions, contracts.Permission(p))
+		}
+	}
+	if len(f.Sites) > 0 {
+		a.Scope.AllSites, a.Scope.Sites = slices.Equal(f.Sites, []string{"all"}), nil
+		for _, s := range f.Sites {
+			if !a.Scope.AllSites {
+				a.Scope.Sites = append(a.Scope.Sites, contracts.SiteKey(s))
+			}
+		}
+	}
+	if len(f.Orders) > 0 {
+		a.Scope.AllOrders, a.Scope.Orders = slices.Equal(f.Orders, []string{"all"}), nil
+		for _, text := range f.Orders {
+			if a.Scope.AllOrders {
+				break
+			}
+			id, err := contracts.ParseID[contracts.OrderID](text)
+			if err != nil {
+				return faulty(fmt.Errorf("orders: %w", err))
+			}
+			a.Scope.Orders = append(a.Scope.Orders, id)
+		}
+	}
+	if err := a.Validate(); err != nil {
+		return faulty(err)
+	}
+	return nil
+}
+
+// accountChange is what the commands that change an account have in common.
+type accountChange struct {
+	roleFlags
+	Bus     busFlags     `embed:""`
+	Login   string       `arg:"" help:"Login of the account."`
+	Plan    planFlags    `embed:""`
+	Applied appliedFlags `embed:""`
+}
+
+// change shows what an account becomes, asks, publishes it, and says so. The
+// account before is nil where it is new; next may ask for a password.
+func (c *accountChange) change(ctx context.Context, k *kong.Context, std streams, log *slog.Logger, next func(b *bus) (before, after *contracts.Account, err error)) error {
+	cfg, err := c.Bus.config("accounts", log)
+	if done, err := c.only(k, std.out, faulty(err, c.Applied.faults())); done {
+		return err
+	}
+	b, err := connect(cfg)
+	if err != nil {
+		return err
+	}
+	defer b.conn.Close()
+	before, after, err := next(b)
+	if err != nil {
+		return err
+	}
+	if err := printAccount(std.err, before, after); err != nil {
+		return err
+	}
+	if ok, err := c.Plan.agreed(std); !ok {
+		return err
+	}
+	id, err := publishAccount(ctx, b, after, c.Applied, log)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(std.out, "%s account %s of mandate %s: %s; event %s\n", time.Now().UTC().Format(time.RFC3339), after.LoginIdentifier, after.MandateID, accountState(after), id)
+	return err
+}
+
+type accountsAddCmd struct {
+	accountChange `embed:""`
+	Mandate       string    `help:"Its mandate, by name or id; it has to be there." required:"" placeholder:"NAME"`
+	Sees          seesFlags `embed:""`
+	Password      secret    `help:"Its password, at least 12 characters; asked for on a terminal when missing." placeholder:"PASSWORD"`
+}
+
+// Help implements kong.HelpProvider.
+func (accountsAddCmd) Help() string {
+	return `Shows the account that would be, asks, and publishes it. Without --permissions, --sites and --orders it may read all that its mandate sees. A login can belong to one account only.
+
+Example:
+
+  PREISMON_PASSWORD=... preismon accounts add colleague --mandate "Our shop" --sites shop-one.example --data-dir ./preismon-data`
+}
+
+func (c *accountsAddCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
+	return c.change(ctx, k, std, log, func(b *bus) (_, after *contracts.Account, err error) {
+		login := strings.ToLower(strings.TrimSpace(c.Login))
+		known, err := accountOf(ctx, b, login)
+		if err != nil {
+			return nil, nil, err
+		}
+		mandate, err := mandateOf(ctx, b, c.Mandate)
+		if err != nil {
+			return nil, nil, err
+		}
+		switch {
+		case known != nil && !known.Disabled:
+			return nil, nil, &ingest.LoginTakenError{Login: known.LoginIdentifier, By: known.AccountID, Of: known.MandateID}
+		case known != nil && known.MandateID == mandate.MandateID:
+			return nil, nil, fmt.Errorf("%q is there and disabled; `preismon accounts disable --undo %s` lets it in again", login, login)
+		}
+		after = &contracts.Account{
+			AccountID: contracts.DeriveID[contracts.AccountID]("account", mandate.Name, login), MandateID: mandate.MandateID, LoginIdentifier: login,
+			Permissions: contracts.Permissions(), Scope: contracts.AccountScope{AllOrders: true, AllSites: true},
+		}
+		after.PasswordHash, err = newPassword(std, c.Password.Secret, login)
+		return nil, after, errors.Join(err, c.Sees.apply(after))
+	})
+}
+
+type accountsGrantCmd struct {
+	accountChange `embed:""`
+	Sees          seesFlags `embed:""`
+}
+
+// Help implements kong.HelpProvider.
+func (accountsGrantCmd) Help() string {
+	return `Each of --permissions, --sites and --orders says the whole of its part, so that it widens or narrows; what is not said stays. A site or order that the mandate does not see gives nothing.
+
+Example:
+
+  preismon accounts grant colleague --sites shop-one.example,shop-two.example --data-dir ./preismon-data`
+}
+
+func (c *accountsGrantCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
+	return c.change(ctx, k, std, log, func(b *bus) (before, after *contracts.Account, err error) {
+		if len(c.Sees.Permissions)+len(c.Sees.Sites)+len(c.Sees.Orders) == 0 {
+			return nil, nil, faulty(errors.New("permissions, sites, orders: missing; say at least one of them"))
+		}
+		if before, err = anAccount(ctx, b, c.Login); err != nil {
+			return nil, nil, err
+		}
+		changed := *before
+		return before, &changed, c.Sees.apply(&changed)
+	})
+}
+
+type accountsDisableCmd struct {
+	accountChange `embed:""`
+	Undo          bool `help:"Let it in again." env:"-"`
+}
+
+// Help implements kong.HelpProvider.
+func (accountsDisableCmd) Help() string {
+	return `A disabled account cannot log in, and its login is free for another one.
+
+Example:
+
+  preismon accounts disable colleague --data-dir ./preismon-data`
+}
+
+func (c *accountsDisableCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
+	return c.change(ctx, k, std, log, func(b *bus) (before, after *contracts.Account, err error) {
+		if before, err = anAccount(ctx, b, c.Login); err != nil {
+			return nil, nil, err
+		}
+		if before.Disabled != c.Undo {
+			return nil, nil, fmt.Errorf("%q is %s already", before.LoginIdentifier, accountState(before))
+		}
+		changed := *before
+		changed.Disabled = !c.Undo
+		return before, &changed, nil
+	})
+}
+
+type accountsShowCmd struct {
+	roleFlags
+	Bus   busFlags `embed:""`
+	Login string   `arg:"" help:"Login of the account."`
+}
+
+// Help implements kong.HelpProvider.
+func (accountsShowCmd) Help() string {
+	return `Example:
+
+  preismon accounts show me --data-dir ./preismon-data`
+}
+
+func (c *accountsShowCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
+	cfg, err := c.Bus.config("accounts", log)
+	if done, err := c.only(k, std.out, faulty(err)); done {
+		return err
+	}
+	b, err := connect(cfg)
+	if err != nil {
+		return err
+	}
+	defer b.conn.Close()
+	account, err := anAccount(ctx, b, c.Login)
+	if err != nil {
+		return err
+	}
+	return printAccount(std.out, nil, account)
+}
+
+// printAccount shows an account, with what it was before where that differs.
+// The hash of its password is not shown.
+func printAccount(w io.Writer, before, after *contracts.Account) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	line := func(name string, of func(*contracts.Account) string) {
+		text := of(after)
+		if before != nil && of(before) != text {
+			text += "\t(was: " + of(before) + ")"
+		}
+		fmt.Fprintf(t, "%s\t%s\n", name, text)
+	}
+	line("login", func(a *contracts.Account) string { return printable(a.LoginIdentifier, "") })
+	line("account", func(a *contracts.Account) string { return a.AccountID.String() })
+	line("mandate", func(a *contracts.Account) string { return a.MandateID.String() })
+	line("state", accountState)
+	line("may read", func(a *contracts.Account) string { return namesOf(a.Permissions, false) })
+	line("sites", func(a *contracts.Account) string { return namesOf(a.Scope.Sites, a.Scope.AllSites) })
+	line("orders", func(a *contracts.Account) string { return namesOf(a.Scope.Orders, a.Scope.AllOrders) })
+	return t.Flush()
+}
+
+func accountState(a *contracts.Account) string {
+	switch {
+	case a.Disabled:
+		return "disabled"
+	case a.Administrative:
+		return "administrative"
+	}
+	return "active"
+}
+
+func namesOf[T any](names []T, all bool) string {
+	if all {
+		return "all of the mandate"
+	}
+	texts := make([]string, len(names))
+	for i, n := range names {
+		texts[i] = printable(fmt.Sprint(n), "")
+	}
+	if len(texts) == 0 {
+		return "none"
+	}
+	return strings.Join(texts, ", ")
+}
+
+// anAccount finds the account of a login that has to be there.
+func anAccount(ctx context.Context, b *bus, login string) (*contracts.Account, error) {
+	account, err := accountOf(ctx, b, login)
+	if err == nil && account == nil {
+		err = fmt.Errorf("there is no account with the login %q; `preismon accounts list` lists them", login)
+	}
+	return account, err
+}
+
+// mandateOf finds a mandate by its name or id.
+func mandateOf(ctx context.Context, b *bus, name string) (*contracts.Mandate, error) {
+	all, err := ingest.Mandates(ctx, b.js)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, m := range all {
+		if m.Name == name || m.MandateID.String() == name {
+			return m, nil
+		}
+		names = append(names, fmt.Sprintf("%q", m.Name))
+	}
+	slices.Sort(names)
+	return nil, fmt.Errorf("there is no mandate %q; there are: %s", name, strings.Join(names, ", "))
+}
+
+// publishAccount publishes an account as it shall be, and gives the event's id.
+func publishAccount(ctx context.Context, b *bus, account *contracts.Account, applied appliedFlags, log *slog.Logger) (string, error) {
+	pub, err := ingest.NewPublisher(b.conn, ingest.DefaultPublisherConfig(), log)
+	if err != nil {
+		return "", err
+	}
+	defer pub.Close()
+	e := &event.Event{ID: uuid.NewString(), Kind: event.KindAccount, Producer: "preismon accounts", ProducedAt: time.Now().UTC(), Data: account}
+	if err := pub.Publish(ctx, e); err != nil {
+		return "", err
+	}
+	if _, err := pub.Flush(ctx); err != nil {
+		return "", err
+	}
+	return e.ID, applied.wait(ctx, b)
+}

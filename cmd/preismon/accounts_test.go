@@ -1,0 +1,123 @@
+package main
+
+import (
+	"net"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestAccounts: a colleague is added, granted, shut out and let in again by
+// commands that show the change first; nothing is changed unless somebody says
+// yes, and no login belongs to two mandates.
+func TestAccounts(t *testing.T) {
+	t.Parallel()
+	u := startUp(t)
+	const password, other = "correct horse battery staple", "something quite different"
+	env := []string{"PREISMON_PASSWORD=" + password}
+	mapping := file(t, "shops.yaml", strings.TrimSpace(shopMap)+"\ncsv: {delimiter: \";\"}\n")
+	for _, of := range [][]string{{"Our shop", "me"}, {"Their shop", "them"}} {
+		out, errs, code := preismon(t, env, "import", file(t, "shops.csv", shopCSV), "--map", mapping, "--mandate", of[0], "--login", of[1],
+			"--rejects", filepath.Join(t.TempDir(), "r.ndjson"), "--data-dir", u.DataDir)
+		says(t, out, errs, code, exitRejected)
+	}
+	accounts := func(want int, args ...string) (string, string) {
+		t.Helper()
+		out, errs, code := preismon(t, []string{"PREISMON_PASSWORD=" + other}, append(append([]string{"accounts"}, args...), "--data-dir", u.DataDir)...)
+		says(t, out, errs, code, want)
+		return out, errs
+	}
+	contains := func(text string, words ...string) {
+		t.Helper()
+		for _, w := range words {
+			if !strings.Contains(text, w) {
+				t.Errorf("no %q in:\n%s", w, text)
+			}
+		}
+	}
+	add := []string{"add", "Colleague", "--mandate", "Our shop", "--sites", "alpha.example,beta.example", "--permissions", "sites,results"}
+	_, errs := accounts(exitUsage, add...)
+	contains(errs, "colleague", "alpha.example, beta.example", "yes: missing")
+	_, errs = accounts(0, append(add, "--dry-run")...)
+	contains(errs, "Nothing is changed")
+	_, errs = accounts(exitFailed, "show", "colleague")
+	contains(errs, "no account with the login")
+
+	out, _ := accounts(0, append(add, "--yes")...)
+	contains(out, "account colleague of mandate", "active; event ")
+	c := u.client()
+	c.t = t
+	c = c.login("colleague", other)
+	sites := func(want ...string) {
+		t.Helper()
+		if got := listAll(t, c, "/v1/sites", "site"); !slices.Equal(got, want) {
+			t.Errorf("sites %v, want %v", got, want)
+		}
+	}
+	sites("alpha.example", "beta.example")
+	if status, body := c.get("/v1/orders", nil); status != http.StatusForbidden {
+		t.Errorf("orders: %d %s", status, body)
+	}
+	for _, mandate := range []string{"Our shop", "Their shop"} {
+		_, errs = accounts(exitFailed, "add", "colleague", "--mandate", mandate, "--yes")
+		contains(errs, "belongs to account")
+	}
+	_, errs = accounts(exitFailed, "add", "another", "--mandate", "No shop", "--yes")
+	contains(errs, `no mandate "No shop"`, `"Our shop", "Their shop"`)
+
+	_, errs = accounts(exitUsage, "grant", "colleague", "--yes")
+	contains(errs, "say at least one")
+	_, errs = accounts(0, "grant", "colleague", "--sites", "gamma.example", "--yes")
+	contains(errs, "gamma.example", "(was: alpha.example, beta.example)")
+	c = c.login("colleague", other)
+	sites("gamma.example")
+	out, _ = accounts(0, "show", "colleague")
+	contains(out, "gamma.example", "sites, results", "all of the mandate")
+	if strings.Contains(out, "argon2") {
+		t.Errorf("the hash is shown: %s", out)
+	}
+
+	accounts(0, "disable", "colleague", "--yes")
+	_, errs = accounts(exitFailed, "disable", "colleague", "--yes")
+	contains(errs, "disabled already")
+	_, errs, code := preismon(t, nil, "login", "--url", u.URL, "--login", "colleague", "--password", other)
+	says(t, "", errs, code, exitFailed)
+	_, errs = accounts(exitFailed, "add", "colleague", "--mandate", "Our shop", "--yes")
+	contains(errs, "disable --undo")
+	accounts(0, "disable", "--undo", "colleague", "--yes")
+	c = c.login("colleague", other)
+	sites("gamma.example")
+}
+
+// TestFormOf: the ending of a file's name says its form, unless a flag does;
+// both must not contradict each other.
+func TestFormOf(t *testing.T) {
+	for _, c := range []struct{ format, name, want string }{
+		{"auto", "-", "ndjson"},
+		{"auto", "x.parquet", "parquet"},
+		{"auto", "x.CSV", "csv"},
+		{"auto", "x.arrows", "arrow"},
+		{"auto", "x.dat", "ndjson"},
+		{"csv", "x.dat", "csv"},
+		{"csv", "x.csv", "csv"},
+		{"csv", "x.parquet", ""},
+		{"ndjson", "x.csv", ""},
+	} {
+		if got, err := formOf(c.format, c.name); got != c.want || (err == nil) != (c.want != "") {
+			t.Errorf("%s of %s: %q %v, want %q", c.format, c.name, got, err, c.want)
+		}
+	}
+	out, errs, code := preismon(t, nil, "export", "--format", "csv", "-o", filepath.Join(t.TempDir(), "x.parquet"))
+	says(t, out, errs, code, exitUsage, "contradicts")
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := "http://" + l.Addr().String() // where nothing answers
+	_ = l.Close()
+	out, errs, code = preismon(t, nil, "login", "--url", address, "--login", "me", "--password", "correct horse battery staple")
+	says(t, out, errs, code, exitFailed, "nothing answers at "+address, "is it running")
+	sentence(t, errs)
+}
