@@ -21,65 +21,6 @@ import (
 	"time"
 )
 
-// The users of an embedded ClickHouse. Their passwords are in its folder.
-const (
-	AdminUser     = "preismon_admin"     // everything: migrations, backups, system tables
-	ProjectorUser = "preismon_projector" // reads and writes the database, no DDL
-	QueryUser     = "preismon_query"     // reads the database, settings within limits, nothing else
-)
-
-// DefaultDatabase is the database of preismon. It is not called default: in the
-// library that one is an overlay over the working folder.
-const DefaultDatabase = "preismon"
-
-// outputLog has what the child writes to standard output and error.
-const outputLog = "logs/output.log"
-
-// oldestProgram is the first release of a clickhouse program on PATH that is used.
-var oldestProgram = [2]int{26, 3}
-
-// ClickHouseConfig says how to run a ClickHouse server. Only Dir is needed.
-type ClickHouseConfig struct {
-	Dir         string            // its folder, made when missing; holds data, logs, passwords, backups
-	Database    string            // made at start; empty: DefaultDatabase
-	GrantAlso   string            // one more database, or a prefix ending in *, that the projector and the query user may use
-	TCPPort     int               // of 127.0.0.1, where others are to find it; zero: a free one
-	NoProgram   bool              // do not look for a clickhouse program on PATH
-	Library     Library           // where the library comes from; the zero value is the user's cache
-	LogLevel    string            // of the server's log file; empty: information
-	MemoryLimit uint64            // of the server in bytes; zero: half of the machine
-	Settings    map[string]string // session settings of all users, such as max_threads
-	ExtraConfig []string          // XML elements put into the server's config
-	Grace       time.Duration     // between SIGTERM and SIGKILL; zero: 10 s
-	Remove      string            // a folder to delete when this process ends without Stop, for tests; empty for none
-	Logger      *slog.Logger      // nil: slog.Default()
-}
-
-// Validate names everything wrong with the configuration at once.
-func (c ClickHouseConfig) Validate() error {
-	var errs []error
-	if c.Dir == "" {
-		errs = append(errs, errors.New("a folder for ClickHouse is needed"))
-	}
-	if c.Database != "" && !identifier.MatchString(c.Database) {
-		errs = append(errs, fmt.Errorf("%q is no database name", c.Database))
-	}
-	if c.GrantAlso != "" && !identifier.MatchString(strings.TrimSuffix(c.GrantAlso, "*")) {
-		errs = append(errs, fmt.Errorf("%q is no database name or prefix", c.GrantAlso))
-	}
-	if c.LogLevel != "" && !slices.Contains([]string{"none", "fatal", "critical", "error", "warning", "notice", "information", "debug", "trace", "test"}, c.LogLevel) {
-		errs = append(errs, fmt.Errorf("%q is no log level of ClickHouse", c.LogLevel))
-	}
-	for name := range c.Settings {
-		if !identifier.MatchString(name) {
-			errs = append(errs, fmt.Errorf("%q is no name of a setting", name))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-
 // ClickHouse is a server in a child process, on free ports of 127.0.0.1.
 type ClickHouse struct {
 	cfg       ClickHouseConfig

@@ -1,0 +1,197 @@
+package ingest
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"preismon/contracts/event"
+)
+
+func (p *Publisher) try(f *flight) {
+	if _, err := p.js.PublishMsgAsync(f.msg, jetstream.WithStallWait(p.c.AckTimeout)); err != nil {
+		p.unacked(f.msg, err)
+	}
+}
+
+// land takes a flight out of the books, nil when it is there no more.
+func (p *Publisher) land(m *nats.Msg) *flight {
+	f := p.flights[m]
+	if f == nil {
+		return nil
+	}
+	delete(p.flights, m)
+	p.bytes -= int64(len(m.Data))
+	if f.stream == event.StreamCatalog {
+		delete(p.records, m.Subject)
+	}
+	p.settling++
+	p.tell()
+	return f
+}
+
+// settle tells whoever asked what became of the event.
+func (p *Publisher) settle(f *flight, duplicate bool, err error) {
+	f.published(duplicate, err)
+	if p.c.Settled != nil {
+		p.c.Settled(Settled{Stream: f.stream, Took: time.Since(f.began), Duplicate: duplicate, Err: err})
+	}
+	if f.done != nil {
+		f.done(duplicate, err)
+	}
+	p.mu.Lock()
+	if p.settling--; p.settling == 0 {
+		p.tell()
+	}
+	p.mu.Unlock()
+}
+
+func (p *Publisher) acked(m *nats.Msg, ack *jetstream.PubAck) {
+	p.mu.Lock()
+	f := p.land(m)
+	if f == nil {
+		p.mu.Unlock()
+		return
+	}
+	clear(p.noStream)
+	// After a try whose acknowledgement was lost the duplicate is our own.
+	duplicate := ack.Duplicate && f.tries == 0
+	if duplicate {
+		p.stats.Duplicates++
+	} else {
+		p.stats.Accepted++
+	}
+	p.mu.Unlock()
+	p.settle(f, duplicate, nil)
+}
+
+// maxRefused bounds the refusals that Flush names.
+const maxRefused = 10
+
+// unacked decides about a failed try: again later, this event never, or
+// nothing any more.
+func (p *Publisher) unacked(m *nats.Msg, err error) {
+	p.mu.Lock()
+	f := p.flights[m]
+	if f == nil || p.err != nil {
+		p.mu.Unlock()
+		return
+	}
+	verdict, reason := p.judge(f, err)
+	switch verdict {
+	case again:
+		f.tries++
+		p.stats.Retries++
+		if now := time.Now(); now.Sub(p.warned) >= p.c.MaxBackoff {
+			p.warned = now
+			p.log.Warn("publishing again", "subject", m.Subject, "event_id", m.Header.Get(jetstream.MsgIDHeader), "tries", f.tries, "error", err)
+		}
+		p.mu.Unlock()
+		time.AfterFunc(backoff(f.tries, p.c.MaxBackoff), func() {
+			p.mu.Lock()
+			live := p.flights[m] != nil
+			p.mu.Unlock()
+			if live {
+				p.try(f)
+			}
+		})
+	case never:
+		p.land(m)
+		p.stats.Failed++
+		if len(p.refused) < maxRefused {
+			p.refused = append(p.refused, fmt.Errorf("event %s: %w", m.Header.Get(jetstream.MsgIDHeader), reason))
+		}
+		p.mu.Unlock()
+		p.settle(f, false, reason)
+	case stop:
+		p.mu.Unlock()
+		p.fail(reason)
+	}
+}
+
+// fail ends all publishing.
+func (p *Publisher) fail(err error) {
+	p.mu.Lock()
+	if p.err != nil {
+		p.mu.Unlock()
+		return
+	}
+	p.err = err
+	var over []*flight
+	for m := range p.flights {
+		over = append(over, p.land(m))
+	}
+	p.tell()
+	p.mu.Unlock()
+	for _, f := range over {
+		p.settle(f, false, err)
+	}
+}
+
+type verdict uint8
+
+const (
+	again verdict = iota
+	never
+	stop
+)
+
+// JetStream error codes, of which the client names only some.
+const (
+	codeStreamMismatch jetstream.ErrorCode = 10060
+	// The stream's leader has proposed a message of this id and does not know yet
+	// what became of it: with replicas a try may come while the one before is on its way.
+	codeIDInProcess jetstream.ErrorCode = 10158
+)
+
+// judge tells whether a failed try is worth another. The lock is held.
+func (p *Publisher) judge(f *flight, err error) (verdict, error) {
+	var api *jetstream.APIError
+	switch {
+	case errors.Is(err, nats.ErrMaxPayload):
+		return never, fmt.Errorf("%d bytes are more than the server takes (max_payload %d): %w", len(f.msg.Data), p.nc.MaxPayload(), err)
+	case errors.Is(err, nats.ErrConnectionClosed), errors.Is(err, nats.ErrBadSubject), errors.Is(err, nats.ErrHeadersNotSupported):
+		return stop, err
+	case errors.Is(err, jetstream.ErrNoStreamResponse):
+		since, known := p.noStream[f.stream]
+		if !known {
+			since = time.Now()
+			p.noStream[f.stream] = since
+		}
+		if time.Since(since) < p.c.NoStreamWait {
+			return again, err
+		}
+		return stop, fmt.Errorf("no stream takes subject %s: is %s created? %w", f.msg.Subject, f.stream, err)
+	case errors.Is(err, jetstream.ErrAsyncPublishTimeout):
+		// A publish without permission is dropped, and only the connection hears of it.
+		if last := p.nc.LastError(); errors.Is(last, nats.ErrPermissionViolation) && strings.Contains(last.Error(), `"`+f.msg.Subject+`"`) {
+			return stop, fmt.Errorf("not allowed to publish to %s: %w", f.msg.Subject, last)
+		}
+	case errors.As(err, &api):
+		switch {
+		case api.ErrorCode == codeStreamMismatch:
+			return stop, fmt.Errorf("subject %s belongs to another stream than %s: %w", f.msg.Subject, f.stream, err)
+		case api.ErrorCode == codeIDInProcess:
+			return again, err
+		case api.Code >= 400 && api.Code < 500 && api.Code != 408 && api.Code != 429:
+			return never, err
+		}
+	}
+	return again, err
+}
+
+// backoff is the wait before try n, from 1: 50 ms doubled each time up to limit.
+func backoff(n int, limit time.Duration) time.Duration {
+	return min(50*time.Millisecond<<min(n-1, 20), limit)
+}
+
+// broken is why nothing can be published any more, nil while all is well.
+func (p *Publisher) broken() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.err
+}
