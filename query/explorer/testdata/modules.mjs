@@ -6,6 +6,7 @@ const load = async (name) => import(`data:text/javascript,${encodeURIComponent(a
 const { instant, local, known } = await load('zone.js');
 const { History, align, outcomeOf, stands } = await load('series.js');
 const { markets, standing } = await load('position.js');
+const { amountOf } = await load('amount.js');
 
 // Local times of a zone and instants, also where the clocks change.
 for (const [text, zone, want] of [
@@ -53,6 +54,26 @@ assert.deepEqual(lines.map((l) => l.key), ['1 a EUR X', '1 a EUR Y', '1 b EUR X'
 const [times, ...columns] = align(lines);
 assert.deepEqual(times.map((s) => (s / 60) % 60), [0, 1, 2, 3, 4]);
 assert.deepEqual(columns, [[10, undefined, null, null, 8], [11, undefined, 12, null, null], [undefined, 20, undefined, undefined, undefined]]);
+
+// Without an offer nothing is drawn to the next one, also where others were captured between.
+const away = new History();
+const seen = (minute, site, price) => away.add({ itemId: '1', site, capturedAt: `2026-03-01T00:0${minute}:00.000Z`, price, currencyCode: price && 'EUR', availability: price ? 'AVAILABLE' : 'UNAVAILABLE' });
+for (const [minute, site, price] of [[0, 'a', 10], [1, 'b', 7], [2, 'a', null], [3, 'b', 7], [5, 'b', 8], [6, 'a', 11], [7, 'b', 9]]) seen(minute, site, price);
+assert.deepEqual(align(away.chosen(1))[1], [10, null, 11]); // alone on its axis
+const both = align(away.chosen(2));
+assert.deepEqual(both[1 + away.chosen(2).findIndex((l) => l.pair.site === 'a')], [10, undefined, null, null, null, 11, undefined]);
+
+// No limit hides the buy box or the cheapest: of each pair they come first.
+const crowd = new History();
+for (let m = 0; m < 9; m++) for (let n = 0; n < (m === 0 ? 3 : 1); n++) crowd.add({ itemId: '1', site: m < 5 ? 'a' : 'b', capturedAt: `2026-03-01T0${n}:00:00.000Z`, merchant: `M${m}`, price: 20 - m, totalPrice: null, currencyCode: 'EUR', availability: 'AVAILABLE', isBuyBox: m === 2 });
+assert.deepEqual(crowd.chosen(3).map((l) => l.merchant).sort(), ['M2', 'M4', 'M8']);
+
+// Amounts as people write them.
+for (const [text, language, want] of [
+  ['1.234,50', 'de', 1234.5], ['1,234.50', 'en', 1234.5], ['1,234.50', 'de', 1234.5], ['1.234', 'de', 1234], ['1.234', 'en', 1.234], ['1,234', 'en', 1234], ['1,234', 'de', 1.234],
+  ['9,99', 'en', 9.99], ['9.99', 'de', 9.99], ['1 234,5 €', 'de', 1234.5], ['1.234.567', 'de', 1234567], ['100', 'en', 100],
+]) assert.equal(amountOf(text, language), want, `${text} ${language}`);
+for (const text of ['', 'abc', '0', '-1', '1,23,4', '1.2.3', ',5', '5,', '12.34.56,7']) assert.ok(Number.isNaN(amountOf(text, 'de')), text);
 assert.deepEqual([lines[0].buyBox, lines[0].prime], [[true, false], [false, true]]);
 assert.equal(h.chosen(1).length, 1);
 

@@ -5,7 +5,6 @@ import { language, money, t } from './texts.js';
 import { show } from './zone.js';
 
 export const mostLines = 16;
-const mostLanes = 12;
 const laneHeight = 34;
 const dashes = [[], [8, 4], [2, 3], [10, 3, 2, 3]];
 
@@ -48,7 +47,7 @@ export class Chart {
   draw(lines, lanes, from, to, zone) {
     this.plot?.destroy();
     this.plot = undefined;
-    Object.assign(this, { lines, lanes: lanes.slice(0, mostLanes), from, to, zone });
+    Object.assign(this, { lines, lanes, from, to, zone });
     const width = this.width();
     this.canvas.hidden = false;
     this.box.hidden = lines.length === 0; // an axis without a price would be invented
@@ -75,7 +74,7 @@ export class Chart {
       ],
       series: [{}, ...lines.map((l, i) => ({
         scale: l.currency, stroke: colourOf(i), width: 2, dash: dashes[Math.floor(i / 8) % dashes.length], show: !this.hidden.has(l.key),
-        paths: library.paths.stepped({ align: 1 }), points: { show: false }, label: l.label,
+        paths: library.paths.stepped({ align: 1, alignGaps: 1 }), points: { show: false }, label: l.label,
       }))],
       hooks: { draw: [(u) => this.marks(u), (u) => this.drawLanes(u.width, u.bbox, (at) => u.valToPos(at, 'x', true))], setCursor: [(u) => this.read(u)] },
     }, this.data, this.box);
@@ -200,14 +199,13 @@ export class Chart {
     const at = this.data[0][i];
     const parts = this.lines.flatMap((l, n) => {
       if (!u.series[n + 1].show) return [];
-      let k = -1; // the newest point of the line at that time
-      for (let low = 0, high = l.at.length - 1; low <= high;) {
-        const mid = (low + high) >> 1;
-        if (l.at[mid] <= at) { k = mid; low = mid + 1; } else high = mid - 1;
-      }
-      return k < 0 || (this.data[n + 1][i] === null) ? [] : [`${l.merchant ?? t.noMerchant} ${money(l.price[k], l.currency)}`];
+      const column = this.data[n + 1];
+      let k = i; // what held then: the newest capture of the pair
+      while (k >= 0 && column[k] === undefined) k--;
+      return k < 0 || column[k] === null ? [] : [{ currency: l.currency, price: column[k], text: `${l.merchant ?? t.noMerchant} ${money(column[k], l.currency)}` }];
     });
-    this.onRead(`${show(at * 1000, this.zone, language)} · ${parts.slice(0, 5).join(' · ')}${parts.length > 5 ? ' …' : ''}`);
+    parts.sort((a, b) => a.currency.localeCompare(b.currency) || a.price - b.price);
+    this.onRead([show(at * 1000, this.zone, language), ...parts.map((p) => p.text)].join(' · '));
   }
 
   key(e) {

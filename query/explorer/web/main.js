@@ -1,4 +1,5 @@
 // The page: what is asked for, and the three views of it.
+import { amountOf } from './amount.js';
 import * as api from './api.js';
 import { Chart, colourOf, load, mostLines } from './chart.js';
 import { Console } from './console.js';
@@ -19,13 +20,14 @@ let sites = [];
 let items = [];
 let itemsMore = false;
 const nameOf = new Map(); // names of products
-const asked = { site: '', items: [], view: 'history' };
+const asked = { site: '', items: [], view: 'history', window: { hours: 168 } }; // the window: hours up to now, or from and to in ms
 let reading; // AbortController of the view
 let chart;
 let drawnHistory; // the history on show: {history, lines, window}
 let offers = [];
 let latestReads = [];
-const sortedOffers = { column: 'price', up: true };
+const sortedOffers = { column: 'total', up: true };
+let placed = []; // market positions on show
 const consoleView = new Console();
 
 const siteName = (key) => sites.find((s) => s.site === key)?.name ?? key;
@@ -33,36 +35,69 @@ const itemName = (id) => nameOf.get(id) ?? id;
 
 // ---- the address of the page says what is asked for
 
+function address() {
+  const w = asked.window;
+  const p = new URLSearchParams({ view: asked.view, site: asked.site, items: asked.items.join(','), zone: by('zone').value });
+  if (w.hours) p.set('last', `${w.hours}h`);
+  else for (const end of ['from', 'to']) p.set(end, new Date(w[end]).toISOString());
+  if (by('own').value.trim()) p.set('own', by('own').value.trim());
+  if (sortedOffers.column !== 'total' || !sortedOffers.up) p.set('sort', `${sortedOffers.up ? '' : '-'}${sortedOffers.column}`);
+  return `#${p}`;
+}
+
+/** remember writes the address; what was asked before is one step back. */
 function remember() {
-  const p = new URLSearchParams({ view: asked.view, site: asked.site, items: asked.items.join(','), from: by('from').value, to: by('to').value, zone: by('zone').value });
-  history.replaceState(null, '', `#${p}`);
+  const to = address();
+  if (to === location.hash) return;
+  if (location.hash) history.pushState(null, '', to);
+  else history.replaceState(null, '', to);
 }
 
 function recall() {
   const p = new URLSearchParams(location.hash.slice(1));
   asked.site = p.get('site') ?? '';
   asked.items = (p.get('items') ?? '').split(',').filter((id) => /^[1-9][0-9]*$/.test(id)).slice(0, mostItems);
-  if (views.includes(p.get('view'))) asked.view = p.get('view');
+  asked.view = views.includes(p.get('view')) ? p.get('view') : 'history';
   const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
   by('zone').value = known(p.get('zone') ?? '') ? p.get('zone') : own;
-  if (p.get('from') && p.get('to')) [by('from').value, by('to').value] = [p.get('from'), p.get('to')];
-  else preset(168);
+  const hours = Number(/^(\d{1,5})h$/.exec(p.get('last') ?? '')?.[1] ?? 0);
+  const ends = ['from', 'to'].map((end) => timeOf(p.get(end) ?? ''));
+  asked.window = hours || ends.some(Number.isNaN) ? { hours: hours || 168 } : { from: ends[0], to: ends[1] };
+  by('own').value = p.get('own') ?? '';
+  const [, down, column] = /^(-?)(\w+)$/.exec(p.get('sort') ?? 'total') ?? [];
+  Object.assign(sortedOffers, column ? { column, up: !down } : { column: 'total', up: true });
+  showWindow();
 }
 
-function preset(hours) {
-  const now = Date.now();
-  const zone = known(by('zone').value) ? by('zone').value : 'UTC';
-  by('from').value = local(now - hours * 3600e3, zone).slice(0, 16);
-  by('to').value = local(now + 60e3, zone).slice(0, 16);
+/** timeOf reads an instant, or a local time of the zone; NaN: neither. */
+const timeOf = (text) => (/^\d{4}-\d\d-\d\dT\d\d:\d\d$/.test(text) ? instant(text, zoned()) : Date.parse(text));
+
+const zoned = () => (known(by('zone').value) ? by('zone').value : 'UTC');
+
+const ends = () => (asked.window.hours ? { from: Date.now() - asked.window.hours * 3600e3, to: Date.now() + 60e3 } : asked.window);
+
+/** showWindow writes the window in the zone: another zone moves no instant. */
+function showWindow() {
+  const w = ends();
+  for (const end of ['from', 'to']) by(end).value = local(w[end], zoned()).slice(0, 16);
+  for (const b of by('presets').children) b.setAttribute('aria-pressed', String(Number(b.dataset.hours) === asked.window.hours));
 }
 
-/** window gives the window asked for, in ms, or says what is wrong with it. */
+/** typed takes the window from its fields. */
+function typed() {
+  if (!by('from').value || !by('to').value) return;
+  asked.window = { from: instant(by('from').value, zoned()), to: instant(by('to').value, zoned()) };
+  showWindow();
+  refresh();
+}
+
+/** timeWindow gives the window asked for, in ms, or says what is wrong with it. */
 function timeWindow() {
   const zone = by('zone').value;
   const good = known(zone);
   by('zone').setCustomValidity(good ? '' : t.badZone);
   if (!good || !by('from').value || !by('to').value) return { fault: good ? t.badWindow : t.badZone };
-  const [from, to] = [instant(by('from').value, zone), instant(by('to').value, zone)];
+  const { from, to } = ends();
   return from < to ? { from, to, zone } : { fault: t.badWindow };
 }
 
@@ -159,9 +194,16 @@ async function attempt(view, signal, run) {
     await run();
   } catch (e) {
     if (signal.aborted || !api.loggedIn()) return;
-    by(`${view}-error`).hidden = false;
-    by(`${view}-error`).textContent = t.incomplete + said(e);
+    failed(by(`${view}-error`), t.incomplete + said(e), refresh);
   }
+}
+
+/** failed shows what went wrong, and a way to try again. */
+function failed(box, words, again) {
+  const retry = element('button', { type: 'button', class: 'quiet' }, t.retry);
+  retry.addEventListener('click', again);
+  box.hidden = false;
+  box.replaceChildren(words, ' ', retry);
 }
 
 function said(e) {
@@ -260,6 +302,9 @@ function pairsOf(h) {
 
 const badge = (outcome) => element('span', { class: `badge ${outcome}` }, t[outcome === 'none' ? 'noResult' : outcome]);
 
+/** total is the price with its shipping; where that is unknown, it says so. */
+const total = (r) => (r.totalPrice === null && r.price !== null ? t.shippingUnknown : money(r.totalPrice, r.currencyCode));
+
 const flag = (v) => (v === undefined ? '' : v ? t.yes : t.no);
 
 /** columns of rows; the site only where there can be several. */
@@ -271,8 +316,8 @@ function columns(zone) {
     { name: 'outcome', title: t.outcome, text: (r) => badge(outcomeOf(r)), value: (r) => outcomeOf(r) },
     { name: 'buyBox', title: t.buyBox, text: (r) => flag(r.isBuyBox), value: (r) => r.isBuyBox === undefined ? null : Number(r.isBuyBox) },
     { name: 'prime', title: t.prime, text: (r) => flag(r.isPrime), value: (r) => r.isPrime === undefined ? null : Number(r.isPrime) },
-    { name: 'price', title: t.price, number: true, text: (r) => money(r.price, r.currencyCode), value: (r) => r.price },
-    { name: 'total', title: t.total, number: true, text: (r) => money(r.totalPrice, r.currencyCode), value: (r) => r.totalPrice },
+    { name: 'price', title: t.price, number: true, text: (r) => money(r.price, r.currencyCode), value: (r) => r.price, group: (r) => r.currencyCode },
+    { name: 'total', title: t.total, number: true, text: total, value: (r) => r.totalPrice, group: (r) => r.currencyCode },
     { name: 'time', title: t.time, text: (r) => show(Date.parse(r.capturedAt), zone, language), value: (r) => Date.parse(r.capturedAt) },
   ].filter((c) => !asked.site || c.name !== 'site');
 }
@@ -286,10 +331,11 @@ async function readLatest(signal) {
     by('latest-same').replaceChildren();
     return;
   }
-  const zone = known(by('zone').value) ? by('zone').value : 'UTC';
+  const zone = zoned();
   const reads = latestReads = (asked.items.length ? asked.items : ['']).map((itemId) => ({
     path: 'v1/results', params: { itemId, site: asked.site, latestObservationPerPair: true, includeExportFields: true, timezone: zone, limit: 1000 },
   }));
+  placed = [];
   sameLatest();
   by('latest-status').textContent = t.loading(0);
   let whole = false;
@@ -303,41 +349,50 @@ async function readLatest(signal) {
   showPositions();
 }
 
+/** sameLatest offers a position only for a price that is on show. */
 function sameLatest() {
-  const candidatePrice = by('own').value.trim().replace(',', '.') || '9.99';
   same(by('latest-same'), latestReads, [
     ...latestReads.map((r) => ({ name: 'list_results', args: r.params })),
-    ...asked.items.map((itemId) => ({ name: 'get_market_price_position', args: { itemId, candidatePrice, includeCustomerReference: true } })),
+    ...placed.map((m) => ({ name: 'get_market_price_position', args: { itemId: m.itemId, candidatePrice: String(m.own), currencyCode: m.currency, ...(m.country && { country: m.country }), includeCustomerReference: true } })),
   ]);
 }
 
 function showOffers() {
-  const zone = known(by('zone').value) ? by('zone').value : 'UTC';
+  const zone = zoned();
   const at = [...by('offers').querySelectorAll('button')].indexOf(document.activeElement);
-  by('offers').replaceChildren(table(t.latest, columns(zone), offers, sortedOffers, showOffers));
+  by('offers').replaceChildren(table(t.latest, columns(zone), offers, sortedOffers, () => { showOffers(); remember(); }));
   if (at >= 0) by('offers').querySelectorAll('button')[at].focus();
 }
 
 function showPositions() {
   const box = by('positions');
-  if (!asked.items.length) return box.replaceChildren();
-  const text = by('own').value.trim().replace(',', '.');
-  const typed = /^\d+(\.\d+)?$/.test(text) && Number(text) > 0 ? Number(text) : undefined;
-  by('own').setAttribute('aria-invalid', String(text !== '' && typed === undefined));
+  const text = by('own').value.trim();
+  const amount = amountOf(text, language);
+  const bad = text !== '' && Number.isNaN(amount);
+  by('own').setAttribute('aria-invalid', String(bad));
+  by('own-error').hidden = !bad;
+  by('own-error').textContent = bad ? t.badAmount : '';
+  placed = [];
+  if (bad || !asked.items.length) {
+    sameLatest();
+    return box.replaceChildren();
+  }
   const current = offers.filter((o) => Date.parse(o.capturedAt) > Date.now() - 168 * 3600e3);
   const rows = markets(current, (site) => sites.find((s) => s.site === site)?.countryCode ?? '').flatMap((m) => {
     const references = [...m.references.values()];
-    const own = typed ?? (references.length === 1 ? references[0].value : undefined);
+    const own = text ? amount : references.length === 1 ? references[0].value : undefined;
     return own === undefined ? [] : [{ ...m, own, s: standing(m, own) }];
   });
+  placed = rows;
+  sameLatest();
   if (!rows.length) return box.replaceChildren(element('p', { class: 'small' }, current.length ? t.noReference : ''));
-  const amount = (name) => ({ title: t[name], number: true, text: (r) => money(r.s[name], r.currency) });
+  const sum = (name) => ({ title: t[name], number: true, text: (r) => money(r.s[name], r.currency) });
   const count = (name) => ({ title: t[name], number: true, text: (r) => number(r.s[name]) });
   box.replaceChildren(element('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': t.positions }, table(t.positions, [
     { title: t.product, text: (r) => itemName(r.itemId) }, { title: t.country, text: (r) => `${r.country} ${r.currency}` },
     { title: t.own, number: true, text: (r) => money(r.own, r.currency) },
     { title: t.rank, text: (r) => t.rankOf(number(r.s.rank), number(r.s.offers)) },
-    count('cheaper'), count('equal'), count('dearer'), amount('min'), amount('median'), amount('max'),
+    count('cheaper'), count('equal'), count('dearer'), sum('min'), sum('median'), sum('max'),
     { title: t.against, number: true, text: (r) => `${new Intl.NumberFormat(language, { maximumFractionDigits: 1, signDisplay: 'exceptZero' }).format(r.s.percentOfMedian)} %` },
   ], rows)));
 }
@@ -362,6 +417,8 @@ function readyStream() {
 async function enter() {
   by('login').hidden = true;
   by('app').hidden = by('logout').hidden = false;
+  by('start-error').hidden = true;
+  by('found').textContent = t.loadingLists;
   try {
     sites = (await api.all('v1/sites', { limit: 1000 }, 10000)).data;
     const found = await api.all('v1/items', { limit: 1000 }, 5000);
@@ -372,7 +429,8 @@ async function enter() {
     await Promise.all(asked.items.filter((id) => !nameOf.has(id)).map(async (itemId) => add((await api.page('v1/items', { itemId })).data)));
   } catch (e) {
     if (!api.loggedIn()) return;
-    by('found').textContent = said(e);
+    by('found').textContent = '';
+    return failed(by('start-error'), said(e), enter);
   }
   showForm();
   select(asked.view);
@@ -389,8 +447,7 @@ function showForm() {
 function leave(words = '') {
   reading?.abort();
   consoleView.stop();
-  [sites, items, offers, drawnHistory] = [[], [], [], undefined];
-  asked.items = [];
+  [sites, items, offers, drawnHistory] = [[], [], [], undefined]; // what was asked for stays
   showHistory();
   for (const id of ['items', 'chosen', 'offers', 'positions', 'lines']) by(id).replaceChildren();
   by('app').hidden = by('logout').hidden = true;
@@ -437,10 +494,12 @@ function listen() {
   by('site').addEventListener('change', () => { asked.site = by('site').value; refresh(); });
   by('items').addEventListener('change', (e) => choose(e.target.value, e.target.checked));
   by('search').addEventListener('input', () => { if (!showItems()) lookUp(); });
-  for (const id of ['from', 'to', 'zone']) by(id).addEventListener('change', refresh);
-  by('presets').addEventListener('click', (e) => { if (e.target.dataset.hours) { preset(Number(e.target.dataset.hours)); refresh(); } });
-  by('own').addEventListener('input', () => { showPositions(); });
-  by('own').addEventListener('change', sameLatest);
+  for (const id of ['from', 'to']) by(id).addEventListener('change', typed);
+  by('zone').addEventListener('change', () => { if (known(by('zone').value)) showWindow(); refresh(); });
+  by('presets').addEventListener('click', (e) => { if (e.target.dataset.hours) { asked.window = { hours: Number(e.target.dataset.hours) }; showWindow(); refresh(); } });
+  by('own').addEventListener('input', showPositions);
+  by('own').addEventListener('change', remember);
+  addEventListener('popstate', () => { recall(); if (api.loggedIn()) { showForm(); select(asked.view); } });
   for (const v of views) by(`tab-${v}`).addEventListener('click', () => select(v));
   document.querySelector('[role=tablist]').addEventListener('keydown', (e) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[e.key];

@@ -62,9 +62,28 @@ export class History {
     line.prime.push(row.isPrime === true);
   }
 
-  /** chosen gives the lines to draw: those with the most points, in a stable order. */
+  /**
+   * chosen gives the lines to draw: of each pair and currency in turn the offer
+   * that had the buy box last, then the cheapest by its newest price, so that no
+   * limit hides them; those with the most points first, in a stable order.
+   */
   chosen(most) {
-    return [...this.lines.values()].sort((a, b) => b.at.length - a.at.length || (a.key < b.key ? -1 : 1)).slice(0, most);
+    const groups = new Map();
+    for (const l of this.lines.values()) {
+      const key = `${l.pair.itemId} ${l.pair.site} ${l.currency}`;
+      groups.set(key, [...(groups.get(key) ?? []), l]);
+    }
+    const boxAt = (l) => l.at[l.buyBox.lastIndexOf(true)];
+    const cost = (l) => l.last.totalPrice ?? l.last.price;
+    const ranked = [...groups.values()].map((group) => {
+      const [box] = group.filter((l) => l.buyBox.includes(true)).sort((a, b) => boxAt(b) - boxAt(a));
+      return group.toSorted((a, b) => (b === box) - (a === box) || cost(a) - cost(b) || (a.key < b.key ? -1 : 1));
+    });
+    const kept = [];
+    for (let turn = 0; kept.length < Math.min(most, this.lines.size); turn++) {
+      kept.push(...ranked.filter((group) => group.length > turn).map((group) => group[turn]).slice(0, most - kept.length));
+    }
+    return kept.sort((a, b) => b.at.length - a.at.length || (a.key < b.key ? -1 : 1));
   }
 
   /** counts gives how many captures had which outcome. */
@@ -76,9 +95,10 @@ export class History {
 }
 
 /**
- * align puts lines on one axis of times, in seconds: [times, ...prices]. A
- * capture of the pair without this offer is null, which breaks the line; a time
- * at which only others were captured is undefined, which does not.
+ * align puts lines on one axis of times, in seconds: [times, ...prices]. From
+ * a capture of the pair without this offer to the next with it there is null,
+ * which breaks the line, also where others were captured between; a time at
+ * which only others were captured is else undefined, which does not.
  */
 export function align(lines) {
   const pairs = new Set(lines.map((l) => l.pair));
@@ -91,6 +111,7 @@ export function align(lines) {
     for (const i of places.get(line.pair)) column[i] = null;
     line.index = line.at.map((t) => index.get(t));
     line.index.forEach((i, n) => { column[i] = line.price[n]; });
+    for (let i = 1; i < column.length; i++) if (column[i] === undefined && column[i - 1] === null) column[i] = null;
     return column;
   });
   return [Array.from(times), ...columns];

@@ -12,8 +12,9 @@ export function element(name, attributes = {}, ...children) {
 }
 
 /**
- * table shows rows. A column is {name, title, text(row), value(row), number}:
- * text is a string or a node, value is what is sorted by. Sorted keeps the
+ * table shows rows. A column is {name, title, text(row), value(row),
+ * group(row), number}: text is a string or a node, value is what is sorted by
+ * within a group, if there are any. Sorted keeps the
  * column's name and the direction between calls; without it nobody sorts.
  */
 export function table(caption, columns, rows, sorted, again) {
@@ -36,9 +37,11 @@ export function table(caption, columns, rows, sorted, again) {
   let shown = rows;
   const by = sorted && columns.find((c) => c.name === sorted.column);
   if (by) {
-    const { value } = by;
+    const { value, group = () => '' } = by;
     const sign = sorted.up ? 1 : -1;
     shown = rows.toSorted((a, b) => {
+      const apart = (group(a) ?? '\uffff').localeCompare(group(b) ?? '\uffff');
+      if (apart) return apart;
       const [x, y] = [value(a), value(b)];
       if (x === y) return 0;
       if (x === null || x === undefined) return 1; // what is missing is last both ways

@@ -34,7 +34,7 @@ async function choose(page, words) {
 }
 
 const copied = async (page, view, kind) => {
-  await page.locator(`#${view}-same .copy`, { has: page.locator(`[data-kind=${kind}]`) }).getByRole('button').click();
+  await page.locator(`#${view}-same .copy`, { has: page.locator(`[data-kind=${kind}]`) }).first().getByRole('button').click();
   return page.evaluate(() => navigator.clipboard.readText());
 };
 
@@ -56,6 +56,42 @@ const chartOf = (page) => page.evaluate(() => {
 
 const said = { chart: {}, curl: {}, mcp: {} };
 
+/** keeps looks whether the address is the state: through a reload, Back, another zone, and an expired login. */
+async function keeps(page) {
+  const state = () => page.evaluate(() => ({ hash: location.hash, chosen: document.querySelectorAll('#chosen li').length, own: document.querySelector('#own').value, from: document.querySelector('#from').value, sorted: document.querySelector('#offers [aria-sort]')?.textContent }));
+  const shown = () => page.waitForSelector('#offers tbody tr');
+  const before = await state();
+  if (!/own=/.test(before.hash) || !/sort=-price/.test(before.hash) || !/from=\d{4}-.*Z/.test(decodeURIComponent(before.hash))) fail('en', `the address is not the state: ${before.hash}`);
+  const same = async (what) => {
+    await shown();
+    const now = await state();
+    if (JSON.stringify(now) !== JSON.stringify(before)) fail('en', `${what} changes what is asked: ${JSON.stringify(before)} ${JSON.stringify(now)}`);
+  };
+  await page.reload();
+  await same('a reload');
+  await page.fill('#zone', 'Asia/Tokyo');
+  await page.locator('#zone').blur();
+  await page.waitForFunction((from) => document.querySelector('#from').value !== from && /Tokyo/.test(location.hash), before.from);
+  const ends = (hash) => ['from', 'to'].map((name) => new URLSearchParams(hash.slice(1)).get(name)).join();
+  if (ends((await state()).hash) !== ends(before.hash)) fail('en', 'another zone moves the window');
+  await page.goBack();
+  await page.waitForFunction((hash) => location.hash === hash, before.hash);
+  await same('Back');
+  await page.route('**/v1/results?*', (route) => route.fulfill({ status: 401, contentType: 'application/problem+json', body: '{"code":"TOKEN_EXPIRED","detail":"expired"}' }));
+  await page.click('#tab-history');
+  await page.click('#tab-latest');
+  await page.waitForSelector('#login:not([hidden])');
+  await page.unroute('**/v1/results?*');
+  await login(page);
+  await same('a login that expired');
+  await page.route('**/v1/sites*', (route) => route.fulfill({ status: 503, contentType: 'application/problem+json', body: '{"code":"SERVICE_UNAVAILABLE","detail":"away"}' }));
+  await page.reload();
+  await page.waitForSelector('#start-error:not([hidden])');
+  await page.unroute('**/v1/sites*');
+  await page.click('#start-error button');
+  await same('an outage at the start');
+}
+
 /** readme takes the picture of the README: one product of a week. */
 async function readme() {
   const page = await open('en-GB', 'readme', (m) => /401/.test(m));
@@ -72,7 +108,7 @@ async function readme() {
 }
 
 async function english() {
-  const page = await open('en-GB', 'en', (m) => /401/.test(m));
+  const page = await open('en-GB', 'en', (m) => /401|503/.test(m));
   await page.goto(`${plan.base}/`);
   await looks(page, 'front-en', false);
   await page.click('a[href="explorer/"]');
@@ -113,10 +149,19 @@ async function english() {
   const prices = () => page.locator('#offers tbody td:nth-child(7)').allTextContents();
   const up = await prices();
   await page.click('#offers th:nth-child(7) button');
+  await page.click('#offers th:nth-child(7) button');
   const down = await prices();
-  if (up[0] === down[0] || up.length !== down.length) fail('en', `the table is not sorted the other way: ${up[0]}, ${down[0]}`);
+  if (up.length < 2 || up[0] === down[0] || up.length !== down.length) fail('en', `the table is not sorted the other way: ${up[0]}, ${down[0]}`);
   said.offers = await page.locator('#offers tbody tr').evaluateAll((rows) => rows.map((r) => [...r.cells].map((c) => c.textContent)));
   said.curl.latest = await copied(page, 'latest', 'curl');
+  said.mcp.latest = await copied(page, 'latest', 'mcp');
+  await page.fill('#own', '1.234x');
+  if (!(await page.isVisible('#own-error')) || await page.locator('#positions tbody tr').count()) fail('en', 'a price that is none gives a position, or no words');
+  await page.fill('#own', '1,234.50');
+  await page.waitForSelector('#positions tbody tr');
+  if (!/1,234\.50/.test(await page.locator('#positions tbody td:nth-child(3)').first().textContent())) fail('en', 'an own price of 1,234.50 is another one');
+  await page.locator('#own').blur();
+  await keeps(page);
   await looks(page, 'latest-en', false);
 
   await page.focus('#tab-latest'); // by keyboard to the stream
@@ -170,7 +215,7 @@ async function german() {
 
   await page.click('#tab-latest');
   await page.waitForSelector('#offers tbody tr');
-  if (await page.locator('#offers th').count() !== 8 || (await page.locator('#offers [aria-sort=ascending]').textContent()) !== 'Preis') fail('de', 'the only site has a column, or the table is not sorted by price');
+  if (await page.locator('#offers th').count() !== 8 || (await page.locator('#offers [aria-sort=ascending]').textContent()) !== 'Gesamt') fail('de', 'the only site has a column, or the table is not sorted by what is paid');
   if (await page.evaluate(() => { const box = document.querySelector('#offers'); return box.scrollWidth > box.clientWidth; })) fail('de', 'the newest prices of a site are wider than the page');
   await looks(page, 'latest-de', true);
   await page.route('**/uPlot*', (route) => route.fulfill({ status: 404 }));

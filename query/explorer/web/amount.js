@@ -1,0 +1,23 @@
+// Amounts as people write them.
+
+/**
+ * amountOf reads an amount above zero: 1.234,50 and 1,234.50 and 1234.5. The
+ * last of two separators parts the decimals; one alone that could be either
+ * (1.234) is what the language of the page says. NaN: it is no amount.
+ */
+export function amountOf(text, language) {
+  const s = text.trim().replace(/[\s\u00a0\u202f'’]/g, '').replace(/^[€$£]|[€$£]$/g, '');
+  if (!/^\d[\d.,]*$/.test(s)) return NaN;
+  const last = Math.max(s.lastIndexOf(','), s.lastIndexOf('.'));
+  if (last < 0) return above(s);
+  const mark = s[last];
+  const other = mark === ',' ? '.' : ',';
+  const thousands = (part, sign) => (part.includes(sign) ? new RegExp(`^\\d{1,3}(\\${sign}\\d{3})+$`).test(part) : /^\d+$/.test(part));
+  const [whole, decimals] = [s.slice(0, last), s.slice(last + 1)];
+  const groups = mark !== (language === 'de' ? ',' : '.') && thousands(s, mark);
+  if (groups) return above(s.replaceAll(mark, ''));
+  if (!/^\d+$/.test(decimals) || !thousands(whole, other)) return NaN;
+  return above(`${whole.replaceAll(other, '')}.${decimals}`);
+}
+
+const above = (s) => (Number(s) > 0 ? Number(s) : NaN);
