@@ -22,6 +22,8 @@ type Access struct {
 	Visibility     Visibility
 	// Watermark is how far every table is complete.
 	Watermark Watermark
+	// Generation of the rows, as of Edge.
+	Generation uint64
 }
 
 // Visibility is the one description of what a caller sees: the pairs of the

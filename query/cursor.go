@@ -109,6 +109,9 @@ func (o opened) into(state any) error {
 	return nil
 }
 
+// errExpired: a cursor of the caller's own is too old.
+var errExpired = invalid("cursor: it has expired. Start again without it.")
+
 func refusedCursor() error {
 	return invalid("cursor: it is wrong, or belongs to another account, query or kind of read. Start again without it.")
 }
@@ -130,7 +133,7 @@ func (s *sealer) open(b binding, cursor string) (o opened, err error) {
 		return o, refusedCursor()
 	}
 	if s.now().Unix() > c.Expires {
-		return o, invalid("cursor: it has expired. Start again without it.")
+		return o, errExpired
 	}
 	o = opened{state: c.State, spelled: spelled}
 	if !spelled {

@@ -14,4 +14,9 @@ type ExtStore interface {
 	// Statistics sums the rows of a window up by group and part of it, after a
 	// place, at most the query's limit; first comes what they come to in all.
 	Statistics(ctx context.Context, v Visibility, q *StatisticsQuery) ([]Statistic, error)
+	// Feed gives rows block by block in the order in which they became visible.
+	// A block is valid until each returns.
+	Feed(ctx context.Context, v Visibility, q *FeedQuery, each func(*Block) error) error
+	// Edge tells how far the tables are, as of a moment after the call.
+	Edge(ctx context.Context) (Edge, error)
 }

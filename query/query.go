@@ -90,6 +90,9 @@ type Service struct {
 	seal     *sealer
 	node     *admission.Node
 	seen     lastSeen
+	edge     edges
+	rowIDs   rowIDs
+	tails    tails
 	stats    stats
 	verified verified
 }
@@ -108,7 +111,10 @@ func New(cfg Config, store Store, now func() time.Time, archives ...Archive) (*S
 	if node == nil {
 		node = admission.New(admission.Defaults())
 	}
-	return &Service{cfg: cfg, store: newRemembering(store, cfg), archives: archives, now: now, seal: seal, seen: newLastSeen(), verified: newVerified(), node: node}, nil
+	return &Service{
+		cfg: cfg, store: newRemembering(store, cfg), archives: archives, now: now, seal: seal, seen: newLastSeen(), verified: newVerified(), node: node,
+		edge: edges{ask: func(ctx context.Context) (Edge, error) { return store.Edge(ctx) }}, rowIDs: newRowIDs(cfg.CursorKey),
+	}, nil
 }
 
 // Admission is what reads of this service spend.
@@ -210,6 +216,9 @@ const (
 	CodePayloadTooLarge       = "PAYLOAD_TOO_LARGE"
 	CodeForbidden             = "AUTH_FORBIDDEN"
 	CodeTokenInvalid          = "AUTH_TOKEN_INVALID"
+	CodeFeedScopeChanged      = "CHANGES_SCOPE_CHANGED"
+	CodeFeedHistoryRebuilt    = "CHANGES_HISTORY_REBUILT"
+	CodeFeedTokenExpired      = "CHANGES_TOKEN_EXPIRED"
 )
 
 func invalid(format string, args ...any) error {

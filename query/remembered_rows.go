@@ -43,6 +43,29 @@ func (r *remembering) Results(ctx context.Context, v Visibility, q *ResultsQuery
 	return each(within)
 }
 
+// Feed implements Store: who follows the same shares its reads.
+func (r *remembering) Feed(ctx context.Context, v Visibility, q *FeedQuery, each func(*Block) error) error {
+	if v.Snapshot == 0 || !v.Applied || q.Limit > maxRememberedRows {
+		return r.Store.Feed(ctx, v, q, each)
+	}
+	asked := feedQuestion{*q, toMs(q.Rows.Window.From), toMs(q.Rows.Window.To)}
+	asked.Rows.Window = contracts.Window{}
+	rows, err := recall(ctx, r, "feed", v, asked, func(ctx context.Context) (*Block, error) {
+		c := newRowsCopy(q.Rows.Export)
+		err := r.Store.Feed(ctx, v, q, func(b *Block) error { c.add(b); return nil })
+		return c.block, err
+	})
+	if err != nil || rows.Len == 0 {
+		return err
+	}
+	return each(rows)
+}
+
+type feedQuestion struct {
+	FeedQuery
+	From, To int64
+}
+
 // neverAgain tells whether nobody else can ask for the same: the window ends now
 // and no wider one has the answer.
 func neverAgain(q *ResultsQuery) bool {

@@ -24,6 +24,9 @@ type ResultsRequest struct {
 	Summarize bool `json:"-"`
 	// Table takes the rows of a page instead of their JSON; nil: JSON.
 	Table RowTable `json:"-"`
+	// ChangesToken takes the token of a stream that goes on as a feed; nil: none
+	// is wanted.
+	ChangesToken *string `json:"-"`
 	// Lines has the JSON of a page on lines, not with commas.
 	Lines bool `json:"-"`
 

@@ -43,8 +43,14 @@ func (s *Service) enter(ctx context.Context, plan *resultsPlan, r ResultsRequest
 	if in.empty {
 		return in, err
 	}
+	in.encoder, err = s.encoder(ctx, plan, v)
+	return in, err
+}
+
+// encoder makes what encodes the rows of a read.
+func (s *Service) encoder(ctx context.Context, plan *resultsPlan, v Visibility) (*rowEncoder, error) {
 	facts := siteFacts{}
-	if r.Include.ExportFields {
+	if plan.include.ExportFields {
 		sites, err := s.store.sites(ctx, v)
 		if err != nil {
 			return nil, err
@@ -53,8 +59,7 @@ func (s *Service) enter(ctx context.Context, plan *resultsPlan, r ResultsRequest
 			facts[site.Site] = site
 		}
 	}
-	in.encoder = newRowEncoder(plan, facts, newEnrichment(r.Include, s.store, in.vis))
-	return in, nil
+	return newRowEncoder(plan, facts, newEnrichment(plan.include, s.store, v)), nil
 }
 
 // measure measures a scope as CountPairs of a Store does.

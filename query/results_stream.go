@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"preismon/contracts"
 	"preismon/query/admission"
 	"preismon/query/frame"
 )
@@ -45,15 +46,14 @@ func (s *Service) StreamResults(ctx context.Context, p Principal, r ResultsReque
 	defer holds.End()
 	ctx = admission.WithBudget(ctx, s.cfg.HardBudget)
 	began := time.Now()
-	in, err := func() (*read, error) {
-		ctx, cancel := context.WithTimeout(ctx, s.cfg.HardBudget)
-		defer cancel()
-		return s.accept(ctx, p, r)
-	}()
+	in, token, err := s.acceptStream(ctx, p, r)
 	if err != nil {
 		return s.budget(ctx, err)
 	}
 	if in.empty {
+		if err := token(ctx); err != nil {
+			return err
+		}
 		return w.Start(in.echo.Scope)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -79,6 +79,9 @@ func (s *Service) StreamResults(ctx context.Context, p Principal, r ResultsReque
 		watch.Stop()
 		err = look.now(ctx)
 	}
+	if err == nil {
+		err = token(ctx)
+	}
 	if err != nil {
 		if errors.Is(context.Cause(ctx), context.DeadlineExceeded) && !admission.Refused(err) {
 			err = errors.Join(context.DeadlineExceeded, err)
@@ -86,6 +89,29 @@ func (s *Service) StreamResults(ctx context.Context, p Principal, r ResultsReque
 		return s.budget(ctx, err)
 	}
 	return c.start()
+}
+
+// acceptStream accepts a stream. token gives it its token for the feed, if it
+// wants one, after the last row.
+func (s *Service) acceptStream(ctx context.Context, p Principal, r ResultsRequest) (in *read, token func(context.Context) error, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.HardBudget)
+	defer cancel()
+	plan, err := s.plan(p, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	a, err := s.access(ctx, p, contracts.ReadResults)
+	if err != nil {
+		return nil, nil, err
+	}
+	token = func(context.Context) error { return nil }
+	if r.ChangesToken != nil {
+		if token, err = s.streamToken(ctx, p, plan, r, a); err != nil {
+			return nil, nil, err
+		}
+	}
+	in, err = s.enter(ctx, plan, r, a.Visibility, a.Watermark)
+	return in, token, err
 }
 
 // streamer hands blocks on as NDJSON, or as batches.

@@ -13,6 +13,8 @@ type Stats struct {
 	PageRows   uint64            // rows on them
 	Streams    uint64            // streams of results that were read to their end
 	StreamRows uint64            // rows of all streams, also of those that broke
+	FeedRows   uint64            // rows of all feeds
+	Tails      int               // tails that are open
 	OverBudget uint64            // pages and streams of results that the hard budget failed
 
 	// Contents of archived files that were asked for: found good in an archive,
@@ -33,6 +35,7 @@ var endings = []Ending{NothingMore, AtLimit, AtSoftDeadline, AtAnswerBudget}
 type stats struct {
 	pages                                     [4]atomic.Uint64 // as endings
 	pageRows, streams, streamRows, overBudget atomic.Uint64
+	feedRows                                  atomic.Uint64
 	found, missing, away, damaged             atomic.Uint64
 }
 
@@ -41,7 +44,7 @@ func (s *Service) Stats() Stats {
 	c := &s.stats
 	all := Stats{
 		Pages: map[Ending]uint64{}, PageRows: c.pageRows.Load(), Streams: c.streams.Load(), StreamRows: c.streamRows.Load(),
-		OverBudget: c.overBudget.Load(),
+		OverBudget: c.overBudget.Load(), FeedRows: c.feedRows.Load(), Tails: s.tails.open(),
 		Remembered: s.store.answers.Stats(), Checked: s.store.checked.Load(), Differences: s.store.differences.Load(),
 		Found: c.found.Load(), Missing: c.missing.Load(), Away: c.away.Load(), Damaged: c.damaged.Load(),
 	}

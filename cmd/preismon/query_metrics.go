@@ -168,6 +168,8 @@ func (m *queryMetrics) observe(a *admin, q queried) {
 	const rows = "Rows of results that were sent."
 	a.counter("preismon_results_rows_total", rows, func() uint64 { return q.service.Stats().PageRows }, "form", "page")
 	a.counter("preismon_results_rows_total", rows, func() uint64 { return q.service.Stats().StreamRows }, "form", "stream")
+	a.counter("preismon_results_rows_total", rows, func() uint64 { return q.service.Stats().FeedRows }, "form", "changes")
+	a.gauge("preismon_changes_tails", "Tails that are open.", func() float64 { return float64(q.service.Stats().Tails) })
 	a.counter("preismon_results_streams_total", "Streams of results that were read to their end.", func() uint64 { return q.service.Stats().Streams })
 	a.counter("preismon_results_over_budget_total", "Pages and streams of results that the hard budget failed.", func() uint64 { return q.service.Stats().OverBudget })
 	for label, of := range map[string]func(query.Stats) uint64{

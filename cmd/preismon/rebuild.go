@@ -300,7 +300,15 @@ func (r *rebuilding) switchOver(ctx context.Context, fence uint64, fresh **drive
 			return err
 		}
 		if ok {
+			// Before, so that nobody goes on into the new rows, and after, so that
+			// nobody goes on from the old ones.
+			if err := rebuild.NextGeneration(ctx, r.admin, r.database); err != nil {
+				return err
+			}
 			if err := rebuild.Exchange(ctx, r.admin, r.database, r.exchanged(), fence); err != nil {
+				return err
+			}
+			if err := rebuild.NextGeneration(context.WithoutCancel(ctx), r.admin, r.database); err != nil {
 				return err
 			}
 			if r.table == "" {

@@ -25,11 +25,12 @@ const (
 	RateLimited                 // too often; see RetryAfter
 	Timeout                     // the time budget is used up
 	Unavailable                 // a server behind us is away; see RetryAfter
+	Gone                        // what was there is not any more; the caller begins again
 )
 
 var kindNames = [...]string{
 	"internal", "invalid", "unauthenticated", "forbidden", "not found", "conflict",
-	"too large", "rate limited", "timeout", "unavailable",
+	"too large", "rate limited", "timeout", "unavailable", "gone",
 }
 
 func (k Kind) String() string { return kindNames[k] }

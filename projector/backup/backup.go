@@ -128,6 +128,8 @@ func Restore(ctx context.Context, conn Conn, database string, from Place, replac
 		{"restore the checkpoints", "RESTORE TABLE " + name(database) + ".checkpoints AS " + name(beside) + ".checkpoints FROM " + from.of(checkpoints)},
 		{"forget which scopes are applied", "TRUNCATE TABLE " + name(beside) + ".scopes_applied"},
 		{"forget the fences", "TRUNCATE TABLE " + name(beside) + ".leader_fences"},
+		{"begin a generation of rows", "INSERT INTO " + name(beside) + ".checkpoints (* EXCEPT (written_at)) SELECT * EXCEPT (written_at) REPLACE ('GENERATION' AS stream, toUInt32(0) AS epoch, toUInt64(toUnixTimestamp64Nano(now64(9))) AS seq) FROM " +
+			name(beside) + ".checkpoints FINAL WHERE stream = 'OBSERVATIONS'"},
 		{"drop what was there", "DROP DATABASE IF EXISTS " + name(database) + " SYNC"},
 		{"put it in place", "RENAME DATABASE " + name(beside) + " TO " + name(database)},
 	} {

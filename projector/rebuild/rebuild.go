@@ -82,8 +82,8 @@ func versions(database string) string {
 func Ready(ctx context.Context, conn Conn, database string) (ok bool, reason string, err error) {
 	beside := Beside(database)
 	for _, q := range []struct{ reason, sql string }{
-		{"they do not reach as far", `SELECT count() AS n FROM (SELECT stream, max((epoch, seq)) AS place FROM ` + table(database, "checkpoints") + ` WHERE stream != 'IN_FORCE' GROUP BY stream) AS o
-			LEFT JOIN (SELECT stream, max((epoch, seq)) AS place FROM ` + table(beside, "checkpoints") + ` WHERE stream != 'IN_FORCE' GROUP BY stream) AS n ON o.stream = n.stream
+		{"they do not reach as far", `SELECT count() AS n FROM (SELECT stream, max((epoch, seq)) AS place FROM ` + table(database, "checkpoints") + ` WHERE stream NOT IN ('IN_FORCE', 'GENERATION') GROUP BY stream) AS o
+			LEFT JOIN (SELECT stream, max((epoch, seq)) AS place FROM ` + table(beside, "checkpoints") + ` WHERE stream NOT IN ('IN_FORCE', 'GENERATION') GROUP BY stream) AS n ON o.stream = n.stream
 			WHERE n.place < o.place`},
 		{"their scopes have other pairs", `SELECT count() AS n FROM (
 			SELECT mandate, item, site, sum(side) AS sides FROM (SELECT mandate, item, toString(site) AS site, 1 AS side FROM (` + scope(database) + `)
@@ -140,6 +140,21 @@ func ForgetProof(ctx context.Context, conn Conn, database string) error {
 	})
 	if err != nil {
 		return fmt.Errorf("forget the proof of the checkpoint: %w", err)
+	}
+	return nil
+}
+
+// NextGeneration lets readers of changes know that rows may have come to places
+// that they were past, so that they begin again.
+func NextGeneration(ctx context.Context, conn Conn, database string) error {
+	t := table(database, "checkpoints")
+	err := conn.Do(ctx, ch.Query{
+		Body: "INSERT INTO " + t + " (stream, partition, partitions, epoch, seq) SELECT 'GENERATION', partition, partitions, 0, greatest(toUInt64(toUnixTimestamp64Nano(now64(9))), (SELECT max(seq) + 1 FROM " + t +
+			" WHERE stream = 'GENERATION')) FROM " + t + " FINAL WHERE stream = 'OBSERVATIONS'",
+		Settings: []ch.Setting{ch.SettingInt("async_insert", 0)},
+	})
+	if err != nil {
+		return fmt.Errorf("begin a generation of rows: %w", err)
 	}
 	return nil
 }

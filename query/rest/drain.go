@@ -41,6 +41,7 @@ func (s *Surface) Drain(ctx context.Context) error {
 		}
 	}
 	s.mu.Unlock()
+	s.api.stop() // who waits for rows is told how to go on elsewhere
 	select {
 	case <-s.empty:
 		return nil

@@ -348,6 +348,9 @@ type memory struct {
 	each     func(n int) error // asked before block n of results
 	stuck    bool              // results come never: a read ends with its context
 	ended    chan error        // how each read of results ended
+
+	generation uint64
+	later      []row // that come beyond the watermark of before
 }
 
 type row struct {
@@ -410,10 +413,53 @@ func (m *memory) Access(_ context.Context, account contracts.AccountID) (*query.
 	}
 	if a, ok := m.accounts[account]; ok {
 		now := *a
-		now.Watermark = query.Watermark{Epoch: 1, Seq: 1 << 40}
-		return &now, nil
+		edge, err := m.Edge(context.Background())
+		now.Watermark, now.Generation = edge.Watermark, edge.Generation
+		return &now, err
 	}
 	return nil, fault.New(fault.NotFound, "", "no such account")
+}
+
+// Edge implements query.Store.
+func (m *memory) Edge(context.Context) (query.Edge, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return query.Edge{Watermark: query.Watermark{Epoch: 1, Seq: 1<<40 + uint64(len(m.later))}, Generation: m.generation}, nil
+}
+
+// arrive makes rows visible.
+func (m *memory) arrive(n int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for range n {
+		m.later = append(m.later, row{item: 11, site: "shop-one", captured: time.Now(), price: 1_500, seq: 1<<40 + uint64(len(m.later)) + 1})
+	}
+}
+
+// rebuild makes the rows anew.
+func (m *memory) rebuild() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.generation++
+}
+
+// Feed implements query.Store.
+func (m *memory) Feed(_ context.Context, _ query.Visibility, q *query.FeedQuery, each func(*query.Block) error) error {
+	if err := m.ask("Feed"); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	var found []row
+	for _, r := range m.later {
+		if r.seq > q.After.Seq && r.seq <= q.Rows.Watermark.Seq && len(found) < q.Limit && (q.Rows.Selectors.Site == "" || q.Rows.Selectors.Site == r.site) {
+			found = append(found, r)
+		}
+	}
+	m.mu.Unlock()
+	if len(found) == 0 {
+		return nil
+	}
+	return each(blockOf(found))
 }
 
 func (m *memory) Sites(_ context.Context, _ query.Visibility, q query.SitesQuery) ([]contracts.Site, error) {

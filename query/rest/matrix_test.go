@@ -71,6 +71,7 @@ var matrix = map[string]visible{
 	"GET /ext/v1/position": {names: []string{
 		"itemId={item}", "site={site}", "orderId={order}", "ean={ean}", "pzn={pzn}", "asin={asin}&asinLocale={locale}",
 	}},
+	"GET /ext/v1/changes": {own: true}, // TestFeedShowsWhatIsSeen
 	"POST /ext/v1/lookup": {names: []string{
 		`{"itemIds":["{item}"]}`, `{"eans":["{ean}"]}`, `{"pzns":["{pzn}"]}`, `{"asins":[{"asin":"{asin}","asinLocale":"{locale}"}]}`,
 		`{"eans":["{ean}"],"itemIds":["{item}"],"pzns":["{pzn}"]}`,

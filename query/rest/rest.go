@@ -11,6 +11,7 @@ package rest
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -113,6 +114,8 @@ type api struct {
 	now      func() time.Time
 	serving  func() func(Served)
 	tracer   trace.Tracer
+	stopping context.Context // ends when this node is about to stop
+	stop     context.CancelFunc
 }
 
 const (
@@ -136,6 +139,7 @@ func New(cfg Config, deps Deps) (*Surface, error) {
 		cfg: cfg, service: deps.Service, auth: deps.Auth, throttle: deps.Auth.Throttle(),
 		docs: docs, log: deps.Logger, now: deps.Now, serving: deps.Serving, tracer: deps.Tracer,
 	}
+	a.stopping, a.stop = context.WithCancel(context.Background())
 	if a.serving == nil {
 		a.serving = func() func(Served) { return func(Served) {} }
 	}
@@ -147,9 +151,10 @@ func New(cfg Config, deps Deps) (*Surface, error) {
 	engine := a.routes()
 	compressed := compress(engine)
 	split := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// The stream compresses by itself: rows must not wait for a full buffer.
+		// The stream compresses by itself: rows must not wait for a full buffer,
+		// as those of a tail must not.
 		// Files go as they are, for their length, their hash and their ranges.
-		if r.URL.Path == streamPath || strings.HasSuffix(r.URL.Path, downloadPath) {
+		if r.URL.Path == streamPath || follows(r) || strings.HasSuffix(r.URL.Path, downloadPath) {
 			engine.ServeHTTP(w, r)
 			return
 		}
@@ -286,7 +291,7 @@ func (a *api) cors() *cors.Cors {
 	return cors.New(cors.Options{
 		AllowOriginFunc: func(origin string) bool { return slices.Contains(a.cfg.AllowedOrigins, origin) },
 		AllowedMethods:  []string{http.MethodGet, http.MethodHead, http.MethodPost},
-		AllowedHeaders:  []string{"Authorization", "Content-Type", "Range", "If-Range", "If-Match", "If-None-Match", requestIDHeader, "MCP-Protocol-Version", "Mcp-Method", "Mcp-Name"},
+		AllowedHeaders:  []string{"Authorization", "Content-Type", "Range", "If-Range", "If-Match", "If-None-Match", "Prefer", requestIDHeader, "MCP-Protocol-Version", "Mcp-Method", "Mcp-Name"},
 		ExposedHeaders: []string{
 			requestIDHeader, limitHeader, remainingHeader, resetHeader, policyField, quotaField, "Retry-After", "WWW-Authenticate", scopeHeader,
 			returnedHeader, nextCursorHeader, queryHeader, "Link",

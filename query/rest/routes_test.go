@@ -107,6 +107,7 @@ type special struct {
 	condition  string // a header, with etag
 	etag       string
 	code, body string
+	do         func(*surface) answer // where it takes more than a request
 }
 
 func specials() map[string][]special {
@@ -116,6 +117,11 @@ func specials() map[string][]special {
 		path := strings.TrimSuffix("/"+route, "/")
 		all[under+path+" 404"] = []special{{path: path, order: "7", code: "ORDER_NOT_FOUND"}, {path: path, order: "none", code: "ORDER_NOT_FOUND"}}
 	}
+	all["/ext/v1/changes 410"] = []special{{code: "CHANGES_HISTORY_REBUILT", do: func(s *surface) answer {
+		begun := decode[changesPage](s.t, s.get("/ext/v1/changes?site=shop-one", s.token(reader)))
+		s.store.rebuild()
+		return s.get("/ext/v1/changes?since="+begun.Progress.Token, s.token(reader))
+	}}}
 	for _, d := range []string{"/exports", "/imports"} {
 		latest, download := d+"/history/latest", d+"/history/download"
 		for _, path := range []string{latest, download} {
@@ -135,6 +141,9 @@ func specials() map[string][]special {
 }
 
 func (p special) ask(s *surface) answer {
+	if p.do != nil {
+		return p.do(s)
+	}
 	r := s.request("GET", "/v1/orders/"+or(p.order, "5")+p.path, s.token(reader), nil)
 	if p.ranges != "" {
 		r.Header.Set("Range", p.ranges)
@@ -223,7 +232,7 @@ func TestAllRoutesAndAllProblems(t *testing.T) {
 		meaning, _ := wire.MeaningOf(code)
 		status := meaning.Status
 		kind := map[int]fault.Kind{
-			400: fault.Invalid, 401: fault.Unauthenticated, 403: fault.Forbidden, 404: fault.NotFound, 405: fault.Invalid, 409: fault.Conflict,
+			400: fault.Invalid, 401: fault.Unauthenticated, 403: fault.Forbidden, 404: fault.NotFound, 405: fault.Invalid, 409: fault.Conflict, 410: fault.Gone,
 			413: fault.TooLarge, 429: fault.RateLimited, 500: fault.Internal, 503: fault.Unavailable, 504: fault.Timeout,
 		}[status]
 		loose.store.breakDown(func(method string) error {

@@ -43,6 +43,11 @@ func (a *api) stream(c *gin.Context, p query.Principal) error {
 		return badRequest("The stream needs HTTP/1.1 or later, also between proxies.")
 	}
 	s := &transfer{w: c.Writer, good: exchangeOf(c.Request).hold.Err, work: a.service.Admission().Work, form: formOf(c.Request.Header.Values("Accept"), streamForms), request: req}
+	if wire.WantsChangesToken(c.Request.Header.Values("Prefer")) {
+		s.changes = new(string)
+		req.ChangesToken = s.changes
+		c.Writer.Header().Set("Preference-Applied", "changes-token")
+	}
 	if !s.form.dense {
 		s.coding = acceptedCoding(c.GetHeader("Accept-Encoding"))
 	}
@@ -109,6 +114,7 @@ type transfer struct {
 	coding  string       // gzip, zstd, or none
 	good    func() error // whether anything may be sent
 	started bool
+	changes *string // the token of the feed that goes on; nil: none is wanted
 
 	mu      sync.Mutex // the timer flushes beside the handler
 	enc     encoder
@@ -153,7 +159,11 @@ func (s *transfer) Start(scope string) error {
 	h := s.w.Header()
 	h.Set("Content-Type", s.form.typed)
 	h.Set(scopeHeader, scope)
-	h.Set("Trailer", completeTrailer+", "+returnedTrailer)
+	trailers := completeTrailer + ", " + returnedTrailer
+	if s.changes != nil {
+		trailers += ", " + changesTokenHeader
+	}
+	h.Set("Trailer", trailers)
 	if s.coding != "" {
 		h.Set("Content-Encoding", s.coding)
 		s.enc = encoders[s.coding].Get().(encoder)
@@ -296,6 +306,9 @@ func (s *transfer) finish() error {
 	h := s.w.Header()
 	h.Set(completeTrailer, "true")
 	h.Set(returnedTrailer, strconv.FormatInt(s.rows, 10))
+	if s.changes != nil {
+		h.Set(changesTokenHeader, *s.changes)
+	}
 	return nil
 }
 

@@ -51,7 +51,7 @@ func (s *Store) Access(ctx context.Context, account contracts.AccountID) (*query
 		known.access.Visibility.Snapshot = now.snapshot
 		s.accounts.Put(account, known)
 	}
-	known.access.Watermark = now.watermark
+	known.access.Watermark, known.access.Generation = now.watermark, now.generation
 	return &known.access, nil
 }
 

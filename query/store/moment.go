@@ -16,6 +16,9 @@ import (
 type moment struct {
 	watermark query.Watermark // what every partition has; nothing, before each shard's has any
 	snapshot  query.Snapshot
+	// generation rises when rows may have come to, or gone from, places that a
+	// reader was past: after a rebuild and after a restore. 0: neither ever was.
+	generation uint64
 }
 
 // checkpoint is a row of moment.sql.
@@ -49,6 +52,10 @@ func (s *Store) readMoment(ctx context.Context) (m moment, err error) {
 func (n shards) moment(all []checkpoint) (m moment, err error) {
 	streams := map[string]map[uint16]query.Watermark{"OBSERVATIONS": {}, "CATALOG": {}, "IN_FORCE": {}}
 	for _, c := range all {
+		if c.stream == "GENERATION" {
+			m.generation = max(m.generation, c.mark.Seq)
+			continue
+		}
 		if c.stream == "OBSERVATIONS" {
 			if err := n.are(c.of); err != nil {
 				return m, err

@@ -60,6 +60,7 @@ type world struct {
 	single  *query.Service // the same, where a test puts another there
 	now     time.Time
 	rows    []obsRow
+	epoch   uint32 // of rows that are inserted
 	mark    uint64
 	scopes  map[contracts.MandateID]map[contracts.Pair][]contracts.OrderID
 }
@@ -105,7 +106,7 @@ func newWorld(t testing.TB, seed uint64, n int) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { st.Close() })
-	w := &world{t: t, conn: conn, cfg: cfg, now: time.Date(2026, 3, 8, 12, 0, 0, 0, time.UTC)}
+	w := &world{t: t, conn: conn, cfg: cfg, epoch: epoch, now: time.Date(2026, 3, 8, 12, 0, 0, 0, time.UTC)}
 	w.serve(st)
 	w.admin, w.single = db.AdminDSN, w.service
 	w.scopes = map[contracts.MandateID]map[contracts.Pair][]contracts.OrderID{mandateOne: {}, mandateTwo: {}}
@@ -181,7 +182,7 @@ func ids(orders []contracts.OrderID) []uint64 {
 }
 
 func (w *world) setMark(seq uint64) {
-	w.exec("INSERT INTO checkpoints (stream, partition, epoch, seq) VALUES ('OBSERVATIONS', 0, ?, ?)", uint32(epoch), seq)
+	w.exec("INSERT INTO checkpoints (stream, partition, epoch, seq) VALUES ('OBSERVATIONS', 0, ?, ?)", w.epoch, seq)
 }
 
 // insert adds about n rows: with many equal capture times, several offers,
@@ -193,7 +194,7 @@ func (w *world) insert(r *rand.Rand, n int, after time.Duration) {
 		w.mark++
 		for capture := range uint16(1 + r.IntN(4)) {
 			base := obsRow{
-				item: 1 + r.Uint64N(6), site: worldSites[r.IntN(len(worldSites))], epoch: epoch, seq: w.mark, capture: capture,
+				item: 1 + r.Uint64N(6), site: worldSites[r.IntN(len(worldSites))], epoch: w.epoch, seq: w.mark, capture: capture,
 				// hours of the last ten days, a third of them tied to the same few instants
 				ms:      w.now.Add(after - time.Duration(r.IntN(240*4))*15*time.Minute).UnixMilli(),
 				outcome: contracts.Outcome(r.IntN(6)), price: -1,

@@ -111,6 +111,18 @@ var meanings = map[string]Meaning{
 		http.StatusNotFound, "Archived file not found", "No archived file of the order matches.",
 		"Nothing in the history of the order matches the filters. List it with GET .../history and take the names from there.",
 	},
+	query.CodeFeedScopeChanged: {
+		http.StatusGone, "What you see changed", "What this account sees, or what the selectors stand for, changed since the token was made.",
+		"Rows of the past came or went with it, and no feed can tell which. Read a new snapshot from GET /v1/results/stream with Prefer: changes-token, replace what you hold, and go on from its token.",
+	},
+	query.CodeFeedHistoryRebuilt: {
+		http.StatusGone, "History made anew", "The tables were made anew or restored since the token was made.",
+		"Rows may have come to, or gone from, places that the token is past. Read a new snapshot from GET /v1/results/stream with Prefer: changes-token, replace what you hold, and go on from its token.",
+	},
+	query.CodeFeedTokenExpired: {
+		http.StatusGone, "Changes token expired", "The changes token is too old.",
+		"A changes token is good for 30 days, and each answer has a new one. Read a new snapshot from GET /v1/results/stream with Prefer: changes-token, and go on from its token.",
+	},
 	query.CodeContentMissing: {
 		http.StatusConflict, "Content missing", "The file is in the catalogue, but its content is in none of the archives.",
 		"The file was archived once, but no archive has its content any more. Another attempt does not help; another file of the history may.",
@@ -170,6 +182,7 @@ var kindCodes = map[fault.Kind]string{
 	fault.RateLimited:     CodeRateLimit,
 	fault.Timeout:         query.CodeQueryTimeout,
 	fault.Unavailable:     CodeUnavailable,
+	fault.Gone:            query.CodeFeedTokenExpired,
 }
 
 // Problem is an answer that says what is wrong: the strict problem details

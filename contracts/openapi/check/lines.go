@@ -8,6 +8,9 @@ import (
 	"strings"
 )
 
+// changesPath is the route of changes.
+const changesPath = "/ext/v1/changes"
+
 // results checks each line of NDJSON, and what says that the rows of an answer
 // are whole: of a stream in any form its trailers, of a page its header.
 func (x *Exchange) results(path, media string, body []byte) (faults []error) {
@@ -31,6 +34,12 @@ func (x *Exchange) results(path, media string, body []byte) (faults []error) {
 	faults = append(faults, l.faults...)
 	if len(l.rest) > 0 {
 		faults = append(faults, fmt.Errorf("the stream ends within a line: %q", l.rest))
+	}
+	if path == changesPath { // its last line says up to where it is whole
+		if last := body[bytes.LastIndexByte(bytes.TrimSuffix(body, []byte("\n")), '\n')+1:]; !bytes.HasPrefix(last, []byte(`{"_control":`)) {
+			faults = append(faults, fmt.Errorf("the last line is %q", last))
+		}
+		return faults
 	}
 	if proof != strconv.Itoa(l.n) {
 		faults = append(faults, fmt.Errorf("%d lines, but %q are said to be returned", l.n, proof))

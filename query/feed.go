@@ -1,0 +1,345 @@
+package query
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"time"
+
+	"preismon/contracts"
+	"preismon/contracts/fault"
+)
+
+// FeedRequest asks for the rows that became visible since a token was made, or,
+// without one, for a token of now. See contracts/decisions/032-the-feed.md.
+type FeedRequest struct {
+	Since string
+	Limit *int
+	// Rows is what a feed that begins now is of: its selectors, filters, window
+	// and field groups. A token holds them.
+	Rows ResultsRequest
+	// Lines has the JSON of the rows on lines, not with commas.
+	Lines bool
+}
+
+// FeedPlace is a place in the order in which rows become visible.
+type FeedPlace struct {
+	Epoch   uint32 `json:"e"`
+	Seq     uint64 `json:"s"`
+	Capture uint16 `json:"c"`
+	Offer   uint16 `json:"o"`
+}
+
+// placeOf is the place behind everything up to a watermark.
+func placeOf(w Watermark) FeedPlace { return FeedPlace{w.Epoch, w.Seq, math.MaxUint16, math.MaxUint16} }
+
+func (p FeedPlace) mark() Watermark { return Watermark{p.Epoch, p.Seq} }
+
+// FeedQuery is what the store is asked: rows of a query behind a place, by
+// place. The watermark is that of Rows; its order, place and limit do not count.
+type FeedQuery struct {
+	Rows  ResultsQuery
+	After FeedPlace
+	Limit int
+}
+
+// FeedPage are rows that became visible, in that order.
+type FeedPage struct {
+	Rows     RowsJSON // each with its rowId
+	Progress Progress
+	Limit    int
+	// Seen is how far the tables were: Await waits for more.
+	Seen Edge
+}
+
+// Progress says up to where a feed was given.
+type Progress struct {
+	// Token goes on behind all that was given.
+	Token string `json:"token"`
+	// AsOf is when UpToDate was true, or is not yet.
+	AsOf string `json:"asOf"`
+	// UpToDate: nothing else was visible when the tables were asked.
+	UpToDate bool `json:"upToDate"`
+}
+
+// feedState is what a token holds: all there is to know of a feed.
+type feedState struct {
+	Rows       ResultsRequest `json:"r"`
+	From       int64          `json:"f"` // ms; minInt64: open
+	To         int64          `json:"u"`
+	At         FeedPlace      `json:"a"`
+	Generation uint64         `json:"g,omitempty"`
+	Scope      string         `json:"v"`
+}
+
+func (s *Service) feedBinding(p Principal) binding {
+	return binding{Account: p.Account, Route: "changes"}
+}
+
+// Feed reads a page of a feed: at most limit rows. It does not wait for any.
+func (s *Service) Feed(ctx context.Context, p Principal, r FeedRequest) (page *FeedPage, err error) {
+	limit, err := pageLimit(r.Limit, MaxResultsLimit)
+	if err != nil {
+		return nil, err
+	}
+	room, held, err := s.charge(ctx, pageBytes(ResultsRequest{Limit: &limit, Include: r.Rows.Include}))
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := s.within(ctx)
+	defer cancel()
+	if page, err = s.feed(ctx, p, r, limit); err != nil {
+		held()
+		return nil, s.budget(ctx, err)
+	}
+	room.Resize(int64(cap(page.Rows.buf)))
+	page.Rows.held = held
+	s.stats.feedRows.Add(uint64(page.Rows.rows))
+	return page, nil
+}
+
+func (s *Service) feed(ctx context.Context, p Principal, r FeedRequest, limit int) (*FeedPage, error) {
+	state, err := s.openFeed(p, r)
+	if err != nil {
+		return nil, err
+	}
+	asked := s.now().UTC()
+	a, err := s.access(ctx, p, contracts.ReadResults)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := s.feedPlan(p, state)
+	if err != nil {
+		return nil, err
+	}
+	scope, err := s.feedScope(ctx, a.Visibility, plan.query.Selectors)
+	if err != nil {
+		return nil, err
+	}
+	page := &FeedPage{Limit: limit, Seen: Edge{a.Watermark, a.Generation, a.Visibility.Snapshot}}
+	if r.Since == "" {
+		if err := settled(a.Visibility); err != nil {
+			return nil, err
+		}
+		state.At, state.Generation, state.Scope = placeOf(a.Watermark), a.Generation, scope
+	}
+	switch at := state.At.mark(); {
+	case state.Scope != scope:
+		return nil, gone(CodeFeedScopeChanged, "What this account sees, or what the selectors stand for, changed since the token was made.")
+	case state.Generation != a.Generation:
+		return nil, gone(CodeFeedHistoryRebuilt, "The tables were made anew or restored since the token was made.")
+	case at.Compare(a.Watermark) > 0:
+		return nil, &fault.Error{Kind: fault.Unavailable, RetryAfter: time.Second, Msg: "This node's tables are behind the token. Send the request again."}
+	}
+	in := &read{resultsPlan: plan, vis: a.Visibility}
+	plan.query.Watermark = a.Watermark
+	at := placeOf(a.Watermark)
+	page.Progress.UpToDate = true
+	if !a.Visibility.Nothing() && !plan.query.nothing(a.Visibility) && state.At != at {
+		if in.encoder, err = s.encoder(ctx, plan, a.Visibility); err != nil {
+			return nil, err
+		}
+		in.encoder.pens = append(in.encoder.pens, s.rowIDs.pen(a.Visibility.Mandate))
+		if at, err = s.readFeed(ctx, in, page, state.At, r.Lines); err != nil {
+			page.Rows.Release()
+			return nil, err
+		}
+	}
+	state.At = at
+	page.Progress.AsOf = formatInstant(asked.Truncate(contracts.Resolution), plan.zone)
+	page.Progress.Token, err = s.seal.sealCursor(s.feedBinding(p), state)
+	return page, err
+}
+
+// firstFeedSlice is how many sequences the first statement of a page reads; a
+// limit sorts all that it finds, so that a feed that is far behind reads little
+// more than it gives.
+const (
+	firstFeedSlice  = 1_000
+	feedSliceGrowth = 4
+)
+
+// readFeed fills the page with the rows behind a place, and gives the one that
+// it ends at.
+func (s *Service) readFeed(ctx context.Context, in *read, page *FeedPage, at FeedPlace, lines bool) (FeedPlace, error) {
+	rows := &ResultsPage{}
+	c := &pageCollector{in: in, page: rows, room: page.Limit, maxBytes: s.cfg.MaxResponseBytes, between: ','}
+	if lines {
+		c.between = '\n'
+	}
+	rows.Rows.buf = *rowBuffers.Get().(*[]byte)
+	defer func() { page.Rows = rows.Rows }()
+	mark := in.query.Watermark
+	for width := uint64(firstFeedSlice); at != placeOf(mark); width *= feedSliceGrowth {
+		q := FeedQuery{Rows: in.query, After: at, Limit: c.room + 1}
+		if at.Epoch == mark.Epoch && mark.Seq-at.Seq > width {
+			q.Rows.Watermark.Seq = at.Seq + width
+		}
+		if err := s.store.Feed(ctx, in.vis, &q, func(b *Block) error { return c.take(ctx, b) }); err != nil {
+			return at, err
+		}
+		if c.more {
+			page.Progress.UpToDate = false
+			if rows.Rows.rows == 0 {
+				return at, nil
+			}
+			return FeedPlace{c.last.Epoch, c.last.Seq, c.last.Capture, c.last.Offer}, nil
+		}
+		at = placeOf(q.Rows.Watermark)
+	}
+	return at, nil
+}
+
+// openFeed gives the state that a request goes on from, or begins with.
+func (s *Service) openFeed(p Principal, r FeedRequest) (state feedState, err error) {
+	if r.Since == "" {
+		return s.beginFeed(p, r.Rows)
+	}
+	if r.Rows != (ResultsRequest{}) {
+		return state, invalid("since: it holds what it is of. Send no selectors, filters, window or field groups beside it.")
+	}
+	o, err := s.seal.open(s.feedBinding(p), r.Since)
+	switch {
+	case errors.Is(err, errExpired):
+		return state, gone(CodeFeedTokenExpired, "The token is older than 30 days.")
+	case err != nil || json.Unmarshal(o.state, &state) != nil:
+		return state, invalid("since: it is wrong, or belongs to another account.")
+	}
+	return state, nil
+}
+
+// beginFeed is the state of a feed that begins, but for its place. What is not
+// given of its window is open.
+func (s *Service) beginFeed(p Principal, r ResultsRequest) (state feedState, err error) {
+	if err := feedable(r); err != nil {
+		return state, err
+	}
+	plan, err := s.understand(p, r)
+	if err != nil {
+		return state, err
+	}
+	w := plan.query.Window
+	if !plan.given.From {
+		w.From = time.Time{}
+	}
+	if !plan.given.To {
+		w.To = time.Time{}
+	}
+	return stateOf(r, w), nil
+}
+
+func stateOf(r ResultsRequest, w contracts.Window) feedState {
+	r.Limit, r.Cursor, r.ChangesToken, r.Table = nil, "", nil, nil
+	r.CapturedFrom, r.CapturedTo, r.Sort, r.GlobalScope = "", "", "", false
+	return feedState{Rows: r, From: toMs(w.From), To: toMs(w.To)}
+}
+
+// feedable refuses queries whose rows come and go with other things than the
+// rows that become visible: the client keeps the newest of a pair, and what the
+// catalogue says of products and sites changes apart from them.
+func feedable(r ResultsRequest) error {
+	for name, given := range map[string]bool{
+		"latestPerPair": r.LatestPerPair, "latestObservationPerPair": r.LatestObservationPerPair,
+		"brand": r.Brand != "", "isPrime": r.IsPrime != nil, "isBuyBox": r.IsBuyBox != nil,
+	} {
+		if given {
+			return invalid("%s: changes cannot be told of it. Leave it out, and choose among the rows.", name)
+		}
+	}
+	return nil
+}
+
+// feedPlan is the plan of a feed.
+func (s *Service) feedPlan(p Principal, state feedState) (*resultsPlan, error) {
+	plan, err := s.understand(p, state.Rows)
+	if err != nil {
+		return nil, err
+	}
+	plan.query.Window = contracts.Window{From: fromMs(state.From), To: fromMs(state.To)}
+	plan.query.FromNow, plan.query.ToNow = false, false
+	return plan, nil
+}
+
+// maxFeedItems is how many products an identifier of one may stand for.
+const maxFeedItems = 1_000
+
+// feedScope is a hash of the pairs that a caller sees under selectors: the
+// version of its mandate's scope, what the account is narrowed to, and the
+// products that identifiers stand for.
+func (s *Service) feedScope(ctx context.Context, v Visibility, sel Selectors) (string, error) {
+	var items []contracts.ItemID
+	if sel.Product() && !v.Nothing() {
+		var err error
+		items, err = recall(ctx, s.store, "scope items", v, sel, func(ctx context.Context) ([]contracts.ItemID, error) {
+			return s.store.ScopeItems(ctx, v, sel, maxFeedItems)
+		})
+		if err != nil {
+			return "", err
+		}
+	}
+	v.Applied, v.Snapshot = false, 0
+	raw, err := json.Marshal([]any{v, items})
+	return fingerprint(raw), err
+}
+
+// settled refuses to begin a feed while rows of a grant are filled in at places
+// that it would be past.
+func settled(v Visibility) error {
+	if v.Applied || v.Nothing() {
+		return nil
+	}
+	return &fault.Error{
+		Kind: fault.Unavailable, RetryAfter: time.Second,
+		Msg: "What this account was granted is still being filled in, so that no changes token can be given yet. Ask again.",
+	}
+}
+
+func gone(code, why string) error {
+	return fault.New(fault.Gone, code, "%s Read a new snapshot from GET /v1/results/stream with Prefer: changes-token, and go on from its token.", why)
+}
+
+// farFuture is behind every capture: a snapshot that a feed goes on from has no
+// upper bound of its own, for captures may be dated ahead of this clock.
+var farFuture = time.Date(2299, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// streamToken has a stream read all that a feed will not give, and gives what
+// seals its token after the last row. What its caller sees is checked by then.
+func (s *Service) streamToken(ctx context.Context, p Principal, plan *resultsPlan, r ResultsRequest, a *Access) (func(context.Context) error, error) {
+	if r.Cursor != "" {
+		return nil, invalid("cursor: a stream that begins at a cursor is no snapshot that changes could follow. Leave it out, or the header Prefer.")
+	}
+	if err := feedable(r); err != nil {
+		return nil, err
+	}
+	if err := settled(a.Visibility); err != nil {
+		return nil, err
+	}
+	q := &plan.query
+	w := q.Window
+	if !plan.given.To {
+		w.To = time.Time{}
+		q.Window.To, q.ToNow = farFuture, false
+	}
+	state := stateOf(r, w)
+	state.At, state.Generation = placeOf(a.Watermark), a.Generation
+	var err error
+	if state.Scope, err = s.feedScope(ctx, a.Visibility, q.Selectors); err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) error {
+		now, err := s.access(ctx, p, contracts.ReadResults)
+		if err != nil {
+			return err
+		}
+		scope, err := s.feedScope(ctx, now.Visibility, state.Rows.selectors())
+		switch {
+		case err != nil:
+			return err
+		case scope != state.Scope || now.Generation != state.Generation:
+			return &fault.Error{Kind: fault.Unavailable, RetryAfter: time.Second, Msg: "What this account sees changed while its rows were read. Ask again."}
+		}
+		*r.ChangesToken, err = s.seal.sealCursor(s.feedBinding(p), state)
+		return err
+	}, nil
+}

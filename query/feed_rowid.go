@@ -1,0 +1,44 @@
+package query
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"hash"
+
+	"preismon/contracts"
+)
+
+// rowIDs names rows so that a client knows one that it has, and learns nothing
+// of the places of rows, which would show how many others there are.
+type rowIDs struct{ key []byte }
+
+// rowIDBytes are enough for as many rows as there will be: 96 bits.
+const rowIDBytes = 12
+
+func newRowIDs(key contracts.Secret) rowIDs {
+	sum := sha256.Sum256([]byte("preismon row id v1\x00" + key.Reveal()))
+	return rowIDs{sum[:]}
+}
+
+// pen writes the rowId of a mandate's rows behind their other fields. It is for
+// one read.
+func (r rowIDs) pen(m contracts.MandateID) pen {
+	var h hash.Hash = hmac.New(sha256.New, r.key)
+	var place [24]byte
+	var sum []byte
+	binary.BigEndian.PutUint64(place[:], uint64(m))
+	return func(out []byte, b *Block, i int) []byte {
+		binary.BigEndian.PutUint32(place[8:], b.Epoch[i])
+		binary.BigEndian.PutUint64(place[12:], b.Seq[i])
+		binary.BigEndian.PutUint16(place[20:], b.Capture[i])
+		binary.BigEndian.PutUint16(place[22:], b.Offer[i])
+		h.Reset()
+		h.Write(place[:])
+		sum = h.Sum(sum[:0])
+		out = append(out, `,"rowId":"`...)
+		out = base64.RawURLEncoding.AppendEncode(out, sum[:rowIDBytes])
+		return append(out, '"')
+	}
+}

@@ -1,0 +1,321 @@
+package rest_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"preismon/contracts"
+)
+
+type feedProgress struct {
+	Token, AsOf string
+	UpToDate    bool
+}
+
+type changesPage struct {
+	Data     []struct{ ItemID, Site, CapturedAt, RowID string }
+	Progress feedProgress
+}
+
+type controlLine struct {
+	Control string `json:"_control"`
+	feedProgress
+	Reason, RowID string
+}
+
+const feedAt = "/ext/v1/changes"
+
+// changes asks for a page.
+func (s *surface) changes(query string) changesPage {
+	s.t.Helper()
+	a := s.get(feedAt+"?"+query, s.token(reader))
+	if a.StatusCode != 200 {
+		s.t.Fatalf("%s: %d %s", query, a.StatusCode, a.body)
+	}
+	return decode[changesPage](s.t, a)
+}
+
+// A page of changes has the rows and a new token, in JSON and in lines, and a
+// request that waits gets the first row when it comes.
+func TestFeedPagesAndWaits(t *testing.T) {
+	s := serve(t, func(set *settings) { set.throttle.Reads.Requests = 1_000 })
+	begun := s.changes("site=shop-one")
+	if len(begun.Data) != 0 || !begun.Progress.UpToDate || begun.Progress.Token == "" {
+		t.Fatalf("%+v", begun)
+	}
+	s.store.arrive(3)
+	first := s.changes("limit=2&since=" + begun.Progress.Token)
+	rest := s.changes("limit=2&since=" + first.Progress.Token)
+	if len(first.Data) != 2 || first.Progress.UpToDate || len(rest.Data) != 1 || !rest.Progress.UpToDate || rest.Data[0].RowID == first.Data[1].RowID {
+		t.Fatalf("%+v, then %+v", first, rest)
+	}
+	r := s.request("GET", feedAt+"?since="+begun.Progress.Token, s.token(reader), nil)
+	r.Header.Set("Accept", "application/x-ndjson")
+	a := s.do(r)
+	lines := strings.Split(strings.TrimSuffix(string(a.body), "\n"), "\n")
+	var last controlLine
+	if must(t, json.Unmarshal([]byte(lines[len(lines)-1]), &last)); len(lines) != 4 || last.Control != "progress" || !last.UpToDate {
+		t.Errorf("%s", a.body)
+	}
+	waited := make(chan changesPage)
+	go func() {
+		var page changesPage
+		a := s.get(feedAt+"?wait=25s&since="+rest.Progress.Token, s.token(reader))
+		_ = json.Unmarshal(a.body, &page)
+		waited <- page
+	}()
+	select {
+	case page := <-waited:
+		t.Fatalf("it did not wait: %+v", page)
+	case <-time.After(300 * time.Millisecond):
+	}
+	s.store.arrive(1)
+	if page := <-waited; len(page.Data) != 1 {
+		t.Errorf("%+v", page)
+	}
+	for query, named := range map[string]string{
+		"wait=26s": "wait", "wait=1m": "wait", "follow=true&limit=5": "follow", "latestPerPair=true": "latestPerPair", "cursor=x": "cursor", "since=x": "since",
+		"site=shop-one&since=" + begun.Progress.Token: "since",
+	} {
+		if p := s.get(feedAt+"?"+query, s.token(reader)).wantProblem(t, 400, "MVP_VALIDATION_ERROR"); !strings.Contains(p.Detail, named) {
+			t.Errorf("%s: %s", query, p.Detail)
+		}
+	}
+}
+
+// follow opens a tail and gives its lines; closed: it ended as it should.
+func (s *surface) follow(ctx context.Context, query string) (lines chan controlLine, broken chan error) {
+	s.t.Helper()
+	r := s.request("GET", feedAt+"?follow=true&"+query, s.token(reader), nil).WithContext(ctx)
+	resp, err := s.client.Do(r)
+	must(s.t, err)
+	if resp.StatusCode != 200 || resp.Header.Get("X-Accel-Buffering") != "no" {
+		body, _ := io.ReadAll(resp.Body)
+		s.t.Fatalf("%s: %d %s", query, resp.StatusCode, body)
+	}
+	lines, broken = make(chan controlLine, 100), make(chan error, 1)
+	go func() {
+		defer close(lines)
+		defer resp.Body.Close()
+		in := bufio.NewScanner(resp.Body)
+		for in.Scan() {
+			var l controlLine
+			if err := json.Unmarshal(in.Bytes(), &l); err != nil {
+				broken <- err
+				return
+			}
+			lines <- l
+		}
+		broken <- in.Err()
+	}()
+	return lines, broken
+}
+
+// A tail gives rows when they come, says how far it is, holds no room while it
+// waits, and ends with how to go on: when its node stops, by a token behind all
+// that was given; when it cannot go on, by the reason.
+func TestFeedTails(t *testing.T) {
+	s := serve(t, func(set *settings) { set.throttle.Reads.Requests, set.unchecked = 1_000, true })
+	lines, broken := s.follow(t.Context(), "site=shop-one")
+	if l := <-lines; l.Control != "progress" || !l.UpToDate {
+		t.Fatalf("%+v", l)
+	}
+	s.store.arrive(2)
+	seen := map[string]bool{}
+	for len(seen) < 2 {
+		if l := <-lines; l.Control == "" {
+			seen[l.RowID] = true
+		}
+	}
+	if l := <-lines; l.Control != "progress" || !l.UpToDate {
+		t.Errorf("%+v", l)
+	}
+	if n := s.service.Stats(); n.Tails != 1 || n.FeedRows < 2 {
+		t.Errorf("%+v", n)
+	}
+	if n := busyHeavy(s); n != 0 {
+		t.Errorf("a tail that waits holds %d heavy reads", n)
+	}
+	reset, over := s.follow(t.Context(), "")
+	<-reset
+	s.store.rebuild()
+	for l := range reset {
+		if l.Control == "reset" && l.Reason != "CHANGES_HISTORY_REBUILT" {
+			t.Errorf("%+v", l)
+		}
+	}
+	must(t, <-over)
+	for range lines { //nolint:revive // it was reset, too
+	}
+	must(t, <-broken)
+
+	lines, broken = s.follow(t.Context(), "")
+	begun := <-lines
+	s.store.arrive(1)
+	drained := make(chan error, 1)
+	var last controlLine
+	rows := 0
+	for l := range lines {
+		if last = l; l.Control == "" {
+			rows++
+			go func() { drained <- s.rest.Drain(context.WithoutCancel(t.Context())) }()
+		}
+	}
+	must(t, <-broken)
+	must(t, <-drained)
+	if rows != 1 || last.Control != "end" || last.Reason != "NODE_STOPS" || last.Token == "" || last.Token == begun.Token {
+		t.Errorf("%d rows, then %+v", rows, last)
+	}
+	again := serve(t) // another node with the same tables
+	again.store.arrive(4)
+	again.store.rebuild()
+	if page := again.changes("since=" + last.Token); len(page.Data) != 1 { // the one that the first did not give
+		t.Errorf("%+v", page)
+	}
+}
+
+// busyHeavy is how many of its heavy reads the account has under way.
+func busyHeavy(s *surface) int {
+	a := s.get("/v1/results/stream?site=shop-one", s.token(reader))
+	var left int
+	_, text, _ := strings.Cut(a.Header.Get("RateLimit"), `"heavy";r=`)
+	_, _ = fmt.Sscan(text, &left)
+	return 7 - left // this one is the eighth
+}
+
+// Five tails of an account are one too many, and one that ended makes room.
+func TestFeedTailsOfAnAccount(t *testing.T) {
+	s := serve(t, func(set *settings) { set.throttle.Reads.Requests, set.unchecked = 1_000, true })
+	ctx, cancel := context.WithCancel(t.Context())
+	for range 4 {
+		lines, _ := s.follow(ctx, "")
+		<-lines
+	}
+	s.get(feedAt+"?follow=true", s.token(reader)).wantProblem(t, 429, "RATE_LIMIT_EXCEEDED")
+	cancel()
+	for s.service.Stats().Tails > 0 {
+		time.Sleep(10 * time.Millisecond)
+	}
+	ctx, cancel = context.WithCancel(t.Context())
+	defer cancel()
+	lines, _ := s.follow(ctx, "")
+	<-lines
+}
+
+// A complete stream gives a token to who asks for it, in a trailer, and changes
+// in nothing for who does not.
+func TestStreamGivesAChangesToken(t *testing.T) {
+	s := serve(t, func(set *settings) { set.throttle.Reads.Requests = 1_000 })
+	const at = "/v1/results/stream?site=shop-one"
+	plain := s.get(at, s.token(reader))
+	r := s.request("GET", at, s.token(reader), nil)
+	r.Header.Set("Prefer", "respond-async, Changes-Token")
+	asked := s.do(r)
+	if string(asked.body) != string(plain.body) || plain.Trailer.Get("X-Changes-Token") != "" || asked.Trailer.Get("X-Results-Complete") != "true" ||
+		asked.Header.Get("Preference-Applied") != "changes-token" || plain.Header.Get("Preference-Applied") != "" {
+		t.Errorf("%v %v", plain.Trailer, asked.Trailer)
+	}
+	s.store.arrive(1)
+	if page := s.changes("since=" + asked.Trailer.Get("X-Changes-Token")); len(page.Data) != 1 {
+		t.Errorf("%+v", page)
+	}
+	for _, query := range []string{"&latestPerPair=true", "&isPrime=true", "&brand=x"} {
+		r := s.request("GET", at+query, s.token(reader), nil)
+		r.Header.Set("Prefer", "changes-token")
+		s.do(r).wantProblem(t, 400, "MVP_VALIDATION_ERROR")
+	}
+	first := decode[struct{ Paging struct{ NextCursor string } }](t, s.get("/v1/results?site=shop-one&limit=1", s.token(reader)))
+	r = s.request("GET", at+"&cursor="+first.Paging.NextCursor, s.token(reader), nil)
+	r.Header.Set("Prefer", "changes-token")
+	s.do(r).wantProblem(t, 400, "MVP_VALIDATION_ERROR")
+	s.store.breakAfter(1)
+	r = s.request("GET", at, s.token(reader), nil)
+	r.Header.Set("Prefer", "changes-token")
+	if resp, err := s.client.Do(r); err == nil {
+		_, err = io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+		if err == nil || resp.Trailer.Get("X-Changes-Token") != "" {
+			t.Errorf("a broken stream has %v", resp.Trailer)
+		}
+	}
+}
+
+// breakAfter fails results at block n.
+func (m *memory) breakAfter(n int) {
+	m.each = func(at int) error {
+		if at >= n {
+			return http.ErrBodyNotAllowed
+		}
+		return nil
+	}
+}
+
+// TestFeedShowsWhatIsSeen asks for changes of what the caller may not see, in
+// every way it can be named: they are those of something that does not exist.
+func TestFeedShowsWhatIsSeen(t *testing.T) {
+	l := serveMatrix(t, 3)
+	names := []string{"itemId={item}", "site={site}", "orderId={order}", "ean={ean}", "pzn={pzn}", "asin={asin}&asinLocale={locale}", "merchant={merchant}", "manufacturer={maker}"}
+	outsiders := []struct {
+		account contracts.AccountID
+		hidden  who
+		sees    bool
+	}{{whole, theirs, false}, {stranger, own, false}, {part, own, false}, {partSites, own, false}, {unassigned, own, false}, {unscoped, theirs, false}, {whole, own, true}, {stranger, theirs, true}}
+	type asked struct {
+		hidden, none string
+	}
+	var begun []asked
+	begin := func(a contracts.AccountID, w who, name string) string {
+		return decode[changesPage](t, l.get(w.fill(feedAt, name), l.token(a))).Progress.Token
+	}
+	for _, o := range outsiders {
+		for _, name := range names {
+			begun = append(begun, asked{begin(o.account, o.hidden, name), begin(o.account, nobodys, name)})
+		}
+	}
+	for i, w := range []who{own, theirs} {
+		l.observe(uint64(i+1), l.row("numbers(2)", map[string]string{
+			"item": "toUInt64(" + w["item"] + ")", "site": "'" + w["site"] + "'", "seq": fmt.Sprintf("%d + number", uint64(liveMark)+uint64(i)*10+1),
+			"captured_at": fmt.Sprintf("fromUnixTimestamp64Milli(%d - number * 100, 'UTC')", l.now.UnixMilli()),
+			"merchant":    "'" + w["merchant"] + "'", "manufacturer": "'" + w["maker"] + "'",
+		}))
+	}
+	l.exec("INSERT INTO checkpoints (stream, partition, epoch, seq) VALUES ('OBSERVATIONS', 0, ?, ?)", uint32(liveEpoch), uint64(liveMark+100))
+	n := 0
+	ids := map[string]contracts.AccountID{}
+	for _, o := range outsiders {
+		for _, name := range names {
+			hidden := decode[changesPage](t, l.get(feedAt+"?since="+begun[n].hidden, l.token(o.account)))
+			none := decode[changesPage](t, l.get(feedAt+"?since="+begun[n].none, l.token(o.account)))
+			want := 0
+			if o.sees {
+				want = 2
+			}
+			if len(hidden.Data) != want || len(none.Data) != 0 || len(begun[n].hidden)-len(begun[n].none) > 60 {
+				t.Errorf("account %d, %s: %d rows, expected %d, for nothing %d", o.account, name, len(hidden.Data), want, len(none.Data))
+			}
+			for _, row := range hidden.Data {
+				if of, known := ids[row.RowID]; known && of != o.account {
+					t.Errorf("row id %s of two mandates", row.RowID)
+				}
+				ids[row.RowID] = o.account
+			}
+			l.get(feedAt+"?since="+begun[n].hidden, l.token(otherThan(o.account))).wantProblem(t, 400, "MVP_VALIDATION_ERROR")
+			n++
+		}
+	}
+}
+
+// otherThan is an account that a token is not of.
+func otherThan(a contracts.AccountID) contracts.AccountID {
+	if a == whole {
+		return stranger
+	}
+	return whole
+}

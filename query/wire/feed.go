@@ -1,0 +1,110 @@
+package wire
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+	"time"
+
+	"preismon/contracts"
+	"preismon/query"
+)
+
+// Feed is a request for changes.
+type Feed struct {
+	query.FeedRequest
+	Wait   time.Duration // at most so long for rows
+	Follow bool
+}
+
+// MaxWait is how long a request may wait for rows: less than proxies do.
+const MaxWait = 25 * time.Second
+
+var waitForm = regexp.MustCompile(`^([0-9]|1[0-9]|2[0-5])s$`)
+
+// DecodeFeed takes the parameters of a request for changes.
+func DecodeFeed(in *Params) (f Feed, err error) {
+	f.Limit = in.limit()
+	f.Since, _ = in.raw("since", maxCursorBytes)
+	if wait := in.form("wait", waitForm.MatchString, "0s to 25s"); wait != "" {
+		f.Wait, err = time.ParseDuration(wait)
+	}
+	f.Follow = in.flag("follow")
+	f.Rows = query.ResultsRequest{
+		OrderID: id[contracts.OrderID](in, "orderId"), ItemID: id[contracts.ItemID](in, "itemId"),
+		PZN: in.pzn(), EAN: in.ean(), ASINLocale: in.asinLocale(), ASIN: in.asin(), Site: in.site(),
+		Merchant: in.text("merchant"), Manufacturer: in.text("manufacturer"), CoverageState: in.text("coverageState"),
+		CapturedFrom: in.text("capturedFrom"), CapturedTo: in.text("capturedTo"), Timezone: in.text("timezone"),
+		Include: query.Include{
+			Coverage: in.flag("includeCoverage"), OrderIDs: in.flag("includeOrderIds"), CustomerData: in.flag("includeCustomerData"),
+			ExportFields: in.flag("includeExportFields"), Identity: in.flag("includeIdentity"),
+		},
+	}
+	if f.Follow && (f.Limit != nil || f.Wait > 0) {
+		in.fault("follow: goes with neither limit nor wait.")
+	}
+	if faults := in.Err(); faults != nil {
+		return f, faults
+	}
+	return f, err
+}
+
+// FeedBody is the JSON object of a page of changes, in pieces that are good
+// until its rows are released.
+func FeedBody(page *query.FeedPage) ([][]byte, error) {
+	progress, err := Marshal(page.Progress)
+	if err != nil {
+		return nil, err
+	}
+	return [][]byte{[]byte(`{"data":[`), page.Rows.JSON(), []byte(`],"progress":`), progress, {'}'}}, nil
+}
+
+// Kinds of control lines.
+const (
+	ControlProgress = "progress" // all before it was given
+	ControlReset    = "reset"    // the feed cannot go on: begin again
+	ControlEnd      = "end"      // go on by another request
+)
+
+// Control is a line of a feed that is not a row.
+type Control struct {
+	Control string `json:"_control"`
+	*query.Progress
+	Reason string `json:"reason,omitempty"` // of a reset its code
+	Detail string `json:"detail,omitempty"`
+}
+
+// FeedLines are the rows of a page, and after them what is said of them, each on
+// a line; nil: nothing is.
+func FeedLines(page *query.FeedPage, said *Control) ([]byte, error) {
+	var b bytes.Buffer
+	if b.Write(page.Rows.JSON()); page.Rows.Len() > 0 {
+		b.WriteByte('\n')
+	}
+	if said == nil {
+		return b.Bytes(), nil
+	}
+	line, err := said.Line()
+	b.Write(line)
+	return b.Bytes(), err
+}
+
+// Line is the control line.
+func (c *Control) Line() ([]byte, error) {
+	line, err := Marshal(c)
+	return append(line, '\n'), err
+}
+
+// WantsChangesToken tells whether the values of the header Prefer (RFC 7240) ask
+// a stream for a changes token.
+func WantsChangesToken(prefer []string) bool {
+	for _, value := range prefer {
+		for wish := range strings.SplitSeq(value, ",") {
+			name, _, _ := strings.Cut(wish, ";")
+			if strings.EqualFold(strings.TrimSpace(name), "changes-token") {
+				return true
+			}
+		}
+	}
+	return false
+}
