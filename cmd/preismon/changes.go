@@ -1,0 +1,130 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"preismon/cmd/preismon/client"
+)
+
+type changesCmd struct {
+	Remote remoteFlags `embed:""`
+	scopeFlags
+	Follow bool   `help:"Go on with what becomes visible, until it is interrupted." env:"-"`
+	Since  string `help:"Token to go on from. It holds what it is of, so it goes with no selector." env:"-" placeholder:"TOKEN"`
+	State  string `help:"File that keeps the token: written after the rows before it, read at the start when it is there." env:"-" placeholder:"FILE"`
+}
+
+// Help implements kong.HelpProvider.
+func (changesCmd) Help() string {
+	return `Writes the rows that became visible, as NDJSON, each once, in the order in which they did: late arrivals come when they arrive. Without a token it begins now. What cannot be continued, as what you see changed or the tables were made anew, is an error, and never a gap: read a new snapshot then, and begin again.
+
+Examples:
+
+  preismon changes --state prices.token --site shop-one >> prices.ndjson
+  preismon changes --state prices.token --follow | jq -r '[.itemId, .price] | @tsv'`
+}
+
+// changesWait is how long a request waits for the first row.
+const changesWait = 20 * time.Second
+
+func (c *changesCmd) Run(ctx context.Context, std streams) error {
+	since, err := c.token()
+	if err != nil {
+		return err
+	}
+	params := c.params(nil)
+	if c.Since != "" && len(params) > 0 {
+		return faulty(errors.New("since: it holds what it is of; leave the selectors out"))
+	}
+	r, err := c.Remote.connect(std)
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriter(std.out)
+	for began := since == ""; ; began = false {
+		found, err := r.Changes(ctx, since, params, c.wait(began))
+		if err != nil {
+			if ctx.Err() != nil && c.Follow { // interrupted, as is meant
+				return c.goOn(std.err, since)
+			}
+			return c.explain(r, err)
+		}
+		since = found.Progress.Token
+		for _, row := range found.Data {
+			if _, err := out.Write(append(row, '\n')); err != nil {
+				return err
+			}
+		}
+		if err := errors.Join(out.Flush(), c.keep(since)); err != nil {
+			return err
+		}
+		if !c.Follow && found.Progress.UpToDate {
+			return c.goOn(std.err, since)
+		}
+	}
+}
+
+// wait is how long a request waits: one that begins has nothing to wait for.
+func (c *changesCmd) wait(begins bool) time.Duration {
+	if begins || !c.Follow {
+		return 0
+	}
+	return changesWait
+}
+
+// token is the one to go on from; empty: it begins now.
+func (c *changesCmd) token() (string, error) {
+	if c.Since != "" || c.State == "" {
+		return c.Since, nil
+	}
+	text, err := os.ReadFile(c.State)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	return string(bytes.TrimSpace(text)), err
+}
+
+// keep writes the token into its file, whole or not at all.
+func (c *changesCmd) keep(token string) error {
+	if c.State == "" {
+		return nil
+	}
+	f, err := os.CreateTemp(filepath.Dir(c.State), ".changes-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(token + "\n")
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), c.State)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}
+
+// goOn says how to go on, where no file keeps it.
+func (c *changesCmd) goOn(w io.Writer, token string) error {
+	if c.State != "" || token == "" {
+		return nil
+	}
+	_, err := fmt.Fprintf(w, "Go on with: preismon changes --since %s\n", token)
+	return err
+}
+
+func (c *changesCmd) explain(r *remote, err error) error {
+	explained := r.explain(err)
+	if client.Restart(err) && c.State != "" {
+		return fmt.Errorf("%w\nRemove %s to begin again", explained, c.State)
+	}
+	return explained
+}

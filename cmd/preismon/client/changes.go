@@ -1,0 +1,44 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// Changes are rows that became visible, in that order, and how to go on.
+type Changes struct {
+	Data     []json.RawMessage `json:"data"`
+	Progress struct {
+		Token    string `json:"token"`
+		UpToDate bool   `json:"upToDate"`
+	} `json:"progress"`
+}
+
+// changesAtOnce is how many rows of a feed are asked for at once.
+const changesAtOnce = 1_000
+
+// Changes reads what became visible since a token, and waits so long, at most
+// 25 seconds, for the first row. Without a token it gives one of now, for what
+// the parameters select.
+func (c *Client) Changes(ctx context.Context, since string, params url.Values, wait time.Duration) (*Changes, error) {
+	if since != "" {
+		params = url.Values{"since": {since}}
+	}
+	params = clone(params)
+	params.Set("limit", strconv.Itoa(changesAtOnce))
+	params.Set("wait", strconv.Itoa(int(wait.Seconds()))+"s")
+	var found Changes
+	return &found, c.get(ctx, "/ext/v1/changes", params, &found)
+}
+
+// Restart tells whether an error says that a feed cannot go on from its token.
+func Restart(err error) bool {
+	switch codeOf(err) {
+	case "CHANGES_SCOPE_CHANGED", "CHANGES_HISTORY_REBUILT", "CHANGES_TOKEN_EXPIRED":
+		return true
+	}
+	return false
+}
