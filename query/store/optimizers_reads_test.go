@@ -82,6 +82,11 @@ func readsOf(w *world, versions ...uint64) map[string]read {
 					return resultTexts(ctx, s, v.Visibility, q)
 				}
 			}
+			if q.Latest == query.AllRows && q.Brand == "" {
+				all[fmt.Sprintf("Feed: %s, %s", name, v.name)] = func(ctx context.Context, s *store.Store) ([]string, error) {
+					return feedTexts(ctx, s, v.Visibility, w, q)
+				}
+			}
 		}
 	}
 	for _, a := range []contracts.AccountID{accountWhole, accountOrder, accountSites, accountOther} {
@@ -93,6 +98,10 @@ func readsOf(w *world, versions ...uint64) map[string]read {
 	all["Watermark: of now"] = func(ctx context.Context, s *store.Store) ([]string, error) {
 		mark, err := s.Watermark(ctx)
 		return []string{fmt.Sprintf("%+v", mark)}, err
+	}
+	all["Edge: of now"] = func(ctx context.Context, s *store.Store) ([]string, error) {
+		edge, err := s.Edge(ctx)
+		return []string{fmt.Sprintf("%+v", edge)}, err
 	}
 	for _, login := range []string{"u11", "renamed4", "u12"} {
 		all["ByLogin: "+login] = func(ctx context.Context, s *store.Store) ([]string, error) {
@@ -162,20 +171,37 @@ func texts[T any](all []T, err error) ([]string, error) {
 func resultTexts(ctx context.Context, s *store.Store, v query.Visibility, q query.ResultsQuery) ([]string, error) {
 	var out []string
 	err := s.Results(ctx, v, &q, func(b *query.Block) error {
-		for n := range b.Len {
-			i := n
-			if b.Order != nil {
-				i = int(b.Order[n])
-			}
-			row := fmt.Sprint(b.CapturedMs[i], " ", b.Item[i], " ", string(b.Site.At(i)), " ", b.Epoch[i], " ", b.Seq[i], " ", b.Capture[i], " ", b.Offer[i], " ",
-				b.Outcome[i], " ", string(b.Currency.At(i)), " ", b.PriceMinor[i], " ", string(b.Merchant.At(i)))
-			if q.Export {
-				row += fmt.Sprint(" ", b.ShippingMinor[i], " ", b.IsPrime[i], " ", b.IsBuyBox[i], " ", b.RatingTenths[i], " ", string(b.Manufacturer.At(i)), " ",
-					string(b.DeliveryText.At(i)), " ", string(b.Title.At(i)), " ", string(b.URL.At(i)))
-			}
-			out = append(out, row)
-		}
+		out = append(out, blockTexts(b, q.Export)...)
 		return nil
 	})
 	return out, err
+}
+
+// feedTexts are rows of a query behind the place in the middle of all.
+func feedTexts(ctx context.Context, s *store.Store, v query.Visibility, w *world, q query.ResultsQuery) ([]string, error) {
+	at := w.rows[len(w.rows)/2]
+	feed := query.FeedQuery{Rows: q, After: query.FeedPlace{Epoch: at.epoch, Seq: at.seq, Capture: at.capture, Offer: at.offer}, Limit: 200}
+	var out []string
+	err := s.Feed(ctx, v, &feed, func(b *query.Block) error {
+		out = append(out, blockTexts(b, q.Export)...)
+		return nil
+	})
+	return out, err
+}
+
+func blockTexts(b *query.Block, export bool) (out []string) {
+	for n := range b.Len {
+		i := n
+		if b.Order != nil {
+			i = int(b.Order[n])
+		}
+		row := fmt.Sprint(b.CapturedMs[i], " ", b.Item[i], " ", string(b.Site.At(i)), " ", b.Epoch[i], " ", b.Seq[i], " ", b.Capture[i], " ", b.Offer[i], " ",
+			b.Outcome[i], " ", string(b.Currency.At(i)), " ", b.PriceMinor[i], " ", string(b.Merchant.At(i)))
+		if export {
+			row += fmt.Sprint(" ", b.ShippingMinor[i], " ", b.IsPrime[i], " ", b.IsBuyBox[i], " ", b.RatingTenths[i], " ", string(b.Manufacturer.At(i)), " ",
+				string(b.DeliveryText.At(i)), " ", string(b.Title.At(i)), " ", string(b.URL.At(i)))
+		}
+		out = append(out, row)
+	}
+	return out
 }
