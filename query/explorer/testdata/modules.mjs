@@ -68,6 +68,10 @@ const crowd = new History();
 for (let m = 0; m < 9; m++) for (let n = 0; n < (m === 0 ? 3 : 1); n++) crowd.add({ itemId: '1', site: m < 5 ? 'a' : 'b', capturedAt: `2026-03-01T0${n}:00:00.000Z`, merchant: `M${m}`, price: 20 - m, totalPrice: null, currencyCode: 'EUR', availability: 'AVAILABLE', isBuyBox: m === 2 });
 assert.deepEqual(crowd.chosen(3).map((l) => l.merchant).sort(), ['M2', 'M4', 'M8']);
 
+const shipped = new History(); // unknown shipping is not 0
+for (const [merchant, price, totalPrice] of [['known', 8, 10], ['unknown', 9, null]]) shipped.add({ itemId: '1', site: 'a', capturedAt: '2026-03-01T00:00:00.000Z', merchant, price, totalPrice, currencyCode: 'EUR', availability: 'AVAILABLE' });
+assert.deepEqual(shipped.chosen(1).map((l) => l.merchant), ['known']);
+
 // Amounts as people write them.
 for (const [text, language, want] of [
   ['1.234,50', 'de', 1234.5], ['1,234.50', 'en', 1234.5], ['1,234.50', 'de', 1234.5], ['1.234', 'de', 1234], ['1.234', 'en', 1.234], ['1,234', 'en', 1234], ['1,234', 'de', 1.234],

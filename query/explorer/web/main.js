@@ -45,12 +45,13 @@ function address() {
   return `#${p}`;
 }
 
+let recalled = false; // what is asked is what the address said, in whatever form
+
 /** remember writes the address; what was asked before is one step back. */
 function remember() {
   const to = address();
-  if (to === location.hash) return;
-  if (location.hash) history.pushState(null, '', to);
-  else history.replaceState(null, '', to);
+  if (to !== location.hash) history[location.hash && !recalled ? 'pushState' : 'replaceState'](null, '', to);
+  recalled = false;
 }
 
 function recall() {
@@ -67,6 +68,7 @@ function recall() {
   const [, down, column] = /^(-?)(\w+)$/.exec(p.get('sort') ?? 'total') ?? [];
   Object.assign(sortedOffers, column ? { column, up: !down } : { column: 'total', up: true });
   showWindow();
+  recalled = true;
 }
 
 /** timeOf reads an instant, or a local time of the zone; NaN: neither. */
@@ -339,12 +341,17 @@ async function readLatest(signal) {
   sameLatest();
   by('latest-status').textContent = t.loading(0);
   let whole = false;
+  let more = false;
   await attempt('latest', signal, async () => {
-    for (const read of reads) offers.push(...(await api.all(read.path, read.params, 5000, signal)).data);
+    for (const read of reads) {
+      const found = await api.all(read.path, read.params, 5000, signal);
+      offers.push(...found.data);
+      more ||= found.more;
+    }
     whole = true;
   });
   if (signal.aborted) return;
-  by('latest-status').textContent = whole ? t.loaded(number(offers.length), number(new Set(offers.map((o) => `${o.itemId} ${o.site}`)).size)) : '';
+  by('latest-status').textContent = whole ? (more ? t.incomplete : '') + t.loaded(number(offers.length), number(new Set(offers.map((o) => `${o.itemId} ${o.site}`)).size)) : '';
   showOffers();
   showPositions();
 }

@@ -64,8 +64,9 @@ export class History {
 
   /**
    * chosen gives the lines to draw: of each pair and currency in turn the offer
-   * that had the buy box last, then the cheapest by its newest price, so that no
-   * limit hides them; those with the most points first, in a stable order.
+   * that had the buy box last, then the cheapest by its newest price, one with
+   * unknown shipping behind those with a known total, so that no limit hides
+   * them; those with the most points first, in a stable order.
    */
   chosen(most) {
     const groups = new Map();
@@ -74,10 +75,11 @@ export class History {
       groups.set(key, [...(groups.get(key) ?? []), l]);
     }
     const boxAt = (l) => l.at[l.buyBox.lastIndexOf(true)];
+    const open = (l) => (l.last.totalPrice ?? null) === null;
     const cost = (l) => l.last.totalPrice ?? l.last.price;
     const ranked = [...groups.values()].map((group) => {
       const [box] = group.filter((l) => l.buyBox.includes(true)).sort((a, b) => boxAt(b) - boxAt(a));
-      return group.toSorted((a, b) => (b === box) - (a === box) || cost(a) - cost(b) || (a.key < b.key ? -1 : 1));
+      return group.toSorted((a, b) => (b === box) - (a === box) || open(a) - open(b) || cost(a) - cost(b) || (a.key < b.key ? -1 : 1));
     });
     const kept = [];
     for (let turn = 0; kept.length < Math.min(most, this.lines.size); turn++) {

@@ -93,6 +93,13 @@ async function keeps(page) {
   await page.unroute('**/v1/sites*');
   await page.click('#start-error button');
   await same('an outage at the start');
+  await page.goto(`${plan.base}/`);
+  await page.goto(`${plan.base}/explorer/#items=${plan.items.join()}&view=latest`); // a link of another form
+  await shown();
+  await page.goBack();
+  await page.waitForURL(`${plan.base}/`).catch(() => fail('en', 'a link keeps Back from leaving the page'));
+  await page.goto(`${plan.base}/explorer/${before.hash}`);
+  await same('a link');
 }
 
 /** readme takes the picture of the README: one product of a week. */
