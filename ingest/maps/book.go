@@ -1,0 +1,148 @@
+package maps
+
+import (
+	"strings"
+	"time"
+
+	"preismon/contracts"
+	"preismon/contracts/event"
+)
+
+// site is a site of the file.
+type site struct {
+	contracts.Site
+	index    int
+	zone     *time.Location // to assume; nil: none
+	products map[string]*product
+	pairs    map[contracts.ItemID]*pair
+	rows     int
+	obs      int
+	earliest int64
+}
+
+// product is what a site calls a product, by all of its keys.
+type product struct {
+	*pair
+	key     string
+	name    string
+	renamed bool
+	counted bool
+}
+
+// pair is one item at one site.
+type pair struct {
+	site *site
+	item *item
+	// The captures seen so far span min to max. A row beyond the span begins a
+	// capture, and a row right behind one of the same capture goes on with it.
+	// Anything else may belong to an earlier capture: then the pair is loose,
+	// and its rows are sorted.
+	min, max int64
+	loose    bool
+	rows     int
+}
+
+// item is a product of the catalogue.
+type item struct {
+	contracts.Item
+	index                    int
+	nameAt, brandAt, makerAt int64
+	rows                     int  // good ones, of all sites
+	ownKey                   bool // known by its site's key only
+	forms                    bool // its EAN is written in several lengths
+}
+
+// book holds what is known of sites, products and items.
+type book struct {
+	m        *Mapping
+	at       string // the capture time of all rows; empty: a column has it
+	latest   int64
+	earliest int64
+	sites    map[string]*site // by what the column says
+	byKey    map[contracts.SiteKey]*site
+	ordered  []*site
+	items    map[contracts.ItemID]*item
+	list     []*item
+	tally    *tally // nil: count nothing
+
+	lastSite    *site
+	lastValue   string
+	lastKeys    [5]string
+	lastProduct *product
+	prev        group // of the row before, while learning
+
+	products   int
+	first, end int64
+	currencies map[contracts.Currency]int
+}
+
+// group is one capture of one item at one site.
+type group struct {
+	pair *pair
+	ms   int64
+}
+
+func newBook(m *Mapping, now time.Time, t *tally) *book {
+	return &book{
+		m: m, tally: t,
+		earliest: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli(),
+		latest:   now.Add(event.MaxClockLead).UnixMilli(),
+		sites:    map[string]*site{}, byKey: map[contracts.SiteKey]*site{},
+		items: map[contracts.ItemID]*item{}, currencies: map[contracts.Currency]int{},
+	}
+}
+
+// learn takes what a good row says about its item, its pair and the file.
+func (b *book) learn(r *row) {
+	p, s, it := r.product.pair, r.product.site, r.product.item
+	g := group{p, r.ms}
+	switch {
+	case p.rows == 0:
+		p.min, p.max = r.ms, r.ms
+	case g == b.prev:
+	case r.ms > p.max:
+		p.max = r.ms
+	case r.ms < p.min:
+		p.min = r.ms
+	default:
+		p.loose = true
+	}
+	b.prev = g
+	p.rows++
+	s.rows++
+	it.rows++
+	if !r.product.counted {
+		r.product.counted = true
+		b.products++
+	}
+	if s.earliest == 0 || r.ms < s.earliest {
+		s.earliest = r.ms
+	}
+	if b.first == 0 || r.ms < b.first {
+		b.first = r.ms
+	}
+	b.end = max(b.end, r.ms)
+	if r.price >= 0 || r.shipping >= 0 {
+		b.currencies[r.currency]++
+	}
+
+	if known := r.product; r.name != "" && r.name != known.name {
+		if known.name != "" && !known.renamed {
+			known.renamed = true
+			(&doubts{t: b.tally, line: r.line}).add(renamed)
+		}
+		known.name = strings.Clone(r.name)
+	}
+	keep := func(field *string, at *int64, v string) {
+		if v == "" || r.ms < *at {
+			return
+		}
+		*at = r.ms
+		if *field != v {
+			*field = strings.Clone(v)
+		}
+	}
+	keep(&it.Name, &it.nameAt, r.name)
+	keep(&it.Brand, &it.brandAt, r.brand)
+	keep(&it.Manufacturer, &it.makerAt, r.maker)
+}

@@ -1,0 +1,165 @@
+package maps
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"preismon/contracts"
+)
+
+// text reads a text field: its column or columns, without blanks at the ends,
+// translated by the value list, or the fixed value where there is nothing.
+func text(t *Text, at texts, rec []string) string {
+	clean := strings.TrimSpace
+	if t.prose {
+		clean = squeeze
+	}
+	var s string
+	switch len(at) {
+	case 0:
+	case 1:
+		s = clean(rec[at[0]])
+	default:
+		parts := make([]string, 0, len(at))
+		for _, i := range at {
+			if p := clean(rec[i]); p != "" {
+				parts = append(parts, p)
+			}
+		}
+		s = strings.Join(parts, t.Join)
+	}
+	if t.Values != nil {
+		if v, ok := t.Values[s]; ok {
+			s = v
+		}
+	}
+	if s == "" {
+		s = t.Value
+	}
+	if s == "" || t.Prefix == "" && t.Suffix == "" {
+		return s
+	}
+	return t.Prefix + s + t.Suffix
+}
+
+// squeeze makes every run of blanks, tabs and line breaks one blank, and
+// leaves none at the ends.
+func squeeze(s string) string {
+	blank := true // as if one stood before
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == ' ':
+			if blank {
+				return strings.Join(strings.Fields(s), " ")
+			}
+			blank = true
+		case c < ' ' || c >= 0x80:
+			if strings.ContainsFunc(s, func(r rune) bool { return r != ' ' && unicode.IsSpace(r) }) || blankRun(s) {
+				return strings.Join(strings.Fields(s), " ")
+			}
+			return s
+		default:
+			blank = false
+		}
+	}
+	if blank && s != "" {
+		return strings.Join(strings.Fields(s), " ")
+	}
+	return s
+}
+
+func blankRun(s string) bool {
+	return s[0] == ' ' || s[len(s)-1] == ' ' || strings.Contains(s, "  ")
+}
+
+// flag reads a yes or no; ok is false for a text in neither list.
+func flag(g *Flag, v string) (f contracts.Flag, ok bool) {
+	fold := func(w string) bool { return strings.EqualFold(w, v) }
+	switch {
+	case slices.ContainsFunc(g.Yes, fold):
+		return contracts.FlagTrue, true
+	case slices.ContainsFunc(g.No, fold):
+		return contracts.FlagFalse, true
+	}
+	return contracts.FlagUnknown, v == ""
+}
+
+// amount reads money; -1: none.
+func amount(a *Amount, at int, rec []string, cur contracts.Currency, line int, what string) (int64, *rejection) {
+	if at < 0 {
+		return -1, nil
+	}
+	s := strings.TrimSpace(rec[at])
+	for _, z := range a.Zero {
+		if strings.EqualFold(s, z) {
+			return 0, nil
+		}
+	}
+	n, ok := plainAmountText(a, s)
+	if n == "" && ok {
+		return -1, nil
+	}
+	if !ok {
+		return 0, reject(line, what, "%s %q is not an amount", what, cut(s, 40))
+	}
+	if a.Minor {
+		if strings.Contains(n, ".") {
+			return 0, reject(line, what, "%s %q is not a whole number of the minor unit", what, cut(s, 40))
+		}
+		n = shift(n, cur.Digits())
+	}
+	m, err := contracts.ParseMoney(n, cur)
+	if err != nil {
+		code := what
+		if _, frac, _ := strings.Cut(n, "."); len(strings.TrimRight(frac, "0")) > cur.Digits() {
+			code = what + " decimals"
+		}
+		return 0, reject(line, code, "%s %s", what, cut(err.Error(), 120))
+	}
+	return m.AmountMinor, nil
+}
+
+// shift writes a whole number of minor units in the main unit.
+func shift(n string, digits int) string {
+	if digits == 0 {
+		return n
+	}
+	if pad := digits + 1 - len(n); pad > 0 {
+		n = strings.Repeat("0", pad) + n
+	}
+	return n[:len(n)-digits] + "." + n[len(n)-digits:]
+}
+
+// plainAmountText brings an amount to the form 1234.56; ok is false when its
+// marks are not where the mapping says.
+func plainAmountText(a *Amount, s string) (_ string, ok bool) {
+	for _, junk := range a.Strip {
+		s = strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(s, junk), junk))
+	}
+	if a.Thousands != "" {
+		whole, frac, found := strings.Cut(s, a.Decimal)
+		if strings.Contains(frac, a.Thousands) {
+			return "", false
+		}
+		if groups := strings.Split(whole, a.Thousands); len(groups) > 1 {
+			for i, g := range groups {
+				if len(g) != 3 && (i > 0 || len(g) == 0 || len(g) > 3) {
+					return "", false
+				}
+			}
+			whole = strings.Join(groups, "")
+		}
+		s = whole
+		if found {
+			s += a.Decimal + frac
+		}
+	}
+	if a.Decimal == "," {
+		if strings.Contains(s, ".") || strings.Count(s, ",") > 1 {
+			return "", false
+		}
+		s = strings.Replace(s, ",", ".", 1)
+	}
+	return s, true
+}

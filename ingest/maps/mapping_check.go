@@ -1,0 +1,236 @@
+package maps
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"preismon/contracts"
+)
+
+// complete checks the mapping, fills in defaults and compiles times.
+func (m *Mapping) complete() error {
+	var f contracts.Faults
+	f.Check(m.Source != "", "source: missing; give the file's origin a short name that stays")
+	f.Check(len(m.Source) <= 64 && utf8.ValidString(m.Source), "source: at most 64 bytes of UTF-8")
+	if m.CSV.Encoding == "" {
+		m.CSV.Encoding = utf8Text
+	}
+	if _, err := decoded(nil, m.CSV.Encoding); err != nil {
+		f.Under("csv.encoding", err)
+	}
+	switch d := m.CSV.Delimiter; {
+	case d == "":
+		m.CSV.Delimiter = ","
+	case d == "tab":
+		m.CSV.Delimiter = "\t"
+	default:
+		r, n := utf8.DecodeRuneInString(d)
+		f.Check(n == len(d) && r != utf8.RuneError && !strings.ContainsRune("\r\n\"\ufeff", r), `csv.delimiter: %q is not one character like "," ";" or tab`, d)
+	}
+
+	c := &m.Columns
+	for _, t := range []*Text{&c.Name, &c.Brand, &c.Manufacturer, &c.Title, &c.DeliveryText} {
+		t.prose = true
+	}
+	for _, t := range m.texts() {
+		f.Check(t.Column == "" || len(t.Columns) == 0, "columns.%s: column and columns at once", t.name)
+		if len(t.Columns) > 0 && t.Join == "" {
+			t.Join = " "
+		}
+	}
+	f.Check(c.Site.mapped(), "columns.site: missing; name its column, or a fixed value: {value: shop.example}")
+	f.Check(c.ProductKey.mapped() || c.EAN.Column != "" || c.PZN.Column != "" || c.ASIN.mapped(), "columns: none of productKey, ean, pzn, asin says which product a row is about")
+	f.Check(c.ASINLocale.mapped() || !c.ASIN.mapped(), "columns.asinLocale: missing; an ASIN needs its locale")
+	c.CapturedAt.checkOrigin(&f)
+	f.Check(c.Price.Column != "", "columns.price: missing")
+	f.Check(c.PZN.Pad == 0 || c.PZN.Pad == 8, "columns.pzn.pad: %d, only 8 has a meaning", c.PZN.Pad)
+	if c.Currency.Value != "" {
+		f.Check(contracts.Currency(c.Currency.Value).Valid(), "columns.currency.value: %q is not an ISO 4217 code", c.Currency.Value)
+	}
+	c.Price.check(&f, "columns.price")
+	c.Shipping.check(&f, "columns.shipping")
+	switch c.Price.Missing {
+	case "":
+		c.Price.Missing = "reject"
+	case "reject", "unavailable", "unknown":
+	default:
+		f.Addf("columns.price.missing: %q is none of reject, unavailable, unknown", c.Price.Missing)
+	}
+	f.Check(c.Shipping.Missing == "", "columns.shipping.missing: belongs to the price")
+	c.Availability.check(&f, "columns.availability")
+	c.IsBuyBox.check(&f, "columns.isBuyBox")
+	c.IsPrime.check(&f, "columns.isPrime")
+	c.CapturedAt.compile(&f, m.Sites, m.DefaultSite)
+	m.checkSites(&f)
+	return f.Err()
+}
+
+func (m *Mapping) checkSites(f *contracts.Faults) {
+	byKey := map[contracts.SiteKey]contracts.Site{}
+	for _, value := range sortedKeys(m.Sites) {
+		s, err := m.site(value)
+		f.Under("sites."+value, err)
+		if other, ok := byKey[s.Site]; ok && other != s {
+			f.Addf("sites.%s: other facts for %s than before", value, s.Site)
+		}
+		byKey[s.Site] = s
+	}
+	if d := m.DefaultSite; d != nil {
+		f.Check(d.Site == "", "defaultSite.site: belongs under sites")
+		_, err := m.facts("example", Site{Name: "Example"})
+		f.Under("defaultSite", err)
+	}
+	f.Check(len(m.Sites) > 0 || m.DefaultSite != nil, "sites: missing; name the sites, or say what is true of all of them under defaultSite")
+	if v := m.Columns.Site.Value; v != "" && m.Columns.Site.Column == "" {
+		if _, err := m.site(v); err != nil {
+			f.Under("columns.site.value", err)
+		}
+	}
+}
+
+// site gives the record of the site that a row calls value.
+func (m *Mapping) site(value string) (contracts.Site, error) {
+	s, ok := m.Sites[value]
+	if !ok && m.DefaultSite == nil {
+		return contracts.Site{}, fmt.Errorf("%q is not among the sites of the mapping, and it has no defaultSite", value)
+	}
+	return m.facts(value, s)
+}
+
+// facts completes the facts of a site from the default ones.
+func (m *Mapping) facts(value string, s Site) (contracts.Site, error) {
+	d := Site{}
+	if m.DefaultSite != nil {
+		d = *m.DefaultSite
+	}
+	if s.Site == "" {
+		s.Site = strings.ToLower(value)
+	}
+	out := contracts.Site{
+		Site: contracts.SiteKey(s.Site), Name: first(s.Name, d.Name, value), SiteType: contracts.SiteType(first(string(s.Type), string(d.Type))),
+		CountryCode: first(s.Country, d.Country), CurrencyCode: contracts.Currency(first(string(s.Currency), string(d.Currency))),
+		Operator:               first(s.Operator, d.Operator),
+		CanonicalCountryMarket: yes(s.CanonicalCountryMarket, d.CanonicalCountryMarket),
+		PriceComparisonMarket:  yes(s.PriceComparisonMarket, d.PriceComparisonMarket),
+	}
+	return out, out.Validate()
+}
+
+func first(texts ...string) string {
+	for _, t := range texts {
+		if t != "" {
+			return t
+		}
+	}
+	return ""
+}
+
+func yes(flags ...*bool) bool {
+	for _, f := range flags {
+		if f != nil {
+			return *f
+		}
+	}
+	return false
+}
+
+func sortedKeys[K ~string, V any](m map[K]V) []K {
+	keys := make([]K, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func (t *Text) mapped() bool { return t.Column != "" || len(t.Columns) > 0 || t.Value != "" }
+
+func (a *Amount) check(f *contracts.Faults, path string) {
+	if a.Decimal == "" {
+		a.Decimal = "."
+	}
+	f.Check(a.Decimal == "." || a.Decimal == ",", `%s.decimal: %q is neither "." nor ","`, path, a.Decimal)
+	f.Check(a.Thousands != a.Decimal, "%s.thousands: the same as decimal", path)
+	f.Check(a.Thousands == "" || len([]rune(a.Thousands)) == 1 && !strings.ContainsAny(a.Thousands, "0123456789"), "%s.thousands: %q is not one character", path, a.Thousands)
+	f.Check(!slices.Contains(a.Strip, ""), "%s.strip: an empty text", path)
+}
+
+func (g *Flag) check(f *contracts.Faults, path string) {
+	if g.Column == "" {
+		f.Check(len(g.Yes)+len(g.No) == 0, "%s.column: missing", path)
+		return
+	}
+	if len(g.Yes) == 0 && len(g.No) == 0 {
+		g.Yes, g.No = []string{"true"}, []string{"false"}
+	}
+	for _, v := range g.Yes {
+		f.Check(!slices.Contains(g.No, v), "%s: %q means yes and no", path, v)
+	}
+}
+
+// namedText is a text field with its name in the mapping.
+type namedText struct {
+	name string
+	*Text
+}
+
+func (m *Mapping) texts() []namedText {
+	c := &m.Columns
+	return []namedText{
+		{"site", &c.Site},
+		{"productKey", &c.ProductKey},
+		{"asin", &c.ASIN},
+		{"asinLocale", &c.ASINLocale},
+		{"name", &c.Name},
+		{"brand", &c.Brand},
+		{"manufacturer", &c.Manufacturer},
+		{"currency", &c.Currency},
+		{"merchant", &c.Merchant},
+		{"rating", &c.Rating},
+		{"title", &c.Title},
+		{"url", &c.URL},
+		{"deliveryText", &c.DeliveryText},
+	}
+}
+
+// fields gives, in a fixed order, each mapped field and its columns.
+func (m *Mapping) fields() []mappedField {
+	var all []mappedField
+	for _, t := range m.texts() {
+		switch {
+		case t.Column != "":
+			all = append(all, mappedField{t.name, []string{t.Column}, t.Value})
+		case len(t.Columns) > 0:
+			all = append(all, mappedField{t.name, t.Columns, t.Value})
+		case t.Value != "":
+			all = append(all, mappedField{t.name, nil, t.Value})
+		}
+	}
+	c := &m.Columns
+	for _, o := range []mappedField{
+		{"ean", []string{c.EAN.Column}, ""},
+		{"pzn", []string{c.PZN.Column}, ""},
+		{"capturedAt", slices.DeleteFunc([]string{c.CapturedAt.Column, c.CapturedAt.Clock}, func(s string) bool { return s == "" }), c.CapturedAt.origin()},
+		{"price", []string{c.Price.Column}, ""},
+		{"shipping", []string{c.Shipping.Column}, ""},
+		{"availability", []string{c.Availability.Column}, ""},
+		{"isBuyBox", []string{c.IsBuyBox.Column}, ""},
+		{"isPrime", []string{c.IsPrime.Column}, ""},
+	} {
+		if o.value != "" || len(o.columns) > 0 && o.columns[0] != "" {
+			all = append(all, o)
+		}
+	}
+	if len(m.Distinguish) > 0 {
+		all = append(all, mappedField{"(tells offers apart)", m.Distinguish, ""})
+	}
+	return all
+}
+
+type mappedField struct {
+	field   string
+	columns []string
+	value   string
+}

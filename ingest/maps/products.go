@@ -1,0 +1,178 @@
+package maps
+
+import (
+	"strings"
+	"time"
+
+	"preismon/contracts"
+)
+
+// site finds or makes the site that the column calls value.
+func (b *book) site(value string, line int) (*site, *rejection) {
+	if value == "" {
+		return nil, reject(line, "site", "no site")
+	}
+	if b.lastSite != nil && b.lastValue == value {
+		return b.lastSite, nil
+	}
+	s, ok := b.sites[value]
+	if !ok {
+		facts, err := b.m.site(value)
+		if err != nil {
+			return nil, reject(line, "site", "site %s", strings.ReplaceAll(err.Error(), "\n", "; "))
+		}
+		if s = b.byKey[facts.Site]; s == nil {
+			value = strings.Clone(value)
+			facts.Name = strings.Clone(facts.Name)
+			facts.Site = contracts.SiteKey(strings.Clone(string(facts.Site)))
+			s = &site{Site: facts, index: len(b.ordered), zone: b.m.zone(value), products: map[string]*product{}, pairs: map[contracts.ItemID]*pair{}}
+			b.byKey[facts.Site] = s
+			b.ordered = append(b.ordered, s)
+			if _, named := b.m.Sites[value]; !named {
+				(&doubts{t: b.tally, line: line}).add(siteUnnamed)
+			}
+		}
+		b.sites[strings.Clone(value)] = s
+	}
+	b.lastSite, b.lastValue = s, value
+	return s, nil
+}
+
+// zone is the zone to assume for times of the site.
+func (m *Mapping) zone(value string) *time.Location {
+	name := m.Sites[value].Zone
+	if name == "" && m.DefaultSite != nil {
+		name = m.DefaultSite.Zone
+	}
+	if name == "" {
+		return m.Columns.CapturedAt.zone
+	}
+	loc, err := location(name)
+	if err != nil {
+		return nil // refused by ParseMapping
+	}
+	return loc
+}
+
+// product finds or makes the product of a row.
+func (b *book) product(x *columnIndex, rec []string, s *site, line int) (*product, *rejection) {
+	c := &b.m.Columns
+	keys := [5]string{text(&c.ProductKey, x.key, rec)}
+	if x.ean >= 0 {
+		keys[1] = strings.TrimSpace(rec[x.ean])
+	}
+	if x.pzn >= 0 {
+		keys[2] = strings.TrimSpace(rec[x.pzn])
+	}
+	if keys[3] = text(&c.ASIN, x.asin, rec); keys[3] != "" {
+		keys[4] = strings.ToLower(text(&c.ASINLocale, x.locale, rec))
+	}
+	if b.lastProduct != nil && b.lastProduct.site == s && keys == b.lastKeys {
+		return b.lastProduct, nil
+	}
+	full := strings.Join(keys[:], "\x00")
+	p := s.products[full]
+	if p == nil {
+		for i := range keys {
+			keys[i] = strings.Clone(keys[i])
+		}
+		key := first(keys[0], keys[1], keys[2], keys[3])
+		if key == "" {
+			return nil, reject(line, "product", "no product key")
+		}
+		if len(key) > 1024 {
+			return nil, reject(line, "product", "the product key has %d bytes, at most 1024", len(key))
+		}
+		p = &product{key: key, pair: b.pair(s, b.item(s, key, keys, line))}
+		s.products[strings.Clone(full)] = p
+	}
+	b.lastProduct = p
+	b.lastKeys = keys
+	return p, nil
+}
+
+// item finds or makes the item behind the keys of a product: by its EAN, else
+// PZN, else ASIN, else by what the site itself calls it.
+func (b *book) item(s *site, key string, keys [5]string, line int) *item {
+	c := &b.m.Columns
+	d := doubts{t: b.tally, line: line}
+	known := contracts.Item{}
+	gtin, class := classifyEAN(keys[1], c.EAN.PadTo12)
+	known.EAN = gtin
+	switch class {
+	case eanPadded:
+		d.add(eanPad)
+	case eanInStore:
+		d.add(eanStore)
+	case eanBadDigit:
+		d.add(eanDigit)
+	case eanBadLength:
+		d.add(eanLength)
+	case eanNoDigits:
+		d.add(eanText)
+	}
+	if keys[2] != "" {
+		pzn, padded, ok := classifyPZN(keys[2], c.PZN.Pad == 8)
+		switch {
+		case !ok:
+			d.add(pznWrong)
+		case padded:
+			d.add(pznPad)
+			known.PZN = pzn
+		default:
+			known.PZN = pzn
+		}
+	}
+	if asin := strings.ToUpper(keys[3]); asin != "" {
+		try := contracts.Item{ItemID: 1, ASIN: asin, ASINLocale: keys[4]}
+		if try.Validate() == nil {
+			known.ASIN, known.ASINLocale = asin, keys[4]
+		} else {
+			d.add(asinWrong)
+		}
+	}
+	own := false
+	switch {
+	case known.EAN != "" && class != eanInStore:
+		known.ItemID = contracts.DeriveID[contracts.ItemID]("ean", gtin14(known.EAN))
+	case known.PZN != "":
+		known.ItemID = contracts.DeriveID[contracts.ItemID]("pzn", known.PZN)
+	case known.ASIN != "":
+		known.ItemID = contracts.DeriveID[contracts.ItemID]("asin", known.ASINLocale, known.ASIN)
+	default:
+		own = true
+		known.ItemID = contracts.DeriveID[contracts.ItemID]("key", b.m.Source, string(s.Site.Site), key)
+	}
+	it := b.items[known.ItemID]
+	if it == nil {
+		it = &item{Item: known, index: len(b.list), ownKey: own}
+		b.items[known.ItemID] = it
+		b.list = append(b.list, it)
+		return it
+	}
+	if known.EAN != "" && it.EAN != known.EAN {
+		if !it.forms {
+			it.forms = true
+			d.add(eanForms)
+		}
+		if eanRank(known.EAN) > eanRank(it.EAN) {
+			it.EAN = known.EAN
+		}
+	}
+	if it.PZN == "" {
+		it.PZN = known.PZN
+	}
+	if it.ASIN == "" {
+		it.ASIN, it.ASINLocale = known.ASIN, known.ASINLocale
+	}
+	return it
+}
+
+func (b *book) pair(s *site, it *item) *pair {
+	p := s.pairs[it.ItemID]
+	if p == nil {
+		p = &pair{site: s, item: it}
+		s.pairs[it.ItemID] = p
+	}
+	return p
+}
