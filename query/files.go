@@ -63,61 +63,37 @@ type FileJobsQuery struct {
 // candidates that are looked at one after the other until the page is
 // complete, at most 10,000 a request; imports are chosen by their name first
 // (IMP-01b, IMP-01c).
-func (s *Service) FileJobs(ctx context.Context, p Principal, r FileJobsRequest) (_ *Page[FileJob], err error) {
-	ctx, cancel := s.within(ctx)
-	defer cancel()
-	limit, err := pageLimit(r.Limit, MaxLimit)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = s.lateList(ctx, err, limit) }()
-	giveBack, err := s.chargeList(ctx, limit)
-	if err != nil {
-		return nil, err
-	}
-	defer giveBack()
-	v, err := s.orderFiles(ctx, p, r.OrderID)
-	if err != nil {
-		return nil, err
-	}
-	q := FileJobsQuery{FilesOf: FilesOf{r.Direction, r.OrderID}, Name: r.Name, Limit: limit + 1}
+func (s *Service) FileJobs(ctx context.Context, p Principal, r FileJobsRequest) (*Page[FileJob], error) {
+	q := FileJobsQuery{FilesOf: FilesOf{r.Direction, r.OrderID}, Name: r.Name}
 	echo := FileJobsEcho{OrderID: r.OrderID, ExportName: r.Name}
 	if r.Direction == Imports {
 		echo.ExportName, echo.Name = "", r.Name
 	}
-	bound := binding{Account: p.Account, Route: string(r.Direction) + "s", Query: echo}
-	if r.Cursor != "" {
-		if err := s.seal.openCursor(bound, r.Cursor, &q.After); err != nil {
-			return nil, err
-		}
+	read := ahead(
+		func(j FileJob) contracts.FileJobID { return j.ID },
+		func(ctx context.Context, v Visibility, after contracts.FileJobID, limit int) ([]FileJob, error) {
+			q.After, q.Limit = after, limit
+			return s.store.FileJobs(ctx, v, q)
+		})
+	l := listing[FileJob, contracts.FileJobID]{
+		route: string(r.Direction) + "s", area: contracts.ReadFiles, limit: r.Limit, cursor: r.Cursor, query: echo, of: s.ofOrder(r.OrderID), read: read,
 	}
 	if r.Direction == Exports && r.Name != "" { // without a name a page is complete long before
-		if q.Through, err = s.store.FileJobsThrough(ctx, v, q, maxExportCandidates); err != nil {
-			return nil, err
+		l.read = func(ctx context.Context, v Visibility, after contracts.FileJobID, limit int) (_ []FileJob, next *contracts.FileJobID, err error) {
+			q.After = after
+			if q.Through, err = s.store.FileJobsThrough(ctx, v, q, maxExportCandidates); err != nil {
+				return nil, nil, err
+			}
+			found, next, err := read(ctx, v, after, limit)
+			if err != nil || next != nil || q.Through == 0 {
+				return found, next, err
+			}
+			if len(found) < limit {
+				return nil, nil, fault.New(fault.Invalid, CodeOrderTooBroad,
+					"The page is not complete after %d exports of the order. Leave out exportName and follow the pages%s.", maxExportCandidates, unlessOne(limit, ", or lower the limit"))
+			}
+			return found, &q.Through, nil
 		}
 	}
-	found, err := s.store.FileJobs(ctx, v, q)
-	if err != nil {
-		return nil, err
-	}
-	page := &Page[FileJob]{Data: []FileJob{}, Paging: Paging{Limit: limit}, Query: echo}
-	next := contracts.FileJobID(0)
-	switch {
-	case len(found) > limit:
-		found = found[:limit]
-		next = found[limit-1].ID
-	case q.Through != 0 && len(found) < limit:
-		return nil, fault.New(fault.Invalid, CodeOrderTooBroad,
-			"The page is not complete after %d exports of the order. Leave out exportName and follow the pages%s.", maxExportCandidates, unlessOne(limit, ", or lower the limit"))
-	case q.Through != 0:
-		next = q.Through
-	}
-	if next != 0 {
-		if page.Paging.NextCursor, err = s.seal.sealCursor(bound, next); err != nil {
-			return nil, err
-		}
-	}
-	page.Data = append(page.Data, found...)
-	page.Paging.Returned = len(found)
-	return page, nil
+	return list(ctx, s, p, l)
 }

@@ -87,55 +87,30 @@ type FileEntriesQuery struct {
 }
 
 // History lists the archived files of an order, newest first.
-func (s *Service) History(ctx context.Context, p Principal, r HistoryRequest) (_ *Page[FileEntry], err error) {
-	ctx, cancel := s.within(ctx)
-	defer cancel()
-	limit, err := pageLimit(r.Limit, MaxLimit)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = s.lateList(ctx, err, limit) }()
-	giveBack, err := s.chargeList(ctx, limit)
-	if err != nil {
-		return nil, err
-	}
-	defer giveBack()
+func (s *Service) History(ctx context.Context, p Principal, r HistoryRequest) (*Page[FileEntry], error) {
 	q, err := historyQuery(r)
-	if err != nil {
-		return nil, err
-	}
-	v, err := s.orderFiles(ctx, p, r.OrderID)
 	if err != nil {
 		return nil, err
 	}
 	said := shownWindow(q.Window)
 	q.Window = q.Window.Whole()
-	echo := HistoryEcho{
-		OrderID: r.OrderID, DateFrom: formatBound(said.From, time.UTC), DateTo: formatBound(said.To, time.UTC),
-		ExportName: r.ExportName, Name: r.Name,
-	}
-	bound := binding{Account: p.Account, Route: string(r.Direction) + "s/history", Query: echo}
-	if r.Cursor != "" {
-		q.After = &FilePosition{}
-		if err := s.seal.openCursor(bound, r.Cursor, q.After); err != nil {
-			return nil, err
-		}
-	}
-	q.Limit = limit + 1
-	found, err := s.entries(ctx, v, q)
-	if err != nil {
-		return nil, err
-	}
-	page := &Page[FileEntry]{Data: []FileEntry{}, Paging: Paging{Limit: limit}, Query: echo}
-	if len(found) > limit {
-		found = found[:limit]
-		if page.Paging.NextCursor, err = s.seal.sealCursor(bound, found[limit-1].position()); err != nil {
-			return nil, err
-		}
-	}
-	page.Data = append(page.Data, found...)
-	page.Paging.Returned = len(found)
-	return page, nil
+	return list(ctx, s, p, listing[FileEntry, FilePosition]{
+		route: string(r.Direction) + "s/history", area: contracts.ReadFiles, limit: r.Limit, cursor: r.Cursor,
+		query: HistoryEcho{
+			OrderID: r.OrderID, DateFrom: formatBound(said.From, time.UTC), DateTo: formatBound(said.To, time.UTC),
+			ExportName: r.ExportName, Name: r.Name,
+		},
+		of: s.ofOrder(r.OrderID),
+		read: ahead(
+			func(e FileEntry) FilePosition { return e.position() },
+			func(ctx context.Context, v Visibility, after FilePosition, limit int) ([]FileEntry, error) {
+				if after != (FilePosition{}) {
+					q.After = &after
+				}
+				q.Limit = limit
+				return s.entries(ctx, v, q)
+			}),
+	})
 }
 
 // LatestFile gives the newest archived file that matches.

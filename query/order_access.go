@@ -13,8 +13,15 @@ func (s *Service) orderFiles(ctx context.Context, p Principal, order contracts.O
 	if err != nil {
 		return Visibility{}, err
 	}
-	_, err = s.readOrder(ctx, a.Visibility, order)
-	return a.Visibility, err
+	return a.Visibility, s.ofOrder(order)(ctx, a.Visibility)
+}
+
+// ofOrder is the of of a list that belongs to an order.
+func (s *Service) ofOrder(order contracts.OrderID) func(context.Context, Visibility) error {
+	return func(ctx context.Context, v Visibility) error {
+		_, err := s.readOrder(ctx, v, order)
+		return err
+	}
 }
 
 // orderContent decides whether the caller may read what is in the files of an

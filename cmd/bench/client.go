@@ -17,16 +17,11 @@ import (
 	"preismon/deploy/embedded"
 )
 
-// drained is what came of reading an answer to its end.
-type drained struct {
-	lines, bytes int64
-	first        time.Duration
-}
-
 var readBuffers = sync.Pool{New: func() any { return new([256 << 10]byte) }}
 
-// drain reads an answer and counts its lines: the least a client can do.
-func drain(body io.Reader, began time.Time) (d drained, err error) {
+// swallow reads an answer and counts its lines, which are the rows of a text:
+// the least a client can do.
+func swallow(body io.Reader, began time.Time) (d done, err error) {
 	buf := readBuffers.Get().(*[256 << 10]byte)
 	defer readBuffers.Put(buf)
 	for {
@@ -35,8 +30,9 @@ func drain(body io.Reader, began time.Time) (d drained, err error) {
 			d.first = time.Since(began)
 		}
 		d.bytes += int64(n)
-		d.lines += int64(bytes.Count(buf[:n], []byte{'\n'}))
+		d.rows += int64(bytes.Count(buf[:n], []byte{'\n'}))
 		if errors.Is(err, io.EOF) {
+			d.took = time.Since(began)
 			return d, nil
 		}
 		if err != nil {
@@ -78,20 +74,28 @@ func (r *run) getAs(ctx context.Context, database string, mandate uint64, path s
 
 // stream reads a stream of ours to its proven end.
 func (r *run) stream(ctx context.Context, mandate uint64, query url.Values) (done, error) {
+	return r.streamAs(ctx, mandate, query, "")
+}
+
+// streamAs is stream in a form; none: the usual one.
+func (r *run) streamAs(ctx context.Context, mandate uint64, query url.Values, accept string) (done, error) {
 	began := time.Now()
-	resp, err := r.get(ctx, r.world.database, mandate, "/v1/results/stream", query)
+	resp, err := r.getAs(ctx, r.world.database, mandate, "/v1/results/stream", query, accept)
 	if err != nil {
 		return done{}, err
 	}
 	defer resp.Body.Close() //nolint:errcheck // read to its end
-	d, err := drain(resp.Body, began)
+	d, err := swallow(resp.Body, began)
 	if err != nil {
 		return done{}, err
 	}
 	if resp.Trailer.Get("X-Results-Complete") != "true" {
 		return done{}, errors.New("a stream without its end")
 	}
-	return done{rows: d.lines, bytes: d.bytes, first: d.first, took: time.Since(began)}, nil
+	if _, err := fmt.Sscan(resp.Trailer.Get("X-Results-Returned"), &d.rows); err != nil {
+		return done{}, err
+	}
+	return d, nil
 }
 
 // page reads one page of ours; the rows are counted after the clock stopped.
@@ -127,14 +131,18 @@ func (r *run) page(ctx context.Context, database string, mandate uint64, query u
 // clickhouse reads the answer of a statement as JSONEachRow over HTTP, as the
 // user of the query service.
 func (r *run) clickhouse(ctx context.Context, database, statement string) (done, error) {
+	return r.clickhouseAs(ctx, database, statement, "FORMAT JSONEachRow")
+}
+
+// clickhouseAs is clickhouse in a format.
+func (r *run) clickhouseAs(ctx context.Context, database, statement, format string) (done, error) {
 	began := time.Now()
-	body, err := r.world.ask(ctx, embedded.QueryUser, database, statement+"\nFORMAT JSONEachRow", nil)
+	body, err := r.world.ask(ctx, embedded.QueryUser, database, statement+"\n"+format, nil)
 	if err != nil {
 		return done{}, err
 	}
 	defer body.Close() //nolint:errcheck // read to its end
-	d, err := drain(body, began)
-	return done{rows: d.lines, bytes: d.bytes, first: d.first, took: time.Since(began)}, err
+	return swallow(body, began)
 }
 
 // work reads from the query log what statements on tables of observations

@@ -43,16 +43,11 @@ func (r *run) emptyCopy(ctx context.Context, database string) error {
 
 // measureDrain fills the stream and lets the projector drain it.
 func (r *run) measureDrain(ctx context.Context) error {
-	natsURL, stop, err := r.world.scratchNATS(ctx)
+	b, stop, err := r.scratchBroker(ctx)
 	if err != nil {
 		return err
 	}
 	defer stop()
-	b, err := r.broker(ctx, natsURL)
-	if err != nil {
-		return err
-	}
-	defer b.conn.Close()
 	const captures = 100
 	p := r.data.producer(r.Seed+1, r.data.to)
 	rows := int64(0)

@@ -34,6 +34,23 @@ func (r *run) broker(ctx context.Context, natsURL string) (*broker, error) {
 	return &broker{conn, js}, nil
 }
 
+// scratchBroker is a NATS server that lives for one measurement.
+func (r *run) scratchBroker(ctx context.Context) (_ *broker, stop func(), err error) {
+	natsURL, stopServer, err := r.world.scratchNATS(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	b, err := r.broker(ctx, natsURL)
+	if err != nil {
+		stopServer()
+		return nil, nil, err
+	}
+	return b, func() {
+		b.conn.Close()
+		stopServer()
+	}, nil
+}
+
 // empty makes the stream of observations anew.
 func (b *broker) empty(ctx context.Context) error {
 	if err := b.js.DeleteStream(ctx, event.StreamObservations); err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -93,16 +110,11 @@ func (b *broker) bare(ctx context.Context, letters []letter) error {
 }
 
 func (r *run) measurePublish(ctx context.Context) error {
-	natsURL, stop, err := r.world.scratchNATS(ctx)
+	b, stop, err := r.scratchBroker(ctx)
 	if err != nil {
 		return err
 	}
 	defer stop()
-	b, err := r.broker(ctx, natsURL)
-	if err != nil {
-		return err
-	}
-	defer b.conn.Close()
 	const captures = 100
 	p := r.data.producer(r.Seed, r.data.to)
 	events := make([]*event.Event, r.size.publishBatch)

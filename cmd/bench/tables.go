@@ -2,14 +2,8 @@ package bench
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"math"
-	"net/url"
-	"time"
-
-	"preismon/deploy/embedded"
 )
 
 // tableForm is a form of ours and ClickHouse's own, which is nearest to it.
@@ -50,8 +44,10 @@ func (r *run) measureTables(ctx context.Context) error {
 		}
 		for _, f := range tableForms {
 			series, err := r.interleave(ctx, 1, r.size.streamRounds,
-				contestant{"preismon " + f.name, func(ctx context.Context) (done, error) { return r.streamTable(ctx, mandate, query, f.accept) }},
-				contestant{"ClickHouse " + f.name, func(ctx context.Context) (done, error) { return r.clickhouseTable(ctx, s.sql(), f.format) }},
+				contestant{"preismon " + f.name, func(ctx context.Context) (done, error) { return r.streamAs(ctx, mandate, query, f.accept) }},
+				contestant{"ClickHouse " + f.name, func(ctx context.Context) (done, error) {
+					return r.clickhouseAs(ctx, r.world.database, s.sql(), f.format)
+				}},
 			)
 			if err != nil {
 				return fmt.Errorf("%s: %w", f.name, err)
@@ -77,55 +73,4 @@ func (r *run) measureTables(ctx context.Context) error {
 	}
 	r.result.put("arrow_bytes_vs_clickhouse", "Arrow with export fields: bytes against ClickHouse's, plain and compressed like with like, the larger", "×", exactly(largest["arrow"]), 1.5, true, "")
 	return nil
-}
-
-// streamTable reads a stream of ours in a form to its proven end.
-func (r *run) streamTable(ctx context.Context, mandate uint64, query url.Values, accept string) (done, error) {
-	began := time.Now()
-	resp, err := r.getAs(ctx, r.world.database, mandate, "/v1/results/stream", query, accept)
-	if err != nil {
-		return done{}, err
-	}
-	defer resp.Body.Close() //nolint:errcheck // read to its end
-	d, err := swallow(resp.Body, began)
-	if err != nil {
-		return done{}, err
-	}
-	if resp.Trailer.Get("X-Results-Complete") != "true" {
-		return done{}, errors.New("a stream without its end")
-	}
-	if _, err := fmt.Sscan(resp.Trailer.Get("X-Results-Returned"), &d.rows); err != nil {
-		return done{}, err
-	}
-	return d, nil
-}
-
-func (r *run) clickhouseTable(ctx context.Context, statement, format string) (done, error) {
-	began := time.Now()
-	body, err := r.world.ask(ctx, embedded.QueryUser, r.world.database, statement+"\n"+format, nil)
-	if err != nil {
-		return done{}, err
-	}
-	defer body.Close() //nolint:errcheck // read to its end
-	return swallow(body, began)
-}
-
-// swallow reads an answer and counts its bytes.
-func swallow(body io.Reader, began time.Time) (d done, err error) {
-	buf := readBuffers.Get().(*[256 << 10]byte)
-	defer readBuffers.Put(buf)
-	for {
-		n, err := body.Read(buf[:])
-		if n > 0 && d.bytes == 0 {
-			d.first = time.Since(began)
-		}
-		d.bytes += int64(n)
-		if errors.Is(err, io.EOF) {
-			d.took = time.Since(began)
-			return d, nil
-		}
-		if err != nil {
-			return d, err
-		}
-	}
 }
