@@ -118,7 +118,7 @@ func granted(w *world, rnd *rand.Rand, meanwhile func() error) error {
 		// Now in force: what there is of them must come, also of before.
 		due := w.ledger.extra(grantee, w.since)
 		_, err = retried(func() (any, error) {
-			got, err := w.readers[grantee-1].pages(context.Background(), 1+rnd.IntN(200))
+			got, err := w.readers[grantee-1].pages(context.Background(), 200+rnd.IntN(400)) // a run that is long has many rows
 			for k, f := range due {
 				if err == nil && got[k] == nil {
 					err = fmt.Errorf("a row of a granted pair is not there: %+v", *f)

@@ -155,24 +155,14 @@ func unheard(w *world, _ *rand.Rand) error {
 	if err != nil {
 		return err
 	}
-	other, err := auth.NewRevokedTokens(auth.RevocationDefaults(), w.streams(), quiet, time.Now)
-	if err != nil {
-		return err
-	}
-	go func() { _ = other.Run(ctx) }()
-	select {
-	case <-other.Ready():
-	case <-time.After(patience):
-		return errors.New("another node does not get at the revoked tokens")
-	}
-	id, err := tokenID(token)
+	revoke, err := w.otherNode(ctx)
 	if err != nil {
 		return err
 	}
 	w.queryStreams.Set(proxy.Up, proxy.Rule{Then: proxy.Hold})
 	w.queryStreams.Set(proxy.Down, proxy.Rule{Then: proxy.Hold})
 	cut := time.Now()
-	if err := other.Revoke(ctx, id, time.Now().Add(24*time.Hour)); err != nil {
+	if err := revoke(token); err != nil {
 		return fmt.Errorf("another node cannot revoke: %w", err)
 	}
 	refused := false
@@ -196,6 +186,27 @@ func unheard(w *world, _ *rand.Rand) error {
 		status, err := w.readers[0].probe(ctx, token)
 		return err == nil && status == http.StatusUnauthorized
 	})
+}
+
+// otherNode revokes tokens as another node does, until ctx ends.
+func (w *world) otherNode(ctx context.Context) (revoke func(token string) error, err error) {
+	other, err := auth.NewRevokedTokens(auth.RevocationDefaults(), w.streams(), quiet, time.Now)
+	if err != nil {
+		return nil, err
+	}
+	go func() { _ = other.Run(ctx) }()
+	select {
+	case <-other.Ready():
+	case <-time.After(patience):
+		return nil, errors.New("another node does not get at the revoked tokens")
+	}
+	return func(token string) error {
+		id, err := tokenID(token)
+		if err != nil {
+			return err
+		}
+		return other.Revoke(ctx, id, time.Now().Add(24*time.Hour))
+	}, nil
 }
 
 // tokenID reads the id out of a token without verifying it.
