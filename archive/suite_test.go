@@ -7,16 +7,13 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
-	"math/rand/v2"
 	"runtime"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/iotest"
 
 	"preismon/archive"
-	"preismon/contracts"
 	"preismon/contracts/fault"
 )
 
@@ -378,88 +375,4 @@ func testCheck(t *testing.T, r rig) {
 		t.Error(err)
 	}
 	wantLeftovers(t, r, newKey())
-}
-
-// Helpers.
-
-var errSource = errors.New("the source broke")
-
-var archives atomic.Uint64
-
-// newKey is one that no test has used.
-func newKey() archive.Key {
-	return archive.Key{Folder: archive.Exports, Mandate: 7, Order: 21, Archive: contracts.ArchiveID(archives.Add(1))}
-}
-
-// noise is content that differs from call to call.
-func noise(size int) []byte {
-	p := make([]byte, size)
-	var seed [32]byte
-	for i := range seed {
-		seed[i] = byte(rand.Uint32())
-	}
-	rand.NewChaCha8(seed).Read(p)
-	return p
-}
-
-// endless is the same size bytes in every call, made while they are read.
-func endless(size int64) io.Reader {
-	return io.LimitReader(rand.NewChaCha8([32]byte{1}), size)
-}
-
-func flipped(p []byte, at int) []byte {
-	p = bytes.Clone(p)
-	p[at] ^= 1
-	return p
-}
-
-type onRead func()
-
-func (f onRead) Read([]byte) (int, error) {
-	f()
-	return 0, io.EOF
-}
-
-func put(tb testing.TB, s archive.Store, ref archive.Ref, content []byte) {
-	tb.Helper()
-	if err := s.Put(context.Background(), ref, bytes.NewReader(content)); err != nil {
-		tb.Fatal(err)
-	}
-}
-
-func read(tb testing.TB, s archive.Store, ref archive.Ref) []byte {
-	tb.Helper()
-	o, err := s.Open(context.Background(), ref)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer o.Close()
-	got, err := io.ReadAll(o)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return got
-}
-
-// wantErr checks the kind of err, that it is target when there is one, and
-// that nobody takes it for a clean end.
-func wantErr(tb testing.TB, err error, kind fault.Kind, target error) {
-	tb.Helper()
-	if err == nil || fault.KindOf(err) != kind || (target != nil && !errors.Is(err, target)) || errors.Is(err, io.EOF) {
-		tb.Errorf("error is %v (%v), want kind %v and %v", err, fault.KindOf(err), kind, target)
-	}
-}
-
-func wantAbsent(tb testing.TB, r rig, key archive.Key) {
-	tb.Helper()
-	_, err := r.Stat(context.Background(), key)
-	wantErr(tb, err, fault.NotFound, nil)
-	wantLeftovers(tb, r, key)
-}
-
-func wantLeftovers(tb testing.TB, r rig, key archive.Key) {
-	tb.Helper()
-	if n := r.leftovers(tb, key); n != 0 {
-		tb.Errorf("%d unfinished uploads are left", n)
-	}
 }

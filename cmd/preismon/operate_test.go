@@ -2,14 +2,10 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"net/http"
-	"net/url"
 	"os"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -290,161 +286,6 @@ func (o *operate) backup(t *testing.T) {
 		t.Errorf("in the folder of backups: %v %v", left, err)
 	}
 	applied(t, o.up)
-}
-
-// rebuild: while events come in and readers ask, no answer is another than
-// before, in no page and no stream, and everything is there afterwards.
-func (o *operate) rebuild(t *testing.T) {
-	c := o.up.client().login(o.account.LoginIdentifier, o.account.Password)
-	c.t = t
-	from, to := o.window()
-	want := results(t, c, from, to)
-	if len(want) < 100 {
-		t.Fatalf("%d rows to look at", len(want))
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	var beside sync.WaitGroup
-	polls, walks := 0, 0
-	beside.Go(func() {
-		for ; ctx.Err() == nil; polls++ {
-			if got := results(t, c, from, to); !reflect.DeepEqual(got, want) {
-				t.Errorf("stream %d has %d rows, want %d, or others", polls, len(got), len(want))
-				return
-			}
-		}
-	})
-	beside.Go(func() {
-		for ; ctx.Err() == nil; walks++ {
-			if got := o.walk(t, c, from, to); !reflect.DeepEqual(got, want) {
-				t.Errorf("walk %d has %d rows, want %d, or others", walks, len(got), len(want))
-				return
-			}
-		}
-	})
-	beside.Go(func() {
-		for _, e := range o.latest {
-			o.publish(e.Subject(), e, func(s string) string { return s })
-			time.Sleep(100 * time.Millisecond) // spread over the rebuild
-		}
-	})
-	out, errs, code := o.run(t, "rebuild", "--content", "--keep-old")
-	stop()
-	beside.Wait()
-	t.Logf("%s%d streams and %d walks beside it", out, polls, walks)
-	if code != 0 || polls < 3 || walks < 1 {
-		t.Fatalf("rebuild: exit code %d: %s%s", code, out, errs)
-	}
-	applied(t, o.up)
-	settle(t, o.db)
-	noDoubles(t, o.db)
-	a, _ := o.audit(t, 0, "--content")
-	if want := uint64(len(o.observations) + len(o.later) + len(o.latest)); a.Events != want || a.DeadLetters != 2 || a.Waiting != 0 {
-		t.Errorf("%d events, want %d: %+v", a.Events, want, a)
-	}
-	// The tables are others than before, and no letter was written twice.
-	if n := number(t, o.db, "SELECT count() FROM preismon_rebuild.observations"); n == 0 {
-		t.Error("the old tables are gone")
-	}
-	if out, _, _ := o.run(t, "deadletters", "list"); strings.Count(out, "\n") != 4 {
-		t.Errorf("letters after the rebuild:\n%s", out)
-	}
-	for _, stream := range []string{event.StreamCatalog, event.StreamObservations} {
-		if _, err := o.bus.js.Consumer(t.Context(), stream, "rebuild-0"); !errors.Is(err, jetstream.ErrConsumerNotFound) {
-			t.Errorf("a consumer of %s is left behind: %v", stream, err)
-		}
-	}
-}
-
-// window is from the first capture to the last before those of latest.
-func (o *operate) window() (from, to time.Time) {
-	return time.UnixMilli(firstCapture(o.observations[0])), time.UnixMilli(firstCapture(o.latest[0]) - 1)
-}
-
-// firstCapture is when the oldest capture of an event was made, in Unix ms.
-func firstCapture(e *event.Event) int64 {
-	return slices.MinFunc(factsOf(e), func(a, b fact) int { return cmp.Compare(a.At, b.At) }).At
-}
-
-// walk reads a window in pages.
-func (o *operate) walk(t *testing.T, c *api, from, to time.Time) (all []row) {
-	const form = "2006-01-02T15:04:05.000Z"
-	params := url.Values{"globalScope": {"true"}, "capturedFrom": {from.UTC().Format(form)}, "capturedTo": {to.UTC().Format(form)}, "limit": {"100"}}
-	for {
-		status, body := c.get("/v1/results", params)
-		var page struct {
-			Data   []row
-			Paging struct{ NextCursor string }
-		}
-		if err := json.Unmarshal(body, &page); status != http.StatusOK || err != nil {
-			t.Errorf("a page of the walk: %d %s %v", status, body, err)
-			return all
-		}
-		all = append(all, page.Data...)
-		if page.Paging.NextCursor == "" {
-			return all
-		}
-		params.Set("cursor", page.Paging.NextCursor)
-	}
-}
-
-// mend: what was damaged is right after a rebuild.
-func (o *operate) mend(t *testing.T) {
-	out, errs, code := o.run(t, "rebuild")
-	if code != 0 || !strings.Contains(out, "All tables were made anew") {
-		t.Fatalf("rebuild: exit code %d: %s%s", code, out, errs)
-	}
-	applied(t, o.up)
-	settle(t, o.db)
-	o.audit(t, 0, "--content")
-	if n := number(t, o.db, "SELECT count() FROM system.databases WHERE name = 'preismon_rebuild'"); n != 0 {
-		t.Error("the old tables are still there")
-	}
-}
-
-// restore: into the damaged folder, where the stream has the rest; and into a
-// new one, where it has not.
-func (o *operate) restore(t *testing.T) {
-	out, errs, code := preismon(t, nil, "restore", "--data-dir", o.up.DataDir, "--from", "first", "--replace")
-	says(t, out, errs, code, exitFailed, "in use by process")
-	o.up.interrupt()
-	if code := o.up.wait(); code != 0 {
-		t.Errorf("exit code %d", code)
-	}
-	out, errs, code = preismon(t, nil, "restore", "--data-dir", o.up.DataDir, "--from", "first")
-	says(t, out, errs, code, exitFailed, "holds tables already", "--replace")
-	out, errs, code = preismon(t, nil, "restore", "--data-dir", o.up.DataDir, "--from", "second", "--replace")
-	says(t, out, errs, code, exitFailed, "restore the tables")
-	if out, errs, code := preismon(t, nil, "restore", "--data-dir", o.up.DataDir, "--from", "first", "--replace"); code != 0 {
-		t.Fatalf("restore: exit code %d: %s%s", code, out, errs)
-	}
-	u := startUp(t, "--data-dir", o.up.DataDir)
-	applied(t, u)
-	db := u.tables()
-	settle(t, db)
-	t.Logf("%d rows", exact(t, db, slices.Values(slices.Concat(o.observations, o.later, o.latest)), none))
-	noDoubles(t, db)
-	if out, errs, code := preismon(t, nil, "audit", "--data-dir", u.DataDir, "--content"); code != 0 {
-		t.Errorf("audit after the restore: exit code %d: %s%s", code, out, errs)
-	}
-
-	dir := t.TempDir()
-	if out, errs, code := preismon(t, nil, "restore", "--data-dir", dir, "--from", o.bucket); code != 0 {
-		t.Fatalf("restore from S3: exit code %d: %s%s", code, out, errs)
-	}
-	other := startUp(t, "--data-dir", dir)
-	db = other.tables()
-	settle(t, db)
-	exact(t, db, slices.Values(o.observations), slices.Values(o.later)) // nothing lost of what was there, and nothing else
-	noDoubles(t, db)
-	if n := number(t, db, "SELECT count() FROM ingested_events"); n < o.saved {
-		t.Errorf("%d events, %d were there before the backup", n, o.saved)
-	}
-	if out, errs, code := preismon(t, nil, "audit", "--data-dir", dir); code != 0 {
-		t.Errorf("audit of the new folder: exit code %d: %s%s", code, out, errs)
-	}
-	if left, err := os.ReadDir(backupsOf(dir)); err != nil || len(left) != 0 {
-		t.Errorf("in the folder of backups: %v %v", left, err)
-	}
 }
 
 func none(func(*event.Event) bool) {}

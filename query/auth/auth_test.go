@@ -11,11 +11,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -25,57 +22,6 @@ import (
 	"preismon/contracts/fault"
 	"preismon/query/auth"
 )
-
-const issuer = "https://prices.example.test"
-
-type noRevocations struct{}
-
-func (noRevocations) Revoke(context.Context, string, time.Time) error { return nil }
-func (noRevocations) Revoked(string) (bool, error)                    { return false, nil }
-
-type accounts map[string]auth.Credentials
-
-func (a accounts) ByLogin(_ context.Context, login string) (auth.Credentials, error) {
-	if c, ok := a[login]; ok {
-		return c, nil
-	}
-	return auth.Credentials{}, fault.New(fault.NotFound, "", "no such login")
-}
-
-func (accounts) Active(_ context.Context, all []contracts.AccountID) ([]contracts.AccountID, error) {
-	return all, nil
-}
-
-type world struct {
-	*auth.Authority
-	cfg    auth.Config
-	key    ed25519.PrivateKey
-	offset time.Duration
-}
-
-func (w *world) now() time.Time { return time.Now().Add(w.offset) }
-
-func newWorld(t testing.TB, users accounts, others ...ed25519.PublicKey) *world {
-	t.Helper()
-	w := &world{cfg: auth.Defaults()}
-	w.cfg.Issuer = issuer
-	_, w.key, _ = ed25519.GenerateKey(rand.Reader)
-	w.Authority = w.with(t, w.key, users, others...)
-	return w
-}
-
-func (w *world) with(t testing.TB, key ed25519.PrivateKey, users accounts, others ...ed25519.PublicKey) *auth.Authority {
-	t.Helper()
-	keys, err := auth.NewKeyring(key, others...)
-	must(t, err)
-	limits := auth.ThrottleDefaults()
-	limits.Attempts.Requests = 10_000
-	throttle, err := auth.NewThrottle(limits, w.now)
-	must(t, err)
-	a, err := auth.New(w.cfg, auth.Deps{Keys: keys, Accounts: users, Revocations: noRevocations{}, Throttle: throttle, Now: w.now})
-	must(t, err)
-	return a
-}
 
 func must(t testing.TB, err error) {
 	t.Helper()
@@ -266,89 +212,6 @@ func TestTokensExpire(t *testing.T) { // AUTH-S1a, AUTH-01b
 		if _, err := w.Verify(issued.Token.Reveal(), auth.RESTAudience); (err == nil) != c.ok {
 			t.Errorf("%s after issue: %v", c.offset, err)
 		}
-	}
-}
-
-func TestRotation(t *testing.T) {
-	w := newWorld(t, nil)
-	old := w.key
-	newPub, next, _ := ed25519.GenerateKey(rand.Reader)
-	oldToken, _, err := w.IssueREST(1)
-	must(t, err)
-	added := w.with(t, old, nil, newPub)
-	switched := w.with(t, next, nil, old.Public().(ed25519.PublicKey))
-	removed := w.with(t, next, nil)
-	newToken, _, err := switched.IssueREST(1)
-	must(t, err)
-	for _, c := range []struct {
-		name     string
-		a        *auth.Authority
-		old, new bool
-	}{{"before", w.Authority, true, false}, {"added", added, true, true}, {"switched", switched, true, true}, {"removed", removed, false, true}} {
-		if _, err := c.a.Verify(oldToken.Token.Reveal(), auth.RESTAudience); (err == nil) != c.old {
-			t.Errorf("%s: old token: %v", c.name, err)
-		}
-		if _, err := c.a.Verify(newToken.Token.Reveal(), auth.RESTAudience); (err == nil) != c.new {
-			t.Errorf("%s: new token: %v", c.name, err)
-		}
-	}
-}
-
-func TestKeyFiles(t *testing.T) {
-	dir := t.TempDir()
-	one, two := filepath.Join(dir, "one.pem"), filepath.Join(dir, "two.pem")
-	var made sync.WaitGroup
-	for range 8 {
-		made.Go(func() {
-			if err := auth.EnsureKey(one); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	made.Wait()
-	must(t, auth.EnsureKey(two))
-	before, err := os.ReadFile(one)
-	must(t, err)
-	must(t, auth.EnsureKey(one))
-	if after, _ := os.ReadFile(one); string(after) != string(before) {
-		t.Error("a key was made anew")
-	}
-	info, err := os.Stat(one)
-	must(t, err)
-	if info.Mode().Perm() != 0o600 {
-		t.Errorf("mode %o", info.Mode().Perm())
-	}
-	if entries, _ := os.ReadDir(dir); len(entries) != 2 {
-		t.Errorf("left behind: %v", entries)
-	}
-	if _, err := auth.ReadKeyring(one, two); err != nil {
-		t.Error(err)
-	}
-	for name, text := range map[string]string{
-		"empty": "", "no pem": "hello", "two keys": string(before) + string(before),
-		"rsa":    "-----BEGIN RSA PRIVATE KEY-----\nAAAA\n-----END RSA PRIVATE KEY-----\n",
-		"broken": "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n",
-	} {
-		bad := filepath.Join(dir, "bad.pem")
-		must(t, os.WriteFile(bad, []byte(text), 0o600))
-		if _, err := auth.ReadKeyring(bad); err == nil || !strings.Contains(err.Error(), bad) {
-			t.Errorf("%s: %v", name, err)
-		}
-		if _, err := auth.ReadKeyring(one, bad); err == nil {
-			t.Errorf("%s: taken among others", name)
-		}
-	}
-	if _, err := auth.ReadKeyring(filepath.Join(dir, "none.pem")); !errors.Is(err, os.ErrNotExist) {
-		t.Error(err)
-	}
-}
-
-// RFC 8037, appendix A.3.
-func TestKeyID(t *testing.T) {
-	pub, err := base64.RawURLEncoding.DecodeString("11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo")
-	must(t, err)
-	if got := auth.KeyID(pub); got != "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k" {
-		t.Error(got)
 	}
 }
 

@@ -1,0 +1,130 @@
+package compose_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"net"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// again: what was kept is there after the containers were made anew.
+func (s *stack) again(t *testing.T) {
+	a := s.accounts(t)[0]
+	first := s.as(t, s.login(t, a), nil, "sites", "--format", "ndjson")
+	run(t, s.compose("down", "--timeout", "30")) // volumes stay
+	run(t, s.compose("up", "--detach", "--wait", "--wait-timeout", "150", "--no-build", "--pull", "never"))
+	if second := s.as(t, s.login(t, a), nil, "sites", "--format", "ndjson"); second != first {
+		t.Errorf("the sites differ after a restart:\n%s\n%s", first, second)
+	}
+}
+
+// stops: each container ends by itself when it is asked to.
+func (s *stack) stops(t *testing.T) {
+	run(t, s.compose("stop"))
+	for line := range strings.Lines(run(t, s.compose("ps", "--all", "--format", "json"))) {
+		var c struct {
+			Service  string
+			ExitCode int
+		}
+		if err := json.Unmarshal([]byte(line), &c); err != nil {
+			t.Fatal(err)
+		}
+		if c.ExitCode != 0 {
+			t.Errorf("%s ended with %d", c.Service, c.ExitCode)
+		}
+	}
+}
+
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+}
+
+// container is what the engine says of one.
+type container struct {
+	Name   string
+	Config struct {
+		User   string
+		Labels map[string]string
+	}
+	HostConfig struct {
+		ReadonlyRootfs bool
+		Privileged     bool
+		CapDrop        []string
+		SecurityOpt    []string
+		Memory         int64
+		NanoCpus       int64
+	}
+	Mounts []struct {
+		Destination string
+		RW          bool
+	}
+}
+
+// hardened: the engine confirms what the file asks for.
+func (s *stack) hardened(t *testing.T) {
+	ids := strings.Fields(run(t, s.compose("ps", "--all", "--quiet")))
+	var all []container
+	if err := json.Unmarshal([]byte(docker(t, append([]string{"inspect"}, ids...)...)), &all); err != nil {
+		t.Fatal(err)
+	}
+	want := 7
+	if s.prometheus != "" {
+		want++
+	}
+	if len(all) != want {
+		t.Errorf("%d containers, want %d", len(all), want)
+	}
+	for _, c := range all {
+		h := c.HostConfig
+		if !h.ReadonlyRootfs || h.Privileged || len(h.CapDrop) != 1 || h.CapDrop[0] != "ALL" || h.Memory == 0 || h.NanoCpus == 0 ||
+			!strings.HasPrefix(strings.Join(h.SecurityOpt, " "), "no-new-privileges") {
+			t.Errorf("%s: %+v", c.Name, h)
+		}
+		service := c.Config.Labels["com.docker.compose.service"]
+		if root := c.Config.User == "" || strings.HasPrefix(c.Config.User, "0"); root != (service == "nats") {
+			t.Errorf("%s runs as user %q", c.Name, c.Config.User)
+		}
+		for _, m := range c.Mounts {
+			if strings.HasPrefix(m.Destination, "/run/secrets/") && m.RW {
+				t.Errorf("%s may write to %s", c.Name, m.Destination)
+			}
+		}
+	}
+	// Nothing but the program: a shell is not found.
+	out, err := exec.CommandContext(t.Context(), "docker", "run", "--rm", "--entrypoint", "/bin/sh", preismonImage).CombinedOutput()
+	if err == nil || !bytes.Contains(out, []byte("no such file")) {
+		t.Errorf("the image has a shell: %v %s", err, out)
+	}
+	// Nor is anything of the repository in it.
+	listed := docker(t, "create", preismonImage, "version")
+	defer func() { docker(t, "rm", strings.TrimSpace(listed)) }()
+	tar := exec.CommandContext(t.Context(), "sh", "-c", "docker export "+strings.TrimSpace(listed)+" | tar -t")
+	for name := range strings.FieldsSeq(run(t, tar)) {
+		switch top, _, _ := strings.Cut(name, "/"); top {
+		case "etc", "usr", "var", "dev", "proc", "sys", ".dockerenv":
+		default:
+			t.Errorf("the image holds %s", name)
+		}
+	}
+	size := strings.TrimSpace(docker(t, "image", "inspect", "--format", "{{.Size}}", preismonImage))
+	if n, err := strconv.Atoi(size); err != nil || n > 100<<20 {
+		t.Errorf("the image has %s bytes", size)
+	}
+	t.Logf("the image has %s bytes", size)
+}

@@ -1,0 +1,121 @@
+package ingest_test
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"preismon/contracts/event"
+	"preismon/ingest"
+)
+
+func TestConsumerEndsInOrder(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		cause   error
+		applied bool
+	}{
+		{"asked to end: the batch in the sink is finished", nil, true},
+		{"lease lost: it is not", ingest.ErrLeaseLost, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			nc, js := connect(t)
+			publish(t, nc, observations(1, 1))
+			sink := newRecorder()
+			entered, release := make(chan struct{}, 1), make(chan struct{})
+			sink.before = func(ctx context.Context, _ *event.Batch) error {
+				entered <- struct{}{}
+				select {
+				case <-release:
+					return nil
+				case <-ctx.Done():
+					return context.Cause(ctx)
+				}
+			}
+			c := run(t, js, ingest.ConsumerConfig{}, sink)
+			<-entered
+			c.cancel(test.cause)
+			if test.applied {
+				select {
+				case <-c.over:
+					t.Fatal("ended with a batch in the sink")
+				case <-time.After(50 * time.Millisecond):
+				}
+				close(release)
+			}
+			select {
+			case <-c.over:
+			case <-time.After(5 * time.Second):
+				t.Fatal("does not end")
+			}
+			if got := len(sink.ids(event.StreamObservations)) == 1; got != test.applied {
+				t.Errorf("applied: %v", got)
+			}
+			floor := uint64(0)
+			if test.applied {
+				floor = 1
+			}
+			info, err := js.Consumer(t.Context(), event.StreamObservations, "projector-0")
+			if err != nil || info.CachedInfo().AckFloor.Stream != floor {
+				t.Errorf("acknowledged up to %d, %v", info.CachedInfo().AckFloor.Stream, err)
+			}
+		})
+	}
+}
+
+func TestConsumerGraceIsLimited(t *testing.T) {
+	nc, js := connect(t)
+	publish(t, nc, observations(1, 1))
+	sink := newRecorder()
+	entered := make(chan struct{}, 1)
+	sink.before = func(ctx context.Context, _ *event.Batch) error {
+		entered <- struct{}{}
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	c := run(t, js, ingest.ConsumerConfig{Grace: 50 * time.Millisecond}, sink)
+	<-entered
+	c.stop()
+	if len(sink.ids(event.StreamObservations)) != 0 {
+		t.Error("applied")
+	}
+}
+
+// Messages as large as the server takes must not stand in the way for ever.
+func TestConsumerReadsTheLargest(t *testing.T) {
+	nc, js := connect(t)
+	s, err := js.Stream(t.Context(), event.StreamObservations)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := s.CachedInfo().Config
+	config.MaxMsgSize = -1 // an operator's
+	if _, err := js.UpdateStream(t.Context(), config); err != nil {
+		t.Fatal(err)
+	}
+	huge := strings.Repeat("x", int(nc.MaxPayload())-50)
+	for range 30 {
+		if _, err := js.PublishMsg(t.Context(), &nats.Msg{Subject: "observations.x", Data: []byte(huge)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	publish(t, nc, observations(1, 1))
+	sink := newRecorder()
+	c := run(t, js, ingest.ConsumerConfig{MaxBytes: 1 << 20}, sink)
+	c.reach(t, js)
+	if p := c.Progress(); p.Poison != 30 || p.Events != 1 {
+		t.Errorf("%+v", p)
+	}
+	dead, err := js.Stream(t.Context(), event.StreamDeadLetters)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := dead.GetMsg(t.Context(), 1)
+	if err != nil || m.Header.Get(event.HeaderCut) != strconv.Itoa(len(huge)) {
+		t.Errorf("%v, %v", m.Header, err)
+	}
+}

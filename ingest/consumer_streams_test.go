@@ -1,0 +1,170 @@
+package ingest_test
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"preismon/contracts/event"
+	"preismon/ingest"
+)
+
+func TestConsumerBeginsAnewWithANewStream(t *testing.T) {
+	nc, js := connect(t)
+	for i := range 10 {
+		publish(t, nc, observations(i, 1))
+	}
+	sink := newRecorder()
+	c := run(t, js, ingest.ConsumerConfig{}, sink)
+	c.reach(t, js)
+	old := c.Progress().Observations.Epoch
+	if err := js.DeleteStream(t.Context(), event.StreamObservations); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the next second", func() bool { return time.Now().Unix() > int64(old) })
+	streams(t, nc)
+	for i := range 5 {
+		publish(t, nc, observations(100+i, 1))
+	}
+	eventually(t, "the new epoch", func() bool {
+		p := c.Progress().Observations
+		return p.Epoch > old && p.Applied == 5
+	})
+	if ids := sink.ids(event.StreamObservations); len(ids) != 15 || distinct(ids) != 15 {
+		t.Errorf("%d events", len(ids))
+	}
+}
+
+// A stream that lost its tail gives the lost sequences to other events. They
+// must not be taken for those that are done.
+func TestConsumerBeginsANewEpochAfterALostTail(t *testing.T) {
+	nc, js := connect(t)
+	for i := range 5 {
+		publish(t, nc, observations(i, 1))
+	}
+	info, err := js.Stream(t.Context(), event.StreamObservations)
+	if err != nil {
+		t.Fatal(err)
+	}
+	created := uint32(info.CachedInfo().Created.Unix())
+	sink := newRecorder()
+	sink.done[at(event.StreamObservations, created)] = 8 // 6 to 8 are lost
+	c := run(t, js, ingest.ConsumerConfig{}, sink)
+	eventually(t, "the new epoch", func() bool { e := c.Progress().Observations.Epoch; return e > created })
+	publish(t, nc, observations(20, 1))
+	c.reach(t, js)
+	if d := cmp.Diff([]string{eventID(1, 20)}, sink.ids(event.StreamObservations)); d != "" {
+		t.Error(d)
+	}
+	epoch := c.Progress().Observations.Epoch
+	c.stop()
+	// It is the same for whoever comes next, and EnsureStreams leaves it.
+	streams(t, nc)
+	publish(t, nc, observations(21, 1))
+	c = run(t, js, ingest.ConsumerConfig{}, sink)
+	c.reach(t, js)
+	if got := c.Progress().Observations; got.Epoch != epoch || got.Applied != 7 {
+		t.Errorf("%+v, want epoch %d", got, epoch)
+	}
+}
+
+// A stream that was restored from an old copy gives sequences again, maybe
+// before anybody looks: what was taken tells from where on they are others.
+func TestConsumerFindsSequencesGivenAgain(t *testing.T) {
+	for name, c := range map[string]struct {
+		messages, applied, same int
+		resume                  int          // the sink's checkpoint, when it crashed before the last; 0: applied
+		unknown                 map[int]bool // sequences of which the sink knows nothing
+	}{
+		"fewer than were applied":       {messages: 6, applied: 9, same: 3},
+		"as many":                       {messages: 9, applied: 9, same: 3},
+		"more":                          {messages: 12, applied: 9, same: 3},
+		"the last one only":             {messages: 9, applied: 9, same: 8},
+		"all":                           {messages: 9, applied: 9, same: 0},
+		"some were no events":           {messages: 9, applied: 9, same: 3, unknown: map[int]bool{9: true, 5: true, 2: true}},
+		"many":                          {messages: 300, applied: 290, same: 100},
+		"fewer than are taken":          {messages: 6, applied: 9, same: 6, resume: 4},
+		"more, beyond the checkpoint":   {messages: 12, applied: 9, same: 6, resume: 4},
+		"all beyond the checkpoint":     {messages: 12, applied: 9, same: 4, resume: 4},
+		"none, beyond the checkpoint":   {messages: 12, applied: 9, same: 9, resume: 4},
+		"none, all is as it was":        {messages: 12, applied: 9, same: 9},
+		"none, and nothing can be said": {messages: 12, applied: 9, same: 9, unknown: map[int]bool{1: true, 2: true, 3: true, 4: true, 5: true, 6: true, 7: true, 8: true, 9: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			nc, js := connect(t)
+			for i := range c.messages {
+				publish(t, nc, observations(i+1, 1))
+			}
+			s, err := js.Stream(t.Context(), event.StreamObservations)
+			if err != nil {
+				t.Fatal(err)
+			}
+			created := uint32(s.CachedInfo().Created.Unix())
+			sink := newRecorder()
+			if c.resume == 0 {
+				c.resume = c.applied
+			}
+			sink.done[at(event.StreamObservations, created)] = uint64(c.resume)
+			for seq := 1; seq <= c.applied; seq++ {
+				id := eventID(1, seq)
+				if seq > c.same {
+					id = eventID(1, seq+100_000)
+				}
+				if !c.unknown[seq] {
+					sink.seen = append(sink.seen, seen{event.StreamObservations, created, uint64(seq), id})
+				}
+			}
+			before := len(sink.seen)
+			loop := run(t, js, ingest.ConsumerConfig{}, sink)
+			from := min(c.same, c.resume) + 1
+			eventually(t, "everything else is applied", func() bool {
+				p := loop.Progress().Observations
+				return (p.Epoch > created) == (c.same < c.applied) && p.Epoch > 0 && p.Applied == uint64(c.messages)
+			})
+			var want, got []string
+			for seq := from; seq <= c.messages; seq++ {
+				want = append(want, eventID(1, seq))
+			}
+			for _, s := range sink.seen[before:] {
+				got = append(got, s.id)
+			}
+			if d := cmp.Diff(want, got); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+// Someone else on the same durable consumer takes deliveries away. The loop
+// must notice and get them all the same.
+func TestConsumerNoticesAThief(t *testing.T) {
+	nc, js := connect(t)
+	sink := newRecorder()
+	c := run(t, js, ingest.ConsumerConfig{Linger: time.Millisecond}, sink)
+	publish(t, nc, observations(0, 1))
+	c.reach(t, js)
+	thief, err := js.Consumer(t.Context(), event.StreamObservations, "projector-0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stolen atomic.Int32
+	stealing, err := thief.Consume(func(jetstream.Msg) { stolen.Add(1) }, jetstream.PullMaxMessages(3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 200 {
+		publish(t, nc, observations(i+1, 1))
+	}
+	eventually(t, "a theft", func() bool { return stolen.Load() > 0 })
+	stealing.Stop()
+	<-stealing.Closed()
+	publish(t, nc, observations(500, 1), observations(501, 1))
+	c.reach(t, js)
+	if ids := sink.ids(event.StreamObservations); len(ids) != 203 || distinct(ids) != 203 {
+		t.Errorf("%d events, %d distinct", len(ids), distinct(ids))
+	}
+	t.Logf("stolen %d, restarts %d", stolen.Load(), c.Progress().Restarts)
+}

@@ -1,0 +1,190 @@
+package maps_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+
+	"preismon/contracts/event"
+	"preismon/contracts/fault"
+	"preismon/ingest/maps"
+)
+
+func pack(s string) []byte {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, _ = z.Write([]byte(s))
+	_ = z.Close()
+	return b.Bytes()
+}
+
+func TestForms(t *testing.T) {
+	csv := header + "a.example,1,,N,2026-02-01T10:00:00Z,1,,,,,,,\r\n\r\n" + "a.example,2,,N,2026-02-01T10:00:00Z,1,,,,,,,"
+	z, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, _ := maps.ParseMapping([]byte(head))
+	try := func(b []byte) (*result, error) {
+		file := filepath.Join(t.TempDir(), "file.bin")
+		if err := os.WriteFile(file, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return importFile(t, m, file)
+	}
+	for name, b := range map[string][]byte{
+		"plain": []byte(csv), "bom": []byte("\ufeff" + csv), "gzip": pack(csv), "zstd": z.EncodeAll([]byte(csv), nil),
+	} {
+		r, err := try(b)
+		if err != nil || r.sum.Accepted != 2 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	long := header + "\"" + strings.Repeat("a,b\n", 5<<20)
+	for name, c := range map[string]struct {
+		b    []byte
+		want string
+	}{
+		"empty":      {nil, "empty: it has no header line"},
+		"utf-16":     {[]byte("\xff\xfes\x00h\x00"), "UTF-16"},
+		"zip":        {[]byte("PK\x03\x04..."), "save it as CSV"},
+		"cut gzip":   {pack(csv)[:60], "cannot be read"},
+		"no columns": {[]byte("shop,sku,price,at\n"), `the file has no column "box", "cur", "ean", "link", "name", "seller", "ship", "stock"; its columns are "at", "price", "shop", "sku"`},
+		"twice":      {[]byte(strings.Replace(header, "extra", "price", 1)), `has the column "price" more than once`},
+		"open quote": {[]byte(long), "a quotation mark there never ends"},
+	} {
+		if _, err := try(c.b); err == nil || !strings.Contains(err.Error(), c.want) || fault.KindOf(err) != fault.Invalid {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := importFile(t, m, t.TempDir()); err == nil || !strings.Contains(err.Error(), "folder") {
+		t.Errorf("folder: %v", err)
+	}
+	if _, err := importFile(t, m, "nowhere.csv"); fault.KindOf(err) != fault.Invalid {
+		t.Errorf("no file: %v", err)
+	}
+}
+
+func TestOpenQuoteAtTheEnd(t *testing.T) {
+	r := mustImport(t, head, header+"a.example,1,,N,2026-02-01T10:00:00Z,1,,,,,,,\n"+"a.example,\"1,,N\n2\n3\n")
+	if r.sum.Rows != 2 || r.sum.Rejected != 1 || !strings.Contains(r.rejects, `"line":3,`) || !strings.Contains(r.rejects, "lines 3 to ") {
+		t.Errorf("%s", r.rejects)
+	}
+}
+
+func TestRequest(t *testing.T) {
+	_, err := maps.Import(t.Context(), maps.Request{}, nil)
+	if err == nil || err.Error() != "file: missing; mapping: missing; mandate: missing; login: missing; password: missing" {
+		t.Error(err)
+	}
+	m, _ := maps.ParseMapping([]byte(head))
+	file := filepath.Join(t.TempDir(), "file.csv")
+	if err := os.WriteFile(file, []byte(header+"a.example,1,,N,2026-02-01T10:00:00Z,1,,,,,,,\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	req := maps.Request{File: file, Mapping: m, Mandate: "M", Login: "l", PasswordHash: phc("c2FsdHNhbHQ")}
+	away := errors.New("away")
+	if _, err := maps.Import(t.Context(), req, func(context.Context, *event.Event) error { return away }); !errors.Is(err, away) {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := maps.Import(ctx, req, nil); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	// A file that grows between the passes.
+	grow := func(_ context.Context, e *event.Event) error {
+		if e.Kind != event.KindSite {
+			return nil
+		}
+		f, err := os.OpenFile(file, os.O_APPEND|os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		_, err = f.WriteString("a.example,2,,N,2026-02-01T10:00:00Z,1,,,,,,,\n")
+		return err
+	}
+	if _, err := maps.Import(t.Context(), req, grow); err == nil || !strings.Contains(err.Error(), "changed") {
+		t.Error(err)
+	}
+	var passes []int
+	req.Progress = func(p maps.Progress) { passes = append(passes, p.Pass) }
+	sum, err := maps.Check(t.Context(), req)
+	if err != nil || sum.Accepted != 2 || sum.Events != 0 || sum.Batches != 1 || passes[0] != 1 || passes[len(passes)-1] != 2 {
+		t.Error(err, sum, passes)
+	}
+	var text strings.Builder
+	if _, err := sum.WriteTo(&text); err != nil || strings.Contains(text.String(), "\n  events") {
+		t.Errorf("a check tells of events: %v\n%s", err, text.String())
+	}
+}
+
+func TestMappingFaults(t *testing.T) {
+	for _, c := range []struct{ change, by, want string }{
+		{"  price: price\n", "  price: price\n  colour: red\n", `unknown field "colour"`},
+		{"padTo12: true", "padTo13: true", `unknown field "padTo13"`},
+		{"source: test\n", "", "source: missing"},
+		{"  site: shop\n", "", "columns.site: missing"},
+		{"  price: price\n", "", "columns.price: missing"},
+		{"  price: price\n", "  price: {column: price, decimal: x}\n", `columns.price.decimal: "x" is neither`},
+		{"zone: Europe/Berlin", "zone: Europe/Nowhere", "not an IANA time zone"},
+		{"zone: Europe/Berlin", "layouts: [xyz]", `"xyz" is neither a layout`},
+		{"type: shop", "type: kiosk", `siteType: "kiosk" is none of`},
+		{"site: b.example", "site: a.example", "other facts for a.example"},
+		{"sites:", "sitez:", `unknown field "sitez"`},
+		{`no: ["no"]`, `no: ["yes"]`, `"yes" means yes and no`},
+		{"columns:", "columns: [", "mapping:"},
+	} {
+		if !strings.Contains(head, c.change) {
+			t.Fatalf("the mapping has no %q", c.change)
+		}
+		_, err := maps.ParseMapping([]byte(strings.Replace(head, c.change, c.by, 1)))
+		if err == nil || !strings.Contains(err.Error(), c.want) || fault.KindOf(err) != fault.Invalid {
+			t.Errorf("%q: %v\nwant %s", c.by, err, c.want)
+		}
+		if strings.Contains(c.want, "unknown field") && !regexp.MustCompile(`\[\d+:\d+\]`).MatchString(err.Error()) {
+			t.Errorf("%q: no line in %v", c.by, err)
+		}
+	}
+	_, err := maps.ParseMapping([]byte(strings.Replace(head, "padTo12", "padTo13", 1)))
+	if err == nil || !strings.Contains(err.Error(), "[6:") {
+		t.Errorf("want line 6 of the mapping: %v", err)
+	}
+	if _, err := maps.ParseMapping([]byte(head + "---\nsource: b\n")); err == nil {
+		t.Error("two documents taken")
+	}
+}
+
+func TestBuiltinMappings(t *testing.T) {
+	for _, name := range []string{"observations", "marketplace-offers", "example"} {
+		if _, err := maps.Builtin(name); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := maps.Builtin("none"); fault.KindOf(err) != fault.NotFound {
+		t.Error(err)
+	}
+}
+
+func TestClockChanges(t *testing.T) {
+	row := func(at string) string { return "a.example," + at + ",,N," + at + ",1,,,,,,,\n" }
+	r := mustImport(t, head, header+row("2025-03-30 02:30:00")+row("2025-10-26 02:30:00")+row("2025-10-26 04:30:00"))
+	for _, c := range r.sum.Doubtful {
+		if strings.Contains(c.What, "change of the clock") {
+			if c.N != 2 {
+				t.Errorf("%d, want 2", c.N)
+			}
+			return
+		}
+	}
+	t.Error("not counted")
+}

@@ -1,0 +1,228 @@
+package ingest_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"preismon/contracts/event"
+	"preismon/ingest"
+)
+
+// TestEpochBegunByAnotherPartition: the one that finds the lost tail marks it,
+// once; the one that knows nothing of it follows without being restarted.
+func TestEpochBegunByAnotherPartition(t *testing.T) {
+	nc, js := connect(t)
+	for n := range 5 {
+		publish(t, nc, observations(n, 1))
+	}
+	s, err := js.Stream(t.Context(), event.StreamObservations)
+	if err != nil {
+		t.Fatal(err)
+	}
+	created := uint32(s.CachedInfo().Created.Unix())
+	quiet, finder := newRecorder(), newRecorder()
+	other := run(t, js, share(1, 2), quiet)
+	other.reach(t, js)
+	finder.done[at(event.StreamObservations, created)] = 5
+	for seq := uint64(1); seq <= 5; seq++ {
+		if n := int(seq - 1); of(n, 2) == 0 {
+			id := eventID(1, n)
+			if seq > 3 {
+				id = eventID(1, n+100_000) // it was another then
+			}
+			finder.seen = append(finder.seen, seen{event.StreamObservations, created, seq, id})
+		}
+	}
+	loop := run(t, js, share(0, 2), finder)
+	eventually(t, "both in the new epoch", func() bool {
+		a, b := loop.Progress().Observations, other.Progress().Observations
+		return a.Epoch > created && a.Epoch == b.Epoch && a.Applied == 5 && b.Applied == 5
+	})
+	publish(t, nc, observations(10, 1), observations(11, 1))
+	loop.reach(t, js)
+	other.reach(t, js)
+	if got := finder.seen[len(finder.seen)-1].id; got != eventID(1, 10) && got != eventID(1, 11) {
+		t.Errorf("the last event of partition 0 is %s", got)
+	}
+}
+
+// TestShortStreamOfWhichAPartitionKnowsNothing is read again whole: where it
+// is the same still only others could say, and what is left to the old epoch
+// nobody would read.
+func TestShortStreamOfWhichAPartitionKnowsNothing(t *testing.T) {
+	nc, js := connect(t)
+	var want []string
+	for n := range 12 {
+		publish(t, nc, observations(n, 1))
+		if of(n, 2) == 1 {
+			want = append(want, eventID(1, n))
+		}
+	}
+	s, err := js.Stream(t.Context(), event.StreamObservations)
+	if err != nil {
+		t.Fatal(err)
+	}
+	created := uint32(s.CachedInfo().Created.Unix())
+	sink := newRecorder()
+	sink.done[at(event.StreamObservations, created)] = 20 // of which none was ours
+	loop := run(t, js, share(1, 2), sink)
+	eventually(t, "the new epoch", func() bool { p := loop.Progress().Observations; return p.Epoch > created && p.Applied == 12 })
+	if d := cmp.Diff(want, sink.ids(event.StreamObservations)); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestWhoIsBehindANewEpoch: a sink that had less than the one who found the
+// lost tail goes on from where it was, through all epochs since: a partition
+// that stood still, tables made anew, tables of an older backup.
+func TestWhoIsBehindANewEpoch(t *testing.T) {
+	nc, js := connect(t)
+	for n := range 12 {
+		publish(t, nc, observations(n, 1), item(n+1, 1))
+	}
+	streams := []string{event.StreamObservations, event.StreamCatalog}
+	now := func(stream string) event.Incarnation {
+		state, err := ingest.NewHistory(js).State(t.Context(), stream)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return state.Incarnation
+	}
+	for fork := range 2 {
+		finder := newRecorder()
+		for _, stream := range streams {
+			finder.done[at(stream, now(stream).Epoch)] = 20
+		}
+		for n := range 12 {
+			finder.seen = append(finder.seen, seen{event.StreamObservations, now(event.StreamObservations).Epoch, uint64(n + 1), eventID(1, n)})
+		}
+		loop := run(t, js, share(0, 1), finder)
+		eventually(t, "both streams have a new epoch", func() bool {
+			p := loop.Progress()
+			return len(now(event.StreamObservations).Forks) == fork+1 && p.Observations.Applied == 12 &&
+				len(now(event.StreamCatalog).Forks) == fork+1 && p.Catalog.Applied == 12
+		})
+		loop.stop()
+	}
+	for _, c := range []struct {
+		partition, partitions int
+		had                   uint64
+	}{{0, 1, 0}, {0, 1, 5}, {1, 2, 5}, {1, 2, 0}, {0, 1, 12}} {
+		var observed, records []string
+		for n := int(c.had); n < 12; n++ {
+			if of(n, c.partitions) == c.partition {
+				observed = append(observed, eventID(1, n))
+			}
+			records = append(records, eventID(2, (n+1)*1000+1))
+		}
+		sink := newRecorder()
+		for _, stream := range streams {
+			if c.had > 0 {
+				sink.done[at(stream, now(stream).Created)] = c.had
+			}
+		}
+		loop := run(t, js, share(c.partition, c.partitions), sink)
+		loop.reach(t, js)
+		loop.stop()
+		if d := cmp.Diff(observed, sink.ids(event.StreamObservations)); d != "" {
+			t.Errorf("%+v: observations (-want +got):\n%s", c, d)
+		}
+		if d := cmp.Diff(records, sink.ids(event.StreamCatalog)); d != "" {
+			t.Errorf("%+v: catalogue (-want +got):\n%s", c, d)
+		}
+	}
+}
+
+// TestForkFarBehindOthersMessages: the newest event that a partition knows may
+// be further back than it looks for others' sake.
+func TestForkFarBehindOthersMessages(t *testing.T) {
+	nc, js := connect(t)
+	publish(t, nc, observations(2, 1), observations(4, 1)) // of partition 1; it took the first
+	const others = 75_000
+	for range others {
+		if _, err := js.PublishAsync("observations.shop-1=example", nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	<-js.PublishAsyncComplete()
+	s, err := js.Stream(t.Context(), event.StreamObservations)
+	if err != nil {
+		t.Fatal(err)
+	}
+	created := uint32(s.CachedInfo().Created.Unix())
+	sink := newRecorder()
+	sink.done[at(event.StreamObservations, created)] = others + 10
+	sink.seen = []seen{{event.StreamObservations, created, 1, eventID(1, 2)}}
+	c := share(1, 2)
+	c.MaxMessages = 10_000
+	loop := run(t, js, c, sink)
+	eventually(t, "the new epoch", func() bool { p := loop.Progress().Observations; return p.Epoch > created && p.Applied == others+2 })
+	if d := cmp.Diff([]string{eventID(1, 2), eventID(1, 4)}, sink.ids(event.StreamObservations)); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestTailLostWhilePassedOver: the stream comes back as an older copy, longer
+// than before. The loop had passed over messages of others up to there, knows
+// no event of them, and yet must read what stands there now.
+func TestTailLostWhilePassedOver(t *testing.T) {
+	n := startServer(t)
+	nc, js := streams(t, dial(t, n.url()))
+	publish(t, nc, observations(2, 1)) // of partition 1
+	n.stop()
+	saved := filepath.Join(t.TempDir(), "nats")
+	if err := os.CopyFS(saved, os.DirFS(n.dir)); err != nil {
+		t.Fatal(err)
+	}
+	n.start()
+	eventually(t, "connection", nc.IsConnected)
+	sink := newRecorder()
+	loop := run(t, js, share(1, 2), sink)
+	for _, i := range []int{1, 3, 5} { // of partition 0
+		publish(t, nc, observations(i, 1))
+	}
+	loop.reach(t, js)
+	n.stop()
+	restored := &natsServer{tb: t, dir: saved, port: -1}
+	restored.start()
+	var want []*event.Event
+	for _, i := range []int{4, 6, 9, 11, 13} { // of partition 1
+		want = append(want, observations(i, 1))
+		if of(i, 2) != 1 {
+			t.Fatalf("batch %d is of partition 0", i)
+		}
+	}
+	again := dial(t, restored.url())
+	publish(t, again, want...)
+	again.Close()
+	restored.stop()
+	if err := os.RemoveAll(n.dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(saved, n.dir); err != nil {
+		t.Fatal(err)
+	}
+	n.start()
+	eventually(t, "connection", nc.IsConnected)
+	ids := func() (all []string) {
+		seen := map[string]bool{}
+		for _, id := range sink.ids(event.StreamObservations) {
+			if !seen[id] { // a sink knows events by their ids
+				seen[id] = true
+				all = append(all, id)
+			}
+		}
+		return all
+	}
+	eventually(t, "everything is applied", func() bool { return len(ids()) == 6 })
+	all := []string{eventID(1, 2)}
+	for _, e := range want {
+		all = append(all, e.ID)
+	}
+	if d := cmp.Diff(all, ids()); d != "" {
+		t.Error(d)
+	}
+}

@@ -1,0 +1,195 @@
+package rest_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"preismon/contracts"
+	"preismon/contracts/fault"
+	"preismon/query"
+)
+
+// ERR-01a, choices 21 to 23: whatever is wrong with a parameter.
+func TestFileParametersAreStrict(t *testing.T) {
+	w := newFilesWorld(t)
+	token := w.token(reader)
+	for _, c := range []struct {
+		routes string // of fileRoutes: list, history, latest, download; capital: of imports alone
+		query  string
+		names  string
+	}{
+		{"lh", "limit=0", "limit"},
+		{"lh", "limit=1001", "limit"},
+		{"lh", "limit=x", "limit"},
+		{"pd", "limit=1", "limit"},
+		{"pd", "cursor=x", "cursor"},
+		{"lh", "cursor=x", "cursor"},
+		{"lhpd", "unknown=1", "unknown"},
+		{"lhpd", "site=a.example", "site"},
+		{"lhpd", "orderId=101", "orderId"},
+		{"lh", "latest=true", "latest"},
+		{"pd", "latest=1", "latest"},
+		{"pd", "latest=", "latest"},
+		{"pd", "latest=true&latest=true", "latest"},
+		{"p", "latest=false", "latest"},
+		{"l", "dateFrom=2026-03-01", "dateFrom"},
+		{"hpd", "dateFrom=2026-13-01", "dateFrom"},
+		{"hpd", "dateFrom=yesterday", "dateFrom"},
+		{"hpd", "dateTo=2026-03-01T10:00:00", "dateTo"},
+		{"hpd", "dateTo=0001-01-01T00:00:00Z", "dateTo"},
+		{"hpd", "dateTo=", "dateTo"},
+		{"hpd", "dateTo=2026-03-01&dateTo=2026-03-02", "dateTo"},
+		{"hpd", "dateFrom=2026-03-02&dateTo=2026-03-01", "dateFrom"},
+		{"hpd", "dateFrom=2026-03-02T00:00:00.001Z&dateTo=2026-03-02T00:00:00Z", "dateFrom"},
+		{"LHPD", "exportName=x", "exportName"}, // IMP-02
+		{"hpd", "name=", "name"},
+		{"hpd", "name=a%0Ab", "name"},
+		{"hpd", "name=" + strings.Repeat("x", 257), "name"},
+	} {
+		for i, route := range fileRoutes {
+			for _, both := range []string{route, imports(route)} {
+				isImport := both != route
+				if !strings.ContainsRune(c.routes, rune("lhpd"[i])) && !(isImport && strings.ContainsRune(c.routes, rune("LHPD"[i]))) {
+					continue
+				}
+				p := w.get(path(orderA, both)+"?"+c.query, token).wantProblem(t, 400, "MVP_VALIDATION_ERROR")
+				if !strings.Contains(p.Detail, c.names) {
+					t.Errorf("%s?%s: the detail does not name %s: %s", both, c.query, c.names, p.Detail)
+				}
+			}
+		}
+	}
+	w.get(path(orderA, "exports", "name", "x"), token).wantProblem(t, 400, "MVP_VALIDATION_ERROR")
+	w.get(path(orderA, "exports", "exportName", ""), token).wantProblem(t, 400, "MVP_VALIDATION_ERROR")
+}
+
+// A cursor opens only what it was made for (choices 22).
+func TestFileCursorsAreBound(t *testing.T) {
+	w := history(t)
+	w.add(document{query.Exports, orderB, 11, "2026-03-08T05:00:00Z", []file{{name: "prices", filename: "of-b-too.csv"}}})
+	w.job(query.Exports, orderB, 11, "Daily")
+	w.job(query.Exports, orderB, 12, "Weekly")
+	entries := w.list(orderA, "exports/history", "limit", "1").Paging.NextCursor
+	jobs := w.list(orderA, "exports", "limit", "1").Paging.NextCursor
+	if p := w.list(orderA, "exports/history", "limit", "3", "cursor", entries); len(p.Data) != 3 { // only limit may change
+		t.Errorf("%+v", p.Paging)
+	}
+	for _, c := range []struct {
+		account contracts.AccountID
+		path    string
+	}{
+		{reader, path(orderB, "exports/history", "cursor", entries)},
+		{reader, path(orderA, "imports/history", "cursor", entries)},
+		{reader, path(orderA, "exports", "cursor", entries)},
+		{reader, path(orderA, "exports/history", "cursor", jobs)},
+		{reader, path(orderA, "imports", "cursor", jobs)},
+		{reader, path(orderB, "exports", "cursor", jobs)},
+		{reader, path(orderA, "exports", "cursor", jobs, "exportName", "Daily")},
+		{reader, path(orderA, "exports/history", "cursor", entries, "name", "prices")},
+		{reader, path(orderA, "exports/history", "cursor", entries, "dateFrom", "2026-03-01")},
+		{oneOrder, path(orderA, "exports/history", "cursor", entries)},
+		{reader, path(orderA, "exports/history", "cursor", edited(entries))},
+	} {
+		w.get(c.path, w.token(c.account)).wantProblem(t, 400, "MVP_VALIDATION_ERROR")
+	}
+	w.clock.advance(30*24*time.Hour + time.Minute)
+	w.get(path(orderA, "exports/history", "cursor", entries), w.token(reader)).wantProblem(t, 400, "MVP_VALIDATION_ERROR")
+}
+
+// edited changes the last character to its neighbour, which may hold no more
+// than bits that nobody needs.
+func edited(cursor string) string {
+	last := cursor[len(cursor)-1]
+	return cursor[:len(cursor)-1] + string(last^1)
+}
+
+// What arrives during a walk is on none of its later pages twice, and nothing
+// that was there is left out.
+func TestHistoryWalkDuringArrivals(t *testing.T) {
+	w := history(t)
+	first := w.list(orderA, "exports/history", "limit", "2")
+	w.publish(query.Exports, orderA, 11, "2026-03-05T05:00:00Z", "prices", "new.csv", []byte("new"))
+	rest := w.list(orderA, "exports/history", "limit", "10", "cursor", first.Paging.NextCursor)
+	got := append(keys(first, "filename"), keys(rest, "filename")...)
+	if diff := cmp.Diff([]string{"prices-3.csv", "prices-2.csv", "all.XLSX", "note.txt", "prices-1.csv"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A document that is published again with other files replaces the first.
+func TestHistoryShowsTheLastRecord(t *testing.T) {
+	w := newFilesWorld(t)
+	w.add(document{query.Exports, orderA, 11, "2026-03-01T05:00:00Z", []file{{name: "a", filename: "a.csv"}, {name: "b", filename: "b.csv"}}})
+	w.exec("INSERT INTO file_archives SELECT * REPLACE (arraySlice(files, 1, 1) AS files, 2 AS version, archived_at + toIntervalDay(1) AS archived_at) FROM file_archives")
+	p := w.list(orderA, "exports/history")
+	if diff := cmp.Diff([]string{"a.csv"}, keys(p, "filename")); diff != "" || p.Data[0]["archivedAt"] != "2026-03-02T05:00:00.000Z" {
+		t.Error(diff, p.Data)
+	}
+}
+
+func TestFileFailuresByKind(t *testing.T) {
+	spy := &countedStore{}
+	w := newFilesWorld(t, func(s *settings) { spy.Store, s.store = s.store, spy })
+	for _, c := range []struct {
+		err    error
+		status int
+		code   string
+	}{
+		{errBroken, 500, "INTERNAL_ERROR"},
+		{&fault.Error{Kind: fault.Timeout, Err: errBroken}, 504, "RESULTS_QUERY_TIMEOUT"},
+		{&fault.Error{Kind: fault.Unavailable, Err: errBroken}, 503, "SERVICE_UNAVAILABLE"},
+	} {
+		spy.broken = c.err
+		for _, route := range bothDirections() {
+			a := w.get(path(orderA, route), w.token(reader))
+			a.wantProblem(t, c.status, c.code)
+			wantQuota(t, a)
+			if strings.Contains(string(a.body), "secret") {
+				t.Errorf("the cause shows: %s", a.body)
+			}
+		}
+	}
+}
+
+func TestFileRoutesAreReadOnly(t *testing.T) {
+	w := newFilesWorld(t)
+	for _, route := range bothDirections() {
+		for _, method := range []string{"POST", "PUT", "DELETE", "PATCH"} {
+			a := w.do(w.request(method, path(orderA, route), w.token(reader), nil))
+			if a.StatusCode != 405 || a.Header.Get("Allow") != "GET, HEAD" {
+				t.Errorf("%s %s: %d, Allow %q", method, route, a.StatusCode, a.Header.Get("Allow"))
+			}
+		}
+		w.get(path(orderA, route)+"/", w.token(reader)).wantProblem(t, 404, "NOT_FOUND")
+	}
+}
+
+// A read of the catalogue that takes too long is a 504, which advises what there
+// is: a list has a limit that may be lower, a file has none, and neither a window.
+func TestFileReadsHaveABudget(t *testing.T) {
+	spy := &countedStore{}
+	w := newFilesWorld(t, func(s *settings) { spy.Store, s.store = s.store, spy })
+	spy.broken = fmt.Errorf("clickhouse: %w", context.DeadlineExceeded)
+	for _, route := range bothDirections() {
+		p := w.get(path(orderA, route), w.token(reader)).wantProblem(t, 504, "RESULTS_QUERY_TIMEOUT")
+		single := strings.HasSuffix(route, "/latest") || strings.HasSuffix(route, "/download")
+		if strings.Contains(p.Detail, "window") || strings.Contains(p.Detail, "limit") == single {
+			t.Errorf("%s: %s", route, p.Detail)
+		}
+		if single {
+			continue
+		}
+		if p := w.get(path(orderA, route)+"?limit=1", w.token(reader)).wantProblem(t, 504, "RESULTS_QUERY_TIMEOUT"); strings.Contains(p.Detail, "limit") {
+			t.Errorf("%s with limit=1: %s", route, p.Detail)
+		}
+	}
+	page := string(w.get("/problems/results-query-timeout", "").body)
+	if _, of, ok := strings.Cut(page, "or a file: "); !ok || strings.Contains(strings.SplitN(of, "<", 2)[0], "window") || strings.Contains(strings.SplitN(of, "<", 2)[0], "limit") {
+		t.Errorf("the page of the problem: %s", page)
+	}
+}

@@ -1,0 +1,118 @@
+package rest_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"preismon/query/table/reread"
+)
+
+// TestBrokenTablesAreVisible: a stream that fails after its first byte is seen
+// to fail in any form, and what came of it has no end.
+func TestBrokenTablesAreVisible(t *testing.T) {
+	for name, each := range failures {
+		for _, media := range tables[1:] {
+			for _, coding := range codings {
+				s := serve(t)
+				s.store.each = each
+				r := s.request("GET", "/v1/results/stream", s.token(reader), nil)
+				r.Header.Set("Accept", media)
+				r.Header.Set("Accept-Encoding", coding)
+				resp, err := s.raw().Do(r)
+				if err != nil {
+					continue // broken before the header went out
+				}
+				sent, err := io.ReadAll(resp.Body)
+				resp.Body.Close()
+				if err == nil || resp.Trailer.Get("X-Results-Complete") != "" {
+					t.Errorf("%s, %s, %s: %d bytes, %v %v", name, media, coding, len(sent), err, resp.Trailer)
+				}
+				if media == csvMedia {
+					continue // has no end of its own
+				}
+				resp.Body = io.NopCloser(bytes.NewReader(sent))
+				if plain, err := io.ReadAll(decoded(t, resp)); err == nil {
+					if _, err := reread.Arrow(plain, time.UTC); err == nil {
+						t.Errorf("%s, %s: a whole table came", name, coding)
+					}
+					if _, err := reread.Parquet(plain, time.UTC); err == nil {
+						t.Errorf("%s, %s: a whole file came", name, coding)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestTablesDoNotHoldRowsBack: the first rows are there while the store is
+// still at work, in the forms that can.
+func TestTablesDoNotHoldRowsBack(t *testing.T) {
+	for _, media := range []string{csvMedia, arrowMedia} {
+		for _, coding := range codings {
+			s := serve(t)
+			next := make(chan struct{})
+			s.store.each = func(n int) error {
+				if n == 1 {
+					<-next
+				}
+				return nil
+			}
+			r := s.request("GET", "/v1/results/stream", s.token(reader), nil)
+			r.Header.Set("Accept", media)
+			r.Header.Set("Accept-Encoding", coding)
+			resp, err := s.raw().Do(r)
+			must(t, err)
+			body, seen := decoded(t, resp), []byte{}
+			for !bytes.Contains(seen, []byte("shop-two")) { // of the second row
+				piece := make([]byte, 4096)
+				n, err := body.Read(piece)
+				must(t, err)
+				seen = append(seen, piece[:n]...)
+			}
+			close(next)
+			_, err = io.Copy(io.Discard, body)
+			must(t, err)
+			resp.Body.Close()
+		}
+	}
+}
+
+// TestTablesAreCompressed: as JSON is, but for Parquet, which is by itself.
+func TestTablesAreCompressed(t *testing.T) {
+	s := serve(t)
+	for _, path := range []string{"/v1/results", "/v1/results/stream"} {
+		for _, media := range tables {
+			r := s.request("GET", path+"?includeExportFields=true&includeIdentity=true", s.token(reader), nil)
+			r.Header.Set("Accept", media)
+			r.Header.Set("Accept-Encoding", "gzip")
+			resp, err := s.raw().Do(r)
+			must(t, err)
+			_, err = io.Copy(io.Discard, resp.Body)
+			must(t, err)
+			resp.Body.Close()
+			if got, dense := resp.Header.Get("Content-Encoding"), media == parquetMedia || strings.Contains(media, "compression"); (got == "gzip") == dense {
+				t.Errorf("%s as %s: Content-Encoding %q", path, media, got)
+			}
+			if media == parquetMedia && path == "/v1/results" && resp.ContentLength <= 0 {
+				t.Errorf("%v", resp.Header)
+			}
+		}
+	}
+}
+
+// TestTablesHaveTheLimit: a page that is too large is refused in any form
+// (ERR-17a).
+func TestTablesHaveTheLimit(t *testing.T) {
+	s := serve(t, func(set *settings) { set.rest.MaxResponseBytes, set.query.MaxResponseBytes = 2000, 1<<20 })
+	for _, media := range tables {
+		s.getAs("/v1/results?includeExportFields=true&includeIdentity=true", media).wantProblem(t, http.StatusBadRequest, "RESPONSE_TOO_LARGE")
+	}
+	if a := s.getAs("/v1/results?limit=1", csvMedia); a.StatusCode != 200 {
+		t.Error(fmt.Sprint(a.StatusCode), string(a.body))
+	}
+}

@@ -1,0 +1,108 @@
+package rest_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// serveLong serves a stream that is much longer than what any buffer holds.
+func serveLong(t *testing.T) *live {
+	l := serveLive(t)
+	l.mark()
+	l.account(1, 1, "", "")
+	l.exec("INSERT INTO sites VALUES ('shop.example', 'x', 'shop', 'DE', 'EUR', '', false, false, 1)")
+	l.scope(1, 1, "SELECT toUInt64(1) AS item, 'shop.example' AS site, [toUInt64(7)] AS orders")
+	l.exec("INSERT INTO observations_by_mandate (mandate, captured_desc, item, site, epoch, seq, outcome, currency, price_minor, shipping_minor, merchant, rating_tenths, title, url) " +
+		fmt.Sprintf("SELECT 1, -(%d - number * 30), 1, 'shop.example', %d, number + 1, 'priceObserved', 'EUR', number, -1, 'x', 255, hex(sipHash128(number)), hex(sipHash128(number + 1)) FROM numbers(%d)", l.now.Add(-time.Minute).UnixMilli(), liveEpoch, longRows))
+	return l
+}
+
+const longRows = 2_000_000
+
+// long opens the stream in a coding; leave ends its request.
+func (l *live) long(t *testing.T, coding string) (resp *http.Response, leave func()) {
+	t.Helper()
+	ctx, leave := context.WithCancel(t.Context())
+	t.Cleanup(leave)
+	r := l.request("GET", "/v1/results/stream?includeExportFields=true", l.token(1), nil).WithContext(ctx)
+	r.Header.Set("Accept-Encoding", coding)
+	resp, err := l.raw().Do(r)
+	must(t, err)
+	t.Cleanup(func() { resp.Body.Close() })
+	return resp, leave
+}
+
+// reading counts the statements of reads that run now.
+func (l *live) reading() (n uint64) {
+	l.t.Helper()
+	must(l.t, l.conn.QueryRow(context.Background(), "SELECT count() FROM system.processes WHERE current_database = ? AND query NOT LIKE '%system.processes%'", l.db.Database).Scan(&n))
+	return n
+}
+
+// The first row is out before the last one is read: who takes one row and no
+// more leaves most of the rest in ClickHouse, in every coding; and Vary names
+// all that the answer depends on (HDR-03).
+func TestFirstRowBeforeTheLastIsRead(t *testing.T) {
+	l := serveLong(t)
+	for _, coding := range codings {
+		time.Sleep(10 * time.Millisecond)
+		since := time.Now()
+		resp, leave := l.long(t, coding)
+		if vary := strings.Join(resp.Header.Values("Vary"), ", "); !strings.Contains(vary, "Accept-Encoding") || !strings.Contains(vary, "Origin") {
+			t.Errorf("Vary %q", vary)
+		}
+		line, err := bufio.NewReaderSize(decoded(t, resp), 16).ReadString('\n')
+		must(t, err)
+		if !strings.HasPrefix(line, `{"itemId":"1"`) {
+			t.Fatalf("%q", line)
+		}
+		time.Sleep(time.Second) // what is read ahead is read by now
+		leave()
+		for start := time.Now(); l.reading() > 0 && time.Since(start) < time.Minute; time.Sleep(10 * time.Millisecond) {
+		}
+		l.exec("SYSTEM FLUSH LOGS")
+		var read uint64
+		must(t, l.conn.QueryRow(t.Context(), `SELECT sum(read_rows) FROM system.query_log
+			WHERE current_database = ? AND type != 'QueryStart' AND query LIKE '%price_minor%' AND user LIKE '%query%' AND query_start_time_microseconds >= fromUnixTimestamp64Micro(?)`,
+			l.db.Database, since.UnixMicro()).Scan(&read))
+		t.Logf("%s: %d of %d rows were read for a client that took one", coding, read, longRows)
+		if read == 0 || read > longRows/2 {
+			t.Errorf("%s: %d of %d rows were read for a client that took one", coding, read, longRows)
+		}
+	}
+}
+
+// Who leaves ends the statement in ClickHouse. The contract gives it a second;
+// the test gives a busy machine ten.
+func TestLeavingEndsTheStatement(t *testing.T) {
+	l := serveLong(t)
+	for _, coding := range codings {
+		resp, leave := l.long(t, coding)
+		go func() { _, _ = io.Copy(io.Discard, resp.Body) }()
+		for start := time.Now(); l.reading() == 0; time.Sleep(time.Millisecond) {
+			if time.Since(start) > 30*time.Second {
+				t.Fatal("no statement runs")
+			}
+		}
+		began := time.Now()
+		leave()
+		for l.reading() > 0 {
+			if time.Since(began) > 10*time.Second {
+				t.Fatal("the statement still runs")
+			}
+			time.Sleep(time.Millisecond)
+		}
+		t.Logf("%s: the statement ended %s after its client left", coding, time.Since(began))
+		// And nothing of the stream begins again.
+		time.Sleep(300 * time.Millisecond)
+		if n := l.reading(); n > 0 {
+			t.Errorf("%s: %d statements run again", coding, n)
+		}
+	}
+}

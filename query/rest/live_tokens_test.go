@@ -1,0 +1,134 @@
+package rest_test
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"preismon/contracts"
+	"preismon/query/auth"
+)
+
+// TestEveryRouteNeedsALiveToken: without one that is valid here and now, every
+// route answers the same, whatever it is asked for: VIS-05, AUTH-E0, ERR-05.
+func TestEveryRouteNeedsALiveToken(t *testing.T) {
+	l := serveMatrix(t, 3)
+	issue := func(g auth.Grant) string {
+		issued, err := l.auth.Issue(g)
+		must(t, err)
+		return issued.Token.Reveal()
+	}
+	expired := issue(auth.Grant{Account: whole, Audience: auth.RESTAudience, Lifetime: time.Second})
+	old := l.token(whole)
+	l.clock.freeze(l.now.Add(2 * time.Second))
+	revoked := l.token(whole)
+	if a := l.logout(revoked); a.StatusCode != 200 {
+		t.Fatalf("%d %s", a.StatusCode, a.body)
+	}
+	other := serve(t) // a service with another key
+	tokens := map[string]string{
+		"none": "", "garbage": "x.y.z", "expired": expired, "revoked": revoked, "of MCP": issue(auth.Grant{Account: whole, Audience: baseURL + "/mcp", Lifetime: time.Hour}),
+		"of another audience": issue(auth.Grant{Account: whole, Audience: "preismon", Lifetime: time.Hour}), "of another service": other.token(whole),
+		"of no account": issue(auth.Grant{Account: 999, Audience: auth.RESTAudience, Lifetime: time.Hour}), "administrative": l.token(8), "disabled": l.token(9),
+	}
+	for route, v := range matrix {
+		if v.public || v.own {
+			continue
+		}
+		for _, ids := range []who{own, theirs} {
+			var first []byte
+			for name, token := range tokens {
+				a := l.ask(route, ids, v.names[0], token)
+				a.wantProblem(t, 401, "AUTH_TOKEN_INVALID")
+				if first == nil {
+					first = a.body
+				}
+				if !bytes.Equal(first, a.body) {
+					t.Errorf("%s, %s: %s, others %s", route, name, a.body, first)
+				}
+			}
+		}
+		if a := l.ask(route, own, v.names[0], old); a.StatusCode != 200 {
+			t.Errorf("%s: a valid token: %d %s", route, a.StatusCode, a.body)
+		}
+	}
+}
+
+// A grant shows with the next request and goes with the next request, on
+// every route and within a walk.
+func TestGrantsHoldAtOnce(t *testing.T) {
+	l := serveMatrix(t, 3)
+	token := l.token(whole)
+	first := decode[page](t, l.get("/v1/results?limit=1&itemId="+own["item"], token))
+	if first.Paging.NextCursor == "" {
+		t.Fatal("no second page")
+	}
+	see := func(what string, want bool) {
+		t.Helper()
+		for route, v := range matrix {
+			_, path, _ := strings.Cut(route, " ")
+			for _, name := range v.names {
+				a := l.ask(route, own, name, token)
+				if strings.HasSuffix(path, "/download") { // the order stays, and what its files hold goes
+					if (a.StatusCode == 200) != want || (a.StatusCode == 403) == want {
+						t.Errorf("%s: %s %s: %d", what, route, name, a.StatusCode)
+					}
+					continue
+				}
+				if got := v.shows(t, name, own, a); got != (want || v.order || v.alike) {
+					t.Errorf("%s: %s %s: seen %v", what, route, name, got)
+				}
+			}
+		}
+	}
+	see("at first", true)
+	l.exec("INSERT INTO scope_pairs SELECT 1, 5, item, site, orders FROM scope_pairs WHERE mandate = 1 AND version = 1 AND item = 1002")
+	l.exec("INSERT INTO scopes VALUES (1, 5, 1, 1)")
+	see("revoked", false)
+	if p := decode[page](t, l.get("/v1/results?limit=1&itemId="+own["item"]+"&cursor="+first.Paging.NextCursor, token)); len(p.Data) != 0 || p.Paging.NextCursor != "" {
+		t.Errorf("a cursor shows what was revoked: %+v", p)
+	}
+	l.exec("INSERT INTO scope_pairs SELECT 1, 6, item, site, orders FROM scope_pairs WHERE mandate = 1 AND version = 1")
+	l.exec("INSERT INTO scopes VALUES (1, 6, 2, 2)")
+	see("granted again", true)
+}
+
+// A login gives a token of its own account's scope: AUTH-01a.
+func TestLoginsSeeTheirOwn(t *testing.T) {
+	l := serveMatrix(t, 3)
+	for login, want := range map[string][]string{"u1": {"1001", "1002"}, "u4": {"2001"}} {
+		token := decode[tokenReply](t, l.login(login, password)).AccessToken
+		if got := keys(decode[page](t, l.get("/v1/items", token)), "itemId"); !slices.Equal(got, want) {
+			t.Errorf("%s sees %v, want %v", login, got, want)
+		}
+		for _, record := range decode[page](t, l.get("/v1/results?limit=1000", token)).Data {
+			if !slices.Contains(want, record["itemId"].(string)) {
+				t.Errorf("%s sees %v", login, record)
+			}
+		}
+	}
+}
+
+// A cursor is its owner's: to anybody else it is worth what garbage is, and
+// for its owner it is bound to its route and query (choices 22).
+func TestCursorsAreTheirOwners(t *testing.T) {
+	l := serveMatrix(t, 3)
+	for _, path := range []string{"/v1/items?limit=1", "/v1/sites?limit=1", "/v1/orders?limit=1", "/v1/results?limit=1"} {
+		cursor := decode[page](t, l.get(path, l.token(whole))).Paging.NextCursor
+		if cursor == "" {
+			t.Fatalf("%s: no second page", path)
+		}
+		for _, account := range []contracts.AccountID{part, partSites, stranger, shrunk, unassigned, unscoped} {
+			foreign, garbage := l.get(path+"&cursor="+cursor, l.token(account)), l.get(path+"&cursor=AAAA", l.token(account))
+			foreign.wantProblem(t, 400, "MVP_VALIDATION_ERROR")
+			if !bytes.Equal(foreign.body, garbage.body) {
+				t.Errorf("%s: %s, garbage %s", path, foreign.body, garbage.body)
+			}
+		}
+		if a := l.get(path+"&cursor="+cursor, l.token(whole)); a.StatusCode != 200 {
+			t.Errorf("%s: its owner's: %d %s", path, a.StatusCode, a.body)
+		}
+	}
+}
