@@ -78,6 +78,15 @@ func (w Watermark) Compare(v Watermark) int {
 
 // access decides whether the caller may read an area at all.
 func (s *Service) access(ctx context.Context, p Principal, area contracts.Permission) (*Access, error) {
+	a, err := s.account(ctx, p)
+	if err == nil && !a.may(area) {
+		return nil, fault.New(fault.Forbidden, CodeForbidden, "This account may not read %s.", area)
+	}
+	return a, err
+}
+
+// account reads an account that is still good for reading.
+func (s *Service) account(ctx context.Context, p Principal) (*Access, error) {
 	a, err := s.store.Access(ctx, p.Account)
 	switch {
 	case fault.KindOf(err) == fault.NotFound && err != nil:
@@ -86,11 +95,11 @@ func (s *Service) access(ctx context.Context, p Principal, area contracts.Permis
 		return nil, err
 	case a.Disabled || a.Administrative:
 		return nil, tokenInvalid()
-	case !slices.Contains(a.Permissions, area):
-		return nil, fault.New(fault.Forbidden, CodeForbidden, "This account may not read %s.", area)
 	}
 	return a, nil
 }
+
+func (a *Access) may(area contracts.Permission) bool { return slices.Contains(a.Permissions, area) }
 
 func tokenInvalid() error {
 	return fault.New(fault.Unauthenticated, CodeTokenInvalid, "The access token is missing, expired, malformed or revoked.")

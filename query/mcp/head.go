@@ -16,6 +16,7 @@ const answerBytes = 24 << 10
 type head struct {
 	Summary      any          `json:"summary"`
 	Completeness completeness `json:"completeness"`
+	Note         string       `json:"note,omitempty"` // of selectors that name nothing
 }
 
 // counted is the summary of an answer that has no other.

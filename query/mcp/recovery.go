@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"strings"
 	"time"
 
 	"preismon/contracts/fault"
@@ -58,6 +59,9 @@ func recoveryOf(failed error, problem wire.Problem) *recovery {
 		r.Attempts, asked = a.attempts, a.asked
 	}
 	r.Guidance = guidance(problem.Code, asked)
+	if m, ok := errors.AsType[*misnamed](failed); ok {
+		r.Guidance = strings.TrimSpace(m.note + " orderId is the number that list_orders gives.")
+	}
 	switch kind := fault.KindOf(failed); {
 	case kind == fault.RateLimited || kind == fault.Unavailable:
 		r.RetryAfterSeconds = max(1, int(math.Ceil(problem.RetryAfter.Seconds())))

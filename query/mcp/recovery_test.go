@@ -199,9 +199,6 @@ func TestTimeoutsOfferLess(t *testing.T) {
 	if p := a.call("list_results", object{"itemId": "x"}).failed("MVP_VALIDATION_ERROR"); p.Recovery != nil {
 		t.Errorf("%+v", p.Recovery)
 	}
-	if p := a.call("get_order_detail", object{"orderId": 99}).failed("ORDER_NOT_FOUND"); p.Recovery != nil {
-		t.Errorf("%+v", p.Recovery)
-	}
 }
 
 // Other refusals of breadth say what to do, too.

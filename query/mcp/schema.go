@@ -32,6 +32,9 @@ func answerOf(summary, body schema) schema {
 			"complete": kind("boolean"), "reason": kind("string", "null"), "nextCursor": kind("string", "null"),
 		}),
 	}
+	if data, ok := body["properties"].(schema)["data"].(schema); ok && data["items"] != nil { // and so maybe none
+		properties["note"] = kind("string")
+	}
 	for name, property := range body["properties"].(schema) {
 		properties[name] = property
 	}

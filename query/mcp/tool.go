@@ -62,7 +62,7 @@ func pages(op wire.Operation) runner {
 			}
 			body, err := bodyOf(op(ctx, s, c.Principal, params))
 			if err != nil {
-				return Result{}, err
+				return Result{}, explained(ctx, s, c, err)
 			}
 			var page struct {
 				Data   json.RawMessage
@@ -75,7 +75,11 @@ func pages(op wire.Operation) runner {
 				why, limit = answerBudget, strconv.Itoa(max(1, n*answerBytes/len(page.Data)*9/10))
 				continue
 			}
-			return compose(head{counted{page.Paging.Returned}, completenessOf(page.Paging.NextCursor, why)}, body)
+			h := head{Summary: counted{page.Paging.Returned}, Completeness: completenessOf(page.Paging.NextCursor, why)}
+			if page.Paging.Returned == 0 && !params.Given("cursor") {
+				h.Note = noteOf(ctx, s, c)
+			}
+			return compose(h, body)
 		}
 	}
 }
@@ -85,9 +89,9 @@ func record(op wire.Operation) runner {
 	return func(ctx context.Context, s *query.Service, c Call) (Result, error) {
 		body, err := bodyOf(op(ctx, s, c.Principal, wire.FromArguments(c.Arguments)))
 		if err != nil {
-			return Result{}, err
+			return Result{}, explained(ctx, s, c, err)
 		}
-		return compose(head{counted{1}, completeness{Complete: true}}, body)
+		return compose(head{Summary: counted{1}, Completeness: completeness{Complete: true}}, body)
 	}
 }
 

@@ -55,7 +55,7 @@ func downloads(d query.Direction) runner {
 		most := max(0, c.Budget.MaxRaw())
 		found, err := s.Download(ctx, c.Principal, req)
 		if err != nil {
-			return Result{}, within(err, most)
+			return Result{}, within(explained(ctx, s, c, err), most)
 		}
 		if found.SizeBytes > most { // LIM-D3: nothing of it is read
 			return Result{}, tooLargeFile(found.SizeBytes, most)
@@ -119,7 +119,7 @@ func (a download) result() (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	return compose(head{counted{1}, completeness{Complete: true}}, body)
+	return compose(head{Summary: counted{1}, Completeness: completeness{Complete: true}}, body)
 }
 
 // downloadAnswer is the answer's schema, its metadata those of the history.

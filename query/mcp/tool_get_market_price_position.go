@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"strings"
 
 	"preismon/query"
 	"preismon/query/wire"
@@ -21,12 +22,18 @@ func getMarketPricePosition() tool {
 
 func runPosition(ctx context.Context, s *query.Service, c Call) (Result, error) {
 	answer, err := wire.MarketPosition(ctx, s, c.Principal, wire.FromArguments(c.Arguments))
-	body, err := bodyOf(answer, err)
 	if err != nil {
 		return Result{}, err
 	}
-	positions := len(answer.(*query.MarketPosition).Positions)
-	return compose(head{counted{positions}, completeness{Complete: true}}, body)
+	position := answer.(*query.MarketPosition)
+	if len(position.Positions) == 0 {
+		position.Note = strings.TrimSpace(noteOf(ctx, s, c) + " " + position.Note)
+	}
+	body, err := bodyOf(position, nil)
+	if err != nil {
+		return Result{}, err
+	}
+	return compose(head{Summary: counted{len(position.Positions)}, Completeness: completeness{Complete: true}}, body)
 }
 
 // positionAnswer is a standing per market.

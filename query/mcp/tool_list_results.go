@@ -45,5 +45,9 @@ func runResults(ctx context.Context, s *query.Service, c Call) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	return compose(head{summaryOf(found), completenessOf(found.Paging.NextCursor, endings[found.Ending])}, body)
+	h := head{Summary: summaryOf(found), Completeness: completenessOf(found.Paging.NextCursor, endings[found.Ending])}
+	if found.Paging.Returned == 0 && req.Cursor == "" {
+		h.Note = noteOf(ctx, s, c)
+	}
+	return compose(h, body)
 }

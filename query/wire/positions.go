@@ -12,7 +12,7 @@ var PositionFields = []string{"itemId", "country", "currencyCode", "ownPrice", "
 
 // Positions tells where the caller stands with many products.
 func Positions(ctx context.Context, s *query.Service, p query.Principal, in *Params, _ []byte) (*Records, error) {
-	rows := selected(in)
+	rows := Selected(in)
 	rows.Timezone = in.text("timezone")
 	req := query.PositionsRequest{
 		ResultsRequest: rows, OwnMerchant: in.text("ownMerchant"), Amount: in.text("amount"),

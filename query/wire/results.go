@@ -9,7 +9,7 @@ import (
 
 // DecodeResults takes the parameters of a results read.
 func DecodeResults(in *Params) (query.ResultsRequest, error) {
-	req := selected(in)
+	req := Selected(in)
 	req.GlobalScope = in.flag("globalScope")
 	req.Brand, req.Manufacturer, req.Merchant = in.text("brand"), in.text("manufacturer"), in.text("merchant")
 	req.IsPrime, req.IsBuyBox, req.CoverageState = in.choice("isPrime"), in.choice("isBuyBox"), in.text("coverageState")
@@ -22,8 +22,8 @@ func DecodeResults(in *Params) (query.ResultsRequest, error) {
 	return req, in.Err()
 }
 
-// selected takes what every read over results has: its page and its selectors.
-func selected(in *Params) query.ResultsRequest {
+// Selected takes what every read over results has: its page and its selectors.
+func Selected(in *Params) query.ResultsRequest {
 	return query.ResultsRequest{
 		Limit: in.limit(), Cursor: in.cursor(),
 		OrderID: id[contracts.OrderID](in, "orderId"), ItemID: id[contracts.ItemID](in, "itemId"),

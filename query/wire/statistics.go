@@ -11,7 +11,7 @@ var StatisticsFields = []string{"itemId", "site", "merchant", "brand", "from", "
 
 // Statistics sums observations up.
 func Statistics(ctx context.Context, s *query.Service, p query.Principal, in *Params, _ []byte) (*Records, error) {
-	rows := selected(in)
+	rows := Selected(in)
 	rows.GlobalScope, rows.Brand = in.flag("globalScope"), in.text("brand")
 	rows.CapturedFrom, rows.CapturedTo, rows.Timezone = in.text("capturedFrom"), in.text("capturedTo"), in.text("timezone")
 	req := query.StatisticsRequest{ResultsRequest: rows, By: query.Grouping(in.text("by")), Bucket: in.text("bucket")}

@@ -1,0 +1,63 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"preismon/contracts/fault"
+	"preismon/query"
+	"preismon/query/wire"
+)
+
+// lists are the tools that tell what a selector may name.
+var lists = map[string]string{"site": "list_sites", "orderId": "list_orders"}
+
+// noteOf tells of the selectors of a call without records which of them name
+// nothing that its caller sees, and what is similar; empty: each names something.
+// An answer says enough without it, so it is not waited for long.
+func noteOf(ctx context.Context, s *query.Service, c Call) string {
+	ctx, cancel := context.WithTimeout(ctx, maxLooking)
+	defer cancel()
+	unseen, err := s.Unseen(ctx, c.Principal, wire.Selected(wire.FromArguments(c.Arguments)))
+	if err != nil {
+		return ""
+	}
+	var all []string
+	for _, u := range unseen {
+		all = append(all, said(u))
+	}
+	return strings.Join(all, " ")
+}
+
+func said(u query.Unseen) string {
+	if u.Selector == "" {
+		return "None of your orders watches this product at this site; each is watched elsewhere."
+	}
+	from := lists[u.Selector]
+	if from == "" {
+		from = "list_items"
+	}
+	text := fmt.Sprintf("%s %s is not among those you see: check it with %s.", u.Selector, wire.Quote(u.Given), from)
+	if len(u.Nearest) > 0 {
+		text = fmt.Sprintf("%s %s is not among those you see. Similar: %s.", u.Selector, wire.Quote(u.Given), strings.Join(u.Nearest, ", "))
+	}
+	return text
+}
+
+// misnamed is a refusal because a selector names nothing.
+type misnamed struct {
+	error
+	note string
+}
+
+func (m *misnamed) Unwrap() error { return m.error }
+
+// explained adds to a refusal of an order what orders are similar to it.
+func explained(ctx context.Context, s *query.Service, c Call, err error) error {
+	if f, ok := errors.AsType[*fault.Error](err); !ok || f.Code != query.CodeOrderNotFound {
+		return err
+	}
+	return &misnamed{err, noteOf(ctx, s, c)}
+}

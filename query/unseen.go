@@ -1,0 +1,171 @@
+package query
+
+import (
+	"context"
+	"fmt"
+
+	"preismon/contracts"
+	"preismon/query/search"
+)
+
+// Unseen is a selector that names nothing that the caller sees. Whether others
+// see it is not told: nothing but what the caller sees is looked at.
+type Unseen struct {
+	Selector string   // as the parameter is named; empty: all together, while each alone names something
+	Given    string   // its value
+	Nearest  []string // what the caller sees with a similar name, the most similar first
+}
+
+// maxNearestKeys bounds the sites, the orders and the items that are compared
+// with a wrong one; further ones are not looked at.
+const maxNearestKeys = 10_000
+
+// Unseen tells which selectors of a read name nothing. Similar names are only
+// of what the account may list.
+func (s *Service) Unseen(ctx context.Context, p Principal, r ResultsRequest) (all []Unseen, err error) {
+	sel := r.selectors()
+	if sel.None() {
+		return nil, nil
+	}
+	ctx, cancel := s.within(ctx)
+	defer cancel()
+	giveBack, err := s.chargeList(ctx, MaxLimit)
+	if err != nil {
+		return nil, err
+	}
+	defer giveBack()
+	a, err := s.account(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range []func(context.Context, *Access, Selectors) (*Unseen, error){s.unseenSite, s.unseenOrder, s.unseenItem} {
+		u, err := one(ctx, a, sel)
+		if err != nil {
+			return nil, s.budget(ctx, err)
+		}
+		if u != nil {
+			all = append(all, *u)
+		}
+	}
+	if len(all) > 0 || a.Visibility.Nothing() {
+		return all, nil
+	}
+	pairs, err := s.store.PairsBySite(ctx, a.Visibility, sel)
+	if err == nil && len(pairs) == 0 {
+		all = append(all, Unseen{})
+	}
+	return all, s.budget(ctx, err)
+}
+
+func (s *Service) unseenSite(ctx context.Context, a *Access, sel Selectors) (*Unseen, error) {
+	if sel.Site == "" {
+		return nil, nil
+	}
+	v := a.Visibility
+	if !v.Nothing() {
+		found, err := s.store.Sites(ctx, v, SitesQuery{Site: sel.Site, Limit: 1})
+		if err != nil || len(found) > 0 {
+			return nil, err
+		}
+	}
+	near := search.NearestTo(string(sel.Site))
+	if a.may(contracts.ReadSites) && !v.Nothing() {
+		sites, err := s.store.Sites(ctx, v, SitesQuery{Limit: maxNearestKeys})
+		if err != nil {
+			return nil, err
+		}
+		for _, site := range sites {
+			near.Add(fmt.Sprintf("%s (%s)", site.Site, site.Name), string(site.Site), site.Name)
+		}
+	}
+	return &Unseen{"site", string(sel.Site), near.Found()}, nil
+}
+
+func (s *Service) unseenOrder(ctx context.Context, a *Access, sel Selectors) (*Unseen, error) {
+	if sel.Order == 0 {
+		return nil, nil
+	}
+	v := a.Visibility
+	if !v.Empty() {
+		found, err := s.store.Orders(ctx, v, OrdersQuery{OrderID: sel.Order, Limit: 1})
+		if err != nil || len(found) > 0 {
+			return nil, err
+		}
+	}
+	near := search.NearestTo(fmt.Sprint(sel.Order))
+	if a.may(contracts.ReadOrders) && !v.Empty() {
+		orders, err := s.store.Orders(ctx, v, OrdersQuery{Limit: maxNearestKeys})
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range orders {
+			near.Add(fmt.Sprintf("%d (%s)", o.OrderID, o.Name), fmt.Sprint(o.OrderID))
+		}
+	}
+	return &Unseen{"orderId", fmt.Sprint(sel.Order), near.Found()}, nil
+}
+
+func (s *Service) unseenItem(ctx context.Context, a *Access, sel Selectors) (*Unseen, error) {
+	if !sel.Product() {
+		return nil, nil
+	}
+	v := a.Visibility
+	if !v.Nothing() {
+		found, _, err := s.searchItems(ctx, v, ItemsQuery{ItemID: sel.Item, EAN: sel.EAN, PZN: sel.PZN, ASIN: sel.ASIN, ASINLocale: sel.ASINLocale}, 1)
+		if err != nil || len(found) > 0 {
+			return nil, err
+		}
+	}
+	given := identifiersOf(sel)
+	if len(given) > 1 { // each alone may name an item
+		u := &Unseen{Selector: given[0].name, Given: given[0].value}
+		for _, other := range given[1:] {
+			u.Given += " with " + other.name + " " + other.value
+		}
+		return u, nil
+	}
+	one := given[0]
+	near := search.NearestTo(one.value)
+	if a.may(contracts.ReadItems) && !v.Nothing() {
+		items, err := s.store.Items(ctx, v, 0, maxNearestKeys+1)
+		if err != nil {
+			return nil, err
+		}
+		for _, i := range items[:min(len(items), maxNearestKeys)] {
+			if key := one.of(i); key != "" {
+				near.Add(fmt.Sprintf("%s (%s)", key, one.called(i)), key)
+			}
+		}
+	}
+	return &Unseen{one.name, one.value, near.Found()}, nil
+}
+
+// called is an item in words, with the locale that its ASIN needs.
+func (one identifier) called(i contracts.Item) string {
+	if one.name == "asin" {
+		return i.ASINLocale + ", " + i.Name
+	}
+	return i.Name
+}
+
+// identifier is a selector of products.
+type identifier struct {
+	name, value string
+	of          func(contracts.Item) string
+}
+
+func identifiersOf(sel Selectors) (all []identifier) {
+	if sel.Item != 0 {
+		all = append(all, identifier{"itemId", fmt.Sprint(sel.Item), func(i contracts.Item) string { return fmt.Sprint(i.ItemID) }})
+	}
+	if sel.EAN != "" {
+		all = append(all, identifier{"ean", sel.EAN, func(i contracts.Item) string { return i.EAN }})
+	}
+	if sel.PZN != "" {
+		all = append(all, identifier{"pzn", sel.PZN, func(i contracts.Item) string { return i.PZN }})
+	}
+	if sel.ASIN != "" {
+		all = append(all, identifier{"asin", sel.ASIN, func(i contracts.Item) string { return i.ASIN }})
+	}
+	return all
+}
