@@ -51,12 +51,14 @@ type agentSettings struct {
 	mcp      mcp.Config
 	throttle auth.ThrottleConfig
 	bucket   *archive.S3 // where files are; nil: in memory
+	store    query.Store // what is asked; default: the market
+	now      func() time.Time
 }
 
 func newAgents(t testing.TB, m *market, change ...func(*agentSettings)) *agents {
 	t.Helper()
 	a := &agents{t: t, market: m, archive: &shelf{content: map[contracts.ArchiveID][]byte{}}}
-	set := agentSettings{query: query.Defaults(), mcp: mcp.Defaults(), throttle: auth.ThrottleDefaults()}
+	set := agentSettings{query: query.Defaults(), mcp: mcp.Defaults(), throttle: auth.ThrottleDefaults(), store: m, now: time.Now}
 	set.query.CursorKey = contracts.Secret(strings.Repeat("k", 32))
 	set.mcp.BaseURL, set.mcp.Build = baseURL, build
 	set.throttle.Reads.Requests = 1_000_000
@@ -73,10 +75,10 @@ func newAgents(t testing.TB, m *market, change ...func(*agentSettings)) *agents 
 	cfg.Issuer, cfg.Hash = baseURL, argon2id.Params{Memory: 64, Iterations: 1, Parallelism: 1, SaltLength: 16, KeyLength: 32}
 	a.auth, err = auth.New(cfg, auth.Deps{Keys: keys, Accounts: nobody{}, Revocations: &revocations{ids: map[string]bool{}}, Throttle: throttle, Now: time.Now})
 	must(t, err)
-	service, err := query.New(set.query, m, time.Now, a.archive)
+	service, err := query.New(set.query, set.store, set.now, a.archive)
 	must(t, err)
 	log := slog.New(slog.DiscardHandler)
-	h, err := mcp.New(set.mcp, mcp.Deps{Service: service, Auth: a.auth, Logger: log, Now: time.Now})
+	h, err := mcp.New(set.mcp, mcp.Deps{Service: service, Auth: a.auth, Logger: log, Now: set.now})
 	must(t, err)
 	web := rest.Defaults()
 	web.BaseURL, web.Build = baseURL, build

@@ -1,0 +1,226 @@
+package mcp_test
+
+import (
+	"iter"
+	"log/slog"
+	"slices"
+	"testing"
+	"time"
+
+	"preismon/contracts"
+	"preismon/contracts/event"
+	"preismon/deploy/testserver"
+	simulated "preismon/ingest/market"
+	"preismon/projector"
+	"preismon/projector/clickhouse"
+	"preismon/projector/schema"
+	"preismon/query/store"
+)
+
+// demo is the simulated market in the tables of a real store, as its events
+// got there, and in memory: the rows that were put in, of one mandate.
+type demo struct {
+	agents *agents
+	now    time.Time
+	who    contracts.AccountID
+
+	sites      map[contracts.SiteKey]contracts.Site
+	items      map[contracts.ItemID]contracts.Item
+	orders     []contracts.Order // the visible ones
+	references map[contracts.ItemID][]contracts.ReferencePrice
+	categories map[contracts.ItemID]string
+	exports    []contracts.FileArchive                    // of the core order
+	captures   map[contracts.Pair][]contracts.Observation // of visible pairs, oldest first
+}
+
+// demoDays are enough for 168 hours before a change within 24 hours.
+const demoDays = 8
+
+// newDemo fills a fresh database with the demo as its first account sees it:
+// everything of one mandate.
+func newDemo(t testing.TB) *demo {
+	t.Helper()
+	d := &demo{
+		now:   time.Date(2026, 3, 4, 14, 30, 0, 0, time.UTC), // a Wednesday
+		sites: map[contracts.SiteKey]contracts.Site{}, items: map[contracts.ItemID]contracts.Item{},
+		categories: map[contracts.ItemID]string{}, references: map[contracts.ItemID][]contracts.ReferencePrice{}, captures: map[contracts.Pair][]contracts.Observation{},
+	}
+	m, err := simulated.New(simulated.Config{Seed: 1, Now: d.now})
+	must(t, err)
+	db := testserver.ClickHouse(t)
+	must(t, schema.Migrate(t.Context(), db.AdminDSN, schema.Options{}))
+	dsn, err := clickhouse.ParseDSN(db.ProjectorDSN)
+	must(t, err)
+	pool := clickhouse.Open(dsn, 3)
+	t.Cleanup(func() { _ = pool.Close() })
+	cfg := projector.DefaultConfig()
+	cfg.Fence, cfg.Logger = 1, slog.New(slog.DiscardHandler)
+	p, err := projector.New(cfg, pool)
+	must(t, err)
+	login := m.Accounts()[0].LoginIdentifier
+	for b := range batches(event.StreamCatalog, m.Catalog()) {
+		must(t, p.ApplyCatalog(t.Context(), b))
+		for _, each := range b.Messages {
+			d.learn(each.Event, login)
+		}
+	}
+	d.keepVisible()
+	for b := range batches(event.StreamObservations, m.Observations(d.now.AddDate(0, 0, -demoDays), d.now)) {
+		must(t, p.ApplyObservations(t.Context(), b))
+		for _, each := range b.Messages {
+			d.observe(each.Event.Data.(*contracts.Observations))
+		}
+	}
+	for _, all := range d.captures {
+		slices.SortStableFunc(all, func(a, b contracts.Observation) int { return a.CapturedAt.Compare(b.CapturedAt) })
+	}
+	sc := store.Defaults()
+	sc.DSN = contracts.Secret(db.QueryDSN)
+	st, err := store.New(sc)
+	must(t, err)
+	t.Cleanup(func() { st.Close() })
+	d.agents = newAgents(t, nil, func(set *agentSettings) {
+		set.store, set.now = st, func() time.Time { return d.now }
+		set.query.SoftDeadline, set.query.HardBudget = 2*time.Minute, 4*time.Minute // a busy machine is no finding
+	})
+	return d
+}
+
+// batches puts events into a stream.
+func batches(stream string, events iter.Seq[*event.Event]) iter.Seq[*event.Batch] {
+	return func(yield func(*event.Batch) bool) {
+		next := func(after uint64) *event.Batch {
+			return &event.Batch{Stream: stream, Epoch: 1_700_000_000, First: after + 1, Last: after}
+		}
+		b := next(0)
+		for e := range events {
+			b.Last++
+			b.Messages = append(b.Messages, event.Message{Seq: b.Last, Stored: e.ProducedAt, Event: e})
+			if len(b.Messages) == 2_000 {
+				if !yield(b) {
+					return
+				}
+				b = next(b.Last)
+			}
+		}
+		yield(b)
+	}
+}
+
+// learn keeps what a record of the catalogue says.
+func (d *demo) learn(each *event.Event, login string) {
+	switch r := each.Data.(type) {
+	case *contracts.Site:
+		d.sites[r.Site] = *r
+	case *contracts.Item:
+		d.items[r.ItemID] = *r
+	case *contracts.Order:
+		d.orders = append(d.orders, *r)
+	case *contracts.Account:
+		if r.LoginIdentifier == login {
+			d.who = r.AccountID
+			d.orders = slices.DeleteFunc(d.orders, func(o contracts.Order) bool { return o.MandateID != r.MandateID })
+		}
+	case *contracts.ReferencePrices:
+		if r.MandateID == d.orders[0].MandateID {
+			d.references[r.ItemID] = r.Prices
+		}
+	case *contracts.CustomerData:
+		if r.MandateID == d.orders[0].MandateID {
+			d.categories[r.ItemID] = r.Category
+		}
+	case *contracts.FileArchive:
+		if r.OrderID == d.order(askedOrder).OrderID && each.Kind == event.KindExportArchive {
+			d.exports = append(d.exports, *r)
+		}
+	}
+}
+
+// keepVisible keeps the orders that have products to be seen, and makes room
+// for the captures of their pairs.
+func (d *demo) keepVisible() {
+	d.orders = slices.DeleteFunc(d.orders, func(o contracts.Order) bool { return !o.Active })
+	for _, o := range d.orders {
+		for _, item := range o.Items {
+			for _, site := range o.Sites {
+				d.captures[contracts.Pair{Item: item, Site: site}] = nil
+			}
+		}
+	}
+}
+
+// observe keeps the captures of visible pairs.
+func (d *demo) observe(b *contracts.Observations) {
+	for _, o := range b.Observations {
+		pair := contracts.Pair{Item: o.ItemID, Site: b.Site}
+		if all, visible := d.captures[pair]; visible {
+			d.captures[pair] = append(all, o)
+		}
+	}
+}
+
+// newest is the last capture of a pair at or before an instant, and after
+// another.
+func (d *demo) newest(pair contracts.Pair, after, until time.Time) (contracts.Observation, bool) {
+	all := d.captures[pair]
+	for i := len(all) - 1; i >= 0; i-- {
+		if !all[i].CapturedAt.After(until) {
+			return all[i], all[i].CapturedAt.After(after)
+		}
+	}
+	return contracts.Observation{}, false
+}
+
+// featured is the offer of a capture that stands for it; nil: it has none with
+// a price (decision 025).
+func (d *demo) featured(pair contracts.Pair, o contracts.Observation) *contracts.Offer {
+	if o.Outcome != contracts.PriceObserved {
+		return nil
+	}
+	flagged := d.sites[pair.Site].CanonicalCountryMarket
+	var best *contracts.Offer
+	for i := range o.Offers {
+		if best == nil || standsBefore(flagged, &o.Offers[i], best) {
+			best = &o.Offers[i]
+		}
+	}
+	if best == nil || best.Price == nil {
+		return nil
+	}
+	return best
+}
+
+func standsBefore(flagged bool, a, b *contracts.Offer) bool {
+	rank := func(o *contracts.Offer) []int64 {
+		holds, priced, shipped := int64(1), int64(1), int64(1)
+		if flagged && o.IsBuyBox == contracts.FlagTrue {
+			holds = 0
+		}
+		price, total := int64(0), int64(0)
+		if o.Price != nil {
+			priced, price = 0, *o.Price
+			if o.Shipping != nil {
+				shipped, total = 0, price+*o.Shipping
+			}
+		}
+		return []int64{holds, priced, shipped, total, price}
+	}
+	return slices.Compare(rank(a), rank(b)) < 0
+}
+
+// pairs are the visible pairs that a test takes, by item and site.
+func (d *demo) pairs(take func(contracts.Pair) bool) []contracts.Pair {
+	var all []contracts.Pair
+	for pair := range d.captures {
+		if take(pair) {
+			all = append(all, pair)
+		}
+	}
+	slices.SortFunc(all, contracts.Pair.Compare)
+	return all
+}
+
+func (d *demo) order(name string) contracts.Order {
+	at := slices.IndexFunc(d.orders, func(o contracts.Order) bool { return o.Name == name })
+	return d.orders[at]
+}

@@ -1,0 +1,184 @@
+package mcp_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// cost is what an agent pays for an answer.
+type cost struct{ calls, tokens int }
+
+// question is one of an analyst's week.
+type question struct {
+	name string
+	asks string // in the analyst's words, who knows names and numbers of products but no keys of ours
+	// before is what it cost when the issue was written, where that was
+	// measured; holds is what it cost at the last change for the better. One
+	// without it is not right yet, or costs more than it may.
+	before, holds cost
+	ask           func(*analyst) any // as an agent that knows what tools, answers and refusals say
+	truth         func(*demo) any    // by every row that was put in
+}
+
+// What an answer may cost.
+const (
+	mostCalls  = 4
+	mostTokens = 8_000
+	mostMedian = 2 // calls
+)
+
+// TestQuestions is the scoreboard of the agents: a line for each question. It
+// fails when one that holds is answered wrongly, with more calls, or with more
+// than a twentieth more tokens than at its best.
+func TestQuestions(t *testing.T) {
+	d, count := newDemo(t), tokens(t)
+	var calls, right, within []int
+	for i, q := range questions() {
+		a := &analyst{agent: d.agents.agent(d.who), count: count}
+		got, want := text(t, q.ask(a)), text(t, q.truth(d))
+		holds := got == want && !a.stopped
+		line := fmt.Sprintf("question=%s calls=%d tokens=%d right=%t", q.name, a.calls, a.tokens, holds)
+		if q.before.calls > 0 {
+			line += fmt.Sprintf(" before=%d/%d", q.before.calls, q.before.tokens)
+		}
+		t.Log(line)
+		calls = append(calls, a.calls)
+		if holds {
+			right = append(right, i)
+		}
+		if holds && a.calls <= mostCalls && a.tokens <= mostTokens {
+			within = append(within, i)
+		}
+		switch {
+		case q.holds == cost{}:
+		case !holds:
+			t.Errorf("%s was right before: %s\n%s", q.name, q.asks, cmp.Diff(want, got))
+		case a.calls > q.holds.calls || a.tokens > q.holds.tokens*21/20:
+			t.Errorf("%s took %d calls and %d tokens before: %s", q.name, q.holds.calls, q.holds.tokens, q.asks)
+		case q.holds.calls > mostCalls || q.holds.tokens > mostTokens:
+			t.Errorf("%s holds with more than it may cost", q.name)
+		}
+	}
+	slices.Sort(calls)
+	t.Logf("questions=%d right=%d within=%d median_calls=%d", len(calls), len(right), len(within), calls[len(calls)/2])
+}
+
+// text is an answer as JSON, to be compared.
+func text(t testing.TB, v any) string {
+	t.Helper()
+	b, err := json.MarshalIndent(v, "", " ")
+	must(t, err)
+	return string(b)
+}
+
+// analyst is a scripted agent on one question.
+type analyst struct {
+	*agent
+	count   func(string) int
+	calls   int
+	tokens  int
+	stopped bool // it gave up
+}
+
+// patience is after how many calls an agent gives up.
+const patience = 24
+
+// call uses a tool and pays for the question and the answer.
+func (a *analyst) call(name string, arguments object) (members object, refused bool) {
+	a.t.Helper()
+	r := a.agent.call(name, arguments)
+	asked, err := json.Marshal(arguments)
+	must(a.t, err)
+	a.calls++
+	a.tokens += a.count(name) + a.count(string(asked)) + a.count(string(r.Structured))
+	a.stopped = a.stopped || a.calls >= patience
+	decoder := json.NewDecoder(bytes.NewReader(r.Structured))
+	decoder.UseNumber() // amounts as they are written
+	must(a.t, decoder.Decode(&members))
+	return members, r.IsError
+}
+
+// all gives the answers to a call that together are complete: it follows
+// nextCursor, and sends the attempts of a refusal in place of the call.
+func (a *analyst) all(name string, arguments object) (answers []object) {
+	a.t.Helper()
+	pending := []object{arguments}
+	for len(pending) > 0 && !a.stopped {
+		args := pending[0]
+		pending = pending[1:]
+		answer, refused := a.call(name, args)
+		if refused {
+			attempts := list(answer, "recovery", "attempts")
+			if len(attempts) == 0 {
+				a.stopped = true
+			}
+			for _, attempt := range attempts {
+				pending = append(pending, attempt.(object))
+			}
+			continue
+		}
+		answers = append(answers, answer)
+		if at(answer, "completeness", "complete") != true {
+			next := object{"cursor": at(answer, "completeness", "nextCursor")}
+			for k, v := range args {
+				if k != "cursor" {
+					next[k] = v
+				}
+			}
+			pending = append([]object{next}, pending...)
+		}
+	}
+	return answers
+}
+
+// records are the records of all answers to a call.
+func (a *analyst) records(name string, arguments object) (all []object) {
+	a.t.Helper()
+	for _, answer := range a.all(name, arguments) {
+		for _, r := range list(answer, "data") {
+			all = append(all, r.(object))
+		}
+	}
+	return all
+}
+
+// site gives the key of a site by its name.
+func (a *analyst) site(name string) any {
+	a.t.Helper()
+	return a.named("list_sites", name)["site"]
+}
+
+// order gives the id of an order by its name.
+func (a *analyst) order(name string) any {
+	a.t.Helper()
+	return a.named("list_orders", name)["orderId"]
+}
+
+func (a *analyst) named(tool, name string) object {
+	a.t.Helper()
+	for _, r := range a.records(tool, object{}) {
+		if strings.HasPrefix(fmt.Sprint(r["name"]), name) {
+			return r
+		}
+	}
+	a.t.Fatalf("%s: nothing with the name %q", tool, name)
+	return nil
+}
+
+// lines are one text for each record that is taken, sorted.
+func lines(all []object, line func(object) string) []string {
+	out := []string{}
+	for _, r := range all {
+		if l := line(r); l != "" {
+			out = append(out, l)
+		}
+	}
+	slices.Sort(out)
+	return out
+}

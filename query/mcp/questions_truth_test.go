@@ -1,0 +1,215 @@
+package mcp_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"preismon/contracts"
+)
+
+// utc is an hour of a day of the demo's month.
+func utc(day, hour int) time.Time { return time.Date(2026, 3, day, hour, 0, 0, 0, time.UTC) }
+
+func amount(o *contracts.Offer) string { return minor(*o.Price, o.CurrencyCode) }
+
+func minor(n int64, c contracts.Currency) string {
+	return string(contracts.AppendMinor(nil, n, c.Digits()))
+}
+
+func number(v any) int64 {
+	n, _ := v.(json.Number).Int64()
+	return n
+}
+
+func (d *demo) siteNamed(name string) contracts.SiteKey {
+	for key, s := range d.sites {
+		if strings.HasPrefix(s.Name, name) {
+			return key
+		}
+	}
+	return ""
+}
+
+// pairsOf are the visible pairs of an EAN, at one site or all.
+func (d *demo) pairsOf(ean string, site contracts.SiteKey) []contracts.Pair {
+	return d.pairs(func(p contracts.Pair) bool { return d.items[p.Item].EAN == ean && (site == "" || p.Site == site) })
+}
+
+// pairsIn are the visible pairs of an order or all, at one site or all.
+func (d *demo) pairsIn(order string, site contracts.SiteKey) []contracts.Pair {
+	return d.pairs(func(p contracts.Pair) bool {
+		if site != "" && p.Site != site {
+			return false
+		}
+		return order == "" || slices.Contains(d.order(order).Items, p.Item) && slices.Contains(d.order(order).Sites, p.Site)
+	})
+}
+
+func (d *demo) visibleItems() map[contracts.ItemID]bool {
+	all := map[contracts.ItemID]bool{}
+	for p := range d.captures {
+		all[p.Item] = true
+	}
+	return all
+}
+
+func (d *demo) visibleSites() []contracts.SiteKey {
+	all := map[contracts.SiteKey]bool{}
+	for p := range d.captures {
+		all[p.Site] = true
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
+// said is what the newest captures of pairs say, a text each, sorted.
+func (d *demo) said(pairs []contracts.Pair, say func(contracts.Pair, contracts.Observation, *contracts.Offer) string) []string {
+	all := []string{}
+	for _, p := range pairs {
+		o, ok := d.newest(p, time.Time{}, d.now)
+		if !ok {
+			continue
+		}
+		if l := say(p, o, d.featured(p, o)); l != "" {
+			all = append(all, l)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// captured are the times and prices of captures from one instant to another.
+func (d *demo) captured(pairs []contracts.Pair, from, to time.Time) []string {
+	all := []string{}
+	for _, p := range pairs {
+		for _, o := range d.captures[p] {
+			if o.CapturedAt.Before(from) || o.CapturedAt.After(to) {
+				continue
+			}
+			price := "<nil>"
+			if f := d.featured(p, o); f != nil {
+				price = amount(f)
+			}
+			all = append(all, o.CapturedAt.Format("2006-01-02T15:04:05.000Z")+" "+price)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// current are the offers with a price of a pair's newest capture in the last
+// 168 hours.
+func (d *demo) current(pair contracts.Pair) (offers []contracts.Offer) {
+	o, ok := d.newest(pair, d.now.Add(-168*time.Hour), d.now)
+	if !ok || o.Outcome != contracts.PriceObserved {
+		return nil
+	}
+	for _, f := range o.Offers {
+		if f.Price != nil {
+			offers = append(offers, f)
+		}
+	}
+	return offers
+}
+
+func (d *demo) cheapestByCountry(ean string) []string {
+	type place struct {
+		country  string
+		currency contracts.Currency
+	}
+	best, n := map[place]contracts.Offer{}, map[place]int{}
+	for _, pair := range d.pairsOf(ean, "") {
+		for _, o := range d.current(pair) {
+			at := place{d.sites[pair.Site].CountryCode, o.CurrencyCode}
+			if old, ok := best[at]; !ok || *o.Price < *old.Price {
+				best[at] = o
+			}
+			n[at]++
+		}
+	}
+	all := []string{}
+	for at, o := range best {
+		all = append(all, fmt.Sprint(at.country, " ", amount(&o), " ", at.currency, " ", o.Merchant, " of ", n[at]))
+	}
+	slices.Sort(all)
+	return all
+}
+
+// moved are the pairs whose featured price, in one currency, is another now
+// than at an instant.
+func (d *demo) moved(pairs []contracts.Pair, since time.Time) []string {
+	all := []string{}
+	for _, p := range pairs {
+		after, isAfter := d.newest(p, since, d.now)
+		before, wasBefore := d.newest(p, since.Add(-168*time.Hour), since)
+		if !isAfter || !wasBefore {
+			continue
+		}
+		a, b := d.featured(p, after), d.featured(p, before)
+		if a != nil && b != nil && a.CurrencyCode == b.CurrencyCode && *a.Price != *b.Price {
+			all = append(all, fmt.Sprint(p.Item, " ", p.Site, " ", minor(*a.Price-*b.Price, a.CurrencyCode)))
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// tooDear counts the products of an order, in each country and currency, whose
+// reference price is above the lowest current one.
+func (d *demo) tooDear(order string) string {
+	type place struct {
+		item     contracts.ItemID
+		country  string
+		currency contracts.Currency
+	}
+	lowest := map[place]int64{}
+	for _, pair := range d.pairsIn(order, "") {
+		for _, o := range d.current(pair) {
+			at := place{pair.Item, d.sites[pair.Site].CountryCode, o.CurrencyCode}
+			if old, ok := lowest[at]; !ok || *o.Price < old {
+				lowest[at] = *o.Price
+			}
+		}
+	}
+	n := 0
+	for at, low := range lowest {
+		var own []int64
+		for _, r := range d.references[at.item] {
+			if r.CurrencyCode == at.currency {
+				own = append(own, r.AmountMinor)
+			}
+		}
+		if len(own) == 1 && own[0] > low {
+			n++
+		}
+	}
+	return fmt.Sprint(n)
+}
+
+// rowsSince counts rows by site: with a price, unavailable, telling nothing.
+func (d *demo) rowsSince(from time.Time) map[string][3]int64 {
+	n := map[string][3]int64{}
+	for p, all := range d.captures {
+		sum := n[string(p.Site)]
+		for _, o := range all {
+			if o.CapturedAt.Before(from) {
+				continue
+			}
+			for i := range o.Rows() {
+				switch {
+				case o.Outcome == contracts.PriceObserved && o.Offers[i].Price != nil:
+					sum[0]++
+				case o.Outcome == contracts.Unavailable || o.Outcome == contracts.ProductNotFound:
+					sum[1]++
+				default:
+					sum[2]++
+				}
+			}
+		}
+		n[string(p.Site)] = sum
+	}
+	return n
+}
