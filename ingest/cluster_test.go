@@ -45,6 +45,7 @@ func apart(t *testing.T, c *cluster.Cluster, nc *nats.Conn, js jetstream.JetStre
 // The consumer's leader follows the stream's, and is late. That it knows of
 // nothing that waits says nothing: I1, I7.
 func TestConsumerOnALateFollower(t *testing.T) {
+	t.Parallel() // it waits most of its time
 	c := cluster.Start(t)
 	nc := dial(t, c.URL(0))
 	js, err := jetstream.New(nc)
@@ -58,10 +59,12 @@ func TestConsumerOnALateFollower(t *testing.T) {
 	var want []string
 	send := func(n int) {
 		t.Helper()
-		for range n {
-			publish(t, nc, observations(len(want), 1))
+		events := make([]*event.Event, n)
+		for i := range events {
+			events[i] = observations(len(want), 1)
 			want = append(want, eventID(1, len(want)))
 		}
+		publish(t, nc, events...)
 	}
 	send(10)
 	loop := run(t, js, ingest.ConsumerConfig{Linger: time.Millisecond}, sink)

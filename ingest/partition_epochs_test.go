@@ -4,8 +4,10 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"preismon/contracts/event"
 	"preismon/ingest"
@@ -143,7 +145,7 @@ func TestForkFarBehindOthersMessages(t *testing.T) {
 	publish(t, nc, observations(2, 1), observations(4, 1)) // of partition 1; it took the first
 	const others = 75_000
 	for range others {
-		if _, err := js.PublishAsync("observations.shop-1=example", nil); err != nil {
+		if _, err := js.PublishAsync("observations.shop-1=example", nil, jetstream.WithStallWait(time.Minute)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -62,9 +62,11 @@ func Start(tb testing.TB) *Cluster {
 		}
 	}
 	tb.Cleanup(func() {
+		var group sync.WaitGroup // one alone waits for the others
 		for i := range c.nodes {
-			c.Kill(i)
+			group.Go(func() { c.Kill(i) })
 		}
+		group.Wait()
 	})
 	for i := range c.nodes {
 		if err := c.Start(i); err != nil {
