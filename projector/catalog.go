@@ -70,9 +70,9 @@ func (p *Projector) applyCatalog(ctx context.Context, b *event.Batch) error {
 		p.note(m.Event, versionOf(b.Epoch, m.Seq))
 	}
 	p.loading = b.Pending > 0
-	if !p.loading && len(p.dirty) > 0 { // scopes may take a while: what accounts may do does not wait for them
-		p.untold = true
-		if err := p.tell(ctx); err != nil {
+	if !p.loading && len(p.outdated) > 0 { // scopes may take a while: what accounts may do does not wait for them
+		p.unannounced = true
+		if err := p.announce(ctx); err != nil {
 			return err
 		}
 	}
@@ -102,7 +102,7 @@ func (p *Projector) note(e *event.Event, version uint64) {
 	switch d := e.Data.(type) {
 	case *contracts.Mandate:
 		p.packages[uint64(d.MandateID)] = itemPackage{d.Package.MaxItems, version}
-		p.dirty[uint64(d.MandateID)] = struct{}{}
+		p.outdated[uint64(d.MandateID)] = struct{}{}
 	case *contracts.Order:
 		p.noteOrder(d, version)
 	case *contracts.Account:
@@ -116,12 +116,12 @@ func (p *Projector) noteOrder(o *contracts.Order, version uint64) {
 		p.orders[m] = map[uint64]*order{}
 	}
 	p.orders[m][uint64(o.OrderID)] = newOrder(o, p.sites, version)
-	p.dirty[m] = struct{}{}
+	p.outdated[m] = struct{}{}
 }
 
 // loadCatalog reads what scopes are made of back from the tables.
 func (p *Projector) loadCatalog(ctx context.Context) error {
-	p.sites, p.orders, p.packages, p.dirty = newSites(), map[uint64]map[uint64]*order{}, map[uint64]itemPackage{}, map[uint64]struct{}{}
+	p.sites, p.orders, p.packages, p.outdated = newSites(), map[uint64]map[uint64]*order{}, map[uint64]itemPackage{}, map[uint64]struct{}{}
 	var (
 		mandate, maximum, id, version proto.ColUInt64
 		created                       proto.ColInt64
@@ -132,7 +132,7 @@ func (p *Projector) loadCatalog(ctx context.Context) error {
 	err := p.read(ctx, "packages", nil, proto.Results{{Name: "mandate", Data: &mandate}, {Name: "max_items", Data: &maximum}, {Name: "version", Data: &version}}, func() error {
 		for i := range mandate {
 			p.packages[mandate[i]] = itemPackage{int(maximum[i]), version[i]}
-			p.dirty[mandate[i]] = struct{}{}
+			p.outdated[mandate[i]] = struct{}{}
 		}
 		return nil
 	})
@@ -177,8 +177,8 @@ func (p *Projector) wanted(mandate uint64) scope {
 
 // touched gives the mandates whose scope is to be looked at, in order.
 func (p *Projector) touched() []uint64 {
-	list := make([]uint64, 0, len(p.dirty))
-	for m := range p.dirty {
+	list := make([]uint64, 0, len(p.outdated))
+	for m := range p.outdated {
 		list = append(list, m)
 	}
 	slices.Sort(list)

@@ -12,7 +12,7 @@ import (
 // beginDeletion starts to delete the mandate's rows of pairs that are not in
 // the scope in force. The server does it in the background.
 func (p *Projector) beginDeletion(ctx context.Context, m uint64, v *view) error {
-	v.deleting = true
+	v.become(deleting)
 	n, err := p.number(ctx, "foreign_rows", args{"mandate": m, "version": v.version})
 	if err != nil {
 		return err
@@ -65,9 +65,10 @@ func (p *Projector) endDeletions(ctx context.Context) error {
 		if deletes(running, m) {
 			continue
 		}
-		if v.inherited {
-			v.inherited, v.waits = false, false
-			p.dirty[m] = struct{}{}
+		if v.rows == inherited {
+			v.become(incomplete)
+			v.waits = false
+			p.outdated[m] = struct{}{}
 			continue
 		}
 		if err := p.endDeletion(ctx, m, v); err != nil {
@@ -99,7 +100,7 @@ func (p *Projector) endDeletion(ctx context.Context, m uint64, v *view) error {
 	}
 	if v.waits {
 		v.waits = false
-		p.dirty[m] = struct{}{}
+		p.outdated[m] = struct{}{}
 	}
 	return nil
 }
@@ -127,9 +128,9 @@ func (p *Projector) sweep(ctx context.Context) {
 		return
 	}
 	p.swept = time.Now()
-	if err := p.tend(ctx); err != nil {
+	if err := p.housekeep(ctx); err != nil {
 		p.log.Warn("housekeeping failed", "error", err)
-		p.unsure = true
+		p.becomeUnsure()
 	}
 }
 
@@ -143,7 +144,7 @@ func (p *Projector) Maintain(ctx context.Context) error {
 		return err
 	}
 	p.swept = time.Now()
-	if err := p.tend(ctx); err != nil {
+	if err := p.housekeep(ctx); err != nil {
 		return p.failed(err)
 	}
 	if !p.loading {
@@ -155,11 +156,11 @@ func (p *Projector) Maintain(ctx context.Context) error {
 	return nil
 }
 
-func (p *Projector) tend(ctx context.Context) error {
+func (p *Projector) housekeep(ctx context.Context) error {
 	if err := p.endDeletions(ctx); err != nil {
 		return err
 	}
-	if err := p.tell(ctx); err != nil {
+	if err := p.announce(ctx); err != nil {
 		return err
 	}
 	return p.removeScopes(ctx)

@@ -30,39 +30,39 @@ func (p *Projector) ApplyObservations(ctx context.Context, b *event.Batch) error
 func (p *Projector) BeginObservations(ctx context.Context, b *event.Batch) (finish func() error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	f := newFlight(b)
+	f := newPending(b)
 	if err := p.begin(ctx, f, b); err != nil {
 		f.err = err
-		close(f.landed)
-		p.lost = f
+		close(f.done)
+		p.failing = f
 	} else {
 		p.sweep(ctx)
 	}
 	return func() error {
-		<-f.landed
+		<-f.done
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		f.told = true
+		f.reported = true
 		p.collect()
-		if p.lost == f {
-			p.lost = nil
+		if p.failing == f {
+			p.failing = nil
 		}
 		return f.err
 	}
 }
 
-// begin brings the flight into the air, or the batch into the tables when it
+// begin dispatches the batch, or brings it into the tables itself when it
 // has to be looked at what is there.
-func (p *Projector) begin(ctx context.Context, f *flight, b *event.Batch) error {
+func (p *Projector) begin(ctx context.Context, f *pending, b *event.Batch) error {
 	p.collect()
 	doubtful := p.doubt.after(p.marks[b.Stream])
-	if !p.started || p.unsure || len(p.dirty) > 0 || doubtful {
+	if p.phase != steady || len(p.outdated) > 0 || doubtful {
 		p.settle()
 	}
-	if p.lost != nil {
-		return fmt.Errorf("%w: %w", errBehind, p.lost.err)
+	if p.failing != nil {
+		return fmt.Errorf("%w: %w", errBehind, p.failing.err)
 	}
-	if len(p.flights) == 0 {
+	if len(p.inFlight) == 0 {
 		if err := p.ready(ctx); err != nil {
 			return err
 		}
@@ -77,8 +77,8 @@ func (p *Projector) begin(ctx context.Context, f *flight, b *event.Batch) error 
 	todo, ids, err := p.fresh(ctx, b)
 	if err == nil {
 		f.ids, f.events, f.ahead, f.load = ids, uint64(len(todo)), f.end.after(p.reached(f.stream)), p.takeLoad()
-		if n := len(p.flights); n > 0 {
-			f.before = p.flights[n-1]
+		if n := len(p.inFlight); n > 0 {
+			f.before = p.inFlight[n-1]
 		}
 		if doubtful {
 			err = p.repair(ctx, b, todo, f.load.block)
@@ -88,7 +88,7 @@ func (p *Projector) begin(ctx context.Context, f *flight, b *event.Batch) error 
 	}
 	if err != nil {
 		f.err = err
-		p.crashed(f)
+		p.noteFailure(f)
 		return err
 	}
 	f.proof, f.proven = p.reachedProof(), p.proven
@@ -98,42 +98,42 @@ func (p *Projector) begin(ctx context.Context, f *flight, b *event.Batch) error 
 			f.load.events.add(todo[i].id, todo[i].at, todo[i].data)
 		}
 	}
-	p.flights = append(p.flights, f)
-	p.launch(ctx, f)
+	p.inFlight = append(p.inFlight, f)
+	p.dispatch(ctx, f)
 	return nil
 }
 
 // reached is how far the stream is applied, were all that is under way done.
 func (p *Projector) reached(stream string) place {
-	if n := len(p.flights); n > 0 && p.flights[n-1].end.after(p.marks[stream]) {
-		return p.flights[n-1].end
+	if n := len(p.inFlight); n > 0 && p.inFlight[n-1].end.after(p.marks[stream]) {
+		return p.inFlight[n-1].end
 	}
 	return p.marks[stream]
 }
 
 // fill makes the rows of all events, without looking what is there. What is
 // too much for one block is written in between.
-func (p *Projector) fill(ctx context.Context, f *flight, todo []applied) error {
+func (p *Projector) fill(ctx context.Context, f *pending, todo []applied) error {
 	b := f.load.block
 	b.reserve(todo)
 	for i := range todo {
 		a := &todo[i]
 		for j := range a.data.Observations {
 			o := &a.data.Observations[j]
-			p.who = p.index.mandates(p.who[:0], uint64(o.ItemID), a.site)
-			if n := o.Rows(); b.rows() > 0 && max(b.rows()+n, b.fanned()+n*len(p.who)) > p.cfg.MaxBlockRows {
-				if err := p.unload(ctx, f); err != nil {
+			p.mandates = p.index.mandates(p.mandates[:0], uint64(o.ItemID), a.site)
+			if n := o.Rows(); b.rows() > 0 && max(b.rows()+n, b.fanned()+n*len(p.mandates)) > p.cfg.MaxBlockRows {
+				if err := p.flush(ctx, f); err != nil {
 					return err
 				}
 			}
-			b.add(a.at, string(a.data.Site), j, o, p.who)
+			b.add(a.at, string(a.data.Site), j, o, p.mandates)
 		}
 	}
 	return nil
 }
 
-// unload writes the flight's block before it is in the air.
-func (p *Projector) unload(ctx context.Context, f *flight) error {
+// flush writes the block before the batch is dispatched.
+func (p *Projector) flush(ctx context.Context, f *pending) error {
 	if f.before != nil {
 		for _, ended := range f.before.rows {
 			<-ended

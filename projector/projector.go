@@ -81,6 +81,22 @@ func (c Config) Validate() error {
 	return f.Err()
 }
 
+// phase is what a Projector knows of what the server does for it.
+type phase uint8
+
+const (
+	unstarted phase = iota // nothing: older leaders may write still
+	steady                 // nothing runs that it does not wait for
+	unsure                 // a write failed: it may still run
+)
+
+// becomeUnsure notes that a write failed. Before the start nothing is known anyway.
+func (p *Projector) becomeUnsure() {
+	if p.phase == steady {
+		p.phase = unsure
+	}
+}
+
 // Projector leads one partition. Its methods may be called side by side and
 // wait for each other.
 type Projector struct {
@@ -89,29 +105,28 @@ type Projector struct {
 	log  *slog.Logger
 	life string // tells the statements of this Projector from those of another with the same fence
 
-	mu      sync.Mutex
-	started bool
-	unsure  bool // a write failed: it may still run
-	tries   atomic.Uint64
-	marks   map[string]place // checkpoints by stream
-	resumed map[string]place // what Resume told of each stream
-	untold  bool             // what is in force changed since readers were told; see tell
-	proof   proof            // of the checkpoint of the observations
-	proven  bool             // it counts from the first event on; else from the start
-	carried proof            // what stays beyond the checkpoint of epochs that ended
-	doubt   place            // up to here rows beyond the checkpoint may be in some tables
+	mu          sync.Mutex
+	phase       phase
+	tries       atomic.Uint64
+	marks       map[string]place // checkpoints by stream
+	resumed     map[string]place // what Resume told of each stream
+	unannounced bool             // what is in force changed since readers were told; see announce
+	proof       proof            // of the checkpoint of the observations
+	proven      bool             // it counts from the first event on; else from the start
+	carried     proof            // what stays beyond the checkpoint of epochs that ended
+	doubt       place            // up to here rows beyond the checkpoint may be in some tables
 
-	flights  []*flight // batches under way, in order
-	lost     *flight   // the last one to fail, until the caller knows
+	inFlight []*pending // batches under way, in order
+	failing  *pending   // the last one to fail, until the caller knows
 	spare    []*load
-	who      []uint64 // mandates of one capture
+	mandates []uint64 // those of one capture
 	index    *index
 	sites    *sites
 	orders   map[uint64]map[uint64]*order // by mandate, then order
 	packages map[uint64]itemPackage       // by mandate
 	logins   logins                       // who may log in, with what
 	views    map[uint64]*view             // what is published, by mandate
-	dirty    map[uint64]struct{}          // mandates whose scope is to be looked at
+	outdated map[uint64]struct{}          // mandates whose scope is to be looked at
 	stale    []staleScope
 	loading  bool // more of the catalogue waits: scopes wait too
 	swept    time.Time
@@ -207,19 +222,18 @@ func (p *Projector) quiesce(ctx context.Context) error {
 // ready brings the Projector to a known state: at the first call, and again
 // after a failure. No batch is under way then.
 func (p *Projector) ready(ctx context.Context) error {
-	if !p.started {
+	switch p.phase {
+	case unstarted:
 		if err := p.start(ctx); err != nil {
 			return err
 		}
-		p.started, p.unsure = true, false
-		return nil
-	}
-	if p.unsure {
+		p.phase = steady
+	case unsure:
 		if err := p.killOlder(ctx); err != nil {
 			return err
 		}
-		p.unsure = false
-		return p.tell(ctx)
+		p.phase = steady
+		return p.announce(ctx)
 	}
 	return nil
 }
@@ -248,8 +262,8 @@ func (p *Projector) start(ctx context.Context) error {
 	if err := p.loadViews(ctx); err != nil {
 		return err
 	}
-	p.untold = true // maybe, by the leader before
-	return p.tell(ctx)
+	p.unannounced = true // maybe, by the leader before
+	return p.announce(ctx)
 }
 
 // loadMarks reads the checkpoints, and how far beyond that of the
@@ -297,7 +311,7 @@ func (p *Projector) advance(ctx context.Context, b *event.Batch) error {
 	}
 	p.marks[b.Stream] = to
 	if b.Stream == event.StreamCatalog {
-		p.untold = false // this tells, too
+		p.unannounced = false // this tells, too
 	}
 	return nil
 }
@@ -314,7 +328,7 @@ func (p *Projector) checkpoint(ctx context.Context, stream string, to attested) 
 
 // failed notes that a write may still be running on the server.
 func (p *Projector) failed(err error) error {
-	p.unsure = true
+	p.becomeUnsure()
 	p.count(func(s *Stats) { s.Failures++ })
 	return err
 }

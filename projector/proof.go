@@ -166,8 +166,8 @@ func (p *Projector) carry(ctx context.Context, epoch uint32) (err error) {
 // reachedProof is the proof of the place that is reached once all that is under
 // way is done.
 func (p *Projector) reachedProof() proof {
-	if n := len(p.flights); n > 0 {
-		return p.flights[n-1].proof
+	if n := len(p.inFlight); n > 0 {
+		return p.inFlight[n-1].proof
 	}
 	return p.proof.plus(p.carried)
 }

@@ -65,8 +65,8 @@ func (r *repairing) event(ctx context.Context, a *applied, there *eventThere, s 
 	}
 	for j := range a.data.Observations {
 		o := &a.data.Observations[j]
-		p.who = p.index.mandates(p.who[:0], uint64(o.ItemID), a.site)
-		if n := o.Rows(); max(r.whole.rows(), r.missing.rows(), r.unseen.fanned()) > 0 && max(r.whole.rows()+n, r.missing.rows()+n, r.unseen.fanned()+n*len(p.who)) > p.cfg.MaxBlockRows {
+		p.mandates = p.index.mandates(p.mandates[:0], uint64(o.ItemID), a.site)
+		if n := o.Rows(); max(r.whole.rows(), r.missing.rows(), r.unseen.fanned()) > 0 && max(r.whole.rows()+n, r.missing.rows()+n, r.unseen.fanned()+n*len(p.mandates)) > p.cfg.MaxBlockRows {
 			if err := r.flush(ctx); err != nil {
 				return err
 			}
@@ -80,7 +80,7 @@ func (r *repairing) event(ctx context.Context, a *applied, there *eventThere, s 
 				r.missing.addRow(a.at, string(a.data.Site), j, k, o, nil)
 			}
 			r.lacking = r.lacking[:0]
-			for _, m := range p.who {
+			for _, m := range p.mandates {
 				if key.mandate = m; lacks(key) {
 					r.lacking = append(r.lacking, m)
 				}

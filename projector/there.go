@@ -100,8 +100,8 @@ func (p *Projector) due(a *applied) map[uint64]digest {
 			text = append(append(text, ' '), a.data.Site...)
 			d.n, d.sum = d.n+1, d.sum+xxhash.Sum64(text)
 		}
-		p.who = p.index.mandates(append(p.who[:0], 0), uint64(o.ItemID), a.site)
-		for _, m := range p.who {
+		p.mandates = p.index.mandates(append(p.mandates[:0], 0), uint64(o.ItemID), a.site)
+		for _, m := range p.mandates {
 			out[m] = digest{out[m].n + d.n, out[m].sum + d.sum}
 		}
 	}

@@ -3,6 +3,7 @@ package projector
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ClickHouse/ch-go/proto"
@@ -10,25 +11,49 @@ import (
 
 // view is a mandate's scope as it is published.
 type view struct {
-	scope    scope  // in force
-	version  uint64 // of it; 0: none was ever published
-	applied  uint64 // what scopes_applied says
-	newest   uint64 // the greatest number ever given to a version; 0: none
-	indexed  scope  // what the index holds of the mandate
-	exact    bool   // observations_by_mandate holds the rows of scope and no others
-	deleting bool   // all that is missing to exact is the deletion of lost rows
+	scope   scope  // in force
+	version uint64 // of it; 0: none was ever published
+	applied uint64 // what scopes_applied says
+	newest  uint64 // the greatest number ever given to a version; 0: none
+	indexed scope  // what the index holds of the mandate
+	rows    rowsState
+	waits   bool // what the orders grant beyond scope waits for the deletion
+}
 
-	// inherited: a deletion that an earlier leader began still runs. It is never
-	// killed: KILL MUTATION returns, and the server shows neither mutation nor
-	// merge, before the last part is done.
-	inherited bool
-	waits     bool // what the orders grant beyond scope waits for the deletion
+// rowsState is what observations_by_mandate holds of a mandate, beside its scope in
+// force.
+type rowsState uint8
+
+const (
+	exact      rowsState = iota // the rows of the scope and no others
+	incomplete                  // a change was begun: rows may be missing, and others be there
+	deleting                    // all, and others that are being deleted
+
+	// As incomplete, and a deletion that an earlier leader began still runs. It
+	// is never killed: KILL MUTATION returns, and the server shows neither
+	// mutation nor merge, before the last part is done.
+	inherited
+)
+
+// becomes is what can come of each.
+var becomes = map[rowsState][]rowsState{
+	exact:      {exact, incomplete, deleting}, // exact of another version with the same pairs
+	incomplete: {incomplete, exact, deleting},
+	deleting:   {deleting, exact},
+	inherited:  {incomplete},
+}
+
+func (v *view) become(next rowsState) {
+	if !slices.Contains(becomes[v.rows], next) {
+		panic(fmt.Sprintf("a mandate's rows cannot become %d from %d", next, v.rows))
+	}
+	v.rows = next
 }
 
 // busy tells whether rows of the mandate are being deleted. Its scope can lose
 // pairs meanwhile, and get none: a row that a grant finds there may be gone a
 // moment later.
-func (v *view) busy() bool { return v.deleting || v.inherited }
+func (v *view) busy() bool { return v.rows == deleting || v.rows == inherited }
 
 // staleScope is a set of pairs that is no longer in force.
 type staleScope struct {
@@ -50,9 +75,11 @@ func (p *Projector) loadViews(ctx context.Context) error {
 	}, func() error {
 		for i, m := range mandate {
 			v := &view{version: force[i], applied: appliedTo[i], newest: newest[i]}
-			v.exact = v.applied == v.version
+			if v.applied != v.version {
+				v.rows = incomplete
+			}
 			p.views[m] = v
-			p.dirty[m] = struct{}{}
+			p.outdated[m] = struct{}{}
 			if oldest[i] < v.version {
 				p.stale = append(p.stale, staleScope{m, v.version - 1, time.Now()})
 			}
@@ -67,7 +94,9 @@ func (p *Projector) loadViews(ctx context.Context) error {
 		return err
 	}
 	for m, v := range p.views {
-		v.inherited = !v.exact && deletes(running, m)
+		if v.rows == incomplete && deletes(running, m) {
+			v.rows = inherited
+		}
 	}
 	return p.loadScopes(ctx)
 }
@@ -78,7 +107,7 @@ func (p *Projector) applyScopes(ctx context.Context) error {
 		if err := p.applyScope(ctx, m); err != nil {
 			return fmt.Errorf("scope of mandate %d: %w", m, err)
 		}
-		delete(p.dirty, m)
+		delete(p.outdated, m)
 	}
 	return nil
 }
@@ -101,7 +130,7 @@ func (p *Projector) applyScopes(ctx context.Context) error {
 func (p *Projector) applyScope(ctx context.Context, m uint64) error {
 	v := p.views[m]
 	if v == nil {
-		v = &view{exact: true}
+		v = &view{}
 	}
 	want := p.wanted(m)
 	if v.busy() {
@@ -110,7 +139,7 @@ func (p *Projector) applyScope(ctx context.Context, m uint64) error {
 	granted, lost, differs := change(v.scope, want)
 	// A mark that was left behind is passed by a newer version only.
 	differs = differs || v.applied > v.version
-	if !differs && v.exact {
+	if !differs && v.rows == exact {
 		p.setIndex(m, v, want)
 		return nil
 	}
@@ -120,16 +149,16 @@ func (p *Projector) applyScope(ctx context.Context, m uint64) error {
 			return err
 		}
 	}
-	exact := v.exact
-	if granted > 0 || !exact {
-		v.exact = false
+	known := v.rows == exact // what the table has of the other pairs
+	if granted > 0 || !known {
+		v.become(incomplete)
 		if v.applied == v.version {
 			p.nextVersion(v)
 			if err := p.markApplied(ctx, m, v, v.newest); err != nil {
 				return err
 			}
 			if v.version > 0 { // else nobody sees anything of the mandate
-				if err := p.tell(ctx); err != nil {
+				if err := p.announce(ctx); err != nil {
 					return err
 				}
 			}
@@ -144,10 +173,10 @@ func (p *Projector) applyScope(ctx context.Context, m uint64) error {
 			return err
 		}
 	}
-	if !exact {
-		without = 0 // what the table has of the other pairs is not known either
+	if !known {
+		without = 0
 	}
-	if err := p.backfill(ctx, m, version, without, !exact); err != nil {
+	if err := p.backfill(ctx, m, version, without, !known); err != nil {
 		return err
 	}
 	if differs {
@@ -157,10 +186,9 @@ func (p *Projector) applyScope(ctx context.Context, m uint64) error {
 	}
 	p.count(func(s *Stats) { s.GrantedPairs += uint64(granted); s.LostPairs += uint64(lost) })
 	p.log.Info("scope in force", "mandate", m, "version", version, "pairs", want.pairs(), "granted", granted, "lost", lost)
-	if lost == 0 && exact {
+	if lost == 0 && known {
 		return p.applied(ctx, m, v)
 	}
-	v.exact = false
 	return p.beginDeletion(ctx, m, v)
 }
 
@@ -208,7 +236,7 @@ func (p *Projector) publish(ctx context.Context, m uint64, v *view, s scope) err
 
 // enforce puts a written version in force.
 func (p *Projector) enforce(ctx context.Context, m uint64, v *view, version uint64, s scope) error {
-	p.untold = true
+	p.unannounced = true
 	err := p.write(ctx, "scopes", question("insert_scope"), args{"mandate": m, "version": version, "pairs": s.pairs(), "items": len(s.items)}, nil)
 	if err != nil {
 		return err
@@ -218,7 +246,7 @@ func (p *Projector) enforce(ctx context.Context, m uint64, v *view, version uint
 	}
 	v.scope, v.version = s, version
 	p.count(func(s *Stats) { s.ScopeVersions++ })
-	return p.tell(ctx)
+	return p.announce(ctx)
 }
 
 // applied notes that the table holds the scope in force exactly.
@@ -226,12 +254,12 @@ func (p *Projector) applied(ctx context.Context, m uint64, v *view) error {
 	if err := p.markApplied(ctx, m, v, v.version); err != nil {
 		return err
 	}
-	v.exact, v.deleting = true, false
+	v.become(exact)
 	return nil
 }
 
 func (p *Projector) markApplied(ctx context.Context, m uint64, v *view, version uint64) error {
-	p.untold = true
+	p.unannounced = true
 	if err := p.write(ctx, "scopes_applied", question("insert_scope_applied"), args{"mandate": m, "version": version}, nil); err != nil {
 		return err
 	}

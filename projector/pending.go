@@ -13,7 +13,7 @@ import (
 	"preismon/contracts/event"
 )
 
-// flight is a batch of observations on its way into the tables. While its
+// pending is a batch of observations on its way into the tables. While its
 // rows are inserted, the rows of the next one are made; while its events and
 // its checkpoint are written, the rows of the next one are inserted. What
 // makes that safe:
@@ -26,7 +26,7 @@ import (
 //     in doubt then, and every one is read back before it is tried again.
 //   - Scopes change, statements are ended and checkpoints are read only when no
 //     batch is under way.
-type flight struct {
+type pending struct {
 	stream string
 	end    place
 	ahead  bool // end is beyond every checkpoint before
@@ -35,11 +35,11 @@ type flight struct {
 	proven bool
 	ids    map[uuid.UUID]struct{}
 	load   *load
-	before *flight // nil once it has landed
+	before *pending // nil once this one is done
 
-	rows   [len(rowTables)]chan struct{} // closed when the insert into the table has ended
-	landed chan struct{}                 // closed when all has ended; err is valid then
-	told   bool                          // the caller knows how it ended
+	rows     [len(rowTables)]chan struct{} // closed when the insert into the table has ended
+	done     chan struct{}                 // closed when all has ended; err is valid then
+	reported bool                          // the caller knows how it ended
 
 	mu  sync.Mutex
 	err error
@@ -60,36 +60,36 @@ func inputs(observations, byMandate, latest *block) [len(rowTables)]rowInput {
 	}
 }
 
-// load is what a flight carries, reused from one to another.
+// load is what a batch carries, reused from one to another.
 type load struct {
 	block  *block
 	events *events
 }
 
-func newFlight(b *event.Batch) *flight {
-	f := &flight{stream: b.Stream, end: place{b.Epoch, b.Last}, landed: make(chan struct{})}
+func newPending(b *event.Batch) *pending {
+	f := &pending{stream: b.Stream, end: place{b.Epoch, b.Last}, done: make(chan struct{})}
 	for i := range f.rows {
 		f.rows[i] = make(chan struct{})
 	}
 	return f
 }
 
-func (f *flight) fail(err error) {
+func (f *pending) fail(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.err = errors.Join(f.err, err)
 }
 
-func (f *flight) failure() error {
+func (f *pending) failure() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.err
 }
 
-// over tells whether the flight has landed.
-func (f *flight) over() bool {
+// ended tells whether the batch is done.
+func (f *pending) ended() bool {
 	select {
-	case <-f.landed:
+	case <-f.done:
 		return true
 	default:
 		return false
@@ -99,8 +99,8 @@ func (f *flight) over() bool {
 // errBehind is why a batch was not applied though nothing is wrong with it.
 var errBehind = errors.New("the batch before it failed")
 
-// launch starts to write the block and what follows it.
-func (p *Projector) launch(ctx context.Context, f *flight) {
+// dispatch starts to write the block and what follows it.
+func (p *Projector) dispatch(ctx context.Context, f *pending) {
 	b, before := f.load.block, f.before
 	for i, in := range inputs(b, b, b) {
 		go func() {
@@ -118,27 +118,27 @@ func (p *Projector) launch(ctx context.Context, f *flight) {
 		}()
 	}
 	go func() {
-		defer close(f.landed)
+		defer close(f.done)
 		for _, ended := range f.rows {
 			<-ended
 		}
 		if before != nil {
-			<-before.landed
+			<-before.done
 			if err := before.failure(); err != nil && f.failure() == nil {
 				f.fail(fmt.Errorf("%w: %w", errBehind, err))
 			}
 		}
 		if f.failure() == nil {
-			if err := p.conclude(ctx, f); err != nil {
+			if err := p.commit(ctx, f); err != nil {
 				f.fail(err)
 			}
 		}
 	}()
 }
 
-// conclude writes the events, whose rows are in the tables, and then the
+// commit writes the events, whose rows are in the tables, and then the
 // checkpoint.
-func (p *Projector) conclude(ctx context.Context, f *flight) error {
+func (p *Projector) commit(ctx context.Context, f *pending) error {
 	if len(f.load.events.id) > 0 {
 		if err := p.write(ctx, "ingested_events", question("insert_ingested_events"), nil, f.load.events.input()); err != nil {
 			return err
@@ -150,13 +150,13 @@ func (p *Projector) conclude(ctx context.Context, f *flight) error {
 	return p.checkpoint(ctx, f.stream, attested{f.end, f.proof, f.proven})
 }
 
-// collect takes in the flights that have landed, in order.
+// collect takes in the batches that are done, in order.
 func (p *Projector) collect() {
 	n := 0
-	for ; n < len(p.flights) && p.flights[n].over(); n++ {
-		f := p.flights[n]
+	for ; n < len(p.inFlight) && p.inFlight[n].ended(); n++ {
+		f := p.inFlight[n]
 		if f.err != nil {
-			p.crashed(f)
+			p.noteFailure(f)
 		} else {
 			if f.ahead {
 				p.marks[f.stream] = f.end
@@ -168,34 +168,34 @@ func (p *Projector) collect() {
 		f.load, f.ids, f.before = nil, nil, nil
 	}
 	if n > 0 {
-		p.flights = slices.Delete(p.flights, 0, n)
+		p.inFlight = slices.Delete(p.inFlight, 0, n)
 		p.gauge()
 	}
 }
 
-// crashed notes that rows of the flight may be in the tables, and that what
+// noteFailure notes that rows of the batch may be in the tables, and that what
 // is begun before the caller knows must fail too.
-func (p *Projector) crashed(f *flight) {
+func (p *Projector) noteFailure(f *pending) {
 	if f.end.after(p.doubt) {
 		p.doubt = f.end
 	}
 	_ = p.failed(f.err)
-	if !f.told {
-		p.lost = f
+	if !f.reported {
+		p.failing = f
 	}
 }
 
 // settle waits until no batch is under way.
 func (p *Projector) settle() {
-	for _, f := range p.flights {
-		<-f.landed
+	for _, f := range p.inFlight {
+		<-f.done
 	}
 	p.collect()
 }
 
 // underWay tells whether the event is in a batch under way.
 func (p *Projector) underWay(id uuid.UUID) bool {
-	for _, f := range p.flights {
+	for _, f := range p.inFlight {
 		if _, ok := f.ids[id]; ok {
 			return true
 		}

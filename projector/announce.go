@@ -11,11 +11,11 @@ import (
 // remembers (contracts/decisions/028-what-a-node-remembers.md).
 const inForce = "IN_FORCE"
 
-// tell lets readers know that what is in force changed, if it did. A scope is in
+// announce lets readers know that what is in force changed, if it did. A scope is in
 // force for them from then on: before rows are written or deleted that they would
 // miss or see by the one before.
-func (p *Projector) tell(ctx context.Context) error {
-	if !p.untold {
+func (p *Projector) announce(ctx context.Context) error {
+	if !p.unannounced {
 		return nil
 	}
 	// A time, so that it also rises where the tables came back from a backup.
@@ -23,6 +23,6 @@ func (p *Projector) tell(ctx context.Context) error {
 	if err := p.checkpoint(ctx, inForce, attested{at: now}); err != nil {
 		return err
 	}
-	p.marks[inForce], p.untold = now, false
+	p.marks[inForce], p.unannounced = now, false
 	return nil
 }
