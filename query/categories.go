@@ -6,12 +6,18 @@ import (
 	"preismon/contracts/fault"
 )
 
-// Search is what a search for items can be narrowed by.
+// Search tells of a search for items.
 type Search struct {
-	// AvailableCategories are those of all visible items, in order of their
-	// bytes, whatever the page is filtered by. Empty, not null, when no
-	// visible item has one (TOOL-03b).
-	AvailableCategories []string `json:"availableCategories"`
+	// AvailableCategories are what it can be narrowed by: those of all visible
+	// items, in order of their bytes, whatever the page is filtered by. Empty,
+	// not null, when no visible item has one (TOOL-03b); nil: not asked for.
+	AvailableCategories []string `json:"availableCategories,omitzero"`
+	// Matches are how many items, of all pages, have the name; nil: none was
+	// asked for.
+	Matches *int `json:"matches,omitempty"`
+	// Misspelled tells that no item has the words of the name as they are: these
+	// have similar ones.
+	Misspelled bool `json:"misspelled,omitempty"`
 }
 
 // CategoriesQuery is what the store is asked: all categories, or whether one

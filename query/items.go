@@ -22,6 +22,10 @@ type ItemsRequest struct {
 	// for those that can be filtered by, as the page's Search.
 	Category           string `json:"category,omitempty"`
 	DiscoverCategories bool   `json:"discoverCategories,omitempty"`
+
+	// Name are words of the name, the brand or the manufacturer. It orders the
+	// page by how well items match, and has them counted in its Search.
+	Name string `json:"name,omitempty"`
 }
 
 // ItemsQuery is what the store is asked: items after an id. Without
@@ -47,6 +51,9 @@ func (s *Service) Items(ctx context.Context, p Principal, r ItemsRequest) (*Page
 		return nil, invalid("asin: needs asinLocale beside it.")
 	}
 	q := ItemsQuery{ItemID: r.ItemID, EAN: r.EAN, PZN: r.PZN, ASIN: r.ASIN, ASINLocale: r.ASINLocale, Category: r.Category}
+	if r.Name != "" {
+		return s.itemsNamed(ctx, p, r, q)
+	}
 	var search *Search
 	l := listing[contracts.Item, contracts.ItemID]{
 		route: "items", area: contracts.ReadItems, limit: r.Limit, cursor: r.Cursor, query: r,
@@ -54,23 +61,28 @@ func (s *Service) Items(ctx context.Context, p Principal, r ItemsRequest) (*Page
 			search, err = s.categories(ctx, v, r)
 			return err
 		},
-		read: func(ctx context.Context, v Visibility, after contracts.ItemID, limit int) ([]contracts.Item, *contracts.ItemID, error) {
-			q.After = after
-			return s.searchItems(ctx, v, q, limit)
-		},
-	}
-	if q == (ItemsQuery{}) { // no search: every item that is read is one of the page
-		l.read = ahead(
-			func(i contracts.Item) contracts.ItemID { return i.ItemID },
-			func(ctx context.Context, v Visibility, after contracts.ItemID, limit int) ([]contracts.Item, error) {
-				return s.store.Items(ctx, v, after, limit)
-			})
+		read: s.itemsOf(q),
 	}
 	page, err := list(ctx, s, p, l)
 	if err == nil {
 		page.Search = search
 	}
 	return page, err
+}
+
+// itemsOf reads the items that a query asks for, by id.
+func (s *Service) itemsOf(q ItemsQuery) func(context.Context, Visibility, contracts.ItemID, int) ([]contracts.Item, *contracts.ItemID, error) {
+	if q == (ItemsQuery{}) { // no search: every item that is read is one of the page
+		return ahead(
+			func(i contracts.Item) contracts.ItemID { return i.ItemID },
+			func(ctx context.Context, v Visibility, after contracts.ItemID, limit int) ([]contracts.Item, error) {
+				return s.store.Items(ctx, v, after, limit)
+			})
+	}
+	return func(ctx context.Context, v Visibility, after contracts.ItemID, limit int) ([]contracts.Item, *contracts.ItemID, error) {
+		q.After = after
+		return s.searchItems(ctx, v, q, limit)
+	}
 }
 
 // searchItems inspects candidates, that is items of the mandate's scope that

@@ -6,12 +6,8 @@ import (
 	"iter"
 	"net/url"
 	"strings"
-	"unicode"
 
-	"golang.org/x/text/cases"
-	"golang.org/x/text/runes"
-	"golang.org/x/text/transform"
-	"golang.org/x/text/unicode/norm"
+	"preismon/query/search"
 )
 
 var itemFields = []string{"itemId", "name", "brand", "manufacturer", "ean", "pzn", "asin", "asinLocale"}
@@ -58,23 +54,14 @@ func withWords(items iter.Seq2[json.RawMessage, error], words []string) iter.Seq
 	if len(words) == 0 {
 		return items
 	}
-	wanted := strings.Fields(folded(strings.Join(words, " ")))
+	wanted := search.New(strings.Join(words, " "))
 	return func(yield func(json.RawMessage, error) bool) {
 		for row, err := range items {
 			var item struct{ Name, Brand, Manufacturer string } // null is empty
 			if err == nil {
 				err = json.Unmarshal(row, &item)
 			}
-			text := folded(item.Name + " " + item.Brand + " " + item.Manufacturer)
-			missing := func() bool {
-				for _, w := range wanted {
-					if !strings.Contains(text, w) {
-						return true
-					}
-				}
-				return false
-			}
-			if err == nil && missing() {
+			if match, found := wanted.In(item.Name + " " + item.Brand + " " + item.Manufacturer); err == nil && (!found || match.Misspelled) {
 				continue
 			}
 			if !yield(row, err) {
@@ -82,14 +69,4 @@ func withWords(items iter.Seq2[json.RawMessage, error], words []string) iter.Seq
 			}
 		}
 	}
-}
-
-// folded is text without what people leave out when they search: case and
-// accents.
-func folded(text string) string {
-	plain, _, err := transform.String(transform.Chain(norm.NFKD, runes.Remove(runes.In(unicode.Mn))), text)
-	if err != nil {
-		plain = text
-	}
-	return cases.Fold().String(plain)
 }

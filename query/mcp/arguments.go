@@ -61,7 +61,7 @@ func extra() map[string]schema {
 	text := schema{"type": "string", "minLength": 1, "maxLength": 256}
 	flag := schema{"type": "boolean"}
 	return map[string]schema{
-		"category": text, "discoverCategories": flag,
+		"name": text, "category": text, "discoverCategories": flag,
 		"since":          {"type": "string"},
 		"candidatePrice": {"type": "string", "pattern": `^[0-9]+(\.[0-9]+)?$`},
 		"currencyCode":   {"type": "string", "pattern": "^[A-Z]{3}$"}, "country": {"type": "string", "pattern": "^[A-Z]{2}$"},

@@ -4,11 +4,12 @@ import "preismon/query/wire"
 
 func listItems() tool {
 	return tool{
-		name: "list_items", operation: "listItems", arguments: wire.Operation(wire.ItemsByCategory).Parameters(),
-		about: "Finds monitored products by identifier or category, to get their itemId. An empty page only means that you see no " +
+		name: "list_items", operation: "listItems", arguments: wire.Operation(wire.SearchItems).Parameters(),
+		about: "Finds monitored products by name, identifier or category, to get their itemId. An empty page only means that you see no " +
 			"such product, not that none exists.",
+		words:  map[string]string{"name": "Words of name, brand or manufacturer; best match first, search.matches counts all"},
 		answer: itemsAnswer,
-		run:    pages(wire.ItemsByCategory),
+		run:    pages(wire.SearchItems),
 	}
 }
 
@@ -18,6 +19,8 @@ func itemsAnswer() (schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	s["properties"].(schema)["search"] = object(schema{"availableCategories": listOf(kind("string"))})
+	s["properties"].(schema)["search"] = object(schema{
+		"availableCategories": listOf(kind("string")), "matches": kind("integer"), "misspelled": kind("boolean"),
+	})
 	return s, nil
 }

@@ -63,10 +63,11 @@ func Items(ctx context.Context, s *query.Service, p query.Principal, in *Params)
 	return items(ctx, s, p, in, itemsRequest(in))
 }
 
-// ItemsByCategory lists visible items as Items does, and takes categories too.
-func ItemsByCategory(ctx context.Context, s *query.Service, p query.Principal, in *Params) (any, error) {
+// SearchItems lists visible items as Items does, and takes names and categories
+// too.
+func SearchItems(ctx context.Context, s *query.Service, p query.Principal, in *Params) (any, error) {
 	req := itemsRequest(in)
-	req.Category, req.DiscoverCategories = in.text("category"), in.flag("discoverCategories")
+	req.Name, req.Category, req.DiscoverCategories = in.text("name"), in.text("category"), in.flag("discoverCategories")
 	return items(ctx, s, p, in, req)
 }
 

@@ -75,7 +75,7 @@ func TestParametersOfAnOperation(t *testing.T) {
 		"order":   {wire.Order, []string{"orderId"}},
 		"locales": {wire.ASINLocales, nil},
 		"imports": {wire.History(query.Imports), []string{"orderId", "dateFrom", "dateTo", "name", "limit", "cursor"}},
-		"items":   {wire.ItemsByCategory, []string{"limit", "cursor", "itemId", "ean", "pzn", "asin", "asinLocale", "category", "discoverCategories"}},
+		"items":   {wire.SearchItems, []string{"limit", "cursor", "itemId", "ean", "pzn", "asin", "asinLocale", "name", "category", "discoverCategories"}},
 	} {
 		if got := c.op.Parameters(); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)

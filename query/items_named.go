@@ -1,0 +1,138 @@
+package query
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"preismon/contracts"
+	"preismon/contracts/fault"
+	"preismon/query/search"
+)
+
+// Bounds of a search by name: how many visible items it looks at, and how many
+// are read at once.
+const (
+	maxNamedItems = 250_000
+	namedBatch    = 2_000
+)
+
+// itemPlace is the place of an item in the order of a search by name: how far
+// its name is from what was asked, then its id.
+type itemPlace struct {
+	Distance int              `json:"d"`
+	Item     contracts.ItemID `json:"i"`
+}
+
+func (a itemPlace) compare(b itemPlace) int {
+	return cmp.Or(cmp.Compare(a.Distance, b.Distance), cmp.Compare(a.Item, b.Item))
+}
+
+// itemsNamed lists those of the items of a query that have a name, the best
+// matches first. Items with misspelled words are listed where no item has the
+// words as they are.
+func (s *Service) itemsNamed(ctx context.Context, p Principal, r ItemsRequest, q ItemsQuery) (*Page[contracts.Item], error) {
+	words := search.New(r.Name)
+	if words.Empty() {
+		return nil, invalid("name: has no letter and no digit.")
+	}
+	found := &Search{}
+	page, err := list(ctx, s, p, listing[contracts.Item, itemPlace]{
+		route: "items", area: contracts.ReadItems, limit: r.Limit, cursor: r.Cursor, query: r,
+		of: func(ctx context.Context, v Visibility) error {
+			categories, err := s.categories(ctx, v, r)
+			if categories != nil {
+				found = categories
+			}
+			found.Matches = new(int)
+			return err
+		},
+		read: func(ctx context.Context, v Visibility, after itemPlace, limit int) ([]contracts.Item, *itemPlace, error) {
+			exact, misspelled := &bestItems{after: after, room: limit + 1}, &bestItems{after: after, room: limit + 1}
+			err := s.eachItem(ctx, v, q, func(i contracts.Item) {
+				match, ok := words.In(i.Name + " " + i.Brand + " " + i.Manufacturer)
+				switch place := (itemPlace{match.Distance, i.ItemID}); {
+				case ok && match.Misspelled:
+					misspelled.add(place, i)
+				case ok:
+					exact.add(place, i)
+				}
+			})
+			best := exact
+			if exact.all == 0 {
+				best, found.Misspelled = misspelled, misspelled.all > 0
+			}
+			found.Matches = &best.all
+			items, next := best.page(limit)
+			return items, next, err
+		},
+	})
+	if err == nil {
+		page.Search = found
+	}
+	return page, err
+}
+
+// eachItem goes over the items of a query, by id.
+func (s *Service) eachItem(ctx context.Context, v Visibility, q ItemsQuery, each func(contracts.Item)) error {
+	read := s.itemsOf(q)
+	var after contracts.ItemID
+	for seen := 0; ; {
+		items, next, err := read(ctx, v, after, namedBatch)
+		if err != nil {
+			return err
+		}
+		for _, i := range items {
+			each(i)
+		}
+		if next == nil {
+			return nil
+		}
+		if seen += len(items); seen >= maxNamedItems {
+			return fault.New(fault.Invalid, CodeItemTooBroad,
+				"More than %d items are visible, which are too many to search by name. Add an identifier or a category.", maxNamedItems)
+		}
+		after = *next
+	}
+}
+
+// bestItems keeps the best of many items behind a place, and counts all.
+type bestItems struct {
+	after itemPlace
+	room  int
+	all   int
+	kept  []placedItem
+}
+
+type placedItem struct {
+	itemPlace
+	item contracts.Item
+}
+
+func (b *bestItems) add(at itemPlace, i contracts.Item) {
+	b.all++
+	if at.compare(b.after) <= 0 {
+		return
+	}
+	b.kept = append(b.kept, placedItem{at, i})
+	if len(b.kept) >= 2*b.room {
+		b.cut()
+	}
+}
+
+func (b *bestItems) cut() {
+	slices.SortFunc(b.kept, func(x, y placedItem) int { return x.compare(y.itemPlace) })
+	b.kept = b.kept[:min(len(b.kept), b.room)]
+}
+
+func (b *bestItems) page(limit int) (items []contracts.Item, next *itemPlace) {
+	b.cut()
+	if len(b.kept) > limit {
+		b.kept = b.kept[:limit]
+		next = &b.kept[limit-1].itemPlace
+	}
+	for _, k := range b.kept {
+		items = append(items, k.item)
+	}
+	return items, next
+}
