@@ -51,13 +51,13 @@ func list[T, K any](ctx context.Context, s *Service, p Principal, l listing[T, K
 	if err != nil {
 		return nil, err
 	}
+	ctx, cancel := s.within(ctx) // waiting for room is part of it
+	defer cancel()
 	giveBack, err := s.chargeList(ctx, limit)
 	if err != nil {
-		return nil, err
+		return nil, s.lateList(ctx, err, limit)
 	}
 	defer giveBack() // as JSON it is charged where it is sent
-	ctx, cancel := s.within(ctx)
-	defer cancel()
 	a, err := s.access(ctx, p, l.area)
 	if err != nil {
 		return nil, s.lateList(ctx, err, limit)
