@@ -36,10 +36,16 @@ type explorerPlan struct {
 type explorerSaid struct {
 	Chart, Many chartSaid
 	Pairs       [][]string
-	Offers      [][]string
-	Position    []string
-	Curl, MCP   map[string]string
-	Stream      struct {
+	Stand       struct {
+		Summary string
+		Rows    [][]string
+	}
+	Sites     [][]string
+	Facts     [][]string // of both products
+	Offers    [][]string
+	Position  []string
+	Curl, MCP map[string]string
+	Stream    struct {
 		Rows, First, Rate string
 		Lines             []string
 	}
@@ -87,6 +93,8 @@ func (d *demoTest) explorer(t *testing.T) {
 		return
 	}
 	said.compareChart(t, rows)
+	said.compareFacts(t, rows)
+	said.compareOverview(t, client)
 	said.comparePosition(t)
 	said.runCommands(t, client.token, d.agent(t, "anna"))
 	if rows, err := strconv.Atoi(strings.ReplaceAll(said.Stream.Rows, ",", "")); err != nil || rows == 0 || !strings.HasSuffix(said.Stream.First, " ms") || !json.Valid([]byte(said.Stream.Lines[0])) || len(said.Stream.Lines) != min(rows, 200) {
@@ -222,6 +230,67 @@ func (s explorerSaid) compareChart(t *testing.T, rows []explorerRow) {
 	}
 }
 
+// compareFacts holds the lowest and the highest prices against the rows: each
+// is the price of one.
+func (s explorerSaid) compareFacts(t *testing.T, rows []explorerRow) {
+	t.Helper()
+	inRange := 0
+	for _, f := range s.Facts {
+		if f[2] == "" {
+			continue
+		}
+		amount := func(cell string) float64 {
+			v, err := strconv.ParseFloat(strings.NewReplacer("€", "", "¥", "", "KWD\u00a0", "", ",", "").Replace(cell), 64)
+			if err != nil {
+				t.Errorf("an amount: %q", cell)
+			}
+			return v
+		}
+		low, high := amount(f[2]), amount(f[4])
+		found := func(v float64) bool {
+			return slices.ContainsFunc(rows, func(r explorerRow) bool { return r.Price != nil && *r.Price == v })
+		}
+		if !found(low) || !found(high) || low > high || f[7] == "" {
+			t.Errorf("what the window adds up to: %q", f)
+		}
+		inRange++
+	}
+	if inRange < 4 {
+		t.Errorf("the window in numbers: %q", s.Facts)
+	}
+}
+
+// compareOverview holds the start against the reads that it is made of. The
+// market goes on meanwhile: what is compared is not of the last minutes.
+func (s explorerSaid) compareOverview(t *testing.T, client *api) {
+	t.Helper()
+	var positions struct {
+		Data  []struct{ ItemID string }
+		Query struct{ Positions, WithoutOwn int }
+	}
+	if _, body := client.get("/ext/v1/position", url.Values{"limit": {"10"}}); json.Unmarshal(body, &positions) != nil || len(positions.Data) != 10 {
+		t.Fatalf("position: %s", body)
+	}
+	if !strings.HasPrefix(s.Stand.Summary, "Of "+strconv.Itoa(positions.Query.Positions)+" products") || len(s.Stand.Rows) != len(positions.Data) {
+		t.Errorf("the start says %q and has %d rows, the service has %+v", s.Stand.Summary, len(s.Stand.Rows), positions.Query)
+	}
+	for _, row := range s.Stand.Rows {
+		if !strings.Contains(row[5], "%") || !strings.Contains(row[6], "offers") || strings.Contains(strings.Join(row, ""), "undefined") {
+			t.Errorf("a position: %q", row)
+		}
+	}
+	var sites struct{ Data []struct{ Name string } }
+	if _, body := client.get("/v1/sites", nil); json.Unmarshal(body, &sites) != nil || len(sites.Data) != len(s.Sites) {
+		t.Errorf("the start has %d sites, the service: %s", len(s.Sites), body)
+	}
+	for _, row := range s.Sites {
+		named := slices.ContainsFunc(sites.Data, func(site struct{ Name string }) bool { return site.Name == row[0] })
+		if silent := row[1] == "nothing observed"; !named || silent != (row[2] == "") || !silent && !strings.HasSuffix(row[1], "%") {
+			t.Errorf("a site: %q", row)
+		}
+	}
+}
+
 // comparePosition computes the first position of 100 anew from the table.
 func (s explorerSaid) comparePosition(t *testing.T) {
 	t.Helper()
@@ -253,7 +322,7 @@ func (s explorerSaid) runCommands(t *testing.T, token string, of *agent) {
 		if err != nil {
 			t.Errorf("%s: %v\n%s\n%s", view, err, command, out)
 		}
-		if lines := strings.Count(string(out), "\n"); view == "history" && lines != s.Chart.Rows {
+		if lines := strings.Count(string(out), "\n"); view == "history" && lines != s.Chart.Rows { // what follows them is JSON without an end of line
 			t.Errorf("curl of the history gives %d lines, the chart holds %d", lines, s.Chart.Rows)
 		}
 		if len(out) < 1000 {

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 
 const load = async (name) => import(`data:text/javascript,${encodeURIComponent(await readFile(new URL(`../web/${name}`, import.meta.url), 'utf8'))}`);
 const { instant, local, known } = await load('zone.js');
-const { History, align, outcomeOf, stands } = await load('series.js');
+const { History, align, outcomeOf, seenAt, stands } = await load('series.js');
 const { markets, standing } = await load('position.js');
 const { amountOf } = await load('amount.js');
 
@@ -62,6 +62,13 @@ for (const [minute, site, price] of [[0, 'a', 10], [1, 'b', 7], [2, 'a', null], 
 assert.deepEqual(align(away.chosen(1))[1], [10, null, 11]); // alone on its axis
 const both = align(away.chosen(2));
 assert.deepEqual(both[1 + away.chosen(2).findIndex((l) => l.pair.site === 'a')], [10, undefined, null, null, null, 11, undefined]);
+
+// What was seen holds for a day: then nothing is drawn or said until the next capture.
+const rare = new History();
+for (const [day, price] of [[1, 10], [2, 10], [5, 12]]) rare.add({ itemId: '1', site: 'a', capturedAt: `2026-03-0${day}T00:00:00.000Z`, price, currencyCode: 'EUR', availability: 'AVAILABLE' });
+assert.deepEqual(align(rare.chosen(1))[1], [10, 10, null, 12]);
+const [rarely] = rare.pairs.values();
+assert.deepEqual(['2026-03-01T12:00Z', '2026-03-03T00:00Z', '2026-03-03T00:01Z', '2026-03-06T12:00Z'].map((at) => seenAt(rarely, Date.parse(at) / 1000)), ['price', 'price', undefined, undefined]);
 
 // No limit hides the buy box or the cheapest: of each pair they come first.
 const crowd = new History();

@@ -1,6 +1,6 @@
 // The chart of a history: steps of prices by uPlot, and below it a lane for
 // each pair of product and site with its outcomes.
-import { align } from './series.js';
+import { align, hold, seenAt } from './series.js';
 import { language, money, t } from './texts.js';
 import { show } from './zone.js';
 
@@ -182,11 +182,11 @@ export class Chart {
         ctx.setLineDash([]);
         return;
       }
-      for (let i = 0; i < lane.at.length;) { // captures of one outcome in a row are one segment
+      for (let i = 0; i < lane.at.length;) { // captures of one outcome in a row are one segment, as long as it holds
         let j = i + 1;
-        while (j < lane.at.length && lane.outcome[j] === lane.outcome[i]) j++;
+        while (j < lane.at.length && lane.outcome[j] === lane.outcome[i] && lane.at[j] - lane.at[j - 1] <= hold) j++;
         const x = place(lane.at[i]);
-        const end = j < lane.at.length ? place(lane.at[j]) : Math.max(x + 3 * r, place(Math.min(this.to, lane.at[j - 1] + 1)));
+        const end = j < lane.at.length ? place(Math.min(lane.at[j], lane.at[j - 1] + hold)) : Math.max(x + 3 * r, place(Math.min(this.to, lane.at[j - 1] + 1)));
         segment(ctx, lane.outcome[i], x, y, Math.max(2 * r, end - x), h, r);
         i = j;
       }
@@ -202,10 +202,11 @@ export class Chart {
       const column = this.data[n + 1];
       let k = i; // what held then: the newest capture of the pair
       while (k >= 0 && column[k] === undefined) k--;
-      return k < 0 || column[k] === null ? [] : [{ currency: l.currency, price: column[k], text: `${l.merchant ?? t.noMerchant} ${money(column[k], l.currency)}` }];
+      return k < 0 || column[k] === null || at - this.data[0][k] > hold ? [] : [{ currency: l.currency, price: column[k], text: `${l.merchant ?? t.noMerchant} ${money(column[k], l.currency)}` }];
     });
     parts.sort((a, b) => a.currency.localeCompare(b.currency) || a.price - b.price);
-    this.onRead([show(at * 1000, this.zone, language), ...parts.map((p) => p.text)].join(' · '));
+    const gone = this.lanes.filter((p) => seenAt(p, at) === 'unavailable').map((p) => `${p.label}: ${t.unavailable}`);
+    this.onRead([show(at * 1000, this.zone, language), ...parts.map((p) => p.text), ...gone].join(' · '));
   }
 
   key(e) {

@@ -1,8 +1,10 @@
-// The page: what is asked for, and the three views of it.
+// The page: what is asked for, and the views of it.
 import { amountOf } from './amount.js';
 import * as api from './api.js';
 import { Chart, colourOf, load, mostLines } from './chart.js';
 import { Console } from './console.js';
+import { factReads, readFacts, showFacts } from './facts.js';
+import { overviewReads, readOverview, showPosition, showSites } from './overview.js';
 import { markets, standing } from './position.js';
 import { same } from './same.js';
 import { History, outcomeOf } from './series.js';
@@ -11,7 +13,7 @@ import { language, money, number, speak, t } from './texts.js';
 import { instant, known, local, show } from './zone.js';
 
 const by = (id) => document.getElementById(id);
-const views = ['history', 'latest', 'stream'];
+const views = ['overview', 'history', 'latest', 'stream'];
 const mostItems = 8;
 const listed = 60; // products in the list
 const redraw = 400; // ms between drawings while rows arrive
@@ -20,7 +22,7 @@ let sites = [];
 let items = [];
 let itemsMore = false;
 const nameOf = new Map(); // names of products
-const asked = { site: '', items: [], view: 'history', window: { hours: 168 } }; // the window: hours up to now, or from and to in ms
+const asked = { site: '', items: [], view: 'overview', window: { hours: 168 } }; // the window: hours up to now, or from and to in ms
 let reading; // AbortController of the view
 let chart;
 let drawnHistory; // the history on show: {history, lines, window}
@@ -29,6 +31,8 @@ let latestReads = [];
 const sortedOffers = { column: 'total', up: true };
 let placed = []; // market positions on show
 const consoleView = new Console();
+
+const wide = matchMedia('(min-width: 60.01rem)'); // else what is asked for folds away
 
 const siteName = (key) => sites.find((s) => s.site === key)?.name ?? key;
 const itemName = (id) => nameOf.get(id) ?? id;
@@ -40,10 +44,16 @@ function address() {
   const p = new URLSearchParams({ view: asked.view, site: asked.site, items: asked.items.join(','), zone: by('zone').value });
   if (w.hours) p.set('last', `${w.hours}h`);
   else for (const end of ['from', 'to']) p.set(end, new Date(w[end]).toISOString());
-  if (by('own').value.trim()) p.set('own', by('own').value.trim());
+  if (by('own').value.trim()) p.set('own', plain(by('own').value));
   if (sortedOffers.column !== 'total' || !sortedOffers.up) p.set('sort', `${sortedOffers.up ? '' : '-'}${sortedOffers.column}`);
   return `#${p}`;
 }
+
+/** plain is an own price as a number of JSON, in any language; what is none stays as it is. */
+const plain = (text) => (Number.isNaN(amountOf(text, language)) ? text.trim() : String(amountOf(text, language)));
+
+/** written is a plain number as the page writes it. */
+const written = (text) => (text.trim() && Number(text) > 0 ? new Intl.NumberFormat(language, { minimumFractionDigits: 2, maximumFractionDigits: 3 }).format(Number(text)) : text);
 
 let recalled = false; // what is asked is what the address said, in whatever form
 
@@ -58,13 +68,13 @@ function recall() {
   const p = new URLSearchParams(location.hash.slice(1));
   asked.site = p.get('site') ?? '';
   asked.items = (p.get('items') ?? '').split(',').filter((id) => /^[1-9][0-9]*$/.test(id)).slice(0, mostItems);
-  asked.view = views.includes(p.get('view')) ? p.get('view') : 'history';
+  asked.view = views.includes(p.get('view')) ? p.get('view') : asked.items.length ? 'history' : 'overview';
   const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
   by('zone').value = known(p.get('zone') ?? '') ? p.get('zone') : own;
   const hours = Number(/^(\d{1,5})h$/.exec(p.get('last') ?? '')?.[1] ?? 0);
   const ends = ['from', 'to'].map((end) => timeOf(p.get(end) ?? ''));
   asked.window = hours || ends.some(Number.isNaN) ? { hours: hours || 168 } : { from: ends[0], to: ends[1] };
-  by('own').value = p.get('own') ?? '';
+  by('own').value = written(p.get('own') ?? '');
   const [, down, column] = /^(-?)(\w+)$/.exec(p.get('sort') ?? 'total') ?? [];
   Object.assign(sortedOffers, column ? { column, up: !down } : { column: 'total', up: true });
   showWindow();
@@ -140,7 +150,8 @@ function choose(id, wanted) {
   if (wanted) asked.items.push(id);
   for (const box of by('items').querySelectorAll('input')) box.checked = asked.items.includes(box.value);
   showChosen();
-  refresh();
+  if (wanted && asked.view === 'overview') select('history');
+  else refresh();
 }
 
 /** lookUp asks the service for a product that is not among those in the list. */
@@ -163,6 +174,11 @@ function add(more) {
   }
 }
 
+/** named makes the names of products known. */
+async function named(ids) {
+  await Promise.all([...new Set(ids)].filter((id) => !nameOf.has(id)).map(async (itemId) => add((await api.page('v1/items', { itemId })).data)));
+}
+
 // ---- views
 
 function select(view) {
@@ -172,7 +188,14 @@ function select(view) {
     by(`tab-${v}`).setAttribute('aria-selected', v === view);
     by(`tab-${v}`).tabIndex = v === view ? 0 : -1;
   }
+  by('asking').open = wide.matches || (view === 'history' && !asked.items.length);
   refresh();
+}
+
+/** showAsked says in a line what is asked for, where the form is folded away. */
+function showAsked() {
+  const window = asked.window.hours ? by('presets').querySelector(`[data-hours="${asked.window.hours}"]`)?.textContent ?? `${asked.window.hours} h` : ['from', 'to'].map((end) => by(end).value.replace('T', ' ')).join(' – ');
+  by('asked').textContent = [asked.site ? siteName(asked.site) : t.allSites, ...asked.items.map(itemName), window].join(' · ');
 }
 
 let waiting;
@@ -183,9 +206,10 @@ function refresh() {
   waiting = setTimeout(() => {
     if (!api.loggedIn()) return;
     remember();
+    showAsked();
     reading?.abort();
     reading = new AbortController();
-    ({ history: readHistory, latest: readLatest, stream: readyStream })[asked.view](reading.signal);
+    ({ overview: readStart, history: readHistory, latest: readLatest, stream: readyStream })[asked.view](reading.signal);
   }, 150);
 }
 
@@ -213,6 +237,27 @@ function said(e) {
   return e.message + (e.retryAfter ? ` ${t.tryAgain(e.retryAfter)}` : '');
 }
 
+/** link leads to a view of this page, with the zone as it is. */
+const link = (words, params) => element('a', { href: `#${new URLSearchParams({ ...params, zone: by('zone').value })}` }, words);
+
+async function readStart(signal) {
+  const reads = overviewReads(asked.site, zoned());
+  same(by('overview-same'), reads, []);
+  by('overview-status').textContent = t.loadingView;
+  await attempt('overview', signal, async () => {
+    const { positions, sites: days } = await readOverview(reads, named, signal);
+    if (signal.aborted) return;
+    const links = {
+      siteName,
+      itemLink: (id) => link(itemName(id), { view: 'history', items: id, last: '720h' }),
+      siteLink: (site) => link(siteName(site), { view: 'latest', site }),
+    };
+    showPosition(by('stand'), positions, links);
+    showSites(by('sites'), days, sites.filter((s) => !asked.site || s.site === asked.site), links);
+  });
+  if (!signal.aborted) by('overview-status').textContent = '';
+}
+
 async function readHistory(signal) {
   const w = timeWindow();
   const draws = await load();
@@ -229,8 +274,11 @@ async function readHistory(signal) {
   const reads = asked.items.map((itemId) => ({
     path: 'v1/results/stream', streams: true, params: { itemId, site: asked.site, ...windowParams(w), sort: 'asc', includeExportFields: true },
   }));
-  same(by('history-same'), reads, reads.map((r) => ({ name: 'list_results', args: r.params })));
+  const facts = factReads(asked.items, asked.site, windowParams(w));
+  same(by('history-same'), [...reads, ...facts], reads.map((r) => ({ name: 'list_results', args: r.params })));
+  by('history-status').textContent = t.loading(0);
   await attempt('history', signal, async () => {
+    readFacts(facts, signal).then((records) => showFacts(by('facts'), records, { itemName, siteName }), (e) => { if (!signal.aborted) by('facts').replaceChildren(t.incomplete + said(e)); });
     const past = new History();
     const newest = new Map(); // of each product, its last rows
     let last = performance.now();
@@ -254,7 +302,9 @@ async function readHistory(signal) {
     }
     drawnHistory.whole = true;
   });
-  if (!signal.aborted) showHistory();
+  if (signal.aborted) return;
+  by('history-status').textContent = '';
+  showHistory();
 }
 
 function showHistory() {
@@ -262,7 +312,7 @@ function showHistory() {
   for (const id of ['key', 'history-table']) by(id).hidden = !h;
   if (!h) {
     chart?.clear();
-    for (const id of ['legend', 'pairs', 'history-rows', 'readout']) by(id).replaceChildren();
+    for (const id of ['legend', 'facts', 'pairs', 'history-rows', 'readout']) by(id).replaceChildren();
     return;
   }
   const lines = h.past.chosen(mostLines);
@@ -367,7 +417,7 @@ function sameLatest() {
 function showOffers() {
   const zone = zoned();
   const at = [...by('offers').querySelectorAll('button')].indexOf(document.activeElement);
-  by('offers').replaceChildren(table(t.latest, columns(zone), offers, sortedOffers, () => { showOffers(); remember(); }));
+  by('offers').replaceChildren(table(t.latest, columns(zone), offers, { sorted: sortedOffers, again: () => { showOffers(); remember(); } }));
   if (at >= 0) by('offers').querySelectorAll('button')[at].focus();
 }
 
@@ -433,7 +483,7 @@ async function enter() {
     nameOf.clear();
     add(found.data);
     itemsMore = found.more;
-    await Promise.all(asked.items.filter((id) => !nameOf.has(id)).map(async (itemId) => add((await api.page('v1/items', { itemId })).data)));
+    await named(asked.items);
   } catch (e) {
     if (!api.loggedIn()) return;
     by('found').textContent = '';
@@ -456,7 +506,7 @@ function leave(words = '') {
   consoleView.stop();
   [sites, items, offers, drawnHistory] = [[], [], [], undefined]; // what was asked for stays
   showHistory();
-  for (const id of ['items', 'chosen', 'offers', 'positions', 'lines']) by(id).replaceChildren();
+  for (const id of ['items', 'chosen', 'stand', 'sites', 'offers', 'positions', 'lines']) by(id).replaceChildren();
   by('app').hidden = by('logout').hidden = true;
   by('login').hidden = false;
   by('login-error').hidden = !words;
@@ -465,7 +515,9 @@ function leave(words = '') {
 }
 
 function translate(to) {
+  const own = plain(by('own').value);
   speak(to);
+  by('own').value = written(own);
   sessionStorage.setItem('preismon.language', language);
   if (!api.loggedIn()) return;
   showForm();
@@ -506,7 +558,7 @@ function listen() {
   by('presets').addEventListener('click', (e) => { if (e.target.dataset.hours) { asked.window = { hours: Number(e.target.dataset.hours) }; showWindow(); refresh(); } });
   by('own').addEventListener('input', showPositions);
   by('own').addEventListener('change', remember);
-  addEventListener('popstate', () => { recall(); if (api.loggedIn()) { showForm(); select(asked.view); } });
+  addEventListener('hashchange', () => { recall(); if (api.loggedIn()) { showForm(); select(asked.view); } });
   for (const v of views) by(`tab-${v}`).addEventListener('click', () => select(v));
   document.querySelector('[role=tablist]').addEventListener('keydown', (e) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[e.key];
@@ -515,6 +567,8 @@ function listen() {
     select(next);
     by(`tab-${next}`).focus();
   });
+  wide.addEventListener('change', () => { if (wide.matches) by('asking').open = true; });
+  by('skip').addEventListener('click', (e) => { e.preventDefault(); by('view').focus(); });
   by('start').addEventListener('click', () => {
     const params = streamParams();
     if (!params.fault) consoleView.run('v1/results/stream', params);

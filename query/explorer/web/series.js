@@ -96,21 +96,35 @@ export class History {
   }
 }
 
+/** hold is how long what was seen is taken to hold, in seconds, as the statistics of the service do. */
+export const hold = 86400;
+
+/** ends gives the times at which what was seen no longer holds, because the next capture came later. */
+const ends = (pair) => pair.at.filter((at, i) => pair.at[i + 1] - at > hold).map((at) => at + hold);
+
+/** seenAt gives the outcome of the newest capture of a pair at a time; undefined: nothing holds then. */
+export function seenAt(pair, time) {
+  const i = pair.at.findLastIndex((at) => at <= time);
+  return i >= 0 && time - pair.at[i] <= hold ? pair.outcome[i] : undefined;
+}
+
 /**
  * align puts lines on one axis of times, in seconds: [times, ...prices]. From
  * a capture of the pair without this offer to the next with it there is null,
- * which breaks the line, also where others were captured between; a time at
- * which only others were captured is else undefined, which does not.
+ * which breaks the line, also where others were captured between; so there is
+ * where nothing holds. A time at which only others were captured is else
+ * undefined, which does not break it.
  */
 export function align(lines) {
   const pairs = new Set(lines.map((l) => l.pair));
-  const times = Float64Array.from(new Set([...pairs].flatMap((p) => p.at))).sort();
+  const times = Float64Array.from(new Set([...pairs].flatMap((p) => [...p.at, ...ends(p)]))).sort();
   const index = new Map();
   times.forEach((t, i) => index.set(t, i));
   const places = new Map([...pairs].map((p) => [p, p.at.map((t) => index.get(t))]));
   const columns = lines.map((line) => {
     const column = new Array(times.length).fill(undefined);
     for (const i of places.get(line.pair)) column[i] = null;
+    for (const at of ends(line.pair)) column[index.get(at)] = null;
     line.index = line.at.map((t) => index.get(t));
     line.index.forEach((i, n) => { column[i] = line.price[n]; });
     for (let i = 1; i < column.length; i++) if (column[i] === undefined && column[i - 1] === null) column[i] = null;

@@ -15,9 +15,11 @@ export function element(name, attributes = {}, ...children) {
  * table shows rows. A column is {name, title, text(row), value(row),
  * group(row), number}: text is a string or a node, value is what is sorted by
  * within a group, if there are any. Sorted keeps the
- * column's name and the direction between calls; without it nobody sorts.
+ * column's name and the direction between calls; without it nobody sorts. The
+ * caption of a table below a heading of the same words is for readers of the
+ * screen only.
  */
-export function table(caption, columns, rows, sorted, again) {
+export function table(caption, columns, rows, { sorted, again, headed } = {}) {
   const head = element('tr');
   for (const c of columns) {
     const th = element('th', { scope: 'col', class: c.number ? 'number' : '' });
@@ -53,5 +55,5 @@ export function table(caption, columns, rows, sorted, again) {
   for (const row of shown) {
     body.append(element('tr', {}, ...columns.map((c) => element('td', { class: c.number ? 'number' : '' }, c.text(row)))));
   }
-  return element('table', {}, element('caption', {}, caption), element('thead', {}, head), body);
+  return element('table', {}, element('caption', headed ? { class: 'hidden' } : {}, caption), element('thead', {}, head), body);
 }

@@ -1,0 +1,64 @@
+// The start of the page, without any input: where the caller stands beside
+// others, and what each site showed in a day. The service adds up; the page
+// shows.
+import * as api from './api.js';
+import { element, table } from './table.js';
+import { language, money, number, t } from './texts.js';
+
+const most = 10; // positions on show
+
+/** overviewReads are the reads of the view: of one site, or of all that is seen. */
+export function overviewReads(site, zone) {
+  const to = Math.floor(Date.now() / 60e3) * 60e3;
+  const day = { capturedFrom: new Date(to - 86400e3).toISOString(), capturedTo: new Date(to).toISOString() };
+  return [
+    { path: 'ext/v1/position', params: { site, limit: most } },
+    { path: 'ext/v1/statistics', params: { by: 'site', site, globalScope: !site, ...day, timezone: zone, limit: 1000 } },
+  ];
+}
+
+/** readOverview asks for them, and for the names of products that are not known yet. */
+export async function readOverview(reads, named, signal) {
+  const [positions, sites] = await Promise.all(reads.map((r) => api.page(r.path, r.params, signal)));
+  await named(positions.data.map((p) => p.itemId));
+  return { positions, sites };
+}
+
+const percent = (v) => `${new Intl.NumberFormat(language, { maximumFractionDigits: 1 }).format(v)} %`;
+
+/** showPosition writes where the caller is above the cheapest offer, the farthest first. */
+export function showPosition(box, { data, query }, { itemLink, siteName }) {
+  if (query.positions === 0) return box.replaceChildren(heading(t.aboveTitle), element('p', { class: 'small' }, t.noPositions));
+  const above = data.filter((p) => p.difference > 0);
+  box.replaceChildren(
+    heading(t.aboveTitle),
+    element('p', { class: 'lead' }, t.stands(number(query.positions), number(query.above), number(query.equal), number(query.below))),
+    ...(above.length ? [scroll(t.aboveTitle, table(t.aboveTitle, [
+      { title: t.product, text: (p) => itemLink(p.itemId) }, { title: t.country, text: (p) => `${p.country} ${p.currencyCode}` },
+      { title: t.own, number: true, text: (p) => money(p.ownPrice, p.currencyCode) },
+      { title: t.cheapest, number: true, text: (p) => money(p.cheapest.price, p.currencyCode) },
+      { title: t.of, text: (p) => [p.cheapest.merchant, siteName(p.cheapest.site)].filter(Boolean).join(' · ') },
+      { title: t.difference, number: true, text: (p) => `${money(p.difference, p.currencyCode)} (${percent(p.differencePercent)})` },
+      { title: t.rank, text: (p) => t.rankOf(number(p.rank), number(p.offers)) },
+    ], above, { headed: true }))] : []),
+  );
+}
+
+/** showSites writes what each site showed in the last day; silent ones first. */
+export function showSites(box, { data }, all, { siteLink }) {
+  const seen = new Map(data.map((s) => [s.site, s]));
+  const rows = all.map((site) => ({ site, s: seen.get(site.site) })).sort((a, b) => Boolean(a.s) - Boolean(b.s) || a.site.name.localeCompare(b.site.name));
+  const of = (title, value) => ({ title, number: true, text: (r) => (r.s ? value(r.s) : '') });
+  box.replaceChildren(heading(t.sitesTitle), scroll(t.sitesTitle, table(t.sitesTitle, [
+    { title: t.site, text: (r) => siteLink(r.site.site) },
+    { title: t.inStock, number: true, text: (r) => (r.s ? (r.s.shareInStock === null ? '' : percent(r.s.shareInStock)) : element('span', { class: 'badge none' }, t.silent)) },
+    of(t.priced, (s) => number(s.observations.priced)), of(t.unavailable, (s) => number(s.observations.unavailable)),
+    of(t.notFound, (s) => number(s.observations.notFound)), of(t.unknown, (s) => number(s.observations.unknown)),
+    of(t.changesOf, (s) => number(s.changes)),
+    { title: t.mostBuyBoxes, text: (r) => (r.s?.buyBox.length ? `${r.s.buyBox[0].merchant ?? t.noMerchant} (${percent(r.s.buyBox[0].share)})` : '') },
+  ], rows, { headed: true })));
+}
+
+const heading = (words) => element('h2', {}, words);
+
+const scroll = (label, what) => element('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': label }, what);
