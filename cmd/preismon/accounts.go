@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"slices"
 	"strings"
@@ -25,9 +26,29 @@ type accountsCmd struct {
 	Disable     accountsDisableCmd  `cmd:"" help:"Shut an account out, or let it in again."`
 }
 
-type accountsListCmd struct {
+// accountsBus is what the commands on accounts have in common.
+type accountsBus struct {
 	roleFlags
 	Bus busFlags `embed:""`
+}
+
+// connected does something with a connection to the streams. Faults are those
+// of flags.
+func (c *accountsBus) connected(k *kong.Context, std streams, log *slog.Logger, faults error, do func(b *bus) error) error {
+	cfg, err := c.Bus.config("accounts", log)
+	if done, err := c.only(k, std.out, faulty(err, faults)); done {
+		return err
+	}
+	b, err := connect(cfg)
+	if err != nil {
+		return err
+	}
+	defer b.conn.Close()
+	return do(b)
+}
+
+type accountsListCmd struct {
+	accountsBus `embed:""`
 }
 
 // Help implements kong.HelpProvider.
@@ -40,25 +61,20 @@ Example:
 }
 
 func (c *accountsListCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
-	cfg, err := c.Bus.config("accounts", log)
-	if done, err := c.only(k, std.out, faulty(err)); done {
-		return err
-	}
-	b, err := connect(cfg)
-	if err != nil {
-		return err
-	}
-	defer b.conn.Close()
+	return c.connected(k, std, log, nil, func(b *bus) error { return printAccounts(ctx, std.out, b) })
+}
+
+func printAccounts(ctx context.Context, w io.Writer, b *bus) error {
 	all, err := ingest.Accounts(ctx, b.js)
 	if err != nil {
 		return err
 	}
 	if len(all) == 0 {
-		_, err := fmt.Fprintln(std.out, "No accounts.")
+		_, err := fmt.Fprintln(w, "No accounts.")
 		return err
 	}
 	slices.SortStableFunc(all, func(a, b *contracts.Account) int { return strings.Compare(a.LoginIdentifier, b.LoginIdentifier) })
-	t := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "LOGIN\tACCOUNT\tMANDATE\tSTATE")
 	for _, a := range all {
 		fmt.Fprintf(t, "%s\t%d\t%d\t%s\n", printable(a.LoginIdentifier, ""), a.AccountID, a.MandateID, accountState(a))
@@ -67,11 +83,8 @@ func (c *accountsListCmd) Run(ctx context.Context, k *kong.Context, std streams,
 }
 
 type accountsPasswordCmd struct {
-	roleFlags
-	Bus      busFlags     `embed:""`
-	Login    string       `arg:"" help:"Login of the account."`
-	Password secret       `help:"The new password; asked for on a terminal when missing." placeholder:"PASSWORD"`
-	Applied  appliedFlags `embed:""`
+	accountChange `embed:""`
+	Password      secret `help:"The new password; asked for on a terminal when missing." placeholder:"PASSWORD"`
 }
 
 // Help implements kong.HelpProvider.
@@ -80,31 +93,18 @@ func (accountsPasswordCmd) Help() string {
 
 Example:
 
-  preismon accounts set-password me --data-dir ./preismon-data`
+  preismon accounts set-password me --yes --data-dir ./preismon-data`
 }
 
 func (c *accountsPasswordCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
-	cfg, err := c.Bus.config("accounts", log)
-	if done, err := c.only(k, std.out, faulty(err, c.Applied.faults())); done {
-		return err
-	}
-	b, err := connect(cfg)
-	if err != nil {
-		return err
-	}
-	defer b.conn.Close()
-	account, err := anAccount(ctx, b, c.Login)
-	if err != nil {
-		return err
-	}
-	if account.PasswordHash, err = newPassword(std, c.Password.Secret, c.Login); err != nil {
-		return err
-	}
-	if _, err := publishAccount(ctx, b, account, c.Applied, log); err != nil {
-		return err
-	}
-	fmt.Fprintf(std.out, "%s has a new password.\n", account.LoginIdentifier)
-	return nil
+	return c.change(ctx, k, std, log, func(b *bus) (before, after *contracts.Account, err error) {
+		if before, err = anAccount(ctx, b, c.Login); err != nil {
+			return nil, nil, err
+		}
+		changed := *before
+		changed.PasswordHash, err = c.newPassword(std, c.Password, c.Login)
+		return before, &changed, err
+	})
 }
 
 // accountOf finds the account of a login; nil: there is none.

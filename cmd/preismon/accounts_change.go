@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -89,41 +90,46 @@ func (f seesFlags) apply(a *contracts.Account) error {
 
 // accountChange is what the commands that change an account have in common.
 type accountChange struct {
-	roleFlags
-	Bus     busFlags     `embed:""`
-	Login   string       `arg:"" help:"Login of the account."`
-	Plan    planFlags    `embed:""`
-	Applied appliedFlags `embed:""`
+	accountsBus `embed:""`
+	Login       string       `arg:"" help:"Login of the account."`
+	Plan        planFlags    `embed:""`
+	Applied     appliedFlags `embed:""`
+}
+
+// newPassword is newPassword, but where nothing is published nobody is asked:
+// then it is of a password that nobody has.
+func (c *accountChange) newPassword(std streams, password secret, login string) (string, error) {
+	if c.Plan.DryRun && password.Secret == "" {
+		password.Secret = contracts.Secret(rand.Text())
+	}
+	return newPassword(std, password.Secret, login)
 }
 
 // change shows what an account becomes, asks, publishes it, and says so. The
 // account before is nil where it is new; next may ask for a password.
 func (c *accountChange) change(ctx context.Context, k *kong.Context, std streams, log *slog.Logger, next func(b *bus) (before, after *contracts.Account, err error)) error {
-	cfg, err := c.Bus.config("accounts", log)
-	if done, err := c.only(k, std.out, faulty(err, c.Applied.faults())); done {
+	return c.connected(k, std, log, c.Applied.faults(), func(b *bus) error {
+		before, after, err := next(b)
+		if err != nil {
+			return err
+		}
+		if err := printAccount(std.err, before, after); err != nil {
+			return err
+		}
+		if ok, err := c.Plan.agreed(std); !ok {
+			return err
+		}
+		id, err := publishAccount(ctx, b, after, c.Applied, log)
+		if err != nil {
+			return err
+		}
+		is := accountState(after)
+		if before != nil && before.PasswordHash != after.PasswordHash {
+			is = "another password"
+		}
+		_, err = fmt.Fprintf(std.out, "%s account %s of mandate %s: %s; event %s\n", time.Now().UTC().Format(time.RFC3339), after.LoginIdentifier, after.MandateID, is, id)
 		return err
-	}
-	b, err := connect(cfg)
-	if err != nil {
-		return err
-	}
-	defer b.conn.Close()
-	before, after, err := next(b)
-	if err != nil {
-		return err
-	}
-	if err := printAccount(std.err, before, after); err != nil {
-		return err
-	}
-	if ok, err := c.Plan.agreed(std); !ok {
-		return err
-	}
-	id, err := publishAccount(ctx, b, after, c.Applied, log)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(std.out, "%s account %s of mandate %s: %s; event %s\n", time.Now().UTC().Format(time.RFC3339), after.LoginIdentifier, after.MandateID, accountState(after), id)
-	return err
+	})
 }
 
 type accountsAddCmd struct {
@@ -163,7 +169,7 @@ func (c *accountsAddCmd) Run(ctx context.Context, k *kong.Context, std streams, 
 			AccountID: contracts.DeriveID[contracts.AccountID]("account", mandate.Name, login), MandateID: mandate.MandateID, LoginIdentifier: login,
 			Permissions: contracts.Permissions(), Scope: contracts.AccountScope{AllOrders: true, AllSites: true},
 		}
-		after.PasswordHash, err = newPassword(std, c.Password.Secret, login)
+		after.PasswordHash, err = c.newPassword(std, c.Password, login)
 		return nil, after, errors.Join(err, c.Sees.apply(after))
 	})
 }
@@ -224,9 +230,8 @@ func (c *accountsDisableCmd) Run(ctx context.Context, k *kong.Context, std strea
 }
 
 type accountsShowCmd struct {
-	roleFlags
-	Bus   busFlags `embed:""`
-	Login string   `arg:"" help:"Login of the account."`
+	accountsBus `embed:""`
+	Login       string `arg:"" help:"Login of the account."`
 }
 
 // Help implements kong.HelpProvider.
@@ -237,20 +242,13 @@ func (accountsShowCmd) Help() string {
 }
 
 func (c *accountsShowCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
-	cfg, err := c.Bus.config("accounts", log)
-	if done, err := c.only(k, std.out, faulty(err)); done {
-		return err
-	}
-	b, err := connect(cfg)
-	if err != nil {
-		return err
-	}
-	defer b.conn.Close()
-	account, err := anAccount(ctx, b, c.Login)
-	if err != nil {
-		return err
-	}
-	return printAccount(std.out, nil, account)
+	return c.connected(k, std, log, nil, func(b *bus) error {
+		account, err := anAccount(ctx, b, c.Login)
+		if err != nil {
+			return err
+		}
+		return printAccount(std.out, nil, account)
+	})
 }
 
 // printAccount shows an account, with what it was before where that differs.
@@ -271,6 +269,9 @@ func printAccount(w io.Writer, before, after *contracts.Account) error {
 	line("may read", func(a *contracts.Account) string { return namesOf(a.Permissions, false) })
 	line("sites", func(a *contracts.Account) string { return namesOf(a.Scope.Sites, a.Scope.AllSites) })
 	line("orders", func(a *contracts.Account) string { return namesOf(a.Scope.Orders, a.Scope.AllOrders) })
+	if before != nil && before.PasswordHash != after.PasswordHash {
+		fmt.Fprintln(t, "password\tanother one")
+	}
 	return t.Flush()
 }
 

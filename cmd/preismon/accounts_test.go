@@ -40,12 +40,13 @@ func TestAccounts(t *testing.T) {
 	add := []string{"add", "Colleague", "--mandate", "Our shop", "--sites", "alpha.example,beta.example", "--permissions", "sites,results"}
 	_, errs := accounts(exitUsage, add...)
 	contains(errs, "colleague", "alpha.example, beta.example", "yes: missing")
-	_, errs = accounts(0, append(add, "--dry-run")...)
+	out, errs, code := preismon(t, nil, append(append([]string{"accounts"}, add...), "--dry-run", "--data-dir", u.DataDir)...) // nobody is asked for a password
+	says(t, out, errs, code, 0)
 	contains(errs, "Nothing is changed")
 	_, errs = accounts(exitFailed, "show", "colleague")
 	contains(errs, "no account with the login")
 
-	out, _ := accounts(0, append(add, "--yes")...)
+	out, _ = accounts(0, append(add, "--yes")...)
 	contains(out, "account colleague of mandate", "active; event ")
 	c := u.client()
 	c.t = t
@@ -82,7 +83,7 @@ func TestAccounts(t *testing.T) {
 	accounts(0, "disable", "colleague", "--yes")
 	_, errs = accounts(exitFailed, "disable", "colleague", "--yes")
 	contains(errs, "disabled already")
-	_, errs, code := preismon(t, nil, "login", "--url", u.URL, "--login", "colleague", "--password", other)
+	_, errs, code = preismon(t, nil, "login", "--url", u.URL, "--login", "colleague", "--password", other)
 	says(t, "", errs, code, exitFailed)
 	_, errs = accounts(exitFailed, "add", "colleague", "--mandate", "Our shop", "--yes")
 	contains(errs, "disable --undo")
