@@ -36,6 +36,7 @@ type cli struct {
 	Projector   projectorCmd   `cmd:"" help:"Run the projector: events to ClickHouse tables."`
 	Query       queryCmd       `cmd:"" help:"Run the query service: REST, streams, MCP and the web pages."`
 	Audit       auditCmd       `cmd:"" help:"Compare streams, dead letters and tables: what is missing or doubled."`
+	Doctor      doctorCmd      `cmd:"" help:"Look at everything, and say what needs a hand and which command mends it."`
 	DeadLetters deadLettersCmd `cmd:"" name:"deadletters" help:"List, show and replay what could not be read."`
 	Backup      backupCmd      `cmd:"" help:"Save the tables of ClickHouse."`
 	Restore     restoreCmd     `cmd:"" help:"Bring the tables of ClickHouse back."`

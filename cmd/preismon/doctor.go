@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"preismon/cmd/preismon/doctor"
+	"preismon/deploy/embedded"
+	"preismon/projector/clickhouse"
+
+	"github.com/alecthomas/kong"
+)
+
+type doctorCmd struct {
+	roleFlags
+	Site  siteFlags      `embed:""`
+	Share partitionFlags `embed:""`
+	Node  []string       `help:"Base URL of a query node that is looked at, too. With --data-dir, that of the folder." env:"-" placeholder:"URL"`
+	JSON  bool           `name:"json" help:"Print one JSON object a line."`
+}
+
+// Help implements kong.HelpProvider.
+func (doctorCmd) Help() string {
+	return `Looks at disk, memory, servers, clocks, schema, lag, dead letters, logins, backups and query nodes, and gives for each what was found, and the command that mends what is not well. It only reads, and takes seconds; whether the tables hold what the streams do is for "preismon audit".
+
+Exit code 0: all is well, or only to be watched. 5: something is bad. 1: it could not be found out.
+
+Examples:
+
+  preismon doctor --data-dir ./preismon-data
+  preismon doctor --nats-url nats://nats:4222 --clickhouse-dsn @/run/secrets/projector-dsn --node https://prices.example.com`
+}
+
+func (c *doctorCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
+	nats, ch, err := c.Site.config("doctor", log)
+	if done, err := c.only(k, std.out, faulty(err, c.Share.faults())); done {
+		return err
+	}
+	pool := clickhouse.Open(ch, 1)
+	defer pool.Close() //nolint:errcheck // nothing is left to say
+	s := &doctor.Site{
+		Flags: c.Site.named(), DataDir: c.Site.DataDir, Nodes: c.Node, Tables: pool,
+		Partition: c.Share.Partition, Partitions: c.Share.Partitions, BackupParts: []string{filepath.Join("checkpoints", backupMark), filepath.Join("tables", backupMark)}, Now: time.Now,
+	}
+	if c.Site.DataDir != "" {
+		r, err := embedded.ReadRuntime(c.Site.DataDir)
+		if err != nil {
+			return err
+		}
+		s.Nodes, s.Backups = append(s.Nodes, r.APIURL), backupsOf(c.Site.DataDir)
+	}
+	if b, err := connect(nats); err != nil {
+		s.NATSErr = err
+	} else {
+		defer b.conn.Close()
+		s.NATS, s.JS = b.conn, b.js
+	}
+	print, bad := printFinding, 0
+	if c.JSON {
+		print = func(w io.Writer, f doctor.Finding) error { return json.NewEncoder(w).Encode(f) }
+	}
+	s.Look(ctx, func(f doctor.Finding) {
+		if f.State == doctor.Bad {
+			bad++
+		}
+		err = errors.Join(err, print(std.out, f))
+	})
+	switch {
+	case err != nil || ctx.Err() != nil:
+		return errors.Join(err, ctx.Err())
+	case bad > 0:
+		return errFound
+	}
+	return nil
+}
+
+func printFinding(w io.Writer, f doctor.Finding) error {
+	_, err := fmt.Fprintf(w, "%-8s %-22s %s\n", f.State, printable(f.Check, ""), printable(f.Says, ""))
+	if f.Mend != "" {
+		_, err = fmt.Fprintf(w, "%31s → %s\n", "", f.Mend)
+	}
+	return err
+}
+
+// named are the flags for another command on the same servers. Addresses hold
+// passwords, so they are only named.
+func (f siteFlags) named() string {
+	if f.DataDir != "" {
+		return "--data-dir " + quoteShell(f.DataDir)
+	}
+	return "--nats-url URL --clickhouse-dsn DSN"
+}
+
+func quoteShell(s string) string {
+	if strings.ContainsFunc(s, func(r rune) bool {
+		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-", r)
+	}) {
+		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	}
+	return s
+}

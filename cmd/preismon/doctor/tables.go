@@ -1,0 +1,56 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/ClickHouse/ch-go"
+	"github.com/ClickHouse/ch-go/proto"
+
+	"preismon/contracts/event"
+	"preismon/projector"
+)
+
+// Clocks that differ by more than the first make captures look late or early;
+// by more than the second, events are refused (event.MaxClockLead is 5 minutes)
+// and tokens may be refused.
+const (
+	clocksDiffer = time.Second
+	clocksWrong  = 30 * time.Second
+)
+
+// tables looks at ClickHouse, its clock and the schema.
+func (s *Site) tables(ctx context.Context) []Finding {
+	const check = "ClickHouse"
+	var version proto.ColStr
+	var now proto.ColInt64
+	asked := s.Now()
+	err := s.Tables.Do(ctx, ch.Query{
+		Body:   "SELECT version() AS version, toUnixTimestamp64Milli(now64(3)) AS now",
+		Result: proto.Results{{Name: "version", Data: &version}, {Name: "now", Data: &now}},
+	})
+	if err != nil || version.Rows() == 0 {
+		return one(check, Bad, "see whether it runs, and whether the address and the user are right", "it does not answer: %v", err)
+	}
+	found := one(check, OK, "", "version %s", version.Row(0))
+	found = append(found, s.clock("clock of ClickHouse", time.UnixMilli(now[0]), asked)...)
+
+	err = projector.CheckTables(ctx, s.Tables, s.Partition, s.Partitions)
+	switch {
+	case err == nil:
+		return append(found, one("schema", OK, "", "that of this program")...)
+	case errors.Is(err, projector.ErrOtherPartition):
+		return append(found, one("schema", Bad, "say --partition and --partitions as the projector of these tables has them", "%v", err)...)
+	case errors.Is(err, event.ErrRefused):
+		return append(found, one("schema", Bad, "preismon migrate --clickhouse-dsn DSN, by the version that runs", "%v", err)...)
+	}
+	return append(found, one("schema", Unknown, "", "%v", err)...)
+}
+
+// clock compares a server's time with the time between asking and its answer.
+func (s *Site) clock(check string, theirs, asked time.Time) []Finding {
+	answered := s.Now()
+	apart := max(asked.Sub(theirs), theirs.Sub(answered), 0)
+	return one(check, beyond(apart, clocksDiffer, clocksWrong), "set the clocks by NTP", "%s apart from this machine's", apart.Round(time.Millisecond))
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"preismon/cmd/preismon/doctor"
+)
+
+// TestDoctor: all is well with a new folder but that it has no backup; poison,
+// a node by another address, and servers that are away are each found, with
+// what mends them.
+func TestDoctor(t *testing.T) {
+	t.Parallel()
+	u := startUp(t)
+	look := func(code int, args ...string) map[string]doctor.Finding {
+		t.Helper()
+		out, errs, got := preismon(t, nil, append([]string{"doctor", "--json"}, args...)...)
+		if got != code {
+			t.Errorf("%v: exit code %d, want %d: %s%s", args, got, code, out, errs)
+		}
+		found := map[string]doctor.Finding{}
+		for line := range strings.Lines(out) {
+			var f doctor.Finding
+			if err := json.Unmarshal([]byte(line), &f); err != nil {
+				t.Fatalf("%s: %v", line, err)
+			}
+			if known, ok := found[f.Check]; !ok || known.State == doctor.OK {
+				found[f.Check] = f
+			}
+		}
+		return found
+	}
+	here := []string{"--data-dir", u.DataDir}
+	for _, f := range look(0, here...) {
+		want := doctor.OK
+		if f.Check == "backup" {
+			want = doctor.Warning
+		}
+		if f.State != want && f.Check != "disk" && f.Check != "memory" { // of the machine that tests
+			t.Errorf("%+v", f)
+		}
+	}
+	out, errs, code := preismon(t, nil, append([]string{"backup", "--to", "first"}, here...)...)
+	says(t, out, errs, code, 0)
+	if f := look(0, here...)["backup"]; f.State != doctor.OK {
+		t.Errorf("after a backup: %+v", f)
+	}
+
+	if _, err := u.bus(t).js.Publish(t.Context(), "observations.shop-1=example", []byte("poison")); err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]doctor.Finding{}
+	eventually(t, time.Minute, "the poison is among the dead letters", func() bool {
+		found = look(0, append(here, "--node", strings.Replace(u.URL, "127.0.0.1", "localhost", 1))...)
+		return found["dead letters"].State != doctor.OK
+	})
+	if f := found["dead letters"]; f.State != doctor.Warning || f.Mend != "preismon deadletters list --pending --data-dir "+u.DataDir {
+		t.Errorf("%+v", f)
+	}
+	if f := found["query node"]; f.State != doctor.Warning || !strings.Contains(f.Says, "calls itself "+u.URL) {
+		t.Errorf("%+v", f)
+	}
+
+	found = look(exitFound, "--nats-url", "nats://127.0.0.1:1", "--clickhouse-dsn", "clickhouse://nobody:nothing@127.0.0.1:1/none", "--node", "http://127.0.0.1:1")
+	for _, check := range []string{"NATS", "ClickHouse", "query node"} {
+		if f := found[check]; f.State != doctor.Bad || f.Mend == "" {
+			t.Errorf("%s is away: %+v", check, f)
+		}
+	}
+	if out, errs, code := preismon(t, nil, append([]string{"doctor"}, here...)...); code != 0 || !strings.Contains(out, "→ preismon deadletters list") {
+		t.Errorf("exit code %d: %s%s", code, out, errs)
+	}
+}
