@@ -102,7 +102,7 @@ func (s *Service) Positions(ctx context.Context, p Principal, r PositionsRequest
 	}
 	rows := r.ResultsRequest
 	rows.Cursor, rows.Limit, rows.LatestObservationPerPair, rows.CoverageState = "", nil, true, "PRICE_OBSERVED"
-	rows.GlobalScope = rows.selectors() == (Selectors{})
+	rows.GlobalScope = rows.Everything()
 	until := fromMs(place.Until)
 	rows.CapturedFrom, rows.CapturedTo = until.Add(-currentOffers).Format(time.RFC3339Nano), until.Format(time.RFC3339Nano)
 	plan, err := s.plan(p, rows)

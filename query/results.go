@@ -85,6 +85,9 @@ func unless(value, byDefault string) string {
 	return value
 }
 
+// Everything tells whether the request has no selector.
+func (r *ResultsRequest) Everything() bool { return r.selectors().None() }
+
 func (r *ResultsRequest) selectors() Selectors {
 	return Selectors{Order: r.OrderID, Item: r.ItemID, EAN: r.EAN, PZN: r.PZN, ASIN: r.ASIN, ASINLocale: r.ASINLocale, Site: r.Site}
 }

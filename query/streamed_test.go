@@ -38,8 +38,10 @@ func TestOnlyStreamsWaitForClients(t *testing.T) {
 	for name, read := range map[string]func() error{
 		"stream":  func() error { return service.StreamResults(t.Context(), p, query.ResultsRequest{Site: "a"}, &taken{}) },
 		"results": func() error { _, err := service.Results(t.Context(), p, query.ResultsRequest{Site: "a"}); return err },
-		"changes": func() error {
-			_, err := service.Changes(t.Context(), p, query.ChangesRequest{Site: "a", Since: time.Now().Add(-time.Hour).Format(time.RFC3339)})
+		"movers": func() error {
+			_, err := service.Movers(t.Context(), p, query.MoversRequest{
+				ResultsRequest: query.ResultsRequest{Site: "a"}, Since: time.Now().Add(-time.Hour).Format(time.RFC3339),
+			})
 			return err
 		},
 		"position": func() error {

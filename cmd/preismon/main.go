@@ -60,6 +60,7 @@ type cli struct {
 	Lookup     lookupCmd     `cmd:"" group:"As a client of a server" help:"Look many products up at once: are they known, what was seen last."`
 	Stats      statsCmd      `cmd:"" group:"As a client of a server" help:"Sum observed prices up: by product, site, merchant or brand, and time."`
 	Position   positionCmd   `cmd:"" group:"As a client of a server" help:"See where your prices stand among the current offers, worst first."`
+	Movers     moversCmd     `cmd:"" group:"As a client of a server" help:"See what moved between two instants, the greatest moves of a price first."`
 	Changes    changesCmd    `cmd:"" group:"As a client of a server" help:"Follow what becomes visible: each row once, late ones too."`
 	History    historyCmd    `cmd:"" group:"As a client of a server" help:"List and download archived files of an order."`
 	Completion completionCmd `cmd:"" group:"As a client of a server" help:"Print the completion of a shell."`

@@ -91,6 +91,7 @@ var enabled = map[string]map[string]string{
 	"streamResults":          {"itemId": "{{itemId}}"},
 	"getStatistics":          {"limit": "10"},
 	"listPositions":          {"limit": "10"},
+	"listMovers":             {"itemId": "{{itemId}}", "since": "2026-01-01"},
 }
 
 var pathParameter = regexp.MustCompile(`\{(\w+)\}`)

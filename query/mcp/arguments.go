@@ -49,7 +49,10 @@ var words = map[string]string{
 	"timezone":                 "IANA zone of dates and times",
 	"latestPerPair":            "One offer of each pair's newest observation: buy box, else lowest total price, else lowest price; at most 1,000 pairs",
 	"latestObservationPerPair": "All offers of each pair's newest observation",
-	"since":                    "RFC 3339 instant, not in the future",
+	"since":                    "Compare with; date or RFC 3339",
+	"until":                    "Compare this; a date is its whole day; default now",
+	"kind":                     "Only this kind",
+	"ownMerchant":              "This merchant wins and loses the buy box",
 	"candidatePrice":           "Decimal like 12.99, in each market's own currency",
 	"currencyCode":             "Only this currency, ISO 4217",
 	"country":                  "Only this country, ISO 3166-1",
@@ -62,7 +65,8 @@ func extra() map[string]schema {
 	flag := schema{"type": "boolean"}
 	return map[string]schema{
 		"name": text, "category": text, "discoverCategories": flag,
-		"since":          {"type": "string"},
+		"since": text, "until": text, "ownMerchant": text,
+		"kind":           {"type": "string", "enum": anyOf(query.MoverKinds())},
 		"candidatePrice": {"type": "string", "pattern": `^[0-9]+(\.[0-9]+)?$`},
 		"currencyCode":   {"type": "string", "pattern": "^[A-Z]{3}$"}, "country": {"type": "string", "pattern": "^[A-Z]{2}$"},
 		"includeCustomerReference": flag,

@@ -177,7 +177,7 @@ func questions() []question {
 		},
 		{
 			name: "changes_of_a_product", asks: "At which sites did the price of this EAN change since this morning, 6 o'clock UTC, and by how much?",
-			holds: cost{1, 502},
+			holds: cost{1, 540},
 			ask: func(a *analyst) any {
 				return lines(a.records("list_result_changes", object{"ean": askedEAN, "since": "2026-03-04T06:00:00Z"}), func(r object) string {
 					if difference := fmt.Sprint(r["priceDifference"]); difference != "<nil>" && strings.Trim(difference, "0.") != "" {
@@ -190,19 +190,10 @@ func questions() []question {
 		},
 		{
 			name: "changes_this_morning", asks: "What changed its price this morning in the core order, over all its sites: how many up, how many down?",
-			before: cost{12, 58_000},
+			before: cost{12, 58_000}, holds: cost{2, 1_108},
 			ask: func(a *analyst) any {
-				up, down := 0, 0
-				for _, r := range a.records("list_result_changes", object{"orderId": a.order(askedOrder), "since": "2026-03-04T06:00:00Z"}) {
-					switch difference := fmt.Sprint(r["priceDifference"]); {
-					case difference == "<nil>" || strings.Trim(difference, "0.") == "":
-					case strings.HasPrefix(difference, "-"):
-						down++
-					default:
-						up++
-					}
-				}
-				return fmt.Sprint(up, " ", down)
+				answer, _ := a.call("list_result_changes", object{"orderId": a.order(askedOrder), "since": "2026-03-04T06:00:00Z", "limit": 1})
+				return fmt.Sprint(at(answer, "query", "kinds", "PRICE_UP"), " ", at(answer, "query", "kinds", "PRICE_DOWN"))
 			},
 			truth: func(d *demo) any {
 				up, down := 0, 0
@@ -217,6 +208,50 @@ func questions() []question {
 			},
 		},
 		{
+			name: "greatest_drops", asks: "Which three prices dropped most since yesterday at Demo Markt Deutschland, from which to which?",
+			holds: cost{2, 1477},
+			ask: func(a *analyst) any {
+				answer, _ := a.call("list_result_changes", object{"site": a.site(askedSite), "since": "2026-03-03T14:30:00Z", "kind": "PRICE_DOWN", "limit": 3})
+				all := []string{}
+				for _, r := range list(answer, "data") {
+					all = append(all, fmt.Sprint(at(r, "itemId"), " ", at(r, "before", "price"), " ", at(r, "after", "price")))
+				}
+				return all
+			},
+			truth: func(d *demo) any { return d.drops(d.pairsIn("", d.siteNamed(askedSite)), d.now.Add(-24*time.Hour), 3) },
+		},
+		{
+			name: "buy_boxes_lost", asks: "Which buy boxes did the merchant who holds this EAN's lose since yesterday, and at how many pairs did he win one?",
+			holds: cost{3, 1990},
+			ask: func(a *analyst) any {
+				site := a.site(askedSite)
+				rows := a.records("list_results", object{"ean": askedEAN, "site": site, "latestPerPair": true})
+				answer, _ := a.call("list_result_changes", object{"site": site, "since": "2026-03-03T14:30:00Z", "ownMerchant": rows[0]["merchant"], "kind": "BUYBOX_LOST"})
+				lost := []string{}
+				for _, r := range list(answer, "data") {
+					lost = append(lost, fmt.Sprint(at(r, "itemId")))
+				}
+				slices.Sort(lost)
+				return object{"lost": lost, "won": number(at(answer, "query", "kinds", "BUYBOX_WON"))}
+			},
+			truth: func(d *demo) any { return d.buyBoxes(d.siteNamed(askedSite), d.now.Add(-24*time.Hour)) },
+		},
+		{
+			name: "sold_out_since", asks: "At each of its sites, how much of the core order went out of stock since yesterday, and how much came back?",
+			holds: cost{2, 1138},
+			ask: func(a *analyst) any {
+				answer, _ := a.call("list_result_changes", object{"orderId": a.order(askedOrder), "since": "2026-03-03T14:30:00Z", "limit": 1})
+				n := map[string][2]int64{}
+				for _, s := range list(answer, "query", "sites") {
+					if sum := [2]int64{number(at(s, "kinds", "OUT_OF_STOCK")), number(at(s, "kinds", "BACK_IN_STOCK"))}; sum != [2]int64{} {
+						n[fmt.Sprint(at(s, "site"))] = sum
+					}
+				}
+				return n
+			},
+			truth: func(d *demo) any { return d.stock(d.pairsIn(askedOrder, ""), d.now.Add(-24*time.Hour)) },
+		},
+		{
 			name: "too_dear", asks: "In the core order: of how many products do we ask more than the cheapest, by our reference prices?", before: cost{35, 216_000},
 			ask: func(a *analyst) any {
 				rows := a.records("list_results", object{"orderId": a.order(askedOrder), "latestPerPair": true, "includeExportFields": true})
@@ -225,9 +260,9 @@ func questions() []question {
 			truth: func(d *demo) any { return d.tooDear(askedOrder) },
 		},
 		{
-			name: "find_by_name", asks: "Which EAN has our Vantor Smartwatch Trekking GPS, königsblau?", before: cost{7, 38_600},
+			name: "find_by_name", asks: "Which EAN has our Vantor Smartwatch Trekking GPS, königsblau?", before: cost{7, 38_600}, holds: cost{1, 158},
 			ask: func(a *analyst) any {
-				return lines(a.records("list_items", object{}), func(r object) string {
+				return lines(a.records("list_items", object{"name": "Vantor Smartwatch Trekking GPS königsblau"}), func(r object) string {
 					if strings.HasPrefix(fmt.Sprint(r["name"]), "Vantor Smartwatch Trekking GPS, königsblau") {
 						return fmt.Sprint(r["ean"])
 					}

@@ -1,6 +1,7 @@
 package mcp_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -155,6 +156,91 @@ func (d *demo) moved(pairs []contracts.Pair, since time.Time) []string {
 	}
 	slices.Sort(all)
 	return all
+}
+
+// twice gives what a pair offered at an instant and offers now, where both is
+// known.
+func (d *demo) twice(p contracts.Pair, since time.Time) (before, after contracts.Observation, ok bool) {
+	after, isAfter := d.newest(p, since, d.now)
+	before, wasBefore := d.newest(p, since.Add(-168*time.Hour), since)
+	return before, after, isAfter && wasBefore
+}
+
+// drops are the featured prices that dropped most, in percent.
+func (d *demo) drops(pairs []contracts.Pair, since time.Time, n int) []string {
+	type drop struct {
+		share float64
+		line  string
+	}
+	var all []drop
+	for _, p := range pairs {
+		was, is, ok := d.twice(p, since)
+		if !ok {
+			continue
+		}
+		b, a := d.featured(p, was), d.featured(p, is)
+		if a != nil && b != nil && a.CurrencyCode == b.CurrencyCode && *a.Price < *b.Price {
+			all = append(all, drop{float64(*b.Price-*a.Price) / float64(*b.Price), fmt.Sprint(p.Item, " ", amount(b), " ", amount(a))})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b drop) int { return cmp.Compare(b.share, a.share) })
+	lines := []string{}
+	for _, one := range all[:min(n, len(all))] {
+		lines = append(lines, one.line)
+	}
+	return lines
+}
+
+// buyBoxes are those that the merchant who holds that of the asked product
+// lost and won at a site.
+func (d *demo) buyBoxes(site contracts.SiteKey, since time.Time) object {
+	own, won, lost := "", 0, []string{}
+	for _, p := range d.pairsOf(askedEAN, site) {
+		if o, ok := d.newest(p, time.Time{}, d.now); ok && d.featured(p, o) != nil {
+			own = d.featured(p, o).Merchant
+		}
+	}
+	for _, p := range d.pairsIn("", site) {
+		was, is, ok := d.twice(p, since)
+		if !ok {
+			continue
+		}
+		b, a := d.featured(p, was), d.featured(p, is)
+		if a == nil || b == nil || a.IsBuyBox == contracts.FlagUnknown || b.IsBuyBox == contracts.FlagUnknown {
+			continue
+		}
+		held, holds := b.IsBuyBox == contracts.FlagTrue && b.Merchant == own, a.IsBuyBox == contracts.FlagTrue && a.Merchant == own
+		if held && !holds {
+			lost = append(lost, p.Item.String())
+		}
+		if holds && !held {
+			won++
+		}
+	}
+	slices.Sort(lost)
+	return object{"lost": lost, "won": won}
+}
+
+// stock counts by site the pairs that went out of stock and came back.
+func (d *demo) stock(pairs []contracts.Pair, since time.Time) map[string][2]int64 {
+	n := map[string][2]int64{}
+	for _, p := range pairs {
+		was, is, ok := d.twice(p, since)
+		if !ok {
+			continue
+		}
+		sum := n[string(p.Site)]
+		switch {
+		case d.featured(p, was) != nil && is.Outcome == contracts.Unavailable:
+			sum[0]++
+		case was.Outcome == contracts.Unavailable && d.featured(p, is) != nil:
+			sum[1]++
+		default:
+			continue
+		}
+		n[string(p.Site)] = sum
+	}
+	return n
 }
 
 // tooDear counts the products of an order, in each country and currency, whose

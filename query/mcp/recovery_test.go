@@ -79,15 +79,15 @@ func TestLatestPairGuidance(t *testing.T) {
 	if p.Recovery == nil || strings.Contains(p.Recovery.Guidance, "orderId") || !strings.Contains(p.Recovery.Guidance, "itemId") {
 		t.Errorf("with an order: %+v", p.Recovery)
 	}
-	// So does a read of changes, whose attempts are calls of the same tool.
-	since := moment().Add(-12 * time.Hour).Format(time.RFC3339)
-	p = a.call("list_result_changes", object{"since": since, "orderId": 5, "timezone": "Asia/Tokyo", "limit": 1000}).failed("RESULTS_LATEST_PAIR_SCOPE_TOO_BROAD")
+	// The attempts of a read of changes are calls of the same tool.
+	since := moment().Add(-200 * time.Hour).Format(time.RFC3339)
+	p = a.call("list_result_changes", object{"since": since, "globalScope": true, "timezone": "Asia/Tokyo", "limit": 1000}).failed("RESULTS_SCOPE_TOO_BROAD")
 	if p.Recovery == nil || len(p.Recovery.Attempts) != 3 {
 		t.Fatalf("%+v", p.Recovery)
 	}
 	pairs := map[string]bool{}
 	for _, attempt := range p.Recovery.Attempts {
-		if attempt["since"] != since || attempt["timezone"] != "Asia/Tokyo" || attempt["limit"] != 1000.0 || attempt["latestPerPair"] != nil {
+		if attempt["since"] != since || attempt["timezone"] != "Asia/Tokyo" || attempt["limit"] != 1000.0 || attempt["latestPerPair"] != nil || attempt["globalScope"] != nil {
 			t.Errorf("attempt %v", attempt)
 		}
 		for _, row := range a.rows("list_result_changes", attempt) {

@@ -2,6 +2,8 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
+	"maps"
 
 	"preismon/query"
 	"preismon/query/wire"
@@ -9,13 +11,13 @@ import (
 
 func listResultChanges() tool {
 	return tool{
-		name: "list_result_changes", operation: "listResults", required: []string{"since"}, heavy: true,
+		name: "list_result_changes", operation: "listResults", maxLimit: query.MaxResultsLimit, required: []string{"since"}, heavy: true,
 		arguments: wire.Operation(wire.Changes).Parameters(),
-		about: "Compares each product-site pair now with how it was at `since`: one record per pair that differs in price, " +
-			"availability, currency or merchant, with before and after, by the offer that latestPerPair gives. Needs a product, order or site, or globalScope; at most " +
-			"1,000 pairs. A pair without a new capture is not in it. Follow nextCursor until it is null.",
+		about: "What changed since an instant, or between two, per product-site pair, by the offer that latestPerPair shows: before and after, " +
+			"greatest price moves first. query.kinds and query.sites count all pages: for counts alone send limit 1. " +
+			"Needs a product, order or site, or globalScope. A pair without a new capture is not in it.",
 		words: map[string]string{
-			"timezone": "IANA zone of times", "globalScope": "All sites: since at most 168 hours ago, no product, order or site",
+			"timezone": "IANA zone of dates and times", "globalScope": "All sites, at most 168 hours; no product, order or site",
 		},
 		answer: changesAnswer,
 		run:    runChanges,
@@ -31,49 +33,59 @@ func runChanges(ctx context.Context, s *query.Service, c Call) (Result, error) {
 	if wrong != nil {
 		return Result{}, err
 	}
-	return Result{}, changesAttempts(ctx, s, c.Principal, req, err)
+	return Result{}, changesAttempts(ctx, s, c, req, err)
 }
 
 // changesAttempts are those of the read of the newest rows that a read of
 // changes is refused as: shares of its pairs.
-func changesAttempts(ctx context.Context, s *query.Service, p query.Principal, r query.ChangesRequest, failed error) error {
-	a := withAttempts(ctx, s, p, query.ResultsRequest{
-		OrderID: r.OrderID, ItemID: r.ItemID, PZN: r.PZN, EAN: r.EAN, ASINLocale: r.ASINLocale, ASIN: r.ASIN, Site: r.Site,
-		GlobalScope: r.GlobalScope, CapturedFrom: r.Since, LatestPerPair: true,
-	}, failed)
-	for _, attempt := range a.attempts {
+func changesAttempts(ctx context.Context, s *query.Service, c Call, r query.MoversRequest, failed error) error {
+	rows := r.ResultsRequest
+	rows.CapturedFrom, rows.LatestPerPair = r.Since, true
+	a := withAttempts(ctx, s, c.Principal, rows, failed)
+	given := wire.Arguments{}
+	if err := json.Unmarshal(c.Arguments, &given); err != nil {
+		return failed
+	}
+	for i, attempt := range a.attempts {
 		if attempt["latestPerPair"] != true {
 			a.attempts = nil // what stands for such a read does not stand for this one
 			break
 		}
-		for _, name := range []string{"latestPerPair", "capturedFrom", "capturedTo"} {
+		for _, name := range []string{"latestPerPair", "capturedFrom", "capturedTo", "globalScope"} {
 			delete(attempt, name)
 		}
-		attempt["since"] = r.Since
-		if r.Timezone != "" {
-			attempt["timezone"] = r.Timezone
+		own := maps.Clone(given)
+		for _, name := range []string{"cursor", "globalScope"} {
+			delete(own, name)
 		}
-		if r.Limit != nil {
-			attempt["limit"] = *r.Limit
-		}
+		maps.Copy(own, attempt)
+		a.attempts[i] = own
 	}
 	return a
 }
 
-// changesAnswer is a page of changes.
+// changesAnswer is a page of movers.
 func changesAnswer() (schema, error) {
-	text, number := kind("string"), kind("number", "null")
-	state := schema{"type": []any{"object", "null"}, "properties": schema{
-		"capturedAt": text, "availability": text, "price": number,
-		"priceMoney":   kind("object", "null"),
-		"currencyCode": kind("string", "null"), "merchant": kind("string", "null"), "coverageState": text,
+	text, number, count := kind("string"), kind("number", "null"), kind("integer")
+	side := schema{"type": []any{"object", "null"}, "properties": schema{
+		"capturedAt": text, "coverageState": text, "price": number, "totalPrice": number, "currencyCode": kind("string", "null"),
+		"merchant": kind("string", "null"), "isBuyBox": kind("boolean", "null"),
 	}}
+	counts := schema{}
+	for _, k := range query.MoverKinds() {
+		counts[string(k)] = count
+	}
+	kinds := object(counts)
 	return answerOf(countedSchema(), object(schema{
 		"data": listOf(object(schema{
-			"itemId": text, "site": text, "change": schema{"enum": anyOf(query.ChangeKinds())}, "before": state, "after": state,
+			"itemId": text, "site": text, "kinds": listOf(text), "before": side, "after": side,
 			"priceDifference": number, "priceDifferencePercent": number,
 		})),
 		"paging": kind("object"),
-		"query":  object(schema{"scope": text, "since": text, "until": text, "timezone": text}),
+		"query": object(schema{
+			"scope": text, "since": text, "until": text, "timezone": text,
+			"pairs": count, "captured": count, "untold": count, "moved": count, "listed": count, "kinds": kinds,
+			"sites": listOf(object(schema{"site": text, "moved": count, "kinds": kind("object")})),
+		}),
 	}, "data", "paging", "query")), nil
 }

@@ -70,6 +70,10 @@ var matrix = map[string]visible{
 	"GET /ext/v1/position": {names: []string{
 		"itemId={item}", "site={site}", "orderId={order}", "ean={ean}", "pzn={pzn}", "asin={asin}&asinLocale={locale}",
 	}},
+	"GET /ext/v1/movers": {names: []string{
+		"itemId={item}&since=2026-01-01", "site={site}&since=2026-01-01", "orderId={order}&since=2026-01-01", "ean={ean}&since=2026-01-01",
+		"pzn={pzn}&since=2026-01-01", "asin={asin}&asinLocale={locale}&since=2026-01-01",
+	}},
 	"GET /ext/v1/changes": {own: true}, // TestFeedShowsWhatIsSeen
 	"POST /ext/v1/lookup": {names: []string{
 		`{"itemIds":["{item}"]}`, `{"eans":["{ean}"]}`, `{"pzns":["{pzn}"]}`, `{"asins":[{"asin":"{asin}","asinLocale":"{locale}"}]}`,

@@ -1,0 +1,204 @@
+package query
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+
+	"preismon/contracts"
+)
+
+// MoverKind says what moved at a pair.
+type MoverKind string
+
+const (
+	// The offer that stands asks another amount of the same currency.
+	PriceUp   MoverKind = "PRICE_UP"
+	PriceDown MoverKind = "PRICE_DOWN"
+	// Another merchant than before holds the buy box, and nobody does any more;
+	// of a request with OwnMerchant: that merchant won or lost it.
+	BuyBoxWon  MoverKind = "BUYBOX_WON"
+	BuyBoxLost MoverKind = "BUYBOX_LOST"
+	// A price where the site had the product and did not sell it, and back.
+	BackInStock MoverKind = "BACK_IN_STOCK"
+	OutOfStock  MoverKind = "OUT_OF_STOCK"
+	// A price where the site did not have the product, or nothing was captured
+	// in the 168 hours before; and the site does not have it any more.
+	NewOffer MoverKind = "NEW_OFFER"
+	Gone     MoverKind = "GONE"
+	// The newest capture does not tell what the one before it told.
+	NoResult MoverKind = "NO_RESULT"
+)
+
+// MoverKinds are all kinds.
+func MoverKinds() []MoverKind {
+	return []MoverKind{PriceUp, PriceDown, BuyBoxWon, BuyBoxLost, OutOfStock, BackInStock, NewOffer, Gone, NoResult}
+}
+
+// Mover is a pair that moved between two instants. Its price and its buy box
+// may have moved both.
+type Mover struct {
+	ItemID contracts.ItemID  `json:"itemId"`
+	Site   contracts.SiteKey `json:"site"`
+	Kinds  []MoverKind       `json:"kinds"`
+	// After less before in the main unit, and in percent of before with two
+	// digits; null without two prices of one currency, the percentage also
+	// where the price was 0.
+	PriceDifference        *json.Number `json:"priceDifference"`
+	PriceDifferencePercent *json.Number `json:"priceDifferencePercent"`
+	Before                 *MoverSide   `json:"before"` // null: no capture in the 168 hours before
+	After                  *MoverSide   `json:"after"`
+
+	size float64 // of the move of the price, as a share of the one before
+}
+
+// MoverSide is what the newest capture at an instant shows: the offer that
+// stands, under the names of rows of results.
+type MoverSide struct {
+	CapturedAt    string              `json:"capturedAt"`
+	CoverageState string              `json:"coverageState"`
+	Price         *json.Number        `json:"price"`
+	TotalPrice    *json.Number        `json:"totalPrice"` // null where shipping was not observed
+	CurrencyCode  *contracts.Currency `json:"currencyCode"`
+	Merchant      *string             `json:"merchant"`
+	IsBuyBox      *bool               `json:"isBuyBox"` // null where it was not observed
+}
+
+// featured is the newest capture of a pair by an instant, and its offer that
+// stands.
+type featured struct {
+	capturedMs int64
+	state      contracts.Outcome // as a row shows it
+	price      int64             // minor units; -1: none
+	shipping   int64             // likewise
+	currency   contracts.Currency
+	merchant   string
+	buyBox     contracts.Flag // unknown where the site has none
+}
+
+// known tells whether a capture says what the site offers.
+func (f *featured) known() bool {
+	return f.state == contracts.PriceObserved || f.state == contracts.Unavailable || f.state == contracts.ProductNotFound
+}
+
+// moved gives the kinds by which a pair moved; before is nil where nothing was
+// captured. A pair whose capture before did not tell is not compared.
+func moved(before, after *featured, own string) (kinds []MoverKind) {
+	was := contracts.ProductNotFound
+	switch {
+	case before == nil:
+	case !before.known():
+		return nil
+	default:
+		was = before.state
+	}
+	switch {
+	case !after.known():
+		if before != nil {
+			return []MoverKind{NoResult}
+		}
+	case was == after.state:
+		if was == contracts.PriceObserved {
+			return movedOffer(before, after, own)
+		}
+	case after.state == contracts.PriceObserved && was == contracts.Unavailable:
+		return []MoverKind{BackInStock}
+	case after.state == contracts.PriceObserved:
+		return []MoverKind{NewOffer}
+	case after.state == contracts.ProductNotFound:
+		return []MoverKind{Gone}
+	case was == contracts.PriceObserved:
+		return []MoverKind{OutOfStock}
+	}
+	return nil
+}
+
+// movedOffer compares two offers with a price.
+func movedOffer(before, after *featured, own string) (kinds []MoverKind) {
+	if before.currency == after.currency && before.price != after.price {
+		kinds = append(kinds, PriceUp)
+		if after.price < before.price {
+			kinds[0] = PriceDown
+		}
+	}
+	if before.buyBox == contracts.FlagUnknown || after.buyBox == contracts.FlagUnknown {
+		return kinds
+	}
+	held, holds := before.holder(), after.holder()
+	if own != "" {
+		held, holds = held.only(own), holds.only(own)
+	}
+	switch {
+	case holds.held && holds != held:
+		kinds = append(kinds, BuyBoxWon)
+	case held.held && !holds.held:
+		kinds = append(kinds, BuyBoxLost)
+	}
+	return kinds
+}
+
+// holder is who holds the buy box, if anybody does.
+type holder struct {
+	held     bool
+	merchant string
+}
+
+func (f *featured) holder() holder {
+	if f.buyBox != contracts.FlagTrue {
+		return holder{}
+	}
+	return holder{true, f.merchant}
+}
+
+func (h holder) only(merchant string) holder {
+	if h.merchant != merchant {
+		return holder{}
+	}
+	return h
+}
+
+// mover is the record of a pair that moved.
+func mover(pair contracts.Pair, kinds []MoverKind, before, after *featured, zone *zoneFormat) Mover {
+	m := Mover{ItemID: pair.Item, Site: pair.Site, Kinds: kinds, Before: before.side(zone), After: after.side(zone)}
+	if before != nil && before.state == contracts.PriceObserved && before.state == after.state && before.currency == after.currency {
+		by := after.price - before.price
+		difference := decimal(by, after.currency)
+		m.PriceDifference, m.PriceDifferencePercent = &difference, percent(by, before.price)
+		m.size = float64(max(by, -by)) / float64(max(1, before.price))
+	}
+	return m
+}
+
+func (f *featured) side(zone *zoneFormat) *MoverSide {
+	if f == nil {
+		return nil
+	}
+	s := &MoverSide{
+		CapturedAt: string(zone.append(nil, f.capturedMs)), CoverageState: string(coverageState.values.At(int(f.state))),
+	}
+	if f.merchant != "" {
+		s.Merchant = &f.merchant
+	}
+	if f.buyBox != contracts.FlagUnknown {
+		holds := f.buyBox == contracts.FlagTrue
+		s.IsBuyBox = &holds
+	}
+	if f.price < 0 {
+		return s
+	}
+	price := decimal(f.price, f.currency)
+	s.Price, s.CurrencyCode = &price, &f.currency
+	if f.shipping >= 0 {
+		total := decimal(f.price+f.shipping, f.currency)
+		s.TotalPrice = &total
+	}
+	return s
+}
+
+// rankMovers puts those first whose price moved most, those whose price did
+// not move by item and site behind them.
+func rankMovers(all []Mover) {
+	slices.SortFunc(all, func(a, b Mover) int {
+		return cmp.Or(cmp.Compare(b.size, a.size), cmp.Compare(a.ItemID, b.ItemID), cmp.Compare(a.Site, b.Site))
+	})
+}

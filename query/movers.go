@@ -1,0 +1,271 @@
+package query
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"preismon/contracts"
+)
+
+// Bounds of movers.
+const (
+	maxMoverPairs = 100_000
+	moverPair     = 600 // bytes that both sides of a pair take, about
+	// moverLookback is how old, at since, a capture may be that a pair is
+	// compared with.
+	moverLookback = 168 * time.Hour
+)
+
+// MoversRequest asks what moved between two instants at the pairs under its
+// selectors. Of ResultsRequest it takes the selectors, globalScope, brand and
+// timezone.
+type MoversRequest struct {
+	ResultsRequest
+	Since       string    `json:"since"`           // RFC 3339, or a date: its first instant
+	Until       string    `json:"until,omitempty"` // RFC 3339, or a date: all of it; now at most; empty: now
+	Kind        MoverKind `json:"kind,omitempty"`  // only these; the counts are of all
+	OwnMerchant string    `json:"ownMerchant,omitempty"`
+}
+
+func moverKindNames() string {
+	var names []string
+	for _, kind := range MoverKinds() {
+		names = append(names, string(kind))
+	}
+	return strings.Join(names, ", ")
+}
+
+// MoversPage is one page of movers, the greatest moves of a price first.
+type MoversPage struct {
+	Data   []Mover    `json:"data"`
+	Paging Paging     `json:"paging"`
+	Query  MoversEcho `json:"query"`
+}
+
+// MoversEcho says what was compared, over all pages and kinds.
+type MoversEcho struct {
+	Scope    string            `json:"scope"` // scoped or global
+	Since    string            `json:"since"`
+	Until    string            `json:"until"`
+	Timezone string            `json:"timezone"`
+	Pairs    uint64            `json:"pairs"`    // that the caller sees under the selectors
+	Captured int               `json:"captured"` // pairs with a capture after since
+	Untold   int               `json:"untold"`   // of them not compared: their capture before did not tell
+	Moved    int               `json:"moved"`
+	Listed   int               `json:"listed"` // of the kind that is asked for, on all pages
+	Kinds    map[MoverKind]int `json:"kinds"`  // pairs by kind; one may be of two
+	Sites    []MoversOfSite    `json:"sites"`  // with a mover, by key
+}
+
+// MoversOfSite counts the movers of a site.
+type MoversOfSite struct {
+	Site  contracts.SiteKey `json:"site"`
+	Moved int               `json:"moved"`
+	Kinds map[MoverKind]int `json:"kinds"`
+}
+
+// moversCursor is what a cursor of movers holds: the end of what the first
+// page compared and the snapshot that it saw.
+type moversCursor struct {
+	Until     int64     `json:"u"` // ms
+	Watermark Watermark `json:"w"`
+	Past      int       `json:"p"` // movers on the pages before
+}
+
+// Movers compares, pair by pair, what latestPerPair shows at two instants: the
+// offer that stands (decision 025) of the newest capture by then. A pair
+// without a capture after since did not move. What counts is when a capture
+// was made: one that comes late, made before since, moves nothing.
+//
+// It is accepted or refused as a read of results of the same selectors in the
+// window from since to until, of at most 100,000 pairs. They are read as a
+// whole, so it has a hard budget only.
+func (s *Service) Movers(ctx context.Context, p Principal, r MoversRequest) (*MoversPage, error) {
+	limit, err := pageLimit(r.Limit, MaxResultsLimit)
+	if err != nil {
+		return nil, err
+	}
+	rows, window, err := s.moversWindow(r)
+	if err != nil {
+		return nil, err
+	}
+	meaning := r
+	meaning.ResultsRequest, meaning.Since = r.ResultsRequest.meaning(), fmt.Sprint(window.From.UnixMilli())
+	if r.Until != "" {
+		meaning.Until = fmt.Sprint(window.To.UnixMilli())
+	}
+	bound := binding{Account: p.Account, Route: "movers", Query: r, Meaning: meaning}
+	place := moversCursor{Until: window.To.UnixMilli()}
+	if r.Cursor != "" {
+		if err := s.seal.openCursor(bound, r.Cursor, &place); err != nil {
+			return nil, err
+		}
+		rows.CapturedTo = fromMs(place.Until).Format(time.RFC3339Nano)
+	}
+	plan, err := s.plan(p, rows)
+	if err != nil {
+		return nil, err
+	}
+	plan.mostPairs = maxMoverPairs
+	ctx, cancel := s.within(ctx)
+	defer cancel()
+	in, err := s.acceptPlan(ctx, p, plan, rows)
+	if err != nil {
+		return nil, s.budget(ctx, err)
+	}
+	if r.Cursor == "" {
+		place.Watermark = in.query.Watermark
+	}
+	in.query.Watermark = place.Watermark
+	page := &MoversPage{Data: []Mover{}, Paging: Paging{Limit: limit}, Query: MoversEcho{
+		Scope: in.echo.Scope, Since: formatInstant(window.From, in.zone), Until: formatInstant(fromMs(place.Until), in.zone), Timezone: in.echo.Timezone,
+		Pairs: in.size.Pairs, Kinds: map[MoverKind]int{}, Sites: []MoversOfSite{},
+	}}
+	if in.empty {
+		return page, nil
+	}
+	giveBack, err := s.Charge(ctx, pageBlocks+int64(in.size.Pairs)*moverPair)
+	if err != nil {
+		return nil, err
+	}
+	defer giveBack()
+	all, err := s.movers(ctx, in, r, &page.Query)
+	if err != nil {
+		return nil, s.budget(ctx, err)
+	}
+	rest := all[min(place.Past, len(all)):]
+	page.Data = append(page.Data, rest[:min(limit, len(rest))]...)
+	page.Paging.Returned = len(page.Data)
+	if len(rest) > limit {
+		place.Past += limit
+		page.Paging.NextCursor, err = s.seal.sealCursor(bound, place)
+	}
+	return page, err
+}
+
+// moversWindow gives the read that has to be acceptable for the movers to be,
+// and its window.
+func (s *Service) moversWindow(r MoversRequest) (rows ResultsRequest, w contracts.Window, err error) {
+	zone, err := contracts.LoadZone(cmp.Or(r.Timezone, "UTC"))
+	if err != nil {
+		return rows, w, invalid("timezone: %s.", err)
+	}
+	now := s.now().UTC()
+	if r.Since == "" {
+		return rows, w, invalid("since: missing. It is an instant like 2026-03-01T08:00:00Z, or a date.")
+	}
+	if w.From, err = contracts.ParseLower(r.Since, zone); err != nil {
+		return rows, w, invalid("since: %s.", err)
+	}
+	w.To = now
+	if r.Until != "" {
+		if w.To, err = contracts.ParseUpper(r.Until, zone); err != nil {
+			return rows, w, invalid("until: %s.", err)
+		}
+	}
+	if w.To.After(now) {
+		w.To = now
+	}
+	switch {
+	case w.From.After(now):
+		return rows, w, invalid("since: lies in the future.")
+	case w.From.After(w.To):
+		return rows, w, invalid("until: lies before since.")
+	case r.Kind != "" && !slices.Contains(MoverKinds(), r.Kind):
+		return rows, w, invalid("kind: %q is none of %s.", r.Kind, moverKindNames())
+	case r.GlobalScope && !r.Everything():
+		return rows, w, invalid("globalScope=true goes with no product, order or site. Remove globalScope, or the selector.")
+	case !r.GlobalScope && r.Everything():
+		return rows, w, invalid("since needs a product (itemId, pzn, ean, asin with asinLocale), an orderId or a site, or globalScope=true.")
+	}
+	w = contracts.Window{From: w.From.UTC().Truncate(contracts.Resolution), To: w.To.UTC().Truncate(contracts.Resolution)}
+	rows = r.ResultsRequest
+	rows.Cursor, rows.Limit, rows.LatestPerPair = "", nil, true
+	rows.CapturedFrom, rows.CapturedTo = w.From.Format(time.RFC3339Nano), w.To.Format(time.RFC3339Nano)
+	return rows, w, nil
+}
+
+// movers are all movers of the kind that is asked for, ranked.
+func (s *Service) movers(ctx context.Context, in *read, r MoversRequest, echo *MoversEcho) ([]Mover, error) {
+	sites, err := s.store.SiteRecords(ctx)
+	if err != nil {
+		return nil, err
+	}
+	flagged := map[contracts.SiteKey]bool{}
+	for _, site := range sites {
+		flagged[site.Site] = site.CanonicalCountryMarket
+	}
+	q := in.query // from since: a capture at since is the newest on both sides, or there is a newer one
+	after, err := s.featured(ctx, in.vis, q, flagged)
+	if err != nil || len(after) == 0 {
+		return nil, err
+	}
+	since := q.Window.From
+	q.Window, q.FromNow, q.ToNow = contracts.Window{From: since.Add(-moverLookback), To: since}, false, false
+	before, err := s.featured(ctx, in.vis, q, flagged)
+	if err != nil {
+		return nil, err
+	}
+	var all []Mover
+	zone := newZoneFormat(in.zone)
+	for pair, now := range after {
+		was := before[pair]
+		if now.capturedMs > since.UnixMilli() {
+			echo.Captured++
+			if was != nil && !was.known() {
+				echo.Untold++
+			}
+		}
+		kinds := moved(was, now, r.OwnMerchant)
+		if len(kinds) == 0 {
+			continue
+		}
+		echo.count(pair.Site, kinds)
+		if r.Kind == "" || slices.Contains(kinds, r.Kind) {
+			all = append(all, mover(pair, kinds, was, now, zone))
+		}
+	}
+	echo.Listed = len(all)
+	rankMovers(all)
+	return all, nil
+}
+
+// count counts a pair that moved.
+func (e *MoversEcho) count(site contracts.SiteKey, kinds []MoverKind) {
+	at, found := slices.BinarySearchFunc(e.Sites, site, func(s MoversOfSite, key contracts.SiteKey) int { return cmp.Compare(s.Site, key) })
+	if !found {
+		e.Sites = slices.Insert(e.Sites, at, MoversOfSite{Site: site, Kinds: map[MoverKind]int{}})
+	}
+	e.Moved++
+	e.Sites[at].Moved++
+	for _, kind := range kinds {
+		e.Kinds[kind]++
+		e.Sites[at].Kinds[kind]++
+	}
+}
+
+// featured reads the newest capture of each pair in a window, with the offer
+// that stands for it.
+func (s *Service) featured(ctx context.Context, v Visibility, q ResultsQuery, flagged map[contracts.SiteKey]bool) (map[contracts.Pair]*featured, error) {
+	q.Export = true // shipping and buy box
+	all := map[contracts.Pair]*featured{}
+	err := s.store.Results(ctx, v, &q, func(b *Block) error {
+		for i := range b.Len {
+			pair := contracts.Pair{Item: contracts.ItemID(b.Item[i]), Site: contracts.SiteKey(b.Site.At(i))}
+			f := &featured{
+				capturedMs: b.CapturedMs[i], state: b.stateOf(i), price: b.PriceMinor[i], shipping: b.ShippingMinor[i],
+				currency: contracts.Currency(b.Currency.At(i)), merchant: string(b.Merchant.At(i)),
+			}
+			if flagged[pair.Site] {
+				f.buyBox = contracts.Flag(b.IsBuyBox[i])
+			}
+			all[pair] = f
+		}
+		return nil
+	})
+	return all, err
+}

@@ -1,0 +1,391 @@
+package store_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"preismon/contracts"
+	"preismon/query"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+)
+
+// restless adds about n captures of twelve days whose states change, and
+// often do not: few prices, two merchants, two currencies, every outcome, and
+// first offers without a price. Item 5 is new: it has been there for two days.
+func (w *world) restless(r *rand.Rand, n int) {
+	w.t.Helper()
+	outcomes := []contracts.Outcome{
+		contracts.Unavailable, contracts.Unavailable, contracts.ProductNotFound, contracts.OutcomeUnknown, contracts.AccessRestricted, contracts.SiteUnavailable,
+	}
+	var fresh []obsRow
+	for range n {
+		w.mark++
+		base := obsRow{
+			item: 1 + r.Uint64N(6), site: worldSites[r.IntN(len(worldSites))], epoch: epoch, seq: w.mark,
+			ms: w.now.Add(-time.Duration(r.IntN(12*24*4)) * 15 * time.Minute).UnixMilli(), outcome: outcomes[r.IntN(len(outcomes))], price: -1,
+		}
+		if base.item == 5 {
+			base.ms = w.now.Add(-time.Duration(r.IntN(2*24*4)) * 15 * time.Minute).UnixMilli()
+		}
+		if r.IntN(3) > 0 {
+			base.outcome = contracts.PriceObserved
+		}
+		if base.outcome != contracts.PriceObserved {
+			fresh = append(fresh, base)
+			continue
+		}
+		for offer := range uint16(1 + r.IntN(2)) {
+			row := base
+			row.offer, row.price = offer, []int64{999, 1299, 1299, 0}[r.IntN(4)]
+			row.merchant = []string{"Merchant \"A\"", "Merchant B", ""}[r.IntN(3)]
+			if r.IntN(5) == 0 {
+				row.currency = "JPY"
+			}
+			if r.IntN(6) == 0 {
+				row.price = -1
+			}
+			row.buyBox = contracts.Flag(r.IntN(3))
+			if r.IntN(2) == 0 {
+				row.shipping = ptr(r.Int64N(2) * 500)
+			}
+			fresh = append(fresh, row)
+		}
+	}
+	w.rows = append(w.rows, fresh...)
+	w.write(fresh)
+	w.setMark(w.mark)
+}
+
+// side is what a row says of an instant; its site has a buy box or not.
+func side(r *obsRow) string {
+	if r == nil {
+		return "null"
+	}
+	amount := func(n int64) string {
+		c := contracts.Currency(cmp.Or(r.currency, "EUR"))
+		return string(contracts.AppendMinor(nil, n, c.Digits()))
+	}
+	price, total, currency, merchant, box := "null", "null", "null", "null", "null"
+	if r.price >= 0 {
+		price, currency = amount(r.price), strconv.Quote(cmp.Or(r.currency, "EUR"))
+		if r.shipping != nil {
+			total = amount(r.price + *r.shipping)
+		}
+	}
+	if r.merchant != "" {
+		merchant = strconv.Quote(r.merchant)
+	}
+	if r.site == "market.example" && r.buyBox != contracts.FlagUnknown {
+		box = fmt.Sprint(r.buyBox == contracts.FlagTrue)
+	}
+	return fmt.Sprintf(`{"capturedAt":%q,"coverageState":%q,"price":%s,"totalPrice":%s,"currencyCode":%s,"merchant":%s,"isBuyBox":%s}`,
+		time.UnixMilli(r.ms).UTC().Format("2006-01-02T15:04:05.000Z"), coverage(*r), price, total, currency, merchant, box)
+}
+
+// kindsOf compares two rows of a pair by itself.
+func kindsOf(b, a *obsRow, own string) (kinds []query.MoverKind) {
+	before, after := "PRODUCT_NOT_FOUND", coverage(*a)
+	if b != nil {
+		before = coverage(*b)
+	}
+	switch {
+	case before == "UNKNOWN", b == nil && after == "UNKNOWN":
+		return nil
+	case after == "UNKNOWN":
+		return []query.MoverKind{query.NoResult}
+	case before != after:
+		kind, ok := map[string]query.MoverKind{
+			"PRICE_OBSERVED UNAVAILABLE": query.OutOfStock, "UNAVAILABLE PRICE_OBSERVED": query.BackInStock, "PRODUCT_NOT_FOUND PRICE_OBSERVED": query.NewOffer,
+			"PRICE_OBSERVED PRODUCT_NOT_FOUND": query.Gone, "UNAVAILABLE PRODUCT_NOT_FOUND": query.Gone,
+		}[before+" "+after]
+		if ok {
+			kinds = append(kinds, kind)
+		}
+		return kinds
+	case after != "PRICE_OBSERVED":
+		return nil
+	}
+	if a.currency == b.currency && a.price > b.price {
+		kinds = append(kinds, query.PriceUp)
+	}
+	if a.currency == b.currency && a.price < b.price {
+		kinds = append(kinds, query.PriceDown)
+	}
+	if a.site != "market.example" || a.buyBox == contracts.FlagUnknown || b.buyBox == contracts.FlagUnknown {
+		return kinds
+	}
+	mine := func(r *obsRow) bool { return r.buyBox == contracts.FlagTrue && (own == "" || r.merchant == own) }
+	switch {
+	case mine(a) && (!mine(b) || a.merchant != b.merchant):
+		kinds = append(kinds, query.BuyBoxWon)
+	case mine(b) && !mine(a):
+		kinds = append(kinds, query.BuyBoxLost)
+	}
+	return kinds
+}
+
+// bruteMovers looks at every row: the movers as lines of JSON in their order,
+// and what they add up to.
+func (w *world) bruteMovers(a contracts.AccountID, r query.MoversRequest, since, until time.Time) (lines []string, echo query.MoversEcho) {
+	newest := func(from, to time.Time) map[contracts.Pair]*obsRow {
+		rows := r.ResultsRequest
+		rows.LatestPerPair = true
+		all := map[contracts.Pair]*obsRow{}
+		for _, row := range w.oracle(a, rows, from.UnixMilli(), to.UnixMilli(), w.rows) {
+			all[row.pair()] = &row
+		}
+		return all
+	}
+	before, after := newest(since.Add(-168*time.Hour), since), newest(since.Add(time.Millisecond), until)
+	echo.Kinds = map[query.MoverKind]int{}
+	sites := map[contracts.SiteKey]query.MoversOfSite{}
+	type ranked struct {
+		size float64
+		pair contracts.Pair
+		line string
+	}
+	var all []ranked
+	for pair, now := range after {
+		was := before[pair]
+		echo.Captured++
+		if was != nil && coverage(*was) == "UNKNOWN" {
+			echo.Untold++
+		}
+		kinds := kindsOf(was, now, r.OwnMerchant)
+		if len(kinds) == 0 {
+			continue
+		}
+		echo.Moved++
+		site := sites[pair.Site]
+		if site.Kinds == nil {
+			site = query.MoversOfSite{Site: pair.Site, Kinds: map[query.MoverKind]int{}}
+		}
+		site.Moved++
+		for _, kind := range kinds {
+			echo.Kinds[kind]++
+			site.Kinds[kind]++
+		}
+		sites[pair.Site] = site
+		if r.Kind != "" && !slices.Contains(kinds, r.Kind) {
+			continue
+		}
+		one := ranked{pair: pair}
+		difference, share := "null", "null"
+		if was != nil && was.currency == now.currency && coverage(*was) == "PRICE_OBSERVED" && coverage(*now) == "PRICE_OBSERVED" {
+			by := now.price - was.price
+			difference = string(contracts.AppendMinor(nil, by, contracts.Currency(cmp.Or(now.currency, "EUR")).Digits()))
+			if was.price != 0 {
+				share = big.NewRat(100*by, was.price).FloatString(2)
+			}
+			one.size = math.Abs(float64(by)) / math.Max(1, float64(was.price))
+		}
+		text, _ := json.Marshal(kinds)
+		one.line = fmt.Sprintf(`{"itemId":"%d","site":%q,"kinds":%s,"priceDifference":%s,"priceDifferencePercent":%s,"before":%s,"after":%s}`,
+			now.item, now.site, text, difference, share, side(was), side(now))
+		all = append(all, one)
+	}
+	for _, key := range slices.Sorted(maps.Keys(sites)) {
+		echo.Sites = append(echo.Sites, sites[key])
+	}
+	slices.SortFunc(all, func(a, b ranked) int { return cmp.Or(cmp.Compare(b.size, a.size), a.pair.Compare(b.pair)) })
+	for _, one := range all {
+		lines = append(lines, one.line)
+	}
+	echo.Listed = len(lines)
+	return lines, echo
+}
+
+// movers follows the cursors to the end; what pages say of the whole is the
+// same on each.
+func (w *world) movers(t require, a contracts.AccountID, r query.MoversRequest, between func()) (lines []string, echo query.MoversEcho) {
+	for page := 0; ; page++ {
+		p, err := w.service.Movers(w.t.Context(), query.Principal{Account: a}, r)
+		if err != nil {
+			t.Fatalf("%+v: %v", r, err)
+		}
+		if len(p.Data) != p.Paging.Returned || len(p.Data) > p.Paging.Limit || p.Paging.NextCursor != "" && len(p.Data) < p.Paging.Limit {
+			t.Fatalf("page %d: %d movers, %+v", page, len(p.Data), p.Paging)
+		}
+		if page > 0 && !gocmp.Equal(echo, p.Query) {
+			t.Fatalf("page %d: %s", page, gocmp.Diff(echo, p.Query))
+		}
+		echo = p.Query
+		for _, m := range p.Data {
+			line, err := json.Marshal(m)
+			if err != nil {
+				t.Fatalf("%v", err)
+			}
+			lines = append(lines, string(line))
+		}
+		if p.Paging.NextCursor == "" {
+			return lines, echo
+		}
+		if page > 100 {
+			t.Fatalf("%+v has no end", r)
+		}
+		r.Cursor = p.Paging.NextCursor
+		if between != nil {
+			between()
+		}
+	}
+}
+
+// TestMoversAreADiff asks for random scopes and instants, many of them those of
+// a capture, in pages of any size: the movers, their order and their counts are
+// what a look at every row says: TOOL-01b, VIS-04.
+func TestMoversAreADiff(t *testing.T) {
+	w := newWorld(t, 61, 0)
+	w.restless(rand.New(rand.NewPCG(61, 1)), 900)
+	seen := map[query.MoverKind]int{}
+	rapid.Check(t, func(rt *rapid.T) {
+		instant := func(name string, least, most int) time.Time {
+			at := w.now.Add(-time.Duration(rapid.IntRange(least, most).Draw(rt, name)) * time.Minute)
+			if row := time.UnixMilli(rapid.SampledFrom(w.rows).Draw(rt, name+" row").ms).UTC(); rapid.Bool().Draw(rt, name+" at a capture") && w.now.Sub(row) <= 168*time.Hour {
+				at = row
+			}
+			return at
+		}
+		since, until := instant("since", 0, 168*60), w.now
+		r := query.MoversRequest{
+			Since:       since.Format(time.RFC3339Nano),
+			Kind:        rapid.SampledFrom(append(query.MoverKinds(), "", "", "", "", "", "", "", "", "")).Draw(rt, "kind"),
+			OwnMerchant: rapid.SampledFrom([]string{"", "", "Merchant B"}).Draw(rt, "own"),
+		}
+		if later := instant("until", 0, 48*60); rapid.Bool().Draw(rt, "has until") && !later.Before(since) {
+			r.Until, until = later.Format(time.RFC3339Nano), later
+		}
+		r.Limit = ptr(rapid.SampledFrom([]int{2, 7, 1000, 1000}).Draw(rt, "limit"))
+		switch rapid.IntRange(0, 5).Draw(rt, "scope") {
+		case 0:
+			r.ItemID = 4
+		case 1:
+			r.OrderID = orderB
+		case 2:
+			r.Site = "gamma.example"
+		case 3:
+			r.EAN = "96385074"
+		case 4:
+			r.GlobalScope = true
+		case 5:
+			r.Brand, r.GlobalScope = "A", true
+		}
+		account := rapid.SampledFrom([]contracts.AccountID{accountWhole, accountWhole, accountOrder, accountSites, accountNone, accountOther}).Draw(rt, "account")
+		want, added := w.bruteMovers(account, r, since, until)
+		got, echo := w.movers(rt, account, r, nil)
+		if diff := gocmp.Diff(want, got); diff != "" {
+			rt.Fatalf("account %d, %+v (-want +got):\n%s", account, r, diff)
+		}
+		added.Scope, added.Since, added.Until, added.Timezone, added.Pairs = echo.Scope, echo.Since, echo.Until, echo.Timezone, echo.Pairs
+		if diff := gocmp.Diff(added, echo, cmpopts.EquateEmpty()); diff != "" {
+			rt.Fatalf("account %d, %+v (-want +got):\n%s", account, r, diff)
+		}
+	})
+	for hours := 1; hours <= 168; hours += 8 {
+		_, echo := w.movers(t, accountOther, query.MoversRequest{
+			Since: w.now.Add(-time.Duration(hours) * time.Hour).Format(time.RFC3339), ResultsRequest: query.ResultsRequest{GlobalScope: true, Limit: ptr(1000)},
+		}, nil)
+		for kind, n := range echo.Kinds {
+			seen[kind] += n
+		}
+	}
+	for _, kind := range query.MoverKinds() {
+		if seen[kind] == 0 {
+			t.Errorf("no pair was %s: %v", kind, seen)
+		}
+	}
+}
+
+// TestMoversEdges has captures at the edges of what is compared: since itself
+// is before, 168 hours before it are looked back, and a capture that comes late
+// is where it was made (TOOL-01b).
+func TestMoversEdges(t *testing.T) {
+	w := newWorld(t, 64, 0)
+	since := w.now.Add(-24 * time.Hour)
+	at := func(item uint64, d time.Duration, price int64) obsRow {
+		w.mark++
+		return obsRow{item: item, site: "alpha.example", ms: since.Add(d).UnixMilli(), epoch: epoch, seq: w.mark, outcome: contracts.PriceObserved, price: price, merchant: "M"}
+	}
+	const ms, week, day = time.Millisecond, 168 * time.Hour, 24 * time.Hour
+	w.write([]obsRow{
+		at(1, -week, 100), at(1, ms, 200), // the oldest that counts
+		at(2, -week-ms, 100), at(2, day, 200), // too old; at now
+		at(3, 0, 100), at(3, -ms, 300), // at since: no change after it
+		at(4, 0, 100), at(4, ms, 100), at(4, -ms, 300), // the same again
+	})
+	w.setMark(w.mark)
+	r := query.MoversRequest{Since: since.Format(time.RFC3339Nano), ResultsRequest: query.ResultsRequest{Site: "alpha.example"}}
+	kinds := func() (kinds []string) {
+		page, err := w.service.Movers(t.Context(), query.Principal{Account: accountWhole}, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range page.Data {
+			kinds = append(kinds, fmt.Sprint(m.ItemID, " ", m.Kinds))
+		}
+		return kinds
+	}
+	want := []string{"1 [PRICE_UP]", "2 [NEW_OFFER]"}
+	if diff := gocmp.Diff(want, kinds()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	w.write([]obsRow{at(3, -time.Hour, 999), at(1, -time.Hour, 999), at(2, day+ms, 999)}) // late, and ahead of now
+	w.setMark(w.mark)
+	want = []string{"1 [PRICE_DOWN]", "2 [NEW_OFFER]"}
+	if diff := gocmp.Diff(want, kinds()); diff != "" {
+		t.Errorf("late captures (-want +got):\n%s", diff)
+	}
+	r.Since = since.Add(time.Millisecond - 1).Format(time.RFC3339Nano) // between two milliseconds, the one before
+	if diff := gocmp.Diff(want, kinds()); diff != "" {
+		t.Errorf("finer than a millisecond (-want +got):\n%s", diff)
+	}
+	r.Since, r.Timezone = "2026-03-07", "Asia/Tokyo" // from the first instant of the day there
+	if diff := gocmp.Diff([]string{"1 [PRICE_UP]", "2 [PRICE_UP]", "3 [NEW_OFFER]", "4 [NEW_OFFER]"}, kinds()); diff != "" {
+		t.Errorf("a date (-want +got):\n%s", diff)
+	}
+}
+
+// TestMoversAreASnapshot lets captures come in, early and late ones, while the
+// pages are read: they are what the first page saw, each pair once.
+func TestMoversAreASnapshot(t *testing.T) {
+	w := newWorld(t, 62, 0)
+	r := rand.New(rand.NewPCG(62, 1))
+	w.restless(r, 1_800)
+	for i, limit := range []int{1, 2, 3} {
+		w.mark++
+		var ahead []obsRow // of now, when the first page is read
+		for item := range uint64(4) {
+			ahead = append(ahead, obsRow{
+				item: 1 + item, site: "gamma.example", ms: w.now.UnixMilli() + 1, epoch: epoch, seq: w.mark, capture: uint16(item),
+				outcome: contracts.PriceObserved, price: 777, merchant: "Ahead",
+			})
+		}
+		w.write(ahead)
+		w.setMark(w.mark)
+		req := query.MoversRequest{Since: w.now.Add(-30 * time.Hour).Format(time.RFC3339), ResultsRequest: query.ResultsRequest{OrderID: orderA, Limit: ptr(1000)}}
+		whole, _ := w.movers(t, accountWhole, req, nil)
+		if len(whole) < 5 {
+			t.Fatalf("only %d movers", len(whole))
+		}
+		began := w.now
+		req.Limit = &limit
+		got, _ := w.movers(t, accountWhole, req, func() {
+			w.now = w.now.Add(time.Minute)
+			w.restless(r, 40)
+		})
+		if diff := gocmp.Diff(whole, got); diff != "" || !w.now.After(began) {
+			t.Errorf("walk %d (-want +got):\n%s", i, diff)
+		}
+	}
+}
