@@ -37,6 +37,7 @@ type cli struct {
 	Query       queryCmd       `cmd:"" help:"Run the query service: REST, streams, MCP and the web pages."`
 	Audit       auditCmd       `cmd:"" help:"Compare streams, dead letters and tables: what is missing or doubled."`
 	Doctor      doctorCmd      `cmd:"" help:"Look at everything, and say what needs a hand and which command mends it."`
+	Trace       traceCmd       `cmd:"" help:"Say where an event is, and who sees it."`
 	DeadLetters deadLettersCmd `cmd:"" name:"deadletters" help:"List, show and replay what could not be read."`
 	Backup      backupCmd      `cmd:"" help:"Save the tables of ClickHouse."`
 	Restore     restoreCmd     `cmd:"" help:"Bring the tables of ClickHouse back."`

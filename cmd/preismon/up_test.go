@@ -48,6 +48,7 @@ func TestUpDemo(t *testing.T) {
 	t.Run("live", demo.live)
 	t.Run("tables", func(t *testing.T) { t.Logf("%d rows", exactDemo(t, u)) })
 	t.Run("admin", demo.admin)
+	t.Run("trace", demo.trace)
 	t.Run("again", demo.again)
 }
 
