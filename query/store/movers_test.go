@@ -292,12 +292,15 @@ func TestMoversAreADiff(t *testing.T) {
 			rt.Fatalf("account %d, %+v (-want +got):\n%s", account, r, diff)
 		}
 	})
-	for hours := 1; hours <= 168; hours += 8 {
-		_, echo := w.movers(t, accountOther, query.MoversRequest{
-			Since: w.now.Add(-time.Duration(hours) * time.Hour).Format(time.RFC3339), ResultsRequest: query.ResultsRequest{GlobalScope: true, Limit: ptr(1000)},
-		}, nil)
-		for kind, n := range echo.Kinds {
-			seen[kind] += n
+	for hours := 1; hours <= 168; hours += 4 {
+		for _, own := range []string{"", "Merchant B", `Merchant "A"`} {
+			_, echo := w.movers(t, accountOther, query.MoversRequest{
+				Since:       w.now.Add(-time.Duration(hours) * time.Hour).Format(time.RFC3339),
+				OwnMerchant: own, ResultsRequest: query.ResultsRequest{GlobalScope: true, Limit: ptr(1000)},
+			}, nil)
+			for kind, n := range echo.Kinds {
+				seen[kind] += n
+			}
 		}
 	}
 	for _, kind := range query.MoverKinds() {
