@@ -34,9 +34,9 @@ type explorerPlan struct {
 
 // explorerSaid is what the page showed.
 type explorerSaid struct {
-	Chart, Many chartSaid
-	Pairs       [][]string
-	Stand       struct {
+	Chart, Many  chartSaid
+	Pairs        [][]string
+	Moved, Stand struct {
 		Summary string
 		Rows    [][]string
 	}
@@ -273,6 +273,21 @@ func (s explorerSaid) compareOverview(t *testing.T, client *api) {
 	}
 	if !strings.HasPrefix(s.Stand.Summary, "Of "+strconv.Itoa(positions.Query.Positions)+" products") || len(s.Stand.Rows) != len(positions.Data) {
 		t.Errorf("the start says %q and has %d rows, the service has %+v", s.Stand.Summary, len(s.Stand.Rows), positions.Query)
+	}
+	var movers struct{ Query struct{ Pairs, Moved int } }
+	if _, body := client.get("/ext/v1/movers", url.Values{"since": {time.Now().Add(-24 * time.Hour).UTC().Format(time.RFC3339)}}); json.Unmarshal(body, &movers) != nil || movers.Query.Moved == 0 {
+		t.Fatalf("movers: %s", body)
+	}
+	if !strings.HasPrefix(s.Moved.Summary, "Of "+strconv.Itoa(movers.Query.Pairs)+" pairs") || !strings.Contains(s.Moved.Summary, "price down") || len(s.Moved.Rows) != 10 {
+		t.Errorf("what moved: %q, %d rows", s.Moved.Summary, len(s.Moved.Rows))
+	}
+	last := 1e9
+	for _, row := range s.Moved.Rows { // the greatest first
+		v, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimLeft(strings.ReplaceAll(row[4], ",", ""), "+-"), " %"), 64)
+		if err != nil || v > last || row[2] == "" || row[3] == "" || row[5] == "" {
+			t.Errorf("what moved: %q", row)
+		}
+		last = v
 	}
 	for _, row := range s.Stand.Rows {
 		if !strings.Contains(row[5], "%") || !strings.Contains(row[6], "offers") || strings.Contains(strings.Join(row, ""), "undefined") {

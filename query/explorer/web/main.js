@@ -4,7 +4,7 @@ import * as api from './api.js';
 import { Chart, colourOf, load, mostLines } from './chart.js';
 import { Console } from './console.js';
 import { factReads, readFacts, showFacts } from './facts.js';
-import { overviewReads, readOverview, showPosition, showSites } from './overview.js';
+import { overviewReads, readOverview, showMovers, showPosition, showSites } from './overview.js';
 import { markets, standing } from './position.js';
 import { same } from './same.js';
 import { History, outcomeOf } from './series.js';
@@ -245,13 +245,14 @@ async function readStart(signal) {
   same(by('overview-same'), reads, []);
   by('overview-status').textContent = t.loadingView;
   await attempt('overview', signal, async () => {
-    const { positions, sites: days } = await readOverview(reads, named, signal);
+    const { movers, positions, sites: days } = await readOverview(reads, named, signal);
     if (signal.aborted) return;
     const links = {
       siteName,
       itemLink: (id) => link(itemName(id), { view: 'history', items: id, last: '720h' }),
       siteLink: (site) => link(siteName(site), { view: 'latest', site }),
     };
+    showMovers(by('moved'), movers, links);
     showPosition(by('stand'), positions, links);
     showSites(by('sites'), days, sites.filter((s) => !asked.site || s.site === asked.site), links);
   });
@@ -506,7 +507,7 @@ function leave(words = '') {
   consoleView.stop();
   [sites, items, offers, drawnHistory] = [[], [], [], undefined]; // what was asked for stays
   showHistory();
-  for (const id of ['items', 'chosen', 'stand', 'sites', 'offers', 'positions', 'lines']) by(id).replaceChildren();
+  for (const id of ['items', 'chosen', 'moved', 'stand', 'sites', 'offers', 'positions', 'lines']) by(id).replaceChildren();
   by('app').hidden = by('logout').hidden = true;
   by('login').hidden = false;
   by('login-error').hidden = !words;

@@ -12,6 +12,7 @@ export function overviewReads(site, zone) {
   const to = Math.floor(Date.now() / 60e3) * 60e3;
   const day = { capturedFrom: new Date(to - 86400e3).toISOString(), capturedTo: new Date(to).toISOString() };
   return [
+    { path: 'ext/v1/movers', params: { site, since: day.capturedFrom, until: day.capturedTo, timezone: zone, limit: most } },
     { path: 'ext/v1/position', params: { site, limit: most } },
     { path: 'ext/v1/statistics', params: { by: 'site', site, globalScope: !site, ...day, timezone: zone, limit: 1000 } },
   ];
@@ -19,12 +20,27 @@ export function overviewReads(site, zone) {
 
 /** readOverview asks for them, and for the names of products that are not known yet. */
 export async function readOverview(reads, named, signal) {
-  const [positions, sites] = await Promise.all(reads.map((r) => api.page(r.path, r.params, signal)));
-  await named(positions.data.map((p) => p.itemId));
-  return { positions, sites };
+  const [movers, positions, sites] = await Promise.all(reads.map((r) => api.page(r.path, r.params, signal)));
+  await named([...movers.data, ...positions.data].map((p) => p.itemId));
+  return { movers, positions, sites };
 }
 
 const percent = (v) => `${new Intl.NumberFormat(language, { maximumFractionDigits: 1 }).format(v)} %`;
+
+/** showMovers writes how many moved, by kind, and those whose price moved most. */
+export function showMovers(box, { data, query }, { itemLink, siteName }) {
+  const kinds = Object.entries(query.kinds).filter(([, n]) => n > 0).map(([kind, n]) => `${t[kind]} ${number(n)}`).join(', ');
+  const offer = (o) => (!o ? '' : o.price === null || o.price === undefined ? t[states[o.coverageState]] ?? t.unknown : money(o.price, o.currencyCode));
+  box.replaceChildren(heading(t.movedTitle), element('p', { class: 'lead' }, `${t.moved(number(query.pairs), number(query.moved))}${kinds && `: ${kinds}`}.`), ...(data.length ? [scroll(t.movedTitle, table(t.movedTitle, [
+    { title: t.product, text: (m) => itemLink(m.itemId) }, { title: t.site, text: (m) => siteName(m.site) },
+    { title: t.before, number: true, text: (m) => offer(m.before) }, { title: t.after, number: true, text: (m) => offer(m.after) },
+    { title: t.difference, number: true, text: (m) => (m.priceDifferencePercent === null ? '' : `${m.priceDifference > 0 ? '+' : ''}${percent(m.priceDifferencePercent)}`) },
+    { title: t.what, text: (m) => m.kinds.map((k) => t[k]).join(', ') },
+  ], data, { headed: true }))] : []));
+}
+
+/** states are the words for what was observed where there is no price. */
+const states = { UNAVAILABLE: 'unavailable', PRODUCT_NOT_FOUND: 'notFound' };
 
 /** showPosition writes where the caller is above the cheapest offer, the farthest first. */
 export function showPosition(box, { data, query }, { itemLink, siteName }) {

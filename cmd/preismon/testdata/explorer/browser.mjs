@@ -121,7 +121,9 @@ async function readme() {
 async function overview(page) {
   const cells = (what) => page.locator(`${what} tbody tr`).evaluateAll((rows) => rows.map((r) => [...r.cells].map((c) => c.textContent)));
   await page.waitForSelector('#stand tbody tr');
+  await page.waitForSelector('#moved tbody tr');
   await page.waitForSelector('#sites tbody tr');
+  said.moved = { summary: await page.textContent('#moved .lead'), rows: await cells('#moved') };
   said.stand = { summary: await page.textContent('#stand .lead'), rows: await cells('#stand') };
   said.sites = await cells('#sites');
   said.curl.overview = await copied(page, 'overview', 'curl');
