@@ -112,7 +112,10 @@ func (s *Service) page(ctx context.Context, in *read, r ResultsRequest, start ti
 		}
 	}
 	if r.Summarize {
-		page.Summary = c.tally.summary(r.Cursor == "" && page.Paging.NextCursor == "" && !in.query.Filtered())
+		if page.Summary, err = s.sumUp(ctx, in, r, page, c.tally); err != nil {
+			page.Rows.Release()
+			return nil, err
+		}
 	}
 	return page, nil
 }

@@ -106,7 +106,7 @@ func (st *Statistic) record(by Grouping, edges []int64, until int64, zone *zoneF
 			seconds(st.InMs), seconds(st.OutMs), seconds(st.UnknownMs),
 			seconds(max(0, int64(st.Pairs)*(min(to, until)-from)-st.InMs-st.OutMs-st.UnknownMs)),
 		},
-		ShareInStock: percent(st.InMs, st.InMs+st.OutMs), BuyBox: []StatisticWinner{}, Prices: []StatisticPricing{},
+		ShareInStock: percent(st.InMs, st.InMs+st.OutMs), Prices: []StatisticPricing{},
 	}
 	switch by {
 	case ByProduct:
@@ -118,7 +118,7 @@ func (st *Statistic) record(by Grouping, edges []int64, until int64, zone *zoneF
 	case ByBrand:
 		rec.Brand = &st.Text
 	}
-	rec.winners(st.Wins)
+	rec.BuyBox = winners(st.Wins)
 	for _, p := range st.Prices {
 		rec.Prices = append(rec.Prices, p.pricing())
 	}
@@ -126,7 +126,8 @@ func (st *Statistic) record(by Grouping, edges []int64, until int64, zone *zoneF
 }
 
 // winners lists who held the buy box, most often first.
-func (rec *StatisticRecord) winners(wins []Wins) {
+func winners(wins []Wins) []StatisticWinner {
+	found := make([]StatisticWinner, 0, len(wins))
 	all := uint64(0)
 	for _, w := range wins {
 		all += w.Wins
@@ -137,8 +138,9 @@ func (rec *StatisticRecord) winners(wins []Wins) {
 		if w.Merchant != "" {
 			winner.Merchant = &w.Merchant
 		}
-		rec.BuyBox = append(rec.BuyBox, winner)
+		found = append(found, winner)
 	}
+	return found
 }
 
 func (p *PriceStatistic) pricing() StatisticPricing {

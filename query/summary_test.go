@@ -106,24 +106,22 @@ func TestSummary(t *testing.T) {
 		priced(3, "b", "EUR", 400),
 	}
 	pairs := map[contracts.SiteKey]uint64{"a": 9, "b": 3, "c": 4}
-	const whole = `{"sites":[` +
-		`{"site":"a","priced":0,"unavailable":2,"unknown":4,"noResult":3,"prices":[]},` +
-		`{"site":"b","priced":6,"unavailable":0,"unknown":0,"noResult":0,"prices":[` +
+	const at = `"firstCapturedAt":"2026-03-08T12:00:00.000Z","lastCapturedAt":"2026-03-08T12:00:00.000Z","sites":[`
+	const whole = `{"covers":"query","rows":12,` + at +
+		`{"site":"a","priced":0,"unavailable":2,"unknown":4,"prices":[],"noResult":3},` +
+		`{"site":"b","priced":6,"unavailable":0,"unknown":0,"prices":[` +
 		`{"currencyCode":"EUR","count":4,"min":3.00,"median":4.00,"max":12.50},` +
 		`{"currencyCode":"JPY","count":1,"min":500,"median":500,"max":500},` +
-		`{"currencyCode":"KWD","count":1,"min":1.234,"median":1.234,"max":1.234}]},` +
-		`{"site":"c","priced":0,"unavailable":0,"unknown":0,"noResult":4,"prices":[]}]}`
-	three := `{"sites":[{"site":"a","priced":0,"unavailable":0,"unknown":0,"noResult":null,"prices":[]},` +
-		`{"site":"b","priced":3,"unavailable":0,"unknown":0,"noResult":null,"prices":[` +
-		`{"currencyCode":"EUR","count":2,"min":3.00,"median":3.00,"max":12.50},{"currencyCode":"JPY","count":1,"min":500,"median":500,"max":500}]},` +
-		`{"site":"c","priced":0,"unavailable":0,"unknown":0,"noResult":null,"prices":[]}]}`
+		`{"currencyCode":"KWD","count":1,"min":1.234,"median":1.234,"max":1.234}],"noResult":0},` +
+		`{"site":"c","noResult":4}]}` // silent, and not "0 priced"
 	unknowable := strings.NewReplacer(`"noResult":3`, `"noResult":null`, `"noResult":0`, `"noResult":null`, `"noResult":4`, `"noResult":null`).Replace(whole)
-	without := func(a, b, c string) string { // rows
+	ofPage := strings.Replace(unknowable, `"covers":"query"`, `"covers":"page"`, 1) // it begins anew in this store
+	without := func(a, b, c string) string {                                        // rows
 		var sites []string
 		for i, n := range []string{a, b, c} {
-			sites = append(sites, `{"site":"`+"abc"[i:i+1]+`","priced":0,"unavailable":0,"unknown":0,"noResult":`+n+`,"prices":[]}`)
+			sites = append(sites, `{"site":"`+"abc"[i:i+1]+`","noResult":`+n+`}`)
 		}
-		return `{"sites":[` + strings.Join(sites, ",") + "]}"
+		return `{"covers":"query","rows":0,"firstCapturedAt":null,"lastCapturedAt":null,"sites":[` + strings.Join(sites, ",") + "]}"
 	}
 	limit := 3
 	first, err := (&shelf{rows: rows}).service(t).Results(t.Context(), query.Principal{Account: 1}, query.ResultsRequest{Limit: &limit})
@@ -136,9 +134,9 @@ func TestSummary(t *testing.T) {
 		want string
 	}{
 		"a whole answer":       {rows, query.ResultsRequest{Summarize: true}, whole},
-		"a page of a walk":     {rows, query.ResultsRequest{Summarize: true, Limit: &limit}, three},
-		"the end of a walk":    {rows, query.ResultsRequest{Summarize: true, Cursor: first.Paging.NextCursor}, unknowable},
-		"an answer budget":     {rows, query.ResultsRequest{Summarize: true, AnswerBytes: 500}, three},
+		"a page of a walk":     {rows, query.ResultsRequest{Summarize: true, Limit: &limit}, whole},
+		"the end of a walk":    {rows, query.ResultsRequest{Summarize: true, Cursor: first.Paging.NextCursor}, ofPage},
+		"an answer budget":     {rows, query.ResultsRequest{Summarize: true, AnswerBytes: 500}, whole},
 		"a filter":             {rows, query.ResultsRequest{Summarize: true, Brand: "x"}, unknowable},
 		"no row":               {nil, query.ResultsRequest{Summarize: true}, without("9", "3", "4")},
 		"a filter of no value": {rows, query.ResultsRequest{Summarize: true, CoverageState: "NO_RESULT"}, without("null", "null", "null")},

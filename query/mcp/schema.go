@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"preismon/contracts/openapi"
+	"preismon/query"
 )
 
 // schema is a JSON Schema (2020-12).
@@ -55,6 +56,12 @@ func anyOf[T any](all []T) (out []any) {
 	return out
 }
 
+// described is a schema with what it means.
+func described(s schema, about string) schema {
+	s["description"] = about
+	return s
+}
+
 func countedSchema() schema { return kind("object") }
 
 // contractAnswer is the answer of an operation of the contract behind a head
@@ -98,16 +105,32 @@ func resultsAnswer() (schema, error) {
 	for _, name := range []string{"shippingCostMoney", "totalPriceMoney", "referencePriceMoney"} {
 		row[name] = schema{"type": row[name].(schema)["type"]}
 	}
-	count, number := kind("integer"), kind("number")
 	answer := answerOf(object(schema{
-		"returned": count,
-		"sites": listOf(object(schema{
-			"site": kind("string"), "priced": count, "unavailable": count, "unknown": count, "noResult": kind("integer", "null"),
-			"prices": listOf(object(schema{
-				"currencyCode": kind("string"), "count": count, "min": number, "median": number, "max": number,
-			})),
-		})),
-		"otherSites": schema{"type": []any{"object", "null"}, "properties": schema{"count": count, "noResult": kind("integer", "null")}},
+		"returned":        described(kind("integer"), "Rows of this page"),
+		"covers":          schema{"enum": []any{query.CoversQuery, query.CoversPage}, "description": "Of which rows the summary is: all of the query, or this page"},
+		"rows":            described(kind("integer"), "Rows that the summary covers"),
+		"firstCapturedAt": described(kind("string", "null"), "Oldest of these rows"),
+		"lastCapturedAt":  described(kind("string", "null"), "Newest of these rows"),
+		"sites": described(listOf(object(schema{
+			"site":        described(kind("string"), "Site key; one without rows has noResult alone"),
+			"priced":      described(kind("integer"), "Rows with a price"),
+			"unavailable": described(kind("integer"), "Rows of what is not sold there now, or not found"),
+			"unknown":     described(kind("integer"), "Rows that do not tell"),
+			"noResult":    described(kind("integer", "null"), "Monitored products without a row; null: not known of a page or under a filter"),
+			"prices": described(listOf(object(schema{
+				"currencyCode": described(kind("string"), "ISO 4217"), "count": described(kind("integer"), "Rows with a price in it"),
+				"min": described(kind("number"), "Lowest price"), "median": described(kind("number"), "The lower one in the middle"),
+				"max": described(kind("number"), "Highest price"),
+			})), "By currency"),
+			"buyBox": described(listOf(object(schema{
+				"merchant": described(kind("string", "null"), "Null: without a name"), "wins": described(kind("integer"), "Rows with its buy box"),
+				"share": described(kind("number"), "Percent of the rows with a buy box"),
+			})), "With includeExportFields: the ten merchants that hold it most often"),
+		})), "By key"),
+		"otherSites": schema{
+			"type": []any{"object", "null"}, "description": "Further sites without rows",
+			"properties": schema{"count": described(kind("integer"), "How many"), "noResult": described(kind("integer", "null"), "Their products without a row")},
+		},
 	}), body)
 	answer["properties"].(schema)["completeness"].(schema)["properties"].(schema)["reason"] = schema{"enum": append(anyOf(reasons()), nil)}
 	return answer, nil

@@ -2,11 +2,11 @@ package mcp
 
 import "preismon/query"
 
-// resultsSummary is the summary of a page of results: that of the service,
-// but for sites without a row, of which a page may have many.
+// resultsSummary is that of the service, but for sites without a row, of which
+// there may be many.
 type resultsSummary struct {
-	Returned int                 `json:"returned"`
-	Sites    []query.SiteSummary `json:"sites"`
+	Returned int `json:"returned"` // rows of this page
+	query.Summary
 	// OtherSites have no row either, and are not listed; null: none.
 	OtherSites *otherSites `json:"otherSites"`
 }
@@ -14,17 +14,18 @@ type resultsSummary struct {
 // otherSites counts sites without a row.
 type otherSites struct {
 	Count    int     `json:"count"`
-	NoResult *uint64 `json:"noResult"` // their pairs; null where the page cannot tell
+	NoResult *uint64 `json:"noResult"` // their pairs; null where the summary cannot tell
 }
 
 // maxSilentSites is how many sites without a row are listed.
 const maxSilentSites = 50
 
 func summaryOf(page *query.ResultsPage) resultsSummary {
-	sum := resultsSummary{Returned: page.Paging.Returned, Sites: []query.SiteSummary{}}
+	sum := resultsSummary{Returned: page.Paging.Returned, Summary: *page.Summary}
+	sum.Sites = []query.SiteSummary{}
 	silent := 0
 	for _, site := range page.Summary.Sites {
-		if site.Priced+site.Unavailable+site.Unknown == 0 {
+		if site.SiteRows == nil {
 			if silent++; silent > maxSilentSites {
 				sum.leaveOut(site)
 				continue

@@ -95,7 +95,7 @@ func checkEnding(t *testing.T, p *query.ResultsPage, limit, budget int) {
 func TestSummariesTellTheRows(t *testing.T) {
 	w := newWorld(t, 92, 120)
 	accounts := []contracts.AccountID{accountWhole, accountOrder, accountSites, accountNone, accountOther}
-	var told, silent uint64
+	var told, silent, cut uint64
 	rapid.Check(t, func(rt *rapid.T) {
 		account := rapid.SampledFrom(accounts).Draw(rt, "account")
 		r := drawRequest.Draw(rt, "request")
@@ -104,6 +104,14 @@ func TestSummariesTellTheRows(t *testing.T) {
 			r.Brand, r.Manufacturer, r.Merchant, r.CoverageState, r.IsPrime, r.IsBuyBox, r.Limit = "", "", "", "", nil, nil, ptr(1000)
 		}
 		r.Limit = ptr(max(*r.Limit, 7))
+		if rapid.IntRange(0, 3).Draw(rt, "wide") == 0 { // and so more than a page
+			r.ItemID, r.EAN, r.OrderID, r.Site, r.Limit = 0, "", 0, "", ptr(2)
+			if !r.LatestPerPair && !r.LatestObservationPerPair {
+				r.GlobalScope, r.CapturedFrom, r.CapturedTo = true, w.now.Add(-168*time.Hour).Format(time.RFC3339), w.now.Format(time.RFC3339)
+			} else {
+				r.GlobalScope, r.CapturedFrom, r.CapturedTo = false, "", ""
+			}
+		}
 		for page := 0; page < 4; page++ {
 			plain, err := w.service.Results(t.Context(), query.Principal{Account: account}, r)
 			if err != nil {
@@ -118,13 +126,30 @@ func TestSummariesTellTheRows(t *testing.T) {
 			if plain.Summary != nil || p.Summary == nil || string(plain.Rows.JSON()) != string(p.Rows.JSON()) {
 				rt.Fatalf("%+v: summaries %v, %v", r, plain.Summary, p.Summary)
 			}
-			whole := r.Cursor == "" && p.Paging.NextCursor == "" && r.Brand+r.Manufacturer+r.Merchant+r.CoverageState == "" && r.IsPrime == nil && r.IsBuyBox == nil
+			rows := p.Rows.JSON()
+			covers := query.CoversPage
+			if r.Cursor == "" {
+				covers = query.CoversQuery
+				if p.Paging.NextCursor != "" { // the summary has more than the page
+					cut++
+					all := r
+					all.Limit = ptr(query.MaxResultsLimit)
+					full, err := w.service.Results(t.Context(), query.Principal{Account: account}, all)
+					if err != nil || full.Paging.NextCursor != "" {
+						rt.Fatalf("%+v: %v, cursor %q", all, err, full.Paging.NextCursor)
+					}
+					rows = full.Rows.JSON()
+					defer full.Rows.Release()
+				}
+			}
+			whole := covers == query.CoversQuery && r.Brand+r.Manufacturer+r.Merchant+r.CoverageState == "" && r.IsPrime == nil && r.IsBuyBox == nil
 			sel := query.Selectors{Order: r.OrderID, Item: r.ItemID, EAN: r.EAN, Site: r.Site}
-			want := recount(rt, p.Rows.JSON(), w.pairsUnder(account, sel), whole)
+			want := recount(rt, rows, w.pairsUnder(account, sel), whole)
 			got, err := json.Marshal(p.Summary)
 			if err != nil {
 				rt.Fatal(err)
 			}
+			want.Covers = covers
 			if diff := cmp.Diff(want, decodeSummary(rt, got)); diff != "" {
 				rt.Fatalf("account %d, %+v (-want +got):\n%s", account, r, diff)
 			}
@@ -142,17 +167,31 @@ func TestSummariesTellTheRows(t *testing.T) {
 			}
 		}
 	})
-	if told == 0 || silent == 0 { // how often is left to chance
-		t.Errorf("%d pairs without a row told, %d sites of which none can be told", told, silent)
+	if told == 0 || silent == 0 || cut == 0 { // how often is left to chance
+		t.Errorf("%d pairs without a row told, %d sites of which none can be told, %d summaries of more than their page", told, silent, cut)
 	}
 }
 
-// siteNumbers is a site of a summary as a client reads it.
+// summaryNumbers is a summary as a client reads it.
+type summaryNumbers struct {
+	Covers                          query.Covers
+	Rows                            int
+	FirstCapturedAt, LastCapturedAt *string
+	Sites                           []siteNumbers
+}
+
 type siteNumbers struct {
 	Site                         string
 	Priced, Unavailable, Unknown int
 	NoResult                     *int
 	Prices                       []priceNumbers
+	BuyBox                       []winnerNumbers
+}
+
+type winnerNumbers struct {
+	Merchant *string
+	Wins     int
+	Share    json.Number
 }
 
 type priceNumbers struct {
@@ -161,22 +200,28 @@ type priceNumbers struct {
 	Min, Median, Max json.Number
 }
 
-func decodeSummary(t require, text []byte) []siteNumbers {
-	var s struct{ Sites []siteNumbers }
+func decodeSummary(t require, text []byte) (s summaryNumbers) {
 	dec := json.NewDecoder(strings.NewReader(string(text)))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&s); err != nil {
 		t.Fatalf("%v in %s", err, text)
 	}
-	return s.Sites
+	for _, site := range s.Sites {
+		for i := range site.BuyBox {
+			site.BuyBox[i].Share = "" // of the wins
+		}
+	}
+	return s
 }
 
-// recount makes the sites of a summary from rows as a client sees them.
-func recount(t require, rows []byte, pairs []contracts.Pair, whole bool) []siteNumbers {
+// recount makes a summary from rows as a client sees them.
+func recount(t require, rows []byte, pairs []contracts.Pair, whole bool) summaryNumbers {
 	var all []struct {
-		ItemID, Site, Availability, CurrencyCode string
-		Price                                    *json.Number
-		PriceMoney                               *struct{ AmountMinor int }
+		ItemID, Site, Availability, CurrencyCode, CapturedAt string
+		Price                                                *json.Number
+		PriceMoney                                           *struct{ AmountMinor int }
+		Merchant                                             *string
+		IsBuyBox                                             bool
 	}
 	if err := json.Unmarshal(slices.Concat([]byte("["), rows, []byte("]")), &all); err != nil {
 		t.Fatalf("%v", err)
@@ -195,7 +240,25 @@ func recount(t require, rows []byte, pairs []contracts.Pair, whole bool) []siteN
 	}
 	prices := map[string][]int{} // all in EUR here
 	texts := map[int]json.Number{}
+	sum := summaryNumbers{Rows: len(all), Sites: []siteNumbers{}}
+	wins := map[string]map[string]int{}
 	for _, r := range all {
+		if first := sum.FirstCapturedAt; first == nil || r.CapturedAt < *first {
+			sum.FirstCapturedAt = &r.CapturedAt
+		}
+		if last := sum.LastCapturedAt; last == nil || r.CapturedAt > *last {
+			sum.LastCapturedAt = &r.CapturedAt
+		}
+		if r.IsBuyBox {
+			if wins[r.Site] == nil {
+				wins[r.Site] = map[string]int{}
+			}
+			name := ""
+			if r.Merchant != nil {
+				name = *r.Merchant
+			}
+			wins[r.Site][name]++
+		}
 		id, err := contracts.ParseID[contracts.ItemID](r.ItemID)
 		if err != nil {
 			t.Fatalf("%v", err)
@@ -217,7 +280,17 @@ func recount(t require, rows []byte, pairs []contracts.Pair, whole bool) []siteN
 		n := len(minor)
 		at(site).Prices = []priceNumbers{{"EUR", n, texts[minor[0]], texts[minor[(n-1)/2]], texts[minor[n-1]]}}
 	}
-	out := []siteNumbers{}
+	for site, of := range wins {
+		for _, name := range slices.Sorted(maps.Keys(of)) {
+			winner := winnerNumbers{Wins: of[name]}
+			if name != "" {
+				winner.Merchant = &name
+			}
+			at(site).BuyBox = append(at(site).BuyBox, winner)
+		}
+		slices.SortStableFunc(at(site).BuyBox, func(a, b winnerNumbers) int { return b.Wins - a.Wins })
+		at(site).BuyBox = at(site).BuyBox[:min(10, len(of))]
+	}
 	for _, key := range slices.Sorted(maps.Keys(sites)) {
 		if site := sites[key]; whole {
 			n := 0
@@ -228,7 +301,10 @@ func recount(t require, rows []byte, pairs []contracts.Pair, whole bool) []siteN
 			}
 			site.NoResult = &n
 		}
-		out = append(out, *sites[key])
+		if s := sites[key]; s.Priced+s.Unavailable+s.Unknown == 0 {
+			s.Prices = nil // it has no row
+		}
+		sum.Sites = append(sum.Sites, *sites[key])
 	}
-	return out
+	return sum
 }
