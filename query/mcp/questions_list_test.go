@@ -322,7 +322,7 @@ func questions() []question {
 		},
 		{
 			name: "categories", asks: "Which of our own categories are there?",
-			holds: cost{1, 372},
+			holds: cost{1, 400},
 			ask: func(a *analyst) any {
 				answer, _ := a.call("list_items", object{"discoverCategories": true, "limit": 1})
 				return at(answer, "search", "availableCategories")
@@ -339,7 +339,7 @@ func questions() []question {
 		},
 		{
 			name: "newest_export", asks: "When was the newest export file of the core order made, and how large is it?",
-			holds: cost{2, 642},
+			holds: cost{2, 660},
 			ask: func(a *analyst) any {
 				answer, _ := a.call("list_order_export_history", object{"orderId": a.order(askedOrder), "limit": 1})
 				return fmt.Sprint(at(answer, "data", 0, "filename"), " ", at(answer, "data", 0, "sizeBytes"))
