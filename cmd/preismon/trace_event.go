@@ -14,8 +14,6 @@ import (
 	"preismon/projector"
 	"preismon/projector/clickhouse"
 
-	"github.com/ClickHouse/ch-go"
-	"github.com/ClickHouse/ch-go/proto"
 	"github.com/alecthomas/kong"
 	"github.com/google/uuid"
 )
@@ -72,23 +70,25 @@ type whereabouts struct {
 	id      uuid.UUID
 	message *event.Stored      // nil: the stream has it no more
 	letter  *ingest.DeadLetter // nil: it is none
-	written bool               // of OBSERVATIONS: ingested_events has it
-	epoch   uint32
+	written *projector.Written // of OBSERVATIONS; nil: not in the tables
+	epoch   uint32             // where it is written
 	seq     uint64
-	rows    uint32
-	mark    [2]uint64 // the checkpoint of its stream: epoch and sequence
-	by      []string  // rows by mandate
+	mark    struct { // the checkpoint of its stream
+		epoch uint32
+		seq   uint64
+	}
 }
 
 // findEvent looks in the tables, then in the streams; nil: it is nowhere.
-func findEvent(ctx context.Context, b *bus, tables projector.Conn, id uuid.UUID, partition int) (*whereabouts, error) {
-	at := &whereabouts{id: id}
+func findEvent(ctx context.Context, b *bus, tables projector.Conn, id uuid.UUID, partition int) (at *whereabouts, err error) {
+	at = &whereabouts{id: id}
 	stream := event.StreamObservations
 	history := ingest.NewHistory(b.js)
-	if err := at.inTables(ctx, tables); err != nil {
+	if at.written, err = projector.FindEvent(ctx, tables, id); err != nil {
 		return nil, err
 	}
-	if at.written {
+	if at.written != nil {
+		at.epoch, at.seq = at.written.Epoch, at.written.Seq
 		if m, ok, err := history.At(ctx, stream, at.seq); err != nil {
 			return nil, err
 		} else if ok && m.ID == id.String() {
@@ -101,7 +101,7 @@ func findEvent(ctx context.Context, b *bus, tables projector.Conn, id uuid.UUID,
 		}
 		at.message, at.seq, stream = m, m.Seq, m.Stream
 	}
-	if !at.written {
+	if at.written == nil {
 		list, _, err := ingest.NewDeadLetters(b.js).List(ctx, ingest.LetterFilter{Stream: stream})
 		if err != nil {
 			return nil, err
@@ -112,7 +112,8 @@ func findEvent(ctx context.Context, b *bus, tables projector.Conn, id uuid.UUID,
 			}
 		}
 	}
-	return at, at.checkpoint(ctx, tables, stream, partition)
+	at.mark.epoch, at.mark.seq, err = projector.AppliedTo(ctx, tables, stream, partition)
+	return at, err
 }
 
 // inStreams searches the streams for a message of the id.
@@ -130,55 +131,9 @@ func inStreams(ctx context.Context, history ingest.History, id uuid.UUID) (*even
 	return nil, nil
 }
 
-// inTables looks for the event among those that are written, and who has rows of it.
-func (w *whereabouts) inTables(ctx context.Context, tables projector.Conn) error {
-	var (
-		epoch, rows proto.ColUInt32
-		seq, n      proto.ColUInt64
-		name        proto.ColStr
-	)
-	err := tables.Do(ctx, ch.Query{
-		Body:       "SELECT epoch, seq, rows FROM ingested_events WHERE event_id = {id:UUID} LIMIT 1",
-		Parameters: ch.Parameters(map[string]any{"id": w.id.String()}),
-		Result:     proto.Results{{Name: "epoch", Data: &epoch}, {Name: "seq", Data: &seq}, {Name: "rows", Data: &rows}},
-	})
-	if err != nil || len(epoch) == 0 {
-		return err
-	}
-	w.written, w.epoch, w.seq, w.rows = true, epoch[0], seq[0], rows[0]
-	return tables.Do(ctx, ch.Query{
-		Body: `SELECT concat(any(m.name), ' (', toString(mandate), ')') AS name, count() AS n FROM observations_by_mandate AS o
-LEFT JOIN (SELECT mandate, name FROM mandates FINAL) AS m USING (mandate)
-WHERE epoch = {epoch:UInt32} AND seq = {seq:UInt64} GROUP BY mandate ORDER BY mandate`,
-		Parameters: ch.Parameters(map[string]any{"epoch": w.epoch, "seq": w.seq}),
-		Result:     proto.Results{{Name: "name", Data: &name}, {Name: "n", Data: &n}},
-		OnResult: func(context.Context, proto.Block) error {
-			for i := range n {
-				w.by = append(w.by, fmt.Sprintf("%s: %d rows", printable(name.Row(i), ""), n[i]))
-			}
-			return nil
-		},
-	})
-}
-
-// checkpoint reads how far the event's stream is applied.
-func (w *whereabouts) checkpoint(ctx context.Context, tables projector.Conn, stream string, partition int) error {
-	var epoch proto.ColUInt32
-	var seq proto.ColUInt64
-	err := tables.Do(ctx, ch.Query{
-		Body:       "SELECT epoch, seq FROM checkpoints FINAL WHERE stream = {stream:String} AND partition = {partition:UInt16}",
-		Parameters: ch.Parameters(map[string]any{"stream": stream, "partition": partition}),
-		Result:     proto.Results{{Name: "epoch", Data: &epoch}, {Name: "seq", Data: &seq}},
-	})
-	if err == nil && len(epoch) > 0 {
-		w.mark = [2]uint64{uint64(epoch[0]), seq[0]}
-	}
-	return err
-}
-
 // passed tells whether the checkpoint is at or behind the event.
 func (w *whereabouts) passed() bool {
-	return uint64(w.epoch) < w.mark[0] || w.mark[1] >= w.seq
+	return w.epoch < w.mark.epoch || w.mark.seq >= w.seq
 }
 
 func (w *whereabouts) print(out io.Writer) error {
@@ -197,26 +152,23 @@ func (w *whereabouts) print(out io.Writer) error {
 		return t.Flush()
 	}
 	switch {
-	case w.written && w.passed():
-		line("tables", "%d rows, visible: the checkpoint is %d", w.rows, w.mark[1])
-	case w.written:
-		line("tables", "%d rows, not visible yet: the checkpoint is %d", w.rows, w.mark[1])
+	case w.written != nil && w.passed():
+		line("tables", "%d rows, visible: the checkpoint is %d", w.written.Rows, w.mark.seq)
+	case w.written != nil:
+		line("tables", "%d rows, not visible yet: the checkpoint is %d", w.written.Rows, w.mark.seq)
 	case w.message.Stream == event.StreamCatalog && w.passed():
-		line("tables", "applied: the checkpoint of the catalogue is %d", w.mark[1])
+		line("tables", "applied: the checkpoint of the catalogue is %d", w.mark.seq)
 	case w.passed():
-		line("tables", "nothing of it: the checkpoint is %d, so it is of another partition or a copy of an event that was there", w.mark[1])
+		line("tables", "nothing of it: the checkpoint is %d, so it is of another partition or a copy of an event that was there", w.mark.seq)
 	default:
-		line("tables", "not written yet: the checkpoint is %d", w.mark[1])
+		line("tables", "not written yet: the checkpoint is %d", w.mark.seq)
 	}
-	if w.written {
-		line("mandates", "%s", strings.Join(orNone(w.by), "; "))
+	if w.written != nil {
+		by := []string{"none has rows of it"}
+		for i, m := range w.written.Mandates {
+			by = append(by[:min(i, len(by))], fmt.Sprintf("%s (%d): %d rows", printable(m.Name, ""), m.Mandate, m.Rows))
+		}
+		line("mandates", "%s", strings.Join(by, "; "))
 	}
 	return t.Flush()
-}
-
-func orNone(list []string) []string {
-	if len(list) == 0 {
-		return []string{"none sees it"}
-	}
-	return list
 }

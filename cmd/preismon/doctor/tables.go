@@ -5,9 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/ClickHouse/ch-go"
-	"github.com/ClickHouse/ch-go/proto"
-
 	"preismon/contracts/event"
 	"preismon/projector"
 )
@@ -23,18 +20,13 @@ const (
 // tables looks at ClickHouse, its clock and the schema.
 func (s *Site) tables(ctx context.Context) []Finding {
 	const check = "ClickHouse"
-	var version proto.ColStr
-	var now proto.ColInt64
 	asked := s.Now()
-	err := s.Tables.Do(ctx, ch.Query{
-		Body:   "SELECT version() AS version, toUnixTimestamp64Milli(now64(3)) AS now",
-		Result: proto.Results{{Name: "version", Data: &version}, {Name: "now", Data: &now}},
-	})
-	if err != nil || version.Rows() == 0 {
+	version, now, err := projector.Server(ctx, s.Tables)
+	if err != nil {
 		return one(check, Bad, "see whether it runs, and whether the address and the user are right", "it does not answer: %v", err)
 	}
-	found := one(check, OK, "", "version %s", version.Row(0))
-	found = append(found, s.clock("clock of ClickHouse", time.UnixMilli(now[0]), asked)...)
+	found := one(check, OK, "", "version %s", version)
+	found = append(found, s.clock("clock of ClickHouse", now, asked)...)
 
 	err = projector.CheckTables(ctx, s.Tables, s.Partition, s.Partitions)
 	switch {

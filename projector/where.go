@@ -1,0 +1,85 @@
+package projector
+
+import (
+	"context"
+	"time"
+
+	"github.com/ClickHouse/ch-go"
+	"github.com/ClickHouse/ch-go/proto"
+	"github.com/google/uuid"
+)
+
+// Server asks ClickHouse for its version and its time.
+func Server(ctx context.Context, conn Conn) (version string, now time.Time, err error) {
+	var v proto.ColStr
+	var ms proto.ColInt64
+	err = conn.Do(ctx, ch.Query{Body: question("server"), Result: proto.Results{{Name: "version", Data: &v}, {Name: "now_ms", Data: &ms}}})
+	if err != nil || len(ms) == 0 {
+		return "", now, err
+	}
+	return v.Row(0), time.UnixMilli(ms[0]), nil
+}
+
+// Written is where an event of OBSERVATIONS stands in the tables.
+type Written struct {
+	Epoch    uint32
+	Seq      uint64
+	Rows     uint32
+	Mandates []WrittenFor
+}
+
+// WrittenFor is how many rows of an event a mandate has.
+type WrittenFor struct {
+	Mandate uint64
+	Name    string
+	Rows    uint64
+}
+
+// FindEvent gives where an event is written; nil: its rows are in no table.
+func FindEvent(ctx context.Context, conn Conn, id uuid.UUID) (*Written, error) {
+	var (
+		epoch, rows proto.ColUInt32
+		seq, n, of  proto.ColUInt64
+		name        proto.ColStr
+	)
+	err := conn.Do(ctx, ch.Query{
+		Body: question("find_event"), Parameters: ch.Parameters(args{"id": id.String()}), Settings: readSettings,
+		Result: proto.Results{{Name: "epoch", Data: &epoch}, {Name: "seq", Data: &seq}, {Name: "rows", Data: &rows}},
+	})
+	if err != nil || len(epoch) == 0 {
+		return nil, err
+	}
+	w := &Written{Epoch: epoch[0], Seq: seq[0], Rows: rows[0]}
+	return w, conn.Do(ctx, ch.Query{
+		Body: question("event_mandates"), Parameters: ch.Parameters(args{"epoch": w.Epoch, "seq": w.Seq}), Settings: readSettings,
+		Result: proto.Results{{Name: "mandate", Data: &of}, {Name: "name", Data: &name}, {Name: "n", Data: &n}},
+		OnResult: func(context.Context, proto.Block) error {
+			for i := range n {
+				w.Mandates = append(w.Mandates, WrittenFor{of[i], name.Row(i), n[i]})
+			}
+			return nil
+		},
+	})
+}
+
+// AppliedTo gives how far a stream is applied in the tables of a partition.
+func AppliedTo(ctx context.Context, conn Conn, stream string, partition int) (epoch uint32, seq uint64, err error) {
+	var (
+		name   = new(proto.ColStr).LowCardinality()
+		epochs proto.ColUInt32
+		seqs   proto.ColUInt64
+	)
+	err = conn.Do(ctx, ch.Query{
+		Body: question("checkpoints"), Parameters: ch.Parameters(args{"partition": partition}), Settings: readSettings,
+		Result: proto.Results{{Name: "stream", Data: name}, {Name: "epoch", Data: &epochs}, {Name: "seq", Data: &seqs}},
+		OnResult: func(context.Context, proto.Block) error {
+			for i := range seqs {
+				if name.Row(i) == stream {
+					epoch, seq = epochs[i], seqs[i]
+				}
+			}
+			return nil
+		},
+	})
+	return epoch, seq, err
+}
