@@ -17,6 +17,9 @@ type ExtStore interface {
 	// Feed gives rows block by block in the order in which they became visible.
 	// A block is valid until each returns.
 	Feed(ctx context.Context, v Visibility, q *FeedQuery, each func(*Block) error) error
+	// RowsAtMost bounds the rows that Results looks at, coarsely, by the index
+	// alone. Not known: those of several shards.
+	RowsAtMost(ctx context.Context, v Visibility, q *ResultsQuery) (rows uint64, known bool, err error)
 	// Edge tells how far the tables are, as of a moment after the call.
 	Edge(ctx context.Context) (Edge, error)
 }

@@ -134,6 +134,9 @@ func (s *Service) feed(ctx context.Context, p Principal, r FeedRequest, limit in
 	}
 	in := &read{resultsPlan: plan, vis: a.Visibility}
 	plan.query.Watermark = a.Watermark
+	if e := explaining(ctx); e != nil {
+		return nil, e.feed(in, limit, s.cfg.MaxResponseBytes)
+	}
 	at := placeOf(a.Watermark)
 	page.Progress.UpToDate = true
 	if !a.Visibility.Nothing() && !plan.query.nothing(a.Visibility) && state.At != at {

@@ -131,6 +131,7 @@ func (s *Service) Positions(ctx context.Context, p Principal, r PositionsRequest
 		return nil, err
 	}
 	defer giveBack()
+	explaining(ctx).gives(limit)
 	all, err := s.positions(ctx, in, r, &page.Query)
 	if err != nil {
 		return nil, s.budget(ctx, err)

@@ -22,6 +22,9 @@ type rowsQuestion struct {
 // long as the caller sees the same. While a scope changes, the rows of its past
 // come and go, and nothing is remembered.
 func (r *remembering) Results(ctx context.Context, v Visibility, q *ResultsQuery, each func(*Block) error) error {
+	if e := explaining(ctx); e != nil {
+		return e.rows(ctx, r.Store, v, q)
+	}
 	if v.Snapshot == 0 || !v.Applied || q.Read != nil || q.Limit <= 0 || q.Limit > maxRememberedRows || neverAgain(q) {
 		return r.Store.Results(ctx, v, q, each)
 	}

@@ -73,18 +73,21 @@ func (s *Service) admit(ctx context.Context, plan *resultsPlan, v Visibility, ma
 	}
 	in := &read{resultsPlan: plan, vis: v}
 	if in.empty = v.Nothing(); in.empty {
+		explaining(ctx).measured(in, s.cfg.MaxResponseBytes)
 		return in, nil
 	}
-	if plan.query.Latest != AllRows || plan.mostPairs > 0 || s.cfg.ScanGuardMaxPairs > 0 || s.cfg.ScanGuardMaxHours > 0 {
+	if plan.query.Latest != AllRows || explaining(ctx) != nil || plan.mostPairs > 0 || s.cfg.ScanGuardMaxPairs > 0 || s.cfg.ScanGuardMaxHours > 0 {
 		size, err := size(ctx, in.vis, plan.query.Selectors)
 		if err != nil {
 			return nil, err
 		}
+		in.size = size
+		explaining(ctx).measured(in, s.cfg.MaxResponseBytes)
 		if err := s.guard(plan, size); err != nil {
 			return nil, err
 		}
-		in.size = size
 	}
 	in.empty = plan.query.nothing(v) // only now: a filter bypasses no refusal
+	explaining(ctx).measured(in, s.cfg.MaxResponseBytes)
 	return in, nil
 }

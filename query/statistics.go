@@ -161,6 +161,7 @@ func (s *Service) Statistics(ctx context.Context, p Principal, r StatisticsReque
 	defer giveBack()
 	q := StatisticsQuery{Rows: in.query, By: r.By, Edges: edges, Until: place.Until, After: place.After, Limit: limit + 2}
 	q.Rows.Window, q.Rows.Watermark = contracts.Window{From: fromMs(place.From), To: fromMs(place.To)}, place.Watermark
+	explaining(ctx).gives(limit)
 	found, err := s.store.Statistics(ctx, in.vis, &q)
 	if err != nil {
 		return nil, s.budget(ctx, err)

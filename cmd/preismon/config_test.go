@@ -154,6 +154,9 @@ func TestHelp(t *testing.T) {
 			t.Errorf("%s --help has no example:\n%s", n.Path(), out)
 			continue
 		}
+		if n.Name == "explain" { // its flags are those of the command that is explained
+			continue
+		}
 		known := map[string]bool{}
 		for _, group := range n.AllFlags(false) {
 			for _, f := range group {

@@ -63,6 +63,7 @@ type cli struct {
 	Position   positionCmd   `cmd:"" group:"As a client of a server" help:"See where your prices stand among the current offers, worst first."`
 	Movers     moversCmd     `cmd:"" group:"As a client of a server" help:"See what moved between two instants, the greatest moves of a price first."`
 	Changes    changesCmd    `cmd:"" group:"As a client of a server" help:"Follow what becomes visible: each row once, late ones too."`
+	Explain    explainCmd    `cmd:"" group:"As a client of a server" help:"Ask what a command would read: is it accepted, how much is it."`
 	History    historyCmd    `cmd:"" group:"As a client of a server" help:"List and download archived files of an order."`
 	Completion completionCmd `cmd:"" group:"As a client of a server" help:"Print the completion of a shell."`
 	Complete   completeCmd   `cmd:"" hidden:"" name:"__complete"`
@@ -96,15 +97,14 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}))
 }
 
-func run(ctx context.Context, args []string, std streams) int {
-	var c cli
-	exit := -1
-	parser, err := kong.New(&c,
+// newParser makes what reads the command line.
+func newParser(ctx context.Context, into *cli, std streams, exit func(int)) *kong.Kong {
+	parser, err := kong.New(into,
 		kong.Name("preismon"), kong.Description(description),
 		kong.DefaultEnvars("PREISMON"),
 		kong.Configuration(loadConfigFile),
 		kong.Writers(std.out, std.err),
-		kong.Exit(func(code int) { exit = code }),
+		kong.Exit(exit),
 		kong.ConfigureHelp(kong.HelpOptions{WrapUpperBound: 110}),
 		kong.Vars(defaults()),
 		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(std),
@@ -112,6 +112,13 @@ func run(ctx context.Context, args []string, std streams) int {
 	if err != nil {
 		panic(err) // a mistake in the flags' definition
 	}
+	return parser
+}
+
+func run(ctx context.Context, args []string, std streams) int {
+	var c cli
+	exit := -1
+	parser := newParser(ctx, &c, std, func(code int) { exit = code })
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}

@@ -27,6 +27,7 @@ func (a *api) extend(e *gin.Engine) {
 		get(e, extendedBase+path, a.handle(a.reads(a.heavy(func(c *gin.Context, p query.Principal) error { return a.records(c, p, read, nil) }))))
 	}
 	get(e, feedPath, a.handle(a.reads(a.changes)))
+	get(e, explainPath, a.handle(a.explain(e)))
 	e.POST(extendedBase+"/lookup", a.handle(a.readsBody(wire.MaxLookupBytes, func(c *gin.Context, p query.Principal, body []byte) error {
 		return a.heavy(func(c *gin.Context, p query.Principal) error {
 			if err := isJSON(c, body); err != nil {

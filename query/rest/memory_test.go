@@ -312,3 +312,8 @@ func (m *memory) Statistics(_ context.Context, _ query.Visibility, q *query.Stat
 	}
 	return found, nil
 }
+
+// RowsAtMost knows no index: it is all rows.
+func (m *memory) RowsAtMost(context.Context, query.Visibility, *query.ResultsQuery) (uint64, bool, error) {
+	return uint64(len(m.rows)), true, m.ask("RowsAtMost")
+}

@@ -18,6 +18,10 @@ import (
 
 // fail answers a request with an error, and logs it when it is our fault.
 func (a *api) fail(c *gin.Context, err error) {
+	if u := unsentOf(c.Request); u != nil {
+		u.err = err
+		return
+	}
 	p := wire.ProblemOf(err, a.cfg.BaseURL)
 	switch {
 	case p.Status >= http.StatusInternalServerError && c.Request.Context().Err() != nil:

@@ -56,6 +56,10 @@ func Invalid(err error) bool {
 // do sends a request until it is answered: it waits where the server says so,
 // and tries again where that may help. What it gives has a status below 400.
 func (c *Client) do(ctx context.Context, r request) (*http.Response, error) {
+	explained := explainingOf(ctx, r)
+	if explained != nil {
+		r = explained.of(r)
+	}
 	var waited time.Duration
 	for try := 0; ; try++ {
 		if c.pause > 0 {
@@ -73,6 +77,9 @@ func (c *Client) do(ctx context.Context, r request) (*http.Response, error) {
 		wait := backoff(try)
 		if err == nil {
 			c.observe(resp.Header)
+			if resp.StatusCode < http.StatusBadRequest && explained != nil {
+				return nil, explained.note(resp)
+			}
 			if resp.StatusCode < http.StatusBadRequest {
 				return resp, nil
 			}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"preismon/cmd/preismon/client"
+)
+
+type explainCmd struct {
+	Command []string `arg:"" passthrough:"" help:"The command with its flags, as one text or as it is."`
+}
+
+// explainable are the commands that read.
+var explainable = []string{"results", "stream", "export", "changes", "stats", "position", "items", "sites", "orders", "history"}
+
+// Help implements kong.HelpProvider.
+func (explainCmd) Help() string {
+	return `Asks the server whether it would accept what a command reads, which window and how many item-site pairs it is of, and how many rows and bytes it gives at most. Nothing is read. What is refused is an error, with the narrower requests that together cover it.
+
+Commands: ` + strings.Join(explainable, ", ") + `.
+
+Examples:
+
+  preismon explain 'results --site shop-one --latest-per-pair'
+  preismon explain stream --global-scope --from 2026-03-01 --to 2026-03-05`
+}
+
+func (c *explainCmd) Run(ctx context.Context, std streams) error {
+	words := c.Command
+	if len(words) == 1 {
+		words = strings.Fields(words[0])
+	}
+	if len(words) == 0 || !slices.Contains(explainable, words[0]) {
+		return faulty(fmt.Errorf("explain: begin with a command that reads: %s", strings.Join(explainable, ", ")))
+	}
+	var found client.Explanation
+	ctx = client.Explain(ctx, &found)
+	var of cli
+	parser := newParser(ctx, &of, streams{strings.NewReader(""), io.Discard, std.err}, func(int) {})
+	asked, err := parser.Parse(words)
+	if err != nil {
+		return faulty(err)
+	}
+	err = asked.Run(asked, of.Log.logger(std.err))
+	switch {
+	case found.Request == "" && err != nil:
+		return err
+	case found.Request == "":
+		return faulty(errors.New("explain: this command asks the server for nothing that it could explain"))
+	case !found.Accepted:
+		return refusal(&found)
+	}
+	return c.write(std.out, &found)
+}
+
+// refusal is the error that the read would have, and what would fit.
+func refusal(e *client.Explanation) error {
+	err := byFlags(e.Problem)
+	if len(e.Narrower) > 0 {
+		err = fmt.Errorf("%w\nTogether these cover it:\n  %s", err, strings.Join(e.Narrower, "\n  "))
+	}
+	return err
+}
+
+func (*explainCmd) write(out io.Writer, e *client.Explanation) error {
+	lines := [][2]string{{"request", e.Request}, {"accepted", "yes"}}
+	if w := e.Window; w != nil {
+		lines = append(lines, [2]string{"window", cmp.Or(w.CapturedFrom, "the beginning") + " to " + cmp.Or(w.CapturedTo, "now")})
+	}
+	for _, n := range []struct {
+		name  string
+		value *uint64
+	}{{"pairs", e.Pairs}, {"rows, at most", e.RowsAtMost}, {"looked at, at most", e.ScannedAtMost}, {"bytes, at most", e.BytesAtMost}} {
+		if n.value != nil {
+			lines = append(lines, [2]string{n.name, thousands(*n.value)})
+		}
+	}
+	var text strings.Builder
+	for _, l := range lines {
+		fmt.Fprintf(&text, "%-18s  %s\n", l[0], l[1])
+	}
+	_, err := io.WriteString(out, text.String())
+	return err
+}

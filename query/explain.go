@@ -1,0 +1,154 @@
+package query
+
+import (
+	"context"
+	"errors"
+
+	"preismon/contracts"
+)
+
+// Explanation is what is known of a read before a row of it is read. Nil
+// pointers: it does not apply, or is not known.
+type Explanation struct {
+	Window *ExplainedWindow
+	Pairs  *uint64 // item-site pairs that it covers
+	// Rows bounds the records of the answer, Scanned the rows that are looked at
+	// for it, Bytes the answer as JSON.
+	Rows, Scanned, Bytes *uint64
+
+	given    int // records of an answer at most; 0: as many as there are
+	include  Include
+	maxBytes uint64 // of an answer that is made before it is sent
+}
+
+// ExplainedWindow is of captures; nil bounds are open.
+type ExplainedWindow struct {
+	CapturedFrom *string `json:"capturedFrom"`
+	CapturedTo   *string `json:"capturedTo"`
+	Timezone     string  `json:"timezone"`
+}
+
+// ErrExplained ends a read that is explained where its rows would be read:
+// nothing that does not depend on them refuses it.
+var ErrExplained = errors.New("the read is explained, not made")
+
+type explanationKey struct{}
+
+// Explain has reads done with ctx go as always, but for their rows: they note
+// what they find in the explanation, and end with ErrExplained. Those that need
+// no rows of observations are made as they are.
+func Explain(ctx context.Context, e *Explanation) context.Context {
+	return context.WithValue(ctx, explanationKey{}, e)
+}
+
+// explaining gives the explanation that a read is for; nil: it is made.
+func explaining(ctx context.Context) *Explanation {
+	e, _ := ctx.Value(explanationKey{}).(*Explanation)
+	return e
+}
+
+// gives notes how many records an answer has at most.
+func (e *Explanation) gives(limit int) {
+	if e != nil {
+		e.given = limit
+	}
+}
+
+// measured notes a read whose scope is known.
+func (e *Explanation) measured(in *read, maxBytes int) {
+	if e == nil {
+		return
+	}
+	e.Window = &ExplainedWindow{in.echo.CapturedFrom, in.echo.CapturedTo, in.echo.Timezone}
+	e.Pairs, e.include, e.maxBytes = new(in.size.Pairs), in.include, uint64(maxBytes)
+	if in.empty {
+		e.Rows, e.Scanned = new(uint64), new(uint64)
+	}
+}
+
+// What a row without field groups takes as JSON at most, all of the bytes of its
+// texts escaped, and what a page has around its rows.
+const (
+	explainedRow  = 1_000 + 6*256
+	explainedPage = 8 << 10
+)
+
+// rows ends a read of results.
+func (e *Explanation) rows(ctx context.Context, from Store, v Visibility, q *ResultsQuery) error {
+	rows, known, err := from.RowsAtMost(ctx, v, q)
+	if err != nil {
+		return err
+	}
+	if known {
+		e.Scanned = new(rows)
+	}
+	if q.Limit > 0 { // one more than is given, which tells that there are more
+		e.given = q.Limit - 1
+	}
+	switch q.Latest {
+	case NewestRow:
+		rows, known = *e.Pairs, true
+	case NewestWhole:
+		rows, known = *e.Pairs*contracts.MaxOffersPerObservation, true
+	}
+	if e.given > 0 && (!known || rows > uint64(e.given)) {
+		rows, known = uint64(e.given), true
+	}
+	if known {
+		e.Rows = &rows
+	}
+	e.bytes(q.Read != nil)
+	return ErrExplained
+}
+
+// bytes notes how long the answer is at most, as JSON.
+func (e *Explanation) bytes(stream bool) {
+	if e.Rows != nil && e.include == (Include{}) {
+		e.Bytes = new(explainedPage + *e.Rows*explainedRow)
+	}
+	if !stream && (e.Bytes == nil || *e.Bytes > e.maxBytes) {
+		e.Bytes = &e.maxBytes
+	}
+}
+
+// sums ends a read that gives other records than the rows it looks at.
+func (e *Explanation) sums(ctx context.Context, from Store, v Visibility, q ResultsQuery) error {
+	scanned, known, err := from.RowsAtMost(ctx, v, &q)
+	if err != nil {
+		return err
+	}
+	if known {
+		e.Scanned = &scanned
+	}
+	if e.given > 0 {
+		e.Rows = new(uint64(e.given))
+	}
+	e.Bytes = &e.maxBytes
+	return ErrExplained
+}
+
+// feed ends the read of a feed, whose rows lie in the time in which they came.
+func (e *Explanation) feed(in *read, limit, maxBytes int) error {
+	e.Window = &ExplainedWindow{formatBound(in.query.Window.From, in.zone), formatBound(in.query.Window.To, in.zone), in.echo.Timezone}
+	e.Rows, e.Bytes = new(uint64(limit)), new(uint64(maxBytes))
+	return ErrExplained
+}
+
+// Statistics implements Store: it remembers none.
+func (r *remembering) Statistics(ctx context.Context, v Visibility, q *StatisticsQuery) ([]Statistic, error) {
+	if e := explaining(ctx); e != nil {
+		rows := q.Rows
+		rows.Latest, rows.Limit, rows.After = AllRows, 0, nil
+		rows.Window.From = rows.Window.From.Add(-HeldAtMost)
+		return nil, e.sums(ctx, r.Store, v, rows)
+	}
+	return r.Store.Statistics(ctx, v, q)
+}
+
+// OrderPairs implements Store: it remembers none.
+func (r *remembering) OrderPairs(ctx context.Context, v Visibility, q OrderPairsQuery) ([]OrderPair, error) {
+	if explaining(ctx) != nil {
+		return nil, ErrExplained
+	}
+	return r.Store.OrderPairs(ctx, v, q)
+}

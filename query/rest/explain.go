@@ -1,0 +1,146 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"preismon/contracts/fault"
+	"preismon/query"
+	"preismon/query/wire"
+)
+
+const explainPath = extendedBase + "/explain"
+
+// explanation is what is known of a read before it is made; null: it does not
+// apply, or is not known.
+type explanation struct {
+	Request       string                 `json:"request"`
+	Accepted      bool                   `json:"accepted"`
+	Problem       *wire.Problem          `json:"problem"`
+	Window        *query.ExplainedWindow `json:"window"`
+	Pairs         *uint64                `json:"pairs"`
+	RowsAtMost    *uint64                `json:"rowsAtMost"`
+	ScannedAtMost *uint64                `json:"scannedAtMost"`
+	BytesAtMost   *uint64                `json:"bytesAtMost"`
+	Narrower      []string               `json:"narrower"`
+}
+
+// explain tells whether a read would be accepted, and what it comes to. The read
+// goes its own way with the caller's token, through its own route, up to its
+// first row of observations; both are counted as one request.
+func (a *api) explain(routes http.Handler) handler {
+	return func(c *gin.Context) error {
+		asked, err := explained(c.Request)
+		if err != nil {
+			return a.reads(func(*gin.Context, query.Principal) error { return err })(c)
+		}
+		x, e := exchangeOf(c.Request), &query.Explanation{}
+		answer := &unsent{header: http.Header{}}
+		routes.ServeHTTP(answer, asked.WithContext(query.Explain(context.WithValue(asked.Context(), unsentKey{}, answer), e)))
+		x.route = explainPath
+		err = answer.err
+		if x.account == 0 && fault.KindOf(err) != fault.Unauthenticated && fault.KindOf(err) != fault.RateLimited {
+			return a.reads(func(*gin.Context, query.Principal) error {
+				return badRequest("path: it names no read of /v1 or /ext/v1 that is asked for by GET.")
+			})(c)
+		}
+		for _, name := range []string{limitHeader, remainingHeader, resetHeader, policyField, quotaField, "Connection"} {
+			if values := answer.header[name]; values != nil {
+				c.Writer.Header()[name] = values
+			}
+		}
+		told := explanation{
+			Request: asked.URL.RequestURI(), Accepted: true, Window: e.Window, Pairs: e.Pairs,
+			RowsAtMost: e.Rows, ScannedAtMost: e.Scanned, BytesAtMost: e.Bytes, Narrower: []string{},
+		}
+		switch kind := fault.KindOf(err); {
+		case errors.Is(err, query.ErrExplained):
+		case err == nil && answer.status == http.StatusOK: // made, for it needs no rows
+			told.BytesAtMost = &answer.bytes
+		case err == nil:
+			return errors.New("the read that was to be explained panicked")
+		case kind == fault.Invalid || kind == fault.NotFound || kind == fault.Conflict || kind == fault.Gone:
+			p := wire.ProblemOf(err, a.cfg.BaseURL)
+			told.Accepted, told.Problem, told.Narrower = false, &p, answer.narrower(asked.URL.Path)
+		default: // of the caller or of this node, not of the request
+			return err
+		}
+		return a.writeJSON(c, told)
+	}
+}
+
+// explained is the request that is to be explained: the path that is named, with
+// all other parameters just as they are.
+func explained(r *http.Request) (*http.Request, error) {
+	if _, err := url.ParseQuery(r.URL.RawQuery); err != nil {
+		return nil, badRequest("path: the query string is malformed, a wrong percent-encoding or a semicolon.")
+	}
+	var path, rest []string
+	for part := range strings.SplitSeq(r.URL.RawQuery, "&") {
+		name, value, _ := strings.Cut(part, "=")
+		if name != "path" {
+			rest = append(rest, part)
+			continue
+		}
+		value, err := url.QueryUnescape(value)
+		if err != nil {
+			return nil, err // it was parsed above
+		}
+		path = append(path, value)
+	}
+	switch {
+	case len(path) != 1:
+		return nil, badRequest("path: give the path of one read, like /v1/results, and the parameters of that read beside it.")
+	case !underContract(path[0]) || path[0] == explainPath || strings.Contains(path[0], "?"):
+		return nil, badRequest("path: it names no read of /v1 or /ext/v1. Give the path alone, and the parameters of the read beside it.")
+	case strings.HasSuffix(path[0], downloadPath):
+		return nil, badRequest("path: a file is asked about by HEAD of its own path, which has its length.")
+	}
+	asked := r.Clone(r.Context())
+	asked.Method, asked.URL = http.MethodGet, &url.URL{Path: path[0], RawQuery: strings.Join(rest, "&")}
+	return asked, nil
+}
+
+type unsentKey struct{}
+
+// unsent is the answer of a read that is explained: nobody gets it.
+type unsent struct {
+	header http.Header
+	status int
+	bytes  uint64
+	err    error // why there is none
+}
+
+// unsentOf gives the answer that a request is for; nil: one that is sent.
+func unsentOf(r *http.Request) *unsent {
+	u, _ := r.Context().Value(unsentKey{}).(*unsent)
+	return u
+}
+
+func (u *unsent) Header() http.Header { return u.header }
+
+func (u *unsent) WriteHeader(status int) { u.status = status }
+
+func (u *unsent) Write(p []byte) (int, error) {
+	u.bytes += uint64(len(p))
+	return len(p), nil
+}
+
+func (u *unsent) Flush() {}
+
+// narrower are the requests that together cover what was refused.
+func (u *unsent) narrower(path string) []string {
+	all := []string{}
+	for _, link := range u.header.Values("Link") {
+		target, rel, _ := strings.Cut(strings.TrimPrefix(link, "<"), ">")
+		if strings.Contains(rel, `rel="alternate"`) {
+			all = append(all, path+target)
+		}
+	}
+	return all
+}

@@ -1,0 +1,134 @@
+package rest_test
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"preismon/contracts"
+)
+
+type explained struct {
+	Request                                       string
+	Accepted                                      bool
+	Problem                                       *problem
+	Window                                        *struct{ CapturedFrom, CapturedTo *string }
+	Pairs, RowsAtMost, ScannedAtMost, BytesAtMost *uint64
+	Narrower                                      []string
+}
+
+func (s *surface) explain(path, query string) explained {
+	s.t.Helper()
+	a := s.get("/ext/v1/explain?path="+url.QueryEscape(path)+"&"+query, s.token(reader))
+	if a.StatusCode != 200 {
+		s.t.Fatalf("%s?%s: %d %s", path, query, a.StatusCode, a.body)
+	}
+	return decode[explained](s.t, a)
+}
+
+// What is explained is accepted or refused as the read itself is, with the same
+// problem, on every path that can be asked for: explaining goes the way of the read.
+func TestExplainedAsRead(t *testing.T) {
+	s := serve(t, func(set *settings) {
+		set.throttle.Reads.Requests, set.query.ScanGuardMaxPairs = 1_000_000, 1_000
+	})
+	begun := s.changes("site=shop-one").Progress.Token
+	refused, accepted := 0, 0
+	for _, path := range domainRoutes() {
+		path = strings.ReplaceAll(path, "{orderId}", "5")
+		if path == "/ext/v1/explain" || strings.HasSuffix(path, "/download") {
+			continue
+		}
+		for _, query := range []string{
+			"", "nonsense=1", "limit=0", "limit=1&limit=2", "site=shop-one", "site=none", "itemId=x", "latestPerPair=true", "sort=up",
+			"capturedFrom=2026-03-01", "site=shop-one&capturedFrom=2026-03-02&capturedTo=2026-03-01", "globalScope=true", "timezone=Nowhere",
+			"globalScope=true&capturedFrom=2026-03-01&capturedTo=2026-03-30", "cursor=x", "since=x", "by=none", "bucket=hour&capturedFrom=2020-01-01&site=shop-one",
+			"since=" + begun,
+		} {
+			read := s.get(path+"?"+query, s.token(reader))
+			told := s.explain(path, query)
+			if told.Accepted != (read.StatusCode == 200) {
+				t.Errorf("%s?%s: %d %s, explained %+v", path, query, read.StatusCode, read.body, told)
+				continue
+			}
+			if told.Accepted {
+				accepted++
+				if told.BytesAtMost != nil && *told.BytesAtMost < uint64(len(read.body)) {
+					t.Errorf("%s?%s: %d bytes, at most %d", path, query, len(read.body), *told.BytesAtMost)
+				}
+				continue
+			}
+			refused++
+			if p := decode[problem](t, read); *told.Problem != p {
+				t.Errorf("%s?%s: %+v, explained %+v", path, query, p, *told.Problem)
+			}
+		}
+	}
+	if refused < 100 || accepted < 30 {
+		t.Errorf("%d refused, %d accepted", refused, accepted)
+	}
+}
+
+// What is not about the request is the answer of the path itself, and explaining
+// and its read are one request.
+func TestExplainedOnce(t *testing.T) {
+	s := serve(t, func(set *settings) { set.throttle.Reads.Requests = 100 })
+	at := "/ext/v1/explain?path="
+	first := s.get(at+"/v1/results", s.token(reader))
+	wantQuota(t, first)
+	second := s.get(at+"/v1/results", s.token(reader))
+	if a, b := first.Header.Get("X-RateLimit-Remaining"), second.Header.Get("X-RateLimit-Remaining"); a != "99" || b != "98" {
+		t.Errorf("remaining %s, then %s", a, b)
+	}
+	for _, path := range []string{"", "/", "/v1/none", "/healthz", "/mcp", "/v1/auth/token", "/ext/v1/lookup", "/ext/v1/explain", "/v1/results%3Fsite=a", "/v1/results&path=/v1/sites", "/v1/orders/5/exports/history/download", "%zz"} {
+		if p := s.get(at+path, s.token(reader)).wantProblem(t, 400, "MVP_VALIDATION_ERROR"); !strings.HasPrefix(p.Detail, "path: ") {
+			t.Errorf("%s: %s", path, p.Detail)
+		}
+		s.get(at+path, "").wantProblem(t, 401, "AUTH_TOKEN_INVALID")
+	}
+	s.get(at+"/v1/results", s.token(narrow)).wantProblem(t, 403, "AUTH_FORBIDDEN")
+	s.get(at+"/v1/sites", s.token(disabled)).wantProblem(t, 401, "AUTH_TOKEN_INVALID")
+	// A tail and a wait are explained at once.
+	for _, query := range []string{"follow=true", "wait=25s", "site=shop-one&follow=true"} {
+		if told := s.explain("/ext/v1/changes", query); !told.Accepted {
+			t.Errorf("%s: %+v", query, told)
+		}
+	}
+	if n := s.service.Stats(); n.Tails != 0 || n.FeedRows != 0 || n.PageRows != 0 {
+		t.Errorf("%+v", n)
+	}
+}
+
+// TestExplainedShowsWhatIsSeen explains reads of what the caller may not see, in
+// every way it can be named: they come to what those of nothing do.
+func TestExplainedShowsWhatIsSeen(t *testing.T) {
+	l := serveMatrix(t, 3)
+	outsiders := map[contracts.AccountID]who{whole: theirs, stranger: own, part: own, partSites: own, unassigned: own, unscoped: theirs}
+	asked := 0
+	for _, route := range []string{"GET /v1/results", "GET /v1/items", "GET /ext/v1/statistics", "GET /ext/v1/position"} {
+		_, path, _ := strings.Cut(route, " ")
+		for _, name := range matrix[route].names {
+			if name == "" || strings.Contains(name, "from") {
+				continue
+			}
+			explain := func(w who, account contracts.AccountID) answer {
+				a := l.get("/ext/v1/explain?path="+path+"&"+strings.TrimPrefix(w.fill("", name), "?"), l.token(account))
+				a.body = regexp.MustCompile(`"request":"[^"]*",`).ReplaceAll(a.body, nil) // as it was asked
+				a.Header.Del("Content-Length")
+				return a
+			}
+			for account, hidden := range outsiders {
+				sameAnswer(t, fmt.Sprint(route, " ", name, " ", account), hidden, explain(hidden, account), explain(nobodys, account))
+				asked++
+			}
+			if told := decode[explained](t, explain(own, whole)); path != "/v1/items" && (!told.Accepted || told.Pairs == nil || *told.Pairs == 0) {
+				t.Errorf("%s %s: what may be seen comes to %+v", route, name, told)
+			}
+		}
+	}
+	if asked < 100 {
+		t.Errorf("%d questions", asked)
+	}
+}

@@ -1,0 +1,110 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+
+	"preismon/query"
+	"preismon/query/store"
+)
+
+// TestExplainedBounds: of many reads, what is explained bounds what the read
+// then gives and looks at, by at most six statements, those of the
+// access among them, that read no row of observations.
+func TestExplainedBounds(t *testing.T) {
+	w := newWorld(t, 71, 3_000)
+	var mu sync.Mutex
+	var asked []store.Asked
+	w.cfg.Asked = func(a store.Asked) { mu.Lock(); defer mu.Unlock(); asked = append(asked, a) }
+	st, err := store.New(w.cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	w.serve(st)
+	count := func(f func()) (statements, rows, observed uint64) {
+		mu.Lock()
+		asked = nil
+		mu.Unlock()
+		f()
+		mu.Lock()
+		defer mu.Unlock()
+		for _, a := range asked {
+			statements++
+			if rows += a.Rows; a.Statement == "results" || a.Statement == "statistics" || a.Statement == "density" {
+				observed += a.Rows
+			}
+		}
+		return statements, rows, observed
+	}
+	days := func(r query.ResultsRequest, from, to string) query.ResultsRequest {
+		r.CapturedFrom, r.CapturedTo = from, to
+		return r
+	}
+	requests := []query.ResultsRequest{
+		{Site: "alpha.example"},
+		{ItemID: 3},
+		{OrderID: orderB},
+		{EAN: "4006381333931", Merchant: "Merchant 1's \\ shop"},
+		{OrderID: orderA, LatestPerPair: true},
+		{OrderID: orderA, LatestObservationPerPair: true},
+		{LatestPerPair: true},
+		{Site: "none.example"},
+		days(query.ResultsRequest{GlobalScope: true}, "2026-03-02", "2026-03-05"), days(query.ResultsRequest{Site: "beta.example"}, "2026-03-01", "2026-03-04"),
+		days(query.ResultsRequest{OrderID: orderB, Sort: "asc"}, "2026-03-01", ""), days(query.ResultsRequest{ItemID: 4, CoverageState: "PRICE_OBSERVED"}, "2026-02-26", "2026-03-08"),
+	}
+	some := 0
+	for _, p := range []query.Principal{{Account: accountWhole}, {Account: accountOrder}, {Account: accountSites}, {Account: accountNone}} {
+		for _, r := range requests {
+			limit := 1_000
+			r.Limit = &limit
+			var page, stream, sums query.Explanation
+			statements, rows, observed := count(func() {
+				_, err := w.service.Results(query.Explain(t.Context(), &page), p, r)
+				if page.Rows == nil || page.Bytes == nil && !errors.Is(err, query.ErrExplained) && (err != nil || *page.Rows != 0) {
+					t.Fatalf("%+v: %v, %+v", r, err, page)
+				}
+			})
+			if statements > 6 || observed > 0 || rows > 300 {
+				t.Errorf("%+v: explained by %d statements, that read %d rows, %d of observations", r, statements, rows, observed)
+			}
+			explain := func(e *query.Explanation, read func(context.Context) error) {
+				t.Helper()
+				if err := read(query.Explain(t.Context(), e)); err != nil && !errors.Is(err, query.ErrExplained) {
+					t.Fatalf("%+v: %v", r, err)
+				}
+			}
+			explain(&stream, func(ctx context.Context) error { return w.service.StreamResults(ctx, p, r, &lines{}) })
+			got, err := w.service.Results(t.Context(), p, r)
+			if err != nil {
+				t.Fatalf("%+v: %v", r, err)
+			}
+			if n := uint64(got.Rows.Len()); n > *page.Rows || *page.Rows > 1_000 || page.Bytes != nil && uint64(len(got.Rows.JSON())) > *page.Bytes {
+				t.Errorf("%+v: %d rows in %d bytes, explained %+v", r, n, len(got.Rows.JSON()), page)
+			} else if n > 0 {
+				some++
+			}
+			got.Rows.Release()
+			var all lines
+			if err := w.service.StreamResults(t.Context(), p, r, &all); err != nil {
+				t.Fatalf("%+v: %v", r, err)
+			}
+			if n := uint64(all.rows); n > *stream.Rows || stream.Bytes != nil && uint64(all.text.Len()) > *stream.Bytes {
+				t.Errorf("%+v: %d rows in %d bytes as a stream, explained %+v", r, n, all.text.Len(), stream)
+			}
+			if r.LatestPerPair || r.LatestObservationPerPair || r.CoverageState != "" || r.Merchant != "" || r.Sort != "" {
+				continue
+			}
+			s := query.StatisticsRequest{ResultsRequest: r}
+			explain(&sums, func(ctx context.Context) error { _, err := w.service.Statistics(ctx, p, s); return err })
+			if sums.Rows == nil || sums.Scanned == nil {
+				t.Errorf("%+v: statistics explained as %+v", r, sums)
+			}
+		}
+	}
+	if some < 20 {
+		t.Errorf("%d reads gave rows", some)
+	}
+}
