@@ -37,7 +37,7 @@ func (c *explainCmd) Run(ctx context.Context, std streams) error {
 		words = strings.Fields(words[0])
 	}
 	if len(words) == 0 || !slices.Contains(explainable, words[0]) {
-		return faulty(fmt.Errorf("explain: begin with a command that reads: %s", strings.Join(explainable, ", ")))
+		return faulty(fmt.Errorf("explain: begin with a command that reads: %s. See `preismon explain --help`", strings.Join(explainable, ", ")))
 	}
 	var found client.Explanation
 	ctx = client.Explain(ctx, &found)
