@@ -68,14 +68,6 @@ type MoversOfSite struct {
 	Kinds map[MoverKind]int `json:"kinds"`
 }
 
-// moversCursor is what a cursor of movers holds: the end of what the first
-// page compared and the snapshot that it saw.
-type moversCursor struct {
-	Until     int64     `json:"u"` // ms
-	Watermark Watermark `json:"w"`
-	Past      int       `json:"p"` // movers on the pages before
-}
-
 // Movers compares, pair by pair, what latestPerPair shows at two instants: the
 // offer that stands (decision 025) of the newest capture by then. A pair
 // without a capture after since did not move. What counts is when a capture
@@ -99,7 +91,7 @@ func (s *Service) Movers(ctx context.Context, p Principal, r MoversRequest) (*Mo
 		meaning.Until = fmt.Sprint(window.To.UnixMilli())
 	}
 	bound := binding{Account: p.Account, Route: "movers", Query: r, Meaning: meaning}
-	place := moversCursor{Until: window.To.UnixMilli()}
+	place := rankedPlace{Until: window.To.UnixMilli()}
 	if r.Cursor != "" {
 		if err := s.seal.openCursor(bound, r.Cursor, &place); err != nil {
 			return nil, err
@@ -138,13 +130,7 @@ func (s *Service) Movers(ctx context.Context, p Principal, r MoversRequest) (*Mo
 	if err != nil {
 		return nil, s.budget(ctx, err)
 	}
-	rest := all[min(place.Past, len(all)):]
-	page.Data = append(page.Data, rest[:min(limit, len(rest))]...)
-	page.Paging.Returned = len(page.Data)
-	if len(rest) > limit {
-		place.Past += limit
-		page.Paging.NextCursor, err = s.seal.sealCursor(bound, place)
-	}
+	page.Data, page.Paging, err = rankedPage(s, all, bound, place, limit)
 	return page, err
 }
 

@@ -33,3 +33,23 @@ func pageLimit(asked *int, max int) (int, error) {
 	}
 	return *asked, nil
 }
+
+// rankedPlace is where a walk over records goes on that are ranked as a whole:
+// every page ranks them again, as of the instant and the watermark of the first.
+type rankedPlace struct {
+	Until     int64     `json:"u"` // ms
+	Watermark Watermark `json:"w"`
+	Past      int       `json:"p"` // records on the pages before
+}
+
+// rankedPage cuts the page at a place out of all records.
+func rankedPage[T any](s *Service, all []T, bound binding, place rankedPlace, limit int) (data []T, paging Paging, err error) {
+	rest := all[min(place.Past, len(all)):]
+	data = append([]T{}, rest[:min(limit, len(rest))]...)
+	paging = Paging{Limit: limit, Returned: len(data)}
+	if len(rest) > limit {
+		place.Past += limit
+		paging.NextCursor, err = s.seal.sealCursor(bound, place)
+	}
+	return data, paging, err
+}

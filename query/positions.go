@@ -70,12 +70,6 @@ type OwnPosition struct {
 	ratio float64
 }
 
-type positionsCursor struct {
-	Until     int64     `json:"u"` // ms
-	Watermark Watermark `json:"w"`
-	Past      int       `json:"p"` // positions on the pages before
-}
-
 // Positions places the caller's price of each product among its current offers,
 // which are those of MarketPosition, by its rules.
 func (s *Service) Positions(ctx context.Context, p Principal, r PositionsRequest) (*PositionsPage, error) {
@@ -94,7 +88,7 @@ func (s *Service) Positions(ctx context.Context, p Principal, r PositionsRequest
 	meaning := r
 	meaning.ResultsRequest = r.ResultsRequest.meaning()
 	bound := binding{Account: p.Account, Route: "positions", Query: r, Meaning: meaning}
-	place := positionsCursor{Until: now.UnixMilli()}
+	place := rankedPlace{Until: now.UnixMilli()}
 	if r.Cursor != "" {
 		if err := s.seal.openCursor(bound, r.Cursor, &place); err != nil {
 			return nil, err
@@ -136,13 +130,7 @@ func (s *Service) Positions(ctx context.Context, p Principal, r PositionsRequest
 	if err != nil {
 		return nil, s.budget(ctx, err)
 	}
-	rest := all[min(place.Past, len(all)):]
-	page.Data = append(page.Data, rest[:min(limit, len(rest))]...)
-	page.Paging.Returned = len(page.Data)
-	if len(rest) > limit {
-		place.Past += limit
-		page.Paging.NextCursor, err = s.seal.sealCursor(bound, place)
-	}
+	page.Data, page.Paging, err = rankedPage(s, all, bound, place, limit)
 	return page, err
 }
 
