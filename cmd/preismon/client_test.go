@@ -127,6 +127,7 @@ func (d *demoTest) commands(t *testing.T) {
 	})
 
 	p.searches(t)
+	p.explains(t)
 	t.Run("results", d.sameRows)
 	t.Run("cut", func(t *testing.T) { d.cutStreams(t, c) })
 	t.Run("files", func(t *testing.T) { d.downloads(t, p, c) })

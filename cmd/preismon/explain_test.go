@@ -1,0 +1,35 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// explains: what a command reads is explained and not read; a refusal is that of
+// the command, and what does not read is not run.
+func (who *person) explains(t *testing.T) {
+	t.Run("explain", func(t *testing.T) {
+		p := *who
+		p.t = t
+		for _, command := range []string{
+			"results --site demo-markt-de.example --limit 7", "stream --site demo-markt-de.example", "stats --site demo-markt-de.example", "position",
+			"changes --site demo-markt-de.example --follow", "items", "sites", "orders", "results --site demo-markt-de.example --format csv", "export",
+		} {
+			out, errs := p.run(0, "explain", command)
+			if !strings.HasPrefix(out, "request ") || !strings.Contains(out, "accepted            yes\n") || strings.Contains(out, `"itemId"`) || errs != "" {
+				t.Errorf("%s: %s%s", command, out, errs)
+			}
+		}
+		if out, _ := p.run(0, "explain", "results", "--site", "demo-markt-de.example", "--limit", "7"); !strings.Contains(out, "rows, at most       7\n") || !strings.Contains(out, "pairs   ") {
+			t.Errorf("%s", out)
+		}
+		if _, errs := p.run(exitFailed, "explain", "results --order-id x"); !strings.Contains(errs, "orderId is --order-id") {
+			t.Errorf("%s", errs)
+		}
+		for _, command := range []string{"up", "restore x", "login", "explain results", "no-such", "results --no-such"} {
+			if out, errs := p.run(exitUsage, "explain", command); out != "" || errs == "" {
+				t.Errorf("%s: %s%s", command, out, errs)
+			}
+		}
+	})
+}
