@@ -82,6 +82,9 @@ func readsOf(w *world, versions ...uint64) map[string]read {
 					return resultTexts(ctx, s, v.Visibility, q)
 				}
 			}
+			all[fmt.Sprintf("RowsAtMost: %s, %s", name, v.name)] = func(ctx context.Context, s *store.Store) ([]string, error) {
+				return boundTexts(ctx, s, v.Visibility, q)
+			}
 			if q.Latest == query.AllRows && q.Brand == "" {
 				all[fmt.Sprintf("Feed: %s, %s", name, v.name)] = func(ctx context.Context, s *store.Store) ([]string, error) {
 					return feedTexts(ctx, s, v.Visibility, w, q)
@@ -204,4 +207,15 @@ func blockTexts(b *query.Block, export bool) (out []string) {
 		out = append(out, row)
 	}
 	return out
+}
+
+// boundTexts says whether the bound of a read's rows holds: how near it is
+// depends on the indexes that are used.
+func boundTexts(ctx context.Context, s *store.Store, v query.Visibility, q query.ResultsQuery) ([]string, error) {
+	atMost, known, err := s.RowsAtMost(ctx, v, &q)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := resultTexts(ctx, s, v, q)
+	return []string{fmt.Sprintf("known: %t, at least %d rows: %t", known, len(rows), atMost >= uint64(len(rows)))}, err
 }

@@ -12,9 +12,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// hurried is a service of the same world whose soft deadline is over at once:
-// each of its pages ends after one slice of the window.
-func (w *world) hurried(soft time.Duration) *query.Service {
+// withDeadline is a service of the same world with another soft deadline. One
+// that is over at once ends each page after one slice of the window.
+func (w *world) withDeadline(soft time.Duration) *query.Service {
 	w.t.Helper()
 	cfg := query.Defaults()
 	cfg.CursorKey = "0123456789abcdef0123456789abcdef"
@@ -74,9 +74,9 @@ func TestWalksAreSnapshots(t *testing.T) {
 		for page := 0; ; page++ {
 			pages++
 			limit := 1 + r.IntN(90)
-			service, soft := w.hurried(20*time.Second), false // each page by a service that has just started
+			service, soft := w.withDeadline(20*time.Second), false // each page by a service that has just started
 			if r.IntN(3) == 0 {
-				service, soft = w.hurried(time.Nanosecond), true
+				service, soft = w.withDeadline(time.Nanosecond), true
 			}
 			req.Limit = &limit
 			p, err := service.Results(t.Context(), query.Principal{Account: account}, req)
@@ -133,7 +133,7 @@ func TestSlicesMeet(t *testing.T) {
 	}
 	w.write(rows)
 	w.setMark(w.mark)
-	service := w.hurried(time.Nanosecond)
+	service := w.withDeadline(time.Nanosecond)
 	for _, sort := range []string{"desc", "asc"} {
 		req := query.ResultsRequest{Limit: ptr(1000), Site: "alpha.example", Sort: sort, CapturedFrom: w.now.Add(-149 * time.Millisecond).Format(time.RFC3339Nano)}
 		want := expected(w.oracle(accountWhole, req, w.now.UnixMilli()-149, w.now.UnixMilli(), rows))
