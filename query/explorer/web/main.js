@@ -209,8 +209,15 @@ function refresh() {
     showAsked();
     reading?.abort();
     reading = new AbortController();
-    ({ overview: readStart, history: readHistory, latest: readLatest, stream: readyStream })[asked.view](reading.signal);
+    read(asked.view, reading.signal);
   }, 150);
+}
+
+/** read fills a view, which is busy until all that it says is there. */
+async function read(view, signal) {
+  by(view).setAttribute('aria-busy', 'true');
+  await ({ overview: readStart, history: readHistory, latest: readLatest, stream: readyStream })[view](signal);
+  if (!signal.aborted) by(view).removeAttribute('aria-busy');
 }
 
 /** attempt runs a read of a view and shows why it failed, unless it was given up. */

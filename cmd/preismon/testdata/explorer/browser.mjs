@@ -38,7 +38,8 @@ const copied = async (page, view, kind) => {
   return page.evaluate(() => navigator.clipboard.readText());
 };
 
-const drawn = (page) => page.waitForFunction(() => /,|\d/.test(document.querySelector('#history-status').textContent) && window.preismon.chart && document.querySelector('#pairs table'));
+/** drawn waits until all of a history is on show, not only what came first. */
+const drawn = (page) => page.waitForFunction(() => !document.querySelector('#history').hasAttribute('aria-busy') && /,|\d/.test(document.querySelector('#history-status').textContent) && window.preismon.chart && document.querySelector('#pairs table'));
 
 /** chartOf tells what the chart holds, and how many of its pixels are painted. */
 const chartOf = (page) => page.evaluate(() => {
