@@ -3,7 +3,6 @@ package cluster_test
 import (
 	"context"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -68,26 +67,19 @@ func TestCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("split, and whole again, in %s", time.Since(began))
-	info, err := s.Info(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := now(t, s)
 	if info.State.LastSeq < want {
 		t.Errorf("%d messages of %d", info.State.LastSeq, want)
 	}
 	to := (cluster.Node(info.Cluster.Leader) + 1) % cluster.Size
-	// Who leads may have changed since it was asked.
-	if err := c.StepDown(t.Context(), nc, "S", "", to); err != nil && !strings.Contains(err.Error(), "is already leader") {
-		t.Fatal(err)
-	}
-	for try := 0; cluster.Node(info.Cluster.Leader) != to; try++ {
-		if try == 100 {
-			t.Fatalf("%s leads, want %d", info.Cluster.Leader, to)
+	for began := time.Now(); cluster.Node(info.Cluster.Leader) != to; info = now(t, s) {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		err := c.StepDown(ctx, nc, "S", "", to) // again: another election may have come between
+		cancel()
+		if time.Since(began) > time.Minute {
+			t.Fatalf("%s leads, want %d: %v", info.Cluster.Leader, to, err)
 		}
 		time.Sleep(100 * time.Millisecond)
-		if again, err := s.Info(t.Context()); err == nil {
-			info = again
-		}
 	}
 	for _, r := range info.Cluster.Replicas {
 		t.Logf("%+v", *r)
@@ -98,14 +90,27 @@ func TestCluster(t *testing.T) {
 func caughtUp(t *testing.T, s jetstream.Stream) {
 	t.Helper()
 	behind := func() bool {
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-		defer cancel()
-		info, err := s.Info(ctx)
-		return err != nil || slices.ContainsFunc(info.Cluster.Replicas, func(p *jetstream.PeerInfo) bool { return !p.Current || p.Lag > 0 })
+		return slices.ContainsFunc(now(t, s).Cluster.Replicas, func(p *jetstream.PeerInfo) bool { return !p.Current || p.Lag > 0 })
 	}
 	for began := time.Now(); behind(); time.Sleep(100 * time.Millisecond) {
 		if time.Since(began) > time.Minute {
 			t.Fatal("a replica does not catch up")
+		}
+	}
+}
+
+// now asks a stream how it is, as long as an election goes on.
+func now(t *testing.T, s jetstream.Stream) *jetstream.StreamInfo {
+	t.Helper()
+	for began := time.Now(); ; {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		info, err := s.Info(ctx)
+		cancel()
+		if err == nil && info.Cluster.Leader != "" {
+			return info
+		}
+		if time.Since(began) > time.Minute {
+			t.Fatalf("nobody leads: %v", err)
 		}
 	}
 }
