@@ -17,6 +17,9 @@ type ExtStore interface {
 	// Feed gives rows block by block in the order in which they became visible.
 	// A block is valid until each returns.
 	Feed(ctx context.Context, v Visibility, q *FeedQuery, each func(*Block) error) error
+	// Windows counts the rows of each part of a window, by bucket; parts without
+	// any are left out.
+	Windows(ctx context.Context, v Visibility, q *WindowsQuery) ([]WindowRows, error)
 	// RowsAtMost bounds the rows that Results looks at, coarsely, by the index
 	// alone. Not known: those of several shards.
 	RowsAtMost(ctx context.Context, v Visibility, q *ResultsQuery) (rows uint64, known bool, err error)

@@ -100,7 +100,13 @@ func (s *Service) Feed(ctx context.Context, p Principal, r FeedRequest) (page *F
 }
 
 func (s *Service) feed(ctx context.Context, p Principal, r FeedRequest, limit int) (*FeedPage, error) {
-	state, err := s.openFeed(p, r)
+	var state feedState
+	var err error
+	if r.Since == "" {
+		state, err = s.beginFeed(p, r.Rows)
+	} else {
+		err = s.openSince(s.feedBinding(p), r.Since, r.Rows, &state, feedAgain)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -124,13 +130,8 @@ func (s *Service) feed(ctx context.Context, p Principal, r FeedRequest, limit in
 		}
 		state.At, state.Generation, state.Scope = placeOf(a.Watermark), a.Generation, scope
 	}
-	switch at := state.At.mark(); {
-	case state.Scope != scope:
-		return nil, gone(CodeFeedScopeChanged, "What this account sees, or what the selectors stand for, changed since the token was made.")
-	case state.Generation != a.Generation:
-		return nil, gone(CodeFeedHistoryRebuilt, "The tables were made anew or restored since the token was made.")
-	case at.Compare(a.Watermark) > 0:
-		return nil, &fault.Error{Kind: fault.Unavailable, RetryAfter: time.Second, Msg: "This node's tables are behind the token. Send the request again."}
+	if err := state.goesOn(a, scope, feedAgain); err != nil {
+		return nil, err
 	}
 	in := &read{resultsPlan: plan, vis: a.Visibility}
 	plan.query.Watermark = a.Watermark
@@ -194,22 +195,33 @@ func (s *Service) readFeed(ctx context.Context, in *read, page *FeedPage, at Fee
 	return at, nil
 }
 
-// openFeed gives the state that a request goes on from, or begins with.
-func (s *Service) openFeed(p Principal, r FeedRequest) (state feedState, err error) {
-	if r.Since == "" {
-		return s.beginFeed(p, r.Rows)
+// openSince gives the state of a token, beside which there may be no query.
+func (s *Service) openSince(bound binding, since string, beside ResultsRequest, state any, again string) error {
+	if beside != (ResultsRequest{}) {
+		return invalid("since: it holds what it is of. Send no selectors, filters, window or field groups beside it.")
 	}
-	if r.Rows != (ResultsRequest{}) {
-		return state, invalid("since: it holds what it is of. Send no selectors, filters, window or field groups beside it.")
-	}
-	o, err := s.seal.open(s.feedBinding(p), r.Since)
+	o, err := s.seal.open(bound, since)
 	switch {
 	case errors.Is(err, errExpired):
-		return state, gone(CodeFeedTokenExpired, "The token is older than 30 days.")
-	case err != nil || json.Unmarshal(o.state, &state) != nil:
-		return state, invalid("since: it is wrong, or belongs to another account.")
+		return gone(CodeFeedTokenExpired, "The token is older than 30 days.", again)
+	case err != nil || json.Unmarshal(o.state, state) != nil:
+		return invalid("since: it is wrong, or belongs to another account.")
 	}
-	return state, nil
+	return nil
+}
+
+// goesOn refuses a state from which nothing can be told: what it was of is not
+// there any more, or not yet.
+func (state *feedState) goesOn(a *Access, scope, again string) error {
+	switch at := state.At.mark(); {
+	case state.Scope != scope:
+		return gone(CodeFeedScopeChanged, "What this account sees, or what the selectors stand for, changed since the token was made.", again)
+	case state.Generation != a.Generation:
+		return gone(CodeFeedHistoryRebuilt, "The tables were made anew or restored since the token was made.", again)
+	case at.Compare(a.Watermark) > 0:
+		return &fault.Error{Kind: fault.Unavailable, RetryAfter: time.Second, Msg: "This node's tables are behind the token. Send the request again."}
+	}
+	return nil
 }
 
 // beginFeed is the state of a feed that begins, but for its place. What is not
@@ -298,9 +310,10 @@ func settled(v Visibility) error {
 	}
 }
 
-func gone(code, why string) error {
-	return fault.New(fault.Gone, code, "%s Read a new snapshot from GET /v1/results/stream with Prefer: changes-token, and go on from its token.", why)
-}
+// feedAgain is how a feed is begun again.
+const feedAgain = "Read a new snapshot from GET /v1/results/stream with Prefer: changes-token, and go on from its token."
+
+func gone(code, why, again string) error { return fault.New(fault.Gone, code, "%s %s", why, again) }
 
 // farFuture is behind every capture: a snapshot that a feed goes on from has no
 // upper bound of its own, for captures may be dated ahead of this clock.

@@ -90,6 +90,7 @@ var enabled = map[string]map[string]string{
 	"listResults":            {"limit": "10"},
 	"streamResults":          {"itemId": "{{itemId}}"},
 	"getStatistics":          {"limit": "10"},
+	"listWindows":            {"itemId": "{{itemId}}", "capturedFrom": "2026-01-01"},
 	"explainRead":            {"path": "/v1/results"},
 	"listPositions":          {"limit": "10"},
 	"listMovers":             {"itemId": "{{itemId}}", "since": "2026-01-01"},

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -257,7 +258,25 @@ func (m *memory) breakAfter(n int) {
 	}
 }
 
-// TestFeedShowsWhatIsSeen asks for changes of what the caller may not see, in
+// windowList is an answer of windows.
+type windowList struct {
+	Data  []window
+	Query struct{ Token string }
+}
+
+type window struct {
+	CapturedFrom, CapturedTo, State, Digest string
+	Rows                                    int
+}
+
+func (l *windowList) rows() (n int) {
+	for _, w := range l.Data {
+		n += w.Rows
+	}
+	return n
+}
+
+// TestFeedShowsWhatIsSeen asks for changes, and for windows, of what the caller may not see, in
 // every way it can be named: they are those of something that does not exist.
 func TestFeedShowsWhatIsSeen(t *testing.T) {
 	l := serveMatrix(t, 3)
@@ -306,6 +325,12 @@ func TestFeedShowsWhatIsSeen(t *testing.T) {
 				}
 				ids[row.RowID] = o.account
 			}
+			windows := decode[windowList](t, l.get(o.hidden.fill("/ext/v1/windows", name+"&capturedFrom=2026-01-01"), l.token(o.account)))
+			nobody := decode[windowList](t, l.get(nobodys.fill("/ext/v1/windows", name+"&capturedFrom=2026-01-01"), l.token(o.account)))
+			if (windows.rows() >= 2) != o.sees || nobody.rows() != 0 || !o.sees && !slices.Equal(windows.Data, nobody.Data) {
+				t.Errorf("account %d, %s: %d rows in windows, %d of nobody", o.account, name, windows.rows(), nobody.rows())
+			}
+			l.get("/ext/v1/windows?since="+windows.Query.Token, l.token(otherThan(o.account))).wantProblem(t, 400, "MVP_VALIDATION_ERROR")
 			l.get(feedAt+"?since="+begun[n].hidden, l.token(otherThan(o.account))).wantProblem(t, 400, "MVP_VALIDATION_ERROR")
 			n++
 		}

@@ -75,6 +75,7 @@ var matrix = map[string]visible{
 		"pzn={pzn}&since=2026-01-01", "asin={asin}&asinLocale={locale}&since=2026-01-01",
 	}},
 	"GET /ext/v1/explain": {own: true}, // TestExplainedShowsWhatIsSeen
+	"GET /ext/v1/windows": {own: true}, // TestFeedShowsWhatIsSeen
 	"GET /ext/v1/changes": {own: true}, // TestFeedShowsWhatIsSeen
 	"POST /ext/v1/lookup": {names: []string{
 		`{"itemIds":["{item}"]}`, `{"eans":["{ean}"]}`, `{"pzns":["{pzn}"]}`, `{"asins":[{"asin":"{asin}","asinLocale":"{locale}"}]}`,

@@ -317,3 +317,8 @@ func (m *memory) Statistics(_ context.Context, _ query.Visibility, q *query.Stat
 func (m *memory) RowsAtMost(context.Context, query.Visibility, *query.ResultsQuery) (uint64, bool, error) {
 	return uint64(len(m.rows)), true, m.ask("RowsAtMost")
 }
+
+// Windows has no rows.
+func (m *memory) Windows(context.Context, query.Visibility, *query.WindowsQuery) ([]query.WindowRows, error) {
+	return nil, m.ask("Windows")
+}

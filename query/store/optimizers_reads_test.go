@@ -86,6 +86,10 @@ func readsOf(w *world, versions ...uint64) map[string]read {
 				return boundTexts(ctx, s, v.Visibility, q)
 			}
 			if q.Latest == query.AllRows && q.Brand == "" {
+				all[fmt.Sprintf("Windows: %s, %s", name, v.name)] = func(ctx context.Context, s *store.Store) ([]string, error) {
+					to := w.now.UnixMilli()
+					return texts(s.Windows(ctx, v.Visibility, &query.WindowsQuery{Rows: q, Edges: []int64{to - 200*3_600_000, to - 60*3_600_000, to - 3_600_000, to}}))
+				}
 				all[fmt.Sprintf("Feed: %s, %s", name, v.name)] = func(ctx context.Context, s *store.Store) ([]string, error) {
 					return feedTexts(ctx, s, v.Visibility, w, q)
 				}

@@ -30,15 +30,10 @@ func DecodeFeed(in *Params) (f Feed, err error) {
 		f.Wait, err = time.ParseDuration(wait)
 	}
 	f.Follow = in.flag("follow")
-	f.Rows = query.ResultsRequest{
-		OrderID: id[contracts.OrderID](in, "orderId"), ItemID: id[contracts.ItemID](in, "itemId"),
-		PZN: in.pzn(), EAN: in.ean(), ASINLocale: in.asinLocale(), ASIN: in.asin(), Site: in.site(),
-		Merchant: in.text("merchant"), Manufacturer: in.text("manufacturer"), CoverageState: in.text("coverageState"),
-		CapturedFrom: in.text("capturedFrom"), CapturedTo: in.text("capturedTo"), Timezone: in.text("timezone"),
-		Include: query.Include{
-			Coverage: in.flag("includeCoverage"), OrderIDs: in.flag("includeOrderIds"), CustomerData: in.flag("includeCustomerData"),
-			ExportFields: in.flag("includeExportFields"), Identity: in.flag("includeIdentity"),
-		},
+	f.Rows = feedRows(in)
+	f.Rows.Include = query.Include{
+		Coverage: in.flag("includeCoverage"), OrderIDs: in.flag("includeOrderIds"), CustomerData: in.flag("includeCustomerData"),
+		ExportFields: in.flag("includeExportFields"), Identity: in.flag("includeIdentity"),
 	}
 	if f.Follow && (f.Limit != nil || f.Wait > 0) {
 		in.fault("follow: goes with neither limit nor wait.")
@@ -47,6 +42,16 @@ func DecodeFeed(in *Params) (f Feed, err error) {
 		return f, faults
 	}
 	return f, err
+}
+
+// feedRows takes what a feed can be of.
+func feedRows(in *Params) query.ResultsRequest {
+	return query.ResultsRequest{
+		OrderID: id[contracts.OrderID](in, "orderId"), ItemID: id[contracts.ItemID](in, "itemId"),
+		PZN: in.pzn(), EAN: in.ean(), ASINLocale: in.asinLocale(), ASIN: in.asin(), Site: in.site(),
+		Merchant: in.text("merchant"), Manufacturer: in.text("manufacturer"), CoverageState: in.text("coverageState"),
+		CapturedFrom: in.text("capturedFrom"), CapturedTo: in.text("capturedTo"), Timezone: in.text("timezone"),
+	}
 }
 
 // FeedBody is the JSON object of a page of changes, in pieces that are good

@@ -113,15 +113,15 @@ var meanings = map[string]Meaning{
 	},
 	query.CodeFeedScopeChanged: {
 		http.StatusGone, "What you see changed", "What this account sees, or what the selectors stand for, changed since the token was made.",
-		"Rows of the past came or went with it, and no feed can tell which. Read a new snapshot from GET /v1/results/stream with Prefer: changes-token, replace what you hold, and go on from its token.",
+		"Rows of the past came or went with it, and no feed can tell which. Read a new snapshot from GET /v1/results/stream with Prefer: changes-token, replace what you hold, and go on from its token; of windows, ask without since.",
 	},
 	query.CodeFeedHistoryRebuilt: {
 		http.StatusGone, "History made anew", "The tables were made anew or restored since the token was made.",
-		"Rows may have come to, or gone from, places that the token is past. Read a new snapshot from GET /v1/results/stream with Prefer: changes-token, replace what you hold, and go on from its token.",
+		"Rows may have come to, or gone from, places that the token is past. Read a new snapshot from GET /v1/results/stream with Prefer: changes-token, replace what you hold, and go on from its token; of windows, ask without since.",
 	},
 	query.CodeFeedTokenExpired: {
 		http.StatusGone, "Changes token expired", "The changes token is too old.",
-		"A changes token is good for 30 days, and each answer has a new one. Read a new snapshot from GET /v1/results/stream with Prefer: changes-token, and go on from its token.",
+		"A changes token is good for 30 days, and each answer has a new one. Read a new snapshot from GET /v1/results/stream with Prefer: changes-token, and go on from its token; of windows, ask without since.",
 	},
 	query.CodeContentMissing: {
 		http.StatusConflict, "Content missing", "The file is in the catalogue, but its content is in none of the archives.",

@@ -1,0 +1,31 @@
+package store
+
+import (
+	"context"
+
+	"preismon/query"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+)
+
+func windowsStatement(n shards, v query.Visibility, q *query.WindowsQuery, few bool) statement {
+	rows := q.Rows
+	rows.Latest, rows.After, rows.Limit = query.AllRows, nil, 0
+	rows.Window = q.Span()
+	p := params{}
+	sh := shapeOf(p, n, v, &rows, manner{byPair: few})
+	ints(p, "edges", q.Edges)
+	return render("windows.sql", sh, p)
+}
+
+// Windows implements query.ExtStore.
+func (s *Store) Windows(ctx context.Context, v query.Visibility, q *query.WindowsQuery) ([]query.WindowRows, error) {
+	few, err := s.ofFewPairs(ctx, v, &q.Rows)
+	if err != nil {
+		return nil, err
+	}
+	return rows(ctx, s, windowsStatement(s.shards, v, q, few), func(r driver.Rows) (w query.WindowRows, err error) {
+		err = r.Scan(&w.Bucket, &w.Rows, &w.Sum, &w.Newest.Epoch, &w.Newest.Seq)
+		return w, err
+	})
+}

@@ -1,0 +1,211 @@
+package query
+
+import (
+	"cmp"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"slices"
+	"time"
+
+	"preismon/contracts"
+)
+
+// WindowsRequest asks which hours, days or weeks of a time have which rows, or
+// which of them have others since a token. Its selectors and filters are those
+// of a feed; see contracts/decisions/037-windows-to-sync.md.
+type WindowsRequest struct {
+	Since string
+	// Rows is what the windows are of. A token holds it, and the bucket.
+	Rows   ResultsRequest
+	Bucket string // hour, day or week; empty: day
+}
+
+// WindowsQuery is what the store is asked.
+type WindowsQuery struct {
+	Rows  ResultsQuery
+	Edges []int64 // where the windows begin, and where the last one ends; ms
+}
+
+// Span is the time from the first edge to the last.
+func (q *WindowsQuery) Span() contracts.Window {
+	return contracts.Window{From: fromMs(q.Edges[0]), To: fromMs(q.Edges[len(q.Edges)-1] - 1)}
+}
+
+// WindowRows are the rows of one window. A window without any has none.
+type WindowRows struct {
+	Bucket uint32 // from 1
+	Rows   uint64
+	Sum    uint64    // of hashes of their places
+	Newest Watermark // of their places
+}
+
+// States of a window.
+const (
+	WindowOpen   = "open"   // it has not ended
+	WindowClosed = "closed" // rows come late, if any
+)
+
+// WindowRecord is a window as an answer shows it. Its bounds are those of a
+// read of its rows: both are in it.
+type WindowRecord struct {
+	CapturedFrom string `json:"capturedFrom"`
+	CapturedTo   string `json:"capturedTo"`
+	State        string `json:"state"`
+	Rows         uint64 `json:"rows"`
+	// Digest is another one after a row came to the window or went from it.
+	Digest string `json:"digest"`
+}
+
+// WindowsPage are all windows, or those with other rows since a token.
+type WindowsPage struct {
+	Data  []WindowRecord
+	Query WindowsEcho
+}
+
+// WindowsEcho says what was asked, and how to ask what has changed since.
+type WindowsEcho struct {
+	CapturedFrom string  `json:"capturedFrom"`
+	CapturedTo   *string `json:"capturedTo"` // null: it goes on
+	Timezone     string  `json:"timezone"`
+	Bucket       string  `json:"bucket"`
+	Windows      int     `json:"windows"` // changed or not
+	AsOf         string  `json:"asOf"`
+	Token        string  `json:"token"`
+}
+
+// windowsState is what a token of windows holds.
+type windowsState struct {
+	feedState
+	Bucket string `json:"b"`
+	AsOf   int64  `json:"n"` // ms
+}
+
+const windowsAgain = "Ask for the windows without since, and read those whose digest is not the one you have."
+
+func windowsBinding(p Principal) binding { return binding{Account: p.Account, Route: "windows"} }
+
+// Windows tells how many rows each part of a time has, and a digest of them.
+// With a token it gives the parts to which rows came since, and those that had
+// not ended then. It counts in one statement, of at most 1,000 parts.
+func (s *Service) Windows(ctx context.Context, p Principal, r WindowsRequest) (*WindowsPage, error) {
+	ctx, cancel := s.within(ctx)
+	defer cancel()
+	page, err := s.windows(ctx, p, r)
+	return page, s.budget(ctx, err)
+}
+
+func (s *Service) windows(ctx context.Context, p Principal, r WindowsRequest) (*WindowsPage, error) {
+	state, err := s.openWindows(p, r)
+	if err != nil {
+		return nil, err
+	}
+	now := s.now().UTC()
+	a, err := s.access(ctx, p, contracts.ReadResults)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := s.feedPlan(p, state.feedState)
+	if err != nil {
+		return nil, err
+	}
+	edges, err := windowEdges(plan, state.Bucket, now)
+	if err != nil {
+		return nil, err
+	}
+	scope, err := s.feedScope(ctx, a.Visibility, plan.query.Selectors)
+	if err != nil {
+		return nil, err
+	}
+	since := state
+	if r.Since == "" {
+		if err := settled(a.Visibility); err != nil {
+			return nil, err
+		}
+		since.At = FeedPlace{}
+		state.Generation, state.Scope = a.Generation, scope
+	} else if err := state.goesOn(a, scope, windowsAgain); err != nil {
+		return nil, err
+	}
+	plan.query.Watermark = a.Watermark
+	if e := explaining(ctx); e != nil {
+		return nil, e.feed(&read{resultsPlan: plan, vis: a.Visibility}, len(edges)-1, s.cfg.MaxResponseBytes)
+	}
+	counted := make([]WindowRows, len(edges)-1)
+	if !a.Visibility.Nothing() && !plan.query.nothing(a.Visibility) {
+		found, err := s.store.Windows(ctx, a.Visibility, &WindowsQuery{Rows: plan.query, Edges: edges})
+		if err != nil {
+			return nil, err
+		}
+		for _, w := range found {
+			counted[w.Bucket-1] = w
+		}
+	}
+	page := &WindowsPage{Data: []WindowRecord{}}
+	zone := newZoneFormat(plan.zone)
+	for i, w := range counted {
+		if r.Since != "" && w.Newest.Compare(since.At.mark()) <= 0 && edges[i+1] <= since.AsOf {
+			continue
+		}
+		rec := WindowRecord{
+			CapturedFrom: string(zone.append(nil, edges[i])), CapturedTo: string(zone.append(nil, edges[i+1]-1)),
+			State: WindowClosed, Rows: w.Rows, Digest: s.rowIDs.digest(a.Visibility.Mandate, edges[i], w),
+		}
+		if edges[i+1] > now.UnixMilli() {
+			rec.State = WindowOpen
+		}
+		page.Data = append(page.Data, rec)
+	}
+	state.At, state.AsOf = placeOf(a.Watermark), now.UnixMilli()
+	page.Query = WindowsEcho{
+		CapturedFrom: formatInstant(plan.query.Window.From, plan.zone), CapturedTo: formatBound(plan.query.Window.To, plan.zone), Timezone: plan.echo.Timezone,
+		Bucket: state.Bucket, Windows: len(counted), AsOf: formatInstant(now.Truncate(contracts.Resolution), plan.zone),
+	}
+	page.Query.Token, err = s.seal.sealCursor(windowsBinding(p), state)
+	return page, err
+}
+
+// openWindows gives the state that a request goes on from, or begins with.
+func (s *Service) openWindows(p Principal, r WindowsRequest) (state windowsState, err error) {
+	if r.Since != "" {
+		if r.Bucket != "" {
+			return state, invalid("bucket: the token holds it. Leave it out.")
+		}
+		return state, s.openSince(windowsBinding(p), r.Since, r.Rows, &state, windowsAgain)
+	}
+	state.Bucket = cmp.Or(r.Bucket, "day")
+	switch {
+	case !slices.Contains([]string{"hour", "day", "week"}, state.Bucket):
+		return state, invalid("bucket: %q is none of hour, day, week.", r.Bucket)
+	case r.Rows.CapturedFrom == "":
+		return state, invalid("capturedFrom: missing. The first window begins there.")
+	}
+	state.feedState, err = s.beginFeed(p, r.Rows)
+	return state, err
+}
+
+// windowEdges divides the time of a plan. One that goes on is divided up to the
+// end of the part that is now: what is captured ahead of it belongs to windows
+// to come.
+func windowEdges(plan *resultsPlan, bucket string, now time.Time) ([]int64, error) {
+	w := plan.query.Window
+	if w.To.IsZero() {
+		if w.From.After(now) {
+			return nil, invalid("capturedFrom: lies in the future.")
+		}
+		w.To = steps[bucket](now.In(plan.zone)).Add(-contracts.Resolution)
+	}
+	return edgesOf(w.From, w.To, bucket, plan.zone)
+}
+
+// digest names the rows of a window of a mandate.
+func (r rowIDs) digest(m contracts.MandateID, from int64, w WindowRows) string {
+	h := hmac.New(sha256.New, r.key)
+	h.Write([]byte("window"))
+	for _, n := range []uint64{uint64(m), uint64(from), w.Rows, w.Sum} {
+		h.Write(binary.BigEndian.AppendUint64(nil, n))
+	}
+	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:rowIDBytes])
+}

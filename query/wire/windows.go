@@ -1,0 +1,24 @@
+package wire
+
+import (
+	"context"
+
+	"preismon/query"
+)
+
+// WindowFields are those of a record of windows.
+var WindowFields = []string{"capturedFrom", "capturedTo", "state", "rows", "digest"}
+
+// Windows tells which parts of a time have which rows.
+func Windows(ctx context.Context, s *query.Service, p query.Principal, in *Params, _ []byte) (*Records, error) {
+	req := query.WindowsRequest{Rows: feedRows(in), Bucket: in.text("bucket")}
+	req.Since, _ = in.raw("since", maxCursorBytes)
+	if err := in.Err(); err != nil {
+		return nil, err
+	}
+	page, err := s.Windows(ctx, p, req)
+	if err != nil {
+		return nil, err
+	}
+	return recordsOf(page.Data, query.Paging{}, page.Query, WindowFields...)
+}
