@@ -129,6 +129,7 @@ func (d *demoTest) commands(t *testing.T) {
 	p.searches(t)
 	p.explains(t)
 	t.Run("results", d.sameRows)
+	t.Run("split", d.splitExport)
 	t.Run("cut", func(t *testing.T) { d.cutStreams(t, c) })
 	t.Run("files", func(t *testing.T) { d.downloads(t, p, c) })
 

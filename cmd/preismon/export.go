@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,6 +22,7 @@ type exportCmd struct {
 	resultFlags
 	Format string `help:"Form of the file: ${enum}. auto: by the ending of its name, else NDJSON." enum:"auto,ndjson,csv,arrow,parquet" default:"auto" env:"-"`
 	Output string `short:"o" help:"File to write; - is standard output." default:"-" env:"-" placeholder:"FILE"`
+	Split  string `help:"Write a folder with a file for each ${enum}, and next time only those with other rows." enum:",day" default:"" env:"-" placeholder:"day"`
 }
 
 // Help implements kong.HelpProvider.
@@ -31,12 +33,15 @@ In NDJSON null and absent stay apart. In the others they do by column: an empty 
 
 In CSV an empty text is "", and a text that a spreadsheet would take for a formula, and one that begins with ', has a ' before it.
 
+With --split day the output is a folder: day=2026-03-01/rows.parquet and so on, Parquet unless --format says otherwise, which DuckDB, Polars, Spark and ClickHouse read as one table with a column day. Run again, the same command reads only the days that have other rows by then, late ones too. Names, order ids, customer data and reference prices of the other days stay as they were.
+
 An answer that is not complete has no end: a Parquet file has no footer then, and no reader opens it; an Arrow stream has no end mark.
 
 Examples:
 
   preismon export --site shop-one --from 2026-03-01 --to 2026-03-07 --format csv -o prices.csv
   preismon export --site shop-one --from 2026-03-01 --include identity -o prices.parquet
+  preismon export --site shop-one --from 2026-01-01 --split day -o prices
   preismon export --global-scope --from 2026-03-01 --to 2026-03-02 --include export-fields,identity | zstd > day.ndjson.zst`
 }
 
@@ -45,13 +50,18 @@ func (c *exportCmd) Run(ctx context.Context, std streams, log *slog.Logger) erro
 	if err != nil {
 		return faulty(err)
 	}
+	if c.Split != "" && c.Format == "auto" {
+		form = "parquet"
+	}
 	c.Format = form
 	r, err := c.Remote.connect(std)
 	if err != nil {
 		return err
 	}
-	to := std.out
-	if c.Output == "-" && (c.Format == "arrow" || c.Format == "parquet") && isTerminal(to) {
+	if c.Split != "" {
+		return c.split(ctx, std, log, r)
+	}
+	if c.Output == "-" && (c.Format == "arrow" || c.Format == "parquet") && isTerminal(std.out) {
 		return faulty(fmt.Errorf("format: %s is not for terminals; name a file with --output", c.Format))
 	}
 	var fields []string
@@ -60,36 +70,47 @@ func (c *exportCmd) Run(ctx context.Context, std streams, log *slog.Logger) erro
 			return err
 		}
 	}
-	var part *os.File
-	if c.Output != "-" {
-		if part, err = os.Create(c.Output + ".part"); err != nil {
-			return err
-		}
-		defer part.Close() //nolint:errcheck // closed before where it counts
-		to = part
+	if c.Output == "-" {
+		_, err := c.writeTo(ctx, std, log, r, c.params(), fields, std.out)
+		return err
 	}
+	n, err := c.toFile(ctx, std, log, r, c.params(), fields, c.Output)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(std.err, rowsWritten(n, c.Output))
+	return nil
+}
+
+// toFile writes the rows of a read to a file, which has its name when it is
+// whole, and counts them.
+func (c *exportCmd) toFile(ctx context.Context, std streams, log *slog.Logger, r *remote, params url.Values, fields []string, name string) (int64, error) {
+	part, err := os.Create(name + ".part")
+	if err != nil {
+		return 0, err
+	}
+	defer part.Close() //nolint:errcheck // closed before where it counts
+	n, err := c.writeTo(ctx, std, log, r, params, fields, part)
+	if err != nil {
+		return n, errors.Join(err, fmt.Errorf("what was written is in %s", part.Name()))
+	}
+	if err := errors.Join(part.Sync(), part.Close()); err != nil {
+		return n, err
+	}
+	return n, os.Rename(part.Name(), name)
+}
+
+// writeTo writes the rows of a read and counts them.
+func (c *exportCmd) writeTo(ctx context.Context, std streams, log *slog.Logger, r *remote, params url.Values, fields []string, to io.Writer) (int64, error) {
 	count := counted{Writer: c.writer(to, fields)}
 	if isTerminal(std.err) && !isTerminal(to) {
 		count.show = newProgress(std.err, log, "rows", 0)
 	}
-	err = r.write(ctx, client.Results{Params: c.params(), Stream: true}, &count)
+	err := r.write(ctx, client.Results{Params: params, Stream: true}, &count)
 	if count.show != nil {
 		count.show.end()
 	}
-	if part == nil || err != nil {
-		if part != nil {
-			err = errors.Join(err, fmt.Errorf("what was written is in %s", part.Name()))
-		}
-		return err
-	}
-	if err := errors.Join(part.Sync(), part.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(part.Name(), c.Output); err != nil {
-		return err
-	}
-	fmt.Fprintln(std.err, rowsWritten(count.n, c.Output))
-	return nil
+	return count.n, err
 }
 
 // formOf gives the form of a file by its format and the ending of its name,

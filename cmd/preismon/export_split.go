@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"preismon/cmd/preismon/client"
+)
+
+// splitState is what a folder of an export by days knows of itself. It is the
+// last thing that is written of a day.
+type splitState struct {
+	Query  string              `json:"query"`           // what the folder holds
+	Token  string              `json:"token,omitempty"` // of the last run that came to its end
+	Days   map[string]splitDay `json:"days"`            // by the date of the day
+	folder string
+}
+
+type splitDay struct {
+	Rows   int64  `json:"rows"`
+	Digest string `json:"digest"`
+}
+
+const splitStateName = ".preismon-export.json"
+
+// split writes a folder with a file for each day, and the next time only the
+// days that have other rows by then.
+func (c *exportCmd) split(ctx context.Context, std streams, log *slog.Logger, r *remote) error {
+	state, err := c.openSplit()
+	if err != nil {
+		return err
+	}
+	found, err := r.Windows(ctx, state.Token, c.windows())
+	if client.Restart(err) {
+		fmt.Fprintf(std.err, "%s\nComparing all days.\n", r.explain(err))
+		found, err = r.Windows(ctx, "", c.windows())
+	}
+	if err != nil {
+		return r.explain(err)
+	}
+	fields, err := c.fields(ctx, r)
+	if err != nil {
+		return err
+	}
+	read, rows := 0, int64(0)
+	for _, w := range found.Data {
+		day := w.CapturedFrom[:len("2026-03-01")]
+		had, known := state.Days[day]
+		if had.Digest == w.Digest || w.Rows == 0 && !known {
+			continue
+		}
+		n, err := c.day(ctx, std, log, r, fields, state.file(day, c.Format), w)
+		if err != nil {
+			return fmt.Errorf("day %s: %w\n%d days before it are whole; run the command again for the others", day, err, read)
+		}
+		state.Days[day] = splitDay{n, w.Digest}
+		if err := state.keep(); err != nil {
+			return err
+		}
+		fmt.Fprintf(std.err, "%s  %s rows\n", day, thousands(n))
+		read++
+		rows += n
+	}
+	state.Token = found.Query.Token
+	if err := state.keep(); err != nil {
+		return err
+	}
+	fmt.Fprintf(std.err, "%d of %d days were read, %s rows; %s holds %s rows.\n", read, found.Query.Windows, thousands(rows), c.Output, thousands(state.rows()))
+	return nil
+}
+
+// day writes the rows of one window; without any there is no file.
+func (c *exportCmd) day(ctx context.Context, std streams, log *slog.Logger, r *remote, fields []string, name string, w client.CountedWindow) (int64, error) {
+	if w.Rows == 0 {
+		if err := os.Remove(name); !errors.Is(err, fs.ErrNotExist) {
+			return 0, err
+		}
+		return 0, nil
+	}
+	params := c.params()
+	params.Set("capturedFrom", w.CapturedFrom)
+	params.Set("capturedTo", w.CapturedTo)
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return 0, err
+	}
+	return c.toFile(ctx, std, log, r, params, fields, name)
+}
+
+// windows are the parameters that say what the days are of. Field groups and
+// order do not change which rows there are.
+func (c *exportCmd) windows() url.Values {
+	p := c.params()
+	for _, name := range slices.Concat([]string{"globalScope", "sort"}, slices.Collect(maps.Values(includes))) {
+		p.Del(name)
+	}
+	p.Set("bucket", c.Split)
+	return p
+}
+
+// openSplit gives what is known of the folder, which is of this very export.
+func (c *exportCmd) openSplit() (*splitState, error) {
+	if c.Output == "-" {
+		return nil, faulty(errors.New("split: name a folder with --output"))
+	}
+	for flag, given := range map[string]bool{
+		"brand": c.Brand != "", "is-prime": c.IsPrime != "", "is-buy-box": c.IsBuyBox != "",
+		"latest-per-pair": c.LatestPerPair, "latest-observation-per-pair": c.LatestObservationPerPair,
+	} {
+		if given {
+			return nil, faulty(fmt.Errorf("%s: not with --split, as nobody can tell which days it changes; leave it out, and choose among the rows", flag))
+		}
+	}
+	query := c.params()
+	query.Set("format", c.Format)
+	state := &splitState{Query: query.Encode(), Days: map[string]splitDay{}, folder: c.Output}
+	text, err := os.ReadFile(filepath.Join(c.Output, splitStateName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return state, os.MkdirAll(c.Output, 0o755)
+	}
+	if err != nil {
+		return nil, err
+	}
+	kept := splitState{folder: c.Output}
+	if err := json.Unmarshal(text, &kept); err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Join(c.Output, splitStateName), err)
+	}
+	if kept.Query != state.Query {
+		return nil, faulty(fmt.Errorf("output: %s holds another export (%s); name another folder, or give the same flags", c.Output, kept.Query))
+	}
+	return &kept, nil
+}
+
+// file is the file of a day. Readers of partitioned folders take the day from
+// the name of its folder.
+func (s *splitState) file(day, format string) string {
+	return filepath.Join(s.folder, "day="+day, "rows."+format)
+}
+
+func (s *splitState) rows() (n int64) {
+	for _, day := range s.Days {
+		n += day.Rows
+	}
+	return n
+}
+
+// keep writes the state, whole or not at all.
+func (s *splitState) keep() error {
+	text, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return err
+	}
+	name := filepath.Join(s.folder, splitStateName)
+	if err := os.WriteFile(name+".part", append(text, '\n'), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(name+".part", name)
+}

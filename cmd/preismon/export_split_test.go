@@ -1,0 +1,103 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"preismon/query/table/reread"
+
+	gocmp "github.com/google/go-cmp/cmp"
+)
+
+// splitExport: the days of a folder have the rows of the whole; run again, only
+// what has changed is read; what the folder does not hold is told.
+func (d *demoTest) splitExport(t *testing.T) {
+	p := d.person(t, "PREISMON_PASSWORD="+d.account(t, "hanna").Password)
+	p.run(0, "login", "--login", d.account(t, "hanna").LoginIdentifier)
+	flags, _ := past()
+	flags = append(flags, "--site", "demo-markt-de.example", "--include", "export-fields")
+	folder := filepath.Join(t.TempDir(), "prices")
+	split := append([]string{"export", "--split", "day", "-o", folder}, flags...)
+	var rows []string
+	for line := range strings.Lines(first(p.run(0, append([]string{"export"}, flags...)...))) {
+		rows = append(rows, strings.TrimSuffix(line, "\n"))
+	}
+	want, err := reread.Lines([]byte(strings.Join(rows, "\n")))
+	if err != nil || len(want) < 100 {
+		t.Fatalf("%d rows, %v", len(want), err)
+	}
+	holds := func() {
+		t.Helper()
+		files, err := filepath.Glob(filepath.Join(folder, "day=????-??-??", "*"))
+		if err != nil || len(files) < 7 {
+			t.Fatalf("%q, %v", files, err)
+		}
+		slices.Reverse(files) // the newest rows first
+		var got []reread.Record
+		for _, name := range files {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			day, err := reread.Parquet(text, time.UTC)
+			if err != nil || filepath.Base(name) != "rows.parquet" {
+				t.Fatalf("%s: %v", name, err)
+			}
+			got = append(got, day...)
+		}
+		if diff := gocmp.Diff(want, got); diff != "" {
+			t.Errorf("the days (-whole +days): %.2000s", diff)
+		}
+	}
+	_, said := p.run(0, split...)
+	t.Log(said)
+	holds()
+	all := thousands(int64(len(want))) + " rows"
+	if !strings.Contains(said, " days were read, "+all+"; "+folder+" holds "+all) {
+		t.Errorf("the first run: %s", said)
+	}
+	if _, said = p.run(0, split...); !strings.HasPrefix(said, "0 of ") || !strings.Contains(said, "holds "+all) {
+		t.Errorf("nothing is new: %s", said)
+	}
+	// A day whose rows are others, and one that has none any more.
+	name := filepath.Join(folder, splitStateName)
+	var state splitState
+	text, err := os.ReadFile(name)
+	if err != nil || json.Unmarshal(text, &state) != nil {
+		t.Fatalf("%s, %v", text, err)
+	}
+	changed := time.Now().UTC().Add(-72 * time.Hour).Format(time.DateOnly)
+	state.Days[changed] = splitDay{3, "another"}
+	state.Token = "no token"
+	state.folder = folder
+	if err := os.WriteFile(state.file(changed, "parquet"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := state.keep(); err != nil {
+		t.Fatal(err)
+	}
+	if _, said = p.run(exitFailed, split...); !strings.Contains(said, "since: it is wrong") {
+		t.Errorf("a token that is none: %s", said)
+	}
+	state.Token = ""
+	if err := state.keep(); err != nil {
+		t.Fatal(err)
+	}
+	if _, said = p.run(0, split...); !strings.Contains(said, changed+"  ") || !strings.Contains(said, "\n1 of ") {
+		t.Errorf("one day is another one: %s", said)
+	}
+	holds()
+	for flag, why := range map[string]string{"--site=all": "another export", "--brand=A": "brand: not with --split"} {
+		if _, said := p.run(exitUsage, append(slices.Clone(split), flag)...); !strings.Contains(said, why) {
+			t.Errorf("%s: %s", flag, said)
+		}
+	}
+	if _, said := p.run(exitUsage, "export", "--split", "day", "--from", "2026-01-01"); !strings.Contains(said, "name a folder") {
+		t.Errorf("without a folder: %s", said)
+	}
+}

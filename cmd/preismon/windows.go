@@ -1,0 +1,28 @@
+package main
+
+import "context"
+
+type windowsCmd struct {
+	Remote remoteFlags `embed:""`
+	formatFlag
+	scopeFlags
+	CapturedFrom string `aliases:"from" help:"When the first window begins: RFC 3339, or a date. Also --from." env:"-" placeholder:"TIME"`
+	CapturedTo   string `aliases:"to" help:"When the last one ends; default: the one that is now. Also --to." env:"-" placeholder:"TIME"`
+	Bucket       string `help:"How long a window is: ${enum}." enum:",hour,day,week" default:"" env:"-" placeholder:"TIME"`
+	Since        string `help:"Token of an earlier answer: only what may have other rows. It goes with no selector." env:"-" placeholder:"TOKEN"`
+}
+
+// Help implements kong.HelpProvider.
+func (windowsCmd) Help() string {
+	return `The number of rows of each hour, day or week, and a digest that is another one after rows came or went: what a copy of your own has to read again. "preismon export --split day" does all of this.
+
+Examples:
+
+  preismon windows --site shop-one --from 2026-01-01
+  preismon windows --from 2026-01-01 --timezone Europe/Berlin --format csv > days.csv`
+}
+
+func (c *windowsCmd) Run(ctx context.Context, std streams) error {
+	p := c.params(map[string]string{"capturedFrom": c.CapturedFrom, "capturedTo": c.CapturedTo, "bucket": c.Bucket, "since": c.Since})
+	return list(ctx, std, c.Remote, c.formatFlag, "/ext/v1/windows", p, []string{"capturedFrom", "capturedTo", "state", "rows", "digest"})
+}
