@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"preismon/deploy/testserver"
 	"preismon/query/table/reread"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -61,6 +62,7 @@ func (d *demoTest) splitExport(t *testing.T) {
 	if !strings.Contains(said, " days were read, "+all+"; "+folder+" holds "+all) {
 		t.Errorf("the first run: %s", said)
 	}
+	d.readByDuckDB(t, folder, len(want))
 	if _, said = p.run(0, split...); !strings.HasPrefix(said, "0 of ") || !strings.Contains(said, "holds "+all) {
 		t.Errorf("nothing is new: %s", said)
 	}
@@ -99,5 +101,32 @@ func (d *demoTest) splitExport(t *testing.T) {
 	}
 	if _, said := p.run(exitUsage, "export", "--split", "day", "--from", "2026-01-01"); !strings.Contains(said, "name a folder") {
 		t.Errorf("without a folder: %s", said)
+	}
+}
+
+// readByDuckDB reads the folder as the how-to says.
+func (d *demoTest) readByDuckDB(t *testing.T, folder string, want int) {
+	dir := testserver.Scripts(t, "../../query/rest/testdata/readers")
+	plan, err := json.Marshal([]map[string]string{{
+		"name": "folder", "reader": "duckdb",
+		"file": "(SELECT count(*) AS n, count(DISTINCT day) AS days, bool_and(strftime(capturedAt, '%Y-%m-%d') = day::VARCHAR) AS apart FROM read_parquet('" + folder + "/*/*.parquet', hive_partitioning = true))",
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := testserver.Node(t, filepath.Join(dir, "read.mjs"), string(plan))
+	run.Dir, run.Stderr = dir, os.Stderr
+	out, err := run.Output()
+	var got struct {
+		Rows []struct {
+			N, Days int
+			Apart   bool
+		}
+	}
+	if err != nil || json.Unmarshal(out, &got) != nil || len(got.Rows) != 1 {
+		t.Fatalf("%s, %v", out, err)
+	}
+	if r := got.Rows[0]; r.N != want || r.Days < 7 || !r.Apart {
+		t.Errorf("DuckDB reads %+v, expected %d rows", r, want)
 	}
 }

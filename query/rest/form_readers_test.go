@@ -1,0 +1,116 @@
+package rest_test
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"preismon/deploy/testserver"
+	"preismon/query"
+	"preismon/query/frame"
+	"preismon/query/table/reread"
+)
+
+// TestAnalystsReadersReadTables: arrow-js, Polars and DuckDB find the values of
+// NDJSON in each form that they take, with all groups of fields.
+func TestAnalystsReadersReadTables(t *testing.T) {
+	testserver.Full(t, "readers of npm")
+	s := serveOdd(t)
+	now := time.Now().UTC()
+	path := "/v1/results/stream?globalScope=true&includeExportFields=true&includeIdentity=true&includeCoverage=true&includeOrderIds=true&includeCustomerData=true&" +
+		url.Values{"capturedFrom": {now.Add(-100 * time.Hour).Format(time.RFC3339)}, "capturedTo": {now.Add(time.Hour).Format(time.RFC3339)}}.Encode()
+	lines, err := reread.Lines(s.get(path, s.token(reader)).body)
+	must(t, err)
+	columns := query.Columns((query.Include{ExportFields: true, Identity: true, Coverage: true, OrderIDs: true, CustomerData: true}).Fields())
+	want := plainRows(columns, lines)
+	if len(want) < 20 {
+		t.Fatalf("%d rows", len(want))
+	}
+	dir := testserver.Scripts(t, "testdata/readers")
+	type file struct {
+		Name   string `json:"name"`
+		Reader string `json:"reader"`
+		File   string `json:"file"`
+	}
+	keep := func(name, media string) string {
+		name = filepath.Join(dir, name)
+		must(t, os.WriteFile(name, s.getAs(path, media).body, 0o600))
+		return name
+	}
+	plain, lz4, parquet, table := keep("plain", arrowMedia), keep("lz4", arrowMedia+";compression=lz4"), keep("x.parquet", parquetMedia), keep("x.csv", csvMedia)
+	files := []file{
+		{"arrow-js", "arrow", plain},
+		{"polars", "polars arrow", plain},
+		{"polars, compressed", "polars arrow", lz4},
+		{"polars, parquet", "polars parquet", parquet},
+		{"duckdb, parquet", "duckdb", "read_parquet('" + parquet + "')"},
+		{"duckdb, csv", "duckdb", "(SELECT coalesce(columns(*), '') FROM read_csv('" + table + "', all_varchar = true))"},
+	}
+	plan, err := json.Marshal(files)
+	must(t, err)
+	run := testserver.Node(t, filepath.Join(dir, "read.mjs"), string(plan))
+	run.Dir = dir
+	run.Stderr = os.Stderr
+	out, err := run.Output()
+	if err != nil {
+		t.Fatalf("%v\n%.3000s", err, out)
+	}
+	seen := 0
+	for line := range bytes.Lines(out) {
+		var got struct {
+			Name string
+			Rows []reread.Record
+		}
+		must(t, json.Unmarshal(line, &got))
+		diff := ""
+		if strings.HasSuffix(got.Name, "csv") {
+			diff = cmp.Diff(cellsOf(t, table), got.Rows)
+		} else {
+			diff = cmp.Diff(want, plainRows(columns, got.Rows))
+		}
+		if diff != "" {
+			t.Errorf("%s, %d rows of %d (-wanted +read): %.3000s", got.Name, len(got.Rows), len(want), diff)
+		}
+		seen++
+	}
+	if seen != len(files) {
+		t.Errorf("%d of %d files were read", seen, len(files))
+	}
+}
+
+// plainRows are rows without the difference of null and absent, which tables of
+// some readers do not have.
+func plainRows(columns []frame.Column, rows []reread.Record) []reread.Record {
+	all := []reread.Record{}
+	for _, row := range rows {
+		all = append(all, withoutNullObjects(columns, row))
+	}
+	return all
+}
+
+// cellsOf are the records of a CSV file as texts.
+func cellsOf(t *testing.T, name string) []reread.Record {
+	t.Helper()
+	f, err := os.Open(name)
+	must(t, err)
+	defer f.Close() //nolint:errcheck // read to its end
+	lines, err := csv.NewReader(f).ReadAll()
+	must(t, err)
+	all := []reread.Record{}
+	for _, line := range lines[1:] {
+		row := reread.Record{}
+		for i, cell := range line {
+			row[lines[0][i]] = cell
+		}
+		all = append(all, row)
+	}
+	return all
+}
