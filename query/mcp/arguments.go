@@ -12,7 +12,7 @@ import (
 
 // words say to agents what arguments mean, unless their tool says otherwise.
 var words = map[string]string{
-	"limit":                    "At most; omit for an answer sized for you",
+	"limit":                    "At most; omit to fit",
 	"cursor":                   "nextCursor, all else unchanged",
 	"site":                     "Site key of list_sites",
 	"itemId":                   "itemId of list_items",
@@ -53,6 +53,7 @@ var words = map[string]string{
 	"until":                    "Compare this; a date is its whole day; default now",
 	"kind":                     "Only this kind",
 	"ownMerchant":              "This merchant wins and loses the buy box",
+	"amount":                   "What is compared",
 	"candidatePrice":           "Decimal like 12.99, in each market's own currency",
 	"currencyCode":             "Only this currency, ISO 4217",
 	"country":                  "Only this country, ISO 3166-1",
@@ -67,6 +68,7 @@ func extra() map[string]schema {
 		"name": text, "category": text, "discoverCategories": flag,
 		"since": text, "until": text, "ownMerchant": text,
 		"kind":           {"type": "string", "enum": anyOf(query.MoverKinds())},
+		"amount":         {"type": "string", "enum": []any{"price", "totalPrice"}, "default": "price"},
 		"candidatePrice": {"type": "string", "pattern": `^[0-9]+(\.[0-9]+)?$`},
 		"currencyCode":   {"type": "string", "pattern": "^[A-Z]{3}$"}, "country": {"type": "string", "pattern": "^[A-Z]{2}$"},
 		"includeCustomerReference": flag,

@@ -184,7 +184,7 @@ func inputOf(t *testing.T, d descriptor) (in input) {
 func TestRequiredArguments(t *testing.T) {
 	a := newAgents(t, newMarket()).agent(whole)
 	enough := map[string]any{"orderId": "5", "since": "2026-11-01T00:00:00Z", "candidatePrice": "9.99"}
-	product := map[string]string{"get_market_price_position": "itemId", "list_result_changes": "itemId"} // one of several
+	product := map[string]string{"list_result_changes": "itemId"} // one of several
 	for _, d := range a.tools() {
 		all := object{}
 		for _, name := range inputOf(t, d).Required {

@@ -2,9 +2,7 @@ package mcp_test
 
 import (
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"preismon/contracts"
@@ -19,7 +17,10 @@ const (
 )
 
 // questions are those of an analyst's week.
-func questions() []question {
+func questions() []question { return slices.Concat(questionsOfNow(), questionsOfChange()) }
+
+// questionsOfNow are about prices as they are, and the orders.
+func questionsOfNow() []question {
 	return []question{
 		{
 			name: "buy_box_holder", asks: "Who holds the buy box for this EAN at Demo Markt Deutschland now, at which price?",
@@ -172,203 +173,6 @@ func questions() []question {
 					}
 					return p.Item.String()
 				})
-			},
-		},
-		{
-			name: "changes_of_a_product", asks: "At which sites did the price of this EAN change since this morning, 6 o'clock UTC, and by how much?",
-			holds: cost{1, 540},
-			ask: func(a *analyst) any {
-				return lines(a.records("list_result_changes", object{"ean": askedEAN, "since": "2026-03-04T06:00:00Z"}), func(r object) string {
-					if difference := fmt.Sprint(r["priceDifference"]); difference != "<nil>" && strings.Trim(difference, "0.") != "" {
-						return fmt.Sprint(r["itemId"], " ", r["site"], " ", difference)
-					}
-					return ""
-				})
-			},
-			truth: func(d *demo) any { return d.moved(d.pairsOf(askedEAN, ""), utc(4, 6)) },
-		},
-		{
-			name: "changes_this_morning", asks: "What changed its price this morning in the core order, over all its sites: how many up, how many down?",
-			before: cost{12, 58_000}, holds: cost{2, 1_108},
-			ask: func(a *analyst) any {
-				answer, _ := a.call("list_result_changes", object{"orderId": a.order(askedOrder), "since": "2026-03-04T06:00:00Z", "limit": 1})
-				return fmt.Sprint(at(answer, "query", "kinds", "PRICE_UP"), " ", at(answer, "query", "kinds", "PRICE_DOWN"))
-			},
-			truth: func(d *demo) any {
-				up, down := 0, 0
-				for _, l := range d.moved(d.pairsIn(askedOrder, ""), utc(4, 6)) {
-					if strings.Contains(l, " -") {
-						down++
-					} else {
-						up++
-					}
-				}
-				return fmt.Sprint(up, " ", down)
-			},
-		},
-		{
-			name: "greatest_drops", asks: "Which three prices dropped most since yesterday at Demo Markt Deutschland, from which to which?",
-			holds: cost{2, 1477},
-			ask: func(a *analyst) any {
-				answer, _ := a.call("list_result_changes", object{"site": a.site(askedSite), "since": "2026-03-03T14:30:00Z", "kind": "PRICE_DOWN", "limit": 3})
-				all := []string{}
-				for _, r := range list(answer, "data") {
-					all = append(all, fmt.Sprint(at(r, "itemId"), " ", at(r, "before", "price"), " ", at(r, "after", "price")))
-				}
-				return all
-			},
-			truth: func(d *demo) any { return d.drops(d.pairsIn("", d.siteNamed(askedSite)), d.now.Add(-24*time.Hour), 3) },
-		},
-		{
-			name: "buy_boxes_lost", asks: "Which buy boxes did the merchant who holds this EAN's lose since yesterday, and at how many pairs did he win one?",
-			holds: cost{3, 1990},
-			ask: func(a *analyst) any {
-				site := a.site(askedSite)
-				rows := a.records("list_results", object{"ean": askedEAN, "site": site, "latestPerPair": true})
-				answer, _ := a.call("list_result_changes", object{"site": site, "since": "2026-03-03T14:30:00Z", "ownMerchant": rows[0]["merchant"], "kind": "BUYBOX_LOST"})
-				lost := []string{}
-				for _, r := range list(answer, "data") {
-					lost = append(lost, fmt.Sprint(at(r, "itemId")))
-				}
-				slices.Sort(lost)
-				return object{"lost": lost, "won": number(at(answer, "query", "kinds", "BUYBOX_WON"))}
-			},
-			truth: func(d *demo) any { return d.buyBoxes(d.siteNamed(askedSite), d.now.Add(-24*time.Hour)) },
-		},
-		{
-			name: "sold_out_since", asks: "At each of its sites, how much of the core order went out of stock since yesterday, and how much came back?",
-			holds: cost{2, 1138},
-			ask: func(a *analyst) any {
-				answer, _ := a.call("list_result_changes", object{"orderId": a.order(askedOrder), "since": "2026-03-03T14:30:00Z", "limit": 1})
-				n := map[string][2]int64{}
-				for _, s := range list(answer, "query", "sites") {
-					if sum := [2]int64{number(at(s, "kinds", "OUT_OF_STOCK")), number(at(s, "kinds", "BACK_IN_STOCK"))}; sum != [2]int64{} {
-						n[fmt.Sprint(at(s, "site"))] = sum
-					}
-				}
-				return n
-			},
-			truth: func(d *demo) any { return d.stock(d.pairsIn(askedOrder, ""), d.now.Add(-24*time.Hour)) },
-		},
-		{
-			name: "too_dear", asks: "In the core order: of how many products do we ask more than the cheapest, by our reference prices?", before: cost{35, 216_000},
-			ask: func(a *analyst) any {
-				rows := a.records("list_results", object{"orderId": a.order(askedOrder), "latestPerPair": true, "includeExportFields": true})
-				return fmt.Sprint(len(rows)) // references stand in rows, in a currency each
-			},
-			truth: func(d *demo) any { return d.tooDear(askedOrder) },
-		},
-		{
-			name: "find_by_name", asks: "Which EAN has our Vantor Smartwatch Trekking GPS, königsblau?", before: cost{7, 38_600}, holds: cost{1, 158},
-			ask: func(a *analyst) any {
-				return lines(a.records("list_items", object{"name": "Vantor Smartwatch Trekking GPS königsblau"}), func(r object) string {
-					if strings.HasPrefix(fmt.Sprint(r["name"]), "Vantor Smartwatch Trekking GPS, königsblau") {
-						return fmt.Sprint(r["ean"])
-					}
-					return ""
-				})
-			},
-			truth: func(d *demo) any {
-				all := []string{}
-				for id := range d.visibleItems() {
-					if i := d.items[id]; strings.HasPrefix(i.Name, "Vantor Smartwatch Trekking GPS, königsblau") {
-						all = append(all, i.EAN)
-					}
-				}
-				slices.Sort(all)
-				return all
-			},
-		},
-		{
-			name: "why_no_result", asks: "Which products of the core order have no price at Demo Markt Deutschland since the site refused access or did not answer?",
-			before: cost{9, 45_700}, holds: cost{4, 1_300},
-			ask: func(a *analyst) any {
-				order, site := a.order(askedOrder), a.site(askedSite)
-				var rows []object
-				for _, reason := range []string{"ACCESS_TEMPORARILY_RESTRICTED", "SITE_TEMPORARILY_UNAVAILABLE"} {
-					rows = append(rows, a.records("list_order_observation_quality", object{"orderId": order, "site": site, "reasonCode": reason})...)
-				}
-				return lines(rows, func(r object) string { return fmt.Sprint(r["itemId"]) })
-			},
-			truth: func(d *demo) any {
-				return d.said(d.pairsIn(askedOrder, d.siteNamed(askedSite)), func(p contracts.Pair, o contracts.Observation, _ *contracts.Offer) string {
-					if o.Outcome != contracts.AccessRestricted && o.Outcome != contracts.SiteUnavailable {
-						return ""
-					}
-					return p.Item.String()
-				})
-			},
-		},
-		{
-			name: "seen_today", asks: "What did we see today, at each site: how many rows with a price, unavailable, or telling nothing?", before: cost{300, 2_000_000},
-			ask: func(a *analyst) any {
-				n := map[string][3]int64{}
-				for _, s := range a.records("list_sites", object{}) {
-					answer, _ := a.call("list_results", object{"site": s["site"], "capturedFrom": "2026-03-04", "capturedTo": "2026-03-04", "limit": 1})
-					if at(answer, "summary", "covers") != "query" {
-						a.t.Errorf("the summary of %v is not of the day", s["site"])
-					}
-					for _, of := range list(answer, "summary", "sites") {
-						if at(of, "priced") == nil { // it had no row
-							n[fmt.Sprint(at(of, "site"))] = [3]int64{}
-							continue
-						}
-						n[fmt.Sprint(at(of, "site"))] = [3]int64{number(at(of, "priced")), number(at(of, "unavailable")), number(at(of, "unknown"))}
-					}
-				}
-				return n
-			},
-			truth: func(d *demo) any { return d.rowsSince(utc(4, 0)) },
-		},
-		{
-			name: "categories", asks: "Which of our own categories are there?",
-			holds: cost{1, 400},
-			ask: func(a *analyst) any {
-				answer, _ := a.call("list_items", object{"discoverCategories": true, "limit": 1})
-				return at(answer, "search", "availableCategories")
-			},
-			truth: func(d *demo) any {
-				all := map[string]bool{}
-				for id := range d.visibleItems() {
-					if c := d.categories[id]; c != "" {
-						all[c] = true
-					}
-				}
-				return slices.Sorted(maps.Keys(all))
-			},
-		},
-		{
-			name: "newest_export", asks: "When was the newest export file of the core order made, and how large is it?",
-			holds: cost{2, 660},
-			ask: func(a *analyst) any {
-				answer, _ := a.call("list_order_export_history", object{"orderId": a.order(askedOrder), "limit": 1})
-				return fmt.Sprint(at(answer, "data", 0, "filename"), " ", at(answer, "data", 0, "sizeBytes"))
-			},
-			truth: func(d *demo) any {
-				newest := slices.MaxFunc(d.exports, func(a, b contracts.FileArchive) int { return a.ArchivedAt.Compare(b.ArchivedAt) })
-				return fmt.Sprint(newest.Files[0].Filename, " ", newest.Files[0].SizeBytes)
-			},
-		},
-		{
-			name: "sites_by_currency", asks: "Which of our sites show prices in other currencies than EUR?",
-			holds: cost{1, 373},
-			ask: func(a *analyst) any {
-				return lines(a.records("list_sites", object{}), func(r object) string {
-					if r["currencyCode"] == "EUR" {
-						return ""
-					}
-					return fmt.Sprint(r["name"])
-				})
-			},
-			truth: func(d *demo) any {
-				all := []string{}
-				for _, key := range d.visibleSites() {
-					if d.sites[key].CurrencyCode != "EUR" {
-						all = append(all, d.sites[key].Name)
-					}
-				}
-				slices.Sort(all)
-				return all
 			},
 		},
 	}

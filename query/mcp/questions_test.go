@@ -66,6 +66,9 @@ func TestQuestions(t *testing.T) {
 		}
 	}
 	slices.Sort(calls)
+	if len(within) < len(calls) || calls[len(calls)/2] > mostMedian {
+		t.Errorf("%d of %d questions are answered rightly within %d calls and %d tokens; the median takes %d calls", len(within), len(calls), mostCalls, mostTokens, calls[len(calls)/2])
+	}
 	t.Logf("questions=%d right=%d within=%d median_calls=%d", len(calls), len(right), len(within), calls[len(calls)/2])
 }
 

@@ -21,8 +21,10 @@ func minor(n int64, c contracts.Currency) string {
 	return string(contracts.AppendMinor(nil, n, c.Digits()))
 }
 
+// number is a whole number of an answer; 0: there is none.
 func number(v any) int64 {
-	n, _ := v.(json.Number).Int64()
+	text, _ := v.(json.Number)
+	n, _ := text.Int64()
 	return n
 }
 
@@ -243,36 +245,45 @@ func (d *demo) stock(pairs []contracts.Pair, since time.Time) map[string][2]int6
 	return n
 }
 
-// tooDear counts the products of an order, in each country and currency, whose
-// reference price is above the lowest current one.
-func (d *demo) tooDear(order string) string {
+// tooDear are the products of an order or a site or all, in each country and currency,
+// whose reference price is above the lowest current one, the worst first.
+func (d *demo) tooDear(order string, site contracts.SiteKey) []string {
 	type place struct {
 		item     contracts.ItemID
 		country  string
 		currency contracts.Currency
 	}
-	lowest := map[place]int64{}
-	for _, pair := range d.pairsIn(order, "") {
+	lowest := map[place]contracts.Offer{}
+	for _, pair := range d.pairsIn(order, site) {
 		for _, o := range d.current(pair) {
 			at := place{pair.Item, d.sites[pair.Site].CountryCode, o.CurrencyCode}
-			if old, ok := lowest[at]; !ok || *o.Price < old {
-				lowest[at] = *o.Price
+			if old, ok := lowest[at]; !ok || *o.Price < *old.Price {
+				lowest[at] = o
 			}
 		}
 	}
-	n := 0
+	type dear struct {
+		ratio float64
+		text  string
+	}
+	var all []dear
 	for at, low := range lowest {
 		var own []int64
 		for _, r := range d.references[at.item] {
-			if r.CurrencyCode == at.currency {
+			if r.CurrencyCode == at.currency && !slices.Contains(own, r.AmountMinor) { // equal ones are not ambiguous
 				own = append(own, r.AmountMinor)
 			}
 		}
-		if len(own) == 1 && own[0] > low {
-			n++
+		if len(own) == 1 && own[0] > *low.Price {
+			all = append(all, dear{float64(own[0]) / float64(*low.Price), fmt.Sprint(at.item, " ", at.country, " ", minor(own[0], at.currency), " ", amount(&low), " ", at.currency, " ", low.Merchant)})
 		}
 	}
-	return fmt.Sprint(n)
+	slices.SortFunc(all, func(a, b dear) int { return cmp.Compare(b.ratio, a.ratio) })
+	var texts []string
+	for _, one := range all {
+		texts = append(texts, one.text)
+	}
+	return texts
 }
 
 // rowsSince counts rows by site: with a price, unavailable, telling nothing.
@@ -298,4 +309,24 @@ func (d *demo) rowsSince(from time.Time) map[string][3]int64 {
 		n[string(p.Site)] = sum
 	}
 	return n
+}
+
+// boxes counts by merchant the captures since an instant whose buy box it held.
+func (d *demo) boxes(pairs []contracts.Pair, since time.Time) []string {
+	n := map[string]int{}
+	for _, p := range pairs {
+		for _, o := range d.captures[p] {
+			for _, f := range o.Offers {
+				if f.IsBuyBox == contracts.FlagTrue && !o.CapturedAt.Before(since) {
+					n[f.Merchant]++
+				}
+			}
+		}
+	}
+	all := []string{}
+	for merchant, wins := range n {
+		all = append(all, fmt.Sprint(merchant, " ", wins))
+	}
+	slices.Sort(all)
+	return all
 }

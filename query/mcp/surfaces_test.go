@@ -160,6 +160,8 @@ func TestNoToolWidensTheScope(t *testing.T) {
 		{"list_result_changes", "", object{"since": "2026-11-21T00:00:00Z", "orderId": 5}},
 		{"list_result_changes", "", object{"since": "2026-11-21T00:00:00Z", "itemId": 11}},
 		{"get_market_price_position", "", object{"itemId": 11, "candidatePrice": "1", "includeCustomerReference": true}},
+		{"get_market_price_position", "", object{}},
+		{"get_market_price_position", "", object{"orderId": 5, "ownMerchant": "Merchant"}},
 		{"list_order_export_history", "", object{"orderId": 5}},
 		{"download_order_export_file", "", object{"orderId": 5, "latest": true}},
 	} {

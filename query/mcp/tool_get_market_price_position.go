@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"preismon/query"
@@ -9,19 +10,31 @@ import (
 )
 
 func getMarketPricePosition() tool {
+	arguments := wire.Operation(wire.MarketPosition).Parameters()
+	for _, name := range wire.Operation(wire.PricePositions).Parameters() {
+		if !slices.Contains(arguments, name) {
+			arguments = append(arguments, name)
+		}
+	}
 	return tool{
-		name: "get_market_price_position", operation: "listResults", required: []string{"candidatePrice"}, heavy: true,
-		arguments: wire.Operation(wire.MarketPosition).Parameters(),
-		about: "Places a candidate price among the current offers (168 hours) of one product: one position per country and currency, " +
-			"never converted or mixed. All offers of a capture count. Name the product by itemId, ean, pzn, or asin with asinLocale. No position proves nothing " +
-			"beyond what you see.",
+		name: "get_market_price_position", operation: "listResults", heavy: true, arguments: arguments, maxLimit: query.MaxResultsLimit,
+		about: "Places a candidatePrice among the current offers (168 hours) of one product: a position per country and currency, never mixed. " +
+			"Without it, where the caller is too dear: its reference price of each product of an order, a site, or all, beside the " +
+			"cheapest offer, worst first; query.above, equal and below count all pages. No position proves nothing beyond what you see.",
+		words: map[string]string{
+			"ownMerchant": "Without candidatePrice: this merchant's prices are ours", "site": "Offers of this site alone", "amount": "totalPrice: with shipping",
+		},
 		answer: positionAnswer,
 		run:    runPosition,
 	}
 }
 
 func runPosition(ctx context.Context, s *query.Service, c Call) (Result, error) {
-	answer, err := wire.MarketPosition(ctx, s, c.Principal, wire.FromArguments(c.Arguments))
+	params := wire.FromArguments(c.Arguments)
+	if !slices.ContainsFunc([]string{"candidatePrice", "ean", "pzn", "asin", "asinLocale", "currencyCode", "country", "includeCustomerReference"}, params.Given) {
+		return pages(wire.PricePositions)(ctx, s, c)
+	}
+	answer, err := wire.MarketPosition(ctx, s, c.Principal, params)
 	if err != nil {
 		return Result{}, err
 	}
@@ -36,20 +49,32 @@ func runPosition(ctx context.Context, s *query.Service, c Call) (Result, error) 
 	return compose(head{Summary: counted{len(position.Positions)}, Completeness: completeness{Complete: true}}, body)
 }
 
-// positionAnswer is a standing per market.
+// positionAnswer is a standing per market, or a page of the caller's own
+// positions.
 func positionAnswer() (schema, error) {
 	text, number, count := kind("string"), kind("number"), kind("integer")
+	orNull := kind("string", "null")
+	best := object(schema{"site": text, "merchant": orNull, "price": number})
 	return answerOf(countedSchema(), object(schema{
 		"positions": listOf(object(schema{
-			"country": kind("string", "null"), "currencyCode": text, "offers": count, "sites": count,
+			"country": orNull, "currencyCode": text, "offers": count, "sites": count,
 			"min": number, "median": number, "max": number, "oldestCapturedAt": text, "newestCapturedAt": text,
 			"candidate": schema{"type": []any{"object", "null"}, "properties": schema{
 				"price": number, "rank": count, "cheaper": count, "equal": count, "dearer": count, "percentile": number,
 				"differenceToReference": number, "differencePercent": kind("number", "null"),
 			}},
 			"reference": object(schema{"source": schema{"enum": []any{query.MarketMedian, query.CustomerReference}}, "price": number}),
-			"best":      object(schema{"site": text, "merchant": kind("string", "null"), "price": number}),
+			"best":      best,
 		})),
-		"note": text, "query": kind("object"),
-	}, "positions", "note", "query")), nil
+		"note": text,
+		"data": listOf(object(schema{
+			"itemId": text, "country": orNull, "currencyCode": text, "ownPrice": number, "ownSite": orNull, "rank": count, "offers": count,
+			"cheapest": best, "difference": number, "differencePercent": kind("number", "null"), "oldestCapturedAt": text, "newestCapturedAt": text,
+		})),
+		"paging": kind("object"),
+		"query": object(schema{
+			"beside": text, "amount": text, "pairs": count, "positions": count, "above": count, "equal": count, "below": count,
+			"withoutOwn": count, "withoutOther": count, "withoutTotal": count,
+		}),
+	}, "query")), nil
 }

@@ -12,18 +12,29 @@ var PositionFields = []string{"itemId", "country", "currencyCode", "ownPrice", "
 
 // Positions tells where the caller stands with many products.
 func Positions(ctx context.Context, s *query.Service, p query.Principal, in *Params, _ []byte) (*Records, error) {
-	rows := Selected(in)
-	rows.Timezone = in.text("timezone")
 	req := query.PositionsRequest{
-		ResultsRequest: rows, OwnMerchant: in.text("ownMerchant"), Amount: in.text("amount"),
-		OwnSite: contracts.SiteKey(in.form("ownSite", func(s string) bool { return contracts.SiteKey(s).Valid() }, "a site key")),
+		ResultsRequest: Selected(in),
+		OwnSite:        contracts.SiteKey(in.form("ownSite", func(s string) bool { return contracts.SiteKey(s).Valid() }, "a site key")),
 	}
-	if err := in.Err(); err != nil {
-		return nil, err
-	}
-	page, err := s.Positions(ctx, p, req)
+	req.Timezone = in.text("timezone")
+	page, err := positions(ctx, s, p, in, req)
 	if err != nil {
 		return nil, err
 	}
 	return recordsOf(page.Data, page.Paging, page.Query, PositionFields...)
+}
+
+// PricePositions tells agents the same, by fewer arguments.
+func PricePositions(ctx context.Context, s *query.Service, p query.Principal, in *Params) (any, error) {
+	return positions(ctx, s, p, in, query.PositionsRequest{ResultsRequest: query.ResultsRequest{
+		Limit: in.limit(), Cursor: in.cursor(), OrderID: id[contracts.OrderID](in, "orderId"), ItemID: id[contracts.ItemID](in, "itemId"), Site: in.site(),
+	}})
+}
+
+func positions(ctx context.Context, s *query.Service, p query.Principal, in *Params, req query.PositionsRequest) (*query.PositionsPage, error) {
+	req.OwnMerchant, req.Amount = in.text("ownMerchant"), in.text("amount")
+	if err := in.Err(); err != nil {
+		return nil, err
+	}
+	return s.Positions(ctx, p, req)
 }
