@@ -234,6 +234,9 @@ func (s *Service) beginFeed(p Principal, r ResultsRequest) (state feedState, err
 	if err != nil {
 		return state, err
 	}
+	if plan.given.From && plan.given.To && plan.asked.Empty() {
+		return state, plan.noTime(r)
+	}
 	w := plan.query.Window
 	if !plan.given.From {
 		w.From = time.Time{}

@@ -131,17 +131,22 @@ func (p *resultsPlan) checkWindow(r ResultsRequest) error {
 	case p.asked.Empty() && r.CapturedTo == "":
 		return invalid("capturedFrom lies in the future.")
 	case p.asked.Empty():
-		for _, day := range []string{r.CapturedFrom, r.CapturedTo} {
-			if !contracts.HasDay(day, p.zone) {
-				return invalid("capturedFrom and capturedTo leave no time between them: %s never had the day %s.", p.zone, day)
-			}
-		}
-		return invalid("capturedFrom lies after capturedTo.")
+		return p.noTime(r)
 	case r.GlobalScope && q.Window.Length() > maxGlobalWindow:
 		return fault.New(fault.Invalid, CodeScopeTooBroad,
 			"The window of a global read is %s, at most 168 hours. Send a new request with a narrower window; keep both bounds.", q.Window.Length())
 	}
 	return nil
+}
+
+// noTime is the refusal of two bounds without an instant between them.
+func (p *resultsPlan) noTime(r ResultsRequest) error {
+	for _, day := range []string{r.CapturedFrom, r.CapturedTo} {
+		if !contracts.HasDay(day, p.zone) {
+			return invalid("capturedFrom and capturedTo leave no time between them: %s never had the day %s.", p.zone, day)
+		}
+	}
+	return invalid("capturedFrom lies after capturedTo.")
 }
 
 // resume puts a cursor's state into the plan; without a cursor the read

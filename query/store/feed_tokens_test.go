@@ -35,6 +35,7 @@ func TestFeedTokens(t *testing.T) {
 		"latest":          ask(accountWhole, query.FeedRequest{Rows: query.ResultsRequest{LatestPerPair: true}}),
 		"brand":           ask(accountWhole, query.FeedRequest{Rows: query.ResultsRequest{Brand: "A"}}),
 		"isPrime":         ask(accountWhole, query.FeedRequest{Rows: query.ResultsRequest{IsPrime: ptr(true)}}),
+		"no time":         ask(accountWhole, query.FeedRequest{Rows: query.ResultsRequest{CapturedFrom: "2026-02-20", CapturedTo: "2026-02-18"}}),
 		"no such zone":    ask(accountWhole, query.FeedRequest{Rows: query.ResultsRequest{Timezone: "Nowhere"}}),
 	} {
 		if got == nil || got.Kind != fault.Invalid || got.Code != query.CodeValidation {

@@ -218,6 +218,7 @@ func TestWindowsRefusals(t *testing.T) {
 		"bucket: the t": {Since: token, Bucket: "day"},
 		"1000 parts":    {Rows: query.ResultsRequest{CapturedFrom: "2025-02-20"}, Bucket: "hour"},
 		"in the future": {Rows: query.ResultsRequest{CapturedFrom: "2036-02-20"}},
+		"lies after":    {Rows: query.ResultsRequest{CapturedFrom: "2026-02-20", CapturedTo: "2026-02-18"}},
 		"latestPerPair": {Rows: query.ResultsRequest{CapturedFrom: "2026-02-20", LatestPerPair: true}},
 		"since: it h":   {Since: token, Rows: query.ResultsRequest{CapturedFrom: "2026-02-20"}},
 		"since: it is":  {Since: token[:len(token)-2] + "AA"},
