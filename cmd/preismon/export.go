@@ -22,7 +22,7 @@ type exportCmd struct {
 	resultFlags
 	Format string `help:"Form of the file: ${enum}. auto: by the ending of its name, else NDJSON." enum:"auto,ndjson,csv,arrow,parquet" default:"auto" env:"-"`
 	Output string `short:"o" help:"File to write; - is standard output." default:"-" env:"-" placeholder:"FILE"`
-	Split  string `help:"Write a folder with a file for each ${enum}, and next time only those with other rows." enum:",day" default:"" env:"-" placeholder:"day"`
+	Split  string `help:"day: write a folder with a file for each day, and the next time only those with other rows." enum:",day" default:"" env:"-" placeholder:"day"`
 }
 
 // Help implements kong.HelpProvider.

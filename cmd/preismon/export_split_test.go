@@ -102,6 +102,16 @@ func (d *demoTest) splitExport(t *testing.T) {
 	if _, said := p.run(exitUsage, "export", "--split", "day", "--from", "2026-01-01"); !strings.Contains(said, "name a folder") {
 		t.Errorf("without a folder: %s", said)
 	}
+	// What the folder is made by, as a command.
+	out, said := p.run(0, append([]string{"windows", "--format", "csv", "--site", "demo-markt-de.example"}, flags[:4]...)...)
+	_, next, more := strings.Cut(strings.TrimSpace(said), "preismon windows --since ")
+	if strings.Count(out, "\n") != 1+len(state.Days) || !more {
+		t.Fatalf("windows: %s%s", out, said)
+	}
+	if out, _ = p.run(0, "windows", "--format", "csv", "--since", next); strings.Count(out, "\n") != 1 {
+		t.Errorf("windows of a closed time, with nothing new: %s", out)
+	}
+	p.run(exitUsage, "windows", "--since", next, "--site", "demo-markt-de.example")
 }
 
 // readByDuckDB reads the folder as the how-to says.

@@ -1,6 +1,11 @@
 package main
 
-import "context"
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
 
 type windowsCmd struct {
 	Remote remoteFlags `embed:""`
@@ -8,7 +13,7 @@ type windowsCmd struct {
 	scopeFlags
 	CapturedFrom string `aliases:"from" help:"When the first window begins: RFC 3339, or a date. Also --from." env:"-" placeholder:"TIME"`
 	CapturedTo   string `aliases:"to" help:"When the last one ends; default: the one that is now. Also --to." env:"-" placeholder:"TIME"`
-	Bucket       string `help:"How long a window is: ${enum}." enum:",hour,day,week" default:"" env:"-" placeholder:"TIME"`
+	Bucket       string `help:"How long a window is: hour, day or week. Default: day." enum:",hour,day,week" default:"" env:"-" placeholder:"TIME"`
 	Since        string `help:"Token of an earlier answer: only what may have other rows. It goes with no selector." env:"-" placeholder:"TOKEN"`
 }
 
@@ -23,6 +28,31 @@ Examples:
 }
 
 func (c *windowsCmd) Run(ctx context.Context, std streams) error {
-	p := c.params(map[string]string{"capturedFrom": c.CapturedFrom, "capturedTo": c.CapturedTo, "bucket": c.Bucket, "since": c.Since})
-	return list(ctx, std, c.Remote, c.formatFlag, "/ext/v1/windows", p, []string{"capturedFrom", "capturedTo", "state", "rows", "digest"})
+	p := c.params(map[string]string{"capturedFrom": c.CapturedFrom, "capturedTo": c.CapturedTo, "bucket": c.Bucket})
+	if c.Since != "" && len(p) > 0 {
+		return faulty(errors.New("since: it holds what it is of; leave the selectors, the time and the bucket out"))
+	}
+	r, err := c.Remote.connect(std)
+	if err != nil {
+		return err
+	}
+	found, err := r.Windows(ctx, c.Since, p)
+	if err != nil {
+		return r.explain(err)
+	}
+	out := c.writer(std, []string{"capturedFrom", "capturedTo", "state", "rows", "digest"})
+	for _, w := range found.Data {
+		row, err := json.Marshal(w)
+		if err != nil {
+			return err
+		}
+		if err := out.Write(row); err != nil {
+			return err
+		}
+	}
+	if err := out.Close(); err != nil {
+		return err
+	}
+	fmt.Fprintf(std.err, "Go on with: preismon windows --since %s\n", found.Query.Token)
+	return nil
 }
