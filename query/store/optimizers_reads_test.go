@@ -213,13 +213,16 @@ func blockTexts(b *query.Block, export bool) (out []string) {
 	return out
 }
 
-// boundTexts says whether the bound of a read's rows holds: how near it is
-// depends on the indexes that are used.
+// boundTexts gives the rows of a read that are bounded, and fails where the
+// bound is less. How near it is depends on the indexes that are used.
 func boundTexts(ctx context.Context, s *store.Store, v query.Visibility, q query.ResultsQuery) ([]string, error) {
 	atMost, known, err := s.RowsAtMost(ctx, v, &q)
 	if err != nil {
 		return nil, err
 	}
 	rows, err := resultTexts(ctx, s, v, q)
-	return []string{fmt.Sprintf("known: %t, at least %d rows: %t", known, len(rows), atMost >= uint64(len(rows)))}, err
+	if err == nil && known && atMost < uint64(len(rows)) {
+		err = fmt.Errorf("%d rows, bounded by %d", len(rows), atMost)
+	}
+	return []string{fmt.Sprint(len(rows), " rows")}, err
 }
