@@ -51,20 +51,28 @@ func TestRepair(t *testing.T) {
 // TestRepairFindsForeignRows: rows of messages that the stream had here and lost
 // are told from those that are missing, in each table.
 func TestRepairFindsForeignRows(t *testing.T) {
-	w := newWorld(t)
-	w.apply(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3, 4, 5, 6, 7, 8}, []int{0, 1, 2})))
-	b := w.observations(30)
-	w.apply(b)
 	for name, statement := range map[string]string{
-		"observations":            "INSERT INTO observations SELECT * REPLACE (seq - 1 AS seq, captured_at + toIntervalDay(1) AS captured_at) FROM observations WHERE seq = 20",
-		"observations_by_mandate": "INSERT INTO observations_by_mandate SELECT * REPLACE (seq - 1 AS seq, captured_desc - 86400000 AS captured_desc) FROM observations_by_mandate WHERE seq IN (SELECT max(seq) FROM observations_by_mandate)",
-		"a place of no event":     "INSERT INTO observations SELECT * REPLACE (toUInt64(15) AS seq) FROM observations WHERE seq = 20",
+		"observations":            "INSERT INTO observations SELECT * REPLACE (o.seq - 1 AS seq, captured_at + toIntervalDay(1) AS captured_at) FROM observations AS o WHERE o.seq = 20",
+		"observations_by_mandate": "INSERT INTO observations_by_mandate SELECT * REPLACE (o.seq - 1 AS seq, captured_desc - 86400000 AS captured_desc) FROM observations_by_mandate AS o WHERE o.seq IN (SELECT max(seq) FROM observations_by_mandate)",
+		"a place of no event":     "INSERT INTO observations SELECT * REPLACE (toUInt64(15) AS seq) FROM observations AS o WHERE o.seq = 20",
 	} {
 		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.apply(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3, 4, 5, 6, 7, 8}, []int{0, 1, 2})))
+			b := w.observations(30)
+			w.apply(b)
+			held := func() (n int) {
+				w.scan("SELECT (SELECT count() FROM observations) + (SELECT count() FROM observations_by_mandate)", nil, &n)
+				return n
+			}
+			before := held()
 			for _, statement := range []string{"TRUNCATE TABLE checkpoints", "TRUNCATE TABLE ingested_events", statement} {
 				if _, err := w.db.ExecContext(t.Context(), statement); err != nil {
 					t.Fatal(err)
 				}
+			}
+			if held() == before {
+				t.Fatal("no rows were added")
 			}
 			w.restart()
 			lost := *b
