@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -28,7 +27,7 @@ type doctorCmd struct {
 
 // Help implements kong.HelpProvider.
 func (doctorCmd) Help() string {
-	return `Looks at disk, memory, servers, clocks, schema, lag, dead letters, logins, backups and query nodes, and gives for each what was found, and the command that mends what is not well. It only reads, and takes seconds; whether the tables hold what the streams do is for "preismon audit".
+	return `Looks at disk, memory, servers, clocks, schema, lag, dead letters, logins, backups and the last proven restore, and query nodes, and gives for each what was found, and the command that mends what is not well. It only reads, and takes seconds; whether the tables hold what the streams do is for "preismon audit".
 
 Exit code 0: all is well, or only to be watched. 5: something is bad. 1: it could not be found out.
 
@@ -47,14 +46,15 @@ func (c *doctorCmd) Run(ctx context.Context, k *kong.Context, std streams, log *
 	defer pool.Close() //nolint:errcheck // nothing is left to say
 	s := &doctor.Site{
 		Flags: c.Site.named(), DataDir: c.Site.DataDir, Nodes: c.Node, Tables: pool,
-		Partition: c.Share.Partition, Partitions: c.Share.Partitions, BackupParts: []string{filepath.Join("checkpoints", backupMark), filepath.Join("tables", backupMark)}, Now: time.Now,
+		Partition: c.Share.Partition, Partitions: c.Share.Partitions, Now: time.Now,
 	}
 	if c.Site.DataDir != "" {
 		r, err := embedded.ReadRuntime(c.Site.DataDir)
 		if err != nil {
 			return err
 		}
-		s.Nodes, s.Backups = append(s.Nodes, r.APIURL), backupsOf(c.Site.DataDir)
+		s.Nodes = append(s.Nodes, r.APIURL)
+		s.Backups, s.Drills = []string{backupsFor(c.Site.DataDir), serverBackups(c.Site.DataDir)}, drillsOf(c.Site.DataDir)
 	}
 	if b, err := connect(nats); err != nil {
 		s.NATSErr = err

@@ -45,14 +45,17 @@ func TestDoctor(t *testing.T) {
 	}
 	out, errs, code := preismon(t, nil, append([]string{"backup", "--to", "first"}, here...)...)
 	says(t, out, errs, code, 0)
-	if f := look(0, here...)["backup"]; f.State != doctor.OK {
+	found := look(0, here...)
+	if f := found["backup"]; f.State != doctor.OK {
 		t.Errorf("after a backup: %+v", f)
+	}
+	if f := found["last proven restore"]; f.State != doctor.Warning || f.Mend != "preismon backup drill --data-dir "+u.DataDir {
+		t.Errorf("before a drill: %+v", f)
 	}
 
 	if _, err := u.bus(t).js.Publish(t.Context(), "observations.shop-1=example", []byte("poison")); err != nil {
 		t.Fatal(err)
 	}
-	found := map[string]doctor.Finding{}
 	eventually(t, time.Minute, "the poison is among the dead letters", func() bool {
 		found = look(0, append(here, "--node", strings.Replace(u.URL, "127.0.0.1", "localhost", 1))...)
 		return found["dead letters"].State != doctor.OK

@@ -39,7 +39,7 @@ type cli struct {
 	Doctor      doctorCmd      `cmd:"" help:"Look at everything, and say what needs a hand and which command mends it."`
 	Trace       traceCmd       `cmd:"" help:"Say where an event is, and who sees it."`
 	DeadLetters deadLettersCmd `cmd:"" name:"deadletters" help:"List, show and replay what could not be read."`
-	Backup      backupCmd      `cmd:"" help:"Save the tables of ClickHouse."`
+	Backup      backupCmd      `cmd:"" help:"Save the tables of ClickHouse, list what was saved, and try it."`
 	Restore     restoreCmd     `cmd:"" help:"Bring the tables of ClickHouse back."`
 	Rebuild     rebuildCmd     `cmd:"" help:"Make all tables anew from the streams, beside the old ones."`
 	Bench       benchCmd       `cmd:"" help:"Measure against what one would run instead."`

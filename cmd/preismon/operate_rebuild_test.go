@@ -141,7 +141,7 @@ func (o *operate) restore(t *testing.T) {
 	out, errs, code = preismon(t, nil, "restore", "--data-dir", o.up.DataDir, "--from", "first")
 	says(t, out, errs, code, exitFailed, "holds tables already", "--replace")
 	out, errs, code = preismon(t, nil, "restore", "--data-dir", o.up.DataDir, "--from", "second", "--replace")
-	says(t, out, errs, code, exitFailed, "restore the tables")
+	says(t, out, errs, code, exitFailed, "there is no backup in", "preismon backup list")
 	if out, errs, code := preismon(t, nil, "restore", "--data-dir", o.up.DataDir, "--from", "first", "--replace"); code != 0 {
 		t.Fatalf("restore: exit code %d: %s%s", code, out, errs)
 	}
@@ -170,7 +170,7 @@ func (o *operate) restore(t *testing.T) {
 	if out, errs, code := preismon(t, nil, "audit", "--data-dir", dir); code != 0 {
 		t.Errorf("audit of the new folder: exit code %d: %s%s", code, out, errs)
 	}
-	if left, err := os.ReadDir(backupsOf(dir)); err != nil || len(left) != 0 {
+	if left, err := os.ReadDir(serverBackups(dir)); err != nil || len(left) != 0 {
 		t.Errorf("in the folder of backups: %v %v", left, err)
 	}
 }

@@ -281,9 +281,12 @@ func (o *operate) backup(t *testing.T) {
 		says(t, out, errs, code, exitFailed)
 	}
 	published.Wait()
-	left, err := os.ReadDir(backupsOf(o.up.DataDir))
-	if err != nil || len(left) != 1 || left[0].Name() != "first" {
-		t.Errorf("in the folder of backups: %v %v", left, err)
+	if left, err := os.ReadDir(serverBackups(o.up.DataDir)); err != nil || len(left) != 0 {
+		t.Errorf("in the server's folder of backups: %v %v", left, err)
+	}
+	out, errs, code := o.run(t, "backup", "drill", "--from", o.bucket)
+	if code != 0 || !strings.Contains(out, "Nothing is missing and nothing is doubled.") || strings.Contains(out+errs, s3.SecretKey) {
+		t.Errorf("drill from the bucket: exit code %d: %s%s", code, out, errs)
 	}
 	applied(t, o.up)
 }

@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,6 +68,7 @@ func StartClickHouse(ctx context.Context, cfg ClickHouseConfig) (*ClickHouse, er
 		return nil, err
 	}
 	cfg.Dir = dir
+	cfg.Backups = cmp.Or(cfg.Backups, filepath.Join(dir, "backups"))
 	for _, d := range []string{"", "data", "logs", "backups", "user_files", "format_schemas"} {
 		if err := os.MkdirAll(filepath.Join(dir, d), 0o700); err != nil {
 			return nil, fmt.Errorf("make the folder of ClickHouse: %w", err)
@@ -229,7 +231,7 @@ func freePorts() (a, b int, err error) {
 
 func (c *ClickHouse) writeConfig(library bool) error {
 	values := serverFiles{
-		LogLevel: c.cfg.LogLevel, Dir: c.cfg.Dir, Data: c.path("data"), Logs: c.path("logs"), Users: c.path("users.xml"),
+		LogLevel: c.cfg.LogLevel, Dir: c.cfg.Dir, Data: c.path("data"), Backups: c.cfg.Backups, Logs: c.path("logs"), Users: c.path("users.xml"),
 		Listen: "127.0.0.1", From: "127.0.0.1", TCPPort: c.tcp, HTTPPort: c.http,
 		MemoryLimit: c.cfg.MemoryLimit, ExtraConfig: c.cfg.ExtraConfig, Library: library,
 		Databases: []string{c.cfg.Database},

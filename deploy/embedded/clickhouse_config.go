@@ -30,6 +30,7 @@ var oldestProgram = [2]int{26, 3}
 // ClickHouseConfig says how to run a ClickHouse server. Only Dir is needed.
 type ClickHouseConfig struct {
 	Dir         string            // its folder, made when missing; holds data, logs, passwords, backups
+	Backups     string            // the folder that backups are in; empty: backups in Dir
 	Database    string            // made at start; empty: DefaultDatabase
 	GrantAlso   string            // one more database, or a prefix ending in *, that the projector and the query user may use
 	TCPPort     int               // of 127.0.0.1, where others are to find it; zero: a free one

@@ -25,6 +25,7 @@ var (
 type serverFiles struct {
 	LogLevel         string
 	Dir, Data, Users string // its folder, that of its tables, and the file of its users
+	Backups          string // the folder that backups are in
 	Logs             string // empty: to its standard output
 	Listen, From     string // addresses it listens on, and where its users may come from
 	TCPPort          int
@@ -56,7 +57,7 @@ func (f *serverFiles) passwords(given map[string]string) {
 }
 
 func (f serverFiles) render() (config, users []byte, err error) {
-	for _, path := range []*string{&f.Dir, &f.Data, &f.Users, &f.Logs, &f.Include} {
+	for _, path := range []*string{&f.Dir, &f.Data, &f.Backups, &f.Users, &f.Logs, &f.Include} {
 		*path = xmlText(*path)
 	}
 	var c, u bytes.Buffer
@@ -94,7 +95,7 @@ const (
 // for the passwords: their hashes are read from ContainerHashes.
 func ContainerFiles(grantAlso string) (config, users []byte, err error) {
 	f := serverFiles{
-		LogLevel: "information", Dir: ContainerData, Data: ContainerData, Users: ContainerUsers, Listen: "0.0.0.0", From: "0.0.0.0/0",
+		LogLevel: "information", Dir: ContainerData, Data: ContainerData, Backups: ContainerData + "/backups", Users: ContainerUsers, Listen: "0.0.0.0", From: "0.0.0.0/0",
 		TCPPort: ContainerTCPPort, HTTPPort: ContainerHTTPPort, Include: ContainerHashes, Databases: []string{DefaultDatabase},
 	}
 	f.passwords(nil)

@@ -12,6 +12,7 @@
 package backup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,33 +71,66 @@ const (
 	tables      = "tables"
 )
 
+// Checkpoint is how far OBSERVATIONS was applied, in each partition at least.
+type Checkpoint struct {
+	Epoch uint32 `json:"epoch"`
+	Seq   uint64 `json:"seq"`
+}
+
 // Result says what was saved.
 type Result struct {
-	Files, Bytes uint64 // of the tables; bytes as they are saved
+	Files, Bytes uint64     // of the tables; bytes as they are saved
+	Checkpoint   Checkpoint // of the tables when the backup began
+}
+
+// What is wrong with the place of a backup.
+var (
+	ErrExists  = errors.New("there is a backup already; choose another name")
+	ErrNone    = errors.New("there is no backup")
+	ErrDamaged = errors.New("the backup is damaged; take another one")
+)
+
+// inWords says what the server found at the place.
+func (p Place) inWords(err error) error {
+	at := cmp.Or(p.Name, p.URL)
+	switch {
+	case ch.IsErr(err, proto.ErrBackupAlreadyExists):
+		return fmt.Errorf("%s: %w", at, ErrExists)
+	case ch.IsErr(err, proto.ErrBackupNotFound):
+		return fmt.Errorf("%s: %w", at, ErrNone)
+	case ch.IsErr(err, proto.ErrBackupDamaged, proto.ErrBackupEntryNotFound, proto.ErrBackupIsEmpty),
+		ch.IsErr(err, proto.ErrStdException) && strings.Contains(err.Error(), "No such file or directory"): // files that its list names
+		return fmt.Errorf("%s: %w", at, ErrDamaged)
+	}
+	return err
 }
 
 // Take saves the database while everything runs. A place that holds a backup
-// already is refused by the server.
+// already is ErrExists.
 func Take(ctx context.Context, conn Conn, database string, to Place) (Result, error) {
 	if err := to.Validate(); err != nil {
 		return Result{}, err
 	}
+	mark, err := applied(ctx, conn, database)
+	if err != nil {
+		return Result{}, fmt.Errorf("read the checkpoints: %w", err)
+	}
 	if _, err := run(ctx, conn, "BACKUP TABLE "+name(database)+".checkpoints TO "+to.of(checkpoints)); err != nil {
-		return Result{}, fmt.Errorf("save the checkpoints: %w", err)
+		return Result{}, fmt.Errorf("save the checkpoints: %w", to.inWords(err))
 	}
 	id, err := run(ctx, conn, "BACKUP DATABASE "+name(database)+" EXCEPT TABLES "+name(database)+".checkpoints TO "+to.of(tables))
 	if err != nil {
-		return Result{}, fmt.Errorf("save the tables: %w", err)
+		return Result{}, fmt.Errorf("save the tables: %w", to.inWords(err))
 	}
 	var files, bytes proto.ColUInt64
-	var r Result
+	r := Result{Checkpoint: mark}
 	err = conn.Do(ctx, ch.Query{
 		Body:       "SELECT num_files AS files, compressed_size AS bytes FROM system.backups WHERE id = {id:String}",
 		Parameters: ch.Parameters(map[string]any{"id": id}),
 		Result:     proto.Results{{Name: "files", Data: &files}, {Name: "bytes", Data: &bytes}},
 		OnResult: func(context.Context, proto.Block) error {
 			for i := range files {
-				r = Result{files[i], bytes[i]}
+				r.Files, r.Bytes = files[i], bytes[i]
 			}
 			return nil
 		},
@@ -108,7 +142,7 @@ func Take(ctx context.Context, conn Conn, database string, to Place) (Result, er
 var ErrInUse = errors.New("the database holds tables already")
 
 // Restore brings the database back, whole or not at all: it is made under
-// another name first. conn is an administrator's, of another database; no
+// another name first. No whole backup is ErrNone or ErrDamaged. conn is an administrator's, of another database; no
 // projector may run. With replace, what the database held is dropped.
 func Restore(ctx context.Context, conn Conn, database string, from Place, replace bool) error {
 	if err := from.Validate(); err != nil {
@@ -134,7 +168,7 @@ func Restore(ctx context.Context, conn Conn, database string, from Place, replac
 		{"put it in place", "RENAME DATABASE " + name(beside) + " TO " + name(database)},
 	} {
 		if _, err := run(ctx, conn, step.sql); err != nil {
-			return fmt.Errorf("%s: %w", step.what, err)
+			return fmt.Errorf("%s: %w", step.what, from.inWords(err))
 		}
 	}
 	return nil
@@ -152,6 +186,23 @@ func run(ctx context.Context, conn Conn, sql string) (id string, err error) {
 		return nil
 	}})
 	return id, err
+}
+
+// applied reads how far the tables are.
+func applied(ctx context.Context, conn Conn, database string) (c Checkpoint, err error) {
+	var epoch proto.ColUInt32
+	var seq proto.ColUInt64
+	err = conn.Do(ctx, ch.Query{
+		Body:   "SELECT epoch, seq FROM " + name(database) + ".checkpoints FINAL WHERE stream = 'OBSERVATIONS' ORDER BY epoch, seq LIMIT 1",
+		Result: proto.Results{{Name: "epoch", Data: &epoch}, {Name: "seq", Data: &seq}},
+		OnResult: func(context.Context, proto.Block) error {
+			for i := range epoch {
+				c = Checkpoint{epoch[i], seq[i]}
+			}
+			return nil
+		},
+	})
+	return c, err
 }
 
 func number(ctx context.Context, conn Conn, sql, database string) (n uint64, err error) {

@@ -2,49 +2,57 @@ package doctor
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"time"
+
+	"preismon/projector/backup"
 )
 
-// Ages of the newest backup.
+// Ages of the newest backup, and of the newest restore that was tried.
 const (
 	backupOld  = 7 * 24 * time.Hour
 	backupLate = 30 * 24 * time.Hour
+	drillOld   = 30 * 24 * time.Hour
 )
 
-// backups looks for the newest one.
+// backups looks for the newest one, and for the last that was seen to come
+// back.
 func (s *Site) backups(context.Context) []Finding {
 	const check = "backup"
-	mend := s.command("backup --to " + s.Now().UTC().Format("2006-01-02"))
-	names, err := filepath.Glob(filepath.Join(s.Backups, "*"))
+	mend := s.command("backup")
+	all, err := backup.Folders(s.Backups...)
 	if err != nil {
 		return one(check, Unknown, "", "%v", err)
 	}
-	var newest time.Time
-	name := ""
-	for _, of := range names {
-		if ended, ok := s.ended(of); ok && ended.After(newest) {
-			newest, name = ended, filepath.Base(of)
-		}
+	if len(all) == 0 || !all[0].Whole {
+		return one(check, Warning, mend, "there is none in %s", s.Backups[0])
 	}
-	if name == "" {
-		return one(check, Warning, mend, "there is none in %s", s.Backups)
-	}
-	age := s.Now().Sub(newest)
-	return one(check, beyond(age, backupOld, backupLate), mend, "%q of %s, %d hours ago", name, newest.UTC().Format(time.RFC3339), int(age.Hours()))
+	newest := all[0]
+	age := s.Now().Sub(newest.Taken)
+	found := one(check, beyond(age, backupOld, backupLate), mend, "%q of %s, %d hours ago", filepath.Base(newest.Path), newest.Taken.Format(time.RFC3339), int(age.Hours()))
+	return append(found, s.restores()...)
 }
 
-// ended is when a backup was whole; false: it is not.
-func (s *Site) ended(folder string) (last time.Time, whole bool) {
-	for _, part := range s.BackupParts {
-		info, err := os.Stat(filepath.Join(folder, part))
-		if err != nil {
-			return last, false
-		}
-		if info.ModTime().After(last) {
-			last = info.ModTime()
-		}
+// restores looks at the last drill.
+func (s *Site) restores() []Finding {
+	const check = "last proven restore"
+	mend := s.command("backup drill")
+	drills, err := backup.Drills(s.Drills)
+	if err != nil {
+		return one(check, Unknown, "", "%v", err)
 	}
-	return last, true
+	if len(drills) == 0 {
+		return one(check, Warning, mend, "no backup was ever restored to see whether it can be")
+	}
+	last := drills[len(drills)-1]
+	at := last.At.Format(time.RFC3339)
+	switch {
+	case last.Fault != "":
+		return one(check, Bad, mend, "%s could not be restored on %s: %s", last.Place, at, last.Fault)
+	case !last.Proven():
+		return one(check, Bad, mend, "%s came back on %s with %d findings", last.Place, at, last.Findings)
+	case s.Now().Sub(last.At) >= drillOld:
+		return one(check, Warning, mend, "%s, on %s; that is long ago", last.Place, at)
+	}
+	return one(check, OK, "", "%s, on %s", last.Place, at)
 }

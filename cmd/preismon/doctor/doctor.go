@@ -34,10 +34,10 @@ type Finding struct {
 
 // Site is an installation. Of what is empty nothing is looked at.
 type Site struct {
-	Flags       string   // that name it to other commands
-	DataDir     string   // of `up`
-	Backups     string   // folder of backups
-	BackupParts []string // files that each whole backup has
+	Flags   string   // that name it to other commands
+	DataDir string   // of `up`
+	Backups []string // folders of backups, the first for new ones
+	Drills  string   // file with the backups that were tried
 
 	NATS    *nats.Conn
 	JS      jetstream.JetStream
@@ -64,7 +64,7 @@ func (s *Site) Look(ctx context.Context, found func(Finding)) {
 	if s.JS != nil {
 		looks = append(looks, s.lag, s.letters, s.logins)
 	}
-	if s.Backups != "" {
+	if len(s.Backups) > 0 {
 		looks = append(looks, s.backups)
 	}
 	looks = append(looks, s.nodes)

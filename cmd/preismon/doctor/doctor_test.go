@@ -5,23 +5,26 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"preismon/projector/backup"
 )
 
-// TestBackupsAge: the newest whole one counts, by its age.
+// TestBackupsAge: the newest whole one counts, by its age; so does the last
+// that was restored to see whether it can be.
 func TestBackupsAge(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	s := &Site{Backups: t.TempDir(), BackupParts: []string{".first", ".backup"}, Flags: "--data-dir x", Now: func() time.Time { return now }}
-	look := func(state State, mend string) {
+	s := &Site{Backups: []string{t.TempDir(), t.TempDir()}, Drills: filepath.Join(t.TempDir(), "drills"), Flags: "--data-dir x", Now: func() time.Time { return now }}
+	look := func(n int, state State, mend string) {
 		t.Helper()
-		if f := s.backups(t.Context())[0]; f.State != state || f.Mend != mend {
+		if f := s.backups(t.Context()); n >= len(f) || f[n].State != state || f[n].Mend != mend {
 			t.Errorf("%+v, want %s %q", f, state, mend)
 		}
 	}
-	const mend = "preismon backup --to 2026-03-01 --data-dir x"
-	look(Warning, mend)
-	backup := func(name, file string, age time.Duration) {
+	const mend, try = "preismon backup --data-dir x", "preismon backup drill --data-dir x"
+	look(0, Warning, mend)
+	part := func(folder int, name, part, file string, age time.Duration) {
 		t.Helper()
-		path := filepath.Join(s.Backups, name, file)
+		path := filepath.Join(s.Backups[folder], name, part, file)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -32,18 +35,36 @@ func TestBackupsAge(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	backup("broken", "data", time.Hour)
-	backup("old", ".first", 41*24*time.Hour)
-	backup("old", ".backup", 40*24*time.Hour)
-	look(Bad, mend)
-	backup("week", ".first", time.Hour)
-	look(Bad, mend) // it is not whole
-	backup("week", ".first", 8*24*time.Hour)
-	backup("week", ".backup", 8*24*time.Hour)
-	look(Warning, mend)
-	backup("new", ".first", time.Hour)
-	backup("new", ".backup", time.Hour)
-	look(OK, "")
+	part(0, "broken", "tables", "data", time.Hour)
+	look(0, Warning, mend)
+	part(1, "old", "checkpoints", backup.Mark, 41*24*time.Hour)
+	part(1, "old", "tables", backup.Mark, 40*24*time.Hour)
+	look(0, Bad, mend)
+	part(0, "week", "checkpoints", backup.Mark, time.Hour)
+	look(0, Bad, mend) // it is not whole
+	part(0, "week", "checkpoints", backup.Mark, 8*24*time.Hour)
+	part(0, "week", "tables", backup.Mark, 8*24*time.Hour)
+	look(0, Warning, mend)
+	part(0, "new", "checkpoints", backup.Mark, time.Hour)
+	part(0, "new", "tables", backup.Mark, time.Hour)
+	look(0, OK, "")
+
+	look(1, Warning, try)
+	for _, d := range []struct {
+		drill backup.Drill
+		state State
+		mend  string
+	}{
+		{backup.Drill{At: now.Add(-40 * 24 * time.Hour)}, Warning, try},
+		{backup.Drill{At: now.Add(-time.Hour)}, OK, ""},
+		{backup.Drill{At: now, Findings: 1}, Bad, try},
+		{backup.Drill{At: now, Fault: "no room"}, Bad, try},
+	} {
+		if err := d.drill.Remember(s.Drills); err != nil {
+			t.Fatal(err)
+		}
+		look(1, d.state, d.mend)
+	}
 }
 
 // TestClock: what a server said its time is lies between asking and the answer,

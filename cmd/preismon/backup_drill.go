@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"preismon/contracts"
+	"preismon/deploy/embedded"
+	"preismon/ingest"
+	"preismon/projector"
+	"preismon/projector/backup"
+	"preismon/projector/clickhouse"
+
+	"github.com/alecthomas/kong"
+)
+
+type backupDrillCmd struct {
+	roleFlags
+	DataDir string `help:"Folder of a running \"preismon up\", whose streams the backup is compared with." required:"" type:"path" placeholder:"DIR"`
+	From    secret `help:"Where the backup is, as for \"preismon restore\"; the newest of the data folder when missing." placeholder:"PLACE"`
+	Scratch string `help:"Folder to restore into, on a disk with room for all tables; what is put there is taken away again. When missing, the system's folder of temporary files." type:"existingdir" placeholder:"DIR"`
+}
+
+// Help implements kong.HelpProvider.
+func (backupDrillCmd) Help() string {
+	return `Starts a ClickHouse of its own on a scratch folder, restores the backup into it, and compares what came back with the running streams, as "preismon audit" does, up to where the backup stands. Nothing is written to the tables that are in use. It needs the disk and the memory of a second ClickHouse for as long as it takes.
+
+Which rows each mandate sees is not judged: only a projector settles that, when it starts on restored tables.
+
+What it came to is remembered in the data folder: "preismon backup list" and "preismon doctor" show it. Exit code 0: the backup came back, and nothing is wrong. 5: it came back with findings. 1: it did not come back.
+
+Examples:
+
+  preismon backup drill --data-dir ./preismon-data
+  preismon backup drill --data-dir ./preismon-data --from /mnt/backups/monday --scratch /mnt/scratch`
+}
+
+func (c *backupDrillCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
+	place, err := c.from()
+	if err != nil {
+		err = fmt.Errorf("from: %w", err)
+	}
+	r, runErr := embedded.ReadRuntime(c.DataDir)
+	if done, err := c.only(k, std.out, faulty(err, runErr)); done {
+		return err
+	}
+	b, err := connect(ingest.Config{URL: r.NATSURL, Name: "preismon drill", Logger: log})
+	if err != nil {
+		return err
+	}
+	defer b.conn.Close()
+	drill := backup.Drill{Place: place.String(), At: time.Now().UTC()}
+	audit, err := c.try(ctx, place, b, std, log)
+	if ctx.Err() != nil { // broken off: it says nothing about the backup
+		return err
+	}
+	if err != nil {
+		drill.Fault = err.Error()
+		return errors.Join(err, drill.Remember(drillsOf(c.DataDir)))
+	}
+	drill.Events, drill.Rows, drill.Findings = audit.Events, audit.Rows, len(audit.Findings)
+	if err := errors.Join(drill.Remember(drillsOf(c.DataDir)), writeAudit(std.out, audit)); err != nil {
+		return err
+	}
+	if !drill.Proven() {
+		return errFound
+	}
+	_, err = fmt.Fprintf(std.out, "Restored from %s, and taken away again.\n", place)
+	return err
+}
+
+// from is the backup that is meant, by its folder or bucket.
+func (c *backupDrillCmd) from() (p backupPlace, err error) {
+	if c.From.Secret == "" {
+		return newestBackup(c.DataDir)
+	}
+	if p, err = parseBackupPlace(c.From.Secret); err == nil && p.prefix == "" {
+		p.folder, err = p.taken(c.DataDir)
+		p.name = ""
+	}
+	return p, err
+}
+
+func newestBackup(dataDir string) (backupPlace, error) {
+	all, err := backup.Folders(backupsFor(dataDir), serverBackups(dataDir))
+	if err == nil && (len(all) == 0 || !all[0].Whole) {
+		err = fmt.Errorf("%w of this data folder; `preismon backup --data-dir %s` takes one", backup.ErrNone, quoteShell(dataDir))
+	}
+	if err != nil {
+		return backupPlace{}, err
+	}
+	return backupPlace{folder: all[0].Path}, nil
+}
+
+// try restores the backup into a scratch folder and audits it there.
+func (c *backupDrillCmd) try(ctx context.Context, place backupPlace, b *bus, std streams, log *slog.Logger) (audit *projector.Audit, err error) {
+	scratch, err := os.MkdirTemp(c.Scratch, "preismon-drill-*")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
+	err = place.opened(ctx, filepath.Join(scratch, "clickhouse"), c.DataDir, log, func(ch *embedded.ClickHouse, from backup.Place) error {
+		dsn := contracts.Secret(ch.DSN(embedded.AdminUser, ""))
+		if err := restoreTables(ctx, dsn, from, false); err != nil {
+			return err
+		}
+		tables, err := parseDSN(dsn)
+		if err != nil {
+			return err
+		}
+		pool := clickhouse.Open(tables, 1)
+		defer pool.Close() //nolint:errcheck // nothing is left to say
+		cfg := projector.DefaultAuditConfig()
+		cfg.Conn, cfg.Streams = pool, ingest.NewHistory(b.js)
+		audit, err = auditAloud(ctx, cfg, std, log)
+		return err
+	})
+	return audit, err
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"preismon/projector/backup"
+
+	"github.com/alecthomas/kong"
+	"github.com/dustin/go-humanize"
+)
+
+type backupListCmd struct {
+	roleFlags
+	DataDir string   `help:"Data folder whose backups are listed; it need not run." type:"path" placeholder:"DIR"`
+	In      []string `help:"Further folders with backups." env:"-" type:"path" placeholder:"DIR"`
+	JSON    bool     `name:"json" help:"Print one JSON object a line."`
+}
+
+// Help implements kong.HelpProvider.
+func (backupListCmd) Help() string {
+	return `Lists the backups in DIR-backups beside the data folder, in the data folder, and in each --in; those in buckets and in folders of other machines it does not see. "Up to" is what it holds at least of stream OBSERVATIONS. "Restored" is when a drill last brought it back without a finding; "never" says nothing about the backup, only that nobody tried.
+
+Example:
+
+  preismon backup list --data-dir ./preismon-data`
+}
+
+// listedBackup is a backup, and the last drill of it.
+type listedBackup struct {
+	backup.Folder
+	Drill *backup.Drill `json:"drill,omitempty"`
+}
+
+func (c *backupListCmd) Run(_ context.Context, k *kong.Context, std streams) error {
+	var fault error
+	if c.DataDir == "" && len(c.In) == 0 {
+		fault = fmt.Errorf("data-dir, in: missing; say at least one of them")
+	}
+	if done, err := c.only(k, std.out, faulty(fault)); done {
+		return err
+	}
+	in := c.In
+	var drills []backup.Drill
+	if c.DataDir != "" {
+		in = append([]string{backupsFor(c.DataDir), serverBackups(c.DataDir)}, in...)
+		var err error
+		if drills, err = backup.Drills(drillsOf(c.DataDir)); err != nil {
+			return err
+		}
+	}
+	folders, err := backup.Folders(in...)
+	if err != nil {
+		return err
+	}
+	all := make([]listedBackup, len(folders))
+	for i, f := range folders {
+		all[i].Folder = f
+		if d, ok := backup.LastOf(drills, f.Path, f.Taken); ok {
+			all[i].Drill = &d
+		}
+	}
+	if c.JSON {
+		to := json.NewEncoder(std.out)
+		for _, b := range all {
+			if err := to.Encode(b); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return printBackups(std.out, all)
+}
+
+func printBackups(w io.Writer, all []listedBackup) error {
+	if len(all) == 0 {
+		_, err := fmt.Fprintln(w, "No backups. `preismon backup` takes one.")
+		return err
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "TAKEN\tSIZE\tUP TO\tRESTORED\tBACKUP")
+	for _, b := range all {
+		taken, upTo := "not whole", "unknown"
+		if b.Whole {
+			taken = b.Taken.Format(time.RFC3339)
+		}
+		if b.Checkpoint != nil {
+			upTo = fmt.Sprintf("%d:%d", b.Checkpoint.Epoch, b.Checkpoint.Seq)
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", taken, humanize.IBytes(b.Bytes), upTo, drillState(b.Drill), printable(b.Path, ""))
+	}
+	return t.Flush()
+}
+
+func drillState(d *backup.Drill) string {
+	switch {
+	case d == nil:
+		return "never"
+	case d.Proven():
+		return d.At.Format(time.RFC3339)
+	}
+	return "FAILED " + d.At.Format(time.RFC3339)
+}

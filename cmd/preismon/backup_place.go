@@ -1,0 +1,214 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"preismon/archive"
+	"preismon/contracts"
+	"preismon/deploy/embedded"
+	"preismon/projector/backup"
+
+	"github.com/alecthomas/kong"
+)
+
+// backupPlace is where a backup is: a name, which a data folder or a server
+// gives a folder; a folder of this machine; or a bucket with a prefix.
+type backupPlace struct {
+	name   string
+	folder string
+	bucket archive.S3Config
+	prefix string
+}
+
+func parseBackupPlace(text contracts.Secret) (backupPlace, error) {
+	switch place := text.Reveal(); {
+	case place == "":
+		return backupPlace{}, errors.New("missing")
+	case strings.HasPrefix(place, "s3:"):
+		return parseBackupBucket(place)
+	case place == "." || place == ".." || strings.ContainsRune(place, filepath.Separator):
+		return backupPlace{folder: kong.ExpandPath(place)}, nil
+	default:
+		return backupPlace{name: place}, backup.Place{Name: place}.Validate()
+	}
+}
+
+func parseBackupBucket(text string) (backupPlace, error) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return backupPlace{}, errors.New("not of the form s3://KEY:SECRET@HOST:PORT/BUCKET/PREFIX")
+	}
+	bucket, prefix, _ := strings.Cut(strings.Trim(u.Path, "/"), "/")
+	if prefix == "" {
+		return backupPlace{}, errors.New("the prefix in the bucket is missing")
+	}
+	u.Path = "/" + bucket
+	parsed, err := parseArchive(contracts.Secret(u.String()))
+	return backupPlace{bucket: parsed.s3, prefix: prefix}, err
+}
+
+// String names the place, without its secrets.
+func (p backupPlace) String() string {
+	if p.prefix != "" {
+		return p.bucket.Endpoint + "/" + p.bucket.Bucket + "/" + p.prefix
+	}
+	return p.folder + p.name
+}
+
+// remote is the place for a server that reads and writes it itself.
+func (p backupPlace) remote() (backup.Place, error) {
+	switch {
+	case p.folder != "":
+		return backup.Place{}, errors.New("a path is only for --data-dir; a server of your own has a folder of backups in its configuration: give a name in it, or a bucket")
+	case p.name != "":
+		return backup.Place{Name: p.name}, nil
+	}
+	return backup.Place{URL: p.bucket.Endpoint + "/" + p.bucket.Bucket + "/" + p.prefix, Key: p.bucket.AccessKey, Secret: p.bucket.SecretKey}, nil
+}
+
+// backupsFor is where the backups of a data folder are: outside of it, so that
+// they outlive it.
+func backupsFor(dataDir string) string { return filepath.Clean(dataDir) + "-backups" }
+
+// serverBackups is the folder that the embedded ClickHouse of a data folder
+// writes to. Backups pass through it; those of older versions are in it.
+func serverBackups(dataDir string) string { return filepath.Join(dataDir, "clickhouse", "backups") }
+
+// drillsOf is the file of a data folder with the backups that were tried.
+func drillsOf(dataDir string) string { return filepath.Join(dataDir, "drills.ndjson") }
+
+// beside gives a name the folder that a new backup of a data folder has.
+func (p backupPlace) beside(dataDir string) backupPlace {
+	if p.name != "" {
+		return backupPlace{folder: filepath.Join(backupsFor(dataDir), p.name)}
+	}
+	return p
+}
+
+// taken is the folder of a backup that is to be there; name and folder alone.
+func (p backupPlace) taken(dataDir string) (string, error) {
+	in := []string{p.folder}
+	if p.name != "" {
+		in = []string{filepath.Join(backupsFor(dataDir), p.name), filepath.Join(serverBackups(dataDir), p.name)}
+	}
+	for _, path := range in {
+		f, err := backup.Look(path)
+		switch {
+		case errors.Is(err, backup.ErrNone):
+		case err != nil:
+			return "", err
+		case !f.Whole:
+			return "", fmt.Errorf("%s: %w: it was not finished", path, backup.ErrDamaged)
+		default:
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("%w in %s; `preismon backup list --data-dir %s` says which there are", backup.ErrNone, strings.Join(in, " or "), quoteShell(dataDir))
+}
+
+// take has a running `up` save its tables into its own folder, and brings them
+// to their folder or bucket from there: its library reaches no bucket.
+func (p backupPlace) take(ctx context.Context, dataDir string, save func(backup.Place) (backup.Note, error)) error {
+	if p.folder != "" {
+		if _, err := os.Lstat(p.folder); err == nil {
+			return fmt.Errorf("%s: %w", p.folder, backup.ErrExists)
+		}
+	}
+	name := backup.Passing + strings.ToLower(rand.Text())
+	passing := filepath.Join(serverBackups(dataDir), name)
+	defer os.RemoveAll(passing) //nolint:errcheck // gone, or what a failure left
+	note, err := save(backup.Place{Name: name})
+	if err != nil {
+		return err
+	}
+	if err := note.Write(passing); err != nil {
+		return err
+	}
+	if p.folder != "" {
+		return moveFolder(passing, p.folder)
+	}
+	s, err := archive.NewS3(p.bucket)
+	if err != nil {
+		return err
+	}
+	return errors.Join(s.UploadFolder(ctx, passing, p.prefix, backup.Mark), s.Close())
+}
+
+// moveFolder moves a folder to a new one, whole or not at all, for its owner
+// alone.
+func moveFolder(from, to string) error {
+	in := filepath.Dir(to)
+	if err := os.MkdirAll(in, 0o700); err != nil {
+		return err
+	}
+	if err := os.Chmod(from, 0o700); err != nil {
+		return err
+	}
+	err := os.Rename(from, to)
+	if !errors.Is(err, syscall.EXDEV) {
+		return inUse(err, to)
+	}
+	copied, err := os.MkdirTemp(in, ".backup-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(copied) //nolint:errcheck // gone, or what a failure left
+	if err := os.CopyFS(copied, os.DirFS(from)); err != nil {
+		return err
+	}
+	return inUse(os.Rename(copied, to), to)
+}
+
+// inUse is the error of a rename to a folder that another backup has taken.
+func inUse(err error, to string) error {
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s: %w", to, backup.ErrExists)
+	}
+	return err
+}
+
+// opened runs a ClickHouse on its folder for as long as it takes, which finds
+// the backup under the name that it gives.
+func (p backupPlace) opened(ctx context.Context, dir, dataDir string, log *slog.Logger, do func(c *embedded.ClickHouse, from backup.Place) error) (err error) {
+	path := ""
+	if p.prefix == "" {
+		if path, err = p.taken(dataDir); err != nil {
+			return err
+		}
+	} else {
+		path = filepath.Join(dir, "backups", backup.Passing+strings.ToLower(rand.Text()))
+		defer os.RemoveAll(path) //nolint:errcheck // a copy; the next start can do without
+		if err := p.download(ctx, path); err != nil {
+			return err
+		}
+	}
+	c, err := embedded.StartClickHouse(ctx, embedded.ClickHouseConfig{
+		Dir: dir, Backups: filepath.Dir(path), Library: embedded.Library{Logger: log}, Logger: log,
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.Stop(context.WithoutCancel(ctx))) }()
+	return do(c, backup.Place{Name: filepath.Base(path)})
+}
+
+func (p backupPlace) download(ctx context.Context, to string) error {
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return err
+	}
+	s, err := archive.NewS3(p.bucket)
+	if err != nil {
+		return err
+	}
+	return errors.Join(s.DownloadFolder(ctx, p.prefix, to), s.Close())
+}

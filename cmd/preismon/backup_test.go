@@ -1,0 +1,114 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"preismon/cmd/preismon/doctor"
+	"preismon/ingest/market"
+	"preismon/projector/backup"
+)
+
+// TestBackupDrill: a backup lies outside the data folder and is listed; a
+// drill tells a good one from one whose tables lack rows and one that is
+// damaged, and writes nothing to the tables in use; a new folder is made of a
+// good one by its path.
+func TestBackupDrill(t *testing.T) {
+	t.Parallel()
+	u := startUp(t)
+	_, catalogue, observations := aMarket(t, market.Config{Seed: 7, Scale: 0.02}, 24*time.Hour)
+	b := u.bus(t)
+	for _, e := range slices.Concat(catalogue, observations) {
+		b.send(t, e)
+	}
+	applied(t, u)
+	db := u.tables()
+	settle(t, db)
+	rows := number(t, db, "SELECT count() FROM observations")
+	here := []string{"--data-dir", u.DataDir}
+	do := func(want int, words string, args ...string) string {
+		t.Helper()
+		out, errs, code := preismon(t, nil, append(args, here...)...)
+		if code != want || !strings.Contains(out+message(errs), words) {
+			t.Errorf("%q: exit code %d, want %d with %q: %s%s", args, code, want, words, out, errs)
+		}
+		return out
+	}
+	list := func() (all []listedBackup) {
+		t.Helper()
+		for line := range strings.Lines(do(0, "", "backup", "list", "--json")) {
+			var b listedBackup
+			if err := json.Unmarshal([]byte(line), &b); err != nil {
+				t.Fatalf("%s: %v", line, err)
+			}
+			all = append(all, b)
+		}
+		return all
+	}
+
+	do(0, "No backups.", "backup", "list")
+	do(exitUsage, "preismon backup --data-dir", "backup", "drill")
+	do(0, backupsFor(u.DataDir), "backup")
+	good := list()
+	if len(good) != 1 || !good[0].Whole || good[0].Bytes == 0 || good[0].Taken.IsZero() || good[0].Checkpoint == nil || good[0].Checkpoint.Seq == 0 || good[0].Drill != nil {
+		t.Fatalf("%+v", good)
+	}
+	if filepath.Dir(good[0].Path) != u.DataDir+"-backups" {
+		t.Errorf("it is in %s", good[0].Path)
+	}
+	if left, err := os.ReadDir(serverBackups(u.DataDir)); err != nil || len(left) != 0 {
+		t.Errorf("in the server's folder of backups: %v %v", left, err)
+	}
+	do(exitFailed, "choose another name", "backup", "--to", filepath.Base(good[0].Path))
+	do(exitFailed, "choose another name", "backup", "--to", good[0].Path)
+	do(exitUsage, "preismon backup list --data-dir "+u.DataDir, "backup", "drill", "--from", "nothing")
+
+	do(0, "Nothing is missing and nothing is doubled.", "backup", "drill")
+	if all := list(); len(all) != 1 || all[0].Drill == nil || !all[0].Drill.Proven() || all[0].Drill.Rows != rows {
+		t.Errorf("after a drill of %d rows: %+v", rows, all)
+	}
+	do(0, string(doctor.OK)+strings.Repeat(" ", 7)+"last proven restore", "doctor")
+
+	if _, err := db.ExecContext(t.Context(), "DELETE FROM observations WHERE seq = (SELECT max(seq) FROM observations)"); err != nil {
+		t.Fatal(err)
+	}
+	do(0, "", "backup", "--to", "lacking")
+	scratch := t.TempDir()
+	do(exitFound, "observations lacks", "backup", "drill", "--from", "lacking", "--scratch", scratch)
+	do(exitFound, "came back on", "doctor")
+
+	damaged := filepath.Join(t.TempDir(), "damaged")
+	if err := os.CopyFS(damaged, os.DirFS(good[0].Path)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(filepath.Join(damaged, "tables", "data")); err != nil {
+		t.Fatal(err)
+	}
+	do(exitFailed, backup.ErrDamaged.Error(), "backup", "drill", "--from", damaged, "--scratch", scratch)
+	do(exitFound, "could not be restored", "doctor")
+	if n := number(t, db, "SELECT count() FROM system.databases WHERE name LIKE 'preismon%'"); n != 1 {
+		t.Errorf("%d databases: a drill wrote to the server in use", n)
+	}
+	if left, err := os.ReadDir(scratch); err != nil || len(left) != 0 {
+		t.Errorf("left of drills: %v %v", left, err)
+	}
+
+	fresh := filepath.Join(t.TempDir(), "new")
+	out, errs, code := preismon(t, nil, "restore", "--data-dir", fresh, "--from", "nothing")
+	says(t, out, errs, code, exitFailed, "there is no backup in")
+	if _, err := os.Stat(fresh); err == nil {
+		t.Error("a folder was made for nothing")
+	}
+	if out, errs, code := preismon(t, nil, "restore", "--data-dir", fresh, "--from", good[0].Path); code != 0 {
+		t.Fatalf("restore: exit code %d: %s%s", code, out, errs)
+	}
+	other := startUp(t, "--data-dir", fresh)
+	if n := number(t, other.tables(), "SELECT count() FROM observations"); n != rows {
+		t.Errorf("%d rows in the new folder, want %d", n, rows)
+	}
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"preismon/contracts"
+	"preismon/deploy/embedded"
+	"preismon/projector/backup"
+	"preismon/projector/clickhouse"
+	"preismon/projector/schema"
+
+	"github.com/alecthomas/kong"
+)
+
+type restoreCmd struct {
+	roleFlags
+	ClickHouse secret `name:"clickhouse-dsn" help:"clickhouse://user:password@host:9000/database of an administrator; the database is made." placeholder:"DSN"`
+	DataDir    string `help:"Data folder of an \"up\" that does not run, or a new one, instead of --clickhouse-dsn." type:"path" placeholder:"DIR"`
+	From       secret `required:"" help:"Where the backup is: its folder, its name beside or in the data folder, or a bucket, as for \"preismon backup\"." placeholder:"PLACE"`
+	Replace    bool   `help:"Drop what the database holds now."`
+}
+
+// Help implements kong.HelpProvider.
+func (restoreCmd) Help() string {
+	return `Brings the tables of ClickHouse back, whole or not at all. No projector may run on the database meanwhile. Start it afterwards: it goes on where the backup stands, reads what is missing from the streams, and looks through every scope once.
+
+The database must have the name that it had. A backup of an older version is brought to this one's schema.
+
+Examples:
+
+  preismon restore --data-dir ./preismon-data --from monday --replace
+  preismon restore --data-dir ./new-data --from ./preismon-data-backups/monday
+  preismon restore --clickhouse-dsn @/run/secrets/admin-dsn --from s3://KEY:SECRET@minio:9000/backups/2026-11-21`
+}
+
+func (c *restoreCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) (err error) {
+	place, err := parseBackupPlace(c.From.Secret)
+	var remote backup.Place
+	if err == nil && c.DataDir == "" {
+		remote, err = place.remote()
+	}
+	if err != nil {
+		err = fmt.Errorf("from: %w", err)
+	}
+	dsn, dsnErr := c.ClickHouse.Secret, error(nil)
+	switch {
+	case c.DataDir != "" && dsn != "":
+		dsnErr = errors.New("data-dir: not together with clickhouse-dsn")
+	case c.DataDir == "":
+		_, dsnErr = parseDSN(dsn)
+	}
+	if done, err := c.only(k, std.out, faulty(err, dsnErr)); done {
+		return err
+	}
+	if c.DataDir == "" {
+		err = restoreTables(ctx, dsn, remote, c.Replace)
+	} else {
+		err = c.restoreEmbedded(ctx, place, log)
+	}
+	if errors.Is(err, backup.ErrInUse) {
+		return fmt.Errorf("%w; to drop them, say --replace", err)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(std.out, "The tables are back. The projector reads the rest from the streams when it starts.")
+	return err
+}
+
+// restoreTables brings them back in the database of an administrator's DSN, in
+// this version's schema.
+func restoreTables(ctx context.Context, dsn contracts.Secret, from backup.Place, replace bool) error {
+	cfg, err := parseDSN(dsn)
+	if err != nil {
+		return err
+	}
+	database := cfg.Database
+	cfg.Database = "default" // its own is dropped and made
+	pool := clickhouse.Open(cfg, 1)
+	defer pool.Close() //nolint:errcheck // nothing is left to say
+	if err := backup.Restore(ctx, pool, database, from, replace); err != nil {
+		return err
+	}
+	return schema.Migrate(ctx, dsn.Reveal(), schema.Options{})
+}
+
+// restoreEmbedded runs the folder's ClickHouse for as long as it takes; the
+// folder's lock sees to it that nothing else does.
+func (c *restoreCmd) restoreEmbedded(ctx context.Context, place backupPlace, log *slog.Logger) (err error) {
+	if place.prefix == "" { // before a folder is made for nothing
+		if _, err := place.taken(c.DataDir); err != nil {
+			return err
+		}
+	}
+	dir, err := embedded.OpenDataDir(c.DataDir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, dir.Close()) }()
+	return place.opened(ctx, dir.Join("clickhouse"), dir.Path, log, func(ch *embedded.ClickHouse, from backup.Place) error {
+		return restoreTables(ctx, contracts.Secret(ch.DSN(embedded.AdminUser, "")), from, c.Replace)
+	})
+}

@@ -1,0 +1,70 @@
+package backup
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+)
+
+// Drill is a backup that was restored to see whether it can be, and what an
+// audit of the restored tables found.
+type Drill struct {
+	Place    string    `json:"place"` // a folder, or a bucket with a prefix
+	At       time.Time `json:"at"`    // when it began
+	Events   uint64    `json:"events"`
+	Rows     uint64    `json:"rows"`
+	Findings int       `json:"findings"`
+	Fault    string    `json:"fault,omitempty"` // why it could not be restored or audited
+}
+
+// Proven tells whether the tables came back, and nothing was wrong with them.
+func (d Drill) Proven() bool { return d.Fault == "" && d.Findings == 0 }
+
+// Remember writes the drill behind those of a file, which is made.
+func (d Drill) Remember(file string) error {
+	line, err := json.Marshal(d)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(line, '\n'))
+	return errors.Join(err, f.Close())
+}
+
+// Drills reads those of a file, the oldest first. No file: there were none.
+func Drills(file string) (all []Drill, err error) {
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	n := 0
+	for line := range bytes.Lines(text) {
+		n++
+		var d Drill
+		if err := json.Unmarshal(line, &d); err != nil {
+			return nil, fmt.Errorf("%s, line %d: %w", file, n, err)
+		}
+		all = append(all, d)
+	}
+	return all, nil
+}
+
+// LastOf is the newest drill of the backup at a place since it was taken.
+func LastOf(drills []Drill, place string, taken time.Time) (last Drill, ok bool) {
+	for _, d := range drills {
+		if d.Place == place && d.At.After(taken) {
+			last, ok = d, true
+		}
+	}
+	return last, ok
+}

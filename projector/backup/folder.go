@@ -1,0 +1,130 @@
+package backup
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Mark is the file without which a part of a backup is not whole; the server
+// writes it last.
+const Mark = ".backup"
+
+// noteFile is what a backup in a folder says of itself.
+const noteFile = "backup.json"
+
+// Note is what is known of a backup when it is taken.
+type Note struct {
+	Taken      time.Time  `json:"taken"`
+	Checkpoint Checkpoint `json:"checkpoint"`
+}
+
+// Write puts the note into the folder of a backup.
+func (n Note) Write(folder string) error {
+	text, err := json.MarshalIndent(n, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(folder, noteFile), append(text, '\n'), 0o600)
+}
+
+// Folder is a backup in a folder of this machine.
+type Folder struct {
+	Path       string      `json:"path"`
+	Whole      bool        `json:"whole"` // false: it is being taken, or was broken off
+	Taken      time.Time   `json:"taken"` // zero where it is not whole
+	Bytes      uint64      `json:"bytes"` // on the disk
+	Checkpoint *Checkpoint `json:"checkpoint,omitempty"`
+}
+
+// Look looks at one folder; ErrNone where no backup is.
+func Look(path string) (Folder, error) {
+	f := Folder{Path: path, Whole: true}
+	parts := 0
+	for _, part := range []string{checkpoints, tables} {
+		if info, err := os.Stat(filepath.Join(path, part)); err != nil || !info.IsDir() {
+			f.Whole = false
+			continue
+		}
+		parts++
+		info, err := os.Stat(filepath.Join(path, part, Mark))
+		if err != nil {
+			f.Whole = false
+		} else if info.ModTime().After(f.Taken) {
+			f.Taken = info.ModTime().UTC()
+		}
+	}
+	if parts == 0 {
+		return f, fmt.Errorf("%s: %w", path, ErrNone)
+	}
+	if !f.Whole {
+		f.Taken = time.Time{}
+	}
+	err := filepath.WalkDir(path, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil {
+			f.Bytes += uint64(info.Size())
+		}
+		return err
+	})
+	if errors.Is(err, fs.ErrNotExist) { // one that is being taken, or taken away
+		err = nil
+	}
+	if err != nil {
+		return f, err
+	}
+	text, err := os.ReadFile(filepath.Join(path, noteFile))
+	if errors.Is(err, fs.ErrNotExist) { // of a version that wrote none
+		return f, nil
+	}
+	var n Note
+	if err == nil {
+		err = json.Unmarshal(text, &n)
+	}
+	if err != nil {
+		return f, fmt.Errorf("read the note of %s: %w", path, err)
+	}
+	if f.Whole {
+		f.Taken = n.Taken
+	}
+	f.Checkpoint = &n.Checkpoint
+	return f, nil
+}
+
+// Folders looks at all backups in some folders, the newest first; those that
+// are not whole come last. A folder that is not there has none.
+func Folders(in ...string) (all []Folder, err error) {
+	for _, dir := range in {
+		entries, err := os.ReadDir(dir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		for _, e := range entries {
+			if !e.IsDir() || strings.HasPrefix(e.Name(), ".") || strings.HasPrefix(e.Name(), Passing) {
+				continue
+			}
+			f, err := Look(filepath.Join(dir, e.Name()))
+			if errors.Is(err, ErrNone) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, f)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Folder) int { return b.Taken.Compare(a.Taken) })
+	return all, nil
+}
+
+// Passing begins the name of a backup that is on its way to another place.
+const Passing = "passing-"
