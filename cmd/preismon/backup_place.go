@@ -147,18 +147,26 @@ func (p backupPlace) take(ctx context.Context, dataDir string, save func(backup.
 // moveFolder moves a folder to a new one, whole or not at all, for its owner
 // alone.
 func moveFolder(from, to string) error {
-	in := filepath.Dir(to)
-	if err := os.MkdirAll(in, 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return err
 	}
 	if err := os.Chmod(from, 0o700); err != nil {
 		return err
 	}
 	err := os.Rename(from, to)
-	if !errors.Is(err, syscall.EXDEV) {
-		return inUse(err, to)
+	if errors.Is(err, syscall.EXDEV) {
+		err = copyFolder(from, to)
 	}
-	copied, err := os.MkdirTemp(in, ".backup-*")
+	if errors.Is(err, fs.ErrExist) { // another backup came first
+		return fmt.Errorf("%s: %w", to, backup.ErrExists)
+	}
+	return err
+}
+
+// copyFolder copies a folder to a new one, whole or not at all, for its owner
+// alone.
+func copyFolder(from, to string) error {
+	copied, err := os.MkdirTemp(filepath.Dir(to), ".backup-*")
 	if err != nil {
 		return err
 	}
@@ -166,15 +174,7 @@ func moveFolder(from, to string) error {
 	if err := os.CopyFS(copied, os.DirFS(from)); err != nil {
 		return err
 	}
-	return inUse(os.Rename(copied, to), to)
-}
-
-// inUse is the error of a rename to a folder that another backup has taken.
-func inUse(err error, to string) error {
-	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s: %w", to, backup.ErrExists)
-	}
-	return err
+	return os.Rename(copied, to)
 }
 
 // opened runs a ClickHouse on its folder for as long as it takes, which finds

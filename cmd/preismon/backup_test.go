@@ -112,3 +112,31 @@ func TestBackupDrill(t *testing.T) {
 		t.Errorf("%d rows in the new folder, want %d", n, rows)
 	}
 }
+
+// TestCopyFolder: where a backup goes to another disk it comes whole and for
+// its owner alone, and never takes the place of another.
+func TestCopyFolder(t *testing.T) {
+	from, in := t.TempDir(), t.TempDir()
+	if err := (backup.Note{Checkpoint: backup.Checkpoint{Seq: 7}}).Write(from); err != nil {
+		t.Fatal(err)
+	}
+	to := filepath.Join(in, "monday")
+	if err := copyFolder(from, to); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(to)
+	if err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("%v %v", info, err)
+	}
+	if files, err := os.ReadDir(to); err != nil || len(files) != 1 {
+		t.Errorf("copied: %v %v", files, err)
+	}
+	for name, move := range map[string]func(from, to string) error{"copy": copyFolder, "move": moveFolder} {
+		if err := move(from, to); err == nil {
+			t.Errorf("%s: it took the place of another", name)
+		}
+	}
+	if left, err := os.ReadDir(in); err != nil || len(left) != 1 {
+		t.Errorf("left: %v %v", left, err)
+	}
+}

@@ -1,0 +1,83 @@
+package backup_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"preismon/projector/backup"
+)
+
+// TestFolders: the newest whole backup comes first, by what its note says, or
+// the time of its files where it has none; what is on its way is no backup.
+func TestFolders(t *testing.T) {
+	dir := t.TempDir()
+	day := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	put := func(name string, age time.Duration, parts ...string) string {
+		t.Helper()
+		path := filepath.Join(dir, name)
+		for _, part := range parts {
+			mark := filepath.Join(path, part)
+			if err := os.MkdirAll(filepath.Dir(mark), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(os.WriteFile(mark, []byte("1234"), 0o644), os.Chtimes(mark, day, day.Add(-age))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return path
+	}
+	both := []string{"checkpoints/" + backup.Mark, "tables/" + backup.Mark}
+	put("old", 48*time.Hour, both...)
+	put("broken", 0, both[0], "tables/data")
+	put("passing-x", 0, both...)
+	put(".backup-1", 0, both...)
+	put("else", 0, "notes.txt")
+	noted := put("noted", 0, both...)
+	if err := (backup.Note{Taken: day.Add(-24 * time.Hour), Checkpoint: backup.Checkpoint{Epoch: 2, Seq: 7}}).Write(noted); err != nil {
+		t.Fatal(err)
+	}
+	all, err := backup.Folders(dir, filepath.Join(dir, "nowhere"))
+	if err != nil || len(all) != 3 {
+		t.Fatalf("%+v %v", all, err)
+	}
+	for i, want := range []struct {
+		name  string
+		whole bool
+		taken time.Time
+	}{{"noted", true, day.Add(-24 * time.Hour)}, {"old", true, day.Add(-48 * time.Hour)}, {"broken", false, time.Time{}}} {
+		if f := all[i]; filepath.Base(f.Path) != want.name || f.Whole != want.whole || !f.Taken.Equal(want.taken) || f.Bytes < 8 {
+			t.Errorf("%+v, want %+v", f, want)
+		}
+	}
+	if c := all[0].Checkpoint; c == nil || *c != (backup.Checkpoint{Epoch: 2, Seq: 7}) || all[1].Checkpoint != nil {
+		t.Errorf("checkpoints %v %v", c, all[1].Checkpoint)
+	}
+	if _, err := backup.Look(filepath.Join(dir, "else")); !errors.Is(err, backup.ErrNone) {
+		t.Errorf("no backup: %v", err)
+	}
+}
+
+// TestLastOf: a drill is one of the backup that was there then, and the last
+// one counts.
+func TestLastOf(t *testing.T) {
+	at := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	file := filepath.Join(t.TempDir(), "drills")
+	for _, d := range []backup.Drill{{Place: "a", At: at}, {Place: "a", At: at.Add(time.Hour), Findings: 2}, {Place: "b", At: at.Add(2 * time.Hour)}} {
+		if err := d.Remember(file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	drills, err := backup.Drills(file)
+	if err != nil || len(drills) != 3 {
+		t.Fatalf("%+v %v", drills, err)
+	}
+	if d, ok := backup.LastOf(drills, "a", at.Add(-time.Hour)); !ok || d.Findings != 2 {
+		t.Errorf("%+v %v", d, ok)
+	}
+	if d, ok := backup.LastOf(drills, "a", at.Add(90*time.Minute)); ok {
+		t.Errorf("a drill of another backup of that name: %+v", d)
+	}
+}
