@@ -23,6 +23,7 @@ type backupDrillCmd struct {
 	roleFlags
 	DataDir string `help:"Folder of a running \"preismon up\", whose streams the backup is compared with." required:"" type:"path" placeholder:"DIR"`
 	From    secret `help:"Where the backup is, as for \"preismon restore\"; the newest of the data folder when missing." placeholder:"PLACE"`
+	Content bool   `help:"Also read every event of the stream again and compare every column of its rows, as \"preismon audit --content\" does."`
 	Scratch string `help:"Folder to restore into, on a disk with room for all tables; what is put there is taken away again. When missing, the system's folder of temporary files." type:"existingdir" placeholder:"DIR"`
 }
 
@@ -30,7 +31,7 @@ type backupDrillCmd struct {
 func (backupDrillCmd) Help() string {
 	return `Starts a ClickHouse of its own on a scratch folder, restores the backup into it, and compares what came back with the running streams, as "preismon audit" does, up to where the backup stands. Nothing is written to the tables that are in use. It needs the disk and the memory of a second ClickHouse for as long as it takes.
 
-Which rows each mandate sees is not judged: only a projector settles that, when it starts on restored tables.
+Without --content it counts rows and looks at what orders them; a damaged column that it need not read stays unseen. Which rows each mandate sees is not judged: only a projector settles that, when it starts on restored tables.
 
 What it came to is remembered in the data folder: "preismon backup list" and "preismon doctor" show it. Exit code 0: the backup came back, and nothing is wrong. 5: it came back with findings. 1: it did not come back.
 
@@ -116,7 +117,7 @@ func (c *backupDrillCmd) try(ctx context.Context, place backupPlace, b *bus, std
 		pool := clickhouse.Open(tables, 1)
 		defer pool.Close() //nolint:errcheck // nothing is left to say
 		cfg := projector.DefaultAuditConfig()
-		cfg.Conn, cfg.Streams = pool, ingest.NewHistory(b.js)
+		cfg.Conn, cfg.Streams, cfg.Content = pool, ingest.NewHistory(b.js), c.Content
 		audit, err = auditAloud(ctx, cfg, std, log)
 		return err
 	})

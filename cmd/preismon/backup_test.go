@@ -72,6 +72,7 @@ func TestBackupDrill(t *testing.T) {
 	if all := list(); len(all) != 1 || all[0].Drill == nil || !all[0].Drill.Proven() || all[0].Drill.Rows != rows {
 		t.Errorf("after a drill of %d rows: %+v", rows, all)
 	}
+	do(0, "compared column by column", "backup", "drill", "--content")
 	do(0, string(doctor.OK)+strings.Repeat(" ", 7)+"last proven restore", "doctor")
 
 	if _, err := db.ExecContext(t.Context(), "DELETE FROM observations WHERE seq = (SELECT max(seq) FROM observations)"); err != nil {
