@@ -40,7 +40,7 @@ Not in it: the streams (save the folder of NATS, or keep three replicas), the ar
 Examples:
 
   preismon backup --data-dir ./preismon-data
-  preismon backup --data-dir ./preismon-data --to /mnt/backups/monday
+  preismon backup take --data-dir ./preismon-data --to /mnt/backups/monday
   preismon backup --clickhouse-dsn @/run/secrets/admin-dsn --to s3://KEY:SECRET@minio:9000/backups/2026-11-21`
 }
 
