@@ -140,7 +140,7 @@ func (u unread) Open(context.Context, archive.Ref) (io.ReadCloser, error) {
 }
 
 // TestAuditUnreadable: a copy that cannot be read does not end an audit. It is
-// written anew, and good only once it was read again.
+// written again, and good only once it was read again.
 func TestAuditUnreadable(t *testing.T) {
 	first, second := dirRig(t), dirRig(t)
 	content := noise(10)

@@ -128,7 +128,7 @@ func TestConsumerOnALateFollower(t *testing.T) {
 	}
 }
 
-// A sink that refuses a gap ends the loop: whoever leads next asks it anew where
+// A sink that refuses a gap ends the loop: whoever leads next asks it again where
 // to resume.
 func TestSinkRefusesAGap(t *testing.T) {
 	nc, js := connect(t)

@@ -12,7 +12,7 @@ import (
 	"preismon/ingest"
 )
 
-func TestConsumerBeginsAnewWithANewStream(t *testing.T) {
+func TestConsumerStartsOverWithANewStream(t *testing.T) {
 	nc, js := connect(t)
 	for i := range 10 {
 		publish(t, nc, observations(i, 1))

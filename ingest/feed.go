@@ -27,11 +27,11 @@ type feed struct {
 	goal      *uint64 // what there was at the start; nil: not known yet. Under loop.mu
 	last      *cut    // handed out last
 
-	taken   uint64        // the last sequence that the sink has; at.Applied may be beyond it, where nothing follows. Under loop.mu
-	came    atomic.Uint64 // the last sequence that came to this session
-	witness place         // the message applied last. Under loop.mu
-	anew    bool          // the durable consumer is to be made anew: who else asks it must hear that it is gone
-	reopen  func(error)   // ends the session under way; nil: there is none. Under loop.mu
+	taken    uint64        // the last sequence that the sink has; at.Applied may be beyond it, where nothing follows. Under loop.mu
+	came     atomic.Uint64 // the last sequence that came to this session
+	witness  place         // the message applied last. Under loop.mu
+	recreate bool          // the durable consumer: who else asks it must hear that it is gone
+	reopen   func(error)   // ends the session under way; nil: there is none. Under loop.mu
 }
 
 // place is where a message stands, and when it came there.
@@ -91,7 +91,7 @@ func (f *feed) run(ctx context.Context) {
 	for try := 1; ctx.Err() == nil; try++ {
 		started := time.Now()
 		err := f.open(ctx)
-		f.anew = errors.Is(err, errNothing) || errors.Is(err, errPassedOver)
+		f.recreate = errors.Is(err, errNothing) || errors.Is(err, errPassedOver)
 		if ends(err) {
 			f.loop.stop(err)
 		}

@@ -42,7 +42,7 @@ func (f *feed) fork(ctx context.Context, s jetstream.Stream, in event.Incarnatio
 	}
 	top := min(reached, state.LastSeq)
 	least := state.FirstSeq - min(state.FirstSeq, 1)
-	if after := in.After(); after < applied { // what is before belongs to earlier epochs, unless the sink began anew
+	if after := in.After(); after < applied { // what is before belongs to earlier epochs, unless the sink started over
 		least = max(least, after)
 	}
 	short, end := state.LastSeq < reached, top

@@ -81,7 +81,7 @@ type Lease struct {
 	log *slog.Logger
 	kv  jetstream.KeyValue
 	// before is what fences out of this bucket are counted from, and more than
-	// those out of a bucket that was lost and made anew, if the clock of NATS
+	// those out of a bucket that was lost and recreated, if the clock of NATS
 	// was right both times.
 	before  uint64
 	refuted uint64 // the newest fence of the tables, when they refused one of ours
@@ -112,7 +112,7 @@ func (l *Lease) RunAsLeader(ctx context.Context, lead func(ctx context.Context, 
 	for {
 		// Its own name for each term: an entry with it is ours beyond doubt.
 		holder := l.c.Holder + "/" + nuid.Next()
-		l.kv = nil // it may have been made anew
+		l.kv = nil // it may have been recreated
 		held, sent, ok := l.acquire(ctx, holder)
 		if !ok {
 			return nil

@@ -239,7 +239,7 @@ func TestLeaseForce(t *testing.T) {
 	}
 }
 
-// TestLeaseFencesRiseWithANewBucket: a bucket that was lost and made anew
+// TestLeaseFencesRiseWithANewBucket: a bucket that was lost and recreated
 // counts its revisions from 1; the fences rise all the same, or whoever leads
 // then would be refused by the tables.
 func TestLeaseFencesRiseWithANewBucket(t *testing.T) {

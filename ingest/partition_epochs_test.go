@@ -79,7 +79,7 @@ func TestShortStreamOfWhichAPartitionKnowsNothing(t *testing.T) {
 
 // TestWhoIsBehindANewEpoch: a sink that had less than the one who found the
 // lost tail goes on from where it was, through all epochs since: a partition
-// that stood still, tables made anew, tables of an older backup.
+// that stood still, tables rebuilt, tables of an older backup.
 func TestWhoIsBehindANewEpoch(t *testing.T) {
 	nc, js := connect(t)
 	for n := range 12 {

@@ -209,7 +209,7 @@ func (f *feed) durable(ctx context.Context, s jetstream.Stream, seq uint64) (jet
 		Description:   "drives the sink of " + c.Name,
 		Metadata:      map[string]string{metaPartitions: strconv.Itoa(c.Partitions)},
 	}
-	if !f.anew {
+	if !f.recreate {
 		consumer, err := s.CreateOrUpdateConsumer(ctx, config)
 		if err == nil {
 			var reset *jetstream.ConsumerResetResponse

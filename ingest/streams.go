@@ -199,7 +199,7 @@ func incarnation(info *jetstream.StreamInfo) event.Incarnation {
 		e, a, _ := strings.Cut(text, ":")
 		epoch, err1 := strconv.ParseUint(e, 10, 32)
 		after, err2 := strconv.ParseUint(a, 10, 64)
-		// A stream made anew from a saved configuration is younger than its marks.
+		// A stream recreated from a saved configuration is younger than its marks.
 		if err1 == nil && err2 == nil && uint32(epoch) > in.Epoch {
 			in.Epoch = uint32(epoch)
 			in.Forks = append(in.Forks, event.Fork{Epoch: in.Epoch, After: after})

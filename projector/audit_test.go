@@ -148,7 +148,7 @@ func TestAudit(t *testing.T) {
 	w.settle()
 	for n, content := range []bool{false, true, true} {
 		k.forks = nil
-		if n == 2 { // the tables were made anew after the stream had lost its tail: all is of its last epoch
+		if n == 2 { // the tables were rebuilt after the stream had lost its tail: all is of its last epoch
 			k.forks = []event.Fork{{Epoch: epoch - 5, After: 30}, {Epoch: epoch, After: 20}}
 		}
 		a := w.audit(k, content)
@@ -239,6 +239,6 @@ func TestAudit(t *testing.T) {
 	streams("no dead letter", "lost OBSERVATIONS 1 at 47-47", func(k *kept) { k.list[event.StreamDeadLetters] = nil })
 	streams("the tail lost", "foreign OBSERVATIONS 6", func(k *kept) { k.list[event.StreamObservations] = k.list[event.StreamObservations][:40] })
 	if a := w.audit(&kept{t, epoch + 1, nil, map[string][]event.Stored{event.StreamObservations: k.list[event.StreamObservations]}}, true); len(a.Findings) > 0 || a.Waiting != 49 || a.NotCompared != 46 {
-		t.Errorf("of a stream that was made anew: %+v", a)
+		t.Errorf("of a stream that was recreated: %+v", a)
 	}
 }

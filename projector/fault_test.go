@@ -258,7 +258,7 @@ func TestDeposedAtStart(t *testing.T) {
 	}
 }
 
-// TestEpochs resumes at the start of a stream that was made anew, and refuses
+// TestEpochs resumes at the start of a stream that was recreated, and refuses
 // one that is older.
 func TestEpochs(t *testing.T) {
 	w := newWorld(t)

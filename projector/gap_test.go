@@ -32,10 +32,10 @@ func TestGap(t *testing.T) {
 	if seq, err := w.p.Resume(t.Context(), event.StreamObservations, made(epoch)); err != nil || seq != a.Last {
 		t.Errorf("it resumes at %d, want %d: %v", seq, a.Last, err)
 	}
-	// Of a stream made anew, and nobody asked where to begin: from its first.
-	anew := *c
-	anew.Epoch++
-	refused("another epoch", w.p.ApplyObservations(t.Context(), &anew))
+	// Of a recreated stream, and nobody asked where to begin: from its first.
+	again := *c
+	again.Epoch++
+	refused("another epoch", w.p.ApplyObservations(t.Context(), &again))
 	w.apply(first)
 	w.apply(second)
 	w.apply(b)

@@ -17,7 +17,7 @@ func account(id contracts.AccountID, m contracts.MandateID, login string, disabl
 // TestLoginsOfOthers: a login belongs to the account that took it, until that is
 // disabled or has another login; an account belongs to its mandate. Whoever
 // takes either from it is rejected, in one batch as in many, and for a
-// projector that begins anew.
+// projector that starts over.
 func TestLoginsOfOthers(t *testing.T) {
 	records := []struct {
 		a      *contracts.Account

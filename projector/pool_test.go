@@ -14,7 +14,7 @@ import (
 )
 
 // TestPoolAfterARestart: when all connections broke at once, as when the
-// server was started anew, one statement fails and not one for each of them.
+// server was started again, one statement fails and not one for each of them.
 func TestPoolAfterARestart(t *testing.T) {
 	server := testserver.ClickHouse(t)
 	x, through := proxy.Before(t, server.ProjectorDSN)

@@ -152,7 +152,7 @@ func (p *Projector) Check(ctx context.Context) error {
 }
 
 // Resume tells the last sequence of the stream that is applied, of those that
-// it has still; 0 when it was made anew. The catalogue needs no replay either: what
+// it has still; 0 when it was recreated. The catalogue needs no replay either: what
 // the scopes are made of is read back from the tables.
 func (p *Projector) Resume(ctx context.Context, stream string, now event.Incarnation) (uint64, error) {
 	p.mu.Lock()

@@ -98,8 +98,8 @@ func (n *nodes) ask(s *query.Service, a asked) string {
 	return string(text)
 }
 
-// anew is the answer of a node that was just made.
-func (n *nodes) anew(a asked) string {
+// fresh is the answer of a node that was just started.
+func (n *nodes) fresh(a asked) string {
 	n.t.Helper()
 	s, st := n.serve()
 	defer st.Close()
@@ -114,9 +114,9 @@ const nodeCallers = 4
 func (n *nodes) compare(during bool) {
 	n.t.Helper()
 	a := n.asked[n.rnd.IntN(len(n.asked))]
-	before := n.anew(a)
+	before := n.fresh(a)
 	got := n.ask(n.old[n.rnd.IntN(len(n.old))], a)
-	after := n.anew(a)
+	after := n.fresh(a)
 	allowed := []string{before, after}
 	if during {
 		n.during++
@@ -124,7 +124,7 @@ func (n *nodes) compare(during bool) {
 		allowed = append(allowed, n.past[a]...)
 	}
 	if !slices.Contains(allowed, got) {
-		n.t.Errorf("%s of account %d, beside a step: %t\nremembered:\n%.1500s\nanew:\n%.1500s", a.what, a.caller, during, got, after)
+		n.t.Errorf("%s of account %d, beside a step: %t\nremembered:\n%.1500s\nfresh:\n%.1500s", a.what, a.caller, during, got, after)
 	}
 }
 
@@ -134,7 +134,7 @@ func (n *nodes) begin() {
 	n.asked, n.past = nil, map[asked][]string{}
 	for range 4 {
 		a := asked{names[n.rnd.IntN(len(names))], contracts.AccountID(1 + n.rnd.IntN(nodeCallers))}
-		n.asked, n.past[a] = append(n.asked, a), []string{n.anew(a)}
+		n.asked, n.past[a] = append(n.asked, a), []string{n.fresh(a)}
 		for _, s := range n.old {
 			n.ask(s, a)
 		}

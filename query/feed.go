@@ -217,7 +217,7 @@ func (state *feedState) goesOn(a *Access, scope, again string) error {
 	case state.Scope != scope:
 		return gone(CodeFeedScopeChanged, "What this account sees, or what the selectors stand for, changed since the token was made.", again)
 	case state.Generation != a.Generation:
-		return gone(CodeFeedHistoryRebuilt, "The tables were made anew or restored since the token was made.", again)
+		return gone(CodeFeedHistoryRebuilt, "The tables were rebuilt or restored since the token was made.", again)
 	case at.Compare(a.Watermark) > 0:
 		return &fault.Error{Kind: fault.Unavailable, RetryAfter: time.Second, Msg: "This node's tables are behind the token. Send the request again."}
 	}

@@ -40,7 +40,7 @@ type Config struct {
 	// spend; 0: none are.
 	RememberBytes int64
 	// CheckRemembered compares every answer that is remembered with one made
-	// anew, and fails the request where they differ. It costs more than not to
+	// again, and fails the request where they differ. It costs more than not to
 	// remember.
 	CheckRemembered bool
 	// Admission is what reads may spend; nil: as admission.Defaults.

@@ -26,7 +26,7 @@ type remembering struct {
 	mu     sync.Mutex
 	flight map[answerKey]*flight // being read
 
-	check                bool // compare each answer that is found with one made anew
+	check                bool // compare each answer that is found with a fresh one
 	checked, differences atomic.Uint64
 }
 
@@ -114,24 +114,24 @@ func (r *remembering) land(key answerKey, f *flight) {
 	close(f.done)
 }
 
-// compared reads an answer anew beside the one that is remembered. The tables
+// compared reads an answer again beside the one that is remembered. The tables
 // may already hold what the snapshot does not tell of yet, for as long as it
 // takes to write the checkpoint; who finds a difference looks again. What is
 // given is what was read.
 func compared[T any](ctx context.Context, r *remembering, name string, v Visibility, remembered T, read func(context.Context) (T, error)) (T, error) {
 	r.checked.Add(1)
 	for try := 0; ; try++ {
-		anew, err := read(ctx)
-		if err != nil || reflect.DeepEqual(anew, remembered) || !r.holds(ctx, v.Snapshot) {
-			return anew, err
+		again, err := read(ctx)
+		if err != nil || reflect.DeepEqual(again, remembered) || !r.holds(ctx, v.Snapshot) {
+			return again, err
 		}
 		if try == checkTries {
 			r.differences.Add(1)
-			return anew, fmt.Errorf("%s: remembered is %+v, made anew %+v", name, remembered, anew)
+			return again, fmt.Errorf("%s: remembered is %+v, read again %+v", name, remembered, again)
 		}
 		select {
 		case <-ctx.Done():
-			return anew, context.Cause(ctx)
+			return again, context.Cause(ctx)
 		case <-time.After(checkPause):
 		}
 	}

@@ -23,7 +23,7 @@ type Stats struct {
 	Found, Missing, Away, Damaged uint64
 
 	// Remembered is of the answers that are remembered. With CheckRemembered,
-	// Checked were compared with one made anew, and Differences differed.
+	// Checked were compared with a fresh one, and Differences differed.
 	Remembered           cache.Stats
 	Checked, Differences uint64
 }

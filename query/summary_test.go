@@ -115,7 +115,7 @@ func TestSummary(t *testing.T) {
 		`{"currencyCode":"KWD","count":1,"min":1.234,"median":1.234,"max":1.234}],"noResult":0},` +
 		`{"site":"c","noResult":4}]}` // silent, and not "0 priced"
 	unknowable := strings.NewReplacer(`"noResult":3`, `"noResult":null`, `"noResult":0`, `"noResult":null`, `"noResult":4`, `"noResult":null`).Replace(whole)
-	ofPage := strings.Replace(unknowable, `"covers":"query"`, `"covers":"page"`, 1) // it begins anew in this store
+	ofPage := strings.Replace(unknowable, `"covers":"query"`, `"covers":"page"`, 1) // it starts over in this store
 	without := func(a, b, c string) string {                                        // rows
 		var sites []string
 		for i, n := range []string{a, b, c} {

@@ -51,7 +51,7 @@ func (r *run) scratchBroker(ctx context.Context) (_ *broker, stop func(), err er
 	}, nil
 }
 
-// empty makes the stream of observations anew.
+// empty recreates the stream of observations.
 func (b *broker) empty(ctx context.Context) error {
 	if err := b.js.DeleteStream(ctx, event.StreamObservations); err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
 		return err

@@ -289,7 +289,7 @@ func (w *world) number(ctx context.Context, database, statement string) (float64
 	return n, nil
 }
 
-// makeDatabase makes a database with the schema and without rows, anew.
+// makeDatabase recreates a database with the schema and without rows.
 func (w *world) makeDatabase(ctx context.Context, name string) error {
 	if err := w.exec(ctx, "DROP DATABASE IF EXISTS "+name+" SYNC"); err != nil {
 		return err

@@ -64,7 +64,7 @@ type auditCmd struct {
 func (auditCmd) Help() string {
 	return `Compares the streams, the dead letters and the tables up to the checkpoint, and says in words what is missing, doubled or different: by table, mandate and sequences of the stream. Every sequence without an event must have a reason: a dead letter, a copy of an event that is there already, or a message that the stream has no more.
 
-It writes nothing and may run while everything else does; it reads whole tables, so once an hour is often enough. It repairs no table: what is behind the checkpoint is final, and rows written by hand would be the next thing to doubt. Make the tables anew with "preismon rebuild", or restore a backup.
+It writes nothing and may run while everything else does; it reads whole tables, so once an hour is often enough. It repairs no table: what is behind the checkpoint is final, and rows written by hand would be the next thing to doubt. Rebuild the tables with "preismon rebuild", or restore a backup.
 
 Where there are several partitions it compares one, with the tables of that one.
 

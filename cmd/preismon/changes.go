@@ -25,7 +25,7 @@ type changesCmd struct {
 
 // Help implements kong.HelpProvider.
 func (changesCmd) Help() string {
-	return `Writes the rows that became visible, as NDJSON, each once, in the order in which they did: late arrivals come when they arrive. Without a token it begins now. What cannot be continued, as what you see changed or the tables were made anew, is an error, and never a gap: read a new snapshot then, and begin again.
+	return `Writes the rows that became visible, as NDJSON, each once, in the order in which they did: late arrivals come when they arrive. Without a token it begins now. What cannot be continued, as what you see changed or the tables were rebuilt, is an error, and never a gap: read a new snapshot then, and begin again.
 
 Examples:
 

@@ -182,7 +182,7 @@ func TestSecrets(t *testing.T) {
 			t.Fatalf("exit code %d: %s%s", code, out, errs)
 		}
 		if after := read(t, filepath.Join(dir, "archive")); i > 0 && !bytes.Equal(before, after) {
-			t.Error("a secret was made anew")
+			t.Error("a new secret was made")
 		}
 	}
 	var file struct {

@@ -306,7 +306,7 @@ func (s explorerSaid) compareOverview(t *testing.T, client *api) {
 	}
 }
 
-// comparePosition computes the first position of 100 anew from the table.
+// comparePosition computes the first position of 100 again from the table.
 func (s explorerSaid) comparePosition(t *testing.T) {
 	t.Helper()
 	cheaper, dearer := 0, 0

@@ -41,7 +41,7 @@ type cli struct {
 	DeadLetters deadLettersCmd `cmd:"" name:"deadletters" help:"List, show and replay what could not be read."`
 	Backup      backupCmd      `cmd:"" help:"Save the tables of ClickHouse, list what was saved, and try it."`
 	Restore     restoreCmd     `cmd:"" help:"Bring the tables of ClickHouse back."`
-	Rebuild     rebuildCmd     `cmd:"" help:"Make all tables anew from the streams, beside the old ones."`
+	Rebuild     rebuildCmd     `cmd:"" help:"Rebuild all tables from the streams, beside the old ones."`
 	Bench       benchCmd       `cmd:"" help:"Measure against what one would run instead."`
 	Charts      chartsCmd      `cmd:"" name:"explorer-assets" help:"Fetch the chart library of the explorer into a folder."`
 	Migrate     migrateCmd     `cmd:"" help:"Bring the ClickHouse schema to this program's version."`

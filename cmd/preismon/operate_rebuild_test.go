@@ -118,7 +118,7 @@ func (o *operate) walk(t *testing.T, c *api, from, to time.Time) (all []row) {
 // mend: what was damaged is right after a rebuild.
 func (o *operate) mend(t *testing.T) {
 	out, errs, code := o.run(t, "rebuild")
-	if code != 0 || !strings.Contains(out, "All tables were made anew") {
+	if code != 0 || !strings.Contains(out, "All tables were rebuilt") {
 		t.Fatalf("rebuild: exit code %d: %s%s", code, out, errs)
 	}
 	applied(t, o.up)

@@ -13,7 +13,7 @@ import (
 	"preismon/contracts"
 )
 
-// tables: a damaged table is right after it was made anew alone, also for the
+// tables: a damaged table is right after it was rebuilt alone, also for the
 // readers that ask all the while: what they get is what the damage left, or
 // right, and once it is right it stays so.
 func (o *operate) tables(t *testing.T) {
@@ -83,7 +83,7 @@ func (o *operate) tables(t *testing.T) {
 			stop()
 			beside.Wait()
 			t.Logf("%s%d reads beside it", out, reads)
-			if code != 0 || !strings.Contains(out, "Table "+table.name+" was made anew") {
+			if code != 0 || !strings.Contains(out, "Table "+table.name+" was rebuilt") {
 				t.Fatalf("rebuild: exit code %d: %s%s", code, out, errs)
 			}
 			if got := table.read(); !reflect.DeepEqual(got, right) {

@@ -72,7 +72,7 @@ type operate struct {
 	runtime      embedded.Runtime
 	observations []*event.Event
 	later        []*event.Event // published while the backup is taken
-	latest       []*event.Event // published while the tables are made anew
+	latest       []*event.Event // published while the tables are rebuilt
 	account      market.DemoAccount
 	bucket       string // a backup in it
 	saved        uint64 // events that were applied before the backup

@@ -38,7 +38,7 @@ type budgetFlags struct {
 	TokenLifetime  time.Duration `help:"Lifetime of REST tokens." default:"4h"`
 	ReadMemory     int64         `help:"MiB that reads under way may hold, together. Default: 256." default:"256" placeholder:"MIB"`
 	Remember       int64         `help:"MiB in which a node remembers answers, beside what reads hold; 0: none. Default: 64." default:"64" placeholder:"MIB"`
-	CheckRemember  bool          `name:"check-remembered" help:"Compare every answer that is remembered with one made anew, and fail the request where they differ. For tests: it costs more than not to remember."`
+	CheckRemember  bool          `name:"check-remembered" help:"Compare every answer that is remembered with a fresh one, and fail the request where they differ. For tests: it costs more than not to remember."`
 	ReadStatements int           `help:"Statements for observations that run at once; as many for the catalogue beside them." default:"32"`
 	ReadWait       time.Duration `help:"How long a read waits for memory or a statement before it is refused." default:"10s"`
 	MinReadRate    int64         `help:"Bytes a second that a client must take of an answer, over a minute in which it is waited for; 0: any." default:"10240"`

@@ -197,7 +197,7 @@ func (m *queryMetrics) observe(a *admin, q queried) {
 		a.counter("preismon_remembered_evictions_total", "What made room for something else.", func() uint64 { return of().Evictions }, "cache", name)
 		a.gauge("preismon_remembered_bytes", "What this node remembers, in bytes.", func() float64 { return float64(of().Bytes) }, "cache", name)
 	}
-	const checks = "Remembered answers that were compared with one made anew."
+	const checks = "Remembered answers that were compared with a fresh one."
 	a.counter("preismon_remembered_checks_total", checks, func() uint64 { s := q.service.Stats(); return s.Checked - s.Differences }, "result", "same")
 	a.counter("preismon_remembered_checks_total", checks, func() uint64 { return q.service.Stats().Differences }, "result", "different")
 

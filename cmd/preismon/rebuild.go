@@ -28,17 +28,17 @@ type rebuildCmd struct {
 	Share      partitionFlags `embed:""`
 	Pairs      pairFlags      `embed:""`
 	Content    bool           `help:"Compare every column with the events before the switch, as \"preismon audit --content\" does."`
-	Table      string         `help:"Make this table anew and leave the others: observations_by_mandate or latest_observations." enum:",observations_by_mandate,latest_observations" default:"" placeholder:"NAME"`
+	Table      string         `help:"Rebuild this table and leave the others: observations_by_mandate or latest_observations." enum:",observations_by_mandate,latest_observations" default:"" placeholder:"NAME"`
 	KeepOld    bool           `help:"Keep the old tables, in the database with _rebuild behind its name."`
 }
 
 // Help implements kong.HelpProvider.
 func (rebuildCmd) Help() string {
-	return `Makes all tables anew from the streams, in a database of their own beside the old ones, and puts them in place when they have caught up and an audit finds nothing wrong. Projector and queries go on meanwhile; for the switch the projector's lead is taken over for some seconds. Readers get no wrong answer at any moment, and walks with cursors go on.
+	return `Rebuilds all tables from the streams, in a database of their own beside the old ones, and puts them in place when they have caught up and an audit finds nothing wrong. Projector and queries go on meanwhile; for the switch the projector's lead is taken over for some seconds. Readers get no wrong answer at any moment, and walks with cursors go on.
 
-It needs the disk for both. When it is stopped, or fails, the old tables stay; run it again to begin anew. It refuses when the streams no longer hold all that the tables do: then only a backup helps. Tables with replicas are refused, too: make those in a database of another name.
+It needs the disk for both. When it is stopped, or fails, the old tables stay; run it again to start over. It refuses when the streams no longer hold all that the tables do: then only a backup helps. Tables with replicas are refused, too: make those in a database of another name.
 
-With --table one table is made anew alone, from the observations that the tables hold: no stream needs to hold them still, and it takes the disk of that table only.
+With --table one table is rebuilt alone, from the observations that the tables hold: no stream needs to hold them still, and it takes the disk of that table only.
 
 Examples:
 
@@ -83,13 +83,13 @@ func (c *rebuildCmd) Run(ctx context.Context, k *kong.Context, std streams, log 
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
-		return fmt.Errorf("%w; run it again to begin anew, nothing is lost", err)
+		return fmt.Errorf("%w; run it again to start over, nothing is lost", err)
 	}
 	what := "All tables were"
 	if c.Table != "" {
 		what = "Table " + c.Table + " was"
 	}
-	_, err = fmt.Fprintf(std.out, "%s made anew in %.1f s; for the switch the projector stood still for %.1f s.\n", what, time.Since(start).Seconds(), r.still.Seconds())
+	_, err = fmt.Fprintf(std.out, "%s rebuilt in %.1f s; for the switch the projector stood still for %.1f s.\n", what, time.Since(start).Seconds(), r.still.Seconds())
 	return err
 }
 
@@ -221,14 +221,14 @@ func (r *rebuilding) clone(ctx context.Context) error {
 		return nil
 	}
 	const all = 1000
-	show := newProgress(r.std.err, r.log, "making the table anew", all)
+	show := newProgress(r.std.err, r.log, "rebuilding the table", all)
 	defer show.end()
 	return rebuild.FillLatest(ctx, r.admin, r.database, func(done float64) { show.at(int64(done * all)) })
 }
 
 // follow shows how far the new tables are, until they are complete.
 func (r *rebuilding) follow(ctx context.Context, d *driven, end uint64) error {
-	show := newProgress(r.std.err, r.log, "making the tables anew", int64(end))
+	show := newProgress(r.std.err, r.log, "rebuilding the tables", int64(end))
 	defer show.end()
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()

@@ -15,7 +15,7 @@ import (
 
 // TestWhoseLogin: an account that takes the login of another, past the
 // publisher, is a dead letter with its reason; the rightful account goes on
-// logging in, also after it was published again and all tables were made anew.
+// logging in, also after it was published again and all tables were rebuilt.
 // Once it is disabled, the login is free.
 func TestWhoseLogin(t *testing.T) {
 	t.Parallel()

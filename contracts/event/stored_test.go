@@ -14,7 +14,7 @@ func TestSame(t *testing.T) {
 		epoch     uint32
 		seq, want uint64
 	}{
-		{9, 40, 0}, // of a stream before it was made anew
+		{9, 40, 0}, // of a stream before it was recreated
 		{10, 40, 40},
 		{10, 60, 50},
 		{10, 90, 50},

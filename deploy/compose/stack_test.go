@@ -17,7 +17,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// again: what was kept is there after the containers were made anew.
+// again: what was kept is there after the containers were recreated.
 func (s *stack) again(t *testing.T) {
 	a := s.accounts(t)[0]
 	first := s.as(t, s.login(t, a), nil, "sites", "--format", "ndjson")

@@ -121,7 +121,7 @@ func StartClickHouse(ctx context.Context, cfg ClickHouseConfig) (*ClickHouse, er
 func (c *ClickHouse) launch(ctx context.Context) error {
 	if c.program == "" {
 		// The library forgets the tables of the database system when it ends,
-		// but not their folders, and then cannot make the query log anew.
+		// but not their folders, and then cannot recreate the query log.
 		if err := os.RemoveAll(c.path("data/data/system")); err != nil {
 			return fmt.Errorf("remove the logs of the last run: %w", err)
 		}

@@ -13,7 +13,7 @@ import (
 	"preismon/deploy/embedded"
 )
 
-var update = flag.Bool("update", false, "write the files of deploy/clickhouse anew")
+var update = flag.Bool("update", false, "write the files of deploy/clickhouse again")
 
 // TestContainerFiles: the files that docker-compose.yml mounts are those that
 // all other servers of ours get, so neither can be changed alone.

@@ -23,7 +23,7 @@ import (
 	"preismon/ingest/market"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files again")
 
 var now = time.Date(2026, 11, 21, 8, 3, 17, 0, time.UTC)
 

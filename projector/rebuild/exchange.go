@@ -65,7 +65,7 @@ func Exchange(ctx context.Context, conn Conn, database string, tables []string, 
 	if err := takeBack(context.WithoutCancel(ctx), conn, database, tables, was); err != nil {
 		return errors.Join(fmt.Errorf("%w; exchanging the tables back failed, and some that are not in place hold rows of it; nothing was dropped", ErrOvertaken), err, failed)
 	}
-	return errors.Join(fmt.Errorf("%w; the tables were exchanged back and nothing was dropped, but rows that it wrote in between may be missing from them until they are made anew", ErrOvertaken), failed)
+	return errors.Join(fmt.Errorf("%w; the tables were exchanged back and nothing was dropped, but rows that it wrote in between may be missing from them until they are rebuilt", ErrOvertaken), failed)
 }
 
 // takeBack exchanges again what is not what it was.

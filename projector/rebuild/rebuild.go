@@ -1,5 +1,5 @@
 // Package rebuild exchanges the tables of a read model for those of another
-// that was made anew beside it. Its caller drives the projectors of both and
+// that was rebuilt beside it. Its caller drives the projectors of both and
 // holds the lease; contracts/decisions/011-rebuild-beside.md says why readers
 // get no wrong answer meanwhile.
 package rebuild
@@ -29,7 +29,7 @@ var Tables = []string{
 	"sites", "items", "mandates", "accounts", "orders", "reference_prices", "customer_data", "file_jobs", "file_archives",
 }
 
-// Beside is the database in which the read model of another is made anew.
+// Beside is the database in which the read model of another is rebuilt.
 func Beside(database string) string { return database + "_rebuild" }
 
 // Drop drops the database beside, if there is one. Reads that run on its
@@ -39,9 +39,9 @@ func Drop(ctx context.Context, conn Conn, database string) error {
 }
 
 // ErrNotWhole: the streams do not hold everything that the tables do.
-var ErrNotWhole = errors.New("the streams no longer hold everything that the tables do, so that they cannot be made anew from them")
+var ErrNotWhole = errors.New("the streams no longer hold everything that the tables do, so that they cannot be rebuilt from them")
 
-// Check tells whether the tables can be made anew with the same places of all
+// Check tells whether the tables can be rebuilt with the same places of all
 // rows: ErrNotWhole.
 func Check(ctx context.Context, conn Conn, database string, observations, catalog event.StreamState) error {
 	for _, s := range []event.StreamState{observations, catalog} {
@@ -128,7 +128,7 @@ func number(ctx context.Context, conn Conn, sql string, values map[string]any) (
 }
 
 // ForgetProof lets the next projector make the proof of the checkpoint from what
-// the tables hold: tables that were made anew and audited may hold more than those
+// the tables hold: tables that were rebuilt and audited may hold more than those
 // before did, for this program may read messages that an older one could not.
 // Nobody may write to them.
 func ForgetProof(ctx context.Context, conn Conn, database string) error {

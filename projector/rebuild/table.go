@@ -11,7 +11,7 @@ import (
 	"github.com/ClickHouse/ch-go/proto"
 )
 
-// Single are the tables that can be made anew alone: all that they hold is in
+// Single are the tables that can be rebuilt alone: all that they hold is in
 // observations, and in the scopes.
 var Single = []string{"observations_by_mandate", "latest_observations"}
 

@@ -253,7 +253,7 @@ func (w *past) goOn() {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const epoch = 1_800_000_000 // the streams were made anew meanwhile
+	const epoch = 1_800_000_000 // the streams were recreated meanwhile
 	at := time.Date(2026, 10, 1, 12, 0, 0, 0, time.UTC)
 	records := &event.Batch{Stream: event.StreamCatalog, Epoch: epoch}
 	for _, r := range []struct {

@@ -56,7 +56,7 @@ func TestKeyFiles(t *testing.T) {
 	must(t, err)
 	must(t, auth.EnsureKey(one))
 	if after, _ := os.ReadFile(one); string(after) != string(before) {
-		t.Error("a key was made anew")
+		t.Error("a new key was made")
 	}
 	info, err := os.Stat(one)
 	must(t, err)

@@ -16,7 +16,7 @@ import (
 // hasher compares passwords with argon2id hashes, a few at a time: each takes
 // a core and megabytes of memory for tens of milliseconds.
 type hasher struct {
-	turns chan struct{}
+	slots chan struct{}
 	wait  time.Duration
 	dummy string // of no password
 	done  atomic.Int64
@@ -27,7 +27,7 @@ func newHasher(cfg Config) (*hasher, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &hasher{turns: make(chan struct{}, cfg.HashesAtOnce), wait: cfg.HashWait, dummy: dummy}, nil
+	return &hasher{slots: make(chan struct{}, cfg.HashesAtOnce), wait: cfg.HashWait, dummy: dummy}, nil
 }
 
 // check tells whether the password has the hash.
@@ -42,7 +42,7 @@ func (h *hasher) check(ctx context.Context, password, hash string) (bool, error)
 	timeout := time.NewTimer(h.wait)
 	defer timeout.Stop()
 	select {
-	case h.turns <- struct{}{}:
+	case h.slots <- struct{}{}:
 	case <-ctx.Done():
 		return false, ctx.Err()
 	case <-timeout.C:
@@ -50,7 +50,7 @@ func (h *hasher) check(ctx context.Context, password, hash string) (bool, error)
 			Kind: fault.Unavailable, Msg: "Too many logins at once. Try again in a moment.", RetryAfter: time.Second,
 		}
 	}
-	defer func() { <-h.turns }()
+	defer func() { <-h.slots }()
 	h.done.Add(1)
 	match, _, err := argon2id.CheckHash(password, hash)
 	return match, err

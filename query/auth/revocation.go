@@ -88,7 +88,7 @@ func (r *RevokedTokens) Stats() (ids int, age time.Duration) {
 	return len(r.ids), r.now().Sub(since)
 }
 
-// Run watches the bucket until ctx ends, and begins anew whenever the watch
+// Run watches the bucket until ctx ends, and starts over whenever the watch
 // is lost.
 func (r *RevokedTokens) Run(ctx context.Context) error {
 	for {
@@ -188,7 +188,7 @@ func (r *RevokedTokens) watch(ctx context.Context) error {
 			}
 		case <-ask.C:
 			// An answer that comes late is as good as the time of its question:
-			// a busy machine is no reason to begin anew, which asks for more.
+			// a busy machine is no reason to start over, which asks for more.
 			if asking {
 				continue
 			}

@@ -217,7 +217,7 @@ func TestWhoObeysIsNeverRefused(t *testing.T) {
 	}
 }
 
-// A node that is started anew knows what was used, and what a node held when
+// A node that is started again knows what was used, and what a node held when
 // it was stopped is not lost.
 func TestCountersSurviveANode(t *testing.T) {
 	address := testserver.NATS(t)

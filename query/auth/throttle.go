@@ -18,7 +18,7 @@ import (
 
 // Rate allows so many requests in each window of a key. The window begins
 // with the key's first request and not with the clock's minute, so keys do
-// not start anew all at once.
+// not start again all at once.
 type Rate struct {
 	Requests int
 	Per      time.Duration

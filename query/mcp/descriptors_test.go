@@ -15,7 +15,7 @@ import (
 	"github.com/tiktoken-go/tokenizer"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files again")
 
 // golden holds JSON against a file that a reviewer can read.
 func golden(t *testing.T, name string, compact []byte) {

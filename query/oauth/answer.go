@@ -37,7 +37,7 @@ func refuse(code, format string, args ...any) error {
 	return fault.New(fault.Invalid, code, format, args...)
 }
 
-// unknownClient is answered with 401, upon which clients register anew.
+// unknownClient is answered with 401, upon which clients register again.
 func unknownClient(format string, args ...any) error {
 	return fault.New(fault.Unauthenticated, codeInvalidClient, format, args...)
 }

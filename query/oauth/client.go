@@ -67,7 +67,7 @@ func (r keyring) readClientID(id string) (m registered, ok bool) {
 	return m, json.Unmarshal(text, &m) == nil
 }
 
-var errUnknownClient = unknownClient("The client is not known. Register it anew.")
+var errUnknownClient = unknownClient("The client is not known. Register it again.")
 
 // isDocument tells whether an id is the URL of a document.
 func isDocument(id string) bool { return strings.HasPrefix(id, "https://") }

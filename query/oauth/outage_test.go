@@ -90,7 +90,7 @@ func TestReuseAndHangUp(t *testing.T) {
 	w.wantEnded(next, a)
 }
 
-// A bucket that somebody deleted is made anew; what was in it is gone.
+// A bucket that somebody deleted is recreated; what was in it is gone.
 func TestLostBucket(t *testing.T) {
 	w := open(t, func(s *settings) { s.oauth.Wait = 500 * time.Millisecond })
 	a := w.app()

@@ -80,7 +80,7 @@ func (s *store) open(ctx context.Context) (jetstream.KeyValue, error) {
 func (s *store) subject(key string) string { return "$KV." + s.cfg.Bucket + "." + key }
 
 // use runs f on the bucket. Anything but an outcome is Unavailable, and the
-// bucket is opened anew.
+// bucket is opened again.
 func (s *store) use(ctx context.Context, f func(context.Context, jetstream.KeyValue) error) error {
 	within, cancel := context.WithTimeout(ctx, s.cfg.Wait)
 	defer cancel()

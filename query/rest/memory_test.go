@@ -117,7 +117,7 @@ func (m *memory) arrive(n int) {
 	}
 }
 
-// rebuild makes the rows anew.
+// rebuild makes the rows again.
 func (m *memory) rebuild() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -175,6 +175,6 @@ func BenchmarkScope(b *testing.B) {
 	q := query.ResultsQuery{Watermark: query.Watermark{Epoch: 5, Seq: 99}, Limit: 10_001, Export: true}
 	b.ReportAllocs()
 	for b.Loop() {
-		resultsStatement(1, v, &q, manner{})
+		resultsStatement(1, v, &q, readOptions{})
 	}
 }

@@ -24,7 +24,7 @@ func (s *Store) RowsAtMost(ctx context.Context, v query.Visibility, q *query.Res
 	// another mandate's items exists.
 	all := *q
 	all.Brand, all.Manufacturer, all.Merchant, all.IsPrime, all.IsBuyBox, all.Outcomes = "", "", "", nil, nil, nil
-	st := resultsStatement(s.shards, v, &all, manner{byPair: few, unsorted: q.Read != nil})
+	st := resultsStatement(s.shards, v, &all, readOptions{byPair: few, unsorted: q.Read != nil})
 	st.name, st.text = "rows_at_most", "EXPLAIN ESTIMATE "+st.text
 	tables, err := rows(ctx, s, st, func(r driver.Rows) (t estimate, err error) {
 		var database string

@@ -10,7 +10,7 @@ func feedStatement(n shards, v query.Visibility, q *query.FeedQuery) statement {
 	rows := q.Rows
 	rows.Latest, rows.After, rows.Limit = query.AllRows, nil, q.Limit
 	p := params{}
-	sh := shapeOf(p, n, v, &rows, manner{})
+	sh := shapeOf(p, n, v, &rows, readOptions{})
 	sh.ByPair = false // products are found among the pairs
 	p.uint("after_epoch", uint64(q.After.Epoch))
 	p.uint("after_seq", q.After.Seq)

@@ -171,7 +171,7 @@ func (f *feeder) expected(from, to query.Watermark) []obsRow {
 
 // TestFeedIsTheLaterSnapshot holds the promise of a feed against random rows
 // with ties and late arrivals, two epochs, pages of any size, grants,
-// revocations, tables made anew and restored: what a client holds is the later
+// revocations, tables rebuilt and restored: what a client holds is the later
 // snapshot, each row came once and in order, or it was told to begin again.
 func TestFeedIsTheLaterSnapshot(t *testing.T) {
 	w := newWorld(t, 323, 150)
@@ -250,7 +250,7 @@ func TestFeedIsTheLaterSnapshot(t *testing.T) {
 				}
 				count.refused++
 			})
-		case 8, 15: // made anew: a row comes to an old place
+		case 8, 15: // rebuilt: a row comes to an old place
 			late := w.rows[r.IntN(len(w.rows))]
 			late.capture += 500
 			w.rows = append(w.rows, late)

@@ -23,11 +23,11 @@ const (
 
 // piece is what one statement of a stream reads.
 type piece struct {
-	query  query.ResultsQuery
-	manner manner
-	cut    cut // of a window that is cut; else its rows are limited
-	rows   int // to make room for
-	perRow int64
+	query   query.ResultsQuery
+	options readOptions
+	cut     cut // of a window that is cut; else its rows are limited
+	rows    int // to make room for
+	perRow  int64
 }
 
 func (p *piece) bytes() int64 { return int64(p.rows) * p.perRow }
@@ -96,7 +96,7 @@ func (p *pieces) next(ctx context.Context) (_ piece, ok bool, err error) {
 		q := p.query
 		rows := p.room()
 		q.Limit = rows
-		return piece{query: q, manner: manner{byPair: p.byPair}, rows: rows, perRow: p.perRow}, true, nil
+		return piece{query: q, options: readOptions{byPair: p.byPair}, rows: rows, perRow: p.perRow}, true, nil
 	}
 	p.cuts.rows = uint64(max(1, min(p.room()/2, int(p.store.sliceRows)))) // a cut has at most twice as many
 	c, ok, err := p.cuts.next(ctx)
@@ -105,7 +105,7 @@ func (p *pieces) next(ctx context.Context) (_ piece, ok bool, err error) {
 	}
 	q := p.query
 	q.Window = c.window()
-	return piece{query: q, manner: manner{unsorted: true}, cut: c, rows: int(c.rows), perRow: p.perRow}, true, nil
+	return piece{query: q, options: readOptions{unsorted: true}, cut: c, rows: int(c.rows), perRow: p.perRow}, true, nil
 }
 
 // was learns of a piece that was read.
@@ -114,7 +114,7 @@ func (p *pieces) was(sl *slice) {
 	if b.Len > 0 && b.Len >= of.rows/2 {
 		p.perRow = max(1, sl.bytes()/int64(b.Len))
 	}
-	if of.manner.unsorted || b.Len < of.query.Limit {
+	if of.options.unsorted || b.Len < of.query.Limit {
 		return
 	}
 	last := b.Position(b.At(b.Len - 1))
@@ -136,7 +136,7 @@ func (p *pieces) again(of piece, sent *query.Position) {
 	if sent == nil {
 		sent = of.query.After
 	}
-	if !of.manner.unsorted { // whatever was known of the rows behind it
+	if !of.options.unsorted { // whatever was known of the rows behind it
 		p.query.After, p.ended, p.cuts = sent, false, nil
 		return
 	}

@@ -20,30 +20,30 @@ type resultsShape struct {
 	Brand, Manufacturer, Merchant, Prime, BuyBox, Outcomes bool
 }
 
-// manner is how a read is done, whose rows are the same in any.
-type manner struct {
+// readOptions are how a read is done; its rows are the same with any.
+type readOptions struct {
 	unsorted bool // the reader sorts
 	byPair   bool // it is of few pairs
 }
 
 // resultsStatement builds the one statement of a results read.
-func resultsStatement(n shards, v query.Visibility, q *query.ResultsQuery, m manner) statement {
+func resultsStatement(n shards, v query.Visibility, q *query.ResultsQuery, o readOptions) statement {
 	p := params{}
-	sh := shapeOf(p, n, v, q, m)
+	sh := shapeOf(p, n, v, q, o)
 	st := render("results.sql", sh, p)
-	if m.unsorted || sh.Limit && q.Latest == query.AllRows && !sh.Pairs && !sh.Site && !q.Filtered() {
+	if o.unsorted || sh.Limit && q.Latest == query.AllRows && !sh.Pairs && !sh.Site && !q.Filtered() {
 		st.settings = briefly // along the key, or a slice beside others
 	}
-	if !m.unsorted && sh.Limit && q.Latest == query.AllRows {
+	if !o.unsorted && sh.Limit && q.Latest == query.AllRows {
 		st.settings = slices.Concat(st.settings, inSmallBlocks)
 	}
 	return st
 }
 
 // shapeOf binds the values of a read and says what its statement depends on.
-func shapeOf(p params, n shards, v query.Visibility, q *query.ResultsQuery, m manner) resultsShape {
+func shapeOf(p params, n shards, v query.Visibility, q *query.ResultsQuery, o readOptions) resultsShape {
 	sh := resultsShape{
-		Unsorted: m.unsorted,
+		Unsorted: o.unsorted,
 		scope:    visible(p, v, q.Selectors),
 		Export:   q.Export, Ascending: q.Ascending, After: q.After != nil, Limit: q.Limit > 0,
 		From: !q.Window.From.IsZero(), To: !q.Window.To.IsZero(),
@@ -55,7 +55,7 @@ func shapeOf(p params, n shards, v query.Visibility, q *query.ResultsQuery, m ma
 	// observations_by_mandate is the one table that can hold exactly what a
 	// whole mandate sees.
 	sh.Pairs = sh.Pairs || sh.Products
-	sh.ByPair = sh.Products || m.byPair
+	sh.ByPair = sh.Products || o.byPair
 	sh.FromLatest = fromLatest(q)
 	sh.Newest = sh.NewestWhole
 
@@ -131,7 +131,7 @@ func (s *Store) Results(ctx context.Context, v query.Visibility, q *query.Result
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	r := s.read(ctx, resultsStatement(s.shards, v, q, manner{byPair: few}), q.Export, blocksAhead)
+	r := s.read(ctx, resultsStatement(s.shards, v, q, readOptions{byPair: few}), q.Export, blocksAhead)
 	err = r.each(each)
 	cancel()
 	r.drain()

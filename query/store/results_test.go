@@ -174,7 +174,7 @@ func TestFewPairsAreReadByPair(t *testing.T) {
 	w.cfg.PairRows = 100
 	asked := 0
 	w.cfg.Asked = func(a store.Asked) {
-		if a.Statement == "narrowness" {
+		if a.Statement == "pair_counts" {
 			asked++
 		}
 	}

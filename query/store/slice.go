@@ -54,10 +54,10 @@ func (sl *slice) read(ctx context.Context, s *Store, v query.Visibility) error {
 	q := &sl.piece.query
 	sl.block.Reset()
 	sl.block.Held = sl
-	if !sl.piece.manner.unsorted {
+	if !sl.piece.options.unsorted {
 		sl.block.Order = nil
 	}
-	err := s.do(ctx, resultsStatement(s.shards, v, q, sl.piece.manner), true, func(ask *ch.Query) {
+	err := s.do(ctx, resultsStatement(s.shards, v, q, sl.piece.options), true, func(ask *ch.Query) {
 		ask.Result = sl.columns.results(q.Export, &sl.block, true)
 		ask.OnResult = func(_ context.Context, b proto.Block) error {
 			if b.Rows > 0 {
@@ -66,7 +66,7 @@ func (sl *slice) read(ctx context.Context, s *Store, v query.Visibility) error {
 			return nil
 		}
 	})
-	if err == nil && sl.piece.manner.unsorted {
+	if err == nil && sl.piece.options.unsorted {
 		sl.sorter.sort(&sl.block, q.Ascending)
 	}
 	return err

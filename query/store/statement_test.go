@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files again")
 
 // TestStatements shows the SQL and the values of each kind of results read,
 // so that a reviewer reads them in the diff.
@@ -32,7 +32,7 @@ func TestStatements(t *testing.T) {
 	for name, c := range map[string]struct {
 		v query.Visibility
 		q query.ResultsQuery
-		m manner
+		o readOptions
 	}{
 		"window_whole":     {v: whole, q: query.ResultsQuery{Window: day, Watermark: mark, Limit: 101}},
 		"window_behind":    {v: behind, q: query.ResultsQuery{Window: day, Watermark: mark, Limit: 101}},
@@ -40,7 +40,7 @@ func TestStatements(t *testing.T) {
 		"window_export":    {v: whole, q: query.ResultsQuery{Window: day, Watermark: mark, Export: true}},
 		"window_filters":   {v: whole, q: query.ResultsQuery{Window: day, Watermark: mark, Brand: "B", Manufacturer: "M", Merchant: "a\\b\t'c'\n\x00", IsPrime: &yes, IsBuyBox: &yes, Outcomes: []contracts.Outcome{contracts.PriceObserved}}},
 		"order":            {v: whole, q: query.ResultsQuery{Selectors: query.Selectors{Order: 2}, Window: day, Watermark: mark, Limit: 11}},
-		"order_by_pair":    {v: narrow, q: query.ResultsQuery{Selectors: query.Selectors{Order: 2}, Window: day, Watermark: mark, Limit: 11}, m: manner{byPair: true}},
+		"order_by_pair":    {v: narrow, q: query.ResultsQuery{Selectors: query.Selectors{Order: 2}, Window: day, Watermark: mark, Limit: 11}, o: readOptions{byPair: true}},
 		"product":          {v: whole, q: query.ResultsQuery{Selectors: query.Selectors{EAN: "4006381333931", Site: "a.example"}, Window: day, Watermark: mark, Limit: 11}},
 		"latest_row":       {v: whole, q: query.ResultsQuery{Latest: query.NewestRow, Watermark: mark, Limit: 11}},
 		"latest_row_since": {v: whole, q: query.ResultsQuery{Latest: query.NewestRow, Selectors: query.Selectors{Site: "a.example"}, Window: contracts.Window{From: day.From}, Watermark: mark, Limit: 11}},
@@ -48,10 +48,10 @@ func TestStatements(t *testing.T) {
 		"latest_set_since": {v: whole, q: query.ResultsQuery{Latest: query.NewestWhole, Selectors: query.Selectors{Item: 9}, Window: contracts.Window{From: day.From}, Watermark: mark, Limit: 11}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			goldenStatement(t, name, resultsStatement(1, c.v, &c.q, c.m))
+			goldenStatement(t, name, resultsStatement(1, c.v, &c.q, c.o))
 			several := c.v
 			several.Versions = []uint64{21, 22, 23}
-			goldenStatement(t, name+"_shards", resultsStatement(3, several, &c.q, c.m))
+			goldenStatement(t, name+"_shards", resultsStatement(3, several, &c.q, c.o))
 		})
 	}
 }

@@ -22,7 +22,7 @@ func statisticsStatement(n shards, v query.Visibility, q *query.StatisticsQuery,
 	rows.Latest, rows.Limit, rows.After = query.AllRows, 0, nil
 	rows.Window.From = q.Rows.Window.From.Add(-query.HeldAtMost)
 	p := params{}
-	sh := statisticsShape{resultsShape: shapeOf(p, n, v, &rows, manner{byPair: few})}
+	sh := statisticsShape{resultsShape: shapeOf(p, n, v, &rows, readOptions{byPair: few})}
 	sh.ByItem, sh.BySite, sh.ByMerchant, sh.ByBrand = q.By == query.ByProduct, q.By == query.BySite, q.By == query.ByMerchant, q.By == query.ByBrand
 	p.int("begin_ms", q.Edges[0])
 	p.int("end_ms", q.Until)

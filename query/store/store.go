@@ -75,17 +75,17 @@ func (c Config) Validate() error {
 
 // Store implements query.Store.
 type Store struct {
-	node      *admission.Node
-	conn      driver.Conn // of records of the catalogue
-	reads     *pool       // of observations
-	circuit   *circuit    // of both
-	shards    shards
-	sliceRows uint64
-	pairRows  int
-	accounts  *accounts
-	moments   shared[struct{}, moment]
-	states    shared[who, *state]
-	narrow    *cache.Cache[question, narrowness]
+	node       *admission.Node
+	conn       driver.Conn // of records of the catalogue
+	reads      *pool       // of observations
+	circuit    *circuit    // of both
+	shards     shards
+	sliceRows  uint64
+	pairRows   int
+	accounts   *accounts
+	moments    shared[struct{}, moment]
+	states     shared[who, *state]
+	pairCounts *cache.Cache[question, pairCounts]
 
 	tell  func(Asked)
 	life  string        // tells the statements of this process from those of another
@@ -110,8 +110,8 @@ const dialTimeout = 5 * time.Second
 // accountBytes is what is remembered of accounts: a few ten thousand.
 const accountBytes = 16 << 20
 
-// narrowBytes is what is remembered of how many pairs reads are about.
-const narrowBytes = 4 << 20
+// pairCountBytes is what is remembered of how many pairs reads are about.
+const pairCountBytes = 4 << 20
 
 // New connects lazily: it succeeds without a server, and reads fail until
 // there is one.
@@ -164,7 +164,7 @@ func New(cfg Config) (*Store, error) {
 // remember makes what a store keeps between requests, empty.
 func (s *Store) remember() {
 	s.accounts = newAccounts(accountBytes)
-	s.narrow = cache.New(narrowBytes, func(question, narrowness) int { return 48 })
+	s.pairCounts = cache.New(pairCountBytes, func(question, pairCounts) int { return 48 })
 	s.moments.read = func(ctx context.Context, _ []struct{}) (moment, error) { return s.readMoment(ctx) }
 	s.states.read = s.readState
 }

@@ -13,7 +13,7 @@ func windowsStatement(n shards, v query.Visibility, q *query.WindowsQuery, few b
 	rows.Latest, rows.After, rows.Limit = query.AllRows, nil, 0
 	rows.Window = q.Span()
 	p := params{}
-	sh := shapeOf(p, n, v, &rows, manner{byPair: few})
+	sh := shapeOf(p, n, v, &rows, readOptions{byPair: few})
 	ints(p, "edges", q.Edges)
 	return render("windows.sql", sh, p)
 }

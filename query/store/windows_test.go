@@ -97,7 +97,7 @@ func (c *syncer) whole(t require, to string) map[string]int {
 
 // TestSyncedWindowsAreTheRows holds the promise of windows against random rows,
 // early and late ones, time that goes on, two epochs, grants, revocations,
-// tables made anew and restored: who reads the windows again whose digest is
+// tables rebuilt and restored: who reads the windows again whose digest is
 // another one holds what a read of everything gives, and a window without
 // another row is never read again.
 func TestSyncedWindowsAreTheRows(t *testing.T) {
@@ -146,7 +146,7 @@ func TestSyncedWindowsAreTheRows(t *testing.T) {
 					t.Errorf("while a grant is filled in: %v", err)
 				}
 			})
-		case 8: // made anew: a row comes to an old place
+		case 8: // rebuilt: a row comes to an old place
 			late := w.rows[r.IntN(len(w.rows))]
 			late.capture += 500
 			w.rows = append(w.rows, late)

@@ -12,7 +12,7 @@ type known struct {
 	mapped  []uint32
 }
 
-// forget begins anew.
+// forget starts over.
 func (k *known) forget() {
 	clear(k.numbers)
 	k.values.Reset()

@@ -116,7 +116,7 @@ var meanings = map[string]Meaning{
 		"Rows of the past came or went with it, and no feed can tell which. Read a new snapshot from GET /v1/results/stream with Prefer: changes-token, replace what you hold, and go on from its token; of windows, ask without since.",
 	},
 	query.CodeFeedHistoryRebuilt: {
-		http.StatusGone, "History made anew", "The tables were made anew or restored since the token was made.",
+		http.StatusGone, "History rebuilt", "The tables were rebuilt or restored since the token was made.",
 		"Rows may have come to, or gone from, places that the token is past. Read a new snapshot from GET /v1/results/stream with Prefer: changes-token, replace what you hold, and go on from its token; of windows, ask without since.",
 	},
 	query.CodeFeedTokenExpired: {

@@ -67,7 +67,7 @@ func newReader(mandate uint64, l *ledger, base func() string, seed uint64, found
 	return r
 }
 
-// forget begins anew at a moment.
+// forget starts over at a moment.
 func (r *reader) forget(since int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -38,7 +38,7 @@ var matrix = []row{
 	{"disk of NATS full, limits of account and stream", []string{"nats-disk-full", "nats-limit-reached", "stream-full"}, []string{"TestPublisherFullStreamIsWaitedForUntilTheCallerLeaves"}},
 	{"NATS loses its tail, as without power", []string{"nats-restored"}, []string{"TestConsumerBeginsANewEpochAfterALostTail"}},
 	{"floor of acknowledgements reset, consumer gone", []string{"acknowledgement-floor-reset", "acknowledgement-lost", "consumer-deleted"}, []string{"TestReplay"}},
-	{"stream made anew, its sequences begin again", []string{"stream-recreated"}, []string{"TestConsumerBeginsAnewWithANewStream", "TestEpochs"}},
+	{"stream recreated, its sequences begin again", []string{"stream-recreated"}, []string{"TestConsumerStartsOverWithANewStream", "TestEpochs"}},
 	{"producer cut off for longer than ids are remembered", []string{"window-expired", "published-twice", "publish-acknowledgement-lost"}, []string{"TestDuplicates"}},
 	{"messages that are no events", []string{"poison"}, []string{"TestConsumerPutsPoisonIntoTheDeadLetters", "FuzzDecode"}},
 	{"query node or ClickHouse killed in a read", []string{"query-killed", "query-cut", "clickhouse-killed"}, []string{"TestKilledStreamsAreBroken"}},

@@ -18,7 +18,7 @@ import (
 	"preismon/ingest"
 )
 
-// Faults of the streams: they are full, forget, are made anew.
+// Faults of the streams: they are full, forget, are recreated.
 
 var streamFaults = []fault{
 	{name: "nats-disk-full", core: true, do: func(w *world, rnd *rand.Rand) error {
@@ -187,7 +187,7 @@ func (w *world) applied() error {
 	return nil
 }
 
-// recreated deletes OBSERVATIONS and makes it anew: its sequences begin again.
+// recreated deletes OBSERVATIONS and recreates it: its sequences begin again.
 func recreated(w *world, rnd *rand.Rand) error {
 	if err := w.applied(); err != nil {
 		return err

@@ -110,7 +110,7 @@ func thrown(name string, code int) string {
 	return fmt.Sprintf("name = '%s' AND code = %d", name, code)
 }
 
-// lowered starts ClickHouse anew with lower limits until it has refused
+// lowered starts ClickHouse again with lower limits until it has refused
 // something for them. provoke makes it do so; nil: it does by itself.
 func lowered(name string, code int, l limits, provoke func(*world) error) func(*world, *rand.Rand) error {
 	return func(w *world, rnd *rand.Rand) error {

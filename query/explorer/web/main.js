@@ -200,7 +200,7 @@ function showAsked() {
 
 let waiting;
 
-/** refresh reads anew what the view shows, a moment after the last change. */
+/** refresh reads again what the view shows, a moment after the last change. */
 function refresh() {
   clearTimeout(waiting);
   waiting = setTimeout(() => {

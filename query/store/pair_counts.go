@@ -24,13 +24,13 @@ const (
 	openWindow = 31 * 24 * time.Hour // stands for one without a bound
 )
 
-// narrowness is how many pairs a read is about, at most manyPairs, and how
+// pairCounts is how many pairs a read is about, at most manyPairs, and how
 // many its mandate has.
-type narrowness struct{ wanted, pairs uint64 }
+type pairCounts struct{ wanted, pairs uint64 }
 
 // byPair tells whether it is less work to read pair by pair. A read with a
 // limit passes over rows until it has enough of its own.
-func (n narrowness) byPair(window time.Duration, limit, pairRows int) bool {
+func (n pairCounts) byPair(window time.Duration, limit, pairRows int) bool {
 	pair := rowsOfPairHour * window.Hours()
 	passed, own := pair*float64(n.pairs), pair*float64(n.wanted)
 	if limit > 0 && own > float64(limit) {
@@ -50,18 +50,18 @@ func (s *Store) ofFewPairs(ctx context.Context, v query.Visibility, q *query.Res
 	if q.Latest != query.AllRows { // of a window; else they have a table of their own
 		limit = 0
 	}
-	if !sc.Pairs || sc.Products || fromLatest(q) || !(narrowness{1, maxPairs}).byPair(window, limit, s.pairRows) {
+	if !sc.Pairs || sc.Products || fromLatest(q) || !(pairCounts{1, maxPairs}).byPair(window, limit, s.pairRows) {
 		return false, nil
 	}
 	// A version is of one set of pairs for ever.
 	key := questionOf(v, q.Selectors)
-	n, ok := s.narrow.Get(key)
+	n, ok := s.pairCounts.Get(key)
 	if !ok {
 		p.uint("at_most", manyPairs)
-		if err := row(ctx, s, render("narrowness.sql", sc, p), &n.wanted, &n.pairs); err != nil {
+		if err := row(ctx, s, render("pair_counts.sql", sc, p), &n.wanted, &n.pairs); err != nil {
 			return false, err
 		}
-		s.narrow.Put(key, n)
+		s.pairCounts.Put(key, n)
 	}
 	return n.byPair(window, limit, s.pairRows), nil
 }

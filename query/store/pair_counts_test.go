@@ -64,7 +64,7 @@ func TestByPair(t *testing.T) {
 		{500, 100_000, week, 101, false}, // it has enough long before
 		{500, 100_000, week, 0, true},
 	} {
-		if got := (narrowness{c.wanted, c.pairs}).byPair(c.window, c.limit, pairRows); got != c.want {
+		if got := (pairCounts{c.wanted, c.pairs}).byPair(c.window, c.limit, pairRows); got != c.want {
 			t.Errorf("%+v: %v", c, got)
 		}
 	}
