@@ -221,11 +221,11 @@ func TestRebuildCheck(t *testing.T) {
 		observations, catalog event.StreamState
 		words                 string
 	}{
-		"all there":       {right, catalog, ""},
-		"aged":            {change(right, func(s *event.StreamState) { s.First = 3 }), catalog, "2 events"},
-		"rebuilt":         {change(right, func(s *event.StreamState) { s.Epoch++ }), catalog, "3 events"},
-		"tail lost":       {change(right, func(s *event.StreamState) { s.Forks = []event.Fork{{Epoch: epoch, After: 2}} }), catalog, "lost its tail"},
-		"catalogue again": {right, change(catalog, func(s *event.StreamState) { s.Epoch++ }), "1 records"},
+		"all there":           {right, catalog, ""},
+		"aged":                {change(right, func(s *event.StreamState) { s.First = 3 }), catalog, "2 events"},
+		"recreated":           {change(right, func(s *event.StreamState) { s.Epoch++ }), catalog, "3 events"},
+		"tail lost":           {change(right, func(s *event.StreamState) { s.Forks = []event.Fork{{Epoch: epoch, After: 2}} }), catalog, "lost its tail"},
+		"catalogue recreated": {right, change(catalog, func(s *event.StreamState) { s.Epoch++ }), "1 records"},
 	} {
 		err := rebuild.Check(t.Context(), admin, w.server.Database, c.observations, c.catalog)
 		if c.words == "" && err != nil || c.words != "" && (!errors.Is(err, rebuild.ErrNotWhole) || !strings.Contains(err.Error(), c.words)) {

@@ -67,7 +67,7 @@ func (p *Projector) write(ctx context.Context, what, sql string, a args, in prot
 	return p.stream(ctx, what, sql, a, in, nil)
 }
 
-// stream is write of several blocks: next fills the columns of in again, until it
+// stream is write of several blocks: next fills the columns of in for each, until it
 // leaves them empty and gives io.EOF.
 func (p *Projector) stream(ctx context.Context, what, sql string, a args, in proto.Input, next func(context.Context) error) error {
 	if a == nil {

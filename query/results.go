@@ -59,7 +59,7 @@ type ResultsRequest struct {
 
 // RowTable takes the rows of a page.
 type RowTable interface {
-	// Begin begins a page, again where one had begun.
+	// Begin begins a page; where one had begun, it starts over.
 	Begin()
 	// Flat tells whether it takes the columns of Flat.
 	Flat() bool

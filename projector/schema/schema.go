@@ -3,7 +3,7 @@
 //
 // The runner is our own and small. The trusted ones (goose, golang-migrate)
 // were weighed: both keep their log in a table whose engine does not fit a
-// cluster unless one writes its store again, run one statement a file, and
+// cluster unless one rewrites its store, run one statement a file, and
 // know nothing of a single-node and cluster forms of the same DDL; what is
 // left of them is a loop over files. ClickHouse's DDL has no transactions, so
 // every statement here can be run again (IF NOT EXISTS), and a migration is

@@ -65,7 +65,7 @@ func TestLaterCluster(t *testing.T) {
 	if names := strings.Split(missing(), ", "); !slices.Equal(slices.Sorted(slices.Values(names)), want) || len(want) != 6 {
 		t.Errorf("missing: %v, want %v", names, want)
 	}
-	for _, lost := range []string{"", "", "scopes_all"} { // again, again, and after one was dropped
+	for _, lost := range []string{"", "", "scopes_all"} { // first, once more, and after one was dropped
 		if lost != "" {
 			exec(t, db, "DROP TABLE "+lost)
 			if names := missing(); names != lost {

@@ -12,7 +12,7 @@ import (
 	"preismon/query/rest"
 )
 
-// TestDrain: what is under way ends as if nothing were, what comes again is
+// TestDrain: what is under way ends as if nothing were, what comes newly is
 // told at once to go elsewhere.
 func TestDrain(t *testing.T) {
 	began, finish := make(chan struct{}), make(chan struct{})

@@ -122,7 +122,7 @@ func TestCircuitCountsLostConnectionsOnly(t *testing.T) {
 }
 
 // TestCircuitNeedsLossesInARow: a statement that is answered between them
-// begins the count again.
+// restarts the count.
 func TestCircuitNeedsLossesInARow(t *testing.T) {
 	s := newStatements()
 	defer s.close()

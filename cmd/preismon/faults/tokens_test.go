@@ -59,7 +59,7 @@ func (k *tokens) run(ctx context.Context, rnd *rand.Rand) {
 	}
 }
 
-// revokeOne logs in again and out again. What was not acknowledged is forgotten.
+// revokeOne logs in and out. What was not acknowledged is forgotten.
 func (k *tokens) revokeOne(ctx context.Context) {
 	token, err := k.reader.newToken(ctx)
 	if err != nil {
