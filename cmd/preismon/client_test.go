@@ -130,6 +130,7 @@ func (d *demoTest) commands(t *testing.T) {
 	p.explains(t)
 	t.Run("results", d.sameRows)
 	t.Run("split", d.splitExport)
+	t.Run("sql", d.sql)
 	t.Run("cut", func(t *testing.T) { d.cutStreams(t, c) })
 	t.Run("files", func(t *testing.T) { d.downloads(t, p, c) })
 

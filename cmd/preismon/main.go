@@ -58,6 +58,7 @@ type cli struct {
 	Results    resultsCmd    `cmd:"" group:"As a client of a server" help:"Read observed prices, for people or programs."`
 	Stream     streamCmd     `cmd:"" group:"As a client of a server" help:"Read observed prices as NDJSON, as they come."`
 	Export     exportCmd     `cmd:"" group:"As a client of a server" help:"Write observed prices to a file: NDJSON, CSV, Arrow or Parquet."`
+	SQL        sqlCmd        `cmd:"" name:"sql" group:"As a client of a server" help:"Ask observed prices in SQL, on a copy of your own."`
 	Lookup     lookupCmd     `cmd:"" group:"As a client of a server" help:"Look many products up at once: are they known, what was seen last."`
 	Stats      statsCmd      `cmd:"" group:"As a client of a server" help:"Sum observed prices up: by product, site, merchant or brand, and time."`
 	Position   positionCmd   `cmd:"" group:"As a client of a server" help:"See where your prices stand among the current offers, worst first."`

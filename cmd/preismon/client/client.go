@@ -46,6 +46,8 @@ type Client struct {
 	http  *http.Client
 	pause time.Duration // before the next request
 	skew  time.Duration // the server's clock ahead of ours
+
+	answered bool // the server is one that answers
 }
 
 // New checks the address and starts nothing.

@@ -54,8 +54,11 @@ func clone(params url.Values) url.Values {
 // get reads one JSON answer.
 func (c *Client) get(ctx context.Context, path string, params url.Values, into any) error {
 	for try := 0; ; try++ {
-		err := c.getOnce(ctx, path, params, into)
-		if err == nil || errors.As(err, new(*Problem)) || ctx.Err() != nil || try >= mostTries {
+		resp, err := c.do(ctx, request{path: path, params: params})
+		if err != nil {
+			return err
+		}
+		if err = decode(resp, into); err == nil || ctx.Err() != nil || try >= mostTries {
 			return err
 		}
 		c.notice("An answer broke off. Trying again in %v.", backoff(try))
@@ -63,14 +66,6 @@ func (c *Client) get(ctx context.Context, path string, params url.Values, into a
 			return err
 		}
 	}
-}
-
-func (c *Client) getOnce(ctx context.Context, path string, params url.Values, into any) error {
-	resp, err := c.do(ctx, request{path: path, params: params})
-	if err != nil {
-		return err
-	}
-	return decode(resp, into)
 }
 
 // List gives the records of a list in its order, over all of its pages. It

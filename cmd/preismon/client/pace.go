@@ -75,7 +75,12 @@ func (c *Client) do(ctx context.Context, r request) (*http.Response, error) {
 		}
 		again := !r.post // a request that may have arrived is not sent twice
 		wait := backoff(try)
+		most := mostTries
+		if !c.answered {
+			most = firstTries
+		}
 		if err == nil {
+			c.answered = true
 			c.observe(resp.Header)
 			if resp.StatusCode < http.StatusBadRequest && explained != nil {
 				return nil, explained.note(resp)
@@ -97,7 +102,7 @@ func (c *Client) do(ctx context.Context, r request) (*http.Response, error) {
 				again = false
 			}
 		}
-		if waited += wait; !again || waited > c.cfg.Patience || try >= mostTries && codeOf(err) != "RATE_LIMIT_EXCEEDED" {
+		if waited += wait; !again || waited > c.cfg.Patience || try >= most && codeOf(err) != "RATE_LIMIT_EXCEEDED" {
 			return nil, err
 		}
 		c.notice("%v Trying again in %v.", sentence(err), wait)
@@ -107,7 +112,8 @@ func (c *Client) do(ctx context.Context, r request) (*http.Response, error) {
 	}
 }
 
-const mostTries = 6
+// A server that has never answered is more likely not there than restarting.
+const mostTries, firstTries = 6, 3
 
 // backoff is how long to wait where nobody says how long.
 func backoff(try int) time.Duration { return min(500*time.Millisecond<<min(try, 10), 30*time.Second) }

@@ -2,7 +2,9 @@ package client_test
 
 import (
 	"context"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strconv"
 	"strings"
@@ -135,5 +137,40 @@ func TestProxies(t *testing.T) {
 	}
 	if _, err := client.New(client.Config{URL: "shop.example"}); err == nil || !strings.Contains(err.Error(), "https://HOST") {
 		t.Error(err)
+	}
+}
+
+// TestNobodyThere: a server that never answered is not asked for long; one that
+// did may be restarting.
+func TestNobodyThere(t *testing.T) {
+	there := true
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if !there {
+			conn, _, err := w.(http.Hijacker).Hijack()
+			if err != nil {
+				panic(err)
+			}
+			_ = conn.Close()
+			return
+		}
+		_, _ = io.WriteString(w, "{}")
+	}))
+	t.Cleanup(server.Close)
+	for name, answered := range map[string]bool{"never": false, "before": true} {
+		var waited time.Duration
+		c, err := client.New(client.Config{URL: server.URL, Token: "t", Wait: func(_ context.Context, d time.Duration) error { waited += d; return nil }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if there = true; answered {
+			if _, err := c.Capabilities(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		there = false
+		_, err = c.Capabilities(t.Context())
+		if most := 4 * time.Second; err == nil || (waited > most) != answered {
+			t.Errorf("%s: waited %v, %v", name, waited, err)
+		}
 	}
 }

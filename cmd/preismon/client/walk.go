@@ -120,7 +120,10 @@ func (w *walk) read(ctx context.Context, limit int) (*Page, error) {
 	for streak := 0; ; streak++ {
 		limit = min(limit, w.limit)
 		var page Page
-		err := w.c.getOnce(ctx, resultsPath, with(w.params, limit, w.cursor), &page)
+		resp, err := w.c.do(ctx, request{path: resultsPath, params: with(w.params, limit, w.cursor)})
+		if err == nil {
+			err = decode(resp, &page)
+		}
 		if err == nil {
 			w.limit = min(w.limit*2, mostPage)
 			return &page, nil

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+type sqlCmd struct {
+	Remote remoteFlags `embed:""`
+	resultFlags
+	Statement string        `arg:"" optional:"" help:"What to ask of the table results, in ClickHouse's SQL. When missing, statements are read from standard input; each ends with ; at the end of a line."`
+	In        string        `help:"Ask a file, or a folder of \"preismon export --split day\", and no server." env:"-" type:"path" placeholder:"PATH"`
+	Format    string        `help:"Form of the answers, by the name that ClickHouse has for it: CSVWithNames, JSONEachRow, Markdown, Parquet and so on. auto: a table on a terminal, else TSVWithNames." default:"auto" env:"-"`
+	Time      time.Duration `help:"How long a statement may take." default:"1m" env:"-"`
+	Memory    int64         `help:"What a statement may take of this machine's memory, in MiB; sorting and grouping go to the disk from a half of it on." default:"2048" env:"-"`
+	Rows      int64         `help:"How many rows an answer may have; 0: any number." default:"0" env:"-" placeholder:"N"`
+}
+
+// Help implements kong.HelpProvider.
+func (sqlCmd) Help() string {
+	return `Reads observed prices as "preismon export" does, with what you see and no more, into a table results of a ClickHouse that is started for this on your machine, and asks that. The server knows nothing of SQL and is not slowed by it; what you ask can change nothing, and the copy is gone afterwards. A statement may read files of this machine that you may read: mind whose statement you run.
+
+Columns have the names and the nesting of NDJSON: priceMoney.amountMinor is an integer, in cents for euros, and times are in UTC. DESCRIBE TABLE results lists them. ` + resultsHelp + ` Nothing is asked of rows that are not all there.
+
+For several questions give none and type them, or keep a copy with "preismon export --split day -o prices" and name it with --in.
+
+Examples:
+
+  preismon sql "SELECT site, count(), min(priceMoney.amountMinor) / 100 FROM results GROUP BY site"
+  preismon sql --global-scope --from 2026-03-01 --to 2026-03-07 < questions.sql
+  preismon sql --in prices "SELECT toMonday(capturedAt) AS week, median(priceMoney.amountMinor) FROM results GROUP BY week ORDER BY week"`
+}
+
+func (c *sqlCmd) faults() error {
+	var f []error
+	if c.Time <= 0 {
+		f = append(f, fmt.Errorf("time: %s, must be positive", c.Time))
+	}
+	if c.Memory <= 0 {
+		f = append(f, fmt.Errorf("memory: %d, must be positive", c.Memory))
+	}
+	if c.Rows < 0 {
+		f = append(f, fmt.Errorf("rows: %d, must not be negative", c.Rows))
+	}
+	if c.In != "" && len(c.params()) > 0 {
+		f = append(f, errors.New("in: what is read of a server cannot be said with it; say it in the statement"))
+	}
+	return faulty(f...)
+}
+
+// Run starts the engine, fills its table, and asks.
+func (c *sqlCmd) Run(ctx context.Context, std streams, log *slog.Logger) (err error) {
+	if err := c.faults(); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "preismon-sql-*")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	source := c.In
+	if source == "" { // before anything is started: it is refused, it may be
+		source = filepath.Join(dir, "results.parquet")
+		if err := c.read(ctx, std, log, source); err != nil {
+			return err
+		}
+	}
+	e, err := startSQL(ctx, dir, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, e.stop(context.WithoutCancel(ctx))) }()
+	n, err := e.fill(ctx, source)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(std.err, "%s rows in table results.\n", thousands(n))
+	e.limits = sqlLimits{Time: c.Time, Memory: c.Memory << 20, Rows: c.Rows, Format: c.form(std)}
+	if c.Statement != "" {
+		return e.ask(ctx, c.Statement, std.out)
+	}
+	return e.converse(ctx, std)
+}
+
+// read writes what the caller sees to a file.
+func (c *sqlCmd) read(ctx context.Context, std streams, log *slog.Logger, name string) error {
+	r, err := c.Remote.connect(std)
+	if err != nil {
+		return err
+	}
+	export := exportCmd{Remote: c.Remote, resultFlags: c.resultFlags, Format: "parquet"}
+	fields, err := export.fields(ctx, r)
+	if err != nil {
+		return err
+	}
+	_, err = export.toFile(ctx, std, log, r, c.params(), fields, name)
+	return err
+}
+
+func (c *sqlCmd) form(std streams) string {
+	switch {
+	case c.Format != "auto":
+		return c.Format
+	case coloured(std):
+		return "PrettyCompactMonoBlock"
+	case isTerminal(std.out):
+		return "PrettyCompactNoEscapesMonoBlock"
+	}
+	return "TSVWithNames"
+}
+
+// converse asks what is read from standard input, statement by statement. On a
+// terminal it goes on after one that failed.
+func (e *sqlEngine) converse(ctx context.Context, std streams) error {
+	person := isTerminal(std.in)
+	prompt := func(text string) {
+		if person {
+			fmt.Fprint(std.err, text)
+		}
+	}
+	prompt("Each statement ends with ; at the end of a line. DESCRIBE TABLE results; lists the columns. Ctrl-D ends.\n> ")
+	var statement strings.Builder
+	ask := func() error {
+		text := strings.TrimSpace(statement.String())
+		statement.Reset()
+		if strings.TrimRight(text, "; \n") == "" {
+			return nil
+		}
+		err := e.ask(ctx, text, std.out)
+		if err != nil && person && ctx.Err() == nil {
+			fmt.Fprintln(std.err, err)
+			return nil
+		}
+		return err
+	}
+	lines := bufio.NewReader(std.in)
+	for {
+		line, err := lines.ReadString('\n')
+		statement.WriteString(line)
+		switch {
+		case err != nil && !errors.Is(err, io.EOF):
+			return err
+		case err != nil:
+			prompt("\n")
+			return ask()
+		case !strings.HasSuffix(strings.TrimSpace(line), ";"):
+			prompt("  ")
+			continue
+		}
+		if err := ask(); err != nil {
+			return err
+		}
+		prompt("> ")
+	}
+}

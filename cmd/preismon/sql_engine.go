@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"preismon/deploy/embedded"
+)
+
+// sqlEngine is a ClickHouse of this process alone, with one table.
+type sqlEngine struct {
+	server *embedded.ClickHouse
+	files  string // the folder whose files its statements may name
+	limits sqlLimits
+}
+
+// sqlLimits are those of one statement, and the form of its answer.
+type sqlLimits struct {
+	Time         time.Duration
+	Memory, Rows int64 // bytes; zero rows: any number
+	Format       string
+}
+
+func (l sqlLimits) values() url.Values {
+	return url.Values{
+		"default_format":                     {l.Format},
+		"max_execution_time":                 {strconv.FormatFloat(l.Time.Seconds(), 'f', -1, 64)},
+		"max_memory_usage":                   {strconv.FormatInt(l.Memory, 10)},
+		"max_bytes_before_external_group_by": {strconv.FormatInt(l.Memory/2, 10)},
+		"max_bytes_before_external_sort":     {strconv.FormatInt(l.Memory/2, 10)},
+		"max_result_rows":                    {strconv.FormatInt(l.Rows, 10)},
+		"wait_end_of_query":                  {"1"}, // else a failure comes in the midst of an answer of status 200
+	}
+}
+
+func startSQL(ctx context.Context, dir string, log *slog.Logger) (*sqlEngine, error) {
+	engine := filepath.Join(dir, "engine")
+	c, err := embedded.StartClickHouse(ctx, embedded.ClickHouseConfig{
+		Dir: engine, Library: embedded.Library{Logger: log}, LogLevel: "error", Remove: dir, Logger: log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &sqlEngine{server: c, files: filepath.Join(engine, "user_files")}, nil
+}
+
+func (e *sqlEngine) stop(ctx context.Context) error { return e.server.Stop(ctx) }
+
+// fill makes the table of a file, or of the files of a folder of days, and
+// counts its rows.
+func (e *sqlEngine) fill(ctx context.Context, source string) (int64, error) {
+	source, err := filepath.Abs(source)
+	if err != nil {
+		return 0, err
+	}
+	info, err := os.Stat(source)
+	if err != nil {
+		return 0, err
+	}
+	// By a name of ours: theirs may have signs that stand for others in a pattern.
+	name := "results" + filepath.Ext(source)
+	if info.IsDir() {
+		days, err := filepath.Glob(filepath.Join(source, "day=*", "rows.*"))
+		if err != nil || len(days) == 0 {
+			return 0, errors.Join(err, fmt.Errorf("%s is no folder of days; `preismon export --split day -o %s` writes one", source, quoteShell(source)))
+		}
+		name = "results/day=*/rows" + filepath.Ext(days[0])
+	}
+	link, _, _ := strings.Cut(name, "/")
+	if err := os.Symlink(source, filepath.Join(e.files, link)); err != nil {
+		return 0, err
+	}
+	var count strings.Builder
+	err = e.post(ctx, embedded.AdminUser, "CREATE TABLE results ENGINE = MergeTree ORDER BY tuple() AS SELECT * FROM file("+quoteSQL(filepath.Join(e.files, name))+")", nil, io.Discard)
+	if err == nil {
+		err = e.post(ctx, embedded.AdminUser, "SELECT count() FROM results", nil, &count)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", source, err)
+	}
+	return strconv.ParseInt(strings.TrimSpace(count.String()), 10, 64)
+}
+
+func quoteSQL(text string) string {
+	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(text) + "'"
+}
+
+// ask writes the answer of a statement. Its user may read the table, and nothing else.
+func (e *sqlEngine) ask(ctx context.Context, statement string, to io.Writer) error {
+	return e.post(ctx, embedded.QueryUser, statement, e.limits.values(), to)
+}
+
+func (e *sqlEngine) post(ctx context.Context, user, statement string, settings url.Values, to io.Writer) error {
+	query := url.Values{"database": {embedded.DefaultDatabase}}
+	maps.Copy(query, settings)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.server.HTTPURL()+"?"+query.Encode(), strings.NewReader(statement))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("X-ClickHouse-User", user)
+	req.Header.Set("X-ClickHouse-Key", e.server.Password(user))
+	resp, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		text, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+		if err != nil {
+			return err
+		}
+		return errors.New(refusedSQL(string(text)))
+	}
+	_, err = io.Copy(to, resp.Body)
+	return err
+}
+
+var (
+	exceptionName = regexp.MustCompile(`^Code: \d+\. DB::\w+: `)
+	expectedList  = regexp.MustCompile(` Expected one of: [^()]*?\.? \(SYNTAX_ERROR\)`)
+	serverVersion = regexp.MustCompile(` \(version [^()]*( \([^()]*\))?\)\s*$`)
+)
+
+// refusedSQL is what ClickHouse says of a statement, without what says nothing
+// to whoever wrote it.
+func refusedSQL(text string) string {
+	text = serverVersion.ReplaceAllString(text, "")
+	text = expectedList.ReplaceAllString(text, " (SYNTAX_ERROR)")
+	return strings.TrimSpace(exceptionName.ReplaceAllString(text, ""))
+}

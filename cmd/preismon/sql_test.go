@@ -1,0 +1,124 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// sql: what a login asks in SQL is of the rows that it reads otherwise, and of
+// no others; a statement can change nothing, and is held to its limits.
+func (d *demoTest) sql(t *testing.T) {
+	flags, _ := past()
+	flags = append(flags, "--site", "demo-markt-de.example")
+	for _, name := range []string{"anna", "bert", "clara", "frida", "gustav", "hanna"} {
+		t.Run(name, func(t *testing.T) {
+			p := d.person(t, "PREISMON_PASSWORD="+d.account(t, name).Password)
+			p.run(0, "login", "--login", d.account(t, name).LoginIdentifier)
+			stream := []string{"stream"}
+			rows, refused, code := preismon(t, p.env, append(stream, flags...)...)
+			if code != 0 { // the site is not one of theirs
+				_, said := p.run(code, append([]string{"sql", "SELECT 1"}, flags...)...)
+				if said != refused {
+					t.Errorf("a stream is refused by %q, SQL by %q", refused, said)
+				}
+				return
+			}
+			var want []string
+			for line := range strings.Lines(rows) {
+				var row struct {
+					ItemID, CapturedAt string
+					PriceMoney         *struct{ AmountMinor int64 }
+				}
+				if err := json.Unmarshal([]byte(line), &row); err != nil {
+					t.Fatal(err)
+				}
+				price := "null"
+				if row.PriceMoney != nil {
+					price = strconv.FormatInt(row.PriceMoney.AmountMinor, 10)
+				}
+				want = append(want, row.ItemID+" "+price)
+			}
+			out, said := p.run(0, append([]string{"sql", "--format", "TSV", "SELECT itemId, priceMoney.amountMinor FROM results"}, flags...)...)
+			var got []string
+			for line := range strings.Lines(out) {
+				item, price, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+				got = append(got, item+" "+strings.Replace(price, `\N`, "null", 1))
+			}
+			slices.Sort(want)
+			slices.Sort(got)
+			if !slices.Equal(want, got) {
+				t.Errorf("%d rows in SQL, %d in the stream, or others", len(got), len(want))
+			}
+			if !strings.Contains(said, thousands(len(want))+" rows in table results.") {
+				t.Errorf("it says %s", said)
+			}
+		})
+	}
+	scratch := t.TempDir()
+	p := d.person(t, "PREISMON_PASSWORD="+d.account(t, "hanna").Password, "TMPDIR="+scratch)
+	p.run(0, "login", "--login", d.account(t, "hanna").LoginIdentifier)
+	folder := filepath.Join(t.TempDir(), "hanna's prices")
+	p.run(0, append([]string{"export", "--split", "day", "-o", folder}, flags...)...)
+	whole, _ := p.run(0, append([]string{"sql", "SELECT count() FROM results"}, flags...)...)
+	days, _ := p.run(0, "sql", "--in", folder, "SELECT count() FROM results WHERE day > '2000-01-01'")
+	if whole != days || len(whole) < len("count()\n100\n") {
+		t.Errorf("%q of a read, %q of the folder of days", whole, days)
+	}
+	for _, c := range []struct {
+		code  int
+		args  []string
+		words string
+	}{
+		{exitFailed, []string{"SELECT x FROM results"}, "Unknown expression identifier `x`"},
+		{exitFailed, []string{"SELEC 1"}, "Syntax error: failed at position 7 (1): 1. (SYNTAX_ERROR)"},
+		{exitFailed, []string{"DROP TABLE results"}, "ACCESS_DENIED"},
+		{exitFailed, []string{"INSERT INTO results SELECT * FROM results"}, "INSERT"},
+		{exitFailed, []string{"SELECT * FROM system.users"}, "ACCESS_DENIED"},
+		{exitFailed, []string{"SELECT * FROM url('http://127.0.0.1:1/', CSV, 'a String')"}, "ACCESS_DENIED"},
+		{exitFailed, []string{"--rows", "3", "SELECT * FROM results"}, "TOO_MANY_ROWS_OR_BYTES"},
+		{exitFailed, []string{"--time", "100ms", "SELECT count() FROM numbers(1000000000000)"}, "TIMEOUT_EXCEEDED"},
+		{exitFailed, []string{"--memory", "16", "SELECT length(groupArray(number)) FROM numbers(10000000)"}, "MEMORY_LIMIT_EXCEEDED"},
+		{exitUsage, []string{"--time", "0s", "--memory", "0", "--rows=-1", "SELECT 1"}, "- time: 0s, must be positive\n  - memory: 0, must be positive\n  - rows: -1, must not be negative"},
+		{exitUsage, []string{"--site", "shop-one", "SELECT 1"}, "in: what is read of a server cannot be said with it"},
+	} {
+		out, said := p.run(c.code, append([]string{"sql", "--in", folder}, c.args...)...)
+		if out != "" || !strings.Contains(said, c.words) || strings.Contains(said, "DB::") || strings.Contains(said, "(version") {
+			t.Errorf("%q: %s%s", c.args, out, said)
+		}
+	}
+	for _, missing := range []string{t.TempDir(), filepath.Join(folder, "nothing")} {
+		if _, said := p.run(exitFailed, "sql", "--in", missing, "SELECT 1"); !strings.Contains(said, missing) {
+			t.Errorf("it says %s", said)
+		}
+	}
+	if left, err := os.ReadDir(scratch); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// TestConverse: statements come one after the other; one that fails ends them.
+func TestConverse(t *testing.T) {
+	rows := filepath.Join(t.TempDir(), "rows.csv")
+	if err := os.WriteFile(rows, []byte("site,cents\nshop-one,1250\nshop-two,999\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		in, out string
+		code    int
+	}{
+		{"SELECT count() FROM results;\n\n;\nSELECT min(cents)\nFROM results;\nSELECT 'a;b' AS text", "count()\n2\nmin(cents)\n999\ntext\na;b\n", 0},
+		{"SELECT nothing;\nSELECT 1;\n", "", exitFailed},
+		{"", "", 0},
+	} {
+		var out, errs strings.Builder
+		code := run(t.Context(), []string{"sql", "--in", rows}, streams{strings.NewReader(c.in), &out, &errs})
+		if out.String() != c.out || code != c.code || !strings.Contains(errs.String(), "2 rows in table results.") {
+			t.Errorf("%q: %q, exit code %d, %s", c.in, &out, code, &errs)
+		}
+	}
+}
