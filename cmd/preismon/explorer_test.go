@@ -40,7 +40,12 @@ type explorerSaid struct {
 		Summary string
 		Rows    [][]string
 	}
-	Sites     [][]string
+	Sites      [][]string
+	Assortment struct {
+		Lines  [][]string
+		Status string
+		File   struct{ Name, Text string }
+	}
 	Facts     [][]string // of both products
 	Offers    [][]string
 	Position  []string
@@ -95,6 +100,7 @@ func (d *demoTest) explorer(t *testing.T) {
 	said.compareChart(t, rows)
 	said.compareFacts(t, rows)
 	said.compareOverview(t, client)
+	said.compareAssortment(t, client)
 	said.comparePosition(t)
 	said.runCommands(t, client.token, d.agent(t, "anna"))
 	if rows, err := strconv.Atoi(strings.ReplaceAll(said.Stream.Rows, ",", "")); err != nil || rows == 0 || !strings.HasSuffix(said.Stream.First, " ms") || !json.Valid([]byte(said.Stream.Lines[0])) || len(said.Stream.Lines) != min(rows, 200) {

@@ -1,6 +1,7 @@
 // The page: what is asked for, and the views of it.
 import { amountOf } from './amount.js';
 import * as api from './api.js';
+import { assortmentRead, csvOf, download, linesOf, mostProducts, showAssortment } from './assortment.js';
 import { Chart, colourOf, load, mostLines } from './chart.js';
 import { Console } from './console.js';
 import { factReads, readFacts, showFacts } from './facts.js';
@@ -13,9 +14,10 @@ import { language, money, number, speak, t } from './texts.js';
 import { instant, known, local, show } from './zone.js';
 
 const by = (id) => document.getElementById(id);
-const views = ['overview', 'history', 'latest', 'stream'];
+const views = ['overview', 'assortment', 'history', 'latest', 'stream'];
 const mostItems = 8;
 const listed = 60; // products in the list
+const mostEverything = 168 * 3600e3; // ms of a window of all that is seen
 const redraw = 400; // ms between drawings while rows arrive
 
 let sites = [];
@@ -28,7 +30,9 @@ let chart;
 let drawnHistory; // the history on show: {history, lines, window}
 let offers = [];
 let latestReads = [];
-const sortedOffers = { column: 'total', up: true };
+const defaultSort = { latest: { column: 'total', up: true }, assortment: { column: 'product', up: true } };
+const sortedOf = structuredClone(defaultSort); // by view
+let assorted = { lines: [], more: false }; // the assortment on show
 let placed = []; // market positions on show
 const consoleView = new Console();
 
@@ -39,13 +43,17 @@ const itemName = (id) => nameOf.get(id) ?? id;
 
 // ---- the address of the page says what is asked for
 
-function address() {
+function windowAddress() {
   const w = asked.window;
-  const p = new URLSearchParams({ view: asked.view, site: asked.site, items: asked.items.join(','), zone: by('zone').value });
-  if (w.hours) p.set('last', `${w.hours}h`);
-  else for (const end of ['from', 'to']) p.set(end, new Date(w[end]).toISOString());
+  return w.hours ? { last: `${w.hours}h` } : { from: new Date(w.from).toISOString(), to: new Date(w.to).toISOString() };
+}
+
+function address() {
+  const p = new URLSearchParams({ view: asked.view, site: asked.site, items: asked.items.join(','), zone: by('zone').value, ...windowAddress() });
   if (by('own').value.trim()) p.set('own', plain(by('own').value));
-  if (sortedOffers.column !== 'total' || !sortedOffers.up) p.set('sort', `${sortedOffers.up ? '' : '-'}${sortedOffers.column}`);
+  const sorted = sortedOf[asked.view];
+  if (sorted && JSON.stringify(sorted) !== JSON.stringify(defaultSort[asked.view])) p.set('sort', `${sorted.up ? '' : '-'}${sorted.column}`);
+  if (asked.view === 'assortment' && by('filter').value.trim()) p.set('filter', by('filter').value.trim());
   return `#${p}`;
 }
 
@@ -75,8 +83,9 @@ function recall() {
   const ends = ['from', 'to'].map((end) => timeOf(p.get(end) ?? ''));
   asked.window = hours || ends.some(Number.isNaN) ? { hours: hours || 168 } : { from: ends[0], to: ends[1] };
   by('own').value = written(p.get('own') ?? '');
-  const [, down, column] = /^(-?)(\w+)$/.exec(p.get('sort') ?? 'total') ?? [];
-  Object.assign(sortedOffers, column ? { column, up: !down } : { column: 'total', up: true });
+  const [, down, column] = /^(-?)(\w+)$/.exec(p.get('sort') ?? '') ?? [];
+  if (sortedOf[asked.view]) sortedOf[asked.view] = column ? { column, up: !down } : { ...defaultSort[asked.view] };
+  by('filter').value = p.get('filter') ?? '';
   showWindow();
   recalled = true;
 }
@@ -200,9 +209,11 @@ function showAsked() {
 
 let waiting;
 
-/** refresh reads again what the view shows, a moment after the last change. */
+/** refresh reads again what the view shows, a moment after the last change. It is busy from the change on. */
 function refresh() {
   clearTimeout(waiting);
+  if (!api.loggedIn()) return;
+  by(asked.view).setAttribute('aria-busy', 'true');
   waiting = setTimeout(() => {
     if (!api.loggedIn()) return;
     remember();
@@ -215,8 +226,7 @@ function refresh() {
 
 /** read fills a view, which is busy until all that it says is there. */
 async function read(view, signal) {
-  by(view).setAttribute('aria-busy', 'true');
-  await ({ overview: readStart, history: readHistory, latest: readLatest, stream: readyStream })[view](signal);
+  await ({ overview: readStart, assortment: readAssortment, history: readHistory, latest: readLatest, stream: readyStream })[view](signal);
   if (!signal.aborted) by(view).removeAttribute('aria-busy');
 }
 
@@ -264,6 +274,36 @@ async function readStart(signal) {
     showSites(by('sites'), days, sites.filter((s) => !asked.site || s.site === asked.site), links);
   });
   if (!signal.aborted) by('overview-status').textContent = '';
+}
+
+async function readAssortment(signal) {
+  const w = timeWindow();
+  assorted = { lines: [], more: false };
+  by('products').replaceChildren();
+  by('download').disabled = true;
+  by('assortment-status').textContent = w.fault ?? t.loadingView;
+  if (w.fault) return;
+  if (!asked.site) w.from = Math.max(w.from, w.to - mostEverything);
+  const read = assortmentRead(asked.site, windowParams(w));
+  same(by('assortment-same'), [read], []);
+  await attempt('assortment', signal, async () => {
+    const { data, more } = await api.all(read.path, read.params, mostProducts, signal);
+    assorted = { lines: linesOf(data, itemName), more };
+    showProducts();
+  });
+  if (!signal.aborted && by('download').disabled) by('assortment-status').textContent = '';
+}
+
+/** showProducts shows the lines of the assortment that the filter leaves, and gives them. */
+function showProducts() {
+  const at = [...by('products').querySelectorAll('button')].indexOf(document.activeElement);
+  const shown = showAssortment(by('products'), by('assortment-status'), {
+    ...assorted, filter: by('filter').value, sorted: sortedOf.assortment, again: () => { showProducts(); remember(); },
+    itemLink: (id) => link(itemName(id), { view: 'history', items: id, ...windowAddress() }),
+  });
+  by('download').disabled = false;
+  if (at >= 0) by('products').querySelectorAll('button')[at].focus();
+  return shown;
 }
 
 async function readHistory(signal) {
@@ -425,7 +465,7 @@ function sameLatest() {
 function showOffers() {
   const zone = zoned();
   const at = [...by('offers').querySelectorAll('button')].indexOf(document.activeElement);
-  by('offers').replaceChildren(table(t.latest, columns(zone), offers, { sorted: sortedOffers, again: () => { showOffers(); remember(); } }));
+  by('offers').replaceChildren(table(t.latest, columns(zone), offers, { sorted: sortedOf.latest, again: () => { showOffers(); remember(); } }));
   if (at >= 0) by('offers').querySelectorAll('button')[at].focus();
 }
 
@@ -467,7 +507,7 @@ function streamParams() {
   const w = timeWindow();
   if (w.fault) return w;
   const everything = !asked.site && !asked.items.length;
-  if (everything && w.to - w.from > 168 * 3600e3) w.from = w.to - 168 * 3600e3;
+  if (everything) w.from = Math.max(w.from, w.to - mostEverything);
   return { itemId: asked.items[0] ?? '', site: asked.site, globalScope: everything, ...windowParams(w) };
 }
 
@@ -512,9 +552,9 @@ function showForm() {
 function leave(words = '') {
   reading?.abort();
   consoleView.stop();
-  [sites, items, offers, drawnHistory] = [[], [], [], undefined]; // what was asked for stays
+  [sites, items, offers, drawnHistory, assorted] = [[], [], [], undefined, { lines: [], more: false }]; // what was asked for stays
   showHistory();
-  for (const id of ['items', 'chosen', 'moved', 'stand', 'sites', 'offers', 'positions', 'lines']) by(id).replaceChildren();
+  for (const id of ['items', 'chosen', 'moved', 'stand', 'sites', 'products', 'offers', 'positions', 'lines']) by(id).replaceChildren();
   by('app').hidden = by('logout').hidden = true;
   by('login').hidden = false;
   by('login-error').hidden = !words;
@@ -564,6 +604,9 @@ function listen() {
   for (const id of ['from', 'to']) by(id).addEventListener('change', typed);
   by('zone').addEventListener('change', () => { if (known(by('zone').value)) showWindow(); refresh(); });
   by('presets').addEventListener('click', (e) => { if (e.target.dataset.hours) { asked.window = { hours: Number(e.target.dataset.hours) }; showWindow(); refresh(); } });
+  by('filter').addEventListener('input', showProducts);
+  by('filter').addEventListener('change', remember);
+  by('download').addEventListener('click', () => download('assortment.csv', 'text/csv', csvOf(showProducts())));
   by('own').addEventListener('input', showPositions);
   by('own').addEventListener('change', remember);
   addEventListener('hashchange', () => { recall(); if (api.loggedIn()) { showForm(); select(asked.view); } });

@@ -3,7 +3,7 @@
 // shows.
 import * as api from './api.js';
 import { element, table } from './table.js';
-import { language, money, number, t } from './texts.js';
+import { money, number, percent, t } from './texts.js';
 
 const most = 10; // positions on show
 
@@ -24,8 +24,6 @@ export async function readOverview(reads, named, signal) {
   await named([...movers.data, ...positions.data].map((p) => p.itemId));
   return { movers, positions, sites };
 }
-
-const percent = (v) => `${new Intl.NumberFormat(language, { maximumFractionDigits: 1 }).format(v)} %`;
 
 /** showMovers writes how many moved, by kind, and those whose price moved most. */
 export function showMovers(box, { data, query }, { itemLink, siteName }) {

@@ -17,9 +17,9 @@ export function element(name, attributes = {}, ...children) {
  * within a group, if there are any. Sorted keeps the
  * column's name and the direction between calls; without it nobody sorts. The
  * caption of a table below a heading of the same words is for readers of the
- * screen only.
+ * screen only. Most is how many rows are shown, of those sorted.
  */
-export function table(caption, columns, rows, { sorted, again, headed } = {}) {
+export function table(caption, columns, rows, { sorted, again, headed, most } = {}) {
   const head = element('tr');
   for (const c of columns) {
     const th = element('th', { scope: 'col', class: c.number ? 'number' : '' });
@@ -52,7 +52,7 @@ export function table(caption, columns, rows, { sorted, again, headed } = {}) {
     });
   }
   const body = element('tbody');
-  for (const row of shown) {
+  for (const row of shown.slice(0, most)) {
     body.append(element('tr', {}, ...columns.map((c) => element('td', { class: c.number ? 'number' : '' }, c.text(row)))));
   }
   return element('table', {}, element('caption', headed ? { class: 'hidden' } : {}, caption), element('thead', {}, head), body);

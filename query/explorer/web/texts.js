@@ -8,7 +8,9 @@ const en = {
   ask: 'What to show', skip: 'Skip to what is shown', site: 'Site', allSites: 'All sites', products: 'Products', searchHint: 'Name, EAN, PZN, ASIN', chosen: 'Chosen products',
   found: (n, all, more) => `${n} of ${all}${more ? ' and more; an EAN or id finds all' : ''} products`, remove: (name) => `Remove ${name}`, most: (n) => `At most ${n} products at once.`,
   window: 'Window', day: '24 hours', week: '7 days', month: '30 days', from: 'From', to: 'To', zone: 'Time zone', badZone: 'The browser does not know this time zone.', badWindow: 'The window ends before it begins.',
-  views: 'Views', overview: 'Overview', history: 'History', latest: 'Latest prices', stream: 'Stream',
+  views: 'Views', overview: 'Overview', assortment: 'Assortment', assortmentLead: 'Everything that you see, added up over the window (without a site, over at most its last 7 days): a line for each product and currency. Nothing is converted.', sitesOf: 'Sites', filter: 'Filter', filterHint: 'Words of the name, or an id', download: 'Download CSV',
+  linesOf: (n, all) => `${n} of ${all} lines`, firstLines: (n) => `Shown are the first ${n} in this order; the file has all`, moreProducts: (n) => `Incomplete: the first ${n} products only; choose a site.`,
+  history: 'History', latest: 'Latest prices', stream: 'Stream',
   facts: 'The window in numbers', lowest: 'Lowest', highest: 'Highest', average: 'Average over time', newest: 'Newest',
   movedTitle: 'What moved in the last 24 hours', moved: (pairs, n) => `Of ${pairs} pairs of product and site, ${n} moved`, before: 'Before', after: 'Now', what: 'What happened',
   PRICE_UP: 'price up', PRICE_DOWN: 'price down', BUYBOX_WON: 'buy box won', BUYBOX_LOST: 'buy box lost', OUT_OF_STOCK: 'out of stock', BACK_IN_STOCK: 'back in stock', NEW_OFFER: 'new offer', GONE: 'gone', NO_RESULT: 'no result',
@@ -37,7 +39,9 @@ const de = {
   ask: 'Was gezeigt wird', skip: 'Zum Gezeigten springen', site: 'Site', allSites: 'Alle Sites', products: 'Produkte', searchHint: 'Name, EAN, PZN, ASIN', chosen: 'Gewählte Produkte',
   found: (n, all, more) => `${n} von ${all}${more ? ' und mehr; EAN oder Id findet alle' : ''} Produkten`, remove: (name) => `${name} entfernen`, most: (n) => `Höchstens ${n} Produkte zugleich.`,
   window: 'Zeitraum', day: '24 Stunden', week: '7 Tage', month: '30 Tage', from: 'Von', to: 'Bis', zone: 'Zeitzone', badZone: 'Der Browser kennt diese Zeitzone nicht.', badWindow: 'Der Zeitraum endet, bevor er beginnt.',
-  views: 'Ansichten', overview: 'Überblick', history: 'Verlauf', latest: 'Neueste Preise', stream: 'Datenstrom',
+  views: 'Ansichten', overview: 'Überblick', assortment: 'Sortiment', assortmentLead: 'Alles, was Sie sehen, über den Zeitraum zusammengezählt (ohne Site höchstens über seine letzten 7 Tage): eine Zeile je Produkt und Währung. Nichts wird umgerechnet.', sitesOf: 'Sites', filter: 'Filter', filterHint: 'Wörter des Namens oder eine Id', download: 'Als CSV herunterladen',
+  linesOf: (n, all) => `${n} von ${all} Zeilen`, firstLines: (n) => `Gezeigt sind die ersten ${n} in dieser Ordnung; die Datei hat alle`, moreProducts: (n) => `Unvollständig: nur die ersten ${n} Produkte; wählen Sie eine Site.`,
+  history: 'Verlauf', latest: 'Neueste Preise', stream: 'Datenstrom',
   facts: 'Der Zeitraum in Zahlen', lowest: 'Niedrigster', highest: 'Höchster', average: 'Mittel über die Zeit', newest: 'Neuester',
   movedTitle: 'Was sich in den letzten 24 Stunden bewegt hat', moved: (pairs, n) => `Von ${pairs} Paaren aus Produkt und Site haben sich ${n} bewegt`, before: 'Vorher', after: 'Jetzt', what: 'Was geschah',
   PRICE_UP: 'teurer', PRICE_DOWN: 'billiger', BUYBOX_WON: 'Buy-Box gewonnen', BUYBOX_LOST: 'Buy-Box verloren', OUT_OF_STOCK: 'nicht mehr lieferbar', BACK_IN_STOCK: 'wieder lieferbar', NEW_OFFER: 'neues Angebot', GONE: 'verschwunden', NO_RESULT: 'kein Ergebnis',
@@ -77,6 +81,8 @@ export function speak(to) {
 }
 
 export const number = (n) => new Intl.NumberFormat(language).format(n);
+
+export const percent = (v) => `${new Intl.NumberFormat(language, { maximumFractionDigits: 1 }).format(v)} %`;
 
 const moneyFormats = new Map();
 

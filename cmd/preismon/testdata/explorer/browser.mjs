@@ -1,5 +1,6 @@
 // Uses the explorer as a person does and tells what is wrong, and what the
 // page said, which explorer_test.go compares with the service.
+import { readFile } from 'node:fs/promises';
 import { accessible, done, fail, open as watched, picture, picturing, plan, wide } from './harness.mjs';
 
 const open = (lang, where, expected) => watched(where, { locale: lang, viewport: { width: 1280, height: 900 }, permissions: ['clipboard-read', 'clipboard-write'] }, expected);
@@ -141,6 +142,56 @@ async function overview(page) {
   await page.waitForSelector('#overview:not([hidden])');
 }
 
+/** assortment looks at everything that is seen: sorts and filters it, keeps it in the address, takes it along as a file. */
+async function assortment(page) {
+  const lines = () => page.locator('#products tbody tr').evaluateAll((rows) => rows.map((r) => [...r.cells].map((c) => c.textContent)));
+  const there = () => page.waitForFunction(() => !document.querySelector('#assortment').hasAttribute('aria-busy') && document.querySelector('#assortment:not([hidden]) #products tbody tr'));
+  const file = async () => {
+    const [kept] = await Promise.all([page.waitForEvent('download'), page.click('#download')]);
+    return { name: kept.suggestedFilename(), text: await readFile(await kept.path(), 'utf8') };
+  };
+  await page.click('#tab-assortment');
+  await there();
+  await page.evaluate((w) => { location.hash = `#view=assortment&zone=Europe/Berlin&from=${w.from}&to=${w.to}`; }, plan);
+  await page.waitForFunction((from) => document.querySelector('#from').value === from, plan.from);
+  await there();
+  said.assortment = { lines: await lines(), status: await page.textContent('#assortment-status'), file: await file() };
+  said.curl.assortment = await copied(page, 'assortment', 'curl');
+  await looks(page, 'assortment-en', true);
+
+  const changes = page.locator('#products th button', { hasText: 'Changes' });
+  await changes.click();
+  await changes.click(); // most first
+  const most = (await lines()).map((l) => Number(l[6].replaceAll(',', '')));
+  if (most.some((n, i) => i && n > most[i - 1]) || most[0] === most.at(-1)) fail('en', `the assortment is not sorted by changes: ${most.slice(0, 5)}`);
+  const words = said.assortment.lines[0][0].split(' ').slice(0, 2).join(' ');
+  await page.fill('#filter', words.toUpperCase());
+  await page.keyboard.press('Tab');
+  const kept = await lines();
+  if (!kept.length || kept.length === said.assortment.lines.length || kept.some((l) => !words.split(' ').every((w) => l[0].includes(w)))) fail('en', `the filter ${words} leaves ${kept.length} lines`);
+  if ((await file()).text.trimEnd().split('\r\n').length !== kept.length + 1) fail('en', 'the file is not what the filter leaves');
+  const hash = await page.evaluate(() => decodeURIComponent(location.hash));
+  if (!/sort=-changes/.test(hash) || !hash.includes('filter=')) fail('en', `the address is not the state of the assortment: ${hash}`);
+  const again = async (how) => {
+    await there();
+    const now = await lines();
+    if (JSON.stringify(now) !== JSON.stringify(kept)) fail('en', `after ${how} the assortment is another: ${now.length} lines, ${JSON.stringify(now[0])}`);
+  };
+  await page.reload();
+  await again('a reload');
+  await page.click('#products tbody a');
+  await drawn(page);
+  if ((await page.textContent('#chosen span')) !== kept[0][0]) fail('en', 'a product of the assortment leads to another one');
+  await page.goBack();
+  await again('Back');
+  await page.fill('#filter', 'no such product');
+  await page.waitForFunction(() => /^0 of [1-9]/.test(document.querySelector('#assortment-status').textContent)); // it may be read again still
+  if ((await lines()).length) fail('en', 'a filter that fits nothing leaves lines');
+  await page.fill('#filter', '');
+  await page.evaluate(() => { location.hash = '#view=overview'; });
+  await page.waitForSelector('#overview:not([hidden])');
+}
+
 async function english() {
   const page = await open('en-GB', 'en', (m) => /401|503/.test(m));
   await page.goto(`${plan.base}/`);
@@ -157,6 +208,7 @@ async function english() {
   if (await page.evaluate(() => [...Object.values(localStorage), document.cookie, location.href].join(' ').match(/ey[A-Za-z0-9_-]{20}/))) fail('en', 'the token is kept outside of the session');
 
   await overview(page);
+  await assortment(page);
   for (const words of plan.searches) await choose(page, words);
   await page.fill('#zone', 'Europe/Berlin');
   await page.fill('#from', plan.from);
