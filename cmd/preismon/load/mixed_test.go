@@ -25,8 +25,8 @@ var mix = slices.Concat(
 )
 
 // TestLoad: many clients of mixed kinds, of all mandates, on two nodes: none
-// gets an error but a 429, which says when to come again and is obeyed, and
-// every answer is the whole truth.
+// gets an error but one that says when to come again and is obeyed: a 429, or
+// one login in a hundred at most a 503. Every answer is the whole truth.
 func TestLoad(t *testing.T) {
 	testserver.Full(t, "load")
 	e := newEstate(t, market.Config{Seed: 9, Scale: 0.3}, 24*time.Hour)
@@ -56,7 +56,7 @@ func TestLoad(t *testing.T) {
 				}
 				r := c.send(context.WithoutCancel(ctx), kind)
 				m.add(r)
-				if r.status == http.StatusTooManyRequests && r.retry >= 1 && r.wrong == nil {
+				if r.later() && r.retry >= 1 && r.wrong == nil {
 					pause(ctx, time.Duration(r.retry)*time.Second)
 					continue
 				}
@@ -79,6 +79,9 @@ func TestLoad(t *testing.T) {
 		if n := len(m.took[kind]); n > 0 && m.early[kind] == n {
 			t.Errorf("%s: every one of %d answers ended early", kind, n)
 		}
+	}
+	if busy, logins := m.limited[login], len(m.took[login]); busy*100 > logins {
+		t.Errorf("%d logins were put off, and %d answered: more than one in a hundred", busy, logins)
 	}
 	for _, c := range accounts {
 		c.http.CloseIdleConnections()
@@ -165,7 +168,7 @@ func share(sorted []time.Duration, part float64) time.Duration {
 type measures struct {
 	mu            sync.Mutex
 	took          map[string][]time.Duration // of answers, by kind
-	limited       map[string]int             // 429
+	limited       map[string]int             // put off: 429, and 503 of a login
 	early         map[string]int             // of the answers, those that ended at the soft deadline
 	total, failed int
 }
@@ -184,9 +187,17 @@ func (m *measures) add(r reply) {
 		if r.early {
 			m.early[r.kind]++
 		}
-	case http.StatusTooManyRequests:
-		m.limited[r.kind]++
+	default:
+		if r.later() {
+			m.limited[r.kind]++
+		}
 	}
+}
+
+// later tells whether the service says to come again: the limit of an account
+// is used up, or more people log in than it can check passwords of.
+func (r *reply) later() bool {
+	return r.status == http.StatusTooManyRequests || r.kind == login && r.status == http.StatusServiceUnavailable
 }
 
 func (m *measures) answered(kind string) int {
@@ -206,7 +217,7 @@ func (m *measures) lines() (all []string) {
 	for _, kind := range kinds {
 		took := m.took[kind]
 		slices.Sort(took)
-		all = append(all, fmt.Sprintf("kind=%-8s answers=%-6d early=%-4d 429=%-6d p50=%-9v p99=%v", kind, len(took), m.early[kind], m.limited[kind], share(took, 0.5), share(took, 0.99)))
+		all = append(all, fmt.Sprintf("kind=%-8s answers=%-6d early=%-4d later=%-4d p50=%-9v p99=%v", kind, len(took), m.early[kind], m.limited[kind], share(took, 0.5), share(took, 0.99)))
 	}
 	return all
 }
