@@ -1,15 +1,12 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 )
 
@@ -26,7 +23,7 @@ type sqlCmd struct {
 
 // Help implements kong.HelpProvider.
 func (sqlCmd) Help() string {
-	return `Reads observed prices as "preismon export" does, with what you see and no more, into a table results of a ClickHouse that is started for this on your machine, and asks that. The server knows nothing of SQL and is not slowed by it; what you ask can change nothing, and the copy is gone afterwards. A statement may read files of this machine that you may read: mind whose statement you run.
+	return `Reads observed prices as "preismon export" does, with what you see and no more, into a table results of a ClickHouse that is started for this on your machine, and asks that. The server knows nothing of SQL and is not slowed by it; what you ask can change nothing, and the copy is gone afterwards. A statement may read files of this machine that you may read: mind whose statement you run. Its SETTINGS may set other limits than --time, --memory and --rows.
 
 Columns have the names and the nesting of NDJSON: priceMoney.amountMinor is an integer, in cents for euros, and times are in UTC. DESCRIBE TABLE results lists them. ` + resultsHelp + ` Nothing is asked of rows that are not all there.
 
@@ -115,49 +112,4 @@ func (c *sqlCmd) form(std streams) string {
 		return "PrettyCompactNoEscapesMonoBlock"
 	}
 	return "TSVWithNames"
-}
-
-// converse asks what is read from standard input, statement by statement. On a
-// terminal it goes on after one that failed.
-func (e *sqlEngine) converse(ctx context.Context, std streams) error {
-	person := isTerminal(std.in)
-	prompt := func(text string) {
-		if person {
-			fmt.Fprint(std.err, text)
-		}
-	}
-	prompt("Each statement ends with ; at the end of a line. DESCRIBE TABLE results; lists the columns. Ctrl-D ends.\n> ")
-	var statement strings.Builder
-	ask := func() error {
-		text := strings.TrimSpace(statement.String())
-		statement.Reset()
-		if strings.TrimRight(text, "; \n") == "" {
-			return nil
-		}
-		err := e.ask(ctx, text, std.out)
-		if err != nil && person && ctx.Err() == nil {
-			fmt.Fprintln(std.err, err)
-			return nil
-		}
-		return err
-	}
-	lines := bufio.NewReader(std.in)
-	for {
-		line, err := lines.ReadString('\n')
-		statement.WriteString(line)
-		switch {
-		case err != nil && !errors.Is(err, io.EOF):
-			return err
-		case err != nil:
-			prompt("\n")
-			return ask()
-		case !strings.HasSuffix(strings.TrimSpace(line), ";"):
-			prompt("  ")
-			continue
-		}
-		if err := ask(); err != nil {
-			return err
-		}
-		prompt("> ")
-	}
 }

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
-	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -35,6 +33,7 @@ type sqlLimits struct {
 
 func (l sqlLimits) values() url.Values {
 	return url.Values{
+		"database":                           {embedded.DefaultDatabase},
 		"default_format":                     {l.Format},
 		"max_execution_time":                 {strconv.FormatFloat(l.Time.Seconds(), 'f', -1, 64)},
 		"max_memory_usage":                   {strconv.FormatInt(l.Memory, 10)},
@@ -82,49 +81,21 @@ func (e *sqlEngine) fill(ctx context.Context, source string) (int64, error) {
 	if err := os.Symlink(source, filepath.Join(e.files, link)); err != nil {
 		return 0, err
 	}
+	err = e.server.Run(ctx, embedded.AdminUser, "CREATE TABLE results ENGINE = MergeTree ORDER BY tuple() AS SELECT * FROM file({path:String})",
+		url.Values{"database": {embedded.DefaultDatabase}, "param_path": {filepath.Join(e.files, name)}}, io.Discard)
 	var count strings.Builder
-	err = e.post(ctx, embedded.AdminUser, "CREATE TABLE results ENGINE = MergeTree ORDER BY tuple() AS SELECT * FROM file("+quoteSQL(filepath.Join(e.files, name))+")", nil, io.Discard)
 	if err == nil {
-		err = e.post(ctx, embedded.AdminUser, "SELECT count() FROM results", nil, &count)
+		err = e.server.Run(ctx, embedded.AdminUser, "SELECT count() FROM results", url.Values{"database": {embedded.DefaultDatabase}}, &count)
 	}
 	if err != nil {
-		return 0, fmt.Errorf("%s: %w", source, err)
+		return 0, fmt.Errorf("%s: %w", source, plainly(err))
 	}
 	return strconv.ParseInt(strings.TrimSpace(count.String()), 10, 64)
 }
 
-func quoteSQL(text string) string {
-	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(text) + "'"
-}
-
 // ask writes the answer of a statement. Its user may read the table, and nothing else.
 func (e *sqlEngine) ask(ctx context.Context, statement string, to io.Writer) error {
-	return e.post(ctx, embedded.QueryUser, statement, e.limits.values(), to)
-}
-
-func (e *sqlEngine) post(ctx context.Context, user, statement string, settings url.Values, to io.Writer) error {
-	query := url.Values{"database": {embedded.DefaultDatabase}}
-	maps.Copy(query, settings)
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.server.HTTPURL()+"?"+query.Encode(), strings.NewReader(statement))
-	if err != nil {
-		return err
-	}
-	req.Header.Set("X-ClickHouse-User", user)
-	req.Header.Set("X-ClickHouse-Key", e.server.Password(user))
-	resp, err := http.DefaultTransport.RoundTrip(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		text, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
-		if err != nil {
-			return err
-		}
-		return errors.New(refusedSQL(string(text)))
-	}
-	_, err = io.Copy(to, resp.Body)
-	return err
+	return plainly(e.server.Run(ctx, embedded.QueryUser, statement, e.limits.values(), to))
 }
 
 var (
@@ -133,10 +104,13 @@ var (
 	serverVersion = regexp.MustCompile(` \(version [^()]*( \([^()]*\))?\)\s*$`)
 )
 
-// refusedSQL is what ClickHouse says of a statement, without what says nothing
-// to whoever wrote it.
-func refusedSQL(text string) string {
-	text = serverVersion.ReplaceAllString(text, "")
+// plainly is what ClickHouse says of a statement, without what says nothing to
+// whoever wrote it.
+func plainly(err error) error {
+	if err == nil {
+		return nil
+	}
+	text := serverVersion.ReplaceAllString(err.Error(), "")
 	text = expectedList.ReplaceAllString(text, " (SYNTAX_ERROR)")
-	return strings.TrimSpace(exceptionName.ReplaceAllString(text, ""))
+	return errors.New(strings.TrimSpace(exceptionName.ReplaceAllString(text, "")))
 }

@@ -7,6 +7,7 @@ const { instant, local, known } = await load('zone.js');
 const { History, align, outcomeOf, seenAt, stands } = await load('series.js');
 const { markets, standing } = await load('position.js');
 const { amountOf } = await load('amount.js');
+const { csv } = await load('csv.js');
 
 // Local times of a zone and instants, also where the clocks change.
 for (const [text, zone, want] of [
@@ -95,3 +96,7 @@ assert.deepEqual(found.map((m) => [m.country, m.currency, m.offers.length]), [['
 const s = standing(found[0], 10.2);
 assert.deepEqual([s.rank, s.cheaper, s.equal, s.dearer, s.offers, s.min, s.median, s.max], [2, 1, 1, 2, 4, 10.1, 10.2, 10.4]);
 assert.equal(standing(found[1], 1100).percentOfMedian, 10);
+
+// A file is safe to open in a spreadsheet, and is read back as it was.
+assert.equal(csv([['a', 'b'], ['=1+1', -2], ['say "hi"', null], ["'x", 'two\nlines'], ['@x', 'Löw, weiß']]),
+  'a,b\r\n\'=1+1,-2\r\n"say ""hi""",\r\n\'\'x,"two\nlines"\r\n\'@x,"Löw, weiß"\r\n');

@@ -1,6 +1,7 @@
 // Everything that is seen, a line for each product and currency, added up by
 // the service over the window.
-import { element, table } from './table.js';
+import { csv } from './csv.js';
+import { table } from './table.js';
 import { money, number, percent, t } from './texts.js';
 
 /** mostProducts are read, and mostLines of them shown at once; the file has all that were read. */
@@ -50,22 +51,9 @@ export function showAssortment(box, status, { lines, more, filter, sorted, again
   return shown;
 }
 
-/** cell is a value in a file for spreadsheets: what would be a formula has a ' before it. */
-const cell = (v) => {
-  const text = v === null || v === undefined ? '' : typeof v === 'string' && /^[=+\-@\t\r']/.test(v) ? `'${v}` : String(v);
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-};
-
 /** csvOf gives the lines as a file. */
 export function csvOf(lines) {
   const head = ['itemId', 'name', 'currencyCode', 'sites', 'min', 'median', 'max', 'shareInStock', 'changes', 'buyBoxMerchant', 'buyBoxShare'];
   const rows = lines.map((l) => [l.itemId, l.name, l.currencyCode, l.sites, l.min, l.median, l.max, l.shareInStock, l.changes, l.buyBox?.merchant, l.buyBox?.share]);
-  return [head, ...rows].map((r) => `${r.map(cell).join(',')}\r\n`).join('');
-}
-
-/** download has the browser keep a text as a file. */
-export function download(name, type, text) {
-  const url = URL.createObjectURL(new Blob([text], { type }));
-  element('a', { href: url, download: name }).click();
-  setTimeout(() => URL.revokeObjectURL(url), 60e3); // it is read by then
+  return csv([head, ...rows]);
 }

@@ -1,9 +1,10 @@
 // The page: what is asked for, and the views of it.
 import { amountOf } from './amount.js';
 import * as api from './api.js';
-import { assortmentRead, csvOf, download, linesOf, mostProducts, showAssortment } from './assortment.js';
+import { assortmentRead, csvOf, linesOf, mostProducts, showAssortment } from './assortment.js';
 import { Chart, colourOf, load, mostLines } from './chart.js';
 import { Console } from './console.js';
+import { download } from './csv.js';
 import { factReads, readFacts, showFacts } from './facts.js';
 import { overviewReads, readOverview, showMovers, showPosition, showSites } from './overview.js';
 import { markets, standing } from './position.js';

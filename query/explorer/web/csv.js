@@ -1,0 +1,17 @@
+// Files for spreadsheets (RFC 4180).
+
+/** cell is a value in a file for spreadsheets: what would be a formula has a ' before it. */
+const cell = (v) => {
+  const text = v === null || v === undefined ? '' : typeof v === 'string' && /^[=+\-@\t\r']/.test(v) ? `'${v}` : String(v);
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+};
+
+/** csv gives rows of values as a file; a text is safe to open. */
+export const csv = (rows) => rows.map((r) => `${r.map(cell).join(',')}\r\n`).join('');
+
+/** download has the browser keep a text as a file. */
+export function download(name, type, text) {
+  const url = URL.createObjectURL(new Blob([text], { type }));
+  Object.assign(document.createElement('a'), { href: url, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 60e3); // it is read by then
+}
