@@ -3,6 +3,7 @@ package openapi
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/goccy/go-yaml"
 )
@@ -34,8 +35,8 @@ func Parameters(operationID string) ([]Parameter, error) {
 
 // AnswerShape gives the schema of the JSON that an operation answers with on
 // success, references resolved, and reduced to which members there are, of
-// which types, and the values where they are few. Which members are always
-// there is said of the answer itself alone.
+// which types, what they mean in a few words, and the values where they are
+// few. Which members are always there is said of the answer itself alone.
 func AnswerShape(operationID string) (Schema, error) {
 	c, op, err := find(operationID)
 	if err != nil {
@@ -55,27 +56,32 @@ func AnswerShape(operationID string) (Schema, error) {
 type extent struct {
 	without []string // keywords
 	values  bool     // the values of an enum stand without their type
+	words   bool     // descriptions stay, each in a few words
 }
 
 var (
 	asWritten = extent{without: []string{"description", "example", "examples"}}
-	outline   = extent{
+	outline   = extent{ // descriptions are copied by their own rule
 		without: append([]string{
 			"pattern", "format", "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "uniqueItems",
 			"default", "additionalProperties", "required",
 		}, asWritten.without...),
 		values: true,
+		words:  true,
 	}
 )
 
+// find looks in the contract of /v1, then in that of /ext/v1.
 func find(operationID string) (*contract, operation, error) {
-	c, err := parsed()
-	if err != nil {
-		return nil, operation{}, err
-	}
-	for op := range c.operations() {
-		if op.get("operationId").text() == operationID {
-			return c, op, nil
+	for _, document := range []func() (*contract, error){parsed, extended} {
+		c, err := document()
+		if err != nil {
+			return nil, operation{}, err
+		}
+		for op := range c.operations() {
+			if op.get("operationId").text() == operationID {
+				return c, op, nil
+			}
 		}
 	}
 	return nil, operation{}, fmt.Errorf("openapi: no operation %s", operationID)
@@ -84,8 +90,12 @@ func find(operationID string) (*contract, operation, error) {
 // resolved copies a schema with its references followed. An
 // additionalProperties that is a schema itself stays: it says what is there.
 func (c *contract) resolved(schema node, e extent) Schema {
+	said := briefly(schema.get("description").text()) // of this place: what a reference leads to is a type
 	schema, _ = c.deref(schema)
 	out := Schema{}
+	if e.words && said != "" {
+		out["description"] = said
+	}
 	for keyword, value := range schema.members() {
 		_, mapping := value.value.(yaml.MapSlice)
 		switch {
@@ -102,6 +112,9 @@ func (c *contract) resolved(schema node, e extent) Schema {
 			}
 			out[keyword] = all
 			if nullable := orNull(all); nullable != nil {
+				if own := out["description"]; own != nil {
+					nullable["description"] = own
+				}
 				return nullable
 			}
 		case keyword == "items", keyword == "additionalProperties" && mapping:
@@ -128,4 +141,16 @@ func orNull(all []any) Schema {
 	}
 	one["type"] = []any{one["type"], "null"}
 	return one
+}
+
+// briefly is the first clause of a description; empty where it begins with a
+// list, whose values an enum has.
+func briefly(description string) string {
+	if strings.HasPrefix(description, "- ") {
+		return ""
+	}
+	if end := strings.IndexAny(description, ".;:\n"); end >= 0 {
+		return description[:end]
+	}
+	return description
 }

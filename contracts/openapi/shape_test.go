@@ -45,7 +45,8 @@ func TestAnAnswerShapeNamesMembersAndTypes(t *testing.T) {
 	}
 	const want = `{"properties":{"archivedAt":{"type":"string"},"contentType":{"enum":["text/csv; charset=utf-8",` +
 		`"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet","application/zip","application/octet-stream"]},` +
-		`"filename":{"type":"string"},"name":{"type":"string"},"sizeBytes":{"type":"integer"}},` +
+		`"filename":{"description":"What a download is called","type":"string"},` +
+		`"name":{"description":"Name of the file entry","type":"string"},"sizeBytes":{"type":"integer"}},` +
 		`"required":["name","filename","contentType","sizeBytes","archivedAt"],"type":"object"}`
 	if diff := cmp.Diff(want, shapeText(t, got)); diff != "" {
 		t.Error(diff)
@@ -55,6 +56,9 @@ func TestAnAnswerShapeNamesMembersAndTypes(t *testing.T) {
 		t.Fatal(err)
 	}
 	monitoring := order["properties"].(openapi.Schema)["monitoring"].(openapi.Schema)["properties"].(openapi.Schema)
+	if said := order["properties"].(openapi.Schema)["coverage"].(openapi.Schema)["properties"].(openapi.Schema)["ratio"].(openapi.Schema)["description"]; said != "Observed to configured" { // the first clause
+		t.Error(said)
+	}
 	if got := shapeText(t, monitoring["lastRunAt"]); got != `{"type":["string","null"]}` {
 		t.Error(got)
 	}

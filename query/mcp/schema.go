@@ -25,16 +25,18 @@ func kind(types ...string) schema {
 	return schema{"type": types}
 }
 
-// answerOf is the schema of an answer: head and body, both always there.
+// answerOf is the schema of an answer: head and body, both always there, every
+// member with what it means.
 func answerOf(summary, body schema) schema {
 	properties := schema{
-		"summary": summary,
-		"completeness": object(schema{
-			"complete": kind("boolean"), "reason": kind("string", "null"), "nextCursor": kind("string", "null"),
-		}),
+		"summary":      summary,
+		"completeness": described(kind("object"), "Complete, as one record is"),
 	}
 	if data, ok := body["properties"].(schema)["data"].(schema); ok && data["items"] != nil { // and so maybe none
 		properties["note"] = kind("string")
+		properties["completeness"] = object(schema{
+			"complete": kind("boolean"), "reason": kind("string", "null"), cursorMember: kind("string", "null"),
+		})
 	}
 	for name, property := range body["properties"].(schema) {
 		properties[name] = property
@@ -46,7 +48,24 @@ func answerOf(summary, body schema) schema {
 	case []string:
 		required = append(required, anyOf(more)...)
 	}
-	return schema{"type": "object", "properties": properties, "required": required}
+	answer := schema{"type": "object", "properties": properties, "required": required}
+	explain(answer)
+	return answer
+}
+
+// explain gives the members that say nothing of themselves their words.
+func explain(s schema) {
+	properties, _ := s["properties"].(schema)
+	for name, property := range properties {
+		member := property.(schema)
+		if word := memberWords[name]; member["description"] == nil && word != "" {
+			member["description"] = word
+		}
+		explain(member)
+	}
+	if items, ok := s["items"].(schema); ok {
+		explain(items)
+	}
 }
 
 func anyOf[T any](all []T) (out []any) {
@@ -62,7 +81,8 @@ func described(s schema, about string) schema {
 	return s
 }
 
-func countedSchema() schema { return kind("object") }
+// countedSchema is that of counted.
+func countedSchema() schema { return described(kind("object"), "Records returned") }
 
 // contractAnswer is the answer of an operation of the contract behind a head
 // that counts.
@@ -80,18 +100,24 @@ func contractAnswer(operation string) func() (schema, error) {
 // stands, which the head tells, and media types.
 func brief(body schema) schema {
 	properties := body["properties"].(schema)
-	for _, name := range []string{"query", "paging"} {
+	for name, as := range map[string]string{"query": "object", "paging": "object", "contentType": "string"} {
 		if properties[name] != nil {
-			properties[name] = kind("object")
+			properties[name] = bare(properties[name], as)
 		}
-	}
-	if properties["contentType"] != nil {
-		properties["contentType"] = kind("string")
 	}
 	if data, ok := properties["data"].(schema); ok && data["items"] != nil {
 		brief(data["items"].(schema))
 	}
 	return body
+}
+
+// bare is a member without its parts.
+func bare(member any, types ...string) schema {
+	s := kind(types...)
+	if said := member.(schema)["description"]; said != nil {
+		s["description"] = said
+	}
+	return s
 }
 
 // resultsAnswer is a page of results behind a head that sums it up.
@@ -103,9 +129,9 @@ func resultsAnswer() (schema, error) {
 	// One of them shows what money is.
 	row := body["properties"].(schema)["data"].(schema)["items"].(schema)["properties"].(schema)
 	for _, name := range []string{"shippingCostMoney", "totalPriceMoney", "referencePriceMoney"} {
-		row[name] = schema{"type": row[name].(schema)["type"]}
+		row[name] = schema{"type": row[name].(schema)["type"], "description": "Like priceMoney"}
 	}
-	answer := answerOf(object(schema{
+	answer := answerOf(described(object(schema{
 		"returned":        described(kind("integer"), "Rows of this page"),
 		"covers":          schema{"enum": []any{query.CoversQuery, query.CoversPage}, "description": "Of which rows the summary is: all of the query, or this page"},
 		"rows":            described(kind("integer"), "Rows that the summary covers"),
@@ -131,7 +157,7 @@ func resultsAnswer() (schema, error) {
 			"type": []any{"object", "null"}, "description": "Further sites without rows",
 			"properties": schema{"count": described(kind("integer"), "How many"), "noResult": described(kind("integer", "null"), "Their products without a row")},
 		},
-	}), body)
-	answer["properties"].(schema)["completeness"].(schema)["properties"].(schema)["reason"] = schema{"enum": append(anyOf(reasons()), nil)}
+	}), "Counts of the rows"), brief(body))
+	answer["properties"].(schema)["completeness"].(schema)["properties"].(schema)["reason"].(schema)["enum"] = append(anyOf(reasons()), nil)
 	return answer, nil
 }

@@ -1,6 +1,9 @@
 package mcp
 
-import "preismon/query/wire"
+import (
+	"preismon/contracts/openapi"
+	"preismon/query/wire"
+)
 
 func describeResultsContract() tool {
 	return tool{
@@ -13,15 +16,13 @@ func describeResultsContract() tool {
 
 // capabilitiesAnswer names the parts; each describes itself.
 func capabilitiesAnswer() (schema, error) {
-	s, err := contractAnswer("getResultsCapabilities")()
+	body, err := openapi.AnswerShape("getResultsCapabilities")
 	if err != nil {
 		return nil, err
 	}
-	properties := s["properties"].(schema)
+	properties := body["properties"].(schema)
 	for name, part := range properties {
-		if name != "summary" && name != "completeness" {
-			properties[name] = schema{"type": part.(schema)["type"]}
-		}
+		properties[name] = bare(part, part.(schema)["type"].(string))
 	}
-	return s, nil
+	return answerOf(countedSchema(), body), nil
 }

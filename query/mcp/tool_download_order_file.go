@@ -8,7 +8,6 @@ import (
 	"unicode/utf8"
 
 	"preismon/contracts/fault"
-	"preismon/contracts/openapi"
 	"preismon/query"
 	"preismon/query/wire"
 )
@@ -125,17 +124,11 @@ func (a download) result() (Result, error) {
 // downloadAnswer is the answer's schema, its metadata those of the history.
 func downloadAnswer(d query.Direction) func() (schema, error) {
 	return func() (schema, error) {
-		operation := "getLatestExport"
-		if d == query.Imports {
-			operation = "getLatestImport"
-		}
-		entry, err := openapi.AnswerShape(operation)
-		if err != nil {
-			return nil, err
-		}
 		return answerOf(countedSchema(), object(schema{
-			"metadata": brief(entry), "contentType": kind("string"), "sizeBytes": kind("integer"),
-			"encoding": schema{"enum": []any{asText, asBase64}}, "text": kind("string"), "data": kind("string"),
+			"metadata":    described(kind("object"), "As list_order_"+string(d)+"_history has it"),
+			"contentType": kind("string"), "sizeBytes": kind("integer"),
+			"encoding": schema{"enum": []any{asText, asBase64}, "description": "Of the content"},
+			"text":     described(kind("string"), "Content, if UTF-8"), "data": described(kind("string"), "Content in Base64, if not"),
 		}, "metadata", "contentType", "sizeBytes", "encoding")), nil
 	}
 }

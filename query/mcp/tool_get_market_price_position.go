@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"preismon/contracts/openapi"
 	"preismon/query"
 	"preismon/query/wire"
 )
@@ -52,29 +53,28 @@ func runPosition(ctx context.Context, s *query.Service, c Call) (Result, error) 
 // positionAnswer is a standing per market, or a page of the caller's own
 // positions.
 func positionAnswer() (schema, error) {
-	text, number, count := kind("string"), kind("number"), kind("integer")
-	orNull := kind("string", "null")
-	best := object(schema{"site": text, "merchant": orNull, "price": number})
-	return answerOf(countedSchema(), object(schema{
-		"positions": listOf(object(schema{
-			"country": orNull, "currencyCode": text, "offers": count, "sites": count,
-			"min": number, "median": number, "max": number, "oldestCapturedAt": text, "newestCapturedAt": text,
-			"candidate": schema{"type": []any{"object", "null"}, "properties": schema{
-				"price": number, "rank": count, "cheaper": count, "equal": count, "dearer": count, "percentile": number,
-				"differenceToReference": number, "differencePercent": kind("number", "null"),
-			}},
-			"reference": object(schema{"source": schema{"enum": []any{query.MarketMedian, query.CustomerReference}}, "price": number}),
-			"best":      best,
-		})),
-		"note": text,
-		"data": listOf(object(schema{
-			"itemId": text, "country": orNull, "currencyCode": text, "ownPrice": number, "ownSite": orNull, "rank": count, "offers": count,
-			"cheapest": best, "difference": number, "differencePercent": kind("number", "null"), "oldestCapturedAt": text, "newestCapturedAt": text,
-		})),
-		"paging": kind("object"),
-		"query": object(schema{
-			"beside": text, "amount": text, "pairs": count, "positions": count, "above": count, "equal": count, "below": count,
-			"withoutOwn": count, "withoutOther": count, "withoutTotal": count,
+	body, err := openapi.AnswerShape("listPositions")
+	if err != nil {
+		return nil, err
+	}
+	text, number, count := func() schema { return kind("string") }, func() schema { return kind("number") }, func() schema { return kind("integer") }
+	properties := body["properties"].(schema)
+	properties["paging"] = bare(properties["paging"], "object")
+	properties["positions"] = described(listOf(object(schema{
+		"country": kind("string", "null"), "currencyCode": text(), "offers": described(count(), "Current ones"), "sites": described(count(), "With such an offer"),
+		"min": number(), "median": number(), "max": number(), "oldestCapturedAt": text(), "newestCapturedAt": text(),
+		"candidate": described(schema{"type": []any{"object", "null"}, "properties": schema{
+			"price": number(), "rank": described(count(), "1 and the cheaper offers"), "cheaper": described(count(), "Offers"),
+			"equal": described(count(), "Offers"), "dearer": described(count(), "Offers"), "percentile": described(number(), "Percent of offers that are cheaper"),
+			"differenceToReference": described(number(), "Candidate less reference"), "differencePercent": described(kind("number", "null"), "Of the reference"),
+		}}, "Null: too many decimals"),
+		"reference": object(schema{
+			"source": schema{"enum": []any{query.MarketMedian, query.CustomerReference}, "description": "Whose price"}, "price": number(),
 		}),
-	}, "query")), nil
+		"best": described(kind("object"), "Cheapest offer, like cheapest"),
+	})), "With candidatePrice: one per country and currency")
+	properties["data"].(schema)["description"] = "Without candidatePrice: one per product and market"
+	properties["note"] = text()
+	body["required"] = []string{"query"}
+	return answerOf(countedSchema(), body), nil
 }

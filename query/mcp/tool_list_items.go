@@ -1,6 +1,9 @@
 package mcp
 
-import "preismon/query/wire"
+import (
+	"preismon/contracts/openapi"
+	"preismon/query/wire"
+)
 
 func listItems() tool {
 	return tool{
@@ -15,12 +18,14 @@ func listItems() tool {
 
 // itemsAnswer is the page of the contract with what only this tool has.
 func itemsAnswer() (schema, error) {
-	s, err := contractAnswer("listItems")()
+	body, err := openapi.AnswerShape("listItems")
 	if err != nil {
 		return nil, err
 	}
-	s["properties"].(schema)["search"] = object(schema{
-		"availableCategories": listOf(kind("string")), "matches": kind("integer"), "misspelled": kind("boolean"),
-	})
-	return s, nil
+	body["properties"].(schema)["search"] = described(object(schema{
+		"availableCategories": described(listOf(kind("string")), "Of what you see"),
+		"matches":             described(kind("integer"), "Products of all pages"),
+		"misspelled":          described(kind("boolean"), "Only similar words were found"),
+	}), "With name or discoverCategories")
+	return answerOf(countedSchema(), brief(body)), nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 
+	"preismon/contracts/openapi"
 	"preismon/query"
 	"preismon/query/wire"
 )
@@ -66,26 +67,18 @@ func changesAttempts(ctx context.Context, s *query.Service, c Call, r query.Move
 
 // changesAnswer is a page of movers.
 func changesAnswer() (schema, error) {
-	text, number, count := kind("string"), kind("number", "null"), kind("integer")
-	side := schema{"type": []any{"object", "null"}, "properties": schema{
-		"capturedAt": text, "coverageState": text, "price": number, "totalPrice": number, "currencyCode": kind("string", "null"),
-		"merchant": kind("string", "null"), "isBuyBox": kind("boolean", "null"),
-	}}
-	counts := schema{}
-	for _, k := range query.MoverKinds() {
-		counts[string(k)] = count
+	body, err := openapi.AnswerShape("listMovers")
+	if err != nil {
+		return nil, err
 	}
-	kinds := object(counts)
-	return answerOf(countedSchema(), object(schema{
-		"data": listOf(object(schema{
-			"itemId": text, "site": text, "kinds": listOf(text), "before": side, "after": side,
-			"priceDifference": number, "priceDifferencePercent": number,
-		})),
-		"paging": kind("object"),
-		"query": object(schema{
-			"scope": text, "since": text, "until": text, "timezone": text,
-			"pairs": count, "captured": count, "untold": count, "moved": count, "listed": count, "kinds": kinds,
-			"sites": listOf(object(schema{"site": text, "moved": count, "kinds": kind("object")})),
-		}),
-	}, "data", "paging", "query")), nil
+	properties := body["properties"].(schema)
+	properties["paging"] = bare(properties["paging"], "object")
+	// One of them shows what they are.
+	record := properties["data"].(schema)["items"].(schema)["properties"].(schema)
+	record["after"] = described(kind("object", "null"), "Like before")
+	// The argument kind names those that are counted.
+	counts := properties["query"].(schema)["properties"].(schema)
+	site := counts["sites"].(schema)["items"].(schema)["properties"].(schema)
+	counts["kinds"], site["kinds"] = bare(counts["kinds"], "object"), bare(site["kinds"], "object")
+	return answerOf(countedSchema(), body), nil
 }

@@ -1,0 +1,39 @@
+package mcp
+
+// memberWords say in a few words what members of answers mean, by name, where
+// the contract says nothing of them.
+var memberWords = map[string]string{
+	// Of every answer, and of a page.
+	"completeness": "What is left to read", "complete": "Nothing is left", "reason": "Why not", cursorMember: "Goes on",
+	"note": "What to know of it", "paging": "Of this page", "data": "Records", "query": "As understood",
+
+	// Products, sites and orders.
+	"itemId": "Product", "orderId": "Order", "orderIds": "Orders that watch it", "site": "Site key", "sites": "Site keys",
+	"name": "As it is called", "alias": "Name of your own", "siteType": "What it is", "country": "ISO 3166-1", "currencyCode": "ISO 4217",
+	"ean": "EAN or GTIN", "pzn": "Pharmazentralnummer", "asin": "With asinLocale", "asinLocale": "Marketplace of the asin",
+	"brand": "Of the product", "manufacturer": "Of the product", "productName": "Of the product",
+	"createdAt": "RFC 3339", "monitoring": "Sites and schedule", "coverage": "How much was observed", "health": "Judged by pairs that failed",
+	"intervalMinutes": "Between runs", "lastRunAt": "Newest run", "nextRunAt": "Next due",
+
+	// How observations went.
+	"qualitySummary": "Pairs by reason", "priceObserved": "Pairs", "productUnavailable": "Pairs", "productNotFound": "Pairs",
+	"accessTemporarilyRestricted": "Pairs", "siteTemporarilyUnavailable": "Pairs", "pending": "Pairs", "overdue": "Pairs", "unknown": "Pairs",
+	"sourceCountsConsistent": "False: they contradict", "reasonCode": "How it went", "lastCapturedAt": "Newest capture",
+
+	// Files.
+	"archivedAt": "RFC 3339", "sizeBytes": "Of the file", "contentType": "Media type",
+
+	// Offers.
+	"capturedAt": "RFC 3339", "coverageState": "Outcome", "lastProcessedAt": "When it was stored", "availability": "As observed",
+	"merchant": "As observed", "deliveryText": "As observed", "offerTitle": "As observed", "productUrl": "Of the offer",
+	"price": "Without shipping", "priceMoney": "Exactly", "shippingCost": "Null: not observed", "value": "Amount", "amountMinor": "In minor units",
+	"scale": "Best value", "appliesToSite": "Site key", "priceType": "Your word for it",
+
+	// What was asked and compared.
+	"scope": "Global: all sites", "timezone": "Of all times", "sort": "By capturedAt", "window": "Bounds of time", "limits": "What a read may ask",
+	"since": "Compared with", "until": "Compared", "moved": "Pairs that moved", "kinds": "What moved",
+	"capturedFrom": "Oldest capture", "capturedTo": "Newest capture", "oldestCapturedAt": "Of these offers", "newestCapturedAt": "Of these offers",
+	"beside": "Compared with", "amount": "What is compared", "positions": "Products by market", "equal": "Positions", "below": "Positions",
+	"cheapest": "Cheapest other offer", "reference": "Compared with",
+	"min": "Lowest price", "median": "Lower middle price", "max": "Highest price",
+}
