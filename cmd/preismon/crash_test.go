@@ -100,7 +100,7 @@ func TestUpInterrupted(t *testing.T) {
 	for range 4 {
 		u := launchUp(t, nil, args...)
 		eventually(t, time.Minute, "it listens to signals", func() bool {
-			holder, err := os.ReadFile(filepath.Join(dir, "lock"))
+			holder, err := os.ReadFile(filepath.Join(dir, "holder.json"))
 			return err == nil && strings.Contains(string(holder), fmt.Sprintf(`"pid":%d,`, u.cmd.Process.Pid))
 		})
 		wait := time.Duration(100+rnd.IntN(2500)) * time.Millisecond

@@ -128,7 +128,7 @@ func tearDown(t *testing.T, name string) {
 func (s *stack) static(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), s.program, "up", "--data-dir", t.TempDir(), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0")
 	cmd.Env = []string{"HOME=" + t.TempDir(), "PATH=/nowhere"}
-	if out, err := cmd.CombinedOutput(); err == nil || !bytes.Contains(out, []byte("is static and loads no ClickHouse library; put a clickhouse program on PATH")) {
+	if out, err := cmd.CombinedOutput(); err == nil || !bytes.Contains(out, []byte("loads no ClickHouse library for linux/amd64; get a clickhouse program with ")) {
 		t.Errorf("%v: %s", err, out)
 	}
 }

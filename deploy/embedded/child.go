@@ -41,15 +41,13 @@ func init() {
 		fail(exitFailed, "read %s: %v", childVariable, err)
 	}
 	if spec.Nice > 0 {
-		// On Linux of this thread alone, whose priority all threads of the server
-		// inherit, and not those of Go, which guard it.
-		_ = syscall.Setpriority(syscall.PRIO_PROCESS, 0, spec.Nice)
+		yieldTo(spec.Nice)
 	}
 	orphaned := make(chan struct{})
 	go func() {
 		// Nobody writes: the read returns when the parent's end is closed,
 		// by the kernel if need be.
-		_, _ = os.NewFile(3, "parent").Read(make([]byte, 1))
+		_, _ = parentPipe().Read(make([]byte, 1))
 		close(orphaned)
 	}()
 	terminated := make(chan os.Signal, 1)
@@ -92,7 +90,7 @@ func runProgram(spec childSpec, orphaned <-chan struct{}, terminated <-chan os.S
 		}
 		os.Exit(exitFailed) // a server does not end by itself
 	case <-terminated:
-		_ = cmd.Process.Signal(syscall.SIGTERM)
+		_ = terminate(cmd.Process)
 		select {
 		case <-ended:
 		case <-orphaned:
@@ -100,7 +98,7 @@ func runProgram(spec childSpec, orphaned <-chan struct{}, terminated <-chan os.S
 			<-ended
 		}
 	case <-orphaned:
-		_ = cmd.Process.Signal(syscall.SIGTERM)
+		_ = terminate(cmd.Process)
 		select {
 		case <-ended:
 		case <-time.After(time.Second):

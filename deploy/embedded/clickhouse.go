@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -109,7 +110,7 @@ func StartClickHouse(ctx context.Context, cfg ClickHouseConfig) (*ClickHouse, er
 				return nil, fmt.Errorf("the cached ClickHouse library is damaged and cannot be fetched again: %w", fetchErr)
 			}
 			if !again {
-				return nil, fmt.Errorf("the ClickHouse library is the right one but does not load on this system (it needs glibc); put a clickhouse program on PATH: %w", err)
+				return nil, fmt.Errorf("the ClickHouse library is the right one but does not load on this system (it needs glibc); %s: %w", getProgram(runtime.GOOS), err)
 			}
 		default:
 			return nil, err

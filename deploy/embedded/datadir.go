@@ -18,6 +18,7 @@ var ErrNotRunning = errors.New("no preismon runs on this folder")
 
 const (
 	lockFile    = "lock"
+	holderFile  = "holder.json" // not the lock itself: Windows lets nobody read or write what is locked
 	runtimeFile = "runtime.json"
 )
 
@@ -82,7 +83,7 @@ func OpenDataDir(path string) (*DataDir, error) {
 		}
 		if locked {
 			me, _ := json.Marshal(holder{PID: os.Getpid(), StartedAt: d.StartedAt})
-			if err := os.WriteFile(filepath.Join(path, lockFile), append(me, '\n'), 0o600); err != nil {
+			if err := os.WriteFile(filepath.Join(path, holderFile), append(me, '\n'), 0o600); err != nil {
 				_ = d.lock.Close()
 				return nil, fmt.Errorf("cannot write to the data folder %s: %w", path, err)
 			}
@@ -92,7 +93,7 @@ func OpenDataDir(path string) (*DataDir, error) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	var other holder
-	if data, err := os.ReadFile(filepath.Join(path, lockFile)); err == nil && json.Unmarshal(data, &other) == nil {
+	if data, err := os.ReadFile(filepath.Join(path, holderFile)); err == nil && json.Unmarshal(data, &other) == nil {
 		return nil, fmt.Errorf("the data folder %s is in use by process %d, started at %s; stop it, or choose another folder",
 			path, other.PID, other.StartedAt.Format(time.RFC3339))
 	}
@@ -162,4 +163,11 @@ func ReadRuntime(path string) (Runtime, error) {
 }
 
 // runs tells whether a process is there.
-func runs(pid int) bool { return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
+func runs(pid int) bool {
+	p, err := os.FindProcess(pid)
+	if err != nil { // on Windows
+		return false
+	}
+	defer func() { _ = p.Release() }()
+	return !errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)
+}

@@ -1,4 +1,4 @@
-//go:build !linux && !static
+//go:build !linux && !static && !windows
 
 package embedded
 

@@ -22,7 +22,7 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
-	"golang.org/x/sys/unix"
+	"github.com/shirou/gopsutil/v4/disk"
 )
 
 // CacheVariable is the environment variable that replaces the user's cache folder.
@@ -53,7 +53,7 @@ func (p Package) files() []string {
 
 func (p Package) what() string { return cmp.Or(p.What, "ClickHouse library") }
 
-func (p Package) instead() string { return cmp.Or(p.Instead, "put a clickhouse program on PATH") }
+func (p Package) instead() string { return cmp.Or(p.Instead, getProgram(runtime.GOOS)) }
 
 // PackageFiles gives the folder with the wanted files of a package, by their
 // base names. What is not in the user's cache folder yet is fetched there as
@@ -61,22 +61,6 @@ func (p Package) instead() string { return cmp.Or(p.Instead, "put a clickhouse p
 func PackageFiles(ctx context.Context, p Package, log *slog.Logger) (string, error) {
 	path, err := (&Library{Package: p, Logger: log}).Ensure(ctx)
 	return filepath.Dir(path), err
-}
-
-const libraryVersion = "26.7.3-stable.1"
-
-// packages lists the pinned library of each platform. A platform whose package
-// could not be checked yet has no integrity and is refused: nothing is loaded
-// into a process of ours that we have not pinned.
-var packages = map[string]Package{
-	"linux/amd64": {
-		Name: "@chdb/lib-linux-x64-gnu", Version: libraryVersion,
-		Integrity: "sha512-XP97mMqnc5tZpKQywR8N7cLTsHNiTmHr30pC5mzo3jWmukjKn2IBa60c2B/gWUNcuFjOMjWoorQICCqBVj5wpw==",
-		Packed:    177_817_999, Unpacked: 566_330_096,
-	},
-	"linux/arm64":  {Name: "@chdb/lib-linux-arm64-gnu", Version: libraryVersion},
-	"darwin/amd64": {Name: "@chdb/lib-darwin-x64", Version: libraryVersion},
-	"darwin/arm64": {Name: "@chdb/lib-darwin-arm64", Version: libraryVersion},
 }
 
 // Library finds the ClickHouse library, or the files of another package, in the
@@ -116,15 +100,9 @@ func (l *Library) resolve() (dir string, err error) {
 		l.Logger = slog.Default()
 	}
 	if l.Package.Name == "" {
-		if !loads {
-			return "", errors.New("this build of preismon is static and loads no ClickHouse library; put a clickhouse program on PATH, or name a server with its DSN")
+		if l.Package, err = LibraryFor(runtime.GOOS + "/" + runtime.GOARCH); err != nil {
+			return "", err
 		}
-		platform := runtime.GOOS + "/" + runtime.GOARCH
-		pkg, ok := packages[platform]
-		if !ok {
-			return "", fmt.Errorf("there is no ClickHouse library for %s; put a clickhouse program on PATH, or name a server with its DSN", platform)
-		}
-		l.Package = pkg
 	}
 	if l.Package.Integrity == "" {
 		return "", fmt.Errorf("the %s %s@%s is not pinned in this version of preismon; %s",
@@ -253,12 +231,9 @@ func (l *Library) fetch(ctx context.Context, dir string) error {
 	}
 	// npm keeps the packed file twice for a moment: in its cache and as output.
 	need := uint64(2*l.Package.Packed + l.Package.Unpacked)
-	var disk unix.Statfs_t
-	if err := unix.Statfs(dir, &disk); err == nil {
-		if free := disk.Bavail * uint64(disk.Bsize); free < need {
-			return fmt.Errorf("fetching the %s needs %d MB in %s and only %d MB are free; free space there, or name another folder in %s",
-				l.Package.what(), need>>20, dir, free>>20, CacheVariable)
-		}
+	if room, err := disk.Usage(dir); err == nil && room.Free < need {
+		return fmt.Errorf("fetching the %s needs %d MB in %s and only %d MB are free; free space there, or name another folder in %s",
+			l.Package.what(), need>>20, dir, room.Free>>20, CacheVariable)
 	}
 	// What a killed process left behind is nobody's: we hold the lock.
 	old, _ := filepath.Glob(filepath.Join(dir, "fetch-*"))

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
-	"golang.org/x/sys/unix"
+	"github.com/shirou/gopsutil/v4/disk"
 )
 
 // natsUser is the one user of the embedded NATS server.
@@ -55,15 +55,15 @@ func StartNATS(ctx context.Context, cfg NATSConfig) (*NATS, error) {
 	}
 	store := filepath.Join(cfg.Dir, "store")
 	if cfg.MaxStore == 0 {
-		var disk unix.Statfs_t
-		if err := unix.Statfs(cfg.Dir, &disk); err != nil {
+		room, err := disk.Usage(cfg.Dir)
+		if err != nil {
 			return nil, fmt.Errorf("see how much disk NATS may use: %w", err)
 		}
 		used, err := storeSize(store)
 		if err != nil {
 			return nil, fmt.Errorf("see how much disk NATS uses: %w", err)
 		}
-		cfg.MaxStore = (int64(disk.Bavail)*int64(disk.Bsize) + used) / 4 * 3
+		cfg.MaxStore = (int64(room.Free) + used) / 4 * 3
 	}
 	s, err := server.NewServer(&server.Options{
 		ServerName: "preismon", Host: "127.0.0.1", Port: server.RANDOM_PORT,

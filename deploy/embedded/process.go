@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 )
 
@@ -78,10 +77,7 @@ func startChild(spec childSpec, env []string, logFile string, grace time.Duratio
 	cmd.Env = append(childEnvironment(), env...)
 	cmd.Env = append(cmd.Env, childVariable+"="+string(value))
 	cmd.Stdout, cmd.Stderr = out, out
-	cmd.ExtraFiles = []*os.File{r} // descriptor 3
-	// A group of its own: Ctrl-C in a terminal must reach us alone, so that
-	// the servers are stopped last. The pipe ends the child in every other case.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	watchParent(cmd, r)
 	if err := cmd.Start(); err != nil {
 		_ = w.Close()
 		return nil, fmt.Errorf("start a child process: %w", err)
@@ -119,7 +115,7 @@ func (p *Process) Kill() { _ = p.cmd.Process.Kill() }
 // Done is closed when the child has ended, for whatever reason.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Stop ends the child: SIGTERM, and SIGKILL when the grace period or ctx is over.
+// Stop ends the child: SIGTERM where there is one, and SIGKILL when the grace period or ctx is over.
 // It returns when the child is gone. Stopping an ended child is no error.
 func (p *Process) Stop(ctx context.Context) error {
 	var err error
@@ -130,7 +126,7 @@ func (p *Process) Stop(ctx context.Context) error {
 			return
 		default:
 		}
-		_ = p.cmd.Process.Signal(syscall.SIGTERM)
+		_ = terminate(p.cmd.Process)
 		timer := time.NewTimer(p.grace)
 		defer timer.Stop()
 		select {

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"preismon/deploy/testserver"
+
+	source "golang.org/x/tools/go/packages"
+)
+
+// TestOtherSystems: what preismon is made of also compiles for macOS, linux/arm64
+// and Windows, as far as its types tell. Bodies of other modules' functions are left
+// out: it takes seconds, where builds from an empty cache take minutes each.
+func TestOtherSystems(t *testing.T) {
+	testserver.Full(t, "other systems")
+	root, err := filepath.Abs(rootFolder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours := func(name string) bool { return strings.HasPrefix(name, root+string(filepath.Separator)) }
+	for _, platform := range []string{"darwin/amd64", "darwin/arm64", "linux/arm64", "windows/amd64"} {
+		t.Run(platform, func(t *testing.T) {
+			system, processor, _ := strings.Cut(platform, "/")
+			loaded, err := source.Load(&source.Config{
+				Context: t.Context(), Dir: root, Env: append(os.Environ(), "GOOS="+system, "GOARCH="+processor, "CGO_ENABLED=0"),
+				Mode: source.LoadAllSyntax | source.NeedModule,
+				ParseFile: func(files *token.FileSet, name string, text []byte) (*ast.File, error) {
+					file, err := parser.ParseFile(files, name, text, parser.SkipObjectResolution)
+					if file == nil || ours(name) {
+						return file, err
+					}
+					for _, d := range file.Decls {
+						if f, ok := d.(*ast.FuncDecl); ok {
+							f.Body = nil
+						}
+					}
+					return file, err
+				},
+			}, "./...")
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen := 0
+			source.Visit(loaded, nil, func(p *source.Package) {
+				if p.Module == nil || !p.Module.Main {
+					return
+				}
+				seen++
+				for _, e := range p.Errors {
+					t.Error(e)
+				}
+			})
+			if seen < 40 {
+				t.Errorf("only %d packages of preismon were looked at", seen)
+			}
+		})
+	}
+}

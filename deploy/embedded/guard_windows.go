@@ -1,0 +1,27 @@
+package embedded
+
+import (
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+)
+
+// guardedProcess puts this process into a job that the kernel ends when this
+// process does, with the programs that it has started. Where that is refused,
+// the program is not ended when its guard alone is killed.
+func guardedProcess() *syscall.SysProcAttr {
+	attributes := &syscall.SysProcAttr{}
+	job, err := windows.CreateJobObject(nil, nil) // left open: its end is ours
+	if err != nil {
+		return attributes
+	}
+	limits := windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION{
+		BasicLimitInformation: windows.JOBOBJECT_BASIC_LIMIT_INFORMATION{LimitFlags: windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE},
+	}
+	if _, err := windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation,
+		uintptr(unsafe.Pointer(&limits)), uint32(unsafe.Sizeof(limits))); err == nil {
+		_ = windows.AssignProcessToJobObject(job, windows.CurrentProcess())
+	}
+	return attributes
+}
