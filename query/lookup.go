@@ -115,6 +115,12 @@ func (s *Service) lookup(ctx context.Context, p Principal, plan *resultsPlan, re
 			return nil, err
 		}
 	}
+	if !in.empty && len(named.ids) > 0 {
+		if err := rows.noteUnobserved(ctx, s.store, a.Visibility, named.ids); err != nil {
+			held()
+			return nil, err
+		}
+	}
 	answer, err := s.lookedUp(keys, named, rows)
 	if err != nil {
 		held()
@@ -173,10 +179,18 @@ func (n named) of(k LookupKey) []contracts.ItemID {
 	return all
 }
 
-// lookupRows are the newest rows of the pairs of some items as JSON.
+// lookupRows are the newest rows of the pairs of some items as JSON, and the
+// pairs without any.
 type lookupRows struct {
-	buf []byte
-	of  map[contracts.ItemID][]lookupAt
+	buf        []byte
+	of         map[contracts.ItemID][]lookupAt
+	unobserved map[contracts.ItemID][]lookupPair // by site
+}
+
+// lookupPair is a pair of which nothing was observed.
+type lookupPair struct {
+	Item contracts.ItemID  `json:"itemId"`
+	Site contracts.SiteKey `json:"site"`
 }
 
 // lookupAt is where the row of a site lies.
@@ -209,6 +223,25 @@ func (l *lookupRows) read(ctx context.Context, from Store, in *read) error {
 	return err
 }
 
+// noteUnobserved finds the pairs of the items that have no row.
+func (l *lookupRows) noteUnobserved(ctx context.Context, from Store, v Visibility, items []contracts.ItemID) error {
+	pairs, err := from.PairOrders(ctx, v, items)
+	if err != nil {
+		return err
+	}
+	l.unobserved = map[contracts.ItemID][]lookupPair{}
+	for pair := range pairs {
+		_, observed := slices.BinarySearchFunc(l.of[pair.Item], pair.Site, func(at lookupAt, site contracts.SiteKey) int { return cmp.Compare(at.site, site) })
+		if !observed {
+			l.unobserved[pair.Item] = append(l.unobserved[pair.Item], lookupPair{pair.Item, pair.Site})
+		}
+	}
+	for _, list := range l.unobserved {
+		slices.SortFunc(list, func(a, b lookupPair) int { return cmp.Compare(a.Site, b.Site) })
+	}
+	return nil
+}
+
 // lookedUp writes the entries.
 func (s *Service) lookedUp(keys []LookupKey, n named, rows *lookupRows) (*Lookup, error) {
 	answer := &Lookup{Query: LookupEcho{Asked: len(keys)}}
@@ -216,7 +249,9 @@ func (s *Service) lookedUp(keys []LookupKey, n named, rows *lookupRows) (*Lookup
 	for i, k := range keys {
 		items := n.of(k)
 		var latest [][]byte
+		unobserved := []lookupPair{}
 		for _, item := range items {
+			unobserved = append(unobserved, rows.unobserved[item]...)
 			for _, at := range rows.of[item] {
 				if latest != nil {
 					latest = append(latest, comma)
@@ -225,7 +260,7 @@ func (s *Service) lookedUp(keys []LookupKey, n named, rows *lookupRows) (*Lookup
 				size += at.to - at.from + 1
 			}
 		}
-		head, err := json.Marshal(lookupHead{k, len(items) > 0, latest != nil, append([]contracts.ItemID{}, items...)})
+		head, err := json.Marshal(lookupHead{k, len(items) > 0, latest != nil, append([]contracts.ItemID{}, items...), unobserved})
 		if err != nil {
 			return nil, err
 		}
@@ -255,4 +290,6 @@ type lookupHead struct {
 	Known bool               `json:"known"`
 	Seen  bool               `json:"seen"`
 	Items []contracts.ItemID `json:"items"`
+
+	NoResult []lookupPair `json:"noResult"`
 }

@@ -23,6 +23,7 @@ type lookedUp struct {
 	Asked       query.LookupKey
 	Known, Seen bool
 	Items       []string
+	NoResult    []struct{ ItemID, Site string }
 	Latest      []answer
 }
 
@@ -40,7 +41,7 @@ func (w *world) lookup(a contracts.AccountID, keys []query.LookupKey) (all []loo
 // nothing, with a look at every row: in the order asked, and up to the
 // watermark.
 func TestLookup(t *testing.T) {
-	w := newWorld(t, 171, 200)
+	w := newWorld(t, 171, 14)
 	seen := w.rows
 	r := rand.New(rand.NewPCG(17, 1))
 	w.insert(r, 50, 0) // beyond the watermark
@@ -61,7 +62,7 @@ func TestLookup(t *testing.T) {
 		}
 		return nil
 	}
-	known := 0
+	known, unobserved := 0, 0
 	for _, a := range []contracts.AccountID{accountWhole, accountOrder, accountSites, accountNone, accountOther} {
 		rows := w.oracle(a, query.ResultsRequest{LatestPerPair: true}, math.MinInt64, math.MaxInt64, seen)
 		slices.SortFunc(rows, func(a, b obsRow) int { return cmp.Or(cmp.Compare(a.item, b.item), cmp.Compare(a.site, b.site)) })
@@ -82,6 +83,13 @@ func TestLookup(t *testing.T) {
 						continue
 					}
 					want[i].Known, want[i].Items = true, append(want[i].Items, fmt.Sprint(id))
+					for _, site := range slices.Sorted(slices.Values(worldSites)) {
+						pair := contracts.Pair{Item: contracts.ItemID(id), Site: contracts.SiteKey(site)}
+						if w.sees(a, pair) && !slices.ContainsFunc(rows, func(r obsRow) bool { return r.item == id && string(r.site) == site }) {
+							want[i].NoResult = append(want[i].NoResult, struct{ ItemID, Site string }{fmt.Sprint(id), site})
+							unobserved++
+						}
+					}
 					for _, row := range rows {
 						if row.item == id {
 							want[i].Seen, want[i].Latest = true, append(want[i].Latest, expected([]obsRow{row})...)
@@ -105,8 +113,8 @@ func TestLookup(t *testing.T) {
 			}
 		}
 	}
-	if known < 100 {
-		t.Errorf("only %d identifiers were known", known)
+	if known < 100 || unobserved < 20 {
+		t.Errorf("only %d identifiers were known, with %d pairs without a row", known, unobserved)
 	}
 	for n, want := range map[int]fault.Kind{0: fault.Invalid, query.MaxLookups + 1: fault.Invalid} {
 		if _, _, err := w.lookup(accountWhole, make([]query.LookupKey, n)); err == nil || fault.KindOf(err) != want {

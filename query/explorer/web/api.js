@@ -1,4 +1,5 @@
 // The public API, as the page uses it. The token lives in this tab only.
+import { t } from './texts.js';
 
 const base = new URL('../', import.meta.url); // the address of the service
 const kept = 'preismon.token';
@@ -24,18 +25,31 @@ export class Problem extends Error {
   }
 }
 
+const patience = 5; // s that a read waits by itself where the service is busy
+
 async function ask(path, params, options = {}) {
-  const headers = { ...options.headers };
-  if (token) headers.Authorization = `Bearer ${token}`;
-  const answer = await fetch(serviceURL(path, params), { ...options, headers, credentials: 'omit', referrerPolicy: 'no-referrer' });
-  if (answer.ok) return answer;
-  const body = await answer.json().catch(() => null);
-  if (answer.status === 401 && token) {
-    forget();
-    onLost();
+  for (let tries = 0; ; tries++) {
+    const headers = { ...options.headers };
+    if (token) headers.Authorization = `Bearer ${token}`;
+    const answer = await fetch(serviceURL(path, params), { ...options, headers, credentials: 'omit', referrerPolicy: 'no-referrer' });
+    if (answer.ok) return answer;
+    const body = await answer.json().catch(() => null);
+    if (answer.status === 401 && token) {
+      forget();
+      onLost();
+    }
+    const after = Number(answer.headers.get('Retry-After')) || 0;
+    if (answer.status !== 429 || !token || tries === 3 || !after || after > patience) throw new Problem(answer.status, body, after);
+    await pause(after * 1e3, options.signal);
   }
-  throw new Problem(answer.status, body, Number(answer.headers.get('Retry-After')) || 0);
 }
+
+/** pause waits, unless it is given up. */
+const pause = (ms, signal) => new Promise((ok, no) => {
+  signal?.throwIfAborted();
+  signal?.addEventListener('abort', () => no(signal.reason), { once: true });
+  setTimeout(ok, ms);
+});
 
 function forget() {
   token = null;
@@ -48,10 +62,7 @@ export function whenLost(f) { onLost = f; }
 export function loggedIn() { return token !== null; }
 
 export async function login(loginIdentifier, password) {
-  const answer = await ask('v1/auth/token', {}, {
-    method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ loginIdentifier, password }),
-  });
-  token = (await answer.json()).accessToken;
+  token = (await sent('v1/auth/token', { loginIdentifier, password })).accessToken;
   sessionStorage.setItem(kept, token);
 }
 
@@ -67,6 +78,11 @@ export async function logout() {
 /** page reads one JSON answer. */
 export async function page(path, params, signal) {
   return (await ask(path, params, { signal })).json();
+}
+
+/** sent reads the JSON answer to a body. */
+export async function sent(path, body, signal) {
+  return (await ask(path, {}, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body), signal })).json();
 }
 
 /** all reads a list page by page, to its end or until there are `most` records. */
@@ -100,4 +116,10 @@ export async function stream(path, params, signal, onLines) {
     if (lines.length) onLines(lines, bytes);
   }
   if (rest !== '') throw new Error('the last line is not whole');
+}
+
+/** said is what went wrong, in words for people. */
+export function said(e) {
+  if (!(e instanceof Problem)) return e instanceof TypeError ? t.unreachable : e.message;
+  return e.message + (e.retryAfter ? ` ${t.tryAgain(e.retryAfter)}` : '');
 }

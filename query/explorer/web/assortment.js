@@ -1,20 +1,47 @@
 // Everything that is seen, a line for each product and currency, added up by
 // the service over the window.
-import { csv } from './csv.js';
+import * as api from './api.js';
+import { asked, link, mostEverything, remember, sortedOf, timeWindow, windowAddress, windowParams } from './asked.js';
+import { itemName } from './catalogue.js';
+import { csv, download } from './csv.js';
+import { by } from './dom.js';
+import { same } from './same.js';
 import { table } from './table.js';
 import { money, number, percent, t } from './texts.js';
 
-/** mostProducts are read, and mostLines of them shown at once; the file has all that were read. */
-export const mostProducts = 5000;
-const mostLines = 300;
+const mostProducts = 5000; // that are read
+const mostLines = 300; // shown at once; the file has all that were read
 
-/** assortmentRead is the read of the view: of one site, or of all that is seen. */
-export const assortmentRead = (site, window) => ({
-  path: 'ext/v1/statistics', params: { by: 'product', bucket: 'whole', site, globalScope: !site, ...window, limit: 1000 },
-});
+let lines = []; // on show, before they are filtered
+let more = false;
+
+/** readAssortment reads the view: of one site, or of all that is seen. */
+export async function readAssortment(signal) {
+  const w = timeWindow();
+  forgetAssortment();
+  by('assortment-status').textContent = w.fault ?? t.loadingView;
+  if (w.fault) return;
+  if (!asked.site) w.from = Math.max(w.from, w.to - mostEverything);
+  const read = { path: 'ext/v1/statistics', params: { by: 'product', bucket: 'whole', site: asked.site, globalScope: !asked.site, ...windowParams(w), limit: 1000 } };
+  same(by('assortment-same'), [read], []);
+  try {
+    const all = await api.all(read.path, read.params, mostProducts, signal);
+    [lines, more] = [linesOf(all.data), all.more];
+    showAssortment();
+  } finally {
+    if (!signal.aborted && by('download').disabled) by('assortment-status').textContent = '';
+  }
+}
+
+/** forgetAssortment clears the view. */
+export function forgetAssortment() {
+  [lines, more] = [[], false];
+  by('products').replaceChildren();
+  by('download').disabled = true;
+}
 
 /** linesOf gives a line for each product and currency; a product without a price has one. */
-export function linesOf(records, itemName) {
+function linesOf(records) {
   return records.flatMap((r) => (r.prices.length ? r.prices : [{}]).map((p) => ({
     itemId: r.itemId, name: itemName(r.itemId), sites: r.pairs, shareInStock: r.shareInStock, changes: r.changes, buyBox: r.buyBox[0],
     currencyCode: p.currencyCode ?? null, min: p.min ?? null, median: p.median ?? null, max: p.max ?? null,
@@ -22,16 +49,16 @@ export function linesOf(records, itemName) {
 }
 
 /** matching are the lines that have all words of a text in their name, or its id. */
-export function matching(lines, text) {
+function matching(text) {
   const words = text.trim().toLowerCase().split(/\s+/).filter(Boolean);
   return lines.filter((l) => words.every((w) => l.name.toLowerCase().includes(w) || l.itemId === w));
 }
 
 /** columns are those of the table; the file has their values. */
-const columns = (itemLink) => {
+const columns = () => {
   const price = (name, title) => ({ name, title, number: true, text: (l) => money(l[name], l.currencyCode), value: (l) => l[name], group: (l) => l.currencyCode });
   return [
-    { name: 'product', title: t.product, text: (l) => itemLink(l.itemId), value: (l) => l.name },
+    { name: 'product', title: t.product, text: (l) => link(itemName(l.itemId), { view: 'history', items: l.itemId, ...windowAddress() }), value: (l) => l.name },
     { name: 'sites', title: t.sitesOf, number: true, text: (l) => number(l.sites), value: (l) => l.sites },
     price('min', t.lowest), price('median', t.median), price('max', t.highest),
     { name: 'inStock', title: t.inStock, number: true, text: (l) => (l.shareInStock === null ? t.unknown : percent(l.shareInStock)), value: (l) => l.shareInStock },
@@ -40,20 +67,24 @@ const columns = (itemLink) => {
   ];
 };
 
-/** showAssortment writes the lines in a box, and says how many there are. */
-export function showAssortment(box, status, { lines, more, filter, sorted, again, itemLink }) {
-  const shown = matching(lines, filter);
-  status.textContent = [
+/** showAssortment shows the lines that the filter leaves, says how many they are, and gives them. */
+export function showAssortment() {
+  const at = [...by('products').querySelectorAll('button')].indexOf(document.activeElement);
+  const shown = matching(by('filter').value);
+  by('assortment-status').textContent = [
     more && t.moreProducts(number(mostProducts)),
     t.linesOf(number(shown.length), number(lines.length)) + (shown.length > mostLines ? `. ${t.firstLines(number(mostLines))}` : ''),
   ].filter(Boolean).join(' ');
-  box.replaceChildren(table(t.assortment, columns(itemLink), shown, { sorted, again, headed: true, most: mostLines }));
+  const again = () => { showAssortment(); remember(); };
+  by('products').replaceChildren(table(t.assortment, columns(), shown, { sorted: sortedOf.assortment, again, headed: true, most: mostLines }));
+  by('download').disabled = false;
+  if (at >= 0) by('products').querySelectorAll('button')[at].focus();
   return shown;
 }
 
-/** csvOf gives the lines as a file. */
-export function csvOf(lines) {
+/** keepAssortment has the browser keep the lines that are left as a file. */
+export function keepAssortment() {
   const head = ['itemId', 'name', 'currencyCode', 'sites', 'min', 'median', 'max', 'shareInStock', 'changes', 'buyBoxMerchant', 'buyBoxShare'];
-  const rows = lines.map((l) => [l.itemId, l.name, l.currencyCode, l.sites, l.min, l.median, l.max, l.shareInStock, l.changes, l.buyBox?.merchant, l.buyBox?.share]);
-  return csv([head, ...rows]);
+  const rows = showAssortment().map((l) => [l.itemId, l.name, l.currencyCode, l.sites, l.min, l.median, l.max, l.shareInStock, l.changes, l.buyBox?.merchant, l.buyBox?.share]);
+  download('assortment.csv', 'text/csv', csv([head, ...rows]));
 }

@@ -32,19 +32,23 @@ export async function load() {
 const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 export const colourOf = (i) => css(`--c${i % 8}`);
 
-/** Chart draws into a box and a canvas. */
+/**
+ * Chart draws into a box and a canvas. onRead gets what is under the cursor as
+ * text; onZoom the part of the time that is on show, undefined for all of it.
+ */
 export class Chart {
-  constructor(box, lanes, onRead) {
+  constructor(box, lanes, onRead, onZoom) {
     this.box = box;
     this.canvas = lanes;
     this.onRead = onRead;
+    this.onZoom = onZoom;
     this.hidden = new Set(); // keys of lines
     new ResizeObserver(() => this.resize()).observe(box.parentElement);
     box.addEventListener('keydown', (e) => this.key(e));
   }
 
-  /** draw shows lines and lanes ({label, at, outcome}) between two times in seconds. */
-  draw(lines, lanes, from, to, zone) {
+  /** draw shows lines and lanes ({label, at, outcome}) between two times in seconds, or the part {from, to} of it. */
+  draw(lines, lanes, from, to, zone, part) {
     this.plot?.destroy();
     this.plot = undefined;
     Object.assign(this, { lines, lanes, from, to, zone });
@@ -66,7 +70,7 @@ export class Chart {
     this.plot = new library({
       width, height: narrow ? 260 : 360, padding: [12, 24, 0, 0],
       tzDate: (ts) => library.tzDate(new Date(ts * 1e3), zone),
-      legend: { show: false }, cursor: { drag: { x: true, y: false }, points: { size: 7 }, focus: { prox: 24 } }, focus: { alpha: 0.35 },
+      legend: { show: false }, cursor: { drag: { x: true, y: false }, bind: { dblclick: () => () => this.whole() }, points: { size: 7 }, focus: { prox: 24 } }, focus: { alpha: 0.35 },
       scales: { x: { time: true, range: (u, min, max) => (min === max ? [from, to] : [min, max]) }, ...Object.fromEntries(currencies.map((c) => [c, { range: (u, min, max) => library.rangeNum(min ?? 0, max ?? 1, 0.1, true) }])) },
       axes: [
         { stroke: ink, grid, ticks: grid, font, values: (u, at) => ticks(at, zone) , space: narrow ? 70 : 90 },
@@ -76,10 +80,16 @@ export class Chart {
         scale: l.currency, stroke: colourOf(i), width: 2, dash: dashes[Math.floor(i / 8) % dashes.length], show: !this.hidden.has(l.key),
         paths: library.paths.stepped({ align: 1, alignGaps: 1 }), points: { show: false }, label: l.label,
       }))],
-      hooks: { draw: [(u) => this.marks(u), (u) => this.drawLanes(u.width, u.bbox, (at) => u.valToPos(at, 'x', true))], setCursor: [(u) => this.read(u)] },
+      hooks: { draw: [(u) => this.marks(u), (u) => this.drawLanes(u.width, u.bbox, (at) => u.valToPos(at, 'x', true))], setCursor: [(u) => this.read(u)], setScale: [(u, key) => { if (key === 'x') this.zoomed(u.scales.x); }] },
     }, this.data, this.box);
-    this.plot.setScale('x', { min: from, max: to });
+    if (part && part.from < to && part.to > from) this.plot.setScale('x', { min: part.from, max: part.to });
+    else this.whole();
   }
+
+  /** whole shows all of the time. */
+  whole() { this.plot?.setScale('x', { min: this.from, max: this.to }); }
+
+  zoomed({ min, max }) { this.onZoom(min <= this.from && max >= this.to ? undefined : { from: min, to: max }); }
 
   clear() {
     this.plot?.destroy();

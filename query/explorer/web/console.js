@@ -1,10 +1,29 @@
 // The stream console: lines of NDJSON as they arrive.
 import { stream } from './api.js';
+import { asked, mostEverything, timeWindow, windowParams } from './asked.js';
+import { by, element } from './dom.js';
+import { same } from './same.js';
 import { number, t } from './texts.js';
 
 const shown = 200; // lines kept on the page
 
-const by = (id) => document.getElementById(id);
+const path = 'v1/results/stream';
+
+/** paramsOf ask for all that is chosen; of several products, for the first. */
+function paramsOf() {
+  const w = timeWindow();
+  if (w.fault) return w;
+  const everything = !asked.site && !asked.items.length;
+  if (everything) w.from = Math.max(w.from, w.to - mostEverything);
+  return { itemId: asked.items[0] ?? '', site: asked.site, globalScope: everything, ...windowParams(w) };
+}
+
+/** readyStream says how to read what the console would. */
+export function readyStream() {
+  const params = paramsOf();
+  if (params.fault) return by('stream-same').replaceChildren(element('p', { class: 'notice' }, params.fault));
+  same(by('stream-same'), [{ path, params, streams: true }], [{ name: 'list_results', args: params }], t.mcpNone);
+}
 
 /** Console runs one stream at a time. */
 export class Console {
@@ -14,8 +33,10 @@ export class Console {
 
   stop() { this.#abort?.abort(); }
 
-  /** run reads a stream to its end and shows how that went. */
-  async run(path, params) {
+  /** run reads the stream that is asked for to its end and shows how that went. */
+  async run() {
+    const params = paramsOf();
+    if (params.fault) return;
     const abort = this.#abort = new AbortController();
     const began = performance.now();
     let [rows, bytes, first, drawn] = [0, 0, undefined, false];

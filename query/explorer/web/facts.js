@@ -1,7 +1,8 @@
 // What the window of a history adds up to, by product and site, as the
 // statistics of the service say.
 import * as api from './api.js';
-import { element, table } from './table.js';
+import { element } from './dom.js';
+import { table } from './table.js';
 import { language, money, number, t } from './texts.js';
 
 /** factReads are the statistics of products, at one site or at all. */

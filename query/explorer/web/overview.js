@@ -2,13 +2,38 @@
 // others, and what each site showed in a day. The service adds up; the page
 // shows.
 import * as api from './api.js';
-import { element, table } from './table.js';
+import { asked, link, zoned } from './asked.js';
+import { catalogue, itemName, named, siteName } from './catalogue.js';
+import { by, element } from './dom.js';
+import { same } from './same.js';
+import { table } from './table.js';
 import { money, number, percent, t } from './texts.js';
 
 const most = 10; // positions on show
 
-/** overviewReads are the reads of the view: of one site, or of all that is seen. */
-export function overviewReads(site, zone) {
+/** readStart reads the view: of one site, or of all that is seen. */
+export async function readStart(signal) {
+  const reads = readsOf(asked.site, zoned());
+  same(by('overview-same'), reads, []);
+  by('overview-status').textContent = t.loadingView;
+  try {
+    const [movers, positions, days] = await Promise.all(reads.map((r) => api.page(r.path, r.params, signal)));
+    await named([...movers.data, ...positions.data].map((p) => p.itemId));
+    if (signal.aborted) return;
+    const links = {
+      siteName,
+      itemLink: (id) => link(itemName(id), { view: 'history', items: id, last: '720h' }),
+      siteLink: (site) => link(siteName(site), { view: 'latest', site }),
+    };
+    showMovers(by('moved'), movers, links);
+    showPosition(by('stand'), positions, links);
+    showSites(by('sites'), days, catalogue.sites.filter((s) => !asked.site || s.site === asked.site), links);
+  } finally {
+    if (!signal.aborted) by('overview-status').textContent = '';
+  }
+}
+
+function readsOf(site, zone) {
   const to = Math.floor(Date.now() / 60e3) * 60e3;
   const day = { capturedFrom: new Date(to - 86400e3).toISOString(), capturedTo: new Date(to).toISOString() };
   return [
@@ -18,15 +43,8 @@ export function overviewReads(site, zone) {
   ];
 }
 
-/** readOverview asks for them, and for the names of products that are not known yet. */
-export async function readOverview(reads, named, signal) {
-  const [movers, positions, sites] = await Promise.all(reads.map((r) => api.page(r.path, r.params, signal)));
-  await named([...movers.data, ...positions.data].map((p) => p.itemId));
-  return { movers, positions, sites };
-}
-
 /** showMovers writes how many moved, by kind, and those whose price moved most. */
-export function showMovers(box, { data, query }, { itemLink, siteName }) {
+function showMovers(box, { data, query }, { itemLink, siteName }) {
   const kinds = Object.entries(query.kinds).filter(([, n]) => n > 0).map(([kind, n]) => `${t[kind]} ${number(n)}`).join(', ');
   const offer = (o) => (!o ? '' : o.price === null || o.price === undefined ? t[states[o.coverageState]] ?? t.unknown : money(o.price, o.currencyCode));
   box.replaceChildren(heading(t.movedTitle), element('p', { class: 'lead' }, `${t.moved(number(query.pairs), number(query.moved))}${kinds && `: ${kinds}`}.`), ...(data.length ? [scroll(t.movedTitle, table(t.movedTitle, [
@@ -41,7 +59,7 @@ export function showMovers(box, { data, query }, { itemLink, siteName }) {
 const states = { UNAVAILABLE: 'unavailable', PRODUCT_NOT_FOUND: 'notFound' };
 
 /** showPosition writes where the caller is above the cheapest offer, the farthest first. */
-export function showPosition(box, { data, query }, { itemLink, siteName }) {
+function showPosition(box, { data, query }, { itemLink, siteName }) {
   if (query.positions === 0) return box.replaceChildren(heading(t.aboveTitle), element('p', { class: 'small' }, t.noPositions));
   const above = data.filter((p) => p.difference > 0);
   box.replaceChildren(
@@ -59,7 +77,7 @@ export function showPosition(box, { data, query }, { itemLink, siteName }) {
 }
 
 /** showSites writes what each site showed in the last day; silent ones first. */
-export function showSites(box, { data }, all, { siteLink }) {
+function showSites(box, { data }, all, { siteLink }) {
   const seen = new Map(data.map((s) => [s.site, s]));
   const rows = all.map((site) => ({ site, s: seen.get(site.site) })).sort((a, b) => Boolean(a.s) - Boolean(b.s) || a.site.name.localeCompare(b.site.name));
   const of = (title, value) => ({ title, number: true, text: (r) => (r.s ? value(r.s) : '') });

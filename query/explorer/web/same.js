@@ -1,7 +1,7 @@
 // "The same elsewhere": commands that give what a view shows, to be copied.
 import { curl, tool } from './copy.js';
 import { serviceURL } from './api.js';
-import { element } from './table.js';
+import { element } from './dom.js';
 import { t } from './texts.js';
 
 /** same shows the commands for reads of REST and calls of tools in a box. */

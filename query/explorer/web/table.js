@@ -1,15 +1,5 @@
 // Tables that people can sort.
-
-/** element makes one, with text or children. */
-export function element(name, attributes = {}, ...children) {
-  const e = document.createElement(name);
-  for (const [k, v] of Object.entries(attributes)) {
-    if (k === 'class') e.className = v;
-    else if (v !== undefined) e.setAttribute(k, v);
-  }
-  e.append(...children.filter((c) => c !== undefined && c !== null));
-  return e;
-}
+import { element } from './dom.js';
 
 /**
  * table shows rows. A column is {name, title, text(row), value(row),

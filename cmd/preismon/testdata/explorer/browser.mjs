@@ -193,7 +193,7 @@ async function assortment(page) {
 }
 
 async function english() {
-  const page = await open('en-GB', 'en', (m) => /401|503/.test(m));
+  const page = await open('en-GB', 'en', (m) => /401|429|503/.test(m));
   await page.goto(`${plan.base}/`);
   await looks(page, 'front-en', false);
   await page.click('a[href="explorer/"]');
@@ -204,6 +204,7 @@ async function english() {
   await page.keyboard.press('Enter');
   await page.waitForSelector('#login-error:not([hidden])');
   await looks(page, 'login-en', false);
+  await page.route('**/ext/v1/position*', (route) => route.fulfill({ status: 429, headers: { 'Retry-After': '1' }, contentType: 'application/problem+json', body: '{"code":"RATE_LIMITED","detail":"busy"}' }), { times: 1 }); // the page waits and reads again
   await login(page);
   if (await page.evaluate(() => [...Object.values(localStorage), document.cookie, location.href].join(' ').match(/ey[A-Za-z0-9_-]{20}/))) fail('en', 'the token is kept outside of the session');
 
@@ -233,10 +234,17 @@ async function english() {
     chart.setScale('x', { min: at - 600, max: at + 600 });
     return at;
   });
-  await page.waitForTimeout(100);
+  await page.waitForFunction(() => /zoom=/.test(location.hash));
   await page.evaluate((at) => window.preismon.chart.setCursor({ left: window.preismon.chart.valToPos(at, 'x'), top: 50 }), gone);
   await page.waitForFunction(() => /Unavailable/.test(document.querySelector('#readout').textContent)).catch(async () => fail('en', `the readout of an outage: ${await page.textContent('#readout')}`));
   await page.setViewportSize({ width: 390, height: 844 }); // on a phone what is asked for folds away, and the keyboard gets past it
+  await page.reload();
+  await drawn(page);
+  const part = () => page.evaluate(() => { const { min, max } = window.preismon.chart.scales.x; return max - min; });
+  if (await part() !== 1200) fail('en', `the zoom is not in the address: ${await part()} s are on show`);
+  await page.click('#unzoom');
+  await page.waitForFunction(() => !/zoom=/.test(location.hash) && document.querySelector('#unzoom').hidden);
+  if (await part() < 86400) fail('en', `the whole window is ${await part()} s`);
   await page.reload();
   await drawn(page);
   const top = await page.evaluate(() => document.querySelector('#chart').getBoundingClientRect().top + scrollY);
@@ -291,15 +299,24 @@ async function english() {
 
 /** german looks at a site with everything, stops a stream, and sees one break and a server without charts. */
 async function german() {
-  const page = await open('de-DE', 'de', (m) => /ERR_INCOMPLETE|uPlot|404/.test(m));
+  const page = await open('de-DE', 'de', (m) => /ERR_INCOMPLETE|uPlot|404|429/.test(m));
   await page.goto(`${plan.base}/`);
   await page.goto(`${plan.base}/explorer/`);
   await looks(page, 'login-de', false);
   await login(page);
   if (await page.evaluate(() => document.documentElement.lang) !== 'de') fail('de', 'is not in German');
   await choose(page, plan.searches[0]);
-  await page.selectOption('#site', plan.empty); // a site without any row of it
-  await page.waitForFunction(() => document.querySelector('#pairs .badge.none'));
+  await page.waitForFunction(() => document.querySelector('#pairs tbody tr'));
+  const [item, site] = plan.elsewhere; // nobody looks for it there: that is not "no result"
+  await page.goto(`${plan.base}/explorer/#view=history&items=${item}&site=${site}`);
+  await page.waitForFunction(() => /nicht beobachtet/.test(document.querySelector('#history-status').textContent));
+  if (await page.locator('#pairs tbody tr, #pairs .badge').count()) fail('de', 'a pair that is not monitored has a line');
+  await page.goBack();
+  await page.waitForFunction(() => document.querySelector('#pairs tbody tr'));
+  await page.selectOption('#site', plan.site);
+  for (const [end, time] of [['from', '2001-01-01T00:00'], ['to', '2001-01-02T00:00']]) await page.fill(`#${end}`, time); // nothing was seen then
+  await page.locator('#to').blur();
+  await page.waitForFunction(() => !document.querySelector('#history').hasAttribute('aria-busy') && document.querySelectorAll('#pairs tbody tr').length === 1 && document.querySelector('#pairs .badge.none'));
   if (await page.isVisible('#chart') || !(await page.evaluate(() => { const c = document.querySelector('#lanes'); return c.width > 600 && c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some((v) => v); }))) fail('de', 'without a price there is an axis of prices, or no lane');
   await looks(page, 'none-de', false);
   await page.click('#chosen button');
@@ -362,7 +379,7 @@ async function many() {
   }, { item: plan.items[0], site: plan.site });
   const began = Date.now();
   await choose(page, plan.searches[0]);
-  await page.waitForFunction(() => window.preismon.lines?.rows === 100000 && /100,000/.test(document.querySelector('#history-status').textContent) && document.querySelector('#pairs table'));
+  await page.waitForFunction(() => !document.querySelector('#history').hasAttribute('aria-busy') && window.preismon.lines?.rows === 100000 && /100,000/.test(document.querySelector('#history-status').textContent) && document.querySelector('#pairs table'));
   said.many = { ms: Date.now() - began, ...await chartOf(page) };
   await picture(page, 'many', { fullPage: true });
   await page.context().close();

@@ -1,0 +1,111 @@
+// What is asked for. The address of the page says it, and the fields of the form show it.
+import { amountOf } from './amount.js';
+import { by, element } from './dom.js';
+import { language, t } from './texts.js';
+import { instant, known, local } from './zone.js';
+
+export const views = ['overview', 'assortment', 'history', 'latest', 'stream'];
+export const mostItems = 8;
+
+/** mostEverything is how long a window of all that is seen may be, in ms. */
+export const mostEverything = 168 * 3600e3;
+
+/** asked has the window as hours up to now, or as from and to in ms; zoom is the part of a history on show, from and to in s. */
+export const asked = { site: '', items: [], view: 'overview', window: { hours: 168 }, zoom: undefined };
+
+const defaultSort = { latest: { column: 'total', up: true }, assortment: { column: 'product', up: true } };
+
+/** sortedOf has the order of the tables that can be sorted, by view. */
+export const sortedOf = structuredClone(defaultSort);
+
+export function windowAddress() {
+  const w = asked.window;
+  return w.hours ? { last: `${w.hours}h` } : { from: new Date(w.from).toISOString(), to: new Date(w.to).toISOString() };
+}
+
+function address() {
+  const p = new URLSearchParams({ view: asked.view, site: asked.site, items: asked.items.join(','), zone: by('zone').value, ...windowAddress() });
+  if (by('own').value.trim()) p.set('own', plain(by('own').value));
+  const sorted = sortedOf[asked.view];
+  if (sorted && JSON.stringify(sorted) !== JSON.stringify(defaultSort[asked.view])) p.set('sort', `${sorted.up ? '' : '-'}${sorted.column}`);
+  if (asked.view === 'assortment' && by('filter').value.trim()) p.set('filter', by('filter').value.trim());
+  if (asked.view === 'history' && asked.zoom) p.set('zoom', ['from', 'to'].map((end) => new Date(asked.zoom[end] * 1e3).toISOString()).join('/'));
+  return `#${p}`;
+}
+
+/** plain is an own price as a number of JSON, in any language; what is none stays as it is. */
+export const plain = (text) => (Number.isNaN(amountOf(text, language)) ? text.trim() : String(amountOf(text, language)));
+
+/** written is a plain number as the page writes it. */
+export const written = (text) => (text.trim() && Number(text) > 0 ? new Intl.NumberFormat(language, { minimumFractionDigits: 2, maximumFractionDigits: 3 }).format(Number(text)) : text);
+
+let recalled = false; // what is asked is what the address said, in whatever form
+
+/** remember writes the address; what was asked before is one step back. */
+export function remember() {
+  const to = address();
+  if (to !== location.hash) history[location.hash && !recalled ? 'pushState' : 'replaceState'](null, '', to);
+  recalled = false;
+}
+
+export function recall() {
+  const p = new URLSearchParams(location.hash.slice(1));
+  asked.site = p.get('site') ?? '';
+  asked.items = (p.get('items') ?? '').split(',').filter((id) => /^[1-9][0-9]*$/.test(id)).slice(0, mostItems);
+  asked.view = views.includes(p.get('view')) ? p.get('view') : asked.items.length ? 'history' : 'overview';
+  const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  by('zone').value = known(p.get('zone') ?? '') ? p.get('zone') : own;
+  const hours = Number(/^(\d{1,5})h$/.exec(p.get('last') ?? '')?.[1] ?? 0);
+  const ends = ['from', 'to'].map((end) => timeOf(p.get(end) ?? ''));
+  asked.window = hours || ends.some(Number.isNaN) ? { hours: hours || 168 } : { from: ends[0], to: ends[1] };
+  const [from, to] = (p.get('zoom') ?? '').split('/').map((end) => Date.parse(end) / 1e3);
+  asked.zoom = from < to ? { from, to } : undefined;
+  by('own').value = written(p.get('own') ?? '');
+  const [, down, column] = /^(-?)(\w+)$/.exec(p.get('sort') ?? '') ?? [];
+  if (sortedOf[asked.view]) sortedOf[asked.view] = column ? { column, up: !down } : { ...defaultSort[asked.view] };
+  by('filter').value = p.get('filter') ?? '';
+  showWindow();
+  recalled = true;
+}
+
+/** timeOf reads an instant, or a local time of the zone; NaN: neither. */
+const timeOf = (text) => (/^\d{4}-\d\d-\d\dT\d\d:\d\d$/.test(text) ? instant(text, zoned()) : Date.parse(text));
+
+export const zoned = () => (known(by('zone').value) ? by('zone').value : 'UTC');
+
+const ends = () => (asked.window.hours ? { from: Date.now() - asked.window.hours * 3600e3, to: Date.now() + 60e3 } : asked.window);
+
+/** showWindow writes the window in the zone: another zone moves no instant. */
+export function showWindow() {
+  const w = ends();
+  for (const end of ['from', 'to']) by(end).value = local(w[end], zoned()).slice(0, 16);
+  for (const b of by('presets').children) b.setAttribute('aria-pressed', String(Number(b.dataset.hours) === asked.window.hours));
+}
+
+/** ask takes another window. */
+export function ask(window) {
+  Object.assign(asked, { window, zoom: undefined });
+  showWindow();
+}
+
+/** typed takes the window from its fields, if both are there. */
+export function typed() {
+  if (!by('from').value || !by('to').value) return false;
+  ask({ from: instant(by('from').value, zoned()), to: instant(by('to').value, zoned()) });
+  return true;
+}
+
+/** timeWindow gives the window asked for, in ms, or says what is wrong with it. */
+export function timeWindow() {
+  const zone = by('zone').value;
+  const good = known(zone);
+  by('zone').setCustomValidity(good ? '' : t.badZone);
+  if (!good || !by('from').value || !by('to').value) return { fault: good ? t.badWindow : t.badZone };
+  const { from, to } = ends();
+  return from < to ? { from, to, zone } : { fault: t.badWindow };
+}
+
+export const windowParams = (w) => ({ capturedFrom: new Date(w.from).toISOString(), capturedTo: new Date(w.to).toISOString(), timezone: w.zone });
+
+/** link leads to a view of this page, with the zone as it is. */
+export const link = (words, params) => element('a', { href: `#${new URLSearchParams({ ...params, zone: by('zone').value })}` }, words);

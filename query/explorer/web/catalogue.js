@@ -1,0 +1,58 @@
+// The sites and products that the caller sees, as far as the page has read them.
+import * as api from './api.js';
+
+/** catalogue has products in the order in which they were read; more: there are others. */
+export const catalogue = { sites: [], items: [], more: false };
+
+const nameOf = new Map(); // of products
+
+export const siteName = (key) => catalogue.sites.find((s) => s.site === key)?.name ?? key;
+
+export const itemName = (id) => nameOf.get(id) ?? id;
+
+function add(items) {
+  for (const i of items) {
+    if (!nameOf.has(i.itemId)) catalogue.items.push(i);
+    nameOf.set(i.itemId, i.name ?? i.itemId);
+  }
+}
+
+/** named makes the names of products known. */
+export async function named(ids) {
+  await Promise.all([...new Set(ids)].filter((id) => !nameOf.has(id)).map(async (itemId) => add((await api.page('v1/items', { itemId })).data)));
+}
+
+/** readCatalogue reads all sites and the first products. */
+export async function readCatalogue() {
+  const sites = (await api.all('v1/sites', { limit: 1000 }, 10000)).data;
+  const found = await api.all('v1/items', { limit: 1000 }, 5000);
+  forget();
+  Object.assign(catalogue, { sites, more: found.more });
+  add(found.data);
+}
+
+/** forget is for the next who logs in. */
+export function forget() {
+  Object.assign(catalogue, { sites: [], items: [], more: false });
+  nameOf.clear();
+}
+
+/** lookUp asks the service for a product by its codes, and tells whether there is one. */
+export async function lookUp(text) {
+  const params = /^\d{8,14}$/.test(text) ? [{ ean: text }, { pzn: text }, { itemId: text }] : /^\d{1,20}$/.test(text) ? [{ itemId: text }, { pzn: text }] : [];
+  for (const p of params) {
+    const { data } = await api.page('v1/items', p).catch(() => ({ data: [] }));
+    add(data);
+    if (data.length) return true;
+  }
+  return false;
+}
+
+/** matching are the products that have all words of a text in their names or codes. */
+export function matching(text) {
+  const words = text.trim().toLowerCase().split(/\s+/).filter(Boolean);
+  return catalogue.items.filter((i) => {
+    const names = [i.name, i.brand, i.manufacturer, i.ean, i.pzn, i.asin, i.itemId].join(' ').toLowerCase();
+    return words.every((w) => names.includes(w));
+  });
+}

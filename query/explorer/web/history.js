@@ -1,0 +1,136 @@
+// The history of products: a chart of offers, the outcomes of each pair, and
+// the same as tables.
+import * as api from './api.js';
+import { asked, remember, timeWindow, windowParams } from './asked.js';
+import { itemName, siteName } from './catalogue.js';
+import { Chart, colourOf, load, mostLines } from './chart.js';
+import { by, element } from './dom.js';
+import { factReads, readFacts, showFacts } from './facts.js';
+import { badge, columns } from './rows.js';
+import { same } from './same.js';
+import { History } from './series.js';
+import { table } from './table.js';
+import { number, t } from './texts.js';
+
+const redraw = 400; // ms between drawings while rows arrive
+
+let chart;
+let drawn; // the history on show: {past, newest, window, whole, monitored}
+
+/** onShow is what is drawn, for tests and the curious. */
+export const onShow = { get chart() { return chart?.plot; }, get lines() { return drawn?.past; } };
+
+function zoomed(part) {
+  asked.zoom = part;
+  by('unzoom').hidden = !part;
+  remember();
+}
+
+/** unzoom shows the whole window. */
+export const unzoom = () => chart.whole();
+
+/** forgetHistory clears the view. */
+export function forgetHistory() {
+  drawn = undefined;
+  showHistory();
+}
+
+/** readHistory reads the products asked for, and draws while rows arrive. */
+export async function readHistory(signal) {
+  const w = timeWindow();
+  const draws = await load();
+  by('no-charts').hidden = draws;
+  by('no-charts').textContent = t.noCharts;
+  if (signal.aborted) return;
+  drawn = undefined;
+  showHistory();
+  if (w.fault || !asked.items.length) {
+    by('history-status').textContent = w.fault ?? t.chooseItem;
+    by('history-same').replaceChildren();
+    return;
+  }
+  const reads = asked.items.map((itemId) => ({
+    path: 'v1/results/stream', streams: true, params: { itemId, site: asked.site, ...windowParams(w), sort: 'asc', includeExportFields: true },
+  }));
+  const facts = factReads(asked.items, asked.site, windowParams(w));
+  const lookup = { path: 'ext/v1/lookup', body: { itemIds: asked.items } }; // which pairs are monitored
+  same(by('history-same'), [...reads, ...facts, lookup], reads.map((r) => ({ name: 'list_results', args: r.params })));
+  by('history-status').textContent = t.loading(0);
+  readFacts(facts, signal).then((records) => showFacts(by('facts'), records, { itemName, siteName }), (e) => { if (!signal.aborted) by('facts').replaceChildren(t.incomplete + api.said(e)); });
+  const past = new History();
+  const newest = new Map(); // of each product, its last rows
+  let last = performance.now();
+  drawn = { past, newest, window: w, whole: false };
+  try {
+    for (const read of reads) {
+      const keep = [];
+      newest.set(read.params.itemId, keep);
+      await api.stream(read.path, read.params, signal, (lines) => {
+        for (const line of lines) {
+          const row = JSON.parse(line);
+          past.add(row);
+          keep.push(row);
+        }
+        keep.splice(0, keep.length - 100);
+        by('history-status').textContent = t.loading(number(past.rows));
+        if (performance.now() - last > redraw) {
+          showHistory();
+          last = performance.now();
+        }
+      });
+    }
+    drawn.monitored = (await api.sent(lookup.path, lookup.body, signal)).data.flatMap((entry) => [...entry.latest, ...entry.noResult]);
+    drawn.whole = true;
+  } finally {
+    if (!signal.aborted) {
+      by('history-status').textContent = '';
+      showHistory();
+    }
+  }
+}
+
+/** showHistory draws what was read. */
+export function showHistory() {
+  const h = drawn;
+  for (const id of ['key', 'history-table']) by(id).hidden = !h;
+  if (!h) {
+    chart?.clear();
+    by('unzoom').hidden = true;
+    for (const id of ['legend', 'facts', 'pairs', 'history-rows', 'readout']) by(id).replaceChildren();
+    return;
+  }
+  const lines = h.past.chosen(mostLines);
+  const pairs = pairsOf(h);
+  if (h.whole) {
+    const all = h.past.lines.size;
+    by('history-status').textContent = !pairs.length ? t.notMonitored : t.loaded(number(h.past.rows), number(h.past.pairs.size)) + (all > lines.length ? `. ${t.moreLines(lines.length, number(all))}` : '');
+  }
+  const label = (p) => (asked.items.length > 1 ? `${siteName(p.site)} · ${itemName(p.itemId)}` : siteName(p.site));
+  if (by('no-charts').hidden) {
+    chart ??= new Chart(by('chart'), by('lanes'), (text) => { by('readout').textContent = text; }, zoomed);
+    chart.draw(lines, pairs.map((p) => ({ ...p, label: p.at.length ? label(p) : `${t.noResult}: ${label(p)}` })), h.window.from / 1000, h.window.to / 1000, h.window.zone, asked.zoom);
+    by('legend').replaceChildren(...lines.map((l, i) => {
+      const swatch = element('i');
+      swatch.style.borderTopColor = colourOf(i);
+      swatch.style.borderTopStyle = i < 8 ? 'solid' : 'dashed';
+      const b = element('button', { type: 'button', 'aria-pressed': String(!chart.hidden.has(l.key)) }, swatch, element('span', {}, l.merchant ?? t.noMerchant, element('small', {}, label(l.pair))));
+      b.addEventListener('click', () => b.setAttribute('aria-pressed', String(chart.toggle(i))));
+      return element('li', {}, b);
+    }));
+  }
+  const count = (p, o) => p.outcome.filter((x) => x === o).length;
+  by('pairs').replaceChildren(table(t.pairs, [
+    { title: t.product, text: (p) => itemName(p.itemId) }, { title: t.site, text: (p) => siteName(p.site) },
+    ...['price', 'unavailable', 'unknown'].map((o) => ({ title: t[o], number: true, text: (p) => (p.at.length ? number(count(p, o)) : '') })),
+    { title: t.noResult, text: (p) => (p.at.length ? '' : badge('none')) },
+  ], pairs));
+  const rows = [...h.newest.values()].flat().sort((a, b) => Date.parse(b.capturedAt) - Date.parse(a.capturedAt)).slice(0, 200);
+  by('history-rows').replaceChildren(table(t.asTable, columns(h.window.zone), rows));
+  if (!by('no-charts').hidden) by('history-table').open = true;
+}
+
+/** pairsOf lists the pairs with rows, and those that are monitored and have none. */
+function pairsOf(h) {
+  const silent = h.whole ? h.monitored.filter((p) => (!asked.site || p.site === asked.site) && !h.past.pairs.has(`${p.itemId} ${p.site}`)) : [];
+  return [...h.past.pairs.values(), ...silent.map(({ itemId, site }) => ({ itemId, site, at: [], outcome: [] }))].sort((a, b) => asked.items.indexOf(a.itemId) - asked.items.indexOf(b.itemId));
+}
