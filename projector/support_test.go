@@ -185,6 +185,7 @@ func (w *world) verify() {
 	want := w.oracle
 	diff(w.t, "observations", want.rows(), w.tableRows("observations", 0))
 	diff(w.t, "observations_by_mandate", want.mandateRows(), w.tableRows("observations_by_mandate", 1))
+	w.logDoubled()
 	diff(w.t, "latest_observations", want.latest(), w.latestRows())
 	diff(w.t, "ingested_events", want.ingested(), w.ingestedRows())
 	diff(w.t, "scope_pairs", want.scopes(), w.scopeRows())
@@ -195,6 +196,27 @@ func (w *world) verify() {
 		if force != applied {
 			w.t.Errorf("mandate %d: version %d in force, %d applied", m, force, applied)
 		}
+	}
+}
+
+// logDoubled tells which parts hold the rows that are in a table more than once,
+// and what was done to the table: what doubles a row leaves no other trace.
+func (w *world) logDoubled() {
+	w.t.Helper()
+	for table, key := range map[string]string{
+		"observations":            "epoch, seq, capture, offer",
+		"observations_by_mandate": "mandate, epoch, seq, capture, offer",
+	} {
+		doubled := 0
+		w.eachRow("SELECT toString(tuple("+key+")), toString(groupArray(tuple(_part, _part_offset))) FROM "+table+" GROUP BY "+key+" HAVING count() > 1 ORDER BY "+key, 2, func(v []any) {
+			w.t.Logf("%s has %v in parts %v", table, v[0], v[1])
+			doubled++
+		})
+		if doubled == 0 {
+			continue
+		}
+		w.eachRow("SELECT concat(name, ', ', toString(rows), ' rows, active ', toString(active), ', ', toString(modification_time)) FROM system.parts WHERE database = currentDatabase() AND table = '"+table+"' ORDER BY min_block_number", 1, func(v []any) { w.t.Log(v[0]) })
+		w.eachRow("SELECT concat(mutation_id, ': ', command, ', ', toString(create_time), ', done ', toString(is_done)) FROM system.mutations WHERE database = currentDatabase() AND table = '"+table+"'", 1, func(v []any) { w.t.Log(v[0]) })
 	}
 }
 
