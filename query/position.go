@@ -75,7 +75,7 @@ type offer struct {
 // hours old. It is accepted or refused as a latestObservationPerPair read of
 // the product in that window, with the same codes.
 func (s *Service) MarketPosition(ctx context.Context, p Principal, r PositionRequest) (*MarketPosition, error) {
-	if err := r.check(); err != nil {
+	if err := r.Check(); err != nil {
 		return nil, err
 	}
 	giveBack, err := s.Charge(ctx, latestBytes)
@@ -112,36 +112,44 @@ func (s *Service) MarketPosition(ctx context.Context, p Principal, r PositionReq
 	return answer, nil
 }
 
-// check refuses what no data is needed for.
-func (r PositionRequest) check() error {
+// Check refuses what no data is needed for, all of it at once.
+func (r PositionRequest) Check() error {
 	kinds := 0
 	for _, given := range []bool{r.ItemID != 0, r.EAN != "", r.PZN != "", r.ASIN != "" || r.ASINLocale != ""} {
 		if given {
 			kinds++
 		}
 	}
+	var wrong error
+	if kinds != 1 {
+		wrong = invalid("Name the product by exactly one of itemId, ean, pzn, or asin with asinLocale.")
+	}
+	if (r.ASIN == "") != (r.ASINLocale == "") {
+		wrong = together(wrong, invalid("asin and asinLocale need one another."))
+	}
+	known := r.CurrencyCode == "" || r.CurrencyCode.Valid()
+	if !known {
+		wrong = together(wrong, invalid("currencyCode: %q is not an ISO 4217 code like EUR.", r.CurrencyCode))
+	}
+	if r.Country != "" && !contracts.ValidCountry(r.Country) {
+		wrong = together(wrong, invalid("country: %q is not two capital letters like DE.", r.Country))
+	}
 	switch {
-	case kinds != 1:
-		return invalid("Name the product by exactly one of itemId, ean, pzn, or asin with asinLocale.")
-	case r.CurrencyCode != "" && !r.CurrencyCode.Valid():
-		return invalid("currencyCode: %q is not an ISO 4217 code like EUR.", r.CurrencyCode)
-	case r.Country != "" && !contracts.ValidCountry(r.Country):
-		return invalid("country: %q is not two capital letters like DE.", r.Country)
 	case r.CandidatePrice == "":
-		return invalid("candidatePrice: missing. It is a decimal text like 12.99.")
-	case r.CurrencyCode != "":
+		return together(wrong, invalid("candidatePrice: missing. It is a decimal text like 12.99."))
+	case known && r.CurrencyCode != "":
 		if _, err := candidate(r.CandidatePrice, r.CurrencyCode); err != nil {
-			return invalid("candidatePrice: %s.", err)
+			return together(wrong, invalid("candidatePrice: %s.", err))
 		}
-		return nil
+		return wrong
 	}
 	for currency := range contracts.Currencies() {
 		if _, err := candidate(r.CandidatePrice, currency); err == nil {
-			return nil
+			return wrong
 		}
 	}
 	_, err := candidate(r.CandidatePrice, "EUR")
-	return invalid("candidatePrice: %s.", err)
+	return together(wrong, invalid("candidatePrice: %s.", err))
 }
 
 // markets are the current offers, by country and currency.

@@ -225,6 +225,19 @@ func invalid(format string, args ...any) error {
 	return fault.New(fault.Invalid, CodeValidation, format, args...)
 }
 
+// together is one refusal for two of invalid; nil is none.
+func together(a, b error) error {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	}
+	first, _ := errors.AsType[*fault.Error](a)
+	second, _ := errors.AsType[*fault.Error](b)
+	return invalid("%s %s", first.Msg, second.Msg)
+}
+
 // within gives a read its time, and notes how much of it the read waits for
 // others.
 func (s *Service) within(ctx context.Context) (context.Context, context.CancelFunc) {

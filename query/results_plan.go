@@ -20,13 +20,17 @@ func (s *Service) plan(p Principal, r ResultsRequest) (*resultsPlan, error) {
 	return plan, plan.checkWindow(r)
 }
 
+// Check refuses a read of results for what can be told without data, all of it
+// at once.
+func (s *Service) Check(p Principal, r ResultsRequest) error {
+	_, err := s.plan(p, r)
+	return err
+}
+
 // understand reads every part of a request, whether or not its window is
 // allowed.
 func (s *Service) understand(p Principal, r ResultsRequest) (*resultsPlan, error) {
-	limit, err := pageLimit(r.Limit, MaxResultsLimit)
-	if err != nil {
-		return nil, err
-	}
+	limit, wrong := pageLimit(r.Limit, MaxResultsLimit)
 	plan := &resultsPlan{
 		limit:   limit,
 		include: r.Include,
@@ -41,11 +45,13 @@ func (s *Service) understand(p Principal, r ResultsRequest) (*resultsPlan, error
 	q := &plan.query
 	switch {
 	case r.ASIN != "" && r.ASINLocale == "":
-		return nil, invalid("asin: needs asinLocale beside it.")
+		wrong = together(wrong, invalid("asin: needs asinLocale beside it."))
 	case r.ASIN == "" && r.ASINLocale != "":
-		return nil, invalid("asinLocale: needs asin beside it.")
+		wrong = together(wrong, invalid("asinLocale: needs asin beside it."))
+	}
+	switch {
 	case r.LatestPerPair && r.LatestObservationPerPair:
-		return nil, invalid("latestPerPair and latestObservationPerPair exclude each other.")
+		wrong = together(wrong, invalid("latestPerPair and latestObservationPerPair exclude each other."))
 	case r.LatestPerPair:
 		q.Latest = NewestRow
 	case r.LatestObservationPerPair:
@@ -56,20 +62,24 @@ func (s *Service) understand(p Principal, r ResultsRequest) (*resultsPlan, error
 	case "asc":
 		q.Ascending = true
 	default:
-		return nil, invalid("sort: %q is neither asc nor desc.", r.Sort)
+		wrong = together(wrong, invalid("sort: %q is neither asc nor desc.", r.Sort))
 	}
 	if r.CoverageState != "" {
 		outcomes, ok := coverageOutcomes[r.CoverageState]
 		if !ok {
-			return nil, invalid("coverageState: %q is none of PRICE_OBSERVED, UNAVAILABLE, PRODUCT_NOT_FOUND, NO_RESULT, UNKNOWN.", r.CoverageState)
+			wrong = together(wrong, invalid("coverageState: %q is none of PRICE_OBSERVED, UNAVAILABLE, PRODUCT_NOT_FOUND, NO_RESULT, UNKNOWN.", r.CoverageState))
 		}
 		q.Outcomes = outcomes
 	}
+	var err error
 	if plan.zone, err = contracts.LoadZone(cmp.Or(r.Timezone, "UTC")); err != nil {
-		return nil, invalid("timezone: %s.", err)
+		wrong, plan.zone = together(wrong, invalid("timezone: %s.", err)), time.UTC
 	}
 	if plan.asked, err = s.window(r, q, plan.zone); err != nil {
-		return nil, err
+		wrong = together(wrong, err)
+	}
+	if wrong != nil {
+		return nil, wrong
 	}
 	q.Window = plan.asked.Whole()
 	q.ToNow = !plan.given.To && !q.Window.To.IsZero()
@@ -86,16 +96,20 @@ func (s *Service) understand(p Principal, r ResultsRequest) (*resultsPlan, error
 
 // window resolves the window that a request means (RES-02, RES-05, RES-06),
 // as exactly as it is written: bounds are compared before they are rounded.
-func (s *Service) window(r ResultsRequest, q *ResultsQuery, zone *time.Location) (w contracts.Window, err error) {
+func (s *Service) window(r ResultsRequest, q *ResultsQuery, zone *time.Location) (w contracts.Window, wrong error) {
+	var err error
 	if r.CapturedFrom != "" {
 		if w.From, err = contracts.ParseLower(r.CapturedFrom, zone); err != nil {
-			return w, invalid("capturedFrom: %s.", err)
+			wrong = invalid("capturedFrom: %s.", err)
 		}
 	}
 	if r.CapturedTo != "" {
 		if w.To, err = contracts.ParseUpper(r.CapturedTo, zone); err != nil {
-			return w, invalid("capturedTo: %s.", err)
+			wrong = together(wrong, invalid("capturedTo: %s.", err))
 		}
+	}
+	if wrong != nil {
+		return w, wrong
 	}
 	now := s.now().UTC()
 	whole := now.Truncate(contracts.Resolution)

@@ -221,3 +221,28 @@ func TestClientLeaves(t *testing.T) {
 		}
 	}
 }
+
+// A refusal names all that is wrong, not what was found first.
+func TestAllFaultsOfACallAreToldAtOnce(t *testing.T) {
+	a := newAgents(t, newMarket()).agent(whole)
+	for _, c := range []struct {
+		tool      string
+		arguments object
+		named     []string
+	}{
+		{
+			"list_results",
+			object{"limit": 0, "asin": "B000000001", "latestPerPair": true, "latestObservationPerPair": true, "sort": "up", "coverageState": "GOOD", "timezone": "Mars", "capturedFrom": "soon", "capturedTo": "later"},
+			[]string{"limit:", "asin:", "exclude each other", "sort:", "coverageState:", "timezone:", "capturedFrom:", "capturedTo:"},
+		},
+		{"list_results", object{"limit": "5", "ean": "1", "site": "Shop One", "isPrime": "maybe", "nope": 1}, []string{"limit:", "ean:", "site:", "isPrime:", `"nope"`}},
+		{"get_market_price_position", object{"candidatePrice": "cheap", "currencyCode": "Euro", "country": "Germany", "asin": "B000000001"}, []string{"candidatePrice:", "currencyCode:", "country:", "asinLocale"}},
+	} {
+		detail := a.call(c.tool, c.arguments).failed("MVP_VALIDATION_ERROR").Detail
+		for _, name := range c.named {
+			if !strings.Contains(detail, name) {
+				t.Errorf("%s %v: does not name %s: %s", c.tool, c.arguments, name, detail)
+			}
+		}
+	}
+}

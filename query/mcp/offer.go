@@ -11,7 +11,7 @@ import (
 
 // offer lists what the service answers to agents.
 func offer(s *query.Service) (catalogue, error) {
-	c := catalogue{Instructions: instructions, Prompts: prompts(), Resources: resources(s)}
+	c := catalogue{Instructions: instructions, Prompts: prompts(s), Resources: resources(s)}
 	for _, t := range tools() {
 		input, err := t.input()
 		if err != nil {
@@ -23,7 +23,7 @@ func offer(s *query.Service) (catalogue, error) {
 		}
 		run := t.run
 		c.Tools = append(c.Tools, Tool{
-			Descriptor: sdk.Tool{Name: t.name, Description: t.about, InputSchema: input, OutputSchema: answer}, Heavy: t.heavy,
+			Descriptor: sdk.Tool{Name: t.name, Title: t.title, Description: t.about, InputSchema: input, OutputSchema: answer}, Heavy: t.heavy,
 			Run: func(ctx context.Context, call Call) (Result, error) { return run(ctx, s, call) },
 		})
 	}

@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"embed"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -32,28 +33,49 @@ var promptTexts = template.Must(template.ParseFS(promptFiles, "prompts/*.md"))
 const maxPromptRunes = 200
 
 // prompts are the tasks that a user can start (PROM-01).
-func prompts() []Prompt {
+func prompts(s *query.Service) []Prompt {
 	product := []string{"itemId", "ean", "pzn", "asin", "asinLocale"}
 	return []Prompt{
-		prompt("analyze-buybox", "Who holds the buy box at a country market, product by product", nil, "site", "orderId", "itemId"),
-		prompt("check-price-availability", "Prices and availability of a product, an order, a site or a time", nil,
-			slices.Concat(product, []string{"orderId", "site", "capturedFrom", "capturedTo", "timezone"})...),
-		prompt("inspect-observation", "What one observation of a product at a site says", nil, "itemId", "ean", "site", "capturedAt"),
-		prompt("analyze-market-price-position", "Where a price would stand among the current offers of a product", []string{"candidatePrice"},
-			slices.Concat(product, []string{"currencyCode", "country", "includeCustomerReference"})...),
-		prompt("review-observed-shops", "Which sites are observed, and how well", nil, "country", "orderId"),
+		prompt(task{
+			name: "analyze-buybox", title: "Buy box", about: "Who holds the buy box at a country market, product by product",
+			optional: []string{"site", "orderId", "itemId"}, check: resultsCall(s),
+		}),
+		prompt(task{
+			name: "check-price-availability", title: "Prices and availability", about: "Prices and availability of a product, an order, a site or a time",
+			optional: slices.Concat(product, []string{"orderId", "site", "capturedFrom", "capturedTo", "timezone"}), check: resultsCall(s),
+		}),
+		prompt(task{
+			name: "inspect-observation", title: "One observation", about: "What one observation of a product at a site says",
+			optional: []string{"itemId", "ean", "site", "capturedAt"}, check: observationCall(s),
+		}),
+		prompt(task{
+			name: "analyze-market-price-position", title: "Price position", about: "Where a price would stand among the current offers of a product",
+			required: []string{"candidatePrice"}, optional: slices.Concat(product, []string{"currencyCode", "country", "includeCustomerReference"}),
+			check: positionCall,
+		}),
+		prompt(task{
+			name: "review-observed-shops", title: "Observed shops", about: "Which sites are observed, and how well",
+			optional: []string{"country", "orderId"}, check: orderCall(s),
+		}),
 	}
 }
 
-func prompt(name, about string, required []string, optional ...string) Prompt {
-	p := Prompt{Descriptor: sdk.Prompt{Name: name, Description: about}}
-	for _, argument := range slices.Concat(required, optional) {
+// task is one thing that a user can start.
+type task struct {
+	name, title, about string
+	required, optional []string
+	check              checker
+}
+
+func prompt(t task) Prompt {
+	p := Prompt{Descriptor: sdk.Prompt{Name: t.name, Title: t.title, Description: t.about}}
+	for _, argument := range slices.Concat(t.required, t.optional) {
 		p.Descriptor.Arguments = append(p.Descriptor.Arguments, &sdk.PromptArgument{
-			Name: argument, Description: promptWords(argument), Required: slices.Contains(required, argument),
+			Name: argument, Description: promptWords(argument), Required: slices.Contains(t.required, argument),
 		})
 	}
-	p.Text = func(_ context.Context, _ query.Principal, given map[string]string) (string, error) {
-		return task(name, required, optional, given)
+	p.Text = func(_ context.Context, who query.Principal, given map[string]string) (string, error) {
+		return t.text(who, given)
 	}
 	return p
 }
@@ -66,30 +88,40 @@ func promptWords(argument string) string {
 	return words[argument]
 }
 
-// task fills a text with the values that are given (PROM-02).
-func task(name string, required, optional []string, given map[string]string) (string, error) {
-	values := map[string]string{}
+// text fills the task with the values that are given (PROM-02), if the calls
+// that it prints will be accepted; else it names all that is wrong.
+func (t task) text(p query.Principal, given map[string]string) (string, error) {
+	var faults []string
+	cleaned, values := wire.Arguments{}, map[string]string{}
 	for _, argument := range slices.Sorted(maps.Keys(given)) {
-		if !slices.Contains(required, argument) && !slices.Contains(optional, argument) {
-			return "", fault.New(fault.Invalid, query.CodeValidation, "%s: unknown argument.", wire.Quote(argument))
+		if !slices.Contains(t.required, argument) && !slices.Contains(t.optional, argument) {
+			faults = append(faults, wire.Quote(argument)+": unknown argument.")
+			continue
 		}
-		if value := plaintext.Clean(given[argument], maxPromptRunes); value != "" {
-			quoted, err := wire.Marshal(value)
-			if err != nil {
-				return "", err
-			}
-			values[argument] = string(quoted)
+		value := plaintext.Clean(given[argument], maxPromptRunes)
+		if value == "" {
+			continue
+		}
+		quoted, err := wire.Marshal(value)
+		if err != nil {
+			return "", err
+		}
+		cleaned[argument], values[argument] = value, string(quoted)
+		if argument == "includeCustomerReference" { // no text in a call
+			values[argument] = value
 		}
 	}
-	for _, argument := range required {
-		if values[argument] == "" {
-			return "", fault.New(fault.Invalid, query.CodeValidation, "%s: missing.", argument)
+	if err := t.check(p, cleaned); err != nil {
+		refused, ok := errors.AsType[*fault.Error](err)
+		if !ok {
+			return "", err
 		}
+		faults = append(faults, refused.Msg)
 	}
-	if (values["asin"] == "") != (values["asinLocale"] == "") {
-		return "", fault.New(fault.Invalid, query.CodeValidation, "asin and asinLocale need one another.")
+	if len(faults) > 0 {
+		return "", fault.New(fault.Invalid, query.CodeValidation, "%s", strings.Join(faults, " "))
 	}
 	var b strings.Builder
-	err := promptTexts.ExecuteTemplate(&b, name+".md", values)
+	err := promptTexts.ExecuteTemplate(&b, t.name+".md", values)
 	return strings.TrimSpace(b.String()), err
 }

@@ -13,10 +13,10 @@ import (
 
 // descriptor is a tool as tools/list shows it.
 type descriptor struct {
-	Name, Description string
-	InputSchema       json.RawMessage
-	OutputSchema      json.RawMessage
-	Annotations       json.RawMessage
+	Name, Title, Description string
+	InputSchema              json.RawMessage
+	OutputSchema             json.RawMessage
+	Annotations              json.RawMessage
 }
 
 func (a *agent) tools() []descriptor {

@@ -13,6 +13,7 @@ import (
 // decoder asks for, and its rules are those of the service: it has none.
 type tool struct {
 	name  string
+	title string // for people
 	about string // for agents: when to use it, what comes next
 	// operation is that of the contract which has these parameters.
 	operation string

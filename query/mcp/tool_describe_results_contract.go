@@ -7,7 +7,7 @@ import (
 
 func describeResultsContract() tool {
 	return tool{
-		name: "describe_results_contract", operation: "getResultsCapabilities", arguments: wire.Operation(wire.Capabilities).Parameters(),
+		name: "describe_results_contract", title: "How to ask for results", operation: "getResultsCapabilities", arguments: wire.Operation(wire.Capabilities).Parameters(),
 		about:  "Describes list_results: fields, filters, windows, limits, and what to do when a read is refused as too broad.",
 		answer: capabilitiesAnswer,
 		run:    record(wire.Capabilities),

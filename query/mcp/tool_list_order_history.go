@@ -8,7 +8,7 @@ import (
 // listOrderHistory lists the archived files of one direction.
 func listOrderHistory(d query.Direction) tool {
 	t := tool{
-		name: "list_order_" + string(d) + "_history", operation: "listExportHistory", required: []string{"orderId"},
+		name: "list_order_" + string(d) + "_history", title: "Archived " + string(d) + " files", operation: "listExportHistory", required: []string{"orderId"},
 		arguments: wire.History(d).Parameters(), run: pages(wire.History(d)),
 		about: "Lists the archived " + string(d) + " files of an order, newest first. Go on with download_order_" + string(d) + "_file.",
 	}

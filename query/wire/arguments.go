@@ -6,13 +6,15 @@ import (
 	"errors"
 	"io"
 	"net/url"
+	"regexp"
 )
 
 // FromArguments takes the members of a JSON object; none at all is an empty
 // one. Numbers and booleans are taken as they are written, so that a number
-// of any size stays exact; null is a parameter that is not given.
+// of any size stays exact, but for decimals that are all 0: 5.0 is 5, as JSON
+// Schema has it. null is a parameter that is not given.
 func FromArguments(object json.RawMessage) *Params {
-	p := &Params{asked: map[string]bool{}, values: url.Values{}}
+	p := &Params{asked: map[string]bool{}, quoted: map[string]bool{}, values: url.Values{}}
 	if len(bytes.TrimSpace(object)) == 0 {
 		return p
 	}
@@ -64,7 +66,11 @@ func (p *Params) member(name string, value json.RawMessage) {
 			return
 		}
 		p.values.Add(name, text)
+		p.quoted[name] = true
 	default:
-		p.values.Add(name, string(value))
+		p.values.Add(name, zeros.ReplaceAllString(string(value), "$1"))
 	}
 }
+
+// zeros are the decimals of a number that is an integer.
+var zeros = regexp.MustCompile(`^(-?[0-9]+)\.0+$`)

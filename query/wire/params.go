@@ -38,6 +38,7 @@ type Params struct {
 	order  *string // orderId of a path
 	names  []string
 	asked  map[string]bool
+	quoted map[string]bool // texts where JSON has numbers too
 	faults []string
 }
 
@@ -174,6 +175,10 @@ func (p *Params) limit() *int {
 		return nil
 	}
 	n, err := strconv.Atoi(value)
+	if err == nil && p.quoted["limit"] {
+		p.fault("limit: %s is a text. Send the number %d.", Quote(value), n)
+		return nil
+	}
 	if err != nil || !limitForm.MatchString(value) {
 		p.fault("limit: %s is not an integer.", Quote(value))
 		return nil

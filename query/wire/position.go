@@ -7,15 +7,21 @@ import (
 	"preismon/query"
 )
 
-// MarketPosition tells where a price stands among the current offers of a
-// product. What it gives is a *query.MarketPosition.
-func MarketPosition(ctx context.Context, s *query.Service, p query.Principal, in *Params) (any, error) {
+// DecodePosition takes the parameters of a market position.
+func DecodePosition(in *Params) (query.PositionRequest, error) {
 	req := query.PositionRequest{
 		ItemID: id[contracts.ItemID](in, "itemId"), PZN: in.pzn(), EAN: in.ean(), ASINLocale: in.asinLocale(), ASIN: in.asin(),
 		CandidatePrice: in.text("candidatePrice"), CurrencyCode: contracts.Currency(in.text("currencyCode")), Country: in.text("country"),
 		IncludeCustomerReference: in.flag("includeCustomerReference"),
 	}
-	if err := in.Err(); err != nil {
+	return req, in.Err()
+}
+
+// MarketPosition tells where a price stands among the current offers of a
+// product. What it gives is a *query.MarketPosition.
+func MarketPosition(ctx context.Context, s *query.Service, p query.Principal, in *Params) (any, error) {
+	req, err := DecodePosition(in)
+	if err != nil {
 		return nil, err
 	}
 	return s.MarketPosition(ctx, p, req)

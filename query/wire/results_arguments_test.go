@@ -84,7 +84,7 @@ func TestParametersOfAnOperation(t *testing.T) {
 }
 
 func TestADefaultGivesWayToWhatIsGiven(t *testing.T) {
-	for object, want := range map[string]int{`{}`: 7, `{"limit":null}`: 7, `{"limit":3}`: 3, `{"limit":"3"}`: 3} {
+	for object, want := range map[string]int{`{}`: 7, `{"limit":null}`: 7, `{"limit":3}`: 3, `{"limit":3.0}`: 3} {
 		p := wire.FromArguments([]byte(object))
 		if p.Given("limit") != (want == 3) {
 			t.Errorf("%s: given %t", object, p.Given("limit"))
@@ -93,5 +93,26 @@ func TestADefaultGivesWayToWhatIsGiven(t *testing.T) {
 		if err != nil || *got.Limit != want {
 			t.Errorf("%s: %v, %v", object, *got.Limit, err)
 		}
+	}
+}
+
+// A number is what JSON Schema says it is: 5.0 is an integer, "5" a text.
+func TestIntegersInArguments(t *testing.T) {
+	for object, want := range map[string]int{`{"limit":5}`: 5, `{"limit":5.0}`: 5, `{"limit":5.00,"itemId":11.0}`: 5} {
+		got, err := wire.DecodeResults(wire.FromArguments([]byte(object)))
+		if err != nil || got.Limit == nil || *got.Limit != want || object == `{"limit":5.00,"itemId":11.0}` && got.ItemID != 11 {
+			t.Errorf("%s: %+v, %v", object, got, err)
+		}
+	}
+	for object, want := range map[string]string{
+		`{"limit":"5"}`: `limit: "5" is a text. Send the number 5.`, `{"limit":5.5}`: `limit: "5.5" is not an integer.`,
+		`{"limit":"5","site":"X","nope":1}`: `limit: "5" is a text. Send the number 5. site: "X" is not a site key. "nope": unknown parameter.`,
+	} {
+		if _, err := wire.DecodeResults(wire.FromArguments([]byte(object))); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", object, err, want)
+		}
+	}
+	if got, err := wire.DecodeResults(wire.FromQuery("limit=5")); err != nil || *got.Limit != 5 {
+		t.Errorf("a query string is all texts: %v", err)
 	}
 }
