@@ -23,6 +23,9 @@ type ExtStore interface {
 	// RowsAtMost bounds the rows that Results looks at, coarsely, by the index
 	// alone. Not known: those of several shards.
 	RowsAtMost(ctx context.Context, v Visibility, q *ResultsQuery) (rows uint64, known bool, err error)
+	// EventIDs gives the ids of the events at some places. Not known: those of
+	// several shards.
+	EventIDs(ctx context.Context, places []Watermark) (map[Watermark]string, error)
 	// Edge tells how far the tables are, as of a moment after the call.
 	Edge(ctx context.Context) (Edge, error)
 }

@@ -25,6 +25,14 @@ func newRowIDs(key contracts.Secret) rowIDs {
 // pen writes the rowId of a mandate's rows behind their other fields. It is for
 // one read.
 func (r rowIDs) pen(m contracts.MandateID) pen {
+	id := r.of(m)
+	return func(out []byte, b *Block, i int) []byte {
+		return append(id(append(out, `,"rowId":"`...), b, i), '"')
+	}
+}
+
+// of writes the ids of a mandate's rows. It is for one read.
+func (r rowIDs) of(m contracts.MandateID) pen {
 	var h hash.Hash = hmac.New(sha256.New, r.key)
 	var place [24]byte
 	var sum []byte
@@ -37,8 +45,6 @@ func (r rowIDs) pen(m contracts.MandateID) pen {
 		h.Reset()
 		h.Write(place[:])
 		sum = h.Sum(sum[:0])
-		out = append(out, `,"rowId":"`...)
-		out = base64.RawURLEncoding.AppendEncode(out, sum[:rowIDBytes])
-		return append(out, '"')
+		return base64.RawURLEncoding.AppendEncode(out, sum[:rowIDBytes])
 	}
 }

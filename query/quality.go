@@ -233,10 +233,7 @@ func (j *judge) reason(p OrderPair, c siteCounts, counted bool) Reason {
 // hours of rest, and one more interval: that of the counters, or of the
 // schedule where the source does not count.
 func (j *judge) since(c siteCounts, counted bool) time.Time {
-	every := j.every
-	if counted && c.ConfiguredObservations > 0 {
-		every = day / time.Duration(c.ConfiguredObservations)
-	}
+	every := j.spacing(c, counted)
 	switch {
 	case counted && c.ExpectedProcessedByNow > 0 && j.today:
 		return j.now.Truncate(day)
@@ -244,6 +241,24 @@ func (j *judge) since(c siteCounts, counted bool) time.Time {
 		return j.now.Add(-day - every)
 	}
 	return time.Time{}
+}
+
+// spacing is the time between two captures: by the counters, or by the schedule
+// where the source does not count; 0: nothing tells.
+func (j *judge) spacing(c siteCounts, counted bool) time.Duration {
+	if counted && c.ConfiguredObservations > 0 {
+		return day / time.Duration(c.ConfiguredObservations)
+	}
+	return j.every
+}
+
+// interval is the spacing of a pair.
+func (j *judge) interval(p contracts.Pair) time.Duration {
+	if j.legacy && !j.members[p.Item].Holds(p.Site) {
+		return 0 // QUAL-04
+	}
+	c, counted := j.counters[p.Site]
+	return j.spacing(c, counted)
 }
 
 // judges makes the judge of each order. Memberships are read for the items of

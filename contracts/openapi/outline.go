@@ -178,7 +178,7 @@ func (c *contract) contents(of node) (all []Content, err error) {
 }
 
 // sampled are the ids of the examples, for the requests that need one.
-var sampled = map[string]string{"{{itemId}}": "4711"}
+var sampled = map[string]string{"{{itemId}}": "4711", "{{site}}": "shop-one"}
 
 // sample writes a request as the Postman collection sends it.
 func (c *contract) sample(op operation) string {

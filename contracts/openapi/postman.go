@@ -93,6 +93,7 @@ var enabled = map[string]map[string]string{
 	"listWindows":            {"itemId": "{{itemId}}", "capturedFrom": "2026-01-01"},
 	"explainRead":            {"path": "/v1/results"},
 	"listPositions":          {"limit": "10"},
+	"listEvidence":           {"itemId": "{{itemId}}", "site": "{{site}}", "capturedAt": "2026-01-01T00:00:00Z"},
 	"listMovers":             {"itemId": "{{itemId}}", "since": "2026-01-01"},
 }
 

@@ -74,6 +74,9 @@ var matrix = map[string]visible{
 		"itemId={item}&since=2026-01-01", "site={site}&since=2026-01-01", "orderId={order}&since=2026-01-01", "ean={ean}&since=2026-01-01",
 		"pzn={pzn}&since=2026-01-01", "asin={asin}&asinLocale={locale}&since=2026-01-01",
 	}},
+	"GET /ext/v1/evidence": {names: []string{
+		"itemId={item}&site={site}&capturedAt={captured}", "itemId={item}&site={site}&capturedAt={captured}&merchant={merchant}",
+	}, single: true},
 	"GET /ext/v1/explain": {own: true}, // TestExplainedShowsWhatIsSeen
 	"GET /ext/v1/windows": {own: true}, // TestFeedShowsWhatIsSeen
 	"GET /ext/v1/changes": {own: true}, // TestFeedShowsWhatIsSeen
@@ -92,6 +95,7 @@ func (l *live) ask(route string, w who, name, token string, more ...string) answ
 func (l *live) asking(route string, w who, name, token string, more ...string) *http.Request {
 	l.t.Helper()
 	method, path, _ := strings.Cut(route, " ")
+	name = strings.ReplaceAll(name, "{captured}", l.now.Add(-time.Minute).Format(time.RFC3339)) // the newest row of serveMatrix
 	if method == "POST" {
 		_, body, _ := strings.Cut(w.fill("", name), "?")
 		r := l.request(method, path, token, strings.NewReader(body))

@@ -27,7 +27,10 @@ func routePath(path string) string {
 }
 
 // required is what a route is asked with at least.
-var required = map[string]string{"/ext/v1/movers": "?itemId=7&since=2026-01-01", "/ext/v1/explain": "?path=/v1/sites", "/ext/v1/windows": "?capturedFrom=2026-01-01"}
+var required = map[string]string{
+	"/ext/v1/movers": "?itemId=7&since=2026-01-01", "/ext/v1/explain": "?path=/v1/sites", "/ext/v1/windows": "?capturedFrom=2026-01-01",
+	"/ext/v1/evidence": "?itemId=7&site=shop-one&capturedAt=2026-01-01T00:00:00Z",
+}
 
 // domainRoutes lists the routes under the contract that need a token.
 func domainRoutes() (paths []string) {

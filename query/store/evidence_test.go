@@ -1,0 +1,184 @@
+package store_test
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"preismon/contracts"
+	"preismon/query"
+
+	gocmp "github.com/google/go-cmp/cmp"
+)
+
+// eventID is that of a sequence; every third event is not known.
+func eventID(seq uint64) *string {
+	if seq%3 == 0 {
+		return nil
+	}
+	return ptr(fmt.Sprintf("00000000-0000-4000-8000-%012x", seq))
+}
+
+// TestEvidenceIsOfTheRow asks where rows come from, of every account, and compares
+// it with a look at all rows; the read of each row gives it again after others came
+// to its instant: VIS-04.
+func TestEvidenceIsOfTheRow(t *testing.T) {
+	w := newWorld(t, 71, 0)
+	w.restless(rand.New(rand.NewPCG(71, 1)), 400)
+	var events []string
+	for seq := range w.mark {
+		if id := eventID(seq + 1); id != nil {
+			events = append(events, fmt.Sprintf("('%s', %d, %d, 1, 1)", *id, w.epoch, seq+1))
+		}
+	}
+	w.exec("INSERT INTO ingested_events (event_id, epoch, seq, captures, rows) VALUES " + strings.Join(events, ", "))
+	w.exec(`INSERT INTO orders (mandate, order_id, name, active, created_at, interval_minutes, counters, version) VALUES
+		(1, 101, 'A', true, '2026-01-15 08:00:00', 60, [], 1), (1, 102, 'B', true, '2026-01-15 08:00:00', 240, [('market.example', 48, 0, 0)], 1)`)
+	due := map[contracts.OrderID]time.Duration{orderA: time.Hour, orderB: 4 * time.Hour}
+	type told struct{ captured, state, price, currency, merchant, event, next, url string }
+	text := func(s *string) string {
+		if s == nil {
+			return "null"
+		}
+		return *s
+	}
+	read := func(a contracts.AccountID, again string) string {
+		u, err := url.Parse(again)
+		if err != nil || u.Path != "/v1/results" {
+			t.Fatalf("%q: %v", again, err)
+		}
+		q := u.Query()
+		item, err := contracts.ParseID[contracts.ItemID](q.Get("itemId"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, err := w.service.Results(t.Context(), query.Principal{Account: a}, query.ResultsRequest{
+			ItemID: item, Site: contracts.SiteKey(q.Get("site")), CapturedFrom: q.Get("capturedFrom"), CapturedTo: q.Get("capturedTo"),
+			Cursor: q.Get("cursor"), Limit: ptr(1),
+		})
+		if err != nil {
+			t.Fatalf("%s: %v", again, err)
+		}
+		defer page.Rows.Release()
+		return fmt.Sprint(string(page.Rows.JSON()), " more: ", page.Paging.NextCursor != "")
+	}
+	links, seen, unseen, ids := map[string]string{}, 0, 0, map[string]bool{}
+	for n, row := range w.rows[:40] {
+		for _, a := range []contracts.AccountID{accountWhole, accountOrder, accountSites, accountNone, accountOther} {
+			r := query.EvidenceRequest{ItemID: contracts.ItemID(row.item), Site: contracts.SiteKey(row.site), CapturedAt: time.UnixMilli(row.ms).UTC().Format(time.RFC3339Nano)}
+			if n%4 == 0 {
+				r.Merchant = row.merchant
+			}
+			rows := w.oracle(a, query.ResultsRequest{ItemID: r.ItemID, Site: r.Site, Merchant: r.Merchant}, row.ms, row.ms, w.rows)
+			slices.SortFunc(rows, compareDesc)
+			want, got := []told{}, []told{}
+			for _, o := range rows {
+				one := told{
+					captured: time.UnixMilli(o.ms).UTC().Format("2006-01-02T15:04:05.000Z"), state: coverage(o), price: "null", currency: "null",
+					merchant: cmp.Or(o.merchant, "null"), event: text(eventID(o.seq)), next: "null", url: "https://" + o.site + "/" + fmt.Sprint(o.item),
+				}
+				if o.price >= 0 {
+					one.currency = cmp.Or(o.currency, "EUR")
+					one.price = string(contracts.AppendMinor(nil, o.price, contracts.Currency(one.currency).Digits()))
+				}
+				every := time.Duration(0)
+				for _, order := range w.visibleOrders(a, o.pair()) {
+					d := due[order]
+					if order == orderB && o.site == "market.example" {
+						d = 30 * time.Minute // by the source's counters
+					}
+					if d > 0 && (every == 0 || d < every) {
+						every = d
+					}
+				}
+				if every > 0 {
+					one.next = time.UnixMilli(o.ms).Add(every).UTC().Format("2006-01-02T15:04:05.000Z")
+				}
+				want = append(want, one)
+			}
+			page, err := w.service.Evidence(t.Context(), query.Principal{Account: a}, r)
+			if err != nil {
+				t.Fatalf("account %d, %+v: %v", a, r, err)
+			}
+			for _, e := range page.Data {
+				one := told{e.CapturedAt, e.CoverageState, "null", "null", text(e.Merchant), text(e.EventID), text(e.NextDueAt), text(e.ProductURL)}
+				if e.Price != nil {
+					one.price, one.currency = string(*e.Price), string(*e.CurrencyCode)
+				}
+				got = append(got, one)
+				if e.VisibleAt != nil || e.RowID == "" {
+					t.Errorf("%+v: %+v", r, e)
+				}
+				ids[fmt.Sprint(a == accountOther, " ", e.RowID)] = true
+				if a == accountWhole {
+					links[e.Again] = read(a, e.Again)
+					if !strings.Contains(links[e.Again], `"capturedAt":"`+e.CapturedAt) || e.Merchant != nil && !strings.Contains(links[e.Again], (*e.Merchant)[:8]) {
+						t.Errorf("%+v again: %s", e, links[e.Again])
+					}
+				}
+			}
+			if diff := gocmp.Diff(want, got, gocmp.AllowUnexported(told{})); diff != "" {
+				t.Fatalf("account %d, %+v (-want +got):\n%s", a, r, diff)
+			}
+			if page.Query.Rows != len(want) {
+				t.Errorf("%d rows, said %d", len(want), page.Query.Rows)
+			}
+			if len(want) > 0 {
+				seen++
+			} else {
+				unseen++
+			}
+		}
+	}
+	if seen < 40 || unseen < 40 || len(ids) < 40 {
+		t.Fatalf("%d seen, %d not, %d ids", seen, unseen, len(ids))
+	}
+	var late []obsRow
+	for _, row := range w.rows[:40] {
+		w.mark++
+		row.seq, row.merchant = w.mark, "Late"
+		late = append(late, row)
+	}
+	w.write(late)
+	w.setMark(w.mark)
+	for link, before := range links {
+		if now := read(accountWhole, link); now != before {
+			t.Errorf("%s was\n%s\nand is\n%s", link, before, now)
+		}
+	}
+}
+
+// TestEvidenceRefuses: what names no capture.
+func TestEvidenceRefuses(t *testing.T) {
+	w := newWorld(t, 72, 0)
+	for _, c := range []struct {
+		r    query.EvidenceRequest
+		want string
+	}{
+		{query.EvidenceRequest{Site: "alpha.example", CapturedAt: "2026-03-01T00:00:00Z"}, "itemId: missing"},
+		{query.EvidenceRequest{ItemID: 1, CapturedAt: "2026-03-01T00:00:00Z"}, "site: missing"},
+		{query.EvidenceRequest{ItemID: 1, Site: "alpha.example"}, "capturedAt: missing"},
+		{query.EvidenceRequest{ItemID: 1, Site: "alpha.example", CapturedAt: "2026-03-01"}, "no instant"},
+		{query.EvidenceRequest{ItemID: 1, Site: "alpha.example", CapturedAt: "yesterday"}, "capturedAt: "},
+		{query.EvidenceRequest{ItemID: 1, Site: "alpha.example", CapturedAt: "2026-03-01T00:00:00Z", Timezone: "Mars/Base"}, "timezone: "},
+	} {
+		if _, err := w.service.Evidence(t.Context(), query.Principal{Account: accountWhole}, c.r); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v", c.r, err)
+		}
+	}
+	var crowd []obsRow
+	for capture := range uint16(1_001) {
+		crowd = append(crowd, obsRow{item: 1, site: "alpha.example", ms: w.now.UnixMilli(), epoch: epoch, seq: 1, capture: capture, outcome: contracts.Unavailable, price: -1})
+	}
+	w.write(crowd)
+	w.setMark(1)
+	r := query.EvidenceRequest{ItemID: 1, Site: "alpha.example", CapturedAt: w.now.Format(time.RFC3339)}
+	if _, err := w.service.Evidence(t.Context(), query.Principal{Account: accountWhole}, r); err == nil || !strings.Contains(err.Error(), "More than 1000 rows") {
+		t.Errorf("a crowd: %v", err)
+	}
+}
