@@ -63,6 +63,9 @@ func orchestrated(t *testing.T) (all []deployed) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	type pod struct {
+		Containers []struct{ Args []string }
+	}
 	configs, roles := map[string]map[string]string{}, map[string][]string{}
 	for _, name := range files {
 		for dec := yaml.NewDecoder(bytes.NewReader(read(t, name))); ; {
@@ -72,10 +75,13 @@ func orchestrated(t *testing.T) (all []deployed) {
 				Data     map[string]string
 				Spec     struct {
 					Template struct {
-						Spec struct {
-							Containers []struct{ Args []string }
-						}
+						Spec pod
 					}
+					JobTemplate struct {
+						Spec struct {
+							Template struct{ Spec pod }
+						}
+					} `yaml:"jobTemplate"`
 				}
 			}
 			if err := dec.Decode(&o); errors.Is(err, io.EOF) {
@@ -86,8 +92,11 @@ func orchestrated(t *testing.T) (all []deployed) {
 			if o.Kind == "ConfigMap" {
 				configs[o.Metadata.Name] = o.Data
 			}
-			for _, c := range o.Spec.Template.Spec.Containers {
-				roles[o.Metadata.Name] = c.Args // its config map has the same name
+			for _, c := range append(o.Spec.Template.Spec.Containers, o.Spec.JobTemplate.Spec.Template.Spec.Containers...) {
+				for _, a := range c.Args {
+					// As Kubernetes does; the config map has the same name.
+					roles[o.Metadata.Name] = append(roles[o.Metadata.Name], strings.ReplaceAll(a, "$(POD_NAME)", o.Metadata.Name+"-29000000-x7k2p"))
+				}
 			}
 		}
 	}
@@ -129,7 +138,7 @@ func TestDeployed(t *testing.T) {
 		t.Fatal(errs)
 	}
 	roles := slices.Concat(composed(t), orchestrated(t))
-	if len(roles) != 4+3 {
+	if len(roles) != 4+5 {
 		t.Fatalf("%d roles", len(roles))
 	}
 	image := imageEnv(t)

@@ -55,6 +55,10 @@ func rendered(t *testing.T, folder string) cluster {
 			}
 		case *batch.Job:
 			c.workloads = append(c.workloads, workload{o.Name, o.Spec.Template.Labels, o.Spec.Template.Spec})
+		case *batch.CronJob:
+			pod := o.Spec.JobTemplate.Spec.Template
+			c.workloads = append(c.workloads, workload{o.Name, pod.Labels, pod.Spec})
+			c.timed(t, o)
 		case *core.ConfigMap:
 			c.configs[o.Name] = *o
 		case *core.Service:
@@ -71,7 +75,7 @@ func rendered(t *testing.T, folder string) cluster {
 			c.monitors = append(c.monitors, *o)
 		}
 	}
-	if want := 1 + 2*shards[folder]; len(c.workloads) != want {
+	if want := 1 + 4*shards[folder]; len(c.workloads) != want {
 		t.Fatalf("%d workloads in %s, want %d", len(c.workloads), folder, want)
 	}
 	return c
@@ -103,8 +107,16 @@ var folders = []string{"base", "overlays/example", "overlays/shards"}
 // shards is how many of them each folder has.
 var shards = map[string]int{"base": 1, "overlays/example": 1, "overlays/shards": 2}
 
+// command of preismon that the workload runs, without its flags.
+func (w workload) command() []string {
+	return slices.DeleteFunc(slices.Clone(w.pod.Containers[0].Args), func(a string) bool { return strings.HasPrefix(a, "-") })
+}
+
 // role of the workload, without its shard.
 func (w workload) role() string { return w.labels["app.kubernetes.io/component"] }
+
+// stays tells whether the workload runs until it is stopped.
+func (w workload) stays() bool { return w.role() == "query" || w.role() == "projector" }
 
 // TestRestricted: every pod fits the restricted Pod Security Standard, and more.
 func TestRestricted(t *testing.T) {
@@ -148,7 +160,7 @@ func is(b *bool) bool { return b != nil && *b }
 // waited for; one that comes is asked when it is ready.
 func TestRolling(t *testing.T) {
 	for _, w := range rendered(t, "base").workloads {
-		if w.name == "preismon-migrate" {
+		if !w.stays() {
 			continue
 		}
 		c := w.pod.Containers[0]
@@ -212,7 +224,7 @@ func TestNames(t *testing.T) {
 			if r := c.replicas[w.name]; w.role() == "projector" && (r == nil || *r != 2) {
 				t.Errorf("%s: %s has no standby: %v", folder, w.name, r)
 			}
-			if w.role() != "migrate" {
+			if w.stays() {
 				watched = append(watched, w.name)
 			}
 		}
@@ -271,13 +283,18 @@ func (c cluster) sharded(t *testing.T, folder string) {
 		}
 		secrets = append(secrets, w.pod.Volumes[0].Secret.SecretName)
 		config := c.configs[w.pod.Containers[0].EnvFrom[0].ConfigMapRef.Name].Data
-		if w.role() == "projector" {
+		switch w.role() {
+		case "projector":
 			partitions = append(partitions, config["PREISMON_PARTITION"])
-			if config["PREISMON_PARTITIONS"] != count {
+			fallthrough
+		case "audit":
+			if config["PREISMON_PARTITIONS"] != count || !strings.HasSuffix(w.name, "-"+config["PREISMON_PARTITION"]) {
 				t.Errorf("%s: %s: %v", folder, w.name, config)
 			}
-		} else if config["PREISMON_CLICKHOUSE_CLUSTER"] == "" {
-			t.Errorf("%s: %s makes no tables that read all shards", folder, w.name)
+		case "migrate":
+			if config["PREISMON_CLICKHOUSE_CLUSTER"] == "" {
+				t.Errorf("%s: %s makes no tables that read all shards", folder, w.name)
+			}
 		}
 	}
 	var want []string
@@ -309,7 +326,7 @@ func TestFlags(t *testing.T) {
 		c := rendered(t, folder)
 		for _, w := range c.workloads {
 			for name := range c.configs[w.pod.Containers[0].EnvFrom[0].ConfigMapRef.Name].Data {
-				if !strings.Contains(known[w.role()], "| `"+name+"` |") {
+				if !strings.Contains(known[strings.Join(w.command(), " ")], "| `"+name+"` |") {
 					t.Errorf("%s: %s: there is no %s", folder, w.name, name)
 				}
 			}
@@ -318,7 +335,7 @@ func TestFlags(t *testing.T) {
 }
 
 // secrets: each file that the environment names is mounted, nothing else is,
-// and only the migrations have the administrator's.
+// and only migrations and backups have the administrator's.
 func (c cluster) secrets(t *testing.T, folder string) {
 	t.Helper()
 	for _, w := range c.workloads {
@@ -327,7 +344,7 @@ func (c cluster) secrets(t *testing.T, folder string) {
 			if v.Secret == nil {
 				continue
 			}
-			if admin := strings.HasPrefix(v.Secret.SecretName, "preismon-admin"); admin != (w.role() == "migrate") {
+			if admin := strings.HasPrefix(v.Secret.SecretName, "preismon-admin"); admin != (w.role() == "migrate" || w.role() == "backup") {
 				t.Errorf("%s: %s has the secret %s", folder, w.name, v.Secret.SecretName)
 			}
 			for _, m := range w.pod.Containers[0].VolumeMounts {

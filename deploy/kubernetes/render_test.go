@@ -26,6 +26,7 @@ var kinds = map[string]func() any{
 	"v1 ConfigMap":                           func() any { return &core.ConfigMap{} },
 	"v1 Service":                             func() any { return &core.Service{} },
 	"apps/v1 Deployment":                     func() any { return &apps.Deployment{} },
+	"batch/v1 CronJob":                       func() any { return &batch.CronJob{} },
 	"batch/v1 Job":                           func() any { return &batch.Job{} },
 	"policy/v1 PodDisruptionBudget":          func() any { return &policy.PodDisruptionBudget{} },
 	"autoscaling/v2 HorizontalPodAutoscaler": func() any { return &autoscaling.HorizontalPodAutoscaler{} },

@@ -1,0 +1,73 @@
+package kubernetes_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// TestHowTo: the commands of the how-to, as far as they go without a cluster.
+// The copy is made as written, beside the files that it is a copy of, and built
+// as `kubectl apply -k` builds it; what kubectl is to wait for, follow or delete
+// is among what was built, in the namespace that was made.
+func TestHowTo(t *testing.T) {
+	root := t.TempDir()
+	if err := os.CopyFS(filepath.Join(root, "deploy", "kubernetes"), os.DirFS(".")); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile("../docs/how-to/run-on-kubernetes.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var copied, applied int
+	var built, named []string // kind/name
+	for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
+		for line := range strings.Lines(block[1]) {
+			words := strings.Fields(line)
+			switch {
+			case strings.HasPrefix(line, "cp -r "):
+				cmd := exec.CommandContext(t.Context(), words[0], words[1:]...)
+				cmd.Dir = root
+				if out, err := cmd.CombinedOutput(); err != nil {
+					t.Fatalf("%s%v: %s", line, err, out)
+				}
+				copied++
+			case words[0] != "kubectl":
+			case slices.Contains(words, "apply"):
+				folder := filepath.Join(root, words[slices.Index(words, "-k")+1])
+				objects, err := render(folder)
+				if err != nil {
+					t.Fatalf("%s%v", line, err)
+				}
+				for _, o := range objects {
+					object := o.(meta.Object)
+					kind := o.(interface{ GetObjectKind() schema.ObjectKind }).GetObjectKind().GroupVersionKind().Kind
+					built = append(built, strings.ToLower(kind)+"/"+object.GetName())
+					if n := object.GetNamespace(); n != "preismon" && kind != "Namespace" {
+						t.Errorf("%s is in the namespace %q", object.GetName(), n)
+					}
+				}
+				applied++
+			default:
+				for _, m := range regexp.MustCompile(`\b(job|cronjob|deployment|namespace)[/ ](preismon[a-z-]*)`).FindAllStringSubmatch(line, -1) {
+					named = append(named, m[1]+"/"+m[2])
+				}
+			}
+		}
+	}
+	for _, n := range named {
+		if !slices.Contains(built, n) {
+			t.Errorf("the how-to names %s, which is not built", n)
+		}
+	}
+	if copied != 1 || applied < 2 || len(named) < 5 {
+		t.Errorf("%d copies, %d built, %v named: the commands were not read", copied, applied, named)
+	}
+}

@@ -1,0 +1,19 @@
+package kubernetes_test
+
+import (
+	"strings"
+	"testing"
+
+	batch "k8s.io/api/batch/v1"
+	core "k8s.io/api/core/v1"
+)
+
+// timed: a job of the clock fails once, and is not run beside itself.
+func (c cluster) timed(t *testing.T, o *batch.CronJob) {
+	t.Helper()
+	s := o.Spec
+	if len(strings.Fields(s.Schedule)) != 5 || s.TimeZone == nil || s.ConcurrencyPolicy != batch.ForbidConcurrent ||
+		s.JobTemplate.Spec.ActiveDeadlineSeconds == nil || s.JobTemplate.Spec.Template.Spec.RestartPolicy != core.RestartPolicyNever {
+		t.Errorf("%s: schedule %q, %s, limit %v", o.Name, s.Schedule, s.ConcurrencyPolicy, s.JobTemplate.Spec.ActiveDeadlineSeconds)
+	}
+}
