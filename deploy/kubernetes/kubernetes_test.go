@@ -115,9 +115,6 @@ func (w workload) command() []string {
 // role of the workload, without its shard.
 func (w workload) role() string { return w.labels["app.kubernetes.io/component"] }
 
-// stays tells whether the workload runs until it is stopped.
-func (w workload) stays() bool { return w.role() == "query" || w.role() == "projector" }
-
 // TestRestricted: every pod fits the restricted Pod Security Standard, and more.
 func TestRestricted(t *testing.T) {
 	for _, folder := range folders {

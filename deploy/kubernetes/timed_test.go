@@ -17,3 +17,6 @@ func (c cluster) timed(t *testing.T, o *batch.CronJob) {
 		t.Errorf("%s: schedule %q, %s, limit %v", o.Name, s.Schedule, s.ConcurrencyPolicy, s.JobTemplate.Spec.ActiveDeadlineSeconds)
 	}
 }
+
+// stays tells whether the workload runs until it is stopped.
+func (w workload) stays() bool { return w.role() == "query" || w.role() == "projector" }
