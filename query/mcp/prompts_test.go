@@ -97,7 +97,11 @@ func TestPrompts(t *testing.T) {
 			}
 			text := agent.task(p.Name, given)
 			for name, value := range given {
-				if !strings.Contains(text, `"`+value+`"`) && name != "includeCustomerReference" {
+				printed := `"` + value + `"`
+				if name == "includeCustomerReference" { // a boolean of the call, not a text
+					printed = name + "=" + value
+				}
+				if !strings.Contains(text, printed) {
 					t.Errorf("%s %v: %s is not filled in:\n%s", p.Name, given, value, text)
 				}
 			}
