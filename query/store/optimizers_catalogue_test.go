@@ -96,7 +96,8 @@ func records[T any](all []T, err error) (out []string, _ error) {
 	return out, err
 }
 
-// catalogueRows writes orders and files, in versions, for the questions.
+// catalogueRows writes orders and files, in versions, and ids of events, for
+// the questions.
 func catalogueRows(w *world) {
 	for version := 1; version <= 3; version++ {
 		for _, order := range []contracts.OrderID{orderA, orderB} {
@@ -110,5 +111,9 @@ func catalogueRows(w *world) {
 				}
 			}
 		}
+	}
+	for seq := uint64(1); seq <= w.mark; seq += 50 {
+		w.exec(fmt.Sprintf(`INSERT INTO ingested_events (event_id, epoch, seq, captures, rows)
+			SELECT toUUID(format('00000000-0000-4000-8000-{}', leftPad(toString(number), 12, '0'))), %d, number, 1, 1 FROM numbers(%d, 50)`, epoch, seq))
 	}
 }

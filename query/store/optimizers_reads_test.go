@@ -110,6 +110,17 @@ func readsOf(w *world, versions ...uint64) map[string]read {
 		edge, err := s.Edge(ctx)
 		return []string{fmt.Sprintf("%+v", edge)}, err
 	}
+	places := make([]query.Watermark, w.mark)
+	for i := range places {
+		places[i] = query.Watermark{Epoch: epoch, Seq: uint64(i) + 1}
+	}
+	all["EventIDs: of places"] = func(ctx context.Context, s *store.Store) ([]string, error) {
+		ids, err := s.EventIDs(ctx, places)
+		if err == nil && len(ids) != len(places) {
+			err = fmt.Errorf("%d of %d places have an id", len(ids), len(places))
+		}
+		return []string{fmt.Sprint(ids)}, err
+	}
 	for _, login := range []string{"u11", "renamed4", "u12"} {
 		all["ByLogin: "+login] = func(ctx context.Context, s *store.Store) ([]string, error) {
 			got, err := s.ByLogin(ctx, login)
