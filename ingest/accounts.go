@@ -2,7 +2,6 @@ package ingest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -10,76 +9,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"preismon/contracts"
-	"preismon/contracts/event"
 )
-
-// Subjects of accounts and mandates.
-const (
-	subjectsAccounts = "catalog.account.>"
-	subjectsMandates = "catalog.mandate.>"
-)
-
-// Accounts gives the accounts of the catalogue as they stand, in the order in
-// which they were last published. Messages that are no accounts, or that the
-// projector put into the dead letters, are left out: they are not in force.
-func Accounts(ctx context.Context, js jetstream.JetStream) ([]*contracts.Account, error) {
-	return inForce[*contracts.Account](ctx, js, subjectsAccounts)
-}
-
-// Mandates gives the mandates of the catalogue, as Accounts gives accounts.
-func Mandates(ctx context.Context, js jetstream.JetStream) ([]*contracts.Mandate, error) {
-	return inForce[*contracts.Mandate](ctx, js, subjectsMandates)
-}
-
-func inForce[T any](ctx context.Context, js jetstream.JetStream, subjects string) ([]T, error) {
-	var all []T
-	rejected, err := deadLetters(ctx, js, event.StreamCatalog)
-	if err != nil {
-		return nil, err
-	}
-	for m, err := range NewHistory(js).Read(ctx, event.ReadRequest{Stream: event.StreamCatalog, Subject: subjects, Bodies: true}) {
-		if errors.Is(err, jetstream.ErrStreamNotFound) {
-			return nil, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		if rejected[m.Seq] {
-			continue
-		}
-		if e, err := event.Decode(m.Data); err == nil {
-			if record, ok := e.Data.(T); ok {
-				all = append(all, record)
-			}
-		}
-	}
-	return all, nil
-}
-
-// deadLetters gives the sequences of a stream, as it is now, whose message is in
-// the dead letters.
-func deadLetters(ctx context.Context, js jetstream.JetStream, stream string) (map[uint64]bool, error) {
-	h, all := NewHistory(js), map[uint64]bool{}
-	s, err := h.State(ctx, stream)
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	for m, err := range h.Read(ctx, event.ReadRequest{Stream: event.StreamDeadLetters, Subject: event.DeadLetterSubject(stream)}) {
-		if errors.Is(err, jetstream.ErrStreamNotFound) {
-			return nil, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		if of, epoch, seq, ok := m.Origin(); ok && of == stream && s.Same(epoch, seq) == seq {
-			all[seq] = true
-		}
-	}
-	return all, nil
-}
 
 // LoginTakenError refuses an account whose login another account has: nobody
 // could log in with it any more, for a login of two accounts is none.

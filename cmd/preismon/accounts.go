@@ -26,29 +26,8 @@ type accountsCmd struct {
 	Disable     accountsDisableCmd  `cmd:"" help:"Shut an account out, or let it in again."`
 }
 
-// accountsBus is what the commands on accounts have in common.
-type accountsBus struct {
-	roleFlags
-	Bus busFlags `embed:""`
-}
-
-// connected does something with a connection to the streams. Faults are those
-// of flags.
-func (c *accountsBus) connected(k *kong.Context, std streams, log *slog.Logger, faults error, do func(b *bus) error) error {
-	cfg, err := c.Bus.config("accounts", log)
-	if done, err := c.only(k, std.out, faulty(err, faults)); done {
-		return err
-	}
-	b, err := connect(cfg)
-	if err != nil {
-		return err
-	}
-	defer b.conn.Close()
-	return do(b)
-}
-
 type accountsListCmd struct {
-	accountsBus `embed:""`
+	catalogueBus `embed:""`
 }
 
 // Help implements kong.HelpProvider.

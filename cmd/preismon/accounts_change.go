@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -10,41 +9,13 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-	"text/tabwriter"
-	"time"
 
 	"preismon/contracts"
 	"preismon/contracts/event"
 	"preismon/ingest"
 
 	"github.com/alecthomas/kong"
-	"github.com/google/uuid"
 )
-
-// planFlags say whether a change is made, or only shown.
-type planFlags struct {
-	Yes    bool `help:"Make the change without asking." env:"-"`
-	DryRun bool `help:"Show the change, and make none." env:"-"`
-}
-
-// agreed shows a change and asks for it; false: it is not to be made.
-func (f planFlags) agreed(std streams) (bool, error) {
-	switch {
-	case f.DryRun:
-		fmt.Fprintln(std.err, "Nothing is changed.")
-		return false, nil
-	case f.Yes:
-		return true, nil
-	case !isTerminal(std.in):
-		return false, faulty(errors.New("yes: missing; nothing is changed. Look at the change above, and run it again with --yes"))
-	}
-	fmt.Fprint(std.err, "Make this change? [y/N] ")
-	answer, _ := bufio.NewReader(std.in).ReadString('\n')
-	if a := strings.ToLower(strings.TrimSpace(answer)); a != "y" && a != "yes" {
-		return false, errors.New("nothing is changed")
-	}
-	return true, nil
-}
 
 // seesFlags say what an account may read, and of what. What is not said stays.
 type seesFlags struct {
@@ -90,10 +61,8 @@ func (f seesFlags) apply(a *contracts.Account) error {
 
 // accountChange is what the commands that change an account have in common.
 type accountChange struct {
-	accountsBus `embed:""`
-	Login       string       `arg:"" help:"Login of the account."`
-	Plan        planFlags    `embed:""`
-	Applied     appliedFlags `embed:""`
+	catalogueChange `embed:""`
+	Login           string `arg:"" help:"Login of the account."`
 }
 
 // newPassword is newPassword, but where nothing is published nobody is asked:
@@ -105,30 +74,23 @@ func (c *accountChange) newPassword(std streams, password secret, login string) 
 	return newPassword(std, password.Secret, login)
 }
 
-// change shows what an account becomes, asks, publishes it, and says so. The
-// account before is nil where it is new; next may ask for a password.
+// change shows what an account becomes, and publishes it where that is agreed
+// to. The account before is nil where it is new; next may ask for a password.
 func (c *accountChange) change(ctx context.Context, k *kong.Context, std streams, log *slog.Logger, next func(b *bus) (before, after *contracts.Account, err error)) error {
-	return c.connected(k, std, log, c.Applied.faults(), func(b *bus) error {
+	return c.catalogueChange.change(ctx, k, std, log, func(b *bus) (*changePlan, error) {
 		before, after, err := next(b)
 		if err != nil {
-			return err
-		}
-		if err := printAccount(std.err, before, after); err != nil {
-			return err
-		}
-		if ok, err := c.Plan.agreed(std); !ok {
-			return err
-		}
-		id, err := publishAccount(ctx, b, after, c.Applied, log)
-		if err != nil {
-			return err
+			return nil, err
 		}
 		is := accountState(after)
 		if before != nil && before.PasswordHash != after.PasswordHash {
 			is = "another password"
 		}
-		_, err = fmt.Fprintf(std.out, "%s account %s of mandate %s: %s; event %s\n", time.Now().UTC().Format(time.RFC3339), after.LoginIdentifier, after.MandateID, is, id)
-		return err
+		return &changePlan{
+			show: func(w io.Writer) error { return printAccount(w, before, after) },
+			kind: event.KindAccount, record: after,
+			done: fmt.Sprintf("account %s of mandate %s: %s", after.LoginIdentifier, after.MandateID, is),
+		}, nil
 	})
 }
 
@@ -230,8 +192,8 @@ func (c *accountsDisableCmd) Run(ctx context.Context, k *kong.Context, std strea
 }
 
 type accountsShowCmd struct {
-	accountsBus `embed:""`
-	Login       string `arg:"" help:"Login of the account."`
+	catalogueBus `embed:""`
+	Login        string `arg:"" help:"Login of the account."`
 }
 
 // Help implements kong.HelpProvider.
@@ -254,14 +216,7 @@ func (c *accountsShowCmd) Run(ctx context.Context, k *kong.Context, std streams,
 // printAccount shows an account, with what it was before where that differs.
 // The hash of its password is not shown.
 func printAccount(w io.Writer, before, after *contracts.Account) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	line := func(name string, of func(*contracts.Account) string) {
-		text := of(after)
-		if before != nil && of(before) != text {
-			text += "\t(was: " + of(before) + ")"
-		}
-		fmt.Fprintf(t, "%s\t%s\n", name, text)
-	}
+	t, line := beforeAndAfter(w, before, after)
 	line("login", func(a *contracts.Account) string { return printable(a.LoginIdentifier, "") })
 	line("account", func(a *contracts.Account) string { return a.AccountID.String() })
 	line("mandate", func(a *contracts.Account) string { return a.MandateID.String() })
@@ -323,21 +278,4 @@ func mandateOf(ctx context.Context, b *bus, name string) (*contracts.Mandate, er
 	}
 	slices.Sort(names)
 	return nil, fmt.Errorf("there is no mandate %q; there are: %s", name, strings.Join(names, ", "))
-}
-
-// publishAccount publishes an account as it shall be, and gives the event's id.
-func publishAccount(ctx context.Context, b *bus, account *contracts.Account, applied appliedFlags, log *slog.Logger) (string, error) {
-	pub, err := ingest.NewPublisher(b.conn, ingest.DefaultPublisherConfig(), log)
-	if err != nil {
-		return "", err
-	}
-	defer pub.Close()
-	e := &event.Event{ID: uuid.NewString(), Kind: event.KindAccount, Producer: "preismon accounts", ProducedAt: time.Now().UTC(), Data: account}
-	if err := pub.Publish(ctx, e); err != nil {
-		return "", err
-	}
-	if _, err := pub.Flush(ctx); err != nil {
-		return "", err
-	}
-	return e.ID, applied.wait(ctx, b)
 }

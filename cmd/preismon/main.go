@@ -33,6 +33,7 @@ type cli struct {
 	Ingest      ingestCmd      `cmd:"" help:"Publish events from NDJSON files or stdin."`
 	Import      importCmd      `cmd:"" help:"Publish a CSV of observed prices, by a mapping file."`
 	Accounts    accountsCmd    `cmd:"" help:"List, add, change and shut out accounts."`
+	Catalogue   catalogueCmd   `cmd:"" help:"List, add and change orders and sites."`
 	Projector   projectorCmd   `cmd:"" help:"Run the projector: events to ClickHouse tables."`
 	Query       queryCmd       `cmd:"" help:"Run the query service: REST, streams, MCP and the web pages."`
 	Audit       auditCmd       `cmd:"" help:"Compare streams, dead letters and tables: what is missing or doubled."`

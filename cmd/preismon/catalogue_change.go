@@ -1,0 +1,139 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"preismon/contracts/event"
+	"preismon/ingest"
+
+	"github.com/alecthomas/kong"
+	"github.com/google/uuid"
+)
+
+// catalogueCmd looks at orders and sites, and changes them.
+type catalogueCmd struct {
+	Orders catalogueOrdersCmd `cmd:"" help:"List, add, change and pause orders."`
+	Sites  catalogueSitesCmd  `cmd:"" help:"List, add and change sites."`
+}
+
+// catalogueBus is what the commands on the catalogue of the streams have in
+// common.
+type catalogueBus struct {
+	roleFlags
+	Bus busFlags `embed:""`
+}
+
+// connected does something with a connection to the streams. Faults are those
+// of flags.
+func (c *catalogueBus) connected(k *kong.Context, std streams, log *slog.Logger, faults error, do func(b *bus) error) error {
+	cfg, err := c.Bus.config("catalogue", log)
+	if done, err := c.only(k, std.out, faulty(err, faults)); done {
+		return err
+	}
+	b, err := connect(cfg)
+	if err != nil {
+		return err
+	}
+	defer b.conn.Close()
+	return do(b)
+}
+
+// planFlags say whether a change is made, or only shown.
+type planFlags struct {
+	Yes    bool `help:"Make the change without asking." env:"-"`
+	DryRun bool `help:"Show the change, and make none." env:"-"`
+}
+
+// agreed shows a change and asks for it; false: it is not to be made.
+func (f planFlags) agreed(std streams) (bool, error) {
+	switch {
+	case f.DryRun:
+		fmt.Fprintln(std.err, "Nothing is changed.")
+		return false, nil
+	case f.Yes:
+		return true, nil
+	case !isTerminal(std.in):
+		return false, faulty(errors.New("yes: missing; nothing is changed. Look at the change above, and run it again with --yes"))
+	}
+	fmt.Fprint(std.err, "Make this change? [y/N] ")
+	answer, _ := bufio.NewReader(std.in).ReadString('\n')
+	if a := strings.ToLower(strings.TrimSpace(answer)); a != "y" && a != "yes" {
+		return false, errors.New("nothing is changed")
+	}
+	return true, nil
+}
+
+// changePlan is a change of one record of the catalogue.
+type changePlan struct {
+	show   func(io.Writer) error // what the record becomes, beside what it is
+	kind   event.Kind
+	record event.Payload
+	done   string // what is said once it is published
+}
+
+// catalogueChange is what the commands that change a record have in common.
+type catalogueChange struct {
+	catalogueBus `embed:""`
+	Plan         planFlags    `embed:""`
+	Applied      appliedFlags `embed:""`
+}
+
+// change shows what a record becomes, asks, publishes it, and says so.
+func (c *catalogueChange) change(ctx context.Context, k *kong.Context, std streams, log *slog.Logger, next func(b *bus) (*changePlan, error)) error {
+	return c.connected(k, std, log, c.Applied.faults(), func(b *bus) error {
+		plan, err := next(b)
+		if err != nil {
+			return err
+		}
+		if err := plan.show(std.err); err != nil {
+			return err
+		}
+		if ok, err := c.Plan.agreed(std); !ok {
+			return err
+		}
+		id, err := publishRecord(ctx, b, plan.kind, plan.record, c.Applied, log)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(std.out, "%s %s; event %s\n", time.Now().UTC().Format(time.RFC3339), plan.done, id)
+		return err
+	})
+}
+
+// publishRecord publishes a record as it shall be, and gives the event's id.
+func publishRecord(ctx context.Context, b *bus, kind event.Kind, record event.Payload, applied appliedFlags, log *slog.Logger) (string, error) {
+	pub, err := ingest.NewPublisher(b.conn, ingest.DefaultPublisherConfig(), log)
+	if err != nil {
+		return "", err
+	}
+	defer pub.Close()
+	e := &event.Event{ID: uuid.NewString(), Kind: kind, Producer: "preismon catalogue", ProducedAt: time.Now().UTC(), Data: record}
+	if err := pub.Publish(ctx, e); err != nil {
+		return "", err
+	}
+	if _, err := pub.Flush(ctx); err != nil {
+		return "", err
+	}
+	return e.ID, applied.wait(ctx, b)
+}
+
+// beforeAndAfter gives what writes lines about a record, each with what it said
+// before where that differs; before may be nil. The table has to be flushed.
+func beforeAndAfter[T any](w io.Writer, before, after *T) (*tabwriter.Writer, func(name string, of func(*T) string)) {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	return t, func(name string, of func(*T) string) {
+		text := of(after)
+		if before != nil && of(before) != text {
+			text += "\t(was: " + of(before) + ")"
+		}
+		fmt.Fprintf(t, "%s\t%s\n", name, text)
+	}
+}

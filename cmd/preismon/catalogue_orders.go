@@ -1,0 +1,278 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"reflect"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"preismon/contracts"
+	"preismon/contracts/event"
+	"preismon/ingest"
+
+	"github.com/alecthomas/kong"
+	"github.com/google/uuid"
+)
+
+type catalogueOrdersCmd struct {
+	List   catalogueOrdersListCmd   `cmd:"" help:"List the orders of all mandates."`
+	Show   catalogueOrdersShowCmd   `cmd:"" help:"Show an order: its mandate, sites, number of items and schedule."`
+	Add    catalogueOrdersAddCmd    `cmd:"" help:"Add an order to a mandate."`
+	Change catalogueOrdersChangeCmd `cmd:"" help:"Change an order's name, alias, schedule, items or sites."`
+	Pause  catalogueOrdersPauseCmd  `cmd:"" help:"Pause an order, or resume it."`
+}
+
+type catalogueOrdersListCmd struct {
+	catalogueBus `embed:""`
+}
+
+// Help implements kong.HelpProvider.
+func (catalogueOrdersListCmd) Help() string {
+	return `Reads the catalogue of the streams, which is what the tables are made of; the orders that a login sees are listed by "preismon orders".
+
+Example:
+
+  preismon catalogue orders list --data-dir ./preismon-data`
+}
+
+func (c *catalogueOrdersListCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
+	return c.connected(k, std, log, nil, func(b *bus) error {
+		all, err := ingest.Orders(ctx, b.js)
+		if err != nil {
+			return err
+		}
+		if len(all) == 0 {
+			_, err := fmt.Fprintln(std.out, "No orders.")
+			return err
+		}
+		slices.SortStableFunc(all, func(a, b *contracts.Order) int { return strings.Compare(a.Name, b.Name) })
+		t := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(t, "ORDER\tNAME\tMANDATE\tITEMS\tSITES\tSTATE")
+		for _, o := range all {
+			fmt.Fprintf(t, "%d\t%s\t%d\t%s\t%s\t%s\n", o.OrderID, printable(o.Name, ""), o.MandateID, thousands(len(o.Items)), thousands(len(o.Sites)), orderState(o))
+		}
+		return t.Flush()
+	})
+}
+
+type catalogueOrdersShowCmd struct {
+	catalogueBus `embed:""`
+	Order        string `arg:"" help:"Id of the order."`
+}
+
+// Help implements kong.HelpProvider.
+func (catalogueOrdersShowCmd) Help() string {
+	return `Example:
+
+  preismon catalogue orders show 2017 --data-dir ./preismon-data`
+}
+
+func (c *catalogueOrdersShowCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
+	return c.connected(k, std, log, nil, func(b *bus) error {
+		order, err := orderOf(ctx, b, c.Order)
+		if err != nil {
+			return err
+		}
+		return printOrder(std.out, nil, order)
+	})
+}
+
+// orderFlags say what an order monitors, and how often. What is not said stays.
+type orderFlags struct {
+	Alias       string   `help:"A short name of the order, for programs." env:"-" placeholder:"TEXT"`
+	Every       int      `help:"Minutes from one capture of a pair to the next." env:"-" placeholder:"MINUTES"`
+	AddItems    []string `help:"Items to monitor, by id or EAN; @FILE: one on each line." env:"-" placeholder:"ITEM,..."`
+	RemoveItems []string `help:"Items to monitor no longer, by id or EAN; @FILE: one on each line." env:"-" placeholder:"ITEM,..."`
+	AddSites    []string `help:"Sites to monitor them at." env:"-" placeholder:"SITE,..."`
+	RemoveSites []string `help:"Sites to monitor them at no longer." env:"-" placeholder:"SITE,..."`
+}
+
+// apply changes the order as the flags say. Items and sites have to be in the
+// catalogue.
+func (f *orderFlags) apply(ctx context.Context, b *bus, o *contracts.Order) error {
+	if f.Alias != "" {
+		o.Alias = f.Alias
+	}
+	if f.Every != 0 {
+		changed := contracts.Schedule{}
+		if o.Schedule != nil {
+			changed = *o.Schedule
+		}
+		changed.IntervalMinutes = f.Every
+		o.Schedule = &changed
+	}
+	add, errAdd := itemsOf(ctx, b, "add-items", f.AddItems)
+	remove, errRemove := itemsOf(ctx, b, "remove-items", f.RemoveItems)
+	known, err := ingest.Sites(ctx, b.js)
+	if err != nil {
+		return err
+	}
+	addSites, errSites := sitesOf(known, "add-sites", f.AddSites)
+	removeSites, errGone := sitesOf(known, "remove-sites", f.RemoveSites)
+	if err := errors.Join(errAdd, errRemove, errSites, errGone); err != nil {
+		return err
+	}
+	o.Items = changedSet(o.Items, add, remove)
+	o.Sites = changedSet(o.Sites, addSites, removeSites)
+	if err := o.Validate(); err != nil {
+		return faulty(err)
+	}
+	return nil
+}
+
+type catalogueOrdersAddCmd struct {
+	catalogueChange `embed:""`
+	Name            string     `arg:"" help:"Name of the order, as people read it."`
+	Mandate         string     `help:"Its mandate, by name or id; it has to be there." required:"" placeholder:"NAME"`
+	Order           orderFlags `embed:""`
+}
+
+// Help implements kong.HelpProvider.
+func (catalogueOrdersAddCmd) Help() string {
+	return `Each item of an order at each of its sites is a pair that the mandate sees. Shows the order that would be, asks, and publishes it.
+
+Example:
+
+  preismon catalogue orders add "Coffee" --mandate "Our shop" --add-sites shop-one.example --add-items 4006381333931 --data-dir ./preismon-data`
+}
+
+func (c *catalogueOrdersAddCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
+	return c.change(ctx, k, std, log, func(b *bus) (*changePlan, error) {
+		mandate, err := mandateOf(ctx, b, c.Mandate)
+		if err != nil {
+			return nil, err
+		}
+		after := &contracts.Order{
+			OrderID: contracts.DeriveID[contracts.OrderID]("order", uuid.NewString()), MandateID: mandate.MandateID,
+			Name: c.Name, Active: true, CreatedAt: time.Now().UTC().Truncate(time.Millisecond),
+		}
+		return orderPlan(nil, after), c.Order.apply(ctx, b, after)
+	})
+}
+
+type catalogueOrdersChangeCmd struct {
+	catalogueChange `embed:""`
+	ID              string     `arg:"" name:"order" help:"Id of the order."`
+	Name            string     `help:"Its name." env:"-" placeholder:"TEXT"`
+	Order           orderFlags `embed:""`
+}
+
+// Help implements kong.HelpProvider.
+func (catalogueOrdersChangeCmd) Help() string {
+	return `What is not said stays. A pair that is in no active order of the mandate any more is not seen any more, with its history; it is back when an order has it again.
+
+Example:
+
+  preismon catalogue orders change 2017 --add-items @eans.txt --remove-sites shop-two.example --data-dir ./preismon-data`
+}
+
+func (c *catalogueOrdersChangeCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
+	return c.change(ctx, k, std, log, func(b *bus) (*changePlan, error) {
+		before, err := orderOf(ctx, b, c.ID)
+		if err != nil {
+			return nil, err
+		}
+		after := *before
+		if c.Name != "" {
+			after.Name = c.Name
+		}
+		if err := c.Order.apply(ctx, b, &after); err != nil {
+			return nil, err
+		}
+		if reflect.DeepEqual(before, &after) {
+			return nil, errors.New("nothing would change: the order is like that already")
+		}
+		return orderPlan(before, &after), nil
+	})
+}
+
+type catalogueOrdersPauseCmd struct {
+	catalogueChange `embed:""`
+	Order           string `arg:"" help:"Id of the order."`
+	Undo            bool   `help:"Resume it." env:"-"`
+}
+
+// Help implements kong.HelpProvider.
+func (catalogueOrdersPauseCmd) Help() string {
+	return `The pairs of a paused order are seen only as far as another active order of the mandate has them. Their rows are deleted from what readers read, and copied back when it is resumed; who resumes at once waits some seconds until they are seen.
+
+Example:
+
+  preismon catalogue orders pause 2017 --data-dir ./preismon-data`
+}
+
+func (c *catalogueOrdersPauseCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
+	return c.change(ctx, k, std, log, func(b *bus) (*changePlan, error) {
+		before, err := orderOf(ctx, b, c.Order)
+		if err != nil {
+			return nil, err
+		}
+		if before.Active == c.Undo {
+			return nil, fmt.Errorf("order %d is %s already", before.OrderID, orderState(before))
+		}
+		after := *before
+		after.Active = c.Undo
+		return orderPlan(before, &after), nil
+	})
+}
+
+// orderPlan is the change of an order; before is nil where it is new.
+func orderPlan(before, after *contracts.Order) *changePlan {
+	return &changePlan{
+		show: func(w io.Writer) error { return printOrder(w, before, after) },
+		kind: event.KindOrder, record: after,
+		done: fmt.Sprintf("order %d of mandate %d: %s", after.OrderID, after.MandateID, orderState(after)),
+	}
+}
+
+func printOrder(w io.Writer, before, after *contracts.Order) error {
+	t, line := beforeAndAfter(w, before, after)
+	line("order", func(o *contracts.Order) string { return o.OrderID.String() })
+	line("name", func(o *contracts.Order) string { return printable(o.Name, "") })
+	line("alias", func(o *contracts.Order) string { return orNone(o.Alias) })
+	line("mandate", func(o *contracts.Order) string { return o.MandateID.String() })
+	line("state", orderState)
+	line("captures", func(o *contracts.Order) string {
+		if o.Schedule == nil {
+			return "no schedule"
+		}
+		return fmt.Sprintf("every %d minutes", o.Schedule.IntervalMinutes)
+	})
+	line("items", func(o *contracts.Order) string { return thousands(len(o.Items)) })
+	line("sites", func(o *contracts.Order) string { return namesOf(o.Sites, false) })
+	line("pairs", func(o *contracts.Order) string { return thousands(len(o.Items) * len(o.Sites)) })
+	return t.Flush()
+}
+
+func orderState(o *contracts.Order) string {
+	if o.Active {
+		return "active"
+	}
+	return "paused"
+}
+
+// orderOf finds an order by its id.
+func orderOf(ctx context.Context, b *bus, text string) (*contracts.Order, error) {
+	id, err := contracts.ParseID[contracts.OrderID](text)
+	if err != nil {
+		return nil, faulty(fmt.Errorf("order: %w", err))
+	}
+	all, err := ingest.Orders(ctx, b.js)
+	if err != nil {
+		return nil, err
+	}
+	all = slices.DeleteFunc(all, func(o *contracts.Order) bool { return o.OrderID != id })
+	switch len(all) {
+	case 0:
+		return nil, fmt.Errorf("there is no order %d; `preismon catalogue orders list` lists them", id)
+	case 1:
+		return all[0], nil
+	}
+	return nil, fmt.Errorf("the id %d belongs to orders of several mandates, %d and %d among them: publish them with ids of their own", id, all[0].MandateID, all[1].MandateID)
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"preismon/contracts"
+	"preismon/ingest"
+)
+
+// listed gives the values of a flag; where one is @FILE, the lines of that file
+// stand in its place.
+func listed(flag string, values []string) (all []string, err error) {
+	for _, v := range values {
+		name, isFile := strings.CutPrefix(v, "@")
+		if !isFile {
+			all = append(all, v)
+			continue
+		}
+		content, err := os.ReadFile(name)
+		if err != nil {
+			return nil, faulty(fmt.Errorf("%s: %w", flag, err))
+		}
+		all = append(all, strings.Fields(string(content))...)
+	}
+	return all, nil
+}
+
+// itemsOf finds items of the catalogue by their EANs or ids. What is not there
+// is a fault that names it.
+func itemsOf(ctx context.Context, b *bus, flag string, values []string) (found []contracts.ItemID, err error) {
+	wanted, err := listed(flag, values)
+	if err != nil || len(wanted) == 0 {
+		return nil, err
+	}
+	all, err := ingest.Items(ctx, b.js)
+	if err != nil {
+		return nil, err
+	}
+	byText := map[string][]contracts.ItemID{}
+	for _, i := range all {
+		byText[i.ItemID.String()] = append(byText[i.ItemID.String()], i.ItemID)
+		if i.EAN != "" {
+			byText[i.EAN] = append(byText[i.EAN], i.ItemID)
+		}
+	}
+	var unknown []string
+	for _, text := range wanted {
+		if byText[text] == nil {
+			unknown = append(unknown, text)
+		}
+		found = append(found, byText[text]...) // of an EAN all that have it
+	}
+	return found, missing(flag, "item of the catalogue", unknown)
+}
+
+// sitesOf finds sites of the catalogue.
+func sitesOf(known []*contracts.Site, flag string, values []string) (found []contracts.SiteKey, err error) {
+	var unknown []string
+	for _, text := range values {
+		if !slices.ContainsFunc(known, func(s *contracts.Site) bool { return string(s.Site) == text }) {
+			unknown = append(unknown, text)
+		}
+		found = append(found, contracts.SiteKey(text))
+	}
+	return found, missing(flag, "site of the catalogue; `preismon catalogue sites list` lists them", unknown)
+}
+
+// missing is the fault of values that are not there; nil: there are none.
+func missing(flag, what string, values []string) error {
+	const shown = 5
+	if len(values) == 0 {
+		return nil
+	}
+	more := ""
+	if n := len(values) - shown; n > 0 {
+		more = fmt.Sprintf(" and %s more", thousands(n))
+		values = values[:shown]
+	}
+	return faulty(fmt.Errorf("%s: %s%s: no %s", flag, strings.Join(values, ", "), more, what))
+}
+
+// changedSet is a set with some more and some less, in its order; what is in
+// both is taken away.
+func changedSet[T comparable](set, add, remove []T) []T {
+	gone := make(map[T]bool, len(remove)+len(set)+len(add))
+	for _, v := range remove {
+		gone[v] = true
+	}
+	var changed []T
+	for _, v := range slices.Concat(set, add) {
+		if !gone[v] {
+			gone[v] = true // once
+			changed = append(changed, v)
+		}
+	}
+	return changed
+}

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"preismon/contracts"
+	"preismon/contracts/event"
+	"preismon/ingest"
+
+	"github.com/alecthomas/kong"
+)
+
+type catalogueSitesCmd struct {
+	List   catalogueSitesListCmd   `cmd:"" help:"List all sites."`
+	Show   catalogueSitesShowCmd   `cmd:"" help:"Show a site: its name, kind, country, currency and operator."`
+	Add    catalogueSitesAddCmd    `cmd:"" help:"Add a site."`
+	Change catalogueSitesChangeCmd `cmd:"" help:"Change what is said of a site."`
+}
+
+type catalogueSitesListCmd struct {
+	catalogueBus `embed:""`
+}
+
+// Help implements kong.HelpProvider.
+func (catalogueSitesListCmd) Help() string {
+	return `Reads the catalogue of the streams, which is what the tables are made of; the sites that a login sees are listed by "preismon sites".
+
+Example:
+
+  preismon catalogue sites list --data-dir ./preismon-data`
+}
+
+func (c *catalogueSitesListCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
+	return c.connected(k, std, log, nil, func(b *bus) error {
+		all, err := ingest.Sites(ctx, b.js)
+		if err != nil {
+			return err
+		}
+		if len(all) == 0 {
+			_, err := fmt.Fprintln(std.out, "No sites.")
+			return err
+		}
+		slices.SortFunc(all, func(a, b *contracts.Site) int { return strings.Compare(string(a.Site), string(b.Site)) })
+		t := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(t, "SITE\tNAME\tTYPE\tCOUNTRY\tCURRENCY\tOPERATOR")
+		for _, s := range all {
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", s.Site, printable(s.Name, ""), s.SiteType, s.CountryCode, s.CurrencyCode, orNone(s.Operator))
+		}
+		return t.Flush()
+	})
+}
+
+type catalogueSitesShowCmd struct {
+	catalogueBus `embed:""`
+	Site         string `arg:"" help:"Key of the site."`
+}
+
+// Help implements kong.HelpProvider.
+func (catalogueSitesShowCmd) Help() string {
+	return `Example:
+
+  preismon catalogue sites show shop-one.example --data-dir ./preismon-data`
+}
+
+func (c *catalogueSitesShowCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
+	return c.connected(k, std, log, nil, func(b *bus) error {
+		site, err := knownSite(ctx, b, c.Site)
+		if err != nil {
+			return err
+		}
+		return printSite(std.out, nil, site)
+	})
+}
+
+// siteRecordFlags say what a site is. What is not said stays.
+type siteRecordFlags struct {
+	Name     string `help:"Its name, as people read it; of a new site its key when missing." env:"-" placeholder:"TEXT"`
+	Type     string `help:"What it is: shop, marketplace or platform; a new one is a shop when missing." env:"-" placeholder:"TYPE"`
+	Country  string `help:"Its country, as in DE." env:"-" placeholder:"CODE"`
+	Currency string `help:"The usual currency of its prices, as in EUR." env:"-" placeholder:"CODE"`
+	Operator string `help:"The company behind it and other sites." env:"-" placeholder:"TEXT"`
+}
+
+// apply changes the site as the flags say.
+func (f siteRecordFlags) apply(s *contracts.Site) error {
+	set := func(to *string, value string) {
+		if value != "" {
+			*to = value
+		}
+	}
+	set(&s.Name, f.Name)
+	set((*string)(&s.SiteType), f.Type)
+	set(&s.CountryCode, f.Country)
+	set((*string)(&s.CurrencyCode), f.Currency)
+	set(&s.Operator, f.Operator)
+	if err := s.Validate(); err != nil {
+		return faulty(err)
+	}
+	return nil
+}
+
+type catalogueSitesAddCmd struct {
+	catalogueChange `embed:""`
+	Key             string          `arg:"" name:"site" help:"Key of the site: its host name, as a rule."`
+	Site            siteRecordFlags `embed:""`
+}
+
+// Help implements kong.HelpProvider.
+func (catalogueSitesAddCmd) Help() string {
+	return `Shows the site that would be, asks, and publishes it. A site is seen by who has an order with it.
+
+Example:
+
+  preismon catalogue sites add shop-one.example --name "Shop One" --country DE --currency EUR --data-dir ./preismon-data`
+}
+
+func (c *catalogueSitesAddCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
+	return c.change(ctx, k, std, log, func(b *bus) (*changePlan, error) {
+		all, err := ingest.Sites(ctx, b.js)
+		if err != nil {
+			return nil, err
+		}
+		after := &contracts.Site{Site: contracts.SiteKey(c.Key), Name: c.Key, SiteType: contracts.Shop}
+		if slices.ContainsFunc(all, func(s *contracts.Site) bool { return s.Site == after.Site }) {
+			return nil, fmt.Errorf("the site %s is there already; `preismon catalogue sites change %s` changes it", after.Site, after.Site)
+		}
+		return sitePlan(nil, after), c.Site.apply(after)
+	})
+}
+
+type catalogueSitesChangeCmd struct {
+	catalogueChange `embed:""`
+	Key             string          `arg:"" name:"site" help:"Key of the site."`
+	Site            siteRecordFlags `embed:""`
+}
+
+// Help implements kong.HelpProvider.
+func (catalogueSitesChangeCmd) Help() string {
+	return `What is not said stays. Prices that were observed keep the currency that they were observed in.
+
+Example:
+
+  preismon catalogue sites change shop-one.example --type marketplace --data-dir ./preismon-data`
+}
+
+func (c *catalogueSitesChangeCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
+	return c.change(ctx, k, std, log, func(b *bus) (*changePlan, error) {
+		before, err := knownSite(ctx, b, c.Key)
+		if err != nil {
+			return nil, err
+		}
+		after := *before
+		if err := c.Site.apply(&after); err != nil {
+			return nil, err
+		}
+		if after == *before {
+			return nil, errors.New("nothing would change: the site is like that already")
+		}
+		return sitePlan(before, &after), nil
+	})
+}
+
+// sitePlan is the change of a site; before is nil where it is new.
+func sitePlan(before, after *contracts.Site) *changePlan {
+	return &changePlan{
+		show: func(w io.Writer) error { return printSite(w, before, after) },
+		kind: event.KindSite, record: after,
+		done: fmt.Sprintf("site %s: %s", after.Site, after.Name),
+	}
+}
+
+func printSite(w io.Writer, before, after *contracts.Site) error {
+	t, line := beforeAndAfter(w, before, after)
+	line("site", func(s *contracts.Site) string { return string(s.Site) })
+	line("name", func(s *contracts.Site) string { return printable(s.Name, "") })
+	line("type", func(s *contracts.Site) string { return string(s.SiteType) })
+	line("country", func(s *contracts.Site) string { return s.CountryCode })
+	line("currency", func(s *contracts.Site) string { return string(s.CurrencyCode) })
+	line("operator", func(s *contracts.Site) string { return orNone(s.Operator) })
+	return t.Flush()
+}
+
+// orNone is a text for people, which may be missing.
+func orNone(text string) string {
+	if text == "" {
+		return "none"
+	}
+	return printable(text, "")
+}
+
+// knownSite finds a site by its key.
+func knownSite(ctx context.Context, b *bus, key string) (*contracts.Site, error) {
+	all, err := ingest.Sites(ctx, b.js)
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(all, func(s *contracts.Site) bool { return string(s.Site) == key })
+	if i < 0 {
+		return nil, fmt.Errorf("there is no site %q; `preismon catalogue sites list` lists them", key)
+	}
+	return all[i], nil
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestCatalogue: orders and sites are listed, added, changed and paused by
+// commands that show the change first; what is seen follows, and nothing is
+// changed unless somebody says yes.
+func TestCatalogue(t *testing.T) {
+	t.Parallel()
+	u := startUp(t)
+	const password = "correct horse battery staple"
+	mapping := file(t, "shops.yaml", strings.TrimSpace(shopMap)+"\ncsv: {delimiter: \";\"}\n")
+	out, errs, code := preismon(t, []string{"PREISMON_PASSWORD=" + password}, "import", file(t, "shops.csv", shopCSV), "--map", mapping, "--mandate", "Our shop", "--login", "me",
+		"--rejects", filepath.Join(t.TempDir(), "r.ndjson"), "--data-dir", u.DataDir)
+	says(t, out, errs, code, exitRejected)
+	c := u.client()
+	c.t = t
+	c = c.login("me", password)
+	catalogue := func(want int, args ...string) (string, string) {
+		t.Helper()
+		out, errs, code := preismon(t, nil, append(append([]string{"catalogue"}, args...), "--data-dir", u.DataDir)...)
+		says(t, out, errs, code, want)
+		return out, errs
+	}
+	contains := func(text string, words ...string) {
+		t.Helper()
+		for _, w := range words {
+			if !strings.Contains(text, w) {
+				t.Errorf("no %q in:\n%s", w, text)
+			}
+		}
+	}
+	before := listAll(t, c, "/v1/sites", "site")
+	if len(before) < 3 {
+		t.Fatalf("sites: %v", before)
+	}
+
+	out, _ = catalogue(0, "orders", "list")
+	contains(out, "Imported: "+before[0], "active")
+	id := regexp.MustCompile(`(?m)^(\d+)\s+Imported: ` + regexp.QuoteMeta(before[0])).FindStringSubmatch(out)
+	if id == nil {
+		t.Fatal(out)
+	}
+	_, errs = catalogue(exitUsage, "orders", "pause", id[1])
+	contains(errs, "paused", "(was: active)", "yes: missing")
+	_, errs = catalogue(0, "orders", "pause", id[1], "--dry-run")
+	contains(errs, "Nothing is changed")
+	if got := listAll(t, c, "/v1/sites", "site"); !slices.Equal(got, before) {
+		t.Errorf("nobody said yes, and the sites are %v", got)
+	}
+	out, _ = catalogue(0, "orders", "pause", id[1], "--yes")
+	contains(out, "order "+id[1], "paused; event ")
+	if got := listAll(t, c, "/v1/sites", "site"); slices.Contains(got, before[0]) || len(got) != len(before)-1 {
+		t.Errorf("%s is paused, and the sites are %v", before[0], got)
+	}
+	_, errs = catalogue(exitFailed, "orders", "pause", id[1], "--yes")
+	contains(errs, "paused already")
+	catalogue(0, "orders", "pause", "--undo", id[1], "--yes")
+	eventually(t, 30*time.Second, "the sites of the resumed order", func() bool { // its rows are being deleted, see the help of pause
+		return slices.Equal(listAll(t, c, "/v1/sites", "site"), before)
+	})
+
+	_, errs = catalogue(exitUsage, "sites", "add", "new.example", "--country", "germany", "--yes")
+	contains(errs, "countryCode", "currencyCode")
+	_, errs = catalogue(exitFailed, "sites", "add", before[0], "--country", "DE", "--currency", "EUR", "--yes")
+	contains(errs, "there already")
+	catalogue(0, "sites", "add", "new.example", "--country", "DE", "--currency", "EUR", "--yes")
+	_, errs = catalogue(0, "sites", "change", "new.example", "--name", "The new one", "--type", "marketplace", "--yes")
+	contains(errs, "The new one", "(was: new.example)", "(was: shop)")
+	_, errs = catalogue(exitFailed, "sites", "change", "new.example", "--name", "The new one", "--yes")
+	contains(errs, "nothing would change")
+	out, _ = catalogue(0, "sites", "list")
+	contains(out, "new.example", "The new one", before[0])
+	_, errs = catalogue(exitFailed, "sites", "show", "nowhere.example")
+	contains(errs, "no site", "sites list")
+
+	item := listAll(t, c, "/v1/items", "itemId")[0]
+	ids := file(t, "ids.txt", item+"\n")
+	_, errs = catalogue(exitUsage, "orders", "add", "Of one", "--mandate", "Our shop", "--add-sites", "nowhere.example", "--add-items", "@"+ids+",18", "--yes")
+	contains(errs, "add-sites: nowhere.example: no site", "add-items: 18: no item")
+	_, errs = catalogue(exitFailed, "orders", "add", "Of one", "--mandate", "No shop", "--yes")
+	contains(errs, `no mandate "No shop"`)
+	out, errs = catalogue(0, "orders", "add", "Of one", "--mandate", "Our shop", "--alias", "one", "--every", "60", "--add-sites", "new.example", "--add-items", "@"+ids, "--yes")
+	contains(errs, "Of one", "every 60 minutes", "new.example")
+	added := regexp.MustCompile(`order (\d+) of mandate`).FindStringSubmatch(out)
+	if added == nil {
+		t.Fatal(out)
+	}
+	if got := listAll(t, c, "/v1/sites", "site"); !slices.Contains(got, "new.example") {
+		t.Errorf("the new order is not seen: %v", got)
+	}
+	if status, body := c.get("/v1/orders", url.Values{"alias": {"one"}}); status != http.StatusOK || !strings.Contains(string(body), added[1]) {
+		t.Errorf("%d %s", status, body)
+	}
+	_, errs = catalogue(exitFailed, "orders", "change", added[1], "--name", "Of one", "--yes")
+	contains(errs, "nothing would change")
+	_, errs = catalogue(0, "orders", "change", added[1], "--remove-sites", "new.example", "--add-sites", before[1], "--yes")
+	contains(errs, before[1], "(was: new.example)")
+	if got := listAll(t, c, "/v1/sites", "site"); !slices.Equal(got, before) {
+		t.Errorf("the site was removed, and the sites are %v", got)
+	}
+	out, _ = catalogue(0, "orders", "show", added[1])
+	contains(out, "Of one", "pairs", before[1])
+	_, errs = catalogue(exitUsage, "orders", "show", "mine")
+	contains(errs, "is not an id")
+	_, errs = catalogue(exitFailed, "orders", "show", "7")
+	contains(errs, "no order 7", "orders list")
+}
+
+// TestChangedSet: what is added comes last and once, what is removed is gone,
+// also when it is added at the same time.
+func TestChangedSet(t *testing.T) {
+	for _, c := range []struct{ set, add, remove, want []int }{
+		{[]int{1, 2}, []int{3}, nil, []int{1, 2, 3}},
+		{[]int{1, 2}, []int{2, 3, 3}, []int{1}, []int{2, 3}},
+		{[]int{1}, []int{2}, []int{1, 2}, nil},
+		{nil, nil, []int{1}, nil},
+	} {
+		if got := changedSet(c.set, c.add, c.remove); !slices.Equal(got, c.want) {
+			t.Errorf("%v and %v without %v: %v, want %v", c.set, c.add, c.remove, got, c.want)
+		}
+	}
+}
