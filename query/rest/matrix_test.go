@@ -77,9 +77,10 @@ var matrix = map[string]visible{
 	"GET /ext/v1/evidence": {names: []string{
 		"itemId={item}&site={site}&capturedAt={captured}", "itemId={item}&site={site}&capturedAt={captured}&merchant={merchant}",
 	}, single: true},
-	"GET /ext/v1/explain": {own: true}, // TestExplainedShowsWhatIsSeen
-	"GET /ext/v1/windows": {own: true}, // TestFeedShowsWhatIsSeen
-	"GET /ext/v1/changes": {own: true}, // TestFeedShowsWhatIsSeen
+	"GET /ext/v1/sites/status": {names: []string{"", "site={site}", "orderId={order}"}, lists: "site", single: true},
+	"GET /ext/v1/explain":      {own: true}, // TestExplainedShowsWhatIsSeen
+	"GET /ext/v1/windows":      {own: true}, // TestFeedShowsWhatIsSeen
+	"GET /ext/v1/changes":      {own: true}, // TestFeedShowsWhatIsSeen
 	"POST /ext/v1/lookup": {names: []string{
 		`{"itemIds":["{item}"]}`, `{"eans":["{ean}"]}`, `{"pzns":["{pzn}"]}`, `{"asins":[{"asin":"{asin}","asinLocale":"{locale}"}]}`,
 		`{"eans":["{ean}"],"itemIds":["{item}"],"pzns":["{pzn}"]}`,

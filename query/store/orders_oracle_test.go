@@ -64,6 +64,13 @@ type entry struct {
 	Last                 string
 }
 
+// confirms tells whether an order surely has a pair: in a legacy one its
+// membership says so.
+func (o orderRow) confirms(p contracts.Pair) bool {
+	text := strings.ReplaceAll(o.members[uint64(p.Item)], " ", "")
+	return !o.legacy || !strings.ContainsAny(text, ";{") && !strings.HasSuffix(text, ",") && slices.Contains(strings.Split(text, ","), string(p.Site))
+}
+
 // qualityOracle judges one pair of an order by looking at every row.
 func (w *world) qualityOracle(o orderRow, p contracts.Pair) entry {
 	e := entry{Item: p.Item, Site: p.Site, Consistent: true}
@@ -113,16 +120,8 @@ func (w *world) qualityOracle(o orderRow, p contracts.Pair) entry {
 	} else if minutes > 0 {
 		stale = w.now.Sub(seen).Minutes() > 24*60+minutes
 	}
-	confirmed := !o.legacy
-	if o.legacy {
-		switch text := strings.ReplaceAll(o.members[uint64(p.Item)], " ", ""); {
-		case strings.ContainsAny(text, ";{"), strings.HasSuffix(text, ","):
-		default:
-			confirmed = slices.Contains(strings.Split(text, ","), string(p.Site))
-		}
-	}
 	switch {
-	case !confirmed:
+	case !o.confirms(p):
 		e.Reason = "UNKNOWN"
 	case (stale || newest == nil) && e.Expected > 0:
 		e.Reason = "OVERDUE"

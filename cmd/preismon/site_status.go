@@ -1,0 +1,38 @@
+package main
+
+import (
+	"context"
+	"slices"
+)
+
+type siteStatusCmd struct {
+	Remote remoteFlags `embed:""`
+	formatFlag
+	OrderID  string `name:"order-id" help:"Only the pairs of this order." env:"-" placeholder:"ID"`
+	Site     string `help:"Only this site, by its key." env:"-" placeholder:"KEY"`
+	Timezone string `help:"IANA zone of the times in the answer." env:"-" placeholder:"ZONE"`
+}
+
+var siteStatusFields = slices.Concat(
+	[]string{"site", "lastCapturedAt", "oldestCapturedAt", "intervalSeconds", "nextDueAt", "late", "lateSince", "pairs", "neverCaptured"},
+	[]string{
+		"reasons.priceObserved", "reasons.productUnavailable", "reasons.productNotFound", "reasons.accessTemporarilyRestricted",
+		"reasons.siteTemporarilyUnavailable", "reasons.pending", "reasons.overdue", "reasons.unknown",
+	},
+)
+
+// Help implements kong.HelpProvider.
+func (siteStatusCmd) Help() string {
+	return `For each site: its newest capture, when the next one is due, how many pairs are late and since when, and how many pairs have a
+price, are unavailable, or have no result, by reason.
+
+Examples:
+
+  preismon site-status
+  preismon site-status --order-id 17 --format csv > sites.csv`
+}
+
+func (c *siteStatusCmd) Run(ctx context.Context, std streams) error {
+	p := (&scopeFlags{OrderID: c.OrderID, Site: c.Site, Timezone: c.Timezone}).params(nil)
+	return list(ctx, std, c.Remote, c.formatFlag, "/ext/v1/sites/status", p, siteStatusFields)
+}

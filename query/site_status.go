@@ -1,0 +1,246 @@
+package query
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"preismon/contracts"
+	"preismon/contracts/fault"
+)
+
+// Bounds of the status of sites.
+const (
+	maxStatusPairs  = 100_000
+	maxStatusOrders = 1_000
+	statusBatch     = 10_000 // pairs that are judged at once
+	statusBatchSize = statusBatch * 200
+)
+
+// SiteStatusRequest asks how fresh the sites that the caller sees are.
+type SiteStatusRequest struct {
+	OrderID  contracts.OrderID // only the pairs of this one
+	Site     contracts.SiteKey // only this one
+	Timezone string
+}
+
+// SiteStatusPage has all sites with pairs, by key.
+type SiteStatusPage struct {
+	Data  []SiteStatus
+	Query SiteStatusEcho
+}
+
+// SiteStatusEcho says as of when the answer is, and what it covers.
+type SiteStatusEcho struct {
+	AsOf     string `json:"asOf"`
+	Timezone string `json:"timezone"`
+	Pairs    int    `json:"pairs"`
+	Sites    int    `json:"sites"`
+}
+
+// SiteStatus is the state of the pairs of a site now; null: nothing tells.
+type SiteStatus struct {
+	Site  contracts.SiteKey `json:"site"`
+	Pairs int               `json:"pairs"`
+	// NeverCaptured are those of Pairs without any capture.
+	NeverCaptured int         `json:"neverCaptured"`
+	Reasons       SiteReasons `json:"reasons"`
+	// LastCapturedAt is the newest capture of any pair, OldestCapturedAt that of
+	// the pair whose newest capture is the oldest.
+	LastCapturedAt   *string `json:"lastCapturedAt"`
+	OldestCapturedAt *string `json:"oldestCapturedAt"`
+	// IntervalSeconds is the shortest of the pairs.
+	IntervalSeconds *int64 `json:"intervalSeconds"`
+	// NextDueAt is when the next capture of any pair is due. Late pairs had one
+	// that was due and did not come, the first of them since LateSince.
+	NextDueAt *string `json:"nextDueAt"`
+	Late      int     `json:"late"`
+	LateSince *string `json:"lateSince"`
+}
+
+// SiteReasons counts pairs by OrderObservationReasonCode.
+type SiteReasons struct {
+	PriceObserved               int `json:"priceObserved"`
+	ProductUnavailable          int `json:"productUnavailable"`
+	ProductNotFound             int `json:"productNotFound"`
+	AccessTemporarilyRestricted int `json:"accessTemporarilyRestricted"`
+	SiteTemporarilyUnavailable  int `json:"siteTemporarilyUnavailable"`
+	Pending                     int `json:"pending"`
+	Overdue                     int `json:"overdue"`
+	Unknown                     int `json:"unknown"`
+}
+
+// freshness is that of a site while its pairs are judged.
+type freshness struct {
+	pairs, never, late            int
+	reasons                       [reasonEnd]int
+	last, oldest, next, firstLate time.Time
+	every                         time.Duration
+}
+
+// SiteStatus tells for each site how fresh it is and why pairs have no price.
+// A pair of several orders is judged by the one that has it captured most
+// often, of equals by that of the lowest id. At most 100,000 pairs and 1,000
+// orders, else an Invalid fault.
+func (s *Service) SiteStatus(ctx context.Context, p Principal, r SiteStatusRequest) (*SiteStatusPage, error) {
+	zone, err := contracts.LoadZone(cmp.Or(r.Timezone, "UTC"))
+	if err != nil {
+		return nil, invalid("timezone: %s.", err)
+	}
+	giveBack, err := s.Charge(ctx, pageBlocks+statusBatchSize)
+	if err != nil {
+		return nil, err
+	}
+	defer giveBack()
+	ctx, cancel := s.within(ctx)
+	defer cancel()
+	page, err := s.siteStatus(ctx, p, r, zone)
+	return page, s.budget(ctx, err)
+}
+
+func (s *Service) siteStatus(ctx context.Context, p Principal, r SiteStatusRequest, zone *time.Location) (*SiteStatusPage, error) {
+	a, err := s.access(ctx, p, contracts.ReadOrders)
+	if err != nil {
+		return nil, err
+	}
+	now := s.now().UTC()
+	page := &SiteStatusPage{Data: []SiteStatus{}, Query: SiteStatusEcho{AsOf: formatInstant(now.Truncate(contracts.Resolution), zone), Timezone: zone.String()}}
+	orders, err := s.statusOrders(ctx, a.Visibility, r.OrderID)
+	if err != nil {
+		return nil, err
+	}
+	if len(orders) == 0 {
+		return page, nil
+	}
+	size, err := s.store.CountPairs(ctx, a.Visibility, Selectors{Order: r.OrderID, Site: r.Site})
+	if err != nil {
+		return nil, err
+	}
+	if size.Pairs > maxStatusPairs {
+		return nil, fault.New(fault.Invalid, CodeOrderCoverageTooBroad, "The orders span %d item-site pairs, more than %d. Narrow with orderId or site.", size.Pairs, maxStatusPairs)
+	}
+	sites, err := s.tallySites(ctx, a.Visibility, orders, r.Site, now)
+	if err != nil {
+		return nil, err
+	}
+	for _, site := range slices.Sorted(maps.Keys(sites)) {
+		status := sites[site].status(site, zone)
+		page.Data = append(page.Data, status)
+		page.Query.Pairs += status.Pairs
+	}
+	page.Query.Sites = len(page.Data)
+	return page, nil
+}
+
+// statusOrders reads the active orders that the caller sees, or one of them.
+func (s *Service) statusOrders(ctx context.Context, v Visibility, only contracts.OrderID) ([]Order, error) {
+	if v.Nothing() {
+		return nil, nil
+	}
+	found, err := s.store.Orders(ctx, v, OrdersQuery{OrderID: only, Limit: maxStatusOrders + 1})
+	if err != nil {
+		return nil, err
+	}
+	if len(found) > maxStatusOrders {
+		return nil, fault.New(fault.Invalid, CodeOrderCoverageTooBroad, "There are more than %d orders. Narrow with orderId.", maxStatusOrders)
+	}
+	var orders []Order
+	for _, o := range found {
+		if o.Active { // no other has pairs
+			orders = append(orders, Order{Order: o})
+		}
+	}
+	return orders, nil
+}
+
+// tallySites judges all pairs of the orders, batch by batch.
+func (s *Service) tallySites(ctx context.Context, v Visibility, orders []Order, site contracts.SiteKey, now time.Time) (map[contracts.SiteKey]*freshness, error) {
+	sites, at := map[contracts.SiteKey]*freshness{}, map[contracts.OrderID]int{}
+	q := OrderPairsQuery{Site: site, Limit: statusBatch}
+	for i, o := range orders {
+		q.Orders = append(q.Orders, o.OrderID)
+		at[o.OrderID] = i
+	}
+	for {
+		pairs, err := s.store.OrderPairs(ctx, v, q)
+		if err != nil {
+			return nil, err
+		}
+		judges, err := s.judges(ctx, v, orders, pairs)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range pairs {
+			var of *judge
+			var every time.Duration
+			for _, id := range p.Orders {
+				j := judges[at[id]]
+				if one := j.interval(p.Pair); of == nil || one > 0 && (every == 0 || one < every) {
+					of, every = j, one
+				}
+			}
+			if sites[p.Site] == nil {
+				sites[p.Site] = &freshness{}
+			}
+			sites[p.Site].add(of.judge(p), every, now)
+		}
+		if len(pairs) < q.Limit {
+			return sites, nil
+		}
+		q.After = pairs[len(pairs)-1].Pair
+	}
+}
+
+// add counts a pair, which is to be captured so often; 0: nothing tells.
+func (t *freshness) add(q Quality, every time.Duration, now time.Time) {
+	t.pairs++
+	t.reasons[q.Reason]++
+	if every > 0 && (t.every == 0 || every < t.every) {
+		t.every = every
+	}
+	if q.LastCapturedAt.IsZero() {
+		t.never++
+		return
+	}
+	if q.LastCapturedAt.After(t.last) {
+		t.last = q.LastCapturedAt
+	}
+	t.oldest = earlier(t.oldest, q.LastCapturedAt)
+	if every == 0 {
+		return
+	}
+	if due := q.LastCapturedAt.Add(every); due.After(now) {
+		t.next = earlier(t.next, due)
+	} else {
+		t.late++
+		t.firstLate = earlier(t.firstLate, due)
+	}
+}
+
+// earlier is the earlier of two instants, of which the first may be zero: none.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func (t *freshness) status(site contracts.SiteKey, zone *time.Location) SiteStatus {
+	status := SiteStatus{
+		Site: site, Pairs: t.pairs, NeverCaptured: t.never, Late: t.late,
+		LastCapturedAt: formatBound(t.last, zone), OldestCapturedAt: formatBound(t.oldest, zone),
+		NextDueAt: formatBound(t.next, zone), LateSince: formatBound(t.firstLate, zone),
+		Reasons: SiteReasons{
+			PriceObserved: t.reasons[ReasonPriceObserved], ProductUnavailable: t.reasons[ReasonProductUnavailable], ProductNotFound: t.reasons[ReasonProductNotFound],
+			AccessTemporarilyRestricted: t.reasons[ReasonAccessRestricted], SiteTemporarilyUnavailable: t.reasons[ReasonSiteUnavailable],
+			Pending: t.reasons[ReasonPending], Overdue: t.reasons[ReasonOverdue], Unknown: t.reasons[ReasonUnknown],
+		},
+	}
+	if t.every > 0 {
+		seconds := int64(t.every / time.Second)
+		status.IntervalSeconds = &seconds
+	}
+	return status
+}

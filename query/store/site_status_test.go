@@ -1,0 +1,139 @@
+package store_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"preismon/contracts"
+	"preismon/query"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// every is how long after a capture of a pair the next one is due by an order;
+// 0: nothing tells.
+func (o orderRow) every(p contracts.Pair) time.Duration {
+	const most = 10 * 366 * 24 * 60 // minutes, of a schedule without sense
+	i := slices.IndexFunc(o.counters, func(c contracts.SiteCounters) bool { return c.Site == p.Site })
+	switch {
+	case !o.confirms(p):
+		return 0
+	case i >= 0 && o.counters[i].ConfiguredObservations > 0:
+		return 24 * time.Hour / time.Duration(o.counters[i].ConfiguredObservations)
+	}
+	return time.Duration(min(o.interval, most)) * time.Minute
+}
+
+// siteStatusOracle looks at every pair that an account sees in some orders.
+func (w *world) siteStatusOracle(a contracts.AccountID, rows map[contracts.OrderID]orderRow, only contracts.OrderID, site contracts.SiteKey) map[contracts.SiteKey]query.SiteStatus {
+	type judged struct {
+		entry
+		every time.Duration
+	}
+	pairs := map[contracts.Pair]judged{}
+	for _, id := range w.ordersOf(a) { // by id: of equals the first stands
+		if !rows[id].active || only != 0 && id != only {
+			continue
+		}
+		for _, p := range w.pairsOf(a, id) {
+			every := rows[id].every(p)
+			if before, seen := pairs[p]; site != "" && p.Site != site || seen && (every == 0 || before.every > 0 && before.every <= every) {
+				continue
+			}
+			pairs[p] = judged{w.qualityOracle(rows[id], p), every}
+		}
+	}
+	all := map[contracts.SiteKey]query.SiteStatus{}
+	earliest := func(at **string, t time.Time) {
+		if text := t.UTC().Format("2006-01-02T15:04:05.000Z"); *at == nil || text < **at {
+			*at = &text
+		}
+	}
+	for p, j := range pairs {
+		s := all[p.Site]
+		s.Site, s.Pairs = p.Site, s.Pairs+1
+		*[]*int{
+			&s.Reasons.PriceObserved, &s.Reasons.ProductUnavailable, &s.Reasons.ProductNotFound, &s.Reasons.AccessTemporarilyRestricted,
+			&s.Reasons.SiteTemporarilyUnavailable, &s.Reasons.Pending, &s.Reasons.Overdue, &s.Reasons.Unknown,
+		}[slices.Index(reasons, j.Reason)]++
+		if seconds := int64(j.every / time.Second); seconds > 0 && (s.IntervalSeconds == nil || seconds < *s.IntervalSeconds) {
+			s.IntervalSeconds = &seconds
+		}
+		if j.Last == "" {
+			s.NeverCaptured++
+			all[p.Site] = s
+			continue
+		}
+		last, err := time.Parse(time.RFC3339Nano, j.Last)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if text := last.Format("2006-01-02T15:04:05.000Z"); s.LastCapturedAt == nil || text > *s.LastCapturedAt {
+			s.LastCapturedAt = &text
+		}
+		earliest(&s.OldestCapturedAt, last)
+		switch due := last.Add(j.every); {
+		case j.every == 0:
+		case due.After(w.now):
+			earliest(&s.NextDueAt, due)
+		default:
+			s.Late++
+			earliest(&s.LateSince, due)
+		}
+		all[p.Site] = s
+	}
+	return all
+}
+
+// TestSiteStatusMatchesOracle draws orders, schedules and counters, and compares
+// the status of sites with a look at every row: QUAL-02a, QUAL-04, VIS-02,
+// VIS-05.
+func TestSiteStatusMatchesOracle(t *testing.T) {
+	w := newWorld(t, 11, 0)
+	w.insertAges(rand.New(rand.NewPCG(4, 2)))
+	start := w.now
+	late, next, never, none := 0, 0, 0, 0
+	rapid.Check(t, func(rt *rapid.T) {
+		w.now = start.Add(time.Duration(rapid.SampledFrom([]int{0, 0, 1, 11, 12, 30, 90}).Draw(rt, "now")) * time.Hour)
+		rows := map[contracts.OrderID]orderRow{}
+		for m, orders := range map[contracts.MandateID][]contracts.OrderID{mandateOne: {orderA, orderB, orderEnded}, mandateTwo: {orderC}} {
+			for _, id := range orders {
+				rows[id] = drawOrder(rt, w.now, m, id)
+				w.writeOrder(rows[id])
+			}
+		}
+		a := rapid.SampledFrom([]contracts.AccountID{accountWhole, accountWhole, accountOrder, accountSites, accountNone, accountOther}).Draw(rt, "account")
+		r := query.SiteStatusRequest{
+			OrderID: rapid.SampledFrom([]contracts.OrderID{0, 0, 0, orderA, orderB, orderC}).Draw(rt, "order"),
+			Site:    contracts.SiteKey(rapid.SampledFrom([]string{"", "", "gamma.example", "none.example"}).Draw(rt, "site")),
+		}
+		page, err := w.service.SiteStatus(t.Context(), query.Principal{Account: a}, r)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		want, got, pairs := w.siteStatusOracle(a, rows, r.OrderID, r.Site), map[contracts.SiteKey]query.SiteStatus{}, 0
+		for i, s := range page.Data {
+			got[s.Site] = s
+			pairs += s.Pairs
+			late, never = late+s.Late, never+s.NeverCaptured
+			if s.NextDueAt != nil {
+				next++
+			}
+			if s.IntervalSeconds == nil {
+				none++
+			}
+			if i > 0 && page.Data[i-1].Site >= s.Site {
+				rt.Fatalf("%s comes after %s", s.Site, page.Data[i-1].Site)
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" || page.Query.Sites != len(want) || page.Query.Pairs != pairs {
+			rt.Fatalf("account %d, %+v of %+v, %+v (-want +got):\n%s", a, r, rows, page.Query, diff)
+		}
+	})
+	if late == 0 || next == 0 || never == 0 || none == 0 {
+		t.Errorf("late %d, next %d, never %d, without an interval %d", late, next, never, none)
+	}
+}
