@@ -108,6 +108,9 @@ func (h *handler) one(ctx context.Context, from sender, m message, share int) ou
 		return failed(h.sdkRefusal(x, from.version, m.id, r.Error))
 	}
 	if m.method == "tools/call" {
+		if from.version == assumedVersion {
+			x.result.Link = nil // which it does not know; the object has it too
+		}
 		return outcome{response: toolResponse(m.id, x.result, others(from.version, r.Result)), status: http.StatusOK}
 	}
 	return outcome{response: resultResponse(m.id, marshal(profiled(from.version, r.Result))), status: http.StatusOK}

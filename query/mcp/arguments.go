@@ -36,6 +36,8 @@ var words = map[string]string{
 	"name":                     "Of the file entry, exactly",
 	"exportName":               "Of the export, exactly",
 	"latest":                   "Take the newest of several matches",
+	"lines":                    "Like 11-200; line 1 is the header",
+	"whole":                    "All of a large file",
 	"globalScope":              "All sites: both bounds, at most 168 hours, no product, order or site",
 	"brand":                    "Exactly",
 	"manufacturer":             "As observed, exactly",
@@ -72,6 +74,7 @@ func extra() map[string]schema {
 		"candidatePrice": {"type": "string", "pattern": `^[0-9]+(\.[0-9]+)?$`},
 		"currencyCode":   {"type": "string", "pattern": "^[A-Z]{3}$"}, "country": {"type": "string", "pattern": "^[A-Z]{2}$"},
 		"includeCustomerReference": flag,
+		"lines":                    {"type": "string"}, "whole": flag,
 	}
 }
 

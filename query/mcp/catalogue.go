@@ -38,6 +38,7 @@ type Call struct {
 type Result struct {
 	Object json.RawMessage
 	Failed bool
+	Link   *sdk.ResourceLink // to more of it; nil: none
 }
 
 // Prompt is one prompt. Its text is one message of the user.
@@ -50,6 +51,8 @@ type Prompt struct {
 type Resource struct {
 	Descriptor sdk.Resource
 	Template   *sdk.ResourceTemplate // in place of Descriptor
+	Unlisted   bool                  // answers of tools link to it
+	Heavy      bool                  // its reads are bounded as heavy reads of the account
 	// Read gives the text of the resource, of the MIME type that its
 	// descriptor says. Of a template it is asked for every URI that matches.
 	Read func(ctx context.Context, p query.Principal, uri string) (string, error)

@@ -30,6 +30,7 @@ type demo struct {
 	references map[contracts.ItemID][]contracts.ReferencePrice
 	categories map[contracts.ItemID]string
 	exports    []contracts.FileArchive                    // of the core order
+	files      map[contracts.ArchiveID][]byte             // their content
 	captures   map[contracts.Pair][]contracts.Observation // of visible pairs, oldest first
 }
 
@@ -44,6 +45,7 @@ func newDemo(t testing.TB) *demo {
 		now:   time.Date(2026, 3, 4, 14, 30, 0, 0, time.UTC), // a Wednesday
 		sites: map[contracts.SiteKey]contracts.Site{}, items: map[contracts.ItemID]contracts.Item{},
 		categories: map[contracts.ItemID]string{}, references: map[contracts.ItemID][]contracts.ReferencePrice{}, captures: map[contracts.Pair][]contracts.Observation{},
+		files: map[contracts.ArchiveID][]byte{},
 	}
 	m, err := simulated.New(simulated.Config{Seed: 1, Now: d.now})
 	must(t, err)
@@ -83,6 +85,12 @@ func newDemo(t testing.TB) *demo {
 		set.store, set.now = st, func() time.Time { return d.now }
 		set.query.SoftDeadline, set.query.HardBudget = 2*time.Minute, 4*time.Minute // a busy machine is no finding
 	})
+	for ref, content := range m.Artifacts() {
+		if ref.OrderID == d.order(askedOrder).OrderID && !ref.Import {
+			d.files[ref.ArchiveID] = content
+		}
+	}
+	d.agents.archive.content = d.files
 	return d
 }
 

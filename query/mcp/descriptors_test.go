@@ -100,8 +100,8 @@ func tokens(t testing.TB) func(string) int {
 // Output schemas are for programs.
 func TestTheCatalogueIsSmall(t *testing.T) {
 	agents, count := newAgents(t, newMarket()), tokens(t)
-	if n := count(agents.legacy(whole).send("tools/list", nil).body); n > 4_600 {
-		t.Errorf("tools/list without output schemas has %d tokens, at most 4,600", n)
+	if n := count(agents.legacy(whole).send("tools/list", nil).body); n > 4_900 {
+		t.Errorf("tools/list without output schemas has %d tokens, at most 4,900", n)
 	}
 	a := agents.agent(whole)
 	if n := count(a.send("tools/list", nil).body); n > 12_000 {
@@ -124,7 +124,10 @@ var operations = map[string]string{
 }
 
 // ours are the arguments that REST does not have (TOOL-03a).
-var ours = map[string][]string{"list_items": {"name", "category", "discoverCategories"}}
+var ours = map[string][]string{
+	"list_items":                 {"name", "category", "discoverCategories"},
+	"download_order_export_file": {"lines", "whole"}, "download_order_import_file": {"lines", "whole"},
+}
 
 // TOOL-02, GEN-03c: arguments are the parameters of REST, one to one.
 func TestArgumentsAreThoseOfREST(t *testing.T) {

@@ -2,7 +2,9 @@ package mcp_test
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -59,6 +61,9 @@ func TestFilesAreTheBytesOfREST(t *testing.T) {
 			over := agent.get("/v1/orders/5/" + string(d) + "s/history/download?name=" + c.filename)
 			if over.status != http.StatusOK || over.body != string(content(t, got)) || over.body != c.content {
 				t.Errorf("%s: %q, over REST %d %q", c.filename, content(t, got), over.status, over.body)
+			}
+			if sum := sha256.Sum256([]byte(c.content)); got["sha256"] != hex.EncodeToString(sum[:]) || at(got, "completeness", "complete") != true {
+				t.Errorf("%s: sha256 %v, %v", c.filename, got["sha256"], got["completeness"])
 			}
 			if got["encoding"] != c.encoding || got["sizeBytes"] != float64(len(c.content)) {
 				t.Errorf("%s: encoding %v, sizeBytes %v", c.filename, got["encoding"], got["sizeBytes"])
@@ -131,7 +136,7 @@ func TestTheDownloadBudget(t *testing.T) {
 	}
 	a.put(query.Exports, 5, "fits", "fits.bin", bytes.Repeat([]byte{0xff}, int(most)))
 	a.put(query.Exports, 5, "over", "over.bin", bytes.Repeat([]byte{0xff}, int(most)+1))
-	if got := agent.call("download_order_export_file", object{"orderId": 5, "name": "fits"}).ok(); got["sizeBytes"] != float64(most) {
+	if got := agent.call("download_order_export_file", object{"orderId": 5, "name": "fits", "whole": true}).ok(); got["sizeBytes"] != float64(most) {
 		t.Errorf("sizeBytes %v", got["sizeBytes"])
 	}
 	if read := a.archive.read.Load(); read != most {
@@ -150,7 +155,7 @@ func TestTextThatDoesNotFitAsText(t *testing.T) {
 	a.put(query.Exports, 5, "tame", "tame.csv", []byte(tame))
 	a.put(query.Exports, 5, "wild", "wild.csv", []byte(wild))
 	for name, want := range map[string]struct{ encoding, content string }{"tame": {"utf-8", tame}, "wild": {"base64", wild}} {
-		got := a.agent(whole).call("download_order_export_file", object{"orderId": 5, "name": name}).ok()
+		got := a.agent(whole).call("download_order_export_file", object{"orderId": 5, "name": name, "whole": true}).ok()
 		if got["encoding"] != want.encoding || string(content(t, got)) != want.content {
 			t.Errorf("%s: %v", name, got["encoding"])
 		}
@@ -163,7 +168,7 @@ func TestABatchOfDownloads(t *testing.T) {
 	a := newAgents(t, newMarket(), tinyAnswers)
 	a.put(query.Exports, 5, "one", "one.bin", bytes.Repeat([]byte{0xff}, 500<<10))
 	get := func(id int) object {
-		return object{"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": object{"name": "download_order_export_file", "arguments": object{"orderId": 5}}}
+		return object{"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": object{"name": "download_order_export_file", "arguments": object{"orderId": 5, "whole": true}}}
 	}
 	sites := object{"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": object{"name": "list_sites"}}
 	answer := a.legacy(whole).post([]any{get(1), get(2), sites}, http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}})

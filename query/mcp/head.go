@@ -40,6 +40,7 @@ const (
 	moreRows     reason = "MORE_ROWS"     // the limit was reached
 	answerBudget reason = "ANSWER_BUDGET" // the answer was large enough
 	softDeadline reason = "SOFT_DEADLINE" // time was up
+	moreContent  reason = "EXCERPT"       // the file has more; not of a list
 )
 
 func reasons() []reason { return []reason{moreRows, answerBudget, softDeadline} }

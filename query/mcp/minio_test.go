@@ -71,7 +71,7 @@ func TestTheDownloadBudgetInMinIO(t *testing.T) {
 		}
 		a.put(d, 5, "fits", "fits.bin", binary(most))
 		a.put(d, 5, "over", "over.bin", binary(most+1))
-		got := agent.call(tool, object{"orderId": 5, "name": "fits"}).ok()
+		got := agent.call(tool, object{"orderId": 5, "name": "fits", "whole": true}).ok()
 		if got["sizeBytes"] != float64(most) || !bytes.Equal(content(t, got), binary(most)) {
 			t.Errorf("%s: not the bytes of the file", tool)
 		}
@@ -85,7 +85,7 @@ func TestTheDownloadBudgetInMinIO(t *testing.T) {
 
 		a.put(d, 5, "half", "half.bin", binary(most*6/10))
 		get := func(id int) object {
-			return object{"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": object{"name": tool, "arguments": object{"orderId": 5, "name": "half"}}}
+			return object{"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": object{"name": tool, "arguments": object{"orderId": 5, "name": "half", "whole": true}}}
 		}
 		answer := a.legacy(whole).post([]any{get(1), get(2)}, http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json"}})
 		var replies []struct{ Result result }

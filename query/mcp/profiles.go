@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -35,7 +36,7 @@ func (h *handler) profile(c catalogue, versions []string, describe func(sdk.Tool
 		SupportedProtocolVersions: versions,
 		SetCacheable:              setCacheable,
 	})
-	s.AddReceivingMiddleware(h.recovered)
+	s.AddReceivingMiddleware(unlisting(c.Resources), h.recovered)
 	for _, t := range c.Tools {
 		s.AddTool(describe(t.Descriptor), h.runs(t))
 	}
@@ -105,7 +106,7 @@ func (h *handler) run(ctx context.Context, x *exchange, t Tool, arguments json.R
 		return Result{}, err
 	case !compact(r.Object):
 		return Result{}, errors.New("the result is not one compact JSON object")
-	case !x.budget.Fits(r.Object):
+	case !x.budget.Fits(r.Object) || len(r.linkBlock()) > x.budget.Remaining()-Cost(r.Object):
 		return Result{}, h.tooLarge(Cost(r.Object), x.budget.Remaining())
 	}
 	return r, nil
@@ -140,12 +141,42 @@ func (h *handler) prompts(p Prompt) sdk.PromptHandler {
 func (h *handler) reads(resource Resource, mime string) sdk.ResourceHandler {
 	return func(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 		x := exchangeOf(ctx)
-		text, err := resource.Read(ctx, x.principal, r.Params.URI)
+		text, err := h.readResource(ctx, x, resource, r.Params.URI)
 		if err != nil {
 			x.failure = err
 			return nil, err
 		}
 		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: r.Params.URI, MIMEType: mime, Text: text}}}, nil
+	}
+}
+
+func (h *handler) readResource(ctx context.Context, x *exchange, resource Resource, uri string) (string, error) {
+	if resource.Heavy {
+		release, err := h.throttle.Heavy(x.principal.Account)
+		if err != nil {
+			return "", h.node.Explained(err, x.principal.Account)
+		}
+		defer release()
+	}
+	return resource.Read(ctx, x.principal, uri)
+}
+
+// unlisting leaves templates out of the list that only answers link to.
+func unlisting(resources []Resource) sdk.Middleware {
+	unlisted := map[string]bool{}
+	for _, r := range resources {
+		if r.Unlisted {
+			unlisted[r.Template.URITemplate] = true
+		}
+	}
+	return func(next sdk.MethodHandler) sdk.MethodHandler {
+		return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
+			result, err := next(ctx, method, r)
+			if all, ok := result.(*sdk.ListResourceTemplatesResult); ok && err == nil {
+				all.ResourceTemplates = slices.DeleteFunc(all.ResourceTemplates, func(t *sdk.ResourceTemplate) bool { return unlisted[t.URITemplate] })
+			}
+			return result, err
+		}
 	}
 }
 

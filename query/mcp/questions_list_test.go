@@ -17,7 +17,9 @@ const (
 )
 
 // questions are those of an analyst's week.
-func questions() []question { return slices.Concat(questionsOfNow(), questionsOfChange()) }
+func questions() []question {
+	return slices.Concat(questionsOfNow(), questionsOfChange(), questionsOfFiles())
+}
 
 // questionsOfNow are about prices as they are, and the orders.
 func questionsOfNow() []question {

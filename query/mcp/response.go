@@ -107,10 +107,18 @@ func toolResponse(id json.RawMessage, r Result, others map[string]json.RawMessag
 	return response{
 		plainPiece(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"`, id),
 		{text: r.Object, quoted: true},
-		plainPiece(`"}],"structuredContent":`),
+		plainPiece(`"}%s],"structuredContent":`, r.linkBlock()),
 		{text: r.Object},
 		{text: end.Bytes()},
 	}
+}
+
+// linkBlock is the link of a result as a further block of its content.
+func (r Result) linkBlock() []byte {
+	if r.Link == nil {
+		return nil
+	}
+	return append([]byte{','}, marshal(r.Link)...)
 }
 
 // errorResponse is a response that says why there is no result.

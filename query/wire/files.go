@@ -142,3 +142,23 @@ func DecodeDownload(in *Params, d query.Direction) (query.HistoryRequest, error)
 	req.Latest = in.choice("latest")
 	return req, in.Err()
 }
+
+// FilePart says how much of a file an answer shows. The zero value leaves it
+// to the surface.
+type FilePart struct {
+	Whole    bool
+	From, To int // lines, counted from 1, both included; 0: not given
+}
+
+// DecodeFilePart takes the parameters of a download and which part of the
+// file is asked for.
+func DecodeFilePart(in *Params, d query.Direction) (query.HistoryRequest, FilePart, error) {
+	req := historyFilters(in, d)
+	req.Latest = in.choice("latest")
+	part := FilePart{Whole: in.flag("whole")}
+	part.From, part.To = in.lines("lines")
+	if part.Whole && part.From > 0 {
+		in.fault("lines: whole asks for all of them.")
+	}
+	return req, part, in.Err()
+}

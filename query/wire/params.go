@@ -27,6 +27,7 @@ const (
 var (
 	eanForm   = regexp.MustCompile(`^[0-9]{8,14}$`)
 	pznForm   = regexp.MustCompile(`^[0-9]{8}$`)
+	linesForm = regexp.MustCompile(`^([1-9][0-9]{0,8})-([1-9][0-9]{0,8})$`)
 	limitForm = regexp.MustCompile(`^(0|-?[1-9][0-9]{0,8})$`)
 )
 
@@ -184,6 +185,23 @@ func (p *Params) limit() *int {
 		return nil
 	}
 	return &n
+}
+
+// lines takes a range like 11-200, counted from 1; zeros: not given, or wrong.
+func (p *Params) lines(name string) (from, to int) {
+	value, ok := p.raw(name, maxTextBytes)
+	if !ok {
+		return 0, 0
+	}
+	if parts := linesForm.FindStringSubmatch(value); parts != nil {
+		from, _ = strconv.Atoi(parts[1])
+		to, _ = strconv.Atoi(parts[2])
+	}
+	if from == 0 || from > to {
+		p.fault("%s: %s is not a range of lines like 1-200.", name, Quote(value))
+		return 0, 0
+	}
+	return from, to
 }
 
 // choice takes true or false; nil: not given.

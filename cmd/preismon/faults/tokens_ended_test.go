@@ -233,7 +233,7 @@ func (e *ending) download() string {
 func (e *ending) call(ctx context.Context, node *process.Role) call {
 	at := e.w.file.at.Format(time.RFC3339Nano)
 	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{
-		"name": "download_order_export_file", "arguments": map[string]string{"orderId": "1", "name": fileName, "dateFrom": at, "dateTo": at},
+		"name": "download_order_export_file", "arguments": map[string]any{"orderId": "1", "name": fileName, "dateFrom": at, "dateTo": at},
 	}})
 	if err != nil {
 		return call{err: err}

@@ -1,0 +1,198 @@
+package mcp_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"preismon/contracts"
+	"preismon/query"
+)
+
+// export is a CSV file of so many rows after its header.
+func export(rows int) (content string, lines []string) {
+	lines = []string{"itemId;site;price;title"}
+	for i := range rows {
+		lines = append(lines, fmt.Sprintf("%d;shop-one;%d,99;Käse \"No. %d\"", i+1, i%500, i+1))
+	}
+	return "\ufeff" + strings.Join(lines, "\r\n") + "\r\n", lines
+}
+
+func texts(all []any) (out []string) {
+	for _, one := range all {
+		out = append(out, one.(string))
+	}
+	return out
+}
+
+// A large file comes as a preview at a price that an agent can pay, and its
+// lines by ranges, as an argument and by the link.
+func TestALargeFileIsPreviewed(t *testing.T) {
+	a, count := newAgents(t, newMarket()), tokens(t)
+	content, lines := export(9_300)
+	for d, tool := range downloadTools {
+		e := a.put(d, 5, "Täglich / groß.csv", "groß.csv", []byte(content))
+		agent := a.agent(whole)
+		r := agent.call(tool, object{"orderId": 5})
+		got := r.ok()
+		if n := count(string(r.Structured)); len(content) < 354_000 || n > 800 {
+			t.Errorf("%s: %d tokens for a file of %d bytes", tool, n, len(content))
+		}
+		if got["text"] != nil || got["data"] != nil || got["encoding"] != nil || got["sizeBytes"] != float64(len(content)) || got["sha256"] != e.SHA256 {
+			t.Errorf("%s: %.300s", tool, r.Structured)
+		}
+		if at(got, "completeness", "complete") != false || at(got, "completeness", "reason") != "EXCERPT" {
+			t.Errorf("completeness %v", got["completeness"])
+		}
+		if x := at(got, "excerpt"); at(x, "rows") != 9_300.0 || at(x, "header") != lines[0] || at(x, "from") != 2.0 || at(x, "to") != 11.0 {
+			t.Errorf("excerpt %v", x)
+		}
+		if diff := cmp.Diff(lines[1:11], texts(list(got, "excerpt", "lines"))); diff != "" {
+			t.Error(diff)
+		}
+		var next object
+		must(t, json.Unmarshal([]byte(agent.read(got["link"].(string))), &next))
+		if diff := cmp.Diff(lines[11:111], texts(list(next, "lines"))); diff != "" || next["from"] != 12.0 || next["to"] != 111.0 {
+			t.Errorf("the link: %v to %v: %s", next["from"], next["to"], diff)
+		}
+		// Ranges, each going on where the one before it ended, are the whole.
+		read := []string{}
+		for from := 2; from <= len(lines); {
+			x := at(agent.call(tool, object{"orderId": 5, "lines": fmt.Sprintf("%d-%d", from, from+4_999)}).ok(), "excerpt")
+			if at(x, "from") != float64(from) || len(list(x, "lines")) == 0 {
+				t.Fatalf("from %d: %.200v", from, x)
+			}
+			read = append(read, texts(list(x, "lines"))...)
+			from = int(at(x, "to").(float64)) + 1
+		}
+		if diff := cmp.Diff(lines[1:], read); diff != "" {
+			t.Errorf("all ranges: %.500s", diff)
+		}
+		if got := agent.call(tool, object{"orderId": 5, "whole": true}).ok(); got["text"] != content || at(got, "completeness", "complete") != true {
+			t.Errorf("whole: %.100v", got["text"])
+		}
+		last := agent.call(tool, object{"orderId": 5, "lines": "9301-9999"}).ok()
+		if diff := cmp.Diff(lines[9_300:], texts(list(last, "excerpt", "lines"))); diff != "" {
+			t.Error(diff)
+		}
+		for _, wrong := range []string{"0-5", "5-4", "5", "a-b", "1-9999999999"} {
+			agent.call(tool, object{"orderId": 5, "lines": wrong}).failed("MVP_VALIDATION_ERROR")
+		}
+		agent.call(tool, object{"orderId": 5, "lines": "1-2", "whole": true}).failed("MVP_VALIDATION_ERROR")
+	}
+}
+
+// A small file that lines are asked of is told to be complete when all are there.
+func TestTheLinesOfASmallFile(t *testing.T) {
+	a := newAgents(t, newMarket())
+	long := strings.Repeat("ü", 2_500)
+	for name, c := range map[string]struct {
+		content  string
+		rows     any
+		lines    []string
+		complete bool
+	}{
+		"plain.csv": {"a\nb\n\nc", 3.0, []string{"b", "", "c"}, true},
+		"empty.csv": {"", 0.0, nil, true},
+		"head.csv":  {"a;b\n", 0.0, nil, true},
+		"long.csv":  {"a\n" + long + "\nc", 2.0, []string{long[:2*1_999] + "…", "c"}, false},
+		"wide.csv":  {"a\n" + strings.Repeat("x", 100_000) + "\nc", 2.0, []string{strings.Repeat("x", 1_999) + "…", "c"}, false},
+		"runs.csv":  {"a\nx" + strings.Repeat("ü", 9_000) + "\nc", 2.0, []string{"x" + strings.Repeat("ü", 1_998) + "…", "c"}, false},
+		"late.csv":  {"a\n" + strings.Repeat("ü", 9_000) + "\xe4\n", nil, nil, false},
+		"torn.csv":  {"a\n" + strings.Repeat("ü", 9_000) + "\xc3", nil, nil, false},
+		"latin.csv": {"a\nK\xe4se\n", nil, nil, false},
+	} {
+		a.put(query.Exports, 5, name, name, []byte(c.content))
+		got := a.agent(whole).call("download_order_export_file", object{"orderId": 5, "name": name, "lines": "1-100"}).ok()
+		if diff := cmp.Diff(c.lines, texts(list(got, "excerpt", "lines"))); diff != "" || at(got, "excerpt", "rows") != c.rows || at(got, "completeness", "complete") != c.complete {
+			t.Errorf("%s: rows %v, %v: %s", name, at(got, "excerpt", "rows"), got["completeness"], diff)
+		}
+	}
+}
+
+// pack makes a ZIP file of parts, each a name and a text.
+func pack(t *testing.T, parts ...[2]string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for _, p := range parts {
+		w, err := z.Create(p[0])
+		must(t, err)
+		_, err = w.Write([]byte(p[1]))
+		must(t, err)
+	}
+	must(t, z.Close())
+	return b.Bytes()
+}
+
+// A workbook shows its first sheet, and a ZIP file what is in it.
+func TestThePreviewOfSheetsAndPacks(t *testing.T) {
+	a := newAgents(t, newMarket())
+
+	for name, c := range map[string]struct {
+		content []byte
+		header  string
+		lines   []string
+	}{
+		"sheet.xlsx": {
+			pack(t, [2]string{"xl/sharedStrings.xml", `<sst><si><t>EAN</t></si><si><r><t>Pr</t></r><r><t>eis</t></r></si></sst>`},
+				[2]string{"xl/worksheets/sheet1.xml", `<worksheet><sheetData><row><c r="A1" t="s"><v>0</v></c><c r="C1" t="s"><v>1</v></c></row>` +
+					`<row><c r="A2" t="inlineStr"><is><t>a,b` + "\n" + `c</t></is></c><c r="C2"><v>9.99</v></c></row><row><c><v>1</v></c><c t="s"><v>77</v></c></row></sheetData></worksheet>`}),
+			"EAN,,Preis",
+			[]string{`"a,b c",,9.99`, "1,"},
+		},
+		"pack.zip":    {pack(t, [2]string{"one.csv", "a"}, [2]string{"two,three.csv", "abc"}), "name,sizeBytes", []string{"one.csv,1", `"two,three.csv",3`}},
+		"liar.zip":    {[]byte("a\nb\n"), "a", []string{"b"}},
+		"broken.xlsx": {pack(t, [2]string{"xl/worksheets/sheet1.xml", "<worksheet><row><c>"}), "", nil},
+	} {
+		a.put(query.Exports, 5, name, name, c.content)
+		got := a.agent(whole).call("download_order_export_file", object{"orderId": 5, "name": name, "lines": "1-100"}).ok()
+		if diff := cmp.Diff(c.lines, texts(list(got, "excerpt", "lines"))); diff != "" || at(got, "excerpt", "header") != c.header {
+			t.Errorf("%s: header %v: %s", name, at(got, "excerpt", "header"), diff)
+		}
+	}
+}
+
+// RSRC-02, VIS-04: the link is in no list, and leads nobody to a file that he
+// may not read.
+func TestTheLinkOfAFile(t *testing.T) {
+	a := newAgents(t, newMarket())
+	content, _ := export(1_000)
+	a.put(query.Exports, 5, "main.csv", "main.csv", []byte(content))
+	r := a.agent(whole).call("download_order_export_file", object{"orderId": 5})
+	link := r.ok()["link"].(string)
+	if len(r.Content) != 2 || r.Content[1].Type != "resource_link" || r.Content[1].URI != link {
+		t.Errorf("content %.300v", r.Content)
+	}
+	if r := a.agent(foreigner).send("resources/read", object{"uri": link}).reply(t); r.Error == nil || r.Error.Code != -32602 {
+		t.Errorf("a foreigner: %+v", r)
+	}
+	for _, wrong := range []string{
+		strings.Replace(link, "exports", "imports", 1), strings.Replace(link, "exports", "files", 1), strings.Replace(link, "orders/5", "orders/8", 1),
+		strings.Replace(link, "main", "other", 1), strings.Replace(link, "12-111", "0-1", 1), strings.Replace(link, "12-111", "1", 1), link + "/1",
+	} {
+		if r := a.agent(whole).send("resources/read", object{"uri": wrong}).reply(t); r.Error == nil || r.Error.Code != -32602 {
+			t.Errorf("%s: %+v", wrong, r)
+		}
+	}
+	// Version 2025-03-26 has no such block.
+	old := a.legacy(whole).post(object{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": object{"name": "download_order_export_file", "arguments": object{"orderId": 5}}},
+		http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}})
+	if strings.Contains(old.body, "resource_link") || !strings.Contains(old.body, link) {
+		t.Errorf("%.500s", old.body)
+	}
+	// Who sees an order in part reads no file of it.
+	for _, account := range []contracts.AccountID{oneOrder, sitesOnly} {
+		tool := a.agent(account).call("download_order_export_file", object{"orderId": 5})
+		read := a.agent(account).send("resources/read", object{"uri": link}).reply(t)
+		if tool.IsError != (read.Error != nil) {
+			t.Errorf("account %d: the tool %s, the link %+v", account, tool.Structured, read)
+		}
+	}
+}
