@@ -122,6 +122,8 @@ func watched(t *testing.T, dir string, args []string, header string, count func(
 			put("broken.csv", "")
 			put("second.csv", "A-5;5,00 €;2026-03-04 09:00\nA-6;teuer €;2026-03-04 09:00\n")
 			waitFor(t, "second file", told("second.csv: 1 new observations, 0 rows known, 1 rejected"))
+			put("third.csv", "A-4;4,00 €;2026-03-04 08:00\nA-5;4,00 €;2026-03-04 10:00\nA-7;4,00 €;2026-03-04 10:00\n") // one late, one of a new product
+			waitFor(t, "what changed", told("third.csv: 3 new observations, 0 rows known, 0 rejected\n  1 of the prices known before changed:\n  A-5 at laden: 5.00 EUR -> 4.00 EUR (-20.0 %)\n"))
 			waitFor(t, "broken file", told("broken.csv: not imported: the file has a header and no rows"))
 		} else {
 			waitFor(t, "second file", told("second.csv: 0 new observations, 1 rows known, 1 rejected"))
@@ -133,8 +135,8 @@ func watched(t *testing.T, dir string, args []string, header string, count func(
 			b, _ := os.ReadFile(log.Name())
 			t.Errorf("stopped: %v\n%s", err, b)
 		}
-		if n := count(); n != 5 {
-			t.Errorf("turn %d: %d rows, want 5", turn, n)
+		if n := count(); n != 8 {
+			t.Errorf("turn %d: %d rows, want 8", turn, n)
 		}
 	}
 }

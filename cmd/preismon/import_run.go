@@ -83,7 +83,7 @@ func (r *importRun) one(ctx context.Context, f importFile, several bool) (*impor
 	req := maps.Request{
 		File: f.Path, Mapping: f.Mapping(r.mapping), Label: f.label, Mandate: r.Mandate, Login: r.Login, Rejects: rejects,
 		PasswordHash: r.account.PasswordHash, Known: r.account.Known,
-		Progress: r.progress(r.std, r.log), AddConflicts: r.Conflicts == "add", Memory: r.memory,
+		Progress: r.progress(r.std, r.log), AddConflicts: r.Conflicts == "add", Memory: r.memory, Changes: r.Folder != "",
 	}
 	var summary *maps.Summary
 	var err error

@@ -125,6 +125,7 @@ func (r *importRun) arrived(ctx context.Context, name string) error {
 		if one.rejects != "" {
 			fmt.Fprintf(r.std.out, "%s: the rejected rows and their reasons are in %s\n", f.Name, one.rejects)
 		}
+		r.printChanges(one.Changes)
 		if f.Path != filepath.Join(r.Folder, name) {
 			_ = os.RemoveAll(filepath.Dir(f.Path)) // the folder of all is removed at the end
 		}
@@ -135,4 +136,19 @@ func (r *importRun) arrived(ctx context.Context, name string) error {
 		}
 	}
 	return nil
+}
+
+// printChanges names the greatest changes of prices that came with a file.
+func (r *importRun) printChanges(changes []maps.PriceChange) {
+	const shown = 10
+	if len(changes) == 0 {
+		return
+	}
+	fmt.Fprintf(r.std.out, "  %s of the prices known before changed:\n", thousands(len(changes)))
+	for _, c := range changes[:min(shown, len(changes))] {
+		fmt.Fprintf(r.std.out, "  %s\n", printable(c.String(), ""))
+	}
+	if more := len(changes) - shown; more > 0 {
+		fmt.Fprintf(r.std.out, "  and %s more; `preismon movers` ranks them\n", thousands(more))
+	}
 }

@@ -23,6 +23,8 @@ type known struct {
 	contents []uint64 // of those and what they say, sorted
 
 	fresh [][2]uint64 // both of what this import publishes
+
+	newest, arrived prices // nil: nobody asks what changes
 }
 
 // Memory is what earlier imports published, by site, as far as it was asked for.
@@ -49,6 +51,9 @@ func (k *known) learn(published iter.Seq2[*contracts.Observations, error]) error
 		for i := range batch.Observations {
 			capture, content := fingerprint(&batch.Observations[i])
 			k.captures, k.contents = append(k.captures, capture), append(k.contents, content)
+			if k.newest != nil {
+				k.newest.take(&batch.Observations[i])
+			}
 		}
 	}
 	slices.Sort(k.captures)
@@ -61,6 +66,9 @@ func (k *known) add(o *contracts.Observation) {
 	if k != nil {
 		capture, content := fingerprint(o)
 		k.fresh = append(k.fresh, [2]uint64{capture, content})
+		if k.arrived != nil {
+			k.arrived.take(o)
+		}
 	}
 }
 
@@ -106,6 +114,9 @@ func (im *importer) knownAt(s *site) (*known, error) {
 	k := im.known[s.Site.Site]
 	if k == nil {
 		k = &known{}
+		if im.Changes {
+			k.newest, k.arrived = prices{}, prices{}
+		}
 		if err := k.learn(im.Published(s.Site.Site)); err != nil {
 			return nil, fmt.Errorf("read what was imported of %s before: %w", s.Site.Site, err)
 		}

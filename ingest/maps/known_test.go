@@ -57,7 +57,7 @@ func (m *memory) grows(t interface{ Fatal(...any) }, file string, rows []string,
 	}
 	var published []*contracts.Observations
 	sum, err := Import(context.Background(), Request{
-		File: file, Mapping: mapping, Mandate: "M", Login: "l", PasswordHash: phc, Published: m.of, AddConflicts: add,
+		File: file, Mapping: mapping, Mandate: "M", Login: "l", PasswordHash: phc, Published: m.of, AddConflicts: add, Changes: true,
 	}, func(_ context.Context, e *event.Event) error {
 		text, err := event.Encode(e)
 		if err != nil {

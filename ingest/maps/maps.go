@@ -49,6 +49,8 @@ type Request struct {
 	// AddConflicts publishes also what contradicts an earlier import; else such
 	// rows are rejected.
 	AddConflicts bool
+	// Changes asks for the prices that change by what is published.
+	Changes bool
 
 	Rejects  io.Writer        // takes one JSON object a rejected row; nil: counted only
 	Progress func(Progress)   // called now and then, and at the end of each pass; may be nil
@@ -158,9 +160,14 @@ func run(ctx context.Context, r Request, publish Publish, limit int) (*Summary, 
 		return im.finish(), err
 	}
 	im.sum.PublishTime = r.Now().Sub(start)
-	for _, k := range im.known {
+	for key, k := range im.known {
 		k.settle()
+		if s := im.book.byKey[key]; s != nil { // else it is a site of an earlier file of the run
+			im.sum.Changes = append(im.sum.Changes, s.named(k.newest.arrive(k.arrived, key))...)
+			clear(k.arrived)
+		}
 	}
+	sortChanges(im.sum.Changes)
 
 	after, err := os.Stat(r.File)
 	if err != nil || after.Size() != before.Size() || !after.ModTime().Equal(before.ModTime()) {

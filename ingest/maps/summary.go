@@ -50,6 +50,8 @@ type Summary struct {
 	First       time.Time                  `json:"first"` // capture; zero without rows
 	Last        time.Time                  `json:"last"`
 
+	Changes []PriceChange `json:"changes,omitempty"` // where the request asks for them, the greatest first
+
 	Doubtful   []Count `json:"doubtful"`
 	RejectedBy []Count `json:"rejectedBy"`
 
