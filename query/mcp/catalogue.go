@@ -30,6 +30,7 @@ type Call struct {
 	Principal query.Principal
 	Arguments json.RawMessage // one JSON object; {} when there are none
 	Budget    Budget
+	BaseURL   string // where clients reach the service
 }
 
 // Result is what a tool gives: one JSON object, compact and valid. It is shown

@@ -24,7 +24,13 @@ func offer(s *query.Service) (catalogue, error) {
 		run := t.run
 		c.Tools = append(c.Tools, Tool{
 			Descriptor: sdk.Tool{Name: t.name, Title: t.title, Description: t.about, InputSchema: input, OutputSchema: answer}, Heavy: t.heavy,
-			Run: func(ctx context.Context, call Call) (Result, error) { return run(ctx, s, call) },
+			Run: func(ctx context.Context, call Call) (Result, error) {
+				r, err := run(ctx, s, call)
+				if err != nil {
+					return r, err
+				}
+				return paged(ctx, s, call, t, r), nil
+			},
 		})
 	}
 	return c, nil

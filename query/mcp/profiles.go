@@ -100,7 +100,7 @@ func (h *handler) run(ctx context.Context, x *exchange, t Tool, arguments json.R
 		}
 		defer release()
 	}
-	r, err := t.Run(ctx, Call{Principal: x.principal, Arguments: arguments, Budget: x.budget})
+	r, err := t.Run(ctx, Call{Principal: x.principal, Arguments: arguments, Budget: x.budget, BaseURL: h.cfg.BaseURL})
 	switch {
 	case err != nil:
 		return Result{}, err

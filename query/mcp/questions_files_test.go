@@ -18,7 +18,7 @@ func questionsOfFiles() []question {
 	return []question{
 		{
 			name: "export_rows", asks: "How many rows has the newest daily CSV export of the core order, and what is in the first ten?",
-			holds: cost{2, 1_300},
+			holds: cost{2, 1322},
 			ask: func(a *analyst) any {
 				answer, _ := a.call("download_order_export_file", object{"orderId": a.order(askedOrder), "exportName": dailyExport, "latest": true})
 				return object{"rows": number(at(answer, "excerpt", "rows")), "first": texts(list(answer, "excerpt", "lines"))}
@@ -34,7 +34,7 @@ func questionsOfFiles() []question {
 		},
 		{
 			name: "export_lines", asks: "What do the rows 20 to 29 of that export say?",
-			holds: cost{2, 1_510},
+			holds: cost{2, 1537},
 			ask: func(a *analyst) any {
 				answer, _ := a.call("download_order_export_file", object{"orderId": a.order(askedOrder), "exportName": dailyExport, "latest": true, "lines": "21-30"})
 				return texts(list(answer, "excerpt", "lines"))
@@ -49,7 +49,7 @@ func questionsOfFiles() []question {
 		},
 		{
 			name: "workbook_columns", asks: "Which columns has the weekly workbook of the core order?",
-			holds: cost{2, 1_330},
+			holds: cost{2, 1353},
 			ask: func(a *analyst) any {
 				answer, _ := a.call("download_order_export_file", object{"orderId": a.order(askedOrder), "exportName": weeklyExport, "latest": true})
 				return fmt.Sprint(at(answer, "excerpt", "header"))

@@ -26,7 +26,7 @@ func questionsOfNow() []question {
 	return []question{
 		{
 			name: "buy_box_holder", asks: "Who holds the buy box for this EAN at Demo Markt Deutschland now, at which price?",
-			holds: cost{2, 1013},
+			holds: cost{2, 1066},
 			ask: func(a *analyst) any {
 				rows := a.records("list_results", object{"ean": askedEAN, "site": a.site(askedSite), "latestPerPair": true, "includeExportFields": true})
 				return lines(rows, func(r object) string {
@@ -47,7 +47,7 @@ func questionsOfNow() []question {
 		},
 		{
 			name: "cheapest_by_country", asks: "What is this EAN's lowest price in each country now, and who asks it?",
-			holds: cost{1, 639},
+			holds: cost{1, 675},
 			ask: func(a *analyst) any {
 				answer, _ := a.call("get_market_price_position", object{"ean": askedEAN, "candidatePrice": "1"})
 				var all []object
@@ -62,7 +62,7 @@ func questionsOfNow() []question {
 		},
 		{
 			name: "our_rank", asks: "Where would 499.99 EUR stand in Germany for this EAN: how many are cheaper?",
-			holds: cost{1, 309},
+			holds: cost{1, 347},
 			ask: func(a *analyst) any {
 				answer, _ := a.call("get_market_price_position", object{"ean": askedEAN, "candidatePrice": "499.99", "country": "DE"})
 				return fmt.Sprint(at(answer, "positions", 0, "candidate", "cheaper"))
@@ -81,7 +81,7 @@ func questionsOfNow() []question {
 		},
 		{
 			name: "orders", asks: "Which of our orders are active, at how many sites, how often?",
-			holds: cost{1, 490},
+			holds: cost{1, 504},
 			ask: func(a *analyst) any {
 				return lines(a.records("list_orders", object{"includeMonitoring": true}), func(r object) string {
 					if r["active"] != true {
@@ -105,7 +105,7 @@ func questionsOfNow() []question {
 		},
 		{
 			name: "order_quality", asks: "How many products of the core order have a price, are out of stock, or were not found, over all its sites?",
-			holds: cost{2, 507},
+			holds: cost{2, 535},
 			ask: func(a *analyst) any {
 				answer, _ := a.call("get_order_detail", object{"orderId": a.order(askedOrder)})
 				q := at(answer, "qualitySummary")
@@ -123,7 +123,7 @@ func questionsOfNow() []question {
 		},
 		{
 			name: "price_at_an_hour", asks: "What did Demo Elektro Nord ask for this EAN yesterday between 8 and 16 o'clock UTC?",
-			holds: cost{2, 1067},
+			holds: cost{2, 1147},
 			ask: func(a *analyst) any {
 				rows := a.records("list_results", object{
 					"ean": askedEAN, "site": a.site(askedShop), "capturedFrom": "2026-03-03T08:00:00Z", "capturedTo": "2026-03-03T16:00:00Z",
@@ -162,7 +162,7 @@ func questionsOfNow() []question {
 		},
 		{
 			name: "out_of_stock_at_a_shop", asks: "What of the core order is out of stock at Demo Elektro Nord now?",
-			holds: cost{3, 2_088},
+			holds: cost{3, 2141},
 			ask: func(a *analyst) any {
 				order, site := a.order(askedOrder), a.site(askedShop)
 				rows := a.records("list_order_observation_quality", object{"orderId": order, "site": site, "reasonCode": "PRODUCT_UNAVAILABLE"})

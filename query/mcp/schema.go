@@ -82,7 +82,7 @@ func described(s schema, about string) schema {
 }
 
 // countedSchema is that of counted.
-func countedSchema() schema { return described(kind("object"), "Records returned") }
+func countedSchema() schema { return described(kind("object"), "Records returned, and the page") }
 
 // contractAnswer is the answer of an operation of the contract behind a head
 // that counts.
@@ -132,6 +132,7 @@ func resultsAnswer() (schema, error) {
 		row[name] = schema{"type": row[name].(schema)["type"], "description": "Like priceMoney"}
 	}
 	answer := answerOf(described(object(schema{
+		"page":            described(kind("string"), "For people: the explorer with this question, as near as it shows it"),
 		"returned":        described(kind("integer"), "Rows of this page"),
 		"covers":          schema{"enum": []any{query.CoversQuery, query.CoversPage}, "description": "Of which rows the summary is: all of the query, or this page"},
 		"rows":            described(kind("integer"), "Rows that the summary covers"),

@@ -1,0 +1,173 @@
+package mcp
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strings"
+
+	"preismon/query"
+	"preismon/query/wire"
+)
+
+// pagePath is where the explorer is, the page for people. What stands after
+// the # of its address is what it shows.
+const pagePath = "/explorer/"
+
+// mostPageItems is how many products the page takes.
+const mostPageItems = 8
+
+// paged adds to the summary of an answer, with which it begins, the address of
+// the page that asks the same, as near as the page can. The rest stays the
+// body that REST gives.
+func paged(ctx context.Context, s *query.Service, c Call, t tool, r Result) Result {
+	if r.Failed {
+		return r
+	}
+	q := pageQuestion{tool: t.name, given: givenIn(c.Arguments), echo: echoOf(r.Object)}
+	q.items = q.itemsOf(ctx, s, c, r.Object)
+	link := marshal(c.BaseURL + pagePath + "#" + plainly.Replace(q.state().Encode()))
+	const begin = `{"summary":{`
+	r.Object = slices.Concat([]byte(begin+`"page":`), link, []byte{','}, r.Object[len(begin):])
+	return r
+}
+
+// plainly leaves as they are what needs no escape behind a #.
+var plainly = strings.NewReplacer("%3A", ":", "%2C", ",", "%2F", "/")
+
+// pageQuestion is what was asked of a tool and is to be shown on the page.
+type pageQuestion struct {
+	tool  string
+	given map[string]string
+	echo  pageEcho
+	items []string
+}
+
+// pageEcho is what an answer says of the times that it is of.
+type pageEcho struct {
+	CapturedFrom, CapturedTo, Since, Until string
+}
+
+// state gives the parameters of the page.
+func (q pageQuestion) state() url.Values {
+	state := url.Values{}
+	set := func(name, value string) {
+		if value != "" {
+			state.Set(name, value)
+		}
+	}
+	set("view", q.view())
+	set("site", q.given["site"])
+	set("items", strings.Join(q.items, ","))
+	set("zone", q.given["timezone"])
+	if q.tool == "list_items" {
+		set("filter", q.given["name"])
+	}
+	set("own", q.given["candidatePrice"])
+	from, to := cmp.Or(q.echo.Since, q.echo.CapturedFrom), cmp.Or(q.echo.Until, q.echo.CapturedTo)
+	if from != "" && to != "" && (state.Get("view") == "history" || state.Get("view") == "assortment") {
+		set("from", strings.Replace(from, ".000", "", 1))
+		set("to", strings.Replace(to, ".000", "", 1))
+	}
+	return state
+}
+
+// view is the view of the page that shows most of what was asked.
+func (q pageQuestion) view() string {
+	some := len(q.items) > 0
+	switch q.tool {
+	case "list_results":
+		newest := q.given["latestPerPair"] == "true" || q.given["latestObservationPerPair"] == "true"
+		if newest && (some || q.given["site"] != "") {
+			return "latest"
+		}
+	case "get_market_price_position":
+		if !some {
+			return "overview"
+		}
+		return "latest"
+	case "list_items":
+	case "list_asin_locales":
+		return "assortment"
+	default:
+		if !some {
+			return "overview"
+		}
+	}
+	if some {
+		return "history"
+	}
+	return "assortment"
+}
+
+// itemsOf are the products asked for: by their ids, or as the answer, or else
+// the service, tells them of another identifier.
+func (q pageQuestion) itemsOf(ctx context.Context, s *query.Service, c Call, object []byte) []string {
+	if id := q.given["itemId"]; id != "" {
+		return []string{id}
+	}
+	named := wire.Arguments{}
+	for _, name := range []string{"ean", "pzn", "asin", "asinLocale"} {
+		if value := q.given[name]; value != "" {
+			named[name] = value
+		}
+	}
+	if len(named) == 0 {
+		return nil
+	}
+	if found := itemIDs(object); len(found) > 0 {
+		return found
+	}
+	body, err := byArguments(wire.Items)(ctx, s, c.Principal, named)
+	if err != nil {
+		return nil // the page asks for them
+	}
+	return itemIDs(body)
+}
+
+// itemIDs are the products in an answer, as many as the page takes.
+func itemIDs(object []byte) (all []string) {
+	const member = `"itemId":"`
+	for len(all) < mostPageItems {
+		at := bytes.Index(object, []byte(member))
+		if at < 0 {
+			break
+		}
+		object = object[at+len(member):]
+		id, _, _ := bytes.Cut(object, []byte{'"'})
+		if !slices.Contains(all, string(id)) {
+			all = append(all, string(id))
+		}
+	}
+	return all
+}
+
+// givenIn are the arguments as texts.
+func givenIn(arguments json.RawMessage) map[string]string {
+	var all map[string]json.RawMessage
+	given := map[string]string{}
+	if json.Unmarshal(arguments, &all) != nil {
+		return given
+	}
+	for name, value := range all {
+		var text string
+		if json.Unmarshal(value, &text) != nil {
+			text = string(value)
+		}
+		given[name] = text
+	}
+	return given
+}
+
+// echoOf finds what an answer says of its question: its last member of that
+// name, and texts have no bare quotes.
+func echoOf(object []byte) (echo pageEcho) {
+	const member = `,"query":`
+	if at := bytes.LastIndex(object, []byte(member)); at >= 0 {
+		_ = json.NewDecoder(bytes.NewReader(object[at+len(member):])).Decode(&echo) // an echo of another form says nothing
+	}
+	return echo
+}

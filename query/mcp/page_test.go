@@ -1,0 +1,106 @@
+package mcp_test
+
+import (
+	"encoding/json"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"preismon/query/explorer"
+)
+
+// shown is what the page takes from an address.
+type shown struct {
+	View, Site, Items string
+	Hours             int
+	From, To          int64 // in ms
+	Zone, Own, Filter string
+	Unread            []string
+}
+
+// recall has the modules of the page read addresses of it.
+func recall(t *testing.T, addresses []string) (all []shown) {
+	t.Helper()
+	var parts []string
+	for _, a := range addresses {
+		hash, ok := strings.CutPrefix(a, baseURL+explorer.PagePath)
+		if !ok {
+			t.Fatalf("%s is no address of the explorer", a)
+		}
+		parts = append(parts, hash)
+	}
+	text, err := json.Marshal(parts)
+	must(t, err)
+	out, err := exec.CommandContext(t.Context(), "node", "--no-warnings", "testdata/recall.mjs", "../explorer/web", string(text)).Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	must(t, json.Unmarshal(out, &all))
+	return all
+}
+
+// Each answer carries the address of the page that shows the same to people,
+// and the page reads all of it.
+func TestThePageWithTheSameQuestion(t *testing.T) {
+	pageOf := func(answer object) string { return at(answer, "summary", "page").(string) }
+	ms := func(text string) int64 {
+		instant, err := time.Parse(time.RFC3339, text)
+		must(t, err)
+		return instant.UnixMilli()
+	}
+	from, to := "2026-11-20T00:00:00Z", "2026-11-21T12:00:00Z"
+	cases := []struct {
+		tool      string
+		arguments object
+		want      shown
+	}{
+		{"list_sites", object{}, shown{View: "overview"}},
+		{"list_sites", object{"site": "shop-one"}, shown{View: "overview", Site: "shop-one"}},
+		{"list_items", object{"name": "marker & more"}, shown{View: "assortment", Filter: "marker & more"}},
+		{"list_items", object{"itemId": 11}, shown{View: "history", Items: "11"}},
+		{"list_asin_locales", object{}, shown{View: "assortment"}},
+		{"list_orders", object{}, shown{View: "overview"}},
+		{"get_order_detail", object{"orderId": 5}, shown{View: "overview"}},
+		{"list_order_observation_quality", object{"orderId": 5, "site": "shop-one"}, shown{View: "overview", Site: "shop-one"}},
+		{"list_results", object{"itemId": "11", "capturedFrom": from, "capturedTo": to}, shown{View: "history", Items: "11", From: ms(from), To: ms(to)}},
+		{
+			"list_results",
+			object{"ean": "4006381333931", "site": "shop-one", "capturedFrom": "2026-11-20", "capturedTo": "2026-11-20", "timezone": "Europe/Berlin"},
+			shown{View: "history", Site: "shop-one", Items: "11", From: ms("2026-11-19T23:00:00Z"), To: ms("2026-11-20T22:59:59Z") + 999, Zone: "Europe/Berlin"},
+		},
+		{"list_results", object{"site": "shop-one", "latestPerPair": true}, shown{View: "latest", Site: "shop-one"}},
+		{"list_results", object{"pzn": "01234562", "latestObservationPerPair": true}, shown{View: "latest", Items: "12"}},
+		{"list_results", object{"orderId": 5, "latestPerPair": true}, shown{View: "assortment"}},
+		{"list_results", object{"site": "shop-one", "capturedFrom": from, "capturedTo": to}, shown{View: "assortment", Site: "shop-one", From: ms(from), To: ms(to)}},
+		{"list_result_changes", object{"itemId": 11, "since": from, "until": to}, shown{View: "history", Items: "11", From: ms(from), To: ms(to)}},
+		{"list_result_changes", object{"site": "shop-one", "since": from}, shown{View: "overview", Site: "shop-one"}},
+		{"get_market_price_position", object{"ean": "4006381333931", "candidatePrice": "1234.5"}, shown{View: "latest", Items: "11", Own: "1,234.50"}},
+		{"get_market_price_position", object{"site": "shop-one"}, shown{View: "overview", Site: "shop-one"}},
+		{"describe_results_contract", object{}, shown{View: "overview"}},
+		{"list_order_export_history", object{"orderId": 5}, shown{View: "overview"}},
+	}
+	a := newAgents(t, newMarket()).agent(whole)
+	var pages []string
+	for _, c := range cases {
+		pages = append(pages, pageOf(a.call(c.tool, c.arguments).ok()))
+	}
+	for i, got := range recall(t, pages) {
+		want := cases[i].want
+		if want.Zone == "" { // that of whoever opens the page
+			want.Zone = got.Zone
+		}
+		if want.From == 0 { // what the page shows without a window
+			want.Hours = 168
+		}
+		want.Unread = []string{}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s %v: %s\n%s", cases[i].tool, cases[i].arguments, pages[i], diff)
+		}
+	}
+	if r := a.call("get_order_detail", object{"orderId": 99}); strings.Contains(string(r.Structured), explorer.PagePath) {
+		t.Errorf("a refusal has a page: %s", r.Structured)
+	}
+}
