@@ -26,13 +26,17 @@ const (
 	// in the 168 hours before; and the site does not have it any more.
 	NewOffer MoverKind = "NEW_OFFER"
 	Gone     MoverKind = "GONE"
+	// The offer that stands asks less than the one reference price of the
+	// customer that applies to it, and before none did. Reference prices are as
+	// of reading, on both sides.
+	Undercut MoverKind = "UNDERCUT"
 	// The newest capture does not tell what the one before it told.
 	NoResult MoverKind = "NO_RESULT"
 )
 
 // MoverKinds are all kinds.
 func MoverKinds() []MoverKind {
-	return []MoverKind{PriceUp, PriceDown, BuyBoxWon, BuyBoxLost, OutOfStock, BackInStock, NewOffer, Gone, NoResult}
+	return []MoverKind{PriceUp, PriceDown, BuyBoxWon, BuyBoxLost, OutOfStock, BackInStock, NewOffer, Gone, Undercut, NoResult}
 }
 
 // Mover is a pair that moved between two instants. Its price and its buy box
@@ -135,6 +139,19 @@ func movedOffer(before, after *featured, own string) (kinds []MoverKind) {
 		kinds = append(kinds, BuyBoxLost)
 	}
 	return kinds
+}
+
+// newlyUndercut tells whether a pair asks less than the customer's own price,
+// and did not before. What own sells undercuts nobody.
+func (all ownPrices) newlyUndercut(pair contracts.Pair, before, after *featured, own string) bool {
+	undercuts := func(f *featured) bool {
+		if f.state != contracts.PriceObserved || f.price < 0 || own != "" && f.merchant == own {
+			return false
+		}
+		at := referencesAt(all[pair.Item], pair.Site, f.currency)
+		return len(at) == 1 && f.price < at[0].AmountMinor
+	}
+	return undercuts(after) && (before == nil || before.known() && !undercuts(before))
 }
 
 // holder is who holds the buy box, if anybody does.

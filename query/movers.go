@@ -197,6 +197,10 @@ func (s *Service) movers(ctx context.Context, in *read, r MoversRequest, echo *M
 	if err != nil {
 		return nil, err
 	}
+	own, err := s.referencesOf(ctx, in.vis, priced(after, since))
+	if err != nil {
+		return nil, err
+	}
 	var all []Mover
 	zone := newZoneFormat(in.zone)
 	for pair, now := range after {
@@ -208,6 +212,9 @@ func (s *Service) movers(ctx context.Context, in *read, r MoversRequest, echo *M
 			}
 		}
 		kinds := moved(was, now, r.OwnMerchant)
+		if own.newlyUndercut(pair, was, now, r.OwnMerchant) {
+			kinds = append(kinds, Undercut)
+		}
 		if len(kinds) == 0 {
 			continue
 		}
@@ -219,6 +226,16 @@ func (s *Service) movers(ctx context.Context, in *read, r MoversRequest, echo *M
 	echo.Listed = len(all)
 	rankMovers(all)
 	return all, nil
+}
+
+// priced are the items with a price captured after since.
+func priced(after map[contracts.Pair]*featured, since time.Time) (items []contracts.ItemID) {
+	for pair, now := range after {
+		if now.state == contracts.PriceObserved && now.capturedMs > since.UnixMilli() {
+			items = append(items, pair.Item)
+		}
+	}
+	return items
 }
 
 // count counts a pair that moved.

@@ -221,17 +221,28 @@ func (s *Service) addReferences(ctx context.Context, v Visibility, markets []*ma
 			items = append(items, o.Item)
 		}
 	}
-	slices.Sort(items)
-	records, err := s.store.ReferencePrices(ctx, v, slices.Compact(items))
+	of, err := s.referencesOf(ctx, v, items)
 	if err != nil {
 		return err
-	}
-	of := map[contracts.ItemID][]contracts.ReferencePrice{}
-	for _, r := range records {
-		of[r.ItemID] = r.Prices
 	}
 	for _, m := range markets {
 		m.customer = m.customerReference(of)
 	}
 	return nil
+}
+
+// ownPrices are the reference prices of the customer by item.
+type ownPrices map[contracts.ItemID][]contracts.ReferencePrice
+
+func (s *Service) referencesOf(ctx context.Context, v Visibility, items []contracts.ItemID) (ownPrices, error) {
+	slices.Sort(items)
+	records, err := s.store.ReferencePrices(ctx, v, slices.Compact(items))
+	if err != nil {
+		return nil, err
+	}
+	of := ownPrices{}
+	for _, r := range records {
+		of[r.ItemID] = r.Prices
+	}
+	return of, nil
 }

@@ -83,7 +83,7 @@ type market struct {
 // to the offers, by the rule of the field referencePrice; nil when none does,
 // or several do (TOOL-04b, TOOL-04c). An entry for one site applies to the
 // offers there.
-func (m *market) customerReference(of map[contracts.ItemID][]contracts.ReferencePrice) *int64 {
+func (m *market) customerReference(of ownPrices) *int64 {
 	distinct, seen := map[contracts.ReferencePrice]bool{}, map[contracts.Pair]bool{}
 	var price int64
 	for _, o := range m.offers {

@@ -22,7 +22,7 @@ var moverFields = []string{
 // Help implements kong.HelpProvider.
 func (moversCmd) Help() string {
 	return `The greatest moves of a price come first. The kinds are PRICE_UP, PRICE_DOWN, BUYBOX_WON, BUYBOX_LOST, OUT_OF_STOCK,
-BACK_IN_STOCK, NEW_OFFER, GONE and NO_RESULT. Without selectors: of all that you see, at most 168 hours.
+BACK_IN_STOCK, NEW_OFFER, GONE, UNDERCUT (less than your reference price) and NO_RESULT. Without selectors: of all that you see, at most 168 hours.
 
 Examples:
 

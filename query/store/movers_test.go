@@ -136,6 +136,28 @@ func kindsOf(b, a *obsRow, own string) (kinds []query.MoverKind) {
 	return kinds
 }
 
+// withOwnPrices gives both mandates prices of their own: of item 2 one for each
+// site and one more at gamma.example, where then none applies; of item 3 in
+// JPY, of item 4 two, of item 5 for one site.
+func (w *world) withOwnPrices() {
+	for mandate := 1; mandate <= 2; mandate++ {
+		w.exec(fmt.Sprintf(`INSERT INTO reference_prices VALUES (%[1]d, 1, [(1299, 'EUR', '', '', '')], 1),
+			(%[1]d, 2, [(1000, 'EUR', '', '', ''), (1001, 'EUR', 'gamma.example', '', '')], 1), (%[1]d, 3, [(1299, 'JPY', '', '', '')], 1),
+			(%[1]d, 4, [(1000, 'EUR', '', '', ''), (1001, 'EUR', '', '', '')], 1), (%[1]d, 5, [(1000, 'EUR', 'market.example', '', '')], 1), (%[1]d, 6, [(1299, 'EUR', '', '', '')], 1)`, mandate))
+	}
+}
+
+// ownPrice is the one price of withOwnPrices that applies to a row.
+func ownPrice(r *obsRow) (int64, bool) {
+	switch key := fmt.Sprint(r.item, " ", cmp.Or(r.currency, "EUR")); {
+	case key == "1 EUR", key == "3 JPY", key == "6 EUR":
+		return 1299, true
+	case key == "2 EUR" && r.site != "gamma.example", key == "5 EUR" && r.site == "market.example":
+		return 1000, true
+	}
+	return 0, false
+}
+
 // bruteMovers looks at every row: the movers as lines of JSON in their order,
 // and what they add up to.
 func (w *world) bruteMovers(a contracts.AccountID, r query.MoversRequest, since, until time.Time) (lines []string, echo query.MoversEcho) {
@@ -164,6 +186,13 @@ func (w *world) bruteMovers(a contracts.AccountID, r query.MoversRequest, since,
 			echo.Untold++
 		}
 		kinds := kindsOf(was, now, r.OwnMerchant)
+		below := func(row *obsRow) bool {
+			reference, known := ownPrice(row)
+			return known && coverage(*row) == "PRICE_OBSERVED" && row.price < reference && (r.OwnMerchant == "" || row.merchant != r.OwnMerchant)
+		}
+		if below(now) && (was == nil || coverage(*was) != "UNKNOWN" && !below(was)) {
+			kinds = append(kinds, query.Undercut)
+		}
 		if len(kinds) == 0 {
 			continue
 		}
@@ -248,6 +277,7 @@ func (w *world) movers(t require, a contracts.AccountID, r query.MoversRequest, 
 func TestMoversAreADiff(t *testing.T) {
 	w := newWorld(t, 61, 0)
 	w.restless(rand.New(rand.NewPCG(61, 1)), 900)
+	w.withOwnPrices()
 	seen := map[query.MoverKind]int{}
 	rapid.Check(t, func(rt *rapid.T) {
 		instant := func(name string, least, most int) time.Time {
@@ -294,10 +324,14 @@ func TestMoversAreADiff(t *testing.T) {
 	})
 	for hours := 1; hours <= 168; hours += 4 {
 		for _, own := range []string{"", "Merchant B", `Merchant "A"`} {
-			_, echo := w.movers(t, accountOther, query.MoversRequest{
-				Since:       w.now.Add(-time.Duration(hours) * time.Hour).Format(time.RFC3339),
-				OwnMerchant: own, ResultsRequest: query.ResultsRequest{GlobalScope: true, Limit: ptr(1000)},
-			}, nil)
+			since := w.now.Add(-time.Duration(hours) * time.Hour)
+			r := query.MoversRequest{
+				Since: since.Format(time.RFC3339Nano), OwnMerchant: own, ResultsRequest: query.ResultsRequest{GlobalScope: true, Limit: ptr(1000)},
+			}
+			got, echo := w.movers(t, accountWhole, r, nil)
+			if want, _ := w.bruteMovers(accountWhole, r, since, w.now); !slices.Equal(want, got) {
+				t.Errorf("%d hours, own %q (-want +got):\n%s", hours, own, gocmp.Diff(want, got))
+			}
 			for kind, n := range echo.Kinds {
 				seen[kind] += n
 			}
