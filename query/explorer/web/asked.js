@@ -4,7 +4,9 @@ import { by, element } from './dom.js';
 import { language, t } from './texts.js';
 import { instant, known, local } from './zone.js';
 
-export const views = ['overview', 'assortment', 'history', 'latest', 'stream'];
+export const views = ['overview', 'assortment', 'history', 'latest', 'sites', 'stream'];
+
+const filters = { assortment: 'filter', sites: 'sites-filter' }; // their fields, by view
 export const mostItems = 8;
 
 /** mostEverything is how long a window of all that is seen may be, in ms. */
@@ -13,7 +15,7 @@ export const mostEverything = 168 * 3600e3;
 /** asked has the window as hours up to now, or as from and to in ms; zoom is the part of a history on show, from and to in s. */
 export const asked = { site: '', items: [], view: 'overview', window: { hours: 168 }, zoom: undefined };
 
-const defaultSort = { latest: { column: 'total', up: true }, assortment: { column: 'product', up: true } };
+const defaultSort = { latest: { column: 'total', up: true }, assortment: { column: 'product', up: true }, sites: { column: 'overdue', up: false } };
 
 /** sortedOf has the order of the tables that can be sorted, by view. */
 export const sortedOf = structuredClone(defaultSort);
@@ -28,7 +30,8 @@ function address() {
   if (by('own').value.trim()) p.set('own', plain(by('own').value));
   const sorted = sortedOf[asked.view];
   if (sorted && JSON.stringify(sorted) !== JSON.stringify(defaultSort[asked.view])) p.set('sort', `${sorted.up ? '' : '-'}${sorted.column}`);
-  if (asked.view === 'assortment' && by('filter').value.trim()) p.set('filter', by('filter').value.trim());
+  const filter = filters[asked.view] && by(filters[asked.view]).value.trim();
+  if (filter) p.set('filter', filter);
   if (asked.view === 'history' && asked.zoom) p.set('zoom', ['from', 'to'].map((end) => new Date(asked.zoom[end] * 1e3).toISOString()).join('/'));
   return `#${p}`;
 }
@@ -63,7 +66,7 @@ export function recall() {
   by('own').value = written(p.get('own') ?? '');
   const [, down, column] = /^(-?)(\w+)$/.exec(p.get('sort') ?? '') ?? [];
   if (sortedOf[asked.view]) sortedOf[asked.view] = column ? { column, up: !down } : { ...defaultSort[asked.view] };
-  by('filter').value = p.get('filter') ?? '';
+  if (filters[asked.view]) by(filters[asked.view]).value = p.get('filter') ?? '';
   showWindow();
   recalled = true;
 }

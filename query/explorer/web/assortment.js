@@ -6,7 +6,7 @@ import { itemName } from './catalogue.js';
 import { csv, download } from './csv.js';
 import { by } from './dom.js';
 import { same } from './same.js';
-import { table } from './table.js';
+import { inOrder, table } from './table.js';
 import { money, number, percent, t } from './texts.js';
 
 const mostProducts = 5000; // that are read
@@ -82,9 +82,9 @@ export function showAssortment() {
   return shown;
 }
 
-/** keepAssortment has the browser keep the lines that are left as a file. */
+/** keepAssortment has the browser keep the lines that are left, in their order, as a file. */
 export function keepAssortment() {
   const head = ['itemId', 'name', 'currencyCode', 'sites', 'min', 'median', 'max', 'shareInStock', 'changes', 'buyBoxMerchant', 'buyBoxShare'];
-  const rows = showAssortment().map((l) => [l.itemId, l.name, l.currencyCode, l.sites, l.min, l.median, l.max, l.shareInStock, l.changes, l.buyBox?.merchant, l.buyBox?.share]);
+  const rows = inOrder(columns(), showAssortment(), sortedOf.assortment).map((l) => [l.itemId, l.name, l.currencyCode, l.sites, l.min, l.median, l.max, l.shareInStock, l.changes, l.buyBox?.merchant, l.buyBox?.share]);
   download('assortment.csv', 'text/csv', csv([head, ...rows]));
 }

@@ -8,11 +8,12 @@ import { by, element } from './dom.js';
 import { forgetHistory, onShow, readHistory, showHistory, unzoom } from './history.js';
 import { forgetLatest, readLatest, showPositions } from './latest.js';
 import { readStart } from './overview.js';
+import { forgetSites, keepSites, readSites, showSites } from './sites.js';
 import { language, number, speak, t } from './texts.js';
 import { known } from './zone.js';
 
 const listed = 60; // products in the list
-const readers = { overview: readStart, assortment: readAssortment, history: readHistory, latest: readLatest, stream: readyStream };
+const readers = { overview: readStart, assortment: readAssortment, history: readHistory, latest: readLatest, sites: readSites, stream: readyStream };
 
 let reading; // AbortController of the view
 const consoleView = new Console();
@@ -140,8 +141,8 @@ function showForm() {
 function leave(words = '') {
   reading?.abort();
   consoleView.stop();
-  for (const clear of [forget, forgetAssortment, forgetHistory, forgetLatest]) clear(); // what was asked for stays
-  for (const id of ['items', 'chosen', 'moved', 'stand', 'sites', 'lines']) by(id).replaceChildren();
+  for (const clear of [forget, forgetAssortment, forgetHistory, forgetLatest, forgetSites]) clear(); // what was asked for stays
+  for (const id of ['items', 'chosen', 'moved', 'stand', 'seen', 'lines']) by(id).replaceChildren();
   by('app').hidden = by('logout').hidden = true;
   by('login').hidden = false;
   by('login-error').hidden = !words;
@@ -191,9 +192,11 @@ function listen() {
   for (const id of ['from', 'to']) by(id).addEventListener('change', () => { if (typed()) refresh(); });
   by('zone').addEventListener('change', () => { if (known(by('zone').value)) showWindow(); refresh(); });
   by('presets').addEventListener('click', (e) => { if (e.target.dataset.hours) { ask({ hours: Number(e.target.dataset.hours) }); refresh(); } });
-  by('filter').addEventListener('input', showAssortment);
-  by('filter').addEventListener('change', remember);
-  by('download').addEventListener('click', keepAssortment);
+  for (const [field, showing, button, keep] of [['filter', showAssortment, 'download', keepAssortment], ['sites-filter', showSites, 'sites-file', keepSites]]) {
+    by(field).addEventListener('input', showing);
+    by(field).addEventListener('change', remember);
+    by(button).addEventListener('click', keep);
+  }
   by('unzoom').addEventListener('click', unzoom);
   by('own').addEventListener('input', showPositions);
   by('own').addEventListener('change', remember);

@@ -27,7 +27,7 @@ export async function readStart(signal) {
     };
     showMovers(by('moved'), movers, links);
     showPosition(by('stand'), positions, links);
-    showSites(by('sites'), days, catalogue.sites.filter((s) => !asked.site || s.site === asked.site), links);
+    showSites(by('seen'), days, catalogue.sites.filter((s) => !asked.site || s.site === asked.site), links);
   } finally {
     if (!signal.aborted) by('overview-status').textContent = '';
   }

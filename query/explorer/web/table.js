@@ -1,6 +1,36 @@
 // Tables that people can sort.
 import { element } from './dom.js';
 
+/** withWords tells whether all words of a text are in some names. */
+export const withWords = (text, ...names) => {
+  const all = names.join(' ').toLowerCase();
+  return text.trim().toLowerCase().split(/\s+/).every((word) => all.includes(word));
+};
+
+/** refill shows something else in a box; the button that has the focus keeps it. */
+export function refill(box, ...content) {
+  const at = [...box.querySelectorAll('button')].indexOf(document.activeElement);
+  box.replaceChildren(...content);
+  if (at >= 0) box.querySelectorAll('button')[at]?.focus();
+}
+
+/** inOrder gives rows as a table of these columns shows them. */
+export function inOrder(columns, rows, sorted) {
+  const by = sorted && columns.find((c) => c.name === sorted.column);
+  if (!by) return rows;
+  const { value, group = () => '' } = by;
+  const sign = sorted.up ? 1 : -1;
+  return rows.toSorted((a, b) => {
+    const apart = (group(a) ?? '\uffff').localeCompare(group(b) ?? '\uffff');
+    if (apart) return apart;
+    const [x, y] = [value(a), value(b)];
+    if (x === y) return 0;
+    if (x === null || x === undefined) return 1; // what is missing is last both ways
+    if (y === null || y === undefined) return -1;
+    return sign * (typeof x === 'string' ? x.localeCompare(y) : x - y);
+  });
+}
+
 /**
  * table shows rows. A column is {name, title, text(row), value(row),
  * group(row), number}: text is a string or a node, value is what is sorted by
@@ -26,23 +56,8 @@ export function table(caption, columns, rows, { sorted, again, headed, most } = 
     } else th.append(c.title);
     head.append(th);
   }
-  let shown = rows;
-  const by = sorted && columns.find((c) => c.name === sorted.column);
-  if (by) {
-    const { value, group = () => '' } = by;
-    const sign = sorted.up ? 1 : -1;
-    shown = rows.toSorted((a, b) => {
-      const apart = (group(a) ?? '\uffff').localeCompare(group(b) ?? '\uffff');
-      if (apart) return apart;
-      const [x, y] = [value(a), value(b)];
-      if (x === y) return 0;
-      if (x === null || x === undefined) return 1; // what is missing is last both ways
-      if (y === null || y === undefined) return -1;
-      return sign * (typeof x === 'string' ? x.localeCompare(y) : x - y);
-    });
-  }
   const body = element('tbody');
-  for (const row of shown.slice(0, most)) {
+  for (const row of inOrder(columns, rows, sorted).slice(0, most)) {
     body.append(element('tr', {}, ...columns.map((c) => element('td', { class: c.number ? 'number' : '' }, c.text(row)))));
   }
   return element('table', {}, element('caption', headed ? { class: 'hidden' } : {}, caption), element('thead', {}, head), body);

@@ -11,6 +11,10 @@ const en = {
   views: 'Views', overview: 'Overview', assortment: 'Assortment', assortmentLead: 'Everything that you see, added up over the window (without a site, over at most its last 7 days): a line for each product and currency. Nothing is converted.', sitesOf: 'Sites', filter: 'Filter', filterHint: 'Words of the name, or an id', download: 'Download CSV',
   linesOf: (n, all) => `${n} of ${all} lines`, firstLines: (n) => `Shown are the first ${n} in this order; the file has all`, moreProducts: (n) => `Incomplete: the first ${n} products only; choose a site.`,
   history: 'History', latest: 'Latest prices', stream: 'Stream',
+  sites: 'Sites', orders: 'Orders and files', sitesLead: 'Of each site that you see: how fresh it is, and how many of its pairs of product and site have a price, are unavailable, or have no result and why.', noSites: 'You have no pairs monitored at any site here.',
+  lastCapture: 'Last capture', never: 'never', nextDue: 'Next due', late: 'Late', pairsOf: 'Pairs', overdue: 'Overdue', pending: 'not yet due', accessTemporarilyRestricted: 'access restricted', siteTemporarilyUnavailable: 'site unavailable',
+  freshness: (pairs, priced, none, without) => `Of ${pairs} pairs ${priced} have a price, ${none} are unavailable or not found, ${without} have no result.`, overdueSites: (n) => `Sites with overdue pairs: ${n}.`, since: (when) => `since ${when}`, neverSeen: 'never captured',
+  lateHint: 'Late: a capture was due by the interval of the order and has not come. Overdue: so for a day more; as the quality of orders has it.',
   facts: 'The window in numbers', lowest: 'Lowest', highest: 'Highest', average: 'Average over time', newest: 'Newest',
   movedTitle: 'What moved in the last 24 hours', moved: (pairs, n) => `Of ${pairs} pairs of product and site, ${n} moved`, before: 'Before', after: 'Now', what: 'What happened',
   PRICE_UP: 'price up', PRICE_DOWN: 'price down', BUYBOX_WON: 'buy box won', BUYBOX_LOST: 'buy box lost', OUT_OF_STOCK: 'out of stock', BACK_IN_STOCK: 'back in stock', NEW_OFFER: 'new offer', GONE: 'gone', UNDERCUT: 'below your price', NO_RESULT: 'no result',
@@ -42,6 +46,10 @@ const de = {
   views: 'Ansichten', overview: 'Überblick', assortment: 'Sortiment', assortmentLead: 'Alles, was Sie sehen, über den Zeitraum zusammengezählt (ohne Site höchstens über seine letzten 7 Tage): eine Zeile je Produkt und Währung. Nichts wird umgerechnet.', sitesOf: 'Sites', filter: 'Filter', filterHint: 'Wörter des Namens oder eine Id', download: 'Als CSV herunterladen',
   linesOf: (n, all) => `${n} von ${all} Zeilen`, firstLines: (n) => `Gezeigt sind die ersten ${n} in dieser Ordnung; die Datei hat alle`, moreProducts: (n) => `Unvollständig: nur die ersten ${n} Produkte; wählen Sie eine Site.`,
   history: 'Verlauf', latest: 'Neueste Preise', stream: 'Datenstrom',
+  sites: 'Sites', orders: 'Aufträge und Dateien', sitesLead: 'Von jeder Site, die Sie sehen: wie frisch sie ist, und wie viele ihrer Paare aus Produkt und Site einen Preis haben, nicht verfügbar sind oder kein Ergebnis haben und warum.', noSites: 'Hier wird für Sie an keiner Site ein Paar beobachtet.',
+  lastCapture: 'Zuletzt erfasst', never: 'nie', nextDue: 'Nächste fällig', late: 'Verspätet', pairsOf: 'Paare', overdue: 'Überfällig', pending: 'noch nicht fällig', accessTemporarilyRestricted: 'Zugang beschränkt', siteTemporarilyUnavailable: 'Site nicht erreichbar',
+  freshness: (pairs, priced, none, without) => `Von ${pairs} Paaren haben ${priced} einen Preis, ${none} sind nicht verfügbar oder nicht gefunden, ${without} haben kein Ergebnis.`, overdueSites: (n) => `Sites mit überfälligen Paaren: ${n}.`, since: (when) => `seit ${when}`, neverSeen: 'nie erfasst',
+  lateHint: 'Verspätet: Nach dem Abstand des Auftrags war eine Erfassung fällig und kam nicht. Überfällig: so einen Tag länger; wie die Qualität der Aufträge es sagt.',
   facts: 'Der Zeitraum in Zahlen', lowest: 'Niedrigster', highest: 'Höchster', average: 'Mittel über die Zeit', newest: 'Neuester',
   movedTitle: 'Was sich in den letzten 24 Stunden bewegt hat', moved: (pairs, n) => `Von ${pairs} Paaren aus Produkt und Site haben sich ${n} bewegt`, before: 'Vorher', after: 'Jetzt', what: 'Was geschah',
   PRICE_UP: 'teurer', PRICE_DOWN: 'billiger', BUYBOX_WON: 'Buy-Box gewonnen', BUYBOX_LOST: 'Buy-Box verloren', OUT_OF_STOCK: 'nicht mehr lieferbar', BACK_IN_STOCK: 'wieder lieferbar', NEW_OFFER: 'neues Angebot', GONE: 'verschwunden', UNDERCUT: 'unter Ihrem Preis', NO_RESULT: 'kein Ergebnis',
@@ -83,6 +91,12 @@ export function speak(to) {
 export const number = (n) => new Intl.NumberFormat(language).format(n);
 
 export const percent = (v) => `${new Intl.NumberFormat(language, { maximumFractionDigits: 1 }).format(v)} %`;
+
+/** fromNow writes how long ago something was, or in how long it is, from ms. */
+export function fromNow(ms) {
+  const [unit, length] = [['day', 86400e3], ['hour', 3600e3], ['minute', 60e3]].find(([, length]) => Math.abs(ms) >= 1.5 * length) ?? ['second', 1e3];
+  return new Intl.RelativeTimeFormat(language, { style: 'short' }).format(Math.trunc(ms / length), unit);
+}
 
 const moneyFormats = new Map();
 

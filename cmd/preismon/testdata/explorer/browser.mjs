@@ -124,19 +124,19 @@ async function overview(page) {
   const cells = (what) => page.locator(`${what} tbody tr`).evaluateAll((rows) => rows.map((r) => [...r.cells].map((c) => c.textContent)));
   await page.waitForSelector('#stand tbody tr');
   await page.waitForSelector('#moved tbody tr');
-  await page.waitForSelector('#sites tbody tr');
+  await page.waitForSelector('#seen tbody tr');
   said.moved = { summary: await page.textContent('#moved .lead'), rows: await cells('#moved') };
   said.stand = { summary: await page.textContent('#stand .lead'), rows: await cells('#stand') };
-  said.sites = await cells('#sites');
+  said.sites = await cells('#seen');
   said.curl.overview = await copied(page, 'overview', 'curl');
   await looks(page, 'overview-en', true);
   await page.click('#stand tbody a'); // one click from a price too high to its history
   await drawn(page);
   if ((await page.textContent('#chosen span')) !== said.stand.rows[0][0]) fail('en', 'a product of the overview leads to another one');
   await page.goBack();
-  await page.waitForSelector('#overview:not([hidden]) #sites tbody tr');
+  await page.waitForSelector('#overview:not([hidden]) #seen tbody tr');
   if (await page.locator('#chosen li').count()) fail('en', 'Back keeps the product');
-  await page.click('#sites tbody tr:has(td:nth-child(3):not(:empty)) a');
+  await page.click('#seen tbody tr:has(td:nth-child(3):not(:empty)) a');
   await page.waitForSelector('#offers tbody tr');
   await page.goBack();
   await page.waitForSelector('#overview:not([hidden])');

@@ -1,0 +1,83 @@
+// Each site that is seen: how fresh it is, and why pairs have no price. The
+// service adds up; the page shows.
+import * as api from './api.js';
+import { asked, link, remember, sortedOf, zoned } from './asked.js';
+import { siteName } from './catalogue.js';
+import { csv, download } from './csv.js';
+import { by, element } from './dom.js';
+import { same } from './same.js';
+import { inOrder, refill, table, withWords } from './table.js';
+import { fromNow, language, number, t } from './texts.js';
+import { show } from './zone.js';
+
+let sites = []; // on show, before they are filtered
+let asOf = 0; // ms
+
+/** noResult are the reasons for which a pair has neither a price nor an answer of the market. */
+const noResult = ['overdue', 'accessTemporarilyRestricted', 'siteTemporarilyUnavailable', 'pending', 'unknown'];
+
+const without = (s) => noResult.reduce((n, reason) => n + s.reasons[reason], 0);
+
+/** readSites reads the view: one site, or all that are seen. */
+export async function readSites(signal) {
+  forgetSites();
+  const read = { path: 'ext/v1/sites/status', params: { site: asked.site, timezone: zoned() }, cli: `preismon site-status${asked.site && ` --site ${asked.site}`} --timezone ${zoned()}` };
+  same(by('sites-same'), [read], []);
+  by('sites-status').textContent = t.loadingView;
+  try {
+    const answer = await api.page(read.path, read.params, signal);
+    [sites, asOf] = [answer.data, Date.parse(answer.query.asOf)];
+    showSites();
+  } finally {
+    if (!signal.aborted && by('sites-file').disabled) by('sites-status').textContent = '';
+  }
+}
+
+/** forgetSites clears the view. */
+export function forgetSites() {
+  sites = [];
+  for (const id of ['fresh', 'overdue']) by(id).replaceChildren();
+  by('sites-file').disabled = true;
+}
+
+const moment = (text) => (text === null ? '' : element('time', { datetime: text, title: show(Date.parse(text), zoned(), language, true) }, fromNow(Date.parse(text) - asOf)));
+
+/** columns are those of the table. */
+function columns() {
+  const time = (name, title) => ({ name, title, number: true, text: (s) => moment(s[name]), value: (s) => s[name] && Date.parse(s[name]) });
+  const count = (name, title) => ({ name, title, number: true, text: (s) => number(s.reasons[name]), value: (s) => s.reasons[name] });
+  return [
+    { name: 'site', title: t.site, text: (s) => link(siteName(s.site), { view: 'latest', site: s.site }), value: (s) => siteName(s.site) },
+    { name: 'lastCapturedAt', title: t.lastCapture, number: true, text: (s) => (s.lastCapturedAt === null ? t.never : moment(s.lastCapturedAt)), value: (s) => s.lastCapturedAt && Date.parse(s.lastCapturedAt) },
+    time('nextDueAt', t.nextDue),
+    { name: 'overdue', title: t.overdue, number: true, text: (s) => overdue(s), value: (s) => s.reasons.overdue },
+    { name: 'late', title: t.late, number: true, text: (s) => number(s.late), value: (s) => s.late },
+    { name: 'pairs', title: t.pairsOf, number: true, text: (s) => number(s.pairs), value: (s) => s.pairs },
+    count('priceObserved', t.priced), count('productUnavailable', t.unavailable), count('productNotFound', t.notFound),
+    { name: 'noResult', title: t.noResult, text: (s) => noResult.filter((reason) => s.reasons[reason]).map((reason) => `${t[reason]} ${number(s.reasons[reason])}`).join(', '), value: without },
+  ];
+}
+
+const overdue = (s) => (s.reasons.overdue ? element('span', { class: 'badge overdue' }, number(s.reasons.overdue)) : number(0));
+
+/** showSites shows the sites that the filter leaves, and gives them. */
+export function showSites() {
+  const shown = sites.filter((s) => withWords(by('sites-filter').value, siteName(s.site), s.site));
+  const all = (of) => number(shown.reduce((n, s) => n + of(s), 0));
+  by('sites-status').textContent = sites.length ? `${t.linesOf(number(shown.length), number(sites.length))}. ${t.freshness(all((s) => s.pairs), all((s) => s.reasons.priceObserved), all((s) => s.reasons.productUnavailable + s.reasons.productNotFound), all(without))}` : t.noSites;
+  const late = shown.filter((s) => s.reasons.overdue).sort((a, b) => (a.lateSince ?? '').localeCompare(b.lateSince ?? ''));
+  by('overdue').replaceChildren(...(late.length ? [element('p', { class: 'notice' }, t.overdueSites(number(late.length)), ' ', ...late.flatMap((s, i) => [
+    i ? '; ' : '', siteName(s.site), s.lateSince ? ` (${t.since(show(Date.parse(s.lateSince), zoned(), language))})` : ` (${t.neverSeen})`,
+  ]))] : []));
+  refill(by('fresh'), sites.length ? table(t.sites, columns(), shown, { sorted: sortedOf.sites, again: () => { showSites(); remember(); }, headed: true }) : '');
+  by('sites-file').disabled = !sites.length;
+  return shown;
+}
+
+/** keepSites has the browser keep the sites on show, in their order, as a file. */
+export function keepSites() {
+  const reasons = ['priceObserved', 'productUnavailable', 'productNotFound', ...noResult];
+  const head = ['site', 'pairs', 'neverCaptured', 'lastCapturedAt', 'oldestCapturedAt', 'intervalSeconds', 'nextDueAt', 'late', 'lateSince'];
+  const shown = inOrder(columns(), showSites(), sortedOf.sites);
+  download('sites.csv', 'text/csv', csv([[...head, ...reasons], ...shown.map((s) => [...head.map((name) => s[name]), ...reasons.map((name) => s.reasons[name])])]));
+}
