@@ -85,6 +85,11 @@ export async function sent(path, body, signal) {
   return (await ask(path, {}, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body), signal })).json();
 }
 
+/** file reads the content of a file, whole. */
+export async function file(path, params) {
+  return (await ask(path, params)).blob();
+}
+
 /** all reads a list page by page, to its end or until there are `most` records. */
 export async function all(path, params, most, signal) {
   const data = [];

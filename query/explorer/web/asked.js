@@ -4,18 +4,18 @@ import { by, element } from './dom.js';
 import { language, t } from './texts.js';
 import { instant, known, local } from './zone.js';
 
-export const views = ['overview', 'assortment', 'history', 'latest', 'sites', 'stream'];
+export const views = ['overview', 'assortment', 'history', 'latest', 'sites', 'orders', 'stream'];
 
-const filters = { assortment: 'filter', sites: 'sites-filter' }; // their fields, by view
+const filters = { assortment: 'filter', sites: 'sites-filter', orders: 'orders-filter' }; // their fields, by view
 export const mostItems = 8;
 
 /** mostEverything is how long a window of all that is seen may be, in ms. */
 export const mostEverything = 168 * 3600e3;
 
 /** asked has the window as hours up to now, or as from and to in ms; zoom is the part of a history on show, from and to in s. */
-export const asked = { site: '', items: [], view: 'overview', window: { hours: 168 }, zoom: undefined };
+export const asked = { site: '', items: [], order: '', view: 'overview', window: { hours: 168 }, zoom: undefined };
 
-const defaultSort = { latest: { column: 'total', up: true }, assortment: { column: 'product', up: true }, sites: { column: 'overdue', up: false } };
+const defaultSort = { latest: { column: 'total', up: true }, assortment: { column: 'product', up: true }, sites: { column: 'late', up: false }, orders: { column: 'name', up: true } };
 
 /** sortedOf has the order of the tables that can be sorted, by view. */
 export const sortedOf = structuredClone(defaultSort);
@@ -30,6 +30,7 @@ function address() {
   if (by('own').value.trim()) p.set('own', plain(by('own').value));
   const sorted = sortedOf[asked.view];
   if (sorted && JSON.stringify(sorted) !== JSON.stringify(defaultSort[asked.view])) p.set('sort', `${sorted.up ? '' : '-'}${sorted.column}`);
+  if (asked.view === 'orders' && asked.order) p.set('order', asked.order);
   const filter = filters[asked.view] && by(filters[asked.view]).value.trim();
   if (filter) p.set('filter', filter);
   if (asked.view === 'history' && asked.zoom) p.set('zoom', ['from', 'to'].map((end) => new Date(asked.zoom[end] * 1e3).toISOString()).join('/'));
@@ -55,6 +56,7 @@ export function recall() {
   const p = new URLSearchParams(location.hash.slice(1));
   asked.site = p.get('site') ?? '';
   asked.items = (p.get('items') ?? '').split(',').filter((id) => /^[1-9][0-9]*$/.test(id)).slice(0, mostItems);
+  asked.order = /^[1-9][0-9]*$/.exec(p.get('order') ?? '')?.[0] ?? '';
   asked.view = views.includes(p.get('view')) ? p.get('view') : asked.items.length ? 'history' : 'overview';
   const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
   by('zone').value = known(p.get('zone') ?? '') ? p.get('zone') : own;

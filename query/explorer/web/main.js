@@ -7,13 +7,14 @@ import { Console, readyStream } from './console.js';
 import { by, element } from './dom.js';
 import { forgetHistory, onShow, readHistory, showHistory, unzoom } from './history.js';
 import { forgetLatest, readLatest, showPositions } from './latest.js';
+import { forgetOrders, keepOrders, readOrders, showOrders } from './orders.js';
 import { readStart } from './overview.js';
 import { forgetSites, keepSites, readSites, showSites } from './sites.js';
 import { language, number, speak, t } from './texts.js';
 import { known } from './zone.js';
 
 const listed = 60; // products in the list
-const readers = { overview: readStart, assortment: readAssortment, history: readHistory, latest: readLatest, sites: readSites, stream: readyStream };
+const readers = { overview: readStart, assortment: readAssortment, history: readHistory, latest: readLatest, sites: readSites, orders: readOrders, stream: readyStream };
 
 let reading; // AbortController of the view
 const consoleView = new Console();
@@ -64,6 +65,8 @@ function select(view) {
     by(`tab-${v}`).setAttribute('aria-selected', v === view);
     by(`tab-${v}`).tabIndex = v === view ? 0 : -1;
   }
+  const tab = by(`tab-${view}`);
+  tab.parentElement.scrollLeft = tab.offsetLeft - tab.parentElement.offsetLeft - 16; // on a phone there are more than fit
   by('asking').open = wide.matches || (view === 'history' && !asked.items.length);
   refresh();
 }
@@ -141,7 +144,7 @@ function showForm() {
 function leave(words = '') {
   reading?.abort();
   consoleView.stop();
-  for (const clear of [forget, forgetAssortment, forgetHistory, forgetLatest, forgetSites]) clear(); // what was asked for stays
+  for (const clear of [forget, forgetAssortment, forgetHistory, forgetLatest, forgetSites, forgetOrders]) clear(); // what was asked for stays
   for (const id of ['items', 'chosen', 'moved', 'stand', 'seen', 'lines']) by(id).replaceChildren();
   by('app').hidden = by('logout').hidden = true;
   by('login').hidden = false;
@@ -192,7 +195,7 @@ function listen() {
   for (const id of ['from', 'to']) by(id).addEventListener('change', () => { if (typed()) refresh(); });
   by('zone').addEventListener('change', () => { if (known(by('zone').value)) showWindow(); refresh(); });
   by('presets').addEventListener('click', (e) => { if (e.target.dataset.hours) { ask({ hours: Number(e.target.dataset.hours) }); refresh(); } });
-  for (const [field, showing, button, keep] of [['filter', showAssortment, 'download', keepAssortment], ['sites-filter', showSites, 'sites-file', keepSites]]) {
+  for (const [field, showing, button, keep] of [['filter', showAssortment, 'download', keepAssortment], ['sites-filter', showSites, 'sites-file', keepSites], ['orders-filter', showOrders, 'orders-file', keepOrders]]) {
     by(field).addEventListener('input', showing);
     by(field).addEventListener('change', remember);
     by(button).addEventListener('click', keep);

@@ -4,10 +4,12 @@
 import * as api from './api.js';
 import { asked, link, zoned } from './asked.js';
 import { catalogue, itemName, named, siteName } from './catalogue.js';
+import { csv, download } from './csv.js';
 import { by, element } from './dom.js';
 import { same } from './same.js';
 import { table } from './table.js';
-import { money, number, percent, t } from './texts.js';
+import { language, money, number, percent, t } from './texts.js';
+import { show } from './zone.js';
 
 const most = 10; // positions on show
 
@@ -46,7 +48,8 @@ function readsOf(site, zone) {
 /** showMovers writes how many moved, by kind, and those whose price moved most. */
 function showMovers(box, { data, query }, { itemLink, siteName }) {
   const kinds = Object.entries(query.kinds).filter(([, n]) => n > 0).map(([kind, n]) => `${t[kind]} ${number(n)}`).join(', ');
-  const offer = (o) => (!o ? '' : o.price === null || o.price === undefined ? t[states[o.coverageState]] ?? t.unknown : money(o.price, o.currencyCode));
+  const offer = (o) => (!o ? '' : element('span', {}, o.price === null || o.price === undefined ? t[states[o.coverageState]] ?? t.unknown : money(o.price, o.currencyCode),
+    element('time', { datetime: o.capturedAt }, show(Date.parse(o.capturedAt), zoned(), language))));
   box.replaceChildren(heading(t.movedTitle), element('p', { class: 'lead' }, `${t.moved(number(query.pairs), number(query.moved))}${kinds && `: ${kinds}`}.`), ...(data.length ? [scroll(t.movedTitle, table(t.movedTitle, [
     { title: t.product, text: (m) => itemLink(m.itemId) }, { title: t.site, text: (m) => siteName(m.site) },
     { title: t.before, number: true, text: (m) => offer(m.before) }, { title: t.after, number: true, text: (m) => offer(m.after) },
@@ -72,8 +75,19 @@ function showPosition(box, { data, query }, { itemLink, siteName }) {
       { title: t.of, text: (p) => [p.cheapest.merchant, siteName(p.cheapest.site)].filter(Boolean).join(' · ') },
       { title: t.difference, number: true, text: (p) => `${money(p.difference, p.currencyCode)} (${percent(p.differencePercent)})` },
       { title: t.rank, text: (p) => t.rankOf(number(p.rank), number(p.offers)) },
-    ], above, { headed: true }))] : []),
+    ], above, { headed: true })), fileOf(above)] : []),
   );
+}
+
+/** fileOf is a button that keeps the positions on show as a file. */
+function fileOf(positions) {
+  const head = ['itemId', 'country', 'currencyCode', 'ownPrice', 'cheapestPrice', 'cheapestMerchant', 'cheapestSite', 'difference', 'differencePercent', 'rank', 'offers', 'name'];
+  const button = element('button', { type: 'button', class: 'secondary', id: 'stand-file' }, t.download);
+  button.addEventListener('click', () => download('undercut.csv', 'text/csv', csv([head, ...positions.map((p) => {
+    const flat = { ...p, cheapestPrice: p.cheapest.price, cheapestMerchant: p.cheapest.merchant, cheapestSite: p.cheapest.site, name: itemName(p.itemId) };
+    return head.map((name) => flat[name]);
+  })])));
+  return button;
 }
 
 /** showSites writes what each site showed in the last day; silent ones first. */

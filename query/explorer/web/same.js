@@ -10,7 +10,7 @@ export function same(box, reads, calls, note) {
   box.replaceChildren(
     element('h2', {}, t.same),
     block(t.curl, reads.map((r) => curl(r.path, r.params, r)).join('\n'), 'curl'),
-    ...(reads.some((r) => r.cli) ? [block('CLI', reads.map((r) => r.cli).join('\n'), 'cli')] : []),
+    ...(reads.some((r) => r.cli) ? [block('CLI', reads.map((r) => r.cli).filter(Boolean).join('\n'), 'cli')] : []),
     ...calls.map((c, i) => block(calls.length > 1 ? `${t.mcp} ${i + 1}` : t.mcp, tool(c.name, c.args), 'mcp', i ? undefined : note)),
     element('details', {}, element('summary', {}, t.curlHint), pre(login)),
   );

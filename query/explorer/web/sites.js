@@ -24,12 +24,14 @@ export async function readSites(signal) {
   const read = { path: 'ext/v1/sites/status', params: { site: asked.site, timezone: zoned() }, cli: `preismon site-status${asked.site && ` --site ${asked.site}`} --timezone ${zoned()}` };
   same(by('sites-same'), [read], []);
   by('sites-status').textContent = t.loadingView;
+  let whole = false;
   try {
     const answer = await api.page(read.path, read.params, signal);
     [sites, asOf] = [answer.data, Date.parse(answer.query.asOf)];
     showSites();
+    whole = true;
   } finally {
-    if (!signal.aborted && by('sites-file').disabled) by('sites-status').textContent = '';
+    if (!signal.aborted && !whole) by('sites-status').textContent = '';
   }
 }
 
@@ -50,15 +52,14 @@ function columns() {
     { name: 'site', title: t.site, text: (s) => link(siteName(s.site), { view: 'latest', site: s.site }), value: (s) => siteName(s.site) },
     { name: 'lastCapturedAt', title: t.lastCapture, number: true, text: (s) => (s.lastCapturedAt === null ? t.never : moment(s.lastCapturedAt)), value: (s) => s.lastCapturedAt && Date.parse(s.lastCapturedAt) },
     time('nextDueAt', t.nextDue),
-    { name: 'overdue', title: t.overdue, number: true, text: (s) => overdue(s), value: (s) => s.reasons.overdue },
-    { name: 'late', title: t.late, number: true, text: (s) => number(s.late), value: (s) => s.late },
+    { name: 'late', title: t.late, number: true, text: lateOf, value: (s) => s.reasons.overdue * 1e6 + s.late }, // overdue ones first
+    { name: 'noResult', title: t.noResult, text: (s) => noResult.filter((reason) => s.reasons[reason]).map((reason) => `${t[reason]} ${number(s.reasons[reason])}`).join(', '), value: without },
     { name: 'pairs', title: t.pairsOf, number: true, text: (s) => number(s.pairs), value: (s) => s.pairs },
     count('priceObserved', t.priced), count('productUnavailable', t.unavailable), count('productNotFound', t.notFound),
-    { name: 'noResult', title: t.noResult, text: (s) => noResult.filter((reason) => s.reasons[reason]).map((reason) => `${t[reason]} ${number(s.reasons[reason])}`).join(', '), value: without },
   ];
 }
 
-const overdue = (s) => (s.reasons.overdue ? element('span', { class: 'badge overdue' }, number(s.reasons.overdue)) : number(0));
+const lateOf = (s) => element('span', {}, number(s.late), s.reasons.overdue ? element('span', { class: 'badge overdue' }, `${t.overdue} ${number(s.reasons.overdue)}`) : null);
 
 /** showSites shows the sites that the filter leaves, and gives them. */
 export function showSites() {

@@ -15,6 +15,10 @@ const en = {
   lastCapture: 'Last capture', never: 'never', nextDue: 'Next due', late: 'Late', pairsOf: 'Pairs', overdue: 'Overdue', pending: 'not yet due', accessTemporarilyRestricted: 'access restricted', siteTemporarilyUnavailable: 'site unavailable',
   freshness: (pairs, priced, none, without) => `Of ${pairs} pairs ${priced} have a price, ${none} are unavailable or not found, ${without} have no result.`, overdueSites: (n) => `Sites with overdue pairs: ${n}.`, since: (when) => `since ${when}`, neverSeen: 'never captured',
   lateHint: 'Late: a capture was due by the interval of the order and has not come. Overdue: so for a day more; as the quality of orders has it.',
+  ordersLead: 'What was ordered, how its pairs of product and site are, and the files that were made from it or that made it.', noOrders: 'You see no orders.', noOrder: 'There is no such order that you see.', ordersOf: (n, all) => `${n} of ${all} orders`,
+  order: 'Order', orderId: 'Number', state: 'State', active: 'active', ended: 'ended', health: 'Health', OK: 'well', DEGRADED: 'degraded', UNKNOWN: 'not known', answered: 'Answered', coverage: 'Coverage', nextRun: 'Next run',
+  orderNamed: (name) => `Order ${name}`, everyMinutes: (n) => `Captured every ${n} minutes.`, noInterval: 'No interval is known.', atSites: (names) => `At ${names}.`, inconsistent: 'The counters of the source contradict each other.',
+  files: 'Files', file: 'File', fetch: 'Download', kind: 'Kind', exports: 'Export', imports: 'Import', definition: 'Of', size: 'Size', archivedAt: 'Archived', noFiles: 'No files are archived.', filesOf: (n) => `${n} files, the newest first.`, newestFiles: (n) => `At most the newest ${n} of each kind: `,
   facts: 'The window in numbers', lowest: 'Lowest', highest: 'Highest', average: 'Average over time', newest: 'Newest',
   movedTitle: 'What moved in the last 24 hours', moved: (pairs, n) => `Of ${pairs} pairs of product and site, ${n} moved`, before: 'Before', after: 'Now', what: 'What happened',
   PRICE_UP: 'price up', PRICE_DOWN: 'price down', BUYBOX_WON: 'buy box won', BUYBOX_LOST: 'buy box lost', OUT_OF_STOCK: 'out of stock', BACK_IN_STOCK: 'back in stock', NEW_OFFER: 'new offer', GONE: 'gone', UNDERCUT: 'below your price', NO_RESULT: 'no result',
@@ -50,6 +54,10 @@ const de = {
   lastCapture: 'Zuletzt erfasst', never: 'nie', nextDue: 'Nächste fällig', late: 'Verspätet', pairsOf: 'Paare', overdue: 'Überfällig', pending: 'noch nicht fällig', accessTemporarilyRestricted: 'Zugang beschränkt', siteTemporarilyUnavailable: 'Site nicht erreichbar',
   freshness: (pairs, priced, none, without) => `Von ${pairs} Paaren haben ${priced} einen Preis, ${none} sind nicht verfügbar oder nicht gefunden, ${without} haben kein Ergebnis.`, overdueSites: (n) => `Sites mit überfälligen Paaren: ${n}.`, since: (when) => `seit ${when}`, neverSeen: 'nie erfasst',
   lateHint: 'Verspätet: Nach dem Abstand des Auftrags war eine Erfassung fällig und kam nicht. Überfällig: so einen Tag länger; wie die Qualität der Aufträge es sagt.',
+  ordersLead: 'Was beauftragt ist, wie es um seine Paare aus Produkt und Site steht, und die Dateien, die daraus entstanden oder es begründet haben.', noOrders: 'Sie sehen keine Aufträge.', noOrder: 'Einen solchen Auftrag sehen Sie nicht.', ordersOf: (n, all) => `${n} von ${all} Aufträgen`,
+  order: 'Auftrag', orderId: 'Nummer', state: 'Zustand', active: 'aktiv', ended: 'beendet', health: 'Befinden', OK: 'gut', DEGRADED: 'gestört', UNKNOWN: 'nicht bekannt', answered: 'Beantwortet', coverage: 'Abdeckung', nextRun: 'Nächster Lauf',
+  orderNamed: (name) => `Auftrag ${name}`, everyMinutes: (n) => `Erfasst alle ${n} Minuten.`, noInterval: 'Ein Abstand ist nicht bekannt.', atSites: (names) => `Bei ${names}.`, inconsistent: 'Die Zähler der Quelle widersprechen sich.',
+  files: 'Dateien', file: 'Datei', fetch: 'Herunterladen', kind: 'Art', exports: 'Export', imports: 'Import', definition: 'Von', size: 'Größe', archivedAt: 'Archiviert', noFiles: 'Es sind keine Dateien archiviert.', filesOf: (n) => `${n} Dateien, die neuesten zuerst.`, newestFiles: (n) => `Höchstens die neuesten ${n} jeder Art: `,
   facts: 'Der Zeitraum in Zahlen', lowest: 'Niedrigster', highest: 'Höchster', average: 'Mittel über die Zeit', newest: 'Neuester',
   movedTitle: 'Was sich in den letzten 24 Stunden bewegt hat', moved: (pairs, n) => `Von ${pairs} Paaren aus Produkt und Site haben sich ${n} bewegt`, before: 'Vorher', after: 'Jetzt', what: 'Was geschah',
   PRICE_UP: 'teurer', PRICE_DOWN: 'billiger', BUYBOX_WON: 'Buy-Box gewonnen', BUYBOX_LOST: 'Buy-Box verloren', OUT_OF_STOCK: 'nicht mehr lieferbar', BACK_IN_STOCK: 'wieder lieferbar', NEW_OFFER: 'neues Angebot', GONE: 'verschwunden', UNDERCUT: 'unter Ihrem Preis', NO_RESULT: 'kein Ergebnis',
@@ -91,6 +99,12 @@ export function speak(to) {
 export const number = (n) => new Intl.NumberFormat(language).format(n);
 
 export const percent = (v) => `${new Intl.NumberFormat(language, { maximumFractionDigits: 1 }).format(v)} %`;
+
+/** bytes writes a length in the unit that people read. */
+export function bytes(n) {
+  const [unit, size] = [['megabyte', 1e6], ['kilobyte', 1e3]].find(([, size]) => n >= size) ?? ['byte', 1];
+  return new Intl.NumberFormat(language, { style: 'unit', unit, maximumFractionDigits: 1 }).format(n / size);
+}
 
 /** fromNow writes how long ago something was, or in how long it is, from ms. */
 export function fromNow(ms) {

@@ -1,43 +1,16 @@
 // Uses the explorer as a person does and tells what is wrong, and what the
 // page said, which explorer_test.go compares with the service.
 import { readFile } from 'node:fs/promises';
-import { accessible, done, fail, open as watched, picture, picturing, plan, wide } from './harness.mjs';
+import { done, fail, open as watched, picture, picturing, plan } from './harness.mjs';
+import { copied, login, looks } from './person.mjs';
 
 const open = (lang, where, expected) => watched(where, { locale: lang, viewport: { width: 1280, height: 900 }, permissions: ['clipboard-read', 'clipboard-write'] }, expected);
-
-/** looks lets axe see the page as it is, light and dark, wide and on a phone. */
-async function looks(page, name, full) {
-  for (const [scheme, width] of full ? [['light', 1280], ['dark', 375]] : [['dark', 375]]) {
-    const where = `${name} ${scheme} ${width}`;
-    await page.emulateMedia({ colorScheme: scheme });
-    await page.setViewportSize({ width, height: 900 });
-    await page.waitForTimeout(150); // the chart takes its new width
-    await wide(page, where);
-    await picture(page, where, { fullPage: true });
-    await accessible(page, where, { types: ['violations'] });
-  }
-  await page.emulateMedia({ colorScheme: 'light' });
-  await page.setViewportSize({ width: 1280, height: 900 });
-}
-
-async function login(page) {
-  await page.fill('#login-name', plan.login);
-  await page.fill('#login-password', plan.password);
-  await page.keyboard.press('Enter');
-  await page.waitForSelector('#app:not([hidden])');
-  await page.waitForFunction(() => document.querySelectorAll('#items li').length > 0);
-}
 
 async function choose(page, words) {
   await page.fill('#search', words);
   await page.waitForFunction(() => document.querySelectorAll('#items li').length === 1);
   await page.check('#items input');
 }
-
-const copied = async (page, view, kind) => {
-  await page.locator(`#${view}-same .copy`, { has: page.locator(`[data-kind=${kind}]`) }).first().getByRole('button').click();
-  return page.evaluate(() => navigator.clipboard.readText());
-};
 
 /** drawn waits until all of a history is on show, not only what came first. */
 const drawn = (page) => page.waitForFunction(() => !document.querySelector('#history').hasAttribute('aria-busy') && /,|\d/.test(document.querySelector('#history-status').textContent) && window.preismon.chart && document.querySelector('#pairs table'));
@@ -284,8 +257,10 @@ async function english() {
   await looks(page, 'latest-en', false);
 
   await page.focus('#tab-latest'); // by keyboard to the stream
-  await page.keyboard.press('ArrowRight');
-  await page.waitForSelector('#stream:not([hidden])');
+  for (const next of ['sites', 'orders', 'stream']) {
+    await page.keyboard.press('ArrowRight');
+    await page.waitForSelector(`#${next}:not([hidden])`);
+  }
   await page.click('#start');
   await page.waitForSelector('#stream-state[data-state=complete]');
   said.stream = { rows: await page.textContent('#n-rows'), first: await page.textContent('#n-first'), rate: await page.textContent('#n-rate'), lines: (await page.textContent('#lines')).split('\n') };
@@ -386,5 +361,5 @@ async function many() {
 }
 
 const parts = { english, german, many, ...(picturing ? { readme } : {}) };
-await Promise.all(Object.entries(parts).map(([name, part]) => part().catch((e) => fail(name, `${e}`.slice(0, 600)))));
+await Promise.all(Object.entries(parts).map(([name, part]) => part().catch((e) => fail(name, `${e.stack}`.slice(0, 900)))));
 await done(said);

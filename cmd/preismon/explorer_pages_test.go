@@ -1,0 +1,206 @@
+package main
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"preismon/deploy/testserver/chromium"
+)
+
+// pagesPlan is what the browser is told.
+type pagesPlan struct {
+	Base      string    `json:"base"`
+	Hosts     []string  `json:"hosts"` // how the URLs begin that it may ask for
+	Login     string    `json:"login"`
+	Password  string    `json:"password"`
+	Forbidden [2]string `json:"forbidden"` // login and password of who may not read files
+}
+
+type savedFile struct{ Name, Text string }
+
+// pagesSaid is what the pages of sites and of orders showed.
+type pagesSaid struct {
+	Sites struct {
+		Rows            [][]string
+		Status, Overdue string
+		File            savedFile
+	}
+	Orders struct {
+		Rows, Files [][]string
+		Order       string
+		File        savedFile
+	}
+	Downloads []savedFile
+	Curl, CLI map[string]string
+	MCP       map[string][]string
+}
+
+// explorerPages looks at the pages of sites and of orders in a browser: what
+// they show is what the API says, and their commands do what they promise.
+func (d *demoTest) explorerPages(t *testing.T) {
+	account, forbidden, client := d.account(t, "anna"), d.account(t, "emil"), d.client(t, "anna")
+	plan := pagesPlan{
+		Base: d.up.URL, Hosts: []string{d.up.URL + "/"}, Login: account.LoginIdentifier, Password: account.Password,
+		Forbidden: [2]string{forbidden.LoginIdentifier, forbidden.Password},
+	}
+	var said pagesSaid
+	chromium.Run(t, "testdata/explorer/pages.mjs", plan, &said)
+	if t.Failed() {
+		return
+	}
+	said.compareSites(t, client)
+	said.compareOrders(t, client)
+	for view, command := range said.Curl {
+		cmd := exec.CommandContext(t.Context(), "sh", "-c", command)
+		cmd.Env = append(cmd.Environ(), "PREISMON_TOKEN="+client.token)
+		if out, err := cmd.Output(); err != nil || len(out) < 500 {
+			t.Errorf("%s: %v\n%s\n%s", view, err, command, out)
+		}
+	}
+	p := d.person(t, "PREISMON_TOKEN="+client.token)
+	for view, commands := range said.CLI {
+		for command := range strings.Lines(commands) {
+			args := strings.Fields(command)
+			if out, _ := p.run(0, args[1:]...); args[0] != "preismon" || !strings.HasPrefix(out, "{") && args[len(args)-1] != "imports" {
+				t.Errorf("%s: %s: %.300s", view, command, out)
+			}
+		}
+	}
+	agent := d.agent(t, "anna")
+	for _, text := range said.MCP["orders"] {
+		var call struct {
+			Params struct {
+				Name      string
+				Arguments map[string]any
+			}
+		}
+		if err := json.Unmarshal([]byte(text), &call); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		if answer, err := agent.call(call.Params.Name, call.Params.Arguments); err != nil || answer.failed {
+			t.Errorf("%s: %v %.300s", text, err, answer.body)
+		}
+	}
+	if len(said.MCP["orders"]) != 4 {
+		t.Errorf("calls of tools: %q", said.MCP)
+	}
+}
+
+// records reads a file for spreadsheets as maps by its head.
+func (f savedFile) records(t *testing.T) (all []map[string]string) {
+	t.Helper()
+	rows, err := csv.NewReader(strings.NewReader(f.Text)).ReadAll()
+	if err != nil || len(rows) < 2 {
+		t.Fatalf("file %s: %v: %.300s", f.Name, err, f.Text)
+	}
+	for _, row := range rows[1:] {
+		one := map[string]string{}
+		for i, name := range rows[0] {
+			one[name] = strings.TrimPrefix(row[i], "'")
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// compareSites holds the page of sites against the quality of all orders, which
+// is another way to the same: the captures go on meanwhile, the pairs do not.
+func (s pagesSaid) compareSites(t *testing.T, client *api) {
+	t.Helper()
+	var orders struct{ Data []struct{ OrderID string } }
+	if _, body := client.get("/v1/orders", nil); json.Unmarshal(body, &orders) != nil {
+		t.Fatalf("orders: %s", body)
+	}
+	pairs, answered := map[string]map[string]bool{}, map[string]map[string]bool{}
+	for _, o := range orders.Data {
+		var quality struct {
+			Data []struct{ ItemID, Site, ReasonCode string }
+		}
+		if _, body := client.get("/v1/orders/"+o.OrderID+"/observation-quality", url.Values{"limit": {"1000"}}); json.Unmarshal(body, &quality) != nil {
+			t.Fatalf("quality: %s", body)
+		}
+		for _, q := range quality.Data {
+			if pairs[q.Site] == nil {
+				pairs[q.Site], answered[q.Site] = map[string]bool{}, map[string]bool{}
+			}
+			pairs[q.Site][q.ItemID] = true
+			if slices.Contains([]string{"PRICE_OBSERVED", "PRODUCT_UNAVAILABLE", "PRODUCT_NOT_FOUND"}, q.ReasonCode) {
+				answered[q.Site][q.ItemID] = true
+			}
+		}
+	}
+	want, got := map[string]string{}, map[string]string{}
+	for site := range pairs {
+		want[site] = fmt.Sprint(len(pairs[site]), " ", len(answered[site]))
+	}
+	overdue := 0
+	for _, r := range s.Sites.File.records(t) {
+		n := map[string]int{}
+		for name, value := range r {
+			n[name], _ = strconv.Atoi(value) // the others are no numbers
+		}
+		got[r["site"]] = fmt.Sprint(n["pairs"], " ", n["priceObserved"]+n["productUnavailable"]+n["productNotFound"])
+		if n["overdue"] > 0 {
+			overdue++
+		}
+	}
+	if diff := gocmp.Diff(want, got); diff != "" || s.Sites.File.Name != "sites.csv" || len(s.Sites.Rows) != len(want) {
+		t.Errorf("sites (-quality +file), %d lines: %s", len(s.Sites.Rows), diff)
+	}
+	if (overdue > 0) != strings.Contains(s.Sites.Overdue, fmt.Sprintf("overdue pairs: %d.", overdue)) || strings.Contains(s.Sites.Status+s.Sites.Overdue, "undefined") {
+		t.Errorf("%d sites with overdue pairs: %q, %q", overdue, s.Sites.Overdue, s.Sites.Status)
+	}
+}
+
+// compareOrders holds the page of orders, and the files that it fetched,
+// against the API.
+func (s pagesSaid) compareOrders(t *testing.T, client *api) {
+	t.Helper()
+	type order struct {
+		OrderID, Name string
+		Coverage      struct{ ConfiguredPairs int }
+	}
+	var orders struct{ Data []order }
+	if _, body := client.get("/v1/orders", url.Values{"includeCoverage": {"true"}}); json.Unmarshal(body, &orders) != nil || len(orders.Data) < 2 {
+		t.Fatalf("orders: %s", body)
+	}
+	want, got := map[string]string{}, map[string]string{}
+	for _, o := range orders.Data {
+		want[o.OrderID] = fmt.Sprint(o.Name, " ", o.Coverage.ConfiguredPairs)
+	}
+	for _, r := range s.Orders.File.records(t) {
+		got[r["orderId"]] = r["name"] + " " + r["configuredPairs"]
+	}
+	if diff := gocmp.Diff(want, got); diff != "" || len(s.Orders.Rows) != len(want) {
+		t.Errorf("orders (-API +file), %d lines: %s", len(s.Orders.Rows), diff)
+	}
+	shown := s.Orders.Rows[0]
+	if !strings.Contains(s.Orders.Order, "Order "+shown[0]) || strings.Contains(s.Orders.Order, "undefined") {
+		t.Errorf("of the first order, %q: %q", shown, s.Orders.Order)
+	}
+	files := 0
+	for _, kind := range []string{"exports", "imports"} {
+		var history struct{ Data []struct{ Filename string } }
+		if _, body := client.get("/v1/orders/"+shown[len(shown)-1]+"/"+kind+"/history", nil); json.Unmarshal(body, &history) != nil {
+			t.Fatalf("history: %s", body)
+		}
+		files += len(history.Data)
+	}
+	if len(s.Orders.Files) != files || files == 0 || len(s.Downloads) != min(3, files) {
+		t.Errorf("%d files on show, %d fetched, the API has %d", len(s.Orders.Files), len(s.Downloads), files)
+	}
+	for i, f := range s.Downloads {
+		if f.Name != s.Orders.Files[i][0] || f.Text == "" {
+			t.Errorf("file %d: %q, of %d bytes; its line: %q", i, f.Name, len(f.Text), s.Orders.Files[i])
+		}
+	}
+}

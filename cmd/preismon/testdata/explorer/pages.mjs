@@ -1,0 +1,142 @@
+// Uses the pages of sites and of orders as a person does, tells what is wrong,
+// and what they said, which explorer_pages_test.go compares with the service.
+import { readFile } from 'node:fs/promises';
+import { done, fail, open as watched, plan } from './harness.mjs';
+import { copied, login, looks } from './person.mjs';
+
+const said = { curl: {}, cli: {}, mcp: {} };
+
+const cells = (page, what) => page.locator(`${what} tbody tr`).evaluateAll((rows) => rows.map((r) => [...r.cells].map((c) => c.textContent)));
+
+const there = (page, view, what) => page.waitForFunction(([view, what]) => !document.querySelector(`#${view}`).hasAttribute('aria-busy') && document.querySelector(`#${view}:not([hidden]) ${what} tbody tr`), [view, what]);
+
+async function file(page, button) {
+  const [kept] = await Promise.all([page.waitForEvent('download'), typeof button === 'string' ? page.click(button) : button.click()]);
+  return { name: kept.suggestedFilename(), text: await readFile(await kept.path(), 'utf8') };
+}
+
+/** keeps looks whether the address is the state of a view: through a reload, Back, another language and an expired login. */
+async function keeps(page, view, what, path, hash) {
+  const now = async () => JSON.stringify([(await cells(page, what)).map((r) => r[0]), await page.inputValue(`#${view}-filter`), await page.locator(`${what} [aria-sort]`).textContent()]);
+  const before = await now();
+  const same = async (how) => {
+    await there(page, view, what);
+    if ((await now()) !== before) fail(view, `after ${how}: ${await now()}, before ${before}`);
+  };
+  const at = await page.evaluate(() => decodeURIComponent(location.hash));
+  if (!hash.test(at)) fail(view, `the address is not the state: ${at}`);
+  await page.reload();
+  await same('a reload');
+  await page.click('#tab-stream');
+  await page.waitForFunction(() => /view=stream/.test(location.hash));
+  await page.goBack();
+  await same('Back');
+  await page.route(path, (route) => route.fulfill({ status: 401, contentType: 'application/problem+json', body: '{"code":"TOKEN_EXPIRED","detail":"expired"}' }), { times: 1 });
+  await page.evaluate((view) => document.querySelector(`#tab-${view}`).click(), view);
+  await page.waitForSelector('#login:not([hidden])');
+  await login(page);
+  await same('a login that expired');
+  await page.route(path, (route) => route.fulfill({ status: 503, contentType: 'application/problem+json', body: '{"code":"SERVICE_UNAVAILABLE","detail":"The tables are away."}' }), { times: 1 });
+  await page.click(`#tab-${view}`);
+  await page.waitForFunction((view) => /The tables are away/.test(document.querySelector(`#${view}-error:not([hidden])`)?.textContent), view);
+  if ((await cells(page, what)).length || !(await page.isDisabled(`#${view}-file`))) fail(view, 'an error leaves what was there before');
+  await looks(page, `${view}-error-en`, false);
+  await page.click(`#${view}-error button`);
+  await same('an outage');
+}
+
+/** nothing looks at a view of which the service has no records. */
+async function nothing(page, view, path, words) {
+  await page.route(path, (route) => route.fulfill({ status: 200, contentType: 'application/json', body: '{"data":[],"paging":{"limit":100,"returned":0},"query":{"asOf":"2026-01-01T00:00:00.000Z"}}' }));
+  await page.evaluate((view) => { location.hash = `#view=${view}`; }, view);
+  await page.waitForFunction(([view, words]) => document.querySelector(`#${view}-status`).textContent === words, [view, words]).catch(async () => fail(view, `without records it says ${await page.textContent(`#${view}-status`)}`));
+  if (await page.locator(`#${view} tbody tr`).count()) fail(view, 'without records there are lines');
+  await page.unroute(path);
+}
+
+async function sites() {
+  const page = await watched('sites', { locale: 'en-GB', viewport: { width: 1280, height: 900 }, permissions: ['clipboard-read', 'clipboard-write'] }, (m) => /401|503/.test(m));
+  await page.goto(`${plan.base}/explorer/#view=sites&zone=Europe/Berlin`);
+  await login(page); // the link outlives it
+  await there(page, 'sites', '#fresh');
+  said.sites = { rows: await cells(page, '#fresh'), status: await page.textContent('#sites-status'), overdue: await page.textContent('#overdue'), file: await file(page, '#sites-file') };
+  said.curl.sites = await copied(page, 'sites', 'curl');
+  said.cli.sites = await copied(page, 'sites', 'cli');
+  await looks(page, 'sites-en', true);
+  await page.locator('#fresh th button', { hasText: 'Pairs' }).click();
+  const pairs = (await cells(page, '#fresh')).map((r) => Number(r[5]));
+  if (pairs.some((n, i) => i && n < pairs[i - 1]) || pairs[0] === pairs.at(-1)) fail('sites', `not sorted by pairs: ${pairs}`);
+  if ((await page.evaluate(() => document.activeElement.textContent)) !== 'Pairs') fail('sites', 'sorting takes the focus away');
+  await page.fill('#sites-filter', 'MARKT');
+  await page.keyboard.press('Tab');
+  const left = await cells(page, '#fresh');
+  if (!left.length || left.length === said.sites.rows.length || left.some((r) => !/markt/i.test(r[0]))) fail('sites', `the filter leaves ${left.map((r) => r[0])}`);
+  const kept = (await file(page, '#sites-file')).text.trimEnd().split('\r\n').slice(1).map((l) => l.split(',')[1]);
+  if (kept.join() !== left.map((r) => r[5]).join()) fail('sites', `the file is not what is on show: pairs ${kept}, ${left.map((r) => r[5])}`);
+  await keeps(page, 'sites', '#fresh', '**/ext/v1/sites/status*', /view=sites.*sort=pairs.*filter=MARKT/);
+  await page.click('#fresh tbody a');
+  await page.waitForSelector('#latest:not([hidden])');
+  await page.goBack();
+  await there(page, 'sites', '#fresh');
+  await nothing(page, 'sites', '**/ext/v1/sites/status*', 'You have no pairs monitored at any site here.');
+  await page.context().close();
+}
+
+async function orders() {
+  const page = await watched('orders', { locale: 'en-GB', viewport: { width: 1280, height: 900 }, permissions: ['clipboard-read', 'clipboard-write'] }, (m) => /401|403|503/.test(m));
+  await page.goto(`${plan.base}/explorer/#view=orders&zone=Europe/Berlin`);
+  await login(page);
+  await there(page, 'orders', '#ordered');
+  await there(page, 'orders', '#files');
+  said.orders = { rows: await cells(page, '#ordered'), file: await file(page, '#orders-file'), order: await page.textContent('#order'), files: await cells(page, '#files') };
+  said.curl.orders = await copied(page, 'orders', 'curl');
+  said.cli.orders = await copied(page, 'orders', 'cli');
+  said.mcp.orders = await page.locator('#orders-same [data-kind=mcp]').allTextContents();
+  await looks(page, 'orders-en', true);
+  said.downloads = [];
+  const buttons = page.locator('#files tbody button');
+  for (let i = 0; i < Math.min(3, await buttons.count()); i++) said.downloads.push(await file(page, buttons.nth(i)));
+  await page.route('**/history/download*', (route) => route.fulfill({ status: 403, contentType: 'application/problem+json', body: '{"code":"AUTH_FORBIDDEN","detail":"Only some of it."}' }), { times: 1 });
+  await buttons.first().click();
+  await page.waitForFunction(() => /Only some of it/.test(document.querySelector('#files .error:not([hidden])')?.textContent));
+  const last = page.locator('#ordered tbody tr').last().locator('a'); // another order, by its link
+  const name = await last.textContent();
+  await last.focus();
+  await page.keyboard.press('Enter');
+  await page.waitForFunction((name) => document.querySelector('#order h2')?.textContent === `Order ${name}`, name);
+  await page.locator('#ordered th button', { hasText: 'Number' }).click();
+  await page.fill('#orders-filter', name);
+  await page.keyboard.press('Tab');
+  await keeps(page, 'orders', '#ordered', '**/v1/orders?*', /view=orders.*sort=orderId.*order=\d+.*filter=/);
+  await page.waitForFunction((name) => document.querySelector('#order h2')?.textContent === `Order ${name}`, name);
+  await page.evaluate(() => { location.hash = '#view=orders&order=999999999'; });
+  await page.waitForFunction(() => /no such order/.test(document.querySelector('#order').textContent));
+  await nothing(page, 'orders', '**/v1/orders?*', 'You see no orders.');
+  await page.context().close();
+}
+
+/** german looks at both in German. */
+async function german() {
+  const page = await watched('de', { locale: 'de-DE', viewport: { width: 390, height: 844 } }, () => false);
+  await page.goto(`${plan.base}/explorer/#view=sites`);
+  await login(page);
+  await there(page, 'sites', '#fresh');
+  await looks(page, 'sites-de', false);
+  await page.evaluate(() => { location.hash = '#view=orders'; });
+  await there(page, 'orders', '#files');
+  await looks(page, 'orders-de', false);
+  await page.context().close();
+}
+
+/** forbidden looks at who may read orders, but not their files: the order stays. */
+async function forbidden() {
+  const page = await watched('forbidden', { locale: 'en-GB' }, (m) => /403/.test(m));
+  await page.goto(`${plan.base}/explorer/#view=orders`);
+  await login(page, ...plan.forbidden);
+  await page.waitForFunction(() => /may not read/.test(document.querySelector('#files .notice')?.textContent));
+  if (!(await page.textContent('#order h2')) || !(await cells(page, '#ordered')).length || (await page.isVisible('#orders-error'))) fail('forbidden', 'without files there is no order');
+  await page.context().close();
+}
+
+await Promise.all(Object.entries({ sites, orders, german, forbidden }).map(([name, part]) => part().catch((e) => fail(name, `${e.stack}`.slice(0, 900)))));
+await done(said);

@@ -1,0 +1,32 @@
+// What a person does on every page of the explorer.
+import { accessible, picture, plan, wide } from './harness.mjs';
+
+/** looks lets axe see the page as it is, light and dark, wide and on a phone. */
+export async function looks(page, name, full) {
+  for (const [scheme, width] of full ? [['light', 1280], ['dark', 375]] : [['dark', 375]]) {
+    const where = `${name} ${scheme} ${width}`;
+    await page.emulateMedia({ colorScheme: scheme });
+    await page.setViewportSize({ width, height: 900 });
+    await page.waitForTimeout(150); // the chart takes its new width
+    await wide(page, where);
+    await picture(page, where, { fullPage: true });
+    await accessible(page, where, { types: ['violations'] });
+  }
+  await page.emulateMedia({ colorScheme: 'light' });
+  await page.setViewportSize({ width: 1280, height: 900 });
+}
+
+/** login fills in the login and waits for the page. */
+export async function login(page, name = plan.login, password = plan.password) {
+  await page.fill('#login-name', name);
+  await page.fill('#login-password', password);
+  await page.keyboard.press('Enter');
+  await page.waitForSelector('#app:not([hidden])');
+  await page.waitForFunction(() => document.querySelectorAll('#items li').length > 0);
+}
+
+/** copied presses the button beside the first command of a kind, and gives what is then on the clipboard. */
+export const copied = async (page, view, kind) => {
+  await page.locator(`#${view}-same .copy`, { has: page.locator(`[data-kind=${kind}]`) }).first().getByRole('button').click();
+  return page.evaluate(() => navigator.clipboard.readText());
+};
