@@ -68,7 +68,8 @@ export function recall() {
   by('own').value = written(p.get('own') ?? '');
   const [, down, column] = /^(-?)(\w+)$/.exec(p.get('sort') ?? '') ?? [];
   if (sortedOf[asked.view]) sortedOf[asked.view] = column ? { column, up: !down } : { ...defaultSort[asked.view] };
-  if (filters[asked.view]) by(filters[asked.view]).value = p.get('filter') ?? '';
+  const filter = p.get('filter') ?? '';
+  for (const [view, field] of Object.entries(filters)) by(field).value = view === asked.view ? filter : '';
   showWindow();
   recalled = true;
 }
