@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"preismon/contracts"
@@ -12,8 +13,40 @@ type QualityRequest struct {
 	Limit      *int              `json:"-"`
 	Cursor     string            `json:"-"`
 	OrderID    contracts.OrderID `json:"orderId"`
+	ItemID     contracts.ItemID  `json:"itemId,omitempty"`
 	Site       contracts.SiteKey `json:"site,omitempty"`
 	ReasonCode string            `json:"reasonCode,omitempty"`
+}
+
+// pairs are those of the request after a place.
+func (r QualityRequest) pairs(after contracts.Pair) itemPairs {
+	return itemPairs{OrderPairsQuery{Orders: []contracts.OrderID{r.OrderID}, Site: r.Site, After: after}, r.ItemID}
+}
+
+// itemPairs reads pairs of orders, of one item where that is not 0.
+type itemPairs struct {
+	OrderPairsQuery
+	item contracts.ItemID
+}
+
+// next reads the pairs after After, and moves that behind them; more: there
+// may be others.
+func (q *itemPairs) next(ctx context.Context, from Store, v Visibility) (pairs []OrderPair, more bool, err error) {
+	if q.item != 0 && q.After == (contracts.Pair{}) {
+		q.After.Item = q.item // before each of its sites
+	}
+	pairs, err = from.OrderPairs(ctx, v, q.OrderPairsQuery)
+	if err != nil {
+		return nil, false, err
+	}
+	more = len(pairs) == q.Limit
+	if end := slices.IndexFunc(pairs, func(p OrderPair) bool { return q.item != 0 && p.Item != q.item }); end >= 0 {
+		pairs, more = pairs[:end], false
+	}
+	if len(pairs) > 0 {
+		q.After = pairs[len(pairs)-1].Pair
+	}
+	return pairs, more, nil
 }
 
 // A search for pairs of one reason looks at so many at once.
@@ -36,18 +69,18 @@ func (s *Service) ObservationQuality(ctx context.Context, p Principal, r Quality
 			return err
 		},
 		read: func(ctx context.Context, v Visibility, after contracts.Pair, limit int) ([]Quality, *contracts.Pair, error) {
-			return s.qualityPage(ctx, v, order, OrderPairsQuery{Orders: []contracts.OrderID{order.OrderID}, Site: r.Site, After: after}, limit, wanted)
+			return s.qualityPage(ctx, v, order, r.pairs(after), limit, wanted)
 		},
 	})
 }
 
 // qualityPage judges pairs until the page and one entry more are found. After
 // the soft deadline it ends with what it has and goes on with the next page.
-func (s *Service) qualityPage(ctx context.Context, v Visibility, order contracts.Order, q OrderPairsQuery, limit int, wanted func(Quality) bool) ([]Quality, *contracts.Pair, error) {
+func (s *Service) qualityPage(ctx context.Context, v Visibility, order contracts.Order, q itemPairs, limit int, wanted func(Quality) bool) ([]Quality, *contracts.Pair, error) {
 	soft := s.now().Add(s.cfg.SoftDeadline)
 	var found []Quality
 	for q.Limit = limit + 1; ; q.Limit = qualityBatch {
-		pairs, err := s.store.OrderPairs(ctx, v, q)
+		pairs, more, err := q.next(ctx, s.store, v)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -65,10 +98,9 @@ func (s *Service) qualityPage(ctx context.Context, v Visibility, order contracts
 			}
 			found = append(found, state)
 		}
-		if len(pairs) < q.Limit {
+		if !more {
 			return found, nil, nil
 		}
-		q.After = pairs[len(pairs)-1].Pair
 		if !s.now().Before(soft) {
 			return found, &q.After, nil
 		}

@@ -22,6 +22,7 @@ const (
 // SiteStatusRequest asks how fresh the sites that the caller sees are.
 type SiteStatusRequest struct {
 	OrderID  contracts.OrderID // only the pairs of this one
+	ItemID   contracts.ItemID  // only the pairs of this one
 	Site     contracts.SiteKey // only this one
 	Timezone string
 }
@@ -72,6 +73,21 @@ type SiteReasons struct {
 	Unknown                     int `json:"unknown"`
 }
 
+// ByCode are the counts by reason code, without those of no pair.
+func (r SiteReasons) ByCode() map[string]int {
+	all := map[string]int{}
+	for reason, n := range map[Reason]int{
+		ReasonPriceObserved: r.PriceObserved, ReasonProductUnavailable: r.ProductUnavailable, ReasonProductNotFound: r.ProductNotFound,
+		ReasonAccessRestricted: r.AccessTemporarilyRestricted, ReasonSiteUnavailable: r.SiteTemporarilyUnavailable,
+		ReasonPending: r.Pending, ReasonOverdue: r.Overdue, ReasonUnknown: r.Unknown,
+	} {
+		if n > 0 {
+			all[reason.String()] = n
+		}
+	}
+	return all
+}
+
 // freshness is that of a site while its pairs are judged.
 type freshness struct {
 	pairs, never, late            int
@@ -114,14 +130,14 @@ func (s *Service) siteStatus(ctx context.Context, p Principal, r SiteStatusReque
 	if len(orders) == 0 {
 		return page, nil
 	}
-	size, err := s.store.CountPairs(ctx, a.Visibility, Selectors{Order: r.OrderID, Site: r.Site})
+	size, err := s.store.CountPairs(ctx, a.Visibility, Selectors{Order: r.OrderID, Item: r.ItemID, Site: r.Site})
 	if err != nil {
 		return nil, err
 	}
 	if size.Pairs > maxStatusPairs {
 		return nil, fault.New(fault.Invalid, CodeOrderCoverageTooBroad, "The orders span %d item-site pairs, more than %d. Narrow with orderId or site.", size.Pairs, maxStatusPairs)
 	}
-	sites, err := s.tallySites(ctx, a.Visibility, orders, r.Site, now)
+	sites, err := s.tallySites(ctx, a.Visibility, orders, r, now)
 	if err != nil {
 		return nil, err
 	}
@@ -156,15 +172,15 @@ func (s *Service) statusOrders(ctx context.Context, v Visibility, only contracts
 }
 
 // tallySites judges all pairs of the orders, batch by batch.
-func (s *Service) tallySites(ctx context.Context, v Visibility, orders []Order, site contracts.SiteKey, now time.Time) (map[contracts.SiteKey]*freshness, error) {
+func (s *Service) tallySites(ctx context.Context, v Visibility, orders []Order, r SiteStatusRequest, now time.Time) (map[contracts.SiteKey]*freshness, error) {
 	sites, at := map[contracts.SiteKey]*freshness{}, map[contracts.OrderID]int{}
-	q := OrderPairsQuery{Site: site, Limit: statusBatch}
+	q := itemPairs{OrderPairsQuery{Site: r.Site, Limit: statusBatch}, r.ItemID}
 	for i, o := range orders {
 		q.Orders = append(q.Orders, o.OrderID)
 		at[o.OrderID] = i
 	}
 	for {
-		pairs, err := s.store.OrderPairs(ctx, v, q)
+		pairs, more, err := q.next(ctx, s.store, v)
 		if err != nil {
 			return nil, err
 		}
@@ -186,10 +202,9 @@ func (s *Service) tallySites(ctx context.Context, v Visibility, orders []Order, 
 			}
 			sites[p.Site].add(of.judge(p), every, now)
 		}
-		if len(pairs) < q.Limit {
+		if !more {
 			return sites, nil
 		}
-		q.After = pairs[len(pairs)-1].Pair
 	}
 }
 

@@ -74,6 +74,7 @@ func extra() map[string]schema {
 		"candidatePrice": {"type": "string", "pattern": `^[0-9]+(\.[0-9]+)?$`},
 		"currencyCode":   {"type": "string", "pattern": "^[A-Z]{3}$"}, "country": {"type": "string", "pattern": "^[A-Z]{2}$"},
 		"includeCustomerReference": flag,
+		"itemId":                   {"type": "string", "pattern": "^[1-9][0-9]{0,19}$"},
 		"lines":                    {"type": "string"}, "whole": flag,
 	}
 }

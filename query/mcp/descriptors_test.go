@@ -125,8 +125,9 @@ var operations = map[string]string{
 
 // ours are the arguments that REST does not have (TOOL-03a).
 var ours = map[string][]string{
-	"list_items":                 {"name", "category", "discoverCategories"},
-	"download_order_export_file": {"lines", "whole"}, "download_order_import_file": {"lines", "whole"},
+	"list_items":                     {"name", "category", "discoverCategories"},
+	"list_order_observation_quality": {"itemId"},
+	"download_order_export_file":     {"lines", "whole"}, "download_order_import_file": {"lines", "whole"},
 }
 
 // TOOL-02, GEN-03c: arguments are the parameters of REST, one to one.

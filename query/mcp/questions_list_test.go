@@ -18,7 +18,7 @@ const (
 
 // questions are those of an analyst's week.
 func questions() []question {
-	return slices.Concat(questionsOfNow(), questionsOfChange(), questionsOfFiles())
+	return slices.Concat(questionsOfNow(), questionsOfChange(), questionsOfFiles(), questionsOfQuality())
 }
 
 // questionsOfNow are about prices as they are, and the orders.
@@ -162,7 +162,7 @@ func questionsOfNow() []question {
 		},
 		{
 			name: "out_of_stock_at_a_shop", asks: "What of the core order is out of stock at Demo Elektro Nord now?",
-			holds: cost{3, 2141},
+			holds: cost{3, 2_261},
 			ask: func(a *analyst) any {
 				order, site := a.order(askedOrder), a.site(askedShop)
 				rows := a.records("list_order_observation_quality", object{"orderId": order, "site": site, "reasonCode": "PRODUCT_UNAVAILABLE"})

@@ -81,6 +81,9 @@ func described(s schema, about string) schema {
 	return s
 }
 
+// pageWords say what the page of a summary is.
+const pageWords = "For people: the explorer with this question, as near as it shows it"
+
 // countedSchema is that of counted.
 func countedSchema() schema { return described(kind("object"), "Records returned, and the page") }
 
@@ -132,7 +135,7 @@ func resultsAnswer() (schema, error) {
 		row[name] = schema{"type": row[name].(schema)["type"], "description": "Like priceMoney"}
 	}
 	answer := answerOf(described(object(schema{
-		"page":            described(kind("string"), "For people: the explorer with this question, as near as it shows it"),
+		"page":            described(kind("string"), pageWords),
 		"returned":        described(kind("integer"), "Rows of this page"),
 		"covers":          schema{"enum": []any{query.CoversQuery, query.CoversPage}, "description": "Of which rows the summary is: all of the query, or this page"},
 		"rows":            described(kind("integer"), "Rows that the summary covers"),

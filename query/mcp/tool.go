@@ -53,6 +53,11 @@ func tools() []tool {
 // limit, a page that is too large is asked for again with as many records as
 // fit: its cursor goes on after them.
 func pages(op wire.Operation) runner {
+	return summed(op, func(_ context.Context, _ *query.Service, _ Call, returned int) any { return counted{returned} })
+}
+
+// summed does so behind a summary of its own.
+func summed(op wire.Operation, sum func(ctx context.Context, s *query.Service, c Call, returned int) any) runner {
 	return func(ctx context.Context, s *query.Service, c Call) (Result, error) {
 		why, limit := moreRows, ""
 		for {
@@ -76,7 +81,7 @@ func pages(op wire.Operation) runner {
 				why, limit = answerBudget, strconv.Itoa(max(1, n*answerBytes/len(page.Data)*9/10))
 				continue
 			}
-			h := head{Summary: counted{page.Paging.Returned}, Completeness: completenessOf(page.Paging.NextCursor, why)}
+			h := head{Summary: sum(ctx, s, c, page.Paging.Returned), Completeness: completenessOf(page.Paging.NextCursor, why)}
 			if page.Paging.Returned == 0 && !params.Given("cursor") {
 				h.Note = noteOf(ctx, s, c)
 			}

@@ -1,14 +1,75 @@
 package mcp
 
-import "preismon/query/wire"
+import (
+	"context"
+
+	"preismon/contracts/openapi"
+	"preismon/query"
+	"preismon/query/wire"
+)
 
 func listOrderObservationQuality() tool {
 	return tool{
 		name: "list_order_observation_quality", title: "How observations went", operation: "listObservationQuality",
-		arguments: wire.Operation(wire.ObservationQuality).Parameters(), required: []string{"orderId"},
-		about: "Tells for each product-site pair of an order how its newest observation went. PRODUCT_NOT_FOUND is an ordinary " +
-			"finding; PENDING and OVERDUE mean no current result: none was due yet, or one was.",
-		answer: contractAnswer("listObservationQuality"),
-		run:    pages(wire.ObservationQuality),
+		arguments: wire.Operation(wire.ItemQuality).Parameters(), required: []string{"orderId"},
+		about: "Why is there no result: tells for each product-site pair of an order how its newest observation went. PRODUCT_NOT_FOUND is an ordinary " +
+			"finding; PENDING and OVERDUE mean no current result: none was due yet, or one was. The first page's summary.sites counts all pairs " +
+			"by site and reason, with the next capture due: for counts send limit 1.",
+		answer: qualityAnswer,
+		run:    summed(wire.ItemQuality, sumQuality),
 	}
+}
+
+// qualitySummary counts the pairs of an order, whatever their reason.
+type qualitySummary struct {
+	Returned int `json:"returned"`
+	// Sites are those of all pages; none on later pages, and where the pairs are
+	// too many to be counted.
+	Sites      []qualitySite `json:"sites,omitempty"`
+	OtherSites int           `json:"otherSites,omitempty"` // that are not listed
+}
+
+// qualitySite counts the pairs of a site.
+type qualitySite struct {
+	Site           string         `json:"site"`
+	Reasons        map[string]int `json:"reasons"`
+	LastCapturedAt *string        `json:"lastCapturedAt,omitempty"`
+	NextDueAt      *string        `json:"nextDueAt,omitempty"`
+	LateSince      *string        `json:"lateSince,omitempty"`
+}
+
+func sumQuality(ctx context.Context, s *query.Service, c Call, returned int) any {
+	sum := qualitySummary{Returned: returned}
+	params := wire.FromArguments(c.Arguments)
+	if params.Given("cursor") {
+		return sum
+	}
+	page, err := wire.QualityBySite(ctx, s, c.Principal, params)
+	if err != nil {
+		return sum // the page says enough without
+	}
+	for _, site := range page.Data {
+		if len(sum.Sites) == maxSilentSites {
+			sum.OtherSites++
+			continue
+		}
+		sum.Sites = append(sum.Sites, qualitySite{string(site.Site), site.Reasons.ByCode(), site.LastCapturedAt, site.NextDueAt, site.LateSince})
+	}
+	return sum
+}
+
+func qualityAnswer() (schema, error) {
+	body, err := openapi.AnswerShape("listObservationQuality")
+	if err != nil {
+		return nil, err
+	}
+	text := func(about string) schema { return described(kind("string"), about) }
+	return answerOf(described(object(schema{
+		"page": text(pageWords), "returned": described(kind("integer"), "Pairs of this page"),
+		"sites": described(listOf(object(schema{
+			"site": text("Site key"), "reasons": described(kind("object"), "Pairs by reasonCode, of all pages and reasons"), "lastCapturedAt": text("Newest capture"),
+			"nextDueAt": text("Next capture due"), "lateSince": text("A capture was due then and did not come"),
+		})), "By key, on the first page"),
+		"otherSites": described(kind("integer"), "Further sites, not listed"),
+	}), "Counts of the pairs"), brief(body)), nil
 }

@@ -152,9 +152,23 @@ func Order(ctx context.Context, s *query.Service, p query.Principal, in *Params)
 
 // ObservationQuality lists the state of the pairs of an order.
 func ObservationQuality(ctx context.Context, s *query.Service, p query.Principal, in *Params) (any, error) {
-	req := query.QualityRequest{
+	return observationQuality(ctx, s, p, in, decodeQuality(in))
+}
+
+// ItemQuality does so, of one item where one is asked for.
+func ItemQuality(ctx context.Context, s *query.Service, p query.Principal, in *Params) (any, error) {
+	req := decodeQuality(in)
+	req.ItemID = id[contracts.ItemID](in, "itemId")
+	return observationQuality(ctx, s, p, in, req)
+}
+
+func decodeQuality(in *Params) query.QualityRequest {
+	return query.QualityRequest{
 		Limit: in.limit(), Cursor: in.cursor(), OrderID: in.orderID(), Site: in.site(), ReasonCode: in.text("reasonCode"),
 	}
+}
+
+func observationQuality(ctx context.Context, s *query.Service, p query.Principal, in *Params, req query.QualityRequest) (any, error) {
 	if err := in.Err(); err != nil {
 		return nil, err
 	}
@@ -163,4 +177,10 @@ func ObservationQuality(ctx context.Context, s *query.Service, p query.Principal
 		return nil, err
 	}
 	return shown(page, qualityOf), nil
+}
+
+// QualityBySite tells of the pairs that a read of their quality is of, by site.
+func QualityBySite(ctx context.Context, s *query.Service, p query.Principal, in *Params) (*query.SiteStatusPage, error) {
+	req := decodeQuality(in)
+	return s.SiteStatus(ctx, p, query.SiteStatusRequest{OrderID: req.OrderID, ItemID: id[contracts.ItemID](in, "itemId"), Site: req.Site})
 }

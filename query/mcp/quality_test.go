@@ -1,0 +1,101 @@
+package mcp_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// The first page of the quality of an order counts all its pairs by site and
+// reason, whatever is asked to be listed, and says when the next capture is
+// due; of one item it has the pairs of that alone.
+func TestQualityBySiteReasonAndItem(t *testing.T) {
+	a := newAgents(t, newMarket()).agent(whole)
+	const tool = "list_order_observation_quality"
+	reasons := func(answer object) map[string]any {
+		all := map[string]any{}
+		for _, s := range list(answer, "summary", "sites") {
+			all[at(s, "site").(string)] = at(s, "reasons")
+		}
+		return all
+	}
+	counted := func(answer object) map[string]any { // of the rows, as the summary has them
+		all := map[string]any{}
+		for _, r := range list(answer, "data") {
+			site, code := at(r, "site").(string), at(r, "reasonCode").(string)
+			if all[site] == nil {
+				all[site] = object{}
+			}
+			n, _ := all[site].(object)[code].(float64)
+			all[site].(object)[code] = n + 1
+		}
+		return all
+	}
+	every := a.call(tool, object{"orderId": 5}).ok()
+	if diff := cmp.Diff(counted(every), reasons(every)); diff != "" || len(reasons(every)) != 2 {
+		t.Errorf("the order: %s", diff)
+	}
+	for _, s := range list(every, "summary", "sites") {
+		if last, due := at(s, "lastCapturedAt"), at(s, "nextDueAt"); last == nil || due == nil || due.(string) <= last.(string) {
+			t.Errorf("due %v after %v", due, last)
+		}
+	}
+	for _, arguments := range []object{{"limit": 1}, {"reasonCode": "PRODUCT_UNAVAILABLE"}} {
+		arguments["orderId"] = 5
+		if diff := cmp.Diff(reasons(every), reasons(a.call(tool, arguments).ok())); diff != "" {
+			t.Errorf("%v: %s", arguments, diff)
+		}
+	}
+	first := a.call(tool, object{"orderId": 5, "limit": 1}).ok()
+	second := a.call(tool, object{"orderId": 5, "limit": 1, "cursor": at(first, "completeness", "nextCursor")}).ok()
+	if at(second, "summary", "sites") != nil || len(list(second, "data")) != 1 {
+		t.Errorf("a later page: %v", second["summary"])
+	}
+
+	rows := 0
+	for _, item := range []string{"11", "12", "13"} {
+		one := a.call(tool, object{"orderId": 5, "itemId": item}).ok()
+		for _, r := range list(one, "data") {
+			rows++
+			if at(r, "itemId") != item {
+				t.Errorf("item %s: %v", item, r)
+			}
+		}
+		if diff := cmp.Diff(counted(one), reasons(one)); diff != "" {
+			t.Errorf("item %s: %s", item, diff)
+		}
+		// Page by page it is the same.
+		var paged []any
+		arguments := object{"orderId": 5, "itemId": item, "limit": 1}
+		for {
+			page := a.call(tool, arguments).ok()
+			paged = append(paged, list(page, "data")...)
+			if arguments["cursor"] = at(page, "completeness", "nextCursor"); arguments["cursor"] == nil {
+				break
+			}
+		}
+		if diff := cmp.Diff(list(one, "data"), paged); len(paged) > 0 && diff != "" {
+			t.Errorf("item %s by pages: %s", item, diff)
+		}
+	}
+	if rows != len(list(every, "data")) {
+		t.Errorf("%d pairs by item, %d in all", rows, len(list(every, "data")))
+	}
+	if site := a.call(tool, object{"orderId": 5, "itemId": 11, "site": "shop-one"}).ok(); len(list(site, "data")) != 1 || len(reasons(site)) != 1 {
+		t.Errorf("one pair: %v", site)
+	}
+	if note := a.call(tool, object{"orderId": 5, "itemId": 15}).ok()["note"]; note == nil {
+		t.Error("an item of others has no note")
+	}
+	// VIS-03: who sees a part is told of that part.
+	part := newAgents(t, newMarket()).agent(oneOrder).call(tool, object{"orderId": 5}).ok()
+	if diff := cmp.Diff(counted(part), reasons(part)); diff != "" {
+		t.Errorf("a part: %s", diff)
+	}
+	var over object // REST has no such argument
+	must(t, json.Unmarshal([]byte(a.get("/v1/orders/5/observation-quality?itemId=11").body), &over))
+	if over["code"] != "MVP_VALIDATION_ERROR" {
+		t.Errorf("REST: %v", over)
+	}
+}
