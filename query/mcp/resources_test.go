@@ -85,7 +85,7 @@ func TestTemplates(t *testing.T) {
 	agent := a.agent(whole)
 	for uri, want := range map[string]object{
 		"svc://sites/market-de": {"site": "market-de", "canonicalCountryMarket": true},
-		"svc://orders/5":        {"orderId": "5", "health": "DEGRADED"},
+		"svc://orders/5":        {"orderId": "5"}, // its health changes as the day goes on; it is compared with REST below
 		"svc://items/11":        {"itemId": "11", "name": "Marker"},
 	} {
 		var got object
