@@ -26,6 +26,10 @@ func (c *clerk) CountPairs(context.Context, query.Visibility, query.Selectors) (
 
 func (c *clerk) SiteRecords(context.Context) ([]contracts.Site, error) { return nil, nil }
 
+func (c *clerk) ReferencePrices(context.Context, query.Visibility, []contracts.ItemID) ([]contracts.ReferencePrices, error) {
+	return nil, nil
+}
+
 // TestOnlyStreamsWaitForClients: the store reads those in pieces, so that no
 // client holds a statement.
 func TestOnlyStreamsWaitForClients(t *testing.T) {

@@ -3,7 +3,6 @@ package rest
 import (
 	"bytes"
 	"errors"
-	"slices"
 	"strconv"
 
 	"github.com/gin-gonic/gin"
@@ -42,7 +41,8 @@ func (a *api) extend(e *gin.Engine) {
 func (a *api) records(c *gin.Context, p query.Principal, read wire.Read, body []byte) error {
 	c.Writer.Header().Add("Vary", "Accept")
 	in := paramsOf(c)
-	if isHead(c) && slices.Contains(read.Parameters(), "limit") {
+	short := isHead(c) && takesLimit(read) // fewer records are read than GET answers with
+	if short {
 		in.One(query.MaxResultsLimit)
 	}
 	answer, err := read(c.Request.Context(), a.service, p, in, body)
@@ -52,9 +52,9 @@ func (a *api) records(c *gin.Context, p query.Principal, read wire.Read, body []
 	defer answer.Release()
 	f := formOf(c.Request.Header.Values("Accept"), recordForms)
 	if f != &jsonForm {
-		return a.recordTable(c, f, answer)
+		return a.recordTable(c, f, answer, short)
 	}
-	if isHead(c) {
+	if short {
 		return sendHead(c, f.typed)
 	}
 	pieces, err := answer.Body()
@@ -65,14 +65,15 @@ func (a *api) records(c *gin.Context, p query.Principal, read wire.Read, body []
 }
 
 // recordTable sends the records alone; what JSON has around them is in headers.
-func (a *api) recordTable(c *gin.Context, f *form, answer *wire.Records) error {
+// Short: without the records, of which not all were read.
+func (a *api) recordTable(c *gin.Context, f *form, answer *wire.Records, short bool) error {
 	echo, err := wire.Marshal(answer.Query)
 	if err != nil {
 		return err
 	}
 	h := c.Writer.Header()
 	h.Set(queryHeader, string(echo))
-	if isHead(c) {
+	if short {
 		return sendHead(c, f.typed)
 	}
 	var out bytes.Buffer

@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	"github.com/gin-gonic/gin"
-
-	"preismon/query/wire"
 )
 
 // get serves a path for GET, and for HEAD with the same headers: the body is
@@ -22,7 +20,9 @@ func isHead(c *gin.Context) bool { return c.Request.Method == http.MethodHead }
 
 // takesLimit tells whether an operation gives as many records as it is asked
 // for.
-func takesLimit(op wire.Operation) bool { return slices.Contains(op.Parameters(), "limit") }
+func takesLimit(op interface{ Parameters() []string }) bool {
+	return slices.Contains(op.Parameters(), "limit")
+}
 
 // sendHead answers HEAD where the body was not made, so that its length and
 // what depends on its records are not known.

@@ -119,8 +119,9 @@ func complete(resp *http.Response, lines int) bool {
 	return resp.StatusCode == http.StatusOK && resp.Trailer.Get("X-Results-Complete") == "true" && resp.Trailer.Get("X-Results-Returned") == strconv.Itoa(lines)
 }
 
-// cursorForm is a cursor, of which no two are the same.
-var cursorForm = regexp.MustCompile(`"nextCursor":"[^"]*"`)
+// ofItsMoment is what no two answers have alike: a cursor, and the instants that a
+// link to the explorer has for a window that ends now.
+var ofItsMoment = regexp.MustCompile(`"nextCursor":"[^"]*"|\b(from|to)=[^&"]*`)
 
 // tool calls a tool, whose arguments are JSON, and gives the data of its answer.
 func (c *client) tool(nodes []*process.Role, call string) []string {
@@ -140,7 +141,7 @@ func (c *client) tool(nodes []*process.Role, call string) []string {
 	var all []string
 	for _, part := range slices.Sorted(maps.Keys(answer.Result.StructuredContent)) {
 		if part != "paging" && part != "query" { // they have cursors, and times of the question
-			all = append(all, part+" "+cursorForm.ReplaceAllString(string(answer.Result.StructuredContent[part]), ""))
+			all = append(all, part+" "+ofItsMoment.ReplaceAllString(string(answer.Result.StructuredContent[part]), ""))
 		}
 	}
 	return all
