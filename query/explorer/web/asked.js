@@ -44,16 +44,20 @@ export const plain = (text) => (Number.isNaN(amountOf(text, language)) ? text.tr
 export const written = (text) => (text.trim() && Number(text) > 0 ? new Intl.NumberFormat(language, { minimumFractionDigits: 2, maximumFractionDigits: 3 }).format(Number(text)) : text);
 
 let recalled = false; // what is asked is what the address said, in whatever form
+let current = location.hash; // the address that was read or written last
 
-/** remember writes the address; what was asked before is one step back. */
+/** remember writes the address; what was asked before is one step back. An address that nobody has read yet, of a link just followed, stays. */
 export function remember() {
+  if (location.hash !== current) return;
   const to = address();
-  if (to !== location.hash) history[location.hash && !recalled ? 'pushState' : 'replaceState'](null, '', to);
+  if (to !== current) history[current && !recalled ? 'pushState' : 'replaceState'](null, '', to);
+  current = location.hash;
   recalled = false;
 }
 
 export function recall() {
-  const p = new URLSearchParams(location.hash.slice(1));
+  current = location.hash;
+  const p = new URLSearchParams(current.slice(1));
   asked.site = p.get('site') ?? '';
   asked.items = (p.get('items') ?? '').split(',').filter((id) => /^[1-9][0-9]*$/.test(id)).slice(0, mostItems);
   asked.order = /^[1-9][0-9]*$/.exec(p.get('order') ?? '')?.[0] ?? '';

@@ -95,9 +95,8 @@ async function readme() {
 /** overview looks at the start: where the account stands, and what its sites showed. */
 async function overview(page) {
   const cells = (what) => page.locator(`${what} tbody tr`).evaluateAll((rows) => rows.map((r) => [...r.cells].map((c) => c.textContent)));
-  await page.waitForSelector('#stand tbody tr');
-  await page.waitForSelector('#moved tbody tr');
-  await page.waitForSelector('#seen tbody tr');
+  const there = () => page.waitForFunction(() => document.querySelector('#overview:not([hidden])') && !document.querySelector('#overview').hasAttribute('aria-busy') && ['#stand', '#moved', '#seen'].every((id) => document.querySelector(`${id} tbody tr`)));
+  await there();
   said.moved = { summary: await page.textContent('#moved .lead'), rows: await cells('#moved') };
   said.stand = { summary: await page.textContent('#stand .lead'), rows: await cells('#stand') };
   said.sites = await cells('#seen');
@@ -107,10 +106,10 @@ async function overview(page) {
   await drawn(page);
   if ((await page.textContent('#chosen span')) !== said.stand.rows[0][0]) fail('en', 'a product of the overview leads to another one');
   await page.goBack();
-  await page.waitForSelector('#overview:not([hidden]) #seen tbody tr');
+  await there();
   if (await page.locator('#chosen li').count()) fail('en', 'Back keeps the product');
   await page.click('#seen tbody tr:has(td:nth-child(3):not(:empty)) a');
-  await page.waitForSelector('#offers tbody tr');
+  await page.waitForSelector('#offers tbody tr').catch(async (e) => { throw new Error(`${e.message} ${page.url()} ${await page.textContent('main')}`); });
   await page.goBack();
   await page.waitForSelector('#overview:not([hidden])');
 }
