@@ -30,8 +30,10 @@ func agentSurfaces(s serving, service *query.Service, authority *auth.Authority,
 	login := oauth.Defaults()
 	login.Replicas = max(1, s.replicas)
 	login.BaseURL, login.Key, login.TrustedProxies = s.rest.BaseURL, s.query.CursorKey, s.rest.TrustedProxies
-	login.VerifyKeys = s.query.VerifyCursorKeys
-	documents, err := clientdoc.New(clientdoc.Defaults(), clientdoc.Deps{})
+	login.VerifyKeys, login.Schemes = s.query.VerifyCursorKeys, s.schemes
+	read := clientdoc.Defaults()
+	read.Schemes = s.schemes
+	documents, err := clientdoc.New(read, clientdoc.Deps{})
 	if err != nil {
 		return nil, err
 	}

@@ -184,8 +184,7 @@ func (c *clientsTest) typescript(t *testing.T) {
 	}{
 		"v2 modern": {"v2", "2026-07-28", "2026-07-28", true},
 		"v2 legacy": {"v2", "legacy", "2025-11-25", true},
-		// It asks for the scope of the challenge alone.
-		"v1": {"v1", "legacy", "2025-11-25", false},
+		"v1":        {"v1", "legacy", "2025-11-25", true}, // it asks for the scopes of the challenge, and no others
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -14,6 +14,7 @@ func (c *clientsTest) openidClient(t *testing.T) {
 		Scope         string
 		RefreshTokens int
 		MCP           int
+		Sites         string
 		Reuse         string
 		AfterReuse    string
 	}
@@ -47,11 +48,13 @@ func (c *clientsTest) openidClient(t *testing.T) {
 	if t.Failed() {
 		return
 	}
+	c.checkSites(t, got.Rotation.Sites)
+	got.Rotation.Sites = ""
 	want := report{
 		SameMetadata: true, // OAUTH-02
 		// OAUTH-01c: once more within the grace, and never after it. A reuse
 		// ends the whole family (RFC 9700, 4.14.2).
-		Rotation:   rotation{"mcp offline_access", 4, 200, "invalid_grant", "invalid_grant"},
+		Rotation:   rotation{"mcp offline_access", 4, 200, "", "invalid_grant", "invalid_grant"},
 		Revocation: revocation{200, 401, "invalid_grant", nil},
 		// OAUTH-01a, OAUTH-01b: the library checks iss (RFC 9207), the server
 		// the code, its verifier and the resource (RFC 8707).

@@ -33,6 +33,7 @@ func TestClients(t *testing.T) {
 		"versions":             c.versions,
 		"typescript":           c.typescript,
 		"openid-client":        c.openidClient,
+		"mcp-remote":           c.remote,
 		"inspector":            c.inspector,
 		"conformance":          c.conformance,
 		"authorization server": c.authorizationServer,

@@ -84,6 +84,7 @@ type edgeFlags struct {
 	BaseURL        string         `help:"Where clients reach the service, without a slash at its end. Default: http:// and the address listened on." placeholder:"URL"`
 	TrustedProxies []netip.Prefix `help:"Proxies whose X-Forwarded-For names the client." placeholder:"CIDR"`
 	AllowedOrigins []string       `help:"Web origins whose pages may read answers." placeholder:"URL"`
+	Schemes        []string       `name:"redirect-schemes" help:"Schemes of the programs that agents may be sent back to after the login, beside https, loopback and domains in reverse. Default: ${default}." default:"claude,cursor,goose,kiro,vscode,vscode-insiders,windsurf,zed" placeholder:"NAME"`
 	TraceContinue  bool           `help:"Go on with the traces that requests say they are part of, kept or not as decided there. Only behind a proxy that sets or removes traceparent itself."`
 }
 
@@ -192,7 +193,7 @@ func (c *queryCmd) Run(ctx context.Context, k *kong.Context, std streams, log *s
 	err = serveQueries(ctx, l, a, serving{
 		charts: charts, listener: public, store: storeCfg, rest: restCfg, keys: keys, bus: b, log: log, archives: archives,
 		query: c.query(), throttle: c.Budgets.throttle(), admission: c.Budgets.admission(), memoryGoal: c.Memory << 20, auth: c.Budgets.auth(restCfg.BaseURL), traces: traces,
-		stopDelay: c.StopDelay, replicas: c.Streams.Replicas,
+		stopDelay: c.StopDelay, replicas: c.Streams.Replicas, schemes: c.Edge.Schemes,
 	})
 	if err != nil {
 		return errors.Join(err, l.stop(c.StopGrace))
@@ -218,7 +219,8 @@ type serving struct {
 	admission admission.Config
 	keys      *auth.Keyring
 	bus       *bus
-	charts    fs.FS // the files of uPlot; nil: none
+	schemes   []string // of redirect URIs
+	charts    fs.FS    // the files of uPlot; nil: none
 	log       *slog.Logger
 	// stopDelay is how long a stop goes on serving, but not ready any more.
 	stopDelay time.Duration

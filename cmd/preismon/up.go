@@ -164,7 +164,7 @@ func (c *upCmd) up(ctx context.Context, l *lifecycle, dir *embedded.DataDir, p u
 	err = serveQueries(ctx, l, a, serving{
 		charts: fetchCharts(l, p.log), listener: p.public, store: storeCfg, rest: restCfg, keys: keys.tokens, bus: b, log: p.log,
 		archives: append([]query.Archive{artifacts{own}}, further...),
-		query:    c.Budgets.query(keys.cursors, c.Archives), throttle: c.Budgets.throttle(), admission: c.Budgets.admission(), auth: c.Budgets.auth(p.url), traces: traces,
+		query:    c.Budgets.query(keys.cursors, c.Archives), throttle: c.Budgets.throttle(), admission: c.Budgets.admission(), auth: c.Budgets.auth(p.url), traces: traces, schemes: c.Edge.Schemes,
 	})
 	if err != nil {
 		return err

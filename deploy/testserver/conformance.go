@@ -53,6 +53,7 @@ func (c Conformance) Run(tb testing.TB) {
 			tb.Errorf("%s: %s has not run", list, name)
 		}
 	}
+	scenarios, checks, inapplicable := 0, 0, 0
 	for _, name := range slices.Sorted(maps.Keys(ended)) {
 		if !listed[name] {
 			if c.Partly {
@@ -60,8 +61,10 @@ func (c Conformance) Run(tb testing.TB) {
 			}
 			tb.Errorf("%s does not list %s", list, name)
 		}
-		compareChecks(tb, name, ended[name], excused[name])
+		passed, not := compareChecks(tb, name, ended[name], excused[name])
+		scenarios, checks, inapplicable = scenarios+1, checks+passed, inapplicable+not
 	}
+	tb.Logf("conformance: %s: %d scenarios, %d checks pass, %d do not apply", filepath.Base(list), scenarios, checks, inapplicable)
 }
 
 // conformanceCheck is what the suite says of one check.
@@ -72,10 +75,11 @@ type conformanceCheck struct {
 }
 
 // compareChecks: checks with a reason do not pass, all others do. The empty id
-// is a reason for all of them but one: messages are always by the schema.
-func compareChecks(tb testing.TB, scenario string, checks []conformanceCheck, excused map[string]bool) {
+// is a reason for all of them but one: messages are always by the schema. It
+// counts those that pass, and those that do not and need not.
+func compareChecks(tb testing.TB, scenario string, checks []conformanceCheck, excused map[string]bool) (passed, inapplicable int) {
 	tb.Helper()
-	passed, failed := 0, map[string]bool{}
+	failed := map[string]bool{}
 	for _, c := range checks {
 		switch {
 		case c.Status == "SUCCESS":
@@ -83,9 +87,10 @@ func compareChecks(tb testing.TB, scenario string, checks []conformanceCheck, ex
 		case c.Status == "INFO":
 		case !excused[c.ID] && (!excused[""] || c.ID == "wire-schema-valid"):
 			tb.Errorf("%s: %s is %s: %s", scenario, c.ID, c.Status, c.Message)
-			fallthrough
+			failed[c.ID] = true
 		default:
 			failed[c.ID] = true
+			inapplicable++
 		}
 	}
 	if passed == 0 && len(failed) == 0 && !excused[""] {
@@ -96,6 +101,7 @@ func compareChecks(tb testing.TB, scenario string, checks []conformanceCheck, ex
 			tb.Errorf("%s %s: passes, and the list says that it does not apply", scenario, id)
 		}
 	}
+	return passed, inapplicable
 }
 
 // conformanceResults reads the checks of each scenario, which lie in folders

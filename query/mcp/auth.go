@@ -9,8 +9,12 @@ import (
 	"preismon/query/auth"
 )
 
-// scope is what an access token must have been granted.
-const scope = "mcp"
+// scope is what an access token must have been granted. Clients ask for the
+// scopes of a challenge and no others, so it offers refresh tokens too.
+const (
+	scope        = "mcp"
+	offeredScope = scope + " offline_access"
+)
 
 // caller finds out who sends a POST. A POST of nobody is counted for the
 // address that it comes from.
@@ -33,7 +37,7 @@ func (h *handler) unauthorized(err error, given bool) error {
 	case fault.Unauthenticated:
 		no.challenge = h.challenge(given)
 	case fault.Forbidden:
-		no.challenge = `Bearer error="insufficient_scope", scope="` + scope + `", resource_metadata="` + h.resourceMetadata() + `"`
+		no.challenge = `Bearer error="insufficient_scope", scope="` + offeredScope + `", resource_metadata="` + h.resourceMetadata() + `"`
 	default:
 		return err
 	}
@@ -66,7 +70,7 @@ func bearer(r *http.Request) string {
 // challenge says where a token is to be had (RFC 9728), and that the one
 // given is not good.
 func (h *handler) challenge(given bool) string {
-	c := `Bearer resource_metadata="` + h.resourceMetadata() + `", scope="` + scope + `"`
+	c := `Bearer resource_metadata="` + h.resourceMetadata() + `", scope="` + offeredScope + `"`
 	if given {
 		c += `, error="invalid_token"`
 	}

@@ -23,9 +23,9 @@ const (
 // before a byte of the body is read.
 func TestTokens(t *testing.T) {
 	s := serve(t)
-	missing := `Bearer ` + metadata + `, scope="mcp"`
+	missing := `Bearer ` + metadata + `, scope="mcp offline_access"`
 	invalid := missing + `, error="invalid_token"`
-	scope := `Bearer error="insufficient_scope", scope="mcp", ` + metadata
+	scope := `Bearer error="insufficient_scope", scope="mcp offline_access", ` + metadata
 	good := s.token()
 	revoked := s.token(func(g *auth.Grant) { g.Session = "session-2" })
 	must(t, s.auth.RevokeSession(t.Context(), "session-2", time.Now().Add(time.Hour)))

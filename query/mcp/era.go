@@ -135,8 +135,11 @@ func checkModern(head metadata, m message) error {
 	return nil
 }
 
+// checkLegacy takes the headers of the modern era beside a legacy version, as
+// some clients send them. Without a version they are taken with initialize
+// alone, which no modern client sends.
 func checkLegacy(head metadata, m message) error {
-	if head.version == "" && (head.method != "" || head.name != "" || m.looksModern()) {
+	if head.version == "" && (m.looksModern() || m.method != "initialize" && (head.method != "" || head.name != "")) {
 		return mismatch(m, "The header %s is missing. Version %s needs it.", versionHeader, modernVersion)
 	}
 	if given, ok := m.meta()[sdk.MetaKeyProtocolVersion]; ok {

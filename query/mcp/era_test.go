@@ -75,6 +75,18 @@ func TestInitialize(t *testing.T) {
 	}
 }
 
+// Clients of both eras, like mcp-remote, send the header of the modern one
+// with a legacy initialize, before they know which is spoken. It has to agree.
+func TestInitializeOfBothEras(t *testing.T) {
+	s := serve(t)
+	initialize := func() *request {
+		return s.legacy("initialize", `"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}`)
+	}
+	initialize().with("mcp-method", "initialize").send().wantResult(t)
+	initialize().with("mcp-method", "ping").send().wantError(t, http.StatusBadRequest, -32020)
+	initialize().with("mcp-method", "").with("mcp-name", "echo").send().wantResult(t) // names nothing that initialize has
+}
+
 // MCP-02, MCP-07, choices 54: a version that is none of ours is 400 with those
 // that are.
 func TestUnknownVersion(t *testing.T) {

@@ -61,7 +61,7 @@ func (s *Server) whoAsks(r *http.Request, f form) (client, error) {
 	if err != nil {
 		return c, err
 	}
-	if !c.allowed(f["redirect_uri"]) {
+	if !c.allowed(f["redirect_uri"], s.cfg.Schemes) {
 		return c, refuse(codeInvalidRedirect, "redirect_uri: not one of this client.")
 	}
 	return c, nil
@@ -103,18 +103,29 @@ func (s *Server) complete(req *request, f form, twice []string) error {
 }
 
 // checkResource refuses tokens for anything but our resource (RFC 8707). A
-// client that names none means it. The case of scheme and host is the same.
+// client that names none means it; one that names several, with blanks
+// between, has to mean it each time.
 func (s *Server) checkResource(given string) error {
-	if given == "" || given == s.resource {
-		return nil
-	}
-	if u, err := url.Parse(given); err == nil && u.Fragment == "" {
-		u.Scheme, u.Host = strings.ToLower(u.Scheme), strings.ToLower(u.Host)
-		if u.String() == s.resource {
-			return nil
+	for one := range strings.FieldsSeq(given) {
+		if !s.isResource(one) {
+			return refuse(codeInvalidTarget, "resource: the only one is %s.", s.resource)
 		}
 	}
-	return refuse(codeInvalidTarget, "resource: the only one is %s.", s.resource)
+	return nil
+}
+
+// isResource compares a URI with that of the resource. The case of scheme and
+// host is the same.
+func (s *Server) isResource(uri string) bool {
+	if uri == s.resource {
+		return true
+	}
+	u, err := url.Parse(uri)
+	if err != nil || u.Fragment != "" {
+		return false
+	}
+	u.Scheme, u.Host = strings.ToLower(u.Scheme), strings.ToLower(u.Host)
+	return u.String() == s.resource
 }
 
 // scopesOf reads a list of scopes; none means mcp.

@@ -144,11 +144,14 @@ func TestAuthorizeErrors(t *testing.T) { // checklist 11, 15, 16, 18; OAUTH-01a,
 			}
 		})
 	}
-	for _, twice := range []string{"scope=mcp", "code_challenge=x", "resource=x", "unknown=1&unknown=2"} {
+	for _, twice := range []string{"scope=mcp", "code_challenge=x", "unknown=1&unknown=2"} {
 		v := b.get("/oauth/authorize?"+a.query().Encode()+"&"+twice).redirect(t, callback)
 		if v.Get("error") != "invalid_request" || v.Get("state") != "a state & more" {
 			t.Errorf("%s: %v", twice, v)
 		}
+	}
+	if v := b.get("/oauth/authorize?"+a.query().Encode()+"&resource=x").redirect(t, callback); v.Get("error") != "invalid_target" {
+		t.Errorf("a resource that is not ours, after ours: %v", v)
 	}
 	if v := b.get("/oauth/authorize?"+a.query().Encode()+"&state=x").redirect(t, callback); v.Get("error") != "invalid_request" || v.Has("state") {
 		t.Errorf("two states: %v", v)

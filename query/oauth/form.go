@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 
 	"preismon/contracts/fault"
 )
@@ -21,7 +22,8 @@ const (
 type form map[string]string
 
 // parseForm reads parameters, and tells which come more than once: those are
-// in no form.
+// in no form. Only resource may come so (RFC 8707, section 2): its values are
+// one, with blanks between, which no URI has.
 func parseForm(text string) (f form, twice []string, err error) {
 	values, err := url.ParseQuery(text)
 	if err != nil {
@@ -29,6 +31,9 @@ func parseForm(text string) (f form, twice []string, err error) {
 	}
 	f = form{}
 	for name, v := range values {
+		if name == "resource" {
+			v = []string{strings.TrimSpace(strings.Join(v, " "))}
+		}
 		switch {
 		case len(v) > 1:
 			twice = append(twice, name)

@@ -80,10 +80,13 @@ func (s *Server) metadata() (map[string][]byte, error) {
 	documents := map[string][]byte{
 		resourceMetadataPath: resource, resourceMetadataPath + ResourcePath: resource,
 		serverMetadataPath: server, openIDMetadataPath: server,
+		// Older clients look for it below the resource's path.
+		serverMetadataPath + ResourcePath: server,
 	}
 	if u, _ := url.Parse(base); u.Path != "" {
 		documents[resourceMetadataPath+u.Path+ResourcePath] = resource
 		documents[serverMetadataPath+u.Path] = server
+		documents[serverMetadataPath+u.Path+ResourcePath] = server
 		documents[openIDMetadataPath+u.Path] = server
 	}
 	return documents, nil

@@ -24,6 +24,7 @@ func TestMetadata(t *testing.T) { // OAUTH-02, OPEN-14, checklist 11, 15, 17
 			"server": {
 				"/.well-known/oauth-authorization-server", "/.well-known/openid-configuration",
 				"/.well-known/oauth-authorization-server" + path, "/.well-known/openid-configuration" + path,
+				"/.well-known/oauth-authorization-server/mcp", "/.well-known/oauth-authorization-server" + path + "/mcp",
 			},
 		} {
 			for _, place := range places {
@@ -55,8 +56,8 @@ func TestMetadata(t *testing.T) { // OAUTH-02, OPEN-14, checklist 11, 15, 17
 }
 
 func TestConfig(t *testing.T) {
-	err := oauth.Config{BaseURL: "http://prices.example.test/", Denied: []string{""}}.Validate()
-	for _, part := range []string{"base url", "key", "bucket", "replicas", "wait", "access lifetime", "refresh grace", "code lifetime", "page lifetime", "denied"} {
+	err := oauth.Config{BaseURL: "http://prices.example.test/", Denied: []string{""}, Schemes: []string{"javascript"}}.Validate()
+	for _, part := range []string{"base url", "key", "bucket", "replicas", "wait", "access lifetime", "refresh grace", "code lifetime", "page lifetime", "denied", "schemes"} {
 		if part == "refresh grace" {
 			continue // 0 is one
 		}

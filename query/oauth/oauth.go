@@ -53,6 +53,9 @@ type Config struct {
 	// PageLifetime is that of a login page and of a consent page.
 	PageLifetime time.Duration
 
+	// Schemes are those of redirect URIs of programs, beside https, loopback
+	// and domains in reverse.
+	Schemes []string
 	// Denied are refused clients: ids, and hosts of ids or redirect URIs.
 	Denied []string
 	// TrustedProxies may name the client in X-Forwarded-For; default none.
@@ -93,6 +96,9 @@ func (c Config) Validate() error {
 	f.Check(c.PageLifetime >= time.Minute && c.PageLifetime <= time.Hour, "page lifetime: %s, from 1m to 1h", c.PageLifetime)
 	for _, d := range c.Denied {
 		f.Check(d != "", "denied: an empty entry")
+	}
+	for _, name := range c.Schemes {
+		f.Check(clientdoc.ValidScheme(name), "schemes: %q is not that of a program", name)
 	}
 	for _, p := range c.TrustedProxies {
 		f.Check(p.IsValid(), "trusted proxies: %s is not a prefix like 10.0.0.0/8", p)

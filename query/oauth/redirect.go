@@ -12,8 +12,8 @@ import (
 // allowed tells whether a client may be answered at a URI: byte for byte one
 // of its own, but on the user's own computer with any port (RFC 8252, section
 // 7.3, and OAUTH-04; for localhost too, which clients register).
-func (c client) allowed(uri string) bool {
-	if clientdoc.ValidRedirect(uri) != nil {
+func (c client) allowed(uri string, schemes []string) bool {
+	if clientdoc.ValidRedirect(uri, schemes) != nil {
 		return false
 	}
 	any, local := withoutPort(uri)

@@ -1,11 +1,13 @@
 package oauth
 
 import (
+	"cmp"
 	"encoding/json"
 	"mime"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"unicode/utf8"
 
 	"preismon/contracts/plaintext"
@@ -59,7 +61,7 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	m, err := registrationOf(asked)
+	m, err := registrationOf(asked, s.cfg.Schemes)
 	if err != nil {
 		return err
 	}
@@ -99,7 +101,7 @@ func decodeRegistration(r *http.Request) (asked registration, err error) {
 }
 
 // registrationOf checks the metadata and brings them into their one form.
-func registrationOf(a registration) (m registered, err error) {
+func registrationOf(a registration, schemes []string) (m registered, err error) {
 	switch {
 	case len(a.RedirectURIs) == 0:
 		return m, refuse(codeInvalidRedirect, "redirect_uris: missing.")
@@ -118,21 +120,37 @@ func registrationOf(a registration) (m registered, err error) {
 	m = registered{Name: plaintext.Clean(a.ClientName, clientdoc.MaxNameRunes), Type: typeWeb, Redirects: slices.Clone(a.RedirectURIs)}
 	slices.Sort(m.Redirects)
 	m.Redirects = slices.Compact(m.Redirects)
+	local := "" // the first that no web application has
 	for _, uri := range m.Redirects {
-		if err := clientdoc.ValidRedirect(uri); err != nil || len(uri) > maxRedirectBytes {
-			return m, refuse(codeInvalidRedirect, "redirect_uris: one is neither https nor http to this computer, or not in a plain form.")
+		if err := clientdoc.ValidRedirect(uri, schemes); err != nil {
+			return m, refuse(codeInvalidRedirect, "redirect_uris: %s: %v.", shown(uri), err)
+		}
+		if len(uri) > maxRedirectBytes {
+			return m, refuse(codeInvalidRedirect, "redirect_uris: %s: longer than %d bytes.", shown(uri), maxRedirectBytes)
 		}
 		if u, err := url.Parse(uri); err != nil || u.Scheme != "https" || clientdoc.Loopback(u) {
-			m.Type = typeNative
+			m.Type, local = typeNative, cmp.Or(local, uri)
 		}
 	}
 	switch {
 	case a.ApplicationType == typeNative:
 		m.Type = typeNative
 	case a.ApplicationType == typeWeb && m.Type == typeNative:
-		return m, refuse(codeInvalidRedirect, "redirect_uris: those of a web application are https and not on this computer. Say native.")
+		return m, refuse(codeInvalidRedirect, "redirect_uris: %s: those of a web application are https and not on this computer. Say native.", shown(local))
 	case a.ApplicationType != "" && a.ApplicationType != typeWeb:
 		return m, refuse(codeInvalidMetadata, "application_type: web or native.")
 	}
 	return m, nil
+}
+
+// maxShownURI bounds what an error repeats of a URI.
+const maxShownURI = 200
+
+// shown is a URI of a client in an error: quoted, in ASCII, its end left out
+// where it is long.
+func shown(uri string) string {
+	if len(uri) > maxShownURI {
+		return strconv.QuoteToASCII(uri[:maxShownURI]) + "…"
+	}
+	return strconv.QuoteToASCII(uri)
 }

@@ -51,6 +51,8 @@ type Config struct {
 	PerMinute int
 	// Ports are those that a client id may name or imply.
 	Ports []uint16
+	// Schemes are those of redirect URIs beside https and domains in reverse.
+	Schemes []string
 }
 
 // Defaults are the limits of the MCP specification and of our own. Port 443
@@ -77,6 +79,9 @@ func (c Config) Validate() error {
 	f.Check(c.AtOnce > 0, "at once: not positive")
 	f.Check(c.PerMinute > 0, "per minute: not positive")
 	f.Check(len(c.Ports) > 0, "ports: none")
+	for _, name := range c.Schemes {
+		f.Check(ValidScheme(name), "schemes: %q is not that of a program", name)
+	}
 	return f.Err()
 }
 

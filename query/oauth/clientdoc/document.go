@@ -21,7 +21,7 @@ func refuse(format string, args ...any) *fault.Error {
 
 // parseDocument reads the metadata of a client (RFC 7591, section 2, with
 // section 4 of the draft) and checks that it is that of a public client.
-func parseDocument(body []byte, id, host string) (Document, error) {
+func parseDocument(body []byte, id, host string, schemes []string) (Document, error) {
 	if !utf8.Valid(body) || unique(body) != nil {
 		return Document{}, refuse("The client's metadata document is not JSON, or names a member twice.")
 	}
@@ -67,7 +67,7 @@ func parseDocument(body []byte, id, host string) (Document, error) {
 		return Document{}, refuse("The client's metadata document has no redirect_uris.")
 	}
 	for i, uri := range redirects {
-		if err := ValidRedirect(uri); err != nil {
+		if err := ValidRedirect(uri, schemes); err != nil {
 			return Document{}, refuse("The client's metadata document has a redirect URI that is refused, number %d: %v.", i+1, err)
 		}
 	}

@@ -202,7 +202,7 @@ func (f *Fetcher) get(ctx context.Context, u *url.URL, clientID string) (Documen
 	if int64(len(body)) > f.cfg.MaxBytes {
 		return Document{}, 0, refuse("The client's metadata document is longer than %d bytes.", f.cfg.MaxBytes)
 	}
-	doc, err := parseDocument(body, clientID, u.Host)
+	doc, err := parseDocument(body, clientID, u.Host, f.cfg.Schemes)
 	return doc, f.cfg.keep(res.Header), err
 }
 

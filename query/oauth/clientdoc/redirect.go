@@ -18,18 +18,27 @@ const MaxRedirectBytes = 2000
 // a domain name in reverse, so with a dot.
 var privateScheme = regexp.MustCompile(`^[a-z][a-z0-9-]*(\.[a-z0-9-]+)+$`)
 
-// appSchemes are those of programs that many people use and whose schemes are
-// no domain in reverse. Another program on the same computer may claim them
-// too; the code is of no use to it without the verifier (RFC 7636).
-var appSchemes = []string{"claude", "cursor", "vscode", "vscode-insiders", "windsurf"}
+// schemeName is any scheme (RFC 3986, section 3.1), in lower case.
+var schemeName = regexp.MustCompile(`^[a-z][a-z0-9+.-]*$`)
+
+// webSchemes are those that a browser opens by itself. No program has them.
+var webSchemes = []string{"about", "blob", "data", "file", "filesystem", "ftp", "http", "https", "javascript", "mailto", "vbscript", "view-source", "ws", "wss"}
+
+// ValidScheme tells whether a scheme can be one of a program, as a Config
+// names them.
+func ValidScheme(name string) bool {
+	return schemeName.MatchString(name) && !slices.Contains(webSchemes, name)
+}
 
 // ValidRedirect tells whether answers may be sent to a URI that a client
 // names: https to any host; http to 127.0.0.1, [::1] and localhost, on any
 // port; a private-use scheme that is a domain in reverse, followed by a path
-// (RFC 8252, section 7), or one of appSchemes. It is absolute, at most MaxRedirectBytes of
+// (RFC 8252, section 7), or one of schemes, which are of programs that have no
+// such domain: another program on the same computer may claim them too, but
+// the code is of no use to it without the verifier (RFC 7636). It is absolute, at most MaxRedirectBytes of
 // printable ASCII, without fragment, user, wildcard, backslash, control
 // character and dot segment, escaped or not. The error does not repeat it.
-func ValidRedirect(uri string) error {
+func ValidRedirect(uri string, schemes []string) error {
 	if len(uri) > MaxRedirectBytes {
 		return fmt.Errorf("longer than %d bytes", MaxRedirectBytes)
 	}
@@ -56,8 +65,8 @@ func ValidRedirect(uri string) error {
 		if scheme == "http" && !Loopback(u) {
 			return errors.New("http to a host that is not the client's own computer")
 		}
-	case !privateScheme.MatchString(scheme) && !slices.Contains(appSchemes, scheme):
-		return errors.New("a scheme that is neither https nor a domain in reverse")
+	case !privateScheme.MatchString(scheme) && !slices.Contains(schemes, scheme):
+		return errors.New("a scheme that is neither https nor a domain in reverse, nor one of those that are configured")
 	case slashed && authority != "" && validHost(authority) != nil:
 		return errors.New("a host that is none")
 	case !strings.HasPrefix(rest, "/"):

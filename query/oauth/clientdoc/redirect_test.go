@@ -3,11 +3,15 @@ package clientdoc_test
 import (
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"preismon/query/oauth/clientdoc"
 )
+
+// programs are schemes that are no domain in reverse.
+var programs = []string{"cursor", "vscode", "claude"}
 
 // Where answers may go (line 12 of the OAuth checklist, RFC 8252).
 func TestValidRedirect(t *testing.T) {
@@ -20,7 +24,7 @@ func TestValidRedirect(t *testing.T) {
 		"cursor://anysphere.cursor-mcp/oauth/callback", "vscode://vscode.github-authentication/cb", "claude://x/cb",
 		"https://app.example.com/" + strings.Repeat("a", clientdoc.MaxRedirectBytes-24),
 	} {
-		if err := clientdoc.ValidRedirect(uri); err != nil {
+		if err := clientdoc.ValidRedirect(uri, programs); err != nil {
 			t.Errorf("%s: %v", uri, err)
 		}
 	}
@@ -39,10 +43,27 @@ func TestValidRedirect(t *testing.T) {
 		"HTTPS://app.example.com/cb", "Com.Example.App:/cb", "myapp:/cb", "cursors://x/y", "Cursor://x/y", "com.example.app:", "com.example.app:cb", "com.example.app:?x", ".example:/cb", "com.:/cb", "com..example:/cb", "1com.example:/cb", "com.example.app://user@host/cb", "com.example.app://ho*st/cb", "urn:ietf:wg:oauth:2.0:oob",
 		"https://app.example.com/" + strings.Repeat("a", clientdoc.MaxRedirectBytes-23),
 	} {
-		if err := clientdoc.ValidRedirect(uri); err == nil {
+		if err := clientdoc.ValidRedirect(uri, programs); err == nil {
 			t.Errorf("%q was taken", uri)
 		} else if len(uri) > 8 && strings.Contains(err.Error(), uri) {
 			t.Errorf("%q: the error repeats it: %v", uri, err)
+		}
+	}
+}
+
+// Only schemes that are configured are taken, and none that a browser has.
+func TestSchemes(t *testing.T) {
+	if clientdoc.ValidRedirect("cursor://anysphere.cursor-mcp/oauth/callback", nil) == nil {
+		t.Error("taken without a word of the configuration")
+	}
+	for name, want := range map[string]bool{
+		"zed": true, "vscode-insiders": true, "a.b+c": true,
+		"": false, "Zed": false, "1x": false, "a b": false, "javascript": false, "http": false, "data": false,
+	} {
+		cfg := clientdoc.Defaults()
+		cfg.Schemes = []string{name}
+		if err := cfg.Validate(); (err == nil) != want {
+			t.Errorf("%q: %v", name, err)
 		}
 	}
 }
@@ -54,7 +75,7 @@ func FuzzValidRedirect(f *testing.F) {
 	}
 	private := regexp.MustCompile(`^[a-z][a-z0-9-]*(\.[a-z0-9-]+)+$`)
 	f.Fuzz(func(t *testing.T, uri string) {
-		if clientdoc.ValidRedirect(uri) != nil {
+		if clientdoc.ValidRedirect(uri, programs) != nil {
 			return
 		}
 		u, err := url.Parse(uri)
@@ -63,7 +84,7 @@ func FuzzValidRedirect(f *testing.F) {
 			t.Fatalf("%q: %v", uri, err)
 		case u.Scheme == "https" && u.Hostname() != "":
 		case u.Scheme == "http" && (u.Hostname() == "localhost" || u.Hostname() == "127.0.0.1" || u.Hostname() == "::1"):
-		case private.MatchString(u.Scheme) && strings.HasPrefix(uri, u.Scheme+":/"):
+		case (private.MatchString(u.Scheme) || slices.Contains(programs, u.Scheme)) && strings.HasPrefix(uri, u.Scheme+":/"):
 		default:
 			t.Fatalf("%q: %+v", uri, u)
 		}

@@ -48,6 +48,7 @@ async function rotation() {
     scope: first.scope,
     refreshTokens: new Set([first, second, lost, third].map((t) => t.refresh_token)).size,
     mcp: await mcp(third.access_token),
+    sites: await sites(third.access_token),
     reuse: await refusal(() => oauth.refreshTokenGrant(config, first.refresh_token, { resource })),
     afterReuse: await refusal(() => oauth.refreshTokenGrant(config, third.refresh_token, { resource })),
   };
@@ -138,10 +139,19 @@ async function refusal(request) {
 
 // mcp gives the status of a request with the token.
 async function mcp(token) {
-  const response = await fetch(resource, {
+  return (await post(token, 'ping')).status;
+}
+
+// sites calls a tool with the token, and gives its text.
+async function sites(token) {
+  const { result } = await (await post(token, 'tools/call', { name: 'list_sites' })).json();
+  return result.content[0].text;
+}
+
+function post(token, method, params) {
+  return fetch(resource, {
     method: 'POST',
     headers: { 'Authorization': `Bearer ${token}`, 'Content-Type': 'application/json', 'Accept': 'application/json, text/event-stream' },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' }),
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
   });
-  return response.status;
 }
