@@ -5,6 +5,7 @@ import (
 	"crypto/cipher"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"time"
 
@@ -47,6 +48,13 @@ func newSealer(now func() time.Time, key contracts.Secret, others ...contracts.S
 		s.aeads = append(s.aeads, aead)
 	}
 	return s, nil
+}
+
+// keyID is of 64 bits: keys are long and random, so that it cannot be guessed
+// back from it.
+func keyID(key contracts.Secret) string {
+	sum := sha256.Sum256([]byte("preismon cursor key id v1\x00" + key.Reveal()))
+	return hex.EncodeToString(sum[:8])
 }
 
 // openAny opens what one of the keys sealed.

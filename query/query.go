@@ -51,6 +51,17 @@ type Config struct {
 // of a scope that was replaced (KeepScopes): a read sees one scope to its end.
 const MaxHardBudget = 5 * time.Minute
 
+// CursorKeyIDs tells the keys of cursors apart, that which seals first, and
+// nothing of what is in them: nodes that have the same ids can open what the
+// others sealed.
+func (c Config) CursorKeyIDs() []string {
+	ids := []string{keyID(c.CursorKey)}
+	for _, k := range c.VerifyCursorKeys {
+		ids = append(ids, keyID(k))
+	}
+	return ids
+}
+
 // Defaults gives the published limits; CursorKey stays empty.
 func Defaults() Config {
 	return Config{

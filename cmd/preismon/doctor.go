@@ -22,19 +22,21 @@ type doctorCmd struct {
 	Site  siteFlags      `embed:""`
 	Share partitionFlags `embed:""`
 	Node  []string       `help:"Base URL of a query node that is looked at, too. With --data-dir, that of the folder." env:"-" placeholder:"URL"`
+	Admin []string       `help:"Admin URL of a role, http:// and its --admin-listen: is it ready, its open files, and of a query node its archives, and whether its keys are those of the others. With --data-dir, that of the folder." env:"-" placeholder:"URL"`
 	JSON  bool           `name:"json" help:"Print one JSON object a line."`
 }
 
 // Help implements kong.HelpProvider.
 func (doctorCmd) Help() string {
-	return `Looks at disk, memory, servers, clocks, schema, lag, dead letters, logins, backups and the last proven restore, and query nodes, and gives for each what was found, and the command that mends what is not well. It only reads, and takes seconds; whether the tables hold what the streams do is for "preismon audit".
+	return `Looks at disk, memory, servers, clocks, schema, lag, dead letters, logins, backups and the last proven restore, query nodes, and of each role its open files, archives and keys, and gives for each what was found, and the command that mends what is not well. It only reads, and takes seconds; whether the tables hold what the streams do is for "preismon audit".
 
 Exit code 0: all is well, or only to be watched. 5: something is bad. 1: it could not be found out.
 
 Examples:
 
   preismon doctor --data-dir ./preismon-data
-  preismon doctor --nats-url nats://nats:4222 --clickhouse-dsn @/run/secrets/projector-dsn --node https://prices.example.com`
+  preismon doctor --nats-url nats://nats:4222 --clickhouse-dsn @/run/secrets/projector-dsn --node https://prices.example.com \
+    --admin http://10.0.0.11:9090 --admin http://10.0.0.12:9090`
 }
 
 func (c *doctorCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
@@ -45,7 +47,7 @@ func (c *doctorCmd) Run(ctx context.Context, k *kong.Context, std streams, log *
 	pool := clickhouse.Open(ch, 1)
 	defer pool.Close() //nolint:errcheck // nothing is left to say
 	s := &doctor.Site{
-		Flags: c.Site.named(), DataDir: c.Site.DataDir, Nodes: c.Node, Tables: pool,
+		Flags: c.Site.named(), DataDir: c.Site.DataDir, Nodes: c.Node, Admins: c.Admin, Tables: pool,
 		Partition: c.Share.Partition, Partitions: c.Share.Partitions, Now: time.Now,
 	}
 	if c.Site.DataDir != "" {
@@ -53,7 +55,7 @@ func (c *doctorCmd) Run(ctx context.Context, k *kong.Context, std streams, log *
 		if err != nil {
 			return err
 		}
-		s.Nodes = append(s.Nodes, r.APIURL)
+		s.Nodes, s.Admins = append(s.Nodes, r.APIURL), append(s.Admins, r.AdminURL)
 		s.Backups, s.Drills = []string{backupsFor(c.Site.DataDir), serverBackups(c.Site.DataDir)}, drillsOf(c.Site.DataDir)
 	}
 	if b, err := connect(nats); err != nil {

@@ -43,6 +43,11 @@ func TestDoctor(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	}
+	for _, check := range []string{"role", "open files", "archive of the data folder", "keys"} {
+		if f := look(0, here...)[check]; f.State != doctor.OK {
+			t.Errorf("%s: %+v", check, f)
+		}
+	}
 	out, errs, code := preismon(t, nil, append([]string{"backup", "--to", "first"}, here...)...)
 	says(t, out, errs, code, 0)
 	found := look(0, here...)
@@ -67,8 +72,8 @@ func TestDoctor(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 
-	found = look(exitFound, "--nats-url", "nats://127.0.0.1:1", "--clickhouse-dsn", "clickhouse://nobody:nothing@127.0.0.1:1/none", "--node", "http://127.0.0.1:1")
-	for _, check := range []string{"NATS", "ClickHouse", "query node"} {
+	found = look(exitFound, "--nats-url", "nats://127.0.0.1:1", "--clickhouse-dsn", "clickhouse://nobody:nothing@127.0.0.1:1/none", "--node", "http://127.0.0.1:1", "--admin", "http://127.0.0.1:1")
+	for _, check := range []string{"NATS", "ClickHouse", "query node", "role"} {
 		if f := found[check]; f.State != doctor.Bad || f.Mend == "" {
 			t.Errorf("%s is away: %+v", check, f)
 		}

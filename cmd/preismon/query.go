@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"preismon/cmd/preismon/doctor"
 	"preismon/contracts"
 	"preismon/query"
 	"preismon/query/admission"
@@ -290,6 +291,7 @@ func serveQueries(ctx context.Context, l *lifecycle, a *admin, s serving) error 
 	if err != nil {
 		return err
 	}
+	a.about("keys", func() any { return doctor.Keys{Token: s.keys.IDs(), Cursor: s.query.CursorKeyIDs()} })
 	a.ready("clickhouse", st.Ping)
 	a.ready("revoked tokens", func(context.Context) error {
 		select {

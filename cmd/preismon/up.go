@@ -135,6 +135,7 @@ func (c *upCmd) up(ctx context.Context, l *lifecycle, dir *embedded.DataDir, p u
 		return err
 	}
 	l.defers("artifacts", func(context.Context) error { return own.Close() })
+	a.optional("archive of the data folder", func(ctx context.Context) error { return readable(ctx, own) })
 	further, err := openArchives(l, a, c.Archives.Archives)
 	if err != nil {
 		return err

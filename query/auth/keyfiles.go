@@ -28,9 +28,9 @@ func (k *Keyring) Follow(ctx context.Context, log *slog.Logger, signing string, 
 			said = err.Error()
 			log.WarnContext(ctx, "token keys stay as they are: their files cannot be read", "error", err)
 		case err == nil:
-			if said = ""; !slices.Equal(next.ids(), k.ids()) {
+			if said = ""; !slices.Equal(next.IDs(), k.IDs()) {
 				k.Replace(next)
-				log.InfoContext(ctx, "token keys changed", "key_ids", next.ids())
+				log.InfoContext(ctx, "token keys changed", "key_ids", next.IDs())
 			}
 		}
 		select {

@@ -54,9 +54,9 @@ func NewKeyring(signing ed25519.PrivateKey, others ...ed25519.PublicKey) (*Keyri
 // Replace takes over the keys of another ring.
 func (k *Keyring) Replace(other *Keyring) { k.keys.Store(other.keys.Load()) }
 
-// ids are those of its keys: of the one that signs first, then of the others
+// IDs are those of its keys: of the one that signs first, then of the others
 // in their order.
-func (k *Keyring) ids() []string {
+func (k *Keyring) IDs() []string {
 	set := k.keys.Load()
 	others := slices.Sorted(maps.Keys(set.public))
 	return append([]string{set.active}, slices.DeleteFunc(others, func(id string) bool { return id == set.active })...)

@@ -46,6 +46,7 @@ type Site struct {
 	Tables                projector.Conn
 	Partition, Partitions int
 	Nodes                 []string // base URLs of query nodes
+	Admins                []string // admin URLs of roles
 
 	Now func() time.Time
 }
@@ -67,7 +68,7 @@ func (s *Site) Look(ctx context.Context, found func(Finding)) {
 	if len(s.Backups) > 0 {
 		looks = append(looks, s.backups)
 	}
-	looks = append(looks, s.nodes)
+	looks = append(looks, s.nodes, s.roles)
 	for _, look := range looks {
 		within, cancel := context.WithTimeout(ctx, lookFor)
 		for _, f := range look(within) {

@@ -3,8 +3,6 @@ package doctor
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"io"
 	"net/http"
 	"strings"
 )
@@ -20,10 +18,10 @@ func (s *Site) nodes(ctx context.Context) (found []Finding) {
 
 func (s *Site) node(ctx context.Context, node string) []Finding {
 	const check = "query node"
-	if _, err := get(ctx, node+"/healthz"); err != nil {
+	if _, err := ask(ctx, node+"/healthz", http.StatusOK); err != nil {
 		return one(check, Bad, "see whether it runs: its /readyz says what it lacks", "%s: %v", node, err)
 	}
-	body, err := get(ctx, node+"/.well-known/oauth-protected-resource/mcp")
+	body, err := ask(ctx, node+"/.well-known/oauth-protected-resource/mcp", http.StatusOK)
 	var said struct{ Resource string }
 	if err == nil {
 		err = json.Unmarshal(body, &said)
@@ -35,21 +33,4 @@ func (s *Site) node(ctx context.Context, node string) []Finding {
 		return one(check, Warning, "start it with --base-url "+node+", or ask by the address that it has", "%s calls itself %s: links and logins of agents lead there", node, strings.TrimSuffix(said.Resource, "/mcp"))
 	}
 	return one(check, OK, "", "%s answers, by the address that it gives to agents", node)
-}
-
-func get(ctx context.Context, url string) ([]byte, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return nil, err
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer resp.Body.Close() //nolint:errcheck // read to its end
-	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
-	if err == nil && resp.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s: %s", url, resp.Status)
-	}
-	return body, err
 }

@@ -1,0 +1,193 @@
+package doctor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// role is what a process tells at its admin address.
+type role struct {
+	at     string
+	Ready  bool
+	Checks map[string]string
+	About  struct {
+		Keys *Keys
+	}
+}
+
+// Keys are the ids of a query node's keys, that which signs or seals first.
+// An id tells keys apart and nothing of what is in them.
+type Keys struct {
+	Token  []string `json:"token"`
+	Cursor []string `json:"cursor"`
+}
+
+// roles looks at each process: whether it is ready, its open files and its
+// archives; then whether the query nodes among them have the same keys.
+func (s *Site) roles(ctx context.Context) (found []Finding) {
+	var nodes []role
+	for _, at := range s.Admins {
+		at = strings.TrimRight(at, "/")
+		r, err := ready(ctx, at)
+		if err != nil {
+			found = append(found, one("role", Bad, "see whether it runs, and whether its --admin-listen can be reached from here", "%s: %v", at, err)...)
+			continue
+		}
+		found = append(found, r.ready()...)
+		found = append(found, openFiles(ctx, at)...)
+		if r.About.Keys != nil {
+			nodes = append(nodes, r)
+			found = append(found, s.archives(r)...)
+		}
+	}
+	switch {
+	case len(nodes) > 0:
+		return append(found, keys(nodes)...)
+	case len(s.Nodes) > 0:
+		return append(found, one("keys", Unknown, "say --admin of each query node", "no query node was asked at its admin address")...)
+	}
+	return found
+}
+
+// ready reads what the role says of itself, ready or not.
+func ready(ctx context.Context, at string) (role, error) {
+	r := role{at: at}
+	body, err := ask(ctx, at+"/readyz", http.StatusOK, http.StatusServiceUnavailable)
+	if err == nil {
+		err = json.Unmarshal(body, &r)
+	}
+	return r, err
+}
+
+func (r role) ready() []Finding {
+	const check = "role"
+	if r.Ready {
+		return one(check, OK, "", "%s is ready", r.at)
+	}
+	var lacks []string
+	for _, name := range slices.Sorted(maps.Keys(r.Checks)) {
+		if says := r.Checks[name]; says != "ok" {
+			lacks = append(lacks, name+": "+says)
+		}
+	}
+	return one(check, Bad, "see what its /readyz and its log say", "%s is not ready: %s", r.at, strings.Join(lacks, "; "))
+}
+
+// archives looks at those of a query node.
+func (s *Site) archives(r role) (found []Finding) {
+	for _, name := range slices.Sorted(maps.Keys(r.Checks)) {
+		if !strings.HasPrefix(name, "archive") {
+			continue
+		}
+		if says := r.Checks[name]; says != "ok" {
+			found = append(found, one(name, Bad, "see whether it is there and whether its --archive is right; then "+s.command("audit --archives"), "%s cannot read it: %s", r.at, says)...)
+			continue
+		}
+		found = append(found, one(name, OK, "", "%s can read it", r.at)...)
+	}
+	if found == nil {
+		return one("archive", Warning, "start it with --archive PLACE", "%s has none: it can send no archived file", r.at)
+	}
+	return found
+}
+
+// keys compares those of the query nodes: what one signs or seals, each other
+// has to take. Nodes that sign differently and do take all are in the middle of
+// a rotation.
+func keys(nodes []role) []Finding {
+	const check = "keys"
+	const mend = "give all query nodes the same --token-key and --cursor-key, and while a key is rotated, the others by --verify-keys and --verify-cursor-keys"
+	var found []Finding
+	rotates := false
+	for _, a := range nodes {
+		for _, b := range nodes {
+			rotates = rotates || !slices.Equal(a.About.Keys.Token, b.About.Keys.Token) || !slices.Equal(a.About.Keys.Cursor, b.About.Keys.Cursor)
+			if !takes(b.About.Keys.Token, a.About.Keys.Token) {
+				found = append(found, one(check, Bad, mend, "%s refuses the tokens that %s gives: it knows no key %s", b.at, a.at, first(a.About.Keys.Token))...)
+			}
+			if !takes(b.About.Keys.Cursor, a.About.Keys.Cursor) {
+				found = append(found, one(check, Bad, mend, "%s refuses the cursors and logins of agents that %s gives: it knows no key %s", b.at, a.at, first(a.About.Keys.Cursor))...)
+			}
+		}
+	}
+	switch {
+	case found != nil:
+		return found
+	case rotates:
+		return one(check, OK, "", "of %d query nodes; they differ, and each takes what the others sign: a rotation is under way", len(nodes))
+	}
+	return one(check, OK, "", "of %d query nodes, the same on each", len(nodes))
+}
+
+// takes tells whether who knows keys takes what the first of others signs.
+func takes(knows, others []string) bool {
+	return len(others) > 0 && slices.Contains(knows, others[0])
+}
+
+func first(ids []string) string {
+	if len(ids) == 0 {
+		return "at all"
+	}
+	return ids[0]
+}
+
+// openFiles looks how many more a process may open: sockets count, too.
+func openFiles(ctx context.Context, at string) []Finding {
+	const check = "open files"
+	body, err := ask(ctx, at+"/metrics", http.StatusOK)
+	if err != nil {
+		return one(check, Unknown, "", "%v", err)
+	}
+	open, most, err := parseFiles(body)
+	if err != nil {
+		return one(check, Unknown, "", "%s: %v", at, err)
+	}
+	return one(check, beyond(open/most, 0.7, 0.9), "raise its limit (ulimit -n), and see who holds so many connections", "%s has %.0f of at most %.0f", at, open, most)
+}
+
+// parseFiles reads the two gauges, as Prometheus' client writes them: a name
+// and a number.
+func parseFiles(metrics []byte) (open, most float64, err error) {
+	for line := range strings.Lines(string(metrics)) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		switch name {
+		case "process_open_fds":
+			open, err = strconv.ParseFloat(value, 64)
+		case "process_max_fds":
+			most, err = strconv.ParseFloat(value, 64)
+		}
+		if err != nil {
+			return 0, 0, err
+		}
+	}
+	if most == 0 {
+		return 0, 0, errors.New("this system does not tell how many files a process has open")
+	}
+	return open, most, nil
+}
+
+// ask gives the body of an answer that has one of the statuses.
+func ask(ctx context.Context, url string, statuses ...int) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close() //nolint:errcheck // read to its end
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 4<<20))
+	if err == nil && !slices.Contains(statuses, resp.StatusCode) {
+		err = fmt.Errorf("%s: %s", url, resp.Status)
+	}
+	return body, err
+}
