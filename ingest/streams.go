@@ -17,7 +17,8 @@ import (
 )
 
 // StreamConfig says how the streams keep what they have. Limits are raised by
-// EnsureStreams and never lowered; 0 takes the default, if there is one.
+// EnsureStreams and never lowered, and ages are those of new streams only: of
+// others, Retention changes them. 0 takes the default, if there is one.
 type StreamConfig struct {
 	Replicas        int           // 1; 3 in production
 	MaxBytes        int64         // of OBSERVATIONS; 0: no limit but the server's
@@ -147,9 +148,6 @@ func raised(have, want jetstream.StreamConfig) jetstream.StreamConfig {
 	next.Duplicates = max(have.Duplicates, want.Duplicates)
 	next.MaxBytes = higher(have.MaxBytes, want.MaxBytes)
 	next.MaxMsgs = higher(have.MaxMsgs, want.MaxMsgs)
-	if want.MaxAge > 0 { // else an operator's age stays
-		next.MaxAge = higher(have.MaxAge, want.MaxAge)
-	}
 	next.MaxMsgSize = higher(have.MaxMsgSize, want.MaxMsgSize)
 	if want.MaxMsgsPerSubject != 1 { // else it is a rule, not a limit
 		next.MaxMsgsPerSubject = higher(have.MaxMsgsPerSubject, want.MaxMsgsPerSubject)

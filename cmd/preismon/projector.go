@@ -30,6 +30,7 @@ type projectorCmd struct {
 	Traces      traceFlags     `embed:""`
 	AuditEvery  time.Duration  `help:"How often the leader compares streams and tables, as \"preismon audit\" does; 0: never." default:"1h"`
 	Pairs       pairFlags      `embed:""`
+	Retention   retentionFlags `embed:""`
 	LeaseTTL    time.Duration  `name:"lease-ttl" help:"A leader that is not heard of for so long is deposed. The same for all projectors." default:"10s"`
 	StopGrace   time.Duration  `help:"How long a stop may take for what is under way." default:"30s"`
 }
@@ -50,7 +51,7 @@ func (c *projectorCmd) Run(ctx context.Context, k *kong.Context, std streams, lo
 	nats := c.NATS.config("projector", log)
 	lease := ingest.LeaseConfig{Key: ingest.ProjectorLease(c.Share.Partition, c.Share.Partitions), TTL: c.LeaseTTL, Replicas: c.Streams.Replicas}
 	ch, dsnErr := parseDSN(c.ClickHouse.Secret)
-	if done, err := c.only(k, std.out, faulty(address("admin-listen", c.AdminListen), nats.Validate(), dsnErr, checkOneServer(ch), auditEvery(c.AuditEvery), lease.Validate(), c.Share.faults(), c.Pairs.faults(), c.Traces.faults())); done {
+	if done, err := c.only(k, std.out, faulty(address("admin-listen", c.AdminListen), nats.Validate(), dsnErr, checkOneServer(ch), auditEvery(c.AuditEvery), lease.Validate(), c.Share.faults(), c.Pairs.faults(), c.Retention.retention().Validate(), c.Traces.faults())); done {
 		return err
 	}
 	if os.Getenv("GOMEMLIMIT") == "" {
@@ -79,7 +80,7 @@ func (c *projectorCmd) Run(ctx context.Context, k *kong.Context, std streams, lo
 	if err != nil {
 		return errors.Join(err, l.stop(c.StopGrace))
 	}
-	p.traces, p.share, p.pairs = traces, c.Share, c.Pairs
+	p.traces, p.share, p.pairs, p.retention = traces, c.Share, c.Pairs, c.Retention.retention()
 	p.observe(a)
 	l.defers("clickhouse connections", func(context.Context) error { return p.close() })
 	l.run("projector", p.run)
@@ -114,6 +115,8 @@ type projection struct {
 	log   *slog.Logger
 	share partitionFlags
 	pairs pairFlags
+
+	retention ingest.Retention
 
 	metrics    *projectorMetrics
 	traces     *tracing
@@ -190,6 +193,7 @@ func (p *projection) lead(ctx context.Context, fence uint64) error {
 	beside.Go(func() { p.maintain(maintain, stop, proj) })
 	beside.Go(func() { p.prove(maintain, proj) })
 	beside.Go(func() { p.audits(maintain) })
+	beside.Go(func() { p.retain(maintain) })
 	err = consumer.Run(maintain) // also says why maintain was stopped
 	stop(nil)
 	beside.Wait()

@@ -28,19 +28,20 @@ import (
 
 type upCmd struct {
 	roleFlags
-	DataDir     string        `help:"Folder for everything that is kept. Default: ${default}." default:"preismon-data" type:"path" placeholder:"DIR"`
-	Listen      string        `help:"Address of the public surface. Default: ${default}." default:"127.0.0.1:8080" placeholder:"HOST:PORT"`
-	AdminListen string        `help:"Address of live, ready and metrics. Default: ${default}." default:"127.0.0.1:8081" placeholder:"HOST:PORT"`
-	Demo        demoFlags     `embed:""`
-	WithDemo    bool          `name:"demo" help:"Fill the folder with a simulated market, and keep it going."`
-	Archives    archiveFlags  `embed:""`
-	Edge        edgeFlags     `embed:""`
-	Budgets     budgetFlags   `embed:""`
-	Traces      traceFlags    `embed:""`
-	Pairs       pairFlags     `embed:""`
-	AuditEvery  time.Duration `help:"How often streams and tables are compared, as \"preismon audit\" does; 0: never." default:"1h"`
-	SyncAlways  bool          `help:"Have every event on disk before it is acknowledged: safe against power loss, slower."`
-	StopGrace   time.Duration `help:"How long a stop may take for what is under way." default:"5s"`
+	DataDir     string         `help:"Folder for everything that is kept. Default: ${default}." default:"preismon-data" type:"path" placeholder:"DIR"`
+	Listen      string         `help:"Address of the public surface. Default: ${default}." default:"127.0.0.1:8080" placeholder:"HOST:PORT"`
+	AdminListen string         `help:"Address of live, ready and metrics. Default: ${default}." default:"127.0.0.1:8081" placeholder:"HOST:PORT"`
+	Demo        demoFlags      `embed:""`
+	WithDemo    bool           `name:"demo" help:"Fill the folder with a simulated market, and keep it going."`
+	Archives    archiveFlags   `embed:""`
+	Edge        edgeFlags      `embed:""`
+	Budgets     budgetFlags    `embed:""`
+	Traces      traceFlags     `embed:""`
+	Pairs       pairFlags      `embed:""`
+	Retention   retentionFlags `embed:""`
+	AuditEvery  time.Duration  `help:"How often streams and tables are compared, as \"preismon audit\" does; 0: never." default:"1h"`
+	SyncAlways  bool           `help:"Have every event on disk before it is acknowledged: safe against power loss, slower."`
+	StopGrace   time.Duration  `help:"How long a stop may take for what is under way." default:"5s"`
 }
 
 // Help implements kong.HelpProvider.
@@ -59,7 +60,7 @@ func (c *upCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog
 	restCfg.MinRate = c.Budgets.MinReadRate
 	placeholder := contracts.Secret("the key is made in the data folder, where needed")
 	faults := faulty(address("listen", c.Listen), address("admin-listen", c.AdminListen), restCfg.Validate(), c.Archives.faults(), c.Budgets.query(placeholder, c.Archives).Validate(), c.Budgets.throttle().Validate(), c.Budgets.admission().Validate(),
-		c.Budgets.auth(restCfg.BaseURL).Validate(), c.Demo.faults(), auditEvery(c.AuditEvery), c.Pairs.faults(), c.Traces.faults())
+		c.Budgets.auth(restCfg.BaseURL).Validate(), c.Demo.faults(), auditEvery(c.AuditEvery), c.Pairs.faults(), c.Retention.retention().Validate(), c.Traces.faults())
 	if done, err := c.only(k, std.out, faults); done {
 		return err
 	}
@@ -150,7 +151,7 @@ func (c *upCmd) up(ctx context.Context, l *lifecycle, dir *embedded.DataDir, p u
 	if err != nil {
 		return err
 	}
-	proj.traces, proj.pairs = traces, c.Pairs
+	proj.traces, proj.pairs, proj.retention = traces, c.Pairs, c.Retention.retention()
 	proj.observe(a)
 	l.defers("projector connections", func(context.Context) error { return proj.close() })
 	l.run("projector", proj.run)

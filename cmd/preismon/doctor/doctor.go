@@ -63,7 +63,7 @@ func (s *Site) Look(ctx context.Context, found func(Finding)) {
 	}
 	looks = append(looks, s.tables, s.streams)
 	if s.JS != nil {
-		looks = append(looks, s.lag, s.letters, s.logins)
+		looks = append(looks, s.lag, s.retention, s.letters, s.logins)
 	}
 	if len(s.Backups) > 0 {
 		looks = append(looks, s.backups)

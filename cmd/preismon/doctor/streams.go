@@ -16,11 +16,9 @@ import (
 	"preismon/ingest"
 )
 
-// kept is for how long dead letters are kept, and soon when it is time to hurry.
-const (
-	kept = 90 * 24 * time.Hour
-	soon = 14 * 24 * time.Hour
-)
+// soon is when it is time to hurry with dead letters, or when the last sixth of
+// their time begins, if that is later.
+const soon = 14 * 24 * time.Hour
 
 // streams looks at NATS, its clock and whether the streams are there.
 func (s *Site) streams(ctx context.Context) []Finding {
@@ -102,9 +100,13 @@ func (s *Site) letters(ctx context.Context) []Finding {
 	case matching == 0:
 		return one(check, OK, "", "none waits")
 	}
-	oldest := list[len(list)-1].At
+	stream, err := s.JS.Stream(ctx, event.StreamDeadLetters)
+	if err != nil {
+		return one(check, Unknown, "", "%v", err)
+	}
+	kept, oldest := stream.CachedInfo().Config.MaxAge, list[len(list)-1].At
 	text := fmt.Sprintf("%d wait, the newest because of: %s", matching, list[0].Reason)
-	if goes := oldest.Add(kept).Sub(s.Now()); goes < soon {
+	if goes := oldest.Add(kept).Sub(s.Now()); kept > 0 && goes < min(soon, kept/6) {
 		return one(check, Bad, s.command("deadletters list --pending"), "%s; the oldest is removed in %d days", text, int(goes.Hours()/24))
 	}
 	return one(check, Warning, s.command("deadletters list --pending"), "%s", text)

@@ -1,0 +1,93 @@
+package doctor
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"preismon/contracts/event"
+	"preismon/deploy/testserver"
+	"preismon/ingest"
+)
+
+// TestRetention: it is told in time that a message is about to be dropped that
+// is in no table, and that the stream is about to be full.
+func TestRetention(t *testing.T) {
+	nc, err := ingest.Connect(ingest.Config{URL: testserver.NATS(t), Name: t.Name()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	if err := ingest.EnsureStreams(ctx, js, ingest.StreamConfig{}); err != nil {
+		t.Fatal(err)
+	}
+	var published time.Time
+	age := time.Duration(0)
+	s := &Site{NATS: nc, JS: js, Partitions: 1, Now: func() time.Time { return published.Add(age) }}
+	look := func(what string, state State, says string) {
+		t.Helper()
+		found := s.retention(ctx)
+		for _, f := range found {
+			if f.State == state && strings.Contains(f.Says, says) && (f.Mend == "") == (state == OK) {
+				return
+			}
+		}
+		t.Errorf("%s: %+v, want %s: %q", what, found, state, says)
+	}
+	set := func(change func(c *jetstream.StreamConfig)) {
+		t.Helper()
+		stream, err := js.Stream(ctx, event.StreamObservations)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := stream.CachedInfo().Config
+		change(&c)
+		if _, err := js.UpdateStream(ctx, c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	look("a new stream", OK, "drops nothing")
+	set(func(c *jetstream.StreamConfig) { c.MaxAge = time.Hour })
+	look("an empty one", OK, "all of it is in the tables")
+	if _, err := js.Publish(ctx, "observations.shop-1=example", make([]byte, 1000)); err != nil {
+		t.Fatal(err)
+	}
+	stream, err := js.Stream(ctx, event.StreamObservations)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := stream.GetMsg(ctx, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	published = m.Time
+	for _, c := range []struct {
+		age   time.Duration
+		state State
+	}{{0, OK}, {30*time.Minute - 1, OK}, {30 * time.Minute, Warning}, {48 * time.Minute, Bad}} {
+		age = c.age
+		look(age.String(), c.state, "the oldest that is in no table is "+age.Round(time.Second).String()+" old")
+	}
+	c, err := js.CreateConsumer(ctx, event.StreamObservations, jetstream.ConsumerConfig{Durable: ingest.ProjectorConsumer(0, 1), AckPolicy: jetstream.AckExplicitPolicy})
+	if err != nil {
+		t.Fatal(err)
+	}
+	next, err := c.Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	look("it is delivered", Bad, "the oldest that is in no table is 48m0s old")
+	if err := next.DoubleAck(ctx); err != nil {
+		t.Fatal(err)
+	}
+	look("it is applied", OK, "all of it is in the tables")
+	set(func(c *jetstream.StreamConfig) { c.MaxBytes = int64(stream.CachedInfo().State.Bytes) })
+	look("it is full", Bad, "of at most")
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"preismon/contracts/event"
+)
+
+// TestRetention: what a retention removed from the stream is in the tables and
+// is missed by nobody: not by readers, not by the audit, not by the doctor. A
+// rebuild refuses, for it could not bring it back. What comes afterwards is
+// applied as before, also after everything was removed.
+func TestRetention(t *testing.T) {
+	t.Parallel()
+	u := startUp(t, append([]string{"--keep-observations", "48h", "--keep-dead-letters", "72h"}, demoArgs...)...)
+	js := u.bus(t).js
+	kept := func(name string) time.Duration {
+		s, err := js.Stream(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.CachedInfo().Config.MaxAge
+	}
+	eventually(t, 90*time.Second, "the ages are set", func() bool {
+		return kept(event.StreamObservations) == 48*time.Hour && kept(event.StreamDeadLetters) == 72*time.Hour
+	})
+	here := []string{"--data-dir", u.DataDir}
+	run := func(want int, command ...string) string {
+		t.Helper()
+		out, errs, code := preismon(t, nil, append(command, here...)...)
+		if code != want {
+			t.Errorf("%v: exit code %d, want %d: %s%s", command, code, want, out, errs)
+		}
+		return out + errs
+	}
+	rows := func() (n uint64) {
+		if err := u.tables().QueryRowContext(t.Context(), "SELECT count() FROM observations").Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	before := rows()
+	if before == 0 {
+		t.Fatal("the demo has no rows")
+	}
+	s, err := js.Stream(t.Context(), event.StreamObservations)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := s.CachedInfo().Config
+	c.MaxAge, c.Duplicates = time.Second, time.Second // two days later
+	if _, err := js.UpdateStream(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, time.Minute, "the stream is empty", func() bool {
+		info, err := s.Info(t.Context())
+		return err == nil && info.State.Msgs == 0 && info.State.FirstSeq > 1
+	})
+	if said := run(0, "doctor"); !strings.Contains(said, "drops what is 1s old, and all of it is in the tables") {
+		t.Errorf("doctor: %s", said)
+	}
+	run(0, "audit")
+	run(0, "audit", "--content")
+	if said := run(exitFailed, "rebuild"); !strings.Contains(said, "the streams no longer hold everything that the tables do") {
+		t.Errorf("rebuild: %s", said)
+	}
+	if after := rows(); after < before {
+		t.Errorf("%d rows, before %d", after, before)
+	}
+	if _, err := js.Publish(t.Context(), "observations.shop-1=example", []byte("poison")); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, time.Minute, "the next message is read", func() bool {
+		return strings.Contains(run(0, "deadletters", "list", "--pending"), "shop-1")
+	})
+	run(0, "audit")
+}

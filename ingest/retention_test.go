@@ -1,0 +1,80 @@
+package ingest_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"preismon/contracts/event"
+	"preismon/ingest"
+)
+
+// TestRetention: ages are set shorter and longer, and stay; nothing is removed
+// that a partition has not applied, up to the message: I1.
+func TestRetention(t *testing.T) {
+	_, js := connect(t)
+	ctx := t.Context()
+	age := func(name string) time.Duration {
+		s, err := js.Stream(ctx, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.CachedInfo().Config.MaxAge
+	}
+	for range 2 {
+		if _, err := js.Publish(ctx, "observations.shop-1=example", []byte("any")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Millisecond) // so that they differ in time
+	}
+	s, err := js.Stream(ctx, event.StreamObservations)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := s.GetMsg(ctx, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const day = 24 * time.Hour
+	r := ingest.Retention{Observations: day, DeadLetters: 2 * day}
+	unapplied := func(what string, partitions int, now time.Time) {
+		t.Helper()
+		if err := r.Apply(ctx, js, partitions, now); !errors.Is(err, ingest.ErrUnapplied) || age(event.StreamObservations) != 0 {
+			t.Errorf("%s: %v, and the stream keeps messages for %s", what, err, age(event.StreamObservations))
+		}
+	}
+	unapplied("nobody has read the first", 1, second.Time.Add(day))
+	if got := age(event.StreamDeadLetters); got != 2*day { // it waits for nobody
+		t.Errorf("dead letters: %s", got)
+	}
+	c, err := js.CreateConsumer(ctx, event.StreamObservations, jetstream.ConsumerConfig{Durable: ingest.ProjectorConsumer(0, 1), AckPolicy: jetstream.AckExplicitPolicy})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := c.Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	unapplied("the first is not acknowledged", 1, second.Time.Add(day))
+	if err := m.DoubleAck(ctx); err != nil {
+		t.Fatal(err)
+	}
+	unapplied("the second would go, too", 1, second.Time.Add(day+1))
+	unapplied("another partition has read nothing", 2, second.Time.Add(day))
+	if err := r.Apply(ctx, js, 1, second.Time.Add(day)); err != nil || age(event.StreamObservations) != day {
+		t.Errorf("the first alone goes: %v, %s", err, age(event.StreamObservations))
+	}
+	if err := ingest.EnsureStreams(ctx, js, ingest.StreamConfig{}); err != nil || age(event.StreamObservations) != day || age(event.StreamDeadLetters) != 2*day {
+		t.Errorf("after another start: %s and %s, %v", age(event.StreamObservations), age(event.StreamDeadLetters), err)
+	}
+	if err := (ingest.Retention{Observations: 3 * day}).Apply(ctx, js, 1, time.Now()); err != nil || age(event.StreamObservations) != 3*day || age(event.StreamDeadLetters) != 2*day {
+		t.Errorf("longer, and the other as it is: %s and %s, %v", age(event.StreamObservations), age(event.StreamDeadLetters), err)
+	}
+	err = ingest.Retention{Observations: day - 1, DeadLetters: -1}.Validate()
+	if err == nil || strings.Count(err.Error(), "at least 24h0m0s") != 2 {
+		t.Errorf("both are wrong: %v", err)
+	}
+}
