@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 
 const load = async (name) => import(`data:text/javascript,${encodeURIComponent(await readFile(new URL(`../web/${name}`, import.meta.url), 'utf8'))}`);
-const { instant, local, known } = await load('zone.js');
-const { History, align, outcomeOf, seenAt, stands } = await load('series.js');
+const { daysOf, instant, local, known } = await load('zone.js');
+const { History, align, dayState, outcomeOf, seenAt, stands } = await load('series.js');
 const { markets, standing } = await load('position.js');
 const { amountOf } = await load('amount.js');
 const { csv } = await load('csv.js');
@@ -100,3 +100,14 @@ assert.equal(standing(found[1], 1100).percentOfMedian, 10);
 // A file is safe to open in a spreadsheet, and is read back as it was.
 assert.equal(csv([['a', 'b'], ['=1+1', -2], ['say "hi"', null], ["'x", 'two\nlines'], ['@x', 'Löw, weiß']]),
   'a,b\r\n\'=1+1,-2\r\n"say ""hi""",\r\n\'\'x,"two\nlines"\r\n\'@x,"Löw, weiß"\r\n');
+
+// Days by the calendar of a zone: of 23, 24 and 25 hours, and none twice.
+for (const [zone, from, to, n] of [
+  ['Europe/Berlin', '2026-10-24T22:00:00Z', '2026-10-26T23:00:00Z', 2], ['Europe/Berlin', '2026-10-24T21:59:00Z', '2026-10-26T23:00:01Z', 4],
+  ['Europe/Berlin', '2026-03-28T23:00:00Z', '2026-03-29T22:00:00Z', 1], ['Asia/Tokyo', '2026-10-24T22:00:00Z', '2026-10-26T23:00:00Z', 3],
+]) assert.equal(new Set(daysOf({ from: Date.parse(from), to: Date.parse(to), zone })).size, n, `${zone} ${from}`);
+assert.deepEqual(daysOf({ from: Date.parse('2026-10-24T22:00:00Z'), to: Date.parse('2026-10-26T23:00:00Z'), zone: 'Europe/Berlin' }), ['2026-10-25', '2026-10-26']);
+for (const [inStock, outOfStock, unknown, want] of [[1, 0, 0, 'in'], [1, 0, 9, 'in'], [1, 1, 0, 'part'], [0, 1, 9, 'out'], [0, 0, 1, 'unknown'], [0, 0, 0, 'none']]) {
+  assert.equal(dayState({ seconds: { inStock, outOfStock, unknown } }), want);
+}
+assert.equal(dayState(undefined), 'none');

@@ -34,14 +34,16 @@ export const colourOf = (i) => css(`--c${i % 8}`);
 
 /**
  * Chart draws into a box and a canvas. onRead gets what is under the cursor as
- * text; onZoom the part of the time that is on show, undefined for all of it.
+ * text; onZoom the part of the time that is on show, undefined for all of it;
+ * onPick the point that was clicked: {itemId, site, merchant, at}.
  */
 export class Chart {
-  constructor(box, lanes, onRead, onZoom) {
+  constructor(box, lanes, onRead, onZoom, onPick) {
     this.box = box;
     this.canvas = lanes;
     this.onRead = onRead;
     this.onZoom = onZoom;
+    this.onPick = onPick;
     this.hidden = new Set(); // keys of lines
     new ResizeObserver(() => this.resize()).observe(box.parentElement);
     box.addEventListener('keydown', (e) => this.key(e));
@@ -80,7 +82,7 @@ export class Chart {
         scale: l.currency, stroke: colourOf(i), width: 2, dash: dashes[Math.floor(i / 8) % dashes.length], show: !this.hidden.has(l.key),
         paths: library.paths.stepped({ align: 1, alignGaps: 1 }), points: { show: false }, label: l.label,
       }))],
-      hooks: { draw: [(u) => this.marks(u), (u) => this.drawLanes(u.width, u.bbox, (at) => u.valToPos(at, 'x', true))], setCursor: [(u) => this.read(u)], setScale: [(u, key) => { if (key === 'x') this.zoomed(u.scales.x); }] },
+      hooks: { ready: [(u) => u.over.addEventListener('click', () => this.pick(u))], draw: [(u) => this.marks(u), (u) => this.drawLanes(u.width, u.bbox, (at) => u.valToPos(at, 'x', true))], setCursor: [(u) => this.read(u)], setScale: [(u, key) => { if (key === 'x') this.zoomed(u.scales.x); }] },
     }, this.data, this.box);
     if (part && part.from < to && part.to > from) this.plot.setScale('x', { min: part.from, max: part.to });
     else this.whole();
@@ -203,23 +205,38 @@ export class Chart {
     });
   }
 
+  /** held gives the offers on show that held at a place of the axis, each by its newest capture, the cheapest first. */
+  held(u, i) {
+    return this.lines.flatMap((l, n) => {
+      if (!u.series[n + 1].show) return [];
+      const column = this.data[n + 1];
+      let k = i;
+      while (k >= 0 && column[k] === undefined) k--;
+      const at = this.data[0][k];
+      return k < 0 || column[k] === null || this.data[0][i] - at > hold ? [] : [{ line: l, currency: l.currency, price: column[k], at }];
+    }).sort((a, b) => a.currency.localeCompare(b.currency) || a.price - b.price);
+  }
+
+  /** pick takes the offer that is nearest to the cursor. */
+  pick(u) {
+    const { idx, top } = u.cursor;
+    if (idx === null || idx === undefined) return;
+    const apart = (p) => Math.abs(u.valToPos(p.price, p.currency) - top);
+    const near = this.held(u, idx).reduce((best, p) => (best && apart(best) <= apart(p) ? best : p), undefined);
+    if (near) this.onPick({ itemId: near.line.pair.itemId, site: near.line.pair.site, merchant: near.line.merchant, at: near.at });
+  }
+
   read(u) {
     const i = u.cursor.idx;
     if (i === null || i === undefined) return this.onRead('');
     const at = this.data[0][i];
-    const parts = this.lines.flatMap((l, n) => {
-      if (!u.series[n + 1].show) return [];
-      const column = this.data[n + 1];
-      let k = i; // what held then: the newest capture of the pair
-      while (k >= 0 && column[k] === undefined) k--;
-      return k < 0 || column[k] === null || at - this.data[0][k] > hold ? [] : [{ currency: l.currency, price: column[k], text: `${l.merchant ?? t.noMerchant} ${money(column[k], l.currency)}` }];
-    });
-    parts.sort((a, b) => a.currency.localeCompare(b.currency) || a.price - b.price);
+    const parts = this.held(u, i).map((p) => `${p.line.merchant ?? t.noMerchant} ${money(p.price, p.currency)}`);
     const gone = this.lanes.filter((p) => seenAt(p, at) === 'unavailable').map((p) => `${p.label}: ${t.unavailable}`);
-    this.onRead([show(at * 1000, this.zone, language), ...parts.map((p) => p.text), ...gone].join(' · '));
+    this.onRead([show(at * 1000, this.zone, language), ...parts, ...gone].join(' · '));
   }
 
   key(e) {
+    if (e.key === 'Enter' && this.plot) this.pick(this.plot);
     const step = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity }[e.key];
     if (!step || !this.plot) return;
     e.preventDefault();

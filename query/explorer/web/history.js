@@ -5,14 +5,18 @@ import { asked, remember, timeWindow, windowParams } from './asked.js';
 import { itemName, siteName } from './catalogue.js';
 import { Chart, colourOf, load, mostLines } from './chart.js';
 import { by, element } from './dom.js';
-import { factReads, readFacts, showFacts } from './facts.js';
+import { showEvidence } from './evidence.js';
+import { factReads, readFacts, showBoxes, showFacts } from './facts.js';
 import { badge, columns } from './rows.js';
 import { same } from './same.js';
 import { History } from './series.js';
-import { table } from './table.js';
+import { readStock, showStock, stockReads } from './stock.js';
+import { inOrder, table } from './table.js';
 import { number, t } from './texts.js';
 
 const redraw = 400; // ms between drawings while rows arrive
+const names = { itemName, siteName, product: () => (asked.items.length > 1 ? [{ title: t.product, text: (l) => itemName(l.itemId) }] : []) }; // the product is named where there are several
+const mostOffers = 50; // on show of the newest
 
 let chart;
 let drawn; // the history on show: {past, newest, window, whole, monitored}
@@ -53,10 +57,15 @@ export async function readHistory(signal) {
     path: 'v1/results/stream', streams: true, params: { itemId, site: asked.site, ...windowParams(w), sort: 'asc', includeExportFields: true },
   }));
   const facts = factReads(asked.items, asked.site, windowParams(w));
+  const stock = stockReads(asked.items, asked.site, windowParams(w));
   const lookup = { path: 'ext/v1/lookup', body: { itemIds: asked.items } }; // which pairs are monitored
-  same(by('history-same'), [...reads, ...facts, lookup], reads.map((r) => ({ name: 'list_results', args: r.params })));
+  same(by('history-same'), [...reads, ...facts, ...stock, lookup], reads.map((r) => ({ name: 'list_results', args: r.params })));
   by('history-status').textContent = t.loading(0);
-  readFacts(facts, signal).then((records) => showFacts(by('facts'), records, { itemName, siteName }), (e) => { if (!signal.aborted) by('facts').replaceChildren(t.incomplete + api.said(e)); });
+  const failing = (box) => (e) => { if (!signal.aborted) by(box).replaceChildren(t.incomplete + api.said(e)); };
+  const summed = readFacts(facts, signal).then((records) => {
+    showFacts(by('facts'), records, names);
+    showBoxes(by('boxes'), records, names);
+  }).catch(failing('facts')).then(() => readStock(stock, signal)).then((records) => showStock(by('stock'), records, w, names)).catch(failing('stock'));
   const past = new History();
   const newest = new Map(); // of each product, its last rows
   let last = performance.now();
@@ -81,6 +90,7 @@ export async function readHistory(signal) {
     }
     drawn.monitored = (await api.sent(lookup.path, lookup.body, signal)).data.flatMap((entry) => [...entry.latest, ...entry.noResult]);
     drawn.whole = true;
+    await summed;
   } finally {
     if (!signal.aborted) {
       by('history-status').textContent = '';
@@ -96,7 +106,7 @@ export function showHistory() {
   if (!h) {
     chart?.clear();
     by('unzoom').hidden = true;
-    for (const id of ['legend', 'facts', 'pairs', 'history-rows', 'readout']) by(id).replaceChildren();
+    for (const id of ['legend', 'evidence', 'now', 'facts', 'boxes', 'stock', 'pairs', 'history-rows', 'readout']) by(id).replaceChildren();
     return;
   }
   const lines = h.past.chosen(mostLines);
@@ -107,7 +117,7 @@ export function showHistory() {
   }
   const label = (p) => (asked.items.length > 1 ? `${siteName(p.site)} · ${itemName(p.itemId)}` : siteName(p.site));
   if (by('no-charts').hidden) {
-    chart ??= new Chart(by('chart'), by('lanes'), (text) => { by('readout').textContent = text; }, zoomed);
+    chart ??= new Chart(by('chart'), by('lanes'), (text) => { by('readout').textContent = text; }, zoomed, (point) => showEvidence(by('evidence'), point, drawn.window.zone, names));
     chart.draw(lines, pairs.map((p) => ({ ...p, label: p.at.length ? label(p) : `${t.noResult}: ${label(p)}` })), h.window.from / 1000, h.window.to / 1000, h.window.zone, asked.zoom);
     by('legend').replaceChildren(...lines.map((l, i) => {
       const swatch = element('i');
@@ -118,15 +128,26 @@ export function showHistory() {
       return element('li', {}, b);
     }));
   }
+  showNow(h);
   const count = (p, o) => p.outcome.filter((x) => x === o).length;
   by('pairs').replaceChildren(table(t.pairs, [
-    { title: t.product, text: (p) => itemName(p.itemId) }, { title: t.site, text: (p) => siteName(p.site) },
+    ...names.product(), { title: t.site, text: (p) => siteName(p.site) },
     ...['price', 'unavailable', 'unknown'].map((o) => ({ title: t[o], number: true, text: (p) => (p.at.length ? number(count(p, o)) : '') })),
     { title: t.noResult, text: (p) => (p.at.length ? '' : badge('none')) },
   ], pairs));
   const rows = [...h.newest.values()].flat().sort((a, b) => Date.parse(b.capturedAt) - Date.parse(a.capturedAt)).slice(0, 200);
   by('history-rows').replaceChildren(table(t.asTable, columns(h.window.zone), rows));
   if (!by('no-charts').hidden) by('history-table').open = true;
+}
+
+/** showNow writes the offers of the newest capture of each pair in the window, the cheapest with shipping first, each currency by itself. */
+function showNow(h) {
+  const offers = [...h.past.pairs.values()].flatMap((p) => p.newest).filter((r) => r.price !== null);
+  if (!h.whole || !offers.length) return by('now').replaceChildren();
+  const all = columns(h.window.zone).filter((c) => asked.items.length > 1 || c.name !== 'product').filter((c) => c.name !== 'outcome');
+  const rows = inOrder(all, offers, { column: 'total', up: true });
+  by('now').replaceChildren(element('h2', {}, t.newestOffers), element('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': t.newestOffers }, table(t.newestOffers, all, rows.slice(0, mostOffers), { headed: true })),
+    ...(rows.length > mostOffers ? [element('p', { class: 'small' }, t.firstLines(mostOffers))] : []));
 }
 
 /** pairsOf lists the pairs with rows, and those that are monitored and have none. */

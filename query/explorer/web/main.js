@@ -193,7 +193,8 @@ function listen() {
   by('items').addEventListener('change', (e) => choose(e.target.value, e.target.checked));
   by('search').addEventListener('input', () => { if (!showItems()) lookUp(by('search').value.trim()).then((found) => found && showItems()); });
   for (const id of ['from', 'to']) by(id).addEventListener('change', () => { if (typed()) refresh(); });
-  by('zone').addEventListener('change', () => { if (known(by('zone').value)) showWindow(); refresh(); });
+  by('zone').addEventListener('input', () => { if (known(by('zone').value)) { showWindow(); refresh(); } });
+  by('zone').addEventListener('change', () => { if (!known(by('zone').value)) refresh(); }); // it says what is wrong
   by('presets').addEventListener('click', (e) => { if (e.target.dataset.hours) { ask({ hours: Number(e.target.dataset.hours) }); refresh(); } });
   for (const [field, showing, button, keep] of [['filter', showAssortment, 'download', keepAssortment], ['sites-filter', showSites, 'sites-file', keepSites], ['orders-filter', showOrders, 'orders-file', keepOrders]]) {
     by(field).addEventListener('input', showing);

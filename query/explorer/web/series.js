@@ -10,6 +10,14 @@ export function outcomeOf(row) {
   return row.availability === 'UNAVAILABLE' ? 'unavailable' : 'unknown';
 }
 
+/** dayState tells what a day was, of its record of the statistics: in stock, partly, out of stock, unknown, or none, of which nothing is known. */
+export function dayState(record) {
+  if (!record) return 'none';
+  const { inStock, outOfStock, unknown } = record.seconds;
+  if (outOfStock > 0) return inStock > 0 ? 'part' : 'out';
+  return inStock > 0 ? 'in' : unknown > 0 ? 'unknown' : 'none';
+}
+
 /**
  * stands tells whether a row, not another of the same capture and currency, is
  * the one that stands for it, as in the service: the buy box, then the lowest
@@ -27,7 +35,7 @@ export function stands(row, other) {
 /** History collects rows in the order of their time. */
 export class History {
   rows = 0;
-  pairs = new Map(); // "itemId site" -> {itemId, site, at: [], outcome: []}
+  pairs = new Map(); // "itemId site" -> {itemId, site, at: [], outcome: [], newest}, newest the rows of its last capture
   lines = new Map(); // pair and merchant and currency -> {pair, merchant, currency, at, price, buyBox, prime, last}
 
   add(row) {
@@ -35,13 +43,15 @@ export class History {
     const at = Date.parse(row.capturedAt) / 1000;
     const pairKey = `${row.itemId} ${row.site}`;
     let pair = this.pairs.get(pairKey);
-    if (!pair) this.pairs.set(pairKey, pair = { itemId: row.itemId, site: row.site, at: [], outcome: [] });
+    if (!pair) this.pairs.set(pairKey, pair = { itemId: row.itemId, site: row.site, at: [], outcome: [], newest: [] });
     const outcome = outcomeOf(row);
     const last = pair.at.length - 1;
     if (last < 0 || pair.at[last] !== at) {
       pair.at.push(at);
       pair.outcome.push(outcome);
+      pair.newest = [];
     } else if (outcome === 'price') pair.outcome[last] = outcome;
+    pair.newest.push(row);
     if (outcome !== 'price') return;
     const key = `${pairKey} ${row.currencyCode} ${row.merchant ?? ''}`;
     let line = this.lines.get(key);

@@ -43,6 +43,12 @@ export function instant(text, zone) {
   return right.length ? Math.min(...right) : candidates[0];
 }
 
+/** daysOf are the days of a window, YYYY-MM-DD by the calendar of its zone. */
+export function daysOf({ from, to, zone }) {
+  const [first, last] = [from, to - 1].map((ms) => Date.parse(`${local(ms, zone).slice(0, 10)}Z`));
+  return Array.from({ length: Math.round((last - first) / 86400e3) + 1 }, (_, i) => new Date(first + i * 86400e3).toISOString().slice(0, 10));
+}
+
 /** show writes an instant for people. */
 export function show(ms, zone, language, seconds = false) {
   return new Intl.DateTimeFormat(language, {

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"encoding/json"
+	"net/url"
+	"testing"
+	"time"
+
+	"preismon/deploy/testserver/chromium"
+)
+
+// explorerTasks has a browser do what analysts do, and prints how.
+func (d *demoTest) explorerTasks(t *testing.T) {
+	account := d.account(t, "anna")
+	plan := struct {
+		explorerPlan
+		Item   string   `json:"item"`   // one with an EAN
+		Before string   `json:"before"` // a day before the window
+		Days   []string `json:"days"`   // when each day of the window begins in Berlin, and the last ends
+	}{explorerPlan: explorerPlan{Base: d.up.URL, Hosts: []string{d.up.URL + "/"}, Login: account.LoginIdentifier, Password: account.Password, Site: "demo-markt-de.example"}}
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := time.Now().Add(-d.market.MaxDelay()).Truncate(time.Minute).In(berlin) // all late ones are in
+	from := to.AddDate(0, 0, -30)
+	for at := from; at.Before(to); at = time.Date(at.Year(), at.Month(), at.Day()+1, 0, 0, 0, 0, berlin) {
+		plan.Days = append(plan.Days, at.UTC().Format(time.RFC3339))
+	}
+	plan.From, plan.To, plan.Before = from.UTC().Format(time.RFC3339), to.UTC().Format(time.RFC3339), from.UTC().Add(-24*time.Hour).Format(time.RFC3339)
+	plan.Days = append(plan.Days, plan.To)
+	d.chooseProducts(t, d.client(t, "anna"), &plan.explorerPlan, url.Values{"capturedFrom": {plan.From}, "capturedTo": {plan.To}, "includeExportFields": {"true"}})
+	var items struct {
+		Data []struct{ ItemID, EAN string }
+	}
+	if _, body := d.client(t, "anna").get("/v1/items", nil); json.Unmarshal(body, &items) != nil {
+		t.Fatalf("items: %s", body)
+	}
+	for _, i := range items.Data {
+		if i.EAN != "" {
+			plan.Item = i.ItemID
+		}
+	}
+	var said []struct {
+		Task, Scheme, Lang, Fault string
+		Width, Clicks, Max        int
+		Seconds                   float64
+	}
+	chromium.Run(t, "testdata/explorer/tasks.mjs", plan, &said)
+	for _, s := range said {
+		t.Logf("task=%s width=%d clicks=%d max=%d seconds=%.1f ok=%t scheme=%s lang=%s", s.Task, s.Width, s.Clicks, s.Max, s.Seconds, s.Fault == "" && s.Clicks <= s.Max, s.Scheme, s.Lang)
+		if s.Fault != "" || s.Clicks > s.Max {
+			t.Errorf("%s at %d, %s: %d clicks, %s", s.Task, s.Width, s.Lang, s.Clicks, s.Fault)
+		}
+	}
+	if len(said) != 4*16 {
+		t.Errorf("%d tasks were done", len(said))
+	}
+}
