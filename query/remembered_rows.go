@@ -46,6 +46,39 @@ func (r *remembering) Results(ctx context.Context, v Visibility, q *ResultsQuery
 	return each(within)
 }
 
+// maxCountedRows is up to how many rows that are counted are remembered.
+const maxCountedRows = 50_000
+
+// counted is Results for who counts all rows of a read: more of them are
+// remembered than a page has.
+func (r *remembering) counted(ctx context.Context, v Visibility, q *ResultsQuery, each func(*Block) error) error {
+	if explaining(ctx) != nil || v.Snapshot == 0 || !v.Applied || neverAgain(q) {
+		return r.Results(ctx, v, q, each)
+	}
+	asked := *q
+	asked.Window, asked.Limit = coverOf(q), maxCountedRows+1
+	question := rowsQuestion{asked, toMs(asked.Window.From), toMs(asked.Window.To)}
+	question.Window = contracts.Window{}
+	rows, err := recall(ctx, r, "counted rows", v, question, func(ctx context.Context) (*Block, error) {
+		b, err := r.readRows(ctx, v, &asked)
+		if err != nil || b.Len > maxCountedRows {
+			return nil, err
+		}
+		return b, nil
+	})
+	if err != nil {
+		return err
+	}
+	if rows == nil { // too many to be remembered
+		return r.Results(ctx, v, q, each)
+	}
+	within, _ := within(rows, q) // it has all
+	if within.Len == 0 {
+		return nil
+	}
+	return each(within)
+}
+
 // Feed implements Store: who follows the same shares its reads.
 func (r *remembering) Feed(ctx context.Context, v Visibility, q *FeedQuery, each func(*Block) error) error {
 	if v.Snapshot == 0 || !v.Applied || q.Limit > maxRememberedRows {

@@ -129,7 +129,7 @@ func (s *Service) tallyAll(ctx context.Context, in *read, pairs map[contracts.Si
 	t := newTallyOf(pairs, in.query.Export)
 	q := in.query
 	q.Limit = maxSummaryRows + 1
-	if err := s.store.Results(soon, in.vis, &q, func(b *Block) error { t.add(b, b.Len); return nil }); err != nil {
+	if err := s.store.counted(soon, in.vis, &q, func(b *Block) error { t.add(b, b.Len); return nil }); err != nil {
 		return nil, unlessLate(ctx, soon, err)
 	}
 	if t.rows > maxSummaryRows {

@@ -21,6 +21,7 @@ import (
 // got there, and in memory: the rows that were put in, of one mandate.
 type demo struct {
 	agents *agents
+	db     *testserver.ClickHouseServer
 	now    time.Time
 	who    contracts.AccountID
 
@@ -39,7 +40,7 @@ const demoDays = 8
 
 // newDemo fills a fresh database with the demo as its first account sees it:
 // everything of one mandate.
-func newDemo(t testing.TB) *demo {
+func newDemo(t testing.TB, change ...func(*agentSettings)) *demo {
 	t.Helper()
 	d := &demo{
 		now:   time.Date(2026, 3, 4, 14, 30, 0, 0, time.UTC), // a Wednesday
@@ -50,6 +51,7 @@ func newDemo(t testing.TB) *demo {
 	m, err := simulated.New(simulated.Config{Seed: 1, Now: d.now})
 	must(t, err)
 	db := testserver.ClickHouse(t)
+	d.db = db
 	must(t, schema.Migrate(t.Context(), db.AdminDSN, schema.Options{}))
 	dsn, err := clickhouse.ParseDSN(db.ProjectorDSN)
 	must(t, err)
@@ -81,10 +83,10 @@ func newDemo(t testing.TB) *demo {
 	st, err := store.New(sc)
 	must(t, err)
 	t.Cleanup(func() { st.Close() })
-	d.agents = newAgents(t, nil, func(set *agentSettings) {
+	d.agents = newAgents(t, nil, append([]func(*agentSettings){func(set *agentSettings) {
 		set.store, set.now = st, func() time.Time { return d.now }
 		set.query.SoftDeadline, set.query.HardBudget = 2*time.Minute, 4*time.Minute // a busy machine is no finding
-	})
+	}}, change...)...)
 	for ref, content := range m.Artifacts() {
 		if ref.OrderID == d.order(askedOrder).OrderID && !ref.Import {
 			d.files[ref.ArchiveID] = content

@@ -38,16 +38,28 @@ type qualitySite struct {
 	LateSince      *string        `json:"lateSince,omitempty"`
 }
 
-func sumQuality(ctx context.Context, s *query.Service, c Call, returned int) any {
-	sum := qualitySummary{Returned: returned}
+// sumQuality counts beside the read of the page.
+func sumQuality(ctx context.Context, s *query.Service, c Call) func(int) any {
 	params := wire.FromArguments(c.Arguments)
 	if params.Given("cursor") {
+		return func(returned int) any { return qualitySummary{Returned: returned} }
+	}
+	sites := make(chan qualitySummary, 1)
+	go func() {
+		page, err := wire.QualityBySite(ctx, s, c.Principal, params)
+		if err != nil { // the page says enough without
+			page = &query.SiteStatusPage{}
+		}
+		sites <- qualitySites(page)
+	}()
+	return func(returned int) any {
+		sum := <-sites
+		sum.Returned = returned
 		return sum
 	}
-	page, err := wire.QualityBySite(ctx, s, c.Principal, params)
-	if err != nil {
-		return sum // the page says enough without
-	}
+}
+
+func qualitySites(page *query.SiteStatusPage) (sum qualitySummary) {
 	for _, site := range page.Data {
 		if len(sum.Sites) == maxSilentSites {
 			sum.OtherSites++

@@ -22,6 +22,8 @@ globalThis.document = {
   },
 };
 
+globalThis.location = { hash: '' }; // until an address is followed
+
 let read;
 const Params = URLSearchParams;
 globalThis.URLSearchParams = class extends Params {

@@ -1,0 +1,130 @@
+package mcp_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"preismon/deploy/testserver"
+)
+
+// speedRounds are those of each question, on both surfaces by turns.
+const speedRounds = 25
+
+// A call is to take at most goalBeside times as long as its read over REST, at
+// the median. It fails above mostBeside: other work of the machine may lie
+// between.
+const (
+	goalBeside = 2.0
+	mostBeside = 4.0
+)
+
+// questionsOfSpeed has every tool with the read of REST that asks the same.
+func (d *demo) questionsOfSpeed() []twin {
+	order, site := d.order(askedOrder).OrderID, d.siteNamed(askedSite)
+	day := d.now.Add(-24 * time.Hour).Format(time.RFC3339)
+	return []twin{
+		{"list_sites", "/v1/sites", nil},
+		{"list_items", "/v1/items", object{"limit": 100}},
+		{"list_asin_locales", "/v1/items/asin-locales", nil},
+		{"list_orders", "/v1/orders", object{"includeMonitoring": true}},
+		{"get_order_detail", "/v1/orders/{orderId}", object{"orderId": order}},
+		{"list_order_observation_quality", "/v1/orders/{orderId}/observation-quality", object{"orderId": order, "limit": 100}},
+		{"list_results", "/v1/results", object{"site": site, "limit": 100}},
+		{"list_results", "/v1/results", object{"site": site, "latestPerPair": true, "includeExportFields": true, "limit": 1000}},
+		{"list_result_changes", "/ext/v1/movers", object{"site": site, "since": day, "limit": 100}},
+		{"list_result_changes", "/ext/v1/movers", object{"orderId": order, "since": day, "limit": 100}},
+		{"get_market_price_position", "/ext/v1/position", object{"site": site, "limit": 50}},
+		{"describe_results_contract", "/v1/results/capabilities", nil},
+		{"list_order_export_history", "/v1/orders/{orderId}/exports/history", object{"orderId": order}},
+		{"list_order_import_history", "/v1/orders/{orderId}/imports/history", object{"orderId": order}},
+		{"download_order_export_file", "/v1/orders/{orderId}/exports/history/download", object{"orderId": order, "exportName": dailyExport, "latest": true}},
+	}
+}
+
+// TestSpeed prints the median of every tool beside that of its read over REST,
+// by turns in one run, so that a busy machine is busy for both.
+func TestSpeed(t *testing.T) {
+	testserver.Full(t, "half a minute of measuring")
+	d := newDemo(t)
+	r := d.agents.agent(d.who).call("list_results", object{"site": d.siteNamed(askedSite), "limit": 1}).ok()
+	t.Logf("pairs=%d rows_of_the_site=%v", len(d.captures), at(r, "summary", "rows"))
+	a := d.agents.agent(d.who)
+	for _, q := range d.questionsOfSpeed() {
+		pairs := at(a.call(q.tool, q.arguments).ok(), "query", "pairs") // of some
+		var over, by []time.Duration
+		for round := range speedRounds + 2 {
+			began := time.Now()
+			if r := a.get(q.rest()); r.status != http.StatusOK {
+				t.Fatalf("%s: %d %.300s", q.rest(), r.status, r.body)
+			}
+			asked := time.Now()
+			r := a.send("tools/call", object{"name": q.tool, "arguments": q.arguments})
+			ended := time.Now()
+			if r.status != http.StatusOK || strings.Contains(r.body, `"isError":true`) {
+				t.Fatalf("%s: %d %.300s", q.tool, r.status, r.body)
+			}
+			if round >= 2 {
+				over, by = append(over, asked.Sub(began)), append(by, ended.Sub(asked))
+			}
+		}
+		rest, tool := middle(over), middle(by)
+		ratio := float64(tool) / float64(rest)
+		t.Logf("tool=%s rest=%s pairs=%v p50=%s rest_p50=%s ratio=%.2f met=%t", q.tool, q.path, pairs, tool.Round(10*time.Microsecond), rest.Round(10*time.Microsecond), ratio, ratio <= goalBeside)
+		if ratio > mostBeside {
+			t.Errorf("%s takes %.1f times as long as %s", q.tool, ratio, q.rest())
+		}
+	}
+}
+
+func middle(all []time.Duration) time.Duration {
+	slices.Sort(all)
+	return all[len(all)/2]
+}
+
+// TestAgentsAtOnce: 64 agents ask everything at the same time, each beginning
+// with another question, and each is answered as if it were alone.
+func TestAgentsAtOnce(t *testing.T) {
+	testserver.Full(t, "a minute of 64 agents")
+	const agents = 64
+	d := newDemo(t, func(set *agentSettings) { set.throttle.HeavyAtOnce = agents })
+	all := d.questionsOfSpeed()
+	alone := make([]any, len(all))
+	began := time.Now()
+	for i, q := range all {
+		alone[i] = counts(d.agents.agent(d.who).call(q.tool, q.arguments).ok())
+	}
+	one := time.Since(began)
+	began = time.Now()
+	var asking sync.WaitGroup
+	for n := range agents {
+		asking.Go(func() {
+			for i := range all {
+				at := (i + n) % len(all)
+				q := all[at]
+				r := d.agents.agent(d.who).send("tools/call", object{"name": q.tool, "arguments": q.arguments})
+				reply := struct{ Result result }{result{t: t}}
+				if err := json.Unmarshal([]byte(r.body), &reply); err != nil || r.status != http.StatusOK || reply.Result.IsError {
+					t.Errorf("%s: %d %v %.300s", q.tool, r.status, err, r.body)
+					continue
+				}
+				if diff := cmp.Diff(alone[at], counts(reply.Result.members())); diff != "" {
+					t.Errorf("%s: %s", q.tool, diff)
+				}
+			}
+		})
+	}
+	asking.Wait()
+	t.Logf("agents=%d calls=%d seconds=%.1f one_alone=%.1f", agents, agents*len(all), time.Since(began).Seconds(), one.Seconds())
+}
+
+// counts are what an answer says but for its address and its cursor.
+func counts(members object) any {
+	return []any{len(list(members, "data")), at(members, "summary", "sites"), at(members, "paging", "returned"), at(members, "query", "kinds")}
+}
