@@ -9,6 +9,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
+	"preismon/query/alert"
 )
 
 // FeedRequest asks for the rows that became visible since a token was made, or,
@@ -21,6 +22,16 @@ type FeedRequest struct {
 	Rows ResultsRequest
 	// Lines has the JSON of the rows on lines, not with commas.
 	Lines bool
+	// Alerts gives the alerts that fire at the rows, not the rows. Limit bounds the
+	// rows still, which are then MaxAlertRows at most.
+	Alerts bool
+	// Rule is what alerts that begin now are of. A token holds it.
+	Rule *alert.Rule
+}
+
+// After asks for what follows a page.
+func (r FeedRequest) After(page *FeedPage) FeedRequest {
+	return FeedRequest{Since: page.Progress.Token, Limit: r.Limit, Lines: r.Lines, Alerts: r.Alerts}
 }
 
 // FeedPlace is a place in the order in which rows become visible.
@@ -46,7 +57,7 @@ type FeedQuery struct {
 
 // FeedPage are rows that became visible, in that order.
 type FeedPage struct {
-	Rows     RowsJSON // each with its rowId
+	Rows     RowsJSON // each with its rowId; or alerts
 	Progress Progress
 	Limit    int
 	// Seen is how far the tables were: Await waits for more.
@@ -71,19 +82,31 @@ type feedState struct {
 	At         FeedPlace      `json:"a"`
 	Generation uint64         `json:"g,omitempty"`
 	Scope      string         `json:"v"`
+	Rule       *alert.Rule    `json:"k,omitempty"` // of alerts
 }
 
-func (s *Service) feedBinding(p Principal) binding {
+func (s *Service) feedBinding(p Principal, alerts bool) binding {
+	if alerts {
+		return binding{Account: p.Account, Route: "alerts"}
+	}
 	return binding{Account: p.Account, Route: "changes"}
 }
 
 // Feed reads a page of a feed: at most limit rows. It does not wait for any.
 func (s *Service) Feed(ctx context.Context, p Principal, r FeedRequest) (page *FeedPage, err error) {
-	limit, err := pageLimit(r.Limit, MaxResultsLimit)
+	most := MaxResultsLimit
+	if r.Alerts {
+		most = MaxAlertRows
+	}
+	limit, err := pageLimit(r.Limit, most)
 	if err != nil {
 		return nil, err
 	}
-	room, held, err := s.charge(ctx, pageBytes(ResultsRequest{Limit: &limit, Include: r.Rows.Include}))
+	bytes := pageBytes(ResultsRequest{Limit: &limit, Include: r.Rows.Include})
+	if r.Alerts {
+		bytes += alertBytes(limit)
+	}
+	room, held, err := s.charge(ctx, bytes)
 	if err != nil {
 		return nil, err
 	}
@@ -100,12 +123,19 @@ func (s *Service) Feed(ctx context.Context, p Principal, r FeedRequest) (page *F
 }
 
 func (s *Service) feed(ctx context.Context, p Principal, r FeedRequest, limit int) (*FeedPage, error) {
+	bound, again := s.feedBinding(p, r.Alerts), feedAgain
+	if r.Alerts {
+		again = alertsAgain
+	}
 	var state feedState
 	var err error
-	if r.Since == "" {
-		state, err = s.beginFeed(p, r.Rows)
-	} else {
-		err = s.openSince(s.feedBinding(p), r.Since, r.Rows, &state, feedAgain)
+	switch {
+	case r.Since == "":
+		state, err = s.beginFeed(p, r)
+	case r.Rule != nil:
+		err = invalid("since: it holds its rule. Send no rule beside it.")
+	default:
+		err = s.openSince(bound, r.Since, r.Rows, &state, again)
 	}
 	if err != nil {
 		return nil, err
@@ -130,7 +160,7 @@ func (s *Service) feed(ctx context.Context, p Principal, r FeedRequest, limit in
 		}
 		state.At, state.Generation, state.Scope = placeOf(a.Watermark), a.Generation, scope
 	}
-	if err := state.goesOn(a, scope, feedAgain); err != nil {
+	if err := state.goesOn(a, scope, again); err != nil {
 		return nil, err
 	}
 	in := &read{resultsPlan: plan, vis: a.Visibility}
@@ -141,58 +171,15 @@ func (s *Service) feed(ctx context.Context, p Principal, r FeedRequest, limit in
 	at := placeOf(a.Watermark)
 	page.Progress.UpToDate = true
 	if !a.Visibility.Nothing() && !plan.query.nothing(a.Visibility) && state.At != at {
-		if in.encoder, err = s.encoder(ctx, plan, a.Visibility); err != nil {
-			return nil, err
-		}
-		in.encoder.pens = append(in.encoder.pens, s.rowIDs.pen(a.Visibility.Mandate))
-		if at, err = s.readFeed(ctx, in, page, state.At, r.Lines); err != nil {
+		if at, err = s.fillFeed(ctx, in, page, &state, r.Lines); err != nil {
 			page.Rows.Release()
 			return nil, err
 		}
 	}
 	state.At = at
 	page.Progress.AsOf = formatInstant(asked.Truncate(contracts.Resolution), plan.zone)
-	page.Progress.Token, err = s.seal.sealCursor(s.feedBinding(p), state)
+	page.Progress.Token, err = s.seal.sealCursor(bound, state)
 	return page, err
-}
-
-// firstFeedSlice is how many sequences the first statement of a page reads; a
-// limit sorts all that it finds, so that a feed that is far behind reads little
-// more than it gives.
-const (
-	firstFeedSlice  = 1_000
-	feedSliceGrowth = 4
-)
-
-// readFeed fills the page with the rows behind a place, and gives the one that
-// it ends at.
-func (s *Service) readFeed(ctx context.Context, in *read, page *FeedPage, at FeedPlace, lines bool) (FeedPlace, error) {
-	rows := &ResultsPage{}
-	c := &pageCollector{in: in, page: rows, room: page.Limit, maxBytes: s.cfg.MaxResponseBytes, between: ','}
-	if lines {
-		c.between = '\n'
-	}
-	rows.Rows.buf = *rowBuffers.Get().(*[]byte)
-	defer func() { page.Rows = rows.Rows }()
-	mark := in.query.Watermark
-	for width := uint64(firstFeedSlice); at != placeOf(mark); width *= feedSliceGrowth {
-		q := FeedQuery{Rows: in.query, After: at, Limit: c.room + 1}
-		if at.Epoch == mark.Epoch && mark.Seq-at.Seq > width {
-			q.Rows.Watermark.Seq = at.Seq + width
-		}
-		if err := s.store.Feed(ctx, in.vis, &q, func(b *Block) error { return c.take(ctx, b) }); err != nil {
-			return at, err
-		}
-		if c.more {
-			page.Progress.UpToDate = false
-			if rows.Rows.rows == 0 {
-				return at, nil
-			}
-			return FeedPlace{c.last.Epoch, c.last.Seq, c.last.Capture, c.last.Offer}, nil
-		}
-		at = placeOf(q.Rows.Watermark)
-	}
-	return at, nil
 }
 
 // openSince gives the state of a token, beside which there may be no query.
@@ -226,7 +213,13 @@ func (state *feedState) goesOn(a *Access, scope, again string) error {
 
 // beginFeed is the state of a feed that begins, but for its place. What is not
 // given of its window is open.
-func (s *Service) beginFeed(p Principal, r ResultsRequest) (state feedState, err error) {
+func (s *Service) beginFeed(p Principal, asked FeedRequest) (state feedState, err error) {
+	if asked.Alerts {
+		if err := checkRule(asked.Rule); err != nil {
+			return state, err
+		}
+	}
+	r := asked.Rows
 	if err := feedable(r); err != nil {
 		return state, err
 	}
@@ -244,7 +237,9 @@ func (s *Service) beginFeed(p Principal, r ResultsRequest) (state feedState, err
 	if !plan.given.To {
 		w.To = time.Time{}
 	}
-	return stateOf(r, w), nil
+	state = stateOf(r, w)
+	state.Rule = asked.Rule
+	return state, nil
 }
 
 func stateOf(r ResultsRequest, w contracts.Window) feedState {
@@ -358,7 +353,7 @@ func (s *Service) streamToken(ctx context.Context, p Principal, plan *resultsPla
 		case scope != state.Scope || now.Generation != state.Generation:
 			return &fault.Error{Kind: fault.Unavailable, RetryAfter: time.Second, Msg: "What this account sees changed while its rows were read. Ask again."}
 		}
-		*r.ChangesToken, err = s.seal.sealCursor(s.feedBinding(p), state)
+		*r.ChangesToken, err = s.seal.sealCursor(s.feedBinding(p, false), state)
 		return err
 	}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
+	"encoding/json"
 	"hash"
 
 	"preismon/contracts"
@@ -47,4 +48,21 @@ func (r rowIDs) of(m contracts.MandateID) pen {
 		sum = h.Sum(sum[:0])
 		return base64.RawURLEncoding.AppendEncode(out, sum[:rowIDBytes])
 	}
+}
+
+// ofAlerts names what a rule says of the captures of a mandate: for the same
+// rule the same, whenever and by whichever request it is told. It is for one
+// read.
+func (r rowIDs) ofAlerts(m contracts.MandateID, rule any) (func(Position) string, error) {
+	of, err := json.Marshal(rule)
+	return func(at Position) string {
+		h := hmac.New(sha256.New, r.key)
+		place := append([]byte("alert\x00"), make([]byte, 22)...)
+		binary.BigEndian.PutUint64(place[6:], uint64(m))
+		binary.BigEndian.PutUint32(place[14:], at.Epoch)
+		binary.BigEndian.PutUint64(place[18:], at.Seq)
+		binary.BigEndian.PutUint16(place[26:], at.Capture)
+		h.Write(append(place, of...))
+		return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:rowIDBytes])
+	}, err
 }

@@ -182,7 +182,7 @@ func (s *Service) openWindows(p Principal, r WindowsRequest) (state windowsState
 	case r.Rows.CapturedFrom == "":
 		return state, invalid("capturedFrom: missing. The first window begins there.")
 	}
-	state.feedState, err = s.beginFeed(p, r.Rows)
+	state.feedState, err = s.beginFeed(p, FeedRequest{Rows: r.Rows})
 	return state, err
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"time"
@@ -18,7 +19,12 @@ import (
 type changesCmd struct {
 	Remote remoteFlags `embed:""`
 	scopeFlags
-	Follow bool   `help:"Go on with what becomes visible, until it is interrupted." env:"-"`
+	followFlags
+}
+
+// followFlags are those of commands that go on from a token.
+type followFlags struct {
+	Follow bool   `help:"Go on with what comes, until it is interrupted." env:"-"`
 	Since  string `help:"Token to go on from. It holds what it is of, so it goes with no selector." env:"-" placeholder:"TOKEN"`
 	State  string `help:"File that keeps the token: written after the rows before it, read at the start when it is there." env:"-" placeholder:"FILE"`
 }
@@ -37,24 +43,30 @@ Examples:
 const changesWait = 20 * time.Second
 
 func (c *changesCmd) Run(ctx context.Context, std streams) error {
+	return c.run(ctx, std, c.Remote, "changes", c.params(nil), (*client.Client).Changes)
+}
+
+// run writes what comes behind the token.
+func (c *followFlags) run(ctx context.Context, std streams, at remoteFlags, command string, params url.Values,
+	read func(*client.Client, context.Context, string, url.Values, time.Duration) (*client.Changes, error),
+) error {
 	since, err := c.token()
 	if err != nil {
 		return err
 	}
-	params := c.params(nil)
 	if c.Since != "" && len(params) > 0 {
 		return faulty(errors.New("since: it holds what it is of; leave the selectors out"))
 	}
-	r, err := c.Remote.connect(std)
+	r, err := at.connect(std)
 	if err != nil {
 		return err
 	}
 	out := bufio.NewWriter(std.out)
 	for began := since == ""; ; began = false {
-		found, err := r.Changes(ctx, since, params, c.wait(began))
+		found, err := read(r.Client, ctx, since, params, c.wait(began))
 		if err != nil {
 			if ctx.Err() != nil && c.Follow { // interrupted, as is meant
-				return c.goOn(std.err, since)
+				return c.goOn(std.err, command, since)
 			}
 			return c.explain(r, err)
 		}
@@ -68,13 +80,13 @@ func (c *changesCmd) Run(ctx context.Context, std streams) error {
 			return err
 		}
 		if !c.Follow && found.Progress.UpToDate {
-			return c.goOn(std.err, since)
+			return c.goOn(std.err, command, since)
 		}
 	}
 }
 
 // wait is how long a request waits: one that begins has nothing to wait for.
-func (c *changesCmd) wait(begins bool) time.Duration {
+func (c *followFlags) wait(begins bool) time.Duration {
 	if begins || !c.Follow {
 		return 0
 	}
@@ -82,7 +94,7 @@ func (c *changesCmd) wait(begins bool) time.Duration {
 }
 
 // token is the one to go on from; empty: it begins now.
-func (c *changesCmd) token() (string, error) {
+func (c *followFlags) token() (string, error) {
 	if c.Since != "" || c.State == "" {
 		return c.Since, nil
 	}
@@ -94,7 +106,7 @@ func (c *changesCmd) token() (string, error) {
 }
 
 // keep writes the token into its file, whole or not at all.
-func (c *changesCmd) keep(token string) error {
+func (c *followFlags) keep(token string) error {
 	if c.State == "" {
 		return nil
 	}
@@ -113,15 +125,15 @@ func (c *changesCmd) keep(token string) error {
 }
 
 // goOn says how to go on, where no file keeps it.
-func (c *changesCmd) goOn(w io.Writer, token string) error {
+func (c *followFlags) goOn(w io.Writer, command, token string) error {
 	if c.State != "" || token == "" {
 		return nil
 	}
-	_, err := fmt.Fprintf(w, "Go on with: preismon changes --since %s\n", token)
+	_, err := fmt.Fprintf(w, "Go on with: preismon %s --since %s\n", command, token)
 	return err
 }
 
-func (c *changesCmd) explain(r *remote, err error) error {
+func (c *followFlags) explain(r *remote, err error) error {
 	explained := r.explain(err)
 	if client.Restart(err) && c.State != "" {
 		return fmt.Errorf("%w\nRemove %s to begin again", explained, c.State)

@@ -25,7 +25,8 @@ func (a *api) extend(e *gin.Engine) {
 	for path, read := range map[string]wire.Read{"/statistics": wire.Statistics, "/position": wire.Positions, "/movers": wire.Movers, "/windows": wire.Windows, "/evidence": wire.Evidence, "/sites/status": wire.SiteStatus} {
 		get(e, extendedBase+path, a.handle(a.reads(a.heavy(func(c *gin.Context, p query.Principal) error { return a.records(c, p, read, nil) }))))
 	}
-	get(e, feedPath, a.handle(a.reads(a.changes)))
+	get(e, feedPath, a.handle(a.reads(a.feed(wire.DecodeFeed))))
+	get(e, alertsPath, a.handle(a.reads(a.feed(wire.DecodeAlerts))))
 	get(e, explainPath, a.handle(a.explain(e)))
 	e.POST(extendedBase+"/lookup", a.handle(a.readsBody(wire.MaxLookupBytes, func(c *gin.Context, p query.Principal, body []byte) error {
 		return a.heavy(func(c *gin.Context, p query.Principal) error {

@@ -17,6 +17,7 @@ import (
 
 const (
 	feedPath           = extendedBase + "/changes"
+	alertsPath         = extendedBase + "/alerts"
 	changesTokenHeader = "X-Changes-Token" // of a stream, a trailer
 
 	// tailLimit is how many rows of a tail are read at once: as many as equal
@@ -38,14 +39,17 @@ var feedForms = []*form{&jsonForm, &ndjsonForm}
 
 // follows tells whether a request is for a tail.
 func follows(r *http.Request) bool {
-	return r.URL.Path == feedPath && r.URL.Query().Get("follow") == "true"
+	return (r.URL.Path == feedPath || r.URL.Path == alertsPath) && r.URL.Query().Get("follow") == "true"
 }
 
-// changes answers with what became visible.
-func (a *api) changes(c *gin.Context, p query.Principal) error {
+// feed answers with what became visible, or with what fires at it.
+func (a *api) feed(decode func(*wire.Params) (wire.Feed, error)) reader {
+	return func(c *gin.Context, p query.Principal) error { return a.fed(c, p, decode) }
+}
+
+func (a *api) fed(c *gin.Context, p query.Principal, decode func(*wire.Params) (wire.Feed, error)) error {
 	c.Writer.Header().Add("Vary", "Accept")
-	in := paramsOf(c)
-	ask, err := wire.DecodeFeed(in)
+	ask, err := decode(paramsOf(c))
 	if err != nil {
 		return err
 	}
@@ -95,7 +99,7 @@ func (a *api) feedWithin(c *gin.Context, p query.Principal, ask wire.Feed) (*que
 			return page, err
 		}
 		page.Rows.Release()
-		ask.FeedRequest = query.FeedRequest{Since: page.Progress.Token, Limit: ask.Limit, Lines: ask.Lines}
+		ask.FeedRequest = ask.After(page)
 		if err := a.await(c.Request.Context(), page.Seen, time.Until(until)); err != nil {
 			return nil, err
 		}
@@ -221,7 +225,7 @@ func (t *tail) next(ctx context.Context) (*query.FeedPage, error) {
 // not said lately, and gives its room back.
 func (t *tail) give(page *query.FeedPage) error {
 	defer page.Rows.Release()
-	t.ask = query.FeedRequest{Since: page.Progress.Token, Limit: t.ask.Limit, Lines: true}
+	t.ask = t.ask.After(page)
 	var said *wire.Control
 	if page.Rows.Len() > 0 || time.Since(t.said) >= progressEvery {
 		said = &wire.Control{Control: wire.ControlProgress, Progress: &page.Progress}

@@ -28,7 +28,7 @@ type changesPage struct {
 type controlLine struct {
 	Control string `json:"_control"`
 	feedProgress
-	Reason, RowID string
+	Reason, RowID, AlertID string
 }
 
 const feedAt = "/ext/v1/changes"
@@ -94,7 +94,12 @@ func TestFeedPagesAndWaits(t *testing.T) {
 // follow opens a tail and gives its lines; closed: it ended as it should.
 func (s *surface) follow(ctx context.Context, query string) (lines chan controlLine, broken chan error) {
 	s.t.Helper()
-	r := s.request("GET", feedAt+"?follow=true&"+query, s.token(reader), nil).WithContext(ctx)
+	return s.tail(ctx, feedAt, query)
+}
+
+func (s *surface) tail(ctx context.Context, path, query string) (lines chan controlLine, broken chan error) {
+	s.t.Helper()
+	r := s.request("GET", path+"?follow=true&"+query, s.token(reader), nil).WithContext(ctx)
 	resp, err := s.client.Do(r)
 	must(s.t, err)
 	if resp.StatusCode != 200 || resp.Header.Get("X-Accel-Buffering") != "no" {

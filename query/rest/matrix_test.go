@@ -81,6 +81,7 @@ var matrix = map[string]visible{
 	"GET /ext/v1/explain":      {own: true}, // TestExplainedShowsWhatIsSeen
 	"GET /ext/v1/windows":      {own: true}, // TestFeedShowsWhatIsSeen
 	"GET /ext/v1/changes":      {own: true}, // TestFeedShowsWhatIsSeen
+	"GET /ext/v1/alerts":       {own: true}, // TestAlertsShowWhatIsSeen
 	"POST /ext/v1/lookup": {names: []string{
 		`{"itemIds":["{item}"]}`, `{"eans":["{ean}"]}`, `{"pzns":["{pzn}"]}`, `{"asins":[{"asin":"{asin}","asinLocale":"{locale}"}]}`,
 		`{"eans":["{ean}"],"itemIds":["{item}"],"pzns":["{pzn}"]}`,

@@ -192,7 +192,13 @@ func (m *memory) Results(ctx context.Context, _ query.Visibility, q *query.Resul
 		return ctx.Err()
 	}
 	var found []row
-	for _, r := range m.rows {
+	rows := m.rows
+	if q.Selectors.Items != "" { // the past of what a feed gives
+		m.mu.Lock()
+		rows = slices.Clone(m.later)
+		m.mu.Unlock()
+	}
+	for _, r := range rows {
 		item := m.items[slices.IndexFunc(m.items, func(i contracts.Item) bool { return i.ItemID == r.item })]
 		if !selects(q.Selectors, item) || q.Selectors.Site != "" && q.Selectors.Site != r.site ||
 			!q.Window.From.IsZero() && r.captured.Before(q.Window.From) || !q.Window.To.IsZero() && r.captured.After(q.Window.To) {

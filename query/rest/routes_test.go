@@ -29,6 +29,7 @@ func routePath(path string) string {
 // required is what a route is asked with at least.
 var required = map[string]string{
 	"/ext/v1/movers": "?itemId=7&since=2026-01-01", "/ext/v1/explain": "?path=/v1/sites", "/ext/v1/windows": "?capturedFrom=2026-01-01",
+	"/ext/v1/alerts":   "?rule=OUT_OF_STOCK",
 	"/ext/v1/evidence": "?itemId=7&site=shop-one&capturedAt=2026-01-01T00:00:00Z",
 }
 
@@ -136,6 +137,11 @@ func specials() map[string][]special {
 		begun := decode[changesPage](s.t, s.get("/ext/v1/changes?site=shop-one", s.token(reader)))
 		s.store.rebuild()
 		return s.get("/ext/v1/changes?since="+begun.Progress.Token, s.token(reader))
+	}}}
+	all["/ext/v1/alerts 410"] = []special{{code: "CHANGES_HISTORY_REBUILT", do: func(s *surface) answer {
+		begun := decode[changesPage](s.t, s.get("/ext/v1/alerts?rule=OUT_OF_STOCK&site=shop-one", s.token(reader)))
+		s.store.rebuild()
+		return s.get("/ext/v1/alerts?since="+begun.Progress.Token, s.token(reader))
 	}}}
 	all["/ext/v1/windows 410"] = []special{{code: "CHANGES_HISTORY_REBUILT", do: func(s *surface) answer {
 		begun := decode[windowList](s.t, s.get("/ext/v1/windows?site=shop-one&capturedFrom=2026-01-01", s.token(reader)))

@@ -23,25 +23,28 @@ const MaxWait = 25 * time.Second
 var waitForm = regexp.MustCompile(`^([0-9]|1[0-9]|2[0-5])s$`)
 
 // DecodeFeed takes the parameters of a request for changes.
-func DecodeFeed(in *Params) (f Feed, err error) {
-	f.Limit = in.limit()
-	f.Since, _ = in.raw("since", maxCursorBytes)
-	if wait := in.form("wait", waitForm.MatchString, "0s to 25s"); wait != "" {
-		f.Wait, err = time.ParseDuration(wait)
-	}
-	f.Follow = in.flag("follow")
+func DecodeFeed(in *Params) (Feed, error) {
+	f := feedAsked(in)
 	f.Rows = feedRows(in)
 	f.Rows.Include = query.Include{
 		Coverage: in.flag("includeCoverage"), OrderIDs: in.flag("includeOrderIds"), CustomerData: in.flag("includeCustomerData"),
 		ExportFields: in.flag("includeExportFields"), Identity: in.flag("includeIdentity"),
 	}
+	return f, in.Err()
+}
+
+// feedAsked takes how a feed is asked for, whatever it is of.
+func feedAsked(in *Params) (f Feed) {
+	f.Limit = in.limit()
+	f.Since, _ = in.raw("since", maxCursorBytes)
+	if wait := in.form("wait", waitForm.MatchString, "0s to 25s"); wait != "" {
+		f.Wait, _ = time.ParseDuration(wait) // it has its form
+	}
+	f.Follow = in.flag("follow")
 	if f.Follow && (f.Limit != nil || f.Wait > 0) {
 		in.fault("follow: goes with neither limit nor wait.")
 	}
-	if faults := in.Err(); faults != nil {
-		return f, faults
-	}
-	return f, err
+	return f
 }
 
 // feedRows takes what a feed can be of.

@@ -24,8 +24,15 @@ func DecodeResults(in *Params) (query.ResultsRequest, error) {
 
 // Selected takes what every read over results has: its page and its selectors.
 func Selected(in *Params) query.ResultsRequest {
+	limit, cursor := in.limit(), in.cursor()
+	r := selected(in)
+	r.Limit, r.Cursor = limit, cursor
+	return r
+}
+
+// selected takes the selectors alone.
+func selected(in *Params) query.ResultsRequest {
 	return query.ResultsRequest{
-		Limit: in.limit(), Cursor: in.cursor(),
 		OrderID: id[contracts.OrderID](in, "orderId"), ItemID: id[contracts.ItemID](in, "itemId"),
 		PZN: in.pzn(), EAN: in.ean(), ASINLocale: in.asinLocale(), ASIN: in.asin(), Site: in.site(),
 	}

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// Changes are rows that became visible, in that order, and how to go on.
+// Changes are rows that became visible, or alerts, in that order, and how to go
+// on.
 type Changes struct {
 	Data     []json.RawMessage `json:"data"`
 	Progress struct {
@@ -24,6 +25,16 @@ const changesAtOnce = 1_000
 // 25 seconds, for the first row. Without a token it gives one of now, for what
 // the parameters select.
 func (c *Client) Changes(ctx context.Context, since string, params url.Values, wait time.Duration) (*Changes, error) {
+	return c.feed(ctx, "/ext/v1/changes", since, params, wait)
+}
+
+// Alerts reads what fired since a token, as Changes does; without a token it
+// begins with the rule that the parameters are.
+func (c *Client) Alerts(ctx context.Context, since string, params url.Values, wait time.Duration) (*Changes, error) {
+	return c.feed(ctx, "/ext/v1/alerts", since, params, wait)
+}
+
+func (c *Client) feed(ctx context.Context, path, since string, params url.Values, wait time.Duration) (*Changes, error) {
 	if since != "" {
 		params = url.Values{"since": {since}}
 	}
@@ -31,7 +42,7 @@ func (c *Client) Changes(ctx context.Context, since string, params url.Values, w
 	params.Set("limit", strconv.Itoa(changesAtOnce))
 	params.Set("wait", strconv.Itoa(int(wait.Seconds()))+"s")
 	var found Changes
-	return &found, c.get(ctx, "/ext/v1/changes", params, &found)
+	return &found, c.get(ctx, path, params, &found)
 }
 
 // Restart tells whether an error says that a feed cannot go on from its token.

@@ -8,8 +8,11 @@ import (
 	"strings"
 )
 
-// changesPath is the route of changes.
-const changesPath = "/ext/v1/changes"
+// The routes whose lines end with one that says how far they are.
+const (
+	changesPath = "/ext/v1/changes"
+	alertsPath  = "/ext/v1/alerts"
+)
 
 // results checks each line of NDJSON, and what says that the rows of an answer
 // are whole: of a stream in any form its trailers, of a page its header.
@@ -35,9 +38,9 @@ func (x *Exchange) results(path, media string, body []byte) (faults []error) {
 	if len(l.rest) > 0 {
 		faults = append(faults, fmt.Errorf("the stream ends within a line: %q", l.rest))
 	}
-	if path == changesPath { // its last line says up to where it is whole
-		if last := body[bytes.LastIndexByte(bytes.TrimSuffix(body, []byte("\n")), '\n')+1:]; !bytes.HasPrefix(last, []byte(`{"_control":`)) {
-			faults = append(faults, fmt.Errorf("the last line is %q", last))
+	if path == changesPath || path == alertsPath { // its last line says up to where it is whole
+		if !bytes.HasPrefix(l.last, []byte(`{"_control":`)) {
+			faults = append(faults, fmt.Errorf("the last line is %q", l.last))
 		}
 		return faults
 	}
@@ -47,11 +50,12 @@ func (x *Exchange) results(path, media string, body []byte) (faults []error) {
 	return faults
 }
 
-// Lines checks the lines of a stream as they come; it keeps none of them.
+// Lines checks the lines of a stream as they come; it keeps the last one alone.
 type Lines struct {
 	record string // the schema of a line; empty: Result
 	n      int
 	rest   []byte
+	last   []byte // the last whole line
 	faults []error
 }
 
@@ -82,6 +86,7 @@ func (l *Lines) Write(piece []byte) (int, error) {
 			break
 		}
 		l.n++
+		l.last = append(l.last[:0], line...)
 		if err := Value(cmp.Or(l.record, "Result"), line); err != nil && len(l.faults) < mostFaults {
 			l.faults = append(l.faults, fmt.Errorf("line %d: %w", l.n, err))
 		}

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"context"
+
+	"preismon/cmd/preismon/client"
+)
+
+type alertsCmd struct {
+	Remote remoteFlags `embed:""`
+	scopeFlags
+	followFlags
+	Rule         string `help:"What is looked for: PRICE_BELOW, PRICE_DROP, OUT_OF_STOCK, BACK_IN_STOCK, BUYBOX_LOST or UNDERCUT." env:"-" placeholder:"RULE"`
+	Price        string `help:"Of PRICE_BELOW, like 12.34." env:"-" placeholder:"AMOUNT"`
+	CurrencyCode string `help:"Of --price, like EUR." env:"-" placeholder:"CODE"`
+	Percent      string `help:"Of PRICE_DROP, 1 to 99." env:"-" placeholder:"NUMBER"`
+	OwnMerchant  string `help:"You are this merchant: of BUYBOX_LOST and UNDERCUT." env:"-" placeholder:"TEXT"`
+	Confirm      string `help:"How many captures one after the other must say so, 1 to 5. Default: 1." env:"-" placeholder:"NUMBER"`
+	RearmPercent string `help:"By how much a price must be above the compared one before PRICE_BELOW or UNDERCUT fires again, 1 to 50." env:"-" placeholder:"NUMBER"`
+}
+
+// Help implements kong.HelpProvider.
+func (alertsCmd) Help() string {
+	return `Writes the captures at which a rule fired, as NDJSON, each once, with the one before. Without a token it begins now. A rule fires once, and again after it did not hold; captures that came late, or that do not tell, fire nothing. UNDERCUT without --own-merchant is of your reference prices.
+
+Examples:
+
+  preismon alerts --rule PRICE_BELOW --price 9.99 --currency-code EUR --item-id 4711 --follow
+  preismon alerts --rule OUT_OF_STOCK --confirm 2 --order-id 17 --state stock.token`
+}
+
+func (c *alertsCmd) Run(ctx context.Context, std streams) error {
+	p := c.params(map[string]string{
+		"rule": c.Rule, "price": c.Price, "currencyCode": c.CurrencyCode, "percent": c.Percent, "ownMerchant": c.OwnMerchant, "confirm": c.Confirm, "rearmPercent": c.RearmPercent,
+	})
+	return c.run(ctx, std, c.Remote, "alerts", p, (*client.Client).Alerts)
+}

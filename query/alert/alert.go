@@ -1,0 +1,101 @@
+// Package alert says when a rule about the captures of an item-site pair fires:
+// rules, what one capture says of them, and their evaluation over the captures
+// of a pair in the order in which they became visible. It is pure: whether a
+// capture fires follows from those up to its place alone, whoever asks, whenever
+// and page by page or not. Package query asks it; it reads nothing itself.
+package alert
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"preismon/contracts"
+)
+
+// Kind is what a rule looks for.
+type Kind string
+
+const (
+	PriceBelow  Kind = "PRICE_BELOW"  // the offer that stands asks less than an amount
+	PriceDrop   Kind = "PRICE_DROP"   // it asks so many percent less than at the capture before
+	OutOfStock  Kind = "OUT_OF_STOCK" // unavailable, after a price
+	BackInStock Kind = "BACK_IN_STOCK"
+	BuyBoxLost  Kind = "BUYBOX_LOST" // nobody holds it any more, or the own merchant does not
+	// Undercut: another offer of the capture asks less than the own merchant's,
+	// or the offer that stands less than the caller's reference price.
+	Undercut Kind = "UNDERCUT"
+)
+
+// Kinds are all kinds.
+func Kinds() []Kind {
+	return []Kind{PriceBelow, PriceDrop, OutOfStock, BackInStock, BuyBoxLost, Undercut}
+}
+
+// Bounds of rules.
+const (
+	// Memory is how long a capture counts for those after it, as for movers.
+	Memory     = 168 * time.Hour
+	MaxConfirm = 5
+	MaxRearm   = 50 // percent
+)
+
+// Rule says what fires. Its JSON is what its alerts are named by.
+type Rule struct {
+	Kind        Kind               `json:"kind"`
+	Price       int64              `json:"price,omitempty"` // of PriceBelow, minor units
+	Currency    contracts.Currency `json:"currency,omitempty"`
+	Percent     int                `json:"percent,omitempty"` // of PriceDrop, 1 to 99
+	OwnMerchant string             `json:"ownMerchant,omitempty"`
+	// Confirm is how many captures one after the other must say so, 1 to 5.
+	Confirm int `json:"confirm"`
+	// Rearm is by how many percent a price must rise above the compared one
+	// before the rule fires again; of PriceBelow and Undercut.
+	Rearm int `json:"rearm,omitempty"`
+}
+
+// Validate names all faults at once, by the parameters that they are of.
+func (r Rule) Validate() error {
+	var faults []error
+	fault := func(wrong bool, format string, args ...any) {
+		if wrong {
+			faults = append(faults, fmt.Errorf(format, args...))
+		}
+	}
+	only := func(given bool, name string, kinds ...Kind) {
+		for _, k := range kinds {
+			if r.Kind == k {
+				return
+			}
+		}
+		fault(given, "%s: does not go with %s.", name, r.Kind)
+	}
+	known := false
+	for _, k := range Kinds() {
+		known = known || k == r.Kind
+	}
+	if !known {
+		return fmt.Errorf("rule: %q is none of %v.", string(r.Kind), Kinds())
+	}
+	fault(r.Kind == PriceBelow && r.Price <= 0, "price: missing, or not more than 0.")
+	fault(r.Kind == PriceDrop && (r.Percent < 1 || r.Percent > 99), "percent: must be 1 to 99.")
+	fault(r.Confirm < 1 || r.Confirm > MaxConfirm, "confirm: must be 1 to %d.", MaxConfirm)
+	fault(r.Rearm < 0 || r.Rearm > MaxRearm, "rearmPercent: must be 0 to %d.", MaxRearm)
+	only(r.Price != 0 || r.Currency != "", "price", PriceBelow)
+	only(r.Percent != 0, "percent", PriceDrop)
+	only(r.OwnMerchant != "", "ownMerchant", BuyBoxLost, Undercut)
+	only(r.Rearm != 0, "rearmPercent", PriceBelow, Undercut)
+	return errors.Join(faults...)
+}
+
+// Span is how long before a capture those lie that decide whether it fires.
+func (r Rule) Span() time.Duration {
+	if r.Confirm > 1 { // the first of those that confirm has a past of its own
+		return 2 * Memory
+	}
+	return Memory
+}
+
+// ofPrice tells whether the rule needs no capture before that said otherwise: a
+// price that is new, or comes after a silence, is told.
+func (r Rule) ofPrice() bool { return r.Kind == PriceBelow || r.Kind == Undercut }

@@ -1,0 +1,97 @@
+package alert
+
+// Fires tells whether the last of the captures of a pair fires, which are in the
+// order in which they became visible, and gives the one before those that say
+// so, with which a drop is compared; nil: there is none within Memory. Captures older than Span before the last
+// do not count, so that more of them change nothing.
+//
+// One that was captured before another that was visible already is late: it
+// fires nothing and takes no part. Nor does one that says nothing. The rule
+// fires with the Confirm-th capture of a run that says so within Memory, if it
+// was armed when the run began: by a capture that was clear within Memory
+// before, or, of a price, since no such run was then. It fires once a run.
+func (r Rule) Fires(visible []Judged) (before *Judged, fires bool) {
+	told := r.told(visible)
+	start := len(told) - r.Confirm
+	if start < 0 || told[len(told)-1].Ms-told[start].Ms > Memory.Milliseconds() {
+		return nil, false
+	}
+	run, past := told[start:], told[:start]
+	for len(past) > 0 && past[0].Ms < run[0].Ms-Memory.Milliseconds() {
+		past = past[1:]
+	}
+	if len(past) > 0 {
+		before = past[len(past)-1]
+	}
+	if r.Kind == PriceDrop {
+		return before, before != nil && r.dropped(past, run)
+	}
+	if before != nil && before.Says == Holds { // the run is longer, and was told
+		return nil, false
+	}
+	for _, j := range run {
+		if j.Says != Holds {
+			return nil, false
+		}
+	}
+	return before, r.armed(past)
+}
+
+// told are the captures that take part; none, if the last one does not.
+func (r Rule) told(visible []Judged) (told []*Judged) {
+	last := &visible[len(visible)-1]
+	newest := last.Ms - r.Span().Milliseconds()
+	for i := range visible {
+		j := &visible[i]
+		if j.Ms < newest {
+			if j == last {
+				return nil
+			}
+			continue
+		}
+		newest = j.Ms
+		if j.Says == Nothing || r.Kind == PriceDrop && j.Offer.Currency != last.Offer.Currency {
+			continue
+		}
+		told = append(told, j)
+	}
+	if len(told) == 0 || told[len(told)-1] != last {
+		return nil
+	}
+	return told
+}
+
+// armed tells whether the rule can fire after these.
+func (r Rule) armed(past []*Judged) bool {
+	armed, run := r.ofPrice(), 0
+	for _, j := range past {
+		switch j.Says {
+		case Holds:
+			if run++; run >= r.Confirm {
+				armed = false
+			}
+			continue
+		case Clear:
+			armed = true
+		}
+		run = 0
+	}
+	return armed
+}
+
+// dropped tells whether all of a run asks so much less than the capture before
+// it, and it began with less than anything before.
+func (r Rule) dropped(past, run []*Judged) bool {
+	was := past[len(past)-1]
+	for _, j := range run {
+		if 100*uint64(j.Offer.Price) > uint64(100-r.Percent)*uint64(was.Offer.Price) {
+			return false
+		}
+	}
+	for _, j := range past {
+		if j.Offer.Price <= run[0].Offer.Price {
+			return false
+		}
+	}
+	return true
+}

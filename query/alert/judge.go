@@ -1,0 +1,168 @@
+package alert
+
+import (
+	"cmp"
+
+	"preismon/contracts"
+)
+
+// Offer is an offer of a capture. Amounts are minor units; -1: not observed.
+type Offer struct {
+	Price, Shipping int64
+	Currency        contracts.Currency
+	Merchant        string
+	BuyBox          contracts.Flag // unknown where the site has none
+}
+
+// Capture is what was captured of a pair at once.
+type Capture struct {
+	Ms     int64             // when
+	State  contracts.Outcome // a price that is observed is one of an offer
+	Offers []Offer           // in their order; at least one
+}
+
+// Says is what a capture says of a rule.
+type Says uint8
+
+const (
+	Nothing Says = iota // it does not tell, as one whose access was restricted
+	Holds
+	Between // not, but not by so much that the rule is armed again
+	Clear
+)
+
+// Judged is a capture as a rule sees it.
+type Judged struct {
+	Ms       int64
+	State    contracts.Outcome
+	Offer    Offer // the one that stands; of an own merchant that is undercut the cheapest other one
+	Says     Says
+	Compared int64 // the price that was compared with, of the offer's currency; -1: none
+}
+
+// Judge says what a capture says of the rule. reference is the caller's own
+// price in a currency, if there is one.
+func (r Rule) Judge(c Capture, reference func(contracts.Currency) (price int64, ok bool)) Judged {
+	j := Judged{Ms: c.Ms, State: c.State, Offer: Standing(c.Offers), Compared: -1}
+	priced := c.State == contracts.PriceObserved
+	switch r.Kind {
+	case PriceBelow:
+		if priced && j.Offer.Currency == r.Currency {
+			j.Compared = r.Price
+			j.Says = r.below(j.Offer.Price, r.Price-1, r.Price)
+		}
+	case PriceDrop: // its captures say it together
+		if priced {
+			j.Says = Between
+		}
+	case OutOfStock:
+		j.Says = says(c.State, contracts.Unavailable, contracts.PriceObserved)
+	case BackInStock:
+		j.Says = says(c.State, contracts.PriceObserved, contracts.Unavailable)
+	case BuyBoxLost:
+		if priced && j.Offer.BuyBox != contracts.FlagUnknown {
+			j.Says = Holds
+			if j.Offer.BuyBox == contracts.FlagTrue && (r.OwnMerchant == "" || j.Offer.Merchant == r.OwnMerchant) {
+				j.Says = Clear
+			}
+		}
+	case Undercut:
+		r.undercut(&j, c, reference)
+	}
+	return j
+}
+
+// says is what a state says of a rule that one state fires and another arms.
+func says(state, holds, clear contracts.Outcome) Says {
+	switch state {
+	case holds:
+		return Holds
+	case clear:
+		return Clear
+	case contracts.ProductNotFound:
+		return Between
+	}
+	return Nothing
+}
+
+// below compares a price with the greatest one that fires, and with the one that
+// the margin is of.
+func (r Rule) below(price, most, than int64) Says {
+	switch {
+	case price <= most:
+		return Holds
+	case 100*uint64(price) >= uint64(100+r.Rearm)*uint64(than):
+		return Clear
+	}
+	return Between
+}
+
+func (r Rule) undercut(j *Judged, c Capture, reference func(contracts.Currency) (int64, bool)) {
+	if c.State != contracts.PriceObserved {
+		return
+	}
+	if r.OwnMerchant == "" {
+		if price, ok := reference(j.Offer.Currency); ok {
+			j.Compared, j.Says = price, r.below(j.Offer.Price, price-1, price)
+		}
+		return
+	}
+	var own *Offer
+	for i := range c.Offers {
+		if o := &c.Offers[i]; o.Merchant == r.OwnMerchant && o.Price >= 0 && (own == nil || o.Price < own.Price) {
+			own = o
+		}
+	}
+	if own == nil {
+		return
+	}
+	j.Offer, j.Says, j.Compared = *own, Clear, own.Price
+	var others []Offer
+	for _, o := range c.Offers {
+		if o.Merchant != r.OwnMerchant && o.Price >= 0 && o.Currency == own.Currency {
+			others = append(others, o)
+		}
+	}
+	for i, o := range others {
+		if i == 0 || o.Price < j.Offer.Price {
+			j.Offer = o
+			j.Says = r.below(o.Price, own.Price-1, own.Price)
+		}
+	}
+}
+
+// Standing is the offer that stands for its capture (decision 025): that holds
+// the buy box, then has a price, and shipping with it, then by currency, total,
+// price and place.
+func Standing(offers []Offer) Offer {
+	least := offers[0]
+	for _, o := range offers[1:] {
+		if before(o, least) {
+			least = o
+		}
+	}
+	return least
+}
+
+func before(a, b Offer) bool {
+	last := func(is bool) int {
+		if is {
+			return 1
+		}
+		return 0
+	}
+	parts := func(o Offer) (box, price, shipping int, currency contracts.Currency, total, amount int64) {
+		box, price, shipping = last(o.BuyBox != contracts.FlagTrue), last(o.Price < 0), last(o.Price >= 0 && o.Shipping < 0)
+		if o.Price >= 0 {
+			currency, amount = o.Currency, o.Price
+			if o.Shipping >= 0 {
+				total = o.Price + o.Shipping
+			}
+		}
+		return box, price, shipping, currency, total, amount
+	}
+	aBox, aPrice, aShipping, aCurrency, aTotal, aAmount := parts(a)
+	bBox, bPrice, bShipping, bCurrency, bTotal, bAmount := parts(b)
+	return cmp.Or(cmp.Compare(aBox, bBox), cmp.Compare(aPrice, bPrice), cmp.Compare(aShipping, bShipping),
+		cmp.Compare(aCurrency, bCurrency), cmp.Compare(aTotal, bTotal), cmp.Compare(aAmount, bAmount)) < 0
+}

@@ -1,0 +1,292 @@
+package query
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+
+	"preismon/contracts"
+	"preismon/contracts/fault"
+	"preismon/query/alert"
+)
+
+// Bounds of a page of alerts.
+const (
+	MaxAlertRows  = 1_000 // that are looked at
+	alertCaptures = 400   // of the past of a pair, about
+	judgedBytes   = 128
+)
+
+// alertBytes is what the past of so many pairs takes, about.
+func alertBytes(rows int) int64 { return int64(mostCaptures(rows)) * judgedBytes }
+
+// mostCaptures bounds the past that is read for so many rows.
+func mostCaptures(rows int) int { return (rows + 100) * alertCaptures }
+
+// alertsAgain is how alerts are begun again.
+const alertsAgain = "Begin again without since: alerts of before are not told then."
+
+// Alert is a capture at which a rule fires. See contracts/decisions/039-alerts.md.
+type Alert struct {
+	AlertID string            `json:"alertId"` // of the rule and the capture
+	Rule    alert.Kind        `json:"rule"`
+	ItemID  contracts.ItemID  `json:"itemId"`
+	Site    contracts.SiteKey `json:"site"`
+	// ComparedPrice is what the price of After is compared with, in its currency:
+	// that of the rule, of the capture before, of the own offer, or the reference
+	// price; null of other rules.
+	ComparedPrice *json.Number `json:"comparedPrice"`
+	Before        *MoverSide   `json:"before"` // the last capture that said otherwise; null: none in 168 hours
+	After         *MoverSide   `json:"after"`
+}
+
+// checkRule takes the rule of alerts that begin.
+func checkRule(r *alert.Rule) error {
+	if r == nil {
+		return invalid("rule: missing.")
+	}
+	if err := r.Validate(); err != nil {
+		return invalid("%s", err)
+	}
+	return nil
+}
+
+// touched takes the captures that rows of a feed are of, each once.
+type touched struct {
+	room     int
+	more     bool
+	last     *Position
+	begun    FeedPlace // a capture some rows of which were taken before
+	captures []Position
+}
+
+func (t *touched) take(_ context.Context, b *Block) error {
+	n := min(b.Len, t.room)
+	for k := range n {
+		at := b.Position(b.At(k))
+		if place := placeAt(at); place.capture() != t.begun.capture() {
+			t.begun = place
+			t.captures = append(t.captures, at)
+		}
+		t.last = &at
+	}
+	t.room -= n
+	t.more = t.more || n < b.Len
+	return nil
+}
+
+func (t *touched) taken() (room int, last *Position, more bool) { return t.room, t.last, t.more }
+
+func placeAt(at Position) FeedPlace { return FeedPlace{at.Epoch, at.Seq, at.Capture, at.Offer} }
+
+// capture is the place without the offer.
+func (p FeedPlace) capture() FeedPlace {
+	p.Offer = 0
+	return p
+}
+
+// fillAlerts fills the page with what fires at the rows behind the place of a
+// state. All rows of a capture are visible at once, so that one which a page
+// breaks off is told with its first row.
+func (s *Service) fillAlerts(ctx context.Context, in *read, page *FeedPage, state *feedState, between byte) (FeedPlace, error) {
+	t := &touched{room: page.Limit, begun: state.At}
+	at, upToDate, err := s.readFeed(ctx, in, state.At, t)
+	if err != nil || len(t.captures) == 0 {
+		page.Progress.UpToDate = upToDate
+		return at, err
+	}
+	all, err := s.alerts(ctx, in, state.Rule, t.captures, mostCaptures(page.Limit))
+	if err != nil {
+		return at, err
+	}
+	out := bytes.NewBuffer((*rowBuffers.Get().(*[]byte))[:0])
+	enc := json.NewEncoder(out)
+	enc.SetEscapeHTML(false)
+	for i := range all {
+		if err := enc.Encode(&all[i]); err != nil {
+			return at, err
+		}
+		out.Bytes()[out.Len()-1] = between
+	}
+	page.Rows.buf, page.Rows.rows = out.Bytes(), len(all)
+	if len(all) > 0 {
+		page.Rows.buf = page.Rows.buf[:out.Len()-1]
+	}
+	page.Progress.UpToDate = upToDate
+	return at, nil
+}
+
+// pastCapture is a capture of a pair, at its place.
+type pastCapture struct {
+	place FeedPlace
+	alert.Judged
+}
+
+// alerts are those that fire at some captures, in their order.
+func (s *Service) alerts(ctx context.Context, in *read, rule *alert.Rule, at []Position, most int) ([]Alert, error) {
+	past, err := s.past(ctx, in, rule, at, most)
+	if err != nil {
+		return nil, err
+	}
+	id, err := s.rowIDs.ofAlerts(in.vis.Mandate, rule)
+	if err != nil {
+		return nil, err
+	}
+	var all []Alert
+	zone := newZoneFormat(in.zone)
+	for _, p := range at {
+		captures := past[contracts.Pair{Item: p.Item, Site: p.Site}]
+		n, found := slices.BinarySearchFunc(captures, placeAt(p).capture(), func(c pastCapture, place FeedPlace) int { return c.place.compare(place) })
+		if !found {
+			continue
+		}
+		visible := make([]alert.Judged, n+1)
+		for i := range visible {
+			visible[i] = captures[i].Judged
+		}
+		before, fires := rule.Fires(visible)
+		if !fires {
+			continue
+		}
+		after := &visible[n]
+		a := Alert{AlertID: id(p), Rule: rule.Kind, ItemID: p.Item, Site: p.Site, Before: judgedSide(before, zone), After: judgedSide(after, zone)}
+		compared := after.Compared
+		if rule.Kind == alert.PriceDrop {
+			compared = before.Offer.Price
+		}
+		if compared >= 0 {
+			price := decimal(compared, after.Offer.Currency)
+			a.ComparedPrice = &price
+		}
+		all = append(all, a)
+	}
+	return all, nil
+}
+
+func judgedSide(j *alert.Judged, zone *zoneFormat) *MoverSide {
+	if j == nil {
+		return nil
+	}
+	f := featured{j.Ms, j.State, j.Offer.Price, j.Offer.Shipping, j.Offer.Currency, j.Offer.Merchant, j.Offer.BuyBox}
+	return f.side(zone)
+}
+
+func (p FeedPlace) compare(o FeedPlace) int {
+	return cmp.Or(p.mark().Compare(o.mark()), cmp.Compare(p.Capture, o.Capture), cmp.Compare(p.Offer, o.Offer))
+}
+
+// past reads the captures of the pairs of some captures by the place of the last
+// one, and judges them. Those of a pair are in the order of their places.
+func (s *Service) past(ctx context.Context, in *read, rule *alert.Rule, at []Position, most int) (map[contracts.Pair][]pastCapture, error) {
+	past, earliest := map[contracts.Pair][]pastCapture{}, at[0].CapturedMs
+	var items []contracts.ItemID
+	for _, p := range at {
+		past[contracts.Pair{Item: p.Item, Site: p.Site}] = nil
+		items, earliest = append(items, p.Item), min(earliest, p.CapturedMs)
+	}
+	slices.Sort(items)
+	items = slices.Compact(items)
+	sites, err := s.store.SiteRecords(ctx)
+	if err != nil {
+		return nil, err
+	}
+	references := map[contracts.ItemID][]contracts.ReferencePrice{}
+	if rule.Kind == alert.Undercut && rule.OwnMerchant == "" {
+		records, err := s.store.ReferencePrices(ctx, in.vis, items)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range records {
+			references[r.ItemID] = r.Prices
+		}
+	}
+	q, last := in.query, at[len(at)-1]
+	q.Export = true // shipping and buy box
+	q.Selectors = Selectors{Order: q.Selectors.Order, Site: q.Selectors.Site, Items: ItemsOf(items)}
+	q.Watermark = Watermark{last.Epoch, last.Seq}
+	q.Window = contracts.Window{From: fromMs(earliest).Add(-rule.Span())}
+	f := &folder{rule: rule, flagged: map[contracts.SiteKey]bool{}, references: references, past: past, room: most, texts: map[string]string{}}
+	for _, site := range sites {
+		f.flagged[site.Site] = site.CanonicalCountryMarket
+	}
+	if err := s.store.Results(ctx, in.vis, &q, f.take); err != nil {
+		return nil, err
+	}
+	f.end()
+	if f.room < 0 {
+		return nil, fault.New(fault.Invalid, CodeScopeTooBroad, "The products of these rows have more than %d captures that count. Send a lower limit.", most)
+	}
+	for _, captures := range past {
+		slices.SortFunc(captures, func(a, b pastCapture) int { return a.place.compare(b.place) })
+	}
+	return past, nil
+}
+
+// folder makes captures of rows in the order of results, in which those of a
+// capture stand together.
+type folder struct {
+	rule       *alert.Rule
+	flagged    map[contracts.SiteKey]bool // with a buy box
+	references map[contracts.ItemID][]contracts.ReferencePrice
+	past       map[contracts.Pair][]pastCapture
+	room       int // for how many captures
+	texts      map[string]string
+
+	pair  contracts.Pair
+	place FeedPlace
+	now   alert.Capture // no offers: none is begun
+}
+
+func (f *folder) take(b *Block) error {
+	for k := range b.Len {
+		i := b.At(k)
+		pair := contracts.Pair{Item: contracts.ItemID(b.Item[i]), Site: contracts.SiteKey(f.text(b.Site.At(i)))}
+		place := FeedPlace{Epoch: b.Epoch[i], Seq: b.Seq[i], Capture: b.Capture[i]}
+		if pair != f.pair || place != f.place {
+			f.end()
+			f.pair, f.place = pair, place
+			f.now = alert.Capture{Ms: b.CapturedMs[i], State: contracts.Outcome(b.Outcome[i]), Offers: f.now.Offers[:0]}
+		}
+		o := alert.Offer{
+			Price: b.PriceMinor[i], Shipping: b.ShippingMinor[i], Currency: contracts.Currency(f.text(b.Currency.At(i))), Merchant: f.text(b.Merchant.At(i)),
+		}
+		if f.flagged[pair.Site] {
+			o.BuyBox = contracts.Flag(b.IsBuyBox[i])
+		}
+		f.now.Offers = append(f.now.Offers, o)
+	}
+	return nil
+}
+
+// end judges the capture that was begun.
+func (f *folder) end() {
+	captures, wanted := f.past[f.pair]
+	if len(f.now.Offers) == 0 || !wanted {
+		return
+	}
+	if f.now.State == contracts.PriceObserved && alert.Standing(f.now.Offers).Price < 0 {
+		f.now.State = contracts.OutcomeUnknown
+	}
+	if f.room--; f.room < 0 {
+		return
+	}
+	f.past[f.pair] = append(captures, pastCapture{f.place, f.rule.Judge(f.now, func(c contracts.Currency) (int64, bool) {
+		found := referencesAt(f.references[f.pair.Item], f.pair.Site, c)
+		if len(found) != 1 {
+			return 0, false
+		}
+		return found[0].AmountMinor, true
+	})})
+}
+
+// text keeps one string of those that are equal.
+func (f *folder) text(b []byte) string {
+	s, ok := f.texts[string(b)]
+	if !ok {
+		s = string(b)
+		f.texts[s] = s
+	}
+	return s
+}

@@ -1,0 +1,73 @@
+package query
+
+import (
+	"context"
+)
+
+// fillFeed fills the page with what is behind the place of a state, and gives
+// the place that it ends at.
+func (s *Service) fillFeed(ctx context.Context, in *read, page *FeedPage, state *feedState, lines bool) (at FeedPlace, err error) {
+	between := byte(',')
+	if lines {
+		between = '\n'
+	}
+	if state.Rule != nil {
+		return s.fillAlerts(ctx, in, page, state, between)
+	}
+	if in.encoder, err = s.encoder(ctx, in.resultsPlan, in.vis); err != nil {
+		return at, err
+	}
+	in.encoder.pens = append(in.encoder.pens, s.rowIDs.pen(in.vis.Mandate))
+	rows := &ResultsPage{}
+	rows.Rows.buf = *rowBuffers.Get().(*[]byte)
+	defer func() { page.Rows = rows.Rows }()
+	c := &pageCollector{in: in, page: rows, room: page.Limit, maxBytes: s.cfg.MaxResponseBytes, between: between}
+	at, page.Progress.UpToDate, err = s.readFeed(ctx, in, state.At, c)
+	return at, err
+}
+
+// feedTaker takes rows of a feed.
+type feedTaker interface {
+	take(context.Context, *Block) error
+	// taken is for how many rows there is room yet, the last one that was taken,
+	// nil: none, and whether there was one more.
+	taken() (room int, last *Position, more bool)
+}
+
+func (c *pageCollector) taken() (room int, last *Position, more bool) {
+	if c.page.Rows.rows > 0 {
+		last = &c.last
+	}
+	return c.room, last, c.more
+}
+
+// firstFeedSlice is how many sequences the first statement of a page reads; a
+// limit sorts all that it finds, so that a feed that is far behind reads little
+// more than it gives.
+const (
+	firstFeedSlice  = 1_000
+	feedSliceGrowth = 4
+)
+
+// readFeed has the rows behind a place taken, and gives the one that it ends at.
+func (s *Service) readFeed(ctx context.Context, in *read, at FeedPlace, t feedTaker) (_ FeedPlace, upToDate bool, err error) {
+	mark := in.query.Watermark
+	for width := uint64(firstFeedSlice); at != placeOf(mark); width *= feedSliceGrowth {
+		room, _, _ := t.taken()
+		q := FeedQuery{Rows: in.query, After: at, Limit: room + 1}
+		if at.Epoch == mark.Epoch && mark.Seq-at.Seq > width {
+			q.Rows.Watermark.Seq = at.Seq + width
+		}
+		if err := s.store.Feed(ctx, in.vis, &q, func(b *Block) error { return t.take(ctx, b) }); err != nil {
+			return at, false, err
+		}
+		if _, last, more := t.taken(); more {
+			if last != nil {
+				at = FeedPlace{last.Epoch, last.Seq, last.Capture, last.Offer}
+			}
+			return at, false, nil
+		}
+		at = placeOf(q.Rows.Watermark)
+	}
+	return at, true, nil
+}

@@ -1,0 +1,101 @@
+package rest_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"preismon/contracts"
+)
+
+const alertsAt = "/ext/v1/alerts"
+
+type alertsPage struct {
+	Data []struct {
+		AlertID, ItemID, Site string
+		ComparedPrice         float64
+		Before, After         *struct{ CapturedAt string }
+	}
+	Progress feedProgress
+}
+
+// Alerts are asked for as changes are: a page, lines, a tail, and wrong
+// parameters are named.
+func TestAlertsPagesAndTails(t *testing.T) {
+	s := serve(t, func(set *settings) { set.throttle.Reads.Requests = 1_000 })
+	const rule = "rule=PRICE_BELOW&price=15.01&currencyCode=EUR"
+	begun := decode[alertsPage](t, s.get(alertsAt+"?"+rule, s.token(reader)))
+	if len(begun.Data) != 0 || !begun.Progress.UpToDate {
+		t.Fatalf("%+v", begun)
+	}
+	lines, _ := s.tail(t.Context(), alertsAt, "since="+begun.Progress.Token)
+	s.store.arrive(3)
+	page := decode[alertsPage](t, s.get(alertsAt+"?wait=5s&since="+begun.Progress.Token, s.token(reader)))
+	if len(page.Data) != 1 || page.Data[0].ComparedPrice != 15.01 || page.Data[0].Before != nil || page.Data[0].After.CapturedAt == "" {
+		t.Fatalf("%+v", page)
+	}
+	for line := range lines {
+		if line.AlertID == page.Data[0].AlertID {
+			break
+		}
+		if line.Control == "end" || line.Control == "reset" {
+			t.Fatalf("%+v", line)
+		}
+	}
+	r := s.request("GET", alertsAt+"?since="+begun.Progress.Token, s.token(reader), nil)
+	r.Header.Set("Accept", "application/x-ndjson")
+	a := s.do(r)
+	told := strings.Split(strings.TrimSuffix(string(a.body), "\n"), "\n")
+	var last controlLine
+	if must(t, json.Unmarshal([]byte(told[len(told)-1]), &last)); len(told) != 2 || last.Control != "progress" || !last.UpToDate {
+		t.Errorf("%s", a.body)
+	}
+	for query, named := range map[string]string{
+		"": "rule", "rule=CHEAPER": "rule", "rule=PRICE_BELOW": "price", "rule=PRICE_BELOW&price=1": "currencyCode", "rule=PRICE_BELOW&price=1.001&currencyCode=EUR": "price",
+		"rule=PRICE_DROP&percent=100": "percent", "rule=PRICE_DROP": "percent", "rule=OUT_OF_STOCK&confirm=6": "confirm", "rule=OUT_OF_STOCK&confirm=0": "confirm",
+		"rule=OUT_OF_STOCK&merchant=x": "merchant", "rule=OUT_OF_STOCK&limit=1001": "limit", "rule=OUT_OF_STOCK&since=" + begun.Progress.Token: "since",
+		"site=shop-one&since=" + begun.Progress.Token: "since", "rule=OUT_OF_STOCK&rearmPercent=5": "rearmPercent",
+	} {
+		if p := s.get(alertsAt+"?"+query, s.token(reader)).wantProblem(t, 400, "MVP_VALIDATION_ERROR"); !strings.Contains(p.Detail, named) {
+			t.Errorf("%s: %s", query, p.Detail)
+		}
+	}
+}
+
+// TestAlertsShowWhatIsSeen names what the caller may not see in every way: the
+// alerts are those of nothing, and a token opens for its account alone.
+func TestAlertsShowWhatIsSeen(t *testing.T) {
+	l := serveMatrix(t, 3)
+	names := []string{"itemId={item}", "site={site}", "orderId={order}", "ean={ean}", "pzn={pzn}", "asin={asin}&asinLocale={locale}"}
+	cases := []struct {
+		account contracts.AccountID
+		of      who
+		sees    bool
+	}{{whole, theirs, false}, {stranger, own, false}, {part, own, false}, {partSites, own, false}, {unassigned, own, false}, {unscoped, theirs, false}, {whole, own, true}, {stranger, theirs, true}}
+	var tokens []string
+	for _, c := range cases {
+		for _, name := range names {
+			begun := decode[alertsPage](t, l.get(c.of.fill(alertsAt, name+"&rule=PRICE_BELOW&price=99999999&currencyCode=EUR"), l.token(c.account)))
+			tokens = append(tokens, begun.Progress.Token)
+		}
+	}
+	for i, w := range []who{own, theirs} {
+		l.observe(uint64(i+1), l.row("numbers(1)", map[string]string{
+			"item": "toUInt64(" + w["item"] + ")", "site": "'" + w["site"] + "'", "seq": fmt.Sprint(uint64(liveMark) + uint64(i)*10 + 1),
+			"captured_at": fmt.Sprintf("fromUnixTimestamp64Milli(%d, 'UTC')", l.now.UnixMilli()+8*24*3_600_000), // after a silence
+		}))
+	}
+	l.exec("INSERT INTO checkpoints (stream, partition, epoch, seq) VALUES ('OBSERVATIONS', 0, ?, ?)", uint32(liveEpoch), uint64(liveMark+100))
+	n := 0
+	for _, c := range cases {
+		for _, name := range names {
+			page := decode[alertsPage](t, l.get(alertsAt+"?since="+tokens[n], l.token(c.account)))
+			if want := map[bool]int{true: 1}[c.sees]; len(page.Data) != want {
+				t.Errorf("account %d, %s: %d alerts, want %d", c.account, name, len(page.Data), want)
+			}
+			l.get(alertsAt+"?since="+tokens[n], l.token(otherThan(c.account))).wantProblem(t, 400, "MVP_VALIDATION_ERROR")
+			n++
+		}
+	}
+}

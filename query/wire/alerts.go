@@ -1,0 +1,48 @@
+package wire
+
+import (
+	"cmp"
+	"regexp"
+	"strconv"
+
+	"preismon/contracts"
+	"preismon/query/alert"
+)
+
+var (
+	amountForm = regexp.MustCompile(`^[0-9]{1,14}(\.[0-9]{1,4})?$`)
+	wholeForm  = regexp.MustCompile(`^[1-9][0-9]?$`)
+)
+
+// DecodeAlerts takes the parameters of a request for alerts.
+func DecodeAlerts(in *Params) (Feed, error) {
+	f := feedAsked(in)
+	f.Alerts = true
+	f.Rows = selected(in)
+	f.Rows.Timezone = in.text("timezone")
+	rule := alert.Rule{
+		Kind: alert.Kind(in.text("rule")), OwnMerchant: in.text("ownMerchant"), Currency: contracts.Currency(in.text("currencyCode")),
+		Percent: in.whole("percent"), Confirm: in.whole("confirm"), Rearm: in.whole("rearmPercent"),
+	}
+	price := in.form("price", amountForm.MatchString, "an amount like 12.34")
+	if (price == "") != (rule.Currency == "") {
+		in.fault("price and currencyCode go together.")
+	} else if price != "" {
+		amount, err := contracts.ParseMoney(price, rule.Currency)
+		if err != nil {
+			in.fault("price: %s.", err)
+		}
+		rule.Price = amount.AmountMinor
+	}
+	if rule != (alert.Rule{}) {
+		rule.Confirm = cmp.Or(rule.Confirm, 1)
+		f.Rule = &rule
+	}
+	return f, in.Err()
+}
+
+// whole takes a whole number of one or two digits; 0: not given.
+func (p *Params) whole(name string) int {
+	n, _ := strconv.Atoi(p.form(name, wholeForm.MatchString, "a whole number from 1 to 99"))
+	return n
+}
