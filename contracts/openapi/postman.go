@@ -94,6 +94,7 @@ var enabled = map[string]map[string]string{
 	"explainRead":            {"path": "/v1/results"},
 	"listPositions":          {"limit": "10"},
 	"listEvidence":           {"itemId": "{{itemId}}", "site": "{{site}}", "capturedAt": "2026-01-01T00:00:00Z"},
+	"listAlerts":             {"rule": "OUT_OF_STOCK"},
 	"listMovers":             {"itemId": "{{itemId}}", "since": "2026-01-01"},
 }
 
