@@ -74,8 +74,8 @@ func (r Rule) Validate() error {
 	for _, k := range Kinds() {
 		known = known || k == r.Kind
 	}
-	if !known {
-		return fmt.Errorf("rule: %q is none of %v.", string(r.Kind), Kinds())
+	if fault(!known, "rule: %q is none of %v.", string(r.Kind), Kinds()); !known {
+		return errors.Join(faults...)
 	}
 	fault(r.Kind == PriceBelow && r.Price <= 0, "price: missing, or not more than 0.")
 	fault(r.Kind == PriceDrop && (r.Percent < 1 || r.Percent > 99), "percent: must be 1 to 99.")

@@ -72,10 +72,6 @@ func (w *world) alerts(a contracts.AccountID, token string, limit int) (all []qu
 // bruteAlerts looks at every row: what fires at the captures behind a place,
 // without the ids of alerts.
 func (w *world) bruteAlerts(a contracts.AccountID, sel query.ResultsRequest, rule alert.Rule, behind uint64) (all []query.Alert) {
-	type capture struct {
-		row obsRow
-		alert.Judged
-	}
 	rows := slices.Clone(w.rows)
 	slices.SortStableFunc(rows, func(a, b obsRow) int {
 		return cmp.Or(cmp.Compare(a.seq, b.seq), cmp.Compare(a.capture, b.capture), cmp.Compare(a.offer, b.offer))
