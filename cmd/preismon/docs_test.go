@@ -56,7 +56,7 @@ var elsewhere = map[string]string{
 
 // howTos are run after the tutorial, in this order: later ones take more away.
 var howTos = []string{
-	"import-your-csv.md", "connect-an-agent.md", "use-it-in-scripts.md", "ask-for-more-than-rows.md", "take-csv-arrow-or-parquet.md", "generate-a-client.md", "run-with-containers.md",
+	"import-your-csv.md", "connect-an-agent.md", "use-it-in-scripts.md", "ask-for-more-than-rows.md", "be-told.md", "take-csv-arrow-or-parquet.md", "generate-a-client.md", "run-with-containers.md",
 	"run-on-kubernetes.md", "rotate-keys.md", "add-a-query-node.md", "more-than-one-machine.md", "watch.md", "trace.md", "upgrade.md", "operate.md",
 	"replay-dead-letters.md", "rebuild.md", "back-up.md",
 }

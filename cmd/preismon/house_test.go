@@ -75,6 +75,7 @@ var arrows = map[string][]string{
 	"deploy/compose":        {},
 	"deploy/kubernetes":     {},
 	"cmd/preismon/client":   {"contracts"},
+	"cmd/preismon/notify":   {"contracts", "cmd/preismon/client"},
 	"cmd/preismon/records":  {"contracts", "query/frame", "query/table", "query/table/objects"},
 	"cmd/preismon/otlp":     {},
 	"deploy/prometheus":     {}, // tests alone
@@ -93,7 +94,7 @@ var homes = map[string][]string{
 	"github.com/ClickHouse":                       {"projector", "query/store", "deploy/embedded", "deploy/testserver", "cmd/bench"},
 	"github.com/minio/minio-go":                   {"archive", "deploy/testserver"},
 	"github.com/golang-jwt/jwt":                   {"query/auth"},
-	"code.dny.dev/ssrf":                           {"query/oauth/clientdoc"},
+	"code.dny.dev/ssrf":                           {"query/oauth/clientdoc", "cmd/preismon/notify"},
 	"go.opentelemetry.io/otel":                    {"ingest", "projector", "query/store", "query/rest", "query/mcp", "cmd"},
 	"go.opentelemetry.io/otel/sdk":                {"cmd"},
 	"golang.org/x/text":                           {"query/oauth/page", "query/search", "query/explorer", "ingest/maps", "cmd/preismon"},

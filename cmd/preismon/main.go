@@ -69,6 +69,7 @@ type cli struct {
 	Windows    windowsCmd    `cmd:"" group:"As a client of a server" help:"See which days have other rows: what a copy has to read again."`
 	Changes    changesCmd    `cmd:"" group:"As a client of a server" help:"Follow what becomes visible: each row once, late ones too."`
 	Alerts     alertsCmd     `cmd:"" group:"As a client of a server" help:"Be told when a rule fires: a price, a drop, stock, the buy box, an undercut."`
+	Notify     notifyCmd     `cmd:"" group:"As a client of a server" help:"Deliver alerts to webhooks and commands, by a rules file."`
 	Explain    explainCmd    `cmd:"" group:"As a client of a server" help:"Ask what a command would read: is it accepted, how much is it."`
 	History    historyCmd    `cmd:"" group:"As a client of a server" help:"List and download archived files of an order."`
 	Completion completionCmd `cmd:"" group:"As a client of a server" help:"Print the completion of a shell."`

@@ -73,7 +73,7 @@ func (f *File) Read(p []byte) (int, error) {
 			return 0, fmt.Errorf("the transfer broke after byte %d: %w", f.at, err)
 		}
 		f.c.notice("The transfer broke after byte %d. Going on there.", f.at)
-		if err := f.c.cfg.Wait(f.ctx, backoff(streak)); err != nil {
+		if err := f.c.cfg.Wait(f.ctx, Backoff(streak)); err != nil {
 			return 0, err
 		}
 		if err := f.goOn(); err != nil {

@@ -61,8 +61,8 @@ func (c *Client) get(ctx context.Context, path string, params url.Values, into a
 		if err = decode(resp, into); err == nil || ctx.Err() != nil || try >= mostTries {
 			return err
 		}
-		c.notice("An answer broke off. Trying again in %v.", backoff(try))
-		if err := c.cfg.Wait(ctx, backoff(try)); err != nil {
+		c.notice("An answer broke off. Trying again in %v.", Backoff(try))
+		if err := c.cfg.Wait(ctx, Backoff(try)); err != nil {
 			return err
 		}
 	}

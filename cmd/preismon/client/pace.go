@@ -74,7 +74,7 @@ func (c *Client) do(ctx context.Context, r request) (*http.Response, error) {
 			return nil, context.Cause(ctx)
 		}
 		again := !r.post // a request that may have arrived is not sent twice
-		wait := backoff(try)
+		wait := Backoff(try)
 		most := mostTries
 		if !c.answered {
 			most = firstTries
@@ -93,7 +93,7 @@ func (c *Client) do(ctx context.Context, r request) (*http.Response, error) {
 			switch {
 			case p.Status == http.StatusTooManyRequests, p.Status == http.StatusServiceUnavailable:
 				again = true
-				if after, ok := retryAfter(resp.Header, c.now()); ok {
+				if after, ok := RetryAfter(resp.Header, c.now()); ok {
 					wait = after
 				}
 				c.pause = 0 // Retry-After is the exacter one
@@ -115,8 +115,8 @@ func (c *Client) do(ctx context.Context, r request) (*http.Response, error) {
 // A server that has never answered is more likely not there than restarting.
 const mostTries, firstTries = 6, 3
 
-// backoff is how long to wait where nobody says how long.
-func backoff(try int) time.Duration { return min(500*time.Millisecond<<min(try, 10), 30*time.Second) }
+// Backoff is how long to wait where nobody says how long.
+func Backoff(try int) time.Duration { return min(500*time.Millisecond<<min(try, 10), 30*time.Second) }
 
 func (c *Client) notice(format string, args ...any) { c.cfg.Notice(fmt.Sprintf(format, args...)) }
 
@@ -144,8 +144,8 @@ func (c *Client) observe(h http.Header) {
 	c.pause = min(max(0, time.Unix(reset, 0).Sub(c.now()).Round(time.Second)), c.cfg.Patience)
 }
 
-// retryAfter reads Retry-After: seconds, or a date (RFC 9110, 10.2.3).
-func retryAfter(h http.Header, now time.Time) (time.Duration, bool) {
+// RetryAfter reads Retry-After: seconds, or a date (RFC 9110, 10.2.3).
+func RetryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 	text := h.Get("Retry-After")
 	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
 		return time.Duration(seconds) * time.Second, true

@@ -64,7 +64,7 @@ func (w *walk) run(ctx context.Context) error {
 			streak = 0
 		}
 		w.c.notice("The stream broke after row %d: %s Going on there.", w.rows, sentence(err))
-		if err = w.c.cfg.Wait(ctx, backoff(streak)); err != nil {
+		if err = w.c.cfg.Wait(ctx, Backoff(streak)); err != nil {
 			break
 		}
 		if over, err = w.pass(ctx); err == nil && !over && streak > 0 {
@@ -136,7 +136,7 @@ func (w *walk) read(ctx context.Context, limit int) (*Page, error) {
 		}
 		w.limit = max(1, limit/4)
 		w.c.notice("A page of %d rows failed: %s Reading smaller ones.", limit, sentence(err))
-		if err := w.c.cfg.Wait(ctx, backoff(streak)); err != nil {
+		if err := w.c.cfg.Wait(ctx, Backoff(streak)); err != nil {
 			return nil, err
 		}
 	}

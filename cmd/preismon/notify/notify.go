@@ -1,0 +1,217 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"preismon/cmd/preismon/client"
+)
+
+// Config says what is delivered, and by what it is asked for.
+type Config struct {
+	File  *File
+	State string // the file of places
+	// Connect gives a client of its own to each target, and another one after
+	// its token ended.
+	Connect func() (*client.Client, error)
+	Every   time.Duration // from one look to the next
+	Once    bool          // stop when all that is there is delivered
+	Log     *slog.Logger
+	// Wait waits, for tests; nil: the clock.
+	Wait func(context.Context, time.Duration) error
+}
+
+// Run delivers until ctx ends, or, with Once, until all is delivered; each
+// target by itself. A delivery that was begun ends first. With Once an error
+// names the targets that not all could be delivered to, each tried once.
+func Run(ctx context.Context, cfg Config) error {
+	s, err := openState(cfg.State)
+	if err != nil {
+		return err
+	}
+	if cfg.Wait == nil {
+		cfg.Wait = wait
+	}
+	var all sync.WaitGroup
+	targets := sorted(cfg.File.Targets)
+	errs := make([]error, len(targets))
+	for i, name := range targets {
+		r := &route{Config: cfg, state: s, target: name, deliver: cfg.File.deliver(cfg.File.Targets[name]), log: cfg.Log.With("target", name)}
+		for _, rule := range cfg.File.Rules {
+			if slices.Contains(rule.Targets, name) {
+				r.rules = append(r.rules, rule)
+			}
+		}
+		all.Go(func() { errs[i] = r.run(ctx) })
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// route delivers to one target.
+type route struct {
+	Config
+	state   *state
+	target  string
+	rules   []Rule
+	deliver deliver
+	log     *slog.Logger
+
+	client    *client.Client
+	stopped   map[string]bool // rules that do not go on
+	delivered int
+	retried   int
+}
+
+func (r *route) run(ctx context.Context) error {
+	r.stopped = map[string]bool{}
+	defer func() { r.log.Info("notify ends", "delivered", r.delivered, "retried", r.retried) }()
+	for failed := 0; ; {
+		var errs []error
+		for _, rule := range r.rules {
+			if r.stopped[rule.Name] {
+				continue
+			}
+			if err := r.follow(ctx, rule); err != nil {
+				errs = append(errs, fmt.Errorf("%s to %s: %w", rule.Name, r.target, err))
+			}
+			if ctx.Err() != nil {
+				return nil
+			}
+		}
+		if r.Once {
+			return errors.Join(errs...)
+		}
+		pause := r.Every
+		if len(errs) > 0 {
+			pause = max(pause, client.Backoff(failed))
+			failed++
+			r.log.Warn("alerts not read", "error", errors.Join(errs...).Error(), "wait", pause)
+		} else {
+			failed = 0
+		}
+		if r.Wait(ctx, pause) != nil {
+			return nil
+		}
+	}
+}
+
+// follow delivers what fired since the place of a rule.
+func (r *route) follow(ctx context.Context, rule Rule) error {
+	key, params := rule.Name+"/"+r.target, rule.params()
+	at := r.state.at(key)
+	if at.Token != "" && at.Params != params.Encode() {
+		r.log.Warn("the rule is another one now: it begins again", "rule", rule.Name)
+		at = place{}
+	}
+	at.Params = params.Encode()
+	for {
+		if r.client == nil {
+			var err error
+			if r.client, err = r.Connect(); err != nil {
+				return err
+			}
+		}
+		found, err := r.client.Alerts(ctx, at.Token, params, 0)
+		switch {
+		case client.Expired(err):
+			r.client = nil // a login may have come since
+			return err
+		case client.Restart(err) && at.Token != "":
+			r.log.Error("the feed cannot be continued: alerts may have been missed", "rule", rule.Name, "reason", err.Error(), "then", rule.whenLost())
+			if rule.whenLost() == "stop" {
+				r.stopped[rule.Name] = true
+				return err
+			}
+			at = place{Params: at.Params}
+			continue
+		case err != nil:
+			return err
+		}
+		if err := r.page(ctx, rule, key, &at, found); err != nil {
+			return err
+		}
+		if at.Token != found.Progress.Token || at.After != "" {
+			at.Token, at.After = found.Progress.Token, ""
+			if err := r.state.keep(key, at); err != nil {
+				return err
+			}
+		}
+		if found.Progress.UpToDate {
+			return nil
+		}
+	}
+}
+
+func (r Rule) whenLost() string {
+	if r.WhenLost == "" {
+		return "begin"
+	}
+	return r.WhenLost
+}
+
+// page delivers the alerts of a page, but for those that were delivered before.
+func (r *route) page(ctx context.Context, rule Rule, key string, at *place, found *client.Changes) error {
+	messages := make([]message, len(found.Data))
+	for i, raw := range found.Data {
+		var err error
+		if messages[i], err = newMessage(rule.Name, raw); err != nil {
+			return err
+		}
+	}
+	// Where it is not there, as the reference prices changed: all of them again.
+	done := slices.IndexFunc(messages, func(m message) bool { return at.After != "" && m.ID == at.After })
+	for _, m := range messages[done+1:] {
+		if err := r.hand(ctx, rule, m); err != nil {
+			return err
+		}
+		at.After = m.ID
+		if err := r.state.keep(key, *at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hand delivers a message, however long that takes.
+func (r *route) hand(ctx context.Context, rule Rule, m message) error {
+	for try := 0; ; try++ {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		attempt, cancel := context.WithTimeout(context.WithoutCancel(ctx), deliveryLimit)
+		err := r.deliver(attempt, m)
+		cancel()
+		if err == nil {
+			r.delivered++
+			r.log.Info("alert delivered", "rule", rule.Name, "id", m.ID, "tries", try+1)
+			return nil
+		}
+		if r.Once {
+			return fmt.Errorf("alert %s: %w", m.ID, err)
+		}
+		r.retried++
+		pause := client.Backoff(try)
+		if l, ok := errors.AsType[later](err); ok {
+			pause = max(pause, l.after)
+		}
+		r.log.Warn("alert not delivered", "rule", rule.Name, "id", m.ID, "error", err.Error(), "wait", pause)
+		if err := r.Wait(ctx, pause); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,263 @@
+package notify_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"preismon/cmd/preismon/notify"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+)
+
+// TestMain runs notify itself for tests that kill it.
+func TestMain(m *testing.M) {
+	if dir := os.Getenv("NOTIFY_TEST_DIR"); dir != "" {
+		w := &world{feed: &feed{Server: &httptest.Server{URL: os.Getenv("NOTIFY_TEST_FEED")}}, dir: dir}
+		f, err := notify.Load(w.file("rules.yaml"))
+		if err = errors.Join(err, notify.Run(context.Background(), w.config(f, true))); err != nil {
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// receiver is a webhook whose messages the library of the standard verifies.
+type receiver struct {
+	*httptest.Server
+	mu     sync.Mutex
+	ids    []string
+	bodies map[string]string
+	answer func(n int, w http.ResponseWriter) // of the nth request, from 0; nil: 204
+}
+
+func newReceiver(t *testing.T) *receiver {
+	r := &receiver{bodies: map[string]string{}}
+	verifier, err := standardwebhooks.NewWebhook(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		body, _ := io.ReadAll(req.Body)
+		if err := verifier.Verify(body, req.Header); err != nil {
+			t.Errorf("the signature is wrong: %v", err)
+		}
+		id := req.Header.Get("webhook-id")
+		if before, again := r.bodies[id]; again && before != string(body) {
+			t.Errorf("%s is another message now: %s, before %s", id, body, before)
+		}
+		r.ids, r.bodies[id] = append(r.ids, id), string(body)
+		if r.answer != nil {
+			r.answer(len(r.ids)-1, w)
+			return
+		}
+		w.WriteHeader(http.StatusNoContent)
+	}))
+	t.Cleanup(r.Close)
+	return r
+}
+
+func (r *receiver) got() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return strings.Join(r.ids, " ")
+}
+
+func (r *receiver) target() string {
+	return "  hook: {webhook: {url: " + r.URL + "/in, secretFile: DIR/secret}}"
+}
+
+// The first run begins; each later one delivers what fired since, in order.
+func TestDelivers(t *testing.T) {
+	w, r := newWorld(t), newReceiver(t)
+	w.feed.alerts = 3
+	f := w.rules("", r.target(), "hook")
+	for _, want := range []string{"", "a3_drops a4_drops a5_drops", "a3_drops a4_drops a5_drops"} {
+		if err := w.once(f); err != nil {
+			t.Fatal(err)
+		}
+		if got := r.got(); got != want {
+			t.Fatalf("delivered %q, want %q", got, want)
+		}
+		w.feed.set(func() { w.feed.alerts = 6 })
+	}
+	if want := `{"type":"alert.drops","timestamp":"2026-01-01T00:00:00Z","rule":"drops","data":{"alertId":"a3","rule":"PRICE_DROP","after":{"capturedAt":"2026-01-01T00:00:00Z"}}}`; r.bodies["a3_drops"] != want {
+		t.Errorf("the body is %s", r.bodies["a3_drops"])
+	}
+	if q := w.feed.asked[0]; !strings.Contains(q, "rule=PRICE_DROP") || !strings.Contains(q, "percent=10") {
+		t.Errorf("asked %s", q)
+	}
+}
+
+// A target that is away gets all when it is back, in order, and holds up no
+// other; Retry-After is kept.
+func TestTargetIsAway(t *testing.T) {
+	w, r := newWorld(t), newReceiver(t)
+	r.answer = func(n int, w http.ResponseWriter) {
+		if n > 2 {
+			return
+		}
+		w.Header().Set("Retry-After", "77")
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}
+	f := w.rules("", r.target()+"\n  desk: {command: [sh, -c, 'cat >> DIR/out; echo >> DIR/out']}", "hook", "desk")
+	stop := w.start(f)
+	w.eventually("both began", func() bool { return w.feed.begins() == 2 })
+	w.feed.set(func() { w.feed.alerts = 3 })
+	w.eventually("both have all", func() bool {
+		return strings.HasSuffix(r.got(), "a2_drops") && slices.Equal(w.idsOf("out"), []string{"a0", "a1", "a2"})
+	})
+	stop()
+	if got := r.got(); got != "a0_drops a0_drops a0_drops a0_drops a1_drops a2_drops" {
+		t.Errorf("delivered %s", got)
+	}
+	if !slices.Contains(w.wait, 77*time.Second) || strings.Count(w.logged(), "alert not delivered") != 3 || !strings.Contains(w.logged(), "delivered=3 retried=3") {
+		t.Errorf("waited %v\n%s", w.wait, w.logged())
+	}
+}
+
+// One that never takes anything holds up no other.
+func TestTargetNeverTakes(t *testing.T) {
+	w := newWorld(t)
+	f := w.rules("", "  a: {command: ['false']}\n  b: {command: [sh, -c, 'cat >> DIR/out; echo >> DIR/out']}", "a", "b")
+	stop := w.start(f)
+	w.eventually("both began", func() bool { return w.feed.begins() == 2 })
+	w.feed.set(func() { w.feed.alerts = 2 })
+	w.eventually("the other has all", func() bool { return len(w.idsOf("out")) == 2 })
+	stop()
+	if err := w.once(f); err == nil || !strings.Contains(err.Error(), "drops to a: alert a0_drops") {
+		t.Errorf("once says %v", err)
+	}
+	if len(w.idsOf("out")) != 2 {
+		t.Errorf("delivered again: %v", w.idsOf("out"))
+	}
+}
+
+// Killed between a delivery and the file, it delivers that one again, and none
+// is missing.
+func TestKilled(t *testing.T) {
+	w := newWorld(t)
+	f := w.rules("", "  desk: {command: [sh, -c, 'cat >> DIR/out; echo >> DIR/out; echo $PREISMON_ALERT_ID >> DIR/ids; if rm DIR/armed; then kill -9 $PPID; sleep 5; fi']}", "desk")
+	if err := w.once(f); err != nil {
+		t.Fatal(err)
+	}
+	w.feed.set(func() { w.feed.alerts = 4 })
+	for range 2 {
+		w.write("armed", "")
+		cmd := exec.CommandContext(t.Context(), os.Args[0])
+		cmd.Env = append(os.Environ(), "NOTIFY_TEST_DIR="+w.dir, "NOTIFY_TEST_FEED="+w.feed.URL)
+		if err := cmd.Run(); err == nil || cmd.ProcessState.ExitCode() != -1 {
+			t.Fatalf("it was not killed: %v", err)
+		}
+	}
+	if err := w.once(f); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(w.idsOf("out"), " "); got != "a0 a0 a0 a1 a2 a3" {
+		t.Errorf("delivered %s", got)
+	}
+	if ids, _ := os.ReadFile(w.file("ids")); !strings.HasPrefix(string(ids), "a0_drops\na0_drops\na0_drops\na1_drops\n") {
+		t.Errorf("the ids are %s", ids)
+	}
+}
+
+// In the midst of a page, what was delivered is not delivered again.
+func TestStopsInTheMidst(t *testing.T) {
+	w := newWorld(t)
+	f := w.rules("", "  desk: {command: [sh, -c, 'read m; case $m in *a1*) test -e DIR/well || exit 1;; esac; echo $m >> DIR/out']}", "desk")
+	for _, alerts := range []int{0, 3} {
+		w.feed.alerts = alerts
+		if err := w.once(f); (err == nil) != (alerts == 0) {
+			t.Fatal(err)
+		}
+	}
+	w.write("well", "")
+	if err := w.once(f); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(w.idsOf("out"), " "); got != "a0 a1 a2" {
+		t.Errorf("delivered %s", got)
+	}
+}
+
+// A service that is away for a while is asked again, and nothing is lost.
+func TestServiceRestarts(t *testing.T) {
+	w, r := newWorld(t), newReceiver(t)
+	stop := w.start(w.rules("", r.target(), "hook"))
+	w.eventually("it began", func() bool { return w.feed.begins() == 1 })
+	w.feed.set(func() { w.feed.alerts, w.feed.fails = 3, 20 })
+	w.eventually("all is delivered", func() bool { return r.got() == "a0_drops a1_drops a2_drops" })
+	stop()
+	if !strings.Contains(w.logged(), "alerts not read") {
+		t.Error(w.logged())
+	}
+}
+
+// What cannot be continued is said with its reason; it begins again, or stops.
+func TestCannotBeContinued(t *testing.T) {
+	for whenLost, begins := range map[string]int{"": 2, "begin": 2, "stop": 1} {
+		w, r := newWorld(t), newReceiver(t)
+		f := w.rules("    whenLost: "+whenLost, r.target(), "hook")
+		if err := w.once(f); err != nil {
+			t.Fatal(err)
+		}
+		w.feed.set(func() { w.feed.alerts, w.feed.gone = 2, true })
+		if err := w.once(f); (err != nil) != (whenLost == "stop") {
+			t.Errorf("%s: %v", whenLost, err)
+		}
+		if n := w.feed.begins(); n != begins || !strings.Contains(w.logged(), "The tables were rebuilt.") {
+			t.Errorf("%s: began %d times, want %d\n%s", whenLost, n, begins, w.logged())
+		}
+	}
+}
+
+// A rule that was changed begins again.
+func TestRuleChanges(t *testing.T) {
+	w, r := newWorld(t), newReceiver(t)
+	for _, more := range []string{"", "", "    site: shop.example\n"} {
+		if err := w.once(w.rules(more, r.target(), "hook")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := w.feed.begins(); n != 2 {
+		t.Errorf("began %d times, want 2", n)
+	}
+}
+
+// A name that resolves to a private address is refused when it is dialled, a
+// redirect is not followed.
+func TestGuard(t *testing.T) {
+	w, r := newWorld(t), newReceiver(t)
+	inner := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it was reached") }))
+	defer inner.Close()
+	r.answer = func(_ int, w http.ResponseWriter) {
+		w.Header().Set("Location", inner.URL)
+		w.WriteHeader(http.StatusTemporaryRedirect)
+	}
+	_, port, _ := strings.Cut(strings.TrimPrefix(inner.URL, "http://"), ":")
+	named := "  hook: {webhook: {url: 'https://localhost:" + port + "/', secretFile: DIR/secret}}"
+	for target, want := range map[string]string{named: "prohibited", r.target(): "it answers 307"} {
+		w.write("state", "{}")
+		w.feed.set(func() { w.feed.alerts = 0 })
+		f := w.rules("", target, "hook")
+		if err := w.once(f); err != nil {
+			t.Fatal(err)
+		}
+		w.feed.set(func() { w.feed.alerts = 1 })
+		if err := w.once(f); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", target, err, want)
+		}
+	}
+}

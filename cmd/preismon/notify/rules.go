@@ -1,0 +1,189 @@
+// Package notify delivers alerts: it polls /ext/v1/alerts by the rules of a
+// file and gives each alert to its targets, at least once, and for a target in
+// the order of the feed. What it keeps is a file of tokens, written after a
+// delivery; so a delivery that a kill parts from the file is made again, with
+// the same id. It knows HTTP and the client, and nothing of the server.
+package notify
+
+import (
+	"fmt"
+	"net/netip"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"preismon/contracts"
+)
+
+// File is the rules file.
+type File struct {
+	// AllowHosts are hosts of webhooks that may lie at private addresses, and
+	// may be asked by http.
+	AllowHosts []string          `yaml:"allowHosts"`
+	Targets    map[string]Target `yaml:"targets"`
+	Rules      []Rule            `yaml:"rules"`
+}
+
+// Target is where alerts go: exactly one of its members.
+type Target struct {
+	Webhook *Webhook `yaml:"webhook"`
+	Command []string `yaml:"command"` // a program and its arguments; no shell
+}
+
+// Webhook is an address that takes Standard Webhooks.
+type Webhook struct {
+	URL string `yaml:"url"`
+	// SecretFile holds the secret: whsec_ and 24 to 64 bytes in base64.
+	SecretFile string `yaml:"secretFile"`
+
+	key []byte
+}
+
+// Rule is one question to /ext/v1/alerts, and who is told. What its members
+// mean is said there; the server judges their values.
+type Rule struct {
+	Name    string   `yaml:"name"`
+	Targets []string `yaml:"targets"`
+	// WhenLost says what follows when the feed cannot be continued: begin (the
+	// default) goes on from now, stop ends this rule for its target.
+	WhenLost string `yaml:"whenLost"`
+
+	Rule         scalar `yaml:"rule"`
+	Price        scalar `yaml:"price"`
+	CurrencyCode scalar `yaml:"currencyCode"`
+	Percent      scalar `yaml:"percent"`
+	OwnMerchant  scalar `yaml:"ownMerchant"`
+	Confirm      scalar `yaml:"confirm"`
+	RearmPercent scalar `yaml:"rearmPercent"`
+	Site         scalar `yaml:"site"`
+	ItemID       scalar `yaml:"itemId"`
+	EAN          scalar `yaml:"ean"`
+	PZN          scalar `yaml:"pzn"`
+	ASIN         scalar `yaml:"asin"`
+	ASINLocale   scalar `yaml:"asinLocale"`
+	OrderID      scalar `yaml:"orderId"`
+	Timezone     scalar `yaml:"timezone"`
+}
+
+// params are those of the request.
+func (r Rule) params() url.Values {
+	p := url.Values{}
+	for name, value := range map[string]scalar{
+		"rule": r.Rule, "price": r.Price, "currencyCode": r.CurrencyCode, "percent": r.Percent, "ownMerchant": r.OwnMerchant, "confirm": r.Confirm, "rearmPercent": r.RearmPercent,
+		"site": r.Site, "itemId": r.ItemID, "ean": r.EAN, "pzn": r.PZN, "asin": r.ASIN, "asinLocale": r.ASINLocale, "orderId": r.OrderID, "timezone": r.Timezone,
+	} {
+		if value != "" {
+			p.Set(name, string(value))
+		}
+	}
+	return p
+}
+
+// Load reads a rules file. All faults are named at once, with their lines.
+func Load(path string) (*File, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return parse(text)
+}
+
+// parse reads the text of a rules file, typed by hand: the YAML library has been
+// known to panic on broken input.
+func parse(text []byte) (f *File, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			f, err = nil, fmt.Errorf("rules: not YAML: %v", r)
+		}
+	}()
+	c := &checker{file: &File{}}
+	if err := c.read(text); err != nil {
+		return nil, err
+	}
+	c.check()
+	return c.file, c.faults.Err()
+}
+
+// checker gathers the faults of a file.
+type checker struct {
+	file   *File
+	root   *ast.File
+	faults contracts.Faults
+}
+
+var names = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,39}$`)
+
+func (c *checker) check() {
+	f := c.file
+	c.want(len(f.Targets) > 0, "$", "targets: none")
+	c.want(len(f.Rules) > 0, "$", "rules: none")
+	for _, name := range sorted(f.Targets) {
+		at := "$.targets." + name
+		c.want(names.MatchString(name), "$.targets", "targets: the name %q is not of a-z, 0-9 and -", name)
+		t := f.Targets[name]
+		c.want((t.Webhook != nil) != (len(t.Command) > 0), at, "targets.%s: name a webhook or a command, and one of them", name)
+		if t.Webhook != nil {
+			c.webhook(name, t.Webhook)
+		}
+	}
+	seen := map[string]bool{}
+	for n, r := range f.Rules {
+		at, name := fmt.Sprintf("$.rules[%d]", n), fmt.Sprintf("rules[%d]", n)
+		c.want(names.MatchString(r.Name), at, "%s: name: %q is not of a-z, 0-9 and -, 1 to 40 of them", name, r.Name)
+		c.want(!seen[r.Name], at, "%s: name: %q is another rule's", name, r.Name)
+		seen[r.Name] = true
+		c.want(r.Rule != "", at, "%s: rule: missing", name)
+		c.want(len(r.Targets) > 0, at, "%s: targets: none", name)
+		c.want(slices.Contains([]string{"", "begin", "stop"}, r.WhenLost), at+".whenLost", "%s: whenLost: %q is neither begin nor stop", name, r.WhenLost)
+		for i, target := range r.Targets {
+			_, known := f.Targets[target]
+			c.want(known, at+".targets", "%s: targets: %q is none of the file's", name, target)
+			c.want(!slices.Contains(r.Targets[:i], target), at+".targets", "%s: targets: %q twice", name, target)
+		}
+	}
+}
+
+func (c *checker) webhook(name string, w *Webhook) {
+	at := "$.targets." + name + ".webhook"
+	u, err := url.Parse(w.URL)
+	if err != nil || u.Host == "" || u.User != nil || u.Fragment != "" || u.Scheme != "https" && u.Scheme != "http" {
+		c.want(false, at+".url", "targets.%s: url: not of the form https://HOST[:PORT]/PATH", name)
+		return
+	}
+	allowed := c.file.allows(u.Hostname())
+	c.want(allowed || u.Scheme == "https", at+".url", "targets.%s: url: http goes to a host of allowHosts only", name)
+	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && !allowed {
+		err := guard().SafeAddr(ip)
+		c.want(err == nil, at+".url", "targets.%s: url: %s is no public address, and not one of allowHosts", name, ip)
+	}
+	text, err := os.ReadFile(w.SecretFile)
+	if err == nil {
+		w.key, err = keyOf(string(text))
+	}
+	c.want(err == nil, at+".secretFile", "targets.%s: secretFile: %v", name, err)
+}
+
+// allows tells whether a host may lie anywhere.
+func (f *File) allows(host string) bool {
+	return slices.ContainsFunc(f.AllowHosts, func(h string) bool { return strings.EqualFold(h, host) })
+}
+
+// Plan says in sentences what a run does, without secrets.
+func (f *File) Plan() (lines []string) {
+	for _, r := range f.Rules {
+		for _, name := range r.Targets {
+			to := fmt.Sprintf("the command %q", f.Targets[name].Command)
+			if w := f.Targets[name].Webhook; w != nil {
+				u, _ := url.Parse(w.URL) // was checked
+				to = "the webhook at " + u.Host
+			}
+			asked, _ := url.QueryUnescape(r.params().Encode())
+			lines = append(lines, fmt.Sprintf("%s: %s, to %s, %s", r.Name, asked, name, to))
+		}
+	}
+	return lines
+}

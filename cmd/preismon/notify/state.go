@@ -1,0 +1,71 @@
+package notify
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// place is how far a rule is delivered to a target.
+type place struct {
+	Params string `json:"params"` // of the rule when it began
+	Token  string `json:"token"`
+	// After is the last message that was delivered behind the token; empty: none.
+	After string `json:"after,omitempty"`
+}
+
+// state is the file of places, by rule and target.
+type state struct {
+	path   string
+	mu     sync.Mutex
+	places map[string]place
+}
+
+// openState reads the file, if it is there.
+func openState(path string) (*state, error) {
+	s := &state{path: path, places: map[string]place{}}
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(text, &s.places); err != nil {
+		return nil, fmt.Errorf("state: %s is no file of places: %w", path, err)
+	}
+	return s, nil
+}
+
+func (s *state) at(key string) place {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.places[key]
+}
+
+// keep writes a place into the file, whole or not at all, and to the disk.
+func (s *state) keep(key string, p place) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.places[key] = p
+	text, err := json.MarshalIndent(s.places, "", "  ")
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(s.path), ".notify-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(text, '\n'))
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Rename(f.Name(), s.path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}

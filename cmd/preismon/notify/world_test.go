@@ -1,0 +1,192 @@
+package notify_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"preismon/cmd/preismon/client"
+	"preismon/cmd/preismon/notify"
+)
+
+// feed is a server of /ext/v1/alerts, whose tokens are how many alerts are
+// behind, and that gives two at once.
+type feed struct {
+	*httptest.Server
+	mu     sync.Mutex
+	alerts int
+	fails  int // so many requests get a 503
+	gone   bool
+	asked  []string
+}
+
+func newFeed(t *testing.T) *feed {
+	f := &feed{}
+	f.Server = httptest.NewServer(f)
+	t.Cleanup(f.Close)
+	return f
+}
+
+func (f *feed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.asked = append(f.asked, r.URL.RawQuery)
+	since, err := strconv.Atoi(r.URL.Query().Get("since"))
+	refuse := func(status int, code, detail string) {
+		w.Header().Set("Content-Type", "application/problem+json")
+		w.WriteHeader(status)
+		fmt.Fprintf(w, `{"code":%q,"detail":%q}`, code, detail)
+	}
+	switch {
+	case r.URL.Path != "/ext/v1/alerts":
+		refuse(404, "NOT_FOUND", "No.")
+		return
+	case f.fails > 0:
+		f.fails--
+		refuse(503, "UNAVAILABLE", "Not now.")
+		return
+	case err == nil && f.gone:
+		f.gone = false
+		refuse(410, "CHANGES_HISTORY_REBUILT", "The tables were rebuilt.")
+		return
+	case err != nil:
+		since = f.alerts // it begins now
+	}
+	data := []string{}
+	for ; since < f.alerts && len(data) < 2; since++ {
+		data = append(data, fmt.Sprintf(`{"alertId":"a%d","rule":"PRICE_DROP","after":{"capturedAt":"2026-01-01T00:00:00Z"}}`, since))
+	}
+	fmt.Fprintf(w, `{"data":[%s],"progress":{"token":"%d","upToDate":%v}}`, strings.Join(data, ","), since, since == f.alerts)
+}
+
+// set changes the feed between requests.
+func (f *feed) set(change func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	change()
+}
+
+func (f *feed) begins() (n int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, q := range f.asked {
+		if !strings.Contains(q, "since=") {
+			n++
+		}
+	}
+	return n
+}
+
+const secret = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3"
+
+// world is a feed, a folder and the log of runs.
+type world struct {
+	t    *testing.T
+	feed *feed
+	dir  string
+	log  strings.Builder
+	mu   sync.Mutex
+	wait []time.Duration
+}
+
+func newWorld(t *testing.T) *world {
+	w := &world{t: t, feed: newFeed(t), dir: t.TempDir()}
+	w.write("secret", secret+"\n")
+	return w
+}
+
+func (w *world) file(name string) string { return filepath.Join(w.dir, name) }
+
+func (w *world) write(name, text string) {
+	if err := os.WriteFile(w.file(name), []byte(text), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// rules writes a rules file of one rule for some targets.
+func (w *world) rules(more, targets string, names ...string) *notify.File {
+	w.t.Helper()
+	w.write("rules.yaml", fmt.Sprintf("allowHosts: [127.0.0.1]\ntargets:\n%s\nrules:\n  - name: drops\n    rule: PRICE_DROP\n    percent: 10\n    targets: [%s]\n%s",
+		strings.ReplaceAll(targets, "DIR", w.dir), strings.Join(names, ", "), more))
+	f, err := notify.Load(w.file("rules.yaml"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return f
+}
+
+func (w *world) config(f *notify.File, once bool) notify.Config {
+	brief := func(ctx context.Context, d time.Duration) error {
+		w.mu.Lock()
+		w.wait = append(w.wait, d)
+		w.mu.Unlock()
+		time.Sleep(time.Millisecond)
+		return ctx.Err()
+	}
+	return notify.Config{
+		File: f, State: w.file("state"), Once: once, Every: time.Second, Wait: brief, Log: slog.New(slog.NewTextHandler(w, nil)),
+		Connect: func() (*client.Client, error) {
+			return client.New(client.Config{URL: w.feed.URL, Wait: brief})
+		},
+	}
+}
+
+// Write takes the log.
+func (w *world) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.log.Write(p)
+}
+
+func (w *world) logged() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.log.String()
+}
+
+func (w *world) once(f *notify.File) error { return notify.Run(w.t.Context(), w.config(f, true)) }
+
+// start runs until the stop that it gives, which waits for its end.
+func (w *world) start(f *notify.File) (stop func()) {
+	ctx, cancel := context.WithCancel(w.t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- notify.Run(ctx, w.config(f, false)) }()
+	return func() {
+		cancel()
+		if err := <-ended; err != nil {
+			w.t.Error(err)
+		}
+	}
+}
+
+func (w *world) eventually(what string, is func() bool) {
+	w.t.Helper()
+	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			w.t.Fatalf("not within 20 s: %s\n%s", what, w.logged())
+		}
+	}
+}
+
+// idsOf are the messages in a file that a command wrote, a line each.
+func (w *world) idsOf(name string) (ids []string) {
+	text, _ := os.ReadFile(w.file(name))
+	for line := range strings.Lines(string(text)) {
+		var m struct{ Data struct{ AlertID string } }
+		if err := json.Unmarshal([]byte(line), &m); err != nil {
+			w.t.Fatalf("%q: %v", line, err)
+		}
+		ids = append(ids, m.Data.AlertID)
+	}
+	return ids
+}
