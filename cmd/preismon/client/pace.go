@@ -61,6 +61,7 @@ func (c *Client) do(ctx context.Context, r request) (*http.Response, error) {
 		r = explained.of(r)
 	}
 	var waited time.Duration
+	var said string // the same reason is told once
 	for try := 0; ; try++ {
 		if c.pause > 0 {
 			c.notice("The rate limit is used up: waiting %v.", c.pause)
@@ -105,7 +106,10 @@ func (c *Client) do(ctx context.Context, r request) (*http.Response, error) {
 		if waited += wait; !again || waited > c.cfg.Patience || try >= most && codeOf(err) != "RATE_LIMIT_EXCEEDED" {
 			return nil, err
 		}
-		c.notice("%v Trying again in %v.", sentence(err), wait)
+		if text := sentence(err); text != said {
+			c.notice("%s Trying again in %v.", text, wait)
+			said = text
+		}
 		if err := c.cfg.Wait(ctx, wait); err != nil {
 			return nil, err
 		}

@@ -130,7 +130,7 @@ func (w *walk) read(ctx context.Context, limit int) (*Page, error) {
 		}
 		code := codeOf(err)
 		refused := code == "RESPONSE_TOO_LARGE" || code == "RESULTS_QUERY_TIMEOUT" && w.cursor != ""
-		broken := !errors.As(err, new(*Problem)) && ctx.Err() == nil && streak < 2*mostTries
+		broken := !errors.As(err, new(*Problem)) && ctx.Err() == nil && streak < 2*mostTries && w.c.answered // else nothing is there, however small the page
 		if refused && limit == 1 || !refused && !broken {
 			return nil, err
 		}
