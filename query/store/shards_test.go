@@ -130,8 +130,8 @@ func (w *shardedWorld) sameAnswers(t *testing.T, nodes []*store.Store) {
 	one := store.WithSettings(t, w.cfg, nil)
 	rows := 0
 	for i, name := range slices.Sorted(maps.Keys(single)) {
-		if strings.HasPrefix(name, "Access:") {
-			continue // of versions; see states
+		if strings.HasPrefix(name, "Access:") || strings.HasPrefix(name, "EventIDs:") {
+			continue // of versions, see states; a place on several shards names no single event, so nobody asks for it
 		}
 		want, err := single[name](t.Context(), one)
 		if err != nil {
