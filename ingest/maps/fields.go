@@ -85,8 +85,19 @@ func flag(g *Flag, v string) (f contracts.Flag, ok bool) {
 	return contracts.FlagUnknown, v == ""
 }
 
+// amountCauses are why an amount is rejected.
+type amountCauses struct {
+	what                     string
+	form, decimals, fraction cause
+}
+
+var (
+	priceCauses    = amountCauses{"price", priceUnread, priceDecimals, priceFraction}
+	shippingCauses = amountCauses{"shipping", shippingUnread, shippingDecimals, shippingFraction}
+)
+
 // amount reads money; -1: none.
-func amount(a *Amount, at int, rec []string, cur contracts.Currency, line int, what string) (int64, *rejection) {
+func amount(a *Amount, at int, rec []string, cur contracts.Currency, line int, why *amountCauses) (int64, *rejection) {
 	if at < 0 {
 		return -1, nil
 	}
@@ -101,21 +112,21 @@ func amount(a *Amount, at int, rec []string, cur contracts.Currency, line int, w
 		return -1, nil
 	}
 	if !ok {
-		return 0, reject(line, what, "%s %q is not an amount", what, cut(s, 40))
+		return 0, reject(line, why.form, "%s %q is not an amount", why.what, cut(s, 40))
 	}
 	if a.Minor {
 		if strings.Contains(n, ".") {
-			return 0, reject(line, what, "%s %q is not a whole number of the minor unit", what, cut(s, 40))
+			return 0, reject(line, why.fraction, "%s %q is not a whole number of the minor unit", why.what, cut(s, 40))
 		}
 		n = shift(n, cur.Digits())
 	}
 	m, err := contracts.ParseMoney(n, cur)
 	if err != nil {
-		code := what
+		wrong := why.form
 		if _, frac, _ := strings.Cut(n, "."); len(strings.TrimRight(frac, "0")) > cur.Digits() {
-			code = what + " decimals"
+			wrong = why.decimals
 		}
-		return 0, reject(line, code, "%s %s", what, cut(err.Error(), 120))
+		return 0, reject(line, wrong, "%s %s", why.what, cut(err.Error(), 120))
 	}
 	return m.AmountMinor, nil
 }

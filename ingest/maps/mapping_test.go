@@ -13,6 +13,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"preismon/contracts"
 	"preismon/contracts/event"
 	"preismon/contracts/fault"
 	"preismon/ingest/maps"
@@ -187,4 +188,30 @@ func TestClockChanges(t *testing.T) {
 		}
 	}
 	t.Error("not counted")
+}
+
+// TestEncodings: each encoding that a mapping can name is read as it is. The
+// two old ones differ in the byte 80, which is € in Windows-1252 alone.
+func TestEncodings(t *testing.T) {
+	const line = "laden.example,1,4006381333931,Gr\xf6\xdfe \x80,2026-02-01T10:00:00Z,1,,,,,,,\n"
+	for name, want := range map[string]string{"latin-1": "Größe \u0080", "windows-1252": "Größe €"} {
+		m, err := maps.ParseMapping([]byte(strings.ReplaceAll(head, "source:", "csv: {encoding: "+name+"}\nsource:") + "defaultSite: {type: shop, country: DE, currency: EUR}\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(t.TempDir(), "old.csv")
+		if err := os.WriteFile(file, []byte(header+line), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r, err := importFile(t, m, file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if items := all[contracts.Item](r); len(items) != 1 || items[0].Name != want {
+			t.Errorf("%s: %+v", name, items)
+		}
+	}
+	if _, err := maps.ParseMapping([]byte("source: x\ncsv: {encoding: Latin-2}\n")); err == nil || !strings.Contains(err.Error(), `"Latin-2" is none of utf-8, utf-16, windows-1252, latin-1`) {
+		t.Error(err)
+	}
 }

@@ -82,26 +82,26 @@ Rejected
 func TestRejectedRows(t *testing.T) {
 	row := func(s string) string { return s + strings.Repeat(",", 12-strings.Count(s, ",")) + "\n" }
 	for _, c := range []struct{ row, want string }{
-		{row("x.example,1,,N,2026-02-01T10:00:00Z,1"), `site "x.example" is not among the sites of the mapping, and it has no defaultSite`},
-		{row(",1,,N,2026-02-01T10:00:00Z,1"), "no site"},
-		{row("a.example,,,N,2026-02-01T10:00:00Z,1"), "no product key"},
-		{row("a.example,1,,N,,1"), "no capture time"},
-		{row("a.example,1,,N,yesterday,1"), `capture time "yesterday" is in none of the mapping's layouts`},
-		{row("a.example,1,,N,1999-12-31T10:00:00Z,1"), `capture time "1999-12-31T10:00:00Z" lies before the year 2000`},
-		{row("a.example,1,,N,2026-03-02T12:00:01Z,1"), `capture time "2026-03-02T12:00:01Z" lies in the future`},
-		{row("a.example,1,,N,2026-02-01T10:00:00Z,1.234"), `price "1.234" has more than the 2 decimal digits of EUR`},
-		{row("Shop B,1,,N,2026-02-01T10:00:00Z,1.5"), `price "1.5" has more than the 0 decimal digits of JPY`},
-		{`a.example,1,,N,2026-02-01T10:00:00Z,"1,50"` + ",,,,,,,\n", `price "1,50" is not an amount like 12.34`},
-		{row("a.example,1,,N,2026-02-01T10:00:00Z,-1"), `price "-1" is not an amount like 12.34`},
-		{row("a.example,1,,N,2026-02-01T10:00:00Z,1,free"), `shipping "free" is not an amount like 12.34`},
-		{row("a.example,1,,N,2026-02-01T10:00:00Z,1,,XXX"), `currency "XXX" is no active ISO 4217 code`},
-		{row("a.example,1,,N,2026-02-01T10:00:00Z,"), "no price, and nothing says that the product is unavailable"},
-		{row("a.example,1,,N,2026-02-01T10:00:00Z,,,,yes"), "available, but without a price"},
-		{row("a.example,1,,N,2026-02-01T10:00:00Z,1,,,maybe"), `availability "maybe" is in neither list of the mapping`},
-		{row("a.example,1,,N,2026-02-01T10:00:00Z,1,,,," + strings.Repeat("m", 257)), "the merchant's name has 257 bytes, at most 256"},
-		{row("a.example,1,,N\xff,2026-02-01T10:00:00Z,1"), "not UTF-8; if the file is older, csv.encoding: windows-1252 reads it"},
-		{"a.example,1\n", "2 fields, but the header has 13"},
-		{`a.example,"1"x` + strings.Repeat(",", 11) + "\n", `extraneous or missing " in quoted-field at column 13`},
+		{row("x.example,1,,N,2026-02-01T10:00:00Z,1"), `site "x.example" is not among the sites of the mapping, and it has no defaultSite; sites and defaultSite give the facts of sites, sites.NAME.site another key`},
+		{row(",1,,N,2026-02-01T10:00:00Z,1"), "no site; columns.site.value is used where the column is blank"},
+		{row("a.example,,,N,2026-02-01T10:00:00Z,1"), "no product key; columns.productKey, columns.ean, columns.pzn or columns.asin may name a column that has one"},
+		{row("a.example,1,,N,,1"), "no capture time; instead of a column, columns.capturedAt.value or columns.capturedAt.from says it"},
+		{row("a.example,1,,N,yesterday,1"), `capture time "yesterday" is in none of the mapping's layouts; columns.capturedAt.layouts takes more forms`},
+		{row("a.example,1,,N,1999-12-31T10:00:00Z,1"), `capture time "1999-12-31T10:00:00Z" lies before the year 2000; columns.capturedAt.layouts and columns.capturedAt.zone say how it is read`},
+		{row("a.example,1,,N,2026-03-02T12:00:01Z,1"), `capture time "2026-03-02T12:00:01Z" lies in the future; columns.capturedAt.layouts and columns.capturedAt.zone say how it is read`},
+		{row("a.example,1,,N,2026-02-01T10:00:00Z,1.234"), `price "1.234" has more than the 2 decimal digits of EUR; columns.price.decimal and columns.price.thousands say which mark is which, columns.currency the currency`},
+		{row("Shop B,1,,N,2026-02-01T10:00:00Z,1.5"), `price "1.5" has more than the 0 decimal digits of JPY; columns.price.decimal and columns.price.thousands say which mark is which, columns.currency the currency`},
+		{`a.example,1,,N,2026-02-01T10:00:00Z,"1,50"` + ",,,,,,,\n", `price "1,50" is not an amount like 12.34; columns.price.decimal, columns.price.thousands and columns.price.strip say how it is written`},
+		{row("a.example,1,,N,2026-02-01T10:00:00Z,-1"), `price "-1" is not an amount like 12.34; columns.price.decimal, columns.price.thousands and columns.price.strip say how it is written`},
+		{row("a.example,1,,N,2026-02-01T10:00:00Z,1,free"), `shipping "free" is not an amount like 12.34; columns.shipping.decimal, columns.shipping.thousands and columns.shipping.strip say how it is written, columns.shipping.zero which words mean 0`},
+		{row("a.example,1,,N,2026-02-01T10:00:00Z,1,,XXX"), `currency "XXX" is no active ISO 4217 code; columns.currency.values translates what the column says`},
+		{row("a.example,1,,N,2026-02-01T10:00:00Z,"), "no price, and nothing says that the product is unavailable; columns.price.missing: unavailable (or unknown) takes such rows"},
+		{row("a.example,1,,N,2026-02-01T10:00:00Z,,,,yes"), "available, but without a price; columns.availability.no takes the word, if it means unavailable"},
+		{row("a.example,1,,N,2026-02-01T10:00:00Z,1,,,maybe"), `availability "maybe" is in neither list of the mapping; columns.availability.yes and columns.availability.no take more words`},
+		{row("a.example,1,,N,2026-02-01T10:00:00Z,1,,,," + strings.Repeat("m", 257)), "the merchant's name has 257 bytes, at most 256; columns.merchant may name a shorter one"},
+		{row("a.example,1,,N\xff,2026-02-01T10:00:00Z,1"), "not UTF-8; csv.encoding: windows-1252 reads older files"},
+		{"a.example,1\n", "2 fields, but the header has 13; csv.delimiter says what stands between fields, csv.lazyQuotes: true takes stray quotation marks"},
+		{`a.example,"1"x` + strings.Repeat(",", 11) + "\n", `extraneous or missing " in quoted-field at column 13; csv.lazyQuotes: true takes quotation marks inside a field as they are`},
 	} {
 		good := row("a.example,9,,N,2026-02-01T10:00:00Z,1")
 		r := mustImport(t, head, header+c.row+good)
@@ -134,8 +134,8 @@ a.example N 2026-02-02T10:00:00Z unavailable
   - +- [S2]
   - +- [S3]`)
 	equal(t, r.rejects, `
-{"line":3,"code":"exact duplicate","reason":"exact duplicate of line 2","text":"a.example | 1 | 2026-02-01T10:00:00Z | S1 | 1.00 EUR"}
-{"line":5,"code":"unavailable among offers","reason":"unavailable, while other rows of the same capture are offers; a capture has one outcome","text":"a.example | 1 | 2026-02-01T10:00:00Z | S2 | no price"}`)
+{"line":3,"code":"exact duplicate","reason":"exact duplicate of line 2; distinguish names columns that tell offers apart","text":"a.example | 1 | 2026-02-01T10:00:00Z | S1 | 1.00 EUR"}
+{"line":5,"code":"unavailable among offers","reason":"unavailable, while other rows of the same capture are offers; a capture has one outcome; columns.capturedAt.clock, or a layout with a time of day in columns.capturedAt.layouts, tells captures apart","text":"a.example | 1 | 2026-02-01T10:00:00Z | S2 | no price"}`)
 }
 
 func TestNonAdjacentRowsOfOneCapture(t *testing.T) {

@@ -142,12 +142,12 @@ func (s *sender) add(r *row) error {
 	}
 	for i := range s.rows {
 		if s.rows[i].said == r.said {
-			s.refuse(r, "exact duplicate", "exact duplicate of line %d", s.rows[i].line)
+			s.refuse(r, sameRow, "exact duplicate of line %d", s.rows[i].line)
 			return nil
 		}
 	}
 	if len(s.rows) == contracts.MaxOffersPerObservation {
-		s.refuse(r, "too many offers", "more than %d offers in one capture", contracts.MaxOffersPerObservation)
+		s.refuse(r, manyOffers, "more than %d offers in one capture", contracts.MaxOffersPerObservation)
 		return nil
 	}
 	s.rows = append(s.rows, *r)
@@ -155,8 +155,8 @@ func (s *sender) add(r *row) error {
 }
 
 // refuse rejects a row for what other rows of its capture say.
-func (s *sender) refuse(r *row, code, format string, args ...any) {
-	bad := reject(r.line, code, format, args...)
+func (s *sender) refuse(r *row, why cause, format string, args ...any) {
+	bad := reject(r.line, why, format, args...)
 	price := "no price"
 	if r.price >= 0 {
 		price = contracts.Money{AmountMinor: r.price, CurrencyCode: r.currency}.String()
@@ -185,18 +185,18 @@ func (s *sender) close() error {
 		r := &s.rows[i]
 		switch {
 		case r.state != outcome && r.state == unavailable:
-			s.refuse(r, "unavailable among offers", "unavailable, while other rows of the same capture are offers; a capture has one outcome")
+			s.refuse(r, unavailableAmong, "unavailable, while other rows of the same capture are offers; a capture has one outcome")
 			continue
 		case r.state != outcome:
-			s.refuse(r, "no price among others", "neither price nor availability, while other rows of the same capture have them; a capture has one outcome")
+			s.refuse(r, nothingAmong, "neither price nor availability, while other rows of the same capture have them; a capture has one outcome")
 			continue
 		case outcome == unknown && len(kept) > 0:
-			s.refuse(r, "no price among others", "neither price nor availability, like another row of the same capture")
+			s.refuse(r, nothingAmong, "neither price nor availability, like another row of the same capture")
 			continue
 		}
 		n := r.bytes()
 		if size+n > batchBytes {
-			s.refuse(r, "too many bytes", "the offers of its capture together exceed what one event holds")
+			s.refuse(r, manyBytes, "the offers of its capture together exceed what one event holds")
 			continue
 		}
 		size += n
@@ -232,7 +232,7 @@ func (s *sender) close() error {
 		return nil
 	case verdict == isOther && !s.AddConflicts:
 		for _, r := range kept {
-			s.refuse(r, "imported otherwise", "an earlier import says something else about this product at this time; --conflicts add keeps both")
+			s.refuse(r, otherwiseKnown, "an earlier import says something else about this product at this time")
 		}
 		return nil
 	}

@@ -10,7 +10,7 @@ import (
 // site finds or makes the site that the column calls value.
 func (b *book) site(value string, line int) (*site, *rejection) {
 	if value == "" {
-		return nil, reject(line, "site", "no site")
+		return nil, reject(line, siteNone, "no site")
 	}
 	if b.lastSite != nil && b.lastValue == value {
 		return b.lastSite, nil
@@ -19,7 +19,7 @@ func (b *book) site(value string, line int) (*site, *rejection) {
 	if !ok {
 		facts, err := b.m.site(value)
 		if err != nil {
-			return nil, reject(line, "site", "site %s", strings.ReplaceAll(err.Error(), "\n", "; "))
+			return nil, reject(line, siteUnknown, "site %s", strings.ReplaceAll(err.Error(), "\n", "; "))
 		}
 		if s = b.byKey[facts.Site]; s == nil {
 			value = strings.Clone(value)
@@ -78,10 +78,10 @@ func (b *book) product(x *columnIndex, rec []string, s *site, line int) (*produc
 		}
 		key := first(keys[0], keys[1], keys[2], keys[3])
 		if key == "" {
-			return nil, reject(line, "product", "no product key")
+			return nil, reject(line, productNone, "no product key")
 		}
 		if len(key) > 1024 {
-			return nil, reject(line, "product", "the product key has %d bytes, at most 1024", len(key))
+			return nil, reject(line, productLong, "the product key has %d bytes, at most 1024", len(key))
 		}
 		p = &product{key: key, pair: b.pair(s, b.item(s, key, keys, line))}
 		s.products[strings.Clone(full)] = p

@@ -179,18 +179,16 @@ func (in *input) next() ([]string, int, error) {
 		return nil, 0, unreadable(err)
 	}
 	in.rows++
-	r := &rejection{Line: bad.StartLine, Code: "not CSV"}
 	switch {
 	case errors.Is(err, csv.ErrFieldCount):
-		r.Code = "number of fields"
-		r.Reason = fmt.Sprintf("%d fields, but the header has %d", len(rec), len(in.header))
+		r := reject(bad.StartLine, fieldCount, "%d fields, but the header has %d", len(rec), len(in.header))
 		r.Text = excerpt(rec, in.comma)
+		return nil, 0, r
 	case bad.Line != bad.StartLine:
-		r.Reason = fmt.Sprintf("%s at line %d, column %d; lines %d to %d are lost", bad.Err, bad.Line, bad.Column, bad.StartLine, bad.Line)
+		return nil, 0, reject(bad.StartLine, notCSV, "%s at line %d, column %d; lines %d to %d are lost", bad.Err, bad.Line, bad.Column, bad.StartLine, bad.Line)
 	default:
-		r.Reason = fmt.Sprintf("%s at column %d", bad.Err, bad.Column)
+		return nil, 0, reject(bad.StartLine, notCSV, "%s at column %d", bad.Err, bad.Column)
 	}
-	return nil, 0, r
 }
 
 func (in *input) report() {

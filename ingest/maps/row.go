@@ -1,7 +1,6 @@
 package maps
 
 import (
-	"fmt"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -37,16 +36,12 @@ type row struct {
 	ms   int64 // capture time, Unix milliseconds
 }
 
-func reject(line int, code, format string, args ...any) *rejection {
-	return &rejection{Line: line, Code: code, Reason: fmt.Sprintf(format, args...)}
-}
-
 // parse reads one row into r, or says why not.
 func (b *book) parse(x *columnIndex, rec []string, line int, r *row) *rejection {
 	*r = row{line: line}
 	for _, s := range rec {
 		if !utf8.ValidString(s) {
-			return reject(line, "not UTF-8", "not UTF-8; if the file is older, csv.encoding: windows-1252 reads it")
+			return reject(line, notUTF8, "not UTF-8")
 		}
 	}
 	s, bad := b.site(text(&b.m.Columns.Site, x.site, rec), line)
@@ -91,23 +86,26 @@ func (b *book) capturedAt(x *columnIndex, rec []string, zone *time.Location, lin
 		at = strings.TrimSpace(rec[x.at])
 	}
 	if at == "" {
-		return moment{}, reject(line, "capture time", "no capture time")
+		return moment{}, reject(line, timeNone, "no capture time")
 	}
 	if x.clock >= 0 {
 		at = strings.TrimSpace(at + " " + strings.TrimSpace(rec[x.clock]))
 	}
-	m, why := b.m.Columns.CapturedAt.parse(at, zone)
-	switch {
-	case why != "":
+	no := func(why cause, text string) (moment, *rejection) {
+		return moment{}, reject(line, why, "capture time %q %s", cut(at, 40), text)
+	}
+	switch m, fault := b.m.Columns.CapturedAt.parse(at, zone); {
+	case fault == timeZoneless:
+		return no(fault, "has no zone, and the mapping assumes none")
+	case fault == timeUnread:
+		return no(fault, "is in none of the mapping's layouts")
 	case m.ms < b.earliest:
-		why = "lies before the year 2000"
+		return no(timeRange, "lies before the year 2000")
 	case m.ms > b.latest:
-		why = "lies in the future"
+		return no(timeRange, "lies in the future")
+	default:
+		return m, nil
 	}
-	if why != "" {
-		return moment{}, reject(line, "capture time", "capture time %q %s", cut(at, 40), why)
-	}
-	return m, nil
 }
 
 // money reads the amounts; assumed: their currency is the site's.
@@ -118,12 +116,12 @@ func (b *book) money(x *columnIndex, rec []string, r *row) (assumed bool, bad *r
 		assumed, r.currency = true, r.product.site.CurrencyCode
 	}
 	if !r.currency.Valid() {
-		return false, reject(r.line, "currency", "currency %q is no active ISO 4217 code", cut(string(r.currency), 20))
+		return false, reject(r.line, currencyUnknown, "currency %q is no active ISO 4217 code", cut(string(r.currency), 20))
 	}
-	if r.price, bad = amount(&c.Price, x.price, rec, r.currency, r.line, "price"); bad != nil {
+	if r.price, bad = amount(&c.Price, x.price, rec, r.currency, r.line, &priceCauses); bad != nil {
 		return false, bad
 	}
-	r.shipping, bad = amount(&c.Shipping, x.shipping, rec, r.currency, r.line, "shipping")
+	r.shipping, bad = amount(&c.Shipping, x.shipping, rec, r.currency, r.line, &shippingCauses)
 	return assumed, bad
 }
 
@@ -135,7 +133,7 @@ func (b *book) stand(x *columnIndex, rec []string, r *row) *rejection {
 		v := strings.TrimSpace(rec[x.available])
 		var ok bool
 		if available, ok = flag(&c.Availability, v); !ok {
-			return reject(r.line, "availability", "availability %q is in neither list of the mapping", cut(v, 40))
+			return reject(r.line, availabilityUnread, "availability %q is in neither list of the mapping", cut(v, 40))
 		}
 	}
 	switch {
@@ -144,13 +142,13 @@ func (b *book) stand(x *columnIndex, rec []string, r *row) *rejection {
 	case r.price >= 0:
 		r.state = offered
 	case available == contracts.FlagTrue:
-		return reject(r.line, "no price", "available, but without a price")
+		return reject(r.line, availableUnpriced, "available, but without a price")
 	case c.Price.Missing == "unavailable":
 		r.state = unavailable
 	case c.Price.Missing == "unknown":
 		r.state = unknown
 	default:
-		return reject(r.line, "no price", "no price, and nothing says that the product is unavailable")
+		return reject(r.line, priceNone, "no price, and nothing says that the product is unavailable")
 	}
 	return nil
 }
@@ -160,7 +158,7 @@ func (b *book) describe(x *columnIndex, rec []string, r *row, d *doubts) *reject
 	c := &b.m.Columns
 	r.merchant = text(&c.Merchant, x.merchant, rec)
 	if len(r.merchant) > 256 {
-		return reject(r.line, "merchant", "the merchant's name has %d bytes, at most 256", len(r.merchant))
+		return reject(r.line, merchantLong, "the merchant's name has %d bytes, at most 256", len(r.merchant))
 	}
 	r.rating = text(&c.Rating, x.rating, rec)
 	if len(r.rating) > 64 {

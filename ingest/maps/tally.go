@@ -2,23 +2,11 @@ package maps
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"slices"
 
 	"preismon/contracts"
 )
-
-// rejection is a row that became no offer, and why. It is an error so that
-// the reader can give it in place of a row.
-type rejection struct {
-	Line   int    `json:"line"`   // physical line on which the row begins, from 1
-	Code   string `json:"code"`   // a few words, the same for all of the kind
-	Reason string `json:"reason"` // a sentence about this row
-	Text   string `json:"text"`   // the row, or its beginning
-}
-
-func (r *rejection) Error() string { return fmt.Sprintf("line %d: %s", r.Line, r.Reason) }
 
 // doubt is a kind of thing that was taken, but may be wrong.
 type doubt uint8

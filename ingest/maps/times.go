@@ -110,8 +110,9 @@ type moment struct {
 	shifted  bool  // a change of the clock makes the local time double or missing
 }
 
-// parse reads a capture time; zone is the one to assume, or nil.
-func (t *Time) parse(s string, zone *time.Location) (moment, string) {
+// parse reads a capture time; zone is the one to assume, or nil. What cannot
+// be read is timeUnread or timeZoneless; 0: it was read.
+func (t *Time) parse(s string, zone *time.Location) (moment, cause) {
 	for i := range t.layouts {
 		l := &t.layouts[i]
 		if l.form == "" {
@@ -119,17 +120,17 @@ func (t *Time) parse(s string, zone *time.Location) (moment, string) {
 			if err != nil || n < 0 || n > 1<<43/l.perUnit {
 				continue
 			}
-			return moment{ms: n * l.perUnit}, ""
+			return moment{ms: n * l.perUnit}, 0
 		}
 		at, err := time.Parse(l.form, s)
 		if err != nil {
 			continue
 		}
 		if l.zoned {
-			return moment{ms: at.UnixMilli()}, ""
+			return moment{ms: at.UnixMilli()}, 0
 		}
 		if zone == nil {
-			return moment{}, "has no zone, and the mapping assumes none"
+			return moment{}, timeZoneless
 		}
 		m := moment{zoneless: true, day: l.day}
 		wall := at // as UTC
@@ -141,9 +142,9 @@ func (t *Time) parse(s string, zone *time.Location) (moment, string) {
 		if zone != time.UTC && !l.day {
 			m.shifted = !sameClock(at, wall) || sameClock(at.Add(time.Hour), wall) || sameClock(at.Add(-time.Hour), wall)
 		}
-		return m, ""
+		return m, 0
 	}
-	return moment{}, "is in none of the mapping's layouts"
+	return moment{}, timeUnread
 }
 
 func sameClock(a, b time.Time) bool {

@@ -1,0 +1,54 @@
+package maps
+
+import (
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// settings are all settings of a mapping, by their paths.
+func settings(t reflect.Type, under string, into map[string]bool) {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Map {
+		if t.Kind() == reflect.Map && t.Elem().Kind() == reflect.Struct {
+			under += ".NAME"
+		}
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return
+	}
+	for f := range t.Fields() {
+		if name := f.Tag.Get("yaml"); name != "" {
+			path := strings.TrimPrefix(under+"."+name, ".")
+			into[path] = true
+			settings(f.Type, path, into)
+		}
+	}
+}
+
+// TestRejectionsNameSettings: every reason for a rejection names a setting
+// that a mapping has, or a flag; and no other word looks like one.
+func TestRejectionsNameSettings(t *testing.T) {
+	known := map[string]bool{}
+	settings(reflect.TypeFor[Mapping](), "", known)
+	if !known["columns.price.missing"] || !known["sites.NAME.zone"] || !known["distinguish"] {
+		t.Fatalf("the settings of a mapping were not found: %v", known)
+	}
+	path := regexp.MustCompile(`\b(csv|columns|sites|defaultSite|distinguish)\b(\.[A-Za-z]+)*`)
+	for why := notCSV; why < causes_; why++ {
+		c := causeTexts[why]
+		if c.code == "" {
+			t.Errorf("cause %d has no text", why)
+		}
+		named := path.FindAllString(c.help, -1)
+		if len(named) == 0 && !strings.Contains(c.help, "--conflicts") {
+			t.Errorf("%s names no setting: %s", c.code, c.help)
+		}
+		for _, p := range named {
+			if !known[p] {
+				t.Errorf("%s names %s, which no mapping has", c.code, p)
+			}
+		}
+	}
+}
