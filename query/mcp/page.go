@@ -61,6 +61,10 @@ func (q pageQuestion) state() url.Values {
 	}
 	set("view", q.view())
 	set("site", q.given["site"])
+	if state.Get("view") == "orders" {
+		set("order", q.given["orderId"])
+		set("filter", q.given["alias"])
+	}
 	set("items", strings.Join(q.items, ","))
 	set("zone", q.given["timezone"])
 	if q.tool == "list_items" {
@@ -79,6 +83,11 @@ func (q pageQuestion) state() url.Values {
 func (q pageQuestion) view() string {
 	some := len(q.items) > 0
 	switch q.tool {
+	case "list_sites":
+		return "sites"
+	case "list_orders", "get_order_detail", "list_order_observation_quality", "list_order_export_history", "list_order_import_history",
+		"download_order_export_file", "download_order_import_file":
+		return "orders"
 	case "list_results":
 		newest := q.given["latestPerPair"] == "true" || q.given["latestObservationPerPair"] == "true"
 		if newest && (some || q.given["site"] != "") {

@@ -18,6 +18,7 @@ type shown struct {
 	Hours             int
 	From, To          int64 // in ms
 	Zone, Own, Filter string
+	Order             string
 	Unread            []string
 }
 
@@ -57,14 +58,16 @@ func TestThePageWithTheSameQuestion(t *testing.T) {
 		arguments object
 		want      shown
 	}{
-		{"list_sites", object{}, shown{View: "overview"}},
-		{"list_sites", object{"site": "shop-one"}, shown{View: "overview", Site: "shop-one"}},
+		{"list_sites", object{}, shown{View: "sites"}},
+		{"list_sites", object{"site": "shop-one"}, shown{View: "sites", Site: "shop-one"}},
 		{"list_items", object{"name": "marker & more"}, shown{View: "assortment", Filter: "marker & more"}},
 		{"list_items", object{"itemId": 11}, shown{View: "history", Items: "11"}},
 		{"list_asin_locales", object{}, shown{View: "assortment"}},
-		{"list_orders", object{}, shown{View: "overview"}},
-		{"get_order_detail", object{"orderId": 5}, shown{View: "overview"}},
-		{"list_order_observation_quality", object{"orderId": 5, "site": "shop-one"}, shown{View: "overview", Site: "shop-one"}},
+		{"list_orders", object{}, shown{View: "orders"}},
+		{"list_orders", object{"orderId": 5}, shown{View: "orders", Order: "5"}},
+		{"list_orders", object{"alias": "shop window"}, shown{View: "orders", Filter: "shop window"}},
+		{"get_order_detail", object{"orderId": 5}, shown{View: "orders", Order: "5"}},
+		{"list_order_observation_quality", object{"orderId": 5, "site": "shop-one"}, shown{View: "orders", Order: "5", Site: "shop-one"}},
 		{"list_results", object{"itemId": "11", "capturedFrom": from, "capturedTo": to}, shown{View: "history", Items: "11", From: ms(from), To: ms(to)}},
 		{
 			"list_results",
@@ -80,7 +83,8 @@ func TestThePageWithTheSameQuestion(t *testing.T) {
 		{"get_market_price_position", object{"ean": "4006381333931", "candidatePrice": "1234.5"}, shown{View: "latest", Items: "11", Own: "1,234.50"}},
 		{"get_market_price_position", object{"site": "shop-one"}, shown{View: "overview", Site: "shop-one"}},
 		{"describe_results_contract", object{}, shown{View: "overview"}},
-		{"list_order_export_history", object{"orderId": 5}, shown{View: "overview"}},
+		{"list_order_export_history", object{"orderId": 5}, shown{View: "orders", Order: "5"}},
+		{"list_order_import_history", object{"orderId": "5"}, shown{View: "orders", Order: "5"}},
 	}
 	a := newAgents(t, newMarket()).agent(whole)
 	var pages []string
