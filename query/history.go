@@ -88,14 +88,11 @@ type FileEntriesQuery struct {
 
 // History lists the archived files of an order, newest first.
 func (s *Service) History(ctx context.Context, p Principal, r HistoryRequest) (*Page[FileEntry], error) {
-	q, err := historyQuery(r)
-	if err != nil {
-		return nil, err
-	}
+	q, wrong := historyQuery(r)
 	said := shownWindow(q.Window)
 	q.Window = q.Window.Whole()
 	return list(ctx, s, p, listing[FileEntry, FilePosition]{
-		route: string(r.Direction) + "s/history", area: contracts.ReadFiles, limit: r.Limit, cursor: r.Cursor,
+		route: string(r.Direction) + "s/history", area: contracts.ReadFiles, limit: r.Limit, cursor: r.Cursor, wrong: wrong,
 		query: HistoryEcho{
 			OrderID: r.OrderID, DateFrom: formatBound(said.From, time.UTC), DateTo: formatBound(said.To, time.UTC),
 			ExportName: r.ExportName, Name: r.Name,
@@ -161,22 +158,23 @@ func (s *Service) oneFile(ctx context.Context, p Principal, r HistoryRequest, co
 }
 
 // historyQuery reads a request; its window is as exact as it was written.
-func historyQuery(r HistoryRequest) (q FileEntriesQuery, err error) {
+func historyQuery(r HistoryRequest) (q FileEntriesQuery, wrong error) {
+	var err error
 	q = FileEntriesQuery{FilesOf: FilesOf{r.Direction, r.OrderID}, ExportName: r.ExportName, Name: r.Name}
 	if r.DateFrom != "" {
 		if q.Window.From, err = contracts.ParseLower(r.DateFrom, time.UTC); err != nil {
-			return q, invalid("dateFrom: %s.", err)
+			wrong = invalid("dateFrom: %s.", err)
 		}
 	}
 	if r.DateTo != "" {
 		if q.Window.To, err = contracts.ParseUpper(r.DateTo, time.UTC); err != nil {
-			return q, invalid("dateTo: %s.", err)
+			wrong = together(wrong, invalid("dateTo: %s.", err))
 		}
 	}
-	if q.Window.Empty() {
-		return q, invalid("dateFrom: after dateTo.")
+	if wrong == nil && q.Window.Empty() {
+		wrong = invalid("dateFrom: after dateTo.")
 	}
-	return q, nil
+	return q, wrong
 }
 
 // entries reads entries where the order's history is within the budgets

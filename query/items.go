@@ -47,16 +47,17 @@ const (
 
 // Items lists the items that the caller sees at one site or more, by id.
 func (s *Service) Items(ctx context.Context, p Principal, r ItemsRequest) (*Page[contracts.Item], error) {
+	var wrong error
 	if r.ASIN != "" && r.ASINLocale == "" {
-		return nil, invalid("asin: needs asinLocale beside it.")
+		wrong = invalid("asin: needs asinLocale beside it.")
 	}
 	q := ItemsQuery{ItemID: r.ItemID, EAN: r.EAN, PZN: r.PZN, ASIN: r.ASIN, ASINLocale: r.ASINLocale, Category: r.Category}
 	if r.Name != "" {
-		return s.itemsNamed(ctx, p, r, q)
+		return s.itemsNamed(ctx, p, r, q, wrong)
 	}
 	var search *Search
 	l := listing[contracts.Item, contracts.ItemID]{
-		route: "items", area: contracts.ReadItems, limit: r.Limit, cursor: r.Cursor, query: r,
+		route: "items", area: contracts.ReadItems, limit: r.Limit, cursor: r.Cursor, query: r, wrong: wrong,
 		of: func(ctx context.Context, v Visibility) (err error) {
 			search, err = s.categories(ctx, v, r)
 			return err

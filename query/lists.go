@@ -38,6 +38,7 @@ type listing[T, K any] struct {
 	limit  *int
 	cursor string
 	query  any
+	wrong  error // with the query, to be refused with its limit; nil: nothing
 	// of is nil, or finds what the list belongs to.
 	of func(ctx context.Context, v Visibility) error
 	// read gives at most limit records after a key, and the key after which
@@ -48,7 +49,7 @@ type listing[T, K any] struct {
 // list reads one page.
 func list[T, K any](ctx context.Context, s *Service, p Principal, l listing[T, K]) (*Page[T], error) {
 	limit, err := pageLimit(l.limit, MaxLimit)
-	if err != nil {
+	if err = together(l.wrong, err); err != nil {
 		return nil, err
 	}
 	ctx, cancel := s.within(ctx) // waiting for room is part of it

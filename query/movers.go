@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/contracts/fault"
 )
 
 // Bounds of movers.
@@ -77,13 +78,16 @@ type MoversOfSite struct {
 // window from since to until, of at most 100,000 pairs. They are read as a
 // whole, so it has a hard budget only.
 func (s *Service) Movers(ctx context.Context, p Principal, r MoversRequest) (*MoversPage, error) {
-	limit, err := pageLimit(r.Limit, MaxResultsLimit)
-	if err != nil {
+	limit, wrong := pageLimit(r.Limit, MaxResultsLimit)
+	rows, window, err := s.moversWindow(r)
+	wrong = together(wrong, err)
+	plan, err := s.understand(p, rows)
+	if err = together(wrong, err); err != nil {
 		return nil, err
 	}
-	rows, window, err := s.moversWindow(r)
-	if err != nil {
-		return nil, err
+	if r.GlobalScope && window.Length() > maxGlobalWindow {
+		return nil, fault.New(fault.Invalid, CodeScopeTooBroad,
+			"since lies %s before until: without a product, an order or a site at most 168 hours. Send a new request with a later since.", window.Length())
 	}
 	meaning := r
 	meaning.ResultsRequest, meaning.Since = r.ResultsRequest.meaning(), fmt.Sprint(window.From.UnixMilli())
@@ -98,16 +102,15 @@ func (s *Service) Movers(ctx context.Context, p Principal, r MoversRequest) (*Mo
 		}
 		rows.CapturedTo = fromMs(place.Until).Format(time.RFC3339Nano)
 	}
-	plan, err := s.plan(p, rows)
-	if err != nil {
+	if plan, err = s.plan(p, rows); err != nil {
 		return nil, err
 	}
-	plan.mostPairs = maxMoverPairs
+	plan.mostPairs, plan.bounds = maxMoverPairs, sinceBounds
 	ctx, cancel := s.within(ctx)
 	defer cancel()
 	in, err := s.acceptPlan(ctx, p, plan, rows)
 	if err != nil {
-		return nil, s.budget(ctx, err)
+		return nil, s.budgetOf(ctx, err, sinceBounds)
 	}
 	if r.Cursor == "" {
 		place.Watermark = in.query.Watermark
@@ -128,50 +131,56 @@ func (s *Service) Movers(ctx context.Context, p Principal, r MoversRequest) (*Mo
 	explaining(ctx).gives(limit)
 	all, err := s.movers(ctx, in, r, &page.Query)
 	if err != nil {
-		return nil, s.budget(ctx, err)
+		return nil, s.budgetOf(ctx, err, sinceBounds)
 	}
 	page.Data, page.Paging, err = rankedPage(s, all, bound, place, limit)
 	return page, err
 }
 
 // moversWindow gives the read that has to be acceptable for the movers to be,
-// and its window.
-func (s *Service) moversWindow(r MoversRequest) (rows ResultsRequest, w contracts.Window, err error) {
+// and its window; else all that is wrong with it, but for its time zone.
+func (s *Service) moversWindow(r MoversRequest) (rows ResultsRequest, w contracts.Window, wrong error) {
+	rows = r.ResultsRequest
+	rows.Cursor, rows.Limit, rows.LatestPerPair, rows.GlobalScope = "", nil, true, false
 	zone, err := contracts.LoadZone(cmp.Or(r.Timezone, "UTC"))
 	if err != nil {
-		return rows, w, invalid("timezone: %s.", err)
+		zone = time.UTC
 	}
 	now := s.now().UTC()
-	if r.Since == "" {
-		return rows, w, invalid("since: missing. It is an instant like 2026-03-01T08:00:00Z, or a date.")
-	}
-	if w.From, err = contracts.ParseLower(r.Since, zone); err != nil {
-		return rows, w, invalid("since: %s.", err)
-	}
 	w.To = now
 	if r.Until != "" {
 		if w.To, err = contracts.ParseUpper(r.Until, zone); err != nil {
-			return rows, w, invalid("until: %s.", err)
+			wrong, w.To = invalid("until: %s.", err), now
 		}
 	}
 	if w.To.After(now) {
 		w.To = now
 	}
+	if r.Since == "" {
+		wrong = together(wrong, invalid("since: missing. It is an instant like 2026-03-01T08:00:00Z, or a date."))
+	} else if w.From, err = contracts.ParseLower(r.Since, zone); err != nil {
+		wrong = together(wrong, invalid("since: %s.", err))
+	}
 	switch {
 	case w.From.After(now):
-		return rows, w, invalid("since: lies in the future.")
+		wrong = together(wrong, invalid("since: lies in the future."))
 	case w.From.After(w.To):
-		return rows, w, invalid("until: lies before since.")
-	case r.Kind != "" && !slices.Contains(MoverKinds(), r.Kind):
-		return rows, w, invalid("kind: %q is none of %s.", r.Kind, moverKindNames())
+		wrong = together(wrong, invalid("until: lies before since."))
+	}
+	if r.Kind != "" && !slices.Contains(MoverKinds(), r.Kind) {
+		wrong = together(wrong, invalid("kind: %q is none of %s.", r.Kind, moverKindNames()))
+	}
+	switch {
 	case r.GlobalScope && !r.Everything():
-		return rows, w, invalid("globalScope=true goes with no product, order or site. Remove globalScope, or the selector.")
+		wrong = together(wrong, invalid("globalScope=true goes with no product, order or site. Remove globalScope, or the selector."))
 	case !r.GlobalScope && r.Everything():
-		return rows, w, invalid("since needs a product (itemId, pzn, ean, asin with asinLocale), an orderId or a site, or globalScope=true.")
+		wrong = together(wrong, invalid("since needs a product (itemId, pzn, ean, asin with asinLocale), an orderId or a site, or globalScope=true."))
+	}
+	if wrong != nil {
+		return rows, w, wrong
 	}
 	w = contracts.Window{From: w.From.UTC().Truncate(contracts.Resolution), To: w.To.UTC().Truncate(contracts.Resolution)}
-	rows = r.ResultsRequest
-	rows.Cursor, rows.Limit, rows.LatestPerPair = "", nil, true
+	rows.GlobalScope = r.GlobalScope
 	rows.CapturedFrom, rows.CapturedTo = w.From.Format(time.RFC3339Nano), w.To.Format(time.RFC3339Nano)
 	return rows, w, nil
 }

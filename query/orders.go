@@ -216,5 +216,5 @@ func tooBroadAlone(id contracts.OrderID, err error) error {
 	if !ok {
 		return err
 	}
-	return fault.New(fault.Invalid, CodeOrderCoverageTooBroad, "The order spans more than %d %s. GET /v1/orders?orderId=%s has it without %s.", maxOrderCandidates, e.what, id, e.with)
+	return fault.New(fault.Invalid, CodeOrderCoverageTooBroad, "The order spans more than %d %s. GET /v1/orders?orderId=%s has it alone.", maxOrderCandidates, e.what, id)
 }

@@ -86,13 +86,19 @@ func (s *Service) MarketPosition(ctx context.Context, p Principal, r PositionReq
 	ctx, cancel := s.within(ctx)
 	defer cancel()
 	now := s.now().UTC().Truncate(contracts.Resolution)
-	in, err := s.accept(ctx, p, ResultsRequest{
+	rows := ResultsRequest{
 		ItemID: r.ItemID, PZN: r.PZN, EAN: r.EAN, ASINLocale: r.ASINLocale, ASIN: r.ASIN,
 		LatestObservationPerPair: true, CoverageState: "PRICE_OBSERVED",
 		CapturedFrom: now.Add(-currentOffers).Format(time.RFC3339Nano), CapturedTo: now.Format(time.RFC3339Nano),
-	})
+	}
+	plan, err := s.plan(p, rows)
 	if err != nil {
-		return nil, s.budget(ctx, err)
+		return nil, err
+	}
+	plan.bounds = fixedBounds
+	in, err := s.acceptPlan(ctx, p, plan, rows)
+	if err != nil {
+		return nil, s.budgetOf(ctx, err, fixedBounds)
 	}
 	answer := &MarketPosition{
 		Positions: []Standing{}, Note: noteNothing,
@@ -103,7 +109,7 @@ func (s *Service) MarketPosition(ctx context.Context, p Principal, r PositionReq
 	}
 	markets, err := s.markets(ctx, in, r)
 	if err != nil {
-		return nil, s.budget(ctx, err)
+		return nil, s.budgetOf(ctx, err, fixedBounds)
 	}
 	for _, m := range markets {
 		answer.Positions = append(answer.Positions, m.standing(r.CandidatePrice, newZoneFormat(in.zone)))

@@ -73,16 +73,17 @@ type OwnPosition struct {
 // Positions places the caller's price of each product among its current offers,
 // which are those of MarketPosition, by its rules.
 func (s *Service) Positions(ctx context.Context, p Principal, r PositionsRequest) (*PositionsPage, error) {
-	limit, err := pageLimit(r.Limit, MaxResultsLimit)
-	if err != nil {
-		return nil, err
-	}
+	limit, wrong := pageLimit(r.Limit, MaxResultsLimit)
 	r.Amount = cmp.Or(r.Amount, "price")
-	switch {
-	case r.Amount != "price" && r.Amount != "totalPrice":
-		return nil, invalid("amount: %q is neither price nor totalPrice.", r.Amount)
-	case r.OwnMerchant != "" && r.OwnSite != "":
-		return nil, invalid("ownMerchant and ownSite exclude each other.")
+	if r.Amount != "price" && r.Amount != "totalPrice" {
+		wrong = together(wrong, invalid("amount: %q is neither price nor totalPrice.", r.Amount))
+	}
+	if r.OwnMerchant != "" && r.OwnSite != "" {
+		wrong = together(wrong, invalid("ownMerchant and ownSite exclude each other."))
+	}
+	plan, err := s.understand(p, r.selected())
+	if err = together(wrong, err); err != nil {
+		return nil, err
 	}
 	now := s.now().UTC().Truncate(contracts.Resolution)
 	meaning := r
@@ -94,21 +95,19 @@ func (s *Service) Positions(ctx context.Context, p Principal, r PositionsRequest
 			return nil, err
 		}
 	}
-	rows := r.ResultsRequest
-	rows.Cursor, rows.Limit, rows.LatestObservationPerPair, rows.CoverageState = "", nil, true, "PRICE_OBSERVED"
+	rows := r.selected()
 	rows.GlobalScope = rows.Everything()
 	until := fromMs(place.Until)
 	rows.CapturedFrom, rows.CapturedTo = until.Add(-currentOffers).Format(time.RFC3339Nano), until.Format(time.RFC3339Nano)
-	plan, err := s.plan(p, rows)
-	if err != nil {
+	if plan, err = s.plan(p, rows); err != nil {
 		return nil, err
 	}
-	plan.mostPairs = maxPositionPairs
+	plan.mostPairs, plan.bounds = maxPositionPairs, fixedBounds
 	ctx, cancel := s.within(ctx)
 	defer cancel()
 	in, err := s.acceptPlan(ctx, p, plan, rows)
 	if err != nil {
-		return nil, s.budget(ctx, err)
+		return nil, s.budgetOf(ctx, err, fixedBounds)
 	}
 	if r.Cursor == "" {
 		place.Watermark = in.query.Watermark
@@ -128,10 +127,17 @@ func (s *Service) Positions(ctx context.Context, p Principal, r PositionsRequest
 	explaining(ctx).gives(limit)
 	all, err := s.positions(ctx, in, r, &page.Query)
 	if err != nil {
-		return nil, s.budget(ctx, err)
+		return nil, s.budgetOf(ctx, err, fixedBounds)
 	}
 	page.Data, page.Paging, err = rankedPage(s, all, bound, place, limit)
 	return page, err
+}
+
+// selected is a read of what the positions are of, at any time.
+func (r *PositionsRequest) selected() ResultsRequest {
+	rows := r.ResultsRequest
+	rows.Cursor, rows.Limit, rows.LatestObservationPerPair, rows.CoverageState = "", nil, true, "PRICE_OBSERVED"
+	return rows
 }
 
 func (r *PositionsRequest) beside() string {

@@ -57,13 +57,14 @@ const qualityBatch = 10_000
 // order that the caller does not see is a NotFound fault.
 func (s *Service) ObservationQuality(ctx context.Context, p Principal, r QualityRequest) (*Page[Quality], error) {
 	reason, known := parseReason(r.ReasonCode)
+	var wrong error
 	if r.ReasonCode != "" && !known {
-		return nil, invalid("reasonCode: %q is none of %s.", r.ReasonCode, strings.Join(reasonNames[:], ", "))
+		wrong = invalid("reasonCode: %q is none of %s.", r.ReasonCode, strings.Join(reasonNames[:], ", "))
 	}
 	wanted := func(q Quality) bool { return r.ReasonCode == "" || q.Reason == reason }
 	var order contracts.Order
 	return list(ctx, s, p, listing[Quality, contracts.Pair]{
-		route: "observation-quality", area: contracts.ReadOrders, limit: r.Limit, cursor: r.Cursor, query: r,
+		route: "observation-quality", area: contracts.ReadOrders, limit: r.Limit, cursor: r.Cursor, query: r, wrong: wrong,
 		of: func(ctx context.Context, v Visibility) (err error) {
 			order, err = s.readOrder(ctx, v, r.OrderID)
 			return err

@@ -272,6 +272,11 @@ func (s *Service) lateList(ctx context.Context, err error, limit int) error {
 // budget turns an ended time budget into the published failure: that of a slow
 // query, or of a node without capacity where the read mostly waited.
 func (s *Service) budget(ctx context.Context, err error) error {
+	return s.budgetOf(ctx, err, capturedBounds)
+}
+
+// budgetOf does so for a read with these bounds.
+func (s *Service) budgetOf(ctx context.Context, err error, b bounds) error {
 	if admission.Refused(err) {
 		return err
 	}
@@ -281,8 +286,19 @@ func (s *Service) budget(ctx context.Context, err error) error {
 		}
 		return &fault.Error{
 			Kind: fault.Timeout, Code: CodeQueryTimeout, Err: err,
-			Msg: "The read did not finish within its time budget. Narrow the product, the site or the window, and send a new request.",
+			Msg: "The read did not finish within its time budget. " + b.lessTime(),
 		}
 	}
 	return err
+}
+
+// lessTime says what makes a read with these bounds faster.
+func (b bounds) lessTime() string {
+	switch b {
+	case sinceBounds:
+		return "Narrow the product or the site, or take a later since, and send a new request."
+	case fixedBounds:
+		return "Narrow the product, the order or the site, and send a new request."
+	}
+	return "Narrow the product, the site or the window, and send a new request."
 }

@@ -236,7 +236,18 @@ type resultsPlan struct {
 	// mostPairs is how many pairs the read may have where it is of the newest
 	// rows; 0: as many as latestPerPair.
 	mostPairs uint64
+	bounds    bounds
 }
+
+// bounds are the arguments that bound the captures of a read, as its refusals
+// name them.
+type bounds int
+
+const (
+	capturedBounds bounds = iota // capturedFrom and capturedTo: a window
+	sinceBounds                  // since and until
+	fixedBounds                  // none
+)
 
 // resultsCursor is what a cursor of results holds: the resolved window, so
 // that "now" stays what it was, and the watermark, so that the walk stays on

@@ -40,8 +40,19 @@ func (s *Service) guard(plan *resultsPlan, size ScopeSize) error {
 		return nil
 	}
 	return fault.New(fault.Invalid, CodeScopeTooBroad,
-		"The scope of %d pairs and the window are jointly too broad (at most %s). Send a new request with a narrower %s.",
-		size.Pairs, guardText(pairs, hours), q.Selectors.narrower(pairs, hours))
+		"The scope of %d pairs and the %s are jointly too broad (at most %s). Send a new request with %s.",
+		size.Pairs, plan.bounds.span(), guardText(pairs, hours), plan.narrower(pairs, hours))
+}
+
+// span is what the bounds have between them.
+func (b bounds) span() string {
+	switch b {
+	case sinceBounds:
+		return "time since then"
+	case fixedBounds:
+		return "hours of current offers"
+	}
+	return "window"
 }
 
 func (s *Service) windowEnd(q *ResultsQuery) time.Time {
@@ -52,14 +63,23 @@ func (s *Service) windowEnd(q *ResultsQuery) time.Time {
 }
 
 // narrower says what helps against the scan guard.
-func (s Selectors) narrower(pairs, hours int) string {
+func (p *resultsPlan) narrower(pairs, hours int) string {
+	scope, window := "a narrower scope", "a narrower window"
+	switch {
+	case p.bounds == sinceBounds:
+		window = "a later since"
+	case p.bounds == fixedBounds, hours == 0:
+		return scope
+	}
 	switch {
 	case hours == 0:
-		return "scope"
-	case pairs == 0, s.advice() == "":
-		return "window"
+		return scope
+	case pairs == 0, p.query.Selectors.advice() == "":
+		return window
+	case p.bounds == capturedBounds:
+		return "a narrower scope or window"
 	}
-	return "scope or window"
+	return scope + " or " + window
 }
 
 // advice names the selectors that would narrow the scope and are not given.

@@ -1,19 +1,24 @@
 package mcp
 
 import (
+	"slices"
 	"strings"
 
 	"preismon/query"
 )
 
-// guidance says what to do about the refusal of a read, where the contract's
-// own words for people do not fit (GEN-G3, MCP-16b); "": nothing beyond them.
-// It advises no selector that was given already.
-func guidance(code string, asked query.ResultsRequest) string {
+// sendAttempts is what to do first about a refusal.
+const sendAttempts = "Send the attempts, if there are any, in place of this call; together they cover it. "
+
+// guidance says what to do about the refusal of a call of the tool, by its own
+// arguments, where the contract's words for people do not fit (GEN-G3,
+// MCP-16b); "": nothing beyond them. It advises no selector that was given
+// already.
+func (t tool) guidance(code string, asked query.ResultsRequest) string {
 	switch code {
 	case query.CodeScopeTooBroad:
-		text := "Send the attempts, if there are any, in place of this call; together they cover it. " + shorter(asked)
-		if asked.GlobalScope {
+		text := sendAttempts + t.shorter(asked)
+		if asked.GlobalScope && t.takes("capturedFrom") {
 			text += " A global read keeps both bounds, no selector and at most 168 hours."
 		}
 		return text
@@ -24,21 +29,38 @@ func guidance(code string, asked query.ResultsRequest) string {
 		}
 		return "Narrow by " + ways + ". The attempts, if there are any, do so and together cover this call."
 	case query.CodeQueryTimeout:
-		return "Send the attempts, if there are any, in place of this call. " + shorter(asked) +
-			" Keep what succeeded, and call the combined answer incomplete when a part is left out."
+		return sendAttempts + t.shorter(asked) + " Keep what succeeded, and call the combined answer incomplete when a part is left out."
 	case query.CodeOrderCoverageTooBroad:
+		if !t.takes("includeCoverage") {
+			return "Ask list_order_observation_quality with this orderId for its pairs, or list_orders for the order alone."
+		}
 		return "Name one order (orderId), lower limit, or leave out includeCoverage and includeMonitoring."
 	case query.CodeValidation:
-		return "Send the attempts in place of this call: a window needs a product, an order or a site, so they ask site by site. " +
+		what := "a window"
+		if !t.takes("capturedFrom") {
+			what = "since"
+		}
+		return "Send the attempts in place of this call: " + what + " needs a product, an order or a site, so they ask site by site. " +
 			"Together they cover it."
 	}
 	return ""
 }
 
+// takes tells whether the tool has an argument.
+func (t tool) takes(argument string) bool { return slices.Contains(t.arguments, argument) }
+
 // shorter is the order in which a read that is too large gets smaller: time
 // before sites (GEN-G3).
-func shorter(asked query.ResultsRequest) string {
-	text := "Else reduce the window in the order 24, 12, 6, 1 hours"
+func (t tool) shorter(asked query.ResultsRequest) string {
+	var text string
+	switch {
+	case t.takes("capturedFrom"):
+		text = "Else reduce the window in the order 24, 12, 6, 1 hours"
+	case t.takes("since"):
+		text = "Else take a later since: 24, 12, 6, 1 hours before until"
+	default:
+		return "Else name one order (orderId) or site, or lower limit."
+	}
 	if asked.Site == "" {
 		text += ", and only then read fewer sites"
 	}

@@ -27,7 +27,7 @@ func offer(s *query.Service) (catalogue, error) {
 			Run: func(ctx context.Context, call Call) (Result, error) {
 				r, err := run(ctx, s, call)
 				if err != nil {
-					return r, err
+					return r, &failureOf{err, t}
 				}
 				return paged(ctx, s, call, t, r), nil
 			},

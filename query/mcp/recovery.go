@@ -50,6 +50,14 @@ func withAttempts(ctx context.Context, s *query.Service, p query.Principal, r qu
 	return a
 }
 
+// failureOf is a failure of a tool.
+type failureOf struct {
+	error
+	tool tool
+}
+
+func (f *failureOf) Unwrap() error { return f.error }
+
 // recoveryOf is what to do about a failure; nil: nothing but what its detail
 // says.
 func recoveryOf(failed error, problem wire.Problem) *recovery {
@@ -58,7 +66,9 @@ func recoveryOf(failed error, problem wire.Problem) *recovery {
 	if a, ok := errors.AsType[*avoidable](failed); ok {
 		r.Attempts, asked = a.attempts, a.asked
 	}
-	r.Guidance = guidance(problem.Code, asked)
+	if f, ok := errors.AsType[*failureOf](failed); ok {
+		r.Guidance = f.tool.guidance(problem.Code, asked)
+	}
 	if m, ok := errors.AsType[*misnamed](failed); ok {
 		r.Guidance = strings.TrimSpace(m.note + " orderId is the number that list_orders gives.")
 	}
