@@ -17,7 +17,7 @@ import (
 // the same rules as in the tables.
 type market struct {
 	mu             sync.Mutex
-	query.ExtStore // MCP asks nothing of it
+	query.ExtStore // MCP asks little of it
 
 	sites    []contracts.Site
 	items    []contracts.Item

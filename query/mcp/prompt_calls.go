@@ -1,7 +1,10 @@
 package mcp
 
 import (
+	"context"
+	"errors"
 	"maps"
+	"slices"
 	"time"
 
 	"preismon/contracts"
@@ -83,4 +86,67 @@ func positionCall(_ query.Principal, given wire.Arguments) error {
 func paramsOf(given wire.Arguments) (*wire.Params, error) {
 	object, err := wire.Marshal(given)
 	return wire.FromArguments(object), err
+}
+
+// newest gives the argument of a task's read of the newest rows with which it
+// will be accepted; empty: none will be.
+type newest func(context.Context, query.Principal, wire.Arguments) (string, error)
+
+// newestArguments are those of reads of the newest rows, the better one first.
+var newestArguments = []string{"latestPerPair", "latestObservationPerPair"}
+
+// newestCall tells so of a read with the arguments of the task.
+func newestCall(s *query.Service) newest {
+	return func(ctx context.Context, p query.Principal, given wire.Arguments) (string, error) {
+		for _, name := range newestArguments {
+			asked := maps.Clone(given)
+			asked[name] = "true"
+			params, err := paramsOf(asked)
+			if err != nil {
+				return "", err
+			}
+			req, err := wire.DecodeResults(params)
+			if err != nil {
+				return "", err
+			}
+			_, err = s.Results(query.Explain(ctx, &query.Explanation{}), p, req)
+			if f, ok := errors.AsType[*fault.Error](err); !ok || f.Code != query.CodeLatestPairTooBroad && f.Code != query.CodeScopeTooBroad {
+				return name, nil // else the call itself says what is wrong
+			}
+		}
+		return "", nil
+	}
+}
+
+// buyBoxCall tells so of a read of a country market: the one that the task
+// names, else all that its caller sees.
+func buyBoxCall(s *query.Service) newest {
+	of := newestCall(s)
+	return func(ctx context.Context, p query.Principal, given wire.Arguments) (string, error) {
+		if given["site"] != nil {
+			return of(ctx, p, given)
+		}
+		most := query.MaxLimit
+		sites, err := s.Sites(ctx, p, query.SitesRequest{Limit: &most})
+		if err != nil {
+			return newestArguments[0], nil // list_sites says why
+		}
+		worst := 0
+		for _, site := range sites.Data {
+			if !site.CanonicalCountryMarket {
+				continue
+			}
+			at := maps.Clone(given)
+			at["site"] = string(site.Site)
+			name, err := of(ctx, p, at)
+			if err != nil {
+				return "", err
+			}
+			if name == "" {
+				return "", nil
+			}
+			worst = max(worst, slices.Index(newestArguments, name))
+		}
+		return newestArguments[worst], nil
+	}
 }

@@ -38,11 +38,11 @@ func prompts(s *query.Service) []Prompt {
 	return []Prompt{
 		prompt(task{
 			name: "analyze-buybox", title: "Buy box", about: "Who holds the buy box at a country market, product by product",
-			optional: []string{"site", "orderId", "itemId"}, check: resultsCall(s),
+			optional: []string{"site", "orderId", "itemId"}, check: resultsCall(s), newest: buyBoxCall(s),
 		}),
 		prompt(task{
 			name: "check-price-availability", title: "Prices and availability", about: "Prices and availability of a product, an order, a site or a time",
-			optional: slices.Concat(product, []string{"orderId", "site", "capturedFrom", "capturedTo", "timezone"}), check: resultsCall(s),
+			optional: slices.Concat(product, []string{"orderId", "site", "capturedFrom", "capturedTo", "timezone"}), check: resultsCall(s), newest: newestCall(s),
 		}),
 		prompt(task{
 			name: "inspect-observation", title: "One observation", about: "What one observation of a product at a site says",
@@ -65,6 +65,7 @@ type task struct {
 	name, title, about string
 	required, optional []string
 	check              checker
+	newest             newest // nil: it prints no read of the newest rows
 }
 
 func prompt(t task) Prompt {
@@ -74,9 +75,7 @@ func prompt(t task) Prompt {
 			Name: argument, Description: promptWords(argument), Required: slices.Contains(t.required, argument),
 		})
 	}
-	p.Text = func(_ context.Context, who query.Principal, given map[string]string) (string, error) {
-		return t.text(who, given)
-	}
+	p.Text = t.text
 	return p
 }
 
@@ -90,7 +89,7 @@ func promptWords(argument string) string {
 
 // text fills the task with the values that are given (PROM-02), if the calls
 // that it prints will be accepted; else it names all that is wrong.
-func (t task) text(p query.Principal, given map[string]string) (string, error) {
+func (t task) text(ctx context.Context, p query.Principal, given map[string]string) (string, error) {
 	var faults []string
 	cleaned, values := wire.Arguments{}, map[string]string{}
 	for _, argument := range slices.Sorted(maps.Keys(given)) {
@@ -120,6 +119,12 @@ func (t task) text(p query.Principal, given map[string]string) (string, error) {
 	}
 	if len(faults) > 0 {
 		return "", fault.New(fault.Invalid, query.CodeValidation, "%s", strings.Join(faults, " "))
+	}
+	if t.newest != nil {
+		var err error
+		if values["newest"], err = t.newest(ctx, p, cleaned); err != nil {
+			return "", err
+		}
 	}
 	var b strings.Builder
 	err := promptTexts.ExecuteTemplate(&b, t.name+".md", values)

@@ -306,3 +306,50 @@ func TestEveryCallOfAPromptIsTaken(t *testing.T) {
 		t.Errorf("only %d calls were found in the tasks", calls)
 	}
 }
+
+// A task prints no read of the newest rows that covers too many pairs.
+func TestNewestRowsOfAPromptAreTaken(t *testing.T) {
+	for _, c := range []struct {
+		items  int
+		prompt string
+		given  map[string]string
+		with   string // the argument that the task asks for; empty: none
+	}{
+		{1_000, "analyze-buybox", map[string]string{"site": "market-de"}, "latestPerPair"},
+		{1_000, "analyze-buybox", nil, "latestPerPair"},
+		{1_001, "analyze-buybox", map[string]string{"site": "market-de"}, "latestObservationPerPair"},
+		{1_001, "analyze-buybox", nil, "latestObservationPerPair"},
+		{1_001, "analyze-buybox", map[string]string{"site": "market-de", "itemId": "100"}, "latestPerPair"},
+		{1_300, "analyze-buybox", map[string]string{"site": "market-de"}, ""},
+		{333, "check-price-availability", map[string]string{"orderId": "5"}, "latestPerPair"},
+		{334, "check-price-availability", map[string]string{"orderId": "5"}, "latestObservationPerPair"},
+		{434, "check-price-availability", map[string]string{"orderId": "5"}, ""},
+	} {
+		a := newAgents(t, broad(c.items, 0), func(s *agentSettings) { s.query.ScanGuardMaxPairs = 1_299 }).agent(whole)
+		task := a.task(c.prompt, c.given)
+		arguments := object{"includeExportFields": true}
+		for name, value := range c.given {
+			arguments[name] = value
+		}
+		if c.prompt == "analyze-buybox" {
+			arguments["site"] = "market-de"
+		}
+		_, call, _ := strings.Cut(task, "Call list_results with")
+		call, _, _ = strings.Cut(call, ". ")
+		for _, name := range []string{"latestPerPair", "latestObservationPerPair"} {
+			if strings.Contains(call, name+"=true") != (name == c.with) {
+				t.Errorf("%d items, %s %v: %s=true or not: %s", c.items, c.prompt, c.given, name, call)
+			}
+		}
+		if c.with == "" && c.prompt == "analyze-buybox" {
+			if !strings.Contains(task, "ask the user for an order") || !strings.Contains(task, "latestPerPair=true") {
+				t.Errorf("%d items: %s", c.items, task)
+			}
+			continue
+		}
+		if c.with != "" {
+			arguments[c.with] = true
+		}
+		a.call("list_results", arguments).ok()
+	}
+}
