@@ -51,6 +51,7 @@ func questionsOfQuality() []question {
 		},
 		{
 			name: "why_no_price", asks: "How did the newest look for this EAN go at each site of the core order, and when is the next one due?",
+			holds: cost{4, 1_293},
 			ask: func(a *analyst) any {
 				order, due := a.order(askedOrder), map[string]any{}
 				var all []object

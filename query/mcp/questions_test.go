@@ -22,6 +22,7 @@ type question struct {
 	// measured; holds is what it cost at the last change for the better. One
 	// without it is not right yet, or costs more than it may.
 	before, holds cost
+	beforeWrong   bool             // what was measured then was a wrong answer
 	ask           func(*analyst) any // as an agent that knows what tools, answers and refusals say
 	truth         func(*demo) any    // by every row that was put in
 }
@@ -46,6 +47,9 @@ func TestQuestions(t *testing.T) {
 		line := fmt.Sprintf("question=%s calls=%d tokens=%d right=%t", q.name, a.calls, a.tokens, holds)
 		if q.before.calls > 0 {
 			line += fmt.Sprintf(" before=%d/%d", q.before.calls, q.before.tokens)
+		}
+		if q.beforeWrong {
+			line += " before=wrong"
 		}
 		t.Log(line)
 		calls = append(calls, a.calls)
