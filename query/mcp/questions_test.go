@@ -22,7 +22,7 @@ type question struct {
 	// measured; holds is what it cost at the last change for the better. One
 	// without it is not right yet, or costs more than it may.
 	before, holds cost
-	beforeWrong   bool             // what was measured then was a wrong answer
+	beforeWrong   bool               // what was measured then was a wrong answer
 	ask           func(*analyst) any // as an agent that knows what tools, answers and refusals say
 	truth         func(*demo) any    // by every row that was put in
 }
