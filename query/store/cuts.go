@@ -11,8 +11,16 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
-// densityParts is into how many parts a window is divided to measure it.
-const densityParts = 4096
+const (
+	// densityParts is into how many parts a window is divided to measure it.
+	densityParts = 4096
+	// estimatedRows is how many rows a cut has at least whose number is
+	// estimated by the index, which knows granules and not rows.
+	estimatedRows = 32_768
+	// countedRows is up to how many rows, by the index, a part of a window is
+	// measured by counting them.
+	countedRows = 16 * estimatedRows
+)
 
 // earliest is before any capture that is accepted; it stands for an open
 // lower bound.
@@ -23,6 +31,7 @@ type cut struct {
 	from, to int64  // ms
 	rows     uint64 // to make room for: about those that are scanned in it
 	whole    bool   // is to be measured and cut itself
+	few      bool   // its rows may be counted
 }
 
 func (c cut) window() contracts.Window {
@@ -40,10 +49,13 @@ type part struct {
 // each cut, in the order of the read, and in none more than twice as many. A
 // part that holds more than that is measured by itself when its turn comes:
 // rows may be crowded into any corner of a long window. Only captures of one
-// instant cannot be cut.
+// instant cannot be cut. A long window is measured by the primary index, which
+// reads no row, and only as fine as that is; smaller parts are counted.
 type cutter struct {
-	measure   func(ctx context.Context, from, to, step int64) ([]part, error) // parts with rows, newest first
-	rows      uint64                                                          // of a cut
+	estimate  func(ctx context.Context, from, to, step int64) (_ []part, unseen uint64, _ error) // up to unseen rows more are in any part
+	count     func(ctx context.Context, from, to, step int64) ([]part, error)                    // parts with rows, newest first
+	rows      uint64                                                                             // of a cut
+	least     uint64                                                                             // of one that is estimated
 	ascending bool
 	ahead     []cut // the next one last
 }
@@ -61,23 +73,67 @@ func (s *Store) cutter(v query.Visibility, q *query.ResultsQuery) *cutter {
 	}
 	whole.whole = whole.from < whole.to
 	return &cutter{
-		measure: func(ctx context.Context, from, to, step int64) ([]part, error) {
-			return s.density(ctx, v.Mandate, from, to, step)
+		estimate: func(ctx context.Context, from, to, step int64) ([]part, uint64, error) {
+			return s.granules(ctx, v.Mandate, from, to, step)
 		},
-		rows: s.sliceRows, ascending: q.Ascending, ahead: []cut{whole},
+		count: func(ctx context.Context, from, to, step int64) ([]part, error) {
+			return s.density(ctx, "density.sql", v.Mandate, from, to, step)
+		},
+		rows: s.sliceRows, least: estimatedRows, ascending: q.Ascending, ahead: []cut{whole},
 	}
 }
 
-func (s *Store) density(ctx context.Context, m contracts.MandateID, from, to, step int64) ([]part, error) {
+// granules estimates by the primary index. Rows of a granule that begins in
+// one part of the window may be in the next ones: a granule of each part of
+// the table is as much as can be missing anywhere.
+func (s *Store) granules(ctx context.Context, m contracts.MandateID, from, to, step int64) (parts []part, unseen uint64, err error) {
+	if s.shards.Several() { // this server has no index of theirs
+		parts, err = s.density(ctx, "density.sql", m, from, to, step)
+		return parts, 0, err
+	}
+	parts, err = s.density(ctx, "granules.sql", m, from, to, step)
+	if len(parts) > 0 && parts[0].at < 0 {
+		unseen, parts = parts[0].n, parts[1:]
+	}
+	return parts, unseen, err
+}
+
+func (s *Store) density(ctx context.Context, file string, m contracts.MandateID, from, to, step int64) ([]part, error) {
 	p := params{}
 	p.uint("mandate", uint64(m))
 	p.int("low", -to)
 	p.int("high", -from)
 	p.int("step", step)
-	return rows(ctx, s, render("density.sql", s.shards, p), func(r driver.Rows) (pt part, err error) {
+	return rows(ctx, s, render(file, s.shards, p), func(r driver.Rows) (pt part, err error) {
 		err = r.Scan(&pt.at, &pt.n)
 		return pt, err
 	})
+}
+
+// begin measures the window as a whole.
+func (c *cutter) begin(ctx context.Context) error {
+	whole := c.ahead[0]
+	if !whole.whole {
+		return nil
+	}
+	cuts, err := c.divide(ctx, whole)
+	c.ahead = cuts
+	return err
+}
+
+// skip leaves out what lies before a time, in the order of the read.
+func (c *cutter) skip(ms int64) {
+	for len(c.ahead) > 0 {
+		next := &c.ahead[len(c.ahead)-1]
+		if c.ascending && next.to >= ms {
+			next.from = max(next.from, ms)
+			return
+		} else if !c.ascending && next.from <= ms {
+			next.to = min(next.to, ms)
+			return
+		}
+		c.ahead = c.ahead[:len(c.ahead)-1]
+	}
 }
 
 // next gives the next cut; not ok: there is none.
@@ -87,17 +143,16 @@ func (c *cutter) next(ctx context.Context) (_ cut, ok bool, err error) {
 		next := c.ahead[last]
 		c.ahead = c.ahead[:last]
 		if next.rows > 2*c.rows && next.from < next.to {
-			next.whole = true // cut when more was asked for at once
+			next.whole, next.few = true, true // cut when more was asked for at once
 		}
 		if !next.whole {
-			return c.joined(next), true, nil
+			next = c.joined(next)
+			next.rows = min(next.rows, 2*c.rows) // of one instant there may be more
+			return next, true, nil
 		}
 		cuts, err := c.divide(ctx, next)
 		if err != nil {
 			return cut{}, false, err
-		}
-		if !c.ascending {
-			slices.Reverse(cuts)
 		}
 		c.ahead = append(c.ahead, cuts...)
 	}
@@ -118,30 +173,41 @@ func (c *cutter) joined(next cut) cut {
 	return next
 }
 
-// divide measures a part of the window and cuts it, newest first, as the key
-// is: a cut ends with the part that fills it.
-func (c *cutter) divide(ctx context.Context, w cut) ([]cut, error) {
+// divide measures a part of the window and cuts it, the next one last. The key
+// is newest first: a cut ends with the part that fills it.
+func (c *cutter) divide(ctx context.Context, w cut) (cuts []cut, err error) {
 	step := (w.to-w.from)/densityParts + 1
-	parts, err := c.measure(ctx, w.from, w.to, step)
+	rows := c.rows
+	var parts []part
+	var unseen uint64
+	if w.few {
+		parts, err = c.count(ctx, w.from, w.to, step)
+	} else {
+		rows = max(rows, c.least)
+		parts, unseen, err = c.estimate(ctx, w.from, w.to, step)
+	}
 	if err != nil {
 		return nil, err
 	}
-	var cuts []cut
 	to, n := w.to, uint64(0)
 	end := func(from int64) {
-		cuts = append(cuts, cut{from: from, to: to, rows: min(n, 2*c.rows), whole: n > 2*c.rows && step > 1})
+		most := n + unseen
+		cuts = append(cuts, cut{from: from, to: to, rows: min(most, 2*rows), whole: most > 2*rows && from < to && (step > 1 || !w.few), few: n <= countedRows})
 		to, n = from-1, 0
 	}
 	for _, p := range parts {
-		if newest := w.to - p.at*step; n+p.n > 2*c.rows && newest < to {
+		if newest := w.to - p.at*step; n+p.n > 2*rows && newest < to {
 			end(newest + 1) // without this part
 		}
-		if n += p.n; n >= c.rows {
+		if n += p.n; n >= rows {
 			end(max(w.from, w.to-(p.at+1)*step+1))
 		}
 	}
 	if to >= w.from {
 		end(w.from)
+	}
+	if !c.ascending {
+		slices.Reverse(cuts)
 	}
 	return cuts, nil
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"testing"
 
@@ -10,11 +11,31 @@ import (
 
 // captures measures windows as ClickHouse does, over the capture times of rows.
 type captures struct {
-	at       []int64
+	at       []int64   // newest first
+	table    [][]int64 // the same in the parts of a table, each in granules
+	granule  int
 	measured int
 }
 
-func (c *captures) measure(_ context.Context, from, to, step int64) (parts []part, err error) {
+// estimate does it by the first rows of granules.
+func (c *captures) estimate(_ context.Context, from, to, step int64) (parts []part, unseen uint64, err error) {
+	c.measured++
+	n := map[int64]uint64{}
+	for _, at := range c.table {
+		for i := 0; i < len(at); i += c.granule {
+			if rows := min(c.granule, len(at)-i); at[i] >= from && at[i] <= to {
+				n[(to-at[i])/step] += uint64(rows)
+			}
+		}
+		unseen += uint64(min(c.granule, len(at)))
+	}
+	for _, k := range slices.Sorted(maps.Keys(n)) {
+		parts = append(parts, part{at: k, n: n[k]})
+	}
+	return parts, unseen, nil
+}
+
+func (c *captures) count(_ context.Context, from, to, step int64) (parts []part, err error) {
 	c.measured++
 	for _, at := range c.at { // newest first
 		if at < from || at > to {
@@ -38,8 +59,11 @@ func (c *captures) in(w cut) (n int) {
 	return n
 }
 
-func (c *captures) cuts(t interface{ Fatal(...any) }, from, to int64, rows uint64, ascending bool) (all []cut) {
-	cutter := cutter{measure: c.measure, rows: rows, ascending: ascending, ahead: []cut{{from: from, to: to, whole: from < to}}}
+func (c *captures) cutter(from, to int64, rows, least uint64, ascending bool) *cutter {
+	return &cutter{estimate: c.estimate, count: c.count, rows: rows, least: least, ascending: ascending, ahead: []cut{{from: from, to: to, whole: from < to}}}
+}
+
+func (c *captures) cuts(t interface{ Fatal(...any) }, cutter *cutter) (all []cut) {
 	for {
 		next, ok, err := cutter.next(context.Background())
 		if err != nil {
@@ -69,9 +93,28 @@ func TestCuts(t *testing.T) {
 			}
 		}
 		slices.SortFunc(c.at, func(a, b int64) int { return int(max(-1, min(1, b-a))) })
+		c.granule = rapid.IntRange(1, 20).Draw(t, "granule")
+		c.table = make([][]int64, rapid.IntRange(1, 4).Draw(t, "parts of the table"))
+		for _, at := range c.at {
+			n := rapid.IntRange(0, len(c.table)-1).Draw(t, "part")
+			c.table[n] = append(c.table[n], at)
+		}
 		rows := rapid.Uint64Range(1, 50).Draw(t, "rows")
+		least := rapid.Uint64Range(1, 200).Draw(t, "rows that are estimated")
 		ascending := rapid.Bool().Draw(t, "ascending")
-		cuts := c.cuts(t, from, to, rows, ascending)
+		cutter := c.cutter(from, to, rows, least, ascending)
+		if rapid.Bool().Draw(t, "begun before the first rows are known") {
+			if err := cutter.begin(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			after := rapid.Int64Range(from, to).Draw(t, "place of the last of them")
+			if cutter.skip(after); ascending {
+				from = after
+			} else {
+				to = after
+			}
+		}
+		cuts := c.cuts(t, cutter)
 		if most := 2*len(c.at)/int(rows) + 2*c.measured + 1; len(cuts) > most {
 			t.Fatalf("%d cuts of %d rows, at most %d", len(cuts), len(c.at), most)
 		}
@@ -104,13 +147,14 @@ func TestCutsAreMeasuredInTheirTurn(t *testing.T) {
 			c.at = append(c.at, d*day-i)
 		}
 	}
-	cutter := cutter{measure: c.measure, rows: 5, ahead: []cut{{from: -day, to: 200 * day, whole: true}}}
+	c.granule, c.table = 7, [][]int64{c.at}
+	cutter := c.cutter(-day, 200*day, 5, 20, false)
 	for n := range 4 { // the empty days before the first crowd, too
 		if _, ok, err := cutter.next(t.Context()); !ok || err != nil {
 			t.Fatalf("cut %d: %v, %v", n, ok, err)
 		}
 	}
-	if c.measured > 4 { // the window, a part of hours, one of minutes, one of instants
+	if c.measured > 5 { // the window by its granules, a part of it counted, one of hours, one of minutes, one of instants
 		t.Errorf("measured %d times", c.measured)
 	}
 }

@@ -9,9 +9,10 @@ import (
 )
 
 const (
-	shortWindow = time.Hour // begins with one statement for the first rows: dashboards ask for it often, and measuring costs them more
+	shortWindow = time.Hour // often has no more rows than the first piece, and then need not be cut
 
-	firstRows = 16_384 // of a stream; then twice as many each time, as long as its client takes them
+	firstRows = 4_096 // of a stream; then growth times as many each time, as long as its client takes them
+	growth    = 4
 	leastRows = 2_048
 )
 
@@ -41,20 +42,21 @@ func (p *piece) expected(first int) int {
 	return p.rows
 }
 
-// pieces divides a stream. A long window that follows the key of
-// observations_by_mandate is cut into parts of which all rows are read. Any
-// other read goes on where the rows of the piece before ended; so does the
-// beginning of a short window.
+// pieces divides a stream. It begins with a few rows, by a limit, so that they
+// are sent at once. The rest of a window that follows the key of
+// observations_by_mandate is cut into parts of which all rows are read; any
+// other read goes on where the rows of the piece before ended.
 type pieces struct {
-	store  *Store
-	vis    query.Visibility
-	query  query.ResultsQuery // from where the next piece begins
-	read   *admission.Read
-	byPair bool
-	cuts   *cutter // nil: rows are limited
-	rows   int     // of the next piece, about
-	perRow int64
-	ended  bool
+	store   *Store
+	vis     query.Visibility
+	query   query.ResultsQuery // from where the next piece begins
+	read    *admission.Read
+	byPair  bool
+	cuts    *cutter // nil: rows are limited
+	planned *cutter // the cuts of the whole window, for when its first rows are there; nil: made then
+	rows    int     // of the next piece, about
+	perRow  int64
+	ended   bool
 }
 
 func (s *Store) pieces(v query.Visibility, q *query.ResultsQuery, byPair bool, read *admission.Read) *pieces {
@@ -62,10 +64,16 @@ func (s *Store) pieces(v query.Visibility, q *query.ResultsQuery, byPair bool, r
 	if q.Export {
 		p.perRow = exportRowBytes
 	}
-	if sliceable(q) && !byPair && !short(q) {
-		p.cuts = s.cutter(v, q)
-	}
 	return p
+}
+
+// plan cuts a long window while its first rows are read.
+func (p *pieces) plan(ctx context.Context) error {
+	if p.planned != nil || p.cuts != nil || p.byPair || !sliceable(&p.query) || short(&p.query) {
+		return nil
+	}
+	p.planned = p.store.cutter(p.vis, &p.query)
+	return p.planned.begin(ctx)
 }
 
 func short(q *query.ResultsQuery) bool {
@@ -119,13 +127,17 @@ func (p *pieces) was(sl *slice) {
 	}
 	last := b.Position(b.At(b.Len - 1))
 	p.query.After, p.ended = &last, false
-	if sliceable(&p.query) && !p.byPair {
+	if !sliceable(&p.query) || p.byPair {
+		return
+	}
+	if p.cuts, p.planned = p.planned, nil; p.cuts == nil {
 		p.cuts = p.store.cutter(p.vis, &p.query)
 	}
+	p.cuts.skip(last.CapturedMs)
 }
 
 // taken: the client took all of a piece, and may have more at once.
-func (p *pieces) taken() { p.rows = min(2*p.rows, 2*int(p.store.sliceRows)) }
+func (p *pieces) taken() { p.rows = min(growth*p.rows, 2*int(p.store.sliceRows)) }
 
 // reclaimed: what was read is gone, and is to be read in smaller pieces.
 func (p *pieces) reclaimed() { p.rows = max(min(leastRows, p.rows), p.rows/4) }
@@ -140,14 +152,9 @@ func (p *pieces) again(of piece, sent *query.Position) {
 		p.query.After, p.ended, p.cuts = sent, false, nil
 		return
 	}
-	c := of.cut
+	p.cuts.ahead = append(p.cuts.ahead, of.cut)
 	if sent != nil {
 		p.query.After = sent
-		if of.query.Ascending {
-			c.from = max(c.from, sent.CapturedMs)
-		} else {
-			c.to = min(c.to, sent.CapturedMs)
-		}
+		p.cuts.skip(sent.CapturedMs)
 	}
-	p.cuts.ahead = append(p.cuts.ahead, c)
 }

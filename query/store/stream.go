@@ -33,6 +33,9 @@ func (s *Store) stream(ctx context.Context, from *pieces, each func(*query.Block
 				return err
 			}
 			now = s.slice(ctx, from.vis, p, room)
+			if err := from.plan(ctx); err != nil {
+				return err
+			}
 		}
 		select {
 		case <-now.done:
