@@ -21,7 +21,8 @@ type enrichment struct {
 	vis     Visibility
 
 	items   map[contracts.ItemID]*itemParts
-	rows    []*itemParts // of the block's rows
+	rows    []*itemParts     // of the block's rows
+	prices  []*referenceText // that apply to them, with export fields
 	orders  map[contracts.Pair]*orderTexts
 	lastMs  map[contracts.Pair]int64
 	missing []contracts.ItemID
@@ -100,15 +101,30 @@ func (e *enrichment) load(ctx context.Context, b *Block) error {
 		}
 		e.rows = append(e.rows, near.parts)
 	}
-	if len(e.missing) == 0 {
-		return nil
+	if len(e.missing) > 0 {
+		slices.Sort(e.missing)
+		if err := e.read(ctx, e.missing); err != nil {
+			e.forget() // they are in the maps and lack what was to be read
+			return err
+		}
 	}
-	slices.Sort(e.missing)
-	if err := e.read(ctx, e.missing); err != nil {
-		e.forget() // they are in the maps and lack what was to be read
-		return err
+	if e.include.ExportFields {
+		e.priceRows(b)
 	}
 	return nil
+}
+
+// priceRows finds what applies to each row of the block. The items are all over
+// the memory: a loop that does nothing else waits for several at once.
+func (e *enrichment) priceRows(b *Block) {
+	e.prices = e.prices[:0]
+	for i, parts := range e.rows {
+		found := noReferences
+		if len(parts.references) > 0 {
+			found = referenceOf(parts.references, b.Site.At(i), b.Currency.At(i))
+		}
+		e.prices = append(e.prices, found)
+	}
 }
 
 func (e *enrichment) read(ctx context.Context, items []contracts.ItemID) error {

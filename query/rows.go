@@ -23,7 +23,6 @@ type rowEncoder struct {
 	marks      []siteMarks
 
 	amount struct{ from, to int } // where the amount that was written last stands
-	nextTo reference              // of the row that was asked for last
 }
 
 // currencyText is what is made of a currency.
@@ -71,7 +70,6 @@ func (e *rowEncoder) begin(b *Block) {
 
 // beginFacts is the part of begin that is about sites and currencies.
 func (e *rowEncoder) beginFacts(b *Block) {
-	e.nextTo.known = false
 	e.currencies = slices.Grow(e.currencies[:0], b.Currency.Values.Len())[:b.Currency.Values.Len()]
 	for i := range e.currencies {
 		e.currencies[i].set(b.Currency.Values.At(i))

@@ -19,24 +19,10 @@ type referenceText struct {
 
 var noReferences = &referenceText{json: []byte("[]")}
 
-// reference is what applies to the row that was asked for last.
-type reference struct {
-	known bool
-	row   int
-	text  *referenceText
-}
-
-// referenceOf are the customer's own prices that apply to a row.
-func (e *rowEncoder) referenceOf(b *Block, i int) *referenceText {
-	if !e.nextTo.known || e.nextTo.row != i {
-		e.nextTo = reference{true, i, e.rich.referencesOf(i, b.Site.At(i), b.Currency.At(i))}
-	}
-	return e.nextTo.text
-}
-
-func (e *enrichment) referencesOf(row int, site, currency []byte) *referenceText {
+// referenceOf are the customer's own prices of an item that apply to a site and
+// a currency.
+func referenceOf(texts []referenceText, site, currency []byte) *referenceText {
 	found := noReferences
-	texts := e.rows[row].references
 	for i := range texts {
 		t := &texts[i]
 		if string(t.currency) != string(currency) {
@@ -131,7 +117,7 @@ func appendMoneyFields(out []byte, p *contracts.ReferencePrice) []byte {
 func (m *batcher) referencesOf() []*referenceText {
 	if len(m.references) == 0 {
 		for _, i := range m.at {
-			m.references = append(m.references, m.e.rich.referencesOf(int(i), m.b.Site.At(int(i)), m.b.Currency.At(int(i))))
+			m.references = append(m.references, m.e.rich.prices[i])
 		}
 	}
 	return m.references
@@ -142,7 +128,7 @@ type referencePrices struct{}
 
 func (referencePrices) pen(e *rowEncoder, key string) pen {
 	return func(out []byte, b *Block, i int) []byte {
-		return append(append(out, key...), e.referenceOf(b, i).json...)
+		return append(append(out, key...), e.rich.prices[i].json...)
 	}
 }
 
@@ -204,7 +190,7 @@ type referencePrice struct{}
 
 func (referencePrice) pen(e *rowEncoder, key string) pen {
 	return func(out []byte, b *Block, i int) []byte {
-		p := e.referenceOf(b, i).single()
+		p := e.rich.prices[i].single()
 		if p == nil {
 			return out
 		}
@@ -230,7 +216,7 @@ type referencePriceMoney struct{}
 func (referencePriceMoney) pen(e *rowEncoder, key string) pen {
 	key += "{"
 	return func(out []byte, b *Block, i int) []byte {
-		p := e.referenceOf(b, i).single()
+		p := e.rich.prices[i].single()
 		if p == nil {
 			return out
 		}
