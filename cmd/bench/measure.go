@@ -32,6 +32,7 @@ type done struct {
 type Series struct {
 	Name    string    `json:"name"`
 	Seconds []float64 `json:"seconds"`
+	First   []float64 `json:"first,omitempty"` // until the first byte of an answer
 	Rows    int64     `json:"rows,omitempty"`
 	Bytes   int64     `json:"bytes,omitempty"`
 	CPU     CPU       `json:"cpu"`
@@ -114,6 +115,9 @@ func (r *run) interleave(ctx context.Context, warm, rounds int, all ...contestan
 			if round >= warm {
 				s := &series[i]
 				s.Seconds = append(s.Seconds, d.took.Seconds())
+				if d.first > 0 {
+					s.First = append(s.First, d.first.Seconds())
+				}
 				s.Rows, s.Bytes = d.rows, d.bytes
 				s.CPU.add(r.world.cpu(), before)
 			}

@@ -49,7 +49,7 @@ func (r *run) measureStream(ctx context.Context) error {
 		return err
 	}
 	defer stop()
-	worst := spread{value: math.Inf(1)}
+	worst, first := spread{value: math.Inf(1)}, spread{}
 	for _, sort := range []string{"desc", "asc"} {
 		s := selection{mandate: mandate, from: from, to: r.data.to, export: true, asc: sort == "asc", seq: r.data.watermarkSeq}
 		query := window(from, r.data.to, "globalScope", "true", "includeExportFields", "true", "sort", sort)
@@ -77,11 +77,20 @@ func (r *run) measureStream(ctx context.Context) error {
 		if ratio.value < worst.value {
 			worst = ratio
 		}
+		if share := firstShare(series[0]); share.value > first.value {
+			first = share
+		}
 		r.result.put("stream_"+sort+"_vs_clickhouse_json", "stream, "+sort+": speed against ClickHouse's sorted JSONEachRow", "×", ratio, 2, false, "")
 		r.result.put("stream_"+sort+"_vs_rows_scan", "stream, "+sort+": speed against rows.Scan and encoding/json", "×", faster(series[0], series[2]), 0, false, "")
 	}
 	r.result.put("stream_vs_clickhouse_json", "the slower of the two sorts", "×", worst, 2, false, "")
+	r.result.put("stream_first_byte_share", "first byte of a long stream: share of its time, the larger of the two sorts", "×", first, 0.05, true, "")
 	return nil
+}
+
+// firstShare is which part of its time an answer took until its first byte.
+func firstShare(s Series) spread {
+	return slower(Series{Seconds: s.First}, s)
 }
 
 // measurePage compares the first and a far page of the largest mandate.

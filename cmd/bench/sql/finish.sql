@@ -13,7 +13,7 @@ FROM (
 GROUP BY item, site, captured_at, epoch, seq, capture
 SETTINGS async_insert = 0;
 
-INSERT INTO checkpoints (stream, partition, epoch, seq) VALUES ('OBSERVATIONS', 0, {{.Epoch}}, {{.Events}});
+INSERT INTO checkpoints (stream, partition, epoch, seq) VALUES ('OBSERVATIONS', 0, {{.Epoch}}, {{.Events}}), ('CATALOG', 0, {{.Epoch}}, 1), ('IN_FORCE', 0, {{.Epoch}}, 1);
 
 DROP TABLE bench_stage;
 
