@@ -39,6 +39,9 @@ var (
 	}
 )
 
+// FieldGroups are the fields that each parameter adds to rows.
+func FieldGroups() IncludeGroups { return includeGroups }
+
 // FilterCapability is a parameter that decides which results a read gives.
 type FilterCapability struct {
 	Parameter string   `json:"parameter"`

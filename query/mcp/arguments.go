@@ -121,6 +121,15 @@ func (t *tool) input() (json.RawMessage, error) {
 		}
 		fmt.Fprintf(&b, "%q:%s", name, member)
 	}
+	if t.records != "" {
+		// The properties of list_results are the parameters of REST, and no
+		// others (TOOL-02).
+		as := `,"fields":%s`
+		if t.name == "list_results" {
+			as = `},"patternProperties":{"^fields$":%s`
+		}
+		fmt.Fprintf(&b, as, marshal(fieldsSchema()))
+	}
 	b.WriteString(`}`)
 	if len(t.required) > 0 {
 		required, err := json.Marshal(t.required)

@@ -29,6 +29,7 @@ type Tool struct {
 type Call struct {
 	Principal query.Principal
 	Arguments json.RawMessage // one JSON object; {} when there are none
+	Fields    []string        // of the records, as a table; nil: all, as records
 	Budget    Budget
 	BaseURL   string // where clients reach the service
 }

@@ -125,8 +125,8 @@ var operations = map[string]string{
 
 // ours are the arguments that REST does not have (TOOL-03a).
 var ours = map[string][]string{
-	"list_items":                     {"name", "category", "discoverCategories"},
-	"list_order_observation_quality": {"itemId"},
+	"list_items":                     {"name", "category", "discoverCategories", "fields"},
+	"list_order_observation_quality": {"itemId", "fields"},
 	"download_order_export_file":     {"lines", "whole"}, "download_order_import_file": {"lines", "whole"},
 }
 

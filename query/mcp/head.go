@@ -7,10 +7,10 @@ import (
 	"preismon/query/wire"
 )
 
-// answerBytes bounds an answer to a call that gives no limit: about 10,000
+// answerBytes bounds an answer to a call that gives no limit: about 5,500
 // tokens, so that one call does not flood the context of an agent. A call with
 // a limit of its own gets what it asks for.
-const answerBytes = 24 << 10
+const answerBytes = 14 << 10
 
 // head is what every answer begins with, so that it is read first.
 type head struct {

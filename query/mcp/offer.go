@@ -21,10 +21,17 @@ func offer(s *query.Service) (catalogue, error) {
 		if err != nil {
 			return catalogue{}, fmt.Errorf("mcp: %s: %w", t.name, err)
 		}
+		if t.records != "" {
+			orTable(answer)
+		}
 		run := t.run
 		c.Tools = append(c.Tools, Tool{
 			Descriptor: sdk.Tool{Name: t.name, Title: t.title, Description: t.about, InputSchema: input, OutputSchema: answer}, Heavy: t.heavy,
 			Run: func(ctx context.Context, call Call) (Result, error) {
+				call, err := t.withFields(call)
+				if err != nil {
+					return Result{}, &failureOf{err, t}
+				}
 				r, err := run(ctx, s, call)
 				if err != nil {
 					return r, &failureOf{err, t}

@@ -24,6 +24,8 @@ type tool struct {
 	maxLimit  int // of records; 0: as of most lists
 	heavy     bool
 	run       runner
+	records   string              // operation of the contract that lists its records; "": they have no fields to choose
+	adds      map[string][]string // arguments that add fields to them
 }
 
 // runner answers a call of a tool.
@@ -83,8 +85,13 @@ func summed(op wire.Operation, sum func(context.Context, *query.Service, Call) f
 			if err := json.Unmarshal(body, &page); err != nil {
 				return Result{}, err
 			}
+			if c.Fields != nil {
+				if body, page.Data, err = tableOf(body, c.Fields); err != nil {
+					return Result{}, err
+				}
+			}
 			if n := page.Paging.Returned; !asked && n > 1 && len(page.Data) > answerBytes {
-				why, limit = answerBudget, strconv.Itoa(max(1, n*answerBytes/len(page.Data)*9/10))
+				why, limit = answerBudget, strconv.Itoa(fewer(n, len(page.Data)))
 				continue
 			}
 			h := head{Summary: summary(page.Paging.Returned), Completeness: completenessOf(page.Paging.NextCursor, why)}
@@ -95,6 +102,9 @@ func summed(op wire.Operation, sum func(context.Context, *query.Service, Call) f
 		}
 	}
 }
+
+// fewer is how many of n records fit, which take so many bytes.
+func fewer(n, size int) int { return max(1, n*answerBytes/size*9/10) }
 
 // record runs an operation that answers with one record.
 func record(op wire.Operation) runner {

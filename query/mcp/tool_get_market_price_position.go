@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"preismon/contracts/fault"
 	"preismon/contracts/openapi"
 	"preismon/query"
 	"preismon/query/wire"
@@ -18,7 +19,7 @@ func getMarketPricePosition() tool {
 		}
 	}
 	return tool{
-		name: "get_market_price_position", title: "Price position", operation: "listResults", heavy: true, arguments: arguments, maxLimit: query.MaxResultsLimit,
+		name: "get_market_price_position", title: "Price position", operation: "listResults", records: "listPositions", heavy: true, arguments: arguments, maxLimit: query.MaxResultsLimit,
 		about: "Places a candidatePrice among the current offers (168 hours) of one product: one per country and currency. " +
 			"Without it, where the caller is too dear: its reference price of each product of an order, a site, or all, beside the " +
 			"cheapest offer, worst first; query.above, equal and below count all pages. No position proves nothing beyond what you see.",
@@ -34,6 +35,9 @@ func runPosition(ctx context.Context, s *query.Service, c Call) (Result, error) 
 	params := wire.FromArguments(c.Arguments)
 	if !slices.ContainsFunc([]string{"candidatePrice", "ean", "pzn", "asin", "asinLocale", "currencyCode", "country", "includeCustomerReference"}, params.Given) {
 		return pages(wire.PricePositions)(ctx, s, c)
+	}
+	if c.Fields != nil {
+		return Result{}, fault.New(fault.Invalid, query.CodeValidation, "fields: of the positions of many products, so without candidatePrice, its product and its market.")
 	}
 	answer, err := wire.MarketPosition(ctx, s, c.Principal, params)
 	if err != nil {

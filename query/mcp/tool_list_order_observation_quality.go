@@ -10,7 +10,7 @@ import (
 
 func listOrderObservationQuality() tool {
 	return tool{
-		name: "list_order_observation_quality", title: "How observations went", operation: "listObservationQuality",
+		name: "list_order_observation_quality", title: "How observations went", operation: "listObservationQuality", records: "listObservationQuality",
 		arguments: wire.Operation(wire.ItemQuality).Parameters(), required: []string{"orderId"},
 		about: "Why is there no result: tells for each product-site pair of an order how its newest observation went. PRODUCT_NOT_FOUND is an ordinary " +
 			"finding; PENDING and OVERDUE mean no current result: none was due yet, or one was. The first page's summary.sites counts all pairs " +

@@ -1,0 +1,206 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"preismon/contracts/fault"
+	"preismon/contracts/openapi"
+	"preismon/query"
+	"preismon/query/wire"
+)
+
+// fieldsArgument names the fields of the records that an agent wants, and has
+// them as a table. It is of the form of the answer, not of the read: it is
+// taken out of the arguments before they are decoded.
+const fieldsArgument = "fields"
+
+// mostFields is how many columns a table has at most.
+const mostFields = 40
+
+// fieldsSchema is that of the argument.
+func fieldsSchema() schema {
+	return schema{"type": "array", "items": schema{"type": "string"}, "description": "Only these of each record, as a table"}
+}
+
+// withFields takes the fields out of the arguments of a call, and asks for what
+// the records have only on request.
+func (t tool) withFields(c Call) (Call, error) {
+	var all map[string]json.RawMessage
+	if t.records == "" || json.Unmarshal(c.Arguments, &all) != nil || all[fieldsArgument] == nil {
+		return c, nil
+	}
+	var fields []string
+	if json.Unmarshal(all[fieldsArgument], &fields) != nil {
+		return c, fault.New(fault.Invalid, query.CodeValidation, `fields: not a list of names like ["itemId","site"].`)
+	}
+	if fields == nil { // null is not given
+		delete(all, fieldsArgument)
+	} else if err := t.known(fields); err != nil {
+		return c, err
+	}
+	for argument, members := range t.adds {
+		if all[argument] == nil && slices.ContainsFunc(fields, func(f string) bool { return slices.Contains(members, memberOf(f)) }) {
+			all[argument] = json.RawMessage("true")
+		}
+	}
+	delete(all, fieldsArgument)
+	rest, err := wire.Marshal(all)
+	c.Arguments, c.Fields = rest, fields
+	return c, err
+}
+
+// memberOf is the member of a record that a field is or is of.
+func memberOf(field string) string {
+	member, _, _ := strings.Cut(field, ".")
+	return member
+}
+
+// known refuses fields that records of the tool never have.
+func (t tool) known(fields []string) error {
+	body, err := openapi.AnswerShape(t.records)
+	if err != nil {
+		return err
+	}
+	names := map[string]bool{}
+	columns(body["properties"].(schema)["data"].(schema)["items"].(schema), "", names)
+	var faults []string
+	seen := map[string]bool{}
+	for _, field := range fields {
+		switch {
+		case !names[field] && len(faults) == 0:
+			faults = append(faults, fmt.Sprintf("fields: %s is none of %s.", wire.Quote(field), strings.Join(slices.Sorted(maps.Keys(names)), ", ")))
+		case !names[field]:
+			faults = append(faults, fmt.Sprintf("Nor is %s.", wire.Quote(field)))
+		case seen[field]:
+			faults = append(faults, fmt.Sprintf("fields: %s is given twice.", field))
+		}
+		seen[field] = true
+	}
+	if len(fields) == 0 || len(fields) > mostFields {
+		faults = append(faults, fmt.Sprintf("fields: 1 to %d of them.", mostFields))
+	}
+	if len(faults) > 0 {
+		return fault.New(fault.Invalid, query.CodeValidation, "%s", strings.Join(faults[:min(len(faults), 5)], " "))
+	}
+	return nil
+}
+
+// columns collects the members of a record, and those of its objects behind a
+// dot.
+func columns(record schema, of string, names map[string]bool) {
+	members, _ := record["properties"].(schema)
+	for name, member := range members {
+		names[of+name] = true
+		if of == "" {
+			columns(member.(schema), name+".", names)
+		}
+	}
+}
+
+// tableOf gives the body of a page with the fields of its records as columns
+// and rows, in place of data, and without paging: the head says it all. The rows
+// are given beside it, as they are in it.
+func tableOf(body []byte, fields []string) (table, rows []byte, err error) {
+	d := json.NewDecoder(bytes.NewReader(body))
+	if _, err := d.Token(); err != nil {
+		return nil, nil, err
+	}
+	out := bytes.NewBufferString("{")
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return nil, nil, err
+		}
+		if name == "data" {
+			if rows, err = tableRows(d, fields); err != nil {
+				return nil, nil, err
+			}
+			fmt.Fprintf(out, `"columns":%s,"rows":%s,`, marshal(fields), rows)
+			continue
+		}
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			return nil, nil, err
+		}
+		if name != "paging" {
+			fmt.Fprintf(out, "%s:%s,", marshal(name), value)
+		}
+	}
+	table = out.Bytes()
+	table[len(table)-1] = '}'
+	return table, rows, nil
+}
+
+// tableRows reads the records of a page, one after the other.
+func tableRows(d *json.Decoder, fields []string) ([]byte, error) {
+	if _, err := d.Token(); err != nil {
+		return nil, err
+	}
+	rows := []byte{'['}
+	for d.More() {
+		var record map[string]json.RawMessage
+		if err := d.Decode(&record); err != nil {
+			return nil, err
+		}
+		if len(rows) > 1 {
+			rows = append(rows, ',')
+		}
+		for i, field := range fields {
+			before := byte(',')
+			if i == 0 {
+				before = '['
+			}
+			rows = append(rows, before)
+			value, err := valueOf(record, field)
+			if err != nil {
+				return nil, err
+			}
+			rows = append(rows, value...)
+		}
+		rows = append(rows, ']')
+	}
+	_, err := d.Token()
+	return append(rows, ']'), err
+}
+
+// valueOf is the value of a field; null where the record has none.
+func valueOf(record map[string]json.RawMessage, field string) (json.RawMessage, error) {
+	member, part, nested := strings.Cut(field, ".")
+	value := record[member]
+	if nested && value != nil {
+		var parts map[string]json.RawMessage
+		if err := json.Unmarshal(value, &parts); err != nil {
+			return nil, err
+		}
+		value = parts[part]
+	}
+	if value == nil {
+		return json.RawMessage("null"), nil
+	}
+	return value, nil
+}
+
+// orTable makes the schema of a page that of one with a table, too.
+func orTable(answer schema) {
+	properties := answer["properties"].(schema)
+	properties["columns"] = described(listOf(kind("string")), "With fields")
+	properties["rows"] = described(listOf(kind("array")), "In place of data")
+	page := []any{"data", "paging"}
+	var always, only []any
+	for _, name := range answer["required"].([]any) {
+		if slices.Contains(page, name) {
+			only = append(only, name)
+		} else {
+			always = append(always, name)
+		}
+	}
+	answer["required"] = always
+	if len(only) > 0 {
+		answer["anyOf"] = []any{schema{"required": only}, schema{"required": []any{"columns", "rows"}}}
+	}
+}
