@@ -3,6 +3,7 @@ package query
 import (
 	"context"
 	"errors"
+	"time"
 
 	"preismon/contracts"
 )
@@ -12,6 +13,9 @@ import (
 type Explanation struct {
 	Window *ExplainedWindow
 	Pairs  *uint64 // item-site pairs that it covers
+	// Sealed: its window had ended, so that captures come to it late if at all. Nil
+	// without a window.
+	Sealed *bool
 	// Rows bounds the records of the answer, Scanned the rows that are looked at
 	// for it, Bytes the answer as JSON.
 	Rows, Scanned, Bytes *uint64
@@ -54,12 +58,20 @@ func (e *Explanation) gives(limit int) {
 	}
 }
 
+// of notes the window that a read is of, and whether that ended before now.
+func (e *Explanation) of(in *read, shown ExplainedWindow, now time.Time) {
+	q := &in.query
+	e.Window, e.Sealed = &shown, new(!q.ToNow && !q.Window.To.IsZero() && q.Window.To.Before(now))
+}
+
 // measured notes a read whose scope is known.
-func (e *Explanation) measured(in *read, maxBytes int) {
+func (s *Service) measured(ctx context.Context, in *read) {
+	e := explaining(ctx)
 	if e == nil {
 		return
 	}
-	e.Window = &ExplainedWindow{in.echo.CapturedFrom, in.echo.CapturedTo, in.echo.Timezone}
+	maxBytes := s.cfg.MaxResponseBytes
+	e.of(in, ExplainedWindow{in.echo.CapturedFrom, in.echo.CapturedTo, in.echo.Timezone}, s.now())
 	e.Pairs, e.include, e.maxBytes = new(in.size.Pairs), in.include, uint64(maxBytes)
 	if in.empty {
 		e.Rows, e.Scanned = new(uint64), new(uint64)
@@ -75,12 +87,14 @@ const (
 
 // rows ends a read of results.
 func (e *Explanation) rows(ctx context.Context, from Store, v Visibility, q *ResultsQuery) error {
-	rows, known, err := from.RowsAtMost(ctx, v, q)
+	most, err := from.RowsAtMost(ctx, v, q)
 	if err != nil {
 		return err
 	}
+	e.Scanned = most.Scanned
+	rows, known := uint64(0), most.Rows != nil
 	if known {
-		e.Scanned = new(rows)
+		rows = *most.Rows
 	}
 	if q.Limit > 0 { // one more than is given, which tells that there are more
 		e.given = q.Limit - 1
@@ -113,13 +127,11 @@ func (e *Explanation) bytes(stream bool) {
 
 // sums ends a read that gives other records than the rows it looks at.
 func (e *Explanation) sums(ctx context.Context, from Store, v Visibility, q ResultsQuery) error {
-	scanned, known, err := from.RowsAtMost(ctx, v, &q)
+	most, err := from.RowsAtMost(ctx, v, &q)
 	if err != nil {
 		return err
 	}
-	if known {
-		e.Scanned = &scanned
-	}
+	e.Scanned = most.Scanned
 	if e.given > 0 {
 		e.Rows = new(uint64(e.given))
 	}
@@ -128,8 +140,8 @@ func (e *Explanation) sums(ctx context.Context, from Store, v Visibility, q Resu
 }
 
 // feed ends the read of a feed, whose rows lie in the time in which they came.
-func (e *Explanation) feed(in *read, limit, maxBytes int) error {
-	e.Window = &ExplainedWindow{formatBound(in.query.Window.From, in.zone), formatBound(in.query.Window.To, in.zone), in.echo.Timezone}
+func (e *Explanation) feed(in *read, limit, maxBytes int, now time.Time) error {
+	e.of(in, ExplainedWindow{formatBound(in.query.Window.From, in.zone), formatBound(in.query.Window.To, in.zone), in.echo.Timezone}, now)
 	e.Rows, e.Bytes = new(uint64(limit)), new(uint64(maxBytes))
 	return ErrExplained
 }

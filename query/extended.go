@@ -6,6 +6,10 @@ import (
 	"preismon/contracts"
 )
 
+// AtMost are bounds of a read: of the rows that it gives without a limit, and of
+// those that are looked at for them. Nil: it is not known.
+type AtMost struct{ Rows, Scanned *uint64 }
+
 // ExtStore is the part of a Store that /ext/v1 alone asks.
 type ExtStore interface {
 	// ItemsNamed gives the visible items that any of some identifiers name, by
@@ -20,9 +24,8 @@ type ExtStore interface {
 	// Windows counts the rows of each part of a window, by bucket; parts without
 	// any are left out.
 	Windows(ctx context.Context, v Visibility, q *WindowsQuery) ([]WindowRows, error)
-	// RowsAtMost bounds the rows that Results looks at, coarsely, by the index
-	// alone. Not known: those of several shards.
-	RowsAtMost(ctx context.Context, v Visibility, q *ResultsQuery) (rows uint64, known bool, err error)
+	// RowsAtMost bounds what Results gives and looks at, coarsely, by the index.
+	RowsAtMost(ctx context.Context, v Visibility, q *ResultsQuery) (AtMost, error)
 	// EventIDs gives the ids of the events at some places. Not known: those of
 	// several shards.
 	EventIDs(ctx context.Context, places []Watermark) (map[Watermark]string, error)

@@ -166,7 +166,7 @@ func (s *Service) feed(ctx context.Context, p Principal, r FeedRequest, limit in
 	in := &read{resultsPlan: plan, vis: a.Visibility}
 	plan.query.Watermark = a.Watermark
 	if e := explaining(ctx); e != nil {
-		return nil, e.feed(in, limit, s.cfg.MaxResponseBytes)
+		return nil, e.feed(in, limit, s.cfg.MaxResponseBytes, s.now())
 	}
 	at := placeOf(a.Watermark)
 	page.Progress.UpToDate = true

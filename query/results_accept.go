@@ -73,7 +73,7 @@ func (s *Service) admit(ctx context.Context, plan *resultsPlan, v Visibility, ma
 	}
 	in := &read{resultsPlan: plan, vis: v}
 	if in.empty = v.Nothing(); in.empty {
-		explaining(ctx).measured(in, s.cfg.MaxResponseBytes)
+		s.measured(ctx, in)
 		return in, nil
 	}
 	if plan.query.Latest != AllRows || explaining(ctx) != nil || plan.mostPairs > 0 || s.cfg.ScanGuardMaxPairs > 0 || s.cfg.ScanGuardMaxHours > 0 {
@@ -82,12 +82,12 @@ func (s *Service) admit(ctx context.Context, plan *resultsPlan, v Visibility, ma
 			return nil, err
 		}
 		in.size = size
-		explaining(ctx).measured(in, s.cfg.MaxResponseBytes)
+		s.measured(ctx, in)
 		if err := s.guard(plan, size); err != nil {
 			return nil, err
 		}
 	}
 	in.empty = plan.query.nothing(v) // only now: a filter bypasses no refusal
-	explaining(ctx).measured(in, s.cfg.MaxResponseBytes)
+	s.measured(ctx, in)
 	return in, nil
 }

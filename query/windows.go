@@ -131,7 +131,7 @@ func (s *Service) windows(ctx context.Context, p Principal, r WindowsRequest) (*
 	}
 	plan.query.Watermark = a.Watermark
 	if e := explaining(ctx); e != nil {
-		return nil, e.feed(&read{resultsPlan: plan, vis: a.Visibility}, len(edges)-1, s.cfg.MaxResponseBytes)
+		return nil, e.feed(&read{resultsPlan: plan, vis: a.Visibility}, len(edges)-1, s.cfg.MaxResponseBytes, s.now())
 	}
 	counted := make([]WindowRows, len(edges)-1)
 	if !a.Visibility.Nothing() && !plan.query.nothing(a.Visibility) {

@@ -17,7 +17,7 @@ type explainCmd struct {
 }
 
 // explainable are the commands that read.
-var explainable = []string{"results", "stream", "export", "changes", "alerts", "stats", "position", "items", "sites", "orders", "history"}
+var explainable = []string{"results", "stream", "export", "changes", "alerts", "stats", "position", "movers", "windows", "evidence", "site-status", "items", "sites", "orders", "history"}
 
 // Help implements kong.HelpProvider.
 func (explainCmd) Help() string {
@@ -72,6 +72,9 @@ func (*explainCmd) write(out io.Writer, e *client.Explanation) error {
 	lines := [][2]string{{"request", e.Request}, {"accepted", "yes"}}
 	if w := e.Window; w != nil {
 		lines = append(lines, [2]string{"window", cmp.Or(w.CapturedFrom, "the beginning") + " to " + cmp.Or(w.CapturedTo, "now")})
+	}
+	if e.Sealed != nil {
+		lines = append(lines, [2]string{"sealed", map[bool]string{true: "yes: captures come late, if at all", false: "no"}[*e.Sealed]})
 	}
 	for _, n := range []struct {
 		name  string

@@ -13,14 +13,14 @@ func (who *person) explains(t *testing.T) {
 		p.t = t
 		for _, command := range []string{
 			"results --site demo-markt-de.example --limit 7", "stream --site demo-markt-de.example", "stats --site demo-markt-de.example", "position",
-			"changes --site demo-markt-de.example --follow", "items", "sites", "orders", "results --site demo-markt-de.example --format csv", "export",
+			"changes --site demo-markt-de.example --follow", "items", "sites", "orders", "windows --site demo-markt-de.example --from 2026-01-01", "site-status", "results --site demo-markt-de.example --format csv", "export",
 		} {
 			out, errs := p.run(0, "explain", command)
 			if !strings.HasPrefix(out, "request ") || !strings.Contains(out, "accepted            yes\n") || strings.Contains(out, `"itemId"`) || errs != "" {
 				t.Errorf("%s: %s%s", command, out, errs)
 			}
 		}
-		if out, _ := p.run(0, "explain", "results", "--site", "demo-markt-de.example", "--limit", "7"); !strings.Contains(out, "rows, at most       7\n") || !strings.Contains(out, "pairs   ") {
+		if out, _ := p.run(0, "explain", "results", "--site", "demo-markt-de.example", "--limit", "7"); !strings.Contains(out, "rows, at most       7\n") || !strings.Contains(out, "sealed              no\n") || !strings.Contains(out, "pairs   ") {
 			t.Errorf("%s", out)
 		}
 		if _, errs := p.run(exitFailed, "explain", "results --order-id x"); !strings.Contains(errs, "orderId is --order-id") {

@@ -23,6 +23,7 @@ type explanation struct {
 	Accepted      bool                   `json:"accepted"`
 	Problem       *wire.Problem          `json:"problem"`
 	Window        *query.ExplainedWindow `json:"window"`
+	Sealed        *bool                  `json:"sealed"`
 	Pairs         *uint64                `json:"pairs"`
 	RowsAtMost    *uint64                `json:"rowsAtMost"`
 	ScannedAtMost *uint64                `json:"scannedAtMost"`
@@ -55,7 +56,7 @@ func (a *api) explain(routes http.Handler) handler {
 			}
 		}
 		told := explanation{
-			Request: asked.URL.RequestURI(), Accepted: true, Window: e.Window, Pairs: e.Pairs,
+			Request: asked.URL.RequestURI(), Accepted: true, Window: e.Window, Sealed: e.Sealed, Pairs: e.Pairs,
 			RowsAtMost: e.Rows, ScannedAtMost: e.Scanned, BytesAtMost: e.Bytes, Narrower: []string{},
 		}
 		switch kind := fault.KindOf(err); {
@@ -98,6 +99,8 @@ func explained(r *http.Request) (*http.Request, error) {
 		return nil, badRequest("path: give the path of one read, like /v1/results, and the parameters of that read beside it.")
 	case !underContract(path[0]) || path[0] == explainPath || strings.Contains(path[0], "?"):
 		return nil, badRequest("path: it names no read of /v1 or /ext/v1. Give the path alone, and the parameters of the read beside it.")
+	case path[0] == lookupPath:
+		return nil, badRequest("path: a lookup is asked by POST, with its identifiers in the body, and none is explained. It is accepted with up to 10,000 identifiers of which each is well formed, and gives one record for each.")
 	case strings.HasSuffix(path[0], downloadPath):
 		return nil, badRequest("path: a file is asked about by HEAD of its own path, which has its length.")
 	}

@@ -15,6 +15,7 @@ type explained struct {
 	Accepted                                      bool
 	Problem                                       *problem
 	Window                                        *struct{ CapturedFrom, CapturedTo *string }
+	Sealed                                        *bool
 	Pairs, RowsAtMost, ScannedAtMost, BytesAtMost *uint64
 	Narrower                                      []string
 }
@@ -71,6 +72,38 @@ func TestExplainedAsRead(t *testing.T) {
 	}
 }
 
+// A read is sealed where its window ended before it, on every path with windows.
+func TestExplainedSeals(t *testing.T) {
+	s := serve(t, func(set *settings) { set.throttle.Reads.Requests = 1_000 })
+	for _, c := range []struct {
+		path, query string
+		want        any // nil: of a read without a window
+	}{
+		{"/v1/results", "site=shop-one&capturedFrom=2026-02-01&capturedTo=2026-02-02", true},
+		{"/v1/results", "site=shop-one&capturedTo=2026-02-02T00:00:00Z", true},
+		{"/v1/results", "site=shop-one&capturedFrom=2026-02-01", false},
+		{"/v1/results", "site=shop-one&capturedFrom=2026-02-01&capturedTo=2099-01-01", false},
+		{"/v1/results", "site=shop-one", false},
+		{"/v1/results", "site=shop-one&latestPerPair=true", false},
+		{"/v1/results/stream", "site=shop-one&capturedFrom=2026-02-01&capturedTo=2026-02-02", true},
+		{"/ext/v1/changes", "site=shop-one&capturedFrom=2026-02-01&capturedTo=2026-02-02", true},
+		{"/ext/v1/changes", "site=shop-one", false},
+		{"/ext/v1/windows", "site=shop-one&capturedFrom=2026-02-01&capturedTo=2026-02-02", true},
+		{"/ext/v1/windows", "site=shop-one&capturedFrom=2026-02-01", false},
+		{"/ext/v1/statistics", "site=shop-one&capturedFrom=2026-02-01&capturedTo=2026-02-02", true},
+		{"/v1/sites", "", nil},
+	} {
+		told := s.explain(c.path, c.query)
+		var got any
+		if told.Sealed != nil {
+			got = *told.Sealed
+		}
+		if !told.Accepted || got != c.want || (told.Window == nil) != (c.want == nil) {
+			t.Errorf("%s?%s: sealed %v, want %v; %+v", c.path, c.query, got, c.want, told)
+		}
+	}
+}
+
 // What is not about the request is the answer of the path itself, and explaining
 // and its read are one request.
 func TestExplainedOnce(t *testing.T) {
@@ -87,6 +120,9 @@ func TestExplainedOnce(t *testing.T) {
 			t.Errorf("%s: %s", path, p.Detail)
 		}
 		s.get(at+path, "").wantProblem(t, 401, "AUTH_TOKEN_INVALID")
+	}
+	if p := s.get(at+"/ext/v1/lookup", s.token(reader)).wantProblem(t, 400, "MVP_VALIDATION_ERROR"); !strings.Contains(p.Detail, "by POST") {
+		t.Errorf("a lookup: %s", p.Detail)
 	}
 	s.get(at+"/v1/results", s.token(narrow)).wantProblem(t, 403, "AUTH_FORBIDDEN")
 	s.get(at+"/v1/sites", s.token(disabled)).wantProblem(t, 401, "AUTH_TOKEN_INVALID")

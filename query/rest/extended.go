@@ -15,7 +15,10 @@ import (
 // The surface /ext/v1: what is asked for more than rows. It has a document of
 // its own, and the token, the scope, the limits, the errors and the admission
 // of /v1.
-const extendedBase = "/ext/v1"
+const (
+	extendedBase = "/ext/v1"
+	lookupPath   = extendedBase + "/lookup"
+)
 
 // recordForms are the forms of its answers.
 var recordForms = []*form{&jsonForm, &ndjsonForm, &csvForm}
@@ -28,7 +31,7 @@ func (a *api) extend(e *gin.Engine) {
 	get(e, feedPath, a.handle(a.reads(a.feed(wire.DecodeFeed))))
 	get(e, alertsPath, a.handle(a.reads(a.feed(wire.DecodeAlerts))))
 	get(e, explainPath, a.handle(a.explain(e)))
-	e.POST(extendedBase+"/lookup", a.handle(a.readsBody(wire.MaxLookupBytes, func(c *gin.Context, p query.Principal, body []byte) error {
+	e.POST(lookupPath, a.handle(a.readsBody(wire.MaxLookupBytes, func(c *gin.Context, p query.Principal, body []byte) error {
 		return a.heavy(func(c *gin.Context, p query.Principal) error {
 			if err := isJSON(c, body); err != nil {
 				return err

@@ -320,8 +320,9 @@ func (m *memory) Statistics(_ context.Context, _ query.Visibility, q *query.Stat
 }
 
 // RowsAtMost knows no index: it is all rows.
-func (m *memory) RowsAtMost(context.Context, query.Visibility, *query.ResultsQuery) (uint64, bool, error) {
-	return uint64(len(m.rows)), true, m.ask("RowsAtMost")
+func (m *memory) RowsAtMost(context.Context, query.Visibility, *query.ResultsQuery) (query.AtMost, error) {
+	n := uint64(len(m.rows))
+	return query.AtMost{Rows: &n, Scanned: &n}, m.ask("RowsAtMost")
 }
 
 // Windows has no rows.

@@ -52,3 +52,6 @@ func WithSettings(t testing.TB, cfg Config, more map[string]string) *Store {
 	t.Cleanup(func() { with.Close() })
 	return with
 }
+
+// Sharded tells whether the rows are spread over several shards.
+func (s *Store) Sharded() bool { return s.shards.Several() }

@@ -227,13 +227,16 @@ func blockTexts(b *query.Block, export bool) (out []string) {
 // boundTexts gives the rows of a read that are bounded, and fails where the
 // bound is less. How near it is depends on the indexes that are used.
 func boundTexts(ctx context.Context, s *store.Store, v query.Visibility, q query.ResultsQuery) ([]string, error) {
-	atMost, known, err := s.RowsAtMost(ctx, v, &q)
+	atMost, err := s.RowsAtMost(ctx, v, &q)
 	if err != nil {
 		return nil, err
 	}
 	rows, err := resultTexts(ctx, s, v, q)
-	if err == nil && known && atMost < uint64(len(rows)) {
-		err = fmt.Errorf("%d rows, bounded by %d", len(rows), atMost)
+	if err == nil && (atMost.Rows == nil) != (s.Sharded() && !v.Applied) {
+		err = fmt.Errorf("%d rows, bounds %+v", len(rows), atMost)
+	}
+	if err == nil && atMost.Rows != nil && *atMost.Rows < uint64(len(rows)) {
+		err = fmt.Errorf("%d rows, bounded by %d", len(rows), *atMost.Rows)
 	}
 	return []string{fmt.Sprint(len(rows), " rows")}, err
 }

@@ -15,6 +15,7 @@ type Explanation struct {
 	Accepted                                      bool
 	Problem                                       *Problem
 	Window                                        *struct{ CapturedFrom, CapturedTo, Timezone string }
+	Sealed                                        *bool
 	Pairs, RowsAtMost, ScannedAtMost, BytesAtMost *uint64
 	Narrower                                      []string
 }
