@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -15,13 +16,16 @@ type notifyCmd struct {
 	Rules  string        `arg:"" help:"The rules file, YAML." placeholder:"FILE"`
 	State  string        `help:"File that keeps how far each target is. Default: ${default}." default:"notify.state" env:"-" placeholder:"FILE"`
 	Every  time.Duration `help:"From one look to the next. Default: ${default}." default:"10s" env:"-"`
-	Once   bool          `help:"Deliver what there is, trying each target once, and end." env:"-"`
-	Check  bool          `help:"Check the rules file, say what would be done, and do nothing." env:"-"`
+
+	AdminListen string `help:"Address of live, ready and metrics; empty: none." env:"-" placeholder:"HOST:PORT"`
+
+	Once  bool `help:"Deliver what there is, trying each target once, and end." env:"-"`
+	Check bool `help:"Check the rules file, say what would be done, and do nothing." env:"-"`
 }
 
 // Help implements kong.HelpProvider.
 func (notifyCmd) Help() string {
-	return `Delivers the alerts of a rules file to webhooks and commands: each at least once, and to a target in order. A rule begins at the first run; a later run goes on where the file of --state ends, so that an outage is made up for. A target that fails is tried again until it takes the alert, and holds no other one up.
+	return `Delivers the alerts of a rules file to webhooks, mail servers and commands: each at least once, and to a target in order. A rule begins at the first run; a later run goes on where the file of --state ends, so that an outage is made up for. A target that fails is tried again until it takes the alert, or for as long as its giveUpAfter says, and holds no other target up.
 
 Examples:
 
@@ -43,8 +47,13 @@ func (c *notifyCmd) Run(ctx context.Context, std streams, log *slog.Logger) erro
 		}
 		return nil
 	}
-	return notify.Run(ctx, notify.Config{
-		File: file, State: c.State, Every: c.Every, Once: c.Once, Log: log,
+	stats := &notify.Stats{}
+	end, err := c.observed(file, stats, log)
+	if err != nil {
+		return err
+	}
+	err = notify.Run(ctx, notify.Config{
+		File: file, State: c.State, Every: c.Every, Once: c.Once, Log: log, Stats: stats,
 		Connect: func() (*client.Client, error) {
 			r, err := c.Remote.connect(std)
 			if err != nil {
@@ -53,4 +62,39 @@ func (c *notifyCmd) Run(ctx context.Context, std streams, log *slog.Logger) erro
 			return r.Client, nil
 		},
 	})
+	return errors.Join(err, end())
 }
+
+// observed serves what the run does, where that is asked for, until end.
+func (c *notifyCmd) observed(file *notify.File, stats *notify.Stats, log *slog.Logger) (end func() error, err error) {
+	if c.AdminListen == "" {
+		return func() error { return nil }, nil
+	}
+	if err := address("admin-listen", c.AdminListen); err != nil {
+		return nil, faulty(err)
+	}
+	listener, err := listen("admin-listen", c.AdminListen)
+	if err != nil {
+		return nil, err
+	}
+	l, a := newLifecycle(log), newAdmin()
+	for name := range file.Targets {
+		of := func() notify.TargetStats { return stats.Targets()[name] }
+		a.counter("preismon_notify_delivered_total", "Alerts that the target took.", func() uint64 { return of().Delivered }, "target", name)
+		a.counter("preismon_notify_retried_total", "Attempts to deliver that failed.", func() uint64 { return of().Retried }, "target", name)
+		a.counter("preismon_notify_given_up_total", "Alerts that the target did not take within its giveUpAfter.", func() uint64 { return of().GivenUp }, "target", name)
+		a.counter("preismon_notify_unread_total", "Looks at the service that failed.", func() uint64 { return of().Unread }, "target", name)
+		a.gauge("preismon_notify_held_seconds", "For how long the alert at the head is tried; 0: none is.", func() float64 {
+			if since := of().HeldSince; !since.IsZero() {
+				return time.Since(since).Seconds()
+			}
+			return 0
+		}, "target", name)
+	}
+	a.serve(l, listener)
+	log.Info("notify runs", "admin", listener.Addr().String())
+	return func() error { return l.stop(notifyGrace) }, nil
+}
+
+// notifyGrace is for answers that are being sent when a run ends.
+const notifyGrace = time.Second

@@ -72,6 +72,9 @@ func (f *File) deliver(t Target) deliver {
 		u, _ := url.Parse(t.Webhook.URL) // was checked
 		return t.Webhook.deliver(sender(f.allows(u.Hostname())))
 	}
+	if t.Email != nil {
+		return t.Email.deliver(f.allows(t.Email.host))
+	}
 	return func(ctx context.Context, m message) error { return command(ctx, t.Command, m) }
 }
 

@@ -22,8 +22,10 @@ type Config struct {
 	Every   time.Duration // from one look to the next
 	Once    bool          // stop when all that is there is delivered
 	Log     *slog.Logger
-	// Wait waits, for tests; nil: the clock.
+	Stats   *Stats // nil: nothing is counted for others
+	// Wait and Now are the clock, for tests; nil: that of the system.
 	Wait func(context.Context, time.Duration) error
+	Now  func() time.Time
 }
 
 // Run delivers until ctx ends, or, with Once, until all is delivered; each
@@ -37,11 +39,20 @@ func Run(ctx context.Context, cfg Config) error {
 	if cfg.Wait == nil {
 		cfg.Wait = wait
 	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Stats == nil {
+		cfg.Stats = &Stats{}
+	}
 	var all sync.WaitGroup
 	targets := sorted(cfg.File.Targets)
 	errs := make([]error, len(targets))
 	for i, name := range targets {
-		r := &route{Config: cfg, state: s, target: name, deliver: cfg.File.deliver(cfg.File.Targets[name]), log: cfg.Log.With("target", name)}
+		t := cfg.File.Targets[name]
+		r := &route{Config: cfg, state: s, target: name, deliver: cfg.File.deliver(t), log: cfg.Log.With("target", name)}
+		r.giveUp, _ = time.ParseDuration(string(t.GiveUpAfter)) // was checked
+		cfg.Stats.count(name, func(*TargetStats) {})
 		for _, rule := range cfg.File.Rules {
 			if slices.Contains(rule.Targets, name) {
 				r.rules = append(r.rules, rule)
@@ -69,24 +80,30 @@ type route struct {
 	target  string
 	rules   []Rule
 	deliver deliver
+	giveUp  time.Duration // 0: never
 	log     *slog.Logger
 
-	client    *client.Client
-	stopped   map[string]bool // rules that do not go on
-	delivered int
-	retried   int
+	client  *client.Client
+	stopped map[string]bool // rules that do not go on
 }
 
 func (r *route) run(ctx context.Context) error {
 	r.stopped = map[string]bool{}
-	defer func() { r.log.Info("notify ends", "delivered", r.delivered, "retried", r.retried) }()
+	defer func() {
+		n := r.Stats.Targets()[r.target]
+		r.log.Info("notify ends", "delivered", n.Delivered, "retried", n.Retried, "given_up", n.GivenUp)
+	}()
 	for failed := 0; ; {
 		var errs []error
 		for _, rule := range r.rules {
 			if r.stopped[rule.Name] {
 				continue
 			}
-			if err := r.follow(ctx, rule); err != nil {
+			look := r.follow
+			if rule.SilentFor != "" {
+				look = r.silence
+			}
+			if err := look(ctx, rule); err != nil {
 				errs = append(errs, fmt.Errorf("%s to %s: %w", rule.Name, r.target, err))
 			}
 			if ctx.Err() != nil {
@@ -100,6 +117,7 @@ func (r *route) run(ctx context.Context) error {
 		if len(errs) > 0 {
 			pause = max(pause, client.Backoff(failed))
 			failed++
+			r.Stats.count(r.target, func(n *TargetStats) { n.Unread++ })
 			r.log.Warn("alerts not read", "error", errors.Join(errs...).Error(), "wait", pause)
 		} else {
 			failed = 0
@@ -120,13 +138,11 @@ func (r *route) follow(ctx context.Context, rule Rule) error {
 	}
 	at.Params = params.Encode()
 	for {
-		if r.client == nil {
-			var err error
-			if r.client, err = r.Connect(); err != nil {
-				return err
-			}
+		c, err := r.connected()
+		if err != nil {
+			return err
 		}
-		found, err := r.client.Alerts(ctx, at.Token, params, 0)
+		found, err := c.Alerts(ctx, at.Token, params, 0)
 		switch {
 		case client.Expired(err):
 			r.client = nil // a login may have come since
@@ -155,6 +171,14 @@ func (r *route) follow(ctx context.Context, rule Rule) error {
 			return nil
 		}
 	}
+}
+
+// connected gives the client of the target.
+func (r *route) connected() (_ *client.Client, err error) {
+	if r.client == nil {
+		r.client, err = r.Connect()
+	}
+	return r.client, err
 }
 
 func (r Rule) whenLost() string {
@@ -187,8 +211,15 @@ func (r *route) page(ctx context.Context, rule Rule, key string, at *place, foun
 	return nil
 }
 
-// hand delivers a message, however long that takes.
+// heldWord is how often it is said that an alert holds the later ones up.
+const heldWord = time.Hour
+
+// hand delivers a message, however long that takes; or, after the time of the
+// target, writes it into the log, and goes on.
 func (r *route) hand(ctx context.Context, rule Rule, m message) error {
+	began, said := r.Now(), r.Now()
+	r.Stats.count(r.target, func(n *TargetStats) { n.HeldSince = began })
+	defer r.Stats.count(r.target, func(n *TargetStats) { n.HeldSince = time.Time{} })
 	for try := 0; ; try++ {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -197,14 +228,24 @@ func (r *route) hand(ctx context.Context, rule Rule, m message) error {
 		err := r.deliver(attempt, m)
 		cancel()
 		if err == nil {
-			r.delivered++
+			r.Stats.count(r.target, func(n *TargetStats) { n.Delivered++ })
 			r.log.Info("alert delivered", "rule", rule.Name, "id", m.ID, "tries", try+1)
 			return nil
 		}
 		if r.Once {
 			return fmt.Errorf("alert %s: %w", m.ID, err)
 		}
-		r.retried++
+		r.Stats.count(r.target, func(n *TargetStats) { n.Retried++ })
+		held := r.Now().Sub(began)
+		if r.giveUp > 0 && held >= r.giveUp {
+			r.Stats.count(r.target, func(n *TargetStats) { n.GivenUp++ })
+			r.log.Error("alert given up: the target did not take it", "rule", rule.Name, "id", m.ID, "error", err.Error(), "tried", held, "alert", string(m.Body))
+			return nil
+		}
+		if r.Now().Sub(said) >= heldWord {
+			said = r.Now()
+			r.log.Error("an alert that the target does not take holds the later ones up", "rule", rule.Name, "id", m.ID, "error", err.Error(), "tried", held)
+		}
 		pause := client.Backoff(try)
 		if l, ok := errors.AsType[later](err); ok {
 			pause = max(pause, l.after)

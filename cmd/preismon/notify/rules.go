@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/goccy/go-yaml/ast"
 
@@ -28,10 +29,14 @@ type File struct {
 	Rules      []Rule            `yaml:"rules"`
 }
 
-// Target is where alerts go: exactly one of its members.
+// Target is where alerts go: one of webhook, email and command.
 type Target struct {
 	Webhook *Webhook `yaml:"webhook"`
+	Email   *Email   `yaml:"email"`
 	Command []string `yaml:"command"` // a program and its arguments; no shell
+	// GiveUpAfter is how long an alert is tried before it is logged whole and left
+	// out; empty: for ever.
+	GiveUpAfter scalar `yaml:"giveUpAfter"`
 }
 
 // Webhook is an address that takes Standard Webhooks.
@@ -51,6 +56,10 @@ type Rule struct {
 	// WhenLost says what follows when the feed cannot be continued: begin (the
 	// default) goes on from now, stop ends this rule for its target.
 	WhenLost string `yaml:"whenLost"`
+
+	// SilentFor is a rule of another kind: sites of which nothing was captured for
+	// so long.
+	SilentFor scalar `yaml:"silentFor"`
 
 	Rule         scalar `yaml:"rule"`
 	Price        scalar `yaml:"price"`
@@ -125,7 +134,20 @@ func (c *checker) check() {
 		at := "$.targets." + name
 		c.want(names.MatchString(name), "$.targets", "targets: the name %q is not of a-z, 0-9 and -", name)
 		t := f.Targets[name]
-		c.want((t.Webhook != nil) != (len(t.Command) > 0), at, "targets.%s: name a webhook or a command, and one of them", name)
+		kinds := 0
+		for _, is := range []bool{t.Webhook != nil, t.Email != nil, len(t.Command) > 0} {
+			if is {
+				kinds++
+			}
+		}
+		c.want(kinds == 1, at, "targets.%s: name a webhook, an email or a command, and one of them", name)
+		if t.GiveUpAfter != "" {
+			d, err := time.ParseDuration(string(t.GiveUpAfter))
+			c.want(err == nil && d >= time.Minute, at+".giveUpAfter", "targets.%s: giveUpAfter: %q is no duration of at least 1m, like 72h", name, t.GiveUpAfter)
+		}
+		if t.Email != nil {
+			c.email(name, t.Email)
+		}
 		if t.Webhook != nil {
 			c.webhook(name, t.Webhook)
 		}
@@ -136,7 +158,10 @@ func (c *checker) check() {
 		c.want(names.MatchString(r.Name), at, "%s: name: %q is not of a-z, 0-9 and -, 1 to 40 of them", name, r.Name)
 		c.want(!seen[r.Name], at, "%s: name: %q is another rule's", name, r.Name)
 		seen[r.Name] = true
-		c.want(r.Rule != "", at, "%s: rule: missing", name)
+		c.want(r.Rule != "" || r.SilentFor != "", at, "%s: rule: missing", name)
+		if r.SilentFor != "" {
+			c.silent(at, name, r)
+		}
 		c.want(len(r.Targets) > 0, at, "%s: targets: none", name)
 		c.want(slices.Contains([]string{"", "begin", "stop"}, r.WhenLost), at+".whenLost", "%s: whenLost: %q is neither begin nor stop", name, r.WhenLost)
 		for i, target := range r.Targets {
@@ -181,7 +206,13 @@ func (f *File) Plan() (lines []string) {
 				u, _ := url.Parse(w.URL) // was checked
 				to = "the webhook at " + u.Host
 			}
+			if e := f.Targets[name].Email; e != nil {
+				to = "mail by " + e.Server + " to " + strings.Join(e.To, ", ")
+			}
 			asked, _ := url.QueryUnescape(r.params().Encode())
+			if r.SilentFor != "" {
+				asked = strings.TrimSuffix("silentFor="+string(r.SilentFor)+"&"+asked, "&")
+			}
 			lines = append(lines, fmt.Sprintf("%s: %s, to %s, %s", r.Name, asked, name, to))
 		}
 	}

@@ -38,7 +38,7 @@ rules:
 		t.Fatal("it was taken")
 	}
 	for _, want := range []string{
-		"line 1: target: not known", "line 4: targets.a: url: 10.0.0.7 is no public", "line 4: targets.a: secretFile: open /nowhere", "targets.b: name a webhook or a command",
+		"line 1: target: not known", "line 4: targets.a: url: 10.0.0.7 is no public", "line 4: targets.a: secretFile: open /nowhere", "targets.b: name a webhook, an email or a command",
 		"line 8: targets.c: url: http", "line 9: targets.c: secretFile: is not whsec_", `line 11: rules[0]: name: "Drops"`, "line 13: rules[0].pct: not known", `line 14: rules[0]: targets: "d"`,
 		"line 15: rules[1]: rule: missing", "line 16: rules[1]: whenLost", `line 17: rules[1]: targets: "a" twice`,
 	} {

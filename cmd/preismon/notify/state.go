@@ -16,6 +16,8 @@ type place struct {
 	Token  string `json:"token"`
 	// After is the last message that was delivered behind the token; empty: none.
 	After string `json:"after,omitempty"`
+	// Sites are those that a rule of silence watches.
+	Sites map[string]seen `json:"sites,omitempty"`
 }
 
 // state is the file of places, by rule and target.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -28,6 +29,7 @@ type feed struct {
 	fails  int // so many requests get a 503
 	gone   bool
 	asked  []string
+	status string // of the sites
 }
 
 func newFeed(t *testing.T) *feed {
@@ -48,6 +50,9 @@ func (f *feed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, `{"code":%q,"detail":%q}`, code, detail)
 	}
 	switch {
+	case r.URL.Path == "/ext/v1/sites/status" && f.status != "":
+		_, _ = io.WriteString(w, f.status)
+		return
 	case r.URL.Path != "/ext/v1/alerts":
 		refuse(404, "NOT_FOUND", "No.")
 		return
@@ -91,12 +96,14 @@ const secret = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3"
 
 // world is a feed, a folder and the log of runs.
 type world struct {
-	t    *testing.T
-	feed *feed
-	dir  string
-	log  strings.Builder
-	mu   sync.Mutex
-	wait []time.Duration
+	t     *testing.T
+	feed  *feed
+	dir   string
+	log   strings.Builder
+	mu    sync.Mutex
+	wait  []time.Duration
+	hours bool // each wait is a third of one
+	stats notify.Stats
 }
 
 func newWorld(t *testing.T) *world {
@@ -134,11 +141,22 @@ func (w *world) config(f *notify.File, once bool) notify.Config {
 		return ctx.Err()
 	}
 	return notify.Config{
+		Stats: &w.stats, Now: w.now,
 		File: f, State: w.file("state"), Once: once, Every: time.Second, Wait: brief, Log: slog.New(slog.NewTextHandler(w, nil)),
 		Connect: func() (*client.Client, error) {
 			return client.New(client.Config{URL: w.feed.URL, Wait: brief})
 		},
 	}
+}
+
+// now is the clock, that waits put on.
+func (w *world) now() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.hours {
+		return time.Unix(0, 0).Add(time.Duration(len(w.wait)) * 20 * time.Minute)
+	}
+	return time.Now()
 }
 
 // Write takes the log.
@@ -189,4 +207,44 @@ func (w *world) idsOf(name string) (ids []string) {
 		ids = append(ids, m.Data.AlertID)
 	}
 	return ids
+}
+
+// silences are those that a command was told of, by site and newest capture.
+func (w *world) silences() string {
+	text, _ := os.ReadFile(w.file("out"))
+	var all []string
+	for line := range strings.Lines(string(text)) {
+		var m struct {
+			Type, Rule string
+			Data       struct {
+				Rule, Site     string
+				LastCapturedAt *string
+			}
+		}
+		if err := json.Unmarshal([]byte(line), &m); err != nil || m.Type != "alert.quiet" || m.Data.Rule != "NO_OBSERVATION" {
+			w.t.Fatalf("%q: %v", line, err)
+		}
+		last := "never"
+		if m.Data.LastCapturedAt != nil {
+			last = (*m.Data.LastCapturedAt)[11:16]
+		}
+		all = append(all, m.Data.Site+" "+last)
+	}
+	return strings.Join(all, ", ")
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func remove(t *testing.T, path string) {
+	t.Helper()
+	if err := os.RemoveAll(path); err != nil {
+		t.Fatal(err)
+	}
 }

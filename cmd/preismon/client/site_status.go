@@ -1,0 +1,28 @@
+package client
+
+import (
+	"context"
+	"net/url"
+	"time"
+)
+
+// SiteStatuses are those of GET /ext/v1/sites/status, as of an instant of the
+// server's clock.
+type SiteStatuses struct {
+	Data  []SiteStatus `json:"data"`
+	Query struct {
+		AsOf time.Time `json:"asOf"`
+	} `json:"query"`
+}
+
+// SiteStatus is how fresh a site is.
+type SiteStatus struct {
+	Site           string  `json:"site"`
+	LastCapturedAt *string `json:"lastCapturedAt"` // nil: nothing was captured yet
+}
+
+// SiteStatus tells how fresh the sites of a question are.
+func (c *Client) SiteStatus(ctx context.Context, params url.Values) (*SiteStatuses, error) {
+	var found SiteStatuses
+	return &found, c.get(ctx, "/ext/v1/sites/status", params, &found)
+}

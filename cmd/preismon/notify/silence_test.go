@@ -1,0 +1,94 @@
+package notify_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"preismon/cmd/preismon/notify"
+)
+
+// A silence is told once, whatever notify does in between, and again only after a
+// capture; a site that never had one counts from the first look.
+func TestSilence(t *testing.T) {
+	w := newWorld(t)
+	w.write("rules.yaml", `targets: {desk: {command: [sh, -c, "test -e DIR/away && exit 1; cat >> DIR/out; echo >> DIR/out"]}}
+rules: [{name: quiet, silentFor: 6h, orderId: 5, targets: [desk]}]
+`)
+	w.write("rules.yaml", strings.ReplaceAll(read(t, w.file("rules.yaml")), "DIR", w.dir))
+	f, err := notify.Load(w.file("rules.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		asOf, a, b string // captures; empty: none
+		away       bool
+		told       string // by site and capture
+	}{
+		{"10:00", "09:00", "", false, ""},
+		{"15:00", "09:00", "", false, ""},                 // six hours, and not longer
+		{"15:30", "09:00", "", true, ""},                  // it is not taken
+		{"15:40", "09:00", "", false, "a 09:00"},          // and comes again
+		{"16:01", "09:00", "", false, "a 09:00, b never"}, // since the first look
+		{"23:00", "09:00", "", false, "a 09:00, b never"}, // once
+		{"23:10", "23:05", "", false, "a 09:00, b never"}, // a capture says nothing
+		{"23:20", "23:05", "23:15", false, "a 09:00, b never"},
+		{"23:59", "17:00", "23:15", false, "a 09:00, b never, a 17:00"}, // rows were taken away: another silence
+	} {
+		w.feed.set(func() {
+			w.feed.status = fmt.Sprintf(`{"data":[{"site":"a","lastCapturedAt":%s},{"site":"b","lastCapturedAt":%s}],"query":{"asOf":"2026-01-01T%s:00.000Z"}}`,
+				instant(step.a), instant(step.b), step.asOf)
+		})
+		if remove(t, w.file("away")); step.away {
+			w.write("away", "")
+		}
+		if err := w.once(f); (err != nil) != step.away {
+			t.Fatalf("%s: %v", step.asOf, err)
+		}
+		if got := w.silences(); got != step.told {
+			t.Fatalf("%s: told %q, want %q", step.asOf, got, step.told)
+		}
+	}
+	if q := w.feed.asked[len(w.feed.asked)-1]; q != "orderId=5" {
+		t.Errorf("asked %s", q)
+	}
+	ids := w.idsOf("out")
+	if slices.Sort(ids); len(slices.Compact(ids)) != 3 {
+		t.Errorf("ids %v", ids)
+	}
+}
+
+// An alert that is not taken is said to hold the others up, and after the time of
+// its target it is in the log, and the next ones go on.
+func TestGivesUp(t *testing.T) {
+	w := newWorld(t)
+	w.hours = true
+	f := w.rules("", "  desk: {giveUpAfter: 72h, command: [sh, -c, 'read m; case $m in *a1*) exit 1;; esac; echo $m >> DIR/out']}", "desk")
+	stop := w.start(f)
+	w.eventually("it began", func() bool { return w.feed.begins() == 1 })
+	w.feed.set(func() { w.feed.alerts = 3 })
+	w.eventually("the others are delivered", func() bool { return slices.Equal(w.idsOf("out"), []string{"a0", "a2"}) })
+	stop()
+	log := w.logged()
+	if n := strings.Count(log, "holds the later ones up"); n < 50 || n > 72 {
+		t.Errorf("it says %d times in 72 hours that an alert is held", n)
+	}
+	if !strings.Contains(log, "alert given up") || !strings.Contains(log, `\"alertId\":\"a1\"`) || !strings.Contains(log, "delivered=2") || !strings.Contains(log, "given_up=1") {
+		t.Errorf("%.3000s", log[max(0, len(log)-3000):])
+	}
+	if n := w.stats.Targets()["desk"]; n.Delivered != 2 || n.GivenUp != 1 || n.Retried < 200 || !n.HeldSince.IsZero() {
+		t.Errorf("%+v", n)
+	}
+	if err := w.once(f); err != nil || len(w.idsOf("out")) != 2 {
+		t.Errorf("delivered again: %v %v", w.idsOf("out"), err)
+	}
+}
+
+// instant is one of the day of the tests, as JSON.
+func instant(clock string) string {
+	if clock == "" {
+		return "null"
+	}
+	return `"2026-01-01T` + clock + `:00.000Z"`
+}
