@@ -15,7 +15,6 @@ import (
 	"github.com/alecthomas/kong"
 	"github.com/goccy/go-yaml"
 	"github.com/lmittmann/tint"
-	"golang.org/x/term"
 )
 
 // configError is one or more faults of the configuration, a line each.
@@ -170,9 +169,4 @@ func (f logFlags) logger(w io.Writer) *slog.Logger {
 		return slog.New(tint.NewTextHandler(w, &tint.Options{Level: level, NoColor: !isTerminal(w)}))
 	}
 	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))
-}
-
-func isTerminal(w any) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
 }

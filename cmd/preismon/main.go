@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -123,6 +124,7 @@ func newParser(ctx context.Context, into *cli, std streams, exit func(int)) *kon
 }
 
 func run(ctx context.Context, args []string, std streams) int {
+	std = sharing(std)
 	var c cli
 	exit := -1
 	parser := newParser(ctx, &c, std, func(code int) { exit = code })
@@ -134,11 +136,11 @@ func run(ctx context.Context, args []string, std streams) int {
 		return exit
 	}
 	if err != nil {
-		fmt.Fprintf(std.err, "preismon: %v\nSee `%s --help`.\n", err, meant(err))
+		fmt.Fprintf(std.err, "preismon: %s\nSee `%s --help`.\n", strings.Join(allFaults(err, args), "\npreismon: "), meant(err))
 		return exitUsage
 	}
 	switch err := kctx.Run(kctx, c.Log.logger(std.err)); {
-	case err == nil:
+	case err == nil, errors.Is(err, errPagerLeft):
 		return 0
 	case errors.Is(err, errRejected):
 		return exitRejected
@@ -148,7 +150,7 @@ func run(ctx context.Context, args []string, std streams) int {
 		fmt.Fprintf(std.err, "preismon: %v\n", err)
 		return exitIncomplete
 	case errors.As(err, new(*configError)):
-		fmt.Fprintf(std.err, "preismon: the configuration is wrong:\n%v\n", err)
+		fmt.Fprintf(std.err, "preismon: the configuration is wrong:\n%v\nSee `%s --help`.\n", err, named(kctx.Path))
 		return exitUsage
 	default:
 		fmt.Fprintf(std.err, "preismon: %v\n", err)
@@ -158,13 +160,19 @@ func run(ctx context.Context, args []string, std streams) int {
 
 // meant is the command that wrong flags were given to, as far as it is known.
 func meant(err error) string {
-	name := "preismon"
 	var wrong *kong.ParseError
 	if errors.As(err, &wrong) {
-		for _, part := range wrong.Context.Path {
-			if part.Command != nil {
-				name += " " + part.Command.Name
-			}
+		return named(wrong.Context.Path)
+	}
+	return "preismon"
+}
+
+// named is the command of a path.
+func named(path []*kong.Path) string {
+	name := "preismon"
+	for _, part := range path {
+		if part.Command != nil {
+			name += " " + part.Command.Name
 		}
 	}
 	return name

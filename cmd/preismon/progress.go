@@ -30,7 +30,7 @@ func newProgress(w io.Writer, log *slog.Logger, what string, max int64) *progres
 			shown = -1
 		}
 		p.bar = progressbar.NewOptions64(shown,
-			progressbar.OptionSetWriter(w), progressbar.OptionSetDescription(what), progressbar.OptionSetWidth(24),
+			progressbar.OptionSetWriter(drawing(w)), progressbar.OptionUseANSICodes(true), progressbar.OptionSetDescription(what), progressbar.OptionSetWidth(24),
 			progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionThrottle(100*time.Millisecond),
 			progressbar.OptionClearOnFinish())
 	}

@@ -11,10 +11,13 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"preismon/cmd/preismon/client"
 	"preismon/cmd/preismon/records"
 	"preismon/contracts"
+
+	"github.com/alecthomas/kong"
 )
 
 // remoteFlags say which server a client command asks, and as whom.
@@ -112,12 +115,31 @@ func unanswered(url string, err error) error {
 	return err
 }
 
-// flagOf are the flags of parameters that have another name here.
-var flagOf = map[string]string{
-	"itemId": "--item-id", "asinLocale": "--asin-locale", "orderId": "--order-id", "globalScope": "--global-scope",
-	"capturedFrom": "--from", "capturedTo": "--to", "isPrime": "--is-prime", "isBuyBox": "--is-buy-box", "coverageState": "--coverage-state",
-	"latestPerPair": "--latest-per-pair", "latestObservationPerPair": "--latest-observation-per-pair",
-}
+// flagOf gives the flags of parameters that have another name here: those of
+// all client commands, as they declare them.
+var flagOf = sync.OnceValue(func() map[string]string {
+	parser, err := kong.New(&cli{}, kong.Vars(defaults()))
+	if err != nil {
+		panic(err) // a mistake in the flags' definition
+	}
+	all := map[string]string{}
+	for _, command := range parser.Model.Leaves(false) {
+		if command.ClosestGroup() == nil { // no client
+			continue
+		}
+		for _, f := range command.Flags {
+			words := strings.Split(f.Name, "-")
+			for i := 1; i < len(words); i++ {
+				words[i] = strings.ToUpper(words[i][:1]) + words[i][1:]
+			}
+			if len(words) > 1 {
+				all[strings.Join(words, "")] = "--" + f.Name
+			}
+		}
+	}
+	all["capturedFrom"], all["capturedTo"] = "--from", "--to" // their short names
+	return all
+})
 
 // byFlags says which flags the parameters are that a refusal names.
 func byFlags(err error) error {
@@ -127,7 +149,7 @@ func byFlags(err error) error {
 	}
 	var named []string
 	for _, word := range regexp.MustCompile(`\w+`).FindAllString(refusal.Detail, -1) {
-		flag := flagOf[word]
+		flag := flagOf()[word]
 		for group, name := range includes {
 			if name == word {
 				flag = "--include " + group
@@ -155,9 +177,19 @@ func (f formatFlag) writer(std streams, fields []string) records.Writer {
 	case f.Format == "csv":
 		return records.Flat(records.CSV(std.out, fields), fields)
 	case f.Format == "table" || f.Format == "auto" && isTerminal(std.out):
-		return &saysNone{Writer: records.Flat(records.Table(std.out, coloured(std)), fields), says: std.err}
+		return &saysNone{Writer: records.Flat(forPeople(std), fields), says: std.err}
 	}
 	return records.NDJSON(std.out)
+}
+
+// forPeople shows records as a table: on a terminal as wide as it is, and through a
+// pager where there is one.
+func forPeople(std streams) records.Writer {
+	to := func(w io.Writer) records.Writer { return records.Table(w, coloured(std), terminalWidth(std.out)) }
+	if command := pager(); len(command) > 0 && isTerminal(std.out) {
+		return &paged{table: to, command: command, std: std}
+	}
+	return to(std.out)
 }
 
 // saysNone says so when nothing was written: a table of nothing shows nothing.

@@ -163,6 +163,9 @@ func (c *upCmd) up(ctx context.Context, l *lifecycle, dir *embedded.DataDir, p u
 	storeCfg, restCfg := store.Defaults(), c.Edge.rest(p.public.Addr().String())
 	storeCfg.DSN = contracts.Secret(servers.clickhouse.DSN(embedded.QueryUser, ""))
 	restCfg.BaseURL, restCfg.MinRate = p.url, c.Budgets.MinReadRate
+	if isTerminal(p.std.err) { // somebody looks: at what is wrong, not at each request
+		restCfg.AccessLevel = slog.LevelDebug
+	}
 	err = serveQueries(ctx, l, a, serving{
 		charts: fetchCharts(l, p.log), listener: p.public, store: storeCfg, rest: restCfg, keys: keys.tokens, bus: b, log: p.log,
 		archives: append([]query.Archive{artifacts{own}}, further...),

@@ -133,6 +133,9 @@ const noRoute = "none"
 
 // logAccess writes one line a request: no address, no query, no header.
 func (a *api) logAccess(r *http.Request, x *exchange, s Served) {
+	if !a.log.Enabled(r.Context(), a.cfg.AccessLevel) {
+		return
+	}
 	method := r.Method
 	if len(method) > 16 {
 		method = method[:16]
@@ -157,7 +160,7 @@ func (a *api) logAccess(r *http.Request, x *exchange, s Served) {
 	if id := x.traceID(); id != "" {
 		attrs = append(attrs, slog.String("trace_id", id))
 	}
-	a.log.LogAttrs(r.Context(), slog.LevelInfo, "request", attrs...)
+	a.log.LogAttrs(r.Context(), a.cfg.AccessLevel, "request", attrs...)
 }
 
 // logFailure writes the cause of an answer that is our fault.

@@ -221,3 +221,15 @@ func TestConfigNamesAllFaults(t *testing.T) {
 		t.Errorf("%+v", srv)
 	}
 }
+
+// TestAccessLevel: where requests are logged at a level that is not shown, no
+// line tells of one that went well.
+func TestAccessLevel(t *testing.T) {
+	s := serve(t, func(set *settings) { set.rest.AccessLevel = slog.LevelDebug })
+	resp, err := s.client.Get(s.URL + "/healthz")
+	must(t, err)
+	must(t, resp.Body.Close())
+	if log := s.log.String(); resp.StatusCode != http.StatusOK || strings.Contains(log, `"request"`) {
+		t.Errorf("%d, logged %s", resp.StatusCode, log)
+	}
+}

@@ -57,6 +57,8 @@ type Config struct {
 	// kept or not as decided there; only behind a proxy that sets or removes
 	// traceparent itself. Else every request begins a trace of its own.
 	ContinueTraces bool
+	// AccessLevel is at which level each request is logged; default Info.
+	AccessLevel slog.Level
 }
 
 // Defaults gives the published limits; BaseURL and Build stay empty.

@@ -76,8 +76,8 @@ func TestGoldens(t *testing.T) {
 	for name, to := range map[string]func(*bytes.Buffer) records.Writer{
 		"sample.csv":      asCSV,
 		"sample.ndjson":   func(out *bytes.Buffer) records.Writer { return records.NDJSON(out) },
-		"sample.txt":      func(out *bytes.Buffer) records.Writer { return records.Table(out, false) },
-		"sample.ansi.txt": func(out *bytes.Buffer) records.Writer { return records.Table(out, true) },
+		"sample.txt":      func(out *bytes.Buffer) records.Writer { return records.Table(out, false, 0) },
+		"sample.ansi.txt": func(out *bytes.Buffer) records.Writer { return records.Table(out, true, 0) },
 	} {
 		got := written(t, sample, to)
 		file := filepath.Join("testdata", name)
@@ -130,7 +130,7 @@ func TestNone(t *testing.T) {
 	}
 	for _, to := range []func(*bytes.Buffer) records.Writer{
 		func(out *bytes.Buffer) records.Writer { return records.NDJSON(out) },
-		func(out *bytes.Buffer) records.Writer { return records.Table(out, true) },
+		func(out *bytes.Buffer) records.Writer { return records.Table(out, true, 0) },
 	} {
 		if got := written(t, nil, to); got != "" {
 			t.Errorf("%q", got)
@@ -141,7 +141,7 @@ func TestNone(t *testing.T) {
 // TestLongTable: rows beyond those that the widths come from are written, too.
 func TestLongTable(t *testing.T) {
 	rows := slices.Repeat(sample[:3], 100)
-	got := written(t, rows, func(out *bytes.Buffer) records.Writer { return records.Table(out, false) })
+	got := written(t, rows, func(out *bytes.Buffer) records.Writer { return records.Table(out, false, 0) })
 	if n := strings.Count(got, "\n"); n != 301 {
 		t.Errorf("%d lines", n)
 	}
@@ -202,7 +202,7 @@ func (fullDisk) Write([]byte) (int, error) { return 0, errFull }
 
 // TestFullDisk: what could not be written is told by Close at the latest.
 func TestFullDisk(t *testing.T) {
-	for _, w := range []records.Writer{records.NDJSON(fullDisk{}), records.CSV(fullDisk{}, fields), records.Table(fullDisk{}, false), asArrow(fullDisk{}, fields[:1]), asParquet(fullDisk{}, fields[:1])} {
+	for _, w := range []records.Writer{records.NDJSON(fullDisk{}), records.CSV(fullDisk{}, fields), records.Table(fullDisk{}, false, 0), asArrow(fullDisk{}, fields[:1]), asParquet(fullDisk{}, fields[:1])} {
 		err := w.Write([]byte(`{"itemId":"4711"}`))
 		if err = errors.Join(err, w.Close()); !errors.Is(err, errFull) {
 			t.Errorf("%T: %v", w, err)

@@ -19,23 +19,29 @@ const (
 // Table writes records for people: aligned columns, numbers to the right,
 // null as –, amounts of money left out beside their prices, and what strangers
 // wrote without control characters. Columns are the fields of the first 200
-// records.
-func Table(w io.Writer, colours bool) Writer {
-	return &aligned{out: newFlusher(w), colours: colours}
+// records. A line has width cells at most, and what that cut is said at the
+// end; 0: any number.
+func Table(w io.Writer, colours bool, width int) Writer {
+	return &aligned{out: newFlusher(w), colours: colours, width: width}
 }
 
 type aligned struct {
 	out     *flusher
 	colours bool
+	width   int
 	held    [][]field // until the widths are known
 	known   bool
 	columns []column
+	cut     bool     // a text is, for the width
+	left    []string // columns that are left out, from the right
 }
 
 type column struct {
 	name  string
 	width int
-	right bool
+	right bool // numbers
+	whole bool // of texts that are not cut
+	empty bool // no value was there
 }
 
 func (t *aligned) Write(record []byte) error {
@@ -58,6 +64,13 @@ func (t *aligned) Close() error {
 	if err := t.begin(); err != nil {
 		return err
 	}
+	if note := t.note(); note != "" {
+		t.cut, t.left = false, nil // it is said once
+		if t.colours {
+			note = faint + note + plain
+		}
+		_ = t.out.write(func(w *bufio.Writer) error { _, err := w.WriteString(note + "\n"); return err }) // close tells
+	}
 	return t.out.close()
 }
 
@@ -76,17 +89,21 @@ func (t *aligned) begin() error {
 			i := slices.IndexFunc(t.columns, func(c column) bool { return c.name == f.name })
 			if i < 0 {
 				i = after + 1 // where the record has it
-				t.columns = slices.Insert(t.columns, i, column{f.name, uniseg.StringWidth(f.name), true})
+				t.columns = slices.Insert(t.columns, i, column{f.name, uniseg.StringWidth(f.name), true, true, true})
 			}
 			after = i
 			text, _ := shown(f)
-			t.columns[i].width = max(t.columns[i].width, uniseg.StringWidth(text))
-			t.columns[i].right = t.columns[i].right && (f.null() || f.value[0] == '-' || f.value[0] >= '0' && f.value[0] <= '9')
+			c := &t.columns[i]
+			c.width = max(c.width, uniseg.StringWidth(text))
+			c.right = c.right && (f.null() || f.value[0] == '-' || f.value[0] >= '0' && f.value[0] <= '9')
+			c.whole = c.whole && (f.null() || whole(text))
+			c.empty = c.empty && f.null()
 		}
 	}
 	if len(t.columns) == 0 {
 		return nil
 	}
+	t.fit()
 	var header []field
 	for _, c := range t.columns {
 		header = append(header, field{name: c.name})
@@ -111,6 +128,9 @@ func (t *aligned) row(record []field, shown func(field) (text, style string)) er
 		text, style := "", ""
 		if at := slices.IndexFunc(record, func(f field) bool { return f.name == c.name }); at >= 0 {
 			text, style = shown(record[at])
+		}
+		if t.width > 0 && !c.right && !c.whole && uniseg.StringWidth(text) > c.width {
+			text, t.cut = fitted(text, c.width), true
 		}
 		gap := strings.Repeat(" ", max(0, c.width-uniseg.StringWidth(text)))
 		if style != "" && t.colours {
@@ -154,19 +174,5 @@ func shown(f field) (text, style string) {
 	case text == "UNKNOWN":
 		return text, faint
 	}
-	return fitted(plaintext.Clean(text, 500)), ""
-}
-
-// fitted cuts a text to the widest width.
-func fitted(text string) string {
-	if uniseg.StringWidth(text) <= widest {
-		return text
-	}
-	var b strings.Builder
-	width := 0
-	for g := uniseg.NewGraphemes(text); g.Next() && width+g.Width() < widest; {
-		b.WriteString(g.Str())
-		width += g.Width()
-	}
-	return b.String() + "…"
+	return fitted(plaintext.Clean(text, 500), widest), ""
 }

@@ -1,0 +1,122 @@
+package records
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rivo/uniseg"
+)
+
+const (
+	narrowest = 12 // a text is not cut to less, where columns can be left out instead
+	between   = 2  // blanks between columns
+)
+
+// fit makes all columns together no wider than the terminal: first those
+// without any value are left out, then columns from the right, as far as all
+// cannot be narrow enough, then the widest texts are narrowed. One column
+// always stays.
+func (t *aligned) fit() {
+	if t.width <= 0 {
+		return
+	}
+	for i := len(t.columns) - 1; i >= 0 && t.total() > t.width && len(t.columns) > 1; i-- {
+		if t.columns[i].empty {
+			t.leaveOut(i)
+		}
+	}
+	for t.least() > t.width && len(t.columns) > 1 {
+		t.leaveOut(len(t.columns) - 1)
+	}
+	for over := t.total() - t.width; over > 0 && t.narrow(over); over = t.total() - t.width {
+	}
+}
+
+func (t *aligned) total() int {
+	total := between * (len(t.columns) - 1)
+	for _, c := range t.columns {
+		total += c.width
+	}
+	return total
+}
+
+// least is how wide all columns are when no text can be narrowed more.
+func (t *aligned) least() int {
+	total := t.total()
+	for _, c := range t.columns {
+		if c.narrows() {
+			total -= c.width - narrowest
+		}
+	}
+	return total
+}
+
+// narrows tells whether texts of a column may be cut.
+func (c *column) narrows() bool { return !c.right && !c.whole && c.width > narrowest }
+
+func (t *aligned) leaveOut(i int) {
+	t.left = append(t.left, t.columns[i].name)
+	t.columns = slices.Delete(t.columns, i, i+1)
+}
+
+// narrow takes from the widest text what is over, or as much as makes it like
+// the next; false: no text is wider than the narrowest.
+func (t *aligned) narrow(over int) bool {
+	widest, next := -1, narrowest
+	for i, c := range t.columns {
+		if !c.narrows() {
+			continue
+		}
+		switch {
+		case widest < 0:
+			widest = i
+		case c.width > t.columns[widest].width:
+			widest, next = i, max(next, t.columns[widest].width)
+		default:
+			next = max(next, c.width)
+		}
+	}
+	if widest < 0 {
+		return false
+	}
+	c := &t.columns[widest]
+	c.width -= min(over, max(1, c.width-next))
+	t.cut = true
+	return true
+}
+
+// note says what the terminal had no room for.
+func (t *aligned) note() string {
+	var said []string
+	if t.cut {
+		said = append(said, "texts that end in … are cut")
+	}
+	if len(t.left) > 0 {
+		slices.Reverse(t.left)
+		said = append(said, "no room for "+strings.Join(t.left, ", "))
+	}
+	if len(said) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("(%s: a wider terminal, or --format csv, has all)", strings.Join(said, "; "))
+}
+
+// whole tells a text that says nothing when it is cut: an id.
+func whole(text string) bool {
+	return text != "" && strings.Trim(text, "0123456789") == ""
+}
+
+// fitted cuts a text to a width.
+func fitted(text string, limit int) string {
+	if uniseg.StringWidth(text) <= limit {
+		return text
+	}
+	var b strings.Builder
+	width := 0
+	for g := uniseg.NewGraphemes(text); g.Next() && width+g.Width() < limit; {
+		b.WriteString(g.Str())
+		width += g.Width()
+	}
+	return b.String() + "…"
+}

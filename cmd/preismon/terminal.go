@@ -1,0 +1,93 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"sync"
+
+	"golang.org/x/term"
+)
+
+// console is standard error on a terminal, which log lines and a bar of
+// progress share: a line takes the bar away first, and the bar follows it.
+type console struct {
+	to *os.File
+	mu sync.Mutex
+	// bar is how the bar stands on the terminal's last line; empty: it does not.
+	bar []byte
+}
+
+// sharing gives streams whose errors can share the terminal with a bar.
+func sharing(std streams) streams {
+	if f, ok := std.err.(*os.File); ok && isTerminal(f) {
+		std.err = &console{to: f}
+	}
+	return std
+}
+
+// clearLine takes the last line of the terminal away.
+const clearLine = "\r\x1b[2K"
+
+// Write writes lines above the bar.
+func (c *console) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.bar) == 0 {
+		return c.to.Write(p)
+	}
+	text := append([]byte(clearLine), p...)
+	if bytes.HasSuffix(p, []byte("\n")) {
+		text = append(text, c.bar...)
+	} else {
+		c.bar = nil // it comes back when it is drawn next
+	}
+	if _, err := c.to.Write(text); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// Fd is the descriptor of the terminal.
+func (c *console) Fd() uintptr { return c.to.Fd() }
+
+// barWriter is what draws the bar of a console.
+type barWriter struct{ *console }
+
+// Write draws the bar, or what takes it away.
+func (b barWriter) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.bar = bytes.Clone(p[bytes.LastIndexByte(p, '\r')+1:])
+	if len(bytes.TrimSpace(b.bar)) == 0 {
+		b.bar = nil
+	}
+	return b.to.Write(p)
+}
+
+// drawing gives what a bar is drawn with on w.
+func drawing(w io.Writer) io.Writer {
+	if c, ok := w.(*console); ok {
+		return barWriter{c}
+	}
+	return w
+}
+
+// isTerminal tells whether what is written to, or read from, is a terminal.
+func isTerminal(w any) bool {
+	f, ok := w.(interface{ Fd() uintptr })
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// terminalWidth is how many cells a line of a terminal has; 0: it is none, or
+// does not say.
+func terminalWidth(w any) int {
+	if !isTerminal(w) {
+		return 0
+	}
+	width, _, err := term.GetSize(int(w.(interface{ Fd() uintptr }).Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
+}

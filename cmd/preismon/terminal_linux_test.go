@@ -1,0 +1,141 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// terminal opens a terminal of so many columns; shown gives, once, all that was
+// written to it.
+func terminal(t *testing.T, columns uint16) (tty *os.File, shown func() string) {
+	t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	n, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tty, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: columns}); err != nil {
+		t.Fatal(err)
+	}
+	text := make(chan string, 1)
+	go func() {
+		b, _ := io.ReadAll(master) // EIO: nobody has the other end any more
+		text <- strings.ReplaceAll(string(b), "\r\n", "\n")
+	}()
+	return tty, func() string {
+		_ = tty.Close()
+		select {
+		case s := <-text:
+			_ = master.Close()
+			return s
+		case <-time.After(30 * time.Second):
+			t.Fatal("the terminal stays open")
+			return ""
+		}
+	}
+}
+
+// sitesServer lists so many sites with long names.
+func sitesServer(t *testing.T, n int) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		var rows []string
+		for i := range n {
+			rows = append(rows, fmt.Sprintf(`{"site":"shop-%d","name":"A shop whose name is rather long, No. %d","siteType":"shop","countryCode":"DE","currencyCode":"EUR"}`, i, i))
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"data":[%s],"paging":{"nextCursor":null}}`, strings.Join(rows, ","))
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// TestTablesOnTerminals: a table is as wide as the terminal, and says what it
+// cut; it goes through the pager, and leaving that is no failure.
+func TestTablesOnTerminals(t *testing.T) {
+	url := sitesServer(t, 3)
+	t.Setenv("NO_COLOR", "1")
+	show := func(pager string, columns uint16, url string) (string, int) {
+		t.Setenv("PAGER", pager)
+		tty, shown := terminal(t, columns)
+		code := run(t.Context(), []string{"sites", "--url", url, "--token", "any"}, streams{strings.NewReader(""), tty, io.Discard})
+		return shown(), code
+	}
+	text, code := show("", 50, url)
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, "(") && len([]rune(strings.TrimSuffix(line, "\n"))) > 50 {
+			t.Errorf("wider than the terminal: %q", line)
+		}
+	}
+	if code != 0 || !strings.Contains(text, "texts that end in … are cut") || !strings.Contains(text, "A shop whose name …") {
+		t.Errorf("exit code %d\n%s", code, text)
+	}
+	if text, code := show("", 200, url); code != 0 || !strings.Contains(text, "rather long, No. 2") || strings.Contains(text, "a wider terminal") {
+		t.Errorf("exit code %d\n%s", code, text)
+	}
+	script := filepath.Join(t.TempDir(), "pager")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\necho paged by $1 with $LESS\nhead -n 2\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if text, code := show(script+" me", 200, url); code != 0 || !strings.Contains(text, "paged by me with FRX\nsite") || strings.Contains(text, "shop-2") {
+		t.Errorf("exit code %d\n%s", code, text)
+	}
+	if text, code := show(script+" me", 200, sitesServer(t, 20_000)); code != 0 || !strings.Contains(text, "paged by me") || strings.Contains(text, "shop-20 ") {
+		t.Errorf("left: exit code %d\n%.500s", code, text)
+	}
+}
+
+// TestLinesAboveTheBar: a log line takes the bar of progress away, and the bar
+// stands below it again.
+func TestLinesAboveTheBar(t *testing.T) {
+	tty, shown := terminal(t, 100)
+	std := sharing(streams{err: tty})
+	log := slog.New(slog.NewTextHandler(std.err, nil))
+	show := newProgress(std.err, log, "reading", 100)
+	show.at(40)
+	log.Info("lines")
+	time.Sleep(150 * time.Millisecond) // longer than the bar waits
+	show.at(80)
+	show.end()
+	fmt.Fprintln(std.err, "the end")
+	text := shown()
+	if !strings.Contains(text, "msg=lines\n") || !strings.Contains(text, "reading") {
+		t.Fatalf("%q", text)
+	}
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		seen := line[strings.LastIndex(line, "\r")+1:] // what a reset of the line leaves
+		if at := strings.LastIndex(line, "\x1b[2K"); at >= 0 {
+			seen = line[at:]
+		}
+		if strings.Contains(seen, "reading") && strings.Contains(seen, "msg=lines") {
+			t.Errorf("bar and line are one: %q", seen)
+		}
+	}
+	if before, after, _ := strings.Cut(text, "msg=lines\n"); !strings.HasSuffix(strings.SplitN(before, "time=", 2)[0], clearLine) || !strings.HasPrefix(after, "reading") && !strings.HasPrefix(after, "\x1b[2K") {
+		t.Errorf("the bar is not taken away and drawn again: %q", text)
+	}
+	if !strings.HasSuffix(text, "the end\n") {
+		t.Errorf("%q", text)
+	}
+}
