@@ -12,7 +12,6 @@
 package backup
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -81,28 +80,6 @@ type Checkpoint struct {
 type Result struct {
 	Files, Bytes uint64     // of the tables; bytes as they are saved
 	Checkpoint   Checkpoint // of the tables when the backup began
-}
-
-// What is wrong with the place of a backup.
-var (
-	ErrExists  = errors.New("there is a backup already; choose another name")
-	ErrNone    = errors.New("there is no backup")
-	ErrDamaged = errors.New("the backup is damaged; take another one")
-)
-
-// inWords says what the server found at the place.
-func (p Place) inWords(err error) error {
-	at := cmp.Or(p.Name, p.URL)
-	switch {
-	case ch.IsErr(err, proto.ErrBackupAlreadyExists):
-		return fmt.Errorf("%s: %w", at, ErrExists)
-	case ch.IsErr(err, proto.ErrBackupNotFound):
-		return fmt.Errorf("%s: %w", at, ErrNone)
-	case ch.IsErr(err, proto.ErrBackupDamaged, proto.ErrBackupEntryNotFound, proto.ErrBackupIsEmpty),
-		ch.IsErr(err, proto.ErrStdException) && strings.Contains(err.Error(), "No such file or directory"): // files that its list names
-		return fmt.Errorf("%s: %w", at, ErrDamaged)
-	}
-	return err
 }
 
 // Take saves the database while everything runs. A place that holds a backup

@@ -22,7 +22,7 @@ func (s *Site) backups(context.Context) []Finding {
 	mend := s.command("backup")
 	all, err := backup.Folders(s.Backups...)
 	if err != nil {
-		return one(check, Unknown, "", "%v", err)
+		return one(check, Unknown, s.command("backup list"), "%v", err)
 	}
 	if len(all) == 0 || !all[0].Whole {
 		return one(check, Warning, mend, "there is none in %s", s.Backups[0])
@@ -39,7 +39,7 @@ func (s *Site) restores() []Finding {
 	mend := s.command("backup drill")
 	drills, err := backup.Drills(s.Drills)
 	if err != nil {
-		return one(check, Unknown, "", "%v", err)
+		return one(check, Unknown, mend, "%v", err)
 	}
 	if len(drills) == 0 {
 		return one(check, Warning, mend, "no backup was ever restored to see whether it can be")

@@ -29,7 +29,7 @@ type Finding struct {
 	Check string `json:"check"`
 	State State  `json:"state"`
 	Says  string `json:"says"`
-	Mend  string `json:"mend,omitempty"` // a command, or what else to do
+	Mend  string `json:"mend,omitempty"` // a command that mends it, or shows what to mend
 }
 
 // Site is an installation. Of what is empty nothing is looked at.
@@ -68,7 +68,7 @@ func (s *Site) Look(ctx context.Context, found func(Finding)) {
 	if len(s.Backups) > 0 {
 		looks = append(looks, s.backups)
 	}
-	looks = append(looks, s.nodes, s.roles)
+	looks = append(looks, s.nodes, s.certificates, s.roles, s.versions)
 	for _, look := range looks {
 		within, cancel := context.WithTimeout(ctx, lookFor)
 		for _, f := range look(within) {

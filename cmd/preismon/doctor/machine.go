@@ -14,13 +14,13 @@ func (s *Site) disk(ctx context.Context) []Finding {
 	const check = "disk"
 	u, err := disk.UsageWithContext(ctx, s.DataDir)
 	if err != nil {
-		return one(check, Unknown, "", "%v", err)
+		return one(check, Unknown, "df -h "+s.DataDir, "%v", err)
 	}
 	state := beyond(u.UsedPercent, 80, 95)
 	if u.Free < 2<<30 {
 		state = Bad
 	}
-	return one(check, state, "make room, or move the folder to a larger disk: full, nothing more is written", "%s free of %s where %s is",
+	return one(check, state, "du -xh --max-depth=2 "+s.DataDir+" | sort -h | tail # make room: full, nothing more is written", "%s free of %s where %s is",
 		humanize.IBytes(u.Free), humanize.IBytes(u.Total), s.DataDir)
 }
 
@@ -29,7 +29,7 @@ func (s *Site) memory(ctx context.Context) []Finding {
 	const check = "memory"
 	m, err := mem.VirtualMemoryWithContext(ctx)
 	if err != nil {
-		return one(check, Unknown, "", "%v", err)
+		return one(check, Unknown, "free -h", "%v", err)
 	}
 	state := OK
 	switch {
@@ -38,5 +38,5 @@ func (s *Site) memory(ctx context.Context) []Finding {
 	case m.Available < 2<<30:
 		state = Warning
 	}
-	return one(check, state, "end what else runs there, or move to a machine with more", "%s available of %s", humanize.IBytes(m.Available), humanize.IBytes(m.Total))
+	return one(check, state, "ps -eo rss,pid,args --sort=-rss | head # end what else runs there", "%s available of %s", humanize.IBytes(m.Available), humanize.IBytes(m.Total))
 }

@@ -19,7 +19,7 @@ func (s *Site) nodes(ctx context.Context) (found []Finding) {
 func (s *Site) node(ctx context.Context, node string) []Finding {
 	const check = "query node"
 	if _, err := ask(ctx, node+"/healthz", http.StatusOK); err != nil {
-		return one(check, Bad, "see whether it runs: its /readyz says what it lacks", "%s: %v", node, err)
+		return one(check, Bad, "preismon health --admin-listen HOST:PORT # of that node; it says what it lacks", "%s: %v", node, err)
 	}
 	body, err := ask(ctx, node+"/.well-known/oauth-protected-resource/mcp", http.StatusOK)
 	var said struct{ Resource string }
@@ -27,10 +27,10 @@ func (s *Site) node(ctx context.Context, node string) []Finding {
 		err = json.Unmarshal(body, &said)
 	}
 	if err != nil {
-		return one(check, Warning, "", "%s answers, but its description for agents cannot be read: %v", node, err)
+		return one(check, Warning, "curl -sS "+node+"/.well-known/oauth-protected-resource/mcp", "%s answers, but its description for agents cannot be read: %v", node, err)
 	}
 	if said.Resource != node+"/mcp" {
-		return one(check, Warning, "start it with --base-url "+node+", or ask by the address that it has", "%s calls itself %s: links and logins of agents lead there", node, strings.TrimSuffix(said.Resource, "/mcp"))
+		return one(check, Warning, "preismon query --base-url "+node+" ... # or: preismon doctor --node "+strings.TrimSuffix(said.Resource, "/mcp"), "%s calls itself %s: links and logins of agents lead there", node, strings.TrimSuffix(said.Resource, "/mcp"))
 	}
 	return one(check, OK, "", "%s answers, by the address that it gives to agents", node)
 }

@@ -23,7 +23,7 @@ func (s *Site) retention(ctx context.Context) []Finding {
 	info := stream.CachedInfo()
 	var found []Finding
 	if most := info.Config.MaxBytes; most > 0 {
-		found = one(check, beyond(float64(info.State.Bytes)/float64(most), 0.8, 0.95), "raise MaxBytes of the stream: full, it refuses what is published", "%s of at most %s in the stream %s",
+		found = one(check, beyond(float64(info.State.Bytes)/float64(most), 0.8, 0.95), "nats stream edit "+event.StreamObservations+" --max-bytes N # more: full, it refuses what is published", "%s of at most %s in the stream %s",
 			humanize.IBytes(info.State.Bytes), humanize.IBytes(uint64(most)), event.StreamObservations)
 	}
 	age := info.Config.MaxAge
@@ -32,12 +32,12 @@ func (s *Site) retention(ctx context.Context) []Finding {
 	}
 	waits, err := s.oldestUnapplied(ctx, stream)
 	if err != nil {
-		return append(found, one(check, Unknown, "", "%v", err)...)
+		return append(found, one(check, Unknown, s.command("audit"), "%v", err)...)
 	}
 	if waits == 0 {
 		return append(found, one(check, OK, "", "stream %s drops what is %s old, and all of it is in the tables; they can be rebuilt as far back as that only", event.StreamObservations, age)...)
 	}
-	return append(found, one(check, beyond(float64(waits)/float64(age), 0.5, 0.8), "see what holds the projector up, or raise --keep-observations meanwhile", "stream %s drops what is %s old; the oldest that is in no table is %s old",
+	return append(found, one(check, beyond(float64(waits)/float64(age), 0.5, 0.8), "preismon projector --keep-observations AGE ... # more, until what holds it up is mended", "stream %s drops what is %s old; the oldest that is in no table is %s old",
 		event.StreamObservations, age, waits.Round(time.Second))...)
 }
 

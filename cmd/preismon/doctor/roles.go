@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,7 +39,7 @@ func (s *Site) roles(ctx context.Context) (found []Finding) {
 		at = strings.TrimRight(at, "/")
 		r, err := ready(ctx, at)
 		if err != nil {
-			found = append(found, one("role", Bad, "see whether it runs, and whether its --admin-listen can be reached from here", "%s: %v", at, err)...)
+			found = append(found, one("role", Bad, "preismon health --admin-listen "+host(at)+" # on its machine", "%s: %v", at, err)...)
 			continue
 		}
 		found = append(found, r.ready()...)
@@ -52,7 +53,7 @@ func (s *Site) roles(ctx context.Context) (found []Finding) {
 	case len(nodes) > 0:
 		return append(found, keys(nodes)...)
 	case len(s.Nodes) > 0:
-		return append(found, one("keys", Unknown, "say --admin of each query node", "no query node was asked at its admin address")...)
+		return append(found, one("keys", Unknown, s.command("doctor --admin URL")+" # of each query node", "no query node was asked at its admin address")...)
 	}
 	return found
 }
@@ -78,7 +79,7 @@ func (r role) ready() []Finding {
 			lacks = append(lacks, name+": "+says)
 		}
 	}
-	return one(check, Bad, "see what its /readyz and its log say", "%s is not ready: %s", r.at, strings.Join(lacks, "; "))
+	return one(check, Bad, "curl -sS "+r.at+"/readyz # and see its log", "%s is not ready: %s", r.at, strings.Join(lacks, "; "))
 }
 
 // archives looks at those of a query node.
@@ -88,13 +89,13 @@ func (s *Site) archives(r role) (found []Finding) {
 			continue
 		}
 		if says := r.Checks[name]; says != "ok" {
-			found = append(found, one(name, Bad, "see whether it is there and whether its --archive is right; then "+s.command("audit --archives"), "%s cannot read it: %s", r.at, says)...)
+			found = append(found, one(name, Bad, s.command("audit --archives")+" # once it can be reached, and --archive of the node is right", "%s cannot read it: %s", r.at, says)...)
 			continue
 		}
 		found = append(found, one(name, OK, "", "%s can read it", r.at)...)
 	}
 	if found == nil {
-		return one("archive", Warning, "start it with --archive PLACE", "%s has none: it can send no archived file", r.at)
+		return one("archive", Warning, "preismon query --archive PLACE ...", "%s has none: it can send no archived file", r.at)
 	}
 	return found
 }
@@ -104,7 +105,7 @@ func (s *Site) archives(r role) (found []Finding) {
 // a rotation.
 func keys(nodes []role) []Finding {
 	const check = "keys"
-	const mend = "give all query nodes the same --token-key and --cursor-key, and while a key is rotated, the others by --verify-keys and --verify-cursor-keys"
+	const mend = "preismon query --token-key FILE --cursor-key KEY --verify-keys FILE --verify-cursor-keys KEY ... # the same keys for all query nodes, the others to verify while a key is rotated"
 	var found []Finding
 	rotates := false
 	for _, a := range nodes {
@@ -132,6 +133,14 @@ func takes(knows, others []string) bool {
 	return len(others) > 0 && slices.Contains(knows, others[0])
 }
 
+// host is the address of a URL.
+func host(at string) string {
+	if u, err := url.Parse(at); err == nil && u.Host != "" {
+		return u.Host
+	}
+	return at
+}
+
 func first(ids []string) string {
 	if len(ids) == 0 {
 		return "at all"
@@ -144,13 +153,13 @@ func openFiles(ctx context.Context, at string) []Finding {
 	const check = "open files"
 	body, err := ask(ctx, at+"/metrics", http.StatusOK)
 	if err != nil {
-		return one(check, Unknown, "", "%v", err)
+		return one(check, Unknown, "curl -sS "+at+"/metrics", "%v", err)
 	}
 	open, most, err := parseFiles(body)
 	if err != nil {
-		return one(check, Unknown, "", "%s: %v", at, err)
+		return one(check, Unknown, "curl -sS "+at+"/metrics", "%s: %v", at, err)
 	}
-	return one(check, beyond(open/most, 0.7, 0.9), "raise its limit (ulimit -n), and see who holds so many connections", "%s has %.0f of at most %.0f", at, open, most)
+	return one(check, beyond(open/most, 0.7, 0.9), "ulimit -n 65536 # before it starts; ss -tnp shows who holds so many connections", "%s has %.0f of at most %.0f", at, open, most)
 }
 
 // parseFiles reads the two gauges, as Prometheus' client writes them: a name

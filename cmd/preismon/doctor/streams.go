@@ -24,7 +24,7 @@ const soon = 14 * 24 * time.Hour
 func (s *Site) streams(ctx context.Context) []Finding {
 	const check = "NATS"
 	if s.JS == nil {
-		return one(check, Bad, "see whether it runs, and whether the address and the user are right", "it does not answer: %v", s.NATSErr)
+		return one(check, Bad, "nats server ping # does it run, are --nats-url and its user right", "it does not answer: %v", s.NATSErr)
 	}
 	found := one(check, OK, "", "version %s", s.NATS.ConnectedServerVersion())
 	for i, name := range []string{event.StreamCatalog, event.StreamObservations} {
@@ -32,10 +32,10 @@ func (s *Site) streams(ctx context.Context) []Finding {
 		stream, err := s.JS.Stream(ctx, name)
 		switch {
 		case errors.Is(err, jetstream.ErrStreamNotFound):
-			found = append(found, one("stream "+name, Bad, "start a projector: it makes the streams", "it is not there")...)
+			found = append(found, one("stream "+name, Bad, "preismon projector ... # it makes the streams", "it is not there")...)
 			continue
 		case err != nil:
-			found = append(found, one("stream "+name, Bad, "", "%v", err)...)
+			found = append(found, one("stream "+name, Bad, "nats stream info "+name, "%v", err)...)
 			continue
 		}
 		info := stream.CachedInfo()
@@ -60,10 +60,10 @@ func replicas(name string, info *jetstream.StreamInfo) []Finding {
 		}
 	}
 	if info.Cluster.Leader == "" {
-		return one(check, Bad, "bring back a majority of the NATS servers", "%s, and no leader", text)
+		return one(check, Bad, "nats server list # and start those that are away", "%s, and no leader", text)
 	}
 	if len(behind) > 0 {
-		return one(check, Warning, "see what these servers do", "%s; not up to date: %s", text, strings.Join(behind, ", "))
+		return one(check, Warning, "nats server report jetstream", "%s; not up to date: %s", text, strings.Join(behind, ", "))
 	}
 	return one(check, OK, "", "%s, %d copies, all up to date", text, info.Config.Replicas)
 }
@@ -79,15 +79,15 @@ func (s *Site) lag(ctx context.Context) []Finding {
 		}
 		c, err := stream.Consumer(ctx, ingest.ProjectorConsumer(s.Partition, s.Partitions))
 		if errors.Is(err, jetstream.ErrConsumerNotFound) {
-			return one(check, Bad, "start `preismon projector`", "none of partition %d of %d has read the stream %s yet", s.Partition, s.Partitions, name)
+			return one(check, Bad, "preismon projector ...", "none of partition %d of %d has read the stream %s yet", s.Partition, s.Partitions, name)
 		}
 		if err != nil {
-			return one(check, Unknown, "", "%v", err)
+			return one(check, Unknown, s.command("audit"), "%v", err)
 		}
 		info := c.CachedInfo()
 		waits += info.NumPending + uint64(info.NumAckPending)
 	}
-	return one(check, beyond(waits, 10_000, 1_000_000), "see in the projector's log what holds it up; its /metrics has preismon_projector_lag_seconds", "%d messages wait to be written", waits)
+	return one(check, beyond(waits, 10_000, 1_000_000), "curl -sS http://ADMIN/metrics | grep preismon_projector # of the projector, and see its log", "%d messages wait to be written", waits)
 }
 
 // letters looks at what could not be read.
@@ -96,13 +96,13 @@ func (s *Site) letters(ctx context.Context) []Finding {
 	list, matching, err := ingest.NewDeadLetters(s.JS).List(ctx, ingest.LetterFilter{Pending: true})
 	switch {
 	case err != nil:
-		return one(check, Unknown, "", "%v", err)
+		return one(check, Unknown, s.command("audit"), "%v", err)
 	case matching == 0:
 		return one(check, OK, "", "none waits")
 	}
 	stream, err := s.JS.Stream(ctx, event.StreamDeadLetters)
 	if err != nil {
-		return one(check, Unknown, "", "%v", err)
+		return one(check, Unknown, s.command("audit"), "%v", err)
 	}
 	kept, oldest := stream.CachedInfo().Config.MaxAge, list[len(list)-1].At
 	text := fmt.Sprintf("%d wait, the newest because of: %s", matching, list[0].Reason)
@@ -117,7 +117,7 @@ func (s *Site) logins(ctx context.Context) []Finding {
 	const check = "logins"
 	all, err := ingest.Accounts(ctx, s.JS)
 	if err != nil {
-		return one(check, Unknown, "", "%v", err)
+		return one(check, Unknown, s.command("audit"), "%v", err)
 	}
 	by := map[string][]*contracts.Account{}
 	for _, a := range all {
@@ -128,7 +128,7 @@ func (s *Site) logins(ctx context.Context) []Finding {
 	var found []Finding
 	for _, login := range slices.Sorted(maps.Keys(by)) {
 		if of := by[login]; len(of) > 1 {
-			found = append(found, one(check, Bad, "publish one of the accounts with another login", "%q belongs to %d accounts, among them %s of mandate %s and %s of mandate %s",
+			found = append(found, one(check, Bad, s.command("accounts list")+" # then accounts disable one of them", "%q belongs to %d accounts, among them %s of mandate %s and %s of mandate %s",
 				login, len(of), of[0].AccountID, of[0].MandateID, of[1].AccountID, of[1].MandateID)...)
 		}
 	}

@@ -23,7 +23,7 @@ func (s *Site) tables(ctx context.Context) []Finding {
 	asked := s.Now()
 	version, now, err := projector.Server(ctx, s.Tables)
 	if err != nil {
-		return one(check, Bad, "see whether it runs, and whether the address and the user are right", "it does not answer: %v", err)
+		return one(check, Bad, "clickhouse client --query 'SELECT 1' # does it run, are --clickhouse-dsn and its user right", "it does not answer: %v", err)
 	}
 	found := one(check, OK, "", "version %s", version)
 	found = append(found, s.clock("clock of ClickHouse", now, asked)...)
@@ -33,16 +33,16 @@ func (s *Site) tables(ctx context.Context) []Finding {
 	case err == nil:
 		return append(found, one("schema", OK, "", "that of this program")...)
 	case errors.Is(err, projector.ErrOtherPartition):
-		return append(found, one("schema", Bad, "say --partition and --partitions as the projector of these tables has them", "%v", err)...)
+		return append(found, one("schema", Bad, s.command("doctor --partition N --partitions M")+" # as the projector of these tables has them", "%v", err)...)
 	case errors.Is(err, event.ErrRefused):
-		return append(found, one("schema", Bad, "preismon migrate --clickhouse-dsn DSN, by the version that runs", "%v", err)...)
+		return append(found, one("schema", Bad, "preismon migrate --clickhouse-dsn DSN # of the version that runs", "%v", err)...)
 	}
-	return append(found, one("schema", Unknown, "", "%v", err)...)
+	return append(found, one("schema", Unknown, "preismon migrate --clickhouse-dsn DSN --check", "%v", err)...)
 }
 
 // clock compares a server's time with the time between asking and its answer.
 func (s *Site) clock(check string, theirs, asked time.Time) []Finding {
 	answered := s.Now()
 	apart := max(asked.Sub(theirs), theirs.Sub(answered), 0)
-	return one(check, beyond(apart, clocksDiffer, clocksWrong), "set the clocks by NTP", "%s apart from this machine's", apart.Round(time.Millisecond))
+	return one(check, beyond(apart, clocksDiffer, clocksWrong), "timedatectl set-ntp true", "%s apart from this machine's", apart.Round(time.Millisecond))
 }

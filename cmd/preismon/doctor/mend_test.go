@@ -1,0 +1,71 @@
+package doctor
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestMendsAreCommands: whatever is not well comes with a command, which the
+// shell can be given once its words in capitals are replaced.
+func TestMendsAreCommands(t *testing.T) {
+	files, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	programs := []string{"preismon ", "curl ", "nats ", "clickhouse ", "openssl ", "du ", "df ", "free ", "ps ", "ulimit ", "timedatectl "}
+	looked := 0
+	for _, f := range files {
+		if !strings.HasSuffix(f.Name(), ".go") || strings.HasSuffix(f.Name(), "_test.go") {
+			continue
+		}
+		set := token.NewFileSet()
+		file, err := parser.ParseFile(set, f.Name(), nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			if name, ok := call.Fun.(*ast.Ident); !ok || name.Name != "one" || len(call.Args) < 4 {
+				return true
+			}
+			if state, ok := call.Args[1].(*ast.Ident); ok && state.Name == "OK" {
+				return true
+			}
+			looked++
+			mend := call.Args[2]
+			for {
+				sum, ok := mend.(*ast.BinaryExpr)
+				if !ok {
+					break
+				}
+				mend = sum.X
+			}
+			text, ok := mend.(*ast.BasicLit)
+			if !ok { // of a function or a variable, which is looked at where it is made
+				return true
+			}
+			said, err := strconv.Unquote(text.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range programs {
+				if strings.HasPrefix(said, p) {
+					return true
+				}
+			}
+			t.Errorf("%s: %q is no command", set.Position(call.Pos()), said)
+			return true
+		})
+	}
+	if looked < 30 {
+		t.Errorf("%d findings: they were not found in the source", looked)
+	}
+}

@@ -1,0 +1,61 @@
+package doctor
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestVersions: builds of nodes and roles are compared; who does not answer is
+// left out.
+func TestVersions(t *testing.T) {
+	serve := func(build string) string {
+		mux := http.NewServeMux()
+		mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) {
+			fmt.Fprintf(w, `{"status":"ok","build":%q}`, build)
+		})
+		mux.HandleFunc("/metrics", func(w http.ResponseWriter, _ *http.Request) {
+			fmt.Fprintf(w, "go_goroutines 3\npreismon_build_info{build=%q} 1\nx 2\n", build)
+		})
+		server := httptest.NewServer(mux)
+		t.Cleanup(server.Close)
+		return server.URL
+	}
+	a, b, newer := serve("v1"), serve("v1"), serve("v2")
+	for name, c := range map[string]struct {
+		site Site
+		want []State
+		says string
+	}{
+		"the same":    {Site{Nodes: []string{a + "/"}, Admins: []string{b}}, []State{OK}, "v1, on all"},
+		"differ":      {Site{Nodes: []string{a}, Admins: []string{b, newer}}, []State{Warning}, "v1 at " + a + ", " + b + "; v2 at " + newer},
+		"nobody":      {Site{Admins: []string{"http://127.0.0.1:1"}}, nil, ""},
+		"one is away": {Site{Nodes: []string{"http://127.0.0.1:1"}, Admins: []string{newer}}, []State{OK}, "v2"},
+	} {
+		found := c.site.versions(t.Context())
+		if len(found) != len(c.want) || len(found) == 1 && (found[0].State != c.want[0] || !strings.Contains(found[0].Says, c.says) || (found[0].Mend == "") != (found[0].State == OK)) {
+			t.Errorf("%s: %+v", name, found)
+		}
+	}
+}
+
+// TestCertificates: before a certificate ends it is said, and when it has.
+func TestCertificates(t *testing.T) {
+	server := httptest.NewTLSServer(http.NotFoundHandler())
+	t.Cleanup(server.Close)
+	ends := server.Certificate().NotAfter
+	for before, want := range map[time.Duration]State{30 * 24 * time.Hour: OK, 20 * 24 * time.Hour: Warning, 2 * 24 * time.Hour: Bad, -time.Hour: Bad} {
+		s := &Site{Nodes: []string{server.URL, "http://127.0.0.1:1"}, Now: func() time.Time { return ends.Add(-before) }}
+		found := s.certificates(t.Context())
+		if len(found) != 1 || found[0].State != want || (found[0].Mend == "") != (want == OK) || !strings.Contains(found[0].Says, "valid until "+ends.UTC().Format(time.RFC3339)) {
+			t.Errorf("%v before: %+v, want %s", before, found, want)
+		}
+	}
+	s := &Site{Nodes: []string{"https://127.0.0.1:1"}, Now: time.Now}
+	if found := s.certificates(t.Context()); len(found) != 1 || found[0].State != Unknown || !strings.HasPrefix(found[0].Mend, "openssl s_client -connect 127.0.0.1:1 ") {
+		t.Errorf("away: %+v", found)
+	}
+}

@@ -1,0 +1,74 @@
+package backup
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ClickHouse/ch-go"
+	"github.com/ClickHouse/ch-go/proto"
+)
+
+// What is wrong with the place of a backup, or with who takes it.
+var (
+	ErrExists   = errors.New("there is a backup already; choose another name")
+	ErrNone     = errors.New("there is no backup")
+	ErrDamaged  = errors.New("the backup is damaged; take another one")
+	ErrNoSpace  = errors.New("no space is left there; make room, or name another place")
+	ErrDenied   = errors.New("the user of ClickHouse may not do this; use the administrator's DSN, or grant it BACKUP, and CREATE to restore")
+	ErrNoFolder = errors.New("the server of ClickHouse has no such folder for backups; set backups.allowed_path in its configuration, or name a bucket")
+	ErrBucket   = errors.New("the bucket cannot be used; look at its address, its name and the key")
+)
+
+// inWords says what the server found at the place. What the server itself said
+// follows where there is more to know.
+func (p Place) inWords(err error) error {
+	at := cmp.Or(p.Name, p.URL)
+	e, ok := ch.AsException(err)
+	if !ok {
+		return err
+	}
+	says := func(words ...string) bool {
+		for _, w := range words {
+			if strings.Contains(e.Message, w) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case e.IsCode(proto.ErrBackupAlreadyExists):
+		return fmt.Errorf("%s: %w", at, ErrExists)
+	case e.IsCode(proto.ErrBackupNotFound):
+		return fmt.Errorf("%s: %w", at, ErrNone)
+	case e.IsCode(proto.ErrNotEnoughSpace), says("No space left on device"):
+		return fmt.Errorf("%s: %w", at, ErrNoSpace)
+	case p.URL != "" && says("NoSuchKey", "specified key does not exist"):
+		return fmt.Errorf("%s: %w", at, ErrDamaged)
+	case p.URL != "" && (e.IsCode(proto.ErrS3Error, proto.ErrPocoException, proto.ErrDNSError, proto.ErrNetworkError, proto.ErrSocketTimeout) || says("Connection refused")):
+		return fmt.Errorf("%s: %w (%s)", at, ErrBucket, p.beginning(e.Message))
+	case e.IsCode(proto.ErrAccessDenied):
+		return fmt.Errorf("%s: %w (%s)", at, ErrDenied, p.beginning(e.Message))
+	case says("backups.allowed_path", "is not allowed for backups"):
+		return fmt.Errorf("%s: %w", at, ErrNoFolder)
+	case p.URL == "" && says("Permission denied"):
+		return fmt.Errorf("%s: the server of ClickHouse may not write in its folder for backups; give the folder to the user that the server runs as", at)
+	case e.IsCode(proto.ErrBackupDamaged, proto.ErrBackupEntryNotFound, proto.ErrBackupIsEmpty),
+		e.IsCode(proto.ErrStdException) && says("No such file or directory"): // files that its list names
+		return fmt.Errorf("%s: %w", at, ErrDamaged)
+	}
+	return err
+}
+
+// beginning is the first sentence of what the server says, without secrets.
+func (p Place) beginning(message string) string {
+	message, _, _ = strings.Cut(message, "\n")
+	if p.Secret != "" {
+		message = strings.ReplaceAll(message, p.Secret.Reveal(), "***")
+	}
+	if r := []rune(message); len(r) > 200 {
+		message = string(r[:200]) + "…"
+	}
+	return message
+}
