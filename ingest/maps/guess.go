@@ -3,6 +3,7 @@ package maps
 import (
 	"bytes"
 	"encoding/csv"
+	"errors"
 	"io"
 	"os"
 	"strings"
@@ -97,6 +98,7 @@ func beginning(file string) ([]byte, error) {
 // sample is the beginning of a file, as records.
 type sample struct {
 	encoding, delimiter string
+	lazy                bool // quotation marks stand inside fields
 	header              []string
 	rows                [][]string
 	lines               []int
@@ -141,7 +143,22 @@ func takeSample(begin []byte) (*sample, error) {
 	case len(s.rows) == 0:
 		return nil, fault.New(fault.Invalid, "", "the file has a header and no rows")
 	}
+	s.lazy = strayQuotes(text, s.delimiter)
 	return s, nil
+}
+
+// strayQuotes tells whether a text has quotation marks that do not enclose
+// fields, among the rows of a sample.
+func strayQuotes(text []byte, delimiter string) bool {
+	r := csv.NewReader(bytes.NewReader(text))
+	r.Comma = rune(delimiter[0])
+	r.FieldsPerRecord = -1
+	for range guessRows + 1 {
+		if _, err := r.Read(); err != nil {
+			return errors.Is(err, csv.ErrBareQuote) || errors.Is(err, csv.ErrQuote)
+		}
+	}
+	return false
 }
 
 // records reads a text by a delimiter, at most guessRows rows of it.

@@ -15,7 +15,7 @@ import (
 	"preismon/ingest/maps"
 )
 
-var guessNow = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+var guessNow = time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
 
 // guessCases are files as people have them.
 var guessCases = []struct {
@@ -46,6 +46,15 @@ var guessCases = []struct {
 		first:   maps.Shown{Line: 2, Site: "shop.example", Product: "A", CapturedAt: "2026-10-01T08:00:00Z", Price: "1234.50", Currency: "USD", Outcome: "available"},
 		mapping: []string{"encoding: utf-16", "delimiter: tab", `thousands: ",", strip: ["$"]`, "currency: USD"},
 		doubts:  []string{"nothing names the country"},
+	},
+	{
+		name: "export.csv", text: "Datum;Händler;Artikel-Nr.;Artikelbezeichnung;Verkaufspreis;Versand;Verfügbarkeit\r\n" +
+			"24.11.2026 08:15;Elektro Müller;4711;Kaffeemühle \"Größe L\";1.299,00 €;4,90 €;sofort lieferbar\r\n" +
+			"24.11.2026 08:15;Haushalt Süd;A-9;Kaffeemühle;1.249,50 €;kostenlos;nicht lieferbar\r\n",
+		encode:  charmap.Windows1252.NewEncoder().String,
+		first:   maps.Shown{Line: 2, Site: "export", Product: "Kaffeemühle \"Größe L\"", CapturedAt: "2026-11-24T07:15:00Z", Price: "1299.00", Currency: "EUR", Outcome: "available", Merchant: "Elektro Müller"},
+		mapping: []string{"lazyQuotes: true", `strip: ["€"], zero: ["kostenlos"]`},
+		doubts:  []string{"quotation marks stand inside fields", "nothing names the country", "no column names the site", "say no zone"},
 	},
 	{
 		name: "months.csv", text: "store,gtin,title,date,price,currency\nOne Shop,4006381333931,Pen,03/04/2026,1.20,EUR\nOne Shop,4006381333931,Pen,05/04/2026,,EUR\n",

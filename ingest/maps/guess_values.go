@@ -82,6 +82,19 @@ func amountsOf(values []string) amountForm {
 	return f
 }
 
+// nothingToPay are words for an amount of zero.
+var nothingToPay = []string{"kostenlos", "kostenfrei", "versandkostenfrei", "gratis", "frei", "free", "free shipping", "inklusive", "inkl.", "gratuit", "gratuito"}
+
+// zeroWords are those of the values that mean zero.
+func zeroWords(values []string) (found []string) {
+	for _, v := range values {
+		if slices.ContainsFunc(nothingToPay, func(w string) bool { return strings.EqualFold(w, v) }) {
+			found = append(found, v)
+		}
+	}
+	return found
+}
+
 // currencyMarks are the currencies of the marks that stand beside amounts.
 var currencyMarks = map[string]string{
 	"€": "EUR", "EUR": "EUR", "Euro": "EUR", "$": "USD", "USD": "USD", "US$": "USD", "£": "GBP", "GBP": "GBP",

@@ -63,7 +63,12 @@ func (g *guesser) write() ([]byte, error) {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# Made by `preismon import` from what the file looks like; `preismon import --example-map` explains every key.\n\n")
 	fmt.Fprintf(&b, "source: %s # part of the identity of every product: keep it\n\n", scalar(cut(g.label, 64)))
-	fmt.Fprintf(&b, "csv:\n  encoding: %s\n  delimiter: %s\n\ncolumns:\n", g.encoding, map[bool]string{true: "tab", false: scalar(g.delimiter)}[g.delimiter == "\t"])
+	fmt.Fprintf(&b, "csv:\n  encoding: %s\n  delimiter: %s\n", g.encoding, map[bool]string{true: "tab", false: scalar(g.delimiter)}[g.delimiter == "\t"])
+	if g.lazy {
+		fmt.Fprintf(&b, "  lazyQuotes: true\n")
+		g.doubt("quotation marks stand inside fields: they are taken as they are (csv.lazyQuotes)")
+	}
+	fmt.Fprintf(&b, "\ncolumns:\n")
 	if column, ok := g.columns["site"]; ok {
 		fmt.Fprintf(&b, "  site: %s\n", scalar(g.header[column]))
 	} else {
@@ -91,7 +96,11 @@ func (g *guesser) write() ([]byte, error) {
 	}
 	fmt.Fprintf(&b, "  price: {column: %s%s%s}\n", scalar(g.header[g.columns["price"]]), amountOptions(price), missing)
 	if column, ok := g.columns["shipping"]; ok {
-		fmt.Fprintf(&b, "  shipping: {column: %s%s}\n", scalar(g.header[column]), amountOptions(amountsOf(g.of("shipping"))))
+		zero := ""
+		if words := zeroWords(g.of("shipping")); len(words) > 0 {
+			zero = ", zero: [" + list(words) + "]"
+		}
+		fmt.Fprintf(&b, "  shipping: {column: %s%s%s}\n", scalar(g.header[column]), amountOptions(amountsOf(g.of("shipping"))), zero)
 	}
 	if hasCurrency {
 		fmt.Fprintf(&b, "  currency: {column: %s, values: {\"€\": EUR, \"$\": USD, \"£\": GBP}}\n", scalar(g.header[g.columns["currency"]]))

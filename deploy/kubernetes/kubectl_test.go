@@ -1,0 +1,228 @@
+package kubernetes_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+)
+
+// apiServer is what kubectl has to ask for a dry run: which kinds there are,
+// and the objects that are there. It refuses every write.
+type apiServer struct {
+	t       *testing.T
+	mu      sync.Mutex
+	objects map[string][]byte // by path
+}
+
+// plural is the name of a kind in paths.
+func plural(kind string) string {
+	kind = strings.ToLower(kind)
+	switch {
+	case strings.HasSuffix(kind, "y"):
+		return strings.TrimSuffix(kind, "y") + "ies"
+	case strings.HasSuffix(kind, "s"):
+		return kind + "es"
+	}
+	return kind + "s"
+}
+
+func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet {
+		s.t.Errorf("a dry run writes: %s %s", r.Method, r.URL.Path)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	answer := func(v any) {
+		if err := json.NewEncoder(w).Encode(v); err != nil {
+			s.t.Error(err)
+		}
+	}
+	versions := map[string][]meta.APIResource{}
+	for name := range kinds {
+		version, kind, _ := strings.Cut(name, " ")
+		versions[version] = append(versions[version], meta.APIResource{
+			Name: plural(kind), SingularName: strings.ToLower(kind), Kind: kind, Namespaced: kind != "Namespace", Verbs: meta.Verbs{"get", "list", "create", "patch", "delete"},
+		})
+	}
+	versions["v1"] = append(versions["v1"], meta.APIResource{Name: "secrets", SingularName: "secret", Kind: "Secret", Namespaced: true, Verbs: meta.Verbs{"get", "create"}})
+	switch path := r.URL.Path; path {
+	case "/api":
+		answer(meta.APIVersions{TypeMeta: meta.TypeMeta{Kind: "APIVersions"}, Versions: []string{"v1"}})
+	case "/apis":
+		all := meta.APIGroupList{TypeMeta: meta.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}}
+		for version := range versions {
+			if group, v, ok := strings.Cut(version, "/"); ok {
+				one := meta.GroupVersionForDiscovery{GroupVersion: version, Version: v}
+				all.Groups = append(all.Groups, meta.APIGroup{Name: group, Versions: []meta.GroupVersionForDiscovery{one}, PreferredVersion: one})
+			}
+		}
+		answer(all)
+	default:
+		version := strings.TrimPrefix(strings.TrimPrefix(path, "/apis/"), "/api/")
+		if resources, ok := versions[version]; ok {
+			answer(meta.APIResourceList{TypeMeta: meta.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: version, APIResources: resources})
+			return
+		}
+		s.mu.Lock()
+		object, ok := s.objects[path]
+		s.mu.Unlock()
+		if ok {
+			_, _ = w.Write(object)
+			return
+		}
+		w.WriteHeader(http.StatusNotFound)
+		answer(meta.Status{TypeMeta: meta.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: "Failure", Reason: "NotFound", Code: http.StatusNotFound})
+	}
+}
+
+// add has an object be there.
+func (s *apiServer) add(object any) {
+	kind := object.(interface{ GetObjectKind() schema.ObjectKind }).GetObjectKind().GroupVersionKind()
+	at := "/apis/" + kind.GroupVersion().String()
+	if kind.Group == "" {
+		at = "/api/v1"
+	}
+	named := object.(meta.Object)
+	if kind.Kind != "Namespace" {
+		at += "/namespaces/" + named.GetNamespace()
+	}
+	text, err := json.Marshal(object)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.objects[at+"/"+plural(kind.Kind)+"/"+named.GetName()] = text
+}
+
+// TestKubectl: where kubectl is on PATH, the commands of the how-to run as
+// written, up to the dry run against a server that has what they have made by
+// then; and it builds what the library of kustomize builds.
+func TestKubectl(t *testing.T) {
+	program, err := exec.LookPath("kubectl")
+	if err != nil {
+		t.Skip("no kubectl on PATH; TestHowTo builds the same with the library of kustomize")
+	}
+	server := &apiServer{t: t, objects: map[string][]byte{}}
+	at := httptest.NewServer(server)
+	t.Cleanup(at.Close)
+	root := t.TempDir()
+	if err := os.CopyFS(filepath.Join(root, "deploy", "kubernetes"), os.DirFS(".")); err != nil {
+		t.Fatal(err)
+	}
+	kubectl := func(args ...string) string {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), program, append([]string{"--server", at.URL}, args...)...)
+		cmd.Dir, cmd.Env = root, append(os.Environ(), "HOME="+root, "KUBECONFIG="+filepath.Join(root, "none"))
+		var said strings.Builder
+		cmd.Stderr = &said
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("kubectl %v: %v\n%s", args, err, said.String())
+		}
+		return string(out)
+	}
+	text, err := os.ReadFile("../docs/how-to/run-on-kubernetes.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := map[string]int{}
+	for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
+		for line := range strings.Lines(block[1]) {
+			words := strings.Fields(line)
+			switch {
+			case strings.HasPrefix(line, "cp -r "):
+				if out, err := (&exec.Cmd{Path: "/bin/cp", Args: words, Dir: root}).CombinedOutput(); err != nil {
+					t.Fatalf("%s: %s", line, out)
+				}
+			case words[0] != "kubectl":
+			case slices.Contains(words, "apply"):
+				folder := words[slices.Index(words, "-k")+1]
+				objects, err := render(filepath.Join(root, folder))
+				if err != nil {
+					t.Fatal(err)
+				}
+				same(t, objects, kubectl("kustomize", folder))
+				out := kubectl(append(words[1:], "--dry-run=client", "--validate=false", "-o", "name")...)
+				if n := strings.Count(out, "\n"); n != len(objects) {
+					t.Errorf("%s applies %d objects, built are %d:\n%s", line, n, len(objects), out)
+				}
+				for _, o := range objects {
+					server.add(o)
+				}
+				done["apply"]++
+			case slices.Contains(words, "create"):
+				for _, w := range words {
+					if name, ok := strings.CutPrefix(w, "--from-file="); ok {
+						if err := os.WriteFile(filepath.Join(root, name), []byte("x"), 0o600); err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+				out := kubectl(append(words[1:], "--dry-run=client", "--validate=false", "-o", "name")...)
+				if want := fmt.Sprintf("/%s\n", name(words)); !strings.HasSuffix(out, want) {
+					t.Errorf("%s makes %q, want %q", line, out, want)
+				}
+				done["create"]++
+			case slices.Contains(words, "delete"):
+				kubectl(append(words[1:], "--dry-run=client", "-o", "name")...)
+				done["delete"]++
+			}
+		}
+	}
+	if done["apply"] != 2 || done["create"] != 5 || done["delete"] != 1 {
+		t.Errorf("run were %v: the commands were not read", done)
+	}
+}
+
+// name is the last word of a command that is no flag: what it makes.
+func name(words []string) string {
+	last := ""
+	for _, w := range words {
+		if !strings.HasPrefix(w, "-") {
+			last = w
+		}
+	}
+	return last
+}
+
+// same compares what two programs built of a folder.
+func same(t *testing.T, objects []any, text string) {
+	t.Helper()
+	form := func(v any) string {
+		b, err := yaml.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	var want, got []string
+	for _, o := range objects {
+		want = append(want, form(o))
+	}
+	for document := range strings.SplitSeq(text, "\n---\n") {
+		o, err := decode([]byte(document))
+		if err != nil {
+			t.Fatalf("%v\n%s", err, document)
+		}
+		got = append(got, form(o))
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("kubectl builds something else: %s", diff)
+	}
+}
