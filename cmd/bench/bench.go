@@ -47,7 +47,7 @@ type Config struct {
 
 // Parts names the parts of a run, in order.
 func Parts() []string {
-	return []string{"size", "stream", "tables", "page", "beside", "reads", "mcp", "growth", "dashboards", "memory", "publish", "drain", "visible", "ready"}
+	return []string{"size", "stream", "tables", "page", "beside", "hot", "reads", "mcp", "growth", "dashboards", "memory", "publish", "drain", "visible", "ready"}
 }
 
 // Validate names every fault of the configuration.
@@ -83,17 +83,21 @@ type size struct {
 	drainRounds  int
 	visible      time.Duration
 	dashboards   int
+	hotRounds    int
+	hotRound     time.Duration
 }
 
 func (c Config) size() size {
 	s := size{
 		rounds: 25, warm: 3, streamRows: 2_000_000, streamRounds: 7, tableRows: 300_000, memoryRows: 10_000_000, pages: 100, readRounds: 15,
 		publishBatch: 5_000, drain: 2_000_000, drainRounds: 3, visible: 30 * time.Second, dashboards: 64,
+		hotRounds: 5, hotRound: 3 * time.Second,
 	}
 	if c.Quick {
 		s = size{
 			rounds: 11, warm: 2, streamRows: 1_000_000, streamRounds: 3, tableRows: 300_000, memoryRows: 2_000_000, pages: 100, readRounds: 7,
 			publishBatch: 2_000, drain: 300_000, drainRounds: 3, visible: 8 * time.Second, dashboards: 64,
+			hotRounds: 2, hotRound: 500 * time.Millisecond,
 		}
 	}
 	if c.Rounds > 0 {
@@ -166,6 +170,7 @@ func (r *run) run(ctx context.Context) (err error) {
 		{"tables", r.measureTables},
 		{"page", r.measurePage},
 		{"beside", r.measureBeside},
+		{"hot", r.measureHot},
 		{"reads", r.measureReads},
 		{"mcp", r.measureMCP},
 		{"growth", r.measureGrowth},

@@ -1,0 +1,203 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"preismon/deploy/embedded"
+)
+
+// hotConnections are how many clients ask at once. Each asks again as soon as
+// it has its answer.
+var hotConnections = []int{1, 8, 64}
+
+// hotProducts are the products that are asked for in turn.
+const hotProducts = 100
+
+// hotRead is a read that people make often, and what one would ask instead.
+type hotRead struct {
+	key, title string
+	target     float64
+	path       string
+	ask        func(n int) url.Values // the n-th request
+	statement  func(n int) string     // of ClickHouse; nil: the opponent is /healthz
+}
+
+// measureHot counts how often a second small reads are answered, by one client
+// and by many at once, while no row arrives: what a node remembers of the rows
+// stays true. Their opponents are the same rows by hand-written SQL over
+// ClickHouse's HTTP interface, and for lists, which it remembers as well, the
+// fastest answer that this server has.
+func (r *run) measureHot(ctx context.Context) error {
+	stop, err := r.profileNode(ctx, "hot")
+	if err != nil {
+		return err
+	}
+	defer stop()
+	reads, err := r.hotReads(ctx)
+	if err != nil {
+		return err
+	}
+	for _, q := range reads {
+		worst := spread{}
+		t := Table{Title: "Hot reads: " + q.title, Note: "Rows are requests. No row arrives meanwhile."}
+		for _, connections := range hotConnections {
+			opponent := fmt.Sprintf("ClickHouse over HTTP, %d at once", connections)
+			other := func(ctx context.Context, n int) error { return r.hotStatement(ctx, q.statement(n)) }
+			if q.statement == nil {
+				opponent = fmt.Sprintf("/healthz, %d at once", connections)
+				other = func(ctx context.Context, _ int) error { return r.health(ctx) }
+			}
+			series, err := r.interleave(ctx, 1, r.size.hotRounds,
+				contestant{fmt.Sprintf("preismon, %d at once", connections), r.atOnce(connections, func(ctx context.Context, n int) error {
+					return r.hotAnswer(ctx, q.path, q.ask(n))
+				})},
+				contestant{opponent, r.atOnce(connections, other)},
+			)
+			if err != nil {
+				return fmt.Errorf("%s: %w", q.title, err)
+			}
+			t.Series = append(t.Series, series...)
+			if ratio := faster(series[0], series[1]); worst.value == 0 || ratio.value < worst.value {
+				worst = ratio
+			}
+		}
+		r.result.Tables = append(r.result.Tables, t)
+		against := "the same rows from ClickHouse over HTTP"
+		if q.statement == nil {
+			against = "/healthz"
+		}
+		r.result.put(q.key, q.title+": answers a second against "+against+", the least of 1, 8 and 64 clients", "×", worst, q.target, false, "")
+	}
+	return nil
+}
+
+func (r *run) hotReads(ctx context.Context) ([]hotRead, error) {
+	const mandate = hotMandate
+	products, err := r.world.rows(ctx, r.world.database, fmt.Sprintf(
+		"SELECT DISTINCT item FROM latest_observations FINAL WHERE captured_at >= fromUnixTimestamp64Milli(%d) AND site = '%s' AND item IN (SELECT item FROM scope_pairs WHERE mandate = %d AND version = 1) ORDER BY item LIMIT %d",
+		r.data.to.Add(-24*time.Hour).UnixMilli(), siteName(0), mandate, hotProducts))
+	if err != nil || len(products) == 0 {
+		return nil, errors.Join(err, errors.New("the data set is too small for hot reads; raise --observations"))
+	}
+	product := func(n int) uint64 { return uint64(products[n%len(products)][0].(float64)) }
+	always := func(v url.Values) func(int) url.Values { return func(int) url.Values { return v } }
+	columns := "item, site, captured_at, epoch, seq, capture, offer, toUInt8(outcome), currency, price_minor, merchant"
+	latest := func(where string) string {
+		return "SELECT " + columns + " FROM latest_observations FINAL ARRAY JOIN offer, currency, price_minor, merchant WHERE " + where +
+			fmt.Sprintf(" AND (item, site) IN (SELECT item, site FROM scope_pairs WHERE mandate = %d AND version = 1) ORDER BY captured_at DESC, item, site, offer LIMIT 1000", mandate)
+	}
+	site := siteName(0)
+	week := window(r.data.from, r.data.to)
+	day := r.data.to.Add(-24 * time.Hour)
+	return []hotRead{
+		{"sites_vs_healthz", "sites", 0.2, "/v1/sites", always(nil), nil},
+		{"items_vs_healthz", "100 items", 0.2, "/v1/items", always(url.Values{"limit": {"100"}}), nil},
+		{"orders_vs_healthz", "orders", 0.2, "/v1/orders", always(nil), nil},
+		{
+			"latest_item_vs_clickhouse", "latest of a product", 10, "/v1/results",
+			func(n int) url.Values {
+				return url.Values{"itemId": {fmt.Sprint(product(n))}, "latestObservationPerPair": {"true"}}
+			},
+			func(n int) string { return latest(fmt.Sprintf("item = %d", product(n))) },
+		},
+		{
+			"latest_site_vs_clickhouse", "latest of a site", 5, "/v1/results",
+			always(url.Values{"site": {site}, "latestObservationPerPair": {"true"}, "limit": {"1000"}}),
+			func(int) string { return latest("site = '" + site + "'") },
+		},
+		{
+			"page_item_vs_clickhouse", "10 rows of a product, 168 h", 1, "/v1/results",
+			func(n int) url.Values { return with(with(week, "itemId", fmt.Sprint(product(n))), "limit", "10") },
+			func(n int) string {
+				return fmt.Sprintf("SELECT %s FROM observations WHERE item = %d AND captured_at BETWEEN fromUnixTimestamp64Milli(%d) AND fromUnixTimestamp64Milli(%d) AND (item, site) IN (SELECT item, site FROM scope_pairs WHERE mandate = %d AND version = 1 AND item = %[2]d) ORDER BY captured_at DESC, item, site, offer LIMIT 10",
+					columns, product(n), r.data.from.UnixMilli(), r.data.to.UnixMilli(), mandate)
+			},
+		},
+		{
+			"page_site_vs_clickhouse", "200 rows of a site, 24 h", 1, "/v1/results",
+			always(window(day, r.data.to, "site", site, "limit", "200")),
+			func(int) string {
+				return fmt.Sprintf("SELECT item, site, captured_desc, epoch, seq, capture, offer, toUInt8(outcome), currency, price_minor, merchant FROM observations_by_mandate WHERE mandate = %d AND captured_desc BETWEEN %d AND %d AND site = '%s' ORDER BY captured_desc, item, epoch, seq, capture, offer LIMIT 200",
+					mandate, -r.data.to.UnixMilli(), -day.UnixMilli(), site)
+			},
+		},
+	}, nil
+}
+
+// hotMandate has some hundreds of pairs at a site.
+const hotMandate = 2
+
+// atOnce lets clients ask for a while. Its rows are answers.
+func (r *run) atOnce(clients int, ask func(ctx context.Context, n int) error) func(ctx context.Context) (done, error) {
+	return func(ctx context.Context) (done, error) {
+		var answers atomic.Int64
+		began := time.Now()
+		g, gctx := errgroup.WithContext(ctx)
+		for c := range clients {
+			g.Go(func() error {
+				for n := c; time.Since(began) < r.size.hotRound; n += clients {
+					if err := ask(gctx, n); err != nil {
+						return err
+					}
+					answers.Add(1)
+				}
+				return nil
+			})
+		}
+		err := g.Wait()
+		// Seconds are compared, so they are those of a fixed number of answers.
+		const of = 1000
+		took := time.Since(began)
+		return done{rows: of, took: time.Duration(float64(took) * of / float64(max(1, answers.Load())))}, err
+	}
+}
+
+func (r *run) hotAnswer(ctx context.Context, path string, query url.Values) error {
+	resp, err := r.get(ctx, r.world.database, hotMandate, path, query)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close() //nolint:errcheck // read to its end
+	n, err := io.Copy(io.Discard, resp.Body)
+	if err == nil && n < 100 {
+		err = errors.New(path + ": an answer of nothing")
+	}
+	return err
+}
+
+func (r *run) hotStatement(ctx context.Context, statement string) error {
+	body, err := r.world.ask(ctx, embedded.QueryUser, r.world.database, statement+"\nFORMAT JSONEachRow", nil)
+	if err != nil {
+		return err
+	}
+	defer body.Close() //nolint:errcheck // read to its end
+	n, err := io.Copy(io.Discard, body)
+	if err == nil && n == 0 {
+		err = errors.New("no rows: " + strings.TrimSpace(statement))
+	}
+	return err
+}
+
+func (r *run) health(ctx context.Context) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.world.nodes[r.world.database].url+"/healthz", nil)
+	if err != nil {
+		return err
+	}
+	resp, err := r.world.http.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close() //nolint:errcheck // read to its end
+	_, err = io.Copy(io.Discard, resp.Body)
+	return err
+}
