@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	shortWindow = time.Hour // often has no more rows than the first piece, and then need not be cut
+	shortWindow = 25 * time.Hour // a day of a dashboard often has no more rows than the first piece, and then need not be cut
 
 	firstRows = 4_096 // of a stream; then growth times as many each time, as long as its client takes them
 	growth    = 4
