@@ -1,6 +1,7 @@
 package openapi_test
 
 import (
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -146,6 +147,24 @@ func TestGuidance(t *testing.T) {
 				t.Errorf("%s: %s: %q is missing or out of order", path, step.rule, step.words)
 			}
 			last = max(last, at)
+		}
+	}
+}
+
+// What models read stays short: fewer words than when the tools answered less.
+func TestTextsForModelsAreShort(t *testing.T) {
+	source, err := os.ReadFile("llms-full.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		text []byte
+		most int
+	}{
+		"llms.txt": {document(t, openapi.LLMsPath), 308}, "llms-full.md, without what is derived": {source, 2_133},
+	} {
+		if n := len(strings.Fields(string(c.text))); n >= c.most {
+			t.Errorf("%s has %d words, less than %d", name, n, c.most)
 		}
 	}
 }

@@ -112,6 +112,9 @@ func TestTheCatalogueIsSmall(t *testing.T) {
 	if n := count(said); n >= 600 {
 		t.Errorf("the instructions have %d tokens, less than 600", n)
 	}
+	if n := len(strings.Fields(said)); n >= 295 {
+		t.Errorf("the instructions have %d words, less than 295", n)
+	}
 }
 
 // operations are those of the contract that tools have the arguments of.
