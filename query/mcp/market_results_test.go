@@ -90,7 +90,7 @@ func blockOf(rows []observed) *query.Block {
 	return b
 }
 
-// RowsAtMost knows no index: it is all rows.
-func (m *market) RowsAtMost(context.Context, query.Visibility, *query.ResultsQuery) (uint64, bool, error) {
-	return uint64(len(m.rows)), true, nil
+// RowsAtMost knows no index.
+func (m *market) RowsAtMost(context.Context, query.Visibility, *query.ResultsQuery) (query.AtMost, error) {
+	return query.AtMost{}, nil
 }
