@@ -2,6 +2,7 @@ package rest_test
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -34,7 +35,7 @@ func TestEveryRouteNeedsALiveToken(t *testing.T) {
 		"of no account": issue(auth.Grant{Account: 999, Audience: auth.RESTAudience, Lifetime: time.Hour}), "administrative": l.token(8), "disabled": l.token(9),
 	}
 	for route, v := range matrix {
-		if v.public || v.own {
+		if v.public || len(v.names) == 0 { // login and logout
 			continue
 		}
 		for _, ids := range []who{own, theirs} {
@@ -77,22 +78,65 @@ func TestGrantsHoldAtOnce(t *testing.T) {
 					}
 					continue
 				}
-				if got := v.shows(t, name, own, a); got != (want || v.order || v.alike) {
+				if got := v.shows(t, name, own, a); got != (want && !v.begins || v.order || v.alike) {
 					t.Errorf("%s: %s %s: seen %v", what, route, name, got)
 				}
 			}
 		}
 	}
+	arrived := 0
+	arrive := func() { // a row of the pair becomes visible, that is captured after a silence
+		t.Helper()
+		arrived++
+		seq := uint64(liveMark + arrived)
+		l.observe(1, l.row("numbers(1)", map[string]string{
+			"item": "toUInt64(" + own["item"] + ")", "site": "'" + own["site"] + "'", "seq": fmt.Sprint(seq), "captured_at": l.at(time.Duration(arrived) * 8 * 24 * time.Hour),
+		}))
+		l.exec("INSERT INTO checkpoints (stream, partition, epoch, seq) VALUES ('OBSERVATIONS', 0, ?, ?)", uint32(liveEpoch), seq)
+	}
+	feeds := []string{"GET /ext/v1/changes", "GET /ext/v1/alerts"}
+	begin := func() (tokens []string) {
+		t.Helper()
+		for _, route := range feeds {
+			tokens = append(tokens, decode[changesPage](t, l.ask(route, own, matrix[route].names[0], token)).Progress.Token)
+		}
+		return tokens
+	}
+	follow := func(what string, want int, tokens []string) { // what came since
+		t.Helper()
+		for i, route := range feeds {
+			if page := decode[changesPage](t, l.ask(route, own, "since="+tokens[i], token)); len(page.Data) != want || page.Progress.Token == "" {
+				t.Errorf("%s: %s: %+v, want %d", what, route, page, want)
+			}
+		}
+	}
 	see("at first", true)
+	before := begin()
+	arrive()
+	follow("at first", 1, before)
 	l.exec("INSERT INTO scope_pairs SELECT 1, 5, item, site, orders FROM scope_pairs WHERE mandate = 1 AND version = 1 AND item = 1002")
 	l.exec("INSERT INTO scopes VALUES (1, 5, 1, 1)")
 	see("revoked", false)
+	for i, route := range feeds {
+		l.ask(route, own, "since="+before[i], token).wantProblem(t, 410, "CHANGES_SCOPE_CHANGED")
+	}
+	l.exec("INSERT INTO scopes_applied VALUES (1, 0, 5)")
+	revoked := begin()
+	arrive()
+	follow("revoked", 0, revoked)
 	if p := decode[page](t, l.get("/v1/results?limit=1&itemId="+own["item"]+"&cursor="+first.Paging.NextCursor, token)); len(p.Data) != 0 || p.Paging.NextCursor != "" {
 		t.Errorf("a cursor shows what was revoked: %+v", p)
 	}
 	l.exec("INSERT INTO scope_pairs SELECT 1, 6, item, site, orders FROM scope_pairs WHERE mandate = 1 AND version = 1")
 	l.exec("INSERT INTO scopes VALUES (1, 6, 2, 2)")
+	l.exec("INSERT INTO scopes_applied VALUES (1, 0, 6)")
 	see("granted again", true)
+	for i, route := range feeds {
+		l.ask(route, own, "since="+revoked[i], token).wantProblem(t, 410, "CHANGES_SCOPE_CHANGED")
+	}
+	again := begin()
+	arrive()
+	follow("granted again", 1, again)
 }
 
 // A login gives a token of its own account's scope: AUTH-01a.
