@@ -25,9 +25,6 @@ func alertBytes(rows int) int64 { return int64(mostCaptures(rows)) * judgedBytes
 // mostCaptures bounds the past that is read for so many rows.
 func mostCaptures(rows int) int { return (rows + 100) * alertCaptures }
 
-// alertsAgain is how alerts are begun again.
-const alertsAgain = "Begin again without since: alerts of before are not told then."
-
 // Alert is a capture at which a rule fires. See contracts/decisions/039-alerts.md.
 type Alert struct {
 	AlertID string            `json:"alertId"` // of the rule and the capture

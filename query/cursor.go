@@ -141,7 +141,7 @@ func (s *sealer) open(b binding, cursor string) (o opened, err error) {
 		return o, refusedCursor()
 	}
 	if s.now().Unix() > c.Expires {
-		return o, errExpired
+		return opened{state: c.State}, errExpired
 	}
 	o = opened{state: c.State, spelled: spelled}
 	if !spelled {

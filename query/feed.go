@@ -123,10 +123,7 @@ func (s *Service) Feed(ctx context.Context, p Principal, r FeedRequest) (page *F
 }
 
 func (s *Service) feed(ctx context.Context, p Principal, r FeedRequest, limit int) (*FeedPage, error) {
-	bound, again := s.feedBinding(p, r.Alerts), feedAgain
-	if r.Alerts {
-		again = alertsAgain
-	}
+	bound := s.feedBinding(p, r.Alerts)
 	var state feedState
 	var err error
 	switch {
@@ -135,7 +132,7 @@ func (s *Service) feed(ctx context.Context, p Principal, r FeedRequest, limit in
 	case r.Rule != nil:
 		err = invalid("since: it holds its rule. Send no rule beside it.")
 	default:
-		err = s.openSince(bound, r.Since, r.Rows, &state, again)
+		err = s.openSince(bound, r.Since, r.Rows, &state, state.again)
 	}
 	if err != nil {
 		return nil, err
@@ -160,7 +157,7 @@ func (s *Service) feed(ctx context.Context, p Principal, r FeedRequest, limit in
 		}
 		state.At, state.Generation, state.Scope = placeOf(a.Watermark), a.Generation, scope
 	}
-	if err := state.goesOn(a, scope, again); err != nil {
+	if err := state.goesOn(a, scope, state.again); err != nil {
 		return nil, err
 	}
 	in := &read{resultsPlan: plan, vis: a.Visibility}
@@ -182,15 +179,16 @@ func (s *Service) feed(ctx context.Context, p Principal, r FeedRequest, limit in
 	return page, err
 }
 
-// openSince gives the state of a token, beside which there may be no query.
-func (s *Service) openSince(bound binding, since string, beside ResultsRequest, state any, again string) error {
+// openSince gives the state of a token, beside which there may be no query. Again
+// says how what the state is of is begun again.
+func (s *Service) openSince(bound binding, since string, beside ResultsRequest, state any, again func() string) error {
 	if beside != (ResultsRequest{}) {
 		return invalid("since: it holds what it is of. Send no selectors, filters, window or field groups beside it.")
 	}
 	o, err := s.seal.open(bound, since)
 	switch {
-	case errors.Is(err, errExpired):
-		return gone(CodeFeedTokenExpired, "The token is older than 30 days.", again)
+	case errors.Is(err, errExpired) && json.Unmarshal(o.state, state) == nil:
+		return gone(CodeFeedTokenExpired, "The token is older than 30 days.", again())
 	case err != nil || json.Unmarshal(o.state, state) != nil:
 		return invalid("since: it is wrong, or belongs to another account.")
 	}
@@ -199,12 +197,12 @@ func (s *Service) openSince(bound binding, since string, beside ResultsRequest, 
 
 // goesOn refuses a state from which nothing can be told: what it was of is not
 // there any more, or not yet.
-func (state *feedState) goesOn(a *Access, scope, again string) error {
+func (state *feedState) goesOn(a *Access, scope string, again func() string) error {
 	switch at := state.At.mark(); {
 	case state.Scope != scope:
-		return gone(CodeFeedScopeChanged, "What this account sees, or what the selectors stand for, changed since the token was made.", again)
+		return gone(CodeFeedScopeChanged, "What this account sees, or what the selectors stand for, changed since the token was made.", again())
 	case state.Generation != a.Generation:
-		return gone(CodeFeedHistoryRebuilt, "The tables were rebuilt or restored since the token was made.", again)
+		return gone(CodeFeedHistoryRebuilt, "The tables were rebuilt or restored since the token was made.", again())
 	case at.Compare(a.Watermark) > 0:
 		return &fault.Error{Kind: fault.Unavailable, RetryAfter: time.Second, Msg: "This node's tables are behind the token. Send the request again."}
 	}
@@ -307,9 +305,6 @@ func settled(v Visibility) error {
 		Msg: "What this account was granted is still being filled in, so that no changes token can be given yet. Ask again.",
 	}
 }
-
-// feedAgain is how a feed is begun again.
-const feedAgain = "Read a new snapshot from GET /v1/results/stream with Prefer: changes-token, and go on from its token."
 
 func gone(code, why, again string) error { return fault.New(fault.Gone, code, "%s %s", why, again) }
 

@@ -83,8 +83,6 @@ type windowsState struct {
 	AsOf   int64  `json:"n"` // ms
 }
 
-const windowsAgain = "Ask for the windows without since, and read those whose digest is not the one you have."
-
 func windowsBinding(p Principal) binding { return binding{Account: p.Account, Route: "windows"} }
 
 // Windows tells how many rows each part of a time has, and a digest of them.
@@ -126,7 +124,7 @@ func (s *Service) windows(ctx context.Context, p Principal, r WindowsRequest) (*
 		}
 		since.At = FeedPlace{}
 		state.Generation, state.Scope = a.Generation, scope
-	} else if err := state.goesOn(a, scope, windowsAgain); err != nil {
+	} else if err := state.goesOn(a, scope, state.again); err != nil {
 		return nil, err
 	}
 	plan.query.Watermark = a.Watermark
@@ -173,7 +171,7 @@ func (s *Service) openWindows(p Principal, r WindowsRequest) (state windowsState
 		if r.Bucket != "" {
 			return state, invalid("bucket: the token holds it. Leave it out.")
 		}
-		return state, s.openSince(windowsBinding(p), r.Since, r.Rows, &state, windowsAgain)
+		return state, s.openSince(windowsBinding(p), r.Since, r.Rows, &state, state.again)
 	}
 	state.Bucket = cmp.Or(r.Bucket, "day")
 	switch {

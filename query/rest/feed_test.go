@@ -253,6 +253,43 @@ func TestStreamGivesAChangesToken(t *testing.T) {
 	}
 }
 
+// A 410 names the request to begin again with: that one is accepted, and its
+// token goes on.
+func TestFeedBeginsAgain(t *testing.T) {
+	s := serve(t, func(set *settings) { set.throttle.Reads.Requests = 1_000 })
+	const from = "capturedFrom=2026-02-01T00%3A00%3A00.000Z"
+	for begun, want := range map[string]string{
+		feedAt + "?site=shop-one&merchant=M+%26+x&capturedFrom=2026-02-01&includeCoverage=true&timezone=UTC": "/v1/results/stream?" + from + "&includeCoverage=true&merchant=M+%26+x&site=shop-one&timezone=UTC",
+		feedAt: "/v1/results/stream",
+		feedAt + "?capturedFrom=2026-02-01&capturedTo=2026-02-02T00:00:00Z":                   "/v1/results/stream?" + from + "&capturedTo=2026-02-02T00%3A00%3A00.000Z&globalScope=true",
+		feedAt + "?capturedFrom=2026-02-01":                                                   "/v1/results/stream",
+		alertsAt + "?site=shop-one&rule=PRICE_BELOW&price=9.9&currencyCode=EUR&confirm=2":     alertsAt + "?confirm=2&currencyCode=EUR&price=9.90&rule=PRICE_BELOW&site=shop-one",
+		"/ext/v1/windows?orderId=5&capturedFrom=2026-02-01&bucket=week&coverageState=UNKNOWN": "/ext/v1/windows?bucket=week&" + from + "&coverageState=UNKNOWN&orderId=5",
+	} {
+		var first struct {
+			Progress feedProgress
+			Query    struct{ Token string }
+		}
+		if a := s.get(begun, s.token(reader)); a.StatusCode != 200 || json.Unmarshal(a.body, &first) != nil {
+			t.Errorf("%s: %d %s", begun, a.StatusCode, a.body)
+			continue
+		}
+		path, _, _ := strings.Cut(begun, "?")
+		s.store.rebuild()
+		p := s.get(path+"?since="+first.Progress.Token+first.Query.Token, s.token(reader)).wantProblem(t, 410, "CHANGES_HISTORY_REBUILT")
+		_, named, _ := strings.Cut(p.Detail, " GET ")
+		if named = strings.TrimRight(strings.Fields(named)[0], ".,:"); named != want {
+			t.Errorf("%s: begin again with %s, want %s", begun, named, want)
+			continue
+		}
+		r := s.request("GET", named, s.token(reader), nil)
+		r.Header.Set("Prefer", "changes-token")
+		if a := s.do(r); a.StatusCode != 200 || strings.Contains(named, "stream") && a.Trailer.Get("X-Changes-Token") == "" {
+			t.Errorf("%s: %d %s", named, a.StatusCode, a.body)
+		}
+	}
+}
+
 // breakAfter fails results at block n.
 func (m *memory) breakAfter(n int) {
 	m.each = func(at int) error {

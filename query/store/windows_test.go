@@ -37,7 +37,7 @@ func (c *syncer) sync(t require) {
 		r = query.WindowsRequest{Rows: c.request, Bucket: c.bucket}
 	}
 	page, err := c.ask(r)
-	if gone, ok := errors.AsType[*fault.Error](err); ok && gone.Kind == fault.Gone && strings.Contains(gone.Msg, "without since") {
+	if gone, ok := errors.AsType[*fault.Error](err); ok && gone.Kind == fault.Gone && strings.Contains(gone.Msg, "by GET /ext/v1/windows?") {
 		c.again = true
 		page, err = c.ask(query.WindowsRequest{Rows: c.request, Bucket: c.bucket})
 	}

@@ -1,0 +1,95 @@
+package query
+
+import (
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// again says how a feed is begun again, by the request that its token held.
+func (state *feedState) again() string {
+	if state.Rule != nil {
+		return "Begin again with GET /ext/v1/alerts?" + state.params().Encode() + ": alerts of before are not told then."
+	}
+	p := state.params()
+	switch {
+	case !state.Rows.selectors().None():
+	case state.global():
+		p.Set("globalScope", "true")
+	default: // the window was that of a stream without one, or wider than a snapshot may be
+		p.Del("capturedFrom")
+		p.Del("capturedTo")
+	}
+	at := "/v1/results/stream"
+	if len(p) > 0 {
+		at += "?" + p.Encode()
+	}
+	return "Read a new snapshot from GET " + at + " with Prefer: changes-token, and go on from its token."
+}
+
+// again says how windows are asked for again.
+func (state *windowsState) again() string {
+	p := state.params()
+	p.Set("bucket", state.Bucket)
+	return "Ask for the windows by GET /ext/v1/windows?" + p.Encode() + ", and read those whose digest is not the one you have."
+}
+
+// global tells whether a read of the whole scope may have the window.
+func (state *feedState) global() bool {
+	return state.From != openBound && state.To != openBound && fromMs(state.To).Sub(fromMs(state.From)) <= maxGlobalWindow
+}
+
+// params are those of the request that the state began with.
+func (state *feedState) params() url.Values {
+	p, r := url.Values{}, &state.Rows
+	for name, value := range map[string]string{
+		"pzn": r.PZN, "ean": r.EAN, "asinLocale": r.ASINLocale, "asin": r.ASIN, "site": string(r.Site), "manufacturer": r.Manufacturer,
+		"merchant": r.Merchant, "coverageState": r.CoverageState, "timezone": r.Timezone,
+	} {
+		if value != "" {
+			p.Set(name, value)
+		}
+	}
+	if r.ItemID != 0 {
+		p.Set("itemId", r.ItemID.String())
+	}
+	if r.OrderID != 0 {
+		p.Set("orderId", r.OrderID.String())
+	}
+	for name, ms := range map[string]int64{"capturedFrom": state.From, "capturedTo": state.To} {
+		if ms != openBound {
+			p.Set(name, formatInstant(fromMs(ms), time.UTC))
+		}
+	}
+	for name, asked := range map[string]bool{
+		"includeCoverage": r.Include.Coverage, "includeOrderIds": r.Include.OrderIDs, "includeCustomerData": r.Include.CustomerData,
+		"includeExportFields": r.Include.ExportFields, "includeIdentity": r.Include.Identity,
+	} {
+		if asked {
+			p.Set(name, "true")
+		}
+	}
+	state.ruled(p)
+	return p
+}
+
+// ruled adds the rule of alerts.
+func (state *feedState) ruled(p url.Values) {
+	rule := state.Rule
+	if rule == nil {
+		return
+	}
+	p.Set("rule", string(rule.Kind))
+	if rule.Currency != "" {
+		p.Set("price", decimal(rule.Price, rule.Currency).String())
+		p.Set("currencyCode", string(rule.Currency))
+	}
+	if rule.OwnMerchant != "" {
+		p.Set("ownMerchant", rule.OwnMerchant)
+	}
+	for name, n := range map[string]int{"percent": rule.Percent, "confirm": rule.Confirm, "rearmPercent": rule.Rearm} {
+		if n != 0 && (name != "confirm" || n != 1) {
+			p.Set(name, strconv.Itoa(n))
+		}
+	}
+}
