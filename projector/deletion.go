@@ -26,9 +26,9 @@ func (p *Projector) beginDeletion(ctx context.Context, m uint64, v *view) error 
 // mutate runs a deletion. A mutation keeps its text, so its numbers stand in
 // the text; there are no others.
 func (p *Projector) mutate(ctx context.Context, what, sql string, a args) error {
-	a["partition"], a["fence"] = p.cfg.Partition, p.cfg.Fence
+	a["partition"], a["fence"], a["begun"] = p.cfg.Partition, p.cfg.Fence, p.begun
 	for k, v := range a {
-		for _, t := range []string{"UInt64", "UInt32", "UInt16"} {
+		for _, t := range []string{"UInt64", "UInt32", "UInt16", "Int64"} {
 			sql = strings.ReplaceAll(sql, "{"+k+":"+t+"}", fmt.Sprint(v))
 		}
 	}

@@ -23,11 +23,12 @@ type faulty struct {
 	after  func(id string) error
 	seen   []string         // query ids of writes
 	asked  func(sql string) // is told of every statement; nil: nobody
+	silent string           // whose sender goes without the server hearing of it: what is written
 }
 
 func (f *faulty) Do(ctx context.Context, q ch.Query) error {
 	f.mu.Lock()
-	before, after := f.before, f.after
+	before, after, silent := f.before, f.after, f.silent != "" && f.silent == what(q.QueryID)
 	if f.asked != nil {
 		f.asked(q.Body)
 	}
@@ -39,6 +40,11 @@ func (f *faulty) Do(ctx context.Context, q ch.Query) error {
 		if err := before(q.QueryID); err != nil {
 			return err
 		}
+	}
+	if silent {
+		go func() { _ = f.pool.Do(context.WithoutCancel(ctx), q) }()
+		<-ctx.Done()
+		return ctx.Err()
 	}
 	if err := f.pool.Do(ctx, q); err != nil {
 		return err
@@ -74,4 +80,12 @@ func (f *faulty) failOnce(name string, afterwards bool) {
 	} else {
 		f.before = hook
 	}
+}
+
+// silence makes those who write that go, when they give up, without the server
+// hearing of it, as where the network loses what they say last.
+func (f *faulty) silence(name string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.silent = name
 }

@@ -107,6 +107,7 @@ type Projector struct {
 
 	mu          sync.Mutex
 	phase       phase
+	begun       int64 // when it began, or began again after a doubt; Unix ms, see fenceOff
 	tries       atomic.Uint64
 	marks       map[string]place // checkpoints by stream
 	resumed     map[string]place // what Resume told of each stream
@@ -229,7 +230,7 @@ func (p *Projector) ready(ctx context.Context) error {
 		}
 		p.phase = steady
 	case unsure:
-		if err := p.killOlder(ctx); err != nil {
+		if err := p.fenceOff(ctx); err != nil {
 			return err
 		}
 		p.phase = steady
@@ -244,10 +245,7 @@ func (p *Projector) start(ctx context.Context) error {
 	if err := p.Check(ctx); err != nil {
 		return err
 	}
-	if err := p.write(ctx, "fence", question("insert_fence"), nil, nil); err != nil {
-		return err
-	}
-	if err := p.killOlder(ctx); err != nil {
+	if err := p.fenceOff(ctx); err != nil {
 		return err
 	}
 	if err := p.loadMarks(ctx); err != nil {

@@ -101,6 +101,26 @@ func TestWaitingGrant(t *testing.T) {
 	}
 }
 
+// TestRegrantAfterAnUnknownRevocation publishes a scope without some pairs, loses
+// the answer, and meets the revocation again together with the next grant: what is
+// in force is what the orders give, though nothing differs from before.
+func TestRegrantAfterAnUnknownRevocation(t *testing.T) {
+	w := newWorld(t)
+	wide := order(1, 10, true, 0, []int{1, 2, 3, 4, 5}, []int{0, 1, 2})
+	w.apply(w.catalog(mandate(1, 100), wide))
+	w.apply(w.observations(40))
+	w.verify()
+	b := w.catalog(order(1, 10, true, 0, []int{1, 2}, []int{0, 1, 2}))
+	w.conn.failOnce("scopes", true)
+	if err := w.try(t.Context(), b); err == nil {
+		t.Fatal("no failure")
+	}
+	again := w.catalog(wide)
+	b.Last, b.Messages = again.Last, append(b.Messages, again.Messages...)
+	w.apply(b)
+	w.verify()
+}
+
 func (o *oracle) rowsOf(mandate uint64) map[key]row { return rowsOf(mandate, o.mandateRows()) }
 
 func rowsOf(mandate uint64, rows map[key]row) map[key]row {

@@ -73,7 +73,7 @@ func (p *Projector) stream(ctx context.Context, what, sql string, a args, in pro
 	if a == nil {
 		a = args{}
 	}
-	a["partition"], a["fence"] = p.cfg.Partition, p.cfg.Fence
+	a["partition"], a["fence"], a["begun"] = p.cfg.Partition, p.cfg.Fence, p.begun
 	q := ch.Query{
 		QueryID: p.prefix() + strconv.FormatUint(p.cfg.Fence, 10) + "-" + what + "-" + p.life + strconv.FormatUint(p.tries.Add(1), 10),
 		Body:    sql, Input: in, OnInput: next, Parameters: ch.Parameters(a),
@@ -116,9 +116,25 @@ func (p *Projector) ask(ctx context.Context, what, sql string, a args, out proto
 
 func (p *Projector) prefix() string { return fmt.Sprintf("p%d-", p.cfg.Partition) }
 
+// fenceOff decides what became of every write that was sent before, by this leader
+// or an earlier one: it is in the tables or never will be. What is still on its
+// way to the server is refused by the fence, though it be our own: a statement
+// without a block is whole in its first packet, and the server runs it also when
+// its sender has gone since. What runs already is ended.
+func (p *Projector) fenceOff(ctx context.Context) error {
+	now, err := p.number(ctx, "next_beginning", args{"partition": p.cfg.Partition})
+	if err != nil {
+		return err
+	}
+	p.begun = int64(now)
+	if err := p.write(ctx, "fence", question("insert_fence"), nil, nil); err != nil {
+		return err
+	}
+	return p.killOlder(ctx)
+}
+
 // killOlder ends every write of this partition that still runs, of this or of
-// an earlier leader, and waits until none is left. Whatever was sent before is
-// decided then: it is in the tables or never will be.
+// an earlier leader, and waits until none is left.
 func (p *Projector) killOlder(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.KillTimeout)
 	defer cancel()

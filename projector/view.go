@@ -55,6 +55,11 @@ func (v *view) become(next rowsState) {
 // moment later.
 func (v *view) busy() bool { return v.rows == deleting || v.rows == inherited }
 
+// uncertain tells whether a version was numbered after the one in force: its
+// answer was lost, and it may be in force, or its mark was left behind. Only a
+// newer one makes it certain.
+func (v *view) uncertain() bool { return max(v.newest, v.applied) > v.version }
+
 // staleScope is a set of pairs that is no longer in force.
 type staleScope struct {
 	mandate, upTo uint64
@@ -137,8 +142,7 @@ func (p *Projector) applyScope(ctx context.Context, m uint64) error {
 		return p.narrow(ctx, m, v, want)
 	}
 	granted, lost, differs := change(v.scope, want)
-	// A mark that was left behind is passed by a newer version only.
-	differs = differs || v.applied > v.version
+	differs = differs || v.uncertain()
 	if !differs && v.rows == exact {
 		p.setIndex(m, v, want)
 		return nil
@@ -197,7 +201,7 @@ func (p *Projector) applyScope(ctx context.Context, m uint64) error {
 func (p *Projector) narrow(ctx context.Context, m uint64, v *view, want scope) error {
 	granted, _, _ := change(v.scope, want)
 	rest := want.within(v.scope)
-	if _, lost, differs := change(v.scope, rest); differs {
+	if _, lost, differs := change(v.scope, rest); differs || v.uncertain() {
 		if err := p.publish(ctx, m, v, rest); err != nil {
 			return err
 		}

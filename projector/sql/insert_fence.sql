@@ -1,5 +1,6 @@
--- A new leader begins, on tables that no other partition wrote.
-INSERT INTO leader_fences (partition, fence)
-SELECT {partition:UInt16}, {fence:UInt64}
-WHERE throwIf((SELECT max(fence) FROM leader_fences WHERE partition = {partition:UInt16}) > {fence:UInt64}, 'deposed') = 0
+-- A leader begins, or begins again after a doubt, on tables that no other
+-- partition wrote. What was sent before is refused from here on.
+INSERT INTO leader_fences (partition, fence, written_at)
+SELECT {partition:UInt16}, {fence:UInt64}, fromUnixTimestamp64Milli({begun:Int64}, 'UTC')
+WHERE throwIf((SELECT max((fence, toUnixTimestamp64Milli(written_at))) FROM leader_fences WHERE partition = {partition:UInt16}) > ({fence:UInt64}, {begun:Int64}), 'deposed') = 0
   AND throwIf((SELECT count() FROM leader_fences WHERE partition != {partition:UInt16}) > 0, 'of another partition') = 0
