@@ -121,6 +121,7 @@ func (f *feed) run(ctx context.Context) {
 func (f *feed) look(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
+	asked := time.Now()
 	s, err := f.loop.js.Stream(ctx, f.stream)
 	if err != nil {
 		return // whoever reads it finds out
@@ -138,7 +139,7 @@ func (f *feed) look(ctx context.Context) {
 			}
 			return
 		}
-		f.begin(info)
+		f.begin(info, asked)
 		open = f.reopen != nil
 	})
 	if open {

@@ -29,7 +29,7 @@ type StreamProgress struct {
 	Last    uint64 // the stream's last message, as of a second ago
 	Lag     uint64 // messages not applied yet, as of a second ago
 
-	Heard    time.Time // when a leader of the stream that leads for certain was last heard of
+	Heard    time.Time // when a leader of the stream, that leads for certain, was asked for what is known: of what came later nothing is
 	Stored   time.Time // when the last applied message came into the stream; zero: none was applied since the loop was made
 	Messages uint64    // in the stream, and their bytes, as of a second ago
 	Bytes    uint64

@@ -35,6 +35,7 @@ func (f *feed) open(ctx context.Context) error {
 	defer cancel(nil)
 	defer l.count(func(*Progress) { f.reopen = nil })
 
+	asked := time.Now()
 	s, err := l.js.Stream(ctx, f.stream)
 	if err != nil {
 		return err
@@ -51,7 +52,7 @@ func (f *feed) open(ctx context.Context) error {
 	l.count(func(*Progress) {
 		f.reopen = cancel
 		f.came.Store(applied)
-		f.begin(info)
+		f.begin(info, asked) // the consumer may have taken its time since
 	})
 	if waiting == 0 { // that says who may be late
 		f.close(ctx, s)
@@ -113,14 +114,17 @@ func expect(waiting uint64, cancel context.CancelCauseFunc) (delivered func()) {
 	return func() { first.Stop() }
 }
 
-// begin takes in what the stream's leader says of it.
-func (f *feed) begin(info *jetstream.StreamInfo) {
+// begin takes in what the stream's leader says of it, to who asked at that time:
+// of what came later the answer knows nothing.
+func (f *feed) begin(info *jetstream.StreamInfo, asked time.Time) {
 	state := info.State
 	if state.LastSeq >= f.at.Last { // else who says it is late
 		f.at.Messages, f.at.Bytes = state.Msgs, state.Bytes
 	}
 	if settled(info) {
-		f.at.Heard = time.Now()
+		if asked.After(f.at.Heard) {
+			f.at.Heard = asked
+		}
 		if f.goal == nil {
 			f.goal = &state.LastSeq
 		}
@@ -163,6 +167,7 @@ func (f *feed) position(ctx context.Context, s jetstream.Stream) (*jetstream.Str
 			return nil, 0, fmt.Errorf("asking the sink where to resume: %w", err)
 		}
 		// Until then another leader may have applied what came meanwhile.
+		asked := time.Now()
 		if info, err = s.Info(ctx); err != nil {
 			return nil, 0, err
 		}
@@ -173,7 +178,7 @@ func (f *feed) position(ctx context.Context, s jetstream.Stream) (*jetstream.Str
 		l.count(func(*Progress) {
 			f.taken, f.witness = applied, witness
 			*f.at = StreamProgress{Epoch: in.Epoch, Applied: applied, Stored: f.at.Stored}
-			f.begin(info)
+			f.begin(info, asked)
 		})
 	}
 	last, forked, err := f.fork(ctx, s, in, applied, witness)
