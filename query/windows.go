@@ -83,6 +83,9 @@ type windowsState struct {
 	AsOf   int64  `json:"n"` // ms
 }
 
+// windowBytes is what a window takes, about: as it is counted and as it is shown.
+const windowBytes = 600
+
 func windowsBinding(p Principal) binding { return binding{Account: p.Account, Route: "windows"} }
 
 // Windows tells how many rows each part of a time has, and a digest of them.
@@ -131,6 +134,11 @@ func (s *Service) windows(ctx context.Context, p Principal, r WindowsRequest) (*
 	if e := explaining(ctx); e != nil {
 		return nil, e.feed(&read{resultsPlan: plan, vis: a.Visibility}, len(edges)-1, s.cfg.MaxResponseBytes, s.now())
 	}
+	giveBack, err := s.Charge(ctx, pageBlocks+int64(len(edges))*windowBytes)
+	if err != nil {
+		return nil, err
+	}
+	defer giveBack()
 	counted := make([]WindowRows, len(edges)-1)
 	if !a.Visibility.Nothing() && !plan.query.nothing(a.Visibility) {
 		found, err := s.store.Windows(ctx, a.Visibility, &WindowsQuery{Rows: plan.query, Edges: edges})

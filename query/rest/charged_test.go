@@ -4,9 +4,11 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"preismon/query"
 )
@@ -36,6 +38,7 @@ func TestEveryReadIsCharged(t *testing.T) {
 		held, standing = max(held, now.Held), max(standing, now.Standing)
 	}
 	s = serve(t, func(set *settings) { set.archives = []query.Archive{weighed{weigh: weigh}} })
+	from, captured := s.store.rows[0].captured.Add(-time.Hour).Format(time.RFC3339Nano), s.store.rows[0].captured.Format(time.RFC3339Nano)
 	for path, of := range map[string]struct {
 		method string
 		least  int64
@@ -50,6 +53,15 @@ func TestEveryReadIsCharged(t *testing.T) {
 		"/v1/orders/5/exports":                            {"FileJobs", 64 << 10},
 		"/v1/orders/5/exports/history":                    {"FileEntries", 64 << 10},
 		"/v1/orders/5/exports/history/download?name=held": {"", 1},
+
+		"/ext/v1/statistics?itemId=11&capturedFrom=" + from:                               {"Statistics", 256 << 10},
+		"/ext/v1/position?itemId=11":                                                      {"Results", 256 << 10},
+		"/ext/v1/movers?itemId=11&since=" + from:                                          {"Results", 256 << 10},
+		"/ext/v1/windows?site=shop-one&capturedFrom=2026-01-01":                           {"Windows", 256<<10 + 200*500},
+		"/ext/v1/changes?since=" + s.fed("/ext/v1/changes?site=shop-one"):                 {"Feed", 256 << 10},
+		"/ext/v1/alerts?since=" + s.fed("/ext/v1/alerts?rule=OUT_OF_STOCK&site=shop-one"): {"Feed", 256 << 10},
+		"/ext/v1/evidence?itemId=11&site=market-de&capturedAt=" + captured:                {"Results", 256 << 10},
+		"/ext/v1/sites/status":                                                            {"OrderPairs", 256 << 10},
 	} {
 		held, standing = 0, 0
 		s.store.breakDown(func(method string) error {
@@ -68,7 +80,54 @@ func TestEveryReadIsCharged(t *testing.T) {
 			t.Errorf("%s: %d bytes stand for a download of %d", path, standing, len(heldContent))
 		}
 	}
+	held = 0
+	s.store.breakDown(func(method string) error {
+		if method == "Results" { // of the pairs that were found
+			weigh()
+		}
+		return nil
+	})
+	if a := s.lookup(`{"eans":["4006381333931"]}`); a.StatusCode != http.StatusOK || held < 64<<10 {
+		t.Errorf("a lookup: %d, %d bytes are charged while it is read", a.StatusCode, held)
+	}
 	if left := s.service.Admission().Stats(); left.Held != 0 || left.Reads != 0 {
 		t.Errorf("not given back: %+v", left)
+	}
+}
+
+// fed begins a feed, lets a row come, and gives the token of before.
+func (s *surface) fed(path string) string {
+	s.t.Helper()
+	token := decode[changesPage](s.t, s.get(path, s.token(reader))).Progress.Token
+	s.store.arrive(1)
+	return token
+}
+
+// weighing looks what is charged when an answer is sent.
+type weighing struct {
+	*httptest.ResponseRecorder
+	weigh func()
+}
+
+func (w *weighing) Write(b []byte) (int, error) {
+	w.weigh()
+	return w.ResponseRecorder.Write(b)
+}
+
+// An answer of records is charged until its last byte is sent, in every form: a
+// client that takes nothing holds it.
+func TestRecordsAreChargedUntilTheyAreSent(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	for _, accept := range []string{"application/json", "application/x-ndjson", "text/csv"} {
+		r := httptest.NewRequest(http.MethodGet, "/ext/v1/windows?site=shop-one&capturedFrom=2026-01-01&bucket=day", nil)
+		r.Header.Set("Authorization", "Bearer "+s.token(reader))
+		r.Header.Set("Accept", accept)
+		held := int64(0)
+		w := &weighing{httptest.NewRecorder(), func() { held = max(held, s.service.Admission().Stats().Held) }}
+		s.Config.Handler.ServeHTTP(w, r)
+		if n := int64(w.Body.Len()); w.Code != http.StatusOK || n < 1_000 || held < n {
+			t.Errorf("%s: status %d, %d bytes are charged when %d are sent", accept, w.Code, held, n)
+		}
 	}
 }

@@ -208,22 +208,25 @@ func TestStreamsDoNotOutliveTheirToken(t *testing.T) {
 			}
 			close(bad)
 			readers.Wait()
-			slowest, rest := time.Duration(0), int64(0)
+			var took []time.Duration
+			rest := int64(0)
 			for i := range all {
 				s := &all[i]
 				if s.err == io.EOF || s.resp.Trailer.Get("X-Results-Complete") != "" {
 					t.Errorf("stream %d: %v with trailer %v after %d bytes", i, s.err, s.resp.Trailer, s.rest)
 				}
 				if !s.parks {
-					slowest = max(slowest, s.took)
+					took = append(took, s.took)
 				} else if s.rest > 256<<10 { // what had reached its own buffers
 					t.Errorf("stream %d, which took nothing: %d bytes", i, s.rest)
 				}
 				rest += s.rest
 			}
-			t.Logf("%d streams broken off, the last after %v; %d kB", streams, slowest.Round(time.Millisecond), rest>>10)
-			if slowest > 10*time.Second { // the contract's second, on a machine that does much else; the streams take a minute
-				t.Errorf("the last stream was broken off after %v", slowest)
+			slices.Sort(took)
+			median, slowest := took[len(took)/2], took[len(took)-1]
+			t.Logf("%d streams broken off, half of them after %v, the last after %v; %d kB", streams, median.Round(time.Millisecond), slowest.Round(time.Millisecond), rest>>10)
+			if median > time.Second || slowest > 10*time.Second { // of the last, a machine that does much else has a part; the streams take a minute
+				t.Errorf("half of the streams were broken off after %v, a second is promised, and the last after %v", median, slowest)
 			}
 			buf := make([]byte, 64<<10)
 			for range 20 { // the control stream still runs, unless its key is gone, too

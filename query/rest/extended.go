@@ -65,6 +65,15 @@ func (a *api) records(c *gin.Context, p query.Principal, read wire.Read, body []
 	if err != nil {
 		return err
 	}
+	size := 0
+	for _, piece := range pieces {
+		size += len(piece)
+	}
+	giveBack, err := a.service.Hold(c.Request.Context(), int64(size))
+	if err != nil {
+		return err
+	}
+	defer giveBack()
 	return a.writeBody(c, pieces...)
 }
 
@@ -91,6 +100,11 @@ func (a *api) recordTable(c *gin.Context, f *form, answer *wire.Records, short b
 	if err := errors.Join(a.fits(c, out.Len()), exchangeOf(c.Request).hold.Err()); err != nil {
 		return err
 	}
+	giveBack, err := a.service.Hold(c.Request.Context(), int64(out.Len()))
+	if err != nil {
+		return err
+	}
+	defer giveBack()
 	h.Set(returnedHeader, strconv.Itoa(answer.Returned))
 	if answer.Next != "" {
 		onward := c.Request.URL.Query()

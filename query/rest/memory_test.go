@@ -329,3 +329,13 @@ func (m *memory) RowsAtMost(context.Context, query.Visibility, *query.ResultsQue
 func (m *memory) Windows(context.Context, query.Visibility, *query.WindowsQuery) ([]query.WindowRows, error) {
 	return nil, m.ask("Windows")
 }
+
+// EventIDs knows none.
+func (m *memory) EventIDs(context.Context, []query.Watermark) (map[query.Watermark]string, error) {
+	return nil, m.ask("EventIDs")
+}
+
+// ItemsNamed gives all.
+func (m *memory) ItemsNamed(context.Context, query.Visibility, query.ItemNames) ([]contracts.Item, error) {
+	return m.items, m.ask("ItemsNamed")
+}
