@@ -71,7 +71,11 @@ func TestCluster(t *testing.T) {
 		of := slices.DeleteFunc(slices.Clone(clusterFaults), func(f fault) bool { return short && !f.core || !only.MatchString(f.name) })
 		names, do := w.composed(t, rnd, of, n)
 		if *clusterFor > 0 && time.Since(began) > *clusterFor || *clusterCount > 0 && n >= *clusterCount || short && n >= len(of) {
-			t.Logf("%d compositions in %s, %d events, %d rows", total.iterations, time.Since(began).Round(time.Second), len(w.ledger.events), len(w.ledger.rows))
+			reads, fails := w.read()
+			t.Logf("%d compositions in %s, %d events, %d rows, %d reads of which %d were refused", total.iterations, time.Since(began).Round(time.Second), len(w.ledger.events), len(w.ledger.rows), reads, fails)
+			if reads-fails < 20 {
+				t.Error("the readers read too little to find anything")
+			}
 			return
 		}
 		v := w.iteration(t, do)

@@ -23,6 +23,7 @@ import (
 // proxy before it.
 type file struct {
 	content []byte
+	ref     archive.Ref
 	at      time.Time
 	place   string // what --archive takes
 	server  string // host and port
@@ -48,9 +49,9 @@ func putFile(t testing.TB, p *proxy.Proxy, seed uint64) (*file, []*event.Event) 
 	if err == nil {
 		err = bucket.EnsureBucket(t.Context())
 	}
-	ref := archive.RefOf(archive.Key{Folder: archive.Exports, Mandate: 1, Order: 1, Archive: 1}, f.content)
+	f.ref = archive.RefOf(archive.Key{Folder: archive.Exports, Mandate: 1, Order: 1, Archive: 1}, f.content)
 	if err == nil {
-		err = bucket.Put(t.Context(), ref, bytes.NewReader(f.content))
+		err = bucket.Put(t.Context(), f.ref, bytes.NewReader(f.content))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +61,7 @@ func putFile(t testing.TB, p *proxy.Proxy, seed uint64) (*file, []*event.Event) 
 		record(rnd, event.KindExport, &contracts.FileJob{FileJobID: 1, MandateID: 1, OrderID: 1, Name: fileName, CreatedAt: f.at.Add(-time.Hour)}),
 		record(rnd, event.KindExportArchive, &contracts.FileArchive{
 			ArchiveID: 1, FileJobID: 1, MandateID: 1, OrderID: 1, ArchivedAt: f.at,
-			Files: []contracts.ArchivedFile{{Name: fileName, Filename: "prices.bin", SizeBytes: ref.Size, SHA256: ref.SHA256}},
+			Files: []contracts.ArchivedFile{{Name: fileName, Filename: "prices.bin", SizeBytes: f.ref.Size, SHA256: f.ref.SHA256}},
 		}),
 	}
 }

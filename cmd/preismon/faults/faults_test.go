@@ -138,10 +138,7 @@ func TestFaults(t *testing.T) {
 	if counts[composed] != nil {
 		report(composed)
 	}
-	reads, fails := int64(0), int64(0)
-	for _, r := range w.readers {
-		reads, fails = reads+r.reads.Load(), fails+r.fails.Load()
-	}
+	reads, fails := w.read()
 	w.usage.report()
 	t.Logf("%d probes with revoked tokens, %d whole downloads", w.tokens.probes.Load(), w.readers[0].whole.Load())
 	t.Logf("%s, %d events, %d rows, %d reads of which %d were refused", time.Since(began).Round(time.Second), len(w.ledger.events), len(w.ledger.rows), reads, fails)

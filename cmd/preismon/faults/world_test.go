@@ -150,7 +150,7 @@ func (w *world) startRoles() {
 	w.startQuery()
 	for i := range w.projectors {
 		w.projectors[i] = w.startRole("projector", "--nats-url", w.streamsURL(w.projectorStreams), "--stream-replicas", strconv.Itoa(w.replicas()), "--clickhouse-dsn", w.projectorTables.URL(w.clickhouse.DSN(embedded.ProjectorUser, "")),
-			"--admin-listen", "127.0.0.1:0", "--lease-ttl", leaseTTL.String())
+			"--admin-listen", "127.0.0.1:0", "--lease-ttl", leaseTTL.String(), "--max-order-pairs", strconv.Itoa(maxPairs), "--max-mandate-pairs", strconv.Itoa(maxPairs))
 	}
 }
 
@@ -188,11 +188,10 @@ func (w *world) live() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var group sync.WaitGroup
 	group.Go(func() { w.producer.run(ctx) })
-	if w.cluster == nil {
-		for _, r := range w.readers {
-			group.Go(func() { r.run(ctx) })
-		}
-	} else { // a cluster's faults are those of what is published
+	for _, r := range w.readers {
+		group.Go(func() { r.run(ctx) })
+	}
+	if w.cluster != nil {
 		group.Go(func() { w.watchLag(ctx) })
 	}
 	group.Go(func() { w.tokens.run(ctx, rand.New(rand.NewPCG(w.seed, 13))) })
@@ -202,6 +201,14 @@ func (w *world) live() (stop func()) {
 		w.producer.pub.Close()
 		group.Wait()
 	}
+}
+
+// read is how often the readers asked, and how often nobody answered.
+func (w *world) read() (reads, fails int64) {
+	for _, r := range w.readers {
+		reads, fails = reads+r.reads.Load(), fails+r.fails.Load()
+	}
+	return reads, fails
 }
 
 func (w *world) finding(err error) {
