@@ -2,6 +2,7 @@ package main
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -65,14 +66,17 @@ func TestUpOutlivesClickHouse(t *testing.T) {
 		})
 	}
 
-	killed := kill()
-	back(before.ClickHouse)
-	took := time.Since(killed)
-	eventually(t, time.Minute, "requests are answered", func() bool { status, _ := c.get("/v1/sites", nil); return status == http.StatusOK })
-	t.Logf("ClickHouse is back after %v, requests are answered after %v, %d were refused before", took, time.Since(killed), refused.Load())
-	if took > 20*time.Second { // 1 s on a quiet machine; five are promised
-		t.Errorf("ClickHouse was away for %v", took)
+	var away []time.Duration // from each kill until requests are answered
+	outlived := func(after int) {
+		t.Helper()
+		killed := kill()
+		back(after)
+		eventually(t, time.Minute, "requests are answered", func() bool { status, _ := c.get("/v1/sites", nil); return status == http.StatusOK })
+		away = append(away, time.Since(killed))
 	}
+
+	outlived(before.ClickHouse)
+	t.Logf("requests are answered after %v, %d were refused before", away[0], refused.Load())
 	if refused.Load() == 0 {
 		t.Error("no request was refused: the test proves nothing")
 	}
@@ -88,13 +92,21 @@ func TestUpOutlivesClickHouse(t *testing.T) {
 	t.Logf("%d rows", exactDemo(t, u))
 
 	// Killed as soon as it is back, it is given up after five restarts.
-	for range 4 {
+	for n := range 4 {
 		r, err := embedded.ReadRuntime(u.DataDir)
 		if err != nil {
 			t.Fatal(err)
 		}
+		if n < 2 {
+			outlived(r.ClickHouse)
+			continue
+		}
 		kill()
 		back(r.ClickHouse)
+	}
+	t.Logf("from a kill until requests are answered: %v", away)
+	if best, worst := slices.Min(away), slices.Max(away); best > 5*time.Second || worst > 30*time.Second { // of the longest, a machine that does much else has a part
+		t.Errorf("without ClickHouse for %v at best, five seconds are promised, and %v at worst", best, worst)
 	}
 	kill()
 	if code := u.wait(); code != exitFailed || !strings.Contains(u.stderr.String(), "after 5 restarts") {
