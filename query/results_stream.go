@@ -39,7 +39,7 @@ type TableStream interface {
 // Unavailable where that is only another scope.
 func (s *Service) StreamResults(ctx context.Context, p Principal, r ResultsRequest, w ResultsStream) (err error) {
 	defer func() { s.stats.streamed(err) }()
-	holds, err := s.node.Begin(ctx, true, 2*chunkRoom+enrichmentBytes(r.Include)+w.Holds())
+	holds, err := s.node.Begin(ctx, true, chunkRoom+enrichmentBytes(r.Include)+w.Holds())
 	if err != nil {
 		return err
 	}
@@ -63,11 +63,6 @@ func (s *Service) StreamResults(ctx context.Context, p Principal, r ResultsReque
 	defer watch.Stop()
 
 	c := &streamer{in: in, w: w, maxLine: s.cfg.MaxResponseBytes, rows: &s.stats.streamRows, node: s.node, holds: holds}
-	defer func() { // nothing is written when this has returned
-		if unsent := c.end(); err == nil {
-			err = unsent
-		}
-	}()
 	if to, ok := w.(TableStream); ok {
 		c.to, c.batches = to, newBatcher(in.encoder, to.Flat())
 	}
@@ -82,9 +77,6 @@ func (s *Service) StreamResults(ctx context.Context, p Principal, r ResultsReque
 	})
 	if err == nil {
 		watch.Stop()
-		err = c.sent()
-	}
-	if err == nil {
 		err = look.now(ctx)
 	}
 	if err == nil {
@@ -122,38 +114,26 @@ func (s *Service) acceptStream(ctx context.Context, p Principal, r ResultsReques
 	return in, token, err
 }
 
-// streamer hands blocks on as NDJSON, or as batches. While a chunk of lines is
-// sent, the next is made.
+// streamer hands blocks on as NDJSON, or as batches.
 type streamer struct {
 	in      *read
 	w       ResultsStream
-	buf     []byte // the chunk that is made
+	buf     []byte
 	started bool
 	maxLine int
 	rows    *atomic.Uint64 // those handed on
 	node    *admission.Node
 	holds   *admission.Read
 
-	sending chunk      // on its way to the client; no rows: nothing is
-	spare   []byte     // room of another chunk
-	chunks  chan chunk // to be sent; nil: none was yet
-	done    chan error // of the one that was sent
-
 	to      TableStream // nil: w takes lines
 	batches *batcher
-	made    int // bytes of the batch that was made last
-}
-
-// chunk is some lines.
-type chunk struct {
-	lines []byte
-	rows  int
+	made    int // bytes of what was made last
 }
 
 // A stream hands its lines on in chunks of about this size, which are made in
-// room for one line more, as long as most are: one is sent, and one made.
+// room for one line more, as long as most are.
 const (
-	chunkBytes = 64 << 10
+	chunkBytes = 128 << 10
 	chunkRoom  = chunkBytes + 16<<10
 )
 
@@ -213,18 +193,18 @@ func (c *streamer) tabulate(b *Block, from int) (to int, err error) {
 	return to, err
 }
 
-// send hands the chunk on whose rows end before one, when the chunk before it
-// is sent. Its block is lent meanwhile: the client may be slow.
+// send hands the chunk on whose rows end before one. Its block is lent
+// meanwhile: the client may be slow.
 func (c *streamer) send(b *Block, to, rows int) error {
 	held := b.Held
 	if held == nil {
 		return c.hand(rows)
 	}
-	last := b.Position(b.At(to - 1))
+	sent := b.Position(b.At(to - 1))
 	held.Lend()
 	err := c.hand(rows)
 	if !held.Take() && err == nil {
-		err = &Reclaimed{After: &last}
+		err = &Reclaimed{After: &sent}
 	}
 	return err
 }
@@ -235,52 +215,12 @@ func (c *streamer) hand(rows int) error {
 		if err := c.to.Send(rows); err != nil {
 			return err
 		}
-		c.count(c.made, rows)
-		return nil
-	}
-	if err := c.sent(); err != nil {
+	} else if err := c.w.Lines(c.buf, rows); err != nil {
 		return err
 	}
-	if c.chunks == nil {
-		c.chunks, c.done = make(chan chunk), make(chan error, 1)
-		go func(chunks <-chan chunk) {
-			for ch := range chunks {
-				c.done <- c.w.Lines(ch.lines, ch.rows)
-			}
-		}(c.chunks)
-	}
-	c.sending, c.buf, c.spare = chunk{c.buf, rows}, c.spare, nil
-	c.chunks <- c.sending
-	return nil
-}
-
-// sent waits until nothing is on its way.
-func (c *streamer) sent() error {
-	if c.sending.rows == 0 {
-		return nil
-	}
-	ch := c.sending
-	c.sending = chunk{}
-	if err := <-c.done; err != nil {
-		return err
-	}
-	c.spare = ch.lines
-	c.count(len(ch.lines), ch.rows)
-	return nil
-}
-
-// end waits until nothing is on its way, and nothing will be.
-func (c *streamer) end() error {
-	err := c.sent()
-	if c.chunks != nil {
-		close(c.chunks)
-	}
-	return err
-}
-
-func (c *streamer) count(bytes, rows int) {
-	c.holds.Sent(int64(bytes))
+	c.holds.Sent(int64(c.made))
 	c.rows.Add(uint64(rows))
+	return nil
 }
 
 // encode makes a chunk of the rows from one on, and gives the one after its last.
@@ -296,5 +236,6 @@ func (c *streamer) encode(b *Block, from int) (to int, err error) {
 			return to, tooLarge(c.maxLine, false, c.in.include != Include{})
 		}
 	}
+	c.made = len(c.buf)
 	return to, nil
 }

@@ -2,7 +2,6 @@ package query
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -86,13 +85,10 @@ func TestRowsAllocateNothing(t *testing.T) {
 			var to nowhere
 			s, b := testStreamer(export, &to), wideBlock(rows)
 			allocs := testing.AllocsPerRun(5, func() {
-				if err := errors.Join(s.take(t.Context(), b), s.sent()); err != nil {
+				if err := s.take(t.Context(), b); err != nil {
 					t.Fatal(err)
 				}
 			})
-			if err := s.end(); err != nil {
-				t.Fatal(err)
-			}
 			if to.rows != 6*rows || to.bytes < 200*to.rows {
 				t.Fatalf("%d rows, %d bytes", to.rows, to.bytes)
 			}
@@ -110,7 +106,7 @@ func BenchmarkRows(b *testing.B) {
 			const rows = 10_000
 			var to nowhere
 			s, block := testStreamer(export, &to), wideBlock(rows)
-			if err := errors.Join(s.take(b.Context(), block), s.sent()); err != nil {
+			if err := s.take(b.Context(), block); err != nil {
 				b.Fatal(err)
 			}
 			b.SetBytes(int64(to.bytes / rows))
