@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	shortWindow = 25 * time.Hour // a day of a dashboard often has no more rows than the first piece, and then need not be cut
+	shortWindow = 25 * time.Hour // is cut only when it turns out to be large: a day of a dashboard is a piece or two
 
-	firstRows = 4_096 // of a stream; then growth times as many each time, as long as its client takes them
+	firstRows = 8_192 // of a stream; then growth times as many each time, as long as its client takes them
 	growth    = 4
 	leastRows = 2_048
 )
@@ -127,7 +127,7 @@ func (p *pieces) was(sl *slice) {
 	}
 	last := b.Position(b.At(b.Len - 1))
 	p.query.After, p.ended = &last, false
-	if !sliceable(&p.query) || p.byPair {
+	if !sliceable(&p.query) || p.byPair || short(&p.query) && p.rows < int(p.store.sliceRows) {
 		return
 	}
 	if p.cuts, p.planned = p.planned, nil; p.cuts == nil {
