@@ -81,7 +81,7 @@ func (s *Service) Movers(ctx context.Context, p Principal, r MoversRequest) (*Mo
 	limit, wrong := pageLimit(r.Limit, MaxResultsLimit)
 	rows, window, err := s.moversWindow(r)
 	wrong = together(wrong, err)
-	plan, err := s.understand(p, rows)
+	_, err = s.understand(p, rows)
 	if err = together(wrong, err); err != nil {
 		return nil, err
 	}
@@ -102,7 +102,8 @@ func (s *Service) Movers(ctx context.Context, p Principal, r MoversRequest) (*Mo
 		}
 		rows.CapturedTo = fromMs(place.Until).Format(time.RFC3339Nano)
 	}
-	if plan, err = s.plan(p, rows); err != nil {
+	plan, err := s.plan(p, rows)
+	if err != nil {
 		return nil, err
 	}
 	plan.mostPairs, plan.bounds = maxMoverPairs, sinceBounds

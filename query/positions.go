@@ -81,7 +81,7 @@ func (s *Service) Positions(ctx context.Context, p Principal, r PositionsRequest
 	if r.OwnMerchant != "" && r.OwnSite != "" {
 		wrong = together(wrong, invalid("ownMerchant and ownSite exclude each other."))
 	}
-	plan, err := s.understand(p, r.selected())
+	_, err := s.understand(p, r.selected())
 	if err = together(wrong, err); err != nil {
 		return nil, err
 	}
@@ -99,7 +99,8 @@ func (s *Service) Positions(ctx context.Context, p Principal, r PositionsRequest
 	rows.GlobalScope = rows.Everything()
 	until := fromMs(place.Until)
 	rows.CapturedFrom, rows.CapturedTo = until.Add(-currentOffers).Format(time.RFC3339Nano), until.Format(time.RFC3339Nano)
-	if plan, err = s.plan(p, rows); err != nil {
+	plan, err := s.plan(p, rows)
+	if err != nil {
 		return nil, err
 	}
 	plan.mostPairs, plan.bounds = maxPositionPairs, fixedBounds

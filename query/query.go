@@ -244,8 +244,14 @@ func together(a, b error) error {
 	case b == nil:
 		return a
 	}
-	first, _ := errors.AsType[*fault.Error](a)
-	second, _ := errors.AsType[*fault.Error](b)
+	first, ok := errors.AsType[*fault.Error](a)
+	if !ok {
+		return a
+	}
+	second, ok := errors.AsType[*fault.Error](b)
+	if !ok {
+		return b
+	}
 	return invalid("%s %s", first.Msg, second.Msg)
 }
 
