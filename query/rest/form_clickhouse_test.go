@@ -3,6 +3,7 @@ package rest_test
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -57,6 +58,42 @@ func TestClickHouseReadsTables(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s, %d rows of %d (-want +got): %.3000s", media, len(got), len(want), diff)
 		}
+	}
+}
+
+// TestClickHouseReadsTheStream: ClickHouse's url reads a stream of the service
+// itself in every form, with the headers of the how-to. It takes trailers for a
+// damaged transfer, so it asks for none; of a stream that breaks it gives nothing.
+func TestClickHouseReadsTheStream(t *testing.T) {
+	s := serveOdd(t)
+	db := testserver.ClickHouse(t)
+	now := time.Now().UTC()
+	path := "/v1/results/stream?globalScope=true&" +
+		url.Values{"capturedFrom": {now.Add(-100 * time.Hour).Format(time.RFC3339)}, "capturedTo": {now.Add(time.Hour).Format(time.RFC3339)}}.Encode()
+	lines, err := reread.Lines(s.get(path, s.token(reader)).body)
+	must(t, err)
+	ask := func(path, media, format string) string {
+		return "SELECT itemId, site, price FROM url('" + s.URL + path + "', '" + format + "', headers('Authorization' = 'Bearer " + s.token(reader) +
+			"', 'Accept' = '" + media + "', 'Prefer' = 'no-trailers')) SETTINGS max_threads = 1, output_format_json_quote_decimals = 0 FORMAT JSONEachRow"
+	}
+	for media, format := range map[string]string{ndjsonMedia: "JSONEachRow", csvMedia: "CSVWithNames", arrowMedia: "ArrowStream", parquetMedia: "Parquet"} {
+		got := selected(t, db, ask(path, media, format))
+		if len(got) != len(lines) || len(got) < 20 {
+			t.Errorf("%s: %d rows of %d", media, len(got), len(lines))
+			continue
+		}
+		for i, row := range got {
+			if row["site"] != lines[i]["site"] || fmt.Sprint(row["itemId"]) != fmt.Sprint(lines[i]["itemId"]) {
+				t.Errorf("%s: row %d is %v, want %v", media, i, row, lines[i])
+				break
+			}
+		}
+	}
+	r := s.request(http.MethodGet, path, s.token(reader), nil)
+	r.Header.Set("Prefer", "no-trailers")
+	a := s.do(r)
+	if a.Header.Get("Preference-Applied") != "no-trailers" || a.Header.Get("Trailer") != "" || len(a.Trailer) > 0 {
+		t.Errorf("%v, trailers %v", a.Header, a.Trailer)
 	}
 }
 

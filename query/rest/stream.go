@@ -43,10 +43,14 @@ func (a *api) stream(c *gin.Context, p query.Principal) error {
 		return badRequest("The stream needs HTTP/1.1 or later, also between proxies.")
 	}
 	s := &transfer{w: c.Writer, good: exchangeOf(c.Request).hold.Err, work: a.service.Admission().Work, form: formOf(c.Request.Header.Values("Accept"), streamForms), request: req}
-	if wire.WantsChangesToken(c.Request.Header.Values("Prefer")) {
+	switch prefer := c.Request.Header.Values("Prefer"); {
+	case wire.Prefers(prefer, wire.PreferChangesToken):
 		s.changes = new(string)
 		req.ChangesToken = s.changes
-		c.Writer.Header().Set("Preference-Applied", "changes-token")
+		c.Writer.Header().Set("Preference-Applied", wire.PreferChangesToken)
+	case wire.Prefers(prefer, wire.PreferNoTrailers):
+		s.bare = true
+		c.Writer.Header().Set("Preference-Applied", wire.PreferNoTrailers)
 	}
 	if !s.form.dense {
 		s.coding = acceptedCoding(c.GetHeader("Accept-Encoding"))
@@ -115,6 +119,7 @@ type transfer struct {
 	good    func() error // whether anything may be sent
 	started bool
 	changes *string // the token of the feed that goes on; nil: none is wanted
+	bare    bool    // without trailers: the last chunk alone proves that it is whole
 
 	mu      sync.Mutex // the timer flushes beside the handler
 	enc     encoder
@@ -159,11 +164,13 @@ func (s *transfer) Start(scope string) error {
 	h := s.w.Header()
 	h.Set("Content-Type", s.form.typed)
 	h.Set(scopeHeader, scope)
-	trailers := completeTrailer + ", " + returnedTrailer
-	if s.changes != nil {
-		trailers += ", " + changesTokenHeader
+	if !s.bare {
+		trailers := completeTrailer + ", " + returnedTrailer
+		if s.changes != nil {
+			trailers += ", " + changesTokenHeader
+		}
+		h.Set("Trailer", trailers)
 	}
-	h.Set("Trailer", trailers)
 	if s.coding != "" {
 		h.Set("Content-Encoding", s.coding)
 		s.enc = encoders[s.coding].Get().(encoder)
@@ -302,6 +309,9 @@ func (s *transfer) finish() error {
 		if s.err = s.make(s.enc.Close); s.err != nil {
 			return s.err
 		}
+	}
+	if s.bare {
+		return nil
 	}
 	h := s.w.Header()
 	h.Set(completeTrailer, "true")

@@ -103,13 +103,20 @@ func (c *Control) Line() ([]byte, error) {
 	return append(line, '\n'), err
 }
 
-// WantsChangesToken tells whether the values of the header Prefer (RFC 7240) ask
-// a stream for a changes token.
-func WantsChangesToken(prefer []string) bool {
+// Wishes of the header Prefer (RFC 7240) that a stream grants, one of them: a
+// token of the feed at its end, or no trailers, which some clients take for
+// damage (ClickHouse's url, for one).
+const (
+	PreferChangesToken = "changes-token"
+	PreferNoTrailers   = "no-trailers"
+)
+
+// Prefers tells whether the values of the header Prefer have a wish.
+func Prefers(prefer []string, wish string) bool {
 	for _, value := range prefer {
-		for wish := range strings.SplitSeq(value, ",") {
-			name, _, _ := strings.Cut(wish, ";")
-			if strings.EqualFold(strings.TrimSpace(name), "changes-token") {
+		for one := range strings.SplitSeq(value, ",") {
+			name, _, _ := strings.Cut(one, ";")
+			if strings.EqualFold(strings.TrimSpace(name), wish) {
 				return true
 			}
 		}

@@ -18,7 +18,13 @@ const (
 // are whole: of a stream in any form its trailers, of a page its header.
 func (x *Exchange) results(path, media string, body []byte) (faults []error) {
 	proof := x.Header.Get("X-Results-Returned")
-	if path == streamPath {
+	bare := path == streamPath && x.Header.Get("Preference-Applied") == "no-trailers"
+	switch {
+	case bare: // its last chunk is its proof
+		if x.Trailer.Get("X-Results-Complete") != "" {
+			faults = append(faults, fmt.Errorf("trailers that were not wanted: %v", x.Trailer))
+		}
+	case path == streamPath:
 		if proof = x.Trailer.Get("X-Results-Returned"); x.Trailer.Get("X-Results-Complete") != "true" {
 			faults = append(faults, fmt.Errorf("the stream does not say that it is complete: trailers %v", x.Trailer))
 		}
@@ -44,7 +50,7 @@ func (x *Exchange) results(path, media string, body []byte) (faults []error) {
 		}
 		return faults
 	}
-	if proof != strconv.Itoa(l.n) {
+	if !bare && proof != strconv.Itoa(l.n) {
 		faults = append(faults, fmt.Errorf("%d lines, but %q are said to be returned", l.n, proof))
 	}
 	return faults
