@@ -182,7 +182,7 @@ func sameRejects(t *testing.T, duplicates map[int]int, rejects []byte) {
 			t.Fatal(err)
 		}
 		of, ok := duplicates[r.Line]
-		if want := fmt.Sprintf("exact duplicate of line %d", of); !ok || r.Reason != want || listed[r.Line] {
+		if want := fmt.Sprintf("exact duplicate of line %d; distinguish names columns that tell offers apart", of); !ok || r.Reason != want || listed[r.Line] {
 			t.Errorf("line %d is rejected: %q; the oracle says %t %q", r.Line, r.Reason, ok, want)
 		}
 		listed[r.Line] = true
