@@ -23,7 +23,12 @@ const (
 	parkedReaders  = 200
 	parkedAccounts = 20
 	parkedRows     = 600_000
-	bystander      = contracts.AccountID(50)
+
+	// What a page and a short stream may take for other reasons.
+	pageFloor   = 150 * time.Millisecond
+	streamFloor = 250 * time.Millisecond
+
+	bystander = contracts.AccountID(50)
 )
 
 // serveParked is a surface over a mandate with many rows, and accounts that
@@ -173,7 +178,16 @@ func TestParkedReaders(t *testing.T) {
 	}
 	l.settled(t)
 	most = max(most, liveHeap())
+	mostPages, mostStreams := max(2*worst(pages), pageFloor), max(2*worst(streams), streamFloor)
 	besidePages, besideStreams := l.bystanders(t, 100)
+	// Who else uses the machine makes some late: one of three times must do.
+	for try := 1; (worst(besidePages) > mostPages || worst(besideStreams) > mostStreams) && try < 3; try++ {
+		t.Logf("p99 of %v and %v, once more", worst(besidePages), worst(besideStreams))
+		besidePages, besideStreams = l.bystanders(t, 100)
+	}
+	if worst(besidePages) > mostPages || worst(besideStreams) > mostStreams {
+		t.Errorf("beside parked readers the p99 of pages is %v, at most %v, and of one-hour streams %v, at most %v", worst(besidePages), mostPages, worst(besideStreams), mostStreams)
+	}
 	most = max(most, liveHeap())
 	t.Logf("beside %d parked readers: heap at most %d MiB, pages p50=%v p99=%v, one-hour streams p50=%v p99=%v",
 		parkedReaders, most>>20, besidePages[50], worst(besidePages), besideStreams[50], worst(besideStreams))

@@ -19,6 +19,9 @@ import (
 // parkedStreams of an account are as many as it may have at the same time.
 const parkedStreams = 8
 
+// pageFloor is below what a page may be late by for other reasons.
+const pageFloor = 100 * time.Millisecond
+
 // TestParked: streams whose clients take nothing hold no statement of
 // ClickHouse and no more memory than the node has for reads, the pages of
 // others go on beside them, and one that goes on gets the rest of the truth.
@@ -58,14 +61,20 @@ func TestParked(t *testing.T) {
 			parked = append(parked, c.park(t))
 		}
 	}
+	// Who else uses the machine makes some pages late: one of three times must do.
+	most := max(2*share(alone, 0.99), pageFloor)
 	beside := pages(half)
+	for try := 1; share(beside, 0.99) > most && try < 3; try++ {
+		t.Logf("p99 of %v beside parked streams, once more", share(beside, 0.99))
+		beside = pages(half)
+	}
 	until(t, time.Minute, "nothing is read for clients that take nothing", func() bool {
 		return e.number("SELECT count() FROM system.processes WHERE user = 'preismon_query' AND query LIKE '%observations%'") == 0
 	})
 	heap := n.Metrics()["go_memstats_heap_inuse_bytes"]
 	t.Logf("parked=%d heap=%.0fMiB (quiet %.0f) pages of another account: alone n=%d p50=%v p99=%v; beside them n=%d p50=%v p99=%v", len(parked), heap/(1<<20), quiet/(1<<20),
 		len(alone), share(alone, 0.5), share(alone, 0.99), len(beside), share(beside, 0.5), share(beside, 0.99))
-	if most := 10*share(alone, 0.5) + 2*time.Second; share(beside, 0.99) > most {
+	if share(beside, 0.99) > most {
 		t.Errorf("p99 of %v beside parked streams, at most %v: it is starved", share(beside, 0.99), most)
 	}
 	// The truth of a stream is what the account learned before it parked.
