@@ -63,7 +63,7 @@ func BenchmarkInsert(b *testing.B) {
 			took := map[string][]float64{}
 			for b.Loop() {
 				for form, q := range forms {
-					q.Parameters = ch.Parameters(args{"partition": 0, "fence": 1})
+					q.Parameters = ch.Parameters(args{"partition": 0, "fence": 1, "begun": 0})
 					q.Settings = writeSettings
 					began := time.Now()
 					if err := pool.Do(b.Context(), q); err != nil {
