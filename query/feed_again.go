@@ -1,6 +1,7 @@
 package query
 
 import (
+	"fmt"
 	"net/url"
 	"strconv"
 	"time"
@@ -41,32 +42,14 @@ func (state *feedState) global() bool {
 
 // params are those of the request that the state began with.
 func (state *feedState) params() url.Values {
-	p, r := url.Values{}, &state.Rows
-	for name, value := range map[string]string{
-		"pzn": r.PZN, "ean": r.EAN, "asinLocale": r.ASINLocale, "asin": r.ASIN, "site": string(r.Site), "manufacturer": r.Manufacturer,
-		"merchant": r.Merchant, "coverageState": r.CoverageState, "timezone": r.Timezone,
-	} {
-		if value != "" {
-			p.Set(name, value)
-		}
+	p := url.Values{}
+	for name, value := range state.Rows.Parameters() {
+		p.Set(name, fmt.Sprint(value))
 	}
-	if r.ItemID != 0 {
-		p.Set("itemId", r.ItemID.String())
-	}
-	if r.OrderID != 0 {
-		p.Set("orderId", r.OrderID.String())
-	}
+	p.Del("globalScope") // whether a new one may have it depends on its window
 	for name, ms := range map[string]int64{"capturedFrom": state.From, "capturedTo": state.To} {
 		if ms != openBound {
 			p.Set(name, formatInstant(fromMs(ms), time.UTC))
-		}
-	}
-	for name, asked := range map[string]bool{
-		"includeCoverage": r.Include.Coverage, "includeOrderIds": r.Include.OrderIDs, "includeCustomerData": r.Include.CustomerData,
-		"includeExportFields": r.Include.ExportFields, "includeIdentity": r.Include.Identity,
-	} {
-		if asked {
-			p.Set(name, "true")
 		}
 	}
 	state.ruled(p)

@@ -45,12 +45,12 @@ const (
 	unavailableAmong
 	nothingAmong
 	otherwiseKnown
-	causes_
+	causeCount
 )
 
 // Each cause: its code, and the settings of the mapping that would help. A
 // cause without a setting of its own names the flag.
-var causeTexts = [causes_]struct{ code, help string }{
+var causeTexts = [causeCount]struct{ code, help string }{
 	notCSV:             {"not CSV", "csv.lazyQuotes: true takes quotation marks inside a field as they are"},
 	fieldCount:         {"number of fields", "csv.delimiter says what stands between fields, csv.lazyQuotes: true takes stray quotation marks"},
 	notUTF8:            {"not UTF-8", "csv.encoding: windows-1252 reads older files"},

@@ -36,7 +36,7 @@ func TestRejectionsNameSettings(t *testing.T) {
 		t.Fatalf("the settings of a mapping were not found: %v", known)
 	}
 	path := regexp.MustCompile(`\b(csv|columns|sites|defaultSite|distinguish)\b(\.[A-Za-z]+)*`)
-	for why := notCSV; why < causes_; why++ {
+	for why := notCSV; why < causeCount; why++ {
 		c := causeTexts[why]
 		if c.code == "" {
 			t.Errorf("cause %d has no text", why)

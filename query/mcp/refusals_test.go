@@ -126,38 +126,3 @@ func TestRefusalsNameArgumentsOfTheirTool(t *testing.T) {
 		}
 	}
 }
-
-// All that is wrong with a call is said at once.
-func TestAllFaultsAtOnce(t *testing.T) {
-	a := newAgents(t, newMarket()).agent(whole)
-	for _, c := range []struct {
-		tool      string
-		arguments object
-		named     []string
-	}{
-		{
-			"list_results",
-			object{"asin": "B000000001", "sort": "up", "timezone": "Nowhere", "capturedFrom": "x", "limit": 0},
-			[]string{"asin:", "sort:", "timezone:", "capturedFrom:", "limit:"},
-		},
-		{
-			"list_result_changes",
-			object{"since": "then", "until": "later", "kind": "UP", "timezone": "Nowhere", "asinLocale": "de", "limit": 0},
-			[]string{"since:", "until:", "kind:", "timezone:", "asinLocale:", "limit:"},
-		},
-		{"list_result_changes", object{"since": "2030-01-01"}, []string{"since: lies in the future", "since needs a product"}},
-		{"get_market_price_position", object{"amount": "all", "limit": 0}, []string{"amount:", "limit:"}},
-		{"get_market_price_position", object{"candidatePrice": "x", "country": "Germany", "currencyCode": "Euro"}, []string{"candidatePrice:", "country:", "currencyCode:", "exactly one"}},
-		{"list_items", object{"name": "!!", "asin": "B000000001", "limit": 0}, []string{"name:", "asin:", "limit:"}},
-		{"list_order_observation_quality", object{"orderId": 5, "reasonCode": "BAD", "limit": 0}, []string{"reasonCode:", "limit:"}},
-		{"list_order_export_history", object{"orderId": 5, "dateFrom": "x", "dateTo": "y", "limit": 0}, []string{"dateFrom:", "dateTo:", "limit:"}},
-		{"list_sites", object{"site": "Ü", "limit": "x", "more": 1}, []string{"site:", "limit:", "more"}},
-	} {
-		p := a.call(c.tool, c.arguments).failed("MVP_VALIDATION_ERROR")
-		for _, name := range c.named {
-			if strings.Count(p.Detail, name) != 1 {
-				t.Errorf("%s %v does not say once %q: %s", c.tool, c.arguments, name, p.Detail)
-			}
-		}
-	}
-}

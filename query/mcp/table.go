@@ -38,10 +38,10 @@ func (t tool) withFields(c Call) (Call, error) {
 	if json.Unmarshal(all[fieldsArgument], &fields) != nil {
 		return c, fault.New(fault.Invalid, query.CodeValidation, `fields: not a list of names like ["itemId","site"].`)
 	}
-	if fields == nil { // null is not given
-		delete(all, fieldsArgument)
-	} else if err := t.known(fields); err != nil {
-		return c, err
+	if fields != nil { // null is not given
+		if err := t.known(fields); err != nil {
+			return c, err
+		}
 	}
 	for argument, members := range t.adds {
 		if all[argument] == nil && slices.ContainsFunc(fields, func(f string) bool { return slices.Contains(members, memberOf(f)) }) {

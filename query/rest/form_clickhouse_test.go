@@ -2,6 +2,7 @@ package rest_test
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -63,7 +64,7 @@ func TestClickHouseReadsTables(t *testing.T) {
 
 // TestClickHouseReadsTheStream: ClickHouse's url reads a stream of the service
 // itself in every form, with the headers of the how-to. It takes trailers for a
-// damaged transfer, so it asks for none; of a stream that breaks it gives nothing.
+// damaged transfer, so it asks for none; of a stream that breaks it makes an error.
 func TestClickHouseReadsTheStream(t *testing.T) {
 	s := serveOdd(t)
 	db := testserver.ClickHouse(t)
@@ -72,12 +73,13 @@ func TestClickHouseReadsTheStream(t *testing.T) {
 		url.Values{"capturedFrom": {now.Add(-100 * time.Hour).Format(time.RFC3339)}, "capturedTo": {now.Add(time.Hour).Format(time.RFC3339)}}.Encode()
 	lines, err := reread.Lines(s.get(path, s.token(reader)).body)
 	must(t, err)
-	ask := func(path, media, format string) string {
+	ask := func(s *surface, media, format string) string {
 		return "SELECT itemId, site, price FROM url('" + s.URL + path + "', '" + format + "', headers('Authorization' = 'Bearer " + s.token(reader) +
-			"', 'Accept' = '" + media + "', 'Prefer' = 'no-trailers')) SETTINGS max_threads = 1, output_format_json_quote_decimals = 0 FORMAT JSONEachRow"
+			"', 'Accept' = '" + media + "', 'Prefer' = 'no-trailers')) SETTINGS max_threads = 1, http_max_tries = 1 FORMAT JSONEachRow"
 	}
-	for media, format := range map[string]string{ndjsonMedia: "JSONEachRow", csvMedia: "CSVWithNames", arrowMedia: "ArrowStream", parquetMedia: "Parquet"} {
-		got := selected(t, db, ask(path, media, format))
+	forms := map[string]string{ndjsonMedia: "JSONEachRow", csvMedia: "CSVWithNames", arrowMedia: "ArrowStream", parquetMedia: "Parquet"}
+	for media, format := range forms {
+		got := selected(t, db, ask(s, media, format))
 		if len(got) != len(lines) || len(got) < 20 {
 			t.Errorf("%s: %d rows of %d", media, len(got), len(lines))
 			continue
@@ -87,6 +89,17 @@ func TestClickHouseReadsTheStream(t *testing.T) {
 				t.Errorf("%s: row %d is %v, want %v", media, i, row, lines[i])
 				break
 			}
+		}
+	}
+	broken := serve(t)
+	broken.store.each = failures["store"]
+	for media, format := range forms {
+		resp, err := http.Post(db.HTTPAs(t, embedded.AdminUser), "text/plain", strings.NewReader(ask(broken, media, format)))
+		must(t, err)
+		text, _ := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if resp.StatusCode == http.StatusOK && !bytes.Contains(text, []byte("DB::")) {
+			t.Errorf("%s: of a stream that breaks ClickHouse makes %q", media, text)
 		}
 	}
 	r := s.request(http.MethodGet, path, s.token(reader), nil)

@@ -211,8 +211,8 @@ func (r *route) page(ctx context.Context, rule Rule, key string, at *place, foun
 	return nil
 }
 
-// heldWord is how often it is said that an alert holds the later ones up.
-const heldWord = time.Hour
+// heldEvery is how often it is logged that an alert holds the later ones up.
+const heldEvery = time.Hour
 
 // hand delivers a message, however long that takes; or, after the time of the
 // target, writes it into the log, and goes on.
@@ -242,7 +242,7 @@ func (r *route) hand(ctx context.Context, rule Rule, m message) error {
 			r.log.Error("alert given up: the target did not take it", "rule", rule.Name, "id", m.ID, "error", err.Error(), "tried", held, "alert", string(m.Body))
 			return nil
 		}
-		if r.Now().Sub(said) >= heldWord {
+		if r.Now().Sub(said) >= heldEvery {
 			said = r.Now()
 			r.log.Error("an alert that the target does not take holds the later ones up", "rule", rule.Name, "id", m.ID, "error", err.Error(), "tried", held)
 		}

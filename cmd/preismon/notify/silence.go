@@ -14,12 +14,12 @@ import (
 
 // seen is what is known of a site that is watched for silence.
 type seen struct {
-	Last  string    `json:"last,omitempty"` // its newest capture; empty: none yet
-	Since time.Time `json:"since"`          // of that, or of the first look at a site without one
-	Told  bool      `json:"told,omitempty"` // that nothing came for too long
+	Last     string    `json:"last,omitempty"`     // its newest capture; empty: none yet
+	Since    time.Time `json:"since"`              // of that, or of the first look at a site without one
+	Reported bool      `json:"reported,omitempty"` // that nothing came for too long
 }
 
-// silence tells of sites of which nothing was captured for so long as a rule
+// silence reports sites of which nothing was captured for so long as a rule
 // says, by the server's clock: each silence once, and again only after a capture.
 func (r *route) silence(ctx context.Context, rule Rule) error {
 	key, params := rule.Name+"/"+r.target, rule.params()
@@ -58,7 +58,7 @@ func (r *route) silence(ctx context.Context, rule Rule) error {
 	}
 	for _, site := range status.Data {
 		now := at.Sites[site.Site]
-		if now.Told || status.Query.AsOf.Sub(now.Since) <= limit {
+		if now.Reported || status.Query.AsOf.Sub(now.Since) <= limit {
 			continue
 		}
 		m, err := silenceMessage(rule, site.Site, now)
@@ -68,7 +68,7 @@ func (r *route) silence(ctx context.Context, rule Rule) error {
 		if err := r.hand(ctx, rule, m); err != nil {
 			return err
 		}
-		now.Told = true
+		now.Reported = true
 		at.Sites[site.Site] = now
 		if err := r.state.keep(key, at); err != nil {
 			return err
@@ -95,7 +95,7 @@ func seenOf(s client.SiteStatus, before map[string]seen, asOf time.Time) (seen, 
 	return seen{Last: *s.LastCapturedAt, Since: since}, nil
 }
 
-// silenceMessage is the same whenever a silence is told.
+// silenceMessage is the same whenever a silence is reported.
 func silenceMessage(rule Rule, site string, of seen) (message, error) {
 	sum := sha256.Sum256([]byte("silence\x00" + site + "\x00" + of.Last + "\x00" + of.Since.UTC().Format(time.RFC3339Nano) + "\x00" + rule.params().Encode()))
 	id := base64.RawURLEncoding.EncodeToString(sum[:12])
