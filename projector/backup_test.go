@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ClickHouse/ch-go"
 	"github.com/minio/minio-go/v7"
@@ -76,7 +77,14 @@ func testBackup(t *testing.T, place backup.Place) {
 			w.apply(b)
 		}
 	}}
+	began := time.Now().Truncate(time.Second)
+	if newest, err := backup.Newest(t.Context(), admin("")); err != nil || !newest.Before(began) { // of another test, on a server that they share
+		t.Errorf("before: %v %v", newest, err)
+	}
 	r, err := backup.Take(t.Context(), conn, w.server.Database, place)
+	if newest, err := backup.Newest(t.Context(), admin("")); err != nil || newest.Before(began) {
+		t.Errorf("after: %v %v", newest, err)
+	}
 	if err != nil || r.Files == 0 || r.Bytes == 0 || len(later) != 2 {
 		t.Fatalf("%+v %v", r, err)
 	}

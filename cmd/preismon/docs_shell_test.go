@@ -37,8 +37,14 @@ type shell struct {
 
 func (r *reader) shell(t *testing.T) *shell {
 	t.Helper()
-	anna := newDemoTest(t, r.up).account(t, "anna")
-	cmd := command(t, append(slices.Clone(r.env), "PREISMON_URL="+r.up.URL, "PREISMON_PASSWORD="+anna.Password))
+	env := slices.Clone(r.env)
+	if r.up != nil {
+		env = append(env, "PREISMON_URL="+r.up.URL)
+	}
+	if r.demo {
+		env = append(env, "PREISMON_PASSWORD="+newDemoTest(t, r.up).account(t, "anna").Password)
+	}
+	cmd := command(t, env)
 	path, err := exec.LookPath("bash")
 	if err != nil {
 		t.Fatal(err)

@@ -109,6 +109,7 @@ type reader struct {
 	folder string // the working directory, with the data folder
 	env    []string
 	up     *upProcess
+	demo   bool            // it has a market
 	read   map[string]bool // documents
 	unmet  map[string]bool // of elsewhere
 	t      *testing.T      // the whole
@@ -165,7 +166,11 @@ func (r *reader) document(t *testing.T, name, path string) {
 			continue
 		}
 		for _, c := range b.commands {
-			if r.serve(t, &c); c.text == "" {
+			if r.serve(t, &c) && s != nil { // whose server and password were those before
+				s.close(t)
+				s = nil
+			}
+			if c.text == "" {
 				continue
 			}
 			if s == nil {
@@ -179,12 +184,13 @@ func (r *reader) document(t *testing.T, name, path string) {
 var starts = regexp.MustCompile(`^(?:go run \./cmd/preismon|preismon) up( --demo)?\n?$`)
 
 // serve does what a command says about the server, and leaves the rest of it:
-// what runs until it is stopped is started beside, and ^C stops it.
-func (r *reader) serve(t *testing.T, c *docCommand) {
+// what runs until it is stopped is started beside, and ^C stops it. It tells
+// whether it started a server.
+func (r *reader) serve(t *testing.T, c *docCommand) (started bool) {
 	t.Helper()
 	first, rest, _ := strings.Cut(c.text, "\n")
 	if m := starts.FindStringSubmatch(first); m != nil {
-		r.start(m[1] != "", c.want)
+		started = r.start(m[1] != "", c.want)
 		c.text = rest // as the README has it: the next line is for another terminal
 	}
 	if strings.TrimSpace(c.text) == "^C" {
@@ -194,12 +200,16 @@ func (r *reader) serve(t *testing.T, c *docCommand) {
 		}
 		c.text = ""
 	}
+	return started
 }
 
 // command does one thing in the shell.
 func (r *reader) command(t *testing.T, s *shell, document string, c docCommand) {
 	t.Helper()
-	here := strings.NewReplacer("http://127.0.0.1:8080", r.up.URL, "http://127.0.0.1:8081", r.up.AdminURL, "127.0.0.1:8081", strings.TrimPrefix(r.up.AdminURL, "http://"))
+	here := strings.NewReplacer()
+	if r.up != nil {
+		here = strings.NewReplacer("http://127.0.0.1:8080", r.up.URL, "http://127.0.0.1:8081", r.up.AdminURL, "127.0.0.1:8081", strings.TrimPrefix(r.up.AdminURL, "http://"))
+	}
 	output, ok := s.do(t, here.Replace(c.text))
 	if !ok {
 		t.Fatalf("%s: it failed:\n%s\n%s", document, c.text, output)
@@ -213,14 +223,14 @@ func (r *reader) command(t *testing.T, s *shell, document string, c docCommand) 
 	}
 }
 
-// start starts a server in the folder, unless it runs already.
-func (r *reader) start(demo bool, want []string) {
+// start starts a server in the folder, unless one runs already.
+func (r *reader) start(demo bool, want []string) bool {
 	r.t.Helper()
 	if r.up != nil {
 		select {
 		case <-r.up.ended:
 		default:
-			return
+			return false
 		}
 	}
 	args := append([]string{"--data-dir", filepath.Join(r.folder, "preismon-data")}, demoArgs[1:]...) // with their limits
@@ -229,13 +239,14 @@ func (r *reader) start(demo bool, want []string) {
 			args = append(args, name, strings.TrimPrefix(was, "http://"))
 		}
 	}
-	if demo {
+	if r.demo = demo; demo {
 		args = append(args, demoArgs[0])
 	}
 	r.up = startUp(r.t, args...)
 	if missing := unsaid(strings.NewReplacer(r.up.URL, localServer, r.up.AdminURL, "http://127.0.0.1:8081").Replace(r.up.stdout.String()), want); missing != "" {
 		r.t.Errorf("up does not print %q, but:\n%s", missing, r.up.stdout.String())
 	}
+	return true
 }
 
 // compress packs a file of the folder beside it.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"preismon/cmd/preismon/doctor"
+	"preismon/deploy/embedded"
 )
 
 // TestDoctor: all is well with a new folder but that it has no backup; poison,
@@ -56,6 +57,14 @@ func TestDoctor(t *testing.T) {
 	}
 	if f := found["last proven restore"]; f.State != doctor.Warning || f.Mend != "preismon backup drill --data-dir "+u.DataDir {
 		t.Errorf("before a drill: %+v", f)
+	}
+
+	runtime, err := embedded.ReadRuntime(u.DataDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := look(0, "--nats-url", runtime.NATSURL, "--clickhouse-dsn", runtime.AdminDSN)["backup"]; f.State != doctor.OK || !strings.Contains(f.Says, "by ClickHouse") {
+		t.Errorf("by the server: %+v", f)
 	}
 
 	if _, err := u.bus(t).js.Publish(t.Context(), "observations.shop-1=example", []byte("poison")); err != nil {

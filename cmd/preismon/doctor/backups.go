@@ -33,6 +33,22 @@ func (s *Site) backups(context.Context) []Finding {
 	return append(found, s.restores()...)
 }
 
+// serverBackups asks ClickHouse for its newest backup, where no folder of
+// backups is known.
+func (s *Site) serverBackups(ctx context.Context) []Finding {
+	const check = "backup"
+	mend := s.command("backup") + " --to PLACE"
+	newest, err := backup.Newest(ctx, s.Tables)
+	switch {
+	case err != nil:
+		return one(check, Unknown, "clickhouse client --query 'SELECT * FROM system.backups' # as a user that may read it", "ClickHouse does not say: %v", err)
+	case newest.IsZero():
+		return one(check, Warning, mend, "ClickHouse remembers none since it started; with a backup_log in its configuration it would know older ones")
+	}
+	age := s.Now().Sub(newest)
+	return one(check, beyond(age, backupOld, backupLate), mend, "the newest by ClickHouse of %s, %d hours ago; whether it is still there it does not know", newest.Format(time.RFC3339), int(age.Hours()))
+}
+
 // restores looks at the last drill.
 func (s *Site) restores() []Finding {
 	const check = "last proven restore"

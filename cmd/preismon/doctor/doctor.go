@@ -36,7 +36,7 @@ type Finding struct {
 type Site struct {
 	Flags   string   // that name it to other commands
 	DataDir string   // of `up`
-	Backups []string // folders of backups, the first for new ones
+	Backups []string // folders of backups, the first for new ones; none: ClickHouse is asked
 	Drills  string   // file with the backups that were tried
 
 	NATS    *nats.Conn
@@ -67,6 +67,8 @@ func (s *Site) Look(ctx context.Context, found func(Finding)) {
 	}
 	if len(s.Backups) > 0 {
 		looks = append(looks, s.backups)
+	} else {
+		looks = append(looks, s.serverBackups)
 	}
 	looks = append(looks, s.nodes, s.certificates, s.roles, s.versions)
 	for _, look := range looks {
