@@ -17,7 +17,7 @@ import (
 var uplot = embedded.Package{
 	Name: "uplot", Version: uplotVersion,
 	Integrity: "sha512-KIMVnG68zvu5XXUbC4LQEPnhwOxBuLyW1AHtpm6IKTXImkbLgkMy+jabjLgSLMasNuGGzQm/ep3tOkyTxpiQIw==",
-	Packed:    164_279, Unpacked: 147_280,
+	Packed:    164_279, Unpacked: 52_938,
 	Files: []string{"dist/" + explorer.ChartScript, "dist/" + explorer.ChartStyle},
 	What:  "chart library", Instead: "do without charts in the explorer",
 }

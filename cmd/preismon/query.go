@@ -114,7 +114,7 @@ type queryCmd struct {
 	Traces      traceFlags    `embed:""`
 	Listen      string        `help:"Address of the public surface. Default: ${default}." default:"127.0.0.1:8080" placeholder:"HOST:PORT"`
 	AdminListen string        `help:"Address of live, ready and metrics. Default: ${default}." default:"127.0.0.1:8081" placeholder:"HOST:PORT"`
-	Charts      string        `name:"explorer-assets" help:"Folder with uPlot.esm.js and uPlot.min.css of uPlot ${uplot}, which draw the charts of the explorer; without it, tables. Made by: preismon explorer-assets." type:"path" placeholder:"DIR"`
+	Charts      string        `name:"explorer-assets" help:"Folder with uPlot.iife.min.js and uPlot.min.css of uPlot ${uplot}, which draw the charts of the explorer; without it, tables. Made by: preismon explorer-assets." type:"path" placeholder:"DIR"`
 	Streams     streamFlags   `embed:""`
 	StopDelay   time.Duration `help:"How long a stop goes on serving after /readyz says no, so that balancers notice." default:"3s"`
 	StopGrace   time.Duration `help:"How long a stop may take for requests under way." default:"20s"`

@@ -45,6 +45,7 @@ func TestUpDemo(t *testing.T) {
 	t.Run("commands", demo.commands)
 	t.Run("readme", demo.readme)
 	t.Run("explorer", demo.explorer)
+	t.Run("explorer ink", demo.explorerInk)
 	t.Run("explorer pages", demo.explorerPages)
 	t.Run("explorer tasks", demo.explorerTasks)
 	t.Run("live", demo.live)

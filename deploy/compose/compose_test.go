@@ -236,7 +236,7 @@ func (s *stack) explorer(t *testing.T) {
 	if page := get(t, s.url+"/explorer/"); !strings.Contains(page, "<html") {
 		t.Errorf("the explorer is %.200s", page)
 	}
-	for _, name := range []string{"uPlot.esm.js", "uPlot.min.css"} {
+	for _, name := range []string{"uPlot.iife.min.js", "uPlot.min.css"} {
 		if body := get(t, s.url+"/explorer/"+name); len(body) < 1000 {
 			t.Errorf("%s has %d bytes", name, len(body))
 		}

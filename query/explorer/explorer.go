@@ -16,7 +16,9 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
+	"regexp"
 	"strings"
+	"sync"
 
 	"preismon/query/look"
 )
@@ -30,7 +32,7 @@ const (
 
 // The files of uPlot, by the names that they have in its npm package.
 const (
-	ChartScript = "uPlot.esm.js"
+	ChartScript = "uPlot.iife.min.js"
 	ChartStyle  = "uPlot.min.css"
 )
 
@@ -42,18 +44,31 @@ var embedded embed.FS
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
+// unsaid is what browsers do not need of a script: lines of comment, and
+// indentation. No text of a script goes over several lines (TestModules).
+var unsaid = regexp.MustCompile(`(?m)^[ \t]*(?://.*|/\*\*(?s:.*?)\*/)\n|^[ \t]+`)
+
 // Explorer serves the page.
 type Explorer struct {
 	files map[string]look.File // by path
 	front map[string]look.File // by language
 	chart fs.FS
+
+	mu     sync.Mutex
+	charts map[string]chartFile // those of chart that were read, by name
+}
+
+// chartFile is a file of uPlot, compressed once for its content.
+type chartFile struct {
+	look.File
+	version string
 }
 
 // New makes the pages of a service that is reached at baseURL. Charts, which
 // may be nil, has ChartScript and ChartStyle; files that come later are served
 // from then on.
 func New(baseURL string, charts fs.FS) (*Explorer, error) {
-	e := &Explorer{files: map[string]look.File{}, front: map[string]look.File{}, chart: charts}
+	e := &Explorer{files: map[string]look.File{}, front: map[string]look.File{}, chart: charts, charts: map[string]chartFile{}}
 	entries, err := fs.ReadDir(embedded, "web")
 	if err != nil {
 		return nil, err
@@ -66,6 +81,9 @@ func New(baseURL string, charts fs.FS) (*Explorer, error) {
 		body = bytes.ReplaceAll(body, []byte("{base_url}"), []byte(html.EscapeString(baseURL)))
 		if entry.Name() == "style.css" {
 			body = look.Sheet(body)
+		}
+		if path.Ext(entry.Name()) == ".js" {
+			body = unsaid.ReplaceAll(body, nil)
 		}
 		f := look.NewFile(entry.Name(), body)
 		if lang, ok := strings.CutPrefix(entry.Name(), "front."); ok {
@@ -124,7 +142,18 @@ func (e *Explorer) serveChart(w http.ResponseWriter, r *http.Request, name strin
 		http.Error(w, "The files of uPlot cannot be read.", http.StatusInternalServerError)
 		return
 	}
-	look.NewFile(name, body).Serve(w, r, policy)
+	e.compressed(name, body).Serve(w, r, policy)
+}
+
+// compressed is the file with a content, made when another was there before.
+func (e *Explorer) compressed(name string, body []byte) look.File {
+	version := look.Version(body)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.charts[name].version != version {
+		e.charts[name] = chartFile{look.NewFile(name, body), version}
+	}
+	return e.charts[name].File
 }
 
 func (e *Explorer) readChart(name string) ([]byte, error) {

@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -174,9 +175,61 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// The modules without a page run in Node.
+// The modules without a page run in Node, and all of them are served without
+// comments: no literal goes over several lines, where one could be lost.
 func TestModules(t *testing.T) {
+	names, err := filepath.Glob("web/*.js")
+	if err != nil || len(names) < 20 {
+		t.Fatalf("%d modules, %v", len(names), err)
+	}
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, line := range strings.Split(string(text), "\n") {
+			if strings.Count(strings.ReplaceAll(line, "\\`", ""), "`")%2 != 0 {
+				t.Errorf("%s:%d: a text over several lines: %s", name, i+1, line)
+			}
+		}
+		sent := serve(t, nil, http.MethodGet, "/explorer/"+filepath.Base(name), "").Body.String()
+		if said := regexp.MustCompile(`(?m)^\s*(//|/?\*)`).FindString(sent); said != "" || len(sent) < 100 {
+			t.Errorf("%s is sent with comments, or as %.100q", name, sent)
+		}
+	}
 	if out, err := exec.CommandContext(t.Context(), "node", "--no-warnings", "testdata/modules.mjs").CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// mostScript is how many bytes of script the explorer may send, compressed.
+const mostScript = 75_000
+
+// All scripts together, as they are sent, with uPlot as it is pinned, whose
+// size is known (TestUpDemo measures what the browser gets).
+func TestBudget(t *testing.T) {
+	charts := fstest.MapFS{explorer.ChartScript: {Data: []byte("var uPlot")}}
+	e, err := explorer.New(base, charts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const chartLibrary = 22_200 // uPlot.iife.min.js of 1.6.32 by gzip
+	sent := chartLibrary
+	for _, p := range e.Paths() {
+		if !strings.HasSuffix(p, ".js") {
+			continue
+		}
+		r := httptest.NewRequest(http.MethodGet, p, nil)
+		r.Header.Set("Accept-Encoding", "gzip, deflate, br, zstd")
+		w := httptest.NewRecorder()
+		e.ServeHTTP(w, r)
+		if p != explorer.PagePath+explorer.ChartScript && w.Header().Get("Content-Encoding") != "gzip" {
+			t.Errorf("%s is not compressed: %v", p, w.Header())
+		}
+		sent += w.Body.Len()
+	}
+	t.Logf("scripts: %d bytes compressed", sent)
+	if sent > mostScript {
+		t.Errorf("scripts have %d bytes compressed, at most %d are wanted", sent, mostScript)
 	}
 }

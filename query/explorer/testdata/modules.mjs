@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 
 const load = async (name) => import(`data:text/javascript,${encodeURIComponent(await readFile(new URL(`../web/${name}`, import.meta.url), 'utf8'))}`);
 const { daysOf, instant, local, known } = await load('zone.js');
-const { History, align, dayState, outcomeOf, seenAt, stands } = await load('series.js');
+const { History, align, dayState, holds, offerAt, outcomeOf, seenAt, spans, stands, steps, withoutPrice } = await load('series.js');
 const { markets, standing } = await load('position.js');
 const { amountOf } = await load('amount.js');
 const { csv } = await load('csv.js');
@@ -56,20 +56,45 @@ const [times, ...columns] = align(lines);
 assert.deepEqual(times.map((s) => (s / 60) % 60), [0, 1, 2, 3, 4]);
 assert.deepEqual(columns, [[10, undefined, null, null, 8], [11, undefined, 12, null, null], [undefined, 20, undefined, undefined, undefined]]);
 
-// Without an offer nothing is drawn to the next one, also where others were captured between.
+// A step ends at the next capture of its pair, whoever else was captured between; without an offer nothing is drawn to the next one.
 const away = new History();
-const seen = (minute, site, price) => away.add({ itemId: '1', site, capturedAt: `2026-03-01T00:0${minute}:00.000Z`, price, currencyCode: price && 'EUR', availability: price ? 'AVAILABLE' : 'UNAVAILABLE' });
-for (const [minute, site, price] of [[0, 'a', 10], [1, 'b', 7], [2, 'a', null], [3, 'b', 7], [5, 'b', 8], [6, 'a', 11], [7, 'b', 9]]) seen(minute, site, price);
-assert.deepEqual(align(away.chosen(1))[1], [10, null, 11]); // alone on its axis
-const both = align(away.chosen(2));
-assert.deepEqual(both[1 + away.chosen(2).findIndex((l) => l.pair.site === 'a')], [10, undefined, null, null, null, 11, undefined]);
+const seen = (history, minute, site, price, more = {}) => history.add({ itemId: '1', site, capturedAt: new Date(Date.UTC(2026, 2, 1, 0, minute)).toISOString(), price, currencyCode: price && 'EUR', availability: price ? 'AVAILABLE' : 'UNAVAILABLE', ...more });
+const zero = Date.UTC(2026, 2, 1) / 1e3;
+const minutes = (all) => all.map(({ from, until, ...rest }) => [(from - zero) / 60, (until - zero) / 60, ...Object.values(rest)]);
+for (const [minute, site, price] of [[0, 'a', 10], [1, 'b', 7], [2, 'a', null], [3, 'b', 7], [4, 'a', null], [5, 'b', 8], [6, 'a', 11], [7, 'b', 9]]) seen(away, minute, site, price);
+const [ofA] = away.chosen(2).filter((l) => l.pair.site === 'a');
+assert.deepEqual(minutes(steps(ofA, zero + 480)), [[0, 2, 10], [6, 8, 11]]);
+assert.deepEqual(minutes(spans(ofA.pair, zero + 480)), [[0, 2, 'price'], [2, 6, 'unavailable'], [6, 8, 'price']]);
+assert.deepEqual([60, 119, 120, 300, 360].map((s) => offerAt(ofA, zero + s)), [0, 0, undefined, undefined, 1]);
+assert.deepEqual(align([ofA])[1], [10, null, null, 11]);
 
-// What was seen holds for a day: then nothing is drawn or said until the next capture.
+// It ends when a capture was due, too: after three times what mostly lies between them. Then it is overdue until the next one, or until now.
 const rare = new History();
-for (const [day, price] of [[1, 10], [2, 10], [5, 12]]) rare.add({ itemId: '1', site: 'a', capturedAt: `2026-03-0${day}T00:00:00.000Z`, price, currencyCode: 'EUR', availability: 'AVAILABLE' });
-assert.deepEqual(align(rare.chosen(1))[1], [10, 10, null, 12]);
-const [rarely] = rare.pairs.values();
-assert.deepEqual(['2026-03-01T12:00Z', '2026-03-03T00:00Z', '2026-03-03T00:01Z', '2026-03-06T12:00Z'].map((at) => seenAt(rarely, Date.parse(at) / 1000)), ['price', 'price', undefined, undefined]);
+for (const [minute, price] of [[0, 10], [10, 10], [20, 12], [80, 13]]) seen(rare, minute, 'a', price);
+const [late] = rare.chosen(1);
+assert.equal(holds(late.pair), 1800);
+assert.deepEqual(minutes(spans(late.pair, zero + 7200)), [[0, 50, 'price'], [50, 80, 'overdue'], [80, 110, 'price'], [110, 120, 'overdue']]);
+assert.deepEqual(minutes(steps(late, zero + 7200)), [[0, 10, 10], [10, 20, 10], [20, 50, 12], [80, 110, 13]]);
+assert.deepEqual([5, 50, 51, 79, 80, 111].map((m) => seenAt(late.pair, zero + m * 60)), ['price', 'price', undefined, undefined, 'price', undefined]);
+assert.deepEqual([5, 51, 80, 111].map((m) => offerAt(late, zero + m * 60)), [0, undefined, 3, undefined]);
+assert.deepEqual(minutes(spans(late.pair, zero + 4860)), [[0, 50, 'price'], [50, 80, 'overdue'], [80, 81, 'price']]); // nothing of what comes
+
+// Of one capture alone a dot is known, no step.
+const once = new History();
+seen(once, 3, 'a', 10);
+assert.deepEqual(minutes(steps(once.chosen(1)[0], zero + 6000)), [[3, 3, 10]]);
+assert.deepEqual(minutes(spans([...once.pairs.values()][0], zero + 6000)), [[3, 3, 'price'], [3, 100, 'overdue']]);
+
+// Unavailable, unknown and restricted stay apart, and are those of the chart where all pairs say the same.
+const states = new History();
+for (const [minute, a, b] of [[0, 1, 1], [10, null, null], [20, null, 0], [30, 0, 0], [40, 0, 0]]) {
+  for (const [site, price] of [['a', a], ['b', b]]) seen(states, minute, site, price || null, price === 0 ? { availability: 'UNKNOWN' } : {});
+}
+const [one, other] = states.pairs.values();
+other.restricted = true;
+assert.deepEqual(minutes(spans(other, zero + 3000)), [[0, 10, 'price'], [10, 20, 'unavailable'], [20, 40, 'unknown'], [40, 50, 'restricted']]);
+assert.deepEqual(minutes(withoutPrice([one, other], zero + 3000)), [[10, 20, 'unavailable'], [30, 40, 'unknown']]);
+assert.deepEqual(minutes(withoutPrice([one], zero + 3000)), [[10, 30, 'unavailable'], [30, 50, 'unknown']]);
 
 // No limit hides the buy box or the cheapest: of each pair they come first.
 const crowd = new History();

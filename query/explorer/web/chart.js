@@ -1,6 +1,7 @@
 // The chart of a history: steps of prices by uPlot, and below it a lane for
 // each pair of product and site with its outcomes.
-import { align, hold, seenAt } from './series.js';
+import { fillSpan, marks, steppedPath } from './ink.js';
+import { align, offerAt, seenAt, spans, steps, withoutPrice } from './series.js';
 import { language, money, t } from './texts.js';
 import { show } from './zone.js';
 
@@ -14,15 +15,11 @@ let library; // uPlot, false when it is missing
 export async function load() {
   if (library !== undefined) return library !== false;
   try {
-    const styled = new Promise((ok, no) => {
-      const link = document.createElement('link');
-      link.rel = 'stylesheet';
-      link.href = 'uPlot.min.css';
-      link.onload = ok;
-      link.onerror = no;
-      document.head.append(link);
+    const head = (name, attributes) => new Promise((onload, onerror) => {
+      document.head.append(Object.assign(document.createElement(name), attributes, { onload, onerror }));
     });
-    library = (await Promise.all([import('./uPlot.esm.js'), styled]))[0].default;
+    await Promise.all([head('script', { src: 'uPlot.iife.min.js' }), head('link', { rel: 'stylesheet', href: 'uPlot.min.css' })]);
+    library = globalThis.uPlot; // it is no module: only this form of it is minified
   } catch {
     library = false;
   }
@@ -49,10 +46,14 @@ export class Chart {
     box.addEventListener('keydown', (e) => this.key(e));
   }
 
-  /** draw shows lines and lanes ({label, at, outcome}) between two times in seconds, or the part {from, to} of it. */
+  /** draw shows lines and lanes ({label, at, outcome, monitored}) between two times in seconds, or the part {from, to} of it. */
   draw(lines, lanes, from, to, zone, part) {
     this.plot?.destroy();
     this.plot = undefined;
+    const until = Math.min(to, Date.now() / 1e3); // nothing is known of what comes
+    for (const lane of lanes) lane.spans = spans(lane, until);
+    for (const line of lines) line.steps = steps(line, until);
+    this.empty = withoutPrice([...new Set(lines.map((l) => l.pair))], until);
     Object.assign(this, { lines, lanes, from, to, zone });
     const width = this.width();
     this.canvas.hidden = false;
@@ -73,16 +74,16 @@ export class Chart {
       width, height: narrow ? 260 : 360, padding: [12, 24, 0, 0],
       tzDate: (ts) => library.tzDate(new Date(ts * 1e3), zone),
       legend: { show: false }, cursor: { drag: { x: true, y: false }, bind: { dblclick: () => () => this.whole() }, points: { size: 7 }, focus: { prox: 24 } }, focus: { alpha: 0.35 },
-      scales: { x: { time: true, range: (u, min, max) => (min === max ? [from, to] : [min, max]) }, ...Object.fromEntries(currencies.map((c) => [c, { range: (u, min, max) => library.rangeNum(min ?? 0, max ?? 1, 0.1, true) }])) },
+      scales: { x: { time: true, range: (u, min, max) => (min === max ? [from, to] : [min, max]) }, ...Object.fromEntries(currencies.map((c) => [c, { range: (u, min, max) => library.rangeNum(...(min === null ? extent(lines, c) : [min, max]), 0.1, true) }])) },
       axes: [
         { stroke: ink, grid, ticks: grid, font, values: (u, at) => ticks(at, zone) , space: narrow ? 70 : 90 },
         ...currencies.map((c, i) => ({ scale: c, side: i === 0 ? 3 : 1, stroke: ink, grid: i === 0 ? grid : { show: false }, ticks: grid, font, size: 74, values: (u, at) => at.map((v) => money(v, c)) })),
       ],
       series: [{}, ...lines.map((l, i) => ({
         scale: l.currency, stroke: colourOf(i), width: 2, dash: dashes[Math.floor(i / 8) % dashes.length], show: !this.hidden.has(l.key),
-        paths: library.paths.stepped({ align: 1, alignGaps: 1 }), points: { show: false }, label: l.label,
+        paths: (u) => steppedPath(u, l), points: { show: false }, label: l.label,
       }))],
-      hooks: { ready: [(u) => u.over.addEventListener('click', () => this.pick(u))], draw: [(u) => this.marks(u), (u) => this.drawLanes(u.width, u.bbox, (at) => u.valToPos(at, 'x', true))], setCursor: [(u) => this.read(u)], setScale: [(u, key) => { if (key === 'x') this.zoomed(u.scales.x); }] },
+      hooks: { ready: [(u) => u.over.addEventListener('click', () => this.pick(u))], drawAxes: [(u) => this.bands(u)], draw: [(u) => this.marks(u), (u) => this.drawLanes(u.width, u.bbox, (at) => u.valToPos(at, 'x', true))], setCursor: [(u) => this.read(u)], setScale: [(u, key) => { if (key === 'x') this.zoomed(u.scales.x); }] },
     }, this.data, this.box);
     if (part && part.from < to && part.to > from) this.plot.setScale('x', { min: part.from, max: part.to });
     else this.whole();
@@ -122,45 +123,18 @@ export class Chart {
     return !this.hidden.has(key);
   }
 
-  /** marks draws a disc where an offer had the buy box and a diamond where it was prime, not closer than can be seen. */
+  /** bands draws where no offer has a price what all pairs say instead. */
+  bands(u) {
+    const { left, top, width, height } = u.bbox;
+    for (const s of this.empty) {
+      const [from, until] = [s.from, s.until].map((at) => Math.max(left, Math.min(left + width, u.valToPos(at, 'x', true))));
+      if (until > from) fillSpan(u.ctx, s.state, from, top, until - from, height, { css, faint: true });
+    }
+  }
+
+  /** marks draws the captures of the offers on show. */
   marks(u) {
-    const { ctx } = u;
-    const r = devicePixelRatio;
-    ctx.save();
-    ctx.beginPath();
-    ctx.rect(u.bbox.left, u.bbox.top, u.bbox.width, u.bbox.height);
-    ctx.clip();
-    this.lines.forEach((l, n) => {
-      if (!u.series[n + 1].show) return;
-      ctx.fillStyle = ctx.strokeStyle = colourOf(n);
-      ctx.lineWidth = 1.5 * r;
-      let lastBox = -Infinity;
-      let lastPrime = -Infinity;
-      for (let i = 0; i < l.at.length; i++) {
-        if (!l.buyBox[i] && !l.prime[i]) continue;
-        const x = u.valToPos(l.at[i], 'x', true);
-        if (x < u.bbox.left || x > u.bbox.left + u.bbox.width) continue;
-        const y = u.valToPos(l.price[i], l.currency, true);
-        if (l.buyBox[i] && x - lastBox > 24 * r) {
-          lastBox = x;
-          ctx.beginPath();
-          ctx.arc(x, y, 4 * r, 0, 7);
-          ctx.fill();
-        }
-        if (l.prime[i] && x - lastPrime > 44 * r) {
-          lastPrime = x;
-          const [d, top] = [4 * r, y - 10 * r];
-          ctx.beginPath();
-          ctx.moveTo(x, top - d);
-          ctx.lineTo(x + d, top);
-          ctx.lineTo(x, top + d);
-          ctx.lineTo(x - d, top);
-          ctx.closePath();
-          ctx.stroke();
-        }
-      }
-    });
-    ctx.restore();
+    this.lines.forEach((l, n) => { if (u.series[n + 1].show) marks(u, l, colourOf(n)); });
   }
 
   /** lanesAlone draws them over the whole width, where there is no axis of times. */
@@ -186,6 +160,10 @@ export class Chart {
       const [y, h] = [top + 18 * r, 11 * r];
       ctx.fillStyle = css('--quiet');
       ctx.fillText(shortened(ctx, lane.label, width), left, top + 13 * r);
+      if (!lane.monitored && !lane.at.length) { // nobody looks: a bare line
+        ctx.fillRect(left, y + h / 2, width, r);
+        return;
+      }
       if (lane.at.length === 0) {
         ctx.strokeStyle = css('--quiet');
         ctx.lineWidth = 1.5 * r;
@@ -194,26 +172,20 @@ export class Chart {
         ctx.setLineDash([]);
         return;
       }
-      for (let i = 0; i < lane.at.length;) { // captures of one outcome in a row are one segment, as long as it holds
-        let j = i + 1;
-        while (j < lane.at.length && lane.outcome[j] === lane.outcome[i] && lane.at[j] - lane.at[j - 1] <= hold) j++;
-        const x = place(lane.at[i]);
-        const end = j < lane.at.length ? place(Math.min(lane.at[j], lane.at[j - 1] + hold)) : Math.max(x + 3 * r, place(Math.min(this.to, lane.at[j - 1] + 1)));
-        segment(ctx, lane.outcome[i], x, y, Math.max(2 * r, end - x), h, r);
-        i = j;
+      for (const s of lane.spans) {
+        if (position(s.until) < left || position(s.from) > left + width) continue;
+        const x = place(s.from);
+        fillSpan(ctx, s.state, x, y, Math.max(place(s.until) - x, 2 * r), h, { css }); // one capture is seen, too
       }
     });
   }
 
   /** held gives the offers on show that held at a place of the axis, each by its newest capture, the cheapest first. */
   held(u, i) {
+    const time = this.data[0][i];
     return this.lines.flatMap((l, n) => {
-      if (!u.series[n + 1].show) return [];
-      const column = this.data[n + 1];
-      let k = i;
-      while (k >= 0 && column[k] === undefined) k--;
-      const at = this.data[0][k];
-      return k < 0 || column[k] === null || this.data[0][i] - at > hold ? [] : [{ line: l, currency: l.currency, price: column[k], at }];
+      const k = u.series[n + 1].show ? offerAt(l, time) : undefined;
+      return k === undefined ? [] : [{ line: l, currency: l.currency, price: l.price[k], at: l.at[k] }];
     }).sort((a, b) => a.currency.localeCompare(b.currency) || a.price - b.price);
   }
 
@@ -246,40 +218,18 @@ export class Chart {
   }
 }
 
+/** extent gives the lowest and the highest price of a currency, for a part between captures. */
+function extent(lines, currency) {
+  const prices = lines.filter((l) => l.currency === currency).flatMap((l) => l.price);
+  return [prices.reduce((a, b) => Math.min(a, b)), prices.reduce((a, b) => Math.max(a, b))];
+}
+
 /** shortened cuts a text to a width. */
 function shortened(ctx, text, width) {
   if (ctx.measureText(text).width <= width) return text;
   let n = Math.floor((text.length * width) / ctx.measureText(text).width);
   while (n > 0 && ctx.measureText(`${text.slice(0, n)}…`).width > width) n--;
   return `${text.slice(0, n)}…`;
-}
-
-function segment(ctx, outcome, x, y, w, h, r) {
-  if (outcome === 'price') {
-    ctx.fillStyle = css('--accent');
-    ctx.fillRect(x, y, w, h);
-    return;
-  }
-  ctx.save();
-  ctx.beginPath();
-  ctx.rect(x, y, w, h);
-  ctx.clip();
-  if (outcome === 'unavailable') {
-    ctx.fillStyle = css('--error');
-    ctx.fillRect(x, y, w, h);
-    ctx.strokeStyle = css('--error-edge');
-    ctx.lineWidth = 2 * r;
-    ctx.beginPath();
-    for (let at = x - h - ((x - h) % (6 * r)); at < x + w; at += 6 * r) {
-      ctx.moveTo(at, y + h);
-      ctx.lineTo(at + h, y);
-    }
-    ctx.stroke();
-  } else {
-    ctx.fillStyle = css('--quiet');
-    for (let at = x; at < x + w; at += 5 * r) ctx.fillRect(at, y + h / 2 - r, 2 * r, 2 * r);
-  }
-  ctx.restore();
 }
 
 /** ticks writes times of the axis: a day where one begins, else hours and minutes. */

@@ -7,6 +7,7 @@ import { Chart, colourOf, load, mostLines } from './chart.js';
 import { by, element } from './dom.js';
 import { showEvidence } from './evidence.js';
 import { factReads, readFacts, showBoxes, showFacts } from './facts.js';
+import { markRestricted } from './restricted.js';
 import { badge, columns } from './rows.js';
 import { same } from './same.js';
 import { History } from './series.js';
@@ -90,7 +91,7 @@ export async function readHistory(signal) {
     }
     drawn.monitored = (await api.sent(lookup.path, lookup.body, signal)).data.flatMap((entry) => [...entry.latest, ...entry.noResult]);
     drawn.whole = true;
-    await summed;
+    await Promise.all([summed, markRestricted([...past.pairs.values()], signal)]);
   } finally {
     if (!signal.aborted) {
       by('history-status').textContent = '';
@@ -118,7 +119,10 @@ export function showHistory() {
   const label = (p) => (asked.items.length > 1 ? `${siteName(p.site)} · ${itemName(p.itemId)}` : siteName(p.site));
   if (by('no-charts').hidden) {
     chart ??= new Chart(by('chart'), by('lanes'), (text) => { by('readout').textContent = text; }, zoomed, (point) => showEvidence(by('evidence'), point, drawn.window.zone, names));
-    chart.draw(lines, pairs.map((p) => ({ ...p, label: p.at.length ? label(p) : `${t.noResult}: ${label(p)}` })), h.window.from / 1000, h.window.to / 1000, h.window.zone, asked.zoom);
+    const unlooked = h.whole && asked.site ? asked.items.filter((itemId) => !h.monitored.some((p) => p.itemId === itemId && p.site === asked.site) && !h.past.pairs.has(`${itemId} ${asked.site}`)) : [];
+    const lanes = [...pairs.map((p) => ({ ...p, monitored: true, label: p.at.length ? label(p) : `${t.noResult}: ${label(p)}` })),
+      ...unlooked.map((itemId) => ({ itemId, at: [], outcome: [], label: `${t.notLookedFor}: ${label({ itemId, site: asked.site })}` }))];
+    chart.draw(lines, lanes, h.window.from / 1000, h.window.to / 1000, h.window.zone, asked.zoom);
     by('legend').replaceChildren(...lines.map((l, i) => {
       const swatch = element('i');
       swatch.style.borderTopColor = colourOf(i);

@@ -106,38 +106,100 @@ export class History {
   }
 }
 
-/** hold is how long what was seen is taken to hold, in seconds, as the statistics of the service do. */
-export const hold = 86400;
+/**
+ * holds is how long a capture of a pair is taken to hold, in seconds: three
+ * times the median of what lies between its captures, for the rows say no
+ * schedule. Of one capture alone nothing is known: 0.
+ */
+export function holds(pair) {
+  if (pair.measured?.of !== pair.at.length) {
+    const apart = pair.at.slice(1).map((at, i) => at - pair.at[i]).sort((a, b) => a - b);
+    pair.measured = { of: pair.at.length, hold: apart.length ? 3 * apart[(apart.length - 1) >> 1] : 0 };
+  }
+  return pair.measured.hold;
+}
 
-/** ends gives the times at which what was seen no longer holds, because the next capture came later. */
-const ends = (pair) => pair.at.filter((at, i) => pair.at[i + 1] - at > hold).map((at) => at + hold);
+/** endOf is when what a capture of a pair saw ends: at the next one, or when one was due; until is now, or the end of the window. */
+const endOf = (pair, i, until) => Math.max(pair.at[i], Math.min(pair.at[i + 1] ?? until, pair.at[i] + holds(pair)));
 
-/** seenAt gives the outcome of the newest capture of a pair at a time; undefined: nothing holds then. */
+/** indexAt is the newest of ascending times that is not after a time; -1: none. */
+export function indexAt(times, time) {
+  let [low, high] = [0, times.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (times[middle] <= time) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}
+
+/** seenAt gives the outcome that holds at a time; undefined: none does. */
 export function seenAt(pair, time) {
-  const i = pair.at.findLastIndex((at) => at <= time);
-  return i >= 0 && time - pair.at[i] <= hold ? pair.outcome[i] : undefined;
+  const i = indexAt(pair.at, time);
+  return i >= 0 && time <= endOf(pair, i, Infinity) ? pair.outcome[i] : undefined;
+}
+
+/** offerAt gives the index of the capture of an offer that holds at a time; undefined: none does. */
+export function offerAt(line, time) {
+  const k = indexAt(line.at, time);
+  return k >= 0 && line.at[k] === line.pair.at[indexAt(line.pair.at, time)] && seenAt(line.pair, time) !== undefined ? k : undefined;
 }
 
 /**
- * align puts lines on one axis of times, in seconds: [times, ...prices]. From
- * a capture of the pair without this offer to the next with it there is null,
- * which breaks the line, also where others were captured between; so there is
- * where nothing holds. A time at which only others were captured is else
- * undefined, which does not break it.
+ * spans gives what a pair showed, in order and without overlap: {from, until,
+ * state}. The state is an outcome as long as it holds (restricted, where that is
+ * known of the newest capture), then overdue until the next capture. Of the time before the first one nothing is said.
  */
+export function spans(pair, until) {
+  const all = [];
+  const add = (from, to, state) => {
+    const last = all.at(-1);
+    if (last && last.state === state && last.until === from) last.until = to;
+    else all.push({ from, until: to, state });
+  };
+  pair.at.forEach((at, i) => {
+    const [end, next] = [endOf(pair, i, until), Math.max(pair.at[i + 1] ?? until, at)];
+    add(at, end, i === pair.at.length - 1 && pair.restricted ? 'restricted' : pair.outcome[i]);
+    if (next > end) add(end, next, 'overdue');
+  });
+  return all;
+}
+
+/** withoutPrice gives the spans in which all pairs say the same, and it is no price. */
+export function withoutPrice(pairs, until) {
+  const [first = [], ...others] = pairs.map((p) => spans(p, until).filter((s) => s.state !== 'price' && s.until > s.from));
+  return others.reduce((common, one) => {
+    const both = [];
+    for (let i = 0, j = 0; i < common.length && j < one.length;) {
+      const [a, b] = [common[i], one[j]];
+      const [from, to] = [Math.max(a.from, b.from), Math.min(a.until, b.until)];
+      if (from < to && a.state === b.state) both.push({ from, until: to, state: a.state });
+      if (a.until <= b.until) i++;
+      else j++;
+    }
+    return both;
+  }, first);
+}
+
+/** steps gives what may be drawn of an offer: a step {from, until, price} for each capture; it meets the next one only where that is of the pair's next capture. */
+export function steps(line, until) {
+  let i = -1;
+  return line.at.map((from, n) => {
+    i = line.pair.at.indexOf(from, i + 1);
+    return { from, until: endOf(line.pair, i, until), price: line.price[n] };
+  });
+}
+
+/** align puts lines on one axis of times, in seconds: [times, ...prices]. What is missing is null at captures of the pair without this offer, else undefined. */
 export function align(lines) {
   const pairs = new Set(lines.map((l) => l.pair));
-  const times = Float64Array.from(new Set([...pairs].flatMap((p) => [...p.at, ...ends(p)]))).sort();
+  const times = Float64Array.from(new Set([...pairs].flatMap((p) => p.at))).sort();
   const index = new Map();
   times.forEach((t, i) => index.set(t, i));
-  const places = new Map([...pairs].map((p) => [p, p.at.map((t) => index.get(t))]));
   const columns = lines.map((line) => {
     const column = new Array(times.length).fill(undefined);
-    for (const i of places.get(line.pair)) column[i] = null;
-    for (const at of ends(line.pair)) column[index.get(at)] = null;
-    line.index = line.at.map((t) => index.get(t));
-    line.index.forEach((i, n) => { column[i] = line.price[n]; });
-    for (let i = 1; i < column.length; i++) if (column[i] === undefined && column[i - 1] === null) column[i] = null;
+    for (const at of line.pair.at) column[index.get(at)] = null;
+    line.at.forEach((at, n) => { column[index.get(at)] = line.price[n]; });
     return column;
   });
   return [Array.from(times), ...columns];

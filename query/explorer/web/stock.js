@@ -32,7 +32,7 @@ export function showStock(box, records, window, { product, siteName }) {
     ...product(), { title: t.site, text: (l) => siteName(l.site) },
     count('out'), count('part'), count('in'), count('none'),
     { title: t.calendar, text: (l) => calendar(days, l.states) },
-  ], lines, { headed: true })));
+  ], lines, { headed: true })), element('ul', { class: 'key' }, ...['in', 'part', 'out', 'unknown', 'none'].map((state) => element('li', {}, element('span', { class: 'days' }, element('i', { class: state })), t.stockDays[state]))));
 }
 
 /** calendar draws a mark for each day; the columns beside it say the same in numbers. */

@@ -1,0 +1,125 @@
+// What is drawn on the canvases of the history: only what was seen.
+
+/** steppedPath is the path of a line's steps on show, in device pixels; of many in one column of pixels it keeps the first, the lowest, the highest and the last. */
+export function steppedPath(u, line) {
+  const stroke = new Path2D();
+  const { min, max } = u.scales.x;
+  const x = (at) => Math.round(u.valToPos(at, 'x', true));
+  const y = (price) => Math.round(u.valToPos(price, line.currency, true));
+  let column; // {x, low, high}, of steps that are too narrow to be told apart
+  let joined = false; // the step before ends where this one begins
+  const flush = () => {
+    if (column && column.low !== column.high) {
+      stroke.moveTo(column.x, column.low);
+      stroke.lineTo(column.x, column.high);
+    }
+    column = undefined;
+  };
+  line.steps.forEach((s, i) => {
+    if (s.until < min || s.from > max) return;
+    const [from, until, level] = [x(s.from), x(s.until), y(s.price)];
+    joined = i > 0 && line.steps[i - 1].until === s.from;
+    if (column && column.x === from && joined) {
+      column.low = Math.min(column.low, level);
+      column.high = Math.max(column.high, level);
+    } else {
+      const before = joined && i > 0 ? y(line.steps[i - 1].price) : level;
+      flush();
+      column = { x: from, low: Math.min(before, level), high: Math.max(before, level) };
+    }
+    if (until > from) {
+      flush();
+      stroke.moveTo(from, level);
+      stroke.lineTo(until, level);
+    }
+  });
+  flush();
+  return { stroke, fill: null, clip: null, band: null, gaps: null, flags: 0 };
+}
+
+/**
+ * marks draws a dot for each capture of a line, a disc where the offer had the
+ * buy box and a diamond where it was prime, not closer than can be seen.
+ */
+export function marks(u, line, colour) {
+  const { ctx, bbox } = u;
+  const r = devicePixelRatio;
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+  ctx.clip();
+  ctx.fillStyle = ctx.strokeStyle = colour;
+  ctx.lineWidth = 1.5 * r;
+  const last = { dot: -Infinity, box: -Infinity, prime: -Infinity };
+  const apart = (kind, x, least) => x - last[kind] > least * r && ((last[kind] = x), true);
+  const disc = (x, y, radius) => {
+    ctx.beginPath();
+    ctx.arc(x, y, radius * r, 0, 7);
+    ctx.fill();
+  };
+  const { min, max } = u.scales.x;
+  for (let i = 0; i < line.at.length; i++) {
+    if (line.at[i] < min || line.at[i] > max) continue;
+    const x = u.valToPos(line.at[i], 'x', true);
+    const y = u.valToPos(line.price[i], line.currency, true);
+    if (line.buyBox[i] && apart('box', x, 24)) disc(x, y, 4);
+    else if (apart('dot', x, 5)) disc(x, y, 2);
+    if (line.prime[i] && apart('prime', x, 44)) {
+      const [d, top] = [4 * r, y - 10 * r];
+      ctx.beginPath();
+      ctx.moveTo(x, top - d);
+      ctx.lineTo(x + d, top);
+      ctx.lineTo(x, top + d);
+      ctx.lineTo(x - d, top);
+      ctx.closePath();
+      ctx.stroke();
+    }
+  }
+  ctx.restore();
+}
+
+/**
+ * fillSpan fills a part of a canvas with the mark of a state, in device pixels:
+ * a price is solid, unavailable is hatched upwards, overdue downwards, restricted
+ * has bars, unknown dots. css gives a colour by its name; faint leaves the ground
+ * to be seen, for a part of the chart.
+ */
+export function fillSpan(ctx, state, x, y, w, h, { css, faint }) {
+  const r = devicePixelRatio;
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(x, y, w, h);
+  ctx.clip();
+  if (faint) ctx.globalAlpha = 0.45;
+  ctx.lineWidth = (faint ? 1 : 2) * r;
+  if (state === 'price') {
+    ctx.fillStyle = css('--accent');
+    ctx.fillRect(x, y, w, h);
+  } else if (state === 'unavailable') {
+    ctx.fillStyle = css('--error');
+    ctx.fillRect(x, y, w, h);
+    hatch(ctx, css('--error-edge'), x, y, w, h, (faint ? 9 : 6) * r, h);
+  } else if (state === 'overdue') {
+    hatch(ctx, css('--quiet'), x, y, w, h, (faint ? 9 : 6) * r, -h);
+  } else if (state === 'restricted') {
+    hatch(ctx, css('--quiet'), x, y, w, h, 4 * r, 0);
+  } else {
+    ctx.fillStyle = css('--quiet');
+    for (let row = y + (faint ? 5 * r : h / 2 - r); row < y + h; row += 10 * r) {
+      for (let at = Math.ceil(x / (5 * r)) * 5 * r; at < x + w; at += 5 * r) ctx.fillRect(at, row, 2 * r, 2 * r);
+    }
+  }
+  ctx.restore();
+}
+
+/** hatch draws parallel lines that rise by lean from left to right, on a raster that stays when the part is moved. */
+function hatch(ctx, colour, x, y, w, h, apart, lean) {
+  ctx.strokeStyle = colour;
+  ctx.beginPath();
+  const reach = Math.abs(lean);
+  for (let at = Math.floor((x - reach) / apart) * apart; at < x + w + reach; at += apart) {
+    ctx.moveTo(at, y + h);
+    ctx.lineTo(at + lean, y);
+  }
+  ctx.stroke();
+}
