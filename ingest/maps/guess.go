@@ -1,16 +1,10 @@
 package maps
 
 import (
-	"bytes"
-	"encoding/csv"
-	"errors"
-	"io"
-	"os"
 	"strings"
 	"time"
 
 	"preismon/contracts"
-	"preismon/contracts/fault"
 )
 
 // Guess is what a file looks like to a reader who has no mapping for it.
@@ -29,15 +23,11 @@ type Shown struct {
 	Reject                             string // why the row would be rejected; empty: it would not
 }
 
-// How much of a file is looked at.
-const (
-	guessBytes = 1 << 20
-	guessRows  = 2000
-	guessShown = 5
-)
+// guessShown are the rows that are shown as understood.
+const guessShown = 5
 
-// GuessMapping reads the beginning of a CSV file and writes a mapping for it:
-// encoding, delimiter, columns by their names and else by what stands in them,
+// GuessMapping reads the beginning of a CSV file and excerpts from all over it,
+// and writes a mapping for it: encoding, delimiter, columns by their names and else by what stands in them,
 // forms of amounts and times. What it cannot know it assumes, and says so in
 // Doubts. Errors are Invalid, and name what is missing and how to say it.
 func GuessMapping(file string, now time.Time) (*Guess, error) {
@@ -66,122 +56,6 @@ func Preview(file string, m *Mapping, now time.Time) ([]Shown, error) {
 		return nil, err
 	}
 	return preview(file, m, s, now)
-}
-
-func sampleOf(file string) (*sample, error) {
-	begin, err := beginning(file)
-	if err != nil {
-		return nil, err
-	}
-	return takeSample(begin)
-}
-
-// beginning gives the first bytes of a file, decompressed.
-func beginning(file string) ([]byte, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, unreadable(err)
-	}
-	defer f.Close()
-	plain, finish, err := unpacked(f)
-	if err != nil {
-		return nil, err
-	}
-	defer finish()
-	b, err := io.ReadAll(io.LimitReader(plain, guessBytes))
-	if err != nil {
-		return nil, unreadable(err)
-	}
-	return b, nil
-}
-
-// sample is the beginning of a file, as records.
-type sample struct {
-	encoding, delimiter string
-	lazy                bool // quotation marks stand inside fields
-	header              []string
-	rows                [][]string
-	lines               []int
-}
-
-// takeSample finds the encoding, and the delimiter by which the most lines have as
-// many fields as the header.
-func takeSample(begin []byte) (*sample, error) {
-	s := &sample{encoding: encodingOf(begin)}
-	whole := len(begin) < guessBytes
-	r, err := decoded(bytes.NewReader(begin), s.encoding)
-	if err != nil {
-		return nil, err
-	}
-	text, err := io.ReadAll(r)
-	if err != nil && whole {
-		return nil, unreadable(err)
-	}
-	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
-	if !whole { // the last line is cut
-		text = text[:bytes.LastIndexByte(text, '\n')+1]
-	}
-	best := 0
-	for _, delimiter := range []string{",", ";", "\t", "|"} {
-		header, rows, lines := records(text, delimiter)
-		score := 0
-		for _, row := range rows {
-			if len(row) == len(header) {
-				score += len(header) - 1
-			}
-		}
-		if len(rows) == 0 {
-			score = len(header) - 1 // a header alone
-		}
-		if score > best {
-			best, s.delimiter, s.header, s.rows, s.lines = score, delimiter, header, rows, lines
-		}
-	}
-	switch {
-	case best == 0:
-		return nil, fault.New(fault.Invalid, "", "the file does not look like a CSV: no line has several fields, whether parted by comma, semicolon, tab or |")
-	case len(s.rows) == 0:
-		return nil, fault.New(fault.Invalid, "", "the file has a header and no rows")
-	}
-	s.lazy = strayQuotes(text, s.delimiter)
-	return s, nil
-}
-
-// strayQuotes tells whether a text has quotation marks that do not enclose
-// fields, among the rows of a sample.
-func strayQuotes(text []byte, delimiter string) bool {
-	r := csv.NewReader(bytes.NewReader(text))
-	r.Comma = rune(delimiter[0])
-	r.FieldsPerRecord = -1
-	for range guessRows + 1 {
-		if _, err := r.Read(); err != nil {
-			return errors.Is(err, csv.ErrBareQuote) || errors.Is(err, csv.ErrQuote)
-		}
-	}
-	return false
-}
-
-// records reads a text by a delimiter, at most guessRows rows of it.
-func records(text []byte, delimiter string) (header []string, rows [][]string, lines []int) {
-	r := csv.NewReader(bytes.NewReader(text))
-	r.Comma = rune(delimiter[0])
-	r.FieldsPerRecord = -1
-	r.LazyQuotes = true
-	for len(rows) < guessRows {
-		rec, err := r.Read()
-		if err != nil {
-			break
-		}
-		if header == nil {
-			for _, h := range rec {
-				header = append(header, strings.TrimSpace(h))
-			}
-			continue
-		}
-		line, _ := r.FieldPos(0)
-		rows, lines = append(rows, rec), append(lines, line)
-	}
-	return header, rows, lines
 }
 
 // values gives what stands in a column, without blanks and empty fields, each once.
@@ -225,14 +99,15 @@ func preview(file string, m *Mapping, s *sample, now time.Time) ([]Shown, error)
 		return nil, err
 	}
 	var all []Shown
-	for i, rec := range s.rows {
+	for i, line := range s.lines {
+		rec := s.rows[i]
 		if len(all) == guessShown {
 			break
 		}
 		if len(rec) != len(s.header) {
 			continue
 		}
-		all = append(all, b.show(cols, rec, s.lines[i]))
+		all = append(all, b.show(cols, rec, line))
 	}
 	return all, nil
 }

@@ -141,7 +141,7 @@ func (g *guesser) fits(field string, column int) bool {
 	case "capturedAt":
 		return formOf(values) != nil
 	case "ean":
-		return share(values, func(s string) bool { return len(s) >= 8 && len(s) <= 14 && isDigits(s) }) >= 0.5
+		return len(values) == 0 || share(values, func(s string) bool { return len(s) >= 8 && len(s) <= 14 && isDigits(s) }) >= 0.5
 	case "clock":
 		return len(values) > 0
 	case "availability", "isBuyBox", "isPrime":

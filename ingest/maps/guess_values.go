@@ -144,19 +144,59 @@ var timeForms = []timeForm{
 	{name: "unixMillis", zoned: true, number: true},
 }
 
-// formOf finds the form that at least nine of ten values have; nil: none has.
-func formOf(values []string) *timeForm {
-	for i := range timeForms {
-		f := timeForms[i]
-		if share(values, f.reads) < 0.9 {
+// formsOf finds the forms by which at least nine of ten values are times, the
+// one of the most values first; nil: there are none.
+func formsOf(values []string) []timeForm {
+	var forms []timeForm
+	rest, read := values, 0
+	for len(rest) > 0 && len(forms) < 4 {
+		f, n := commonest(rest, forms)
+		if n == 0 || len(forms) > 0 && 2*n < len(rest) {
+			break
+		}
+		read += n
+		forms = append(forms, f)
+		rest = slices.DeleteFunc(slices.Clone(rest), f.reads)
+	}
+	if 10*read < 9*len(values) {
+		return nil
+	}
+	return forms
+}
+
+// commonest is the form of the most values, and of how many: the first where
+// several are of as many. Beside a form with slashes there is none with day and
+// month the other way round.
+func commonest(values []string, beside []timeForm) (best timeForm, most int) {
+	for _, f := range timeForms {
+		if strings.Contains(f.name, "/") && slices.ContainsFunc(beside, func(b timeForm) bool { return strings.Contains(b.name, "/") && b.name[:3] != f.name[:3] }) {
+			continue
+		}
+		n := 0
+		for _, v := range values {
+			if f.reads(v) {
+				n++
+			}
+		}
+		if n <= most {
 			continue
 		}
 		if f.swap != "" && share(values, (&timeForm{name: f.swap}).reads) < 1 {
 			f.swap = ""
 		}
-		return &f
+		best, most = f, n
 	}
-	return nil
+	return best, most
+}
+
+// formOf gives the form of the most values; nil: none has them, or others are
+// of no form.
+func formOf(values []string) *timeForm {
+	forms := formsOf(values)
+	if len(forms) == 0 {
+		return nil
+	}
+	return &forms[0]
 }
 
 // reads tells whether a text is a time of the form, of this century.

@@ -203,38 +203,47 @@ func (g *guesser) writeTime(b *bytes.Buffer, where place) {
 		g.writeOrigin(b, where)
 		return
 	}
-	form := formOf(g.of("capturedAt"))
-	name, zoned, day := form.name, form.zoned, form.day
+	forms := formsOf(g.of("capturedAt"))
+	swap := forms[0].swap
 	fmt.Fprintf(b, "  capturedAt:\n    column: %s\n", scalar(g.header[g.columns["capturedAt"]]))
 	if clock, ok := g.columns["clock"]; ok {
 		if joined := g.joined(clock); joined != nil {
 			fmt.Fprintf(b, "    clock: %s\n", scalar(g.header[clock]))
-			name, zoned, day = joined.name, joined.zoned, joined.day
+			forms = joined
 		}
 	}
-	fmt.Fprintf(b, "    layouts: [%s]\n", scalar(name))
+	names := make([]string, len(forms))
+	zoned, day := true, false
+	for i, f := range forms {
+		names[i] = f.name
+		zoned, day = zoned && f.zoned, day || f.day
+	}
+	fmt.Fprintf(b, "    layouts: [%s]\n", list(names))
+	if len(forms) > 1 {
+		g.doubt("times are written in several forms: they are read as %s (columns.capturedAt.layouts)", strings.Join(names, ", then "))
+	}
 	if !zoned {
 		fmt.Fprintf(b, "    zone: %s\n", where.zone)
-		g.doubt("the times say no zone: they are taken for those of %s (columns.capturedAt.zone)", where.zone)
+		g.doubt("times that say no zone are taken for those of %s (columns.capturedAt.zone)", where.zone)
 	}
 	if day {
 		fmt.Fprintf(b, "    dayTime: \"12:00\"\n")
 		g.doubt("the file has days without a time: noon is taken (columns.capturedAt.dayTime)")
 	}
-	if form.swap != "" {
-		g.doubt("dates like %q may have the month first: the day is taken to come first (columns.capturedAt.layouts: %q)", g.of("capturedAt")[0], form.swap)
+	if swap != "" {
+		g.doubt("dates like %q may have the month first: the day is taken to come first (columns.capturedAt.layouts: %q)", g.of("capturedAt")[0], swap)
 	}
 }
 
-// joined is the form of day and time of day together, if there is one.
-func (g *guesser) joined(clock int) *timeForm {
+// joined are the forms of day and time of day together; nil: there are none.
+func (g *guesser) joined(clock int) []timeForm {
 	var both []string
 	for _, row := range g.rows {
 		if max(clock, g.columns["capturedAt"]) < len(row) {
 			both = append(both, strings.TrimSpace(row[g.columns["capturedAt"]])+" "+strings.TrimSpace(row[clock]))
 		}
 	}
-	return formOf(both)
+	return formsOf(both)
 }
 
 func (g *guesser) writeFlags(b *bytes.Buffer) {

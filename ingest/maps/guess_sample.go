@@ -1,0 +1,230 @@
+package maps
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"preismon/contracts/fault"
+)
+
+// How much of a file is looked at: its beginning, and excerpts from all over
+// it, since files are often sorted by shop, and what shops write differs.
+const (
+	guessBytes     = 1 << 20
+	guessRows      = 2000
+	excerptBytes   = 8 << 10
+	excerptsAtMost = 256
+)
+
+// sample is what a guess knows of a file, as records.
+type sample struct {
+	encoding, delimiter string
+	lazy                bool // quotation marks stand inside fields
+	header              []string
+	rows                [][]string // of the beginning, then of the excerpts
+	lines               []int      // of the rows of the beginning
+}
+
+func sampleOf(file string) (*sample, error) {
+	begin, excerpts, err := excerptsOf(file)
+	if err != nil {
+		return nil, err
+	}
+	return takeSample(begin, excerpts)
+}
+
+// excerptsOf gives the first bytes of a file, decompressed, and excerpts spread
+// evenly over the rest of it.
+func excerptsOf(file string) (begin []byte, excerpts [][]byte, err error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, nil, unreadable(err)
+	}
+	defer f.Close()
+	plain, finish, err := unpacked(f)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer finish()
+	if begin, err = io.ReadAll(io.LimitReader(plain, guessBytes)); err == nil && len(begin) == guessBytes {
+		excerpts, err = spread(plain, excerptBytes, excerptsAtMost)
+	}
+	if err != nil {
+		return nil, nil, unreadable(err)
+	}
+	return begin, excerpts, nil
+}
+
+// spread reads all of r and keeps between half of most and most excerpts of
+// size bytes each, at even distances: how long it is shows only at its end, so
+// whenever there are too many, every other one is dropped and the distance
+// doubled.
+func spread(r io.Reader, size, most int) ([][]byte, error) {
+	var kept [][]byte
+	every := 2 // excerpts' lengths from one to the next
+	for {
+		excerpt := make([]byte, size)
+		n, err := io.ReadFull(r, excerpt)
+		if n > 0 {
+			kept = append(kept, excerpt[:n])
+		}
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return kept, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(kept) == most {
+			for i := range most / 2 {
+				kept[i] = kept[2*i]
+			}
+			kept = kept[:most/2]
+			err = discard(r, (every-1)*size) // to where the dropped last one's next would be
+			every *= 2
+		} else {
+			err = discard(r, (every-1)*size)
+		}
+		if errors.Is(err, io.EOF) {
+			return kept, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// discard reads so many bytes; io.EOF: there are no more.
+func discard(r io.Reader, n int) error {
+	_, err := io.CopyN(io.Discard, r, int64(n))
+	return err
+}
+
+// takeSample finds the encoding, and the delimiter by which the most lines have as
+// many fields as the header.
+func takeSample(begin []byte, excerpts [][]byte) (*sample, error) {
+	s := &sample{encoding: encodingOf(begin)}
+	if s.encoding == utf16Text {
+		excerpts = nil // where a character begins in them is not known
+	}
+	for i, e := range excerpts {
+		excerpts[i] = wholeLines(e)
+		if s.encoding == utf8Text && isASCII(begin) && encodingOf(excerpts[i]) != utf8Text {
+			s.encoding = windowsText
+		}
+	}
+	whole := len(begin) < guessBytes
+	r, err := decoded(bytes.NewReader(begin), s.encoding)
+	if err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(r)
+	if err != nil && whole {
+		return nil, unreadable(err)
+	}
+	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+	if !whole { // the last line is cut
+		text = text[:bytes.LastIndexByte(text, '\n')+1]
+	}
+	best := 0
+	for _, delimiter := range []string{",", ";", "\t", "|"} {
+		header, rows, lines := records(text, delimiter)
+		score := 0
+		for _, row := range rows {
+			if len(row) == len(header) {
+				score += len(header) - 1
+			}
+		}
+		if len(rows) == 0 {
+			score = len(header) - 1 // a header alone
+		}
+		if score > best {
+			best, s.delimiter, s.header, s.rows, s.lines = score, delimiter, header, rows, lines
+		}
+	}
+	switch {
+	case best == 0:
+		return nil, fault.New(fault.Invalid, "", "the file does not look like a CSV: no line has several fields, whether parted by comma, semicolon, tab or |")
+	case len(s.rows) == 0:
+		return nil, fault.New(fault.Invalid, "", "the file has a header and no rows")
+	}
+	s.lazy = strayQuotes(text, s.delimiter)
+	for _, e := range excerpts {
+		if err := s.add(e); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func isASCII(b []byte) bool {
+	return !bytes.ContainsFunc(b, func(r rune) bool { return r >= utf8.RuneSelf })
+}
+
+// wholeLines cuts what an excerpt has of lines that begin before it or end
+// behind it.
+func wholeLines(e []byte) []byte {
+	first, last := bytes.IndexByte(e, '\n'), bytes.LastIndexByte(e, '\n')
+	return e[first+1 : last+1]
+}
+
+// add takes the rows of an excerpt, those of one line: it may begin within a
+// quoted field.
+func (s *sample) add(excerpt []byte) error {
+	r, err := decoded(bytes.NewReader(excerpt), s.encoding)
+	if err != nil {
+		return err
+	}
+	text, err := io.ReadAll(r)
+	if err != nil {
+		return unreadable(err)
+	}
+	for line := range bytes.Lines(text) {
+		if row, _, _ := records(line, s.delimiter); len(row) == len(s.header) {
+			s.rows = append(s.rows, slices.Clone(row))
+		}
+	}
+	return nil
+}
+
+// strayQuotes tells whether a text has quotation marks that do not enclose
+// fields, among the rows of a sample.
+func strayQuotes(text []byte, delimiter string) bool {
+	r := csv.NewReader(bytes.NewReader(text))
+	r.Comma = rune(delimiter[0])
+	r.FieldsPerRecord = -1
+	for range guessRows + 1 {
+		if _, err := r.Read(); err != nil {
+			return errors.Is(err, csv.ErrBareQuote) || errors.Is(err, csv.ErrQuote)
+		}
+	}
+	return false
+}
+
+// records reads a text by a delimiter, at most guessRows rows of it.
+func records(text []byte, delimiter string) (header []string, rows [][]string, lines []int) {
+	r := csv.NewReader(bytes.NewReader(text))
+	r.Comma = rune(delimiter[0])
+	r.FieldsPerRecord = -1
+	r.LazyQuotes = true
+	for len(rows) < guessRows {
+		rec, err := r.Read()
+		if err != nil {
+			break
+		}
+		if header == nil {
+			for _, h := range rec {
+				header = append(header, strings.TrimSpace(h))
+			}
+			continue
+		}
+		line, _ := r.FieldPos(0)
+		rows, lines = append(rows, rec), append(lines, line)
+	}
+	return header, rows, lines
+}

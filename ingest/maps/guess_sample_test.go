@@ -1,0 +1,80 @@
+package maps
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/text/encoding/charmap"
+)
+
+// TestSpread: excerpts lie at even distances over a text of any length, the
+// first at its beginning.
+func TestSpread(t *testing.T) {
+	const size, most = 8, 6
+	for length := range 2000 {
+		text := make([]byte, 0, length+8)
+		for i := 0; len(text) < length; i += 8 {
+			text = binary.BigEndian.AppendUint64(text, uint64(i))
+		}
+		kept, err := spread(bytes.NewReader(text[:length]), size, most)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var at []uint64
+		for _, e := range kept {
+			if len(e) == size {
+				at = append(at, binary.BigEndian.Uint64(e))
+			}
+		}
+		if len(kept) > most || length >= size && (len(at) == 0 || at[0] != 0) || length > 4*size*most && len(at) < most/2 {
+			t.Fatalf("of %d bytes: %v", length, at)
+		}
+		for i := range at {
+			if len(at) > 1 && (at[i] != uint64(i)*at[1] || uint64(length) >= at[len(at)-1]+at[1]+size) {
+				t.Fatalf("of %d bytes: %v", length, at)
+			}
+		}
+	}
+}
+
+// TestGuessLooksEverywhere: what shops write further down a long file is in its
+// mapping, too: codes, forms of times, encoding, words for availability.
+func TestGuessLooksEverywhere(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("site,sku,ean,title,seen_at,price,available\n")
+	for i := range 30_000 {
+		fmt.Fprintf(&b, "first.example,A-%d,,Pen %d,2026-10-01T%02d:00:00Z,1.29,\n", i, i, i%24)
+	}
+	for i := range 10_000 {
+		fmt.Fprintf(&b, "second.example,B-%d,4006381333931,Stift grün %d,2026-10-01 %02d:00:00,1.19,lieferbar\n", i, i, i%24)
+	}
+	for i := range 30_000 {
+		fmt.Fprintf(&b, "third.example,C-%d,,\"Pen,\nlong\",2026-10-01T%02d:00:00Z,1.09,\n", i, i%24)
+	}
+	text, err := charmap.Windows1252.NewEncoder().String(b.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "long.csv")
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	g, err := GuessMapping(file, time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{`ean: "ean"`, `layouts: ["rfc3339", "datetime"]`, "encoding: windows-1252", `yes: ["lieferbar"]`, "zone: UTC"} {
+		if !strings.Contains(string(g.Text), line) {
+			t.Errorf("the mapping has no %s:\n%s", line, g.Text)
+		}
+	}
+	if all := strings.Join(g.Doubts, "\n"); !strings.Contains(all, "several forms") || !strings.Contains(all, "say no zone") {
+		t.Errorf("doubts: %s", all)
+	}
+}
