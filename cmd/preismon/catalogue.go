@@ -7,6 +7,7 @@ import (
 	"iter"
 	"net/url"
 	"slices"
+	"strconv"
 
 	"preismon/cmd/preismon/records"
 )
@@ -25,7 +26,7 @@ var (
 
 type sitesCmd struct {
 	Remote remoteFlags `embed:""`
-	formatFlag
+	listFlags
 }
 
 // Help implements kong.HelpProvider.
@@ -37,12 +38,12 @@ func (sitesCmd) Help() string {
 }
 
 func (c *sitesCmd) Run(ctx context.Context, std streams) error {
-	return list(ctx, std, c.Remote, c.formatFlag, "/v1/sites", nil, siteFields)
+	return list(ctx, std, c.Remote, c.listFlags, "/v1/sites", nil, siteFields)
 }
 
 type ordersCmd struct {
 	Remote remoteFlags `embed:""`
-	formatFlag
+	listFlags
 	Alias    string `help:"Only the order of this alias." env:"-" placeholder:"TEXT"`
 	Coverage bool   `help:"Add how well each order is observed." env:"-"`
 }
@@ -64,16 +65,40 @@ func (c *ordersCmd) Run(ctx context.Context, std streams) error {
 		params.Set("includeCoverage", "true")
 		fields = slices.Concat(fields, coverageFields)
 	}
-	return list(ctx, std, c.Remote, c.formatFlag, "/v1/orders", params, fields)
+	return list(ctx, std, c.Remote, c.listFlags, "/v1/orders", params, fields)
+}
+
+// listFlags say how much of a list is written, and how.
+type listFlags struct {
+	formatFlag
+	Limit int `help:"Stop after so many records; 0: all." env:"-" default:"0" placeholder:"N"`
 }
 
 // list writes a list of any kind, over all of its pages.
-func list(ctx context.Context, std streams, from remoteFlags, format formatFlag, path string, params url.Values, fields []string) error {
+func list(ctx context.Context, std streams, from remoteFlags, as listFlags, path string, params url.Values, fields []string) error {
 	r, err := from.connect(std)
 	if err != nil {
 		return err
 	}
-	return r.writeList(r.List(ctx, path, params), format.writer(std, fields))
+	if most, _ := strconv.Atoi(params.Get("limit")); as.Limit > 0 && as.Limit < most {
+		params.Set("limit", strconv.Itoa(as.Limit)) // no page is larger than what is wanted
+	}
+	return r.writeList(firstOf(r.List(ctx, path, params), as.Limit), as.writer(std, fields))
+}
+
+// firstOf gives the first n records; 0: all.
+func firstOf(rows iter.Seq2[json.RawMessage, error], n int) iter.Seq2[json.RawMessage, error] {
+	if n <= 0 {
+		return rows
+	}
+	return func(yield func(json.RawMessage, error) bool) {
+		given := 0
+		for row, err := range rows {
+			if given++; !yield(row, err) || given == n {
+				return
+			}
+		}
+	}
 }
 
 // writeList writes what a list gives; a part of it is not taken for all.

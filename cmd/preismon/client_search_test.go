@@ -21,6 +21,12 @@ func (who *person) searches(t *testing.T) {
 				t.Errorf("found %s", line)
 			}
 		}
+		if two, _ := p.run(0, "items", "--limit", "2"); strings.Count(two, "\n") != 2 || !strings.HasPrefix(whole, two) {
+			t.Errorf("two items: %s", two)
+		}
+		if one, _ := p.run(0, "position", "--limit", "1"); strings.Count(one, "\n") != 1 {
+			t.Errorf("one position: %s", one)
+		}
 	})
 	t.Run("nothing found", func(t *testing.T) {
 		p := *who
@@ -28,6 +34,9 @@ func (who *person) searches(t *testing.T) {
 		out, errs := p.run(0, "results", "--site", "demo-markt-de.example", "--from", "2001-01-01", "--to", "2001-01-02")
 		if out != "" || !strings.Contains(errs, "from 2001-01-01T00:00:00.000Z to 2001-01-02T23:59:59.999Z.\nThe newest row is of 20") || !strings.Contains(errs, "try --from 20") {
 			t.Errorf("%q, %s", out, errs)
+		}
+		if _, errs := p.run(0, "results", "--global-scope", "--from", "2001-01-01", "--to", "2001-01-02"); !strings.Contains(errs, "The newest capture is of 20") || !strings.Contains(errs, "try --site ") {
+			t.Errorf("of all: %s", errs)
 		}
 		if _, errs := p.run(0, "results", "--site", "no-such-site"); !strings.Contains(errs, "Nor at any other time") {
 			t.Errorf("no such site: %s", errs)

@@ -4,7 +4,7 @@ import "context"
 
 type evidenceCmd struct {
 	Remote remoteFlags `embed:""`
-	formatFlag
+	listFlags
 	ItemID     string `name:"item-id" help:"The item, by its id." env:"-" placeholder:"ID" required:""`
 	Site       string `help:"The site, by its key." env:"-" placeholder:"KEY" required:""`
 	CapturedAt string `help:"When the row was captured, as the row says." env:"-" placeholder:"TIME" required:""`
@@ -28,5 +28,5 @@ Examples:
 
 func (c *evidenceCmd) Run(ctx context.Context, std streams) error {
 	p := (&scopeFlags{ItemID: c.ItemID, Site: c.Site, Timezone: c.Timezone}).params(map[string]string{"capturedAt": c.CapturedAt, "merchant": c.Merchant})
-	return list(ctx, std, c.Remote, c.formatFlag, "/ext/v1/evidence", p, evidenceFields)
+	return list(ctx, std, c.Remote, c.listFlags, "/ext/v1/evidence", p, evidenceFields)
 }

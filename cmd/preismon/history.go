@@ -41,7 +41,7 @@ func (f *historyFlags) params() url.Values {
 
 type historyListCmd struct {
 	historyFlags
-	formatFlag
+	listFlags
 }
 
 // Help implements kong.HelpProvider.
@@ -52,7 +52,7 @@ func (historyListCmd) Help() string {
 }
 
 func (c *historyListCmd) Run(ctx context.Context, std streams) error {
-	return list(ctx, std, c.Remote, c.formatFlag, "/v1/orders/"+url.PathEscape(c.Order)+"/"+c.Kind+"/history", c.params(), fileFields[c.Kind])
+	return list(ctx, std, c.Remote, c.listFlags, "/v1/orders/"+url.PathEscape(c.Order)+"/"+c.Kind+"/history", c.params(), fileFields[c.Kind])
 }
 
 type historyDownloadCmd struct {

@@ -14,7 +14,7 @@ var itemFields = []string{"itemId", "name", "brand", "manufacturer", "ean", "pzn
 
 type itemsCmd struct {
 	Remote remoteFlags `embed:""`
-	formatFlag
+	listFlags
 	Words      []string `arg:"" optional:"" help:"Words of the name, the brand or the manufacturer: all of them, in any order, whatever case or accents."`
 	ItemID     string   `name:"item-id" help:"Only the item with this id." env:"-" placeholder:"ID"`
 	Ean        string   `help:"Only items with this EAN or GTIN." env:"-" placeholder:"DIGITS"`
@@ -46,7 +46,7 @@ func (c *itemsCmd) Run(ctx context.Context, std streams) error {
 			params.Set(name, value)
 		}
 	}
-	return r.writeList(withWords(r.List(ctx, "/v1/items", params), c.Words), c.writer(std, itemFields))
+	return r.writeList(firstOf(withWords(r.List(ctx, "/v1/items", params), c.Words), c.Limit), c.writer(std, itemFields))
 }
 
 // withWords gives the items in which each of the words occurs.

@@ -4,7 +4,7 @@ import "context"
 
 type positionCmd struct {
 	Remote remoteFlags `embed:""`
-	formatFlag
+	listFlags
 	scopeFlags
 	OwnMerchant string `help:"You are this merchant, instead of your reference prices." env:"-" placeholder:"TEXT"`
 	OwnSite     string `help:"You are this site, instead of your reference prices." env:"-" placeholder:"KEY"`
@@ -28,5 +28,5 @@ Examples:
 
 func (c *positionCmd) Run(ctx context.Context, std streams) error {
 	p := c.params(map[string]string{"ownMerchant": c.OwnMerchant, "ownSite": c.OwnSite, "amount": c.Amount, "limit": "10000"})
-	return list(ctx, std, c.Remote, c.formatFlag, "/ext/v1/position", p, positionFields)
+	return list(ctx, std, c.Remote, c.listFlags, "/ext/v1/position", p, positionFields)
 }

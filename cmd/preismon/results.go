@@ -136,13 +136,38 @@ func (r *remote) sayWhere(ctx context.Context, std streams, params url.Values) {
 		return
 	}
 	fmt.Fprintf(std.err, "Nothing was captured from %s to %s.\n", cmp.Or(asked.From, "the beginning"), cmp.Or(asked.To, "now"))
-	switch newest, err := r.Newest(ctx, params); {
+	site, newest, err := r.newest(ctx, params)
+	switch {
 	case err != nil:
 	case newest == "":
 		fmt.Fprintln(std.err, "Nor at any other time, for what you see.")
+	case site != "":
+		fmt.Fprintf(std.err, "The newest capture is of %s, at %s: try --site %s --from %.10s\n", newest, site, quoteShell(site), newest)
 	default:
 		fmt.Fprintf(std.err, "The newest row is of %s: try --from %.10s\n", newest, newest)
 	}
+}
+
+// newest gives the capture time of the newest row of the same question in any
+// window. Where it names nothing, all that the caller sees is too much to look
+// through: then it is the newest capture at any site, and that site.
+func (r *remote) newest(ctx context.Context, params url.Values) (site, newest string, err error) {
+	for _, name := range []string{"site", "itemId", "ean", "pzn", "asin", "orderId"} {
+		if params.Has(name) {
+			newest, err = r.Newest(ctx, params)
+			return "", newest, err
+		}
+	}
+	all, err := r.SiteStatus(ctx, nil)
+	if err != nil {
+		return "", "", err
+	}
+	for _, s := range all.Data {
+		if s.LastCapturedAt != nil && *s.LastCapturedAt > newest { // all in UTC
+			site, newest = s.Site, *s.LastCapturedAt
+		}
+	}
+	return site, newest, nil
 }
 
 type streamCmd struct {

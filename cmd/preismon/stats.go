@@ -33,7 +33,7 @@ func (f *scopeFlags) params(more map[string]string) url.Values {
 
 type statsCmd struct {
 	Remote remoteFlags `embed:""`
-	formatFlag
+	listFlags
 	scopeFlags
 	GlobalScope  bool   `help:"All that you see, in a window with both bounds." env:"-"`
 	Brand        string `help:"Only this brand." env:"-" placeholder:"TEXT"`
@@ -63,5 +63,5 @@ func (c *statsCmd) Run(ctx context.Context, std streams) error {
 	if c.GlobalScope {
 		p.Set("globalScope", "true")
 	}
-	return list(ctx, std, c.Remote, c.formatFlag, "/ext/v1/statistics", p, statsFields)
+	return list(ctx, std, c.Remote, c.listFlags, "/ext/v1/statistics", p, statsFields)
 }
