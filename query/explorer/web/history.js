@@ -1,7 +1,7 @@
 // The history of products: a chart of offers, the outcomes of each pair, and
 // the same as tables.
 import * as api from './api.js';
-import { asked, remember, timeWindow, windowParams } from './asked.js';
+import { asked, link, remember, timeWindow, windowParams } from './asked.js';
 import { itemName, siteName } from './catalogue.js';
 import { Chart, colourOf, load, mostLines } from './chart.js';
 import { by, element } from './dom.js';
@@ -13,7 +13,8 @@ import { same } from './same.js';
 import { History } from './series.js';
 import { readStock, showStock, stockReads } from './stock.js';
 import { inOrder, table } from './table.js';
-import { number, t } from './texts.js';
+import { language, number, t } from './texts.js';
+import { show } from './zone.js';
 
 const redraw = 400; // ms between drawings while rows arrive
 const names = { itemName, siteName, product: () => (asked.items.length > 1 ? [{ title: t.product, text: (l) => itemName(l.itemId) }] : []) }; // the product is named where there are several
@@ -147,11 +148,19 @@ export function showHistory() {
 /** showNow writes the offers of the newest capture of each pair in the window, the cheapest with shipping first, each currency by itself. */
 function showNow(h) {
   const offers = [...h.past.pairs.values()].flatMap((p) => p.newest).filter((r) => r.price !== null);
-  if (!h.whole || !offers.length) return by('now').replaceChildren();
+  if (!h.whole || !offers.length) return by('now').replaceChildren(...elsewhere(h));
   const all = columns(h.window.zone).filter((c) => asked.items.length > 1 || c.name !== 'product').filter((c) => c.name !== 'outcome');
   const rows = inOrder(all, offers, { column: 'total', up: true });
   by('now').replaceChildren(element('h2', {}, t.newestOffers), element('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': t.newestOffers }, table(t.newestOffers, all, rows.slice(0, mostOffers), { headed: true })),
     ...(rows.length > mostOffers ? [element('p', { class: 'small' }, t.firstLines(mostOffers))] : []));
+}
+
+/** elsewhere leads to the newest capture, where the window has none. */
+function elsewhere(h) {
+  const newest = Math.max(...h.monitored?.filter((p) => !asked.site || p.site === asked.site).map((p) => Date.parse(p.capturedAt)).filter(Number.isFinite) ?? []);
+  if (!h.whole || h.past.rows || !Number.isFinite(newest)) return [];
+  const window = { from: new Date(newest - 168 * 3600e3).toISOString(), to: new Date(newest + 60e3).toISOString() };
+  return [element('p', {}, t.newestElsewhere(show(newest, h.window.zone, language)), ' ', link(t.showThen, { view: 'history', site: asked.site, items: asked.items.join(','), ...window }))];
 }
 
 /** pairsOf lists the pairs with rows, and those that are monitored and have none. */

@@ -138,5 +138,17 @@ async function forbidden() {
   await page.context().close();
 }
 
-await Promise.all(Object.entries({ sites, orders, german, forbidden }).map(([name, part]) => part().catch((e) => fail(name, `${e.stack}`.slice(0, 900)))));
+/** elsewhere looks at a window before all captures: it leads to the newest of the product. */
+async function elsewhere() {
+  const page = await watched('elsewhere', { locale: 'en-GB' }, () => false);
+  await page.goto(`${plan.base}/explorer/#view=sites`);
+  await login(page);
+  const item = await page.evaluate(async () => (await (await fetch('../v1/items?limit=1', { headers: { Authorization: `Bearer ${sessionStorage.getItem('preismon.token')}` } })).json()).data[0].itemId);
+  await page.evaluate((item) => { location.hash = `#view=history&items=${item}&zone=UTC&from=2001-01-01T00:00:00.000Z&to=2001-01-02T00:00:00.000Z`; }, item);
+  await page.locator('#now a', { hasText: 'Show the 7 days up to it' }).click();
+  await page.waitForFunction(() => window.preismon.lines?.rows > 0 && !document.querySelector('#now a'));
+  await page.context().close();
+}
+
+await Promise.all(Object.entries({ sites, orders, german, forbidden, elsewhere }).map(([name, part]) => part().catch((e) => fail(name, `${e.stack}`.slice(0, 900)))));
 await done(said);
