@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,11 +47,12 @@ type explorerSaid struct {
 		Status string
 		File   struct{ Name, Text string }
 	}
-	Facts     [][]string // of both products
-	Offers    [][]string
-	Position  []string
-	Curl, MCP map[string]string
-	Stream    struct {
+	Facts          [][]string // of both products
+	Offers         [][]string
+	Position       []string
+	Curl, CLI, MCP map[string]string
+	Files          map[string][]savedFile
+	Stream         struct {
 		Rows, First, Rate string
 		Lines             []string
 	}
@@ -105,7 +105,8 @@ func (d *demoTest) explorer(t *testing.T) {
 	said.compareOverview(t, client)
 	said.compareAssortment(t, client)
 	said.comparePosition(t)
-	said.runCommands(t, client.token, d.agent(t, "anna"))
+	said.compareCommands(t, d, client.token)
+	said.compareFiles(t, rows)
 	if rows, err := strconv.Atoi(strings.ReplaceAll(said.Stream.Rows, ",", "")); err != nil || rows == 0 || !strings.HasSuffix(said.Stream.First, " ms") || !json.Valid([]byte(said.Stream.Lines[0])) || len(said.Stream.Lines) != min(rows, 200) {
 		t.Errorf("stream: %+v", said.Stream)
 	}
@@ -373,42 +374,6 @@ func (s explorerSaid) comparePosition(t *testing.T) {
 	want := []string{"€100.00", strconv.Itoa(cheaper+1) + " (" + strconv.Itoa(cheaper+dearer) + " offers)", strconv.Itoa(cheaper)}
 	if diff := gocmp.Diff(want, s.Position[2:5]); diff != "" || cheaper+dearer == 0 {
 		t.Errorf("position among %v (-table +page): %s", s.Offers, diff)
-	}
-}
-
-// runCommands runs what the page gave to be copied.
-func (s explorerSaid) runCommands(t *testing.T, token string, of *agent) {
-	t.Helper()
-	for view, command := range s.Curl {
-		cmd := exec.CommandContext(t.Context(), "sh", "-c", command)
-		cmd.Env = append(cmd.Environ(), "PREISMON_TOKEN="+token)
-		out, err := cmd.Output()
-		if err != nil {
-			t.Errorf("%s: %v\n%s\n%s", view, err, command, out)
-		}
-		if lines := strings.Count(string(out), "\n"); view == "history" && lines != s.Chart.Rows { // what follows them is JSON without an end of line
-			t.Errorf("curl of the history gives %d lines, the chart holds %d", lines, s.Chart.Rows)
-		}
-		if len(out) < 1000 {
-			t.Errorf("%s: %s", view, out)
-		}
-	}
-	for view, text := range s.MCP {
-		var call struct {
-			Method string
-			Params struct {
-				Name      string
-				Arguments map[string]any
-			}
-		}
-		if err := json.Unmarshal([]byte(text), &call); err != nil || call.Method != "tools/call" || call.Params.Name != "list_results" || call.Params.Arguments["itemId"] == nil {
-			t.Errorf("%s: MCP call %s: %v", view, text, err)
-			continue
-		}
-		answer, err := of.call(call.Params.Name, call.Params.Arguments)
-		if err != nil || answer.failed {
-			t.Errorf("%s: %s: %v %.300s", view, text, err, answer.body)
-		}
 	}
 }
 

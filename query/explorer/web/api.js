@@ -85,9 +85,9 @@ export async function sent(path, body, signal) {
   return (await ask(path, {}, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body), signal })).json();
 }
 
-/** file reads the content of a file, whole. */
-export async function file(path, params) {
-  return (await ask(path, params)).blob();
+/** file reads the content of a file, whole; accept names its form, where there are several. */
+export async function file(path, params, accept) {
+  return (await ask(path, params, accept && { headers: { Accept: accept } })).blob();
 }
 
 /** all reads a list page by page, to its end or until there are `most` records. */

@@ -24,8 +24,7 @@ export async function named(ids) {
 
 /** readCatalogue reads all sites and the first products. */
 export async function readCatalogue() {
-  const sites = (await api.all('v1/sites', { limit: 1000 }, 10000)).data;
-  const found = await api.all('v1/items', { limit: 1000 }, 5000);
+  const [{ data: sites }, found] = await Promise.all([api.all('v1/sites', { limit: 1000 }, 10000), api.all('v1/items', { limit: 1000 }, 5000)]);
   forget();
   Object.assign(catalogue, { sites, more: found.more });
   add(found.data);

@@ -44,6 +44,7 @@ export class Chart {
     this.hidden = new Set(); // keys of lines
     new ResizeObserver(() => this.resize()).observe(box.parentElement);
     box.addEventListener('keydown', (e) => this.key(e));
+    box.addEventListener('wheel', (e) => this.wheel(e), { passive: false });
   }
 
   /** draw shows lines and lanes ({label, at, outcome, monitored}) between two times in seconds, or the part {from, to} of it. */
@@ -207,11 +208,27 @@ export class Chart {
     this.onRead([show(at * 1000, this.zone, language), ...parts, ...gone].join(' · '));
   }
 
+  /** move shows another part of the same length; parts is how many of it lie between, at most to the ends of the window. */
+  move(parts) {
+    const { min, max } = this.plot.scales.x;
+    const by = Math.max(this.from - min, Math.min(this.to - max, parts * (max - min)));
+    if (by) this.plot.setScale('x', { min: min + by, max: max + by });
+  }
+
+  /** wheel moves the part on show sideways, and leaves the page where it is. */
+  wheel(e) {
+    const by = e.deltaX || (e.shiftKey ? e.deltaY : 0);
+    if (!by || !this.plot) return;
+    e.preventDefault();
+    this.move(by / this.plot.over.clientWidth);
+  }
+
   key(e) {
     if (e.key === 'Enter' && this.plot) this.pick(this.plot);
     const step = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity }[e.key];
     if (!step || !this.plot) return;
     e.preventDefault();
+    if (e.shiftKey && Number.isFinite(step)) return this.move(step / 4);
     const last = this.data[0].length - 1;
     const i = Math.max(0, Math.min(last, (this.plot.cursor.idx ?? (step > 0 ? -1 : last + 1)) + step));
     this.plot.setCursor({ left: this.plot.valToPos(this.data[0][i], 'x'), top: this.plot.over.clientHeight / 2 });

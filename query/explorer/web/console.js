@@ -2,6 +2,7 @@
 import { stream } from './api.js';
 import { asked, mostEverything, timeWindow, windowParams } from './asked.js';
 import { by, element } from './dom.js';
+import { offerFiles } from './files.js';
 import { same } from './same.js';
 import { number, t } from './texts.js';
 
@@ -21,7 +22,11 @@ function paramsOf() {
 /** readyStream says how to read what the console would. */
 export function readyStream() {
   const params = paramsOf();
-  if (params.fault) return by('stream-same').replaceChildren(element('p', { class: 'notice' }, params.fault));
+  if (params.fault) {
+    by('stream-files').replaceChildren();
+    return by('stream-same').replaceChildren(element('p', { class: 'notice' }, params.fault));
+  }
+  offerFiles(by('stream-files'), () => [{ name: 'stream', params: paramsOf() }]);
   same(by('stream-same'), [{ path, params, streams: true }], [{ name: 'list_results', args: params }], t.mcpNone);
 }
 

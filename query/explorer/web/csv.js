@@ -10,8 +10,11 @@ const cell = (v) => {
 export const csv = (rows) => rows.map((r) => `${r.map(cell).join(',')}\r\n`).join('');
 
 /** download has the browser keep a text as a file. */
-export function download(name, type, text) {
-  const url = URL.createObjectURL(new Blob([text], { type }));
+export const download = (name, type, text) => save(name, new Blob([text], { type }));
+
+/** save has the browser keep a content as a file. */
+export function save(name, content) {
+  const url = URL.createObjectURL(content);
   Object.assign(document.createElement('a'), { href: url, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(url), 60e3); // it is read by then
 }

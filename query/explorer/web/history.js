@@ -6,6 +6,7 @@ import { itemName, siteName } from './catalogue.js';
 import { Chart, colourOf, load, mostLines } from './chart.js';
 import { by, element } from './dom.js';
 import { showEvidence } from './evidence.js';
+import { offerFiles } from './files.js';
 import { factReads, readFacts, showBoxes, showFacts } from './facts.js';
 import { markRestricted } from './restricted.js';
 import { badge, columns } from './rows.js';
@@ -32,6 +33,9 @@ function zoomed(part) {
   remember();
 }
 
+/** zoomParams are the bounds of the part on show, if there is one. */
+const zoomParams = () => (asked.zoom ? { capturedFrom: new Date(asked.zoom.from * 1e3).toISOString(), capturedTo: new Date(asked.zoom.to * 1e3).toISOString() } : {});
+
 /** unzoom shows the whole window. */
 export const unzoom = () => chart.whole();
 
@@ -41,15 +45,18 @@ export function forgetHistory() {
   showHistory();
 }
 
-/** readHistory reads the products asked for, and draws while rows arrive. */
-export async function readHistory(signal) {
+/** readHistory reads the products asked for, and draws while rows arrive; again: what is on show stays until all are there. */
+export async function readHistory(signal, again = false) {
   const w = timeWindow();
   const draws = await load();
   by('no-charts').hidden = draws;
   by('no-charts').textContent = t.noCharts;
   if (signal.aborted) return;
-  drawn = undefined;
-  showHistory();
+  const quiet = again && drawn?.whole;
+  if (!quiet) {
+    drawn = undefined;
+    showHistory();
+  }
   if (w.fault || !asked.items.length) {
     by('history-status').textContent = w.fault ?? t.chooseItem;
     by('history-same').replaceChildren();
@@ -62,7 +69,8 @@ export async function readHistory(signal) {
   const stock = stockReads(asked.items, asked.site, windowParams(w));
   const lookup = { path: 'ext/v1/lookup', body: { itemIds: asked.items } }; // which pairs are monitored
   same(by('history-same'), [...reads, ...facts, ...stock, lookup], reads.map((r) => ({ name: 'list_results', args: r.params })));
-  by('history-status').textContent = t.loading(0);
+  offerFiles(by('history-files'), () => reads.map(({ params }) => ({ name: `history-${params.itemId}`, params: { ...params, ...zoomParams() } })));
+  if (!quiet) by('history-status').textContent = t.loading(0);
   const failing = (box) => (e) => { if (!signal.aborted) by(box).replaceChildren(t.incomplete + api.said(e)); };
   const summed = readFacts(facts, signal).then((records) => {
     showFacts(by('facts'), records, names);
@@ -71,7 +79,8 @@ export async function readHistory(signal) {
   const past = new History();
   const newest = new Map(); // of each product, its last rows
   let last = performance.now();
-  drawn = { past, newest, window: w, whole: false };
+  const next = { past, newest, window: w, whole: false };
+  if (!quiet) drawn = next;
   try {
     for (const read of reads) {
       const keep = [];
@@ -83,6 +92,7 @@ export async function readHistory(signal) {
           keep.push(row);
         }
         keep.splice(0, keep.length - 100);
+        if (quiet) return;
         by('history-status').textContent = t.loading(number(past.rows));
         if (performance.now() - last > redraw) {
           showHistory();
@@ -90,9 +100,10 @@ export async function readHistory(signal) {
         }
       });
     }
-    drawn.monitored = (await api.sent(lookup.path, lookup.body, signal)).data.flatMap((entry) => [...entry.latest, ...entry.noResult]);
-    drawn.whole = true;
+    next.monitored = (await api.sent(lookup.path, lookup.body, signal)).data.flatMap((entry) => [...entry.latest, ...entry.noResult]);
+    next.whole = true;
     await Promise.all([summed, markRestricted([...past.pairs.values()], signal)]);
+    if (!signal.aborted) drawn = next;
   } finally {
     if (!signal.aborted) {
       by('history-status').textContent = '';
@@ -108,7 +119,7 @@ export function showHistory() {
   if (!h) {
     chart?.clear();
     by('unzoom').hidden = true;
-    for (const id of ['legend', 'evidence', 'now', 'facts', 'boxes', 'stock', 'pairs', 'history-rows', 'readout']) by(id).replaceChildren();
+    for (const id of ['legend', 'evidence', 'now', 'facts', 'boxes', 'stock', 'pairs', 'history-rows', 'readout', 'history-files']) by(id).replaceChildren();
     return;
   }
   const lines = h.past.chosen(mostLines);

@@ -1,11 +1,21 @@
 // What is drawn on the canvases of the history: only what was seen.
+import { indexAt } from './series.js';
+
+/** placer gives a function from values of a linear scale to device pixels, without the work of asking the chart for each. */
+function placer(u, scale) {
+  const { min, max } = u.scales[scale];
+  const zero = u.valToPos(min, scale, true);
+  const each = (u.valToPos(max, scale, true) - zero) / (max - min);
+  return (v) => zero + (v - min) * each;
+}
 
 /** steppedPath is the path of a line's steps on show, in device pixels; of many in one column of pixels it keeps the first, the lowest, the highest and the last. */
 export function steppedPath(u, line) {
   const stroke = new Path2D();
   const { min, max } = u.scales.x;
-  const x = (at) => Math.round(u.valToPos(at, 'x', true));
-  const y = (price) => Math.round(u.valToPos(price, line.currency, true));
+  const [placeX, placeY] = [placer(u, 'x'), placer(u, line.currency)];
+  const x = (at) => Math.round(placeX(at));
+  const y = (price) => Math.round(placeY(price));
   let column; // {x, low, high}, of steps that are too narrow to be told apart
   let joined = false; // the step before ends where this one begins
   const flush = () => {
@@ -15,8 +25,10 @@ export function steppedPath(u, line) {
     }
     column = undefined;
   };
-  line.steps.forEach((s, i) => {
-    if (s.until < min || s.from > max) return;
+  const last = indexAt(line.at, max);
+  for (let i = Math.max(0, indexAt(line.at, min)); i <= last; i++) {
+    const s = line.steps[i];
+    if (s.until < min) continue;
     const [from, until, level] = [x(s.from), x(s.until), y(s.price)];
     joined = i > 0 && line.steps[i - 1].until === s.from;
     if (column && column.x === from && joined) {
@@ -32,7 +44,7 @@ export function steppedPath(u, line) {
       stroke.moveTo(from, level);
       stroke.lineTo(until, level);
     }
-  });
+  }
   flush();
   return { stroke, fill: null, clip: null, band: null, gaps: null, flags: 0 };
 }
@@ -58,10 +70,10 @@ export function marks(u, line, colour) {
     ctx.fill();
   };
   const { min, max } = u.scales.x;
-  for (let i = 0; i < line.at.length; i++) {
-    if (line.at[i] < min || line.at[i] > max) continue;
-    const x = u.valToPos(line.at[i], 'x', true);
-    const y = u.valToPos(line.price[i], line.currency, true);
+  const [placeX, placeY] = [placer(u, 'x'), placer(u, line.currency)];
+  for (let i = Math.max(0, indexAt(line.at, min)); i < line.at.length && line.at[i] <= max; i++) {
+    if (line.at[i] < min) continue;
+    const [x, y] = [placeX(line.at[i]), placeY(line.price[i])];
     if (line.buyBox[i] && apart('box', x, 24)) disc(x, y, 4);
     else if (apart('dot', x, 5)) disc(x, y, 2);
     if (line.prime[i] && apart('prime', x, 44)) {

@@ -5,6 +5,7 @@ import * as api from './api.js';
 import { asked, remember, sortedOf, zoned } from './asked.js';
 import { catalogue, itemName } from './catalogue.js';
 import { by, element } from './dom.js';
+import { offerFiles } from './files.js';
 import { markets, standing } from './position.js';
 import { columns } from './rows.js';
 import { same } from './same.js';
@@ -18,14 +19,12 @@ let placed = []; // market positions on show
 /** forgetLatest clears the view. */
 export function forgetLatest() {
   offers = [];
-  for (const id of ['offers', 'positions']) by(id).replaceChildren();
+  for (const id of ['offers', 'positions', 'latest-files']) by(id).replaceChildren();
 }
 
-/** readLatest reads the newest offers of the site or the products asked for. */
-export async function readLatest(signal) {
-  offers = [];
-  by('positions').replaceChildren();
-  by('offers').replaceChildren();
+/** readLatest reads the newest offers of the site or the products asked for; again: those on show stay until all are there. */
+export async function readLatest(signal, again = false) {
+  if (!again) forgetLatest();
   if (!asked.site && !asked.items.length) {
     by('latest-status').textContent = t.chooseEither;
     by('latest-same').replaceChildren();
@@ -35,18 +34,23 @@ export async function readLatest(signal) {
   const reads = latestReads = (asked.items.length ? asked.items : ['']).map((itemId) => ({
     path: 'v1/results', params: { itemId, site: asked.site, latestObservationPerPair: true, includeExportFields: true, timezone: zone, limit: 1000 },
   }));
-  placed = [];
-  sameLatest();
-  by('latest-status').textContent = t.loading(0);
-  let whole = false;
+  offerFiles(by('latest-files'), () => reads.map(({ params: { limit, ...params } }) => ({ name: `latest-${params.itemId || params.site}`, params })));
+  if (!again) {
+    placed = [];
+    sameLatest();
+    by('latest-status').textContent = t.loading(0);
+  }
+  const next = [];
+  let whole = again;
   let more = false;
   try {
     for (const read of reads) {
       const found = await api.all(read.path, read.params, 5000, signal);
-      offers.push(...found.data);
+      next.push(...found.data);
       more ||= found.more;
     }
     whole = true;
+    offers = next;
   } finally {
     if (!signal.aborted) {
       by('latest-status').textContent = whole ? (more ? t.incomplete : '') + t.loaded(number(offers.length), number(new Set(offers.map((o) => `${o.itemId} ${o.site}`)).size)) : '';

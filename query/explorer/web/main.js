@@ -7,6 +7,7 @@ import { Console, readyStream } from './console.js';
 import { by, element } from './dom.js';
 import { forgetHistory, onShow, readHistory, showHistory, unzoom } from './history.js';
 import { forgetLatest, readLatest, showPositions } from './latest.js';
+import { follow, fresh, stale } from './live.js';
 import { forgetOrders, keepOrders, readOrders, showOrders } from './orders.js';
 import { readStart } from './overview.js';
 import { forgetSites, keepSites, readSites, showSites } from './sites.js';
@@ -98,12 +99,22 @@ function refresh() {
 async function read(view, signal) {
   const failure = by(`${view}-error`);
   if (failure) failure.hidden = true;
+  stale();
+  let whole = false;
   try {
     await readers[view](signal);
+    whole = true;
   } catch (e) {
     if (!signal.aborted && api.loggedIn()) failed(failure, t.incomplete + api.said(e), refresh);
   }
-  if (!signal.aborted) by(view).removeAttribute('aria-busy');
+  if (signal.aborted) return;
+  by(view).removeAttribute('aria-busy');
+  if (!whole) return;
+  if (view !== 'stream') fresh();
+  await follow(signal, () => {
+    if (asked.window.hours) showWindow();
+    return readers[view](signal, true);
+  });
 }
 
 /** failed shows what went wrong, and a way to try again. */
@@ -143,6 +154,7 @@ function showForm() {
 
 function leave(words = '') {
   reading?.abort();
+  stale();
   consoleView.stop();
   for (const clear of [forget, forgetAssortment, forgetHistory, forgetLatest, forgetSites, forgetOrders]) clear(); // what was asked for stays
   for (const id of ['items', 'chosen', 'moved', 'stand', 'seen', 'lines']) by(id).replaceChildren();

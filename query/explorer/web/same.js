@@ -1,5 +1,5 @@
 // "The same elsewhere": commands that give what a view shows, to be copied.
-import { curl, tool } from './copy.js';
+import { cli, curl, tool } from './copy.js';
 import { serviceURL } from './api.js';
 import { element } from './dom.js';
 import { t } from './texts.js';
@@ -7,10 +7,11 @@ import { t } from './texts.js';
 /** same shows the commands for reads of REST, and for this program where a read has one as cli, and calls of tools in a box. */
 export function same(box, reads, calls, note) {
   const login = `export PREISMON_TOKEN=$(curl -sS --fail-with-body ${serviceURL('v1/auth/token').href} \\\n  -H 'Content-Type: application/json' -d '{"loginIdentifier":"…","password":"…"}' | sed 's/.*"accessToken":"\\([^"]*\\)".*/\\1/')`;
+  const commands = reads.map((r) => r.cli ?? cli(r.path, r.params, r)).filter(Boolean);
   box.replaceChildren(
     element('h2', {}, t.same),
     block(t.curl, reads.map((r) => curl(r.path, r.params, r)).join('\n'), 'curl'),
-    ...(reads.some((r) => r.cli) ? [block('CLI', reads.map((r) => r.cli).filter(Boolean).join('\n'), 'cli')] : []),
+    ...(commands.length ? [block('CLI', commands.join('\n'), 'cli')] : []),
     ...calls.map((c, i) => block(calls.length > 1 ? `${t.mcp} ${i + 1}` : t.mcp, tool(c.name, c.args), 'mcp', i ? undefined : note)),
     element('details', {}, element('summary', {}, t.curlHint), pre(login)),
   );

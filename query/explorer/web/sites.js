@@ -18,13 +18,13 @@ const noResult = ['overdue', 'accessTemporarilyRestricted', 'siteTemporarilyUnav
 
 const without = (s) => noResult.reduce((n, reason) => n + s.reasons[reason], 0);
 
-/** readSites reads the view: one site, or all that are seen. */
-export async function readSites(signal) {
-  forgetSites();
+/** readSites reads the view: one site, or all that are seen; again: they stay on show until then. */
+export async function readSites(signal, again = false) {
+  if (!again) forgetSites();
   const read = { path: 'ext/v1/sites/status', params: { site: asked.site, timezone: zoned() }, cli: `preismon site-status${asked.site && ` --site ${asked.site}`} --timezone ${zoned()}` };
   same(by('sites-same'), [read], []);
-  by('sites-status').textContent = t.loadingView;
-  let whole = false;
+  if (!again) by('sites-status').textContent = t.loadingView;
+  let whole = again;
   try {
     const answer = await api.page(read.path, read.params, signal);
     [sites, asOf] = [answer.data, Date.parse(answer.query.asOf)];

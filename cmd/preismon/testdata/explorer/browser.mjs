@@ -29,7 +29,24 @@ const chartOf = (page) => page.evaluate(() => {
   };
 });
 
-const said = { chart: {}, curl: {}, mcp: {} };
+const said = { chart: {}, curl: {}, cli: {}, mcp: {}, files: {} };
+
+/** files keeps what a view offers, text and binary. */
+async function files(page, view) {
+  const all = [];
+  for (const [form, encoding] of [['csv', 'utf8'], ['parquet', 'latin1']]) {
+    const kept = [];
+    const keep = (d) => kept.push(d);
+    page.on('download', keep);
+    await page.locator(`#${view}-files [data-form=${form}]`).click();
+    await page.waitForFunction(([view, form]) => !document.querySelector(`#${view}-files [data-form=${form}]`).disabled, [view, form]);
+    await page.waitForTimeout(300);
+    page.off('download', keep);
+    if (await page.locator(`#${view}-files .error:not([hidden])`).count()) fail(view, `no ${form}: ${await page.textContent(`#${view}-files .error`)}`);
+    for (const d of kept) all.push({ name: d.suggestedFilename(), text: await readFile(await d.path(), encoding) });
+  }
+  said.files[view] = all.map(({ name, text }) => ({ name, text: name.endsWith('.csv') ? text : `${text.slice(0, 4)} ${text.slice(-4)}` }));
+}
 
 /** keeps looks whether the address is the state: through a reload, Back, another zone, and an expired login. */
 async function keeps(page) {
@@ -195,6 +212,8 @@ async function english() {
   said.facts = await page.locator('#facts tbody tr').evaluateAll((rows) => rows.map((r) => [...r.cells].map((c) => c.textContent)));
   said.curl.history = await copied(page, 'history', 'curl');
   said.mcp.history = await copied(page, 'history', 'mcp');
+  said.cli.history = await copied(page, 'history', 'cli');
+  await files(page, 'history');
   await page.focus('#chart');
   await page.keyboard.press('End');
   await page.keyboard.press('ArrowLeft');
@@ -246,6 +265,8 @@ async function english() {
   said.offers = await page.locator('#offers tbody tr').evaluateAll((rows) => rows.map((r) => [...r.cells].map((c) => c.textContent)));
   said.curl.latest = await copied(page, 'latest', 'curl');
   said.mcp.latest = await copied(page, 'latest', 'mcp');
+  said.cli.latest = await copied(page, 'latest', 'cli');
+  await files(page, 'latest');
   await page.fill('#own', '1.234x');
   if (!(await page.isVisible('#own-error')) || await page.locator('#positions tbody tr').count()) fail('en', 'a price that is none gives a position, or no words');
   await page.fill('#own', '1,234.50');
@@ -264,6 +285,9 @@ async function english() {
   await page.waitForSelector('#stream-state[data-state=complete]');
   said.stream = { rows: await page.textContent('#n-rows'), first: await page.textContent('#n-first'), rate: await page.textContent('#n-rate'), lines: (await page.textContent('#lines')).split('\n') };
   said.curl.stream = await copied(page, 'stream', 'curl');
+  said.cli.stream = await copied(page, 'stream', 'cli');
+  said.mcp.stream = await copied(page, 'stream', 'mcp');
+  await files(page, 'stream');
   await looks(page, 'stream-en', false);
   await page.click('#logout');
   await page.waitForSelector('#login:not([hidden])');

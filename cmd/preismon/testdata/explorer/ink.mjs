@@ -93,5 +93,149 @@ async function honest() {
   await page.context().close();
 }
 
-await honest().catch((e) => fail('ink', `${e.stack}`.slice(0, 900)));
+/** follows looks whether a history follows a feed that is made up here: not while it is zoomed or hidden, and nothing else on the page moves. */
+async function follows() {
+  const page = await watched('live', { locale: 'en-GB', viewport: { width: 1280, height: 900 } });
+  await page.goto(`${plan.base}/explorer/`);
+  await login(page);
+  await page.evaluate(({ item, site }) => {
+    const real = fetch;
+    const made = globalThis.made = { rows: 3, feeds: 0, reads: 0, news: 0 };
+    const json = (body) => new Response(JSON.stringify(body), { headers: { 'Content-Type': 'application/json' } });
+    window.fetch = async (to, options) => {
+      const path = String(to);
+      if (path.includes('/v1/results/stream')) {
+        made.reads++;
+        const start = Date.now() - 3600e3;
+        return new Response(Array.from({ length: made.rows }, (_, i) => `${JSON.stringify({ itemId: item, site, capturedAt: new Date(start + i * 60e3).toISOString(), availability: 'AVAILABLE', price: 10 + i, totalPrice: 10 + i, currencyCode: 'EUR', merchant: 'M' })}\n`).join(''));
+      }
+      if (!path.includes('/ext/v1/changes')) return real(to, options);
+      made.feeds++;
+      const since = Number(new URL(path).searchParams.get('since') ?? made.news);
+      for (let i = 0; i < 20 && made.news === since; i++) await new Promise((ok) => { setTimeout(ok, 100); }); // the service waits, too
+      return json({ data: Array.from({ length: made.news - since }, () => ({ itemId: item, site })), progress: { token: String(made.news), asOf: new Date().toISOString(), upToDate: true } });
+    };
+  }, { item: plan.items[0], site: plan.site });
+  await page.evaluate((item) => { location.hash = `#view=history&items=${item}&last=24h&zone=UTC`; }, plan.items[0]);
+  const rows = (n, timeout = 30000) => page.waitForFunction((n) => window.preismon.lines?.rows === n && /follows|paused/.test(document.querySelector('#live').textContent), n, { timeout });
+  const newer = () => page.evaluate(() => { globalThis.made.rows++; globalThis.made.news++; });
+  const now = () => page.evaluate(() => [globalThis.made.reads, window.preismon.lines.rows, location.hash, scrollY].join());
+  const state = (words) => page.waitForFunction((words) => document.querySelector('#live').textContent.includes(words), words);
+  await rows(3);
+  await state('follows what is new');
+  if (!/^As of \D.*, \d+ sec\. ago/.test(await page.textContent('#live'))) fail('live', `it does not say how old it is: ${await page.textContent('#live')}`);
+  await page.waitForFunction(() => globalThis.made.feeds >= 2);
+  await page.evaluate(() => scrollTo(0, 200));
+  const hash = await page.evaluate(() => location.hash);
+  await newer();
+  await rows(4);
+  if ((await page.evaluate(() => [location.hash, scrollY].join())) !== `${hash},200`) fail('live', `following changes the address or the place: ${await page.evaluate(() => [location.hash, scrollY].join())}`);
+
+  await page.evaluate(() => { const { min, max } = window.preismon.chart.scales.x; window.preismon.chart.setScale('x', { min: min + 600, max: max - 600 }); });
+  await state('paused while zoomed');
+  await page.waitForTimeout(2500); // what was asked of the feed before has come
+  await newer();
+  const zoomed = await now();
+  await page.waitForTimeout(17000); // longer than it waits between two readings
+  if ((await now()) !== zoomed) fail('live', `zoomed, it went from ${zoomed} to ${await now()}`);
+  await page.evaluate(() => Object.defineProperty(document, 'hidden', { configurable: true, get: () => true }));
+  await page.click('#unzoom');
+  await page.evaluate(() => document.activeElement.blur());
+  await state('paused while hidden');
+  const feeds = () => page.evaluate(() => globalThis.made.feeds);
+  const asked = await feeds();
+  await page.waitForTimeout(3000);
+  if ((await feeds()) !== asked) fail('live', 'hidden, it asks the feed');
+  await page.evaluate(() => { delete document.hidden; });
+  await rows(5);
+  await page.focus('#chart');
+  await state('paused while you are at it');
+  await page.context().close();
+}
+
+/** real looks whether the newest prices of a site follow the service. */
+async function real() {
+  const page = await watched('real', { locale: 'en-GB', viewport: { width: 1280, height: 900 } });
+  await page.goto(`${plan.base}/explorer/#view=latest&site=${plan.site}&zone=UTC`);
+  await login(page);
+  await page.waitForSelector('#offers tbody tr');
+  const at = () => page.getAttribute('#live time', 'datetime').catch(() => '');
+  const before = await at();
+  await page.evaluate(() => document.activeElement.blur());
+  await page.waitForFunction((before) => (document.querySelector('#live time')?.dateTime ?? before) > before, before, { timeout: 90000 });
+  const [rows, newest] = await page.evaluate(async (site) => {
+    const { data } = await (await fetch(`../v1/results?site=${site}&latestObservationPerPair=true&limit=1000`, { headers: { Authorization: `Bearer ${sessionStorage.getItem('preismon.token')}` } })).json();
+    return [document.querySelectorAll('#offers tbody tr').length, data.length];
+  }, plan.site);
+  if (Math.abs(rows - newest) > newest / 4 || !rows) fail('real', `${rows} rows on show, the service has ${newest}`);
+  await page.context().close();
+}
+
+/** cold opens a page as somebody does who is logged in and was never here, and gives when what it waits for was there, in ms, and how many bytes of script came. */
+async function cold(token, path, what) {
+  const page = await watched('cold', { locale: 'en-GB', viewport: { width: 1280, height: 900 } });
+  await page.addInitScript(([token, what]) => {
+    sessionStorage.setItem('preismon.token', token);
+    const there = what === 'chart' ? () => globalThis.preismon?.chart : () => /\d/.test(document.querySelector('#moved')?.textContent);
+    const look = () => (there() ? (globalThis.thereAt = performance.now()) : requestAnimationFrame(look));
+    requestAnimationFrame(look);
+  }, [token, what]);
+  const scripts = [];
+  page.on('requestfinished', (r) => { if (r.resourceType() === 'script') scripts.push(r.sizes().then((s) => s.responseBodySize)); });
+  await page.goto(`${plan.base}/explorer/${path}`);
+  await page.waitForFunction(() => globalThis.thereAt);
+  const ms = await page.evaluate(() => globalThis.thereAt);
+  await page.waitForTimeout(500);
+  const bytes = (await Promise.all(scripts)).reduce((a, b) => a + b, 0);
+  await page.context().close();
+  return { ms, bytes, scripts: scripts.length };
+}
+
+/** budget measures: the best of three, since what is in the way of one is not the page. */
+async function budget() {
+  const page = await watched('budget', { locale: 'en-GB', viewport: { width: 1280, height: 900 } });
+  await page.goto(`${plan.base}/explorer/`);
+  await login(page);
+  const token = await page.evaluate(() => sessionStorage.getItem('preismon.token'));
+  const best = async (path, what) => {
+    const all = [];
+    for (let i = 0; i < 3; i++) all.push(await cold(token, path, what));
+    return all.reduce((a, b) => (b.ms < a.ms ? b : a));
+  };
+  said.number = await best('', 'number');
+  said.chart = await best(`#view=history&items=${plan.items[0]}&last=168h`, 'chart');
+  await page.evaluate(({ item, site }) => {
+    const real = fetch;
+    window.fetch = (to, options) => {
+      if (!String(to).includes('/v1/results/stream')) return real(to, options);
+      const start = Date.now() - 6 * 86400e3;
+      let text = '';
+      for (let i = 0; i < 100000; i++) text += `${JSON.stringify({ itemId: item, site, capturedAt: new Date(start + Math.floor(i / 5) * 20000).toISOString(), availability: 'AVAILABLE', price: 10 + ((i * 7919) % 100) / 10, totalPrice: 10, currencyCode: 'EUR', merchant: `M${i % 5}` })}\n`;
+      return Promise.resolve(new Response(text));
+    };
+  }, { item: plan.items[0], site: plan.site });
+  await page.evaluate((item) => { location.hash = `#view=history&items=${item}&last=168h&zone=UTC`; }, plan.items[0]);
+  await page.waitForFunction(() => !document.querySelector('#history').hasAttribute('aria-busy') && window.preismon.lines?.rows === 100000);
+  await page.focus('#chart'); // it does not follow then
+  await page.evaluate(() => { const u = window.preismon.chart; const { min, max } = u.scales.x; u.setScale('x', { min, max: max - (max - min) / 5 }); });
+  const from = await page.evaluate(() => window.preismon.chart.scales.x.min);
+  await page.keyboard.press('Shift+ArrowRight');
+  await page.waitForFunction((from) => window.preismon.chart.scales.x.min > from, from).catch(() => fail('budget', 'Shift and the right key do not move the part on show'));
+  said.pan = await page.evaluate(() => new Promise((ok) => { // back and forth by the wheel, as long as two seconds of a display of 60 Hz
+    const times = [];
+    let [n, last] = [0, performance.now()];
+    const frame = (now) => {
+      if (n) times.push(now - last);
+      last = now;
+      if (n++ === 120) return ok(times.sort((a, b) => a - b));
+      document.querySelector('#chart').dispatchEvent(new WheelEvent('wheel', { deltaX: n % 60 < 30 ? -6 : 6, bubbles: true, cancelable: true }));
+      requestAnimationFrame(frame);
+    };
+    requestAnimationFrame(frame);
+  }));
+  await page.context().close();
+}
+
+await Promise.all(Object.entries({ honest, follows, real }).map(([name, part]) => part().catch((e) => fail(name, `${e.stack}`.slice(0, 900)))));
+await budget().catch((e) => fail('budget', `${e.stack}`.slice(0, 900))); // alone: it is measured
 await done(said);

@@ -1,0 +1,202 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+)
+
+// answered are the rows of an answer as texts, in order: what the page, a
+// command and an agent must agree on.
+func answered(t *testing.T, rows []json.RawMessage) (all []string) {
+	t.Helper()
+	for _, text := range rows {
+		var r explorerRow
+		if err := json.Unmarshal(text, &r); err != nil || r.ItemID == "" {
+			t.Fatalf("a row: %.200s %v", text, err)
+		}
+		all = append(all, r.text())
+	}
+	slices.Sort(all)
+	return all
+}
+
+func (r explorerRow) text() string {
+	return fmt.Sprint(r.ItemID, " ", r.Site, " ", r.CapturedAt, " ", r.Availability, " ", deref(r.Merchant), " ", deref(r.Price), " ", deref(r.CurrencyCode))
+}
+
+func deref[T any](p *T) any {
+	if p == nil {
+		return "null"
+	}
+	return *p
+}
+
+// resultsOf are the rows of results in the output of several commands: each
+// gives rows as NDJSON, or a page, or something else, which is left out.
+func resultsOf(t *testing.T, out string) (rows []json.RawMessage) {
+	t.Helper()
+	d := json.NewDecoder(strings.NewReader(out))
+	for d.More() {
+		var one json.RawMessage
+		if err := d.Decode(&one); err != nil {
+			t.Fatalf("%v: %.300s", err, out)
+		}
+		var what struct {
+			CapturedAt string
+			Data       []json.RawMessage
+		}
+		if err := json.Unmarshal(one, &what); err != nil {
+			t.Fatal(err)
+		}
+		if what.CapturedAt != "" {
+			rows = append(rows, one)
+		}
+		for _, r := range what.Data {
+			if strings.Contains(string(r), `"capturedAt"`) && !strings.Contains(string(r), `"asked"`) {
+				rows = append(rows, r)
+			}
+		}
+	}
+	return rows
+}
+
+// compareCommands runs what the page gave to be copied: the command of curl,
+// that of the client, and the call of the tool give the same rows. The newest
+// ones may be followed by others in between: those of a pair are then newer.
+func (s explorerSaid) compareCommands(t *testing.T, d *demoTest, token string) {
+	t.Helper()
+	p, agent := d.person(t, "PREISMON_TOKEN="+token), d.agent(t, "anna")
+	for _, view := range []string{"history", "latest", "stream"} {
+		ask := func() (curl, cli, mcp []string) {
+			cmd := exec.CommandContext(t.Context(), "sh", "-c", s.Curl[view])
+			cmd.Env = append(cmd.Environ(), "PREISMON_TOKEN="+token)
+			out, err := cmd.Output()
+			if err != nil {
+				t.Fatalf("%s: %v\n%s\n%.300s", view, err, s.Curl[view], out)
+			}
+			var told strings.Builder
+			for command := range strings.Lines(s.CLI[view]) {
+				args := strings.Fields(command)
+				out, _ := p.run(0, args[1:]...)
+				if args[1] == "stream" || args[1] == "results" {
+					told.WriteString(out)
+				} else if !strings.HasPrefix(out, "{") {
+					t.Errorf("%s: %s: %.300s", view, command, out)
+				}
+			}
+			return answered(t, resultsOf(t, string(out))), answered(t, resultsOf(t, told.String())), answered(t, callAll(t, agent, s.MCP[view]))
+		}
+		curl, cli, mcp := ask()
+		for try := 0; try < 5 && (!slices.Equal(curl, cli) || !slices.Equal(ofItem(curl, s.MCP[view]), mcp)); try++ { // the market went on in between
+			curl, cli, mcp = ask()
+		}
+		if diff := gocmp.Diff(curl, cli); diff != "" || len(curl) == 0 {
+			t.Errorf("%s: %d rows (-curl +client): %.2000s", view, len(curl), diff)
+		}
+		if diff := gocmp.Diff(ofItem(curl, s.MCP[view]), mcp); diff != "" || len(mcp) == 0 {
+			t.Errorf("%s: %d rows (-curl +tool): %.2000s", view, len(mcp), diff)
+		}
+		if view == "history" && len(curl) != s.Chart.Rows {
+			t.Errorf("the commands of the history give %d rows, the chart holds %d", len(curl), s.Chart.Rows)
+		}
+		t.Logf("same=%s curl=%d cli=%d mcp=%d", view, len(curl), len(cli), len(mcp))
+	}
+}
+
+// callAll calls a tool to its end, page by page, as an agent does.
+func callAll(t *testing.T, of *agent, text string) (rows []json.RawMessage) {
+	t.Helper()
+	var call struct {
+		Method string
+		Params struct {
+			Name      string
+			Arguments map[string]any
+		}
+	}
+	if err := json.Unmarshal([]byte(text), &call); err != nil || call.Method != "tools/call" || call.Params.Name != "list_results" {
+		t.Fatalf("MCP call %s: %v", text, err)
+	}
+	for {
+		answer, err := of.call(call.Params.Name, call.Params.Arguments)
+		var page struct {
+			Data   []json.RawMessage
+			Paging struct{ NextCursor string }
+		}
+		if err != nil || answer.failed || json.Unmarshal(answer.body, &page) != nil {
+			t.Fatalf("%s: %v %.300s", text, err, answer.body)
+		}
+		rows = append(rows, page.Data...)
+		if page.Paging.NextCursor == "" {
+			return rows
+		}
+		call.Params.Arguments["cursor"] = page.Paging.NextCursor
+	}
+}
+
+// ofItem are those of some texts of rows that are of the item that a call names.
+func ofItem(all []string, call string) []string {
+	var named struct {
+		Params struct {
+			Arguments struct{ ItemID string }
+		}
+	}
+	if json.Unmarshal([]byte(call), &named) != nil || named.Params.Arguments.ItemID == "" {
+		return all
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(text string) bool { return !strings.HasPrefix(text, named.Params.Arguments.ItemID+" ") })
+}
+
+// compareFiles holds the files of a history against the rows of the API, and
+// looks whether the others are what they are called.
+func (s explorerSaid) compareFiles(t *testing.T, rows []explorerRow) {
+	t.Helper()
+	var want, got []string
+	for _, r := range rows {
+		want = append(want, fmt.Sprint(r.ItemID, " ", r.Site, " ", r.CapturedAt, " ", deref(r.Merchant)))
+	}
+	for view, files := range s.Files {
+		csv := 0
+		for _, f := range files {
+			if strings.HasSuffix(f.Name, ".parquet") {
+				if f.Text != "PAR1 PAR1" {
+					t.Errorf("%s is no Parquet: %q", f.Name, f.Text)
+				}
+				continue
+			}
+			csv++
+			records := f.records(t)
+			if len(records) == 0 || !strings.HasPrefix(f.Name, view) {
+				t.Errorf("%s has %d records", f.Name, len(records))
+			}
+			if view != "history" {
+				continue
+			}
+			for _, r := range records {
+				merchant := r["merchant"]
+				if merchant == "" {
+					merchant = "null"
+				}
+				at, err := time.Parse(time.RFC3339, r["capturedAt"]) // in the zone of the page
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, fmt.Sprint(r["itemId"], " ", r["site"], " ", at.UTC().Format("2006-01-02T15:04:05.000Z"), " ", merchant))
+			}
+		}
+		if csv == 0 || len(files) != 2*csv {
+			t.Errorf("%s: %d files, %d of them CSV", view, len(files), csv)
+		}
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if diff := gocmp.Diff(want, got); diff != "" || len(s.Files) != 3 {
+		t.Errorf("files of %d views, that of the history (-API +file): %.2000s", len(s.Files), diff)
+	}
+}

@@ -1,0 +1,91 @@
+// What is on show follows the feed: when something new becomes visible, the
+// view is read again, unless somebody is at it. A line says how old it is.
+import * as api from './api.js';
+import { asked, zoned } from './asked.js';
+import { by, element } from './dom.js';
+import { fromNow, language, t } from './texts.js';
+import { show } from './zone.js';
+
+const followed = ['overview', 'history', 'latest', 'sites'];
+const least = 15e3; // ms between two readings of a view
+const patience = 15e3; // ms until a feed that failed is asked again
+
+let readAt; // when what is on show was read
+let trouble = '';
+
+/** why tells what keeps the view from following, in words; empty: nothing does. */
+function why() {
+  if (!followed.includes(asked.view)) return t.notFollowed;
+  if (asked.view === 'history' && !asked.window.hours) return t.fixedWindow;
+  if (asked.view === 'history' && asked.zoom) return t.pausedZoom;
+  if (document.hidden) return t.pausedHidden;
+  if (by(asked.view).contains(document.activeElement)) return t.pausedFocus;
+  return '';
+}
+
+function say() {
+  if (!readAt) return by('live').replaceChildren();
+  const paused = why();
+  by('live').dataset.state = trouble ? 'trouble' : paused ? 'paused' : 'live';
+  by('live').replaceChildren(element('time', { datetime: new Date(readAt).toISOString() }, t.asOf(show(readAt, zoned(), language, true), fromNow(Math.min(readAt - Date.now(), -1e3)))), ' · ', trouble || paused || t.followsNow);
+}
+setInterval(say, 1000);
+
+/** fresh says that what is on show was read now. */
+export function fresh() {
+  readAt = Date.now();
+  trouble = '';
+  say();
+}
+
+/** stale says that nothing is on show. */
+export function stale() {
+  readAt = undefined;
+  say();
+}
+
+const pause = (ms, signal) => new Promise((ok, no) => {
+  signal.addEventListener('abort', () => no(signal.reason), { once: true });
+  setTimeout(ok, ms);
+});
+
+/** follow calls again when there is something new of what is asked for, until the signal. Again reads the view and throws where that fails. */
+export async function follow(signal, again) {
+  const of = { site: asked.site, itemId: asked.view === 'history' || asked.view === 'latest' ? (asked.items.length === 1 ? asked.items[0] : '') : '' };
+  const mine = (row) => asked.items.length < 2 || !['history', 'latest'].includes(asked.view) || asked.items.includes(row.itemId);
+  if (!followed.includes(asked.view)) return;
+  let token;
+  let news = false;
+  while (!signal.aborted) {
+    try {
+      if (why()) {
+        await pause(500, signal);
+        continue;
+      }
+      if (!token) {
+        token = (await api.page('ext/v1/changes', of, signal)).progress.token;
+        continue;
+      }
+      const { data, progress } = await api.page('ext/v1/changes', { since: token, wait: news ? '0s' : '20s', limit: 1000 }, signal);
+      token = progress.token;
+      news ||= data.some(mine);
+      if (!news || !progress.upToDate) continue;
+      await pause(Math.max(500, readAt + least - Date.now()), signal);
+      if (why()) continue;
+      news = false;
+      await again();
+      fresh();
+    } catch (e) {
+      if (signal.aborted) return;
+      if (e.status === 410) {
+        token = undefined; // what is seen changed, or the tables: all is read again
+        news = true;
+      } else {
+        trouble = t.notFollowing(api.said(e));
+        news = true;
+        say();
+        await pause(patience, signal).catch(() => {});
+      }
+    }
+  }
+}
