@@ -12,8 +12,9 @@ import (
 	"net/http"
 	"path"
 	"slices"
-	"strings"
 	"time"
+
+	"preismon/query/accept"
 )
 
 //go:embed palette.css
@@ -81,23 +82,10 @@ func (f File) Serve(w http.ResponseWriter, r *http.Request, policy string) {
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Add("Vary", "Accept-Encoding")
 	body, etag := f.body, f.etag
-	if len(f.packed) > 0 && takesGzip(r) {
+	if len(f.packed) > 0 && accept.Coding(r.Header.Values("Accept-Encoding"), "gzip") != "" {
 		h.Set("Content-Encoding", "gzip")
 		body, etag = f.packed, etag+"-gzip"
 	}
 	h.Set("ETag", `"`+etag+`"`)
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
-}
-
-// takesGzip tells whether a client names gzip, without a weight of zero (RFC
-// 9110, section 12.5.3). One that takes anything gets the file as it is.
-func takesGzip(r *http.Request) bool {
-	for part := range strings.SplitSeq(strings.Join(r.Header.Values("Accept-Encoding"), ","), ",") {
-		coding, weight, _ := strings.Cut(part, ";")
-		if strings.EqualFold(strings.TrimSpace(coding), "gzip") {
-			weight = strings.TrimPrefix(strings.ReplaceAll(strings.ToLower(weight), " ", ""), "q=")
-			return strings.Trim(weight, "0.") != "" || weight == ""
-		}
-	}
-	return false
 }

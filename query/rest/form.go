@@ -5,10 +5,10 @@ import (
 	"io"
 	"mime"
 	"slices"
-	"strconv"
 	"strings"
 
 	"preismon/query"
+	"preismon/query/accept"
 	"preismon/query/frame"
 	"preismon/query/table"
 )
@@ -93,15 +93,15 @@ func (f *form) columns(include query.Include) []frame.Column {
 // the earlier of two alike. The weight of a form is that of the most specific
 // range that it is in. Who names none of them gets the first that a weight of
 // 0 does not refuse.
-func formOf(accept []string, forms []*form) *form {
-	ranges := acceptedRanges(strings.Join(accept, ","))
+func formOf(accepted []string, forms []*form) *form {
+	ranges := accept.Ranges(accepted)
 	var best, allowed *form // allowed: the first that is not refused by a weight of 0
 	bestWeight := 0.0
 	for _, f := range forms {
 		weight, exact := 0.0, -1
 		for _, r := range ranges {
-			if n, ok := r.covers(f); ok && n > exact {
-				weight, exact = r.weight, n
+			if n, ok := f.within(r); ok && n > exact {
+				weight, exact = r.Weight, n
 			}
 		}
 		if weight > bestWeight {
@@ -114,54 +114,12 @@ func formOf(accept []string, forms []*form) *form {
 	return cmp.Or(best, allowed, forms[0])
 }
 
-// mediaRange is one range of Accept.
-type mediaRange struct {
-	media  string // type/subtype, type/* or */*
-	params map[string]string
-	weight float64
-}
-
-// acceptedRanges reads Accept. What is malformed counts as not there.
-func acceptedRanges(accept string) (all []mediaRange) {
-	for _, part := range members(accept) {
-		media, params, err := mime.ParseMediaType(part)
-		if err != nil || !strings.Contains(media, "/") {
-			continue
-		}
-		r := mediaRange{media: media, params: params, weight: 1}
-		if q, given := params["q"]; given {
-			delete(params, "q")
-			if r.weight, err = strconv.ParseFloat(q, 64); err != nil || !(r.weight >= 0 && r.weight <= 1) {
-				continue
-			}
-		}
-		all = append(all, r)
-	}
-	return all
-}
-
-// members splits a field at its commas, but for those within quotes.
-func members(field string) []string {
-	quoted, escaped := false, false
-	return strings.FieldsFunc(field, func(c rune) bool {
-		switch {
-		case escaped:
-			escaped = false
-		case quoted && c == '\\':
-			escaped = true
-		case c == '"':
-			quoted = !quoted
-		}
-		return c == ',' && !quoted
-	})
-}
-
-// covers tells whether a form is in the range, and how specific that is. A
+// within tells whether the form is in a range, and how specific that is. A
 // parameter that the form does not have is another form, but for the charset
 // that all text has.
-func (r *mediaRange) covers(f *form) (specific int, ok bool) {
+func (f *form) within(r accept.Range) (specific int, ok bool) {
 	kind, _, _ := strings.Cut(f.media, "/")
-	switch r.media {
+	switch r.Media {
 	case f.media:
 		specific = 2
 	case kind + "/*":
@@ -171,7 +129,7 @@ func (r *mediaRange) covers(f *form) (specific int, ok bool) {
 		return 0, false
 	}
 	_, own, _ := mime.ParseMediaType(f.typed)
-	for name, value := range r.params {
+	for name, value := range r.Params {
 		has := cmp.Or(own[name], f.unsaid[name])
 		if name == "charset" {
 			has = "utf-8"
@@ -180,5 +138,5 @@ func (r *mediaRange) covers(f *form) (specific int, ok bool) {
 			return 0, false
 		}
 	}
-	return specific + len(r.params), true
+	return specific + len(r.Params), true
 }

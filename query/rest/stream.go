@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"preismon/query"
+	"preismon/query/accept"
 	"preismon/query/frame"
 	"preismon/query/table"
 	"preismon/query/wire"
@@ -53,7 +53,7 @@ func (a *api) stream(c *gin.Context, p query.Principal) error {
 		c.Writer.Header().Set("Preference-Applied", wire.PreferNoTrailers)
 	}
 	if !s.form.dense {
-		s.coding = acceptedCoding(c.GetHeader("Accept-Encoding"))
+		s.coding = accept.Coding(c.Request.Header.Values("Accept-Encoding"), "zstd", "gzip")
 	}
 	defer s.discard()
 	var to query.ResultsStream = s
@@ -335,33 +335,4 @@ func (s *transfer) discard() {
 		encoders[s.coding].Put(s.enc)
 		s.enc = nil
 	}
-}
-
-// acceptedCoding picks zstd, gzip or none by Accept-Encoding (RFC 9110,
-// section 12.5.3): the one with the higher weight, zstd among equals.
-func acceptedCoding(header string) string {
-	weights := map[string]float64{}
-	for part := range strings.SplitSeq(header, ",") {
-		coding, rest, _ := strings.Cut(part, ";")
-		weight := 1.0
-		if q, ok := strings.CutPrefix(strings.ReplaceAll(strings.ToLower(rest), " ", ""), "q="); ok {
-			w, err := strconv.ParseFloat(q, 64)
-			if err != nil || !(w >= 0 && w <= 1) {
-				continue
-			}
-			weight = w
-		}
-		weights[strings.ToLower(strings.TrimSpace(coding))] = weight
-	}
-	best, bestWeight := "", 0.0
-	for _, coding := range []string{"zstd", "gzip"} {
-		weight, named := weights[coding]
-		if !named {
-			weight = weights["*"]
-		}
-		if weight > bestWeight {
-			best, bestWeight = coding, weight
-		}
-	}
-	return best
 }

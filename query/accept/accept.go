@@ -1,0 +1,82 @@
+// Package accept reads what clients say that they take: media types by Accept
+// and content codings by Accept-Encoding (RFC 9110, section 12.5). What is
+// malformed counts as not there.
+package accept
+
+import (
+	"mime"
+	"strconv"
+	"strings"
+)
+
+// Coding gives the content coding of those offered that a client likes best by
+// the fields of Accept-Encoding, the first among equals; empty: none.
+func Coding(fields []string, offered ...string) string {
+	weights := map[string]float64{}
+	for part := range strings.SplitSeq(strings.Join(fields, ","), ",") {
+		coding, rest, _ := strings.Cut(part, ";")
+		q, given := strings.CutPrefix(strings.ReplaceAll(strings.ToLower(rest), " ", ""), "q=")
+		if w, ok := weight(q, given); ok {
+			weights[strings.ToLower(strings.TrimSpace(coding))] = w
+		}
+	}
+	best, most := "", 0.0
+	for _, coding := range offered {
+		w, named := weights[coding]
+		if !named {
+			w = weights["*"]
+		}
+		if w > most {
+			best, most = coding, w
+		}
+	}
+	return best
+}
+
+// Range is a media range of Accept.
+type Range struct {
+	Media  string            // type/subtype, type/* or */*
+	Params map[string]string // without the weight
+	Weight float64           // from 0, which refuses, to 1
+}
+
+// Ranges reads the fields of Accept.
+func Ranges(fields []string) (all []Range) {
+	for _, part := range members(strings.Join(fields, ",")) {
+		media, params, err := mime.ParseMediaType(part)
+		if err != nil || !strings.Contains(media, "/") {
+			continue
+		}
+		q, given := params["q"]
+		delete(params, "q")
+		if w, ok := weight(q, given); ok {
+			all = append(all, Range{media, params, w})
+		}
+	}
+	return all
+}
+
+// weight reads a weight, which is 1 where none is given.
+func weight(q string, given bool) (w float64, ok bool) {
+	if !given {
+		return 1, true
+	}
+	w, err := strconv.ParseFloat(q, 64)
+	return w, err == nil && w >= 0 && w <= 1
+}
+
+// members splits a field at its commas, but for those within quotes.
+func members(field string) []string {
+	quoted, escaped := false, false
+	return strings.FieldsFunc(field, func(c rune) bool {
+		switch {
+		case escaped:
+			escaped = false
+		case quoted && c == '\\':
+			escaped = true
+		case c == '"':
+			quoted = !quoted
+		}
+		return c == ',' && !quoted
+	})
+}

@@ -1,0 +1,45 @@
+package accept_test
+
+import (
+	"testing"
+
+	"preismon/query/accept"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestCoding(t *testing.T) {
+	for _, c := range []struct {
+		fields []string
+		want   string
+	}{
+		{nil, ""},
+		{[]string{""}, ""},
+		{[]string{"gzip"}, "gzip"},
+		{[]string{"gzip, zstd"}, "zstd"},
+		{[]string{"gzip", "zstd"}, "zstd"},
+		{[]string{"GZIP; Q=0.8, zstd ; q=0.5"}, "gzip"},
+		{[]string{"*"}, "zstd"},
+		{[]string{"*;q=0.1, zstd;q=0"}, "gzip"},
+		{[]string{"gzip;q=0.000"}, ""},
+		{[]string{"gzip;q=2, zstd;q=x"}, ""},
+		{[]string{"gzip;q=NaN"}, ""},
+		{[]string{"br, identity"}, ""},
+	} {
+		if got := accept.Coding(c.fields, "zstd", "gzip"); got != c.want {
+			t.Errorf("%q: %q, want %q", c.fields, got, c.want)
+		}
+	}
+}
+
+func TestRanges(t *testing.T) {
+	got := accept.Ranges([]string{`text/csv;header="a,b\",c";q=0.5, nonsense, */*;q=0`, "application/json;q=1.1, application/*"})
+	want := []accept.Range{
+		{Media: "text/csv", Params: map[string]string{"header": `a,b",c`}, Weight: 0.5},
+		{Media: "*/*", Params: map[string]string{}, Weight: 0},
+		{Media: "application/*", Params: map[string]string{}, Weight: 1},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
