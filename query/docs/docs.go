@@ -2,7 +2,8 @@
 // operation with its parameters, answers, errors and a curl command, every
 // record with its fields. It is made from contracts/openapi when the program
 // starts and needs nothing else: no network, no login, no script. A script
-// of a few lines adds buttons that copy.
+// adds a search over these texts, a mark on what is read, and buttons that
+// copy. The frame speaks the language of the browser, the reference English.
 //
 // Each operation has an address, /docs#<operationId>; each record has
 // /docs#schema-<name>.
@@ -23,7 +24,7 @@ const Path = "/docs"
 
 const (
 	stylePath  = Path + "/style.css"
-	scriptPath = Path + "/copy.js"
+	scriptPath = Path + "/page.js"
 )
 
 var (
@@ -31,7 +32,7 @@ var (
 	page string
 	//go:embed web/style.css
 	style []byte
-	//go:embed web/copy.js
+	//go:embed web/page.js
 	script []byte
 )
 
@@ -39,7 +40,10 @@ var (
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // Docs serves the page.
-type Docs struct{ files map[string]look.File }
+type Docs struct {
+	files map[string]look.File // by path
+	pages map[string]look.File // by language
+}
 
 // New makes the page of a service that is reached at baseURL.
 func New(baseURL string) (*Docs, error) {
@@ -48,22 +52,33 @@ func New(baseURL string) (*Docs, error) {
 		return nil, err
 	}
 	words := newWords(outline, baseURL)
+	d := &Docs{map[string]look.File{
+		stylePath:  look.NewFile("style.css", look.Sheet(style)),
+		scriptPath: look.NewFile("page.js", script),
+	}, map[string]look.File{}}
+	for _, lang := range look.Languages {
+		if d.pages[lang], err = render(outline, words, lang); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
+}
+
+// render makes the page with a frame in a language.
+func render(outline *openapi.Outline, words words, lang string) (look.File, error) {
 	t, err := template.New("page").Funcs(template.FuncMap{
 		"markdown": words.markdown, "inline": words.inline, "based": words.based, "curl": words.curl, "problem": problemPath, "good": good,
-		"errors": errorsOf, "sample": func(id, title, text string) sample { return sample{id, title, text} }, "token": words.token,
+		"errors": errorsOf, "lang": func() string { return lang }, "say": func(key string) (string, error) { return said(lang, key) },
+		"sample": func(id, title, text string) sample { return sample{id, title, text} }, "token": words.token,
 	}).Parse(page)
 	if err != nil {
-		return nil, err
+		return look.File{}, err
 	}
 	var b bytes.Buffer
 	if err := t.Execute(&b, outline); err != nil {
-		return nil, err
+		return look.File{}, err
 	}
-	return &Docs{map[string]look.File{
-		Path:       look.NewFile("page.html", b.Bytes()),
-		stylePath:  look.NewFile("style.css", look.Sheet(style)),
-		scriptPath: look.NewFile("copy.js", script),
-	}}, nil
+	return look.NewFile("page.html", b.Bytes()), nil
 }
 
 // sample is a text to be copied.
@@ -83,6 +98,11 @@ func (d *Docs) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		// Relative: a proxy may have taken a path away.
 		w.Header().Set("Location", "../docs")
 		w.WriteHeader(http.StatusMovedPermanently)
+		return
+	}
+	if r.URL.Path == Path {
+		w.Header().Add("Vary", "Accept-Language")
+		d.pages[look.SpokenBy(r)].Serve(w, r, policy)
 		return
 	}
 	f, ok := d.files[r.URL.Path]

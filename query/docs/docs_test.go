@@ -36,7 +36,7 @@ func TestPaths(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	media := map[string]string{"/docs": "text/html; charset=utf-8", "/docs/": "", "/docs/style.css": "text/css; charset=utf-8", "/docs/copy.js": "text/javascript; charset=utf-8"}
+	media := map[string]string{"/docs": "text/html; charset=utf-8", "/docs/": "", "/docs/style.css": "text/css; charset=utf-8", "/docs/page.js": "text/javascript; charset=utf-8"}
 	if len(d.Paths()) != len(media) {
 		t.Errorf("paths %v", d.Paths())
 	}
@@ -59,6 +59,31 @@ func TestPaths(t *testing.T) {
 	}
 	if w := get(t, http.MethodGet, "/docs/other"); w.Code != http.StatusNotFound {
 		t.Errorf("another path: %d", w.Code)
+	}
+}
+
+// The frame speaks the language of the browser, the reference stays English.
+func TestLanguages(t *testing.T) {
+	d, err := docs.New(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for header, want := range map[string][]string{
+		"":      {`<html lang="en">`, ">Contents<", ">Search the reference<", ">Copy<"},
+		"de-AT": {`<html lang="de">`, ">Inhalt<", ">In der Referenz suchen<", ">Kopieren<", `<main id="reference" lang="en">`},
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/docs", nil)
+		r.Header.Set("Accept-Language", header)
+		w := httptest.NewRecorder()
+		d.ServeHTTP(w, r)
+		if !strings.Contains(strings.Join(w.Header().Values("Vary"), ","), "Accept-Language") {
+			t.Errorf("%q: Vary %q", header, w.Header().Values("Vary"))
+		}
+		for _, text := range want {
+			if !strings.Contains(w.Body.String(), text) {
+				t.Errorf("%q: no %s", header, text)
+			}
+		}
 	}
 }
 

@@ -78,7 +78,9 @@ func New(baseURL string, charts fs.FS) (*Explorer, error) {
 		if err != nil {
 			return nil, err
 		}
-		body = bytes.ReplaceAll(body, []byte("{base_url}"), []byte(html.EscapeString(baseURL)))
+		if path.Ext(entry.Name()) == ".html" {
+			body = bytes.ReplaceAll(body, []byte("{base_url}"), []byte(html.EscapeString(baseURL)))
+		}
 		if entry.Name() == "style.css" {
 			body = look.Sheet(body)
 		}
@@ -114,7 +116,7 @@ func (e *Explorer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch p := r.URL.Path; p {
 	case FrontPath:
 		w.Header().Add("Vary", "Accept-Language")
-		e.front[spokenBy(r)].Serve(w, r, policy)
+		e.front[look.SpokenBy(r)].Serve(w, r, policy)
 	case strings.TrimSuffix(PagePath, "/"):
 		// Relative: a proxy may have taken a path away.
 		w.Header().Set("Location", "explorer/")

@@ -61,6 +61,8 @@ func TestPaths(t *testing.T) {
 			media = "text/javascript; charset=utf-8"
 		} else if strings.HasSuffix(p, ".css") {
 			media = "text/css; charset=utf-8"
+		} else if strings.HasSuffix(p, ".png") {
+			media = "image/png"
 		}
 		h := w.Header()
 		if w.Code != http.StatusOK || h.Get("Content-Type") != media || h.Get("X-Content-Type-Options") != "nosniff" || h.Get("X-Frame-Options") != "DENY" || h.Get("ETag") == "" {
@@ -118,6 +120,11 @@ func TestFrontPage(t *testing.T) {
 		body := w.Body.String()
 		if !strings.Contains(body, `<html lang="`+c.lang+`">`) || w.Header().Get("Vary") != "Accept-Language" {
 			t.Errorf("%.20q: not in %s, %v", c.header, c.lang, w.Header())
+		}
+		for _, picture := range []string{"explorer/picture-light.png", "explorer/picture-dark.png"} {
+			if !strings.Contains(body, `"`+picture+`"`) || !strings.HasPrefix(serve(t, nil, http.MethodGet, "/"+picture, "").Body.String(), "\x89PNG") {
+				t.Errorf("%s: no picture %s", c.lang, picture)
+			}
 		}
 		for _, to := range []string{`href="explorer/"`, `href="docs"`, `href="llms-full.txt"`, `href="llms.txt"`, `href="openapi/openapi.yaml"`, base + "/mcp<"} {
 			if !strings.Contains(body, to) {

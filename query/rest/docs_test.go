@@ -301,3 +301,31 @@ func TestNamesAreExact(t *testing.T) {
 		s.get("/v1/results?"+args, s.token(reader)).wantProblem(t, 400, "MVP_VALIDATION_ERROR")
 	}
 }
+
+// A browser gets a page where there is nothing, in its language; programs, and
+// all that ask below /v1, get a problem.
+func TestNothingForPeople(t *testing.T) {
+	s := serve(t)
+	ask := func(path, accept, language string) answer {
+		r := s.request("GET", path, "", nil)
+		r.Header.Set("Accept", accept)
+		r.Header.Set("Accept-Language", language)
+		return s.do(r)
+	}
+	const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+	for _, c := range []struct{ path, language, want, style string }{
+		{"/nothing", "en", "There is nothing here", `href="./docs/style.css"`},
+		{"/a/b/c", "de-DE", "Hier ist nichts", `href="./../../docs/style.css"`},
+	} {
+		a := ask(c.path, browser, c.language)
+		body := string(a.body)
+		if a.StatusCode != 404 || a.Header.Get("Content-Type") != "text/html; charset=utf-8" || !strings.Contains(body, c.want) || !strings.Contains(body, c.style) {
+			t.Errorf("%s: %d %v %s", c.path, a.StatusCode, a.Header, body)
+		}
+		if vary := strings.Join(a.Header.Values("Vary"), ", "); !strings.Contains(vary, "Accept, Accept-Language") || !strings.Contains(a.Header.Get("Content-Security-Policy"), "default-src 'none'") {
+			t.Errorf("%s: %v", c.path, a.Header)
+		}
+		ask(c.path, "*/*", c.language).wantProblem(t, 404, "NOT_FOUND")
+	}
+	ask("/v1/nothing", browser, "en").wantProblem(t, 404, "NOT_FOUND")
+}

@@ -267,6 +267,9 @@ func (a *api) notFound(c *gin.Context) error {
 	if err := a.unknown(c); err != nil {
 		return err
 	}
+	if a.nothingForPeople(c) {
+		return nil
+	}
 	return fault.New(fault.NotFound, wire.CodeNotFound, "There is nothing at this path.")
 }
 

@@ -125,10 +125,18 @@ func (x *Exchange) refused(body []byte) error {
 	if x.Status < 400 {
 		return errors.New("it is served, but in no document")
 	}
-	if x.Method == http.MethodHead {
+	if x.Method == http.MethodHead || x.pageOfNothing() {
 		return nil
 	}
 	return Problem(body)
+}
+
+// pageOfNothing tells whether a browser got a page where there is nothing:
+// outside of the paths of the API it may.
+func (x *Exchange) pageOfNothing() bool {
+	path := strings.TrimPrefix(x.URL.Path, "/ext")
+	return x.Status == http.StatusNotFound && !strings.HasPrefix(path, "/v1") &&
+		strings.Contains(x.RequestHeader.Get("Accept"), "text/html") && strings.HasPrefix(x.Header.Get("Content-Type"), "text/html")
 }
 
 // operationOf finds the operation of a request and the values in its path.

@@ -58,4 +58,37 @@ await page.keyboard.press('Enter');
 await page.waitForFunction(() => document.querySelector('[data-copy=curl-listSites]').textContent === 'Copied');
 const copied = await page.evaluate(() => navigator.clipboard.readText());
 if (copied !== await page.locator('#curl-listSites').textContent() || !copied.startsWith('curl ')) fail('copy', copied);
+
+// The search finds what is in the texts, not in names only; what is read is marked.
+const texts = await open('search', '', { viewport: { width: 1440, height: 900 } });
+const left = () => texts.locator('#contents li li:visible').allTextContents();
+const everything = (await left()).length;
+await texts.keyboard.press('/');
+await texts.keyboard.type('kept for 30 days');
+const some = await left();
+await texts.fill('#search', 'listResults');
+const named = await left();
+await texts.fill('#search', 'latestObservationPerPair parquet');
+const inside = await left();
+await texts.fill('#search', 'zzzz');
+if (some.length >= everything || !named.length || named.length >= everything || !inside.some((n) => /observations/i.test(n)) || (await left()).length) fail('search', `finds ${some.length}, ${named.length}, ${inside} of ${everything}`);
+if (!/^Nothing/.test(await texts.textContent('#found'))) fail('search', `says ${await texts.textContent('#found')}`);
+await texts.fill('#search', 'listSites');
+await texts.keyboard.press('Enter');
+if (!/#\w+$/.test(texts.url())) fail('search', `Enter leads to ${texts.url()}`);
+await texts.fill('#search', '');
+if ((await left()).length !== everything || (await texts.textContent('#found'))) fail('search', 'nothing typed does not show everything');
+for (const id of ['listSites', 'schema-Result']) {
+  await texts.evaluate((to) => document.getElementById(to).scrollIntoView(), id);
+  await texts.waitForFunction((to) => document.querySelector('#contents [aria-current]')?.hash === `#${to}`, id).catch(async () => fail('mark', `at ${id} ${await texts.evaluate(() => document.querySelector('#contents [aria-current]')?.hash)} is marked`));
+}
+await picture(texts, 'docs marked');
+await texts.context().close();
+const german = await open('de', '', { locale: 'de-DE', viewport: { width: 390, height: 844 }, colorScheme: 'dark' });
+await german.click('#contents summary');
+await german.fill('#search', 'parquet');
+if (!/^\d+ gefunden$/.test(await german.textContent('#found'))) fail('de', `says ${await german.textContent('#found')}`);
+await wide(german, 'de');
+await picture(german, 'docs de');
+await accessible(german, 'de', { rules: 15 });
 await done();

@@ -105,7 +105,11 @@ async function readme() {
   await choose(page, plan.searches[0]);
   await page.getByRole('button', { name: '7 days' }).click();
   await drawn(page);
-  await picture(page, 'readme');
+  for (const colorScheme of ['dark', 'light']) {
+    await page.emulateMedia({ colorScheme });
+    await page.waitForTimeout(300); // the chart takes its colours
+    await picture(page, `readme ${colorScheme}`);
+  }
   await page.context().close();
 }
 
