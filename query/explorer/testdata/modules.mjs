@@ -121,6 +121,11 @@ assert.deepEqual(found.map((m) => [m.country, m.currency, m.offers.length]), [['
 const s = standing(found[0], 10.2);
 assert.deepEqual([s.rank, s.cheaper, s.equal, s.dearer, s.offers, s.min, s.median, s.max], [2, 1, 1, 2, 4, 10.1, 10.2, 10.4]);
 assert.equal(standing(found[1], 1100).percentOfMedian, 10);
+// With shipping: by totals, and an unknown one is neither 0 nor a total.
+const sent = markets([offer('a', 10, 'EUR', { totalPrice: 15 }), offer('b', 11, 'EUR', { totalPrice: 11 }), offer('c', 9, 'EUR', { totalPrice: null }), offer('d', 8)], () => 'DE')[0];
+assert.deepEqual(standing(sent, 12).shipped, { rank: 2, offers: 2, unknown: 2 });
+assert.deepEqual(standing(sent, 11).shipped, { rank: 1, offers: 2, unknown: 2 });
+assert.equal(standing(sent, 12).rank, 5);
 
 // A file is safe to open in a spreadsheet, and is read back as it was.
 assert.equal(csv([['a', 'b'], ['=1+1', -2], ['say "hi"', null], ["'x", 'two\nlines'], ['@x', 'Löw, weiß']]),

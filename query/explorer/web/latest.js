@@ -106,5 +106,6 @@ export function showPositions() {
     { title: t.rank, text: (r) => t.rankOf(number(r.s.rank), number(r.s.offers)) },
     count('cheaper'), count('equal'), count('dearer'), sum('min'), sum('median'), sum('max'),
     { title: t.against, number: true, text: (r) => `${new Intl.NumberFormat(language, { maximumFractionDigits: 1, signDisplay: 'exceptZero' }).format(r.s.percentOfMedian)} %` },
+    { title: t.rankShipped, text: ({ s: { shipped } }) => (shipped.offers ? t.rankOf(number(shipped.rank), number(shipped.offers)) : '') + (shipped.unknown ? ` ${t.unknownOf(number(shipped.unknown))}` : '') },
   ], rows)));
 }

@@ -30,5 +30,12 @@ export function standing(market, price) {
   return {
     offers: all.length, cheaper, equal, dearer: all.length - cheaper - equal, rank: cheaper + 1,
     min: main(all[0]), median: main(median), max: main(all.at(-1)), percentOfMedian: ((own - median) / median) * 100,
+    shipped: shipped(market, own, minor),
   };
+}
+
+/** shipped places an own price, in minor units, among the totals with shipping; offers whose shipping was not observed have none and are counted. */
+function shipped(market, own, minor) {
+  const totals = market.offers.map((o) => o.totalPrice ?? null).filter((total) => total !== null).map(minor);
+  return { rank: totals.filter((total) => total < own).length + 1, offers: totals.length, unknown: market.offers.length - totals.length };
 }
