@@ -30,6 +30,8 @@ type MoversRequest struct {
 	Until       string    `json:"until,omitempty"` // RFC 3339, or a date: all of it; now at most; empty: now
 	Kind        MoverKind `json:"kind,omitempty"`  // only these; the counts are of all
 	OwnMerchant string    `json:"ownMerchant,omitempty"`
+
+	each int // of each kind the first so many are in MoversPage.first
 }
 
 func moverKindNames() string {
@@ -45,6 +47,8 @@ type MoversPage struct {
 	Data   []Mover    `json:"data"`
 	Paging Paging     `json:"paging"`
 	Query  MoversEcho `json:"query"`
+
+	first map[MoverKind][]Mover
 }
 
 // MoversEcho says what was compared, over all pages and kinds.
@@ -134,8 +138,25 @@ func (s *Service) Movers(ctx context.Context, p Principal, r MoversRequest) (*Mo
 	if err != nil {
 		return nil, s.budgetOf(ctx, err, sinceBounds)
 	}
+	page.first = firstOfKinds(all, r.each)
 	page.Data, page.Paging, err = rankedPage(s, all, bound, place, limit)
 	return page, err
+}
+
+// firstOfKinds gives the first movers of each kind, so many.
+func firstOfKinds(ranked []Mover, each int) map[MoverKind][]Mover {
+	first := map[MoverKind][]Mover{}
+	if each == 0 {
+		return first
+	}
+	for _, m := range ranked {
+		for _, kind := range m.Kinds {
+			if len(first[kind]) < each {
+				first[kind] = append(first[kind], m)
+			}
+		}
+	}
+	return first
 }
 
 // moversWindow gives the read that has to be acceptable for the movers to be,

@@ -66,6 +66,7 @@ type cli struct {
 	Position   positionCmd   `cmd:"" group:"As a client of a server" help:"See where your prices stand among the current offers, worst first."`
 	Movers     moversCmd     `cmd:"" group:"As a client of a server" help:"See what moved between two instants, the greatest moves of a price first."`
 	Evidence   evidenceCmd   `cmd:"" group:"As a client of a server" help:"See where a row comes from: its event, its address, when the next was due."`
+	Overview   overviewCmd   `cmd:"" group:"As a client of a server" help:"See what changed and what needs attention, in one request."`
 	SiteStatus siteStatusCmd `cmd:"" group:"As a client of a server" help:"See how fresh each site is, and why pairs have no price."`
 	Windows    windowsCmd    `cmd:"" group:"As a client of a server" help:"See which days have other rows: what a copy has to read again."`
 	Changes    changesCmd    `cmd:"" group:"As a client of a server" help:"Follow what becomes visible: each row once, late ones too."`

@@ -80,6 +80,7 @@ var matrix = map[string]visible{
 		"itemId={item}&site={site}&capturedAt={captured}", "itemId={item}&site={site}&capturedAt={captured}&merchant={merchant}",
 	}, single: true},
 	"GET /ext/v1/sites/status": {names: []string{"", "site={site}", "orderId={order}"}, lists: "site", single: true},
+	"GET /ext/v1/overview":     {names: []string{"", "site={site}"}, lists: "site", single: true},
 	"GET /ext/v1/explain": {names: []string{
 		"path=/v1/results&itemId={item}", "path=/v1/results/stream&site={site}", "path=/ext/v1/statistics&orderId={order}", "path=/ext/v1/position&ean={ean}",
 	}, single: true},
@@ -136,6 +137,13 @@ func found(t *testing.T, a answer) int {
 	if strings.HasSuffix(a.Request.URL.Path, "/windows") {
 		windows := decode[windowList](t, a)
 		return windows.rows()
+	}
+	if strings.HasSuffix(a.Request.URL.Path, "/overview") { // the pairs that it is of; the lists stand in any case
+		var of struct {
+			Query struct{ Movers, Sites struct{ Pairs int } }
+		}
+		must(t, json.Unmarshal(a.body, &of))
+		return of.Query.Movers.Pairs + of.Query.Sites.Pairs
 	}
 	if strings.HasSuffix(a.Request.URL.Path, "/lookup") {
 		return bytes.Count(a.body, []byte(`"known":true,"seen":true`))

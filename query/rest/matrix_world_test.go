@@ -46,7 +46,7 @@ func (w who) fill(path, name string) string {
 }
 
 // ofTheRequest are members that differ between any two requests.
-var ofTheRequest = regexp.MustCompile(`"(request|token)":"[^"]*"`)
+var ofTheRequest = regexp.MustCompile(`"(request|token|read)":"[^"]*"`)
 
 // hide takes what the request itself named out of an answer.
 func (w who) hide(body []byte) string {

@@ -1,0 +1,327 @@
+package query
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"time"
+
+	"preismon/contracts"
+	"preismon/contracts/fault"
+)
+
+// OverviewTop is how many records each list of an overview shows.
+const OverviewTop = 10
+
+// overviewSince is what an overview compares with where nothing is asked for.
+const overviewSince = "now-24h"
+
+// overviewKinds are the movers that an overview lists, in its order.
+var overviewKinds = []MoverKind{PriceDown, PriceUp, OutOfStock, BackInStock, BuyBoxWon, BuyBoxLost, Undercut}
+
+// Lists of an overview beside those of movers.
+const (
+	AboveCheapest = "ABOVE_CHEAPEST"
+	SitesList     = "SITES"
+)
+
+// OverviewRequest asks what changed and what needs attention.
+type OverviewRequest struct {
+	Since       string            // RFC 3339, a date, or hours or days ago like now-24h; empty: now-24h
+	Site        contracts.SiteKey // only this one
+	OwnMerchant string            // as of movers and positions
+	Timezone    string
+}
+
+// Overview has a list for each kind of change, then the positions above the
+// cheapest offer, then the sites.
+type Overview struct {
+	Data  []OverviewList
+	Query OverviewEcho
+}
+
+// OverviewList is a list of the overview: its first records, how many there
+// are, and the read that gives all.
+type OverviewList struct {
+	List string `json:"list"`
+	// Count is how many records the whole list has; nil: it was refused.
+	Count *int `json:"count"`
+	// Read is the path and query of the read that lists all, page by page. That
+	// of ABOVE_CHEAPEST has them before the other positions.
+	Read      string           `json:"read"`
+	Movers    []Mover          `json:"movers"`
+	Positions []OwnPosition    `json:"positions"`
+	Sites     []SiteStatus     `json:"sites"` // those with most overdue pairs first
+	Products  []OverviewItem   `json:"products"`
+	Problem   *OverviewProblem `json:"problem"`
+}
+
+// OverviewItem names a product of a list.
+type OverviewItem struct {
+	ItemID contracts.ItemID `json:"itemId"`
+	Name   *string          `json:"name"`
+}
+
+// OverviewProblem says why a list is missing.
+type OverviewProblem struct {
+	Code   string `json:"code"`
+	Detail string `json:"detail"`
+}
+
+// OverviewEcho says what is covered; nil: that part was refused.
+type OverviewEcho struct {
+	Since     string             `json:"since"`
+	Until     string             `json:"until"` // now
+	Timezone  string             `json:"timezone"`
+	Movers    *OverviewMovers    `json:"movers"`
+	Positions *OverviewPositions `json:"positions"`
+	Sites     *OverviewSites     `json:"sites"`
+}
+
+// OverviewMovers counts pairs, as MoversEcho does.
+type OverviewMovers struct {
+	Pairs    uint64            `json:"pairs"`
+	Captured int               `json:"captured"`
+	Untold   int               `json:"untold"`
+	Moved    int               `json:"moved"`
+	Kinds    map[MoverKind]int `json:"kinds"`
+}
+
+// OverviewPositions counts positions, as PositionsEcho does.
+type OverviewPositions struct {
+	Positions    int `json:"positions"`
+	Above        int `json:"above"`
+	Equal        int `json:"equal"`
+	Below        int `json:"below"`
+	WithoutOwn   int `json:"withoutOwn"`
+	WithoutOther int `json:"withoutOther"`
+}
+
+// OverviewSites counts sites, and their pairs.
+type OverviewSites struct {
+	Sites          int     `json:"sites"`
+	Overdue        int     `json:"overdue"` // sites with a pair that is OVERDUE
+	Late           int     `json:"late"`    // sites with a pair that is late
+	Pairs          int     `json:"pairs"`
+	OverduePairs   int     `json:"overduePairs"`
+	LatePairs      int     `json:"latePairs"`
+	LastCapturedAt *string `json:"lastCapturedAt"` // the newest capture of all
+}
+
+// Overview tells in one answer what Movers, Positions and SiteStatus tell, by
+// their code: one read of each. The three are read one after another, each as
+// of its own moment. A part that is refused for itself, such as for a missing
+// permission or as too broad, is said where it would stand; if all are, the
+// overview is. Any other failure is that of the whole.
+func (s *Service) Overview(ctx context.Context, p Principal, r OverviewRequest) (*Overview, error) {
+	zone, err := contracts.LoadZone(cmp.Or(r.Timezone, "UTC"))
+	if err != nil {
+		return nil, invalid("timezone: %s.", err)
+	}
+	now := s.now().UTC().Truncate(contracts.Resolution)
+	since, err := overviewFrom(cmp.Or(r.Since, overviewSince), now, zone)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := s.within(ctx)
+	defer cancel()
+	o := overview{
+		s: s, p: p, r: r, zone: zone, rows: ResultsRequest{Site: r.Site, Timezone: zone.String()},
+		Overview: Overview{Query: OverviewEcho{Since: formatInstant(since, zone), Until: formatInstant(now, zone), Timezone: zone.String()}},
+	}
+	for _, part := range []func(context.Context) error{o.movers, o.positions, o.sites} {
+		if err := part(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if o.Query.Movers == nil && o.Query.Positions == nil && o.Query.Sites == nil {
+		return nil, o.refused
+	}
+	return &o.Overview, s.nameProducts(ctx, o.Data)
+}
+
+var ago = regexp.MustCompile(`^now-([1-9][0-9]{0,3})([hd])$`)
+
+// overviewFrom reads what is compared with.
+func overviewFrom(text string, now time.Time, zone *time.Location) (time.Time, error) {
+	if match := ago.FindStringSubmatch(text); match != nil {
+		n, unit := 0, time.Hour
+		n, _ = strconv.Atoi(match[1]) // four digits
+		if match[2] == "d" {
+			unit = day
+		}
+		return now.Add(-time.Duration(n) * unit), nil
+	}
+	since, err := contracts.ParseLower(text, zone)
+	switch {
+	case err != nil:
+		return since, invalid("since: %s. It may also be like now-24h or now-7d.", err)
+	case since.After(now):
+		return since, invalid("since: lies in the future.")
+	}
+	return since.UTC().Truncate(contracts.Resolution), nil
+}
+
+// overview is one while it is made.
+type overview struct {
+	s       *Service
+	p       Principal
+	r       OverviewRequest
+	zone    *time.Location
+	rows    ResultsRequest // what the movers and the positions are of
+	refused error          // why the first part is missing
+	Overview
+}
+
+func (o *overview) movers(ctx context.Context) error {
+	rows := o.rows
+	rows.GlobalScope = rows.Everything()
+	page, err := o.s.Movers(ctx, o.p, MoversRequest{
+		ResultsRequest: rows, Since: o.Query.Since, Until: o.Query.Until, OwnMerchant: o.r.OwnMerchant, each: OverviewTop,
+	})
+	problem, err := o.problem(err)
+	if err != nil {
+		return err
+	}
+	for _, kind := range overviewKinds {
+		list := o.list(string(kind), "/ext/v1/movers", url.Values{"kind": {string(kind)}, "since": {o.Query.Since}, "until": {o.Query.Until}}, problem)
+		if problem == nil {
+			list.Count, list.Movers = new(page.Query.Kinds[kind]), append(list.Movers, page.first[kind]...)
+		}
+		o.Data = append(o.Data, list)
+	}
+	if problem == nil {
+		q := page.Query
+		o.Query.Movers = &OverviewMovers{Pairs: q.Pairs, Captured: q.Captured, Untold: q.Untold, Moved: q.Moved, Kinds: q.Kinds}
+	}
+	return nil
+}
+
+func (o *overview) positions(ctx context.Context) error {
+	rows := o.rows
+	rows.Limit = new(OverviewTop)
+	page, err := o.s.Positions(ctx, o.p, PositionsRequest{ResultsRequest: rows, OwnMerchant: o.r.OwnMerchant})
+	problem, err := o.problem(err)
+	if err != nil {
+		return err
+	}
+	list := o.list(AboveCheapest, "/ext/v1/position", url.Values{}, problem)
+	if problem == nil {
+		q := page.Query
+		o.Query.Positions = &OverviewPositions{
+			Positions: q.Positions, Above: q.Above, Equal: q.Equal, Below: q.Below, WithoutOwn: q.WithoutOwn, WithoutOther: q.WithoutOther,
+		}
+		list.Count, list.Positions = &o.Query.Positions.Above, append(list.Positions, page.Data[:min(len(page.Data), q.Above)]...)
+	}
+	o.Data = append(o.Data, list)
+	return nil
+}
+
+func (o *overview) sites(ctx context.Context) error {
+	page, err := o.s.SiteStatus(ctx, o.p, SiteStatusRequest{Site: o.r.Site, Timezone: o.r.Timezone})
+	problem, err := o.problem(err)
+	if err != nil {
+		return err
+	}
+	list := o.list(SitesList, "/ext/v1/sites/status", url.Values{}, problem)
+	if problem == nil {
+		o.Query.Sites = sumSites(page)
+		list.Count = &o.Query.Sites.Sites
+		slices.SortStableFunc(page.Data, func(a, b SiteStatus) int {
+			return cmp.Or(cmp.Compare(b.Reasons.Overdue, a.Reasons.Overdue), cmp.Compare(b.Late, a.Late))
+		})
+		list.Sites = append(list.Sites, page.Data[:min(len(page.Data), OverviewTop)]...)
+	}
+	o.Data = append(o.Data, list)
+	return nil
+}
+
+// sumSites adds the sites up; instants of one zone compare by their place in
+// time, not by their text, which has an offset.
+func sumSites(page *SiteStatusPage) *OverviewSites {
+	sum := &OverviewSites{Sites: len(page.Data), Pairs: page.Query.Pairs}
+	var newest time.Time
+	for _, s := range page.Data {
+		sum.OverduePairs += s.Reasons.Overdue
+		sum.LatePairs += s.Late
+		if s.Reasons.Overdue > 0 {
+			sum.Overdue++
+		}
+		if s.Late > 0 {
+			sum.Late++
+		}
+		if s.LastCapturedAt == nil {
+			continue
+		}
+		if at, err := time.Parse(time.RFC3339Nano, *s.LastCapturedAt); err == nil && at.After(newest) {
+			newest, sum.LastCapturedAt = at, s.LastCapturedAt
+		}
+	}
+	return sum
+}
+
+// list is one without records yet.
+func (o *overview) list(name, path string, read url.Values, problem *OverviewProblem) OverviewList {
+	read.Set("timezone", o.Query.Timezone)
+	if o.r.Site != "" {
+		read.Set("site", string(o.r.Site))
+	}
+	if o.r.OwnMerchant != "" && name != SitesList {
+		read.Set("ownMerchant", o.r.OwnMerchant)
+	}
+	return OverviewList{
+		List: name, Read: path + "?" + read.Encode(), Problem: problem,
+		Movers: []Mover{}, Positions: []OwnPosition{}, Sites: []SiteStatus{}, Products: []OverviewItem{},
+	}
+}
+
+// problem takes an error for a part that is refused for itself, or gives it back.
+func (o *overview) problem(err error) (*OverviewProblem, error) {
+	if refusal, ok := errors.AsType[*fault.Error](err); ok && (refusal.Kind == fault.Invalid || refusal.Kind == fault.Forbidden) {
+		o.refused = cmp.Or(o.refused, err)
+		return &OverviewProblem{Code: refusal.Code, Detail: refusal.Msg}, nil
+	}
+	return nil, err
+}
+
+// nameProducts reads the names of the products on the lists.
+func (s *Service) nameProducts(ctx context.Context, lists []OverviewList) error {
+	of := func(l OverviewList) (ids []contracts.ItemID) {
+		for _, m := range l.Movers {
+			ids = append(ids, m.ItemID)
+		}
+		for _, p := range l.Positions {
+			ids = append(ids, p.ItemID)
+		}
+		slices.Sort(ids)
+		return slices.Compact(ids)
+	}
+	var all []contracts.ItemID
+	for _, l := range lists {
+		all = append(all, of(l)...)
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	slices.Sort(all)
+	records, err := s.store.ItemRecords(ctx, slices.Compact(all))
+	if err != nil {
+		return s.budget(ctx, err)
+	}
+	names := map[contracts.ItemID]*string{}
+	for _, r := range records {
+		if r.Name != "" {
+			names[r.ItemID] = new(r.Name)
+		}
+	}
+	for i := range lists {
+		for _, id := range of(lists[i]) {
+			lists[i].Products = append(lists[i].Products, OverviewItem{id, names[id]})
+		}
+	}
+	return nil
+}
