@@ -1,6 +1,7 @@
 // Does tasks of an analyst on the explorer, counts what a person would press
-// and type, and compares each answer with the service. A click, a key and a
-// typed term count 1; each task begins on the start page, logged in.
+// and type, and compares each answer with the service. A click, Enter or Space
+// on what has the focus, and a typed term count 1; by keyboard the way to it, by
+// Tab and arrows, is not counted. Each task begins on the start page, logged in.
 import { readFile } from 'node:fs/promises';
 import { done, fail, open as watched, picture, plan } from './harness.mjs';
 import { login } from './person.mjs';
@@ -54,11 +55,45 @@ function days(rows) {
 class Person {
   clicks = 0;
 
-  constructor(page, lang) { Object.assign(this, { page, lang }); }
+  constructor(page, lang, keys) { Object.assign(this, { page, lang, keys }); }
 
-  async click(what) { this.clicks++; await (typeof what === 'string' ? this.page.locator(what).first() : what).click(); }
+  /** seen is called when the answer is on the screen: what follows compares it. */
+  seen() { this.first ??= Date.now(); }
 
-  async type(what, words) { this.clicks++; await this.page.fill(what, words); }
+  async click(what) {
+    this.clicks++;
+    const there = typeof what === 'string' ? this.page.locator(what).first() : what;
+    if (!this.keys) return there.click();
+    const kind = await there.evaluate((e) => e.type ?? e.tagName);
+    await this.reach(there);
+    await this.page.keyboard.press(kind === 'checkbox' ? 'Space' : 'Enter');
+  }
+
+  /** reach moves the focus to an element as the keyboard does: by Tab, and within tabs by arrows. */
+  async reach(there) {
+    await there.waitFor();
+    const tab = (await there.getAttribute('role')) === 'tab';
+    const focused = () => there.evaluate((e) => e === document.activeElement);
+    for (let i = 0; i < 400 && !(await focused()); i++) {
+      await this.page.keyboard.press(tab && (await this.page.evaluate(() => document.activeElement.role === 'tab')) ? 'ArrowRight' : 'Tab');
+    }
+    if (!(await focused())) throw new Error(`the keyboard does not reach ${await there.evaluate((e) => e.outerHTML.slice(0, 120))}`);
+  }
+
+  async type(what, words) {
+    this.clicks++;
+    if (!this.keys) return this.page.fill(what, words);
+    await this.reach(this.page.locator(what));
+    await this.page.keyboard.press('ControlOrMeta+a');
+    await this.page.keyboard.type(words);
+  }
+
+  async choose(what, value) {
+    this.clicks++;
+    if (!this.keys) return this.page.selectOption(what, value);
+    await this.reach(this.page.locator(what));
+    for (let i = 0; i < 50 && (await this.page.inputValue(what)) !== value; i++) await this.page.keyboard.press('ArrowDown');
+  }
 
   async press(key) { this.clicks++; await this.page.keyboard.press(key); }
 
@@ -93,7 +128,7 @@ const tasks = {
     const [item] = await linked(page, '#moved', 'items');
     await who.click('#moved tbody a');
     await page.waitForFunction(() => window.preismon.chart && document.querySelector('#chart:not([hidden]) canvas'));
-    who.first = Date.now();
+    who.seen();
     await ready(page, 'history');
     const top = await page.evaluate(() => document.querySelector('#chart').getBoundingClientRect().top + scrollY);
     const [lines, rows] = await page.evaluate(() => [[...new Set([...window.preismon.lines.pairs.values()].map((p) => p.itemId ?? p.item))], window.preismon.lines.rows]);
@@ -194,11 +229,20 @@ const tasks = {
       const box = u.over.getBoundingClientRect();
       return { x: box.left + u.valToPos(u.data[0][i], 'x'), y: box.top + u.valToPos(u.data[s][i], u.series[s].scale), at: u.data[0][i], price: u.data[s][i], currency: u.series[s].scale, rows: lines.rows };
     });
-    who.clicks++;
-    await page.mouse.move(point.x, point.y); // where it is aimed at, the chart shows a point
-    await page.waitForFunction(() => document.querySelector('#readout').textContent);
-    await page.mouse.click(point.x, point.y);
+    if (who.keys) {
+      await who.reach(page.locator('#chart'));
+      await page.keyboard.press('End');
+      const priced = async () => / · .*\d[.,]\d\d/.test(await page.textContent('#readout'));
+      for (let i = 0; i < 50 && !(i > 3 && (await priced())); i++) await page.keyboard.press('ArrowLeft');
+      await who.press('Enter');
+    } else {
+      who.clicks++;
+      await page.mouse.move(point.x, point.y); // where it is aimed at, the chart shows a point
+      await page.waitForFunction(() => document.querySelector('#readout').textContent);
+      await page.mouse.click(point.x, point.y);
+    }
     await page.waitForSelector('#evidence tbody tr');
+    who.seen();
     const at = await page.locator('#evidence time').first().getAttribute('datetime');
     const [row] = await cells(page, '#evidence');
     const { data } = await api(page, `v1/results?itemId=${plan.items[1]}&capturedFrom=${new Date(at).toISOString()}&capturedTo=${new Date(Date.parse(at) + 1).toISOString()}&includeExportFields=true&limit=1000`);
@@ -207,13 +251,15 @@ const tasks = {
       const u = window.preismon.chart;
       return Math.abs(u.valToPos(Math.round(Date.parse(at)) / 1e3, 'x') - u.valToPos(point.at, 'x'));
     }, [at, point]);
-    if (off > 2 || plain(row[1]) !== plain(money(lang, point.price, point.currency))) return `${row}, ${off} pixels from ${JSON.stringify(point)}`;
+    if (!who.keys && (off > 2 || plain(row[1]) !== plain(money(lang, point.price, point.currency)))) return `${row}, ${off} pixels from ${JSON.stringify(point)}`;
     if (!same.length || !row[4] || !row[5]) return `${row}: ${same.length} rows`;
   }],
   // Who held the buy box in 30 days, at each site: all of it, and of how many captures.
   'buy-box-share': [0, async (who) => {
     const { page } = who;
     await product(page, plan.items[1]);
+    await page.waitForSelector('#boxes tbody tr');
+    who.seen();
     const won = new Map();
     for (const r of await rowsOf(page, plan.items[1], plan.from)) if (r.isBuyBox) won.set(`${r.site} ${r.merchant}`, (won.get(`${r.site} ${r.merchant}`) ?? 0) + 1);
     const names = new Map((await api(page, 'v1/sites?limit=1000')).data.map((s) => [s.name, s.site]));
@@ -231,11 +277,11 @@ const tasks = {
     const { page } = who;
     await product(page, plan.items[0]);
     if (!(await page.isVisible('#site'))) await page.click('#asking summary'); // choosing at the product is the one click
-    who.clicks++;
-    await page.selectOption('#site', plan.site);
+    await who.choose('#site', plan.site);
     await page.waitForFunction((site) => new URLSearchParams(location.hash.slice(1)).get('site') === site, plan.site);
     await ready(page, 'history');
     const [row, ...others] = await cells(page, '#stock');
+    who.seen();
     const want = days(await rowsOf(page, plan.items[0], plan.before, plan.site));
     if (others.length || !want[1] || row.slice(1, 5).map(number).join() !== want.join()) return `${row} for ${want}`;
   }],
@@ -288,6 +334,21 @@ const tasks = {
     const most = Math.max(...data.map((r) => r.changes));
     if (data.find((r) => r.itemId === item)?.changes !== most) return `${item} did not change ${most} times`;
   }],
+  // The rows of a product as a file.
+  'product-file': [1, async (who) => {
+    const { page } = who;
+    await product(page, plan.items[0]);
+    const { name, text } = await who.file('#history-files [data-form=csv]');
+    who.seen();
+    const rows = await page.evaluate(() => window.preismon.lines.rows);
+    const lines = text.trimEnd().split(/\r?\n/).length - 1;
+    if (name !== `history-${plan.items[0]}.csv` || lines !== rows) return `${name}: ${lines} lines for ${rows} rows`;
+  }],
+  // How old is what I see, and does it go on.
+  'how-old': [0, async ({ page }) => {
+    const [words, at] = await page.evaluate(() => [document.querySelector('#live').textContent, document.querySelector('#live time').dateTime]);
+    if (!/^(As of|Stand) .*(ago|vor).* · (follows|folgt|paused|angehalten)/.test(words) || Math.abs(Date.now() - Date.parse(at)) > 60e3) return `${words} ${at}`;
+  }],
   // Everything that I see as a file.
   'assortment-file': [2, async (who) => {
     const { page } = who;
@@ -301,7 +362,7 @@ const tasks = {
 };
 
 /** round does all tasks in one browser. */
-async function round(lang, scheme, width) {
+async function round(lang, scheme, width, keys) {
   const page = await watched(`tasks ${width}`, { locale: lang, timezoneId: 'UTC', colorScheme: scheme, viewport: { width, height: width > 600 ? 900 : 844 } }, () => false);
   await page.goto(`${plan.base}/explorer/`);
   await login(page);
@@ -311,7 +372,7 @@ async function round(lang, scheme, width) {
     await page.goto(`${plan.base}/explorer/#view=overview&zone=UTC`);
     await page.reload();
     await start(page);
-    const who = new Person(page, lang);
+    const who = new Person(page, lang, keys);
     const began = Date.now();
     let fault = await doing(who).catch((e) => `${e}`.slice(0, 300));
     for (let tries = 0; fault && moving.includes(task) && tries < 5; tries++) { // the market went on between page and service
@@ -322,12 +383,12 @@ async function round(lang, scheme, width) {
     }
     const seconds = ((who.first ?? Date.now()) - began) / 1e3;
     if (await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)) fault = 'has to be scrolled sideways';
-    said.push({ task, width, scheme, lang, clicks: who.clicks, max, seconds, fault: fault ?? '' });
+    said.push({ task, width, scheme, lang, keys: Boolean(keys), clicks: who.clicks, max, seconds, fault: fault ?? '' });
   }
   await page.context().close();
 }
 
-for (const rounds of [[['en-GB', 'light', 1440], ['de-DE', 'dark', 390]], [['de-DE', 'dark', 1440], ['en-GB', 'light', 390]]]) {
+for (const rounds of [[['en-GB', 'light', 1440], ['de-DE', 'dark', 390]], [['de-DE', 'dark', 1440], ['en-GB', 'light', 390]], [['en-GB', 'dark', 1440, true], ['de-DE', 'light', 390, true]]]) { // each two of language, colours, width and way meet
   await Promise.all(rounds.map((r) => round(...r).catch((e) => fail(r.join(' '), `${e.stack}`.slice(0, 900)))));
 }
 await done(said);
