@@ -49,6 +49,9 @@ type PositionsEcho struct {
 	WithoutOwn   int    `json:"withoutOwn"`   // products and markets with offers and no own price
 	WithoutOther int    `json:"withoutOther"` // with an own price and no other offer
 	WithoutTotal int    `json:"withoutTotal"` // offers left out since their shipping was not observed
+
+	Undercutters int           `json:"undercutters"` // who ask less at any position
+	UndercutBy   []Undercutter `json:"undercutBy"`   // the first of them, at most positions first
 }
 
 // OwnPosition is where the caller stands with a product in the market of one
@@ -115,7 +118,7 @@ func (s *Service) Positions(ctx context.Context, p Principal, r PositionsRequest
 	}
 	in.query.Watermark = place.Watermark
 	page := &PositionsPage{Data: []OwnPosition{}, Paging: Paging{Limit: limit}, Query: PositionsEcho{
-		CapturedFrom: *in.echo.CapturedFrom, CapturedTo: *in.echo.CapturedTo, Timezone: in.echo.Timezone, Amount: r.Amount, Pairs: in.size.Pairs, Beside: r.beside(),
+		CapturedFrom: *in.echo.CapturedFrom, CapturedTo: *in.echo.CapturedTo, Timezone: in.echo.Timezone, Amount: r.Amount, Pairs: in.size.Pairs, Beside: r.beside(), UndercutBy: []Undercutter{},
 	}}
 	if in.empty {
 		return page, nil
@@ -195,7 +198,7 @@ func (s *Service) positions(ctx context.Context, in *read, r PositionsRequest, e
 		}
 	}
 	zone := newZoneFormat(in.zone)
-	all := []OwnPosition{}
+	all, under := []OwnPosition{}, undercutters{}
 	for _, m := range markets {
 		own, others := m.own(r)
 		switch {
@@ -206,6 +209,7 @@ func (s *Service) positions(ctx context.Context, in *read, r PositionsRequest, e
 			echo.WithoutOther++
 			continue
 		}
+		under.add(own.price, others)
 		at := m.ownPosition(*own, others, zone)
 		switch {
 		case at.ratio > 0:
@@ -217,7 +221,7 @@ func (s *Service) positions(ctx context.Context, in *read, r PositionsRequest, e
 		}
 		all = append(all, at)
 	}
-	echo.Positions = len(all)
+	echo.Positions, echo.Undercutters, echo.UndercutBy = len(all), len(under), under.most()
 	slices.SortFunc(all, func(a, b OwnPosition) int {
 		return cmp.Or(cmp.Compare(b.ratio, a.ratio), cmp.Compare(a.ItemID, b.ItemID), cmp.Compare(orNothing(a.Country), orNothing(b.Country)), cmp.Compare(a.CurrencyCode, b.CurrencyCode))
 	})

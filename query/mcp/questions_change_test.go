@@ -90,7 +90,7 @@ func questionsOfChange() []question {
 			truth: func(d *demo) any { return d.stock(d.pairsIn(askedOrder, ""), d.now.Add(-24*time.Hour)) },
 		},
 		{
-			name: "too_dear", asks: "In the core order: of how many products do we ask more than the cheapest, by our reference prices?", before: cost{35, 216_000}, holds: cost{2, 867},
+			name: "too_dear", asks: "In the core order: of how many products do we ask more than the cheapest, by our reference prices?", before: cost{35, 216_000}, holds: cost{2, 1_060},
 			ask: func(a *analyst) any {
 				answer, _ := a.call("get_market_price_position", object{"orderId": a.order(askedOrder), "limit": 1})
 				return fmt.Sprint(at(answer, "query", "above"))
@@ -99,12 +99,24 @@ func questionsOfChange() []question {
 		},
 		{
 			name: "dearest", asks: "Of all that we see, where are our reference prices worst beside the cheapest offer: the first three, and who undercuts us?",
-			holds: cost{1, 760},
+			holds: cost{1, 970},
 			ask: func(a *analyst) any {
 				answer, _ := a.call("get_market_price_position", object{"limit": 3})
 				return positionsOf(answer)
 			},
 			truth: func(d *demo) any { return d.tooDear("", "")[:3] },
+		},
+		{
+			name: "undercut_by", asks: "In the core order: who asks less than our reference prices, of how many products, and how often is he the cheapest?",
+			holds: cost{2, 1_040},
+			ask: func(a *analyst) any {
+				answer, _ := a.call("get_market_price_position", object{"orderId": a.order(askedOrder), "limit": 1})
+				return []any{fmt.Sprint(at(answer, "query", "undercutters")), undercuttersOf(answer)}
+			},
+			truth: func(d *demo) any {
+				all, n := d.undercutters(askedOrder)
+				return []any{fmt.Sprint(n), all}
+			},
 		},
 		{
 			name: "dear_beside_a_shop", asks: "Which two products are we most too dear of beside what Demo Elektro Nord shows now?",

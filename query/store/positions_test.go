@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -110,7 +111,7 @@ func TestPositionsOfAMerchantAndASite(t *testing.T) {
 	w := newWorld(t, 202, 0)
 	w.crowded(rand.New(rand.NewPCG(20, 2)), 250)
 	w.setMark(w.mark)
-	count := 0
+	count, named := 0, 0
 	for i, r := range []query.PositionsRequest{
 		{OwnMerchant: "Merchant 1"},
 		{OwnMerchant: "Merchant 1", Amount: "totalPrice"},
@@ -122,7 +123,7 @@ func TestPositionsOfAMerchantAndASite(t *testing.T) {
 		rows := r.ResultsRequest
 		rows.LatestObservationPerPair = true
 		for _, a := range []contracts.AccountID{accountWhole, accountOther, accountSites} {
-			own, others, captured := map[string]int64{}, map[string][]int64{}, 0
+			own, others, sellers, captured := map[string]int64{}, map[string][]int64{}, map[string]map[string]int64{}, 0
 			for _, row := range w.oracle(a, rows, w.now.Add(-168*time.Hour).UnixMilli(), w.now.UnixMilli(), w.rows) {
 				if coverage(row) != "PRICE_OBSERVED" || r.Amount == "totalPrice" && row.shipping == nil {
 					continue
@@ -143,8 +144,15 @@ func TestPositionsOfAMerchantAndASite(t *testing.T) {
 					continue
 				}
 				others[key] = append(others[key], amount)
+				seller := cmp.Or(row.merchant, row.site)
+				if sellers[key] == nil {
+					sellers[key] = map[string]int64{}
+				}
+				if old, ok := sellers[key][seller]; !ok || amount < old {
+					sellers[key][seller] = amount
+				}
 			}
-			want := map[string]string{}
+			want, undercut := map[string]string{}, map[string][2]int{}
 			for key, mine := range own {
 				if len(others[key]) == 0 {
 					continue
@@ -156,10 +164,21 @@ func TestPositionsOfAMerchantAndASite(t *testing.T) {
 						rank++
 					}
 				}
+				for seller, amount := range sellers[key] {
+					if c := undercut[seller]; amount < mine {
+						c[0]++
+						if amount == least {
+							c[1]++
+						}
+						undercut[seller] = c
+					}
+				}
 				want[key] = fmt.Sprintf("%d of %d, %d", rank, len(others[key]), mine-least)
 			}
 			got := map[string]string{}
-			all, _ := w.positions(t, a, r)
+			all, echo := w.positions(t, a, r)
+			compareUndercutters(t, undercut, echo)
+			named += len(undercut)
 			for _, p := range all {
 				minor, err := contracts.ParseMoney(string(p.OwnPrice), p.CurrencyCode)
 				least, err2 := contracts.ParseMoney(string(p.Cheapest.Price), p.CurrencyCode)
@@ -174,7 +193,32 @@ func TestPositionsOfAMerchantAndASite(t *testing.T) {
 			count += len(got)
 		}
 	}
-	if count < 30 {
-		t.Errorf("only %d positions", count)
+	if count < 30 || named < 10 {
+		t.Errorf("only %d positions, and %d undercutters", count, named)
+	}
+}
+
+// compareUndercutters holds those of an answer against the number of positions
+// of each seller below the own price, and of those where nobody asks less.
+func compareUndercutters(t *testing.T, want map[string][2]int, echo query.PositionsEcho) {
+	t.Helper()
+	got := map[string][2]int{}
+	for i, u := range echo.UndercutBy {
+		if i > 0 && u.Positions > echo.UndercutBy[i-1].Positions {
+			t.Errorf("undercutter %d has %d positions, the one before it %d", i, u.Positions, echo.UndercutBy[i-1].Positions)
+		}
+		name := ""
+		if u.Merchant != nil {
+			name = *u.Merchant
+		} else {
+			name = string(*u.Site)
+		}
+		got[name] = [2]int{u.Positions, u.Cheapest}
+		if want[name] != got[name] {
+			t.Errorf("%s undercuts %v, want %v", name, got[name], want[name])
+		}
+	}
+	if echo.Undercutters != len(want) || len(got) != min(10, len(want)) {
+		t.Errorf("%d undercutters of %d, want %d", len(got), echo.Undercutters, len(want))
 	}
 }

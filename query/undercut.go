@@ -1,0 +1,82 @@
+package query
+
+import (
+	"cmp"
+	"slices"
+
+	"preismon/contracts"
+)
+
+// maxUndercutters is how many of them an answer lists.
+const maxUndercutters = 10
+
+// Undercutter counts where a merchant asks less than the caller. Offers of
+// which no merchant was observed are counted by their site.
+type Undercutter struct {
+	Merchant  *string            `json:"merchant"`  // as observed; null: none was
+	Site      *contracts.SiteKey `json:"site"`      // null: offers of a merchant, at any site
+	Positions int                `json:"positions"` // with an offer below the own price
+	Cheapest  int                `json:"cheapest"`  // of these, where its offer is the cheapest, or as cheap
+}
+
+// seller is who makes an offer: a merchant, or a site that names none.
+type seller struct {
+	merchant string
+	site     contracts.SiteKey
+}
+
+func sellerOf(o offer) seller {
+	if o.merchant != "" {
+		return seller{merchant: o.merchant}
+	}
+	return seller{site: o.Site}
+}
+
+type undercutters map[seller]*Undercutter
+
+// add counts each seller once that asks less than the own price.
+func (u undercutters) add(own int64, others []offer) {
+	lowest, least := map[seller]int64{}, own
+	for _, o := range others {
+		if o.price >= own {
+			continue
+		}
+		by := sellerOf(o)
+		if old, ok := lowest[by]; !ok || o.price < old {
+			lowest[by] = o.price
+		}
+		least = min(least, o.price)
+	}
+	for by, price := range lowest {
+		if u[by] == nil {
+			u[by] = by.undercutter()
+		}
+		u[by].Positions++
+		if price == least {
+			u[by].Cheapest++
+		}
+	}
+}
+
+func (by seller) undercutter() *Undercutter {
+	if by.merchant != "" {
+		return &Undercutter{Merchant: &by.merchant}
+	}
+	return &Undercutter{Site: &by.site}
+}
+
+// most lists those with most positions first.
+func (u undercutters) most() []Undercutter {
+	all := make([]seller, 0, len(u))
+	for by := range u {
+		all = append(all, by)
+	}
+	slices.SortFunc(all, func(a, b seller) int {
+		return cmp.Or(cmp.Compare(u[b].Positions, u[a].Positions), cmp.Compare(u[b].Cheapest, u[a].Cheapest), cmp.Compare(a.merchant, b.merchant), cmp.Compare(a.site, b.site))
+	})
+	most := []Undercutter{}
+	for _, by := range all[:min(len(all), maxUndercutters)] {
+		most = append(most, *u[by])
+	}
+	return most
+}
