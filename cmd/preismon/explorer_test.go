@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"net/url"
 	"slices"
@@ -40,6 +39,7 @@ type explorerSaid struct {
 	Moved, Stand struct {
 		Summary string
 		Rows    [][]string
+		Lists   []string // of what moved: name and count
 	}
 	Sites      [][]string
 	Assortment struct {
@@ -306,53 +306,6 @@ func (s explorerSaid) compareFacts(t *testing.T, rows []explorerRow) {
 	}
 	if inRange < 4 {
 		t.Errorf("the window in numbers: %q", s.Facts)
-	}
-}
-
-// compareOverview holds the start against the reads that it is made of. The
-// market goes on meanwhile: what is compared is not of the last minutes.
-func (s explorerSaid) compareOverview(t *testing.T, client *api) {
-	t.Helper()
-	var positions struct {
-		Data  []struct{ ItemID string }
-		Query struct{ Positions, WithoutOwn int }
-	}
-	if _, body := client.get("/ext/v1/position", url.Values{"limit": {"10"}}); json.Unmarshal(body, &positions) != nil || len(positions.Data) != 10 {
-		t.Fatalf("position: %s", body)
-	}
-	var said int // a minute ago: a market is gone where nothing is in stock any more
-	if _, err := fmt.Sscanf(s.Stand.Summary, "Of %d products", &said); err != nil || max(said-positions.Query.Positions, positions.Query.Positions-said) > 3 || len(s.Stand.Rows) != len(positions.Data) {
-		t.Errorf("the start says %q and has %d rows, the service has %+v", s.Stand.Summary, len(s.Stand.Rows), positions.Query)
-	}
-	var movers struct{ Query struct{ Pairs, Moved int } }
-	if _, body := client.get("/ext/v1/movers", url.Values{"since": {time.Now().Add(-24 * time.Hour).UTC().Format(time.RFC3339)}}); json.Unmarshal(body, &movers) != nil || movers.Query.Moved == 0 {
-		t.Fatalf("movers: %s", body)
-	}
-	if !strings.HasPrefix(s.Moved.Summary, "Of "+strconv.Itoa(movers.Query.Pairs)+" pairs") || !strings.Contains(s.Moved.Summary, "price down") || len(s.Moved.Rows) != 10 {
-		t.Errorf("what moved: %q, %d rows", s.Moved.Summary, len(s.Moved.Rows))
-	}
-	last := 1e9
-	for _, row := range s.Moved.Rows { // the greatest first
-		v, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimLeft(strings.ReplaceAll(row[4], ",", ""), "+-"), " %"), 64)
-		if err != nil || v > last || row[2] == "" || row[3] == "" || row[5] == "" {
-			t.Errorf("what moved: %q", row)
-		}
-		last = v
-	}
-	for _, row := range s.Stand.Rows {
-		if !strings.Contains(row[5], "%") || !strings.Contains(row[6], "offers") || strings.Contains(strings.Join(row, ""), "undefined") {
-			t.Errorf("a position: %q", row)
-		}
-	}
-	var sites struct{ Data []struct{ Name string } }
-	if _, body := client.get("/v1/sites", nil); json.Unmarshal(body, &sites) != nil || len(sites.Data) != len(s.Sites) {
-		t.Errorf("the start has %d sites, the service: %s", len(s.Sites), body)
-	}
-	for _, row := range s.Sites {
-		named := slices.ContainsFunc(sites.Data, func(site struct{ Name string }) bool { return site.Name == row[0] })
-		if silent := row[1] == "nothing observed"; !named || silent != (row[2] == "") || !silent && !strings.HasSuffix(row[1], "%") {
-			t.Errorf("a site: %q", row)
-		}
 	}
 }
 

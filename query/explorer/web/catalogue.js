@@ -4,7 +4,8 @@ import * as api from './api.js';
 /** catalogue has products in the order in which they were read; more: there are others. */
 export const catalogue = { sites: [], items: [], more: false };
 
-const nameOf = new Map(); // of products
+const nameOf = new Map(); // of products, also of those that are not listed
+const listed = new Set(); // ids of the products that are
 
 export const siteName = (key) => catalogue.sites.find((s) => s.site === key)?.name ?? key;
 
@@ -12,14 +13,20 @@ export const itemName = (id) => nameOf.get(id) ?? id;
 
 function add(items) {
   for (const i of items) {
-    if (!nameOf.has(i.itemId)) catalogue.items.push(i);
+    if (!listed.has(i.itemId)) catalogue.items.push(i);
+    listed.add(i.itemId);
     nameOf.set(i.itemId, i.name ?? i.itemId);
   }
 }
 
-/** named makes the names of products known. */
-export async function named(ids) {
-  await Promise.all([...new Set(ids)].filter((id) => !nameOf.has(id)).map(async (itemId) => add((await api.page('v1/items', { itemId })).data)));
+/** named makes the names of products known, of at most so many that are not. */
+export async function named(ids, most = Infinity) {
+  await Promise.all([...new Set(ids)].filter((id) => !nameOf.has(id)).slice(0, most).map(async (itemId) => add((await api.page('v1/items', { itemId })).data)));
+}
+
+/** learn keeps the names of products that another answer told. */
+export function learn(products) {
+  for (const { itemId, name } of products) if (!nameOf.has(itemId)) nameOf.set(itemId, name ?? itemId);
 }
 
 /** readCatalogue reads all sites and the first products. */
@@ -34,6 +41,7 @@ export async function readCatalogue() {
 export function forget() {
   Object.assign(catalogue, { sites: [], items: [], more: false });
   nameOf.clear();
+  listed.clear();
 }
 
 /** lookUp asks the service for a product by its codes, and tells whether there is one. */

@@ -1,71 +1,112 @@
-// The start of the page, without any input: where the caller stands beside
-// others, and what each site showed in a day. The service adds up; the page
-// shows.
+// The start of the page, without any input: what moved in a day, where the
+// caller is above the cheapest offer, and how fresh each site is, in one
+// request. The service adds up; the page shows.
 import * as api from './api.js';
 import { asked, link, zoned } from './asked.js';
-import { catalogue, itemName, named, siteName } from './catalogue.js';
+import { itemName, learn, named, siteName } from './catalogue.js';
 import { csv, download } from './csv.js';
 import { by, element } from './dom.js';
 import { same } from './same.js';
+import { siteColumns } from './sites.js';
 import { table } from './table.js';
 import { language, money, number, percent, t } from './texts.js';
 import { show } from './zone.js';
 
-const most = 10; // positions on show
+const mostWhole = 1000; // records of a list that is shown whole
+const mostNamed = 50; // products that are asked for by name, each by itself
+
+const opened = new Set(['PRICE_DOWN']); // lists that are open
+const whole = new Set(); // lists that are shown whole
 
 /** readStart reads the view: of one site, or of all that is seen. */
 export async function readStart(signal) {
-  const reads = readsOf(asked.site, zoned());
-  same(by('overview-same'), reads, []);
+  const read = {
+    path: 'ext/v1/overview', params: { since: 'now-24h', site: asked.site, timezone: zoned() },
+    cli: `preismon overview --since now-24h${asked.site && ` --site ${asked.site}`} --timezone ${zoned()}`,
+  };
+  same(by('overview-same'), [read], []);
   by('overview-status').textContent = t.loadingView;
   try {
-    const [movers, positions, days] = await Promise.all(reads.map((r) => api.page(r.path, r.params, signal)));
-    await named([...movers.data, ...positions.data].map((p) => p.itemId));
+    const { data, query } = await api.page(read.path, read.params, signal);
+    learn(data.flatMap((list) => list.products));
+    await Promise.all(data.filter((list) => whole.has(list.list)).map((list) => complete(list, signal)));
     if (signal.aborted) return;
-    const links = {
-      siteName,
-      itemLink: (id) => link(itemName(id), { view: 'history', items: id, last: '720h' }),
-      siteLink: (site) => link(siteName(site), { view: 'latest', site }),
-    };
-    showMovers(by('moved'), movers, links);
-    showPosition(by('stand'), positions, links);
-    showSites(by('seen'), days, catalogue.sites.filter((s) => !asked.site || s.site === asked.site), links);
+    const above = data.find((list) => list.list === 'ABOVE_CHEAPEST');
+    showMovers(by('moved'), data.filter((list) => list !== above && list.list !== 'SITES'), query.movers);
+    showPosition(by('stand'), above, query.positions);
+    showSites(by('seen'), data.find((list) => list.list === 'SITES'), query);
   } finally {
     if (!signal.aborted) by('overview-status').textContent = '';
   }
 }
 
-function readsOf(site, zone) {
-  const to = Math.floor(Date.now() / 60e3) * 60e3;
-  const day = { capturedFrom: new Date(to - 86400e3).toISOString(), capturedTo: new Date(to).toISOString() };
-  return [
-    { path: 'ext/v1/movers', params: { site, since: day.capturedFrom, until: day.capturedTo, timezone: zone, limit: most } },
-    { path: 'ext/v1/position', params: { site, limit: most } },
-    { path: 'ext/v1/statistics', params: { by: 'site', site, globalScope: !site, ...day, timezone: zone, limit: 1000 } },
-  ];
+/** complete reads the records of a list that were left out. */
+async function complete(list, signal) {
+  const read = new URL(list.read, api.serviceURL(''));
+  const found = await api.all(read.pathname.replace(/^\/+/, ''), { ...Object.fromEntries(read.searchParams), limit: mostWhole }, mostWhole, signal);
+  if (list.list === 'ABOVE_CHEAPEST') list.positions = found.data.filter((p) => p.difference > 0);
+  else list.movers = found.data;
+  await named([...list.movers, ...list.positions].map((r) => r.itemId), mostNamed);
 }
 
-/** showMovers writes how many moved, by kind, and those whose price moved most. */
-function showMovers(box, { data, query }, { itemLink, siteName }) {
-  const kinds = Object.entries(query.kinds).filter(([, n]) => n > 0).map(([kind, n]) => `${t[kind]} ${number(n)}`).join(', ');
-  const offer = (o) => (!o ? '' : element('span', {}, o.price === null || o.price === undefined ? t[states[o.coverageState]] ?? t.unknown : money(o.price, o.currencyCode),
-    element('time', { datetime: o.capturedAt }, show(Date.parse(o.capturedAt), zoned(), language))));
-  box.replaceChildren(heading(t.movedTitle), element('p', { class: 'lead' }, `${t.moved(number(query.pairs), number(query.moved))}${kinds && `: ${kinds}`}.`), ...(data.length ? [scroll(t.movedTitle, table(t.movedTitle, [
-    { title: t.product, text: (m) => itemLink(m.itemId) }, { title: t.site, text: (m) => siteName(m.site) },
-    { title: t.before, number: true, text: (m) => offer(m.before) }, { title: t.after, number: true, text: (m) => offer(m.after) },
-    { title: t.difference, number: true, text: (m) => (m.priceDifferencePercent === null ? '' : `${m.priceDifference > 0 ? '+' : ''}${percent(m.priceDifferencePercent)}`) },
-    { title: t.what, text: (m) => m.kinds.map((k) => t[k]).join(', ') },
-  ], data, { headed: true }))] : []));
+const itemLink = (id) => link(itemName(id), { view: 'history', items: id, last: '720h' });
+
+/** more is a button that shows a list whole, where it is cut. */
+function more(list, shown, again) {
+  if (shown >= Math.min(list.count, mostWhole)) return shown < list.count ? element('p', { class: 'small' }, t.linesOf(number(shown), number(list.count))) : null;
+  const b = element('button', { type: 'button', class: 'secondary' }, t.showAll(number(list.count)));
+  b.addEventListener('click', async () => {
+    b.disabled = true;
+    try {
+      await complete(list, undefined);
+      whole.add(list.list);
+      again();
+    } catch (e) {
+      b.after(element('p', { class: 'notice error' }, api.said(e)));
+      b.disabled = false;
+    }
+  });
+  return b;
+}
+
+const refused = (list) => element('p', { class: 'notice' }, list.problem.detail);
+
+/** showMovers writes how many moved, and a list for each kind of change: how many, and the greatest. */
+function showMovers(box, lists, query) {
+  if (!query) return box.replaceChildren(heading(t.movedTitle), refused(lists[0]));
+  box.replaceChildren(heading(t.movedTitle), element('p', { class: 'lead' }, `${t.moved(number(query.pairs), number(query.moved))}.`),
+    ...lists.filter((list) => list.count > 0).map(moversOf));
+}
+
+function moversOf(list) {
+  const box = element('details', { class: 'kind', 'data-list': list.list });
+  box.open = opened.has(list.list);
+  box.addEventListener('toggle', () => opened[box.open ? 'add' : 'delete'](list.list));
+  const fill = () => {
+    const name = t[list.list];
+    box.replaceChildren(element('summary', {}, `${name}: ${number(list.count)}`), ...[scroll(name, table(name, [
+      { title: t.product, text: (m) => itemLink(m.itemId) }, { title: t.site, text: (m) => siteName(m.site) },
+      { title: t.before, number: true, text: (m) => offer(m.before) }, { title: t.after, number: true, text: (m) => offer(m.after) },
+      { title: t.difference, number: true, text: (m) => (m.priceDifferencePercent === null ? '' : `${m.priceDifference > 0 ? '+' : ''}${percent(m.priceDifferencePercent)}`) },
+      { title: t.what, text: (m) => m.kinds.map((k) => t[k]).join(', ') },
+    ], list.movers, { headed: true })), more(list, list.movers.length, fill)].filter(Boolean));
+  };
+  fill();
+  return box;
 }
 
 /** states are the words for what was observed where there is no price. */
 const states = { UNAVAILABLE: 'unavailable', PRODUCT_NOT_FOUND: 'notFound' };
 
+const offer = (o) => (!o ? '' : element('span', {}, o.price === null || o.price === undefined ? t[states[o.coverageState]] ?? t.unknown : money(o.price, o.currencyCode),
+  element('time', { datetime: o.capturedAt }, show(Date.parse(o.capturedAt), zoned(), language))));
+
 /** showPosition writes where the caller is above the cheapest offer, the farthest first. */
-function showPosition(box, { data, query }, { itemLink, siteName }) {
+function showPosition(box, list, query) {
+  if (!query) return box.replaceChildren(heading(t.aboveTitle), refused(list));
   if (query.positions === 0) return box.replaceChildren(heading(t.aboveTitle), element('p', { class: 'small' }, t.noPositions));
-  const above = data.filter((p) => p.difference > 0);
-  box.replaceChildren(
+  const above = list.positions;
+  box.replaceChildren(...[
     heading(t.aboveTitle),
     element('p', { class: 'lead' }, t.stands(number(query.positions), number(query.above), number(query.equal), number(query.below))),
     ...(above.length ? [scroll(t.aboveTitle, table(t.aboveTitle, [
@@ -75,8 +116,8 @@ function showPosition(box, { data, query }, { itemLink, siteName }) {
       { title: t.of, text: (p) => [p.cheapest.merchant, siteName(p.cheapest.site)].filter(Boolean).join(' · ') },
       { title: t.difference, number: true, text: (p) => `${money(p.difference, p.currencyCode)} (${percent(p.differencePercent)})` },
       { title: t.rank, text: (p) => t.rankOf(number(p.rank), number(p.offers)) },
-    ], above, { headed: true })), fileOf(above)] : []),
-  );
+    ], above, { headed: true })), more(list, above.length, () => showPosition(box, list, query)), fileOf(above)] : []),
+  ].filter(Boolean));
 }
 
 /** fileOf is a button that keeps the positions on show as a file. */
@@ -90,19 +131,13 @@ function fileOf(positions) {
   return button;
 }
 
-/** showSites writes what each site showed in the last day; silent ones first. */
-function showSites(box, { data }, all, { siteLink }) {
-  const seen = new Map(data.map((s) => [s.site, s]));
-  const rows = all.map((site) => ({ site, s: seen.get(site.site) })).sort((a, b) => Boolean(a.s) - Boolean(b.s) || a.site.name.localeCompare(b.site.name));
-  const of = (title, value) => ({ title, number: true, text: (r) => (r.s ? value(r.s) : '') });
-  box.replaceChildren(heading(t.sitesTitle), scroll(t.sitesTitle, table(t.sitesTitle, [
-    { title: t.site, text: (r) => siteLink(r.site.site) },
-    { title: t.inStock, number: true, text: (r) => (r.s ? (r.s.shareInStock === null ? '' : percent(r.s.shareInStock)) : element('span', { class: 'badge none' }, t.silent)) },
-    of(t.priced, (s) => number(s.observations.priced)), of(t.unavailable, (s) => number(s.observations.unavailable)),
-    of(t.notFound, (s) => number(s.observations.notFound)), of(t.unknown, (s) => number(s.observations.unknown)),
-    of(t.changesOf, (s) => number(s.changes)),
-    { title: t.mostBuyBoxes, text: (r) => (r.s?.buyBox.length ? `${r.s.buyBox[0].merchant ?? t.noMerchant} (${percent(r.s.buyBox[0].share)})` : '') },
-  ], rows, { headed: true })));
+/** showSites writes how fresh the sites are, those with most overdue pairs first; of many, the first. */
+function showSites(box, list, { sites, until }) {
+  if (!sites) return box.replaceChildren(heading(t.sites), refused(list));
+  const newest = sites.lastCapturedAt && t.newestCapture(show(Date.parse(sites.lastCapturedAt), zoned(), language));
+  box.replaceChildren(heading(t.sites), element('p', { class: 'lead' }, [newest, sites.overdue ? t.overdueSites(number(sites.overdue)) : ''].filter(Boolean).join(' ')),
+    scroll(t.sites, table(t.sites, siteColumns(Date.parse(until)), list.sites, { headed: true })),
+    ...(list.count > list.sites.length ? [element('p', {}, link(t.showAll(number(list.count)), { view: 'sites', site: asked.site }))] : []));
 }
 
 const heading = (words) => element('h2', {}, words);

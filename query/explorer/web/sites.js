@@ -42,15 +42,15 @@ export function forgetSites() {
   by('sites-file').disabled = true;
 }
 
-const moment = (text) => (text === null ? '' : element('time', { datetime: text, title: show(Date.parse(text), zoned(), language, true) }, fromNow(Date.parse(text) - asOf)));
+const moment = (text, asOf) => (text === null ? '' : element('time', { datetime: text, title: show(Date.parse(text), zoned(), language, true) }, fromNow(Date.parse(text) - asOf)));
 
-/** columns are those of the table. */
-function columns() {
-  const time = (name, title) => ({ name, title, number: true, text: (s) => moment(s[name]), value: (s) => s[name] && Date.parse(s[name]) });
+/** siteColumns are those of the table of sites, as of an instant in ms. */
+export function siteColumns(asOf) {
+  const time = (name, title) => ({ name, title, number: true, text: (s) => moment(s[name], asOf), value: (s) => s[name] && Date.parse(s[name]) });
   const count = (name, title) => ({ name, title, number: true, text: (s) => number(s.reasons[name]), value: (s) => s.reasons[name] });
   return [
     { name: 'site', title: t.site, text: (s) => link(siteName(s.site), { view: 'latest', site: s.site }), value: (s) => siteName(s.site) },
-    { name: 'lastCapturedAt', title: t.lastCapture, number: true, text: (s) => (s.lastCapturedAt === null ? t.never : moment(s.lastCapturedAt)), value: (s) => s.lastCapturedAt && Date.parse(s.lastCapturedAt) },
+    { name: 'lastCapturedAt', title: t.lastCapture, number: true, text: (s) => (s.lastCapturedAt === null ? t.never : moment(s.lastCapturedAt, asOf)), value: (s) => s.lastCapturedAt && Date.parse(s.lastCapturedAt) },
     time('nextDueAt', t.nextDue),
     { name: 'late', title: t.late, number: true, text: lateOf, value: (s) => s.reasons.overdue * 1e6 + s.late }, // overdue ones first
     { name: 'noResult', title: t.noResult, text: (s) => noResult.filter((reason) => s.reasons[reason]).map((reason) => `${t[reason]} ${number(s.reasons[reason])}`).join(', '), value: without },
@@ -70,7 +70,7 @@ export function showSites() {
   by('overdue').replaceChildren(...(late.length ? [element('p', { class: 'notice' }, t.overdueSites(number(late.length)), ' ', ...late.flatMap((s, i) => [
     i ? '; ' : '', siteName(s.site), s.lateSince ? ` (${t.since(show(Date.parse(s.lateSince), zoned(), language))})` : ` (${t.neverSeen})`,
   ]))] : []));
-  refill(by('fresh'), sites.length ? table(t.sites, columns(), shown, { sorted: sortedOf.sites, again: () => { showSites(); remember(); }, headed: true }) : '');
+  refill(by('fresh'), sites.length ? table(t.sites, siteColumns(asOf), shown, { sorted: sortedOf.sites, again: () => { showSites(); remember(); }, headed: true }) : '');
   by('sites-file').disabled = !sites.length;
   return shown;
 }
@@ -79,6 +79,6 @@ export function showSites() {
 export function keepSites() {
   const reasons = ['priceObserved', 'productUnavailable', 'productNotFound', ...noResult];
   const head = ['site', 'pairs', 'neverCaptured', 'lastCapturedAt', 'oldestCapturedAt', 'intervalSeconds', 'nextDueAt', 'late', 'lateSince'];
-  const shown = inOrder(columns(), showSites(), sortedOf.sites);
+  const shown = inOrder(siteColumns(asOf), showSites(), sortedOf.sites);
   download('sites.csv', 'text/csv', csv([[...head, ...reasons], ...shown.map((s) => [...head.map((name) => s[name]), ...reasons.map((name) => s.reasons[name])])]));
 }

@@ -118,7 +118,18 @@ async function overview(page) {
   const cells = (what) => page.locator(`${what} tbody tr`).evaluateAll((rows) => rows.map((r) => [...r.cells].map((c) => c.textContent)));
   const there = () => page.waitForFunction(() => document.querySelector('#overview:not([hidden])') && !document.querySelector('#overview').hasAttribute('aria-busy') && ['#stand', '#moved', '#seen'].every((id) => document.querySelector(`${id} tbody tr`)));
   await there();
-  said.moved = { summary: await page.textContent('#moved .lead'), rows: await cells('#moved') };
+  const reads = [];
+  const noted = (r) => { if (/\/(ext\/)?v1\//.test(r.url()) && !/ext\/v1\/changes/.test(r.url())) reads.push(new URL(r.url()).pathname); };
+  page.on('request', noted);
+  await page.reload();
+  await there();
+  page.off('request', noted);
+  const lists = ['/v1/sites', '/v1/items']; // of the form
+  if (reads.filter((r) => !lists.includes(r)).join() !== '/ext/v1/overview') fail('en', `the start needs ${reads}`);
+  said.moved = {
+    summary: await page.textContent('#moved .lead'), rows: await cells('#moved details[open]'),
+    lists: await page.locator('#moved details').evaluateAll((all) => all.map((d) => `${d.dataset.list} ${d.querySelector('summary').textContent.replaceAll(/\D/g, '')}`)),
+  };
   said.stand = { summary: await page.textContent('#stand .lead'), rows: await cells('#stand') };
   said.sites = await cells('#seen');
   said.curl.overview = await copied(page, 'overview', 'curl');
@@ -129,7 +140,12 @@ async function overview(page) {
   await page.goBack();
   await there();
   if (await page.locator('#chosen li').count()) fail('en', 'Back keeps the product');
-  await page.click('#seen tbody tr:has(td:nth-child(3):not(:empty)) a');
+  const long = page.locator('#moved details:has(button)').first();
+  if (!(await long.getAttribute('open'))) await long.locator('summary').click();
+  const count = Number((await long.locator('summary').textContent()).replaceAll(/\D/g, ''));
+  await long.locator('button').click(); // all of a list
+  await page.waitForFunction(({ list, count }) => document.querySelectorAll(`#moved [data-list=${list}] tbody tr`).length >= count - 2, { list: await long.getAttribute('data-list'), count });
+  await page.click('#seen tbody tr:not(:has(td:nth-child(7):text-is("0"))) a');
   await page.waitForSelector('#offers tbody tr').catch(async (e) => { throw new Error(`${e.message} ${page.url()} ${await page.textContent('main')}`); });
   await page.goBack();
   await page.waitForSelector('#overview:not([hidden])');

@@ -115,8 +115,8 @@ const tasks = {
     const rows = await cells(page, '#moved');
     const items = await linked(page, '#moved', 'items');
     const i = rows.findIndex((r) => /^-/.test(r[4]));
-    const asked = (await page.textContent('#overview-same [data-kind=curl]')).match(/\/(ext\/v1\/movers\?[^']*)'/)[1].replace(/limit=\d+/, 'limit=1');
-    const [told] = (await api(page, `${asked}&kind=PRICE_DOWN`)).data;
+    const asked = (await page.textContent('#overview-same [data-kind=curl]')).match(/\/(ext\/v1\/overview\?[^']*)'/)[1];
+    const [told] = (await api(page, asked)).data.find((list) => list.list === 'PRICE_DOWN').movers;
     const want = [told.before, told.after].map((o) => money(lang, o.price, o.currencyCode));
     const times = await page.locator('#moved tbody tr').nth(i).locator('time').evaluateAll((all) => all.map((e) => e.dateTime));
     if (items[i] !== told.itemId || ![2, 3].every((c, k) => plain(rows[i][c]).startsWith(plain(want[k])))) return `${rows[i]} for ${told.itemId} ${want}`;
