@@ -141,7 +141,7 @@ async function overview(page) {
   await there();
   if (await page.locator('#chosen li').count()) fail('en', 'Back keeps the product');
   const long = page.locator('#moved details:has(button)').first();
-  if (!(await long.getAttribute('open'))) await long.locator('summary').click();
+  if ((await long.getAttribute('open')) === null) await long.locator('summary').click();
   const count = Number((await long.locator('summary').textContent()).replaceAll(/\D/g, ''));
   await long.locator('button').click(); // all of a list
   await page.waitForFunction(({ list, count }) => document.querySelectorAll(`#moved [data-list=${list}] tbody tr`).length >= count - 2, { list: await long.getAttribute('data-list'), count });
