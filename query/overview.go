@@ -149,11 +149,8 @@ var ago = regexp.MustCompile(`^now-([1-9][0-9]{0,3})([hd])$`)
 // overviewFrom reads what is compared with.
 func overviewFrom(text string, now time.Time, zone *time.Location) (time.Time, error) {
 	if match := ago.FindStringSubmatch(text); match != nil {
-		n, unit := 0, time.Hour
-		n, _ = strconv.Atoi(match[1]) // four digits
-		if match[2] == "d" {
-			unit = day
-		}
+		n, _ := strconv.Atoi(match[1]) // four digits
+		unit := map[string]time.Duration{"h": time.Hour, "d": day}[match[2]]
 		return now.Add(-time.Duration(n) * unit), nil
 	}
 	since, err := contracts.ParseLower(text, zone)

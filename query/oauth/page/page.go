@@ -60,7 +60,7 @@ var templates = template.Must(template.ParseFS(templateFiles, "templates/*.html"
 // Render answers a request by a page, with all headers that it needs. When it
 // fails, nothing was written: the page says something that it cannot show.
 func Render(w http.ResponseWriter, r *http.Request, status int, p Page) error {
-	texts := choose(r.Header.Values("Accept-Language"))
+	texts := textsFor(r)
 	v, err := p.view(texts)
 	if err != nil {
 		return fmt.Errorf("render a page: %w", err)
