@@ -31,6 +31,9 @@ type Config struct {
 	// ScanGuardMaxPairs and ScanGuardMaxHours refuse reads whose scope and
 	// window are jointly too broad (RES-09); 0: not set.
 	ScanGuardMaxPairs, ScanGuardMaxHours int
+	// CountedRows is up to how many rows of a read are read for its summary;
+	// the store counts more. 0: it counts all.
+	CountedRows int
 	// MaxResponseBytes bounds one JSON response and one NDJSON line.
 	MaxResponseBytes int
 	// MaxDownloadBytes bounds the raw size of a downloaded file, on every
@@ -67,6 +70,7 @@ func Defaults() Config {
 	return Config{
 		SoftDeadline:     5 * time.Second,
 		HardBudget:       20 * time.Second,
+		CountedRows:      maxCountedRows,
 		MaxResponseBytes: 64 << 20,
 		MaxDownloadBytes: 256 << 20,
 		RememberBytes:    64 << 20,
@@ -86,6 +90,7 @@ func (c Config) Validate() error {
 	f.Check(c.HardBudget <= MaxHardBudget, "hard-budget: %s, at most %s", c.HardBudget, MaxHardBudget)
 	f.Check(c.ScanGuardMaxPairs >= 0, "scan-guard-max-scope-pairs: negative")
 	f.Check(c.ScanGuardMaxHours >= 0, "scan-guard-max-window-hours: negative")
+	f.Check(c.CountedRows >= 0, "counted-rows: negative")
 	f.Check(c.MaxResponseBytes > 0, "max response bytes: not positive")
 	f.Check(c.MaxDownloadBytes > 0, "max download bytes: not positive")
 	f.Check(c.RememberBytes >= 0, "remember-bytes: negative")
@@ -179,6 +184,12 @@ type Store interface {
 	// PairsBySite counts the visible pairs of each site under the selectors; a
 	// site without any is not there.
 	PairsBySite(ctx context.Context, v Visibility, s Selectors) (map[contracts.SiteKey]uint64, error)
+	// Tally sums up all rows of a query by site, of sites with rows, in no
+	// order. Its order, place and limit do not matter.
+	Tally(ctx context.Context, v Visibility, q *ResultsQuery) ([]SiteTally, error)
+	// ObservedBySite counts the visible pairs of each site of which a query has
+	// a row; a site without any is not there.
+	ObservedBySite(ctx context.Context, v Visibility, q *ResultsQuery) (map[contracts.SiteKey]uint64, error)
 	// ScopeItems lists the items of the visible pairs under the selectors by
 	// id, at most limit.
 	ScopeItems(ctx context.Context, v Visibility, s Selectors, limit int) ([]contracts.ItemID, error)

@@ -50,10 +50,11 @@ func (r *remembering) Results(ctx context.Context, v Visibility, q *ResultsQuery
 const maxCountedRows = 50_000
 
 // counted is Results for who counts all rows of a read: more of them are
-// remembered than a page has.
-func (r *remembering) counted(ctx context.Context, v Visibility, q *ResultsQuery, each func(*Block) error) error {
+// remembered than a page has. False: they are more than can be remembered, and
+// none was given.
+func (r *remembering) counted(ctx context.Context, v Visibility, q *ResultsQuery, each func(*Block) error) (bool, error) {
 	if explaining(ctx) != nil || v.Snapshot == 0 || !v.Applied || neverAgain(q) {
-		return r.Results(ctx, v, q, each)
+		return true, r.Results(ctx, v, q, each)
 	}
 	asked := *q
 	asked.Window, asked.Limit = coverOf(q), maxCountedRows+1
@@ -66,17 +67,14 @@ func (r *remembering) counted(ctx context.Context, v Visibility, q *ResultsQuery
 		}
 		return b, nil
 	})
-	if err != nil {
-		return err
-	}
-	if rows == nil { // too many to be remembered
-		return r.Results(ctx, v, q, each)
+	if err != nil || rows == nil {
+		return false, err
 	}
 	within, _ := within(rows, q) // it has all
 	if within.Len == 0 {
-		return nil
+		return true, nil
 	}
-	return each(within)
+	return true, each(within)
 }
 
 // Feed implements Store: who follows the same shares its reads.

@@ -211,6 +211,16 @@ func (q *ResultsQuery) Filtered() bool {
 	return q.Brand != "" || q.Manufacturer != "" || q.Merchant != "" || q.IsPrime != nil || q.IsBuyBox != nil || q.Outcomes != nil
 }
 
+// unfiltered is a query of the same pairs and time without filters, that gives
+// any row of each pair that has one.
+func (q *ResultsQuery) unfiltered() ResultsQuery {
+	all := ResultsQuery{Selectors: q.Selectors, Window: q.Window, FromNow: q.FromNow, ToNow: q.ToNow, Watermark: q.Watermark}
+	if q.Latest != AllRows && q.Window.From.IsZero() && q.Window.To.IsZero() {
+		all.Latest = NewestRow // there is a table of these
+	}
+	return all
+}
+
 // Position is the place of a row in the order of results.
 type Position struct {
 	CapturedMs int64             `json:"t"`

@@ -1,10 +1,10 @@
 package query
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
-	"math"
 	"slices"
 	"time"
 
@@ -25,9 +25,8 @@ type Summary struct {
 // Covers is of which rows a summary is.
 type Covers string
 
-// A summary is of all rows of the read where these are all on one page, or the
-// page is the first one and they are at most maxSummaryRows that can be read in
-// time; else it is of its page.
+// A summary is of all rows of the read where its page is the first one and they
+// can be counted in time; else it is of its page.
 const (
 	CoversQuery Covers = "query"
 	CoversPage  Covers = "page"
@@ -38,8 +37,8 @@ type SiteSummary struct {
 	Site contracts.SiteKey `json:"site"`
 	*SiteRows
 	// NoResult is the number of visible pairs under the selectors that have no
-	// row. It is nil where the summary cannot tell: one of a page does not cover
-	// the rows of the other pages, and a filter hides rows that exist.
+	// row, whatever the filters: a pair whose rows they hide has some. It is nil
+	// of a page, which does not tell of the rows of the other pages.
 	NoResult *uint64 `json:"noResult"`
 }
 
@@ -69,56 +68,76 @@ type PriceSummary struct {
 
 // Bounds of a summary.
 const (
-	maxSummaryRows      = 100_000
 	maxSummaryMerchants = 10
-	summaryBytes        = 4 << 20 // that the counts of so many rows take, about
+	summaryBytes        = 4 << 20 // that the counts of CountedRows take, about
 )
 
-// tally counts rows by site.
-type tally struct {
-	pairs       map[contracts.SiteKey]uint64 // visible under the selectors
-	sites       map[contracts.SiteKey]*siteTally
-	dict        []*siteTally // by site of the block's dictionary; nil: not looked up
-	export      bool         // the rows have the columns of the export fields
-	rows        int
-	first, last int64 // captures, ms
+// SiteTally is what all rows of a read at one site come to.
+type SiteTally struct {
+	Site                         contracts.SiteKey
+	Pairs                        uint64 // with a row
+	Priced, Unavailable, Unknown uint64 // rows
+	FirstMs, LastMs              int64  // captures
+	Prices                       []PriceTally
+	Wins                         []Wins // where the read has the export fields
 }
 
-type siteTally struct {
-	priced, unavailable, unknown int
-	items                        map[uint64]struct{} // with a row
-	prices                       map[contracts.Currency][]int64
-	wins                         map[string]uint64 // by merchant
-}
-
-func newSiteTally() *siteTally {
-	return &siteTally{items: map[uint64]struct{}{}, prices: map[contracts.Currency][]int64{}, wins: map[string]uint64{}}
+// PriceTally is of the prices in one currency, in its minor unit.
+type PriceTally struct {
+	Currency         contracts.Currency
+	Count            uint64
+	Min, Median, Max int64 // the lower median
 }
 
 // sumUp sums a page up, and where the page does not hold all rows of its
-// read, but begins with the first of them, the read.
+// read, but begins with the first of them, the read. What is not there in time
+// is left out.
 func (s *Service) sumUp(ctx context.Context, in *read, r ResultsRequest, page *ResultsPage, of *tally) (*Summary, error) {
-	covers := CoversPage
-	if r.Cursor == "" {
-		covers = CoversQuery
-		if page.Paging.NextCursor != "" {
-			all, err := s.tallyAll(ctx, in, of.pairs)
-			switch {
-			case err != nil:
-				return nil, err
-			case all == nil:
-				covers = CoversPage
-			default:
-				of = all
-			}
+	sum := summing{covers: CoversPage, sites: of.sites(), pairs: of.pairs}
+	if r.Cursor != "" {
+		return sum.summary(newZoneFormat(in.zone)), nil
+	}
+	soon, cancel := context.WithTimeout(ctx, s.cfg.SoftDeadline)
+	defer cancel()
+	sum.covers = CoversQuery
+	if page.Paging.NextCursor != "" {
+		all, err := s.tallyAll(soon, in, of.pairs)
+		switch {
+		case err == nil:
+			sum.sites = all
+		case unlessLate(ctx, soon, err) != nil:
+			return nil, err
+		default:
+			sum.covers = CoversPage
 		}
 	}
-	return of.summary(covers, covers == CoversQuery && !in.query.Filtered(), newZoneFormat(in.zone)), nil
+	if sum.covers == CoversQuery {
+		var err error
+		if sum.observed, err = s.observed(soon, in, sum); unlessLate(ctx, soon, err) != nil {
+			return nil, err
+		}
+	}
+	return sum.summary(newZoneFormat(in.zone)), nil
 }
 
-// tallyAll counts all rows of a read, in one read of columns. Nil: they are too
-// many, or take too long.
-func (s *Service) tallyAll(ctx context.Context, in *read, pairs map[contracts.SiteKey]uint64) (*tally, error) {
+// tallyAll counts all rows of a read: few of them here, where they are
+// remembered, more by one statement.
+func (s *Service) tallyAll(ctx context.Context, in *read, pairs map[contracts.SiteKey]uint64) ([]SiteTally, error) {
+	few, err := s.tallyFew(ctx, in, pairs)
+	if err != nil || few != nil {
+		return few.sites(), err
+	}
+	q := in.query
+	q.Limit, q.After = 0, nil
+	return s.store.Tally(ctx, in.vis, &q)
+}
+
+// tallyFew counts the rows of a read here. Nil: they are more than CountedRows,
+// or not read soon.
+func (s *Service) tallyFew(ctx context.Context, in *read, pairs map[contracts.SiteKey]uint64) (*tally, error) {
+	if s.cfg.CountedRows == 0 {
+		return nil, nil
+	}
 	soon, cancel := context.WithTimeout(ctx, time.Duration(optimisticShare*float64(s.cfg.SoftDeadline)))
 	defer cancel()
 	giveBack, err := s.Charge(soon, summaryBytes)
@@ -128,14 +147,28 @@ func (s *Service) tallyAll(ctx context.Context, in *read, pairs map[contracts.Si
 	defer giveBack()
 	t := newTallyOf(pairs, in.query.Export)
 	q := in.query
-	q.Limit = maxSummaryRows + 1
-	if err := s.store.counted(soon, in.vis, &q, func(b *Block) error { t.add(b, b.Len); return nil }); err != nil {
+	q.Limit = s.cfg.CountedRows + 1
+	all, err := s.store.counted(soon, in.vis, &q, func(b *Block) error { t.add(b, b.Len); return nil })
+	if err != nil {
 		return nil, unlessLate(ctx, soon, err)
 	}
-	if t.rows > maxSummaryRows {
+	if !all || t.rows > s.cfg.CountedRows {
 		return nil, nil
 	}
 	return t, nil
+}
+
+// observed counts the pairs of each site that have a row, whatever the filters.
+func (s *Service) observed(ctx context.Context, in *read, sum summing) (map[contracts.SiteKey]uint64, error) {
+	if in.query.Filtered() && len(sum.pairs) > 0 {
+		q := in.query.unfiltered()
+		return s.store.ObservedBySite(ctx, in.vis, &q)
+	}
+	all := map[contracts.SiteKey]uint64{}
+	for _, site := range sum.sites {
+		all[site.Site] = site.Pairs
+	}
+	return all, nil
 }
 
 // unlessLate is an error of what has less time than its caller, and that the
@@ -156,73 +189,39 @@ func (s *Service) newTally(ctx context.Context, in *read) (*tally, error) {
 	return newTallyOf(pairs, in.query.Export), err
 }
 
-func newTallyOf(pairs map[contracts.SiteKey]uint64, export bool) *tally {
-	t := &tally{pairs: pairs, export: export, sites: map[contracts.SiteKey]*siteTally{}, first: math.MaxInt64, last: math.MinInt64}
-	for site := range pairs {
-		t.sites[site] = newSiteTally()
-	}
-	return t
+// summing is a summary while it is made.
+type summing struct {
+	covers   Covers
+	sites    []SiteTally                  // with rows
+	pairs    map[contracts.SiteKey]uint64 // visible under the selectors
+	observed map[contracts.SiteKey]uint64 // of them, with a row; nil: not known
 }
 
-// add counts the first n rows of a block in their order.
-func (t *tally) add(b *Block, n int) {
-	t.dict = slices.Grow(t.dict[:0], b.Site.Values.Len())[:b.Site.Values.Len()]
-	clear(t.dict)
-	t.rows += n
-	for k := range n {
-		i := b.At(k)
-		site := t.site(b, i)
-		site.items[b.Item[i]] = struct{}{}
-		t.first, t.last = min(t.first, b.CapturedMs[i]), max(t.last, b.CapturedMs[i])
-		if t.export && contracts.Flag(b.IsBuyBox[i]) == contracts.FlagTrue {
-			site.wins[string(b.Merchant.At(i))]++
-		}
-		switch contracts.Outcome(b.Outcome[i]) {
-		case contracts.PriceObserved:
-			if b.PriceMinor[i] < 0 {
-				site.unknown++
-				continue
-			}
-			site.priced++
-			currency := b.Currency.At(i)
-			site.prices[contracts.Currency(currency)] = append(site.prices[contracts.Currency(currency)], b.PriceMinor[i])
-		case contracts.Unavailable, contracts.ProductNotFound:
-			site.unavailable++
-		default:
-			site.unknown++
-		}
+func (s summing) summary(zone *zoneFormat) *Summary {
+	sum := &Summary{Covers: s.covers, Sites: []SiteSummary{}}
+	bySite := map[contracts.SiteKey]*SiteTally{}
+	for site := range s.pairs {
+		bySite[site] = nil
 	}
-}
-
-// site finds the counts of a row's site.
-func (t *tally) site(b *Block, i int) *siteTally {
-	at := &t.dict[b.Site.Index[i]]
-	if *at == nil {
-		key := contracts.SiteKey(b.Site.At(i))
-		if t.sites[key] == nil {
-			t.sites[key] = newSiteTally()
+	var first, last int64
+	for i := range s.sites {
+		site := &s.sites[i]
+		bySite[site.Site] = site
+		if sum.Rows == 0 {
+			first, last = site.FirstMs, site.LastMs
 		}
-		*at = t.sites[key]
+		first, last = min(first, site.FirstMs), max(last, site.LastMs)
+		sum.Rows += int(site.Priced + site.Unavailable + site.Unknown)
 	}
-	return *at
-}
-
-// summary gives what was counted. Only where every row of the pairs under the
-// selectors was can it tell which have none.
-func (t *tally) summary(covers Covers, every bool, zone *zoneFormat) *Summary {
-	sum := &Summary{Covers: covers, Rows: t.rows, Sites: make([]SiteSummary, 0, len(t.sites))}
-	if t.rows > 0 {
-		first, last := string(zone.append(nil, t.first)), string(zone.append(nil, t.last))
-		sum.FirstCapturedAt, sum.LastCapturedAt = &first, &last
+	if sum.Rows > 0 {
+		sum.FirstCapturedAt, sum.LastCapturedAt = new(string(zone.append(nil, first))), new(string(zone.append(nil, last)))
 	}
-	for _, key := range slices.Sorted(maps.Keys(t.sites)) {
-		site := t.sites[key]
-		one := SiteSummary{Site: key, SiteRows: site.summary()}
-		if every {
+	for _, key := range slices.Sorted(maps.Keys(bySite)) {
+		one := SiteSummary{Site: key, SiteRows: bySite[key].summary()}
+		if s.observed != nil {
 			// A pair that left the scope while the page was read has rows and
 			// is not counted.
-			none := t.pairs[key] - min(t.pairs[key], uint64(len(site.items)))
-			one.NoResult = &none
+			one.NoResult = new(s.pairs[key] - min(s.pairs[key], s.observed[key]))
 		}
 		sum.Sites = append(sum.Sites, one)
 	}
@@ -230,30 +229,19 @@ func (t *tally) summary(covers Covers, every bool, zone *zoneFormat) *Summary {
 }
 
 // summary is nil of a site without rows.
-func (t *siteTally) summary() *SiteRows {
-	if len(t.items) == 0 {
+func (t *SiteTally) summary() *SiteRows {
+	if t == nil {
 		return nil
 	}
-	rows := &SiteRows{Priced: t.priced, Unavailable: t.unavailable, Unknown: t.unknown, Prices: []PriceSummary{}}
-	for _, currency := range slices.Sorted(maps.Keys(t.prices)) {
-		rows.Prices = append(rows.Prices, distribution(currency, t.prices[currency]))
+	rows := &SiteRows{Priced: int(t.Priced), Unavailable: int(t.Unavailable), Unknown: int(t.Unknown), Prices: []PriceSummary{}}
+	slices.SortFunc(t.Prices, func(a, b PriceTally) int { return cmp.Compare(a.Currency, b.Currency) })
+	for _, p := range t.Prices {
+		amount := func(minor int64) json.Number { return decimal(minor, p.Currency) }
+		rows.Prices = append(rows.Prices, PriceSummary{
+			CurrencyCode: p.Currency, Count: int(p.Count), Min: amount(p.Min), Median: amount(p.Median), Max: amount(p.Max),
+		})
 	}
-	wins := make([]Wins, 0, len(t.wins))
-	for merchant, n := range t.wins {
-		wins = append(wins, Wins{merchant, n})
-	}
-	rows.BuyBox = winners(wins)
+	rows.BuyBox = winners(t.Wins)
 	rows.BuyBox = rows.BuyBox[:min(len(rows.BuyBox), maxSummaryMerchants)]
 	return rows
-}
-
-// distribution sorts the prices.
-func distribution(currency contracts.Currency, prices []int64) PriceSummary {
-	slices.Sort(prices)
-	n := len(prices)
-	amount := func(minor int64) json.Number { return decimal(minor, currency) }
-	return PriceSummary{
-		CurrencyCode: currency, Count: n,
-		Min: amount(prices[0]), Median: amount(prices[(n-1)/2]), Max: amount(prices[n-1]),
-	}
 }

@@ -18,6 +18,7 @@ import (
 type shelf struct {
 	query.Store
 	rows  []shelfRow
+	seen  map[contracts.SiteKey]uint64 // pairs with a row, whatever the filters
 	pairs map[contracts.SiteKey]uint64 // nil: not to be asked
 }
 
@@ -41,6 +42,13 @@ func (s *shelf) PairsBySite(context.Context, query.Visibility, query.Selectors) 
 		panic("the pairs of sites are asked without need")
 	}
 	return s.pairs, nil
+}
+
+func (s *shelf) ObservedBySite(_ context.Context, _ query.Visibility, q *query.ResultsQuery) (map[contracts.SiteKey]uint64, error) {
+	if q.Filtered() || q.Limit != 0 {
+		panic("observed pairs are asked of a part")
+	}
+	return s.seen, nil
 }
 
 // Results gives blocks of five rows, which lie in the reverse of their order.
@@ -106,6 +114,7 @@ func TestSummary(t *testing.T) {
 		priced(3, "b", "EUR", 400),
 	}
 	pairs := map[contracts.SiteKey]uint64{"a": 9, "b": 3, "c": 4}
+	seen := map[contracts.SiteKey]uint64{"a": 7, "b": 4, "c": 1} // a pair of b left the scope meanwhile
 	const at = `"firstCapturedAt":"2026-03-08T12:00:00.000Z","lastCapturedAt":"2026-03-08T12:00:00.000Z","sites":[`
 	const whole = `{"covers":"query","rows":12,` + at +
 		`{"site":"a","priced":0,"unavailable":2,"unknown":4,"prices":[],"noResult":3},` +
@@ -114,6 +123,7 @@ func TestSummary(t *testing.T) {
 		`{"currencyCode":"JPY","count":1,"min":500,"median":500,"max":500},` +
 		`{"currencyCode":"KWD","count":1,"min":1.234,"median":1.234,"max":1.234}],"noResult":0},` +
 		`{"site":"c","noResult":4}]}` // silent, and not "0 priced"
+	filtered := strings.NewReplacer(`"noResult":3`, `"noResult":2`, `"noResult":4`, `"noResult":3`).Replace(whole) // of pairs whose rows it hides some have one
 	unknowable := strings.NewReplacer(`"noResult":3`, `"noResult":null`, `"noResult":0`, `"noResult":null`, `"noResult":4`, `"noResult":null`).Replace(whole)
 	ofPage := strings.Replace(unknowable, `"covers":"query"`, `"covers":"page"`, 1) // it starts over in this store
 	without := func(a, b, c string) string {                                        // rows
@@ -137,12 +147,12 @@ func TestSummary(t *testing.T) {
 		"a page of a walk":     {rows, query.ResultsRequest{Summarize: true, Limit: &limit}, whole},
 		"the end of a walk":    {rows, query.ResultsRequest{Summarize: true, Cursor: first.Paging.NextCursor}, ofPage},
 		"an answer budget":     {rows, query.ResultsRequest{Summarize: true, AnswerBytes: 500}, whole},
-		"a filter":             {rows, query.ResultsRequest{Summarize: true, Brand: "x"}, unknowable},
+		"a filter":             {rows, query.ResultsRequest{Summarize: true, Brand: "x"}, filtered},
 		"no row":               {nil, query.ResultsRequest{Summarize: true}, without("9", "3", "4")},
-		"a filter of no value": {rows, query.ResultsRequest{Summarize: true, CoverageState: "NO_RESULT"}, without("null", "null", "null")},
+		"a filter of no value": {rows, query.ResultsRequest{Summarize: true, CoverageState: "NO_RESULT"}, without("2", "0", "3")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			page, err := (&shelf{rows: c.rows, pairs: pairs}).service(t).Results(t.Context(), query.Principal{Account: 1}, c.req)
+			page, err := (&shelf{rows: c.rows, seen: seen, pairs: pairs}).service(t).Results(t.Context(), query.Principal{Account: 1}, c.req)
 			if err != nil {
 				t.Fatal(err)
 			}

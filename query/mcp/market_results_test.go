@@ -26,6 +26,22 @@ func (m *market) Results(ctx context.Context, v query.Visibility, q *query.Resul
 	return nil
 }
 
+// Tally is not asked: no read of this market has so many rows.
+func (m *market) Tally(context.Context, query.Visibility, *query.ResultsQuery) ([]query.SiteTally, error) {
+	panic("a market has few rows")
+}
+
+func (m *market) ObservedBySite(_ context.Context, v query.Visibility, q *query.ResultsQuery) (map[contracts.SiteKey]uint64, error) {
+	seen, all := map[contracts.Pair]bool{}, map[contracts.SiteKey]uint64{}
+	for _, r := range m.matching(v, q) {
+		if !seen[r.Pair] {
+			seen[r.Pair] = true
+			all[r.Site]++
+		}
+	}
+	return all, nil
+}
+
 func (m *market) matching(v query.Visibility, q *query.ResultsQuery) (found []observed) {
 	pairs := m.pairs(v, q.Selectors)
 	newest := map[contracts.Pair]observed{}

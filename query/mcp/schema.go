@@ -146,7 +146,7 @@ func resultsAnswer() (schema, error) {
 			"priced":      described(kind("integer"), "Rows with a price"),
 			"unavailable": described(kind("integer"), "Rows of what is not sold there now, or not found"),
 			"unknown":     described(kind("integer"), "Rows that do not tell"),
-			"noResult":    described(kind("integer", "null"), "Monitored products without a row; null: not known of a page or under a filter"),
+			"noResult":    described(kind("integer", "null"), "Monitored products without a row, whatever the filters; null: not known of a page"),
 			"prices": described(listOf(object(schema{
 				"currencyCode": described(kind("string"), "ISO 4217"), "count": described(kind("integer"), "Rows with a price in it"),
 				"min": described(kind("number"), "Lowest price"), "median": described(kind("number"), "The lower one in the middle"),

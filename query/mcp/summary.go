@@ -14,7 +14,7 @@ type resultsSummary struct {
 // otherSites counts sites without a row.
 type otherSites struct {
 	Count    int     `json:"count"`
-	NoResult *uint64 `json:"noResult"` // their pairs; null where the summary cannot tell
+	NoResult *uint64 `json:"noResult"` // their pairs; null of a page
 }
 
 // maxSilentSites is how many sites without a row are listed.

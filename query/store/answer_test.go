@@ -3,6 +3,7 @@ package store_test
 import (
 	"encoding/json"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -94,13 +95,16 @@ func checkEnding(t *testing.T, p *query.ResultsPage, limit, budget int) {
 // the pairs of the market: GEN-G5, RES-Q2.
 func TestSummariesTellTheRows(t *testing.T) {
 	w := newWorld(t, 92, 120)
-	w.service = w.withDeadline(time.Minute) // a summary that takes long on a busy machine is of the whole query all the same
+	// A summary that takes long on a busy machine is of the whole query all the
+	// same, by whom it is counted.
+	services := []*query.Service{w.counting(query.Defaults().CountedRows), w.counting(3), w.counting(0)}
 	accounts := []contracts.AccountID{accountWhole, accountOrder, accountSites, accountNone, accountOther}
 	var told, silent, cut uint64
 	rapid.Check(t, func(rt *rapid.T) {
+		w.service = rapid.SampledFrom(services).Draw(rt, "service")
 		account := rapid.SampledFrom(accounts).Draw(rt, "account")
 		r := drawRequest.Draw(rt, "request")
-		w.drawWindow(rt, &r)
+		from, to := w.drawWindow(rt, &r)
 		if rapid.Bool().Draw(rt, "plain") { // half without a filter
 			r.Brand, r.Manufacturer, r.Merchant, r.CoverageState, r.IsPrime, r.IsBuyBox, r.Limit = "", "", "", "", nil, nil, ptr(1000)
 		}
@@ -109,8 +113,10 @@ func TestSummariesTellTheRows(t *testing.T) {
 			r.ItemID, r.EAN, r.OrderID, r.Site, r.Limit = 0, "", 0, "", ptr(2)
 			if !r.LatestPerPair && !r.LatestObservationPerPair {
 				r.GlobalScope, r.CapturedFrom, r.CapturedTo = true, w.now.Add(-168*time.Hour).Format(time.RFC3339), w.now.Format(time.RFC3339)
+				from, to = w.now.Add(-168*time.Hour).UnixMilli(), w.now.UnixMilli()
 			} else {
 				r.GlobalScope, r.CapturedFrom, r.CapturedTo = false, "", ""
+				from, to = math.MinInt64, math.MaxInt64
 			}
 		}
 		for page := 0; page < 4; page++ {
@@ -143,9 +149,14 @@ func TestSummariesTellTheRows(t *testing.T) {
 					defer full.Rows.Release()
 				}
 			}
-			whole := covers == query.CoversQuery && r.Brand+r.Manufacturer+r.Merchant+r.CoverageState == "" && r.IsPrime == nil && r.IsBuyBox == nil
 			sel := query.Selectors{Order: r.OrderID, Item: r.ItemID, EAN: r.EAN, Site: r.Site}
-			want := recount(rt, rows, w.pairsUnder(account, sel), whole)
+			pairs := w.pairsUnder(account, sel)
+			want := recount(rt, rows, pairs)
+			for i := range want.Sites {
+				if site := &want.Sites[i]; covers == query.CoversQuery {
+					site.NoResult = ptr(w.silent(pairs, site.Site, from, to))
+				}
+			}
 			got, err := json.Marshal(p.Summary)
 			if err != nil {
 				rt.Fatal(err)
@@ -171,6 +182,31 @@ func TestSummariesTellTheRows(t *testing.T) {
 	if told == 0 || silent == 0 || cut == 0 { // how often is left to chance
 		t.Errorf("%d pairs without a row told, %d sites of which none can be told, %d summaries of more than their page", told, silent, cut)
 	}
+}
+
+// counting is a service that counts up to so many rows itself.
+func (w *world) counting(rows int) *query.Service {
+	w.t.Helper()
+	cfg := query.Defaults()
+	cfg.CursorKey = "0123456789abcdef0123456789abcdef"
+	cfg.SoftDeadline, cfg.HardBudget, cfg.CountedRows = time.Minute, time.Minute, rows
+	s, err := query.New(cfg, w.store, func() time.Time { return w.now })
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return s
+}
+
+// silent counts the pairs of a site that have no row in a window, whatever the
+// filters.
+func (w *world) silent(pairs []contracts.Pair, site string, from, to int64) (n int) {
+	for _, p := range pairs {
+		seen := func(r obsRow) bool { return r.pair() == p && from <= r.ms && r.ms <= to }
+		if string(p.Site) == site && !slices.ContainsFunc(w.rows, seen) {
+			n++
+		}
+	}
+	return n
 }
 
 // summaryNumbers is a summary as a client reads it.
@@ -216,13 +252,13 @@ func decodeSummary(t require, text []byte) (s summaryNumbers) {
 }
 
 // recount makes a summary from rows as a client sees them.
-func recount(t require, rows []byte, pairs []contracts.Pair, whole bool) summaryNumbers {
+func recount(t require, rows []byte, pairs []contracts.Pair) summaryNumbers {
 	var all []struct {
-		ItemID, Site, Availability, CurrencyCode, CapturedAt string
-		Price                                                *json.Number
-		PriceMoney                                           *struct{ AmountMinor int }
-		Merchant                                             *string
-		IsBuyBox                                             bool
+		Site, Availability, CurrencyCode, CapturedAt string
+		Price                                        *json.Number
+		PriceMoney                                   *struct{ AmountMinor int }
+		Merchant                                     *string
+		IsBuyBox                                     bool
 	}
 	if err := json.Unmarshal(slices.Concat([]byte("["), rows, []byte("]")), &all); err != nil {
 		t.Fatalf("%v", err)
@@ -234,10 +270,8 @@ func recount(t require, rows []byte, pairs []contracts.Pair, whole bool) summary
 		}
 		return sites[site]
 	}
-	without := map[contracts.Pair]bool{}
 	for _, p := range pairs {
 		at(string(p.Site))
-		without[p] = true
 	}
 	prices := map[string][]int{} // all in EUR here
 	texts := map[int]json.Number{}
@@ -260,11 +294,6 @@ func recount(t require, rows []byte, pairs []contracts.Pair, whole bool) summary
 			}
 			wins[r.Site][name]++
 		}
-		id, err := contracts.ParseID[contracts.ItemID](r.ItemID)
-		if err != nil {
-			t.Fatalf("%v", err)
-		}
-		delete(without, contracts.Pair{Item: id, Site: contracts.SiteKey(r.Site)})
 		switch {
 		case r.Availability == "AVAILABLE" && r.Price != nil:
 			at(r.Site).Priced++
@@ -293,15 +322,6 @@ func recount(t require, rows []byte, pairs []contracts.Pair, whole bool) summary
 		at(site).BuyBox = at(site).BuyBox[:min(10, len(of))]
 	}
 	for _, key := range slices.Sorted(maps.Keys(sites)) {
-		if site := sites[key]; whole {
-			n := 0
-			for p := range without {
-				if string(p.Site) == key {
-					n++
-				}
-			}
-			site.NoResult = &n
-		}
 		if s := sites[key]; s.Priced+s.Unavailable+s.Unknown == 0 {
 			s.Prices = nil // it has no row
 		}

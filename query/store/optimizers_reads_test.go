@@ -82,6 +82,13 @@ func readsOf(w *world, versions ...uint64) map[string]read {
 					return resultTexts(ctx, s, v.Visibility, q)
 				}
 			}
+			all[fmt.Sprintf("Tally: %s, %s", name, v.name)] = func(ctx context.Context, s *store.Store) ([]string, error) {
+				return texts(s.Tally(ctx, v.Visibility, &q))
+			}
+			all[fmt.Sprintf("ObservedBySite: %s, %s", name, v.name)] = func(ctx context.Context, s *store.Store) ([]string, error) {
+				sites, err := s.ObservedBySite(ctx, v.Visibility, &q)
+				return []string{fmt.Sprint(sites)}, err
+			}
 			all[fmt.Sprintf("RowsAtMost: %s, %s", name, v.name)] = func(ctx context.Context, s *store.Store) ([]string, error) {
 				return boundTexts(ctx, s, v.Visibility, q)
 			}

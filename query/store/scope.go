@@ -24,11 +24,16 @@ func pairsBySite(v query.Visibility, sel query.Selectors) statement {
 
 // PairsBySite implements query.Store.
 func (s *Store) PairsBySite(ctx context.Context, v query.Visibility, sel query.Selectors) (map[contracts.SiteKey]uint64, error) {
+	return countsBySite(ctx, s, pairsBySite(v, sel))
+}
+
+// countsBySite runs a statement that gives sites, each with a number.
+func countsBySite(ctx context.Context, s *Store, st statement) (map[contracts.SiteKey]uint64, error) {
 	type sitePairs struct {
 		site  contracts.SiteKey
 		pairs uint64
 	}
-	found, err := rows(ctx, s, pairsBySite(v, sel), func(r driver.Rows) (n sitePairs, err error) {
+	found, err := rows(ctx, s, st, func(r driver.Rows) (n sitePairs, err error) {
 		err = r.Scan((*string)(&n.site), &n.pairs)
 		return n, err
 	})
