@@ -36,7 +36,7 @@ type EvidencePage struct {
 
 // EvidenceEcho says what was asked.
 type EvidenceEcho struct {
-	CapturedAt string `json:"capturedAt"`
+	CapturedAt string `json:"capturedAt" column:"instant"`
 	Timezone   string `json:"timezone"`
 	Rows       int    `json:"rows"`
 }
@@ -45,7 +45,7 @@ type EvidenceEcho struct {
 type Evidence struct {
 	ItemID        contracts.ItemID    `json:"itemId"`
 	Site          contracts.SiteKey   `json:"site"`
-	CapturedAt    string              `json:"capturedAt"`
+	CapturedAt    string              `json:"capturedAt" column:"instant"`
 	CoverageState string              `json:"coverageState"`
 	Price         *json.Number        `json:"price"`
 	CurrencyCode  *contracts.Currency `json:"currencyCode"`
@@ -53,8 +53,8 @@ type Evidence struct {
 	RowID         string              `json:"rowId"` // as of a feed
 	// EventID is that of the event that brought the row; null: spread over shards.
 	EventID    *string `json:"eventId"`
-	NextDueAt  *string `json:"nextDueAt"` // by the schedules of now
-	VisibleAt  *string `json:"visibleAt"` // always null: no table keeps it
+	NextDueAt  *string `json:"nextDueAt" column:"instant"` // by the schedules of now
+	VisibleAt  *string `json:"visibleAt" column:"instant"` // always null: no table keeps it
 	ProductURL *string `json:"productUrl"`
 	// Again is the path of the read that gives this row as of its place.
 	Again string `json:"again"`

@@ -59,7 +59,7 @@ type Mover struct {
 // MoverSide is what the newest capture at an instant shows: the offer that
 // stands, under the names of rows of results.
 type MoverSide struct {
-	CapturedAt    string              `json:"capturedAt"`
+	CapturedAt    string              `json:"capturedAt" column:"instant"`
 	CoverageState string              `json:"coverageState"`
 	Price         *json.Number        `json:"price"`
 	TotalPrice    *json.Number        `json:"totalPrice"` // null where shipping was not observed

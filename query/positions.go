@@ -67,8 +67,8 @@ type OwnPosition struct {
 	Cheapest          BestOffer          `json:"cheapest"`
 	Difference        json.Number        `json:"difference"` // own less cheapest
 	DifferencePercent *json.Number       `json:"differencePercent"`
-	OldestCapturedAt  string             `json:"oldestCapturedAt"`
-	NewestCapturedAt  string             `json:"newestCapturedAt"`
+	OldestCapturedAt  string             `json:"oldestCapturedAt" column:"instant"`
+	NewestCapturedAt  string             `json:"newestCapturedAt" column:"instant"`
 
 	ratio float64
 }

@@ -50,15 +50,15 @@ type SiteStatus struct {
 	Reasons       SiteReasons `json:"reasons"`
 	// LastCapturedAt is the newest capture of any pair, OldestCapturedAt that of
 	// the pair whose newest capture is the oldest.
-	LastCapturedAt   *string `json:"lastCapturedAt"`
-	OldestCapturedAt *string `json:"oldestCapturedAt"`
+	LastCapturedAt   *string `json:"lastCapturedAt" column:"instant"`
+	OldestCapturedAt *string `json:"oldestCapturedAt" column:"instant"`
 	// IntervalSeconds is the shortest of the pairs.
 	IntervalSeconds *int64 `json:"intervalSeconds"`
 	// NextDueAt is when the next capture of any pair is due. Late pairs had one
 	// that was due and did not come, the first of them since LateSince.
-	NextDueAt *string `json:"nextDueAt"`
+	NextDueAt *string `json:"nextDueAt" column:"instant"`
 	Late      int     `json:"late"`
-	LateSince *string `json:"lateSince"`
+	LateSince *string `json:"lateSince" column:"instant"`
 }
 
 // SiteReasons counts pairs by OrderObservationReasonCode.

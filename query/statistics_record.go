@@ -47,8 +47,8 @@ type StatisticRecord struct {
 	Site         *string            `json:"site"`
 	Merchant     *string            `json:"merchant"`
 	Brand        *string            `json:"brand"`
-	From         string             `json:"from"`
-	To           string             `json:"to"` // not in it
+	From         string             `json:"from" column:"instant"`
+	To           string             `json:"to" column:"instant"` // not in it
 	Pairs        uint64             `json:"pairs"`
 	Observations StatisticOutcomes  `json:"observations"`
 	Changes      uint64             `json:"changes"`

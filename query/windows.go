@@ -51,8 +51,8 @@ const (
 // WindowRecord is a window as an answer shows it. Its bounds are those of a
 // read of its rows: both are in it.
 type WindowRecord struct {
-	CapturedFrom string `json:"capturedFrom"`
-	CapturedTo   string `json:"capturedTo"`
+	CapturedFrom string `json:"capturedFrom" column:"instant"`
+	CapturedTo   string `json:"capturedTo" column:"instant"`
 	State        string `json:"state"`
 	Rows         uint64 `json:"rows"`
 	// Digest is another one after a row came to the window or went from it.
@@ -67,8 +67,8 @@ type WindowsPage struct {
 
 // WindowsEcho says what was asked, and how to ask what has changed since.
 type WindowsEcho struct {
-	CapturedFrom string  `json:"capturedFrom"`
-	CapturedTo   *string `json:"capturedTo"` // null: it goes on
+	CapturedFrom string  `json:"capturedFrom" column:"instant"`
+	CapturedTo   *string `json:"capturedTo" column:"instant"` // null: it goes on
 	Timezone     string  `json:"timezone"`
 	Bucket       string  `json:"bucket"`
 	Windows      int     `json:"windows"` // changed or not

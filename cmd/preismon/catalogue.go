@@ -76,14 +76,19 @@ type listFlags struct {
 
 // list writes a list of any kind, over all of its pages.
 func list(ctx context.Context, std streams, from remoteFlags, as listFlags, path string, params url.Values, fields []string) error {
+	return listTo(ctx, std, from, as.Limit, path, params, as.writer(std, fields))
+}
+
+// listTo writes the first records of a list; limit 0: all.
+func listTo(ctx context.Context, std streams, from remoteFlags, limit int, path string, params url.Values, out records.Writer) error {
 	r, err := from.connect(std)
 	if err != nil {
 		return err
 	}
-	if most, _ := strconv.Atoi(params.Get("limit")); as.Limit > 0 && as.Limit < most {
-		params.Set("limit", strconv.Itoa(as.Limit)) // no page is larger than what is wanted
+	if most, _ := strconv.Atoi(params.Get("limit")); limit > 0 && limit < most {
+		params.Set("limit", strconv.Itoa(limit)) // no page is larger than what is wanted
 	}
-	return r.writeList(firstOf(r.List(ctx, path, params), as.Limit), as.writer(std, fields))
+	return r.writeList(firstOf(r.List(ctx, path, params), limit), out)
 }
 
 // firstOf gives the first n records; 0: all.

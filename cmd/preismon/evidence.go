@@ -1,10 +1,14 @@
 package main
 
-import "context"
+import (
+	"context"
+
+	"preismon/query"
+)
 
 type evidenceCmd struct {
 	Remote remoteFlags `embed:""`
-	listFlags
+	recordFlags
 	ItemID     string `name:"item-id" help:"The item, by its id." env:"-" placeholder:"ID" required:""`
 	Site       string `help:"The site, by its key." env:"-" placeholder:"KEY" required:""`
 	CapturedAt string `help:"When the row was captured, as the row says." env:"-" placeholder:"TIME" required:""`
@@ -28,5 +32,5 @@ Examples:
 
 func (c *evidenceCmd) Run(ctx context.Context, std streams) error {
 	p := (&scopeFlags{ItemID: c.ItemID, Site: c.Site, Timezone: c.Timezone}).params(map[string]string{"capturedAt": c.CapturedAt, "merchant": c.Merchant})
-	return list(ctx, std, c.Remote, c.listFlags, "/ext/v1/evidence", p, evidenceFields)
+	return c.list(ctx, std, c.Remote, "/ext/v1/evidence", p, evidenceFields, query.RecordColumns[query.Evidence]())
 }

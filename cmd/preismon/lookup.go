@@ -12,11 +12,12 @@ import (
 	"strings"
 
 	"preismon/cmd/preismon/client"
+	"preismon/query"
 )
 
 type lookupCmd struct {
 	Remote remoteFlags `embed:""`
-	formatFlag
+	tableFlag
 	Ean      []string `help:"EANs or GTINs." env:"-" placeholder:"DIGITS"`
 	Pzn      []string `help:"Pharmazentralnummern." env:"-" placeholder:"DIGITS"`
 	Asin     []string `help:"ASINs, each with its marketplace locale: B000000001:de." env:"-" placeholder:"ASIN:LOCALE"`
@@ -26,7 +27,7 @@ type lookupCmd struct {
 	Timezone string   `help:"IANA zone of the times in the answer." env:"-" placeholder:"ZONE"`
 }
 
-var lookupFields = []string{"asked", "known", "seen", "items", "latest"}
+var lookupFields = []string{"asked", "known", "seen", "items", "noResult", "latest"}
 
 // Help implements kong.HelpProvider.
 func (lookupCmd) Help() string {
@@ -58,7 +59,10 @@ func (c *lookupCmd) Run(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
-	out := c.writer(std, lookupFields)
+	out, err := c.writer(std, lookupFields, query.LookupColumns())
+	if err != nil {
+		return err
+	}
 	for n, part := range slices.Collect(slices.Chunk(all, client.MaxLookups)) {
 		rows, err := r.Lookup(ctx, lookupBody(part), params)
 		if err != nil {

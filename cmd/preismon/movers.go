@@ -1,10 +1,14 @@
 package main
 
-import "context"
+import (
+	"context"
+
+	"preismon/query"
+)
 
 type moversCmd struct {
 	Remote remoteFlags `embed:""`
-	listFlags
+	recordFlags
 	scopeFlags
 	Since       string `help:"What is compared with: RFC 3339, or a date." env:"-" placeholder:"TIME" required:""`
 	Until       string `help:"What is compared: RFC 3339, or a date, which is included. Default: now." env:"-" placeholder:"TIME"`
@@ -34,5 +38,5 @@ func (c *moversCmd) Run(ctx context.Context, std streams) error {
 	p := c.params(map[string]string{
 		"since": c.Since, "until": c.Until, "kind": c.Kind, "brand": c.Brand, "ownMerchant": c.OwnMerchant, "limit": "10000",
 	})
-	return list(ctx, std, c.Remote, c.listFlags, "/ext/v1/movers", p, moverFields)
+	return c.list(ctx, std, c.Remote, "/ext/v1/movers", p, moverFields, query.RecordColumns[query.Mover]())
 }

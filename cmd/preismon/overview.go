@@ -1,10 +1,14 @@
 package main
 
-import "context"
+import (
+	"context"
+
+	"preismon/query"
+)
 
 type overviewCmd struct {
 	Remote remoteFlags `embed:""`
-	listFlags
+	recordFlags
 	Since       string `help:"What is compared with: RFC 3339, a date, or like now-24h or now-7d. Default: now-24h." env:"-" placeholder:"TIME"`
 	Site        string `help:"Only this site, by its key." env:"-" placeholder:"KEY"`
 	OwnMerchant string `help:"You are this merchant." env:"-" placeholder:"TEXT"`
@@ -27,5 +31,5 @@ Examples:
 
 func (c *overviewCmd) Run(ctx context.Context, std streams) error {
 	p := (&scopeFlags{Site: c.Site, Timezone: c.Timezone}).params(map[string]string{"since": c.Since, "ownMerchant": c.OwnMerchant})
-	return list(ctx, std, c.Remote, c.listFlags, "/ext/v1/overview", p, overviewFields)
+	return c.list(ctx, std, c.Remote, "/ext/v1/overview", p, overviewFields, query.RecordColumns[query.OverviewList]())
 }

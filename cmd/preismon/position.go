@@ -1,10 +1,14 @@
 package main
 
-import "context"
+import (
+	"context"
+
+	"preismon/query"
+)
 
 type positionCmd struct {
 	Remote remoteFlags `embed:""`
-	listFlags
+	recordFlags
 	scopeFlags
 	OwnMerchant string `help:"You are this merchant, instead of your reference prices." env:"-" placeholder:"TEXT"`
 	OwnSite     string `help:"You are this site, instead of your reference prices." env:"-" placeholder:"KEY"`
@@ -28,5 +32,5 @@ Examples:
 
 func (c *positionCmd) Run(ctx context.Context, std streams) error {
 	p := c.params(map[string]string{"ownMerchant": c.OwnMerchant, "ownSite": c.OwnSite, "amount": c.Amount, "limit": "10000"})
-	return list(ctx, std, c.Remote, c.listFlags, "/ext/v1/position", p, positionFields)
+	return c.list(ctx, std, c.Remote, "/ext/v1/position", p, positionFields, query.RecordColumns[query.OwnPosition]())
 }

@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"slices"
+
+	"preismon/query"
 )
 
 type siteStatusCmd struct {
 	Remote remoteFlags `embed:""`
-	listFlags
+	recordFlags
 	OrderID  string `name:"order-id" help:"Only the pairs of this order." env:"-" placeholder:"ID"`
 	Site     string `help:"Only this site, by its key." env:"-" placeholder:"KEY"`
 	Timezone string `help:"IANA zone of the times in the answer." env:"-" placeholder:"ZONE"`
@@ -34,5 +36,5 @@ Examples:
 
 func (c *siteStatusCmd) Run(ctx context.Context, std streams) error {
 	p := (&scopeFlags{OrderID: c.OrderID, Site: c.Site, Timezone: c.Timezone}).params(nil)
-	return list(ctx, std, c.Remote, c.listFlags, "/ext/v1/sites/status", p, siteStatusFields)
+	return c.list(ctx, std, c.Remote, "/ext/v1/sites/status", p, siteStatusFields, query.RecordColumns[query.SiteStatus]())
 }

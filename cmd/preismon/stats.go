@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"net/url"
+
+	"preismon/query"
 )
 
 // scopeFlags say what a question of /ext/v1 is about.
@@ -33,7 +35,7 @@ func (f *scopeFlags) params(more map[string]string) url.Values {
 
 type statsCmd struct {
 	Remote remoteFlags `embed:""`
-	listFlags
+	recordFlags
 	scopeFlags
 	GlobalScope  bool   `help:"All that you see, in a window with both bounds." env:"-"`
 	Brand        string `help:"Only this brand." env:"-" placeholder:"TEXT"`
@@ -63,5 +65,5 @@ func (c *statsCmd) Run(ctx context.Context, std streams) error {
 	if c.GlobalScope {
 		p.Set("globalScope", "true")
 	}
-	return list(ctx, std, c.Remote, c.listFlags, "/ext/v1/statistics", p, statsFields)
+	return c.list(ctx, std, c.Remote, "/ext/v1/statistics", p, statsFields, query.RecordColumns[query.StatisticRecord]())
 }

@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"preismon/query"
 )
 
 type windowsCmd struct {
 	Remote remoteFlags `embed:""`
-	formatFlag
+	tableFlag
 	scopeFlags
 	CapturedFrom string `aliases:"from" help:"When the first window begins: RFC 3339, or a date. Also --from." env:"-" placeholder:"TIME"`
 	CapturedTo   string `aliases:"to" help:"When the last one ends; default: the one that is now. Also --to." env:"-" placeholder:"TIME"`
@@ -32,6 +34,10 @@ func (c *windowsCmd) Run(ctx context.Context, std streams) error {
 	if c.Since != "" && len(p) > 0 {
 		return faulty(errors.New("since: it holds what it is of; leave the selectors, the time and the bucket out"))
 	}
+	out, err := c.writer(std, []string{"capturedFrom", "capturedTo", "state", "rows", "digest"}, query.RecordColumns[query.WindowRecord]())
+	if err != nil {
+		return err
+	}
 	r, err := c.Remote.connect(std)
 	if err != nil {
 		return err
@@ -40,7 +46,6 @@ func (c *windowsCmd) Run(ctx context.Context, std streams) error {
 	if err != nil {
 		return r.explain(err)
 	}
-	out := c.writer(std, []string{"capturedFrom", "capturedTo", "state", "rows", "digest"})
 	for _, w := range found.Data {
 		row, err := json.Marshal(w)
 		if err != nil {

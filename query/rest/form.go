@@ -20,7 +20,7 @@ type form struct {
 	// unsaid are parameters that the form has without saying so.
 	unsaid map[string]string
 	// write makes what writes rows in this form; nil: they are sent as JSON.
-	write func(w io.Writer, columns []frame.Column, descending bool) table.Writer
+	write func(w io.Writer, columns []frame.Column, sorted table.Sorting) table.Writer
 	// flat forms take the columns of query.Flat.
 	flat bool
 	// lines forms are JSON, a row on each line.
@@ -35,11 +35,11 @@ type form struct {
 var (
 	jsonForm   = form{media: "application/json", typed: "application/json"}
 	ndjsonForm = form{media: "application/x-ndjson", typed: "application/x-ndjson", lines: true}
-	csvForm    = form{media: "text/csv", typed: "text/csv; charset=utf-8; header=present", flat: true, holds: 2 << 20, write: func(w io.Writer, columns []frame.Column, _ bool) table.Writer {
+	csvForm    = form{media: "text/csv", typed: "text/csv; charset=utf-8; header=present", flat: true, holds: 2 << 20, write: func(w io.Writer, columns []frame.Column, _ table.Sorting) table.Writer {
 		return table.CSV(w, columns)
 	}}
-	parquetForm = form{media: "application/vnd.apache.parquet", typed: "application/vnd.apache.parquet", dense: true, holds: 16 << 20, write: func(w io.Writer, columns []frame.Column, descending bool) table.Writer {
-		return table.Parquet(w, columns, table.Sorting{Descending: descending})
+	parquetForm = form{media: "application/vnd.apache.parquet", typed: "application/vnd.apache.parquet", dense: true, holds: 16 << 20, write: func(w io.Writer, columns []frame.Column, sorted table.Sorting) table.Writer {
+		return table.Parquet(w, columns, sorted)
 	}}
 
 	// The first is what comes to who does not care, or cares for none of them:
@@ -71,7 +71,7 @@ func arrowVariants() (all []*form) {
 				}
 			}
 			options := table.ArrowOptions{Dictionaries: dictionaries == "replaced", Compression: compression}
-			f.write = func(w io.Writer, columns []frame.Column, _ bool) table.Writer {
+			f.write = func(w io.Writer, columns []frame.Column, _ table.Sorting) table.Writer {
 				return table.Arrow(w, columns, options)
 			}
 			all = append(all, f)

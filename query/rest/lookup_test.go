@@ -81,7 +81,7 @@ func TestLookupForms(t *testing.T) {
 		t.Errorf("%d lines, %v", n, lines.Header)
 	}
 	table := l.lookup(body, "Accept", "text/csv")
-	if !strings.HasPrefix(string(table.body), "asked,known,seen,items,latest\r\n") || strings.Count(string(table.body), "\r\n") != 5 {
+	if !strings.HasPrefix(string(table.body), "asked,known,seen,items,noResult,latest\r\n") || strings.Count(string(table.body), "\r\n") != 5 {
 		t.Errorf("%s", table.body)
 	}
 }

@@ -104,7 +104,7 @@ type pageTable struct {
 // Begin implements query.RowTable.
 func (t *pageTable) Begin() {
 	t.body.Reset()
-	t.table = t.form.write(&t.body, t.form.columns(t.include), t.sort != "asc")
+	t.table = t.form.write(&t.body, t.form.columns(t.include), table.SortingOf(t.sort != "asc"))
 }
 
 // Flat implements query.RowTable.

@@ -45,7 +45,7 @@ func Arrow(w io.Writer, columns []frame.Column, o ArrowOptions) Writer {
 func arrowFields(columns []frame.Column, ofEmpty, dictionaries bool) (all []arrow.Field) {
 	for i := range columns {
 		c := &columns[i]
-		f := arrow.Field{Name: c.Name, Type: arrowType(c, dictionaries), Nullable: ofEmpty || c.Empty()}
+		f := arrow.Field{Name: c.Name, Type: arrowType(c, ofEmpty, dictionaries), Nullable: ofEmpty || c.Empty()}
 		if c.Optional {
 			f.Metadata = arrow.MetadataFrom(map[string]string{absentKey: "null"})
 		}
@@ -54,7 +54,7 @@ func arrowFields(columns []frame.Column, ofEmpty, dictionaries bool) (all []arro
 	return all
 }
 
-func arrowType(c *frame.Column, dictionaries bool) arrow.DataType {
+func arrowType(c *frame.Column, ofEmpty, dictionaries bool) arrow.DataType {
 	switch c.Kind {
 	case frame.Number:
 		return arrow.PrimitiveTypes.Float64
@@ -67,7 +67,7 @@ func arrowType(c *frame.Column, dictionaries bool) arrow.DataType {
 	case frame.List:
 		return arrow.ListOfField(arrowFields(c.Members, false, false)[0])
 	case frame.Object:
-		return arrow.StructOf(arrowFields(c.Members, c.Empty(), dictionaries)...)
+		return arrow.StructOf(arrowFields(c.Members, ofEmpty || c.Empty(), dictionaries)...)
 	case frame.Words:
 		return arrow.MapOfFields(arrow.Field{Name: "key", Type: arrow.BinaryTypes.String}, arrow.Field{Name: "value", Type: arrow.BinaryTypes.String})
 	}

@@ -3,6 +3,8 @@ package table
 import (
 	"encoding/binary"
 	"math/bits"
+
+	"preismon/query/frame"
 )
 
 // The hybrid of runs and packed bits in which Parquet has levels and numbers
@@ -60,4 +62,75 @@ func appendLevels(b []byte, levels []uint8, most uint8) []byte {
 	b = appendPacked(b, levels, widthOf(uint32(most)))
 	binary.LittleEndian.PutUint32(b[at:], uint32(len(b)-at-4))
 	return b
+}
+
+// levels are, by Dremel, how far each value of a leaf repeats and how much of
+// its path is there. Their memory is used again by the next leaf.
+type levels struct {
+	repetition, definition []uint8
+	values                 int        // the leaf has in the batch, with those that are missing
+	valid                  frame.Bits // of them
+
+	path []step
+}
+
+// of gives the levels of a leaf's part of a batch.
+func (l *levels) of(of *part) *levels {
+	l.path, l.repetition, l.definition = of.path, l.repetition[:0], l.definition[:0]
+	l.values = of.rows
+	for _, s := range of.path {
+		if s.column.Kind == frame.List || s.column.Kind == frame.Words {
+			if l.values > 0 {
+				l.values = int(s.vector.Ends[l.values-1])
+			}
+		}
+	}
+	l.valid = l.valid.Room(l.values)
+	for row := range of.rows {
+		l.walk(0, row, 0, 0, 0)
+	}
+	return l
+}
+
+// walk goes down the path from value i of a step; depth is of the lists above.
+func (l *levels) walk(at, i int, depth, repeats, defined uint8) {
+	s := l.path[at]
+	if s.column.Empty() {
+		if !s.vector.Has(i) {
+			l.end(repeats, defined)
+			return
+		}
+		defined++
+	}
+	switch s.column.Kind {
+	case frame.List, frame.Words:
+		from, to := s.vector.Elements(i)
+		if from == to {
+			l.end(repeats, defined)
+		}
+		for k := from; k < to; k++ {
+			l.walk(at+1, k, depth+1, repeats, defined+1)
+			repeats = depth + 1
+		}
+	case frame.Object:
+		l.walk(at+1, i, depth, repeats, defined)
+	default:
+		l.valid.Set(i)
+		l.end(repeats, defined)
+	}
+}
+
+func (l *levels) end(repeats, defined uint8) {
+	l.repetition, l.definition = append(l.repetition, repeats), append(l.definition, defined)
+}
+
+// valid marks the rows with a value, of a part that is in no list and of whose
+// path at most one step may be missing; nil: all.
+func (of *part) valid() frame.Bits {
+	for n := len(of.path) - 1; n >= 0; n-- {
+		if v := of.path[n].vector; v.Valid != nil {
+			return v.Valid
+		}
+	}
+	return nil
 }

@@ -17,7 +17,22 @@ const (
 )
 
 // Sorting is how the rows of a file are in order of their first Instant.
-type Sorting struct{ Descending bool }
+type Sorting uint8
+
+// The orders.
+const (
+	Unsorted Sorting = iota
+	Ascending
+	Descending
+)
+
+// SortingOf is that of results.
+func SortingOf(descending bool) Sorting {
+	if descending {
+		return Descending
+	}
+	return Ascending
+}
 
 // Parquet writes rows as a Parquet file, compressed with zstd. It is made here
 // and not by a library, since texts that repeat come as numbers of dictionary
@@ -54,7 +69,7 @@ type groups struct {
 	plain    []byte
 	packed   []byte
 	squeezed []byte
-	levels   struct{ repetition, definition []uint8 }
+	levels   levels
 }
 
 type rowGroup struct {
@@ -104,7 +119,7 @@ func (p *groups) Write(rows *frame.Batch) error {
 	p.shared = map[sharedKey]page{}
 	next := p.leaves
 	for i := range p.columns {
-		next = p.put(next, &p.columns[i], part{vector: &rows.Columns[i], rows: rows.Len})
+		next = p.put(next, part{path: []step{{&p.columns[i], &rows.Columns[i]}}, rows: rows.Len})
 	}
 	if p.rows += rows.Len; p.rows >= groupRows || p.held >= groupBytes {
 		return p.endGroup()

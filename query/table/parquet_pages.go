@@ -53,37 +53,49 @@ func (p *groups) page(kind int32, plain []byte, values int, encoding int32) page
 
 // part is a part of a batch that goes to the leaves of a column.
 type part struct {
-	vector *frame.Vector
+	path   []step // from a column of the batch to that of the part
 	rows   int
-	whole  *frame.Vector // the object whose member it is; nil: none
-	lists  *frame.Vector // the lists whose elements it is of; nil: none
-	digits []uint8       // of the amount that an integer repeats
+	listed bool    // it is of elements of lists
+	digits []uint8 // of the amount that an integer repeats
+}
+
+// step is a column, and what a batch has of it.
+type step struct {
+	column *frame.Column
+	vector *frame.Vector
+}
+
+// within is the part of a member, or of the elements of lists.
+func (of part) within(c *frame.Column, v *frame.Vector) part {
+	of.path = append(of.path[:len(of.path):len(of.path)], step{c, v})
+	return of
 }
 
 // put writes a column and gives the leaves that follow its own.
-func (p *groups) put(leaves []*leaf, c *frame.Column, of part) []*leaf {
-	v := of.vector
+func (p *groups) put(leaves []*leaf, of part) []*leaf {
+	c, v := of.path[len(of.path)-1].column, of.path[len(of.path)-1].vector
 	switch c.Kind {
 	case frame.List, frame.Words:
+		of.listed = true
 		for i := range v.Members {
 			element := &frame.Column{Kind: frame.Text}
 			if c.Kind == frame.List {
 				element = &c.Members[0]
 			}
-			leaves = p.put(leaves, element, part{vector: &v.Members[i], rows: of.rows, lists: v})
+			leaves = p.put(leaves, of.within(element, &v.Members[i]))
 		}
 		return leaves
 	case frame.Object:
 		for i := range c.Members {
-			digits := v.Members[0].Digits
-			if c.Members[i].Name != "amountMinor" {
-				digits = nil
+			member := of.within(&c.Members[i], &v.Members[i])
+			if member.digits = nil; c.Members[i].Name == "amountMinor" {
+				member.digits = v.Members[0].Digits
 			}
-			leaves = p.put(leaves, &c.Members[i], part{vector: &v.Members[i], rows: of.rows, whole: v, lists: of.lists, digits: digits})
+			leaves = p.put(leaves, member)
 		}
 		return leaves
 	}
-	p.write(leaves[0], c, of)
+	p.write(leaves[0], of)
 	return leaves[1:]
 }
 
@@ -110,35 +122,33 @@ type sharedKey struct {
 }
 
 // write adds the page of a batch to a leaf.
-func (p *groups) write(l *leaf, c *frame.Column, of part) {
-	v := of.vector
-	count := of.rows
-	plain := p.plain[:0]
-	valid := v.Valid
-	if of.whole != nil && valid == nil {
-		valid = of.whole.Valid
-	}
-	key := sharedKey{countedKey{first(v.Ints), l.met}, first(valid), l.definition}
-	numbered := (c.Kind == frame.Number || c.Kind == frame.Integer) && of.lists == nil
+func (p *groups) write(l *leaf, of part) {
+	c, v := of.path[len(of.path)-1].column, of.path[len(of.path)-1].vector
+	plain, count := p.plain[:0], of.rows
+	deep := of.listed || l.definition > 1 // a bit does not tell how much of it is there
+	var valid frame.Bits
 	there := 0
-	if of.lists == nil {
+	if !deep {
+		valid = of.valid()
 		there = present(valid, of.rows)
 	}
-	if numbered = numbered && there > 0; numbered {
+	key := sharedKey{countedKey{first(v.Ints), l.met}, first(valid), l.definition}
+	numbered := (c.Kind == frame.Number || c.Kind == frame.Integer) && there > 0
+	if numbered {
 		if made, ok := p.shared[key]; ok {
 			l.add(made, of.rows, of.rows-there)
 			l.numbered = true
 			return
 		}
 	}
-	if of.lists != nil {
-		plain, count = p.appendListLevels(plain, l, c, of)
-		elements := 0
-		if of.rows > 0 {
-			elements = int(of.lists.Ends[of.rows-1])
+	if deep {
+		at := p.levels.of(&of)
+		if l.repetition > 0 {
+			plain = appendLevels(plain, at.repetition, l.repetition)
 		}
-		of.rows = elements
-		there = present(valid, elements)
+		plain = appendLevels(plain, at.definition, l.definition)
+		count, valid, of.rows = len(at.definition), at.valid, at.values
+		there = present(valid, of.rows)
 	} else if l.definition > 0 {
 		plain = appendBits(plain, valid, of.rows)
 	}
@@ -202,32 +212,6 @@ func appendBits(b []byte, valid frame.Bits, n int) []byte {
 	}
 	binary.LittleEndian.PutUint32(b[at:], uint32(len(b)-at-4))
 	return b
-}
-
-// appendListLevels writes the levels of what is in lists, by Dremel: how far it
-// repeats, and how much of its path is there.
-func (p *groups) appendListLevels(b []byte, l *leaf, c *frame.Column, of part) (_ []byte, count int) {
-	repetition, definition := p.levels.repetition[:0], p.levels.definition[:0]
-	for row := range of.rows {
-		from, to := of.lists.Elements(row)
-		if from == to {
-			repetition, definition = append(repetition, 0), append(definition, 0)
-			continue
-		}
-		for i := from; i < to; i++ {
-			level := l.definition
-			if c.Empty() && !of.vector.Has(i) {
-				level--
-			}
-			repeats := uint8(1)
-			if i == from {
-				repeats = 0
-			}
-			repetition, definition = append(repetition, repeats), append(definition, level)
-		}
-	}
-	p.levels.repetition, p.levels.definition = repetition, definition
-	return appendLevels(appendLevels(b, repetition, l.repetition), definition, l.definition), len(definition)
 }
 
 // appendFlags writes the booleans that are there, a bit each.

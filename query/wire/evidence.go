@@ -7,11 +7,6 @@ import (
 	"preismon/query"
 )
 
-// EvidenceFields are those of a record of evidence.
-var EvidenceFields = []string{
-	"itemId", "site", "capturedAt", "coverageState", "price", "currencyCode", "merchant", "rowId", "eventId", "nextDueAt", "visibleAt", "productUrl", "again",
-}
-
 // Evidence tells where the rows of a capture come from.
 func Evidence(ctx context.Context, s *query.Service, p query.Principal, in *Params, _ []byte) (*Records, error) {
 	req := query.EvidenceRequest{
@@ -24,5 +19,5 @@ func Evidence(ctx context.Context, s *query.Service, p query.Principal, in *Para
 	if err != nil {
 		return nil, err
 	}
-	return recordsOf(page.Data, query.Paging{}, page.Query, EvidenceFields...)
+	return recordsOf(page.Data, query.Paging{}, page.Query)
 }

@@ -15,9 +15,6 @@ import (
 // MaxLookupBytes bounds the body of a lookup: twice what 10,000 ASINs take.
 const MaxLookupBytes = 1 << 20
 
-// LookupFields are those of a record of a lookup.
-var LookupFields = []string{"asked", "known", "seen", "items", "latest"}
-
 // Lookup tells of many identifiers at once what they name and what was seen
 // last.
 func Lookup(ctx context.Context, s *query.Service, p query.Principal, in *Params, body []byte) (*Records, error) {
@@ -32,7 +29,7 @@ func Lookup(ctx context.Context, s *query.Service, p query.Principal, in *Params
 	if err != nil {
 		return nil, err
 	}
-	return &Records{Fields: LookupFields, Rows: found.Entries, Returned: found.Query.Asked, Query: found.Query, Release: found.Release}, nil
+	return &Records{Columns: query.LookupColumns(), Rows: found.Entries, Returned: found.Query.Asked, Query: found.Query, Release: found.Release}, nil
 }
 
 // lookupKinds are the members of the body.

@@ -6,9 +6,6 @@ import (
 	"preismon/query"
 )
 
-// MoverFields are those of a record of movers.
-var MoverFields = []string{"itemId", "site", "kinds", "priceDifference", "priceDifferencePercent", "before", "after"}
-
 // Movers tells what moved between two instants; without selectors, at all that
 // the caller sees.
 func Movers(ctx context.Context, s *query.Service, p query.Principal, in *Params, _ []byte) (*Records, error) {
@@ -21,7 +18,7 @@ func Movers(ctx context.Context, s *query.Service, p query.Principal, in *Params
 	if err != nil {
 		return nil, err
 	}
-	return recordsOf(page.Data, page.Paging, page.Query, MoverFields...)
+	return recordsOf(page.Data, page.Paging, page.Query)
 }
 
 // DecodeChanges takes the arguments of the tool that asks for movers, which

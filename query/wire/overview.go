@@ -6,9 +6,6 @@ import (
 	"preismon/query"
 )
 
-// OverviewFields are those of a list of the overview.
-var OverviewFields = []string{"list", "count", "read", "movers", "positions", "sites", "products", "problem"}
-
 // Overview tells what changed and what needs attention.
 func Overview(ctx context.Context, s *query.Service, p query.Principal, in *Params, _ []byte) (*Records, error) {
 	req := query.OverviewRequest{Since: in.text("since"), Site: in.site(), OwnMerchant: in.text("ownMerchant"), Timezone: in.text("timezone")}
@@ -19,5 +16,5 @@ func Overview(ctx context.Context, s *query.Service, p query.Principal, in *Para
 	if err != nil {
 		return nil, err
 	}
-	return recordsOf(o.Data, query.Paging{}, o.Query, OverviewFields...)
+	return recordsOf(o.Data, query.Paging{}, o.Query)
 }

@@ -7,9 +7,6 @@ import (
 	"preismon/query"
 )
 
-// PositionFields are those of a record of positions.
-var PositionFields = []string{"itemId", "country", "currencyCode", "ownPrice", "ownSite", "rank", "offers", "cheapest", "difference", "differencePercent", "oldestCapturedAt", "newestCapturedAt"}
-
 // Positions tells where the caller stands with many products.
 func Positions(ctx context.Context, s *query.Service, p query.Principal, in *Params, _ []byte) (*Records, error) {
 	req := query.PositionsRequest{
@@ -21,7 +18,7 @@ func Positions(ctx context.Context, s *query.Service, p query.Principal, in *Par
 	if err != nil {
 		return nil, err
 	}
-	return recordsOf(page.Data, page.Paging, page.Query, PositionFields...)
+	return recordsOf(page.Data, page.Paging, page.Query)
 }
 
 // PricePositions tells agents the same, by fewer arguments.

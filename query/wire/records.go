@@ -6,12 +6,13 @@ import (
 	"encoding/json"
 
 	"preismon/query"
+	"preismon/query/frame"
 )
 
 // Records are a complete answer of the surface /ext/v1: a list of records, and
 // what they cover.
 type Records struct {
-	Fields []string // of a record, in their order
+	Columns []frame.Column // of a record, in the order of its fields
 	// Rows are the JSON objects, a comma between two, in pieces that are good
 	// until Release.
 	Rows     [][]byte
@@ -45,7 +46,7 @@ func (r *Records) paging() query.Paging {
 }
 
 // recordsOf are records that are not many.
-func recordsOf[T any](data []T, paging query.Paging, echo any, fields ...string) (*Records, error) {
+func recordsOf[T any](data []T, paging query.Paging, echo any) (*Records, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -59,7 +60,7 @@ func recordsOf[T any](data []T, paging query.Paging, echo any, fields ...string)
 		b.Truncate(b.Len() - 1) // the line end
 	}
 	return &Records{
-		Fields: fields, Rows: [][]byte{b.Bytes()}, Returned: len(data), Next: paging.NextCursor, Limit: paging.Limit, Query: echo, Release: func() {},
+		Columns: query.RecordColumns[T](), Rows: [][]byte{b.Bytes()}, Returned: len(data), Next: paging.NextCursor, Limit: paging.Limit, Query: echo, Release: func() {},
 	}, nil
 }
 

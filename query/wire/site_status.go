@@ -7,11 +7,6 @@ import (
 	"preismon/query"
 )
 
-// SiteStatusFields are those of a record of the status of a site.
-var SiteStatusFields = []string{
-	"site", "pairs", "neverCaptured", "reasons", "lastCapturedAt", "oldestCapturedAt", "intervalSeconds", "nextDueAt", "late", "lateSince",
-}
-
 // SiteStatus tells how fresh sites are.
 func SiteStatus(ctx context.Context, s *query.Service, p query.Principal, in *Params, _ []byte) (*Records, error) {
 	req := query.SiteStatusRequest{OrderID: id[contracts.OrderID](in, "orderId"), Site: in.site(), Timezone: in.text("timezone")}
@@ -22,5 +17,5 @@ func SiteStatus(ctx context.Context, s *query.Service, p query.Principal, in *Pa
 	if err != nil {
 		return nil, err
 	}
-	return recordsOf(page.Data, query.Paging{}, page.Query, SiteStatusFields...)
+	return recordsOf(page.Data, query.Paging{}, page.Query)
 }

@@ -6,9 +6,6 @@ import (
 	"preismon/query"
 )
 
-// StatisticsFields are those of a record of statistics.
-var StatisticsFields = []string{"itemId", "site", "merchant", "brand", "from", "to", "pairs", "observations", "changes", "seconds", "shareInStock", "buyBox", "prices"}
-
 // Statistics sums observations up.
 func Statistics(ctx context.Context, s *query.Service, p query.Principal, in *Params, _ []byte) (*Records, error) {
 	rows := Selected(in)
@@ -22,5 +19,5 @@ func Statistics(ctx context.Context, s *query.Service, p query.Principal, in *Pa
 	if err != nil {
 		return nil, err
 	}
-	return recordsOf(page.Data, page.Paging, page.Query, StatisticsFields...)
+	return recordsOf(page.Data, page.Paging, page.Query)
 }

@@ -6,9 +6,6 @@ import (
 	"preismon/query"
 )
 
-// WindowFields are those of a record of windows.
-var WindowFields = []string{"capturedFrom", "capturedTo", "state", "rows", "digest"}
-
 // Windows tells which parts of a time have which rows.
 func Windows(ctx context.Context, s *query.Service, p query.Principal, in *Params, _ []byte) (*Records, error) {
 	req := query.WindowsRequest{Rows: feedRows(in), Bucket: in.text("bucket")}
@@ -20,5 +17,5 @@ func Windows(ctx context.Context, s *query.Service, p query.Principal, in *Param
 	if err != nil {
 		return nil, err
 	}
-	return recordsOf(page.Data, query.Paging{}, page.Query, WindowFields...)
+	return recordsOf(page.Data, query.Paging{}, page.Query)
 }

@@ -45,6 +45,21 @@ func Parquet(w io.Writer, columns []frame.Column, sorted table.Sorting) Writer {
 	return buffered(w, func(w io.Writer) objects.Writer { return objects.Parquet(w, columns, sorted) })
 }
 
+// KnownArrow writes the fields of records that these columns are for as an Arrow
+// stream.
+func KnownArrow(w io.Writer, columns []frame.Column) Writer {
+	return buffered(w, func(w io.Writer) objects.Writer {
+		return objects.Known(table.Arrow(w, columns, table.ArrowOptions{}), columns)
+	})
+}
+
+// KnownParquet writes them as a Parquet file, in no order.
+func KnownParquet(w io.Writer, columns []frame.Column) Writer {
+	return buffered(w, func(w io.Writer) objects.Writer {
+		return objects.Known(table.Parquet(w, columns, table.Unsorted), columns)
+	})
+}
+
 func buffered(w io.Writer, rows func(io.Writer) objects.Writer) Writer {
 	out := newFlusher(w)
 	return &bufferedTable{out, rows(out.buf)}

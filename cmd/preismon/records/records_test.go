@@ -69,7 +69,7 @@ func asArrow(w io.Writer, fields []string) records.Writer {
 }
 
 func asParquet(w io.Writer, fields []string) records.Writer {
-	return records.Parquet(w, query.Columns(fields), table.Sorting{})
+	return records.Parquet(w, query.Columns(fields), table.Ascending)
 }
 
 func TestGoldens(t *testing.T) {

@@ -102,7 +102,7 @@ var forms = []tableForm{
 	{"ndjson", func(w io.Writer) records.Writer { return records.NDJSON(w) }, reread.Lines},
 	{"csv", func(w io.Writer) records.Writer { return records.CSV(w, all) }, func(b []byte) ([]reread.Record, error) { return reread.CSV(b, all) }},
 	{"arrow", func(w io.Writer) records.Writer { return records.Arrow(w, query.Columns(all)) }, func(b []byte) ([]reread.Record, error) { return reread.Arrow(b, time.UTC) }},
-	{"parquet", func(w io.Writer) records.Writer { return records.Parquet(w, query.Columns(all), table.Sorting{}) }, func(b []byte) ([]reread.Record, error) { return reread.Parquet(b, time.UTC) }},
+	{"parquet", func(w io.Writer) records.Writer { return records.Parquet(w, query.Columns(all), table.Ascending) }, func(b []byte) ([]reread.Record, error) { return reread.Parquet(b, time.UTC) }},
 }
 
 // utc has the times of a row as readers of other tables than CSV have them.

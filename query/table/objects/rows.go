@@ -122,6 +122,12 @@ func Batches(to table.Writer, columns []frame.Column, most int) Writer {
 	return rowsTo(to, columns, most, false)
 }
 
+// Known writes of objects the fields that these columns are for, and leaves
+// others out: a newer server may send more.
+func Known(to table.Writer, columns []frame.Column) Writer {
+	return rowsTo(to, columns, batchRows, true)
+}
+
 // CSV writes objects as package table has it, one column for each field that is
 // named; other fields are left out. It knows no field by name.
 func CSV(w io.Writer, fields []string) Writer {

@@ -32,7 +32,10 @@ func Lines(text []byte) ([]Record, error) {
 }
 
 // CSV reads a table with columns for the fields.
-func CSV(text []byte, fields []string) ([]Record, error) {
+func CSV(text []byte, fields []string) ([]Record, error) { return Cells(text, query.Columns(fields)) }
+
+// Cells reads a table with these columns.
+func Cells(text []byte, columns []frame.Column) ([]Record, error) {
 	if !bytes.HasSuffix(text, []byte("\r\n")) {
 		return nil, fmt.Errorf("the last line ends otherwise than with CRLF: %q", text)
 	}
@@ -43,7 +46,7 @@ func CSV(text []byte, fields []string) ([]Record, error) {
 	all := []Record{}
 	for _, line := range cells[1:] {
 		r := Record{}
-		for _, c := range query.Columns(fields) {
+		for _, c := range columns {
 			if err := fromCell(r, &c, func(name string) string { return line[slices.Index(cells[0], name)] }); err != nil {
 				return nil, err
 			}

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+
+	"preismon/cmd/preismon/records"
+	"preismon/query/frame"
+)
+
+// tableFlag says how records of /ext/v1 are written.
+type tableFlag struct {
+	Format string `help:"Form of the answer: ${enum}. auto: a table on a terminal, else NDJSON." enum:"auto,table,ndjson,csv,arrow,parquet" default:"auto" env:"-"`
+}
+
+// recordFlags say how much of a list of /ext/v1 is written, and how.
+type recordFlags struct {
+	tableFlag
+	Limit int `help:"Stop after so many records; 0: all." env:"-" default:"0" placeholder:"N"`
+}
+
+// writer gives what writes records to standard output: fields are as of
+// formatFlag, columns are those of Arrow and Parquet, which have the nesting of
+// NDJSON.
+func (f tableFlag) writer(std streams, fields []string, columns []frame.Column) (records.Writer, error) {
+	if f.Format != "arrow" && f.Format != "parquet" {
+		return formatFlag(f).writer(std, fields), nil
+	}
+	if isTerminal(std.out) {
+		return nil, faulty(fmt.Errorf("format: %s is not for terminals; write it to a file: > FILE", f.Format))
+	}
+	if f.Format == "arrow" {
+		return records.KnownArrow(std.out, columns), nil
+	}
+	return records.KnownParquet(std.out, columns), nil
+}
+
+// list writes a list of /ext/v1, over all of its pages.
+func (f recordFlags) list(ctx context.Context, std streams, from remoteFlags, path string, params url.Values, fields []string, columns []frame.Column) error {
+	out, err := f.writer(std, fields, columns)
+	if err != nil {
+		return err
+	}
+	return listTo(ctx, std, from, f.Limit, path, params, out)
+}

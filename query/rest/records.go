@@ -1,0 +1,114 @@
+package rest
+
+import (
+	"bytes"
+	"errors"
+	"strconv"
+
+	"github.com/gin-gonic/gin"
+	"github.com/klauspost/compress/gzhttp"
+
+	"preismon/query"
+	"preismon/query/table"
+	"preismon/query/table/objects"
+	"preismon/query/wire"
+)
+
+// recordBatch is how many records of /ext/v1 are a batch of a table: no page
+// has more.
+const recordBatch = query.MaxResultsLimit
+
+// records answers with records, in the form that is asked for.
+func (a *api) records(c *gin.Context, p query.Principal, read wire.Read, body []byte) error {
+	c.Writer.Header().Add("Vary", "Accept")
+	in := paramsOf(c)
+	short := isHead(c) && takesLimit(read) // fewer records are read than GET answers with
+	if short {
+		in.One(query.MaxResultsLimit)
+	}
+	answer, err := read(c.Request.Context(), a.service, p, in, body)
+	if err != nil {
+		return err
+	}
+	defer answer.Release()
+	f := formOf(c.Request.Header.Values("Accept"), pageForms)
+	if f != &jsonForm {
+		return a.recordTable(c, f, answer, short)
+	}
+	if short {
+		return sendHead(c, f.typed)
+	}
+	pieces, err := answer.Body()
+	if err != nil {
+		return err
+	}
+	size := 0
+	for _, piece := range pieces {
+		size += len(piece)
+	}
+	giveBack, err := a.service.Hold(c.Request.Context(), int64(size))
+	if err != nil {
+		return err
+	}
+	defer giveBack()
+	return a.writeBody(c, pieces...)
+}
+
+// recordTable sends the records alone; what JSON has around them is in headers.
+// Short: without the records, of which not all were read.
+func (a *api) recordTable(c *gin.Context, f *form, answer *wire.Records, short bool) error {
+	echo, err := wire.Marshal(answer.Query)
+	if err != nil {
+		return err
+	}
+	h := c.Writer.Header()
+	h.Set(queryHeader, string(echo))
+	if short {
+		return sendHead(c, f.typed)
+	}
+	out, err := a.recordsAs(c, f, answer)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(a.fits(c, out.Len()), exchangeOf(c.Request).hold.Err()); err != nil {
+		return err
+	}
+	giveBack, err := a.service.Hold(c.Request.Context(), int64(out.Len()))
+	if err != nil {
+		return err
+	}
+	defer giveBack()
+	h.Set(returnedHeader, strconv.Itoa(answer.Returned))
+	if answer.Next != "" {
+		onward := c.Request.URL.Query()
+		onward.Set("cursor", answer.Next)
+		h.Set(nextCursorHeader, answer.Next)
+		h.Set("Link", "<?"+onward.Encode()+`>; rel="next"`)
+	}
+	if f.dense {
+		h.Set(gzhttp.HeaderNoCompression, "true")
+	}
+	send(c, f.typed, out.Bytes())
+	return nil
+}
+
+// recordsAs are the records in a form.
+func (a *api) recordsAs(c *gin.Context, f *form, answer *wire.Records) (*bytes.Buffer, error) {
+	joined := bytes.Join(answer.Rows, nil)
+	giveBack, err := a.service.Hold(c.Request.Context(), 2*int64(len(joined))) // these, and the table in the making
+	if err != nil {
+		return nil, err
+	}
+	defer giveBack()
+	out := new(bytes.Buffer)
+	var rows objects.Writer
+	switch {
+	case f.lines:
+		rows = objects.NDJSON(out)
+	case f.flat:
+		rows = objects.CSV(out, query.Names(answer.Columns))
+	default:
+		rows = objects.Batches(f.write(out, answer.Columns, table.Unsorted), answer.Columns, recordBatch)
+	}
+	return out, errors.Join(rows.Write(joined), rows.Close())
+}

@@ -1,0 +1,113 @@
+package rest_test
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"preismon/contracts"
+	"preismon/query"
+	"preismon/query/frame"
+	"preismon/query/table/reread"
+)
+
+// recordReads are the reads of /ext/v1 that answer with records, and the
+// columns of these. Each finds some in the world of the matrix.
+func recordReads(captured time.Time) map[string][]frame.Column {
+	at := url.QueryEscape(captured.Format(time.RFC3339Nano))
+	since := url.QueryEscape(captured.Add(-150 * time.Millisecond).Format(time.RFC3339Nano)) // between the captures of a pair
+	until := url.QueryEscape(captured.Add(time.Second).Format(time.RFC3339Nano))
+	zone := "&timezone=Europe/Berlin"
+	return map[string][]frame.Column{
+		"/ext/v1/statistics?orderId=701&by=product&bucket=day" + zone:                                       query.RecordColumns[query.StatisticRecord](),
+		"/ext/v1/statistics?globalScope=true&limit=1&capturedFrom=" + since + "&capturedTo=" + until + zone: query.RecordColumns[query.StatisticRecord](),
+		"/ext/v1/position?" + zone[1:]:                                            query.RecordColumns[query.OwnPosition](),
+		"/ext/v1/movers?since=" + since + zone:                                    query.RecordColumns[query.Mover](),
+		"/ext/v1/windows?capturedFrom=2026-01-01" + zone:                          query.RecordColumns[query.WindowRecord](),
+		"/ext/v1/evidence?itemId=1001&site=own-1.example&capturedAt=" + at + zone: query.RecordColumns[query.Evidence](),
+		"/ext/v1/sites/status?" + zone[1:]:                                        query.RecordColumns[query.SiteStatus](),
+		"/ext/v1/overview?since=" + since + zone:                                  query.RecordColumns[query.OverviewList](),
+		"/ext/v1/lookup?" + zone[1:]:                                              query.LookupColumns(),
+	}
+}
+
+// Each read of records has the same ones in every form, cell by cell: null and
+// absent apart, lists within lists, and what JSON has around them in headers.
+func TestRecordForms(t *testing.T) {
+	l := serveMatrix(t, 3)
+	zone, err := time.LoadLocation("Europe/Berlin")
+	must(t, err)
+	captured := l.now.Add(-time.Minute).Truncate(contracts.Resolution)
+	// The newest capture is cheaper, of nobody's, and another pair has none.
+	for i, w := range []who{own, ours} {
+		l.observe(1, l.row("numbers(1)", map[string]string{
+			"item": "toUInt64(" + w["item"] + ")", "site": "'" + w["site"] + "'", "seq": fmt.Sprint(9_000_000 + i), "merchant": []string{"''", "'=Shop'"}[i],
+			"price_minor": "toInt64(99)", "captured_at": fmt.Sprintf("fromUnixTimestamp64Milli(%d, 'UTC')", captured.Add(time.Second).UnixMilli()),
+		}))
+	}
+	ask := func(path, media string) answer {
+		if strings.HasPrefix(path, "/ext/v1/lookup") {
+			r := l.request("POST", path, l.token(whole), strings.NewReader(fmt.Sprintf(`{"pzns":["%s"],"itemIds":["9001","%s"],"asins":[{"asin":"%s","asinLocale":"%s"}]}`, own["pzn"], ours["item"], own["asin"], own["locale"])))
+			r.Header.Set("Content-Type", "application/json")
+			r.Header.Set("Accept", media)
+			return l.do(r)
+		}
+		r := l.request("GET", path, l.token(whole), nil)
+		r.Header.Set("Accept", media)
+		return l.do(r)
+	}
+	for path, columns := range recordReads(captured) {
+		want := decode[page](t, ask(path, jsonMedia))
+		unsealed(want.Data)
+		delete(want.Query, "token")
+		if len(want.Data) == 0 {
+			t.Errorf("%s: no records", path)
+		}
+		for _, media := range tables {
+			a := ask(path, media)
+			got := a.records(t, columns, zone)
+			unsealed(got)
+			if diff := cmp.Diff(want.Data, got); diff != "" {
+				t.Errorf("%s as %s (-want +got): %s", path, media, diff)
+				continue
+			}
+			a.Header.Set("X-Results-Query", ofToken.ReplaceAllString(a.Header.Get("X-Results-Query"), ""))
+			l.wantAround(t, a, path, want)
+		}
+	}
+}
+
+// records reads records of /ext/v1 back.
+func (a answer) records(t *testing.T, columns []frame.Column, zone *time.Location) (records []reread.Record) {
+	t.Helper()
+	media, _, _ := strings.Cut(a.Header.Get("Content-Type"), ";")
+	var err error
+	switch media {
+	case csvMedia:
+		records, err = reread.Cells(a.body, query.Flat(columns))
+	case parquetMedia:
+		records, err = reread.Columns(a.body, columns, zone)
+	default:
+		return a.reread(t, nil, zone)
+	}
+	if err != nil {
+		t.Fatalf("%s: %v\n%q", media, err, a.body)
+	}
+	return records
+}
+
+// unsealed takes out cursors, which are other ones each time.
+func unsealed(records []reread.Record) {
+	for _, r := range records {
+		if again, ok := r["again"].(string); ok {
+			r["again"] = ofCursor.ReplaceAllString(again, "cursor")
+		}
+	}
+}
+
+var ofCursor, ofToken = regexp.MustCompile("cursor=[^&]*"), regexp.MustCompile(`,"token":"[^"]*"`)
