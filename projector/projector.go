@@ -110,6 +110,7 @@ type Projector struct {
 	begun       int64 // when it began, or began again after a doubt; Unix ms, see fenceOff
 	tries       atomic.Uint64
 	marks       map[string]place // checkpoints by stream
+	noted       time.Time        // when it was last kept when the observations got how far; of who writes the checkpoint
 	resumed     map[string]place // what Resume told of each stream
 	unannounced bool             // what is in force changed since readers were told; see announce
 	proof       proof            // of the checkpoint of the observations
@@ -314,7 +315,16 @@ func (p *Projector) advance(ctx context.Context, b *event.Batch) error {
 	return nil
 }
 
+// noteEvery is how often it is kept when the observations got how far.
+const noteEvery = time.Second
+
 func (p *Projector) checkpoint(ctx context.Context, stream string, to attested) error {
+	if stream == event.StreamObservations && (p.noted.IsZero() || time.Since(p.noted) >= noteEvery) {
+		if err := p.write(ctx, "checkpoint_times", question("insert_checkpoint_time"), nil, nil); err != nil {
+			return err
+		}
+		p.noted = time.Now()
+	}
 	if !to.proven {
 		to.proof = proof{}
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"math"
 	"net/url"
+	"slices"
 	"time"
 
 	"preismon/contracts"
@@ -50,11 +51,12 @@ type Evidence struct {
 	Price         *json.Number        `json:"price"`
 	CurrencyCode  *contracts.Currency `json:"currencyCode"`
 	Merchant      *string             `json:"merchant"`
-	RowID         string              `json:"rowId"` // as of a feed
-	// EventID is that of the event that brought the row; null: spread over shards.
-	EventID    *string `json:"eventId"`
-	NextDueAt  *string `json:"nextDueAt" column:"instant"` // by the schedules of now
-	VisibleAt  *string `json:"visibleAt" column:"instant"` // always null: no table keeps it
+	RowID         string              `json:"rowId"`                      // as of a feed
+	EventID       *string             `json:"eventId"`                    // of the event that brought the row
+	NextDueAt     *string             `json:"nextDueAt" column:"instant"` // by the schedules of now
+	// VisibleAt is when the row was first among those that may be read; who was
+	// granted its pair later saw it later.
+	VisibleAt  *string `json:"visibleAt" column:"instant"`
 	ProductURL *string `json:"productUrl"`
 	// Again is the path of the read that gives this row as of its place.
 	Again string `json:"again"`
@@ -131,7 +133,13 @@ func (s *Service) evidence(ctx context.Context, p Principal, plan *resultsPlan, 
 	for i := range page.Data {
 		places[i] = page.Data[i].at
 	}
+	slices.SortFunc(places, Watermark.Compare)
+	places = slices.Compact(places)
 	events, err := s.store.EventIDs(ctx, places)
+	if err != nil {
+		return nil, err
+	}
+	visible, err := s.store.VisibleTimes(ctx, places)
 	if err != nil {
 		return nil, err
 	}
@@ -150,6 +158,9 @@ func (s *Service) evidence(ctx context.Context, p Principal, plan *resultsPlan, 
 		row.NextDueAt = next
 		if id, known := events[row.at]; known {
 			row.EventID = &id
+		}
+		if at, known := visible[row.at]; known {
+			row.VisibleAt = formatBound(at, in.zone)
 		}
 	}
 	return page, nil

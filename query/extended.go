@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"time"
 
 	"preismon/contracts"
 )
@@ -26,9 +27,11 @@ type ExtStore interface {
 	Windows(ctx context.Context, v Visibility, q *WindowsQuery) ([]WindowRows, error)
 	// RowsAtMost bounds what Results gives and looks at, coarsely, by the index.
 	RowsAtMost(ctx context.Context, v Visibility, q *ResultsQuery) (AtMost, error)
-	// EventIDs gives the ids of the events at some places. Not known: those of
-	// several shards.
+	// EventIDs gives the ids of the events at some places, of those that are known.
 	EventIDs(ctx context.Context, places []Watermark) (map[Watermark]string, error)
+	// VisibleTimes gives when some places became visible, to within a second or so
+	// and not too early; those of before it was kept are left out.
+	VisibleTimes(ctx context.Context, places []Watermark) (map[Watermark]time.Time, error)
 	// Edge tells how far the tables are, as of a moment after the call.
 	Edge(ctx context.Context) (Edge, error)
 }

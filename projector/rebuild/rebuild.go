@@ -134,7 +134,7 @@ func number(ctx context.Context, conn Conn, sql string, values map[string]any) (
 func ForgetProof(ctx context.Context, conn Conn, database string) error {
 	t := table(database, "checkpoints")
 	err := conn.Do(ctx, ch.Query{
-		Body: "INSERT INTO " + t + " (stream, partition, partitions, epoch, seq) SELECT stream, partition, partitions, epoch, seq FROM " + t +
+		Body: "INSERT INTO " + t + " (stream, partition, partitions, epoch, seq, written_at) SELECT stream, partition, partitions, epoch, seq, written_at FROM " + t +
 			" FINAL WHERE stream = 'OBSERVATIONS'",
 		Settings: []ch.Setting{ch.SettingInt("async_insert", 0)},
 	})

@@ -135,7 +135,7 @@ func TestForms(t *testing.T) {
 		}
 	}
 	rest := over.String()
-	if here.String() != single || strings.Count(rest, "CREATE TABLE") != 6 || strings.Count(rest, "ENGINE = Distributed('c', currentDatabase(), ") != 6 {
+	if here.String() != single || strings.Count(rest, "CREATE TABLE") != 8 || strings.Count(rest, "ENGINE = Distributed('c', currentDatabase(), ") != 8 {
 		t.Errorf("an unreplicated shard is not a single node with Distributed tables:\n%s", shards)
 	}
 	if strings.Contains(single, "Distributed") || strings.Contains(shards, "ON CLUSTER") || strings.Contains(shards, "Replicated") {

@@ -62,7 +62,7 @@ func TestLaterCluster(t *testing.T) {
 		t.Errorf("CheckReads of one server: %v", err)
 	}
 	want := slices.Sorted(slices.Values(schema.OverShards()))
-	if names := strings.Split(missing(), ", "); !slices.Equal(slices.Sorted(slices.Values(names)), want) || len(want) != 6 {
+	if names := strings.Split(missing(), ", "); !slices.Equal(slices.Sorted(slices.Values(names)), want) || len(want) != 8 {
 		t.Errorf("missing: %v, want %v", names, want)
 	}
 	for _, lost := range []string{"", "", "scopes_all"} { // first, once more, and after one was dropped

@@ -335,6 +335,11 @@ func (m *memory) EventIDs(context.Context, []query.Watermark) (map[query.Waterma
 	return nil, m.ask("EventIDs")
 }
 
+// VisibleTimes knows none.
+func (m *memory) VisibleTimes(context.Context, []query.Watermark) (map[query.Watermark]time.Time, error) {
+	return nil, m.ask("VisibleTimes")
+}
+
 // ItemsNamed gives all.
 func (m *memory) ItemsNamed(context.Context, query.Visibility, query.ItemNames) ([]contracts.Item, error) {
 	return m.items, m.ask("ItemsNamed")

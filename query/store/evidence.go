@@ -2,13 +2,16 @@ package store
 
 import (
 	"context"
+	"slices"
+	"strconv"
+	"time"
 
 	"preismon/query"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
-func eventIDs(places []query.Watermark) statement {
+func eventIDs(n shards, places []query.Watermark) statement {
 	p := params{}
 	var epochs, seqs []uint64
 	for _, at := range places {
@@ -16,16 +19,13 @@ func eventIDs(places []query.Watermark) statement {
 	}
 	uints(p, "epochs", epochs)
 	uints(p, "seqs", seqs)
-	return render("event_ids.sql", nil, p)
+	return render("event_ids.sql", n, p)
 }
 
 // EventIDs implements query.ExtStore.
 func (s *Store) EventIDs(ctx context.Context, places []query.Watermark) (map[query.Watermark]string, error) {
 	all := map[query.Watermark]string{}
-	if s.shards.Several() { // each keeps its own events, and there is no table of all
-		return all, nil
-	}
-	_, err := rows(ctx, s, eventIDs(places), func(r driver.Rows) (none struct{}, err error) {
+	_, err := rows(ctx, s, eventIDs(s.shards, places), func(r driver.Rows) (none struct{}, err error) {
 		var at query.Watermark
 		var id string
 		err = r.Scan(&at.Epoch, &at.Seq, &id)
@@ -33,4 +33,79 @@ func (s *Store) EventIDs(ctx context.Context, places []query.Watermark) (map[que
 		return none, err
 	})
 	return all, err
+}
+
+// visiblePlaces is of how many places one statement asks when they became visible.
+const visiblePlaces = 8
+
+func visibleTimes(n shards, places []query.Watermark) statement {
+	p := params{}
+	for i, at := range places {
+		p.uint("epoch"+strconv.Itoa(i), uint64(at.Epoch))
+		p.uint("seq"+strconv.Itoa(i), at.Seq)
+	}
+	partitions := make([]int, max(1, n))
+	for i := range partitions {
+		partitions[i] = i
+	}
+	return render("visible_times.sql", struct {
+		Shards     shards
+		Places     []query.Watermark
+		Partitions []int
+	}{n, places, partitions}, p)
+}
+
+// reached is when a partition was complete up to a place.
+type reached struct {
+	at    time.Time // zero: it is not known
+	since bool      // the times were kept before
+}
+
+// VisibleTimes implements query.ExtStore.
+func (s *Store) VisibleTimes(ctx context.Context, places []query.Watermark) (map[query.Watermark]time.Time, error) {
+	all := map[query.Watermark]time.Time{}
+	for some := range slices.Chunk(places, visiblePlaces) {
+		of := make([]map[uint16]reached, len(some))
+		for i := range of {
+			of[i] = map[uint16]reached{}
+		}
+		_, err := rows(ctx, s, visibleTimes(s.shards, some), func(r driver.Rows) (none struct{}, err error) {
+			var place, partition uint16
+			var behind bool
+			var at time.Time
+			if err := r.Scan(&place, &partition, &behind, &at); err != nil {
+				return none, err
+			}
+			one := of[place][partition]
+			if !behind {
+				one.since = true
+			} else if one.at.IsZero() || at.Before(one.at) {
+				one.at = at
+			}
+			of[place][partition] = one
+			return none, nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		for i, at := range some {
+			if last, known := s.shards.last(of[i]); known {
+				all[at] = last
+			}
+		}
+	}
+	return all, nil
+}
+
+// last is when the last of all partitions was complete up to a place.
+func (n shards) last(of map[uint16]reached) (last time.Time, known bool) {
+	for _, one := range of {
+		if !one.since || one.at.IsZero() {
+			return last, false
+		}
+		if one.at.After(last) {
+			last = one.at
+		}
+	}
+	return last, n.all(len(of))
 }

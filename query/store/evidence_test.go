@@ -24,6 +24,22 @@ func eventID(seq uint64) *string {
 	return ptr(fmt.Sprintf("00000000-0000-4000-8000-%012x", seq))
 }
 
+// visibleAt is when a sequence became visible: it is kept from 5 on, for every
+// tenth, and for the rest by the checkpoint.
+func visibleAt(seq, last uint64) *string {
+	if seq <= 5 {
+		return nil
+	}
+	if noted := (seq+4)/10*10 + 5; noted <= last {
+		return ptr(notedAt(noted).Format("2006-01-02T15:04:05.000Z"))
+	}
+	return ptr("2026-03-09T00:00:00.000Z")
+}
+
+func notedAt(seq uint64) time.Time {
+	return time.Date(2026, 3, 8, 20, 0, 0, 0, time.UTC).Add(time.Duration(seq) * 1_003 * time.Millisecond)
+}
+
 // TestEvidenceIsOfTheRow asks where rows come from, of every account, and compares
 // it with a look at all rows; the read of each row gives it again after others came
 // to its instant: VIS-04.
@@ -39,8 +55,15 @@ func TestEvidenceIsOfTheRow(t *testing.T) {
 	w.exec("INSERT INTO ingested_events (event_id, epoch, seq, captures, rows) VALUES " + strings.Join(events, ", "))
 	w.exec(`INSERT INTO orders (mandate, order_id, name, active, created_at, interval_minutes, counters, version) VALUES
 		(1, 101, 'A', true, '2026-01-15 08:00:00', 60, [], 1), (1, 102, 'B', true, '2026-01-15 08:00:00', 240, [('market.example', 48, 0, 0)], 1)`)
+	lastNoted := (w.mark-20)/10*10 + 5
+	var noted []string
+	for seq := uint64(5); seq <= lastNoted; seq += 10 {
+		noted = append(noted, fmt.Sprintf("(0, %d, %d, fromUnixTimestamp64Milli(%d))", w.epoch, seq, notedAt(seq).UnixMilli()))
+	}
+	w.exec("INSERT INTO checkpoint_times VALUES " + strings.Join(noted, ", "))
+	w.exec("INSERT INTO checkpoints (stream, partition, epoch, seq, written_at) VALUES ('OBSERVATIONS', 0, ?, ?, '2026-03-09 00:00:00')", w.epoch, w.mark)
 	due := map[contracts.OrderID]time.Duration{orderA: time.Hour, orderB: 4 * time.Hour}
-	type told struct{ captured, state, price, currency, merchant, event, next, url string }
+	type told struct{ captured, state, price, currency, merchant, event, next, visible, url string }
 	text := func(s *string) string {
 		if s == nil {
 			return "null"
@@ -80,7 +103,7 @@ func TestEvidenceIsOfTheRow(t *testing.T) {
 			for _, o := range rows {
 				one := told{
 					captured: time.UnixMilli(o.ms).UTC().Format("2006-01-02T15:04:05.000Z"), state: coverage(o), price: "null", currency: "null",
-					merchant: cmp.Or(o.merchant, "null"), event: text(eventID(o.seq)), next: "null", url: "https://" + o.site + "/" + fmt.Sprint(o.item),
+					merchant: cmp.Or(o.merchant, "null"), event: text(eventID(o.seq)), next: "null", visible: text(visibleAt(o.seq, lastNoted)), url: "https://" + o.site + "/" + fmt.Sprint(o.item),
 				}
 				if o.price >= 0 {
 					one.currency = cmp.Or(o.currency, "EUR")
@@ -106,12 +129,12 @@ func TestEvidenceIsOfTheRow(t *testing.T) {
 				t.Fatalf("account %d, %+v: %v", a, r, err)
 			}
 			for _, e := range page.Data {
-				one := told{e.CapturedAt, e.CoverageState, "null", "null", text(e.Merchant), text(e.EventID), text(e.NextDueAt), text(e.ProductURL)}
+				one := told{e.CapturedAt, e.CoverageState, "null", "null", text(e.Merchant), text(e.EventID), text(e.NextDueAt), text(e.VisibleAt), text(e.ProductURL)}
 				if e.Price != nil {
 					one.price, one.currency = string(*e.Price), string(*e.CurrencyCode)
 				}
 				got = append(got, one)
-				if e.VisibleAt != nil || e.RowID == "" {
+				if e.RowID == "" {
 					t.Errorf("%+v: %+v", r, e)
 				}
 				ids[fmt.Sprint(a == accountOther, " ", e.RowID)] = true

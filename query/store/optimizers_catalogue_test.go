@@ -112,6 +112,7 @@ func catalogueRows(w *world) {
 			}
 		}
 	}
+	w.exec("INSERT INTO checkpoint_times VALUES (0, 0, 0, 0), (0, ?, ?, '2026-03-01 00:00:00')", uint32(epoch), w.mark/2)
 	for seq := uint64(1); seq <= w.mark; seq += 50 {
 		w.exec(fmt.Sprintf(`INSERT INTO ingested_events (event_id, epoch, seq, captures, rows)
 			SELECT toUUID(format('00000000-0000-4000-8000-{}', leftPad(toString(number), 12, '0'))), %d, number, 1, 1 FROM numbers(%d, 50)`, epoch, seq))

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"time"
@@ -127,6 +128,13 @@ func readsOf(w *world, versions ...uint64) map[string]read {
 			err = fmt.Errorf("%d of %d places have an id", len(ids), len(places))
 		}
 		return []string{fmt.Sprint(ids)}, err
+	}
+	all["VisibleTimes: of places"] = func(ctx context.Context, s *store.Store) ([]string, error) {
+		times, err := s.VisibleTimes(ctx, places)
+		if err == nil && len(times) == 0 {
+			err = errors.New("no place has a time")
+		}
+		return []string{fmt.Sprint(times)}, err
 	}
 	for _, login := range []string{"u11", "renamed4", "u12"} {
 		all["ByLogin: "+login] = func(ctx context.Context, s *store.Store) ([]string, error) {

@@ -306,3 +306,20 @@ ALTER TABLE checkpoints_all  ADD COLUMN IF NOT EXISTS rows UInt64 DEFAULT 0;
 
 ALTER TABLE checkpoints_all  ADD COLUMN IF NOT EXISTS rows_sum UInt64 DEFAULT 0;
 
+CREATE TABLE IF NOT EXISTS checkpoint_times  (
+    partition  UInt16                  CODEC(ZSTD(1)),
+    epoch      UInt32                  CODEC(ZSTD(1)),
+    seq        UInt64                  CODEC(Delta(8), ZSTD(1)),
+    written_at DateTime64(3, 'UTC')    CODEC(Delta(8), ZSTD(1))
+)
+ENGINE = MergeTree
+ORDER BY (partition, epoch, seq)
+-- One row is looked for, and what is read is rounded up to granules.
+SETTINGS index_granularity = 256;
+
+CREATE TABLE IF NOT EXISTS checkpoint_times_all  AS checkpoint_times
+ENGINE = Distributed('it''s', currentDatabase(), checkpoint_times);
+
+CREATE TABLE IF NOT EXISTS ingested_events_all  AS ingested_events
+ENGINE = Distributed('it''s', currentDatabase(), ingested_events);
+

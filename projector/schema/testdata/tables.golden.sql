@@ -18,6 +18,17 @@ ENGINE = ReplacingMergeTree(version)
 ORDER BY account
 SETTINGS index_granularity = 8192
 
+CREATE TABLE checkpoint_times
+(
+    `partition` UInt16 CODEC(ZSTD(1)),
+    `epoch` UInt32 CODEC(ZSTD(1)),
+    `seq` UInt64 CODEC(Delta(8), ZSTD(1)),
+    `written_at` DateTime64(3, 'UTC') CODEC(Delta(8), ZSTD(1))
+)
+ENGINE = MergeTree
+ORDER BY (partition, epoch, seq)
+SETTINGS index_granularity = 256
+
 CREATE TABLE checkpoints
 (
     `stream` LowCardinality(String),

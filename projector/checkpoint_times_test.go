@@ -1,0 +1,61 @@
+package projector_test
+
+import (
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+)
+
+// TestCheckpointTimes: when the observations got how far is kept from the first
+// checkpoint of a leader on, about once a second, with the time of the checkpoint
+// itself, also that of a leader that was killed.
+func TestCheckpointTimes(t *testing.T) {
+	w := newWorld(t)
+	w.apply(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3}, []int{0, 1})))
+	var last int64 // Unix ms
+	check := func(what string, seqs ...uint64) {
+		t.Helper()
+		rows, err := w.db.Query("SELECT epoch, seq, toUnixTimestamp64Milli(written_at) FROM checkpoint_times ORDER BY ALL")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer rows.Close()
+		var got []uint64
+		for rows.Next() {
+			var epoch, seq uint64
+			var ms int64
+			if err := rows.Scan(&epoch, &seq, &ms); err != nil {
+				t.Fatal(err)
+			}
+			got, last = append(got, seq), ms
+			if (seq > 0) != (epoch == 1_700_000_000) {
+				t.Errorf("%d of epoch %d", seq, epoch)
+			}
+		}
+		if diff := gocmp.Diff(seqs, got); rows.Err() != nil || diff != "" {
+			t.Fatalf("%s: %v (-want +got):\n%s", what, rows.Err(), diff)
+		}
+	}
+	w.apply(w.observations(10))
+	w.settle()
+	check("of nothing yet", 0)
+	first := time.Now().UnixMilli()
+	w.apply(w.observations(10))
+	w.apply(w.observations(10))
+	w.settle()
+	check("within a second", 0)
+	second := time.Now().UnixMilli()
+	time.Sleep(1_100 * time.Millisecond)
+	w.restart() // as after a kill
+	w.apply(w.observations(10))
+	w.settle()
+	check("of the leader before", 0, 30)
+	if last < first || last > second {
+		t.Errorf("kept at %d, of a checkpoint between %d and %d", last, first, second)
+	}
+	time.Sleep(1_100 * time.Millisecond)
+	w.apply(w.observations(10))
+	w.settle()
+	check("a second later", 0, 30, 40)
+}

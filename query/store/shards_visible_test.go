@@ -1,0 +1,42 @@
+package store_test
+
+import (
+	"testing"
+	"time"
+
+	"preismon/query"
+	"preismon/query/store"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// visibleTimes: a place is visible when the last shard was complete up to it, by
+// what is kept or by its checkpoint, and it is not known where one of them does
+// not know it.
+func (w *shardedWorld) visibleTimes(t *testing.T, node *store.Store) {
+	at := func(minute int) time.Time { return time.Date(2026, 3, 1, 12, minute, 0, 0, time.UTC) }
+	for p, noted := range [][][2]int{ // sequence, minute
+		{{0, 0}, {10, 1}, {20, 9}},
+		{{0, 0}, {10, 4}, {30, 8}},
+		{{0, 0}, {5, 2}, {15, 3}, {25, 5}},
+	} {
+		for _, n := range noted {
+			w.on(p, "INSERT INTO checkpoint_times VALUES (?, ?, ?, ?)", p, uint32(epoch), uint64(n[0]), at(n[1]))
+		}
+		w.on(p, "TRUNCATE TABLE checkpoints")
+		w.on(p, "INSERT INTO checkpoints (stream, partition, partitions, epoch, seq, written_at) VALUES ('OBSERVATIONS', ?, 3, ?, 40, ?)", p, uint32(epoch), at(20+p))
+	}
+	place := func(seq uint64) query.Watermark { return query.Watermark{Epoch: epoch, Seq: seq} }
+	want := map[query.Watermark]time.Time{
+		place(1): at(4), place(10): at(4), place(11): at(9), place(21): at(20), place(26): at(22), place(40): at(22),
+		place(2): at(4), place(3): at(4), place(4): at(4), // more than one statement asks for
+	}
+	asked := []query.Watermark{{Epoch: epoch - 1, Seq: 7}, place(0), place(41)} // before it was kept, and not visible yet
+	for p := range want {
+		asked = append(asked, p)
+	}
+	got, err := node.VisibleTimes(t.Context(), asked)
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
