@@ -101,6 +101,9 @@ func (h *Hold) Err() error {
 	return err
 }
 
+// Left is how long its token is good yet.
+func (h *Hold) Left() time.Duration { return h.token.Expires.Sub(h.a.deps.Now()) }
+
 // Release lets the request go, and ends its context.
 func (h *Hold) Release() {
 	h.a.holds.mu.Lock()

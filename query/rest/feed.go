@@ -30,9 +30,17 @@ const (
 	// tailLife is how long a tail lasts, about: tails that began together do not
 	// end together.
 	tailLife = 30 * time.Minute
-	// tailPatience is how long a tail waits for a node that has no room or no
-	// tables, and is broken off then.
-	tailPatience = 10 * time.Second
+	// tailMargin is how long before its access token a tail ends, so that its last
+	// line gets out.
+	tailMargin = time.Second
+)
+
+// Why a tail ended: by its last line.
+const (
+	endStops       = "NODE_STOPS"
+	endTime        = "TIME"
+	endToken       = "ACCESS_TOKEN_EXPIRES"
+	endUnavailable = "UNAVAILABLE" // for longer than Patience
 )
 
 var feedForms = []*form{&jsonForm, &ndjsonForm}
@@ -160,57 +168,91 @@ func (a *api) tail(c *gin.Context, p query.Principal, r query.FeedRequest) error
 // run sends a page and all that come after it.
 func (t *tail) run(page *query.FeedPage) error {
 	ctx := t.c.Request.Context()
-	over := time.Now().Add(tailLife*4/5 + rand.N(tailLife*2/5))
+	over := t.over()
 	for {
 		if err := t.give(page); err != nil {
 			return err
 		}
-		if reason := t.ends(over); reason != "" {
-			return t.say(&wire.Control{Control: wire.ControlEnd, Progress: &page.Progress, Reason: reason})
+		if reason := over.reason(t.api.stopping); reason != "" {
+			return t.end(page, reason)
 		}
 		if page.Progress.UpToDate {
-			if err := t.api.await(ctx, page.Seen, heartbeat); err != nil {
+			if err := t.api.await(ctx, page.Seen, min(heartbeat, time.Until(over.at))); err != nil {
 				return err
 			}
 			if t.api.stopping.Err() != nil {
 				continue // with nothing new to give
 			}
 		}
-		next, err := t.next(ctx)
+		next, err := t.next(ctx, over)
 		if gone, ok := errors.AsType[*fault.Error](err); ok && gone.Kind == fault.Gone {
 			return t.say(&wire.Control{Control: wire.ControlReset, Reason: gone.Code, Detail: gone.Msg})
 		}
-		if err != nil {
+		switch {
+		case err == nil:
+			page = next
+		case !passes(err) || ctx.Err() != nil:
 			return err
+		default:
+			reason := over.reason(t.api.stopping)
+			if reason == "" {
+				t.api.logFailure(t.c.Request, slog.LevelWarn, err)
+				reason = endUnavailable
+			}
+			return t.end(page, reason)
 		}
-		page = next
 	}
 }
 
-// ends tells why the tail is over; empty: it is not.
-func (t *tail) ends(over time.Time) string {
+// end says that all up to a page was given, and why no more is.
+func (t *tail) end(page *query.FeedPage, reason string) error {
+	return t.say(&wire.Control{Control: wire.ControlEnd, Progress: &page.Progress, Reason: reason})
+}
+
+// tailEnd is when a tail is over at the latest, and why.
+type tailEnd struct {
+	at  time.Time
+	why string
+}
+
+// over is when its time is up, or its access token about to end.
+func (t *tail) over() tailEnd {
+	life := tailLife*4/5 + rand.N(tailLife*2/5)
+	if left := exchangeOf(t.c.Request).hold.Left() - tailMargin; left < life {
+		return tailEnd{time.Now().Add(left), endToken}
+	}
+	return tailEnd{time.Now().Add(life), endTime}
+}
+
+// reason tells why the tail is over; empty: it is not.
+func (e tailEnd) reason(stopping context.Context) string {
 	switch {
-	case t.api.stopping.Err() != nil:
-		return "NODE_STOPS"
-	case time.Now().After(over):
-		return "TIME"
+	case stopping.Err() != nil:
+		return endStops
+	case !time.Now().Before(e.at):
+		return e.why
 	}
 	return ""
 }
 
+// passes tells whether a read that failed may be made a little later.
+func passes(err error) bool {
+	kind := fault.KindOf(err)
+	return kind == fault.Unavailable || kind == fault.RateLimited || kind == fault.Timeout
+}
+
 // next reads the next page, and tries for a while where the node cannot.
-func (t *tail) next(ctx context.Context) (*query.FeedPage, error) {
+func (t *tail) next(ctx context.Context, over tailEnd) (*query.FeedPage, error) {
 	for {
 		page, err := t.api.feedPage(t.c, t.p, t.ask)
-		kind := fault.KindOf(err)
-		if err == nil || kind != fault.Unavailable && kind != fault.RateLimited && kind != fault.Timeout {
+		if err == nil || !passes(err) {
 			t.failing = time.Time{}
 			return page, err
 		}
 		if t.failing.IsZero() {
 			t.failing = time.Now()
 		}
-		if time.Since(t.failing) > tailPatience || t.api.stopping.Err() != nil {
+		if time.Since(t.failing) > t.api.cfg.Patience || over.reason(t.api.stopping) != "" {
 			return nil, err
 		}
 		select {
@@ -247,10 +289,12 @@ func (t *tail) say(said *wire.Control) error {
 }
 
 func (t *tail) send(text []byte) error {
-	if err := exchangeOf(t.c.Request).hold.Err(); err != nil || len(text) == 0 {
+	x := exchangeOf(t.c.Request)
+	if err := x.hold.Err(); err != nil || len(text) == 0 {
 		return err
 	}
-	_, err := t.c.Writer.Write(text)
-	t.c.Writer.Flush()
-	return err
+	if _, err := t.c.Writer.Write(text); err != nil {
+		return err
+	}
+	return x.FlushError()
 }

@@ -99,7 +99,12 @@ func (s *surface) follow(ctx context.Context, query string) (lines chan controlL
 
 func (s *surface) tail(ctx context.Context, path, query string) (lines chan controlLine, broken chan error) {
 	s.t.Helper()
-	r := s.request("GET", path+"?follow=true&"+query, s.token(reader), nil).WithContext(ctx)
+	return s.tailOf(ctx, path, query, s.token(reader))
+}
+
+func (s *surface) tailOf(ctx context.Context, path, query, token string) (lines chan controlLine, broken chan error) {
+	s.t.Helper()
+	r := s.request("GET", path+"?follow=true&"+query, token, nil).WithContext(ctx)
 	resp, err := s.client.Do(r)
 	must(s.t, err)
 	if resp.StatusCode != 200 || resp.Header.Get("X-Accel-Buffering") != "no" {

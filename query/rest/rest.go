@@ -53,6 +53,9 @@ type Config struct {
 	// MinRate is how many bytes a second a client must take at least, over one
 	// Stall in which it is waited for, before its connection is broken.
 	MinRate int64
+	// Patience is how long a tail waits for a node that has no room or no tables,
+	// before it ends.
+	Patience time.Duration
 	// ContinueTraces goes on with the trace that a request says it is part of,
 	// kept or not as decided there; only behind a proxy that sets or removes
 	// traceparent itself. Else every request begins a trace of its own.
@@ -63,7 +66,7 @@ type Config struct {
 
 // Defaults gives the published limits; BaseURL and Build stay empty.
 func Defaults() Config {
-	return Config{MaxBodyBytes: 64 << 10, MaxResponseBytes: 64 << 20, Stall: time.Minute, MinRate: 10 << 10}
+	return Config{MaxBodyBytes: 64 << 10, MaxResponseBytes: 64 << 20, Stall: time.Minute, MinRate: 10 << 10, Patience: 10 * time.Second}
 }
 
 // Validate names every fault of the configuration.
@@ -85,6 +88,7 @@ func (c Config) Validate() error {
 	f.Check(c.MaxResponseBytes > 0, "max response bytes: not positive")
 	f.Check(c.Stall >= time.Second, "stall: less than a second")
 	f.Check(c.MinRate >= 0, "min-read-rate: negative")
+	f.Check(c.Patience > 0, "patience: not positive")
 	return f.Err()
 }
 

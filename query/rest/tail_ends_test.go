@@ -1,0 +1,113 @@
+package rest_test
+
+import (
+	"bufio"
+	"io"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"preismon/contracts/fault"
+	"preismon/query/auth"
+	"preismon/query/rest"
+)
+
+// last reads a tail to its end, which is a proper one, and gives its last line
+// and how many rows there were.
+func last(t *testing.T, lines chan controlLine, broken chan error) (end controlLine, rows int) {
+	t.Helper()
+	for l := range lines {
+		if end = l; l.Control == "" {
+			rows++
+		}
+	}
+	must(t, <-broken)
+	return end, rows
+}
+
+// A tail ends a little before its access token does, and the token in its last
+// line goes on behind all that was given.
+func TestTailEndsBeforeItsAccessToken(t *testing.T) {
+	s := serve(t, func(set *settings) { set.throttle.Reads.Requests = 1_000 })
+	issued, err := s.auth.Issue(auth.Grant{Account: reader, Audience: auth.RESTAudience, Lifetime: 3 * time.Second})
+	must(t, err)
+	began := time.Now()
+	lines, broken := s.tailOf(t.Context(), feedAt, "site=shop-one", issued.Token.Reveal())
+	<-lines
+	s.store.arrive(2)
+	end, rows := last(t, lines, broken)
+	if took := time.Since(began); end.Control != "end" || end.Reason != "ACCESS_TOKEN_EXPIRES" || rows != 2 || took < time.Second || took > 3*time.Second {
+		t.Errorf("after %v, %d rows: %+v", took, rows, end)
+	}
+	s.store.arrive(1)
+	if page := s.changes("since=" + end.Token); len(page.Data) != 1 {
+		t.Errorf("%+v", page)
+	}
+}
+
+// A tail whose node can read nothing says so when its patience is over, and when
+// the node stops meanwhile, that it does.
+func TestTailEndsWithoutTables(t *testing.T) {
+	s := serve(t, func(set *settings) {
+		set.throttle.Reads.Requests, set.rest.Patience = 1_000, 1500*time.Millisecond
+	})
+	lines, broken := s.follow(t.Context(), "site=shop-one")
+	begun := <-lines
+	s.store.breakDown(func(method string) error {
+		if method == "Feed" {
+			return &fault.Error{Kind: fault.Unavailable, Msg: "No tables."}
+		}
+		return nil
+	})
+	s.store.arrive(1)
+	end, rows := last(t, lines, broken)
+	if end.Control != "end" || end.Reason != "UNAVAILABLE" || rows != 0 || end.Token == "" {
+		t.Errorf("%d rows: %+v", rows, end)
+	}
+	lines, broken = s.follow(t.Context(), "site=shop-one")
+	<-lines
+	s.store.arrive(1)
+	time.Sleep(500 * time.Millisecond)
+	go func() { _ = s.rest.Drain(t.Context()) }()
+	if end, _ := last(t, lines, broken); end.Control != "end" || end.Reason != "NODE_STOPS" {
+		t.Errorf("%+v", end)
+	}
+	s.store.breakDown(nil)
+	again := serve(t) // another node with the same tables
+	again.store.arrive(2)
+	if page := again.changes("since=" + begun.Token); len(page.Data) != 2 {
+		t.Errorf("%+v", page)
+	}
+}
+
+// Who takes nothing of a tail is broken off: its answer has no proper end.
+func TestTailOfASlowReaderIsBroken(t *testing.T) {
+	var slow, broken atomic.Int32
+	s := serve(t, func(set *settings) {
+		set.throttle.Reads.Requests, set.rest.Stall, set.smallBuffers, set.unchecked = 1_000, time.Second, true, true
+		set.serving = func() func(rest.Served) {
+			return func(v rest.Served) {
+				if v.Slow {
+					slow.Add(1)
+				}
+				if v.Broken {
+					broken.Add(1)
+				}
+			}
+		}
+	})
+	resp, err := s.client.Do(s.request(http.MethodGet, feedAt+"?follow=true&site=shop-one", s.token(reader), nil))
+	must(t, err)
+	defer resp.Body.Close()
+	in := bufio.NewReader(resp.Body)
+	_, err = in.ReadString('\n')
+	must(t, err)
+	s.store.arrive(20_000)
+	for began := time.Now(); broken.Load() == 0 && time.Since(began) < 10*time.Second; {
+		time.Sleep(50 * time.Millisecond)
+	}
+	if _, err := io.Copy(io.Discard, in); err == nil || slow.Load() != 1 || broken.Load() != 1 {
+		t.Errorf("%v, %d slow, %d broken", err, slow.Load(), broken.Load())
+	}
+}
