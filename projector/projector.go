@@ -42,6 +42,7 @@ type Config struct {
 	StallTimeout     time.Duration // the server ends an insert whose sender is silent so long
 	KillTimeout      time.Duration // until older statements must have ended
 	KeepScopes       time.Duration // a scope that is no longer in force stays readable so long
+	Readers          Readers       // are told of checkpoints; nil: there are none to tell
 	Inserted         func(Insert)  // is told of every insert of rows; nil: nobody. Called side by side
 	Logger           *slog.Logger
 }
@@ -112,6 +113,7 @@ type Projector struct {
 	marks       map[string]place // checkpoints by stream
 	noted       time.Time        // when it was last kept when the observations got how far; of who writes the checkpoint
 	resumed     map[string]place // what Resume told of each stream
+	notices     notices          // to readers, of checkpoints
 	unannounced bool             // what is in force changed since readers were told; see announce
 	proof       proof            // of the checkpoint of the observations
 	proven      bool             // it counts from the first event on; else from the start
@@ -143,7 +145,7 @@ func New(cfg Config, conn Conn) (*Projector, error) {
 		return nil, err
 	}
 	return &Projector{
-		resumed: map[string]place{}, cfg: cfg, conn: conn, log: cfg.Logger, life: strconv.FormatUint(uint64(rand.Uint32()), 36) + ".",
+		resumed: map[string]place{}, notices: notices{readers: cfg.Readers, written: event.Marks{}}, cfg: cfg, conn: conn, log: cfg.Logger, life: strconv.FormatUint(uint64(rand.Uint32()), 36) + ".",
 	}, nil
 }
 
@@ -285,6 +287,7 @@ func (p *Projector) loadMarks(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	p.notices.reset(p.marks)
 	if err := p.loadProof(ctx); err != nil {
 		return err
 	}
@@ -328,10 +331,15 @@ func (p *Projector) checkpoint(ctx context.Context, stream string, to attested) 
 	if !to.proven {
 		to.proof = proof{}
 	}
-	return p.write(ctx, "checkpoints", question("insert_checkpoint"), args{
+	if err := p.notices.begin(ctx); err != nil {
+		return err
+	}
+	err := p.write(ctx, "checkpoints", question("insert_checkpoint"), args{
 		"stream": stream, "partitions": p.cfg.Partitions, "epoch": to.at.epoch, "seq": to.at.seq, "proven": to.proven,
 		"events": to.proof.events.n, "events_sum": to.proof.events.sum, "rows": to.proof.rows.n, "rows_sum": to.proof.rows.sum,
 	}, nil)
+	p.notices.end(stream, to.at, err)
+	return err
 }
 
 // failed notes that a write may still be running on the server.

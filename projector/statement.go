@@ -130,7 +130,11 @@ func (p *Projector) fenceOff(ctx context.Context) error {
 	if err := p.write(ctx, "fence", question("insert_fence"), nil, nil); err != nil {
 		return err
 	}
-	return p.killOlder(ctx)
+	if err := p.killOlder(ctx); err != nil {
+		return err
+	}
+	p.notices.settled()
+	return nil
 }
 
 // killOlder ends every write of this partition that still runs, of this or of

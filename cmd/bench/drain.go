@@ -134,6 +134,9 @@ func (r *run) drain(ctx context.Context, b *broker, end uint64, rec *recorder) (
 	}
 	cfg := projector.DefaultConfig()
 	cfg.Fence, cfg.Logger = 1, r.Logger
+	if cfg.Readers, err = r.readers(b); err != nil {
+		return done{}, err
+	}
 	proj, err := projector.New(cfg, conn)
 	if err != nil {
 		return done{}, err

@@ -10,6 +10,8 @@ import (
 
 	"preismon/contracts/event"
 	"preismon/ingest"
+	"preismon/ingest/seqlock"
+	"preismon/projector"
 )
 
 // broker is a connection to NATS with the program's streams.
@@ -32,6 +34,11 @@ func (r *run) broker(ctx context.Context, natsURL string) (*broker, error) {
 		return nil, err
 	}
 	return &broker{conn, js}, nil
+}
+
+// readers are told of the checkpoints that a projector writes here.
+func (r *run) readers(b *broker) (projector.Readers, error) {
+	return seqlock.NewWriter(seqlock.Config{Partitions: 1}, b.js, 0, r.Logger)
 }
 
 // scratchBroker is a NATS server that lives for one measurement.

@@ -128,6 +128,10 @@ func (r *run) lead(ctx context.Context, b *broker, pool projector.Conn) (*ingest
 		over <- lease.RunAsLeader(ctx, func(ctx context.Context, fence uint64) error {
 			cfg := projector.DefaultConfig()
 			cfg.Fence, cfg.Logger = fence, r.Logger
+			var err error
+			if cfg.Readers, err = r.readers(b); err != nil {
+				return err
+			}
 			proj, err := projector.New(cfg, pool)
 			if err != nil {
 				return err

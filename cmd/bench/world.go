@@ -15,8 +15,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
+
 	"preismon/contracts"
 	"preismon/deploy/embedded"
+	"preismon/ingest"
+	"preismon/ingest/seqlock"
 	"preismon/projector/schema"
 	"preismon/query/auth"
 )
@@ -91,7 +95,36 @@ func (w *world) embed(ctx context.Context, folder string) (err error) {
 		return err
 	}
 	w.natsURL = w.nats.URL()
-	return nil
+	return w.announce(ctx)
+}
+
+// announce tells the query nodes what a projector that has nothing to do has told
+// them: the tables are filled by statements here. On servers that others use, it
+// is not done.
+func (w *world) announce(ctx context.Context) error {
+	conn, err := ingest.Connect(ingest.Config{URL: w.natsURL, Name: "preismon bench", Logger: w.cfg.Logger})
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	if err != nil {
+		return err
+	}
+	checkpoints, err := seqlock.NewWriter(seqlock.Config{Partitions: 1}, js, 0, w.cfg.Logger)
+	if err != nil {
+		return err
+	}
+	if err := checkpoints.Begin(ctx); err != nil {
+		return err
+	}
+	checkpoints.End(nil)
+	select {
+	case <-js.PublishAsyncComplete():
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // scratchNATS starts a NATS server that lives for one measurement.

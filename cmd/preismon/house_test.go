@@ -56,7 +56,7 @@ var arrows = map[string][]string{
 	"query/frame":           {},
 	"query/admission":       {"contracts"},
 	"query/store":           {"contracts", "query", "query/admission", "query/cache", "query/frame"},
-	"query/auth":            {"contracts", "query"},
+	"query/auth":            {"contracts", "query", "query/cache"},
 	"query/cache":           {},
 	"query/wire":            {"contracts", "query", "query/alert", "query/auth"},
 	"query/table":           {"contracts", "query/frame"},

@@ -1,6 +1,12 @@
 package main
 
-import "preismon/contracts/event"
+import (
+	"log/slog"
+
+	"preismon/contracts/event"
+	"preismon/ingest/seqlock"
+	"preismon/projector"
+)
 
 // partitionFlags say which share of the observations the tables have.
 type partitionFlags struct {
@@ -9,3 +15,9 @@ type partitionFlags struct {
 }
 
 func (f partitionFlags) faults() error { return event.CheckPartition(f.Partition, f.Partitions) }
+
+// readers are those of the partition's tables, who are told of its checkpoints for
+// one term of a leader.
+func (f partitionFlags) readers(b *bus, replicas int, log *slog.Logger) (projector.Readers, error) {
+	return seqlock.NewWriter(seqlock.Config{Partitions: f.Partitions, Replicas: replicas}, b.js, f.Partition, log)
+}

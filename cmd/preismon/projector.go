@@ -116,6 +116,7 @@ type projection struct {
 	share partitionFlags
 	pairs pairFlags
 
+	replicas  int // of the stream that tells readers of checkpoints; 0: one
 	retention ingest.Retention
 
 	metrics    *projectorMetrics
@@ -136,7 +137,7 @@ type led struct {
 
 func newProjection(cfg clickhouse.Config, b *bus, leaseCfg ingest.LeaseConfig, auditEvery time.Duration, log *slog.Logger) (*projection, error) {
 	p := &projection{
-		conn: clickhouse.Open(cfg, projectorConnections), probe: clickhouse.Open(cfg, 1), bus: b, log: log, metrics: newProjectorMetrics(), auditEvery: auditEvery,
+		conn: clickhouse.Open(cfg, projectorConnections), probe: clickhouse.Open(cfg, 1), bus: b, log: log, replicas: leaseCfg.Replicas, metrics: newProjectorMetrics(), auditEvery: auditEvery,
 		share: partitionFlags{Partitions: 1},
 	}
 	leaseCfg.Newest = func(ctx context.Context) (uint64, error) {
@@ -173,6 +174,10 @@ func (p *projection) lead(ctx context.Context, fence uint64) error {
 	cfg := projector.DefaultConfig()
 	cfg.Partition, cfg.Partitions = p.share.Partition, p.share.Partitions
 	cfg.Fence, cfg.Logger, cfg.Inserted = fence, p.log, p.metrics.inserted
+	var err error
+	if cfg.Readers, err = p.share.readers(p.bus, p.replicas, p.log); err != nil {
+		return err
+	}
 	p.pairs.set(&cfg)
 	proj, err := projector.New(cfg, p.conn)
 	if err != nil {

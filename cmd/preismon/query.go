@@ -15,6 +15,7 @@ import (
 
 	"preismon/cmd/preismon/doctor"
 	"preismon/contracts"
+	"preismon/ingest/seqlock"
 	"preismon/query"
 	"preismon/query/admission"
 	"preismon/query/auth"
@@ -243,6 +244,12 @@ func serveQueries(ctx context.Context, l *lifecycle, a *admin, s serving) error 
 	if err := requireTables(l, a, &s.store); err != nil {
 		return err
 	}
+	checkpoints, err := seqlock.NewReader(seqlock.Config{Partitions: max(1, s.store.Shards), Replicas: s.replicas}, s.bus.conn, s.bus.js, s.log)
+	if err != nil {
+		return err
+	}
+	l.run("checkpoints", checkpoints.Run)
+	s.store.Written = checkpoints.Written
 	st, err := store.New(s.store)
 	if err != nil {
 		return err
@@ -270,7 +277,7 @@ func serveQueries(ctx context.Context, l *lifecycle, a *admin, s serving) error 
 	if err != nil {
 		return err
 	}
-	metrics.observe(a, queried{service, st, throttle, authority, revoked})
+	metrics.observe(a, queried{service, st, checkpoints, throttle, authority, revoked})
 	surfaces, err := agentSurfaces(s, service, authority, st, metrics)
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"preismon/contracts/fault"
+	"preismon/ingest/seqlock"
 	"preismon/query"
 	"preismon/query/auth"
 	"preismon/query/cache"
@@ -131,11 +132,12 @@ func statementResult(err error) string {
 
 // queried are the parts of the query role that metrics are read from.
 type queried struct {
-	service   *query.Service
-	store     *store.Store
-	throttle  *auth.Throttle
-	authority *auth.Authority
-	revoked   *auth.RevokedTokens
+	service     *query.Service
+	store       *store.Store
+	checkpoints *seqlock.Reader
+	throttle    *auth.Throttle
+	authority   *auth.Authority
+	revoked     *auth.RevokedTokens
 }
 
 // observe publishes what the role does.
@@ -196,6 +198,13 @@ func (m *queryMetrics) observe(a *admin, q queried) {
 		a.counter("preismon_remembered_total", lookups, func() uint64 { return of().Misses }, "cache", name, "result", "miss")
 		a.counter("preismon_remembered_evictions_total", "What made room for something else.", func() uint64 { return of().Evictions }, "cache", name)
 		a.gauge("preismon_remembered_bytes", "What this node remembers, in bytes.", func() float64 { return float64(of().Bytes) }, "cache", name)
+	}
+	for label, of := range map[string]func(seqlock.Stats) uint64{
+		"written": func(s seqlock.Stats) uint64 { return s.Answered }, "writing": func(s seqlock.Stats) uint64 { return s.Writing },
+		"away": func(s seqlock.Stats) uint64 { return s.Away },
+	} {
+		const asked = "Times NATS was asked whether checkpoints were written, by its answer. Only after written ClickHouse need not be asked."
+		a.counter("preismon_checkpoints_asked_total", asked, func() uint64 { return of(q.checkpoints.Stats()) }, "answer", label)
 	}
 	const checks = "Remembered answers that were compared with a fresh one."
 	a.counter("preismon_remembered_checks_total", checks, func() uint64 { s := q.service.Stats(); return s.Checked - s.Differences }, "result", "same")

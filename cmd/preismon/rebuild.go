@@ -300,20 +300,7 @@ func (r *rebuilding) switchOver(ctx context.Context, fence uint64, fresh **drive
 			return err
 		}
 		if ok {
-			// Before, so that nobody goes on into the new rows, and after, so that
-			// nobody goes on from the old ones.
-			if err := rebuild.NextGeneration(ctx, r.admin, r.database); err != nil {
-				return err
-			}
-			if err := rebuild.Exchange(ctx, r.admin, r.database, r.exchanged(), fence); err != nil {
-				return err
-			}
-			if err := rebuild.NextGeneration(context.WithoutCancel(ctx), r.admin, r.database); err != nil {
-				return err
-			}
-			if r.table == "" {
-				err = rebuild.ForgetProof(ctx, r.admin, r.database)
-			}
+			err = r.exchange(ctx, fence)
 			r.still = time.Since(began)
 			return err
 		}
@@ -323,6 +310,34 @@ func (r *rebuilding) switchOver(ctx context.Context, fence uint64, fresh **drive
 		}
 	}
 	return fmt.Errorf("the new tables were not put in place: %s", reason)
+}
+
+// exchange puts the new tables in place. Readers ask for the checkpoints meanwhile,
+// and after a failure until a projector leads again.
+func (r *rebuilding) exchange(ctx context.Context, fence uint64) error {
+	readers, err := r.share.readers(r.bus, 0, r.log)
+	if err != nil {
+		return err
+	}
+	if err := readers.Begin(ctx); err != nil {
+		return err
+	}
+	// Before, so that nobody goes on into the new rows, and after, so that
+	// nobody goes on from the old ones.
+	if err := rebuild.NextGeneration(ctx, r.admin, r.database); err != nil {
+		return err
+	}
+	if err := rebuild.Exchange(ctx, r.admin, r.database, r.exchanged(), fence); err != nil {
+		return err
+	}
+	if err := rebuild.NextGeneration(context.WithoutCancel(ctx), r.admin, r.database); err != nil {
+		return err
+	}
+	readers.End(nil)
+	if r.table == "" {
+		return rebuild.ForgetProof(ctx, r.admin, r.database)
+	}
+	return nil
 }
 
 // exchanged are the tables that are put in place.
@@ -364,6 +379,12 @@ func (r *rebuilding) drive(ctx context.Context, pool *clickhouse.Pool, fence uin
 	cfg.Partition, cfg.Partitions = r.share.Partition, r.share.Partitions
 	cfg.Fence, cfg.Logger = fence, r.log
 	r.pairs.set(&cfg)
+	if pool == r.old { // whose readers are those of the service
+		var err error
+		if cfg.Readers, err = r.share.readers(r.bus, 0, r.log); err != nil {
+			return nil, err
+		}
+	}
 	proj, err := projector.New(cfg, pool)
 	if err != nil {
 		return nil, err

@@ -15,6 +15,8 @@ import (
 	"path/filepath"
 	"slices"
 	"sync/atomic"
+
+	"preismon/query/cache"
 )
 
 // Keyring holds the keys that tokens are verified with, and the one they are
@@ -31,6 +33,25 @@ type keySet struct {
 	private ed25519.PrivateKey
 	active  string
 	public  map[string]ed25519.PublicKey // by key id
+	signed  *cache.Cache[[sha256.Size]byte, signedClaims]
+}
+
+// signedClaims are what one of the keys signed; whether a token holds now, and
+// for whom, is asked each time.
+type signedClaims struct {
+	claims claimSet
+	key    string // its id
+}
+
+// signedBytes is what is remembered of tokens whose signature was right, by their
+// digest: some ten thousand. The check costs as much as the rest of a small read.
+const signedBytes = 8 << 20
+
+func newSigned() *cache.Cache[[sha256.Size]byte, signedClaims] {
+	return cache.New(signedBytes, func(_ [sha256.Size]byte, s signedClaims) int {
+		c := &s.claims
+		return 256 + len(c.Issuer) + len(c.Subject) + len(c.ID) + len(c.Scope) + len(c.Client) + len(c.Session) + len(s.key)
+	})
 }
 
 // NewKeyring makes a ring from a signing key and further public keys.
@@ -39,7 +60,7 @@ func NewKeyring(signing ed25519.PrivateKey, others ...ed25519.PublicKey) (*Keyri
 		return nil, errors.New("the signing key is no Ed25519 private key")
 	}
 	own := signing.Public().(ed25519.PublicKey)
-	set := &keySet{private: signing, active: KeyID(own), public: map[string]ed25519.PublicKey{KeyID(own): own}}
+	set := &keySet{private: signing, active: KeyID(own), public: map[string]ed25519.PublicKey{KeyID(own): own}, signed: newSigned()}
 	for i, pub := range others {
 		if len(pub) != ed25519.PublicKeySize {
 			return nil, fmt.Errorf("other key %d is no Ed25519 public key", i)

@@ -3,6 +3,7 @@ package auth
 import (
 	"bytes"
 	"crypto/ed25519"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -90,29 +91,44 @@ func (k *Keyring) parse(raw string, want expected) (*Token, error) {
 	if len(raw) > maxTokenBytes {
 		return nil, errors.New("too large")
 	}
+	keys := k.keys.Load()
+	digest := sha256.Sum256([]byte(raw))
+	signed, known := keys.signed.Get(digest)
+	if !known {
+		var err error
+		if signed, err = keys.verify(raw); err != nil {
+			return nil, err
+		}
+		keys.signed.Put(digest, signed)
+	}
+	t, err := tokenOf(signed.claims, want)
+	if err == nil {
+		t.key = signed.key
+	}
+	return t, err
+}
+
+// verify checks form, algorithm and signature.
+func (s *keySet) verify(raw string) (none signedClaims, _ error) {
 	if err := plainJSON(raw); err != nil {
-		return nil, err
+		return none, err
 	}
 	var c claimSet
-	t, err := parser.ParseWithClaims(raw, &c, k.keyOf)
+	t, err := parser.ParseWithClaims(raw, &c, s.keyOf)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	if !t.Valid {
-		return nil, errors.New("not valid")
+		return none, errors.New("not valid")
 	}
-	known, err := tokenOf(c, want)
-	if err == nil {
-		known.key = t.Header["kid"].(string) // keyOf took it
-	}
-	return known, err
+	return signedClaims{c, t.Header["kid"].(string)}, nil // keyOf took it
 }
 
 // keyOf takes the key by its id and refuses a header that says anything
 // beside the algorithm, the type and the key id: no jku, jwk, x5u or crit.
-func (k *Keyring) keyOf(t *jwt.Token) (any, error) {
+func (s *keySet) keyOf(t *jwt.Token) (any, error) {
 	kid, _ := t.Header["kid"].(string)
-	key, known := k.keys.Load().public[kid]
+	key, known := s.public[kid]
 	switch {
 	case len(t.Header) != 3:
 		return nil, errors.New("header: not just alg, typ and kid")

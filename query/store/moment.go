@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"preismon/contracts/event"
 	"preismon/query"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
@@ -33,20 +34,73 @@ type checkpoint struct {
 // longer than it has time.
 const sharedTimeout = 20 * time.Second
 
-// readMoment asks how far the tables are now.
-func (s *Store) readMoment(ctx context.Context) (m moment, err error) {
+// lastMoment is a moment that was read, and what stood in the checkpoints before.
+type lastMoment struct {
+	moment
+	written *event.Written
+	at      time.Time
+}
+
+// lastFor is how long a moment is used that nothing is known to have changed: it
+// bounds what a projector does that tells nobody, one of an older version, or a
+// person with a statement.
+const lastFor = time.Second
+
+// momentNow tells how far the tables are now. While nothing was written since they
+// were last read, as the projectors tell, they are not read again.
+func (s *Store) momentNow(ctx context.Context) (none moment, err error) {
 	ctx, cancel := context.WithTimeout(ctx, sharedTimeout)
 	defer cancel()
+	var written *event.Written
+	if s.written != nil {
+		written = s.written(ctx)
+	}
+	now := time.Now()
+	if last := s.last.Load(); last != nil && written != nil && last.written == written && now.Sub(last.at) < lastFor {
+		return last.moment, nil
+	}
+	checkpoints, err := s.readCheckpoints(ctx)
+	if err != nil {
+		return none, err
+	}
+	m, err := s.shards.moment(checkpoints)
+	if err == nil && written != nil && holds(checkpoints, written) {
+		s.last.Store(&lastMoment{m, written, now})
+	}
+	return m, err
+}
+
+func (s *Store) readCheckpoints(ctx context.Context) ([]checkpoint, error) {
 	st := render("moment.sql", s.shards, params{})
 	st.settings = briefly
-	all, err := rows(ctx, s, st, func(r driver.Rows) (c checkpoint, err error) {
+	return rows(ctx, s, st, func(r driver.Rows) (c checkpoint, err error) {
 		err = r.Scan(&c.stream, &c.partition, &c.of, &c.mark.Epoch, &c.mark.Seq)
 		return c, err
 	})
-	if err != nil {
-		return m, err
+}
+
+// holds tells whether the tables that were read hold what the projectors wrote:
+// a replica may be behind, and the tables may be others.
+func holds(all []checkpoint, written *event.Written) bool {
+	type key struct {
+		stream    string
+		partition int
 	}
-	return s.shards.moment(all)
+	marks := map[key]query.Watermark{}
+	for _, c := range all {
+		k := key{c.stream, int(c.partition)}
+		if marks[k].Compare(c.mark) < 0 {
+			marks[k] = c.mark
+		}
+	}
+	for partition, of := range written.Partitions {
+		for stream, mark := range of {
+			if marks[key{stream, partition}].Compare(query.Watermark{Epoch: mark.Epoch, Seq: mark.Seq}) < 0 {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 func (n shards) moment(all []checkpoint) (m moment, err error) {

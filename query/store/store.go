@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/contracts/event"
 	"preismon/contracts/fault"
 	"preismon/query/admission"
 	"preismon/query/cache"
@@ -45,6 +46,11 @@ type Config struct {
 	// spread, and how many partitions the projectors make; the DSN names any of
 	// them. 1: they are all on the one server.
 	Shards int
+	// Written tells what stands in the checkpoints as of a moment after the call,
+	// as long as nothing is written, by the same pointer; nil: it is being written,
+	// or not known. nil: the checkpoints are read for each request. Called side by
+	// side.
+	Written func(context.Context) *event.Written
 	// Asked is told of every statement that ended; nil: nobody. Called side by
 	// side.
 	Asked func(Asked)
@@ -84,6 +90,8 @@ type Store struct {
 	pairRows   int
 	accounts   *accounts
 	moments    shared[struct{}, moment]
+	written    func(context.Context) *event.Written
+	last       atomic.Pointer[lastMoment] // nil: none
 	states     shared[who, *state]
 	pairCounts *cache.Cache[question, pairCounts]
 
@@ -155,7 +163,7 @@ func New(cfg Config) (*Store, error) {
 	s := &Store{
 		node: node, conn: conn, reads: reads, circuit: &circuit{probe: reads.probe, gate: gate{migrated: cfg.Migrated}},
 		shards: shards(cfg.Shards), sliceRows: uint64(cfg.SliceRows), pairRows: cfg.PairRows,
-		tell: cfg.Asked, life: strconv.FormatUint(uint64(rand.Uint32()), 36) + ".",
+		written: cfg.Written, tell: cfg.Asked, life: strconv.FormatUint(uint64(rand.Uint32()), 36) + ".",
 	}
 	s.remember()
 	return s, nil
@@ -165,7 +173,7 @@ func New(cfg Config) (*Store, error) {
 func (s *Store) remember() {
 	s.accounts = newAccounts(accountBytes)
 	s.pairCounts = cache.New(pairCountBytes, func(question, pairCounts) int { return 48 })
-	s.moments.read = func(ctx context.Context, _ []struct{}) (moment, error) { return s.readMoment(ctx) }
+	s.moments.read = func(ctx context.Context, _ []struct{}) (moment, error) { return s.momentNow(ctx) }
 	s.states.read = s.readState
 }
 

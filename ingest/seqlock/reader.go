@@ -1,0 +1,250 @@
+package seqlock
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"preismon/contracts/event"
+)
+
+// retry is how long a lost watch waits before it begins again.
+const retry = 500 * time.Millisecond
+
+// Reader asks whether checkpoints were written. Its methods may be called side
+// by side.
+type Reader struct {
+	cfg  Config
+	conn *nats.Conn
+	js   jetstream.JetStream
+	log  *slog.Logger
+	id   uint64 // tells its questions from those of another reader in its slot
+
+	mu       sync.Mutex
+	watching bool
+	away     time.Time                      // nobody asks before
+	parts    map[int]event.Marks            // what each partition wrote; nil: it is writing
+	written  *event.Written                 // made of parts; nil: not made, or not possible
+	asked    uint64                         // questions so far
+	waiting  map[uint64]chan *event.Written // by the number of the question
+	stats    Stats
+}
+
+// Stats count questions by what came of them.
+type Stats struct {
+	Answered uint64 // nothing is being written
+	Writing  uint64 // a projector writes, or has not written since the stream is there
+	Away     uint64 // NATS did not answer in time, or is not asked for a while
+}
+
+// NewReader makes a Reader; Run starts it.
+func NewReader(cfg Config, conn *nats.Conn, js jetstream.JetStream, log *slog.Logger) (*Reader, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	return &Reader{cfg: cfg.withDefaults(), conn: conn, js: js, log: log, id: rand.Uint64(), waiting: map[uint64]chan *event.Written{}}, nil
+}
+
+// Stats tells what came of the questions so far.
+func (r *Reader) Stats() Stats {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.stats
+}
+
+// Written tells what stands in the checkpoints as of a moment after the call;
+// nil: one is being written, or it is not known. As long as the same pointer
+// comes, no write has begun.
+func (r *Reader) Written(ctx context.Context) *event.Written {
+	r.mu.Lock()
+	if !r.watching || time.Now().Before(r.away) {
+		r.stats.Away++
+		r.mu.Unlock()
+		return nil
+	}
+	r.asked++
+	n, came := r.asked, make(chan *event.Written, 1)
+	r.waiting[n] = came
+	r.mu.Unlock()
+
+	late := time.NewTimer(r.cfg.Wait)
+	defer late.Stop()
+	err := r.conn.Publish(askedSubject(r.id), r.question(n))
+	if err == nil {
+		select {
+		case w := <-came:
+			return w
+		case <-late.C:
+		case <-ctx.Done():
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.waiting, n)
+	r.stats.Away++
+	if ctx.Err() == nil {
+		r.away = time.Now().Add(10 * r.cfg.Wait)
+	}
+	return nil
+}
+
+// question is the message of a question: who asks, and its number.
+func (r *Reader) question(n uint64) []byte {
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, r.id), n)
+}
+
+// Run watches the stream until ctx ends, and begins again when the watch is lost.
+func (r *Reader) Run(ctx context.Context) error {
+	for {
+		err := r.watch(ctx)
+		r.forget()
+		if ctx.Err() != nil {
+			return nil
+		}
+		r.log.WarnContext(ctx, "watch of checkpoints lost, ClickHouse is asked meanwhile", "error", err)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(retry):
+		}
+	}
+}
+
+// forget begins with nothing known, which who waits is told.
+func (r *Reader) forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for n, came := range r.waiting {
+		delete(r.waiting, n)
+		r.stats.Away++
+		came <- nil
+	}
+	r.watching, r.parts, r.written = false, nil, nil
+}
+
+// watch takes in the stream from the last message of each subject on, until one
+// is missing or the consumer is lost.
+func (r *Reader) watch(ctx context.Context) error {
+	opening, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	s, err := r.cfg.open(opening, r.js)
+	if err != nil {
+		return err
+	}
+	consumer, err := s.CreateConsumer(opening, jetstream.ConsumerConfig{
+		Description: "a query node", AckPolicy: jetstream.AckNonePolicy, DeliverPolicy: jetstream.DeliverLastPerSubjectPolicy,
+		FilterSubjects: []string{fmt.Sprintf("checkpoints.written.%d.*", r.cfg.Partitions), askedSubject(r.id)},
+		MemoryStorage:  true, Replicas: 1, InactiveThreshold: time.Minute,
+	})
+	if err != nil {
+		return err
+	}
+	broken := make(chan error, 1)
+	end := func(err error) {
+		select {
+		case broken <- err:
+		default:
+		}
+	}
+	r.mu.Lock()
+	r.watching, r.parts = true, map[int]event.Marks{}
+	r.mu.Unlock()
+	next := uint64(1)
+	messages, err := consumer.Consume(func(m jetstream.Msg) {
+		meta, err := m.Metadata()
+		if err == nil && meta.Sequence.Consumer != next {
+			err = fmt.Errorf("message %d of the consumer came instead of %d", meta.Sequence.Consumer, next)
+		}
+		next++
+		if err == nil {
+			err = r.take(m.Subject(), m.Data())
+		}
+		if err != nil {
+			r.forget() // before the next message
+			end(err)
+		}
+	}, jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) { end(err) }), jetstream.PullHeartbeat(5*time.Second))
+	if err != nil {
+		return err
+	}
+	defer func() {
+		messages.Stop()
+		<-messages.Closed()
+		over, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		_ = s.DeleteConsumer(over, consumer.CachedInfo().Name) // else the server does so in a minute
+	}()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case err := <-broken:
+		return err
+	}
+}
+
+var errMessage = errors.New("no message of this stream")
+
+// take takes in a message.
+func (r *Reader) take(subject string, data []byte) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.watching {
+		return nil
+	}
+	if strings.HasPrefix(subject, "checkpoints.asked.") {
+		if len(data) == 16 && binary.BigEndian.Uint64(data) == r.id {
+			r.answer(binary.BigEndian.Uint64(data[8:]))
+		}
+		return nil
+	}
+	partition, err := strconv.Atoi(subject[strings.LastIndexByte(subject, '.')+1:])
+	if err != nil {
+		return errMessage
+	}
+	var n notice
+	if err := json.Unmarshal(data, &n); err != nil {
+		return errors.Join(errMessage, err)
+	}
+	r.parts[partition], r.written = n.Written, nil
+	return nil
+}
+
+// answer tells who waits for question n what is known now.
+func (r *Reader) answer(n uint64) {
+	came, ok := r.waiting[n]
+	if !ok {
+		return
+	}
+	delete(r.waiting, n)
+	if r.written == nil {
+		r.written = r.whole()
+	}
+	if r.written == nil {
+		r.stats.Writing++
+	} else {
+		r.stats.Answered++
+	}
+	came <- r.written
+}
+
+// whole is what all partitions wrote; nil: one writes, or is not known.
+func (r *Reader) whole() *event.Written {
+	w := &event.Written{Partitions: make([]event.Marks, r.cfg.Partitions)}
+	for i := range w.Partitions {
+		if w.Partitions[i] = r.parts[i]; w.Partitions[i] == nil {
+			return nil
+		}
+	}
+	return w
+}

@@ -1,0 +1,101 @@
+// Package seqlock tells readers of the tables whether the checkpoints may have
+// changed, so that they need not ask ClickHouse when nothing has.
+//
+// It is a sequence lock over a stream of JetStream. A projector says there that
+// it is about to write a checkpoint, waits until the server has that, writes,
+// and says what it wrote. A reader that asks publishes a message of its own into
+// the same stream and waits until its consumer brings it back: whatever was
+// acknowledged before stands before it, so by then the reader has seen every
+// write that had begun when it asked. The order of the stream is the proof;
+// clocks and the freshness of replicas do not matter.
+//
+// The stream lives in memory. When it is lost, readers know nothing, and ask
+// ClickHouse until each projector has written again.
+package seqlock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"preismon/contracts"
+	"preismon/contracts/event"
+)
+
+// Stream is the name of the stream. It holds the last messages of each
+// partition and of each slot of readers.
+const Stream = "CHECKPOINTS"
+
+// slots are the subjects that readers share for their questions, so that those
+// of processes that are gone do not add up.
+const slots = 64
+
+// kept is how many messages of a subject the stream keeps. A reader's own question
+// comes back within Config.Wait or is given up; what the projector said in that
+// time must not be dropped before the reader's consumer has it. One checkpoint
+// takes milliseconds, and two messages.
+const kept = 64
+
+func writtenSubject(partition, partitions int) string {
+	return fmt.Sprintf("checkpoints.written.%d.%d", partitions, partition)
+}
+
+func askedSubject(slot uint64) string { return fmt.Sprintf("checkpoints.asked.%d", slot%slots) }
+
+// maxWait is a time in which nobody writes half of kept checkpoints.
+const maxWait = 100 * time.Millisecond
+
+// Config says which partitions are written or read.
+type Config struct {
+	Partitions int
+	Replicas   int           // of the stream; 0: one
+	Wait       time.Duration // a reader gives up after so long, and does not ask again for ten times as long; 0: 50 ms
+}
+
+func (c Config) withDefaults() Config {
+	c.Replicas = max(c.Replicas, 1)
+	if c.Wait == 0 {
+		c.Wait = 50 * time.Millisecond
+	}
+	return c
+}
+
+// Validate names every fault of the configuration.
+func (c Config) Validate() error {
+	var f contracts.Faults
+	f.Check(c.Partitions >= 1, "partitions: not positive")
+	f.Check(c.Replicas >= 0 && c.Replicas <= 5, "replicas: %d, from 1 to 5", c.Replicas)
+	f.Check(c.Wait >= 0 && c.Wait <= maxWait, "wait: %s, from 0 to %s", c.Wait, maxWait)
+	return f.Err()
+}
+
+// open gives the stream, creates it when it is not there, and raises its replicas.
+func (c Config) open(ctx context.Context, js jetstream.JetStream) (jetstream.Stream, error) {
+	s, err := js.Stream(ctx, Stream)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		s, err = js.CreateStream(ctx, jetstream.StreamConfig{
+			Name: Stream, Subjects: []string{"checkpoints.>"}, Description: "whether a projector writes a checkpoint, and what readers ask",
+			Storage: jetstream.MemoryStorage, Retention: jetstream.LimitsPolicy, Discard: jetstream.DiscardOld,
+			MaxMsgsPerSubject: kept, Replicas: c.Replicas,
+		})
+		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // created by someone else meanwhile
+			s, err = js.Stream(ctx, Stream)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if have := s.CachedInfo().Config; have.Replicas < c.Replicas {
+		have.Replicas = c.Replicas
+		return js.UpdateStream(ctx, have)
+	}
+	return s, nil
+}
+
+// notice is the message of a partition. null: the projector is writing.
+type notice struct {
+	Written event.Marks `json:"written"`
+}

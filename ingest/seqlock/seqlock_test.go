@@ -1,0 +1,285 @@
+package seqlock_test
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"go.uber.org/goleak"
+
+	"preismon/contracts/event"
+	"preismon/deploy/testserver"
+	"preismon/ingest"
+	"preismon/ingest/seqlock"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// world is a NATS server, and readers of two partitions.
+type world struct {
+	url string
+	js  jetstream.JetStream
+}
+
+func start(t *testing.T) *world {
+	t.Helper()
+	w := &world{url: testserver.NATS(t)}
+	_, w.js = w.connect(t)
+	return w
+}
+
+func (w *world) connect(t *testing.T) (*nats.Conn, jetstream.JetStream) {
+	t.Helper()
+	nc, err := ingest.Connect(ingest.Config{URL: w.url, Name: t.Name(), Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return nc, js
+}
+
+func (w *world) writer(t *testing.T, partition int) *seqlock.Writer {
+	t.Helper()
+	_, js := w.connect(t)
+	writer, err := seqlock.NewWriter(seqlock.Config{Partitions: 2}, js, partition, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return writer
+}
+
+func (w *world) reader(t *testing.T) *seqlock.Reader {
+	t.Helper()
+	nc, js := w.connect(t)
+	r, err := seqlock.NewReader(seqlock.Config{Partitions: 2, Wait: 100 * time.Millisecond}, nc, js, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		_ = r.Run(ctx) // gives nil when ctx ends
+	}()
+	t.Cleanup(func() { cancel(); <-over })
+	return r
+}
+
+// eventually asks until the answer is there.
+func eventually(t *testing.T, r *seqlock.Reader) *event.Written {
+	t.Helper()
+	for range 200 {
+		if w := r.Written(t.Context()); w != nil {
+			return w
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	t.Fatalf("the reader knows nothing after 4 s: %+v", r.Stats())
+	return nil
+}
+
+func write(t *testing.T, w *seqlock.Writer, seq uint64) {
+	t.Helper()
+	if err := w.Begin(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.End(event.Marks{"OBSERVATIONS": {Epoch: 1, Seq: seq}})
+}
+
+func TestReaderKnowsWhatIsWritten(t *testing.T) {
+	w := start(t)
+	r := w.reader(t)
+	first, second := w.writer(t, 0), w.writer(t, 1)
+	write(t, first, 7)
+	time.Sleep(50 * time.Millisecond)
+	if got := r.Written(t.Context()); got != nil {
+		t.Fatalf("of one partition nothing is known, and the answer is %+v", got)
+	}
+	write(t, second, 9)
+	got := eventually(t, r)
+	if got.Partitions[0]["OBSERVATIONS"].Seq != 7 || got.Partitions[1]["OBSERVATIONS"].Seq != 9 {
+		t.Fatalf("written: %+v", got.Partitions)
+	}
+	if again := r.Written(t.Context()); again != got {
+		t.Error("nothing was written, and another pointer came")
+	}
+	if err := second.Begin(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for range 20 { // at once, and for as long as it takes
+		if got := r.Written(t.Context()); got != nil {
+			t.Fatalf("partition 1 is being written, and the answer is %+v", got.Partitions)
+		}
+	}
+	second.End(event.Marks{"OBSERVATIONS": {Epoch: 1, Seq: 10}})
+	if got := eventually(t, r); got.Partitions[1]["OBSERVATIONS"].Seq != 10 {
+		t.Errorf("written: %+v", got.Partitions)
+	}
+	late := w.reader(t) // sees what was written before it was there
+	if got := eventually(t, late); got.Partitions[0]["OBSERVATIONS"].Seq != 7 || got.Partitions[1]["OBSERVATIONS"].Seq != 10 {
+		t.Errorf("a reader that came later: %+v", got.Partitions)
+	}
+}
+
+// A leader that was deposed must not end what the next one has begun.
+func TestDeposedLeaderEndsNothing(t *testing.T) {
+	w := start(t)
+	r := w.reader(t)
+	write(t, w.writer(t, 1), 1)
+	old, next := w.writer(t, 0), w.writer(t, 0)
+	if err := old.Begin(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := next.Begin(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	old.End(event.Marks{"OBSERVATIONS": {Epoch: 1, Seq: 2}})
+	time.Sleep(100 * time.Millisecond)
+	if got := r.Written(t.Context()); got != nil {
+		t.Fatalf("the next leader writes, and the answer is %+v", got.Partitions)
+	}
+	next.End(event.Marks{"OBSERVATIONS": {Epoch: 1, Seq: 3}})
+	if got := eventually(t, r); got.Partitions[0]["OBSERVATIONS"].Seq != 3 {
+		t.Errorf("written: %+v", got.Partitions)
+	}
+}
+
+// A lost stream says nothing, and must not bring back what was said before.
+func TestLostStream(t *testing.T) {
+	w := start(t)
+	r := w.reader(t)
+	first, second := w.writer(t, 0), w.writer(t, 1)
+	write(t, first, 1)
+	write(t, second, 1)
+	before := eventually(t, r)
+	if err := w.js.DeleteStream(t.Context(), seqlock.Stream); err != nil {
+		t.Fatal(err)
+	}
+	write(t, first, 2)
+	for range 100 {
+		if got := r.Written(t.Context()); got != nil {
+			t.Fatalf("of partition 1 nothing is known any more, and the answer is %+v", got.Partitions)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	write(t, second, 2)
+	if got := eventually(t, r); got == before || got.Partitions[0]["OBSERVATIONS"].Seq != 2 {
+		t.Errorf("written: %+v", got.Partitions)
+	}
+}
+
+// Nobody who goes on by the pointer sees less than was there when he asked. Two
+// tables are written, by leaders that change, while readers come and ask; now and
+// then a write begins and fails, and is found to have been made, or not.
+func TestNeverStale(t *testing.T) {
+	w := start(t)
+	const writes, readers = 400, 3
+	var tables [2]atomic.Uint64
+	var writing sync.WaitGroup
+	done := make(chan struct{})
+	for partition := range tables {
+		writing.Go(func() {
+			writer := w.writer(t, partition)
+			for n := uint64(1); n <= writes; n++ {
+				if err := writer.Begin(t.Context()); err != nil {
+					t.Error(err)
+					return
+				}
+				time.Sleep(time.Duration(rand.IntN(1000)) * time.Microsecond)
+				tables[partition].Store(n)
+				switch rand.IntN(10) {
+				case 0: // nobody knows; another leader begins
+					writer = w.writer(t, partition)
+					continue
+				case 1: // the message of its end is late
+					time.Sleep(2 * time.Millisecond)
+				}
+				writer.End(event.Marks{"OBSERVATIONS": {Seq: n}})
+				time.Sleep(time.Duration(rand.IntN(6000)) * time.Microsecond)
+			}
+		})
+	}
+	var kept, asked atomic.Uint64
+	var reading sync.WaitGroup
+	for range readers {
+		r := w.reader(t)
+		reading.Go(func() {
+			var last *event.Written
+			var seen [2]uint64
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				there := [2]uint64{tables[0].Load(), tables[1].Load()}
+				written := r.Written(t.Context())
+				if written != nil && written == last {
+					kept.Add(1)
+				} else {
+					if asked.Add(1); written == nil {
+						time.Sleep(100 * time.Microsecond)
+					}
+					seen, last = [2]uint64{tables[0].Load(), tables[1].Load()}, written
+				}
+				for i := range seen {
+					if seen[i] < there[i] {
+						t.Errorf("partition %d: %d was there before the question, and %d was taken for current", i, there[i], seen[i])
+					}
+				}
+			}
+		})
+	}
+	writing.Wait()
+	close(done)
+	reading.Wait()
+	t.Logf("%d answers by the pointer, %d by reading", kept.Load(), asked.Load())
+	if kept.Load() < 100 {
+		t.Errorf("only %d answers were given by the pointer", kept.Load())
+	}
+}
+
+func BenchmarkWritten(b *testing.B) {
+	nc, err := nats.Connect(testserver.NATS(b))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	if err != nil {
+		b.Fatal(err)
+	}
+	r, err := seqlock.NewReader(seqlock.Config{Partitions: 1}, nc, js, slog.New(slog.DiscardHandler))
+	if err != nil {
+		b.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(b.Context())
+	over := make(chan struct{})
+	go func() { defer close(over); _ = r.Run(ctx) }()
+	defer func() { cancel(); <-over }()
+	writer, err := seqlock.NewWriter(seqlock.Config{Partitions: 1}, js, 0, slog.New(slog.DiscardHandler))
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := writer.Begin(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	writer.End(nil)
+	for r.Written(b.Context()) == nil {
+		time.Sleep(time.Millisecond)
+	}
+	for b.Loop() {
+		r.Written(b.Context())
+	}
+	b.ReportMetric(float64(r.Stats().Away), "away")
+}
