@@ -58,7 +58,7 @@ var arrows = map[string][]string{
 	"query/store":           {"contracts", "query", "query/admission", "query/cache", "query/frame"},
 	"query/auth":            {"contracts", "query", "query/cache"},
 	"query/cache":           {},
-	"query/wire":            {"contracts", "query", "query/alert", "query/auth"},
+	"query/wire":            {"contracts", "query", "query/alert", "query/auth", "query/frame"},
 	"query/table":           {"contracts", "query/frame"},
 	"query/table/objects":   {"query/frame", "query/table"},
 	"query/table/reread":    {"query", "query/frame"},
