@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -65,6 +66,22 @@ func startRole(t *testing.T, args ...string) *role {
 		return r.admin != ""
 	})
 	return r
+}
+
+// statements tells how many statements a query node has sent to ClickHouse.
+func (r *role) statements() (sum float64) {
+	c := &api{t: r.t, url: "http://" + r.admin, http: http.DefaultClient}
+	_, body := c.get("/metrics", nil)
+	for line := range strings.Lines(string(body)) {
+		if strings.HasPrefix(line, "preismon_store_statements_total{") {
+			n, err := strconv.ParseFloat(strings.TrimSpace(line[strings.LastIndexByte(line, ' '):]), 64)
+			if err != nil {
+				r.t.Fatalf("%s: %v", line, err)
+			}
+			sum += n
+		}
+	}
+	return sum
 }
 
 // metric reads a metric, or an empty text.
@@ -211,6 +228,22 @@ func TestRoles(t *testing.T) {
 		if ordered := len(world.orders[world.accounts[a.LoginIdentifier].MandateID][0].Items); name == "hanna" && (len(items) != 10 || ordered <= 10) {
 			t.Errorf("a package of 10 items shows %d of %d", len(items), ordered)
 		}
+	}
+
+	// What has not changed costs no statement: the projectors have said that they
+	// write nothing. Once a second the checkpoints are read all the same.
+	quiet := at(nodes[0], at(nodes[0], &api{}).login(m.Accounts()[0].LoginIdentifier, m.Accounts()[0].Password))
+	quiet.get("/v1/sites", nil)
+	const hot = 200
+	before, began := nodes[0].statements(), time.Now()
+	for range hot {
+		if status, body := quiet.get("/v1/sites", nil); status != http.StatusOK {
+			t.Fatalf("sites: %d: %s", status, body)
+		}
+	}
+	took := time.Since(began)
+	if sent := nodes[0].statements() - before; sent > 3+2*took.Seconds() {
+		t.Errorf("%v statements for %d requests of sites in %v, though nothing was written", sent, hot, took)
 	}
 
 	// The files that the archives have between them, by either node.
