@@ -1,0 +1,65 @@
+package store_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"preismon/contracts/event"
+	"preismon/query/store"
+)
+
+// TestCheckpointsThatNobodyWrote: as long as the projectors wrote nothing, the
+// checkpoints are read once a second; and at each request when they write, when
+// nobody can tell, and when these tables do not hold what was written.
+func TestCheckpointsThatNobodyWrote(t *testing.T) {
+	w := newWorld(t, 74, 0)
+	var reads atomic.Int64
+	var written atomic.Pointer[event.Written]
+	w.cfg.Asked = func(a store.Asked) {
+		if a.Statement == "moment" {
+			reads.Add(1)
+		}
+	}
+	w.cfg.Written = func(context.Context) *event.Written { return written.Load() }
+	st, err := store.New(w.cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	at := func(seq uint64) *event.Written {
+		return &event.Written{Partitions: []event.Marks{{"OBSERVATIONS": {Epoch: epoch, Seq: seq}}}}
+	}
+	const asked = 20
+	check := func(what string, want uint64, atLeast, atMost int64) {
+		t.Helper()
+		before, began := reads.Load(), time.Now()
+		for range asked {
+			mark, err := st.Watermark(t.Context())
+			if err != nil || mark.Seq != want {
+				t.Fatalf("%s: %+v, %v, want %d", what, mark, err, want)
+			}
+		}
+		atMost += int64(time.Since(began) / time.Second) // on a slow machine
+		if n := reads.Load() - before; n < atLeast || n > atMost {
+			t.Errorf("%s: %d statements for %d questions, want %d to %d", what, n, asked, atLeast, atMost)
+		}
+	}
+	mark := w.mark
+	check("nobody can tell", mark, asked, asked)
+	written.Store(at(mark))
+	check("nothing is written", mark, 1, 1)
+	w.exec("INSERT INTO checkpoints (stream, partition, epoch, seq) VALUES ('OBSERVATIONS', 0, ?, ?)", uint32(epoch), mark+1)
+	check("somebody tells nobody", mark, 0, 0)
+	time.Sleep(1100 * time.Millisecond)
+	check("a second later", mark+1, 1, 1)
+	written.Store(nil)
+	check("a projector writes", mark+1, asked, asked)
+	written.Store(at(mark + 2))
+	check("these tables are behind", mark+1, asked, asked)
+	w.exec("INSERT INTO checkpoints (stream, partition, epoch, seq) VALUES ('OBSERVATIONS', 0, ?, ?)", uint32(epoch), mark+2)
+	check("they have caught up", mark+2, 1, 1)
+	written.Store(at(mark + 2))
+	check("something was written", mark+2, 1, 1)
+}
