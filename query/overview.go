@@ -113,8 +113,8 @@ type OverviewSites struct {
 }
 
 // Overview tells in one answer what Movers, Positions and SiteStatus tell, by
-// their code: one read of each. The three are read one after another, each as
-// of its own moment. A part that is refused for itself, such as for a missing
+// their code: one read of each. The three are read at once, each as of its own
+// moment. A part that is refused for itself, such as for a missing
 // permission or as too broad, is said where it would stand; if all are, the
 // overview is. Any other failure is that of the whole.
 func (s *Service) Overview(ctx context.Context, p Principal, r OverviewRequest) (*Overview, error) {
@@ -133,13 +133,23 @@ func (s *Service) Overview(ctx context.Context, p Principal, r OverviewRequest) 
 		s: s, p: p, r: r, zone: zone, rows: ResultsRequest{Site: r.Site, Timezone: zone.String()},
 		Overview: Overview{Query: OverviewEcho{Since: formatInstant(since, zone), Until: formatInstant(now, zone), Timezone: zone.String()}},
 	}
-	for _, part := range []func(context.Context) error{o.movers, o.positions, o.sites} {
-		if err := part(ctx); err != nil {
-			return nil, err
+	var parts [3]overviewPart
+	if err := atOnce(ctx,
+		func(ctx context.Context) (err error) { parts[0], err = o.movers(ctx); return err },
+		func(ctx context.Context) (err error) { parts[1], err = o.positions(ctx); return err },
+		func(ctx context.Context) (err error) { parts[2], err = o.sites(ctx); return err },
+	); err != nil {
+		return nil, err
+	}
+	refused := 0
+	for _, part := range parts {
+		o.Data = append(o.Data, part.lists...)
+		if part.refused != nil {
+			refused++
 		}
 	}
-	if o.Query.Movers == nil && o.Query.Positions == nil && o.Query.Sites == nil {
-		return nil, o.refused
+	if refused == len(parts) {
+		return nil, parts[0].refused
 	}
 	return &o.Overview, s.nameProducts(ctx, o.Data)
 }
@@ -165,46 +175,51 @@ func overviewFrom(text string, now time.Time, zone *time.Location) (time.Time, e
 
 // overview is one while it is made.
 type overview struct {
-	s       *Service
-	p       Principal
-	r       OverviewRequest
-	zone    *time.Location
-	rows    ResultsRequest // what the movers and the positions are of
-	refused error          // why the first part is missing
+	s    *Service
+	p    Principal
+	r    OverviewRequest
+	zone *time.Location
+	rows ResultsRequest // what the movers and the positions are of
 	Overview
 }
 
-func (o *overview) movers(ctx context.Context) error {
+// overviewPart are the lists of one read; refused: why it has none of its own.
+type overviewPart struct {
+	lists   []OverviewList
+	refused error
+}
+
+func (o *overview) movers(ctx context.Context) (part overviewPart, err error) {
 	rows := o.rows
 	rows.GlobalScope = rows.Everything()
 	page, err := o.s.Movers(ctx, o.p, MoversRequest{
 		ResultsRequest: rows, Since: o.Query.Since, Until: o.Query.Until, OwnMerchant: o.r.OwnMerchant, each: OverviewTop,
 	})
-	problem, err := o.problem(err)
+	problem, err := part.problem(err)
 	if err != nil {
-		return err
+		return part, err
 	}
 	for _, kind := range overviewKinds {
 		list := o.list(string(kind), "/ext/v1/movers", url.Values{"kind": {string(kind)}, "since": {o.Query.Since}, "until": {o.Query.Until}}, problem)
 		if problem == nil {
 			list.Count, list.Movers = new(page.Query.Kinds[kind]), append(list.Movers, page.first[kind]...)
 		}
-		o.Data = append(o.Data, list)
+		part.lists = append(part.lists, list)
 	}
 	if problem == nil {
 		q := page.Query
 		o.Query.Movers = &OverviewMovers{Pairs: q.Pairs, Captured: q.Captured, Untold: q.Untold, Moved: q.Moved, Kinds: q.Kinds}
 	}
-	return nil
+	return part, nil
 }
 
-func (o *overview) positions(ctx context.Context) error {
+func (o *overview) positions(ctx context.Context) (part overviewPart, err error) {
 	rows := o.rows
 	rows.Limit = new(OverviewTop)
 	page, err := o.s.Positions(ctx, o.p, PositionsRequest{ResultsRequest: rows, OwnMerchant: o.r.OwnMerchant})
-	problem, err := o.problem(err)
+	problem, err := part.problem(err)
 	if err != nil {
-		return err
+		return part, err
 	}
 	list := o.list(AboveCheapest, "/ext/v1/position", url.Values{}, problem)
 	if problem == nil {
@@ -214,15 +229,15 @@ func (o *overview) positions(ctx context.Context) error {
 		}
 		list.Count, list.Positions = &o.Query.Positions.Above, append(list.Positions, page.Data[:min(len(page.Data), q.Above)]...)
 	}
-	o.Data = append(o.Data, list)
-	return nil
+	part.lists = append(part.lists, list)
+	return part, nil
 }
 
-func (o *overview) sites(ctx context.Context) error {
+func (o *overview) sites(ctx context.Context) (part overviewPart, err error) {
 	page, err := o.s.SiteStatus(ctx, o.p, SiteStatusRequest{Site: o.r.Site, Timezone: o.r.Timezone})
-	problem, err := o.problem(err)
+	problem, err := part.problem(err)
 	if err != nil {
-		return err
+		return part, err
 	}
 	list := o.list(SitesList, "/ext/v1/sites/status", url.Values{}, problem)
 	if problem == nil {
@@ -233,8 +248,8 @@ func (o *overview) sites(ctx context.Context) error {
 		})
 		list.Sites = append(list.Sites, page.Data[:min(len(page.Data), OverviewTop)]...)
 	}
-	o.Data = append(o.Data, list)
-	return nil
+	part.lists = append(part.lists, list)
+	return part, nil
 }
 
 // sumSites adds the sites up; instants of one zone compare by their place in
@@ -277,9 +292,9 @@ func (o *overview) list(name, path string, read url.Values, problem *OverviewPro
 }
 
 // problem takes an error for a part that is refused for itself, or gives it back.
-func (o *overview) problem(err error) (*OverviewProblem, error) {
+func (part *overviewPart) problem(err error) (*OverviewProblem, error) {
 	if refusal, ok := errors.AsType[*fault.Error](err); ok && (refusal.Kind == fault.Invalid || refusal.Kind == fault.Forbidden) {
-		o.refused = cmp.Or(o.refused, err)
+		part.refused = err
 		return &OverviewProblem{Code: refusal.Code, Detail: refusal.Msg}, nil
 	}
 	return nil, err
