@@ -202,14 +202,7 @@ func (s *Service) offers(ctx context.Context, in *read, currency contracts.Curre
 	q.Export = true // shipping and buy box
 	err := s.store.Results(ctx, in.vis, &q, func(b *Block) error {
 		for i := range b.Len {
-			o := offer{
-				Pair:     contracts.Pair{Item: contracts.ItemID(b.Item[i]), Site: contracts.SiteKey(b.Site.At(i))},
-				merchant: string(b.Merchant.At(i)), currency: contracts.Currency(b.Currency.At(i)), price: b.PriceMinor[i], shipping: b.ShippingMinor[i],
-				buyBox: contracts.Flag(b.IsBuyBox[i]) == contracts.FlagTrue, capturedMs: b.CapturedMs[i],
-			}
-			if o.shipping < 0 {
-				o.shipping = unknownShipping
-			}
+			o := offerOf(b, i)
 			if o.price >= 0 && (currency == "" || o.currency == currency) {
 				all = append(all, o)
 			}
@@ -217,6 +210,19 @@ func (s *Service) offers(ctx context.Context, in *read, currency contracts.Curre
 		return nil
 	})
 	return all, err
+}
+
+// offerOf is the offer of a row that was read with the export fields.
+func offerOf(b *Block, i int) offer {
+	o := offer{
+		Pair:     contracts.Pair{Item: contracts.ItemID(b.Item[i]), Site: contracts.SiteKey(b.Site.At(i))},
+		merchant: string(b.Merchant.At(i)), currency: contracts.Currency(b.Currency.At(i)), price: b.PriceMinor[i], shipping: b.ShippingMinor[i],
+		buyBox: contracts.Flag(b.IsBuyBox[i]) == contracts.FlagTrue, capturedMs: b.CapturedMs[i],
+	}
+	if o.shipping < 0 {
+		o.shipping = unknownShipping
+	}
+	return o
 }
 
 // addReferences reads the customer's own prices of the items that are offered.

@@ -27,6 +27,9 @@ func paramsOf(c *gin.Context) *wire.Params {
 	if orderID, ok := c.Params.Get("orderId"); ok {
 		in.InOrder(orderID)
 	}
+	if itemID, ok := c.Params.Get("itemId"); ok {
+		in.OfItem(itemID)
+	}
 	return in
 }
 

@@ -37,6 +37,7 @@ var (
 type Params struct {
 	values url.Values
 	order  *string // orderId of a path
+	item   string  // itemId of a path
 	names  []string
 	asked  map[string]bool
 	quoted map[string]bool // texts where JSON has numbers too
@@ -57,6 +58,12 @@ func FromQuery(rawQuery string) *Params {
 // InOrder says that the path of the request names an order.
 func (p *Params) InOrder(orderID string) *Params {
 	p.order = &orderID
+	return p
+}
+
+// OfItem says that the path of the request names an item.
+func (p *Params) OfItem(itemID string) *Params {
+	p.item = itemID
 	return p
 }
 

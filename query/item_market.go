@@ -1,0 +1,133 @@
+package query
+
+import (
+	"cmp"
+	"encoding/json"
+	"iter"
+	"maps"
+	"slices"
+
+	"preismon/contracts"
+)
+
+// keysOf are the sites of either map.
+func keysOf(pairs map[contracts.SiteKey]uint64, newest map[contracts.SiteKey]newestCapture) iter.Seq[contracts.SiteKey] {
+	all := map[contracts.SiteKey]bool{}
+	for site := range pairs {
+		all[site] = true
+	}
+	for site := range newest {
+		all[site] = true
+	}
+	return maps.Keys(all)
+}
+
+func (n StatisticOutcomes) plus(st Statistic) StatisticOutcomes {
+	return StatisticOutcomes{n.Priced + st.Priced, n.Unavailable + st.Unavailable, n.NotFound + st.NotFound, n.Unknown + st.Unknown}
+}
+
+// count adds the captures of a site on a day; boxed: it has buy boxes.
+func (m *ItemMarket) count(st Statistic, boxed bool) {
+	m.Observations = m.Observations.plus(st)
+	if !boxed {
+		return
+	}
+	m.boxCaptures += st.Priced + st.Unavailable + st.NotFound + st.Unknown
+	for _, w := range st.Wins {
+		m.wins[w.Merchant] += w.Wins
+		m.boxes += w.Wins
+	}
+}
+
+// extend makes room for the prices of a site on a day.
+func (m *ItemMarket) extend(p PriceStatistic, site contracts.SiteKey, date string) {
+	earlier := func(e *ItemExtreme) bool { return date < e.On }
+	if m.Low == nil || p.Min < m.lowMinor || p.Min == m.lowMinor && earlier(m.Low) {
+		m.lowMinor, m.Low = p.Min, &ItemExtreme{decimal(p.Min, p.Currency), site, date}
+	}
+	if m.High == nil || p.Max > m.highMinor || p.Max == m.highMinor && earlier(m.High) {
+		m.highMinor, m.High = p.Max, &ItemExtreme{decimal(p.Max, p.Currency), site, date}
+	}
+}
+
+// place adds the current offers, and where the own price stands among them.
+func (m *ItemMarket) place(now *market, ownMerchant string, zone *zoneFormat) {
+	amount := func(minor int64) json.Number { return decimal(minor, m.CurrencyCode) }
+	m.Offers = len(now.offers)
+	slices.SortFunc(now.offers, compareOffers)
+	var best *offer
+	for i := range now.offers {
+		o := &now.offers[i]
+		if o.shipping == unknownShipping {
+			m.WithoutShipping++
+		} else if best == nil || o.price+o.shipping < best.price+best.shipping {
+			best = o
+		}
+	}
+	if best != nil {
+		m.Cheapest = &ItemOffer{
+			Site: best.Site, Price: amount(best.price), ShippingCost: amount(best.shipping), TotalPrice: amount(best.price + best.shipping),
+			CapturedAt: string(zone.append(nil, best.capturedMs)),
+		}
+		if best.merchant != "" {
+			m.Cheapest.Merchant = &best.merchant
+		}
+	}
+	own, others := now.own(PositionsRequest{OwnMerchant: ownMerchant})
+	if own == nil {
+		return
+	}
+	m.OwnPrice = new(amount(own.price))
+	m.Rank = new(1)
+	for _, o := range others {
+		if o.price < own.price {
+			*m.Rank++
+		}
+	}
+	if own.shipping == unknownShipping {
+		return
+	}
+	m.RankWithShipping = new(1)
+	for _, o := range others {
+		if o.shipping != unknownShipping && o.price+o.shipping < own.price+own.shipping {
+			*m.RankWithShipping++
+		}
+	}
+}
+
+// shareBoxes tells who held the buy box, most often first, then how often
+// nobody did. The shares are of all captures, rounded so that they sum up to 100:
+// what is left goes to those that lost most by rounding down.
+func (m *ItemMarket) shareBoxes() {
+	if m.boxCaptures == 0 {
+		return
+	}
+	for merchant, n := range m.wins {
+		holder := ItemBoxHolder{Captures: n}
+		if merchant != "" {
+			holder.Merchant = &merchant
+		}
+		m.BuyBox = append(m.BuyBox, holder)
+	}
+	slices.SortFunc(m.BuyBox, func(a, b ItemBoxHolder) int {
+		return cmp.Or(cmp.Compare(b.Captures, a.Captures), cmp.Compare(orNothing(a.Merchant), orNothing(b.Merchant)))
+	})
+	if none := m.boxCaptures - m.boxes; none > 0 {
+		m.BuyBox = append(m.BuyBox, ItemBoxHolder{Nobody: true, Captures: none})
+	}
+	const whole = 100_00 // hundredths of a percent
+	shares, lost, left := make([]uint64, len(m.BuyBox)), make([]int, len(m.BuyBox)), uint64(whole)
+	for i, h := range m.BuyBox {
+		shares[i], lost[i] = h.Captures*whole/m.boxCaptures, i
+		left -= shares[i]
+	}
+	slices.SortStableFunc(lost, func(a, b int) int {
+		return cmp.Compare(m.BuyBox[b].Captures*whole%m.boxCaptures, m.BuyBox[a].Captures*whole%m.boxCaptures)
+	})
+	for _, i := range lost[:left] {
+		shares[i]++
+	}
+	for i := range m.BuyBox {
+		m.BuyBox[i].Share = json.Number(contracts.AppendMinor(nil, int64(shares[i]), 2))
+	}
+}

@@ -1,0 +1,359 @@
+package query
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"preismon/contracts"
+)
+
+// summaryWindow is of what an item's summary is where no window is asked for.
+const summaryWindow = 30 * day
+
+// ItemSummaryRequest asks what a product costs now and what it did in a window.
+type ItemSummaryRequest struct {
+	ItemID                   contracts.ItemID
+	Site                     contracts.SiteKey // only this one
+	CapturedFrom, CapturedTo string            // both or none: the last 30 days
+	OwnMerchant              string            // as of positions
+	Timezone                 string
+}
+
+// ItemSummary has a record for each market, by country and currency: that of
+// each site's own country and currency, and those of other currencies in which
+// it was offered. All of it is as of one moment.
+type ItemSummary struct {
+	Data  []ItemMarket
+	Query ItemSummaryEcho
+}
+
+// ItemSummaryEcho says what the answer covers.
+type ItemSummaryEcho struct {
+	ItemID       contracts.ItemID `json:"itemId"`
+	Name         *string          `json:"name"`
+	CapturedFrom string           `json:"capturedFrom"`
+	CapturedTo   string           `json:"capturedTo"`
+	CurrentFrom  string           `json:"currentFrom"` // what was captured before is no current offer
+	AsOf         string           `json:"asOf"`
+	Timezone     string           `json:"timezone"`
+	Beside       string           `json:"beside"` // reference or merchant
+	Pairs        uint64           `json:"pairs"`
+	NoResult     int              `json:"noResult"` // of the pairs, without any capture
+}
+
+// ItemMarket is a product in the market of one country and currency.
+type ItemMarket struct {
+	Country      *string            `json:"country"`
+	CurrencyCode contracts.Currency `json:"currencyCode"`
+	// Cheapest is by its total price; nil: there is no current offer whose
+	// shipping was observed.
+	Cheapest            *ItemOffer      `json:"cheapest"`
+	Offers              int             `json:"offers"`          // current ones
+	WithoutShipping     int             `json:"withoutShipping"` // of them, whose shipping was not observed
+	OwnPrice            *json.Number    `json:"ownPrice"`
+	Rank                *int            `json:"rank"`             // of the own price: 1 and the cheaper offers
+	RankWithShipping    *int            `json:"rankWithShipping"` // the same of totals; that of a reference price is itself
+	Low                 *ItemExtreme    `json:"low"`              // of the window; nil: no price was observed
+	High                *ItemExtreme    `json:"high"`
+	Observations        ItemOutcomes    `json:"observations"` // of the window, at the sites of the market
+	BuyBox              []ItemBoxHolder `json:"buyBox"`
+	LastCapturedAt      *string         `json:"lastCapturedAt"`
+	Sites               []ItemSite      `json:"sites"`
+	lastMs              int64
+	boxes, boxCaptures  uint64
+	wins                map[string]uint64
+	lowMinor, highMinor int64
+}
+
+// ItemOffer is a current offer.
+type ItemOffer struct {
+	Site         contracts.SiteKey `json:"site"`
+	Merchant     *string           `json:"merchant"`
+	Price        json.Number       `json:"price"`
+	ShippingCost json.Number       `json:"shippingCost"`
+	TotalPrice   json.Number       `json:"totalPrice"`
+	CapturedAt   string            `json:"capturedAt"`
+}
+
+// ItemExtreme is the lowest or highest price of the offers that stand.
+type ItemExtreme struct {
+	Price json.Number       `json:"price"`
+	Site  contracts.SiteKey `json:"site"` // the first of several
+	On    string            `json:"on"`   // the first day with it, as a date in the zone
+}
+
+// ItemOutcomes counts captures.
+type ItemOutcomes = StatisticOutcomes
+
+// ItemBoxHolder is who held the buy box how often; the shares of a market sum
+// up to 100. Both nil and false: a holder without a name.
+type ItemBoxHolder struct {
+	Merchant *string     `json:"merchant"`
+	Nobody   bool        `json:"nobody"` // captures without a holder
+	Captures uint64      `json:"captures"`
+	Share    json.Number `json:"share"` // percent of the captures at sites that have buy boxes
+}
+
+// ItemSite is a site of a market.
+type ItemSite struct {
+	Site           contracts.SiteKey `json:"site"`
+	LastCapturedAt *string           `json:"lastCapturedAt"` // nil: nothing was ever captured
+	CoverageState  string            `json:"coverageState"`  // of that capture
+	Observations   ItemOutcomes      `json:"observations"`   // of the window
+	Days           []ItemDay         `json:"days"`           // of the window; those of which nothing is known are left out
+}
+
+// ItemDay is what a day was at a site.
+type ItemDay struct {
+	Date  string `json:"date"`
+	State string `json:"state"`
+}
+
+// The states of a day.
+const (
+	dayInStock    = "IN_STOCK"
+	dayPartly     = "PARTLY_IN_STOCK"
+	dayOutOfStock = "OUT_OF_STOCK"
+	dayUnknown    = "UNKNOWN"
+)
+
+// ItemSummary tells of one product what a page about it shows. It is accepted or
+// refused as statistics by day of the product; what is current are the offers
+// that Positions takes.
+func (s *Service) ItemSummary(ctx context.Context, p Principal, r ItemSummaryRequest) (*ItemSummary, error) {
+	now := s.now().UTC().Truncate(contracts.Resolution)
+	rows := ResultsRequest{ItemID: r.ItemID, Site: r.Site, Timezone: r.Timezone, CapturedFrom: r.CapturedFrom, CapturedTo: r.CapturedTo}
+	switch {
+	case (r.CapturedFrom == "") != (r.CapturedTo == ""):
+		return nil, invalid("capturedFrom and capturedTo need one another.")
+	case r.CapturedFrom == "":
+		rows.CapturedFrom, rows.CapturedTo = now.Add(-summaryWindow).Format(time.RFC3339Nano), now.Format(time.RFC3339Nano)
+	}
+	plan, err := s.plan(p, rows)
+	if err != nil {
+		return nil, err
+	}
+	plan.mostPairs = maxStatisticPairs
+	w := plan.query.Window
+	edges, err := edgesOf(w.From, w.To, "day", plan.zone)
+	if err != nil {
+		return nil, err
+	}
+	giveBack, err := s.Charge(ctx, latestBytes)
+	if err != nil {
+		return nil, err
+	}
+	defer giveBack()
+	ctx, cancel := s.within(ctx)
+	defer cancel()
+	in, err := s.acceptPlan(ctx, p, plan, rows)
+	if err != nil {
+		return nil, s.budget(ctx, err)
+	}
+	at := func(t time.Time) string { return formatInstant(t, in.zone) }
+	o := itemSumming{s: s, in: in, r: r, edges: edges, until: max(min(w.To.UnixMilli()+1, now.UnixMilli()), w.From.UnixMilli()), now: now, zone: newZoneFormat(in.zone)}
+	o.Query = ItemSummaryEcho{
+		ItemID: r.ItemID, CapturedFrom: at(w.From), CapturedTo: at(w.To), CurrentFrom: at(now.Add(-currentOffers)), AsOf: at(now),
+		Timezone: in.echo.Timezone, Beside: "reference", Pairs: in.size.Pairs,
+	}
+	if r.OwnMerchant != "" {
+		o.Query.Beside = "merchant"
+	}
+	o.Data = []ItemMarket{}
+	if in.empty || in.size.Pairs == 0 {
+		return &o.ItemSummary, nil
+	}
+	explaining(ctx).gives(int(in.size.Pairs))
+	records := int(in.size.Pairs) * (len(edges) - 1)
+	room, err := s.Charge(ctx, pageBlocks+int64(records)*statisticBytes)
+	if err != nil {
+		return nil, err
+	}
+	defer room()
+	if err := atOnce(ctx, o.readDays, o.readNewest, o.readFacts); err != nil {
+		return nil, s.budget(ctx, err)
+	}
+	o.sum()
+	return &o.ItemSummary, nil
+}
+
+// itemSumming is a summary while it is made.
+type itemSumming struct {
+	s     *Service
+	in    *read
+	r     ItemSummaryRequest
+	edges []int64
+	until int64
+	now   time.Time
+	zone  *zoneFormat
+
+	days   []Statistic // by site, then day
+	offers []offer
+	newest map[contracts.SiteKey]newestCapture
+	facts  map[contracts.SiteKey]contracts.Site
+	pairs  map[contracts.SiteKey]uint64
+	own    ownPrices
+	ItemSummary
+}
+
+// newestCapture is the newest capture of a pair.
+type newestCapture struct {
+	ms    int64
+	state string
+}
+
+func (o *itemSumming) readDays(ctx context.Context) error {
+	q := StatisticsQuery{Rows: o.in.query, By: BySite, Edges: o.edges, Until: o.until, Limit: int(o.in.size.Pairs)*(len(o.edges)-1) + 1}
+	found, err := o.s.store.Statistics(ctx, o.in.vis, &q)
+	o.days = slices.DeleteFunc(found, func(st Statistic) bool { return st.Whole })
+	return err
+}
+
+// readNewest reads all offers of the newest capture of each site.
+func (o *itemSumming) readNewest(ctx context.Context) error {
+	q := o.in.query
+	q.Window, q.FromNow, q.ToNow, q.Latest, q.Export = contracts.Window{}, false, false, NewestWhole, true
+	o.newest = map[contracts.SiteKey]newestCapture{}
+	return o.s.store.Results(ctx, o.in.vis, &q, func(b *Block) error {
+		for i := range b.Len {
+			site := contracts.SiteKey(b.Site.At(i))
+			state := coverageOf(b, i)
+			if o.newest[site].state != "PRICE_OBSERVED" { // one of its offers is enough
+				o.newest[site] = newestCapture{b.CapturedMs[i], state}
+			}
+			if state == "PRICE_OBSERVED" && b.CapturedMs[i] >= o.now.Add(-currentOffers).UnixMilli() {
+				o.offers = append(o.offers, offerOf(b, i))
+			}
+		}
+		return nil
+	})
+}
+
+// coverageOf is the state of a row, as filters have it.
+func coverageOf(b *Block, i int) string {
+	outcome := contracts.Outcome(b.Outcome[i])
+	if outcome == contracts.PriceObserved && b.PriceMinor[i] < 0 {
+		return "UNKNOWN"
+	}
+	for _, state := range []string{"PRICE_OBSERVED", "UNAVAILABLE", "PRODUCT_NOT_FOUND"} {
+		if slices.Contains(coverageOutcomes[state], outcome) {
+			return state
+		}
+	}
+	return "UNKNOWN"
+}
+
+// readFacts reads what is known of the product and of the sites.
+func (o *itemSumming) readFacts(ctx context.Context) (err error) {
+	if o.pairs, err = o.s.store.PairsBySite(ctx, o.in.vis, o.in.query.Selectors); err != nil {
+		return err
+	}
+	sites, err := o.s.store.SiteRecords(ctx)
+	if err != nil {
+		return err
+	}
+	o.facts = map[contracts.SiteKey]contracts.Site{}
+	for _, site := range sites {
+		o.facts[site.Site] = site
+	}
+	items, err := o.s.store.ItemRecords(ctx, []contracts.ItemID{o.r.ItemID})
+	if err != nil {
+		return err
+	}
+	if len(items) > 0 && items[0].Name != "" {
+		o.Query.Name = &items[0].Name
+	}
+	o.own, err = o.s.referencesOf(ctx, o.in.vis, []contracts.ItemID{o.r.ItemID})
+	return err
+}
+
+// sum makes the records of what was read.
+func (o *itemSumming) sum() {
+	by := map[marketKey]*ItemMarket{}
+	of := func(key marketKey) *ItemMarket {
+		if by[key] == nil {
+			by[key] = &ItemMarket{CurrencyCode: key.currency, BuyBox: []ItemBoxHolder{}, Sites: []ItemSite{}, wins: map[string]uint64{}}
+			if key.country != "" {
+				by[key].Country = &key.country
+			}
+		}
+		return by[key]
+	}
+	for _, key := range slices.Sorted(keysOf(o.pairs, o.newest)) {
+		fact := o.facts[key]
+		m := of(marketKey{fact.CountryCode, fact.CurrencyCode})
+		site := o.site(key)
+		if site.LastCapturedAt == nil {
+			o.Query.NoResult++
+		} else if ms := o.newest[key].ms; m.LastCapturedAt == nil || ms > m.lastMs {
+			m.lastMs, m.LastCapturedAt = ms, site.LastCapturedAt
+		}
+		for _, st := range o.days {
+			if st.Text == string(key) {
+				m.count(st, fact.CanonicalCountryMarket)
+				for _, price := range st.Prices {
+					if price.Count == 0 { // seen before the day, and held into it
+						continue
+					}
+					of(marketKey{fact.CountryCode, price.Currency}).extend(price, key, o.date(st))
+				}
+			}
+		}
+		m.Sites = append(m.Sites, site)
+	}
+	markets := map[marketKey]*market{}
+	for _, offer := range o.offers {
+		fact := o.facts[offer.Site]
+		offer.buyBox = offer.buyBox && fact.CanonicalCountryMarket
+		key := marketKey{fact.CountryCode, offer.currency}
+		if markets[key] == nil {
+			markets[key] = &market{marketKey: key}
+		}
+		markets[key].offers = append(markets[key].offers, offer)
+	}
+	for key, m := range markets {
+		m.customer = m.customerReference(o.own)
+		of(key).place(m, o.r.OwnMerchant, o.zone)
+	}
+	for _, m := range by {
+		m.shareBoxes()
+		o.Data = append(o.Data, *m)
+	}
+	slices.SortFunc(o.Data, func(a, b ItemMarket) int {
+		return cmp.Or(cmp.Compare(orNothing(a.Country), orNothing(b.Country)), cmp.Compare(a.CurrencyCode, b.CurrencyCode))
+	})
+}
+
+// date is the day of a statistic.
+func (o *itemSumming) date(st Statistic) string {
+	return fromMs(o.edges[st.Bucket-1]).In(o.in.zone).Format(time.DateOnly)
+}
+
+func (o *itemSumming) site(key contracts.SiteKey) ItemSite {
+	site := ItemSite{Site: key, CoverageState: "NO_RESULT", Days: []ItemDay{}}
+	if newest, ok := o.newest[key]; ok {
+		site.LastCapturedAt, site.CoverageState = new(string(o.zone.append(nil, newest.ms))), newest.state
+	}
+	for _, st := range o.days {
+		if st.Text != string(key) {
+			continue
+		}
+		site.Observations = site.Observations.plus(st)
+		state := dayUnknown
+		switch {
+		case st.OutMs > 0 && st.InMs > 0:
+			state = dayPartly
+		case st.OutMs > 0:
+			state = dayOutOfStock
+		case st.InMs > 0:
+			state = dayInStock
+		case st.UnknownMs == 0:
+			continue
+		}
+		site.Days = append(site.Days, ItemDay{o.date(st), state})
+	}
+	return site
+}

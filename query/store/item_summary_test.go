@@ -1,0 +1,257 @@
+package store_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"preismon/contracts"
+	"preismon/query"
+
+	gocmp "github.com/google/go-cmp/cmp"
+)
+
+// TestItemSummary draws accounts, products, sites and windows, and computes each
+// market again from the rows: current offers, ranks, extremes, outcomes, buy
+// boxes that sum up to 100, and days as the statistics have them.
+func TestItemSummary(t *testing.T) {
+	w := newWorld(t, 201, 0)
+	r := rand.New(rand.NewPCG(20, 1))
+	w.crowded(r, 250)
+	w.insert(r, 900, 0)
+	w.setMark(w.mark)
+	w.exec("INSERT INTO reference_prices VALUES (1, 1, [(9000, 'EUR', '', '', '')], 1), (1, 3, [(40000, 'EUR', '', '', '')], 1), (2, 4, [(5, 'EUR', '', '', '')], 1)")
+	references := map[contracts.AccountID]map[contracts.ItemID]int64{accountOther: {4: 5}}
+	for _, a := range []contracts.AccountID{accountWhole, accountOrder, accountSites} {
+		references[a] = map[contracts.ItemID]int64{1: 9000, 3: 40000}
+	}
+	met := map[string]int{}
+	for range 45 {
+		a := []contracts.AccountID{accountWhole, accountWhole, accountOrder, accountSites, accountOther, accountNone}[r.IntN(6)]
+		req := query.ItemSummaryRequest{
+			ItemID: contracts.ItemID(1 + r.Uint64N(7)), Site: contracts.SiteKey([]string{"", "", "market.example"}[r.IntN(3)]),
+			Timezone: []string{"", "Asia/Kolkata"}[r.IntN(2)], OwnMerchant: []string{"", "Merchant 2's \\ shop"}[r.IntN(2)],
+		}
+		from, to := w.now.Add(-30*24*time.Hour), w.now
+		if r.IntN(2) == 0 {
+			to = w.now.Add(-time.Duration(r.IntN(100)) * time.Hour)
+			from = to.Add(-time.Duration(1+r.IntN(100)) * time.Hour)
+			req.CapturedFrom, req.CapturedTo = from.Format(time.RFC3339), to.Format(time.RFC3339)
+		}
+		got, err := w.service.ItemSummary(t.Context(), query.Principal{Account: a}, req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := w.bruteMarkets(a, req, from.UnixMilli(), to.UnixMilli(), references[a][req.ItemID])
+		if diff := gocmp.Diff(want, marketLines(t, got.Data, met)); diff != "" {
+			t.Fatalf("account %s, %+v (-want +got):\n%s", a, req, diff)
+		}
+		if pairs := len(w.pairsUnder(a, query.Selectors{Item: req.ItemID, Site: req.Site})); got.Query.Pairs != uint64(pairs) {
+			t.Errorf("%+v: %d pairs", got.Query, pairs)
+		}
+		w.checkDays(t, a, req, from, to, got.Data)
+	}
+	for _, what := range []string{"boxes", "rank", "rank with shipping", "unknown shipping", "no cheapest"} {
+		if met[what] < 5 {
+			t.Errorf("%q was met %d times", what, met[what])
+		}
+	}
+}
+
+// bruteMarkets looks at every row.
+func (w *world) bruteMarkets(a contracts.AccountID, r query.ItemSummaryRequest, from, to, reference int64) []string {
+	type sums struct {
+		counts      [4]int // priced, unavailable, not found, unknown
+		low, high   int64
+		boxes, none int
+		offers      []obsRow
+		last        int64
+	}
+	markets := map[string]*sums{}
+	of := func(currency string) *sums {
+		if markets[currency] == nil {
+			markets[currency] = &sums{low: -1, high: -1, last: -1}
+		}
+		return markets[currency]
+	}
+	if len(w.pairsUnder(a, query.Selectors{Item: r.ItemID, Site: r.Site})) > 0 {
+		of("EUR")
+	}
+	standing := map[string]obsRow{}                                                                                                     // of each capture
+	for _, row := range w.oracle(a, query.ResultsRequest{ItemID: r.ItemID, Site: r.Site}, from, min(to, w.now.UnixMilli()-1), w.rows) { // of now nothing held yet
+		key := fmt.Sprint(row.site, row.ms, row.seq, row.capture)
+		if old, ok := standing[key]; !ok || stands(row, old) {
+			standing[key] = row
+		}
+	}
+	for _, row := range standing {
+		state, currency, price := stateOfRow(row)
+		of("EUR").counts[slices.Index([]string{"PRICE_OBSERVED", "UNAVAILABLE", "PRODUCT_NOT_FOUND", "UNKNOWN"}, state)]++
+		if row.site == "market.example" && row.buyBox == contracts.FlagTrue {
+			of("EUR").boxes++
+		} else if row.site == "market.example" {
+			of("EUR").none++
+		}
+		if state == "PRICE_OBSERVED" {
+			m := of(currency)
+			if m.low < 0 || price < m.low {
+				m.low = price
+			}
+			m.high = max(m.high, price)
+		}
+	}
+	for _, row := range w.oracle(a, query.ResultsRequest{ItemID: r.ItemID, Site: r.Site, LatestObservationPerPair: true}, math.MinInt64, math.MaxInt64, w.rows) {
+		of("EUR").last = max(of("EUR").last, row.ms)
+		if state, currency, _ := stateOfRow(row); state == "PRICE_OBSERVED" && row.ms >= w.now.Add(-168*time.Hour).UnixMilli() {
+			of(currency).offers = append(of(currency).offers, row)
+		}
+	}
+	var lines []string
+	for currency, m := range markets {
+		own, ownTotal, unshipped, best := int64(-1), int64(-1), 0, int64(-1)
+		if r.OwnMerchant == "" && currency == "EUR" && reference > 0 && len(m.offers) > 0 {
+			own, ownTotal = reference, reference
+		}
+		mine := func(o obsRow) bool { return r.OwnMerchant != "" && o.merchant == r.OwnMerchant }
+		slices.SortStableFunc(m.offers, func(a, b obsRow) int {
+			holds := func(r obsRow) int {
+				return map[bool]int{true: 0, false: 1}[r.site == "market.example" && r.buyBox == contracts.FlagTrue]
+			}
+			cost := func(r obsRow) int64 { return *cmp.Or(r.shipping, ptr(int64(math.MaxInt64))) }
+			return cmp.Or(cmp.Compare(a.price, b.price), cmp.Compare(a.site, b.site), cmp.Compare(holds(a), holds(b)), cmp.Compare(cost(a), cost(b)))
+		})
+		for _, o := range m.offers {
+			if o.shipping == nil {
+				unshipped++
+			} else if best < 0 || o.price+*o.shipping < best {
+				best = o.price + *o.shipping
+			}
+			if mine(o) && (own < 0 || o.price < own) {
+				own = o.price
+			}
+		}
+		rank, shipped := 1, 1
+		for _, o := range slices.Backward(m.offers) { // the first of several
+			if mine(o) && o.price == own {
+				ownTotal = -1
+				if o.shipping != nil {
+					ownTotal = o.price + *o.shipping
+				}
+			}
+		}
+		for _, o := range m.offers {
+			if !mine(o) && o.price < own {
+				rank++
+			}
+			if !mine(o) && o.shipping != nil && o.price+*o.shipping < ownTotal {
+				shipped++
+			}
+		}
+		if own < 0 {
+			rank = 0
+		}
+		if ownTotal < 0 {
+			shipped = 0
+		}
+		digits := contracts.Currency(currency).Digits()
+		text := func(minor int64) string {
+			if minor < 0 {
+				return "-"
+			}
+			return string(contracts.AppendMinor(nil, minor, digits))
+		}
+		lines = append(lines, fmt.Sprintf("%s offers %d unshipped %d cheapest %s own %s rank %d shipped %d low %s high %s counts %v boxes %d none %d last %d",
+			currency, len(m.offers), unshipped, text(best), text(own), rank, shipped, text(m.low), text(m.high), m.counts, m.boxes, m.none, m.last))
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// marketLines writes markets as bruteMarkets does.
+func marketLines(t *testing.T, markets []query.ItemMarket, met map[string]int) (lines []string) {
+	for _, m := range markets {
+		text := func(n *json.Number) string {
+			if n == nil {
+				return "-"
+			}
+			return n.String()
+		}
+		cheapest, low, high, last := "-", "-", "-", int64(-1)
+		if m.Cheapest != nil {
+			cheapest = m.Cheapest.TotalPrice.String()
+		} else {
+			met["no cheapest"]++
+		}
+		if m.Low != nil {
+			low, high = m.Low.Price.String(), m.High.Price.String()
+		}
+		if m.LastCapturedAt != nil {
+			at, err := time.Parse(time.RFC3339Nano, *m.LastCapturedAt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			last = at.UnixMilli()
+		}
+		boxes, none, whole := 0, 0, new(big.Rat)
+		for _, h := range m.BuyBox {
+			share, _ := new(big.Rat).SetString(h.Share.String())
+			whole.Add(whole, share)
+			if h.Nobody {
+				none += int(h.Captures)
+			} else {
+				boxes += int(h.Captures)
+			}
+		}
+		if len(m.BuyBox) > 0 && whole.Cmp(big.NewRat(100, 1)) != 0 {
+			t.Errorf("shares of %+v sum up to %s", m.BuyBox, whole.FloatString(2))
+		}
+		rank, shipped := 0, 0
+		if m.Rank != nil {
+			rank = *m.Rank
+			met["rank"]++
+		}
+		if m.RankWithShipping != nil {
+			shipped = *m.RankWithShipping
+			met["rank with shipping"]++
+		}
+		met["boxes"] += boxes
+		met["unknown shipping"] += m.WithoutShipping
+		o := m.Observations
+		lines = append(lines, fmt.Sprintf("%s offers %d unshipped %d cheapest %s own %s rank %d shipped %d low %s high %s counts %v boxes %d none %d last %d",
+			m.CurrencyCode, m.Offers, m.WithoutShipping, cheapest, text(m.OwnPrice), rank, shipped, low, high, [4]uint64{o.Priced, o.Unavailable, o.NotFound, o.Unknown}, boxes, none, last))
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// checkDays holds the days of each site against the statistics by day.
+func (w *world) checkDays(t *testing.T, a contracts.AccountID, r query.ItemSummaryRequest, from, to time.Time, markets []query.ItemMarket) {
+	t.Helper()
+	rows := query.ResultsRequest{ItemID: r.ItemID, Site: r.Site, Timezone: r.Timezone, CapturedFrom: from.Format(time.RFC3339), CapturedTo: to.Format(time.RFC3339), Limit: ptr(10_000)}
+	records, _ := w.statistics(t, a, query.StatisticsRequest{ResultsRequest: rows, By: query.BySite, Bucket: "day"})
+	want, got := map[string]string{}, map[string]string{}
+	for _, rec := range records {
+		in, out := rec.Seconds.InStock != "0.000", rec.Seconds.OutOfStock != "0.000"
+		if !in && !out && rec.Seconds.Unknown == "0.000" {
+			continue
+		}
+		state := map[[2]bool]string{{true, true}: "PARTLY_IN_STOCK", {true, false}: "IN_STOCK", {false, true}: "OUT_OF_STOCK", {false, false}: "UNKNOWN"}[[2]bool{in, out}]
+		want[*rec.Site+" "+rec.From[:10]] = state
+	}
+	for _, m := range markets {
+		for _, site := range m.Sites {
+			for _, day := range site.Days {
+				got[string(site.Site)+" "+day.Date] = day.State
+			}
+		}
+	}
+	if diff := gocmp.Diff(want, got); diff != "" {
+		t.Fatalf("%+v (-want +got):\n%s", r, diff)
+	}
+}
