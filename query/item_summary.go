@@ -60,7 +60,7 @@ type ItemMarket struct {
 	High                *ItemExtreme    `json:"high"`
 	Observations        ItemOutcomes    `json:"observations"` // of the window, at the sites of the market
 	BuyBox              []ItemBoxHolder `json:"buyBox"`
-	LastCapturedAt      *string         `json:"lastCapturedAt"`
+	LastCapturedAt      *string         `json:"lastCapturedAt" column:"instant"`
 	Sites               []ItemSite      `json:"sites"`
 	lastMs              int64
 	boxes, boxCaptures  uint64
@@ -75,7 +75,7 @@ type ItemOffer struct {
 	Price        json.Number       `json:"price"`
 	ShippingCost json.Number       `json:"shippingCost"`
 	TotalPrice   json.Number       `json:"totalPrice"`
-	CapturedAt   string            `json:"capturedAt"`
+	CapturedAt   string            `json:"capturedAt" column:"instant"`
 }
 
 // ItemExtreme is the lowest or highest price of the offers that stand.
@@ -100,10 +100,10 @@ type ItemBoxHolder struct {
 // ItemSite is a site of a market.
 type ItemSite struct {
 	Site           contracts.SiteKey `json:"site"`
-	LastCapturedAt *string           `json:"lastCapturedAt"` // nil: nothing was ever captured
-	CoverageState  string            `json:"coverageState"`  // of that capture
-	Observations   ItemOutcomes      `json:"observations"`   // of the window
-	Days           []ItemDay         `json:"days"`           // of the window; those of which nothing is known are left out
+	LastCapturedAt *string           `json:"lastCapturedAt" column:"instant"` // nil: nothing was ever captured
+	CoverageState  string            `json:"coverageState"`                   // of that capture
+	Observations   ItemOutcomes      `json:"observations"`                    // of the window
+	Days           []ItemDay         `json:"days"`                            // of the window; those of which nothing is known are left out
 }
 
 // ItemDay is what a day was at a site.

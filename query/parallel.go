@@ -2,12 +2,14 @@ package query
 
 import (
 	"context"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 )
 
-// atOnce runs the parts of an answer side by side, and gives the first error.
-// A read that is explained ends with its first part: they run one after another.
+// atOnce runs the parts of an answer side by side, and gives the first error. A
+// panic of a part is one of the caller, who has somebody that recovers. A read
+// that is explained ends with its first part: they run one after another.
 func atOnce(ctx context.Context, parts ...func(context.Context) error) error {
 	if explaining(ctx) != nil {
 		for _, part := range parts {
@@ -17,9 +19,21 @@ func atOnce(ctx context.Context, parts ...func(context.Context) error) error {
 		}
 		return nil
 	}
+	var panicked atomic.Pointer[any]
 	g, gctx := errgroup.WithContext(ctx)
 	for _, part := range parts {
-		g.Go(func() error { return part(gctx) })
+		g.Go(func() error {
+			defer func() {
+				if p := recover(); p != nil {
+					panicked.Store(&p)
+				}
+			}()
+			return part(gctx)
+		})
 	}
-	return g.Wait()
+	err := g.Wait()
+	if p := panicked.Load(); p != nil {
+		panic(*p)
+	}
+	return err
 }

@@ -52,30 +52,31 @@ type cli struct {
 	Secrets     secretsCmd     `cmd:"" help:"Make the secrets of docker-compose.yml."`
 	Version     versionCmd     `cmd:"" help:"Print the version."`
 
-	Login      loginCmd      `cmd:"" group:"As a client of a server" help:"Log in at a server; the token is kept."`
-	Logout     logoutCmd     `cmd:"" group:"As a client of a server" help:"Revoke the token and forget it."`
-	Sites      sitesCmd      `cmd:"" group:"As a client of a server" help:"List the sites that you see."`
-	Items      itemsCmd      `cmd:"" group:"As a client of a server" help:"List the products that you see, or search them."`
-	Orders     ordersCmd     `cmd:"" group:"As a client of a server" help:"List the orders that you see."`
-	Results    resultsCmd    `cmd:"" group:"As a client of a server" help:"Read observed prices, for people or programs."`
-	Stream     streamCmd     `cmd:"" group:"As a client of a server" help:"Read observed prices as NDJSON, as they come."`
-	Export     exportCmd     `cmd:"" group:"As a client of a server" help:"Write observed prices to a file: NDJSON, CSV, Arrow or Parquet."`
-	SQL        sqlCmd        `cmd:"" name:"sql" group:"As a client of a server" help:"Ask observed prices in SQL, on a copy of your own."`
-	Lookup     lookupCmd     `cmd:"" group:"As a client of a server" help:"Look many products up at once: are they known, what was seen last."`
-	Stats      statsCmd      `cmd:"" group:"As a client of a server" help:"Sum observed prices up: by product, site, merchant or brand, and time."`
-	Position   positionCmd   `cmd:"" group:"As a client of a server" help:"See where your prices stand among the current offers, worst first."`
-	Movers     moversCmd     `cmd:"" group:"As a client of a server" help:"See what moved between two instants, the greatest moves of a price first."`
-	Evidence   evidenceCmd   `cmd:"" group:"As a client of a server" help:"See where a row comes from: its event, its address, when the next was due."`
-	Overview   overviewCmd   `cmd:"" group:"As a client of a server" help:"See what changed and what needs attention, in one request."`
-	SiteStatus siteStatusCmd `cmd:"" group:"As a client of a server" help:"See how fresh each site is, and why pairs have no price."`
-	Windows    windowsCmd    `cmd:"" group:"As a client of a server" help:"See which days have other rows: what a copy has to read again."`
-	Changes    changesCmd    `cmd:"" group:"As a client of a server" help:"Follow what becomes visible: each row once, late ones too."`
-	Alerts     alertsCmd     `cmd:"" group:"As a client of a server" help:"Be told when a rule fires: a price, a drop, stock, the buy box, an undercut."`
-	Notify     notifyCmd     `cmd:"" group:"As a client of a server" help:"Deliver alerts to webhooks and commands, by a rules file."`
-	Explain    explainCmd    `cmd:"" group:"As a client of a server" help:"Ask what a command would read: is it accepted, how much is it."`
-	History    historyCmd    `cmd:"" group:"As a client of a server" help:"List and download archived files of an order."`
-	Completion completionCmd `cmd:"" group:"As a client of a server" help:"Print the completion of a shell."`
-	Complete   completeCmd   `cmd:"" hidden:"" name:"__complete"`
+	Login       loginCmd       `cmd:"" group:"As a client of a server" help:"Log in at a server; the token is kept."`
+	Logout      logoutCmd      `cmd:"" group:"As a client of a server" help:"Revoke the token and forget it."`
+	Sites       sitesCmd       `cmd:"" group:"As a client of a server" help:"List the sites that you see."`
+	Items       itemsCmd       `cmd:"" group:"As a client of a server" help:"List the products that you see, or search them."`
+	Orders      ordersCmd      `cmd:"" group:"As a client of a server" help:"List the orders that you see."`
+	Results     resultsCmd     `cmd:"" group:"As a client of a server" help:"Read observed prices, for people or programs."`
+	Stream      streamCmd      `cmd:"" group:"As a client of a server" help:"Read observed prices as NDJSON, as they come."`
+	Export      exportCmd      `cmd:"" group:"As a client of a server" help:"Write observed prices to a file: NDJSON, CSV, Arrow or Parquet."`
+	SQL         sqlCmd         `cmd:"" name:"sql" group:"As a client of a server" help:"Ask observed prices in SQL, on a copy of your own."`
+	Lookup      lookupCmd      `cmd:"" group:"As a client of a server" help:"Look many products up at once: are they known, what was seen last."`
+	Stats       statsCmd       `cmd:"" group:"As a client of a server" help:"Sum observed prices up: by product, site, merchant or brand, and time."`
+	Position    positionCmd    `cmd:"" group:"As a client of a server" help:"See where your prices stand among the current offers, worst first."`
+	Movers      moversCmd      `cmd:"" group:"As a client of a server" help:"See what moved between two instants, the greatest moves of a price first."`
+	Evidence    evidenceCmd    `cmd:"" group:"As a client of a server" help:"See where a row comes from: its event, its address, when the next was due."`
+	Overview    overviewCmd    `cmd:"" group:"As a client of a server" help:"See what changed and what needs attention, in one request."`
+	ItemSummary itemSummaryCmd `cmd:"" group:"As a client of a server" help:"See a product in one request: prices, rank, range, buy box, stock."`
+	SiteStatus  siteStatusCmd  `cmd:"" group:"As a client of a server" help:"See how fresh each site is, and why pairs have no price."`
+	Windows     windowsCmd     `cmd:"" group:"As a client of a server" help:"See which days have other rows: what a copy has to read again."`
+	Changes     changesCmd     `cmd:"" group:"As a client of a server" help:"Follow what becomes visible: each row once, late ones too."`
+	Alerts      alertsCmd      `cmd:"" group:"As a client of a server" help:"Be told when a rule fires: a price, a drop, stock, the buy box, an undercut."`
+	Notify      notifyCmd      `cmd:"" group:"As a client of a server" help:"Deliver alerts to webhooks and commands, by a rules file."`
+	Explain     explainCmd     `cmd:"" group:"As a client of a server" help:"Ask what a command would read: is it accepted, how much is it."`
+	History     historyCmd     `cmd:"" group:"As a client of a server" help:"List and download archived files of an order."`
+	Completion  completionCmd  `cmd:"" group:"As a client of a server" help:"Print the completion of a shell."`
+	Complete    completeCmd    `cmd:"" hidden:"" name:"__complete"`
 }
 
 // streams are the standard streams, so that tests can take their place.

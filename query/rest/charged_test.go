@@ -62,6 +62,7 @@ func TestEveryReadIsCharged(t *testing.T) {
 		"/ext/v1/alerts?since=" + s.fed("/ext/v1/alerts?rule=OUT_OF_STOCK&site=shop-one"): {"Feed", 256 << 10},
 		"/ext/v1/evidence?itemId=11&site=market-de&capturedAt=" + captured:                {"Results", 256 << 10},
 		"/ext/v1/overview?site=shop-one":                                                  {"Results", 256 << 10},
+		"/ext/v1/items/11/summary":                                                        {"Statistics", 256 << 10},
 		"/ext/v1/sites/status":                                                            {"OrderPairs", 256 << 10},
 	} {
 		held, standing = 0, 0

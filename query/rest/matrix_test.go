@@ -79,8 +79,9 @@ var matrix = map[string]visible{
 	"GET /ext/v1/evidence": {names: []string{
 		"itemId={item}&site={site}&capturedAt={captured}", "itemId={item}&site={site}&capturedAt={captured}&merchant={merchant}",
 	}, single: true},
-	"GET /ext/v1/sites/status": {names: []string{"", "site={site}", "orderId={order}"}, lists: "site", single: true},
-	"GET /ext/v1/overview":     {names: []string{"", "site={site}"}, lists: "site", single: true},
+	"GET /ext/v1/sites/status":           {names: []string{"", "site={site}", "orderId={order}"}, lists: "site", single: true},
+	"GET /ext/v1/overview":               {names: []string{"", "site={site}"}, lists: "site", single: true},
+	"GET /ext/v1/items/{itemId}/summary": {names: []string{"", "site={site}"}, single: true},
 	"GET /ext/v1/explain": {names: []string{
 		"path=/v1/results&itemId={item}", "path=/v1/results/stream&site={site}", "path=/ext/v1/statistics&orderId={order}", "path=/ext/v1/position&ean={ean}",
 	}, single: true},

@@ -39,6 +39,7 @@ var (
 // fill makes a question about what w holds.
 func (w who) fill(path, name string) string {
 	path = strings.ReplaceAll(path, "{orderId}", w["order"])
+	path = strings.ReplaceAll(path, "{itemId}", w["item"])
 	for kind, value := range w {
 		name = strings.ReplaceAll(name, "{"+kind+"}", value)
 	}

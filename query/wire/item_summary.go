@@ -7,12 +7,6 @@ import (
 	"preismon/query"
 )
 
-// ItemSummaryFields are those of a market of an item's summary.
-var ItemSummaryFields = []string{
-	"country", "currencyCode", "cheapest", "offers", "withoutShipping", "ownPrice", "rank", "rankWithShipping", "low", "high",
-	"observations", "buyBox", "lastCapturedAt", "sites",
-}
-
 // ItemSummary tells of one product what a page about it shows.
 func ItemSummary(ctx context.Context, s *query.Service, p query.Principal, in *Params, _ []byte) (*Records, error) {
 	req := query.ItemSummaryRequest{
@@ -26,7 +20,7 @@ func ItemSummary(ctx context.Context, s *query.Service, p query.Principal, in *P
 	if err != nil {
 		return nil, err
 	}
-	return recordsOf(sum.Data, query.Paging{}, sum.Query, ItemSummaryFields...)
+	return recordsOf(sum.Data, query.Paging{}, sum.Query)
 }
 
 // itemID takes the item of the path.
