@@ -3,6 +3,7 @@ package query
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -15,42 +16,56 @@ type Edge struct {
 	Snapshot   Snapshot
 }
 
+// EdgeAt is an edge, and when it was asked for.
+type EdgeAt struct {
+	Edge
+	Asked time.Time
+}
+
 // edges lets any number of readers wait for the edge to move, at the cost of one
 // small statement now and then, and none while nobody waits.
 type edges struct {
 	ask func(context.Context) (Edge, error)
+	// reading is how many read what came before the edge that they were woken for.
+	reading atomic.Int64
 
 	mu      sync.Mutex
 	waiting int
 	known   bool
-	now     Edge
+	now     EdgeAt
 	moved   chan struct{} // closed when now is another one
 	asked   chan struct{} // closed when now was asked for again
 	stop    context.CancelFunc
 }
 
-// edgeEvery is how long it may take to see that the tables moved.
-const edgeEvery = 100 * time.Millisecond
+const (
+	// edgeEvery is how often is asked whether the tables moved.
+	edgeEvery = 50 * time.Millisecond
+	// edgeRest is how long at most it is not asked for because who was woken last
+	// still reads: those read up to the same place, and share that, as long as
+	// nobody is woken for the next.
+	edgeRest = 400 * time.Millisecond
+)
 
-// beyond returns when the edge is another one than seen, or with the cause of
-// the end of ctx. A store that cannot tell is asked again.
-func (e *edges) beyond(ctx context.Context, seen Edge) error {
+// beyond gives an edge that is another one than seen, when there is one, or fails
+// with the cause of the end of ctx. A store that cannot tell is asked again.
+func (e *edges) beyond(ctx context.Context, seen Edge) (none EdgeAt, err error) {
 	e.enter()
 	defer e.leave()
 	for first := true; ; first = false {
 		e.mu.Lock()
 		wake, now, known := e.moved, e.now, e.known
-		if first && now != seen { // what is known may be older than what was seen
+		if first && now.Edge != seen { // what is known may be older than what was seen
 			wake = e.asked
 		}
 		e.mu.Unlock()
-		if known && now != seen && (!first || now.Watermark.Compare(seen.Watermark) > 0) {
-			return nil
+		if known && now.Edge != seen && (!first || now.Watermark.Compare(seen.Watermark) > 0) {
+			return now, nil
 		}
 		select {
 		case <-wake:
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return none, context.Cause(ctx)
 		}
 	}
 }
@@ -77,19 +92,14 @@ func (e *edges) leave() {
 func (e *edges) watch(ctx context.Context) {
 	tick := time.NewTicker(edgeEvery)
 	defer tick.Stop()
+	var moved time.Time
 	for {
-		now, err := e.ask(ctx)
-		e.mu.Lock()
-		if ctx.Err() == nil && err == nil {
-			if !e.known || now != e.now {
-				close(e.moved)
-				e.moved = make(chan struct{})
+		if e.reading.Load() == 0 || time.Since(moved) >= edgeRest {
+			asked := time.Now()
+			if now, err := e.ask(ctx); err == nil && e.take(ctx, EdgeAt{now, asked}) {
+				moved = asked
 			}
-			e.known, e.now = true, now
-			close(e.asked)
-			e.asked = make(chan struct{})
 		}
-		e.mu.Unlock()
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -98,6 +108,26 @@ func (e *edges) watch(ctx context.Context) {
 	}
 }
 
-// Await returns when there may be more than a page of a feed saw, or with the
-// cause of the end of ctx. Who waits holds no statement and no room.
-func (s *Service) Await(ctx context.Context, seen Edge) error { return s.edge.beyond(ctx, seen) }
+// take notes an edge, and tells whether it is another one.
+func (e *edges) take(ctx context.Context, now EdgeAt) (moved bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if ctx.Err() != nil {
+		return false
+	}
+	if moved = !e.known || now.Edge != e.now.Edge; moved {
+		close(e.moved)
+		e.moved = make(chan struct{})
+	}
+	e.known, e.now = true, now
+	close(e.asked)
+	e.asked = make(chan struct{})
+	return moved
+}
+
+// Await gives an edge beyond the one that a page of a feed saw, when there is one,
+// or fails with the cause of the end of ctx. Who waits holds no statement and no
+// room.
+func (s *Service) Await(ctx context.Context, seen Edge) (EdgeAt, error) {
+	return s.edge.beyond(ctx, seen)
+}

@@ -27,6 +27,9 @@ type FeedRequest struct {
 	Alerts bool
 	// Rule is what alerts that begin now are of. A token holds it.
 	Rule *alert.Rule
+	// UpTo is an edge that the tables are at, or beyond: all that it woke read up to
+	// it, and share what is equal. nil: up to the edge of now.
+	UpTo *EdgeAt
 }
 
 // After asks for what follows a page.
@@ -94,6 +97,10 @@ func (s *Service) feedBinding(p Principal, alerts bool) binding {
 
 // Feed reads a page of a feed: at most limit rows. It does not wait for any.
 func (s *Service) Feed(ctx context.Context, p Principal, r FeedRequest) (page *FeedPage, err error) {
+	if r.UpTo != nil {
+		s.edge.reading.Add(1)
+		defer s.edge.reading.Add(-1)
+	}
 	most := MaxResultsLimit
 	if r.Alerts {
 		most = MaxAlertRows
@@ -150,7 +157,11 @@ func (s *Service) feed(ctx context.Context, p Principal, r FeedRequest, limit in
 	if err != nil {
 		return nil, err
 	}
-	page := &FeedPage{Limit: limit, Seen: Edge{a.Watermark, a.Generation, a.Visibility.Snapshot}}
+	mark := a.Watermark
+	if r.UpTo.within(state.At, a) {
+		mark, asked = r.UpTo.Watermark, r.UpTo.Asked.UTC()
+	}
+	page := &FeedPage{Limit: limit, Seen: Edge{mark, a.Generation, a.Visibility.Snapshot}}
 	if r.Since == "" {
 		if err := settled(a.Visibility); err != nil {
 			return nil, err
@@ -161,11 +172,11 @@ func (s *Service) feed(ctx context.Context, p Principal, r FeedRequest, limit in
 		return nil, err
 	}
 	in := &read{resultsPlan: plan, vis: a.Visibility}
-	plan.query.Watermark = a.Watermark
+	plan.query.Watermark = mark
 	if e := explaining(ctx); e != nil {
 		return nil, e.feed(in, limit, s.cfg.MaxResponseBytes, s.now())
 	}
-	at := placeOf(a.Watermark)
+	at := placeOf(mark)
 	page.Progress.UpToDate = true
 	if !a.Visibility.Nothing() && !plan.query.nothing(a.Visibility) && state.At != at {
 		if at, err = s.fillFeed(ctx, in, page, &state, r.Lines); err != nil {
@@ -177,6 +188,12 @@ func (s *Service) feed(ctx context.Context, p Principal, r FeedRequest, limit in
 	page.Progress.AsOf = formatInstant(asked.Truncate(contracts.Resolution), plan.zone)
 	page.Progress.Token, err = s.seal.sealCursor(bound, state)
 	return page, err
+}
+
+// within tells whether a feed that is at a place may be given up to the edge: it
+// is not behind the place, nor beyond what the tables hold.
+func (e *EdgeAt) within(at FeedPlace, a *Access) bool {
+	return e != nil && e.Generation == a.Generation && at.mark().Compare(e.Watermark) <= 0 && e.Watermark.Compare(a.Watermark) <= 0
 }
 
 // openSince gives the state of a token, beside which there may be no query. Again

@@ -108,20 +108,24 @@ func (a *api) feedWithin(c *gin.Context, p query.Principal, ask wire.Feed) (*que
 		}
 		page.Rows.Release()
 		ask.FeedRequest = ask.After(page)
-		if err := a.await(c.Request.Context(), page.Seen, time.Until(until)); err != nil {
+		if ask.UpTo, err = a.await(c.Request.Context(), page.Seen, time.Until(until)); err != nil {
 			return nil, err
 		}
 	}
 }
 
 // await waits until there may be more than was seen, for so long at most, and
-// not when this node stops. It fails only with the cause of the end of ctx.
-func (a *api) await(ctx context.Context, seen query.Edge, most time.Duration) error {
+// not when this node stops, and gives the edge where there is one. It fails only
+// with the cause of the end of ctx.
+func (a *api) await(ctx context.Context, seen query.Edge, most time.Duration) (*query.EdgeAt, error) {
 	wait, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	defer context.AfterFunc(a.stopping, cancel)()
-	_ = a.service.Await(wait, seen) // how it ended, the contexts say
-	return context.Cause(ctx)
+	edge, err := a.service.Await(wait, seen)
+	if err != nil { // what ended, the contexts say
+		return nil, context.Cause(ctx)
+	}
+	return &edge, context.Cause(ctx)
 }
 
 // tail is a feed that goes on.
@@ -177,9 +181,11 @@ func (t *tail) run(page *query.FeedPage) error {
 			return t.end(page, reason)
 		}
 		if page.Progress.UpToDate {
-			if err := t.api.await(ctx, page.Seen, min(heartbeat, time.Until(over.at))); err != nil {
+			edge, err := t.api.await(ctx, page.Seen, min(heartbeat, time.Until(over.at)))
+			if err != nil {
 				return err
 			}
+			t.ask.UpTo = edge
 			if t.api.stopping.Err() != nil {
 				continue // with nothing new to give
 			}
