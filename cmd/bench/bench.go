@@ -47,7 +47,7 @@ type Config struct {
 
 // Parts names the parts of a run, in order.
 func Parts() []string {
-	return []string{"size", "stream", "tables", "page", "beside", "hot", "reads", "mcp", "growth", "dashboards", "memory", "publish", "drain", "visible", "ready"}
+	return []string{"size", "stream", "tables", "page", "beside", "hot", "reads", "mcp", "growth", "dashboards", "memory", "publish", "drain", "visible", "tails", "ready"}
 }
 
 // Validate names every fault of the configuration.
@@ -82,6 +82,7 @@ type size struct {
 	drain        int // captures in the backlog
 	drainRounds  int
 	visible      time.Duration
+	tails        time.Duration
 	dashboards   int
 	hotRounds    int
 	hotRound     time.Duration
@@ -90,13 +91,13 @@ type size struct {
 func (c Config) size() size {
 	s := size{
 		rounds: 25, warm: 3, streamRows: 2_000_000, streamRounds: 7, tableRows: 300_000, memoryRows: 10_000_000, pages: 100, readRounds: 15,
-		publishBatch: 5_000, drain: 2_000_000, drainRounds: 3, visible: 30 * time.Second, dashboards: 64,
+		publishBatch: 5_000, drain: 2_000_000, drainRounds: 3, visible: 30 * time.Second, tails: 20 * time.Second, dashboards: 64,
 		hotRounds: 5, hotRound: 3 * time.Second,
 	}
 	if c.Quick {
 		s = size{
 			rounds: 11, warm: 2, streamRows: 1_000_000, streamRounds: 3, tableRows: 300_000, memoryRows: 2_000_000, pages: 100, readRounds: 7,
-			publishBatch: 2_000, drain: 300_000, drainRounds: 3, visible: 8 * time.Second, dashboards: 64,
+			publishBatch: 2_000, drain: 300_000, drainRounds: 3, visible: 8 * time.Second, tails: 8 * time.Second, dashboards: 64,
 			hotRounds: 2, hotRound: 500 * time.Millisecond,
 		}
 	}
@@ -179,6 +180,7 @@ func (r *run) run(ctx context.Context) (err error) {
 		{"publish", r.measurePublish},
 		{"drain", r.measureDrain},
 		{"visible", r.measureVisible},
+		{"tails", r.measureTails},
 		{"ready", r.measureReady},
 	} {
 		if !r.wants(part.name) {

@@ -21,35 +21,13 @@ const visibleRate = 5_000
 // the query service reads with each request has passed it; afterwards the
 // last one is looked up through the API.
 func (r *run) measureVisible(ctx context.Context) error {
-	b, err := r.broker(ctx, r.world.natsURL)
+	f, err := r.flow(ctx)
 	if err != nil {
 		return err
 	}
-	defer b.conn.Close()
-	pool, err := r.pool(r.world.database)
-	if err != nil {
-		return err
-	}
-	defer pool.Close() //nolint:errcheck // nothing is under way
-	consumer, proj, stop, err := r.lead(ctx, b, pool)
-	if err != nil {
-		return err
-	}
-	defer stop()
-	first, err := ingest.End(ctx, b.js, event.StreamObservations)
-	if err != nil {
-		return err
-	}
-	if err := consumer.CaughtUp(ctx, event.StreamObservations, first); err != nil {
-		return err
-	}
-	publisher, err := ingest.NewPublisher(b.conn, ingest.DefaultPublisherConfig(), r.Logger)
-	if err != nil {
-		return err
-	}
-	defer publisher.Close()
-
-	stream, err := b.js.Stream(ctx, event.StreamObservations)
+	defer f.stop()
+	publisher, proj := f.publisher, f.proj
+	stream, err := f.js.Stream(ctx, event.StreamObservations)
 	if err != nil {
 		return err
 	}
@@ -61,27 +39,13 @@ func (r *run) measureVisible(ctx context.Context) error {
 	published := make([]time.Time, 0, total)
 	seen := make([]time.Time, total)
 	watched := make(chan error, 1)
-	go func() { watched <- r.watch(ctx, statement, first, seen) }()
+	go func() { watched <- r.watch(ctx, statement, f.first, seen) }()
 
-	p := r.data.producer(r.Seed+2, time.Now().UTC())
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	start := time.Now()
 	var last *event.Event
-	for len(published) < total {
-		<-tick.C
-		for due := int(time.Since(start).Seconds() * visibleRate); len(published) < min(due, total); {
-			p.at = time.Now().UTC()
-			e := p.event(1)
-			published = append(published, time.Now())
-			if err := publisher.Publish(ctx, e); err != nil {
-				return err
-			}
-			last = e
-		}
-	}
-	took := time.Since(start)
-	if _, err := publisher.Flush(ctx); err != nil {
+	took, err := f.publish(ctx, r.data.producer(r.Seed+2, time.Now().UTC()), total, func(e *event.Event) {
+		published, last = append(published, time.Now()), e
+	})
+	if err != nil {
 		return err
 	}
 	if s := publisher.Stats(); s.Retries > 0 {

@@ -31,6 +31,8 @@ type feeder struct {
 	rows    map[string]int // as text, how often
 	ids     map[string]bool
 	at      query.Watermark // of the token
+	upTo    *query.EdgeAt   // that the next page is read up to; nil: to the edge of now
+	seen    query.Edge      // by the last page
 	ended   string          // why it cannot go on; the code of a refusal
 }
 
@@ -61,11 +63,12 @@ type fed struct {
 }
 
 func (f *feeder) page(limit int) (rows []fed, progress query.Progress, err error) {
-	p, err := f.w.service.Feed(f.w.t.Context(), query.Principal{Account: f.account}, query.FeedRequest{Since: f.token, Limit: &limit, Lines: true})
+	p, err := f.w.service.Feed(f.w.t.Context(), query.Principal{Account: f.account}, query.FeedRequest{Since: f.token, Limit: &limit, Lines: true, UpTo: f.upTo})
 	if err != nil {
 		return nil, progress, err
 	}
 	defer p.Rows.Release()
+	f.seen = p.Seen
 	for line := range bytes.Lines(p.Rows.JSON()) {
 		var row fed
 		if err := json.Unmarshal(line, &row); err != nil {

@@ -44,7 +44,7 @@ type lastMoment struct {
 // lastFor is how long a moment is used that nothing is known to have changed: it
 // bounds what a projector does that tells nobody, one of an older version, or a
 // person with a statement.
-const lastFor = time.Second
+const lastFor = 250 * time.Millisecond
 
 // momentNow tells how far the tables are now. While nothing was written since they
 // were last read, as the projectors tell, they are not read again.

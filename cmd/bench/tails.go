@@ -1,0 +1,183 @@
+package bench
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"preismon/contracts/event"
+)
+
+// Tails are of accounts of some small mandates, each with as many as an account
+// may have: those of a mandate are equal, and share their reads.
+const (
+	tailsOfAccount = 4
+	tailMandates   = 25
+	firstMandate   = 41
+	firstAccount   = 50_000
+	tailTarget     = 0.5 // seconds, at the 99th percentile
+)
+
+var tailCounts = []int{1, 100, 1_000}
+
+// tailing are tails that are open, and what came on them.
+type tailing struct {
+	counts atomic.Bool // rows are measured
+	mu     sync.Mutex
+	waits  []float64 // seconds from capture, which is when it was published, to the client
+	rows   int64
+	bytes  int64
+	broken error
+}
+
+// measureTails follows the changes of many accounts on one node, while events
+// come at a steady rate: how long a row takes from its publisher to the client,
+// and what the node takes for it.
+func (r *run) measureTails(ctx context.Context) error {
+	f, err := r.flow(ctx)
+	if err != nil {
+		return err
+	}
+	defer f.stop()
+	stop, err := r.profileNode(ctx, "tails")
+	if err != nil {
+		return err
+	}
+	defer stop()
+	most := tailCounts[len(tailCounts)-1] / tailsOfAccount
+	if err := r.world.exec(ctx, fmt.Sprintf(`INSERT INTO %s.accounts (account, mandate, login_identifier, administrative, disabled, permissions, all_orders, all_sites, version)
+SELECT %d + number, %d + number %% %d, concat('tail', toString(number), '@example.com'), 0, 0, ['results'], 1, 1, 1 FROM numbers(%d)`,
+		r.world.database, firstAccount, firstMandate, tailMandates, most)); err != nil {
+		return err
+	}
+	p := r.data.producer(r.Seed+3, time.Now().UTC())
+	t := Table{Title: "Publish to tail at 5,000 events a second", Note: fmt.Sprintf("of %d mandates, %d equal tails each at the most; rows are those of all tails", tailMandates, tailCounts[len(tailCounts)-1]/tailMandates)}
+	for _, n := range tailCounts {
+		s, p99, err := r.tails(ctx, f, p, n)
+		if err != nil {
+			return fmt.Errorf("%d tails: %w", n, err)
+		}
+		t.Series = append(t.Series, s)
+		r.result.put(fmt.Sprintf("publish_to_tail_%d_p99_seconds", n), fmt.Sprintf("publish to tail at 5,000 events/s, %d tails on a node, p99", n), "s", p99, tailTarget, true, "")
+	}
+	r.result.Tables = append(r.result.Tables, t)
+	return nil
+}
+
+func (r *run) tails(ctx context.Context, f *flow, p *producer, n int) (s Series, p99 spread, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	client := &http.Client{Transport: &http.Transport{}}
+	defer client.CloseIdleConnections()
+	all := &tailing{}
+	var reading sync.WaitGroup
+	defer reading.Wait()
+	defer cancel()
+	for i := range n {
+		body, err := r.follow(ctx, client, firstAccount+uint64(i/tailsOfAccount))
+		if err != nil {
+			return s, p99, err
+		}
+		reading.Go(func() {
+			defer body.Close() //nolint:errcheck // it was read
+			if err := all.read(body); ctx.Err() == nil {
+				all.mu.Lock()
+				defer all.mu.Unlock()
+				all.broken = errors.Join(all.broken, err, errors.New("a tail ended"))
+			}
+		})
+	}
+	const warm = 2 * time.Second
+	pid := r.world.nodes[r.world.database].cmd.Process.Pid
+	began, skip := time.Now(), int(warm.Seconds()*visibleRate)
+	sent, peak := 0, 0.0
+	took, err := f.publish(ctx, p, skip+int(r.size.tails.Seconds()*visibleRate), func(*event.Event) {
+		if sent++; sent == skip {
+			all.counts.Store(true)
+		}
+		if sent%(visibleRate/10) == 0 {
+			if now, _, err := resident(pid); err == nil {
+				peak = max(peak, now)
+			}
+		}
+	})
+	if err != nil {
+		return s, p99, err
+	}
+	if err := pause(ctx, time.Second); err != nil { // for what is under way
+		return s, p99, err
+	}
+	work, err := r.work(ctx, r.world.database, began, "%FROM observations_by_mandate%")
+	if err != nil {
+		return s, p99, err
+	}
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if all.broken != nil || len(all.waits) == 0 {
+		return s, p99, errors.Join(all.broken, fmt.Errorf("%d rows", len(all.waits)))
+	}
+	statements := ""
+	for _, w := range work {
+		statements = fmt.Sprintf(", %.0f statements a second of %.1f ms of a processor", float64(w.Queries)/took.Seconds(), w.CPU/float64(w.Queries)*1000)
+	}
+	s = Series{Name: fmt.Sprintf("%d tails", n), Rows: all.rows, Bytes: all.bytes, Note: fmt.Sprintf(
+		"%.0f events a second, p50 %s, p99 %s, greatest %s, node %.0f MiB resident%s", float64(sent)/took.Seconds(),
+		milliseconds(quantile(all.waits, 0.5)), milliseconds(quantile(all.waits, 0.99)), milliseconds(quantile(all.waits, 1)), peak, statements)}
+	return s, spread{quantile(all.waits, 0.99), quantile(all.waits, 0), quantile(all.waits, 1)}, nil
+}
+
+// follow opens a tail of everything that an account sees.
+func (r *run) follow(ctx context.Context, client *http.Client, account uint64) (io.ReadCloser, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.world.nodes[r.world.database].url+"/ext/v1/changes?follow=true", nil)
+	if err != nil {
+		return nil, err
+	}
+	token, err := r.world.token(account)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, 2000))
+		_ = resp.Body.Close()
+		return nil, fmt.Errorf("%s: %s", resp.Status, bytes.TrimSpace(text))
+	}
+	return resp.Body, nil
+}
+
+// read takes the lines of a tail.
+func (t *tailing) read(body io.Reader) error {
+	lines := bufio.NewReaderSize(body, 16<<10)
+	for {
+		line, err := lines.ReadSlice('\n')
+		if err != nil {
+			return err
+		}
+		now := time.Now()
+		_, at, ok := bytes.Cut(line, []byte(`"capturedAt":"`))
+		if !ok || !t.counts.Load() {
+			continue
+		}
+		at, _, _ = bytes.Cut(at, []byte{'"'})
+		captured, err := time.Parse(time.RFC3339, string(at))
+		if err != nil {
+			return err
+		}
+		t.mu.Lock()
+		t.rows++
+		t.bytes += int64(len(line))
+		t.waits = append(t.waits, now.Sub(captured).Seconds())
+		t.mu.Unlock()
+	}
+}
