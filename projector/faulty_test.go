@@ -65,10 +65,13 @@ func what(id string) string {
 }
 
 // failOnce makes the first write of that name fail.
-func (f *faulty) failOnce(name string, afterwards bool) {
-	var done atomic.Bool
+func (f *faulty) failOnce(name string, afterwards bool) { f.failNth(name, 0, afterwards) }
+
+// failNth makes one write of that name fail, after so many others.
+func (f *faulty) failNth(name string, others int, afterwards bool) {
+	var met atomic.Int64
 	hook := func(id string) error {
-		if what(id) == name && done.CompareAndSwap(false, true) {
+		if what(id) == name && met.Add(1) == int64(others)+1 {
 			return errInjected
 		}
 		return nil

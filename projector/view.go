@@ -148,12 +148,12 @@ func (p *Projector) applyScope(ctx context.Context, m uint64) error {
 		return nil
 	}
 	p.views[m] = v
+	known := v.rows == exact // what the table has of the pairs in force
 	if lost > 0 && granted > 0 {
 		if err := p.publish(ctx, m, v, want.within(v.scope)); err != nil {
 			return err
 		}
 	}
-	known := v.rows == exact // what the table has of the other pairs
 	if granted > 0 || !known {
 		v.become(incomplete)
 		if v.applied == v.version {
@@ -247,6 +247,9 @@ func (p *Projector) enforce(ctx context.Context, m uint64, v *view, version uint
 	}
 	if v.version > 0 {
 		p.stale = append(p.stale, staleScope{m, version - 1, time.Now()})
+	}
+	if v.rows == exact { // until it is found, or made, so for this version
+		v.become(incomplete)
 	}
 	v.scope, v.version = s, version
 	p.count(func(s *Stats) { s.ScopeVersions++ })
