@@ -132,8 +132,8 @@ func winners(wins []Wins) []StatisticWinner {
 	for _, w := range wins {
 		all += w.Wins
 	}
-	slices.SortFunc(wins, func(a, b Wins) int { return cmp.Or(cmp.Compare(b.Wins, a.Wins), cmp.Compare(a.Merchant, b.Merchant)) })
-	for _, w := range wins {
+	often := slices.SortedFunc(slices.Values(wins), func(a, b Wins) int { return cmp.Or(cmp.Compare(b.Wins, a.Wins), cmp.Compare(a.Merchant, b.Merchant)) })
+	for _, w := range often {
 		winner := StatisticWinner{Wins: w.Wins, Share: *percent(int64(w.Wins), int64(all))}
 		if w.Merchant != "" {
 			winner.Merchant = &w.Merchant

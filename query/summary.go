@@ -234,8 +234,7 @@ func (t *SiteTally) summary() *SiteRows {
 		return nil
 	}
 	rows := &SiteRows{Priced: int(t.Priced), Unavailable: int(t.Unavailable), Unknown: int(t.Unknown), Prices: []PriceSummary{}}
-	slices.SortFunc(t.Prices, func(a, b PriceTally) int { return cmp.Compare(a.Currency, b.Currency) })
-	for _, p := range t.Prices {
+	for _, p := range slices.SortedFunc(slices.Values(t.Prices), func(a, b PriceTally) int { return cmp.Compare(a.Currency, b.Currency) }) {
 		amount := func(minor int64) json.Number { return decimal(minor, p.Currency) }
 		rows.Prices = append(rows.Prices, PriceSummary{
 			CurrencyCode: p.Currency, Count: int(p.Count), Min: amount(p.Min), Median: amount(p.Median), Max: amount(p.Max),

@@ -7,11 +7,13 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"preismon/contracts"
 	"preismon/query"
+	"preismon/query/store"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -95,6 +97,8 @@ func checkEnding(t *testing.T, p *query.ResultsPage, limit, budget int) {
 // the pairs of the market: GEN-G5, RES-Q2.
 func TestSummariesTellTheRows(t *testing.T) {
 	w := newWorld(t, 92, 120)
+	w.told("CATALOG")
+	w.told("IN_FORCE") // from now on answers are remembered
 	// A summary that takes long on a busy machine is of the whole query all the
 	// same, by whom it is counted.
 	services := []*query.Service{w.counting(query.Defaults().CountedRows), w.counting(3), w.counting(0)}
@@ -184,12 +188,56 @@ func TestSummariesTellTheRows(t *testing.T) {
 	}
 }
 
+// TestSummariesAreRemembered: a summary of what has not changed costs no
+// statement, and one of what has changed is made again.
+func TestSummariesAreRemembered(t *testing.T) {
+	w := newWorld(t, 93, 600)
+	var counted atomic.Int64
+	w.cfg.Asked = func(a store.Asked) {
+		if a.Statement == "tally" || a.Statement == "observed_by_site" {
+			counted.Add(1)
+		}
+	}
+	st, err := store.New(w.cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	w.serve(st)
+	w.service = w.counting(0)
+	w.told("CATALOG")
+	w.told("IN_FORCE")
+	r := query.ResultsRequest{
+		GlobalScope: true, CapturedFrom: w.now.Add(-168 * time.Hour).Format(time.RFC3339), CapturedTo: w.now.Format(time.RFC3339),
+		IsBuyBox: ptr(true), Limit: ptr(2), Summarize: true,
+	}
+	rows := 0
+	for step, want := range []int64{2, 2, 4, 4} { // of the rows, and of pairs without any
+		if step == 2 {
+			w.insert(rand.New(rand.NewPCG(93, 1)), 100, 0)
+			w.setMark(w.mark)
+		}
+		p, err := w.service.Results(t.Context(), query.Principal{Account: accountWhole}, r)
+		if err != nil || p.Summary.Covers != query.CoversQuery {
+			t.Fatalf("%+v, %v", p, err)
+		}
+		p.Rows.Release()
+		if step == 2 && p.Summary.Rows <= rows {
+			t.Errorf("%d rows, and %d after more came", rows, p.Summary.Rows)
+		}
+		if rows = p.Summary.Rows; counted.Load() != want {
+			t.Errorf("step %d: %d statements counted rows, want %d", step, counted.Load(), want)
+		}
+	}
+}
+
 // counting is a service that counts up to so many rows itself.
 func (w *world) counting(rows int) *query.Service {
 	w.t.Helper()
 	cfg := query.Defaults()
 	cfg.CursorKey = "0123456789abcdef0123456789abcdef"
 	cfg.SoftDeadline, cfg.HardBudget, cfg.CountedRows = time.Minute, time.Minute, rows
+	cfg.CheckRemembered = rows == 3 // one of them compares what it remembers with what it reads
 	s, err := query.New(cfg, w.store, func() time.Time { return w.now })
 	if err != nil {
 		w.t.Fatal(err)
