@@ -8,8 +8,6 @@ import (
 	"slices"
 
 	"preismon/contracts"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // enrichment holds what rows are enriched with, for the items of a request,
@@ -132,20 +130,26 @@ func (e *enrichment) read(ctx context.Context, items []contracts.ItemID) error {
 		records    []contracts.Item
 		references []contracts.ReferencePrices
 		customer   []contracts.CustomerData
-		g, gctx    = errgroup.WithContext(ctx)
+		parts      []func(context.Context) error
 	)
 	if e.include.Identity {
-		g.Go(func() (err error) { records, err = e.store.itemsOf(gctx, e.vis, items); return err })
+		parts = append(parts, func(ctx context.Context) (err error) { records, err = e.store.itemsOf(ctx, e.vis, items); return err })
 	}
 	if e.include.ExportFields {
-		g.Go(func() (err error) { references, err = e.store.ReferencePrices(gctx, e.vis, items); return err })
+		parts = append(parts, func(ctx context.Context) (err error) {
+			references, err = e.store.ReferencePrices(ctx, e.vis, items)
+			return err
+		})
 	}
 	if e.include.CustomerData {
-		g.Go(func() (err error) { customer, err = e.store.CustomerData(gctx, e.vis, items); return err })
+		parts = append(parts, func(ctx context.Context) (err error) {
+			customer, err = e.store.CustomerData(ctx, e.vis, items)
+			return err
+		})
 	}
 	if e.include.OrderIDs {
-		g.Go(func() error {
-			orders, err := e.store.PairOrders(gctx, e.vis, items)
+		parts = append(parts, func(ctx context.Context) error {
+			orders, err := e.store.PairOrders(ctx, e.vis, items)
 			for pair, ids := range orders {
 				e.orders[pair] = orderTextsOf(ids)
 			}
@@ -153,15 +157,15 @@ func (e *enrichment) read(ctx context.Context, items []contracts.ItemID) error {
 		})
 	}
 	if e.include.Coverage {
-		g.Go(func() error {
-			last, err := e.store.LastProcessed(gctx, e.vis, items)
+		parts = append(parts, func(ctx context.Context) error {
+			last, err := e.store.LastProcessed(ctx, e.vis, items)
 			for pair, at := range last {
 				e.lastMs[pair] = at.UnixMilli()
 			}
 			return err
 		})
 	}
-	if err := g.Wait(); err != nil {
+	if err := atOnce(ctx, parts...); err != nil {
 		return err
 	}
 	for _, r := range records {
