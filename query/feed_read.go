@@ -45,7 +45,7 @@ func (c *pageCollector) taken() (room int, last *Position, more bool) {
 // limit sorts all that it finds, so that a feed that is far behind reads little
 // more than it gives.
 const (
-	firstFeedSlice  = 1_000
+	firstFeedSlice  = 4_000
 	feedSliceGrowth = 4
 )
 
