@@ -185,7 +185,7 @@ func (s *Service) past(ctx context.Context, in *read, rule *alert.Rule, at []Pos
 	}
 	slices.Sort(items)
 	items = slices.Compact(items)
-	sites, err := s.store.SiteRecords(ctx)
+	facts, err := s.siteFacts(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -204,10 +204,7 @@ func (s *Service) past(ctx context.Context, in *read, rule *alert.Rule, at []Pos
 	q.Selectors = Selectors{Order: q.Selectors.Order, Site: q.Selectors.Site, Items: ItemsOf(items)}
 	q.Watermark = Watermark{last.Epoch, last.Seq}
 	q.Window = contracts.Window{From: fromMs(earliest).Add(-rule.Span())}
-	f := &folder{rule: rule, flagged: map[contracts.SiteKey]bool{}, references: references, past: past, room: most, texts: map[string]string{}}
-	for _, site := range sites {
-		f.flagged[site.Site] = site.CanonicalCountryMarket
-	}
+	f := &folder{rule: rule, facts: facts, references: references, past: past, room: most, texts: map[string]string{}}
 	if err := s.store.Results(ctx, in.vis, &q, f.take); err != nil {
 		return nil, err
 	}
@@ -225,7 +222,7 @@ func (s *Service) past(ctx context.Context, in *read, rule *alert.Rule, at []Pos
 // capture stand together.
 type folder struct {
 	rule       *alert.Rule
-	flagged    map[contracts.SiteKey]bool // with a buy box
+	facts      map[contracts.SiteKey]contracts.Site
 	references map[contracts.ItemID][]contracts.ReferencePrice
 	past       map[contracts.Pair][]pastCapture
 	room       int // for how many captures
@@ -249,7 +246,7 @@ func (f *folder) take(b *Block) error {
 		o := alert.Offer{
 			Price: b.PriceMinor[i], Shipping: b.ShippingMinor[i], Currency: contracts.Currency(f.text(b.Currency.At(i))), Merchant: f.text(b.Merchant.At(i)),
 		}
-		if f.flagged[pair.Site] {
+		if f.facts[pair.Site].CanonicalCountryMarket { // it has a buy box
 			o.BuyBox = contracts.Flag(b.IsBuyBox[i])
 		}
 		f.now.Offers = append(f.now.Offers, o)

@@ -58,9 +58,10 @@ func (m *ItemMarket) place(now *market, ownMerchant string, zone *zoneFormat) {
 	var best *offer
 	for i := range now.offers {
 		o := &now.offers[i]
-		if o.shipping == unknownShipping {
+		total, known := o.total()
+		if !known {
 			m.WithoutShipping++
-		} else if best == nil || o.price+o.shipping < best.price+best.shipping {
+		} else if best == nil || total.price < best.price+best.shipping {
 			best = o
 		}
 	}
@@ -77,22 +78,20 @@ func (m *ItemMarket) place(now *market, ownMerchant string, zone *zoneFormat) {
 	if own == nil {
 		return
 	}
-	m.OwnPrice = new(amount(own.price))
-	m.Rank = new(1)
-	for _, o := range others {
-		if o.price < own.price {
-			*m.Rank++
+	m.OwnPrice, m.Rank = new(amount(own.price)), new(rank(own.price, others))
+	if own, known := own.total(); known {
+		m.RankWithShipping = new(rank(own.price, totals(others)))
+	}
+}
+
+// totals are the offers whose shipping was observed, with it in their prices.
+func totals(of []offer) (all []offer) {
+	for _, o := range of {
+		if total, known := o.total(); known {
+			all = append(all, total)
 		}
 	}
-	if own.shipping == unknownShipping {
-		return
-	}
-	m.RankWithShipping = new(1)
-	for _, o := range others {
-		if o.shipping != unknownShipping && o.price+o.shipping < own.price+own.shipping {
-			*m.RankWithShipping++
-		}
-	}
+	return all
 }
 
 // shareBoxes tells who held the buy box, most often first, then how often

@@ -50,18 +50,18 @@ type ItemMarket struct {
 	CurrencyCode contracts.Currency `json:"currencyCode"`
 	// Cheapest is by its total price; nil: there is no current offer whose
 	// shipping was observed.
-	Cheapest            *ItemOffer      `json:"cheapest"`
-	Offers              int             `json:"offers"`          // current ones
-	WithoutShipping     int             `json:"withoutShipping"` // of them, whose shipping was not observed
-	OwnPrice            *json.Number    `json:"ownPrice"`
-	Rank                *int            `json:"rank"`             // of the own price: 1 and the cheaper offers
-	RankWithShipping    *int            `json:"rankWithShipping"` // the same of totals; that of a reference price is itself
-	Low                 *ItemExtreme    `json:"low"`              // of the window; nil: no price was observed
-	High                *ItemExtreme    `json:"high"`
-	Observations        ItemOutcomes    `json:"observations"` // of the window, at the sites of the market
-	BuyBox              []ItemBoxHolder `json:"buyBox"`
-	LastCapturedAt      *string         `json:"lastCapturedAt" column:"instant"`
-	Sites               []ItemSite      `json:"sites"`
+	Cheapest            *ItemOffer        `json:"cheapest"`
+	Offers              int               `json:"offers"`          // current ones
+	WithoutShipping     int               `json:"withoutShipping"` // of them, whose shipping was not observed
+	OwnPrice            *json.Number      `json:"ownPrice"`
+	Rank                *int              `json:"rank"`             // of the own price: 1 and the cheaper offers
+	RankWithShipping    *int              `json:"rankWithShipping"` // the same of totals; that of a reference price is itself
+	Low                 *ItemExtreme      `json:"low"`              // of the window; nil: no price was observed
+	High                *ItemExtreme      `json:"high"`
+	Observations        StatisticOutcomes `json:"observations"` // of the window, at the sites of the market
+	BuyBox              []ItemBoxHolder   `json:"buyBox"`
+	LastCapturedAt      *string           `json:"lastCapturedAt" column:"instant"`
+	Sites               []ItemSite        `json:"sites"`
 	lastMs              int64
 	boxes, boxCaptures  uint64
 	wins                map[string]uint64
@@ -85,9 +85,6 @@ type ItemExtreme struct {
 	On    string            `json:"on"`   // the first day with it, as a date in the zone
 }
 
-// ItemOutcomes counts captures.
-type ItemOutcomes = StatisticOutcomes
-
 // ItemBoxHolder is who held the buy box how often; the shares of a market sum
 // up to 100. Both nil and false: a holder without a name.
 type ItemBoxHolder struct {
@@ -102,7 +99,7 @@ type ItemSite struct {
 	Site           contracts.SiteKey `json:"site"`
 	LastCapturedAt *string           `json:"lastCapturedAt" column:"instant"` // nil: nothing was ever captured
 	CoverageState  string            `json:"coverageState"`                   // of that capture
-	Observations   ItemOutcomes      `json:"observations"`                    // of the window
+	Observations   StatisticOutcomes `json:"observations"`                    // of the window
 	Days           []ItemDay         `json:"days"`                            // of the window; those of which nothing is known are left out
 }
 
@@ -202,7 +199,7 @@ type itemSumming struct {
 // newestCapture is the newest capture of a pair.
 type newestCapture struct {
 	ms    int64
-	state string
+	state contracts.Outcome
 }
 
 func (o *itemSumming) readDays(ctx context.Context) error {
@@ -220,11 +217,11 @@ func (o *itemSumming) readNewest(ctx context.Context) error {
 	return o.s.store.Results(ctx, o.in.vis, &q, func(b *Block) error {
 		for i := range b.Len {
 			site := contracts.SiteKey(b.Site.At(i))
-			state := coverageOf(b, i)
-			if o.newest[site].state != "PRICE_OBSERVED" { // one of its offers is enough
+			state := b.stateOf(i)
+			if o.newest[site].state != contracts.PriceObserved { // one of its offers is enough
 				o.newest[site] = newestCapture{b.CapturedMs[i], state}
 			}
-			if state == "PRICE_OBSERVED" && b.CapturedMs[i] >= o.now.Add(-currentOffers).UnixMilli() {
+			if state == contracts.PriceObserved && b.CapturedMs[i] >= o.now.Add(-currentOffers).UnixMilli() {
 				o.offers = append(o.offers, offerOf(b, i))
 			}
 		}
@@ -232,32 +229,13 @@ func (o *itemSumming) readNewest(ctx context.Context) error {
 	})
 }
 
-// coverageOf is the state of a row, as filters have it.
-func coverageOf(b *Block, i int) string {
-	outcome := contracts.Outcome(b.Outcome[i])
-	if outcome == contracts.PriceObserved && b.PriceMinor[i] < 0 {
-		return "UNKNOWN"
-	}
-	for _, state := range []string{"PRICE_OBSERVED", "UNAVAILABLE", "PRODUCT_NOT_FOUND"} {
-		if slices.Contains(coverageOutcomes[state], outcome) {
-			return state
-		}
-	}
-	return "UNKNOWN"
-}
-
 // readFacts reads what is known of the product and of the sites.
 func (o *itemSumming) readFacts(ctx context.Context) (err error) {
 	if o.pairs, err = o.s.store.PairsBySite(ctx, o.in.vis, o.in.query.Selectors); err != nil {
 		return err
 	}
-	sites, err := o.s.store.SiteRecords(ctx)
-	if err != nil {
+	if o.facts, err = o.s.siteFacts(ctx); err != nil {
 		return err
-	}
-	o.facts = map[contracts.SiteKey]contracts.Site{}
-	for _, site := range sites {
-		o.facts[site.Site] = site
 	}
 	items, err := o.s.store.ItemRecords(ctx, []contracts.ItemID{o.r.ItemID})
 	if err != nil {
@@ -335,7 +313,7 @@ func (o *itemSumming) date(st Statistic) string {
 func (o *itemSumming) site(key contracts.SiteKey) ItemSite {
 	site := ItemSite{Site: key, CoverageState: "NO_RESULT", Days: []ItemDay{}}
 	if newest, ok := o.newest[key]; ok {
-		site.LastCapturedAt, site.CoverageState = new(string(o.zone.append(nil, newest.ms))), newest.state
+		site.LastCapturedAt, site.CoverageState = new(string(o.zone.append(nil, newest.ms))), string(coverageState.values.At(int(newest.state)))
 	}
 	for _, st := range o.days {
 		if st.Text != string(key) {

@@ -209,22 +209,18 @@ func (s *Service) moversWindow(r MoversRequest) (rows ResultsRequest, w contract
 
 // movers are all movers of the kind that is asked for, ranked.
 func (s *Service) movers(ctx context.Context, in *read, r MoversRequest, echo *MoversEcho) ([]Mover, error) {
-	sites, err := s.store.SiteRecords(ctx)
+	facts, err := s.siteFacts(ctx)
 	if err != nil {
 		return nil, err
 	}
-	flagged := map[contracts.SiteKey]bool{}
-	for _, site := range sites {
-		flagged[site.Site] = site.CanonicalCountryMarket
-	}
 	q := in.query // from since: a capture at since is the newest on both sides, or there is a newer one
-	after, err := s.featured(ctx, in.vis, q, flagged)
+	after, err := s.featured(ctx, in.vis, q, facts)
 	if err != nil || len(after) == 0 {
 		return nil, err
 	}
 	since := q.Window.From
 	q.Window, q.FromNow, q.ToNow = contracts.Window{From: since.Add(-moverLookback), To: since}, false, false
-	before, err := s.featured(ctx, in.vis, q, flagged)
+	before, err := s.featured(ctx, in.vis, q, facts)
 	if err != nil {
 		return nil, err
 	}
@@ -285,7 +281,7 @@ func (e *MoversEcho) count(site contracts.SiteKey, kinds []MoverKind) {
 
 // featured reads the newest capture of each pair in a window, with the offer
 // that stands for it.
-func (s *Service) featured(ctx context.Context, v Visibility, q ResultsQuery, flagged map[contracts.SiteKey]bool) (map[contracts.Pair]*featured, error) {
+func (s *Service) featured(ctx context.Context, v Visibility, q ResultsQuery, facts map[contracts.SiteKey]contracts.Site) (map[contracts.Pair]*featured, error) {
 	q.Export = true // shipping and buy box
 	all := map[contracts.Pair]*featured{}
 	err := s.store.Results(ctx, v, &q, func(b *Block) error {
@@ -295,7 +291,7 @@ func (s *Service) featured(ctx context.Context, v Visibility, q ResultsQuery, fl
 				capturedMs: b.CapturedMs[i], state: b.stateOf(i), price: b.PriceMinor[i], shipping: b.ShippingMinor[i],
 				currency: contracts.Currency(b.Currency.At(i)), merchant: string(b.Merchant.At(i)),
 			}
-			if flagged[pair.Site] {
+			if facts[pair.Site].CanonicalCountryMarket {
 				f.buyBox = contracts.Flag(b.IsBuyBox[i])
 			}
 			all[pair] = f

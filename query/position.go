@@ -69,6 +69,15 @@ type offer struct {
 	capturedMs int64
 }
 
+// total is the offer with its shipping in its price, where that was observed.
+func (o offer) total() (_ offer, known bool) {
+	if o.shipping == unknownShipping {
+		return o, false
+	}
+	o.price += o.shipping
+	return o, true
+}
+
 // MarketPosition places a candidate price among the current offers of a
 // product: the offers with a price of the newest capture of each visible
 // pair, when that capture found the product available and is at most 168

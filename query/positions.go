@@ -166,24 +166,20 @@ func (s *Service) positions(ctx context.Context, in *read, r PositionsRequest, e
 	if err != nil || len(offers) == 0 {
 		return nil, err
 	}
-	sites, err := s.store.SiteRecords(ctx)
+	facts, err := s.siteFacts(ctx)
 	if err != nil {
 		return nil, err
-	}
-	facts := map[contracts.SiteKey]contracts.Site{}
-	for _, site := range sites {
-		facts[site.Site] = site
 	}
 	by := map[productMarket]*market{}
 	var markets []*market
 	for _, o := range offers {
 		o.buyBox = o.buyBox && facts[o.Site].CanonicalCountryMarket
 		if r.Amount == "totalPrice" {
-			if o.shipping == unknownShipping {
+			var known bool
+			if o, known = o.total(); !known {
 				echo.WithoutTotal++
 				continue
 			}
-			o.price += o.shipping
 		}
 		key := productMarket{o.Item, marketKey{facts[o.Site].CountryCode, o.currency}}
 		if by[key] == nil {
@@ -235,6 +231,16 @@ func orNothing(s *string) string {
 	return *s
 }
 
+// siteFacts is what is known of each site.
+func (s *Service) siteFacts(ctx context.Context) (map[contracts.SiteKey]contracts.Site, error) {
+	sites, err := s.store.SiteRecords(ctx)
+	facts := make(map[contracts.SiteKey]contracts.Site, len(sites))
+	for _, site := range sites {
+		facts[site.Site] = site
+	}
+	return facts, err
+}
+
 // own gives the caller's price, and the offers that it is compared with.
 func (m *market) own(r PositionsRequest) (own *offer, others []offer) {
 	if r.beside() == "reference" {
@@ -260,15 +266,11 @@ func (m *market) ownPosition(own offer, others []offer, zone *zoneFormat) OwnPos
 	slices.SortFunc(others, compareOffers)
 	best := others[0]
 	oldest, newest := best.capturedMs, best.capturedMs
-	rank := 1
 	for _, o := range others {
 		oldest, newest = min(oldest, o.capturedMs), max(newest, o.capturedMs)
-		if o.price < own.price {
-			rank++
-		}
 	}
 	at := OwnPosition{
-		ItemID: best.Item, CurrencyCode: m.currency, OwnPrice: decimal(own.price, m.currency), Rank: rank, Offers: len(others),
+		ItemID: best.Item, CurrencyCode: m.currency, OwnPrice: decimal(own.price, m.currency), Rank: rank(own.price, others), Offers: len(others),
 		Cheapest:   BestOffer{Site: best.Site, Price: decimal(best.price, m.currency)},
 		Difference: decimal(own.price-best.price, m.currency), DifferencePercent: percent(own.price-best.price, best.price),
 		OldestCapturedAt: string(zone.append(nil, oldest)), NewestCapturedAt: string(zone.append(nil, newest)),

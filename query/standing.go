@@ -135,6 +135,17 @@ func (m *market) standing(candidateText string, zone *zoneFormat) Standing {
 	return st
 }
 
+// rank is the place of an amount among the prices of offers: 1 and the cheaper ones.
+func rank(amount int64, of []offer) int {
+	n := 1
+	for _, o := range of {
+		if o.price < amount {
+			n++
+		}
+	}
+	return n
+}
+
 // compareOffers puts the cheapest first, and of equally cheap ones the best.
 func compareOffers(a, b offer) int {
 	return cmp.Or(cmp.Compare(a.price, b.price), first(a.buyBox, b.buyBox), cmp.Compare(a.shipping, b.shipping),
