@@ -68,8 +68,12 @@ func TestCluster(t *testing.T) {
 	}
 	t.Logf("split, and whole again, in %s", time.Since(began))
 	info := now(t, s)
-	if info.State.LastSeq < want {
-		t.Errorf("%d messages of %d", info.State.LastSeq, want)
+	for began := time.Now(); info.State.LastSeq < want; info = now(t, s) { // who answers may not have applied it yet
+		if time.Since(began) > 10*time.Second {
+			t.Errorf("%d messages of %d", info.State.LastSeq, want)
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
 	}
 	to := (cluster.Node(info.Cluster.Leader) + 1) % cluster.Size
 	for began := time.Now(); cluster.Node(info.Cluster.Leader) != to; info = now(t, s) {
