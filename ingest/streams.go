@@ -108,32 +108,33 @@ func EnsureStreams(ctx context.Context, js jetstream.JetStream, c StreamConfig) 
 		return err
 	}
 	for _, want := range c.withDefaults().streams() {
-		if err := ensureStream(ctx, js, want); err != nil {
+		if _, err := EnsureStream(ctx, js, want); err != nil {
 			return fmt.Errorf("stream %s: %w", want.Name, err)
 		}
 	}
 	return nil
 }
 
-func ensureStream(ctx context.Context, js jetstream.JetStream, want jetstream.StreamConfig) error {
+// EnsureStream creates a stream that is missing, and raises the limits of one
+// that is there.
+func EnsureStream(ctx context.Context, js jetstream.JetStream, want jetstream.StreamConfig) (jetstream.Stream, error) {
 	s, err := js.Stream(ctx, want.Name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		_, err = js.CreateStream(ctx, want)
+		s, err = js.CreateStream(ctx, want)
 		if !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
-			return err
+			return s, err
 		}
 		s, err = js.Stream(ctx, want.Name) // created by someone else meanwhile
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	have := s.CachedInfo().Config
 	next := raised(have, want)
 	if reflect.DeepEqual(next, have) {
-		return nil
+		return s, nil
 	}
-	_, err = js.UpdateStream(ctx, next)
-	return err
+	return js.UpdateStream(ctx, next)
 }
 
 // raised is have with the limits of want where those are higher.

@@ -119,12 +119,7 @@ func (w *world) announce(ctx context.Context) error {
 		return err
 	}
 	checkpoints.End(nil)
-	select {
-	case <-js.PublishAsyncComplete():
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return conn.Flush()
 }
 
 // scratchNATS starts a NATS server that lives for one measurement.

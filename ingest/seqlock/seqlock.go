@@ -17,12 +17,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
 	"preismon/contracts"
 	"preismon/contracts/event"
+	"preismon/ingest"
 )
 
 // Stream is the name of the stream. It holds the last messages of each
@@ -72,27 +74,29 @@ func (c Config) Validate() error {
 	return f.Err()
 }
 
+// room is what the stream takes of the memory of NATS, reserved when it is created:
+// it must not run out of it later, when a message of a projector would be refused
+// and one of a reader taken.
+const room = 4 << 20
+
 // open gives the stream, creates it when it is not there, and raises its replicas.
 func (c Config) open(ctx context.Context, js jetstream.JetStream) (jetstream.Stream, error) {
-	s, err := js.Stream(ctx, Stream)
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		s, err = js.CreateStream(ctx, jetstream.StreamConfig{
-			Name: Stream, Subjects: []string{"checkpoints.>"}, Description: "whether a projector writes a checkpoint, and what readers ask",
-			Storage: jetstream.MemoryStorage, Retention: jetstream.LimitsPolicy, Discard: jetstream.DiscardOld,
-			MaxMsgsPerSubject: kept, Replicas: c.Replicas,
-		})
-		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // created by someone else meanwhile
-			s, err = js.Stream(ctx, Stream)
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	if have := s.CachedInfo().Config; have.Replicas < c.Replicas {
-		have.Replicas = c.Replicas
-		return js.UpdateStream(ctx, have)
-	}
-	return s, nil
+	return ingest.EnsureStream(ctx, js, jetstream.StreamConfig{
+		Name: Stream, Subjects: []string{"checkpoints.>"}, Description: "whether a projector writes a checkpoint, and what readers ask",
+		Storage: jetstream.MemoryStorage, Retention: jetstream.LimitsPolicy, Discard: jetstream.DiscardOld,
+		MaxMsgsPerSubject: kept, MaxBytes: room, Replicas: c.Replicas,
+	})
+}
+
+// noRoom tells whether a server refused to create the stream for want of memory.
+func noRoom(err error) bool {
+	e, ok := errors.AsType[*jetstream.APIError](err)
+	return ok && slices.Contains([]jetstream.ErrorCode{
+		10002, // JSAccountResourcesExceededErr
+		10005, // JSClusterNoPeersErr
+		10023, // JSInsufficientResourcesErr
+		10028, // JSMemoryResourcesExceededErr
+	}, e.ErrorCode)
 }
 
 // notice is the message of a partition. null: the projector is writing.

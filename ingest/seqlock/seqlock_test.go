@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"go.uber.org/goleak"
@@ -175,6 +176,33 @@ func TestLostStream(t *testing.T) {
 	write(t, second, 2)
 	if got := eventually(t, r); got == before || got.Partitions[0]["OBSERVATIONS"].Seq != 2 {
 		t.Errorf("written: %+v", got.Partitions)
+	}
+}
+
+// Where NATS has no memory for the stream, projectors write all the same, and
+// readers know nothing.
+func TestNoRoom(t *testing.T) {
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(), JetStreamMaxMemory: 1 << 20, NoSigs: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+	if !s.ReadyForConnections(10 * time.Second) {
+		t.Fatal("NATS is not ready after 10 s")
+	}
+	w := &world{url: s.ClientURL()}
+	_, w.js = w.connect(t)
+	r := w.reader(t)
+	writer := w.writer(t, 0)
+	for seq := range uint64(3) {
+		write(t, writer, seq)
+		if got := r.Written(t.Context()); got != nil {
+			t.Fatalf("there is no stream, and the answer is %+v", got.Partitions)
+		}
+	}
+	if _, err := w.js.Stream(t.Context(), seqlock.Stream); err == nil {
+		t.Error("there is a stream")
 	}
 }
 

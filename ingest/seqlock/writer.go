@@ -21,6 +21,7 @@ type Writer struct {
 	log     *slog.Logger
 	subject string
 	begun   uint64 // the sequence of the last Begin
+	alone   bool   // the stream is not there, so that nobody can ask
 }
 
 // NewWriter makes a Writer. It asks the server nothing before its first call.
@@ -32,43 +33,43 @@ func NewWriter(cfg Config, js jetstream.JetStream, partition int, log *slog.Logg
 }
 
 // Begin returns when every reader that asks from now on will know that the
-// checkpoints are being written. After an error nothing may be written.
+// checkpoints are being written. After an error nothing may be written. Where NATS
+// has no room for the stream, there is nobody to tell.
 func (w *Writer) Begin(ctx context.Context) error {
 	ack, err := w.js.PublishMsg(ctx, w.message(nil))
 	if errors.Is(err, jetstream.ErrNoStreamResponse) {
-		if _, err := w.cfg.open(ctx, w.js); err != nil {
-			return err
+		if _, err = w.cfg.open(ctx, w.js); noRoom(err) {
+			if !w.alone {
+				w.log.Warn("NATS has no memory for the stream "+Stream+": query nodes ask ClickHouse at each request", "bytes", room, "error", err)
+			}
+			w.alone = true
+			return nil
+		} else if err == nil {
+			ack, err = w.js.PublishMsg(ctx, w.message(nil))
 		}
-		ack, err = w.js.PublishMsg(ctx, w.message(nil))
 	}
 	if err != nil {
 		return err
 	}
-	w.begun = ack.Sequence
+	w.begun, w.alone = ack.Sequence, false
 	return nil
 }
 
 // End says what stands in the tables; nothing is being written then. It does not
-// wait. When the message is lost, or another leader has begun, readers ask
+// wait for an answer. When the message is lost, or another leader has begun, readers ask
 // ClickHouse until the next End.
 func (w *Writer) End(written event.Marks) {
+	if w.alone {
+		return
+	}
 	if written == nil {
 		written = event.Marks{}
 	}
 	msg := w.message(written)
 	msg.Header = nats.Header{jetstream.ExpectedLastSubjSeqHeader: {strconv.FormatUint(w.begun, 10)}}
-	ack, err := w.js.PublishMsgAsync(msg)
-	if err != nil {
+	if err := w.js.Conn().PublishMsg(msg); err != nil {
 		w.log.Warn("readers are not told that a checkpoint is written, and ask ClickHouse until the next one", "error", err)
-		return
 	}
-	go func() {
-		select {
-		case <-ack.Ok():
-		case err := <-ack.Err():
-			w.log.Warn("readers are not told that a checkpoint is written, and ask ClickHouse until the next one", "error", err)
-		}
-	}()
 }
 
 func (w *Writer) message(written event.Marks) *nats.Msg {
