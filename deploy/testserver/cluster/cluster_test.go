@@ -28,9 +28,12 @@ func TestCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}, Replicas: 3})
-	if err != nil {
-		t.Fatal(err)
+	var s jetstream.Stream
+	for began := time.Now(); s == nil; { // their leader may not have heard of all three yet
+		s, err = js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}, Replicas: 3})
+		if err != nil && time.Since(began) > 10*time.Second {
+			t.Fatal(err)
+		}
 	}
 	want := uint64(0)
 	publish := func() {
