@@ -73,6 +73,7 @@ type Quality struct {
 	ExpectedProcessedByNow int
 	SourceCountsConsistent bool
 	LastCapturedAt         time.Time // zero: never
+	NextDueAt              time.Time // the capture after that, also one that is late; zero: nothing tells
 }
 
 // QualitySummary counts the pairs of an order by reason.
@@ -204,11 +205,15 @@ func (j *judge) judge(p OrderPair) Quality {
 	if !counted {
 		c.SiteCounters = j.planned
 	}
-	return Quality{
+	q := Quality{
 		Pair: p.Pair, Reason: j.reason(p, c, counted),
 		ConfiguredObservations: c.ConfiguredObservations, ExpectedProcessedByNow: c.ExpectedProcessedByNow,
 		SourceCountsConsistent: c.consistent || !counted, LastCapturedAt: p.CapturedAt,
 	}
+	if every := j.interval(p.Pair); every > 0 && !p.CapturedAt.IsZero() {
+		q.NextDueAt = p.CapturedAt.Add(every)
+	}
+	return q
 }
 
 func (j *judge) reason(p OrderPair, c siteCounts, counted bool) Reason {

@@ -223,12 +223,11 @@ func (t *freshness) add(q Quality, every time.Duration, now time.Time) {
 		t.last = q.LastCapturedAt
 	}
 	t.oldest = earlier(t.oldest, q.LastCapturedAt)
-	if every == 0 {
-		return
-	}
-	if due := q.LastCapturedAt.Add(every); due.After(now) {
+	switch due := q.NextDueAt; {
+	case due.IsZero():
+	case due.After(now):
 		t.next = earlier(t.next, due)
-	} else {
+	default:
 		t.late++
 		t.firstLate = earlier(t.firstLate, due)
 	}

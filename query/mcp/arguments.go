@@ -121,7 +121,7 @@ func (t *tool) input() (json.RawMessage, error) {
 		}
 		fmt.Fprintf(&b, "%q:%s", name, member)
 	}
-	if t.records != "" {
+	if t.records != nil {
 		// The properties of list_results are the parameters of REST, and no
 		// others (TOOL-02).
 		as := `,"fields":%s`

@@ -21,7 +21,7 @@ func offer(s *query.Service) (catalogue, error) {
 		if err != nil {
 			return catalogue{}, fmt.Errorf("mcp: %s: %w", t.name, err)
 		}
-		if t.records != "" {
+		if t.records != nil {
 			orTable(answer)
 		}
 		run := t.run

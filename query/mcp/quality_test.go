@@ -2,10 +2,49 @@ package mcp_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
+
+// Each record of the quality of an order says when the next capture of its pair
+// is due, where both the newest and how often are known.
+func TestQualitySaysWhenThePairIsDue(t *testing.T) {
+	a := newAgents(t, newMarket()).agent(whole)
+	const tool = "list_order_observation_quality"
+	for order, every := range map[int]time.Duration{5: time.Hour, 6: 0} { // 6 has no schedule
+		rows := list(a.call(tool, object{"orderId": order}).ok(), "data")
+		known := 0
+		for _, r := range rows {
+			last, due := at(r, "lastCapturedAt"), at(r, "nextDueAt")
+			if every == 0 || last == nil {
+				if _, said := r.(object)["nextDueAt"]; said {
+					t.Errorf("order %d: due is said of %v", order, r)
+				}
+				continue
+			}
+			known++
+			captured, err := time.Parse(time.RFC3339, last.(string))
+			must(t, err)
+			if want := captured.Add(every).Format("2006-01-02T15:04:05.000Z"); due != want {
+				t.Errorf("order %d: due %v, want %s after %v", order, due, want, last)
+			}
+		}
+		if known == len(rows) || (known == 0) != (every == 0) {
+			t.Errorf("order %d: %d of %d pairs have a time", order, known, len(rows))
+		}
+	}
+	asked := a.call(tool, object{"orderId": 5, "itemId": 11, "fields": []string{"site", "nextDueAt"}}).ok()
+	if rows := list(asked, "rows"); len(rows) != 2 || rows[0].([]any)[1] == nil {
+		t.Errorf("as a table: %v", asked["rows"])
+	}
+	over := a.get("/v1/orders/5/observation-quality")
+	if strings.Contains(over.body, "nextDueAt") {
+		t.Errorf("REST: %s", over.body)
+	}
+}
 
 // The first page of the quality of an order counts all its pairs by site and
 // reason, whatever is asked to be listed, and says when the next capture is

@@ -163,7 +163,7 @@ func questionsOfNow() []question {
 		},
 		{
 			name: "out_of_stock_at_a_shop", asks: "What of the core order is out of stock at Demo Elektro Nord now?",
-			holds: cost{3, 2_261},
+			holds: cost{3, 2_671},
 			ask: func(a *analyst) any {
 				order, site := a.order(askedOrder), a.site(askedShop)
 				rows := a.records("list_order_observation_quality", object{"orderId": order, "site": site, "reasonCode": "PRODUCT_UNAVAILABLE"})

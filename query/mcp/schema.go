@@ -87,11 +87,16 @@ const pageWords = "For people: the explorer with this question, as near as it sh
 // countedSchema is that of counted.
 func countedSchema() schema { return described(kind("object"), "Records returned, and the page") }
 
+// shapeOf is the body that an operation of the contract answers with.
+func shapeOf(operation string) func() (schema, error) {
+	return func() (schema, error) { return openapi.AnswerShape(operation) }
+}
+
 // contractAnswer is the answer of an operation of the contract behind a head
 // that counts.
 func contractAnswer(operation string) func() (schema, error) {
 	return func() (schema, error) {
-		body, err := openapi.AnswerShape(operation)
+		body, err := shapeOf(operation)()
 		if err != nil {
 			return nil, err
 		}

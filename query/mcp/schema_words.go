@@ -5,7 +5,7 @@ package mcp
 var memberWords = map[string]string{
 	// Of every answer, and of a page.
 	"completeness": "What is left to read", "complete": "Nothing is left", "reason": "Why not", cursorMember: "Goes on",
-	"note": "What to know of it", "paging": "Of this page", "data": "Records", "query": "As understood",
+	"note": "A hint", "paging": "Of this page", "data": "Records", "query": "As understood",
 
 	// Products, sites and orders.
 	"itemId": "Product", "orderId": "Order", "orderIds": "Orders that watch it", "site": "Site key", "sites": "Site keys",

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"preismon/contracts/fault"
-	"preismon/contracts/openapi"
 	"preismon/query"
 	"preismon/query/wire"
 )
@@ -31,7 +30,7 @@ func fieldsSchema() schema {
 // the records have only on request.
 func (t tool) withFields(c Call) (Call, error) {
 	var all map[string]json.RawMessage
-	if t.records == "" || json.Unmarshal(c.Arguments, &all) != nil || all[fieldsArgument] == nil {
+	if t.records == nil || json.Unmarshal(c.Arguments, &all) != nil || all[fieldsArgument] == nil {
 		return c, nil
 	}
 	var fields []string
@@ -62,7 +61,7 @@ func memberOf(field string) string {
 
 // known refuses fields that records of the tool never have.
 func (t tool) known(fields []string) error {
-	body, err := openapi.AnswerShape(t.records)
+	body, err := t.records()
 	if err != nil {
 		return err
 	}

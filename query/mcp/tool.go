@@ -24,8 +24,8 @@ type tool struct {
 	maxLimit  int // of records; 0: as of most lists
 	heavy     bool
 	run       runner
-	records   string              // operation of the contract that lists its records; "": they have no fields to choose
-	adds      map[string][]string // arguments that add fields to them
+	records   func() (schema, error) // the body with its records; nil: they have no fields to choose
+	adds      map[string][]string    // arguments that add fields to them
 }
 
 // runner answers a call of a tool.

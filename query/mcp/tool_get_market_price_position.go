@@ -19,7 +19,7 @@ func getMarketPricePosition() tool {
 		}
 	}
 	return tool{
-		name: "get_market_price_position", title: "Price position", operation: "listResults", records: "listPositions", heavy: true, arguments: arguments, maxLimit: query.MaxResultsLimit,
+		name: "get_market_price_position", title: "Price position", operation: "listResults", records: shapeOf("listPositions"), heavy: true, arguments: arguments, maxLimit: query.MaxResultsLimit,
 		about: "Places a candidatePrice among the current offers (168 hours) of one product: one per country and currency. " +
 			"Without it, where the caller is too dear: its reference price of each product of an order, a site, or all, beside the " +
 			"cheapest offer, worst first; query.above, equal, below, undercutBy count all pages. No position proves nothing beyond what you see.",

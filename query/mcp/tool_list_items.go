@@ -7,7 +7,7 @@ import (
 
 func listItems() tool {
 	return tool{
-		name: "list_items", title: "Products", operation: "listItems", records: "listItems", arguments: wire.Operation(wire.SearchItems).Parameters(),
+		name: "list_items", title: "Products", operation: "listItems", records: shapeOf("listItems"), arguments: wire.Operation(wire.SearchItems).Parameters(),
 		about: "Finds monitored products by name, identifier or category, to get their itemId. An empty page only means that you see no " +
 			"such product, not that none exists.",
 		words:  map[string]string{"name": "Words of name, brand or manufacturer; best match first, search.matches counts all"},

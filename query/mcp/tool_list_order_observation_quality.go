@@ -10,11 +10,11 @@ import (
 
 func listOrderObservationQuality() tool {
 	return tool{
-		name: "list_order_observation_quality", title: "How observations went", operation: "listObservationQuality", records: "listObservationQuality",
+		name: "list_order_observation_quality", title: "How observations went", operation: "listObservationQuality", records: qualityShape,
 		arguments: wire.Operation(wire.ItemQuality).Parameters(), required: []string{"orderId"},
 		about: "Why is there no result: tells for each product-site pair of an order how its newest observation went. PRODUCT_NOT_FOUND is an ordinary " +
-			"finding; PENDING and OVERDUE mean no current result: none was due yet, or one was. The first page's summary.sites counts all pairs " +
-			"by site and reason, with the next capture due: for counts send limit 1.",
+			"finding; PENDING and OVERDUE mean no current result: none was due yet, or one was. nextDueAt: when the next is, or was, due. The first " +
+			"page's summary.sites counts all pairs by site and reason: for counts send limit 1.",
 		answer: qualityAnswer,
 		run:    summed(wire.ItemQuality, sumQuality),
 	}
@@ -70,8 +70,20 @@ func qualitySites(page *query.SiteStatusPage) (sum qualitySummary) {
 	return sum
 }
 
-func qualityAnswer() (schema, error) {
+// qualityShape is the body of REST, with when the next capture of each pair is
+// due.
+func qualityShape() (schema, error) {
 	body, err := openapi.AnswerShape("listObservationQuality")
+	if err != nil {
+		return nil, err
+	}
+	record := body["properties"].(schema)["data"].(schema)["items"].(schema)["properties"].(schema)
+	record["nextDueAt"] = described(kind("string"), "When the next is, or was, due; absent: not known")
+	return body, nil
+}
+
+func qualityAnswer() (schema, error) {
+	body, err := qualityShape()
 	if err != nil {
 		return nil, err
 	}
@@ -79,8 +91,8 @@ func qualityAnswer() (schema, error) {
 	return answerOf(described(object(schema{
 		"page": text(pageWords), "returned": described(kind("integer"), "Pairs of this page"),
 		"sites": described(listOf(object(schema{
-			"site": text("Site key"), "reasons": described(kind("object"), "Pairs by reasonCode, of all pages and reasons"), "lastCapturedAt": text("Newest capture"),
-			"nextDueAt": text("Next capture due"), "lateSince": text("A capture was due then and did not come"),
+			"site": text("Site key"), "reasons": described(kind("object"), "Pairs by reasonCode, of all pages"), "lastCapturedAt": text("Newest capture"),
+			"nextDueAt": text("Next due"), "lateSince": text("First that did not come"),
 		})), "By key, on the first page"),
 		"otherSites": described(kind("integer"), "Further sites, not listed"),
 	}), "Counts of the pairs"), brief(body)), nil

@@ -12,7 +12,7 @@ import (
 
 func listResultChanges() tool {
 	return tool{
-		name: "list_result_changes", title: "What changed", operation: "listResults", records: "listMovers", maxLimit: query.MaxResultsLimit, required: []string{"since"}, heavy: true,
+		name: "list_result_changes", title: "What changed", operation: "listResults", records: shapeOf("listMovers"), maxLimit: query.MaxResultsLimit, required: []string{"since"}, heavy: true,
 		arguments: wire.Operation(wire.Changes).Parameters(),
 		about: "What changed since an instant, or between two, per product-site pair, by the offer that latestPerPair shows: before and after, " +
 			"greatest price moves first. query.kinds and query.sites count all pages: for counts alone send limit 1. " +

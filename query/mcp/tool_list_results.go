@@ -11,7 +11,7 @@ import (
 
 func listResults() tool {
 	return tool{
-		name: "list_results", title: "Prices and availability", operation: "listResults", records: "listResults", maxLimit: query.MaxResultsLimit, heavy: true,
+		name: "list_results", title: "Prices and availability", operation: "listResults", records: shapeOf("listResults"), maxLimit: query.MaxResultsLimit, heavy: true,
 		arguments: wire.Asked(func(in *wire.Params) { _, _ = wire.DecodeResults(in) }),
 		about: "Reads observed prices and availability, newest first. Without bounds: 168 hours for a product, else 24. A window " +
 			"needs a product, order or site, or globalScope. Current prices: latestPerPair. Three outcomes: a price, " +

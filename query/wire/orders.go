@@ -61,6 +61,13 @@ type qualityRecord struct {
 	LastCapturedAt         *instant          `json:"lastCapturedAt"`
 }
 
+// dueRecord says also when the next capture of the pair is due, where that is
+// known.
+type dueRecord struct {
+	qualityRecord
+	NextDueAt *instant `json:"nextDueAt,omitempty"`
+}
+
 // instant is a time as answers show it: UTC, to the millisecond.
 type instant time.Time
 
@@ -121,6 +128,8 @@ func qualityOf(q query.Quality) qualityRecord {
 	}
 }
 
+func dueOf(q query.Quality) dueRecord { return dueRecord{qualityOf(q), instantOf(&q.NextDueAt)} }
+
 // Orders lists visible orders.
 func Orders(ctx context.Context, s *query.Service, p query.Principal, in *Params) (any, error) {
 	req := query.OrdersRequest{
@@ -152,14 +161,15 @@ func Order(ctx context.Context, s *query.Service, p query.Principal, in *Params)
 
 // ObservationQuality lists the state of the pairs of an order.
 func ObservationQuality(ctx context.Context, s *query.Service, p query.Principal, in *Params) (any, error) {
-	return observationQuality(ctx, s, p, in, decodeQuality(in))
+	return observationQuality(ctx, s, p, in, decodeQuality(in), qualityOf)
 }
 
-// ItemQuality does so, of one item where one is asked for.
+// ItemQuality does so, of one item where one is asked for, and says when each
+// pair is due.
 func ItemQuality(ctx context.Context, s *query.Service, p query.Principal, in *Params) (any, error) {
 	req := decodeQuality(in)
 	req.ItemID = id[contracts.ItemID](in, "itemId")
-	return observationQuality(ctx, s, p, in, req)
+	return observationQuality(ctx, s, p, in, req, dueOf)
 }
 
 func decodeQuality(in *Params) query.QualityRequest {
@@ -168,7 +178,7 @@ func decodeQuality(in *Params) query.QualityRequest {
 	}
 }
 
-func observationQuality(ctx context.Context, s *query.Service, p query.Principal, in *Params, req query.QualityRequest) (any, error) {
+func observationQuality[R any](ctx context.Context, s *query.Service, p query.Principal, in *Params, req query.QualityRequest, record func(query.Quality) R) (any, error) {
 	if err := in.Err(); err != nil {
 		return nil, err
 	}
@@ -176,7 +186,7 @@ func observationQuality(ctx context.Context, s *query.Service, p query.Principal
 	if err != nil {
 		return nil, err
 	}
-	return shown(page, qualityOf), nil
+	return shown(page, record), nil
 }
 
 // QualityBySite tells of the pairs that a read of their quality is of, by site.
