@@ -29,21 +29,22 @@ var elsewhere = map[string]string{
 	"README.md: claude mcp add --transport http preismon http://127.0.0.1:8080/mcp": "it needs Claude Code; clients_test.go connects other clients of MCP",
 	"README.md: go test ./...": "this is it",
 
-	"how-to/connect-an-agent.md: claude mcp add --transport http preismon http://127.0.0.1:8080/mcp":                                      "it needs Claude Code; clients_test.go connects other clients of MCP.",
-	"how-to/connect-an-agent.md: npx mcp-remote@0.15.1 http://127.0.0.1:8080/mcp":                                                         "clients_remote_test.go does so, with a person at the browser.",
-	"how-to/add-a-query-node.md: preismon query --config query.yaml":                                                                      "it runs until it is stopped; roles_test.go runs several nodes.",
-	"how-to/more-than-one-machine.md: preismon migrate --clickhouse-dsn @admin-dsn-0 --clickhouse-cluster preismon --unreplicated":        "it needs three servers; cmd/preismon/shards runs it on three of its own.",
-	"how-to/more-than-one-machine.md: preismon projector --config projector-0.yaml":                                                       "it runs until it is stopped; cmd/preismon/shards runs one for each partition, and kills one.",
-	"how-to/more-than-one-machine.md: preismon query --config query-0.yaml":                                                               "it runs until it is stopped; cmd/preismon/shards runs nodes at different shards.",
-	"how-to/upgrade.md: kubectl -n preismon delete job preismon-migrate --ignore-not-found":                                               "it needs a cluster; a test of deploy/kubernetes reads the files.",
-	"how-to/run-with-containers.md: docker compose --profile demo up --build --detach":                                                    "it needs a Docker engine; TestCompose of deploy/compose brings docker-compose.yml up and uses it.",
-	"how-to/run-with-containers.md: docker compose ps":                                                                                    "it needs a Docker engine; TestCompose of deploy/compose does the same.",
-	"how-to/run-on-kubernetes.md: cp -r deploy/kubernetes/overlays/example deploy/kubernetes/overlays/mine":                               "it needs the clone; TestHowTo of deploy/kubernetes runs it.",
-	"how-to/run-on-kubernetes.md: kubectl create namespace preismon":                                                                      "it needs a cluster; TestKubectl of deploy/kubernetes runs it up to the dry run, and TestDocsSecrets compares the keys.",
-	"how-to/run-on-kubernetes.md: kubectl -n preismon delete job preismon-migrate --ignore-not-found":                                     "it needs a cluster; TestKubectl of deploy/kubernetes runs it up to the dry run, and TestHowTo looks for what is named.",
-	"how-to/run-on-kubernetes.md: kubectl -n preismon create job --from=cronjob/preismon-backup preismon-backup-now":                      "it needs a cluster; TestKubectl of deploy/kubernetes runs it up to the dry run, and TestHowTo looks for what is named.",
-	"how-to/take-csv-arrow-or-parquet.md: duckdb -c \"SELECT site, min(priceMoney.amountMinor) FROM 'markt.parquet' GROUP BY site\"":      "it needs DuckDB.",
-	"how-to/generate-a-client.md: # Go":                                                                                                   "it needs the generators; TestUpDemo/generated runs the same, with the settings in cmd/preismon/testdata/generated.",
+	"how-to/connect-an-agent.md: claude mcp add --transport http preismon http://127.0.0.1:8080/mcp":                                 "it needs Claude Code; clients_test.go connects other clients of MCP.",
+	"how-to/connect-an-agent.md: npx mcp-remote@0.15.1 http://127.0.0.1:8080/mcp":                                                    "clients_remote_test.go does so, with a person at the browser.",
+	"how-to/add-a-query-node.md: preismon query --config query.yaml":                                                                 "it runs until it is stopped; roles_test.go runs several nodes.",
+	"how-to/more-than-one-machine.md: preismon migrate --clickhouse-dsn @admin-dsn-0 --clickhouse-cluster preismon --unreplicated":   "it needs three servers; cmd/preismon/shards runs it on three of its own.",
+	"how-to/more-than-one-machine.md: preismon projector --config projector-0.yaml":                                                  "it runs until it is stopped; cmd/preismon/shards runs one for each partition, and kills one.",
+	"how-to/more-than-one-machine.md: preismon query --config query-0.yaml":                                                          "it runs until it is stopped; cmd/preismon/shards runs nodes at different shards.",
+	"how-to/upgrade.md: kubectl -n preismon delete job preismon-migrate --ignore-not-found":                                          "it needs a cluster; a test of deploy/kubernetes reads the files.",
+	"how-to/run-with-containers.md: docker compose --profile demo up --build --detach":                                               "it needs a Docker engine; TestCompose of deploy/compose brings docker-compose.yml up and uses it.",
+	"how-to/run-with-containers.md: docker compose ps":                                                                               "it needs a Docker engine; TestCompose of deploy/compose does the same.",
+	"how-to/run-on-kubernetes.md: cp -r deploy/kubernetes/overlays/example deploy/kubernetes/overlays/mine":                          "it needs the clone; TestHowTo of deploy/kubernetes runs it.",
+	"how-to/run-on-kubernetes.md: kubectl create namespace preismon":                                                                 "it needs a cluster; TestKubectl of deploy/kubernetes runs it up to the dry run, and TestDocsSecrets compares the keys.",
+	"how-to/run-on-kubernetes.md: kubectl -n preismon delete job preismon-migrate --ignore-not-found":                                "it needs a cluster; TestKubectl of deploy/kubernetes runs it up to the dry run, and TestHowTo looks for what is named.",
+	"how-to/run-on-kubernetes.md: kubectl -n preismon create job --from=cronjob/preismon-backup preismon-backup-now":                 "it needs a cluster; TestKubectl of deploy/kubernetes runs it up to the dry run, and TestHowTo looks for what is named.",
+	"how-to/watch.md: sed -i 's|https://prices.example.com|https://prices.example.org|' deploy/prometheus/alerts.yml":                "it needs the clone; TestRunbookAddress of deploy/prometheus runs it.",
+	"how-to/take-csv-arrow-or-parquet.md: duckdb -c \"SELECT site, min(priceMoney.amountMinor) FROM 'markt.parquet' GROUP BY site\"": "it needs DuckDB.",
+	"how-to/generate-a-client.md: # Go": "it needs the generators; TestUpDemo/generated runs the same, with the settings in cmd/preismon/testdata/generated.",
 	"how-to/import-your-csv.md: preismon import --watch inbox --map shop.yaml --mandate \"Our shop\" --login me --data-dir preismon-data": "it goes on until it is stopped; a test of the import watches a folder.",
 	"how-to/trace.md: docker run --rm --detach -p 127.0.0.1:16686:16686 -p 127.0.0.1:4318:4318 jaegertracing/jaeger":                      "it needs an image that is not here; observe_test.go has both send to a collector.",
 	"contribute.md: go test ./query/rest -run 'TestName$' -v":                                                                             "it is a test itself.",
@@ -76,7 +77,7 @@ func TestDocs(t *testing.T) {
 	if missing := slices.DeleteFunc(files, func(f string) bool { return slices.Contains(howTos, f) }); len(missing) > 0 {
 		t.Errorf("how-tos that nothing runs: %v", missing)
 	}
-	for _, pattern := range []string{"README.md", "explanation.md", "known-limits.md", "reference/*.md", "../metrics.md"} {
+	for _, pattern := range []string{"README.md", "explanation.md", "known-limits.md", "reference/*.md", "../metrics.md", "../runbook/*.md"} {
 		others, err := filepath.Glob(filepath.Join(docsFolder, filepath.FromSlash(pattern)))
 		if err != nil || len(others) == 0 {
 			t.Fatalf("%s: %v %v", pattern, others, err)

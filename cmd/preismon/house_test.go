@@ -75,12 +75,13 @@ var arrows = map[string][]string{
 	"deploy/testserver":     {"contracts", "deploy/embedded"},
 	"deploy/compose":        {},
 	"deploy/kubernetes":     {},
+	"deploy/runbook":        {},
 	"cmd/preismon/client":   {"contracts"},
 	"cmd/preismon/notify":   {"contracts", "cmd/preismon/client"},
 	"cmd/preismon/records":  {"contracts", "query/frame", "query/table", "query/table/objects"},
 	"cmd/preismon/otlp":     {},
 	"deploy/prometheus":     {}, // tests alone
-	"cmd":                   {"contracts", "ingest", "projector", "query", "archive", "deploy/embedded"},
+	"cmd":                   {"contracts", "ingest", "projector", "query", "archive", "deploy/embedded", "deploy/runbook"},
 }
 
 // homes lists where each library may be imported. deploy/testserver starts

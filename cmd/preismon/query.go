@@ -15,6 +15,7 @@ import (
 
 	"preismon/cmd/preismon/doctor"
 	"preismon/contracts"
+	"preismon/deploy/runbook"
 	"preismon/ingest/seqlock"
 	"preismon/query"
 	"preismon/query/admission"
@@ -286,7 +287,7 @@ func serveQueries(ctx context.Context, l *lifecycle, a *admin, s serving) error 
 	if err != nil {
 		return err
 	}
-	reference, err := docs.New(s.rest.BaseURL)
+	reference, err := docs.New(s.rest.BaseURL, runbook.Text)
 	if err != nil {
 		return err
 	}

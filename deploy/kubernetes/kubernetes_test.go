@@ -35,6 +35,7 @@ type cluster struct {
 	policies  []networking.NetworkPolicy
 	ingresses []networking.Ingress
 	monitors  []podMonitor
+	claims    []string
 	replicas  map[string]*int32
 }
 
@@ -73,9 +74,11 @@ func rendered(t *testing.T, folder string) cluster {
 			c.ingresses = append(c.ingresses, *o)
 		case *podMonitor:
 			c.monitors = append(c.monitors, *o)
+		case *core.PersistentVolumeClaim:
+			c.claims = append(c.claims, o.Name)
 		}
 	}
-	if want := 1 + 4*shards[folder]; len(c.workloads) != want {
+	if want := 2 + 4*shards[folder]; len(c.workloads) != want {
 		t.Fatalf("%d workloads in %s, want %d", len(c.workloads), folder, want)
 	}
 	return c
@@ -118,7 +121,8 @@ func (w workload) role() string { return w.labels["app.kubernetes.io/component"]
 // TestRestricted: every pod fits the restricted Pod Security Standard, and more.
 func TestRestricted(t *testing.T) {
 	for _, folder := range folders {
-		for _, w := range rendered(t, folder).workloads {
+		c := rendered(t, folder)
+		for _, w := range c.workloads {
 			p, s := w.pod, w.pod.SecurityContext
 			if s == nil || !is(s.RunAsNonRoot) || s.RunAsUser == nil || *s.RunAsUser == 0 || s.SeccompProfile == nil || s.SeccompProfile.Type != core.SeccompProfileTypeRuntimeDefault {
 				t.Errorf("%s %s: security context %+v", folder, w.name, s)
@@ -130,7 +134,8 @@ func TestRestricted(t *testing.T) {
 				t.Errorf("%s %s: variables PREISMON_... of services would be taken for flags", folder, w.name)
 			}
 			for _, v := range p.Volumes {
-				if v.Secret == nil && v.EmptyDir == nil && v.ConfigMap == nil {
+				claimed := v.PersistentVolumeClaim != nil && slices.Contains(c.claims, v.PersistentVolumeClaim.ClaimName)
+				if v.Secret == nil && v.EmptyDir == nil && v.ConfigMap == nil && !claimed {
 					t.Errorf("%s %s: volume %s", folder, w.name, v.Name)
 				}
 			}
@@ -174,7 +179,7 @@ func TestRolling(t *testing.T) {
 		if c.ReadinessProbe.TimeoutSeconds <= 3 {
 			t.Errorf("%s: the readiness probe gives up before /readyz does", w.name)
 		}
-		pause, stop := time.Duration(0), map[string]time.Duration{"preismon-query": 20 * time.Second, "preismon-projector": 30 * time.Second}[w.name]
+		pause, stop := time.Duration(0), map[string]time.Duration{"preismon-query": 20 * time.Second, "preismon-projector": 30 * time.Second, "preismon-ingest": 30 * time.Second}[w.name]
 		if c.Lifecycle != nil && c.Lifecycle.PreStop != nil {
 			if c.Lifecycle.PreStop.Sleep == nil { // anything else needs a program in the image
 				t.Fatalf("%s: before its stop %+v", w.name, c.Lifecycle.PreStop)
@@ -187,7 +192,7 @@ func TestRolling(t *testing.T) {
 		if grace := time.Duration(*w.pod.TerminationGracePeriodSeconds) * time.Second; grace < pause+stop+5*time.Second {
 			t.Errorf("%s is killed after %v, its stop may take %v", w.name, grace, pause+stop)
 		}
-		if len(w.pod.TopologySpreadConstraints) < 2 {
+		if w.spread() && len(w.pod.TopologySpreadConstraints) < 2 {
 			t.Errorf("%s is not spread", w.name)
 		}
 		for _, s := range w.pod.TopologySpreadConstraints {
@@ -275,7 +280,7 @@ func (c cluster) sharded(t *testing.T, folder string) {
 	count := strconv.Itoa(n)
 	var partitions, secrets []string
 	for _, w := range c.workloads {
-		if w.role() == "query" {
+		if w.role() == "query" || w.role() == "ingest" { // of all shards
 			continue
 		}
 		secrets = append(secrets, w.pod.Volumes[0].Secret.SecretName)
@@ -337,8 +342,14 @@ func (c cluster) secrets(t *testing.T, folder string) {
 	t.Helper()
 	for _, w := range c.workloads {
 		mounted := map[string]bool{}
+		var own []string // folders that are no secrets
 		for _, v := range w.pod.Volumes {
 			if v.Secret == nil {
+				for _, m := range w.pod.Containers[0].VolumeMounts {
+					if m.Name == v.Name {
+						own = append(own, m.MountPath)
+					}
+				}
 				continue
 			}
 			if admin := strings.HasPrefix(v.Secret.SecretName, "preismon-admin"); admin != (w.role() == "migrate" || w.role() == "backup") {
@@ -358,7 +369,8 @@ func (c cluster) secrets(t *testing.T, folder string) {
 				t.Errorf("%s: %s names no config map: %s", folder, w.name, from.ConfigMapRef.Name)
 			}
 			for name, value := range config.Data {
-				if path := strings.TrimPrefix(value, "@"); strings.HasPrefix(path, "/") {
+				inOwn := slices.ContainsFunc(own, func(o string) bool { return value == o || strings.HasPrefix(value, o+"/") })
+				if path := strings.TrimPrefix(value, "@"); strings.HasPrefix(path, "/") && !inOwn {
 					if !mounted[path] {
 						t.Errorf("%s: %s: %s=%s is not mounted", folder, w.name, name, value)
 					}

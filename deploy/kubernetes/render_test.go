@@ -21,18 +21,20 @@ import (
 
 // kinds are all there may be, by the type of the API that each must fit.
 var kinds = map[string]func() any{
-	"v1 Namespace":                           func() any { return &core.Namespace{} },
-	"v1 ServiceAccount":                      func() any { return &core.ServiceAccount{} },
-	"v1 ConfigMap":                           func() any { return &core.ConfigMap{} },
-	"v1 Service":                             func() any { return &core.Service{} },
-	"apps/v1 Deployment":                     func() any { return &apps.Deployment{} },
-	"batch/v1 CronJob":                       func() any { return &batch.CronJob{} },
-	"batch/v1 Job":                           func() any { return &batch.Job{} },
-	"policy/v1 PodDisruptionBudget":          func() any { return &policy.PodDisruptionBudget{} },
-	"autoscaling/v2 HorizontalPodAutoscaler": func() any { return &autoscaling.HorizontalPodAutoscaler{} },
-	"networking.k8s.io/v1 NetworkPolicy":     func() any { return &networking.NetworkPolicy{} },
-	"networking.k8s.io/v1 Ingress":           func() any { return &networking.Ingress{} },
-	"monitoring.coreos.com/v1 PodMonitor":    func() any { return &podMonitor{} },
+	"v1 Namespace":                            func() any { return &core.Namespace{} },
+	"v1 ServiceAccount":                       func() any { return &core.ServiceAccount{} },
+	"v1 ConfigMap":                            func() any { return &core.ConfigMap{} },
+	"v1 Service":                              func() any { return &core.Service{} },
+	"apps/v1 Deployment":                      func() any { return &apps.Deployment{} },
+	"batch/v1 CronJob":                        func() any { return &batch.CronJob{} },
+	"batch/v1 Job":                            func() any { return &batch.Job{} },
+	"policy/v1 PodDisruptionBudget":           func() any { return &policy.PodDisruptionBudget{} },
+	"autoscaling/v2 HorizontalPodAutoscaler":  func() any { return &autoscaling.HorizontalPodAutoscaler{} },
+	"networking.k8s.io/v1 NetworkPolicy":      func() any { return &networking.NetworkPolicy{} },
+	"networking.k8s.io/v1 Ingress":            func() any { return &networking.Ingress{} },
+	"v1 PersistentVolumeClaim":                func() any { return &core.PersistentVolumeClaim{} },
+	"monitoring.coreos.com/v1 PodMonitor":     func() any { return &podMonitor{} },
+	"monitoring.coreos.com/v1 PrometheusRule": func() any { return &prometheusRule{} },
 }
 
 // podMonitor is what we use of the Prometheus operator's type.
@@ -51,6 +53,27 @@ type podMonitor struct {
 			} `json:"relabelings"`
 		} `json:"podMetricsEndpoints"`
 	} `json:"spec"`
+}
+
+// prometheusRule is what we use of the Prometheus operator's type.
+type prometheusRule struct {
+	meta.TypeMeta   `json:",inline"`
+	meta.ObjectMeta `json:"metadata"`
+	Spec            struct {
+		Groups []ruleGroup `json:"groups"`
+	} `json:"spec"`
+}
+
+// ruleGroup is a group of rules, as Prometheus reads it and as the operator does.
+type ruleGroup struct {
+	Name  string `json:"name"`
+	Rules []struct {
+		Alert       string            `json:"alert"`
+		Expr        string            `json:"expr"`
+		For         string            `json:"for,omitempty"`
+		Labels      map[string]string `json:"labels"`
+		Annotations map[string]string `json:"annotations"`
+	} `json:"rules"`
 }
 
 // render builds a folder as `kubectl apply -k` does, and decodes every object

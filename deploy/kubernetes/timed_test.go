@@ -19,4 +19,7 @@ func (c cluster) timed(t *testing.T, o *batch.CronJob) {
 }
 
 // stays tells whether the workload runs until it is stopped.
-func (w workload) stays() bool { return w.role() == "query" || w.role() == "projector" }
+func (w workload) stays() bool { return w.spread() || w.role() == "ingest" }
+
+// spread tells whether the workload has several pods.
+func (w workload) spread() bool { return w.role() == "query" || w.role() == "projector" }

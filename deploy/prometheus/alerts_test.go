@@ -63,7 +63,7 @@ func TestAlerts(t *testing.T) {
 			t.Errorf("%s: twice", r.Alert)
 		}
 		seen[anchor] = true
-		if r.Annotations["runbook_url"] != "deploy/metrics.md#"+anchor || !paragraphs[anchor] {
+		if r.Annotations["runbook_url"] != "https://prices.example.com/docs/runbook#"+anchor || !paragraphs[anchor] {
 			t.Errorf("%s: the runbook %q is not there", r.Alert, r.Annotations["runbook_url"])
 		}
 		if r.Annotations["summary"] == "" || r.Annotations["description"] == "" {

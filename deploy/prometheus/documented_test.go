@@ -56,16 +56,16 @@ func documented(t *testing.T) map[string]metric {
 	return all
 }
 
-// anchors are the headings of the document as links name them.
+// anchors are the alerts of the runbook as links name them.
 func anchors(t *testing.T) map[string]bool {
 	t.Helper()
-	text, err := os.ReadFile(document)
+	text, err := os.ReadFile("../runbook/runbook.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	all := map[string]bool{}
 	for line := range strings.Lines(string(text)) {
-		if title, ok := strings.CutPrefix(line, "### "); ok {
+		if title, ok := strings.CutPrefix(line, "## "); ok {
 			all[strings.ToLower(strings.TrimSpace(title))] = true
 		}
 	}

@@ -13,7 +13,7 @@ import (
 // axe finds nothing, the policy stops nothing, no other host is asked, every
 // address shows what it names, and the keyboard is enough.
 func TestInBrowser(t *testing.T) {
-	reference, err := docs.New("http://127.0.0.1:8080")
+	reference, err := docs.New("http://127.0.0.1:8080", alerts)
 	if err != nil {
 		t.Fatal(err)
 	}

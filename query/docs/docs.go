@@ -6,7 +6,7 @@
 // copy. The frame speaks the language of the browser, the reference English.
 //
 // Each operation has an address, /docs#<operationId>; each record has
-// /docs#schema-<name>.
+// /docs#schema-<name>. Beside it is the runbook, with /docs/runbook#<alert>.
 package docs
 
 import (
@@ -25,6 +25,8 @@ const Path = "/docs"
 const (
 	stylePath  = Path + "/style.css"
 	scriptPath = Path + "/page.js"
+
+	runbookPath = Path + "/runbook"
 )
 
 var (
@@ -45,8 +47,9 @@ type Docs struct {
 	pages map[string]look.File // by language
 }
 
-// New makes the page of a service that is reached at baseURL.
-func New(baseURL string) (*Docs, error) {
+// New makes the pages of a service that is reached at baseURL. The runbook is
+// Markdown, with a heading for each alert.
+func New(baseURL, runbook string) (*Docs, error) {
 	outline, err := openapi.Outlined()
 	if err != nil {
 		return nil, err
@@ -56,6 +59,9 @@ func New(baseURL string) (*Docs, error) {
 		stylePath:  look.NewFile("style.css", look.Sheet(style)),
 		scriptPath: look.NewFile("page.js", script),
 	}, map[string]look.File{}}
+	if d.files[runbookPath], err = runbookPage(runbook); err != nil {
+		return nil, err
+	}
 	for _, lang := range look.Languages {
 		if d.pages[lang], err = render(outline, words, lang); err != nil {
 			return nil, err
@@ -85,7 +91,7 @@ func render(outline *openapi.Outline, words words, lang string) (look.File, erro
 type sample struct{ ID, Title, Text string }
 
 // Paths are all that it answers, exactly.
-func (*Docs) Paths() []string { return []string{Path, Path + "/", stylePath, scriptPath} }
+func (*Docs) Paths() []string { return []string{Path, Path + "/", stylePath, scriptPath, runbookPath} }
 
 // ServeHTTP implements http.Handler, for Paths.
 func (d *Docs) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -20,7 +20,7 @@ const base = "https://prices.example.com/below"
 
 func get(t *testing.T, method, path string) *httptest.ResponseRecorder {
 	t.Helper()
-	d, err := docs.New(base)
+	d, err := docs.New(base, alerts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,11 +32,11 @@ func get(t *testing.T, method, path string) *httptest.ResponseRecorder {
 // Every path answers, as what it is, under a policy without inline script or
 // style.
 func TestPaths(t *testing.T) {
-	d, err := docs.New(base)
+	d, err := docs.New(base, alerts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	media := map[string]string{"/docs": "text/html; charset=utf-8", "/docs/": "", "/docs/style.css": "text/css; charset=utf-8", "/docs/page.js": "text/javascript; charset=utf-8"}
+	media := map[string]string{"/docs": "text/html; charset=utf-8", "/docs/": "", "/docs/style.css": "text/css; charset=utf-8", "/docs/page.js": "text/javascript; charset=utf-8", "/docs/runbook": "text/html; charset=utf-8"}
 	if len(d.Paths()) != len(media) {
 		t.Errorf("paths %v", d.Paths())
 	}
@@ -64,7 +64,7 @@ func TestPaths(t *testing.T) {
 
 // The frame speaks the language of the browser, the reference stays English.
 func TestLanguages(t *testing.T) {
-	d, err := docs.New(base)
+	d, err := docs.New(base, alerts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,7 +235,7 @@ func TestLinkedTexts(t *testing.T) {
 
 func BenchmarkNew(b *testing.B) {
 	for b.Loop() {
-		if _, err := docs.New(base); err != nil {
+		if _, err := docs.New(base, alerts); err != nil {
 			b.Fatal(err)
 		}
 	}

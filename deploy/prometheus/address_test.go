@@ -1,0 +1,45 @@
+package prometheus_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestRunbookAddress: the command of the how-to puts an address into the link of
+// every alert, and the rules stay what they are beside that.
+func TestRunbookAddress(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../docs/how-to/watch.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := regexp.MustCompile("```sh\n(sed .*)\n```").FindSubmatch(text)
+	rules, err := os.ReadFile("alerts.yml")
+	if command == nil || err != nil {
+		t.Fatalf("command %q, %v", command, err)
+	}
+	root := t.TempDir()
+	file := filepath.Join(root, "deploy", "prometheus", "alerts.yml")
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, rules, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	run := exec.CommandContext(t.Context(), "sh", "-c", string(command[1]))
+	run.Dir = root
+	if out, err := run.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	got, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := strings.ReplaceAll(string(rules), "https://prices.example.com", "https://prices.example.org"); string(got) != want || strings.Count(want, "prices.example.org/docs/runbook#") < 15 {
+		t.Errorf("the rules are now\n%s", got)
+	}
+}
