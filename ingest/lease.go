@@ -220,7 +220,7 @@ func (l *Lease) acquire(ctx context.Context, holder string) (held entry, sent ti
 				cancel()
 				return held, sent, true
 			}
-			if taken(err) {
+			if WrongLastSequence(err) {
 				err = nil // someone was quicker, or our own write's answer was lost
 			}
 		}
@@ -276,16 +276,6 @@ func (l *Lease) take(ctx context.Context, holder string, found entry) (entry, er
 		ours.revision, err = l.kv.Update(ctx, l.c.Key, ours.text(l.before), found.revision)
 	}
 	return ours, err
-}
-
-// taken tells whether a compare-and-set was refused.
-func taken(err error) bool {
-	var api *jetstream.APIError
-	if errors.Is(err, jetstream.ErrKeyExists) {
-		return true
-	}
-	return errors.As(err, &api) &&
-		(api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
 }
 
 // term is one time of leading, from the write that took the lease on.
@@ -353,7 +343,7 @@ func (l *Lease) renew(ctx context.Context, held entry, deadline *time.Timer, can
 		sent := time.Now()
 		inner, done := context.WithTimeout(ctx, l.c.TTL/3)
 		next, err := l.kv.Update(inner, l.c.Key, text, revision)
-		if taken(err) {
+		if WrongLastSequence(err) {
 			// Ours after all, when the answer to a write before was lost.
 			var e jetstream.KeyValueEntry
 			if e, err = l.kv.Get(inner, l.c.Key); err == nil && !bytes.Equal(e.Value(), text) {

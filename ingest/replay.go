@@ -77,7 +77,7 @@ func (d DeadLetters) Replay(ctx context.Context, r ReplayRequest) (Replayed, err
 		return Replayed{Stream: to}, nil
 	}
 	ack, err := d.js.PublishMsg(ctx, m, append(guard, jetstream.WithExpectStream(to))...)
-	if taken(err) {
+	if WrongLastSequence(err) {
 		return Replayed{}, fault.New(fault.Conflict, "", "a newer state of %s was published just now", m.Subject)
 	}
 	if err != nil {

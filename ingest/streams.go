@@ -228,3 +228,11 @@ func beginEpoch(ctx context.Context, js jetstream.JetStream, info *jetstream.Str
 	_, err := js.UpdateStream(ctx, c)
 	return err
 }
+
+// WrongLastSequence tells whether a message was refused because another one came
+// before it, which its sender did not expect.
+func WrongLastSequence(err error) bool {
+	var api *jetstream.APIError
+	return errors.As(err, &api) &&
+		(api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
+}

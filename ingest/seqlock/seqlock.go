@@ -15,11 +15,13 @@ package seqlock
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"preismon/contracts"
@@ -102,4 +104,12 @@ func noRoom(err error) bool {
 // notice is the message of a partition. null: the projector is writing.
 type notice struct {
 	Written event.Marks `json:"written"`
+}
+
+func (n notice) message(subject string) *nats.Msg {
+	body, err := json.Marshal(n)
+	if err != nil { // numbers by name
+		panic(err)
+	}
+	return &nats.Msg{Subject: subject, Data: body}
 }

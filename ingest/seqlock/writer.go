@@ -2,15 +2,15 @@ package seqlock
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
-	"strconv"
+	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nuid"
 
 	"preismon/contracts/event"
+	"preismon/ingest"
 )
 
 // Writer tells of the writes of one partition, for one term of its leader. Its
@@ -20,8 +20,10 @@ type Writer struct {
 	js      jetstream.JetStream
 	log     *slog.Logger
 	subject string
-	begun   uint64 // the sequence of the last Begin
-	alone   bool   // the stream is not there, so that nobody can ask
+	id      string        // of the message of the next Begin: an attempt that was given up may still arrive, and is stored once
+	begun   uint64        // the sequence of the last Begin
+	over    chan struct{} // closed: the last End is not repeated any more
+	alone   bool          // the stream is not there, so that nobody can ask
 }
 
 // NewWriter makes a Writer. It asks the server nothing before its first call.
@@ -29,14 +31,16 @@ func NewWriter(cfg Config, js jetstream.JetStream, partition int, log *slog.Logg
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	return &Writer{cfg: cfg.withDefaults(), js: js, log: log, subject: writtenSubject(partition, cfg.Partitions)}, nil
+	return &Writer{cfg: cfg.withDefaults(), js: js, log: log, subject: writtenSubject(partition, cfg.Partitions), id: nuid.Next(), over: make(chan struct{})}, nil
 }
 
 // Begin returns when every reader that asks from now on will know that the
 // checkpoints are being written. After an error nothing may be written. Where NATS
 // has no room for the stream, there is nobody to tell.
 func (w *Writer) Begin(ctx context.Context) error {
-	ack, err := w.js.PublishMsg(ctx, w.message(nil))
+	close(w.over)
+	w.over = make(chan struct{})
+	ack, err := w.begin(ctx)
 	if errors.Is(err, jetstream.ErrNoStreamResponse) {
 		if _, err = w.cfg.open(ctx, w.js); noRoom(err) {
 			if !w.alone {
@@ -45,7 +49,7 @@ func (w *Writer) Begin(ctx context.Context) error {
 			w.alone = true
 			return nil
 		} else if err == nil {
-			ack, err = w.js.PublishMsg(ctx, w.message(nil))
+			ack, err = w.begin(ctx)
 		}
 	}
 	if err != nil {
@@ -55,9 +59,26 @@ func (w *Writer) Begin(ctx context.Context) error {
 	return nil
 }
 
+// begin stores the message that a checkpoint is being written. An earlier attempt
+// that was stored although nobody heard of it may have others after it: then a
+// message of its own follows.
+func (w *Writer) begin(ctx context.Context) (*jetstream.PubAck, error) {
+	for {
+		ack, err := w.js.PublishMsg(ctx, notice{}.message(w.subject), jetstream.WithMsgID(w.id))
+		if err != nil {
+			return nil, err
+		}
+		w.id = nuid.Next()
+		if !ack.Duplicate {
+			return ack, nil
+		}
+	}
+}
+
 // End says what stands in the tables; nothing is being written then. It does not
-// wait for an answer. When the message is lost, or another leader has begun, readers ask
-// ClickHouse until the next End.
+// wait for an answer: where none comes, the message is sent again until the next
+// Begin. When another leader has begun it is refused, and readers ask ClickHouse
+// until that one's End.
 func (w *Writer) End(written event.Marks) {
 	if w.alone {
 		return
@@ -65,17 +86,38 @@ func (w *Writer) End(written event.Marks) {
 	if written == nil {
 		written = event.Marks{}
 	}
-	msg := w.message(written)
-	msg.Header = nats.Header{jetstream.ExpectedLastSubjSeqHeader: {strconv.FormatUint(w.begun, 10)}}
-	if err := w.js.Conn().PublishMsg(msg); err != nil {
-		w.log.Warn("readers are not told that a checkpoint is written, and ask ClickHouse until the next one", "error", err)
-	}
+	go end{w.js, w.log, w.subject, w.begun, w.over}.say(notice{written})
 }
 
-func (w *Writer) message(written event.Marks) *nats.Msg {
-	body, err := json.Marshal(notice{written})
-	if err != nil { // numbers by name
-		panic(err)
+// end is the message of an End on its way.
+type end struct {
+	js      jetstream.JetStream
+	log     *slog.Logger
+	subject string
+	begun   uint64
+	over    <-chan struct{} // closed: it need not arrive any more
+}
+
+// answerWithin is how long the server has to acknowledge an End.
+const answerWithin = time.Second
+
+// say sends the message until the stream has it or refuses it. It expects the
+// sequence of its Begin, so that it is stored once.
+func (e end) say(n notice) {
+	for {
+		ctx, cancel := context.WithTimeout(context.Background(), answerWithin)
+		_, err := e.js.PublishMsg(ctx, n.message(e.subject), jetstream.WithExpectLastSequencePerSubject(e.begun))
+		if err == nil || ingest.WrongLastSequence(err) || e.js.Conn().IsClosed() {
+			cancel()
+			return
+		}
+		e.log.Warn("readers are not told that a checkpoint is written, and ask ClickHouse meanwhile", "error", err)
+		select {
+		case <-e.over:
+			cancel()
+			return
+		case <-ctx.Done():
+			cancel()
+		}
 	}
-	return &nats.Msg{Subject: w.subject, Data: body}
 }

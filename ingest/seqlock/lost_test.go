@@ -1,0 +1,97 @@
+package seqlock_test
+
+import (
+	"log/slog"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"preismon/contracts/event"
+	"preismon/ingest/seqlock"
+)
+
+// hole is a connection that loses what is written while it is open.
+type hole struct{ open atomic.Bool }
+
+func (h *hole) Dial(network, address string) (net.Conn, error) {
+	c, err := net.Dial(network, address)
+	return holed{c, h}, err
+}
+
+type holed struct {
+	net.Conn
+	hole *hole
+}
+
+func (c holed) Write(b []byte) (int, error) {
+	if c.hole.open.Load() {
+		return len(b), nil
+	}
+	return c.Conn.Write(b)
+}
+
+// An idle projector does not write another checkpoint, which would tell readers
+// what a lost message did not.
+func TestLostEndIsSentAgain(t *testing.T) {
+	w := start(t)
+	r := w.reader(t)
+	write(t, w.writer(t, 1), 1)
+	h := &hole{}
+	nc, err := nats.Connect(w.url, nats.SetCustomDialer(h))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writer, err := seqlock.NewWriter(seqlock.Config{Partitions: 2}, js, 0, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := writer.Begin(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h.open.Store(true)
+	writer.End(event.Marks{"OBSERVATIONS": {Epoch: 1, Seq: 5}})
+	time.Sleep(200 * time.Millisecond)
+	h.open.Store(false)
+	if got := r.Written(t.Context()); got != nil {
+		t.Fatalf("nothing was lost: %+v", got.Partitions)
+	}
+	if got := eventually(t, r); got.Partitions[0]["OBSERVATIONS"].Seq != 5 {
+		t.Errorf("written: %+v", got.Partitions)
+	}
+}
+
+// A Begin that was given up and comes late, after the one that took its place, must
+// not make the stream refuse the End.
+func TestLateBegin(t *testing.T) {
+	w := start(t)
+	r := w.reader(t)
+	write(t, w.writer(t, 1), 1)
+	writer := w.writer(t, 0)
+	if err := writer.Begin(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s, err := w.js.Stream(t.Context(), seqlock.Stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin, err := s.GetLastMsgForSubject(t.Context(), "checkpoints.written.2.0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.js.PublishMsg(t.Context(), &nats.Msg{Subject: begin.Subject, Header: begin.Header, Data: begin.Data}); err != nil {
+		t.Fatal(err)
+	}
+	writer.End(event.Marks{"OBSERVATIONS": {Epoch: 1, Seq: 6}})
+	if got := eventually(t, r); got.Partitions[0]["OBSERVATIONS"].Seq != 6 {
+		t.Errorf("written: %+v", got.Partitions)
+	}
+}
