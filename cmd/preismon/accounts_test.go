@@ -1,7 +1,6 @@
 package main
 
 import (
-	"net"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -112,12 +111,7 @@ func TestFormOf(t *testing.T) {
 	}
 	out, errs, code := preismon(t, nil, "export", "--format", "csv", "-o", filepath.Join(t.TempDir(), "x.parquet"))
 	says(t, out, errs, code, exitUsage, "contradicts")
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := "http://" + l.Addr().String() // where nothing answers
-	_ = l.Close()
+	address := "http://" + freeAddress(t)
 	out, errs, code = preismon(t, nil, "login", "--url", address, "--login", "me", "--password", "correct horse battery staple")
 	says(t, out, errs, code, exitFailed, "nothing answers at "+address, "is it running")
 	sentence(t, errs)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"net"
 	"strings"
 	"testing"
 )
@@ -10,12 +9,7 @@ import (
 // in one line, and in the next what may be wrong.
 func TestRetriesAreOneLine(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := "http://" + l.Addr().String() // where nothing answers
-	_ = l.Close()
+	address := "http://" + freeAddress(t)
 	for _, command := range [][]string{{"results", "--limit", "3"}, {"sites"}, {"stream"}} {
 		out, errs, code := preismon(t, nil, append(command, "--url", address, "--token", "any")...)
 		lines := strings.Split(strings.TrimSpace(errs), "\n")

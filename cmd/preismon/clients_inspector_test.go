@@ -3,18 +3,22 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"strings"
+	"sync"
 	"testing"
 
 	"preismon/deploy/testserver"
 )
 
-// inspector: the command line of the MCP Inspector, in both eras.
+// inspector: the command line of the MCP Inspector, in both eras. Its first call
+// registers it and logs its person in; the others have the tokens that it kept.
 func (c *clientsTest) inspector(t *testing.T) {
 	for _, era := range []string{"legacy", "modern"} {
 		t.Run(era, func(t *testing.T) {
 			t.Parallel()
 			i := inspectorRun{t, c, era, t.TempDir()}
+			c.checkSites(t, i.login("list_sites"))
 			o := i.lists()
 			o.check(t)
 			c.checkSites(t, i.tool("list_sites"))
@@ -40,19 +44,47 @@ type inspectorRun struct {
 	home string
 }
 
+// login calls a tool without a token, and gives the text of its result (OAUTH-01a
+// to OAUTH-03c). The Inspector shows the address that its person is to open.
+func (i inspectorRun) login(tool string) string {
+	i.t.Helper()
+	redirect := "http://" + freeAddress(i.t) + "/oauth/callback"
+	var way walked
+	var person sync.WaitGroup
+	opens := &lines{each: func(line string) {
+		if address, found := strings.CutPrefix(line, "Please navigate to: "); found {
+			person.Go(func() {
+				i.c.script(i.t, "person-main.mjs", map[string]any{"url": address, "redirect": redirect}, &way)
+			})
+		}
+	}}
+	text := i.toolBy(opens, tool, "--callback-url", redirect)
+	person.Wait()
+	checkPages(i.t, way.Pages, "MCP Inspector")
+	return text
+}
+
 // ask calls one method and reads its result.
 func (i inspectorRun) ask(result any, method string, args ...string) {
 	i.t.Helper()
+	i.askBy(io.Discard, result, method, append(args, "--stored-auth-only")...)
+}
+
+// askBy does so, and hands on what the Inspector says beside it.
+func (i inspectorRun) askBy(said io.Writer, result any, method string, args ...string) {
+	i.t.Helper()
 	run := testserver.Node(i.t, append([]string{
 		testserver.Tool(i.t, "inspector"), "--cli", "--server-url", i.c.up.URL + "/mcp", "--transport", "http", "--protocol-era", i.era,
-		"--header", "Authorization: Bearer " + i.c.token, "--stored-auth-only", "--connect-timeout", "60000",
-		"--format", "json", "--method", method,
+		"--connect-timeout", "60000", "--format", "json", "--method", method,
 	}, args...)...)
-	run.Env = append(run.Environ(), "HOME="+i.home)
-	run.Stderr = new(bytes.Buffer)
+	// Its login needs a terminal or this variable, and the browser that it would
+	// then open is the person's.
+	run.Env = append(run.Environ(), "HOME="+i.home, "MCP_INSPECTOR_SECRET_STORE=file", "MCP_AUTO_OPEN_ENABLED=true", "BROWSER=true", "DISPLAY=")
+	var stderr bytes.Buffer
+	run.Stderr = io.MultiWriter(&stderr, said)
 	out, err := run.Output()
 	if err != nil {
-		i.t.Fatalf("%s %q: %v\n%s%s", method, args, err, out, run.Stderr)
+		i.t.Fatalf("%s %q: %v\n%s%s", method, args, err, out, &stderr)
 	}
 	if err := json.Unmarshal(out, &struct{ Result any }{result}); err != nil {
 		i.t.Fatalf("%s %q: %v\n%s", method, args, err, out)
@@ -99,13 +131,18 @@ func (i inspectorRun) lists() (o offer) {
 }
 
 // tool calls a tool, and gives the text of its result.
-func (i inspectorRun) tool(name string, args ...string) string {
+func (i inspectorRun) tool(name string) string {
+	i.t.Helper()
+	return i.toolBy(io.Discard, name, "--stored-auth-only")
+}
+
+func (i inspectorRun) toolBy(said io.Writer, name string, args ...string) string {
 	i.t.Helper()
 	var result struct {
 		Content           []struct{ Text string }
 		StructuredContent json.RawMessage
 	}
-	i.ask(&result, "tools/call", append([]string{"--tool-name", name}, args...)...)
+	i.askBy(said, &result, "tools/call", append([]string{"--tool-name", name}, args...)...)
 	if len(result.Content) != 1 || !json.Valid(result.StructuredContent) {
 		i.t.Fatalf("%s: %+v", name, result)
 	}

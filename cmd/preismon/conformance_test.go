@@ -61,12 +61,8 @@ func (c *clientsTest) proxy(t *testing.T) string {
 
 // authorizationServer: what the suite asks of the authorization server.
 func (c *clientsTest) authorizationServer(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, port, _ := net.SplitHostPort(listener.Addr().String())
-	_ = listener.Close() // the suite listens there
+	callback := freeAddress(t) // the suite listens there
+	_, port, _ := net.SplitHostPort(callback)
 	var person sync.WaitGroup
 	testserver.Conformance{
 		Of: "authorization", List: "testdata/conformance/authorization.txt",
@@ -74,7 +70,7 @@ func (c *clientsTest) authorizationServer(t *testing.T) {
 		Output: &lines{each: func(line string) {
 			if strings.HasPrefix(line, c.up.URL+"/oauth/authorize?") {
 				person.Go(func() {
-					c.script(t, "person-main.mjs", map[string]any{"url": line, "redirect": "http://127.0.0.1:" + port + "/callback"}, new(walked))
+					c.script(t, "person-main.mjs", map[string]any{"url": line, "redirect": "http://" + callback + "/callback"}, new(walked))
 				})
 			}
 		}},

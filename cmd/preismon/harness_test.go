@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -374,4 +375,15 @@ func (b *bus) send(t *testing.T, e *event.Event) {
 	if _, err := b.js.PublishMsg(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// freeAddress is one of this machine where nobody listens.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = listener.Close()
+	return listener.Addr().String()
 }
