@@ -50,6 +50,9 @@ func (c *doctorCmd) Run(ctx context.Context, k *kong.Context, std streams, log *
 		Flags: c.Site.named(), DataDir: c.Site.DataDir, Nodes: c.Node, Admins: c.Admin, Tables: pool,
 		Partition: c.Share.Partition, Partitions: c.Share.Partitions, Now: time.Now,
 	}
+	if ch.TLS != nil {
+		s.TablesTLS = ch.Addrs
+	}
 	if c.Site.DataDir != "" {
 		r, err := embedded.ReadRuntime(c.Site.DataDir)
 		if err != nil {

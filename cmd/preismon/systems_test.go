@@ -16,7 +16,7 @@ import (
 
 // TestOtherSystems: what preismon is made of also compiles for macOS, linux/arm64
 // and Windows, as far as its types tell. Bodies of other modules' functions are left
-// out: it takes seconds, where builds from an empty cache take minutes each.
+// out: it takes seconds, where the builds of .ci/run from an empty cache take minutes each.
 func TestOtherSystems(t *testing.T) {
 	testserver.Full(t, "other systems")
 	root, err := filepath.Abs(rootFolder)

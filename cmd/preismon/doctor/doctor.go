@@ -44,6 +44,7 @@ type Site struct {
 	NATSErr error // why there is no connection
 
 	Tables                projector.Conn
+	TablesTLS             []string // HOST:PORT of ClickHouse, where it is reached by TLS
 	Partition, Partitions int
 	Nodes                 []string // base URLs of query nodes
 	Admins                []string // admin URLs of roles

@@ -125,7 +125,12 @@ func keys(nodes []role) []Finding {
 	case rotates:
 		return one(check, OK, "", "of %d query nodes; they differ, and each takes what the others sign: a rotation is under way", len(nodes))
 	}
-	return one(check, OK, "", "of %d query nodes, the same on each", len(nodes))
+	const same = "of %d query nodes, the same on each"
+	if k := nodes[0].About.Keys; len(k.Token) > 1 || len(k.Cursor) > 1 {
+		return one(check, OK, "", same+"; verified only: %s. Drop a token key --token-lifetime after it signed last, and a cursor key after 30 days", len(nodes),
+			strings.Join(slices.Concat(k.Token[min(1, len(k.Token)):], k.Cursor[min(1, len(k.Cursor)):]), ", "))
+	}
+	return one(check, OK, "", same, len(nodes))
 }
 
 // takes tells whether who knows keys takes what the first of others signs.

@@ -21,6 +21,7 @@ func TestKeys(t *testing.T) {
 		"one":                  {[]Keys{{[]string{"a"}, []string{"x"}}}, OK, 1, "of 1 query nodes, the same"},
 		"the same":             {[]Keys{{[]string{"a"}, []string{"x"}}, {[]string{"a"}, []string{"x"}}}, OK, 1, "the same on each"},
 		"in a rotation":        {[]Keys{{[]string{"b", "a"}, []string{"x"}}, {[]string{"a", "b"}, []string{"x"}}}, OK, 1, "a rotation is under way"},
+		"an old one is left":   {[]Keys{{[]string{"b", "a"}, []string{"x", "y"}}, {[]string{"b", "a"}, []string{"x", "y"}}}, OK, 1, "verified only: a, y. Drop"},
 		"one was forgotten":    {[]Keys{{[]string{"b", "a"}, []string{"x"}}, {[]string{"a"}, []string{"x"}}}, Bad, 1, "http://1 refuses the tokens that http://0 gives: it knows no key b"},
 		"other keys of tokens": {[]Keys{{[]string{"a"}, []string{"x"}}, {[]string{"b"}, []string{"x"}}}, Bad, 2, "no key "},
 		"other cursors":        {[]Keys{{[]string{"a"}, []string{"x", "y"}}, {[]string{"a"}, []string{"y"}}}, Bad, 1, "refuses the cursors and logins of agents that http://0 gives: it knows no key x"},

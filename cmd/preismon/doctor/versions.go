@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -58,32 +59,41 @@ const (
 	certificateLate = 3 * 24 * time.Hour
 )
 
-// certificates looks until when those of the query nodes are valid.
+// certificates looks until when those of the query nodes and of the servers are
+// valid.
 func (s *Site) certificates(ctx context.Context) (found []Finding) {
 	for _, node := range s.Nodes {
 		if u, err := url.Parse(node); err == nil && u.Scheme == "https" {
-			found = append(found, s.certificate(ctx, u)...)
+			found = append(found, s.certificate(ctx, u.Host, net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "443")))...)
+		}
+	}
+	for _, at := range s.TablesTLS {
+		found = append(found, s.certificate(ctx, at, at)...)
+	}
+	if s.NATS != nil {
+		if state, err := s.NATS.TLSConnectionState(); err == nil { // else it is without TLS
+			found = append(found, s.validity("NATS at "+s.NATS.ConnectedAddr(), "nats server request connections # shows the address; then renew its certificate", state.PeerCertificates[0].NotAfter)...)
 		}
 	}
 	return found
 }
 
-func (s *Site) certificate(ctx context.Context, node *url.URL) []Finding {
-	const check = "certificate"
-	host, port := node.Hostname(), node.Port()
-	if port == "" {
-		port = "443"
-	}
-	at := net.JoinHostPort(host, port)
+// certificate asks for that of an address.
+func (s *Site) certificate(ctx context.Context, of, at string) []Finding {
+	host, _, _ := net.SplitHostPort(at)
 	show := fmt.Sprintf("openssl s_client -connect %s -servername %s </dev/null | openssl x509 -noout -dates -issuer", at, host)
 	// One that is not valid any more is read, too: nothing is sent to it.
 	dialer := tls.Dialer{Config: &tls.Config{ServerName: host, InsecureSkipVerify: true}} //nolint:gosec // only its dates are read
 	conn, err := dialer.DialContext(ctx, "tcp", at)
 	if err != nil {
-		return one(check, Unknown, show, "%s: %v", node.Host, err)
+		return one("certificate", Unknown, show, "%s: %v", of, err)
 	}
 	defer conn.Close() //nolint:errcheck // nothing was sent
-	ends := conn.(*tls.Conn).ConnectionState().PeerCertificates[0].NotAfter
+	return s.validity(of, show+" # then renew it where TLS ends", conn.(*tls.Conn).ConnectionState().PeerCertificates[0].NotAfter)
+}
+
+// validity tells how long a certificate is still good.
+func (s *Site) validity(of, mend string, ends time.Time) []Finding {
 	left := ends.Sub(s.Now())
 	state := OK
 	switch {
@@ -92,5 +102,5 @@ func (s *Site) certificate(ctx context.Context, node *url.URL) []Finding {
 	case left < certificateSoon:
 		state = Warning
 	}
-	return one(check, state, show+" # then renew it where TLS ends", "of %s, valid until %s", node.Host, ends.UTC().Format(time.RFC3339))
+	return one("certificate", state, mend, "of %s, valid until %s", of, ends.UTC().Format(time.RFC3339))
 }

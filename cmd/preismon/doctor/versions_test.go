@@ -1,12 +1,16 @@
 package doctor
 
 import (
+	"crypto/tls"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 )
 
 // TestVersions: builds of nodes and roles are compared; who does not answer is
@@ -48,9 +52,12 @@ func TestCertificates(t *testing.T) {
 	t.Cleanup(server.Close)
 	ends := server.Certificate().NotAfter
 	for before, want := range map[time.Duration]State{30 * 24 * time.Hour: OK, 20 * 24 * time.Hour: Warning, 2 * 24 * time.Hour: Bad, -time.Hour: Bad} {
-		s := &Site{Nodes: []string{server.URL, "http://127.0.0.1:1"}, Now: func() time.Time { return ends.Add(-before) }}
+		s := &Site{
+			Nodes: []string{server.URL, "http://127.0.0.1:1"}, TablesTLS: []string{server.Listener.Addr().String()}, NATS: natsByTLS(t, server.TLS.Certificates),
+			Now: func() time.Time { return ends.Add(-before) },
+		}
 		found := s.certificates(t.Context())
-		if len(found) != 1 || found[0].State != want || (found[0].Mend == "") != (want == OK) || !strings.Contains(found[0].Says, "valid until "+ends.UTC().Format(time.RFC3339)) {
+		if len(found) != 3 || found[1].State != want || found[2].State != want || !strings.HasPrefix(found[2].Says, "of NATS at 127.0.0.1:") || found[0].State != want || (found[0].Mend == "") != (want == OK) || !strings.Contains(found[0].Says, "valid until "+ends.UTC().Format(time.RFC3339)) {
 			t.Errorf("%v before: %+v, want %s", before, found, want)
 		}
 	}
@@ -58,4 +65,24 @@ func TestCertificates(t *testing.T) {
 	if found := s.certificates(t.Context()); len(found) != 1 || found[0].State != Unknown || !strings.HasPrefix(found[0].Mend, "openssl s_client -connect 127.0.0.1:1 ") {
 		t.Errorf("away: %+v", found)
 	}
+}
+
+// natsByTLS is a connection to a NATS that has the certificates.
+func natsByTLS(t *testing.T, of []tls.Certificate) *nats.Conn {
+	t.Helper()
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, TLSConfig: &tls.Config{Certificates: of}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	t.Cleanup(s.Shutdown)
+	if !s.ReadyForConnections(10 * time.Second) {
+		t.Fatal("NATS does not start")
+	}
+	conn, err := nats.Connect(s.ClientURL(), nats.Secure(&tls.Config{InsecureSkipVerify: true}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	return conn
 }
