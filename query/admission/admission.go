@@ -57,9 +57,13 @@ type Node struct {
 	mu       sync.Mutex
 	used     [classes]int64
 	accounts map[contracts.AccountID]*account
-	waiting  []*waiter
+	busy     int64               // of these hold memory, or wait
+	lines    [classes][]*account // those with charges that wait
+	waiting  int                 // charges
 	lent     map[*Room]struct{}
-	counts   counts
+	// reclaiming goes off as long as anybody waits.
+	reclaiming *time.Timer
+	counts     counts
 }
 
 // New makes a node of a valid configuration.
@@ -72,6 +76,8 @@ func New(cfg Config) *Node {
 		cfg: cfg, processors: make(chan struct{}, processors),
 		accounts: map[contracts.AccountID]*account{}, lent: map[*Room]struct{}{},
 	}
+	n.reclaiming = time.AfterFunc(time.Hour, n.reclaimNow)
+	n.reclaiming.Stop()
 	n.rows = statements{node: n, most: cfg.Statements, mostLong: long}
 	n.records = statements{node: n, most: cfg.Statements, mostLong: cfg.Statements}
 	return n

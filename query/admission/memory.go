@@ -1,9 +1,6 @@
 package admission
 
 import (
-	"cmp"
-	"context"
-	"slices"
 	"time"
 
 	"preismon/contracts"
@@ -31,12 +28,15 @@ const (
 	reclaimEvery = 20 * time.Millisecond // as long as anybody waits
 )
 
-// account is what an account holds.
+// account is what an account holds, and waits for.
 type account struct {
 	id      contracts.AccountID
 	used    [classes]int64
 	reads   map[*Read]struct{}
+	line    [classes][]*waiter // in order
 	waiting int
+	lent    int  // rooms
+	busy    bool // counted in Node.busy
 }
 
 func (a *account) moving() int64 { return a.used[small] + a.used[large] }
@@ -50,14 +50,6 @@ type Room struct {
 	// While it is lent:
 	since time.Time
 	drop  func()
-}
-
-// waiter is a charge that waits.
-type waiter struct {
-	of    *account
-	room  *Room
-	ready chan struct{}
-	began time.Time
 }
 
 func (n *Node) classOf(bytes int64) class {
@@ -74,13 +66,11 @@ func (n *Node) share(a *account, of class) int64 {
 	if of == large {
 		total -= n.cfg.Memory / reserveShare
 	}
-	others := int64(0)
-	for _, o := range n.accounts {
-		if o != a && (o.moving() > 0 || o.waiting > 0) {
-			others++
-		}
+	sharers := n.busy
+	if !a.busy {
+		sharers++
 	}
-	return max(0, total) / max(2, others+1)
+	return max(0, total) / max(2, sharers)
 }
 
 // bound is what a charge does not fit into.
@@ -114,7 +104,7 @@ func (n *Node) admits(r *Room) bound {
 				return fits
 			}
 			return ofNode
-		case n.total()+r.bytes > memory || n.largeWaits():
+		case n.total()+r.bytes > memory || len(n.lines[large]) > 0:
 			return ofNode
 		}
 		return fits
@@ -131,113 +121,30 @@ func (n *Node) admits(r *Room) bound {
 
 func (n *Node) total() int64 { return n.used[standing] + n.used[small] + n.used[large] }
 
-func (n *Node) largeWaits() bool {
-	return slices.ContainsFunc(n.waiting, func(w *waiter) bool { return w.room.class == large })
-}
-
 func (n *Node) charge(r *Room, bytes int64) {
 	n.used[r.class] += bytes
 	r.read.of.used[r.class] += bytes
+	n.countBusy(r.read.of)
 	n.counts.peak = max(n.counts.peak, n.total())
 }
 
-// take charges a room, and waits for that. The read holds no other room that
-// is not lent, so that reads cannot wait for each other in a circle.
-func (n *Node) take(ctx context.Context, r *Room) error {
-	n.mu.Lock()
-	if !n.ahead(r) && n.admits(r) == fits {
-		n.charge(r, r.bytes)
-		n.mu.Unlock()
-		return nil
+// countBusy keeps the number of accounts that share what there is: those that
+// hold some of it, or wait.
+func (n *Node) countBusy(a *account) {
+	busy := a.moving() > 0 || a.waiting > 0
+	switch {
+	case busy && !a.busy:
+		n.busy++
+	case !busy && a.busy:
+		n.busy--
 	}
-	w := &waiter{of: r.read.of, room: r, ready: make(chan struct{}), began: time.Now()}
-	n.waiting = append(n.waiting, w)
-	w.of.waiting++
-	n.grant()
-	n.mu.Unlock()
-
-	defer waits(ctx)()
-	limit := time.NewTimer(n.cfg.Wait)
-	defer limit.Stop()
-	again := time.NewTicker(reclaimEvery)
-	defer again.Stop()
-	for {
-		select {
-		case <-w.ready:
-			return nil
-		case <-again.C:
-			n.mu.Lock()
-			n.grant()
-			n.mu.Unlock()
-		case <-limit.C:
-			return n.giveUp(w, nil)
-		case <-ctx.Done():
-			return n.giveUp(w, ctx)
-		}
-	}
-}
-
-// ahead tells whether anybody waits whom a room of this size would pass.
-func (n *Node) ahead(r *Room) bool {
-	return slices.ContainsFunc(n.waiting, func(w *waiter) bool { return w.room.class == r.class && w.of == r.read.of })
-}
-
-// giveUp ends a wait; nil where it was granted meanwhile.
-func (n *Node) giveUp(w *waiter, ctx context.Context) error {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	select {
-	case <-w.ready:
-		return nil
-	default:
-	}
-	why := n.admits(w.room)
-	n.leave(w)
-	n.grant()
-	if ctx != nil && !deadline(ctx) {
-		return context.Cause(ctx)
-	}
-	return n.refuse(w.of, why, "memory for reads")
-}
-
-func (n *Node) leave(w *waiter) {
-	n.waiting = slices.DeleteFunc(n.waiting, func(o *waiter) bool { return o == w })
-	w.of.waiting--
-}
-
-// grant lets in who fits, reclaiming what is lent for those who do not: small
-// charges first, then those of the account that holds least, then in their
-// order. Who waits for the node keeps later ones of its class waiting, so that
-// large charges come to their turn; who waits for its own account does not.
-func (n *Node) grant() {
-	order := slices.Clone(n.waiting)
-	slices.SortStableFunc(order, func(a, b *waiter) int {
-		return cmp.Or(cmp.Compare(a.room.class, b.room.class), cmp.Compare(a.of.moving(), b.of.moving()))
-	})
-	var full [classes]bool
-	for _, w := range order {
-		if full[w.room.class] {
-			continue
-		}
-		why := n.admits(w.room)
-		for why != fits && n.reclaim(w, why) {
-			why = n.admits(w.room)
-		}
-		if why == fits {
-			n.leave(w)
-			n.charge(w.room, w.room.bytes)
-			n.counts.waited += time.Since(w.began)
-			close(w.ready)
-			continue
-		}
-		full[w.room.class] = why == ofNode
-	}
+	a.busy = busy
 }
 
 // reclaim takes back one room that is lent: of the account itself, or of the
 // one that holds most; of these the one that was lent first.
 func (n *Node) reclaim(w *waiter, why bound) bool {
-	if w.room.class == standing {
+	if w.room.class == standing || why == ofAccount && w.of.lent == 0 {
 		return false
 	}
 	var best *Room
@@ -261,6 +168,17 @@ func (n *Node) reclaim(w *waiter, why bound) bool {
 // give takes the charge of a room away.
 func (n *Node) give(r *Room) {
 	n.charge(r, -r.bytes)
-	r.bytes, r.drop = 0, nil
+	r.bytes = 0
+	n.takeBack(r)
+}
+
+// takeBack ends the lending of a room; false: it is not lent.
+func (n *Node) takeBack(r *Room) bool {
+	r.drop = nil
+	if _, lent := n.lent[r]; !lent {
+		return false
+	}
 	delete(n.lent, r)
+	r.read.of.lent--
+	return true
 }

@@ -77,7 +77,7 @@ func (r *Read) TryReserve(bytes int64) *Room {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	room := &Room{read: r, class: n.classOf(bytes), bytes: bytes}
-	if len(n.waiting) > 0 || n.admits(room) != fits {
+	if n.waiting > 0 || n.admits(room) != fits {
 		return nil
 	}
 	n.charge(room, bytes)
@@ -132,21 +132,21 @@ func (m *Room) Lend(drop func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	m.since, m.drop = time.Now(), drop
-	n.lent[m] = struct{}{}
+	if _, lent := n.lent[m]; !lent {
+		n.lent[m] = struct{}{}
+		m.read.of.lent++
+	}
 }
 
 // Take ends the lending; not ok: the memory was reclaimed.
-func (m *Room) Take() (ok bool) {
+func (m *Room) Take() bool {
 	if m == nil {
 		return true
 	}
 	n := m.read.node
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	_, ok = n.lent[m]
-	delete(n.lent, m)
-	m.drop = nil
-	return ok
+	return n.takeBack(m)
 }
 
 // Release gives the memory back. It may be called again, and of nil.

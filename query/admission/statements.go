@@ -1,7 +1,6 @@
 package admission
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -66,16 +65,27 @@ func (s *statements) end(of contracts.AccountID, long bool) {
 	s.grant()
 }
 
+// grant lets in one after another: sorting all who wait, at each statement that
+// ends, would hold up the others.
 func (s *statements) grant() {
-	slices.SortStableFunc(s.waiting, func(a, b *queued) int { return cmp.Compare(s.of[a.of], s.of[b.of]) })
-	s.waiting = slices.DeleteFunc(s.waiting, func(q *queued) bool {
-		if !s.free(q.long) {
-			return false
+	for s.held < s.most {
+		var first *queued
+		for _, q := range s.waiting {
+			if (first == nil || s.of[q.of] < s.of[first.of]) && s.free(q.long) {
+				first = q
+			}
 		}
-		s.enter(q.of, q.long)
-		close(q.ready)
-		return true
-	})
+		if first == nil {
+			return
+		}
+		s.leave(first)
+		s.enter(first.of, first.long)
+		close(first.ready)
+	}
+}
+
+func (s *statements) leave(q *queued) {
+	s.waiting = slices.DeleteFunc(s.waiting, func(o *queued) bool { return o == q })
 }
 
 func (s *statements) take(ctx context.Context, long bool) (end func(), err error) {
@@ -111,7 +121,7 @@ func (s *statements) take(ctx context.Context, long bool) (end func(), err error
 	}
 	s.mu.Lock()
 	own := s.of[of]
-	s.waiting = slices.DeleteFunc(s.waiting, func(o *queued) bool { return o == q })
+	s.leave(q)
 	s.mu.Unlock()
 	select {
 	case <-q.ready: // it came in the end

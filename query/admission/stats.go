@@ -30,7 +30,7 @@ func (n *Node) Stats() Stats {
 	n.mu.Lock()
 	s := Stats{
 		Memory: n.cfg.Memory, Held: n.total(), Peak: n.counts.peak, Standing: n.used[standing],
-		Waiting: len(n.waiting), Accounts: len(n.accounts),
+		Waiting: n.waiting, Accounts: len(n.accounts),
 		Reclaimed: n.counts.reclaimed, RefusedAccount: n.counts.refused[ofAccount], RefusedNode: n.counts.refused[ofNode], Waited: n.counts.waited,
 	}
 	for _, a := range n.accounts {

@@ -1,0 +1,68 @@
+package admission_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"preismon/contracts"
+	"preismon/query/admission"
+)
+
+// crowd has many reads of many accounts reserve more memory than there is.
+func crowd(t testing.TB, reads, rounds int) {
+	n := admission.New(admission.Config{Memory: 32 << 20, Statements: 32, Wait: time.Minute})
+	var running sync.WaitGroup
+	for i := range reads {
+		ctx := admission.WithAccount(t.Context(), contracts.AccountID(1+i%(reads/4)))
+		running.Go(func() {
+			for range rounds {
+				r, err := n.Begin(ctx, false, 0)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				room, err := r.Reserve(ctx, 800<<10)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				end, err := n.Rows(ctx, false)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				time.Sleep(time.Millisecond)
+				end()
+				room.Resize(400 << 10)
+				room.Release()
+				r.End()
+			}
+		})
+	}
+	running.Wait()
+}
+
+// TestCrowd: who waits costs who does not next to nothing. It took minutes when each
+// one that waited looked at all others, every 20 ms.
+func TestCrowd(t *testing.T) {
+	began := time.Now()
+	crowd(t, 2_000, 2)
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("2,000 reads at once took %v", took)
+	}
+}
+
+// BenchmarkCrowd: what a read costs a node when so many are there at once.
+func BenchmarkCrowd(b *testing.B) {
+	const rounds = 5
+	for _, reads := range []int{20, 200, 2_000} {
+		b.Run(fmt.Sprint(reads), func(b *testing.B) {
+			for b.Loop() {
+				crowd(b, reads, rounds)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*reads*rounds), "ns/read")
+		})
+	}
+}
