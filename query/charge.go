@@ -30,6 +30,21 @@ func pageBytes(r ResultsRequest) int64 {
 	return pageBlocks + rows
 }
 
+// feedPage is what a page of a feed takes that is short: the blocks that equal
+// feeds read at the same time are the same ones.
+const feedPage = 16 << 10
+
+func feedBytes(r FeedRequest, limit int) int64 {
+	switch page := pageBytes(ResultsRequest{Limit: &limit, Include: r.Rows.Include}); {
+	case r.Alerts:
+		return page + alertBytes(limit)
+	case r.AnswerBytes > 0:
+		return min(page, feedPage+2*int64(r.AnswerBytes))
+	default:
+		return page
+	}
+}
+
 // charge admits a read that holds so much until it is given back.
 func (s *Service) charge(ctx context.Context, bytes int64) (_ *admission.Room, giveBack func(), err error) {
 	read, err := s.node.Begin(ctx, false, 0)

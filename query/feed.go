@@ -27,6 +27,9 @@ type FeedRequest struct {
 	Alerts bool
 	// Rule is what alerts that begin now are of. A token holds it.
 	Rule *alert.Rule
+	// AnswerBytes, if positive, ends a page of rows as soon as they take so much, as
+	// JSON. What a page is charged is about twice that.
+	AnswerBytes int
 	// UpTo is an edge that the tables are at, or beyond: all that it woke read up to
 	// it, and share what is equal. nil: up to the edge of now.
 	UpTo *EdgeAt
@@ -34,7 +37,7 @@ type FeedRequest struct {
 
 // After asks for what follows a page.
 func (r FeedRequest) After(page *FeedPage) FeedRequest {
-	return FeedRequest{Since: page.Progress.Token, Limit: r.Limit, Lines: r.Lines, Alerts: r.Alerts}
+	return FeedRequest{Since: page.Progress.Token, Limit: r.Limit, Lines: r.Lines, Alerts: r.Alerts, AnswerBytes: r.AnswerBytes}
 }
 
 // FeedPlace is a place in the order in which rows become visible.
@@ -109,10 +112,7 @@ func (s *Service) Feed(ctx context.Context, p Principal, r FeedRequest) (page *F
 	if err != nil {
 		return nil, err
 	}
-	bytes := pageBytes(ResultsRequest{Limit: &limit, Include: r.Rows.Include})
-	if r.Alerts {
-		bytes += alertBytes(limit)
-	}
+	bytes := feedBytes(r, limit)
 	room, held, err := s.charge(ctx, bytes)
 	if err != nil {
 		return nil, err
@@ -179,7 +179,7 @@ func (s *Service) feed(ctx context.Context, p Principal, r FeedRequest, limit in
 	at := placeOf(mark)
 	page.Progress.UpToDate = true
 	if !a.Visibility.Nothing() && !plan.query.nothing(a.Visibility) && state.At != at {
-		if at, err = s.fillFeed(ctx, in, page, &state, r.Lines); err != nil {
+		if at, err = s.fillFeed(ctx, in, page, &state, r); err != nil {
 			page.Rows.Release()
 			return nil, err
 		}

@@ -6,9 +6,9 @@ import (
 
 // fillFeed fills the page with what is behind the place of a state, and gives
 // the place that it ends at.
-func (s *Service) fillFeed(ctx context.Context, in *read, page *FeedPage, state *feedState, lines bool) (at FeedPlace, err error) {
+func (s *Service) fillFeed(ctx context.Context, in *read, page *FeedPage, state *feedState, r FeedRequest) (at FeedPlace, err error) {
 	between := byte(',')
-	if lines {
+	if r.Lines {
 		between = '\n'
 	}
 	if state.Rule != nil {
@@ -19,9 +19,13 @@ func (s *Service) fillFeed(ctx context.Context, in *read, page *FeedPage, state 
 	}
 	in.encoder.pens = append(in.encoder.pens, s.rowIDs.pen(in.vis.Mandate))
 	rows := &ResultsPage{}
-	rows.Rows.buf = *rowBuffers.Get().(*[]byte)
+	if r.AnswerBytes > 0 { // the buffers that are used again are of large pages
+		rows.Rows.buf = make([]byte, 0, r.AnswerBytes)
+	} else {
+		rows.Rows.buf = *rowBuffers.Get().(*[]byte)
+	}
 	defer func() { page.Rows = rows.Rows }()
-	c := &pageCollector{in: in, page: rows, room: page.Limit, maxBytes: s.cfg.MaxResponseBytes, between: between}
+	c := &pageCollector{in: in, page: rows, room: page.Limit, maxBytes: s.cfg.MaxResponseBytes, answerBytes: r.AnswerBytes, between: between}
 	at, page.Progress.UpToDate, err = s.readFeed(ctx, in, state.At, c)
 	return at, err
 }

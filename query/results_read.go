@@ -21,8 +21,11 @@ type RowsJSON struct {
 // Pages of results are megabytes: their buffers are used again.
 var rowBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// keptBuffer is the size up to which a buffer is kept.
-const keptBuffer = 16 << 20
+// keptLeast and keptMost are between which sizes a buffer is kept.
+const (
+	keptLeast = 64 << 10
+	keptMost  = 16 << 20
+)
 
 // Len is the number of rows.
 func (r *RowsJSON) Len() int { return r.rows }
@@ -33,7 +36,7 @@ func (r *RowsJSON) JSON() []byte { return r.buf }
 
 // Release gives the rows' room back.
 func (r *RowsJSON) Release() {
-	if buf := r.buf[:0]; cap(buf) > 0 && cap(buf) <= keptBuffer {
+	if buf := r.buf[:0]; cap(buf) >= keptLeast && cap(buf) <= keptMost {
 		rowBuffers.Put(&buf)
 	}
 	if r.held != nil {

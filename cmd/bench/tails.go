@@ -51,7 +51,10 @@ func (r *run) measureTails(ctx context.Context) error {
 		return err
 	}
 	defer stop()
-	most := tailCounts[len(tailCounts)-1] / tailsOfAccount
+	most := 0 // accounts: those of the tails of before may not have left yet
+	for _, n := range tailCounts {
+		most += (n + tailsOfAccount - 1) / tailsOfAccount
+	}
 	if err := r.world.exec(ctx, fmt.Sprintf(`INSERT INTO %s.accounts (account, mandate, login_identifier, administrative, disabled, permissions, all_orders, all_sites, version)
 SELECT %d + number, %d + number %% %d, concat('tail', toString(number), '@example.com'), 0, 0, ['results'], 1, 1, 1 FROM numbers(%d)`,
 		r.world.database, firstAccount, firstMandate, tailMandates, most)); err != nil {
@@ -59,8 +62,10 @@ SELECT %d + number, %d + number %% %d, concat('tail', toString(number), '@exampl
 	}
 	p := r.data.producer(r.Seed+3, time.Now().UTC())
 	t := Table{Title: "Publish to tail at 5,000 events a second", Note: fmt.Sprintf("of %d mandates, %d equal tails each at the most; rows are those of all tails", tailMandates, tailCounts[len(tailCounts)-1]/tailMandates)}
+	account := uint64(firstAccount)
 	for _, n := range tailCounts {
-		s, p99, err := r.tails(ctx, f, p, n)
+		s, p99, err := r.tails(ctx, f, p, account, n)
+		account += uint64((n + tailsOfAccount - 1) / tailsOfAccount)
 		if err != nil {
 			return fmt.Errorf("%d tails: %w", n, err)
 		}
@@ -71,7 +76,7 @@ SELECT %d + number, %d + number %% %d, concat('tail', toString(number), '@exampl
 	return nil
 }
 
-func (r *run) tails(ctx context.Context, f *flow, p *producer, n int) (s Series, p99 spread, err error) {
+func (r *run) tails(ctx context.Context, f *flow, p *producer, account uint64, n int) (s Series, p99 spread, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	client := &http.Client{Transport: &http.Transport{}}
@@ -81,7 +86,7 @@ func (r *run) tails(ctx context.Context, f *flow, p *producer, n int) (s Series,
 	defer reading.Wait()
 	defer cancel()
 	for i := range n {
-		body, err := r.follow(ctx, client, firstAccount+uint64(i/tailsOfAccount))
+		body, err := r.follow(ctx, client, account+uint64(i/tailsOfAccount))
 		if err != nil {
 			return s, p99, err
 		}

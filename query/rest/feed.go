@@ -23,6 +23,10 @@ const (
 	// tailLimit is how many rows of a tail are read at once: as many as equal
 	// tails share.
 	tailLimit = 1_000
+	// A tail is charged what its rows took last, about, in these bounds: a thousand
+	// tails that were charged what they may read would wait for each other.
+	tailLeast = 16 << 10
+	tailMost  = tailLimit * 1_000
 	// progressEvery is how often a tail without rows says how far it is while the
 	// tables move, heartbeat while they do not.
 	progressEvery = time.Second
@@ -150,7 +154,7 @@ func (a *api) tail(c *gin.Context, p query.Principal, r query.FeedRequest) error
 	}
 	defer leave()
 	limit := tailLimit
-	r.Limit, r.Lines = &limit, true
+	r.Limit, r.Lines, r.AnswerBytes = &limit, true, tailLeast
 	page, err := a.feedPage(c, p, r)
 	if err != nil {
 		return err
@@ -247,10 +251,12 @@ func passes(err error) bool {
 	return kind == fault.Unavailable || kind == fault.RateLimited || kind == fault.Timeout
 }
 
-// next reads the next page, and tries for a while where the node cannot.
+// next reads the next page, and tries for a while where the node cannot. How many
+// tails an account may have is bounded, so that their reads take none of its heavy
+// places, of which the other nodes would have to know each time.
 func (t *tail) next(ctx context.Context, over tailEnd) (*query.FeedPage, error) {
 	for {
-		page, err := t.api.feedPage(t.c, t.p, t.ask)
+		page, err := t.api.service.Feed(ctx, t.p, t.ask)
 		if err == nil || !passes(err) {
 			t.failing = time.Time{}
 			return page, err
@@ -274,6 +280,7 @@ func (t *tail) next(ctx context.Context, over tailEnd) (*query.FeedPage, error) 
 func (t *tail) give(page *query.FeedPage) error {
 	defer page.Rows.Release()
 	t.ask = t.ask.After(page)
+	t.ask.AnswerBytes = min(max(tailLeast, 2*len(page.Rows.JSON())), tailMost)
 	var said *wire.Control
 	if page.Rows.Len() > 0 || time.Since(t.said) >= progressEvery {
 		said = &wire.Control{Control: wire.ControlProgress, Progress: &page.Progress}
