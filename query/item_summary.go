@@ -99,8 +99,12 @@ type ItemSite struct {
 	Site           contracts.SiteKey `json:"site"`
 	LastCapturedAt *string           `json:"lastCapturedAt" column:"instant"` // nil: nothing was ever captured
 	CoverageState  string            `json:"coverageState"`                   // of that capture
-	Observations   StatisticOutcomes `json:"observations"`                    // of the window
-	Days           []ItemDay         `json:"days"`                            // of the window; those of which nothing is known are left out
+	// AccessRestricted tells whether that capture found the access restricted,
+	// as reason codes of orders do: to who may not read orders it is false.
+	AccessRestricted bool              `json:"accessRestricted"`
+	Observations     StatisticOutcomes `json:"observations"` // of the window
+	Days             []ItemDay         `json:"days"`         // of the window; those of which nothing is known are left out
+	DayCounts        ItemDayCounts     `json:"dayCounts"`
 }
 
 // ItemDay is what a day was at a site.
@@ -109,11 +113,39 @@ type ItemDay struct {
 	State string `json:"state"`
 }
 
+// ItemDayCounts counts the days of the window that have begun, by their state.
+type ItemDayCounts struct {
+	InStock          int `json:"inStock"`
+	PartlyInStock    int `json:"partlyInStock"`
+	OutOfStock       int `json:"outOfStock"`
+	AccessRestricted int `json:"accessRestricted"`
+	Unknown          int `json:"unknown"`
+	NotObserved      int `json:"notObserved"`
+}
+
+// add counts a day that was not observed until now.
+func (c *ItemDayCounts) add(state string) {
+	c.NotObserved--
+	switch state {
+	case dayInStock:
+		c.InStock++
+	case dayPartly:
+		c.PartlyInStock++
+	case dayOutOfStock:
+		c.OutOfStock++
+	case dayRestricted:
+		c.AccessRestricted++
+	default:
+		c.Unknown++
+	}
+}
+
 // The states of a day.
 const (
 	dayInStock    = "IN_STOCK"
 	dayPartly     = "PARTLY_IN_STOCK"
 	dayOutOfStock = "OUT_OF_STOCK"
+	dayRestricted = "ACCESS_RESTRICTED"
 	dayUnknown    = "UNKNOWN"
 )
 
@@ -146,12 +178,16 @@ func (s *Service) ItemSummary(ctx context.Context, p Principal, r ItemSummaryReq
 	defer giveBack()
 	ctx, cancel := s.within(ctx)
 	defer cancel()
-	in, err := s.acceptPlan(ctx, p, plan, rows)
+	a, err := s.access(ctx, p, contracts.ReadResults)
+	if err != nil {
+		return nil, s.budget(ctx, err)
+	}
+	in, err := s.enter(ctx, plan, rows, a.Visibility, a.Watermark)
 	if err != nil {
 		return nil, s.budget(ctx, err)
 	}
 	at := func(t time.Time) string { return formatInstant(t, in.zone) }
-	o := itemSumming{s: s, in: in, r: r, edges: edges, until: max(min(w.To.UnixMilli()+1, now.UnixMilli()), w.From.UnixMilli()), now: now, zone: newZoneFormat(in.zone)}
+	o := itemSumming{s: s, in: in, r: r, reasons: a.may(contracts.ReadOrders), edges: edges, until: max(min(w.To.UnixMilli()+1, now.UnixMilli()), w.From.UnixMilli()), now: now, zone: newZoneFormat(in.zone)}
 	o.Query = ItemSummaryEcho{
 		ItemID: r.ItemID, CapturedFrom: at(w.From), CapturedTo: at(w.To), CurrentFrom: at(now.Add(-currentOffers)), AsOf: at(now),
 		Timezone: in.echo.Timezone, Beside: "reference", Pairs: in.size.Pairs,
@@ -184,8 +220,10 @@ type itemSumming struct {
 	r     ItemSummaryRequest
 	edges []int64
 	until int64
-	now   time.Time
-	zone  *zoneFormat
+	// reasons: the caller may know why nothing is known.
+	reasons bool
+	now     time.Time
+	zone    *zoneFormat
 
 	days   []Statistic // by site, then day
 	offers []offer
@@ -314,6 +352,12 @@ func (o *itemSumming) site(key contracts.SiteKey) ItemSite {
 	site := ItemSite{Site: key, CoverageState: "NO_RESULT", Days: []ItemDay{}}
 	if newest, ok := o.newest[key]; ok {
 		site.LastCapturedAt, site.CoverageState = new(string(o.zone.append(nil, newest.ms))), string(coverageState.values.At(int(newest.state)))
+		site.AccessRestricted = o.reasons && newest.state == contracts.AccessRestricted
+	}
+	for _, begins := range o.edges[:len(o.edges)-1] {
+		if begins < o.until {
+			site.DayCounts.NotObserved++
+		}
 	}
 	for _, st := range o.days {
 		if st.Text != string(key) {
@@ -328,10 +372,13 @@ func (o *itemSumming) site(key contracts.SiteKey) ItemSite {
 			state = dayOutOfStock
 		case st.InMs > 0:
 			state = dayInStock
+		case o.reasons && st.RestrictedMs > 0:
+			state = dayRestricted
 		case st.UnknownMs == 0:
 			continue
 		}
 		site.Days = append(site.Days, ItemDay{o.date(st), state})
+		site.DayCounts.add(state)
 	}
 	return site
 }

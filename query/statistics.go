@@ -67,6 +67,7 @@ type Statistic struct {
 	Priced, Unavailable, NotFound, Unknown uint64
 	Changes                                uint64
 	InMs, OutMs, UnknownMs                 int64
+	RestrictedMs                           int64 // of UnknownMs, for the site restricted access
 	Wins                                   []Wins
 	Prices                                 []PriceStatistic
 }

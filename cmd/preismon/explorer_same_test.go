@@ -59,7 +59,11 @@ func resultsOf(t *testing.T, out string) (rows []json.RawMessage) {
 			rows = append(rows, one)
 		}
 		for _, r := range what.Data {
-			if strings.Contains(string(r), `"capturedAt"`) && !strings.Contains(string(r), `"asked"`) {
+			var row explorerRow
+			if err := json.Unmarshal(r, &row); err != nil {
+				t.Fatalf("%v: %.300s", err, r)
+			}
+			if row.ItemID != "" && row.CapturedAt != "" {
 				rows = append(rows, r)
 			}
 		}

@@ -46,6 +46,7 @@ func TestUpDemo(t *testing.T) {
 	t.Run("readme", demo.readme)
 	t.Run("explorer", demo.explorer)
 	t.Run("explorer ink", demo.explorerInk)
+	t.Run("explorer requests", demo.explorerRequests)
 	t.Run("explorer pages", demo.explorerPages)
 	t.Run("explorer tasks", demo.explorerTasks)
 	t.Run("live", demo.live)

@@ -12,6 +12,7 @@ import (
 	"bytes"
 	"embed"
 	"errors"
+	"fmt"
 	"html"
 	"io/fs"
 	"net/http"
@@ -78,6 +79,9 @@ func New(baseURL string, charts fs.FS) (*Explorer, error) {
 		if err != nil {
 			return nil, err
 		}
+		if entry.Name() == "index.html" {
+			body = bytes.ReplaceAll(body, []byte("{modules}\n"), preloads(entries))
+		}
 		if path.Ext(entry.Name()) == ".html" {
 			body = bytes.ReplaceAll(body, []byte("{base_url}"), []byte(html.EscapeString(baseURL)))
 		}
@@ -95,6 +99,18 @@ func New(baseURL string, charts fs.FS) (*Explorer, error) {
 		e.files[PagePath+strings.TrimSuffix(entry.Name(), "index.html")] = f
 	}
 	return e, nil
+}
+
+// preloads are links that have a browser fetch all modules at once: without
+// them it knows of one by another that imports it.
+func preloads(entries []fs.DirEntry) []byte {
+	var links bytes.Buffer
+	for _, entry := range entries {
+		if name := entry.Name(); path.Ext(name) == ".js" && name != "main.js" {
+			fmt.Fprintf(&links, "<link rel=\"modulepreload\" href=\"%s\">\n", name)
+		}
+	}
+	return links.Bytes()
 }
 
 // Paths are all that it answers, exactly.

@@ -209,6 +209,21 @@ func TestModules(t *testing.T) {
 	}
 }
 
+// The page names all its modules, so that a browser fetches them at once.
+func TestPreloads(t *testing.T) {
+	page := serve(t, nil, http.MethodGet, explorer.PagePath, "").Body.String()
+	names, err := filepath.Glob("web/*.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		link := `<link rel="modulepreload" href="` + filepath.Base(name) + `">`
+		if has := strings.Contains(page, link); has == (name == "web/main.js") {
+			t.Errorf("%s: preloaded %t", name, has)
+		}
+	}
+}
+
 // mostScript is how many bytes of script the explorer may send, compressed.
 const mostScript = 75_000
 

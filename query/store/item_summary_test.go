@@ -55,12 +55,36 @@ func TestItemSummary(t *testing.T) {
 		if pairs := len(w.pairsUnder(a, query.Selectors{Item: req.ItemID, Site: req.Site})); got.Query.Pairs != uint64(pairs) {
 			t.Errorf("%+v: %d pairs", got.Query, pairs)
 		}
-		w.checkDays(t, a, req, from, to, got.Data)
+		w.checkDays(t, a, req, from, to, got.Data, met)
 	}
-	for _, what := range []string{"boxes", "rank", "rank with shipping", "unknown shipping", "no cheapest"} {
+	for _, what := range []string{"boxes", "rank", "rank with shipping", "unknown shipping", "no cheapest", "restricted day", "restricted now"} {
 		if met[what] < 2 {
 			t.Errorf("%q was met %d times", what, met[what])
 		}
+	}
+}
+
+// TestItemSummaryWithoutOrders: why nothing is known is for who may read orders.
+func TestItemSummaryWithoutOrders(t *testing.T) {
+	w := newWorld(t, 202, 0)
+	w.capture(1, "alpha.example", time.Hour, contracts.AccessRestricted)
+	read := func() query.ItemSite {
+		got, err := w.service.ItemSummary(t.Context(), query.Principal{Account: accountWhole}, query.ItemSummaryRequest{ItemID: 1, Site: "alpha.example"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		site := got.Data[0].Sites[0]
+		if len(site.Days) == 0 || site.CoverageState != "UNKNOWN" {
+			t.Fatalf("%+v", site)
+		}
+		return site
+	}
+	if site := read(); !site.AccessRestricted || site.Days[0].State != "ACCESS_RESTRICTED" {
+		t.Errorf("with orders: %+v", site)
+	}
+	w.exec("INSERT INTO accounts SELECT * REPLACE (version + 1 AS version, ['results'] AS permissions) FROM accounts FINAL WHERE account = " + fmt.Sprint(uint64(accountWhole)))
+	if site := read(); site.AccessRestricted || site.Days[0].State != "UNKNOWN" {
+		t.Errorf("without orders: %+v", site)
 	}
 }
 
@@ -231,17 +255,34 @@ func marketLines(t *testing.T, markets []query.ItemMarket, met map[string]int) (
 }
 
 // checkDays holds the days of each site against the statistics by day.
-func (w *world) checkDays(t *testing.T, a contracts.AccountID, r query.ItemSummaryRequest, from, to time.Time, markets []query.ItemMarket) {
+func (w *world) checkDays(t *testing.T, a contracts.AccountID, r query.ItemSummaryRequest, from, to time.Time, markets []query.ItemMarket, met map[string]int) {
 	t.Helper()
 	rows := query.ResultsRequest{ItemID: r.ItemID, Site: r.Site, Timezone: r.Timezone, CapturedFrom: from.Format(time.RFC3339), CapturedTo: to.Format(time.RFC3339), Limit: ptr(10_000)}
 	records, _ := w.statistics(t, a, query.StatisticsRequest{ResultsRequest: rows, By: query.BySite, Bucket: "day"})
 	want, got := map[string]string{}, map[string]string{}
+	restricted := func(rec query.StatisticRecord) bool {
+		ends := [2]int64{}
+		for i, text := range []string{rec.From, rec.To} {
+			at, err := time.Parse(time.RFC3339Nano, text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ends[i] = at.UnixMilli()
+		}
+		until := min(ends[1], to.UnixMilli()+1, w.now.UnixMilli())
+		sum := w.addUp(a, query.StatisticsRequest{ResultsRequest: rows, By: query.BySite}, ends[0], until, ends[:])[*rec.Site+"\x0000000"]
+		return sum != nil && sum.restricted > 0
+	}
 	for _, rec := range records {
 		in, out := rec.Seconds.InStock != "0.000", rec.Seconds.OutOfStock != "0.000"
 		if !in && !out && rec.Seconds.Unknown == "0.000" {
 			continue
 		}
 		state := map[[2]bool]string{{true, true}: "PARTLY_IN_STOCK", {true, false}: "IN_STOCK", {false, true}: "OUT_OF_STOCK", {false, false}: "UNKNOWN"}[[2]bool{in, out}]
+		if state == "UNKNOWN" && restricted(rec) {
+			state = "ACCESS_RESTRICTED"
+			met["restricted day"]++
+		}
 		want[*rec.Site+" "+rec.From[:10]] = state
 	}
 	for _, m := range markets {
@@ -249,9 +290,47 @@ func (w *world) checkDays(t *testing.T, a contracts.AccountID, r query.ItemSumma
 			for _, day := range site.Days {
 				got[string(site.Site)+" "+day.Date] = day.State
 			}
+			w.checkDayCounts(t, r, site, from, to)
+			newest := w.oracle(a, query.ResultsRequest{ItemID: r.ItemID, Site: site.Site, LatestObservationPerPair: true}, math.MinInt64, math.MaxInt64, w.rows)
+			refused := slices.DeleteFunc(slices.Clone(newest), func(row obsRow) bool { return row.outcome != contracts.AccessRestricted })
+			if none, all := len(refused) == 0, len(refused) == len(newest); none && site.AccessRestricted || !none && all && !site.AccessRestricted {
+				t.Errorf("%+v: %+v for %+v", r, site, newest)
+			}
+			if site.AccessRestricted {
+				met["restricted now"]++
+			}
 		}
 	}
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Fatalf("%+v (-want +got):\n%s", r, diff)
+	}
+}
+
+// checkDayCounts holds the counts of a site against its days, and against the
+// days of the window that have begun.
+func (w *world) checkDayCounts(t *testing.T, r query.ItemSummaryRequest, site query.ItemSite, from, to time.Time) {
+	t.Helper()
+	zone, err := time.LoadLocation(r.Timezone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := map[string]int{}
+	for _, day := range site.Days {
+		count[day.State]++
+	}
+	begun := 0
+	until := min(to.UnixMilli()+1, w.now.UnixMilli())
+	for day := from.In(zone); ; day = day.AddDate(0, 0, 1) {
+		if time.Date(day.Year(), day.Month(), day.Day(), 0, 0, 0, 0, zone).UnixMilli() >= until {
+			break
+		}
+		begun++
+	}
+	want := query.ItemDayCounts{
+		InStock: count["IN_STOCK"], PartlyInStock: count["PARTLY_IN_STOCK"], OutOfStock: count["OUT_OF_STOCK"], AccessRestricted: count["ACCESS_RESTRICTED"],
+		Unknown: count["UNKNOWN"], NotObserved: begun - len(site.Days),
+	}
+	if diff := gocmp.Diff(want, site.DayCounts); diff != "" {
+		t.Fatalf("%+v, %s: days (-want +got):\n%s", r, site.Site, diff)
 	}
 }

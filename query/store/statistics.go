@@ -49,7 +49,7 @@ func (s *Store) Statistics(ctx context.Context, v query.Visibility, q *query.Sta
 			prices [][]any
 		)
 		if err := r.Scan(&whole, &item, &st.Text, &st.Bucket, &st.Pairs, &st.Priced, &st.Unavailable, &st.NotFound, &st.Unknown, &st.Changes,
-			&st.InMs, &st.OutMs, &st.UnknownMs, &wins, &prices); err != nil {
+			&st.InMs, &st.OutMs, &st.UnknownMs, &st.RestrictedMs, &wins, &prices); err != nil {
 			return st, err
 		}
 		st.Whole, st.Item = whole == 1, contracts.ItemID(item)

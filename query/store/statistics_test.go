@@ -41,7 +41,7 @@ type sums struct {
 	pairs                                  map[contracts.Pair]bool
 	priced, unavailable, notFound, unknown uint64
 	changes                                uint64
-	in, out, unsure                        int64
+	in, out, unsure, restricted            int64 // restricted is part of unsure
 	wins                                   map[string]uint64
 	prices                                 map[string][]obsRow
 	held                                   map[string]map[int64]int64 // ms by price by currency
@@ -134,6 +134,9 @@ func (w *world) addUp(a contracts.AccountID, r query.StatisticsRequest, from, un
 						s.out += held
 					default:
 						s.unsure += held
+						if o.outcome == contracts.AccessRestricted {
+							s.restricted += held
+						}
 					}
 					if !observed {
 						continue

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 
 const load = async (name) => import(`data:text/javascript,${encodeURIComponent(await readFile(new URL(`../web/${name}`, import.meta.url), 'utf8'))}`);
 const { daysOf, instant, local, known } = await load('zone.js');
-const { History, align, dayState, holds, offerAt, outcomeOf, seenAt, spans, stands, steps, withoutPrice } = await load('series.js');
+const { History, align, holds, offerAt, outcomeOf, seenAt, spans, stands, steps, withoutPrice } = await load('series.js');
 const { markets, standing } = await load('position.js');
 const { amountOf } = await load('amount.js');
 const { csv } = await load('csv.js');
@@ -137,7 +137,3 @@ for (const [zone, from, to, n] of [
   ['Europe/Berlin', '2026-03-28T23:00:00Z', '2026-03-29T22:00:00Z', 1], ['Asia/Tokyo', '2026-10-24T22:00:00Z', '2026-10-26T23:00:00Z', 3],
 ]) assert.equal(new Set(daysOf({ from: Date.parse(from), to: Date.parse(to), zone })).size, n, `${zone} ${from}`);
 assert.deepEqual(daysOf({ from: Date.parse('2026-10-24T22:00:00Z'), to: Date.parse('2026-10-26T23:00:00Z'), zone: 'Europe/Berlin' }), ['2026-10-25', '2026-10-26']);
-for (const [inStock, outOfStock, unknown, want] of [[1, 0, 0, 'in'], [1, 0, 9, 'in'], [1, 1, 0, 'part'], [0, 1, 9, 'out'], [0, 0, 1, 'unknown'], [0, 0, 0, 'none']]) {
-  assert.equal(dayState({ seconds: { inStock, outOfStock, unknown } }), want);
-}
-assert.equal(dayState(undefined), 'none');

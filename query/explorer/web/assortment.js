@@ -2,7 +2,7 @@
 // the service over the window.
 import * as api from './api.js';
 import { asked, link, mostEverything, remember, sortedOf, timeWindow, windowAddress, windowParams } from './asked.js';
-import { itemName } from './catalogue.js';
+import { itemName, listsRead } from './catalogue.js';
 import { csv, download } from './csv.js';
 import { by } from './dom.js';
 import { same } from './same.js';
@@ -25,7 +25,7 @@ export async function readAssortment(signal) {
   const read = { path: 'ext/v1/statistics', params: { by: 'product', bucket: 'whole', site: asked.site, globalScope: !asked.site, ...windowParams(w), limit: 1000 } };
   same(by('assortment-same'), [read], []);
   try {
-    const all = await api.all(read.path, read.params, mostProducts, signal);
+    const [all] = await Promise.all([api.all(read.path, read.params, mostProducts, signal), listsRead()]);
     [lines, more] = [linesOf(all.data), all.more];
     showAssortment();
   } finally {

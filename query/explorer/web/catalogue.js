@@ -29,16 +29,32 @@ export function learn(products) {
   for (const { itemId, name } of products) if (!nameOf.has(itemId)) nameOf.set(itemId, name ?? itemId);
 }
 
+let reader = 0; // who logged in last: what was asked for before is not theirs
+let reading = Promise.resolve(); // of the lists
+let sitesReading = Promise.resolve();
+
 /** readCatalogue reads all sites and the first products. */
-export async function readCatalogue() {
-  const [{ data: sites }, found] = await Promise.all([api.all('v1/sites', { limit: 1000 }, 10000), api.all('v1/items', { limit: 1000 }, 5000)]);
+export function readCatalogue() {
   forget();
-  Object.assign(catalogue, { sites, more: found.more });
-  add(found.data);
+  const mine = reader;
+  sitesReading = api.all('v1/sites', { limit: 1000 }, 10000).then(({ data }) => { if (mine === reader) catalogue.sites = data; });
+  reading = Promise.all([sitesReading, api.all('v1/items', { limit: 1000 }, 5000).then(({ data, more }) => {
+    if (mine !== reader) return;
+    catalogue.more = more;
+    add(data);
+  })]);
+  sitesReading.catch(() => {}); // who waits for it, or for all, is told
+  reading.catch(() => {});
+  return reading;
 }
+
+/** sitesRead waits until the names of sites are known, listsRead until those of the first products are, too. */
+export const sitesRead = () => sitesReading;
+export const listsRead = () => reading;
 
 /** forget is for the next who logs in. */
 export function forget() {
+  reader++;
   Object.assign(catalogue, { sites: [], items: [], more: false });
   nameOf.clear();
   listed.clear();

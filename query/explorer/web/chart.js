@@ -9,11 +9,17 @@ export const mostLines = 16;
 const laneHeight = 34;
 const dashes = [[], [8, 4], [2, 3], [10, 3, 2, 3]];
 
-let library; // uPlot, false when it is missing
+let library; // uPlot, false when it is missing; undefined: it is not there yet
 
-/** load fetches uPlot, and tells whether charts can be drawn. */
-export async function load() {
-  if (library !== undefined) return library !== false;
+/** charts tells whether charts can be drawn now. */
+export const charts = () => Boolean(library);
+
+let loading;
+
+/** load fetches uPlot, once, and tells whether charts can be drawn. */
+export const load = () => (loading ??= fetched());
+
+async function fetched() {
   try {
     const head = (name, attributes) => new Promise((onload, onerror) => {
       document.head.append(Object.assign(document.createElement(name), attributes, { onload, onerror }));

@@ -4,21 +4,20 @@ import { serviceURL } from './api.js';
 const quoted = (text) => `'${String(text).replaceAll("'", "'\\''")}'`;
 
 /** curl writes a command for a POSIX shell. The token is in its environment: it must not be in a history of commands. */
-export function curl(path, params, { streams = false, body } = {}) {
-  const sends = body ? ` \\\n  -H 'Content-Type: application/json' -d ${quoted(JSON.stringify(body))}` : '';
-  return `curl -sS --fail-with-body --compressed${streams ? ' -N' : ''} -H "Authorization: Bearer $PREISMON_TOKEN"${sends} \\\n  ${quoted(serviceURL(path, params).href)}`;
+export function curl(path, params, { streams = false } = {}) {
+  return `curl -sS --fail-with-body --compressed${streams ? ' -N' : ''} -H "Authorization: Bearer $PREISMON_TOKEN" \\\n  ${quoted(serviceURL(path, params).href)}`;
 }
 
-const programs = { 'v1/results/stream': 'stream', 'v1/results': 'results', 'ext/v1/statistics': 'stats', 'ext/v1/lookup': 'lookup' };
+const programs = { 'v1/results/stream': 'stream', 'v1/results': 'results', 'ext/v1/statistics': 'stats' };
 const kebab = (name) => name.replaceAll(/[A-Z]/g, (c) => `-${c.toLowerCase()}`);
 const worded = (value) => (/^[\w.:/+-]+$/.test(value) ? value : quoted(value));
 
 /** cli writes the command of this program for a read, which reads all pages; undefined: there is none. */
-export function cli(path, params = {}, { body } = {}) {
+export function cli(path, params = {}) {
   if (!programs[path]) return undefined;
   const flags = Object.entries({ ...params, limit: undefined }).filter(([, v]) => v !== '' && v !== undefined && v !== null && v !== false)
     .map(([name, v]) => (name.startsWith('include') ? `--include ${kebab(name).slice('include-'.length)}` : v === true ? `--${kebab(name)}` : `--${kebab(name)} ${worded(v)}`));
-  return ['preismon', programs[path], ...flags, ...(body?.itemIds ?? []).map((id) => `--item-id ${id}`)].join(' ');
+  return ['preismon', programs[path], ...flags].join(' ');
 }
 
 /** tool writes a call of a tool, as JSON-RPC to the address of the agents. */

@@ -1,18 +1,18 @@
-// The history of products: a chart of offers, the outcomes of each pair, and
-// the same as tables.
+// The page of products: a chart of offers, what the service says of their
+// markets, sites and days, and the same as tables. Each product is two reads: its
+// rows, which are drawn, and its summary, which has all that is added up.
 import * as api from './api.js';
 import { asked, link, remember, timeWindow, windowParams } from './asked.js';
-import { itemName, siteName } from './catalogue.js';
-import { Chart, colourOf, load, mostLines } from './chart.js';
+import { itemName, learn, siteName, sitesRead } from './catalogue.js';
+import { Chart, charts, colourOf, load, mostLines } from './chart.js';
 import { by, element } from './dom.js';
 import { showEvidence } from './evidence.js';
 import { offerFiles } from './files.js';
-import { factReads, readFacts, showBoxes, showFacts } from './facts.js';
-import { markRestricted } from './restricted.js';
+import { showBoxes, showMarkets, sitesOf } from './markets.js';
 import { badge, columns } from './rows.js';
 import { same } from './same.js';
 import { History } from './series.js';
-import { readStock, showStock, stockReads } from './stock.js';
+import { showStock } from './stock.js';
 import { inOrder, table } from './table.js';
 import { language, number, t } from './texts.js';
 import { show } from './zone.js';
@@ -22,7 +22,7 @@ const names = { itemName, siteName, product: () => (asked.items.length > 1 ? [{ 
 const mostOffers = 50; // on show of the newest
 
 let chart;
-let drawn; // the history on show: {past, newest, window, whole, monitored}
+let drawn; // the history on show: {past, newest, window, whole, summaries}
 
 /** onShow is what is drawn, for tests and the curious. */
 export const onShow = { get chart() { return chart?.plot; }, get lines() { return drawn?.past; } };
@@ -48,10 +48,10 @@ export function forgetHistory() {
 /** readHistory reads the products asked for, and draws while rows arrive; again: what is on show stays until all are there. */
 export async function readHistory(signal, again = false) {
   const w = timeWindow();
-  const draws = await load();
-  by('no-charts').hidden = draws;
-  by('no-charts').textContent = t.noCharts;
-  if (signal.aborted) return;
+  const draws = load().then((can) => {
+    by('no-charts').hidden = can;
+    by('no-charts').textContent = t.noCharts;
+  });
   const quiet = again && drawn?.whole;
   if (!quiet) {
     drawn = undefined;
@@ -65,23 +65,23 @@ export async function readHistory(signal, again = false) {
   const reads = asked.items.map((itemId) => ({
     path: 'v1/results/stream', streams: true, params: { itemId, site: asked.site, ...windowParams(w), sort: 'asc', includeExportFields: true },
   }));
-  const facts = factReads(asked.items, asked.site, windowParams(w));
-  const stock = stockReads(asked.items, asked.site, windowParams(w));
-  const lookup = { path: 'ext/v1/lookup', body: { itemIds: asked.items } }; // which pairs are monitored
-  same(by('history-same'), [...reads, ...facts, ...stock, lookup], reads.map((r) => ({ name: 'list_results', args: r.params })));
+  const sums = asked.items.map((itemId) => summaryRead(itemId, w));
+  same(by('history-same'), [...reads, ...sums], reads.map((r) => ({ name: 'list_results', args: r.params })));
   offerFiles(by('history-files'), () => reads.map(({ params }) => ({ name: `history-${params.itemId}`, params: { ...params, ...zoomParams() } })));
   if (!quiet) by('history-status').textContent = t.loading(0);
-  const failing = (box) => (e) => { if (!signal.aborted) by(box).replaceChildren(t.incomplete + api.said(e)); };
-  const summed = readFacts(facts, signal).then((records) => {
-    showFacts(by('facts'), records, names);
-    showBoxes(by('boxes'), records, names);
-  }).catch(failing('facts')).then(() => readStock(stock, signal)).then((records) => showStock(by('stock'), records, w, names)).catch(failing('stock'));
   const past = new History();
   const newest = new Map(); // of each product, its last rows
-  let last = performance.now();
   const next = { past, newest, window: w, whole: false };
   if (!quiet) drawn = next;
-  try {
+  const told = Promise.all(sums.map((r) => api.page(r.path, r.params, signal))).then(async (summaries) => {
+    await sitesRead();
+    learn(summaries.map(({ query }) => query));
+    next.summaries = summaries;
+    if (drawn === next && !signal.aborted) showSummaries(next);
+  });
+  const drawing = (async () => {
+    let last = -Infinity;
+    draws.then(() => { if (drawn === next && !signal.aborted) showHistory(); });
     for (const read of reads) {
       const keep = [];
       newest.set(read.params.itemId, keep);
@@ -100,16 +100,61 @@ export async function readHistory(signal, again = false) {
         }
       });
     }
-    next.monitored = (await api.sent(lookup.path, lookup.body, signal)).data.flatMap((entry) => [...entry.latest, ...entry.noResult]);
+  })();
+  const rest = Promise.allSettled([draws, told, drawing]);
+  try {
+    await Promise.all([draws, told, drawing]);
     next.whole = true;
-    await Promise.all([summed, markRestricted([...past.pairs.values()], signal)]);
+    markRestricted(next);
     if (!signal.aborted) drawn = next;
   } finally {
+    await rest; // what did come is shown
     if (!signal.aborted) {
       by('history-status').textContent = '';
       showHistory();
+      if (next.whole) showSummaries(next);
     }
   }
+}
+
+/** summaryRead is the read of what a product costs and did. */
+function summaryRead(itemId, w) {
+  const params = { site: asked.site, ...windowParams(w) };
+  const flags = { site: params.site, from: params.capturedFrom, to: params.capturedTo, timezone: params.timezone };
+  return {
+    path: `ext/v1/items/${itemId}/summary`, params,
+    cli: `preismon item-summary ${itemId} ${Object.entries(flags).filter(([, v]) => v).map(([name, v]) => `--${name} ${v}`).join(' ')}`,
+  };
+}
+
+/** monitored are the sites at which the products on show are. */
+const monitored = (h) => sitesOf(h.summaries ?? []);
+
+/** unmonitored are the products at the site that was asked for where nobody looks for them. */
+const unmonitored = (h) => (asked.site && h.summaries ? asked.items.filter((itemId) => !monitored(h).some((s) => s.itemId === itemId)).map((itemId) => ({ itemId, site: asked.site })) : []);
+
+/** markRestricted marks the pairs whose newest capture found the access restricted. */
+function markRestricted(h) {
+  for (const s of monitored(h)) {
+    const p = h.past.pairs.get(`${s.itemId} ${s.site}`);
+    if (p && s.accessRestricted && Date.parse(s.lastCapturedAt) === Math.round(p.at.at(-1) * 1e3)) p.restricted = true;
+  }
+}
+
+/** showSummaries writes what the service says of the products. */
+function showSummaries(h) {
+  const sites = monitored(h);
+  showMarkets(by('markets'), h.summaries, names);
+  showBoxes(by('boxes'), h.summaries, names);
+  showStock(by('stock'), sites, unmonitored(h), h.window, Date.parse(h.summaries[0].query.asOf), names);
+  const count = (title, name) => ({ title, number: true, text: (s) => number(s.observations[name]) });
+  const none = (s) => Object.values(s.observations).every((n) => n === 0);
+  by('pairs').replaceChildren(table(t.pairs, [
+    ...names.product(), { title: t.site, text: (s) => siteName(s.site) },
+    count(t.price, 'priced'), count(t.unavailable, 'unavailable'), count(t.notFound, 'notFound'), count(t.unknown, 'unknown'),
+    { title: t.noResult, text: (s) => (none(s) ? badge('none') : '') },
+    { title: t.newestOf, text: (s) => (s.lastCapturedAt ? element('span', {}, show(Date.parse(s.lastCapturedAt), h.window.zone, language), s.accessRestricted ? badge('restricted') : null) : t.never) },
+  ], sites));
 }
 
 /** showHistory draws what was read. */
@@ -119,7 +164,7 @@ export function showHistory() {
   if (!h) {
     chart?.clear();
     by('unzoom').hidden = true;
-    for (const id of ['legend', 'evidence', 'now', 'facts', 'boxes', 'stock', 'pairs', 'history-rows', 'readout', 'history-files']) by(id).replaceChildren();
+    for (const id of ['legend', 'evidence', 'now', 'markets', 'boxes', 'stock', 'pairs', 'history-rows', 'readout', 'history-files']) by(id).replaceChildren();
     return;
   }
   const lines = h.past.chosen(mostLines);
@@ -129,11 +174,10 @@ export function showHistory() {
     by('history-status').textContent = !pairs.length ? t.notMonitored : t.loaded(number(h.past.rows), number(h.past.pairs.size)) + (all > lines.length ? `. ${t.moreLines(lines.length, number(all))}` : '');
   }
   const label = (p) => (asked.items.length > 1 ? `${siteName(p.site)} · ${itemName(p.itemId)}` : siteName(p.site));
-  if (by('no-charts').hidden) {
+  if (by('no-charts').hidden && charts()) {
     chart ??= new Chart(by('chart'), by('lanes'), (text) => { by('readout').textContent = text; }, zoomed, (point) => showEvidence(by('evidence'), point, drawn.window.zone, names));
-    const unlooked = h.whole && asked.site ? asked.items.filter((itemId) => !h.monitored.some((p) => p.itemId === itemId && p.site === asked.site) && !h.past.pairs.has(`${itemId} ${asked.site}`)) : [];
     const lanes = [...pairs.map((p) => ({ ...p, monitored: true, label: p.at.length ? label(p) : `${t.noResult}: ${label(p)}` })),
-      ...unlooked.map((itemId) => ({ itemId, at: [], outcome: [], label: `${t.notLookedFor}: ${label({ itemId, site: asked.site })}` }))];
+      ...unmonitored(h).map((p) => ({ ...p, at: [], outcome: [], label: `${t.notLookedFor}: ${label(p)}` }))];
     chart.draw(lines, lanes, h.window.from / 1000, h.window.to / 1000, h.window.zone, asked.zoom);
     by('legend').replaceChildren(...lines.map((l, i) => {
       const swatch = element('i');
@@ -145,12 +189,6 @@ export function showHistory() {
     }));
   }
   showNow(h);
-  const count = (p, o) => p.outcome.filter((x) => x === o).length;
-  by('pairs').replaceChildren(table(t.pairs, [
-    ...names.product(), { title: t.site, text: (p) => siteName(p.site) },
-    ...['price', 'unavailable', 'unknown'].map((o) => ({ title: t[o], number: true, text: (p) => (p.at.length ? number(count(p, o)) : '') })),
-    { title: t.noResult, text: (p) => (p.at.length ? '' : badge('none')) },
-  ], pairs));
   const rows = [...h.newest.values()].flat().sort((a, b) => Date.parse(b.capturedAt) - Date.parse(a.capturedAt)).slice(0, 200);
   by('history-rows').replaceChildren(table(t.asTable, columns(h.window.zone), rows));
   if (!by('no-charts').hidden) by('history-table').open = true;
@@ -168,7 +206,7 @@ function showNow(h) {
 
 /** elsewhere leads to the newest capture, where the window has none. */
 function elsewhere(h) {
-  const newest = Math.max(...h.monitored?.filter((p) => !asked.site || p.site === asked.site).map((p) => Date.parse(p.capturedAt)).filter(Number.isFinite) ?? []);
+  const newest = Math.max(...monitored(h).map((s) => Date.parse(s.lastCapturedAt)).filter(Number.isFinite));
   if (!h.whole || h.past.rows || !Number.isFinite(newest)) return [];
   const window = { from: new Date(newest - 168 * 3600e3).toISOString(), to: new Date(newest + 60e3).toISOString() };
   return [element('p', {}, t.newestElsewhere(show(newest, h.window.zone, language)), ' ', link(t.showThen, { view: 'history', site: asked.site, items: asked.items.join(','), ...window }))];
@@ -176,6 +214,6 @@ function elsewhere(h) {
 
 /** pairsOf lists the pairs with rows, and those that are monitored and have none. */
 function pairsOf(h) {
-  const silent = h.whole ? h.monitored.filter((p) => (!asked.site || p.site === asked.site) && !h.past.pairs.has(`${p.itemId} ${p.site}`)) : [];
+  const silent = monitored(h).filter((s) => !h.past.pairs.has(`${s.itemId} ${s.site}`));
   return [...h.past.pairs.values(), ...silent.map(({ itemId, site }) => ({ itemId, site, at: [], outcome: [] }))].sort((a, b) => asked.items.indexOf(a.itemId) - asked.items.indexOf(b.itemId));
 }

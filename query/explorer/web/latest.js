@@ -3,7 +3,7 @@
 import { amountOf } from './amount.js';
 import * as api from './api.js';
 import { asked, remember, sortedOf, zoned } from './asked.js';
-import { catalogue, itemName } from './catalogue.js';
+import { catalogue, itemName, listsRead } from './catalogue.js';
 import { by, element } from './dom.js';
 import { offerFiles } from './files.js';
 import { markets, standing } from './position.js';
@@ -44,6 +44,7 @@ export async function readLatest(signal, again = false) {
   let whole = again;
   let more = false;
   try {
+    await listsRead();
     for (const read of reads) {
       const found = await api.all(read.path, read.params, 5000, signal);
       next.push(...found.data);

@@ -69,7 +69,7 @@ function select(view) {
   const tab = by(`tab-${view}`);
   tab.parentElement.scrollLeft = tab.offsetLeft - tab.parentElement.offsetLeft - 16; // on a phone there are more than fit
   by('asking').open = wide.matches || (view === 'history' && !asked.items.length);
-  refresh();
+  refresh(0);
 }
 
 /** showAsked says in a line what is asked for, where the form is folded away. */
@@ -80,8 +80,8 @@ function showAsked() {
 
 let waiting;
 
-/** refresh reads again what the view shows, a moment after the last change. It is busy from the change on. */
-function refresh() {
+/** refresh reads again what the view shows, some ms after the last change. It is busy from the change on. */
+function refresh(after = 150) {
   clearTimeout(waiting);
   if (!api.loggedIn()) return;
   by(asked.view).setAttribute('aria-busy', 'true');
@@ -92,7 +92,7 @@ function refresh() {
     reading?.abort();
     reading = new AbortController();
     read(asked.view, reading.signal);
-  }, 150);
+  }, after);
 }
 
 /** read fills a view, which is busy until all that it says is there, and shows why that failed, unless it was given up. */
@@ -105,7 +105,7 @@ async function read(view, signal) {
     await readers[view](signal);
     whole = true;
   } catch (e) {
-    if (!signal.aborted && api.loggedIn()) failed(failure, t.incomplete + api.said(e), refresh);
+    if (!signal.aborted && api.loggedIn()) failed(failure, t.incomplete + api.said(e), () => refresh(0));
   }
   if (signal.aborted) return;
   by(view).removeAttribute('aria-busy');
@@ -132,16 +132,20 @@ async function enter() {
   by('app').hidden = by('logout').hidden = false;
   by('start-error').hidden = true;
   by('found').textContent = t.loadingLists;
+  const lists = readCatalogue();
+  select(asked.view); // what is asked for needs no list
   try {
-    await readCatalogue();
+    await lists;
     await named(asked.items);
   } catch (e) {
     if (!api.loggedIn()) return;
     by('found').textContent = '';
     return failed(by('start-error'), api.said(e), enter);
   }
+  const { site } = asked;
   showForm();
-  select(asked.view);
+  showAsked();
+  if (asked.site !== site) refresh(); // it is none that is seen
 }
 
 function showForm() {

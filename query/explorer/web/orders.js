@@ -2,7 +2,7 @@
 // files of one of them.
 import * as api from './api.js';
 import { asked, remember, sortedOf, zoned } from './asked.js';
-import { siteName } from './catalogue.js';
+import { siteName, sitesRead } from './catalogue.js';
 import { csv, download } from './csv.js';
 import { by, element } from './dom.js';
 import { same } from './same.js';
@@ -103,6 +103,7 @@ async function readOrder(order, list, signal) {
     if (e.status === 403) return e;
     throw e;
   };
+  await sitesRead();
   const [detail, ...histories] = await Promise.all(reads.map((r, i) => api.page(r.path, r.params, signal).catch((e) => (i ? unless(e) : Promise.reject(e)))));
   const monitored = detail.monitoring.sites.map(siteName).join(', ');
   by('order').replaceChildren(

@@ -3,7 +3,7 @@
 // request. The service adds up; the page shows.
 import * as api from './api.js';
 import { asked, link, zoned } from './asked.js';
-import { itemName, learn, named, siteName } from './catalogue.js';
+import { itemName, learn, named, siteName, sitesRead } from './catalogue.js';
 import { csv, download } from './csv.js';
 import { by, element } from './dom.js';
 import { same } from './same.js';
@@ -29,6 +29,7 @@ export async function readStart(signal) {
   try {
     const { data, query } = await api.page(read.path, read.params, signal);
     learn(data.flatMap((list) => list.products));
+    await sitesRead();
     await Promise.all(data.filter((list) => whole.has(list.list)).map((list) => complete(list, signal)));
     if (signal.aborted) return;
     const above = data.find((list) => list.list === 'ABOVE_CHEAPEST');

@@ -6,8 +6,8 @@ import { outcomeOf } from './series.js';
 import { language, money, t } from './texts.js';
 import { show } from './zone.js';
 
-/** badge shows an outcome; none: there is no row. */
-export const badge = (outcome) => element('span', { class: `badge ${outcome}` }, t[outcome === 'none' ? 'noResult' : outcome]);
+/** badge shows an outcome; none: there is no row, restricted: the shop let nobody look. */
+export const badge = (outcome) => element('span', { class: `badge ${outcome}` }, t[{ none: 'noResult', restricted: 'accessRestricted' }[outcome] ?? outcome]);
 
 /** total is the price with its shipping; where that is unknown, it says so. */
 const total = (r) => (r.totalPrice === null && r.price !== null ? t.shippingUnknown : money(r.totalPrice, r.currencyCode));

@@ -7,7 +7,7 @@ import { t } from './texts.js';
 /** same shows the commands for reads of REST, and for this program where a read has one as cli, and calls of tools in a box. */
 export function same(box, reads, calls, note) {
   const login = `export PREISMON_TOKEN=$(curl -sS --fail-with-body ${serviceURL('v1/auth/token').href} \\\n  -H 'Content-Type: application/json' -d '{"loginIdentifier":"…","password":"…"}' | sed 's/.*"accessToken":"\\([^"]*\\)".*/\\1/')`;
-  const commands = reads.map((r) => r.cli ?? cli(r.path, r.params, r)).filter(Boolean);
+  const commands = reads.map((r) => r.cli ?? cli(r.path, r.params)).filter(Boolean);
   box.replaceChildren(
     element('h2', {}, t.same),
     block(t.curl, reads.map((r) => curl(r.path, r.params, r)).join('\n'), 'curl'),

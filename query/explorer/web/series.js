@@ -10,14 +10,6 @@ export function outcomeOf(row) {
   return row.availability === 'UNAVAILABLE' ? 'unavailable' : 'unknown';
 }
 
-/** dayState tells what a day was, of its record of the statistics: in stock, partly, out of stock, unknown, or none, of which nothing is known. */
-export function dayState(record) {
-  if (!record) return 'none';
-  const { inStock, outOfStock, unknown } = record.seconds;
-  if (outOfStock > 0) return inStock > 0 ? 'part' : 'out';
-  return inStock > 0 ? 'in' : unknown > 0 ? 'unknown' : 'none';
-}
-
 /**
  * stands tells whether a row, not another of the same capture and currency, is
  * the one that stands for it, as in the service: the buy box, then the lowest

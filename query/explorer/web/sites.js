@@ -2,7 +2,7 @@
 // service adds up; the page shows.
 import * as api from './api.js';
 import { asked, link, remember, sortedOf, zoned } from './asked.js';
-import { siteName } from './catalogue.js';
+import { siteName, sitesRead } from './catalogue.js';
 import { csv, download } from './csv.js';
 import { by, element } from './dom.js';
 import { same } from './same.js';
@@ -26,7 +26,7 @@ export async function readSites(signal, again = false) {
   if (!again) by('sites-status').textContent = t.loadingView;
   let whole = again;
   try {
-    const answer = await api.page(read.path, read.params, signal);
+    const [answer] = await Promise.all([api.page(read.path, read.params, signal), sitesRead()]);
     [sites, asOf] = [answer.data, Date.parse(answer.query.asOf)];
     showSites();
     whole = true;

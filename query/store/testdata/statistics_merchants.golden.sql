@@ -11,7 +11,7 @@ SELECT
     toUInt8(grouping(g_item)) AS is_whole, g_item, g_text, bucket,
     uniqExactMerge(pair_states) AS pairs,
     sum(n_priced), sum(n_unavailable), sum(n_not_found), sum(n_unknown), sum(n_changes),
-    sum(ms_in), sum(ms_out), sum(ms_unknown),
+    sum(ms_in), sum(ms_out), sum(ms_unknown), sum(ms_restricted),
     sumMap(winners.1, winners.2) AS wins,
     if(is_whole, [], arraySort(groupArrayIf((currency, n_priced, lowest, quantiles, highest, first_price, last_price, toString(weighted), ms_in), currency != ''))) AS prices
 FROM (
@@ -26,6 +26,7 @@ FROM (
         sumIf(held, state = 1) AS ms_in,
         sumIf(held, state IN (2, 3)) AS ms_out,
         sumIf(held, state NOT IN (1, 2, 3)) AS ms_unknown,
+        sumIf(held, state = 4) AS ms_restricted,
         sumMapIf([toString(merchant)], [toUInt64(1)], observed AND wins) AS winners,
         minIf(price, observed) AS lowest,
         quantilesExactLowIf(0.25, 0.5, 0.75)(price, observed) AS quantiles,

@@ -219,6 +219,12 @@ async function english() {
 
   await overview(page);
   await assortment(page);
+  let summaries = []; // that the page was told of the products on show
+  page.on('response', async (r) => {
+    const item = /ext\/v1\/items\/(\d+)\/summary/.exec(r.url())?.[1];
+    const told = item && await r.json().catch(() => undefined); // it was given up
+    if (told) summaries = [...summaries.filter((s) => s.query.itemId !== item), told];
+  });
   for (const words of plan.searches) await choose(page, words);
   await page.fill('#zone', 'Europe/Berlin');
   await page.fill('#from', plan.from);
@@ -228,8 +234,9 @@ async function english() {
   await drawn(page);
   said.chart = await chartOf(page);
   said.pairs = await page.locator('#pairs tbody tr').evaluateAll((rows) => rows.map((r) => [...r.cells].map((c) => c.textContent)));
-  await page.waitForSelector('#facts tbody tr');
-  said.facts = await page.locator('#facts tbody tr').evaluateAll((rows) => rows.map((r) => [...r.cells].map((c) => c.textContent)));
+  said.markets = await page.locator('#markets tbody tr').evaluateAll((rows) => rows.map((r) => [...r.cells].map((c) => (c.querySelector('span')?.firstChild ?? c.firstChild)?.textContent ?? '')));
+  said.boxes = await page.locator('#boxes tbody tr').evaluateAll((rows) => rows.map((r) => [...r.cells].map((c) => c.textContent)));
+  said.summaries = summaries;
   said.curl.history = await copied(page, 'history', 'curl');
   said.mcp.history = await copied(page, 'history', 'mcp');
   said.cli.history = await copied(page, 'history', 'cli');

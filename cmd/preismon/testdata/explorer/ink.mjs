@@ -25,8 +25,12 @@ const madeUp = (page, zero) => page.evaluate(({ item, site, other, zero }) => {
   window.fetch = (to, options) => {
     const path = String(to);
     if (path.includes('/v1/results/stream')) return Promise.resolve(new Response(rows.map((r) => `${JSON.stringify(r)}\n`).join('')));
-    if (path.includes('/v1/results?')) return json({ data: [{ itemId: item, site: other, orderIds: ['7'] }], paging: {} });
-    if (path.includes('observation-quality')) return json({ data: [{ itemId: item, site: other, lastCapturedAt: new Date(zero + 500 * 60e3).toISOString() }], paging: {} });
+    if (path.includes('/summary?')) {
+      const observations = { priced: 1, unavailable: 0, notFound: 0, unknown: 0 };
+      const known = (at, minute, accessRestricted) => ({ site: at, lastCapturedAt: new Date(zero + minute * 60e3).toISOString(), coverageState: 'UNKNOWN', accessRestricted, observations, days: [], dayCounts: {} });
+      const market = { country: 'DE', currencyCode: 'EUR', cheapest: null, offers: 0, withoutShipping: 0, ownPrice: null, rank: null, rankWithShipping: null, low: null, high: null, observations, buyBox: [], lastCapturedAt: null, sites: [known(site, 610, false), known(other, 500, true)] };
+      return json({ data: [market], query: { itemId: item, name: null, asOf: new Date(zero + 900 * 60e3).toISOString() } });
+    }
     return real(to, options);
   };
 }, { item: plan.items[0], site: plan.site, other, zero });
@@ -90,6 +94,60 @@ async function honest() {
   await page.emulateMedia({ colorScheme: 'dark' });
   await page.waitForTimeout(200);
   await picture(page, 'ink dark', { fullPage: true });
+  await page.context().close();
+}
+
+/** greys gives an area of the page as lightness, 0 to 255 for each pixel, and its width. */
+async function greys(page, clip) {
+  const picture = (await page.screenshot({ clip, scale: 'css' })).toString('base64');
+  return page.evaluate(async (picture) => {
+    const image = Object.assign(new Image(), { src: `data:image/png;base64,${picture}` });
+    await image.decode();
+    const { width, height } = image;
+    const ctx = Object.assign(document.createElement('canvas'), { width, height }).getContext('2d', { willReadFrequently: true });
+    ctx.drawImage(image, 0, 0);
+    const { data } = ctx.getImageData(0, 0, width, height);
+    return Array.from({ length: width * height }, (_, i) => 0.299 * data[4 * i] + 0.587 * data[4 * i + 1] + 0.114 * data[4 * i + 2]);
+  }, picture);
+}
+
+/** calendar looks at days of every kind: each has its own pattern, also without colours, and says what it is. */
+async function calendar() {
+  const page = await watched('calendar', { locale: 'en-GB', viewport: { width: 1440, height: 900 }, deviceScaleFactor: 2 });
+  const kinds = ['IN_STOCK', 'PARTLY_IN_STOCK', 'OUT_OF_STOCK', 'ACCESS_RESTRICTED', 'UNKNOWN'];
+  const counts = { inStock: 1, partlyInStock: 1, outOfStock: 1, accessRestricted: 1, unknown: 1, notObserved: 1 };
+  await page.route('**/ext/v1/items/*/summary*', (route) => {
+    const item = /items\/(\d+)/.exec(route.request().url())[1];
+    const observations = { priced: 5, unavailable: 0, notFound: 0, unknown: 1 };
+    const days = kinds.map((state, i) => ({ date: `2026-03-0${i + 1}`, state }));
+    const site = { site: plan.site, lastCapturedAt: '2026-03-05T10:00:00.000Z', coverageState: 'UNKNOWN', accessRestricted: true, observations, days, dayCounts: counts };
+    const market = { country: 'DE', currencyCode: 'EUR', cheapest: null, offers: 0, withoutShipping: 0, ownPrice: null, rank: null, rankWithShipping: null, low: null, high: null, observations, buyBox: [], lastCapturedAt: null, sites: [site] };
+    route.fulfill({ contentType: 'application/json', body: JSON.stringify({ data: item === plan.items[0] ? [market] : [], query: { itemId: item, name: null, asOf: '2026-03-20T00:00:00.000Z' } }) });
+  });
+  await page.goto(`${plan.base}/explorer/`);
+  await login(page);
+  const other = await page.locator('#items input').evaluateAll((all, item) => all.map((i) => i.value).find((v) => v !== item), plan.items[0]);
+  await page.evaluate(([item, other, site]) => { location.hash = `#view=history&items=${item},${other}&site=${site}&from=2026-03-01T00:00:00.000Z&to=2026-03-07T00:00:00.000Z&zone=UTC`; }, [plan.items[0], other, plan.site]);
+  await page.waitForFunction(() => document.querySelectorAll('#stock tbody tr').length === 2);
+  const said = await page.locator('#stock tbody tr').evaluateAll((rows) => rows.map((r) => [...r.querySelectorAll('.days i')].map((i) => i.title.split(': ')[1])));
+  const words = ['In stock', 'Part of the day out', 'Out of stock', 'Access restricted', 'Unknown', 'Not seen', 'Not monitored'];
+  if (said[0].join() !== words.slice(0, 6).join() || said[1].join() !== Array(6).fill('Not monitored').join()) fail('calendar', `the days say ${said.join(' | ')}`);
+  if ((await page.locator('#stock .key li').allTextContents()).join() !== words.join()) fail('calendar', `the key says ${await page.textContent('#stock .key')}`);
+  if (!/Access restricted/.test(await page.textContent('#pairs tbody'))) fail('calendar', 'the newest capture of the site does not say that access was restricted');
+  for (const colorScheme of ['light', 'dark']) {
+    await page.emulateMedia({ colorScheme });
+    const boxes = [];
+    for (const row of [0, 1]) boxes.push(...await page.locator('#stock tbody tr').nth(row).locator('.days i').evaluateAll((all) => all.map((e) => { const r = e.closest('.days').getBoundingClientRect(); const b = e.getBoundingClientRect(); return { x: b.x + scrollX, y: r.y + scrollY, width: 12, height: 16 }; })));
+    await page.evaluate((y) => scrollTo(0, y - 300), boxes[0].y);
+    const top = await page.evaluate(() => scrollY);
+    const seen = [];
+    for (const box of [...boxes.slice(0, 6), boxes[6]]) seen.push(await greys(page, { ...box, x: Math.round(box.x), y: Math.round(box.y - top) }));
+    seen.forEach((a, i) => seen.slice(i + 1).forEach((b, k) => {
+      const unlike = a.filter((v, at) => Math.abs(v - b[at]) > 40).length / a.length;
+      if (unlike < 0.08) fail('calendar', `${colorScheme}: without colours ${words[i]} looks like ${words[i + 1 + k]}: ${unlike.toFixed(3)} of the pixels are unlike`);
+    }));
+    await picture(page, `calendar ${colorScheme}`);
+  }
   await page.context().close();
 }
 
@@ -236,6 +294,6 @@ async function budget() {
   await page.context().close();
 }
 
-await Promise.all(Object.entries({ honest, follows, real }).map(([name, part]) => part().catch((e) => fail(name, `${e.stack}`.slice(0, 900)))));
+await Promise.all(Object.entries({ honest, calendar, follows, real }).map(([name, part]) => part().catch((e) => fail(name, `${e.stack}`.slice(0, 900)))));
 await budget().catch((e) => fail('budget', `${e.stack}`.slice(0, 900))); // alone: it is measured
 await done(said);

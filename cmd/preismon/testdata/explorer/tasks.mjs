@@ -145,6 +145,10 @@ const tasks = {
     await who.click('#items input');
     await page.waitForSelector('#now tbody tr');
     await ready(page, 'history');
+    const { data: markets } = await api(page, `ext/v1/items/${plan.item}/summary`);
+    const told = await page.locator('#markets tbody tr').evaluateAll((all) => all.map((r) => (r.cells[1].querySelector('span')?.firstChild ?? r.cells[1].firstChild)?.textContent));
+    const least = markets.map((m) => (m.cheapest ? money(lang, m.cheapest.totalPrice, m.currencyCode) : told.find((text) => !/\d/.test(text))));
+    if (told.map(plain).join() !== least.map(plain).join()) return `${told} for ${least}`;
     const { data } = await api(page, `v1/results?itemId=${plan.item}&latestObservationPerPair=true&includeExportFields=true&limit=1000`);
     const rows = await cells(page, '#now');
     const total = rows[0].length - 2;
@@ -152,9 +156,9 @@ const tasks = {
     for (const currency of currencies) {
       const known = data.filter((r) => r.currencyCode === currency && r.totalPrice !== null).map((r) => r.totalPrice);
       if (!known.length) continue;
-      const least = plain(money(lang, Math.min(...known), currency));
+      const first = plain(money(lang, Math.min(...known), currency));
       const of = rows.map((r) => plain(r[total])).filter((text) => known.some((v) => plain(money(lang, v, currency)) === text));
-      if (of[0] !== least || of.length !== known.length) return `${currency}: first ${of[0]} of ${of.length}, the least of ${known.length} is ${least}`;
+      if (of[0] !== first || of.length !== known.length) return `${currency}: first ${of[0]} of ${of.length}, the least of ${known.length} is ${first}`;
     }
     const unknown = data.filter((r) => r.price !== null && r.totalPrice === null).length;
     if (rows.filter((r) => /unknown|unbekannt/i.test(r[total])).length !== unknown) return `shipping is unknown ${unknown} times`;
@@ -254,21 +258,32 @@ const tasks = {
     if (!who.keys && (off > 2 || plain(row[1]) !== plain(money(lang, point.price, point.currency)))) return `${row}, ${off} pixels from ${JSON.stringify(point)}`;
     if (!same.length || !row[4] || !row[5]) return `${row}: ${same.length} rows`;
   }],
-  // Who held the buy box in 30 days, at each site: all of it, and of how many captures.
+  // Who held the buy box in 30 days, in each market: all of its captures, also those without a holder.
   'buy-box-share': [0, async (who) => {
     const { page } = who;
     await product(page, plan.items[1]);
     await page.waitForSelector('#boxes tbody tr');
     who.seen();
-    const won = new Map();
-    for (const r of await rowsOf(page, plan.items[1], plan.from)) if (r.isBuyBox) won.set(`${r.site} ${r.merchant}`, (won.get(`${r.site} ${r.merchant}`) ?? 0) + 1);
-    const names = new Map((await api(page, 'v1/sites?limit=1000')).data.map((s) => [s.name, s.site]));
-    const [shares, seen] = [new Map(), new Map()];
-    for (const [site, merchant, share, wins] of await cells(page, '#boxes')) {
-      shares.set(site, (shares.get(site) ?? 0) + Number(share.replace(',', '.').replaceAll(/[^\d.]/g, '')));
-      seen.set(`${names.get(site)} ${merchant}`, number(wins.split(/ of | von /)[0]));
+    const sites = new Map((await api(page, 'v1/sites?limit=1000')).data.map((s) => [s.site, s]));
+    const [won, all] = [new Map(), new Map()]; // by market, of its sites with a buy box
+    const more = (map, key) => map.set(key, (map.get(key) ?? 0) + 1);
+    const captures = new Set();
+    for (const r of await rowsOf(page, plan.items[1], plan.from)) {
+      const { countryCode, currencyCode, canonicalCountryMarket } = sites.get(r.site);
+      if (!canonicalCountryMarket) continue;
+      const market = `${countryCode} ${currencyCode}`;
+      if (!captures.has(`${r.site} ${r.capturedAt}`)) more(all, market);
+      captures.add(`${r.site} ${r.capturedAt}`);
+      if (r.isBuyBox) more(won, `${market} ${r.merchant}`);
     }
-    if (![...shares.values()].every((sum) => Math.abs(sum - 100) < 0.3) || !shares.size) return `shares ${[...shares]}`;
+    const [shares, seen, nobody] = [new Map(), new Map(), /^(nobody|niemand)$/];
+    for (const [market, merchant, share, captures] of await cells(page, '#boxes')) {
+      shares.set(market, (shares.get(market) ?? 0) + Number(share.replace(',', '.').replaceAll(/[^\d.]/g, '')));
+      if (!nobody.test(merchant)) seen.set(`${market} ${merchant}`, number(captures));
+      all.set(market, all.get(market) - number(captures));
+    }
+    if (![...shares.values()].every((sum) => Math.abs(sum - 100) < 0.5) || !shares.size) return `shares ${[...shares]}`;
+    if ([...all.values()].some((rest) => rest)) return `captures that are missing: ${[...all]}`;
     const text = (m) => [...m].sort().join(' ');
     if (text(seen) !== text(won)) return `${text(seen)} for ${text(won)}`;
   }],
@@ -283,7 +298,7 @@ const tasks = {
     const [row, ...others] = await cells(page, '#stock');
     who.seen();
     const want = days(await rowsOf(page, plan.items[0], plan.before, plan.site));
-    if (others.length || !want[1] || row.slice(1, 5).map(number).join() !== want.join()) return `${row} for ${want}`;
+    if (others.length || !want[1] || [2, 3, 4, 7].map((i) => number(row[i])).join() !== want.join()) return `${row} for ${want}`;
   }],
   // Of which site was nothing ever captured, and why.
   'never-captured': [1, async (who) => {

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+)
+
+// itemTold is what a summary says of a product, as far as the page of products
+// shows it.
+type itemTold struct {
+	Data []struct {
+		Country      string
+		CurrencyCode string
+		Cheapest     *struct{ TotalPrice float64 }
+		Offers       int
+		OwnPrice     *float64
+		Rank         *int
+		RankShipped  *int `json:"rankWithShipping"`
+		Low, High    *struct {
+			Price float64
+			Site  string
+		}
+		BuyBox []struct {
+			Merchant *string
+			Nobody   bool
+			Captures int
+			Share    float64
+		}
+		LastCapturedAt string
+	}
+	Query struct{ ItemID, Name, CapturedFrom, CapturedTo, Timezone string }
+}
+
+// compareMarkets holds what the page says of the markets of two products
+// against what the service told it, and that against the service and the rows:
+// nothing is added up on the way.
+func (s explorerSaid) compareMarkets(t *testing.T, client *api, rows []explorerRow) {
+	t.Helper()
+	var markets []string
+	boxes := map[string]float64{} // shares
+	slices.SortFunc(s.Summaries, func(a, b itemTold) int { return strings.Compare(a.Query.ItemID, b.Query.ItemID) })
+	for _, told := range s.Summaries {
+		var again itemTold
+		window := url.Values{"capturedFrom": {told.Query.CapturedFrom}, "capturedTo": {told.Query.CapturedTo}, "timezone": {told.Query.Timezone}}
+		if _, body := client.get("/ext/v1/items/"+told.Query.ItemID+"/summary", window); json.Unmarshal(body, &again) != nil || len(again.Data) < len(told.Data) {
+			t.Fatalf("summary: %.300s", body)
+		}
+		for i, m := range told.Data {
+			market := m.Country + " " + m.CurrencyCode
+			line := []string{market, "-", "-", "-", "-", "-", "-"}
+			if m.Cheapest != nil {
+				line[1] = fmt.Sprint(m.Cheapest.TotalPrice)
+			}
+			for at, n := range map[int]*float64{2: m.OwnPrice} {
+				if n != nil {
+					line[at] = fmt.Sprint(*n)
+				}
+			}
+			for at, n := range map[int]*int{3: m.Rank, 4: m.RankShipped} {
+				if n != nil {
+					line[at] = fmt.Sprint(*n)
+				}
+			}
+			if m.Low != nil {
+				line[5], line[6] = fmt.Sprint(m.Low.Price), fmt.Sprint(m.High.Price)
+				for _, v := range []float64{m.Low.Price, m.High.Price} {
+					if !slices.ContainsFunc(rows, func(r explorerRow) bool { return r.ItemID == told.Query.ItemID && r.Price != nil && *r.Price == v }) {
+						t.Errorf("%s: no row has the price %v", market, v)
+					}
+				}
+				if diff := gocmp.Diff(m.Low, again.Data[i].Low); diff != "" {
+					t.Errorf("%s: lowest (-page +API): %s", market, diff)
+				}
+			}
+			markets = append(markets, strings.Join(line, " | "))
+			for _, b := range m.BuyBox {
+				who := "no merchant"
+				if b.Nobody {
+					who = "nobody"
+				} else if b.Merchant != nil {
+					who = *b.Merchant
+				}
+				boxes[fmt.Sprint(told.Query.Name, " | ", market, " | ", who, " | ", b.Captures)] = b.Share
+			}
+			if diff := gocmp.Diff(m.BuyBox, again.Data[i].BuyBox); diff != "" {
+				t.Errorf("%s: buy boxes (-page +API): %s", market, diff)
+			}
+		}
+	}
+	var shown []string
+	for _, r := range s.Markets {
+		line := []string{r[1]}
+		for _, cell := range r[2:] {
+			line = append(line, amountOf(cell))
+		}
+		shown = append(shown, strings.Join(line, " | "))
+	}
+	for _, r := range s.Boxes {
+		key := r[0] + " | " + r[1] + " | " + r[2] + " | " + strings.ReplaceAll(r[4], ",", "")
+		share, err := strconv.ParseFloat(strings.TrimSuffix(r[3], " %"), 64)
+		if told, ok := boxes[key]; !ok || err != nil || math.Abs(told-share) > 0.06 {
+			t.Errorf("the page shows a buy box %q, told were %v", r, boxes)
+		}
+		delete(boxes, key)
+	}
+	slices.Sort(markets)
+	slices.Sort(shown)
+	if diff := gocmp.Diff(markets, shown); diff != "" || len(s.Summaries) != 2 {
+		t.Errorf("markets of %d products (-told +page): %s", len(s.Summaries), diff)
+	}
+	if len(boxes) > 0 || len(s.Boxes) == 0 {
+		t.Errorf("buy boxes that are not on show: %v", boxes)
+	}
+}
+
+// amountOf is the first number of what the page wrote in English; -: none.
+func amountOf(cell string) string {
+	cell = strings.NewReplacer("€", "", "¥", "", "KWD", "", ",", "", "\u00a0", " ").Replace(cell)
+	number, _, _ := strings.Cut(strings.TrimSpace(cell), " ")
+	v, err := strconv.ParseFloat(number, 64)
+	if err != nil {
+		return "-"
+	}
+	return fmt.Sprint(v)
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"preismon/deploy/testserver/chromium"
+)
+
+// requestBudgets are what a page may ask of the service, by the pages of the
+// explorer: one read, a product also its rows, and an order also its detail and
+// its two lists of files.
+var requestBudgets = []struct {
+	page, hash, view, what string
+	reads                  []string
+}{
+	{"start", "#view=overview&zone=UTC", "overview", "#seen tbody tr", []string{"ext/v1/overview"}},
+	{"product", "#view=history&items=%s&last=720h&zone=UTC", "history", "#pairs tbody tr", []string{"ext/v1/items/{id}/summary", "v1/results/stream"}},
+	{"assortment", "#view=assortment&last=168h&zone=UTC", "assortment", "#products tbody tr", []string{"ext/v1/statistics"}},
+	{"latest prices of a site", "#view=latest&site=%s&zone=UTC", "latest", "#offers tbody tr", []string{"v1/results"}},
+	{"sites", "#view=sites&zone=UTC", "sites", "#fresh tbody tr", []string{"ext/v1/sites/status"}},
+	{"orders", "#view=orders&zone=UTC", "orders", "#files tbody tr", []string{"v1/orders", "v1/orders/{id}", "v1/orders/{id}/exports/history", "v1/orders/{id}/imports/history"}},
+	{"stream", "#view=stream&zone=UTC", "stream", ".same code", nil},
+}
+
+// listsOfForm are read once after a login: what can be chosen.
+var listsOfForm = []string{"v1/items", "v1/sites"}
+
+// explorerRequests counts the requests of each page: no more than it may, none
+// twice, and those of the form only once in a tab.
+func (d *demoTest) explorerRequests(t *testing.T) {
+	type asked struct {
+		Hash string `json:"hash"`
+		View string `json:"view"`
+		What string `json:"what"` // is there when all is
+	}
+	account, item := d.account(t, "anna"), notMonitored(t, d.client(t, "anna"))[0]
+	plan := struct {
+		explorerPlan
+		Pages []asked `json:"pages"`
+	}{explorerPlan: explorerPlan{Base: d.up.URL, Hosts: []string{d.up.URL + "/"}, Login: account.LoginIdentifier, Password: account.Password}}
+	for _, b := range requestBudgets {
+		hash := b.hash
+		switch b.view {
+		case "history":
+			hash = fmt.Sprintf(hash, item)
+		case "latest":
+			hash = fmt.Sprintf(hash, "demo-markt-de.example")
+		}
+		plan.Pages = append(plan.Pages, asked{hash, b.view, b.what})
+	}
+	var said struct{ Pages, First [][]string }
+	chromium.Run(t, "testdata/explorer/requests.mjs", plan, &said)
+	if t.Failed() {
+		return
+	}
+	for i, b := range requestBudgets {
+		if !slices.Equal(b.reads, said.Pages[i]) {
+			t.Errorf("%s asks %v, not %v", b.page, said.Pages[i], b.reads)
+		}
+		first := slices.Sorted(slices.Values(slices.Concat(b.reads, listsOfForm)))
+		if !slices.Equal(first, said.First[i]) {
+			t.Errorf("%s, where somebody begins with it, asks %v, not %v", b.page, said.First[i], first)
+		}
+		t.Logf("requests page=%q own=%d of %d, with the lists of the form %d", b.page, len(said.Pages[i]), len(b.reads), len(said.First[i]))
+	}
+}
