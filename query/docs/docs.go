@@ -3,7 +3,8 @@
 // record with its fields. It is made from contracts/openapi when the program
 // starts and needs nothing else: no network, no login, no script. A script
 // adds a search over these texts, a mark on what is read, and buttons that
-// copy. The frame speaks the language of the browser, the reference English.
+// copy. The frame, and the names of operations, speak the language of the browser,
+// the texts of the contract English.
 //
 // Each operation has an address, /docs#<operationId>; each record has
 // /docs#schema-<name>. Beside it is the runbook, with /docs/runbook#<alert>.
@@ -74,7 +75,8 @@ func New(baseURL, runbook string) (*Docs, error) {
 func render(outline *openapi.Outline, words words, lang string) (look.File, error) {
 	t, err := template.New("page").Funcs(template.FuncMap{
 		"markdown": words.markdown, "inline": words.inline, "based": words.based, "curl": words.curl, "problem": problemPath, "good": good,
-		"errors": errorsOf, "lang": func() string { return lang }, "say": func(key string) (string, error) { return said(lang, key) },
+		"failures": failures, "lang": func() string { return lang }, "say": func(key string) (string, error) { return said(lang, key) },
+		"title":  func(key, original string) (string, error) { return titled(lang, key, original) },
 		"sample": func(id, title, text string) sample { return sample{id, title, text} }, "token": words.token,
 	}).Parse(page)
 	if err != nil {

@@ -87,6 +87,51 @@ func TestLanguages(t *testing.T) {
 	}
 }
 
+// TestGerman: in German the frame has no English label left: all words of the
+// frame differ, and each group and operation has a name.
+func TestGerman(t *testing.T) {
+	d, err := docs.New(base, alerts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := httptest.NewRequest(http.MethodGet, "/docs", nil)
+	r.Header.Set("Accept-Language", "de")
+	w := httptest.NewRecorder()
+	d.ServeHTTP(w, r)
+	doc, err := html.Parse(w.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	contract, english := check.Document(), map[string]bool{}
+	for _, word := range []string{
+		"Reference", "Contents", "Search the reference", "About", "Errors", "Headers", "Records", "Log in", "Answer", "Body", "Example of an answer", "Example:", "Headers:", "One of", "required", "may be left out", "No token needed.", "Copy",
+		"health", "authentication", "catalogue", "orders", "exports", "imports", "results", "documents", "extended", "extension",
+	} {
+		english[word] = true
+	}
+	for _, item := range contract.Paths.Map() {
+		for _, op := range item.Operations() {
+			english[op.Summary] = true
+		}
+	}
+	names := 0
+	for n := range doc.Descendants() {
+		if n.Type != html.TextNode || n.Parent.Data == "code" || n.Parent.Data == "title" {
+			continue
+		}
+		label := strings.TrimSpace(n.Data)
+		if english[label] || strings.HasPrefix(label, "Errors:") || strings.HasPrefix(label, "Every error is a record") {
+			t.Errorf("in German: %q", label)
+		}
+		if n.Parent.Data == "a" && n.Parent.Parent.Data == "h3" {
+			names++
+		}
+	}
+	if names < 40 {
+		t.Errorf("%d operations have a name", names)
+	}
+}
+
 // document is the page as a tree, its ids, and where it links to.
 func document(t *testing.T) (doc *html.Node, ids map[string]*html.Node, links []string) {
 	t.Helper()

@@ -47,18 +47,15 @@ func problemPath(code string) string {
 // good tells whether a status is not that of an error.
 func good(status string) bool { return strings.HasPrefix(status, "2") }
 
-// errorsOf names the statuses of errors of an operation in a few words.
-func errorsOf(op openapi.Operation) string {
+// failures are the statuses of errors among responses; empty: there are none.
+func failures(of []openapi.Response) string {
 	var all []string
-	for _, r := range op.Responses {
+	for _, r := range of {
 		if !good(r.Status) {
 			all = append(all, r.Status)
 		}
 	}
-	if all == nil {
-		return ""
-	}
-	return "Errors: " + strings.Join(all, ", ")
+	return strings.Join(all, ", ")
 }
 
 // based puts the address of the service into a text.
