@@ -18,7 +18,9 @@ var (
 	orderFields = []string{"orderId", "alias", "name", "active", "createdAt"}
 	// coverageFields are there with --coverage.
 	coverageFields = []string{"coverage.configuredPairs", "coverage.observedPairs", "coverage.ratio", "health"}
-	fileFields     = map[string][]string{
+	// monitoringFields are there with --monitoring, and of one order.
+	monitoringFields = []string{"monitoring.sites", "monitoring.intervalMinutes", "monitoring.lastRunAt", "monitoring.nextRunAt"}
+	fileFields       = map[string][]string{
 		"exports": {"name", "exportName", "filename", "contentType", "sizeBytes", "archivedAt"},
 		"imports": {"name", "filename", "contentType", "sizeBytes", "archivedAt"},
 	}
@@ -44,8 +46,10 @@ func (c *sitesCmd) Run(ctx context.Context, std streams) error {
 type ordersCmd struct {
 	Remote remoteFlags `embed:""`
 	listFlags
-	Alias    string `help:"Only the order of this alias." env:"-" placeholder:"TEXT"`
-	Coverage bool   `help:"Add how well each order is observed." env:"-"`
+	Order      string `arg:"" optional:"" help:"Id of an order, to read it alone, with what its pairs came to."`
+	Alias      string `help:"Only the order of this alias." env:"-" placeholder:"TEXT"`
+	Coverage   bool   `help:"Add how well each order is observed." env:"-"`
+	Monitoring bool   `help:"Add which sites each order monitors, and when." env:"-"`
 }
 
 // Help implements kong.HelpProvider.
@@ -53,10 +57,14 @@ func (ordersCmd) Help() string {
 	return `Examples:
 
   preismon orders
-  preismon orders --coverage --format ndjson`
+  preismon orders --coverage --monitoring --format ndjson
+  preismon orders 17 --format ndjson`
 }
 
 func (c *ordersCmd) Run(ctx context.Context, std streams) error {
+	if c.Order != "" {
+		return c.one(ctx, std)
+	}
 	params, fields := url.Values{}, orderFields
 	if c.Alias != "" {
 		params.Set("alias", c.Alias)
@@ -65,7 +73,21 @@ func (c *ordersCmd) Run(ctx context.Context, std streams) error {
 		params.Set("includeCoverage", "true")
 		fields = slices.Concat(fields, coverageFields)
 	}
+	if c.Monitoring {
+		params.Set("includeMonitoring", "true")
+		fields = slices.Concat(fields, monitoringFields)
+	}
 	return list(ctx, std, c.Remote, c.listFlags, "/v1/orders", params, fields)
+}
+
+// one writes one order, with all that is known of it.
+func (c *ordersCmd) one(ctx context.Context, std streams) error {
+	r, err := c.Remote.connect(std)
+	if err != nil {
+		return err
+	}
+	order, err := r.Order(ctx, c.Order)
+	return r.writeList(func(yield func(json.RawMessage, error) bool) { yield(order, err) }, c.writer(std, slices.Concat(orderFields, coverageFields, monitoringFields)))
 }
 
 // listFlags say how much of a list is written, and how.

@@ -100,6 +100,13 @@ type Capabilities struct {
 	} `json:"window"`
 }
 
+// Order gives one order.
+func (c *Client) Order(ctx context.Context, id string) (json.RawMessage, error) {
+	var order json.RawMessage
+	err := c.get(ctx, "/v1/orders/"+url.PathEscape(id), nil, &order)
+	return order, err
+}
+
 // Capabilities asks the server.
 func (c *Client) Capabilities(ctx context.Context) (*Capabilities, error) {
 	var all Capabilities

@@ -23,7 +23,7 @@ const reasons = ['priceObserved', 'productUnavailable', 'productNotFound', 'acce
 /** readOrders reads the view: all orders, and the files of the one that is asked for, or of the first. */
 export async function readOrders(signal) {
   forgetOrders();
-  const read = { path: 'v1/orders', params: { includeMonitoring: true, includeCoverage: true, limit: 100 }, cli: 'preismon orders --coverage' };
+  const read = { path: 'v1/orders', params: { includeMonitoring: true, includeCoverage: true, limit: 100 }, cli: 'preismon orders --coverage --monitoring' };
   same(by('orders-same'), [read], [{ name: 'list_orders', args: read.params }]);
   by('orders-status').textContent = t.loadingView;
   let whole = false;
@@ -92,7 +92,7 @@ export function keepOrders() {
 async function readOrder(order, list, signal) {
   const path = `v1/orders/${order.orderId}`;
   const reads = [
-    { path, params: {} },
+    { path, params: {}, cli: `preismon orders ${order.orderId}` },
     ...kinds.map((kind) => ({ path: `${path}/${kind}/history`, params: { limit: mostFiles }, cli: `preismon history list ${order.orderId} --kind ${kind}` })),
   ];
   same(by('orders-same'), [list, ...reads], [

@@ -97,18 +97,19 @@ async function honest() {
   await page.context().close();
 }
 
-/** greys gives an area of the page as lightness, 0 to 255 for each pixel, and its width. */
-async function greys(page, clip) {
-  const picture = (await page.screenshot({ clip, scale: 'css' })).toString('base64');
-  return page.evaluate(async (picture) => {
+/** greys gives parts of an element as lightness, 0 to 255 for each pixel: boxes from its corner, all of one picture of it. */
+async function greys(page, what, boxes) {
+  const picture = (await page.locator(what).screenshot({ scale: 'css' })).toString('base64');
+  return page.evaluate(async ([picture, boxes]) => {
     const image = Object.assign(new Image(), { src: `data:image/png;base64,${picture}` });
     await image.decode();
-    const { width, height } = image;
-    const ctx = Object.assign(document.createElement('canvas'), { width, height }).getContext('2d', { willReadFrequently: true });
+    const ctx = Object.assign(document.createElement('canvas'), { width: image.width, height: image.height }).getContext('2d', { willReadFrequently: true });
     ctx.drawImage(image, 0, 0);
-    const { data } = ctx.getImageData(0, 0, width, height);
-    return Array.from({ length: width * height }, (_, i) => 0.299 * data[4 * i] + 0.587 * data[4 * i + 1] + 0.114 * data[4 * i + 2]);
-  }, picture);
+    return boxes.map(({ x, y, width, height }) => {
+      const { data } = ctx.getImageData(x, y, width, height);
+      return Array.from({ length: width * height }, (_, i) => 0.299 * data[4 * i] + 0.587 * data[4 * i + 1] + 0.114 * data[4 * i + 2]);
+    });
+  }, [picture, boxes]);
 }
 
 /** calendar looks at days of every kind: each has its own pattern, also without colours, and says what it is. */
@@ -128,7 +129,7 @@ async function calendar() {
   await login(page);
   const other = await page.locator('#items input').evaluateAll((all, item) => all.map((i) => i.value).find((v) => v !== item), plan.items[0]);
   await page.evaluate(([item, other, site]) => { location.hash = `#view=history&items=${item},${other}&site=${site}&from=2026-03-01T00:00:00.000Z&to=2026-03-07T00:00:00.000Z&zone=UTC`; }, [plan.items[0], other, plan.site]);
-  await page.waitForFunction(() => document.querySelectorAll('#stock tbody tr').length === 2);
+  await page.waitForFunction(() => !document.querySelector('#history').hasAttribute('aria-busy') && document.querySelectorAll('#stock tbody tr').length === 2);
   const said = await page.locator('#stock tbody tr').evaluateAll((rows) => rows.map((r) => [...r.querySelectorAll('.days i')].map((i) => i.title.split(': ')[1])));
   const words = ['In stock', 'Part of the day out', 'Out of stock', 'Access restricted', 'Unknown', 'Not seen', 'Not monitored'];
   if (said[0].join() !== words.slice(0, 6).join() || said[1].join() !== Array(6).fill('Not monitored').join()) fail('calendar', `the days say ${said.join(' | ')}`);
@@ -136,12 +137,11 @@ async function calendar() {
   if (!/Access restricted/.test(await page.textContent('#pairs tbody'))) fail('calendar', 'the newest capture of the site does not say that access was restricted');
   for (const colorScheme of ['light', 'dark']) {
     await page.emulateMedia({ colorScheme });
-    const boxes = [];
-    for (const row of [0, 1]) boxes.push(...await page.locator('#stock tbody tr').nth(row).locator('.days i').evaluateAll((all) => all.map((e) => { const r = e.closest('.days').getBoundingClientRect(); const b = e.getBoundingClientRect(); return { x: b.x + scrollX, y: r.y + scrollY, width: 12, height: 16 }; })));
-    await page.evaluate((y) => scrollTo(0, y - 300), boxes[0].y);
-    const top = await page.evaluate(() => scrollY);
-    const seen = [];
-    for (const box of [...boxes.slice(0, 6), boxes[6]]) seen.push(await greys(page, { ...box, x: Math.round(box.x), y: Math.round(box.y - top) }));
+    const boxes = await page.evaluate(() => {
+      const zero = document.querySelector('#stock').getBoundingClientRect();
+      return [...document.querySelectorAll('#stock tbody .days')].flatMap((row) => [...row.children].map((e) => ({ x: Math.round(e.getBoundingClientRect().x - zero.x), y: Math.round(row.getBoundingClientRect().y - zero.y), width: 12, height: 16 })));
+    });
+    const seen = await greys(page, '#stock', boxes.slice(0, 7));
     seen.forEach((a, i) => seen.slice(i + 1).forEach((b, k) => {
       const unlike = a.filter((v, at) => Math.abs(v - b[at]) > 40).length / a.length;
       if (unlike < 0.08) fail('calendar', `${colorScheme}: without colours ${words[i]} looks like ${words[i + 1 + k]}: ${unlike.toFixed(3)} of the pixels are unlike`);
