@@ -1,6 +1,10 @@
 package main
 
 import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -20,6 +24,12 @@ func (who *person) searches(t *testing.T) {
 			if !strings.Contains(line, "Brümmer") || !strings.Contains(line, "Fernseher") || !strings.Contains(whole, line) {
 				t.Errorf("found %s", line)
 			}
+		}
+		_, behind, _ := strings.Cut(whole, `"ean":"`)
+		ean, _, _ := strings.Cut(behind, `"`)
+		coded := `"ean":"` + ean + `"` // several products may have it
+		if by, _ := p.run(0, "items", ean); by == "" || strings.Count(by, "\n") != strings.Count(whole, coded) || strings.Count(by, coded) != strings.Count(whole, coded) {
+			t.Errorf("by the EAN %s: %s", ean, by)
 		}
 		if two, _ := p.run(0, "items", "--limit", "2"); strings.Count(two, "\n") != 2 || !strings.HasPrefix(whole, two) {
 			t.Errorf("two items: %s", two)
@@ -45,8 +55,15 @@ func (who *person) searches(t *testing.T) {
 	t.Run("flags in refusals", func(t *testing.T) {
 		p := *who
 		p.t = t
-		if _, errs := p.run(exitFailed, "results", "--order-id", "x"); !strings.Contains(errs, "orderId is --order-id") {
+		if _, errs := p.run(exitFailed, "results", "--order-id", "x"); !strings.Contains(errs, "--order-id") || strings.Contains(errs, "orderId") {
 			t.Errorf("%s", errs)
+		}
+		file := filepath.Join(t.TempDir(), "x.parquet")
+		if _, errs := p.run(exitFailed, "export", "-o", file, "--from", "2026-01-01"); !strings.Contains(errs, "or --global-scope with both bounds") || strings.Contains(errs, "globalScope") {
+			t.Errorf("%s", errs)
+		}
+		if _, err := os.Stat(file + ".part"); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("nothing was written, and a file is left: %v", err)
 		}
 		if _, errs := p.run(exitUsage, "results", "--limt", "3"); !strings.Contains(errs, "See `preismon results --help`") {
 			t.Errorf("%s", errs)

@@ -35,7 +35,7 @@ var elsewhere = map[string]string{
 	"how-to/more-than-one-machine.md: preismon migrate --clickhouse-dsn @admin-dsn-0 --clickhouse-cluster preismon --unreplicated":   "it needs three servers; cmd/preismon/shards runs it on three of its own.",
 	"how-to/more-than-one-machine.md: preismon projector --config projector-0.yaml":                                                  "it runs until it is stopped; cmd/preismon/shards runs one for each partition, and kills one.",
 	"how-to/more-than-one-machine.md: preismon query --config query-0.yaml":                                                          "it runs until it is stopped; cmd/preismon/shards runs nodes at different shards.",
-	"how-to/upgrade.md: kubectl -n preismon delete job preismon-migrate --ignore-not-found":                                          "it needs a cluster; a test of deploy/kubernetes reads the files.",
+	"how-to/upgrade.md: kubectl -n preismon delete job preismon-migrate --ignore-not-found":                                          "it needs a cluster; TestKubectl of deploy/kubernetes runs it up to the dry run.",
 	"how-to/run-with-containers.md: docker compose --profile demo up --build --detach":                                               "it needs a Docker engine; TestCompose of deploy/compose brings docker-compose.yml up and uses it.",
 	"how-to/run-with-containers.md: docker compose ps":                                                                               "it needs a Docker engine; TestCompose of deploy/compose does the same.",
 	"how-to/run-on-kubernetes.md: cp -r deploy/kubernetes/overlays/example deploy/kubernetes/overlays/mine":                          "it needs the clone; TestHowTo of deploy/kubernetes runs it.",

@@ -23,7 +23,7 @@ func (who *person) explains(t *testing.T) {
 		if out, _ := p.run(0, "explain", "results", "--site", "demo-markt-de.example", "--limit", "7"); !strings.Contains(out, "rows, at most       7\n") || !strings.Contains(out, "sealed              no\n") || !strings.Contains(out, "pairs   ") {
 			t.Errorf("%s", out)
 		}
-		if _, errs := p.run(exitFailed, "explain", "results --order-id x"); !strings.Contains(errs, "orderId is --order-id") {
+		if _, errs := p.run(exitFailed, "explain", "results --order-id x"); !strings.Contains(errs, "--order-id") || strings.Contains(errs, "orderId") {
 			t.Errorf("%s", errs)
 		}
 		for _, command := range []string{"up", "restore x", "login", "explain results", "no-such", "results --no-such"} {

@@ -92,6 +92,9 @@ func (c *exportCmd) toFile(ctx context.Context, std streams, log *slog.Logger, r
 	defer part.Close() //nolint:errcheck // closed before where it counts
 	n, err := c.writeTo(ctx, std, log, r, params, fields, part)
 	if err != nil {
+		if info, statErr := part.Stat(); statErr == nil && info.Size() == 0 {
+			return n, errors.Join(err, os.Remove(part.Name()))
+		}
 		return n, errors.Join(err, fmt.Errorf("what was written is in %s", part.Name()))
 	}
 	if err := errors.Join(part.Sync(), part.Close()); err != nil {

@@ -15,7 +15,7 @@ var itemFields = []string{"itemId", "name", "brand", "manufacturer", "ean", "pzn
 type itemsCmd struct {
 	Remote remoteFlags `embed:""`
 	listFlags
-	Words      []string `arg:"" optional:"" help:"Words of the name, the brand or the manufacturer: all of them, in any order, whatever case or accents."`
+	Words      []string `arg:"" optional:"" help:"Words of the name, the brand or the manufacturer, or codes (EAN, PZN, ASIN): all of them, in any order, whatever case or accents."`
 	ItemID     string   `name:"item-id" help:"Only the item with this id." env:"-" placeholder:"ID"`
 	Ean        string   `help:"Only items with this EAN or GTIN." env:"-" placeholder:"DIGITS"`
 	Pzn        string   `help:"Only items with this Pharmazentralnummer." env:"-" placeholder:"DIGITS"`
@@ -31,6 +31,7 @@ Examples:
 
   preismon items
   preismon items kaffee bohnen
+  preismon items 4006381333931
   preismon items --ean 4006381333931
   preismon items --format csv > items.csv`
 }
@@ -57,11 +58,11 @@ func withWords(items iter.Seq2[json.RawMessage, error], words []string) iter.Seq
 	wanted := search.New(strings.Join(words, " "))
 	return func(yield func(json.RawMessage, error) bool) {
 		for row, err := range items {
-			var item struct{ Name, Brand, Manufacturer string } // null is empty
+			var item struct{ Name, Brand, Manufacturer, EAN, PZN, ASIN string } // null is empty
 			if err == nil {
 				err = json.Unmarshal(row, &item)
 			}
-			if match, found := wanted.In(item.Name + " " + item.Brand + " " + item.Manufacturer); err == nil && (!found || match.Misspelled) {
+			if match, found := wanted.In(strings.Join([]string{item.Name, item.Brand, item.Manufacturer, item.EAN, item.PZN, item.ASIN}, " ")); err == nil && (!found || match.Misspelled) {
 				continue
 			}
 			if !yield(row, err) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -9,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 
@@ -141,28 +141,35 @@ var flagOf = sync.OnceValue(func() map[string]string {
 	return all
 })
 
-// byFlags says which flags the parameters are that a refusal names.
+// parameterName matches a word that may name a parameter, with the value of one
+// that is a switch.
+var parameterName = regexp.MustCompile(`\b\w+(=true\b)?`)
+
+// flagged is a refusal that names flags where the server's words name parameters.
+type flagged struct {
+	error
+	text string
+}
+
+func (f flagged) Error() string { return f.text }
+func (f flagged) Unwrap() error { return f.error }
+
+// byFlags has a refusal name the flags of the parameters that it is about.
 func byFlags(err error) error {
 	refusal, ok := errors.AsType[*client.Problem](err)
 	if !ok {
 		return err
 	}
-	var named []string
-	for _, word := range regexp.MustCompile(`\w+`).FindAllString(refusal.Detail, -1) {
-		flag := flagOf()[word]
+	detail := parameterName.ReplaceAllStringFunc(refusal.Detail, func(said string) string {
+		word := strings.TrimSuffix(said, "=true")
 		for group, name := range includes {
 			if name == word {
-				flag = "--include " + group
+				return "--include " + group
 			}
 		}
-		if said := word + " is " + flag; flag != "" && !slices.Contains(named, said) {
-			named = append(named, said)
-		}
-	}
-	if len(named) == 0 {
-		return err
-	}
-	return fmt.Errorf("%w\nOn the command line %s", err, strings.Join(named, ", "))
+		return cmp.Or(flagOf()[word], said)
+	})
+	return flagged{err, strings.Replace(err.Error(), refusal.Detail, detail, 1)}
 }
 
 // formatFlag says how records are written.

@@ -24,7 +24,7 @@ func welcome(w io.Writer, p page) {
 			return
 		}
 		fmt.Fprintf(w, "\nThere are no accounts yet unless you made some. Import prices of your own:\n\n"+
-			"  preismon import prices.csv --map prices.yaml --mandate \"Our shop\" --login me --data-dir %s\n\n", p.dir)
+			"  preismon import prices.csv --mandate \"Our shop\" --login me --data-dir %s\n\n", p.dir)
 		return
 	}
 	showMarket(w, p)

@@ -108,7 +108,7 @@ func (s *apiServer) add(object any) {
 	s.objects[at+"/"+plural(kind.Kind)+"/"+named.GetName()] = text
 }
 
-// TestKubectl: where kubectl is on PATH, the commands of the how-to run as
+// TestKubectl: where kubectl is on PATH, the commands of the how-tos run as
 // written, up to the dry run against a server that has what they have made by
 // then; and it builds what the library of kustomize builds.
 func TestKubectl(t *testing.T) {
@@ -135,9 +135,13 @@ func TestKubectl(t *testing.T) {
 		}
 		return string(out)
 	}
-	text, err := os.ReadFile("../docs/how-to/run-on-kubernetes.md")
-	if err != nil {
-		t.Fatal(err)
+	var text []byte // an upgrade is of what runs
+	for _, name := range []string{"run-on-kubernetes.md", "upgrade.md"} {
+		part, err := os.ReadFile("../docs/how-to/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = append(text, part...)
 	}
 	done := map[string]int{}
 	for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
@@ -183,7 +187,7 @@ func TestKubectl(t *testing.T) {
 			}
 		}
 	}
-	if done["apply"] != 2 || done["create"] != 5 || done["delete"] != 1 {
+	if done["apply"] != 3 || done["create"] != 5 || done["delete"] != 2 {
 		t.Errorf("run were %v: the commands were not read", done)
 	}
 }
