@@ -200,7 +200,7 @@ func (s *Service) past(ctx context.Context, in *read, rule *alert.Rule, at []Pos
 		}
 	}
 	q, last := in.query, at[len(at)-1]
-	q.Export = true // shipping and buy box
+	q.Standing = true
 	q.Selectors = Selectors{Order: q.Selectors.Order, Site: q.Selectors.Site, Items: ItemsOf(items)}
 	q.Watermark = Watermark{last.Epoch, last.Seq}
 	q.Window = contracts.Window{From: fromMs(earliest).Add(-rule.Span())}

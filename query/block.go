@@ -24,15 +24,17 @@ type Block struct {
 	PriceMinor []int64 // -1: none
 	Merchant   Dict
 
-	// Only with ResultsQuery.Export.
+	// Only with ResultsQuery.Export or Standing.
 	ShippingMinor []int64 // -1: none
-	IsPrime       []uint8 // contracts.Flag
 	IsBuyBox      []uint8 // contracts.Flag
-	RatingTenths  []uint8 // contracts.NoRating: none
-	Manufacturer  Dict
-	DeliveryText  Dict
-	Title         Texts
-	URL           Texts
+
+	// Only with ResultsQuery.Export.
+	IsPrime      []uint8 // contracts.Flag
+	RatingTenths []uint8 // contracts.NoRating: none
+	Manufacturer Dict
+	DeliveryText Dict
+	Title        Texts
+	URL          Texts
 
 	// Held is of a block of a stream; else nil.
 	Held Held

@@ -19,6 +19,13 @@ const (
 	// moverLookback is how old, at since, a capture may be that a pair is
 	// compared with.
 	moverLookback = 168 * time.Hour
+	// moverRecent is in which time before since most pairs have a capture.
+	moverRecent = 25 * time.Hour
+	// moverWindow is how long a window is at least for the table of the newest
+	// captures to be read faster than its rows.
+	moverWindow = 48 * time.Hour
+	// maxMoverOthers is how many products are named in a read.
+	maxMoverOthers = 1_000
 )
 
 // MoversRequest asks what moved between two instants at the pairs under its
@@ -214,13 +221,12 @@ func (s *Service) movers(ctx context.Context, in *read, r MoversRequest, echo *M
 		return nil, err
 	}
 	q := in.query // from since: a capture at since is the newest on both sides, or there is a newer one
-	after, err := s.featured(ctx, in.vis, q, facts)
+	after, err := s.featuredSince(ctx, in.vis, q, r.Until == "", facts)
 	if err != nil || len(after) == 0 {
 		return nil, err
 	}
 	since := q.Window.From
-	q.Window, q.FromNow, q.ToNow = contracts.Window{From: since.Add(-moverLookback), To: since}, false, false
-	before, err := s.featured(ctx, in.vis, q, facts)
+	before, err := s.featuredBefore(ctx, in.vis, q, after, facts)
 	if err != nil {
 		return nil, err
 	}
@@ -279,10 +285,65 @@ func (e *MoversEcho) count(site contracts.SiteKey, kinds []MoverKind) {
 	}
 }
 
+// featuredSince reads the newest capture of each pair in a window. Where that
+// ends now, there is a table of them, which has those from before it, too.
+func (s *Service) featuredSince(ctx context.Context, v Visibility, q ResultsQuery, toNow bool, facts map[contracts.SiteKey]contracts.Site) (map[contracts.Pair]*featured, error) {
+	if !toNow || q.Window.Length() < moverWindow || q.Filtered() || explaining(ctx) != nil {
+		return s.featured(ctx, v, q, facts)
+	}
+	newest := q
+	newest.Window, newest.FromNow, newest.ToNow = contracts.Window{}, false, false
+	all, err := s.featured(ctx, v, newest, facts)
+	if err != nil {
+		return nil, err
+	}
+	for pair, f := range all {
+		if f.capturedMs > q.Window.To.UnixMilli() { // by a clock that is ahead of ours
+			return s.featured(ctx, v, q, facts)
+		}
+		if f.capturedMs < q.Window.From.UnixMilli() {
+			delete(all, pair)
+		}
+	}
+	return all, nil
+}
+
+// featuredBefore reads the newest capture of each pair before the window of a
+// read, of those that have one in it: first in the time in which most have one,
+// then in all for the products of the others.
+func (s *Service) featuredBefore(ctx context.Context, v Visibility, q ResultsQuery, after map[contracts.Pair]*featured, facts map[contracts.SiteKey]contracts.Site) (map[contracts.Pair]*featured, error) {
+	since := q.Window.From
+	q.Window, q.FromNow, q.ToNow = contracts.Window{From: since.Add(-moverRecent), To: since}, false, false
+	before, err := s.featured(ctx, v, q, facts)
+	if err != nil {
+		return nil, err
+	}
+	var others []contracts.ItemID
+	for pair, now := range after {
+		if before[pair] == nil && now.capturedMs > since.UnixMilli() {
+			others = append(others, pair.Item)
+		}
+	}
+	if len(others) == 0 {
+		return before, nil
+	}
+	slices.Sort(others)
+	others = slices.Compact(others)
+	if !q.Selectors.Product() && q.Selectors.Items == "" && len(others) <= maxMoverOthers {
+		q.Selectors.Items = ItemsOf(others)
+	}
+	q.Window = contracts.Window{From: since.Add(-moverLookback), To: since.Add(-moverRecent - contracts.Resolution)}
+	earlier, err := s.featured(ctx, v, q, facts)
+	for pair, f := range before {
+		earlier[pair] = f
+	}
+	return earlier, err
+}
+
 // featured reads the newest capture of each pair in a window, with the offer
 // that stands for it.
 func (s *Service) featured(ctx context.Context, v Visibility, q ResultsQuery, facts map[contracts.SiteKey]contracts.Site) (map[contracts.Pair]*featured, error) {
-	q.Export = true // shipping and buy box
+	q.Standing = true
 	all := map[contracts.Pair]*featured{}
 	err := s.store.Results(ctx, v, &q, func(b *Block) error {
 		for i := range b.Len {

@@ -208,7 +208,7 @@ func (s *Service) markets(ctx context.Context, in *read, r PositionRequest) ([]*
 func (s *Service) offers(ctx context.Context, in *read, currency contracts.Currency) ([]offer, error) {
 	var all []offer
 	q := in.query
-	q.Export = true // shipping and buy box
+	q.Standing = true
 	err := s.store.Results(ctx, in.vis, &q, func(b *Block) error {
 		for i := range b.Len {
 			o := offerOf(b, i)
@@ -221,7 +221,7 @@ func (s *Service) offers(ctx context.Context, in *read, currency contracts.Curre
 	return all, err
 }
 
-// offerOf is the offer of a row that was read with the export fields.
+// offerOf is the offer of a row that was read with what tells which one stands.
 func offerOf(b *Block, i int) offer {
 	o := offer{
 		Pair:     contracts.Pair{Item: contracts.ItemID(b.Item[i]), Site: contracts.SiteKey(b.Site.At(i))},

@@ -85,7 +85,7 @@ func (r *remembering) Feed(ctx context.Context, v Visibility, q *FeedQuery, each
 	asked := feedQuestion{*q, toMs(q.Rows.Window.From), toMs(q.Rows.Window.To)}
 	asked.Rows.Window = contracts.Window{}
 	rows, err := recall(ctx, r, "feed", v, asked, func(ctx context.Context) (*Block, error) {
-		c := newRowsCopy(q.Rows.Export)
+		c := newRowsCopy(&q.Rows)
 		err := r.Store.Feed(ctx, v, q, func(b *Block) error { c.add(b); return nil })
 		return c.block, err
 	})
@@ -141,7 +141,7 @@ func within(b *Block, q *ResultsQuery) (*Block, bool) {
 
 // readRows reads all rows of a query into a block of their own, in order.
 func (r *remembering) readRows(ctx context.Context, v Visibility, q *ResultsQuery) (*Block, error) {
-	c := newRowsCopy(q.Export)
+	c := newRowsCopy(q)
 	err := r.Store.Results(ctx, v, q, func(b *Block) error { c.add(b); return nil })
 	if err != nil {
 		return nil, err
@@ -151,9 +151,9 @@ func (r *remembering) readRows(ctx context.Context, v Visibility, q *ResultsQuer
 
 // rowsCopy copies rows out of blocks, which are used again.
 type rowsCopy struct {
-	block  *Block
-	export bool
-	dicts  []dictCopy
+	block *Block
+	of    *ResultsQuery
+	dicts []dictCopy
 }
 
 // dictCopy copies one column of texts with few values.
@@ -162,12 +162,12 @@ type dictCopy struct {
 	seen map[string]uint32
 }
 
-func newRowsCopy(export bool) *rowsCopy {
-	c := &rowsCopy{block: &Block{}, export: export}
+func newRowsCopy(q *ResultsQuery) *rowsCopy {
+	c := &rowsCopy{block: &Block{}, of: q}
 	columns := []func(*Block) *Dict{
 		func(b *Block) *Dict { return &b.Site }, func(b *Block) *Dict { return &b.Currency }, func(b *Block) *Dict { return &b.Merchant },
 	}
-	if export {
+	if q.Export {
 		columns = append(columns, func(b *Block) *Dict { return &b.Manufacturer }, func(b *Block) *Dict { return &b.DeliveryText })
 	}
 	for _, of := range columns {
@@ -184,9 +184,11 @@ func (c *rowsCopy) add(b *Block) {
 		to.Epoch, to.Seq = append(to.Epoch, b.Epoch[i]), append(to.Seq, b.Seq[i])
 		to.Capture, to.Offer = append(to.Capture, b.Capture[i]), append(to.Offer, b.Offer[i])
 		to.Outcome, to.PriceMinor = append(to.Outcome, b.Outcome[i]), append(to.PriceMinor, b.PriceMinor[i])
-		if c.export {
-			to.ShippingMinor, to.IsPrime = append(to.ShippingMinor, b.ShippingMinor[i]), append(to.IsPrime, b.IsPrime[i])
-			to.IsBuyBox, to.RatingTenths = append(to.IsBuyBox, b.IsBuyBox[i]), append(to.RatingTenths, b.RatingTenths[i])
+		if c.of.Export || c.of.Standing {
+			to.ShippingMinor, to.IsBuyBox = append(to.ShippingMinor, b.ShippingMinor[i]), append(to.IsBuyBox, b.IsBuyBox[i])
+		}
+		if c.of.Export {
+			to.IsPrime, to.RatingTenths = append(to.IsPrime, b.IsPrime[i]), append(to.RatingTenths, b.RatingTenths[i])
 			to.Title.Append(string(b.Title.At(i)))
 			to.URL.Append(string(b.URL.At(i)))
 		}

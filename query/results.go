@@ -203,7 +203,8 @@ type ResultsQuery struct {
 	IsPrime, IsBuyBox             *bool
 	Outcomes                      []contracts.Outcome // nil: any
 
-	Export bool // whether the columns of the export fields are needed
+	Export   bool // whether the columns of the export fields are needed
+	Standing bool // whether those are that tell which offer stands: shipping and buy box
 }
 
 // Filtered tells whether a filter beside selectors is set.

@@ -199,9 +199,28 @@ type blockColumns struct {
 	rating   proto.ColUInt8
 }
 
+// columnSet is which columns rows have beside those of every read.
+type columnSet uint8
+
+const (
+	noMore columnSet = iota
+	standingColumns
+	exportColumns
+)
+
+func columnsOf(q *query.ResultsQuery) columnSet {
+	switch {
+	case q.Export:
+		return exportColumns
+	case q.Standing:
+		return standingColumns
+	}
+	return noMore
+}
+
 // results names the columns in the order of results.sql; texts go to b,
 // behind those it has when they are to be kept.
-func (c *blockColumns) results(export bool, b *query.Block, keep bool) proto.Results {
+func (c *blockColumns) results(more columnSet, b *query.Block, keep bool) proto.Results {
 	dict := func(d *query.Dict) dictColumn { return dictColumn{d, keep} }
 	text := func(t *query.Texts) textColumn { return textColumn{t, keep} }
 	cols := proto.Results{
@@ -217,7 +236,13 @@ func (c *blockColumns) results(export bool, b *query.Block, keep bool) proto.Res
 		{Name: "price_minor", Data: &c.price},
 		{Name: "merchant", Data: dict(&b.Merchant)},
 	}
-	if export {
+	switch more {
+	case standingColumns:
+		cols = append(cols,
+			proto.ResultColumn{Name: "shipping_minor", Data: &c.shipping},
+			proto.ResultColumn{Name: "is_buy_box", Data: &c.buyBox},
+		)
+	case exportColumns:
 		cols = append(cols,
 			proto.ResultColumn{Name: "shipping_minor", Data: &c.shipping},
 			proto.ResultColumn{Name: "is_prime", Data: &c.prime},

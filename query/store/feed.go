@@ -25,7 +25,7 @@ func feedStatement(n shards, v query.Visibility, q *query.FeedQuery) statement {
 func (s *Store) Feed(ctx context.Context, v query.Visibility, q *query.FeedQuery, each func(*query.Block) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	r := s.read(ctx, feedStatement(s.shards, v, q), q.Rows.Export, blocksAhead)
+	r := s.read(ctx, feedStatement(s.shards, v, q), columnsOf(&q.Rows), blocksAhead)
 	err := r.each(each)
 	cancel()
 	r.drain()

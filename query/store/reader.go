@@ -27,7 +27,7 @@ var columnPool = sync.Pool{New: func() any { return new(blockColumns) }}
 
 // read starts a statement. It may be ahead of its reader by some blocks, and
 // stops with ctx.
-func (s *Store) read(ctx context.Context, st statement, export bool, ahead int) *blockReader {
+func (s *Store) read(ctx context.Context, st statement, columns columnSet, ahead int) *blockReader {
 	r := &blockReader{
 		full: make(chan *blockColumns, ahead), empty: make(chan *blockColumns, ahead+1), done: make(chan error, 1),
 	}
@@ -38,19 +38,19 @@ func (s *Store) read(ctx context.Context, st statement, export bool, ahead int) 
 	}
 	go func() {
 		defer close(r.full)
-		r.done <- r.run(ctx, s, st, export)
+		r.done <- r.run(ctx, s, st, columns)
 	}()
 	return r
 }
 
 // run hands the blocks of the statement over in order.
-func (r *blockReader) run(ctx context.Context, s *Store, st statement, export bool) error {
+func (r *blockReader) run(ctx context.Context, s *Store, st statement, columns columnSet) error {
 	var c *blockColumns
 	results := make(proto.Results, 0, 20)
 	next := func() error {
 		select {
 		case c = <-r.empty:
-			results = append(results[:0], c.results(export, &c.block, false)...)
+			results = append(results[:0], c.results(columns, &c.block, false)...)
 			return nil
 		case <-ctx.Done():
 			return context.Cause(ctx)

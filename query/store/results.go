@@ -12,7 +12,8 @@ import (
 // resultsShape is what results.sql depends on.
 type resultsShape struct {
 	scope
-	Export, Ascending, After, Limit, From, To  bool
+	Export, Standing                           bool // columns
+	Ascending, After, Limit, From, To          bool
 	Unsorted                                   bool
 	FromLatest, Newest, NewestRow, NewestWhole bool
 	ByPair                                     bool // from observations, by its key
@@ -45,7 +46,7 @@ func shapeOf(p params, n shards, v query.Visibility, q *query.ResultsQuery, o re
 	sh := resultsShape{
 		Unsorted: o.unsorted,
 		scope:    visible(p, v, q.Selectors),
-		Export:   q.Export, Ascending: q.Ascending, After: q.After != nil, Limit: q.Limit > 0,
+		Export:   q.Export, Standing: q.Standing, Ascending: q.Ascending, After: q.After != nil, Limit: q.Limit > 0,
 		From: !q.Window.From.IsZero(), To: !q.Window.To.IsZero(),
 		NewestRow: q.Latest == query.NewestRow, NewestWhole: q.Latest == query.NewestWhole,
 		Brand: q.Brand != "", Manufacturer: q.Manufacturer != "", Merchant: q.Merchant != "",
@@ -131,7 +132,7 @@ func (s *Store) Results(ctx context.Context, v query.Visibility, q *query.Result
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	r := s.read(ctx, resultsStatement(s.shards, v, q, readOptions{byPair: few}), q.Export, blocksAhead)
+	r := s.read(ctx, resultsStatement(s.shards, v, q, readOptions{byPair: few}), columnsOf(q), blocksAhead)
 	err = r.each(each)
 	cancel()
 	r.drain()

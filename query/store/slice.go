@@ -58,7 +58,7 @@ func (sl *slice) read(ctx context.Context, s *Store, v query.Visibility) error {
 		sl.block.Order = nil
 	}
 	err := s.do(ctx, resultsStatement(s.shards, v, q, sl.piece.options), true, func(ask *ch.Query) {
-		ask.Result = sl.columns.results(q.Export, &sl.block, true)
+		ask.Result = sl.columns.results(columnsOf(q), &sl.block, true)
 		ask.OnResult = func(_ context.Context, b proto.Block) error {
 			if b.Rows > 0 {
 				sl.columns.addTo(&sl.block, sl.piece.expected(b.Rows))

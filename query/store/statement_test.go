@@ -38,6 +38,7 @@ func TestStatements(t *testing.T) {
 		"window_behind":    {v: behind, q: query.ResultsQuery{Window: day, Watermark: mark, Limit: 101}},
 		"window_narrow":    {v: narrow, q: query.ResultsQuery{Window: day, Watermark: mark, Limit: 101, Ascending: true, After: &query.Position{CapturedMs: 1_500_000, Item: 4, Site: "it's", Epoch: 5, Seq: 6, Capture: 7, Offer: 8}}},
 		"window_export":    {v: whole, q: query.ResultsQuery{Window: day, Watermark: mark, Export: true}},
+		"window_standing":  {v: whole, q: query.ResultsQuery{Window: day, Watermark: mark, Standing: true}},
 		"window_filters":   {v: whole, q: query.ResultsQuery{Window: day, Watermark: mark, Brand: "B", Manufacturer: "M", Merchant: "a\\b\t'c'\n\x00", IsPrime: &yes, IsBuyBox: &yes, Outcomes: []contracts.Outcome{contracts.PriceObserved}}},
 		"order":            {v: whole, q: query.ResultsQuery{Selectors: query.Selectors{Order: 2}, Window: day, Watermark: mark, Limit: 11}},
 		"order_by_pair":    {v: narrow, q: query.ResultsQuery{Selectors: query.Selectors{Order: 2}, Window: day, Watermark: mark, Limit: 11}, o: readOptions{byPair: true}},

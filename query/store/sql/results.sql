@@ -26,6 +26,8 @@ ORDER BY {{template "order" .}}
 currency, price_minor, merchant
 {{- if .Export }},
     shipping_minor, is_prime, is_buy_box, rating_tenths, manufacturer, delivery_text, title, url
+{{- else if .Standing }},
+    shipping_minor, is_buy_box
 {{- end }}
 {{- end}}
 

@@ -1,0 +1,27 @@
+-- Rows of observations in the order of results: newest first by the negated
+-- time, then item, site and place in the stream; ascending is the exact
+-- reverse. Windows of a mandate read observations_by_mandate along its key
+-- (mandate, captured_desc, item, site); products, and few pairs of a large
+-- mandate, read observations by its key (item, site, captured_at); the newest
+-- capture of each pair is a row of latest_observations, key (item, site).
+SELECT
+    item, site, -captured_desc AS captured_ms, epoch, seq, capture, offer, toUInt8(outcome) AS outcome_code,
+    currency, price_minor, merchant,
+    shipping_minor, is_buy_box
+FROM (SELECT item, site, captured_desc,
+           epoch, seq, capture, offer, outcome, currency, price_minor, shipping_minor, merchant,
+           is_prime, is_buy_box, rating_tenths, manufacturer, title, url, delivery_text
+    FROM observations_by_mandate
+    WHERE mandate = {mandate:UInt64}
+      AND captured_desc <= -{from_ms:Int64}
+      AND captured_desc >= -{to_ms:Int64}
+      AND (epoch, seq) <= ({mark_epoch:UInt32}, {mark_seq:UInt64}))
+WHERE 1
+ORDER BY captured_desc, item, site, epoch, seq, capture, offer
+-- values
+-- from_ms = 1000000
+-- mandate = 7
+-- mark_epoch = 5
+-- mark_seq = 99
+-- to_ms = 2000000
+-- version = 3
