@@ -33,6 +33,7 @@ type feeder struct {
 	at      query.Watermark // of the token
 	upTo    *query.EdgeAt   // that the next page is read up to; nil: to the edge of now
 	seen    query.Edge      // by the last page
+	answer  int             // bytes, after which a page ends; 0: not bounded
 	ended   string          // why it cannot go on; the code of a refusal
 }
 
@@ -63,7 +64,7 @@ type fed struct {
 }
 
 func (f *feeder) page(limit int) (rows []fed, progress query.Progress, err error) {
-	p, err := f.w.service.Feed(f.w.t.Context(), query.Principal{Account: f.account}, query.FeedRequest{Since: f.token, Limit: &limit, Lines: true, UpTo: f.upTo})
+	p, err := f.w.service.Feed(f.w.t.Context(), query.Principal{Account: f.account}, query.FeedRequest{Since: f.token, Limit: &limit, Lines: true, UpTo: f.upTo, AnswerBytes: f.answer})
 	if err != nil {
 		return nil, progress, err
 	}
@@ -77,6 +78,9 @@ func (f *feeder) page(limit int) (rows []fed, progress query.Progress, err error
 		row.text, _, _ = strings.Cut(string(line), `,"rowId":`)
 		row.text += "}"
 		rows = append(rows, row)
+	}
+	if text := p.Rows.JSON(); f.answer > 0 && bytes.LastIndexByte(text[:max(0, len(text)-1)], '\n') > f.answer {
+		return nil, progress, fmt.Errorf("%d bytes of %d", len(text), f.answer)
 	}
 	f.token = p.Progress.Token
 	return rows, p.Progress, nil
@@ -97,7 +101,7 @@ func (f *feeder) follow(t require, limit int) (all []fed, err error) {
 			f.rows[row.text]++
 		}
 		all = append(all, rows...)
-		if len(rows) > limit || !progress.UpToDate && len(rows) < limit {
+		if len(rows) > limit || !progress.UpToDate && len(rows) < limit && f.answer == 0 {
 			t.Fatalf("%d rows of %d, %+v", len(rows), limit, progress)
 		}
 		if progress.UpToDate {
@@ -274,6 +278,7 @@ func TestFeedIsTheLaterSnapshot(t *testing.T) {
 				continue // it comes back later
 			}
 			limit := []int{2, 5, 11, 50, 1000, 10_000}[r.IntN(6)]
+			f.answer = []int{0, 1, 1_000, 20_000}[r.IntN(4)]
 			got, err := f.follow(t, limit)
 			count.walks++
 			if f.ended != "" {
