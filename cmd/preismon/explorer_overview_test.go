@@ -50,14 +50,14 @@ func (s explorerSaid) compareOverview(t *testing.T, client *api) {
 	}
 	last := 1e9
 	for _, row := range s.Moved.Rows { // drops, the greatest first
-		v, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimPrefix(strings.ReplaceAll(row[4], ",", ""), "-"), " %"), 64)
-		if err != nil || v > last || row[2] == "" || row[3] == "" || !strings.HasPrefix(row[4], "-") || !strings.Contains(row[5], "price down") {
+		v, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimPrefix(strings.ReplaceAll(row[1], ",", ""), "-"), " %"), 64)
+		if err != nil || v > last || row[2] == "" || row[3] == "" || row[4] == "" || !strings.HasPrefix(row[1], "-") || !strings.Contains(row[5], "price down") {
 			t.Errorf("what moved: %q", row)
 		}
 		last = v
 	}
 	for _, row := range s.Stand.Rows {
-		if !strings.Contains(row[5], "%") || !strings.Contains(row[6], "offers") || strings.Contains(strings.Join(row, ""), "undefined") {
+		if !strings.Contains(row[1], "%") || !strings.Contains(row[6], "offers") || strings.Contains(strings.Join(row, ""), "undefined") {
 			t.Errorf("a position: %q", row)
 		}
 	}

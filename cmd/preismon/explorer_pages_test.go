@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -59,40 +58,7 @@ func (d *demoTest) explorerPages(t *testing.T) {
 	}
 	said.compareSites(t, client)
 	said.compareOrders(t, client)
-	for view, command := range said.Curl {
-		cmd := exec.CommandContext(t.Context(), "sh", "-c", command)
-		cmd.Env = append(cmd.Environ(), "PREISMON_TOKEN="+client.token)
-		if out, err := cmd.Output(); err != nil || len(out) < 500 {
-			t.Errorf("%s: %v\n%s\n%s", view, err, command, out)
-		}
-	}
-	p := d.person(t, "PREISMON_TOKEN="+client.token)
-	for view, commands := range said.CLI {
-		for command := range strings.Lines(commands) {
-			args := strings.Fields(command)
-			if out, _ := p.run(0, args[1:]...); args[0] != "preismon" || !strings.HasPrefix(out, "{") && args[len(args)-1] != "imports" {
-				t.Errorf("%s: %s: %.300s", view, command, out)
-			}
-		}
-	}
-	agent := d.agent(t, "anna")
-	for _, text := range said.MCP["orders"] {
-		var call struct {
-			Params struct {
-				Name      string
-				Arguments map[string]any
-			}
-		}
-		if err := json.Unmarshal([]byte(text), &call); err != nil {
-			t.Fatalf("%s: %v", text, err)
-		}
-		if answer, err := agent.call(call.Params.Name, call.Params.Arguments); err != nil || answer.failed {
-			t.Errorf("%s: %v %.300s", text, err, answer.body)
-		}
-	}
-	if len(said.MCP["orders"]) != 4 {
-		t.Errorf("calls of tools: %q", said.MCP)
-	}
+	said.compareCommands(t, d, client.token)
 }
 
 // records reads a file for spreadsheets as maps by its head.

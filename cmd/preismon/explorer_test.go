@@ -107,6 +107,7 @@ func (d *demoTest) explorer(t *testing.T) {
 	said.compareAssortment(t, client)
 	said.comparePosition(t)
 	said.compareCommands(t, d, client.token)
+	said.compareStart(t, d, client.token)
 	said.compareFiles(t, rows)
 	if rows, err := strconv.Atoi(strings.ReplaceAll(said.Stream.Rows, ",", "")); err != nil || rows == 0 || !strings.HasSuffix(said.Stream.First, " ms") || !json.Valid([]byte(said.Stream.Lines[0])) || len(said.Stream.Lines) != min(rows, 200) {
 		t.Errorf("stream: %+v", said.Stream)

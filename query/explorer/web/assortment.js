@@ -23,7 +23,7 @@ export async function readAssortment(signal) {
   if (w.fault) return;
   if (!asked.site) w.from = Math.max(w.from, w.to - mostEverything);
   const read = { path: 'ext/v1/statistics', params: { by: 'product', bucket: 'whole', site: asked.site, globalScope: !asked.site, ...windowParams(w), limit: 1000 } };
-  same(by('assortment-same'), [read], []);
+  same(by('assortment-same'), [read], [], t.mcpSums);
   try {
     const [all] = await Promise.all([api.all(read.path, read.params, mostProducts, signal), listsRead()]);
     [lines, more] = [linesOf(all.data), all.more];

@@ -69,10 +69,13 @@ function sameLatest() {
   ]);
 }
 
+/** named tells whether the lines have to name their product. */
+const named = () => asked.items.length !== 1;
+
 function showOffers() {
   const zone = zoned();
   const at = [...by('offers').querySelectorAll('button')].indexOf(document.activeElement);
-  by('offers').replaceChildren(table(t.latest, columns(zone), offers, { sorted: sortedOf.latest, again: () => { showOffers(); remember(); } }));
+  by('offers').replaceChildren(table(t.latest, columns(zone).filter((c) => named() || c.name !== 'product'), offers, { sorted: sortedOf.latest, again: () => { showOffers(); remember(); } }));
   if (at >= 0) by('offers').querySelectorAll('button')[at].focus();
 }
 
@@ -102,7 +105,7 @@ export function showPositions() {
   const sum = (name) => ({ title: t[name], number: true, text: (r) => money(r.s[name], r.currency) });
   const count = (name) => ({ title: t[name], number: true, text: (r) => number(r.s[name]) });
   box.replaceChildren(element('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': t.positions }, table(t.positions, [
-    { title: t.product, text: (r) => itemName(r.itemId) }, { title: t.country, text: (r) => `${r.country} ${r.currency}` },
+    ...(named() ? [{ title: t.product, text: (r) => itemName(r.itemId) }] : []), { title: t.country, text: (r) => `${r.country} ${r.currency}` },
     { title: t.own, number: true, text: (r) => money(r.own, r.currency) },
     { title: t.rank, text: (r) => t.rankOf(number(r.s.rank), number(r.s.offers)) },
     count('cheaper'), count('equal'), count('dearer'), sum('min'), sum('median'), sum('max'),

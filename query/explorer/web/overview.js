@@ -24,7 +24,7 @@ export async function readStart(signal) {
     path: 'ext/v1/overview', params: { since: 'now-24h', site: asked.site, timezone: zoned() },
     cli: `preismon overview --since now-24h${asked.site && ` --site ${asked.site}`} --timezone ${zoned()}`,
   };
-  same(by('overview-same'), [read], []);
+  same(by('overview-same'), [read], [], t.mcpStart);
   by('overview-status').textContent = t.loadingView;
   try {
     const { data, query } = await api.page(read.path, read.params, signal);
@@ -32,6 +32,7 @@ export async function readStart(signal) {
     await sitesRead();
     await Promise.all(data.filter((list) => whole.has(list.list)).map((list) => complete(list, signal)));
     if (signal.aborted) return;
+    same(by('overview-same'), [read], [{ name: 'list_result_changes', args: { since: query.since, until: query.until, site: asked.site, globalScope: !asked.site, timezone: query.timezone, limit: 10 } }], t.mcpStart);
     const above = data.find((list) => list.list === 'ABOVE_CHEAPEST');
     showMovers(by('moved'), data.filter((list) => list !== above && list.list !== 'SITES'), query.movers);
     showPosition(by('stand'), above, query.positions);
@@ -86,9 +87,10 @@ function moversOf(list) {
   const fill = () => {
     const name = t[list.list];
     box.replaceChildren(element('summary', {}, `${name}: ${number(list.count)}`), ...[scroll(name, table(name, [
-      { title: t.product, text: (m) => itemLink(m.itemId) }, { title: t.site, text: (m) => siteName(m.site) },
-      { title: t.before, number: true, text: (m) => offer(m.before) }, { title: t.after, number: true, text: (m) => offer(m.after) },
+      { title: t.product, text: (m) => itemLink(m.itemId) },
       { title: t.difference, number: true, text: (m) => (m.priceDifferencePercent === null ? '' : `${m.priceDifference > 0 ? '+' : ''}${percent(m.priceDifferencePercent)}`) },
+      { title: t.before, number: true, text: (m) => offer(m.before) }, { title: t.after, number: true, text: (m) => offer(m.after) },
+      { title: t.site, text: (m) => siteName(m.site) },
       { title: t.what, text: (m) => m.kinds.map((k) => t[k]).join(', ') },
     ], list.movers, { headed: true })), more(list, list.movers.length, fill)].filter(Boolean));
   };
@@ -111,11 +113,12 @@ function showPosition(box, list, query) {
     heading(t.aboveTitle),
     element('p', { class: 'lead' }, t.stands(number(query.positions), number(query.above), number(query.equal), number(query.below))),
     ...(above.length ? [scroll(t.aboveTitle, table(t.aboveTitle, [
-      { title: t.product, text: (p) => itemLink(p.itemId) }, { title: t.country, text: (p) => `${p.country} ${p.currencyCode}` },
+      { title: t.product, text: (p) => itemLink(p.itemId) },
+      { title: t.difference, number: true, text: (p) => `${money(p.difference, p.currencyCode)} (${percent(p.differencePercent)})` },
       { title: t.own, number: true, text: (p) => money(p.ownPrice, p.currencyCode) },
       { title: t.cheapest, number: true, text: (p) => money(p.cheapest.price, p.currencyCode) },
       { title: t.of, text: (p) => [p.cheapest.merchant, siteName(p.cheapest.site)].filter(Boolean).join(' · ') },
-      { title: t.difference, number: true, text: (p) => `${money(p.difference, p.currencyCode)} (${percent(p.differencePercent)})` },
+      { title: t.country, text: (p) => `${p.country} ${p.currencyCode}` },
       { title: t.rank, text: (p) => t.rankOf(number(p.rank), number(p.offers)) },
     ], above, { headed: true })), more(list, above.length, () => showPosition(box, list, query)), fileOf(above)] : []),
   ].filter(Boolean));

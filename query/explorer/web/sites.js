@@ -22,7 +22,7 @@ const without = (s) => noResult.reduce((n, reason) => n + s.reasons[reason], 0);
 export async function readSites(signal, again = false) {
   if (!again) forgetSites();
   const read = { path: 'ext/v1/sites/status', params: { site: asked.site, timezone: zoned() }, cli: `preismon site-status${asked.site && ` --site ${asked.site}`} --timezone ${zoned()}` };
-  same(by('sites-same'), [read], []);
+  same(by('sites-same'), [read], [], t.mcpSites);
   if (!again) by('sites-status').textContent = t.loadingView;
   let whole = again;
   try {

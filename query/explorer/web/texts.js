@@ -43,7 +43,7 @@ const en = {
   streamLead: 'Reads the whole window as NDJSON and shows the lines as they arrive. Without a site and a product: all that you see, at most 7 days. Of several products, the first.',
   start: 'Start', stop: 'Stop', rows: 'Rows', rowsPerSecond: 'Rows a second', firstRow: 'First row after', bytes: 'Bytes (not compressed)', streamLines: 'The newest lines',
   running: 'The stream runs.', complete: (n) => `Complete: ${n} rows.`, stopped: (n) => `Stopped after ${n} rows. This is incomplete.`, broken: (n, why) => `Incomplete: the stream broke after ${n} rows (${why}). Do not take this for the whole.`,
-  same: 'The same elsewhere', curl: 'curl', mcp: 'MCP tool', copy: 'Copy', copied: 'Copied', curlHint: 'Put a token into PREISMON_TOKEN first:', mcpNone: 'A stream has no MCP tool; list_results gives the same rows by pages.', sameHint: 'These commands give what this view shows.',
+  same: 'The same elsewhere', curl: 'curl', mcp: 'MCP tool', copy: 'Copy', copied: 'Copied', curlHint: 'Put a token into PREISMON_TOKEN first:', mcpNone: 'A stream has no MCP tool; list_results gives the same rows by pages.', mcpStart: 'The tool tells what moved, between the same two instants. Where you are above the cheapest offer, and how fresh the sites are, no tool adds up.', mcpSites: 'No tool adds this up. list_order_observation_quality gives the pairs of an order with their reasons.', mcpSums: 'No tool adds this up. list_results gives the rows.', sameHint: 'These commands give what this view shows.',
 };
 
 const de = {
@@ -89,7 +89,7 @@ const de = {
   streamLead: 'Liest den ganzen Zeitraum als NDJSON und zeigt die Zeilen, wie sie ankommen. Ohne Site und Produkt: alles, was Sie sehen, höchstens 7 Tage. Von mehreren Produkten das erste.',
   start: 'Start', stop: 'Stopp', rows: 'Zeilen', rowsPerSecond: 'Zeilen je Sekunde', firstRow: 'Erste Zeile nach', bytes: 'Bytes (nicht komprimiert)', streamLines: 'Die neuesten Zeilen',
   running: 'Der Datenstrom läuft.', complete: (n) => `Vollständig: ${n} Zeilen.`, stopped: (n) => `Nach ${n} Zeilen angehalten. Das ist unvollständig.`, broken: (n, why) => `Unvollständig: Der Datenstrom brach nach ${n} Zeilen ab (${why}). Das ist nicht das Ganze.`,
-  same: 'Dasselbe anderswo', curl: 'curl', mcp: 'MCP-Werkzeug', copy: 'Kopieren', copied: 'Kopiert', curlHint: 'Vorher einen Token in PREISMON_TOKEN legen:', mcpNone: 'Einen Datenstrom gibt es bei MCP nicht; list_results gibt dieselben Zeilen seitenweise.', sameHint: 'Diese Befehle geben, was diese Ansicht zeigt.',
+  same: 'Dasselbe anderswo', curl: 'curl', mcp: 'MCP-Werkzeug', copy: 'Kopieren', copied: 'Kopiert', curlHint: 'Vorher einen Token in PREISMON_TOKEN legen:', mcpNone: 'Einen Datenstrom gibt es bei MCP nicht; list_results gibt dieselben Zeilen seitenweise.', mcpStart: 'Das Werkzeug sagt, was sich bewegt hat, zwischen denselben zwei Zeitpunkten. Wo Sie über dem billigsten Angebot liegen, und wie frisch die Sites sind, zählt kein Werkzeug zusammen.', mcpSites: 'Kein Werkzeug zählt das zusammen. list_order_observation_quality gibt die Paare eines Auftrags mit ihren Gründen.', mcpSums: 'Kein Werkzeug zählt das zusammen. list_results gibt die Zeilen.', sameHint: 'Diese Befehle geben, was diese Ansicht zeigt.',
 };
 
 const all = { en, de };

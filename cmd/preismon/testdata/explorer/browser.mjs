@@ -132,7 +132,7 @@ async function overview(page) {
   };
   said.stand = { summary: await page.textContent('#stand .lead'), rows: await cells('#stand') };
   said.sites = await cells('#seen');
-  said.curl.overview = await copied(page, 'overview', 'curl');
+  for (const kind of ['curl', 'cli', 'mcp']) said[kind].overview = await copied(page, 'overview', kind);
   await looks(page, 'overview-en', true);
   await page.click('#stand tbody a'); // one click from a price too high to its history
   await drawn(page);

@@ -114,7 +114,7 @@ const tasks = {
   'largest-drop': [0, async ({ page, lang }) => {
     const rows = await cells(page, '#moved');
     const items = await linked(page, '#moved', 'items');
-    const i = rows.findIndex((r) => /^-/.test(r[4]));
+    const i = rows.findIndex((r) => /^-/.test(r[1]));
     const asked = (await page.textContent('#overview-same [data-kind=curl]')).match(/\/(ext\/v1\/overview\?[^']*)'/)[1];
     const [told] = (await api(page, asked)).data.find((list) => list.list === 'PRICE_DOWN').movers;
     const want = [told.before, told.after].map((o) => money(lang, o.price, o.currencyCode));

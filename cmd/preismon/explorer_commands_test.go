@@ -1,0 +1,177 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+)
+
+// valuesOf are the values of what commands or tools told, each as a text: of
+// sites, orders, their files, and the lists of the start.
+func valuesOf(t *testing.T, out string) (all []string) {
+	t.Helper()
+	text := func(v any) string {
+		b, err := json.Marshal(v) // with the keys in order
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	fact := func(r map[string]any) string {
+		switch {
+		case r["list"] != nil:
+			return fmt.Sprint("list ", r["list"], " ", r["count"], text(r["movers"]), text(r["positions"]), text(r["sites"]))
+		case r["reasons"] != nil:
+			return "site " + text(r)
+		case r["filename"] != nil:
+			return fmt.Sprint("file ", r["exportName"], r["name"], " ", r["filename"], " ", r["archivedAt"], " ", r["sizeBytes"])
+		case r["qualitySummary"] != nil:
+			return fmt.Sprint("detail ", r["orderId"], text(r["qualitySummary"]), text(r["coverage"]), text(r["monitoring"]))
+		case r["coverage"] != nil:
+			return fmt.Sprint("order ", r["orderId"], r["name"], r["health"], text(r["coverage"]), text(r["monitoring"]))
+		}
+		t.Fatalf("a record of no kind: %.300s", text(r))
+		return ""
+	}
+	d := json.NewDecoder(strings.NewReader(out))
+	for d.More() {
+		var one map[string]any
+		if err := d.Decode(&one); err != nil {
+			t.Fatalf("%v: %.300s", err, out)
+		}
+		data, paged := one["data"].([]any)
+		if !paged {
+			all = append(all, fact(one))
+		}
+		for _, r := range data {
+			all = append(all, fact(r.(map[string]any)))
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// ran gives what a command of curl writes.
+func ran(t *testing.T, command, token string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", command)
+	cmd.Env = append(cmd.Environ(), "PREISMON_TOKEN="+token)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s\n%.300s", err, command, out)
+	}
+	return string(out)
+}
+
+// ranAll gives what commands of the client write, one after the other.
+func (p *person) ranAll(commands string) string {
+	var out strings.Builder
+	for command := range strings.Lines(commands) {
+		told, _ := p.run(0, strings.Fields(command)[1:]...)
+		out.WriteString(told)
+	}
+	return out.String()
+}
+
+// toolCall is a call that the page gave to be copied.
+type toolCall struct {
+	Params struct {
+		Name      string
+		Arguments map[string]any
+	}
+}
+
+// called gives what a tool answers.
+func (a *agent) called(text string) string {
+	a.t.Helper()
+	var call toolCall
+	if err := json.Unmarshal([]byte(text), &call); err != nil {
+		a.t.Fatalf("%s: %v", text, err)
+	}
+	answer, err := a.call(call.Params.Name, call.Params.Arguments)
+	if err != nil || answer.failed {
+		a.t.Fatalf("%s: %v %.300s", text, err, answer.body)
+	}
+	return string(answer.body)
+}
+
+// untilSame asks in several ways for the same, again where the market went on in
+// between, and tells what is different.
+func untilSame(t *testing.T, view string, ask func() map[string][]string) {
+	t.Helper()
+	for try := 0; ; try++ {
+		told, diff := ask(), ""
+		for way, facts := range told {
+			if d := gocmp.Diff(told["curl"], facts); d != "" {
+				diff += fmt.Sprintf("%s (-curl +%s): %.2000s\n", view, way, d)
+			}
+		}
+		if diff == "" && len(told["curl"]) > 0 {
+			for way, facts := range told {
+				t.Logf("same=%s %s=%d", view, way, len(facts))
+			}
+			return
+		}
+		if try == 5 {
+			t.Errorf("%d facts\n%s", len(told["curl"]), diff)
+			return
+		}
+	}
+}
+
+// compareCommands runs what the pages of sites and orders gave to be copied:
+// curl, the client and the tools tell the same, value by value. No tool adds up
+// what the page of sites shows.
+func (s pagesSaid) compareCommands(t *testing.T, d *demoTest, token string) {
+	t.Helper()
+	p, agent := d.person(t, "PREISMON_TOKEN="+token), d.agent(t, "anna")
+	untilSame(t, "sites", func() map[string][]string {
+		return map[string][]string{"curl": valuesOf(t, ran(t, s.Curl["sites"], token)), "client": valuesOf(t, p.ranAll(s.CLI["sites"]))}
+	})
+	untilSame(t, "orders", func() map[string][]string {
+		var told strings.Builder
+		for _, call := range s.MCP["orders"] {
+			told.WriteString(agent.called(call))
+		}
+		return map[string][]string{"curl": valuesOf(t, ran(t, s.Curl["orders"], token)), "client": valuesOf(t, p.ranAll(s.CLI["orders"])), "tool": valuesOf(t, told.String())}
+	})
+	if len(s.MCP["orders"]) != 4 {
+		t.Errorf("calls of tools: %q", s.MCP)
+	}
+}
+
+// compareStart runs what the start gave to be copied: curl and the client tell
+// the same, value by value, and the tool counts what moved as the page did.
+func (s explorerSaid) compareStart(t *testing.T, d *demoTest, token string) {
+	t.Helper()
+	p, agent := d.person(t, "PREISMON_TOKEN="+token), d.agent(t, "anna")
+	untilSame(t, "start", func() map[string][]string {
+		return map[string][]string{"curl": valuesOf(t, ran(t, s.Curl["overview"], token)), "client": valuesOf(t, p.ranAll(s.CLI["overview"]))}
+	})
+	var told struct {
+		Query struct{ Kinds map[string]int }
+	}
+	if err := json.Unmarshal([]byte(agent.called(s.MCP["overview"])), &told); err != nil {
+		t.Fatal(err)
+	}
+	compared := 0
+	for _, list := range s.Moved.Lists {
+		var name string
+		var count int
+		if _, err := fmt.Sscan(list, &name, &count); err != nil {
+			t.Fatalf("%q: %v", list, err)
+		}
+		if n := told.Query.Kinds[name]; max(n-count, count-n) > 2 { // what was captured then and came later
+			t.Errorf("the start counts %s, the tool %d of them", list, n)
+		}
+		compared++
+	}
+	if compared < 2 {
+		t.Errorf("%v, of %v", s.Moved.Lists, told.Query.Kinds)
+	}
+}
