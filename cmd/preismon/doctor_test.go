@@ -44,7 +44,7 @@ func TestDoctor(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	}
-	for _, check := range []string{"role", "open files", "archive of the data folder", "keys"} {
+	for _, check := range []string{"size", "role", "open files", "archive of the data folder", "keys"} {
 		if f := look(0, here...)[check]; f.State != doctor.OK {
 			t.Errorf("%s: %+v", check, f)
 		}

@@ -1,0 +1,56 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/shirou/gopsutil/v4/disk"
+
+	"preismon/projector"
+)
+
+// When a disk is about to be full.
+const (
+	roomShort = 30 * 24 * time.Hour
+	roomEnds  = 7 * 24 * time.Hour
+)
+
+// growth looks how large the tables are, and for how long there is room: they
+// drop nothing.
+func (s *Site) growth(ctx context.Context) []Finding {
+	size, err := projector.TablesSize(ctx, s.Tables, s.Partition)
+	if err != nil {
+		return one("size", Unknown, "clickhouse client --query 'SELECT sum(bytes_on_disk) FROM system.parts' # as a user that may read it", "%v", err)
+	}
+	free := uint64(0) // unknown, where the disk is another machine's
+	if s.DataDir != "" {
+		if u, err := disk.UsageWithContext(ctx, s.DataDir); err == nil {
+			free = u.Free
+		}
+	}
+	return room(size, free)
+}
+
+// room tells for how long the tables can grow.
+func room(size projector.Size, free uint64) []Finding {
+	const check = "size"
+	const mend = "df -h # a larger disk for ClickHouse: its tables drop nothing"
+	says := fmt.Sprintf("the tables have %s, and %s rows of observations", humanize.IBytes(size.Bytes), humanize.Comma(int64(size.Rows)))
+	switch {
+	case size.Daily == 0:
+		return one(check, OK, "", "%s", says)
+	case free == 0:
+		return one(check, OK, "", "%s; a day adds %s", says, humanize.IBytes(size.Daily))
+	}
+	days := float64(free) / float64(size.Daily)
+	state := OK
+	switch left := days * 24; {
+	case left < roomEnds.Hours():
+		state = Bad
+	case left < roomShort.Hours():
+		state = Warning
+	}
+	return one(check, state, mend, "%s; a day adds %s, so that the disk is full in %.0f days", says, humanize.IBytes(size.Daily), days)
+}
