@@ -148,6 +148,8 @@ func takeSample(begin []byte, excerpts [][]byte) (*sample, error) {
 		}
 	}
 	switch {
+	case whole && len(bytes.TrimSpace(text)) == 0:
+		return nil, fault.New(fault.Invalid, "", "the file is empty")
 	case best == 0:
 		return nil, fault.New(fault.Invalid, "", "the file does not look like a CSV: no line has several fields, whether parted by comma, semicolon, tab or |")
 	case len(s.rows) == 0:

@@ -128,7 +128,7 @@ func TestGuessMapping(t *testing.T) {
 func TestGuessRefusals(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"prose":  {"Dear Sir or Madam\nhow are you\n", "does not look like a CSV"},
-		"empty":  {"", "does not look like a CSV"},
+		"empty":  {"\n", "the file is empty"},
 		"header": {"site,sku,price,date\n", "a header and no rows"},
 		"no key": {"shop,price,date\nshop.de,1.20,2026-10-01\n", "which product a row is about"},
 		"text":   {"sku,price,date\nA,cheap,2026-10-01\nB,dear,2026-10-01\n", "no column looks like prices"},
