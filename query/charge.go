@@ -73,9 +73,11 @@ const (
 	recordBytes = 2 << 10
 )
 
+func listRoom(records int) int64 { return listBytes + int64(records)*recordBytes }
+
 // chargeList admits the reading of so many records until it is given back.
 func (s *Service) chargeList(ctx context.Context, records int) (giveBack func(), err error) {
-	return s.Charge(ctx, listBytes+int64(records)*recordBytes)
+	return s.Charge(ctx, listRoom(records))
 }
 
 // Hold charges an answer that is made, until it is sent and given back. It

@@ -39,6 +39,7 @@ type listing[T, K any] struct {
 	cursor string
 	query  any
 	wrong  error // with the query, to be refused with its limit; nil: nothing
+	room   int64 // that it takes beside its records
 	// of is nil, or finds what the list belongs to.
 	of func(ctx context.Context, v Visibility) error
 	// read gives at most limit records after a key, and the key after which
@@ -54,7 +55,7 @@ func list[T, K any](ctx context.Context, s *Service, p Principal, l listing[T, K
 	}
 	ctx, cancel := s.within(ctx) // waiting for room is part of it
 	defer cancel()
-	giveBack, err := s.chargeList(ctx, limit)
+	giveBack, err := s.Charge(ctx, listRoom(limit)+l.room)
 	if err != nil {
 		return nil, s.lateList(ctx, err, limit)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"preismon/contracts"
 )
@@ -56,6 +57,40 @@ const qualityBatch = 10_000
 // now, by item and site, each with its state at the time of the read. An
 // order that the caller does not see is a NotFound fault.
 func (s *Service) ObservationQuality(ctx context.Context, p Principal, r QualityRequest) (*Page[Quality], error) {
+	return s.quality(ctx, p, r, nil)
+}
+
+// QualityBySite lists them, and on the first page tells of all pairs of the
+// order at each site, by key, whatever their reason: read once for both. Sites
+// are nil on later pages, and where the pairs are more than 100,000, or too many
+// for the soft deadline.
+func (s *Service) QualityBySite(ctx context.Context, p Principal, r QualityRequest) (page *Page[Quality], sites []SiteStatus, err error) {
+	if r.Cursor != "" {
+		page, err = s.quality(ctx, p, r, nil)
+		return page, nil, err
+	}
+	all := qualityCount{sites: map[contracts.SiteKey]*freshness{}}
+	if page, err = s.quality(ctx, p, r, &all); err != nil || !all.whole {
+		return page, nil, err
+	}
+	return page, statusOf(all.sites, time.UTC), nil
+}
+
+// qualityCount counts the pairs that a page is read from.
+type qualityCount struct {
+	sites map[contracts.SiteKey]*freshness
+	whole bool // it has all
+}
+
+func (c *qualityCount) add(q Quality, every time.Duration, now time.Time) {
+	if c.sites[q.Site] == nil {
+		c.sites[q.Site] = &freshness{}
+	}
+	c.sites[q.Site].add(q, every, now)
+}
+
+// quality reads a page; count is nil, or counts all pairs.
+func (s *Service) quality(ctx context.Context, p Principal, r QualityRequest, count *qualityCount) (*Page[Quality], error) {
 	reason, known := parseReason(r.ReasonCode)
 	var wrong error
 	if r.ReasonCode != "" && !known {
@@ -63,24 +98,35 @@ func (s *Service) ObservationQuality(ctx context.Context, p Principal, r Quality
 	}
 	wanted := func(q Quality) bool { return r.ReasonCode == "" || q.Reason == reason }
 	var order contracts.Order
+	var room int64
+	if count != nil {
+		room = statusBatchSize
+	}
 	return list(ctx, s, p, listing[Quality, contracts.Pair]{
-		route: "observation-quality", area: contracts.ReadOrders, limit: r.Limit, cursor: r.Cursor, query: r, wrong: wrong,
+		route: "observation-quality", area: contracts.ReadOrders, limit: r.Limit, cursor: r.Cursor, query: r, wrong: wrong, room: room,
 		of: func(ctx context.Context, v Visibility) (err error) {
 			order, err = s.readOrder(ctx, v, r.OrderID)
 			return err
 		},
 		read: func(ctx context.Context, v Visibility, after contracts.Pair, limit int) ([]Quality, *contracts.Pair, error) {
-			return s.qualityPage(ctx, v, order, r.pairs(after), limit, wanted)
+			return s.qualityPage(ctx, v, order, r.pairs(after), limit, wanted, count)
 		},
 	})
 }
 
-// qualityPage judges pairs until the page and one entry more are found. After
-// the soft deadline it ends with what it has and goes on with the next page.
-func (s *Service) qualityPage(ctx context.Context, v Visibility, order contracts.Order, q itemPairs, limit int, wanted func(Quality) bool) ([]Quality, *contracts.Pair, error) {
-	soft := s.now().Add(s.cfg.SoftDeadline)
+// qualityPage judges pairs until the page and one entry more are found, or all
+// where they are counted. After the soft deadline it ends with what it has and
+// goes on with the next page.
+func (s *Service) qualityPage(ctx context.Context, v Visibility, order contracts.Order, q itemPairs, limit int, wanted func(Quality) bool, count *qualityCount) ([]Quality, *contracts.Pair, error) {
+	now := s.now().UTC()
+	soft := now.Add(s.cfg.SoftDeadline)
 	var found []Quality
-	for q.Limit = limit + 1; ; q.Limit = qualityBatch {
+	full := false // and there is one entry more
+	q.Limit = limit + 1
+	if count != nil {
+		q.Limit = qualityBatch
+	}
+	for ; ; q.Limit = qualityBatch {
 		pairs, more, err := q.next(ctx, s.store, v)
 		if err != nil {
 			return nil, nil, err
@@ -91,19 +137,49 @@ func (s *Service) qualityPage(ctx context.Context, v Visibility, order contracts
 		}
 		for _, p := range pairs {
 			state := judges[0].judge(p)
-			if !wanted(state) {
-				continue
+			if count != nil {
+				count.add(state, judges[0].interval(p.Pair), now)
 			}
-			if len(found) == limit {
+			switch {
+			case full || !wanted(state):
+			case len(found) < limit:
+				found = append(found, state)
+			case count == nil:
 				return found, &found[limit-1].Pair, nil
+			default:
+				full = true
 			}
-			found = append(found, state)
 		}
 		if !more {
-			return found, nil, nil
+			if count != nil {
+				count.whole = true
+			}
+			return found, nextOf(found, full, nil), nil
 		}
-		if !s.now().Before(soft) {
-			return found, &q.After, nil
+		if count != nil {
+			if countable, err := s.countable(ctx, v, q); err != nil {
+				return nil, nil, err
+			} else if !countable {
+				count = nil
+			}
+		}
+		if full && count == nil || !s.now().Before(soft) {
+			return found, nextOf(found, full, &q.After), nil
 		}
 	}
+}
+
+// nextOf is behind which pair the next page goes on: the last entry of a full
+// page, else what the read came to.
+func nextOf(found []Quality, full bool, at *contracts.Pair) *contracts.Pair {
+	if full {
+		return &found[len(found)-1].Pair
+	}
+	return at
+}
+
+// countable tells whether the pairs of a read are few enough to be counted.
+func (s *Service) countable(ctx context.Context, v Visibility, q itemPairs) (bool, error) {
+	size, err := s.store.CountPairs(ctx, v, Selectors{Order: q.Orders[0], Item: q.item, Site: q.Site})
+	return size.Pairs <= maxStatusPairs, err
 }

@@ -33,6 +33,62 @@ func (w *wideStore) OrderPairs(_ context.Context, _ Visibility, q OrderPairsQuer
 	return found, nil
 }
 
+func (w *wideStore) CountPairs(context.Context, Visibility, Selectors) (ScopeSize, error) {
+	return ScopeSize{Pairs: uint64(w.pairs)}, nil
+}
+
+// TestQualityCountsBesideItsPage: the first page has the counts of all pairs,
+// as far as they are few enough and there is time, and is the same page with
+// them and without.
+func TestQualityCountsBesideItsPage(t *testing.T) {
+	limit := 10
+	for name, c := range map[string]struct {
+		pairs   int
+		reason  string
+		soft    time.Duration
+		counted bool
+	}{
+		"one read":      {7, "", time.Minute, true},
+		"three reads":   {25_000, "", time.Minute, true},
+		"of one reason": {25_000, "PRODUCT_NOT_FOUND", time.Minute, true},
+		"too many":      {250_000, "", time.Minute, false},
+		"found late":    {250_000, "PRODUCT_NOT_FOUND", time.Minute, false},
+		"no time":       {25_000, "", time.Second, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := &wideStore{pairs: c.pairs, now: time.Date(2026, 3, 8, 12, 0, 0, 0, time.UTC)}
+			cfg := Defaults()
+			cfg.CursorKey, cfg.SoftDeadline, cfg.HardBudget = contracts.Secret(strings.Repeat("k", 32)), c.soft, 5*time.Minute
+			s, err := New(cfg, w, func() time.Time { return w.now })
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := QualityRequest{Limit: &limit, OrderID: 1, ReasonCode: c.reason}
+			want, err := s.ObservationQuality(t.Context(), Principal{}, r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, sites, err := s.QualityBySite(t.Context(), Principal{}, r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(got.Data) != len(want.Data) || (got.Paging.NextCursor == "") != (want.Paging.NextCursor == "") {
+				t.Errorf("%+v, want %+v", got.Paging, want.Paging)
+			}
+			if counted := len(sites) == 1 && sites[0].Pairs == c.pairs && sites[0].Reasons.PriceObserved == c.pairs; counted != c.counted {
+				t.Errorf("sites %+v", sites)
+			}
+			if r.Cursor = got.Paging.NextCursor; r.Cursor == "" {
+				return
+			}
+			next, sites, err := s.QualityBySite(t.Context(), Principal{}, r)
+			if err != nil || sites != nil || len(next.Data) == 0 || next.Data[0].Item != got.Data[len(got.Data)-1].Item+1 {
+				t.Errorf("the next page: %v, sites %v", err, sites)
+			}
+		})
+	}
+}
+
 // TestQualitySearchEndsInTime looks for few pairs among many: a page that
 // takes too long ends early, with fewer entries than its limit, maybe none,
 // and its cursor goes on where it stopped (QUAL-00a, CUR-02).

@@ -141,13 +141,21 @@ func (s *Service) siteStatus(ctx context.Context, p Principal, r SiteStatusReque
 	if err != nil {
 		return nil, err
 	}
-	for _, site := range slices.Sorted(maps.Keys(sites)) {
-		status := sites[site].status(site, zone)
-		page.Data = append(page.Data, status)
-		page.Query.Pairs += status.Pairs
+	page.Data = statusOf(sites, zone)
+	for _, site := range page.Data {
+		page.Query.Pairs += site.Pairs
 	}
 	page.Query.Sites = len(page.Data)
 	return page, nil
+}
+
+// statusOf is the state of all sites, by key.
+func statusOf(sites map[contracts.SiteKey]*freshness, zone *time.Location) []SiteStatus {
+	all := []SiteStatus{}
+	for _, site := range slices.Sorted(maps.Keys(sites)) {
+		all = append(all, sites[site].status(site, zone))
+	}
+	return all
 }
 
 // statusOrders reads the active orders that the caller sees, or one of them.

@@ -55,18 +55,12 @@ func tools() []tool {
 // limit, a page that is too large is asked for again with as many records as
 // fit: its cursor goes on after them.
 func pages(op wire.Operation) runner {
-	return summed(op, func(context.Context, *query.Service, Call) func(int) any {
-		return func(returned int) any { return counted{returned} }
-	})
+	return summed(op, func(returned int) any { return counted{returned} })
 }
 
-// summed does so behind a summary of its own: sum begins it, and what it gives
-// ends it for a page of so many records.
-func summed(op wire.Operation, sum func(context.Context, *query.Service, Call) func(returned int) any) runner {
+// summed does so behind a summary of its own, of a page of so many records.
+func summed(op wire.Operation, summary func(returned int) any) runner {
 	return func(ctx context.Context, s *query.Service, c Call) (Result, error) {
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel() // of what is summed up for a page that failed
-		summary := sum(ctx, s, c)
 		why, limit := moreRows, ""
 		for {
 			params := wire.FromArguments(c.Arguments)

@@ -11,12 +11,12 @@ import (
 func listOrderObservationQuality() tool {
 	return tool{
 		name: "list_order_observation_quality", title: "How observations went", operation: "listObservationQuality", records: qualityShape,
-		arguments: wire.Operation(wire.ItemQuality).Parameters(), required: []string{"orderId"},
+		arguments: wire.Asked(func(in *wire.Params) { _, _, _ = wire.ItemQuality(context.Background(), nil, query.Principal{}, in) }), required: []string{"orderId"},
 		about: "Why is there no result: tells for each product-site pair of an order how its newest observation went. PRODUCT_NOT_FOUND is an ordinary " +
 			"finding; PENDING and OVERDUE mean no current result: none was due yet, or one was. nextDueAt: when the next is, or was, due. The first " +
 			"page's summary.sites counts all pairs by site and reason: for counts send limit 1.",
 		answer: qualityAnswer,
-		run:    summed(wire.ItemQuality, sumQuality),
+		run:    runQuality,
 	}
 }
 
@@ -38,29 +38,25 @@ type qualitySite struct {
 	LateSince      *string        `json:"lateSince,omitempty"`
 }
 
-// sumQuality counts beside the read of the page.
-func sumQuality(ctx context.Context, s *query.Service, c Call) func(int) any {
-	params := wire.FromArguments(c.Arguments)
-	if params.Given("cursor") {
-		return func(returned int) any { return qualitySummary{Returned: returned} }
-	}
-	sites := make(chan qualitySummary, 1)
-	go func() {
-		page, err := wire.QualityBySite(ctx, s, c.Principal, params)
-		if err != nil { // the page says enough without
-			page = &query.SiteStatusPage{}
+// runQuality reads a page with the counts of all pairs. A page that is read
+// again, since it was too large, has those of the first time.
+func runQuality(ctx context.Context, s *query.Service, c Call) (Result, error) {
+	var sum qualitySummary
+	page := func(ctx context.Context, s *query.Service, p query.Principal, in *wire.Params) (any, error) {
+		body, sites, err := wire.ItemQuality(ctx, s, p, in)
+		if sites != nil {
+			sum = qualitySites(sites)
 		}
-		sites <- qualitySites(page)
-	}()
-	return func(returned int) any {
-		sum := <-sites
+		return body, err
+	}
+	return summed(page, func(returned int) any {
 		sum.Returned = returned
 		return sum
-	}
+	})(ctx, s, c)
 }
 
-func qualitySites(page *query.SiteStatusPage) (sum qualitySummary) {
-	for _, site := range page.Data {
+func qualitySites(sites []query.SiteStatus) (sum qualitySummary) {
+	for _, site := range sites {
 		if len(sum.Sites) == maxSilentSites {
 			sum.OtherSites++
 			continue

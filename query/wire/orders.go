@@ -161,24 +161,7 @@ func Order(ctx context.Context, s *query.Service, p query.Principal, in *Params)
 
 // ObservationQuality lists the state of the pairs of an order.
 func ObservationQuality(ctx context.Context, s *query.Service, p query.Principal, in *Params) (any, error) {
-	return observationQuality(ctx, s, p, in, decodeQuality(in), qualityOf)
-}
-
-// ItemQuality does so, of one item where one is asked for, and says when each
-// pair is due.
-func ItemQuality(ctx context.Context, s *query.Service, p query.Principal, in *Params) (any, error) {
 	req := decodeQuality(in)
-	req.ItemID = id[contracts.ItemID](in, "itemId")
-	return observationQuality(ctx, s, p, in, req, dueOf)
-}
-
-func decodeQuality(in *Params) query.QualityRequest {
-	return query.QualityRequest{
-		Limit: in.limit(), Cursor: in.cursor(), OrderID: in.orderID(), Site: in.site(), ReasonCode: in.text("reasonCode"),
-	}
-}
-
-func observationQuality[R any](ctx context.Context, s *query.Service, p query.Principal, in *Params, req query.QualityRequest, record func(query.Quality) R) (any, error) {
 	if err := in.Err(); err != nil {
 		return nil, err
 	}
@@ -186,11 +169,26 @@ func observationQuality[R any](ctx context.Context, s *query.Service, p query.Pr
 	if err != nil {
 		return nil, err
 	}
-	return shown(page, record), nil
+	return shown(page, qualityOf), nil
 }
 
-// QualityBySite tells of the pairs that a read of their quality is of, by site.
-func QualityBySite(ctx context.Context, s *query.Service, p query.Principal, in *Params) (*query.SiteStatusPage, error) {
+// ItemQuality does so, of one item where one is asked for, says when each pair
+// is due, and tells of all pairs by site, as query.Service.QualityBySite does.
+func ItemQuality(ctx context.Context, s *query.Service, p query.Principal, in *Params) (page any, sites []query.SiteStatus, err error) {
 	req := decodeQuality(in)
-	return s.SiteStatus(ctx, p, query.SiteStatusRequest{OrderID: req.OrderID, ItemID: id[contracts.ItemID](in, "itemId"), Site: req.Site})
+	req.ItemID = id[contracts.ItemID](in, "itemId")
+	if err := in.Err(); err != nil {
+		return nil, nil, err
+	}
+	found, sites, err := s.QualityBySite(ctx, p, req)
+	if err != nil {
+		return nil, nil, err
+	}
+	return shown(found, dueOf), sites, nil
+}
+
+func decodeQuality(in *Params) query.QualityRequest {
+	return query.QualityRequest{
+		Limit: in.limit(), Cursor: in.cursor(), OrderID: in.orderID(), Site: in.site(), ReasonCode: in.text("reasonCode"),
+	}
 }
