@@ -20,6 +20,7 @@ import { show } from './zone.js';
 const redraw = 400; // ms between drawings while rows arrive
 const names = { itemName, siteName, product: () => (asked.items.length > 1 ? [{ title: t.product, text: (l) => itemName(l.itemId) }] : []) }; // the product is named where there are several
 const mostOffers = 50; // on show of the newest
+const newestColumns = ['merchant', 'total', 'price', 'site', 'buyBox', 'prime', 'time']; // what is paid is seen on a phone, too
 
 let chart;
 let drawn; // the history on show: {past, newest, window, whole, summaries}
@@ -198,7 +199,8 @@ export function showHistory() {
 function showNow(h) {
   const offers = [...h.past.pairs.values()].flatMap((p) => p.newest).filter((r) => r.price !== null);
   if (!h.whole || !offers.length) return by('now').replaceChildren(...elsewhere(h));
-  const all = columns(h.window.zone).filter((c) => asked.items.length > 1 || c.name !== 'product').filter((c) => c.name !== 'outcome');
+  const found = new Map(columns(h.window.zone).map((c) => [c.name, c]));
+  const all = [asked.items.length > 1 ? 'product' : '', ...newestColumns].map((name) => found.get(name)).filter(Boolean);
   const rows = inOrder(all, offers, { column: 'total', up: true });
   by('now').replaceChildren(element('h2', {}, t.newestOffers), element('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': t.newestOffers }, table(t.newestOffers, all, rows.slice(0, mostOffers), { headed: true })),
     ...(rows.length > mostOffers ? [element('p', { class: 'small' }, t.firstLines(mostOffers))] : []));
