@@ -391,3 +391,23 @@ func otherThan(a contracts.AccountID) contracts.AccountID {
 	}
 	return whole
 }
+
+// TestFeedOfNothingWaits: who sees nothing waits as long as it asked to, also while
+// rows of others come, and gets an answer that is complete and empty.
+func TestFeedOfNothingWaits(t *testing.T) {
+	l := serveMatrix(t, 3)
+	for i, a := range []contracts.AccountID{unassigned, unscoped} {
+		begun := decode[changesPage](t, l.get(feedAt, l.token(a)))
+		moved := time.AfterFunc(300*time.Millisecond, func() {
+			l.exec("INSERT INTO checkpoints (stream, partition, epoch, seq) VALUES ('OBSERVATIONS', 0, ?, ?)", uint32(liveEpoch), uint64(liveMark+100+i))
+		})
+		began := time.Now()
+		page := decode[changesPage](t, l.get(feedAt+"?wait=1s&since="+begun.Progress.Token, l.token(a)))
+		if took := time.Since(began); took < time.Second {
+			t.Errorf("account %d waited %v", a, took)
+		}
+		if moved.Stop() || len(page.Data) != 0 || !page.Progress.UpToDate || page.Progress.Token == begun.Progress.Token {
+			t.Errorf("account %d: %+v", a, page)
+		}
+	}
+}

@@ -185,8 +185,12 @@ func (w *world) lacking(ctx context.Context, since int64) (lost int, err error) 
 		if err != nil {
 			return 0, err
 		}
+		followed, err := w.readers[mandate-1].changes(ctx)
+		if err != nil {
+			return 0, err
+		}
 		for k := range due {
-			if got[k] == nil {
+			if got[k] == nil || followed[k] == nil {
 				lost++
 			}
 		}

@@ -232,7 +232,7 @@ func foreignCursors(w *world, rnd *rand.Rand) error {
 
 // cursor reads a page and gives the cursor of the next.
 func (r *reader) cursor(ctx context.Context, params url.Values) (string, error) {
-	resp, err := r.ask(ctx, "/v1/results", params)
+	resp, err := r.ask(ctx, "/v1/results", params, "")
 	if err != nil {
 		return "", err
 	}

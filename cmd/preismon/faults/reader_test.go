@@ -48,6 +48,7 @@ type reader struct {
 	found   func(error) // takes findings
 
 	since        atomic.Int64 // reads captures from here on
+	follower     follower
 	reads, fails atomic.Int64
 	whole        atomic.Int64 // downloads
 
@@ -79,7 +80,7 @@ func (r *reader) forget(since int64) {
 func (r *reader) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		var err error
-		kinds := 3
+		kinds := 4
 		if r.file != nil {
 			kinds++
 		}
@@ -91,6 +92,8 @@ func (r *reader) run(ctx context.Context) {
 		case 2:
 			_, err = r.latest(ctx)
 		case 3:
+			_, err = r.changes(ctx)
+		case 4:
 			err = r.download(ctx)
 		}
 		r.reads.Add(1)
@@ -144,7 +147,7 @@ func turnedAway(status int) bool {
 
 // ask sends a read. A status that is neither 200 nor one of a server in
 // trouble is a finding.
-func (r *reader) ask(ctx context.Context, path string, params url.Values) (*http.Response, error) {
+func (r *reader) ask(ctx context.Context, path string, params url.Values, prefer string) (*http.Response, error) {
 	if err := r.login(ctx); err != nil {
 		return nil, err
 	}
@@ -153,6 +156,9 @@ func (r *reader) ask(ctx context.Context, path string, params url.Values) (*http
 		return nil, err
 	}
 	req.Header.Set("Authorization", "Bearer "+r.token)
+	if prefer != "" {
+		req.Header.Set("Prefer", prefer)
+	}
 	resp, err := r.client.Do(req)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errRefused, err)
@@ -164,6 +170,9 @@ func (r *reader) ask(ctx context.Context, path string, params url.Values) (*http
 	_ = resp.Body.Close()
 	if turnedAway(resp.StatusCode) {
 		return nil, fmt.Errorf("%w: status %d: %s", errRefused, resp.StatusCode, text)
+	}
+	if mayBeGone(path, resp.StatusCode) {
+		return nil, fmt.Errorf("%w: %s", errGone, text)
 	}
 	err = wrong("I5", "%s?%s: status %d: %s", path, params.Encode(), resp.StatusCode, text)
 	if resp.StatusCode == http.StatusForbidden {
@@ -187,7 +196,7 @@ func (r *reader) pages(ctx context.Context, limit int) (map[int64]*fact, error) 
 	newest := int64(1) << 62
 	for {
 		a.asked = time.Now()
-		resp, err := r.ask(ctx, "/v1/results", params)
+		resp, err := r.ask(ctx, "/v1/results", params, "")
 		if err != nil {
 			return nil, err
 		}
@@ -226,11 +235,12 @@ func (r *reader) pages(ctx context.Context, limit int) (map[int64]*fact, error) 
 	}
 }
 
-// lines reads NDJSON to its end; it must say that it is complete.
-func (r *reader) lines(ctx context.Context, params url.Values, a *answer) error {
-	resp, err := r.ask(ctx, "/v1/results/stream", params)
+// lines reads NDJSON to its end, and gives its trailer; it must say that it is
+// complete.
+func (r *reader) lines(ctx context.Context, params url.Values, a *answer, prefer string) (http.Header, error) {
+	resp, err := r.ask(ctx, "/v1/results/stream", params, prefer)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer resp.Body.Close() //nolint:errcheck // read to its end
 	lines := bufio.NewScanner(resp.Body)
@@ -241,26 +251,26 @@ func (r *reader) lines(ctx context.Context, params url.Values, a *answer) error 
 			if lines.Scan(); lines.Err() != nil { // the last line of a broken one
 				break
 			}
-			return wrong("I5", "a line of a stream that is no JSON: %.200s", lines.Bytes())
+			return nil, wrong("I5", "a line of a stream that is no JSON: %.200s", lines.Bytes())
 		}
 		if err := a.add(&row); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	switch err := lines.Err(); {
 	case err != nil:
-		return fmt.Errorf("%w: %w", errRefused, err)
+		return nil, fmt.Errorf("%w: %w", errRefused, err)
 	case resp.Trailer.Get("X-Results-Complete") != "true":
-		return wrong("I5", "a stream of %d rows ended well without saying that it is complete", len(a.rows))
+		return nil, wrong("I5", "a stream of %d rows ended well without saying that it is complete", len(a.rows))
 	case resp.Trailer.Get("X-Results-Returned") != strconv.Itoa(len(a.rows)):
-		return wrong("I5", "a stream of %d rows says %s", len(a.rows), resp.Trailer.Get("X-Results-Returned"))
+		return nil, wrong("I5", "a stream of %d rows says %s", len(a.rows), resp.Trailer.Get("X-Results-Returned"))
 	}
-	return nil
+	return resp.Trailer, nil
 }
 
 func (r *reader) stream(ctx context.Context) (map[int64]*fact, error) {
 	a := r.begin()
-	if err := r.lines(ctx, r.window(), a); err != nil {
+	if _, err := r.lines(ctx, r.window(), a, ""); err != nil {
 		return nil, err
 	}
 	return a.whole()
@@ -276,7 +286,7 @@ func (r *reader) latest(ctx context.Context) (map[int64]*fact, error) {
 		before[p] = at
 	}
 	r.mu.Unlock()
-	if err := r.lines(ctx, url.Values{"orderId": {strconv.FormatUint(r.mandate, 10)}, "latestObservationPerPair": {"true"}}, a); err != nil {
+	if _, err := r.lines(ctx, url.Values{"orderId": {strconv.FormatUint(r.mandate, 10)}, "latestObservationPerPair": {"true"}}, a, ""); err != nil {
 		return nil, err
 	}
 	rows, at := map[contracts.Pair]int{}, map[contracts.Pair]int64{}

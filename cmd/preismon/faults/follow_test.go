@@ -1,0 +1,111 @@
+package faults_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"preismon/query"
+)
+
+// follower holds a snapshot and what came after it, over all faults: it begins
+// again only where it is told that it must.
+type follower struct {
+	mu    sync.Mutex
+	all   *answer // nil: it begins
+	since int64   // of the window
+	token string
+
+	pages, gone atomic.Int64
+}
+
+// errGone is a feed that cannot go on, and says so.
+var errGone = errors.New("gone")
+
+// changes brings what is followed up to date and checks that it is what a snapshot
+// of now is: each row once, and none of those missing that were read before.
+func (r *reader) changes(ctx context.Context) (map[int64]*fact, error) {
+	f := &r.follower
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.all == nil || f.since != r.since.Load() {
+		if err := r.follow(ctx); err != nil {
+			return nil, err
+		}
+	}
+	now := r.begin()
+	f.all.before, f.all.asked = now.before, now.asked
+	for {
+		upToDate, err := r.page(ctx, 1+rand.IntN(500))
+		if errors.Is(err, errGone) {
+			f.all = nil
+			f.gone.Add(1)
+			return nil, fmt.Errorf("%w: %w", errRefused, err)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if upToDate {
+			return f.all.whole()
+		}
+	}
+}
+
+// follow begins with a snapshot.
+func (r *reader) follow(ctx context.Context) error {
+	f := &r.follower
+	a, since := r.begin(), r.since.Load()
+	params := r.window()
+	params.Del("capturedTo")
+	header, err := r.lines(ctx, params, a, "changes-token")
+	if err != nil {
+		return err
+	}
+	if f.token = header.Get("X-Changes-Token"); f.token == "" {
+		return wrong("I5", "a complete stream of %d rows that was asked for a token of changes has none", len(a.rows))
+	}
+	f.all, f.since = a, since
+	return nil
+}
+
+// page adds what came next.
+func (r *reader) page(ctx context.Context, limit int) (upToDate bool, err error) {
+	f := &r.follower
+	resp, err := r.ask(ctx, "/ext/v1/changes", url.Values{"since": {f.token}, "limit": {strconv.Itoa(limit)}}, "")
+	if err != nil {
+		return false, err
+	}
+	text, err := io.ReadAll(resp.Body)
+	_ = resp.Body.Close()
+	if err != nil {
+		return false, fmt.Errorf("%w: %w", errRefused, err)
+	}
+	var page struct {
+		Data     []result
+		Progress *query.Progress
+	}
+	if err := json.Unmarshal(text, &page); err != nil || page.Progress == nil || page.Progress.Token == "" || len(page.Data) > limit {
+		return false, wrong("I5", "a page of changes with status 200 that is none: %v: %.200s", err, text)
+	}
+	for i := range page.Data {
+		if err := f.all.add(&page.Data[i]); err != nil {
+			return false, fmt.Errorf("changes: %w", err)
+		}
+	}
+	f.token = page.Progress.Token
+	f.pages.Add(1)
+	return page.Progress.UpToDate, nil
+}
+
+// mayBeGone tells whether a read may be refused for good, with a reason.
+func mayBeGone(path string, status int) bool {
+	return path == "/ext/v1/changes" && status == http.StatusGone
+}
