@@ -27,11 +27,13 @@ const (
 	stream   = "stream"
 	history  = "history"
 	download = "download"
+	sums     = "sums"
+	moved    = "moved"
 	tool     = "tool"
 	login    = "login"
 )
 
-var kinds = []string{sites, page, latest, stream, history, download, tool, login}
+var kinds = []string{sites, page, latest, stream, history, download, sums, moved, tool, login}
 
 // client is an account that sends requests of any kind.
 type client struct {
@@ -202,6 +204,10 @@ func (c *client) send(ctx context.Context, kind string) reply {
 		path = "/v1/orders/" + c.orderID + "/exports/history?limit=50"
 	case download:
 		path = c.file
+	case sums:
+		path = "/ext/v1/statistics?by=site&bucket=day&" + c.window()
+	case moved:
+		path = "/ext/v1/movers?limit=200&since=" + c.estate.from.Add(time.Hour).Format(time.RFC3339) + "&until=" + c.estate.to.Format(time.RFC3339)
 	case tool:
 		method, path, token = http.MethodPost, "/mcp", c.agent
 		body = []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_sites","arguments":{}}}`)

@@ -21,7 +21,7 @@ const clients = 200
 // mix is how often each kind is asked for, about as real clients do.
 var mix = slices.Concat(
 	slices.Repeat([]string{page}, 6), slices.Repeat([]string{tool}, 4), slices.Repeat([]string{sites, latest, history}, 3),
-	slices.Repeat([]string{stream, download}, 2), []string{login},
+	slices.Repeat([]string{stream, download}, 2), []string{sums, moved, login},
 )
 
 // TestLoad: many clients of mixed kinds, of all mandates, on two nodes: none

@@ -57,7 +57,7 @@ func TestFaultsOfQueries(t *testing.T) {
 			t.Fatal("no file to download")
 		}
 	}
-	ofTables := []string{sites, page, latest, stream, history, tool, login, download}
+	ofTables := []string{sites, page, latest, stream, history, sums, moved, tool, login, download}
 	outages := []outage{
 		{
 			name: "clickhouse gone", begin: e.toTables.Refuse, end: e.toTables.Mend, lasts: 3 * time.Second,
@@ -81,18 +81,18 @@ func TestFaultsOfQueries(t *testing.T) {
 		},
 		{
 			name: "nats gone", begin: e.toStreams.Refuse, end: e.toStreams.Mend, lasts: 9 * time.Second,
-			fails: []string{sites, page, latest, stream, history, download, tool}, spares: []string{login}, grace: 6 * time.Second, fast: true, statuses: []int{unavailable, brokenOff}, // under way when nobody could tell any longer whether its token is good
+			fails: []string{sites, page, latest, stream, history, sums, moved, download, tool}, spares: []string{login}, grace: 6 * time.Second, fast: true, statuses: []int{unavailable, brokenOff}, // under way when nobody could tell any longer whether its token is good
 		},
 		{
 			name: "object store gone", begin: e.toFiles.Refuse, end: e.toFiles.Mend, lasts: 3 * time.Second,
-			fails: []string{download}, spares: ofTables[:7], statuses: []int{unavailable, brokenOff},
+			fails: []string{download}, spares: ofTables[:9], statuses: []int{unavailable, brokenOff},
 		},
 		{
 			name: "object store cut in the middle of a file", begin: func() {
 				e.toFiles.Set(proxy.Down, proxy.Rule{Left: 4000, Each: true, Then: proxy.End})
 				e.toFiles.Reset()
 			}, end: e.toFiles.Heal, lasts: 3 * time.Second,
-			fails: []string{download}, spares: ofTables[:7], statuses: []int{unavailable, brokenOff},
+			fails: []string{download}, spares: ofTables[:9], statuses: []int{unavailable, brokenOff},
 		},
 	}
 	e.settle(node, holding{})
