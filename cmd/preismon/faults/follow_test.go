@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"preismon/query"
 )
@@ -64,7 +65,7 @@ func (r *reader) follow(ctx context.Context) error {
 	f := &r.follower
 	a, since := r.begin(), r.since.Load()
 	params := r.window()
-	params.Del("capturedTo")
+	params.Set("capturedTo", time.Now().Add(time.Hour).UTC().Format(time.RFC3339Nano)) // later than all captures to come
 	header, err := r.lines(ctx, params, a, "changes-token")
 	if err != nil {
 		return err
