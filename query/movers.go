@@ -221,7 +221,7 @@ func (s *Service) movers(ctx context.Context, in *read, r MoversRequest, echo *M
 		return nil, err
 	}
 	q := in.query // from since: a capture at since is the newest on both sides, or there is a newer one
-	after, err := s.featuredSince(ctx, in.vis, q, r.Until == "", facts)
+	after, err := s.featuredSince(ctx, in.vis, q, r.Until == "" && r.Cursor == "", facts)
 	if err != nil || len(after) == 0 {
 		return nil, err
 	}
@@ -286,7 +286,8 @@ func (e *MoversEcho) count(site contracts.SiteKey, kinds []MoverKind) {
 }
 
 // featuredSince reads the newest capture of each pair in a window. Where that
-// ends now, there is a table of them, which has those from before it, too.
+// ends now, there is a table of them, which has those from before it, too; of an
+// older moment, as that of a cursor, it would be made of all rows.
 func (s *Service) featuredSince(ctx context.Context, v Visibility, q ResultsQuery, toNow bool, facts map[contracts.SiteKey]contracts.Site) (map[contracts.Pair]*featured, error) {
 	if !toNow || q.Window.Length() < moverWindow || q.Filtered() || explaining(ctx) != nil {
 		return s.featured(ctx, v, q, facts)

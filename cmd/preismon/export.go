@@ -93,7 +93,7 @@ func (c *exportCmd) toFile(ctx context.Context, std streams, log *slog.Logger, r
 	n, err := c.writeTo(ctx, std, log, r, params, fields, part)
 	if err != nil {
 		if info, statErr := part.Stat(); statErr == nil && info.Size() == 0 {
-			return n, errors.Join(err, os.Remove(part.Name()))
+			return n, errors.Join(err, part.Close(), os.Remove(part.Name()))
 		}
 		return n, errors.Join(err, fmt.Errorf("what was written is in %s", part.Name()))
 	}

@@ -15,7 +15,10 @@ import (
 )
 
 // hole is a connection that loses what is written while it is open.
-type hole struct{ open atomic.Bool }
+type hole struct {
+	open atomic.Bool
+	lost atomic.Int64 // writes
+}
 
 func (h *hole) Dial(network, address string) (net.Conn, error) {
 	c, err := net.Dial(network, address)
@@ -29,6 +32,7 @@ type holed struct {
 
 func (c holed) Write(b []byte) (int, error) {
 	if c.hole.open.Load() {
+		c.hole.lost.Add(1)
 		return len(b), nil
 	}
 	return c.Conn.Write(b)
@@ -59,11 +63,13 @@ func TestLostEndIsSentAgain(t *testing.T) {
 	}
 	h.open.Store(true)
 	writer.End(event.Marks{"OBSERVATIONS": {Epoch: 1, Seq: 5}})
-	time.Sleep(200 * time.Millisecond)
-	h.open.Store(false)
+	for h.lost.Load() == 0 {
+		time.Sleep(time.Millisecond)
+	}
 	if got := r.Written(t.Context()); got != nil {
 		t.Fatalf("nothing was lost: %+v", got.Partitions)
 	}
+	h.open.Store(false)
 	if got := eventually(t, r); got.Partitions[0]["OBSERVATIONS"].Seq != 5 {
 		t.Errorf("written: %+v", got.Partitions)
 	}

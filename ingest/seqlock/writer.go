@@ -86,7 +86,11 @@ func (w *Writer) End(written event.Marks) {
 	if written == nil {
 		written = event.Marks{}
 	}
-	go end{w.js, w.log, w.subject, w.begun, w.over}.say(notice{written})
+	n := notice{written}
+	e := end{js: w.js, log: w.log, subject: w.subject, begun: w.begun, over: w.over}
+	// On its way before anything else is: a Begin, or the end of the connection.
+	first, err := w.js.PublishMsgAsync(n.message(w.subject), e.once())
+	go e.confirm(n, first, err)
 }
 
 // end is the message of an End on its way.
@@ -101,23 +105,37 @@ type end struct {
 // answerWithin is how long the server has to acknowledge an End.
 const answerWithin = time.Second
 
-// say sends the message until the stream has it or refuses it. It expects the
-// sequence of its Begin, so that it is stored once.
-func (e end) say(n notice) {
-	for {
-		ctx, cancel := context.WithTimeout(context.Background(), answerWithin)
-		_, err := e.js.PublishMsg(ctx, n.message(e.subject), jetstream.WithExpectLastSequencePerSubject(e.begun))
-		if err == nil || ingest.WrongLastSequence(err) || e.js.Conn().IsClosed() {
-			cancel()
+// once expects the sequence of the Begin, so that the message is stored once.
+func (e end) once() jetstream.PublishOpt { return jetstream.WithExpectLastSequencePerSubject(e.begun) }
+
+// confirm waits for the answer to the first message, and sends others until the
+// stream has one or refuses it.
+func (e end) confirm(n notice, first jetstream.PubAckFuture, err error) {
+	if err == nil {
+		select {
+		case <-first.Ok():
 			return
+		case err = <-first.Err():
+		case <-time.After(answerWithin):
+			err = jetstream.ErrAsyncPublishTimeout
 		}
-		e.log.Warn("readers are not told that a checkpoint is written, and ask ClickHouse meanwhile", "error", err)
+	}
+	for tries := 0; err != nil && !ingest.WrongLastSequence(err) && !e.js.Conn().IsClosed(); tries++ {
+		if tries == 0 {
+			e.log.Warn("readers are not told that a checkpoint is written, and ask ClickHouse meanwhile", "error", err)
+		}
 		select {
 		case <-e.over:
-			cancel()
 			return
-		case <-ctx.Done():
-			cancel()
+		case <-time.After(answerWithin / 4):
 		}
+		select {
+		case <-e.over:
+			return
+		default:
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), answerWithin)
+		_, err = e.js.PublishMsg(ctx, n.message(e.subject), e.once())
+		cancel()
 	}
 }

@@ -98,6 +98,58 @@ func TestReclaim(t *testing.T) {
 	})
 }
 
+// TestOneThatWaitsForItsAccount: a read that waits for what its own account holds
+// keeps none of the others of that account waiting, and none that holds nothing is
+// refused.
+func TestOneThatWaitsForItsAccount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := admission.New(config())
+		ctx := admission.WithAccount(t.Context(), 1)
+		stands := func(bytes int64) (*admission.Read, error) { return n.Begin(ctx, true, bytes) }
+		first, err := stands(7 * mib) // of eight that the reads of an account may stand for
+		if err != nil {
+			t.Fatal(err)
+		}
+		second := make(chan error)
+		go func() {
+			r, err := stands(7 * mib)
+			if err == nil {
+				r.End()
+			}
+			second <- err
+		}()
+		synctest.Wait()
+		began := time.Now()
+		small, err := stands(64 << 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		page := begin(t, n, 1, false)
+		room := reserve(t, page, mib)
+		if took := time.Since(began); took != 0 {
+			t.Errorf("the others waited for %v", took)
+		}
+		room.Release()
+		page.End()
+		first.End()
+		if err := <-second; err != nil {
+			t.Error(err)
+		}
+		small.End()
+		whole, err := stands(40 * mib) // alone, it may have more than that
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer whole.End()
+		for account := range contracts.AccountID(2) {
+			begin(t, n, account+1, false).End()
+		}
+		if s := n.Stats(); s.Waiting != 0 || s.RefusedAccount != 0 || s.RefusedNode != 0 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
 // TestLargeComesToItsTurn: small reads without end do not keep a large one
 // waiting, nor it them.
 func TestLargeComesToItsTurn(t *testing.T) {

@@ -19,8 +19,8 @@ type waiter struct {
 func (n *Node) take(ctx context.Context, r *Room) error {
 	n.mu.Lock()
 	a := r.read.of
-	// Nobody passes who waits for the same.
-	if len(a.line[r.class]) == 0 && n.admits(r) == fits {
+	// Nobody passes who waits for the same; what holds nothing waits for nobody.
+	if r.bytes == 0 || len(a.line[r.class]) == 0 && n.admits(r) == fits {
 		n.charge(r, r.bytes)
 		n.mu.Unlock()
 		return nil
@@ -102,8 +102,8 @@ func (n *Node) giveUp(w *waiter, ctx context.Context) error {
 // order. Who waits for the node keeps later ones of its class waiting, so that
 // large charges come to their turn; who waits for its own account does not.
 //
-// It is called at each change, under the lock of all reads: it looks at the first
-// of each account, once for each that it lets in.
+// It is called at each change, under the lock of all reads: it looks once at who
+// waits, for each that it lets in.
 func (n *Node) grant() {
 	for class := range classes {
 		for n.letIn(class) {
@@ -132,15 +132,26 @@ func (n *Node) letIn(class class) bool {
 // what stands in its way.
 func (n *Node) first(class class) (first *waiter, why bound) {
 	for _, a := range n.lines[class] {
-		w := a.line[class][0]
-		if first != nil && (a.moving() > first.of.moving() || a.moving() == first.of.moving() && w.began.After(first.began)) {
+		if first != nil && a.moving() > first.of.moving() {
 			continue
 		}
-		if b := n.admits(w.room); b != ofAccount {
-			first, why = w, b
+		w, bound := n.firstOf(a, class)
+		if w != nil && (first == nil || a.moving() < first.of.moving() || w.began.Before(first.began)) {
+			first, why = w, bound
 		}
 	}
 	return first, why
+}
+
+// firstOf is the first one of an account that does not wait for it; nil: there is
+// none.
+func (n *Node) firstOf(a *account, class class) (*waiter, bound) {
+	for _, w := range a.line[class] {
+		if why := n.admits(w.room); why != ofAccount {
+			return w, why
+		}
+	}
+	return nil, ofAccount
 }
 
 // reclaimOwn takes back a room that an account lent which waits for its share.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
@@ -17,8 +18,8 @@ import (
 	"preismon/query"
 )
 
-// follower holds a snapshot and what came after it, over all faults: it begins
-// again only where it is told that it must.
+// follower holds a snapshot and what came after it, over a fault: it begins again
+// where it is told that it must, and with each iteration.
 type follower struct {
 	mu    sync.Mutex
 	all   *answer // nil: it begins
@@ -55,7 +56,8 @@ func (r *reader) changes(ctx context.Context) (map[int64]*fact, error) {
 			return nil, err
 		}
 		if upToDate {
-			return f.all.whole()
+			rows, err := f.all.whole()
+			return maps.Clone(rows), err // these go on
 		}
 	}
 }

@@ -149,7 +149,6 @@ function showSummaries(h) {
   showBoxes(by('boxes'), h.summaries, names);
   showStock(by('stock'), sites, unmonitored(h), h.window, Date.parse(h.summaries[0].query.asOf), names);
   const count = (title, name) => ({ title, number: true, text: (s) => number(s.observations[name]) });
-  const none = (s) => Object.values(s.observations).every((n) => n === 0);
   by('pairs').replaceChildren(table(t.pairs, [
     ...names.product(), { title: t.site, text: (s) => siteName(s.site) },
     count(t.price, 'priced'), count(t.unavailable, 'unavailable'), count(t.notFound, 'notFound'), count(t.unknown, 'unknown'),
@@ -214,8 +213,14 @@ function elsewhere(h) {
   return [element('p', {}, t.newestElsewhere(show(newest, h.window.zone, language)), ' ', link(t.showThen, { view: 'history', site: asked.site, items: asked.items.join(','), ...window }))];
 }
 
-/** pairsOf lists the pairs with rows, and those that are monitored and have none. */
+/** none tells whether nothing was observed at a site, by the service's summary. */
+const none = (s) => Object.values(s.observations).every((n) => n === 0);
+
+/**
+ * pairsOf lists the pairs with rows, and those that are monitored and have none:
+ * while rows are still read, those of which the service says so.
+ */
 function pairsOf(h) {
-  const silent = monitored(h).filter((s) => !h.past.pairs.has(`${s.itemId} ${s.site}`));
+  const silent = monitored(h).filter((s) => (h.whole || none(s)) && !h.past.pairs.has(`${s.itemId} ${s.site}`));
   return [...h.past.pairs.values(), ...silent.map(({ itemId, site }) => ({ itemId, site, at: [], outcome: [] }))].sort((a, b) => asked.items.indexOf(a.itemId) - asked.items.indexOf(b.itemId));
 }

@@ -150,7 +150,7 @@ async function enter() {
 
 function showForm() {
   by('site').replaceChildren(element('option', { value: '' }, t.allSites), ...catalogue.sites.map((s) => element('option', { value: s.site }, `${s.name} (${s.currencyCode})`)));
-  if (!catalogue.sites.some((s) => s.site === asked.site)) asked.site = '';
+  if (catalogue.sites.length && !catalogue.sites.some((s) => s.site === asked.site)) asked.site = '';
   by('site').value = asked.site;
   showItems();
   showChosen();
