@@ -137,8 +137,13 @@ func TestDeployed(t *testing.T) {
 	if _, errs, code := preismon(t, nil, "secrets", secrets); code != 0 {
 		t.Fatal(errs)
 	}
+	// Chosen by hand, as the how-to says.
+	if err := os.WriteFile(filepath.Join(secrets, "import-password"), []byte("ohZoo7Quae3aetho"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	incoming := t.TempDir()
 	roles := slices.Concat(composed(t), orchestrated(t))
-	if len(roles) != 4+5 {
+	if len(roles) != 4+6 {
 		t.Fatalf("%d roles", len(roles))
 	}
 	image := imageEnv(t)
@@ -149,7 +154,7 @@ func TestDeployed(t *testing.T) {
 				if dir, base := filepath.Split(strings.TrimPrefix(value, "@")); strings.HasPrefix(dir, "/run/secrets/") {
 					value = strings.Replace(value, dir+base, filepath.Join(secrets, base), 1)
 				}
-				env[name] = value
+				env[name] = strings.Replace(value, "/incoming", incoming, 1) // a volume
 			}
 			var set []string
 			for name, value := range env {
