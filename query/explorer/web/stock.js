@@ -17,7 +17,7 @@ const counts = { out: 'outOfStock', part: 'partlyInStock', in: 'inStock', restri
  */
 export function showStock(box, sites, unmonitored, { from, to, zone }, asOf, { product, siteName }) {
   if (!sites.length && !unmonitored.length) return box.replaceChildren();
-  const days = from < asOf ? daysOf({ from, to: Math.min(to + 1, asOf), zone }) : [];
+  const days = from < asOf ? daysOf({ from, to: Math.min(to, asOf), zone }) : [];
   const lines = [...sites, ...unmonitored];
   const count = (state) => ({ title: t.stockDays[state], number: true, text: (l) => (l.days ? number(l.dayCounts[counts[state]]) : '') });
   box.replaceChildren(element('h2', {}, t.stock), element('p', { class: 'small' }, t.stockHint(number(days.length))), element('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': t.stock }, table(t.stock, [
