@@ -17,6 +17,7 @@ const mostNamed = 50; // products that are asked for by name, each by itself
 
 const opened = new Set(['PRICE_DOWN']); // lists that are open
 const whole = new Set(); // lists that are shown whole
+const onPage = new Map(); // by list, what draws it again with other records
 
 /** readStart reads the view: of one site, or of all that is seen. */
 export async function readStart(signal) {
@@ -55,6 +56,7 @@ const itemLink = (id) => link(itemName(id), { view: 'history', items: id, last: 
 
 /** more is a button that shows a list whole, where it is cut. */
 function more(list, shown, again) {
+  onPage.set(list.list, ({ movers, positions }) => { Object.assign(list, { movers, positions }); again(); });
   if (shown >= Math.min(list.count, mostWhole)) return shown < list.count ? element('p', { class: 'small' }, t.linesOf(number(shown), number(list.count))) : null;
   const b = element('button', { type: 'button', class: 'secondary' }, t.showAll(number(list.count)));
   b.addEventListener('click', async () => {
@@ -62,7 +64,7 @@ function more(list, shown, again) {
     try {
       await complete(list, undefined);
       whole.add(list.list);
-      again();
+      onPage.get(list.list)(list); // which may have been read again meanwhile
     } catch (e) {
       b.after(element('p', { class: 'notice error' }, api.said(e)));
       b.disabled = false;

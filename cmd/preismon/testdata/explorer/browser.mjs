@@ -142,9 +142,10 @@ async function overview(page) {
   if (await page.locator('#chosen li').count()) fail('en', 'Back keeps the product');
   const long = page.locator('#moved details:has(button)').first();
   if ((await long.getAttribute('open')) === null) await long.locator('summary').click();
+  const list = await long.getAttribute('data-list'); // before it has no button any more
   const count = Number((await long.locator('summary').textContent()).replaceAll(/\D/g, ''));
   await long.locator('button').click(); // all of a list
-  await page.waitForFunction(({ list, count }) => document.querySelectorAll(`#moved [data-list=${list}] tbody tr`).length >= count - 2, { list: await long.getAttribute('data-list'), count });
+  await page.waitForFunction(({ list, count }) => document.querySelectorAll(`#moved [data-list=${list}] tbody tr`).length >= count - 2, { list, count });
   await page.click('#seen tbody tr:not(:has(td:nth-child(7):text-is("0"))) a');
   await page.waitForSelector('#offers tbody tr').catch(async (e) => { throw new Error(`${e.message} ${page.url()} ${await page.textContent('main')}`); });
   await page.goBack();
