@@ -201,7 +201,8 @@ func (s *Service) ItemSummary(ctx context.Context, p Principal, r ItemSummaryReq
 	}
 	explaining(ctx).gives(int(in.size.Pairs))
 	records := int(in.size.Pairs) * (len(edges) - 1)
-	room, err := s.Charge(ctx, pageBlocks+int64(records)*statisticBytes)
+	giveBack() // who waits for room holds none
+	room, err := s.Charge(ctx, latestBytes+pageBlocks+int64(records)*statisticBytes)
 	if err != nil {
 		return nil, err
 	}
