@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"math/rand/v2"
 	"net/http"
@@ -82,14 +81,9 @@ func (r *reader) follow(ctx context.Context) error {
 // page adds what came next.
 func (r *reader) page(ctx context.Context, limit int) (upToDate bool, err error) {
 	f := &r.follower
-	resp, err := r.ask(ctx, "/ext/v1/changes", url.Values{"since": {f.token}, "limit": {strconv.Itoa(limit)}}, "")
+	text, err := r.read(ctx, "/ext/v1/changes", url.Values{"since": {f.token}, "limit": {strconv.Itoa(limit)}})
 	if err != nil {
 		return false, err
-	}
-	text, err := io.ReadAll(resp.Body)
-	_ = resp.Body.Close()
-	if err != nil {
-		return false, fmt.Errorf("%w: %w", errRefused, err)
 	}
 	var page struct {
 		Data     []result

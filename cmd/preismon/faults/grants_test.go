@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
@@ -232,12 +231,7 @@ func foreignCursors(w *world, rnd *rand.Rand) error {
 
 // cursor reads a page and gives the cursor of the next.
 func (r *reader) cursor(ctx context.Context, params url.Values) (string, error) {
-	resp, err := r.ask(ctx, "/v1/results", params, "")
-	if err != nil {
-		return "", err
-	}
-	defer resp.Body.Close() //nolint:errcheck // read to its end
-	text, err := io.ReadAll(resp.Body)
+	text, err := r.read(ctx, "/v1/results", params)
 	if err != nil {
 		return "", err
 	}

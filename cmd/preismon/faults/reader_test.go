@@ -181,6 +181,20 @@ func (r *reader) ask(ctx context.Context, path string, params url.Values, prefer
 	return nil, err
 }
 
+// read gives the whole of an answer.
+func (r *reader) read(ctx context.Context, path string, params url.Values) ([]byte, error) {
+	resp, err := r.ask(ctx, path, params, "")
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close() //nolint:errcheck // read to its end
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errRefused, err)
+	}
+	return text, nil
+}
+
 func (r *reader) window() url.Values {
 	return url.Values{
 		"globalScope":  {"true"},
@@ -196,14 +210,9 @@ func (r *reader) pages(ctx context.Context, limit int) (map[int64]*fact, error) 
 	newest := int64(1) << 62
 	for {
 		a.asked = time.Now()
-		resp, err := r.ask(ctx, "/v1/results", params, "")
+		text, err := r.read(ctx, "/v1/results", params)
 		if err != nil {
 			return nil, err
-		}
-		text, err := io.ReadAll(resp.Body)
-		_ = resp.Body.Close()
-		if err != nil {
-			return nil, fmt.Errorf("%w: %w", errRefused, err)
 		}
 		var page struct {
 			Data   []result
