@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"bytes"
 	"html/template"
 	"net/http"
 	"slices"
@@ -13,35 +12,21 @@ import (
 	"preismon/query/look"
 )
 
-// nothing is the page of a path without anything, by language. It has the look
-// of the reference, and is readable without.
-var nothing = map[string]*template.Template{
-	"en": nothingPage("en", "There is nothing here", "Nothing is at this address. It may have been mistyped, or be of another version.", "Front page", "Explorer", "Reference"),
-	"de": nothingPage("de", "Hier ist nichts", "Unter dieser Adresse gibt es nichts. Vielleicht ist sie verschrieben oder von einer anderen Version.", "Startseite", "Preise erkunden", "Referenz"),
+// nothing is what the page of a path without anything says, by language.
+var nothing = map[string]struct{ title, words, front, explorer, reference string }{
+	"en": {"There is nothing here", "Nothing is at this address. It may have been mistyped, or be of another version.", "Front page", "Explorer", "Reference"},
+	"de": {"Hier ist nichts", "Unter dieser Adresse gibt es nichts. Vielleicht ist sie verschrieben oder von einer anderen Version.", "Startseite", "Preise erkunden", "Referenz"},
 }
 
-func nothingPage(lang, title, words, front, explorer, reference string) *template.Template {
-	return template.Must(template.New(lang).Parse(`<!doctype html>
-<html lang="` + lang + `">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="robots" content="noindex">
-<title>` + title + ` · preismon</title>
-<link rel="stylesheet" href="{{.}}docs/style.css">
-</head>
-<body class="problem">
-<header class="top"><p class="wordmark"><a href="{{.}}">preis<b>mon</b></a></p></header>
-<main class="card">
-<h1>` + title + `</h1>
+// nothingPage is that page in a language; root is where the front page is.
+func nothingPage(lang, root string) ([]byte, error) {
+	say := nothing[lang]
+	body := `<h1>` + say.title + `</h1>
 <p class="lead">404</p>
-<p>` + words + `</p>
-<p class="links"><a href="{{.}}">` + front + `</a> <a href="{{.}}explorer/">` + explorer + `</a> <a href="{{.}}docs">` + reference + `</a></p>
-</main>
-</body>
-</html>
-`))
+<p>` + say.words + `</p>
+<p class="links"><a href="` + root + `">` + say.front + `</a> <a href="` + root + `explorer/">` + say.explorer + `</a> <a href="` + root + `docs">` + say.reference + `</a></p>
+`
+	return look.Card{Lang: lang, Title: say.title, Root: root, Body: template.HTML(body)}.HTML() //nolint:gosec // of texts of ours, and dots and slashes
 }
 
 // nothingForPeople answers a browser with a page, and tells whether it did.
@@ -53,8 +38,8 @@ func (a *api) nothingForPeople(c *gin.Context) bool {
 	}
 	// Relative: a proxy may have taken a path away.
 	root := "./" + strings.Repeat("../", max(0, strings.Count(r.URL.Path, "/")-1))
-	var b bytes.Buffer
-	if err := nothing[look.SpokenBy(r)].Execute(&b, root); err != nil {
+	page, err := nothingPage(look.SpokenBy(r), root)
+	if err != nil {
 		return false
 	}
 	h := c.Writer.Header()
@@ -63,6 +48,6 @@ func (a *api) nothingForPeople(c *gin.Context) bool {
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Add("Vary", "Accept, Accept-Language")
 	c.Writer.WriteHeader(http.StatusNotFound)
-	_, _ = c.Writer.Write(b.Bytes()) // who does not get it sees that
+	_, _ = c.Writer.Write(page) // who does not get it sees that
 	return true
 }

@@ -13,6 +13,7 @@ import (
 
 	"preismon/contracts/fault"
 	"preismon/query"
+	"preismon/query/look"
 	"preismon/query/wire"
 )
 
@@ -106,27 +107,11 @@ func send(c *gin.Context, contentType string, body ...[]byte) {
 	}
 }
 
-// pages has the look of the reference, which is mounted beside, and is
-// readable without.
-var pages = template.Must(template.New("problem").Parse(`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>{{.Code}} · preismon</title>
-<link rel="stylesheet" href="../docs/style.css">
-</head>
-<body class="problem">
-<header class="top"><p class="wordmark"><a href="../">preis<b>mon</b></a></p></header>
-<main class="card">
-<h1>{{.Title}}</h1>
+// meaning is what the page of a problem's type says.
+var meaning = template.Must(template.New("problem").Parse(`<h1>{{.Title}}</h1>
 <p class="lead">Status {{.Status}}, code <code>{{.Code}}</code></p>
 <p>{{.Remedy}}</p>
 <p><a href="../docs#errors">All errors</a></p>
-</main>
-</body>
-</html>
 `))
 
 // problemPage tells people what a problem's type means.
@@ -138,10 +123,14 @@ func (a *api) problemPage(c *gin.Context) error {
 		return fault.New(fault.NotFound, wire.CodeNotFound, "There is no problem of this name.")
 	}
 	var b bytes.Buffer
-	err := pages.Execute(&b, struct {
+	err := meaning.Execute(&b, struct {
 		Title, Code, Remedy string
 		Status              int
 	}{m.Title, code, m.Remedy, m.Status})
+	if err != nil {
+		return err
+	}
+	page, err := look.Card{Lang: "en", Title: code, Root: "../", Body: template.HTML(b.String())}.HTML() //nolint:gosec // made by a template
 	if err != nil {
 		return err
 	}
@@ -149,6 +138,6 @@ func (a *api) problemPage(c *gin.Context) error {
 	c.Header("Content-Security-Policy", c.Writer.Header().Get("Content-Security-Policy")+"; style-src 'self'")
 	c.Header("Content-Type", "text/html; charset=utf-8")
 	c.Writer.WriteHeader(http.StatusOK)
-	_, _ = c.Writer.Write(b.Bytes())
+	_, _ = c.Writer.Write(page)
 	return nil
 }
