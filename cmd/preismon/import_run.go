@@ -39,7 +39,9 @@ type importedFile struct {
 // all imports files as one: they are judged by one mapping, and reported together.
 func (r *importRun) all(ctx context.Context, files []importFile, cfg ingest.Config) error {
 	if !r.DryRun {
-		if err := r.open(ctx, cfg); err != nil {
+		if err := r.open(ctx, cfg); err != nil && ctx.Err() != nil {
+			return interrupted(ctx)
+		} else if err != nil {
 			return err
 		}
 		defer r.close()
@@ -76,6 +78,11 @@ func (r *importRun) all(ctx context.Context, files []importFile, cfg ingest.Conf
 	return r.end(done, accepted, rejected)
 }
 
+// interrupted says how to go on.
+func interrupted(ctx context.Context) error {
+	return fmt.Errorf("%w; run it again to go on, nothing is doubled", context.Cause(ctx))
+}
+
 // one imports a file, or judges it.
 func (r *importRun) one(ctx context.Context, f importFile, several bool) (*importedFile, error) {
 	rejects := rejectsOf(r.Rejects, f.label, several)
@@ -95,7 +102,7 @@ func (r *importRun) one(ctx context.Context, f importFile, several bool) (*impor
 		}
 		summary, err = maps.Import(ctx, req, func(ctx context.Context, e *event.Event) error { return r.pub.Publish(ctx, e) })
 		if ctx.Err() != nil {
-			return nil, fmt.Errorf("%w; run it again to go on, nothing is doubled", context.Cause(ctx))
+			return nil, interrupted(ctx)
 		}
 	}
 	if summary == nil {

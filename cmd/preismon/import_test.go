@@ -312,7 +312,7 @@ func TestImportInterrupted(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		wait := time.Duration(200+rnd.IntN(800)) * time.Millisecond // it takes a second or two
+		wait := time.Duration(30+rnd.IntN(970)) * time.Millisecond // it takes a second or two, and opens its streams first
 		time.Sleep(wait)
 		_ = cmd.Process.Signal(signal)
 		if err := cmd.Wait(); err == nil {
@@ -320,7 +320,7 @@ func TestImportInterrupted(t *testing.T) {
 			continue
 		}
 		if code := cmd.ProcessState.ExitCode(); signal == syscall.SIGINT && code >= 0 && // -1: it did not listen yet
-			(code != exitFailed || !strings.Contains(stderr.String(), "run it again") && !strings.Contains(stderr.String(), "the events are published")) {
+			(code != exitFailed || !strings.Contains(stderr.String(), "run it again") && !strings.Contains(stderr.String(), "everything is published")) {
 			t.Errorf("%v after %v: exit code %d: %s", signal, wait, code, stderr.String())
 		}
 	}
