@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -147,7 +148,10 @@ func (n *nodes) watch(on bool) {
 	defer n.conn.mu.Unlock()
 	n.conn.before = nil
 	if on {
+		var mu sync.Mutex // the tables of a batch are written at the same time
 		n.conn.before = func(string) error {
+			mu.Lock()
+			defer mu.Unlock()
 			if n.rnd.IntN(3) == 0 {
 				n.compare(true)
 			}

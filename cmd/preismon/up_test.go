@@ -282,7 +282,7 @@ func (d *demoTest) refused(t *testing.T) {
 func (d *demoTest) rows(t *testing.T) {
 	to := time.Now().UTC()
 	currencies, without := map[string]int{}, map[string]int{}
-	for _, r := range results(t, d.client(t, "anna"), to.Add(-72*time.Hour), to) {
+	for _, r := range results(t, d.client(t, "anna"), to.Add(-168*time.Hour), to) {
 		if r.PriceMoney == nil {
 			without[r.Availability]++
 			if r.Price != "" {

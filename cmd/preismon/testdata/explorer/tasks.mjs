@@ -376,6 +376,13 @@ const tasks = {
   }],
 };
 
+/** begin is the start page, read again. */
+async function begin(page) {
+  await page.goto(`${plan.base}/explorer/#view=overview&zone=UTC`);
+  await page.reload();
+  await start(page);
+}
+
 /** round does all tasks in one browser. */
 async function round(lang, scheme, width, keys) {
   const page = await watched(`tasks ${width}`, { locale: lang, timezoneId: 'UTC', colorScheme: scheme, viewport: { width, height: width > 600 ? 900 : 844 } }, () => false);
@@ -384,15 +391,12 @@ async function round(lang, scheme, width, keys) {
   await start(page);
   await picture(page, `start ${lang} ${scheme} ${width}`);
   for (const [task, [max, doing]] of Object.entries(tasks)) {
-    await page.goto(`${plan.base}/explorer/#view=overview&zone=UTC`);
-    await page.reload();
-    await start(page);
+    await begin(page);
     const who = new Person(page, lang, keys);
     const began = Date.now();
     let fault = await doing(who).catch((e) => `${e}`.slice(0, 300));
     for (let tries = 0; fault && moving.includes(task) && tries < 5; tries++) { // the market went on between page and service
-      await page.reload();
-      await start(page);
+      await begin(page);
       Object.assign(who, { clicks: 0 });
       fault = await doing(who).catch((e) => `${e}`.slice(0, 300));
     }
