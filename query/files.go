@@ -69,14 +69,14 @@ func (s *Service) FileJobs(ctx context.Context, p Principal, r FileJobsRequest) 
 	if r.Direction == Imports {
 		echo.ExportName, echo.Name = "", r.Name
 	}
-	read := ahead(
-		func(j FileJob) contracts.FileJobID { return j.ID },
+	key := func(j FileJob) contracts.FileJobID { return j.ID }
+	read := ahead(key,
 		func(ctx context.Context, v Visibility, after contracts.FileJobID, limit int) ([]FileJob, error) {
 			q.After, q.Limit = after, limit
 			return s.store.FileJobs(ctx, v, q)
 		})
 	l := listing[FileJob, contracts.FileJobID]{
-		route: string(r.Direction) + "s", area: contracts.ReadFiles, limit: r.Limit, cursor: r.Cursor, query: echo, of: s.ofOrder(r.OrderID), read: read,
+		route: string(r.Direction) + "s", area: contracts.ReadFiles, limit: r.Limit, cursor: r.Cursor, query: echo, of: s.ofOrder(r.OrderID), key: key, read: read,
 	}
 	if r.Direction == Exports && r.Name != "" { // without a name a page is complete long before
 		l.read = func(ctx context.Context, v Visibility, after contracts.FileJobID, limit int) (_ []FileJob, next *contracts.FileJobID, err error) {

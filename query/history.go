@@ -91,15 +91,15 @@ func (s *Service) History(ctx context.Context, p Principal, r HistoryRequest) (*
 	q, wrong := historyQuery(r)
 	said := shownWindow(q.Window)
 	q.Window = q.Window.Whole()
+	key := func(e FileEntry) FilePosition { return e.position() }
 	return list(ctx, s, p, listing[FileEntry, FilePosition]{
 		route: string(r.Direction) + "s/history", area: contracts.ReadFiles, limit: r.Limit, cursor: r.Cursor, wrong: wrong,
 		query: HistoryEcho{
 			OrderID: r.OrderID, DateFrom: formatBound(said.From, time.UTC), DateTo: formatBound(said.To, time.UTC),
 			ExportName: r.ExportName, Name: r.Name,
 		},
-		of: s.ofOrder(r.OrderID),
-		read: ahead(
-			func(e FileEntry) FilePosition { return e.position() },
+		of: s.ofOrder(r.OrderID), key: key,
+		read: ahead(key,
 			func(ctx context.Context, v Visibility, after FilePosition, limit int) ([]FileEntry, error) {
 				if after != (FilePosition{}) {
 					q.After = &after

@@ -57,7 +57,7 @@ func (s *Service) Items(ctx context.Context, p Principal, r ItemsRequest) (*Page
 	}
 	var search *Search
 	l := listing[contracts.Item, contracts.ItemID]{
-		route: "items", area: contracts.ReadItems, limit: r.Limit, cursor: r.Cursor, query: r, wrong: wrong,
+		route: "items", area: contracts.ReadItems, limit: r.Limit, cursor: r.Cursor, query: r, wrong: wrong, key: itemKey,
 		of: func(ctx context.Context, v Visibility) (err error) {
 			search, err = s.categories(ctx, v, r)
 			return err
@@ -71,11 +71,12 @@ func (s *Service) Items(ctx context.Context, p Principal, r ItemsRequest) (*Page
 	return page, err
 }
 
+func itemKey(i contracts.Item) contracts.ItemID { return i.ItemID }
+
 // itemsOf reads the items that a query asks for, by id.
 func (s *Service) itemsOf(q ItemsQuery) func(context.Context, Visibility, contracts.ItemID, int) ([]contracts.Item, *contracts.ItemID, error) {
 	if q == (ItemsQuery{}) { // no search: every item that is read is one of the page
-		return ahead(
-			func(i contracts.Item) contracts.ItemID { return i.ItemID },
+		return ahead(itemKey,
 			func(ctx context.Context, v Visibility, after contracts.ItemID, limit int) ([]contracts.Item, error) {
 				return s.store.Items(ctx, v, after, limit)
 			})
@@ -133,6 +134,7 @@ func (s *Service) ASINLocales(ctx context.Context, p Principal) (*Page[string], 
 	all := maxASINLocales
 	return list(ctx, s, p, listing[string, string]{
 		route: "asin-locales", area: contracts.ReadItems, limit: &all, query: struct{}{},
+		key: func(locale string) string { return locale },
 		read: func(ctx context.Context, v Visibility, _ string, limit int) ([]string, *string, error) {
 			found, err := s.store.ASINLocales(ctx, v, limit+1)
 			if err == nil && len(found) > limit {

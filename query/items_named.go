@@ -36,9 +36,10 @@ func (s *Service) itemsNamed(ctx context.Context, p Principal, r ItemsRequest, q
 	if words.Empty() {
 		wrong = together(wrong, invalid("name: has no letter and no digit."))
 	}
-	found := &Search{}
+	found, places := &Search{}, map[contracts.ItemID]itemPlace{}
 	page, err := list(ctx, s, p, listing[contracts.Item, itemPlace]{
 		route: "items", area: contracts.ReadItems, limit: r.Limit, cursor: r.Cursor, query: r, wrong: wrong,
+		key: func(i contracts.Item) itemPlace { return places[i.ItemID] },
 		of: func(ctx context.Context, v Visibility) error {
 			categories, err := s.categories(ctx, v, r)
 			if categories != nil {
@@ -63,7 +64,11 @@ func (s *Service) itemsNamed(ctx context.Context, p Principal, r ItemsRequest, q
 				best, found.Misspelled = misspelled, misspelled.all > 0
 			}
 			found.Matches = &best.all
-			items, next := best.page(limit)
+			next := best.page(limit)
+			var items []contracts.Item
+			for _, k := range best.kept {
+				items, places[k.Item] = append(items, k.item), k.itemPlace
+			}
 			return items, next, err
 		},
 	})
@@ -125,14 +130,12 @@ func (b *bestItems) cut() {
 	b.kept = b.kept[:min(len(b.kept), b.room)]
 }
 
-func (b *bestItems) page(limit int) (items []contracts.Item, next *itemPlace) {
+// page keeps so many, and gives the place of the last where there are more.
+func (b *bestItems) page(limit int) (next *itemPlace) {
 	b.cut()
 	if len(b.kept) > limit {
 		b.kept = b.kept[:limit]
 		next = &b.kept[limit-1].itemPlace
 	}
-	for _, k := range b.kept {
-		items = append(items, k.item)
-	}
-	return items, next
+	return next
 }

@@ -21,10 +21,10 @@ type SitesQuery struct {
 
 // Sites lists the sites at which the caller sees at least one item, by key.
 func (s *Service) Sites(ctx context.Context, p Principal, r SitesRequest) (*Page[contracts.Site], error) {
+	key := func(site contracts.Site) contracts.SiteKey { return site.Site }
 	return list(ctx, s, p, listing[contracts.Site, contracts.SiteKey]{
-		route: "sites", area: contracts.ReadSites, limit: r.Limit, cursor: r.Cursor, query: r,
-		read: ahead(
-			func(site contracts.Site) contracts.SiteKey { return site.Site },
+		route: "sites", area: contracts.ReadSites, limit: r.Limit, cursor: r.Cursor, query: r, key: key,
+		read: ahead(key,
 			func(ctx context.Context, v Visibility, after contracts.SiteKey, limit int) ([]contracts.Site, error) {
 				return s.store.Sites(ctx, v, SitesQuery{Site: r.Site, After: after, Limit: limit})
 			}),
@@ -38,8 +38,9 @@ type listing[T, K any] struct {
 	limit  *int
 	cursor string
 	query  any
-	wrong  error // with the query, to be refused with its limit; nil: nothing
-	room   int64 // that it takes beside its records
+	key    func(T) K // of a record
+	wrong  error     // with the query, to be refused with its limit; nil: nothing
+	room   int64     // that it takes beside its records
 	// of is nil, or finds what the list belongs to.
 	of func(ctx context.Context, v Visibility) error
 	// read gives at most limit records after a key, and the key after which
@@ -91,6 +92,9 @@ func list[T, K any](ctx context.Context, s *Service, p Principal, l listing[T, K
 	}
 	page.Data = append(page.Data, found...)
 	page.Paging.Returned = len(found)
+	page.Paging.after = func(records int) (string, error) {
+		return s.seal.sealCursor(bound, l.key(found[records-1]))
+	}
 	return page, nil
 }
 

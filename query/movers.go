@@ -58,6 +58,12 @@ type MoversPage struct {
 	first map[MoverKind][]Mover
 }
 
+// Cut leaves the first n movers on the page; its cursor goes on after them.
+func (p *MoversPage) Cut(n int) (err error) {
+	p.Data, err = cutTo(n, p.Data, &p.Paging)
+	return err
+}
+
 // MoversEcho says what was compared, over all pages and kinds.
 type MoversEcho struct {
 	Scope    string            `json:"scope"` // scoped or global

@@ -63,6 +63,7 @@ func (s *Service) Orders(ctx context.Context, p Principal, r OrdersRequest) (*Pa
 		})
 	return list(ctx, s, p, listing[Order, contracts.OrderID]{
 		route: "orders", area: contracts.ReadOrders, limit: r.Limit, cursor: r.Cursor, query: r,
+		key: func(o Order) contracts.OrderID { return o.OrderID },
 		read: func(ctx context.Context, v Visibility, after contracts.OrderID, limit int) ([]Order, *contracts.OrderID, error) {
 			found, next, err := read(ctx, v, after, limit)
 			if err != nil {

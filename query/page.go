@@ -12,6 +12,9 @@ type Paging struct {
 	Limit      int    `json:"limit"`
 	Returned   int    `json:"returned"`
 	NextCursor string `json:"nextCursor,omitempty"`
+
+	// after makes the cursor that goes on after the first records of the page.
+	after func(records int) (cursor string, err error)
 }
 
 // Page is one page of a list.
@@ -20,6 +23,22 @@ type Page[T any] struct {
 	Paging Paging  `json:"paging"`
 	Query  any     `json:"query"`
 	Search *Search `json:"search,omitempty"` // of items, and only when asked for
+}
+
+// Cut leaves the first n records on the page; its cursor goes on after them.
+func (p *Page[T]) Cut(n int) (err error) {
+	p.Data, err = cutTo(n, p.Data, &p.Paging)
+	return err
+}
+
+// cutTo leaves the first n records of a page.
+func cutTo[T any](n int, data []T, paging *Paging) (_ []T, err error) {
+	if n >= len(data) {
+		return data, nil
+	}
+	paging.Returned = n
+	paging.NextCursor, err = paging.after(n)
+	return data[:n], err
 }
 
 // pageLimit takes the limit a caller asked for; nil: the default. Nothing is
@@ -46,10 +65,13 @@ type rankedPlace struct {
 func rankedPage[T any](s *Service, all []T, bound binding, place rankedPlace, limit int) (data []T, paging Paging, err error) {
 	rest := all[min(place.Past, len(all)):]
 	data = append([]T{}, rest[:min(limit, len(rest))]...)
-	paging = Paging{Limit: limit, Returned: len(data)}
+	paging = Paging{Limit: limit, Returned: len(data), after: func(records int) (string, error) {
+		next := place
+		next.Past += records
+		return s.seal.sealCursor(bound, next)
+	}}
 	if len(rest) > limit {
-		place.Past += limit
-		paging.NextCursor, err = s.seal.sealCursor(bound, place)
+		paging.NextCursor, err = paging.after(limit)
 	}
 	return data, paging, err
 }

@@ -34,6 +34,12 @@ type PositionsPage struct {
 	Query  PositionsEcho `json:"query"`
 }
 
+// Cut leaves the first n positions on the page; its cursor goes on after them.
+func (p *PositionsPage) Cut(n int) (err error) {
+	p.Data, err = cutTo(n, p.Data, &p.Paging)
+	return err
+}
+
 // PositionsEcho counts what the answer covers, over all pages.
 type PositionsEcho struct {
 	CapturedFrom string `json:"capturedFrom"`

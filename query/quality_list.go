@@ -104,6 +104,7 @@ func (s *Service) quality(ctx context.Context, p Principal, r QualityRequest, co
 	}
 	return list(ctx, s, p, listing[Quality, contracts.Pair]{
 		route: "observation-quality", area: contracts.ReadOrders, limit: r.Limit, cursor: r.Cursor, query: r, wrong: wrong, room: room,
+		key: func(q Quality) contracts.Pair { return q.Pair },
 		of: func(ctx context.Context, v Visibility) (err error) {
 			order, err = s.readOrder(ctx, v, r.OrderID)
 			return err

@@ -20,6 +20,9 @@ type ResultsRequest struct {
 	// to the question: a walk may change it from page to page, as it may its
 	// limit. Streams have none.
 	AnswerBytes int `json:"-"`
+	// Rewritten is what stands for the JSON of a row of this page; nil: the row
+	// itself.
+	Rewritten Rewriter `json:"-"`
 	// Summarize asks for the page's Summary. It too belongs to a page.
 	Summarize bool `json:"-"`
 	// Table takes the rows of a page instead of their JSON; nil: JSON.
@@ -55,6 +58,12 @@ type ResultsRequest struct {
 	LatestObservationPerPair bool `json:"latestObservationPerPair,omitempty"`
 
 	Include Include `json:"include"`
+}
+
+// Rewriter rewrites the JSON of a row.
+type Rewriter interface {
+	// Rewrite appends what stands for the row, of which nothing may be kept.
+	Rewrite(to, row []byte) ([]byte, error)
 }
 
 // RowTable takes the rows of a page.

@@ -93,7 +93,7 @@ func (s *Service) Results(ctx context.Context, p Principal, r ResultsRequest) (p
 // page reads the page of an accepted read.
 func (s *Service) page(ctx context.Context, in *read, r ResultsRequest, start time.Time) (_ *ResultsPage, err error) {
 	page := &ResultsPage{Paging: Paging{Limit: in.limit}, Query: in.echo}
-	c := &pageCollector{in: in, page: page, room: in.limit, maxBytes: s.cfg.MaxResponseBytes, answerBytes: r.AnswerBytes, between: ','}
+	c := &pageCollector{in: in, page: page, room: in.limit, maxBytes: s.cfg.MaxResponseBytes, answerBytes: r.AnswerBytes, rewritten: r.Rewritten, between: ','}
 	if r.Lines {
 		c.between = '\n'
 	}
@@ -149,6 +149,8 @@ type pageCollector struct {
 	more        bool
 	maxBytes    int      // of a response; more is an error
 	answerBytes int      // of the rows of this page; 0: not bounded
+	rewritten   Rewriter // nil: rows stay as they are
+	row         []byte   // before it is rewritten
 	tally       *tally   // nil: no summary
 	between     byte     // two rows of JSON
 	table       RowTable // nil: JSON
@@ -167,7 +169,10 @@ func (c *pageCollector) take(ctx context.Context, b *Block) error {
 			}
 		} else {
 			c.in.encoder.begin(b)
-			n = c.encode(b, n)
+			var err error
+			if n, err = c.encode(b, n); err != nil {
+				return err
+			}
 		}
 		if c.tally != nil {
 			c.tally.add(b, n)
@@ -185,21 +190,28 @@ func (c *pageCollector) take(ctx context.Context, b *Block) error {
 
 // encode adds rows of the block, at most n, and gives how many: fewer when
 // they reach the answer budget, which leaves no room for others.
-func (c *pageCollector) encode(b *Block, n int) int {
+func (c *pageCollector) encode(b *Block, n int) (_ int, err error) {
 	rows := &c.page.Rows
 	for i := range n {
 		if rows.rows > 0 {
 			rows.buf = append(rows.buf, c.between)
 		}
-		rows.buf = c.in.encoder.append(rows.buf, b, b.At(i))
+		if c.rewritten == nil {
+			rows.buf = c.in.encoder.append(rows.buf, b, b.At(i))
+		} else {
+			c.row = c.in.encoder.append(c.row[:0], b, b.At(i))
+			if rows.buf, err = c.rewritten.Rewrite(rows.buf, c.row); err != nil {
+				return 0, err
+			}
+		}
 		rows.rows++
 		if c.answerBytes > 0 && len(rows.buf) >= c.answerBytes {
 			c.room = 0
-			return i + 1
+			return i + 1, nil
 		}
 	}
 	c.room -= n
-	return n
+	return n, nil
 }
 
 // tabulate adds n rows of the block to the table.

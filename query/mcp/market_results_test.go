@@ -12,7 +12,6 @@ import (
 
 func (m *market) Results(ctx context.Context, v query.Visibility, q *query.ResultsQuery, each func(*query.Block) error) error {
 	m.mu.Lock()
-	m.reads++
 	slow := m.slow
 	m.mu.Unlock()
 	if slow != nil && slow(q) {

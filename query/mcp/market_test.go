@@ -29,7 +29,7 @@ type market struct {
 	files    []query.FileEntry
 	// slow says whether a read of results takes longer than it may.
 	slow  func(*query.ResultsQuery) bool
-	reads int // of results
+	asked int // for what an account sees: once a read
 }
 
 // observed is one offer, or an outcome without one.
@@ -92,6 +92,9 @@ func selects(s query.Selectors, i contracts.Item) bool {
 }
 
 func (m *market) Access(_ context.Context, account contracts.AccountID) (*query.Access, error) {
+	m.mu.Lock()
+	m.asked++
+	m.mu.Unlock()
 	if a, ok := m.accounts[account]; ok {
 		now := *a
 		now.Watermark = query.Watermark{Epoch: 1, Seq: 1 << 40}

@@ -14,15 +14,14 @@ import (
 	"preismon/deploy/testserver"
 )
 
-// speedRounds are those of each question, on both surfaces by turns.
-const speedRounds = 25
-
-// A call is to take at most goalBeside times as long as its read over REST, at
-// the median. It fails above mostBeside: other work of the machine may lie
-// between.
+// A call takes at most mostBeside times as long as its read over REST, at the
+// median of speedRounds pairs of one and the other. A question that takes longer
+// is asked all over again, at most speedTries times: other work of the machine
+// may have lain between.
 const (
-	goalBeside = 2.0
-	mostBeside = 4.0
+	mostBeside  = 2.0
+	speedRounds = 15
+	speedTries  = 4
 )
 
 // questionsOfSpeed has every tool with the read of REST that asks the same.
@@ -32,15 +31,21 @@ func (d *demo) questionsOfSpeed() []twin {
 	return []twin{
 		{"list_sites", "/v1/sites", nil},
 		{"list_items", "/v1/items", object{"limit": 100}},
+		{"list_items", "/v1/items", nil},
 		{"list_asin_locales", "/v1/items/asin-locales", nil},
 		{"list_orders", "/v1/orders", object{"includeMonitoring": true}},
 		{"get_order_detail", "/v1/orders/{orderId}", object{"orderId": order}},
 		{"list_order_observation_quality", "/v1/orders/{orderId}/observation-quality", object{"orderId": order, "limit": 100}},
+		{"list_order_observation_quality", "/v1/orders/{orderId}/observation-quality", object{"orderId": order}},
 		{"list_results", "/v1/results", object{"site": site, "limit": 100}},
+		{"list_results", "/v1/results", object{"site": site}},
+		{"list_results", "/v1/results", object{"site": site, "includeExportFields": true, "includeIdentity": true}},
 		{"list_results", "/v1/results", object{"site": site, "latestPerPair": true, "includeExportFields": true, "limit": 1000}},
 		{"list_result_changes", "/ext/v1/movers", object{"site": site, "since": day, "limit": 100}},
+		{"list_result_changes", "/ext/v1/movers", object{"site": site, "since": day}},
 		{"list_result_changes", "/ext/v1/movers", object{"orderId": order, "since": day, "limit": 100}},
 		{"get_market_price_position", "/ext/v1/position", object{"site": site, "limit": 50}},
+		{"get_market_price_position", "/ext/v1/position", object{"site": site}},
 		{"describe_results_contract", "/v1/results/capabilities", nil},
 		{"list_order_export_history", "/v1/orders/{orderId}/exports/history", object{"orderId": order}},
 		{"list_order_import_history", "/v1/orders/{orderId}/imports/history", object{"orderId": order}},
@@ -48,8 +53,7 @@ func (d *demo) questionsOfSpeed() []twin {
 	}
 }
 
-// TestSpeed prints the median of every tool beside that of its read over REST,
-// by turns in one run, so that a busy machine is busy for both.
+// TestSpeed prints the median of every tool beside that of its read over REST.
 func TestSpeed(t *testing.T) {
 	testserver.Full(t, "half a minute of measuring")
 	d := newDemo(t)
@@ -58,29 +62,39 @@ func TestSpeed(t *testing.T) {
 	a := d.agents.agent(d.who)
 	for _, q := range d.questionsOfSpeed() {
 		pairs := at(a.call(q.tool, q.arguments).ok(), "query", "pairs") // of some
-		var over, by []time.Duration
-		for round := range speedRounds + 2 {
-			began := time.Now()
-			if r := a.get(q.rest()); r.status != http.StatusOK {
-				t.Fatalf("%s: %d %.300s", q.rest(), r.status, r.body)
-			}
-			asked := time.Now()
-			r := a.send("tools/call", object{"name": q.tool, "arguments": q.arguments})
-			ended := time.Now()
-			if r.status != http.StatusOK || strings.Contains(r.body, `"isError":true`) {
-				t.Fatalf("%s: %d %.300s", q.tool, r.status, r.body)
-			}
-			if round >= 2 {
-				over, by = append(over, asked.Sub(began)), append(by, ended.Sub(asked))
-			}
+		var ratio float64
+		for try := 1; try <= speedTries && (try == 1 || ratio > mostBeside); try++ {
+			rest, tool := a.besideREST(q)
+			ratio = float64(tool) / float64(rest)
+			t.Logf("tool=%s arguments=%s pairs=%v p50=%s rest_p50=%s ratio=%.2f try=%d", q.tool, q.rest(), pairs, tool.Round(10*time.Microsecond), rest.Round(10*time.Microsecond), ratio, try)
 		}
-		rest, tool := middle(over), middle(by)
-		ratio := float64(tool) / float64(rest)
-		t.Logf("tool=%s rest=%s pairs=%v p50=%s rest_p50=%s ratio=%.2f met=%t", q.tool, q.path, pairs, tool.Round(10*time.Microsecond), rest.Round(10*time.Microsecond), ratio, ratio <= goalBeside)
 		if ratio > mostBeside {
 			t.Errorf("%s takes %.1f times as long as %s", q.tool, ratio, q.rest())
 		}
 	}
+}
+
+// besideREST asks a question on both surfaces by turns, so that a busy machine
+// is busy for both, and gives the medians.
+func (a *agent) besideREST(q twin) (rest, tool time.Duration) {
+	a.t.Helper()
+	var over, by []time.Duration
+	for round := range speedRounds + 2 {
+		began := time.Now()
+		if r := a.get(q.rest()); r.status != http.StatusOK {
+			a.t.Fatalf("%s: %d %.300s", q.rest(), r.status, r.body)
+		}
+		asked := time.Now()
+		r := a.send("tools/call", object{"name": q.tool, "arguments": q.arguments})
+		ended := time.Now()
+		if r.status != http.StatusOK || strings.Contains(r.body, `"isError":true`) {
+			a.t.Fatalf("%s: %d %.300s", q.tool, r.status, r.body)
+		}
+		if round >= 2 { // what is remembered is
+			over, by = append(over, asked.Sub(began)), append(by, ended.Sub(asked))
+		}
+	}
+	return middle(over), middle(by)
 }
 
 func middle(all []time.Duration) time.Duration {

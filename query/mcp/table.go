@@ -142,29 +142,41 @@ func tableRows(d *json.Decoder, fields []string) ([]byte, error) {
 	}
 	rows := []byte{'['}
 	for d.More() {
-		var record map[string]json.RawMessage
-		if err := d.Decode(&record); err != nil {
+		var record json.RawMessage
+		err := d.Decode(&record)
+		if err != nil {
 			return nil, err
 		}
 		if len(rows) > 1 {
 			rows = append(rows, ',')
 		}
-		for i, field := range fields {
-			before := byte(',')
-			if i == 0 {
-				before = '['
-			}
-			rows = append(rows, before)
-			value, err := valueOf(record, field)
-			if err != nil {
-				return nil, err
-			}
-			rows = append(rows, value...)
+		if rows, err = tableColumns(fields).Rewrite(rows, record); err != nil {
+			return nil, err
 		}
-		rows = append(rows, ']')
 	}
 	_, err := d.Token()
 	return append(rows, ']'), err
+}
+
+// tableColumns are the fields that are the columns of a table.
+type tableColumns []string
+
+// Rewrite makes a row of the table of a record.
+func (fields tableColumns) Rewrite(to, row []byte) ([]byte, error) {
+	var record map[string]json.RawMessage
+	if err := json.Unmarshal(row, &record); err != nil {
+		return nil, err
+	}
+	before := byte('[')
+	for _, field := range fields {
+		value, err := valueOf(record, field)
+		if err != nil {
+			return nil, err
+		}
+		to = append(append(to, before), value...)
+		before = ','
+	}
+	return append(to, ']'), nil
 }
 
 // valueOf is the value of a field; null where the record has none.

@@ -3,7 +3,6 @@ package mcp
 import (
 	"context"
 	"encoding/json"
-	"strconv"
 
 	"preismon/query"
 	"preismon/query/wire"
@@ -52,8 +51,8 @@ func tools() []tool {
 }
 
 // pages runs an operation that answers with a page. Where the call gives no
-// limit, a page that is too large is asked for again with as many records as
-// fit: its cursor goes on after them.
+// limit, a page that is too large keeps as many records as fit: its cursor goes
+// on after them.
 func pages(op wire.Operation) runner {
 	return summed(op, func(returned int) any { return counted{returned} })
 }
@@ -61,40 +60,52 @@ func pages(op wire.Operation) runner {
 // summed does so behind a summary of its own, of a page of so many records.
 func summed(op wire.Operation, summary func(returned int) any) runner {
 	return func(ctx context.Context, s *query.Service, c Call) (Result, error) {
-		why, limit := moreRows, ""
+		params := wire.FromArguments(c.Arguments)
+		page, err := op(ctx, s, c.Principal, params)
+		if err != nil {
+			return Result{}, explained(ctx, s, c, err)
+		}
+		why := moreRows
 		for {
-			params := wire.FromArguments(c.Arguments)
-			asked := params.Given("limit")
-			if limit != "" {
-				params.Default("limit", limit)
-			}
-			body, err := bodyOf(op(ctx, s, c.Principal, params))
+			shown, err := shownPage(page, c.Fields)
 			if err != nil {
-				return Result{}, explained(ctx, s, c, err)
-			}
-			var page struct {
-				Data   json.RawMessage
-				Paging query.Paging
-			}
-			if err := json.Unmarshal(body, &page); err != nil {
 				return Result{}, err
 			}
-			if c.Fields != nil {
-				if body, page.Data, err = tableOf(body, c.Fields); err != nil {
+			n := shown.Paging.Returned
+			if !params.Given("limit") && n > 1 && len(shown.Data) > answerBytes {
+				why = answerBudget
+				if err := page.(cuttable).Cut(fewer(n, len(shown.Data))); err != nil {
 					return Result{}, err
 				}
-			}
-			if n := page.Paging.Returned; !asked && n > 1 && len(page.Data) > answerBytes {
-				why, limit = answerBudget, strconv.Itoa(fewer(n, len(page.Data)))
 				continue
 			}
-			h := head{Summary: summary(page.Paging.Returned), Completeness: completenessOf(page.Paging.NextCursor, why)}
-			if page.Paging.Returned == 0 && !params.Given("cursor") {
+			h := head{Summary: summary(n), Completeness: completenessOf(shown.Paging.NextCursor, why)}
+			if n == 0 && !params.Given("cursor") {
 				h.Note = noteOf(ctx, s, c)
 			}
-			return compose(h, body)
+			return compose(h, shown.body)
 		}
 	}
+}
+
+// cuttable is a page that can be cut after so many of its records.
+type cuttable interface{ Cut(records int) error }
+
+// pageShown is a page as the answer shows it.
+type pageShown struct {
+	Data   json.RawMessage // its records or rows
+	Paging query.Paging
+	body   []byte
+}
+
+func shownPage(page any, fields []string) (shown pageShown, err error) {
+	if shown.body, err = bodyOf(page, nil); err != nil {
+		return shown, err
+	}
+	if err = json.Unmarshal(shown.body, &shown); err == nil && fields != nil {
+		shown.body, shown.Data, err = tableOf(shown.body, fields)
+	}
+	return shown, err
 }
 
 // fewer is how many of n records fit, which take so many bytes.

@@ -38,8 +38,7 @@ type qualitySite struct {
 	LateSince      *string        `json:"lateSince,omitempty"`
 }
 
-// runQuality reads a page with the counts of all pairs. A page that is read
-// again, since it was too large, has those of the first time.
+// runQuality reads a page with the counts of all pairs.
 func runQuality(ctx context.Context, s *query.Service, c Call) (Result, error) {
 	var sum qualitySummary
 	page := func(ctx context.Context, s *query.Service, p query.Principal, in *wire.Params) (any, error) {

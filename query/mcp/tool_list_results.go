@@ -2,8 +2,8 @@ package mcp
 
 import (
 	"bytes"
-	"cmp"
 	"context"
+	"fmt"
 
 	"preismon/query"
 	"preismon/query/wire"
@@ -32,10 +32,6 @@ func fieldsOfGroups() map[string][]string {
 	}
 }
 
-// tableRecords is how many times longer than a table its records may be that
-// are read for it.
-const tableRecords = 4
-
 // runResults reads one page. Where the call gives no limit, the page ends
 // when the answer is large enough for an agent.
 func runResults(ctx context.Context, s *query.Service, c Call) (Result, error) {
@@ -44,51 +40,41 @@ func runResults(ctx context.Context, s *query.Service, c Call) (Result, error) {
 		return Result{}, err
 	}
 	req.Summarize = true
-	if req.Limit != nil {
-		r, _, err := resultsPage(ctx, s, c, req, "")
-		return r, err
+	if req.Limit == nil {
+		req.AnswerBytes = answerBytes
 	}
-	req.AnswerBytes = answerBytes
 	if c.Fields != nil {
-		req.AnswerBytes *= tableRecords
+		req.Rewritten = tableColumns(c.Fields)
 	}
-	r, fit, err := resultsPage(ctx, s, c, req, "")
-	if err == nil && fit > 0 {
-		req.Limit = &fit
-		r, _, err = resultsPage(ctx, s, c, req, answerBudget)
-	}
-	return r, err
-}
-
-// resultsPage reads one page. Where a table is too large for an agent, fit is
-// how many of its rows are not. A reason stands for that of the page, if any.
-func resultsPage(ctx context.Context, s *query.Service, c Call, req query.ResultsRequest, why reason) (r Result, fit int, err error) {
 	found, err := s.Results(ctx, c.Principal, req)
 	if err != nil {
-		return Result{}, 0, withAttempts(ctx, s, c.Principal, req, err)
+		return Result{}, withAttempts(ctx, s, c.Principal, req, err)
 	}
 	defer found.Rows.Release()
-	pieces, err := wire.ResultsBody(found)
+	body, err := resultsBody(found, c.Fields)
 	if err != nil {
-		return Result{}, 0, err
+		return Result{}, err
 	}
-	body, err := presentable(bytes.Join(pieces, nil))
-	if err != nil {
-		return Result{}, 0, err
-	}
-	if c.Fields != nil {
-		var rows []byte
-		if body, rows, err = tableOf(body, c.Fields); err != nil {
-			return Result{}, 0, err
-		}
-		if n := found.Paging.Returned; req.Limit == nil && n > 1 && len(rows) > answerBytes {
-			fit = fewer(n, len(rows))
-		}
-	}
-	h := head{Summary: summaryOf(found), Completeness: completenessOf(found.Paging.NextCursor, cmp.Or(why, endings[found.Ending]))}
+	h := head{Summary: summaryOf(found), Completeness: completenessOf(found.Paging.NextCursor, endings[found.Ending])}
 	if found.Paging.Returned == 0 && req.Cursor == "" {
 		h.Note = noteOf(ctx, s, c)
 	}
-	r, err = compose(h, body)
-	return r, fit, err
+	return compose(h, body)
+}
+
+// resultsBody is the body of a page, or of its table where its rows are those of
+// one.
+func resultsBody(page *query.ResultsPage, fields []string) ([]byte, error) {
+	if fields != nil {
+		echo, err := wire.Marshal(page.Query)
+		if err != nil {
+			return nil, err
+		}
+		return presentable(fmt.Appendf(nil, `{"columns":%s,"rows":[%s],"query":%s}`, marshal(fields), page.Rows.JSON(), echo))
+	}
+	pieces, err := wire.ResultsBody(page)
+	if err != nil {
+		return nil, err
+	}
+	return presentable(bytes.Join(pieces, nil))
 }

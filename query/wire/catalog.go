@@ -114,10 +114,10 @@ func ASINLocales(ctx context.Context, s *query.Service, p query.Principal, in *P
 }
 
 // shown is a page of records as callers see them.
-func shown[T, S any](page *query.Page[T], show func(T) S) query.Page[S] {
+func shown[T, S any](page *query.Page[T], show func(T) S) *query.Page[S] {
 	data := make([]S, len(page.Data))
 	for i, record := range page.Data {
 		data[i] = show(record)
 	}
-	return query.Page[S]{Data: data, Paging: page.Paging, Query: page.Query, Search: page.Search}
+	return &query.Page[S]{Data: data, Paging: page.Paging, Query: page.Query, Search: page.Search}
 }

@@ -82,14 +82,6 @@ func Asked(decode func(*Params)) []string {
 // Given tells whether the request gives a parameter.
 func (p *Params) Given(name string) bool { return len(p.values[name]) > 0 }
 
-// Default gives a parameter its value where the request does not.
-func (p *Params) Default(name, value string) *Params {
-	if !p.Given(name) {
-		p.values.Set(name, value)
-	}
-	return p
-}
-
 // One asks for a single record where the request asks for as many as may be
 // asked for; any other limit stays, to be refused.
 func (p *Params) One(most int) *Params {

@@ -83,19 +83,6 @@ func TestParametersOfAnOperation(t *testing.T) {
 	}
 }
 
-func TestADefaultGivesWayToWhatIsGiven(t *testing.T) {
-	for object, want := range map[string]int{`{}`: 7, `{"limit":null}`: 7, `{"limit":3}`: 3, `{"limit":3.0}`: 3} {
-		p := wire.FromArguments([]byte(object))
-		if p.Given("limit") != (want == 3) {
-			t.Errorf("%s: given %t", object, p.Given("limit"))
-		}
-		got, err := wire.DecodeResults(p.Default("limit", "7"))
-		if err != nil || *got.Limit != want {
-			t.Errorf("%s: %v, %v", object, *got.Limit, err)
-		}
-	}
-}
-
 // A number is what JSON Schema says it is: 5.0 is an integer, "5" a text.
 func TestIntegersInArguments(t *testing.T) {
 	for object, want := range map[string]int{`{"limit":5}`: 5, `{"limit":5.0}`: 5, `{"limit":5.00,"itemId":11.0}`: 5} {
