@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -39,6 +40,8 @@ type world struct {
 	natsURL  string
 	http     *http.Client
 	tokens   *auth.Authority
+	issuing  sync.Mutex
+	issued   map[uint64]kept // tokens by account
 	keyFile  string
 	cursors  string
 	nodes    map[string]*node // query services by database
@@ -47,7 +50,7 @@ type world struct {
 
 func startWorld(ctx context.Context, c Config) (_ *world, err error) {
 	w := &world{
-		cfg: c, nodes: map[string]*node{}, cursors: rand.Text() + rand.Text(),
+		cfg: c, nodes: map[string]*node{}, issued: map[uint64]kept{}, cursors: rand.Text() + rand.Text(),
 		http: &http.Client{Transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 128, WriteBufferSize: 256 << 10, ReadBufferSize: 256 << 10}},
 	}
 	defer func() {
@@ -171,9 +174,27 @@ func (nobody) Active(context.Context, []contracts.AccountID) ([]contracts.Accoun
 func (nobody) Revoke(context.Context, string, time.Time) error { return errors.New("not here") }
 func (nobody) Revoked(string) (bool, error)                    { return false, nil }
 
+// token is the account's, the same for half of its lifetime: a client keeps its
+// token, and a node verifies the signature of each one once.
 func (w *world) token(account uint64) (string, error) {
-	issued, _, err := w.tokens.IssueREST(contracts.AccountID(account))
-	return issued.Token.Reveal(), err
+	w.issuing.Lock()
+	defer w.issuing.Unlock()
+	t, ok := w.issued[account]
+	if !ok || !time.Now().Before(t.until) {
+		issued, lifetime, err := w.tokens.IssueREST(contracts.AccountID(account))
+		if err != nil {
+			return "", err
+		}
+		t = kept{issued.Token.Reveal(), issued.Expires.Add(-lifetime / 2)}
+		w.issued[account] = t
+	}
+	return t.token, nil
+}
+
+// kept is a token that is used again until then.
+type kept struct {
+	token string
+	until time.Time
 }
 
 // close ends everything, and removes what is not to be kept.
