@@ -32,7 +32,14 @@ async function fetched() {
   return library !== false;
 }
 
-const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+/** colours gives those of the page by their names, each read once: for one drawing. */
+function colours() {
+  const style = getComputedStyle(document.documentElement);
+  const known = {};
+  return (name) => (known[name] ??= style.getPropertyValue(name).trim());
+}
+
+const css = (name) => colours()(name);
 export const colourOf = (i) => css(`--c${i % 8}`);
 
 /**
@@ -133,6 +140,7 @@ export class Chart {
   /** bands draws where no offer has a price what all pairs say instead. */
   bands(u) {
     const { left, top, width, height } = u.bbox;
+    const css = colours();
     for (const s of this.empty) {
       const [from, until] = [s.from, s.until].map((at) => Math.max(left, Math.min(left + width, u.valToPos(at, 'x', true))));
       if (until > from) fillSpan(u.ctx, s.state, from, top, until - from, height, { css, faint: true });
@@ -153,6 +161,7 @@ export class Chart {
   /** drawLanes draws into a part of the canvas's pixels, a time where position says. */
   drawLanes(whole, { left, width }, position) {
     const r = devicePixelRatio;
+    const css = colours();
     const { canvas } = this;
     const ctx = canvas.getContext('2d');
     canvas.width = Math.round(whole * r);
@@ -179,9 +188,14 @@ export class Chart {
         ctx.setLineDash([]);
         return;
       }
+      let column; // of pixels, and what was drawn there
+      let drawn;
       for (const s of lane.spans) {
         if (position(s.until) < left || position(s.from) > left + width) continue;
         const x = place(s.from);
+        if (column !== Math.floor(x)) [column, drawn] = [Math.floor(x), new Set()];
+        else if (drawn.has(s.state) && place(s.until) < column + 1) continue;
+        drawn.add(s.state);
         fillSpan(ctx, s.state, x, y, Math.max(place(s.until) - x, 2 * r), h, { css }); // one capture is seen, too
       }
     });

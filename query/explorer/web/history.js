@@ -28,10 +28,16 @@ let drawn; // the history on show: {past, newest, window, whole, summaries}
 /** onShow is what is drawn, for tests and the curious. */
 export const onShow = { get chart() { return chart?.plot; }, get lines() { return drawn?.past; } };
 
+let rests; // the timer of a chart that is moved
+
+/** zoomed takes the part on show into the address; moved along, it is one step back once it rests. */
 function zoomed(part) {
+  const moved = part && asked.zoom && part.from !== asked.zoom.from;
   asked.zoom = part;
   by('unzoom').hidden = !part;
-  remember();
+  clearTimeout(rests);
+  if (moved) rests = setTimeout(remember, 250);
+  else remember();
 }
 
 /** zoomParams are the bounds of the part on show, if there is one. */
