@@ -279,6 +279,8 @@ async function budget() {
   const from = await page.evaluate(() => window.preismon.chart.scales.x.min);
   await page.keyboard.press('Shift+ArrowRight');
   await page.waitForFunction((from) => window.preismon.chart.scales.x.min > from, from).catch(() => fail('budget', 'Shift and the right key do not move the part on show'));
+  await page.waitForTimeout(400); // a chart that rests is in the address
+  const steps = await page.evaluate(() => history.length);
   said.pan = await page.evaluate(() => new Promise((ok) => { // back and forth by the wheel, as long as two seconds of a display of 60 Hz
     const times = [];
     let [n, last] = [0, performance.now()];
@@ -291,6 +293,9 @@ async function budget() {
     };
     requestAnimationFrame(frame);
   }));
+  await page.waitForTimeout(400);
+  const more = await page.evaluate(() => history.length) - steps;
+  if (more > 1) fail('budget', `a pan is ${more} steps back`);
   await page.context().close();
 }
 
