@@ -1,6 +1,8 @@
 package query
 
 import (
+	"slices"
+
 	"preismon/contracts"
 	"preismon/query/frame"
 )
@@ -111,4 +113,31 @@ func (b *Block) Position(i int) Position {
 		CapturedMs: b.CapturedMs[i], Item: contracts.ItemID(b.Item[i]), Site: contracts.SiteKey(b.Site.At(i)),
 		Epoch: b.Epoch[i], Seq: b.Seq[i], Capture: b.Capture[i], Offer: b.Offer[i],
 	}
+}
+
+// Part is some of the rows of a block in which rows lie in order.
+func (b *Block) Part(from, to int) *Block {
+	if from == 0 && to == b.Len {
+		return b
+	}
+	out := *b
+	out.Len = to - from
+	out.Item, out.CapturedMs, out.Epoch, out.Seq = cut(b.Item, from, to), cut(b.CapturedMs, from, to), cut(b.Epoch, from, to), cut(b.Seq, from, to)
+	out.Capture, out.Offer, out.Outcome, out.PriceMinor = cut(b.Capture, from, to), cut(b.Offer, from, to), cut(b.Outcome, from, to), cut(b.PriceMinor, from, to)
+	out.ShippingMinor, out.IsPrime = cut(b.ShippingMinor, from, to), cut(b.IsPrime, from, to)
+	out.IsBuyBox, out.RatingTenths = cut(b.IsBuyBox, from, to), cut(b.RatingTenths, from, to)
+	for _, d := range []*Dict{&out.Site, &out.Currency, &out.Merchant, &out.Manufacturer, &out.DeliveryText} {
+		d.Index = cut(d.Index, from, to)
+	}
+	out.Title.Spans, out.URL.Spans = cut(b.Title.Spans, from, to), cut(b.URL.Spans, from, to)
+	return &out
+}
+
+// cut is a part of a column. One that was not read is not as long as the block,
+// or holds what an earlier read left there.
+func cut[T any](column []T, from, to int) []T {
+	if len(column) < to {
+		return nil
+	}
+	return slices.Clip(column[from:to])
 }

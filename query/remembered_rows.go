@@ -2,7 +2,6 @@ package query
 
 import (
 	"context"
-	"slices"
 	"sort"
 	"time"
 
@@ -136,7 +135,7 @@ func within(b *Block, q *ResultsQuery) (*Block, bool) {
 	if first > 0 && end == b.Len && b.Len == q.Limit {
 		return nil, false
 	}
-	return rowsOf(b, first, max(first, end)), true
+	return b.Part(first, max(first, end)), true
 }
 
 // readRows reads all rows of a query into a block of their own, in order.
@@ -207,30 +206,4 @@ func (d *dictCopy) add(to *Dict, value []byte) {
 		d.seen[string(value)] = n
 	}
 	to.Index = append(to.Index, n)
-}
-
-// rowsOf are some of the rows of a block in which rows lie in order.
-func rowsOf(b *Block, from, to int) *Block {
-	if from == 0 && to == b.Len {
-		return b
-	}
-	out := *b
-	out.Len = to - from
-	out.Item, out.CapturedMs, out.Epoch, out.Seq = cut(b.Item, from, to), cut(b.CapturedMs, from, to), cut(b.Epoch, from, to), cut(b.Seq, from, to)
-	out.Capture, out.Offer, out.Outcome, out.PriceMinor = cut(b.Capture, from, to), cut(b.Offer, from, to), cut(b.Outcome, from, to), cut(b.PriceMinor, from, to)
-	out.ShippingMinor, out.IsPrime = cut(b.ShippingMinor, from, to), cut(b.IsPrime, from, to)
-	out.IsBuyBox, out.RatingTenths = cut(b.IsBuyBox, from, to), cut(b.RatingTenths, from, to)
-	for _, d := range []*Dict{&out.Site, &out.Currency, &out.Merchant, &out.Manufacturer, &out.DeliveryText} {
-		d.Index = cut(d.Index, from, to)
-	}
-	out.Title.Spans, out.URL.Spans = cut(b.Title.Spans, from, to), cut(b.URL.Spans, from, to)
-	return &out
-}
-
-// cut is a part of a column; of one that was not read, nothing.
-func cut[T any](column []T, from, to int) []T {
-	if len(column) == 0 {
-		return nil
-	}
-	return slices.Clip(column[from:to])
 }

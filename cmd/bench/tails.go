@@ -46,11 +46,6 @@ func (r *run) measureTails(ctx context.Context) error {
 		return err
 	}
 	defer f.stop()
-	stop, err := r.profileNode(ctx, "tails")
-	if err != nil {
-		return err
-	}
-	defer stop()
 	most := 0 // accounts: those of the tails of before may not have left yet
 	for _, n := range tailCounts {
 		most += (n + tailsOfAccount - 1) / tailsOfAccount
@@ -99,6 +94,11 @@ func (r *run) tails(ctx context.Context, f *flow, p *producer, account uint64, n
 			}
 		})
 	}
+	stop, err := r.profileNode(ctx, fmt.Sprintf("tails-%d", n))
+	if err != nil {
+		return s, p99, err
+	}
+	defer stop()
 	const warm = 2 * time.Second
 	pid := r.world.nodes[r.world.database].cmd.Process.Pid
 	began, skip := time.Now(), int(warm.Seconds()*visibleRate)

@@ -184,6 +184,8 @@ func readTexts(r *proto.Reader, to *query.Texts, n int) error {
 type blockColumns struct {
 	block query.Block
 
+	mandate proto.ColUInt64 // of rows for several mandates
+
 	item       proto.ColUInt64
 	capturedMs proto.ColInt64
 	epoch      proto.ColUInt32
@@ -206,6 +208,8 @@ const (
 	noMore columnSet = iota
 	standingColumns
 	exportColumns
+	// ofMandates is added where rows are read for several mandates.
+	ofMandates columnSet = 1 << 7
 )
 
 func columnsOf(q *query.ResultsQuery) columnSet {
@@ -236,7 +240,7 @@ func (c *blockColumns) results(more columnSet, b *query.Block, keep bool) proto.
 		{Name: "price_minor", Data: &c.price},
 		{Name: "merchant", Data: dict(&b.Merchant)},
 	}
-	switch more {
+	switch more &^ ofMandates {
 	case standingColumns:
 		cols = append(cols,
 			proto.ResultColumn{Name: "shipping_minor", Data: &c.shipping},
@@ -253,6 +257,9 @@ func (c *blockColumns) results(more columnSet, b *query.Block, keep bool) proto.
 			proto.ResultColumn{Name: "title", Data: text(&b.Title)},
 			proto.ResultColumn{Name: "url", Data: text(&b.URL)},
 		)
+	}
+	if more&ofMandates != 0 {
+		cols = append(cols, proto.ResultColumn{Name: "mandate", Data: &c.mandate})
 	}
 	return cols
 }

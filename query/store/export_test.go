@@ -1,9 +1,13 @@
 package store
 
 import (
+	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
+
+	"preismon/query"
 
 	"github.com/ClickHouse/ch-go"
 	"github.com/ClickHouse/clickhouse-go/v2"
@@ -55,3 +59,36 @@ func WithSettings(t testing.TB, cfg Config, more map[string]string) *Store {
 
 // Sharded tells whether the rows are spread over several shards.
 func (s *Store) Sharded() bool { return s.shards.Several() }
+
+// FeedTogether reads the feeds of two mandates by one statement, where both may
+// share one, and gives what is made of their blocks.
+func (s *Store) FeedTogether(ctx context.Context, a, b query.Visibility, q *query.FeedQuery, text func(*query.Block) []string) (out []string, err error) {
+	var readers []*feedReader
+	var reading sync.WaitGroup
+	texts := make([][]string, 2)
+	ended := make(chan struct{})
+	for i, v := range []query.Visibility{a, b} {
+		if _, whole := feedStatement(s.shards, v, q, nil); !whole {
+			close(ended)
+			return nil, nil
+		}
+		r := &feedReader{vis: v, query: q, blocks: make(chan *query.Block), taken: make(chan struct{}), left: make(chan struct{})}
+		readers = append(readers, r)
+		reading.Go(func() {
+			defer close(r.left)
+			for {
+				select {
+				case b := <-r.blocks:
+					texts[i] = append(texts[i], text(b)...)
+					r.taken <- struct{}{}
+				case <-ended:
+					return
+				}
+			}
+		})
+	}
+	_, err = s.readFeeds(ctx, readers)
+	close(ended)
+	reading.Wait()
+	return append(append(texts[0], "and"), texts[1]...), err
+}

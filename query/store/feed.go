@@ -3,30 +3,46 @@ package store
 import (
 	"context"
 
+	"preismon/contracts"
 	"preismon/query"
 )
 
-func feedStatement(n shards, v query.Visibility, q *query.FeedQuery) statement {
+// feedStatement builds the one statement of a feed. Together are the mandates
+// that share it, none: it is of one caller. Whole tells that the caller sees all
+// rows of its mandate, so that the statement may be shared.
+func feedStatement(n shards, v query.Visibility, q *query.FeedQuery, together []contracts.MandateID) (st statement, whole bool) {
 	rows := q.Rows
 	rows.Latest, rows.After, rows.Limit = query.AllRows, nil, q.Limit
 	p := params{}
 	sh := shapeOf(p, n, v, &rows, readOptions{})
 	sh.ByPair = false // products are found among the pairs
+	if whole = !sh.Pairs; whole && len(together) > 0 {
+		sh.Mandates = true
+		uints(p, "mandates", together)
+	}
 	p.uint("after_epoch", uint64(q.After.Epoch))
 	p.uint("after_seq", q.After.Seq)
 	p.uint("after_capture", uint64(q.After.Capture))
 	p.uint("after_offer", uint64(q.After.Offer))
-	st := render("feed.sql", sh, p)
+	st = render("feed.sql", sh, p)
 	st.settings = briefly
-	return st
+	return st, whole
 }
 
 // Feed implements query.ExtStore.
 func (s *Store) Feed(ctx context.Context, v query.Visibility, q *query.FeedQuery, each func(*query.Block) error) error {
+	st, whole := feedStatement(s.shards, v, q, nil)
+	if whole {
+		return s.feeds.together(ctx, v, q, st, each)
+	}
+	return s.readFeed(ctx, st, columnsOf(&q.Rows), func(c *blockColumns) error { return each(c.filled()) })
+}
+
+func (s *Store) readFeed(ctx context.Context, st statement, columns columnSet, each func(*blockColumns) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	r := s.read(ctx, feedStatement(s.shards, v, q), columnsOf(&q.Rows), blocksAhead)
-	err := r.each(each)
+	r := s.read(ctx, st, columns, blocksAhead)
+	err := r.eachColumns(each)
 	cancel()
 	r.drain()
 	return err

@@ -101,6 +101,11 @@ func readsOf(w *world, versions ...uint64) map[string]read {
 				all[fmt.Sprintf("Feed: %s, %s", name, v.name)] = func(ctx context.Context, s *store.Store) ([]string, error) {
 					return feedTexts(ctx, s, v.Visibility, w, q)
 				}
+				all[fmt.Sprintf("Feed: together, %s, %s", name, v.name)] = func(ctx context.Context, s *store.Store) ([]string, error) {
+					other := v.Visibility
+					other.Mandate = mandateOne + mandateTwo - v.Mandate
+					return texts(s.FeedTogether(ctx, v.Visibility, other, feedQuery(w, q), func(b *query.Block) []string { return blockTexts(b, q.Export) }))
+				}
 			}
 		}
 	}
@@ -212,14 +217,17 @@ func resultTexts(ctx context.Context, s *store.Store, v query.Visibility, q quer
 
 // feedTexts are rows of a query behind the place in the middle of all.
 func feedTexts(ctx context.Context, s *store.Store, v query.Visibility, w *world, q query.ResultsQuery) ([]string, error) {
-	at := w.rows[len(w.rows)/2]
-	feed := query.FeedQuery{Rows: q, After: query.FeedPlace{Epoch: at.epoch, Seq: at.seq, Capture: at.capture, Offer: at.offer}, Limit: 200}
 	var out []string
-	err := s.Feed(ctx, v, &feed, func(b *query.Block) error {
+	err := s.Feed(ctx, v, feedQuery(w, q), func(b *query.Block) error {
 		out = append(out, blockTexts(b, q.Export)...)
 		return nil
 	})
 	return out, err
+}
+
+func feedQuery(w *world, q query.ResultsQuery) *query.FeedQuery {
+	at := w.rows[len(w.rows)/2]
+	return &query.FeedQuery{Rows: q, After: query.FeedPlace{Epoch: at.epoch, Seq: at.seq, Capture: at.capture, Offer: at.offer}, Limit: 200}
 }
 
 func blockTexts(b *query.Block, export bool) (out []string) {

@@ -13,6 +13,8 @@ func (w *world) sees(a contracts.AccountID, p contracts.Pair) bool {
 	mandate := mandateOne
 	if a == accountOther {
 		mandate = mandateTwo
+	} else if of, ok := w.more[a]; ok {
+		mandate = of
 	}
 	orders, ok := w.scopes[mandate][p]
 	if !ok {

@@ -92,8 +92,13 @@ func (s *Store) do(ctx context.Context, st statement, ofStream bool, results fun
 // each gives the blocks in order. A block is valid until take returns; an
 // error of take ends the reading with it.
 func (r *blockReader) each(take func(*query.Block) error) error {
+	return r.eachColumns(func(c *blockColumns) error { return take(c.filled()) })
+}
+
+// eachColumns is each for who needs columns that a block does not have.
+func (r *blockReader) eachColumns(take func(*blockColumns) error) error {
 	for c := range r.full {
-		if err := take(c.filled()); err != nil {
+		if err := take(c); err != nil {
 			return err
 		}
 		r.empty <- c

@@ -17,6 +17,7 @@ type resultsShape struct {
 	Unsorted                                   bool
 	FromLatest, Newest, NewestRow, NewestWhole bool
 	ByPair                                     bool // from observations, by its key
+	Mandates                                   bool // rows of several, which see all that is theirs
 
 	Brand, Manufacturer, Merchant, Prime, BuyBox, Outcomes bool
 }

@@ -11,6 +11,10 @@ import (
 // what was asked.
 type shared[Q, A any] struct {
 	read func(context.Context, []Q) (A, error)
+	// company is how long a statement waits for others, where the one before had
+	// several: they ask again at about the same time. It is a small part of its
+	// time.
+	company time.Duration
 
 	mu      sync.Mutex
 	next    *sharing[Q, A] // has not begun; nil: nobody waits
@@ -28,17 +32,24 @@ type sharing[Q, A any] struct {
 	err    error
 }
 
-const (
-	// patience is how long a statement waits for the one before, which may hang.
-	patience = 50 * time.Millisecond
-	// company is how long it waits for others, where the one before had several:
-	// they ask again at about the same time. It is a small part of its time.
-	company = 200 * time.Microsecond
-)
+// patience is how long a statement waits for the one before, which may hang.
+const patience = 50 * time.Millisecond
 
 // ask gives the answer of a moment after the call.
 func (s *shared[Q, A]) ask(ctx context.Context, about Q) (none A, _ error) {
+	q := s.join(ctx, about)
+	select {
+	case <-q.done:
+		return q.answer, q.err
+	case <-ctx.Done():
+		return none, kind(context.Cause(ctx))
+	}
+}
+
+// join adds a question to the statement that begins next.
+func (s *shared[Q, A]) join(ctx context.Context, about Q) *sharing[Q, A] {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	q := s.next
 	if q == nil {
 		q = &sharing[Q, A]{ctx: context.WithoutCancel(ctx), done: make(chan struct{})}
@@ -46,13 +57,7 @@ func (s *shared[Q, A]) ask(ctx context.Context, about Q) (none A, _ error) {
 		go s.run(q, s.running, s.crowd > 1)
 	}
 	q.about = append(q.about, about)
-	s.mu.Unlock()
-	select {
-	case <-q.done:
-		return q.answer, q.err
-	case <-ctx.Done():
-		return none, kind(context.Cause(ctx))
-	}
+	return q
 }
 
 // run asks when the statement may begin.
@@ -66,7 +71,7 @@ func (s *shared[Q, A]) run(q *sharing[Q, A], before <-chan struct{}, gather bool
 		late.Stop()
 	}
 	if gather {
-		time.Sleep(company)
+		time.Sleep(s.company)
 	}
 	s.mu.Lock()
 	s.next, s.running, s.crowd = nil, q.done, len(q.about)

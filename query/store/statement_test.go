@@ -57,6 +57,40 @@ func TestStatements(t *testing.T) {
 	}
 }
 
+// TestFeedStatements shows the SQL of a feed, alone and for several mandates. Only
+// who sees all of its mandate shares one.
+func TestFeedStatements(t *testing.T) {
+	whole := query.Visibility{Mandate: 7, Versions: []uint64{3}, Applied: true, Scope: contracts.AccountScope{AllOrders: true, AllSites: true}}
+	of := func(v query.Visibility, s query.Selectors) (query.Visibility, *query.FeedQuery) {
+		return v, &query.FeedQuery{Rows: query.ResultsQuery{Selectors: s, Watermark: query.Watermark{Epoch: 5, Seq: 99}, Merchant: "M"}, After: query.FeedPlace{Epoch: 5, Seq: 6, Capture: 7, Offer: 8}, Limit: 11}
+	}
+	together := []contracts.MandateID{7, 8}
+	for name, n := range map[string]shards{"": 1, "_shards": 3} {
+		v, q := of(whole, query.Selectors{Site: "a.example"})
+		alone, _ := feedStatement(n, v, q, nil)
+		goldenStatement(t, "feed"+name, alone)
+		st, shared := feedStatement(n, v, q, together)
+		if goldenStatement(t, "feed_together"+name, st); !shared {
+			t.Error("it is not shared")
+		}
+	}
+	behind, narrow := whole, whole
+	behind.Applied = false
+	narrow.Scope = contracts.AccountScope{AllOrders: true, Sites: []contracts.SiteKey{"a.example"}}
+	for name, c := range map[string]struct {
+		v query.Visibility
+		s query.Selectors
+	}{
+		"behind": {v: behind}, "narrow": {v: narrow}, "order": {whole, query.Selectors{Order: 2}}, "product": {whole, query.Selectors{EAN: "96385074"}}, "items": {whole, query.Selectors{Items: "[1,2]"}},
+	} {
+		v, q := of(c.v, c.s)
+		st, shared := feedStatement(1, v, q, together)
+		if shared || strings.Contains(st.text, "{mandates:") {
+			t.Errorf("%s: it is shared", name)
+		}
+	}
+}
+
 // goldenStatement compares a statement and its values with the golden file.
 // No statement is without the caller's mandate.
 func goldenStatement(t *testing.T, name string, st statement) {
@@ -80,7 +114,7 @@ func goldenStatement(t *testing.T, name string, st statement) {
 	if diff := cmp.Diff(string(want), b.String()); diff != "" {
 		t.Errorf("run with -update if this is meant (-want +got):\n%s", diff)
 	}
-	if !strings.Contains(b.String(), "mandate = {mandate:UInt64}") {
+	if !strings.Contains(b.String(), "mandate = {mandate:UInt64}") && !strings.Contains(b.String(), "mandate IN {mandates:Array(UInt64)}") {
 		t.Error("the statement does not name the mandate")
 	}
 }

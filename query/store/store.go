@@ -93,6 +93,7 @@ type Store struct {
 	written    func(context.Context) *event.Written
 	last       atomic.Pointer[lastMoment] // nil: none
 	states     shared[who, *state]
+	feeds      feeds
 	pairCounts *cache.Cache[question, pairCounts]
 
 	tell  func(Asked)
@@ -169,12 +170,17 @@ func New(cfg Config) (*Store, error) {
 	return s, nil
 }
 
+// company is how long what everybody asks with each request waits for others.
+const company = 200 * time.Microsecond
+
 // remember makes what a store keeps between requests, empty.
 func (s *Store) remember() {
 	s.accounts = newAccounts(accountBytes)
 	s.pairCounts = cache.New(pairCountBytes, func(question, pairCounts) int { return 48 })
 	s.moments.read = func(ctx context.Context, _ []struct{}) (moment, error) { return s.momentNow(ctx) }
 	s.states.read = s.readState
+	s.moments.company, s.states.company = company, company
+	s.feeds = feeds{read: s.readFeeds, of: map[string]*feedShare{}}
 }
 
 func tlsOf(c *tls.Config) *tls.Config {

@@ -62,6 +62,7 @@ type world struct {
 	epoch   uint32 // of rows that are inserted
 	mark    uint64
 	scopes  map[contracts.MandateID]map[contracts.Pair][]contracts.OrderID
+	more    map[contracts.AccountID]contracts.MandateID // accounts of further mandates, each of which sees all of its own
 }
 
 const (

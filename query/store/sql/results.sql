@@ -139,7 +139,7 @@ item IN ({{template "products" .}})
       AND captured_at <= fromUnixTimestamp64Milli({to_ms:Int64}, 'UTC')
 {{- end}}
 {{- else -}}
-mandate = {mandate:UInt64}
+{{if .Mandates}}mandate IN {mandates:Array(UInt64)}{{else}}mandate = {mandate:UInt64}{{end}}
 {{- if .From}}
       AND captured_desc <= -{from_ms:Int64}
 {{- end}}

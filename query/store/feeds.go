@@ -1,0 +1,176 @@
+package store
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"preismon/contracts"
+	"preismon/query"
+)
+
+// feeds lets who follows different mandates share a statement: those who ask
+// for the same, but for their mandate, and see all rows of theirs. Each is given
+// the rows of its own mandate. Tails that are woken together ask so at about the
+// same time; who asks alone has a statement of its own.
+type feeds struct {
+	read func(context.Context, []*feedReader) (struct{}, error)
+
+	mu    sync.Mutex
+	of    map[string]*feedShare // by what is asked for
+	crowd int                   // how many readers the last statement had
+}
+
+const (
+	// feedCompany is how long a feed waits for others, where the one before had
+	// several. They come one after the other, by what each does before.
+	feedCompany = 2 * time.Millisecond
+	// maxTogether is how many mandates a statement is of at most.
+	maxTogether = 256
+)
+
+// feedShare is for all who ask for the same now.
+type feedShare struct {
+	shared[*feedReader, struct{}]
+	readers int
+}
+
+// feedReader is who waits for the rows of a mandate.
+type feedReader struct {
+	vis    query.Visibility
+	query  *query.FeedQuery
+	blocks chan *query.Block
+	taken  chan struct{} // the block may be used again
+	left   chan struct{} // closed when no more is taken
+}
+
+// together reads the rows of one who sees its whole mandate, as the statement
+// says, beside others.
+func (f *feeds) together(ctx context.Context, v query.Visibility, q *query.FeedQuery, st statement, each func(*query.Block) error) error {
+	r := &feedReader{vis: v, query: q, blocks: make(chan *query.Block), taken: make(chan struct{}), left: make(chan struct{})}
+	defer close(r.left)
+	share, leave := f.enter(st)
+	defer leave()
+	answer := share.join(ctx, r)
+	for {
+		select {
+		case b := <-r.blocks:
+			if err := each(b); err != nil {
+				return err
+			}
+			r.taken <- struct{}{}
+		case <-answer.done:
+			return answer.err
+		case <-ctx.Done():
+			return kind(context.Cause(ctx))
+		}
+	}
+}
+
+// give has the reader take a block, if it still wants any.
+func (r *feedReader) give(b *query.Block) {
+	select {
+	case r.blocks <- b:
+	case <-r.left:
+		return
+	}
+	select {
+	case <-r.taken:
+	case <-r.left:
+	}
+}
+
+// enter gives those who ask by a statement that differs in its mandate only.
+func (f *feeds) enter(st statement) (share *feedShare, leave func()) {
+	key := st.butFor("mandate", "version", "versions") // a version is of a mandate, and nothing depends on it
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if share = f.of[key]; share == nil {
+		share = &feedShare{}
+		share.read, share.company, share.crowd = f.read, feedCompany, f.crowd
+		f.of[key] = share
+	}
+	share.readers++
+	return share, func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if share.readers--; share.readers == 0 {
+			delete(f.of, key)
+		}
+	}
+}
+
+// butFor is the text of a statement and its values but for some.
+func (st statement) butFor(names ...string) string {
+	var b strings.Builder
+	b.WriteString(st.text)
+	for _, name := range slices.Sorted(maps.Keys(st.params)) {
+		if !slices.Contains(names, name) {
+			b.WriteString("\x00" + name + "\x00" + st.params[name])
+		}
+	}
+	return b.String()
+}
+
+// readFeeds gives all readers, who ask for the same, the rows of their mandates.
+func (s *Store) readFeeds(ctx context.Context, readers []*feedReader) (struct{}, error) {
+	s.feeds.mu.Lock()
+	s.feeds.crowd = len(readers)
+	s.feeds.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, sharedTimeout)
+	defer cancel()
+	of := map[contracts.MandateID][]*feedReader{}
+	for _, r := range readers {
+		select {
+		case <-r.left:
+		default:
+			of[r.vis.Mandate] = append(of[r.vis.Mandate], r)
+		}
+	}
+	go func() { // nobody is left who waits
+		for _, r := range readers {
+			select {
+			case <-r.left:
+			case <-ctx.Done():
+				return
+			}
+		}
+		cancel()
+	}()
+	for together := range slices.Chunk(slices.Sorted(maps.Keys(of)), maxTogether) {
+		if err := s.readTogether(ctx, together, of); err != nil {
+			return struct{}{}, err
+		}
+	}
+	return struct{}{}, nil
+}
+
+// readTogether is the one statement for some mandates.
+func (s *Store) readTogether(ctx context.Context, together []contracts.MandateID, of map[contracts.MandateID][]*feedReader) error {
+	first := of[together[0]][0]
+	if len(together) == 1 {
+		st, _ := feedStatement(s.shards, first.vis, first.query, nil)
+		return s.readFeed(ctx, st, columnsOf(&first.query.Rows), func(c *blockColumns) error {
+			for _, r := range of[together[0]] {
+				r.give(c.filled())
+			}
+			return nil
+		})
+	}
+	st, _ := feedStatement(s.shards, first.vis, first.query, together)
+	return s.readFeed(ctx, st, columnsOf(&first.query.Rows)|ofMandates, func(c *blockColumns) error {
+		b := c.filled()
+		for from, to := 0, 0; from < b.Len; from = to {
+			for to < b.Len && c.mandate[to] == c.mandate[from] {
+				to++
+			}
+			for _, r := range of[contracts.MandateID(c.mandate[from])] {
+				r.give(b.Part(from, to))
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,207 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"preismon/contracts"
+	"preismon/query"
+	"preismon/query/store"
+
+	gocmp "github.com/google/go-cmp/cmp"
+)
+
+// moreMandates adds mandates of random pairs, each with an account that sees all
+// of it. The tables hold no row for them yet.
+func (w *world) moreMandates(r *rand.Rand, n int) (accounts []contracts.AccountID) {
+	w.more = map[contracts.AccountID]contracts.MandateID{}
+	for i := range n {
+		m, a := contracts.MandateID(31+i), contracts.AccountID(3100+i)
+		pairs := map[contracts.Pair][]contracts.OrderID{}
+		for len(pairs) < 1+i%7 { // of 24: some share pairs, and some are all alone
+			pairs[contracts.Pair{Item: contracts.ItemID(1 + r.IntN(6)), Site: contracts.SiteKey(worldSites[r.IntN(4)])}] = []contracts.OrderID{contracts.OrderID(300 + i)}
+		}
+		for p, orders := range pairs {
+			w.exec("INSERT INTO scope_pairs VALUES (?, 7, ?, ?, ?)", uint64(m), uint64(p.Item), string(p.Site), ids(orders))
+		}
+		w.exec("INSERT INTO scopes VALUES (?, 7, ?, 6)", uint64(m), uint64(len(pairs)))
+		w.exec("INSERT INTO scopes_applied VALUES (?, 0, 7)", uint64(m))
+		w.exec(fmt.Sprintf("INSERT INTO accounts VALUES (%d, %d, 'm%d', 'h', false, false, ['results'], true, [], true, [], 1)", a, m, a))
+		w.scopes[m], w.more[a] = pairs, m
+		accounts = append(accounts, a)
+	}
+	return accounts
+}
+
+// TestFeedsOfManyMandatesShareAStatement: tails of different mandates that are
+// woken together read by a few statements. Each is given its own mandate's rows,
+// every one once and in order, with its own window, filters and fields, beside
+// narrowed accounts and beside some that leave in the middle.
+func TestFeedsOfManyMandatesShareAStatement(t *testing.T) {
+	w := newWorld(t, 329, 1)
+	r := rand.New(rand.NewPCG(32, 9))
+	const mandates, waves = 24, 4
+	accounts := append(w.moreMandates(r, mandates), accountWhole, accountOther, accountOrder, accountSites, accountNone)
+	w.insert(r, 50, 0)
+	w.setMark(w.mark)
+	var statements atomic.Int64
+	w.cfg.Asked = func(a store.Asked) {
+		if a.Statement == "feed" {
+			statements.Add(1)
+		}
+	}
+	st, err := store.New(w.cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	w.serve(st)
+	w.told("CATALOG")
+	w.told("IN_FORCE")
+	const from = "2026-01-01T00:00:00Z"
+	requests := []query.ResultsRequest{
+		{},
+		{Site: "gamma.example", CapturedFrom: from},
+		{Site: "market.example", CapturedFrom: from}, // differs in a value alone
+		{Site: "beta.example", CapturedFrom: from, Include: query.Include{ExportFields: true}},
+		{Site: "alpha.example", CapturedFrom: "2026-03-01T00:00:00Z", CapturedTo: "2026-03-07T00:00:00Z", Merchant: "Merchant 2's \\ shop"},
+	}
+	var all []*feeder
+	for i, a := range accounts {
+		f := &feeder{w: w, account: a, request: requests[i%len(requests)], at: query.Watermark{Epoch: w.epoch, Seq: w.mark}}
+		f.begin(t)
+		all = append(all, f)
+	}
+	rows, reads := 0, int64(0)
+	for wave := range waves {
+		w.insert(r, 400, 0)
+		w.setMark(w.mark)
+		edge, err := w.service.Await(t.Context(), query.Edge{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		limit := []int{1_000, 1_000, 3, 40}[wave]
+		statements.Store(0)
+		leaving, leave := context.WithCancel(t.Context())
+		var together sync.WaitGroup
+		got := make([][]fed, len(all))
+		failed := make([]error, len(all))
+		for i, f := range all {
+			if i%3 == 0 { // another of the same mandate, that does not stay
+				since := f.token
+				together.Go(func() {
+					p, err := w.service.Feed(leaving, query.Principal{Account: f.account}, query.FeedRequest{Since: since, Lines: true, UpTo: &edge})
+					if err == nil {
+						p.Rows.Release()
+					}
+				})
+			}
+			together.Go(func() {
+				f.upTo = &edge
+				got[i], failed[i] = f.follow(t, limit)
+			})
+		}
+		leave()
+		together.Wait()
+		if limit == 1_000 {
+			reads += statements.Load()
+		}
+		for i, f := range all {
+			if failed[i] != nil {
+				t.Fatalf("wave %d: account %d: %v", wave, f.account, failed[i])
+			}
+			want := f.expected(f.at, edge.Watermark)
+			if diff := gocmp.Diff(placesOf(want), fedPlaces(got[i])); diff != "" {
+				t.Fatalf("wave %d: account %d, mandate %d (-want +got):\n%s", wave, f.account, w.more[f.account], diff)
+			}
+			f.at = edge.Watermark
+			rows += len(want)
+		}
+	}
+	t.Logf("%d rows, %d statements in %d waves of %d", rows, reads, 2, len(all))
+	if rows < 800 || reads > int64(len(all)) {
+		t.Errorf("%d rows, %d statements", rows, reads)
+	}
+	for _, f := range all {
+		later := map[string]int{}
+		f.snapshot(t, later)
+		if diff := gocmp.Diff(later, f.rows); diff != "" {
+			t.Errorf("account %d, %+v: %s", f.account, f.request, diff)
+		}
+	}
+}
+
+// placesOf and fedPlaces name rows alike.
+func placesOf(rows []obsRow) (out []string) {
+	for _, r := range rows {
+		out = append(out, fmt.Sprint(r.item, " ", r.site, " ", r.ms))
+	}
+	return out
+}
+
+func fedPlaces(rows []fed) (out []string) {
+	for _, r := range rows {
+		at, _ := time.Parse(time.RFC3339, r.CapturedAt)
+		out = append(out, fmt.Sprint(r.ItemID, " ", r.Site, " ", at.UnixMilli()))
+	}
+	return out
+}
+
+// TestAFeedThatFailsFailsAlone: who refuses a block, or panics at it, is told so;
+// the others of its statement are given all their rows.
+func TestAFeedThatFailsFailsAlone(t *testing.T) {
+	w := newWorld(t, 330, 1)
+	r := rand.New(rand.NewPCG(32, 10))
+	accounts, first := w.moreMandates(r, 12), w.mark
+	w.insert(r, 400, 0)
+	w.setMark(w.mark)
+	w.told("CATALOG")
+	w.told("IN_FORCE")
+	mark := query.Watermark{Epoch: w.epoch, Seq: w.mark}
+	refused := errors.New("no more")
+	for range 5 {
+		var together sync.WaitGroup
+		got, failed := make([]int, len(accounts)), make([]error, len(accounts))
+		for i, a := range accounts {
+			together.Go(func() {
+				defer func() {
+					if p := recover(); p != nil {
+						failed[i] = fmt.Errorf("%v", p)
+					}
+				}()
+				v := query.Visibility{Mandate: w.more[a], Versions: []uint64{7}, Applied: true, Scope: contracts.AccountScope{AllOrders: true, AllSites: true}}
+				failed[i] = w.store.Feed(t.Context(), v, &query.FeedQuery{Rows: query.ResultsQuery{Watermark: mark}, Limit: 10_000}, func(b *query.Block) error {
+					got[i] += b.Len
+					switch i {
+					case 3:
+						return refused
+					case 7:
+						panic("in a reader")
+					}
+					return nil
+				})
+			})
+		}
+		together.Wait()
+		for i, a := range accounts {
+			want := 0
+			for _, row := range w.rows {
+				if w.sees(a, row.pair()) && row.seq > first {
+					want++
+				}
+			}
+			switch {
+			case i == 3 && !errors.Is(failed[i], refused), i == 7 && (failed[i] == nil || failed[i].Error() != "in a reader"):
+				t.Errorf("account %d: %v", a, failed[i])
+			case i != 3 && i != 7 && (failed[i] != nil || got[i] != want):
+				t.Errorf("account %d: %d rows of %d, %v", a, got[i], want, failed[i])
+			}
+		}
+	}
+}
