@@ -39,6 +39,8 @@ type SiteStatusEcho struct {
 	Timezone string `json:"timezone"`
 	Pairs    int    `json:"pairs"`
 	Sites    int    `json:"sites"`
+	// Reasons are those of all pairs.
+	Reasons SiteReasons `json:"reasons"`
 }
 
 // SiteStatus is the state of the pairs of a site now; null: nothing tells.
@@ -71,6 +73,17 @@ type SiteReasons struct {
 	Pending                     int `json:"pending"`
 	Overdue                     int `json:"overdue"`
 	Unknown                     int `json:"unknown"`
+}
+
+func (r *SiteReasons) add(of SiteReasons) {
+	r.PriceObserved += of.PriceObserved
+	r.ProductUnavailable += of.ProductUnavailable
+	r.ProductNotFound += of.ProductNotFound
+	r.AccessTemporarilyRestricted += of.AccessTemporarilyRestricted
+	r.SiteTemporarilyUnavailable += of.SiteTemporarilyUnavailable
+	r.Pending += of.Pending
+	r.Overdue += of.Overdue
+	r.Unknown += of.Unknown
 }
 
 // ByCode are the counts by reason code, without those of no pair.
@@ -144,6 +157,7 @@ func (s *Service) siteStatus(ctx context.Context, p Principal, r SiteStatusReque
 	page.Data = statusOf(sites, zone)
 	for _, site := range page.Data {
 		page.Query.Pairs += site.Pairs
+		page.Query.Reasons.add(site.Reasons)
 	}
 	page.Query.Sites = len(page.Data)
 	return page, nil

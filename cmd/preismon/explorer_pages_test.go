@@ -108,7 +108,7 @@ func (s pagesSaid) compareSites(t *testing.T, client *api) {
 	for site := range pairs {
 		want[site] = len(pairs[site])
 	}
-	overdue := 0
+	overdue, all := 0, 0
 	for _, r := range s.Sites.File.records(t) {
 		n := map[string]int{}
 		for name, value := range r {
@@ -119,7 +119,7 @@ func (s pagesSaid) compareSites(t *testing.T, client *api) {
 		if got[site] = n["pairs"]; max(answers-len(answered[site]), len(answered[site])-answers) > 2 {
 			t.Errorf("%s: %d pairs were answered by the file, %d by the quality", site, answers, len(answered[site]))
 		}
-		if n["overdue"] > 0 {
+		if all += n["pairs"]; n["overdue"] > 0 {
 			overdue++
 		}
 	}
@@ -128,6 +128,9 @@ func (s pagesSaid) compareSites(t *testing.T, client *api) {
 	}
 	if (overdue > 0) != strings.Contains(s.Sites.Overdue, fmt.Sprintf("overdue pairs: %d.", overdue)) || strings.Contains(s.Sites.Status+s.Sites.Overdue, "undefined") {
 		t.Errorf("%d sites with overdue pairs: %q, %q", overdue, s.Sites.Overdue, s.Sites.Status)
+	}
+	if said := strings.ReplaceAll(s.Sites.Status, ",", ""); !strings.Contains(said, fmt.Sprintf("Of %d pairs ", all)) {
+		t.Errorf("%d pairs: %q", all, s.Sites.Status)
 	}
 }
 

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -114,10 +115,13 @@ func TestSiteStatusMatchesOracle(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		want, got, pairs := w.siteStatusOracle(a, rows, r.OrderID, r.Site), map[contracts.SiteKey]query.SiteStatus{}, 0
+		want, got, pairs, reasons := w.siteStatusOracle(a, rows, r.OrderID, r.Site), map[contracts.SiteKey]query.SiteStatus{}, 0, map[string]int{}
 		for i, s := range page.Data {
 			got[s.Site] = s
 			pairs += s.Pairs
+			for code, n := range s.Reasons.ByCode() {
+				reasons[code] += n
+			}
 			late, never = late+s.Late, never+s.NeverCaptured
 			if s.NextDueAt != nil {
 				next++
@@ -129,7 +133,7 @@ func TestSiteStatusMatchesOracle(t *testing.T) {
 				rt.Fatalf("%s comes after %s", s.Site, page.Data[i-1].Site)
 			}
 		}
-		if diff := cmp.Diff(want, got); diff != "" || page.Query.Sites != len(want) || page.Query.Pairs != pairs {
+		if diff := cmp.Diff(want, got); diff != "" || page.Query.Sites != len(want) || page.Query.Pairs != pairs || !maps.Equal(reasons, page.Query.Reasons.ByCode()) {
 			rt.Fatalf("account %d, %+v of %+v, %+v (-want +got):\n%s", a, r, rows, page.Query, diff)
 		}
 	})

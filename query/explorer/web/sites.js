@@ -12,11 +12,14 @@ import { show } from './zone.js';
 
 let sites = []; // on show, before they are filtered
 let asOf = 0; // ms
+let all = {}; // of all sites, as the service adds up
 
 /** noResult are the reasons for which a pair has neither a price nor an answer of the market. */
 const noResult = ['overdue', 'accessTemporarilyRestricted', 'siteTemporarilyUnavailable', 'pending', 'unknown'];
 
 const without = (s) => noResult.reduce((n, reason) => n + s.reasons[reason], 0);
+
+const freshness = (s) => t.freshness(number(s.pairs), number(s.reasons.priceObserved), number(s.reasons.productUnavailable + s.reasons.productNotFound), number(without(s)));
 
 /** readSites reads the view: one site, or all that are seen; again: they stay on show until then. */
 export async function readSites(signal, again = false) {
@@ -27,7 +30,7 @@ export async function readSites(signal, again = false) {
   let whole = again;
   try {
     const [answer] = await Promise.all([api.page(read.path, read.params, signal), sitesRead()]);
-    [sites, asOf] = [answer.data, Date.parse(answer.query.asOf)];
+    [sites, asOf, all] = [answer.data, Date.parse(answer.query.asOf), answer.query];
     showSites();
     whole = true;
   } finally {
@@ -64,8 +67,7 @@ const lateOf = (s) => element('span', {}, number(s.late), s.reasons.overdue ? el
 /** showSites shows the sites that the filter leaves, and gives them. */
 export function showSites() {
   const shown = sites.filter((s) => withWords(by('sites-filter').value, siteName(s.site), s.site));
-  const all = (of) => number(shown.reduce((n, s) => n + of(s), 0));
-  by('sites-status').textContent = sites.length ? `${t.linesOf(number(shown.length), number(sites.length))}. ${t.freshness(all((s) => s.pairs), all((s) => s.reasons.priceObserved), all((s) => s.reasons.productUnavailable + s.reasons.productNotFound), all(without))}` : t.noSites;
+  by('sites-status').textContent = sites.length ? [t.linesOf(number(shown.length), number(sites.length)), shown.length === sites.length && freshness(all)].filter(Boolean).join('. ') : t.noSites;
   const late = shown.filter((s) => s.reasons.overdue).sort((a, b) => (a.lateSince ?? '').localeCompare(b.lateSince ?? ''));
   by('overdue').replaceChildren(...(late.length ? [element('p', { class: 'notice' }, t.overdueSites(number(late.length)), ' ', ...late.flatMap((s, i) => [
     i ? '; ' : '', siteName(s.site), s.lateSince ? ` (${t.since(show(Date.parse(s.lateSince), zoned(), language))})` : ` (${t.neverSeen})`,

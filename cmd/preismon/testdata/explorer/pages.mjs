@@ -71,6 +71,7 @@ async function sites() {
   await page.keyboard.press('Tab');
   const left = await cells(page, '#fresh');
   if (!left.length || left.length === said.sites.rows.length || left.some((r) => !/markt/i.test(r[0]))) fail('sites', `the filter leaves ${left.map((r) => r[0])}`);
+  if ((await page.textContent('#sites-status')).includes('pairs')) fail('sites', 'the status tells of all pairs beside some sites');
   const kept = (await file(page, '#sites-file')).text.trimEnd().split('\r\n').slice(1).map((l) => l.split(',')[1]);
   if (kept.join() !== left.map((r) => r[5]).join()) fail('sites', `the file is not what is on show: pairs ${kept}, ${left.map((r) => r[5])}`);
   await keeps(page, 'sites', '#fresh', '**/ext/v1/sites/status*', /view=sites.*sort=pairs.*filter=MARKT/);
