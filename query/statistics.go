@@ -40,6 +40,9 @@ type StatisticsRequest struct {
 	ResultsRequest
 	By     Grouping `json:"by,omitempty"`
 	Bucket string   `json:"bucket,omitempty"`
+
+	Trend    bool `json:"trend,omitempty"`    // of each price its StatisticTrend
+	Standing bool `json:"standing,omitempty"` // and its StatisticStanding
 }
 
 // StatisticsQuery is what the store is asked.
@@ -114,13 +117,18 @@ func (s *Service) Statistics(ctx context.Context, p Principal, r StatisticsReque
 	case r.CapturedTo != "" && r.CapturedFrom == "":
 		return nil, invalid("capturedFrom: missing. Statistics need both bounds, the lower one, or none.")
 	}
+	if err := r.checkBesides(limit); err != nil {
+		return nil, err
+	}
 	rows := r.ResultsRequest
 	rows.Cursor, rows.Limit = "", nil // of the statistics, not of rows
 	plan, err := s.plan(p, rows)
 	if err != nil {
 		return nil, err
 	}
-	plan.mostPairs = maxStatisticPairs
+	if plan.mostPairs = maxStatisticPairs; r.Standing {
+		plan.mostPairs = maxPositionPairs
+	}
 	w := plan.query.Window
 	meaning := r
 	meaning.ResultsRequest = r.ResultsRequest.meaning()
@@ -155,7 +163,7 @@ func (s *Service) Statistics(ctx context.Context, p Principal, r StatisticsReque
 	if in.empty {
 		return page, nil
 	}
-	giveBack, err := s.Charge(ctx, pageBlocks+int64(limit)*statisticBytes)
+	giveBack, err := s.Charge(ctx, pageBlocks+int64(limit)*statisticBytes+r.besideBytes(in, limit))
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +175,10 @@ func (s *Service) Statistics(ctx context.Context, p Principal, r StatisticsReque
 	if err != nil {
 		return nil, s.budget(ctx, err)
 	}
-	return s.statisticsPage(page, found, edges, in, r, bound, place)
+	if page, err = s.statisticsPage(page, found, edges, in, r, bound, place); err != nil || !r.besides() {
+		return page, err
+	}
+	return page, s.budget(ctx, s.tellBesides(ctx, in, r, page, place))
 }
 
 // statisticsPage makes the records of what was found.

@@ -94,6 +94,9 @@ type StatisticPricing struct {
 	Last                *json.Number       `json:"last"`
 	TimeWeightedAverage *json.Number       `json:"timeWeightedAverage"`
 	Seconds             json.Number        `json:"seconds"`
+
+	Trend    []StatisticTrend   `json:"trend,omitempty"`
+	Standing *StatisticStanding `json:"standing,omitempty"`
 }
 
 // record shows a statistic.

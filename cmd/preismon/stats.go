@@ -37,12 +37,13 @@ type statsCmd struct {
 	Remote remoteFlags `embed:""`
 	recordFlags
 	scopeFlags
-	GlobalScope  bool   `help:"All that you see, in a window with both bounds." env:"-"`
-	Brand        string `help:"Only this brand." env:"-" placeholder:"TEXT"`
-	CapturedFrom string `aliases:"from" help:"Earliest capture time: RFC 3339, or a date. Also --from." env:"-" placeholder:"TIME"`
-	CapturedTo   string `aliases:"to" help:"Latest capture time: RFC 3339, or a date, which is included. Also --to." env:"-" placeholder:"TIME"`
-	By           string `help:"What a record is of: ${enum}." enum:"product,site,merchant,brand,all" default:"product" env:"-"`
-	Bucket       string `help:"The parts of the window: ${enum}." enum:"hour,day,week,whole" default:"whole" env:"-"`
+	GlobalScope  bool     `help:"All that you see, in a window with both bounds." env:"-"`
+	Brand        string   `help:"Only this brand." env:"-" placeholder:"TEXT"`
+	CapturedFrom string   `aliases:"from" help:"Earliest capture time: RFC 3339, or a date. Also --from." env:"-" placeholder:"TIME"`
+	CapturedTo   string   `aliases:"to" help:"Latest capture time: RFC 3339, or a date, which is included. Also --to." env:"-" placeholder:"TIME"`
+	By           string   `help:"What a record is of: ${enum}." enum:"product,site,merchant,brand,all" default:"product" env:"-"`
+	Bucket       string   `help:"The parts of the window: ${enum}." enum:"hour,day,week,whole" default:"whole" env:"-"`
+	Include      []string `help:"More of products: ${enum}. The median of each of 24 parts of the window; the cheapest current offer and your reference price." enum:"trend,standing" env:"-" placeholder:"GROUP"`
 }
 
 var statsFields = []string{
@@ -57,6 +58,7 @@ func (statsCmd) Help() string {
 Examples:
 
   preismon stats --order-id 17 --from 2026-03-01 --to 2026-03-30
+  preismon stats --order-id 17 --include trend,standing --format ndjson
   preismon stats --site shop-one --by brand --bucket day --timezone Europe/Berlin --format csv > brands.csv`
 }
 
@@ -64,6 +66,10 @@ func (c *statsCmd) Run(ctx context.Context, std streams) error {
 	p := c.params(map[string]string{"by": c.By, "bucket": c.Bucket, "brand": c.Brand, "capturedFrom": c.CapturedFrom, "capturedTo": c.CapturedTo, "limit": "10000"})
 	if c.GlobalScope {
 		p.Set("globalScope", "true")
+	}
+	for _, group := range c.Include {
+		p.Set(map[string]string{"trend": "includeTrend", "standing": "includeStanding"}[group], "true")
+		p.Set("limit", "1000")
 	}
 	return c.list(ctx, std, c.Remote, "/ext/v1/statistics", p, statsFields, query.RecordColumns[query.StatisticRecord]())
 }

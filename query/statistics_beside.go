@@ -1,0 +1,185 @@
+package query
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"preismon/contracts"
+)
+
+// trendParts are the equal parts of the window that a trend has.
+const trendParts = 24
+
+// maxBeside is how many products a page has at most whose records tell more
+// than sums.
+const maxBeside = 1_000
+
+// Bytes that the parts of a trend take of each product, about.
+const trendBytes = trendParts * 400
+
+// StatisticTrend is a part of the window in which a price was observed.
+type StatisticTrend struct {
+	From   string      `json:"from" column:"instant"`
+	Median json.Number `json:"median"`
+}
+
+// StatisticStanding is where the customer stands with a product in a currency,
+// among the offers that are current at the end of the time that the statistics
+// cover, as Positions takes them, in all countries.
+type StatisticStanding struct {
+	Offers   int        `json:"offers"`
+	Cheapest *BestOffer `json:"cheapest"` // nil: no offer is current
+	// OwnPrice is nil where not exactly one reference price of the customer
+	// applies to these offers.
+	OwnPrice          *json.Number `json:"ownPrice"`
+	Difference        *json.Number `json:"difference"` // own less cheapest
+	DifferencePercent *json.Number `json:"differencePercent"`
+}
+
+// besides tells whether records tell more than sums.
+func (r *StatisticsRequest) besides() bool { return r.Trend || r.Standing }
+
+// checkBesides refuses what only sums of a product in the whole window have.
+func (r *StatisticsRequest) checkBesides(limit int) error {
+	switch {
+	case !r.besides():
+		return nil
+	case r.By != ByProduct || r.Bucket != "whole":
+		return invalid("includeTrend and includeStanding are of by=product and bucket=whole.")
+	case limit > maxBeside:
+		return invalid("limit: %d is outside 1 to %d with includeTrend or includeStanding.", limit, maxBeside)
+	}
+	return nil
+}
+
+// besideBytes is what is charged for it.
+func (r *StatisticsRequest) besideBytes(in *read, limit int) (bytes int64) {
+	if r.Trend {
+		bytes += int64(limit) * trendBytes
+	}
+	if r.Standing {
+		bytes += int64(in.size.Pairs) * positionPair
+	}
+	return bytes
+}
+
+// tellBesides adds to the records of a page what is asked for beside its sums, as
+// of its watermark.
+func (s *Service) tellBesides(ctx context.Context, in *read, r StatisticsRequest, page *StatisticsPage, place statisticsCursor) error {
+	var ids []contracts.ItemID
+	prices := map[productCurrency]*StatisticPricing{}
+	for i := range page.Data {
+		rec := &page.Data[i]
+		ids = append(ids, *rec.ItemID)
+		for k := range rec.Prices {
+			prices[productCurrency{*rec.ItemID, rec.Prices[k].CurrencyCode}] = &rec.Prices[k]
+		}
+	}
+	if len(prices) == 0 {
+		return nil
+	}
+	of := *in
+	of.query.Watermark = place.Watermark
+	if !of.query.Selectors.Product() {
+		of.query.Selectors.Items = ItemsOf(ids)
+	}
+	var parts []func(context.Context) error
+	if r.Trend {
+		parts = append(parts, func(ctx context.Context) error { return s.addTrends(ctx, &of, len(ids), place, prices) })
+	}
+	if r.Standing {
+		parts = append(parts, func(ctx context.Context) error { return s.addStandings(ctx, &of, place, prices) })
+	}
+	return atOnce(ctx, parts...)
+}
+
+// productCurrency is a product in a currency.
+type productCurrency struct {
+	item     contracts.ItemID
+	currency contracts.Currency
+}
+
+// addTrends adds the median of each part of the window.
+func (s *Service) addTrends(ctx context.Context, in *read, products int, place statisticsCursor, prices map[productCurrency]*StatisticPricing) error {
+	q := StatisticsQuery{Rows: in.query, By: ByProduct, Edges: trendEdges(place.From, place.To+1), Until: place.Until, Limit: products*trendParts + 1}
+	q.Rows.Window = contracts.Window{From: fromMs(place.From), To: fromMs(place.To)}
+	found, err := s.store.Statistics(ctx, in.vis, &q)
+	zone := newZoneFormat(in.zone)
+	for _, st := range found {
+		for _, p := range st.Prices {
+			if of := prices[productCurrency{st.Item, p.Currency}]; of != nil && p.Count > 0 {
+				of.Trend = append(of.Trend, StatisticTrend{string(zone.append(nil, q.Edges[st.Bucket-1])), decimal(p.Median, p.Currency)})
+			}
+		}
+	}
+	return err
+}
+
+// trendEdges are where the parts of a window begin, and where it ends; ms. A
+// window of few milliseconds has fewer parts.
+func trendEdges(from, end int64) (edges []int64) {
+	for i := range int64(trendParts + 1) {
+		edges = append(edges, from+(end-from)*i/trendParts)
+	}
+	return slices.Compact(edges)
+}
+
+// addStandings adds where the customer stands.
+func (s *Service) addStandings(ctx context.Context, in *read, place statisticsCursor, prices map[productCurrency]*StatisticPricing) error {
+	until := fromMs(place.Until)
+	in.query.Window, in.query.FromNow, in.query.ToNow = contracts.Window{From: until.Add(-currentOffers), To: until}, false, false
+	in.query.Latest, in.query.Outcomes = NewestWhole, coverageOutcomes["PRICE_OBSERVED"]
+	offers, err := s.offers(ctx, in, "")
+	if err != nil {
+		return err
+	}
+	facts, err := s.siteFacts(ctx)
+	if err != nil {
+		return err
+	}
+	by := map[productCurrency]*market{}
+	var markets []*market
+	for _, o := range offers {
+		key := productCurrency{o.Item, o.currency}
+		if prices[key] == nil {
+			continue
+		}
+		o.buyBox = o.buyBox && facts[o.Site].CanonicalCountryMarket
+		if by[key] == nil {
+			by[key] = &market{marketKey: marketKey{currency: o.currency}}
+			markets = append(markets, by[key])
+		}
+		by[key].offers = append(by[key].offers, o)
+	}
+	if len(markets) > 0 {
+		if err := s.addReferences(ctx, in.vis, markets); err != nil {
+			return err
+		}
+	}
+	for key, price := range prices {
+		price.Standing = by[key].ownStanding()
+	}
+	return nil
+}
+
+// ownStanding is that of no offer where there is no market.
+func (m *market) ownStanding() *StatisticStanding {
+	at := &StatisticStanding{}
+	if m == nil {
+		return at
+	}
+	own, others := m.own(PositionsRequest{})
+	slices.SortFunc(others, compareOffers)
+	best := others[0]
+	amount := func(minor int64) json.Number { return decimal(minor, m.currency) }
+	at.Offers, at.Cheapest = len(others), &BestOffer{Site: best.Site, Price: amount(best.price)}
+	if best.merchant != "" {
+		at.Cheapest.Merchant = &best.merchant
+	}
+	if own != nil {
+		at.OwnPrice, at.Difference = new(amount(own.price)), new(amount(own.price-best.price))
+		at.DifferencePercent = percent(own.price-best.price, best.price)
+	}
+	return at
+}

@@ -1,0 +1,165 @@
+package store_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"preismon/contracts"
+	"preismon/query"
+
+	gocmp "github.com/google/go-cmp/cmp"
+)
+
+// priceOf is a product in a currency, as records name it.
+func priceOf(item contracts.ItemID, currency contracts.Currency) string {
+	return fmt.Sprint(item, " ", currency)
+}
+
+// A trend is the median of each of 24 equal parts of the window, as adding up
+// every row gives it, on pages of any size.
+func TestTrends(t *testing.T) {
+	w := newWorld(t, 182, 0)
+	r := rand.New(rand.NewPCG(18, 2))
+	w.crowded(r, 200)
+	w.setMark(w.mark)
+	points := 0
+	for range 12 {
+		to := w.now.Add(-time.Duration(r.Int64N(int64(30 * time.Hour)))).Truncate(time.Millisecond)
+		from := to.Add(-time.Duration(r.Int64N(int64(60*time.Hour)) + int64(time.Minute))).Truncate(time.Millisecond)
+		req := query.StatisticsRequest{By: query.ByProduct, Trend: true}
+		req.CapturedFrom, req.CapturedTo, req.Limit = from.Format(time.RFC3339Nano), to.Format(time.RFC3339Nano), ptr(1+r.IntN(7))
+		switch r.IntN(3) {
+		case 0:
+			req.ItemID = 1
+		case 1:
+			req.Brand, req.GlobalScope = "A", true
+		default:
+			req.GlobalScope = true
+		}
+		begin, end := from.UnixMilli(), to.UnixMilli()+1
+		var edges []int64
+		for i := range int64(25) {
+			edges = append(edges, begin+(end-begin)*i/24)
+		}
+		a := []contracts.AccountID{accountWhole, accountOrder, accountSites, accountOther}[r.IntN(4)]
+		parts := w.addUp(a, req, begin, min(end, w.now.UnixMilli()), edges)
+		all, _ := w.statistics(t, a, req)
+		for _, rec := range all {
+			for _, price := range rec.Prices {
+				var want []query.StatisticTrend
+				for b := range 24 {
+					s := parts[fmt.Sprintf("%020d\x00%05d", *rec.ItemID, b)]
+					if s == nil {
+						continue
+					}
+					for _, p := range s.show(edges[b], edges[b+1]).Prices {
+						if p.CurrencyCode == price.CurrencyCode && p.Count > 0 {
+							want = append(want, query.StatisticTrend{From: time.UnixMilli(edges[b]).UTC().Format("2006-01-02T15:04:05.000Z"), Median: *p.Median})
+						}
+					}
+				}
+				points += len(want)
+				if diff := gocmp.Diff(want, price.Trend); diff != "" {
+					t.Errorf("account %s, %+v, %s (-want +got):\n%s", a, req, priceOf(*rec.ItemID, price.CurrencyCode), diff)
+				}
+			}
+		}
+	}
+	if points < 100 {
+		t.Errorf("%d points", points)
+	}
+}
+
+// Where the customer stands is what get_market_price_position says of each
+// country, taken together, and the one reference price that applies.
+func TestStandings(t *testing.T) {
+	w := newWorld(t, 183, 0)
+	w.crowded(rand.New(rand.NewPCG(18, 3)), 200)
+	w.setMark(w.mark)
+	w.exec("INSERT INTO reference_prices VALUES (1, 1, [(100, 'EUR', '', '', '')], 1), (1, 2, [(200, 'EUR', 'alpha.example', '', ''), (150, 'CHF', '', '', '')], 1), (1, 3, [(100, 'EUR', '', '', ''), (101, 'EUR', '', '', '')], 1), (1, 4, [(3, 'JPY', '', '', ''), (50, 'EUR', '', '', '')], 1)")
+	owned := map[string]json.Number{"1 EUR": "1.00", "2 CHF": "1.50", "4 JPY": "3", "4 EUR": "0.50"}
+	own, without := 0, 0
+	for _, a := range []contracts.AccountID{accountWhole, accountOrder, accountSites} {
+		req := query.StatisticsRequest{By: query.ByProduct, Standing: true}
+		req.GlobalScope, req.CapturedFrom, req.CapturedTo, req.Limit = true, w.now.Add(-100*time.Hour).Format(time.RFC3339), w.now.Format(time.RFC3339), ptr(2)
+		all, _ := w.statistics(t, a, req)
+		for _, rec := range all {
+			position, err := w.position(a, query.PositionRequest{ItemID: *rec.ItemID, CandidatePrice: "1", IncludeCustomerReference: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, price := range rec.Prices {
+				var want query.StatisticStanding
+				var cheapest []query.BestOffer
+				for _, st := range position.Positions {
+					if st.CurrencyCode == price.CurrencyCode {
+						want.Offers += st.Offers
+						cheapest = append(cheapest, st.Best)
+					}
+				}
+				got, key := price.Standing, priceOf(*rec.ItemID, price.CurrencyCode)
+				if got == nil || got.Offers != want.Offers || (got.Cheapest == nil) != (want.Offers == 0) {
+					t.Errorf("account %s, %s: %+v, want %d offers", a, key, got, want.Offers)
+					continue
+				}
+				if want.Offers == 0 {
+					continue
+				}
+				slices.SortStableFunc(cheapest, func(x, y query.BestOffer) int { return compareNumbers(t, x.Price, y.Price) })
+				if got.Cheapest.Price != cheapest[0].Price || len(cheapest) == 1 && !gocmp.Equal(*got.Cheapest, cheapest[0]) {
+					t.Errorf("account %s, %s: the cheapest is %+v, want %+v", a, key, got.Cheapest, cheapest)
+				}
+				switch amount, ok := owned[key]; {
+				case key == "2 EUR": // as far as alpha.example offers it
+				case !ok:
+					if without++; got.OwnPrice != nil || got.Difference != nil || got.DifferencePercent != nil {
+						t.Errorf("account %s, %s: an own price %+v", a, key, got)
+					}
+				case got.OwnPrice == nil || *got.OwnPrice != amount:
+					t.Errorf("account %s, %s: own price %v, want %s", a, key, got.OwnPrice, amount)
+				default:
+					own++
+					checkDifference(t, *got)
+				}
+			}
+		}
+	}
+	if own < 5 || without < 5 {
+		t.Errorf("%d own prices, %d without", own, without)
+	}
+}
+
+// checkDifference recomputes both differences.
+func checkDifference(t *testing.T, st query.StatisticStanding) {
+	t.Helper()
+	number := func(n json.Number) float64 {
+		v, err := n.Float64()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	own, best := number(*st.OwnPrice), number(st.Cheapest.Price)
+	near := func(got, want float64) bool { return got-want < 0.00501 && want-got < 0.00501 }
+	if !near(number(*st.Difference), own-best) || (best == 0) != (st.DifferencePercent == nil) || best != 0 && !near(number(*st.DifferencePercent), 100*(own-best)/best) {
+		t.Errorf("%v less %v: %v, %v %%", own, best, *st.Difference, st.DifferencePercent)
+	}
+}
+
+// What is beside sums is of products, of the whole window, and of at most 1,000.
+func TestBesidesRefused(t *testing.T) {
+	w := newWorld(t, 184, 0)
+	for _, req := range []query.StatisticsRequest{
+		{By: query.BySite, Trend: true},
+		{Bucket: "day", Standing: true},
+		{Trend: true, ResultsRequest: query.ResultsRequest{Limit: ptr(1001)}},
+	} {
+		if _, err := w.service.Statistics(t.Context(), query.Principal{Account: accountWhole}, req); err == nil {
+			t.Errorf("%+v was accepted", req)
+		}
+	}
+}
