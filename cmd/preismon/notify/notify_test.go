@@ -128,6 +128,35 @@ func TestTargetIsAway(t *testing.T) {
 	}
 }
 
+// A command that ends well took the alert, though it leaves a process behind
+// that has its output open. Of what one writes that fails, the beginning is told.
+func TestCommandEnds(t *testing.T) {
+	w := newWorld(t)
+	f := w.rules("", "  desk: {command: [sh, -c, 'cat >> DIR/out; echo >> DIR/out; sleep 20 &']}\n  loud: {command: [sh, -c, 'echo no place; head -c 9000000 /dev/zero; exit 3']}", "desk", "loud")
+	if err := w.once(f); err != nil {
+		t.Fatal(err)
+	}
+	w.feed.set(func() { w.feed.alerts = 2 })
+	err := w.once(f)
+	if got := w.idsOf("out"); !slices.Equal(got, []string{"a0", "a1"}) {
+		t.Errorf("delivered %q", got)
+	}
+	if err == nil || strings.Contains(err.Error(), "desk") || !strings.Contains(err.Error(), "exit status 3: no place") || len(err.Error()) > 1_000 {
+		t.Errorf("%v", err)
+	}
+}
+
+// Where no place can be kept, nothing begins: what fires while nothing runs would
+// be missed.
+func TestStateCannotBeKept(t *testing.T) {
+	w, r := newWorld(t), newReceiver(t)
+	cfg := w.config(w.rules("", r.target(), "hook"), true)
+	cfg.State = w.file("no-folder/state")
+	if err := notify.Run(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "no-folder") || w.feed.begins() != 0 {
+		t.Errorf("%v, began %d times", err, w.feed.begins())
+	}
+}
+
 // One that never takes anything holds up no other.
 func TestTargetNeverTakes(t *testing.T) {
 	w := newWorld(t)

@@ -27,11 +27,15 @@ type state struct {
 	places map[string]place
 }
 
-// openState reads the file, if it is there.
+// openState reads the file, or makes it: without a place that can be kept, what
+// fires while nothing runs would never be delivered.
 func openState(path string) (*state, error) {
 	s := &state{path: path, places: map[string]place{}}
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
+		if err := s.write(); err != nil {
+			return nil, fmt.Errorf("state: %w", err)
+		}
 		return s, nil
 	}
 	if err != nil {
@@ -54,6 +58,11 @@ func (s *state) keep(key string, p place) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.places[key] = p
+	return s.write()
+}
+
+// write is for who holds the lock, or has the state alone.
+func (s *state) write() error {
 	text, err := json.MarshalIndent(s.places, "", "  ")
 	if err != nil {
 		return err
