@@ -1,0 +1,91 @@
+package store_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"preismon/query"
+
+	gocmp "github.com/google/go-cmp/cmp"
+)
+
+// TestAWarehouseSyncsAYear: a copy of a year of closed days learns with one
+// request which days to read; after late captures of three days one request
+// names these three, and with them read the copy is the year again.
+func TestAWarehouseSyncsAYear(t *testing.T) {
+	w := newWorld(t, 331, 0)
+	w.told("CATALOG")
+	w.told("IN_FORCE")
+	first := time.Date(2025, 2, 1, 0, 0, 0, 0, time.UTC)
+	const days = 365
+	captured := func(day, hour int) obsRow {
+		w.mark++
+		return obsRow{item: uint64(1 + day%4), site: "alpha.example", ms: first.Add(time.Duration(day*24+hour) * time.Hour).UnixMilli(), epoch: w.epoch, seq: w.mark, price: int64(1_000 + day)}
+	}
+	arrive := func(rows []obsRow) {
+		w.rows = append(w.rows, rows...)
+		w.write(rows)
+		w.setMark(w.mark)
+	}
+	var year []obsRow
+	for day := range days {
+		for _, hour := range []int{1, 9, 23}[:1+day%3] {
+			year = append(year, captured(day, hour))
+		}
+	}
+	arrive(year)
+	request := query.ResultsRequest{CapturedFrom: first.Format(time.RFC3339), CapturedTo: first.Add(days*24*time.Hour - time.Millisecond).Format("2006-01-02T15:04:05.000Z07:00"), Site: "alpha.example"}
+	warehouse := &syncer{feeder: feeder{w: w, account: accountWhole, request: request}, bucket: "day", digests: map[string]string{}, parts: map[string]map[string]int{}}
+	whole := func() {
+		t.Helper()
+		rows := map[string]int{}
+		warehouse.snapshot(t, rows)
+		if diff := gocmp.Diff(rows, warehouse.held()); diff != "" || len(rows) < days {
+			t.Fatalf("%d rows: %s", len(rows), diff)
+		}
+	}
+	warehouse.sync(t)
+	if warehouse.reads != days || len(warehouse.parts) != days {
+		t.Fatalf("%d days were read, of %d windows", warehouse.reads, len(warehouse.parts))
+	}
+	whole()
+
+	late := []int{3, 200, 364}
+	var rows []obsRow
+	var want []string
+	for _, day := range late {
+		rows = append(rows, captured(day, 12))
+		want = append(want, first.AddDate(0, 0, day).Format(time.DateOnly))
+	}
+	arrive(rows)
+	page, err := warehouse.ask(query.WindowsRequest{Since: warehouse.token})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var changed []string
+	for _, window := range page.Data {
+		if changed = append(changed, window.CapturedFrom[:len(time.DateOnly)]); window.State != query.WindowClosed {
+			t.Errorf("%+v", window)
+		}
+	}
+	if !slices.Equal(changed, want) || page.Query.Windows != days {
+		t.Errorf("changed are %v of %d, want %v", changed, page.Query.Windows, want)
+	}
+	before, digests := warehouse.reads, maps.Clone(warehouse.digests)
+	warehouse.sync(t)
+	whole()
+	for day, digest := range warehouse.digests {
+		if (digests[day] != digest) != slices.Contains(want, day[:len(time.DateOnly)]) {
+			t.Errorf("the digest of %s was %s and is %s", day, digests[day], digest)
+		}
+	}
+	if read := warehouse.reads - before; read != len(late) || warehouse.again {
+		t.Errorf("%d days were read for %d", read, len(late))
+	}
+	if page, err = warehouse.ask(query.WindowsRequest{Since: warehouse.token}); err != nil || len(page.Data) != 0 {
+		t.Errorf("with nothing new: %s", fmt.Sprint(page, err))
+	}
+}
