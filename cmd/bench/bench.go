@@ -47,7 +47,7 @@ type Config struct {
 
 // Parts names the parts of a run, in order.
 func Parts() []string {
-	return []string{"size", "stream", "tables", "page", "beside", "hot", "reads", "mcp", "growth", "dashboards", "memory", "publish", "drain", "visible", "tails", "ready"}
+	return []string{"size", "stream", "tables", "page", "beside", "hot", "reads", "mcp", "statistics", "growth", "dashboards", "memory", "publish", "drain", "visible", "tails", "ready"}
 }
 
 // Validate names every fault of the configuration.
@@ -174,6 +174,7 @@ func (r *run) run(ctx context.Context) (err error) {
 		{"hot", r.measureHot},
 		{"reads", r.measureReads},
 		{"mcp", r.measureMCP},
+		{"statistics", r.measureStatistics},
 		{"growth", r.measureGrowth},
 		{"dashboards", r.measureDashboards},
 		{"memory", r.measureMemory},

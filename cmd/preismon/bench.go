@@ -16,7 +16,7 @@ type benchCmd struct {
 	Quick          bool     `help:"A small data set and few rounds: five minutes."`
 	Seed           uint64   `help:"Which data set." default:"1"`
 	Rounds         int      `help:"Rounds of each comparison, instead of the usual number."`
-	Only           []string `help:"Measure these parts only: size, stream, page, beside, hot, reads, mcp, growth, dashboards, memory, publish, drain, visible, tails, ready." placeholder:"PART"`
+	Only           []string `help:"Measure these parts only: size, stream, page, beside, hot, reads, mcp, statistics, growth, dashboards, memory, publish, drain, visible, tails, ready." placeholder:"PART"`
 	DataDir        string   `help:"Keep the data here, and use what is there. Default: a temporary folder." type:"path" placeholder:"DIR"`
 	JSON           bool     `name:"json" xor:"form" help:"Print one JSON object."`
 	Markdown       bool     `xor:"form" help:"Print the table of figures in the documentation."`

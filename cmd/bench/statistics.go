@@ -1,0 +1,107 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"preismon/deploy/embedded"
+)
+
+// statisticsMandate is the largest.
+const statisticsMandate = 1
+
+// measureStatistics asks what a week of all products comes to, as a whole and by
+// day, of the service and by the SQL that one would write: GROUP BY for what can
+// be told of the rows alone, and the same over a window function for how long
+// each price held.
+func (r *run) measureStatistics(ctx context.Context) error {
+	for _, bucket := range []string{"whole", "day"} {
+		query := window(r.data.from, r.data.to, "globalScope", "true", "by", "product", "bucket", bucket, "limit", "10000")
+		sums, held := r.plainStatistics(bucket)
+		since := time.Now()
+		series, err := r.interleave(ctx, r.size.warm, r.size.readRounds,
+			contestant{"preismon", func(ctx context.Context) (done, error) {
+				resp, err := r.get(ctx, r.world.database, statisticsMandate, "/ext/v1/statistics", query)
+				if err != nil {
+					return done{}, err
+				}
+				defer resp.Body.Close() //nolint:errcheck // read to its end
+				return records(resp.Body)
+			}},
+			contestant{"SQL: GROUP BY", r.sqlRecords(sums)},
+			contestant{"SQL: GROUP BY, over a window function", r.sqlRecords(held)},
+		)
+		if err != nil {
+			return err
+		}
+		work, err := r.work(ctx, r.world.database, since, "%FROM observations_by_mandate%")
+		if err != nil {
+			return err
+		}
+		title := "statistics of a week by product"
+		if bucket == "day" {
+			title += " and day"
+		}
+		r.result.Tables = append(r.result.Tables, Table{
+			Title: strings.ToUpper(title[:1]) + title[1:], Series: series, Work: work,
+			Note: "At most 10,000 records, as JSON. The second statement gives what the service does of prices and times; neither chooses the offer that stands, nor counts what was not observed.",
+		})
+		r.result.put("statistics_"+bucket+"_vs_group_by", title+": time against GROUP BY in SQL, sums alone", "×", slower(series[0], series[1]), 0, true, "")
+		r.result.put("statistics_"+bucket+"_vs_window_function", title+": time against SQL with a window function, for how long each price held", "×", slower(series[0], series[2]), 0, true, "")
+	}
+	return nil
+}
+
+// plainStatistics are the statements that one would write.
+func (r *run) plainStatistics(bucket string) (sums, held string) {
+	by := "item, currency"
+	if bucket == "day" {
+		by = "item, toDate(fromUnixTimestamp64Milli(at)) AS day, currency"
+	}
+	order := strings.ReplaceAll(by, "toDate(fromUnixTimestamp64Milli(at)) AS ", "")
+	counts := "uniqExact(site) AS pairs, countIf(price_minor >= 0) AS priced, countIf(outcome = 'unavailable') AS unavailable, countIf(outcome = 'productNotFound') AS not_found, " +
+		"minIf(price_minor, price_minor >= 0) AS least, quantilesIf(0.25, 0.5, 0.75)(price_minor, price_minor >= 0) AS quantiles, maxIf(price_minor, price_minor >= 0) AS greatest, " +
+		"argMinIf(price_minor, at, price_minor >= 0) AS first, argMaxIf(price_minor, at, price_minor >= 0) AS last, countIf(is_buy_box = 2) AS wins"
+	rows := fmt.Sprintf("SELECT item, site, -captured_desc AS at, outcome, currency, price_minor, is_buy_box FROM observations_by_mandate WHERE mandate = %d AND captured_desc BETWEEN %d AND %d",
+		statisticsMandate, -r.data.to.UnixMilli(), -r.data.from.UnixMilli())
+	sums = fmt.Sprintf("SELECT %s, %s FROM (%s) GROUP BY %s ORDER BY %[4]s LIMIT 10000", by, counts, rows, order)
+	captures := rows + " ORDER BY item, site, captured_desc, price_minor LIMIT 1 BY item, site, captured_desc"
+	lasting := fmt.Sprintf("SELECT *, least(leadInFrame(at, 1, %d) OVER (PARTITION BY item, site ORDER BY at ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING), at + 86400000) - at AS lasted FROM (%s)",
+		r.data.to.UnixMilli(), captures)
+	held = fmt.Sprintf("SELECT %s, %s, sumIf(lasted, price_minor >= 0) AS in_stock, sumIf(lasted, outcome IN ('unavailable', 'productNotFound')) AS out_of_stock, "+
+		"sumIf(price_minor * lasted, price_minor >= 0) / sumIf(lasted, price_minor >= 0) AS average FROM (%s) GROUP BY %s ORDER BY %[4]s LIMIT 10000", by, counts, lasting, order)
+	return sums, held
+}
+
+// sqlRecords reads the answer of a statement over HTTP.
+func (r *run) sqlRecords(sql string) func(context.Context) (done, error) {
+	return func(ctx context.Context) (done, error) {
+		body, err := r.world.ask(ctx, embedded.QueryUser, r.world.database, sql+"\nFORMAT JSON", nil)
+		if err != nil {
+			return done{}, err
+		}
+		defer body.Close() //nolint:errcheck // read to its end
+		return records(body)
+	}
+}
+
+// records reads an answer of JSON with its records in data.
+func records(body io.Reader) (done, error) {
+	text, err := io.ReadAll(body)
+	if err != nil {
+		return done{}, err
+	}
+	var answer struct{ Data []json.RawMessage }
+	if err := json.Unmarshal(text, &answer); err != nil {
+		return done{}, err
+	}
+	if len(answer.Data) == 0 {
+		return done{}, errors.New("an answer without records")
+	}
+	return done{rows: int64(len(answer.Data)), bytes: int64(len(text))}, nil
+}
