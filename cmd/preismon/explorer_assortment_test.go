@@ -34,6 +34,14 @@ func (s explorerSaid) compareAssortment(t *testing.T, client *api) {
 			Prices []struct {
 				CurrencyCode     string
 				Min, Median, Max float64
+				Trend            []struct{}
+				Standing         struct {
+					Cheapest *struct {
+						Site  string
+						Price float64
+					}
+					OwnPrice, DifferencePercent *float64
+				}
 			}
 		}
 		Paging struct{ NextCursor string }
@@ -42,6 +50,7 @@ func (s explorerSaid) compareAssortment(t *testing.T, client *api) {
 		t.Fatalf("statistics: %.500s", body)
 	}
 	var want []string
+	points, own := 0, 0
 	for _, r := range page.Data {
 		share, merchant, wins := "", "", ""
 		if r.ShareInStock != nil {
@@ -53,14 +62,25 @@ func (s explorerSaid) compareAssortment(t *testing.T, client *api) {
 				merchant = *r.BuyBox[0].Merchant
 			}
 		}
-		line := func(currency, prices string) {
-			want = append(want, fmt.Sprint(r.ItemID, " ", currency, " ", r.Pairs, prices, " ", share, " ", r.Changes, " ", merchant, " ", wins))
+		line := func(currency, prices, standing string) {
+			want = append(want, fmt.Sprint(r.ItemID, " ", currency, " ", r.Pairs, prices, " ", share, " ", r.Changes, " ", merchant, " ", wins, standing))
 		}
 		if len(r.Prices) == 0 {
-			line("", "   ")
+			line("", "   ", "    ")
 		}
 		for _, p := range r.Prices {
-			line(p.CurrencyCode, fmt.Sprint(" ", p.Min, " ", p.Median, " ", p.Max))
+			standing := "  "
+			if p.Standing.Cheapest != nil {
+				standing = fmt.Sprint(" ", p.Standing.Cheapest.Price, " ", p.Standing.Cheapest.Site)
+			}
+			for _, n := range []*float64{p.Standing.OwnPrice, p.Standing.DifferencePercent} {
+				if standing += " "; n != nil {
+					standing += fmt.Sprint(*n)
+					own++
+				}
+			}
+			points += len(p.Trend)
+			line(p.CurrencyCode, fmt.Sprint(" ", p.Min, " ", p.Median, " ", p.Max), standing)
 		}
 	}
 	rows, err := csv.NewReader(strings.NewReader(s.Assortment.File.Text)).ReadAll()
@@ -75,6 +95,12 @@ func (s explorerSaid) compareAssortment(t *testing.T, client *api) {
 	slices.Sort(got)
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("assortment (-API +file): %.3000s", diff)
+	}
+	for _, n := range s.Assortment.Drawn {
+		points -= n
+	}
+	if points != 0 || own == 0 {
+		t.Errorf("%d points of trends are not drawn; %d own prices and differences", points, own)
 	}
 	var shown []string
 	for _, l := range s.Assortment.Lines {

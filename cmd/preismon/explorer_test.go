@@ -44,6 +44,7 @@ type explorerSaid struct {
 	Sites      [][]string
 	Assortment struct {
 		Lines  [][]string
+		Drawn  []int // points of the trend, line by line
 		Status string
 		File   struct{ Name, Text string }
 	}

@@ -2,10 +2,11 @@
 // the service over the window.
 import * as api from './api.js';
 import { asked, link, mostEverything, remember, sortedOf, timeWindow, windowAddress, windowParams } from './asked.js';
-import { itemName, listsRead } from './catalogue.js';
+import { itemName, listsRead, siteName } from './catalogue.js';
 import { csv, download } from './csv.js';
-import { by } from './dom.js';
+import { by, element } from './dom.js';
 import { same } from './same.js';
+import { sparkline } from './sparkline.js';
 import { inOrder, table } from './table.js';
 import { money, number, percent, t } from './texts.js';
 
@@ -22,11 +23,11 @@ export async function readAssortment(signal) {
   by('assortment-status').textContent = w.fault ?? t.loadingView;
   if (w.fault) return;
   if (!asked.site) w.from = Math.max(w.from, w.to - mostEverything);
-  const read = { path: 'ext/v1/statistics', params: { by: 'product', bucket: 'whole', site: asked.site, globalScope: !asked.site, ...windowParams(w), limit: 1000 } };
+  const read = { path: 'ext/v1/statistics', params: { by: 'product', bucket: 'whole', site: asked.site, globalScope: !asked.site, ...windowParams(w), includeTrend: true, includeStanding: true, limit: 1000 } };
   same(by('assortment-same'), [read], [], t.mcpSums);
   try {
     const [all] = await Promise.all([api.all(read.path, read.params, mostProducts, signal), listsRead()]);
-    [lines, more] = [linesOf(all.data), all.more];
+    [lines, more] = [linesOf(all.data, w), all.more];
     showAssortment();
   } finally {
     if (!signal.aborted && by('download').disabled) by('assortment-status').textContent = '';
@@ -40,11 +41,12 @@ export function forgetAssortment() {
   by('download').disabled = true;
 }
 
-/** linesOf gives a line for each product and currency; a product without a price has one. */
-function linesOf(records) {
+/** linesOf gives a line for each product and currency; a product without a price has one. A trend is of the window. */
+function linesOf(records, w) {
   return records.flatMap((r) => (r.prices.length ? r.prices : [{}]).map((p) => ({
     itemId: r.itemId, name: itemName(r.itemId), sites: r.pairs, shareInStock: r.shareInStock, changes: r.changes, buyBox: r.buyBox[0],
     currencyCode: p.currencyCode ?? null, min: p.min ?? null, median: p.median ?? null, max: p.max ?? null,
+    trend: p.trend ?? [], window: w, cheapest: p.standing?.cheapest ?? null, own: p.standing?.ownPrice ?? null, gap: p.standing?.differencePercent ?? null,
   })));
 }
 
@@ -59,13 +61,20 @@ const columns = () => {
   const price = (name, title) => ({ name, title, number: true, text: (l) => money(l[name], l.currencyCode), value: (l) => l[name], group: (l) => l.currencyCode });
   return [
     { name: 'product', title: t.product, text: (l) => link(itemName(l.itemId), { view: 'history', items: l.itemId, ...windowAddress() }), value: (l) => l.name },
-    { name: 'sites', title: t.sitesOf, number: true, text: (l) => number(l.sites), value: (l) => l.sites },
+    { name: 'trend', title: t.trend, text: (l) => sparkline(l.trend.map((p) => [Date.parse(p.from), p.median]), l.window, (v) => money(v, l.currencyCode)), value: (l) => riseOf(l.trend) },
+    { name: 'cheapest', title: t.cheapest, number: true, text: (l) => l.cheapest && element('span', { title: [siteName(l.cheapest.site), l.cheapest.merchant].filter(Boolean).join(', ') }, money(l.cheapest.price, l.currencyCode)), value: (l) => l.cheapest?.price, group: (l) => l.currencyCode },
+    price('own', t.own),
+    { name: 'gap', title: t.difference, number: true, text: (l) => (l.gap === null ? '' : percent(l.gap)), value: (l) => l.gap },
     price('min', t.lowest), price('median', t.median), price('max', t.highest),
+    { name: 'sites', title: t.sitesOf, number: true, text: (l) => number(l.sites), value: (l) => l.sites },
     { name: 'inStock', title: t.inStock, number: true, text: (l) => (l.shareInStock === null ? t.unknown : percent(l.shareInStock)), value: (l) => l.shareInStock },
     { name: 'changes', title: t.changesOf, number: true, text: (l) => number(l.changes), value: (l) => l.changes },
     { name: 'buyBox', title: t.mostBuyBoxes, text: (l) => (l.buyBox ? `${l.buyBox.merchant ?? t.noMerchant} (${percent(l.buyBox.share)})` : ''), value: (l) => l.buyBox?.merchant },
   ];
 };
+
+/** riseOf is by how much the last price of a trend is above its first; null: it has none. */
+const riseOf = (trend) => (trend.length && trend[0].median ? trend.at(-1).median / trend[0].median - 1 : null);
 
 /** showAssortment shows the lines that the filter leaves, says how many they are, and gives them. */
 export function showAssortment() {
@@ -84,7 +93,7 @@ export function showAssortment() {
 
 /** keepAssortment has the browser keep the lines that are left, in their order, as a file. */
 export function keepAssortment() {
-  const head = ['itemId', 'name', 'currencyCode', 'sites', 'min', 'median', 'max', 'shareInStock', 'changes', 'buyBoxMerchant', 'buyBoxShare'];
-  const rows = inOrder(columns(), showAssortment(), sortedOf.assortment).map((l) => [l.itemId, l.name, l.currencyCode, l.sites, l.min, l.median, l.max, l.shareInStock, l.changes, l.buyBox?.merchant, l.buyBox?.share]);
+  const head = ['itemId', 'name', 'currencyCode', 'sites', 'min', 'median', 'max', 'shareInStock', 'changes', 'buyBoxMerchant', 'buyBoxShare', 'cheapestPrice', 'cheapestSite', 'ownPrice', 'differencePercent'];
+  const rows = inOrder(columns(), showAssortment(), sortedOf.assortment).map((l) => [l.itemId, l.name, l.currencyCode, l.sites, l.min, l.median, l.max, l.shareInStock, l.changes, l.buyBox?.merchant, l.buyBox?.share, l.cheapest?.price, l.cheapest?.site, l.own, l.gap]);
   download('assortment.csv', 'text/csv', csv([head, ...rows]));
 }

@@ -167,12 +167,13 @@ async function assortment(page) {
   await there();
   said.assortment = { lines: await lines(), status: await page.textContent('#assortment-status'), file: await file() };
   said.curl.assortment = await copied(page, 'assortment', 'curl');
+  said.assortment.drawn = await page.locator('#products tbody tr').evaluateAll((rows) => rows.map((r) => r.querySelector('.spark path')?.getAttribute('d').match(/[ML]/g).length ?? 0));
   await looks(page, 'assortment-en', true);
 
   const changes = page.locator('#products th button', { hasText: 'Changes' });
   await changes.click();
   await changes.click(); // most first
-  const most = (await lines()).map((l) => Number(l[6].replaceAll(',', '')));
+  const most = (await lines()).map((l) => Number(l[10].replaceAll(',', '')));
   if (most.some((n, i) => i && n > most[i - 1]) || most[0] === most.at(-1)) fail('en', `the assortment is not sorted by changes: ${most.slice(0, 5)}`);
   const words = said.assortment.lines[0][0].split(' ').slice(0, 2).join(' ');
   await page.fill('#filter', words.toUpperCase());

@@ -25,8 +25,18 @@ export async function login(page, name = plan.login, password = plan.password) {
   await page.waitForFunction(() => document.querySelectorAll('#items li').length > 0);
 }
 
+let clipboard = Promise.resolve(); // whose turn it is: the pages of a browser share one
+
 /** copied presses the button beside the first command of a kind, and gives what is then on the clipboard. */
-export const copied = async (page, view, kind) => {
-  await page.locator(`#${view}-same .copy`, { has: page.locator(`[data-kind=${kind}]`) }).first().getByRole('button').click();
-  return page.evaluate(() => navigator.clipboard.readText());
+export const copied = (page, view, kind) => {
+  const mine = clipboard.then(() => copy(page, view, kind));
+  clipboard = mine.catch(() => {});
+  return mine;
 };
+
+async function copy(page, view, kind) {
+  await page.evaluate(() => navigator.clipboard.writeText(''));
+  await page.locator(`#${view}-same .copy`, { has: page.locator(`[data-kind=${kind}]`) }).first().getByRole('button').click();
+  await page.waitForFunction(() => navigator.clipboard.readText());
+  return page.evaluate(() => navigator.clipboard.readText());
+}

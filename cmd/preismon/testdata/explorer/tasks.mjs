@@ -340,7 +340,7 @@ const tasks = {
     await who.click('#tab-assortment');
     await page.waitForSelector('#products tbody tr');
     await ready(page, 'assortment');
-    const header = page.locator('#products th button').nth(6);
+    const header = page.locator('#products th button').nth(10);
     await who.click(header);
     await who.click(header);
     const [item] = await linked(page, '#products', 'items');
