@@ -73,7 +73,8 @@ type Auditor struct {
 	mark map[string]place // checkpoints when it began
 	out  *Audit
 
-	refuted []Finding // by the proof of the checkpoint
+	was     attested  // the proof of the checkpoint, and the floor
+	refuted []Finding // by that proof
 
 	wrong map[place]struct{} // whose rows in observations are not what they should be
 }
@@ -109,7 +110,7 @@ func (a *Auditor) Run(ctx context.Context) (*Audit, error) {
 		func() error { return a.gaps(ctx) },
 		func() error { return a.catalog(ctx) },
 		func() error { return a.content(ctx, slices) },
-		func() error { a.unexplained(); return nil },
+		func() error { a.unexplained(); return a.unmoved(ctx) },
 	} {
 		if err := step(); err != nil {
 			return nil, err
@@ -141,28 +142,45 @@ func (a *Auditor) marks(ctx context.Context) error {
 	if err == nil { // with other numbers, nothing would be found that is to be compared
 		err = checkPartition(ctx, a.cfg.Conn, a.cfg.Partition, a.cfg.Partitions)
 	}
+	if err != nil {
+		return err
+	}
+	a.was, err = readAttested(a.asking(ctx), a.cfg.Partition)
 	m := a.mark[event.StreamObservations]
 	a.out.Epoch, a.out.Applied = m.epoch, m.seq
+	a.out.Floor = a.was.floor.time()
 	return err
 }
 
 // proof compares what the tables hold with the proof of the checkpoint, over
 // all of it at once.
 func (a *Auditor) proof(ctx context.Context) error {
-	ask := func(name string, values args, out proto.Results, block func() error) error {
-		return a.read(ctx, name, values, out, block)
+	if !a.was.proven {
+		return nil
 	}
-	was, err := readAttested(ask, a.cfg.Partition)
-	if err != nil || !was.proven {
-		return err
-	}
-	is, err := tally(ask, place{}, was.at)
+	is, err := tally(a.asking(ctx), slice{place{}, a.was.at}, a.was.floor)
 	if err != nil {
 		return err
 	}
 	a.out.Proven = true
-	a.refuted = was.refute(is)
+	a.refuted = a.was.refute(is)
 	return nil
+}
+
+func (a *Auditor) asking(ctx context.Context) asking {
+	return func(name string, values args, out proto.Results, block func() error) error {
+		return a.read(ctx, name, values, out, block)
+	}
+}
+
+// unmoved refuses to judge when the floor was raised meanwhile: of what is below
+// it now, some may have been removed before it was looked at.
+func (a *Auditor) unmoved(ctx context.Context) error {
+	now, err := readAttested(a.asking(ctx), a.cfg.Partition)
+	if err == nil && now.floor != a.was.floor {
+		err = errFloorRaised
+	}
+	return err
 }
 
 // unexplained reports what the proof says of events, where nothing else found
@@ -180,7 +198,7 @@ func (a *Auditor) unexplained() {
 
 func (a *Auditor) upTo() args {
 	m := a.mark[event.StreamObservations]
-	return args{"epoch": m.epoch, "seq": m.seq}
+	return a.was.floor.of(args{"epoch": m.epoch, "seq": m.seq})
 }
 
 func (a *Auditor) totals(ctx context.Context) error {

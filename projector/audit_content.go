@@ -63,9 +63,12 @@ func appendRow(b []byte, site string, capture, offer int, o *contracts.Observati
 // sum counts rows and adds up the hashes of their texts.
 type sum struct{ rows, checksum uint64 }
 
-func sumOf(o *contracts.Observations, form func(string) string) (s sum) {
+func sumOf(o *contracts.Observations, from floor, form func(string) string) (s sum) {
 	var b []byte
 	for i := range o.Observations {
+		if !from.keeps(&o.Observations[i]) {
+			continue
+		}
 		for j := range o.Observations[i].Rows() {
 			b = appendRow(b[:0], string(o.Site), i, j, &o.Observations[i], form)
 			s.rows++
@@ -91,7 +94,7 @@ func (a *Auditor) content(ctx context.Context, slices []slice) error {
 		held := map[uint64]sum{} // by sequence of the stream as it is now
 		places := map[uint64]place{}
 		first, last := uint64(0), uint64(0)
-		err := a.read(ctx, "audit_content", s.args(),
+		err := a.read(ctx, "audit_content", a.was.floor.of(s.args()),
 			proto.Results{{Name: "epoch", Data: &epoch}, {Name: "seq", Data: &seq}, {Name: "n", Data: &n}, {Name: "checksum", Data: &checksum}},
 			func() error {
 				for i := range seq {
@@ -154,12 +157,12 @@ func (a *Auditor) compare(ctx context.Context, m event.Stored, at place, have su
 		a.out.find(f, fmt.Sprintf("the message there is a %s", e.Kind))
 		return nil
 	}
-	if sumOf(o, composed) == have || sumOf(o, asWritten) == have { // written by this program, or by one that left texts as they were
+	if sumOf(o, a.was.floor, composed) == have || sumOf(o, a.was.floor, asWritten) == have { // written by this program, or by one that left texts as they were
 		return nil
 	}
 	var text proto.ColStr
 	var held, due []string
-	err = a.read(ctx, "audit_texts", args{"epoch": at.epoch, "seq": at.seq}, proto.Results{{Name: "text", Data: &text}}, func() error {
+	err = a.read(ctx, "audit_texts", a.was.floor.of(args{"epoch": at.epoch, "seq": at.seq}), proto.Results{{Name: "text", Data: &text}}, func() error {
 		for i := range text.Rows() {
 			held = append(held, text.Row(i))
 		}
@@ -169,6 +172,9 @@ func (a *Auditor) compare(ctx context.Context, m event.Stored, at place, have su
 		return err
 	}
 	for i := range o.Observations {
+		if !a.was.floor.keeps(&o.Observations[i]) {
+			continue
+		}
 		for j := range o.Observations[i].Rows() {
 			due = append(due, string(appendRow(nil, string(o.Site), i, j, &o.Observations[i], composed)))
 		}

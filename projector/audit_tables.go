@@ -67,7 +67,7 @@ func (a *Auditor) observations(ctx context.Context, slices []slice) error {
 	var seq, due, held, different proto.ColUInt64
 	for n, s := range slices {
 		a.cfg.Progress(AuditProgress{"observations", uint64(n), uint64(len(slices))})
-		err := a.read(ctx, "audit_observations", s.args(), proto.Results{
+		err := a.read(ctx, "audit_observations", a.was.floor.of(s.args()), proto.Results{
 			{Name: "epoch", Data: &epoch}, {Name: "seq", Data: &seq}, {Name: "due", Data: &due}, {Name: "held", Data: &held}, {Name: "different", Data: &different},
 		}, func() error {
 			for i := range seq {
@@ -108,7 +108,7 @@ func (a *Auditor) byMandate(ctx context.Context, slices []slice, before map[uint
 	var mandate, seq, due, held proto.ColUInt64
 	for n, s := range slices {
 		a.cfg.Progress(AuditProgress{"observations_by_mandate", uint64(n), uint64(len(slices))})
-		values := s.args()
+		values := a.was.floor.of(s.args())
 		values["skip"] = "[" + join(skip) + "]"
 		err := a.read(ctx, "audit_observations_by_mandate", values, proto.Results{
 			{Name: "mandate", Data: &mandate}, {Name: "epoch", Data: &epoch}, {Name: "seq", Data: &seq}, {Name: "due", Data: &due}, {Name: "held", Data: &held},

@@ -163,6 +163,9 @@ func (p *Projector) housekeep(ctx context.Context) error {
 	if err := p.announce(ctx); err != nil {
 		return err
 	}
+	if err := p.removeExpired(ctx); err != nil {
+		return err
+	}
 	return p.removeScopes(ctx)
 }
 

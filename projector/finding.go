@@ -13,6 +13,9 @@ type Audit struct {
 	Epoch   uint32    `json:"epoch"`   // of OBSERVATIONS, as applied
 	Applied uint64    `json:"applied"` // sequence up to which everything was compared
 	Waiting uint64    `json:"waiting"` // messages of OBSERVATIONS that are not applied yet
+	// Floor is the capture time from which on rows are kept; what is older is not
+	// due. Zero: all are.
+	Floor time.Time `json:"floor,omitzero"`
 
 	Proven      bool   `json:"proven"`       // compared with the proof of the checkpoint; false: there is none yet
 	Events      uint64 `json:"events"`       // ingested

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"sync"
 	"time"
 
@@ -91,13 +92,16 @@ func (p *Projector) begin(ctx context.Context, f *pending, b *event.Batch) error
 		p.noteFailure(f)
 		return err
 	}
-	f.proof, f.proven = p.reachedProof(), p.proven
+	f.proof, f.proven, f.floor = p.reachedProof(), p.proven, p.floor
+	var late uint64
 	for i := range todo {
 		f.proof.add(&todo[i])
+		late += f.load.expired.add(&todo[i])
 		if !todo[i].recorded {
 			f.load.events.add(todo[i].id, todo[i].at, todo[i].data)
 		}
 	}
+	p.count(func(s *Stats) { s.ExpiredRows += late })
 	p.inFlight = append(p.inFlight, f)
 	p.dispatch(ctx, f)
 	return nil
@@ -118,8 +122,7 @@ func (p *Projector) fill(ctx context.Context, f *pending, todo []applied) error 
 	b.reserve(todo)
 	for i := range todo {
 		a := &todo[i]
-		for j := range a.data.Observations {
-			o := &a.data.Observations[j]
+		for j, o := range a.captures() {
 			p.mandates = p.index.mandates(p.mandates[:0], uint64(o.ItemID), a.site)
 			if n := o.Rows(); b.rows() > 0 && max(b.rows()+n, b.fanned()+n*len(p.mandates)) > p.cfg.MaxBlockRows {
 				if err := p.flush(ctx, f); err != nil {
@@ -166,6 +169,18 @@ type applied struct {
 	site     uint32
 	recorded bool // ingested_events has it already
 	data     *contracts.Observations
+	floor    floor
+}
+
+// captures gives those captures that are kept, each with its place in the event.
+func (a *applied) captures() iter.Seq2[int, *contracts.Observation] {
+	return func(yield func(int, *contracts.Observation) bool) {
+		for i := range a.data.Observations {
+			if o := &a.data.Observations[i]; a.floor.keeps(o) && !yield(i, o) {
+				return
+			}
+		}
+	}
 }
 
 // fresh gives the events of the batch that are to be applied: beyond the
@@ -194,7 +209,7 @@ func (p *Projector) fresh(ctx context.Context, b *event.Batch) (todo []applied, 
 		}
 		first[id] = struct{}{}
 		ids.Append(id)
-		todo = append(todo, applied{id: id, at: at, site: p.sites.of(string(data.Site)), data: data})
+		todo = append(todo, applied{id: id, at: at, site: p.sites.of(string(data.Site)), data: data, floor: p.floor})
 	}
 	if len(todo) > 0 {
 		known := map[uuid.UUID]place{}

@@ -16,6 +16,7 @@ type oracle struct {
 	epochs   map[string]uint32        // of events
 	orders   map[[2]uint64]*contracts.Order
 	packages map[uint64]int
+	floor    int64 // ms; what was captured before is in no table
 }
 
 func newOracle() *oracle {
@@ -47,6 +48,9 @@ func (o *oracle) rows() map[key]row {
 	for id, m := range o.events {
 		b := m.Event.Data.(*contracts.Observations)
 		for c, obs := range b.Observations {
+			if obs.CapturedAt.UnixMilli() < o.floor {
+				continue
+			}
 			offers := obs.Offers
 			if len(offers) == 0 {
 				offers = []contracts.Offer{{}}

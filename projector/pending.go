@@ -33,6 +33,7 @@ type pending struct {
 	events uint64
 	proof  proof // of end
 	proven bool
+	floor  floor
 	ids    map[uuid.UUID]struct{}
 	load   *load
 	before *pending // nil once this one is done
@@ -62,8 +63,9 @@ func inputs(observations, byMandate, latest *block) [len(rowTables)]rowInput {
 
 // load is what a batch carries, reused from one to another.
 type load struct {
-	block  *block
-	events *events
+	block   *block
+	events  *events
+	expired *expired
 }
 
 func newPending(b *event.Batch) *pending {
@@ -139,6 +141,11 @@ func (p *Projector) dispatch(ctx context.Context, f *pending) {
 // commit writes the events, whose rows are in the tables, and then the
 // checkpoint.
 func (p *Projector) commit(ctx context.Context, f *pending) error {
+	if len(f.load.expired.seq) > 0 {
+		if err := p.write(ctx, "expired_rows", question("insert_expired_rows"), nil, f.load.expired.input()); err != nil {
+			return err
+		}
+	}
 	if len(f.load.events.id) > 0 {
 		if err := p.write(ctx, "ingested_events", question("insert_ingested_events"), nil, f.load.events.input()); err != nil {
 			return err
@@ -147,7 +154,7 @@ func (p *Projector) commit(ctx context.Context, f *pending) error {
 	if !f.ahead {
 		return nil
 	}
-	return p.checkpoint(ctx, f.stream, attested{f.end, f.proof, f.proven})
+	return p.checkpoint(ctx, f.stream, attested{f.end, f.proof, f.proven, f.floor})
 }
 
 // collect takes in the batches that are done, in order.
@@ -206,11 +213,12 @@ func (p *Projector) underWay(id uuid.UUID) bool {
 func (p *Projector) takeLoad() *load {
 	n := len(p.spare) - 1
 	if n < 0 {
-		return &load{newBlock(), new(events)}
+		return &load{newBlock(), new(events), new(expired)}
 	}
 	l := p.spare[n]
 	p.spare = p.spare[:n]
 	l.block.reset()
 	l.events.reset()
+	l.expired.reset()
 	return l
 }

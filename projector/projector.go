@@ -118,6 +118,9 @@ type Projector struct {
 	proof       proof            // of the checkpoint of the observations
 	proven      bool             // it counts from the first event on; else from the start
 	carried     proof            // what stays beyond the checkpoint of epochs that ended
+	floor       floor            // from which capture time on rows are kept
+	raised      time.Time        // when it was, or was read: the earliest that all reads from there on began
+	removed     time.Time        // when everything below it was dropped
 	doubt       place            // up to here rows beyond the checkpoint may be in some tables
 
 	inFlight []*pending // batches under way, in order
@@ -236,6 +239,9 @@ func (p *Projector) ready(ctx context.Context) error {
 		if err := p.fenceOff(ctx); err != nil {
 			return err
 		}
+		if err := p.seeFloor(ctx); err != nil {
+			return err
+		}
 		p.phase = steady
 		return p.announce(ctx)
 	}
@@ -336,7 +342,7 @@ func (p *Projector) checkpoint(ctx context.Context, stream string, to attested) 
 	}
 	err := p.write(ctx, "checkpoints", question("insert_checkpoint"), args{
 		"stream": stream, "partitions": p.cfg.Partitions, "epoch": to.at.epoch, "seq": to.at.seq, "proven": to.proven,
-		"events": to.proof.events.n, "events_sum": to.proof.events.sum, "rows": to.proof.rows.n, "rows_sum": to.proof.rows.sum,
+		"events": to.proof.events.n, "events_sum": to.proof.events.sum, "rows": to.proof.rows.n, "rows_sum": to.proof.rows.sum, "floor": to.floor,
 	}, nil)
 	p.notices.end(stream, to.at, err)
 	return err

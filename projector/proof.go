@@ -1,6 +1,7 @@
 package projector
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -34,12 +35,12 @@ func (a proof) minus(b proof) proof {
 	}
 }
 
-// add counts an event and its rows.
+// add counts an event and its rows from the floor on.
 func (a *proof) add(e *applied) {
 	a.events.n++
 	a.events.sum += hashID(e.id)
-	for i := range e.data.Observations {
-		rows := e.data.Observations[i].Rows()
+	for i, o := range e.captures() {
+		rows := o.Rows()
 		for k := range rows {
 			a.rows.sum += hashPlace(e.at, i, k)
 		}
@@ -82,10 +83,11 @@ func (c *proofColumns) row(i int) proof {
 // asking runs a question, as Projector.read and Auditor.read do.
 type asking func(name string, values args, out proto.Results, block func() error) error
 
-// tally counts what the tables hold behind one place up to another.
-func tally(ask asking, after, upTo place) (sum proof, err error) {
+// tally counts what the tables hold behind one place up to another, from the
+// floor on.
+func tally(ask asking, s slice, from floor) (sum proof, err error) {
 	var c proofColumns
-	return sum, ask("proof", slice{after, upTo}.args(), c.results(), func() error {
+	return sum, ask("proof", from.of(s.args()), c.results(), func() error {
 		for i := range c.events {
 			sum = c.row(i)
 		}
@@ -98,6 +100,7 @@ type attested struct {
 	at     place
 	proof  proof
 	proven bool
+	floor  floor
 }
 
 func readAttested(ask asking, partition int) (a attested, err error) {
@@ -105,11 +108,13 @@ func readAttested(ask asking, partition int) (a attested, err error) {
 		c           proofColumns
 		epoch       proto.ColUInt32
 		seq, proven proto.ColUInt64
+		from        proto.ColInt64
 	)
-	out := append(c.results(), proto.ResultColumn{Name: "epoch", Data: &epoch}, proto.ResultColumn{Name: "seq", Data: &seq}, proto.ResultColumn{Name: "proven", Data: &proven})
+	out := append(c.results(), proto.ResultColumn{Name: "epoch", Data: &epoch}, proto.ResultColumn{Name: "seq", Data: &seq}, proto.ResultColumn{Name: "proven", Data: &proven},
+		proto.ResultColumn{Name: "floor", Data: &from})
 	return a, ask("checkpoint_proof", args{"partition": partition}, out, func() error {
 		for i := range epoch {
-			a = attested{place{epoch[i], seq[i]}, c.row(i), proven[i] == 1}
+			a = attested{place{epoch[i], seq[i]}, c.row(i), proven[i] == 1, floor(from[i])}
 		}
 		return nil
 	})
@@ -150,16 +155,21 @@ func (p *Projector) asking(ctx context.Context) asking {
 // loadProof reads the proof of the checkpoint.
 func (p *Projector) loadProof(ctx context.Context) error {
 	a, err := readAttested(p.asking(ctx), p.cfg.Partition)
-	p.proof, p.carried = a.proof, proof{}
+	p.proof, p.carried, p.floor, p.raised = a.proof, proof{}, a.floor, time.Now()
 	p.proven = a.proven || a.at == place{}
 	return err
+}
+
+// attested is the checkpoint as it is, while no batch is under way.
+func (p *Projector) attested() attested {
+	return attested{p.marks[event.StreamObservations], p.proof, p.proven, p.floor}
 }
 
 // carry counts what is beyond the checkpoint and of epochs before one that
 // begins: events that were ingested and whose messages the stream then lost.
 // Nobody delivers them again, and the next checkpoint passes them.
 func (p *Projector) carry(ctx context.Context, epoch uint32) (err error) {
-	p.carried, err = tally(p.asking(ctx), p.marks[event.StreamObservations], place{epoch - 1, math.MaxUint64})
+	p.carried, err = tally(p.asking(ctx), slice{p.marks[event.StreamObservations], place{epoch - 1, math.MaxUint64}}, p.floor)
 	return err
 }
 
@@ -185,15 +195,18 @@ type Proof struct {
 func (p *Projector) Prove(ctx context.Context) (Proof, error) {
 	p.mu.Lock()
 	err := p.quiesce(ctx)
-	was := attested{p.marks[event.StreamObservations], p.proof, p.proven}
+	was := p.attested()
 	p.mu.Unlock()
 	if err != nil {
 		return Proof{}, err
 	}
 	out := Proof{At: time.Now()}
-	is, err := tally(p.asking(ctx), place{}, was.at)
+	is, err := tally(p.asking(ctx), slice{place{}, was.at}, was.floor)
 	if err != nil {
 		return Proof{}, err
+	}
+	if now, err := readAttested(p.asking(ctx), p.cfg.Partition); err != nil || now.floor != was.floor {
+		return Proof{}, cmp.Or(err, errFloorRaised) // rows may have been removed meanwhile
 	}
 	if was.proven {
 		for _, f := range was.refute(is) {
@@ -207,8 +220,11 @@ func (p *Projector) Prove(ctx context.Context) (Proof, error) {
 	if err := p.quiesce(ctx); err != nil {
 		return Proof{}, err
 	}
+	if p.floor != was.floor {
+		return Proof{}, errFloorRaised
+	}
 	p.proof, p.proven = p.proof.plus(is.minus(was.proof)), true
-	if err := p.checkpoint(ctx, event.StreamObservations, attested{p.marks[event.StreamObservations], p.proof, true}); err != nil {
+	if err := p.checkpoint(ctx, event.StreamObservations, p.attested()); err != nil {
 		return Proof{}, p.failed(err)
 	}
 	p.log.Info("a proof of the tables was made", "events", p.proof.events.n, "rows", p.proof.rows.n)

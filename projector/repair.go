@@ -63,8 +63,7 @@ func (r *repairing) event(ctx context.Context, a *applied, there *eventThere, s 
 		_, ok := keys[k]
 		return !ok
 	}
-	for j := range a.data.Observations {
-		o := &a.data.Observations[j]
+	for j, o := range a.captures() {
 		p.mandates = p.index.mandates(p.mandates[:0], uint64(o.ItemID), a.site)
 		if n := o.Rows(); max(r.whole.rows(), r.missing.rows(), r.unseen.fanned()) > 0 && max(r.whole.rows()+n, r.missing.rows()+n, r.unseen.fanned()+n*len(p.mandates)) > p.cfg.MaxBlockRows {
 			if err := r.flush(ctx); err != nil {

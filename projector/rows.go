@@ -280,6 +280,52 @@ func (e *events) input() proto.Input {
 	}
 }
 
+// expired holds rows of expired_rows: of captures that came when they were below
+// the floor.
+type expired struct {
+	epoch   proto.ColUInt32
+	seq     proto.ColUInt64
+	quarter proto.ColInt64 // its beginning, Unix ms
+	rows    proto.ColUInt64
+}
+
+func (e *expired) reset() {
+	e.epoch.Reset()
+	e.seq.Reset()
+	e.quarter.Reset()
+	e.rows.Reset()
+}
+
+// add counts what is not kept of an event, and gives how many rows that are.
+func (e *expired) add(a *applied) (total uint64) {
+	if a.floor == 0 {
+		return 0
+	}
+	rows := map[floor]uint64{}
+	for i := range a.data.Observations {
+		if o := &a.data.Observations[i]; !a.floor.keeps(o) {
+			rows[quarterOf(o.CapturedAt)] += uint64(o.Rows())
+		}
+	}
+	for quarter, n := range rows {
+		e.epoch.Append(a.at.epoch)
+		e.seq.Append(a.at.seq)
+		e.quarter.Append(int64(quarter))
+		e.rows.Append(n)
+		total += n
+	}
+	return total
+}
+
+func (e *expired) input() proto.Input {
+	return proto.Input{
+		{Name: "epoch", Data: &e.epoch},
+		{Name: "seq", Data: &e.seq},
+		{Name: "quarter_ms", Data: &e.quarter},
+		{Name: "rows", Data: &e.rows},
+	}
+}
+
 // payload gives the batch of observations of a message, and its event's id.
 func payload(m *event.Message) (uuid.UUID, *contracts.Observations, error) {
 	o, ok := m.Event.Data.(*contracts.Observations)

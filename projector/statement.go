@@ -42,15 +42,17 @@ type Conn interface {
 // one must stop; whatever it still sends is refused by the server.
 var ErrDeposed = fmt.Errorf("projector: %w", event.ErrDeposed)
 
-// write settings: one statement makes one part, whatever the number of rows,
-// so that it is there whole or not at all.
+// write settings: one statement makes one part of each quarter that its rows are
+// of, whatever their number. After a doubt it is looked at what is there: some of
+// these parts may be.
 var writeSettings = []ch.Setting{
 	ch.SettingInt("async_insert", 0),
 	ch.SettingInt("max_insert_threads", 1),
 	{Key: "min_insert_block_size_rows", Value: "1000000000", Important: true},
 	ch.SettingInt("min_insert_block_size_bytes", 0),
 	ch.SettingInt("insert_deduplicate", 0),
-	ch.SettingInt("optimize_on_insert", 0), // merges replace rows, and reads with FINAL; an insert need not
+	ch.SettingInt("max_partitions_per_insert_block", 0), // a batch may be of many quarters
+	ch.SettingInt("optimize_on_insert", 0),              // merges replace rows, and reads with FINAL; an insert need not
 	ch.SettingInt("use_query_condition_cache", 0),
 	ch.SettingInt("lightweight_deletes_sync", 0),
 }

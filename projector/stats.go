@@ -1,11 +1,14 @@
 package projector
 
+import "time"
+
 // Stats counts what a Projector did since it was made.
 type Stats struct {
 	Batches          uint64 // of observations, applied
 	Events           uint64 // of observations, applied
 	Rows             uint64 // written to observations
 	FannedRows       uint64 // written to observations_by_mandate, without backfills
+	ExpiredRows      uint64 // not written: their captures came when they were below the floor
 	DuplicateEvents  uint64 // dropped: the event id was ingested from another place
 	ReplayedEvents   uint64 // skipped: at or below the checkpoint
 	Failures         uint64 // calls that failed
@@ -22,6 +25,7 @@ type Stats struct {
 	ScopePairs       uint64 // pairs in force, over all mandates; a gauge
 	Mandates         uint64 // with a scope; a gauge
 
+	Floor       time.Time             // from which capture time on rows are kept; zero: all are
 	Checkpoints map[string]Checkpoint // by stream
 }
 
@@ -52,6 +56,7 @@ func (p *Projector) count(f func(*Stats)) {
 // gauge brings those figures up to date that are states.
 func (p *Projector) gauge() {
 	p.count(func(s *Stats) {
+		s.Floor = p.floor.time()
 		s.PendingDeletions, s.WaitingGrants, s.ScopePairs, s.Mandates = 0, 0, 0, uint64(len(p.views))
 		for _, v := range p.views {
 			s.ScopePairs += uint64(v.scope.pairs())

@@ -50,7 +50,7 @@ func (p *Projector) eventsThere(ctx context.Context, b *event.Batch, todo []appl
 		at                   = -1
 		foreign              foreignRows
 	)
-	span := args{"epoch": b.Epoch, "first": first, "last": b.Last}
+	span := p.floor.of(args{"epoch": b.Epoch, "first": first, "last": b.Last})
 	err := p.read(ctx, "row_digests", span,
 		proto.Results{{Name: "mandate", Data: &mandate}, {Name: "seq", Data: &seq}, {Name: "n", Data: &n}, {Name: "sum", Data: &sum}}, func() error {
 			for i, m := range mandate {
@@ -89,8 +89,7 @@ func (p *Projector) eventsThere(ctx context.Context, b *event.Batch, todo []appl
 func (p *Projector) due(a *applied) map[uint64]digest {
 	out := map[uint64]digest{}
 	var text []byte
-	for j := range a.data.Observations {
-		o := &a.data.Observations[j]
+	for j, o := range a.captures() {
 		var d digest
 		for k := range o.Rows() {
 			text = strconv.AppendInt(text[:0], int64(j), 10)
@@ -163,7 +162,7 @@ func (p *Projector) rowsThere(ctx context.Context, epoch uint32, todo []applied,
 		there   = map[rowKey]struct{}{}
 		foreign foreignRows
 	)
-	err := p.read(ctx, "rows_in_range", args{"epoch": epoch, "first": todo[s.from].at.seq, "last": todo[s.to-1].at.seq},
+	err := p.read(ctx, "rows_in_range", p.floor.of(args{"epoch": epoch, "first": todo[s.from].at.seq, "last": todo[s.to-1].at.seq}),
 		rows.results(), func() error {
 			foreign.look(&rows, todo)
 			for i := range rows.seq {

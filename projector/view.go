@@ -278,7 +278,9 @@ func (p *Projector) markApplied(ctx context.Context, m uint64, v *view, version 
 // those pairs that version without has too. With look, it copies only what is
 // not there yet.
 func (p *Projector) backfill(ctx context.Context, m, version, without uint64, look bool) error {
-	a := func() args { return args{"mandate": m, "version": version, "without": without, "look": look} }
+	a := func() args {
+		return p.floor.of(args{"mandate": m, "version": version, "without": without, "look": look})
+	}
 	type span struct {
 		first, last uint64
 		look        bool

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
@@ -37,6 +38,9 @@ type Visibility struct {
 	// so that an account that sees its whole mandate needs no pair filter.
 	Applied bool
 	Scope   contracts.AccountScope
+	// Floor is the capture time from which on rows are kept, in Unix ms; 0: all
+	// are. What is older is not there, whether it was removed yet or not.
+	Floor int64 `json:",omitempty"`
 	// Snapshot is what this was read with; see there.
 	Snapshot Snapshot
 }
@@ -49,9 +53,26 @@ type Snapshot uint64
 
 // same tells whether two callers, or one at two moments, see the same.
 func (v Visibility) same(w Visibility) bool {
-	return v.Mandate == w.Mandate && slices.Equal(v.Versions, w.Versions) && v.Applied == w.Applied &&
+	return v.Mandate == w.Mandate && v.Floor == w.Floor && slices.Equal(v.Versions, w.Versions) && v.Applied == w.Applied &&
 		v.Scope.AllOrders == w.Scope.AllOrders && slices.Equal(v.Scope.Orders, w.Scope.Orders) &&
 		v.Scope.AllSites == w.Scope.AllSites && slices.Equal(v.Scope.Sites, w.Scope.Sites)
+}
+
+// kept refuses a time that begins before rows are kept: an answer would look as if
+// nothing had been captured there. A zero time is open, and begins at the floor.
+func (v Visibility) kept(from time.Time) error {
+	if v.Floor == 0 || from.IsZero() || from.UnixMilli() >= v.Floor {
+		return nil
+	}
+	return invalid("What was captured before %s is no longer kept. Ask for a time that begins there, or later.", formatInstant(fromMs(v.Floor), time.UTC))
+}
+
+// goesOn refuses a cursor of a walk that began before rows went.
+func (v Visibility) goesOn(floor int64) error {
+	if v.Floor != floor {
+		return errExpired
+	}
+	return nil
 }
 
 // Nothing tells whether no pair at all can be visible.

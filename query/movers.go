@@ -131,7 +131,9 @@ func (s *Service) Movers(ctx context.Context, p Principal, r MoversRequest) (*Mo
 		return nil, s.budgetOf(ctx, err, sinceBounds)
 	}
 	if r.Cursor == "" {
-		place.Watermark = in.query.Watermark
+		place.Watermark, place.Floor = in.query.Watermark, in.vis.Floor
+	} else if err := in.vis.goesOn(place.Floor); err != nil {
+		return nil, err
 	}
 	in.query.Watermark = place.Watermark
 	page := &MoversPage{Data: []Mover{}, Paging: Paging{Limit: limit}, Query: MoversEcho{

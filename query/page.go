@@ -56,7 +56,8 @@ func pageLimit(asked *int, max int) (int, error) {
 // rankedPlace is where a walk over records goes on that are ranked as a whole:
 // every page ranks them again, as of the instant and the watermark of the first.
 type rankedPlace struct {
-	Until     int64     `json:"u"` // ms
+	Until     int64     `json:"u"`           // ms
+	Floor     int64     `json:"l,omitempty"` // of the visibility that it began with
 	Watermark Watermark `json:"w"`
 	Past      int       `json:"p"` // records on the pages before
 }

@@ -120,7 +120,9 @@ func (s *Service) Positions(ctx context.Context, p Principal, r PositionsRequest
 		return nil, s.budgetOf(ctx, err, fixedBounds)
 	}
 	if r.Cursor == "" {
-		place.Watermark = in.query.Watermark
+		place.Watermark, place.Floor = in.query.Watermark, in.vis.Floor
+	} else if err := in.vis.goesOn(place.Floor); err != nil {
+		return nil, err
 	}
 	in.query.Watermark = place.Watermark
 	page := &PositionsPage{Data: []OwnPosition{}, Paging: Paging{Limit: limit}, Query: PositionsEcho{

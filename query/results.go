@@ -257,6 +257,7 @@ type resultsPlan struct {
 	// rows; 0: as many as latestPerPair.
 	mostPairs uint64
 	bounds    bounds
+	floor     int64 // of the visibility of its caller
 }
 
 // bounds are the arguments that bound the captures of a read, as its refusals
@@ -278,6 +279,7 @@ type resultsCursor struct {
 	Watermark Watermark   `json:"w"`
 	After     Position    `json:"a"`
 	Given     givenBounds `json:"g"`
+	Floor     int64       `json:"l,omitempty"` // of the visibility that the walk began with
 }
 
 // givenBounds tells which bounds of its window a walk began with; the others

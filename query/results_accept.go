@@ -68,7 +68,7 @@ type measure func(context.Context, Visibility, Selectors) (ScopeSize, error)
 // admit is the last part of accept that may refuse: nothing that it lets pass
 // is refused later. The read has no encoder yet.
 func (s *Service) admit(ctx context.Context, plan *resultsPlan, v Visibility, mark Watermark, cursor string, size measure) (*read, error) {
-	if err := s.resume(plan, cursor, mark); err != nil {
+	if err := s.resume(plan, cursor, v, mark); err != nil {
 		return nil, err
 	}
 	in := &read{resultsPlan: plan, vis: v}

@@ -165,11 +165,14 @@ func (p *resultsPlan) noTime(r ResultsRequest) error {
 
 // resume puts a cursor's state into the plan; without a cursor the read
 // begins at the watermark of now.
-func (s *Service) resume(plan *resultsPlan, cursor string, now Watermark) error {
+func (s *Service) resume(plan *resultsPlan, cursor string, v Visibility, now Watermark) error {
 	q := &plan.query
 	q.Watermark = now
 	if cursor != "" {
 		c, err := s.walkOf(plan, cursor)
+		if err == nil {
+			err = v.goesOn(c.Floor)
+		}
 		if err != nil {
 			return err
 		}
@@ -181,7 +184,11 @@ func (s *Service) resume(plan *resultsPlan, cursor string, now Watermark) error 
 	shown := q.Window
 	if cursor == "" {
 		shown = shownWindow(plan.asked)
+		if err := v.kept(q.Window.From); err != nil {
+			return err
+		}
 	}
+	plan.floor = v.Floor
 	plan.echo.CapturedFrom = formatBound(shown.From, plan.zone)
 	plan.echo.CapturedTo = formatBound(shown.To, plan.zone)
 	return nil
@@ -218,7 +225,7 @@ func (s *Service) walkOf(plan *resultsPlan, cursor string) (c resultsCursor, err
 func (s *Service) cursorAfter(plan *resultsPlan, after Position) (string, error) {
 	q := &plan.query
 	return s.seal.sealCursor(plan.binding, resultsCursor{
-		From: toMs(q.Window.From), To: toMs(q.Window.To), Watermark: q.Watermark, After: after, Given: plan.given,
+		From: toMs(q.Window.From), To: toMs(q.Window.To), Watermark: q.Watermark, After: after, Given: plan.given, Floor: plan.floor,
 	})
 }
 

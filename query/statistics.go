@@ -95,6 +95,7 @@ type PriceStatistic struct {
 type statisticsCursor struct {
 	From, To  int64 // ms
 	Until     int64
+	Floor     int64          `json:"l,omitempty"` // of the visibility that it began with
 	Watermark Watermark      `json:"w"`
 	After     StatisticPlace `json:"a"`
 }
@@ -157,7 +158,9 @@ func (s *Service) Statistics(ctx context.Context, p Principal, r StatisticsReque
 		return nil, s.budget(ctx, err)
 	}
 	if r.Cursor == "" {
-		place.Watermark = in.query.Watermark
+		place.Watermark, place.Floor = in.query.Watermark, in.vis.Floor
+	} else if err := in.vis.goesOn(place.Floor); err != nil {
+		return nil, err
 	}
 	page := &StatisticsPage{Data: []StatisticRecord{}, Paging: Paging{Limit: limit}, Query: statisticsEcho(in, r, place)}
 	if in.empty {

@@ -51,7 +51,7 @@ func (c *projectorCmd) Run(ctx context.Context, k *kong.Context, std streams, lo
 	nats := c.NATS.config("projector", log)
 	lease := ingest.LeaseConfig{Key: ingest.ProjectorLease(c.Share.Partition, c.Share.Partitions), TTL: c.LeaseTTL, Replicas: c.Streams.Replicas}
 	ch, dsnErr := parseDSN(c.ClickHouse.Secret)
-	if done, err := c.only(k, std.out, faulty(address("admin-listen", c.AdminListen), nats.Validate(), dsnErr, checkOneServer(ch), auditEvery(c.AuditEvery), lease.Validate(), c.Share.faults(), c.Pairs.faults(), c.Retention.retention().Validate(), c.Traces.faults())); done {
+	if done, err := c.only(k, std.out, faulty(address("admin-listen", c.AdminListen), nats.Validate(), dsnErr, checkOneServer(ch), auditEvery(c.AuditEvery), lease.Validate(), c.Share.faults(), c.Pairs.faults(), c.Retention.faults(), c.Traces.faults())); done {
 		return err
 	}
 	if os.Getenv("GOMEMLIMIT") == "" {
@@ -80,7 +80,7 @@ func (c *projectorCmd) Run(ctx context.Context, k *kong.Context, std streams, lo
 	if err != nil {
 		return errors.Join(err, l.stop(c.StopGrace))
 	}
-	p.traces, p.share, p.pairs, p.retention = traces, c.Share, c.Pairs, c.Retention.retention()
+	p.traces, p.share, p.pairs, p.retention, p.keepRows = traces, c.Share, c.Pairs, c.Retention.retention(), c.Retention.Rows
 	p.observe(a)
 	l.defers("clickhouse connections", func(context.Context) error { return p.close() })
 	l.run("projector", p.run)
@@ -118,6 +118,7 @@ type projection struct {
 
 	replicas  int // of the stream that tells readers of checkpoints; 0: one
 	retention ingest.Retention
+	keepRows  time.Duration // 0: for ever
 
 	metrics    *projectorMetrics
 	traces     *tracing
@@ -199,6 +200,7 @@ func (p *projection) lead(ctx context.Context, fence uint64) error {
 	beside.Go(func() { p.prove(maintain, proj) })
 	beside.Go(func() { p.audits(maintain) })
 	beside.Go(func() { p.retain(maintain) })
+	beside.Go(func() { p.expire(maintain, proj) })
 	err = consumer.Run(maintain) // also says why maintain was stopped
 	stop(nil)
 	beside.Wait()

@@ -116,6 +116,13 @@ func (p *projection) observe(a *admin) {
 	a.counter("preismon_projector_restarts_total", "Times a stream was opened again.", func() uint64 { return p.progress().Restarts })
 	a.counter("preismon_projector_repairs_total", "Batches that were read back before they were written.", func() uint64 { return p.stats().Repairs })
 	a.counter("preismon_projector_repaired_rows_total", "Rows that a repair found missing.", func() uint64 { return p.stats().RepairedRows })
+	a.counter("preismon_projector_expired_rows_total", "Rows not written, since their captures came when they were older than rows are kept.", func() uint64 { return p.stats().ExpiredRows })
+	a.gauge("preismon_projector_floor_timestamp_seconds", "From which capture time on rows are kept; 0: all are.", func() float64 {
+		if at := p.stats().Floor; !at.IsZero() {
+			return float64(at.UnixMilli()) / 1000
+		}
+		return 0
+	})
 	a.counter("preismon_projector_duplicate_events_total", "Events dropped because their id was ingested before.", func() uint64 { return p.stats().DuplicateEvents })
 	a.counter("preismon_projector_killed_statements_total", "Statements ended because nobody knew their end.", func() uint64 { return p.stats().Killed })
 	a.counter("preismon_projector_replayed_events_total", "Events skipped because the checkpoint is beyond them.", func() uint64 { return p.stats().ReplayedEvents })

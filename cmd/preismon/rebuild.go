@@ -167,7 +167,7 @@ func (r *rebuilding) run(ctx context.Context, content, keepOld bool) error {
 	if r.table != "" {
 		err = r.clone(ctx)
 	} else {
-		err = rebuild.KeepAccounts(ctx, r.admin, r.database)
+		err = errors.Join(rebuild.KeepAccounts(ctx, r.admin, r.database), rebuild.KeepFloor(ctx, r.admin, r.database))
 	}
 	if err != nil {
 		return err
@@ -288,7 +288,7 @@ func (r *rebuilding) switchOver(ctx context.Context, fence uint64, fresh **drive
 		if err == nil {
 			err = r.caughtUp(ctx, *fresh)
 			if err == nil {
-				err = (*fresh).projector.Maintain(ctx)
+				err = errors.Join((*fresh).projector.Maintain(ctx), r.raise(ctx, (*fresh).projector))
 			}
 			err = errors.Join(err, (*fresh).stop())
 		}
@@ -310,6 +310,20 @@ func (r *rebuilding) switchOver(ctx context.Context, fence uint64, fresh **drive
 		}
 	}
 	return fmt.Errorf("the new tables were not put in place: %s", reason)
+}
+
+// raise brings the new tables to the floor of the old ones, which may have been
+// raised since they were begun. Nobody raises it meanwhile.
+func (r *rebuilding) raise(ctx context.Context, fresh *projector.Projector) error {
+	at, err := projector.FloorOf(ctx, r.old, r.share.Partition)
+	if err != nil || at.IsZero() {
+		return err
+	}
+	has, err := projector.FloorOf(ctx, r.new, r.share.Partition)
+	if err != nil || has.Equal(at) {
+		return err
+	}
+	return fresh.Expire(ctx, at)
 }
 
 // exchange puts the new tables in place. Readers ask for the checkpoints meanwhile,

@@ -60,7 +60,7 @@ func (c *upCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog
 	restCfg.MinRate = c.Budgets.MinReadRate
 	placeholder := contracts.Secret("the key is made in the data folder, where needed")
 	faults := faulty(address("listen", c.Listen), address("admin-listen", c.AdminListen), restCfg.Validate(), c.Archives.faults(), c.Budgets.query(placeholder, c.Archives).Validate(), c.Budgets.throttle().Validate(), c.Budgets.admission().Validate(),
-		c.Budgets.auth(restCfg.BaseURL).Validate(), c.Demo.faults(), auditEvery(c.AuditEvery), c.Pairs.faults(), c.Retention.retention().Validate(), c.Traces.faults())
+		c.Budgets.auth(restCfg.BaseURL).Validate(), c.Demo.faults(), auditEvery(c.AuditEvery), c.Pairs.faults(), c.Retention.faults(), c.Traces.faults())
 	if done, err := c.only(k, std.out, faults); done {
 		return err
 	}
@@ -151,7 +151,7 @@ func (c *upCmd) up(ctx context.Context, l *lifecycle, dir *embedded.DataDir, p u
 	if err != nil {
 		return err
 	}
-	proj.traces, proj.pairs, proj.retention = traces, c.Pairs, c.Retention.retention()
+	proj.traces, proj.pairs, proj.retention, proj.keepRows = traces, c.Pairs, c.Retention.retention(), c.Retention.Rows
 	proj.observe(a)
 	l.defers("projector connections", func(context.Context) error { return proj.close() })
 	l.run("projector", proj.run)

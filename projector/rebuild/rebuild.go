@@ -25,7 +25,7 @@ type Conn interface {
 // numbers a reader carries from one statement to the next, and the checkpoints;
 // the fences only as a witness, see Exchange.
 var Tables = []string{
-	"observations", "observations_by_mandate", "latest_observations", "ingested_events",
+	"observations", "observations_by_mandate", "latest_observations", "ingested_events", "expired_rows",
 	"sites", "items", "mandates", "accounts", "orders", "reference_prices", "customer_data", "file_jobs", "file_archives",
 }
 
@@ -42,7 +42,7 @@ func Drop(ctx context.Context, conn Conn, database string) error {
 var ErrNotWhole = errors.New("the streams no longer hold everything that the tables do, so that they cannot be rebuilt from them")
 
 // Check tells whether the tables can be rebuilt with the same places of all
-// rows: ErrNotWhole.
+// rows: ErrNotWhole. Events of which retention has left no row need not be there.
 func Check(ctx context.Context, conn Conn, database string, observations, catalog event.StreamState) error {
 	for _, s := range []event.StreamState{observations, catalog} {
 		if s.After() > 0 {
@@ -51,7 +51,9 @@ func Check(ctx context.Context, conn Conn, database string, observations, catalo
 	}
 	var missing []string
 	for _, q := range []struct{ what, sql string }{
-		{"events", "SELECT count() AS n FROM " + table(database, "ingested_events") + " WHERE epoch != {epoch:UInt32} OR seq < {first:UInt64}"},
+		{"events", "SELECT count() AS n FROM (SELECT epoch, seq, rows FROM " + table(database, "ingested_events") + " WHERE epoch != {epoch:UInt32} OR seq < {first:UInt64}) AS e LEFT JOIN (" +
+			"SELECT epoch, seq, sum(rows) AS gone FROM " + table(database, "expired_rows") + " FINAL WHERE quarter < toDate(fromUnixTimestamp64Milli((" + floor(database) + "), 'UTC')) GROUP BY epoch, seq" +
+			") AS x ON x.epoch = e.epoch AND x.seq = e.seq WHERE e.rows > x.gone"},
 		{"records", "SELECT count() AS n FROM (" + versions(database) + ") WHERE bitShiftRight(version, 32) != {catalog:UInt32}"},
 	} {
 		n, err := number(ctx, conn, q.sql, map[string]any{"epoch": observations.Epoch, "first": observations.First, "catalog": catalog.Epoch})
@@ -70,7 +72,7 @@ func Check(ctx context.Context, conn Conn, database string, observations, catalo
 
 func versions(database string) string {
 	var all []string
-	for _, t := range Tables[4:] {
+	for _, t := range Tables[5:] {
 		all = append(all, "SELECT version FROM "+table(database, t)+" FINAL")
 	}
 	return strings.Join(all, " UNION ALL ")
@@ -89,6 +91,7 @@ func Ready(ctx context.Context, conn Conn, database string) (ok bool, reason str
 			SELECT mandate, item, site, sum(side) AS sides FROM (SELECT mandate, item, toString(site) AS site, 1 AS side FROM (` + scope(database) + `)
 			UNION ALL SELECT mandate, item, toString(site) AS site, -1 AS side FROM (` + scope(beside) + `))
 			GROUP BY mandate, item, site HAVING sides != 0)`},
+		{"they keep rows from another time on", "SELECT count() AS n FROM (" + floor(database) + ") AS o CROSS JOIN (" + floor(beside) + ") AS n WHERE o.floor != n.floor"},
 		{"their scopes are not applied", `SELECT count() AS n FROM (SELECT mandate, max(version) AS v FROM ` + table(beside, "scopes") + ` GROUP BY mandate) AS s
 			LEFT JOIN (SELECT mandate, max(version) AS v FROM ` + table(beside, "scopes_applied") + ` GROUP BY mandate) AS a ON s.mandate = a.mandate WHERE s.v != a.v`},
 	} {
@@ -101,6 +104,24 @@ func Ready(ctx context.Context, conn Conn, database string) (ok bool, reason str
 		}
 	}
 	return true, "", nil
+}
+
+// floor is the capture time from which on rows are kept; 0: all are.
+func floor(database string) string {
+	return "SELECT max(c.floor) AS floor FROM " + table(database, "checkpoints") + " AS c"
+}
+
+// KeepFloor lets the tables beside, which are empty, begin where the others do.
+func KeepFloor(ctx context.Context, conn Conn, database string) error {
+	err := conn.Do(ctx, ch.Query{
+		Body: "INSERT INTO " + table(Beside(database), "checkpoints") + " (stream, partition, partitions, epoch, seq, floor) SELECT stream, partition, partitions, 0, 0, floor FROM " +
+			table(database, "checkpoints") + " FINAL WHERE stream = 'OBSERVATIONS' AND floor > 0",
+		Settings: []ch.Setting{ch.SettingInt("async_insert", 0)},
+	})
+	if err != nil {
+		return fmt.Errorf("keep the floor: %w", err)
+	}
+	return nil
 }
 
 // scope gives the pairs in force.
@@ -134,7 +155,7 @@ func number(ctx context.Context, conn Conn, sql string, values map[string]any) (
 func ForgetProof(ctx context.Context, conn Conn, database string) error {
 	t := table(database, "checkpoints")
 	err := conn.Do(ctx, ch.Query{
-		Body: "INSERT INTO " + t + " (stream, partition, partitions, epoch, seq, written_at) SELECT stream, partition, partitions, epoch, seq, written_at FROM " + t +
+		Body: "INSERT INTO " + t + " (stream, partition, partitions, epoch, seq, written_at, floor) SELECT stream, partition, partitions, epoch, seq, written_at, floor FROM " + t +
 			" FINAL WHERE stream = 'OBSERVATIONS'",
 		Settings: []ch.Setting{ch.SettingInt("async_insert", 0)},
 	})

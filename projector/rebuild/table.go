@@ -46,12 +46,16 @@ func KeepAccounts(ctx context.Context, conn Conn, database string) error {
 	return share(ctx, conn, database, "accounts")
 }
 
-// share gives a table beside the parts of the other. None of the tables is
-// partitioned.
+// share gives a table beside the parts of the other, and its partitions: that may
+// have none, as it was made by an earlier version.
 func share(ctx context.Context, conn Conn, database, t string) error {
-	err := conn.Do(ctx, ch.Query{Body: "ALTER TABLE " + table(Beside(database), t) + " ATTACH PARTITION tuple() FROM " + table(database, t)})
-	if err != nil {
-		return fmt.Errorf("share %s: %w", t, err)
+	for _, sql := range []string{
+		"CREATE OR REPLACE TABLE " + table(Beside(database), t) + " AS " + table(database, t),
+		"ALTER TABLE " + table(Beside(database), t) + " ATTACH PARTITION ALL FROM " + table(database, t),
+	} {
+		if err := conn.Do(ctx, ch.Query{Body: sql}); err != nil {
+			return fmt.Errorf("share %s: %w", t, err)
+		}
 	}
 	return nil
 }

@@ -74,6 +74,7 @@ func migrate(ctx context.Context, conn Doer, o Options, known []migration) error
 	if err := checkPlain(ctx, conn, o); err != nil {
 		return err
 	}
+	o.quarters = len(known) >= quartersSince
 	for _, s := range mustStatements(logTable, o) {
 		if err := conn.Do(ctx, ch.Query{Body: s}); err != nil {
 			return fmt.Errorf("create schema_migrations: %w", err)

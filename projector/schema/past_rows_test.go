@@ -46,6 +46,7 @@ var rowsSince = map[int][]string{
 	9: {`INSERT INTO orders VALUES (1, 102, '', 'Order 3', false, '2026-09-01 00:00:00.000', [2], ['beta.example'], 0, NULL, NULL, [], 7301444403200000014,
 		true, [(2, 'beta.example')])`},
 	13: {`INSERT INTO checkpoint_times VALUES (0, 0, 0, '1970-01-01 00:00:00.000'), (0, 1700000000, 2, '2026-10-01 10:00:01.000')`},
+	14: {`INSERT INTO expired_rows VALUES (1700000000, 1, '2000-01-01', 1)`},
 }
 
 const (

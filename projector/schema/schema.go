@@ -40,6 +40,8 @@ type Options struct {
 	// Unreplicated, with a cluster: its shards have no replicas and need no
 	// Keeper; tables are plain, and made on the one node that is asked.
 	Unreplicated bool
+
+	quarters bool // new tables lie by quarters
 }
 
 // Validate refuses what is no form.
@@ -146,7 +148,11 @@ func statements(text string, o Options) ([]string, error) {
 		end := strings.HasSuffix(line, ";")
 		cur = append(cur, strings.TrimSuffix(line, ";"))
 		if end {
-			out = append(out, strings.Join(cur, "\n"))
+			s := strings.Join(cur, "\n")
+			if o.quarters {
+				s = partitioned(s)
+			}
+			out = append(out, s)
 			cur = nil
 		}
 	}
@@ -154,6 +160,30 @@ func statements(text string, o Options) ([]string, error) {
 		return nil, fmt.Errorf("last statement does not end in a semicolon")
 	}
 	return out, nil
+}
+
+// quartersSince is the version from which on new tables lie by quarters. Tables that
+// an earlier one made have no partitions, and get them when they are rebuilt: what
+// a migration was is not changed, and nothing is copied by one.
+const quartersSince = 14
+
+// quarters says by which quarter of capture the rows of a table lie together, so
+// that those of whole quarters can be removed at no cost. Months would cost reads of
+// a product's history more: contracts/decisions/053-retention-of-the-tables.md.
+var quarters = map[string]string{
+	"observations":            "toStartOfQuarter(captured_at)",
+	"observations_by_mandate": "toStartOfQuarter(fromUnixTimestamp64Milli(-captured_desc, 'UTC'))",
+}
+
+var tableForm = regexp.MustCompile(`(?s)^CREATE TABLE IF NOT EXISTS (\w+) .*\nENGINE = (?:Replicated)?MergeTree[^\n]*\n`)
+
+// partitioned gives a statement that makes such a table its partitions.
+func partitioned(statement string) string {
+	found := tableForm.FindStringSubmatch(statement)
+	if found == nil || quarters[found[1]] == "" {
+		return statement
+	}
+	return found[0] + "PARTITION BY " + quarters[found[1]] + "\n" + statement[len(found[0]):]
 }
 
 func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
@@ -176,6 +206,7 @@ func engine(e string, o Options) string {
 // them by hand.
 func DDL(o Options) (string, error) {
 	var b strings.Builder
+	o.quarters = true
 	for _, m := range all() {
 		sts, err := statements(m.text, o)
 		if err != nil {

@@ -2,4 +2,5 @@
 SELECT epoch, seq, count() AS n, sum(xxHash64({text})) AS checksum
 FROM observations
 WHERE (epoch, seq) > ({after_epoch:UInt32}, {after_seq:UInt64}) AND (epoch, seq) <= ({epoch:UInt32}, {seq:UInt64})
+  AND captured_at >= fromUnixTimestamp64Milli({floor:Int64}, 'UTC')
 GROUP BY epoch, seq

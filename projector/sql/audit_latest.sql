@@ -10,11 +10,13 @@ FROM (
         SELECT item, site, max((captured_at, epoch, seq, capture)) AS newest
         FROM observations
         WHERE (epoch, seq) <= ({epoch:UInt32}, {seq:UInt64})
+          AND captured_at >= fromUnixTimestamp64Milli({floor:Int64}, 'UTC')
         GROUP BY item, site
     ) AS o
     FULL OUTER JOIN (
         SELECT item, site, (captured_at, epoch, seq, capture) AS held
         FROM latest_observations FINAL
+        WHERE captured_at >= fromUnixTimestamp64Milli({floor:Int64}, 'UTC')
     ) AS l ON o.item = l.item AND o.site = l.site
     WHERE (l.item = 0 OR l.held != o.newest)
       AND NOT (l.item != 0 AND (o.item = 0 OR l.held > o.newest) AND (tupleElement(l.held, 2), tupleElement(l.held, 3)) > ({epoch:UInt32}, {seq:UInt64}))

@@ -9,13 +9,13 @@ FROM (
         ARRAY JOIN
             offer, currency, price_minor, shipping_minor, merchant, is_prime, is_buy_box, rating_tenths, manufacturer, title,
             url, delivery_text
-        WHERE (epoch, seq) <= ({epoch:UInt32}, {seq:UInt64})
+        WHERE (epoch, seq) <= ({epoch:UInt32}, {seq:UInt64}) AND captured_at >= fromUnixTimestamp64Milli({floor:Int64}, 'UTC')
         UNION ALL
         SELECT item, site, xxHash64({text}) AS row, -1 AS side
         FROM observations
         WHERE (item, site, captured_at, epoch, seq, capture) IN (
             SELECT item, site, captured_at, epoch, seq, capture FROM latest_observations FINAL
-            WHERE (epoch, seq) <= ({epoch:UInt32}, {seq:UInt64}))
+            WHERE (epoch, seq) <= ({epoch:UInt32}, {seq:UInt64}) AND captured_at >= fromUnixTimestamp64Milli({floor:Int64}, 'UTC'))
     )
     GROUP BY item, site
     HAVING sum(side) != 0 OR sum(toInt128(row) * side) != 0

@@ -8,6 +8,7 @@ FROM (
         SELECT item, site, epoch, seq, {row} AS row
         FROM observations
         WHERE (epoch, seq) > ({after_epoch:UInt32}, {after_seq:UInt64}) AND (epoch, seq) <= ({epoch:UInt32}, {seq:UInt64})
+          AND captured_at >= fromUnixTimestamp64Milli({floor:Int64}, 'UTC')
     ) AS o
     INNER JOIN (
         SELECT mandate, item, site
@@ -20,6 +21,7 @@ FROM (
     SELECT mandate, epoch, seq, 0 AS due, count() AS held, toUInt64(0) AS due_rows, sum({row}) AS held_rows
     FROM observations_by_mandate
     WHERE (epoch, seq) > ({after_epoch:UInt32}, {after_seq:UInt64}) AND (epoch, seq) <= ({epoch:UInt32}, {seq:UInt64})
+      AND captured_desc <= -{floor:Int64}
       AND mandate NOT IN {skip:Array(UInt64)}
     GROUP BY mandate, epoch, seq
 )

@@ -9,7 +9,8 @@ SELECT
     {mandate:UInt64}, -toUnixTimestamp64Milli(captured_at), item, site, epoch, seq, capture, offer, outcome, currency,
     price_minor, shipping_minor, merchant, is_prime, is_buy_box, rating_tenths, manufacturer, title, url, delivery_text
 FROM observations
-WHERE item >= {first:UInt64} AND item <= {last:UInt64}
+WHERE captured_at >= fromUnixTimestamp64Milli({floor:Int64}, 'UTC')
+  AND item >= {first:UInt64} AND item <= {last:UInt64}
   AND (item, site) IN (
       SELECT item, site FROM scope_pairs
       WHERE mandate = {mandate:UInt64} AND version = {version:UInt64} AND item >= {first:UInt64} AND item <= {last:UInt64})

@@ -51,7 +51,7 @@ func (s *Store) Access(ctx context.Context, account contracts.AccountID) (*query
 		known.access.Visibility.Snapshot = now.snapshot
 		s.accounts.Put(account, known)
 	}
-	known.access.Watermark, known.access.Generation = now.watermark, now.generation
+	known.access.Watermark, known.access.Generation, known.access.Visibility.Floor = now.watermark, now.generation, now.floor
 	return &known.access, nil
 }
 

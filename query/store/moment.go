@@ -20,6 +20,8 @@ type moment struct {
 	// generation rises when rows may have come to, or gone from, places that a
 	// reader was past: after a rebuild and after a restore. 0: neither ever was.
 	generation uint64
+	// floor is the greatest of all partitions: from there on each has all rows.
+	floor int64
 }
 
 // checkpoint is a row of moment.sql.
@@ -28,6 +30,7 @@ type checkpoint struct {
 	partition uint16
 	of        uint32
 	mark      query.Watermark
+	floor     int64
 }
 
 // sharedTimeout bounds a statement for which many requests may wait, each no
@@ -74,7 +77,7 @@ func (s *Store) readCheckpoints(ctx context.Context) ([]checkpoint, error) {
 	st := render("moment.sql", s.shards, params{})
 	st.settings = briefly
 	return rows(ctx, s, st, func(r driver.Rows) (c checkpoint, err error) {
-		err = r.Scan(&c.stream, &c.partition, &c.of, &c.mark.Epoch, &c.mark.Seq)
+		err = r.Scan(&c.stream, &c.partition, &c.of, &c.mark.Epoch, &c.mark.Seq, &c.floor)
 		return c, err
 	})
 }
@@ -114,6 +117,7 @@ func (n shards) moment(all []checkpoint) (m moment, err error) {
 			if err := n.are(c.of); err != nil {
 				return m, err
 			}
+			m.floor = max(m.floor, c.floor)
 		}
 		if of := streams[c.stream]; of[c.partition].Compare(c.mark) < 0 {
 			of[c.partition] = c.mark

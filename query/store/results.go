@@ -66,6 +66,10 @@ func shapeOf(p params, n shards, v query.Visibility, q *query.ResultsQuery, o re
 	if sh.From {
 		p.int("from_ms", q.Window.From.UnixMilli())
 	}
+	if sh.Floor && (!sh.From || q.Window.From.UnixMilli() < v.Floor) {
+		sh.From = true
+		p.int("from_ms", v.Floor)
+	}
 	if sh.To {
 		p.int("to_ms", q.Window.To.UnixMilli())
 	}

@@ -60,6 +60,7 @@ type scope struct {
 	// Pairs: rows must be checked against the pairs of the scope. It is false
 	// only where the table is known to hold just these.
 	Pairs bool
+	Floor bool // rows are kept from some capture time on
 }
 
 // visible binds the values of a caller's visibility under selectors. With
@@ -70,6 +71,9 @@ func visible(p params, v query.Visibility, s query.Selectors) scope {
 		Versions:  len(v.Versions) > 1,
 		AllOrders: v.Scope.AllOrders, AllSites: v.Scope.AllSites,
 		Order: s.Order != 0, Site: s.Site != "", Products: s.Product(),
+	}
+	if sc.Floor = v.Floor > 0; sc.Floor {
+		p.int("floor_ms", v.Floor)
 	}
 	if sc.Versions {
 		uints(p, "versions", v.Versions)

@@ -62,7 +62,7 @@ func (s *Site) Look(ctx context.Context, found func(Finding)) {
 	if s.DataDir != "" {
 		looks = append(looks, s.disk, s.memory)
 	}
-	looks = append(looks, s.tables, s.growth, s.streams)
+	looks = append(looks, s.tables, s.kept, s.growth, s.streams)
 	if s.JS != nil {
 		looks = append(looks, s.lag, s.retention, s.letters, s.logins)
 	}

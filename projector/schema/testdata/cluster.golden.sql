@@ -21,6 +21,7 @@ CREATE TABLE IF NOT EXISTS observations ON CLUSTER '{cluster}' (
     INDEX ix_seq (epoch, seq) TYPE minmax GRANULARITY 1
 )
 ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}')
+PARTITION BY toStartOfQuarter(captured_at)
 PRIMARY KEY (item, site, captured_at)
 ORDER BY (item, site, captured_at, epoch, seq, capture, offer);
 
@@ -49,6 +50,7 @@ CREATE TABLE IF NOT EXISTS observations_by_mandate ON CLUSTER '{cluster}' (
     INDEX ix_seq (epoch, seq) TYPE minmax GRANULARITY 1
 )
 ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}')
+PARTITION BY toStartOfQuarter(fromUnixTimestamp64Milli(-captured_desc, 'UTC'))
 PRIMARY KEY (mandate, captured_desc, item, site)
 ORDER BY (mandate, captured_desc, item, site, epoch, seq, capture, offer)
 -- A page is spread over all parts; what is read of each is rounded up to granules.
@@ -322,4 +324,17 @@ ENGINE = Distributed('{cluster}', currentDatabase(), checkpoint_times);
 
 CREATE TABLE IF NOT EXISTS ingested_events_all ON CLUSTER '{cluster}' AS ingested_events
 ENGINE = Distributed('{cluster}', currentDatabase(), ingested_events);
+
+ALTER TABLE checkpoints ON CLUSTER '{cluster}' ADD COLUMN IF NOT EXISTS floor Int64 DEFAULT 0;
+
+CREATE TABLE IF NOT EXISTS expired_rows ON CLUSTER '{cluster}' (
+    epoch   UInt32 CODEC(ZSTD(1)),
+    seq     UInt64 CODEC(Delta(8), ZSTD(1)),
+    quarter Date   CODEC(ZSTD(1)),
+    rows    UInt64 CODEC(ZSTD(1))
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}')
+ORDER BY (epoch, seq, quarter);
+
+ALTER TABLE checkpoints_all ON CLUSTER '{cluster}' ADD COLUMN IF NOT EXISTS floor Int64 DEFAULT 0;
 

@@ -42,7 +42,8 @@ CREATE TABLE checkpoints
     `events` UInt64 DEFAULT 0,
     `events_sum` UInt64 DEFAULT 0,
     `rows` UInt64 DEFAULT 0,
-    `rows_sum` UInt64 DEFAULT 0
+    `rows_sum` UInt64 DEFAULT 0,
+    `floor` Int64 DEFAULT 0
 )
 ENGINE = ReplacingMergeTree(version)
 ORDER BY (stream, partition)
@@ -58,6 +59,17 @@ CREATE TABLE customer_data
 )
 ENGINE = ReplacingMergeTree(version)
 ORDER BY (mandate, item)
+SETTINGS index_granularity = 8192
+
+CREATE TABLE expired_rows
+(
+    `epoch` UInt32 CODEC(ZSTD(1)),
+    `seq` UInt64 CODEC(Delta(8), ZSTD(1)),
+    `quarter` Date CODEC(ZSTD(1)),
+    `rows` UInt64 CODEC(ZSTD(1))
+)
+ENGINE = ReplacingMergeTree
+ORDER BY (epoch, seq, quarter)
 SETTINGS index_granularity = 8192
 
 CREATE TABLE file_archives
@@ -198,6 +210,7 @@ CREATE TABLE observations
     INDEX ix_seq (epoch, seq) TYPE minmax GRANULARITY 1
 )
 ENGINE = MergeTree
+PARTITION BY toStartOfQuarter(captured_at)
 PRIMARY KEY (item, site, captured_at)
 ORDER BY (item, site, captured_at, epoch, seq, capture, offer)
 SETTINGS index_granularity = 8192
@@ -228,6 +241,7 @@ CREATE TABLE observations_by_mandate
     INDEX ix_seq (epoch, seq) TYPE minmax GRANULARITY 1
 )
 ENGINE = MergeTree
+PARTITION BY toStartOfQuarter(fromUnixTimestamp64Milli(-captured_desc, 'UTC'))
 PRIMARY KEY (mandate, captured_desc, item, site)
 ORDER BY (mandate, captured_desc, item, site, epoch, seq, capture, offer)
 SETTINGS index_granularity = 2048

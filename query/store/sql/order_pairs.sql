@@ -15,5 +15,6 @@ LEFT JOIN (
     SELECT item, site, captured_at, toUInt8(outcome) AS outcome_code
     FROM {{.Shards.All "latest_observations"}} FINAL
     WHERE (item, site) {{if .Shards.Several}}GLOBAL {{end}}IN (SELECT item, site FROM page)
+{{- template "kept" .}}
 ) AS newest ON newest.item = page.item AND newest.site = page.site
 ORDER BY page.item, page.site

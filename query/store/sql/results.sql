@@ -190,6 +190,7 @@ FROM (
     FROM latest_observations FINAL
     WHERE (item, site) IN ({{template "pairs" .}})
       AND (epoch, seq) <= ({mark_epoch:UInt32}, {mark_seq:UInt64})
+{{- template "kept" .}}
 )
 ARRAY JOIN {{template "offers"}}
 {{- if .NewestRow}}, {{template "standing_of_arrays"}} AS standing
@@ -200,6 +201,13 @@ SELECT item, site, -toUnixTimestamp64Milli(captured_at) AS captured_desc,
        {{template "columns"}}
 FROM observations
 WHERE {{template "behind" .}}
+{{- end -}}
+
+{{- /* What retention has left, whether the rest was removed yet or not. */ -}}
+{{- define "kept"}}
+{{- if .Floor}}
+      AND captured_at >= fromUnixTimestamp64Milli({floor_ms:Int64}, 'UTC')
+{{- end}}
 {{- end -}}
 
 {{- /* The rows of those captures, or the one of each that stands for it. */ -}}
@@ -234,6 +242,7 @@ offer, currency, price_minor, shipping_minor, merchant, is_prime, is_buy_box, ra
               AND (epoch, seq) > ({mark_epoch:UInt32}, {mark_seq:UInt64})
         )
           AND (epoch, seq) <= ({mark_epoch:UInt32}, {mark_seq:UInt64})
+{{- template "kept" .}}
         GROUP BY item, site
     )
 {{end -}}

@@ -9,6 +9,7 @@ ARRAY JOIN {{template "offers"}}
 {{- if .NewestRow}}, {{template "standing_of_arrays"}} AS standing{{end}}
 WHERE (item, site) IN ({{template "pairs" .}})
       AND (epoch, seq) <= ({mark_epoch:UInt32}, {mark_seq:UInt64})
+{{- template "kept" .}}
 {{- if .NewestRow}}
       AND offer = standing
 {{- end}}

@@ -1,0 +1,359 @@
+package projector_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"preismon/contracts"
+	"preismon/contracts/event"
+	"preismon/projector"
+	"preismon/projector/rebuild"
+	"preismon/projector/schema"
+)
+
+// quarters begin at these times; captures lie around them.
+var quarters = []time.Time{
+	time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC),
+	time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC),
+}
+
+// aroundQuarters is observations with captures of all quarters, many of them at
+// the first or the last millisecond of one.
+func (w *world) aroundQuarters(n int) *event.Batch {
+	b := w.observations(n)
+	for _, m := range b.Messages {
+		list := m.Event.Data.(*contracts.Observations).Observations
+		for i := range list {
+			at := quarters[w.rnd.IntN(len(quarters))]
+			switch w.rnd.IntN(3) {
+			case 0:
+			case 1:
+				at = at.Add(-time.Millisecond)
+			default:
+				at = at.Add(time.Duration(w.rnd.Int64N(int64(30 * 24 * time.Hour))).Truncate(time.Millisecond))
+			}
+			list[i].CapturedAt = at
+		}
+	}
+	return b
+}
+
+// expire raises the floor to that of a time, until it is done.
+func (w *world) expire(at time.Time) {
+	w.t.Helper()
+	for try := 0; ; try++ {
+		err := w.p.Expire(w.t.Context(), at)
+		if err == nil {
+			break
+		}
+		if try > 20 {
+			w.t.Fatal(err)
+		}
+	}
+	w.oracle.floor = w.floor()
+}
+
+// floor is what the tables say.
+func (w *world) floor() int64 {
+	w.t.Helper()
+	at, err := projector.FloorOf(w.t.Context(), w.conn, w.cfg.Partition)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if at.IsZero() {
+		return 0
+	}
+	return at.UnixMilli()
+}
+
+func (w *world) clean(k *kept) {
+	w.t.Helper()
+	if a := w.audit(k, true); len(a.Findings) > 0 || !a.Proven {
+		w.t.Errorf("proven %v, found %q", a.Proven, found(a))
+	}
+}
+
+// TestFloor raises the floor between batches whose captures lie on both sides of
+// it, at its millisecond and one before: proofs and audits, with content, find
+// nothing at any moment, what comes late is not written, grants fill in what is kept,
+// and what is removed are the rows below and no others.
+func TestFloor(t *testing.T) {
+	w, k := newWorld(t), newKept(t)
+	w.cfg.KeepScopes = time.Hour // nothing is removed yet
+	w.restart()
+	w.apply(k.keep(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3, 4, 5, 6}, []int{0, 1}))))
+	w.apply(k.keep(w.aroundQuarters(60)))
+	w.clean(k)
+	w.expire(quarters[1].Add(40 * 24 * time.Hour)) // of the second quarter
+	if got := w.floor(); got != quarters[1].UnixMilli() {
+		t.Fatalf("floor %s", time.UnixMilli(got).UTC())
+	}
+	w.clean(k)
+	count := func(table, where string) (n uint64) {
+		t.Helper()
+		w.scan("SELECT count() FROM "+table+" WHERE "+where, nil, &n)
+		return n
+	}
+	below := fmt.Sprintf("captured_at < fromUnixTimestamp64Milli(%d)", quarters[1].UnixMilli())
+	if count("observations", below) == 0 {
+		t.Error("rows were removed while readers may need them")
+	}
+	was := count("observations", below)
+	w.apply(k.keep(w.aroundQuarters(40))) // a good part of them late
+	if got := count("observations", below); got != was || w.p.Stats().ExpiredRows == 0 {
+		t.Errorf("%d rows below the floor, and %d before; %d counted", got, was, w.p.Stats().ExpiredRows)
+	}
+	w.clean(k)
+	w.apply(k.keep(w.catalog(order(1, 11, true, 1, []int{7, 8, 9}, []int{0, 1, 2}), mandate(2, 10), order(2, 20, true, 0, []int{1, 7}, []int{1, 2}))))
+	w.settle()
+	w.clean(k)
+	w.restart()
+	w.apply(k.keep(w.aroundQuarters(10)))
+	w.clean(k)
+
+	w.cfg.KeepScopes = 0
+	w.restart()
+	w.verify() // removes, and compares the tables with those that are kept
+	w.clean(k)
+	for _, table := range []string{"observations", "observations_by_mandate"} {
+		if n := count(table, below); n > 0 {
+			t.Errorf("%s has %d rows below the floor", table, n)
+		}
+	}
+	w.expire(quarters[3].Add(-time.Millisecond)) // the instant before a quarter is of the one before
+	if got := w.floor(); got != quarters[2].UnixMilli() {
+		t.Fatalf("floor %s", time.UnixMilli(got).UTC())
+	}
+	w.clean(k)
+	w.expire(quarters[0]) // it never falls
+	if got := w.floor(); got != quarters[2].UnixMilli() {
+		t.Fatalf("floor %s", time.UnixMilli(got).UTC())
+	}
+	w.apply(k.keep(w.aroundQuarters(30)))
+	w.verify()
+	w.clean(k)
+	w.exec("DELETE FROM observations WHERE seq IN (SELECT seq FROM observations LIMIT 1)") // what is lost is found as ever
+	if a := w.audit(k, false); len(a.Findings) == 0 {
+		t.Error("a lost row is not found")
+	}
+}
+
+// TestFloorAfterFailures lets each statement of a rise fail, before and after it was
+// done, and another leader go on, or the same: wherever it stops, the floor and the
+// proof are those before or those after.
+func TestFloorAfterFailures(t *testing.T) {
+	for _, what := range []string{"expired_rows", "checkpoint_times", "checkpoints", "drop"} {
+		for _, after := range []bool{false, true} {
+			for _, again := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s, done %v, another leader %v", what, after, again), func(t *testing.T) {
+					t.Parallel()
+					w, k := newWorld(t), newKept(t)
+					w.apply(k.keep(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3, 4}, []int{0, 1}))))
+					w.apply(k.keep(w.aroundQuarters(20)))
+					w.restart()
+					w.apply(k.keep(w.aroundQuarters(5)))
+					time.Sleep(time.Second) // so that the next checkpoint's time is kept, too
+					w.conn.failOnce(what, after)
+					err := w.p.Expire(t.Context(), quarters[2])
+					if what == "drop" {
+						err = errors.Join(err, w.p.Maintain(t.Context()))
+					}
+					if !errors.Is(err, errInjected) {
+						t.Fatalf("no failure: %v", err)
+					}
+					w.oracle.floor = w.floor()
+					w.clean(k)
+					if again {
+						w.restart()
+					}
+					w.apply(k.keep(w.aroundQuarters(10)))
+					if got := w.floor(); got != w.oracle.floor {
+						t.Errorf("the floor was %d and is %d", w.oracle.floor, got)
+					}
+					w.clean(k)
+					w.expire(quarters[2])
+					if got := w.floor(); got != quarters[2].UnixMilli() {
+						t.Errorf("floor %d", got)
+					}
+					w.apply(k.keep(w.aroundQuarters(10)))
+					w.verify()
+					w.clean(k)
+				})
+			}
+		}
+	}
+}
+
+// TestFloorWaitsForTheTail: what a batch that failed left behind the checkpoint is
+// completed before the floor rises, and is whole then.
+func TestFloorWaitsForTheTail(t *testing.T) {
+	for _, table := range []string{"observations", "observations_by_mandate", "latest_observations", "ingested_events", "checkpoints"} {
+		t.Run(table, func(t *testing.T) {
+			t.Parallel()
+			w, k := newWorld(t), newKept(t)
+			w.apply(k.keep(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3, 4}, []int{0, 1}))))
+			w.apply(k.keep(w.aroundQuarters(20)))
+			b := k.keep(w.aroundQuarters(20))
+			w.conn.failOnce(table, false)
+			if err := w.try(t.Context(), b); !errors.Is(err, errInjected) {
+				t.Fatalf("no failure: %v", err)
+			}
+			for range 2 {
+				if err := w.p.Expire(t.Context(), quarters[2]); err != nil {
+					t.Fatal(err)
+				}
+				if got := w.floor(); got != 0 {
+					t.Fatalf("floor %d over a tail in doubt", got)
+				}
+				w.restart()
+			}
+			w.must(b)
+			w.expire(quarters[2])
+			w.apply(b) // again, as a stream does
+			w.verify()
+			w.clean(k)
+		})
+	}
+}
+
+// TestFloorRepairs cuts a batch off when the floor is in force: what it has below is
+// neither looked for nor written.
+func TestFloorRepairs(t *testing.T) {
+	for seed := range uint64(6) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			w, k := newWorld(t), newKept(t)
+			w.rnd = rand.New(rand.NewPCG(seed, 5))
+			w.cfg.MaxBlockRows = 30
+			w.restart()
+			w.apply(k.keep(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3, 4, 5, 6}, []int{0, 1, 2}))))
+			w.apply(k.keep(w.aroundQuarters(20)))
+			w.expire(quarters[2])
+			b := k.keep(w.aroundQuarters(20))
+			w.conn.failNth(rowTable(seed), int(seed/3), seed%2 == 0)
+			_ = w.try(t.Context(), b)
+			w.restart()
+			w.must(b)
+			w.verify()
+			w.clean(k)
+		})
+	}
+}
+
+func rowTable(n uint64) string {
+	return []string{"observations", "observations_by_mandate", "expired_rows"}[n%3]
+}
+
+// TestFloorNeedsQuarters: tables of before are refused with what mends them, and
+// nothing happens to them.
+func TestFloorNeedsQuarters(t *testing.T) {
+	w, k := newWorld(t), newKept(t)
+	for _, table := range []string{"observations", "observations_by_mandate"} {
+		var create string
+		w.scan("SELECT create_table_query FROM system.tables WHERE database = currentDatabase() AND name = ?", []any{table}, &create)
+		before, rest, ok := strings.Cut(create, " PARTITION BY ")
+		_, after, cut := strings.Cut(rest, " PRIMARY KEY ")
+		if !ok || !cut {
+			t.Fatal(create)
+		}
+		w.exec("DROP TABLE " + table + " SYNC")
+		w.exec(before + " PRIMARY KEY " + after)
+	}
+	w.apply(k.keep(w.aroundQuarters(10)))
+	if err := w.p.Expire(t.Context(), quarters[2]); !errors.Is(err, projector.ErrNotByQuarter) || !strings.Contains(err.Error(), "preismon rebuild") {
+		t.Errorf("refused with %v", err)
+	}
+	w.verify()
+	w.clean(k)
+}
+
+// TestFloorOfRebuilds: tables that are rebuilt begin at the floor of the old ones,
+// which may have risen meanwhile; of which events retention left nothing need not
+// be in the stream any more; and an exchange that stops between any two tables leaves
+// nothing to find.
+func TestFloorOfRebuilds(t *testing.T) {
+	for exchanged := range len(rebuild.Tables) + 1 {
+		if exchanged > 6 && exchanged < len(rebuild.Tables) { // the catalogue
+			continue
+		}
+		t.Run(fmt.Sprint(exchanged), func(t *testing.T) {
+			w, k := newWorld(t), newKept(t)
+			admin, dsn := w.admin("", "")
+			_, besideDSN := w.admin(rebuild.Beside(w.server.Database), w.server.ProjectorDSN)
+			batches := []*event.Batch{
+				k.keep(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3, 4, 5, 6}, []int{0, 1}))), k.keep(w.aroundQuarters(30)), k.keep(w.aroundQuarters(10)),
+			}
+			for _, b := range batches[:2] {
+				w.apply(b)
+			}
+			w.expire(quarters[1])
+			w.apply(batches[2])
+			w.settle()
+			if err := schema.Migrate(t.Context(), strings.Replace(dsn, "/"+w.server.Database, "/"+rebuild.Beside(w.server.Database), 1), schema.Options{}); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = rebuild.Drop(context.Background(), admin, w.server.Database) })
+			if err := rebuild.KeepFloor(t.Context(), admin, w.server.Database); err != nil {
+				t.Fatal(err)
+			}
+			old, oldConn, cfg := w.p, w.conn, w.cfg
+			cfg.Fence = 1
+			w.p, w.conn = w.projector(besideDSN, cfg)
+			for _, b := range batches {
+				w.apply(b)
+			}
+			w.settle()
+			w.clean(k)
+			if got := w.floor(); got != quarters[1].UnixMilli() {
+				t.Fatalf("the new tables begin at %d", got)
+			}
+			fresh, freshConn := w.p, w.conn
+			w.p, w.conn = old, oldConn
+			w.expire(quarters[2])
+			if ok, reason, err := rebuild.Ready(t.Context(), admin, w.server.Database); err != nil || ok || !strings.Contains(reason, "another time") {
+				t.Errorf("ready %v: %s, %v", ok, reason, err)
+			}
+			w.p, w.conn = fresh, freshConn
+			w.expire(quarters[2])
+			w.clean(k)
+			w.p, w.conn = old, oldConn
+			if ok, reason, err := rebuild.Ready(t.Context(), admin, w.server.Database); err != nil || !ok {
+				t.Errorf("ready %v: %s, %v", ok, reason, err)
+			}
+			err := rebuild.Exchange(t.Context(), &stoppingConn{admin, exchanged}, w.server.Database, rebuild.Tables, w.cfg.Fence)
+			if want := exchanged <= len(rebuild.Tables); errors.Is(err, errStopped) != want || !want && err != nil {
+				t.Fatal(err)
+			}
+			w.restart()
+			w.apply(k.keep(w.aroundQuarters(10)))
+			w.settle()
+			w.clean(k)
+			w.verify()
+		})
+	}
+}
+
+// TestFloorMakesStreamsShorter: a rebuild needs of the stream what the tables have
+// still.
+func TestFloorMakesStreamsShorter(t *testing.T) {
+	w := newWorld(t)
+	admin, _ := w.admin("", "")
+	w.apply(w.catalog(mandate(1, 100)))
+	w.apply(w.observations(3))
+	check := func(first uint64) error {
+		return rebuild.Check(t.Context(), admin, w.server.Database, event.StreamState{Stream: event.StreamObservations, Incarnation: made(epoch), First: first, Last: 3},
+			event.StreamState{Stream: event.StreamCatalog, Incarnation: made(epoch), First: 1, Last: 1})
+	}
+	if err := check(3); !errors.Is(err, rebuild.ErrNotWhole) {
+		t.Errorf("two events are gone: %v", err)
+	}
+	w.expire(start.AddDate(0, 2, 0)) // of January
+	if err := check(4); err != nil {
+		t.Errorf("no row of any is kept: %v", err)
+	}
+}

@@ -1,0 +1,2 @@
+-- Drops a quarter of a table: it reads and writes nothing.
+ALTER TABLE {table} DROP PARTITION ID '{quarter}'

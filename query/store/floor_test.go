@@ -1,0 +1,262 @@
+package store_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"preismon/contracts"
+	"preismon/contracts/fault"
+	"preismon/query"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// raise raises the floor of a partition, as its projector does.
+func (w *world) raise(partition int, at time.Time) {
+	w.t.Helper()
+	w.exec("INSERT INTO checkpoints (stream, partition, epoch, seq, floor) VALUES ('OBSERVATIONS', ?, ?, ?, ?)", partition, w.epoch, w.mark, at.UnixMilli())
+	time.Sleep(300 * time.Millisecond) // longer than a moment is used that nobody told of
+}
+
+// kept are the rows from a time on.
+func (w *world) kept(from time.Time) (rows []obsRow) {
+	for _, r := range w.rows {
+		if r.ms >= from.UnixMilli() {
+			rows = append(rows, r)
+		}
+	}
+	return rows
+}
+
+// refusal is the error of a request.
+func refusal(err error) fault.Error {
+	if f, ok := errors.AsType[*fault.Error](err); ok {
+		return *f
+	}
+	return fault.Error{}
+}
+
+// TestFloorOfReads asks random questions of tables of which the rows below the floor
+// are still there, are there in part, and are gone: each is answered as by a look at
+// the rows that are kept, also of which pair the newest capture is, or, where the
+// window begins below the floor, refused with the floor.
+func TestFloorOfReads(t *testing.T) {
+	w := newWorld(t, 47, 2500)
+	floor := w.now.Add(-100 * time.Hour).Truncate(time.Millisecond)
+	edge := []obsRow{
+		{item: 1, site: "alpha.example", ms: floor.UnixMilli(), epoch: epoch, seq: w.mark + 1, outcome: contracts.PriceObserved, price: 1, merchant: "at the floor"},
+		{item: 1, site: "beta.example", ms: floor.UnixMilli() - 1, epoch: epoch, seq: w.mark + 2, outcome: contracts.PriceObserved, price: 2, merchant: "a millisecond below"},
+	}
+	w.mark += 2
+	w.rows = append(w.rows, edge...)
+	w.write(edge)
+	w.setMark(w.mark)
+	kept := w.kept(floor)
+	w.raise(0, floor)
+	accounts := []contracts.AccountID{accountWhole, accountOrder, accountSites, accountNone, accountOther}
+	refused, answered := 0, 0
+	for _, removed := range []string{"nothing", "some", "all"} {
+		switch removed {
+		case "some":
+			w.exec("DELETE FROM observations_by_mandate WHERE captured_desc > ?", -floor.UnixMilli())
+		case "all":
+			w.exec("DELETE FROM observations WHERE captured_at < fromUnixTimestamp64Milli(?)", floor.UnixMilli())
+		}
+		t.Run(removed, func(t *testing.T) {
+			w.now = w.now.Add(time.Second) // nothing that a node remembers is of before
+			rapid.Check(t, func(rt *rapid.T) {
+				a := rapid.SampledFrom(accounts).Draw(rt, "account")
+				r := drawRequest.Draw(rt, "request")
+				from, to := w.drawWindow(rt, &r)
+				if r.CapturedFrom != "" && from < floor.UnixMilli() || r.CapturedFrom == "" && r.CapturedTo == "" && from > 0 && from < floor.UnixMilli() {
+					_, err := w.service.Results(rt.Context(), query.Principal{Account: a}, r)
+					if f := refusal(err); f.Kind != fault.Invalid || !strings.Contains(f.Msg, floor.Format("2006-01-02T15:04:05.000Z")) {
+						rt.Fatalf("%+v from below the floor: %v", r, err)
+					}
+					refused++
+					return
+				}
+				answered++
+				want := expected(w.oracle(a, r, from, to, kept))
+				if len(want) > 200 && *r.Limit < 50 {
+					r.Limit = ptr(50)
+				}
+				got := w.walk(rt, a, r, nil)
+				if diff := cmp.Diff(want, got); diff != "" {
+					rt.Fatalf("account %d, %+v (-want +got):\n%s", a, r, diff)
+				}
+			})
+		})
+	}
+	if refused == 0 || answered == 0 {
+		t.Errorf("%d refused, %d answered", refused, answered)
+	}
+}
+
+// TestFloorEndsWhatBeganBefore: a walk, a feed and windows that began before the
+// floor rose are begun again, whichever partition it rose in; the greatest counts.
+func TestFloorEndsWhatBeganBefore(t *testing.T) {
+	w := newWorld(t, 48, 600)
+	floor := w.now.Add(-100 * time.Hour)
+	me := query.Principal{Account: accountWhole}
+	day := func(ago int) string { return w.now.Add(-time.Duration(ago) * 24 * time.Hour).Format(time.RFC3339) }
+	rows := query.ResultsRequest{Site: "alpha.example", CapturedFrom: day(2), Limit: ptr(3)}
+	page := func(r query.ResultsRequest) (string, error) {
+		p, err := w.service.Results(t.Context(), me, r)
+		if err != nil {
+			return "", err
+		}
+		p.Rows.Release()
+		return p.Paging.NextCursor, nil
+	}
+	windows := func(r query.WindowsRequest) (string, error) {
+		p, err := w.service.Windows(t.Context(), me, r)
+		if err != nil {
+			return "", err
+		}
+		return p.Query.Token, nil
+	}
+	f := &feeder{w: w, account: accountWhole}
+	feed := func(since string) error {
+		p, err := w.service.Feed(t.Context(), me, query.FeedRequest{Since: since})
+		if err == nil {
+			p.Rows.Release()
+		}
+		return err
+	}
+	movers := func(since, cursor string) (string, error) {
+		p, err := w.service.Movers(t.Context(), me, query.MoversRequest{ResultsRequest: query.ResultsRequest{Site: "alpha.example", Cursor: cursor, Limit: ptr(1)}, Since: since})
+		if err != nil {
+			return "", err
+		}
+		return p.Paging.NextCursor, nil
+	}
+	statistics := func(cursor string) (string, error) {
+		p, err := w.service.Statistics(t.Context(), me, query.StatisticsRequest{ResultsRequest: query.ResultsRequest{Site: "alpha.example", CapturedFrom: day(2), Cursor: cursor, Limit: ptr(1)}})
+		if err != nil {
+			return "", err
+		}
+		return p.Paging.NextCursor, nil
+	}
+	must := func(text string, err error) string {
+		t.Helper()
+		if err != nil || text == "" {
+			t.Fatalf("%q, %v", text, err)
+		}
+		return text
+	}
+	for n, at := range []time.Time{floor, floor.Add(time.Hour)} {
+		walk, token := must(page(rows)), must(f.now(query.ResultsRequest{Site: "alpha.example"}))
+		days := must(windows(query.WindowsRequest{Rows: query.ResultsRequest{Site: "alpha.example", CapturedFrom: day(3)}}))
+		moved, summed := must(movers(day(2), "")), must(statistics(""))
+		again := rows
+		again.Cursor = walk
+		must(page(again)) // as long as nothing rose
+		if err := feed(token); err != nil {
+			t.Fatal(err)
+		}
+		must(windows(query.WindowsRequest{Since: days}))
+		w.raise(n, at) // partition 0, then another one with a greater floor
+		w.raise(1-n, floor.Add(-time.Hour))
+		for what, ask := range map[string]func() error{
+			"walk":       func() error { _, err := page(again); return err },
+			"movers":     func() error { _, err := movers(day(2), moved); return err },
+			"statistics": func() error { _, err := statistics(summed); return err },
+		} {
+			if got := refusal(ask()); got.Kind != fault.Invalid || !strings.Contains(got.Msg, "Start again without it") {
+				t.Errorf("%s: %+v", what, got)
+			}
+		}
+		for what, err := range map[string]error{"feed": feed(token), "windows": func() error { _, err := windows(query.WindowsRequest{Since: days}); return err }()} {
+			if got := refusal(err); got.Kind != fault.Gone {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		for what, ask := range map[string]func(from string) error{
+			"rows": func(from string) error {
+				_, err := page(query.ResultsRequest{Site: "alpha.example", CapturedFrom: from})
+				return err
+			},
+			"windows": func(from string) error {
+				_, err := windows(query.WindowsRequest{Rows: query.ResultsRequest{Site: "alpha.example", CapturedFrom: from}})
+				return err
+			},
+			"movers": func(from string) error { _, err := movers(from, ""); return err },
+			"stream": func(from string) error {
+				return w.service.StreamResults(t.Context(), me, query.ResultsRequest{Site: "alpha.example", CapturedFrom: from}, &lines{})
+			},
+		} {
+			if got := refusal(ask(at.Add(-time.Millisecond).Format(time.RFC3339Nano))); got.Kind != fault.Invalid || !strings.Contains(got.Msg, at.Format("2006-01-02T15:04:05.000Z")) {
+				t.Errorf("%s from a millisecond below: %+v", what, got)
+			}
+			if err := ask(at.Format(time.RFC3339Nano)); err != nil {
+				t.Errorf("%s from the floor: %v", what, err)
+			}
+		}
+	}
+}
+
+// TestFloorOfNewestCaptures: what the catalogue tells of a pair's newest capture is
+// of those that are kept: LastProcessed and OrderPairs.
+func TestFloorOfNewestCaptures(t *testing.T) {
+	w := newWorld(t, 49, 60)
+	var floor time.Time
+	for ago := 10 * time.Hour; ago < 240*time.Hour; ago += 10 * time.Hour {
+		floor = w.now.Add(-ago)
+		seen := map[contracts.Pair]bool{}
+		for _, r := range w.rows {
+			if w.sees(accountWhole, r.pair()) {
+				seen[r.pair()] = seen[r.pair()] || r.ms >= floor.UnixMilli()
+			}
+		}
+		gone, there := 0, 0
+		for _, k := range seen {
+			if k {
+				there++
+			} else {
+				gone++
+			}
+		}
+		if gone > 0 && there > 0 {
+			break
+		}
+	}
+	w.raise(0, floor)
+	newest := map[contracts.Pair]int64{}
+	for _, r := range w.kept(floor) {
+		if w.sees(accountWhole, r.pair()) {
+			newest[r.pair()] = max(newest[r.pair()], r.ms)
+		}
+	}
+	a, err := w.store.Access(t.Context(), accountWhole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last, err := w.store.LastProcessed(t.Context(), a.Visibility, []contracts.ItemID{1, 2, 3, 4, 5, 6})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[contracts.Pair]int64{}
+	for pair, at := range last {
+		got[pair] = at.UnixMilli()
+	}
+	if diff := cmp.Diff(newest, got); diff != "" {
+		t.Errorf("LastProcessed (-want +got):\n%s", diff)
+	}
+	pairs, err := w.store.OrderPairs(t.Context(), a.Visibility, query.OrderPairsQuery{Orders: []contracts.OrderID{orderA, orderB}, Limit: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got = map[contracts.Pair]int64{}
+	for _, p := range pairs {
+		if !p.CapturedAt.IsZero() {
+			got[p.Pair] = p.CapturedAt.UnixMilli()
+		}
+	}
+	if diff := cmp.Diff(newest, got); diff != "" {
+		t.Errorf("OrderPairs (-want +got):\n%s", diff)
+	}
+}
