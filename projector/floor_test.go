@@ -357,3 +357,58 @@ func TestFloorMakesStreamsShorter(t *testing.T) {
 		t.Errorf("no row of any is kept: %v", err)
 	}
 }
+
+// TestFloorChaos raises the floor somewhere among observations, scope changes,
+// writes that fail and projectors that crash: whenever the streams are drained the
+// tables are those of what is kept, and audits with content find nothing.
+func TestFloorChaos(t *testing.T) {
+	for seed := range uint64(4) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			t.Parallel()
+			w, k := newWorld(t), newKept(t)
+			w.rnd = rand.New(rand.NewPCG(seed, 8))
+			w.cfg.MaxBlockRows, w.cfg.BackfillRows = 1+w.rnd.IntN(100), 1+w.rnd.IntN(100)
+			l := newLoop(w)
+			l.crash()
+			rises := 0
+			for round, at := range []time.Time{{}, quarters[1], quarters[2], quarters[2], quarters[3], quarters[3]} {
+				l.chance = []float64{0.05, 0.15}[w.rnd.IntN(2)]
+				l.armed()
+				for range 2 + w.rnd.IntN(3) {
+					if w.rnd.IntN(2) == 0 {
+						l.publish(w.catalog(randomChange(w.rnd)))
+					} else {
+						l.publish(k.keep(w.aroundQuarters(1 + w.rnd.IntN(20))))
+					}
+					if w.rnd.IntN(3) == 0 {
+						l.drain()
+					}
+					if !at.IsZero() {
+						was := w.floor()
+						if err := w.p.Expire(t.Context(), at); err != nil && !errors.Is(err, errInjected) {
+							t.Fatal(err)
+						}
+						if w.floor() > was {
+							rises++
+						}
+						if w.rnd.IntN(3) == 0 {
+							l.crash()
+						}
+					}
+				}
+				l.drain()
+				l.chance = 0
+				l.armed()
+				w.oracle.floor = w.floor()
+				w.verify()
+				w.clean(k)
+				if t.Failed() {
+					t.Fatalf("round %d", round)
+				}
+			}
+			if rises == 0 {
+				t.Error("the floor never rose")
+			}
+		})
+	}
+}

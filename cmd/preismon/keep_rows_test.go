@@ -1,0 +1,73 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestKeepRows: rows that are older than they are kept are gone for everybody, and
+// missed by nobody: not by readers, who are told, not by the audit, not by doctor,
+// not by a rebuild. What comes late is not written.
+func TestKeepRows(t *testing.T) {
+	t.Parallel()
+	u := startUp(t)
+	old, fresh := "2024-02-03 09:00", time.Now().UTC().AddDate(0, 0, -3).Format("2006-01-02 15:04")
+	rows := file(t, "laden.csv", "Artikelnummer;Preis;Gesehen am\nA-1;5,00 €;"+old+"\nA-1;6,00 €;"+fresh+"\nA-2;7,00 €;"+old+"\n")
+	late := file(t, "laden-spaet.csv", "Artikelnummer;Preis;Gesehen am\nA-3;8,00 €;2024-02-04 09:00\n")
+	dir := t.TempDir()
+	const password = "correct horse battery staple"
+	env := []string{"PREISMON_PASSWORD=" + password, "XDG_CONFIG_HOME=" + t.TempDir()}
+	run := func(want int, words ...string) string {
+		t.Helper()
+		cmd := command(t, env, words...)
+		cmd.Dir = dir
+		said, _ := cmd.CombinedOutput()
+		if code := cmd.ProcessState.ExitCode(); code != want {
+			t.Errorf("%v: exit code %d, want %d: %s", words, code, want, said)
+		}
+		return string(said)
+	}
+	bring := func(path string) {
+		t.Helper()
+		run(0, "import", path, "--mandate", "Laden", "--login", "me", "--data-dir", u.DataDir, "--yes")
+		settle(t, u.tables())
+	}
+	bring(rows)
+	if n := number(t, u.tables(), "SELECT count() FROM observations"); n != 3 {
+		t.Fatalf("%d rows, want 3", n)
+	}
+	u.interrupt()
+	u.wait()
+	u = startUp(t, "--data-dir", u.DataDir, "--keep-rows", "744h")
+	floor := func() (at uint64) {
+		return number(t, u.tables(), "SELECT toUInt64(max(floor)) FROM checkpoints")
+	}
+	kept := time.Now().UTC().Add(-minKeptRows)
+	at := time.Date(kept.Year(), (kept.Month()-1)/3*3+1, 1, 0, 0, 0, 0, time.UTC)
+	eventually(t, time.Minute, "the floor is that of the quarter", func() bool { return floor() >= uint64(at.UnixMilli()) })
+	at = time.UnixMilli(int64(floor())).UTC() // that of the next one, if it began meanwhile
+	run(0, "audit", "--data-dir", u.DataDir)
+	run(0, "audit", "--content", "--data-dir", u.DataDir)
+	if said := run(0, "doctor", "--data-dir", u.DataDir); !strings.Contains(said, "those captured from "+at.Format(time.DateOnly)+" on") || !strings.Contains(said, "2024-01-01") {
+		t.Errorf("doctor: %s", said)
+	}
+	run(0, "login", "--url", u.URL, "--login", "me")
+	ask := []string{"--url", u.URL}
+	if said := run(exitFailed, append([]string{"results", "--site", "laden", "--from", "2024-01-01"}, ask...)...); !strings.Contains(said, "is no longer kept") || !strings.Contains(said, at.Format("2006-01-02T")) {
+		t.Errorf("results from before: %s", said)
+	}
+	if said := run(0, append([]string{"results", "--site", "laden", "--from", at.Format(time.DateOnly)}, ask...)...); strings.Count(said, "A-1") == 0 && strings.Count(said, "6.00") == 0 && strings.Count(said, "600") == 0 {
+		t.Errorf("results from the floor on: %s", said)
+	}
+	bring(late)
+	if n := number(t, u.tables(), "SELECT toUInt64(countIf(captured_at < '2024-02-04')) * 10 + countIf(captured_at >= '2024-02-04') FROM observations"); n != 21 { // removed after ten minutes
+		t.Errorf("rows: %d", n)
+	}
+	run(0, "audit", "--content", "--data-dir", u.DataDir)
+	run(0, "rebuild", "--data-dir", u.DataDir)
+	if n := number(t, u.tables(), "SELECT count() FROM observations"); n != 1 {
+		t.Errorf("%d rows after the rebuild, want 1", n)
+	}
+	run(0, "audit", "--content", "--data-dir", u.DataDir)
+}
