@@ -113,56 +113,74 @@ func (p *Projector) below(to floor) bool {
 }
 
 // expireQuarter raises the floor by one quarter of those that have rows, or to the
-// end.
+// end. What goes is counted beside the batches, and what came meanwhile again when
+// none is under way.
 func (p *Projector) expireQuarter(ctx context.Context, to floor, quarters []uint32) (done bool, err error) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	if err := p.quiesce(ctx); err != nil {
+	before, err := p.risable(ctx, to)
+	p.mu.Unlock()
+	if before == nil || err != nil {
 		return true, err
-	}
-	mark := p.marks[event.StreamObservations]
-	if to <= p.floor || p.carried != (proof{}) || p.doubt.after(mark) {
-		return true, nil
 	}
 	next := to
 	for _, q := range quarters {
-		if q >= p.floor.quarter() && q < to.quarter() {
+		if q >= before.floor.quarter() && q < to.quarter() {
 			next = quarterOf(time.Date(int(q/10_000), time.Month(q/100%100)+3, 1, 0, 0, 0, 0, time.UTC))
 			break
 		}
 	}
-	if err := p.raise(ctx, next); err != nil {
+	most, err := p.countExpiring(ctx, before.floor, next, slice{place{}, before.at})
+	if err != nil {
+		return true, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now, err := p.risable(ctx, to)
+	if now == nil || err != nil || now.floor != before.floor {
+		return true, err
+	}
+	rest, err := p.countExpiring(ctx, now.floor, next, slice{before.at, now.at})
+	if err != nil {
+		return true, err
+	}
+	now.floor, now.proof = next, now.proof.minus(most.plus(rest))
+	if err := p.checkpoint(ctx, event.StreamObservations, *now); err != nil {
 		return true, p.failed(err)
 	}
+	p.proof, p.floor, p.raised, p.removed = now.proof, next, time.Now(), time.Time{}
+	p.log.Info("rows below the floor expired", "floor", next.time(), "rows", most.rows.n+rest.rows.n)
 	return next == to, nil
 }
 
-// raise writes how many rows of each event go, and then the floor with the proof
-// of the rest. No batch is under way, and nothing is beyond the checkpoint.
-func (p *Projector) raise(ctx context.Context, to floor) error {
-	mark := p.marks[event.StreamObservations]
-	values := p.floor.of(args{"next": int64(to), "epoch": mark.epoch, "seq": mark.seq})
-	if err := p.write(ctx, "expired_rows", question("expire_rows"), values, nil); err != nil {
-		return err
+// risable gives the checkpoint as it is; nil where the floor cannot rise now, or
+// need not: what a failure left beyond the checkpoint is to be completed first. No
+// batch is under way then.
+func (p *Projector) risable(ctx context.Context, to floor) (*attested, error) {
+	if err := p.quiesce(ctx); err != nil {
+		return nil, err
+	}
+	is := p.attested()
+	if to <= p.floor || p.carried != (proof{}) || p.doubt.after(is.at) {
+		return nil, nil
+	}
+	return &is, nil
+}
+
+// countExpiring writes how many rows of each event of a range of places, none of it
+// beyond the checkpoint, go when the floor rises, and gives what the proof loses.
+func (p *Projector) countExpiring(ctx context.Context, from, to floor, s slice) (gone proof, err error) {
+	values := from.of(s.args())
+	values["next"] = int64(to)
+	if err := p.send(ctx, "expired_rows", question("expire_rows"), values, nil, nil); err != nil {
+		return gone, err
 	}
 	var c proofColumns
-	next := p.attested()
-	next.floor = to
-	err := p.read(ctx, "expiring", values, c.results(), func() error {
+	return gone, p.read(ctx, "expiring", values, c.results(), func() error {
 		for i := range c.rows {
-			next.proof = p.proof.minus(c.row(i))
+			gone = c.row(i)
 		}
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	if err := p.checkpoint(ctx, event.StreamObservations, next); err != nil {
-		return err
-	}
-	p.proof, p.floor, p.raised, p.removed = next.proof, to, time.Now(), time.Time{}
-	p.log.Info("rows below the floor expired", "floor", to.time(), "rows", p.proof.rows.n)
-	return nil
 }
 
 // seeFloor looks whether the floor was raised by a statement whose end was not

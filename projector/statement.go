@@ -76,6 +76,11 @@ func (p *Projector) stream(ctx context.Context, what, sql string, a args, in pro
 		a = args{}
 	}
 	a["partition"], a["fence"], a["begun"] = p.cfg.Partition, p.cfg.Fence, p.begun
+	return p.send(ctx, what, sql, a, in, next)
+}
+
+// send is stream without a fence.
+func (p *Projector) send(ctx context.Context, what, sql string, a args, in proto.Input, next func(context.Context) error) error {
 	q := ch.Query{
 		QueryID: p.prefix() + strconv.FormatUint(p.cfg.Fence, 10) + "-" + what + "-" + p.life + strconv.FormatUint(p.tries.Add(1), 10),
 		Body:    sql, Input: in, OnInput: next, Parameters: ch.Parameters(a),
