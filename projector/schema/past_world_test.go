@@ -9,6 +9,8 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"os"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -225,9 +227,21 @@ func (w *past) migrate() {
 			t.Errorf("%s: refused on tables of today", r.name)
 		}
 	}
-	golden(t, "tables.golden.sql", strings.ReplaceAll(tables(t, w.db, w.server.Database), ";\n\n", "\n\n"))
+	today, err := os.ReadFile("testdata/tables.golden.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(plain(string(today)), plain(strings.ReplaceAll(tables(t, w.db, w.server.Database), ";\n\n", "\n\n"))); d != "" {
+		t.Errorf("the tables are not those of today (-want +got):\n%s", d)
+	}
 	w.unchanged()
 }
+
+// plain leaves out by what tables are partitioned: those that are there keep what
+// they have.
+func plain(text string) string { return partitionLine.ReplaceAllString(text, "") }
+
+var partitionLine = regexp.MustCompile(`(?m)^PARTITION BY .*\n`)
 
 // unchanged compares every row, in the columns that there were.
 func (w *past) unchanged() {
