@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"errors"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -44,7 +45,13 @@ func refusal(err error) fault.Error {
 // the rows that are kept, also of which pair the newest capture is, or, where the
 // window begins below the floor, refused with the floor.
 func TestFloorOfReads(t *testing.T) {
-	w := newWorld(t, 47, 2500)
+	for name, n := range map[string]int{"many captures": 2500, "silent pairs": 50} {
+		t.Run(name, func(t *testing.T) { floorOfReads(t, n) })
+	}
+}
+
+func floorOfReads(t *testing.T, n int) {
+	w := newWorld(t, 47, n)
 	floor := w.now.Add(-100 * time.Hour).Truncate(time.Millisecond)
 	edge := []obsRow{
 		{item: 1, site: "alpha.example", ms: floor.UnixMilli(), epoch: epoch, seq: w.mark + 1, outcome: contracts.PriceObserved, price: 1, merchant: "at the floor"},
@@ -57,6 +64,15 @@ func TestFloorOfReads(t *testing.T) {
 	kept := w.kept(floor)
 	w.raise(0, floor)
 	accounts := []contracts.AccountID{accountWhole, accountOrder, accountSites, accountNone, accountOther}
+	for _, site := range worldSites { // the newest of each pair, which may be silent since
+		for _, r := range []query.ResultsRequest{{LatestPerPair: true}, {LatestObservationPerPair: true}} {
+			r.Site, r.Limit = contracts.SiteKey(site), ptr(1000)
+			want := expected(w.oracle(accountWhole, r, math.MinInt64, math.MaxInt64, kept))
+			if diff := cmp.Diff(want, w.walk(t, accountWhole, r, nil)); diff != "" {
+				t.Errorf("newest of %s (-want +got):\n%s", site, diff)
+			}
+		}
+	}
 	refused, answered := 0, 0
 	for _, removed := range []string{"nothing", "some", "all"} {
 		switch removed {
