@@ -163,10 +163,10 @@ func (p *Projector) housekeep(ctx context.Context) error {
 	if err := p.announce(ctx); err != nil {
 		return err
 	}
-	if err := p.removeExpired(ctx); err != nil {
+	if err := p.removeScopes(ctx); err != nil {
 		return err
 	}
-	return p.removeScopes(ctx)
+	return p.removeExpired(ctx)
 }
 
 // removeScopes deletes the pairs of versions that were replaced KeepScopes ago.

@@ -20,7 +20,8 @@ type Explanation struct {
 	// for it, Bytes the answer as JSON.
 	Rows, Scanned, Bytes *uint64
 
-	given    int // records of an answer at most; 0: as many as there are
+	given    int  // records of an answer at most; 0: as many as there are
+	more     bool // more is looked at than by the statement that is explained
 	include  Include
 	maxBytes uint64 // of an answer that is made before it is sent
 }
@@ -55,6 +56,13 @@ func explaining(ctx context.Context) *Explanation {
 func (e *Explanation) gives(limit int) {
 	if e != nil {
 		e.given = limit
+	}
+}
+
+// further notes that the answer takes more statements than the one that is explained.
+func (e *Explanation) further(more bool) {
+	if e != nil {
+		e.more = more
 	}
 }
 
@@ -131,7 +139,9 @@ func (e *Explanation) sums(ctx context.Context, from Store, v Visibility, q Resu
 	if err != nil {
 		return err
 	}
-	e.Scanned = most.Scanned
+	if !e.more {
+		e.Scanned = most.Scanned
+	}
 	if e.given > 0 {
 		e.Rows = new(uint64(e.given))
 	}

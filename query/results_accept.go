@@ -15,6 +15,13 @@ type read struct {
 	empty   bool      // no row can match
 }
 
+// apart is the same read, to be changed without changing this one.
+func (in *read) apart() *read {
+	of, plan := *in, *in.resultsPlan
+	of.resultsPlan = &plan
+	return &of
+}
+
 // accept does everything that may refuse a read, for pages and streams alike
 // (RES-14a).
 func (s *Service) accept(ctx context.Context, p Principal, r ResultsRequest) (*read, error) {

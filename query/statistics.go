@@ -127,9 +127,7 @@ func (s *Service) Statistics(ctx context.Context, p Principal, r StatisticsReque
 	if err != nil {
 		return nil, err
 	}
-	if plan.mostPairs = maxStatisticPairs; r.Standing {
-		plan.mostPairs = maxPositionPairs
-	}
+	plan.mostPairs = maxStatisticPairs
 	w := plan.query.Window
 	meaning := r
 	meaning.ResultsRequest = r.ResultsRequest.meaning()
@@ -157,6 +155,9 @@ func (s *Service) Statistics(ctx context.Context, p Principal, r StatisticsReque
 	if err != nil {
 		return nil, s.budget(ctx, err)
 	}
+	if err := r.checkStandings(in, limit); err != nil {
+		return nil, err
+	}
 	if r.Cursor == "" {
 		place.Watermark, place.Floor = in.query.Watermark, in.vis.Floor
 	} else if err := in.vis.goesOn(place.Floor); err != nil {
@@ -174,6 +175,7 @@ func (s *Service) Statistics(ctx context.Context, p Principal, r StatisticsReque
 	q := StatisticsQuery{Rows: in.query, By: r.By, Edges: edges, Until: place.Until, After: place.After, Limit: limit + 2}
 	q.Rows.Window, q.Rows.Watermark = contracts.Window{From: fromMs(place.From), To: fromMs(place.To)}, place.Watermark
 	explaining(ctx).gives(limit)
+	explaining(ctx).further(r.besides())
 	found, err := s.store.Statistics(ctx, in.vis, &q)
 	if err != nil {
 		return nil, s.budget(ctx, err)

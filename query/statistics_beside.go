@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"preismon/contracts"
+	"preismon/contracts/fault"
 )
 
 // trendParts are the equal parts of the window that a trend has.
@@ -59,9 +60,22 @@ func (r *StatisticsRequest) besideBytes(in *read, limit int) (bytes int64) {
 		bytes += int64(limit) * trendBytes
 	}
 	if r.Standing {
-		bytes += int64(in.size.Pairs) * positionPair
+		bytes += int64(standingPairs(in, limit)) * positionPair
 	}
 	return bytes
+}
+
+// standingPairs is how many pairs the products of a page have at most.
+func standingPairs(in *read, limit int) uint64 {
+	return min(in.size.Pairs, uint64(limit)*in.size.Sites)
+}
+
+// checkStandings refuses pages of too many pairs, whose offers are compared.
+func (r *StatisticsRequest) checkStandings(in *read, limit int) error {
+	if pairs := standingPairs(in, limit); r.Standing && pairs > maxPositionPairs {
+		return fault.New(fault.Invalid, CodeScopeTooBroad, "The products of a page have up to %d item-site pairs, at most %d with includeStanding. Send a new request with a smaller limit.", pairs, maxPositionPairs)
+	}
+	return nil
 }
 
 // tellBesides adds to the records of a page what is asked for beside its sums, as
@@ -79,17 +93,15 @@ func (s *Service) tellBesides(ctx context.Context, in *read, r StatisticsRequest
 	if len(prices) == 0 {
 		return nil
 	}
-	of := *in
+	of := in.apart()
 	of.query.Watermark = place.Watermark
-	if !of.query.Selectors.Product() {
-		of.query.Selectors.Items = ItemsOf(ids)
-	}
+	of.query.Selectors = Selectors{Order: of.query.Selectors.Order, Site: of.query.Selectors.Site, Items: ItemsOf(ids)}
 	var parts []func(context.Context) error
 	if r.Trend {
-		parts = append(parts, func(ctx context.Context) error { return s.addTrends(ctx, &of, len(ids), place, prices) })
+		parts = append(parts, func(ctx context.Context) error { return s.addTrends(ctx, of.apart(), len(ids), place, prices) })
 	}
 	if r.Standing {
-		parts = append(parts, func(ctx context.Context) error { return s.addStandings(ctx, &of, place, prices) })
+		parts = append(parts, func(ctx context.Context) error { return s.addStandings(ctx, of.apart(), place, prices) })
 	}
 	return atOnce(ctx, parts...)
 }

@@ -45,7 +45,7 @@ func TestKeepRows(t *testing.T) {
 	}
 	kept := time.Now().UTC().Add(-minKeptRows)
 	at := time.Date(kept.Year(), (kept.Month()-1)/3*3+1, 1, 0, 0, 0, 0, time.UTC)
-	eventually(t, time.Minute, "the floor is that of the quarter", func() bool { return floor() >= uint64(at.UnixMilli()) })
+	eventually(t, 3*expireEvery, "the floor is that of the quarter", func() bool { return floor() >= uint64(at.UnixMilli()) })
 	at = time.UnixMilli(int64(floor())).UTC() // that of the next one, if it began meanwhile
 	run(0, "audit", "--data-dir", u.DataDir)
 	run(0, "audit", "--content", "--data-dir", u.DataDir)

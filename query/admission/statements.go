@@ -132,7 +132,7 @@ func (s *statements) take(ctx context.Context, long bool) (end func(), err error
 		return nil, context.Cause(ctx)
 	}
 	why := ofNode
-	if own > 1 && own*2 >= s.most || long && own*2 > s.mostLong {
+	if of != 0 && (own > 1 && own*2 >= s.most || long && own*2 > s.mostLong) { // what nobody asked for alone is nobody's share
 		why = ofAccount
 	}
 	s.node.mu.Lock()

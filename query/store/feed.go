@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 
 	"preismon/contracts"
 	"preismon/query"
@@ -25,7 +26,9 @@ func feedStatement(n shards, v query.Visibility, q *query.FeedQuery, together []
 	p.uint("after_capture", uint64(q.After.Capture))
 	p.uint("after_offer", uint64(q.After.Offer))
 	st = render("feed.sql", sh, p)
-	st.settings = briefly
+	if st.settings = briefly; sh.Mandates {
+		st.settings = slices.Concat(briefly, inSmallBlocks) // no limit of rows makes them small
+	}
 	return st, whole
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/query"
+	"preismon/query/admission"
 )
 
 // feeds lets who follows different mandates share a statement: those who ask
@@ -120,7 +121,7 @@ func (s *Store) readFeeds(ctx context.Context, readers []*feedReader) (struct{},
 	s.feeds.mu.Lock()
 	s.feeds.crowd = len(readers)
 	s.feeds.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, sharedTimeout)
+	ctx, cancel := context.WithCancel(admission.WithAccount(ctx, 0)) // of nobody alone, and no longer than one of them waits
 	defer cancel()
 	of := map[contracts.MandateID][]*feedReader{}
 	for _, r := range readers {

@@ -27,15 +27,17 @@ func TestTrends(t *testing.T) {
 	w.crowded(r, 200)
 	w.setMark(w.mark)
 	points := 0
-	for range 12 {
+	for range 32 {
 		to := w.now.Add(-time.Duration(r.Int64N(int64(30 * time.Hour)))).Truncate(time.Millisecond)
 		from := to.Add(-time.Duration(r.Int64N(int64(60*time.Hour)) + int64(time.Minute))).Truncate(time.Millisecond)
 		req := query.StatisticsRequest{By: query.ByProduct, Trend: true}
 		req.CapturedFrom, req.CapturedTo, req.Limit = from.Format(time.RFC3339Nano), to.Format(time.RFC3339Nano), ptr(1+r.IntN(7))
-		switch r.IntN(3) {
+		switch r.IntN(4) {
 		case 0:
 			req.ItemID = 1
 		case 1:
+			req.EAN, req.Limit, req.Standing = "4006381333931", ptr(1), true // of two products
+		case 2:
 			req.Brand, req.GlobalScope = "A", true
 		default:
 			req.GlobalScope = true

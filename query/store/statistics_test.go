@@ -69,7 +69,7 @@ func (w *world) addUp(a contracts.AccountID, r query.StatisticsRequest, from, un
 		p := row.pair()
 		if !w.sees(a, p) || row.ms < from-24*time.Hour.Milliseconds() || row.ms > edges[len(edges)-1]-1 || row.seq > w.mark ||
 			r.Site != "" && p.Site != r.Site || r.OrderID != 0 && !slices.Contains(w.visibleOrders(a, p), r.OrderID) ||
-			r.ItemID != 0 && p.Item != r.ItemID || r.Brand != "" && itemBrands[row.item] != r.Brand {
+			r.ItemID != 0 && p.Item != r.ItemID || r.EAN != "" && !slices.Contains(itemEANs[r.EAN], row.item) || r.Brand != "" && itemBrands[row.item] != r.Brand {
 			continue
 		}
 		all := captures[p]
