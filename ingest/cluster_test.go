@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"preismon/contracts/event"
+	"preismon/deploy/testserver"
 	"preismon/deploy/testserver/cluster"
 	"preismon/ingest"
 )
@@ -40,6 +41,42 @@ func apart(t *testing.T, c *cluster.Cluster, nc *nats.Conn, js jetstream.JetStre
 		return leader != follower && leader >= 0 && follower >= 0
 	})
 	return leader, follower, third
+}
+
+// begins is a cluster whose leader has not heard of all servers yet: that cannot be
+// had of a real one at will.
+type begins struct {
+	jetstream.JetStream
+	code     jetstream.ErrorCode
+	refusals int
+}
+
+func (b *begins) CreateStream(ctx context.Context, c jetstream.StreamConfig) (jetstream.Stream, error) {
+	if b.refusals > 0 {
+		b.refusals--
+		return nil, &jetstream.APIError{Code: 400, ErrorCode: b.code, Description: "no suitable peers for placement, peer offline"}
+	}
+	return b.JetStream.CreateStream(ctx, c)
+}
+
+// TestStreamsOfAClusterThatBegins: streams wait for a cluster that has not placed
+// them yet, and for no other refusal, nor longer than the caller.
+func TestStreamsOfAClusterThatBegins(t *testing.T) {
+	js, err := jetstream.New(dial(t, testserver.NATS(t)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := ingest.EnsureStreams(t.Context(), &begins{js, 10052, 1}, ingest.StreamConfig{}); err == nil {
+		t.Error("what is refused for another reason is asked for again")
+	}
+	soon, cancel := context.WithTimeout(t.Context(), 600*time.Millisecond)
+	defer cancel()
+	if err := ingest.EnsureStreams(soon, &begins{js, 10005, 100}, ingest.StreamConfig{}); err == nil {
+		t.Error("a cluster that never begins gave streams")
+	}
+	if err := ingest.EnsureStreams(t.Context(), &begins{js, 10005, 2}, ingest.StreamConfig{}); err != nil {
+		t.Error(err)
+	}
 }
 
 // The consumer's leader follows the stream's, and is late. That it knows of

@@ -71,10 +71,10 @@ func (c Config) Validate() error {
 	f.Check(c.Token == "" || !hasUser, "nats token: given beside a user in the url")
 	f.Check((c.CertFile == "") == (c.KeyFile == ""), "nats certificate and key: one without the other")
 	f.Check(c.ConnectTimeout >= 0, "nats connect timeout: negative")
-	for _, name := range []string{c.CAFile, c.CertFile, c.KeyFile} {
-		if name != "" {
-			if _, err := os.Stat(name); err != nil {
-				f.Addf("nats tls: %w", err)
+	for _, file := range []struct{ what, name string }{{"nats-ca", c.CAFile}, {"nats certificate", c.CertFile}, {"nats key", c.KeyFile}} {
+		if file.name != "" {
+			if _, err := os.Stat(file.name); err != nil {
+				f.Addf("%s: %w", file.what, err)
 			}
 		}
 	}
@@ -152,6 +152,9 @@ func Connect(c Config, options ...nats.Option) (*nats.Conn, error) {
 		opts = append(opts, nats.Secure(t))
 	}
 	nc, err := nats.Connect(c.URL, append(opts, options...)...)
+	if errors.Is(err, nats.ErrNoServers) {
+		return nil, fmt.Errorf("nothing answers at %s: is NATS running, and is this its address? (%w)", c.RedactedURL(), err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("connecting to nats at %s: %w", c.RedactedURL(), err)
 	}

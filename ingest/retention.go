@@ -22,6 +22,10 @@ const MinRetention = 24 * time.Hour
 type Retention struct {
 	Observations time.Duration
 	DeadLetters  time.Duration
+
+	// ObservationsBytes bounds the stream OBSERVATIONS; 0: it is not bounded. With a
+	// bound, an age of 0 is for ever.
+	ObservationsBytes uint64
 }
 
 // ErrUnapplied: a retention would remove messages that are in no table yet.
@@ -35,39 +39,86 @@ func (r Retention) Validate() error {
 	return f.Err()
 }
 
-// Apply sets both, longer or shorter than what the streams have; the server then
-// removes at once what is older. partitions is how many divide OBSERVATIONS:
+// Apply sets both ages, longer or shorter than what the streams have; the server
+// then removes at once what is older. partitions is how many divide OBSERVATIONS:
 // while one of them has not applied what would be removed, that stream stays as
 // it is and the error is ErrUnapplied.
+//
+// A stream beyond its bytes gets the age at which nine tenths of them fit, at least
+// MinRetention, and with the next call its own again: so Apply is to be called again
+// and again where there is a bound.
 func (r Retention) Apply(ctx context.Context, js jetstream.JetStream, partitions int, now time.Time) error {
 	if err := r.Validate(); err != nil {
 		return err
 	}
 	return errors.Join(
-		keep(ctx, js, event.StreamDeadLetters, r.DeadLetters, func(jetstream.Stream) error { return nil }),
-		keep(ctx, js, event.StreamObservations, r.Observations, func(s jetstream.Stream) error {
-			return applied(ctx, s, partitions, now.Add(-r.Observations))
-		}))
+		r.applyLetters(ctx, js),
+		r.applyObservations(ctx, js, partitions, now))
 }
 
-func keep(ctx context.Context, js jetstream.JetStream, stream string, age time.Duration, may func(jetstream.Stream) error) error {
-	if age == 0 {
+func (r Retention) applyLetters(ctx context.Context, js jetstream.JetStream) error {
+	if r.DeadLetters == 0 {
 		return nil
 	}
-	s, err := js.Stream(ctx, stream)
-	if err != nil {
-		return fmt.Errorf("stream %s: %w", stream, err)
+	s, err := js.Stream(ctx, event.StreamDeadLetters)
+	if err == nil {
+		err = keep(ctx, js, s, r.DeadLetters)
 	}
+	return of(event.StreamDeadLetters, err)
+}
+
+func (r Retention) applyObservations(ctx context.Context, js jetstream.JetStream, partitions int, now time.Time) error {
+	if r.Observations == 0 && r.ObservationsBytes == 0 {
+		return nil
+	}
+	s, err := js.Stream(ctx, event.StreamObservations)
+	if err != nil {
+		return of(event.StreamObservations, err)
+	}
+	age, err := r.age(ctx, s, now)
+	if err == nil && age > 0 && age != s.CachedInfo().Config.MaxAge {
+		err = applied(ctx, s, partitions, now.Add(-age))
+	}
+	if err == nil {
+		err = keep(ctx, js, s, age)
+	}
+	return of(event.StreamObservations, err)
+}
+
+// age is for how long the stream OBSERVATIONS is to keep messages; 0: for ever.
+func (r Retention) age(ctx context.Context, s jetstream.Stream, now time.Time) (time.Duration, error) {
+	state := s.CachedInfo().State
+	if r.ObservationsBytes == 0 || state.Bytes <= r.ObservationsBytes {
+		return r.Observations, nil
+	}
+	fit := uint64(float64(state.Msgs) * 0.9 * float64(r.ObservationsBytes) / float64(state.Bytes))
+	oldest, err := s.GetMsg(ctx, max(state.FirstSeq, state.LastSeq-min(fit, state.LastSeq)), jetstream.WithGetMsgSubject(">"))
+	if err != nil {
+		return 0, err
+	}
+	age := max(MinRetention, now.Sub(oldest.Time))
+	if r.Observations > 0 {
+		age = min(age, r.Observations)
+	}
+	return age, nil
+}
+
+// of names the stream of an error.
+func of(stream string, err error) error {
+	if err != nil {
+		err = fmt.Errorf("stream %s: %w", stream, err)
+	}
+	return err
+}
+
+func keep(ctx context.Context, js jetstream.JetStream, s jetstream.Stream, age time.Duration) error {
 	c := s.CachedInfo().Config
 	if c.MaxAge == age {
 		return nil
 	}
-	if err := may(s); err != nil {
-		return fmt.Errorf("stream %s: %w", stream, err)
-	}
 	c.MaxAge = age
 	if _, err := js.UpdateStream(ctx, c); err != nil {
-		return fmt.Errorf("stream %s: keeping messages for %s: %w", stream, age, err)
+		return fmt.Errorf("keeping messages for %s: %w", age, err)
 	}
 	return nil
 }

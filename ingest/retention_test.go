@@ -78,3 +78,77 @@ func TestRetention(t *testing.T) {
 		t.Errorf("both are wrong: %v", err)
 	}
 }
+
+// TestRetentionBySize: a stream beyond its bytes drops the oldest messages, until nine
+// tenths of the bytes are left; none of the last 24 hours, and none that is not
+// applied. Afterwards it has its own age again.
+func TestRetentionBySize(t *testing.T) {
+	_, js := connect(t)
+	ctx := t.Context()
+	body := []byte(strings.Repeat("x", 1000))
+	for range 100 {
+		if _, err := js.Publish(ctx, "observations.shop-1=example", body); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := js.Stream(ctx, event.StreamObservations)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := s.GetMsg(ctx, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := m.Time
+	info := func() *jetstream.StreamInfo {
+		i, err := s.Info(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return i
+	}
+	all := info().State.Bytes
+	tomorrow := last.Add(10 * 24 * time.Hour)
+	r := ingest.Retention{ObservationsBytes: all / 2}
+	if err := r.Apply(ctx, js, 1, tomorrow); !errors.Is(err, ingest.ErrUnapplied) || info().Config.MaxAge != 0 {
+		t.Errorf("nothing is applied: %v, %s", err, info().Config.MaxAge)
+	}
+	c, err := js.CreateConsumer(ctx, event.StreamObservations, jetstream.ConsumerConfig{Durable: ingest.ProjectorConsumer(0, 1), AckPolicy: jetstream.AckAllPolicy})
+	if err != nil {
+		t.Fatal(err)
+	}
+	batch, err := c.FetchNoWait(100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for m := range batch.Messages() {
+		if meta, err := m.Metadata(); err == nil && meta.Sequence.Stream == 100 {
+			err = m.DoubleAck(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := r.Apply(ctx, js, 1, last.Add(time.Hour)); err != nil || info().Config.MaxAge != ingest.MinRetention {
+		t.Errorf("an hour later: %v, the age is %s, want the least", err, info().Config.MaxAge)
+	}
+	if err := r.Apply(ctx, js, 1, tomorrow); err != nil {
+		t.Fatal(err)
+	}
+	oldest, err := s.GetMsg(ctx, 100-45)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if age := info().Config.MaxAge; age != tomorrow.Sub(oldest.Time) {
+		t.Errorf("the age is %s, that of the last 45 messages %s", age, tomorrow.Sub(oldest.Time))
+	}
+	r.Observations = 48 * time.Hour
+	if err := r.Apply(ctx, js, 1, tomorrow); err != nil || info().Config.MaxAge != 48*time.Hour {
+		t.Errorf("an age that is shorter is kept: %v, %s", err, info().Config.MaxAge)
+	}
+	r.ObservationsBytes = all
+	r.Observations = 0
+	if err := r.Apply(ctx, js, 1, tomorrow); err != nil || info().Config.MaxAge != 0 {
+		t.Errorf("within its bytes: %v, %s", err, info().Config.MaxAge)
+	}
+}

@@ -102,17 +102,34 @@ func (c StreamConfig) streams() []jetstream.StreamConfig {
 
 // EnsureStreams creates the streams that are missing and raises the limits of
 // those there are. It deletes nothing, lowers no limit, and leaves every other
-// setting of an operator as it is.
+// setting of an operator as it is. A cluster may begin for ten seconds meanwhile.
 func EnsureStreams(ctx context.Context, js jetstream.JetStream, c StreamConfig) error {
 	if err := c.Validate(); err != nil {
 		return err
 	}
 	for _, want := range c.withDefaults().streams() {
-		if _, err := EnsureStream(ctx, js, want); err != nil {
+		if err := ensureSoon(ctx, js, want); err != nil {
 			return fmt.Errorf("stream %s: %w", want.Name, err)
 		}
 	}
 	return nil
+}
+
+const (
+	noPeers       = 10005            // JSClusterNoPeersErr
+	clusterBegins = 10 * time.Second // the longest that it is waited for
+)
+
+// ensureSoon waits for a cluster that has just begun: until its leader has heard of
+// every server, it finds none for a stream of several replicas.
+func ensureSoon(ctx context.Context, js jetstream.JetStream, want jetstream.StreamConfig) error {
+	for began := time.Now(); ; {
+		_, err := EnsureStream(ctx, js, want)
+		refused, ok := errors.AsType[*jetstream.APIError](err)
+		if !ok || refused.ErrorCode != noPeers || time.Since(began) > clusterBegins || !sleep(ctx, 250*time.Millisecond) {
+			return err
+		}
+	}
 }
 
 // EnsureStream creates a stream that is missing, and raises the limits of one

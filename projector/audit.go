@@ -178,7 +178,7 @@ func (a *Auditor) asking(ctx context.Context) asking {
 func (a *Auditor) unmoved(ctx context.Context) error {
 	now, err := readAttested(a.asking(ctx), a.cfg.Partition)
 	if err == nil && now.floor != a.was.floor {
-		err = errFloorRaised
+		err = ErrFloorRaised
 	}
 	return err
 }

@@ -1,6 +1,7 @@
 package projector
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,56 +40,22 @@ func (f floor) time() time.Time {
 	return time.UnixMilli(int64(f)).UTC()
 }
 
-// quarter is the one that begins at the floor, as partitions are named: YYYYMMDD.
-func (f floor) quarter() uint32 {
-	if f == 0 {
-		return 0
-	}
-	return uint32(f.time().Year()*10_000 + int(f.time().Month())*100 + 1)
-}
-
 // quarterOf is the beginning of the quarter of a time.
 func quarterOf(t time.Time) floor {
 	t = t.UTC()
 	return floor(time.Date(t.Year(), (t.Month()-1)/3*3+1, 1, 0, 0, 0, 0, time.UTC).UnixMilli())
 }
 
-// errFloorRaised: what was compared may have been removed meanwhile.
-var errFloorRaised = errors.New("the retention of the tables raised its floor meanwhile; compare again")
+// ErrFloorRaised: what was compared may have been removed meanwhile.
+var ErrFloorRaised = errors.New("the retention of the tables raised its floor meanwhile; compare again")
 
-// ErrNotByQuarter: the rows of a table do not lie by quarters, so that old ones cannot
-// be removed at no cost.
-var ErrNotByQuarter = errors.New("the tables do not lie by quarters, as those of earlier versions; \"preismon rebuild\" makes tables that do")
-
-// Quarters gives the quarters of the rows of the two large tables, each as its first
-// day, YYYYMMDD: ErrNotByQuarter.
-func Quarters(ctx context.Context, conn Conn) (map[string][]uint32, error) {
-	var table proto.ColStr
-	var quarter proto.ColUInt32
-	all := map[string][]uint32{}
-	var plain error
-	err := conn.Do(ctx, ch.Query{
-		Body: question("partitions"), Settings: readSettings,
-		Result: proto.Results{{Name: "table", Data: &table}, {Name: "quarter", Data: &quarter}},
-		OnResult: func(context.Context, proto.Block) error {
-			for i := range quarter {
-				if quarter[i] == 0 {
-					plain = ErrNotByQuarter
-				}
-				all[table.Row(i)] = append(all[table.Row(i)], quarter[i])
-			}
-			return nil
-		},
-	})
-	if err != nil {
-		return nil, fmt.Errorf("partitions: %w", err)
-	}
-	return all, plain
-}
+// ErrNotAsProven: rows were lost or doubled. Which of them would be below a floor
+// cannot be told, so that it does not rise over them.
+var ErrNotAsProven = errors.New("the tables do not hold what was applied, so nothing is removed from them: \"preismon audit\" says where, \"preismon rebuild\" or a backup mends it")
 
 // Expire raises the floor to the beginning of the quarter of a time, one by one:
-// ErrNotByQuarter. While a tail is in doubt it does nothing, and is to be called
-// again. Rows below the floor are removed some time after, by Maintain.
+// ErrNotByQuarter, ErrNotAsProven. While a tail is in doubt, or the tables have no
+// proof yet, it does nothing, and is to be called again. Rows below the floor are removed some time after, by Maintain.
 func (p *Projector) Expire(ctx context.Context, before time.Time) error {
 	to := quarterOf(before)
 	if !p.below(to) {
@@ -96,6 +63,9 @@ func (p *Projector) Expire(ctx context.Context, before time.Time) error {
 	}
 	quarters, err := Quarters(ctx, p.conn)
 	if err != nil {
+		return err
+	}
+	if err := p.asProven(ctx, to); err != nil {
 		return err
 	}
 	for {
@@ -112,10 +82,36 @@ func (p *Projector) below(to floor) bool {
 	return p.floor < to
 }
 
+// refusedFor is for how long tables are not looked at again that were not as proven:
+// it takes a read of all of observations.
+const refusedFor = time.Hour
+
+// asProven compares the tables with their proof, beside the batches: ErrNotAsProven.
+func (p *Projector) asProven(ctx context.Context, to floor) error {
+	p.mu.Lock()
+	was, err := p.risable(ctx, to)
+	refused := p.refused
+	if time.Since(p.refusedAt) > refusedFor {
+		refused = nil
+	}
+	p.mu.Unlock()
+	if err = cmp.Or(err, refused); was == nil || err != nil {
+		return err
+	}
+	is, err := tally(p.asking(ctx), slice{place{}, was.at}, was.floor)
+	if wrong := was.refute(is); err == nil && len(wrong) > 0 {
+		err = fmt.Errorf("%w (%s)", ErrNotAsProven, wrong[0].words())
+		p.mu.Lock()
+		p.refused, p.refusedAt = err, time.Now()
+		p.mu.Unlock()
+	}
+	return err
+}
+
 // expireQuarter raises the floor by one quarter of those that have rows, or to the
 // end. What goes is counted beside the batches, and what came meanwhile again when
 // none is under way.
-func (p *Projector) expireQuarter(ctx context.Context, to floor, quarters []uint32) (done bool, err error) {
+func (p *Projector) expireQuarter(ctx context.Context, to floor, quarters []Quarter) (done bool, err error) {
 	p.mu.Lock()
 	before, err := p.risable(ctx, to)
 	p.mu.Unlock()
@@ -124,8 +120,8 @@ func (p *Projector) expireQuarter(ctx context.Context, to floor, quarters []uint
 	}
 	next := to
 	for _, q := range quarters {
-		if q >= before.floor.quarter() && q < to.quarter() {
-			next = quarterOf(time.Date(int(q/10_000), time.Month(q/100%100)+3, 1, 0, 0, 0, 0, time.UTC))
+		if !q.First.Before(before.floor.time()) && q.First.Before(to.time()) {
+			next = quarterOf(q.next())
 			break
 		}
 	}
@@ -153,14 +149,14 @@ func (p *Projector) expireQuarter(ctx context.Context, to floor, quarters []uint
 }
 
 // risable gives the checkpoint as it is; nil where the floor cannot rise now, or
-// need not: what a failure left beyond the checkpoint is to be completed first. No
+// need not: tables without a proof get one first, and what a failure left beyond the checkpoint is to be completed first. No
 // batch is under way then.
 func (p *Projector) risable(ctx context.Context, to floor) (*attested, error) {
 	if err := p.quiesce(ctx); err != nil {
 		return nil, err
 	}
 	is := p.attested()
-	if to <= p.floor || p.carried != (proof{}) || p.doubt.after(is.at) {
+	if to <= p.floor || !p.proven || p.carried != (proof{}) || p.doubt.after(is.at) {
 		return nil, nil
 	}
 	return &is, nil
@@ -219,16 +215,20 @@ func (p *Projector) removeExpired(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	is, err := readAttested(p.asking(ctx), p.cfg.Partition) // nothing is removed that it does not say
+	if err != nil {
+		return err
+	}
 	for table, all := range quarters {
 		for _, q := range all {
-			if q >= p.floor.quarter() {
+			if !q.First.Before(min(p.floor, is.floor).time()) {
 				continue
 			}
-			sql := strings.NewReplacer("{table}", table, "{quarter}", fmt.Sprint(q)).Replace(question("drop_quarter"))
+			sql := strings.NewReplacer("{table}", table, "{quarter}", q.First.Format("20060102")).Replace(question("drop_quarter"))
 			if err := p.write(ctx, "drop", sql, nil, nil); err != nil {
 				return err
 			}
-			p.log.Info("removed the rows of a quarter", "table", table, "quarter", q)
+			p.log.Info("removed the rows of a quarter", "table", table, "quarter", q.First.Format(time.DateOnly))
 		}
 	}
 	p.removed = time.Now()

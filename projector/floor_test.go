@@ -14,6 +14,8 @@ import (
 	"preismon/projector"
 	"preismon/projector/rebuild"
 	"preismon/projector/schema"
+
+	"github.com/google/uuid"
 )
 
 // quarters begin at these times; captures lie around them.
@@ -124,6 +126,12 @@ func TestFloor(t *testing.T) {
 		if n := count(table, below); n > 0 {
 			t.Errorf("%s has %d rows below the floor", table, n)
 		}
+	}
+	var id uuid.UUID
+	var rows, gone uint64
+	w.scan("SELECT event_id, e.rows, x.rows FROM ingested_events AS e JOIN (SELECT epoch, seq, sum(rows) AS rows FROM expired_rows FINAL WHERE quarter < '2026-04-01' GROUP BY epoch, seq) AS x USING (epoch, seq) ORDER BY x.rows < e.rows DESC LIMIT 1", nil, &id, &rows, &gone)
+	if at, err := projector.FindEvent(t.Context(), w.conn, id); err != nil || at == nil || uint64(at.Rows) != rows || at.Expired != gone || gone == 0 {
+		t.Errorf("of an event of %d rows %d are below the floor: %+v, %v", rows, gone, at, err)
 	}
 	w.expire(quarters[3].Add(-time.Millisecond)) // the instant before a quarter is of the one before
 	if got := w.floor(); got != quarters[2].UnixMilli() {
@@ -247,6 +255,39 @@ func TestFloorRepairs(t *testing.T) {
 
 func rowTable(n uint64) string {
 	return []string{"observations", "observations_by_mandate", "expired_rows"}[n%3]
+}
+
+// TestFloorNeedsProof: while rows are lost or doubled the floor does not rise, so that
+// they are found as long as they are; once they are mended it does.
+func TestFloorNeedsProof(t *testing.T) {
+	for what, change := range map[string][2]string{
+		"lost":    {"DELETE FROM observations WHERE seq = 2 AND captured_at < '2026-07-01'", "INSERT INTO observations SELECT * FROM saved WHERE seq = 2 AND captured_at < '2026-07-01'"},
+		"doubled": {"INSERT INTO observations SELECT * FROM saved WHERE seq = 2 AND captured_at < '2026-07-01'", ""},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			w, k := newWorld(t), newKept(t)
+			w.apply(k.keep(w.aroundQuarters(20)))
+			w.exec("CREATE TABLE saved ENGINE = Memory AS SELECT * FROM observations")
+			w.exec(change[0])
+			for range 2 {
+				for range 2 { // the second time it is remembered
+					if err := w.p.Expire(t.Context(), quarters[2]); !errors.Is(err, projector.ErrNotAsProven) || w.floor() != 0 {
+						t.Fatalf("floor %d over rows that are %s: %v", w.floor(), what, err)
+					}
+				}
+				w.restart()
+			}
+			if change[1] == "" {
+				w.exec("TRUNCATE TABLE observations")
+				change[1] = "INSERT INTO observations SELECT * FROM saved"
+			}
+			w.exec(change[1])
+			w.expire(quarters[2])
+			w.verify()
+			w.clean(k)
+		})
+	}
 }
 
 // TestFloorNeedsQuarters: tables of before are refused with what mends them, and

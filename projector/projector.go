@@ -121,7 +121,9 @@ type Projector struct {
 	floor       floor            // from which capture time on rows are kept
 	raised      time.Time        // when it was, or was read: the earliest that all reads from there on began
 	removed     time.Time        // when everything below it was dropped
-	doubt       place            // up to here rows beyond the checkpoint may be in some tables
+	refused     error            // why the floor did not rise
+	refusedAt   time.Time
+	doubt       place // up to here rows beyond the checkpoint may be in some tables
 
 	inFlight []*pending // batches under way, in order
 	failing  *pending   // the last one to fail, until the caller knows

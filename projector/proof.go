@@ -206,7 +206,7 @@ func (p *Projector) Prove(ctx context.Context) (Proof, error) {
 		return Proof{}, err
 	}
 	if now, err := readAttested(p.asking(ctx), p.cfg.Partition); err != nil || now.floor != was.floor {
-		return Proof{}, cmp.Or(err, errFloorRaised) // rows may have been removed meanwhile
+		return Proof{}, cmp.Or(err, ErrFloorRaised) // rows may have been removed meanwhile
 	}
 	if was.proven {
 		for _, f := range was.refute(is) {
@@ -221,7 +221,7 @@ func (p *Projector) Prove(ctx context.Context) (Proof, error) {
 		return Proof{}, err
 	}
 	if p.floor != was.floor {
-		return Proof{}, errFloorRaised
+		return Proof{}, ErrFloorRaised
 	}
 	p.proof, p.proven = p.proof.plus(is.minus(was.proof)), true
 	if err := p.checkpoint(ctx, event.StreamObservations, p.attested()); err != nil {

@@ -5,23 +5,25 @@ import (
 	"time"
 )
 
-// TestDaily: what a day adds is known after a day, from the share of the events
-// that came meanwhile.
+// TestDaily: what a day adds is known after a day, from the events that came meanwhile
+// and the rows that events have, also where most rows are no longer kept.
 func TestDaily(t *testing.T) {
 	const day = 24 * time.Hour
 	for _, c := range []struct {
-		bytes, last, first uint64
-		within             time.Duration
-		want               uint64
+		bytes, rows, events, written, came uint64
+		within                             time.Duration
+		want                               uint64
 	}{
-		{7000, 100, 0, 7 * day, 1000},
-		{7000, 100, 50, 7 * day, 500},
-		{7000, 100, 100, 7 * day, 0},
-		{7000, 100, 0, day, 7000},
-		{7000, 100, 0, day - time.Second, 0},
-		{7000, 0, 0, 7 * day, 0},
+		{7000, 200, 100, 200, 100, 7 * day, 1000},
+		{7000, 200, 100, 200, 50, 7 * day, 500},
+		{7000, 200, 100, 200, 0, 7 * day, 0},
+		{7000, 200, 100, 200, 100, day, 7000},
+		{7000, 200, 100, 200, 100, day - time.Second, 0},
+		{7000, 0, 0, 0, 0, 7 * day, 0},
+		{7000, 20, 1000, 2000, 10, 7 * day, 1000}, // one row in a hundred is kept
+		{7000, 0, 1000, 2000, 10, 7 * day, 0},     // none is: nothing says how large one is
 	} {
-		if got := daily(c.bytes, c.last, c.first, c.within); got != c.want {
+		if got := daily(c.bytes, c.rows, c.events, c.written, c.came, c.within); got != c.want {
 			t.Errorf("%+v: %d", c, got)
 		}
 	}

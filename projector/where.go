@@ -25,6 +25,7 @@ type Written struct {
 	Epoch    uint32
 	Seq      uint64
 	Rows     uint32
+	Expired  uint64 // of them: below the floor, no longer kept or never written
 	Mandates []WrittenFor
 }
 
@@ -40,16 +41,17 @@ func FindEvent(ctx context.Context, conn Conn, id uuid.UUID) (*Written, error) {
 	var (
 		epoch, rows proto.ColUInt32
 		seq, n, of  proto.ColUInt64
+		expired     proto.ColUInt64
 		name        proto.ColStr
 	)
 	err := conn.Do(ctx, ch.Query{
 		Body: question("find_event"), Parameters: ch.Parameters(args{"id": id.String()}), Settings: readSettings,
-		Result: proto.Results{{Name: "epoch", Data: &epoch}, {Name: "seq", Data: &seq}, {Name: "rows", Data: &rows}},
+		Result: proto.Results{{Name: "epoch", Data: &epoch}, {Name: "seq", Data: &seq}, {Name: "rows", Data: &rows}, {Name: "expired", Data: &expired}},
 	})
 	if err != nil || len(epoch) == 0 {
 		return nil, err
 	}
-	w := &Written{Epoch: epoch[0], Seq: seq[0], Rows: rows[0]}
+	w := &Written{Epoch: epoch[0], Seq: seq[0], Rows: rows[0], Expired: expired[0]}
 	return w, conn.Do(ctx, ch.Query{
 		Body: question("event_mandates"), Parameters: ch.Parameters(args{"epoch": w.Epoch, "seq": w.Seq}), Settings: readSettings,
 		Result: proto.Results{{Name: "mandate", Data: &of}, {Name: "name", Data: &name}, {Name: "n", Data: &n}},

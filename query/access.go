@@ -58,10 +58,11 @@ func (v Visibility) same(w Visibility) bool {
 		v.Scope.AllSites == w.Scope.AllSites && slices.Equal(v.Scope.Sites, w.Scope.Sites)
 }
 
-// kept refuses a time that begins before rows are kept: an answer would look as if
-// nothing had been captured there. A zero time is open, and begins at the floor.
-func (v Visibility) kept(from time.Time) error {
-	if v.Floor == 0 || from.IsZero() || from.UnixMilli() >= v.Floor {
+// kept refuses a window that begins or ends before rows are kept: an answer would look
+// as if nothing had been captured there. One that is open begins at the floor.
+func (v Visibility) kept(w contracts.Window) error {
+	below := func(t time.Time) bool { return !t.IsZero() && t.UnixMilli() < v.Floor }
+	if v.Floor == 0 || !below(w.From) && !below(w.To) {
 		return nil
 	}
 	return invalid("What was captured before %s is no longer kept. Ask for a time that begins there, or later.", formatInstant(fromMs(v.Floor), time.UTC))

@@ -26,6 +26,9 @@ type EdgeAt struct {
 // small statement now and then, and none while nobody waits.
 type edges struct {
 	ask func(context.Context) (Edge, error)
+	// written gives a channel that is closed when the edge may have moved; nil:
+	// that is not told now.
+	written func() <-chan struct{}
 	// reading is how many read what came before the edge that they were woken for.
 	reading atomic.Int64
 
@@ -39,8 +42,17 @@ type edges struct {
 }
 
 const (
-	// edgeEvery is how often is asked whether the tables moved.
+	// edgeEvery is how often is asked whether the tables moved, where nobody tells
+	// that they did.
 	edgeEvery = 50 * time.Millisecond
+	// edgeSeldom is how often is asked where it is told: a projector of an older
+	// version, or a person with a statement, tells nobody.
+	edgeSeldom = 250 * time.Millisecond
+	// edgeLeast is between two questions at least, however often it is told.
+	edgeLeast = 20 * time.Millisecond
+	// edgeLate is how many questions a replica of ClickHouse may be behind what was
+	// told.
+	edgeLate = 10
 	// edgeRest is how long at most it is not asked for because who was woken last
 	// still reads: those read up to the same place, and share that, as long as
 	// nobody is woken for the next.
@@ -90,18 +102,33 @@ func (e *edges) leave() {
 }
 
 func (e *edges) watch(ctx context.Context) {
-	tick := time.NewTicker(edgeEvery)
-	defer tick.Stop()
-	var moved time.Time
+	var moved, asked time.Time
+	late := 0 // questions until what was told is taken for nothing
 	for {
+		wait, written := edgeEvery, e.written() // which is taken before the question
 		if e.reading.Load() == 0 || time.Since(moved) >= edgeRest {
-			asked := time.Now()
-			if now, err := e.ask(ctx); err == nil && e.take(ctx, EdgeAt{now, asked}) {
-				moved = asked
+			asked = time.Now()
+			now, err := e.ask(ctx)
+			late = max(late-1, 0)
+			if err == nil && e.take(ctx, EdgeAt{now, asked}) {
+				moved, late = asked, 0
 			}
+			if err == nil && written != nil && late == 0 {
+				wait = edgeSeldom
+			}
+		} else {
+			written = nil // who was woken still reads
 		}
 		select {
-		case <-tick.C:
+		case <-written:
+			late, wait = edgeLate, edgeLeast-time.Since(asked)
+		case <-time.After(wait):
+			continue
+		case <-ctx.Done():
+			return
+		}
+		select {
+		case <-time.After(wait):
 		case <-ctx.Done():
 			return
 		}

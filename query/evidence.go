@@ -61,7 +61,8 @@ type Evidence struct {
 	// Again is the path of the read that gives this row as of its place.
 	Again string `json:"again"`
 
-	at Watermark
+	at       Watermark
+	notFound bool
 }
 
 // Evidence tells where the rows of a capture come from. It is accepted or
@@ -143,19 +144,18 @@ func (s *Service) evidence(ctx context.Context, p Principal, plan *resultsPlan, 
 	if err != nil {
 		return nil, err
 	}
-	var next *string
+	var every time.Duration
 	if a.may(contracts.ReadOrders) {
-		every, err := s.interval(ctx, a.Visibility, contracts.Pair{Item: r.ItemID, Site: r.Site})
+		every, err = s.interval(ctx, a.Visibility, contracts.Pair{Item: r.ItemID, Site: r.Site})
 		if err != nil {
 			return nil, err
-		}
-		if every > 0 {
-			next = formatBound(in.query.Window.From.Add(every), in.zone)
 		}
 	}
 	for i := range page.Data {
 		row := &page.Data[i]
-		row.NextDueAt = next
+		if due := dueAfter(every, row.notFound); due > 0 {
+			row.NextDueAt = formatBound(in.query.Window.From.Add(due), in.zone)
+		}
 		if id, known := events[row.at]; known {
 			row.EventID = &id
 		}
@@ -178,6 +178,7 @@ func (s *Service) evidenceRows(ctx context.Context, p Principal, in *read) ([]Ev
 				ItemID: contracts.ItemID(b.Item[i]), Site: contracts.SiteKey(b.Site.At(i)), CapturedAt: string(zone.append(nil, b.CapturedMs[i])),
 				CoverageState: string(coverageState.values.At(int(b.stateOf(i)))), Merchant: textOrNull(b.Merchant.At(i)),
 				ProductURL: textOrNull(b.URL.At(i)), RowID: string(id(nil, b, i)), at: Watermark{b.Epoch[i], b.Seq[i]},
+				notFound: contracts.Outcome(b.Outcome[i]) == contracts.ProductNotFound,
 			}
 			if b.PriceMinor[i] >= 0 {
 				currency := contracts.Currency(b.Currency.At(i))

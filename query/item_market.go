@@ -51,7 +51,7 @@ func (m *ItemMarket) extend(p PriceStatistic, site contracts.SiteKey, date strin
 }
 
 // place adds the current offers, and where the own price stands among them.
-func (m *ItemMarket) place(now *market, ownMerchant string, zone *zoneFormat) {
+func (m *ItemMarket) place(now *market, r ItemSummaryRequest, zone *zoneFormat) {
 	amount := func(minor int64) json.Number { return decimal(minor, m.CurrencyCode) }
 	m.Offers = len(now.offers)
 	slices.SortFunc(now.offers, compareOffers)
@@ -74,14 +74,38 @@ func (m *ItemMarket) place(now *market, ownMerchant string, zone *zoneFormat) {
 			m.Cheapest.Merchant = &best.merchant
 		}
 	}
-	own, others := now.own(PositionsRequest{OwnMerchant: ownMerchant})
+	own, others := now.ownOr(r)
+	if len(others) > 0 {
+		var price *int64
+		if own != nil {
+			price = &own.price
+		}
+		m.Position = new((&market{marketKey: now.marketKey, offers: others}).standing(price, zone))
+	}
 	if own == nil {
 		return
 	}
 	m.OwnPrice, m.Rank = new(amount(own.price)), new(rank(own.price, others))
 	if own, known := own.total(); known {
-		m.RankWithShipping = new(rank(own.price, totals(others)))
+		if whole := totals(others); len(whole) > 0 {
+			m.RankWithShipping = new(rank(own.price, whole))
+		}
 	}
+}
+
+// ownOr gives the candidate price of a request, in the currency that it is of,
+// or without one the caller's, and the offers that it is compared with.
+func (m *market) ownOr(r ItemSummaryRequest) (own *offer, others []offer) {
+	if r.CandidatePrice == "" {
+		return m.own(PositionsRequest{OwnMerchant: r.OwnMerchant})
+	}
+	if r.CurrencyCode != "" && r.CurrencyCode != m.currency {
+		return nil, m.offers
+	}
+	if price := m.amount(r.CandidatePrice); price != nil {
+		own = &offer{price: *price}
+	}
+	return own, m.offers
 }
 
 // totals are the offers whose shipping was observed, with it in their prices.

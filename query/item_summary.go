@@ -19,7 +19,40 @@ type ItemSummaryRequest struct {
 	Site                     contracts.SiteKey // only this one
 	CapturedFrom, CapturedTo string            // both or none: the last 30 days
 	OwnMerchant              string            // as of positions
+	CandidatePrice           string            // as of MarketPosition, in place of an own price
+	CurrencyCode             contracts.Currency
 	Timezone                 string
+}
+
+// check refuses what no data is needed for, all of it at once.
+func (r *ItemSummaryRequest) check() (wrong error) {
+	if (r.CapturedFrom == "") != (r.CapturedTo == "") {
+		wrong = invalid("capturedFrom and capturedTo need one another.")
+	}
+	if r.CandidatePrice != "" && r.OwnMerchant != "" {
+		wrong = together(wrong, invalid("candidatePrice and ownMerchant exclude each other."))
+	}
+	switch known := r.CurrencyCode == "" || r.CurrencyCode.Valid(); {
+	case r.CandidatePrice == "" && r.CurrencyCode != "":
+		return together(wrong, invalid("currencyCode: of a candidatePrice, which is missing."))
+	case !known:
+		wrong = together(wrong, invalid("currencyCode: %q is not an ISO 4217 code like EUR.", r.CurrencyCode))
+		return together(wrong, checkCandidate(r.CandidatePrice, ""))
+	case r.CandidatePrice != "":
+		return together(wrong, checkCandidate(r.CandidatePrice, r.CurrencyCode))
+	}
+	return wrong
+}
+
+// beside tells whose price an own price is.
+func (r *ItemSummaryRequest) beside() string {
+	switch {
+	case r.CandidatePrice != "":
+		return "candidate"
+	case r.OwnMerchant != "":
+		return "merchant"
+	}
+	return "reference"
 }
 
 // ItemSummary has a record for each market, by country and currency: that of
@@ -39,7 +72,7 @@ type ItemSummaryEcho struct {
 	CurrentFrom  string           `json:"currentFrom"` // what was captured before is no current offer
 	AsOf         string           `json:"asOf"`
 	Timezone     string           `json:"timezone"`
-	Beside       string           `json:"beside"` // reference or merchant
+	Beside       string           `json:"beside"` // reference, merchant or candidate
 	Pairs        uint64           `json:"pairs"`
 	NoResult     int              `json:"noResult"` // of the pairs, without any capture
 }
@@ -50,13 +83,16 @@ type ItemMarket struct {
 	CurrencyCode contracts.Currency `json:"currencyCode"`
 	// Cheapest is by its total price; nil: there is no current offer whose
 	// shipping was observed.
-	Cheapest            *ItemOffer        `json:"cheapest"`
-	Offers              int               `json:"offers"`          // current ones
-	WithoutShipping     int               `json:"withoutShipping"` // of them, whose shipping was not observed
-	OwnPrice            *json.Number      `json:"ownPrice"`
-	Rank                *int              `json:"rank"`             // of the own price: 1 and the cheaper offers
-	RankWithShipping    *int              `json:"rankWithShipping"` // the same of totals; that of a reference price is itself
-	Low                 *ItemExtreme      `json:"low"`              // of the window; nil: no price was observed
+	Cheapest         *ItemOffer   `json:"cheapest"`
+	Offers           int          `json:"offers"`          // current ones
+	WithoutShipping  int          `json:"withoutShipping"` // of them, whose shipping was not observed
+	OwnPrice         *json.Number `json:"ownPrice"`
+	Rank             *int         `json:"rank"`             // of the own price: 1 and the cheaper offers
+	RankWithShipping *int         `json:"rankWithShipping"` // the same of totals; that of a reference price or of a candidate is itself
+	// Position is what MarketPosition says of the own price, beside the median;
+	// nil: there is no current offer, or none of others.
+	Position            *Standing         `json:"position"`
+	Low                 *ItemExtreme      `json:"low"` // of the window; nil: no price was observed
 	High                *ItemExtreme      `json:"high"`
 	Observations        StatisticOutcomes `json:"observations"` // of the window, at the sites of the market
 	BuyBox              []ItemBoxHolder   `json:"buyBox"`
@@ -155,10 +191,10 @@ const (
 func (s *Service) ItemSummary(ctx context.Context, p Principal, r ItemSummaryRequest) (*ItemSummary, error) {
 	now := s.now().UTC().Truncate(contracts.Resolution)
 	rows := ResultsRequest{ItemID: r.ItemID, Site: r.Site, Timezone: r.Timezone, CapturedFrom: r.CapturedFrom, CapturedTo: r.CapturedTo}
-	switch {
-	case (r.CapturedFrom == "") != (r.CapturedTo == ""):
-		return nil, invalid("capturedFrom and capturedTo need one another.")
-	case r.CapturedFrom == "":
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	if r.CapturedFrom == "" {
 		rows.CapturedFrom, rows.CapturedTo = now.Add(-summaryWindow).Format(time.RFC3339Nano), now.Format(time.RFC3339Nano)
 	}
 	plan, err := s.plan(p, rows)
@@ -190,10 +226,7 @@ func (s *Service) ItemSummary(ctx context.Context, p Principal, r ItemSummaryReq
 	o := itemSumming{s: s, in: in, r: r, reasons: a.may(contracts.ReadOrders), edges: edges, until: max(min(w.To.UnixMilli()+1, now.UnixMilli()), w.From.UnixMilli()), now: now, zone: newZoneFormat(in.zone)}
 	o.Query = ItemSummaryEcho{
 		ItemID: r.ItemID, CapturedFrom: at(w.From), CapturedTo: at(w.To), CurrentFrom: at(now.Add(-currentOffers)), AsOf: at(now),
-		Timezone: in.echo.Timezone, Beside: "reference", Pairs: in.size.Pairs,
-	}
-	if r.OwnMerchant != "" {
-		o.Query.Beside = "merchant"
+		Timezone: in.echo.Timezone, Beside: r.beside(), Pairs: in.size.Pairs,
 	}
 	o.Data = []ItemMarket{}
 	if in.empty || in.size.Pairs == 0 {
@@ -333,7 +366,7 @@ func (o *itemSumming) sum() {
 	}
 	for key, m := range markets {
 		m.customer = m.customerReference(o.own)
-		of(key).place(m, o.r.OwnMerchant, o.zone)
+		of(key).place(m, o.r, o.zone)
 	}
 	for _, m := range by {
 		m.shareBoxes()

@@ -5,6 +5,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
+	"preismon/query/search"
 )
 
 // ItemsRequest asks for visible items. The identifiers and the category
@@ -47,10 +48,7 @@ const (
 
 // Items lists the items that the caller sees at one site or more, by id.
 func (s *Service) Items(ctx context.Context, p Principal, r ItemsRequest) (*Page[contracts.Item], error) {
-	var wrong error
-	if r.ASIN != "" && r.ASINLocale == "" {
-		wrong = invalid("asin: needs asinLocale beside it.")
-	}
+	wrong := r.wrong()
 	q := ItemsQuery{ItemID: r.ItemID, EAN: r.EAN, PZN: r.PZN, ASIN: r.ASIN, ASINLocale: r.ASINLocale, Category: r.Category}
 	if r.Name != "" {
 		return s.itemsNamed(ctx, p, r, q, wrong)
@@ -69,6 +67,17 @@ func (s *Service) Items(ctx context.Context, p Principal, r ItemsRequest) (*Page
 		page.Search = search
 	}
 	return page, err
+}
+
+// wrong is what is wrong with the request beside its limit; nil: nothing.
+func (r ItemsRequest) wrong() (wrong error) {
+	if r.ASIN != "" && r.ASINLocale == "" {
+		wrong = invalid("asin: needs asinLocale beside it.")
+	}
+	if r.Name != "" && search.New(r.Name).Empty() {
+		wrong = together(wrong, invalid("name: has no letter and no digit."))
+	}
+	return wrong
 }
 
 func itemKey(i contracts.Item) contracts.ItemID { return i.ItemID }

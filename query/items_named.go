@@ -30,12 +30,9 @@ func (a itemPlace) compare(b itemPlace) int {
 
 // itemsNamed lists those of the items of a query that have a name, the best
 // matches first. Items with misspelled words are listed where no item has the
-// words as they are. What is wrong already is refused with the rest.
+// words as they are. What is wrong is refused with its limit.
 func (s *Service) itemsNamed(ctx context.Context, p Principal, r ItemsRequest, q ItemsQuery, wrong error) (*Page[contracts.Item], error) {
 	words := search.New(r.Name)
-	if words.Empty() {
-		wrong = together(wrong, invalid("name: has no letter and no digit."))
-	}
 	found, places := &Search{}, map[contracts.ItemID]itemPlace{}
 	page, err := list(ctx, s, p, listing[contracts.Item, itemPlace]{
 		route: "items", area: contracts.ReadItems, limit: r.Limit, cursor: r.Cursor, query: r, wrong: wrong,

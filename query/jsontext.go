@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// appendJSONString appends s as a JSON string (RFC 8259). Bytes that are no
+// AppendJSONString appends s as a JSON string (RFC 8259). Bytes that are no
 // UTF-8 become the replacement character, as encoding/json has it.
-func appendJSONString(b, s []byte) []byte {
+func AppendJSONString(b, s []byte) []byte {
 	b = append(b, '"')
 	start, i := 0, 0
 	for {

@@ -14,7 +14,7 @@ func FuzzJSONString(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, s []byte) {
-		text := appendJSONString([]byte("["), s)
+		text := AppendJSONString([]byte("["), s)
 		var got []string
 		if err := json.Unmarshal(append(text, ']'), &got); err != nil || len(got) != 1 {
 			t.Fatalf("%q: %v", text, err)

@@ -95,11 +95,8 @@ type MoversOfSite struct {
 // window from since to until, of at most 100,000 pairs. They are read as a
 // whole, so it has a hard budget only.
 func (s *Service) Movers(ctx context.Context, p Principal, r MoversRequest) (*MoversPage, error) {
-	limit, wrong := pageLimit(r.Limit, MaxResultsLimit)
-	rows, window, err := s.moversWindow(r)
-	wrong = together(wrong, err)
-	_, err = s.understand(p, rows)
-	if err = together(wrong, err); err != nil {
+	rows, window, limit, err := s.understandMovers(p, r)
+	if err != nil {
 		return nil, err
 	}
 	if r.GlobalScope && window.Length() > maxGlobalWindow {
@@ -156,6 +153,15 @@ func (s *Service) Movers(ctx context.Context, p Principal, r MoversRequest) (*Mo
 	page.first = firstOfKinds(all, r.each)
 	page.Data, page.Paging, err = rankedPage(s, all, bound, place, limit)
 	return page, err
+}
+
+// understandMovers gives what needs no data, or all that is wrong with it.
+func (s *Service) understandMovers(p Principal, r MoversRequest) (rows ResultsRequest, window contracts.Window, limit int, err error) {
+	limit, wrong := pageLimit(r.Limit, MaxResultsLimit)
+	rows, window, err = s.moversWindow(r)
+	wrong = together(wrong, err)
+	_, err = s.understand(p, rows)
+	return rows, window, limit, together(wrong, err)
 }
 
 // firstOfKinds gives the first movers of each kind, so many.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/query/alert"
 )
 
 // PositionRequest asks where a candidate price would stand among the current
@@ -121,7 +122,7 @@ func (s *Service) MarketPosition(ctx context.Context, p Principal, r PositionReq
 		return nil, s.budgetOf(ctx, err, fixedBounds)
 	}
 	for _, m := range markets {
-		answer.Positions = append(answer.Positions, m.standing(r.CandidatePrice, newZoneFormat(in.zone)))
+		answer.Positions = append(answer.Positions, m.standing(m.amount(r.CandidatePrice), newZoneFormat(in.zone)))
 		answer.Note = noteStandings
 	}
 	return answer, nil
@@ -152,19 +153,27 @@ func (r PositionRequest) Check() error {
 	switch {
 	case r.CandidatePrice == "":
 		return together(wrong, invalid("candidatePrice: missing. It is a decimal text like 12.99."))
-	case known && r.CurrencyCode != "":
-		if _, err := candidate(r.CandidatePrice, r.CurrencyCode); err != nil {
-			return together(wrong, invalid("candidatePrice: %s.", err))
-		}
-		return wrong
+	case !known:
+		return together(wrong, checkCandidate(r.CandidatePrice, ""))
 	}
-	for currency := range contracts.Currencies() {
-		if _, err := candidate(r.CandidatePrice, currency); err == nil {
-			return wrong
+	return together(wrong, checkCandidate(r.CandidatePrice, r.CurrencyCode))
+}
+
+// checkCandidate refuses a candidate price that is no amount of its currency,
+// or, without one, of none.
+func checkCandidate(price string, currency contracts.Currency) error {
+	_, err := candidate(price, cmp.Or(currency, "EUR"))
+	if err == nil {
+		return nil
+	}
+	if currency == "" {
+		for any := range contracts.Currencies() {
+			if _, err := candidate(price, any); err == nil {
+				return nil
+			}
 		}
 	}
-	_, err := candidate(r.CandidatePrice, "EUR")
-	return together(wrong, invalid("candidatePrice: %s.", err))
+	return invalid("candidatePrice: %s.", err)
 }
 
 // markets are the current offers, by country and currency.
@@ -232,6 +241,40 @@ func offerOf(b *Block, i int) offer {
 		o.shipping = unknownShipping
 	}
 	return o
+}
+
+// standingOf are the offers that stand for their captures (decision 025), and
+// those to keep. The offers of a pair are of one capture and together.
+func standingOf(offers []offer, keep func(offer) bool) (some []offer) {
+	var capture []alert.Offer
+	for first := 0; first < len(offers); first += len(capture) {
+		capture = capture[:0]
+		for _, o := range offers[first:] {
+			if o.Pair != offers[first].Pair {
+				break
+			}
+			capture = append(capture, o.ofAlert())
+		}
+		stands := first + alert.PlaceOfStanding(capture)
+		for i := first; i < first+len(capture); i++ {
+			if i == stands || keep(offers[i]) {
+				some = append(some, offers[i])
+			}
+		}
+	}
+	return some
+}
+
+// ofAlert is the offer as the rule compares it that says which one stands.
+func (o offer) ofAlert() alert.Offer {
+	a := alert.Offer{Price: o.price, Shipping: o.shipping, Currency: o.currency, Merchant: o.merchant}
+	if o.shipping == unknownShipping {
+		a.Shipping = -1
+	}
+	if o.buyBox {
+		a.BuyBox = contracts.FlagTrue
+	}
+	return a
 }
 
 // addReferences reads the customer's own prices of the items that are offered.

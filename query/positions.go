@@ -24,6 +24,7 @@ type PositionsRequest struct {
 	OwnMerchant string            `json:"ownMerchant,omitempty"`
 	OwnSite     contracts.SiteKey `json:"ownSite,omitempty"`
 	Amount      string            `json:"amount,omitempty"` // price or totalPrice
+	Offers      string            `json:"offers,omitempty"` // featured or all
 }
 
 // PositionsPage is one page of positions, the dearest beside the cheapest other
@@ -47,6 +48,7 @@ type PositionsEcho struct {
 	Timezone     string `json:"timezone"`
 	Beside       string `json:"beside"` // reference, merchant or site
 	Amount       string `json:"amount"`
+	Offers       string `json:"offers"`
 	Pairs        uint64 `json:"pairs"`
 	Positions    int    `json:"positions"`
 	Above        int    `json:"above"` // the own price is above the cheapest other one
@@ -79,19 +81,12 @@ type OwnPosition struct {
 	ratio float64
 }
 
-// Positions places the caller's price of each product among its current offers,
-// which are those of MarketPosition, by its rules.
+// Positions places the caller's price of each product among the featured ones
+// of its current offers, or all of them. Current offers are those of
+// MarketPosition, by its rules.
 func (s *Service) Positions(ctx context.Context, p Principal, r PositionsRequest) (*PositionsPage, error) {
-	limit, wrong := pageLimit(r.Limit, MaxResultsLimit)
-	r.Amount = cmp.Or(r.Amount, "price")
-	if r.Amount != "price" && r.Amount != "totalPrice" {
-		wrong = together(wrong, invalid("amount: %q is neither price nor totalPrice.", r.Amount))
-	}
-	if r.OwnMerchant != "" && r.OwnSite != "" {
-		wrong = together(wrong, invalid("ownMerchant and ownSite exclude each other."))
-	}
-	_, err := s.understand(p, r.selected())
-	if err = together(wrong, err); err != nil {
+	limit, err := s.understandPositions(p, &r)
+	if err != nil {
 		return nil, err
 	}
 	now := s.now().UTC().Truncate(contracts.Resolution)
@@ -126,7 +121,7 @@ func (s *Service) Positions(ctx context.Context, p Principal, r PositionsRequest
 	}
 	in.query.Watermark = place.Watermark
 	page := &PositionsPage{Data: []OwnPosition{}, Paging: Paging{Limit: limit}, Query: PositionsEcho{
-		CapturedFrom: *in.echo.CapturedFrom, CapturedTo: *in.echo.CapturedTo, Timezone: in.echo.Timezone, Amount: r.Amount, Pairs: in.size.Pairs, Beside: r.beside(), UndercutBy: []Undercutter{},
+		CapturedFrom: *in.echo.CapturedFrom, CapturedTo: *in.echo.CapturedTo, Timezone: in.echo.Timezone, Amount: r.Amount, Offers: r.Offers, Pairs: in.size.Pairs, Beside: r.beside(), UndercutBy: []Undercutter{},
 	}}
 	if in.empty {
 		return page, nil
@@ -145,6 +140,25 @@ func (s *Service) Positions(ctx context.Context, p Principal, r PositionsRequest
 	return page, err
 }
 
+// understandPositions fills in what is not said, and gives what needs no data,
+// or all that is wrong with it.
+func (s *Service) understandPositions(p Principal, r *PositionsRequest) (limit int, err error) {
+	limit, wrong := pageLimit(r.Limit, MaxResultsLimit)
+	r.Amount = cmp.Or(r.Amount, "price")
+	if r.Amount != "price" && r.Amount != "totalPrice" {
+		wrong = together(wrong, invalid("amount: %q is neither price nor totalPrice.", r.Amount))
+	}
+	r.Offers = cmp.Or(r.Offers, "featured")
+	if r.Offers != "featured" && r.Offers != "all" {
+		wrong = together(wrong, invalid("offers: %q is neither featured nor all.", r.Offers))
+	}
+	if r.OwnMerchant != "" && r.OwnSite != "" {
+		wrong = together(wrong, invalid("ownMerchant and ownSite exclude each other."))
+	}
+	_, err = s.understand(p, r.selected())
+	return limit, together(wrong, err)
+}
+
 // selected is a read of what the positions are of, at any time.
 func (r *PositionsRequest) selected() ResultsRequest {
 	rows := r.ResultsRequest
@@ -160,6 +174,11 @@ func (r *PositionsRequest) beside() string {
 		return "site"
 	}
 	return "reference"
+}
+
+// owns tells whether an offer is the caller's.
+func (r *PositionsRequest) owns(o offer) bool {
+	return r.OwnMerchant != "" && o.merchant == r.OwnMerchant || r.OwnSite != "" && o.Site == r.OwnSite
 }
 
 // productMarket is a product in the market of a country and currency.
@@ -180,8 +199,13 @@ func (s *Service) positions(ctx context.Context, in *read, r PositionsRequest, e
 	}
 	by := map[productMarket]*market{}
 	var markets []*market
+	for i := range offers {
+		offers[i].buyBox = offers[i].buyBox && facts[offers[i].Site].CanonicalCountryMarket
+	}
+	if r.Offers == "featured" {
+		offers = standingOf(offers, r.owns)
+	}
 	for _, o := range offers {
-		o.buyBox = o.buyBox && facts[o.Site].CanonicalCountryMarket
 		if r.Amount == "totalPrice" {
 			var known bool
 			if o, known = o.total(); !known {
@@ -258,9 +282,8 @@ func (m *market) own(r PositionsRequest) (own *offer, others []offer) {
 		return own, m.offers
 	}
 	for _, o := range m.offers {
-		mine := r.OwnMerchant != "" && o.merchant == r.OwnMerchant || r.OwnSite != "" && o.Site == r.OwnSite
 		switch {
-		case !mine:
+		case !r.owns(o):
 			others = append(others, o)
 		case own == nil || o.price < own.price || o.price == own.price && o.Site < own.Site:
 			own = &o

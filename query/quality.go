@@ -210,7 +210,7 @@ func (j *judge) judge(p OrderPair) Quality {
 		ConfiguredObservations: c.ConfiguredObservations, ExpectedProcessedByNow: c.ExpectedProcessedByNow,
 		SourceCountsConsistent: c.consistent || !counted, LastCapturedAt: p.CapturedAt,
 	}
-	if every := j.interval(p.Pair); every > 0 && !p.CapturedAt.IsZero() {
+	if every := j.dueAfter(p); every > 0 && !p.CapturedAt.IsZero() {
 		q.NextDueAt = p.CapturedAt.Add(every)
 	}
 	return q
@@ -264,6 +264,22 @@ func (j *judge) interval(p contracts.Pair) time.Duration {
 	}
 	c, counted := j.counters[p.Site]
 	return j.spacing(c, counted)
+}
+
+// dueAfter is how long after its newest capture the next one of a pair is due;
+// 0: nothing tells.
+func (j *judge) dueAfter(p OrderPair) time.Duration {
+	return dueAfter(j.interval(p.Pair), p.Outcome == contracts.ProductNotFound)
+}
+
+// dueAfter is how long after a capture the next one of the pair is due: its
+// interval, but a day at least after one that did not find the product, for
+// sources look for such once a day.
+func dueAfter(interval time.Duration, notFound bool) time.Duration {
+	if interval > 0 && notFound {
+		return max(interval, day)
+	}
+	return interval
 }
 
 // judges makes the judge of each order. Memberships are read for the items of

@@ -89,13 +89,17 @@ func (c *qualityCount) add(q Quality, every time.Duration, now time.Time) {
 	c.sites[q.Site].add(q, every, now)
 }
 
+// wrong is what is wrong with the request beside its limit; nil: nothing.
+func (r QualityRequest) wrong() error {
+	if _, known := parseReason(r.ReasonCode); r.ReasonCode != "" && !known {
+		return invalid("reasonCode: %q is none of %s.", r.ReasonCode, strings.Join(reasonNames[:], ", "))
+	}
+	return nil
+}
+
 // quality reads a page; count is nil, or counts all pairs.
 func (s *Service) quality(ctx context.Context, p Principal, r QualityRequest, count *qualityCount) (*Page[Quality], error) {
-	reason, known := parseReason(r.ReasonCode)
-	var wrong error
-	if r.ReasonCode != "" && !known {
-		wrong = invalid("reasonCode: %q is none of %s.", r.ReasonCode, strings.Join(reasonNames[:], ", "))
-	}
+	reason, _ := parseReason(r.ReasonCode)
 	wanted := func(q Quality) bool { return r.ReasonCode == "" || q.Reason == reason }
 	var order contracts.Order
 	var room int64
@@ -103,7 +107,7 @@ func (s *Service) quality(ctx context.Context, p Principal, r QualityRequest, co
 		room = statusBatchSize
 	}
 	return list(ctx, s, p, listing[Quality, contracts.Pair]{
-		route: "observation-quality", area: contracts.ReadOrders, limit: r.Limit, cursor: r.Cursor, query: r, wrong: wrong, room: room,
+		route: "observation-quality", area: contracts.ReadOrders, limit: r.Limit, cursor: r.Cursor, query: r, wrong: r.wrong(), room: room,
 		key: func(q Quality) contracts.Pair { return q.Pair },
 		of: func(ctx context.Context, v Visibility) (err error) {
 			order, err = s.readOrder(ctx, v, r.OrderID)
@@ -139,7 +143,7 @@ func (s *Service) qualityPage(ctx context.Context, v Visibility, order contracts
 		for _, p := range pairs {
 			state := judges[0].judge(p)
 			if count != nil {
-				count.add(state, judges[0].interval(p.Pair), now)
+				count.add(state, judges[0].dueAfter(p), now)
 			}
 			switch {
 			case full || !wanted(state):

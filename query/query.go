@@ -46,6 +46,10 @@ type Config struct {
 	// again, and fails the request where they differ. It costs more than not to
 	// remember.
 	CheckRemembered bool
+	// Written gives a channel that is closed once a projector has written a
+	// checkpoint, so that who waits for rows is woken at once; nil: that is not told
+	// now. A nil func: never.
+	Written func() <-chan struct{}
 	// Admission is what reads may spend; nil: as admission.Defaults.
 	Admission *admission.Node
 }
@@ -127,9 +131,13 @@ func New(cfg Config, store Store, now func() time.Time, archives ...Archive) (*S
 	if node == nil {
 		node = admission.New(admission.Defaults())
 	}
+	written := cfg.Written
+	if written == nil {
+		written = func() <-chan struct{} { return nil }
+	}
 	return &Service{
 		cfg: cfg, store: newRemembering(store, cfg), archives: archives, now: now, seal: seal, seen: newLastSeen(), verified: newVerified(), node: node,
-		edge: edges{ask: func(ctx context.Context) (Edge, error) { return store.Edge(ctx) }}, rowIDs: newRowIDs(cfg.CursorKey),
+		edge: edges{ask: func(ctx context.Context) (Edge, error) { return store.Edge(ctx) }, written: written}, rowIDs: newRowIDs(cfg.CursorKey),
 	}, nil
 }
 

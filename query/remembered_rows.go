@@ -28,7 +28,7 @@ func (r *remembering) Results(ctx context.Context, v Visibility, q *ResultsQuery
 		return r.Store.Results(ctx, v, q, each)
 	}
 	asked := *q
-	asked.Window = coverOf(q)
+	asked.Window = q.Cover()
 	question := rowsQuestion{asked, toMs(asked.Window.From), toMs(asked.Window.To)}
 	question.Window = contracts.Window{}
 	rows, err := recall(ctx, r, "rows", v, question, func(ctx context.Context) (*Block, error) { return r.readRows(ctx, v, &asked) })
@@ -56,7 +56,7 @@ func (r *remembering) counted(ctx context.Context, v Visibility, q *ResultsQuery
 		return true, r.Results(ctx, v, q, each)
 	}
 	asked := *q
-	asked.Window, asked.Limit = coverOf(q), maxCountedRows+1
+	asked.Window, asked.Limit = q.Cover(), maxCountedRows+1
 	question := rowsQuestion{asked, toMs(asked.Window.From), toMs(asked.Window.To)}
 	question.Window = contracts.Window{}
 	rows, err := recall(ctx, r, "counted rows", v, question, func(ctx context.Context) (*Block, error) {
@@ -105,9 +105,9 @@ func neverAgain(q *ResultsQuery) bool {
 	return (q.FromNow || q.ToNow) && q.Latest != AllRows || q.FromNow && q.Ascending
 }
 
-// coverOf is a window that holds the one of a read and is the same for all that
+// Cover is a window that holds the one of a read and is the same for all that
 // end now within the hour, so that they share an answer.
-func coverOf(q *ResultsQuery) contracts.Window {
+func (q *ResultsQuery) Cover() contracts.Window {
 	w := q.Window
 	if q.FromNow {
 		w.From = w.From.Truncate(time.Hour)

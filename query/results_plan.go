@@ -15,7 +15,7 @@ import (
 func (s *Service) plan(p Principal, r ResultsRequest) (*resultsPlan, error) {
 	plan, err := s.understand(p, r)
 	if err != nil {
-		return nil, err
+		return nil, together(err, r.checkScope())
 	}
 	return plan, plan.checkWindow(r)
 }
@@ -132,16 +132,27 @@ func (r *ResultsRequest) timeOnly() bool {
 	return !r.GlobalScope && (r.CapturedFrom != "" || r.CapturedTo != "") && r.selectors().None()
 }
 
+// checkScope refuses a window of nothing, and a global read of something.
+func (r *ResultsRequest) checkScope() (wrong error) {
+	if r.GlobalScope && (r.CapturedFrom == "" || r.CapturedTo == "") {
+		wrong = invalid("globalScope=true needs both capturedFrom and capturedTo.")
+	}
+	if r.GlobalScope && !r.selectors().None() {
+		wrong = together(wrong, invalid("globalScope=true goes with no product, order or site selector. Remove globalScope, or the selector."))
+	}
+	if r.timeOnly() {
+		wrong = invalid("A window needs a selector (itemId, pzn, ean, asin with asinLocale, orderId or site), or globalScope=true with both bounds.")
+	}
+	return wrong
+}
+
 // checkWindow refuses windows by the rules that need no data (RES-03, RES-04).
 func (p *resultsPlan) checkWindow(r ResultsRequest) error {
 	q := &p.query
+	if err := r.checkScope(); err != nil {
+		return err
+	}
 	switch {
-	case r.GlobalScope && (r.CapturedFrom == "" || r.CapturedTo == ""):
-		return invalid("globalScope=true needs both capturedFrom and capturedTo.")
-	case r.GlobalScope && !q.Selectors.None():
-		return invalid("globalScope=true goes with no product, order or site selector. Remove globalScope, or the selector.")
-	case r.timeOnly():
-		return invalid("A window needs a selector (itemId, pzn, ean, asin with asinLocale, orderId or site), or globalScope=true with both bounds.")
 	case p.asked.Empty() && r.CapturedTo == "":
 		return invalid("capturedFrom lies in the future.")
 	case p.asked.Empty():
@@ -184,7 +195,7 @@ func (s *Service) resume(plan *resultsPlan, cursor string, v Visibility, now Wat
 	shown := q.Window
 	if cursor == "" {
 		shown = shownWindow(plan.asked)
-		if err := v.kept(q.Window.From); err != nil {
+		if err := v.kept(q.Window); err != nil {
 			return err
 		}
 	}

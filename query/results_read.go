@@ -104,6 +104,7 @@ func (s *Service) page(ctx context.Context, in *read, r ResultsRequest, start ti
 		r.Table.Begin()
 	}
 	if r.Summarize {
+		in.query.Standing = !in.query.Export // the buy boxes are summed up, too
 		if c.tally, err = s.newTally(ctx, in); err != nil {
 			return nil, err
 		}

@@ -123,7 +123,7 @@ func appendTextOrNull(out, s []byte) []byte {
 	if len(s) == 0 {
 		return append(out, "null"...)
 	}
-	return appendJSONString(out, s)
+	return AppendJSONString(out, s)
 }
 
 // siteFacts are the facts of all sites, as of the request.

@@ -133,7 +133,7 @@ func BenchmarkJSONString(b *testing.B) {
 			b.SetBytes(int64(len(s)))
 			b.ReportAllocs()
 			for b.Loop() {
-				out = appendJSONString(out[:0], s)
+				out = AppendJSONString(out[:0], s)
 			}
 		})
 	}

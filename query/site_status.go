@@ -222,7 +222,7 @@ func (s *Service) tallySites(ctx context.Context, v Visibility, orders []Order, 
 			if sites[p.Site] == nil {
 				sites[p.Site] = &freshness{}
 			}
-			sites[p.Site].add(of.judge(p), every, now)
+			sites[p.Site].add(of.judge(p), of.dueAfter(p), now)
 		}
 		if !more {
 			return sites, nil

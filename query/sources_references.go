@@ -98,7 +98,7 @@ func appendReferencePrice(out []byte, p *contracts.ReferencePrice) []byte {
 	} {
 		if f.value != "" {
 			out = append(out, f.key...)
-			out = appendJSONString(out, []byte(f.value))
+			out = AppendJSONString(out, []byte(f.value))
 		}
 	}
 	return append(out, '}')

@@ -22,8 +22,8 @@ type Standing struct {
 	// two there: an amount that somebody asks for.
 	Median           json.Number `json:"median"`
 	Max              json.Number `json:"max"`
-	OldestCapturedAt string      `json:"oldestCapturedAt"`
-	NewestCapturedAt string      `json:"newestCapturedAt"`
+	OldestCapturedAt string      `json:"oldestCapturedAt" column:"instant"`
+	NewestCapturedAt string      `json:"newestCapturedAt" column:"instant"`
 	// Candidate is null where the price has more decimal digits than the
 	// currency: nothing is rounded.
 	Candidate *CandidateStanding `json:"candidate"`
@@ -102,8 +102,9 @@ func (m *market) customerReference(of ownPrices) *int64 {
 	return &price
 }
 
-// standing computes everything from the offers in minor units.
-func (m *market) standing(candidateText string, zone *zoneFormat) Standing {
+// standing computes everything from the offers in minor units; without a
+// candidate, what there is without one.
+func (m *market) standing(candidate *int64, zone *zoneFormat) Standing {
 	slices.SortFunc(m.offers, compareOffers)
 	show := func(amount int64) json.Number { return decimal(amount, m.currency) }
 	n, best := len(m.offers), m.offers[0]
@@ -122,7 +123,7 @@ func (m *market) standing(candidateText string, zone *zoneFormat) Standing {
 		CurrencyCode: m.currency, Offers: n, Sites: len(sites),
 		Min: show(best.price), Median: show(median), Max: show(m.offers[n-1].price),
 		OldestCapturedAt: string(zone.append(nil, oldest)), NewestCapturedAt: string(zone.append(nil, newest)),
-		Candidate: m.candidate(candidateText, reference),
+		Candidate: m.candidate(candidate, reference),
 		Reference: Reference{Source: source, Price: show(reference)},
 		Best:      BestOffer{Site: best.Site, Price: show(best.price)},
 	}
@@ -163,11 +164,21 @@ func first(a, b bool) int {
 	return 1
 }
 
-func (m *market) candidate(text string, reference int64) *CandidateStanding {
+// amount reads a candidate price in the currency of the market; nil: it has more
+// decimal digits.
+func (m *market) amount(text string) *int64 {
 	amount, err := candidate(text, m.currency)
 	if err != nil {
 		return nil
 	}
+	return &amount
+}
+
+func (m *market) candidate(price *int64, reference int64) *CandidateStanding {
+	if price == nil {
+		return nil
+	}
+	amount := *price
 	c := &CandidateStanding{
 		Price: decimal(amount, m.currency), DifferenceToReference: decimal(amount-reference, m.currency),
 		DifferencePercent: percent(amount-reference, reference),

@@ -139,8 +139,8 @@ func trendEdges(from, end int64) (edges []int64) {
 
 // addStandings adds where the customer stands.
 func (s *Service) addStandings(ctx context.Context, in *read, place statisticsCursor, prices map[productCurrency]*StatisticPricing) error {
-	until := fromMs(place.Until)
-	in.query.Window, in.query.FromNow, in.query.ToNow = contracts.Window{From: until.Add(-currentOffers), To: until}, false, false
+	to := fromMs(min(place.To, place.Until))
+	in.query.Window, in.query.FromNow, in.query.ToNow = contracts.Window{From: to.Add(-currentOffers), To: to}, false, false
 	in.query.Latest, in.query.Outcomes = NewestWhole, coverageOutcomes["PRICE_OBSERVED"]
 	offers, err := s.offers(ctx, in, "")
 	if err != nil {

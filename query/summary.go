@@ -51,8 +51,8 @@ type SiteRows struct {
 	Unknown     int            `json:"unknown"`     // rows that do not tell: access restricted, site down, no price given
 	Prices      []PriceSummary `json:"prices"`      // of the priced rows, by currency code
 	// BuyBox is how often which merchant held it, most often first, at most
-	// maxSummaryMerchants; nil: no row shows one, or the read is without the
-	// export fields.
+	// maxSummaryMerchants; nil: no row shows one, or the site is none that has one
+	// (FLD-03b).
 	BuyBox []StatisticWinner `json:"buyBox,omitempty"`
 }
 
@@ -79,7 +79,7 @@ type SiteTally struct {
 	Priced, Unavailable, Unknown uint64 // rows
 	FirstMs, LastMs              int64  // captures
 	Prices                       []PriceTally
-	Wins                         []Wins // where the read has the export fields
+	Wins                         []Wins
 }
 
 // PriceTally is of the prices in one currency, in its minor unit.
@@ -95,7 +95,7 @@ type PriceTally struct {
 func (s *Service) sumUp(ctx context.Context, in *read, r ResultsRequest, page *ResultsPage, of *tally) (*Summary, error) {
 	sum := summing{covers: CoversPage, sites: of.sites(), pairs: of.pairs}
 	if r.Cursor != "" {
-		return sum.summary(newZoneFormat(in.zone)), nil
+		return s.summary(ctx, in, sum)
 	}
 	soon, cancel := context.WithTimeout(ctx, s.cfg.SoftDeadline)
 	defer cancel()
@@ -115,6 +115,25 @@ func (s *Service) sumUp(ctx context.Context, in *read, r ResultsRequest, page *R
 		var err error
 		if sum.observed, err = s.observed(soon, in, sum); unlessLate(ctx, soon, err) != nil {
 			return nil, err
+		}
+	}
+	return s.summary(ctx, in, sum)
+}
+
+// summary is the summary of what was counted, with the buy boxes of country
+// markets alone.
+func (s *Service) summary(ctx context.Context, in *read, sum summing) (*Summary, error) {
+	held := func(site SiteTally) bool { return len(site.Wins) > 0 }
+	if slices.ContainsFunc(sum.sites, held) {
+		facts, err := s.siteFacts(ctx)
+		if err != nil {
+			return nil, err
+		}
+		sum.sites = slices.Clone(sum.sites) // they may be remembered
+		for i, site := range sum.sites {
+			if !facts[site.Site].CanonicalCountryMarket {
+				sum.sites[i].Wins = nil
+			}
 		}
 	}
 	return sum.summary(newZoneFormat(in.zone)), nil
@@ -145,7 +164,7 @@ func (s *Service) tallyFew(ctx context.Context, in *read, pairs map[contracts.Si
 		return nil, unlessLate(ctx, soon, err)
 	}
 	defer giveBack()
-	t := newTallyOf(pairs, in.query.Export)
+	t := newTallyOf(pairs)
 	q := in.query
 	q.Limit = s.cfg.CountedRows + 1
 	all, err := s.store.counted(soon, in.vis, &q, func(b *Block) error { t.add(b, b.Len); return nil })
@@ -183,10 +202,10 @@ func unlessLate(ctx, soon context.Context, err error) error {
 // newTally begins the summary of a page.
 func (s *Service) newTally(ctx context.Context, in *read) (*tally, error) {
 	if in.vis.Nothing() {
-		return newTallyOf(nil, in.query.Export), nil
+		return newTallyOf(nil), nil
 	}
 	pairs, err := s.store.PairsBySite(ctx, in.vis, in.query.Selectors)
-	return newTallyOf(pairs, in.query.Export), err
+	return newTallyOf(pairs), err
 }
 
 // summing is a summary while it is made.

@@ -9,11 +9,10 @@ import (
 
 // tally counts rows by site.
 type tally struct {
-	pairs  map[contracts.SiteKey]uint64 // visible under the selectors
-	seen   map[contracts.SiteKey]*siteTally
-	dict   []*siteTally // by site of the block's dictionary; nil: not looked up
-	export bool         // the rows have the columns of the export fields
-	rows   int
+	pairs map[contracts.SiteKey]uint64 // visible under the selectors
+	seen  map[contracts.SiteKey]*siteTally
+	dict  []*siteTally // by site of the block's dictionary; nil: not looked up
+	rows  int
 }
 
 type siteTally struct {
@@ -24,11 +23,12 @@ type siteTally struct {
 	wins                         map[string]uint64 // by merchant
 }
 
-func newTallyOf(pairs map[contracts.SiteKey]uint64, export bool) *tally {
-	return &tally{pairs: pairs, export: export, seen: map[contracts.SiteKey]*siteTally{}}
+func newTallyOf(pairs map[contracts.SiteKey]uint64) *tally {
+	return &tally{pairs: pairs, seen: map[contracts.SiteKey]*siteTally{}}
 }
 
-// add counts the first n rows of a block in their order.
+// add counts the first n rows of a block in their order. It has the columns of the
+// export fields, or those that tell which offer stands.
 func (t *tally) add(b *Block, n int) {
 	t.dict = slices.Grow(t.dict[:0], b.Site.Values.Len())[:b.Site.Values.Len()]
 	clear(t.dict)
@@ -38,7 +38,7 @@ func (t *tally) add(b *Block, n int) {
 		site := t.site(b, i)
 		site.items[b.Item[i]] = struct{}{}
 		site.first, site.last = min(site.first, b.CapturedMs[i]), max(site.last, b.CapturedMs[i])
-		if t.export && contracts.Flag(b.IsBuyBox[i]) == contracts.FlagTrue {
+		if contracts.Flag(b.IsBuyBox[i]) == contracts.FlagTrue {
 			site.wins[string(b.Merchant.At(i))]++
 		}
 		switch contracts.Outcome(b.Outcome[i]) {

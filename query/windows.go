@@ -122,7 +122,7 @@ func (s *Service) windows(ctx context.Context, p Principal, r WindowsRequest) (*
 	}
 	since := state
 	if r.Since == "" {
-		if err := a.Visibility.kept(fromMs(edges[0])); err != nil {
+		if err := a.Visibility.kept(contracts.Window{From: fromMs(edges[0])}); err != nil {
 			return nil, err
 		}
 		if err := settled(a.Visibility); err != nil {

@@ -146,7 +146,8 @@ func (r *run) clickhouseAs(ctx context.Context, database, statement, format stri
 }
 
 // work reads from the query log what statements on tables of observations
-// cost that a user sent since a moment. Names are given by clients.
+// cost that a user sent since a moment, but for those of sameFields. Names are given
+// by clients.
 func (r *run) work(ctx context.Context, database string, since time.Time, like string) ([]Work, error) {
 	if err := r.world.exec(ctx, "SYSTEM FLUSH LOGS query_log"); err != nil {
 		return nil, err
@@ -156,7 +157,7 @@ func (r *run) work(ctx context.Context, database string, since time.Time, like s
 SELECT if(interface = 1, 'ours', 'ClickHouse over HTTP') AS who, count(), quantileExactIf(0.5)(read_rows, type = 'QueryFinish'), quantileExactIf(0.5)(read_bytes, type = 'QueryFinish'),
     quantileExactIf(0.5)(ProfileEvents['SelectedMarks'], type = 'QueryFinish'), quantileExactIf(0.5)(memory_usage, type = 'QueryFinish'), countIf(type != 'QueryFinish'), sum(ProfileEvents['OSCPUVirtualTimeMicroseconds']) / 1e6
 FROM system.query_log
-WHERE type > 1 AND event_time_microseconds >= fromUnixTimestamp64Micro(%d) AND user = '%s' AND current_database = '%s' AND query LIKE '%s'
+WHERE type > 1 AND event_time_microseconds >= fromUnixTimestamp64Micro(%d) AND user = '%s' AND current_database = '%s' AND query LIKE '%s' AND query NOT LIKE '%%AS customerReferencePrices%%'
 GROUP BY who ORDER BY who`, since.UnixMicro(), user, database, strings.ReplaceAll(like, "'", "''")))
 	if err != nil && strings.Contains(err.Error(), "query_log") && strings.Contains(err.Error(), "Code: 60") {
 		const missing = "what ClickHouse read: this server keeps no query log"
@@ -200,17 +201,32 @@ type selection struct {
 	seq      int64
 }
 
+// sameFields is the statement of all rows of a window with the fields that results
+// have, each made as SQL can make it.
+func (r *run) sameFields(s selection) string {
+	rows := fmt.Sprintf("SELECT * FROM observations_by_mandate WHERE mandate = %d AND captured_desc <= %d AND captured_desc >= %d AND (epoch, seq) <= (%d, %d)",
+		s.mandate, -s.from.UnixMilli(), -s.to.UnixMilli(), epoch, s.seq)
+	return r.statement("same.sql", struct {
+		Rows, Order string
+		Mandate     uint64
+	}{rows, s.order(), s.mandate})
+}
+
+func (s selection) order() string {
+	order := "captured_desc, item, site, epoch, seq, capture, offer"
+	if s.asc {
+		order = strings.ReplaceAll(order, ",", " DESC,") + " DESC"
+	}
+	return order
+}
+
 func (s selection) sql() string {
 	columns := "item, site, -captured_desc AS captured_ms, epoch, seq, capture, offer, toUInt8(outcome) AS outcome_code, currency, price_minor, merchant"
 	if s.export {
 		columns += ", shipping_minor, is_prime, is_buy_box, rating_tenths, manufacturer, delivery_text, title, url"
 	}
-	order := "captured_desc, item, site, epoch, seq, capture, offer"
-	if s.asc {
-		order = strings.ReplaceAll(order, ",", " DESC,") + " DESC"
-	}
 	text := fmt.Sprintf("SELECT %s\nFROM observations_by_mandate\nWHERE mandate = %d AND captured_desc <= %d AND captured_desc >= %d AND (epoch, seq) <= (%d, %d)%s\nORDER BY %s",
-		columns, s.mandate, -s.from.UnixMilli(), -s.to.UnixMilli(), epoch, s.seq, s.after, order)
+		columns, s.mandate, -s.from.UnixMilli(), -s.to.UnixMilli(), epoch, s.seq, s.after, s.order())
 	if s.limit > 0 {
 		text += fmt.Sprintf("\nLIMIT %d", s.limit)
 	}

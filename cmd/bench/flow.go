@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"preismon/contracts/event"
@@ -13,6 +14,7 @@ import (
 
 // flow is a publisher with a projector behind it, on the full tables.
 type flow struct {
+	conn      *nats.Conn
 	js        jetstream.JetStream
 	publisher *ingest.Publisher
 	proj      *projector.Projector
@@ -26,7 +28,7 @@ func (r *run) flow(ctx context.Context) (*flow, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &flow{js: b.js, stop: b.conn.Close}
+	f := &flow{conn: b.conn, js: b.js, stop: b.conn.Close}
 	also := func(more func()) {
 		before := f.stop
 		f.stop = func() { more(); before() }

@@ -11,15 +11,16 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/event"
 	"preismon/ingest"
+	"preismon/ingest/seqlock"
 	"preismon/projector"
 )
 
 const visibleRate = 5_000
 
 // measureVisible publishes single captures at a steady rate beside a running
-// projector on the full tables. An event is visible when the checkpoint that
-// the query service reads with each request has passed it; afterwards the
-// last one is looked up through the API.
+// projector on the full tables. An event is visible when the checkpoint has passed it
+// of which a query node hears with each request, or which it reads where it hears
+// nothing; afterwards the last one is looked up through the API.
 func (r *run) measureVisible(ctx context.Context) error {
 	f, err := r.flow(ctx)
 	if err != nil {
@@ -31,15 +32,29 @@ func (r *run) measureVisible(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	began := stream.CachedInfo().Created.Unix()
+	began := uint32(stream.CachedInfo().Created.Unix())
+	reader, err := seqlock.NewReader(seqlock.Config{Partitions: 1}, f.conn, f.js, r.Logger)
+	if err != nil {
+		return err
+	}
+	hearing, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go reader.Run(hearing) //nolint:errcheck // without it the table is read
 	statement := fmt.Sprintf("SELECT max(seq) FROM checkpoints WHERE stream = 'OBSERVATIONS' AND epoch = %d", began)
+	reached := func() (uint64, error) {
+		if w := reader.Written(ctx); w != nil && w.Partitions[0][event.StreamObservations].Epoch == began {
+			return w.Partitions[0][event.StreamObservations].Seq, nil
+		}
+		seq, err := r.world.number(ctx, r.world.database, statement) // a checkpoint is being written, or NATS is late
+		return uint64(seq), err
+	}
 
 	const warm = 2 * time.Second // not counted: the first events start connections
 	total := int((warm + r.size.visible).Seconds() * visibleRate)
 	published := make([]time.Time, 0, total)
 	seen := make([]time.Time, total)
 	watched := make(chan error, 1)
-	go func() { watched <- r.watch(ctx, statement, f.first, seen) }()
+	go func() { watched <- r.watch(ctx, reached, f.first, seen) }()
 
 	var last *event.Event
 	took, err := f.publish(ctx, r.data.producer(r.Seed+2, time.Now().UTC()), total, func(e *event.Event) {
@@ -125,15 +140,15 @@ func (r *run) lead(ctx context.Context, b *broker, pool projector.Conn) (*ingest
 }
 
 // watch notes when the checkpoint passes each sequence after first.
-func (r *run) watch(ctx context.Context, statement string, first uint64, seen []time.Time) error {
+func (r *run) watch(ctx context.Context, reached func() (uint64, error), first uint64, seen []time.Time) error {
 	deadline := time.Now().Add(r.size.visible + 2*time.Minute)
 	for n := 0; n < len(seen); {
-		at, err := r.world.number(ctx, r.world.database, statement)
+		at, err := reached()
 		if err != nil {
 			return err
 		}
 		now := time.Now()
-		for ; n < len(seen) && first+uint64(n)+1 <= uint64(at); n++ {
+		for ; n < len(seen) && first+uint64(n)+1 <= at; n++ {
 			seen[n] = now
 		}
 		if now.After(deadline) {

@@ -99,6 +99,8 @@ func TestFormOf(t *testing.T) {
 		{"auto", "x.parquet", "parquet"},
 		{"auto", "x.CSV", "csv"},
 		{"auto", "x.arrows", "arrow"},
+		{"auto", "x", "ndjson"},
+		{"auto", "x.xlsx", ""},
 		{"auto", "x.dat", "ndjson"},
 		{"csv", "x.dat", "csv"},
 		{"csv", "x.csv", "csv"},

@@ -21,7 +21,7 @@ type alertsCmd struct {
 
 // Help implements kong.HelpProvider.
 func (alertsCmd) Help() string {
-	return `Writes the captures at which a rule fired, as NDJSON, each once, with the one before. Without a token it begins now. A rule fires once, and again after it did not hold; captures that came late, or that do not tell, fire nothing. UNDERCUT without --own-merchant is of your reference prices.
+	return `Writes the captures at which a rule fired, as NDJSON, each once, with the capture before it. Without a token it begins now. A rule fires once, and again only after it has stopped being true; late or inconclusive captures fire nothing. UNDERCUT without --own-merchant compares with your reference prices.
 
 Examples:
 

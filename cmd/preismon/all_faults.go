@@ -1,42 +1,106 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
 )
 
-// allFaults are what is wrong with a command line, the environment and the
-// config file, a line each. The parser stops at the first; the others are
-// looked for here.
-func allFaults(first error, args []string) []string {
-	lines := strings.Split(first.Error(), "\n")
+// commandFaults are what is wrong with a command line, the environment and the
+// config file, a line each.
+type commandFaults struct {
+	lines  []string
+	broken map[string]bool // flags whose value cannot be read, by name
+	rest   []string        // the command line without what cannot be read
+}
+
+// allFaults names all faults. The parser stops at the first that it cannot read;
+// the others are looked for here, and what can be read is then checked as the
+// command itself would.
+func allFaults(ctx context.Context, first error, args []string) []string {
+	f := &commandFaults{lines: strings.Split(first.Error(), "\n"), broken: map[string]bool{}, rest: args}
 	wrong, ok := errors.AsType[*kong.ParseError](first)
-	if !ok {
-		return lines
+	if ok && f.read(wrong.Context, args) {
+		f.check(ctx)
 	}
-	add := func(text string) {
-		if text != "" && !slices.ContainsFunc(lines, func(l string) bool { return sameFault(l, text) }) {
-			lines = append(lines, text)
-		}
+	for i, line := range f.lines {
+		f.lines[i] = noValue.ReplaceAllString(line, "a value is missing")
 	}
-	node := wrong.Context.Model.Node
-	for _, part := range wrong.Context.Path {
+	return f.lines
+}
+
+// noValue is how the parser says that a flag ends the command line.
+var noValue = regexp.MustCompile(`expected .* but got "EOL" \(<EOL>\)`)
+
+func (f *commandFaults) add(text string) {
+	if text != "" && !slices.ContainsFunc(f.lines, func(l string) bool { return sameFault(l, text) }) {
+		f.lines = append(f.lines, text)
+	}
+}
+
+// read finds everything that cannot be read; false: the rest is for another
+// command.
+func (f *commandFaults) read(of *kong.Context, args []string) bool {
+	node, commands := of.Model.Node, 0
+	for _, part := range of.Path {
 		if part.Command != nil {
 			node = part.Command
+			commands++
 		}
 	}
 	for _, p := range node.Positional {
 		if p.Passthrough { // flags of another command
-			return lines
+			return false
 		}
 	}
+	known := flagsOf(node)
+	if len(node.Positional) > 0 || len(node.Children) > 0 {
+		commands = len(args) // every word may have a meaning
+	}
+	inFile, err := configFile(known["--config"], args)
+	if err != nil {
+		f.broken["config"] = true
+	}
+	given := f.commandLine(known, args, commands)
+	if err := inFile.Validate(of.Model); err != nil {
+		for line := range strings.SplitSeq(err.Error(), "\n") {
+			f.add(line)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		flag := known[name]
+		if name != "--"+flag.Name || given[flag] {
+			continue
+		}
+		if env := slices.IndexFunc(flag.Envs, func(env string) bool { _, ok := os.LookupEnv(env); return ok }); env >= 0 {
+			f.value(flag, os.Getenv(flag.Envs[env]), fmt.Sprintf(" (from envar %s=%q)", flag.Envs[env], os.Getenv(flag.Envs[env])))
+		} else if value, _ := inFile.Resolve(nil, nil, flag); value != nil {
+			f.value(flag, fmt.Sprint(value), " (from the config file)")
+		}
+	}
+	return true
+}
+
+// value checks that the value of a flag can be read.
+func (f *commandFaults) value(flag *kong.Flag, value, where string) bool {
+	fault := valueFault(flag, value, where)
+	f.add(fault)
+	if fault != "" {
+		f.broken[flag.Name] = true
+	}
+	return fault == ""
+}
+
+// flagsOf gives the flags of a command by all their names, with the dashes.
+func flagsOf(node *kong.Node) map[string]*kong.Flag {
 	known := map[string]*kong.Flag{}
 	for _, group := range node.AllFlags(false) {
 		for _, f := range group {
@@ -49,30 +113,12 @@ func allFaults(first error, args []string) []string {
 			}
 		}
 	}
-	given := commandLineFaults(known, args, add)
-	inFile := configFile(known["--config"], args)
-	if err := inFile.Validate(wrong.Context.Model); err != nil {
-		for line := range strings.SplitSeq(err.Error(), "\n") {
-			add(line)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(known)) {
-		f := known[name]
-		if name != "--"+f.Name || given[f] {
-			continue
-		}
-		if env := slices.IndexFunc(f.Envs, func(env string) bool { _, ok := os.LookupEnv(env); return ok }); env >= 0 {
-			add(valueFault(f, os.Getenv(f.Envs[env]), fmt.Sprintf(" (from envar %s=%q)", f.Envs[env], os.Getenv(f.Envs[env]))))
-		} else if value, _ := inFile.Resolve(nil, nil, f); value != nil {
-			add(valueFault(f, fmt.Sprint(value), " (from the config file)"))
-		}
-	}
-	return lines
+	return known
 }
 
-// configFile reads the file that --config names, here or in the environment;
-// none where it cannot be read: the parser says so.
-func configFile(flag *kong.Flag, args []string) fileResolver {
+// configFile reads the file that --config names, here or in the environment. The
+// parser says why one cannot be read.
+func configFile(flag *kong.Flag, args []string) (fileResolver, error) {
 	name := ""
 	if flag != nil && len(flag.Envs) > 0 {
 		name = os.Getenv(flag.Envs[0])
@@ -85,18 +131,18 @@ func configFile(flag *kong.Flag, args []string) fileResolver {
 		}
 	}
 	if name == "" {
-		return nil
+		return nil, nil
 	}
 	f, err := os.Open(kong.ExpandPath(name))
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	defer f.Close() //nolint:errcheck // read only
 	values, err := loadConfigFile(f)
 	if err != nil {
-		return nil
+		return nil, err
 	}
-	return values.(fileResolver)
+	return values.(fileResolver), nil
 }
 
 // sameFault tells two sentences about one fault: the parser writes more than is
@@ -108,36 +154,53 @@ func sameFault(a, b string) bool {
 	return a == b || strings.HasPrefix(a, b+",") || strings.HasPrefix(a, b+" ")
 }
 
-// commandLineFaults finds unknown flags and values that cannot be read, and
-// gives the flags that are there.
-func commandLineFaults(known map[string]*kong.Flag, args []string, add func(string)) map[*kong.Flag]bool {
+// commandLine finds unknown flags, values that cannot be read and, behind so many
+// words, those that mean nothing. It gives the flags that are there.
+func (f *commandFaults) commandLine(known map[string]*kong.Flag, args []string, words int) map[*kong.Flag]bool {
 	given := map[*kong.Flag]bool{}
-	for i := 0; i < len(args) && args[i] != "--"; i++ {
+	f.rest = nil
+	unknown := false // the word before: the next may be its value
+	for i := 0; i < len(args); i++ {
+		if args[i] == "--" {
+			f.rest = append(f.rest, args[i:]...)
+			break
+		}
+		after := unknown
+		unknown = false
 		if len(args[i]) < 2 || args[i][0] != '-' {
+			if words--; words >= 0 {
+				f.rest = append(f.rest, args[i])
+			} else if !after {
+				f.add("unexpected argument " + args[i])
+			}
 			continue
 		}
 		name, value, has := strings.Cut(args[i], "=")
-		f := known[name]
+		flag := known[name]
 		switch {
-		case f == nil && strings.HasPrefix(name, "--no-") && known["--"+name[5:]] != nil:
+		case flag == nil && strings.HasPrefix(name, "--no-") && known["--"+name[5:]] != nil:
 			given[known["--"+name[5:]]] = true
+		case flag == nil && strings.HasPrefix(name, "--"):
+			f.add("unknown flag " + name)
+			unknown = true
 			continue
-		case f == nil && strings.HasPrefix(name, "--"):
-			add("unknown flag " + name)
-			continue
-		case f == nil: // short flags in one word
-			continue
-		}
-		given[f] = true
-		if !has && !f.IsBool() && !f.IsCounter() {
-			if i++; i >= len(args) {
-				return given
+		case flag == nil: // short flags in one word
+		default:
+			given[flag] = true
+			from := i
+			if !has && !flag.IsBool() && !flag.IsCounter() {
+				if i++; i >= len(args) {
+					f.broken[flag.Name] = true
+					return given
+				}
+				value, has = args[i], true
 			}
-			value, has = args[i], true
+			if !has || f.value(flag, value, "") && !f.broken[flag.Name] {
+				f.rest = append(f.rest, args[from:i+1]...)
+			}
+			continue
 		}
-		if has {
-			add(valueFault(f, value, ""))
-		}
+		f.rest = append(f.rest, args[i])
 	}
 	return given
 }

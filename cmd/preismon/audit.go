@@ -165,8 +165,8 @@ func (p *auditProgress) end() {
 // writeAudit says it to people.
 func writeAudit(w io.Writer, a *projector.Audit) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Compared in %.1f s, up to sequence %d of epoch %d: %s events, %s rows, %s rows by mandate, %s pairs, %s records of the catalogue.\n",
-		a.Seconds, a.Applied, a.Epoch, thousands(a.Events), thousands(a.Rows), thousands(a.MandateRows), thousands(a.Pairs), thousands(a.Records))
+	fmt.Fprintf(&b, "Compared in %.1f s, up to sequence %d of epoch %d: %s, %s, %s by mandate, %s, %s of the catalogue.\n",
+		a.Seconds, a.Applied, a.Epoch, plural(a.Events, "event"), plural(a.Rows, "row"), plural(a.MandateRows, "row"), plural(a.Pairs, "pair"), plural(a.Records, "record"))
 	if a.DeadLetters+a.Copies+a.Gone > 0 {
 		fmt.Fprintf(&b, "Sequences without an event: %s in the dead letters, %s copies of events that are there, %s no longer in the stream.\n",
 			thousands(a.DeadLetters), thousands(a.Copies), thousands(a.Gone))
@@ -175,10 +175,10 @@ func writeAudit(w io.Writer, a *projector.Audit) error {
 		fmt.Fprintf(&b, "Sequences of other partitions: %s.\n", thousands(a.Others))
 	}
 	if a.Compared+a.NotCompared > 0 {
-		fmt.Fprintf(&b, "Read again from the stream and compared column by column: %s events; %s are no longer in it.\n", thousands(a.Compared), thousands(a.NotCompared))
+		fmt.Fprintf(&b, "Read again from the stream and compared column by column: %s; no longer in it: %s.\n", plural(a.Compared, "event"), thousands(a.NotCompared))
 	}
 	if a.Waiting > 0 {
-		fmt.Fprintf(&b, "Not applied yet, and not judged: %s messages.\n", thousands(a.Waiting))
+		fmt.Fprintf(&b, "Not applied yet, and not judged: %s.\n", plural(a.Waiting, "message"))
 	}
 	if len(a.SkippedScope) > 0 {
 		fmt.Fprintf(&b, "Not judged, for their scope was changing: the rows of mandates %s.\n", strings.Join(a.SkippedScope, ", "))

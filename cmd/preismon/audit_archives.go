@@ -181,8 +181,8 @@ func (a *archivesAudit) write(w io.Writer, repair, whole bool) error {
 		}
 	}
 	if whole {
-		fmt.Fprintf(&b, "Read in %.1f s: %s files of the catalogue with %s bytes, in each of %s.\n",
-			a.Seconds, thousands(a.Files), thousands(a.Bytes), strings.Join(a.Archives, ", "))
+		fmt.Fprintf(&b, "Read in %.1f s: %s of the catalogue with %s, in each of %s.\n",
+			a.Seconds, plural(a.Files, "file"), plural(a.Bytes, "byte"), strings.Join(a.Archives, ", "))
 	} else {
 		b.WriteString("It did not come to its end.\n")
 	}

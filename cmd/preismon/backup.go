@@ -89,6 +89,6 @@ func (c *backupTakeCmd) Run(ctx context.Context, k *kong.Context, std streams, l
 		return err
 	}
 	log.Info("backup taken", "files", r.Files, "bytes", r.Bytes, "place", place.String())
-	_, err = fmt.Fprintf(std.out, "Saved %s bytes in %s files: %s\n", thousands(r.Bytes), thousands(r.Files), place)
+	_, err = fmt.Fprintf(std.out, "Saved %s in %s: %s\n", plural(r.Bytes, "byte"), plural(r.Files, "file"), place)
 	return err
 }

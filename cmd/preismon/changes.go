@@ -31,7 +31,7 @@ type followFlags struct {
 
 // Help implements kong.HelpProvider.
 func (changesCmd) Help() string {
-	return `Writes the rows that became visible, as NDJSON, each once, in the order in which they did: late arrivals come when they arrive. Without a token it begins now. What cannot be continued, as what you see changed or the tables were rebuilt, is an error, and never a gap: read a new snapshot then, and begin again.
+	return `Writes new rows as NDJSON, each once, in the order in which they became visible; late ones come when they arrive. Without a token it begins now. Where it cannot continue, because your access changed or the tables were rebuilt, it fails rather than skip rows: take a new snapshot and start again.
 
 Examples:
 

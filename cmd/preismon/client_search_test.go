@@ -45,6 +45,12 @@ func (who *person) searches(t *testing.T) {
 		if out != "" || !strings.Contains(errs, "from 2001-01-01T00:00:00.000Z to 2001-01-02T23:59:59.999Z.\nThe newest row is of 20") || !strings.Contains(errs, "try --from 20") {
 			t.Errorf("%q, %s", out, errs)
 		}
+		for _, command := range [][]string{{"stream"}, {"export"}, {"export", "-o", filepath.Join(t.TempDir(), "none.csv")}} {
+			out, errs := p.run(0, append(command, "--site", "demo-markt-de.example", "--from", "2001-01-01", "--to", "2001-01-02")...)
+			if out != "" || !strings.Contains(errs, "Nothing was captured from 2001-01-01") || !strings.Contains(errs, "try --from 20") {
+				t.Errorf("%s: %q, %q", command, out, errs)
+			}
+		}
 		if _, errs := p.run(0, "results", "--global-scope", "--from", "2001-01-01", "--to", "2001-01-02"); !strings.Contains(errs, "The newest capture is of 20") || !strings.Contains(errs, "try --site ") {
 			t.Errorf("of all: %s", errs)
 		}

@@ -17,13 +17,13 @@ import (
 	"github.com/lmittmann/tint"
 )
 
-// configError is one or more faults of the configuration, a line each.
+// configError is one or more faults of the command line, the environment and the
+// config file, a line each.
 type configError struct{ err error }
 
-func (e *configError) Error() string {
-	lines := strings.Split(e.err.Error(), "\n")
-	return "  - " + strings.Join(lines, "\n  - ")
-}
+func (e *configError) Error() string { return e.err.Error() }
+
+func (e *configError) lines() []string { return strings.Split(e.Error(), "\n") }
 
 func (e *configError) Unwrap() error { return e.err }
 

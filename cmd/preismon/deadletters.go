@@ -194,7 +194,7 @@ func (c *lettersReplayCmd) Run(ctx context.Context, k *kong.Context, std streams
 			continue
 		default:
 			show.end()
-			return fmt.Errorf("%w; run it again to go on, nothing is doubled", err)
+			return fmt.Errorf("%w; run it again to continue; nothing is duplicated", err)
 		}
 		replayed++
 		show.at(int64(i + 1))

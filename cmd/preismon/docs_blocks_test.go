@@ -25,6 +25,7 @@ const notRun = "Not run by the tests: "
 // docBlock is a block of commands in a document.
 type docBlock struct {
 	name     string // its first line
+	language string
 	commands []docCommand
 	reason   string // why it is not run; empty: it is
 }
@@ -49,7 +50,8 @@ func markdown(t *testing.T, name string) (doc ast.Node, source []byte) {
 // blocks finds the commands of a document, in its order. A block of sh is one
 // command; in one of console each line that begins with "$ " is, and the
 // lines after it are what it prints. Indented blocks, as the README has them,
-// are sh; other languages are not commands.
+// are sh. One of python is handed to python3, one of sql is a statement. Of what
+// is none of these it must be known that it is no command.
 func blocks(t *testing.T, name string) (all []docBlock) {
 	t.Helper()
 	doc, source := markdown(t, name)
@@ -70,9 +72,17 @@ func blocks(t *testing.T, name string) (all []docBlock) {
 			b.commands = []docCommand{{text: body}}
 		case "console":
 			b.commands = session(t, name, body)
+		case "python":
+			b.commands = []docCommand{{text: "python3 - <<'PYTHON'\n" + body + "PYTHON"}}
+		case "sql":
+			b.commands = []docCommand{{text: body}}
+		case "", "json", "yaml", "xml", "text": // what a program prints, or a file holds
+			return ast.WalkContinue, nil
 		default:
+			t.Errorf("%s: nothing runs blocks of %q", name, language)
 			return ast.WalkContinue, nil
 		}
+		b.language = language
 		b.name, _, _ = strings.Cut(strings.TrimPrefix(body, "$ "), "\n")
 		if before := n.PreviousSibling(); before != nil {
 			_, b.reason, _ = strings.Cut(plain(before, source), notRun)

@@ -18,43 +18,9 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"preismon/deploy/embedded"
+	"preismon/deploy/testserver"
 	"preismon/ingest"
 )
-
-// elsewhere are the blocks that TestDocs does not run, by document and first
-// line, and why. Beneath deploy/docs the document says so itself, in the same
-// words.
-var elsewhere = map[string]string{
-	"README.md: preismon login --login anna@demo-hersteller-nord.example":           "TestUpDemo/readme does",
-	"README.md: claude mcp add --transport http preismon http://127.0.0.1:8080/mcp": "it needs Claude Code; clients_test.go connects other clients of MCP",
-	"README.md: go test ./...": "this is it",
-
-	"how-to/connect-an-agent.md: claude mcp add --transport http preismon http://127.0.0.1:8080/mcp":                                 "it needs Claude Code; clients_test.go connects other clients of MCP.",
-	"how-to/connect-an-agent.md: npx mcp-remote@0.15.1 http://127.0.0.1:8080/mcp":                                                    "clients_remote_test.go does so, with a person at the browser.",
-	"how-to/add-a-query-node.md: preismon query --config query.yaml":                                                                 "it runs until it is stopped; roles_test.go runs several nodes.",
-	"how-to/more-than-one-machine.md: preismon migrate --clickhouse-dsn @admin-dsn-0 --clickhouse-cluster preismon --unreplicated":   "it needs three servers; cmd/preismon/shards runs it on three of its own.",
-	"how-to/more-than-one-machine.md: preismon projector --config projector-0.yaml":                                                  "it runs until it is stopped; cmd/preismon/shards runs one for each partition, and kills one.",
-	"how-to/more-than-one-machine.md: preismon query --config query-0.yaml":                                                          "it runs until it is stopped; cmd/preismon/shards runs nodes at different shards.",
-	"how-to/upgrade.md: kubectl -n preismon delete job preismon-migrate --ignore-not-found":                                          "it needs a cluster; TestKubectl of deploy/kubernetes runs it up to the dry run.",
-	"how-to/run-with-containers.md: docker compose --profile demo up --build --detach":                                               "it needs a Docker engine; TestCompose of deploy/compose brings docker-compose.yml up and uses it.",
-	"how-to/run-with-containers.md: docker compose ps":                                                                               "it needs a Docker engine; TestCompose of deploy/compose does the same.",
-	"how-to/run-on-kubernetes.md: cp -r deploy/kubernetes/overlays/example deploy/kubernetes/overlays/mine":                          "it needs the clone; TestHowTo of deploy/kubernetes runs it.",
-	"how-to/run-on-kubernetes.md: kubectl create namespace preismon":                                                                 "it needs a cluster; TestKubectl of deploy/kubernetes runs it up to the dry run, and TestDocsSecrets compares the keys.",
-	"how-to/run-on-kubernetes.md: kubectl -n preismon delete job preismon-migrate --ignore-not-found":                                "it needs a cluster; TestKubectl of deploy/kubernetes runs it up to the dry run, and TestHowTo looks for what is named.",
-	"how-to/run-on-kubernetes.md: kubectl -n preismon create job --from=cronjob/preismon-backup preismon-backup-now":                 "it needs a cluster; TestKubectl of deploy/kubernetes runs it up to the dry run, and TestHowTo looks for what is named.",
-	"how-to/watch.md: sed -i 's|https://prices.example.com|https://prices.example.org|' deploy/prometheus/alerts.yml":                "it needs the clone; TestRunbookAddress of deploy/prometheus runs it.",
-	"how-to/take-csv-arrow-or-parquet.md: duckdb -c \"SELECT site, min(priceMoney.amountMinor) FROM 'markt.parquet' GROUP BY site\"": "it needs DuckDB.",
-
-	"how-to/generate-a-client.md: # Go": "it needs the generators; TestUpDemo/generated runs the same, with the settings in cmd/preismon/testdata/generated.",
-	"how-to/import-your-csv.md: preismon import --watch inbox --map shop.yaml --mandate \"Our shop\" --login me --data-dir preismon-data": "it goes on until it is stopped; a test of the import watches a folder.",
-	"how-to/trace.md: docker run --rm --detach -p 127.0.0.1:16686:16686 -p 127.0.0.1:4318:4318 jaegertracing/jaeger":                      "it needs an image that is not here; observe_test.go has both send to a collector.",
-	"contribute.md: go test ./query/rest -run 'TestName$' -v":                                                                             "it is a test itself.",
-	"contribute.md: PREISMON_TEST=full go test -p 2 -timeout 30m ./...":                                                                   "it is a test itself.",
-	"contribute.md: PREISMON_TEST=full go test ./cmd/preismon/faults -fault.for 15m -timeout 30m -v":                                      "it is a test itself.",
-	"contribute.md: go test ./cmd/preismon/faults -run '^TestCluster$' -cluster.for 15m -timeout 30m -v":                                  "it is a test itself.",
-	"contribute.md: PREISMON_TEST=full go test ./cmd/preismon -run 'TestUpDemo$/explorer' -screenshots /tmp/pictures":                     "it is a test itself.",
-	"contribute.md: go test ./projector/schema -update":                                                                                   "it is a test itself, and writes.",
-}
 
 // howTos are run after the tutorial, in this order: later ones take more away.
 var howTos = []string{
@@ -99,6 +65,7 @@ func TestDocs(t *testing.T) {
 	}
 	t.Run("reference page", r.commandsOfThePage)
 	t.Run("README.md", func(t *testing.T) { r.document(t, "README.md", filepath.Join(rootFolder, "README.md")) })
+	t.Run("inline", r.inline)
 	for _, left := range slices.Sorted(maps.Keys(r.unmet)) {
 		if document, _, _ := strings.Cut(left, ": "); r.read[document] {
 			t.Errorf("no document has the block %q", left)
@@ -109,11 +76,13 @@ func TestDocs(t *testing.T) {
 // reader is somebody who does what the documents say.
 type reader struct {
 	folder string // the working directory, with the data folder
+	bin    string // the first folder of PATH
 	env    []string
 	up     *upProcess
 	demo   bool            // it has a market
 	read   map[string]bool // documents
-	unmet  map[string]bool // of elsewhere
+	unmet  map[string]bool // of elsewhere and nowhere
+	texts  []string        // of all commands, those of elsewhere and nowhere too
 	t      *testing.T      // the whole
 }
 
@@ -131,10 +100,12 @@ func newReader(t *testing.T) *reader {
 	if err := os.WriteFile(filepath.Join(bin, "go"), []byte(shim), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	r := &reader{t: t, folder: folder, read: map[string]bool{}, unmet: map[string]bool{}}
+	r := &reader{t: t, folder: folder, bin: bin, read: map[string]bool{}, unmet: map[string]bool{}}
 	r.env = []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "XDG_CONFIG_HOME=" + config, "HOME=" + config}
-	for name := range elsewhere {
-		r.unmet[name] = true
+	for _, list := range []map[string]string{elsewhere, nowhere} {
+		for name := range list {
+			r.unmet[name] = true
+		}
 	}
 	return r
 }
@@ -160,11 +131,26 @@ func (r *reader) document(t *testing.T, name, path string) {
 	}()
 	for _, b := range all {
 		key := name + ": " + b.name
-		if reason, ok := elsewhere[key]; ok || b.reason != "" {
+		for _, c := range b.commands {
+			r.texts = append(r.texts, c.text)
+		}
+		reason, ok := elsewhere[key]
+		if !ok {
+			reason, ok = nowhere[key]
+		}
+		if ok || b.reason != "" {
 			delete(r.unmet, key)
 			if b.reason != reason && name != "README.md" {
 				t.Errorf("%q is not run for the reason %q there, %q here", key, b.reason, reason)
 			}
+			continue
+		}
+		if !r.provide(t, b) {
+			t.Logf("left out: %s (%s=full runs it)", b.name, testserver.FullVariable)
+			continue
+		}
+		if b.language == "sql" {
+			r.sql(t, b.commands[0].text)
 			continue
 		}
 		for _, c := range b.commands {

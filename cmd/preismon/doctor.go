@@ -28,9 +28,9 @@ type doctorCmd struct {
 
 // Help implements kong.HelpProvider.
 func (doctorCmd) Help() string {
-	return `Looks at disk, memory, servers, clocks, schema, the size of the tables and how fast they grow, lag, dead letters, logins, backups and the last proven restore, query nodes, and of each role its open files, archives and keys, and gives for each what was found, and the command that mends what is not well. It only reads, and takes seconds; whether the tables hold what the streams do is for "preismon audit".
+	return `Looks at disk, memory, servers, clocks, schema, the size of the tables and how fast they grow, lag, dead letters, logins, backups and the last proven restore, query nodes, and of each role its open files, archives and keys, and reports for each what it found and the command that fixes it. It only reads, and takes seconds. Whether the tables hold everything in the streams is checked by "preismon audit".
 
-Exit code 0: all is well, or only to be watched. 5: something is bad. 1: it could not be found out.
+Exit code 0: all is well, or needs watching only. 5: something is wrong. 1: the check failed.
 
 Examples:
 

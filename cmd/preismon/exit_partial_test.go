@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"preismon/cmd/preismon/client"
 )
 
 // documented gives the commands that a code belongs to.
@@ -97,6 +99,33 @@ func TestPartialAnswers(t *testing.T) {
 	}
 }
 
+// TestSQLOfAPart: nothing is asked of a part of the rows, and nothing was written.
+func TestSQLOfAPart(t *testing.T) {
+	t.Parallel()
+	half, asked := halfAnswers(), 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/capabilities"):
+			fmt.Fprint(w, `{"coreFields":["itemId","site","capturedAt"],"includeGroups":{}}`)
+		case strings.HasSuffix(r.URL.Path, "/stream"):
+			if asked++; asked > 1 {
+				w.WriteHeader(http.StatusForbidden)
+				return
+			}
+			w.Header().Set("Content-Length", "1000")
+			fmt.Fprint(w, `{"itemId":"1","site":"a","capturedAt":"2026-10-01T00:00:00.000Z"}`+"\n")
+		default:
+			half.ServeHTTP(w, r)
+		}
+	}))
+	defer server.Close()
+	var out, errs bytes.Buffer
+	code := run(t.Context(), []string{"sql", "SELECT 1", "--url", server.URL, "--token", "any"}, streams{strings.NewReader(""), &out, &errs})
+	if code != exitFailed || out.Len() > 0 || !strings.Contains(errs.String(), "not all rows could be read, so nothing was asked; run it again: ") || strings.Contains(errs.String(), ".part") {
+		t.Errorf("exit code %d\n%s\n%s", code, out.String(), errs.String())
+	}
+}
+
 // TestFoundAndRejected: the commands of the codes 3 and 5 are those whose tests
 // see the code.
 func TestFoundAndRejected(t *testing.T) {
@@ -132,15 +161,102 @@ func TestAllFaultsAtOnce(t *testing.T) {
 	}
 }
 
+// TestFaultsOfBothKinds: what cannot be read and what makes no sense is named in
+// one refusal, each once, and nothing that only follows from it.
+func TestFaultsOfBothKinds(t *testing.T) {
+	t.Parallel()
+	servers := []string{"--nats-url", "nats://h:4222", "--clickhouse-dsn", "clickhouse://u@h:9000/d"}
+	keys := []string{"--token-key", "k.pem", "--cursor-key", strings.Repeat("k", 32)}
+	for name, c := range map[string]struct {
+		env  []string
+		file string
+		args []string
+		want []string // the flags that are named, in any order
+	}{
+		"query": {
+			env: []string{"PREISMON_SOFT_DEADLINE=zz"}, file: "admin-listen: nix\nmin-read-rate: much\nstop-dellay: 1s\n",
+			args: slices.Concat([]string{"query", "--listen", "nonsense", "--log-level", "foo", "--trace-sample", "7"}, servers, keys),
+			want: []string{"--soft-deadline", "--admin-listen", "--min-read-rate", `"stop-dellay" is no flag`, "--listen", "--log-level", "--trace-sample"},
+		},
+		"projector": {
+			env: []string{"PREISMON_KEEP_ROWS=1h"}, file: "audit-every: rarely\n",
+			args: slices.Concat([]string{"projector", "--lease-ttl=soon", "--partition", "9", "--admin-listen", "nix", "stray"}, servers),
+			want: []string{"--keep-rows", "--audit-every", "--lease-ttl", "--partition", "--admin-listen", "unexpected argument stray"},
+		},
+		"ingest": {
+			env: []string{"PREISMON_TRACE_SAMPLE=9"}, file: "nats-ca: /nowhere\n",
+			args: []string{"ingest", "--admin-listen", "nix", "--log-format", "prose", "--rejectz", "x"},
+			want: []string{"--trace-sample", "--nats-ca", "--admin-listen", "--log-format", "unknown flag --rejectz", "--nats-url, --data-dir: one"},
+		},
+		"up": {
+			env: []string{"PREISMON_DEMO_SCALE=0"}, file: "hard-budget: long\nlisten: nonsense\n",
+			args: []string{"up", "--reads-per-minute=-1", "--base-url", "prices", "--sync-always=perhaps"},
+			want: []string{"--demo-scale", "--hard-budget", "--listen", "reads", "base url", "sync-always"},
+		},
+		"no config file": { // what is missing may be in it
+			args: []string{"query", "--config", "/nowhere/c.yaml", "--listen", "nonsense"},
+			want: []string{"/nowhere/c.yaml", "--listen"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			args := c.args
+			if c.file != "" {
+				args = append(args, "--config", file(t, "c.yaml", c.file))
+			}
+			_, errs, code := preismon(t, c.env, args...)
+			for _, want := range c.want {
+				if strings.Count(errs, "preismon: "+want) != 1 && strings.Count(errs, want) != 1 {
+					t.Errorf("%q is not named once in\n%s", want, errs)
+				}
+			}
+			if n := strings.Count(errs, "\n"); code != exitUsage || n != len(c.want)+1 {
+				t.Errorf("exit code %d, %d lines for %d faults:\n%s", code, n-1, len(c.want), errs)
+			}
+		})
+	}
+}
+
 // TestFlagsOfParameters: a refusal of the API names parameters; each that has
 // another name as a flag is told by that flag.
 func TestFlagsOfParameters(t *testing.T) {
 	for parameter, flag := range map[string]string{
 		"ownMerchant": "--own-merchant", "ownSite": "--own-site", "rearmPercent": "--rearm-percent", "currencyCode": "--currency-code",
-		"capturedFrom": "--from", "itemId": "--item-id", "latestObservationPerPair": "--latest-observation-per-pair", "globalScope": "--global-scope", "exportName": "--export-name",
+		"ean": "--ean", "site": "--site", "capturedFrom": "--from", "itemId": "--item-id", "latestObservationPerPair": "--latest-observation-per-pair", "globalScope": "--global-scope", "exportName": "--export-name",
 	} {
 		if got := flagOf()[parameter]; got != flag {
 			t.Errorf("%s is %q, want %q", parameter, got, flag)
 		}
+	}
+}
+
+// TestRefusalsNameFlags: also those whose names are words like others, and only
+// where they are meant.
+func TestRefusalsNameFlags(t *testing.T) {
+	for detail, want := range map[string]string{
+		`ean: "12" is no EAN; site: "x y" is no site`:                                             `--ean: "12" is no EAN; --site: "x y" is no site`,
+		"ean: \"12\" is no EAN\nsite: unknown":                                                    "--ean: \"12\" is no EAN\n--site: unknown",
+		"A window needs a selector (itemId, pzn, ean, asin with asinLocale, orderId or site).":    "A window needs a selector (--item-id, --pzn, --ean, --asin with --asin-locale, --order-id or --site).",
+		"The site of that order is not among yours (as far as it is known): ask for another site": "The site of that order is not among yours (as far as it is known): ask for another site",
+		"Leave out globalScope=true.":                                                             "Leave out --global-scope.",
+	} {
+		if got := byFlags(&client.Problem{Code: "INVALID", Detail: detail}); !strings.Contains(got.Error(), want) {
+			t.Errorf("%q\nis told as %q", detail, got)
+		}
+	}
+}
+
+// TestWhoIsAway: a server that does not answer is named, with what to look at.
+func TestWhoIsAway(t *testing.T) {
+	for want, args := range map[string][]string{
+		"Nothing answers at 127.0.0.1:1: is it running, and is this its address?":         {"migrate", "--clickhouse-dsn", "clickhouse://a:b@127.0.0.1:1/x"},
+		"nothing answers at nats://127.0.0.1:1: is NATS running, and is this its address": {"projector", "--nats-url", "nats://127.0.0.1:1", "--clickhouse-dsn", "clickhouse://a:b@127.0.0.1:1/x"},
+	} {
+		t.Run(args[0], func(t *testing.T) {
+			t.Parallel()
+			if _, errs, code := preismon(t, nil, args...); code != exitFailed || strings.Count(errs, want) != 1 {
+				t.Errorf("exit code %d: %s", code, errs)
+			}
+		})
 	}
 }

@@ -13,7 +13,7 @@ import (
 )
 
 type explainCmd struct {
-	Command []string `arg:"" passthrough:"" help:"The command with its flags, as one text or as it is."`
+	Command []string `arg:"" passthrough:"" help:"The command with its flags, quoted or not."`
 }
 
 // explainable are the commands that read.
@@ -21,7 +21,7 @@ var explainable = []string{"results", "stream", "export", "changes", "alerts", "
 
 // Help implements kong.HelpProvider.
 func (explainCmd) Help() string {
-	return `Asks the server whether it would accept what a command reads, which window and how many item-site pairs it is of, and how many rows and bytes it gives at most. Nothing is read. What is refused is an error, with the narrower requests that together cover it.
+	return `Asks the server whether it would accept the command, which window and how many item-site pairs it covers, and how many rows and bytes it returns at most. No rows are read. A refusal is an error, with the narrower requests that together cover it.
 
 Commands: ` + strings.Join(explainable, ", ") + `.
 
@@ -37,7 +37,7 @@ func (c *explainCmd) Run(ctx context.Context, std streams) error {
 		words = strings.Fields(words[0])
 	}
 	if len(words) == 0 || !slices.Contains(explainable, words[0]) {
-		return faulty(fmt.Errorf("explain: begin with a command that reads: %s. See `preismon explain --help`", strings.Join(explainable, ", ")))
+		return faulty(fmt.Errorf("explain: begin with one of these commands: %s", strings.Join(explainable, ", ")))
 	}
 	var found client.Explanation
 	ctx = client.Explain(ctx, &found)
@@ -52,7 +52,7 @@ func (c *explainCmd) Run(ctx context.Context, std streams) error {
 	case found.Request == "" && err != nil:
 		return err
 	case found.Request == "":
-		return faulty(errors.New("explain: this command asks the server for nothing that it could explain"))
+		return faulty(errors.New("explain: this command sends no request that the server could explain"))
 	case !found.Accepted:
 		return refusal(&found)
 	}
@@ -83,6 +83,9 @@ func (*explainCmd) write(out io.Writer, e *client.Explanation) error {
 		if n.value != nil {
 			lines = append(lines, [2]string{n.name, thousands(*n.value)})
 		}
+	}
+	if strings.HasPrefix(e.Request, "/v1/results?") && strings.Contains(e.Request, "limit=10000") {
+		lines = append(lines, [2]string{"", "That is of one page. The command reads all of them."})
 	}
 	var text strings.Builder
 	for _, l := range lines {

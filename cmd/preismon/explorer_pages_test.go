@@ -39,6 +39,7 @@ type pagesSaid struct {
 		File        savedFile
 	}
 	Downloads []savedFile
+	Tables    [][]savedFile
 	Curl, CLI map[string]string
 	MCP       map[string][]string
 }
@@ -59,6 +60,7 @@ func (d *demoTest) explorerPages(t *testing.T) {
 	said.compareSites(t, client)
 	said.compareOrders(t, client)
 	said.compareCommands(t, d, client.token)
+	compareTables(t, said.Tables, "sites", "orders")
 }
 
 // records reads a file for spreadsheets as maps by its head.

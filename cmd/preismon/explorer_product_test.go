@@ -121,6 +121,86 @@ func (s explorerSaid) compareMarkets(t *testing.T, client *api, rows []explorerR
 	}
 }
 
+// comparePlaced holds where the page says that an own price stands against what
+// the service told it, and runs what it gave to be copied: curl, the client and the tool tell
+// the same of it.
+func (s explorerSaid) comparePlaced(t *testing.T, d *demoTest, token string) {
+	t.Helper()
+	p, agent := d.person(t, "PREISMON_TOKEN="+token), d.agent(t, "anna")
+	lines := func(all, word string) string {
+		return strings.Join(slices.DeleteFunc(strings.Split(strings.ReplaceAll(all, "\\\n", ""), "\n"), func(line string) bool { return !strings.Contains(line, word) }), "\n")
+	}
+	untilSame(t, "placed", func() map[string][]string {
+		var told strings.Builder
+		for _, call := range s.Placed.MCP {
+			if strings.Contains(call, "get_market_price_position") {
+				told.WriteString(agent.called(call))
+			}
+		}
+		return map[string][]string{
+			"curl": placesOf(t, ran(t, "set -e\n"+lines(s.Placed.Curl, "/summary"), token)), "client": placesOf(t, p.ranAll(lines(s.Placed.CLI, "item-summary"))), "tool": placesOf(t, told.String()),
+		}
+	})
+	var shown []string
+	for _, r := range s.Positions {
+		if r[2] == "" {
+			continue
+		}
+		rank := slices.IndexFunc(s.Placed.Markets, func(m []string) bool { return m[0] == r[0] && m[1] == r[1] })
+		place, _, _ := strings.Cut(s.Placed.Markets[rank][4], " ")
+		shown = append(shown, strings.Join([]string{r[1], amountOf(r[2]), place, r[3], r[4], r[5], amountOf(r[6]), amountOf(r[7]), amountOf(r[8])}, " "))
+	}
+	slices.Sort(shown)
+	var told strings.Builder
+	for _, summary := range s.Placed.Told {
+		told.Write(summary)
+	}
+	if diff := gocmp.Diff(placesOf(t, told.String()), shown); diff != "" || len(shown) < 2 {
+		t.Errorf("own price of 100 (-told +page): %s", diff)
+	}
+}
+
+// placesOf are the places of a candidate in what curl, the client or the tool
+// wrote: market, price, rank, cheaper, equal and dearer offers, and their lowest,
+// middle and highest price.
+func placesOf(t *testing.T, out string) (all []string) {
+	t.Helper()
+	type standing struct {
+		Country, CurrencyCode string
+		Min, Median, Max      float64
+		Candidate             *struct {
+			Price                        float64
+			Rank, Cheaper, Equal, Dearer int
+		}
+	}
+	add := func(p *standing) {
+		if p != nil && p.Candidate != nil {
+			c := p.Candidate
+			all = append(all, fmt.Sprint(p.Country, " ", p.CurrencyCode, " ", c.Price, " ", c.Rank, " ", c.Cheaper, " ", c.Equal, " ", c.Dearer, " ", p.Min, " ", p.Median, " ", p.Max))
+		}
+	}
+	d := json.NewDecoder(strings.NewReader(out))
+	for d.More() {
+		var one struct {
+			Position  *standing
+			Data      []struct{ Position *standing }
+			Positions []*standing
+		}
+		if err := d.Decode(&one); err != nil {
+			t.Fatalf("%v: %.300s", err, out)
+		}
+		add(one.Position)
+		for _, m := range one.Data {
+			add(m.Position)
+		}
+		for _, p := range one.Positions {
+			add(p)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
 // amountOf is the first number of what the page wrote in English; -: none.
 func amountOf(cell string) string {
 	cell = strings.NewReplacer("€", "", "¥", "", "KWD", "", ",", "", "\u00a0", " ").Replace(cell)

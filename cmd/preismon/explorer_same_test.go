@@ -5,11 +5,15 @@ import (
 	"fmt"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
+
+	"preismon/query/frame"
+	"preismon/query/table/reread"
 )
 
 // answered are the rows of an answer as texts, in order: what the page, a
@@ -176,10 +180,11 @@ func (s explorerSaid) compareFiles(t *testing.T, rows []explorerRow) {
 			}
 			csv++
 			records := f.records(t)
-			if len(records) == 0 || !strings.HasPrefix(f.Name, view) {
+			markets := strings.HasPrefix(f.Name, "markets-") // of the products of the history
+			if len(records) == 0 || !strings.HasPrefix(f.Name, view) && !(markets && view == "history") {
 				t.Errorf("%s has %d records", f.Name, len(records))
 			}
-			if view != "history" {
+			if view != "history" || markets {
 				continue
 			}
 			for _, r := range records {
@@ -202,5 +207,69 @@ func (s explorerSaid) compareFiles(t *testing.T, rows []explorerRow) {
 	slices.Sort(got)
 	if diff := gocmp.Diff(want, got); diff != "" || len(s.Files) != 3 {
 		t.Errorf("files of %d views, that of the history (-API +file): %.2000s", len(s.Files), diff)
+	}
+}
+
+// compareTables looks whether the files that the page made of what is on show,
+// CSV and Parquet, have these names and hold the same.
+func compareTables(t *testing.T, tables [][]savedFile, names ...string) {
+	t.Helper()
+	if len(tables) != len(names) {
+		t.Fatalf("%d files for %v", len(tables), names)
+	}
+	for i, forms := range tables {
+		if len(forms) != 2 || forms[0].Name != names[i]+".csv" || forms[1].Name != names[i]+".parquet" {
+			t.Errorf("%s: %d files", names[i], len(forms))
+			continue
+		}
+		text, _ := strings.CutSuffix(forms[0].Text, "\r\n")
+		head, _, _ := strings.Cut(text, "\r\n")
+		var columns []frame.Column
+		for name := range strings.SplitSeq(head, ",") {
+			c := frame.Column{Name: name, Kind: frame.Text, Nullable: true}
+			if strings.HasSuffix(name, "At") || strings.HasSuffix(name, "Since") {
+				c.Kind = frame.Instant
+			}
+			columns = append(columns, c)
+		}
+		var file []byte // which came as Latin-1
+		for _, r := range forms[1].Text {
+			file = append(file, byte(r))
+		}
+		read, err := reread.Columns(file, columns, time.UTC)
+		if err != nil {
+			t.Errorf("%s: %v", forms[1].Name, err)
+			continue
+		}
+		var want, got []string
+		for _, r := range forms[0].records(t) {
+			line := ""
+			for _, c := range columns {
+				cell := r[c.Name]
+				if at, err := time.Parse(time.RFC3339Nano, cell); err == nil && c.Kind == frame.Instant {
+					cell = at.UTC().Format("2006-01-02T15:04:05.000Z")
+				}
+				line += cell + "|"
+			}
+			want = append(want, line)
+		}
+		for _, r := range read {
+			line := ""
+			for _, c := range columns {
+				switch v := r[c.Name].(type) {
+				case nil:
+				case float64:
+					line += strconv.FormatFloat(v, 'f', -1, 64)
+				default:
+					line += fmt.Sprint(v)
+				}
+				line += "|"
+			}
+			got = append(got, line)
+		}
+		if diff := gocmp.Diff(want, got); diff != "" || len(want) == 0 {
+			t.Errorf("%s, %d lines (-CSV +Parquet): %.2000s", names[i], len(want), diff)
+		}
+		t.Logf("file=%s lines=%d columns=%d", names[i], len(want), len(columns))
 	}
 }

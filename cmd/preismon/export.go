@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"preismon/cmd/preismon/client"
@@ -27,7 +28,7 @@ type exportCmd struct {
 
 // Help implements kong.HelpProvider.
 func (exportCmd) Help() string {
-	return resultsHelp + ` The file has its name only once it is whole; until then .part follows the name.
+	return resultsHelp + ` Until the file is complete, its name ends in .part.
 
 In NDJSON null and absent stay apart. In the others they do by column: an empty cell, or a null of Arrow and Parquet, is an absent field in the columns of fields that are only there when observed (isPrime, isBuyBox, productRating, referencePrice), and null in all others. The tables of Arrow and Parquet have the names and the nesting of NDJSON, amounts in minor units (amountMinor) as integers, and times as milliseconds in UTC.
 
@@ -47,11 +48,11 @@ Examples:
 
 func (c *exportCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
 	form, err := formOf(c.Format, c.Output)
+	if c.Split != "" && c.Format == "auto" { // the output is a folder
+		form, err = "parquet", nil
+	}
 	if err != nil {
 		return faulty(err)
-	}
-	if c.Split != "" && c.Format == "auto" {
-		form = "parquet"
 	}
 	c.Format = form
 	r, err := c.Remote.connect(std)
@@ -70,16 +71,16 @@ func (c *exportCmd) Run(ctx context.Context, std streams, log *slog.Logger) erro
 			return err
 		}
 	}
+	var n int64
 	if c.Output == "-" {
-		_, err := c.writeTo(ctx, std, log, r, c.params(), fields, std.out)
-		return err
+		n, err = c.writeTo(ctx, std, log, r, c.params(), fields, std.out)
+	} else if n, err = c.toFile(ctx, std, log, r, c.params(), fields, c.Output); err == nil {
+		fmt.Fprintln(std.err, rowsWritten(n, c.Output))
 	}
-	n, err := c.toFile(ctx, std, log, r, c.params(), fields, c.Output)
-	if err != nil {
-		return err
+	if err == nil && n == 0 {
+		r.sayWhere(ctx, std, c.params())
 	}
-	fmt.Fprintln(std.err, rowsWritten(n, c.Output))
-	return nil
+	return err
 }
 
 // toFile writes the rows of a read to a file, which has its name when it is
@@ -119,10 +120,13 @@ func (c *exportCmd) writeTo(ctx context.Context, std streams, log *slog.Logger, 
 // formOf gives the form of a file by its format and the ending of its name,
 // which must not contradict each other.
 func formOf(format, name string) (string, error) {
+	extension := strings.ToLower(filepath.Ext(name))
 	ending := map[string]string{
 		".ndjson": "ndjson", ".jsonl": "ndjson", ".csv": "csv", ".arrow": "arrow", ".arrows": "arrow", ".parquet": "parquet",
-	}[strings.ToLower(filepath.Ext(name))]
+	}[extension]
 	switch {
+	case format == "auto" && slices.Contains([]string{".xlsx", ".xls", ".ods", ".json", ".tsv", ".txt", ".gz", ".zst", ".zip"}, extension):
+		return "", fmt.Errorf("output: no format is called %s; name the file .ndjson, .csv, .arrow or .parquet, or say which --format it is", extension)
 	case format == "auto" && ending == "":
 		return "ndjson", nil
 	case format == "auto":

@@ -60,13 +60,13 @@ func (c *exportCmd) split(ctx context.Context, std streams, log *slog.Logger, r 
 		}
 		n, err := c.day(ctx, std, log, r, fields, state.file(day, c.Format), w)
 		if err != nil {
-			return fmt.Errorf("day %s: %w\n%d days before it are whole; run the command again for the others", day, err, read)
+			return fmt.Errorf("day %s: %w\n%s before it complete; run the command again for the others", day, err, plural(read, "day"))
 		}
 		state.Days[day] = splitDay{n, w.Digest}
 		if err := state.keep(); err != nil {
 			return err
 		}
-		fmt.Fprintf(std.err, "%s  %s rows\n", day, thousands(n))
+		fmt.Fprintf(std.err, "%s  %s\n", day, plural(n, "row"))
 		read++
 		rows += n
 	}
@@ -74,7 +74,7 @@ func (c *exportCmd) split(ctx context.Context, std streams, log *slog.Logger, r 
 	if err := state.keep(); err != nil {
 		return err
 	}
-	fmt.Fprintf(std.err, "%d of %d days were read, %s rows; %s holds %s rows.\n", read, found.Query.Windows, thousands(rows), c.Output, thousands(state.rows()))
+	fmt.Fprintf(std.err, "%d of %s read, %s; %s holds %s.\n", read, plural(found.Query.Windows, "day"), plural(rows, "row"), c.Output, plural(state.rows(), "row"))
 	return nil
 }
 

@@ -59,7 +59,7 @@ func (d *demoTest) splitExport(t *testing.T) {
 	t.Log(said)
 	holds()
 	all := thousands(int64(len(want))) + " rows"
-	if !strings.Contains(said, " days were read, "+all+"; "+folder+" holds "+all) {
+	if !strings.Contains(said, " days read, "+all+"; "+folder+" holds "+all) {
 		t.Errorf("the first run: %s", said)
 	}
 	d.readByDuckDB(t, folder, len(want))

@@ -111,7 +111,7 @@ func (c *historyDownloadCmd) Run(ctx context.Context, std streams, log *slog.Log
 	if err != nil {
 		return r.explain(err)
 	}
-	fmt.Fprintf(std.err, "%s bytes in %s.\n", thousands(size), name)
+	fmt.Fprintf(std.err, "%s in %s.\n", plural(size, "byte"), name)
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"time"
 
 	"preismon/contracts"
 	"preismon/contracts/event"
@@ -28,14 +29,14 @@ type importCmd struct {
 	Files     []string   `arg:"" name:"file" optional:"" help:"CSV (plain, .gz, .zst), XLSX, Parquet or ZIP of CSVs; several, or a pattern like 'prices-*.csv'; - is standard input."`
 	Map       string     `help:"Mapping file (YAML), or the name of a built-in one: observations, marketplace-offers, example. Without it the columns are guessed, shown, and written to NAME.yaml." placeholder:"MAP.yaml"`
 	Yes       bool       `help:"Publish what was guessed without asking."`
-	Mandate   string     `help:"Name of the mandate that shall see the prices; made if it is new." placeholder:"NAME"`
-	Login     string     `help:"Login of its account; made if it is new." placeholder:"LOGIN"`
-	Password  secret     `help:"Password of a new account, at least 12 characters; asked for on a terminal when missing. That of an account that is there must be right, and may be left out." placeholder:"PASSWORD"`
-	Label     string     `help:"Tells the orders of this file from those of another file of the mandate; of several, its file's name follows. Default: the file's name." placeholder:"TEXT"`
-	Rejects   string     `help:"Where rejected rows go, with line and reason; of several files each has its own, with the file's name behind this one. Default: ${default}." default:"rejects.ndjson" type:"path" placeholder:"FILE"`
-	Conflicts string     `help:"What to do with a row about whose product and time an earlier import says something else: ${enum}. Default: ${default}." enum:"reject,add" default:"reject"`
+	Mandate   string     `help:"Name of the mandate (the company) that may see the prices; created if it is new." placeholder:"NAME"`
+	Login     string     `help:"Login of its account; created if it is new." placeholder:"LOGIN"`
+	Password  secret     `help:"Password of a new account, at least 12 characters; asked for on a terminal when missing. For an existing account it may be left out, and must be right if given." placeholder:"PASSWORD"`
+	Label     string     `help:"Name of the orders that the file adds to: files with the same label share them. Of several files, the name of each follows. Default: the file's name without the day, week or month in it." placeholder:"TEXT"`
+	Rejects   string     `help:"File for rejected rows, with line and reason. With several files each has its own, whose name ends with that of the file. Default: ${default}." default:"rejects.ndjson" type:"path" placeholder:"FILE"`
+	Conflicts string     `help:"What to do with a row that contradicts an earlier import about the same product and time: ${enum}. Default: ${default}." enum:"reject,add" default:"reject"`
 	Folder    string     `name:"watch" type:"existingdir" help:"Import the files of this folder, and then what arrives there, until it is stopped. Needs --map." placeholder:"FOLDER"`
-	DryRun    bool       `help:"Read and judge the files, publish nothing."`
+	DryRun    bool       `help:"Read and check the files, but publish nothing."`
 
 	ExampleMap bool         `help:"Print a mapping file that explains every key, and do nothing else."`
 	Applied    appliedFlags `embed:""`
@@ -43,7 +44,7 @@ type importCmd struct {
 
 // Help implements kong.HelpProvider.
 func (importCmd) Help() string {
-	return `Turns a CSV of observed prices into a working service: sites, items, an order for each site, the mandate, the account and every price go in as events. Encoding, delimiter, columns, forms of amounts and times are guessed: the first rows are shown as understood, with what had to be assumed, and a mapping file is written, which you edit where it is wrong. On a terminal you are asked before anything is published; in a pipe --yes has to say so. --map names a mapping file of your own. Importing a file again, also one that grew, adds what is new and doubles nothing. Several files have one mapping and one report. Exit code 3: some rows were rejected.
+	return `Imports observed prices, and creates what they need: sites, products, an order for each site, the mandate and the account. The encoding, the delimiter, the columns and the formats of amounts and times are guessed. You see the first rows as they were understood and every assumption, and the guess is written to a mapping file, which you edit where it is wrong. On a terminal you are asked before anything is published; in a script, --yes confirms. --map uses a mapping file of your own. Importing a file again, even one that has grown, adds what is new and duplicates nothing. Several files share one mapping and one report. Exit code 3: some rows were rejected.
 
 Examples:
 
@@ -82,7 +83,7 @@ func (c *importCmd) Run(ctx context.Context, k *kong.Context, std streams, log *
 		return err
 	}
 	if c.Map == "" {
-		if run.mapping, err = guessed(files, std); err != nil {
+		if run.mapping, err = guessed(files, strings.TrimSpace(c.Mandate), std); err != nil {
 			return err
 		}
 		if !c.DryRun {
@@ -103,8 +104,8 @@ func (c *importCmd) faults() error {
 		f.Check(c.Map != "", "watch: it needs --map, so that all files have one; `preismon import FILE --dry-run` writes one")
 		f.Check(!c.DryRun, "watch: it imports, and --dry-run does not")
 	}
-	f.Check(c.DryRun || c.Mandate != "", "mandate: missing; the name of the company that shall see the prices (--mandate)")
-	f.Check(c.DryRun || c.Login != "", "login: missing; who of it may log in (--login)")
+	f.Check(c.DryRun || c.Mandate != "", "mandate: missing; the name of the company that may see the prices")
+	f.Check(c.DryRun || c.Login != "", "login: missing; who of it may log in")
 	return f.Err()
 }
 
@@ -173,11 +174,16 @@ func (c *importCmd) progress(std streams, log *slog.Logger) func(maps.Progress) 
 	}
 }
 
-// imported gives what imports published of a site.
-func imported(ctx context.Context, b *bus, site contracts.SiteKey) iter.Seq2[*contracts.Observations, error] {
+// imported gives what imports published of a site since a time, this run among them;
+// zero: all of it.
+func (r *importRun) imported(ctx context.Context, site contracts.SiteKey, since time.Time) iter.Seq2[*contracts.Observations, error] {
 	return func(yield func(*contracts.Observations, error) bool) {
+		if _, err := r.pub.Flush(ctx); err != nil {
+			yield(nil, err)
+			return
+		}
 		subject := (&event.Event{Kind: event.KindObservations, Data: &contracts.Observations{Site: site}}).Subject()
-		for m, err := range ingest.NewHistory(b.js).Read(ctx, event.ReadRequest{Stream: event.StreamObservations, Subject: subject, Bodies: true}) {
+		for m, err := range ingest.NewHistory(r.bus.js).Read(ctx, event.ReadRequest{Stream: event.StreamObservations, Subject: subject, Since: since, Bodies: true}) {
 			if errors.Is(err, jetstream.ErrStreamNotFound) {
 				return
 			}

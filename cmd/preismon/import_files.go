@@ -13,11 +13,14 @@ import (
 	"preismon/ingest/maps"
 )
 
-// importFile is a CSV to import, and what tells its orders and its rejected
-// rows from those of the others.
+// importFile is a CSV to import, and what tells its rejected rows and its orders
+// from those of the others. Files of one kind, whose names differ by a day or a
+// month only, share their orders.
 type importFile struct {
 	maps.Source
-	label string
+	label   string // its own
+	orders  string // of its orders
+	earlier string // of the orders that earlier versions made of it; empty: the same
 }
 
 // sources gives the CSV files of all that is named: of patterns, of standard
@@ -53,7 +56,7 @@ func (r *importRun) sources(ctx context.Context) ([]importFile, error) {
 			all = append(all, files...)
 		}
 	}
-	return labelled(all, r.Label), nil
+	return labelled(all, r.Label, false), nil
 }
 
 // filesOf gives the CSV files of one file.
@@ -64,9 +67,10 @@ func (r *importRun) filesOf(name string) ([]importFile, error) {
 	}
 	files := make([]importFile, len(sources))
 	for i, s := range sources {
-		files[i] = importFile{s, maps.Label(s.Path)}
+		files[i] = importFile{Source: s, label: maps.Label(s.Path), orders: maps.Series(s.Path)}
 		if len(sources) > 1 {
 			files[i].label = maps.Label(name) + "/" + files[i].label
+			files[i].orders = maps.Series(name) + "/" + files[i].orders
 		}
 		if s.Note != "" {
 			fmt.Fprintf(r.std.err, "%s\n", s.Note)
@@ -75,23 +79,28 @@ func (r *importRun) filesOf(name string) ([]importFile, error) {
 	return files, nil
 }
 
-// labelled gives every file a label of its own, for orders of one label are the
-// same orders.
-func labelled(files []importFile, label string) []importFile {
-	if label != "" && len(files) == 1 {
-		files[0].label = label
+// labelled completes the labels of files by that of the flag, which is that of a
+// file's orders where it is the only one, and stands before those of several. Two
+// files of one name in two folders are told apart by their paths.
+func labelled(files []importFile, label string, several bool) []importFile {
+	if label != "" && len(files) == 1 && !several {
+		files[0].label, files[0].orders = label, label
 		return files
 	}
 	taken := map[string]bool{}
 	for i := range files {
 		f := &files[i]
 		if label != "" {
-			f.label = label + "/" + f.label
+			f.label, f.orders = label+"/"+f.label, label+"/"+f.orders
 		}
 		if taken[f.label] {
 			f.label = filepath.ToSlash(filepath.Clean(f.Name))
+			f.orders = f.label
 		}
 		taken[f.label] = true
+		if f.orders != f.label {
+			f.earlier = f.label
+		}
 	}
 	return files
 }

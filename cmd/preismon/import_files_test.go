@@ -99,7 +99,7 @@ func watched(t *testing.T, dir string, args []string, header string, count func(
 	}
 	put("first.csv", "A-4;5,00 €;2026-03-04 09:00\n")
 	put("notes.md", "A-9;5,00 €;2026-03-04 09:00\n")
-	for turn, said := range []string{"first.csv: 1 new observations, 0 rows known", "first.csv: 0 new observations, 1 rows known"} {
+	for turn, said := range []string{"first.csv: 1 new observation, 0 rows known", "first.csv: 0 new observations, 1 row known"} {
 		log, err := os.Create(filepath.Join(t.TempDir(), "log"))
 		if err != nil {
 			t.Fatal(err)
@@ -121,12 +121,12 @@ func watched(t *testing.T, dir string, args []string, header string, count func(
 		if turn == 0 {
 			put("broken.csv", "")
 			put("second.csv", "A-5;5,00 €;2026-03-04 09:00\nA-6;teuer €;2026-03-04 09:00\n")
-			waitFor(t, "second file", told("second.csv: 1 new observations, 0 rows known, 1 rejected"))
+			waitFor(t, "second file", told("second.csv: 1 new observation, 0 rows known, 1 rejected"))
 			put("third.csv", "A-4;4,00 €;2026-03-04 08:00\nA-5;4,00 €;2026-03-04 10:00\nA-7;4,00 €;2026-03-04 10:00\n") // one late, one of a new product
 			waitFor(t, "what changed", told("third.csv: 3 new observations, 0 rows known, 0 rejected\n  1 of the prices known before changed:\n  A-5 at laden: 5.00 EUR -> 4.00 EUR (-20.0 %)\n"))
 			waitFor(t, "broken file", told("broken.csv: not imported: the file has a header and no rows"))
 		} else {
-			waitFor(t, "second file", told("second.csv: 0 new observations, 1 rows known, 1 rejected"))
+			waitFor(t, "second file", told("second.csv: 0 new observations, 1 row known, 1 rejected"))
 		}
 		if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
 			t.Fatal(err)
@@ -184,23 +184,27 @@ func TestSettledFiles(t *testing.T) {
 	look("old.csv")
 }
 
-// TestLabelled: no two files of a run have one label.
+// TestLabelled: no two files of a run have one label, and those of one kind share
+// their orders.
 func TestLabelled(t *testing.T) {
 	file := func(name string) importFile {
-		return importFile{maps.Source{Name: name, Path: name}, maps.Label(name)}
+		return importFile{Source: maps.Source{Name: name, Path: name}, label: maps.Label(name), orders: maps.Series(name)}
 	}
 	for _, c := range []struct {
-		label string
-		files []importFile
-		want  []string
+		label   string
+		several bool
+		files   []importFile
+		want    []string // label, that of the orders, that of orders made earlier
 	}{
-		{"", []importFile{file("a/x.csv"), file("b/x.csv"), file("y.csv")}, []string{"x", "b/x.csv", "y"}},
-		{"shop", []importFile{file("x.csv")}, []string{"shop"}},
-		{"shop", []importFile{file("x.csv"), file("y.csv")}, []string{"shop/x", "shop/y"}},
+		{"", false, []importFile{file("a/x.csv"), file("b/x.csv"), file("y.csv")}, []string{"x x ", "b/x.csv b/x.csv ", "y y "}},
+		{"", false, []importFile{file("x-2026-10.csv")}, []string{"x-2026-10 x x-2026-10"}},
+		{"shop", false, []importFile{file("x-2026-10.csv")}, []string{"shop shop "}},
+		{"shop", true, []importFile{file("x-2026-10.csv")}, []string{"shop/x-2026-10 shop/x shop/x-2026-10"}},
+		{"shop", false, []importFile{file("x-2026-10.csv"), file("x-2026-11.csv")}, []string{"shop/x-2026-10 shop/x shop/x-2026-10", "shop/x-2026-11 shop/x shop/x-2026-11"}},
 	} {
 		var got []string
-		for _, f := range labelled(c.files, c.label) {
-			got = append(got, f.label)
+		for _, f := range labelled(c.files, c.label, c.several) {
+			got = append(got, f.label+" "+f.orders+" "+f.earlier)
 		}
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%q, want %q", got, c.want)

@@ -17,15 +17,18 @@ import (
 // like, written to the working directory for the next time, or what was written
 // then. It shows how the first rows are understood. The others have to have the
 // same columns.
-func guessed(files []importFile, std streams) (*maps.Mapping, error) {
+func guessed(files []importFile, mandate string, std streams) (*maps.Mapping, error) {
 	file := files[0]
 	name := maps.Series(file.Path) + ".yaml"
-	m, err := rememberedMapping(name, file, std)
+	m, err := rememberedMapping(maps.Label(file.Path)+".yaml", file, mandate, std) // of an earlier version
+	if m == nil && err == nil {
+		m, err = rememberedMapping(name, file, mandate, std)
+	}
 	if err != nil {
 		return nil, err
 	}
 	if m == nil {
-		g, err := maps.GuessMapping(file.Path, time.Now())
+		g, err := maps.GuessMapping(file.Path, mandate, time.Now())
 		if err != nil {
 			return nil, err
 		}
@@ -40,7 +43,7 @@ func guessed(files []importFile, std streams) (*maps.Mapping, error) {
 		fmt.Fprintf(std.err, "\nThis is written to %s. Where it is wrong, edit that file and run the same command again.\n", name)
 	}
 	for _, other := range files[1:] {
-		if _, err := maps.Preview(other.Path, other.Mapping(m), time.Now()); err != nil {
+		if _, err := maps.Preview(other.Path, other.Mapping(m.For(mandate)), time.Now()); err != nil {
 			return nil, fmt.Errorf("%s is not read as %s is: %w; import it by itself", other.Name, file.Name, err)
 		}
 	}
@@ -48,7 +51,7 @@ func guessed(files []importFile, std streams) (*maps.Mapping, error) {
 }
 
 // rememberedMapping gives the mapping that an earlier run wrote; nil: none did.
-func rememberedMapping(name string, file importFile, std streams) (*maps.Mapping, error) {
+func rememberedMapping(name string, file importFile, mandate string, std streams) (*maps.Mapping, error) {
 	text, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -60,7 +63,7 @@ func rememberedMapping(name string, file importFile, std streams) (*maps.Mapping
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	rows, err := maps.Preview(file.Path, file.Mapping(m), time.Now())
+	rows, err := maps.Preview(file.Path, file.Mapping(m.For(mandate)), time.Now())
 	if err != nil {
 		return nil, err
 	}

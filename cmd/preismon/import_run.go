@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 
 	"preismon/contracts"
 	"preismon/contracts/event"
@@ -27,6 +30,9 @@ type importRun struct {
 	bus     *bus // nil: nothing is published
 	pub     *publishing
 	account maps.Request // whose login it is
+	ordered map[contracts.OrderID]*contracts.Order
+	others  map[contracts.ItemID]bool // items that orders of other mandates have
+	catalog jetstream.Stream          // nil: there are none
 }
 
 // importedFile is what came of a file.
@@ -80,7 +86,7 @@ func (r *importRun) all(ctx context.Context, files []importFile, cfg ingest.Conf
 
 // interrupted says how to go on.
 func interrupted(ctx context.Context) error {
-	return fmt.Errorf("%w; run it again to go on, nothing is doubled", context.Cause(ctx))
+	return fmt.Errorf("%w; run it again to continue; nothing is duplicated", context.Cause(ctx))
 }
 
 // one imports a file, or judges it.
@@ -88,8 +94,9 @@ func (r *importRun) one(ctx context.Context, f importFile, several bool) (*impor
 	rejects := rejectsOf(r.Rejects, f.label, several)
 	defer rejects.Close()
 	req := maps.Request{
-		File: f.Path, Mapping: f.Mapping(r.mapping), Label: f.label, Mandate: r.Mandate, Login: r.Login, Rejects: rejects,
-		PasswordHash: r.account.PasswordHash, Known: r.account.Known,
+		File: f.Path, Mapping: f.Mapping(r.mapping), Label: f.orders, Earlier: f.earlier, Mandate: r.Mandate, Login: r.Login, Rejects: rejects,
+		PasswordHash: r.account.PasswordHash, Known: r.account.Known, Ordered: r.ordered,
+		Named:    func(item contracts.ItemID) (bool, error) { return r.named(ctx, item) },
 		Progress: r.progress(r.std, r.log), AddConflicts: r.Conflicts == "add", Memory: r.memory, Changes: r.Folder != "",
 	}
 	var summary *maps.Summary
@@ -97,10 +104,15 @@ func (r *importRun) one(ctx context.Context, f importFile, several bool) (*impor
 	if r.pub == nil {
 		summary, err = maps.Check(ctx, req)
 	} else {
-		req.Published = func(site contracts.SiteKey) iter.Seq2[*contracts.Observations, error] {
-			return imported(ctx, r.bus, site)
+		req.Published = func(site contracts.SiteKey, since time.Time) iter.Seq2[*contracts.Observations, error] {
+			return r.imported(ctx, site, since)
 		}
-		summary, err = maps.Import(ctx, req, func(ctx context.Context, e *event.Event) error { return r.pub.Publish(ctx, e) })
+		summary, err = maps.Import(ctx, req, func(ctx context.Context, e *event.Event) error {
+			if o, ok := e.Data.(*contracts.Order); ok {
+				r.ordered[o.OrderID] = o
+			}
+			return r.pub.Publish(ctx, e)
+		})
 		if ctx.Err() != nil {
 			return nil, interrupted(ctx)
 		}
@@ -121,12 +133,50 @@ func (r *importRun) open(ctx context.Context, cfg ingest.Config) (err error) {
 		return err
 	}
 	if err = r.importCmd.account(ctx, r.bus, r.std, &r.account); err == nil {
+		err = r.orders(ctx)
+	}
+	if err == nil {
 		r.pub, err = r.Watch.open(r.bus, r.log)
 	}
 	if err != nil {
 		r.bus.conn.Close()
 	}
 	return err
+}
+
+// orders reads the orders of the mandate, and what those of others have.
+func (r *importRun) orders(ctx context.Context) error {
+	all, err := ingest.Orders(ctx, r.bus.js)
+	if err != nil {
+		return fmt.Errorf("read the orders: %w", err)
+	}
+	mandate := maps.MandateID(strings.TrimSpace(r.Mandate))
+	r.ordered, r.others = map[contracts.OrderID]*contracts.Order{}, map[contracts.ItemID]bool{}
+	for _, o := range all {
+		if o.MandateID == mandate {
+			r.ordered[o.OrderID] = o
+			continue
+		}
+		for _, item := range o.Items {
+			r.others[item] = true
+		}
+	}
+	if len(r.others) > 0 {
+		r.catalog, err = r.bus.js.Stream(ctx, event.StreamCatalog)
+	}
+	return err
+}
+
+// named tells whether other mandates see an item that the catalogue has.
+func (r *importRun) named(ctx context.Context, item contracts.ItemID) (bool, error) {
+	if !r.others[item] {
+		return false, nil
+	}
+	_, err := r.catalog.GetLastMsgForSubject(ctx, (&event.Event{Kind: event.KindItem, Data: &contracts.Item{ItemID: item}}).Subject())
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 func (r *importRun) close() {
@@ -138,14 +188,14 @@ func (r *importRun) close() {
 func (r *importRun) flush(ctx context.Context, start time.Time, accepted int) error {
 	stats, err := r.pub.Flush(ctx)
 	if err != nil {
-		return fmt.Errorf("%w; run it again to go on, nothing is doubled", err)
+		return fmt.Errorf("%w; run it again to continue; nothing is duplicated", err)
 	}
-	fmt.Fprintf(r.std.err, "Published %s events (%s known already) in %.1f s.\n", thousands(stats.Accepted+stats.Duplicates), thousands(stats.Duplicates), time.Since(start).Seconds())
+	fmt.Fprintf(r.std.err, "Published %s (%s known already) in %.1f s.\n", plural(stats.Accepted+stats.Duplicates, "event"), thousands(stats.Duplicates), time.Since(start).Seconds())
 	if err := r.Applied.wait(ctx, r.bus); err != nil || !r.Applied.Wait {
 		return err
 	}
 	all := time.Since(start)
-	fmt.Fprintf(r.std.err, "Everything can be queried after %.1f s: %s rows/s through the whole way.\n", all.Seconds(), thousands(int64(float64(accepted)/all.Seconds())))
+	fmt.Fprintf(r.std.err, "Everything can be queried, %.1f s after the start (%s rows/s).\n", all.Seconds(), thousands(int64(float64(accepted)/all.Seconds())))
 	return nil
 }
 
@@ -170,7 +220,7 @@ func (r *importRun) report(done []importedFile) error {
 		sum.Rows, sum.Accepted, sum.Known = sum.Rows+f.Rows, sum.Accepted+f.Accepted, sum.Known+f.Known
 		sum.Rejected, sum.Observations = sum.Rejected+f.Rejected, sum.Observations+f.Observations
 	}
-	line(fmt.Sprintf("%d files", len(done)), &sum)
+	line(plural(len(done), "file"), &sum)
 	return t.Flush()
 }
 

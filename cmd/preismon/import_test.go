@@ -143,7 +143,7 @@ func TestImport(t *testing.T) {
 		}
 	}
 	t.Logf("the summary:\n%s", out)
-	if !strings.Contains(out, "7 accepted rows were imported before") || !strings.Contains(errs, "preismon login --login me, then preismon results --site alpha.example --from 2026-03-11") {
+	if !strings.Contains(out, "7 accepted rows imported before") || !strings.Contains(errs, "preismon login --login me, then preismon results --site alpha.example --from 2026-03-11") {
 		t.Errorf("the second time: %s%s", out, errs)
 	}
 	grown(t, u, args, password)
@@ -222,7 +222,7 @@ func TestImport(t *testing.T) {
 		t.Errorf("exit code %d: %s%s", code, out, errs)
 	}
 	u.client().login("me", "something quite different")
-	if out, errs, code = preismon(t, nil, "accounts", "list", "--data-dir", u.DataDir); code != 0 || !strings.Contains(out, "active") || strings.Count(out, "\n") != 2 {
+	if out, errs, code = preismon(t, nil, "accounts", "list", "--data-dir", u.DataDir); code != 0 || !strings.Contains(out, "active") || strings.Count(out, "\n") != 3 {
 		t.Errorf("exit code %d: %s%s", code, out, errs)
 	}
 }
@@ -259,6 +259,35 @@ func grown(t *testing.T, u *upProcess, args, password []string) {
 		t.Errorf("%d rows, want 8", n)
 	}
 	noDoubles(t, db)
+
+	// What the file of another day does not list any more stays in view.
+	const visible = "SELECT count() FROM observations_by_mandate"
+	before := number(t, db, visible)
+	first, _, _ := strings.Cut(rows, "\n")
+	args[1] = file(t, "shops.csv", header+"\n"+first+"\n")
+	out, errs, code = preismon(t, password, args...)
+	if code != 0 || !strings.Contains(out, "1 product of earlier imports, in view") {
+		t.Errorf("a row less: exit code %d: %s%s", code, out, errs)
+	}
+	settle(t, db)
+	if n := number(t, db, visible); n != before {
+		t.Errorf("%d rows in view, %d before", n, before)
+	}
+
+	// Another customer's file gives a product that both see no other name.
+	const named = "SELECT countIf(name = 'Pen') FROM items FINAL WHERE ean = '4006381333931'"
+	if n := number(t, db, named); n != 1 {
+		t.Fatalf("%d products of the name", n)
+	}
+	args[1] = file(t, "theirs.csv", header+"\nbeta.example;B-7;4006381333931;Renamed;2026-03-12 09:00:00;1,30;EUR;1;Kiosk\n")
+	out, errs, code = preismon(t, password, append(slices.Clone(args), "--mandate", "Other", "--login", "other")...)
+	if code != 0 || !strings.Contains(out, "1 product that other customers see, too") {
+		t.Errorf("of another customer: exit code %d: %s%s", code, out, errs)
+	}
+	settle(t, db)
+	if n := number(t, db, named); n != 1 {
+		t.Error("another customer's import renamed a product")
+	}
 }
 
 // rejected checks the lines that a file of rejected rows names.

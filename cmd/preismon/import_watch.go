@@ -106,22 +106,21 @@ func (r *importRun) arrived(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	label := ""
-	if r.Label != "" {
-		label = r.Label + "/" + maps.Label(name)
-	}
-	for _, f := range labelled(files, label) {
-		one, err := r.one(ctx, f, true)
-		if err != nil {
+	for _, f := range labelled(files, r.Label, true) {
+		if err := r.orders(ctx); err != nil { // somebody may have changed them
 			return err
 		}
-		if _, err := r.pub.Flush(ctx); err != nil {
+		one, failed := r.one(ctx, f, true)
+		if _, err := r.pub.Flush(ctx); err != nil { // also of what failed: its rows are known then
 			return err
+		}
+		if failed != nil {
+			return failed
 		}
 		if err := r.Applied.wait(ctx, r.bus); err != nil {
 			return err
 		}
-		fmt.Fprintf(r.std.out, "%s: %s new observations, %s rows known, %s rejected\n", f.Name, thousands(one.Observations), thousands(one.Known), thousands(one.Rejected))
+		fmt.Fprintf(r.std.out, "%s: %s, %s known, %s rejected\n", f.Name, plural(one.Observations, "new observation"), plural(one.Known, "row"), thousands(one.Rejected))
 		if one.rejects != "" {
 			fmt.Fprintf(r.std.out, "%s: the rejected rows and their reasons are in %s\n", f.Name, one.rejects)
 		}

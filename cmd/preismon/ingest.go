@@ -29,34 +29,37 @@ type busFlags struct {
 // config finds the servers.
 func (f busFlags) config(name string, log *slog.Logger) (ingest.Config, error) {
 	cfg := f.NATS.config(name, log)
-	if f.DataDir == "" {
-		if cfg.URL == "" {
-			return cfg, errors.New("nats-url, data-dir: one of them is needed")
-		}
+	var where error
+	switch {
+	case f.DataDir == "" && cfg.URL == "":
+		where = errors.New("nats-url, data-dir: one of them is needed")
+	case f.DataDir == "":
 		return cfg, cfg.Validate()
+	case cfg.URL != "":
+		where = errors.New("nats-url, data-dir: only one of them")
+	default:
+		var r embedded.Runtime
+		if r, where = embedded.ReadRuntime(f.DataDir); where == nil {
+			cfg.URL = r.NATSURL
+			return cfg, cfg.Validate()
+		}
 	}
-	if cfg.URL != "" {
-		return cfg, errors.New("nats-url, data-dir: only one of them")
-	}
-	r, err := embedded.ReadRuntime(f.DataDir)
-	if err != nil {
-		return cfg, err
-	}
-	cfg.URL = r.NATSURL
-	return cfg, cfg.Validate()
+	rest := cfg
+	rest.URL = "nats://not-known-yet:4222"
+	return cfg, errors.Join(where, rest.Validate())
 }
 
 type ingestCmd struct {
 	roleFlags
 	Bus     busFlags   `embed:""`
 	Watch   watchFlags `embed:""`
-	Files   []string   `arg:"" optional:"" help:"NDJSON files of events, plain, .gz or .zst; - or none: stdin." placeholder:"FILE"`
-	Rejects string     `help:"Where rejected lines go, with file, line and reason. Default: ${default}." default:"rejects.ndjson" type:"path" placeholder:"FILE"`
+	Files   []string   `arg:"" optional:"" help:"NDJSON files of events, plain, .gz or .zst; - or no name: standard input." placeholder:"FILE"`
+	Rejects string     `help:"File for rejected lines, with file, line and reason. Default: ${default}." default:"rejects.ndjson" type:"path" placeholder:"FILE"`
 }
 
 // Help implements kong.HelpProvider.
 func (ingestCmd) Help() string {
-	return `Validates each line against the event contract, publishes it, and waits for every acknowledgement. Events carry their ids, so an interrupted run can be run again and doubles nothing. Exit code 3: some lines were rejected.
+	return `Validates each line against the event contract, publishes it, and waits for every acknowledgement. Each event has an id, so an interrupted run can be repeated, and duplicates nothing. Exit code 3: some lines were rejected.
 
 Examples:
 
@@ -98,7 +101,7 @@ func (c *ingestCmd) Run(ctx context.Context, k *kong.Context, std streams, log *
 		thousands(result.Accepted), thousands(result.Duplicates), thousands(result.Rejected),
 		seconds, thousands(int64(float64(result.Accepted+result.Duplicates)/max(seconds, 0.001))))
 	if err := errors.Join(err, rejects.Close()); err != nil {
-		return fmt.Errorf("%w; run it again to go on, nothing is doubled", err)
+		return fmt.Errorf("%w; run it again to continue; nothing is duplicated", err)
 	}
 	if result.Rejected > 0 {
 		fmt.Fprintf(std.err, "The rejected lines and their reasons are in %s.\n", rejects.name)

@@ -10,30 +10,33 @@ import (
 type itemSummaryCmd struct {
 	Remote remoteFlags `embed:""`
 	recordFlags
-	ItemID      string `arg:"" help:"Id of the product."`
-	Site        string `help:"Only this site, by its key." env:"-" placeholder:"KEY"`
-	From        string `help:"First instant or day of the window, with --to. Default: the last 30 days." env:"-" placeholder:"TIME"`
-	To          string `help:"Last instant or day of the window." env:"-" placeholder:"TIME"`
-	OwnMerchant string `help:"You are this merchant." env:"-" placeholder:"TEXT"`
-	Timezone    string `help:"IANA zone of days and of the times in the answer." env:"-" placeholder:"ZONE"`
+	ItemID         string `arg:"" help:"Id of the product."`
+	Site           string `help:"Only this site, by its key." env:"-" placeholder:"KEY"`
+	From           string `help:"First instant or day of the window, with --to. Default: the last 30 days." env:"-" placeholder:"TIME"`
+	To             string `help:"Last instant or day of the window." env:"-" placeholder:"TIME"`
+	OwnMerchant    string `help:"You are this merchant." env:"-" placeholder:"TEXT"`
+	CandidatePrice string `help:"Place this price among the offers, instead of yours." env:"-" placeholder:"AMOUNT"`
+	Currency       string `help:"Currency of the candidate price. Default: that of each market." env:"-" placeholder:"CODE"`
+	Timezone       string `help:"IANA zone of days and of the times in the answer." env:"-" placeholder:"ZONE"`
 }
 
 var itemSummaryFields = []string{
-	"country", "currencyCode", "cheapest.site", "cheapest.merchant", "cheapest.totalPrice", "offers", "ownPrice", "rank", "rankWithShipping", "low.price", "high.price", "lastCapturedAt",
+	"country", "currencyCode", "cheapest.site", "cheapest.merchant", "cheapest.totalPrice", "offers", "ownPrice", "rank", "rankWithShipping", "position.candidate.differencePercent", "low.price", "high.price", "lastCapturedAt",
 }
 
 // Help implements kong.HelpProvider.
 func (itemSummaryCmd) Help() string {
-	return `For each market: the cheapest current offer with shipping, where your price ranks, and the lowest and highest price of the window; with
+	return `For each market: the cheapest current offer with shipping, where your price (or a candidate one) ranks, and the lowest and highest price of the window; with
 --format ndjson also captures by outcome, who held the buy box, and for each site how fresh it is and what each day was.
 
 Examples:
 
   preismon item-summary 4711
+  preismon item-summary 4711 --candidate-price 12.99 --currency EUR
   preismon item-summary 4711 --from 2026-02-01 --to 2026-02-28 --format ndjson`
 }
 
 func (c *itemSummaryCmd) Run(ctx context.Context, std streams) error {
-	p := (&scopeFlags{Site: c.Site, Timezone: c.Timezone}).params(map[string]string{"capturedFrom": c.From, "capturedTo": c.To, "ownMerchant": c.OwnMerchant})
+	p := (&scopeFlags{Site: c.Site, Timezone: c.Timezone}).params(map[string]string{"capturedFrom": c.From, "capturedTo": c.To, "ownMerchant": c.OwnMerchant, "candidatePrice": c.CandidatePrice, "currencyCode": c.Currency})
 	return c.list(ctx, std, c.Remote, "/ext/v1/items/"+url.PathEscape(c.ItemID)+"/summary", p, itemSummaryFields, query.RecordColumns[query.ItemMarket]())
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -60,6 +62,13 @@ func TestKeepRows(t *testing.T) {
 	if said := run(0, append([]string{"results", "--site", "laden", "--from", at.Format(time.DateOnly)}, ask...)...); strings.Count(said, "A-1") == 0 && strings.Count(said, "6.00") == 0 && strings.Count(said, "600") == 0 {
 		t.Errorf("results from the floor on: %s", said)
 	}
+	var gone string
+	if err := u.tables().QueryRow("SELECT event_id FROM ingested_events WHERE (epoch, seq) IN (SELECT epoch, seq FROM expired_rows) LIMIT 1").Scan(&gone); err != nil {
+		t.Fatal(err)
+	}
+	if said := run(0, "trace", gone, "--data-dir", u.DataDir); !strings.Contains(said, "too old and no longer kept") {
+		t.Errorf("trace: %s", said)
+	}
 	bring(late)
 	if n := number(t, u.tables(), "SELECT toUInt64(countIf(captured_at < '2024-02-04')) * 10 + countIf(captured_at >= '2024-02-04') FROM observations"); n != 21 { // removed after ten minutes
 		t.Errorf("rows: %d", n)
@@ -70,4 +79,39 @@ func TestKeepRows(t *testing.T) {
 		t.Errorf("%d rows after the rebuild, want 1", n)
 	}
 	run(0, "audit", "--content", "--data-dir", u.DataDir)
+}
+
+// TestKeepRowsSize: beyond the size the oldest quarters are gone, and no quarter of the
+// last 31 days, however small the size is.
+func TestKeepRowsSize(t *testing.T) {
+	t.Parallel()
+	u := startUp(t, "--keep-rows-size", "1", "--keep-observations-size", "1")
+	text := []byte("Artikelnummer;Preis;Gesehen am\n")
+	random := rand.New(rand.NewPCG(1, 2))
+	add := func(n int, at time.Time) {
+		for i := range n {
+			text = fmt.Appendf(text, "A-%d;%d,%02d €;%s\n", i%400, random.IntN(100_000), random.IntN(100), at.Add(time.Duration(i/400)*time.Minute).Format("2006-01-02 15:04"))
+		}
+	}
+	add(800, time.Date(2023, 2, 3, 0, 0, 0, 0, time.UTC))
+	add(800, time.Date(2024, 2, 3, 0, 0, 0, 0, time.UTC))
+	add(120_000, time.Now().UTC().AddDate(0, 0, -2).Truncate(time.Hour)) // more than a MiB
+	cmd := command(t, []string{"PREISMON_PASSWORD=correct horse battery staple"}, "import", file(t, "laden.csv", string(text)), "--mandate", "Laden", "--login", "me", "--data-dir", u.DataDir, "--yes")
+	cmd.Dir = t.TempDir()
+	if said, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, said)
+	}
+	tables := u.tables()
+	settle(t, tables)
+	kept := time.Now().UTC().Add(-minKeptRows)
+	least := time.Date(kept.Year(), (kept.Month()-1)/3*3+1, 1, 0, 0, 0, 0, time.UTC)
+	eventually(t, 3*expireEvery, "the floor is that of 31 days ago", func() bool {
+		return number(t, tables, "SELECT toUInt64(max(floor)) FROM checkpoints") >= uint64(least.UnixMilli())
+	})
+	if out, errs, code := preismon(t, nil, "audit", "--data-dir", u.DataDir); code != 0 {
+		t.Errorf("audit: %d: %s%s", code, out, errs)
+	}
+	if out, _, _ := preismon(t, nil, "doctor", "--data-dir", u.DataDir); !strings.Contains(out, "those captured from "+least.Format(time.DateOnly)) {
+		t.Errorf("doctor: %s", out)
+	}
 }

@@ -19,7 +19,7 @@ type loginCmd struct {
 
 // Help implements kong.HelpProvider.
 func (loginCmd) Help() string {
-	return `Gets an access token and keeps it for the other commands: in a file for this server that only you may read, in your config folder. The password is not kept. The token lives some hours; then log in again.
+	return `Gets an access token and keeps it for the other commands: in a file for this server that only you may read, in your config folder. The password is not kept. The token is valid for some hours; then log in again.
 
 Examples:
 

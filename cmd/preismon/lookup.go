@@ -22,7 +22,7 @@ type lookupCmd struct {
 	Pzn      []string `help:"Pharmazentralnummern." env:"-" placeholder:"DIGITS"`
 	Asin     []string `help:"ASINs, each with its marketplace locale: B000000001:de." env:"-" placeholder:"ASIN:LOCALE"`
 	ItemID   []string `name:"item-id" help:"Ids of items." env:"-" placeholder:"ID"`
-	File     string   `help:"More of them, one a line; - is standard input." env:"-" placeholder:"FILE"`
+	File     string   `help:"File of identifiers, one per line; - is standard input." env:"-" placeholder:"FILE"`
 	Kind     string   `help:"What the lines of --file are: ${enum}." enum:"ean,pzn,asin,item-id" default:"ean" env:"-"`
 	Timezone string   `help:"IANA zone of the times in the answer." env:"-" placeholder:"ZONE"`
 }
@@ -31,7 +31,7 @@ var lookupFields = []string{"asked", "known", "seen", "items", "noResult", "late
 
 // Help implements kong.HelpProvider.
 func (lookupCmd) Help() string {
-	return `A record for each identifier: whether it is known and was seen, and the newest record of each site. More than 10,000 are asked for in several requests, each as of its own moment.
+	return `Writes a record for each identifier: whether it is known, whether it was seen, and the newest record of each site. More than 10,000 identifiers take several requests, each answered as of its own time.
 
 Examples:
 

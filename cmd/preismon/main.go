@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/signal"
 	"strings"
@@ -32,50 +33,50 @@ type cli struct {
 
 	Up          upCmd          `cmd:"" help:"Run everything in one process: ClickHouse, NATS, projector, query service."`
 	Ingest      ingestCmd      `cmd:"" help:"Publish events from NDJSON files or stdin."`
-	Import      importCmd      `cmd:"" help:"Publish a CSV of observed prices, by a mapping file."`
-	Accounts    accountsCmd    `cmd:"" help:"List, add, change and shut out accounts."`
+	Import      importCmd      `cmd:"" help:"Import prices from a CSV, Excel or Parquet file."`
+	Accounts    accountsCmd    `cmd:"" help:"List, add, change and disable accounts."`
 	Catalogue   catalogueCmd   `cmd:"" help:"List, add and change orders and sites."`
 	Projector   projectorCmd   `cmd:"" help:"Run the projector: events to ClickHouse tables."`
 	Query       queryCmd       `cmd:"" help:"Run the query service: REST, streams, MCP and the web pages."`
-	Audit       auditCmd       `cmd:"" help:"Compare streams, dead letters and tables: what is missing or doubled."`
-	Doctor      doctorCmd      `cmd:"" help:"Look at everything, and say what needs a hand and which command mends it."`
-	Trace       traceCmd       `cmd:"" help:"Say where an event is, and who sees it."`
-	DeadLetters deadLettersCmd `cmd:"" name:"deadletters" help:"List, show and replay what could not be read."`
-	Backup      backupCmd      `cmd:"" help:"Save the tables of ClickHouse, list what was saved, and try it."`
-	Restore     restoreCmd     `cmd:"" help:"Bring the tables of ClickHouse back."`
-	Rebuild     rebuildCmd     `cmd:"" help:"Rebuild all tables from the streams, beside the old ones."`
-	Bench       benchCmd       `cmd:"" help:"Measure against what one would run instead."`
+	Audit       auditCmd       `cmd:"" help:"Compare streams, dead letters and tables, and report what is missing or duplicated."`
+	Doctor      doctorCmd      `cmd:"" help:"Check the whole installation, and say what needs attention and which command fixes it."`
+	Trace       traceCmd       `cmd:"" help:"Show where an event is, and who sees it."`
+	DeadLetters deadLettersCmd `cmd:"" name:"deadletters" help:"List, show and replay events that could not be read."`
+	Backup      backupCmd      `cmd:"" help:"Back up the ClickHouse tables, list the backups, and test them."`
+	Restore     restoreCmd     `cmd:"" help:"Restore the ClickHouse tables from a backup."`
+	Rebuild     rebuildCmd     `cmd:"" help:"Rebuild all tables from the streams, while the old ones stay in use."`
+	Bench       benchCmd       `cmd:"" help:"Measure the speed on this machine, compared with alternatives."`
 	Charts      chartsCmd      `cmd:"" name:"explorer-assets" help:"Fetch the chart library of the explorer into a folder."`
-	Migrate     migrateCmd     `cmd:"" help:"Bring the ClickHouse schema to this program's version."`
-	Market      marketCmd      `cmd:"" help:"Publish the demo's simulated market to servers of your own."`
+	Migrate     migrateCmd     `cmd:"" help:"Upgrade the ClickHouse schema to this program's version."`
+	Market      marketCmd      `cmd:"" help:"Publish the demo's simulated market to your own servers."`
 	Health      healthCmd      `cmd:"" help:"Ask a role on this machine whether it is ready."`
-	Secrets     secretsCmd     `cmd:"" help:"Make the secrets of docker-compose.yml."`
+	Secrets     secretsCmd     `cmd:"" help:"Generate the secrets for docker-compose.yml."`
 	Version     versionCmd     `cmd:"" help:"Print the version."`
 
-	Login       loginCmd       `cmd:"" group:"As a client of a server" help:"Log in at a server; the token is kept."`
+	Login       loginCmd       `cmd:"" group:"As a client of a server" help:"Log in to a server; the token is stored."`
 	Logout      logoutCmd      `cmd:"" group:"As a client of a server" help:"Revoke the token and forget it."`
 	Sites       sitesCmd       `cmd:"" group:"As a client of a server" help:"List the sites that you see."`
-	Items       itemsCmd       `cmd:"" group:"As a client of a server" help:"List the products that you see, or search them."`
+	Items       itemsCmd       `cmd:"" group:"As a client of a server" help:"List or search the products that you see."`
 	Orders      ordersCmd      `cmd:"" group:"As a client of a server" help:"List the orders that you see."`
 	Results     resultsCmd     `cmd:"" group:"As a client of a server" help:"Read observed prices, for people or programs."`
-	Stream      streamCmd      `cmd:"" group:"As a client of a server" help:"Read observed prices as NDJSON, as they come."`
+	Stream      streamCmd      `cmd:"" group:"As a client of a server" help:"Read observed prices as NDJSON, row by row."`
 	Export      exportCmd      `cmd:"" group:"As a client of a server" help:"Write observed prices to a file: NDJSON, CSV, Arrow or Parquet."`
-	SQL         sqlCmd         `cmd:"" name:"sql" group:"As a client of a server" help:"Ask observed prices in SQL, on a copy of your own."`
-	Lookup      lookupCmd      `cmd:"" group:"As a client of a server" help:"Look many products up at once: are they known, what was seen last."`
-	Stats       statsCmd       `cmd:"" group:"As a client of a server" help:"Sum observed prices up: by product, site, merchant or brand, and time."`
+	SQL         sqlCmd         `cmd:"" name:"sql" group:"As a client of a server" help:"Query observed prices with SQL, on a local copy."`
+	Lookup      lookupCmd      `cmd:"" group:"As a client of a server" help:"Look up many products at once: whether they are known, and what was seen last."`
+	Stats       statsCmd       `cmd:"" group:"As a client of a server" help:"Summarize observed prices by product, site, merchant or brand, and by time."`
 	Position    positionCmd    `cmd:"" group:"As a client of a server" help:"See where your prices stand among the current offers, worst first."`
-	Movers      moversCmd      `cmd:"" group:"As a client of a server" help:"See what moved between two instants, the greatest moves of a price first."`
-	Evidence    evidenceCmd    `cmd:"" group:"As a client of a server" help:"See where a row comes from: its event, its address, when the next was due."`
+	Movers      moversCmd      `cmd:"" group:"As a client of a server" help:"See what changed between two points in time, the largest price changes first."`
+	Evidence    evidenceCmd    `cmd:"" group:"As a client of a server" help:"See where a row comes from: its event, its URL, and when the next capture was due."`
 	Overview    overviewCmd    `cmd:"" group:"As a client of a server" help:"See what changed and what needs attention, in one request."`
 	ItemSummary itemSummaryCmd `cmd:"" group:"As a client of a server" help:"See a product in one request: prices, rank, range, buy box, stock."`
-	SiteStatus  siteStatusCmd  `cmd:"" group:"As a client of a server" help:"See how fresh each site is, and why pairs have no price."`
-	Windows     windowsCmd     `cmd:"" group:"As a client of a server" help:"See which days have other rows: what a copy has to read again."`
-	Changes     changesCmd     `cmd:"" group:"As a client of a server" help:"Follow what becomes visible: each row once, late ones too."`
-	Alerts      alertsCmd      `cmd:"" group:"As a client of a server" help:"Be told when a rule fires: a price, a drop, stock, the buy box, an undercut."`
-	Notify      notifyCmd      `cmd:"" group:"As a client of a server" help:"Deliver alerts to webhooks and commands, by a rules file."`
-	Explain     explainCmd     `cmd:"" group:"As a client of a server" help:"Ask what a command would read: is it accepted, how much is it."`
+	SiteStatus  siteStatusCmd  `cmd:"" group:"As a client of a server" help:"See how fresh each site is, and why products have no price there."`
+	Windows     windowsCmd     `cmd:"" group:"As a client of a server" help:"See which days have changed, so that a copy reads only those again."`
+	Changes     changesCmd     `cmd:"" group:"As a client of a server" help:"Follow new rows as they become visible: each once, late ones too."`
+	Alerts      alertsCmd      `cmd:"" group:"As a client of a server" help:"Get alerts by a rule: a price, a drop, stock, the buy box, an undercut."`
+	Notify      notifyCmd      `cmd:"" group:"As a client of a server" help:"Deliver alerts to webhooks and commands, as a rules file says."`
+	Explain     explainCmd     `cmd:"" group:"As a client of a server" help:"Show what a command would read: whether it is accepted, and how much it is."`
 	History     historyCmd     `cmd:"" group:"As a client of a server" help:"List and download archived files of an order."`
-	Completion  completionCmd  `cmd:"" group:"As a client of a server" help:"Print the completion of a shell."`
+	Completion  completionCmd  `cmd:"" group:"As a client of a server" help:"Print a completion script for your shell."`
 	Complete    completeCmd    `cmd:"" hidden:"" name:"__complete"`
 }
 
@@ -138,8 +139,7 @@ func run(ctx context.Context, args []string, std streams) int {
 		return exit
 	}
 	if err != nil {
-		fmt.Fprintf(std.err, "preismon: %s\nSee `%s --help`.\n", strings.Join(allFaults(err, args), "\npreismon: "), meant(err))
-		return exitUsage
+		return refuse(std, allFaults(ctx, err, args), meant(err))
 	}
 	switch err := kctx.Run(kctx, c.Log.logger(std.err)); {
 	case err == nil, errors.Is(err, errPagerLeft):
@@ -152,12 +152,32 @@ func run(ctx context.Context, args []string, std streams) int {
 		fmt.Fprintf(std.err, "preismon: %v\n", err)
 		return exitIncomplete
 	case errors.As(err, new(*configError)):
-		fmt.Fprintf(std.err, "preismon: the configuration is wrong:\n%v\nSee `%s --help`.\n", err, named(kctx.Path))
-		return exitUsage
+		wrong, _ := errors.AsType[*configError](err)
+		lines := wrong.lines()
+		for i := range lines {
+			lines[i] = asFlags(kctx.Flags(), lines[i])
+		}
+		return refuse(std, lines, named(kctx.Path))
 	default:
-		fmt.Fprintf(std.err, "preismon: %v\n", err)
+		fmt.Fprintf(std.err, "preismon: %v\n%s", err, whoIsAway(err))
 		return exitFailed
 	}
+}
+
+// refuse says what is wrong with a command.
+func refuse(std streams, faults []string, command string) int {
+	fmt.Fprintf(std.err, "preismon: %s\nSee `%s --help`.\n", strings.Join(faults, "\npreismon: "), command)
+	return exitUsage
+}
+
+// whoIsAway says what may be wrong where a server did not answer and the error does
+// not say so.
+func whoIsAway(err error) string {
+	dial, ok := errors.AsType[*net.OpError](err)
+	if !ok || dial.Op != "dial" || dial.Addr == nil || strings.Contains(err.Error(), "nothing answers") {
+		return ""
+	}
+	return fmt.Sprintf("Nothing answers at %s: is it running, and is this its address?\n", dial.Addr)
 }
 
 // meant is the command that wrong flags were given to, as far as it is known.

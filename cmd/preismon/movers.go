@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"strings"
 
 	"preismon/query"
 )
@@ -10,8 +12,8 @@ type moversCmd struct {
 	Remote remoteFlags `embed:""`
 	recordFlags
 	scopeFlags
-	Since       string `help:"What is compared with: RFC 3339, or a date." env:"-" placeholder:"TIME" required:""`
-	Until       string `help:"What is compared: RFC 3339, or a date, which is included. Default: now." env:"-" placeholder:"TIME"`
+	Since       string `help:"Start of the comparison: RFC 3339, or a date." env:"-" placeholder:"TIME" required:""`
+	Until       string `help:"End of the comparison: RFC 3339, or a date, which is included. Default: now." env:"-" placeholder:"TIME"`
 	Kind        string `help:"Only movers of this kind, like PRICE_DOWN." env:"-" placeholder:"KIND"`
 	Brand       string `help:"Only this brand." env:"-" placeholder:"TEXT"`
 	OwnMerchant string `help:"You are this merchant, who wins and loses the buy box." env:"-" placeholder:"TEXT"`
@@ -25,8 +27,8 @@ var moverFields = []string{
 
 // Help implements kong.HelpProvider.
 func (moversCmd) Help() string {
-	return `The greatest moves of a price come first. The kinds are PRICE_UP, PRICE_DOWN, BUYBOX_WON, BUYBOX_LOST, OUT_OF_STOCK,
-BACK_IN_STOCK, NEW_OFFER, GONE, UNDERCUT (less than your reference price) and NO_RESULT. Without selectors: of all that you see, at most 168 hours.
+	return `The kinds are PRICE_UP, PRICE_DOWN, BUYBOX_WON, BUYBOX_LOST, OUT_OF_STOCK,
+BACK_IN_STOCK, NEW_OFFER, GONE, UNDERCUT (less than your reference price) and NO_RESULT. Without selectors it is about everything that you see, over at most 168 hours.
 
 Examples:
 
@@ -38,5 +40,47 @@ func (c *moversCmd) Run(ctx context.Context, std streams) error {
 	p := c.params(map[string]string{
 		"since": c.Since, "until": c.Until, "kind": c.Kind, "brand": c.Brand, "ownMerchant": c.OwnMerchant, "limit": "10000",
 	})
-	return c.list(ctx, std, c.Remote, "/ext/v1/movers", p, moverFields, query.RecordColumns[query.Mover]())
+	return c.listForPeople(ctx, std, c.Remote, "/ext/v1/movers", p, moverFields, query.RecordColumns[query.Mover](), moverCells)
+}
+
+// moverCells are what people see of a mover: what was and what is.
+func moverCells(record json.RawMessage, product func(string) string) ([]cell, error) {
+	type side struct {
+		CapturedAt, CoverageState, CurrencyCode string
+		Price                                   *json.Number
+		Merchant                                *string
+	}
+	var m struct {
+		ItemID, Site           string
+		Kinds                  []string
+		PriceDifferencePercent *json.Number
+		Before, After          *side
+	}
+	if err := json.Unmarshal(record, &m); err != nil {
+		return nil, err
+	}
+	said := func(s *side) string {
+		switch {
+		case s == nil:
+			return ""
+		case s.CoverageState == "PRICE_OBSERVED":
+			return money(s.Price, s.CurrencyCode)
+		}
+		return s.CoverageState
+	}
+	var merchant, at string
+	if m.After != nil {
+		merchant, at = textOf(m.After.Merchant), m.After.CapturedAt
+	}
+	return []cell{
+		{"product", product(m.ItemID)},
+		{"site", m.Site},
+		{"kind", strings.Join(m.Kinds, ", ")},
+		{"before", said(m.Before)},
+		{"after", said(m.After)},
+		{"change", percent(m.PriceDifferencePercent, true)},
+		{"merchant", merchant},
+		{"capturedAt", at},
+		{"itemId", m.ItemID},
+	}, nil
 }

@@ -20,7 +20,7 @@ var overviewFields = []string{"list", "count", "read", "problem.code", "problem.
 // Help implements kong.HelpProvider.
 func (overviewCmd) Help() string {
 	return `How many prices fell and rose, what is out of and back in stock, who won and lost the buy box, where you are newly undercut, where
-your price is above the cheapest offer, and how many sites there are. Each list has its count and the read that gives all of it; with
+your price is above the cheapest featured offer, and how many sites there are. Each list has its count and the read that gives all of it; with
 --format ndjson also its first ten records.
 
 Examples:

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 
 	"preismon/query"
 )
@@ -13,6 +15,7 @@ type positionCmd struct {
 	OwnMerchant string `help:"You are this merchant, instead of your reference prices." env:"-" placeholder:"TEXT"`
 	OwnSite     string `help:"You are this site, instead of your reference prices." env:"-" placeholder:"KEY"`
 	Amount      string `help:"What offers are compared by: ${enum}." enum:"price,totalPrice" default:"price" env:"-"`
+	Offers      string `help:"What is compared with: ${enum}." enum:"featured,all" default:"featured" env:"-"`
 }
 
 var positionFields = []string{
@@ -22,7 +25,7 @@ var positionFields = []string{
 
 // Help implements kong.HelpProvider.
 func (positionCmd) Help() string {
-	return `Without selectors: of all products that you see.
+	return `Without selectors it is about all products that you see.
 
 Examples:
 
@@ -31,6 +34,40 @@ Examples:
 }
 
 func (c *positionCmd) Run(ctx context.Context, std streams) error {
-	p := c.params(map[string]string{"ownMerchant": c.OwnMerchant, "ownSite": c.OwnSite, "amount": c.Amount, "limit": "10000"})
-	return c.list(ctx, std, c.Remote, "/ext/v1/position", p, positionFields, query.RecordColumns[query.OwnPosition]())
+	p := c.params(map[string]string{"ownMerchant": c.OwnMerchant, "ownSite": c.OwnSite, "amount": c.Amount, "offers": c.Offers, "limit": "10000"})
+	return c.listForPeople(ctx, std, c.Remote, "/ext/v1/position", p, positionFields, query.RecordColumns[query.OwnPosition](), positionCells)
+}
+
+// positionCells are what people see of a position: their price and the cheapest.
+func positionCells(record json.RawMessage, product func(string) string) ([]cell, error) {
+	var p struct {
+		ItemID, CurrencyCode                    string
+		Country, OwnSite                        *string
+		OwnPrice, Difference, DifferencePercent *json.Number
+		Rank, Offers                            int
+		Cheapest                                struct {
+			Site     string
+			Merchant *string
+			Price    *json.Number
+		}
+	}
+	if err := json.Unmarshal(record, &p); err != nil {
+		return nil, err
+	}
+	at := p.Cheapest.Site
+	if m := textOf(p.Cheapest.Merchant); m != "" {
+		at += ", " + m
+	}
+	return []cell{
+		{"product", product(p.ItemID)},
+		{"yours", money(p.OwnPrice, p.CurrencyCode)},
+		{"cheapest", money(p.Cheapest.Price, p.CurrencyCode)},
+		{"difference", money(p.Difference, p.CurrencyCode)},
+		{"percent", percent(p.DifferencePercent, true)},
+		{"rank", fmt.Sprintf("%d of %d", p.Rank, p.Offers)},
+		{"at", at},
+		{"country", textOf(p.Country)},
+		{"your site", textOf(p.OwnSite)},
+		{"itemId", p.ItemID},
+	}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/dustin/go-humanize/english"
 	"github.com/schollz/progressbar/v3"
 )
 
@@ -55,8 +56,13 @@ func (p *progress) end() {
 	}
 }
 
+// plural writes a number of things: 1 row, 1,034 rows.
+func plural[T ~int | ~int64 | ~uint32 | ~uint64](n T, thing string) string {
+	return thousands(n) + " " + english.PluralWord(int(n), thing, "")
+}
+
 // thousands writes a count as people read it: 1,034,567.
-func thousands[T ~int | ~int64 | ~uint64](n T) string {
+func thousands[T ~int | ~int64 | ~uint32 | ~uint64](n T) string {
 	s := fmt.Sprint(n)
 	for i := len(s) - 3; i > 0; i -= 3 {
 		s = s[:i] + "," + s[i:]

@@ -31,13 +31,13 @@ type projectorCmd struct {
 	AuditEvery  time.Duration  `help:"How often the leader compares streams and tables, as \"preismon audit\" does; 0: never." default:"1h"`
 	Pairs       pairFlags      `embed:""`
 	Retention   retentionFlags `embed:""`
-	LeaseTTL    time.Duration  `name:"lease-ttl" help:"A leader that is not heard of for so long is deposed. The same for all projectors." default:"10s"`
+	LeaseTTL    time.Duration  `name:"lease-ttl" help:"How long a leader may be silent before another takes over. Use the same value for all projectors." default:"10s"`
 	StopGrace   time.Duration  `help:"How long a stop may take for what is under way." default:"30s"`
 }
 
 // Help implements kong.HelpProvider.
 func (projectorCmd) Help() string {
-	return `The leader of the partition consumes the streams CATALOG and OBSERVATIONS and writes the ClickHouse tables, each event once; further processes stand by. On tables of an older version it waits for "preismon migrate", and while it cannot reach its tables it leaves the lead to who can.
+	return `The leader of the partition consumes the streams CATALOG and OBSERVATIONS and writes the ClickHouse tables, each event once; other processes stand by. If the tables are of an older version, it waits for "preismon migrate"; while it cannot reach them, another process may take the lead.
 
 Several partitions divide the observations by site among as many ClickHouse servers; each has projectors of its own, which write the whole catalogue there and their share of the observations.
 
@@ -80,7 +80,7 @@ func (c *projectorCmd) Run(ctx context.Context, k *kong.Context, std streams, lo
 	if err != nil {
 		return errors.Join(err, l.stop(c.StopGrace))
 	}
-	p.traces, p.share, p.pairs, p.retention, p.keepRows = traces, c.Share, c.Pairs, c.Retention.retention(), c.Retention.Rows
+	p.traces, p.share, p.pairs, p.retention, p.keepRows = traces, c.Share, c.Pairs, c.Retention.retention(), c.Retention.rows()
 	p.observe(a)
 	l.defers("clickhouse connections", func(context.Context) error { return p.close() })
 	l.run("projector", p.run)
@@ -118,7 +118,7 @@ type projection struct {
 
 	replicas  int // of the stream that tells readers of checkpoints; 0: one
 	retention ingest.Retention
-	keepRows  time.Duration // 0: for ever
+	keepRows  keptRows // 0: for ever
 
 	metrics    *projectorMetrics
 	traces     *tracing

@@ -125,7 +125,7 @@ type queryCmd struct {
 
 // Help implements kong.HelpProvider.
 func (queryCmd) Help() string {
-	return `A stateless node of the query service. Run as many as needed behind a balancer, all with the same keys.
+	return `A stateless node of the query service. Run as many as you need behind a load balancer, all with the same keys.
 
 Example:
 
@@ -250,7 +250,7 @@ func serveQueries(ctx context.Context, l *lifecycle, a *admin, s serving) error 
 		return err
 	}
 	l.run("checkpoints", checkpoints.Run)
-	s.store.Written = checkpoints.Written
+	s.store.Written, s.query.Written = checkpoints.Written, checkpoints.Moved
 	st, err := store.New(s.store)
 	if err != nil {
 		return err

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -115,8 +114,8 @@ func unanswered(url string, err error) error {
 	return err
 }
 
-// flagOf gives the flags of parameters that have another name here: those of
-// all client commands, as they declare them.
+// flagOf gives the flags of parameters: those of all client commands, as they
+// declare them.
 var flagOf = sync.OnceValue(func() map[string]string {
 	parser, err := kong.New(&cli{}, kong.Vars(defaults()))
 	if err != nil {
@@ -132,18 +131,39 @@ var flagOf = sync.OnceValue(func() map[string]string {
 			for i := 1; i < len(words); i++ {
 				words[i] = strings.ToUpper(words[i][:1]) + words[i][1:]
 			}
-			if len(words) > 1 {
-				all[strings.Join(words, "")] = "--" + f.Name
-			}
+			all[strings.Join(words, "")] = "--" + f.Name
 		}
 	}
 	all["capturedFrom"], all["capturedTo"] = "--from", "--to" // their short names
 	return all
 })
 
-// parameterName matches a word that may name a parameter, with the value of one
-// that is a switch.
-var parameterName = regexp.MustCompile(`\b\w+(=true\b)?`)
+var (
+	// parameterName matches a word that can be nothing else than a parameter, with the
+	// value of one that is a switch.
+	parameterName = regexp.MustCompile(`\b[a-z]+[A-Z]\w*(=true\b)?`)
+	// plainParameter matches the parameter that a fault is about, which may be a word
+	// like any other: "site: ...".
+	plainParameter = regexp.MustCompile(`(?m)(^|[;.] )[a-z]+:`)
+	// parameterList matches what may be a list of parameters, and plainWord one of them.
+	parameterList = regexp.MustCompile(`\([^()]*\)`)
+	plainWord     = regexp.MustCompile(`(^|[( ])[a-z]+\b`)
+)
+
+// flagFor is a word of a refusal, with what is around it, as the flag that it names.
+func flagFor(said string) string {
+	word := strings.TrimSuffix(strings.Trim(said, " (;.:"), "=true")
+	flag := flagOf()[word]
+	for group, name := range includes {
+		if name == word {
+			flag = "--include " + group
+		}
+	}
+	if flag == "" {
+		return said
+	}
+	return strings.Replace(strings.TrimSuffix(said, "=true"), word, flag, 1)
+}
 
 // flagged is a refusal that names flags where the server's words name parameters.
 type flagged struct {
@@ -160,14 +180,13 @@ func byFlags(err error) error {
 	if !ok {
 		return err
 	}
-	detail := parameterName.ReplaceAllStringFunc(refusal.Detail, func(said string) string {
-		word := strings.TrimSuffix(said, "=true")
-		for group, name := range includes {
-			if name == word {
-				return "--include " + group
-			}
+	detail := parameterName.ReplaceAllStringFunc(refusal.Detail, flagFor)
+	detail = plainParameter.ReplaceAllStringFunc(detail, flagFor)
+	detail = parameterList.ReplaceAllStringFunc(detail, func(list string) string {
+		if !strings.Contains(list, "--") {
+			return list
 		}
-		return cmp.Or(flagOf()[word], said)
+		return plainWord.ReplaceAllStringFunc(list, flagFor)
 	})
 	return flagged{err, strings.Replace(err.Error(), refusal.Detail, detail, 1)}
 }

@@ -89,7 +89,7 @@ func (f *resultFlags) fields(ctx context.Context, r *remote) ([]string, error) {
 	return all, nil
 }
 
-const resultsHelp = `Without a window a product is read over the last 7 days, everything else over the last day. What is refused as too broad is read in smaller windows, then site by site. The exit code is 4 when rows are missing; the message says which.`
+const resultsHelp = `Without a window, a product is read over the last 7 days, and everything else over the last day. A read that is refused as too broad is split into smaller windows, then site by site. The exit code is 4 when rows are missing; the message says which.`
 
 type resultsCmd struct {
 	Remote remoteFlags `embed:""`
@@ -177,7 +177,7 @@ type streamCmd struct {
 
 // Help implements kong.HelpProvider.
 func (streamCmd) Help() string {
-	return resultsHelp + ` A stream that breaks is resumed at the very row.
+	return resultsHelp + ` A stream that breaks is resumed at the same row.
 
 Examples:
 
@@ -190,7 +190,12 @@ func (c *streamCmd) Run(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
-	return r.write(ctx, client.Results{Params: c.params(), Stream: true}, records.NDJSON(std.out))
+	count := counted{Writer: records.NDJSON(std.out)}
+	if err := r.write(ctx, client.Results{Params: c.params(), Stream: true}, &count); err != nil || count.n > 0 {
+		return err
+	}
+	r.sayWhere(ctx, std, c.params())
+	return nil
 }
 
 // write writes all rows of a read.
@@ -212,5 +217,5 @@ func incomplete(err error) bool {
 
 // rowsWritten is how an export ends.
 func rowsWritten(n int64, to string) string {
-	return fmt.Sprintf("%s rows in %s.", thousands(n), to)
+	return fmt.Sprintf("%s in %s.", plural(n, "row"), to)
 }

@@ -15,38 +15,63 @@ import (
 // tables what was captured.
 type retentionFlags struct {
 	Observations time.Duration `name:"keep-observations" help:"How long the stream OBSERVATIONS keeps a message, from 24h on; the tables keep its rows. 0: as it is, for ever unless somebody set it. What the stream has dropped is in no rebuild: have backups." default:"0" placeholder:"AGE"`
+	Size         int64         `name:"keep-observations-size" help:"MiB that the stream OBSERVATIONS may fill, on each NATS server: beyond it the oldest messages go, as by --keep-observations, but none of the last 24 hours and none that is in no table yet. 0: no bound; with one, an age of 0 is for ever." default:"0" placeholder:"MIB"`
 	DeadLetters  time.Duration `name:"keep-dead-letters" help:"How long a dead letter is kept, from 24h on. 0: as it is, 90 days unless somebody set it." default:"0" placeholder:"AGE"`
 	Rows         time.Duration `name:"keep-rows" help:"How long the tables keep rows after their capture, from 744h (31 days) on, and up to a quarter longer: those of whole quarters are removed. What is removed is in no answer, audit or rebuild, and what comes too late is not written. 0: for ever; what was removed does not come back. Tables of earlier versions need \"preismon rebuild\" first." default:"0" placeholder:"AGE"`
+	RowsSize     int64         `name:"keep-rows-size" help:"MiB of disk that observations and observations_by_mandate may fill together, on each ClickHouse server: beyond it the oldest quarters are removed, as by --keep-rows, but none of the last 31 days. 0: no bound." default:"0" placeholder:"MIB"`
 }
 
 // minKeptRows is more than what reads look back by themselves: a week.
 const minKeptRows = 31 * 24 * time.Hour
+
+// maxMiB is a pebibyte.
+const maxMiB = 1 << 30
+
+func sizeFault(name string, mib int64) error {
+	if mib < 0 || mib > maxMiB {
+		return fmt.Errorf("%s: %d, 0 to %d MiB", name, mib, maxMiB)
+	}
+	return nil
+}
 
 func (f retentionFlags) faults() error {
 	err := f.retention().Validate()
 	if f.Rows != 0 && f.Rows < minKeptRows {
 		err = errors.Join(err, fmt.Errorf("keep-rows: %s, 0 or at least %s", f.Rows, minKeptRows))
 	}
-	return err
+	return errors.Join(err, sizeFault("keep-observations-size", f.Size), sizeFault("keep-rows-size", f.RowsSize))
+}
+
+// rows says which rows the tables keep.
+func (f retentionFlags) rows() keptRows {
+	return keptRows{age: f.Rows, bytes: uint64(f.RowsSize) << 20}
+}
+
+// keptRows are those that the tables keep: by age, by size, or by both; 0: all.
+type keptRows struct {
+	age   time.Duration // from 31 days on
+	bytes uint64        // of both large tables
 }
 
 func (f retentionFlags) retention() ingest.Retention {
-	return ingest.Retention{Observations: f.Observations, DeadLetters: f.DeadLetters}
+	return ingest.Retention{Observations: f.Observations, DeadLetters: f.DeadLetters, ObservationsBytes: uint64(f.Size) << 20}
 }
 
-// retainEvery is how often a leader tries to set the retention, which waits
-// until everything is applied that it removes.
+// retainEvery is how often a leader looks at the retention of the streams: until it
+// is set, which waits until everything is applied that it removes, and from then on
+// where their size is bounded.
 const retainEvery = time.Minute
 
-// retain sets the retention of the streams, once.
+// retain sets the retention of the streams, and keeps their size.
 func (p *projection) retain(ctx context.Context) {
 	tick := time.NewTicker(retainEvery)
 	defer tick.Stop()
 	for {
 		err := p.retention.Apply(ctx, p.bus.js, p.share.Partitions, time.Now())
 		switch {
-		case err == nil || ctx.Err() != nil:
+		case ctx.Err() != nil || err == nil && p.retention.ObservationsBytes == 0:
 			return
+		case err == nil:
 		case errors.Is(err, ingest.ErrUnapplied):
 			p.log.Info("retention waits", "stream", event.StreamObservations, "reason", err)
 		default:
@@ -63,24 +88,22 @@ func (p *projection) retain(ctx context.Context) {
 // expireEvery is how often it is looked whether rows are older than they are kept.
 const expireEvery = time.Minute
 
-// expire has the projector remove rows by age. What is too old is too old by both
-// clocks, this process's and that of ClickHouse: one that is ahead removes nothing.
+// expire has the projector remove rows by age and by size. What is too old is too
+// old by both clocks, this process's and that of ClickHouse: one that is ahead
+// removes nothing.
 func (p *projection) expire(ctx context.Context, proj *projector.Projector) {
-	if p.keepRows == 0 {
+	if p.keepRows == (keptRows{}) {
 		return
 	}
 	tick := time.NewTicker(expireEvery)
 	defer tick.Stop()
 	for {
-		_, now, err := projector.Server(ctx, p.conn)
-		if own := time.Now(); own.Before(now) {
-			now = own
-		}
-		if err == nil {
-			err = proj.Expire(ctx, now.Add(-p.keepRows))
+		before, err := p.keepRows.before(ctx, p.conn)
+		if err == nil && !before.IsZero() {
+			err = proj.Expire(ctx, before)
 		}
 		if err != nil && ctx.Err() == nil {
-			p.log.Error("old rows were not removed", "keep_rows", p.keepRows, "error", err)
+			p.log.Error("old rows were not removed", "keep_rows", p.keepRows.age, "keep_rows_size", p.keepRows.bytes, "error", err)
 		}
 		select {
 		case <-tick.C:
@@ -88,4 +111,29 @@ func (p *projection) expire(ctx context.Context, proj *projector.Projector) {
 			return
 		}
 	}
+}
+
+// before is the time before whose quarter no rows are kept; zero: all are.
+func (k keptRows) before(ctx context.Context, conn projector.Conn) (before time.Time, err error) {
+	_, now, err := projector.Server(ctx, conn)
+	if err != nil {
+		return before, err
+	}
+	if own := time.Now(); own.Before(now) {
+		now = own
+	}
+	if k.age > 0 {
+		before = now.Add(-k.age)
+	}
+	if k.bytes == 0 {
+		return before, nil
+	}
+	fits, err := projector.Fitting(ctx, conn, k.bytes)
+	if most := now.Add(-minKeptRows); fits.After(most) {
+		fits = most
+	}
+	if fits.After(before) {
+		before = fits
+	}
+	return before, err
 }

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"preismon/cmd/preismon/client"
 )
 
 type sqlCmd struct {
@@ -66,7 +68,11 @@ func (c *sqlCmd) Run(ctx context.Context, std streams, log *slog.Logger) (err er
 	source := c.In
 	if source == "" { // before anything is started: it is refused, it may be
 		source = filepath.Join(dir, "results.parquet")
-		if err := c.read(ctx, std, log, source); err != nil {
+		err := c.read(ctx, std, log, source)
+		if part, ok := errors.AsType[*client.Incomplete](err); ok { // nobody sees a part of it
+			return fmt.Errorf("not all rows could be read, so nothing was asked; run it again: %w", errors.Join(part.Unwrap()...))
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -79,7 +85,7 @@ func (c *sqlCmd) Run(ctx context.Context, std streams, log *slog.Logger) (err er
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(std.err, "%s rows in table results.\n", thousands(n))
+	fmt.Fprintf(std.err, "%s in table results.\n", plural(n, "row"))
 	e.limits = sqlLimits{Time: c.Time, Memory: c.Memory << 20, Rows: c.Rows, Format: c.form(std)}
 	if c.Statement != "" {
 		return e.ask(ctx, c.Statement, std.out)

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"net/url"
+	"strings"
 
 	"preismon/query"
 )
@@ -53,7 +55,7 @@ var statsFields = []string{
 
 // Help implements kong.HelpProvider.
 func (statsCmd) Help() string {
-	return `What observations add up to: counts by outcome, prices by currency, time in stock, who held the buy box.
+	return `Summarizes observations: counts by outcome, prices by currency, time in stock, and who held the buy box.
 
 Examples:
 
@@ -71,5 +73,51 @@ func (c *statsCmd) Run(ctx context.Context, std streams) error {
 		p.Set(map[string]string{"trend": "includeTrend", "standing": "includeStanding"}[group], "true")
 		p.Set("limit", "1000")
 	}
-	return c.list(ctx, std, c.Remote, "/ext/v1/statistics", p, statsFields, query.RecordColumns[query.StatisticRecord]())
+	return c.listForPeople(ctx, std, c.Remote, "/ext/v1/statistics", p, statsFields, query.RecordColumns[query.StatisticRecord](), c.cells)
+}
+
+// cells are what people see of a record: what it is of, and its prices in each
+// currency.
+func (c *statsCmd) cells(record json.RawMessage, product func(string) string) ([]cell, error) {
+	var s struct {
+		ItemID, Site, Merchant, Brand *string
+		From                          string
+		Pairs, Changes                uint64
+		Observations                  struct{ Priced, Unavailable uint64 }
+		ShareInStock                  *json.Number
+		Prices                        []struct {
+			CurrencyCode           string
+			Min, Median, Max, Last *json.Number
+		}
+	}
+	if err := json.Unmarshal(record, &s); err != nil {
+		return nil, err
+	}
+	var cells []cell
+	switch c.By {
+	case "product":
+		cells = append(cells, cell{"product", product(textOf(s.ItemID))})
+	case "site":
+		cells = append(cells, cell{"site", textOf(s.Site)})
+	case "merchant":
+		cells = append(cells, cell{"merchant", textOf(s.Merchant)})
+	case "brand":
+		cells = append(cells, cell{"brand", textOf(s.Brand)})
+	}
+	if c.Bucket != "whole" {
+		cells = append(cells, cell{"from", s.From})
+	}
+	var lowest, median, highest, last []string
+	for _, p := range s.Prices {
+		lowest, median = append(lowest, money(p.Min, p.CurrencyCode)), append(median, money(p.Median, p.CurrencyCode))
+		highest, last = append(highest, money(p.Max, p.CurrencyCode)), append(last, money(p.Last, p.CurrencyCode))
+	}
+	cells = append(cells,
+		cell{"lowest", strings.Join(lowest, ", ")}, cell{"median", strings.Join(median, ", ")}, cell{"highest", strings.Join(highest, ", ")}, cell{"last", strings.Join(last, ", ")},
+		cell{"changes", thousands(s.Changes)}, cell{"in stock", percent(s.ShareInStock, false)}, cell{"prices", thousands(s.Observations.Priced)},
+		cell{"unavailable", thousands(s.Observations.Unavailable)}, cell{"pairs", thousands(s.Pairs)})
+	if c.By == "product" {
+		cells = append(cells, cell{"itemId", textOf(s.ItemID)})
+	}
+	return cells, nil
 }

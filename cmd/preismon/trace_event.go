@@ -152,10 +152,14 @@ func (w *whereabouts) print(out io.Writer) error {
 		return t.Flush()
 	}
 	switch {
+	case w.written != nil && w.passed() && w.written.Expired >= uint64(w.written.Rows):
+		line("tables", "%s of it, too old and no longer kept: see --keep-rows of the projector", plural(w.written.Rows, "row"))
+	case w.written != nil && w.passed() && w.written.Expired > 0:
+		line("tables", "%d of its %d rows, visible: the checkpoint is %d; the others are too old and no longer kept", uint64(w.written.Rows)-w.written.Expired, w.written.Rows, w.mark.seq)
 	case w.written != nil && w.passed():
-		line("tables", "%d rows, visible: the checkpoint is %d", w.written.Rows, w.mark.seq)
+		line("tables", "%s, visible: the checkpoint is %d", plural(w.written.Rows, "row"), w.mark.seq)
 	case w.written != nil:
-		line("tables", "%d rows, not visible yet: the checkpoint is %d", w.written.Rows, w.mark.seq)
+		line("tables", "%s, not visible yet: the checkpoint is %d", plural(w.written.Rows, "row"), w.mark.seq)
 	case w.message.Stream == event.StreamCatalog && w.passed():
 		line("tables", "applied: the checkpoint of the catalogue is %d", w.mark.seq)
 	case w.passed():
@@ -166,7 +170,7 @@ func (w *whereabouts) print(out io.Writer) error {
 	if w.written != nil {
 		by := []string{"none has rows of it"}
 		for i, m := range w.written.Mandates {
-			by = append(by[:min(i, len(by))], fmt.Sprintf("%s (%d): %d rows", printable(m.Name, ""), m.Mandate, m.Rows))
+			by = append(by[:min(i, len(by))], fmt.Sprintf("%s (%d): %s", printable(m.Name, ""), m.Mandate, plural(m.Rows, "row")))
 		}
 		line("mandates", "%s", strings.Join(by, "; "))
 	}

@@ -151,7 +151,7 @@ func (c *upCmd) up(ctx context.Context, l *lifecycle, dir *embedded.DataDir, p u
 	if err != nil {
 		return err
 	}
-	proj.traces, proj.pairs, proj.retention, proj.keepRows = traces, c.Pairs, c.Retention.retention(), c.Retention.Rows
+	proj.traces, proj.pairs, proj.retention, proj.keepRows = traces, c.Pairs, c.Retention.retention(), c.Retention.rows()
 	proj.observe(a)
 	l.defers("projector connections", func(context.Context) error { return proj.close() })
 	l.run("projector", proj.run)

@@ -21,7 +21,7 @@ type windowsCmd struct {
 
 // Help implements kong.HelpProvider.
 func (windowsCmd) Help() string {
-	return `The number of rows of each hour, day or week, and a digest that is another one after rows came or went: what a copy of your own has to read again. "preismon export --split day" does all of this.
+	return `Gives the number of rows of each hour, day or week, and a digest that changes whenever rows are added or removed, so that a copy of your own reads only what has changed. "preismon export --split day" does all of this for you.
 
 Examples:
 

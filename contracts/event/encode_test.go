@@ -47,7 +47,7 @@ func FuzzEncode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, merchant, rating, url, text string, price, at int64) {
 		for _, s := range []string{merchant, rating, url, text} {
 			if !utf8.ValidString(s) {
-				t.Skip()
+				t.Skip("no text of an event")
 			}
 		}
 		e := samples()[0]
@@ -58,7 +58,7 @@ func FuzzEncode(f *testing.F) {
 			Merchant: merchant, Price: &price, CurrencyCode: "EUR", Rating: contracts.Rating(rating), Manufacturer: text + merchant, Title: text + url, URL: url, DeliveryText: text,
 		})
 		if e.Validate() != nil {
-			t.Skip()
+			t.Skip("no valid event")
 		}
 		sameBytes(t, e)
 	})

@@ -59,6 +59,16 @@ func (im *importer) publishCatalog(ctx context.Context) error {
 		if it.rows == 0 {
 			continue
 		}
+		if im.Named != nil {
+			named, err := im.Named(it.ItemID)
+			if err != nil {
+				return fmt.Errorf("read the name of item %s: %w", it.ItemID, err)
+			}
+			if named {
+				im.sum.Named++
+				continue
+			}
+		}
 		if err := im.record(ctx, event.KindItem, &it.Item); err != nil {
 			return err
 		}
@@ -79,18 +89,46 @@ func (im *importer) orders(ctx context.Context, s *site, mandate contracts.Manda
 			ids = append(ids, id)
 		}
 	}
+	label := im.Label
+	id := func(part int) contracts.OrderID {
+		return contracts.DeriveID[contracts.OrderID]("order", im.Mandate, im.Mapping.Source, label, string(s.Site.Site), strconv.Itoa(part))
+	}
+	if label = im.Earlier; label == "" || im.Ordered[id(1)] == nil {
+		label = im.Label
+	}
+	im.sum.Label = label
+	shown := len(ids)
+	for part := 1; im.Ordered[id(part)] != nil; part++ {
+		for _, item := range im.Ordered[id(part)].Items {
+			if p := s.pairs[item]; p == nil || p.rows == 0 {
+				ids = append(ids, item)
+			}
+		}
+	}
 	slices.Sort(ids)
-	part := 0
-	for items := range slices.Chunk(ids, itemsPerOrder) {
-		part++
+	ids = slices.Compact(ids)
+	im.sum.Gone += len(ids) - shown
+	// The last part first: items move to later parts only, and one that is in none, if
+	// this import ends between two, would be lost to those that follow.
+	parts := slices.Collect(slices.Chunk(ids, itemsPerOrder))
+	for i, items := range slices.Backward(parts) {
+		part := i + 1
 		name := "Imported: " + string(s.Site.Site)
 		if part > 1 {
 			name += fmt.Sprintf(" (part %d)", part)
 		}
 		order := &contracts.Order{
-			OrderID:   contracts.DeriveID[contracts.OrderID]("order", im.Mandate, im.Mapping.Source, im.Label, string(s.Site.Site), strconv.Itoa(part)),
+			OrderID:   id(part),
 			MandateID: mandate, Name: name, Active: true, CreatedAt: time.UnixMilli(s.earliest).UTC(),
 			Items: items, Sites: []contracts.SiteKey{s.Site.Site},
+		}
+		if standing := im.Ordered[order.OrderID]; standing != nil { // with what somebody changed in it
+			changed := *standing
+			changed.Items = items
+			if order.CreatedAt.Before(changed.CreatedAt) {
+				changed.CreatedAt = order.CreatedAt
+			}
+			order = &changed
 		}
 		im.sum.Orders++
 		if err := im.record(ctx, event.KindOrder, order); err != nil {

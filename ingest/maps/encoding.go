@@ -14,7 +14,7 @@ import (
 // The encodings of a file, as csv.encoding names them.
 const (
 	utf8Text    = "utf-8"
-	utf16Text   = "utf-16" // with a byte order mark
+	utf16Text   = "utf-16" // without a byte order mark little endian
 	windowsText = "windows-1252"
 	latinText   = "latin-1"
 )
@@ -42,12 +42,24 @@ func decoded(r io.Reader, name string) (io.Reader, error) {
 // has every character of Latin-1 that texts contain.
 func encodingOf(begin []byte) string {
 	switch {
-	case bytes.HasPrefix(begin, []byte{0xff, 0xfe}), bytes.HasPrefix(begin, []byte{0xfe, 0xff}):
+	case bytes.HasPrefix(begin, []byte{0xff, 0xfe}), bytes.HasPrefix(begin, []byte{0xfe, 0xff}), twoBytes(begin):
 		return utf16Text
 	case validStart(begin):
 		return utf8Text
 	}
 	return windowsText
+}
+
+// twoBytes tells whether b is UTF-16, little endian, of mostly Latin letters: no text
+// has a zero byte otherwise.
+func twoBytes(b []byte) bool {
+	zeros := [2]int{}
+	for i, c := range b {
+		if c == 0 {
+			zeros[i%2]++
+		}
+	}
+	return zeros[0] == 0 && zeros[1] > len(b)/4
 }
 
 // validStart tells whether b is UTF-8, but for a character that its end cuts.

@@ -29,8 +29,8 @@ const guessShown = 5
 // GuessMapping reads the beginning of a CSV file and excerpts from all over it,
 // and writes a mapping for it: encoding, delimiter, columns by their names and else by what stands in them,
 // forms of amounts and times. What it cannot know it assumes, and says so in
-// Doubts. Errors are Invalid, and name what is missing and how to say it.
-func GuessMapping(file string, now time.Time) (*Guess, error) {
+// Doubts. The rows are shown as they are for the mandate, which may be empty. Errors are Invalid, and name what is missing and how to say it.
+func GuessMapping(file, mandate string, now time.Time) (*Guess, error) {
 	s, err := sampleOf(file)
 	if err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func GuessMapping(file string, now time.Time) (*Guess, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := preview(file, m, s, now)
+	rows, err := preview(file, m.For(mandate), s, now)
 	return &Guess{Text: text, Mapping: m, Doubts: g.doubts, Rows: rows}, err
 }
 

@@ -9,6 +9,8 @@ import (
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
+
+	"preismon/contracts"
 )
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
@@ -47,6 +49,7 @@ type guesser struct {
 	*sample
 	file    string
 	label   string
+	prices  []int          // of columns that look like one, where none has the name; two or more: a column for each shop
 	origin  string         // what tells the capture time where no column does
 	columns map[string]int // of each field
 	doubts  []string
@@ -108,6 +111,20 @@ func (g *guesser) findColumns() {
 			break
 		}
 	}
+	if merchant, ok := g.columns["merchant"]; ok && share(g.values(merchant), isDomain) >= 0.9 {
+		if _, ok := g.columns["site"]; !ok {
+			g.columns["site"] = merchant
+			delete(g.columns, "merchant")
+			g.doubt("column %q has domains: each is taken for a site (columns.site; columns.merchant, if all sell at one site)", g.header[merchant])
+		}
+	}
+	if _, ok := g.columns["price"]; !ok {
+		for i := range g.header {
+			if !taken[i] && g.looksLike("price", i) {
+				g.prices = append(g.prices, i)
+			}
+		}
+	}
 	for _, field := range []string{"ean", "capturedAt", "price"} {
 		if _, ok := g.columns[field]; ok {
 			continue
@@ -167,6 +184,12 @@ func (g *guesser) looksLike(field string, column int) bool {
 	return share(values, func(s string) bool { return isAmount(s) && strings.ContainsAny(s, ".,€$£") && !isDigits(s) }) >= 0.9
 }
 
+// isDomain tells a domain of the DNS, like shop.example.
+func isDomain(s string) bool {
+	at := strings.LastIndexByte(s, '.')
+	return at > 0 && len(s)-at > 2 && strings.IndexFunc(s[at+1:], unicode.IsDigit) < 0 && contracts.SiteKey(siteKey(s)).Valid()
+}
+
 // isClock tells a time of day.
 func isClock(s string) bool {
 	_, err := time.Parse("15:04", s)
@@ -183,6 +206,16 @@ var (
 	yesWords = []string{"yes", "y", "true", "1", "available", "in stock", "instock", "in_stock", "ja", "j", "wahr", "verfugbar", "lieferbar", "sofort lieferbar", "auf lager", "vorratig"}
 	noWords  = []string{"no", "n", "false", "0", "unavailable", "out of stock", "outofstock", "out_of_stock", "sold out", "not available", "nein", "falsch", "nicht verfugbar", "nicht lieferbar", "ausverkauft", "nicht auf lager", "vergriffen"}
 )
+
+// spelled are words as they are written.
+func spelled(words []string) []string {
+	umlauts := strings.NewReplacer("verfugbar", "verfügbar", "vorratig", "vorrätig")
+	all := make([]string, len(words))
+	for i, w := range words {
+		all[i] = umlauts.Replace(w)
+	}
+	return all
+}
 
 // sides parts the values of a flag.
 func sides(values []string) (yes, no, other []string) {

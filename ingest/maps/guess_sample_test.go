@@ -65,7 +65,7 @@ func TestGuessLooksEverywhere(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	g, err := GuessMapping(file, time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC))
+	g, err := GuessMapping(file, "", time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC))
 	if err != nil {
 		t.Fatal(err)
 	}

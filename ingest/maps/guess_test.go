@@ -57,6 +57,12 @@ var guessCases = []struct {
 		doubts:  []string{"quotation marks stand inside fields", "nothing names the country", "no column names the site", "say no zone"},
 	},
 	{
+		name: "domains.csv", text: "Händler;SKU;Preis;Datum;Verfügbarkeit\nmüller.de;A;1,20;2026-10-01 08:00;auf Lager\nshop.de;A;1,30;2026-10-01 08:00;auf Lager\n",
+		first:   maps.Shown{Line: 2, Site: "xn--mller-kva.de", Product: "A", CapturedAt: "2026-10-01T06:00:00Z", Price: "1.20", Currency: "EUR", Outcome: "available"},
+		mapping: []string{`site: "Händler"`, `yes: ["auf Lager"], no: ["no", "n", `, `"nicht verfügbar"`, "country: DE"},
+		doubts:  []string{"has domains: each is taken for a site", "no currency", "say no zone"},
+	},
+	{
 		name: "months.csv", text: "store,gtin,title,date,price,currency\nOne Shop,4006381333931,Pen,03/04/2026,1.20,EUR\nOne Shop,4006381333931,Pen,05/04/2026,,EUR\n",
 		first:   maps.Shown{Line: 2, Site: "one-shop", Product: "Pen", CapturedAt: "2026-04-03T12:00:00Z", Price: "1.20", Currency: "EUR", Outcome: "available"},
 		mapping: []string{`"One Shop": {site: "one-shop"}`, "missing: unavailable"},
@@ -96,7 +102,7 @@ func TestGuessMapping(t *testing.T) {
 			if err := os.Chtimes(file, seenAt, seenAt); err != nil {
 				t.Fatal(err)
 			}
-			g, err := maps.GuessMapping(file, guessNow)
+			g, err := maps.GuessMapping(file, "", guessNow)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -131,13 +137,14 @@ func TestGuessRefusals(t *testing.T) {
 		"empty":  {"\n", "the file is empty"},
 		"header": {"site,sku,price,date\n", "a header and no rows"},
 		"no key": {"shop,price,date\nshop.de,1.20,2026-10-01\n", "which product a row is about"},
+		"wide":   {"Artikel;Amazon;Otto\nStift;1,20;1,30\nTasse;5,20;\n", `the columns ["Amazon" "Otto"] all look like prices: a table with a column for each shop is not understood`},
 		"text":   {"sku,price,date\nA,cheap,2026-10-01\nB,dear,2026-10-01\n", "no column looks like prices"},
 	} {
 		file := filepath.Join(t.TempDir(), "x.csv")
 		if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := maps.GuessMapping(file, guessNow)
+		_, err := maps.GuessMapping(file, "", guessNow)
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -154,7 +161,7 @@ func FuzzGuessMapping(f *testing.F) {
 		if err := os.WriteFile(file, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		g, err := maps.GuessMapping(file, guessNow)
+		g, err := maps.GuessMapping(file, "", guessNow)
 		if err != nil {
 			if strings.Contains(err.Error(), "mapping:") {
 				t.Fatalf("what was written is no mapping: %v", err)

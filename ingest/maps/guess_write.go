@@ -62,7 +62,7 @@ func (g *guesser) write() ([]byte, error) {
 
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# Made by `preismon import` from what the file looks like; `preismon import --example-map` explains every key.\n\n")
-	fmt.Fprintf(&b, "source: %s # part of the identity of every product: keep it\n\n", scalar(cut(g.label, 64)))
+	fmt.Fprintf(&b, "source: %s # part of the identity of every product: keep it\n\n", scalar(ofMandate+"/"+cut(g.label, 64-len(ofMandate)-1)))
 	fmt.Fprintf(&b, "csv:\n  encoding: %s\n  delimiter: %s\n", g.encoding, map[bool]string{true: "tab", false: scalar(g.delimiter)}[g.delimiter == "\t"])
 	if g.lazy {
 		fmt.Fprintf(&b, "  lazyQuotes: true\n")
@@ -73,8 +73,8 @@ func (g *guesser) write() ([]byte, error) {
 		fmt.Fprintf(&b, "  site: %s\n", scalar(g.header[column]))
 	} else {
 		key := first(slug(g.label), "my-shop")
-		fmt.Fprintf(&b, "  site: {value: %s}\n", scalar(key))
-		g.doubt("no column names the site: all rows are of %q, after the file (columns.site.value)", key)
+		fmt.Fprintf(&b, "  site: {value: %s}\n", scalar(ofMandate+"_"+key))
+		g.doubt("no column names the site: all rows are of one that is called after the mandate and the file, %q (columns.site.value)", ofMandate+"_"+key)
 	}
 	for _, field := range []string{"productKey", "ean", "asin", "name", "brand", "manufacturer", "merchant", "rating", "url", "deliveryText"} {
 		if column, ok := g.columns[field]; ok {
@@ -132,6 +132,14 @@ func (g *guesser) write() ([]byte, error) {
 func (g *guesser) lacks() error {
 	var f contracts.Faults
 	has := func(field string) bool { _, ok := g.columns[field]; return ok }
+	if len(g.prices) > 1 {
+		names := make([]string, len(g.prices))
+		for i, column := range g.prices {
+			names[i] = g.header[column]
+		}
+		return fault.New(fault.Invalid, "", "the columns %q all look like prices: a table with a column for each shop is not understood. Turn it into one row for each product and shop, "+
+			"with a column for the shop and one for the price (Excel: Data, From Table/Range, Unpivot Columns; pandas: melt), or write a mapping that names one of them (--map)", names)
+	}
 	f.Check(has("price"), "no column looks like prices (columns.price)")
 	if !has("capturedAt") {
 		g.origin = originOf(g.file)
@@ -169,7 +177,7 @@ func (g *guesser) sitesOf() (odd []string, where place, known bool) {
 	}
 	counts := map[string]int{}
 	for _, s := range g.values(column) {
-		if key := contracts.SiteKey(strings.ToLower(s)); !key.Valid() {
+		if key := contracts.SiteKey(siteKey(s)); !key.Valid() {
 			odd = append(odd, s)
 		}
 		domain := strings.ToLower(s[strings.LastIndexByte(s, '.')+1:])
@@ -253,6 +261,12 @@ func (g *guesser) writeFlags(b *bytes.Buffer) {
 			continue
 		}
 		yes, no, other := sides(g.values(column))
+		switch { // a later file may have the other
+		case len(yes) > 0 && len(no) == 0:
+			no = spelled(noWords)
+		case len(no) > 0 && len(yes) == 0:
+			yes = spelled(yesWords)
+		}
 		fmt.Fprintf(b, "  %s: {column: %s, yes: [%s], no: [%s]}\n", field, scalar(g.header[column]), list(yes), list(no))
 		if len(other) > 0 {
 			g.doubt("%q in column %q is neither yes nor no (columns.%s)", cut(other[0], 40), g.header[column], field)

@@ -1,30 +1,48 @@
 package maps
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"iter"
 	"slices"
+	"time"
 
 	"github.com/cespare/xxhash/v2"
 
 	"preismon/contracts"
+	"preismon/contracts/event"
 )
 
-// Published gives what earlier imports published of a site, or an error in
-// place of what could not be read.
-type Published func(contracts.SiteKey) iter.Seq2[*contracts.Observations, error]
+// Published gives what earlier imports published of a site, or an error in place of
+// what could not be read. What was stored before since may be left out; zero: nothing.
+type Published func(site contracts.SiteKey, since time.Time) iter.Seq2[*contracts.Observations, error]
 
-// known is what earlier imports published of one site: an observation is known
-// by its item, its capture time and what its offers say, and not by the file or
-// the batch that it came in. It takes 16 bytes an observation.
+// known is what earlier imports published of one site: a row of an observation is
+// known by its item, its capture time, its outcome and what its offer says, and not
+// by the file or the batch that it came in. It takes 8 bytes an observation and 16 a
+// row.
 type known struct {
-	captures []uint64 // of items and times, sorted
-	contents []uint64 // of those and what they say, sorted
+	since time.Time // what was published before is not known; zero: all is
 
-	fresh [][2]uint64 // both of what this import publishes
+	captures []uint64 // sorted; see captureOf
+	rows     []knownRow
+
+	freshCaptures []uint64 // of what this import publishes
+	freshRows     []knownRow
 
 	newest, arrived prices // nil: nobody asks what changes
+}
+
+// knownRow is a row of an observation, by hashes; they are sorted by the first and
+// then the second.
+type knownRow struct {
+	whose uint64 // the item, the time and the merchant
+	says  uint64 // all that the row says
+}
+
+func (r knownRow) compare(o knownRow) int {
+	return cmp.Or(cmp.Compare(r.whose, o.whose), cmp.Compare(r.says, o.says))
 }
 
 // Memory is what earlier imports published, by site, as far as it was asked for.
@@ -39,7 +57,7 @@ type verdict uint8
 const (
 	isNew   verdict = iota
 	isKnown         // the same was published
-	isOther         // another of the same item and time was
+	isOther         // another row of the same item, time and merchant was, or another outcome
 )
 
 // learn takes what was published.
@@ -49,23 +67,22 @@ func (k *known) learn(published iter.Seq2[*contracts.Observations, error]) error
 			return err
 		}
 		for i := range batch.Observations {
-			capture, content := fingerprint(&batch.Observations[i])
-			k.captures, k.contents = append(k.captures, capture), append(k.contents, content)
+			o := &batch.Observations[i]
+			k.captures, k.rows = append(k.captures, captureOf(o)), append(k.rows, rowsOf(o)...)
 			if k.newest != nil {
-				k.newest.take(&batch.Observations[i])
+				k.newest.take(o)
 			}
 		}
 	}
 	slices.Sort(k.captures)
-	slices.Sort(k.contents)
+	slices.SortFunc(k.rows, knownRow.compare)
 	return nil
 }
 
 // add takes what this import publishes; it counts after settle.
 func (k *known) add(o *contracts.Observation) {
 	if k != nil {
-		capture, content := fingerprint(o)
-		k.fresh = append(k.fresh, [2]uint64{capture, content})
+		k.freshCaptures, k.freshRows = append(k.freshCaptures, captureOf(o)), append(k.freshRows, rowsOf(o)...)
 		if k.arrived != nil {
 			k.arrived.take(o)
 		}
@@ -74,50 +91,101 @@ func (k *known) add(o *contracts.Observation) {
 
 // settle makes what this import published known to the next one.
 func (k *known) settle() {
-	for _, f := range k.fresh {
-		k.captures, k.contents = append(k.captures, f[0]), append(k.contents, f[1])
-	}
-	if k.fresh != nil {
+	if k.freshCaptures != nil {
+		k.captures, k.rows = append(k.captures, k.freshCaptures...), append(k.rows, k.freshRows...)
 		slices.Sort(k.captures)
-		slices.Sort(k.contents)
+		slices.SortFunc(k.rows, knownRow.compare)
 	}
-	k.fresh = nil
+	k.freshCaptures, k.freshRows = nil, nil
 }
 
-func (k *known) judge(o *contracts.Observation) verdict {
-	if k == nil || len(k.captures) == 0 {
-		return isNew
+// judge says of each row of an observation what is known of it.
+func (k *known) judge(o *contracts.Observation) []verdict {
+	all := make([]verdict, o.Rows())
+	if k == nil {
+		return all
 	}
-	capture, content := fingerprint(o)
-	if _, same := slices.BinarySearch(k.contents, content); same {
-		return isKnown
+	capture := captureOf(o)
+	at, _ := slices.BinarySearch(k.captures, capture&^outcomeBits)
+	if at == len(k.captures) || (k.captures[at]^capture)&^outcomeBits != 0 {
+		return all
 	}
-	if _, there := slices.BinarySearch(k.captures, capture); there {
-		return isOther
+	_, sameOutcome := slices.BinarySearch(k.captures, capture)
+	rows := rowsOf(o)
+	for i, row := range rows {
+		at, same := slices.BinarySearchFunc(k.rows, row, knownRow.compare)
+		for _, before := range rows[:i] { // equal offers, which the mapping tells apart: each is known once
+			if before == row {
+				at++
+				same = at < len(k.rows) && k.rows[at] == row
+			}
+		}
+		sameMerchant := at < len(k.rows) && k.rows[at].whose == row.whose || at > 0 && k.rows[at-1].whose == row.whose
+		switch {
+		case same:
+			all[i] = isKnown
+		case sameMerchant || !sameOutcome:
+			all[i] = isOther
+		}
 	}
-	return isNew
+	return all
 }
 
-// fingerprint hashes the item and the time of an observation, and all of it.
-func fingerprint(o *contracts.Observation) (capture, content uint64) {
+// outcomeBits are those of captureOf that have the outcome.
+const outcomeBits = 7
+
+// captureOf is a hash of the item and the time of an observation, and its outcome.
+func captureOf(o *contracts.Observation) uint64 {
 	var at [16]byte
 	binary.BigEndian.PutUint64(at[:8], uint64(o.ItemID))
 	binary.BigEndian.PutUint64(at[8:], uint64(o.CapturedAt.UnixMilli()))
-	return xxhash.Sum64(at[:]), xxhash.Sum64(appendObservation(nil, o))
+	return xxhash.Sum64(at[:])&^outcomeBits | uint64(o.Outcome)
 }
 
-// knownAt reads what earlier imports published of the site, once.
+// rowsOf are the rows of an observation.
+func rowsOf(o *contracts.Observation) []knownRow {
+	var scratch [512]byte
+	rows := make([]knownRow, o.Rows())
+	for i := range rows {
+		row, merchant := *o, ""
+		if len(o.Offers) > 0 {
+			row.Offers = o.Offers[i : i+1]
+			merchant = o.Offers[i].Merchant
+		}
+		says := xxhash.Sum64(appendObservation(scratch[:0], &row))
+		whose := binary.BigEndian.AppendUint64(scratch[:0], uint64(o.ItemID))
+		whose = append(binary.BigEndian.AppendUint64(whose, uint64(o.CapturedAt.UnixMilli())), merchant...)
+		rows[i] = knownRow{xxhash.Sum64(whose), says}
+	}
+	return rows
+}
+
+// mostClocks is more than the clocks of importers and of NATS differ.
+const mostClocks = 24 * time.Hour
+
+// publishedSince is since when what has a row of the file can have been published: no
+// capture lies later than MaxClockLead after its batch. Zero where it is asked what
+// changed, for a price of before can be old.
+func (im *importer) publishedSince(s *site) time.Time {
+	if im.Changes {
+		return time.Time{}
+	}
+	return time.UnixMilli(s.earliest).Add(-event.MaxClockLead - mostClocks).UTC()
+}
+
+// knownAt reads what earlier imports published of the site, as far back as this file
+// needs it: once, or again for a file that goes back further.
 func (im *importer) knownAt(s *site) (*known, error) {
 	if im.Published == nil {
 		return nil, nil
 	}
-	k := im.known[s.Site.Site]
-	if k == nil {
-		k = &known{}
+	k, since := im.known[s.Site.Site], im.publishedSince(s)
+	if k == nil || since.Before(k.since) {
+		k = &known{since: since}
 		if im.Changes {
 			k.newest, k.arrived = prices{}, prices{}
 		}
-		if err := k.learn(im.Published(s.Site.Site)); err != nil {
+		if err := k.learn(im.Published(s.Site.Site, since)); err != nil {
 			return nil, fmt.Errorf("read what was imported of %s before: %w", s.Site.Site, err)
 		}
 		im.known[s.Site.Site] = k

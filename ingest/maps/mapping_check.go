@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"golang.org/x/net/idna"
+
 	"preismon/contracts"
 )
 
@@ -83,7 +85,7 @@ func (m *Mapping) checkSites(f *contracts.Faults) {
 		f.Under("defaultSite", err)
 	}
 	f.Check(len(m.Sites) > 0 || m.DefaultSite != nil, "sites: missing; name the sites, or say what is true of all of them under defaultSite")
-	if v := m.Columns.Site.Value; v != "" && m.Columns.Site.Column == "" {
+	if v := m.siteFor(""); v != "" && m.Columns.Site.Column == "" {
 		if _, err := m.site(v); err != nil {
 			f.Under("columns.site.value", err)
 		}
@@ -106,7 +108,7 @@ func (m *Mapping) facts(value string, s Site) (contracts.Site, error) {
 		d = *m.DefaultSite
 	}
 	if s.Site == "" {
-		s.Site = strings.ToLower(value)
+		s.Site = siteKey(value)
 	}
 	out := contracts.Site{
 		Site: contracts.SiteKey(s.Site), Name: first(s.Name, d.Name, value), SiteType: contracts.SiteType(first(string(s.Type), string(d.Type))),
@@ -116,6 +118,18 @@ func (m *Mapping) facts(value string, s Site) (contracts.Site, error) {
 		PriceComparisonMarket:  yes(s.PriceComparisonMarket, d.PriceComparisonMarket),
 	}
 	return out, out.Validate()
+}
+
+// siteKey is what a row calls its site, as a key: in lower case, and a domain with
+// letters beyond ASCII as the DNS has it (müller.de is xn--mller-kva.de).
+func siteKey(value string) string {
+	key := strings.ToLower(value)
+	if !contracts.SiteKey(key).Valid() && strings.Contains(key, ".") {
+		if domain, err := idna.Lookup.ToASCII(key); err == nil {
+			return domain
+		}
+	}
+	return key
 }
 
 func first(texts ...string) string {

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"encoding/binary"
 	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf16"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -213,5 +215,22 @@ func TestEncodings(t *testing.T) {
 	}
 	if _, err := maps.ParseMapping([]byte("source: x\ncsv: {encoding: Latin-2}\n")); err == nil || !strings.Contains(err.Error(), `"Latin-2" is none of utf-8, utf-16, windows-1252, latin-1`) {
 		t.Error(err)
+	}
+}
+
+// TestTwoBytesWithoutAMark: UTF-16 is known by its zero bytes, too.
+func TestTwoBytesWithoutAMark(t *testing.T) {
+	text := strings.ReplaceAll(header, ",", ";") + "laden.example;1;4006381333931;Größe;2026-02-01T10:00:00Z;1;;;;;;;\n"
+	var wide []byte
+	for _, u := range utf16.Encode([]rune(text)) {
+		wide = binary.LittleEndian.AppendUint16(wide, u)
+	}
+	file := filepath.Join(t.TempDir(), "prices.csv")
+	if err := os.WriteFile(file, wide, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	g, err := maps.GuessMapping(file, "", guessNow)
+	if err != nil || g.Mapping.CSV.Encoding != "utf-16" {
+		t.Fatalf("%+v, %v", g, err)
 	}
 }

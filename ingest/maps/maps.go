@@ -8,8 +8,8 @@
 // not add up. The same file with the same mapping gives the same event ids,
 // whenever it is read; what earlier imports published is not published again.
 // Memory grows with sites and products, not with rows (see rowsInMemory), and by
-// 16 bytes for each observation that was published before. Package maps knows no server, and judges form and
-// identity only: whether a price is plausible is not its question.
+// 8 bytes for each observation that was published since the first capture of the
+// file, and 16 for each of its rows. Package maps knows no server, and judges form and identity only: whether a price is plausible is not its question.
 package maps
 
 import (
@@ -35,12 +35,24 @@ type Request struct {
 
 	// Label tells the orders of one file from those of another of the same
 	// mandate and mapping. Empty: the file's name without its extensions.
-	Label        string
+	Label string
+	// Earlier is the label that earlier versions would have given the file: orders
+	// that have it are gone on with. Empty: none.
+	Earlier      string
 	Mandate      string // the mandate's name; its id derives from it
 	Login        string // the account's login identifier
 	PasswordHash string // of a new account: argon2id in PHC form
 	// Known is the account of the login, if there is one: it stays as it is.
 	Known *contracts.Account
+
+	// Ordered are the orders of the mandate as they stand: what an earlier import of
+	// the same file ordered stays ordered, and so in view, where the file does not
+	// list it any more.
+	Ordered map[contracts.OrderID]*contracts.Order
+
+	// Named tells whether an item has a name that other mandates see: it keeps it. nil:
+	// none has.
+	Named func(contracts.ItemID) (bool, error)
 
 	// Published gives what earlier imports published; nil: nothing.
 	Published Published
@@ -95,12 +107,17 @@ func Check(ctx context.Context, r Request) (*Summary, error) {
 
 // Import reads the file and publishes what it says. The summary is given with
 // an error too, as far as it came, unless the file could not be opened. A
-// file that cannot be read is Invalid; rejected rows are no error.
+// file that cannot be read is Invalid; rejected rows are no error. After an error
+// r.Memory holds nothing any more: what was published until then is to be read again.
 func Import(ctx context.Context, r Request, publish Publish) (*Summary, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
 	}
-	return run(ctx, r, publish, rowsInMemory)
+	sum, err := run(ctx, r, publish, rowsInMemory)
+	if err != nil && r.Memory != nil {
+		clear(r.Memory.sites)
+	}
+	return sum, err
 }
 
 // importer is one import.
@@ -127,6 +144,7 @@ func run(ctx context.Context, r Request, publish Publish, limit int) (*Summary, 
 	}
 	r.Login = strings.ToLower(strings.TrimSpace(r.Login))
 	r.Mandate = strings.TrimSpace(r.Mandate)
+	r.Mapping = r.Mapping.For(r.Mandate)
 	im := &importer{
 		Request: r, now: r.Now().UTC().Truncate(time.Millisecond), publish: publish, limit: limit,
 		tally: newTally(r.Rejects), known: r.Memory.sites,
@@ -221,13 +239,13 @@ func (im *importer) read(ctx context.Context) error {
 	}
 }
 
-// Series is the file's label without the day in it: what files of one kind have
-// in common.
+// Series is the file's label without the day, week or month in it: what files of
+// one kind have in common.
 func Series(file string) string {
 	label := Label(file)
-	for _, day := range []*regexp.Regexp{yearFirst, yearLast} {
+	for _, day := range []*regexp.Regexp{yearFirst, yearLast, yearWeek, yearMonth, monthYear} {
 		if at := day.FindStringSubmatchIndex(label); at != nil {
-			label = label[:at[2]] + label[at[7]:]
+			label = label[:at[2]] + label[at[len(at)-1]:]
 			break
 		}
 	}

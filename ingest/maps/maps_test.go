@@ -42,16 +42,17 @@ file.csv as "test"
 
 Understood
   rows           6: 6 accepted, 0 rejected; 1 of several lines, 0 sorted
-  observations   5, of which 1 have several offers; 5 offers
+  observations   5, 1 with several offers; 5 offers
   outcomes       priceObserved 3, unavailable 2
   period         2026-02-01T10:00:00Z to 2026-02-03T11:00:00Z
   currencies     EUR 4, JPY 1
-  items          2, of which 1 at several sites; from 3 products of the sites
+  items          2, 1 at several sites; from 3 products of the sites
   known by       1 EAN, 0 PZN, 0 ASIN, 1 only by their site's key
   pairs          3 at 2 sites
                  a.example                            5 rows         4 observations       2 items
-                 b.example                            1 rows         1 observations       1 items
+                 b.example                             1 row          1 observation        1 item
   events         10, with 2 batches of observations and 2 orders
+  orders         labelled "file"; a file with the same label (--label) adds to them
 
 Columns
   site                 shop
@@ -70,10 +71,10 @@ Columns
 
 Doubtful
           3 rows     time without a zone: the mapping's zone assumed (lines 5, 6, 8)
-          1 rows     day without a time: the mapping's time of day assumed (line 6)
+          1 row      day without a time: the mapping's time of day assumed (line 6)
           2 rows     no currency: the site's or the mapping's assumed (lines 6, 8)
-          1 rows     unavailable, yet with a price: taken as unavailable, the price kept (line 4)
-          1 rows     without a price (line 5)
+          1 row      unavailable, yet with a price: taken as unavailable, the price kept (line 4)
+          1 row      without a price (line 5)
 
 Rejected
   nothing`)
@@ -308,7 +309,7 @@ func TestManyItemsMakeSeveralOrdersAndBatches(t *testing.T) {
 	}
 	r := mustImport(t, head, b.String())
 	orders := all[contracts.Order](r)
-	if len(orders) != 2 || len(orders[0].Items)+len(orders[1].Items) != n || orders[1].Name != "Imported: a.example (part 2)" {
+	if len(orders) != 2 || len(orders[0].Items)+len(orders[1].Items) != n || orders[0].Name != "Imported: a.example (part 2)" {
 		t.Errorf("%d orders", len(orders))
 	}
 	if got := len(all[contracts.Observations](r)); got != n/500 {

@@ -225,24 +225,16 @@ func (s *sender) close() error {
 	if err != nil {
 		return err
 	}
-	switch verdict := earlier.judge(&obs); {
-	case verdict == isKnown:
-		s.sum.Accepted += obs.Rows()
-		s.sum.Known += obs.Rows()
-		return nil
-	case verdict == isOther && !s.AddConflicts:
-		for _, r := range kept {
-			s.refuse(r, otherwiseKnown, "an earlier import says something else about this product at this time")
-		}
+	if !s.unknown(earlier, &obs, kept) {
 		return nil
 	}
 
 	earlier.add(&obs)
 	s.sum.Accepted += obs.Rows()
 	s.sum.Observations++
-	s.sum.Offers += len(offers)
+	s.sum.Offers += len(obs.Offers)
 	s.sum.Outcomes[obs.Outcome.String()]++
-	if len(offers) > 1 {
+	if len(obs.Offers) > 1 {
 		s.sum.SeveralOffers++
 	}
 
@@ -260,6 +252,29 @@ func (s *sender) close() error {
 		return s.flush(slices.MaxFunc(s.batches, func(a, b *batch) int { return cmp.Compare(len(a.obs), len(b.obs)) }))
 	}
 	return nil
+}
+
+// unknown leaves of an observation what earlier imports did not publish, and refuses
+// what they contradict; false: nothing is left.
+func (s *sender) unknown(earlier *known, obs *contracts.Observation, of []*row) bool {
+	offers := obs.Offers[:0:0]
+	left := false
+	for i, verdict := range earlier.judge(obs) {
+		switch {
+		case verdict == isKnown:
+			s.sum.Accepted++
+			s.sum.Known++
+		case verdict == isOther && !s.AddConflicts:
+			s.refuse(of[i], otherwiseKnown, "an earlier import says something else about this product at this time")
+		default:
+			left = true
+			if len(obs.Offers) > 0 {
+				offers = append(offers, obs.Offers[i])
+			}
+		}
+	}
+	obs.Offers = offers
+	return left
 }
 
 // offer is the row as an offer.

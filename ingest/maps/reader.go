@@ -182,6 +182,10 @@ func (in *input) next() ([]string, int, error) {
 	switch {
 	case errors.Is(err, csv.ErrFieldCount):
 		r := reject(bad.StartLine, fieldCount, "%d fields, but the header has %d", len(rec), len(in.header))
+		if more := strings.Count(strings.Join(rec, ""), "\n"); more > 0 {
+			r = reject(bad.StartLine, fieldCount, "%d fields, but the header has %d; the row goes on to line %d, so a quotation mark is probably not closed, and these lines are lost",
+				len(rec), len(in.header), bad.StartLine+more)
+		}
 		r.Text = excerpt(rec, in.comma)
 		return nil, 0, r
 	case bad.Line != bad.StartLine:

@@ -140,7 +140,7 @@ func TestSources(t *testing.T) {
 				}
 				got[s.Name] = string(text)
 				notes += s.Note
-				g, err := maps.GuessMapping(s.Path, guessNow)
+				g, err := maps.GuessMapping(s.Path, "", guessNow)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -229,7 +229,7 @@ func TestCaptureTimeOfFile(t *testing.T) {
 			var err error
 			if c.mapping == "" {
 				var g *maps.Guess
-				if g, err = maps.GuessMapping(file, guessNow); err != nil {
+				if g, err = maps.GuessMapping(file, "", guessNow); err != nil {
 					t.Fatal(err)
 				}
 				m, shown = g.Mapping, g.Rows
@@ -269,7 +269,7 @@ func TestCaptureTimeOfFile(t *testing.T) {
 // TestSeries: files of one kind and many days have one name.
 func TestSeries(t *testing.T) {
 	for in, want := range map[string]string{
-		"a/shop-2026-03-01.csv": "shop", "20260301_shop.csv.gz": "shop",
+		"a/shop-2026-03-01.csv": "shop", "shop-2026-03.csv": "shop", "202603 shop.csv": "shop", "shop_03.2026.csv": "shop", "shop-2026-W09.csv": "shop", "shop-2026-19.csv": "shop-2026-19", "20260301_shop.csv.gz": "shop",
 		"prices.csv": "prices", "2026-03-01.csv": "2026-03-01", "sku20260301999.csv": "sku20260301999",
 	} {
 		if got := maps.Series(in); got != want {

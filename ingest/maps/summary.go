@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize/english"
+
 	"preismon/contracts"
 )
 
@@ -35,6 +37,8 @@ type Summary struct {
 	Outcomes      map[string]int `json:"outcomes"` // observations by outcome
 	Batches       int            `json:"batches"`
 	Orders        int            `json:"orders"`
+	Named         int            `json:"named"`  // items that other mandates see, too, which keep their names
+	Gone          int            `json:"gone"`   // pairs of earlier imports that the file does not list any more; they stay in view
 	Events        int            `json:"events"` // published, of all kinds
 
 	Sites       []SiteSummary              `json:"sites"`
@@ -139,9 +143,9 @@ func (s *Summary) WriteTo(w io.Writer) (int64, error) {
 	fmt.Fprintf(&b, "%s as %q\n\nUnderstood\n", s.File, s.Source)
 	line("rows", "%s: %s accepted, %s rejected; %s of several lines, %s sorted", digits(s.Rows), digits(s.Accepted), digits(s.Rejected), digits(s.MultiLineRows), digits(s.SortedRows))
 	if s.Known > 0 {
-		line("", "%s accepted rows were imported before and are not published again", digits(s.Known))
+		line("", "%s imported before, not published again", plural(s.Known, "accepted row"))
 	}
-	line("observations", "%s, of which %s have several offers; %s offers", digits(s.Observations), digits(s.SeveralOffers), digits(s.Offers))
+	line("observations", "%s, %s with several offers; %s", digits(s.Observations), digits(s.SeveralOffers), plural(s.Offers, "offer"))
 	if len(s.Outcomes) > 0 {
 		line("outcomes", "%s", counted(s.Outcomes))
 	}
@@ -151,14 +155,21 @@ func (s *Summary) WriteTo(w io.Writer) (int64, error) {
 	if len(s.Currencies) > 0 {
 		line("currencies", "%s", counted(s.Currencies))
 	}
-	line("items", "%s, of which %s at several sites; from %s products of the sites", digits(s.Items), digits(s.SharedItems), digits(s.Products))
+	line("items", "%s, %s at several sites; from %s of the sites", digits(s.Items), digits(s.SharedItems), plural(s.Products, "product"))
 	line("known by", "%s EAN, %s PZN, %s ASIN, %s only by their site's key", digits(s.EANs), digits(s.PZNs), digits(s.ASINs), digits(s.OwnKeys))
-	line("pairs", "%s at %d sites", digits(s.Pairs), len(s.Sites))
+	line("pairs", "%s at %s", digits(s.Pairs), plural(len(s.Sites), "site"))
 	for _, o := range s.Sites {
-		line("", "%-28s %9s rows %9s observations %7s items", o.Site, digits(o.Rows), digits(o.Observations), digits(o.Items))
+		line("", "%-28s %14s %22s %13s", o.Site, plural(o.Rows, "row"), plural(o.Observations, "observation"), plural(o.Items, "item"))
 	}
 	if s.Events > 0 { // none when dry
-		line("events", "%s, with %s batches of observations and %s orders", digits(s.Events), digits(s.Batches), digits(s.Orders))
+		line("events", "%s, with %s of observations and %s", digits(s.Events), plural(s.Batches, "batch"), plural(s.Orders, "order"))
+		line("orders", "labelled %q; a file with the same label (--label) adds to them", s.Label)
+		if s.Named > 0 {
+			line("kept names", "%s that other customers see, too", plural(s.Named, "product"))
+		}
+		if s.Gone > 0 {
+			line("not listed", "%s of earlier imports, in view with their history", plural(s.Gone, "product"))
+		}
 	}
 
 	b.WriteString("\nColumns\n")
@@ -179,7 +190,10 @@ func (s *Summary) WriteTo(w io.Writer) (int64, error) {
 	list := func(title string, counts []Count) {
 		fmt.Fprintf(&b, "\n%s\n", title)
 		for _, c := range counts {
-			fmt.Fprintf(&b, "  %9s %-8s %s (%s)\n", digits(c.N), c.Unit, c.What, linesOf(c))
+			fmt.Fprintf(&b, "  %9s %-8s %s (%s)\n", digits(c.N), english.PluralWord(c.N, strings.TrimSuffix(c.Unit, "s"), ""), c.What, linesOf(c))
+			if c.Example != "" {
+				fmt.Fprintf(&b, "  %9s %-8s line %d: %s\n", "", "", c.Lines[0], c.Example)
+			}
 		}
 		if len(counts) == 0 {
 			b.WriteString("  nothing\n")
@@ -222,6 +236,9 @@ func counted[K ~string](m map[K]int) string {
 	}
 	return strings.Join(parts, ", ")
 }
+
+// plural writes a number of things: 1 row, 778,026 rows.
+func plural(n int, thing string) string { return digits(n) + " " + english.PluralWord(n, thing, "") }
 
 // digits writes a count with commas: 778,026.
 func digits(n int) string {

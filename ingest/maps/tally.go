@@ -74,6 +74,8 @@ type Count struct {
 	Unit  string `json:"unit"` // rows, products, items or sites
 	N     int    `json:"n"`
 	Lines []int  `json:"lines"`
+	// Example is why the first row was rejected, and the setting that would help.
+	Example string `json:"example,omitempty"`
 }
 
 func (c *Count) add(line int) {
@@ -105,7 +107,7 @@ func (t *tally) reject(r rejection) {
 	t.total++
 	c := t.rejected[r.Code]
 	if c == nil {
-		c = &Count{What: r.Code, Unit: "rows"}
+		c = &Count{What: r.Code, Unit: "rows", Example: r.Reason}
 		t.rejected[r.Code] = c
 	}
 	c.add(r.Line)

@@ -2,14 +2,10 @@ package seqlock_test
 
 import (
 	"context"
-	"log/slog"
 	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
-
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"preismon/contracts/event"
 	"preismon/deploy/testserver"
@@ -24,36 +20,8 @@ func TestCluster(t *testing.T) {
 	testserver.Full(t, "a cluster of NATS")
 	cluster.Quick()
 	c := cluster.Start(t)
-	connect := func() (*nats.Conn, jetstream.JetStream) {
-		nc, err := nats.Connect(c.URL(0)+","+c.URL(1)+","+c.URL(2), nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond))
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(nc.Close)
-		js, err := jetstream.New(nc)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return nc, js
-	}
-	cfg := seqlock.Config{Partitions: 1, Replicas: 3, Wait: 100 * time.Millisecond}
-	_, js := connect()
-	writer, err := seqlock.NewWriter(cfg, js, 0, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	nc, rjs := connect()
-	r, err := seqlock.NewReader(cfg, nc, rjs, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	over := make(chan struct{})
-	go func() {
-		defer close(over)
-		_ = r.Run(ctx) // gives nil when ctx ends
-	}()
-	t.Cleanup(func() { cancel(); <-over })
+	w := at(t, c.URL(0), seqlock.Config{Partitions: 1, Replicas: cluster.Size})
+	writer, reader := w.writer(t, 0), w.reader(t)
 	var saved []int
 	for round := range uint64(6) {
 		old := -1
@@ -100,14 +68,61 @@ func TestCluster(t *testing.T) {
 		begun := time.Since(began)
 		writer.End(event.Marks{"OBSERVATIONS": {Epoch: 1, Seq: round}})
 		for {
-			if w := r.Written(t.Context()); w != nil && w.Partitions[0]["OBSERVATIONS"].Seq == round {
+			if got := reader.Written(t.Context()); got != nil && got.Partitions[0]["OBSERVATIONS"].Seq == round {
 				break
 			}
 			if time.Since(began) > 60*time.Second {
-				t.Fatalf("round %d, %v, split %v: the reader knows nothing: %+v", round, which, split, r.Stats())
+				t.Fatalf("round %d, %v, split %v: the reader knows nothing: %+v; the stream has %s", round, which, split, reader.Stats(), w.last(t, "checkpoints.written.1.0").Data)
 			}
 			time.Sleep(10 * time.Millisecond)
 		}
 		t.Logf("round %d, servers %v, split %v, old disk %d: written after %v, known after %v", round, which, split, old, begun.Round(time.Millisecond), time.Since(began).Round(time.Millisecond))
+	}
+}
+
+// TestEndOfALeaderThatIsCutOff: a leader that the others do not hear takes an End
+// and loses it. It is sent again to the next one, although the first has refused the
+// second while it had not given up.
+func TestEndOfALeaderThatIsCutOff(t *testing.T) {
+	testserver.Full(t, "a cluster of NATS")
+	cluster.Quick()
+	c := cluster.Start(t)
+	w := at(t, c.URL(0), seqlock.Config{Partitions: 1, Replicas: cluster.Size})
+	writer, reader := w.writer(t, 0), w.reader(t)
+	for began := time.Now(); ; { // their leader may not have heard of all three yet
+		if err := writer.Begin(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.js.Stream(t.Context(), seqlock.Stream); err == nil {
+			break
+		}
+		if time.Since(began) > 20*time.Second {
+			t.Fatal("no stream after 20 s")
+		}
+	}
+	s, err := w.js.Stream(t.Context(), seqlock.Stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leader := cluster.Node(s.CachedInfo().Cluster.Leader)
+	writer = at(t, "nats://"+c.Clients(leader).Address(), w.cfg).writer(t, 0)
+	if err := writer.Begin(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	c.Split(leader)
+	writer.End(event.Marks{"OBSERVATIONS": {Epoch: 1, Seq: 7}})
+	time.Sleep(5 * time.Second) // the second was sent after 1.25 s, and the others have elected a leader
+	c.Heal()
+	if err := c.Whole(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		if got := reader.Written(t.Context()); got != nil && got.Partitions[0]["OBSERVATIONS"].Seq == 7 {
+			t.Logf("known after %v", time.Since(began))
+			return
+		}
+		if time.Since(began) > 30*time.Second {
+			t.Fatalf("the reader knows nothing: %+v; the stream has %s", reader.Stats(), w.last(t, "checkpoints.written.1.0").Data)
+		}
 	}
 }

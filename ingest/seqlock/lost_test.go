@@ -1,7 +1,6 @@
 package seqlock_test
 
 import (
-	"log/slog"
 	"net"
 	"sync/atomic"
 	"testing"
@@ -45,19 +44,7 @@ func TestLostEndIsSentAgain(t *testing.T) {
 	r := w.reader(t)
 	write(t, w.writer(t, 1), 1)
 	h := &hole{}
-	nc, err := nats.Connect(w.url, nats.SetCustomDialer(h))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(nc.Close)
-	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	writer, err := seqlock.NewWriter(seqlock.Config{Partitions: 2}, js, 0, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	writer := w.writer(t, 0, nats.SetCustomDialer(h))
 	if err := writer.Begin(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -85,19 +72,47 @@ func TestLateBegin(t *testing.T) {
 	if err := writer.Begin(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	s, err := w.js.Stream(t.Context(), seqlock.Stream)
-	if err != nil {
-		t.Fatal(err)
-	}
-	begin, err := s.GetLastMsgForSubject(t.Context(), "checkpoints.written.2.0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	begin := w.last(t, "checkpoints.written.2.0")
 	if _, err := w.js.PublishMsg(t.Context(), &nats.Msg{Subject: begin.Subject, Header: begin.Header, Data: begin.Data}); err != nil {
 		t.Fatal(err)
 	}
 	writer.End(event.Marks{"OBSERVATIONS": {Epoch: 1, Seq: 6}})
 	if got := eventually(t, r); got.Partitions[0]["OBSERVATIONS"].Seq != 6 {
 		t.Errorf("written: %+v", got.Partitions)
+	}
+}
+
+// Sequences begin anew in a stream that was lost: an End of the leader before, sent
+// again, may find that of its Begin taken by another's.
+func TestEndOfALostStream(t *testing.T) {
+	w := start(t)
+	r := w.reader(t)
+	write(t, w.writer(t, 1), 1)
+	write(t, w.writer(t, 0), 1)
+	eventually(t, r)
+	const subject = "checkpoints.written.2.0"
+	end := w.last(t, subject)
+	if err := w.js.DeleteStream(t.Context(), seqlock.Stream); err != nil {
+		t.Fatal(err)
+	}
+	next := w.writer(t, 0)
+	if err := next.Begin(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	write(t, w.writer(t, 1), 2)
+	begin := w.last(t, subject)
+	if _, err := w.js.PublishMsg(t.Context(), &nats.Msg{Subject: subject, Data: end.Data}, jetstream.WithExpectLastSequencePerSubject(begin.Sequence)); err != nil {
+		t.Fatal(err)
+	}
+	late := w.reader(t)
+	for began := time.Now(); r.Stats().Writing+late.Stats().Writing < 100; {
+		for _, r := range []*seqlock.Reader{r, late} {
+			if got := r.Written(t.Context()); got != nil {
+				t.Fatalf("the next leader writes, and the answer is %+v", got.Partitions)
+			}
+		}
+		if time.Since(began) > 10*time.Second {
+			t.Fatalf("asked for 10 s: %+v, %+v", r.Stats(), late.Stats())
+		}
 	}
 }

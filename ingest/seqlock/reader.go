@@ -34,7 +34,8 @@ type Reader struct {
 	mu       sync.Mutex
 	watching bool
 	away     time.Time                      // nobody asks before
-	parts    map[int]event.Marks            // what each partition wrote; nil: it is writing
+	parts    map[int]notice                 // the last of each partition
+	moved    chan struct{}                  // closed at the next End; nil: nobody waits for it
 	written  *event.Written                 // made of parts; nil: not made, or not possible
 	asked    uint64                         // questions so far
 	waiting  map[uint64]chan *event.Written // by the number of the question
@@ -99,6 +100,28 @@ func (r *Reader) Written(ctx context.Context) *event.Written {
 	return nil
 }
 
+// Moved gives a channel that is closed when the next checkpoint was written, or
+// when it is not known any more whether one was; nil: it is not known now.
+func (r *Reader) Moved() <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.watching {
+		return nil
+	}
+	if r.moved == nil {
+		r.moved = make(chan struct{})
+	}
+	return r.moved
+}
+
+// wake closes what Moved gave.
+func (r *Reader) wake() {
+	if r.moved != nil {
+		close(r.moved)
+		r.moved = nil
+	}
+}
+
 // question is the message of a question: who asks, and its number.
 func (r *Reader) question(n uint64) []byte {
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, r.id), n)
@@ -131,10 +154,11 @@ func (r *Reader) forget() {
 		came <- nil
 	}
 	r.watching, r.parts, r.written = false, nil, nil
+	r.wake()
 }
 
-// watch takes in the stream from the last message of each subject on, until one
-// is missing or the consumer is lost.
+// watch takes in the stream from its first message on, since an End is nothing
+// without its Begin, until one is missing or the consumer is lost.
 func (r *Reader) watch(ctx context.Context) error {
 	opening, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -143,7 +167,7 @@ func (r *Reader) watch(ctx context.Context) error {
 		return err
 	}
 	consumer, err := s.CreateConsumer(opening, jetstream.ConsumerConfig{
-		Description: "a query node", AckPolicy: jetstream.AckNonePolicy, DeliverPolicy: jetstream.DeliverLastPerSubjectPolicy,
+		Description: "a query node", AckPolicy: jetstream.AckNonePolicy, DeliverPolicy: jetstream.DeliverAllPolicy,
 		FilterSubjects: []string{fmt.Sprintf("checkpoints.written.%d.*", r.cfg.Partitions), askedSubject(r.id)},
 		MemoryStorage:  true, Replicas: 1, InactiveThreshold: time.Minute,
 	})
@@ -158,7 +182,7 @@ func (r *Reader) watch(ctx context.Context) error {
 		}
 	}
 	r.mu.Lock()
-	r.watching, r.parts = true, map[int]event.Marks{}
+	r.watching, r.parts = true, map[int]notice{}
 	r.mu.Unlock()
 	next := uint64(1)
 	messages, err := consumer.Consume(func(m jetstream.Msg) {
@@ -216,7 +240,13 @@ func (r *Reader) take(subject string, data []byte) error {
 	if err := json.Unmarshal(data, &n); err != nil {
 		return errors.Join(errMessage, err)
 	}
-	r.parts[partition], r.written = n.Written, nil
+	if n.Written != nil && (r.parts[partition].Written != nil || r.parts[partition].Begin != n.Begin) {
+		n.Written = nil // the End of another Begin, sent again to a stream that was lost meanwhile
+	}
+	r.parts[partition], r.written = n, nil
+	if n.Written != nil {
+		r.wake()
+	}
 	return nil
 }
 
@@ -242,7 +272,7 @@ func (r *Reader) answer(n uint64) {
 func (r *Reader) whole() *event.Written {
 	w := &event.Written{Partitions: make([]event.Marks, r.cfg.Partitions)}
 	for i := range w.Partitions {
-		if w.Partitions[i] = r.parts[i]; w.Partitions[i] == nil {
+		if w.Partitions[i] = r.parts[i].Written; w.Partitions[i] == nil {
 			return nil
 		}
 	}

@@ -104,6 +104,7 @@ func noRoom(err error) bool {
 // notice is the message of a partition. null: the projector is writing.
 type notice struct {
 	Written event.Marks `json:"written"`
+	Begin   string      `json:"begin"` // of an End: the id of its Begin. Sequences begin anew where the stream was lost.
 }
 
 func (n notice) message(subject string) *nats.Msg {

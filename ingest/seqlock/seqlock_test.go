@@ -24,22 +24,30 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/nats-io/nats-server/v2/server/ats.Register.func1"))
 }
 
-// world is a NATS server, and readers of two partitions.
+// world is a NATS server, or a cluster, with readers and writers of some partitions.
 type world struct {
 	url string
+	cfg seqlock.Config
 	js  jetstream.JetStream
 }
 
 func start(t *testing.T) *world {
 	t.Helper()
-	w := &world{url: testserver.NATS(t)}
-	_, w.js = w.connect(t)
+	return at(t, testserver.NATS(t), seqlock.Config{Partitions: 2})
+}
+
+// at is the world at an address.
+func at(t *testing.T, url string, cfg seqlock.Config) *world {
+	t.Helper()
+	cfg.Wait = 100 * time.Millisecond
+	w := &world{url: url, cfg: cfg}
+	_, w.js = connect(t, url)
 	return w
 }
 
-func (w *world) connect(t *testing.T) (*nats.Conn, jetstream.JetStream) {
+func connect(t *testing.T, url string, more ...nats.Option) (*nats.Conn, jetstream.JetStream) {
 	t.Helper()
-	nc, err := ingest.Connect(ingest.Config{URL: w.url, Name: t.Name(), Logger: slog.New(slog.DiscardHandler)})
+	nc, err := ingest.Connect(ingest.Config{URL: url, Name: t.Name(), Logger: slog.New(slog.DiscardHandler)}, more...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,10 +59,11 @@ func (w *world) connect(t *testing.T) (*nats.Conn, jetstream.JetStream) {
 	return nc, js
 }
 
-func (w *world) writer(t *testing.T, partition int) *seqlock.Writer {
+// writer makes one with a connection of its own.
+func (w *world) writer(t *testing.T, partition int, more ...nats.Option) *seqlock.Writer {
 	t.Helper()
-	_, js := w.connect(t)
-	writer, err := seqlock.NewWriter(seqlock.Config{Partitions: 2}, js, partition, slog.New(slog.DiscardHandler))
+	_, js := connect(t, w.url, more...)
+	writer, err := seqlock.NewWriter(w.cfg, js, partition, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,8 +72,8 @@ func (w *world) writer(t *testing.T, partition int) *seqlock.Writer {
 
 func (w *world) reader(t *testing.T) *seqlock.Reader {
 	t.Helper()
-	nc, js := w.connect(t)
-	r, err := seqlock.NewReader(seqlock.Config{Partitions: 2, Wait: 100 * time.Millisecond}, nc, js, slog.New(slog.DiscardHandler))
+	nc, js := connect(t, w.url)
+	r, err := seqlock.NewReader(w.cfg, nc, js, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,16 +87,30 @@ func (w *world) reader(t *testing.T) *seqlock.Reader {
 	return r
 }
 
+// last is the last message of a partition's subject.
+func (w *world) last(t *testing.T, subject string) *jetstream.RawStreamMsg {
+	t.Helper()
+	s, err := w.js.Stream(t.Context(), seqlock.Stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := s.GetLastMsgForSubject(t.Context(), subject)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
 // eventually asks until the answer is there.
 func eventually(t *testing.T, r *seqlock.Reader) *event.Written {
 	t.Helper()
-	for range 200 {
+	for range 500 {
 		if w := r.Written(t.Context()); w != nil {
 			return w
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	t.Fatalf("the reader knows nothing after 4 s: %+v", r.Stats())
+	t.Fatalf("the reader knows nothing after 10 s: %+v", r.Stats())
 	return nil
 }
 
@@ -116,6 +139,7 @@ func TestReaderKnowsWhatIsWritten(t *testing.T) {
 	if again := r.Written(t.Context()); again != got {
 		t.Error("nothing was written, and another pointer came")
 	}
+	moved := r.Moved()
 	if err := second.Begin(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +148,17 @@ func TestReaderKnowsWhatIsWritten(t *testing.T) {
 			t.Fatalf("partition 1 is being written, and the answer is %+v", got.Partitions)
 		}
 	}
+	select {
+	case <-moved:
+		t.Error("told that a checkpoint was written while it is being written")
+	default:
+	}
 	second.End(event.Marks{"OBSERVATIONS": {Epoch: 1, Seq: 10}})
+	select {
+	case <-moved:
+	case <-time.After(10 * time.Second):
+		t.Error("not told of a checkpoint that was written")
+	}
 	if got := eventually(t, r); got.Partitions[1]["OBSERVATIONS"].Seq != 10 {
 		t.Errorf("written: %+v", got.Partitions)
 	}
@@ -165,8 +199,14 @@ func TestLostStream(t *testing.T) {
 	write(t, first, 1)
 	write(t, second, 1)
 	before := eventually(t, r)
+	moved := r.Moved()
 	if err := w.js.DeleteStream(t.Context(), seqlock.Stream); err != nil {
 		t.Fatal(err)
+	}
+	select { // it may be that one was written
+	case <-moved:
+	case <-time.After(20 * time.Second):
+		t.Error("not told that the stream is lost")
 	}
 	write(t, first, 2)
 	for range 100 {
@@ -182,9 +222,9 @@ func TestLostStream(t *testing.T) {
 }
 
 // Where NATS has no memory for the stream, projectors write all the same, and
-// readers know nothing.
+// readers know nothing; when it has, readers are told although nobody writes.
 func TestNoRoom(t *testing.T) {
-	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(), JetStreamMaxMemory: 1 << 20, NoSigs: true})
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(), JetStreamMaxMemory: 5 << 20, NoSigs: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,18 +233,32 @@ func TestNoRoom(t *testing.T) {
 	if !s.ReadyForConnections(10 * time.Second) {
 		t.Fatal("NATS is not ready after 10 s")
 	}
-	w := &world{url: s.ClientURL()}
-	_, w.js = w.connect(t)
+	w := at(t, s.ClientURL(), seqlock.Config{Partitions: 2})
+	const other = "OTHER"
+	if _, err := w.js.CreateStream(t.Context(), jetstream.StreamConfig{Name: other, Storage: jetstream.MemoryStorage, MaxBytes: 4 << 20}); err != nil {
+		t.Fatal(err)
+	}
 	r := w.reader(t)
-	writer := w.writer(t, 0)
+	first, second := w.writer(t, 0), w.writer(t, 1)
 	for seq := range uint64(3) {
-		write(t, writer, seq)
+		write(t, first, seq)
+		write(t, second, seq)
 		if got := r.Written(t.Context()); got != nil {
 			t.Fatalf("there is no stream, and the answer is %+v", got.Partitions)
 		}
 	}
 	if _, err := w.js.Stream(t.Context(), seqlock.Stream); err == nil {
 		t.Error("there is a stream")
+	}
+	if err := w.js.DeleteStream(t.Context(), other); err != nil {
+		t.Fatal(err)
+	}
+	if got := eventually(t, r); got.Partitions[0]["OBSERVATIONS"].Seq != 2 || got.Partitions[1]["OBSERVATIONS"].Seq != 2 {
+		t.Errorf("written: %+v", got.Partitions)
+	}
+	write(t, first, 3)
+	if got := eventually(t, r); got.Partitions[0]["OBSERVATIONS"].Seq != 3 {
+		t.Errorf("written: %+v", got.Partitions)
 	}
 }
 

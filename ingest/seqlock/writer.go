@@ -4,13 +4,12 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/nats-io/nuid"
 
 	"preismon/contracts/event"
-	"preismon/ingest"
 )
 
 // Writer tells of the writes of one partition, for one term of its leader. Its
@@ -20,11 +19,20 @@ type Writer struct {
 	js      jetstream.JetStream
 	log     *slog.Logger
 	subject string
-	id      string        // of the message of the next Begin: an attempt that was given up may still arrive, and is stored once
-	begun   uint64        // the sequence of the last Begin
+	id      string // of the message of the next Begin: an attempt that was given up may still arrive, and is stored once
+	last    begun
 	over    chan struct{} // closed: the last End is not repeated any more
-	alone   bool          // the stream is not there, so that nobody can ask
+	noRoom  bool          // for the stream, which was logged
 }
+
+// begun is a Begin in the stream. The zero value: there was no stream, so that
+// nobody could ask.
+type begun struct {
+	sequence uint64
+	id       string
+}
+
+func (b begun) inStream() bool { return b != begun{} }
 
 // NewWriter makes a Writer. It asks the server nothing before its first call.
 func NewWriter(cfg Config, js jetstream.JetStream, partition int, log *slog.Logger) (*Writer, error) {
@@ -36,106 +44,60 @@ func NewWriter(cfg Config, js jetstream.JetStream, partition int, log *slog.Logg
 
 // Begin returns when every reader that asks from now on will know that the
 // checkpoints are being written. After an error nothing may be written. Where NATS
-// has no room for the stream, there is nobody to tell.
+// has no room for the stream, or not yet, there is nobody to tell.
 func (w *Writer) Begin(ctx context.Context) error {
 	close(w.over)
 	w.over = make(chan struct{})
-	ack, err := w.begin(ctx)
+	b, err := w.begin(ctx)
 	if errors.Is(err, jetstream.ErrNoStreamResponse) {
 		if _, err = w.cfg.open(ctx, w.js); noRoom(err) {
-			if !w.alone {
-				w.log.Warn("NATS has no memory for the stream "+Stream+": query nodes ask ClickHouse at each request", "bytes", room, "error", err)
+			if !w.noRoom {
+				w.log.Warn("NATS has no room for the stream "+Stream+" now: query nodes ask ClickHouse at each request", "bytes", room, "error", err)
 			}
-			w.alone = true
+			w.last, w.noRoom = begun{}, true
 			return nil
 		} else if err == nil {
-			ack, err = w.begin(ctx)
+			b, err = w.begin(ctx)
 		}
 	}
 	if err != nil {
 		return err
 	}
-	w.begun, w.alone = ack.Sequence, false
+	w.last, w.noRoom = b, false
 	return nil
 }
 
 // begin stores the message that a checkpoint is being written. An earlier attempt
 // that was stored although nobody heard of it may have others after it: then a
 // message of its own follows.
-func (w *Writer) begin(ctx context.Context) (*jetstream.PubAck, error) {
+func (w *Writer) begin(ctx context.Context) (begun, error) {
 	for {
-		ack, err := w.js.PublishMsg(ctx, notice{}.message(w.subject), jetstream.WithMsgID(w.id))
+		id := w.id
+		ack, err := w.js.PublishMsg(ctx, notice{Begin: id}.message(w.subject), jetstream.WithMsgID(id))
 		if err != nil {
-			return nil, err
+			return begun{}, err
 		}
 		w.id = nuid.Next()
 		if !ack.Duplicate {
-			return ack, nil
+			return begun{ack.Sequence, id}, nil
 		}
 	}
 }
 
 // End says what stands in the tables; nothing is being written then. It does not
-// wait for an answer: where none comes, the message is sent again until the next
-// Begin. When another leader has begun it is refused, and readers ask ClickHouse
-// until that one's End.
+// wait for an answer: where none comes, or there is no stream yet, it is said again
+// until the next Begin. When another leader has begun it is refused, and readers
+// ask ClickHouse until that one's End.
 func (w *Writer) End(written event.Marks) {
-	if w.alone {
-		return
-	}
 	if written == nil {
 		written = event.Marks{}
 	}
-	n := notice{written}
-	e := end{js: w.js, log: w.log, subject: w.subject, begun: w.begun, over: w.over}
+	e := &end{cfg: w.cfg, js: w.js, log: w.log, subject: w.subject, begun: w.last, written: written, over: w.over, id: nuid.Next(), closed: w.js.Conn().StatusChanged(nats.CLOSED)}
+	if !e.begun.inStream() {
+		go e.say(e.repeat)
+		return
+	}
 	// On its way before anything else is: a Begin, or the end of the connection.
-	first, err := w.js.PublishMsgAsync(n.message(w.subject), e.once())
-	go e.confirm(n, first, err)
-}
-
-// end is the message of an End on its way.
-type end struct {
-	js      jetstream.JetStream
-	log     *slog.Logger
-	subject string
-	begun   uint64
-	over    <-chan struct{} // closed: it need not arrive any more
-}
-
-// answerWithin is how long the server has to acknowledge an End.
-const answerWithin = time.Second
-
-// once expects the sequence of the Begin, so that the message is stored once.
-func (e end) once() jetstream.PublishOpt { return jetstream.WithExpectLastSequencePerSubject(e.begun) }
-
-// confirm waits for the answer to the first message, and sends others until the
-// stream has one or refuses it.
-func (e end) confirm(n notice, first jetstream.PubAckFuture, err error) {
-	if err == nil {
-		select {
-		case <-first.Ok():
-			return
-		case err = <-first.Err():
-		case <-time.After(answerWithin):
-			err = jetstream.ErrAsyncPublishTimeout
-		}
-	}
-	for tries := 0; err != nil && !ingest.WrongLastSequence(err) && !e.js.Conn().IsClosed(); tries++ {
-		if tries == 0 {
-			e.log.Warn("readers are not told that a checkpoint is written, and ask ClickHouse meanwhile", "error", err)
-		}
-		select {
-		case <-e.over:
-			return
-		case <-time.After(answerWithin / 4):
-		}
-		select {
-		case <-e.over:
-			return
-		default:
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), answerWithin)
-		_, err = e.js.PublishMsg(ctx, n.message(e.subject), e.once())
-		cancel()
-	}
+	first, err := w.js.PublishMsgAsync(e.message(), e.once())
+	go e.say(func() { e.confirm(first, err) })
 }

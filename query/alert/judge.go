@@ -134,11 +134,13 @@ func (r Rule) undercut(j *Judged, c Capture, reference func(contracts.Currency) 
 // Standing is the offer that stands for its capture (decision 025): that holds
 // the buy box, then has a price, and shipping with it, then by currency, total,
 // price and place.
-func Standing(offers []Offer) Offer {
-	least := offers[0]
-	for _, o := range offers[1:] {
-		if before(o, least) {
-			least = o
+func Standing(offers []Offer) Offer { return offers[PlaceOfStanding(offers)] }
+
+// PlaceOfStanding is where that offer is.
+func PlaceOfStanding(offers []Offer) (least int) {
+	for i, o := range offers {
+		if before(o, offers[least]) {
+			least = i
 		}
 	}
 	return least

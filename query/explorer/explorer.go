@@ -1,7 +1,7 @@
 // Package explorer is the web page that shows the service to people: prices
 // as charts and tables, and a stream as it arrives; and the front page, which
-// says what the service is. The page is plain files that go with the program.
-// It reads the public API with the token of whoever logs in to it, and has no
+// says what the service is. The page goes with the program: its modules (web) as
+// one script, which go generate makes of them (bundle). It reads the public API with the token of whoever logs in to it, and has no
 // way to data of its own: without a login it knows nothing.
 //
 // Charts are drawn by uPlot, which is not part of the program. Where its files
@@ -12,12 +12,10 @@ import (
 	"bytes"
 	"embed"
 	"errors"
-	"fmt"
 	"html"
 	"io/fs"
 	"net/http"
 	"path"
-	"regexp"
 	"strings"
 	"sync"
 
@@ -37,17 +35,15 @@ const (
 	ChartStyle  = "uPlot.min.css"
 )
 
-//go:embed web
+//go:generate go tool esbuild web/main.js --bundle --minify --format=esm --target=es2022 --charset=utf8 --log-level=warning --outfile=bundle/main.js
+
+//go:embed web/*.html web/*.css web/*.png bundle/main.js
 var embedded embed.FS
 
 // policy lets the page run and load its own files and read its own server,
 // and nothing else.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-
-// unsaid is what browsers do not need of a script: lines of comment, and
-// indentation. No text of a script goes over several lines (TestModules).
-var unsaid = regexp.MustCompile(`(?m)^[ \t]*(?://.*|/\*\*(?s:.*?)\*/)\n|^[ \t]+`)
 
 // Explorer serves the page.
 type Explorer struct {
@@ -70,47 +66,28 @@ type chartFile struct {
 // from then on.
 func New(baseURL string, charts fs.FS) (*Explorer, error) {
 	e := &Explorer{files: map[string]look.File{}, front: map[string]look.File{}, chart: charts, charts: map[string]chartFile{}}
-	entries, err := fs.ReadDir(embedded, "web")
-	if err != nil {
-		return nil, err
-	}
-	for _, entry := range entries {
-		body, err := fs.ReadFile(embedded, "web/"+entry.Name())
+	return e, fs.WalkDir(embedded, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		body, err := fs.ReadFile(embedded, name)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if entry.Name() == "index.html" {
-			body = bytes.ReplaceAll(body, []byte("{modules}\n"), preloads(entries))
-		}
-		if path.Ext(entry.Name()) == ".html" {
+		switch name = entry.Name(); path.Ext(name) {
+		case ".html":
 			body = bytes.ReplaceAll(body, []byte("{base_url}"), []byte(html.EscapeString(baseURL)))
-		}
-		if entry.Name() == "style.css" {
+		case ".css":
 			body = look.Sheet(body)
 		}
-		if path.Ext(entry.Name()) == ".js" {
-			body = unsaid.ReplaceAll(body, nil)
-		}
-		f := look.NewFile(entry.Name(), body)
-		if lang, ok := strings.CutPrefix(entry.Name(), "front."); ok {
+		f := look.NewFile(name, body)
+		if lang, ok := strings.CutPrefix(name, "front."); ok {
 			e.front[strings.TrimSuffix(lang, ".html")] = f
-			continue
+		} else {
+			e.files[PagePath+strings.TrimSuffix(name, "index.html")] = f
 		}
-		e.files[PagePath+strings.TrimSuffix(entry.Name(), "index.html")] = f
-	}
-	return e, nil
-}
-
-// preloads are links that have a browser fetch all modules at once: without
-// them it knows of one by another that imports it.
-func preloads(entries []fs.DirEntry) []byte {
-	var links bytes.Buffer
-	for _, entry := range entries {
-		if name := entry.Name(); path.Ext(name) == ".js" && name != "main.js" {
-			fmt.Fprintf(&links, "<link rel=\"modulepreload\" href=\"%s\">\n", name)
-		}
-	}
-	return links.Bytes()
+		return nil
+	})
 }
 
 // Paths are all that it answers, exactly.

@@ -5,7 +5,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -182,45 +181,10 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// The modules without a page run in Node, and all of them are served without
-// comments: no literal goes over several lines, where one could be lost.
+// The modules without a page run in Node.
 func TestModules(t *testing.T) {
-	names, err := filepath.Glob("web/*.js")
-	if err != nil || len(names) < 20 {
-		t.Fatalf("%d modules, %v", len(names), err)
-	}
-	for _, name := range names {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i, line := range strings.Split(string(text), "\n") {
-			if strings.Count(strings.ReplaceAll(line, "\\`", ""), "`")%2 != 0 {
-				t.Errorf("%s:%d: a text over several lines: %s", name, i+1, line)
-			}
-		}
-		sent := serve(t, nil, http.MethodGet, "/explorer/"+filepath.Base(name), "").Body.String()
-		if said := regexp.MustCompile(`(?m)^\s*(//|/?\*)`).FindString(sent); said != "" || len(sent) < 100 {
-			t.Errorf("%s is sent with comments, or as %.100q", name, sent)
-		}
-	}
 	if out, err := exec.CommandContext(t.Context(), "node", "--no-warnings", "testdata/modules.mjs").CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
-	}
-}
-
-// The page names all its modules, so that a browser fetches them at once.
-func TestPreloads(t *testing.T) {
-	page := serve(t, nil, http.MethodGet, explorer.PagePath, "").Body.String()
-	names, err := filepath.Glob("web/*.js")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range names {
-		link := `<link rel="modulepreload" href="` + filepath.Base(name) + `">`
-		if has := strings.Contains(page, link); has == (name == "web/main.js") {
-			t.Errorf("%s: preloaded %t", name, has)
-		}
 	}
 }
 

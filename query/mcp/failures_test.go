@@ -241,6 +241,13 @@ func TestAllFaultsOfACallAreNamed(t *testing.T) {
 			object{"since": "then", "until": "later", "kind": "UP", "timezone": "Nowhere", "asinLocale": "de", "limit": 0},
 			[]string{"since:", "until:", "kind:", "timezone:", "asinLocale:", "limit:"},
 		},
+		// Faults of form and of meaning, and none that follows from another.
+		{"list_results", object{"latestPerPair": "true", "latestObservationPerPair": true, "limit": "5", "ean": "1", "sort": "up", "capturedFrom": "soon"}, []string{"latestPerPair: ", "boolean true", "limit:", "ean:", "sort:", "capturedFrom:"}},
+		{"list_results", object{"limit": "5", "capturedFrom": "2026-11-01"}, []string{"limit:", "needs a selector"}},
+		{"list_results", object{"sort": "up", "capturedFrom": "2026-11-01"}, []string{"sort:", "needs a selector"}},
+		{"list_result_changes", object{"itemId": "eleven", "since": "then", "kind": "UP"}, []string{"itemId:", "since:", "kind:"}},
+		{"get_market_price_position", object{"site": "Shop One", "amount": "all"}, []string{"site:", "amount:"}},
+		{"get_market_price_position", object{"ean": "1", "candidatePrice": "cheap"}, []string{"ean:", "candidatePrice:"}},
 		{"list_result_changes", object{"since": "2030-01-01"}, []string{"since: lies in the future", "since needs a product"}},
 		{"get_market_price_position", object{"amount": "all", "limit": 0}, []string{"amount:", "limit:"}},
 		{"get_market_price_position", object{"candidatePrice": "cheap", "currencyCode": "Euro", "country": "Germany", "asin": "B000000001"}, []string{"candidatePrice:", "currencyCode:", "country:", "asinLocale"}},
@@ -249,6 +256,11 @@ func TestAllFaultsOfACallAreNamed(t *testing.T) {
 		{"list_order_observation_quality", object{"orderId": 5, "reasonCode": "BAD", "limit": 0}, []string{"reasonCode:", "limit:"}},
 		{"list_order_export_history", object{"orderId": 5, "dateFrom": "x", "dateTo": "y", "limit": 0}, []string{"dateFrom:", "dateTo:", "limit:"}},
 		{"list_sites", object{"site": "Ü", "limit": "x", "more": 1}, []string{"site:", "limit:", "more"}},
+		{"list_sites", object{"site": "Ü", "limit": 0}, []string{"site:", "limit:"}},
+		{"list_items", object{"ean": "1", "limit": 0, "name": "!!"}, []string{"ean:", "limit:", "name:"}},
+		{"list_orders", object{"orderId": "five", "limit": 0}, []string{"orderId:", "limit:"}},
+		{"list_order_observation_quality", object{"orderId": 5, "site": "Ü", "reasonCode": "BAD", "limit": 0}, []string{"site:", "reasonCode:", "limit:"}},
+		{"list_order_export_history", object{"orderId": 5, "dateFrom": "x", "limit": "5"}, []string{"dateFrom:", "limit:"}},
 	} {
 		p := a.call(c.tool, c.arguments).failed("MVP_VALIDATION_ERROR")
 		for _, name := range c.named {
@@ -257,4 +269,31 @@ func TestAllFaultsOfACallAreNamed(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A fault of form is none of meaning as well, and what a tool does not have is
+// answered with what it has.
+func TestNothingFollowsFromAFault(t *testing.T) {
+	a := newAgents(t, newMarket()).agent(whole)
+	for _, c := range []struct {
+		arguments object
+		without   string
+	}{
+		{object{"site": "Shop One", "capturedFrom": "2026-11-01"}, "needs a selector"},
+		{object{"itemId": "", "capturedFrom": "2026-11-01"}, "needs a selector"},
+		{object{"asin": "b0", "asinLocale": "de"}, "needs asin"},
+		{object{"globalScope": "yes", "capturedFrom": "2026-11-01", "capturedTo": "2026-11-01"}, "needs a selector"},
+		{object{"sites": "shop-one", "capturedFrom": "2026-11-01"}, "needs a selector"},
+	} {
+		p := a.call("list_results", c.arguments).failed("MVP_VALIDATION_ERROR")
+		if strings.Contains(p.Detail, c.without) {
+			t.Errorf("%v: %s", c.arguments, p.Detail)
+		}
+	}
+	for arguments, want := range map[string]string{"sites": "site", "zzzzzz": "latestObservationPerPair"} {
+		if p := a.call("list_results", object{arguments: "x"}).failed("MVP_VALIDATION_ERROR"); p.Recovery == nil || !strings.Contains(p.Recovery.Guidance, want) {
+			t.Errorf("%s: %+v", arguments, p.Recovery)
+		}
+	}
+	a.call("list_results", object{"limit": 5.0, "site": "shop-one"}).ok()
 }

@@ -20,7 +20,12 @@ var lists = map[string]string{"site": "list_sites", "orderId": "list_orders"}
 func noteOf(ctx context.Context, s *query.Service, c Call) string {
 	ctx, cancel := context.WithTimeout(ctx, maxLooking)
 	defer cancel()
-	unseen, err := s.Unseen(ctx, c.Principal, wire.Selected(wire.FromArguments(c.Arguments)))
+	in := wire.FromArguments(c.Arguments)
+	selected := wire.Selected(in)
+	if in.Wrong() {
+		return ""
+	}
+	unseen, err := s.Unseen(ctx, c.Principal, selected)
 	if err != nil {
 		return ""
 	}

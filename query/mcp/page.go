@@ -31,6 +31,9 @@ func paged(ctx context.Context, s *query.Service, c Call, t tool, r Result) Resu
 	q.items = q.itemsOf(ctx, s, c, r.Object)
 	link := marshal(c.BaseURL + pagePath + "#" + plainly.Replace(q.state().Encode()))
 	const begin = `{"summary":{`
+	if omitted := q.omitted(); len(omitted) > 0 {
+		link = slices.Concat(link, []byte(`,"pageOmits":`), marshal(omitted))
+	}
 	r.Object = slices.Concat([]byte(begin+`"page":`), link, []byte{','}, r.Object[len(begin):])
 	return r
 }
@@ -54,6 +57,7 @@ type pageEcho struct {
 // state gives the parameters of the page.
 func (q pageQuestion) state() url.Values {
 	state := url.Values{}
+	current := q.tool == "get_market_price_position" // which moves with the time
 	set := func(name, value string) {
 		if value != "" {
 			state.Set(name, value)
@@ -65,14 +69,26 @@ func (q pageQuestion) state() url.Values {
 		set("order", q.given["orderId"])
 		set("filter", q.given["alias"])
 	}
+	for _, name := range narrowings[q.view()] {
+		set(name, q.given[name])
+	}
 	set("items", strings.Join(q.items, ","))
 	set("zone", q.given["timezone"])
 	if q.tool == "list_items" {
 		set("filter", q.given["name"])
 	}
 	set("own", q.given["candidatePrice"])
+	if current && q.view() == "assortment" {
+		set("sort", "-gap") // the worst first
+	}
 	from, to := cmp.Or(q.echo.Since, q.echo.CapturedFrom), cmp.Or(q.echo.Until, q.echo.CapturedTo)
-	if from != "" && to != "" && (state.Get("view") == "history" || state.Get("view") == "assortment") {
+	if q.tool == "list_result_changes" && q.given["until"] == "" {
+		to = "now"
+	}
+	if state.Get("view") == "overview" {
+		set("since", strings.Replace(q.echo.Since, ".000", "", 1))
+	}
+	if from != "" && to != "" && !current && (state.Get("view") == "history" || state.Get("view") == "assortment") {
 		set("from", strings.Replace(from, ".000", "", 1))
 		set("to", strings.Replace(to, ".000", "", 1))
 	}
@@ -90,19 +106,14 @@ func (q pageQuestion) view() string {
 		return "orders"
 	case "list_results":
 		newest := q.given["latestPerPair"] == "true" || q.given["latestObservationPerPair"] == "true"
-		if newest && (some || q.given["site"] != "") {
+		if newest && (some || q.given["site"] != "" || q.given["orderId"] != "") {
 			return "latest"
 		}
-	case "get_market_price_position":
-		if !some {
-			return "overview"
-		}
-		return "latest"
 	case "list_items":
 	case "list_asin_locales":
 		return "assortment"
-	default:
-		if !some {
+	default: // an overview is of no order, and ends now
+		if !some && q.given["orderId"] == "" && q.given["until"] == "" {
 			return "overview"
 		}
 	}

@@ -82,10 +82,10 @@ func positionCall(_ query.Principal, given wire.Arguments) error {
 	return req.Check()
 }
 
-// paramsOf are arguments as a call has them.
+// paramsOf are the arguments of a prompt, which are texts.
 func paramsOf(given wire.Arguments) (*wire.Params, error) {
 	object, err := wire.Marshal(given)
-	return wire.FromArguments(object), err
+	return wire.FromTexts(object), err
 }
 
 // newest gives the argument of a task's read of the newest rows with which it

@@ -70,7 +70,11 @@ func questionsOfQuality() []question {
 					}
 				}
 				return d.said(pairs, func(p contracts.Pair, o contracts.Observation, _ *contracts.Offer) string {
-					due := o.CapturedAt.Add(d.every(p.Site)).UTC()
+					every := d.every(p.Site)
+					if o.Outcome == contracts.ProductNotFound {
+						every = max(every, 24*time.Hour)
+					}
+					due := o.CapturedAt.Add(every).UTC()
 					return fmt.Sprint(p.Site, " ", reasonOf[o.Outcome], " ", due.Format("2006-01-02T15:04:05.000Z07:00"))
 				})
 			},

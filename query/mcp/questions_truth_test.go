@@ -118,6 +118,16 @@ func (d *demo) current(pair contracts.Pair) (offers []contracts.Offer) {
 	return offers
 }
 
+// compared is the offer with a price that stands for a pair's newest capture in
+// the last 168 hours; nil: there is none.
+func (d *demo) compared(pair contracts.Pair) *contracts.Offer {
+	o, ok := d.newest(pair, d.now.Add(-168*time.Hour), d.now)
+	if !ok {
+		return nil
+	}
+	return d.featured(pair, o)
+}
+
 func (d *demo) cheapestByCountry(ean string) []string {
 	type place struct {
 		country  string
@@ -246,7 +256,7 @@ func (d *demo) stock(pairs []contracts.Pair, since time.Time) map[string][2]int6
 }
 
 // tooDear are the products of an order or a site or all, in each country and currency,
-// whose reference price is above the lowest current one, the worst first.
+// whose reference price is above the lowest featured one, the worst first.
 func (d *demo) tooDear(order string, site contracts.SiteKey) []string {
 	type place struct {
 		item     contracts.ItemID
@@ -255,10 +265,10 @@ func (d *demo) tooDear(order string, site contracts.SiteKey) []string {
 	}
 	lowest := map[place]contracts.Offer{}
 	for _, pair := range d.pairsIn(order, site) {
-		for _, o := range d.current(pair) {
+		if o := d.compared(pair); o != nil {
 			at := place{pair.Item, d.sites[pair.Site].CountryCode, o.CurrencyCode}
 			if old, ok := lowest[at]; !ok || *o.Price < *old.Price {
-				lowest[at] = o
+				lowest[at] = *o
 			}
 		}
 	}

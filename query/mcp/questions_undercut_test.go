@@ -32,7 +32,7 @@ func (d *demo) undercutters(order string) (first []string, n int) {
 	}
 	lowest := map[place]map[string]int64{} // by seller
 	for _, pair := range d.pairsIn(order, "") {
-		for _, o := range d.current(pair) {
+		if o := d.compared(pair); o != nil {
 			at, seller := place{pair.Item, d.sites[pair.Site].CountryCode, o.CurrencyCode}, cmp.Or(o.Merchant, string(pair.Site))
 			if lowest[at] == nil {
 				lowest[at] = map[string]int64{}

@@ -3,12 +3,14 @@ package mcp
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"time"
 
 	"preismon/contracts/fault"
 	"preismon/query"
+	"preismon/query/search"
 	"preismon/query/wire"
 )
 
@@ -72,6 +74,9 @@ func recoveryOf(failed error, problem wire.Problem) *recovery {
 	if m, ok := errors.AsType[*misnamed](failed); ok {
 		r.Guidance = strings.TrimSpace(m.note + " orderId is the number that list_orders gives.")
 	}
+	if u, ok := errors.AsType[*wire.Unknown](failed); ok && r.Attempts == nil {
+		return &recovery{Guidance: renamed(u)}
+	}
 	switch kind := fault.KindOf(failed); {
 	case kind == fault.RateLimited || kind == fault.Unavailable:
 		r.RetryAfterSeconds = max(1, int(math.Ceil(problem.RetryAfter.Seconds())))
@@ -85,6 +90,25 @@ func recoveryOf(failed error, problem wire.Problem) *recovery {
 		return nil
 	}
 	return r
+}
+
+// renamed says for arguments that a tool does not have which of its own are
+// like them, or else which it has.
+func renamed(u *wire.Unknown) string {
+	var all []string
+	for _, name := range u.Names[:min(len(u.Names), 5)] {
+		near := search.NearestTo(name)
+		for _, known := range u.Known {
+			near.Add(known, known)
+		}
+		if found := near.Found(); len(found) > 0 {
+			all = append(all, fmt.Sprintf("In place of %s: %s.", wire.Quote(name), strings.Join(found, ", ")))
+		}
+	}
+	if len(all) < min(len(u.Names), 5) {
+		all = append(all, fmt.Sprintf("The arguments are %s.", strings.Join(u.Known, ", ")))
+	}
+	return strings.Join(all, " ")
 }
 
 // tooBroad are the refusals whose page of the contract says what to do.

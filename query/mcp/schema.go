@@ -82,10 +82,13 @@ func described(s schema, about string) schema {
 }
 
 // pageWords say what the page of a summary is.
-const pageWords = "For people: the explorer with this question, as near as it shows it"
+const pageWords = "Explorer with this question, for people"
+
+// pageOmitsWords say what the page does not show.
+const pageOmitsWords = "Arguments not shown there"
 
 // countedSchema is that of counted.
-func countedSchema() schema { return described(kind("object"), "Records returned, and the page") }
+func countedSchema() schema { return described(kind("object"), "Record count and page") }
 
 // shapeOf is the body that an operation of the contract answers with.
 func shapeOf(operation string) func() (schema, error) {
@@ -141,6 +144,7 @@ func resultsAnswer() (schema, error) {
 	}
 	answer := answerOf(described(object(schema{
 		"page":            described(kind("string"), pageWords),
+		"pageOmits":       described(kind("array"), pageOmitsWords),
 		"returned":        described(kind("integer"), "Rows of this page"),
 		"covers":          schema{"enum": []any{query.CoversQuery, query.CoversPage}, "description": "Of which rows the summary is: all of the query, or this page"},
 		"rows":            described(kind("integer"), "Rows that the summary covers"),
@@ -160,7 +164,7 @@ func resultsAnswer() (schema, error) {
 			"buyBox": described(listOf(object(schema{
 				"merchant": described(kind("string", "null"), "Null: without a name"), "wins": described(kind("integer"), "Rows with its buy box"),
 				"share": described(kind("number"), "Percent of the rows with a buy box"),
-			})), "With includeExportFields: the ten merchants that hold it most often"),
+			})), "The merchants that hold it most often: ten of one site, three of each of several"),
 		})), "By key"),
 		"otherSites": schema{
 			"type": []any{"object", "null"}, "description": "Further sites without rows",

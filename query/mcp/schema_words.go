@@ -33,7 +33,7 @@ var memberWords = map[string]string{
 	"scope": "Global: all sites", "timezone": "Of all times", "sort": "By capturedAt", "window": "Bounds of time", "limits": "What a read may ask",
 	"since": "Compared with", "until": "Compared", "moved": "Pairs that moved", "kinds": "What moved",
 	"capturedFrom": "Oldest capture", "capturedTo": "Newest capture", "oldestCapturedAt": "Of these offers", "newestCapturedAt": "Of these offers",
-	"beside": "Compared with", "amount": "What is compared", "positions": "Products by market", "equal": "Positions", "below": "Positions",
+	"beside": "Compared with", "amount": "What is compared", "offers": "Which", "positions": "Products by market", "equal": "Positions", "below": "Positions",
 	"cheapest": "Cheapest other offer", "reference": "Compared with",
 	"min": "Lowest price", "median": "Lower middle price", "max": "Highest price",
 }

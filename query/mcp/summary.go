@@ -17,21 +17,32 @@ type otherSites struct {
 	NoResult *uint64 `json:"noResult"` // their pairs; null of a page
 }
 
-// maxSilentSites is how many sites without a row are listed.
-const maxSilentSites = 50
+const (
+	maxSilentSites = 50 // sites without a row that are listed
+	fewBoxes       = 3  // merchants with a buy box at each site, where several sites have some
+)
 
 func summaryOf(page *query.ResultsPage) resultsSummary {
 	sum := resultsSummary{Returned: page.Paging.Returned, Summary: *page.Summary}
 	sum.Sites = []query.SiteSummary{}
-	silent := 0
+	silent, boxes := 0, 0
 	for _, site := range page.Summary.Sites {
 		if site.SiteRows == nil {
 			if silent++; silent > maxSilentSites {
 				sum.leaveOut(site)
 				continue
 			}
+		} else if len(site.BuyBox) > 0 {
+			boxes++
 		}
 		sum.Sites = append(sum.Sites, site)
+	}
+	for i, site := range sum.Sites {
+		if boxes > 1 && site.SiteRows != nil && len(site.BuyBox) > fewBoxes {
+			rows := *site.SiteRows
+			rows.BuyBox = rows.BuyBox[:fewBoxes]
+			sum.Sites[i].SiteRows = &rows
+		}
 	}
 	return sum
 }

@@ -175,8 +175,9 @@ func TestNoToolWidensTheScope(t *testing.T) {
 		if n := len(list(got.members(), "data")) + len(list(got.members(), "positions")); n > 0 {
 			t.Errorf("%s %v gives %d records: %s", c.tool, c.arguments, n, got.Structured)
 		}
+		told := strings.ReplaceAll(string(got.Structured), `"ownMerchant"`, "") // an argument that the page omits
 		for _, secret := range []string{"Marker", "Main", "Merchant", "office", "shelf", "a.csv", "secret of"} {
-			if strings.Contains(string(got.Structured), secret) {
+			if strings.Contains(told, secret) {
 				t.Errorf("%s %v tells %q: %s", c.tool, c.arguments, secret, got.Structured)
 			}
 		}

@@ -20,11 +20,11 @@ func getMarketPricePosition() tool {
 	}
 	return tool{
 		name: "get_market_price_position", title: "Price position", operation: "listResults", records: shapeOf("listPositions"), heavy: true, arguments: arguments, maxLimit: query.MaxResultsLimit,
-		about: "Places a candidatePrice among the current offers (168 hours) of one product: one per country and currency. " +
-			"Without it, where the caller is too dear: its reference price of each product of an order, a site, or all, beside the " +
-			"cheapest offer, worst first; query.above, equal, below, undercutBy count all pages. No position proves nothing beyond what you see.",
+		about: "Places a candidatePrice among the current offers (168 hours) of a product, by country and currency. " +
+			"Without it, where the caller is overpriced: its reference prices of an order, a site, or all, beside the cheapest " +
+			"featured offer (buy box, else cheapest), worst first; query.above, equal, below, undercutBy count all pages. An empty answer proves nothing.",
 		words: map[string]string{
-			"ownMerchant": "Without candidatePrice: whose prices are ours", "site": "Its offers alone", "amount": "totalPrice: with shipping",
+			"ownMerchant": "Whose prices are ours", "site": "Its offers alone", "amount": "totalPrice: with shipping",
 		},
 		answer: positionAnswer,
 		run:    runPosition,
@@ -65,17 +65,17 @@ func positionAnswer() (schema, error) {
 	properties := body["properties"].(schema)
 	properties["paging"] = bare(properties["paging"], "object")
 	properties["positions"] = described(listOf(object(schema{
-		"country": kind("string", "null"), "currencyCode": text(), "offers": described(count(), "Current ones"), "sites": described(count(), "With such an offer"),
+		"country": kind("string", "null"), "currencyCode": text(), "offers": described(count(), "Current"), "sites": described(count(), "With such an offer"),
 		"min": number(), "median": number(), "max": number(), "oldestCapturedAt": text(), "newestCapturedAt": text(),
 		"candidate": described(schema{"type": []any{"object", "null"}, "properties": schema{
 			"price": number(), "rank": described(count(), "1 and the cheaper offers"), "cheaper": described(count(), "Offers"),
-			"equal": described(count(), "Offers"), "dearer": described(count(), "Offers"), "percentile": described(number(), "Percent of offers that are cheaper"),
+			"equal": described(count(), "Offers"), "dearer": described(count(), "Offers"), "percentile": described(number(), "Percent cheaper"),
 			"differenceToReference": described(number(), "Candidate less reference"), "differencePercent": described(kind("number", "null"), "Of the reference"),
 		}}, "Null: too many decimals"),
 		"reference": object(schema{
 			"source": schema{"enum": []any{query.MarketMedian, query.CustomerReference}, "description": "Whose price"}, "price": number(),
 		}),
-		"best": described(kind("object"), "Cheapest offer, like cheapest"),
+		"best": described(kind("object"), "Like cheapest"),
 	})), "With candidatePrice: one per country and currency")
 	properties["data"].(schema)["description"] = "Without candidatePrice: one per product and market"
 	properties["note"] = text()

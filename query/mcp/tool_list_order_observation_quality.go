@@ -84,7 +84,7 @@ func qualityAnswer() (schema, error) {
 	}
 	text := func(about string) schema { return described(kind("string"), about) }
 	return answerOf(described(object(schema{
-		"page": text(pageWords), "returned": described(kind("integer"), "Pairs of this page"),
+		"page": text(pageWords), "pageOmits": described(kind("array"), pageOmitsWords), "returned": described(kind("integer"), "Pairs of this page"),
 		"sites": described(listOf(object(schema{
 			"site": text("Site key"), "reasons": described(kind("object"), "Pairs by reasonCode, of all pages"), "lastCapturedAt": text("Newest capture"),
 			"nextDueAt": text("Next due"), "lateSince": text("First that did not come"),

@@ -30,7 +30,7 @@ func TestFlowInChromium(t *testing.T) { // OAUTH-03c, OAUTH-04
 			"start": w.URL + "/oauth/authorize?" + a.query().Encode(), "callback": a.redirect, "hosts": []string{w.URL, program.URL},
 			"login": "reader@example.com", "password": password,
 		}, &saw)
-		signIn, allow := "Sign in · preismon", "Allow access? · preismon"
+		signIn, allow := "Log in · preismon", "Allow access? · preismon"
 		if diff := cmp.Diff([]string{signIn, "Error: " + signIn, allow, signIn, allow}, saw.Titles); diff != "" {
 			t.Error(diff)
 		}

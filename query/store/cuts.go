@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -25,6 +26,9 @@ const (
 // earliest is before any capture that is accepted; it stands for an open
 // lower bound.
 var earliest = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// latest is behind any capture that is accepted.
+var latest = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // cut is a part of a window, both ends included.
 type cut struct {
@@ -62,7 +66,7 @@ type cutter struct {
 
 // cutter is of a read whose window has an upper bound.
 func (s *Store) cutter(v query.Visibility, q *query.ResultsQuery) *cutter {
-	whole := cut{from: earliest.UnixMilli(), to: q.Window.To.UnixMilli()}
+	whole := cut{from: earliest.UnixMilli(), to: min(q.Window.To.UnixMilli(), latest.UnixMilli())}
 	if !q.Window.From.IsZero() {
 		whole.from = q.Window.From.UnixMilli()
 	}
@@ -104,10 +108,18 @@ func (s *Store) density(ctx context.Context, file string, m contracts.MandateID,
 	p.int("low", -to)
 	p.int("high", -from)
 	p.int("step", step)
+	p.text("first_quarter", quarterOf(from))
+	p.text("last_quarter", quarterOf(to))
 	return rows(ctx, s, render(file, s.shards, p), func(r driver.Rows) (pt part, err error) {
 		err = r.Scan(&pt.at, &pt.n)
 		return pt, err
 	})
+}
+
+// quarterOf is the partition of a capture time, as the names of its parts begin.
+func quarterOf(ms int64) string {
+	t := time.UnixMilli(ms).UTC()
+	return fmt.Sprintf("%04d%02d01", t.Year(), (t.Month()-1)/3*3+1)
 }
 
 // begin measures the window as a whole.

@@ -5,10 +5,49 @@ import (
 	"errors"
 	"sync"
 	"testing"
+	"time"
 
+	"preismon/contracts"
 	"preismon/query"
 	"preismon/query/store"
 )
+
+// TestExplainedToTheEndOfTime: a window may end where no time is written any more, as
+// the last day of 9999 does west of Greenwich; it is explained and streamed as one
+// that ends with the last capture.
+func TestExplainedToTheEndOfTime(t *testing.T) {
+	w := newWorld(t, 75, 2_000)
+	who := query.Principal{Account: accountWhole}
+	explained := func(to, zone string) uint64 {
+		t.Helper()
+		var e query.Explanation
+		r := query.ResultsRequest{ItemID: 1, CapturedFrom: "2026-01-01", CapturedTo: to, Timezone: zone, Limit: ptr(10)}
+		if _, err := w.service.Results(query.Explain(t.Context(), &e), who, r); !errors.Is(err, query.ErrExplained) {
+			t.Fatalf("to %s in %q: %v", to, zone, err)
+		}
+		return *e.Scanned
+	}
+	if near, far := explained("2026-12-31", ""), explained("9999-12-31", "America/New_York"); near != far || near == 0 {
+		t.Errorf("%d rows until the last capture, %d until the end of time", near, far)
+	}
+	a, err := w.store.Access(t.Context(), accountWhole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := 0
+	for _, to := range []time.Time{w.now, time.Date(10_000, 1, 1, 5, 0, 0, 0, time.UTC)} {
+		n := 0
+		q := query.ResultsQuery{Window: contracts.Window{To: to}, Watermark: query.Watermark{Epoch: epoch, Seq: w.mark}, Read: w.read(t)}
+		if err := w.store.Results(t.Context(), a.Visibility, &q, func(b *query.Block) error { n += b.Len; return nil }); err != nil {
+			t.Fatal(err)
+		}
+		if rows == 0 {
+			rows = n
+		} else if rows != n {
+			t.Errorf("%d rows until now, %d until the end of time", rows, n)
+		}
+	}
+}
 
 // TestExplainedBounds: of many reads, what is explained bounds what the read
 // then gives and looks at, by at most six statements, those of the

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"preismon/contracts"
 	"preismon/query"
 
 	"github.com/ClickHouse/ch-go"
@@ -59,6 +60,12 @@ func WithSettings(t testing.TB, cfg Config, more map[string]string) *Store {
 
 // Sharded tells whether the rows are spread over several shards.
 func (s *Store) Sharded() bool { return s.shards.Several() }
+
+// Unseen is how many rows more than the index says may be in any part of a window.
+func (s *Store) Unseen(ctx context.Context, m contracts.MandateID, from, to time.Time) (uint64, error) {
+	_, unseen, err := s.granules(ctx, m, from.UnixMilli(), to.UnixMilli(), 1000)
+	return unseen, err
+}
 
 // FeedTogether reads the feeds of two mandates by one statement, where both may
 // share one, and gives what is made of their blocks.

@@ -38,6 +38,12 @@ func TestItemSummary(t *testing.T) {
 			ItemID: contracts.ItemID(1 + r.Uint64N(7)), Site: contracts.SiteKey([]string{"", "", "market.example"}[r.IntN(3)]),
 			Timezone: []string{"", "Asia/Kolkata"}[r.IntN(2)], OwnMerchant: []string{"", "Merchant 2's \\ shop"}[r.IntN(2)],
 		}
+		if req.OwnMerchant == "" && r.IntN(2) == 0 {
+			req.CandidatePrice = []string{"90", "90.05", "12000", "90.005"}[r.IntN(4)]
+			if req.CandidatePrice != "90.005" { // which is no amount of euros
+				req.CurrencyCode = []contracts.Currency{"", "EUR"}[r.IntN(2)]
+			}
+		}
 		from, to := w.now.Add(-30*24*time.Hour), w.now
 		if r.IntN(2) == 0 {
 			to = w.now.Add(-time.Duration(r.IntN(100)) * time.Hour)
@@ -56,8 +62,9 @@ func TestItemSummary(t *testing.T) {
 			t.Errorf("%+v: %d pairs", got.Query, pairs)
 		}
 		w.checkDays(t, a, req, from, to, got.Data, met)
+		w.checkPositions(t, a, req, got.Data, met)
 	}
-	for _, what := range []string{"boxes", "rank", "rank with shipping", "unknown shipping", "no cheapest", "restricted day", "restricted now"} {
+	for _, what := range []string{"boxes", "rank", "rank with shipping", "unknown shipping", "no cheapest", "restricted day", "restricted now", "candidate", "no candidate of the currency"} {
 		if met[what] < 2 {
 			t.Errorf("%q was met %d times", what, met[what])
 		}
@@ -85,6 +92,64 @@ func TestItemSummaryWithoutOrders(t *testing.T) {
 	w.exec("INSERT INTO accounts SELECT * REPLACE (version + 1 AS version, ['results'] AS permissions) FROM accounts FINAL WHERE account = " + fmt.Sprint(uint64(accountWhole)))
 	if site := read(); site.AccessRestricted || site.Days[0].State != "UNKNOWN" {
 		t.Errorf("without orders: %+v", site)
+	}
+}
+
+// checkPositions holds the position of a candidate price against that which
+// MarketPosition gives of it.
+func (w *world) checkPositions(t *testing.T, a contracts.AccountID, req query.ItemSummaryRequest, markets []query.ItemMarket, met map[string]int) {
+	t.Helper()
+	if req.CandidatePrice == "" || req.Site != "" {
+		return
+	}
+	want, err := w.service.MarketPosition(t.Context(), query.Principal{Account: a}, query.PositionRequest{ItemID: req.ItemID, CandidatePrice: req.CandidatePrice, CurrencyCode: req.CurrencyCode})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := []query.Standing{}
+	for _, m := range markets {
+		if m.Position == nil {
+			continue
+		}
+		if m.Position.Candidate == nil {
+			met["no candidate of the currency"]++
+		} else {
+			met["candidate"]++
+		}
+		if req.CurrencyCode == "" || m.CurrencyCode == req.CurrencyCode {
+			got = append(got, *m.Position)
+		} else if m.Position.Candidate != nil {
+			t.Errorf("%s in a market of %s", req.CurrencyCode, m.CurrencyCode)
+		}
+	}
+	inUTC := func(s string) string { // the summary writes times in its zone
+		at, err := time.Parse(time.RFC3339Nano, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return at.UTC().Format("2006-01-02T15:04:05.000Z")
+	}
+	for i := range got {
+		got[i].OldestCapturedAt, got[i].NewestCapturedAt = inUTC(got[i].OldestCapturedAt), inUTC(got[i].NewestCapturedAt)
+	}
+	if diff := gocmp.Diff(want.Positions, got); diff != "" {
+		t.Errorf("%+v (-position +summary):\n%s", req, diff)
+	}
+}
+
+// TestItemSummaryCandidate: what is wrong with a candidate is said at once.
+func TestItemSummaryCandidate(t *testing.T) {
+	w := newWorld(t, 203, 0)
+	for want, r := range map[string]query.ItemSummaryRequest{
+		"candidatePrice and ownMerchant exclude each other. candidatePrice: must be more than 0.": {CandidatePrice: "0", OwnMerchant: "Shop"},
+		"currencyCode: of a candidatePrice, which is missing.":                                    {CurrencyCode: "EUR"},
+		`currencyCode: "eur" is not an ISO 4217 code like EUR.`:                                   {CandidatePrice: "1", CurrencyCode: "eur"},
+		`candidatePrice: "1.5" has more than the 0 decimal digits of JPY.`:                        {CandidatePrice: "1.5", CurrencyCode: "JPY"},
+	} {
+		r.ItemID = 1
+		if _, err := w.service.ItemSummary(t.Context(), query.Principal{Account: accountWhole}, r); err == nil || err.Error() != want {
+			t.Errorf("%+v: %v, want %s", r, err, want)
+		}
 	}
 }
 
@@ -142,6 +207,12 @@ func (w *world) bruteMarkets(a contracts.AccountID, r query.ItemSummaryRequest, 
 		if r.OwnMerchant == "" && currency == "EUR" && reference > 0 && len(m.offers) > 0 {
 			own, ownTotal = reference, reference
 		}
+		if r.CandidatePrice != "" {
+			own, ownTotal = -1, -1
+			if m, err := contracts.ParseMoney(r.CandidatePrice, contracts.Currency(currency)); err == nil && len(of(currency).offers) > 0 && (r.CurrencyCode == "" || string(r.CurrencyCode) == currency) {
+				own, ownTotal = m.AmountMinor, m.AmountMinor
+			}
+		}
 		mine := func(o obsRow) bool { return r.OwnMerchant != "" && o.merchant == r.OwnMerchant }
 		slices.SortStableFunc(m.offers, func(a, b obsRow) int {
 			holds := func(r obsRow) int {
@@ -160,7 +231,7 @@ func (w *world) bruteMarkets(a contracts.AccountID, r query.ItemSummaryRequest, 
 				own = o.price
 			}
 		}
-		rank, shipped := 1, 1
+		rank, shipped, whole := 1, 1, 0               // whole are others whose totals are known
 		for _, o := range slices.Backward(m.offers) { // the first of several
 			if mine(o) && o.price == own {
 				ownTotal = -1
@@ -173,14 +244,16 @@ func (w *world) bruteMarkets(a contracts.AccountID, r query.ItemSummaryRequest, 
 			if !mine(o) && o.price < own {
 				rank++
 			}
-			if !mine(o) && o.shipping != nil && o.price+*o.shipping < ownTotal {
-				shipped++
+			if !mine(o) && o.shipping != nil {
+				if whole++; o.price+*o.shipping < ownTotal {
+					shipped++
+				}
 			}
 		}
 		if own < 0 {
 			rank = 0
 		}
-		if ownTotal < 0 {
+		if ownTotal < 0 || whole == 0 {
 			shipped = 0
 		}
 		digits := contracts.Currency(currency).Digits()

@@ -1,10 +1,12 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"hash/maphash"
 	"maps"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"preismon/contracts/event"
@@ -22,6 +24,14 @@ type moment struct {
 	generation uint64
 	// floor is the greatest of all partitions: from there on each has all rows.
 	floor int64
+	// rows are those of observations up to the watermark and from the floor on,
+	// of one partition; 0: it is not known.
+	rows uint64
+}
+
+// before tells whether a moment was earlier than another.
+func (m *moment) before(n *moment) bool {
+	return cmp.Or(cmp.Compare(m.generation, n.generation), m.watermark.Compare(n.watermark)) < 0
 }
 
 // checkpoint is a row of moment.sql.
@@ -31,6 +41,8 @@ type checkpoint struct {
 	of        uint32
 	mark      query.Watermark
 	floor     int64
+	proven    bool
+	rows      uint64
 }
 
 // sharedTimeout bounds a statement for which many requests may wait, each no
@@ -67,17 +79,32 @@ func (s *Store) momentNow(ctx context.Context) (none moment, err error) {
 		return none, err
 	}
 	m, err := s.shards.moment(checkpoints)
+	if err == nil {
+		s.newest.note(&m)
+	}
 	if err == nil && written != nil && holds(checkpoints, written) {
 		s.last.Store(&lastMoment{m, written, now})
 	}
 	return m, err
 }
 
+// newestMoment is the latest of the moments that were read, some at once.
+type newestMoment struct{ atomic.Pointer[moment] }
+
+func (n *newestMoment) note(m *moment) {
+	for {
+		old := n.Load()
+		if old != nil && m.before(old) || n.CompareAndSwap(old, m) {
+			return
+		}
+	}
+}
+
 func (s *Store) readCheckpoints(ctx context.Context) ([]checkpoint, error) {
 	st := render("moment.sql", s.shards, params{})
 	st.settings = briefly
 	return rows(ctx, s, st, func(r driver.Rows) (c checkpoint, err error) {
-		err = r.Scan(&c.stream, &c.partition, &c.of, &c.mark.Epoch, &c.mark.Seq, &c.floor)
+		err = r.Scan(&c.stream, &c.partition, &c.of, &c.mark.Epoch, &c.mark.Seq, &c.floor, &c.proven, &c.rows)
 		return c, err
 	})
 }
@@ -121,6 +148,12 @@ func (n shards) moment(all []checkpoint) (m moment, err error) {
 		}
 		if of := streams[c.stream]; of[c.partition].Compare(c.mark) < 0 {
 			of[c.partition] = c.mark
+			if c.stream == "OBSERVATIONS" {
+				m.rows = 0
+				if c.proven && !n.Several() {
+					m.rows = c.rows
+				}
+			}
 		}
 	}
 	if of := streams["OBSERVATIONS"]; n.all(len(of)) {

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"testing"
+	"time"
 
 	"preismon/contracts"
 	"preismon/query"
@@ -31,6 +32,33 @@ func TestSlicesOfAnOpenWindow(t *testing.T) {
 		if want := len(w.oracle(accountWhole, query.ResultsRequest{}, 0, w.now.UnixMilli(), w.rows)); rows != want || err != nil {
 			t.Errorf("%d rows of %d, %v", rows, want, err)
 		}
+	}
+}
+
+// TestGranulesOfOtherQuarters: parts of the table that have no row of the window's
+// quarters do not make its estimate coarser, however many there are.
+func TestGranulesOfOtherQuarters(t *testing.T) {
+	w := newWorld(t, 13, 1000)
+	unseen := func(from, to time.Time) uint64 {
+		t.Helper()
+		n, err := w.store.Unseen(t.Context(), 1, from, to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	now := w.now.Add(-time.Hour)
+	was := unseen(now, w.now)
+	w.exec("INSERT INTO observations_by_mandate (mandate, captured_desc, epoch, seq) SELECT 1, -toUnixTimestamp64Milli(addQuarters(toDateTime64(?, 3, 'UTC'), -1 - number % 8)), 1, number FROM numbers(8000)", w.now)
+	if got := unseen(now, w.now); got != was || was == 0 {
+		t.Errorf("in a window of this quarter %d rows may be unseen, and were %d", got, was)
+	}
+	if got := unseen(w.now.AddDate(-1, 0, 0), w.now); got < was+3*1000 {
+		t.Errorf("in one of a year %d rows may be unseen, and in this quarter %d", got, was)
+	}
+	at := time.Date(w.now.Year(), (w.now.Month()-1)/3*3+1, 1, 0, 0, 0, 0, time.UTC)
+	if this, both := unseen(at, w.now), unseen(at.Add(-time.Millisecond), w.now); this != was || both <= was {
+		t.Errorf("%d from the first instant of the quarter, %d from the one before", this, both)
 	}
 }
 

@@ -71,6 +71,16 @@ func (o orderRow) confirms(p contracts.Pair) bool {
 	return !o.legacy || !strings.ContainsAny(text, ";{") && !strings.HasSuffix(text, ",") && slices.Contains(strings.Split(text, ","), string(p.Site))
 }
 
+// newest is the newest row of a pair, nil: there is none.
+func (w *world) newest(p contracts.Pair) (newest *obsRow) {
+	for i, r := range w.rows {
+		if r.pair() == p && (newest == nil || r.ms > newest.ms || r.ms == newest.ms && (r.seq > newest.seq || r.seq == newest.seq && r.capture > newest.capture)) {
+			newest = &w.rows[i]
+		}
+	}
+	return newest
+}
+
 // qualityOracle judges one pair of an order by looking at every row.
 func (w *world) qualityOracle(o orderRow, p contracts.Pair) entry {
 	e := entry{Item: p.Item, Site: p.Site, Consistent: true}
@@ -87,12 +97,7 @@ func (w *world) qualityOracle(o orderRow, p contracts.Pair) entry {
 		}
 		counted = true
 	}
-	var newest *obsRow
-	for i, r := range w.rows {
-		if r.pair() == p && (newest == nil || r.ms > newest.ms || r.ms == newest.ms && (r.seq > newest.seq || r.seq == newest.seq && r.capture > newest.capture)) {
-			newest = &w.rows[i]
-		}
-	}
+	newest := w.newest(p)
 	var seen time.Time
 	if newest != nil {
 		seen = time.UnixMilli(newest.ms)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -41,7 +42,7 @@ func TestPositionsAreThoseOfTheTool(t *testing.T) {
 	w.exec("INSERT INTO reference_prices VALUES (1, 1, [(100, 'EUR', '', '', '')], 1), (1, 2, [(200, 'EUR', 'alpha.example', '', ''), (150, 'CHF', '', '', '')], 1), (1, 3, [(100, 'EUR', '', '', ''), (101, 'EUR', '', '', '')], 1), (1, 4, [(3, 'JPY', '', '', ''), (50, 'EUR', '', '', '')], 1)")
 	found := 0
 	for _, a := range []contracts.AccountID{accountWhole, accountOrder, accountSites, accountNone} {
-		got, echo := w.positions(t, a, query.PositionsRequest{ResultsRequest: query.ResultsRequest{Limit: ptr(2)}})
+		got, echo := w.positions(t, a, query.PositionsRequest{ResultsRequest: query.ResultsRequest{Limit: ptr(2)}, Offers: "all"})
 		by := map[string]query.OwnPosition{}
 		for i, p := range got {
 			by[fmt.Sprint(p.ItemID, *p.Country, p.CurrencyCode)] = p
@@ -106,16 +107,19 @@ func compareNumbers[T ~string](t *testing.T, a, b T) int {
 }
 
 // TestPositionsOfAMerchantAndASite compares them with a look at every row: by
-// price and by total price, beside all other offers of the market.
+// price and by total price, beside all other offers of the market, and beside
+// the ones that stand for their captures.
 func TestPositionsOfAMerchantAndASite(t *testing.T) {
 	w := newWorld(t, 202, 0)
 	w.crowded(rand.New(rand.NewPCG(20, 2)), 250)
 	w.setMark(w.mark)
 	count, named := 0, 0
 	for i, r := range []query.PositionsRequest{
+		{OwnMerchant: "Merchant 1", Offers: "all"},
 		{OwnMerchant: "Merchant 1"},
-		{OwnMerchant: "Merchant 1", Amount: "totalPrice"},
-		{OwnSite: "alpha.example"},
+		{OwnMerchant: "Merchant 1", Amount: "totalPrice", Offers: "all"},
+		{OwnMerchant: "Merchant 1", Amount: "totalPrice", Offers: "featured"},
+		{OwnSite: "alpha.example", Offers: "all"},
 		{OwnSite: "market.example", Amount: "totalPrice"},
 		{ResultsRequest: query.ResultsRequest{OrderID: orderB}, OwnMerchant: "Merchant 0"},
 		{ResultsRequest: query.ResultsRequest{ItemID: 4}, OwnSite: "gamma.example"},
@@ -124,8 +128,15 @@ func TestPositionsOfAMerchantAndASite(t *testing.T) {
 		rows.LatestObservationPerPair = true
 		for _, a := range []contracts.AccountID{accountWhole, accountOther, accountSites} {
 			own, others, sellers, captured := map[string]int64{}, map[string][]int64{}, map[string]map[string]int64{}, 0
-			for _, row := range w.oracle(a, rows, w.now.Add(-168*time.Hour).UnixMilli(), w.now.UnixMilli(), w.rows) {
-				if coverage(row) != "PRICE_OBSERVED" || r.Amount == "totalPrice" && row.shipping == nil {
+			offers := slices.DeleteFunc(w.oracle(a, rows, w.now.Add(-168*time.Hour).UnixMilli(), w.now.UnixMilli(), w.rows), func(row obsRow) bool {
+				return coverage(row) != "PRICE_OBSERVED"
+			})
+			mine := func(row obsRow) bool { return row.merchant == r.OwnMerchant || row.site == string(r.OwnSite) }
+			for _, row := range offers {
+				if r.Offers != "all" && !mine(row) && slices.ContainsFunc(offers, func(o obsRow) bool { return o.item == row.item && o.site == row.site && stands(o, row) }) {
+					continue
+				}
+				if r.Amount == "totalPrice" && row.shipping == nil {
 					continue
 				}
 				captured++
@@ -137,7 +148,7 @@ func TestPositionsOfAMerchantAndASite(t *testing.T) {
 					currency = "EUR"
 				}
 				key := fmt.Sprint(row.item, currency)
-				if row.merchant == r.OwnMerchant || row.site == string(r.OwnSite) {
+				if mine(row) {
 					if old, ok := own[key]; !ok || amount < old {
 						own[key] = amount
 					}

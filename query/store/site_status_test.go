@@ -29,7 +29,7 @@ func (o orderRow) every(p contracts.Pair) time.Duration {
 }
 
 // siteStatusOracle looks at every pair that an account sees in some orders.
-func (w *world) siteStatusOracle(a contracts.AccountID, rows map[contracts.OrderID]orderRow, only contracts.OrderID, site contracts.SiteKey) map[contracts.SiteKey]query.SiteStatus {
+func (w *world) siteStatusOracle(a contracts.AccountID, rows map[contracts.OrderID]orderRow, only contracts.OrderID, site contracts.SiteKey) (all map[contracts.SiteKey]query.SiteStatus, daily int) {
 	type judged struct {
 		entry
 		every time.Duration
@@ -41,13 +41,14 @@ func (w *world) siteStatusOracle(a contracts.AccountID, rows map[contracts.Order
 		}
 		for _, p := range w.pairsOf(a, id) {
 			every := rows[id].every(p)
-			if before, seen := pairs[p]; site != "" && p.Site != site || seen && (every == 0 || before.every > 0 && before.every <= every) {
+			before, seen := pairs[p]
+			if site != "" && p.Site != site || seen && (every == 0 || before.every > 0 && before.every <= every) {
 				continue
 			}
 			pairs[p] = judged{w.qualityOracle(rows[id], p), every}
 		}
 	}
-	all := map[contracts.SiteKey]query.SiteStatus{}
+	all = map[contracts.SiteKey]query.SiteStatus{}
 	earliest := func(at **string, t time.Time) {
 		if text := t.UTC().Format("2006-01-02T15:04:05.000Z"); *at == nil || text < **at {
 			*at = &text
@@ -60,6 +61,10 @@ func (w *world) siteStatusOracle(a contracts.AccountID, rows map[contracts.Order
 			&s.Reasons.PriceObserved, &s.Reasons.ProductUnavailable, &s.Reasons.ProductNotFound, &s.Reasons.AccessTemporarilyRestricted,
 			&s.Reasons.SiteTemporarilyUnavailable, &s.Reasons.Pending, &s.Reasons.Overdue, &s.Reasons.Unknown,
 		}[slices.Index(reasons, j.Reason)]++
+		if newest := w.newest(p); j.every > 0 && newest != nil && newest.outcome == contracts.ProductNotFound {
+			j.every = max(j.every, 24*time.Hour)
+			daily++
+		}
 		if seconds := int64(j.every / time.Second); seconds > 0 && (s.IntervalSeconds == nil || seconds < *s.IntervalSeconds) {
 			s.IntervalSeconds = &seconds
 		}
@@ -86,7 +91,7 @@ func (w *world) siteStatusOracle(a contracts.AccountID, rows map[contracts.Order
 		}
 		all[p.Site] = s
 	}
-	return all
+	return all, daily
 }
 
 // TestSiteStatusMatchesOracle draws orders, schedules and counters, and compares
@@ -96,7 +101,7 @@ func TestSiteStatusMatchesOracle(t *testing.T) {
 	w := newWorld(t, 11, 0)
 	w.insertAges(rand.New(rand.NewPCG(4, 2)))
 	start := w.now
-	late, next, never, none := 0, 0, 0, 0
+	late, next, never, none, daily := 0, 0, 0, 0, 0
 	rapid.Check(t, func(rt *rapid.T) {
 		w.now = start.Add(time.Duration(rapid.SampledFrom([]int{0, 0, 1, 11, 12, 30, 90}).Draw(rt, "now")) * time.Hour)
 		rows := map[contracts.OrderID]orderRow{}
@@ -115,7 +120,9 @@ func TestSiteStatusMatchesOracle(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		want, got, pairs, reasons := w.siteStatusOracle(a, rows, r.OrderID, r.Site), map[contracts.SiteKey]query.SiteStatus{}, 0, map[string]int{}
+		want, looked := w.siteStatusOracle(a, rows, r.OrderID, r.Site)
+		daily += looked
+		got, pairs, reasons := map[contracts.SiteKey]query.SiteStatus{}, 0, map[string]int{}
 		for i, s := range page.Data {
 			got[s.Site] = s
 			pairs += s.Pairs
@@ -137,7 +144,7 @@ func TestSiteStatusMatchesOracle(t *testing.T) {
 			rt.Fatalf("account %d, %+v of %+v, %+v (-want +got):\n%s", a, r, rows, page.Query, diff)
 		}
 	})
-	if late == 0 || next == 0 || never == 0 || none == 0 {
-		t.Errorf("late %d, next %d, never %d, without an interval %d", late, next, never, none)
+	if late == 0 || next == 0 || never == 0 || none == 0 || daily == 0 {
+		t.Errorf("late %d, next %d, never %d, without an interval %d, not found %d", late, next, never, none, daily)
 	}
 }

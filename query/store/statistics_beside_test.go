@@ -135,6 +135,28 @@ func TestStandings(t *testing.T) {
 	}
 }
 
+// TestStandingsEndWithTheWindow: an offer of the first instant behind the window is not
+// of it.
+func TestStandingsEndWithTheWindow(t *testing.T) {
+	w := newWorld(t, 184, 0)
+	end := w.now.Add(-24 * time.Hour)
+	for i, price := range []int64{500, 400, 300} { // a second before the end, at it, and after it
+		w.mark++
+		row := obsRow{item: 1, site: "alpha.example", epoch: epoch, seq: w.mark, outcome: contracts.PriceObserved, price: price, merchant: "Merchant", ms: end.UnixMilli() + []int64{-1000, 0, 1}[i]}
+		w.rows = append(w.rows, row)
+		w.write([]obsRow{row})
+	}
+	w.setMark(w.mark)
+	for to, want := range map[time.Time]json.Number{end.Add(-time.Millisecond): "5.00", end: "4.00", end.Add(time.Millisecond): "3.00", w.now: "3.00"} {
+		req := query.StatisticsRequest{By: query.ByProduct, Standing: true}
+		req.ItemID, req.CapturedFrom, req.CapturedTo, req.Limit = 1, end.Add(-time.Hour).Format(time.RFC3339Nano), to.Format(time.RFC3339Nano), ptr(2)
+		all, _ := w.statistics(t, accountWhole, req)
+		if len(all) != 1 || len(all[0].Prices) != 1 || all[0].Prices[0].Standing == nil || all[0].Prices[0].Standing.Cheapest.Price != want {
+			t.Errorf("to %s: %+v, want %s", to, all, want)
+		}
+	}
+}
+
 // checkDifference recomputes both differences.
 func checkDifference(t *testing.T, st query.StatisticStanding) {
 	t.Helper()

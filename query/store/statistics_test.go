@@ -235,6 +235,24 @@ func (s *sums) show(from, until int64) query.StatisticRecord {
 	return rec
 }
 
+// soldOut adds captures, some of one pair one after another, whose offers have prices
+// but cannot be bought: their currencies are no change.
+func (w *world) soldOut(r *rand.Rand, n int) {
+	w.t.Helper()
+	var fresh []obsRow
+	for range n / 4 {
+		row := obsRow{item: 1 + r.Uint64N(6), site: worldSites[r.IntN(len(worldSites))], epoch: epoch, outcome: contracts.Unavailable, ms: w.now.Add(-time.Duration(r.IntN(72)) * time.Hour).UnixMilli()}
+		for range 4 {
+			w.mark++
+			row.ms += r.Int64N(2 * time.Minute.Milliseconds())
+			row.seq, row.merchant, row.price, row.currency = w.mark, fmt.Sprint("Merchant ", r.IntN(2)), r.Int64N(2)*100, []string{"CHF", "JPY"}[r.IntN(2)]
+			fresh = append(fresh, row)
+		}
+	}
+	w.rows = append(w.rows, fresh...)
+	w.write(fresh)
+}
+
 // TestStatistics compares statistics with a look at every row: all groupings,
 // parts by the calendar of three zones, over the change of clocks, ties, late
 // captures, several currencies, states that were seen before the window, and
@@ -244,6 +262,7 @@ func TestStatistics(t *testing.T) {
 	w.now = time.Date(2026, 3, 31, 12, 0, 0, 0, time.UTC) // clocks changed on the 29th
 	r := rand.New(rand.NewPCG(18, 1))
 	w.crowded(r, 150)
+	w.soldOut(r, 80)
 	w.insert(r, 500, 0)
 	w.setMark(w.mark)
 	seen := w.rows

@@ -94,7 +94,9 @@ type Store struct {
 	last       atomic.Pointer[lastMoment] // nil: none
 	states     shared[who, *state]
 	feeds      feeds
+	newest     newestMoment
 	pairCounts *cache.Cache[question, pairCounts]
+	estimates  *cache.Cache[question, estimate]
 
 	tell  func(Asked)
 	life  string        // tells the statements of this process from those of another
@@ -121,6 +123,9 @@ const accountBytes = 16 << 20
 
 // pairCountBytes is what is remembered of how many pairs reads are about.
 const pairCountBytes = 4 << 20
+
+// estimateBytes is what is remembered of how many rows reads look at.
+const estimateBytes = 1 << 20
 
 // New connects lazily: it succeeds without a server, and reads fail until
 // there is one.
@@ -177,6 +182,7 @@ const company = 200 * time.Microsecond
 func (s *Store) remember() {
 	s.accounts = newAccounts(accountBytes)
 	s.pairCounts = cache.New(pairCountBytes, func(question, pairCounts) int { return 48 })
+	s.estimates = cache.New(estimateBytes, func(question, estimate) int { return 64 })
 	s.moments.read = func(ctx context.Context, _ []struct{}) (moment, error) { return s.momentNow(ctx) }
 	s.states.read = s.readState
 	s.moments.company, s.states.company = company, company

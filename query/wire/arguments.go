@@ -24,6 +24,13 @@ func FromArguments(object json.RawMessage) *Params {
 	return p
 }
 
+// FromTexts takes such members where all of them are texts, as in a query string.
+func FromTexts(object json.RawMessage) *Params {
+	p := FromArguments(object)
+	p.quoted = nil
+	return p
+}
+
 var errNoObject = errors.New("not one JSON object")
 
 func (p *Params) members(object json.RawMessage) error {

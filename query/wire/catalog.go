@@ -48,7 +48,7 @@ func itemOf(i contracts.Item) itemRecord {
 // Sites lists visible sites.
 func Sites(ctx context.Context, s *query.Service, p query.Principal, in *Params) (any, error) {
 	req := query.SitesRequest{Limit: in.limit(), Cursor: in.cursor(), Site: in.site()}
-	if err := in.Err(); err != nil {
+	if err := in.refused(req); err != nil {
 		return nil, err
 	}
 	page, err := s.Sites(ctx, p, req)
@@ -79,7 +79,7 @@ func itemsRequest(in *Params) query.ItemsRequest {
 }
 
 func items(ctx context.Context, s *query.Service, p query.Principal, in *Params, req query.ItemsRequest) (any, error) {
-	if err := in.Err(); err != nil {
+	if err := in.refused(req); err != nil {
 		return nil, err
 	}
 	page, err := s.Items(ctx, p, req)

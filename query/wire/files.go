@@ -73,7 +73,7 @@ func FileJobs(d query.Direction) Operation {
 		} else {
 			req.Name = in.text("name")
 		}
-		if err := in.Err(); err != nil {
+		if err := in.refused(req); err != nil {
 			return nil, err
 		}
 		page, err := s.FileJobs(ctx, p, req)
@@ -103,7 +103,7 @@ func History(d query.Direction) Operation {
 	return func(ctx context.Context, s *query.Service, p query.Principal, in *Params) (any, error) {
 		req := historyFilters(in, d)
 		req.Limit, req.Cursor = in.limit(), in.cursor()
-		if err := in.Err(); err != nil {
+		if err := in.refused(req); err != nil {
 			return nil, err
 		}
 		page, err := s.History(ctx, p, req)
@@ -122,7 +122,7 @@ func LatestFile(d query.Direction) Operation {
 	return func(ctx context.Context, s *query.Service, p query.Principal, in *Params) (any, error) {
 		req := historyFilters(in, d)
 		req.Latest = in.choice("latest")
-		if err := in.Err(); err != nil {
+		if err := in.refused(req); err != nil {
 			return nil, err
 		}
 		entry, err := s.LatestFile(ctx, p, req)

@@ -11,7 +11,8 @@ import (
 func ItemSummary(ctx context.Context, s *query.Service, p query.Principal, in *Params, _ []byte) (*Records, error) {
 	req := query.ItemSummaryRequest{
 		ItemID: itemID(in), Site: in.site(), CapturedFrom: in.text("capturedFrom"), CapturedTo: in.text("capturedTo"),
-		OwnMerchant: in.text("ownMerchant"), Timezone: in.text("timezone"),
+		OwnMerchant: in.text("ownMerchant"), CandidatePrice: in.text("candidatePrice"), CurrencyCode: contracts.Currency(in.text("currencyCode")),
+		Timezone: in.text("timezone"),
 	}
 	if err := in.Err(); err != nil {
 		return nil, err

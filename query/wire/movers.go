@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 
 	"preismon/query"
@@ -10,10 +11,10 @@ import (
 // the caller sees.
 func Movers(ctx context.Context, s *query.Service, p query.Principal, in *Params, _ []byte) (*Records, error) {
 	req := movers(in)
-	if err := in.Err(); err != nil {
+	req.GlobalScope = req.Everything()
+	if err := allOf(in, &req); err != nil {
 		return nil, err
 	}
-	req.GlobalScope = req.Everything()
 	page, err := s.Movers(ctx, p, req)
 	if err != nil {
 		return nil, err
@@ -26,7 +27,7 @@ func Movers(ctx context.Context, s *query.Service, p query.Principal, in *Params
 func DecodeChanges(in *Params) (query.MoversRequest, error) {
 	req := movers(in)
 	req.GlobalScope = in.flag("globalScope")
-	return req, in.Err()
+	return req, allOf(in, &req)
 }
 
 // Changes lists movers for that tool.
@@ -44,4 +45,20 @@ func movers(in *Params) query.MoversRequest {
 	return query.MoversRequest{
 		ResultsRequest: rows, Since: in.text("since"), Until: in.text("until"), Kind: query.MoverKind(in.text("kind")), OwnMerchant: in.text("ownMerchant"),
 	}
+}
+
+// allOf is all that is wrong with a request for movers.
+func allOf(in *Params, req *query.MoversRequest) error {
+	err := in.Err()
+	if err == nil {
+		return nil
+	}
+	if in.faulty("globalScope") || in.unknown() {
+		req.GlobalScope = false
+		req.Site = cmp.Or(req.Site, standInSite)
+	}
+	if in.faulty("since") || in.unknown() {
+		req.Since = cmp.Or(req.Since, "2000-01-01")
+	}
+	return in.named(req.Faults(err))
 }

@@ -136,7 +136,7 @@ func Orders(ctx context.Context, s *query.Service, p query.Principal, in *Params
 		Limit: in.limit(), Cursor: in.cursor(), OrderID: id[contracts.OrderID](in, "orderId"), Alias: in.text("alias"),
 		IncludeMonitoring: in.flag("includeMonitoring"), IncludeCoverage: in.flag("includeCoverage"),
 	}
-	if err := in.Err(); err != nil {
+	if err := in.refused(req); err != nil {
 		return nil, err
 	}
 	page, err := s.Orders(ctx, p, req)
@@ -162,7 +162,7 @@ func Order(ctx context.Context, s *query.Service, p query.Principal, in *Params)
 // ObservationQuality lists the state of the pairs of an order.
 func ObservationQuality(ctx context.Context, s *query.Service, p query.Principal, in *Params) (any, error) {
 	req := decodeQuality(in)
-	if err := in.Err(); err != nil {
+	if err := in.refused(req); err != nil {
 		return nil, err
 	}
 	page, err := s.ObservationQuality(ctx, p, req)
@@ -177,7 +177,7 @@ func ObservationQuality(ctx context.Context, s *query.Service, p query.Principal
 func ItemQuality(ctx context.Context, s *query.Service, p query.Principal, in *Params) (page any, sites []query.SiteStatus, err error) {
 	req := decodeQuality(in)
 	req.ItemID = id[contracts.ItemID](in, "itemId")
-	if err := in.Err(); err != nil {
+	if err := in.refused(req); err != nil {
 		return nil, nil, err
 	}
 	found, sites, err := s.QualityBySite(ctx, p, req)

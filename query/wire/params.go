@@ -42,7 +42,12 @@ type Params struct {
 	asked  map[string]bool
 	quoted map[string]bool // texts where JSON has numbers too
 	faults []string
+	wrong  map[string]bool // parameters with a fault
 }
+
+// standInSite is taken where it is not known what the request is of, so that
+// nothing is refused for want of it.
+const standInSite contracts.SiteKey = "x"
 
 // FromQuery takes the parameters of a query string.
 func FromQuery(rawQuery string) *Params {
@@ -98,6 +103,37 @@ func (p *Params) fault(format string, args ...any) {
 	p.faults = append(p.faults, fmt.Sprintf(format, args...))
 }
 
+// faultOf is a fault of one parameter.
+func (p *Params) faultOf(name, format string, args ...any) {
+	if p.wrong == nil {
+		p.wrong = map[string]bool{}
+	}
+	p.wrong[name] = true
+	p.fault("%s: "+format, append([]any{name}, args...)...)
+}
+
+// faulty tells whether any of some parameters has a fault.
+func (p *Params) faulty(names ...string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return p.wrong[name] })
+}
+
+// Wrong tells whether a parameter that was taken has a fault. What stands for it then
+// is nothing that the caller named.
+func (p *Params) Wrong() bool { return len(p.wrong) > 0 }
+
+// unknown tells whether the request has parameters that nobody asked for.
+func (p *Params) unknown() bool { return len(p.strangers()) > 0 }
+
+func (p *Params) strangers() (names []string) {
+	for name := range p.values {
+		if !p.asked[name] {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // raw gives the one value of a parameter; ok is false when it is not given,
 // or when it is wrong already.
 func (p *Params) raw(name string, limit int) (value string, ok bool) {
@@ -110,17 +146,17 @@ func (p *Params) raw(name string, limit int) (value string, ok bool) {
 	case len(given) == 0:
 		return "", false
 	case len(given) > 1:
-		p.fault("%s: given %d times.", name, len(given))
+		p.faultOf(name, "given %d times.", len(given))
 		return "", false
 	}
 	value = given[0]
 	switch {
 	case value == "":
-		p.fault("%s: empty.", name)
+		p.faultOf(name, "empty.")
 	case len(value) > limit:
-		p.fault("%s: longer than %d bytes.", name, limit)
+		p.faultOf(name, "longer than %d bytes.", limit)
 	case !utf8.ValidString(value) || strings.ContainsFunc(value, unicode.IsControl):
-		p.fault("%s: not printable UTF-8.", name)
+		p.faultOf(name, "not printable UTF-8.")
 	default:
 		return value, true
 	}
@@ -141,9 +177,11 @@ func (p *Params) cursor() string {
 // form takes a value that has a form; what says which.
 func (p *Params) form(name string, valid func(string) bool, what string) string {
 	value, ok := p.raw(name, maxTextBytes)
+	if !ok && p.wrong[name] {
+		return "?" // something was named
+	}
 	if ok && !valid(value) {
-		p.fault("%s: %s is not %s.", name, Quote(value), what)
-		return ""
+		p.faultOf(name, "%s is not %s.", Quote(value), what)
 	}
 	return value
 }
@@ -210,7 +248,11 @@ func (p *Params) choice(name string) *bool {
 		return nil
 	}
 	if value != "true" && value != "false" {
-		p.fault("%s: %s is neither true nor false.", name, Quote(value))
+		p.faultOf(name, "%s is neither true nor false.", Quote(value))
+		return nil
+	}
+	if p.quoted[name] {
+		p.faultOf(name, "%s is a text. Send the boolean %s.", Quote(value), value)
 		return nil
 	}
 	yes := value == "true"
@@ -225,12 +267,16 @@ func (p *Params) flag(name string) bool {
 // id takes an id of any kind.
 func id[T ~uint64](p *Params, name string) T {
 	value, ok := p.raw(name, maxTextBytes)
+	if !ok && p.wrong[name] {
+		return 1 // something was named
+	}
 	if !ok {
 		return 0
 	}
 	parsed, err := contracts.ParseID[T](value)
 	if err != nil {
-		p.fault("%s: %s is not a decimal number from 1 to 18446744073709551615.", name, Quote(value))
+		p.faultOf(name, "%s is not a decimal number from 1 to 18446744073709551615.", Quote(value))
+		return 1 // something was named
 	}
 	return parsed
 }
@@ -257,13 +303,7 @@ func (p *Params) orderID() contracts.OrderID {
 
 // Err gives every fault of the parameters as one.
 func (p *Params) Err() error {
-	var unknown []string
-	for name := range p.values {
-		if !p.asked[name] {
-			unknown = append(unknown, name)
-		}
-	}
-	slices.Sort(unknown)
+	unknown := p.strangers()
 	const most = 5
 	for i, name := range unknown {
 		if i == most {
@@ -275,8 +315,33 @@ func (p *Params) Err() error {
 	if len(p.faults) == 0 {
 		return nil
 	}
-	return fault.New(fault.Invalid, query.CodeValidation, "%s", strings.Join(p.faults, " "))
+	return p.named(fault.New(fault.Invalid, query.CodeValidation, "%s", strings.Join(p.faults, " ")))
 }
+
+// refused is a refusal of the parameters, with what else is wrong with the request
+// that was made of them; nil: they have no fault.
+func (p *Params) refused(request interface{ Faults(form error) error }) error {
+	if err := p.Err(); err != nil {
+		return p.named(request.Faults(err))
+	}
+	return nil
+}
+
+// named adds to a refusal which parameters nobody asked for.
+func (p *Params) named(refusal error) error {
+	if unknown := p.strangers(); len(unknown) > 0 {
+		return &Unknown{error: refusal, Names: unknown, Known: p.Names()}
+	}
+	return refusal
+}
+
+// Unknown is a refusal of parameters, some of which nobody asked for.
+type Unknown struct {
+	error
+	Names, Known []string
+}
+
+func (u *Unknown) Unwrap() error { return u.error }
 
 // Quote shows a wrong value, in part when it is long.
 func Quote(s string) string {

@@ -14,7 +14,14 @@ func DecodePosition(in *Params) (query.PositionRequest, error) {
 		CandidatePrice: in.text("candidatePrice"), CurrencyCode: contracts.Currency(in.text("currencyCode")), Country: in.text("country"),
 		IncludeCustomerReference: in.flag("includeCustomerReference"),
 	}
-	return req, in.Err()
+	err := in.Err()
+	if err == nil {
+		return req, nil
+	}
+	if in.faulty("candidatePrice", "currencyCode", "country") || in.unknown() {
+		return req, err // of what else is wrong too little is known
+	}
+	return req, in.named(req.Faults(err))
 }
 
 // MarketPosition tells where a price stands among the current offers of a

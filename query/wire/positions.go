@@ -13,7 +13,7 @@ func Positions(ctx context.Context, s *query.Service, p query.Principal, in *Par
 		ResultsRequest: Selected(in),
 		OwnSite:        contracts.SiteKey(in.form("ownSite", func(s string) bool { return contracts.SiteKey(s).Valid() }, "a site key")),
 	}
-	req.Timezone = in.text("timezone")
+	req.Timezone, req.Offers = in.text("timezone"), in.text("offers")
 	page, err := positions(ctx, s, p, in, req)
 	if err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func PricePositions(ctx context.Context, s *query.Service, p query.Principal, in
 func positions(ctx context.Context, s *query.Service, p query.Principal, in *Params, req query.PositionsRequest) (*query.PositionsPage, error) {
 	req.OwnMerchant, req.Amount = in.text("ownMerchant"), in.text("amount")
 	if err := in.Err(); err != nil {
-		return nil, err
+		return nil, in.named(req.Faults(err))
 	}
 	return s.Positions(ctx, p, req)
 }

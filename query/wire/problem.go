@@ -235,6 +235,13 @@ func ProblemOf(err error, baseURL string) Problem {
 // Marshal writes JSON without a line end, and without the escapes that only
 // JSON inside HTML needs.
 func Marshal(v any) ([]byte, error) {
+	if p, ok := v.(*query.Page[itemRecord]); ok {
+		return marshalItems(p)
+	}
+	return marshalAny(v)
+}
+
+func marshalAny(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

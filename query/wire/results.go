@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 
 	"preismon/contracts"
@@ -19,7 +20,15 @@ func DecodeResults(in *Params) (query.ResultsRequest, error) {
 		Coverage: in.flag("includeCoverage"), OrderIDs: in.flag("includeOrderIds"), CustomerData: in.flag("includeCustomerData"),
 		ExportFields: in.flag("includeExportFields"), Identity: in.flag("includeIdentity"),
 	}
-	return req, in.Err()
+	err := in.Err()
+	if err == nil {
+		return req, nil
+	}
+	if in.faulty("globalScope", "capturedFrom", "capturedTo") || in.unknown() {
+		req.GlobalScope = false // nothing is known of where
+		req.Site = cmp.Or(req.Site, standInSite)
+	}
+	return req, in.named(req.Faults(err))
 }
 
 // Selected takes what every read over results has: its page and its selectors.

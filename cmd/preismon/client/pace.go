@@ -22,10 +22,16 @@ type Problem struct {
 	RequestID string `json:"-"`
 }
 
+// invalidRequest is the code of what was asked wrongly, of whatever kind: the
+// sentence says more.
+const invalidRequest = "MVP_VALIDATION_ERROR"
+
 func (p *Problem) Error() string {
 	switch {
 	case p.Code == "":
 		return fmt.Sprintf("the answer is %d %s and no problem of the contract: is this the address of a preismon server?", p.Status, http.StatusText(p.Status))
+	case p.Code == invalidRequest:
+		return p.Detail
 	case p.RequestID != "" && p.Status >= 500:
 		return fmt.Sprintf("%s (%s, request %s)", p.Detail, p.Code, p.RequestID)
 	}

@@ -48,6 +48,10 @@ func (w *walk) run(ctx context.Context) error {
 	w.limit = mostPage
 	size := w.limit
 	if w.stream {
+		if stream := (request{path: streamPath, params: w.params}); explainingOf(ctx, stream) != nil && w.most == 0 { // all of it, not its first page
+			_, err := w.c.do(ctx, stream)
+			return err
+		}
 		size = firstPage
 	}
 	over, err := w.nextPage(ctx, size)

@@ -1,4 +1,4 @@
-// Package doctor looks at a running installation and says what needs a hand,
+// Package doctor looks at a running installation and says what needs attention,
 // with the command that mends it. It only reads.
 package doctor
 

@@ -17,8 +17,7 @@ const (
 	roomEnds  = 7 * 24 * time.Hour
 )
 
-// growth looks how large the tables are, and for how long there is room: they
-// drop nothing.
+// growth looks how large the tables are, and for how long there is room.
 func (s *Site) growth(ctx context.Context) []Finding {
 	size, err := projector.TablesSize(ctx, s.Tables, s.Partition)
 	if err != nil {
@@ -33,16 +32,22 @@ func (s *Site) growth(ctx context.Context) []Finding {
 	return room(size, free)
 }
 
-// room tells for how long the tables can grow.
+// quarter is how long tables grow that drop quarters until they drop the next.
+const quarter = 92 * 24 * time.Hour
+
+// room tells for how long the tables can grow, or whether they can until rows go.
 func room(size projector.Size, free uint64) []Finding {
 	const check = "size"
-	const mend = "df -h # a larger disk for ClickHouse: its tables drop nothing"
+	const mend = "df -h # a larger disk for ClickHouse, or a shorter --keep-rows or a smaller --keep-rows-size of the projector"
 	says := fmt.Sprintf("the tables have %s, and %s rows of observations", humanize.IBytes(size.Bytes), humanize.Comma(int64(size.Rows)))
 	switch {
 	case size.Daily == 0:
 		return one(check, OK, "", "%s", says)
 	case free == 0:
 		return one(check, OK, "", "%s; a day adds %s", says, humanize.IBytes(size.Daily))
+	}
+	if enough := float64(size.Daily) * quarter.Hours() / 24; size.Drops && float64(free) > enough {
+		return one(check, OK, "", "%s; a day adds %s, and the disk has room until the next quarter is dropped", says, humanize.IBytes(size.Daily))
 	}
 	days := float64(free) / float64(size.Daily)
 	state := OK

@@ -26,14 +26,13 @@ func (s *Site) kept(ctx context.Context) []Finding {
 	case err != nil:
 		return one(check, Unknown, s.command("audit"), "%v", err)
 	case floor.IsZero():
-		return one(check, OK, "", "all; --keep-rows AGE of the projector removes old ones")
+		return one(check, OK, "", "all; --keep-rows AGE or --keep-rows-size MIB of the projector removes old ones")
 	}
 	var waiting []string
 	for _, of := range quarters {
-		for _, day := range of {
-			first := time.Date(int(day/10_000), time.Month(day/100%100), int(day%100), 0, 0, 0, 0, time.UTC)
-			if first.Before(floor) {
-				waiting = append(waiting, first.Format(time.DateOnly))
+		for _, q := range of {
+			if q.First.Before(floor) {
+				waiting = append(waiting, q.First.Format(time.DateOnly))
 			}
 		}
 	}

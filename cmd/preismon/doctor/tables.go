@@ -10,8 +10,7 @@ import (
 )
 
 // Clocks that differ by more than the first make captures look late or early;
-// by more than the second, events are refused (event.MaxClockLead is 5 minutes)
-// and tokens may be refused.
+// by more than the second, tokens may be refused.
 const (
 	clocksDiffer = time.Second
 	clocksWrong  = 30 * time.Second

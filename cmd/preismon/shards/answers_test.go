@@ -104,7 +104,15 @@ func (e *estate) compare(t *testing.T, accounts []string, asking ...string) (rec
 				t.Errorf("%s, %s: nothing is asked for", name, what)
 			}
 			for n := 2; n <= len(e.forms); n++ {
-				if diff := cmp.Diff(want, ask(e.forms[n].nodes)); diff != "" {
+				diff := cmp.Diff(want, ask(e.forms[n].nodes))
+				for try := 0; diff != "" && try < 3; try++ {
+					again := ask(e.forms[1].nodes)
+					if slices.Equal(again, want) {
+						break
+					} // else a window that ends now moved on
+					want, diff = again, cmp.Diff(again, ask(e.forms[n].nodes))
+				}
+				if diff != "" {
 					t.Errorf("%s, %s, %d shards (-one server +shards):\n%.2000s", name, what, n, diff)
 				}
 			}

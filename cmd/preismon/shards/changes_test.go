@@ -8,6 +8,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/event"
+	"preismon/deploy/testserver/process"
 )
 
 // record is a new event of the catalogue.
@@ -53,8 +54,14 @@ func (e *estate) changes(t *testing.T) {
 
 	e.publish(record(event.KindAccount, account), record(event.KindOrder, order))
 	e.applied()
-	if got := anna.walk(three, path+e.whole()); len(got) != len(before) {
-		t.Errorf("%d rows when all was given back, %d before", len(got), len(before))
+	// What was taken away may still be being deleted, and what is given back waits for that.
+	var rows int
+	err := process.Until(time.Minute, "all that was given back is there", func() bool {
+		rows = len(anna.walk(three, path+e.whole()))
+		return rows == len(before)
+	})
+	if err != nil {
+		t.Errorf("%v: %d rows, %d before", err, rows, len(before))
 	}
 	if got := bert.walk(three, path+e.whole()); len(got) != len(narrow) {
 		t.Errorf("%d rows of the narrowed account when all was given back, %d before", len(got), len(narrow))

@@ -20,4 +20,5 @@ export function amountOf(text, language) {
   return above(`${whole.replaceAll(other, '')}.${decimals}`);
 }
 
-const above = (s) => (Number(s) > 0 ? Number(s) : NaN);
+// The service takes four decimals.
+const above = (s) => (Number(s) > 0 && /^\d{1,15}(\.\d{1,4})?$/.test(Number(s)) ? Number(s) : NaN);

@@ -12,8 +12,12 @@ export const mostItems = 8;
 /** mostEverything is how long a window of all that is seen may be, in ms. */
 export const mostEverything = 168 * 3600e3;
 
-/** asked has the window as hours up to now, or as from and to in ms; zoom is the part of a history on show, from and to in s. */
-export const asked = { site: '', items: [], order: '', view: 'overview', window: { hours: 168 }, zoom: undefined };
+/** narrowings are what else an address can ask of each view, by the names of the API. */
+const narrowings = { overview: ['since', 'ownMerchant'], assortment: ['orderId'], history: ['orderId', 'merchant', 'ownMerchant'], latest: ['orderId', 'merchant'], sites: ['orderId'] };
+const forms = { since: /^[\w:.+-]{1,64}$/, orderId: /^[1-9][0-9]*$/, merchant: /^.{1,256}$/, ownMerchant: /^.{1,256}$/ };
+
+/** asked has the window as hours up to now, or as from and to in ms; narrowed has narrowings by name; zoom is the part of a history on show, from and to in s. */
+export const asked = { site: '', items: [], order: '', narrowed: {}, view: 'overview', window: { hours: 168 }, zoom: undefined };
 
 const defaultSort = { latest: { column: 'total', up: true }, assortment: { column: 'product', up: true }, sites: { column: 'late', up: false }, orders: { column: 'name', up: true } };
 
@@ -25,11 +29,15 @@ export function windowAddress() {
   return w.hours ? { last: `${w.hours}h` } : { from: new Date(w.from).toISOString(), to: new Date(w.to).toISOString() };
 }
 
+/** narrowed gives those narrowings that are asked for of the view. */
+export const narrowed = () => Object.fromEntries((narrowings[asked.view] ?? []).filter((name) => asked.narrowed[name]).map((name) => [name, asked.narrowed[name]]));
+
 function address() {
   const p = new URLSearchParams({ view: asked.view, site: asked.site, items: asked.items.join(','), zone: by('zone').value, ...windowAddress() });
   if (by('own').value.trim()) p.set('own', plain(by('own').value));
   const sorted = sortedOf[asked.view];
   if (sorted && JSON.stringify(sorted) !== JSON.stringify(defaultSort[asked.view])) p.set('sort', `${sorted.up ? '' : '-'}${sorted.column}`);
+  for (const [name, value] of Object.entries(narrowed())) p.set(name, value);
   if (asked.view === 'orders' && asked.order) p.set('order', asked.order);
   const filter = filters[asked.view] && by(filters[asked.view]).value.trim();
   if (filter) p.set('filter', filter);
@@ -41,7 +49,7 @@ function address() {
 export const plain = (text) => (Number.isNaN(amountOf(text, language)) ? text.trim() : String(amountOf(text, language)));
 
 /** written is a plain number as the page writes it. */
-export const written = (text) => (text.trim() && Number(text) > 0 ? new Intl.NumberFormat(language, { minimumFractionDigits: 2, maximumFractionDigits: 3 }).format(Number(text)) : text);
+export const written = (text) => (text.trim() && Number(text) > 0 ? new Intl.NumberFormat(language, { minimumFractionDigits: 2, maximumFractionDigits: 20 }).format(Number(text)) : text);
 
 let recalled = false; // what is asked is what the address said, in whatever form
 let current = location.hash; // the address that was read or written last
@@ -58,13 +66,15 @@ export function remember() {
 export function recall() {
   current = location.hash;
   const p = new URLSearchParams(current.slice(1));
-  asked.site = p.get('site') ?? '';
+  // commands to be copied have it: what is no key is none
+  asked.site = /^[\w.-]*$/.exec(p.get('site') ?? '')?.[0] ?? '';
   asked.items = (p.get('items') ?? '').split(',').filter((id) => /^[1-9][0-9]*$/.test(id)).slice(0, mostItems);
   asked.order = /^[1-9][0-9]*$/.exec(p.get('order') ?? '')?.[0] ?? '';
+  asked.narrowed = Object.fromEntries(Object.entries(forms).map(([name, form]) => [name, form.exec((p.get(name) ?? '').trim())?.[0] ?? '']));
   asked.view = views.includes(p.get('view')) ? p.get('view') : asked.items.length ? 'history' : 'overview';
   const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
   by('zone').value = known(p.get('zone') ?? '') ? p.get('zone') : own;
-  const hours = Number(/^(\d{1,5})h$/.exec(p.get('last') ?? '')?.[1] ?? 0);
+  const hours = lastOf(p);
   const ends = ['from', 'to'].map((end) => timeOf(p.get(end) ?? ''));
   asked.window = hours || ends.some(Number.isNaN) ? { hours: hours || 168 } : { from: ends[0], to: ends[1] };
   const [from, to] = (p.get('zoom') ?? '').split('/').map((end) => Date.parse(end) / 1e3);
@@ -78,8 +88,23 @@ export function recall() {
   recalled = true;
 }
 
-/** timeOf reads an instant, or a local time of the zone; NaN: neither. */
-const timeOf = (text) => (/^\d{4}-\d\d-\d\dT\d\d:\d\d$/.test(text) ? instant(text, zoned()) : Date.parse(text));
+/** hoursOf reads a length like 36h or 7d; 0: it is none. */
+function hoursOf(text) {
+  const [, n, unit] = /^(\d{1,5})([hd])$/.exec(text ?? '') ?? [];
+  return n ? n * (unit === 'd' ? 24 : 1) : 0;
+}
+
+/** lastOf is how many hours up to now an address asks for: last=7d, or from=now-7d without an end of its own; 0: it has another window. */
+const lastOf = (p) => hoursOf(p.get('last')) || ((p.get('to') ?? 'now') === 'now' ? hoursOf(/^now-(.+)$/.exec(p.get('from') ?? '')?.[1]) : 0);
+
+/** timeOf reads an instant, a local time of the zone, or a time before now like now-7d; NaN: none of them. */
+function timeOf(text) {
+  const ago = /^now(?:-(.+))?$/.exec(text);
+  if (ago) return ago[1] && !hoursOf(ago[1]) ? NaN : Date.now() - hoursOf(ago[1]) * 3600e3;
+  return momentOf(text);
+}
+
+const momentOf = (text) => (/^\d{4}-\d\d-\d\dT\d\d:\d\d$/.test(text) ? instant(text, zoned()) : Date.parse(text));
 
 export const zoned = () => (known(by('zone').value) ? by('zone').value : 'UTC');
 

@@ -1,10 +1,10 @@
 // Everything that is seen, a line for each product and currency, added up by
 // the service over the window.
 import * as api from './api.js';
-import { asked, link, mostEverything, remember, sortedOf, timeWindow, windowAddress, windowParams } from './asked.js';
+import { asked, link, mostEverything, narrowed, remember, sortedOf, timeWindow, windowAddress, windowParams } from './asked.js';
 import { itemName, listsRead, siteName } from './catalogue.js';
-import { csv, download } from './csv.js';
 import { by, element } from './dom.js';
+import { fields, offerFiles } from './files.js';
 import { same } from './same.js';
 import { sparkline } from './sparkline.js';
 import { inOrder, table } from './table.js';
@@ -22,15 +22,18 @@ export async function readAssortment(signal) {
   forgetAssortment();
   by('assortment-status').textContent = w.fault ?? t.loadingView;
   if (w.fault) return;
-  if (!asked.site) w.from = Math.max(w.from, w.to - mostEverything);
-  const read = { path: 'ext/v1/statistics', params: { by: 'product', bucket: 'whole', site: asked.site, globalScope: !asked.site, ...windowParams(w), includeTrend: true, includeStanding: true, limit: 1000 } };
+  const everything = !asked.site && !narrowed().orderId;
+  if (everything) w.from = Math.max(w.from, w.to - mostEverything);
+  const read = { path: 'ext/v1/statistics', params: { by: 'product', bucket: 'whole', site: asked.site, ...narrowed(), globalScope: everything, ...windowParams(w), includeTrend: true, includeStanding: true, limit: 1000 } };
   same(by('assortment-same'), [read], [], t.mcpSums);
   try {
     const [all] = await Promise.all([api.all(read.path, read.params, mostProducts, signal), listsRead()]);
+    signal.throwIfAborted();
     [lines, more] = [linesOf(all.data, w), all.more];
+    offerFiles(by('assortment-files'), () => [assortmentFile()]);
     showAssortment();
   } finally {
-    if (!signal.aborted && by('download').disabled) by('assortment-status').textContent = '';
+    if (!signal.aborted && !by('assortment-files').hasChildNodes()) by('assortment-status').textContent = '';
   }
 }
 
@@ -38,7 +41,7 @@ export async function readAssortment(signal) {
 export function forgetAssortment() {
   [lines, more] = [[], false];
   by('products').replaceChildren();
-  by('download').disabled = true;
+  by('assortment-files').replaceChildren();
 }
 
 /** linesOf gives a line for each product and currency; a product without a price has one. A trend is of the window. */
@@ -62,7 +65,7 @@ const columns = () => {
   return [
     { name: 'product', title: t.product, text: (l) => link(itemName(l.itemId), { view: 'history', items: l.itemId, ...windowAddress() }), value: (l) => l.name },
     { name: 'trend', title: t.trend, text: (l) => sparkline(l.trend.map((p) => [Date.parse(p.from), p.median]), l.window, (v) => money(v, l.currencyCode)), value: (l) => riseOf(l.trend) },
-    { name: 'cheapest', title: t.cheapest, number: true, text: (l) => l.cheapest && element('span', { title: [siteName(l.cheapest.site), l.cheapest.merchant].filter(Boolean).join(', ') }, money(l.cheapest.price, l.currencyCode)), value: (l) => l.cheapest?.price, group: (l) => l.currencyCode },
+    { name: 'cheapest', title: t.cheapest, number: true, text: cheapestOf, value: (l) => l.cheapest?.price, group: (l) => l.currencyCode },
     price('own', t.own),
     { name: 'gap', title: t.difference, number: true, text: (l) => (l.gap === null ? '' : percent(l.gap)), value: (l) => l.gap },
     price('min', t.lowest), price('median', t.median), price('max', t.highest),
@@ -72,6 +75,12 @@ const columns = () => {
     { name: 'buyBox', title: t.mostBuyBoxes, text: (l) => (l.buyBox ? `${l.buyBox.merchant ?? t.noMerchant} (${percent(l.buyBox.share)})` : ''), value: (l) => l.buyBox?.merchant },
   ];
 };
+
+/** cheapestOf is the cheapest current offer, or why there is none. */
+function cheapestOf({ cheapest, currencyCode }) {
+  if (!cheapest) return element('em', {}, currencyCode ? t.noOffer : t.noPriceSeen);
+  return element('span', { title: [siteName(cheapest.site), cheapest.merchant].filter(Boolean).join(', ') }, money(cheapest.price, currencyCode));
+}
 
 /** riseOf is by how much the last price of a trend is above its first; null: it has none. */
 const riseOf = (trend) => (trend.length && trend[0].median ? trend.at(-1).median / trend[0].median - 1 : null);
@@ -86,14 +95,17 @@ export function showAssortment() {
   ].filter(Boolean).join(' ');
   const again = () => { showAssortment(); remember(); };
   by('products').replaceChildren(table(t.assortment, columns(), shown, { sorted: sortedOf.assortment, again, headed: true, most: mostLines }));
-  by('download').disabled = false;
   if (at >= 0) by('products').querySelectorAll('button')[at].focus();
   return shown;
 }
 
-/** keepAssortment has the browser keep the lines that are left, in their order, as a file. */
-export function keepAssortment() {
-  const head = ['itemId', 'name', 'currencyCode', 'sites', 'min', 'median', 'max', 'shareInStock', 'changes', 'buyBoxMerchant', 'buyBoxShare', 'cheapestPrice', 'cheapestSite', 'ownPrice', 'differencePercent'];
-  const rows = inOrder(columns(), showAssortment(), sortedOf.assortment).map((l) => [l.itemId, l.name, l.currencyCode, l.sites, l.min, l.median, l.max, l.shareInStock, l.changes, l.buyBox?.merchant, l.buyBox?.share, l.cheapest?.price, l.cheapest?.site, l.own, l.gap]);
-  download('assortment.csv', 'text/csv', csv([head, ...rows]));
-}
+/** assortmentFile is what the filter leaves, in its order. */
+const assortmentFile = () => ({
+  name: 'assortment', rows: inOrder(columns(), showAssortment(), sortedOf.assortment),
+  columns: [
+    ...fields('text', 'itemId', 'name', 'currencyCode'), ...fields('count', 'sites'), ...fields('number', 'min', 'median', 'max', 'shareInStock'), ...fields('count', 'changes'),
+    { name: 'buyBoxMerchant', kind: 'text', value: (l) => l.buyBox?.merchant }, { name: 'buyBoxShare', kind: 'number', value: (l) => l.buyBox?.share },
+    { name: 'cheapestPrice', kind: 'number', value: (l) => l.cheapest?.price }, { name: 'cheapestSite', kind: 'text', value: (l) => l.cheapest?.site },
+    { name: 'ownPrice', kind: 'number', value: (l) => l.own }, { name: 'differencePercent', kind: 'number', value: (l) => l.gap },
+  ],
+});

@@ -26,7 +26,7 @@ export function readyStream() {
     by('stream-files').replaceChildren();
     return by('stream-same').replaceChildren(element('p', { class: 'notice' }, params.fault));
   }
-  offerFiles(by('stream-files'), () => [{ name: 'stream', params: paramsOf() }]);
+  offerFiles(by('stream-files'), () => [{ name: 'stream', path, params: paramsOf() }]);
   same(by('stream-same'), [{ path, params, streams: true }], [{ name: 'list_results', args: params }], t.mcpNone);
 }
 

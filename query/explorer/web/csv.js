@@ -2,15 +2,12 @@
 
 /** cell is a value in a file for spreadsheets: what would be a formula has a ' before it. */
 const cell = (v) => {
-  const text = v === null || v === undefined ? '' : typeof v === 'string' && /^[=+\-@\t\r']/.test(v) ? `'${v}` : String(v);
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  const text = v === null || v === undefined ? '' : typeof v === 'string' && /^ *[=+\-@\t\r\n'＝＋－＠]/.test(v) ? `'${v}` : String(v);
+  return v === '' || /[",;\r\n]|^ | $/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 };
 
 /** csv gives rows of values as a file; a text is safe to open. */
 export const csv = (rows) => rows.map((r) => `${r.map(cell).join(',')}\r\n`).join('');
-
-/** download has the browser keep a text as a file. */
-export const download = (name, type, text) => save(name, new Blob([text], { type }));
 
 /** save has the browser keep a content as a file. */
 export function save(name, content) {

@@ -1,14 +1,17 @@
 // The page of products: a chart of offers, what the service says of their
 // markets, sites and days, and the same as tables. Each product is two reads: its
-// rows, which are drawn, and its summary, which has all that is added up.
+// rows, which are drawn, and its summary, which has all that is added up, and where
+// an own price stands.
+import { amountOf } from './amount.js';
 import * as api from './api.js';
-import { asked, link, remember, timeWindow, windowParams } from './asked.js';
+import { asked, link, narrowed, remember, timeWindow, windowParams } from './asked.js';
 import { itemName, learn, siteName, sitesRead } from './catalogue.js';
 import { Chart, charts, colourOf, load, mostLines } from './chart.js';
+import { worded } from './copy.js';
 import { by, element } from './dom.js';
 import { showEvidence } from './evidence.js';
 import { offerFiles } from './files.js';
-import { showBoxes, showMarkets, sitesOf } from './markets.js';
+import { markets, showBoxes, showMarkets, showPositions, sitesOf } from './markets.js';
 import { badge, columns } from './rows.js';
 import { same } from './same.js';
 import { History } from './series.js';
@@ -18,7 +21,7 @@ import { language, number, t } from './texts.js';
 import { show } from './zone.js';
 
 const redraw = 400; // ms between drawings while rows arrive
-const names = { itemName, siteName, product: () => (asked.items.length > 1 ? [{ title: t.product, text: (l) => itemName(l.itemId) }] : []) }; // the product is named where there are several
+const names = { itemName, siteName, product: () => (asked.items.length > 1 ? [{ title: t.product, text: (l) => element('span', { class: 'product' }, itemName(l.itemId)) }] : []) }; // the product is named where there are several
 const mostOffers = 50; // on show of the newest
 const newestColumns = ['merchant', 'total', 'price', 'site', 'buyBox', 'prime', 'time']; // what is paid is seen on a phone, too
 
@@ -55,6 +58,7 @@ export function forgetHistory() {
 /** readHistory reads the products asked for, and draws while rows arrive; again: what is on show stays until all are there. */
 export async function readHistory(signal, again = false) {
   const w = timeWindow();
+  placing?.abort();
   const draws = load().then((can) => {
     by('no-charts').hidden = can;
     by('no-charts').textContent = t.noCharts;
@@ -69,23 +73,18 @@ export async function readHistory(signal, again = false) {
     by('history-same').replaceChildren();
     return;
   }
+  const { orderId, merchant } = narrowed();
   const reads = asked.items.map((itemId) => ({
-    path: 'v1/results/stream', streams: true, params: { itemId, site: asked.site, ...windowParams(w), sort: 'asc', includeExportFields: true },
+    path: 'v1/results/stream', streams: true, params: { itemId, site: asked.site, orderId, merchant, ...windowParams(w), sort: 'asc', includeExportFields: true },
   }));
-  const sums = asked.items.map((itemId) => summaryRead(itemId, w));
-  same(by('history-same'), [...reads, ...sums], reads.map((r) => ({ name: 'list_results', args: r.params })));
-  offerFiles(by('history-files'), () => reads.map(({ params }) => ({ name: `history-${params.itemId}`, params: { ...params, ...zoomParams() } })));
+  offerFiles(by('history-files'), () => reads.map(({ path, params }) => ({ name: `history-${params.itemId}`, path, params: { ...params, ...zoomParams() } })), t.asTable);
+  offerFiles(by('markets-files'), () => (Number.isNaN(ownPrice()) ? [] : asked.items.map((itemId) => ({ name: `markets-${itemId}`, ...summaryRead(itemId, w, ownPrice()) }))), t.inMarkets);
   if (!quiet) by('history-status').textContent = t.loading(0);
   const past = new History();
   const newest = new Map(); // of each product, its last rows
-  const next = { past, newest, window: w, whole: false };
+  const next = { reads, past, newest, window: w, whole: false };
   if (!quiet) drawn = next;
-  const told = Promise.all(sums.map((r) => api.page(r.path, r.params, signal))).then(async (summaries) => {
-    await sitesRead();
-    learn(summaries.map(({ query }) => query));
-    next.summaries = summaries;
-    if (drawn === next && !signal.aborted) showSummaries(next);
-  });
+  const told = readSummaries(next, signal);
   const drawing = (async () => {
     let last = -Infinity;
     draws.then(() => { if (drawn === next && !signal.aborted) showHistory(); });
@@ -119,18 +118,75 @@ export async function readHistory(signal, again = false) {
     if (!signal.aborted) {
       by('history-status').textContent = '';
       showHistory();
-      if (next.whole) showSummaries(next);
+      if (next.whole && next.summaries) showSummaries(next);
+      if (next.whole && !Object.is(next.own, ownPrice())) placeOwn(); // it was typed meanwhile
     }
   }
 }
 
-/** summaryRead is the read of what a product costs and did. */
-function summaryRead(itemId, w) {
-  const params = { site: asked.site, ...windowParams(w) };
-  const flags = { site: params.site, from: params.capturedFrom, to: params.capturedTo, timezone: params.timezone };
+/** ownPrice is the own price as it was typed, as a number of JSON, or says that it is none: NaN; empty: the reference price is meant. */
+function ownPrice() {
+  const text = by('own').value.trim();
+  const amount = text && amountOf(text, language);
+  by('own').setAttribute('aria-invalid', String(Number.isNaN(amount)));
+  by('own-error').hidden = !Number.isNaN(amount);
+  by('own-error').textContent = Number.isNaN(amount) ? t.badAmount : '';
+  return amount;
+}
+
+/** readSummaries reads what the service says of the products, with the own price as it is now, and shows it if the history is on show. */
+async function readSummaries(h, signal) {
+  const own = h.own = ownPrice();
+  const newest = h.asks = {}; // another own price may be asked for before this is answered
+  const sums = asked.items.map((itemId) => summaryRead(itemId, h.window, own || ''));
+  if (drawn === h && !h.same) sameHistory(h, sums, []);
+  const summaries = await Promise.all(sums.map((r) => api.page(r.path, r.params, signal)));
+  await sitesRead();
+  if (signal.aborted || (h.asks !== newest && h.summaries)) return;
+  learn(summaries.map(({ query }) => query));
+  h.summaries = Number.isNaN(own) || h.asks !== newest ? summaries.map(unplaced) : summaries;
+  h.same = () => sameHistory(h, sums, h.summaries);
+  if (drawn === h) showSummaries(h);
+}
+
+/** unplaced is a summary where the own price is none. */
+const unplaced = ({ data, ...rest }) => ({ ...rest, data: data.map((m) => ({ ...m, ownPrice: null, rank: null, rankWithShipping: null, position: null })) });
+
+let placing; // AbortController of the summaries that are read for another own price
+
+/** placeOwn places the own price that is being typed: the summaries are read again, the rows are not. */
+export async function placeOwn() {
+  placing?.abort();
+  const { signal } = placing = new AbortController();
+  ownPrice();
+  await new Promise((ok) => { setTimeout(ok, 250); });
+  if (signal.aborted || !drawn) return;
+  try {
+    await readSummaries(drawn, signal);
+  } catch (e) {
+    if (signal.aborted || !api.loggedIn()) return;
+    by('own-error').hidden = false;
+    by('own-error').textContent = api.said(e);
+  }
+}
+
+/** sameHistory offers the reads, and the tool for the rows and for each own price on show: that knows no site. */
+function sameHistory(h, sums, summaries) {
+  const placed = asked.site ? [] : markets(summaries).filter((m) => m.position?.candidate);
+  same(by('history-same'), [...h.reads, ...sums], [
+    ...h.reads.map((r) => ({ name: 'list_results', args: r.params })),
+    ...placed.map((m) => ({ name: 'get_market_price_position', args: { itemId: m.itemId, candidatePrice: String(m.ownPrice), currencyCode: m.currencyCode, ...(m.country && { country: m.country }) } })),
+  ]);
+}
+
+/** summaryRead is the read of what a product costs and did, and of where a price stands. */
+function summaryRead(itemId, w, candidatePrice) {
+  const { ownMerchant } = narrowed();
+  const params = { site: asked.site, ...windowParams(w), candidatePrice, ownMerchant };
+  const flags = { site: params.site, from: params.capturedFrom, to: params.capturedTo, timezone: params.timezone, 'candidate-price': candidatePrice, 'own-merchant': ownMerchant };
   return {
     path: `ext/v1/items/${itemId}/summary`, params,
-    cli: `preismon item-summary ${itemId} ${Object.entries(flags).filter(([, v]) => v).map(([name, v]) => `--${name} ${v}`).join(' ')}`,
+    cli: `preismon item-summary ${itemId} ${Object.entries(flags).filter(([, v]) => v).map(([name, v]) => `--${name} ${worded(v)}`).join(' ')}`,
   };
 }
 
@@ -151,7 +207,9 @@ function markRestricted(h) {
 /** showSummaries writes what the service says of the products. */
 function showSummaries(h) {
   const sites = monitored(h);
+  h.same();
   showMarkets(by('markets'), h.summaries, names);
+  showPositions(by('positions'), h.summaries, names);
   showBoxes(by('boxes'), h.summaries, names);
   showStock(by('stock'), sites, unmonitored(h), h.window, Date.parse(h.summaries[0].query.asOf), names);
   const count = (title, name) => ({ title, number: true, text: (s) => number(s.observations[name]) });
@@ -166,11 +224,11 @@ function showSummaries(h) {
 /** showHistory draws what was read. */
 export function showHistory() {
   const h = drawn;
-  for (const id of ['key', 'history-table']) by(id).hidden = !h;
+  for (const id of ['key', 'own-field', 'history-table']) by(id).hidden = !h;
   if (!h) {
     chart?.clear();
     by('unzoom').hidden = true;
-    for (const id of ['legend', 'evidence', 'now', 'markets', 'boxes', 'stock', 'pairs', 'history-rows', 'readout', 'history-files']) by(id).replaceChildren();
+    for (const id of ['legend', 'evidence', 'now', 'markets', 'positions', 'boxes', 'stock', 'pairs', 'history-rows', 'readout', 'history-files', 'markets-files']) by(id).replaceChildren();
     return;
   }
   const lines = h.past.chosen(mostLines);
@@ -181,6 +239,7 @@ export function showHistory() {
   }
   const label = (p) => (asked.items.length > 1 ? `${siteName(p.site)} · ${itemName(p.itemId)}` : siteName(p.site));
   if (by('no-charts').hidden && charts()) {
+    by('readout').dataset.hint = t.readHint;
     chart ??= new Chart(by('chart'), by('lanes'), (text) => { by('readout').textContent = text; }, zoomed, (point) => showEvidence(by('evidence'), point, drawn.window.zone, names));
     const lanes = [...pairs.map((p) => ({ ...p, monitored: true, label: p.at.length ? label(p) : `${t.noResult}: ${label(p)}` })),
       ...unmonitored(h).map((p) => ({ ...p, at: [], outcome: [], label: `${t.notLookedFor}: ${label(p)}` }))];

@@ -1,18 +1,18 @@
 // The page: choosing what is asked for, its views, the login.
 import * as api from './api.js';
-import { ask, asked, mostItems, plain, recall, remember, showWindow, typed, views, written } from './asked.js';
-import { forgetAssortment, keepAssortment, readAssortment, showAssortment } from './assortment.js';
+import { ask, asked, mostItems, narrowed, plain, recall, remember, showWindow, typed, views, written, zoned } from './asked.js';
+import { forgetAssortment, readAssortment, showAssortment } from './assortment.js';
 import { catalogue, forget, itemName, lookUp, matching, named, readCatalogue, siteName } from './catalogue.js';
 import { Console, readyStream } from './console.js';
 import { by, element } from './dom.js';
-import { forgetHistory, onShow, readHistory, showHistory, unzoom } from './history.js';
-import { forgetLatest, readLatest, showPositions } from './latest.js';
+import { forgetHistory, onShow, placeOwn, readHistory, showHistory, unzoom } from './history.js';
+import { forgetLatest, readLatest } from './latest.js';
 import { follow, fresh, stale } from './live.js';
-import { forgetOrders, keepOrders, readOrders, showOrders } from './orders.js';
-import { readStart } from './overview.js';
-import { forgetSites, keepSites, readSites, showSites } from './sites.js';
+import { forgetOrders, readOrders, showOrders } from './orders.js';
+import { forgetStart, readStart } from './overview.js';
+import { forgetSites, readSites, showSites } from './sites.js';
 import { language, number, speak, t } from './texts.js';
-import { known } from './zone.js';
+import { known, show } from './zone.js';
 
 const listed = 60; // products in the list
 const readers = { overview: readStart, assortment: readAssortment, history: readHistory, latest: readLatest, sites: readSites, orders: readOrders, stream: readyStream };
@@ -35,12 +35,18 @@ function showItems() {
   return found.length;
 }
 
+/** chip is a part of what is asked for that can be taken away. */
+function chip(words, away) {
+  const b = element('button', { type: 'button', 'aria-label': t.remove(words) }, element('span', {}, words), element('b', { 'aria-hidden': 'true' }, '×'));
+  b.addEventListener('click', () => { away(); by('search').focus(); });
+  return element('li', {}, b);
+}
+
+const narrowingWords = () => Object.entries(narrowed()).map(([name, value]) => [name, `${t.narrowings[name]}: ${name === 'since' && Date.parse(value) ? show(Date.parse(value), zoned(), language) : value}`]);
+
 function showChosen() {
-  by('chosen').replaceChildren(...asked.items.map((id) => {
-    const b = element('button', { type: 'button', 'aria-label': t.remove(itemName(id)) }, element('span', {}, itemName(id)), element('b', { 'aria-hidden': 'true' }, '×'));
-    b.addEventListener('click', () => { choose(id, false); by('search').focus(); });
-    return element('li', {}, b);
-  }));
+  by('chosen').replaceChildren(...asked.items.map((id) => chip(itemName(id), () => choose(id, false))),
+    ...narrowingWords().map(([name, words]) => chip(words, () => { asked.narrowed[name] = ''; showChosen(); refresh(); })));
 }
 
 function choose(id, wanted) {
@@ -59,40 +65,44 @@ function choose(id, wanted) {
 
 // ---- views
 
-function select(view) {
+function select(view, after = 0) {
   asked.view = view;
   for (const v of views) {
     by(v).hidden = v !== view;
     by(`tab-${v}`).setAttribute('aria-selected', v === view);
     by(`tab-${v}`).tabIndex = v === view ? 0 : -1;
   }
+  showChosen();
+  refresh(after); // at once: before the browser lays the page out
   const tab = by(`tab-${view}`);
   tab.parentElement.scrollLeft = tab.offsetLeft - tab.parentElement.offsetLeft - 16; // on a phone there are more than fit
   by('asking').open = wide.matches || (view === 'history' && !asked.items.length);
-  refresh(0);
 }
 
 /** showAsked says in a line what is asked for, where the form is folded away. */
 function showAsked() {
   const window = asked.window.hours ? by('presets').querySelector(`[data-hours="${asked.window.hours}"]`)?.textContent ?? `${asked.window.hours} h` : ['from', 'to'].map((end) => by(end).value.replace('T', ' ')).join(' – ');
-  by('asked').textContent = [asked.site ? siteName(asked.site) : t.allSites, ...asked.items.map(itemName), window].join(' · ');
+  by('asked').textContent = [asked.site ? siteName(asked.site) : t.allSites, ...asked.items.map(itemName), ...narrowingWords().map(([, words]) => words), window].join(' · ');
 }
 
 let waiting;
 
-/** refresh reads again what the view shows, some ms after the last change. It is busy from the change on. */
+/** refresh reads again what the view shows, some ms after the last change, or at once. It is busy from the change on. */
 function refresh(after = 150) {
   clearTimeout(waiting);
   if (!api.loggedIn()) return;
   by(asked.view).setAttribute('aria-busy', 'true');
-  waiting = setTimeout(() => {
-    if (!api.loggedIn()) return;
-    remember();
-    showAsked();
-    reading?.abort();
-    reading = new AbortController();
-    read(asked.view, reading.signal);
-  }, after);
+  if (after) waiting = setTimeout(readNow, after);
+  else readNow();
+}
+
+function readNow() {
+  if (!api.loggedIn()) return;
+  remember();
+  reading?.abort();
+  reading = new AbortController();
+  read(asked.view, reading.signal);
+  showAsked();
 }
 
 /** read fills a view, which is busy until all that it says is there, and shows why that failed, unless it was given up. */
@@ -160,7 +170,7 @@ function leave(words = '') {
   reading?.abort();
   stale();
   consoleView.stop();
-  for (const clear of [forget, forgetAssortment, forgetHistory, forgetLatest, forgetSites, forgetOrders]) clear(); // what was asked for stays
+  for (const clear of [forget, forgetStart, forgetAssortment, forgetHistory, forgetLatest, forgetSites, forgetOrders]) clear(); // what was asked for stays
   for (const id of ['items', 'chosen', 'moved', 'stand', 'seen', 'lines']) by(id).replaceChildren();
   by('app').hidden = by('logout').hidden = true;
   by('login').hidden = false;
@@ -212,13 +222,12 @@ function listen() {
   by('zone').addEventListener('input', () => { if (known(by('zone').value)) { showWindow(); refresh(); } });
   by('zone').addEventListener('change', () => { if (!known(by('zone').value)) refresh(); }); // it says what is wrong
   by('presets').addEventListener('click', (e) => { if (e.target.dataset.hours) { ask({ hours: Number(e.target.dataset.hours) }); refresh(); } });
-  for (const [field, showing, button, keep] of [['filter', showAssortment, 'download', keepAssortment], ['sites-filter', showSites, 'sites-file', keepSites], ['orders-filter', showOrders, 'orders-file', keepOrders]]) {
+  for (const [field, showing] of [['filter', showAssortment], ['sites-filter', showSites], ['orders-filter', showOrders]]) {
     by(field).addEventListener('input', showing);
     by(field).addEventListener('change', remember);
-    by(button).addEventListener('click', keep);
   }
   by('unzoom').addEventListener('click', unzoom);
-  by('own').addEventListener('input', showPositions);
+  by('own').addEventListener('input', placeOwn);
   by('own').addEventListener('change', remember);
   addEventListener('hashchange', () => { recall(); if (api.loggedIn()) { showForm(); select(asked.view); } });
   for (const v of views) by(`tab-${v}`).addEventListener('click', () => select(v));
@@ -226,7 +235,7 @@ function listen() {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[e.key];
     if (!step) return;
     const next = views[(views.indexOf(asked.view) + step + views.length) % views.length];
-    select(next);
+    select(next, 150);
     by(`tab-${next}`).focus();
   });
   wide.addEventListener('change', () => { if (wide.matches) by('asking').open = true; });

@@ -34,11 +34,28 @@ export function showMarkets(box, summaries, { product, siteName }) {
     ...product(), { title: t.country, text: market },
     { title: t.cheapestShipped, number: true, text: (m) => cheapest(m, siteName) },
     { title: t.own, number: true, text: (m) => money(m.ownPrice, m.currencyCode) },
-    { title: t.rank, text: (m) => (m.rank === null ? '' : t.rankOf(number(m.rank), number(m.offers))) },
-    { title: t.rankShipped, number: true, text: (m) => (m.rankWithShipping === null ? '' : number(m.rankWithShipping)) },
+    { title: t.rank, number: true, text: (m) => (m.rank === null ? '' : t.rankOf(number(m.rank), number(m.offers))) },
+    { title: t.rankShipped, number: true, text: (m) => (m.rankWithShipping === null ? '' : t.rankOf(number(m.rankWithShipping), number(m.offers - m.withoutShipping))) },
     extreme(t.lowest, 'low'), extreme(t.highest, 'high'),
   ], lines, { headed: true })));
 }
+
+/** showPositions writes the prices of the current offers of each market, without shipping, and where the own price stands among them. */
+export function showPositions(box, summaries, { product }) {
+  const lines = markets(summaries).filter((m) => m.position);
+  if (!lines.length) return box.replaceChildren();
+  const sum = (name) => ({ title: t[name], number: true, text: (m) => money(m.position[name], m.currencyCode) });
+  const count = (name) => ({ title: t[name], number: true, text: (m) => (m.position.candidate ? number(m.position.candidate[name]) : '') });
+  box.replaceChildren(...(lines.some((m) => m.position.candidate) ? [] : [element('p', { class: 'small' }, t.noReference)]),
+    element('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': t.positions }, table(t.positions, [
+      ...product(), { title: t.country, text: market },
+      { title: t.own, number: true, text: (m) => money(m.position.candidate?.price, m.currencyCode) },
+      count('cheaper'), count('equal'), count('dearer'), sum('min'), sum('median'), sum('max'),
+      { title: t.against, number: true, text: (m) => signedPercent(m.position.candidate?.differencePercent) },
+    ], lines)));
+}
+
+const signedPercent = (v) => (v === null || v === undefined ? '' : `${new Intl.NumberFormat(language, { maximumFractionDigits: 1, signDisplay: 'exceptZero' }).format(v)} %`);
 
 /** showBoxes writes who held the buy box: shares of all captures at sites that have one. */
 export function showBoxes(box, summaries, { product }) {

@@ -3,8 +3,9 @@
 import * as api from './api.js';
 import { asked, remember, sortedOf, zoned } from './asked.js';
 import { siteName, sitesRead } from './catalogue.js';
-import { csv, download } from './csv.js';
+import { save } from './csv.js';
 import { by, element } from './dom.js';
+import { fields, offerFiles } from './files.js';
 import { same } from './same.js';
 import { inOrder, refill, table, withWords } from './table.js';
 import { bytes, language, number, percent, t } from './texts.js';
@@ -30,6 +31,7 @@ export async function readOrders(signal) {
   try {
     const all = await api.all(read.path, read.params, mostOrders, signal);
     [orders, more] = [all.data, all.more];
+    if (orders.length) offerFiles(by('orders-files'), () => [ordersFile()]);
     showOrders();
     whole = true;
     const chosen = orders.find((o) => o.orderId === asked.order) ?? (asked.order ? undefined : inOrder(columns(), orders, sortedOf.orders)[0]);
@@ -44,7 +46,7 @@ export async function readOrders(signal) {
 export function forgetOrders() {
   [orders, more] = [[], false];
   for (const id of ['ordered', 'order', 'files']) by(id).replaceChildren();
-  by('orders-file').disabled = true;
+  by('orders-files').replaceChildren();
 }
 
 const moment = (text) => (text ? show(Date.parse(text), zoned(), language) : '');
@@ -74,19 +76,18 @@ export function showOrders() {
   const shown = orders.filter((o) => withWords(by('orders-filter').value, o.name, o.alias ?? '', o.orderId));
   by('orders-status').textContent = orders.length ? `${more ? t.incomplete : ''}${t.ordersOf(number(shown.length), number(orders.length))}` : t.noOrders;
   refill(by('ordered'), orders.length ? table(t.orders, columns(), shown, { sorted: sortedOf.orders, again: () => { showOrders(); remember(); }, headed: true }) : '');
-  by('orders-file').disabled = !orders.length;
   return shown;
 }
 
-/** keepOrders has the browser keep the orders on show, in their order, as a file. */
-export function keepOrders() {
-  const head = ['orderId', 'alias', 'name', 'active', 'createdAt', 'health', 'configuredPairs', 'observedPairs', 'ratio', 'sites', 'intervalMinutes', 'lastRunAt', 'nextRunAt'];
-  const rows = inOrder(columns(), showOrders(), sortedOf.orders).map((o) => {
-    const flat = { ...o, ...o.coverage, ...o.monitoring, sites: o.monitoring.sites.join(' ') };
-    return head.map((name) => flat[name]);
-  });
-  download('orders.csv', 'text/csv', csv([head, ...rows]));
-}
+/** ordersFile is what the filter leaves, in its order. */
+const ordersFile = () => ({
+  name: 'orders',
+  rows: inOrder(columns(), showOrders(), sortedOf.orders).map((o) => ({ ...o, ...o.coverage, ...o.monitoring, sites: o.monitoring.sites.join(' ') })),
+  columns: [
+    ...fields('text', 'orderId', 'alias', 'name'), ...fields('flag', 'active'), ...fields('time', 'createdAt'), ...fields('text', 'health'), ...fields('count', 'configuredPairs', 'observedPairs'),
+    ...fields('number', 'ratio'), ...fields('text', 'sites'), ...fields('count', 'intervalMinutes'), ...fields('time', 'lastRunAt', 'nextRunAt'),
+  ],
+});
 
 /** readOrder reads what the pairs of an order came to, and its newest files. */
 async function readOrder(order, list, signal) {
@@ -110,9 +111,10 @@ async function readOrder(order, list, signal) {
     element('h2', {}, t.orderNamed(order.name || order.orderId)),
     element('p', {}, [
       detail.monitoring.intervalMinutes ? t.everyMinutes(number(detail.monitoring.intervalMinutes)) : t.noInterval,
+      detail.monitoring.intervalMinutes > 0 && detail.monitoring.intervalMinutes < 1440 && detail.qualitySummary.productNotFound > 0 && t.oftenNotFound(number(detail.qualitySummary.productNotFound)),
       monitored && t.atSites(monitored),
     ].filter(Boolean).join(' ')),
-    element('ul', { class: 'key', 'aria-label': t.outcome }, ...reasons.filter((reason) => detail.qualitySummary[reason]).map((reason) => element('li', {}, `${t[reason] ?? t[states[reason]]} ${number(detail.qualitySummary[reason])}`))),
+    element('ul', { class: 'key', 'aria-label': t.outcome }, ...reasons.filter((reason) => detail.qualitySummary[reason]).map((reason) => element('li', {}, `${capital(t[reason] ?? t[states[reason]])} ${number(detail.qualitySummary[reason])}`))),
     ...(detail.qualitySummary.sourceCountsConsistent ? [] : [element('p', { class: 'notice' }, t.inconsistent)]),
   );
   const refused = histories.find((h) => h instanceof api.Problem);
@@ -120,6 +122,8 @@ async function readOrder(order, list, signal) {
   const files = histories.flatMap((h, i) => h.data.map((f) => ({ ...f, kind: kinds[i] }))).sort((a, b) => b.archivedAt.localeCompare(a.archivedAt));
   showFiles(order, files, histories.some((h) => h.paging.nextCursor));
 }
+
+const capital = (words) => words[0].toUpperCase() + words.slice(1);
 
 /** states are the words for reasons that other views have, too. */
 const states = { priceObserved: 'priced', productUnavailable: 'unavailable', productNotFound: 'notFound' };
@@ -133,7 +137,7 @@ function showFiles(order, files, moreFiles) {
       button.disabled = failure.hidden = true;
       try {
         const at = { name: f.name, exportName: f.exportName, dateFrom: f.archivedAt, dateTo: f.archivedAt };
-        download(f.filename, f.contentType, await api.file(`v1/orders/${order.orderId}/${f.kind}/history/download`, { ...at, latest: true }));
+        save(f.filename, await api.file(`v1/orders/${order.orderId}/${f.kind}/history/download`, { ...at, latest: true }));
       } catch (e) {
         failure.hidden = false;
         failure.textContent = `${f.filename}: ${api.said(e)}`;

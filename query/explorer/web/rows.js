@@ -14,17 +14,17 @@ const total = (r) => (r.totalPrice === null && r.price !== null ? t.shippingUnkn
 
 const flag = (v) => (v === undefined ? '' : v ? t.yes : t.no);
 
-/** columns of rows; the site only where there can be several. */
+/** columns of rows, the prices where a phone shows them; the site only where there can be several. */
 export function columns(zone) {
   return [
     { name: 'product', title: t.product, text: (r) => itemName(r.itemId), value: (r) => itemName(r.itemId) },
-    { name: 'site', title: t.site, text: (r) => siteName(r.site), value: (r) => siteName(r.site) },
+    { name: 'price', title: t.price, number: true, text: (r) => money(r.price, r.currencyCode), value: (r) => r.price, group: (r) => r.currencyCode },
+    { name: 'total', title: t.total, number: true, text: total, value: (r) => r.totalPrice, group: (r) => r.currencyCode },
     { name: 'merchant', title: t.merchant, text: (r) => r.merchant ?? '', value: (r) => r.merchant },
+    { name: 'site', title: t.site, text: (r) => siteName(r.site), value: (r) => siteName(r.site) },
     { name: 'outcome', title: t.outcome, text: (r) => badge(outcomeOf(r)), value: (r) => outcomeOf(r) },
     { name: 'buyBox', title: t.buyBox, text: (r) => flag(r.isBuyBox), value: (r) => r.isBuyBox === undefined ? null : Number(r.isBuyBox) },
     { name: 'prime', title: t.prime, text: (r) => flag(r.isPrime), value: (r) => r.isPrime === undefined ? null : Number(r.isPrime) },
-    { name: 'price', title: t.price, number: true, text: (r) => money(r.price, r.currencyCode), value: (r) => r.price, group: (r) => r.currencyCode },
-    { name: 'total', title: t.total, number: true, text: total, value: (r) => r.totalPrice, group: (r) => r.currencyCode },
     { name: 'time', title: t.time, text: (r) => show(Date.parse(r.capturedAt), zone, language), value: (r) => Date.parse(r.capturedAt) },
   ].filter((c) => !asked.site || c.name !== 'site');
 }

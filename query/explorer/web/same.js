@@ -1,4 +1,4 @@
-// "The same elsewhere": commands that give what a view shows, to be copied.
+// Commands that give what a view shows, to be copied.
 import { cli, curl, tool } from './copy.js';
 import { serviceURL } from './api.js';
 import { element } from './dom.js';

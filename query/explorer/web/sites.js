@@ -1,10 +1,10 @@
 // Each site that is seen: how fresh it is, and why pairs have no price. The
 // service adds up; the page shows.
 import * as api from './api.js';
-import { asked, link, remember, sortedOf, zoned } from './asked.js';
+import { asked, link, narrowed, remember, sortedOf, zoned } from './asked.js';
 import { siteName, sitesRead } from './catalogue.js';
-import { csv, download } from './csv.js';
 import { by, element } from './dom.js';
+import { fields, offerFiles } from './files.js';
 import { same } from './same.js';
 import { inOrder, refill, table, withWords } from './table.js';
 import { fromNow, language, number, t } from './texts.js';
@@ -24,13 +24,15 @@ const freshness = (s) => t.freshness(number(s.pairs), number(s.reasons.priceObse
 /** readSites reads the view: one site, or all that are seen; again: they stay on show until then. */
 export async function readSites(signal, again = false) {
   if (!again) forgetSites();
-  const read = { path: 'ext/v1/sites/status', params: { site: asked.site, timezone: zoned() }, cli: `preismon site-status${asked.site && ` --site ${asked.site}`} --timezone ${zoned()}` };
+  const read = { path: 'ext/v1/sites/status', params: { site: asked.site, ...narrowed(), timezone: zoned() } };
   same(by('sites-same'), [read], [], t.mcpSites);
   if (!again) by('sites-status').textContent = t.loadingView;
   let whole = again;
   try {
     const [answer] = await Promise.all([api.page(read.path, read.params, signal), sitesRead()]);
+    signal.throwIfAborted();
     [sites, asOf, all] = [answer.data, Date.parse(answer.query.asOf), answer.query];
+    if (sites.length) offerFiles(by('sites-files'), () => [sitesFile('sites', inOrder(siteColumns(asOf), showSites(), sortedOf.sites))]);
     showSites();
     whole = true;
   } finally {
@@ -42,7 +44,7 @@ export async function readSites(signal, again = false) {
 export function forgetSites() {
   sites = [];
   for (const id of ['fresh', 'overdue']) by(id).replaceChildren();
-  by('sites-file').disabled = true;
+  by('sites-files').replaceChildren();
 }
 
 const moment = (text, asOf) => (text === null ? '' : element('time', { datetime: text, title: show(Date.parse(text), zoned(), language, true) }, fromNow(Date.parse(text) - asOf)));
@@ -56,7 +58,7 @@ export function siteColumns(asOf) {
     { name: 'lastCapturedAt', title: t.lastCapture, number: true, text: (s) => (s.lastCapturedAt === null ? t.never : moment(s.lastCapturedAt, asOf)), value: (s) => s.lastCapturedAt && Date.parse(s.lastCapturedAt) },
     time('nextDueAt', t.nextDue),
     { name: 'late', title: t.late, number: true, text: lateOf, value: (s) => s.reasons.overdue * 1e6 + s.late }, // overdue ones first
-    { name: 'noResult', title: t.noResult, text: (s) => noResult.filter((reason) => s.reasons[reason]).map((reason) => `${t[reason]} ${number(s.reasons[reason])}`).join(', '), value: without },
+    { name: 'noResult', title: t.noResult, text: (s) => noResult.filter((reason) => s.reasons[reason]).map((reason) => `${t[reason === 'unknown' ? 'reasonUnknown' : reason]} ${number(s.reasons[reason])}`).join(', '), value: without },
     { name: 'pairs', title: t.pairsOf, number: true, text: (s) => number(s.pairs), value: (s) => s.pairs },
     count('priceObserved', t.priced), count('productUnavailable', t.unavailable), count('productNotFound', t.notFound),
   ];
@@ -73,14 +75,15 @@ export function showSites() {
     i ? '; ' : '', siteName(s.site), s.lateSince ? ` (${t.since(show(Date.parse(s.lateSince), zoned(), language))})` : ` (${t.neverSeen})`,
   ]))] : []));
   refill(by('fresh'), sites.length ? table(t.sites, siteColumns(asOf), shown, { sorted: sortedOf.sites, again: () => { showSites(); remember(); }, headed: true }) : '');
-  by('sites-file').disabled = !sites.length;
   return shown;
 }
 
-/** keepSites has the browser keep the sites on show, in their order, as a file. */
-export function keepSites() {
-  const reasons = ['priceObserved', 'productUnavailable', 'productNotFound', ...noResult];
-  const head = ['site', 'pairs', 'neverCaptured', 'lastCapturedAt', 'oldestCapturedAt', 'intervalSeconds', 'nextDueAt', 'late', 'lateSince'];
-  const shown = inOrder(siteColumns(asOf), showSites(), sortedOf.sites);
-  download('sites.csv', 'text/csv', csv([[...head, ...reasons], ...shown.map((s) => [...head.map((name) => s[name]), ...reasons.map((name) => s.reasons[name])])]));
-}
+/** sitesFile is a table of sites as a file. */
+export const sitesFile = (name, rows) => ({
+  name, rows,
+  columns: [
+    ...fields('text', 'site'), ...fields('count', 'pairs', 'neverCaptured'), ...fields('time', 'lastCapturedAt', 'oldestCapturedAt'), ...fields('count', 'intervalSeconds'), ...fields('time', 'nextDueAt'),
+    ...fields('count', 'late'), ...fields('time', 'lateSince'),
+    ...['priceObserved', 'productUnavailable', 'productNotFound', ...noResult].map((reason) => ({ name: reason, kind: 'count', value: (s) => s.reasons[reason] })),
+  ],
+});

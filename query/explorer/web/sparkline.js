@@ -15,7 +15,7 @@ export function sparkline(points, window, text) {
   const y = (v) => (high === low ? height / 2 : edge + ((high - v) / (high - low)) * (height - 2 * edge));
   const follows = (i) => i > 0 && points[i][0] - points[i - 1][0] < 1.5 * part;
   const line = points.map(([ms, v], i) => `${follows(i) ? 'L' : 'M'}${x(ms).toFixed(1)} ${y(v).toFixed(1)}${follows(i) || (i + 1 < points.length && follows(i + 1)) ? '' : 'h0'}`).join('');
-  const said = t.trendOf(text(values[0]), text(values.at(-1)), text(low), text(high));
+  const said = t.trendOf(text(values[0]), text(values.at(-1)));
   const svg = drawn('svg', { class: 'spark', viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': said });
   svg.append(drawn('title'), drawn('path', { d: line }));
   svg.firstChild.textContent = said;

@@ -34,7 +34,7 @@ globalThis.URLSearchParams = class extends Params {
 };
 
 const filters = { sites: 'sites-filter', orders: 'orders-filter' }; // fields that are not called filter, by view
-const { asked, recall } = await import(await dataURL('asked.js'));
+const { asked, narrowed, recall } = await import(await dataURL('asked.js'));
 console.log(JSON.stringify(JSON.parse(addresses).map((hash) => {
   read = new Set();
   globalThis.location = { hash };
@@ -43,6 +43,6 @@ console.log(JSON.stringify(JSON.parse(addresses).map((hash) => {
   const field = (id) => document.getElementById(id).value;
   return {
     view, site, items: items.join(','), hours: window.hours ?? 0, from: window.from ?? 0, to: window.to ?? 0,
-    zone: field('zone'), own: field('own'), filter: field(filters[view] ?? 'filter'), order, unread: [...new Params(hash.slice(1)).keys()].filter((name) => !read.has(name)),
+    zone: field('zone'), own: field('own'), filter: field(filters[view] ?? 'filter'), order, ...narrowed(), unread: [...new Params(hash.slice(1)).keys()].filter((name) => !read.has(name)),
   };
 })));

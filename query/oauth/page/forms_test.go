@@ -42,7 +42,7 @@ func TestLogin(t *testing.T) {
 		{"new", page.Login{Form: form}, "", page.FieldLogin},
 		{"wrong", page.Login{Form: form, LoginIdentifier: `a"b<c`, Refused: page.WrongCredentials}, "The login or the password is wrong.", page.FieldPassword},
 		{"often", page.Login{Form: form, LoginIdentifier: "a", Refused: page.TooManyAttempts, Wait: 30 * time.Second}, "There were too many attempts. Try again in 30 seconds.", page.FieldPassword},
-		{"away", page.Login{Form: form, Refused: page.LoginUnavailable}, "Signing in is not possible at the moment. Try again shortly.", page.FieldLogin},
+		{"away", page.Login{Form: form, Refused: page.LoginUnavailable}, "Logging in is not possible at the moment. Try again shortly.", page.FieldLogin},
 	} {
 		doc := parse(t, render(t, c.login))
 		want := map[string]string{page.FieldTransaction: "t-1", page.FieldLogin: c.login.LoginIdentifier, page.FieldPassword: ""}
@@ -110,7 +110,7 @@ func TestConsent(t *testing.T) {
 		says  []string
 		never []string
 	}{
-		{"consent-document", []string{"Example Assistant", "Described by assistant.example.com", "The answer goes to assistant.example.com", "Signed in as reader@example.com", reads, stays}, []string{unverified, local}},
+		{"consent-document", []string{"Example Assistant", "Described by assistant.example.com", "The answer goes to assistant.example.com", "Logged in as reader@example.com", reads, stays}, []string{unverified, local}},
 		{"consent-registered", []string{"Claude Code", unverified, "Anybody could use it.", "The answer goes to 127.0.0.1:53210", "A program on this computer.", local, reads}, []string{"Described by", stays}},
 		{"consent-app", []string{"Example App", "Described by app.example.com", "The answer goes to com.example.app", "An app on this device.", local}, []string{unverified, stays}},
 	} {

@@ -3,15 +3,15 @@ package page
 var english = texts{
 	Lang: "en",
 
-	LoginTitle:       "Sign in",
+	LoginTitle:       "Log in",
 	LoginLead:        "A program wants to connect to your account. You decide on the next page what it may do.",
 	Login:            "Login",
 	Password:         "Password",
-	SignIn:           "Sign in",
+	SignIn:           "Log in",
 	Error:            "Error",
 	WrongCredentials: "The login or the password is wrong.",
 	TooManyAttempts:  "There were too many attempts. Try again in %s.",
-	LoginUnavailable: "Signing in is not possible at the moment. Try again shortly.",
+	LoginUnavailable: "Logging in is not possible at the moment. Try again shortly.",
 
 	ConsentTitle:           "Allow access?",
 	ConsentLead:            "A program asks for access to your account.",
@@ -23,12 +23,12 @@ var english = texts{
 	LoopbackWarning:        "A program on this computer.",
 	AppWarning:             "An app on this device.",
 	LocalExplains:          "Any program that runs here can use this address and this name. Allow it only if you have just started the connection yourself.",
-	Account:                "Signed in as",
+	Account:                "Logged in as",
 	Switch:                 "Switch account",
 	Granted:                "The program may",
 	Scopes: map[string]granted{
 		"mcp":            {"Read your data", "Prices, sites, products, orders and files that your account may see. It cannot change anything."},
-		"offline_access": {"Stay signed in", "For up to 30 days, until access is revoked."},
+		"offline_access": {"Stay logged in", "For up to 30 days, until access is revoked."},
 	},
 	Allow: "Allow",
 	Deny:  "Deny",

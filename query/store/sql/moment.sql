@@ -1,6 +1,7 @@
--- How far each partition of each stream is applied, and when what is in force
--- last changed, and the generation of the rows, and from which capture time on they are kept. Table checkpoints, a row for each, and older ones that are not
--- merged away yet.
-SELECT stream, partition, partitions, epoch, seq, floor
+-- How far each partition of each stream is applied, when what is in force last
+-- changed, the generation of the rows, from which capture time on they are kept,
+-- and how many there are, where that is proven. Table checkpoints, a row for
+-- each, and older ones that are not merged away yet.
+SELECT stream, partition, partitions, epoch, seq, floor, proven, rows
 FROM {{.All "checkpoints"}}
 WHERE stream IN ('OBSERVATIONS', 'CATALOG', 'IN_FORCE', 'GENERATION')

@@ -16,7 +16,7 @@ FROM (
         minIf(price_minor, priced) AS lowest,
         quantileExactLowIf(0.5)(price_minor, priced) AS middle,
         maxIf(price_minor, priced) AS highest,
-        sumMapIf([toString(merchant)], [toUInt64(1)], {{if .Export}}is_buy_box = 2{{else}}0{{end}}) AS winners
+        sumMapIf([toString(merchant)], [toUInt64(1)], {{if or .Export .Standing}}is_buy_box = 2{{else}}0{{end}}) AS winners
     FROM (
         SELECT *, outcome_code = 1 AND price_minor >= 0 AS priced, outcome_code IN (2, 3) AS unavailable
         FROM ({{template "results.sql" .}})

@@ -1,15 +1,18 @@
 -- What observations add up to, by a group and a part of the window, in one
--- pass: captures with the offer that stands for each (decision 025), or with one
--- of each merchant; how long each held; then sums. Tables as of results.sql:
--- observations_by_mandate by its key, or observations by pair. The row without
--- a group is the whole.
+-- pass: the rows of each product as a sorted array, in which neighbours tell
+-- which offer stands for its capture (decision 025), or which one of each
+-- merchant, what changed, and how long each held; then sums. Tables as of
+-- results.sql: observations_by_mandate by its key, or observations by pair. The
+-- row without a group is the whole. Each array has a level of its own: names of
+-- expressions within expressions take longer to analyze than the rows to read.
 WITH
     {edges:Array(Int64)} AS edges,
     {begin_ms:Int64} AS begin_ms,
-    {end_ms:Int64} AS end_ms
+    {end_ms:Int64} AS end_ms,
+    {hold_ms:Int64} AS hold_ms
 SELECT
     toUInt8(grouping(g_item)) AS is_whole, g_item, g_text, bucket,
-    uniqExactMerge(pair_states) AS pairs,
+    if(is_whole, sum(n_pairs_of_all), sum(n_pairs)) AS pairs,
     sum(n_priced), sum(n_unavailable), sum(n_not_found), sum(n_unknown), sum(n_changes),
     sum(ms_in), sum(ms_out), sum(ms_unknown), sum(ms_restricted),
     sumMap(winners.1, winners.2) AS wins,
@@ -17,7 +20,8 @@ SELECT
 FROM (
     SELECT
         g_item, g_text, bucket, held_currency AS currency,
-        uniqExactState(item, site) AS pair_states,
+        countIf(bucket > first_bucket OR group_held_to <= edges[bucket]) AS n_pairs,
+        countIf(bucket = first_bucket AND pair_held_to <= begin_ms) AS n_pairs_of_all,
         countIf(observed AND state = 1) AS n_priced,
         countIf(observed AND state = 2) AS n_unavailable,
         countIf(observed AND state = 3) AS n_not_found,
@@ -31,66 +35,78 @@ FROM (
         minIf(price, observed) AS lowest,
         quantilesExactLowIf(0.25, 0.5, 0.75)(price, observed) AS quantiles,
         maxIf(price, observed) AS highest,
-        argMinIf(price, (ms, item, site, epoch, seq, capture), observed) AS first_price,
-        argMaxIf(price, (ms, item, site, epoch, seq, capture), observed) AS last_price,
+        argMinIf(price, place, observed) AS first_price,
+        argMaxIf(price, place, observed) AS last_price,
         sum(toInt128(greatest(price, 0)) * held) AS weighted
     FROM (
         SELECT
-            toUInt64(0) AS g_item, brand AS g_text, item, site, ms, epoch, seq, capture,
+            toUInt64(0) AS g_item, brand AS g_text, place, merchant, wins, price, state, held_currency, changed, first_bucket, group_held_to, pair_held_to,
             arrayJoin(range(toUInt32(first_bucket), toUInt32(last_bucket + 1))) AS bucket,
-            offer.2 AS state, offer.3 AS held_currency, offer.4 AS price, offer.1 AS merchant, offer.5 AS wins,
             ms >= begin_ms AND bucket = first_bucket AS observed,
-            arrayExists(p -> (p.2, p.3, p.4) != (state, held_currency, price), before) AS changed,
             greatest(0, least(until, edges[bucket + 1]) - greatest(ms, edges[bucket])) AS held
         FROM (
             SELECT
-                item, site, brand, c.1 AS ms, c.2 AS epoch, c.3 AS seq, c.4 AS capture, c.5 AS offers, before,
-                least(next, ms + {hold_ms:Int64}, end_ms) AS until,
+                *,
                 transform(roundDown(greatest(ms, begin_ms), edges), edges, arrayEnumerate(edges), 0) AS first_bucket,
                 transform(roundDown(greatest(ms, begin_ms, until - 1), edges), edges, arrayEnumerate(edges), 0) AS last_bucket
             FROM (
                 SELECT
-                    item, site, arraySort(c -> (c.1, c.2, c.3, c.4), groupArray((ms, epoch, seq, capture, offers))) AS captures,
-                    arrayPushBack(arrayMap(c -> c.1, arrayPopFront(captures)), end_ms) AS nexts,
-                    arrayPushFront(arrayMap(c -> c.5, arrayPopBack(captures)), []) AS befores
+                    item, brand, o.2 AS ms, o.9 AS merchant,
+                    NOT o.7.1 AS wins, o.7.6 AS price, o.8 AS state, if(state = 1, o.7.4, '') AS held_currency,
+                    changed, group_held_to, pair_held_to, least(next, ms + hold_ms, end_ms) AS until,
+                    bitShiftLeft(toUInt256(ms), 128) + bitShiftLeft(toUInt256(item), 64) + number AS place
                 FROM (
                     SELECT
-                        item, site, -captured_desc AS ms, epoch, seq, capture,
-                        arrayMap(o -> (o.2, o.3, o.4, o.5, o.6), arraySlice(arraySort(groupArray((standing, toString(merchant), state, toString(held_currency), price_minor, wins))), 1, 1)) AS offers
+                        item, offers,
+                        arrayPushBack(arrayMap((o, n) -> if(o.1 = n.1, n.2, end_ms), arrayPopBack(offers), arrayPopFront(offers)), end_ms) AS nexts,
+                        arrayMap((o, p) -> o.1 = p.1 AND ((o.8, o.7.6) != (p.8, p.7.6) OR o.8 = 1 AND o.7.4 != p.7.4), offers, before) AS changes,
+                        arrayMap((o, p, i) -> if(i = 1 OR o.1 != p.1, 0, greatest(p.2 + 1, least(o.2, p.2 + hold_ms))), offers, before, arrayEnumerate(offers)) AS group_held_tos,
+                        group_held_tos AS pair_held_tos
                     FROM (
-                        SELECT
-                            item, site, captured_desc, epoch, seq, capture, (
+                        SELECT item, offers, arrayPushFront(arrayPopBack(offers), offers[1]) AS before
+                        FROM (
+                            SELECT item, arrayFilter((r, p, i) -> i = 1 OR (r.1, r.2, r.3, r.4, r.5) != (p.1, p.2, p.3, p.4, p.5), sorted, before, arrayEnumerate(sorted)) AS offers
+                            FROM (
+                                SELECT item, sorted, arrayPushFront(arrayPopBack(sorted), sorted[1]) AS before
+                                FROM (
+                                    SELECT item, arraySort(groupArray(row)) AS sorted
+                                    FROM (
+                                        SELECT
+                                            item,
+                                            (
+                                                site, -captured_desc, epoch, seq, capture, 0, (
     NOT (is_buy_box = 2 AND site IN (SELECT site FROM sites FINAL WHERE canonical_country_market)),
     price_minor < 0, price_minor >= 0 AND shipping_minor < 0, if(price_minor < 0, '', toString(currency)),
     if(price_minor < 0 OR shipping_minor < 0, 0, price_minor + shipping_minor), price_minor, offer
-) AS standing,
-                            if(outcome = 'priceObserved' AND price_minor < 0, 0, toUInt8(outcome)) AS state, if(outcome = 'priceObserved' AND price_minor >= 0, currency, '') AS held_currency,
-                            price_minor, merchant, is_buy_box = 2 AND site IN (SELECT site FROM sites FINAL WHERE canonical_country_market) AS wins
-                        FROM (SELECT item, site, captured_desc, epoch, seq, capture, offer, outcome, currency, price_minor, shipping_minor, merchant, is_buy_box
+),
+                                                if(outcome = 'priceObserved' AND price_minor < 0, 0, toUInt8(outcome)), merchant
+                                            ) AS row
+                                        FROM (SELECT item, site, captured_desc, epoch, seq, capture, offer, outcome, currency, price_minor, shipping_minor, merchant, is_buy_box
                         FROM observations_by_mandate_all
                         WHERE mandate = {mandate:UInt64}
       AND captured_desc <= -{from_ms:Int64}
       AND captured_desc >= -{to_ms:Int64}
       AND (epoch, seq) <= ({mark_epoch:UInt32}, {mark_seq:UInt64})
       AND item IN (SELECT item FROM items FINAL WHERE brand = {brand:String}))
+                                    )
+                                    GROUP BY item
+                                )
+                            )
+                        )
                     )
-                    GROUP BY item, site, captured_desc, epoch, seq, capture
-                )
-                GROUP BY item, site
-            ) AS pairs
-            LEFT JOIN (
-                SELECT item, toString(brand) AS brand
-                FROM items FINAL
-                WHERE item IN (SELECT item FROM (SELECT item, site
+                ) AS products
+                LEFT JOIN (
+                    SELECT item, toString(brand) AS brand
+                    FROM items FINAL
+                    WHERE item IN (SELECT item FROM (SELECT item, site
         FROM scope_pairs
         WHERE mandate = {mandate:UInt64} AND version IN {versions:Array(UInt64)}))
-            ) AS branded USING (item)
-            ARRAY JOIN captures AS c, nexts AS next, befores AS before
+                ) AS branded USING (item)
+                ARRAY JOIN offers AS o, nexts AS next, changes AS changed, group_held_tos AS group_held_to, pair_held_tos AS pair_held_to, arrayEnumerate(offers) AS number
+                WHERE (ms >= begin_ms OR until > begin_ms) AND ms < end_ms
+            )
         )
-        ARRAY JOIN offers AS offer
-        WHERE (ms >= begin_ms OR until > begin_ms) AND ms < end_ms
     )
-    WHERE observed OR held > 0
     GROUP BY g_item, g_text, bucket, currency
 )
 GROUP BY GROUPING SETS ((g_item, g_text, bucket), ())

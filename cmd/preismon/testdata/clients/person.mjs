@@ -1,4 +1,4 @@
-// The person at the browser: signs in, reads what is asked, and answers.
+// The person at the browser: logs in, reads what is asked, and answers.
 // Fields and buttons are found as a screen reader finds them.
 import { chromium } from 'playwright-core';
 
@@ -16,7 +16,7 @@ export async function person({ url, redirect, login, password, answer = 'Allow',
     await read();
     await page.getByLabel('Login', { exact: true }).fill(login);
     await page.getByLabel('Password', { exact: true }).fill(password);
-    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await page.getByRole('button', { name: 'Log in', exact: true }).click();
     const button = page.getByRole('button', { name: answer, exact: true });
     await button.waitFor();
     await read();

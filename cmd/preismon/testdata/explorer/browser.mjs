@@ -2,7 +2,7 @@
 // page said, which explorer_test.go compares with the service.
 import { readFile } from 'node:fs/promises';
 import { done, fail, open as watched, picture, picturing, plan } from './harness.mjs';
-import { copied, login, looks } from './person.mjs';
+import { copied, files, login, looks } from './person.mjs';
 
 const open = (lang, where, expected) => watched(where, { locale: lang, viewport: { width: 1280, height: 900 }, permissions: ['clipboard-read', 'clipboard-write'] }, expected);
 
@@ -29,22 +29,12 @@ const chartOf = (page) => page.evaluate(() => {
   };
 });
 
-const said = { chart: {}, curl: {}, cli: {}, mcp: {}, files: {} };
+const said = { chart: {}, curl: {}, cli: {}, mcp: {}, files: {}, tables: [] };
 
-/** files keeps what a view offers, text and binary. */
-async function files(page, view) {
-  const all = [];
-  for (const [form, encoding] of [['csv', 'utf8'], ['parquet', 'latin1']]) {
-    const kept = [];
-    const keep = (d) => kept.push(d);
-    page.on('download', keep);
-    await page.locator(`#${view}-files [data-form=${form}]`).click();
-    await page.waitForFunction(([view, form]) => !document.querySelector(`#${view}-files [data-form=${form}]`).disabled, [view, form]);
-    await page.waitForTimeout(300);
-    page.off('download', keep);
-    if (await page.locator(`#${view}-files .error:not([hidden])`).count()) fail(view, `no ${form}: ${await page.textContent(`#${view}-files .error`)}`);
-    for (const d of kept) all.push({ name: d.suggestedFilename(), text: await readFile(await d.path(), encoding) });
-  }
+/** keepFiles keeps the files of a view, of the Parquet written by the service only that it is one. */
+async function keepFiles(page, view) {
+  const all = await files(page, `${view}-files`);
+  if (view === 'history') all.push(...await files(page, 'markets-files'));
   said.files[view] = all.map(({ name, text }) => ({ name, text: name.endsWith('.csv') ? text : `${text.slice(0, 4)} ${text.slice(-4)}` }));
 }
 
@@ -94,6 +84,34 @@ async function keeps(page) {
   await same('a link');
 }
 
+/** ownPrice types own prices at the page of the products: the service places them, and the rows are not read again. */
+async function ownPrice(page, summaries) {
+  const reads = [];
+  const noted = (r) => { if (/\/v1\/results|\/summary/.test(r.url())) reads.push(new URL(r.url()).pathname.replace(/\d+/g, 'N')); };
+  const placed = (text) => page.waitForFunction((text) => [...document.querySelectorAll('#positions tbody td:nth-child(3)')].some((c) => c.textContent === text), text).catch(() => fail('en', `an own price of ${text} is not placed`));
+  const cells = (what) => page.locator(`${what} tbody tr`).evaluateAll((rows) => rows.map((r) => [...r.cells].map((c) => (c.querySelector('span')?.firstChild ?? c.firstChild)?.textContent ?? '')));
+  await page.waitForSelector('#positions tbody tr');
+  page.on('request', noted);
+  await page.fill('#own', '100');
+  await placed('€100.00');
+  page.off('request', noted);
+  if (new Set(reads).size !== 1 || !/summary/.test(reads[0]) || reads.length !== 2) fail('en', `an own price reads ${reads}`);
+  said.positions = await cells('#positions');
+  for (let i = 0; i < 50 && summaries().some((s) => s.query.beside !== 'candidate'); i++) await page.waitForTimeout(100);
+  said.placed = { told: summaries(), markets: await cells('#markets'), curl: await page.textContent('#history-same [data-kind=curl]'), cli: await page.textContent('#history-same [data-kind=cli]'), mcp: await page.locator('#history-same [data-kind=mcp]').allTextContents() };
+  await page.fill('#own', '1.234x');
+  await page.waitForFunction(() => !document.querySelector('#positions tbody tr')).catch(() => fail('en', 'a price that is none has a position'));
+  if (!(await page.isVisible('#own-error'))) fail('en', 'a price that is none is taken without a word');
+  await page.fill('#own', '12.34567'); // more than any currency has
+  await page.locator('#own').blur();
+  await page.reload();
+  await page.waitForFunction(() => document.querySelector('#markets tbody tr') && document.querySelector('#now tbody tr')).catch(() => fail('en', 'an own price that the service refuses takes the page away'));
+  if (!(await page.isVisible('#own-error'))) fail('en', 'a price with five decimals is taken without a word');
+  await page.fill('#own', '1,234.50');
+  await placed('€1,234.50');
+  await page.locator('#own').blur();
+}
+
 /** readme takes the picture of the README: one product of a week. */
 async function readme() {
   const page = await open('en-GB', 'readme', (m) => /401/.test(m));
@@ -130,8 +148,13 @@ async function overview(page) {
     summary: await page.textContent('#moved .lead'), rows: await cells('#moved details[open]'),
     lists: await page.locator('#moved details').evaluateAll((all) => all.map((d) => `${d.dataset.list} ${d.querySelector('summary').textContent.replaceAll(/\D/g, '')}`)),
   };
+  for (const list of ['BUYBOX_WON', 'BUYBOX_LOST']) {
+    const what = await page.locator(`#moved [data-list=${list}] tbody td:last-child`).allTextContents();
+    if (what.some((w) => !(list === 'BUYBOX_WON' ? /Buy box: from .+ to (?!nobody)/ : /Buy box: from .+ to nobody/).test(w))) fail('en', `who has the buy box: ${what}`);
+  }
   said.stand = { summary: await page.textContent('#stand .lead'), rows: await cells('#stand') };
   said.sites = await cells('#seen');
+  for (const box of ['moved-files', 'stand-files', 'seen-files']) said.tables.push(await files(page, box));
   for (const kind of ['curl', 'cli', 'mcp']) said[kind].overview = await copied(page, 'overview', kind);
   await looks(page, 'overview-en', true);
   await page.click('#stand tbody a'); // one click from a price too high to its history
@@ -157,15 +180,19 @@ async function assortment(page) {
   const lines = () => page.locator('#products tbody tr').evaluateAll((rows) => rows.map((r) => [...r.cells].map((c) => c.textContent)));
   const there = () => page.waitForFunction(() => !document.querySelector('#assortment').hasAttribute('aria-busy') && document.querySelector('#assortment:not([hidden]) #products tbody tr'));
   const file = async () => {
-    const [kept] = await Promise.all([page.waitForEvent('download'), page.click('#download')]);
+    const [kept] = await Promise.all([page.waitForEvent('download'), page.click('#assortment-files [data-form=csv]')]);
     return { name: kept.suggestedFilename(), text: await readFile(await kept.path(), 'utf8') };
   };
   await page.click('#tab-assortment');
+  await there();
+  await page.evaluate(() => { location.hash = '#view=assortment&from=now-3d'; });
+  await page.waitForFunction(() => /last=72h/.test(location.hash));
   await there();
   await page.evaluate((w) => { location.hash = `#view=assortment&zone=Europe/Berlin&from=${w.from}&to=${w.to}`; }, plan);
   await page.waitForFunction((from) => document.querySelector('#from').value === from, plan.from);
   await there();
   said.assortment = { lines: await lines(), status: await page.textContent('#assortment-status'), file: await file() };
+  said.tables.push(await files(page, 'assortment-files'));
   said.curl.assortment = await copied(page, 'assortment', 'curl');
   said.assortment.drawn = await page.locator('#products tbody tr').evaluateAll((rows) => rows.map((r) => r.querySelector('.spark path')?.getAttribute('d').match(/[ML]/g).length ?? 0));
   await looks(page, 'assortment-en', true);
@@ -199,6 +226,16 @@ async function assortment(page) {
   await page.waitForFunction(() => /^0 of [1-9]/.test(document.querySelector('#assortment-status').textContent)); // it may be read again still
   if ((await lines()).length) fail('en', 'a filter that fits nothing leaves lines');
   await page.fill('#filter', '');
+  const blank = said.assortment.lines.filter((l) => l[2] === '');
+  if (blank.length) fail('en', `it is not said why there is no cheapest: ${blank[0]}`);
+  const nothing = { itemId: plan.items[0], pairs: 1, shareInStock: 0, changes: 0, buyBox: [] };
+  const none = { ...nothing, prices: [] };
+  const gone = { ...nothing, prices: [{ currencyCode: 'EUR', min: 1, median: 1, max: 1, standing: { cheapest: null, ownPrice: null, differencePercent: null } }] };
+  await page.route('**/ext/v1/statistics*', (route) => route.fulfill({ status: 200, contentType: 'application/json', body: JSON.stringify({ data: [none, gone], paging: { limit: 1000, returned: 2 } }) }), { times: 1 });
+  await page.click('#tab-assortment');
+  await page.waitForFunction(() => document.querySelectorAll('#products tbody tr').length === 2);
+  const why = (await lines()).map((l) => l[2]).join();
+  if (why !== 'no price in the window,no current offer') fail('en', `without a cheapest it says ${why}`);
   await page.evaluate(() => { location.hash = '#view=overview'; });
   await page.waitForSelector('#overview:not([hidden])');
 }
@@ -242,7 +279,7 @@ async function english() {
   said.curl.history = await copied(page, 'history', 'curl');
   said.mcp.history = await copied(page, 'history', 'mcp');
   said.cli.history = await copied(page, 'history', 'cli');
-  await files(page, 'history');
+  await keepFiles(page, 'history');
   await page.focus('#chart');
   await page.keyboard.press('End');
   await page.keyboard.press('ArrowLeft');
@@ -265,6 +302,15 @@ async function english() {
   await page.click('#unzoom');
   await page.waitForFunction(() => !/zoom=/.test(location.hash) && document.querySelector('#unzoom').hidden);
   if (await part() < 86400) fail('en', `the whole window is ${await part()} s`);
+  const place = () => page.evaluate(() => document.querySelector('#lanes').getBoundingClientRect().top + scrollY);
+  const still = await place();
+  await page.focus('#chart');
+  await page.keyboard.press('End');
+  for (let i = 0; i < 5; i++) {
+    await page.keyboard.press('ArrowLeft');
+    await page.waitForFunction(() => document.querySelector('#readout').textContent);
+    if (await place() !== still) fail('en', `reading the chart moves what is below it by ${await place() - still}`);
+  }
   await page.reload();
   await drawn(page);
   const top = await page.evaluate(() => document.querySelector('#chart').getBoundingClientRect().top + scrollY);
@@ -280,28 +326,23 @@ async function english() {
   await page.click('#legend button');
   if (await page.evaluate(() => window.preismon.chart.series[1].show)) fail('en', 'the legend does not hide a line');
 
+  await ownPrice(page, () => summaries);
   await page.click('#tab-latest');
   await page.waitForSelector('#offers tbody tr');
-  await page.fill('#own', '100');
-  await page.waitForSelector('#positions tbody tr');
-  said.position = await page.locator('#positions tbody tr').first().evaluate((r) => [...r.cells].map((c) => c.textContent));
-  const prices = () => page.locator('#offers tbody td:nth-child(7)').allTextContents();
+  const prices = () => page.locator('#offers tbody td:nth-child(2)').allTextContents();
   const up = await prices();
-  await page.click('#offers th:nth-child(7) button');
-  await page.click('#offers th:nth-child(7) button');
+  await page.click('#offers th:nth-child(2) button');
+  await page.click('#offers th:nth-child(2) button');
   const down = await prices();
   if (up.length < 2 || up[0] === down[0] || up.length !== down.length) fail('en', `the table is not sorted the other way: ${up[0]}, ${down[0]}`);
+  await page.setViewportSize({ width: 390, height: 844 });
+  if (await page.evaluate(() => document.querySelector('#offers tbody td:nth-child(2)').getBoundingClientRect().right > innerWidth)) fail('en', 'a phone does not show the newest prices');
+  await page.setViewportSize({ width: 1280, height: 900 });
   said.offers = await page.locator('#offers tbody tr').evaluateAll((rows) => rows.map((r) => [...r.cells].map((c) => c.textContent)));
   said.curl.latest = await copied(page, 'latest', 'curl');
   said.mcp.latest = await copied(page, 'latest', 'mcp');
   said.cli.latest = await copied(page, 'latest', 'cli');
-  await files(page, 'latest');
-  await page.fill('#own', '1.234x');
-  if (!(await page.isVisible('#own-error')) || await page.locator('#positions tbody tr').count()) fail('en', 'a price that is none gives a position, or no words');
-  await page.fill('#own', '1,234.50');
-  await page.waitForSelector('#positions tbody tr');
-  if (!/1,234\.50/.test(await page.locator('#positions tbody td:nth-child(3)').first().textContent())) fail('en', 'an own price of 1,234.50 is another one');
-  await page.locator('#own').blur();
+  await keepFiles(page, 'latest');
   await keeps(page);
   await looks(page, 'latest-en', false);
 
@@ -316,7 +357,7 @@ async function english() {
   said.curl.stream = await copied(page, 'stream', 'curl');
   said.cli.stream = await copied(page, 'stream', 'cli');
   said.mcp.stream = await copied(page, 'stream', 'mcp');
-  await files(page, 'stream');
+  await keepFiles(page, 'stream');
   await looks(page, 'stream-en', false);
   await page.click('#logout');
   await page.waitForSelector('#login:not([hidden])');
@@ -341,8 +382,8 @@ async function german() {
   await page.goBack();
   await page.waitForFunction(() => document.querySelector('#pairs tbody tr'));
   await page.selectOption('#site', plan.site);
-  for (const [end, time] of [['from', '2001-01-01T00:00'], ['to', '2001-01-02T00:00']]) await page.fill(`#${end}`, time); // nothing was seen then
-  await page.locator('#to').blur();
+  for (const [end, time] of [['to', '2001-01-02T00:00'], ['from', '2001-01-01T00:00']]) await page.fill(`#${end}`, time); // nothing was seen then; from there to now would be too long
+  await page.locator('#from').blur();
   await page.waitForFunction(() => !document.querySelector('#history').hasAttribute('aria-busy') && document.querySelectorAll('#pairs tbody tr').length === 1 && document.querySelector('#pairs .badge.none'));
   if (await page.isVisible('#chart') || !(await page.evaluate(() => { const c = document.querySelector('#lanes'); return c.width > 600 && c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some((v) => v); }))) fail('de', 'without a price there is an axis of prices, or no lane');
   await looks(page, 'none-de', false);

@@ -175,12 +175,12 @@ async function follows() {
     };
   }, { item: plan.items[0], site: plan.site });
   await page.evaluate((item) => { location.hash = `#view=history&items=${item}&last=24h&zone=UTC`; }, plan.items[0]);
-  const rows = (n, timeout = 30000) => page.waitForFunction((n) => window.preismon.lines?.rows === n && /follows|paused/.test(document.querySelector('#live').textContent), n, { timeout });
+  const rows = (n, timeout = 30000) => page.waitForFunction((n) => window.preismon.lines?.rows === n && /updates by itself|paused/.test(document.querySelector('#live').textContent), n, { timeout });
   const newer = () => page.evaluate(() => { globalThis.made.rows++; globalThis.made.news++; });
   const now = () => page.evaluate(() => [globalThis.made.reads, window.preismon.lines.rows, location.hash, scrollY].join());
   const state = (words) => page.waitForFunction((words) => document.querySelector('#live').textContent.includes(words), words);
   await rows(3);
-  await state('follows what is new');
+  await state('updates by itself');
   if (!/^As of \D.*, \d+ sec\. ago/.test(await page.textContent('#live'))) fail('live', `it does not say how old it is: ${await page.textContent('#live')}`);
   await page.waitForFunction(() => globalThis.made.feeds >= 2);
   await page.evaluate(() => scrollTo(0, 200));
@@ -207,7 +207,7 @@ async function follows() {
   await page.evaluate(() => { delete document.hidden; });
   await rows(5);
   await page.focus('#chart');
-  await state('paused while you are at it');
+  await state('paused while you use it');
   await page.context().close();
 }
 

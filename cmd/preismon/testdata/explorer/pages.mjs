@@ -2,9 +2,9 @@
 // and what they said, which explorer_pages_test.go compares with the service.
 import { readFile } from 'node:fs/promises';
 import { done, fail, open as watched, plan } from './harness.mjs';
-import { copied, login, looks } from './person.mjs';
+import { copied, files, login, looks } from './person.mjs';
 
-const said = { curl: {}, cli: {}, mcp: {} };
+const said = { curl: {}, cli: {}, mcp: {}, tables: [] };
 
 const cells = (page, what) => page.locator(`${what} tbody tr`).evaluateAll((rows) => rows.map((r) => [...r.cells].map((c) => c.textContent)));
 
@@ -39,7 +39,7 @@ async function keeps(page, view, what, path, hash) {
   await page.route(path, (route) => route.fulfill({ status: 503, contentType: 'application/problem+json', body: '{"code":"SERVICE_UNAVAILABLE","detail":"The tables are away."}' }), { times: 1 });
   await page.click(`#tab-${view}`);
   await page.waitForFunction((view) => /The tables are away/.test(document.querySelector(`#${view}-error:not([hidden])`)?.textContent), view);
-  if ((await cells(page, what)).length || !(await page.isDisabled(`#${view}-file`))) fail(view, 'an error leaves what was there before');
+  if ((await cells(page, what)).length || (await page.locator(`#${view}-files button`).count())) fail(view, 'an error leaves what was there before');
   await looks(page, `${view}-error-en`, false);
   await page.click(`#${view}-error button`);
   await same('an outage');
@@ -59,7 +59,8 @@ async function sites() {
   await page.goto(`${plan.base}/explorer/#view=sites&zone=Europe/Berlin`);
   await login(page); // the link outlives it
   await there(page, 'sites', '#fresh');
-  said.sites = { rows: await cells(page, '#fresh'), status: await page.textContent('#sites-status'), overdue: await page.textContent('#overdue'), file: await file(page, '#sites-file') };
+  said.sites = { rows: await cells(page, '#fresh'), status: await page.textContent('#sites-status'), overdue: await page.textContent('#overdue'), file: await file(page, '#sites-files [data-form=csv]') };
+  said.tables.push(await files(page, 'sites-files'));
   said.curl.sites = await copied(page, 'sites', 'curl');
   said.cli.sites = await copied(page, 'sites', 'cli');
   await looks(page, 'sites-en', true);
@@ -72,7 +73,7 @@ async function sites() {
   const left = await cells(page, '#fresh');
   if (!left.length || left.length === said.sites.rows.length || left.some((r) => !/markt/i.test(r[0]))) fail('sites', `the filter leaves ${left.map((r) => r[0])}`);
   if ((await page.textContent('#sites-status')).includes('pairs')) fail('sites', 'the status tells of all pairs beside some sites');
-  const kept = (await file(page, '#sites-file')).text.trimEnd().split('\r\n').slice(1).map((l) => l.split(',')[1]);
+  const kept = (await file(page, '#sites-files [data-form=csv]')).text.trimEnd().split('\r\n').slice(1).map((l) => l.split(',')[1]);
   if (kept.join() !== left.map((r) => r[5]).join()) fail('sites', `the file is not what is on show: pairs ${kept}, ${left.map((r) => r[5])}`);
   await keeps(page, 'sites', '#fresh', '**/ext/v1/sites/status*', /view=sites.*sort=pairs.*filter=MARKT/);
   await page.click('#fresh tbody a');
@@ -89,7 +90,8 @@ async function orders() {
   await login(page);
   await there(page, 'orders', '#ordered');
   await there(page, 'orders', '#files');
-  said.orders = { rows: await cells(page, '#ordered'), file: await file(page, '#orders-file'), order: await page.textContent('#order'), files: await cells(page, '#files') };
+  said.orders = { rows: await cells(page, '#ordered'), file: await file(page, '#orders-files [data-form=csv]'), order: await page.textContent('#order'), files: await cells(page, '#files') };
+  said.tables.push(await files(page, 'orders-files'));
   said.curl.orders = await copied(page, 'orders', 'curl');
   said.cli.orders = await copied(page, 'orders', 'cli');
   said.mcp.orders = await page.locator('#orders-same [data-kind=mcp]').allTextContents();
@@ -146,10 +148,40 @@ async function elsewhere() {
   await login(page);
   const item = await page.evaluate(async () => (await (await fetch('../v1/items?limit=1', { headers: { Authorization: `Bearer ${sessionStorage.getItem('preismon.token')}` } })).json()).data[0].itemId);
   await page.evaluate((item) => { location.hash = `#view=history&items=${item}&zone=UTC&from=2001-01-01T00:00:00.000Z&to=2001-01-02T00:00:00.000Z`; }, item);
-  await page.locator('#now a', { hasText: 'Show the 7 days up to it' }).click();
+  await page.locator('#now a', { hasText: 'Show the 7 days before it' }).click();
   await page.waitForFunction(() => window.preismon.lines?.rows > 0 && !document.querySelector('#now a'));
   await page.context().close();
 }
 
-await Promise.all(Object.entries({ sites, orders, german, forbidden, elsewhere }).map(([name, part]) => part().catch((e) => fail(name, `${e.stack}`.slice(0, 900)))));
+/** narrowed follows links as agents give them: each view asks for all that they name, and no longer for what is taken away. */
+async function narrowed() {
+  const page = await watched('narrowed', { locale: 'en-GB', viewport: { width: 1280, height: 900 } }, () => false);
+  await page.goto(`${plan.base}/explorer/#view=orders`);
+  await login(page);
+  await there(page, 'orders', '#ordered');
+  const [orderId, item] = await page.evaluate(async () => {
+    const read = async (path) => (await (await fetch(`../v1/${path}`, { headers: { Authorization: `Bearer ${sessionStorage.getItem('preismon.token')}` } })).json()).data[0];
+    return [(await read('orders?limit=1')).orderId, (await read('items?limit=1')).itemId];
+  });
+  const since = new Date(Date.now() - 48 * 3600e3).toISOString();
+  for (const [view, path, given] of [
+    ['overview', '/ext/v1/overview', { since, ownMerchant: 'A & B' }], ['assortment', '/ext/v1/statistics', { orderId }], ['latest', '/v1/results', { orderId, merchant: 'A & B' }],
+    ['history', '/v1/results/stream', { orderId, merchant: 'A & B' }], ['history', `/ext/v1/items/${item}/summary`, { ownMerchant: 'A & B' }], ['sites', '/ext/v1/sites/status', { orderId }],
+  ]) {
+    const asks = (has) => page.waitForRequest((r) => {
+      const url = new URL(r.url());
+      return url.pathname === path && Object.entries(given).every(([name, value]) => url.searchParams.get(name) === (has ? value : name === 'since' ? 'now-24h' : null));
+    }, { timeout: 10e3 }).catch(() => fail('narrowed', `${view} does not ${has ? '' : 'stop to '}ask ${path} for ${Object.keys(given)}`));
+    const first = asks(true);
+    await page.evaluate((hash) => { location.hash = hash; }, `#${new URLSearchParams({ view, ...(view === 'history' || view === 'latest' ? { items: item } : {}), ...given })}`);
+    await first;
+    const all = asks(false);
+    for (const name of Object.keys(given)) await page.locator('#chosen button', { hasText: { since: 'Since: ', orderId: 'Order: ', merchant: /^Merchant: A & B/, ownMerchant: 'Own merchant: A & B' }[name] }).click();
+    await all;
+    await page.waitForFunction((names) => names.every((name) => !new URLSearchParams(location.hash.slice(1)).has(name)), Object.keys(given));
+  }
+  await page.context().close();
+}
+
+await Promise.all(Object.entries({ sites, orders, german, forbidden, elsewhere, narrowed }).map(([name, part]) => part().catch((e) => fail(name, `${e.stack}`.slice(0, 900)))));
 await done(said);

@@ -1,5 +1,6 @@
 // What a person does on every page of the explorer.
-import { accessible, picture, plan, wide } from './harness.mjs';
+import { readFile } from 'node:fs/promises';
+import { accessible, fail, picture, plan, wide } from './harness.mjs';
 
 /** looks lets axe see the page as it is, light and dark, wide and on a phone. */
 export async function looks(page, name, full) {
@@ -23,6 +24,23 @@ export async function login(page, name = plan.login, password = plan.password) {
   await page.keyboard.press('Enter');
   await page.waitForSelector('#app:not([hidden])');
   await page.waitForFunction(() => document.querySelectorAll('#items li').length > 0);
+}
+
+/** files keeps what a box offers in each form: CSV as text, Parquet as Latin-1. */
+export async function files(page, box) {
+  const all = [];
+  for (const [form, encoding] of [['csv', 'utf8'], ['parquet', 'latin1']]) {
+    const kept = [];
+    const keep = (d) => kept.push(d);
+    page.on('download', keep);
+    await page.locator(`#${box} [data-form=${form}]`).click();
+    await page.waitForFunction(([box, form]) => !document.querySelector(`#${box} [data-form=${form}]`).disabled, [box, form]);
+    await page.waitForTimeout(300);
+    page.off('download', keep);
+    if (await page.locator(`#${box} .error:not([hidden])`).count()) fail(box, `no ${form}: ${await page.textContent(`#${box} .error`)}`);
+    for (const d of kept) all.push({ name: d.suggestedFilename(), text: await readFile(await d.path(), encoding) });
+  }
+  return all;
 }
 
 let clipboard = Promise.resolve(); // whose turn it is: the pages of a browser share one

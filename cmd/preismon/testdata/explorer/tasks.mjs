@@ -176,7 +176,7 @@ const tasks = {
   'undercut-file': [2, async (who) => {
     const { page } = who;
     const items = await linked(page, '#stand', 'items');
-    const { name, text } = await who.file('#stand-file');
+    const { name, text } = await who.file('#stand-files [data-form=csv]');
     const { data } = await api(page, 'ext/v1/position?limit=10');
     const rows = columnsOf(text).map((r) => [r[0], r[2], r[3]].join());
     const want = data.filter((p) => p.difference > 0).map((p) => [p.itemId, p.currencyCode, p.ownPrice].join());
@@ -362,14 +362,14 @@ const tasks = {
   // How old is what I see, and does it go on.
   'how-old': [0, async ({ page }) => {
     const [words, at] = await page.evaluate(() => [document.querySelector('#live').textContent, document.querySelector('#live time').dateTime]);
-    if (!/^(As of|Stand) .*(ago|vor).* · (follows|folgt|paused|angehalten)/.test(words) || Math.abs(Date.now() - Date.parse(at)) > 60e3) return `${words} ${at}`;
+    if (!/^(As of|Stand) .*(ago|vor).* · (updates by itself|folgt|paused|angehalten)/.test(words) || Math.abs(Date.now() - Date.parse(at)) > 60e3) return `${words} ${at}`;
   }],
   // Everything that I see as a file.
   'assortment-file': [2, async (who) => {
     const { page } = who;
     await who.click('#tab-assortment');
     await page.waitForSelector('#products tbody tr');
-    const { text } = await who.file('#download:not([disabled])');
+    const { text } = await who.file('#assortment-files [data-form=csv]');
     const asked = (await page.textContent('#assortment-same [data-kind=curl]')).match(/\/(ext\/v1\/statistics\?[^']*)'/)[1];
     const lines = (await api(page, asked)).data.reduce((n, r) => n + Math.max(1, r.prices.length), 0);
     if (columnsOf(text).length !== lines) return `${columnsOf(text).length} lines for ${lines}`;

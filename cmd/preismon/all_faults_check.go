@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// readFile is the config file without what cannot be read.
+type readFile struct{ fileResolver }
+
+// Validate implements kong.Resolver: what the file has wrong is known by now.
+func (readFile) Validate(*kong.Application) error { return nil }
+
+// check has the command validate what could be read, as --check does, and adds
+// what it finds wrong. What follows only from a value that could not be read is
+// left out.
+func (f *commandFaults) check(ctx context.Context) {
+	var c cli
+	exited := false
+	parser := newParser(ctx, &c, streams{strings.NewReader(""), io.Discard, io.Discard}, func(int) { exited = true })
+	if err := kong.Configuration(f.loadRest).Apply(parser); err != nil {
+		return
+	}
+	_ = kong.Visit(parser.Model, func(node kong.Visitable, next kong.Next) error { // the visitor makes no errors
+		if flag, ok := node.(*kong.Flag); ok && f.broken[flag.Name] {
+			flag.Envs, flag.Tag.Envs = nil, nil
+		}
+		return next(nil)
+	})
+	k, err := parser.Parse(f.rest)
+	if err != nil || exited {
+		return
+	}
+	check := slices.IndexFunc(k.Flags(), func(flag *kong.Flag) bool { return flag.Name == "check" })
+	if check < 0 { // a command that asks a server
+		return
+	}
+	k.Flags()[check].Target.SetBool(true)
+	wrong, ok := errors.AsType[*configError](k.Run(k, slog.New(slog.DiscardHandler)))
+	if !ok {
+		return
+	}
+	for _, line := range wrong.lines() {
+		if !f.follows(line) {
+			f.add(asFlags(k.Flags(), line))
+		}
+	}
+}
+
+func (f *commandFaults) loadRest(r io.Reader) (kong.Resolver, error) {
+	values, err := loadConfigFile(r)
+	if err != nil {
+		return readFile{}, nil
+	}
+	file := values.(fileResolver)
+	for name := range f.broken {
+		delete(file, name)
+	}
+	return readFile{file}, nil
+}
+
+var wordsOfFault = regexp.MustCompile(`[a-z][a-z0-9-]*`)
+
+// follows tells whether a fault may come from a value that could not be read: it
+// names the flag, or something is missing that may be in the file.
+func (f *commandFaults) follows(line string) bool {
+	if f.broken["config"] && (strings.Contains(line, "missing") || strings.Contains(line, "needed")) {
+		return true
+	}
+	return slices.ContainsFunc(wordsOfFault.FindAllString(line, -1), func(name string) bool { return f.broken[name] })
+}
+
+// asFlags writes the names of flags before the colon of a fault with their dashes.
+func asFlags(flags []*kong.Flag, line string) string {
+	names, rest, ok := strings.Cut(line, ": ")
+	all := strings.Split(names, ", ")
+	for i, name := range all {
+		if !ok || !slices.ContainsFunc(flags, func(f *kong.Flag) bool { return f.Name == name || slices.Contains(f.Aliases, name) }) {
+			return line
+		}
+		all[i] = "--" + name
+	}
+	return strings.Join(all, ", ") + ": " + rest
+}

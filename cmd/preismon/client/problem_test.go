@@ -1,0 +1,23 @@
+package client_test
+
+import (
+	"testing"
+
+	"preismon/cmd/preismon/client"
+)
+
+// TestProblemReads: a code is said where it tells more than the sentence.
+func TestProblemReads(t *testing.T) {
+	for _, c := range []struct {
+		p    client.Problem
+		want string
+	}{
+		{client.Problem{Status: 400, Code: "MVP_VALIDATION_ERROR", Detail: `limit: "x" is not an integer.`}, `limit: "x" is not an integer.`},
+		{client.Problem{Status: 400, Code: "RESULTS_SCOPE_TOO_BROAD", Detail: "Narrow it."}, "Narrow it. (RESULTS_SCOPE_TOO_BROAD)"},
+		{client.Problem{Status: 500, Code: "INTERNAL_ERROR", Detail: "It failed.", RequestID: "r1"}, "It failed. (INTERNAL_ERROR, request r1)"},
+	} {
+		if got := c.p.Error(); got != c.want {
+			t.Errorf("%+v reads %q, want %q", c.p, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"preismon/deploy/embedded"
+	"preismon/deploy/testserver"
+)
+
+// programs are those of the documents that a machine need not have: how the
+// reader gets each, as a script in the first folder of PATH. They are had only
+// where everything is tested.
+var programs = map[string]func(t *testing.T) (script string){
+	"claude": func(t *testing.T) string { // of nobody's: without the variables and settings of who tests
+		return fmt.Sprintf("exec env -i PATH=\"$PATH\" HOME=%s DISABLE_AUTOUPDATER=1 CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 %s \"$@\"", t.TempDir(), testserver.ClaudeCode(t))
+	},
+	"duckdb": func(t *testing.T) string {
+		return fmt.Sprintf("exec %s %s \"$@\"", testserver.Tool(t, "node"), filepath.Join(testserver.Scripts(t, filepath.Join("testdata", "duckdb")), "duckdb.mjs"))
+	},
+	"python3": func(t *testing.T) string { return fmt.Sprintf("exec %s \"$@\"", testserver.Pandas(t)) },
+}
+
+// provide gets the programs that a block needs. It tells whether they are there.
+func (r *reader) provide(t *testing.T, b docBlock) bool {
+	t.Helper()
+	for name, get := range programs {
+		if !b.calls(name) {
+			continue
+		}
+		if os.Getenv(testserver.FullVariable) != "full" {
+			return false
+		}
+		if err := os.WriteFile(filepath.Join(r.bin, name), []byte("#!/bin/sh\n"+get(t)+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return true
+}
+
+// calls tells whether a command of the block begins with the program.
+func (b docBlock) calls(program string) bool {
+	form := regexp.MustCompile(`(?m)(?:^|[|;&(])\s*` + program + ` `)
+	for _, c := range b.commands {
+		if form.MatchString(c.text) {
+			return true
+		}
+	}
+	return false
+}
+
+// sql sends a statement to the ClickHouse of the server, with a token where the
+// documents leave one out.
+func (r *reader) sql(t *testing.T, statement string) {
+	t.Helper()
+	runtime, err := embedded.ReadRuntime(r.up.DataDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	anna := newDemoTest(t, r.up).account(t, "anna")
+	c := r.up.client()
+	c.t = t
+	statement = strings.NewReplacer(localServer, r.up.URL, "Bearer …", "Bearer "+c.login(anna.LoginIdentifier, anna.Password).token).Replace(statement)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, runtime.HTTPURL, strings.NewReader(statement))
+	if err != nil {
+		t.Fatal(err)
+	}
+	admin, err := url.Parse(runtime.AdminDSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	password, _ := admin.User.Password()
+	request.SetBasicAuth(admin.User.Username(), password)
+	resp, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if answer, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode != http.StatusOK || !strings.HasPrefix(string(answer), "demo-markt-de.example\t") {
+		t.Errorf("%s\n%d %v: %s", statement, resp.StatusCode, err, answer)
+	}
+}

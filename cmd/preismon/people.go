@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"net/url"
+	"strings"
+
+	"preismon/query/frame"
+)
+
+// cell is a column of a table for people, and what stands in it.
+type cell struct{ name, text string }
+
+// shape makes the cells of a record, whose columns the most important comes first:
+// a narrow terminal leaves out the last.
+type shape func(record json.RawMessage, product func(itemID string) string) ([]cell, error)
+
+// listForPeople is list, with tables of a shape of their own that name products.
+func (f recordFlags) listForPeople(ctx context.Context, std streams, from remoteFlags, path string, params url.Values, fields []string, columns []frame.Column, of shape) error {
+	if f.Format != "table" && (f.Format != "auto" || !isTerminal(std.out)) {
+		return f.list(ctx, std, from, path, params, fields, columns)
+	}
+	r, err := from.connect(std)
+	if err != nil {
+		return err
+	}
+	names := r.products(ctx)
+	defer names.stop()
+	shaped := func(yield func(json.RawMessage, error) bool) {
+		for record, err := range firstOf(r.List(ctx, path, params), f.Limit) {
+			if err == nil {
+				record, err = names.shaped(of, record)
+			}
+			if !yield(record, err) {
+				return
+			}
+		}
+	}
+	return r.writeList(shaped, &saysNone{Writer: forPeople(std), says: std.err})
+}
+
+// products gives the names of products, which are read as far as they are asked for.
+type products struct {
+	next  func() (json.RawMessage, error, bool)
+	stop  func()
+	known map[string]string
+	err   error
+}
+
+func (r *remote) products(ctx context.Context) *products {
+	next, stop := iter.Pull2(r.List(ctx, "/v1/items", url.Values{"limit": {"1000"}}))
+	return &products{next: next, stop: stop, known: map[string]string{}}
+}
+
+// of is the name of a product, or else its code; empty: it has none.
+func (p *products) of(id string) string {
+	for {
+		if name, ok := p.known[id]; ok || id == "" || p.err != nil {
+			return name
+		}
+		row, err, ok := p.next()
+		var item struct{ ItemID, Name, EAN, PZN, ASIN string } // null is empty
+		if err == nil && ok {
+			err = json.Unmarshal(row, &item)
+		}
+		switch {
+		case err != nil:
+			p.err = err
+		case !ok:
+			p.known[id] = ""
+		default:
+			for _, name := range []string{item.Name, item.EAN, item.PZN, item.ASIN} {
+				if p.known[item.ItemID] == "" {
+					p.known[item.ItemID] = name
+				}
+			}
+		}
+	}
+}
+
+func (p *products) shaped(of shape, record json.RawMessage) (json.RawMessage, error) {
+	cells, err := of(record, p.of)
+	if err == nil {
+		err = p.err
+	}
+	if err != nil {
+		return nil, err
+	}
+	var b strings.Builder
+	for i, c := range cells {
+		name, _ := json.Marshal(c.name) // a text can always be written
+		text, _ := json.Marshal(c.text)
+		if c.text == "" {
+			text = []byte("null")
+		}
+		b.WriteString(map[bool]string{true: "{", false: ","}[i == 0])
+		b.Write(name)
+		b.WriteByte(':')
+		b.Write(text)
+	}
+	return json.RawMessage(b.String() + "}"), nil
+}
+
+// money is an amount with its currency; empty: none.
+func money(amount *json.Number, currency string) string {
+	if amount == nil {
+		return ""
+	}
+	return strings.TrimSpace(amount.String() + " " + currency)
+}
+
+// percent is a share of a hundred, with its sign where it is a change.
+func percent(n *json.Number, change bool) string {
+	switch {
+	case n == nil:
+		return ""
+	case change && !strings.HasPrefix(n.String(), "-"):
+		return "+" + n.String() + " %"
+	}
+	return n.String() + " %"
+}
+
+func textOf(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}

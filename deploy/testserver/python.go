@@ -1,0 +1,21 @@
+package testserver
+
+import (
+	"os/exec"
+	"testing"
+)
+
+// Pandas gives the path of a Python that has pandas, which the system has to
+// bring.
+func Pandas(tb testing.TB) string {
+	tb.Helper()
+	Full(tb, "a Python with pandas")
+	for _, name := range []string{"python3", "/usr/bin/python3"} {
+		path, err := exec.LookPath(name)
+		if err == nil && exec.CommandContext(tb.Context(), path, "-c", "import pandas").Run() == nil {
+			return path
+		}
+	}
+	tb.Fatal("this test needs Python with pandas: apt-get install --no-install-recommends python3-pandas")
+	return ""
+}

@@ -1,0 +1,126 @@
+package maps_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"preismon/contracts"
+	"preismon/contracts/event"
+	"preismon/ingest/maps"
+)
+
+// importedFor imports a file for a mandate, and gives its products, its site and
+// its orders.
+func importedFor(t *testing.T, r maps.Request) (items map[contracts.ItemID]bool, site contracts.SiteKey, orders []*contracts.Order) {
+	t.Helper()
+	r.Login, r.PasswordHash = "me", phc("c2FsdHNhbHQ")
+	items = map[contracts.ItemID]bool{}
+	sum, err := maps.Import(t.Context(), r, func(_ context.Context, e *event.Event) error {
+		switch one := e.Data.(type) {
+		case *contracts.Item:
+			items[one.ItemID] = true
+		case *contracts.Site:
+			site = one.Site
+		case *contracts.Order:
+			orders = append(orders, one)
+		}
+		return nil
+	})
+	if err != nil || sum.Rejected > 0 {
+		t.Fatalf("%v: %s", err, sum)
+	}
+	return items, site, orders
+}
+
+// TestMandatesShareNothingGuessed: two customers who import files of one name by
+// guess share neither products nor a site; one customer's second import finds both
+// again, and a mapping of an earlier version means what it did.
+func TestMandatesShareNothingGuessed(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "prices.csv")
+	if err := os.WriteFile(file, []byte("sku,name,seen_at,price\nA,Pen,2026-02-01T09:00:00Z,1.20\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	g, err := maps.GuessMapping(file, "One", guessNow)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g.Rows[0].Site != "one_prices" {
+		t.Errorf("shown as %+v", g.Rows[0])
+	}
+	seen := map[contracts.ItemID]string{}
+	for mandate, want := range map[string]contracts.SiteKey{"One": "one_prices", "Two & Co": "two-co_prices", "prices": "prices", "株式会社": ""} {
+		items, site, _ := importedFor(t, maps.Request{File: file, Mapping: g.Mapping, Mandate: mandate})
+		again, _, _ := importedFor(t, maps.Request{File: file, Mapping: g.Mapping, Mandate: mandate})
+		if want != "" && site != want || want == "" && !strings.HasPrefix(string(site), "mandate-") {
+			t.Errorf("%s: site %s", mandate, site)
+		}
+		for id := range items {
+			if other, ok := seen[id]; ok || !again[id] {
+				t.Errorf("%s: product %d, which %q has, too", mandate, id, other)
+			}
+			seen[id] = mandate
+		}
+	}
+	earlier, err := maps.ParseMapping([]byte(strings.NewReplacer("{mandate}/", "", "{mandate}_", "").Replace(string(g.Text))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, site, _ := importedFor(t, maps.Request{File: file, Mapping: earlier, Mandate: "One"})
+	two, _, _ := importedFor(t, maps.Request{File: file, Mapping: earlier, Mandate: "Two & Co"})
+	for id := range one {
+		if !two[id] || site != "prices" || id != contracts.DeriveID[contracts.ItemID]("key", "prices", "prices", "A") {
+			t.Errorf("product %d of site %s", id, site)
+		}
+	}
+}
+
+// TestOrdersOfEarlierVersionsGoOn: a file whose name has a month in it is added to
+// the order that it had before months were left out of labels, and else to that of
+// all months.
+func TestOrdersOfEarlierVersionsGoOn(t *testing.T) {
+	m, err := maps.ParseMapping([]byte(head))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "prices-2026-02.csv")
+	if err := os.WriteFile(file, []byte(header+"a.example,A,,Pen,2026-02-01 09:00:00,1.20,,EUR,yes,,,,\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	now := maps.Request{File: file, Mapping: m, Mandate: "M", Label: "prices", Earlier: "prices-2026-02"}
+	before := now
+	before.Label, before.Earlier = before.Earlier, ""
+	_, _, old := importedFor(t, before)
+	_, _, fresh := importedFor(t, now)
+	now.Ordered = map[contracts.OrderID]*contracts.Order{old[0].OrderID: old[0]}
+	_, _, goesOn := importedFor(t, now)
+	if fresh[0].OrderID == old[0].OrderID || goesOn[0].OrderID != old[0].OrderID {
+		t.Errorf("orders %d, %d, then %d", old[0].OrderID, fresh[0].OrderID, goesOn[0].OrderID)
+	}
+}
+
+// TestAQuoteThatIsNotClosed: what it swallows is said with the lines.
+func TestAQuoteThatIsNotClosed(t *testing.T) {
+	row := "a.example,%s,,Pen,2026-02-01 09:00:00,1.20,,EUR,yes,,,,\n"
+	text := header + strings.ReplaceAll(row, "%s", "A") + "a.example,B,,\"Pen,2026-02-01\n" + strings.ReplaceAll(row, "%s", "C") + strings.ReplaceAll(row, "%s", "D")
+	r := mustImport(t, head+"csv: {lazyQuotes: true}\n", text)
+	if want := "the row goes on to line 6, so a quotation mark is probably not closed, and these lines are lost"; !strings.Contains(r.rejects, want) {
+		t.Errorf("%s\nhas no %q", r.rejects, want)
+	}
+}
+
+// TestDomainsBeyondASCII: a shop's domain with an umlaut is its name in the DNS; what
+// is no domain stays what it is.
+func TestDomainsBeyondASCII(t *testing.T) {
+	rows := "müller.de,A,,Pen,2026-02-01 09:00:00,1.20,,EUR,yes,,,,\nXN--MLLER-KVA.de,B,,Cup,2026-02-01 09:00:00,2.20,,EUR,yes,,,,\n" +
+		"Käse Meier,C,,Cup,2026-02-01 09:00:00,2.20,,EUR,yes,,,,\n"
+	r := mustImport(t, head+"defaultSite: {type: shop, country: DE, currency: EUR}\n", header+rows)
+	if len(r.sum.Sites) != 1 || r.sum.Sites[0].Site != "xn--mller-kva.de" || r.sum.Sites[0].Rows != 2 {
+		t.Errorf("sites %+v", r.sum.Sites)
+	}
+	if got := r.sum.String(); !strings.Contains(got, "1 row      site (line 4)\n") || !strings.Contains(got, "line 4: site ") || !strings.Contains(got, "sites.NAME.site another key") {
+		t.Errorf("it says:\n%s", got)
+	}
+}

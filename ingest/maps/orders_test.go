@@ -1,0 +1,62 @@
+package maps
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"testing"
+
+	"preismon/contracts"
+	"preismon/contracts/event"
+)
+
+// An import that ends between two orders of a site, whose items moved from one to the
+// other, takes none out of view.
+func TestOrdersThatAreHalfPublished(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "rows.csv")
+	rows := func(from, to int) (all []string) {
+		for i := from; i < to; i++ {
+			all = append(all, fmt.Sprintf("s,k%d,1700000000,1.50,1,", i))
+		}
+		return all
+	}
+	ordered := map[contracts.OrderID]*contracts.Order{}
+	stop := errors.New("the power is out")
+	publish := func(most int, rows []string) error {
+		r := rowsOfFile(t, file, rows...)
+		r.Ordered = maps.Clone(ordered)
+		_, err := Import(t.Context(), r, func(_ context.Context, e *event.Event) error {
+			if o, ok := e.Data.(*contracts.Order); ok {
+				if most--; most < 0 {
+					return stop
+				}
+				ordered[o.OrderID] = o
+			}
+			return nil
+		})
+		return err
+	}
+	const first = itemsPerOrder + 1_000
+	if err := publish(2, rows(0, first)); err != nil || len(ordered) != 2 {
+		t.Fatalf("%v, %d orders", err, len(ordered))
+	}
+	before := map[contracts.ItemID]bool{}
+	for _, o := range ordered {
+		for _, item := range o.Items {
+			before[item] = true
+		}
+	}
+	if err := publish(1, rows(first, first+500)); !errors.Is(err, stop) { // of other products
+		t.Fatal(err)
+	}
+	for _, o := range ordered {
+		for _, item := range o.Items {
+			delete(before, item)
+		}
+	}
+	if len(before) > 0 {
+		t.Errorf("%d items are in no order any more", len(before))
+	}
+}

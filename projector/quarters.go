@@ -1,0 +1,82 @@
+package projector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ClickHouse/ch-go"
+	"github.com/ClickHouse/ch-go/proto"
+)
+
+// Quarter is a partition of a large table: the rows captured in three months.
+type Quarter struct {
+	First time.Time // its first day, in UTC
+	Bytes uint64    // of its rows, on the disk of this server
+}
+
+// next is the first day of the quarter behind.
+func (q Quarter) next() time.Time { return q.First.AddDate(0, 3, 0) }
+
+// ErrNotByQuarter: the rows of a table do not lie by quarters, so that old ones cannot
+// be removed at no cost.
+var ErrNotByQuarter = errors.New("the tables do not lie by quarters, as those of earlier versions; \"preismon rebuild\" makes tables that do")
+
+// Quarters gives the quarters of the rows of the two large tables, the oldest first:
+// ErrNotByQuarter.
+func Quarters(ctx context.Context, conn Conn) (map[string][]Quarter, error) {
+	var table proto.ColStr
+	var quarter proto.ColUInt32
+	var size proto.ColUInt64
+	all := map[string][]Quarter{}
+	var plain error
+	err := conn.Do(ctx, ch.Query{
+		Body: question("partitions"), Settings: readSettings,
+		Result: proto.Results{{Name: "table", Data: &table}, {Name: "quarter", Data: &quarter}, {Name: "bytes", Data: &size}},
+		OnResult: func(context.Context, proto.Block) error {
+			for i, q := range quarter {
+				if q == 0 {
+					plain = ErrNotByQuarter
+					continue
+				}
+				first := time.Date(int(q/10_000), time.Month(q/100%100), 1, 0, 0, 0, 0, time.UTC)
+				all[table.Row(i)] = append(all[table.Row(i)], Quarter{first, size[i]})
+			}
+			return nil
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("partitions: %w", err)
+	}
+	return all, plain
+}
+
+// Fitting is the first day of the oldest quarter that fits in so many bytes together
+// with all that came after it, in both tables; zero: all of them fit.
+// ErrNotByQuarter.
+func Fitting(ctx context.Context, conn Conn, bytes uint64) (time.Time, error) {
+	tables, err := Quarters(ctx, conn)
+	if err != nil {
+		return time.Time{}, err
+	}
+	sizes, newest := map[time.Time]uint64{}, time.Time{}
+	oldest := time.Time{}
+	for _, all := range tables {
+		for _, q := range all {
+			sizes[q.First] += q.Bytes
+			if q.First.After(newest) {
+				newest = q.First
+			}
+			if oldest.IsZero() || q.First.Before(oldest) {
+				oldest = q.First
+			}
+		}
+	}
+	for at, sum := newest, uint64(0); !at.Before(oldest); at = at.AddDate(0, -3, 0) {
+		if sum += sizes[at]; sum > bytes {
+			return at.AddDate(0, 3, 0), nil
+		}
+	}
+	return time.Time{}, nil
+}

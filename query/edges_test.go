@@ -1,0 +1,133 @@
+package query
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+)
+
+// projected stands for tables that move, and for who tells that they did.
+type projected struct {
+	mu    sync.Mutex
+	at    Edge
+	asks  int
+	asked chan struct{} // a question was answered
+	told  chan struct{} // closed when they move; nil: nobody tells
+}
+
+func (p *projected) edges() *edges {
+	return &edges{
+		ask: func(context.Context) (Edge, error) {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.asks++
+			select {
+			case p.asked <- struct{}{}:
+			default:
+			}
+			return p.at, nil
+		},
+		written: func() <-chan struct{} {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			return p.told
+		},
+	}
+}
+
+func (p *projected) move() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.at.Watermark.Seq++
+	if p.told != nil {
+		close(p.told)
+		p.told = make(chan struct{})
+	}
+}
+
+// Who waits is woken when it is told that the tables moved, not at the next
+// question, and little is asked meanwhile.
+func TestEdgesAreAskedWhenTheyMove(t *testing.T) {
+	p := &projected{asked: make(chan struct{}), told: make(chan struct{})}
+	e := p.edges()
+	e.enter() // as one who waits for long
+	defer e.leave()
+	least := time.Hour
+	for seq := range uint64(5) {
+		seen := Edge{Watermark: Watermark{Seq: seq}}
+		<-p.asked // from now on the next question is edgeSeldom away
+		began := time.Now()
+		p.move()
+		now, err := e.beyond(t.Context(), seen)
+		if err != nil || now.Watermark.Seq <= seq {
+			t.Fatalf("%+v, %v", now, err)
+		}
+		least = min(least, time.Since(began))
+	}
+	if least > edgeSeldom/2 {
+		t.Errorf("woken after %s at best", least)
+	}
+	p.mu.Lock()
+	before := p.asks
+	p.mu.Unlock()
+	const quiet = time.Second
+	time.Sleep(quiet)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if asks, most := p.asks-before, int(quiet/edgeSeldom)+2; asks > most {
+		t.Errorf("asked %d times while nothing moved, at most %d are needed", asks, most)
+	}
+}
+
+// A replica that is behind what was told is asked again soon.
+func TestEdgesOfALateReplica(t *testing.T) {
+	p := &projected{asked: make(chan struct{}), told: make(chan struct{})}
+	e := p.edges()
+	e.enter()
+	defer e.leave()
+	least := time.Hour
+	for seq := range uint64(5) {
+		<-p.asked
+		p.mu.Lock()
+		close(p.told)
+		p.told = make(chan struct{})
+		p.mu.Unlock()
+		<-p.asked // finds nothing
+		began := time.Now()
+		p.mu.Lock()
+		p.at.Watermark.Seq++
+		p.mu.Unlock()
+		if _, err := e.beyond(t.Context(), Edge{Watermark: Watermark{Seq: seq}}); err != nil {
+			t.Fatal(err)
+		}
+		least = min(least, time.Since(began))
+	}
+	if least > edgeSeldom/2 {
+		t.Errorf("woken after %s at best", least)
+	}
+}
+
+// Where nobody tells, it is asked often.
+func TestEdgesAreAskedOftenWhereNobodyTells(t *testing.T) {
+	p := &projected{asked: make(chan struct{})}
+	e := p.edges()
+	e.enter()
+	defer e.leave()
+	for range 10 {
+		select {
+		case <-p.asked:
+		case <-time.After(10 * time.Second):
+			t.Fatal("not asked for 10 s")
+		}
+	}
+	<-p.asked
+	began := time.Now()
+	p.move()
+	if _, err := e.beyond(t.Context(), Edge{}); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("woken after %s", took)
+	}
+}

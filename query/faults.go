@@ -1,0 +1,55 @@
+package query
+
+import "time"
+
+// timeless understands requests without knowing the time: no bound lies in its
+// future.
+var timeless = &Service{now: func() time.Time { return time.Date(9000, 1, 1, 0, 0, 0, 0, time.UTC) }}
+
+// Faults adds to a fault of the form of a request what else is wrong with it, so
+// that one refusal names all.
+func (r ResultsRequest) Faults(form error) error {
+	_, err := timeless.plan(Principal{}, r)
+	return together(form, err)
+}
+
+// Faults is the same of movers.
+func (r MoversRequest) Faults(form error) error {
+	_, _, _, err := timeless.understandMovers(Principal{}, r)
+	return together(form, err)
+}
+
+// Faults is the same of positions.
+func (r PositionsRequest) Faults(form error) error {
+	_, err := timeless.understandPositions(Principal{}, &r)
+	return together(form, err)
+}
+
+// Faults is the same of a market position.
+func (r PositionRequest) Faults(form error) error { return together(form, r.Check()) }
+
+// Faults is the same of a list of sites.
+func (r SitesRequest) Faults(form error) error { return faultsOfList(form, nil, r.Limit) }
+
+// Faults is the same of a list of items.
+func (r ItemsRequest) Faults(form error) error { return faultsOfList(form, r.wrong(), r.Limit) }
+
+// Faults is the same of a list of orders.
+func (r OrdersRequest) Faults(form error) error { return faultsOfList(form, nil, r.Limit) }
+
+// Faults is the same of the quality of an order.
+func (r QualityRequest) Faults(form error) error { return faultsOfList(form, r.wrong(), r.Limit) }
+
+// Faults is the same of exports or imports.
+func (r FileJobsRequest) Faults(form error) error { return faultsOfList(form, nil, r.Limit) }
+
+// Faults is the same of a history.
+func (r HistoryRequest) Faults(form error) error {
+	_, wrong := historyQuery(r)
+	return faultsOfList(form, wrong, r.Limit)
+}
+
+func faultsOfList(form, wrong error, asked *int) error {
+	_, err := pageLimit(asked, MaxLimit)
+	return together(form, together(wrong, err))
+}

@@ -1,0 +1,46 @@
+package mcp
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// narrowings are the arguments that a view takes from an address by their own
+// names, as asked.js of the explorer has them; since is written as an instant.
+var narrowings = map[string][]string{
+	"overview":   {"ownMerchant"},
+	"assortment": {"orderId"},
+	"history":    {"orderId", "merchant", "ownMerchant"},
+	"latest":     {"orderId", "merchant"},
+	"sites":      {"orderId"},
+}
+
+// shown are the other arguments that a view shows.
+var shown = map[string][]string{
+	"overview":   {"site", "since"},
+	"assortment": {"site", "name", "capturedFrom", "capturedTo", "since", "until"},
+	"history":    {"site", "capturedFrom", "capturedTo", "since", "until", "candidatePrice"},
+	"latest":     {"site", "latestObservationPerPair"}, // all offers, not the best of each pair
+	"sites":      {"site"},
+	"orders":     {"orderId", "alias"},
+}
+
+// identifiers name products.
+var identifiers = []string{"itemId", "ean", "pzn", "asin", "asinLocale"}
+
+// ofAnswers are arguments of how an answer is given, and what the page has by
+// itself.
+var ofAnswers = []string{"limit", "cursor", "fields", "sort", "timezone", "globalScope"}
+
+// omitted are the arguments that the page does not show, by name.
+func (q pageQuestion) omitted() []string {
+	view := q.view()
+	known := slices.Concat(ofAnswers, narrowings[view], shown[view])
+	if view == "history" || view == "latest" {
+		known = append(known, identifiers...)
+	}
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(q.given)), func(name string) bool {
+		return slices.Contains(known, name) || strings.HasPrefix(name, "include") || q.given[name] == "false"
+	})
+}
