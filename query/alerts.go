@@ -185,7 +185,7 @@ func (s *Service) past(ctx context.Context, in *read, rule *alert.Rule, at []Pos
 	}
 	slices.Sort(items)
 	items = slices.Compact(items)
-	facts, err := s.siteFacts(ctx)
+	facts, err := s.siteFacts(ctx, in.vis)
 	if err != nil {
 		return nil, err
 	}
@@ -222,7 +222,7 @@ func (s *Service) past(ctx context.Context, in *read, rule *alert.Rule, at []Pos
 // capture stand together.
 type folder struct {
 	rule       *alert.Rule
-	facts      map[contracts.SiteKey]contracts.Site
+	facts      siteFacts
 	references map[contracts.ItemID][]contracts.ReferencePrice
 	past       map[contracts.Pair][]pastCapture
 	room       int // for how many captures

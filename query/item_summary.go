@@ -262,7 +262,7 @@ type itemSumming struct {
 	days   []Statistic // by site, then day
 	offers []offer
 	newest map[contracts.SiteKey]newestCapture
-	facts  map[contracts.SiteKey]contracts.Site
+	facts  siteFacts
 	pairs  map[contracts.SiteKey]uint64
 	own    ownPrices
 	ItemSummary
@@ -306,10 +306,10 @@ func (o *itemSumming) readFacts(ctx context.Context) (err error) {
 	if o.pairs, err = o.s.store.PairsBySite(ctx, o.in.vis, o.in.query.Selectors); err != nil {
 		return err
 	}
-	if o.facts, err = o.s.siteFacts(ctx); err != nil {
+	if o.facts, err = o.s.siteFacts(ctx, o.in.vis); err != nil {
 		return err
 	}
-	items, err := o.s.store.ItemRecords(ctx, []contracts.ItemID{o.r.ItemID})
+	items, err := o.s.store.itemsOf(ctx, o.in.vis, []contracts.ItemID{o.r.ItemID})
 	if err != nil {
 		return err
 	}

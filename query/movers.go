@@ -230,7 +230,7 @@ func (s *Service) moversWindow(r MoversRequest) (rows ResultsRequest, w contract
 
 // movers are all movers of the kind that is asked for, ranked.
 func (s *Service) movers(ctx context.Context, in *read, r MoversRequest, echo *MoversEcho) ([]Mover, error) {
-	facts, err := s.siteFacts(ctx)
+	facts, err := s.siteFacts(ctx, in.vis)
 	if err != nil {
 		return nil, err
 	}
@@ -302,7 +302,7 @@ func (e *MoversEcho) count(site contracts.SiteKey, kinds []MoverKind) {
 // featuredSince reads the newest capture of each pair in a window. Where that
 // ends now, there is a table of them, which has those from before it, too; of an
 // older moment, as that of a cursor, it would be made of all rows.
-func (s *Service) featuredSince(ctx context.Context, v Visibility, q ResultsQuery, toNow bool, facts map[contracts.SiteKey]contracts.Site) (map[contracts.Pair]*featured, error) {
+func (s *Service) featuredSince(ctx context.Context, v Visibility, q ResultsQuery, toNow bool, facts siteFacts) (map[contracts.Pair]*featured, error) {
 	if !toNow || q.Window.Length() < moverWindow || q.Filtered() || explaining(ctx) != nil {
 		return s.featured(ctx, v, q, facts)
 	}
@@ -326,7 +326,7 @@ func (s *Service) featuredSince(ctx context.Context, v Visibility, q ResultsQuer
 // featuredBefore reads the newest capture of each pair before the window of a
 // read, of those that have one in it: first in the time in which most have one,
 // then in all for the products of the others.
-func (s *Service) featuredBefore(ctx context.Context, v Visibility, q ResultsQuery, after map[contracts.Pair]*featured, facts map[contracts.SiteKey]contracts.Site) (map[contracts.Pair]*featured, error) {
+func (s *Service) featuredBefore(ctx context.Context, v Visibility, q ResultsQuery, after map[contracts.Pair]*featured, facts siteFacts) (map[contracts.Pair]*featured, error) {
 	since := q.Window.From
 	q.Window, q.FromNow, q.ToNow = contracts.Window{From: since.Add(-moverRecent), To: since}, false, false
 	before, err := s.featured(ctx, v, q, facts)
@@ -357,7 +357,7 @@ func (s *Service) featuredBefore(ctx context.Context, v Visibility, q ResultsQue
 
 // featured reads the newest capture of each pair in a window, with the offer
 // that stands for it.
-func (s *Service) featured(ctx context.Context, v Visibility, q ResultsQuery, facts map[contracts.SiteKey]contracts.Site) (map[contracts.Pair]*featured, error) {
+func (s *Service) featured(ctx context.Context, v Visibility, q ResultsQuery, facts siteFacts) (map[contracts.Pair]*featured, error) {
 	q.Standing = true
 	all := map[contracts.Pair]*featured{}
 	err := s.store.Results(ctx, v, &q, func(b *Block) error {

@@ -193,7 +193,7 @@ func (s *Service) positions(ctx context.Context, in *read, r PositionsRequest, e
 	if err != nil || len(offers) == 0 {
 		return nil, err
 	}
-	facts, err := s.siteFacts(ctx)
+	facts, err := s.siteFacts(ctx, in.vis)
 	if err != nil {
 		return nil, err
 	}
@@ -261,16 +261,6 @@ func orNothing(s *string) string {
 		return ""
 	}
 	return *s
-}
-
-// siteFacts is what is known of each site.
-func (s *Service) siteFacts(ctx context.Context) (map[contracts.SiteKey]contracts.Site, error) {
-	sites, err := s.store.SiteRecords(ctx)
-	facts := make(map[contracts.SiteKey]contracts.Site, len(sites))
-	for _, site := range sites {
-		facts[site.Site] = site
-	}
-	return facts, err
 }
 
 // own gives the caller's price, and the offers that it is compared with.

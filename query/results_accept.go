@@ -56,14 +56,11 @@ func (s *Service) enter(ctx context.Context, plan *resultsPlan, r ResultsRequest
 
 // encoder makes what encodes the rows of a read.
 func (s *Service) encoder(ctx context.Context, plan *resultsPlan, v Visibility) (*rowEncoder, error) {
-	facts := siteFacts{}
+	var facts siteFacts
 	if plan.include.ExportFields {
-		sites, err := s.store.sites(ctx, v)
-		if err != nil {
+		var err error
+		if facts, err = s.siteFacts(ctx, v); err != nil {
 			return nil, err
-		}
-		for _, site := range sites {
-			facts[site.Site] = site
 		}
 	}
 	return newRowEncoder(plan, facts, newEnrichment(plan.include, s.store, v)), nil

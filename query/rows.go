@@ -1,6 +1,7 @@
 package query
 
 import (
+	"context"
 	"slices"
 
 	"preismon/contracts"
@@ -128,6 +129,16 @@ func appendTextOrNull(out, s []byte) []byte {
 
 // siteFacts are the facts of all sites, as of the request.
 type siteFacts map[contracts.SiteKey]contracts.Site
+
+// siteFacts reads them as of what the caller sees.
+func (s *Service) siteFacts(ctx context.Context, v Visibility) (siteFacts, error) {
+	sites, err := s.store.sites(ctx, v)
+	facts := make(siteFacts, len(sites))
+	for _, site := range sites {
+		facts[site.Site] = site
+	}
+	return facts, err
+}
 
 // marks tells which observed fields the site's rows may show. They belong to
 // facts of the site's record, never to its name (choices 18): prime and buy

@@ -146,7 +146,7 @@ func (s *Service) addStandings(ctx context.Context, in *read, place statisticsCu
 	if err != nil {
 		return err
 	}
-	facts, err := s.siteFacts(ctx)
+	facts, err := s.siteFacts(ctx, in.vis)
 	if err != nil {
 		return err
 	}

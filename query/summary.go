@@ -125,7 +125,7 @@ func (s *Service) sumUp(ctx context.Context, in *read, r ResultsRequest, page *R
 func (s *Service) summary(ctx context.Context, in *read, sum summing) (*Summary, error) {
 	held := func(site SiteTally) bool { return len(site.Wins) > 0 }
 	if slices.ContainsFunc(sum.sites, held) {
-		facts, err := s.siteFacts(ctx)
+		facts, err := s.siteFacts(ctx, in.vis)
 		if err != nil {
 			return nil, err
 		}

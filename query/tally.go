@@ -19,8 +19,14 @@ type siteTally struct {
 	priced, unavailable, unknown uint64
 	first, last                  int64               // captures, ms
 	items                        map[uint64]struct{} // with a row
-	prices                       map[contracts.Currency][]int64
-	wins                         map[string]uint64 // by merchant
+	prices                       map[contracts.Currency]*priceTally
+	wins                         map[string]*uint64 // by merchant
+}
+
+// priceTally collects prices of one currency.
+type priceTally struct {
+	minor    []int64
+	min, max int64
 }
 
 func newTallyOf(pairs map[contracts.SiteKey]uint64) *tally {
@@ -39,7 +45,11 @@ func (t *tally) add(b *Block, n int) {
 		site.items[b.Item[i]] = struct{}{}
 		site.first, site.last = min(site.first, b.CapturedMs[i]), max(site.last, b.CapturedMs[i])
 		if contracts.Flag(b.IsBuyBox[i]) == contracts.FlagTrue {
-			site.wins[string(b.Merchant.At(i))]++
+			if n := site.wins[string(b.Merchant.At(i))]; n != nil {
+				*n++
+			} else {
+				site.wins[string(b.Merchant.At(i))] = new(uint64(1))
+			}
 		}
 		switch contracts.Outcome(b.Outcome[i]) {
 		case contracts.PriceObserved:
@@ -48,14 +58,27 @@ func (t *tally) add(b *Block, n int) {
 				continue
 			}
 			site.priced++
-			currency := b.Currency.At(i)
-			site.prices[contracts.Currency(currency)] = append(site.prices[contracts.Currency(currency)], b.PriceMinor[i])
+			site.priceTally(b.Currency.At(i)).add(b.PriceMinor[i])
 		case contracts.Unavailable, contracts.ProductNotFound:
 			site.unavailable++
 		default:
 			site.unknown++
 		}
 	}
+}
+
+func (s *siteTally) priceTally(currency []byte) *priceTally {
+	p := s.prices[contracts.Currency(currency)]
+	if p == nil {
+		p = &priceTally{min: math.MaxInt64, max: math.MinInt64}
+		s.prices[contracts.Currency(currency)] = p
+	}
+	return p
+}
+
+func (p *priceTally) add(minor int64) {
+	p.minor = append(p.minor, minor)
+	p.min, p.max = min(p.min, minor), max(p.max, minor)
 }
 
 // site finds the counts of a row's site.
@@ -66,7 +89,7 @@ func (t *tally) site(b *Block, i int) *siteTally {
 		if t.seen[key] == nil {
 			t.seen[key] = &siteTally{
 				first: math.MaxInt64, last: math.MinInt64,
-				items: map[uint64]struct{}{}, prices: map[contracts.Currency][]int64{}, wins: map[string]uint64{},
+				items: map[uint64]struct{}{}, prices: map[contracts.Currency]*priceTally{}, wins: map[string]*uint64{},
 			}
 		}
 		*at = t.seen[key]
@@ -84,15 +107,47 @@ func (t *tally) sites() (all []SiteTally) {
 			Site: key, Pairs: uint64(len(site.items)), FirstMs: site.first, LastMs: site.last,
 			Priced: site.priced, Unavailable: site.unavailable, Unknown: site.unknown,
 		}
-		for currency, prices := range site.prices {
-			slices.Sort(prices)
-			n := len(prices)
-			one.Prices = append(one.Prices, PriceTally{currency, uint64(n), prices[0], prices[(n-1)/2], prices[n-1]})
+		for currency, p := range site.prices {
+			n := len(p.minor)
+			one.Prices = append(one.Prices, PriceTally{currency, uint64(n), p.min, nthLeast(p.minor, (n-1)/2), p.max})
 		}
 		for merchant, n := range site.wins {
-			one.Wins = append(one.Wins, Wins{merchant, n})
+			one.Wins = append(one.Wins, Wins{merchant, *n})
 		}
 		all = append(all, one)
 	}
 	return all
 }
+
+// nthLeast is the number that would be at place n if all were sorted. It changes
+// their order (quickselect, Hoare 1961).
+func nthLeast(all []int64, n int) int64 {
+	for len(all) > 12 {
+		pivot := middleOf(all[0], all[len(all)/2], all[len(all)-1])
+		less, more := 0, len(all)-1
+		for less <= more {
+			for all[less] < pivot {
+				less++
+			}
+			for all[more] > pivot {
+				more--
+			}
+			if less <= more {
+				all[less], all[more] = all[more], all[less]
+				less, more = less+1, more-1
+			}
+		}
+		switch {
+		case n <= more:
+			all = all[:more+1]
+		case n >= less:
+			all, n = all[less:], n-less
+		default:
+			return pivot
+		}
+	}
+	slices.Sort(all)
+	return all[n]
+}
+
+func middleOf(a, b, c int64) int64 { return max(min(a, b), min(max(a, b), c)) }

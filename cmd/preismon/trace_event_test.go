@@ -39,7 +39,7 @@ func (d *demoTest) trace(t *testing.T) {
 			}
 		}
 	}
-	contains(trace(0, id), fmt.Sprintf("OBSERVATIONS, sequence %d,", seq), fmt.Sprintf("%d rows, visible", rows), fmt.Sprintf("(%d): %d rows", mandate, mine))
+	contains(trace(0, id), fmt.Sprintf("OBSERVATIONS, sequence %d,", seq), plural(rows, "row")+", visible", fmt.Sprintf("(%d): %s", mandate, plural(mine, "row")))
 
 	js := d.up.bus(t).js
 	s, err := js.Stream(t.Context(), "CATALOG")
