@@ -65,7 +65,7 @@ func TestCatalogue(t *testing.T) {
 	_, errs = catalogue(exitFailed, "orders", "pause", id[1], "--yes")
 	contains(errs, "paused already")
 	catalogue(0, "orders", "pause", "--undo", id[1], "--yes")
-	eventually(t, 30*time.Second, "the sites of the resumed order", func() bool { // its rows are being deleted, see the help of pause
+	eventually(t, time.Minute, "the sites of the resumed order", func() bool { // its rows are being deleted, see the help of pause
 		return slices.Equal(listAll(t, c, "/v1/sites", "site"), before)
 	})
 

@@ -33,7 +33,7 @@ func TestUpKilled(t *testing.T) {
 	}
 	gone := func() {
 		t.Helper()
-		eventually(t, 20*time.Second, "the ClickHouse of the killed process is gone", func() bool { return !alive(clickHouse) })
+		eventually(t, time.Minute, "the ClickHouse of the killed process is gone", func() bool { return !alive(clickHouse) })
 	}
 	for range 3 { // while it fills the folder for the first time
 		u := launchUp(t, nil, args...)

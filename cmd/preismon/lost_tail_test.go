@@ -36,7 +36,7 @@ func TestProjectorAfterALostTail(t *testing.T) {
 	project := func() *role {
 		t.Helper()
 		r := startRole(t, "projector", "--nats-url", nats, "--clickhouse-dsn", ch.ProjectorDSN, "--admin-listen", "127.0.0.1:0")
-		eventually(t, 20*time.Second, "it reads both streams", func() bool { return strings.Count(r.stderr.String(), "stream open") >= 2 })
+		eventually(t, time.Minute, "it reads both streams", func() bool { return strings.Count(r.stderr.String(), "stream open") >= 2 })
 		return r
 	}
 	before := project()

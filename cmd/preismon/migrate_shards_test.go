@@ -33,7 +33,7 @@ func TestMigrateIntoCluster(t *testing.T) {
 	node := startRole(t, "query", "--shards", "2", "--nats-url", testserver.NATS(t), "--clickhouse-dsn", shard.DSN(embedded.QueryUser, ""), "--token-key", key,
 		"--cursor-key", strings.Repeat("cursor key ", 4), "--base-url", "https://prices.example.com", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0")
 	tables := strings.Join(schema.OverShards(), ", ")
-	eventually(t, 20*time.Second, "the node says what to run", func() bool {
+	eventually(t, time.Minute, "the node says what to run", func() bool {
 		said := node.check("schema")
 		return !node.ready() && strings.Contains(said, "("+tables+"); run `preismon migrate --clickhouse-cluster NAME`")
 	})
@@ -42,5 +42,5 @@ func TestMigrateIntoCluster(t *testing.T) {
 		t.Errorf("replicas of plain tables: exit code %d: %s", code, errs)
 	}
 	migrate("The tables over all shards are there: "+tables+".\n", "--clickhouse-cluster", testserver.Cluster(1), "--unreplicated")
-	eventually(t, 20*time.Second, "the node finds them", func() bool { return node.check("schema") == "ok" })
+	eventually(t, time.Minute, "the node finds them", func() bool { return node.check("schema") == "ok" })
 }

@@ -61,7 +61,7 @@ func TestMigrateWhileServing(t *testing.T) {
 
 	// Before: both say what to run, and neither is ready.
 	for r, check := range map[*role]string{node: "schema", projector: "tables"} {
-		eventually(t, 20*time.Second, r.name+" says what to run", func() bool {
+		eventually(t, time.Minute, r.name+" says what to run", func() bool {
 			return !r.ready() && strings.Contains(r.check(check), "it has version 8 and this program needs "+fmt.Sprint(schema.Version())+"; "+migrateAdvice)
 		})
 	}
@@ -78,7 +78,7 @@ func TestMigrateWhileServing(t *testing.T) {
 	for _, path := range migrationReads {
 		beside.Go(func() { read.again(reading, path) })
 	}
-	eventually(t, 20*time.Second, "every read is refused", func() bool { return read.each(read.refused) })
+	eventually(t, time.Minute, "every read is refused", func() bool { return read.each(read.refused) })
 	if len(read.answered) > 0 {
 		t.Errorf("answered before the migration: %v", read.answered)
 	}
@@ -98,11 +98,11 @@ func TestMigrateWhileServing(t *testing.T) {
 
 	// After: by themselves.
 	for _, r := range []*role{node, projector} {
-		eventually(t, 20*time.Second, r.name+" is ready by itself", r.ready)
+		eventually(t, time.Minute, r.name+" is ready by itself", r.ready)
 		t.Logf("%s is ready %v after the migration", r.name, time.Since(migrated).Round(time.Millisecond))
 	}
-	eventually(t, 30*time.Second, "the projector leads", func() bool { return projector.metric("preismon_projector_leader") == "1" })
-	eventually(t, 20*time.Second, "every read is answered", func() bool { return read.each(read.answered) })
+	eventually(t, time.Minute, "the projector leads", func() bool { return projector.metric("preismon_projector_leader") == "1" })
+	eventually(t, time.Minute, "every read is answered", func() bool { return read.each(read.answered) })
 	stop()
 	beside.Wait()
 	for _, path := range migrationReads {
@@ -133,7 +133,7 @@ func TestMigrateWhileServing(t *testing.T) {
 	c.shows(append(past, "2 beta.example 26", "2 beta.example 27"))
 	second := startRole(t, queryArgs...)
 	for _, n := range []*role{node, second} {
-		eventually(t, 20*time.Second, "the query node is ready on newer tables", n.ready)
+		eventually(t, time.Minute, "the query node is ready on newer tables", n.ready)
 		at := *c
 		at.url = "http://" + n.listen
 		if d := cmp.Diff(append(past, "2 beta.example 26", "2 beta.example 27"), at.prices()); d != "" {

@@ -135,7 +135,7 @@ func TestUpIsObserved(t *testing.T) {
 		}
 	})
 	t.Run("publisher to ClickHouse", func(t *testing.T) {
-		eventually(t, 45*time.Second, "an insert is in the trace of a batch that is linked to a publisher", func() bool {
+		eventually(t, time.Minute, "an insert is in the trace of a batch that is linked to a publisher", func() bool {
 			published := map[string]bool{}
 			for _, s := range c.find(func(s sentSpan) bool { return s.Name == "publish OBSERVATIONS" }) {
 				published[s.SpanID] = true
@@ -153,7 +153,7 @@ func TestUpIsObserved(t *testing.T) {
 		})
 	})
 	t.Run("request to ClickHouse", func(t *testing.T) {
-		eventually(t, 45*time.Second, "a statement is in the trace of its request", func() bool {
+		eventually(t, time.Minute, "a statement is in the trace of its request", func() bool {
 			req, err := http.NewRequest(http.MethodGet, u.URL+"/v1/results?limit=1", nil)
 			if err != nil {
 				t.Fatal(err)
@@ -266,7 +266,7 @@ func TestRequestIDInAllLogs(t *testing.T) {
 	}
 	r := startRole(t, "query", "--nats-url", testserver.NATS(t), "--clickhouse-dsn", ch.QueryDSN, "--token-key", key,
 		"--cursor-key", strings.Repeat("cursor key ", 4), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0")
-	eventually(t, 20*time.Second, "the query node is ready", r.ready)
+	eventually(t, time.Minute, "the query node is ready", r.ready)
 	before := len(r.stderr.String())
 	req, err := http.NewRequest(http.MethodPost, "http://"+r.listen+"/v1/auth/token", bytes.NewReader([]byte(`{"loginIdentifier":"a@example.com","password":"secret-password"}`)))
 	if err != nil {

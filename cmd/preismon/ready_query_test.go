@@ -36,7 +36,7 @@ func TestQueryReadyWithoutArchive(t *testing.T) {
 		t.Helper()
 		var status int
 		var body []byte
-		eventually(t, 30*time.Second, "/readyz says "+strings.Join(words, ", "), func() bool {
+		eventually(t, time.Minute, "/readyz says "+strings.Join(words, ", "), func() bool {
 			status, body = client.get("/readyz", nil)
 			for _, w := range words {
 				if !strings.Contains(string(body), w) {
@@ -51,7 +51,7 @@ func TestQueryReadyWithoutArchive(t *testing.T) {
 	if err := os.RemoveAll(first); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, 30*time.Second, "the first archive is away", func() bool {
+	eventually(t, time.Minute, "the first archive is away", func() bool {
 		return !strings.Contains(says(`"ready":true`, `"archive 1":"`, `"archive 2":"ok"`), `"archive 1":"ok"`)
 	})
 	if log := r.stderr.String(); !strings.Contains(log, "no --base-url") {

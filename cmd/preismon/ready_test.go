@@ -35,7 +35,7 @@ func TestProjectorReady(t *testing.T) {
 			client := &api{t: t, url: "http://" + r.admin, http: http.DefaultClient}
 			var status int
 			var body []byte
-			eventually(t, 30*time.Second, "/readyz says so", func() bool {
+			eventually(t, time.Minute, "/readyz says so", func() bool {
 				status, body = client.get("/readyz", nil)
 				return (status == http.StatusOK) == c.ready && strings.Contains(string(body), c.words[0])
 			})

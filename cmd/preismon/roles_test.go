@@ -184,7 +184,7 @@ func TestRoles(t *testing.T) {
 	}
 	nodes := []*role{startRole(t, queryArgs...), startRole(t, queryArgs...)}
 	for _, n := range nodes {
-		eventually(t, 20*time.Second, "the query node is ready", n.ready)
+		eventually(t, time.Minute, "the query node is ready", n.ready)
 	}
 	at := func(n *role, c *api) *api {
 		return &api{t: t, url: "http://" + n.listen, http: http.DefaultClient, token: c.token}

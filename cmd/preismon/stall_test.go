@@ -40,21 +40,21 @@ func TestProjectorMeetsTablesLate(t *testing.T) {
 			late := startRole(t, args(through)...)
 			eventually(t, time.Minute, "it says what it waits for", func() bool { return strings.Contains(late.stderr.String(), "the tables cannot be looked at") })
 			right := startRole(t, args(s.ProjectorDSN)...)
-			eventually(t, 20*time.Second, "the other leads", func() bool { return right.metric(leaderMetric) == "1" })
+			eventually(t, time.Minute, "the other leads", func() bool { return right.metric(leaderMetric) == "1" })
 			right.terminate()
 			if _, err := db.ExecContext(t.Context(), c.change); err != nil {
 				t.Fatal(err)
 			}
 			between.Mend()
 			if c.goesOn {
-				eventually(t, 20*time.Second, "it says what to do", func() bool { return strings.Contains(late.stderr.String(), c.says) })
+				eventually(t, time.Minute, "it says what to do", func() bool { return strings.Contains(late.stderr.String(), c.says) })
 				if late.metric(leaderMetric) != "0" || strings.Contains(late.stderr.String(), `"msg":"leading"`) {
 					t.Error("it asked for the lease")
 				}
 				if _, errs, code := preismon(t, nil, "migrate", "--clickhouse-dsn", s.AdminDSN); code != 0 {
 					t.Fatal(errs)
 				}
-				eventually(t, 20*time.Second, "it leads by itself", func() bool { return late.metric(leaderMetric) == "1" })
+				eventually(t, time.Minute, "it leads by itself", func() bool { return late.metric(leaderMetric) == "1" })
 				return
 			}
 			select {
@@ -82,17 +82,17 @@ func TestProjectorGivesLeaseBack(t *testing.T) {
 		return []string{"projector", "--nats-url", nats, "--clickhouse-dsn", dsn, "--admin-listen", "127.0.0.1:0", "--lease-ttl", "2s"}
 	}
 	leader := startRole(t, args(s.ProjectorDSN)...)
-	eventually(t, 20*time.Second, "the first leads", func() bool { return leader.metric(leaderMetric) == "1" })
+	eventually(t, time.Minute, "the first leads", func() bool { return leader.metric(leaderMetric) == "1" })
 	cutOff := startRole(t, args(through)...)
-	eventually(t, 20*time.Second, "the second stands by", func() bool { return strings.Contains(cutOff.stderr.String(), "standing by") })
+	eventually(t, time.Minute, "the second stands by", func() bool { return strings.Contains(cutOff.stderr.String(), "standing by") })
 	between.Refuse()
 	if err := leader.cmd.Process.Signal(syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, 20*time.Second, "it gives the lease back", func() bool { return strings.Contains(cutOff.stderr.String(), "lease given back") })
+	eventually(t, time.Minute, "it gives the lease back", func() bool { return strings.Contains(cutOff.stderr.String(), "lease given back") })
 	third := startRole(t, args(s.ProjectorDSN)...)
 	eventually(t, 10*time.Second, "the third leads", func() bool { return third.metric(leaderMetric) == "1" })
 	third.terminate()
 	between.Mend()
-	eventually(t, 20*time.Second, "the second leads", func() bool { return cutOff.metric(leaderMetric) == "1" })
+	eventually(t, time.Minute, "the second leads", func() bool { return cutOff.metric(leaderMetric) == "1" })
 }

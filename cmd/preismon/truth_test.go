@@ -290,7 +290,7 @@ func applied(t *testing.T, u *upProcess) {
 // settle is called before counting: scopes may still be on their way in.
 func settle(t *testing.T, db *sql.DB) {
 	t.Helper()
-	eventually(t, 30*time.Second, "every scope is in force and its lost rows are gone", func() bool {
+	eventually(t, time.Minute, "every scope is in force and its lost rows are gone", func() bool {
 		return number(t, db, `SELECT count() FROM (SELECT mandate, version FROM scopes FINAL) AS s
 			LEFT JOIN (SELECT mandate, max(version) AS version FROM scopes_applied FINAL GROUP BY mandate) AS a ON s.mandate = a.mandate
 			WHERE s.version != a.version`) == 0

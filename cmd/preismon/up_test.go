@@ -311,7 +311,7 @@ func (d *demoTest) rows(t *testing.T) {
 func (d *demoTest) live(t *testing.T) {
 	c := d.client(t, "anna")
 	from := time.Now()
-	eventually(t, 45*time.Second, "new captures can be queried", func() bool {
+	eventually(t, time.Minute, "new captures can be queried", func() bool {
 		rows := results(t, c, from, time.Now())
 		if len(rows) > 0 {
 			t.Logf("the first row came %v after the window began", time.Since(from).Round(100*time.Millisecond))

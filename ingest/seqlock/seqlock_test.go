@@ -104,13 +104,13 @@ func (w *world) last(t *testing.T, subject string) *jetstream.RawStreamMsg {
 // eventually asks until the answer is there.
 func eventually(t *testing.T, r *seqlock.Reader) *event.Written {
 	t.Helper()
-	for range 500 {
+	for range 3_000 {
 		if w := r.Written(t.Context()); w != nil {
 			return w
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	t.Fatalf("the reader knows nothing after 10 s: %+v", r.Stats())
+	t.Fatalf("the reader knows nothing after a minute: %+v", r.Stats())
 	return nil
 }
 
