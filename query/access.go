@@ -101,10 +101,24 @@ func (w Watermark) Compare(v Watermark) int {
 // access decides whether the caller may read an area at all.
 func (s *Service) access(ctx context.Context, p Principal, area contracts.Permission) (*Access, error) {
 	a, err := s.account(ctx, p)
-	if err == nil && !a.may(area) {
-		return nil, fault.New(fault.Forbidden, CodeForbidden, "This account may not read %s.", area)
+	if err == nil {
+		err = a.refused(area)
 	}
-	return a, err
+	if err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// May refuses a caller who may not read all of these areas.
+func (s *Service) May(ctx context.Context, p Principal, areas ...contracts.Permission) error {
+	ctx, cancel := s.within(ctx)
+	defer cancel()
+	a, err := s.account(ctx, p)
+	if err != nil {
+		return err
+	}
+	return a.refused(areas...)
 }
 
 // account reads an account that is still good for reading.
@@ -119,6 +133,17 @@ func (s *Service) account(ctx context.Context, p Principal) (*Access, error) {
 		return nil, tokenInvalid()
 	}
 	return a, nil
+}
+
+// refused is the refusal of the first area that the account may not read; nil:
+// it may read all.
+func (a *Access) refused(areas ...contracts.Permission) error {
+	for _, area := range areas {
+		if !a.may(area) {
+			return fault.New(fault.Forbidden, CodeForbidden, "This account may not read %s.", area)
+		}
+	}
+	return nil
 }
 
 func (a *Access) may(area contracts.Permission) bool { return slices.Contains(a.Permissions, area) }

@@ -182,19 +182,15 @@ func (s *Service) markets(ctx context.Context, in *read, r PositionRequest) ([]*
 	if err != nil || len(offers) == 0 {
 		return nil, err
 	}
-	sites, err := s.store.sites(ctx, in.vis)
+	facts, err := s.siteFacts(ctx, in.vis)
 	if err != nil {
 		return nil, err
-	}
-	country, flagged := map[contracts.SiteKey]string{}, map[contracts.SiteKey]bool{}
-	for _, site := range sites {
-		country[site.Site], flagged[site.Site] = site.CountryCode, site.CanonicalCountryMarket
 	}
 	by := map[marketKey]*market{}
 	var markets []*market
 	for _, o := range offers {
-		key := marketKey{country[o.Site], o.currency}
-		o.buyBox = o.buyBox && flagged[o.Site]
+		key := marketKey{facts[o.Site].CountryCode, o.currency}
+		o.buyBox = o.buyBox && facts[o.Site].CanonicalCountryMarket
 		if r.Country != "" && key.country != r.Country {
 			continue
 		}

@@ -42,6 +42,14 @@ type SiteSummary struct {
 	NoResult *uint64 `json:"noResult"`
 }
 
+// Rows is how many rows there are of a site.
+func (s SiteSummary) Rows() int {
+	if s.SiteRows == nil {
+		return 0
+	}
+	return s.Priced + s.Unavailable + s.Unknown
+}
+
 // SiteRows tells what there is of a site with rows; one without has none of its
 // members. A price, an unavailable product and a product without a result are
 // three outcomes (GEN-G5); each row counts as one of the first three numbers.

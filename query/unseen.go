@@ -20,11 +20,11 @@ type Unseen struct {
 // with a wrong one; further ones are not looked at.
 const maxNearestKeys = 10_000
 
-// Unseen tells which selectors of a read name nothing. Similar names are only
-// of what the account may list.
-func (s *Service) Unseen(ctx context.Context, p Principal, r ResultsRequest) (all []Unseen, err error) {
+// Unseen tells which selectors of a read name nothing, and whether an alias of
+// orders does, if one is given. Similar names are only of what the account may list.
+func (s *Service) Unseen(ctx context.Context, p Principal, r ResultsRequest, alias string) (all []Unseen, err error) {
 	sel := r.selectors()
-	if sel.None() {
+	if sel.None() && alias == "" {
 		return nil, nil
 	}
 	ctx, cancel := s.within(ctx)
@@ -38,7 +38,10 @@ func (s *Service) Unseen(ctx context.Context, p Principal, r ResultsRequest) (al
 	if err != nil {
 		return nil, err
 	}
-	for _, one := range []func(context.Context, *Access, Selectors) (*Unseen, error){s.unseenSite, s.unseenOrder, s.unseenItem} {
+	unseenAlias := func(ctx context.Context, a *Access, _ Selectors) (*Unseen, error) {
+		return s.unseenAlias(ctx, a, alias)
+	}
+	for _, one := range []func(context.Context, *Access, Selectors) (*Unseen, error){s.unseenSite, s.unseenOrder, unseenAlias, s.unseenItem} {
 		u, err := one(ctx, a, sel)
 		if err != nil {
 			return nil, s.budget(ctx, err)
@@ -47,7 +50,7 @@ func (s *Service) Unseen(ctx context.Context, p Principal, r ResultsRequest) (al
 			all = append(all, *u)
 		}
 	}
-	if len(all) > 0 || a.Visibility.Nothing() {
+	if len(all) > 0 || sel.None() || a.Visibility.Nothing() {
 		return all, nil
 	}
 	pairs, err := s.store.PairsBySite(ctx, a.Visibility, sel)
@@ -85,24 +88,49 @@ func (s *Service) unseenOrder(ctx context.Context, a *Access, sel Selectors) (*U
 	if sel.Order == 0 {
 		return nil, nil
 	}
-	v := a.Visibility
-	if !v.Empty() {
-		found, err := s.store.Orders(ctx, v, OrdersQuery{OrderID: sel.Order, Limit: 1})
-		if err != nil || len(found) > 0 {
-			return nil, err
-		}
-	}
 	near := search.NearestTo(fmt.Sprint(sel.Order))
-	if a.may(contracts.ReadOrders) && !v.Empty() {
-		orders, err := s.store.Orders(ctx, v, OrdersQuery{Limit: maxNearestKeys})
-		if err != nil {
-			return nil, err
-		}
-		for _, o := range orders {
-			near.Add(fmt.Sprintf("%d (%s)", o.OrderID, o.Name), fmt.Sprint(o.OrderID))
-		}
+	found, err := s.seenOrder(ctx, a, OrdersQuery{OrderID: sel.Order}, func(o contracts.Order) {
+		near.Add(fmt.Sprintf("%d (%s)", o.OrderID, o.Name), fmt.Sprint(o.OrderID))
+	})
+	if err != nil || found {
+		return nil, err
 	}
 	return &Unseen{"orderId", fmt.Sprint(sel.Order), near.Found()}, nil
+}
+
+func (s *Service) unseenAlias(ctx context.Context, a *Access, alias string) (*Unseen, error) {
+	if alias == "" {
+		return nil, nil
+	}
+	near := search.NearestTo(alias)
+	found, err := s.seenOrder(ctx, a, OrdersQuery{Alias: alias}, func(o contracts.Order) {
+		if o.Alias != "" {
+			near.Add(fmt.Sprintf("%s (%s)", o.Alias, o.Name), o.Alias, o.Name)
+		}
+	})
+	if err != nil || found {
+		return nil, err
+	}
+	return &Unseen{"alias", alias, near.Found()}, nil
+}
+
+// seenOrder tells whether an order is found; else it gives those that the account
+// may list.
+func (s *Service) seenOrder(ctx context.Context, a *Access, q OrdersQuery, each func(contracts.Order)) (bool, error) {
+	v := a.Visibility
+	if v.Empty() {
+		return false, nil
+	}
+	q.Limit = 1
+	found, err := s.store.Orders(ctx, v, q)
+	if err != nil || len(found) > 0 || !a.may(contracts.ReadOrders) {
+		return len(found) > 0, err
+	}
+	orders, err := s.store.Orders(ctx, v, OrdersQuery{Limit: maxNearestKeys})
+	for _, o := range orders {
+		each(o)
+	}
+	return false, err
 }
 
 func (s *Service) unseenItem(ctx context.Context, a *Access, sel Selectors) (*Unseen, error) {

@@ -126,13 +126,16 @@ func untilSame(t *testing.T, view string, ask func() map[string][]string) {
 
 // compareCommands runs what the pages of sites and orders gave to be copied:
 // curl, the client and the tools tell the same, value by value. No tool adds up
-// what the page of sites shows.
+// what the page of sites shows; what it offers is taken.
 func (s pagesSaid) compareCommands(t *testing.T, d *demoTest, token string) {
 	t.Helper()
 	p, agent := d.person(t, "PREISMON_TOKEN="+token), d.agent(t, "anna")
 	untilSame(t, "sites", func() map[string][]string {
 		return map[string][]string{"curl": valuesOf(t, ran(t, s.Curl["sites"], token)), "client": valuesOf(t, p.ranAll(s.CLI["sites"]))}
 	})
+	if len(s.MCP["sites"]) != 1 || !strings.Contains(agent.called(s.MCP["sites"][0]), s.Sites.Rows[0][0]) {
+		t.Errorf("calls of tools for sites: %q", s.MCP["sites"])
+	}
 	untilSame(t, "orders", func() map[string][]string {
 		var told strings.Builder
 		for _, call := range s.MCP["orders"] {
@@ -158,6 +161,9 @@ func (s explorerSaid) compareStart(t *testing.T, d *demoTest, token string) {
 	}
 	if err := json.Unmarshal([]byte(agent.called(s.MCP["overview"])), &told); err != nil {
 		t.Fatal(err)
+	}
+	if summed := agent.called(s.MCP["assortment"]); !strings.Contains(summed, `"covers":"query"`) {
+		t.Errorf("the call for the assortment sums up no query: %.300s", summed)
 	}
 	compared := 0
 	for _, list := range s.Moved.Lists {

@@ -27,11 +27,12 @@ type Tool struct {
 
 // Call is what a tool is asked.
 type Call struct {
-	Principal query.Principal
-	Arguments json.RawMessage // one JSON object; {} when there are none
-	Fields    []string        // of the records, as a table; nil: all, as records
-	Budget    Budget
-	BaseURL   string // where clients reach the service
+	Principal   query.Principal
+	Arguments   json.RawMessage // one JSON object; {} when there are none
+	Fields      []string        // of the records, as a table; nil: all, as records
+	wrongFields string          // what is wrong with them; empty: nothing
+	Budget      Budget
+	BaseURL     string // where clients reach the service
 }
 
 // Result is what a tool gives: one JSON object, compact and valid. It is shown

@@ -88,7 +88,7 @@ func newDemo(t testing.TB, change ...func(*agentSettings)) *demo {
 		set.query.SoftDeadline, set.query.HardBudget = 2*time.Minute, 4*time.Minute // a busy machine is no finding
 	}}, change...)...)
 	for ref, content := range m.Artifacts() {
-		if ref.OrderID == d.order(askedOrder).OrderID && !ref.Import {
+		if ref.OrderID == d.order(askedOrder).OrderID {
 			d.files[ref.ArchiveID] = content
 		}
 	}

@@ -16,10 +16,10 @@ import (
 	"preismon/query/wire"
 )
 
-// Bounds of an excerpt: of the JSON of its lines, about 6,000 tokens, of one
+// Bounds of an excerpt: of the JSON of its lines, about 4,500 tokens, of one
 // line, and of a file that has to be unpacked.
 const (
-	excerptBytes = 16 << 10
+	excerptBytes = 12 << 10
 	excerptRunes = 2_000
 	excerptFile  = 32 << 20
 )

@@ -12,6 +12,23 @@ import (
 // a limit of its own gets what it asks for.
 const answerBytes = 14 << 10
 
+// headBytes is what comes on top of that, besides the records: a summary and an
+// echo that are larger leave less room for them.
+const headBytes = 2 << 10
+
+// listBytes bounds the sites that a summary lists, and those whose changes are
+// counted, in an answer to such a call.
+const listBytes = 5 << 10
+
+// listRoom is that room in the answer to a call, which may ask for a few records
+// to have counts of all.
+func listRoom(limited bool) int {
+	if limited {
+		return answerBytes
+	}
+	return listBytes
+}
+
 // head is what every answer begins with, so that it is read first.
 type head struct {
 	Summary      any          `json:"summary"`

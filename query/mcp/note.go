@@ -12,7 +12,7 @@ import (
 )
 
 // lists are the tools that tell what a selector may name.
-var lists = map[string]string{"site": "list_sites", "orderId": "list_orders"}
+var lists = map[string]string{"site": "list_sites", "orderId": "list_orders", "alias": "list_orders"}
 
 // noteOf tells of the selectors of a call without records which of them name
 // nothing that its caller sees, and what is similar; empty: each names something.
@@ -21,11 +21,11 @@ func noteOf(ctx context.Context, s *query.Service, c Call) string {
 	ctx, cancel := context.WithTimeout(ctx, maxLooking)
 	defer cancel()
 	in := wire.FromArguments(c.Arguments)
-	selected := wire.Selected(in)
+	selected, alias := wire.Selected(in), wire.Alias(in)
 	if in.Wrong() {
 		return ""
 	}
-	unseen, err := s.Unseen(ctx, c.Principal, selected)
+	unseen, err := s.Unseen(ctx, c.Principal, selected, alias)
 	if err != nil {
 		return ""
 	}

@@ -29,6 +29,8 @@ func TestAWrongKeyIsSaidToBeOne(t *testing.T) {
 		{"list_sites", object{"site": "market-kingdom"}, `site "market-kingdom" is not among those you see. Similar: market-uk (Market Kingdom).`},
 		{"list_items", object{"asin": "B000000011", "asinLocale": "de"}, `asin "B000000011" is not among those you see. Similar: B000000001 (co.uk, Book), B000000001 (de, Book).`},
 		{"list_orders", object{"orderId": 99}, `orderId "99" is not among those you see: check it with list_orders.`},
+		{"list_orders", object{"alias": "mian"}, `alias "mian" is not among those you see. Similar: main (Main).`},
+		{"list_orders", object{"alias": "main"}, ""},
 		{"list_order_observation_quality", object{"orderId": 5, "site": "shop-0ne"}, `site "shop-0ne" is not among those you see. Similar: shop-one (Shop One).`},
 	} {
 		answer := a.agent(whole).call(c.tool, c.arguments).ok()

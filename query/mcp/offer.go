@@ -30,7 +30,7 @@ func offer(s *query.Service) (catalogue, error) {
 			Run: func(ctx context.Context, call Call) (Result, error) {
 				call, err := t.withFields(call)
 				if err != nil {
-					return Result{}, &failureOf{err, t}
+					return Result{}, err
 				}
 				r, err := run(ctx, s, call)
 				if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"preismon/query"
 	"preismon/query/explorer"
 )
 
@@ -98,8 +99,13 @@ func TestThePageWithTheSameQuestion(t *testing.T) {
 		{"describe_results_contract", object{}, shown{View: "overview"}, nil},
 		{"list_order_export_history", object{"orderId": 5}, shown{View: "orders", Order: "5"}, nil},
 		{"list_order_import_history", object{"orderId": "5"}, shown{View: "orders", Order: "5"}, nil},
+		{"download_order_export_file", object{"orderId": 5, "name": "prices.csv"}, shown{View: "orders", Order: "5"}, []any{"name"}},
+		{"download_order_import_file", object{"orderId": 5}, shown{View: "orders", Order: "5"}, nil},
 	}
-	a := newAgents(t, newMarket()).agent(whole)
+	agents := newAgents(t, newMarket())
+	agents.put(query.Exports, 5, "prices.csv", "prices.csv", []byte("price\n"))
+	agents.put(query.Imports, 5, "items.csv", "items.csv", []byte("item\n"))
+	a := agents.agent(whole)
 	var pages []string
 	for _, c := range cases {
 		summary := at(a.call(c.tool, c.arguments).ok(), "summary").(object)

@@ -16,12 +16,12 @@ import (
 // checker refuses the arguments of a task with which a call that it prints
 // would be refused, and names all that is wrong. What the task leaves to the
 // agent is not missed.
-type checker func(query.Principal, wire.Arguments) error
+type checker func(context.Context, query.Principal, wire.Arguments) error
 
 // resultsCall checks those of a task around list_results. Where the task names
 // no site, the agent finds one.
 func resultsCall(s *query.Service) checker {
-	return func(p query.Principal, given wire.Arguments) error {
+	return func(ctx context.Context, p query.Principal, given wire.Arguments) error {
 		params, err := paramsOf(given)
 		if err != nil {
 			return err
@@ -40,7 +40,7 @@ func resultsCall(s *query.Service) checker {
 // observationCall checks those of a task around one capture: a window of one
 // instant.
 func observationCall(s *query.Service) checker {
-	return func(p query.Principal, given wire.Arguments) error {
+	return func(ctx context.Context, p query.Principal, given wire.Arguments) error {
 		at, ok := given["capturedAt"].(string)
 		if _, err := contracts.ParseLower(at, time.UTC); ok && err != nil {
 			return fault.New(fault.Invalid, query.CodeValidation, "capturedAt: %s.", err)
@@ -49,25 +49,32 @@ func observationCall(s *query.Service) checker {
 		if delete(given, "capturedAt"); ok {
 			given["capturedFrom"], given["capturedTo"] = at, at
 		}
-		return resultsCall(s)(p, given)
+		return resultsCall(s)(ctx, p, given)
 	}
 }
 
 // orderCall checks those of a task around the sites of a country or an order.
 func orderCall(s *query.Service) checker {
-	return func(p query.Principal, given wire.Arguments) error {
+	return func(ctx context.Context, p query.Principal, given wire.Arguments) error {
 		if country, ok := given["country"].(string); ok && !contracts.ValidCountry(country) {
 			return fault.New(fault.Invalid, query.CodeValidation, "country: %s is not two capital letters like DE.", wire.Quote(country))
 		}
 		given = maps.Clone(given)
 		delete(given, "country")
-		return resultsCall(s)(p, given)
+		if err := resultsCall(s)(ctx, p, given); err != nil || given["orderId"] == nil {
+			return err
+		}
+		_, err := first(wire.Orders)(ctx, s, p, wire.Arguments{"orderId": given["orderId"]})
+		if fault.KindOf(err) == fault.NotFound {
+			return fault.New(fault.Invalid, query.CodeValidation, "orderId: none of the orders that you see; list_orders has them.")
+		}
+		return err
 	}
 }
 
 // positionCall checks those of a task around get_market_price_position. Where
 // the task names no product, the agent finds one.
-func positionCall(_ query.Principal, given wire.Arguments) error {
+func positionCall(_ context.Context, _ query.Principal, given wire.Arguments) error {
 	params, err := paramsOf(given)
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"preismon/contracts"
 	"preismon/contracts/fault"
 	"preismon/contracts/plaintext"
 	"preismon/query"
@@ -36,26 +37,30 @@ const maxPromptRunes = 200
 func prompts(s *query.Service) []Prompt {
 	product := []string{"itemId", "ean", "pzn", "asin", "asinLocale"}
 	return []Prompt{
-		prompt(task{
+		prompt(s, task{
 			name: "analyze-buybox", title: "Buy box", about: "Who holds the buy box at a country market, product by product",
 			optional: []string{"site", "orderId", "itemId"}, check: resultsCall(s), newest: buyBoxCall(s),
+			reads: []contracts.Permission{contracts.ReadSites, contracts.ReadResults},
 		}),
-		prompt(task{
+		prompt(s, task{
 			name: "check-price-availability", title: "Prices and availability", about: "Prices and availability of a product, an order, a site or a time",
 			optional: slices.Concat(product, []string{"orderId", "site", "capturedFrom", "capturedTo", "timezone"}), check: resultsCall(s), newest: newestCall(s),
+			reads: []contracts.Permission{contracts.ReadSites, contracts.ReadResults},
 		}),
-		prompt(task{
+		prompt(s, task{
 			name: "inspect-observation", title: "One observation", about: "What one observation of a product at a site says",
 			optional: []string{"itemId", "ean", "site", "capturedAt"}, check: observationCall(s),
+			reads: []contracts.Permission{contracts.ReadItems, contracts.ReadSites, contracts.ReadResults},
 		}),
-		prompt(task{
+		prompt(s, task{
 			name: "analyze-market-price-position", title: "Price position", about: "Where a price would stand among the current offers of a product",
 			required: []string{"candidatePrice"}, optional: slices.Concat(product, []string{"currencyCode", "country", "includeCustomerReference"}),
-			check: positionCall,
+			check: positionCall, reads: []contracts.Permission{contracts.ReadResults},
 		}),
-		prompt(task{
+		prompt(s, task{
 			name: "review-observed-shops", title: "Observed shops", about: "Which sites are observed, and how well",
 			optional: []string{"country", "orderId"}, check: orderCall(s),
+			reads: []contracts.Permission{contracts.ReadSites, contracts.ReadOrders, contracts.ReadResults},
 		}),
 	}
 }
@@ -65,17 +70,23 @@ type task struct {
 	name, title, about string
 	required, optional []string
 	check              checker
-	newest             newest // nil: it prints no read of the newest rows
+	reads              []contracts.Permission // what its calls read
+	newest             newest                 // nil: it prints no read of the newest rows
 }
 
-func prompt(t task) Prompt {
+func prompt(s *query.Service, t task) Prompt {
 	p := Prompt{Descriptor: sdk.Prompt{Name: t.name, Title: t.title, Description: t.about}}
 	for _, argument := range slices.Concat(t.required, t.optional) {
 		p.Descriptor.Arguments = append(p.Descriptor.Arguments, &sdk.PromptArgument{
 			Name: argument, Description: promptWords(argument), Required: slices.Contains(t.required, argument),
 		})
 	}
-	p.Text = t.text
+	p.Text = func(ctx context.Context, caller query.Principal, given map[string]string) (string, error) {
+		if err := s.May(ctx, caller, t.reads...); err != nil {
+			return "", err
+		}
+		return t.text(ctx, caller, given)
+	}
 	return p
 }
 
@@ -110,7 +121,7 @@ func (t task) text(ctx context.Context, p query.Principal, given map[string]stri
 			values[argument] = value
 		}
 	}
-	if err := t.check(p, cleaned); err != nil {
+	if err := t.check(ctx, p, cleaned); err != nil {
 		refused, ok := errors.AsType[*fault.Error](err)
 		if !ok {
 			return "", err

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"preismon/contracts"
 )
 
 type listedPrompt struct {
@@ -295,7 +297,7 @@ func TestEveryCallOfAPromptIsTaken(t *testing.T) {
 						continue // only mentioned, or completed by the agent
 					}
 					calls++
-					if r := a.call(tool, arguments); r.IsError && r.members()["status"] == 400.0 {
+					if r := a.call(tool, arguments); r.IsError {
 						t.Errorf("%s %v prints %s %v: %s", p.Name, given, tool, arguments, r.Structured)
 					}
 				}
@@ -304,6 +306,31 @@ func TestEveryCallOfAPromptIsTaken(t *testing.T) {
 	}
 	if calls < 40 {
 		t.Errorf("only %d calls were found in the tasks", calls)
+	}
+}
+
+// A task whose calls would be refused is refused itself: of an order that the caller
+// does not see, and to who may not read what it is about.
+func TestTasksThatWouldBeRefused(t *testing.T) {
+	agents := newAgents(t, newMarket())
+	for _, c := range []struct {
+		who    contracts.AccountID
+		prompt string
+		given  map[string]string
+		says   string
+	}{
+		{whole, "review-observed-shops", map[string]string{"orderId": "8"}, "orderId: none of the orders that you see"},
+		{oneOrder, "review-observed-shops", map[string]string{"orderId": "6"}, "orderId: none of the orders that you see"},
+		{sitesOnly, "review-observed-shops", nil, "may not read orders"},
+		{sitesOnly, "analyze-buybox", nil, "may not read results"},
+		{sitesOnly, "check-price-availability", nil, "may not read results"},
+		{sitesOnly, "inspect-observation", nil, "may not read items"},
+		{sitesOnly, "analyze-market-price-position", map[string]string{"candidatePrice": "1"}, "may not read results"},
+	} {
+		r := agents.agent(c.who).send("prompts/get", object{"name": c.prompt, "arguments": c.given})
+		if !strings.Contains(r.body, c.says) || !strings.Contains(r.body, `"error"`) {
+			t.Errorf("%s %v to %d: %s", c.prompt, c.given, c.who, r.body)
+		}
 	}
 }
 

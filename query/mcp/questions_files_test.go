@@ -7,8 +7,9 @@ import (
 	"preismon/contracts"
 )
 
-// Exports of the core order.
+// Files of the core order.
 const (
+	itemImport   = "Artikelliste"
 	dailyExport  = "Preisexport täglich (CSV)"
 	weeklyExport = "Preisexport wöchentlich (Excel)"
 )

@@ -1,6 +1,8 @@
 package mcp
 
 import (
+	"maps"
+
 	"preismon/contracts/openapi"
 	"preismon/query"
 )
@@ -29,14 +31,13 @@ func kind(types ...string) schema {
 // member with what it means.
 func answerOf(summary, body schema) schema {
 	properties := schema{
-		"summary":      summary,
-		"completeness": described(kind("object"), "Complete, as one record is"),
+		"summary": summary,
+		"completeness": object(schema{
+			"complete": kind("boolean"), "reason": kind("string", "null"), cursorMember: kind("string", "null"),
+		}),
 	}
 	if data, ok := body["properties"].(schema)["data"].(schema); ok && data["items"] != nil { // and so maybe none
 		properties["note"] = kind("string")
-		properties["completeness"] = object(schema{
-			"complete": kind("boolean"), "reason": kind("string", "null"), cursorMember: kind("string", "null"),
-		})
 	}
 	for name, property := range body["properties"].(schema) {
 		properties[name] = property
@@ -81,14 +82,15 @@ func described(s schema, about string) schema {
 	return s
 }
 
-// pageWords say what the page of a summary is.
-const pageWords = "Explorer with this question, for people"
-
-// pageOmitsWords say what the page does not show.
-const pageOmitsWords = "Arguments not shown there"
+// summarySchema is that of a summary, with the members of its own.
+func summarySchema(about string, own schema) schema {
+	properties := schema{"page": kind("string"), "pageOmits": kind("array"), "returned": kind("integer")}
+	maps.Copy(properties, own)
+	return described(object(properties), about)
+}
 
 // countedSchema is that of counted.
-func countedSchema() schema { return described(kind("object"), "Record count and page") }
+func countedSchema() schema { return summarySchema("Of this answer", nil) }
 
 // shapeOf is the body that an operation of the contract answers with.
 func shapeOf(operation string) func() (schema, error) {
@@ -142,10 +144,7 @@ func resultsAnswer() (schema, error) {
 	for _, name := range []string{"shippingCostMoney", "totalPriceMoney", "referencePriceMoney"} {
 		row[name] = schema{"type": row[name].(schema)["type"], "description": "Like priceMoney"}
 	}
-	answer := answerOf(described(object(schema{
-		"page":            described(kind("string"), pageWords),
-		"pageOmits":       described(kind("array"), pageOmitsWords),
-		"returned":        described(kind("integer"), "Rows of this page"),
+	answer := answerOf(summarySchema("Counts of the rows", schema{
 		"covers":          schema{"enum": []any{query.CoversQuery, query.CoversPage}, "description": "Of which rows the summary is: all of the query, or this page"},
 		"rows":            described(kind("integer"), "Rows that the summary covers"),
 		"firstCapturedAt": described(kind("string", "null"), "Oldest of these rows"),
@@ -167,10 +166,10 @@ func resultsAnswer() (schema, error) {
 			})), "The merchants that hold it most often: ten of one site, three of each of several"),
 		})), "By key"),
 		"otherSites": schema{
-			"type": []any{"object", "null"}, "description": "Further sites without rows",
-			"properties": schema{"count": described(kind("integer"), "How many"), "noResult": described(kind("integer", "null"), "Their products without a row")},
+			"type": []any{"object", "null"}, "description": "Sites not listed: those with fewest rows",
+			"properties": schema{"count": described(kind("integer"), "How many"), "rows": described(kind("integer"), "Their rows"), "noResult": described(kind("integer", "null"), "Their products without a row")},
 		},
-	}), "Counts of the rows"), brief(body))
+	}), brief(body))
 	answer["properties"].(schema)["completeness"].(schema)["properties"].(schema)["reason"].(schema)["enum"] = append(anyOf(reasons()), nil)
 	return answer, nil
 }

@@ -4,6 +4,7 @@ package mcp
 // the contract says nothing of them.
 var memberWords = map[string]string{
 	// Of every answer, and of a page.
+	"page": "Explorer with this question, for people", "pageOmits": "Arguments not shown there", "returned": "Records here",
 	"completeness": "What is left to read", "complete": "Nothing is left", "reason": "Why not", cursorMember: "Goes on",
 	"note": "A hint", "paging": "Of this page", "data": "Records", "query": "As understood",
 

@@ -51,6 +51,7 @@ func (d *demo) questionsOfSpeed() []twin {
 		{"list_order_export_history", "/v1/orders/{orderId}/exports/history", object{"orderId": order}},
 		{"list_order_import_history", "/v1/orders/{orderId}/imports/history", object{"orderId": order}},
 		{"download_order_export_file", "/v1/orders/{orderId}/exports/history/download", object{"orderId": order, "exportName": dailyExport, "latest": true}},
+		{"download_order_import_file", "/v1/orders/{orderId}/imports/history/download", object{"orderId": order, "importName": itemImport, "latest": true}},
 	}
 }
 

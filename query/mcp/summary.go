@@ -1,19 +1,25 @@
 package mcp
 
-import "preismon/query"
+import (
+	"cmp"
+	"slices"
 
-// resultsSummary is that of the service, but for sites without a row, of which
-// there may be many.
+	"preismon/query"
+)
+
+// resultsSummary is that of the service, but for sites for which an answer has
+// no room.
 type resultsSummary struct {
 	Returned int `json:"returned"` // rows of this page
 	query.Summary
-	// OtherSites have no row either, and are not listed; null: none.
+	// OtherSites are not listed; null: none.
 	OtherSites *otherSites `json:"otherSites"`
 }
 
-// otherSites counts sites without a row.
+// otherSites counts sites that are not listed, with what there is of them.
 type otherSites struct {
 	Count    int     `json:"count"`
+	Rows     int     `json:"rows"`
 	NoResult *uint64 `json:"noResult"` // their pairs; null of a page
 }
 
@@ -22,29 +28,52 @@ const (
 	fewBoxes       = 3  // merchants with a buy box at each site, where several sites have some
 )
 
-func summaryOf(page *query.ResultsPage) resultsSummary {
+// summaryOf lists the sites with the most rows, and then those without one, as
+// far as they fit the room in bytes; the first one always does.
+func summaryOf(page *query.ResultsPage, room int) resultsSummary {
+	all := briefSites(page.Summary.Sites)
+	first := make([]int, len(all))
+	for i := range first {
+		first[i] = i
+	}
+	slices.SortStableFunc(first, func(a, b int) int { return cmp.Compare(all[b].Rows(), all[a].Rows()) })
 	sum := resultsSummary{Returned: page.Paging.Returned, Summary: *page.Summary}
 	sum.Sites = []query.SiteSummary{}
-	silent, boxes := 0, 0
-	for _, site := range page.Summary.Sites {
-		if site.SiteRows == nil {
-			if silent++; silent > maxSilentSites {
-				sum.leaveOut(site)
-				continue
-			}
-		} else if len(site.BuyBox) > 0 {
+	silent := 0
+	var listed []int
+	for _, i := range first {
+		room -= len(marshal(all[i])) + len(",")
+		if all[i].SiteRows == nil {
+			silent++
+		}
+		if silent > maxSilentSites || room < 0 && len(listed) > 0 {
+			sum.leaveOut(all[i])
+			continue
+		}
+		listed = append(listed, i)
+	}
+	for _, i := range slices.Sorted(slices.Values(listed)) {
+		sum.Sites = append(sum.Sites, all[i])
+	}
+	return sum
+}
+
+// briefSites are the sites with few buy boxes each, where several have some.
+func briefSites(sites []query.SiteSummary) []query.SiteSummary {
+	all, boxes := slices.Clone(sites), 0
+	for _, site := range all {
+		if site.SiteRows != nil && len(site.BuyBox) > 0 {
 			boxes++
 		}
-		sum.Sites = append(sum.Sites, site)
 	}
-	for i, site := range sum.Sites {
+	for i, site := range all {
 		if boxes > 1 && site.SiteRows != nil && len(site.BuyBox) > fewBoxes {
 			rows := *site.SiteRows
 			rows.BuyBox = rows.BuyBox[:fewBoxes]
-			sum.Sites[i].SiteRows = &rows
+			all[i].SiteRows = &rows
 		}
 	}
-	return sum
+	return all
 }
 
 func (s *resultsSummary) leaveOut(site query.SiteSummary) {
@@ -52,6 +81,7 @@ func (s *resultsSummary) leaveOut(site query.SiteSummary) {
 		s.OtherSites = &otherSites{}
 	}
 	s.OtherSites.Count++
+	s.OtherSites.Rows += site.Rows()
 	if site.NoResult == nil {
 		return
 	}

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"preismon/contracts/fault"
-	"preismon/query"
 	"preismon/query/wire"
 )
 
@@ -26,8 +24,12 @@ func fieldsSchema() schema {
 	return schema{"type": "array", "items": schema{"type": "string"}, "description": "Only these of each record, as a table"}
 }
 
+// params are the arguments of a call, to be decoded.
+func (c Call) params() *wire.Params { return wire.FromArguments(c.Arguments).Besides(c.wrongFields) }
+
 // withFields takes the fields out of the arguments of a call, and asks for what
-// the records have only on request.
+// the records have only on request. What is wrong with them is told with all
+// else that is wrong.
 func (t tool) withFields(c Call) (Call, error) {
 	var all map[string]json.RawMessage
 	if t.records == nil || json.Unmarshal(c.Arguments, &all) != nil || all[fieldsArgument] == nil {
@@ -35,10 +37,10 @@ func (t tool) withFields(c Call) (Call, error) {
 	}
 	var fields []string
 	if json.Unmarshal(all[fieldsArgument], &fields) != nil {
-		return c, fault.New(fault.Invalid, query.CodeValidation, `fields: not a list of names like ["itemId","site"].`)
-	}
-	if fields != nil { // null is not given
-		if err := t.known(fields); err != nil {
+		c.wrongFields = `fields: not a list of names like ["itemId","site"].`
+	} else if fields != nil { // null is not given
+		var err error
+		if c.wrongFields, err = t.unknown(fields); err != nil {
 			return c, err
 		}
 	}
@@ -59,11 +61,12 @@ func memberOf(field string) string {
 	return member
 }
 
-// known refuses fields that records of the tool never have.
-func (t tool) known(fields []string) error {
+// unknown says what is wrong with fields: that records of the tool never have
+// them, above all.
+func (t tool) unknown(fields []string) (string, error) {
 	body, err := t.records()
 	if err != nil {
-		return err
+		return "", err
 	}
 	names := map[string]bool{}
 	columns(body["properties"].(schema)["data"].(schema)["items"].(schema), "", names)
@@ -83,10 +86,7 @@ func (t tool) known(fields []string) error {
 	if len(fields) == 0 || len(fields) > mostFields {
 		faults = append(faults, fmt.Sprintf("fields: 1 to %d of them.", mostFields))
 	}
-	if len(faults) > 0 {
-		return fault.New(fault.Invalid, query.CodeValidation, "%s", strings.Join(faults[:min(len(faults), 5)], " "))
-	}
-	return nil
+	return strings.Join(faults[:min(len(faults), 5)], " "), nil
 }
 
 // columns collects the members of a record, and those of its objects behind a

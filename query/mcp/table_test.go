@@ -195,6 +195,22 @@ func TestWrongFields(t *testing.T) {
 			}
 		}
 	}
+	// What else is wrong is said at once.
+	for tool, c := range map[string]struct {
+		arguments object
+		named     []string
+	}{
+		"list_results":              {object{"fields": []string{"prize"}, "capturedFrom": "never", "colour": "red"}, []string{`"prize" is none of`, "capturedFrom: ", `"colour": unknown`}},
+		"list_items":                {object{"fields": "price", "limit": 0, "itemId": "x"}, []string{"not a list", "limit: 0", "itemId: "}},
+		"get_market_price_position": {object{"fields": []string{"itemId"}, "candidatePrice": "cheap", "colour": "red", "ean": "1"}, []string{"fields: of the positions", `candidatePrice: "cheap"`, `"colour": unknown`, "ean: "}},
+	} {
+		p := agent.call(tool, c.arguments).failed("MVP_VALIDATION_ERROR")
+		for _, word := range c.named {
+			if !strings.Contains(p.Detail, word) {
+				t.Errorf("%s %v does not say %s: %s", tool, c.arguments, word, p.Detail)
+			}
+		}
+	}
 	agent.call("get_market_price_position", object{"itemId": 11, "candidatePrice": "1", "fields": []string{"itemId"}}).failed("MVP_VALIDATION_ERROR")
 	if p := agent.call("get_order_detail", object{"orderId": 5, "fields": []string{"name"}}).failed("MVP_VALIDATION_ERROR"); !strings.Contains(p.Detail, "fields") {
 		t.Error(p.Detail)

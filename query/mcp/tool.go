@@ -60,7 +60,7 @@ func pages(op wire.Operation) runner {
 // summed does so behind a summary of its own, of a page of so many records.
 func summed(op wire.Operation, summary func(returned int) any) runner {
 	return func(ctx context.Context, s *query.Service, c Call) (Result, error) {
-		params := wire.FromArguments(c.Arguments)
+		params := c.params()
 		page, err := op(ctx, s, c.Principal, params)
 		if err != nil {
 			return Result{}, explained(ctx, s, c, err)
@@ -72,14 +72,16 @@ func summed(op wire.Operation, summary func(returned int) any) runner {
 				return Result{}, err
 			}
 			n := shown.Paging.Returned
-			if !params.Given("limit") && n > 1 && len(shown.Data) > answerBytes {
+			sum := summary(n)
+			room := answerBytes - max(0, len(marshal(sum))+len(shown.body)-len(shown.Data)-headBytes)
+			if !params.Given("limit") && n > 1 && len(shown.Data) > room {
 				why = answerBudget
-				if err := page.(cuttable).Cut(fewer(n, len(shown.Data))); err != nil {
+				if err := page.(cuttable).Cut(fewer(n, len(shown.Data), room)); err != nil {
 					return Result{}, err
 				}
 				continue
 			}
-			h := head{Summary: summary(n), Completeness: completenessOf(shown.Paging.NextCursor, why)}
+			h := head{Summary: sum, Completeness: completenessOf(shown.Paging.NextCursor, why)}
 			if n == 0 && !params.Given("cursor") {
 				h.Note = noteOf(ctx, s, c)
 			}
@@ -108,13 +110,13 @@ func shownPage(page any, fields []string) (shown pageShown, err error) {
 	return shown, err
 }
 
-// fewer is how many of n records fit, which take so many bytes.
-func fewer(n, size int) int { return max(1, n*answerBytes/size*9/10) }
+// fewer is how many of n records fit the room, which take so many bytes.
+func fewer(n, size, room int) int { return max(1, n*max(0, room)/size*9/10) }
 
 // record runs an operation that answers with one record.
 func record(op wire.Operation) runner {
 	return func(ctx context.Context, s *query.Service, c Call) (Result, error) {
-		body, err := bodyOf(op(ctx, s, c.Principal, wire.FromArguments(c.Arguments)))
+		body, err := bodyOf(op(ctx, s, c.Principal, c.params()))
 		if err != nil {
 			return Result{}, explained(ctx, s, c, err)
 		}

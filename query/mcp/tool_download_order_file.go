@@ -52,7 +52,7 @@ const (
 
 func downloads(d query.Direction) runner {
 	return func(ctx context.Context, s *query.Service, c Call) (Result, error) {
-		req, part, err := wire.DecodeFilePart(wire.FromArguments(c.Arguments), d)
+		req, part, err := wire.DecodeFilePart(c.params(), d)
 		if err != nil {
 			return Result{}, err
 		}

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"preismon/contracts/fault"
 	"preismon/contracts/openapi"
 	"preismon/query"
 	"preismon/query/wire"
@@ -32,12 +31,12 @@ func getMarketPricePosition() tool {
 }
 
 func runPosition(ctx context.Context, s *query.Service, c Call) (Result, error) {
-	params := wire.FromArguments(c.Arguments)
+	params := c.params()
 	if !slices.ContainsFunc([]string{"candidatePrice", "ean", "pzn", "asin", "asinLocale", "currencyCode", "country", "includeCustomerReference"}, params.Given) {
 		return pages(wire.PricePositions)(ctx, s, c)
 	}
 	if c.Fields != nil {
-		return Result{}, fault.New(fault.Invalid, query.CodeValidation, "fields: of the positions of many products, so without candidatePrice, its product and its market.")
+		params.Besides("fields: of the positions of many products, so without candidatePrice, its product and its market.")
 	}
 	answer, err := wire.MarketPosition(ctx, s, c.Principal, params)
 	if err != nil {

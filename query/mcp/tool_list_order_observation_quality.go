@@ -44,7 +44,7 @@ func runQuality(ctx context.Context, s *query.Service, c Call) (Result, error) {
 	page := func(ctx context.Context, s *query.Service, p query.Principal, in *wire.Params) (any, error) {
 		body, sites, err := wire.ItemQuality(ctx, s, p, in)
 		if sites != nil {
-			sum = qualitySites(sites)
+			sum = qualitySites(sites, listRoom(in.Given("limit")))
 		}
 		return body, err
 	}
@@ -54,13 +54,15 @@ func runQuality(ctx context.Context, s *query.Service, c Call) (Result, error) {
 	})(ctx, s, c)
 }
 
-func qualitySites(sites []query.SiteStatus) (sum qualitySummary) {
+// qualitySites lists sites as far as they fit the room in bytes.
+func qualitySites(sites []query.SiteStatus, room int) (sum qualitySummary) {
 	for _, site := range sites {
-		if len(sum.Sites) == maxSilentSites {
+		one := qualitySite{string(site.Site), site.Reasons.ByCode(), site.LastCapturedAt, site.NextDueAt, site.LateSince}
+		if room -= len(marshal(one)) + len(","); room < 0 && len(sum.Sites) > 0 {
 			sum.OtherSites++
 			continue
 		}
-		sum.Sites = append(sum.Sites, qualitySite{string(site.Site), site.Reasons.ByCode(), site.LastCapturedAt, site.NextDueAt, site.LateSince})
+		sum.Sites = append(sum.Sites, one)
 	}
 	return sum
 }
@@ -83,12 +85,11 @@ func qualityAnswer() (schema, error) {
 		return nil, err
 	}
 	text := func(about string) schema { return described(kind("string"), about) }
-	return answerOf(described(object(schema{
-		"page": text(pageWords), "pageOmits": described(kind("array"), pageOmitsWords), "returned": described(kind("integer"), "Pairs of this page"),
+	return answerOf(summarySchema("Counts of the pairs", schema{
 		"sites": described(listOf(object(schema{
 			"site": text("Site key"), "reasons": described(kind("object"), "Pairs by reasonCode, of all pages"), "lastCapturedAt": text("Newest capture"),
 			"nextDueAt": text("Next due"), "lateSince": text("First that did not come"),
 		})), "By key, on the first page"),
 		"otherSites": described(kind("integer"), "Further sites, not listed"),
-	}), "Counts of the pairs"), brief(body)), nil
+	}), brief(body)), nil
 }

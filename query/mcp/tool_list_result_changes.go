@@ -1,9 +1,11 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
+	"slices"
 
 	"preismon/contracts/openapi"
 	"preismon/query"
@@ -26,15 +28,46 @@ func listResultChanges() tool {
 }
 
 func runChanges(ctx context.Context, s *query.Service, c Call) (Result, error) {
-	result, err := pages(wire.Changes)(ctx, s, c)
+	var sum changesSummary
+	page := func(ctx context.Context, s *query.Service, p query.Principal, in *wire.Params) (any, error) {
+		body, err := wire.Changes(ctx, s, p, in)
+		if movers, ok := body.(*query.MoversPage); ok {
+			movers.Query.Sites, sum.OtherSites = mostMoved(movers.Query.Sites, listRoom(in.Given("limit")))
+		}
+		return body, err
+	}
+	result, err := summed(page, func(returned int) any {
+		sum.Returned = returned
+		return sum
+	})(ctx, s, c)
 	if err == nil {
 		return result, nil
 	}
-	req, wrong := wire.DecodeChanges(wire.FromArguments(c.Arguments))
+	req, wrong := wire.DecodeChanges(c.params())
 	if wrong != nil {
 		return Result{}, err
 	}
 	return Result{}, changesAttempts(ctx, s, c, req, err)
+}
+
+// changesSummary counts what is shown, and what there was no room for.
+type changesSummary struct {
+	Returned   int `json:"returned"`
+	OtherSites int `json:"otherSites,omitempty"` // with changes, that query.sites does not list
+}
+
+// mostMoved are the sites with the most changes, by key, as far as they fit the
+// room in bytes, and how many others there are.
+func mostMoved(sites []query.MoversOfSite, room int) ([]query.MoversOfSite, int) {
+	listed := []query.MoversOfSite{}
+	for _, site := range slices.SortedStableFunc(slices.Values(sites), func(a, b query.MoversOfSite) int { return cmp.Compare(b.Moved, a.Moved) }) {
+		if room -= len(marshal(site)) + len(","); room < 0 && len(listed) > 0 {
+			continue
+		}
+		listed = append(listed, site)
+	}
+	slices.SortFunc(listed, func(a, b query.MoversOfSite) int { return cmp.Compare(a.Site, b.Site) })
+	return listed, len(sites) - len(listed)
 }
 
 // changesAttempts are those of the read of the newest rows that a read of
@@ -80,5 +113,7 @@ func changesAnswer() (schema, error) {
 	counts := properties["query"].(schema)["properties"].(schema)
 	site := counts["sites"].(schema)["items"].(schema)["properties"].(schema)
 	counts["kinds"], site["kinds"] = bare(counts["kinds"], "object"), bare(site["kinds"], "object")
-	return answerOf(countedSchema(), body), nil
+	return answerOf(summarySchema("Of this answer", schema{
+		"otherSites": described(kind("integer"), "With fewer changes, not in query.sites"),
+	}), body), nil
 }

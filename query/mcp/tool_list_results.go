@@ -35,7 +35,7 @@ func fieldsOfGroups() map[string][]string {
 // runResults reads one page. Where the call gives no limit, the page ends
 // when the answer is large enough for an agent.
 func runResults(ctx context.Context, s *query.Service, c Call) (Result, error) {
-	req, err := wire.DecodeResults(wire.FromArguments(c.Arguments))
+	req, err := wire.DecodeResults(c.params())
 	if err != nil {
 		return Result{}, err
 	}
@@ -46,7 +46,7 @@ func runResults(ctx context.Context, s *query.Service, c Call) (Result, error) {
 	if c.Fields != nil {
 		req.Rewritten = tableColumns(c.Fields)
 	}
-	found, err := s.Results(ctx, c.Principal, req)
+	found, sum, err := resultsBeside(ctx, s, c.Principal, req)
 	if err != nil {
 		return Result{}, withAttempts(ctx, s, c.Principal, req, err)
 	}
@@ -55,11 +55,32 @@ func runResults(ctx context.Context, s *query.Service, c Call) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	h := head{Summary: summaryOf(found), Completeness: completenessOf(found.Paging.NextCursor, endings[found.Ending])}
+	h := head{Summary: sum, Completeness: completenessOf(found.Paging.NextCursor, endings[found.Ending])}
 	if found.Paging.Returned == 0 && req.Cursor == "" {
 		h.Note = noteOf(ctx, s, c)
 	}
 	return compose(h, body)
+}
+
+// resultsBeside reads a page with its summary. Where that is so large that the
+// answer would be, the page is read again with fewer rows, which a node remembers.
+func resultsBeside(ctx context.Context, s *query.Service, p query.Principal, req query.ResultsRequest) (*query.ResultsPage, resultsSummary, error) {
+	page, err := s.Results(ctx, p, req)
+	if err != nil {
+		return nil, resultsSummary{}, err
+	}
+	room := listRoom(req.Limit != nil)
+	sum := summaryOf(page, room)
+	over := len(marshal(sum)) - headBytes
+	if req.AnswerBytes == 0 || over <= 0 || len(page.Rows.JSON()) <= answerBytes-over {
+		return page, sum, nil
+	}
+	page.Rows.Release()
+	req.AnswerBytes = answerBytes - over
+	if page, err = s.Results(ctx, p, req); err != nil {
+		return nil, resultsSummary{}, err
+	}
+	return page, summaryOf(page, room), nil
 }
 
 // resultsBody is the body of a page, or of its table where its rows are those of

@@ -97,7 +97,7 @@ func TestRegisterRefused(t *testing.T) { // checklist 12, 19
 		"implicit":            {`{"redirect_uris":["https://app.example/cb"],"response_types":["token"]}`, "invalid_client_metadata"},
 		"client credentials":  {`{"redirect_uris":["https://app.example/cb"],"grant_types":["client_credentials"]}`, "invalid_client_metadata"},
 		"a key":               {`{"redirect_uris":["https://app.example/cb"],"token_endpoint_auth_method":"private_key_jwt"}`, "invalid_client_metadata"},
-		"denied":              {`{"redirect_uris":["https://denied.example/cb"]}`, "invalid_client_metadata"},
+		"denied":              {`{"redirect_uris":["https://denied.example/cb"]}`, "invalid_redirect_uri"},
 	} {
 		t.Run(name, func(t *testing.T) { w.register(c.body).wantError(t, 400, c.code) })
 	}

@@ -24,6 +24,15 @@ func FromArguments(object json.RawMessage) *Params {
 	return p
 }
 
+// Besides adds what is wrong with an argument that is not of the read itself; empty:
+// nothing.
+func (p *Params) Besides(wrong string) *Params {
+	if wrong != "" {
+		p.faults = append(p.faults, wrong)
+	}
+	return p
+}
+
 // FromTexts takes such members where all of them are texts, as in a query string.
 func FromTexts(object json.RawMessage) *Params {
 	p := FromArguments(object)

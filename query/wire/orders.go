@@ -130,10 +130,13 @@ func qualityOf(q query.Quality) qualityRecord {
 
 func dueOf(q query.Quality) dueRecord { return dueRecord{qualityOf(q), instantOf(&q.NextDueAt)} }
 
+// Alias takes the alias of orders.
+func Alias(in *Params) string { return in.text("alias") }
+
 // Orders lists visible orders.
 func Orders(ctx context.Context, s *query.Service, p query.Principal, in *Params) (any, error) {
 	req := query.OrdersRequest{
-		Limit: in.limit(), Cursor: in.cursor(), OrderID: id[contracts.OrderID](in, "orderId"), Alias: in.text("alias"),
+		Limit: in.limit(), Cursor: in.cursor(), OrderID: id[contracts.OrderID](in, "orderId"), Alias: Alias(in),
 		IncludeMonitoring: in.flag("includeMonitoring"), IncludeCoverage: in.flag("includeCoverage"),
 	}
 	if err := in.refused(req); err != nil {

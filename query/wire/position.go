@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 
 	"preismon/contracts"
@@ -18,8 +19,11 @@ func DecodePosition(in *Params) (query.PositionRequest, error) {
 	if err == nil {
 		return req, nil
 	}
-	if in.faulty("candidatePrice", "currencyCode", "country") || in.unknown() {
-		return req, err // of what else is wrong too little is known
+	if in.faulty("candidatePrice") || in.unknown() {
+		req.CandidatePrice = cmp.Or(req.CandidatePrice, "1")
+	}
+	if in.unknown() && req.ItemID == 0 && req.PZN+req.EAN+req.ASINLocale+req.ASIN == "" {
+		req.ItemID = 1 // it may be meant to name one
 	}
 	return req, in.named(req.Faults(err))
 }

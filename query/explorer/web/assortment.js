@@ -25,7 +25,7 @@ export async function readAssortment(signal) {
   const everything = !asked.site && !narrowed().orderId;
   if (everything) w.from = Math.max(w.from, w.to - mostEverything);
   const read = { path: 'ext/v1/statistics', params: { by: 'product', bucket: 'whole', site: asked.site, ...narrowed(), globalScope: everything, ...windowParams(w), includeTrend: true, includeStanding: true, limit: 1000 } };
-  same(by('assortment-same'), [read], [], t.mcpSums);
+  same(by('assortment-same'), [read], [{ name: 'list_results', args: { site: asked.site, ...narrowed(), globalScope: everything, ...windowParams(w), limit: 1 } }], t.mcpSums);
   try {
     const [all] = await Promise.all([api.all(read.path, read.params, mostProducts, signal), listsRead()]);
     signal.throwIfAborted();

@@ -25,7 +25,8 @@ const freshness = (s) => t.freshness(number(s.pairs), number(s.reasons.priceObse
 export async function readSites(signal, again = false) {
   if (!again) forgetSites();
   const read = { path: 'ext/v1/sites/status', params: { site: asked.site, ...narrowed(), timezone: zoned() } };
-  same(by('sites-same'), [read], [], t.mcpSites);
+  const { orderId } = narrowed();
+  same(by('sites-same'), [read], [orderId ? { name: 'list_order_observation_quality', args: { orderId, site: asked.site, limit: 1 } } : { name: 'list_sites', args: { site: asked.site } }], orderId ? undefined : t.mcpSites);
   if (!again) by('sites-status').textContent = t.loadingView;
   let whole = again;
   try {

@@ -193,6 +193,7 @@ async function assortment(page) {
   await there();
   said.assortment = { lines: await lines(), status: await page.textContent('#assortment-status'), file: await file() };
   said.tables.push(await files(page, 'assortment-files'));
+  said.mcp.assortment = await page.textContent('#assortment-same [data-kind=mcp]');
   said.curl.assortment = await copied(page, 'assortment', 'curl');
   said.assortment.drawn = await page.locator('#products tbody tr').evaluateAll((rows) => rows.map((r) => r.querySelector('.spark path')?.getAttribute('d').match(/[ML]/g).length ?? 0));
   await looks(page, 'assortment-en', true);

@@ -63,6 +63,7 @@ async function sites() {
   said.tables.push(await files(page, 'sites-files'));
   said.curl.sites = await copied(page, 'sites', 'curl');
   said.cli.sites = await copied(page, 'sites', 'cli');
+  said.mcp.sites = await page.locator('#sites-same [data-kind=mcp]').allTextContents();
   await looks(page, 'sites-en', true);
   await page.locator('#fresh th button', { hasText: 'Pairs' }).click();
   const pairs = (await cells(page, '#fresh')).map((r) => Number(r[5]));
