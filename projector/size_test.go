@@ -46,3 +46,12 @@ func TestTablesSize(t *testing.T) {
 		t.Errorf("with a floor: %+v, before %+v", after, s)
 	}
 }
+
+// TestServerRoom: a projector may ask what the server has left.
+func TestServerRoom(t *testing.T) {
+	w := newWorld(t)
+	disk, memory, err := projector.ServerRoom(t.Context(), w.conn)
+	if err != nil || disk.Free == 0 || disk.Free > disk.Total || memory.Free > memory.Total {
+		t.Errorf("disk %+v, memory %+v, %v", disk, memory, err)
+	}
+}

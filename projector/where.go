@@ -20,6 +20,31 @@ func Server(ctx context.Context, conn Conn) (version string, now time.Time, err 
 	return v.Row(0), time.UnixMilli(ms[0]), nil
 }
 
+// Room is what is left of something, in bytes. The zero value: it is not known.
+type Room struct{ Free, Total uint64 }
+
+// ServerRoom asks a server what is left of its fullest disk, and of the memory of its
+// machine, which the library of ClickHouse does not know.
+func ServerRoom(ctx context.Context, conn Conn) (disk, memory Room, err error) {
+	if disk, err = roomOf(ctx, conn, "disk"); err != nil {
+		return disk, memory, err
+	}
+	memory, err = roomOf(ctx, conn, "memory")
+	if ch.IsErr(err, proto.ErrUnknownTable) {
+		err = nil
+	}
+	return disk, memory, err
+}
+
+func roomOf(ctx context.Context, conn Conn, name string) (Room, error) {
+	var free, total proto.ColUInt64
+	err := conn.Do(ctx, ch.Query{Body: question(name), Result: proto.Results{{Name: "free", Data: &free}, {Name: "total", Data: &total}}})
+	if err != nil || len(free) == 0 {
+		return Room{}, err
+	}
+	return Room{free[0], total[0]}, nil
+}
+
 // Written is where an event of OBSERVATIONS stands in the tables.
 type Written struct {
 	Epoch    uint32

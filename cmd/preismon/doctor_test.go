@@ -63,8 +63,12 @@ func TestDoctor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f := look(0, "--nats-url", runtime.NATSURL, "--clickhouse-dsn", runtime.AdminDSN)["backup"]; f.State != doctor.OK || !strings.Contains(f.Says, "by ClickHouse") {
+	servers := look(0, "--nats-url", runtime.NATSURL, "--clickhouse-dsn", runtime.AdminDSN)
+	if f := servers["backup"]; f.State != doctor.OK || !strings.Contains(f.Says, "by ClickHouse") {
 		t.Errorf("by the server: %+v", f)
+	}
+	if f := servers["disk of ClickHouse"]; f.State == doctor.Unknown || !strings.Contains(f.Says, "of its fullest disk") {
+		t.Errorf("the disk of the server: %+v", f)
 	}
 
 	if _, err := u.bus(t).js.Publish(t.Context(), "observations.shop-1=example", []byte("poison")); err != nil {

@@ -167,6 +167,8 @@ func ClickHouse(tb testing.TB) *ClickHouseServer {
 		"GRANT SELECT ON system.parts TO "+projector,
 		"GRANT SELECT ON system.mutations TO "+projector,
 		"GRANT SELECT ON system.merges TO "+projector,
+		"GRANT SELECT ON system.disks TO "+projector,
+		"GRANT SELECT ON system.asynchronous_metrics TO "+projector,
 		"CREATE USER "+query+" IDENTIFIED WITH sha256_password BY '"+password+"' SETTINGS "+common+", readonly = 2",
 		"GRANT SELECT ON "+name+".* TO "+query,
 	); err != nil {

@@ -61,6 +61,8 @@ func (s *Site) Look(ctx context.Context, found func(Finding)) {
 	var looks []func(context.Context) []Finding
 	if s.DataDir != "" {
 		looks = append(looks, s.disk, s.memory)
+	} else {
+		looks = append(looks, s.serverRoom)
 	}
 	looks = append(looks, s.tables, s.kept, s.growth, s.streams)
 	if s.JS != nil {

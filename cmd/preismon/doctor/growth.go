@@ -23,13 +23,23 @@ func (s *Site) growth(ctx context.Context) []Finding {
 	if err != nil {
 		return one("size", Unknown, "clickhouse client --query 'SELECT sum(bytes_on_disk) FROM system.parts' # as a user that may read it", "%v", err)
 	}
-	free := uint64(0) // unknown, where the disk is another machine's
-	if s.DataDir != "" {
-		if u, err := disk.UsageWithContext(ctx, s.DataDir); err == nil {
-			free = u.Free
+	return room(size, s.free(ctx))
+}
+
+// free is what is free of the disk of the tables; 0: it is not known.
+func (s *Site) free(ctx context.Context) uint64 {
+	if s.DataDir == "" {
+		disk, _, err := projector.ServerRoom(ctx, s.Tables)
+		if err != nil {
+			return 0
 		}
+		return disk.Free
 	}
-	return room(size, free)
+	u, err := disk.UsageWithContext(ctx, s.DataDir)
+	if err != nil {
+		return 0
+	}
+	return u.Free
 }
 
 // quarter is how long tables grow that drop quarters until they drop the next.

@@ -8,29 +8,17 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"preismon/contracts/event"
-	"preismon/deploy/testserver"
 	"preismon/ingest"
 )
 
 // TestRetention: it is told in time that a message is about to be dropped that
 // is in no table, and that the stream is about to be full.
 func TestRetention(t *testing.T) {
-	nc, err := ingest.Connect(ingest.Config{URL: testserver.NATS(t), Name: t.Name()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(nc.Close)
-	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx := t.Context()
-	if err := ingest.EnsureStreams(ctx, js, ingest.StreamConfig{}); err != nil {
-		t.Fatal(err)
-	}
+	s, ctx := onStreams(t), t.Context()
+	js := s.JS
 	var published time.Time
 	age := time.Duration(0)
-	s := &Site{NATS: nc, JS: js, Partitions: 1, Now: func() time.Time { return published.Add(age) }}
+	s.Now = func() time.Time { return published.Add(age) }
 	look := func(what string, state State, says string) {
 		t.Helper()
 		found := s.retention(ctx)
