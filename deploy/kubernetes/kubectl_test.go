@@ -18,6 +18,8 @@ import (
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
+
+	"preismon/deploy/testserver"
 )
 
 // apiServer is what kubectl has to ask for a dry run: which kinds there are,
@@ -108,13 +110,21 @@ func (s *apiServer) add(object any) {
 	s.objects[at+"/"+plural(kind.Kind)+"/"+named.GetName()] = text
 }
 
-// TestKubectl: where kubectl is on PATH, the commands of the how-tos run as
-// written, up to the dry run against a server that has what they have made by
-// then; and it builds what the library of kustomize builds.
+// noKubectlVariable is the reason why there is no kubectl. Without it a missing one
+// is a failure where nothing is left out.
+const noKubectlVariable = "PREISMON_TEST_NO_KUBECTL"
+
+// TestKubectl: the commands of the how-tos run as written, up to the dry run against
+// a server that has what they have made by then; and kubectl builds what the library
+// of kustomize builds, with which TestHowTo builds everywhere.
 func TestKubectl(t *testing.T) {
+	testserver.Full(t, "a kubectl")
 	program, err := exec.LookPath("kubectl")
+	if reason := os.Getenv(noKubectlVariable); err != nil && reason != "" {
+		t.Skipf("NOT tested with a real kubectl: %s", reason)
+	}
 	if err != nil {
-		t.Skip("no kubectl on PATH; TestHowTo builds the same with the library of kustomize")
+		t.Fatalf("this test needs kubectl 1.21 or newer on PATH; or give the reason why there is none in %s", noKubectlVariable)
 	}
 	server := &apiServer{t: t, objects: map[string][]byte{}}
 	at := httptest.NewServer(server)
@@ -184,6 +194,9 @@ func TestKubectl(t *testing.T) {
 			case slices.Contains(words, "delete"):
 				kubectl(append(words[1:], "--dry-run=client", "-o", "name")...)
 				done["delete"]++
+			case slices.ContainsFunc(words, func(w string) bool { return w == "wait" || w == "rollout" || w == "get" }): // TestHowTo looks for what they name
+			default:
+				t.Errorf("not run: %s", line)
 			}
 		}
 	}
