@@ -3,11 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"preismon/contracts"
 	"preismon/ingest"
@@ -40,25 +38,28 @@ Example:
 }
 
 func (c *accountsListCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
-	return c.connected(k, std, log, nil, func(b *bus) error { return printAccounts(ctx, std.out, b) })
+	return c.connected(k, std, log, nil, func(b *bus) error { return printAccounts(ctx, std, b) })
 }
 
-func printAccounts(ctx context.Context, w io.Writer, b *bus) error {
+// listedAccount is a line of the list of accounts.
+type listedAccount struct {
+	Login   string              `json:"login"`
+	Account contracts.AccountID `json:"account"`
+	Mandate contracts.MandateID `json:"mandate"`
+	State   string              `json:"state"`
+}
+
+func printAccounts(ctx context.Context, std streams, b *bus) error {
 	all, err := ingest.Accounts(ctx, b.js)
 	if err != nil {
 		return err
 	}
-	if len(all) == 0 {
-		_, err := fmt.Fprintln(w, "No accounts.")
-		return err
-	}
 	slices.SortStableFunc(all, func(a, b *contracts.Account) int { return strings.Compare(a.LoginIdentifier, b.LoginIdentifier) })
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "LOGIN\tACCOUNT\tMANDATE\tSTATE")
+	var lines []listedAccount
 	for _, a := range all {
-		fmt.Fprintf(t, "%s\t%d\t%d\t%s\n", printable(a.LoginIdentifier, ""), a.AccountID, a.MandateID, accountState(a))
+		lines = append(lines, listedAccount{a.LoginIdentifier, a.AccountID, a.MandateID, accountState(a)})
 	}
-	return t.Flush()
+	return printList(std, lines, "No accounts.")
 }
 
 type accountsPasswordCmd struct {

@@ -43,11 +43,11 @@ func (f *commandFaults) check(ctx context.Context) {
 		return
 	}
 	k.Flags()[check].Target.SetBool(true)
-	wrong, ok := errors.AsType[*configError](k.Run(k, slog.New(slog.DiscardHandler)))
-	if !ok {
+	wrong := k.Run(k, slog.New(slog.DiscardHandler))
+	if !errors.As(wrong, new(*configError)) {
 		return
 	}
-	for _, line := range wrong.lines() {
+	for _, line := range faultLines(wrong) {
 		if !f.follows(line) {
 			f.add(asFlags(k.Flags(), line))
 		}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"text/tabwriter"
 	"time"
 
 	"preismon/projector/backup"
@@ -23,7 +21,7 @@ type backupListCmd struct {
 
 // Help implements kong.HelpProvider.
 func (backupListCmd) Help() string {
-	return `Lists the backups in DIR-backups beside the data folder, in the data folder, and in each --in; those in buckets and in folders of other machines it does not see. "Up to" is what it holds at least of stream OBSERVATIONS. "Restored" is when a drill last brought it back without a finding; "never" says nothing about the backup, only that nobody tried.
+	return `Lists the backups in DIR-backups beside the data folder, in the data folder, and in each --in; those in buckets and in folders of other machines it does not see. upTo is what it holds at least of stream OBSERVATIONS. restored is when a drill last brought it back without a finding; "never" says nothing about the backup, only that nobody tried.
 
 Example:
 
@@ -73,16 +71,20 @@ func (c *backupListCmd) Run(_ context.Context, k *kong.Context, std streams) err
 		}
 		return nil
 	}
-	return printBackups(std.out, all)
+	return printBackups(std, all)
 }
 
-func printBackups(w io.Writer, all []listedBackup) error {
-	if len(all) == 0 {
-		_, err := fmt.Fprintln(w, "No backups. `preismon backup` takes one.")
-		return err
-	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "TAKEN\tSIZE\tUP TO\tRESTORED\tBACKUP")
+// backupLine is a line of the list of backups.
+type backupLine struct {
+	Taken    string `json:"taken"`
+	Size     string `json:"size"`
+	UpTo     string `json:"upTo"`
+	Restored string `json:"restored"`
+	Backup   string `json:"backup"` // folder
+}
+
+func printBackups(std streams, all []listedBackup) error {
+	var lines []backupLine
 	for _, b := range all {
 		taken, upTo := "not whole", "unknown"
 		if b.Whole {
@@ -91,9 +93,9 @@ func printBackups(w io.Writer, all []listedBackup) error {
 		if b.Checkpoint != nil {
 			upTo = fmt.Sprintf("%d:%d", b.Checkpoint.Epoch, b.Checkpoint.Seq)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", taken, humanize.IBytes(b.Bytes), upTo, drillState(b.Drill), printable(b.Path, ""))
+		lines = append(lines, backupLine{taken, humanize.IBytes(b.Bytes), upTo, drillState(b.Drill), b.Path})
 	}
-	return t.Flush()
+	return printList(std, lines, "No backups. `preismon backup` takes one.")
 }
 
 func drillState(d *backup.Drill) string {

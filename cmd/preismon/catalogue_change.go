@@ -1,13 +1,11 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -63,9 +61,7 @@ func (f planFlags) agreed(std streams) (bool, error) {
 	case !isTerminal(std.in):
 		return false, faulty(errors.New("yes: missing; nothing is changed. Look at the change above, and run it again with --yes"))
 	}
-	fmt.Fprint(std.err, "Make this change? [y/N] ")
-	answer, _ := bufio.NewReader(std.in).ReadString('\n')
-	if a := strings.ToLower(strings.TrimSpace(answer)); a != "y" && a != "yes" {
+	if !agrees(std, "Make this change?") {
 		return false, errors.New("nothing is changed")
 	}
 	return true, nil

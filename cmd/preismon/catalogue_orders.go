@@ -9,7 +9,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"preismon/contracts"
@@ -47,18 +46,23 @@ func (c *catalogueOrdersListCmd) Run(ctx context.Context, k *kong.Context, std s
 		if err != nil {
 			return err
 		}
-		if len(all) == 0 {
-			_, err := fmt.Fprintln(std.out, "No orders.")
-			return err
-		}
 		slices.SortStableFunc(all, func(a, b *contracts.Order) int { return strings.Compare(a.Name, b.Name) })
-		t := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(t, "ORDER\tNAME\tMANDATE\tITEMS\tSITES\tSTATE")
+		var lines []listedOrder
 		for _, o := range all {
-			fmt.Fprintf(t, "%d\t%s\t%d\t%s\t%s\t%s\n", o.OrderID, printable(o.Name, ""), o.MandateID, thousands(len(o.Items)), thousands(len(o.Sites)), orderState(o))
+			lines = append(lines, listedOrder{o.OrderID, o.Name, o.MandateID, len(o.Items), len(o.Sites), orderState(o)})
 		}
-		return t.Flush()
+		return printList(std, lines, "No orders.")
 	})
+}
+
+// listedOrder is a line of the list of orders.
+type listedOrder struct {
+	Order   contracts.OrderID   `json:"order"`
+	Name    string              `json:"name"`
+	Mandate contracts.MandateID `json:"mandate"`
+	Items   int                 `json:"items"`
+	Sites   int                 `json:"sites"`
+	State   string              `json:"state"`
 }
 
 type catalogueOrdersShowCmd struct {

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"preismon/contracts"
 	"preismon/contracts/event"
@@ -43,18 +42,23 @@ func (c *catalogueSitesListCmd) Run(ctx context.Context, k *kong.Context, std st
 		if err != nil {
 			return err
 		}
-		if len(all) == 0 {
-			_, err := fmt.Fprintln(std.out, "No sites.")
-			return err
-		}
 		slices.SortFunc(all, func(a, b *contracts.Site) int { return strings.Compare(string(a.Site), string(b.Site)) })
-		t := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(t, "SITE\tNAME\tTYPE\tCOUNTRY\tCURRENCY\tOPERATOR")
+		var lines []listedSite
 		for _, s := range all {
-			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", s.Site, printable(s.Name, ""), s.SiteType, s.CountryCode, s.CurrencyCode, orNone(s.Operator))
+			lines = append(lines, listedSite{s.Site, s.Name, s.SiteType, s.CountryCode, s.CurrencyCode, orNone(s.Operator)})
 		}
-		return t.Flush()
+		return printList(std, lines, "No sites.")
 	})
+}
+
+// listedSite is a line of the list of sites.
+type listedSite struct {
+	Site     contracts.SiteKey  `json:"site"`
+	Name     string             `json:"name"`
+	Type     contracts.SiteType `json:"type"`
+	Country  string             `json:"country"`
+	Currency contracts.Currency `json:"currency"`
+	Operator string             `json:"operator"`
 }
 
 type catalogueSitesShowCmd struct {

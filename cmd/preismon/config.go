@@ -23,9 +23,10 @@ type configError struct{ err error }
 
 func (e *configError) Error() string { return e.err.Error() }
 
-func (e *configError) lines() []string { return strings.Split(e.Error(), "\n") }
-
 func (e *configError) Unwrap() error { return e.err }
+
+// faultLines are the faults of an error, which may be several joined ones.
+func faultLines(err error) []string { return strings.Split(err.Error(), "\n") }
 
 // faulty joins the faults of all parts; nil when there are none.
 func faulty(errs ...error) error {

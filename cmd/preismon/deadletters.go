@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"preismon/contracts/fault"
@@ -88,25 +87,19 @@ func (c *lettersListCmd) Run(ctx context.Context, k *kong.Context, std streams, 
 		}
 		return json.NewEncoder(std.out).Encode(map[string]any{"letters": list, "matching": matching})
 	}
-	if matching == 0 {
-		none := "No dead letters."
-		if filter.Pending || c.Which != (letterFlags{}) {
-			none = "No dead letters like that."
-		}
-		_, err := fmt.Fprintln(std.out, none)
-		return err
+	none := "No dead letters."
+	if filter.Pending || c.Which != (letterFlags{}) {
+		none = "No dead letters like that."
 	}
-	t := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "LETTER\tTIME\tSTREAM\tSEQUENCE\tBYTES\tREPLAYED\tSUBJECT\tREASON")
+	var lines []listedLetter
 	for _, l := range list {
-		replayed := "-"
+		replayed := "no"
 		if l.Replayed != nil {
 			replayed = l.Replayed.At.Format(time.DateOnly)
 		}
-		fmt.Fprintf(t, "%d\t%s\t%s\t%d\t%d\t%s\t%s\t%s\n", l.Letter, l.At.Format(time.RFC3339), printable(l.Stream, ""), l.Seq, l.Size, replayed,
-			clipped(printable(l.Subject, ""), 40), clipped(printable(l.Reason, ""), 120))
+		lines = append(lines, listedLetter{fmt.Sprint(l.Letter), l.At.Format(time.RFC3339), l.Stream, fmt.Sprint(l.Seq), l.Size, replayed, l.Subject, l.Reason})
 	}
-	if err := t.Flush(); err != nil {
+	if err := printList(std, lines, none); err != nil {
 		return err
 	}
 	if matching > len(list) {
@@ -115,12 +108,16 @@ func (c *lettersListCmd) Run(ctx context.Context, k *kong.Context, std streams, 
 	return nil
 }
 
-// clipped is a text of at most so many characters.
-func clipped(s string, most int) string {
-	if r := []rune(s); len(r) > most {
-		return string(r[:most-1]) + "…"
-	}
-	return s
+// listedLetter is a line of the list of dead letters.
+type listedLetter struct {
+	Letter   string `json:"letter"`
+	Time     string `json:"time"`
+	Stream   string `json:"stream"`
+	Sequence string `json:"sequence"`
+	Bytes    int    `json:"bytes"`
+	Replayed string `json:"replayed"` // when, or no
+	Subject  string `json:"subject"`
+	Reason   string `json:"reason"`
 }
 
 type lettersReplayCmd struct {

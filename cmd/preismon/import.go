@@ -174,11 +174,38 @@ func (c *importCmd) progress(std streams, log *slog.Logger) func(maps.Progress) 
 	}
 }
 
+// warnOfDropped says, once, that the stream no longer has what may have been imported
+// since a time: what is not known is published again.
+func (r *importRun) warnOfDropped(ctx context.Context, since time.Time) error {
+	stream, err := r.bus.js.Stream(ctx, event.StreamObservations)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	has := stream.CachedInfo().State
+	if r.warned || has.FirstSeq <= 1 || has.Msgs > 0 && !since.Before(has.FirstTime) {
+		return nil
+	}
+	r.warned = true
+	from := "has nothing any more"
+	if has.Msgs > 0 {
+		from = "has what was published since " + has.FirstTime.UTC().Format(time.RFC3339)
+	}
+	fmt.Fprintf(r.std.err, "The stream %s %s (see --keep-observations): rows of these files that were imported earlier are not known any more, and may come twice.\n", event.StreamObservations, from)
+	return nil
+}
+
 // imported gives what imports published of a site since a time, this run among them;
 // zero: all of it.
 func (r *importRun) imported(ctx context.Context, site contracts.SiteKey, since time.Time) iter.Seq2[*contracts.Observations, error] {
 	return func(yield func(*contracts.Observations, error) bool) {
 		if _, err := r.pub.Flush(ctx); err != nil {
+			yield(nil, err)
+			return
+		}
+		if err := r.warnOfDropped(ctx, since); err != nil {
 			yield(nil, err)
 			return
 		}

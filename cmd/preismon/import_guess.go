@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -104,9 +103,7 @@ func (c *importCmd) agreed(std streams) error {
 	if !isTerminal(std.in) {
 		return faulty(errors.New("yes: missing; nothing is published. Look at the rows above, and run it again with --yes"))
 	}
-	fmt.Fprint(std.err, "Publish what is understood as above? [y/N] ")
-	answer, _ := bufio.NewReader(std.in).ReadString('\n')
-	if a := strings.ToLower(strings.TrimSpace(answer)); a != "y" && a != "yes" {
+	if !agrees(std, "Publish what is understood as above?") {
 		return errors.New("nothing is published")
 	}
 	return nil

@@ -33,6 +33,7 @@ type importRun struct {
 	ordered map[contracts.OrderID]*contracts.Order
 	others  map[contracts.ItemID]bool // items that orders of other mandates have
 	catalog jetstream.Stream          // nil: there are none
+	warned  bool                      // of what the stream has no more
 }
 
 // importedFile is what came of a file.

@@ -17,7 +17,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
+
 	"preismon/contracts"
+	"preismon/contracts/event"
 )
 
 // shopMap names the columns of shopCSV; both are invented.
@@ -208,7 +211,7 @@ func TestImport(t *testing.T) {
 		t.Error("a refused import published something")
 	}
 	u.client().login("me", "correct horse battery staple")
-	if out, errs, code = preismon(t, nil, append(args, "--data-dir", u.DataDir)...); code != exitRejected {
+	if out, errs, code = preismon(t, nil, append(args, "--data-dir", u.DataDir)...); code != exitRejected || strings.Contains(errs, "any more") {
 		t.Errorf("without a password for an account that is there: exit code %d: %s%s", code, out, errs)
 	}
 
@@ -225,6 +228,20 @@ func TestImport(t *testing.T) {
 	if out, errs, code = preismon(t, nil, "accounts", "list", "--data-dir", u.DataDir); code != 0 || !strings.Contains(out, "active") || strings.Count(out, "\n") != 3 {
 		t.Errorf("exit code %d: %s%s", code, out, errs)
 	}
+
+	// What the stream has no more is not known, which is said.
+	js := u.bus(t).js
+	stream, err := js.Stream(t.Context(), event.StreamObservations)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keep := stream.CachedInfo().Config
+	keep.MaxMsgs, keep.Discard = 1, jetstream.DiscardOld
+	if _, err := js.UpdateStream(t.Context(), keep); err != nil {
+		t.Fatal(err)
+	}
+	out, errs, code = preismon(t, nil, append(args, "--data-dir", u.DataDir)...)
+	says(t, out, errs, code, exitRejected, "The stream OBSERVATIONS has what was published since 20", "--keep-observations")
 }
 
 // grown: the file again with a row before the others adds that row, and one

@@ -152,8 +152,7 @@ func run(ctx context.Context, args []string, std streams) int {
 		fmt.Fprintf(std.err, "preismon: %v\n", err)
 		return exitIncomplete
 	case errors.As(err, new(*configError)):
-		wrong, _ := errors.AsType[*configError](err)
-		lines := wrong.lines()
+		lines := faultLines(err)
 		for i := range lines {
 			lines[i] = asFlags(kctx.Flags(), lines[i])
 		}

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 
+	"preismon/cmd/preismon/records"
 	"preismon/query/frame"
 )
 
@@ -38,7 +39,7 @@ func (f recordFlags) listForPeople(ctx context.Context, std streams, from remote
 			}
 		}
 	}
-	return r.writeList(shaped, &saysNone{Writer: forPeople(std), says: std.err})
+	return r.writeList(shaped, &saysNone{Writer: forPeople(std, records.Table), says: std.err})
 }
 
 // products gives the names of products, which are read as far as they are asked for.

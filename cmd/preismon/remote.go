@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -203,19 +204,39 @@ func (f formatFlag) writer(std streams, fields []string) records.Writer {
 	case f.Format == "csv":
 		return records.Flat(records.CSV(std.out, fields), fields)
 	case f.Format == "table" || f.Format == "auto" && isTerminal(std.out):
-		return &saysNone{Writer: records.Flat(forPeople(std), fields), says: std.err}
+		return &saysNone{Writer: records.Flat(forPeople(std, records.Table), fields), says: std.err}
 	}
 	return records.NDJSON(std.out)
 }
 
 // forPeople shows records as a table: on a terminal as wide as it is, and through a
 // pager where there is one.
-func forPeople(std streams) records.Writer {
-	to := func(w io.Writer) records.Writer { return records.Table(w, coloured(std), terminalWidth(std.out)) }
+func forPeople(std streams, table func(w io.Writer, colours bool, width int) records.Writer) records.Writer {
+	to := func(w io.Writer) records.Writer { return table(w, coloured(std), terminalWidth(std.out)) }
 	if command := pager(); len(command) > 0 && isTerminal(std.out) {
 		return &paged{table: to, command: command, std: std}
 	}
 	return to(std.out)
+}
+
+// printList shows records to an operator; none is what it says where there are
+// none.
+func printList[T any](std streams, all []T, none string) error {
+	if len(all) == 0 {
+		_, err := fmt.Fprintln(std.out, none)
+		return err
+	}
+	out := forPeople(std, records.List)
+	for _, one := range all {
+		record, err := json.Marshal(one)
+		if err != nil {
+			return err
+		}
+		if err := out.Write(record); err != nil {
+			return err
+		}
+	}
+	return out.Close()
 }
 
 // saysNone says so when nothing was written: a table of nothing shows nothing.

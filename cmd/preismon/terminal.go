@@ -1,9 +1,12 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
+	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 
 	"golang.org/x/term"
@@ -77,6 +80,14 @@ func drawing(w io.Writer) io.Writer {
 func isTerminal(w any) bool {
 	f, ok := w.(interface{ Fd() uintptr })
 	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// agrees asks a person on a terminal; only y and yes are yes.
+func agrees(std streams, question string) bool {
+	fmt.Fprint(std.err, question+" [y/N] ")
+	answer, _ := bufio.NewReader(std.in).ReadString('\n')
+	answer = strings.ToLower(strings.TrimSpace(answer))
+	return answer == "y" || answer == "yes"
 }
 
 // terminalWidth is how many cells a line of a terminal has; 0: it is none, or

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,6 +20,13 @@ import (
 // terminal opens a terminal of so many columns; shown gives, once, all that was
 // written to it.
 func terminal(t *testing.T, columns uint16) (tty *os.File, shown func() string) {
+	t.Helper()
+	tty, _, shown = keyboard(t, columns)
+	return tty, shown
+}
+
+// keyboard is terminal, with what a person types there.
+func keyboard(t *testing.T, columns uint16) (tty *os.File, typed func(string), shown func() string) {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
@@ -42,7 +51,13 @@ func terminal(t *testing.T, columns uint16) (tty *os.File, shown func() string) 
 		b, _ := io.ReadAll(master) // EIO: nobody has the other end any more
 		text <- strings.ReplaceAll(string(b), "\r\n", "\n")
 	}()
-	return tty, func() string {
+	typed = func(text string) {
+		t.Helper()
+		if _, err := master.WriteString(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return tty, typed, func() string {
 		_ = tty.Close()
 		select {
 		case s := <-text:
@@ -137,5 +152,88 @@ func TestLinesAboveTheBar(t *testing.T) {
 	}
 	if !strings.HasSuffix(text, "the end\n") {
 		t.Errorf("%q", text)
+	}
+}
+
+// TestQuestionsOnATerminal: what is about to be published is asked for, and only yes
+// is yes.
+func TestQuestionsOnATerminal(t *testing.T) {
+	t.Parallel()
+	u := startUp(t)
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "preise.csv"), []byte("Shop;Artikel;Preis;Datum\nladen.de;Stift;1,20 €;01.10.2026 09:00\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	answered := func(answer string, args ...string) (string, int) {
+		t.Helper()
+		tty, typed, shown := keyboard(t, 120)
+		cmd := command(t, nil, append(args, "--data-dir", u.DataDir)...)
+		cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = dir, tty, tty, tty
+		typed(answer)
+		if err := cmd.Run(); err != nil && !errors.As(err, new(*exec.ExitError)) {
+			t.Fatal(err)
+		}
+		return shown(), cmd.ProcessState.ExitCode()
+	}
+	says := func(text string, code, want int, words ...string) {
+		t.Helper()
+		if code != want {
+			t.Errorf("exit code %d, want %d:\n%s", code, want, text)
+		}
+		for _, w := range words {
+			if !strings.Contains(text, w) {
+				t.Errorf("no %q in:\n%s", w, text)
+			}
+		}
+	}
+	db := u.tables()
+	imported := []string{"import", "preise.csv", "--mandate", "Laden", "--login", "me"}
+	for _, no := range []string{"\n", "n\n", "yess\n"} {
+		text, code := answered(no, imported...)
+		says(text, code, exitFailed, "Stift", "Publish what is understood as above? [y/N]", "nothing is published")
+	}
+	if n := number(t, db, "SELECT count() FROM mandates"); n != 0 {
+		t.Errorf("published without anybody's consent: %d mandates", n)
+	}
+	text, code := answered("Y\ncorrect horse battery staple\n", imported...)
+	says(text, code, 0, "Password for me: ")
+	if n := number(t, db, "SELECT count() FROM observations"); n != 1 {
+		t.Errorf("%d observations, of 1 row:\n%s", n, text)
+	}
+
+	text, code = answered("no\n", "accounts", "disable", "me")
+	says(text, code, exitFailed, "Make this change? [y/N]", "nothing is changed")
+	text, code = answered("\n", "accounts", "list")
+	says(text, code, 0, "login", "active")
+	text, code = answered("yes\n", "accounts", "disable", "me")
+	says(text, code, 0, "account me of mandate")
+	text, _ = answered("\n", "accounts", "list")
+	if strings.Contains(text, "active") {
+		t.Errorf("still active:\n%s", text)
+	}
+}
+
+// TestListsOfOperatorsOnTerminals: only the terminal cuts a list, which says so.
+func TestListsOfOperatorsOnTerminals(t *testing.T) {
+	t.Setenv("PAGER", "")
+	long := strings.Repeat("reason ", 30)
+	show := func(columns uint16) string {
+		tty, shown := terminal(t, columns)
+		if err := printList(streams{strings.NewReader(""), tty, io.Discard}, []listedLetter{{Letter: "1", Stream: "OBSERVATIONS", Reason: long}}, "None."); err != nil {
+			t.Error(err)
+		}
+		return shown()
+	}
+	narrow := show(70)
+	for line := range strings.Lines(narrow) {
+		if !strings.HasPrefix(line, "(") && len([]rune(strings.TrimSuffix(line, "\n"))) > 70 {
+			t.Errorf("wider than the terminal: %q", line)
+		}
+	}
+	if !strings.Contains(narrow, "a wider terminal has all") {
+		t.Error(narrow)
+	}
+	if wide := show(400); !strings.Contains(wide, strings.TrimSpace(long)) || strings.Contains(wide, "a wider terminal") {
+		t.Error(wide)
 	}
 }

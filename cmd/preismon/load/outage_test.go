@@ -81,7 +81,7 @@ func TestFaultsOfQueries(t *testing.T) {
 		},
 		{
 			name: "nats gone", begin: e.toStreams.Refuse, end: e.toStreams.Mend, lasts: 9 * time.Second,
-			fails: []string{sites, page, latest, stream, history, sums, moved, download, tool}, spares: []string{login}, grace: 6 * time.Second, fast: true, statuses: []int{unavailable, brokenOff}, // under way when nobody could tell any longer whether its token is good
+			fails: []string{sites, page, latest, stream, history, sums, moved, download, tool}, spares: []string{login}, grace: 6 * time.Second, fast: true, statuses: []int{unavailable, brokenOff, timedOut}, // under way when nobody could tell any longer whether its token is good, or a sum beside all others
 		},
 		{
 			name: "object store gone", begin: e.toFiles.Refuse, end: e.toFiles.Mend, lasts: 3 * time.Second,

@@ -99,7 +99,7 @@ func (t *aligned) note() string {
 	if len(said) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("(%s: a wider terminal, or --format csv, has all)", strings.Join(said, "; "))
+	return fmt.Sprintf("(%s: %s)", strings.Join(said, "; "), t.all)
 }
 
 // whole tells a text that says nothing when it is cut: an id.

@@ -13,7 +13,8 @@ import (
 
 const (
 	measured = 200 // records whose widths count
-	widest   = 44  // cells are cut to this width
+	widest   = 44  // cells of Table are cut to this width
+	longest  = 500 // runes of a text
 )
 
 // Table writes records for people: aligned columns, numbers to the right,
@@ -22,13 +23,20 @@ const (
 // records. A line has width cells at most, and what that cut is said at the
 // end; 0: any number.
 func Table(w io.Writer, colours bool, width int) Writer {
-	return &aligned{out: newFlusher(w), colours: colours, width: width}
+	return &aligned{out: newFlusher(w), colours: colours, width: width, widest: widest, all: "a wider terminal, or --format csv, has all"}
+}
+
+// List is Table for what has no other form: only the terminal cuts it.
+func List(w io.Writer, colours bool, width int) Writer {
+	return &aligned{out: newFlusher(w), colours: colours, width: width, widest: longest, all: "a wider terminal has all"}
 }
 
 type aligned struct {
 	out     *flusher
 	colours bool
 	width   int
+	widest  int       // cell
+	all     string    // where to see what is cut
 	held    [][]field // until the widths are known
 	known   bool
 	columns []column
@@ -92,7 +100,7 @@ func (t *aligned) begin() error {
 				t.columns = slices.Insert(t.columns, i, column{f.name, uniseg.StringWidth(f.name), true, true, true})
 			}
 			after = i
-			text, _ := shown(f)
+			text, _ := t.shown(f)
 			c := &t.columns[i]
 			c.width = max(c.width, uniseg.StringWidth(text))
 			c.right = c.right && (f.null() || f.value[0] == '-' || f.value[0] >= '0' && f.value[0] <= '9')
@@ -120,7 +128,7 @@ func (t *aligned) begin() error {
 	return nil
 }
 
-func (t *aligned) line(record []field) error { return t.row(record, shown) }
+func (t *aligned) line(record []field) error { return t.row(record, t.shown) }
 
 func (t *aligned) row(record []field, shown func(field) (text, style string)) error {
 	var b strings.Builder
@@ -162,7 +170,7 @@ const (
 )
 
 // shown is what a person sees of a value.
-func shown(f field) (text, style string) {
+func (t *aligned) shown(f field) (text, style string) {
 	text, ok := f.text()
 	switch {
 	case f.null():
@@ -174,5 +182,5 @@ func shown(f field) (text, style string) {
 	case text == "UNKNOWN":
 		return text, faint
 	}
-	return fitted(plaintext.Clean(text, 500), widest), ""
+	return fitted(plaintext.Clean(text, longest), t.widest), ""
 }
