@@ -34,6 +34,7 @@ var inlineElsewhere = map[string]string{
 	"preismon restore --data-dir new-data --from preismon-data-backups/monday":  "TestBackupDrill",
 	"preismon audit --archives":                                                 "TestAuditArchives",
 	"preismon doctor --data-dir ./preismon-data --json":                         "TestDoctor",
+	"preismon explorer-assets FOLDER":                                           "TestExplorerAssets",
 	"preismon trace EVENT_ID":                                                   "trace_event_test.go",
 	"preismon lookup --file eans.txt":                                           "exit_partial_test.go",
 	"preismon export --split day":                                               "export_split_test.go",
@@ -50,11 +51,10 @@ var inlineElsewhere = map[string]string{
 // first line, of which documents say so in the same words, and those within
 // sentences as they are.
 var nowhere = map[string]string{
-	"preismon explorer-assets FOLDER": "it downloads uPlot, which the tests of the explorer have from npm",
-	"kubectl rollout restart":         "it needs a cluster",
-	"go list -m -u":                   "it asks for versions that are newer each week",
-	"go test ./query/store -update":   "it is a test itself, and writes",
-	"README.md: go test ./...":        "this is it",
+	"kubectl rollout restart":       "it needs a cluster",
+	"go list -m -u":                 "it asks for versions that are newer each week",
+	"go test ./query/store -update": "it is a test itself, and writes",
+	"README.md: go test ./...":      "this is it",
 	"how-to/trace.md: docker run --rm --detach -p 127.0.0.1:16686:16686 -p 127.0.0.1:4318:4318 jaegertracing/jaeger":  "it needs an image that is not here; observe_test.go has both send to a collector.",
 	"contribute.md: go test ./query/rest -run 'TestName$' -v":                                                         "it is a test itself.",
 	"contribute.md: PREISMON_TEST=full go test -p 2 -timeout 30m ./...":                                               "it is a test itself.",

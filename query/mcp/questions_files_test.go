@@ -7,9 +7,8 @@ import (
 	"preismon/contracts"
 )
 
-// Files of the core order.
+// Exports of the core order.
 const (
-	itemImport   = "Artikelliste"
 	dailyExport  = "Preisexport täglich (CSV)"
 	weeklyExport = "Preisexport wöchentlich (Excel)"
 )

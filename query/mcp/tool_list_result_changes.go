@@ -31,7 +31,7 @@ func runChanges(ctx context.Context, s *query.Service, c Call) (Result, error) {
 	var sum changesSummary
 	page := func(ctx context.Context, s *query.Service, p query.Principal, in *wire.Params) (any, error) {
 		body, err := wire.Changes(ctx, s, p, in)
-		if movers, ok := body.(*query.MoversPage); ok {
+		if movers, ok := body.(*query.MoversPage); ok && err == nil {
 			movers.Query.Sites, sum.OtherSites = mostMoved(movers.Query.Sites, listRoom(in.Given("limit")))
 		}
 		return body, err

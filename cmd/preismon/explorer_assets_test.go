@@ -1,0 +1,24 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"preismon/query/explorer"
+)
+
+// TestExplorerAssets: the chart library is put where a query node finds it.
+func TestExplorerAssets(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "new", "folder")
+	out, errs, code := preismon(t, nil, "explorer-assets", folder)
+	if code != 0 || !strings.Contains(out, folder) {
+		t.Fatalf("exit code %d: %s%s", code, out, errs)
+	}
+	for name, word := range map[string]string{explorer.ChartScript: "uPlot", explorer.ChartStyle: ".uplot"} {
+		if text, err := os.ReadFile(filepath.Join(folder, name)); err != nil || !strings.Contains(string(text), word) {
+			t.Errorf("%s: %d bytes, %v", name, len(text), err)
+		}
+	}
+}
