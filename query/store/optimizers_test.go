@@ -58,8 +58,8 @@ func family(name string) bool {
 }
 
 // TestOptimizersChangeNothing runs every question with ClickHouse's optimizers
-// as they come, with groups of them switched, and with all of them off: the
-// rows and their order are the same. Its data has ties, several parts that
+// as they come and with all of them off, and half of the questions, by turns, with
+// each group of them switched: the rows and their order are the same. Its data has ties, several parts that
 // are never merged, and several versions of records in tables whose engine
 // replaces. RES-05c, RES-14a.
 func TestOptimizersChangeNothing(t *testing.T) {
@@ -103,10 +103,13 @@ func TestOptimizersChangeNothing(t *testing.T) {
 	if rows < 10_000 || changes < 1_000 {
 		t.Errorf("the questions give %d rows, those of the feed %d: too few to tell anything", rows, changes)
 	}
-	for _, variant := range slices.Sorted(maps.Keys(variants)) {
+	for v, variant := range slices.Sorted(maps.Keys(variants)) {
 		t.Run(variant, func(t *testing.T) {
 			s := store.WithSettings(t, cfg, variants[variant])
-			for _, name := range slices.Sorted(maps.Keys(reads)) {
+			for i, name := range slices.Sorted(maps.Keys(reads)) {
+				if variant != "all off" && (i+v)%2 == 0 {
+					continue
+				}
 				got, err := reads[name](t.Context(), s)
 				if err != nil {
 					t.Errorf("%s: %v", name, err)
