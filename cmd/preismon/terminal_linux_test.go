@@ -216,6 +216,7 @@ func TestQuestionsOnATerminal(t *testing.T) {
 // TestListsOfOperatorsOnTerminals: only the terminal cuts a list, which says so.
 func TestListsOfOperatorsOnTerminals(t *testing.T) {
 	t.Setenv("PAGER", "")
+	t.Setenv("NO_COLOR", "1")
 	long := strings.Repeat("reason ", 30)
 	show := func(columns uint16) string {
 		tty, shown := terminal(t, columns)
