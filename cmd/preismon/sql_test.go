@@ -72,33 +72,29 @@ func (d *demoTest) sql(t *testing.T) {
 
 // sqlRow is a row in SQL, in the words of sqlRowOf.
 const sqlRow = `SELECT concatWithSeparator('|', itemId, site, toString(toUnixTimestamp64Milli(capturedAt)), availability, ifNull(merchant, ''), ` +
-	`ifNull(toString(priceMoney.amountMinor), ''), ifNull(priceMoney.currencyCode, ''), ifNull(toString(totalPriceMoney.amountMinor), '')) AS row FROM results`
+	`ifNull(toString(priceMoney.amountMinor), ''), ifNull(priceMoney.currencyCode, '')) AS row FROM results`
 
 // sqlRowOf is a row of a stream, in the words of sqlRow.
 func sqlRowOf(t *testing.T, line string) string {
 	t.Helper()
-	type money struct {
-		AmountMinor  int64
-		CurrencyCode string
-	}
 	var r struct {
-		ItemID, Site, Availability  string
-		CapturedAt                  time.Time
-		Merchant                    *string
-		PriceMoney, TotalPriceMoney *money
+		ItemID, Site, Availability string
+		CapturedAt                 time.Time
+		Merchant                   *string
+		PriceMoney                 *struct {
+			AmountMinor  int64
+			CurrencyCode string
+		}
 	}
 	if err := json.Unmarshal([]byte(line), &r); err != nil {
 		t.Fatal(err)
 	}
-	words := []string{r.ItemID, r.Site, strconv.FormatInt(r.CapturedAt.UnixMilli(), 10), r.Availability, "", "", "", ""}
+	words := []string{r.ItemID, r.Site, strconv.FormatInt(r.CapturedAt.UnixMilli(), 10), r.Availability, "", "", ""}
 	if r.Merchant != nil {
 		words[4] = *r.Merchant
 	}
 	if r.PriceMoney != nil {
 		words[5], words[6] = strconv.FormatInt(r.PriceMoney.AmountMinor, 10), r.PriceMoney.CurrencyCode
-	}
-	if r.TotalPriceMoney != nil {
-		words[7] = strconv.FormatInt(r.TotalPriceMoney.AmountMinor, 10)
 	}
 	return strings.Join(words, "|")
 }
