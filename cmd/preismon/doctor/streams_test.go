@@ -98,7 +98,7 @@ func TestLag(t *testing.T) {
 	}
 	wants(t, s.lag(t.Context()), OK, "0 messages wait", "")
 	for range 10_000 {
-		if _, err := s.JS.PublishAsync("observations.shop-1=example", nil); err != nil {
+		if _, err := s.JS.PublishAsync("observations.shop-1=example", nil, jetstream.WithStallWait(time.Minute)); err != nil {
 			t.Fatal(err)
 		}
 	}
