@@ -241,7 +241,7 @@ func TestNodesRememberWhatIsTrue(t *testing.T) {
 func TestNodesRememberWhatIsTrueLong(t *testing.T) {
 	testserver.Full(t, "histories of two nodes that remember")
 	for seed := range uint64(2) {
-		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { newNodes(t, 100+seed).history(30) })
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { newNodes(t, 100+seed).history(15) })
 	}
 }
 

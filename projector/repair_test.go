@@ -14,7 +14,7 @@ import (
 // none of others and all of the rest, and changes what a mandate sees: the next
 // projector completes them, with as many keys in memory as it may have.
 func TestRepair(t *testing.T) {
-	for _, keys := range []int{projector.DefaultConfig().MaxBlockRows, 7} {
+	for _, keys := range []int{projector.DefaultConfig().MaxBlockRows, 29} {
 		t.Run(fmt.Sprint("keys=", keys), func(t *testing.T) {
 			w := newWorld(t)
 			items, sites := []int{1, 2, 3, 4, 5, 6, 7, 8}, []int{0, 1, 2}

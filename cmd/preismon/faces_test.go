@@ -207,11 +207,11 @@ func (q *questions) next() url.Values {
 	return p
 }
 
-// faces: the same 500 random questions over REST, as a stream and over MCP
+// faces: the same 200 random questions over REST, as a stream and over MCP
 // have the same rows, scopes and refusals (GEN-03a, GEN-03b, GEN-03c, TOOL-02,
 // RES-13, RES-14a).
 func (d *demoTest) faces(t *testing.T) {
-	const each = 250
+	const each = 100
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	answered, refused, rows := 0, map[string]int{}, 0

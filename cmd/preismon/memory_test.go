@@ -165,10 +165,10 @@ func (m *memoryTest) largeOrder() {
 	}
 }
 
-// largeRepair: a hundred mandates see everything of 100,000 rows, and all of it is
+// largeRepair: a hundred mandates see everything of 40,000 rows, and all of it is
 // in doubt.
 func (m *memoryTest) largeRepair() {
-	const mandates, items, sites = 100, 500, 10
+	const mandates, items, sites, rounds = 100, 500, 10, 8
 	m.publish(func(yield func(event.Payload) bool) {
 		for i := range mandates {
 			if !yield(memoryMandate(i+1)) || !yield(memoryOrder(i+1, i+1, items, sites)) {
@@ -176,7 +176,7 @@ func (m *memoryTest) largeRepair() {
 			}
 		}
 		at := time.Now().Add(-time.Hour)
-		for round := range 20 {
+		for round := range rounds {
 			for site := range sites {
 				b := &contracts.Observations{Site: memorySite(site)}
 				for item := range items {
@@ -191,12 +191,12 @@ func (m *memoryTest) largeRepair() {
 		}
 	})
 	m.stop(m.project(), "the backlog")
-	const rows = 20 * sites * items
+	const rows = rounds * sites * items
 	for _, statement := range []string{
 		"TRUNCATE TABLE checkpoints", "TRUNCATE TABLE ingested_events",
-		"DELETE FROM observations_by_mandate WHERE mandate = 7 AND seq = 100 AND capture < 10",
-		"DELETE FROM observations_by_mandate WHERE mandate > 90 AND seq > 150",
-		"DELETE FROM observations WHERE seq > 190",
+		"DELETE FROM observations_by_mandate WHERE mandate = 7 AND seq = 40 AND capture < 10",
+		"DELETE FROM observations_by_mandate WHERE mandate > 90 AND seq > 60",
+		"DELETE FROM observations WHERE seq > 76",
 	} {
 		if _, err := m.db.ExecContext(m.Context(), statement); err != nil {
 			m.Fatal(err)

@@ -19,7 +19,7 @@ import (
 const seedVariable = "PREISMON_TEST_SEED"
 
 const (
-	realQuestions   = 520
+	realQuestions   = 260
 	realLookups     = 5 // one question in this many looks up items, the others ask for results
 	realWorkers     = 2
 	realEarliest    = "2020-01-01"

@@ -282,9 +282,9 @@ func (b *breakable) withCurl(at func(read int64)) (received, error) {
 	return got, nil
 }
 
-var kills = flag.Int("kills", 26, "at how many points ClickHouse and the service are killed, each")
+var kills = flag.Int("kills", 13, "at how many points ClickHouse and the service are killed, each")
 
-// TestKilledStreamsAreBroken kills ClickHouse or the service at 52 random
+// TestKilledStreamsAreBroken kills ClickHouse or the service at 26 random
 // points of a stream, while curl or a Go client reads it, in turns: no
 // transfer that lacks a row ends as if it were whole, and the next one, after
 // a restart, is.

@@ -60,7 +60,7 @@ type estate struct {
 
 func newEstate(t testing.TB) *estate {
 	t.Helper()
-	cfg := market.Config{Seed: 11, Scale: 0.2, Now: time.Now().UTC().Truncate(time.Hour)}
+	cfg := market.Config{Seed: 11, Scale: 0.1, Now: time.Now().UTC().Truncate(time.Hour)}
 	m, err := market.New(cfg)
 	must(t, err)
 	e := &estate{t: t, dir: t.TempDir(), servers: testserver.Shards(t, 3), forms: map[int]*form{}, market: m, to: cfg.Now, from: cfg.Now.Add(-30 * time.Hour)}
