@@ -136,7 +136,7 @@ func TestAttempts(t *testing.T) {
 			want: []string{"a 2026-03-01T01:00:00Z 2026-03-01T01:59:59Z", "a 2026-03-01T00:00:00Z 2026-03-01T00:59:59.999Z"},
 		},
 		"slow: a year, at most 60 slices": {
-			req: query.ResultsRequest{Site: "b", CapturedFrom: "2025-03-08T12:00:00Z", Brand: "x"}, items: two, slow: true, want: yearOfSlices(),
+			req: query.ResultsRequest{Site: "b", CapturedFrom: "2025-03-08T12:00:00Z", Filters: query.Filters{Brand: "x"}}, items: two, slow: true, want: yearOfSlices(),
 		},
 		"slow: no lower bound": {
 			req: query.ResultsRequest{Site: "b", CapturedTo: "2000-01-02T23:59:59.999Z"}, items: two, slow: true,
@@ -164,14 +164,14 @@ func TestAttempts(t *testing.T) {
 		"slow: the newest":          {req: query.ResultsRequest{LatestPerPair: true}, items: two, slow: true, want: []string{"a latest", "b latest"}},
 		"the newest of many":        {req: query.ResultsRequest{LatestPerPair: true}, items: map[contracts.SiteKey]int{"a": 1000, "b": 1}, want: []string{"a latest", "b latest"}},
 		"the newest at many sites":  {req: query.ResultsRequest{LatestPerPair: true}, items: sitesOf(501, 2), want: []string{"1 latest", "2 latest"}},
-		"a site of too many pairs":  {req: query.ResultsRequest{LatestPerPair: true, Brand: "x"}, items: map[contracts.SiteKey]int{"a": 1001, "b": 1}, want: []string{"a sets", "b sets"}},
+		"a site of too many pairs":  {req: query.ResultsRequest{LatestPerPair: true, Filters: query.Filters{Brand: "x"}}, items: map[contracts.SiteKey]int{"a": 1001, "b": 1}, want: []string{"a sets", "b sets"}},
 		"that site alone":           {req: query.ResultsRequest{LatestPerPair: true, Site: "a"}, items: map[contracts.SiteKey]int{"a": 1001, "b": 1}, want: []string{"a sets"}},
 		"too many sites and items":  {req: query.ResultsRequest{LatestPerPair: true}, items: sitesOf(61, 61), want: []string{"sets"}},
-		"a filter that sets lose":   {req: query.ResultsRequest{LatestPerPair: true, Merchant: "x"}, items: map[contracts.SiteKey]int{"a": 1001, "b": 1}},
-		"a state that sets lose":    {req: query.ResultsRequest{LatestPerPair: true, CoverageState: "UNKNOWN"}, items: map[contracts.SiteKey]int{"a": 1001}},
+		"a filter that sets lose":   {req: query.ResultsRequest{LatestPerPair: true, Filters: query.Filters{Merchant: "x"}}, items: map[contracts.SiteKey]int{"a": 1001, "b": 1}},
+		"a state that sets lose":    {req: query.ResultsRequest{LatestPerPair: true, Filters: query.Filters{CoverageState: "UNKNOWN"}}, items: map[contracts.SiteKey]int{"a": 1001}},
 		"the newest sets of many":   {req: query.ResultsRequest{LatestObservationPerPair: true}, items: sitesOf(2, 130_000), want: []string{"s000 sets", "s001 sets"}},
-		"sixty sites are few":       {req: query.ResultsRequest{LatestPerPair: true, Merchant: "x"}, items: sitesOf(60, 61), want: slices.Sorted(eachSite(60, " latest"))},
-		"sixty-one are not":         {req: query.ResultsRequest{LatestPerPair: true, Merchant: "x"}, items: sitesOf(61, 61)},
+		"sixty sites are few":       {req: query.ResultsRequest{LatestPerPair: true, Filters: query.Filters{Merchant: "x"}}, items: sitesOf(60, 61), want: slices.Sorted(eachSite(60, " latest"))},
+		"sixty-one are not":         {req: query.ResultsRequest{LatestPerPair: true, Filters: query.Filters{Merchant: "x"}}, items: sitesOf(61, 61)},
 		"the guard: shorter, first": {req: query.ResultsRequest{}, items: two, pairs: 2, hours: 20, want: []string{"global 2026-03-08T08:00:00Z 2026-03-08T12:00:00Z", "global 2026-03-07T12:00:00Z 2026-03-08T07:59:59.999Z"}},
 		"the guard: sites, then":    {req: query.ResultsRequest{}, items: two, pairs: 2, want: []string{"a 2026-03-07T12:00:00Z 2026-03-08T12:00:00Z", "b 2026-03-07T12:00:00Z 2026-03-08T12:00:00Z"}},
 		"the guard: items, last": {req: query.ResultsRequest{}, items: two, pairs: 1, want: []string{

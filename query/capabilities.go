@@ -2,8 +2,6 @@ package query
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"time"
 
 	"preismon/contracts"
@@ -142,27 +140,4 @@ func (s *Service) Capabilities(ctx context.Context, p Principal) (*Capabilities,
 		},
 		ScopeGuard: guard,
 	}, nil
-}
-
-func filterCapabilities() []FilterCapability {
-	return []FilterCapability{
-		{Parameter: "orderId", Kind: "selector", Type: "string"},
-		{Parameter: "itemId", Kind: "selector", Type: "string"},
-		{Parameter: "pzn", Kind: "selector", Type: "string"},
-		{Parameter: "ean", Kind: "selector", Type: "string"},
-		{Parameter: "asinLocale", Kind: "selector", Type: "string", Requires: "asin"},
-		{Parameter: "asin", Kind: "selector", Type: "string", Requires: "asinLocale"},
-		{Parameter: "site", Kind: "selector", Type: "string"},
-		{Parameter: "globalScope", Kind: "scope", Type: "boolean"},
-		{Parameter: "brand", Kind: "filter", Type: "string"},
-		{Parameter: "manufacturer", Kind: "filter", Type: "string"},
-		{Parameter: "merchant", Kind: "filter", Type: "string"},
-		{Parameter: "isPrime", Kind: "filter", Type: "boolean"},
-		{Parameter: "isBuyBox", Kind: "filter", Type: "boolean"},
-		{Parameter: "coverageState", Kind: "filter", Type: "string", Values: slices.Sorted(maps.Keys(coverageOutcomes))},
-		{Parameter: "capturedFrom", Kind: "window", Type: "string"},
-		{Parameter: "capturedTo", Kind: "window", Type: "string"},
-		{Parameter: "latestPerPair", Kind: "latest", Type: "boolean"},
-		{Parameter: "latestObservationPerPair", Kind: "latest", Type: "boolean"},
-	}
 }

@@ -109,7 +109,7 @@ func (r EvidenceRequest) rows() (rows ResultsRequest, err error) {
 		return rows, invalid("capturedAt: %q is no instant. Give that of a row, like 2026-03-01T08:30:00.250Z.", r.CapturedAt)
 	}
 	return ResultsRequest{
-		ItemID: r.ItemID, Site: r.Site, Merchant: r.Merchant, Timezone: r.Timezone, CapturedFrom: r.CapturedAt, CapturedTo: r.CapturedAt,
+		ItemID: r.ItemID, Site: r.Site, Filters: Filters{Merchant: r.Merchant}, Timezone: r.Timezone, CapturedFrom: r.CapturedAt, CapturedTo: r.CapturedAt,
 	}, nil
 }
 

@@ -263,16 +263,11 @@ func stateOf(r ResultsRequest, w contracts.Window) feedState {
 	return feedState{Rows: r, From: toMs(w.From), To: toMs(w.To)}
 }
 
-// feedable refuses queries whose rows come and go with other things than the
-// rows that become visible: the client keeps the newest of a pair, and what the
-// catalogue says of products and sites changes apart from them.
+// feedable refuses queries of which a feed cannot be.
 func feedable(r ResultsRequest) error {
-	for name, given := range map[string]bool{
-		"latestPerPair": r.LatestPerPair, "latestObservationPerPair": r.LatestObservationPerPair,
-		"brand": r.Brand != "", "isPrime": r.IsPrime != nil, "isBuyBox": r.IsBuyBox != nil,
-	} {
-		if given {
-			return invalid("%s: changes cannot be told of it. Leave it out, and choose among the rows.", name)
+	for _, p := range ResultsParameters {
+		if (p.Kind == FilterParameter || p.Kind == LatestParameter) && !p.Fed && p.Given(&r) != nil {
+			return invalid("%s: changes cannot be told of it. Leave it out, and choose among the rows.", p.Name)
 		}
 	}
 	return nil

@@ -98,7 +98,7 @@ func (s *Service) MarketPosition(ctx context.Context, p Principal, r PositionReq
 	now := s.now().UTC().Truncate(contracts.Resolution)
 	rows := ResultsRequest{
 		ItemID: r.ItemID, PZN: r.PZN, EAN: r.EAN, ASINLocale: r.ASINLocale, ASIN: r.ASIN,
-		LatestObservationPerPair: true, CoverageState: "PRICE_OBSERVED",
+		LatestObservationPerPair: true, Filters: Filters{CoverageState: "PRICE_OBSERVED"},
 		CapturedFrom: now.Add(-currentOffers).Format(time.RFC3339Nano), CapturedTo: now.Format(time.RFC3339Nano),
 	}
 	plan, err := s.plan(p, rows)

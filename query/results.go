@@ -41,13 +41,8 @@ type ResultsRequest struct {
 	ASIN       string            `json:"asin,omitempty"`
 	Site       contracts.SiteKey `json:"site,omitempty"`
 
-	GlobalScope   bool   `json:"globalScope,omitempty"`
-	Brand         string `json:"brand,omitempty"`
-	Manufacturer  string `json:"manufacturer,omitempty"`
-	Merchant      string `json:"merchant,omitempty"`
-	IsPrime       *bool  `json:"isPrime,omitempty"`
-	IsBuyBox      *bool  `json:"isBuyBox,omitempty"`
-	CoverageState string `json:"coverageState,omitempty"`
+	GlobalScope bool `json:"globalScope,omitempty"`
+	Filters
 
 	CapturedFrom string `json:"capturedFrom,omitempty"` // RFC 3339 or YYYY-MM-DD
 	CapturedTo   string `json:"capturedTo,omitempty"`
@@ -208,9 +203,8 @@ type ResultsQuery struct {
 	Limit          int             // 0: all
 	Read           *admission.Read `json:"-"` // of a stream, whose rows wait for a client; else nil
 
-	Brand, Manufacturer, Merchant string
-	IsPrime, IsBuyBox             *bool
-	Outcomes                      []contracts.Outcome // nil: any
+	Filters                      // without the coverage state
+	Outcomes []contracts.Outcome // which stand for it; nil: any
 
 	Export   bool // whether the columns of the export fields are needed
 	Standing bool // whether those are that tell which offer stands: shipping and buy box
@@ -218,7 +212,7 @@ type ResultsQuery struct {
 
 // Filtered tells whether a filter beside selectors is set.
 func (q *ResultsQuery) Filtered() bool {
-	return q.Brand != "" || q.Manufacturer != "" || q.Merchant != "" || q.IsPrime != nil || q.IsBuyBox != nil || q.Outcomes != nil
+	return q.Filters != (Filters{}) || q.Outcomes != nil
 }
 
 // unfiltered is a query of the same pairs and time without filters, that gives

@@ -1,41 +1,171 @@
 package query
 
-import "strconv"
+import (
+	"maps"
+	"slices"
+	"strconv"
 
-// Parameters are those that the request is made of, by name: texts, integers
-// and booleans. What is not given is not in them.
+	"preismon/contracts"
+)
+
+// Filters choose among the observations of a scope by what was observed; zero:
+// not given. A cursor is bound to them.
+type Filters struct {
+	Brand         string `json:"brand,omitempty"`
+	Manufacturer  string `json:"manufacturer,omitempty"`
+	Merchant      string `json:"merchant,omitempty"`
+	IsPrime       *bool  `json:"isPrime,omitempty"`
+	IsBuyBox      *bool  `json:"isBuyBox,omitempty"`
+	CoverageState string `json:"coverageState,omitempty"`
+}
+
+// ParameterKind is what a parameter is for, as capabilities call it.
+type ParameterKind string
+
+// Kinds of parameters.
+const (
+	PageParameter     ParameterKind = "page" // how much of the answer
+	SelectorParameter ParameterKind = "selector"
+	ScopeParameter    ParameterKind = "scope"
+	FilterParameter   ParameterKind = "filter"
+	WindowParameter   ParameterKind = "window"
+	FormParameter     ParameterKind = "form" // how it is written
+	LatestParameter   ParameterKind = "latest"
+	IncludeParameter  ParameterKind = "include" // a group of fields
+)
+
+// Parameter is one that reads of results take.
+type Parameter struct {
+	Name     string
+	Kind     ParameterKind
+	Values   []string // of a text; nil: any
+	Requires string
+	// Fed: a feed can be of it. Of others the rows change with more than the rows
+	// that become visible: the client keeps the newest of a pair, and what the
+	// catalogue says of products and sites changes apart from them.
+	Fed bool
+
+	field func(*ResultsRequest) any
+}
+
+// coverageStates are the texts of coverageState.
+var coverageStates = slices.Sorted(maps.Keys(coverageOutcomes))
+
+// Field points to what a request has of the parameter: a text of some type, a
+// *bool that is a flag, a **bool or a **int that may be absent.
+func (p Parameter) Field(r *ResultsRequest) any { return p.field(r) }
+
+// ResultsParameters are all of them. Requests are decoded and told again by this
+// table, capabilities and feeds follow it, statements bind its filters, and the
+// flags of the command line are checked against it. How one is added is in
+// deploy/docs/contribute.md.
+var ResultsParameters = []Parameter{
+	{Name: "limit", Kind: PageParameter, field: func(r *ResultsRequest) any { return &r.Limit }},
+	{Name: "cursor", Kind: PageParameter, field: func(r *ResultsRequest) any { return &r.Cursor }},
+
+	{Name: "orderId", Kind: SelectorParameter, Fed: true, field: func(r *ResultsRequest) any { return &r.OrderID }},
+	{Name: "itemId", Kind: SelectorParameter, Fed: true, field: func(r *ResultsRequest) any { return &r.ItemID }},
+	{Name: "pzn", Kind: SelectorParameter, Fed: true, field: func(r *ResultsRequest) any { return &r.PZN }},
+	{Name: "ean", Kind: SelectorParameter, Fed: true, field: func(r *ResultsRequest) any { return &r.EAN }},
+	{Name: "asinLocale", Kind: SelectorParameter, Fed: true, Requires: "asin", field: func(r *ResultsRequest) any { return &r.ASINLocale }},
+	{Name: "asin", Kind: SelectorParameter, Fed: true, Requires: "asinLocale", field: func(r *ResultsRequest) any { return &r.ASIN }},
+	{Name: "site", Kind: SelectorParameter, Fed: true, field: func(r *ResultsRequest) any { return &r.Site }},
+
+	{Name: "globalScope", Kind: ScopeParameter, field: func(r *ResultsRequest) any { return &r.GlobalScope }},
+
+	{Name: "brand", Kind: FilterParameter, field: func(r *ResultsRequest) any { return &r.Brand }},
+	{Name: "manufacturer", Kind: FilterParameter, Fed: true, field: func(r *ResultsRequest) any { return &r.Manufacturer }},
+	{Name: "merchant", Kind: FilterParameter, Fed: true, field: func(r *ResultsRequest) any { return &r.Merchant }},
+	{Name: "isPrime", Kind: FilterParameter, field: func(r *ResultsRequest) any { return &r.IsPrime }},
+	{Name: "isBuyBox", Kind: FilterParameter, field: func(r *ResultsRequest) any { return &r.IsBuyBox }},
+	{Name: "coverageState", Kind: FilterParameter, Fed: true, Values: coverageStates, field: func(r *ResultsRequest) any { return &r.CoverageState }},
+
+	{Name: "capturedFrom", Kind: WindowParameter, Fed: true, field: func(r *ResultsRequest) any { return &r.CapturedFrom }},
+	{Name: "capturedTo", Kind: WindowParameter, Fed: true, field: func(r *ResultsRequest) any { return &r.CapturedTo }},
+	{Name: "sort", Kind: FormParameter, Values: []string{"asc", "desc"}, field: func(r *ResultsRequest) any { return &r.Sort }},
+	{Name: "timezone", Kind: FormParameter, Fed: true, field: func(r *ResultsRequest) any { return &r.Timezone }},
+	{Name: "latestPerPair", Kind: LatestParameter, field: func(r *ResultsRequest) any { return &r.LatestPerPair }},
+	{Name: "latestObservationPerPair", Kind: LatestParameter, field: func(r *ResultsRequest) any { return &r.LatestObservationPerPair }},
+
+	{Name: "includeCoverage", Kind: IncludeParameter, Fed: true, field: func(r *ResultsRequest) any { return &r.Include.Coverage }},
+	{Name: "includeOrderIds", Kind: IncludeParameter, Fed: true, field: func(r *ResultsRequest) any { return &r.Include.OrderIDs }},
+	{Name: "includeCustomerData", Kind: IncludeParameter, Fed: true, field: func(r *ResultsRequest) any { return &r.Include.CustomerData }},
+	{Name: "includeExportFields", Kind: IncludeParameter, Fed: true, field: func(r *ResultsRequest) any { return &r.Include.ExportFields }},
+	{Name: "includeIdentity", Kind: IncludeParameter, Fed: true, field: func(r *ResultsRequest) any { return &r.Include.Identity }},
+}
+
+// Given is the value of the parameter in a request: a text, an integer or a
+// boolean, ids as texts, since not every reader of JSON keeps 64 bits; nil where
+// it is not given.
+func (p Parameter) Given(r *ResultsRequest) any {
+	var text string
+	switch v := p.field(r).(type) {
+	case **int:
+		if *v != nil {
+			return **v
+		}
+	case **bool:
+		if *v != nil {
+			return **v
+		}
+	case *bool:
+		if *v {
+			return true
+		}
+	case *contracts.OrderID:
+		text = idText(*v)
+	case *contracts.ItemID:
+		text = idText(*v)
+	case *contracts.SiteKey:
+		text = string(*v)
+	case *string:
+		text = *v
+	}
+	if text != "" {
+		return text
+	}
+	return nil
+}
+
+func idText[T ~uint64](id T) string {
+	if id == 0 {
+		return ""
+	}
+	return strconv.FormatUint(uint64(id), 10)
+}
+
+// Parameters are those that the request is made of, by name. What is not given
+// is not in them.
 func (r ResultsRequest) Parameters() map[string]any {
-	p := map[string]any{}
-	if r.Limit != nil {
-		p["limit"] = *r.Limit
-	}
-	for name, id := range map[string]uint64{"orderId": uint64(r.OrderID), "itemId": uint64(r.ItemID)} {
-		if id != 0 { // as text: not every reader of JSON keeps 64 bits
-			p[name] = strconv.FormatUint(id, 10)
+	all := map[string]any{}
+	for _, p := range ResultsParameters {
+		if v := p.Given(&r); v != nil {
+			all[p.Name] = v
 		}
 	}
-	for name, value := range map[string]string{
-		"cursor": r.Cursor, "pzn": r.PZN, "ean": r.EAN, "asinLocale": r.ASINLocale, "asin": r.ASIN, "site": string(r.Site),
-		"brand": r.Brand, "manufacturer": r.Manufacturer, "merchant": r.Merchant, "coverageState": r.CoverageState,
-		"capturedFrom": r.CapturedFrom, "capturedTo": r.CapturedTo, "sort": r.Sort, "timezone": r.Timezone,
-	} {
-		if value != "" {
-			p[name] = value
+	return all
+}
+
+// Given are the filters that are set, by name: texts and booleans.
+func (f Filters) Given() map[string]any {
+	r := ResultsRequest{Filters: f}
+	return r.Parameters()
+}
+
+// filterCapabilities describes the parameters that decide which results a read
+// gives (CAP-00d).
+func filterCapabilities() (all []FilterCapability) {
+	told := []ParameterKind{SelectorParameter, ScopeParameter, FilterParameter, WindowParameter, LatestParameter}
+	for _, p := range ResultsParameters {
+		if !slices.Contains(told, p.Kind) {
+			continue
 		}
-	}
-	for name, value := range map[string]bool{
-		"globalScope": r.GlobalScope, "latestPerPair": r.LatestPerPair, "latestObservationPerPair": r.LatestObservationPerPair,
-		"includeCoverage": r.Include.Coverage, "includeOrderIds": r.Include.OrderIDs, "includeCustomerData": r.Include.CustomerData,
-		"includeExportFields": r.Include.ExportFields, "includeIdentity": r.Include.Identity,
-	} {
-		if value {
-			p[name] = true
+		c := FilterCapability{Parameter: p.Name, Kind: string(p.Kind), Type: "string", Values: p.Values, Requires: p.Requires}
+		switch p.field(new(ResultsRequest)).(type) {
+		case *bool, **bool:
+			c.Type = "boolean"
 		}
+		all = append(all, c)
 	}
-	for name, value := range map[string]*bool{"isPrime": r.IsPrime, "isBuyBox": r.IsBuyBox} {
-		if value != nil {
-			p[name] = *value
-		}
-	}
-	return p
+	return all
 }

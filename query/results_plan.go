@@ -37,9 +37,7 @@ func (s *Service) understand(p Principal, r ResultsRequest) (*resultsPlan, error
 		given:   givenBounds{From: r.CapturedFrom != "", To: r.CapturedTo != ""},
 		binding: binding{Account: p.Account, Route: "results", Query: r, Meaning: r.meaning()},
 		query: ResultsQuery{
-			Selectors: r.selectors(),
-			Brand:     r.Brand, Manufacturer: r.Manufacturer, Merchant: r.Merchant, IsPrime: r.IsPrime, IsBuyBox: r.IsBuyBox,
-			Export: r.Include.ExportFields,
+			Selectors: r.selectors(), Filters: r.Filters, Export: r.Include.ExportFields,
 		},
 	}
 	q := &plan.query
@@ -69,7 +67,7 @@ func (s *Service) understand(p Principal, r ResultsRequest) (*resultsPlan, error
 		if !ok {
 			wrong = together(wrong, invalid("coverageState: %q is none of PRICE_OBSERVED, UNAVAILABLE, PRODUCT_NOT_FOUND, NO_RESULT, UNKNOWN.", r.CoverageState))
 		}
-		q.Outcomes = outcomes
+		q.CoverageState, q.Outcomes = "", outcomes
 	}
 	var err error
 	if plan.zone, err = contracts.LoadZone(cmp.Or(r.Timezone, "UTC")); err != nil {

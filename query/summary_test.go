@@ -147,9 +147,9 @@ func TestSummary(t *testing.T) {
 		"a page of a walk":     {rows, query.ResultsRequest{Summarize: true, Limit: &limit}, whole},
 		"the end of a walk":    {rows, query.ResultsRequest{Summarize: true, Cursor: first.Paging.NextCursor}, ofPage},
 		"an answer budget":     {rows, query.ResultsRequest{Summarize: true, AnswerBytes: 500}, whole},
-		"a filter":             {rows, query.ResultsRequest{Summarize: true, Brand: "x"}, filtered},
+		"a filter":             {rows, query.ResultsRequest{Summarize: true, Filters: query.Filters{Brand: "x"}}, filtered},
 		"no row":               {nil, query.ResultsRequest{Summarize: true}, without("9", "3", "4")},
-		"a filter of no value": {rows, query.ResultsRequest{Summarize: true, CoverageState: "NO_RESULT"}, without("2", "0", "3")},
+		"a filter of no value": {rows, query.ResultsRequest{Summarize: true, Filters: query.Filters{CoverageState: "NO_RESULT"}}, without("2", "0", "3")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			page, err := (&shelf{rows: c.rows, seen: seen, pairs: pairs}).service(t).Results(t.Context(), query.Principal{Account: 1}, c.req)

@@ -6,21 +6,24 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"reflect"
 	"slices"
+	"strings"
 
 	"preismon/cmd/preismon/client"
 	"preismon/cmd/preismon/records"
 )
 
-// resultFlags are the parameters of GET /v1/results, by their names.
+// resultFlags are the parameters of GET /v1/results, by their names: TestResultFlags
+// compares them with query.ResultsParameters.
 type resultFlags struct {
 	Site                     string   `help:"One site, by its key." env:"-" placeholder:"KEY"`
-	ItemID                   string   `name:"item-id" help:"One item, by its id." env:"-" placeholder:"ID"`
+	ItemId                   string   `help:"One item, by its id." env:"-" placeholder:"ID"`
 	Ean                      string   `help:"One item, by its EAN or GTIN." env:"-" placeholder:"DIGITS"`
 	Pzn                      string   `help:"One item, by its Pharmazentralnummer." env:"-" placeholder:"DIGITS"`
 	Asin                     string   `help:"One item, by its ASIN; needs --asin-locale." env:"-" placeholder:"ASIN"`
 	AsinLocale               string   `help:"Marketplace locale of the ASIN, like de." env:"-" placeholder:"LOCALE"`
-	OrderID                  string   `name:"order-id" help:"The pairs of one order." env:"-" placeholder:"ID"`
+	OrderId                  string   `help:"The pairs of one order." env:"-" placeholder:"ID"`
 	GlobalScope              bool     `help:"All that you see, in a window with both bounds." env:"-"`
 	CapturedFrom             string   `aliases:"from" help:"Earliest capture time: RFC 3339, or a date. Also --from." env:"-" placeholder:"TIME"`
 	CapturedTo               string   `aliases:"to" help:"Latest capture time: RFC 3339, or a date, which is included. Also --to." env:"-" placeholder:"TIME"`
@@ -43,20 +46,13 @@ var includes = map[string]string{
 	"export-fields": "includeExportFields", "identity": "includeIdentity",
 }
 
+// params are the flags that are given: a field has the name of its parameter, but
+// for its first letter.
 func (f *resultFlags) params() url.Values {
 	p := url.Values{}
-	for name, value := range map[string]string{
-		"site": f.Site, "itemId": f.ItemID, "ean": f.Ean, "pzn": f.Pzn, "asin": f.Asin, "asinLocale": f.AsinLocale, "orderId": f.OrderID,
-		"capturedFrom": f.CapturedFrom, "capturedTo": f.CapturedTo, "timezone": f.Timezone, "sort": f.Sort, "brand": f.Brand,
-		"manufacturer": f.Manufacturer, "merchant": f.Merchant, "isPrime": f.IsPrime, "isBuyBox": f.IsBuyBox, "coverageState": f.CoverageState,
-	} {
-		if value != "" {
-			p.Set(name, value)
-		}
-	}
-	for name, given := range map[string]bool{"globalScope": f.GlobalScope, "latestPerPair": f.LatestPerPair, "latestObservationPerPair": f.LatestObservationPerPair} {
-		if given {
-			p.Set(name, "true")
+	for field, value := range reflect.ValueOf(*f).Fields() {
+		if field.Name != "Include" && !value.IsZero() {
+			p.Set(parameterOf(field.Name), fmt.Sprint(value))
 		}
 	}
 	for _, group := range f.Include {
@@ -64,6 +60,8 @@ func (f *resultFlags) params() url.Values {
 	}
 	return p
 }
+
+func parameterOf(field string) string { return strings.ToLower(field[:1]) + field[1:] }
 
 // inOrder are the groups of fields as the service has them in its tables: what
 // it writes and what is written here are the same bytes.

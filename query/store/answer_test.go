@@ -219,7 +219,7 @@ func TestSummariesAreRemembered(t *testing.T) {
 	w.told("IN_FORCE")
 	r := query.ResultsRequest{
 		GlobalScope: true, CapturedFrom: w.now.Add(-168 * time.Hour).Format(time.RFC3339), CapturedTo: w.now.Format(time.RFC3339),
-		IsBuyBox: ptr(true), Limit: ptr(2), Summarize: true,
+		Filters: query.Filters{IsBuyBox: ptr(true)}, Limit: ptr(2), Summarize: true,
 	}
 	rows := 0
 	for step, want := range []int64{2, 2, 4, 4} { // of the rows, and of pairs without any

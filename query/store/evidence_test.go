@@ -97,7 +97,7 @@ func TestEvidenceIsOfTheRow(t *testing.T) {
 			if n%4 == 0 {
 				r.Merchant = row.merchant
 			}
-			rows := w.oracle(a, query.ResultsRequest{ItemID: r.ItemID, Site: r.Site, Merchant: r.Merchant}, row.ms, row.ms, w.rows)
+			rows := w.oracle(a, query.ResultsRequest{ItemID: r.ItemID, Site: r.Site, Filters: query.Filters{Merchant: r.Merchant}}, row.ms, row.ms, w.rows)
 			slices.SortFunc(rows, compareDesc)
 			want, got := []told{}, []told{}
 			for _, o := range rows {

@@ -58,7 +58,7 @@ func (s *Store) estimated(ctx context.Context, v query.Visibility, q *query.Resu
 	// Without filters: an index that rules all out would tell whether the brand of
 	// another mandate's items exists.
 	all := *q
-	all.Brand, all.Manufacturer, all.Merchant, all.IsPrime, all.IsBuyBox, all.Outcomes = "", "", "", nil, nil, nil
+	all.Filters, all.Outcomes = query.Filters{}, nil
 	all.Window = q.Cover()
 	now, may := s.newest.Load(), v.Snapshot != 0 && v.Applied
 	key := estimateOf(v, &all, few)

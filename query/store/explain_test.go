@@ -86,13 +86,13 @@ func TestExplainedBounds(t *testing.T) {
 		{Site: "alpha.example"},
 		{ItemID: 3},
 		{OrderID: orderB},
-		{EAN: "4006381333931", Merchant: "Merchant 1's \\ shop"},
+		{EAN: "4006381333931", Filters: query.Filters{Merchant: "Merchant 1's \\ shop"}},
 		{OrderID: orderA, LatestPerPair: true},
 		{OrderID: orderA, LatestObservationPerPair: true},
 		{LatestPerPair: true},
 		{Site: "none.example"},
 		days(query.ResultsRequest{GlobalScope: true}, "2026-03-02", "2026-03-05"), days(query.ResultsRequest{Site: "beta.example"}, "2026-03-01", "2026-03-04"),
-		days(query.ResultsRequest{OrderID: orderB, Sort: "asc"}, "2026-03-01", ""), days(query.ResultsRequest{ItemID: 4, CoverageState: "PRICE_OBSERVED"}, "2026-02-26", "2026-03-08"),
+		days(query.ResultsRequest{OrderID: orderB, Sort: "asc"}, "2026-03-01", ""), days(query.ResultsRequest{ItemID: 4, Filters: query.Filters{CoverageState: "PRICE_OBSERVED"}}, "2026-02-26", "2026-03-08"),
 	}
 	some := 0
 	for _, p := range []query.Principal{{Account: accountWhole}, {Account: accountOrder}, {Account: accountSites}, {Account: accountNone}} {

@@ -194,8 +194,8 @@ func TestFeedIsTheLaterSnapshot(t *testing.T) {
 		{ItemID: 4, CapturedFrom: whole},
 		{EAN: "4006381333931"},
 		{Site: "beta.example", CapturedFrom: whole, CapturedTo: w.now.Add(-24 * time.Hour).Format(time.RFC3339)}, // late arrivals only
-		{OrderID: orderA, CapturedFrom: whole, Merchant: "Merchant 2's \\ shop"},
-		{Site: "alpha.example", CapturedFrom: whole, CoverageState: "UNAVAILABLE", Include: query.Include{ExportFields: true}},
+		{OrderID: orderA, CapturedFrom: whole, Filters: query.Filters{Merchant: "Merchant 2's \\ shop"}},
+		{Site: "alpha.example", CapturedFrom: whole, Filters: query.Filters{CoverageState: "UNAVAILABLE"}, Include: query.Include{ExportFields: true}},
 	}
 	var all []*feeder
 	for _, a := range accounts {

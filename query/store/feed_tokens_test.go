@@ -33,8 +33,8 @@ func TestFeedTokens(t *testing.T) {
 		"changed":         ask(accountWhole, query.FeedRequest{Since: token[:len(token)-2] + "AA"}),
 		"beside a query":  ask(accountWhole, query.FeedRequest{Since: token, Rows: query.ResultsRequest{Site: "alpha.example"}}),
 		"latest":          ask(accountWhole, query.FeedRequest{Rows: query.ResultsRequest{LatestPerPair: true}}),
-		"brand":           ask(accountWhole, query.FeedRequest{Rows: query.ResultsRequest{Brand: "A"}}),
-		"isPrime":         ask(accountWhole, query.FeedRequest{Rows: query.ResultsRequest{IsPrime: ptr(true)}}),
+		"brand":           ask(accountWhole, query.FeedRequest{Rows: query.ResultsRequest{Filters: query.Filters{Brand: "A"}}}),
+		"isPrime":         ask(accountWhole, query.FeedRequest{Rows: query.ResultsRequest{Filters: query.Filters{IsPrime: ptr(true)}}}),
 		"no time":         ask(accountWhole, query.FeedRequest{Rows: query.ResultsRequest{CapturedFrom: "2026-02-20", CapturedTo: "2026-02-18"}}),
 		"no such zone":    ask(accountWhole, query.FeedRequest{Rows: query.ResultsRequest{Timezone: "Nowhere"}}),
 	} {

@@ -70,7 +70,7 @@ func TestFeedsOfManyMandatesShareAStatement(t *testing.T) {
 		{Site: "gamma.example", CapturedFrom: from},
 		{Site: "market.example", CapturedFrom: from}, // differs in a value alone
 		{Site: "beta.example", CapturedFrom: from, Include: query.Include{ExportFields: true}},
-		{Site: "alpha.example", CapturedFrom: "2026-03-01T00:00:00Z", CapturedTo: "2026-03-07T00:00:00Z", Merchant: "Merchant 2's \\ shop"},
+		{Site: "alpha.example", CapturedFrom: "2026-03-01T00:00:00Z", CapturedTo: "2026-03-07T00:00:00Z", Filters: query.Filters{Merchant: "Merchant 2's \\ shop"}},
 	}
 	var all []*feeder
 	for i, a := range accounts {

@@ -19,7 +19,8 @@ type resultsShape struct {
 	ByPair                                     bool // from observations, by its key
 	Mandates                                   bool // rows of several, which see all that is theirs
 
-	Brand, Manufacturer, Merchant, Prime, BuyBox, Outcomes bool
+	Filter   map[string]any // by parameter, those that are set
+	Outcomes bool
 }
 
 // readOptions are how a read is done; its rows are the same with any.
@@ -50,8 +51,7 @@ func shapeOf(p params, n shards, v query.Visibility, q *query.ResultsQuery, o re
 		Export:   q.Export, Standing: q.Standing, Ascending: q.Ascending, After: q.After != nil, Limit: q.Limit > 0,
 		From: !q.Window.From.IsZero(), To: !q.Window.To.IsZero(),
 		NewestRow: q.Latest == query.NewestRow, NewestWhole: q.Latest == query.NewestWhole,
-		Brand: q.Brand != "", Manufacturer: q.Manufacturer != "", Merchant: q.Merchant != "",
-		Prime: q.IsPrime != nil, BuyBox: q.IsBuyBox != nil, Outcomes: q.Outcomes != nil,
+		Filter: q.Filters.Given(), Outcomes: q.Outcomes != nil,
 	}
 	sh.Shards = n
 	// observations_by_mandate is the one table that can hold exactly what a
@@ -85,20 +85,13 @@ func shapeOf(p params, n shards, v query.Visibility, q *query.ResultsQuery, o re
 		p.uint("after_capture", uint64(a.Capture))
 		p.uint("after_offer", uint64(afterOffer(q)))
 	}
-	if sh.Brand {
-		p.text("brand", q.Brand)
-	}
-	if sh.Manufacturer {
-		p.text("manufacturer", q.Manufacturer)
-	}
-	if sh.Merchant {
-		p.text("merchant", q.Merchant)
-	}
-	if sh.Prime {
-		p.uint("is_prime", uint64(contracts.FlagOf(*q.IsPrime)))
-	}
-	if sh.BuyBox {
-		p.uint("is_buy_box", uint64(contracts.FlagOf(*q.IsBuyBox)))
+	for name, value := range sh.Filter {
+		switch v := value.(type) {
+		case string:
+			p.text(name, v)
+		case bool:
+			p.uint(name, uint64(contracts.FlagOf(v)))
+		}
 	}
 	if sh.Outcomes {
 		uints(p, "outcomes", q.Outcomes)

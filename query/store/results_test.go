@@ -86,18 +86,20 @@ func (w *world) walk(t require, a contracts.AccountID, r query.ResultsRequest, b
 var drawRequest = rapid.Custom(func(t *rapid.T) query.ResultsRequest {
 	truth := []*bool{nil, nil, ptr(true), ptr(false)}
 	r := query.ResultsRequest{
-		Limit:         ptr(rapid.SampledFrom([]int{1, 3, 7, 50, 1000}).Draw(t, "limit")),
-		Sort:          rapid.SampledFrom([]string{"", "desc", "asc"}).Draw(t, "sort"),
-		ItemID:        contracts.ItemID(rapid.SampledFrom([]uint64{0, 0, 1, 3, 4, 6, 99}).Draw(t, "item")),
-		EAN:           rapid.SampledFrom([]string{"", "", "", "4006381333931", "00000096385074", "4006381333930"}).Draw(t, "ean"),
-		Site:          contracts.SiteKey(rapid.SampledFrom([]string{"", "", "alpha.example", "market.example", "none.example"}).Draw(t, "site")),
-		OrderID:       contracts.OrderID(rapid.SampledFrom([]uint64{0, 0, 0, 101, 102, 201}).Draw(t, "order")),
-		Merchant:      rapid.SampledFrom([]string{"", "", "", "Merchant 1's \\ shop", "nobody"}).Draw(t, "merchant"),
-		Brand:         rapid.SampledFrom([]string{"", "", "", "A", "B"}).Draw(t, "brand"),
-		Manufacturer:  rapid.SampledFrom([]string{"", "", "", "", "Maker GmbH", "x"}).Draw(t, "manufacturer"),
-		IsPrime:       rapid.SampledFrom(truth).Draw(t, "prime"),
-		IsBuyBox:      rapid.SampledFrom(truth).Draw(t, "buyBox"),
-		CoverageState: rapid.SampledFrom([]string{"", "", "", "PRICE_OBSERVED", "UNAVAILABLE", "UNKNOWN", "NO_RESULT", "PRODUCT_NOT_FOUND"}).Draw(t, "coverage"),
+		Limit:   ptr(rapid.SampledFrom([]int{1, 3, 7, 50, 1000}).Draw(t, "limit")),
+		Sort:    rapid.SampledFrom([]string{"", "desc", "asc"}).Draw(t, "sort"),
+		ItemID:  contracts.ItemID(rapid.SampledFrom([]uint64{0, 0, 1, 3, 4, 6, 99}).Draw(t, "item")),
+		EAN:     rapid.SampledFrom([]string{"", "", "", "4006381333931", "00000096385074", "4006381333930"}).Draw(t, "ean"),
+		Site:    contracts.SiteKey(rapid.SampledFrom([]string{"", "", "alpha.example", "market.example", "none.example"}).Draw(t, "site")),
+		OrderID: contracts.OrderID(rapid.SampledFrom([]uint64{0, 0, 0, 101, 102, 201}).Draw(t, "order")),
+		Filters: query.Filters{
+			Merchant:      rapid.SampledFrom([]string{"", "", "", "Merchant 1's \\ shop", "nobody"}).Draw(t, "merchant"),
+			Brand:         rapid.SampledFrom([]string{"", "", "", "A", "B"}).Draw(t, "brand"),
+			Manufacturer:  rapid.SampledFrom([]string{"", "", "", "", "Maker GmbH", "x"}).Draw(t, "manufacturer"),
+			IsPrime:       rapid.SampledFrom(truth).Draw(t, "prime"),
+			IsBuyBox:      rapid.SampledFrom(truth).Draw(t, "buyBox"),
+			CoverageState: rapid.SampledFrom([]string{"", "", "", "PRICE_OBSERVED", "UNAVAILABLE", "UNKNOWN", "NO_RESULT", "PRODUCT_NOT_FOUND"}).Draw(t, "coverage"),
+		},
 	}
 	switch rapid.IntRange(0, 3).Draw(t, "latest") {
 	case 0:

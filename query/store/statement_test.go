@@ -39,13 +39,13 @@ func TestStatements(t *testing.T) {
 		"window_narrow":    {v: narrow, q: query.ResultsQuery{Window: day, Watermark: mark, Limit: 101, Ascending: true, After: &query.Position{CapturedMs: 1_500_000, Item: 4, Site: "it's", Epoch: 5, Seq: 6, Capture: 7, Offer: 8}}},
 		"window_export":    {v: whole, q: query.ResultsQuery{Window: day, Watermark: mark, Export: true}},
 		"window_standing":  {v: whole, q: query.ResultsQuery{Window: day, Watermark: mark, Standing: true}},
-		"window_filters":   {v: whole, q: query.ResultsQuery{Window: day, Watermark: mark, Brand: "B", Manufacturer: "M", Merchant: "a\\b\t'c'\n\x00", IsPrime: &yes, IsBuyBox: &yes, Outcomes: []contracts.Outcome{contracts.PriceObserved}}},
+		"window_filters":   {v: whole, q: query.ResultsQuery{Window: day, Watermark: mark, Filters: query.Filters{Brand: "B", Manufacturer: "M", Merchant: "a\\b\t'c'\n\x00", IsPrime: &yes, IsBuyBox: &yes}, Outcomes: []contracts.Outcome{contracts.PriceObserved}}},
 		"order":            {v: whole, q: query.ResultsQuery{Selectors: query.Selectors{Order: 2}, Window: day, Watermark: mark, Limit: 11}},
 		"order_by_pair":    {v: narrow, q: query.ResultsQuery{Selectors: query.Selectors{Order: 2}, Window: day, Watermark: mark, Limit: 11}, o: readOptions{byPair: true}},
 		"product":          {v: whole, q: query.ResultsQuery{Selectors: query.Selectors{EAN: "4006381333931", Site: "a.example"}, Window: day, Watermark: mark, Limit: 11}},
 		"latest_row":       {v: whole, q: query.ResultsQuery{Latest: query.NewestRow, Watermark: mark, Limit: 11}},
 		"latest_row_since": {v: whole, q: query.ResultsQuery{Latest: query.NewestRow, Selectors: query.Selectors{Site: "a.example"}, Window: contracts.Window{From: day.From}, Watermark: mark, Limit: 11}},
-		"latest_set":       {v: narrow, q: query.ResultsQuery{Latest: query.NewestWhole, Watermark: mark, Limit: 11, Merchant: "M"}},
+		"latest_set":       {v: narrow, q: query.ResultsQuery{Latest: query.NewestWhole, Watermark: mark, Limit: 11, Filters: query.Filters{Merchant: "M"}}},
 		"latest_set_since": {v: whole, q: query.ResultsQuery{Latest: query.NewestWhole, Selectors: query.Selectors{Item: 9}, Window: contracts.Window{From: day.From}, Watermark: mark, Limit: 11}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -62,7 +62,7 @@ func TestStatements(t *testing.T) {
 func TestFeedStatements(t *testing.T) {
 	whole := query.Visibility{Mandate: 7, Versions: []uint64{3}, Applied: true, Scope: contracts.AccountScope{AllOrders: true, AllSites: true}}
 	of := func(v query.Visibility, s query.Selectors) (query.Visibility, *query.FeedQuery) {
-		return v, &query.FeedQuery{Rows: query.ResultsQuery{Selectors: s, Watermark: query.Watermark{Epoch: 5, Seq: 99}, Merchant: "M"}, After: query.FeedPlace{Epoch: 5, Seq: 6, Capture: 7, Offer: 8}, Limit: 11}
+		return v, &query.FeedQuery{Rows: query.ResultsQuery{Selectors: s, Watermark: query.Watermark{Epoch: 5, Seq: 99}, Filters: query.Filters{Merchant: "M"}}, After: query.FeedPlace{Epoch: 5, Seq: 6, Capture: 7, Offer: 8}, Limit: 11}
 	}
 	together := []contracts.MandateID{7, 8}
 	for name, n := range map[string]shards{"": 1, "_shards": 3} {

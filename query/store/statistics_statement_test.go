@@ -32,7 +32,7 @@ func TestTallyStatements(t *testing.T) {
 	whole := query.Visibility{Mandate: 7, Versions: []uint64{3}, Applied: true, Scope: contracts.AccountScope{AllOrders: true, AllSites: true}}
 	several := whole
 	several.Versions = []uint64{21, 22, 23}
-	q := query.ResultsQuery{Window: contracts.Window{From: time.UnixMilli(100_000_000), To: time.UnixMilli(200_000_000)}, Watermark: query.Watermark{Epoch: 5, Seq: 99}, Limit: 12, Export: true, Merchant: "it's"}
+	q := query.ResultsQuery{Window: contracts.Window{From: time.UnixMilli(100_000_000), To: time.UnixMilli(200_000_000)}, Watermark: query.Watermark{Epoch: 5, Seq: 99}, Limit: 12, Export: true, Filters: query.Filters{Merchant: "it's"}}
 	for name, st := range map[string]statement{
 		"tally":                   wholeStatement("tally.sql", 1, whole, &q, false),
 		"tally_shards":            wholeStatement("tally.sql", 3, several, &q, false),

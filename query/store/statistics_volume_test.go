@@ -88,7 +88,7 @@ func TestSummaryAtVolume(t *testing.T) {
 		return fmt.Sprintf("rows=%d priced=%d unavailable=%d none=1 EUR %d: %s %s %s", n+unavailable, n, unavailable, n, euros(prices[0]), euros(prices[(n-1)/2]), euros(prices[n-1]))
 	}
 	for merchant, want := range map[string]string{"": of(priced, rows/10), "M3": of(byMerchant, rows/70)} {
-		r := query.ResultsRequest{Merchant: merchant, Limit: ptr(1), Summarize: true}
+		r := query.ResultsRequest{Filters: query.Filters{Merchant: merchant}, Limit: ptr(1), Summarize: true}
 		began := time.Now()
 		page, err := w.service.Results(t.Context(), query.Principal{Account: accountOther}, r)
 		if err != nil {

@@ -112,7 +112,7 @@ func TestSyncedWindowsAreTheRows(t *testing.T) {
 			{CapturedFrom: from, Timezone: "Europe/Berlin"},
 			{CapturedFrom: from, ItemID: 4},
 			{CapturedFrom: from, Site: "beta.example", CapturedTo: w.now.Add(-24 * time.Hour).Format(time.RFC3339)}, // late arrivals only
-			{CapturedFrom: from, OrderID: orderB, CoverageState: "UNAVAILABLE"},
+			{CapturedFrom: from, OrderID: orderB, Filters: query.Filters{CoverageState: "UNAVAILABLE"}},
 		} {
 			c := &syncer{feeder: feeder{w: w, account: a, request: q}, bucket: []string{"day", "hour", "week", ""}[i], digests: map[string]string{}, parts: map[string]map[string]int{}}
 			c.sync(t)

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"preismon/contracts"
 	"preismon/query"
 )
 
@@ -25,11 +24,7 @@ var waitForm = regexp.MustCompile(`^([0-9]|1[0-9]|2[0-5])s$`)
 // DecodeFeed takes the parameters of a request for changes.
 func DecodeFeed(in *Params) (Feed, error) {
 	f := feedAsked(in)
-	f.Rows = feedRows(in)
-	f.Rows.Include = query.Include{
-		Coverage: in.flag("includeCoverage"), OrderIDs: in.flag("includeOrderIds"), CustomerData: in.flag("includeCustomerData"),
-		ExportFields: in.flag("includeExportFields"), Identity: in.flag("includeIdentity"),
-	}
+	f.Rows = results(in, func(p query.Parameter) bool { return p.Fed })
 	return f, in.Err()
 }
 
@@ -45,16 +40,6 @@ func feedAsked(in *Params) (f Feed) {
 		in.fault("follow: goes with neither limit nor wait.")
 	}
 	return f
-}
-
-// feedRows takes what a feed can be of.
-func feedRows(in *Params) query.ResultsRequest {
-	return query.ResultsRequest{
-		OrderID: id[contracts.OrderID](in, "orderId"), ItemID: id[contracts.ItemID](in, "itemId"),
-		PZN: in.pzn(), EAN: in.ean(), ASINLocale: in.asinLocale(), ASIN: in.asin(), Site: in.site(),
-		Merchant: in.text("merchant"), Manufacturer: in.text("manufacturer"), CoverageState: in.text("coverageState"),
-		CapturedFrom: in.text("capturedFrom"), CapturedTo: in.text("capturedTo"), Timezone: in.text("timezone"),
-	}
 }
 
 // FeedBody is the JSON object of a page of changes, in pieces that are good

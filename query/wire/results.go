@@ -10,16 +10,7 @@ import (
 
 // DecodeResults takes the parameters of a results read.
 func DecodeResults(in *Params) (query.ResultsRequest, error) {
-	req := Selected(in)
-	req.GlobalScope = in.flag("globalScope")
-	req.Brand, req.Manufacturer, req.Merchant = in.text("brand"), in.text("manufacturer"), in.text("merchant")
-	req.IsPrime, req.IsBuyBox, req.CoverageState = in.choice("isPrime"), in.choice("isBuyBox"), in.text("coverageState")
-	req.CapturedFrom, req.CapturedTo, req.Sort, req.Timezone = in.text("capturedFrom"), in.text("capturedTo"), in.text("sort"), in.text("timezone")
-	req.LatestPerPair, req.LatestObservationPerPair = in.flag("latestPerPair"), in.flag("latestObservationPerPair")
-	req.Include = query.Include{
-		Coverage: in.flag("includeCoverage"), OrderIDs: in.flag("includeOrderIds"), CustomerData: in.flag("includeCustomerData"),
-		ExportFields: in.flag("includeExportFields"), Identity: in.flag("includeIdentity"),
-	}
+	req := results(in, func(query.Parameter) bool { return true })
 	err := in.Err()
 	if err == nil {
 		return req, nil
@@ -33,18 +24,54 @@ func DecodeResults(in *Params) (query.ResultsRequest, error) {
 
 // Selected takes what every read over results has: its page and its selectors.
 func Selected(in *Params) query.ResultsRequest {
-	limit, cursor := in.limit(), in.cursor()
-	r := selected(in)
-	r.Limit, r.Cursor = limit, cursor
-	return r
+	return results(in, func(p query.Parameter) bool { return p.Kind == query.PageParameter || selects(p) })
 }
 
 // selected takes the selectors alone.
-func selected(in *Params) query.ResultsRequest {
-	return query.ResultsRequest{
-		OrderID: id[contracts.OrderID](in, "orderId"), ItemID: id[contracts.ItemID](in, "itemId"),
-		PZN: in.pzn(), EAN: in.ean(), ASINLocale: in.asinLocale(), ASIN: in.asin(), Site: in.site(),
+func selected(in *Params) query.ResultsRequest { return results(in, selects) }
+
+func selects(p query.Parameter) bool { return p.Kind == query.SelectorParameter }
+
+// results takes those of the parameters of results that some read has.
+func results(in *Params, has func(query.Parameter) bool) (r query.ResultsRequest) {
+	for _, p := range query.ResultsParameters {
+		if has(p) {
+			in.take(p.Name, p.Field(&r))
+		}
 	}
+	return r
+}
+
+// take reads a parameter into a field, whose type says how; texts that have a
+// form are known by their names.
+func (p *Params) take(name string, field any) {
+	switch v := field.(type) {
+	case **int:
+		*v = p.limit()
+	case **bool:
+		*v = p.choice(name)
+	case *bool:
+		*v = p.flag(name)
+	case *contracts.OrderID:
+		*v = id[contracts.OrderID](p, name)
+	case *contracts.ItemID:
+		*v = id[contracts.ItemID](p, name)
+	case *contracts.SiteKey:
+		*v = p.site()
+	case *string:
+		read := p.text
+		if form := textForms[name]; form != nil {
+			read = func(string) string { return form(p) }
+		}
+		*v = read(name)
+	default:
+		panic("wire: a parameter of another type: " + name)
+	}
+}
+
+// textForms are the texts that have a form.
+var textForms = map[string]func(*Params) string{
+	"cursor": (*Params).cursor, "pzn": (*Params).pzn, "ean": (*Params).ean, "asinLocale": (*Params).asinLocale, "asin": (*Params).asin,
 }
 
 // ResultsBody is the JSON object of a page, in pieces that are good until its

@@ -31,8 +31,10 @@ func request(t *rapid.T) query.ResultsRequest {
 		Cursor: text("cursor", `[A-Za-z0-9_-]{1,200}`), OrderID: contracts.OrderID(id("orderId")), ItemID: contracts.ItemID(id("itemId")),
 		PZN: text("pzn", `[0-9]{8}`), EAN: text("ean", `[0-9]{8,14}`), ASINLocale: text("asinLocale", `[a-z]{2}`), ASIN: text("asin", `[A-Z0-9]{10}`),
 		Site: contracts.SiteKey(text("site", `[a-z0-9][a-z0-9._-]{0,20}`)), GlobalScope: flag("globalScope"),
-		Brand: text("brand", words), Manufacturer: text("manufacturer", words), Merchant: text("merchant", words),
-		IsPrime: choice("isPrime"), IsBuyBox: choice("isBuyBox"), CoverageState: text("coverageState", `[A-Z_]{1,20}`),
+		Filters: query.Filters{
+			Brand: text("brand", words), Manufacturer: text("manufacturer", words), Merchant: text("merchant", words),
+			IsPrime: choice("isPrime"), IsBuyBox: choice("isBuyBox"), CoverageState: text("coverageState", `[A-Z_]{1,20}`),
+		},
 		CapturedFrom: text("capturedFrom", `20[0-9]{2}-01-01T00:00:00Z`), CapturedTo: text("capturedTo", `20[0-9]{2}-01-01`),
 		Sort: text("sort", `asc|desc`), Timezone: text("timezone", `UTC|Europe/Berlin`),
 		LatestPerPair: flag("latestPerPair"), LatestObservationPerPair: flag("latestObservationPerPair"),

@@ -8,7 +8,7 @@ import (
 
 // Windows tells which parts of a time have which rows.
 func Windows(ctx context.Context, s *query.Service, p query.Principal, in *Params, _ []byte) (*Records, error) {
-	req := query.WindowsRequest{Rows: feedRows(in), Bucket: in.text("bucket")}
+	req := query.WindowsRequest{Rows: results(in, func(p query.Parameter) bool { return p.Fed && p.Kind != query.IncludeParameter }), Bucket: in.text("bucket")}
 	req.Since, _ = in.raw("since", maxCursorBytes)
 	if err := in.Err(); err != nil {
 		return nil, err

@@ -158,22 +158,24 @@ item IN ({{template "products" .}})
 
 {{- /* Exact filters on observed values; a row without a price says nothing of one (choices 62); an unknown flag matches neither value, and only canonical country markets have flags (RES-P06b). */ -}}
 {{- define "filters"}}
-{{- if .Brand}}
+{{- if .Filter.brand}}
       AND item IN (SELECT item FROM items FINAL WHERE brand = {brand:String})
 {{- end}}
-{{- if .Manufacturer}}
+{{- if .Filter.manufacturer}}
       AND manufacturer = {manufacturer:String}
 {{- end}}
-{{- if .Merchant}}
+{{- if .Filter.merchant}}
       AND merchant = {merchant:String}
 {{- end}}
-{{- if .Prime}}
-      AND is_prime = {is_prime:UInt8}
+{{- $prime := ne .Filter.isPrime nil}}
+{{- $buyBox := ne .Filter.isBuyBox nil}}
+{{- if $prime}}
+      AND is_prime = {isPrime:UInt8}
 {{- end}}
-{{- if .BuyBox}}
-      AND is_buy_box = {is_buy_box:UInt8}
+{{- if $buyBox}}
+      AND is_buy_box = {isBuyBox:UInt8}
 {{- end}}
-{{- if or .Prime .BuyBox}}
+{{- if or $prime $buyBox}}
       AND site IN (SELECT site FROM sites FINAL WHERE canonical_country_market)
 {{- end}}
 {{- if .Outcomes}}

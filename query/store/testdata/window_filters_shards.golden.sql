@@ -14,16 +14,16 @@ WHERE mandate = {mandate:UInt64}
       AND item IN (SELECT item FROM items FINAL WHERE brand = {brand:String})
       AND manufacturer = {manufacturer:String}
       AND merchant = {merchant:String}
-      AND is_prime = {is_prime:UInt8}
-      AND is_buy_box = {is_buy_box:UInt8}
+      AND is_prime = {isPrime:UInt8}
+      AND is_buy_box = {isBuyBox:UInt8}
       AND site IN (SELECT site FROM sites FINAL WHERE canonical_country_market)
       AND if(outcome = 'priceObserved' AND price_minor < 0, 0, toUInt8(outcome)) IN {outcomes:Array(UInt8)}
 ORDER BY captured_desc, item, site, epoch, seq, capture, offer
 -- values
 -- brand = B
 -- from_ms = 1000000
--- is_buy_box = 2
--- is_prime = 2
+-- isBuyBox = 2
+-- isPrime = 2
 -- mandate = 7
 -- manufacturer = M
 -- mark_epoch = 5
