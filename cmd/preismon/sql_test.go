@@ -22,7 +22,9 @@ func (d *demoTest) sql(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := d.person(t, "PREISMON_PASSWORD="+d.account(t, name).Password)
 			p.run(0, "login", "--login", d.account(t, name).LoginIdentifier)
-			p.sameInSQL(t, flags)
+			if name == "anna" || name == "emil" { // who may see them, and who may not
+				p.sameInSQL(t, flags)
+			}
 			if n := p.sameInSQL(t, everything); n == 0 && name != "gustav" { // who sees nothing
 				t.Error("no rows were compared")
 			}

@@ -104,7 +104,7 @@ func (r *reader) run(ctx context.Context) {
 		case err != nil:
 			r.fails.Add(1)
 		}
-		time.Sleep(15 * time.Millisecond)
+		time.Sleep(60 * time.Millisecond)
 	}
 }
 
