@@ -145,7 +145,7 @@ func launchUp(t *testing.T, env []string, args ...string) *upProcess {
 		_ = u.cmd.Process.Kill()
 		<-u.ended
 		if t.Failed() {
-			t.Logf("end of the output of up on %s:\n%s\n%s", u.DataDir, tail(u.stdout.String()), tail(u.stderr.String()))
+			t.Logf("what failed in up on %s:\n%s\nend of its output:\n%s\n%s", u.DataDir, failures(u.stderr.String()), tail(u.stdout.String()), tail(u.stderr.String()))
 			logs, _ := filepath.Glob(filepath.Join(u.DataDir, "clickhouse", "logs", "*"))
 			for _, name := range logs {
 				text, _ := os.ReadFile(name)
@@ -154,6 +154,18 @@ func launchUp(t *testing.T, env []string, args ...string) *upProcess {
 		}
 	})
 	return u
+}
+
+// failures are the first lines of a log that tell of requests that failed on our side.
+func failures(log string) string {
+	const most = 10
+	var lines []string
+	for line := range strings.Lines(log) {
+		if strings.Contains(line, `"msg":"request failed"`) || strings.Contains(line, `"msg":"request panicked"`) {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines[:min(most, len(lines))], "")
 }
 
 // tail is the last lines of a text.

@@ -103,7 +103,7 @@ func (e *estate) compare(t *testing.T, accounts []string, asking ...string) (rec
 			if len(want) == 0 && what != "flag" {
 				t.Errorf("%s, %s: nothing is asked for", name, what)
 			}
-			for n := 2; n <= len(e.forms); n++ {
+			for _, n := range shardCounts[1:] {
 				diff := cmp.Diff(want, ask(e.forms[n].nodes))
 				for try := 0; diff != "" && try < 3; try++ {
 					again := ask(e.forms[1].nodes)

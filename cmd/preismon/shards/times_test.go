@@ -48,7 +48,7 @@ func (e *estate) times(t *testing.T) {
 	var first struct{ page, narrow, stream time.Duration }
 	clara := e.client(t, "clara")
 	var digest string
-	for n := 1; n <= len(e.forms); n++ {
+	for _, n := range shardCounts {
 		node := e.forms[n].nodes[0]
 		used := e.processors(node)
 		page := e.median(anna, node, "/v1/results?limit=100&"+e.whole())
