@@ -35,7 +35,7 @@ func TestUpKilled(t *testing.T) {
 		t.Helper()
 		eventually(t, time.Minute, "the ClickHouse of the killed process is gone", func() bool { return !alive(clickHouse) })
 	}
-	for range 3 { // while it fills the folder for the first time
+	for range 2 { // while it fills the folder for the first time
 		u := launchUp(t, nil, args...)
 		eventually(t, time.Minute, "the fill has begun", func() bool {
 			_, err := os.Stat(filepath.Join(dir, demoStateFile))
@@ -47,7 +47,7 @@ func TestUpKilled(t *testing.T) {
 		kill(u)
 	}
 	led := time.Hour       // the shortest wait: others use the machine, too
-	for round := range 3 { // and live
+	for round := range 2 { // and live
 		u := startUp(t, args...)
 		led = min(led, leadingAfter(t, u))
 		t.Logf("ready after %v, with %d rows", u.Ready, exactDemo(t, u))

@@ -7,17 +7,20 @@
 //
 // `go test` runs the chief faults, some of the others drawn by chance, and a
 // composition of some. A longer run is asked for by -fault.for or
-// PREISMON_FAULTS, as in 15m: it runs all of them, once at least. -fault.seed
-// repeats one as far as chance goes: what processes do meanwhile is theirs.
+// PREISMON_FAULTS, as in 15m: the chief ones first, then all others by chance, round
+// after round, for so long. -fault.seed repeats one as far as chance goes: what
+// processes do meanwhile is theirs.
 package faults_test
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -118,7 +121,7 @@ func TestFaults(t *testing.T) {
 	const composed = "composition"
 	for round := 0; round == 0 || time.Since(began) < *runFor; round++ {
 		for i, f := range drawn(rnd, only) {
-			if round > 0 && time.Since(began) > *runFor {
+			if *runFor > 0 && time.Since(began) > *runFor && (round > 0 || !f.core) {
 				break
 			}
 			once(f.name, func() error { return f.do(w, rnd) })
@@ -158,7 +161,13 @@ const sampled = 8
 func drawn(rnd *rand.Rand, only *regexp.Regexp) []fault {
 	var list []fault
 	others := 0
-	for _, i := range rnd.Perm(len(faults)) {
+	order := rnd.Perm(len(faults))
+	if *runFor > 0 {
+		slices.SortStableFunc(order, func(a, b int) int { // the chief ones first
+			return cmp.Compare(rank(faults[a]), rank(faults[b]))
+		})
+	}
+	for _, i := range order {
 		f := faults[i]
 		switch {
 		case !only.MatchString(f.name):
@@ -172,6 +181,13 @@ func drawn(rnd *rand.Rand, only *regexp.Regexp) []fault {
 		list = append(list, f)
 	}
 	return list
+}
+
+func rank(f fault) int {
+	if f.core {
+		return 0
+	}
+	return 1
 }
 
 // iteration lets a fault come and go while everything lives, and checks.

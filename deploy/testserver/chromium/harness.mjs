@@ -23,7 +23,7 @@ export const browser = await chromium.launch({ executablePath, args: process.get
 export async function open(where, options = {}, expected = () => false) {
   const context = await browser.newContext(options);
   const page = await context.newPage();
-  page.setDefaultTimeout(30000);
+  page.setDefaultTimeout(60000);
   page.on('console', (m) => { if (!expected(m.text())) fail(where, `console: ${m.text()} ${m.location().url}`); });
   page.on('pageerror', (e) => fail(where, `script: ${e}`));
   page.on('request', (r) => { if (![...plan.hosts, 'data:'].some((start) => r.url().startsWith(start))) fail(where, `asked for ${r.url()}`); });

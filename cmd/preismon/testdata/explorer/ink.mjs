@@ -175,7 +175,7 @@ async function follows() {
     };
   }, { item: plan.items[0], site: plan.site });
   await page.evaluate((item) => { location.hash = `#view=history&items=${item}&last=24h&zone=UTC`; }, plan.items[0]);
-  const rows = (n, timeout = 30000) => page.waitForFunction((n) => window.preismon.lines?.rows === n && /updates by itself|paused/.test(document.querySelector('#live').textContent), n, { timeout });
+  const rows = (n, timeout = 60000) => page.waitForFunction((n) => window.preismon.lines?.rows === n && /updates by itself|paused/.test(document.querySelector('#live').textContent), n, { timeout });
   const newer = () => page.evaluate(() => { globalThis.made.rows++; globalThis.made.news++; });
   const now = () => page.evaluate(() => [globalThis.made.reads, window.preismon.lines.rows, location.hash, scrollY].join());
   const state = (words) => page.waitForFunction((words) => document.querySelector('#live').textContent.includes(words), words);
