@@ -45,27 +45,6 @@ func realFile(t *testing.T, name string) string {
 	return file
 }
 
-func TestRealObservations(t *testing.T) {
-	got := importReal(t, "observations.csv.gz", "observations")
-	s := got.sum
-	if s.Rows != 778_026 || s.Accepted != 778_026 || s.Rejected != 0 {
-		t.Errorf("%d rows, %d accepted, %d rejected; want 778026, all accepted", s.Rows, s.Accepted, s.Rejected)
-	}
-	if s.MultiLineRows != 240 {
-		t.Errorf("%d rows of several lines, want 240", s.MultiLineRows)
-	}
-	if s.Products != 24_372 || s.Observations != 777_871 || len(s.Sites) != 17 {
-		t.Errorf("%d products, %d observations, %d sites; want 24372, 777871, 17", s.Products, s.Observations, len(s.Sites))
-	}
-	got.agree(t, "observations.csv.gz", 778_026, false, func(cell func(string) string) string {
-		title := strings.Join(strings.Fields(cell("name")), " ")
-		if unit := strings.Join(strings.Fields(cell("unit")), " "); unit != "" {
-			title += ", " + unit
-		}
-		return offerKey(cell("site"), instant(t, cell("captured_at"), "UTC"), cents(cell("price")), "", cell("currency"), title, cell("url"), "", cell("available") == "false")
-	})
-}
-
 func TestRealMarketplaceOffers(t *testing.T) {
 	got := importReal(t, "marketplace_offers.csv.gz", "marketplace-offers")
 	s := got.sum

@@ -20,7 +20,7 @@ import (
 // may have lain between.
 const (
 	mostBeside  = 2.0
-	speedRounds = 15
+	speedRounds = 9
 	speedTries  = 4
 	mostChanges = 100 * time.Millisecond // of list_result_changes over 1,000 pairs, on a quiet machine
 	busyMachine = 3                      // times that, beside the tests of other packages
