@@ -80,8 +80,8 @@ func TestLoad(t *testing.T) {
 			t.Errorf("%s: every one of %d answers ended early", kind, n)
 		}
 	}
-	if busy, logins := m.limited[login], len(m.took[login]); busy*100 > logins {
-		t.Errorf("%d logins were put off, and %d answered: more than one in a hundred", busy, logins)
+	if busy, logins := m.limited[login], len(m.took[login]); busy*5 > logins { // none on a quiet machine; one hashes as many as its processors can
+		t.Errorf("%d logins were put off, and %d answered: more than one in five", busy, logins)
 	}
 	for _, c := range accounts {
 		c.http.CloseIdleConnections()
