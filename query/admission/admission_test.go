@@ -98,6 +98,36 @@ func TestReclaim(t *testing.T) {
 	})
 }
 
+// TestWhatIsThereTakesFromWhatIsLent: where a read turns out to hold more than it
+// was charged, or an answer is there already, what is held for clients that take
+// nothing is let go until the node is within its memory, and not more.
+func TestWhatIsThereTakesFromWhatIsLent(t *testing.T) {
+	for name, more := range map[string]func(*admission.Read, *admission.Room){
+		"resized": func(_ *admission.Read, room *admission.Room) { room.Resize(20 * mib) },
+		"held":    func(r *admission.Read, _ *admission.Room) { r.Hold(12 * mib) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := admission.New(config())
+				dropped := 0
+				for a := range contracts.AccountID(6) {
+					reserve(t, begin(t, n, a+1, true), 8*mib).Lend(func() { dropped++ })
+				}
+				time.Sleep(time.Second)
+				other := begin(t, n, 9, false)
+				room := other.Hold(8 * mib)
+				if s := n.Stats(); dropped != 0 || s.Held != 56*mib {
+					t.Fatalf("%d dropped, %+v", dropped, s)
+				}
+				more(other, room)
+				if s := n.Stats(); dropped != 1 || s.Held != 60*mib || s.Reclaimed != 1 {
+					t.Errorf("%d dropped, %+v", dropped, s)
+				}
+			})
+		})
+	}
+}
+
 // TestOneThatWaitsForItsAccount: a read that waits for what its own account holds
 // keeps none of the others of that account waiting, and none that holds nothing is
 // refused.

@@ -141,16 +141,33 @@ func (n *Node) countBusy(a *account) {
 	a.busy = busy
 }
 
-// reclaim takes back one room that is lent: of the account itself, or of the
-// one that holds most; of these the one that was lent first.
-func (n *Node) reclaim(w *waiter, why bound) bool {
-	if w.room.class == standing || why == ofAccount && w.of.lent == 0 {
-		return false
+// found charges what is there already, without waiting. Where that is more than
+// the node has, it takes back what is lent.
+func (n *Node) found(r *Room, bytes int64) {
+	n.charge(r, bytes)
+	for n.total() > n.cfg.Memory && n.reclaimFrom(nil) {
 	}
+}
+
+// reclaim takes back one room that is lent for who waits: of the account itself,
+// or of any.
+func (n *Node) reclaim(w *waiter, why bound) bool {
+	switch {
+	case w.room.class == standing, why == ofAccount && w.of.lent == 0:
+		return false
+	case why == ofAccount:
+		return n.reclaimFrom(w.of)
+	}
+	return n.reclaimFrom(nil)
+}
+
+// reclaimFrom takes back one room that is lent: of an account, or for nil of the
+// one that holds most; of these the one that was lent first.
+func (n *Node) reclaimFrom(a *account) bool {
 	var best *Room
 	for r := range n.lent {
 		switch {
-		case time.Since(r.since) < lendGrace, why == ofAccount && r.read.of != w.of:
+		case time.Since(r.since) < lendGrace, a != nil && r.read.of != a:
 		case best == nil, r.read.of.moving() > best.read.of.moving(),
 			r.read.of == best.read.of && r.since.Before(best.since):
 			best = r

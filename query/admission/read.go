@@ -85,13 +85,13 @@ func (r *Read) TryReserve(bytes int64) *Room {
 }
 
 // Hold charges memory that is there already, as of an answer that waits to be
-// sent. It does not wait.
+// sent. It does not wait; what is lent makes room for it.
 func (r *Read) Hold(bytes int64) *Room {
 	n := r.node
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	room := &Room{read: r, class: n.classOf(bytes), bytes: bytes}
-	n.charge(room, bytes)
+	n.found(room, bytes)
 	return room
 }
 
@@ -111,13 +111,14 @@ func (r *Read) Part() int64 {
 }
 
 // Resize corrects a charge to what the memory turned out to be. It does not
-// wait: what is there is there.
+// wait: what is there is there. What is lent makes room for it.
 func (m *Room) Resize(bytes int64) {
 	n := m.read.node
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.charge(m, bytes-m.bytes)
+	more := bytes - m.bytes
 	m.bytes = bytes
+	n.found(m, more)
 	n.grant()
 }
 
