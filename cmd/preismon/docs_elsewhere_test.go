@@ -57,7 +57,7 @@ var nowhere = map[string]string{
 	"README.md: go test ./...":      "this is it",
 	"how-to/trace.md: docker run --rm --detach -p 127.0.0.1:16686:16686 -p 127.0.0.1:4318:4318 jaegertracing/jaeger":  "it needs an image that is not here; observe_test.go has both send to a collector.",
 	"contribute.md: go test ./query/rest -run 'TestName$' -v":                                                         "it is a test itself.",
-	"contribute.md: PREISMON_TEST=full go test -p 2 -timeout 30m ./...":                                               "it is a test itself.",
+	"contribute.md: PREISMON_TEST=full go test -p 2 -timeout 60m ./...":                                               "it is a test itself.",
 	"contribute.md: PREISMON_TEST=full go test ./cmd/preismon/faults -fault.for 15m -timeout 30m -v":                  "it is a test itself.",
 	"contribute.md: go test ./cmd/preismon/faults -run '^TestCluster$' -cluster.for 15m -timeout 30m -v":              "it is a test itself.",
 	"contribute.md: PREISMON_TEST=full go test ./cmd/preismon -run 'TestUpDemo$/explorer' -screenshots /tmp/pictures": "it is a test itself.",

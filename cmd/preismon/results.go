@@ -18,12 +18,12 @@ import (
 // compares them with query.ResultsParameters.
 type resultFlags struct {
 	Site                     string   `help:"One site, by its key." env:"-" placeholder:"KEY"`
-	ItemId                   string   `help:"One item, by its id." env:"-" placeholder:"ID"`
+	ItemID                   string   `name:"item-id" help:"One item, by its id." env:"-" placeholder:"ID"`
 	Ean                      string   `help:"One item, by its EAN or GTIN." env:"-" placeholder:"DIGITS"`
 	Pzn                      string   `help:"One item, by its Pharmazentralnummer." env:"-" placeholder:"DIGITS"`
 	Asin                     string   `help:"One item, by its ASIN; needs --asin-locale." env:"-" placeholder:"ASIN"`
 	AsinLocale               string   `help:"Marketplace locale of the ASIN, like de." env:"-" placeholder:"LOCALE"`
-	OrderId                  string   `help:"The pairs of one order." env:"-" placeholder:"ID"`
+	OrderID                  string   `name:"order-id" help:"The pairs of one order." env:"-" placeholder:"ID"`
 	GlobalScope              bool     `help:"All that you see, in a window with both bounds." env:"-"`
 	CapturedFrom             string   `aliases:"from" help:"Earliest capture time: RFC 3339, or a date. Also --from." env:"-" placeholder:"TIME"`
 	CapturedTo               string   `aliases:"to" help:"Latest capture time: RFC 3339, or a date, which is included. Also --to." env:"-" placeholder:"TIME"`
@@ -46,8 +46,7 @@ var includes = map[string]string{
 	"export-fields": "includeExportFields", "identity": "includeIdentity",
 }
 
-// params are the flags that are given: a field has the name of its parameter, but
-// for its first letter.
+// params are the flags that are given, by the names of their fields.
 func (f *resultFlags) params() url.Values {
 	p := url.Values{}
 	for field, value := range reflect.ValueOf(*f).Fields() {
@@ -61,7 +60,10 @@ func (f *resultFlags) params() url.Values {
 	return p
 }
 
-func parameterOf(field string) string { return strings.ToLower(field[:1]) + field[1:] }
+// parameterOf is the name of a parameter, as itemId is that of the field ItemID.
+func parameterOf(field string) string {
+	return strings.ReplaceAll(strings.ToLower(field[:1])+field[1:], "ID", "Id")
+}
 
 // inOrder are the groups of fields as the service has them in its tables: what
 // it writes and what is written here are the same bytes.
