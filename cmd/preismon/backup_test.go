@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"preismon/cmd/preismon/doctor"
+	"preismon/deploy/testserver"
 	"preismon/ingest/market"
 	"preismon/projector/backup"
 )
@@ -19,6 +20,7 @@ import (
 // damaged, and writes nothing to the tables in use; a new folder is made of a
 // good one by its path.
 func TestBackupDrill(t *testing.T) {
+	testserver.Full(t, "drills of backups")
 	t.Parallel()
 	u := startUp(t)
 	_, catalogue, observations := aMarket(t, market.Config{Seed: 7, Scale: 0.02}, 24*time.Hour)

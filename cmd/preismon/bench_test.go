@@ -7,11 +7,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"preismon/deploy/testserver"
 )
 
 // TestBenchSmall runs a few parts of the benchmark on a small data set: its
 // numbers mean nothing then, but it cannot rot.
 func TestBenchSmall(t *testing.T) {
+	testserver.Full(t, "a small benchmark")
 	program := filepath.Join(t.TempDir(), "preismon") // it runs roles of its own as children
 	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)

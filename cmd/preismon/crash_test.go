@@ -10,11 +10,13 @@ import (
 	"time"
 
 	"preismon/deploy/embedded"
+	"preismon/deploy/testserver"
 )
 
 // TestUpKilled kills the process at moments drawn at random: the folder starts
 // again each time, quickly, with every event applied once.
 func TestUpKilled(t *testing.T) {
+	testserver.Full(t, "kills of up")
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -91,6 +93,7 @@ func leadingAfter(t *testing.T, u *upProcess) time.Duration {
 
 // TestUpInterrupted stops it while it starts and fills, by Ctrl-C.
 func TestUpInterrupted(t *testing.T) {
+	testserver.Full(t, "interruptions of up")
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)

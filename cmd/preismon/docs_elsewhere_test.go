@@ -39,12 +39,12 @@ var inlineElsewhere = map[string]string{
 	"preismon lookup --file eans.txt":                                           "exit_partial_test.go",
 	"preismon export --split day":                                               "export_split_test.go",
 	"preismon explain 'results --site demo-markt-de.example --from 2026-01-01'": "explain_test.go",
-	"kill -9":                              "TestUpKilled",
-	"curl -i":                              "docs_test.go has connect-an-agent.md run it with more flags",
-	"go generate ./query/explorer":         "generated_test.go compares what it makes",
-	"go test ./cmd/preismon -run TestDocs": "TestDocs is it",
-	"go test ./cmd/preismon -run TestReference -update": "TestReference compares what it writes",
-	"go test ./query/mcp -run Questions -v":             "TestQuestions",
+	"kill -9":                      "TestUpKilled",
+	"curl -i":                      "docs_test.go has connect-an-agent.md run it with more flags",
+	"go generate ./query/explorer": "generated_test.go compares what it makes",
+	"PREISMON_TEST=full go test ./cmd/preismon -run TestDocs": "TestDocs is it",
+	"go test ./cmd/preismon -run TestReference -update":       "TestReference compares what it writes",
+	"go test ./query/mcp -run Questions -v":                   "TestQuestions",
 }
 
 // nowhere are the commands that no test runs, and why: blocks by document and

@@ -33,6 +33,7 @@ var howTos = []string{
 // folder and with one server, and compares what is printed with what they
 // show.
 func TestDocs(t *testing.T) {
+	testserver.Full(t, "the commands of the documents")
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join(docsFolder, "how-to", "*.md"))
 	if err != nil {

@@ -21,6 +21,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/event"
+	"preismon/deploy/testserver"
 )
 
 // shopMap names the columns of shopCSV; both are invented.
@@ -334,6 +335,7 @@ func rejected(t *testing.T, name string, lines ...int) {
 // TestImportInterrupted: an import that was stopped, in whatever way, is
 // finished by the next one.
 func TestImportInterrupted(t *testing.T) {
+	testserver.Full(t, "interruptions of import")
 	t.Parallel()
 	u := startUp(t)
 	db := u.tables()

@@ -17,6 +17,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"preismon/contracts/event"
+	"preismon/deploy/testserver"
 	"preismon/ingest"
 	"preismon/ingest/market"
 )
@@ -146,6 +147,7 @@ func (keepOpen) Close() error { return nil }
 // TestIngestInterrupted: a run that was interrupted says so, and the next one
 // adds what is missing and nothing else.
 func TestIngestInterrupted(t *testing.T) {
+	testserver.Full(t, "interruptions of ingest")
 	t.Parallel()
 	u := startUp(t)
 	db := u.tables()

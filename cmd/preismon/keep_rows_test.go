@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"preismon/deploy/testserver"
 )
 
 // TestKeepRows: rows that are older than they are kept are gone for everybody, and
@@ -84,6 +86,7 @@ func TestKeepRows(t *testing.T) {
 // TestKeepRowsSize: beyond the size the oldest quarters are gone, and no quarter of the
 // last 31 days, however small the size is.
 func TestKeepRowsSize(t *testing.T) {
+	testserver.Full(t, "retention by size")
 	t.Parallel()
 	u := startUp(t, "--keep-rows-size", "1", "--keep-observations-size", "1")
 	text := []byte("Artikelnummer;Preis;Gesehen am\n")

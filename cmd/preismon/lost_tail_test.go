@@ -17,6 +17,7 @@ import (
 // was cut off and a stream that has other messages at its places, is mended by
 // the next projector without anybody's help.
 func TestProjectorAfterALostTail(t *testing.T) {
+	testserver.Full(t, "a stream that lost its tail")
 	t.Parallel()
 	ch, nats := testserver.ClickHouse(t), testserver.NATS(t)
 	db := database(t, ch.AdminDSN)

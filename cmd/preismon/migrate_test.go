@@ -35,6 +35,7 @@ const migrateAdvice = "run `preismon migrate`"
 // what was in the tables is answered. Tables of a newer version are no harm to
 // those who run.
 func TestMigrateWhileServing(t *testing.T) {
+	testserver.Full(t, "migration under way")
 	t.Parallel()
 	server, nats := testserver.ClickHouse(t), testserver.NATS(t)
 	db := database(t, server.AdminDSN)

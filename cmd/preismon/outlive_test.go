@@ -10,12 +10,14 @@ import (
 	"time"
 
 	"preismon/deploy/embedded"
+	"preismon/deploy/testserver"
 )
 
 // TestUpOutlivesClickHouse kills the ClickHouse of an up: it comes back on the
 // same ports, requests meanwhile are told to come again, and no event is lost
 // or doubled. A ClickHouse that never lives long is given up with everything.
 func TestUpOutlivesClickHouse(t *testing.T) {
+	testserver.Full(t, "kills of ClickHouse")
 	t.Parallel()
 	u := startUp(t, demoArgs...)
 	c := newDemoTest(t, u).client(t, "anna")

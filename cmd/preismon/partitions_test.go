@@ -18,6 +18,7 @@ import (
 // own, and an operator's commands on each. Who is started on the tables of
 // another partition ends and says why.
 func TestPartitions(t *testing.T) {
+	testserver.Full(t, "several partitions")
 	t.Parallel()
 	nats := testserver.NATS(t)
 	_, catalogue, observations := aMarket(t, market.Config{Seed: 11, Scale: 0.02}, 6*time.Hour)
@@ -78,6 +79,7 @@ func TestPartitions(t *testing.T) {
 // while the projector of one goes on, which starts again meanwhile: both are
 // complete, and a command that waits has to be told for whom.
 func TestNumbersOfPartitions(t *testing.T) {
+	testserver.Full(t, "numbers of partitions")
 	t.Parallel()
 	nats := testserver.NATS(t)
 	_, catalogue, observations := aMarket(t, market.Config{Seed: 12, Scale: 0.02}, 6*time.Hour)

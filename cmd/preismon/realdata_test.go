@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"preismon/deploy/testserver"
 )
 
 // seedVariable repeats a run of TestRealData.
@@ -33,6 +35,7 @@ const (
 // with code of its own; it shares the mapping's documented decisions with
 // ingest/maps, and no line of it.
 func TestRealData(t *testing.T) {
+	testserver.Full(t, "every row of the real files")
 	dir := realDataDir(t)
 	seed := uint64(time.Now().UnixNano())
 	if text := os.Getenv(seedVariable); text != "" {

@@ -16,6 +16,7 @@ import (
 // the tables wakes up after a projector has led and written. It takes back what
 // it does then, says so, and drops nothing.
 func TestRebuildFrozen(t *testing.T) {
+	testserver.Full(t, "a frozen rebuild")
 	t.Parallel()
 	nats, s := testserver.NATS(t), testserver.ClickHouse(t)
 	if _, errs, code := preismon(t, nil, "migrate", "--clickhouse-dsn", s.AdminDSN); code != 0 {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"preismon/contracts/event"
+	"preismon/deploy/testserver"
 )
 
 // TestRetention: what a retention removed from the stream is in the tables and
@@ -13,6 +14,7 @@ import (
 // rebuild refuses, for it could not bring it back. What comes afterwards is
 // applied as before, also after everything was removed.
 func TestRetention(t *testing.T) {
+	testserver.Full(t, "retention of the streams")
 	t.Parallel()
 	u := startUp(t, append([]string{"--keep-observations", "48h", "--keep-dead-letters", "72h"}, demoArgs...)...)
 	js := u.bus(t).js

@@ -9,11 +9,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"preismon/deploy/testserver"
 )
 
 // sql: what a login asks in SQL is of the rows that it reads otherwise, and of
 // no others; a statement can change nothing, and is held to its limits.
 func (d *demoTest) sql(t *testing.T) {
+	testserver.Full(t, "SQL of every account, each on a ClickHouse of its own")
 	flags, _ := past()
 	flags = append(flags, "--site", "demo-markt-de.example")
 	to := time.Now().UTC().Add(-time.Hour)

@@ -16,6 +16,7 @@ const leaderMetric = "preismon_projector_leader"
 // keeps no lease from who can. When they come in reach and are none that it may
 // write, it ends; when they are to be migrated, it waits for that.
 func TestProjectorMeetsTablesLate(t *testing.T) {
+	testserver.Full(t, "a projector without tables")
 	t.Parallel()
 	for _, c := range []struct {
 		name, change string // made of the tables while they are out of reach
