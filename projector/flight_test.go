@@ -66,6 +66,7 @@ func (l *loop) pipelined() {
 // fails, before or after it was done, every table is right in the end, and no
 // batch is applied over one that failed.
 func TestChaosUnderWay(t *testing.T) {
+	testserver.Full(t, "faults under way")
 	testserver.Full(t, "random faults with two batches under way")
 	for seed := range uint64(3) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"preismon/projector/schema"
 
 	"github.com/google/uuid"
+	"preismon/deploy/testserver"
 )
 
 // quarters begin at these times; captures lie around them.
@@ -318,6 +319,7 @@ func TestFloorNeedsQuarters(t *testing.T) {
 // be in the stream any more; and an exchange that stops between any two tables leaves
 // nothing to find.
 func TestFloorOfRebuilds(t *testing.T) {
+	testserver.Full(t, "a rebuild that stands still at each table")
 	for exchanged := range len(rebuild.Tables) + 1 {
 		if exchanged > 6 && exchanged < len(rebuild.Tables) { // the catalogue
 			continue

@@ -110,6 +110,7 @@ func TestLostTail(t *testing.T) {
 // TestLostTailDeath lets the projector die again at each write that removes
 // the rows of the lost batch.
 func TestLostTailDeath(t *testing.T) {
+	testserver.Full(t, "a death at each step of a lost tail")
 	testserver.Full(t, "a fault at each write of a removal")
 	for _, c := range []struct {
 		torn       string
