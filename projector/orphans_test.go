@@ -76,6 +76,9 @@ func TestLostTail(t *testing.T) {
 				continue // the batch is applied
 			}
 			for _, seen := range []string{"seen", "taken", "skipped"} {
+				if afterwards && seen == "taken" {
+					continue // it is refused as before the write
+				}
 				t.Run(fmt.Sprintf("%s/after=%v/%s", name, afterwards, seen), func(t *testing.T) {
 					s := cutOff(t, name, afterwards)
 					if name == "checkpoints" || name == "ingested_events" && afterwards { // what was ingested stays what it is
@@ -110,7 +113,6 @@ func TestLostTail(t *testing.T) {
 // TestLostTailDeath lets the projector die again at each write that removes
 // the rows of the lost batch.
 func TestLostTailDeath(t *testing.T) {
-	testserver.Full(t, "a death at each step of a lost tail")
 	testserver.Full(t, "a fault at each write of a removal")
 	for _, c := range []struct {
 		torn       string

@@ -17,7 +17,7 @@ import (
 func TestRegrantByNewLeader(t *testing.T) {
 	rounds := 4
 	if os.Getenv(testserver.FullVariable) == "full" {
-		rounds = 20
+		rounds = 10
 	}
 	w := newWorld(t)
 	w.cfg.BackfillRows = 1 // a part for each item: some are done with when others are not begun

@@ -99,6 +99,7 @@ func TestCircuitCountsLostConnectionsOnly(t *testing.T) {
 		"dial timeout":    {t.Context(), &net.OpError{Op: "dial", Err: context.DeadlineExceeded}, fault.Unavailable, true},
 		"handshake":       {t.Context(), context.DeadlineExceeded, fault.Unavailable, true},
 		"memory":          {t.Context(), &ch.Exception{Code: codeMemoryLimit}, fault.Unavailable, false},
+		"dropped":         {t.Context(), &ch.Exception{Code: codeTableIsDropped}, fault.Unavailable, false},
 		"a wrong query":   {t.Context(), &ch.Exception{Code: 62}, fault.Internal, false},
 		"too slow":        {t.Context(), &ch.Exception{Code: codeTimeoutExceeded}, fault.Timeout, false},
 		"caller left":     {ended, errRefused, fault.Internal, false},

@@ -217,6 +217,7 @@ const (
 	codeNetworkError        = 210
 	codeSocketTimeout       = 209
 	codeUnknownTable        = 60
+	codeTableIsDropped      = 218 // as a rebuild exchanges it, between planning and reading
 	codeAuthenticationError = 516
 	codeNoShardAnswers      = 279 // ALL_CONNECTION_TRIES_FAILED
 	codeShardBrokeOff       = 32  // ATTEMPT_TO_READ_AFTER_EOF
@@ -241,8 +242,8 @@ func kind(err error) error {
 	case errors.Is(err, context.Canceled):
 		return err
 	case code == codeTooManyQueries, code == codeMemoryLimit, code == codeServerOverloaded, code == codeQueryCancelled,
-		code == codeNetworkError, code == codeSocketTimeout, code == codeUnknownTable, code == codeAuthenticationError,
-		code == codeNoShardAnswers, code == codeShardBrokeOff,
+		code == codeNetworkError, code == codeSocketTimeout, code == codeUnknownTable, code == codeTableIsDropped,
+		code == codeAuthenticationError, code == codeNoShardAnswers, code == codeShardBrokeOff,
 		errors.Is(err, clickhouse.ErrAcquireConnTimeout), lost(err):
 		return unavailable(err)
 	}
