@@ -21,40 +21,38 @@ func newLastSeen() lastSeen {
 }
 
 // pageAhead reads the page of a cursor while the account and its mandate's
-// scope are asked for, by what the account saw when it was last read. They are
-// what they were nearly always; when not, the page is thrown away, and read by
-// what the account sees now. Asking first would make every page wait for it, as
-// a first page has to: it is read up to the watermark that is asked for with them.
-func (s *Service) pageAhead(ctx context.Context, p Principal, r ResultsRequest, start time.Time) (*ResultsPage, error) {
+// scope are asked for, by what the account saw when it was last read; done
+// tells whether it did. They are what they were nearly always; when not, the page
+// is thrown away, and to be read by what the account sees now. Asking first would
+// make every page wait for it, as a first page has to: it is read up to the
+// watermark that is asked for with them.
+func (s *Service) pageAhead(ctx context.Context, p Principal, plan *resultsPlan, r ResultsRequest, start time.Time) (page *ResultsPage, done bool, err error) {
 	seen, ok := s.seen.Get(p.Account)
-	if !ok || r.Cursor == "" {
-		return s.pageAfter(ctx, p, r, start)
-	}
-	plan, err := s.plan(p, r)
-	if err != nil {
-		return nil, err
+	if !ok || plan.cursor == "" {
+		return nil, false, nil
 	}
 	ahead, cancel := context.WithCancel(ctx)
 	defer cancel()
 	now := beside(func() (*Access, error) {
-		a, err := s.access(ctx, p, contracts.ReadResults)
+		a, err := s.authorize(ctx, p)
 		if err != nil || !a.Visibility.same(seen) {
 			cancel()
 		}
 		return a, err
 	})
-	page, err := s.pageOf(ahead, plan, r, seen, start)
+	guess := *plan
+	in, err := s.admit(ahead, &guess, seen, Watermark{})
+	if err == nil {
+		page, err = s.execute(ahead, in, r, start)
+	}
 	a, refused := now()
 	switch {
 	case refused == nil && a.Visibility.same(seen):
-		return page, err
+		return page, true, err
 	case page != nil:
 		page.Rows.Release()
 	}
-	if refused != nil {
-		return nil, refused
-	}
-	return s.pageAfter(ctx, p, r, start)
+	return nil, refused != nil, refused
 }
 
 // beside calls f in a goroutine of its own. What it gives waits for f; a panic
@@ -82,23 +80,4 @@ func beside[T any](f func() (T, error)) (wait func() (T, error)) {
 		}
 		return v, err
 	}
-}
-
-// pageOf reads the page of a cursor of what is seen.
-func (s *Service) pageOf(ctx context.Context, plan *resultsPlan, r ResultsRequest, v Visibility, start time.Time) (*ResultsPage, error) {
-	in, err := s.enter(ctx, plan, r, v, Watermark{})
-	if err != nil {
-		return nil, err
-	}
-	return s.page(ctx, in, r, start)
-}
-
-// pageAfter reads a page after what its caller sees was asked for.
-func (s *Service) pageAfter(ctx context.Context, p Principal, r ResultsRequest, start time.Time) (*ResultsPage, error) {
-	in, err := s.accept(ctx, p, r)
-	if err != nil {
-		return nil, err
-	}
-	s.seen.Put(p.Account, in.vis)
-	return s.page(ctx, in, r, start)
 }

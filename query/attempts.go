@@ -44,7 +44,7 @@ func (s *Service) Attempts(ctx context.Context, p Principal, r ResultsRequest, r
 	}
 	ctx, cancel := s.within(ctx)
 	defer cancel()
-	a, err := s.access(ctx, p, contracts.ReadResults)
+	a, err := s.authorize(ctx, p)
 	if err != nil {
 		return nil, s.budget(ctx, err)
 	}
@@ -202,7 +202,7 @@ func (w *wayOut) request(p part) ResultsRequest {
 func (w *wayOut) accepts(ctx context.Context, r ResultsRequest) (bool, error) {
 	plan, err := w.service.plan(w.principal, r)
 	if err == nil {
-		_, err = w.service.admit(ctx, plan, w.access.Visibility, Watermark{}, r.Cursor, w.size)
+		_, err = w.service.place(ctx, plan, w.access.Visibility, Watermark{}, w.size)
 	}
 	if err != nil && fault.KindOf(err) == fault.Invalid {
 		return false, nil

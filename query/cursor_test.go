@@ -100,7 +100,8 @@ func TestCursorsOfBeforeOpen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.resume(plan, results, Visibility{}, Watermark{}); err != nil || plan.query.After.CapturedMs != 1775000000000 || plan.query.Watermark != (Watermark{1, 9}) {
+	plan.cursor = results
+	if err := s.resume(plan, Visibility{}, Watermark{}); err != nil || plan.query.After.CapturedMs != 1775000000000 || plan.query.Watermark != (Watermark{1, 9}) {
 		t.Fatalf("%+v, %v", plan.query, err)
 	}
 	next, err := s.cursorAfter(plan, *plan.query.After) // from here on, the walk goes by its meaning
@@ -111,10 +112,12 @@ func TestCursorsOfBeforeOpen(t *testing.T) {
 	if plan, err = s.plan(Principal{Account: 1}, r); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.resume(plan, next, Visibility{}, Watermark{}); err != nil {
+	plan.cursor = next
+	if err := s.resume(plan, Visibility{}, Watermark{}); err != nil {
 		t.Error(err)
 	}
-	if err := s.resume(plan, results, Visibility{}, Watermark{}); err == nil {
+	plan.cursor = results
+	if err := s.resume(plan, Visibility{}, Watermark{}); err == nil {
 		t.Error("an old cursor opens for another spelling")
 	}
 }

@@ -114,11 +114,11 @@ func (r EvidenceRequest) rows() (rows ResultsRequest, err error) {
 }
 
 func (s *Service) evidence(ctx context.Context, p Principal, plan *resultsPlan, r ResultsRequest) (*EvidencePage, error) {
-	a, err := s.access(ctx, p, contracts.ReadResults)
+	a, err := s.authorize(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	in, err := s.enter(ctx, plan, r, a.Visibility, a.Watermark)
+	in, err := s.admit(ctx, plan, a.Visibility, a.Watermark)
 	if err != nil {
 		return nil, err
 	}

@@ -145,7 +145,7 @@ func (s *Service) feed(ctx context.Context, p Principal, r FeedRequest, limit in
 		return nil, err
 	}
 	asked := s.now().UTC()
-	a, err := s.access(ctx, p, contracts.ReadResults)
+	a, err := s.authorize(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -349,7 +349,7 @@ func (s *Service) streamToken(ctx context.Context, p Principal, plan *resultsPla
 		return nil, err
 	}
 	return func(ctx context.Context) error {
-		now, err := s.access(ctx, p, contracts.ReadResults)
+		now, err := s.authorize(ctx, p)
 		if err != nil {
 			return err
 		}

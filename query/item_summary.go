@@ -214,11 +214,11 @@ func (s *Service) ItemSummary(ctx context.Context, p Principal, r ItemSummaryReq
 	defer giveBack()
 	ctx, cancel := s.within(ctx)
 	defer cancel()
-	a, err := s.access(ctx, p, contracts.ReadResults)
+	a, err := s.authorize(ctx, p)
 	if err != nil {
 		return nil, s.budget(ctx, err)
 	}
-	in, err := s.enter(ctx, plan, rows, a.Visibility, a.Watermark)
+	in, err := s.admit(ctx, plan, a.Visibility, a.Watermark)
 	if err != nil {
 		return nil, s.budget(ctx, err)
 	}

@@ -87,7 +87,7 @@ func (s *Service) Lookup(ctx context.Context, p Principal, r LookupRequest) (*Lo
 }
 
 func (s *Service) lookup(ctx context.Context, p Principal, plan *resultsPlan, req ResultsRequest, keys []LookupKey) (*Lookup, error) {
-	a, err := s.access(ctx, p, contracts.ReadResults)
+	a, err := s.authorize(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (s *Service) lookup(ctx context.Context, p Principal, plan *resultsPlan, re
 		named = newNamed(items)
 	}
 	plan.query.Selectors.Items = ItemsOf(named.ids)
-	in, err := s.enter(ctx, plan, req, a.Visibility, a.Watermark)
+	in, err := s.admit(ctx, plan, a.Visibility, a.Watermark)
 	if err != nil {
 		return nil, err
 	}

@@ -123,7 +123,7 @@ func (s *Service) Movers(ctx context.Context, p Principal, r MoversRequest) (*Mo
 	plan.mostPairs, plan.bounds = maxMoverPairs, sinceBounds
 	ctx, cancel := s.within(ctx)
 	defer cancel()
-	in, err := s.acceptPlan(ctx, p, plan, rows)
+	in, err := s.accept(ctx, p, plan)
 	if err != nil {
 		return nil, s.budgetOf(ctx, err, sinceBounds)
 	}

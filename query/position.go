@@ -106,7 +106,7 @@ func (s *Service) MarketPosition(ctx context.Context, p Principal, r PositionReq
 		return nil, err
 	}
 	plan.bounds = fixedBounds
-	in, err := s.acceptPlan(ctx, p, plan, rows)
+	in, err := s.accept(ctx, p, plan)
 	if err != nil {
 		return nil, s.budgetOf(ctx, err, fixedBounds)
 	}

@@ -110,7 +110,7 @@ func (s *Service) Positions(ctx context.Context, p Principal, r PositionsRequest
 	plan.mostPairs, plan.bounds = maxPositionPairs, fixedBounds
 	ctx, cancel := s.within(ctx)
 	defer cancel()
-	in, err := s.acceptPlan(ctx, p, plan, rows)
+	in, err := s.accept(ctx, p, plan)
 	if err != nil {
 		return nil, s.budgetOf(ctx, err, fixedBounds)
 	}

@@ -243,6 +243,7 @@ type resultsPlan struct {
 	asked   contracts.Window // as exactly as it was written; that of query has whole milliseconds
 	given   givenBounds
 	limit   int
+	cursor  string // empty: from the start
 	zone    *time.Location
 	echo    Echo
 	include Include

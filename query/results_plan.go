@@ -10,16 +10,6 @@ import (
 	"preismon/contracts/fault"
 )
 
-// plan checks a request by the rules that need no data, and resolves its
-// window at one logical time.
-func (s *Service) plan(p Principal, r ResultsRequest) (*resultsPlan, error) {
-	plan, err := s.understand(p, r)
-	if err != nil {
-		return nil, together(err, r.checkScope())
-	}
-	return plan, plan.checkWindow(r)
-}
-
 // Check refuses a read of results for what can be told without data, all of it
 // at once.
 func (s *Service) Check(p Principal, r ResultsRequest) error {
@@ -33,6 +23,7 @@ func (s *Service) understand(p Principal, r ResultsRequest) (*resultsPlan, error
 	limit, wrong := pageLimit(r.Limit, MaxResultsLimit)
 	plan := &resultsPlan{
 		limit:   limit,
+		cursor:  r.Cursor,
 		include: r.Include,
 		given:   givenBounds{From: r.CapturedFrom != "", To: r.CapturedTo != ""},
 		binding: binding{Account: p.Account, Route: "results", Query: r, Meaning: r.meaning()},
@@ -172,13 +163,13 @@ func (p *resultsPlan) noTime(r ResultsRequest) error {
 	return invalid("capturedFrom lies after capturedTo.")
 }
 
-// resume puts a cursor's state into the plan; without a cursor the read
+// resume puts the state of its cursor into a plan; without one the read
 // begins at the watermark of now.
-func (s *Service) resume(plan *resultsPlan, cursor string, v Visibility, now Watermark) error {
+func (s *Service) resume(plan *resultsPlan, v Visibility, now Watermark) error {
 	q := &plan.query
 	q.Watermark = now
-	if cursor != "" {
-		c, err := s.walkOf(plan, cursor)
+	if plan.cursor != "" {
+		c, err := s.walkOf(plan)
 		if err == nil {
 			err = v.goesOn(c.Floor)
 		}
@@ -191,7 +182,7 @@ func (s *Service) resume(plan *resultsPlan, cursor string, v Visibility, now Wat
 		q.After = &c.After
 	}
 	shown := q.Window
-	if cursor == "" {
+	if plan.cursor == "" {
 		shown = shownWindow(plan.asked)
 		if err := v.kept(q.Window); err != nil {
 			return err
@@ -205,8 +196,8 @@ func (s *Service) resume(plan *resultsPlan, cursor string, v Visibility, now Wat
 
 // walkOf opens the cursor of a walk that the plan goes on with: its bounds are
 // those of the walk's window, or left out where the walk left them out.
-func (s *Service) walkOf(plan *resultsPlan, cursor string) (c resultsCursor, err error) {
-	o, err := s.seal.open(plan.binding, cursor)
+func (s *Service) walkOf(plan *resultsPlan) (c resultsCursor, err error) {
+	o, err := s.seal.open(plan.binding, plan.cursor)
 	if err != nil {
 		return c, err
 	}

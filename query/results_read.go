@@ -66,64 +66,6 @@ const (
 	AtAnswerBudget Ending = "answer budget"
 )
 
-// Results reads one page, whose rows the caller releases. A page that the soft
-// deadline or the answer budget ends has fewer rows than its limit and a
-// cursor (RES-11b); after the soft deadline maybe no row, else at least one.
-func (s *Service) Results(ctx context.Context, p Principal, r ResultsRequest) (page *ResultsPage, err error) {
-	defer func() { s.stats.paged(page, err) }()
-	room, held, err := s.charge(ctx, pageBytes(r))
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := s.within(ctx)
-	defer cancel()
-	if page, err = s.pageAhead(ctx, p, r, time.Now()); err != nil {
-		held()
-		return nil, s.budget(ctx, err)
-	}
-	holds := int64(cap(page.Rows.buf))
-	if r.Table != nil {
-		holds += r.Table.Bytes()
-	}
-	room.Resize(holds)
-	page.Rows.held = held
-	return page, nil
-}
-
-// page reads the page of an accepted read.
-func (s *Service) page(ctx context.Context, in *read, r ResultsRequest, start time.Time) (_ *ResultsPage, err error) {
-	page := &ResultsPage{Paging: Paging{Limit: in.limit}, Query: in.echo}
-	c := &pageCollector{in: in, page: page, room: in.limit, maxBytes: s.cfg.MaxResponseBytes, answerBytes: r.AnswerBytes, rewritten: r.Rewritten, between: ','}
-	if r.Lines {
-		c.between = '\n'
-	}
-	if r.Table != nil && !in.empty {
-		c.table, c.batches = r.Table, newBatcher(in.encoder, r.Table.Flat())
-	}
-	if r.Table != nil {
-		r.Table.Begin()
-	}
-	if r.Summarize {
-		in.query.Standing = !in.query.Export // the buy boxes are summed up, too
-		if c.tally, err = s.newTally(ctx, in); err != nil {
-			return nil, err
-		}
-	}
-	if !in.empty {
-		if err := s.fill(ctx, in, c, start); err != nil {
-			page.Rows.Release()
-			return nil, err
-		}
-	}
-	if r.Summarize {
-		if page.Summary, err = s.sumUp(ctx, in, r, page, c.tally); err != nil {
-			page.Rows.Release()
-			return nil, err
-		}
-	}
-	return page, nil
-}
-
 // fill reads the rows of a page and says where it ended.
 func (s *Service) fill(ctx context.Context, in *read, c *pageCollector, start time.Time) error {
 	page := c.page
@@ -156,6 +98,20 @@ type pageCollector struct {
 	between     byte     // two rows of JSON
 	table       RowTable // nil: JSON
 	batches     *batcher
+}
+
+func newPageCollector(in *read, page *ResultsPage, r ResultsRequest, maxBytes int) *pageCollector {
+	c := &pageCollector{in: in, page: page, room: in.limit, maxBytes: maxBytes, answerBytes: r.AnswerBytes, rewritten: r.Rewritten, between: ','}
+	if r.Lines {
+		c.between = '\n'
+	}
+	if r.Table != nil {
+		r.Table.Begin()
+	}
+	if r.Table != nil && !in.empty {
+		c.table, c.batches = r.Table, newBatcher(in.encoder, r.Table.Flat())
+	}
+	return c
 }
 
 func (c *pageCollector) take(ctx context.Context, b *Block) error {

@@ -2,11 +2,8 @@ package query
 
 import (
 	"context"
-	"errors"
 	"sync/atomic"
-	"time"
 
-	"preismon/contracts"
 	"preismon/query/admission"
 	"preismon/query/frame"
 )
@@ -31,87 +28,6 @@ type TableStream interface {
 	// many rows it is. It gives its size.
 	Make(func() *frame.Batch) (bytes int, err error)
 	Send(rows int) error
-}
-
-// StreamResults reads all rows of the window in order. It has no deadline as
-// a whole, but none of its waits for the store may be longer than the hard
-// budget. It fails when its caller no longer sees what it saw at the start: as
-// Unavailable where that is only another scope.
-func (s *Service) StreamResults(ctx context.Context, p Principal, r ResultsRequest, w ResultsStream) (err error) {
-	defer func() { s.stats.streamed(err) }()
-	holds, err := s.node.Begin(ctx, true, chunkRoom+enrichmentBytes(r.Include)+w.Holds())
-	if err != nil {
-		return err
-	}
-	defer holds.End()
-	ctx = admission.WithBudget(ctx, s.cfg.HardBudget)
-	began := time.Now()
-	in, token, err := s.acceptStream(ctx, p, r)
-	if err != nil {
-		return s.budget(ctx, err)
-	}
-	if in.empty {
-		if err := token(ctx); err != nil {
-			return err
-		}
-		return w.Start(in.echo.Scope)
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	look := &scopeWatch{service: s, caller: p, seen: in.vis, checked: began}
-	watch := time.AfterFunc(s.cfg.HardBudget, func() { cancel(context.DeadlineExceeded) })
-	defer watch.Stop()
-
-	c := &streamer{in: in, w: w, maxLine: s.cfg.MaxResponseBytes, rows: &s.stats.streamRows, node: s.node, holds: holds}
-	if to, ok := w.(TableStream); ok {
-		c.to, c.batches = to, newBatcher(in.encoder, to.Flat())
-	}
-	in.query.Read = holds
-	err = s.store.Results(ctx, in.vis, &in.query, func(b *Block) error {
-		watch.Stop() // the client may be slow; only the store's time counts
-		defer watch.Reset(s.cfg.HardBudget)
-		if err := look.whenDue(ctx); err != nil {
-			return err
-		}
-		return c.take(ctx, b)
-	})
-	if err == nil {
-		watch.Stop()
-		err = look.now(ctx)
-	}
-	if err == nil {
-		err = token(ctx)
-	}
-	if err != nil {
-		if errors.Is(context.Cause(ctx), context.DeadlineExceeded) && !admission.Refused(err) {
-			err = errors.Join(context.DeadlineExceeded, err)
-		}
-		return s.budget(ctx, err)
-	}
-	return c.start()
-}
-
-// acceptStream accepts a stream. token gives it its token for the feed, if it
-// wants one, after the last row.
-func (s *Service) acceptStream(ctx context.Context, p Principal, r ResultsRequest) (in *read, token func(context.Context) error, err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.HardBudget)
-	defer cancel()
-	plan, err := s.plan(p, r)
-	if err != nil {
-		return nil, nil, err
-	}
-	a, err := s.access(ctx, p, contracts.ReadResults)
-	if err != nil {
-		return nil, nil, err
-	}
-	token = func(context.Context) error { return nil }
-	if r.ChangesToken != nil {
-		if token, err = s.streamToken(ctx, p, plan, r, a); err != nil {
-			return nil, nil, err
-		}
-	}
-	in, err = s.enter(ctx, plan, r, a.Visibility, a.Watermark)
-	return in, token, err
 }
 
 // streamer hands blocks on as NDJSON, or as batches.

@@ -151,7 +151,7 @@ func (s *Service) Statistics(ctx context.Context, p Principal, r StatisticsReque
 	place.Until = max(place.Until, place.From)
 	ctx, cancel := s.within(ctx)
 	defer cancel()
-	in, err := s.acceptPlan(ctx, p, plan, rows)
+	in, err := s.accept(ctx, p, plan)
 	if err != nil {
 		return nil, s.budget(ctx, err)
 	}

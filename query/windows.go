@@ -104,7 +104,7 @@ func (s *Service) windows(ctx context.Context, p Principal, r WindowsRequest) (*
 		return nil, err
 	}
 	now := s.now().UTC()
-	a, err := s.access(ctx, p, contracts.ReadResults)
+	a, err := s.authorize(ctx, p)
 	if err != nil {
 		return nil, err
 	}
