@@ -218,6 +218,9 @@ func TestSteps(t *testing.T) {
 	for _, name := range []string{"orders", "scopes_applied", "scope_pairs", "backfill", "scopes", "delete", "checkpoints"} {
 		for _, afterwards := range []bool{false, true} {
 			for _, crash := range []bool{false, true} {
+				if afterwards && !crash {
+					continue // it goes on as from the next write
+				}
 				t.Run(fmt.Sprintf("%s/after=%v/crash=%v", name, afterwards, crash), func(t *testing.T) {
 					w := newWorld(t)
 					w.apply(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3, 4, 5}, []int{0, 1})))

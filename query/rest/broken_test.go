@@ -282,7 +282,7 @@ func (b *breakable) withCurl(at func(read int64)) (received, error) {
 	return got, nil
 }
 
-var kills = flag.Int("kills", 13, "at how many points ClickHouse and the service are killed, each")
+var kills = flag.Int("kills", 8, "at how many points ClickHouse and the service are killed, each")
 
 // TestKilledStreamsAreBroken kills ClickHouse or the service at 26 random
 // points of a stream, while curl or a Go client reads it, in turns: no
