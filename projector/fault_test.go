@@ -54,6 +54,7 @@ func TestCut(t *testing.T) {
 // TestStall holds an insert in the middle of its block. The next leader ends
 // it and goes on; the old one, waking up, is refused.
 func TestStall(t *testing.T) {
+	testserver.Full(t, "a ClickHouse that stalls")
 	w := newWorld(t)
 	x, through := proxy.Before(t, w.server.ProjectorDSN)
 	w.apply(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3, 4, 5}, []int{0, 1, 2})))
@@ -166,6 +167,7 @@ func TestZombieDeletion(t *testing.T) {
 
 // TestServerKilled kills the server with SIGKILL in the middle of batches.
 func TestServerKilled(t *testing.T) {
+	testserver.Full(t, "a ClickHouse that is killed")
 	cfg := embedded.ClickHouseConfig{
 		Dir: filepath.Join(t.TempDir(), "clickhouse"), Database: "preismon", NoProgram: true, Grace: 5 * time.Second,
 		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),

@@ -11,6 +11,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/event"
+	"preismon/deploy/testserver"
 	"preismon/projector"
 )
 
@@ -60,6 +61,7 @@ func merge[K comparable, V any](t *testing.T, what string, into, rows map[K]V) {
 // hold, row for row, what one would: each its sites, and both the catalogue
 // and the scopes. A takeover in one is none in the other.
 func TestPartitionsHoldWhatOneWould(t *testing.T) {
+	testserver.Full(t, "two projectors compared with one")
 	const partitions = 2
 	whole, k := newWorld(t), newKept(t)
 	shards := []*world{whole.shard(0, partitions), whole.shard(1, partitions)}

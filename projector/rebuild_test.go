@@ -11,6 +11,7 @@ import (
 	"github.com/ClickHouse/ch-go"
 
 	"preismon/contracts/event"
+	"preismon/deploy/testserver"
 	"preismon/projector"
 	"preismon/projector/clickhouse"
 	"preismon/projector/rebuild"
@@ -130,6 +131,7 @@ func (c *actingConn) Do(ctx context.Context, q ch.Query) error {
 // finds out that another leads, and takes it back; what the other wrote is
 // there. A leader that began after the exchange is no reason to.
 func TestRebuildOvertaken(t *testing.T) {
+	testserver.Full(t, "rebuilds that are overtaken")
 	for _, c := range []struct {
 		name      string
 		table     string

@@ -3,7 +3,6 @@ package projector_test
 import (
 	"context"
 	"fmt"
-	"os"
 	"testing"
 	"time"
 
@@ -15,10 +14,8 @@ import (
 // at once, while the deletion of their rows runs, or is about to: their
 // history is whole afterwards.
 func TestRegrantByNewLeader(t *testing.T) {
-	rounds := 4
-	if os.Getenv(testserver.FullVariable) == "full" {
-		rounds = 10
-	}
+	testserver.Full(t, "regrants beside deletions that are killed")
+	const rounds = 10
 	w := newWorld(t)
 	w.cfg.BackfillRows = 1 // a part for each item: some are done with when others are not begun
 	w.restart()

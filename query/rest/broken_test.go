@@ -23,6 +23,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/deploy/embedded"
+	"preismon/deploy/testserver"
 	"preismon/projector/schema"
 	"preismon/query"
 	"preismon/query/auth"
@@ -289,6 +290,7 @@ var kills = flag.Int("kills", 8, "at how many points ClickHouse and the service 
 // transfer that lacks a row ends as if it were whole, and the next one, after
 // a restart, is.
 func TestKilledStreamsAreBroken(t *testing.T) {
+	testserver.Full(t, "servers killed at many points of a stream")
 	t.Parallel() // it mostly waits for servers to start
 	b := newBreakable(t)
 	seed := uint64(time.Now().UnixNano())

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver"
 	"preismon/query"
 )
 
@@ -272,6 +273,7 @@ func TestScanGuard(t *testing.T) {
 // A response, and a line of a stream, may have 64 MiB and not a byte more;
 // what is refused is refused whole: LIM-02a, ERR-17a, ERR-17b.
 func TestSixtyFourMebibytes(t *testing.T) {
+	testserver.Full(t, "an answer of 64 MiB")
 	const most = 64 << 20
 	l := serveLive(t)
 	l.mark()

@@ -15,6 +15,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver"
 	"preismon/query/rest"
 )
 
@@ -300,6 +301,7 @@ func sameAnswer(t *testing.T, what string, asked who, hidden, none answer) {
 // TestHiddenCostsWhatNothingCosts: neither the work of the store nor the time
 // tells something hidden, however large, from something that does not exist.
 func TestHiddenCostsWhatNothingCosts(t *testing.T) {
+	testserver.Full(t, "what hidden rows cost")
 	l := serveMatrix(t, 150_000) // so much that reading it would be noticed
 	type question struct{ route, name string }
 	names := map[question]bool{}
