@@ -218,8 +218,8 @@ func TestSteps(t *testing.T) {
 	for _, name := range []string{"orders", "scopes_applied", "scope_pairs", "backfill", "scopes", "delete", "checkpoints"} {
 		for _, afterwards := range []bool{false, true} {
 			for _, crash := range []bool{false, true} {
-				if afterwards && !crash {
-					continue // it goes on as from the next write
+				if afterwards && crash && name != "checkpoints" {
+					continue // the tables hold what they do before the next write, and memory is gone
 				}
 				t.Run(fmt.Sprintf("%s/after=%v/crash=%v", name, afterwards, crash), func(t *testing.T) {
 					w := newWorld(t)

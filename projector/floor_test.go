@@ -321,7 +321,7 @@ func TestFloorNeedsQuarters(t *testing.T) {
 func TestFloorOfRebuilds(t *testing.T) {
 	testserver.Full(t, "a rebuild that stands still at each table")
 	for exchanged := range len(rebuild.Tables) + 1 {
-		if exchanged%2 == 1 || exchanged > 6 && exchanged < len(rebuild.Tables) { // the catalogue
+		if exchanged > 6 && exchanged < len(rebuild.Tables) { // the catalogue
 			continue
 		}
 		t.Run(fmt.Sprint(exchanged), func(t *testing.T) {

@@ -76,8 +76,8 @@ func TestLostTail(t *testing.T) {
 				continue // the batch is applied
 			}
 			for _, seen := range []string{"seen", "taken", "skipped"} {
-				if seen != "seen" && (afterwards || name == "checkpoints" || name == "observations_by_mandate") {
-					continue // it is refused by what the two other tables say
+				if afterwards && seen != "seen" {
+					continue // the tables hold what they do before the next one is written
 				}
 				t.Run(fmt.Sprintf("%s/after=%v/%s", name, afterwards, seen), func(t *testing.T) {
 					s := cutOff(t, name, afterwards)
