@@ -219,7 +219,7 @@ func compareTables(t *testing.T, tables [][]savedFile, names ...string) {
 	}
 	for i, forms := range tables {
 		if len(forms) != 2 || forms[0].Name != names[i]+".csv" || forms[1].Name != names[i]+".parquet" {
-			t.Errorf("%s: %d files", names[i], len(forms))
+			t.Errorf("%s: want it as CSV and as Parquet, got %d files: %.40q", names[i], len(forms), forms)
 			continue
 		}
 		text, _ := strings.CutSuffix(forms[0].Text, "\r\n")

@@ -154,7 +154,7 @@ async function overview(page) {
   }
   said.stand = { summary: await page.textContent('#stand .lead'), rows: await cells('#stand') };
   said.sites = await cells('#seen');
-  for (const box of ['moved-files', 'stand-files', 'seen-files']) said.tables.push(await files(page, box));
+  for (const [i, box] of ['moved-files', 'stand-files', 'seen-files'].entries()) said.tables[i] = await files(page, box); // parts are looked at together
   for (const kind of ['curl', 'cli', 'mcp']) said[kind].overview = await copied(page, 'overview', kind);
   await looks(page, 'overview-en', true);
   await page.click('#stand tbody a'); // one click from a price too high to its history
@@ -192,7 +192,7 @@ async function assortment(page) {
   await page.waitForFunction((from) => document.querySelector('#from').value === from, plan.from);
   await there();
   said.assortment = { lines: await lines(), status: await page.textContent('#assortment-status'), file: await file() };
-  said.tables.push(await files(page, 'assortment-files'));
+  said.tables[3] = await files(page, 'assortment-files');
   said.mcp.assortment = await page.textContent('#assortment-same [data-kind=mcp]');
   said.curl.assortment = await copied(page, 'assortment', 'curl');
   said.assortment.drawn = await page.locator('#products tbody tr').evaluateAll((rows) => rows.map((r) => r.querySelector('.spark path')?.getAttribute('d').match(/[ML]/g).length ?? 0));

@@ -60,7 +60,7 @@ async function sites() {
   await login(page); // the link outlives it
   await there(page, 'sites', '#fresh');
   said.sites = { rows: await cells(page, '#fresh'), status: await page.textContent('#sites-status'), overdue: await page.textContent('#overdue'), file: await file(page, '#sites-files [data-form=csv]') };
-  said.tables.push(await files(page, 'sites-files'));
+  said.tables[0] = await files(page, 'sites-files'); // the pages are looked at together
   said.curl.sites = await copied(page, 'sites', 'curl');
   said.cli.sites = await copied(page, 'sites', 'cli');
   said.mcp.sites = await page.locator('#sites-same [data-kind=mcp]').allTextContents();
@@ -92,7 +92,7 @@ async function orders() {
   await there(page, 'orders', '#ordered');
   await there(page, 'orders', '#files');
   said.orders = { rows: await cells(page, '#ordered'), file: await file(page, '#orders-files [data-form=csv]'), order: await page.textContent('#order'), files: await cells(page, '#files') };
-  said.tables.push(await files(page, 'orders-files'));
+  said.tables[1] = await files(page, 'orders-files');
   said.curl.orders = await copied(page, 'orders', 'curl');
   said.cli.orders = await copied(page, 'orders', 'cli');
   said.mcp.orders = await page.locator('#orders-same [data-kind=mcp]').allTextContents();
