@@ -9,8 +9,8 @@ import (
 	"preismon/query/admission"
 )
 
-// A read of results goes one way, whether its rows become a page or a stream,
-// JSON or a table, over REST or MCP. This file has its steps, from the top down:
+// A read of results takes the same steps, whether its rows become a page or a
+// stream, JSON or a table, over REST or MCP. This file has them, from the top down:
 //
 //	decode     wire.DecodeResults makes a ResultsRequest of parameters
 //	plan       what the request means; refused by the rules that need no data
