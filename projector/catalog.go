@@ -60,7 +60,7 @@ func (p *Projector) applyCatalog(ctx context.Context, b *event.Batch) error {
 	var rows uint64
 	for _, name := range catalogTables {
 		if t, ok := tables[name]; ok {
-			if err := p.write(ctx, name, question("insert_"+name), nil, t.in); err != nil {
+			if err := p.insert(ctx, name, nil, t.in, nil); err != nil {
 				return err
 			}
 			rows += uint64(t.rows)

@@ -32,7 +32,7 @@ func (p *Projector) mutate(ctx context.Context, what, sql string, a args) error 
 			sql = strings.ReplaceAll(sql, "{"+k+":"+t+"}", fmt.Sprint(v))
 		}
 	}
-	return p.write(ctx, what, sql, nil, nil)
+	return p.write(ctx, what, sql, nil)
 }
 
 // deletions gives the mandates whose rows are being deleted, by this leader or

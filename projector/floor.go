@@ -167,7 +167,7 @@ func (p *Projector) risable(ctx context.Context, to floor) (*attested, error) {
 func (p *Projector) countExpiring(ctx context.Context, from, to floor, s slice) (gone proof, err error) {
 	values := from.of(s.args())
 	values["next"] = int64(to)
-	if err := p.send(ctx, "expired_rows", question("expire_rows"), values, nil, nil); err != nil {
+	if err := p.send(ctx, "expired_rows", ch.Query{Body: question("expire_rows"), Parameters: ch.Parameters(values)}); err != nil {
 		return gone, err
 	}
 	var c proofColumns
@@ -225,7 +225,7 @@ func (p *Projector) removeExpired(ctx context.Context) error {
 				continue
 			}
 			sql := strings.NewReplacer("{table}", table, "{quarter}", q.First.Format("20060102")).Replace(question("drop_quarter"))
-			if err := p.write(ctx, "drop", sql, nil, nil); err != nil {
+			if err := p.write(ctx, "drop", sql, nil); err != nil {
 				return err
 			}
 			p.log.Info("removed the rows of a quarter", "table", table, "quarter", q.First.Format(time.DateOnly))

@@ -254,7 +254,7 @@ func (p *Projector) insertBlock(ctx context.Context, table string, rows int, in 
 		return nil
 	}
 	began := time.Now()
-	err := p.write(ctx, table, question("insert_"+table), nil, in)
+	err := p.insert(ctx, table, nil, in, nil)
 	if p.cfg.Inserted != nil {
 		p.cfg.Inserted(Insert{table, rows, time.Since(began), err})
 	}

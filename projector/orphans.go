@@ -34,7 +34,7 @@ func (p *Projector) removeOrphans(ctx context.Context, until uint32) error {
 		return nil
 	}
 	for _, step := range []func() error{
-		func() error { return p.write(ctx, "insert_orphans", orphaned("insert_orphans", ""), about, nil) },
+		func() error { return p.write(ctx, "insert_orphans", orphaned("insert_orphans", ""), about) },
 		func() error { return p.refillLatest(ctx, about) }, // stands below the orphans, unless a merge drops it
 		func() error { return p.deleteOrphans(ctx, "latest_observations", about) },
 		func() error { return p.refillLatest(ctx, about) },
@@ -54,7 +54,7 @@ func (p *Projector) orphans(ctx context.Context, table string, about args) (uint
 }
 
 func (p *Projector) refillLatest(ctx context.Context, about args) error {
-	return p.write(ctx, "refill_latest", orphaned("refill_latest", ""), about, nil)
+	return p.write(ctx, "refill_latest", orphaned("refill_latest", ""), about)
 }
 
 func (p *Projector) deleteOrphans(ctx context.Context, table string, about args) error {

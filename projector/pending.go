@@ -142,12 +142,12 @@ func (p *Projector) dispatch(ctx context.Context, f *pending) {
 // checkpoint.
 func (p *Projector) commit(ctx context.Context, f *pending) error {
 	if len(f.load.expired.seq) > 0 {
-		if err := p.write(ctx, "expired_rows", question("insert_expired_rows"), nil, f.load.expired.input()); err != nil {
+		if err := p.insert(ctx, "expired_rows", nil, f.load.expired.input(), nil); err != nil {
 			return err
 		}
 	}
 	if len(f.load.events.id) > 0 {
-		if err := p.write(ctx, "ingested_events", question("insert_ingested_events"), nil, f.load.events.input()); err != nil {
+		if err := p.insert(ctx, "ingested_events", nil, f.load.events.input(), nil); err != nil {
 			return err
 		}
 	}

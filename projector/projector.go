@@ -331,7 +331,7 @@ const noteEvery = time.Second
 
 func (p *Projector) checkpoint(ctx context.Context, stream string, to attested) error {
 	if stream == event.StreamObservations && (p.noted.IsZero() || time.Since(p.noted) >= noteEvery) {
-		if err := p.write(ctx, "checkpoint_times", question("insert_checkpoint_time"), nil, nil); err != nil {
+		if err := p.insert(ctx, "checkpoint_times", nil, nil, nil); err != nil {
 			return err
 		}
 		p.noted = time.Now()
@@ -342,10 +342,10 @@ func (p *Projector) checkpoint(ctx context.Context, stream string, to attested) 
 	if err := p.notices.begin(ctx); err != nil {
 		return err
 	}
-	err := p.write(ctx, "checkpoints", question("insert_checkpoint"), args{
+	err := p.insert(ctx, "checkpoints", args{
 		"stream": stream, "partitions": p.cfg.Partitions, "epoch": to.at.epoch, "seq": to.at.seq, "proven": to.proven,
 		"events": to.proof.events.n, "events_sum": to.proof.events.sum, "rows": to.proof.rows.n, "rows_sum": to.proof.rows.sum, "floor": to.floor,
-	}, nil)
+	}, nil, nil)
 	p.notices.end(stream, to.at, err)
 	return err
 }

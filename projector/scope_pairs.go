@@ -28,7 +28,7 @@ func (p *Projector) writeScope(ctx context.Context, m uint64, v *view, s scope) 
 		ends   proto.ColUInt64
 		n, k   int // the next pair: of which item, and the place of its site
 	)
-	return v.newest, p.stream(ctx, "scope_pairs", question("insert_scope_pairs"), args{"mandate": m, "version": v.newest}, proto.Input{
+	return v.newest, p.insert(ctx, "scope_pairs", args{"mandate": m, "version": v.newest}, proto.Input{
 		{Name: "item", Data: &item}, {Name: "site", Data: site}, {Name: "orders", Data: array{&ends, &orders}},
 	}, func(context.Context) error {
 		item, orders, ends = item[:0], orders[:0], ends[:0]

@@ -241,7 +241,7 @@ func (p *Projector) publish(ctx context.Context, m uint64, v *view, s scope) err
 // enforce puts a written version in force.
 func (p *Projector) enforce(ctx context.Context, m uint64, v *view, version uint64, s scope) error {
 	p.unannounced = true
-	err := p.write(ctx, "scopes", question("insert_scope"), args{"mandate": m, "version": version, "pairs": s.pairs(), "items": len(s.items)}, nil)
+	err := p.insert(ctx, "scopes", args{"mandate": m, "version": version, "pairs": s.pairs(), "items": len(s.items)}, nil, nil)
 	if err != nil {
 		return err
 	}
@@ -267,7 +267,7 @@ func (p *Projector) applied(ctx context.Context, m uint64, v *view) error {
 
 func (p *Projector) markApplied(ctx context.Context, m uint64, v *view, version uint64) error {
 	p.unannounced = true
-	if err := p.write(ctx, "scopes_applied", question("insert_scope_applied"), args{"mandate": m, "version": version}, nil); err != nil {
+	if err := p.insert(ctx, "scopes_applied", args{"mandate": m, "version": version}, nil, nil); err != nil {
 		return err
 	}
 	v.applied = version
@@ -312,7 +312,7 @@ func (p *Projector) backfill(ctx context.Context, m, version, without uint64, lo
 		// Items between two of the plan lack nothing; with look they are
 		// found to be there, and look is only left out when nothing is.
 		b["first"], b["last"], b["look"] = s.first, s.last, look
-		if err := p.write(ctx, "backfill", question("backfill"), b, nil); err != nil {
+		if err := p.write(ctx, "backfill", question("backfill"), b); err != nil {
 			return err
 		}
 		p.count(func(s *Stats) { s.Backfills++ })

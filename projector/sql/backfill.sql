@@ -20,4 +20,4 @@ WHERE captured_at >= fromUnixTimestamp64Milli({floor:Int64}, 'UTC')
   AND (item, site, epoch, seq, capture, offer) NOT IN (
       SELECT item, site, epoch, seq, capture, offer FROM observations_by_mandate
       WHERE mandate = {mandate:UInt64} AND {look:Bool} AND item >= {first:UInt64} AND item <= {last:UInt64})
-  AND throwIf((SELECT max((fence, toUnixTimestamp64Milli(written_at))) FROM leader_fences WHERE partition = {partition:UInt16}) > ({fence:UInt64}, {begun:Int64}), 'deposed') = 0
+  AND {{not deposed}}

@@ -5,4 +5,4 @@ DELETE FROM observations_by_mandate
 WHERE mandate = {mandate:UInt64}
   AND (item, site) NOT IN (SELECT item, site FROM scope_pairs WHERE mandate = {mandate:UInt64} AND version = {version:UInt64})
   AND (SELECT count() FROM scope_pairs WHERE mandate = {mandate:UInt64} AND version = {version:UInt64}) = {pairs:UInt64}
-  AND (SELECT max((fence, toUnixTimestamp64Milli(written_at))) FROM leader_fences WHERE partition = {partition:UInt16}) <= ({fence:UInt64}, {begun:Int64})
+  AND {{leads}}

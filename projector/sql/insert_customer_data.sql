@@ -2,5 +2,5 @@
 INSERT INTO customer_data (mandate, item, category, fields, version)
 SELECT mandate, item, category, mapFromArrays(names, texts), version
 FROM input('mandate UInt64, item UInt64, category String, names Array(String), texts Array(String), version UInt64')
-WHERE throwIf((SELECT max((fence, toUnixTimestamp64Milli(written_at))) FROM leader_fences WHERE partition = {partition:UInt16}) > ({fence:UInt64}, {begun:Int64}), 'deposed') = 0
+WHERE {{not deposed}}
 FORMAT Native

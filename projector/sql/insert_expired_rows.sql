@@ -3,5 +3,5 @@
 INSERT INTO expired_rows (epoch, seq, quarter, rows)
 SELECT epoch, seq, toStartOfQuarter(fromUnixTimestamp64Milli(quarter_ms, 'UTC')), rows
 FROM input('epoch UInt32, seq UInt64, quarter_ms Int64, rows UInt64')
-WHERE throwIf((SELECT max((fence, toUnixTimestamp64Milli(written_at))) FROM leader_fences WHERE partition = {partition:UInt16}) > ({fence:UInt64}, {begun:Int64}), 'deposed') = 0
+WHERE {{not deposed}}
 FORMAT Native

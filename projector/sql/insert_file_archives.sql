@@ -7,5 +7,5 @@ FROM input('
     mandate UInt64, direction UInt8, order_id UInt64, archive UInt64, file_job UInt64, archived_ms Int64,
     names Array(String), filenames Array(String), sizes Array(Int64), hashes Array(String), version UInt64
 ')
-WHERE throwIf((SELECT max((fence, toUnixTimestamp64Milli(written_at))) FROM leader_fences WHERE partition = {partition:UInt16}) > ({fence:UInt64}, {begun:Int64}), 'deposed') = 0
+WHERE {{not deposed}}
 FORMAT Native

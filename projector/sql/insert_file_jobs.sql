@@ -2,5 +2,5 @@
 INSERT INTO file_jobs (mandate, direction, order_id, file_job, name, created_at, version)
 SELECT mandate, direction, order_id, file_job, name, fromUnixTimestamp64Milli(created_ms, 'UTC'), version
 FROM input('mandate UInt64, direction UInt8, order_id UInt64, file_job UInt64, name String, created_ms Int64, version UInt64')
-WHERE throwIf((SELECT max((fence, toUnixTimestamp64Milli(written_at))) FROM leader_fences WHERE partition = {partition:UInt16}) > ({fence:UInt64}, {begun:Int64}), 'deposed') = 0
+WHERE {{not deposed}}
 FORMAT Native

@@ -7,5 +7,5 @@ SELECT
 FROM input('
     event_id UUID, epoch UInt32, seq UInt64, captures UInt16, rows UInt32
 ')
-WHERE throwIf((SELECT max((fence, toUnixTimestamp64Milli(written_at))) FROM leader_fences WHERE partition = {partition:UInt16}) > ({fence:UInt64}, {begun:Int64}), 'deposed') = 0
+WHERE {{not deposed}}
 FORMAT Native

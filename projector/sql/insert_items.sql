@@ -2,5 +2,5 @@
 INSERT INTO items (item, ean, pzn, asin, asin_locale, name, brand, manufacturer, version)
 SELECT item, ean, pzn, asin, asin_locale, name, brand, manufacturer, version
 FROM input('item UInt64, ean String, pzn String, asin String, asin_locale String, name String, brand String, manufacturer String, version UInt64')
-WHERE throwIf((SELECT max((fence, toUnixTimestamp64Milli(written_at))) FROM leader_fences WHERE partition = {partition:UInt16}) > ({fence:UInt64}, {begun:Int64}), 'deposed') = 0
+WHERE {{not deposed}}
 FORMAT Native

@@ -14,5 +14,5 @@ FROM input('
     is_buy_box Array(UInt8), rating_tenths Array(UInt8), manufacturer Array(LowCardinality(String)),
     title Array(String), url Array(String), delivery_text Array(LowCardinality(String))
 ')
-WHERE throwIf((SELECT max((fence, toUnixTimestamp64Milli(written_at))) FROM leader_fences WHERE partition = {partition:UInt16}) > ({fence:UInt64}, {begun:Int64}), 'deposed') = 0
+WHERE {{not deposed}}
 FORMAT Native

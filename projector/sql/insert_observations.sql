@@ -13,5 +13,5 @@ FROM input('
     merchant LowCardinality(String), is_prime UInt8, is_buy_box UInt8, rating_tenths UInt8,
     manufacturer LowCardinality(String), title String, url String, delivery_text LowCardinality(String)
 ')
-WHERE throwIf((SELECT max((fence, toUnixTimestamp64Milli(written_at))) FROM leader_fences WHERE partition = {partition:UInt16}) > ({fence:UInt64}, {begun:Int64}), 'deposed') = 0
+WHERE {{not deposed}}
 FORMAT Native

@@ -15,5 +15,5 @@ FROM input('
     counter_sites Array(String), configured Array(UInt64), expected Array(UInt64), processed Array(UInt64),
     legacy Bool, members Array(UInt64), member_sites Array(String), version UInt64
 ')
-WHERE throwIf((SELECT max((fence, toUnixTimestamp64Milli(written_at))) FROM leader_fences WHERE partition = {partition:UInt16}) > ({fence:UInt64}, {begun:Int64}), 'deposed') = 0
+WHERE {{not deposed}}
 FORMAT Native

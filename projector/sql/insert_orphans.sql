@@ -13,4 +13,4 @@ ARRAY JOIN
     delivery_text
 WHERE {orphan}
   AND (item, site) NOT IN (SELECT item, site FROM observations WHERE {orphan})
-  AND throwIf((SELECT max((fence, toUnixTimestamp64Milli(written_at))) FROM leader_fences WHERE partition = {partition:UInt16}) > ({fence:UInt64}, {begun:Int64}), 'deposed') = 0
+  AND {{not deposed}}

@@ -5,5 +5,5 @@ FROM input('
     mandate UInt64, item UInt64, amounts Array(Int64), currencies Array(String), sites Array(String),
     quantities Array(String), types Array(String), version UInt64
 ')
-WHERE throwIf((SELECT max((fence, toUnixTimestamp64Milli(written_at))) FROM leader_fences WHERE partition = {partition:UInt16}) > ({fence:UInt64}, {begun:Int64}), 'deposed') = 0
+WHERE {{not deposed}}
 FORMAT Native

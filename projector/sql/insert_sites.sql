@@ -2,5 +2,5 @@
 INSERT INTO sites (site, name, site_type, country_code, currency, operator, canonical_country_market, price_comparison_market, version)
 SELECT site, name, site_type, country_code, currency, operator, canonical_country_market, price_comparison_market, version
 FROM input('site String, name String, site_type String, country_code String, currency String, operator String, canonical_country_market Bool, price_comparison_market Bool, version UInt64')
-WHERE throwIf((SELECT max((fence, toUnixTimestamp64Milli(written_at))) FROM leader_fences WHERE partition = {partition:UInt16}) > ({fence:UInt64}, {begun:Int64}), 'deposed') = 0
+WHERE {{not deposed}}
 FORMAT Native

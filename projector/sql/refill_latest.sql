@@ -16,5 +16,5 @@ WHERE (item, site) IN (SELECT item, site FROM observations WHERE {orphan})
       FROM observations
       WHERE (item, site) IN (SELECT item, site FROM observations WHERE {orphan}) AND NOT ({orphan})
       GROUP BY item, site)
-  AND throwIf((SELECT max((fence, toUnixTimestamp64Milli(written_at))) FROM leader_fences WHERE partition = {partition:UInt16}) > ({fence:UInt64}, {begun:Int64}), 'deposed') = 0
+  AND {{not deposed}}
 GROUP BY item, site, captured_at, epoch, seq, capture

@@ -2,5 +2,5 @@
 -- partition wrote. What was sent before is refused from here on.
 INSERT INTO leader_fences (partition, fence, written_at)
 SELECT {partition:UInt16}, {fence:UInt64}, fromUnixTimestamp64Milli({begun:Int64}, 'UTC')
-WHERE throwIf((SELECT max((fence, toUnixTimestamp64Milli(written_at))) FROM leader_fences WHERE partition = {partition:UInt16}) > ({fence:UInt64}, {begun:Int64}), 'deposed') = 0
+WHERE {{not deposed}}
   AND throwIf((SELECT count() FROM leader_fences WHERE partition != {partition:UInt16}) > 0, 'of another partition') = 0

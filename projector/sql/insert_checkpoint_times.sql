@@ -3,4 +3,4 @@
 INSERT INTO checkpoint_times (partition, epoch, seq, written_at)
 SELECT {partition:UInt16}, last.1, last.2, last.3
 FROM (SELECT max((epoch, seq, written_at)) AS last FROM checkpoints WHERE stream = 'OBSERVATIONS' AND partition = {partition:UInt16})
-WHERE throwIf((SELECT max((fence, toUnixTimestamp64Milli(written_at))) FROM leader_fences WHERE partition = {partition:UInt16}) > ({fence:UInt64}, {begun:Int64}), 'deposed') = 0
+WHERE {{not deposed}}

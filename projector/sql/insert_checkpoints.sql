@@ -4,4 +4,4 @@ INSERT INTO checkpoints (stream, partition, partitions, epoch, seq, proven, even
 SELECT
     {stream:String}, {partition:UInt16}, {partitions:UInt32}, {epoch:UInt32}, {seq:UInt64},
     {proven:Bool}, {events:UInt64}, {events_sum:UInt64}, {rows:UInt64}, {rows_sum:UInt64}, {floor:Int64}
-WHERE throwIf((SELECT max((fence, toUnixTimestamp64Milli(written_at))) FROM leader_fences WHERE partition = {partition:UInt16}) > ({fence:UInt64}, {begun:Int64}), 'deposed') = 0
+WHERE {{not deposed}}

@@ -2,4 +2,4 @@
 -- never in force while it is not exact.
 INSERT INTO scopes_applied (mandate, partition, version)
 SELECT {mandate:UInt64}, {partition:UInt16}, {version:UInt64}
-WHERE throwIf((SELECT max((fence, toUnixTimestamp64Milli(written_at))) FROM leader_fences WHERE partition = {partition:UInt16}) > ({fence:UInt64}, {begun:Int64}), 'deposed') = 0
+WHERE {{not deposed}}
