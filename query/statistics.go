@@ -51,8 +51,11 @@ type StatisticsQuery struct {
 	By    Grouping
 	Edges []int64 // where the parts of the window begin, and where the last one ends; ms
 	Until int64   // where time ends: of the window, or now; ms
-	After StatisticPlace
-	Limit int
+	// TrendEdges are where the parts of a trend begin, and where the last one ends;
+	// ms, nil for no trend.
+	TrendEdges []int64
+	After      StatisticPlace
+	Limit      int
 }
 
 // StatisticPlace is the place of a record: by group, then by time.
@@ -89,6 +92,7 @@ type PriceStatistic struct {
 	Min, P25, Median, P75, Max, First, Last int64
 	Weighted                                *big.Int // price times milliseconds
 	HeldMs                                  int64
+	Trend                                   map[uint32]int64 // median by part, from 1
 }
 
 // statisticsCursor is what a cursor of statistics holds.
@@ -173,21 +177,24 @@ func (s *Service) Statistics(ctx context.Context, p Principal, r StatisticsReque
 	}
 	defer giveBack()
 	q := StatisticsQuery{Rows: in.query, By: r.By, Edges: edges, Until: place.Until, After: place.After, Limit: limit + 2}
+	if r.Trend {
+		q.TrendEdges = trendEdges(place.From, place.To+1)
+	}
 	q.Rows.Window, q.Rows.Watermark = contracts.Window{From: fromMs(place.From), To: fromMs(place.To)}, place.Watermark
 	explaining(ctx).gives(limit)
-	explaining(ctx).further(r.besides())
+	explaining(ctx).further(r.Standing)
 	found, err := s.store.Statistics(ctx, in.vis, &q)
 	if err != nil {
 		return nil, s.budget(ctx, err)
 	}
-	if page, err = s.statisticsPage(page, found, edges, in, r, bound, place); err != nil || !r.besides() {
+	if page, err = s.statisticsPage(page, found, &q, in, r, bound, place); err != nil || !r.Standing {
 		return page, err
 	}
-	return page, s.budget(ctx, s.tellBesides(ctx, in, r, page, place))
+	return page, s.budget(ctx, s.tellStandings(ctx, in, page, place))
 }
 
 // statisticsPage makes the records of what was found.
-func (s *Service) statisticsPage(page *StatisticsPage, found []Statistic, edges []int64, in *read, r StatisticsRequest, bound binding, place statisticsCursor) (_ *StatisticsPage, err error) {
+func (s *Service) statisticsPage(page *StatisticsPage, found []Statistic, q *StatisticsQuery, in *read, r StatisticsRequest, bound binding, place statisticsCursor) (_ *StatisticsPage, err error) {
 	zone := newZoneFormat(in.zone)
 	for _, st := range found {
 		if st.Whole {
@@ -198,7 +205,7 @@ func (s *Service) statisticsPage(page *StatisticsPage, found []Statistic, edges 
 			page.Paging.NextCursor, err = s.seal.sealCursor(bound, place)
 			break
 		}
-		page.Data = append(page.Data, st.record(r.By, edges, place.Until, zone))
+		page.Data = append(page.Data, st.record(r.By, q, zone))
 		place.After = st.StatisticPlace
 	}
 	page.Paging.Returned = len(page.Data)

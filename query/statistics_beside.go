@@ -78,9 +78,9 @@ func (r *StatisticsRequest) checkStandings(in *read, limit int) error {
 	return nil
 }
 
-// tellBesides adds to the records of a page what is asked for beside its sums, as
-// of its watermark.
-func (s *Service) tellBesides(ctx context.Context, in *read, r StatisticsRequest, page *StatisticsPage, place statisticsCursor) error {
+// tellStandings adds to the records of a page where the customer stands with each,
+// as of its watermark.
+func (s *Service) tellStandings(ctx context.Context, in *read, page *StatisticsPage, place statisticsCursor) error {
 	var ids []contracts.ItemID
 	prices := map[productCurrency]*StatisticPricing{}
 	for i := range page.Data {
@@ -96,36 +96,13 @@ func (s *Service) tellBesides(ctx context.Context, in *read, r StatisticsRequest
 	of := in.apart()
 	of.query.Watermark = place.Watermark
 	of.query.Selectors = Selectors{Order: of.query.Selectors.Order, Site: of.query.Selectors.Site, Items: ItemsOf(ids)}
-	var parts []func(context.Context) error
-	if r.Trend {
-		parts = append(parts, func(ctx context.Context) error { return s.addTrends(ctx, of.apart(), len(ids), place, prices) })
-	}
-	if r.Standing {
-		parts = append(parts, func(ctx context.Context) error { return s.addStandings(ctx, of.apart(), place, prices) })
-	}
-	return atOnce(ctx, parts...)
+	return s.addStandings(ctx, of, place, prices)
 }
 
 // productCurrency is a product in a currency.
 type productCurrency struct {
 	item     contracts.ItemID
 	currency contracts.Currency
-}
-
-// addTrends adds the median of each part of the window.
-func (s *Service) addTrends(ctx context.Context, in *read, products int, place statisticsCursor, prices map[productCurrency]*StatisticPricing) error {
-	q := StatisticsQuery{Rows: in.query, By: ByProduct, Edges: trendEdges(place.From, place.To+1), Until: place.Until, Limit: products*trendParts + 1}
-	q.Rows.Window = contracts.Window{From: fromMs(place.From), To: fromMs(place.To)}
-	found, err := s.store.Statistics(ctx, in.vis, &q)
-	zone := newZoneFormat(in.zone)
-	for _, st := range found {
-		for _, p := range st.Prices {
-			if of := prices[productCurrency{st.Item, p.Currency}]; of != nil && p.Count > 0 {
-				of.Trend = append(of.Trend, StatisticTrend{string(zone.append(nil, q.Edges[st.Bucket-1])), decimal(p.Median, p.Currency)})
-			}
-		}
-	}
-	return err
 }
 
 // trendEdges are where the parts of a window begin, and where it ends; ms. A

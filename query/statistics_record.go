@@ -3,6 +3,7 @@ package query
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"math/big"
 	"slices"
 
@@ -100,14 +101,14 @@ type StatisticPricing struct {
 }
 
 // record shows a statistic.
-func (st *Statistic) record(by Grouping, edges []int64, until int64, zone *zoneFormat) StatisticRecord {
-	from, to := edges[st.Bucket-1], edges[st.Bucket]
+func (st *Statistic) record(by Grouping, q *StatisticsQuery, zone *zoneFormat) StatisticRecord {
+	from, to := q.Edges[st.Bucket-1], q.Edges[st.Bucket]
 	rec := StatisticRecord{
 		From: string(zone.append(nil, from)), To: string(zone.append(nil, to)), Pairs: st.Pairs, Changes: st.Changes,
 		Observations: StatisticOutcomes{st.Priced, st.Unavailable, st.NotFound, st.Unknown},
 		Seconds: StatisticSeconds{
 			seconds(st.InMs), seconds(st.OutMs), seconds(st.UnknownMs),
-			seconds(max(0, int64(st.Pairs)*(min(to, until)-from)-st.InMs-st.OutMs-st.UnknownMs)),
+			seconds(max(0, int64(st.Pairs)*(min(to, q.Until)-from)-st.InMs-st.OutMs-st.UnknownMs)),
 		},
 		ShareInStock: percent(st.InMs, st.InMs+st.OutMs), Prices: []StatisticPricing{},
 	}
@@ -124,6 +125,7 @@ func (st *Statistic) record(by Grouping, edges []int64, until int64, zone *zoneF
 	rec.BuyBox = winners(st.Wins)
 	for _, p := range st.Prices {
 		rec.Prices = append(rec.Prices, p.pricing())
+		rec.Prices[len(rec.Prices)-1].Trend = p.trend(q.TrendEdges, zone)
 	}
 	return rec
 }
@@ -158,6 +160,14 @@ func (p *PriceStatistic) pricing() StatisticPricing {
 		*to = &shown
 	}
 	return out
+}
+
+// trend shows the parts in which a price was observed.
+func (p *PriceStatistic) trend(edges []int64, zone *zoneFormat) (all []StatisticTrend) {
+	for _, part := range slices.Sorted(maps.Keys(p.Trend)) {
+		all = append(all, StatisticTrend{string(zone.append(nil, edges[part-1])), decimal(p.Trend[part], p.Currency)})
+	}
+	return all
 }
 
 // seconds shows milliseconds.

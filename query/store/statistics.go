@@ -15,6 +15,7 @@ import (
 type statisticsShape struct {
 	resultsShape
 	ByItem, BySite, ByMerchant, ByBrand bool
+	Trend                               bool
 }
 
 func statisticsStatement(n shards, v query.Visibility, q *query.StatisticsQuery, few bool) statement {
@@ -28,6 +29,9 @@ func statisticsStatement(n shards, v query.Visibility, q *query.StatisticsQuery,
 	p.int("end_ms", q.Until)
 	p.int("hold_ms", query.HeldAtMost.Milliseconds())
 	ints(p, "edges", q.Edges)
+	if sh.Trend = len(q.TrendEdges) > 0; sh.Trend {
+		ints(p, "trend_edges", q.TrendEdges)
+	}
 	p.uint("after_item", uint64(q.After.Item))
 	p.text("after_text", q.After.Text)
 	p.uint("after_bucket", uint64(q.After.Bucket))
@@ -63,10 +67,14 @@ func (s *Store) Statistics(ctx context.Context, v query.Visibility, q *query.Sta
 			if !ok {
 				return st, fmt.Errorf("a sum %q", t[7])
 			}
-			st.Prices = append(st.Prices, query.PriceStatistic{
+			price := query.PriceStatistic{
 				Currency: contracts.Currency(t[0].(string)), Count: t[1].(uint64), Min: t[2].(int64), P25: quantiles[0], Median: quantiles[1], P75: quantiles[2],
 				Max: t[4].(int64), First: t[5].(int64), Last: t[6].(int64), Weighted: weighted, HeldMs: t[8].(int64),
-			})
+			}
+			if len(q.TrendEdges) > 0 {
+				price.Trend = t[9].(map[uint32]int64)
+			}
+			st.Prices = append(st.Prices, price)
 		}
 		return st, nil
 	})

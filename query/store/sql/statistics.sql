@@ -9,14 +9,15 @@ WITH
     {edges:Array(Int64)} AS edges,
     {begin_ms:Int64} AS begin_ms,
     {end_ms:Int64} AS end_ms,
-    {hold_ms:Int64} AS hold_ms
+    {hold_ms:Int64} AS hold_ms{{if .Trend}},
+    {trend_edges:Array(Int64)} AS trend_edges{{end}}
 SELECT
     toUInt8(grouping(g_item)) AS is_whole, g_item, g_text, bucket,
     if(is_whole, sum(n_pairs_of_all), sum(n_pairs)) AS pairs,
     sum(n_priced), sum(n_unavailable), sum(n_not_found), sum(n_unknown), sum(n_changes),
     sum(ms_in), sum(ms_out), sum(ms_unknown), sum(ms_restricted),
     sumMap(winners.1, winners.2) AS wins,
-    if(is_whole, [], arraySort(groupArrayIf((currency, n_priced, lowest, quantiles, highest, first_price, last_price, toString(weighted), ms_in), currency != ''))) AS prices
+    if(is_whole, [], arraySort(groupArrayIf((currency, n_priced, lowest, quantiles, highest, first_price, last_price, toString(weighted), ms_in{{if .Trend}}, trend{{end}}), currency != ''))) AS prices
 FROM (
     SELECT
         g_item, g_text, bucket, held_currency AS currency,
@@ -37,12 +38,16 @@ FROM (
         maxIf(price, observed) AS highest,
         argMinIf(price, place, observed) AS first_price,
         argMaxIf(price, place, observed) AS last_price,
+        {{if .Trend}}quantileExactLowMapIf(0.5)(map(part, price), observed) AS trend,
+        {{end -}}
         sum(toInt128(greatest(price, 0)) * held) AS weighted
     FROM (
         SELECT
             {{template "group_of" .}}, place, merchant, wins, price, state, held_currency, changed, first_bucket, group_held_to, pair_held_to,
             arrayJoin(range(toUInt32(first_bucket), toUInt32(last_bucket + 1))) AS bucket,
             ms >= begin_ms AND bucket = first_bucket AS observed,
+            {{if .Trend}}{{template "bucket_of"}}(ms, trend_edges), trend_edges, arrayEnumerate(trend_edges), 0) AS part,
+            {{end -}}
             greatest(0, least(until, edges[bucket + 1]) - greatest(ms, edges[bucket])) AS held
         FROM (
             SELECT

@@ -1,0 +1,126 @@
+-- What observations add up to, by a group and a part of the window, in one
+-- pass: the rows of each product as a sorted array, in which neighbours tell
+-- which offer stands for its capture (decision 025), or which one of each
+-- merchant, what changed, and how long each held; then sums. Tables as of
+-- results.sql: observations_by_mandate by its key, or observations by pair. The
+-- row without a group is the whole. Each array has a level of its own: names of
+-- expressions within expressions take longer to analyze than the rows to read.
+WITH
+    {edges:Array(Int64)} AS edges,
+    {begin_ms:Int64} AS begin_ms,
+    {end_ms:Int64} AS end_ms,
+    {hold_ms:Int64} AS hold_ms,
+    {trend_edges:Array(Int64)} AS trend_edges
+SELECT
+    toUInt8(grouping(g_item)) AS is_whole, g_item, g_text, bucket,
+    if(is_whole, sum(n_pairs_of_all), sum(n_pairs)) AS pairs,
+    sum(n_priced), sum(n_unavailable), sum(n_not_found), sum(n_unknown), sum(n_changes),
+    sum(ms_in), sum(ms_out), sum(ms_unknown), sum(ms_restricted),
+    sumMap(winners.1, winners.2) AS wins,
+    if(is_whole, [], arraySort(groupArrayIf((currency, n_priced, lowest, quantiles, highest, first_price, last_price, toString(weighted), ms_in, trend), currency != ''))) AS prices
+FROM (
+    SELECT
+        g_item, g_text, bucket, held_currency AS currency,
+        countIf(bucket > first_bucket OR group_held_to <= edges[bucket]) AS n_pairs,
+        countIf(bucket = first_bucket AND pair_held_to <= begin_ms) AS n_pairs_of_all,
+        countIf(observed AND state = 1) AS n_priced,
+        countIf(observed AND state = 2) AS n_unavailable,
+        countIf(observed AND state = 3) AS n_not_found,
+        countIf(observed AND state NOT IN (1, 2, 3)) AS n_unknown,
+        countIf(observed AND changed) AS n_changes,
+        sumIf(held, state = 1) AS ms_in,
+        sumIf(held, state IN (2, 3)) AS ms_out,
+        sumIf(held, state NOT IN (1, 2, 3)) AS ms_unknown,
+        sumIf(held, state = 4) AS ms_restricted,
+        sumMapIf([toString(merchant)], [toUInt64(1)], observed AND wins) AS winners,
+        minIf(price, observed) AS lowest,
+        quantilesExactLowIf(0.25, 0.5, 0.75)(price, observed) AS quantiles,
+        maxIf(price, observed) AS highest,
+        argMinIf(price, place, observed) AS first_price,
+        argMaxIf(price, place, observed) AS last_price,
+        quantileExactLowMapIf(0.5)(map(part, price), observed) AS trend,
+        sum(toInt128(greatest(price, 0)) * held) AS weighted
+    FROM (
+        SELECT
+            item AS g_item, '' AS g_text, place, merchant, wins, price, state, held_currency, changed, first_bucket, group_held_to, pair_held_to,
+            arrayJoin(range(toUInt32(first_bucket), toUInt32(last_bucket + 1))) AS bucket,
+            ms >= begin_ms AND bucket = first_bucket AS observed,
+            transform(roundDown(ms, trend_edges), trend_edges, arrayEnumerate(trend_edges), 0) AS part,
+            greatest(0, least(until, edges[bucket + 1]) - greatest(ms, edges[bucket])) AS held
+        FROM (
+            SELECT
+                *,
+                transform(roundDown(greatest(ms, begin_ms), edges), edges, arrayEnumerate(edges), 0) AS first_bucket,
+                transform(roundDown(greatest(ms, begin_ms, until - 1), edges), edges, arrayEnumerate(edges), 0) AS last_bucket
+            FROM (
+                SELECT
+                    item, o.2 AS ms, o.9 AS merchant,
+                    NOT o.7.1 AS wins, o.7.6 AS price, o.8 AS state, if(state = 1, o.7.4, '') AS held_currency,
+                    changed, group_held_to, pair_held_to, least(next, ms + hold_ms, end_ms) AS until,
+                    bitShiftLeft(toUInt256(ms), 128) + bitShiftLeft(toUInt256(item), 64) + number AS place
+                FROM (
+                    SELECT
+                        item, offers,
+                        arrayPushBack(arrayMap((o, n) -> if(o.1 = n.1, n.2, end_ms), arrayPopBack(offers), arrayPopFront(offers)), end_ms) AS nexts,
+                        arrayMap((o, p) -> o.1 = p.1 AND ((o.8, o.7.6) != (p.8, p.7.6) OR o.8 = 1 AND o.7.4 != p.7.4), offers, before) AS changes,
+                        arrayMap((o, p, i) -> if(i = 1 OR o.1 != p.1, 0, greatest(p.2 + 1, least(o.2, p.2 + hold_ms))), offers, before, arrayEnumerate(offers)) AS group_held_tos,
+                        group_held_tos AS pair_held_tos
+                    FROM (
+                        SELECT item, offers, arrayPushFront(arrayPopBack(offers), offers[1]) AS before
+                        FROM (
+                            SELECT item, arrayFilter((r, p, i) -> i = 1 OR (r.1, r.2, r.3, r.4, r.5) != (p.1, p.2, p.3, p.4, p.5), sorted, before, arrayEnumerate(sorted)) AS offers
+                            FROM (
+                                SELECT item, sorted, arrayPushFront(arrayPopBack(sorted), sorted[1]) AS before
+                                FROM (
+                                    SELECT item, arraySort(groupArray(row)) AS sorted
+                                    FROM (
+                                        SELECT
+                                            item,
+                                            (
+                                                site, -captured_desc, epoch, seq, capture, 0, (
+    NOT (is_buy_box = 2 AND site IN (SELECT site FROM sites FINAL WHERE canonical_country_market)),
+    price_minor < 0, price_minor >= 0 AND shipping_minor < 0, if(price_minor < 0, '', toString(currency)),
+    if(price_minor < 0 OR shipping_minor < 0, 0, price_minor + shipping_minor), price_minor, offer
+),
+                                                if(outcome = 'priceObserved' AND price_minor < 0, 0, toUInt8(outcome)), merchant
+                                            ) AS row
+                                        FROM (SELECT item, site, captured_desc, epoch, seq, capture, offer, outcome, currency, price_minor, shipping_minor, merchant, is_buy_box
+                        FROM observations_by_mandate
+                        WHERE mandate = {mandate:UInt64}
+      AND captured_desc <= -{from_ms:Int64}
+      AND captured_desc >= -{to_ms:Int64}
+      AND (epoch, seq) <= ({mark_epoch:UInt32}, {mark_seq:UInt64}))
+                                    )
+                                    GROUP BY item
+                                )
+                            )
+                        )
+                    )
+                )
+                ARRAY JOIN offers AS o, nexts AS next, changes AS changed, group_held_tos AS group_held_to, pair_held_tos AS pair_held_to, arrayEnumerate(offers) AS number
+                WHERE (ms >= begin_ms OR until > begin_ms) AND ms < end_ms
+            )
+        )
+    )
+    GROUP BY g_item, g_text, bucket, currency
+)
+GROUP BY GROUPING SETS ((g_item, g_text, bucket), ())
+HAVING is_whole OR (g_item, g_text, bucket) > ({after_item:UInt64}, {after_text:String}, {after_bucket:UInt32})
+ORDER BY is_whole DESC, g_item, g_text, bucket
+LIMIT {limit:UInt64}
+-- values
+-- after_bucket = 0
+-- after_item = 0
+-- after_text = 
+-- begin_ms = 100000000
+-- edges = [100000000,172800000,200000001]
+-- end_ms = 200000001
+-- from_ms = 13600000
+-- hold_ms = 86400000
+-- limit = 12
+-- mandate = 7
+-- mark_epoch = 5
+-- mark_seq = 99
+-- to_ms = 200000000
+-- trend_edges = [100000000,150000000,200000001]
+-- version = 3
