@@ -31,7 +31,7 @@ const (
 	S3AccessKeyVariable = "PREISMON_TEST_S3_ACCESS_KEY"  //
 	S3SecretKeyVariable = "PREISMON_TEST_S3_SECRET_KEY"  //
 	ImagesVariable      = "PREISMON_TEST_IMAGES"         // containers of the images PREFIX/clickhouse, PREFIX/nats and PREFIX/minio, and nothing else
-	folderPattern       = "preismon-testserver-*"        // of embedded servers, in the temporary folder
+	folderPattern       = "preismon-testserver-*"        // of embedded servers; see inMemory
 	serverGrace         = 5 * time.Second                // to end
 	startLimit          = 2 * time.Minute                // to start, without fetching or building
 	fetchLimit          = 15 * time.Minute               // to fetch and build
@@ -46,11 +46,12 @@ func unique(prefix string) string {
 	return prefix + strings.ToLower(rand.Text()[:16])
 }
 
-// folder makes a temporary folder for the servers of this process. It is locked
+// folder makes a folder for the servers of this process. It is locked
 // as long as the process lives; folders of processes that were killed before
 // their servers could remove them are removed here.
 func folder() (string, error) {
-	old, _ := filepath.Glob(filepath.Join(os.TempDir(), folderPattern))
+	parent := inMemory()
+	old, _ := filepath.Glob(filepath.Join(parent, folderPattern))
 	for _, dir := range old {
 		if st, err := os.Stat(dir); err != nil || time.Since(st.ModTime()) < time.Minute {
 			continue // may be in the making
@@ -61,7 +62,7 @@ func folder() (string, error) {
 		}
 		_ = lock.Close()
 	}
-	dir, err := os.MkdirTemp("", folderPattern)
+	dir, err := os.MkdirTemp(parent, folderPattern)
 	if err != nil {
 		return "", err
 	}

@@ -1,0 +1,8 @@
+//go:build !linux
+
+package testserver
+
+import "os"
+
+// inMemory is where servers keep their files.
+func inMemory() string { return os.TempDir() }
