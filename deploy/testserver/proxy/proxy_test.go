@@ -2,11 +2,9 @@ package proxy_test
 
 import (
 	"bytes"
-	"errors"
 	"io"
 	"net"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -100,113 +98,6 @@ func TestProxy(t *testing.T) {
 				t.Errorf("it acted %d times", acted.Load())
 			}
 		})
-	}
-}
-
-// TestEach: a limit of each connection does not add up.
-func TestEach(t *testing.T) {
-	p := proxy.New(t, echo(t))
-	p.Set(proxy.Down, proxy.Rule{Left: 1000, Each: true, Then: proxy.End})
-	for range 3 {
-		if n, err := asked(t, p, 5000); n != 1000 || err != nil {
-			t.Errorf("%d bytes came back, %v", n, err)
-		}
-		if n, err := asked(t, p, 600); n != 600 || err != nil {
-			t.Errorf("%d of 600 bytes came back, %v", n, err)
-		}
-	}
-	p.Heal()
-	if n, err := asked(t, p, 5000); n != 5000 || err != nil {
-		t.Errorf("after it healed %d bytes came back, %v", n, err)
-	}
-}
-
-// asked sends so many bytes and counts those that come back until all have or
-// the connection ends.
-func asked(t *testing.T, p *proxy.Proxy, bytes int) (int, error) {
-	t.Helper()
-	c, err := net.Dial("tcp", p.Address())
-	if err != nil {
-		return 0, err
-	}
-	defer c.Close() //nolint:errcheck // of a test
-	_ = c.SetDeadline(time.Now().Add(10 * time.Second))
-	for range bytes / 100 {
-		if _, err := c.Write(make([]byte, 100)); err != nil {
-			break // it was ended; what came back says so
-		}
-	}
-	n, err := io.ReadFull(c, make([]byte, bytes))
-	if err == io.ErrUnexpectedEOF || err == io.EOF || errors.Is(err, syscall.ECONNRESET) { // the last where it ended with bytes that were not read
-		err = nil
-	}
-	return n, err
-}
-
-// TestRefuse: while it refuses nobody gets through, then all do, at the same
-// address; a server may have another one meanwhile.
-func TestRefuse(t *testing.T) {
-	p := proxy.New(t, "127.0.0.1:1")
-	was := p.To(echo(t))
-	if was != "127.0.0.1:1" {
-		t.Errorf("it went to %s", was)
-	}
-	for range 3 {
-		open, err := net.Dial("tcp", p.Address())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n, err := asked(t, p, 700); n != 700 || err != nil {
-			t.Errorf("%d bytes came back, %v", n, err)
-		}
-		p.Refuse()
-		_ = open.SetReadDeadline(time.Now().Add(10 * time.Second))
-		if _, err := open.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) && err != io.EOF {
-			t.Errorf("the connection there was: %v", err)
-		}
-		_ = open.Close()
-		if _, err := asked(t, p, 700); !errors.Is(err, syscall.ECONNREFUSED) {
-			t.Errorf("while it refuses: %v", err)
-		}
-		p.Mend()
-	}
-}
-
-// TestBefore: a URL by way of a proxy keeps all but its address.
-func TestBefore(t *testing.T) {
-	p, through := proxy.Before(t, "clickhouse://u:p@"+echo(t)+"/db?a=b")
-	if n, err := asked(t, p, 700); n != 700 || err != nil {
-		t.Errorf("%d bytes came back, %v", n, err)
-	}
-	if want := "clickhouse://u:p@" + p.Address() + "/db?a=b"; through != want {
-		t.Errorf("%s, want %s", through, want)
-	}
-}
-
-// TestClose: connections end, by FIN or RST, and new ones pass.
-func TestClose(t *testing.T) {
-	p := proxy.New(t, echo(t))
-	for name, c := range map[string]struct {
-		end  func()
-		want error
-	}{"FIN": {p.Close, io.EOF}, "RST": {p.Reset, syscall.ECONNRESET}} {
-		open, err := net.Dial("tcp", p.Address())
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = open.SetDeadline(time.Now().Add(10 * time.Second))
-		one := []byte{1}
-		if _, err := open.Write(one); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := open.Read(one); err != nil {
-			t.Fatal(err)
-		}
-		c.end()
-		if _, err := open.Read(one); !errors.Is(err, c.want) {
-			t.Errorf("%s: %v", name, err)
-		}
-		_ = open.Close()
 	}
 }
 
