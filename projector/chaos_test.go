@@ -1,11 +1,13 @@
 package projector_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"preismon/contracts/event"
 	"preismon/deploy/testserver"
@@ -125,41 +127,92 @@ func randomChange(r *rand.Rand) event.Payload {
 
 // TestChaos draws histories of observations and scope changes, lets writes
 // fail before and after they are done and projectors crash, and compares every
-// table with the oracle whenever the streams are drained.
+// table with the oracle whenever the streams are drained. Batches come one at a
+// time, or two are under way, of events of which some were published before; or
+// the floor rises in between, and audits with content find nothing.
 func TestChaos(t *testing.T) {
-	for seed := range uint64(2) {
-		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			w := newWorld(t)
-			w.rnd = rand.New(rand.NewPCG(seed, 7))
-			w.cfg.MaxBlockRows = 1 + w.rnd.IntN(100)
-			w.cfg.BackfillRows = 1 + w.rnd.IntN(100)
-			l := newLoop(w)
-			l.crash()
-			for round := range 8 {
-				l.chance = []float64{0, 0.05, 0.15}[w.rnd.IntN(3)]
-				l.armed()
-				for range 1 + w.rnd.IntN(4) {
-					if w.rnd.IntN(2) == 0 {
-						l.publish(w.catalog(randomChange(w.rnd)))
-					} else {
-						l.publish(w.observations(1 + w.rnd.IntN(30)))
+	for name, c := range map[string]struct {
+		seeds           uint64
+		underWay, floor bool
+	}{"one batch": {seeds: 2}, "two batches": {seeds: 2, underWay: true}, "floor": {seeds: 3, floor: true}} {
+		for seed := range c.seeds {
+			t.Run(fmt.Sprintf("%s/seed %d", name, seed), func(t *testing.T) {
+				if c.underWay {
+					testserver.Full(t, "random faults with two batches under way")
+				}
+				t.Parallel()
+				w, k := newWorld(t), newKept(t)
+				w.rnd = rand.New(rand.NewPCG(seed, 7))
+				w.cfg.MaxBlockRows, w.cfg.BackfillRows = 1+w.rnd.IntN(100), 1+w.rnd.IntN(100)
+				l := newLoop(w)
+				l.crash()
+				drain, batch, rises := l.drain, w.observations, 0
+				if c.underWay {
+					drain, batch = l.pipelined, l.copies
+				}
+				if c.floor {
+					batch = func(n int) *event.Batch { return k.keep(w.aroundQuarters(n)) }
+				}
+				for round, at := range []time.Time{{}, quarters[1], quarters[2], quarters[2], quarters[3], quarters[3]} {
+					l.chance = []float64{0, 0.05, 0.15}[w.rnd.IntN(3)]
+					l.armed()
+					for range 2 + w.rnd.IntN(3) {
+						if w.rnd.IntN(2) == 0 {
+							l.publish(w.catalog(randomChange(w.rnd)))
+						} else {
+							l.publish(batch(1 + w.rnd.IntN(30)))
+						}
+						if w.rnd.IntN(3) == 0 {
+							drain()
+						}
+						if !c.floor || round == 0 {
+							continue
+						}
+						was := w.floor()
+						if err := w.p.Expire(t.Context(), at); err != nil && !errors.Is(err, errInjected) {
+							t.Fatal(err)
+						}
+						if w.floor() > was {
+							rises++
+						}
+						if w.rnd.IntN(3) == 0 {
+							l.crash()
+						}
 					}
-					if w.rnd.IntN(3) == 0 {
-						l.drain()
+					drain()
+					l.chance = 0
+					l.armed()
+					if c.floor {
+						w.oracle.floor = w.floor()
+					}
+					w.verify()
+					if c.floor && w.seq > 0 { // there is something to prove
+						w.clean(k)
+					}
+					if t.Failed() {
+						t.Fatalf("round %d", round)
 					}
 				}
-				l.drain()
-				l.chance = 0
-				l.armed()
-				w.verify()
-				if t.Failed() {
-					t.Fatalf("round %d", round)
+				if c.floor && rises == 0 {
+					t.Error("the floor never rose")
 				}
-			}
-			s := w.p.Stats()
-			t.Logf("%+v", s)
-		})
+				t.Logf("%+v", w.p.Stats())
+			})
+		}
 	}
+}
+
+// copies is observations, some of which are copies of those before.
+func (l *loop) copies(n int) *event.Batch {
+	known := l.streams[event.StreamObservations]
+	b := l.observations(n)
+	for i := range b.Messages {
+		if len(known) > 0 && l.rnd.IntN(10) == 0 {
+			delete(l.oracle.events, b.Messages[i].Event.ID)
+			b.Messages[i].Event = known[len(known)-1-l.rnd.IntN(min(40, len(known)))].Event
+		}
+	}
+	return b
 }
 
 // TestReplay delivers whole streams again, also to a new projector.

@@ -3,7 +3,6 @@ package projector_test
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"testing"
 
 	"preismon/contracts/event"
@@ -59,51 +58,6 @@ func (l *loop) pipelined() {
 		if failed && l.rnd.IntN(3) == 0 {
 			l.crash()
 		}
-	}
-}
-
-// TestChaosUnderWay is TestChaos with two batches under way: whatever write
-// fails, before or after it was done, every table is right in the end, and no
-// batch is applied over one that failed.
-func TestChaosUnderWay(t *testing.T) {
-	testserver.Full(t, "faults under way")
-	testserver.Full(t, "random faults with two batches under way")
-	for seed := range uint64(3) {
-		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			w := newWorld(t)
-			w.rnd = rand.New(rand.NewPCG(seed, 11))
-			w.cfg.MaxBlockRows = 20 + w.rnd.IntN(100)
-			l := newLoop(w)
-			l.crash()
-			var known []event.Message
-			for range 6 {
-				l.chance = []float64{0, 0.05, 0.1}[w.rnd.IntN(3)]
-				l.armed()
-				for range 2 + w.rnd.IntN(3) {
-					if w.rnd.IntN(3) == 0 {
-						l.publish(w.catalog(randomChange(w.rnd)))
-						continue
-					}
-					b := w.observations(5 + w.rnd.IntN(30))
-					for i := range b.Messages { // copies, of the batch before too
-						if len(known) > 0 && w.rnd.IntN(10) == 0 {
-							delete(w.oracle.events, b.Messages[i].Event.ID)
-							b.Messages[i].Event = known[len(known)-1-w.rnd.IntN(min(40, len(known)))].Event
-						}
-					}
-					known = append(known, b.Messages...)
-					l.publish(b)
-				}
-				l.pipelined()
-				l.chance = 0
-				l.armed()
-				w.verify()
-				if t.Failed() {
-					t.FailNow()
-				}
-			}
-			t.Logf("%+v", w.p.Stats())
-		})
 	}
 }
 
