@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -234,19 +235,13 @@ func (n *nodes) step() {
 // one that was just made, and beside each statement of the projector they give
 // nothing that such a one did not give since the change began (VIS-05, AUTH-08).
 func TestNodesRememberWhatIsTrue(t *testing.T) {
-	newNodes(t, 3).history(12)
-}
-
-// TestNodesRememberWhatIsTrueLong is the same over a longer history.
-func TestNodesRememberWhatIsTrueLong(t *testing.T) {
-	testserver.Full(t, "histories of two nodes that remember")
-	newNodes(t, 101).history(20)
-}
-
-func (n *nodes) history(steps int) {
+	n, steps := newNodes(t, 3), 12
+	if os.Getenv(testserver.FullVariable) == "full" {
+		steps = 20
+	}
 	for i := range steps {
-		if n.t.Failed() {
-			n.t.Fatalf("at step %d", i)
+		if t.Failed() {
+			t.Fatalf("at step %d", i)
 		}
 		n.begin()
 		n.watch(true)
@@ -265,9 +260,9 @@ func (n *nodes) history(steps int) {
 		hits += s.Stats().Remembered.Hits
 	}
 	if hits == 0 || n.during == 0 {
-		n.t.Errorf("%d answers were remembered, %d compared beside a step: this shows nothing", hits, n.during)
+		t.Errorf("%d answers were remembered, %d compared beside a step: this shows nothing", hits, n.during)
 	}
-	n.t.Logf("%d answers remembered, %d compared beside the projector's statements", hits, n.during)
+	t.Logf("%d answers remembered, %d compared beside the projector's statements", hits, n.during)
 }
 
 // TestReadersAreToldBeforeABackfill: before rows of granted pairs are copied,
