@@ -18,9 +18,9 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/event"
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/migrated"
 	"preismon/projector"
 	"preismon/projector/clickhouse"
-	"preismon/projector/schema"
 )
 
 const epoch = 1_700_000_000
@@ -42,10 +42,7 @@ type world struct {
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
-	server := testserver.ClickHouse(t)
-	if err := schema.Migrate(t.Context(), server.AdminDSN, schema.Options{}); err != nil {
-		t.Fatal(err)
-	}
+	server := migrated.ClickHouse(t)
 	db, err := sql.Open("clickhouse", server.AdminDSN)
 	if err != nil {
 		t.Fatal(err)

@@ -82,6 +82,8 @@ var arrows = map[string][]string{
 	"cmd/preismon/otlp":     {},
 	"deploy/prometheus":     {}, // tests alone
 	"cmd":                   {"contracts", "ingest", "projector", "query", "archive", "deploy/embedded", "deploy/runbook"},
+
+	"deploy/testserver/migrated": {"deploy/testserver", "projector"},
 }
 
 // homes lists where each library may be imported. deploy/testserver starts

@@ -12,8 +12,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
 	"preismon/contracts"
-	"preismon/deploy/testserver"
-	"preismon/projector/schema"
+	"preismon/deploy/testserver/migrated"
 	"preismon/query/store"
 )
 
@@ -29,8 +28,7 @@ type estate struct {
 
 func newEstate(t testing.TB) *estate {
 	t.Helper()
-	db := testserver.ClickHouse(t)
-	must(t, schema.Migrate(t.Context(), db.AdminDSN, schema.Options{}))
+	db := migrated.ClickHouse(t)
 	opt, err := clickhouse.ParseDSN(db.AdminDSN)
 	must(t, err)
 	conn, err := clickhouse.Open(opt)

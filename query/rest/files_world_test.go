@@ -16,8 +16,7 @@ import (
 
 	"preismon/archive"
 	"preismon/contracts"
-	"preismon/deploy/testserver"
-	"preismon/projector/schema"
+	"preismon/deploy/testserver/migrated"
 	"preismon/query"
 	"preismon/query/store"
 )
@@ -63,9 +62,7 @@ func folder(t testing.TB) archive.Store {
 
 func newFilesWorldOn(t testing.TB, archives []archive.Store, change ...func(*settings)) *filesWorld {
 	t.Helper()
-	ctx := t.Context()
-	db := testserver.ClickHouse(t)
-	must(t, schema.Migrate(ctx, db.AdminDSN, schema.Options{}))
+	db := migrated.ClickHouse(t)
 	opt, err := clickhouse.ParseDSN(db.AdminDSN)
 	must(t, err)
 	w := &filesWorld{archives: archives}

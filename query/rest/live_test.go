@@ -19,7 +19,7 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/openapi/check"
 	"preismon/deploy/testserver"
-	"preismon/projector/schema"
+	"preismon/deploy/testserver/migrated"
 	"preismon/query"
 	"preismon/query/auth"
 	"preismon/query/rest"
@@ -40,8 +40,7 @@ type live struct {
 // liveDB makes the tables of a live surface.
 func liveDB(t testing.TB) *live {
 	t.Helper()
-	l := &live{db: testserver.ClickHouse(t), now: time.Now().UTC().Truncate(time.Second)}
-	must(t, schema.Migrate(t.Context(), l.db.AdminDSN, schema.Options{}))
+	l := &live{db: migrated.ClickHouse(t), now: time.Now().UTC().Truncate(time.Second)}
 	opt, err := clickhouse.ParseDSN(l.db.AdminDSN)
 	must(t, err)
 	l.conn, err = clickhouse.Open(opt)

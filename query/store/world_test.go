@@ -9,8 +9,7 @@ import (
 	"time"
 
 	"preismon/contracts"
-	"preismon/deploy/testserver"
-	"preismon/projector/schema"
+	"preismon/deploy/testserver/migrated"
 	"preismon/query"
 	"preismon/query/store"
 
@@ -83,11 +82,7 @@ var worldSites = []string{"alpha.example", "beta.example", "gamma.example", "mar
 
 func newWorld(t testing.TB, seed uint64, n int) *world {
 	t.Helper()
-	ctx := t.Context()
-	db := testserver.ClickHouse(t)
-	if err := schema.Migrate(ctx, db.AdminDSN, schema.Options{}); err != nil {
-		t.Fatal(err)
-	}
+	db := migrated.ClickHouse(t)
 	opt, err := clickhouse.ParseDSN(db.AdminDSN)
 	if err != nil {
 		t.Fatal(err)
