@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"runtime"
 	"time"
 
@@ -49,29 +50,17 @@ func DefaultConsumerConfig() ConsumerConfig {
 
 func (c ConsumerConfig) withDefaults() ConsumerConfig {
 	d := DefaultConsumerConfig()
-	set := func(v *int, d int) {
-		if *v == 0 {
-			*v = d
-		}
-	}
-	wait := func(v *time.Duration, d time.Duration) {
-		if *v == 0 {
-			*v = d
-		}
-	}
-	set(&c.Partitions, d.Partitions)
-	set(&c.MaxRows, d.MaxRows)
-	set(&c.MaxBytes, d.MaxBytes)
-	set(&c.MaxMessages, d.MaxMessages)
-	set(&c.Workers, d.Workers)
-	wait(&c.Linger, d.Linger)
-	wait(&c.PassLinger, d.PassLinger)
-	wait(&c.AckWait, d.AckWait)
-	wait(&c.MaxBackoff, d.MaxBackoff)
-	wait(&c.Grace, d.Grace)
-	if c.Name == "" {
-		c.Name = ProjectorConsumer(c.Partition, c.Partitions)
-	}
+	c.Partitions = cmp.Or(c.Partitions, d.Partitions)
+	c.MaxRows = cmp.Or(c.MaxRows, d.MaxRows)
+	c.MaxBytes = cmp.Or(c.MaxBytes, d.MaxBytes)
+	c.MaxMessages = cmp.Or(c.MaxMessages, d.MaxMessages)
+	c.Workers = cmp.Or(c.Workers, d.Workers)
+	c.Linger = cmp.Or(c.Linger, d.Linger)
+	c.PassLinger = cmp.Or(c.PassLinger, d.PassLinger)
+	c.AckWait = cmp.Or(c.AckWait, d.AckWait)
+	c.MaxBackoff = cmp.Or(c.MaxBackoff, d.MaxBackoff)
+	c.Grace = cmp.Or(c.Grace, d.Grace)
+	c.Name = cmp.Or(c.Name, ProjectorConsumer(c.Partition, c.Partitions))
 	return c
 }
 

@@ -11,6 +11,7 @@
 package ingest
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -107,17 +108,10 @@ func Connect(c Config, options ...nats.Option) (*nats.Conn, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	log := c.Logger
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
-	timeout := c.ConnectTimeout
-	if timeout == 0 {
-		timeout = 5 * time.Second
-	}
+	log := cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	opts := []nats.Option{
 		nats.Name(c.Name),
-		nats.Timeout(timeout),
+		nats.Timeout(cmp.Or(c.ConnectTimeout, 5*time.Second)),
 		nats.MaxReconnects(-1),
 		nats.ReconnectWait(250 * time.Millisecond),
 		nats.ReconnectJitter(100*time.Millisecond, 500*time.Millisecond),

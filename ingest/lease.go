@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,12 +46,8 @@ type LeaseConfig struct {
 }
 
 func (c LeaseConfig) withDefaults() LeaseConfig {
-	if c.TTL == 0 {
-		c.TTL = 10 * time.Second
-	}
-	if c.Replicas == 0 {
-		c.Replicas = 1
-	}
+	c.TTL = cmp.Or(c.TTL, 10*time.Second)
+	c.Replicas = cmp.Or(c.Replicas, 1)
 	if c.Holder == "" {
 		host, _ := os.Hostname()
 		c.Holder = fmt.Sprintf("%s/%d", host, os.Getpid())
@@ -92,9 +89,7 @@ func NewLease(c LeaseConfig, js jetstream.JetStream, log *slog.Logger) (*Lease, 
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
+	log = cmp.Or(log, slog.New(slog.DiscardHandler))
 	c = c.withDefaults()
 	return &Lease{c: c, js: js, log: log.With("lease", c.Key, "holder", c.Holder)}, nil
 }

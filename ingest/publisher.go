@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -50,21 +51,11 @@ func DefaultPublisherConfig() PublisherConfig {
 
 func (c PublisherConfig) withDefaults() PublisherConfig {
 	d := DefaultPublisherConfig()
-	if c.MaxInFlight == 0 {
-		c.MaxInFlight = d.MaxInFlight
-	}
-	if c.MaxInFlightBytes == 0 {
-		c.MaxInFlightBytes = d.MaxInFlightBytes
-	}
-	if c.AckTimeout == 0 {
-		c.AckTimeout = d.AckTimeout
-	}
-	if c.MaxBackoff == 0 {
-		c.MaxBackoff = d.MaxBackoff
-	}
-	if c.NoStreamWait == 0 {
-		c.NoStreamWait = d.NoStreamWait
-	}
+	c.MaxInFlight = cmp.Or(c.MaxInFlight, d.MaxInFlight)
+	c.MaxInFlightBytes = cmp.Or(c.MaxInFlightBytes, d.MaxInFlightBytes)
+	c.AckTimeout = cmp.Or(c.AckTimeout, d.AckTimeout)
+	c.MaxBackoff = cmp.Or(c.MaxBackoff, d.MaxBackoff)
+	c.NoStreamWait = cmp.Or(c.NoStreamWait, d.NoStreamWait)
 	return c
 }
 
@@ -127,9 +118,7 @@ func NewPublisher(nc *nats.Conn, c PublisherConfig, log *slog.Logger) (*Publishe
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
+	log = cmp.Or(log, slog.New(slog.DiscardHandler))
 	c = c.withDefaults()
 	p := &Publisher{
 		c: c, nc: nc, log: log,

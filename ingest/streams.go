@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,18 +37,10 @@ func DefaultStreamConfig() StreamConfig {
 
 func (c StreamConfig) withDefaults() StreamConfig {
 	d := DefaultStreamConfig()
-	if c.Replicas == 0 {
-		c.Replicas = d.Replicas
-	}
-	if c.MaxBytes == 0 {
-		c.MaxBytes = -1
-	}
-	if c.DuplicateWindow == 0 {
-		c.DuplicateWindow = d.DuplicateWindow
-	}
-	if c.DeadLetterAge == 0 {
-		c.DeadLetterAge = d.DeadLetterAge
-	}
+	c.Replicas = cmp.Or(c.Replicas, d.Replicas)
+	c.MaxBytes = cmp.Or(c.MaxBytes, -1)
+	c.DuplicateWindow = cmp.Or(c.DuplicateWindow, d.DuplicateWindow)
+	c.DeadLetterAge = cmp.Or(c.DeadLetterAge, d.DeadLetterAge)
 	return c
 }
 

@@ -10,6 +10,7 @@
 package market
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -53,12 +54,8 @@ func (c *Config) setDefaults() {
 		c.Start = c.Now.AddDate(0, 0, -DefaultDays)
 	}
 	c.Start = c.Start.UTC().Truncate(time.Second)
-	if c.Scale == 0 {
-		c.Scale = 1
-	}
-	if c.LiveRate == 0 {
-		c.LiveRate = 2
-	}
+	c.Scale = cmp.Or(c.Scale, 1)
+	c.LiveRate = cmp.Or(c.LiveRate, 2)
 }
 
 // firstDay and lastDay bound what the market can be asked for: its customers
