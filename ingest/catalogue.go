@@ -3,6 +3,7 @@ package ingest
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -10,50 +11,41 @@ import (
 	"preismon/contracts/event"
 )
 
-// Subjects of the catalogue by kind.
-const (
-	subjectsAccounts = "catalog.account.>"
-	subjectsMandates = "catalog.mandate.>"
-	subjectsOrders   = "catalog.order.>"
-	subjectsSites    = "catalog.site.>"
-	subjectsItems    = "catalog.item.>"
-)
-
 // Accounts gives the accounts of the catalogue as they stand, in the order in
 // which they were last published. Messages that are no accounts, or that the
 // projector put into the dead letters, are left out: they are not in force.
 func Accounts(ctx context.Context, js jetstream.JetStream) ([]*contracts.Account, error) {
-	return inForce[*contracts.Account](ctx, js, subjectsAccounts)
+	return inForce[*contracts.Account](ctx, js, event.KindAccount)
 }
 
 // Mandates gives the mandates of the catalogue, as Accounts gives accounts.
 func Mandates(ctx context.Context, js jetstream.JetStream) ([]*contracts.Mandate, error) {
-	return inForce[*contracts.Mandate](ctx, js, subjectsMandates)
+	return inForce[*contracts.Mandate](ctx, js, event.KindMandate)
 }
 
 // Orders gives the orders of all mandates, as Accounts gives accounts.
 func Orders(ctx context.Context, js jetstream.JetStream) ([]*contracts.Order, error) {
-	return inForce[*contracts.Order](ctx, js, subjectsOrders)
+	return inForce[*contracts.Order](ctx, js, event.KindOrder)
 }
 
 // Sites gives the sites of the catalogue, as Accounts gives accounts.
 func Sites(ctx context.Context, js jetstream.JetStream) ([]*contracts.Site, error) {
-	return inForce[*contracts.Site](ctx, js, subjectsSites)
+	return inForce[*contracts.Site](ctx, js, event.KindSite)
 }
 
 // Items gives the items of the catalogue, as Accounts gives accounts. It holds
 // all of them.
 func Items(ctx context.Context, js jetstream.JetStream) ([]*contracts.Item, error) {
-	return inForce[*contracts.Item](ctx, js, subjectsItems)
+	return inForce[*contracts.Item](ctx, js, event.KindItem)
 }
 
-func inForce[T any](ctx context.Context, js jetstream.JetStream, subjects string) ([]T, error) {
+func inForce[T any](ctx context.Context, js jetstream.JetStream, kind event.Kind) ([]T, error) {
 	var all []T
 	rejected, err := deadLetters(ctx, js, event.StreamCatalog)
 	if err != nil {
 		return nil, err
 	}
-	for m, err := range NewHistory(js).Read(ctx, event.ReadRequest{Stream: event.StreamCatalog, Subject: subjects, Bodies: true}) {
+	for m, err := range NewHistory(js).Read(ctx, event.ReadRequest{Stream: event.StreamCatalog, Subject: fmt.Sprintf("catalog.%s.>", kind), Bodies: true}) {
 		if errors.Is(err, jetstream.ErrStreamNotFound) {
 			return nil, nil
 		}
