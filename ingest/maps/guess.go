@@ -1,6 +1,7 @@
 package maps
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -118,7 +119,7 @@ func (b *book) show(cols *columnIndex, rec []string, line int) Shown {
 		return Shown{Line: line, Reject: bad.Reason}
 	}
 	shown := Shown{
-		Line: line, Site: string(r.product.site.Site.Site), Product: first(r.name, r.product.item.EAN, r.product.key),
+		Line: line, Site: string(r.product.site.Site.Site), Product: cmp.Or(r.name, r.product.item.EAN, r.product.key),
 		CapturedAt: time.UnixMilli(r.ms).UTC().Format(time.RFC3339), Merchant: r.merchant,
 		Outcome: []string{offered: "available", unavailable: "unavailable", unknown: "unknown"}[r.state],
 	}

@@ -2,7 +2,9 @@ package maps
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,7 +35,7 @@ func (g *guesser) write() ([]byte, error) {
 	sites, where, known := g.sitesOf()
 	currency := ""
 	for _, mark := range price.strip {
-		currency = first(currency, currencyMarks[mark])
+		currency = cmp.Or(currency, currencyMarks[mark])
 	}
 	if name := g.header[g.columns["price"]]; currency == "" {
 		for code := range strings.FieldsFuncSeq(strings.ToUpper(name), func(r rune) bool { return r < 'A' || r > 'Z' }) {
@@ -72,7 +74,7 @@ func (g *guesser) write() ([]byte, error) {
 	if column, ok := g.columns["site"]; ok {
 		fmt.Fprintf(&b, "  site: %s\n", scalar(g.header[column]))
 	} else {
-		key := first(slug(g.label), "my-shop")
+		key := cmp.Or(slug(g.label), "my-shop")
 		fmt.Fprintf(&b, "  site: {value: %s}\n", scalar(ofMandate+"_"+key))
 		g.doubt("no column names the site: all rows are of one that is called after the mandate and the file, %q (columns.site.value)", ofMandate+"_"+key)
 	}
@@ -124,7 +126,7 @@ func (g *guesser) write() ([]byte, error) {
 	if _, boxes := g.columns["isBuyBox"]; boxes && merchants {
 		kind = "marketplace"
 	}
-	fmt.Fprintf(&b, "\ndefaultSite: {type: %s, country: %s, currency: %s}\n", kind, where.country, first(currency, where.currency))
+	fmt.Fprintf(&b, "\ndefaultSite: {type: %s, country: %s, currency: %s}\n", kind, where.country, cmp.Or(currency, where.currency))
 	return b.Bytes(), nil
 }
 
@@ -184,7 +186,7 @@ func (g *guesser) sitesOf() (odd []string, where place, known bool) {
 		counts[domain]++
 	}
 	best := 0
-	for _, domain := range sortedKeys(counts) {
+	for _, domain := range slices.Sorted(maps.Keys(counts)) {
 		if p, ok := places[domain]; ok && counts[domain] > best {
 			best, where, known = counts[domain], p, true
 		}
@@ -201,7 +203,7 @@ func (g *guesser) writeLocale(b *bytes.Buffer, where place) {
 		return
 	}
 	locale := map[string]string{"GB": "co.uk"}[where.country]
-	locale = first(locale, strings.ToLower(where.country))
+	locale = cmp.Or(locale, strings.ToLower(where.country))
 	fmt.Fprintf(b, "  asinLocale: {value: %s}\n", scalar(locale))
 	g.doubt("ASINs are taken for those of %q (columns.asinLocale)", locale)
 }

@@ -1,7 +1,9 @@
 package maps
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -71,7 +73,7 @@ func (m *Mapping) complete() error {
 
 func (m *Mapping) checkSites(f *contracts.Faults) {
 	byKey := map[contracts.SiteKey]contracts.Site{}
-	for _, value := range sortedKeys(m.Sites) {
+	for _, value := range slices.Sorted(maps.Keys(m.Sites)) {
 		s, err := m.site(value)
 		f.Under("sites."+value, err)
 		if other, ok := byKey[s.Site]; ok && other != s {
@@ -111,9 +113,9 @@ func (m *Mapping) facts(value string, s Site) (contracts.Site, error) {
 		s.Site = siteKey(value)
 	}
 	out := contracts.Site{
-		Site: contracts.SiteKey(s.Site), Name: first(s.Name, d.Name, value), SiteType: contracts.SiteType(first(string(s.Type), string(d.Type))),
-		CountryCode: first(s.Country, d.Country), CurrencyCode: contracts.Currency(first(string(s.Currency), string(d.Currency))),
-		Operator:               first(s.Operator, d.Operator),
+		Site: contracts.SiteKey(s.Site), Name: cmp.Or(s.Name, d.Name, value), SiteType: contracts.SiteType(cmp.Or(string(s.Type), string(d.Type))),
+		CountryCode: cmp.Or(s.Country, d.Country), CurrencyCode: contracts.Currency(cmp.Or(string(s.Currency), string(d.Currency))),
+		Operator:               cmp.Or(s.Operator, d.Operator),
 		CanonicalCountryMarket: yes(s.CanonicalCountryMarket, d.CanonicalCountryMarket),
 		PriceComparisonMarket:  yes(s.PriceComparisonMarket, d.PriceComparisonMarket),
 	}
@@ -132,15 +134,6 @@ func siteKey(value string) string {
 	return key
 }
 
-func first(texts ...string) string {
-	for _, t := range texts {
-		if t != "" {
-			return t
-		}
-	}
-	return ""
-}
-
 func yes(flags ...*bool) bool {
 	for _, f := range flags {
 		if f != nil {
@@ -148,15 +141,6 @@ func yes(flags ...*bool) bool {
 		}
 	}
 	return false
-}
-
-func sortedKeys[K ~string, V any](m map[K]V) []K {
-	keys := make([]K, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 func (t *Text) mapped() bool { return t.Column != "" || len(t.Columns) > 0 || t.Value != "" }

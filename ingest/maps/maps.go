@@ -13,6 +13,7 @@
 package maps
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -249,7 +250,7 @@ func Series(file string) string {
 			break
 		}
 	}
-	return first(strings.Trim(label, " -_.()"), Label(file))
+	return cmp.Or(strings.Trim(label, " -_.()"), Label(file))
 }
 
 // Label is the file's name without its folder and extensions.

@@ -1,6 +1,7 @@
 package maps
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -76,7 +77,7 @@ func (b *book) product(x *columnIndex, rec []string, s *site, line int) (*produc
 		for i := range keys {
 			keys[i] = strings.Clone(keys[i])
 		}
-		key := first(keys[0], keys[1], keys[2], keys[3])
+		key := cmp.Or(keys[0], keys[1], keys[2], keys[3])
 		if key == "" {
 			return nil, reject(line, productNone, "no product key")
 		}

@@ -3,11 +3,13 @@ package maps
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize"
 	"github.com/dustin/go-humanize/english"
 
 	"preismon/contracts"
@@ -228,7 +230,7 @@ func linesOf(c Count) string {
 }
 
 func counted[K ~string](m map[K]int) string {
-	keys := sortedKeys(m)
+	keys := slices.Sorted(maps.Keys(m))
 	slices.SortStableFunc(keys, func(a, b K) int { return m[b] - m[a] })
 	parts := make([]string, len(keys))
 	for i, k := range keys {
@@ -241,10 +243,4 @@ func counted[K ~string](m map[K]int) string {
 func plural(n int, thing string) string { return digits(n) + " " + english.PluralWord(n, thing, "") }
 
 // digits writes a count with commas: 778,026.
-func digits(n int) string {
-	s := strconv.Itoa(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
+func digits(n int) string { return humanize.Comma(int64(n)) }

@@ -3,6 +3,7 @@ package maps
 import (
 	"encoding/json"
 	"io"
+	"maps"
 	"slices"
 
 	"preismon/contracts"
@@ -124,7 +125,7 @@ func (t *tally) counts() (doubtful, rejected []Count) {
 			doubtful = append(doubtful, c)
 		}
 	}
-	for _, code := range sortedKeys(t.rejected) {
+	for _, code := range slices.Sorted(maps.Keys(t.rejected)) {
 		rejected = append(rejected, *t.rejected[code])
 	}
 	slices.SortStableFunc(rejected, func(a, b Count) int { return b.N - a.N })

@@ -2,6 +2,7 @@ package maps
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,7 +36,7 @@ var namedLayouts = map[string][]layout{
 // compile reads layouts, zone and time of day.
 func (t *Time) compile(f *contracts.Faults, sites map[string]Site, other *Site) {
 	zoned := t.Zone != "" || other != nil && other.Zone != ""
-	for _, value := range sortedKeys(sites) {
+	for _, value := range slices.Sorted(maps.Keys(sites)) {
 		zoned = zoned || sites[value].Zone != ""
 		if z := sites[value].Zone; z != "" {
 			_, err := location(z)
@@ -96,7 +97,7 @@ func compileLayout(form string) (layout, error) {
 	ref := time.Date(2013, 11, 24, 17, 38, 0, 0, time.FixedZone("", offset))
 	got, err := time.ParseInLocation(form, ref.Format(form), time.UTC)
 	if err != nil || got.Year() != 2013 || got.Month() != 11 || got.Day() != 24 {
-		return layout{}, fmt.Errorf("%q is neither a layout like \"02.01.2006 15:04\" nor one of %s", form, strings.Join(sortedKeys(namedLayouts), ", "))
+		return layout{}, fmt.Errorf("%q is neither a layout like \"02.01.2006 15:04\" nor one of %s", form, strings.Join(slices.Sorted(maps.Keys(namedLayouts)), ", "))
 	}
 	_, seconds := got.Zone()
 	return layout{form: form, zoned: seconds == offset, day: got.Hour() == 0 && got.Minute() == 0}, nil
