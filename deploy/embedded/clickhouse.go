@@ -92,13 +92,12 @@ func StartClickHouse(ctx context.Context, cfg ClickHouseConfig) (*ClickHouse, er
 	ch := &ClickHouse{cfg: cfg, passwords: passwords, program: program, library: library}
 	refetched := false
 	for try := 1; ; try++ {
-		if ch.tcp, ch.http, err = freePorts(); err != nil {
+		ports, err := FreePorts(2)
+		if err != nil {
 			return nil, fmt.Errorf("find free ports for ClickHouse: %w", err)
 		}
-		if cfg.TCPPort != 0 {
-			ch.tcp = cfg.TCPPort
-		}
-		err := ch.launch(ctx)
+		ch.tcp, ch.http = cmp.Or(cfg.TCPPort, ports[0]), ports[1]
+		err = ch.launch(ctx)
 		switch {
 		case err == nil:
 			return ch, nil
@@ -217,17 +216,18 @@ func (c *ClickHouse) kill() error {
 
 func (c *ClickHouse) path(name string) string { return filepath.Join(c.cfg.Dir, name) }
 
-// freePorts returns two ports that were free a moment ago.
-func freePorts() (a, b int, err error) {
-	for _, port := range []*int{&a, &b} {
+// FreePorts gives ports that were free a moment ago.
+func FreePorts(n int) ([]int, error) {
+	var ports []int
+	for range n {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
-			return 0, 0, err
+			return nil, err
 		}
-		defer l.Close() // both are held until both are chosen
-		*port = l.Addr().(*net.TCPAddr).Port
+		defer l.Close() //nolint:errcheck // held until all are chosen
+		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
 	}
-	return a, b, nil
+	return ports, nil
 }
 
 func (c *ClickHouse) writeConfig(library bool) error {

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -92,9 +91,11 @@ func startS3() (S3Server, error) {
 		variables = append(variables, name+"="+value)
 	}
 	for range 5 { // the port may be taken between choice and use
-		if s.Endpoint, err = freeAddress(); err != nil {
+		var ports []int
+		if ports, err = embedded.FreePorts(1); err != nil {
 			return s, err
 		}
+		s.Endpoint = fmt.Sprintf("127.0.0.1:%d", ports[0])
 		if err = runMinIO(ctx, program, folder, dir, s.Endpoint, variables); err == nil {
 			return s, nil
 		}
@@ -158,13 +159,4 @@ func buildMinIO(ctx context.Context) (string, error) {
 		cmd.Env = append(os.Environ(), "GOBIN="+into, "GOFLAGS=", "CGO_ENABLED=0")
 		return cmd
 	})
-}
-
-func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	defer l.Close()
-	return l.Addr().String(), nil
 }

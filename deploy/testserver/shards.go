@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"net"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -32,7 +31,7 @@ func Shards(tb testing.TB, n int) []*Shard {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	ports, err := freePorts(n)
+	ports, err := embedded.FreePorts(n)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -69,18 +68,4 @@ func (s *Shard) Start(tb testing.TB) {
 		tb.Fatalf("start a shard: %v", err)
 	}
 	s.ClickHouse = started
-}
-
-// freePorts gives ports that were free a moment ago.
-func freePorts(n int) ([]int, error) {
-	var ports []int
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
-		}
-		defer l.Close() //nolint:errcheck // held until all are chosen
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
-	}
-	return ports, nil
 }

@@ -3,7 +3,8 @@ package maps
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
+
+	"github.com/google/uuid"
 
 	"preismon/contracts"
 )
@@ -58,11 +59,10 @@ func appendObservation(b []byte, o *contracts.Observation) []byte {
 	return b
 }
 
-// uuid makes a UUID of version 8 (RFC 9562, 5.8) of a hash.
-func uuid(sum [sha256.Size]byte) string {
-	b := sum[:16]
+// uuidOf makes a UUID of version 8 (RFC 9562, 5.8) of a hash.
+func uuidOf(sum [sha256.Size]byte) string {
+	b := uuid.UUID(sum[:16])
 	b[6] = b[6]&0x0f | 0x80
 	b[8] = b[8]&0x3f | 0x80
-	h := hex.EncodeToString(b)
-	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
+	return b.String()
 }

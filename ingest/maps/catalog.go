@@ -146,5 +146,5 @@ func (im *importer) record(ctx context.Context, kind event.Kind, data event.Payl
 		return fmt.Errorf("%s: %w", kind, err)
 	}
 	sum := sha256.Sum256(append([]byte("preismon import "+string(kind)+" 1\x00"), b...))
-	return im.send(ctx, &event.Event{ID: uuid(sum), Kind: kind, Producer: Producer, ProducedAt: im.now, Data: data})
+	return im.send(ctx, &event.Event{ID: uuidOf(sum), Kind: kind, Producer: Producer, ProducedAt: im.now, Data: data})
 }

@@ -338,7 +338,7 @@ func (s *sender) flush(b *batch) error {
 	}
 	s.scratch = appendBatch(s.scratch[:0], s.Mapping.Source, data)
 	return s.importer.send(s.ctx, &event.Event{
-		ID: uuid(sha256.Sum256(s.scratch)), Kind: event.KindObservations, Producer: Producer, ProducedAt: s.now, Data: data,
+		ID: uuidOf(sha256.Sum256(s.scratch)), Kind: event.KindObservations, Producer: Producer, ProducedAt: s.now, Data: data,
 	})
 }
 

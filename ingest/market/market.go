@@ -13,13 +13,14 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"math"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/google/uuid"
 
 	"preismon/contracts"
 	"preismon/contracts/event"
@@ -179,21 +180,14 @@ func textKey(s string) uint64 {
 
 func (m *Market) seedText() string { return fmt.Sprintf("demo-market/%d", m.cfg.Seed) }
 
-// uuid is a UUID of version 8 (RFC 9562): 122 bits of ours.
-func uuid(hi, lo uint64) string {
-	var b [16]byte
+// uuidOf is a UUID of version 8 (RFC 9562): 122 bits of ours.
+func uuidOf(hi, lo uint64) string {
+	var b uuid.UUID
 	binary.BigEndian.PutUint64(b[:8], hi)
 	binary.BigEndian.PutUint64(b[8:], lo)
 	b[6] = b[6]&0x0f | 0x80
 	b[8] = b[8]&0x3f | 0x80
-	var s [36]byte
-	hex.Encode(s[0:8], b[0:4])
-	hex.Encode(s[9:13], b[4:6])
-	hex.Encode(s[14:18], b[6:8])
-	hex.Encode(s[19:23], b[8:10])
-	hex.Encode(s[24:36], b[10:16])
-	s[8], s[13], s[18], s[23] = '-', '-', '-', '-'
-	return string(s[:])
+	return b.String()
 }
 
 // record makes the event of a catalogue record. Its id follows from its
@@ -209,7 +203,7 @@ func (m *Market) record(kind event.Kind, at time.Time, data event.Payload) *even
 	fmt.Fprintf(h, "%s\n%s\n%d\n", m.seedText(), e.Subject(), e.ProducedAt.UnixMilli())
 	h.Write(content)
 	sum := h.Sum(nil)
-	e.ID = uuid(binary.BigEndian.Uint64(sum), binary.BigEndian.Uint64(sum[8:]))
+	e.ID = uuidOf(binary.BigEndian.Uint64(sum), binary.BigEndian.Uint64(sum[8:]))
 	return e
 }
 

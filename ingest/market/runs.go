@@ -160,7 +160,7 @@ func (m *Market) batch(c chunk) *event.Event {
 	}
 	run := m.draw(drawChunk, r.key, uint64(c.run))
 	return &event.Event{
-		ID:   uuid(mix(run^r.makeup), m.draw(drawChunk, run+uint64(c.first), r.key)),
+		ID:   uuidOf(mix(run^r.makeup), m.draw(drawChunk, run+uint64(c.first), r.key)),
 		Kind: event.KindObservations, Producer: Producer, ProducedAt: time.UnixMilli(c.produced).UTC(), Data: b,
 	}
 }
@@ -221,7 +221,7 @@ func (m *Market) LiveCaptures(from, to time.Time) iter.Seq[*event.Event] {
 				w.reserve(p.site.maxOffers)
 				id := m.draw(drawLive, h^mix(uint64(at)), j)
 				e := &event.Event{
-					ID: uuid(id, mix(id^p.hash)), Kind: event.KindObservations, Producer: Producer,
+					ID: uuidOf(id, mix(id^p.hash)), Kind: event.KindObservations, Producer: Producer,
 					ProducedAt: time.UnixMilli(at + 20).UTC(),
 					Data: &contracts.Observations{
 						Site: p.site.Site.Site, Run: "live-" + time.Unix(sec, 0).UTC().Format("20060102T150405Z"),
