@@ -3,6 +3,7 @@ package event
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"unicode/utf8"
 
 	"preismon/contracts"
@@ -80,22 +81,6 @@ var (
 	batchFields       = []string{"site", "run", "observations"}
 	observationFields = []string{"itemId", "capturedAt", "outcome", "offers"}
 	offerFields       = []string{"merchant", "price", "shipping", "currencyCode", "isPrime", "isBuyBox", "rating", "manufacturer", "title", "url", "deliveryText"}
-	siteFields        = []string{"site", "name", "siteType", "countryCode", "currencyCode", "operator", "canonicalCountryMarket", "priceComparisonMarket"}
-	itemFields        = []string{"itemId", "ean", "pzn", "asin", "asinLocale", "name", "brand", "manufacturer"}
-	mandateFields     = []string{"mandateId", "name", "package"}
-	packageFields     = []string{"name", "maxItems"}
-	accountFields     = []string{"accountId", "mandateId", "loginIdentifier", "passwordHash", "administrative", "disabled", "permissions", "scope"}
-	scopeFields       = []string{"allOrders", "orders", "allSites", "sites"}
-	orderFields       = []string{"orderId", "mandateId", "alias", "name", "active", "createdAt", "items", "sites", "schedule", "counters", "legacy", "memberships"}
-	scheduleFields    = []string{"intervalMinutes", "lastRunAt", "nextRunAt"}
-	membershipFields  = []string{"itemId", "sites"}
-	countersFields    = []string{"site", "configuredObservations", "expectedProcessedByNow", "processedObservations"}
-	referenceFields   = []string{"mandateId", "itemId", "prices"}
-	priceFields       = []string{"amountMinor", "currencyCode", "appliesToSite", "referenceQuantity", "priceType"}
-	customerFields    = []string{"mandateId", "itemId", "category", "fields"}
-	fileJobFields     = []string{"fileJobId", "mandateId", "orderId", "name", "createdAt"}
-	archiveFields     = []string{"archiveId", "fileJobId", "mandateId", "orderId", "archivedAt", "files"}
-	fileFields        = []string{"name", "filename", "sizeBytes", "sha256"}
 )
 
 func (p *decoder) event() (*Event, error) {
@@ -153,29 +138,12 @@ func (p *decoder) event() (*Event, error) {
 
 func (p *decoder) payload(k Kind) Payload {
 	p.clone = k != KindObservations
-	switch k {
-	case KindObservations:
+	if k == KindObservations {
 		return p.observations()
-	case KindSite:
-		return p.site()
-	case KindItem:
-		return p.item()
-	case KindMandate:
-		return p.mandate()
-	case KindAccount:
-		return p.account()
-	case KindOrder:
-		return p.order()
-	case KindReferencePrices:
-		return p.referencePrices()
-	case KindCustomerData:
-		return p.customerData()
-	case KindExport, KindImport:
-		return p.fileJob()
-	case KindExportArchive, KindImportArchive:
-		return p.fileArchive()
 	}
-	panic("event: no decoder for " + string(k))
+	record := reflect.New(payloads[k])
+	p.value(record.Elem())
+	return record.Interface().(Payload)
 }
 
 // id reads the decimal text form.
@@ -189,13 +157,6 @@ func id[T ~uint64](p *decoder) T {
 		p.failf("%q is not an id: a decimal number from 1 to 18446744073709551615", clip(s))
 	}
 	return n
-}
-
-// list reads an array; value reads one of its values.
-func list[T any](p *decoder, value func() T) []T {
-	all := []T{}
-	p.array(func() { all = append(all, value()) })
-	return all
 }
 
 func (p *decoder) siteKey() contracts.SiteKey { return contracts.SiteKey(p.text()) }

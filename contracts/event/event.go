@@ -11,7 +11,7 @@ package event
 
 import (
 	_ "embed"
-	"slices"
+	"reflect"
 	"time"
 	"unicode/utf8"
 
@@ -75,35 +75,28 @@ func Kinds() []Kind {
 	}
 }
 
-func (k Kind) known() bool { return slices.Contains(kinds, k) }
+// payloads are the types of what events of each kind carry.
+var payloads = map[Kind]reflect.Type{
+	KindObservations:    reflect.TypeFor[contracts.Observations](),
+	KindSite:            reflect.TypeFor[contracts.Site](),
+	KindItem:            reflect.TypeFor[contracts.Item](),
+	KindMandate:         reflect.TypeFor[contracts.Mandate](),
+	KindAccount:         reflect.TypeFor[contracts.Account](),
+	KindOrder:           reflect.TypeFor[contracts.Order](),
+	KindReferencePrices: reflect.TypeFor[contracts.ReferencePrices](),
+	KindCustomerData:    reflect.TypeFor[contracts.CustomerData](),
+	KindExport:          reflect.TypeFor[contracts.FileJob](),
+	KindExportArchive:   reflect.TypeFor[contracts.FileArchive](),
+	KindImport:          reflect.TypeFor[contracts.FileJob](),
+	KindImportArchive:   reflect.TypeFor[contracts.FileArchive](),
+}
 
-var kinds = Kinds()
+func (k Kind) known() bool { return payloads[k] != nil }
 
 // fits tells whether the payload is of the type that belongs to the kind.
 func (k Kind) fits(d Payload) bool {
-	switch d := d.(type) {
-	case *contracts.Observations:
-		return d != nil && k == KindObservations
-	case *contracts.Site:
-		return d != nil && k == KindSite
-	case *contracts.Item:
-		return d != nil && k == KindItem
-	case *contracts.Mandate:
-		return d != nil && k == KindMandate
-	case *contracts.Account:
-		return d != nil && k == KindAccount
-	case *contracts.Order:
-		return d != nil && k == KindOrder
-	case *contracts.ReferencePrices:
-		return d != nil && k == KindReferencePrices
-	case *contracts.CustomerData:
-		return d != nil && k == KindCustomerData
-	case *contracts.FileJob:
-		return d != nil && (k == KindExport || k == KindImport)
-	case *contracts.FileArchive:
-		return d != nil && (k == KindExportArchive || k == KindImportArchive)
-	}
-	return false
+	v := reflect.ValueOf(d)
+	return v.Kind() == reflect.Pointer && !v.IsNil() && v.Type().Elem() == payloads[k]
 }
 
 // isUUID tells whether s is a UUID in canonical lower-case form.

@@ -1,11 +1,13 @@
 package event
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 // FieldNames gives every name that Decode knows.
 func FieldNames() []string {
-	return slices.Concat(envelopeFields, batchFields, observationFields, offerFields, siteFields, itemFields, mandateFields, packageFields,
-		accountFields, scopeFields, orderFields, scheduleFields, countersFields, membershipFields, referenceFields, priceFields, customerFields, fileJobFields, archiveFields, fileFields)
+	return slices.Concat(append(slices.Collect(maps.Values(fieldNames)), envelopeFields)...)
 }
 
 // EncodeAny is Encode by encoding/json, which the encoder of observations is
