@@ -109,7 +109,7 @@ var processFaults = []fault{
 		}
 		return nil
 	}},
-	{name: "query-killed", do: func(w *world, rnd *rand.Rand) error {
+	{name: "query-killed", core: true, do: func(w *world, rnd *rand.Rand) error {
 		time.Sleep(upTo(rnd, 300*time.Millisecond))
 		w.query.Kill()
 		return again(w.query)
