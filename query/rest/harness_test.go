@@ -45,7 +45,6 @@ type surface struct {
 	store   *memory
 	service *query.Service
 	auth    *auth.Authority
-	keys    *auth.Keyring
 	key     ed25519.PrivateKey
 	revoked *revocations
 	clock   *clock
@@ -89,7 +88,6 @@ func serve(t testing.TB, change ...func(*settings)) *surface {
 	}
 	keys, err := auth.NewKeyring(s.key)
 	must(t, err)
-	s.keys = keys
 	throttle := set.counters
 	if throttle == nil {
 		throttle, err = auth.NewThrottle(set.throttle, s.clock.now)

@@ -29,7 +29,7 @@ import (
 // own: streams and downloads whose clients take nothing, and calls of agents that
 // wait for an archive. All must be broken off within a second, visibly.
 var endedFaults = []fault{
-	{name: "token-logged-out", alone: true, do: func(w *world, _ *rand.Rand) error {
+	{name: "token-logged-out", core: true, alone: true, do: func(w *world, _ *rand.Rand) error {
 		return w.ended(time.Hour, func(e *ending) error {
 			resp, err := e.send(e.nodes[0], http.MethodPost, "/v1/auth/logout", e.rest, nil)
 			if err != nil {
@@ -41,7 +41,7 @@ var endedFaults = []fault{
 	{name: "token-expired", alone: true, do: func(w *world, _ *rand.Rand) error {
 		return w.ended(15*time.Second, func(*ending) error { return nil })
 	}},
-	{name: "account-disabled", alone: true, do: func(w *world, _ *rand.Rand) error {
+	{name: "account-disabled", core: true, alone: true, do: func(w *world, _ *rand.Rand) error {
 		return w.ended(time.Hour, func(e *ending) error {
 			e.account.Disabled = true
 			return e.publish()
