@@ -19,7 +19,6 @@ import (
 
 	"github.com/alexedwards/argon2id"
 
-	"preismon/archive"
 	"preismon/contracts"
 	"preismon/contracts/fault"
 	"preismon/query"
@@ -50,7 +49,6 @@ type agentSettings struct {
 	query    query.Config
 	mcp      mcp.Config
 	throttle auth.ThrottleConfig
-	bucket   *archive.S3 // where files are; nil: in memory
 	store    query.Store // what is asked; default: the market
 	now      func() time.Time
 }
@@ -65,7 +63,6 @@ func newAgents(t testing.TB, m *market, change ...func(*agentSettings)) *agents 
 	for _, f := range change {
 		f(&set)
 	}
-	a.archive.bucket = set.bucket
 	_, key, _ := ed25519.GenerateKey(nil)
 	keys, err := auth.NewKeyring(key)
 	must(t, err)
@@ -91,18 +88,14 @@ func newAgents(t testing.TB, m *market, change ...func(*agentSettings)) *agents 
 	return a
 }
 
-// shelf is an archive, in memory or on S3, that counts the bytes read from it.
+// shelf is an archive in memory that counts the bytes read from it.
 type shelf struct {
-	bucket  *archive.S3
 	content map[contracts.ArchiveID][]byte
 	read    atomic.Int64
 	opened  atomic.Int64
 }
 
-func (s *shelf) Open(ctx context.Context, a query.Artifact, offset int64) (io.ReadCloser, error) {
-	if s.bucket != nil {
-		return s.openS3(ctx, a)
-	}
+func (s *shelf) Open(_ context.Context, a query.Artifact, offset int64) (io.ReadCloser, error) {
 	content, ok := s.content[a.Archive]
 	if !ok {
 		return nil, fault.New(fault.NotFound, "", "no such content")
@@ -133,10 +126,6 @@ func (a *agents) put(d query.Direction, order contracts.OrderID, name, filename 
 		Name: name, JobName: "Daily", Filename: filename, ArchivedAt: time.Date(2026, 3, 1, 5, 0, int(id), 0, time.UTC),
 	}
 	a.market.files = append(a.market.files, e)
-	if a.archive.bucket != nil {
-		a.archive.putS3(a.t, e.Artifact, content)
-		return e
-	}
 	a.archive.content[id] = content
 	return e
 }
