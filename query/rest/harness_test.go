@@ -56,7 +56,6 @@ type settings struct {
 	rest        rest.Config
 	query       query.Config
 	throttle    auth.ThrottleConfig
-	counters    *auth.Throttle // nil: made from throttle
 	auth        auth.Config
 	revocations auth.Revocations
 	key         ed25519.PrivateKey
@@ -88,11 +87,8 @@ func serve(t testing.TB, change ...func(*settings)) *surface {
 	}
 	keys, err := auth.NewKeyring(s.key)
 	must(t, err)
-	throttle := set.counters
-	if throttle == nil {
-		throttle, err = auth.NewThrottle(set.throttle, s.clock.now)
-		must(t, err)
-	}
+	throttle, err := auth.NewThrottle(set.throttle, s.clock.now)
+	must(t, err)
 	hash, err := set.auth.HashPassword(password)
 	must(t, err)
 	var people auth.Accounts = accounts{
