@@ -2,11 +2,8 @@ package rest_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
-
-	"preismon/contracts"
 )
 
 const alertsAt = "/ext/v1/alerts"
@@ -59,43 +56,6 @@ func TestAlertsPagesAndTails(t *testing.T) {
 	} {
 		if p := s.get(alertsAt+"?"+query, s.token(reader)).wantProblem(t, 400, "MVP_VALIDATION_ERROR"); !strings.Contains(p.Detail, named) {
 			t.Errorf("%s: %s", query, p.Detail)
-		}
-	}
-}
-
-// TestAlertsShowWhatIsSeen names what the caller may not see in every way: the
-// alerts are those of nothing, and a token opens for its account alone.
-func TestAlertsShowWhatIsSeen(t *testing.T) {
-	l := serveMatrix(t, 3)
-	names := []string{"itemId={item}", "site={site}", "orderId={order}", "ean={ean}", "pzn={pzn}", "asin={asin}&asinLocale={locale}"}
-	cases := []struct {
-		account contracts.AccountID
-		of      who
-		sees    bool
-	}{{whole, theirs, false}, {stranger, own, false}, {part, own, false}, {partSites, own, false}, {unassigned, own, false}, {unscoped, theirs, false}, {whole, own, true}, {stranger, theirs, true}}
-	var tokens []string
-	for _, c := range cases {
-		for _, name := range names {
-			begun := decode[alertsPage](t, l.get(c.of.fill(alertsAt, name+"&rule=PRICE_BELOW&price=99999999&currencyCode=EUR"), l.token(c.account)))
-			tokens = append(tokens, begun.Progress.Token)
-		}
-	}
-	for i, w := range []who{own, theirs} {
-		l.observe(uint64(i+1), l.row("numbers(1)", map[string]string{
-			"item": "toUInt64(" + w["item"] + ")", "site": "'" + w["site"] + "'", "seq": fmt.Sprint(uint64(liveMark) + uint64(i)*10 + 1),
-			"captured_at": fmt.Sprintf("fromUnixTimestamp64Milli(%d, 'UTC')", l.now.UnixMilli()+8*24*3_600_000), // after a silence
-		}))
-	}
-	l.exec("INSERT INTO checkpoints (stream, partition, epoch, seq) VALUES ('OBSERVATIONS', 0, ?, ?)", uint32(liveEpoch), uint64(liveMark+100))
-	n := 0
-	for _, c := range cases {
-		for _, name := range names {
-			page := decode[alertsPage](t, l.get(alertsAt+"?since="+tokens[n], l.token(c.account)))
-			if want := map[bool]int{true: 1}[c.sees]; len(page.Data) != want {
-				t.Errorf("account %d, %s: %d alerts, want %d", c.account, name, len(page.Data), want)
-			}
-			l.get(alertsAt+"?since="+tokens[n], l.token(otherThan(c.account))).wantProblem(t, 400, "MVP_VALIDATION_ERROR")
-			n++
 		}
 	}
 }

@@ -1,13 +1,9 @@
 package rest_test
 
 import (
-	"fmt"
 	"net/url"
-	"regexp"
 	"strings"
 	"testing"
-
-	"preismon/contracts"
 )
 
 type explained struct {
@@ -134,37 +130,5 @@ func TestExplainedOnce(t *testing.T) {
 	}
 	if n := s.service.Stats(); n.Tails != 0 || n.FeedRows != 0 || n.PageRows != 0 {
 		t.Errorf("%+v", n)
-	}
-}
-
-// TestExplainedShowsWhatIsSeen explains reads of what the caller may not see, in
-// every way it can be named: they come to what those of nothing do.
-func TestExplainedShowsWhatIsSeen(t *testing.T) {
-	l := serveMatrix(t, 3)
-	outsiders := map[contracts.AccountID]who{whole: theirs, stranger: own, part: own, partSites: own, unassigned: own, unscoped: theirs}
-	asked := 0
-	for _, route := range []string{"GET /v1/results", "GET /v1/items", "GET /ext/v1/statistics", "GET /ext/v1/position"} {
-		_, path, _ := strings.Cut(route, " ")
-		for _, name := range matrix[route].names {
-			if name == "" || strings.Contains(name, "from") {
-				continue
-			}
-			explain := func(w who, account contracts.AccountID) answer {
-				a := l.get("/ext/v1/explain?path="+path+"&"+strings.TrimPrefix(w.fill("", name), "?"), l.token(account))
-				a.body = regexp.MustCompile(`"request":"[^"]*",`).ReplaceAll(a.body, nil) // as it was asked
-				a.Header.Del("Content-Length")
-				return a
-			}
-			for account, hidden := range outsiders {
-				sameAnswer(t, fmt.Sprint(route, " ", name, " ", account), hidden, explain(hidden, account), explain(nobodys, account))
-				asked++
-			}
-			if told := decode[explained](t, explain(own, whole)); path != "/v1/items" && (!told.Accepted || told.Pairs == nil || *told.Pairs == 0) {
-				t.Errorf("%s %s: what may be seen comes to %+v", route, name, told)
-			}
-		}
-	}
-	if asked < 100 {
-		t.Errorf("%d questions", asked)
 	}
 }

@@ -323,65 +323,65 @@ func (l *windowList) rows() (n int) {
 	return n
 }
 
-// TestFeedShowsWhatIsSeen asks for changes, and for windows, of what the caller may not see, in
-// every way it can be named: they are those of something that does not exist.
-func TestFeedShowsWhatIsSeen(t *testing.T) {
+// TestFeedsShowWhatIsSeen asks for changes and for alerts of what the caller may
+// not see, in every way it can be named: they are those of something that does
+// not exist, and a token opens for its account alone.
+func TestFeedsShowWhatIsSeen(t *testing.T) {
 	l := serveMatrix(t, 3)
-	names := []string{"itemId={item}", "site={site}", "orderId={order}", "ean={ean}", "pzn={pzn}", "asin={asin}&asinLocale={locale}", "merchant={merchant}", "manufacturer={maker}"}
-	outsiders := []struct {
-		account contracts.AccountID
-		hidden  who
-		sees    bool
-	}{{whole, theirs, false}, {stranger, own, false}, {part, own, false}, {partSites, own, false}, {unassigned, own, false}, {unscoped, theirs, false}, {whole, own, true}, {stranger, theirs, true}}
+	products := []string{"itemId={item}", "site={site}", "orderId={order}", "ean={ean}", "pzn={pzn}", "asin={asin}&asinLocale={locale}"}
+	feeds := []struct {
+		path, rule string
+		names      []string
+	}{
+		{feedAt, "", append(slices.Clone(products), "merchant={merchant}", "manufacturer={maker}")},
+		{alertsAt, "&rule=PRICE_BELOW&price=99999999&currencyCode=EUR", products},
+	}
 	type asked struct {
-		hidden, none string
+		account      contracts.AccountID
+		path, name   string
+		hidden, none string // tokens
+		want         int
 	}
 	var begun []asked
-	begin := func(a contracts.AccountID, w who, name string) string {
-		return decode[changesPage](t, l.get(w.fill(feedAt, name), l.token(a))).Progress.Token
-	}
-	for _, o := range outsiders {
-		for _, name := range names {
-			begun = append(begun, asked{begin(o.account, o.hidden, name), begin(o.account, nobodys, name)})
+	for _, o := range []struct {
+		account contracts.AccountID
+		of      who
+		sees    int
+	}{{whole, theirs, 0}, {stranger, own, 0}, {part, own, 0}, {partSites, own, 0}, {unassigned, own, 0}, {unscoped, theirs, 0}, {whole, own, 1}, {stranger, theirs, 1}} {
+		for _, f := range feeds {
+			for _, name := range f.names {
+				begin := func(w who) string {
+					return decode[changesPage](t, l.get(w.fill(f.path, name+f.rule), l.token(o.account))).Progress.Token
+				}
+				begun = append(begun, asked{o.account, f.path, name, begin(o.of), begin(nobodys), o.sees})
+			}
 		}
 	}
 	for i, w := range []who{own, theirs} {
-		l.observe(uint64(i+1), l.row("numbers(2)", map[string]string{
-			"item": "toUInt64(" + w["item"] + ")", "site": "'" + w["site"] + "'", "seq": fmt.Sprintf("%d + number", uint64(liveMark)+uint64(i)*10+1),
-			"captured_at": fmt.Sprintf("fromUnixTimestamp64Milli(%d - number * 100, 'UTC')", l.now.UnixMilli()),
+		l.observe(uint64(i+1), l.row("numbers(1)", map[string]string{
+			"item": "toUInt64(" + w["item"] + ")", "site": "'" + w["site"] + "'", "seq": fmt.Sprint(uint64(liveMark) + uint64(i)*10 + 1),
+			"captured_at": l.at(8 * 24 * time.Hour), // after a silence
 			"merchant":    "'" + w["merchant"] + "'", "manufacturer": "'" + w["maker"] + "'",
 		}))
 	}
 	l.exec("INSERT INTO checkpoints (stream, partition, epoch, seq) VALUES ('OBSERVATIONS', 0, ?, ?)", uint32(liveEpoch), uint64(liveMark+100))
-	n := 0
 	ids := map[string]contracts.AccountID{}
-	for _, o := range outsiders {
-		for _, name := range names {
-			hidden := decode[changesPage](t, l.get(feedAt+"?since="+begun[n].hidden, l.token(o.account)))
-			none := decode[changesPage](t, l.get(feedAt+"?since="+begun[n].none, l.token(o.account)))
-			want := 0
-			if o.sees {
-				want = 2
-			}
-			if len(hidden.Data) != want || len(none.Data) != 0 || len(begun[n].hidden)-len(begun[n].none) > 60 {
-				t.Errorf("account %d, %s: %d rows, expected %d, for nothing %d", o.account, name, len(hidden.Data), want, len(none.Data))
-			}
-			for _, row := range hidden.Data {
-				if of, known := ids[row.RowID]; known && of != o.account {
-					t.Errorf("row id %s of two mandates", row.RowID)
-				}
-				ids[row.RowID] = o.account
-			}
-			windows := decode[windowList](t, l.get(o.hidden.fill("/ext/v1/windows", name+"&capturedFrom=2026-01-01"), l.token(o.account)))
-			nobody := decode[windowList](t, l.get(nobodys.fill("/ext/v1/windows", name+"&capturedFrom=2026-01-01"), l.token(o.account)))
-			if (windows.rows() >= 2) != o.sees || nobody.rows() != 0 || !o.sees && !slices.Equal(windows.Data, nobody.Data) {
-				t.Errorf("account %d, %s: %d rows in windows, %d of nobody", o.account, name, windows.rows(), nobody.rows())
-			}
-			l.get("/ext/v1/windows?since="+windows.Query.Token, l.token(otherThan(o.account))).wantProblem(t, 400, "MVP_VALIDATION_ERROR")
-			l.get(feedAt+"?since="+begun[n].hidden, l.token(otherThan(o.account))).wantProblem(t, 400, "MVP_VALIDATION_ERROR")
-			n++
+	for _, b := range begun {
+		hidden := decode[changesPage](t, l.get(b.path+"?since="+b.hidden, l.token(b.account)))
+		none := decode[changesPage](t, l.get(b.path+"?since="+b.none, l.token(b.account)))
+		if len(hidden.Data) != b.want || len(none.Data) != 0 || len(b.hidden)-len(b.none) > 60 {
+			t.Errorf("account %d, %s, %s: %d records, expected %d, for nothing %d", b.account, b.path, b.name, len(hidden.Data), b.want, len(none.Data))
 		}
+		for _, row := range hidden.Data {
+			if of, known := ids[row.RowID]; known && of != b.account && row.RowID != "" {
+				t.Errorf("row id %s of two mandates", row.RowID)
+			}
+			ids[row.RowID] = b.account
+		}
+		l.get(b.path+"?since="+b.hidden, l.token(otherThan(b.account))).wantProblem(t, 400, "MVP_VALIDATION_ERROR")
 	}
+	windows := decode[windowList](t, l.get("/ext/v1/windows?site="+own["site"]+"&capturedFrom=2026-01-01", l.token(whole)))
+	l.get("/ext/v1/windows?since="+windows.Query.Token, l.token(stranger)).wantProblem(t, 400, "MVP_VALIDATION_ERROR")
 }
 
 // otherThan is an account that a token is not of.

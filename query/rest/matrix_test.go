@@ -29,7 +29,7 @@ type visible struct {
 	single bool     // one record or file, without a limit
 	order  bool     // shows orders, which stay when their pairs go
 	files  bool     // shows files of an order, whose content is for who sees all of it
-	begins bool     // shows what comes after it: see TestFeedShowsWhatIsSeen and TestAlertsShowWhatIsSeen
+	begins bool     // shows what comes after it: see TestFeedsShowWhatIsSeen
 }
 
 const allGroups = "includeExportFields=true&includeIdentity=true&includeOrderIds=true&includeCustomerData=true&includeCoverage=true"
@@ -85,6 +85,7 @@ var matrix = map[string]visible{
 	"GET /ext/v1/items/{itemId}/summary": {names: []string{"", "site={site}"}, single: true},
 	"GET /ext/v1/explain": {names: []string{
 		"path=/v1/results&itemId={item}", "path=/v1/results/stream&site={site}", "path=/ext/v1/statistics&orderId={order}", "path=/ext/v1/position&ean={ean}",
+		"path=/v1/results&pzn={pzn}", "path=/ext/v1/statistics&asin={asin}&asinLocale={locale}",
 	}, single: true},
 	"GET /ext/v1/windows": {names: []string{
 		"itemId={item}&capturedFrom=2026-01-01", "site={site}&capturedFrom=2026-01-01", "orderId={order}&capturedFrom=2026-01-01", "ean={ean}&capturedFrom=2026-01-01",
