@@ -207,6 +207,7 @@ func TestParametersAreStrict(t *testing.T) {
 		{"sirtoq", "limit=99999999999999999999", "limit"},
 		{"sirtoq", "limit=1&limit=1", "limit"},
 		{"sirtoq", "cursor=garbage", "cursor"},
+		{"sirtoq", "cursor=", "cursor"},
 		{"sirtoq", "cursor=" + strings.Repeat("a", 5000), "cursor"}, // RES-P02
 		{"sirtaodq", "unknown=1", "unknown"},
 		{"sirtaodq", "unknown", "unknown"},
@@ -285,6 +286,9 @@ func TestParametersAreStrict(t *testing.T) {
 			p := a.wantProblem(t, 400, "MVP_VALIDATION_ERROR")
 			if !strings.Contains(p.Detail, c.names) {
 				t.Errorf("%s?%s: detail does not name %s: %s", route, c.query, c.names, p.Detail)
+			}
+			if begun := a.Header.Get("Trailer") + a.Header.Get("X-Results-Scope"); begun != "" { // of a stream, before any line
+				t.Errorf("%s?%s: %s", route, c.query, begun)
 			}
 			if len(p.Detail) > 1000 {
 				t.Errorf("%s: a detail of %d bytes", c.query, len(p.Detail))

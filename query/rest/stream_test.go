@@ -153,25 +153,6 @@ func TestStreamDoesNotHoldRowsBack(t *testing.T) {
 	}
 }
 
-// Every refusal of a page is the same refusal of the stream, before any line
-// (RES-14a, RES-14b, RES-10a).
-func TestStreamRefusesAsPagesDo(t *testing.T) {
-	s := serve(t, func(set *settings) { set.query.ScanGuardMaxPairs = 5 })
-	for _, args := range []string{
-		"itemId=11", "sort=asc", "limit=x", "cursor=x", "globalScope=true", "capturedFrom=2026-01-01",
-		"globalScope=true&capturedFrom=2026-01-01&capturedTo=2026-02-01",
-	} {
-		page := s.get("/v1/results?"+args, s.token(reader))
-		stream := s.get("/v1/results/stream?"+args, s.token(reader))
-		if page.StatusCode != 400 || stream.StatusCode != 400 || !bytes.Equal(page.body, stream.body) {
-			t.Errorf("%s: %d %s, stream %d %s", args, page.StatusCode, page.body, stream.StatusCode, stream.body)
-		}
-		if stream.Header.Get("Trailer") != "" || stream.Header.Get("X-Results-Scope") != "" {
-			t.Errorf("%v", stream.Header)
-		}
-	}
-}
-
 // failures are the ways in which a stream can end too early.
 var failures = map[string]func(n int) error{
 	"store": func(n int) error {
