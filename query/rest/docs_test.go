@@ -3,7 +3,6 @@ package rest_test
 import (
 	"bytes"
 	"encoding/json"
-	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -168,24 +167,6 @@ func TestProblemPages(t *testing.T) {
 	p := s.get("/v1/sites", "").wantProblem(t, 401, "AUTH_TOKEN_INVALID")
 	if a := s.get(strings.TrimPrefix(p.Type, baseURL), ""); a.StatusCode != 200 {
 		t.Errorf("%s: %d", p.Type, a.StatusCode)
-	}
-}
-
-// Nothing but reading is possible: a method that the contract does not have
-// is refused on every path of it (GEN-07a).
-func TestOnlyReads(t *testing.T) {
-	s := serve(t, func(set *settings) { set.throttle.Reads.Requests = 10_000 })
-	token := s.token(reader)
-	for path, item := range check.Paths() {
-		for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"} {
-			if item.Operations()[method] != nil {
-				continue
-			}
-			a := s.do(s.request(method, strings.ReplaceAll(strings.ReplaceAll(path, "{orderId}", "17"), "{code}", "not-found"), token, strings.NewReader("{}")))
-			if a.StatusCode != http.StatusMethodNotAllowed && a.StatusCode != http.StatusNotFound {
-				t.Errorf("%s %s: %d", method, path, a.StatusCode)
-			}
-		}
 	}
 }
 

@@ -156,19 +156,6 @@ func TestFileFailuresByKind(t *testing.T) {
 	}
 }
 
-func TestFileRoutesAreReadOnly(t *testing.T) {
-	w := newFilesWorld(t)
-	for _, route := range bothDirections() {
-		for _, method := range []string{"POST", "PUT", "DELETE", "PATCH"} {
-			a := w.do(w.request(method, path(orderA, route), w.token(reader), nil))
-			if a.StatusCode != 405 || a.Header.Get("Allow") != "GET, HEAD" {
-				t.Errorf("%s %s: %d, Allow %q", method, route, a.StatusCode, a.Header.Get("Allow"))
-			}
-		}
-		w.get(path(orderA, route)+"/", w.token(reader)).wantProblem(t, 404, "NOT_FOUND")
-	}
-}
-
 // A read of the catalogue that takes too long is a 504, which advises what there
 // is: a list has a limit that may be lower, a file has none, and neither a window.
 func TestFileReadsHaveABudget(t *testing.T) {

@@ -286,7 +286,8 @@ func TestAllRoutesAndAllProblems(t *testing.T) {
 	}
 }
 
-// Every path takes its own methods and names them when it is asked otherwise.
+// Every path takes its own methods and names them when it is asked otherwise, so
+// that nothing but reading is possible (GEN-07a).
 func TestAllMethods(t *testing.T) {
 	s := serve(t)
 	methods := map[string][]string{}
@@ -308,6 +309,8 @@ func TestAllMethods(t *testing.T) {
 			}
 			if method != "HEAD" {
 				a.wantProblem(t, 405, "METHOD_NOT_ALLOWED")
+			} else if len(a.body) != 0 {
+				t.Errorf("HEAD %s: %q", path, a.body)
 			}
 		}
 		// A method in a header is no method.
