@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/contracts"
-	"preismon/contracts/fault"
 	"preismon/query"
 )
 
@@ -129,30 +128,6 @@ func TestHistoryShowsTheLastRecord(t *testing.T) {
 	p := w.list(orderA, "exports/history")
 	if diff := cmp.Diff([]string{"a.csv"}, keys(p, "filename")); diff != "" || p.Data[0]["archivedAt"] != "2026-03-02T05:00:00.000Z" {
 		t.Error(diff, p.Data)
-	}
-}
-
-func TestFileFailuresByKind(t *testing.T) {
-	spy := &countedStore{}
-	w := newFilesWorld(t, func(s *settings) { spy.Store, s.store = s.store, spy })
-	for _, c := range []struct {
-		err    error
-		status int
-		code   string
-	}{
-		{errBroken, 500, "INTERNAL_ERROR"},
-		{&fault.Error{Kind: fault.Timeout, Err: errBroken}, 504, "RESULTS_QUERY_TIMEOUT"},
-		{&fault.Error{Kind: fault.Unavailable, Err: errBroken}, 503, "SERVICE_UNAVAILABLE"},
-	} {
-		spy.broken = c.err
-		for _, route := range bothDirections() {
-			a := w.get(path(orderA, route), w.token(reader))
-			a.wantProblem(t, c.status, c.code)
-			wantQuota(t, a)
-			if strings.Contains(string(a.body), "secret") {
-				t.Errorf("the cause shows: %s", a.body)
-			}
-		}
 	}
 }
 

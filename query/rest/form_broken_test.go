@@ -105,8 +105,8 @@ func TestTablesAreCompressed(t *testing.T) {
 	}
 }
 
-// TestTablesHaveTheLimit: a page that is too large is refused in any form
-// (ERR-17a).
+// TestTablesHaveTheLimit: a page that is too large is refused in any form,
+// and so are other lists (ERR-17a, ERR-17b).
 func TestTablesHaveTheLimit(t *testing.T) {
 	s := serve(t, func(set *settings) { set.rest.MaxResponseBytes, set.query.MaxResponseBytes = 2000, 1<<20 })
 	for _, media := range tables {
@@ -114,5 +114,12 @@ func TestTablesHaveTheLimit(t *testing.T) {
 	}
 	if a := s.getAs("/v1/results?limit=1", csvMedia); a.StatusCode != 200 {
 		t.Error(fmt.Sprint(a.StatusCode), string(a.body))
+	}
+	s = serve(t, func(set *settings) { set.rest.MaxResponseBytes = 400 })
+	for _, path := range []string{"/v1/sites", "/v1/items"} {
+		s.get(path, s.token(reader)).wantProblem(t, http.StatusBadRequest, "RESPONSE_TOO_LARGE")
+		if a := s.get(path+"?limit=1", s.token(reader)); a.StatusCode != 200 {
+			t.Errorf("%s: %d %s", path, a.StatusCode, a.body)
+		}
 	}
 }

@@ -27,7 +27,6 @@ type memory struct {
 	broken   func(method string) error // asked before each read
 	blockMax int
 	each     func(n int) error // asked before block n of results
-	stuck    bool              // results come never: a read ends with its context
 	ended    chan error        // how each read of results ended
 
 	generation uint64
@@ -186,10 +185,6 @@ func (m *memory) Results(ctx context.Context, _ query.Visibility, q *query.Resul
 	defer func() { m.ended <- err }()
 	if err := m.ask("Results"); err != nil {
 		return err
-	}
-	if m.stuck {
-		<-ctx.Done()
-		return ctx.Err()
 	}
 	var found []row
 	rows := m.rows

@@ -62,26 +62,6 @@ func TestFailuresByKind(t *testing.T) {
 	}
 }
 
-func TestTimeouts(t *testing.T) { // RES-11a, RES-14b, ERR-12
-	s := serve(t, func(set *settings) {
-		set.query.SoftDeadline, set.query.HardBudget = 20*time.Millisecond, 50*time.Millisecond
-	})
-	s.store.stuck = true
-	for _, path := range readRoutes[2:4] {
-		s.get(path, s.token(reader)).wantProblem(t, 504, "RESULTS_QUERY_TIMEOUT")
-	}
-}
-
-func TestResponseTooLarge(t *testing.T) { // ERR-17a, ERR-17b
-	s := serve(t, func(set *settings) { set.rest.MaxResponseBytes = 400 })
-	for _, path := range []string{"/v1/sites", "/v1/items", "/v1/results"} {
-		s.get(path, s.token(reader)).wantProblem(t, 400, "RESPONSE_TOO_LARGE")
-		if a := s.get(path+"?limit=1", s.token(reader)); path != "/v1/results" && a.StatusCode != 200 {
-			t.Errorf("%s: %d %s", path, a.StatusCode, a.body)
-		}
-	}
-}
-
 func TestUnknownPaths(t *testing.T) {
 	s := serve(t)
 	for _, path := range []string{"/nothing", "/v1", "/v1/", "/v1/nothing", "/v1/sites/", "/V1/sites", "/v1//sites", "/v1/orderz", "/v1/orders/5/exports/"} {

@@ -33,7 +33,7 @@ var matrix = []row{
 	{"disk of ClickHouse full, then free again", []string{"clickhouse-disk-full"}, nil},
 	{"ClickHouse refuses: 241, 252, 242 (774 without replicas), 159, 202", []string{
 		"clickhouse-out-of-memory", "clickhouse-too-many-parts", "clickhouse-read-only", "clickhouse-timeout", "clickhouse-too-many-queries",
-	}, []string{"TestTimeouts"}},
+	}, []string{"TestFailuresByKind", "TestHardBudget"}},
 	{"NATS killed while it takes and gives", []string{"nats-killed", "nats-cut", "nats-stopped"}, []string{"TestConsumerOutlivesTheServer"}},
 	{"disk of NATS full, limits of account and stream", []string{"nats-disk-full", "nats-limit-reached", "stream-full"}, []string{"TestPublisherFullStreamIsWaitedForUntilTheCallerLeaves"}},
 	{"NATS loses its tail, as without power", []string{"nats-restored"}, []string{"TestConsumerBeginsANewEpochAfterALostTail"}},
