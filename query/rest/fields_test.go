@@ -9,8 +9,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"preismon/contracts/openapi/check"
 )
 
 // serveFields has one item and sites of every kind of facts, all of them seen
@@ -261,24 +259,4 @@ func (l *live) send(mandate uint64) {
 		l.observe(mandate, strings.Join(part, " UNION ALL "))
 	}
 	l.queued = nil
-}
-
-// The page of a problem and the details of refusals never claim that
-// something is not monitored: VIS-03.
-func TestEmptyIsNotAbsent(t *testing.T) {
-	l := serveFields(t)
-	for _, path := range []string{"/v1/results?itemId=404", "/v1/results?site=none.example", "/v1/items?itemId=404", "/v1/sites?site=none.example"} {
-		a := l.get(path, l.token(1))
-		if a.StatusCode != 200 || !strings.Contains(string(a.body), `"data":[],"paging":`) {
-			t.Errorf("%s: %d %s", path, a.StatusCode, a.body)
-		}
-	}
-	if !strings.Contains(strings.Join(strings.Fields(check.Document().Info.Description), " "), "does not prove that a product is not monitored") {
-		t.Error("the contract does not say so")
-	}
-	for _, rule := range []string{"follow it as long as it is there and do not stop at a page with fewer records than `limit`"} { // RES-11c
-		if !strings.Contains(strings.Join(strings.Fields(check.Document().Info.Description), " "), rule) {
-			t.Errorf("the contract does not say: %s", rule)
-		}
-	}
 }

@@ -220,49 +220,6 @@ func TestLatest(t *testing.T) {
 	}
 }
 
-// ERR-06, ERR-E1, ERR-E2, VIS-02, choices 44: an order of another mandate, one
-// that the account may not see and one that does not exist are the same.
-func TestOrdersOfFilesAreHidden(t *testing.T) {
-	w := history(t)
-	for _, route := range bothDirections() {
-		args := ""
-		if strings.HasSuffix(route, "download") {
-			args = "?latest=true"
-		}
-		status := func(account contracts.AccountID, order string) answer {
-			t.Helper()
-			return w.get("/v1/orders/"+order+"/"+route+args, w.token(account))
-		}
-		none := status(reader, "999")
-		none.wantProblem(t, 404, "ORDER_NOT_FOUND")
-		for what, a := range map[string]answer{
-			"foreign":            status(reader, "201"),
-			"outside the scope":  status(oneOrder, "102"),
-			"with an empty one":  status(noOrder, "101"),
-			"from the other one": status(foreigner, "101"),
-			"no id":              status(reader, "unknown"),
-			"zero":               status(reader, "0"),
-			"with zeros":         status(reader, "0101"),
-			"too long":           status(reader, "18446744073709551616"),
-		} {
-			if diff := cmp.Diff(string(none.body), string(a.body)); diff != "" || a.StatusCode != 404 {
-				t.Errorf("%s %s: %d %s", route, what, a.StatusCode, diff)
-			}
-			if diff := cmp.Diff(alike(none.Header), alike(a.Header)); diff != "" {
-				t.Errorf("%s %s: %s", route, what, diff)
-			}
-		}
-		if a := status(oneOrder, "101"); a.StatusCode != 200 {
-			t.Errorf("%s: %d %s", route, a.StatusCode, a.body)
-		}
-		status(narrow, "101").wantProblem(t, 403, "AUTH_FORBIDDEN")
-		status(narrow, "999").wantProblem(t, 403, "AUTH_FORBIDDEN")
-		status(admin, "101").wantProblem(t, 401, "AUTH_TOKEN_INVALID")
-		w.get("/v1/orders/101/"+route+args, "").wantProblem(t, 401, "AUTH_TOKEN_INVALID")
-		w.get("/v1/orders/101/"+route+args, "rubbish").wantProblem(t, 401, "AUTH_TOKEN_INVALID")
-	}
-}
-
 // A grant that is taken back holds for the next request.
 func TestRevokedGrantHidesFiles(t *testing.T) {
 	w := history(t)

@@ -105,4 +105,7 @@ func TestLeavingEndsTheStatement(t *testing.T) {
 			t.Errorf("%s: %d statements run again", coding, n)
 		}
 	}
+	if log := l.log.String(); strings.Contains(log, "request failed") {
+		t.Errorf("a client that leaves is no failure of ours: %s", log)
+	}
 }

@@ -29,7 +29,7 @@ func newOrders(t *testing.T) *estate {
 	e.account(ofWhole, 1, "", "")
 	e.account(ofOrder101, 1, "101", "")
 	e.account(ofShopB, 1, "", "'shop-b'")
-	e.exec("INSERT INTO accounts VALUES (?, 1, 'none', 'h', false, false, ['orders'], false, [], false, [], 1)", uint64(ofNothing))
+	e.exec("INSERT INTO accounts VALUES (?, 1, 'none', 'h', false, false, ['orders', 'files'], false, [], false, [], 1)", uint64(ofNothing))
 	e.account(ofOther, 2, "", "")
 	e.exec(`INSERT INTO orders (mandate, order_id, alias, name, active, created_at, interval_minutes, last_run_at, next_run_at, counters, legacy, memberships, version) VALUES
 		(1, 101, 'main', 'Main <&> "x"', true, '2026-01-15 08:00:00.250', 60, '2026-11-21 11:30:00', '2026-11-21 12:30:00',
@@ -146,7 +146,7 @@ func TestVisibleSites(t *testing.T) {
 			t.Errorf("%s: %v", key, got)
 		}
 	}
-	a := e.get("/v1/sites", e.token(ofNothing)) // may read orders only
+	a := e.get("/v1/sites", e.token(ofNothing)) // may read orders and files only
 	a.wantProblem(t, 403, "AUTH_FORBIDDEN")
 }
 
@@ -175,7 +175,11 @@ func TestOrderDetail(t *testing.T) {
 // does not exist are answered alike: ORD-00c, ERR-06, ERR-E2, VIS-02, choices 44.
 func TestOrderNotFound(t *testing.T) {
 	e := newOrders(t)
-	for _, suffix := range []string{"", "/observation-quality", "/observation-quality?site=shop-a&limit=3", "/observation-quality?cursor=wrong"} {
+	suffixes := []string{"", "/observation-quality", "/observation-quality?site=shop-a&limit=3", "/observation-quality?cursor=wrong"}
+	for _, route := range bothDirections() {
+		suffixes = append(suffixes, "/"+route)
+	}
+	for _, suffix := range suffixes {
 		var first answer
 		for i, c := range []struct {
 			account contracts.AccountID
@@ -186,6 +190,7 @@ func TestOrderNotFound(t *testing.T) {
 			{ofOrder101, "102"},                                    // of the mandate, not of the account
 			{ofNothing, "101"},                                     // of an account without scope
 			{ofWhole, "unknown"}, {ofWhole, "0"}, {ofWhole, "007"}, // no ids at all
+			{ofWhole, "18446744073709551616"},
 		} {
 			a := e.get("/v1/orders/"+c.order+suffix, e.token(c.account))
 			a.wantProblem(t, 404, "ORDER_NOT_FOUND")

@@ -88,7 +88,7 @@ func TestSites(t *testing.T) { // SITE-01
 	}
 }
 
-func TestItems(t *testing.T) { // ITEM-00a
+func TestItems(t *testing.T) { // ITEM-00a, GEN-06
 	s := serve(t)
 	for args, want := range map[string][]string{
 		"":                              {"11", "12", "13", "14"},
@@ -152,8 +152,8 @@ func TestResults(t *testing.T) { // RES-00
 			t.Errorf("%s: on %v, off %v", parameter, on, off)
 		}
 	}
-	for args, want := range map[string]int{ // RES-P03a
-		"": 50, "itemId=11": 13, "ean=4006381333931": 13, "pzn=01234562": 13, "asin=B000000001&asinLocale=de": 12, "site=shop-two": 16,
+	for args, want := range map[string]int{ // RES-P03a, RES-P03b, GEN-06
+		"": 50, "itemId=11": 13, "ean=4006381333931": 13, "pzn=01234562": 13, "asin=B000000001&asinLocale=de": 12, "asin=B000000001&asinLocale=co.uk": 12, "site=shop-two": 16,
 		"itemId=11&site=shop-two": 4, "coverageState=NO_RESULT": 0,
 	} {
 		if got := len(s.page("/v1/results", args).Data); got != want {

@@ -97,8 +97,8 @@ var provocations = map[string]provoked{
 	"a control character":     {400, "MVP_VALIDATION_ERROR", asked("limit=%00")},
 	"a name that is markup":   {400, "MVP_VALIDATION_ERROR", asked("%3Cscript%3E=1")},
 	"no token":                {401, "AUTH_TOKEN_INVALID", get(func(r *http.Request) { r.Header.Del("Authorization") })},
-	"Basic":                   {401, "AUTH_SCHEME_NOT_ALLOWED", get(func(r *http.Request) { r.SetBasicAuth("reader@example.com", password) })}, // AUTH-03
-	"an account without area": {403, "AUTH_FORBIDDEN", func(s *surface, path string) answer { return s.get(path, s.token(nowhere)) }},          // AUTH-08
+	"Basic":                   {401, "AUTH_SCHEME_NOT_ALLOWED", get(func(r *http.Request) { r.SetBasicAuth("reader@example.com", password) })}, // AUTH-03, ERR-04
+	"an account without area": {403, "AUTH_FORBIDDEN", func(s *surface, path string) answer { return s.get(path, s.token(nowhere)) }},          // AUTH-08, ERR-05, ERR-E1, ERR-E2
 	"a large body":            {413, "PAYLOAD_TOO_LARGE", get(func(r *http.Request) { setBody(r, bytes.Repeat([]byte("x"), 70_000)) })},
 	"a store that fails":      {500, "INTERNAL_ERROR", breaking(errBroken)},
 	"a store that panics": {500, "INTERNAL_ERROR", func(s *surface, path string) answer {

@@ -249,30 +249,6 @@ func TestCurlSeesBrokenStreams(t *testing.T) {
 	}
 }
 
-func TestStreamEndsWhenTheClientLeaves(t *testing.T) {
-	s := serve(t)
-	s.store.blockMax = 1
-	s.store.each = func(int) error { time.Sleep(30 * time.Millisecond); return nil }
-	ctx, leave := context.WithCancel(t.Context())
-	r := s.request("GET", "/v1/results/stream", s.token(reader), nil).WithContext(ctx)
-	resp, err := s.raw().Do(r)
-	must(t, err)
-	defer resp.Body.Close()
-	leave()
-	select {
-	case err := <-s.store.ended:
-		if err == nil {
-			t.Error("the store was read to its end")
-		}
-	case <-time.After(5 * time.Second):
-		t.Fatal("the store is still read")
-	}
-	s.Close()
-	if log := s.log.String(); strings.Contains(log, "request failed") {
-		t.Errorf("a client that leaves is no failure of ours: %s", log)
-	}
-}
-
 // A client that takes nothing loses its connection, and its read ends.
 func TestPageEndsWhenTheClientLeaves(t *testing.T) {
 	s := serve(t)
