@@ -147,7 +147,7 @@ func decimalText(minor int64, currency string) string {
 }
 
 // whatTheySee: every account sees its own scope, whole, and nothing else
-// (GEN-02, VIS-01a, VIS-01b, VIS-05).
+// (GEN-02, AUTH-01a, VIS-01a, VIS-01b, VIS-05).
 func (d *demoTest) whatTheySee(t *testing.T) {
 	world := catalogOf(d.market)
 	to := d.state.Start.Add(demoDays).Add(-d.market.MaxDelay()).Truncate(time.Hour) // all late ones are in

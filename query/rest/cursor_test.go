@@ -1,10 +1,13 @@
 package rest_test
 
 import (
+	"bytes"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
+
+	"preismon/contracts"
 )
 
 // walkedOn gives the answer to path with the cursor of its first page by the
@@ -69,7 +72,7 @@ func TestAWindowMayBeWrittenOutOnALaterPage(t *testing.T) {
 // TestOwnersLearnWhatDiffers: the rightful owner of a cursor is told which
 // parameters differ; anybody else learns nothing (choices 63).
 func TestOwnersLearnWhatDiffers(t *testing.T) {
-	s := serve(t)
+	s, next := serve(t), ""
 	date := s.store.rows[0].captured.UTC().Format(time.DateOnly)
 	for _, c := range []struct{ path, first, then, differs string }{
 		{"/v1/results", "limit=2", "site=shop-one", ": site differs."},
@@ -87,10 +90,13 @@ func TestOwnersLearnWhatDiffers(t *testing.T) {
 			t.Errorf("%s?%s, then %s: %q does not say %q", c.path, c.first, c.then, p.Detail, c.differs)
 		}
 	}
-	next := s.page("/v1/sites", "limit=1").Paging.NextCursor
-	foreign := s.get("/v1/sites?site=shop-one&cursor="+next, s.token(narrow)).wantProblem(t, 400, "MVP_VALIDATION_ERROR")
-	if strings.Contains(foreign.Detail, "differ") {
-		t.Errorf("another account is told %q", foreign.Detail)
+	s.store.allow(nowhere, contracts.Permissions()...)
+	for _, path := range []string{"/v1/items?limit=1", "/v1/orders?limit=1", "/v1/results?limit=1", "/v1/sites?limit=1"} {
+		next = decode[page](t, s.get(path, s.token(reader))).Paging.NextCursor
+		foreign, garbage := s.get(path+"&cursor="+next, s.token(nowhere)), s.get(path+"&cursor=AAAA", s.token(nowhere))
+		if foreign.wantProblem(t, 400, "MVP_VALIDATION_ERROR"); next == "" || !bytes.Equal(foreign.body, garbage.body) {
+			t.Errorf("%s: another account is told %s, of garbage %s", path, foreign.body, garbage.body)
+		}
 	}
 	s.clock.advance(31 * 24 * time.Hour)
 	if old := s.get("/v1/sites?cursor="+next, s.token(reader)).wantProblem(t, 400, "MVP_VALIDATION_ERROR"); !strings.Contains(old.Detail, "expired") {

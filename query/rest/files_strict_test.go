@@ -13,60 +13,6 @@ import (
 	"preismon/query"
 )
 
-// ERR-01a, choices 21 to 23: whatever is wrong with a parameter.
-func TestFileParametersAreStrict(t *testing.T) {
-	w := newFilesWorld(t)
-	token := w.token(reader)
-	for _, c := range []struct {
-		routes string // of fileRoutes: list, history, latest, download; capital: of imports alone
-		query  string
-		names  string
-	}{
-		{"lh", "limit=0", "limit"},
-		{"lh", "limit=1001", "limit"},
-		{"lh", "limit=x", "limit"},
-		{"pd", "limit=1", "limit"},
-		{"pd", "cursor=x", "cursor"},
-		{"lh", "cursor=x", "cursor"},
-		{"lhpd", "unknown=1", "unknown"},
-		{"lhpd", "site=a.example", "site"},
-		{"lhpd", "orderId=101", "orderId"},
-		{"lh", "latest=true", "latest"},
-		{"pd", "latest=1", "latest"},
-		{"pd", "latest=", "latest"},
-		{"pd", "latest=true&latest=true", "latest"},
-		{"p", "latest=false", "latest"},
-		{"l", "dateFrom=2026-03-01", "dateFrom"},
-		{"hpd", "dateFrom=2026-13-01", "dateFrom"},
-		{"hpd", "dateFrom=yesterday", "dateFrom"},
-		{"hpd", "dateTo=2026-03-01T10:00:00", "dateTo"},
-		{"hpd", "dateTo=0001-01-01T00:00:00Z", "dateTo"},
-		{"hpd", "dateTo=", "dateTo"},
-		{"hpd", "dateTo=2026-03-01&dateTo=2026-03-02", "dateTo"},
-		{"hpd", "dateFrom=2026-03-02&dateTo=2026-03-01", "dateFrom"},
-		{"hpd", "dateFrom=2026-03-02T00:00:00.001Z&dateTo=2026-03-02T00:00:00Z", "dateFrom"},
-		{"LHPD", "exportName=x", "exportName"}, // IMP-02
-		{"hpd", "name=", "name"},
-		{"hpd", "name=a%0Ab", "name"},
-		{"hpd", "name=" + strings.Repeat("x", 257), "name"},
-	} {
-		for i, route := range fileRoutes {
-			for _, both := range []string{route, imports(route)} {
-				isImport := both != route
-				if !strings.ContainsRune(c.routes, rune("lhpd"[i])) && !(isImport && strings.ContainsRune(c.routes, rune("LHPD"[i]))) {
-					continue
-				}
-				p := w.get(path(orderA, both)+"?"+c.query, token).wantProblem(t, 400, "MVP_VALIDATION_ERROR")
-				if !strings.Contains(p.Detail, c.names) {
-					t.Errorf("%s?%s: the detail does not name %s: %s", both, c.query, c.names, p.Detail)
-				}
-			}
-		}
-	}
-	w.get(path(orderA, "exports", "name", "x"), token).wantProblem(t, 400, "MVP_VALIDATION_ERROR")
-	w.get(path(orderA, "exports", "exportName", ""), token).wantProblem(t, 400, "MVP_VALIDATION_ERROR")
-}
-
 // A cursor opens only what it was made for (choices 22).
 func TestFileCursorsAreBound(t *testing.T) {
 	w := history(t)

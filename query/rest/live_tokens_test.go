@@ -3,12 +3,10 @@ package rest_test
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"preismon/contracts"
 	"preismon/query/auth"
 )
 
@@ -137,42 +135,4 @@ func TestGrantsHoldAtOnce(t *testing.T) {
 	again := begin()
 	arrive()
 	follow("granted again", 1, again)
-}
-
-// A login gives a token of its own account's scope: AUTH-01a.
-func TestLoginsSeeTheirOwn(t *testing.T) {
-	l := serveMatrix(t, 3)
-	for login, want := range map[string][]string{"u1": {"1001", "1002"}, "u4": {"2001"}} {
-		token := decode[tokenReply](t, l.login(login, password)).AccessToken
-		if got := keys(decode[page](t, l.get("/v1/items", token)), "itemId"); !slices.Equal(got, want) {
-			t.Errorf("%s sees %v, want %v", login, got, want)
-		}
-		for _, record := range decode[page](t, l.get("/v1/results?limit=1000", token)).Data {
-			if !slices.Contains(want, record["itemId"].(string)) {
-				t.Errorf("%s sees %v", login, record)
-			}
-		}
-	}
-}
-
-// A cursor is its owner's: to anybody else it is worth what garbage is, and
-// for its owner it is bound to its route and query (choices 22).
-func TestCursorsAreTheirOwners(t *testing.T) {
-	l := serveMatrix(t, 3)
-	for _, path := range []string{"/v1/items?limit=1", "/v1/sites?limit=1", "/v1/orders?limit=1", "/v1/results?limit=1"} {
-		cursor := decode[page](t, l.get(path, l.token(whole))).Paging.NextCursor
-		if cursor == "" {
-			t.Fatalf("%s: no second page", path)
-		}
-		for _, account := range []contracts.AccountID{part, partSites, stranger, shrunk, unassigned, unscoped} {
-			foreign, garbage := l.get(path+"&cursor="+cursor, l.token(account)), l.get(path+"&cursor=AAAA", l.token(account))
-			foreign.wantProblem(t, 400, "MVP_VALIDATION_ERROR")
-			if !bytes.Equal(foreign.body, garbage.body) {
-				t.Errorf("%s: %s, garbage %s", path, foreign.body, garbage.body)
-			}
-		}
-		if a := l.get(path+"&cursor="+cursor, l.token(whole)); a.StatusCode != 200 {
-			t.Errorf("%s: its owner's: %d %s", path, a.StatusCode, a.body)
-		}
-	}
 }

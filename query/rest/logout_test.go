@@ -1,20 +1,15 @@
 package rest_test
 
 import (
-	"context"
 	"crypto/ed25519"
 	"errors"
-	"log/slog"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"preismon/contracts/fault"
-	"preismon/deploy/testserver"
 	"preismon/query/auth"
 )
 
@@ -90,49 +85,4 @@ func TestLogoutWithoutAStore(t *testing.T) {
 	if !strings.Contains(s.log.String(), "disk is full") {
 		t.Error("the cause is not in the log")
 	}
-}
-
-// Two nodes share their revocations by NATS.
-func TestLogoutOnAllNodes(t *testing.T) { // AUTH-L1, AUTH-L2, AUTH-S1b
-	address := testserver.NATS(t)
-	var key ed25519.PrivateKey
-	node := func() *surface {
-		nc, err := nats.Connect(address)
-		must(t, err)
-		t.Cleanup(nc.Close)
-		js, err := jetstream.New(nc)
-		must(t, err)
-		revoked, err := auth.NewRevokedTokens(auth.RevocationDefaults(), js, slog.New(slog.DiscardHandler), time.Now)
-		must(t, err)
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error, 1)
-		go func() { ended <- revoked.Run(ctx) }()
-		t.Cleanup(func() { cancel(); <-ended })
-		<-revoked.Ready()
-		s := serve(t, func(set *settings) { set.revocations, set.key = revoked, key })
-		key = s.key
-		return s
-	}
-	one, two := node(), node()
-	token := decode[tokenReply](t, one.login("reader@example.com", password)).AccessToken
-	for _, s := range []*surface{one, two} {
-		if a := s.get("/v1/sites", token); a.StatusCode != 200 {
-			t.Fatalf("%d %s", a.StatusCode, a.body)
-		}
-	}
-	if a := one.logout(token); a.StatusCode != 200 || string(a.body) != `{"revoked":true}` {
-		t.Fatalf("%d %s", a.StatusCode, a.body)
-	}
-	one.get("/v1/sites", token).wantProblem(t, 401, "AUTH_TOKEN_INVALID") // the very next request
-	one.logout(token).wantProblem(t, 401, "AUTH_TOKEN_INVALID")
-	for start := time.Now(); ; time.Sleep(10 * time.Millisecond) {
-		a := two.get("/v1/sites", token)
-		if a.StatusCode == 401 {
-			break
-		}
-		if time.Since(start) > time.Second {
-			t.Fatalf("the other node still answers with %d", a.StatusCode)
-		}
-	}
-	two.logout(token).wantProblem(t, 401, "AUTH_TOKEN_INVALID")
 }

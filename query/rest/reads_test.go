@@ -184,12 +184,17 @@ func TestResults(t *testing.T) { // RES-00
 	}
 }
 
-// Whatever is wrong with a parameter, the answer names it (ERR-01a).
+// Whatever is wrong with a parameter, the answer names it (ERR-01a, choices 21 to 23).
 func TestParametersAreStrict(t *testing.T) {
 	s := serve(t, func(set *settings) { set.throttle.Reads.Requests = 10_000 })
-	token := s.token(reader)
+	token, routes := s.token(reader), slices.Clone(readRoutes)
+	for _, direction := range []string{"exports", "imports"} {
+		for _, route := range []string{"", "/history", "/history/latest", "/history/download"} {
+			routes = append(routes, "/v1/orders/5/"+direction+route)
+		}
+	}
 	for _, c := range []struct {
-		routes string // of readRoutes, by their letter
+		routes string // by their letter
 		query  string
 		names  string
 	}{
@@ -277,9 +282,38 @@ func TestParametersAreStrict(t *testing.T) {
 		{"rt", "latestPerPair=true&latestObservationPerPair=true", "latestPerPair"},
 		{"rt", "brand=" + strings.Repeat("x", 257), "brand"},
 		{"rt", "merchant=a%0Ab", "merchant"},
+		{"LJHK", "limit=0", "limit"},
+		{"LJHK", "limit=1001", "limit"},
+		{"LJHK", "limit=x", "limit"},
+		{"PMDN", "limit=1", "limit"},
+		{"PMDN", "cursor=x", "cursor"},
+		{"LJHK", "cursor=x", "cursor"},
+		{"LJHKPMDN", "unknown=1", "unknown"},
+		{"LJHKPMDN", "site=a.example", "site"},
+		{"LJHKPMDN", "orderId=101", "orderId"},
+		{"LJHK", "latest=true", "latest"},
+		{"PMDN", "latest=1", "latest"},
+		{"PMDN", "latest=", "latest"},
+		{"PMDN", "latest=true&latest=true", "latest"},
+		{"PM", "latest=false", "latest"},
+		{"LJ", "dateFrom=2026-03-01", "dateFrom"},
+		{"HKPMDN", "dateFrom=2026-13-01", "dateFrom"},
+		{"HKPMDN", "dateFrom=yesterday", "dateFrom"},
+		{"HKPMDN", "dateTo=2026-03-01T10:00:00", "dateTo"},
+		{"HKPMDN", "dateTo=0001-01-01T00:00:00Z", "dateTo"},
+		{"HKPMDN", "dateTo=", "dateTo"},
+		{"HKPMDN", "dateTo=2026-03-01&dateTo=2026-03-02", "dateTo"},
+		{"HKPMDN", "dateFrom=2026-03-02&dateTo=2026-03-01", "dateFrom"},
+		{"HKPMDN", "dateFrom=2026-03-02T00:00:00.001Z&dateTo=2026-03-02T00:00:00Z", "dateFrom"},
+		{"JKMN", "exportName=x", "exportName"}, // IMP-02
+		{"HKPMDN", "name=", "name"},
+		{"HKPMDN", "name=a%0Ab", "name"},
+		{"HKPMDN", "name=" + strings.Repeat("x", 257), "name"},
+		{"L", "name=x", "name"},
+		{"L", "exportName=", "exportName"},
 	} {
-		for i, route := range readRoutes {
-			if !strings.Contains(c.routes, string("sirtaodq"[i])) {
+		for i, route := range routes {
+			if !strings.Contains(c.routes, string("sirtaodqLHPDJKMN"[i])) {
 				continue
 			}
 			a := s.get(route+"?"+c.query, token)

@@ -33,7 +33,7 @@ func TestToken(t *testing.T) {
 		t.Fatalf("%d %v %s", a.StatusCode, a.Header, a.body) // AUTH-T7a
 	}
 	got := decode[tokenReply](t, a)
-	if got.TokenType != "Bearer" || got.ExpiresIn != 14400 { // AUTH-T3, AUTH-T5
+	if got.TokenType != "Bearer" || got.ExpiresIn != 14400 { // AUTH-T3, AUTH-T5, LIM-12
 		t.Errorf("got %+v", got)
 	}
 	payload, err := base64.RawURLEncoding.DecodeString(strings.Split(got.AccessToken, ".")[1])
@@ -77,8 +77,15 @@ func TestTokenRequestIsStrict(t *testing.T) {
 		"{\"loginIdentifier\":\"a\",\"password\":\"\xff\"}",
 		`{"loginIdentifier":"` + strings.Repeat("a", 257) + `","password":"b"}`,
 		`{"loginIdentifier":"a","password":"` + strings.Repeat("b", 1025) + `"}`,
+		strings.Repeat("[", 60_000), strings.Repeat(`{"a":`, 10_000), `{"loginIdentifier":` + strings.Repeat("[", 30_000) + strings.Repeat("]", 30_000) + `,"password":"x"}`,
+		`{"loginIdentifier":1e999,"password":"x"}`, `{"loginIdentifier":NaN,"password":"x"}`, `{"loginIdentifier":"\ud800","password":1}`,
+		`{"loginIdentifier":"a","password":"x"}` + "\x00", "\ufeff" + `{"loginIdentifier":"a","password":"x"}`, `{"loginIdentifier":"a","password":"x"}{"a":"b"}`,
+		`{"__proto__":"a","loginIdentifier":"a","password":"x"}`,
 	} {
-		s.postLogin(body).wantProblem(t, 400, "MVP_VALIDATION_ERROR") // ERR-01b
+		p := s.postLogin(body).wantProblem(t, 400, "MVP_VALIDATION_ERROR") // ERR-01b
+		if text := leaks.FindString(p.Detail); text != "" || len(p.Detail) > 500 {
+			t.Errorf("%.40q: %q shows in %s", body, text, p.Detail)
+		}
 	}
 	for media, status := range map[string]int{ // AUTH-T7d
 		"": 400, "text/plain": 400, "application/jsonx": 400, "application/x-www-form-urlencoded": 400,

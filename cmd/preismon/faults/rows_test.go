@@ -43,7 +43,7 @@ var matrix = []row{
 	{"messages that are no events", []string{"poison"}, []string{"TestConsumerPutsPoisonIntoTheDeadLetters", "FuzzDecode"}},
 	{"query node or ClickHouse killed in a read", []string{"query-killed", "query-cut", "clickhouse-killed"}, []string{"TestBrokenStreamsAreVisible", "TestCurlSeesBrokenStreams"}},
 	{"object store cut in a file", []string{"archive-cut", "archive-stalled", "archive-gone"}, []string{"TestDownloadWhenS3IsCut", "TestCutDownload", "TestCutUpload", "TestLostAnswer"}},
-	{"scope changes under a walk, foreign and changed cursors", []string{"granted-and-revoked", "granted-and-killed", "foreign-cursors"}, []string{"TestScopeSteps", "TestCursorsAreTheirOwners", "TestGrantsHoldAtOnce"}},
+	{"scope changes under a walk, foreign and changed cursors", []string{"granted-and-revoked", "granted-and-killed", "foreign-cursors"}, []string{"TestScopeSteps", "TestOwnersLearnWhatDiffers", "TestGrantsHoldAtOnce"}},
 	{"query node hears nothing of revocations", []string{"revocations-unheard"}, []string{"TestRevocationFailsClosed", "TestRevocationFindsAQuietWatch"}},
 	{"tokens end while answers run: logout, expiry, disabled account, rotated key", []string{
 		"token-logged-out", "token-expired", "account-disabled", "key-rotated",
