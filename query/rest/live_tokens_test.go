@@ -11,7 +11,8 @@ import (
 )
 
 // TestEveryRouteNeedsALiveToken: without one that is valid here and now, every
-// route answers the same, whatever it is asked for: VIS-05, AUTH-E0, ERR-05.
+// route answers the same, whatever it is asked for: VIS-05, AUTH-02, AUTH-03,
+// AUTH-06, AUTH-E0, AUTH-S1b, ERR-04, ERR-05.
 func TestEveryRouteNeedsALiveToken(t *testing.T) {
 	l := serveMatrix(t, 3)
 	issue := func(g auth.Grant) string {
@@ -28,9 +29,16 @@ func TestEveryRouteNeedsALiveToken(t *testing.T) {
 	}
 	other := serve(t) // a service with another key
 	tokens := map[string]string{
-		"none": "", "garbage": "x.y.z", "expired": expired, "revoked": revoked, "of MCP": issue(auth.Grant{Account: whole, Audience: baseURL + "/mcp", Lifetime: time.Hour}),
+		"garbage": "x.y.z", "expired": expired, "revoked": revoked, "of MCP": issue(auth.Grant{Account: whole, Audience: baseURL + "/mcp", Lifetime: time.Hour}),
 		"of another audience": issue(auth.Grant{Account: whole, Audience: "preismon", Lifetime: time.Hour}), "of another service": other.token(whole),
 		"of no account": issue(auth.Grant{Account: 999, Audience: auth.RESTAudience, Lifetime: time.Hour}), "administrative": l.token(8), "disabled": l.token(9),
+	}
+	authorizations := map[string][]string{
+		"none": nil, "empty": {"Bearer"}, "too large": {"Bearer " + strings.Repeat("a", 9000)}, "twice": {"Bearer " + old, "Bearer " + old}, "another scheme": {"Token " + old},
+		"Basic": {"Basic cmVhZGVyOng="}, "basic": {"basic cmVhZGVyOng="},
+	}
+	for name, token := range tokens {
+		authorizations[name] = []string{"Bearer " + token}
 	}
 	for route, v := range matrix {
 		if v.public || len(v.names) == 0 { // login and logout
@@ -38,8 +46,15 @@ func TestEveryRouteNeedsALiveToken(t *testing.T) {
 		}
 		for _, ids := range []who{own, theirs} {
 			var first []byte
-			for name, token := range tokens {
-				a := l.ask(route, ids, v.names[0], token)
+			for name, values := range authorizations {
+				r := l.asking(route, ids, v.names[0], "")
+				r.Header["Authorization"] = values
+				a := l.do(r)
+				wantQuota(t, a)
+				if strings.EqualFold(name, "Basic") {
+					a.wantProblem(t, 401, "AUTH_SCHEME_NOT_ALLOWED")
+					continue
+				}
 				a.wantProblem(t, 401, "AUTH_TOKEN_INVALID")
 				if first == nil {
 					first = a.body
@@ -49,7 +64,9 @@ func TestEveryRouteNeedsALiveToken(t *testing.T) {
 				}
 			}
 		}
-		if a := l.ask(route, own, v.names[0], old); a.StatusCode != 200 {
+		r := l.asking(route, own, v.names[0], "")
+		r.Header.Set("Authorization", "bearer "+old)
+		if a := l.do(r); a.StatusCode != 200 {
 			t.Errorf("%s: a valid token: %d %s", route, a.StatusCode, a.body)
 		}
 	}

@@ -12,8 +12,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"preismon/query/auth"
 )
 
 var readRoutes = []string{
@@ -228,73 +226,4 @@ func TestForwardedAddresses(t *testing.T) {
 			t.Errorf("other client: %d", got)
 		}
 	})
-}
-
-func TestDomainEndpointsNeedAToken(t *testing.T) {
-	s := serve(t)
-	expired, err := s.auth.Issue(auth.Grant{Account: reader, Audience: auth.RESTAudience, Lifetime: time.Second})
-	must(t, err)
-	mcp, err := s.auth.Issue(auth.Grant{Account: reader, Audience: baseURL + "/mcp", Lifetime: time.Hour})
-	must(t, err)
-	s.clock.advance(2 * time.Second)
-	revoked := s.token(reader)
-	if a := s.logout(revoked); a.StatusCode != 200 {
-		t.Fatalf("%d %s", a.StatusCode, a.body)
-	}
-	good := s.token(reader)
-	type credentials struct {
-		code   string
-		values []string
-	}
-	for _, path := range readRoutes {
-		var first []byte
-		for name, c := range map[string]credentials{ // AUTH-E0, AUTH-02, ERR-05
-			"none":         {"AUTH_TOKEN_INVALID", nil},
-			"empty":        {"AUTH_TOKEN_INVALID", []string{"Bearer"}},
-			"garbage":      {"AUTH_TOKEN_INVALID", []string{"Bearer garbage"}},
-			"too large":    {"AUTH_TOKEN_INVALID", []string{"Bearer " + strings.Repeat("a", 9000)}},
-			"expired":      {"AUTH_TOKEN_INVALID", []string{"Bearer " + expired.Token.Reveal()}},
-			"revoked":      {"AUTH_TOKEN_INVALID", []string{"Bearer " + revoked}},            // AUTH-S1b
-			"of MCP":       {"AUTH_TOKEN_INVALID", []string{"Bearer " + mcp.Token.Reveal()}}, // AUTH-06
-			"twice":        {"AUTH_TOKEN_INVALID", []string{"Bearer " + good, "Bearer " + good}},
-			"other scheme": {"AUTH_TOKEN_INVALID", []string{"Token " + good}},
-			"Basic":        {"AUTH_SCHEME_NOT_ALLOWED", []string{"Basic cmVhZGVyOng="}}, // AUTH-03, ERR-04
-			"basic":        {"AUTH_SCHEME_NOT_ALLOWED", []string{"basic cmVhZGVyOng="}},
-		} {
-			r := s.request("GET", path, "", nil)
-			r.Header["Authorization"] = c.values
-			a := s.do(r)
-			a.wantProblem(t, 401, c.code)
-			wantQuota(t, a)
-			if c.code != "AUTH_TOKEN_INVALID" {
-				continue
-			}
-			if first == nil {
-				first = a.body
-			}
-			if !bytes.Equal(a.body, first) {
-				t.Errorf("%s %s: %s, others %s", path, name, a.body, first)
-			}
-		}
-		s.get(path+"?access_token="+good, "").wantProblem(t, 401, "AUTH_TOKEN_INVALID")
-		r := s.request("GET", path, "", nil)
-		r.Header.Set("Authorization", "bearer "+good)
-		if a := s.do(r); a.StatusCode != 200 {
-			t.Errorf("%s: %d %s", path, a.StatusCode, a.body)
-		}
-	}
-}
-
-func TestForbidden(t *testing.T) { // AUTH-08
-	s := serve(t)
-	token := s.token(narrow)
-	if a := s.get("/v1/sites", token); a.StatusCode != 200 {
-		t.Errorf("%d %s", a.StatusCode, a.body)
-	}
-	for _, path := range readRoutes[1:] { // ERR-E1
-		s.get(path, token).wantProblem(t, 403, "AUTH_FORBIDDEN")
-	}
-	for _, gone := range []string{s.token(99), s.token(admin)} { // no such account any more
-		s.get("/v1/sites", gone).wantProblem(t, 401, "AUTH_TOKEN_INVALID")
-	}
 }
