@@ -7,47 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
-
-	"preismon/query/table/reread"
 )
-
-// TestBrokenTablesAreVisible: a stream that fails after its first byte is seen
-// to fail in any form, and what came of it has no end.
-func TestBrokenTablesAreVisible(t *testing.T) {
-	for name, each := range failures {
-		for _, media := range tables[1:] {
-			for _, coding := range codings {
-				s := serve(t)
-				s.store.each = each
-				r := s.request("GET", "/v1/results/stream", s.token(reader), nil)
-				r.Header.Set("Accept", media)
-				r.Header.Set("Accept-Encoding", coding)
-				resp, err := s.raw().Do(r)
-				if err != nil {
-					continue // broken before the header went out
-				}
-				sent, err := io.ReadAll(resp.Body)
-				resp.Body.Close()
-				if err == nil || resp.Trailer.Get("X-Results-Complete") != "" {
-					t.Errorf("%s, %s, %s: %d bytes, %v %v", name, media, coding, len(sent), err, resp.Trailer)
-				}
-				if media == csvMedia {
-					continue // has no end of its own
-				}
-				resp.Body = io.NopCloser(bytes.NewReader(sent))
-				if plain, err := io.ReadAll(decoded(t, resp)); err == nil {
-					if _, err := reread.Arrow(plain, time.UTC); err == nil {
-						t.Errorf("%s, %s: a whole table came", name, coding)
-					}
-					if _, err := reread.Parquet(plain, time.UTC); err == nil {
-						t.Errorf("%s, %s: a whole file came", name, coding)
-					}
-				}
-			}
-		}
-	}
-}
 
 // TestTablesDoNotHoldRowsBack: the first rows are there while the store is
 // still at work, in the forms that can.

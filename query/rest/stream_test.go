@@ -19,6 +19,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"preismon/contracts/fault"
+	"preismon/query/table/reread"
 )
 
 func newRecorder() *httptest.ResponseRecorder { return httptest.NewRecorder() }
@@ -181,45 +182,59 @@ var failures = map[string]func(n int) error{
 	},
 }
 
-// A stream that fails after its first byte is seen to fail, by its transfer
-// and by its compression alike.
+// A stream that fails after its first byte is seen to fail, in every form, by its
+// transfer and by its compression alike, and what came of it has no end.
 func TestBrokenStreamsAreVisible(t *testing.T) {
 	for name, each := range failures {
 		for _, h2 := range []bool{false, true} {
-			for _, coding := range codings {
-				s := serve(t, func(set *settings) { set.http2 = h2 })
-				s.store.each = each
-				r := s.request("GET", "/v1/results/stream", s.token(reader), nil)
-				r.Header.Set("Accept-Encoding", coding)
-				resp, err := s.raw().Do(r)
-				if err != nil {
-					continue // broken before the header went out
-				}
-				sent, err := io.ReadAll(resp.Body)
-				resp.Body.Close()
-				if err == nil {
-					t.Errorf("%s, %s, HTTP/%d: %d bytes and no error", name, coding, resp.ProtoMajor, len(sent))
-				}
-				if resp.Trailer.Get("X-Results-Complete") != "" {
-					t.Errorf("%s, %s: says it is complete", name, coding)
-				}
-				if name != "at the end" && !h2 && len(sent) == 0 {
-					t.Errorf("%s, %s: nothing came before the break", name, coding)
-				}
-				if coding != "identity" {
-					resp.Body = io.NopCloser(bytes.NewReader(sent))
-					if len(sent) > 0 {
-						if _, err := io.ReadAll(decoded(t, resp)); err == nil {
-							t.Errorf("%s, %s: what came decodes as if it were whole", name, coding)
-						}
-					}
-				}
-				s.Close()
-				if log := s.log.String(); !strings.Contains(log, "secret cause") || !strings.Contains(log, `"broken":true`) {
-					t.Errorf("%s: log %s", name, log)
+			for _, media := range tables {
+				for _, coding := range codings {
+					brokenStream(t, name, each, h2, media, coding)
 				}
 			}
 		}
+	}
+}
+
+func brokenStream(t *testing.T, name string, each func(int) error, h2 bool, media, coding string) {
+	t.Helper()
+	s := serve(t, func(set *settings) { set.http2 = h2 })
+	s.store.each = each
+	r := s.request("GET", "/v1/results/stream", s.token(reader), nil)
+	r.Header.Set("Accept", media)
+	r.Header.Set("Accept-Encoding", coding)
+	resp, err := s.raw().Do(r)
+	if err != nil {
+		return // broken before the header went out
+	}
+	sent, err := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	what := fmt.Sprintf("%s, %s, %s, HTTP/%d", name, media, coding, resp.ProtoMajor)
+	if err == nil {
+		t.Errorf("%s: %d bytes and no error", what, len(sent))
+	}
+	if resp.Trailer.Get("X-Results-Complete") != "" {
+		t.Errorf("%s: says it is complete", what)
+	}
+	if name != "at the end" && !h2 && media == ndjsonMedia && len(sent) == 0 {
+		t.Errorf("%s: nothing came before the break", what)
+	}
+	if len(sent) > 0 {
+		resp.Body = io.NopCloser(bytes.NewReader(sent))
+		plain, err := io.ReadAll(decoded(t, resp))
+		if err == nil && resp.Header.Get("Content-Encoding") != "" {
+			t.Errorf("%s: what came decodes as if it were whole", what)
+		}
+		if _, err := reread.Arrow(plain, time.UTC); err == nil {
+			t.Errorf("%s: a whole table came", what)
+		}
+		if _, err := reread.Parquet(plain, time.UTC); err == nil {
+			t.Errorf("%s: a whole file came", what)
+		}
+	}
+	s.Close()
+	if log := s.log.String(); !strings.Contains(log, "secret cause") || !strings.Contains(log, `"broken":true`) {
+		t.Errorf("%s: log %s", what, log)
 	}
 }
 
