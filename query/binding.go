@@ -30,10 +30,6 @@ func (b binding) ends() ([]byte, error) {
 	return json.Marshal(b)
 }
 
-// spelled is the data that cursors were sealed with when they were bound to
-// the spelling of their request. They are valid for as long as any.
-func (b binding) spelled() ([]byte, error) { return json.Marshal(b) }
-
 // prints are the parameters that a request gives, each by a hash of its value:
 // enough to tell which of them differ.
 func (b binding) prints() (map[string]string, error) {

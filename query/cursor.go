@@ -93,8 +93,6 @@ func (s *sealer) sealCursor(b binding, state any) (string, error) {
 type opened struct {
 	state   json.RawMessage
 	differs []string // parameters
-	// spelled: it was bound to how its query is spelled, and is so once more.
-	spelled bool
 }
 
 // openCursor reads a cursor into state. Its owner learns how the query that it
@@ -132,7 +130,11 @@ func (s *sealer) open(b binding, cursor string) (o opened, err error) {
 	if err != nil {
 		return o, refusedCursor()
 	}
-	plain, spelled, err := s.unseal(b, sealed)
+	ends, err := b.ends()
+	if err != nil {
+		return o, err
+	}
+	plain, err := s.openAny(sealed, ends)
 	if err != nil {
 		return o, refusedCursor()
 	}
@@ -143,30 +145,9 @@ func (s *sealer) open(b binding, cursor string) (o opened, err error) {
 	if s.now().Unix() > c.Expires {
 		return opened{state: c.State}, errExpired
 	}
-	o = opened{state: c.State, spelled: spelled}
-	if !spelled {
-		prints, err := b.prints()
-		if err != nil {
-			return o, err
-		}
-		o.differs = differing(c.Query, prints)
-	}
-	return o, nil
-}
-
-// unseal authenticates a cursor: one of today's, or one that was bound to the
-// spelling of its query.
-func (s *sealer) unseal(b binding, sealed []byte) (plain []byte, spelled bool, err error) {
-	ends, err := b.ends()
+	prints, err := b.prints()
 	if err != nil {
-		return nil, false, err
+		return o, err
 	}
-	if plain, err = s.openAny(sealed, ends); err == nil {
-		return plain, false, nil
-	}
-	if ends, err = b.spelled(); err != nil {
-		return nil, false, err
-	}
-	plain, err = s.openAny(sealed, ends)
-	return plain, true, err
+	return opened{state: c.State, differs: differing(c.Query, prints)}, nil
 }

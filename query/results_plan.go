@@ -204,10 +204,6 @@ func (s *Service) walkOf(plan *resultsPlan) (c resultsCursor, err error) {
 	if err := o.into(&c); err != nil {
 		return c, err
 	}
-	if o.spelled {
-		c.Given = plan.given
-		return c, nil
-	}
 	sameBound := func(name string, given, began bool, at time.Time, ms int64) {
 		if given && toMs(at) != ms || !given && began {
 			o.differs = append(o.differs, name)
