@@ -65,58 +65,10 @@ func (z *zoneFormat) setMinute(ms int64) {
 	if ms+offset*1000 >= endOf9999 {
 		offset = westmost // RFC 3339 has four digits for a year
 	}
-	days, rest := floorDiv(ms+offset*1000, 86_400_000)
-	begin := ms - rest%60_000
+	local := time.UnixMilli(ms).In(time.FixedZone("", int(offset)))
+	begin := ms - int64(local.Second())*1000 - int64(local.Nanosecond())/1_000_000
 	z.minute, z.minuteEnd = max(begin, z.from), min(begin+60_000, z.to)
 	z.into = z.minute - begin
-	y, m, d := civil(days)
-	b := append4(z.prefix[:0], y)
-	b = append2(append(b, '-'), m)
-	b = append2(append(b, '-'), d)
-	b = append2(append(b, 'T'), rest/3_600_000)
-	b = append2(append(b, ':'), rest/60_000%60)
-	z.prefix = append(b, ':')
-	if offset == 0 {
-		z.suffix = append(z.suffix[:0], 'Z')
-		return
-	}
-	sign, minutes := byte('+'), offset/60
-	if minutes < 0 {
-		sign, minutes = '-', -minutes
-	}
-	b = append2(append(z.suffix[:0], sign), minutes/60)
-	z.suffix = append2(append(b, ':'), minutes%60)
-}
-
-func floorDiv(a, n int64) (q, r int64) {
-	q, r = a/n, a%n
-	if r < 0 {
-		q, r = q-1, r+n
-	}
-	return q, r
-}
-
-// civil turns days since 1970-01-01 into a proleptic Gregorian date (the
-// days-to-civil algorithm on 400-year eras that begin on March 1st).
-func civil(days int64) (y, m, d int64) {
-	era, doe := floorDiv(days+719_468, 146_097)
-	yoe := (doe - doe/1_460 + doe/36_524 - doe/146_096) / 365
-	doy := doe - (365*yoe + yoe/4 - yoe/100)
-	mp := (5*doy + 2) / 153
-	d = doy - (153*mp+2)/5 + 1
-	m = mp + 3
-	if m > 12 {
-		m -= 12
-	}
-	y = yoe + era*400
-	if m <= 2 {
-		y++
-	}
-	return y, m, d
-}
-
-func append2(b []byte, v int64) []byte { return append(b, byte('0'+v/10), byte('0'+v%10)) }
-
-func append4(b []byte, v int64) []byte {
-	return append2(append2(b, v/100), v%100)
+	z.prefix = local.AppendFormat(z.prefix[:0], "2006-01-02T15:04:")
+	z.suffix = local.AppendFormat(z.suffix[:0], "Z07:00")
 }
