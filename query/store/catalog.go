@@ -13,6 +13,12 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
+func scanID[T ~uint64](r driver.Rows) (T, error) {
+	var id uint64
+	err := r.Scan(&id)
+	return T(id), err
+}
+
 // rows runs a statement and reads each row with scan.
 func rows[T any](ctx context.Context, s *Store, st statement, scan func(driver.Rows) (T, error)) (all []T, err error) {
 	end, err := s.node.Records(ctx)
@@ -92,11 +98,7 @@ func (s *Store) Active(ctx context.Context, accounts []contracts.AccountID) ([]c
 	uints(p, "accounts", accounts)
 	st := render("active.sql", nil, p)
 	st.settings = briefly
-	return rows(ctx, s, st, func(r driver.Rows) (contracts.AccountID, error) {
-		var id uint64
-		err := r.Scan(&id)
-		return contracts.AccountID(id), err
-	})
+	return rows(ctx, s, st, scanID[contracts.AccountID])
 }
 
 // Sites implements query.Store.

@@ -42,11 +42,7 @@ func itemCandidates(v query.Visibility, q query.ItemsQuery) statement {
 
 // ItemCandidates implements query.Store.
 func (s *Store) ItemCandidates(ctx context.Context, v query.Visibility, q query.ItemsQuery) ([]contracts.ItemID, error) {
-	return rows(ctx, s, itemCandidates(v, q), func(r driver.Rows) (contracts.ItemID, error) {
-		var id uint64
-		err := r.Scan(&id)
-		return contracts.ItemID(id), err
-	})
+	return rows(ctx, s, itemCandidates(v, q), scanID[contracts.ItemID])
 }
 
 func itemsOf(v query.Visibility, candidates []contracts.ItemID, limit int) statement {

@@ -22,40 +22,26 @@ func (p params) uint(name string, v uint64) { p[name] = strconv.FormatUint(v, 10
 func (p params) int(name string, v int64)   { p[name] = strconv.FormatInt(v, 10) }
 
 func texts[T ~string](p params, name string, vs []T) {
-	var b strings.Builder
-	b.WriteByte('[')
-	for i, v := range vs {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteByte('\'')
-		b.WriteString(quoted.Replace(string(v)))
-		b.WriteByte('\'')
-	}
-	b.WriteByte(']')
-	p[name] = b.String()
+	p[name] = listOf(vs, func(b []byte, v T) []byte { return append(append(append(b, '\''), quoted.Replace(string(v))...), '\'') })
 }
 
 func ints(p params, name string, vs []int64) {
-	b := []byte{'['}
-	for i, v := range vs {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = strconv.AppendInt(b, v, 10)
-	}
-	p[name] = string(append(b, ']'))
+	p[name] = listOf(vs, func(b []byte, v int64) []byte { return strconv.AppendInt(b, v, 10) })
 }
 
 func uints[T ~uint64 | ~uint8](p params, name string, vs []T) {
+	p[name] = listOf(vs, func(b []byte, v T) []byte { return strconv.AppendUint(b, uint64(v), 10) })
+}
+
+func listOf[T any](vs []T, add func([]byte, T) []byte) string {
 	b := []byte{'['}
 	for i, v := range vs {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = strconv.AppendUint(b, uint64(v), 10)
+		b = add(b, v)
 	}
-	p[name] = string(append(b, ']'))
+	return string(append(b, ']'))
 }
 
 // native gives the values to ch-go, which sends them as they are: each has to

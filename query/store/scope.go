@@ -53,9 +53,5 @@ func scopeItems(v query.Visibility, sel query.Selectors, limit int) statement {
 
 // ScopeItems implements query.Store.
 func (s *Store) ScopeItems(ctx context.Context, v query.Visibility, sel query.Selectors, limit int) ([]contracts.ItemID, error) {
-	return rows(ctx, s, scopeItems(v, sel, limit), func(r driver.Rows) (contracts.ItemID, error) {
-		var id uint64
-		err := r.Scan(&id)
-		return contracts.ItemID(id), err
-	})
+	return rows(ctx, s, scopeItems(v, sel, limit), scanID[contracts.ItemID])
 }
