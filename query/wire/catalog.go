@@ -48,19 +48,12 @@ func itemOf(i contracts.Item) itemRecord {
 // Sites lists visible sites.
 func Sites(ctx context.Context, s *query.Service, p query.Principal, in *Params) (any, error) {
 	req := query.SitesRequest{Limit: in.limit(), Cursor: in.cursor(), Site: in.site()}
-	if err := in.refused(req); err != nil {
-		return nil, err
-	}
-	page, err := s.Sites(ctx, p, req)
-	if err != nil {
-		return nil, err
-	}
-	return shown(page, siteOf), nil
+	return list(ctx, p, in, req, s.Sites, siteOf)
 }
 
 // Items lists visible items.
 func Items(ctx context.Context, s *query.Service, p query.Principal, in *Params) (any, error) {
-	return items(ctx, s, p, in, itemsRequest(in))
+	return list(ctx, p, in, itemsRequest(in), s.Items, itemOf)
 }
 
 // SearchItems lists visible items as Items does, and takes names and categories
@@ -68,7 +61,7 @@ func Items(ctx context.Context, s *query.Service, p query.Principal, in *Params)
 func SearchItems(ctx context.Context, s *query.Service, p query.Principal, in *Params) (any, error) {
 	req := itemsRequest(in)
 	req.Name, req.Category, req.DiscoverCategories = in.text("name"), in.text("category"), in.flag("discoverCategories")
-	return items(ctx, s, p, in, req)
+	return list(ctx, p, in, req, s.Items, itemOf)
 }
 
 func itemsRequest(in *Params) query.ItemsRequest {
@@ -76,17 +69,6 @@ func itemsRequest(in *Params) query.ItemsRequest {
 		Limit: in.limit(), Cursor: in.cursor(), ItemID: id[contracts.ItemID](in, "itemId"),
 		EAN: in.ean(), PZN: in.pzn(), ASIN: in.asin(), ASINLocale: in.asinLocale(),
 	}
-}
-
-func items(ctx context.Context, s *query.Service, p query.Principal, in *Params, req query.ItemsRequest) (any, error) {
-	if err := in.refused(req); err != nil {
-		return nil, err
-	}
-	page, err := s.Items(ctx, p, req)
-	if err != nil {
-		return nil, err
-	}
-	return shown(page, itemOf), nil
 }
 
 func orNull(s string) *string {
@@ -111,6 +93,20 @@ func ASINLocales(ctx context.Context, s *query.Service, p query.Principal, in *P
 		return nil, err
 	}
 	return shown(page, func(key string) localeRecord { return localeRecord{key} }), nil
+}
+
+// list calls for a page, when nothing is wrong with the request, and shows its records.
+func list[R interface{ Faults(form error) error }, T, S any](ctx context.Context, p query.Principal, in *Params, req R,
+	call func(context.Context, query.Principal, R) (*query.Page[T], error), show func(T) S,
+) (any, error) {
+	if err := in.refused(req); err != nil {
+		return nil, err
+	}
+	page, err := call(ctx, p, req)
+	if err != nil {
+		return nil, err
+	}
+	return shown(page, show), nil
 }
 
 // shown is a page of records as callers see them.

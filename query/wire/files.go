@@ -70,20 +70,10 @@ func FileJobs(d query.Direction) Operation {
 		req := query.FileJobsRequest{Direction: d, OrderID: in.orderID(), Limit: in.limit(), Cursor: in.cursor()}
 		if d == query.Exports {
 			req.Name = in.text("exportName")
-		} else {
-			req.Name = in.text("name")
+			return list(ctx, p, in, req, s.FileJobs, exportOf)
 		}
-		if err := in.refused(req); err != nil {
-			return nil, err
-		}
-		page, err := s.FileJobs(ctx, p, req)
-		if err != nil {
-			return nil, err
-		}
-		if d == query.Exports {
-			return shown(page, exportOf), nil
-		}
-		return shown(page, importOf), nil
+		req.Name = in.text("name")
+		return list(ctx, p, in, req, s.FileJobs, importOf)
 	}
 }
 
@@ -103,17 +93,10 @@ func History(d query.Direction) Operation {
 	return func(ctx context.Context, s *query.Service, p query.Principal, in *Params) (any, error) {
 		req := historyFilters(in, d)
 		req.Limit, req.Cursor = in.limit(), in.cursor()
-		if err := in.refused(req); err != nil {
-			return nil, err
-		}
-		page, err := s.History(ctx, p, req)
-		if err != nil {
-			return nil, err
-		}
 		if d == query.Exports {
-			return shown(page, exportEntryOf), nil
+			return list(ctx, p, in, req, s.History, exportEntryOf)
 		}
-		return shown(page, importEntryOf), nil
+		return list(ctx, p, in, req, s.History, importEntryOf)
 	}
 }
 
@@ -129,10 +112,7 @@ func LatestFile(d query.Direction) Operation {
 		if err != nil {
 			return nil, err
 		}
-		if d == query.Exports {
-			return exportEntryOf(*entry), nil
-		}
-		return importEntryOf(*entry), nil
+		return FileRecord(*entry), nil
 	}
 }
 

@@ -139,14 +139,7 @@ func Orders(ctx context.Context, s *query.Service, p query.Principal, in *Params
 		Limit: in.limit(), Cursor: in.cursor(), OrderID: id[contracts.OrderID](in, "orderId"), Alias: Alias(in),
 		IncludeMonitoring: in.flag("includeMonitoring"), IncludeCoverage: in.flag("includeCoverage"),
 	}
-	if err := in.refused(req); err != nil {
-		return nil, err
-	}
-	page, err := s.Orders(ctx, p, req)
-	if err != nil {
-		return nil, err
-	}
-	return shown(page, orderOf), nil
+	return list(ctx, p, in, req, s.Orders, orderOf)
 }
 
 // Order gives one order in detail.
@@ -164,15 +157,7 @@ func Order(ctx context.Context, s *query.Service, p query.Principal, in *Params)
 
 // ObservationQuality lists the state of the pairs of an order.
 func ObservationQuality(ctx context.Context, s *query.Service, p query.Principal, in *Params) (any, error) {
-	req := decodeQuality(in)
-	if err := in.refused(req); err != nil {
-		return nil, err
-	}
-	page, err := s.ObservationQuality(ctx, p, req)
-	if err != nil {
-		return nil, err
-	}
-	return shown(page, qualityOf), nil
+	return list(ctx, p, in, decodeQuality(in), s.ObservationQuality, qualityOf)
 }
 
 // ItemQuality does so, of one item where one is asked for, says when each pair
