@@ -147,17 +147,23 @@ func (a *api) tablePage(c *gin.Context, t *pageTable, page *query.ResultsPage) e
 	if err := errors.Join(err, a.fits(c, len(body)), exchangeOf(c.Request).hold.Err()); err != nil {
 		return err
 	}
-	h.Set(returnedHeader, strconv.Itoa(page.Paging.Returned))
 	h.Set(queryHeader, string(echo))
-	if next := page.Paging.NextCursor; next != "" {
+	sendTable(c, t.form, body, page.Paging.Returned, page.Paging.NextCursor)
+	return nil
+}
+
+// sendTable sends the records of a page, and tells how to go on.
+func sendTable(c *gin.Context, f *form, body []byte, returned int, next string) {
+	h := c.Writer.Header()
+	h.Set(returnedHeader, strconv.Itoa(returned))
+	if next != "" {
 		onward := c.Request.URL.Query()
 		onward.Set("cursor", next)
 		h.Set(nextCursorHeader, next)
 		h.Set("Link", "<?"+onward.Encode()+`>; rel="next"`)
 	}
-	if t.form.dense {
+	if f.dense {
 		h.Set(gzhttp.HeaderNoCompression, "true")
 	}
-	send(c, t.form.typed, body)
-	return nil
+	send(c, f.typed, body)
 }

@@ -3,10 +3,8 @@ package rest
 import (
 	"bytes"
 	"errors"
-	"strconv"
 
 	"github.com/gin-gonic/gin"
-	"github.com/klauspost/compress/gzhttp"
 
 	"preismon/query"
 	"preismon/query/table"
@@ -61,8 +59,7 @@ func (a *api) recordTable(c *gin.Context, f *form, answer *wire.Records, short b
 	if err != nil {
 		return err
 	}
-	h := c.Writer.Header()
-	h.Set(queryHeader, string(echo))
+	c.Writer.Header().Set(queryHeader, string(echo))
 	if short {
 		return sendHead(c, f.typed)
 	}
@@ -78,17 +75,7 @@ func (a *api) recordTable(c *gin.Context, f *form, answer *wire.Records, short b
 		return err
 	}
 	defer giveBack()
-	h.Set(returnedHeader, strconv.Itoa(answer.Returned))
-	if answer.Next != "" {
-		onward := c.Request.URL.Query()
-		onward.Set("cursor", answer.Next)
-		h.Set(nextCursorHeader, answer.Next)
-		h.Set("Link", "<?"+onward.Encode()+`>; rel="next"`)
-	}
-	if f.dense {
-		h.Set(gzhttp.HeaderNoCompression, "true")
-	}
-	send(c, f.typed, out.Bytes())
+	sendTable(c, f, out.Bytes(), answer.Returned, answer.Next)
 	return nil
 }
 
