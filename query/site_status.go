@@ -75,6 +75,17 @@ type SiteReasons struct {
 	Unknown                     int `json:"unknown"`
 }
 
+// Reasons counts the pairs by reason code.
+func (q *QualitySummary) Reasons() SiteReasons { return reasonsOf(q.Pairs) }
+
+func reasonsOf(n [reasonEnd]int) SiteReasons {
+	return SiteReasons{
+		PriceObserved: n[ReasonPriceObserved], ProductUnavailable: n[ReasonProductUnavailable], ProductNotFound: n[ReasonProductNotFound],
+		AccessTemporarilyRestricted: n[ReasonAccessRestricted], SiteTemporarilyUnavailable: n[ReasonSiteUnavailable],
+		Pending: n[ReasonPending], Overdue: n[ReasonOverdue], Unknown: n[ReasonUnknown],
+	}
+}
+
 func (r *SiteReasons) add(of SiteReasons) {
 	r.PriceObserved += of.PriceObserved
 	r.ProductUnavailable += of.ProductUnavailable
@@ -268,11 +279,7 @@ func (t *freshness) status(site contracts.SiteKey, zone *time.Location) SiteStat
 		Site: site, Pairs: t.pairs, NeverCaptured: t.never, Late: t.late,
 		LastCapturedAt: formatBound(t.last, zone), OldestCapturedAt: formatBound(t.oldest, zone),
 		NextDueAt: formatBound(t.next, zone), LateSince: formatBound(t.firstLate, zone),
-		Reasons: SiteReasons{
-			PriceObserved: t.reasons[ReasonPriceObserved], ProductUnavailable: t.reasons[ReasonProductUnavailable], ProductNotFound: t.reasons[ReasonProductNotFound],
-			AccessTemporarilyRestricted: t.reasons[ReasonAccessRestricted], SiteTemporarilyUnavailable: t.reasons[ReasonSiteUnavailable],
-			Pending: t.reasons[ReasonPending], Overdue: t.reasons[ReasonOverdue], Unknown: t.reasons[ReasonUnknown],
-		},
+		Reasons: reasonsOf(t.reasons),
 	}
 	if t.every > 0 {
 		seconds := int64(t.every / time.Second)

@@ -39,15 +39,8 @@ type coverageRecord struct {
 
 // summaryRecord counts pairs by reason code, the codes in camel case.
 type summaryRecord struct {
-	PriceObserved               int  `json:"priceObserved"`
-	ProductUnavailable          int  `json:"productUnavailable"`
-	ProductNotFound             int  `json:"productNotFound"`
-	AccessTemporarilyRestricted int  `json:"accessTemporarilyRestricted"`
-	SiteTemporarilyUnavailable  int  `json:"siteTemporarilyUnavailable"`
-	Pending                     int  `json:"pending"`
-	Overdue                     int  `json:"overdue"`
-	Unknown                     int  `json:"unknown"`
-	SourceCountsConsistent      bool `json:"sourceCountsConsistent"`
+	query.SiteReasons
+	SourceCountsConsistent bool `json:"sourceCountsConsistent"`
 }
 
 // qualityRecord is the state of one pair of an order.
@@ -105,18 +98,7 @@ func orderOf(o query.Order) orderRecord {
 // orderInDetail is an order with everything there is to include.
 func orderInDetail(o query.Order) orderRecord {
 	r := orderOf(o)
-	q := o.Quality
-	r.QualitySummary = &summaryRecord{
-		PriceObserved:               q.Pairs[query.ReasonPriceObserved],
-		ProductUnavailable:          q.Pairs[query.ReasonProductUnavailable],
-		ProductNotFound:             q.Pairs[query.ReasonProductNotFound],
-		AccessTemporarilyRestricted: q.Pairs[query.ReasonAccessRestricted],
-		SiteTemporarilyUnavailable:  q.Pairs[query.ReasonSiteUnavailable],
-		Pending:                     q.Pairs[query.ReasonPending],
-		Overdue:                     q.Pairs[query.ReasonOverdue],
-		Unknown:                     q.Pairs[query.ReasonUnknown],
-		SourceCountsConsistent:      q.SourceCountsConsistent,
-	}
+	r.QualitySummary = &summaryRecord{o.Quality.Reasons(), o.Quality.SourceCountsConsistent}
 	return r
 }
 
