@@ -41,7 +41,6 @@ func TestUpDemo(t *testing.T) {
 	t.Run("rows", demo.rows)
 	t.Run("postman", demo.postman)
 	t.Run("generated", demo.generated)
-	t.Run("faces", demo.faces)
 	t.Run("commands", demo.commands)
 	t.Run("readme", demo.readme)
 	t.Run("explorer", demo.explorer)

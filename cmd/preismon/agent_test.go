@@ -1,0 +1,120 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"preismon/contracts"
+	"preismon/query/auth"
+)
+
+// agent is a client of the MCP surface that knows no more of it than a
+// message.
+type agent struct {
+	t     *testing.T
+	url   string
+	token string
+	http  *http.Client
+}
+
+// agent gives one for an account of the demo.
+func (d *demoTest) agent(t *testing.T, name string) *agent {
+	t.Helper()
+	return d.up.agent(t, d.account(t, name).LoginIdentifier)
+}
+
+// agent gives one for an account, with a token as a consent gives it: signed
+// with the key of the folder.
+func (u *upProcess) agent(t *testing.T, login string) *agent {
+	t.Helper()
+	keys, err := auth.ReadKeyring(filepath.Join(u.DataDir, "token-key.pem"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	throttle, err := auth.NewThrottle(auth.ThrottleDefaults(), time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := auth.Defaults()
+	cfg.Issuer = u.URL
+	authority, err := auth.New(cfg, auth.Deps{Keys: keys, Accounts: accounts{}, Revocations: noRevocations{}, Throttle: throttle, Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := number(t, u.tables(), "SELECT account FROM accounts FINAL WHERE login_identifier = ?", login)
+	issued, err := authority.Issue(auth.Grant{
+		Account: contracts.AccountID(id), Audience: u.URL + "/mcp", Lifetime: time.Hour, Scopes: []string{"mcp"}, Client: "test", Session: "test",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &agent{t, u.URL, issued.Token.Reveal(), u.client().http}
+}
+
+type noRevocations struct{ auth.Revocations }
+
+// toolAnswer is what came of a tool call: its structured content.
+type toolAnswer struct {
+	failed bool
+	body   json.RawMessage
+}
+
+// call calls a tool. Text and structured content must be the same.
+func (a *agent) call(name string, arguments map[string]any) (toolAnswer, error) {
+	body, err := json.Marshal(map[string]any{
+		"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{"name": name, "arguments": arguments},
+	})
+	if err != nil {
+		return toolAnswer{}, err
+	}
+	req, err := http.NewRequestWithContext(a.t.Context(), http.MethodPost, a.url+"/mcp", bytes.NewReader(body))
+	if err != nil {
+		return toolAnswer{}, err
+	}
+	req.Header.Set("Authorization", "Bearer "+a.token)
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := a.http.Do(req)
+	if err != nil {
+		return toolAnswer{}, err
+	}
+	defer resp.Body.Close() //nolint:errcheck // read to its end
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return toolAnswer{}, err
+	}
+	var message struct {
+		Result *struct {
+			IsError           bool
+			StructuredContent json.RawMessage
+			Content           []struct{ Type, Text string }
+		}
+	}
+	if err := json.Unmarshal(text, &message); err != nil || resp.StatusCode != http.StatusOK || message.Result == nil || len(message.Result.Content) == 0 {
+		return toolAnswer{}, fmt.Errorf("%s: %d %.500s %w", name, resp.StatusCode, text, err)
+	}
+	r := message.Result
+	if !sameJSON(r.StructuredContent, []byte(r.Content[0].Text)) {
+		return toolAnswer{}, fmt.Errorf("%s: the text is not the structured content", name)
+	}
+	return toolAnswer{r.IsError, r.StructuredContent}, nil
+}
+
+func sameJSON(a, b []byte) bool {
+	var x, y any
+	return decodeExact(a, &x) == nil && decodeExact(b, &y) == nil && cmp.Equal(x, y)
+}
+
+// decodeExact keeps numbers as they are written.
+func decodeExact(text []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	return d.Decode(into)
+}
