@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -165,7 +166,7 @@ func (d *demoTest) sameRows(t *testing.T) {
 	plain.http = http.DefaultClient // so many rows are held against the contract elsewhere
 	c = &plain
 	for _, site := range sites {
-		one := cloned(params)
+		one := maps.Clone(params)
 		one.Set("site", site)
 		one.Set("includeExportFields", "true")
 		one.Set("includeIdentity", "true")

@@ -50,12 +50,10 @@ type realWorld struct {
 	texts     []string
 	textIndex map[string]int32
 	rows      []realRow
-	byTime    []int32
 	sites     []*realSite
 	siteIndex map[string]int32
 	items     []*realItem
 	itemIndex map[string]int32
-	byGTIN    map[string][]int32
 	pairs     int
 
 	duplicates map[int]int // line to the line it repeats
@@ -64,14 +62,12 @@ type realWorld struct {
 type realSite struct {
 	key, currency string
 	rows          []int32 // by time, then as in the file
-	items         map[int32]bool
-	orderID       string // learnt from the service
 }
 
 func newRealWorld() *realWorld {
 	return &realWorld{
 		texts: []string{""}, textIndex: map[string]int32{"": 0}, siteIndex: map[string]int32{}, itemIndex: map[string]int32{},
-		byGTIN: map[string][]int32{}, duplicates: map[int]int{},
+		duplicates: map[int]int{},
 	}
 }
 
@@ -176,9 +172,9 @@ func (w *realWorld) load(file string) error {
 			it.brand, it.brandAt = w.texts[w.text(brand)], row.ms
 		}
 		n, s := int32(len(w.rows)), w.sites[row.site]
-		w.rows, w.byTime = append(w.rows, row), append(w.byTime, n)
+		w.rows = append(w.rows, row)
 		it.rows, s.rows = append(it.rows, n), append(s.rows, n)
-		it.sites[row.site], s.items[row.item] = true, true
+		it.sites[row.site] = true
 	}
 	for _, it := range w.items {
 		w.sortByTime(it.rows)
@@ -187,7 +183,6 @@ func (w *realWorld) load(file string) error {
 	for _, s := range w.sites {
 		w.sortByTime(s.rows)
 	}
-	w.sortByTime(w.byTime)
 	return nil
 }
 
@@ -248,7 +243,7 @@ func (w *realWorld) site(key, currency string) int32 {
 	if !ok {
 		n, key = int32(len(w.sites)), strings.Clone(key)
 		w.siteIndex[key] = n
-		w.sites = append(w.sites, &realSite{key: key, currency: strings.Clone(currency), items: map[int32]bool{}})
+		w.sites = append(w.sites, &realSite{key: key, currency: strings.Clone(currency)})
 	}
 	return n
 }
@@ -275,9 +270,6 @@ func (w *realWorld) item(site, product, ean, pzn, asin, locale string) int32 {
 			forms: map[string]bool{}, sites: map[int32]bool{}, gtin: gtin, pzn: strings.Clone(pzn), asin: strings.Clone(asin), locale: strings.Clone(locale),
 			product: strings.Clone(product), written: strings.Clone(ean),
 		})
-		if gtin != "" {
-			w.byGTIN[gtin] = append(w.byGTIN[gtin], n)
-		}
 	}
 	if gtin != "" {
 		w.items[n].forms[strings.Clone(ean)] = true

@@ -199,7 +199,7 @@ func (a answer) reread(t *testing.T, fields []string, zone *time.Location) []rer
 
 // TestFormsAreEqual: the same question has the same rows in every form, page
 // by page and as a stream; null and absent stay apart; what JSON has around its
-// rows is in headers (RES-K1, STR-00b).
+// rows is in headers (RES-K1, STR-00b, CUR-01c).
 func TestFormsAreEqual(t *testing.T) {
 	s := serveOdd(t)
 	r := rand.New(rand.NewPCG(3, 4))

@@ -130,7 +130,7 @@ func TestItems(t *testing.T) { // ITEM-00a, GEN-06
 func TestResults(t *testing.T) { // RES-00
 	s := serve(t)
 	p := s.page("/v1/results", "limit=3", "timezone=Europe/Berlin", "sort=asc")
-	if len(p.Data) != 3 || p.Paging.NextCursor == "" || p.Query["scope"] != "scoped" || p.Query["sort"] != "asc" {
+	if len(p.Data) != 3 || p.Paging.NextCursor == "" || p.Query["scope"] != "scoped" || p.Query["sort"] != "asc" { // RES-Q1
 		t.Fatalf("%+v", p)
 	}
 	core := []string{"itemId", "site", "capturedAt", "availability", "price", "priceMoney", "currencyCode", "merchant"}

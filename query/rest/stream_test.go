@@ -50,7 +50,7 @@ func decoded(t *testing.T, resp *http.Response) io.Reader {
 
 var codings = []string{"identity", "gzip", "zstd"}
 
-func TestStream(t *testing.T) { // RES-14a
+func TestStream(t *testing.T) { // RES-14a, STR-00a
 	s := serve(t)
 	for _, args := range []string{"", "sort=asc", "itemId=11", "site=shop-two&includeExportFields=true", "includeIdentity=true&includeOrderIds=true&includeCustomerData=true&includeCoverage=true", "latestPerPair=true", "coverageState=NO_RESULT"} {
 		want := s.get("/v1/results?limit=10000&"+args, s.token(reader))
@@ -70,7 +70,7 @@ func TestStream(t *testing.T) { // RES-14a
 	}
 	day := time.Now().UTC().AddDate(0, 0, -2).Format(time.DateOnly)
 	global := s.get("/v1/results/stream?globalScope=true&capturedFrom="+day+"&capturedTo="+time.Now().UTC().Format(time.DateOnly), s.token(reader))
-	if global.Header.Get("X-Results-Scope") != "global" { // RES-04e
+	if global.Header.Get("X-Results-Scope") != "global" { // RES-04e, STR-Q1
 		t.Errorf("%v", global.Header)
 	}
 	first := s.page("/v1/results", "limit=20") // a cursor of a page resumes the stream
