@@ -179,6 +179,9 @@ func TestRebuildOvertaken(t *testing.T) {
 			if errors.Is(err, rebuild.ErrOvertaken) != c.overtaken || !c.overtaken && err != nil {
 				t.Fatalf("overtaken %v: %v", c.overtaken, err)
 			}
+			if c.overtaken && !strings.Contains(err.Error(), "the tables were exchanged back and nothing was dropped") {
+				t.Error(err)
+			}
 			if back := w.tableID("observations") == was; back != c.overtaken {
 				t.Errorf("the old table is in place: %v", back)
 			}
