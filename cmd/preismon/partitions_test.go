@@ -2,11 +2,12 @@ package main
 
 import (
 	"bytes"
-	"fmt"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 
 	"preismon/contracts/event"
 	"preismon/deploy/testserver"
@@ -16,7 +17,8 @@ import (
 
 // TestPartitions runs the projectors of two partitions on databases of their
 // own, and an operator's commands on each. Who is started on the tables of
-// another partition ends and says why.
+// another partition ends and says why, and a command that waits has to be told
+// for whom.
 func TestPartitions(t *testing.T) {
 	testserver.Full(t, "several partitions")
 	t.Parallel()
@@ -73,80 +75,14 @@ func TestPartitions(t *testing.T) {
 	if _, errs, code := preismon(t, nil, args("projector", 0, 2)...); code != exitUsage || !strings.Contains(errs, "partition: 2, of 2") {
 		t.Errorf("partition 2 of 2: exit code %d: %s", code, errs)
 	}
-}
-
-// TestNumbersOfPartitions fills the tables of two partitions from the stream
-// while the projector of one goes on, which starts again meanwhile: both are
-// complete, and a command that waits has to be told for whom.
-func TestNumbersOfPartitions(t *testing.T) {
-	testserver.Full(t, "numbers of partitions")
-	t.Parallel()
-	nats := testserver.NATS(t)
-	_, catalogue, observations := aMarket(t, market.Config{Seed: 12, Scale: 0.02}, 6*time.Hour)
-	half := len(observations) / 2
-	publish := func(events ...*event.Event) {
-		t.Helper()
-		var text bytes.Buffer
-		ndjson(t, &text, events)
-		if out, errs, code := preismon(t, nil, "ingest", "--nats-url", nats, file(t, "events.ndjson", text.String())); code != 0 {
-			t.Fatalf("ingest: exit code %d: %s%s", code, out, errs)
-		}
-	}
-	type place struct{ partition, partitions int }
-	places := []place{{0, 1}, {0, 2}, {1, 2}}
-	servers := map[place]*testserver.ClickHouseServer{}
-	args := func(command string, at place, more ...string) []string {
-		return append([]string{
-			command, "--nats-url", nats, "--clickhouse-dsn", servers[at].ProjectorDSN,
-			"--partition", strconv.Itoa(at.partition), "--partitions", strconv.Itoa(at.partitions),
-		}, more...)
-	}
-	start := func(at place) *role {
-		t.Helper()
-		if servers[at] == nil {
-			servers[at] = testserver.ClickHouse(t)
-			if _, errs, code := preismon(t, nil, "migrate", "--clickhouse-dsn", servers[at].AdminDSN); code != 0 {
-				t.Fatal(errs)
-			}
-		}
-		r := startRole(t, args("projector", at, "--admin-listen", "127.0.0.1:0")...)
-		eventually(t, time.Minute, fmt.Sprintf("partition %d of %d leads", at.partition, at.partitions), func() bool {
-			return r.metric("preismon_projector_leader") == "1"
-		})
-		return r
-	}
-	one := start(places[0])
-	publish(append(catalogue, observations[:half]...)...)
-	two := []*role{start(places[1]), start(places[2])}
-	one.terminate()
-	start(places[0])
-	for _, r := range two {
-		if r.metric("preismon_projector_leader") != "1" {
-			t.Error("the projector of one partition took the place of one of two")
-		}
-	}
-	publish(observations[half:]...)
+	// A durable consumer of the only projector that there once was.
 	b, err := connect(ingest.Config{URL: nats, Name: t.Name()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer b.conn.Close()
-	for n := 1; n <= 2; n++ {
-		if err := ingest.WaitApplied(t.Context(), b.js, n); err != nil {
-			t.Errorf("projectors of %d partitions: %v", n, err)
-		}
-	}
-	events := map[int]uint64{}
-	for _, at := range places {
-		db := database(t, servers[at].AdminDSN)
-		settle(t, db)
-		events[at.partitions] += number(t, db, "SELECT count() FROM ingested_events")
-		if out, errs, code := preismon(t, nil, args("audit", at, "--content")...); code != 0 {
-			t.Errorf("audit of partition %d of %d: exit code %d: %s%s", at.partition, at.partitions, code, out, errs)
-		}
-	}
-	if all := uint64(len(observations)); events[1] != all || events[2] != all {
-		t.Errorf("events by number of partitions: %v, want %d of each", events, all)
+	if _, err := b.js.CreateConsumer(t.Context(), event.StreamObservations, jetstream.ConsumerConfig{Durable: ingest.ProjectorConsumer(0, 1)}); err != nil {
+		t.Fatal(err)
 	}
 	table := file(t, "prices.csv", "site,product_key,ean,name,brand,captured_at,price,currency,available,unit,url,quantity,unit_price,regular_price,valid_from,valid_to\n"+
 		"il-keshet-014,1,4006381333931,Thing,,2026-10-01,9.90,ILS,true,,,,,,,\n")
