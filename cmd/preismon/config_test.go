@@ -1,15 +1,12 @@
 package main
 
 import (
-	"io"
 	"regexp"
 	"strings"
 	"testing"
 
 	"preismon/projector"
 	"preismon/query"
-
-	"github.com/alecthomas/kong"
 )
 
 // TestScopesOutliveReads: no read may meet a scope whose pairs are deleted
@@ -106,7 +103,7 @@ func TestCheck(t *testing.T) {
 		if args[0] == "up" {
 			args = append(args, "--data-dir", t.TempDir()+"/none")
 		}
-		out, errs, code := preismon(t, nil, append(args, "--check")...)
+		out, errs, code := inProcess(t, append(args, "--check")...)
 		if code != 0 || out != "The configuration is valid.\n" || errs != "" {
 			t.Errorf("%v: exit code %d: %s%s", args, code, out, errs)
 		}
@@ -119,75 +116,19 @@ func TestOneServer(t *testing.T) {
 	t.Parallel()
 	servers := []string{"--nats-url", "nats://127.0.0.1:1", "--clickhouse-dsn", "clickhouse://u@127.0.0.1:1,127.0.0.2:1/d", "--check"}
 	for _, command := range []string{"projector", "rebuild"} {
-		_, errs, code := preismon(t, nil, append([]string{command}, servers...)...)
+		_, errs, code := inProcess(t, append([]string{command}, servers...)...)
 		if code != exitUsage || !strings.Contains(errs, "names 2 servers") {
 			t.Errorf("%s: exit code %d: %s", command, code, errs)
 		}
 	}
-	if _, errs, code := preismon(t, nil, append([]string{"audit"}, servers...)...); code != 0 {
+	if _, errs, code := inProcess(t, append([]string{"audit"}, servers...)...); code != 0 {
 		t.Errorf("audit: exit code %d: %s", code, errs)
-	}
-}
-
-// TestHelp: every command explains itself with an example whose flags exist.
-func TestHelp(t *testing.T) {
-	t.Parallel()
-	var c cli
-	parser, err := kong.New(&c, kong.Name("preismon"), kong.DefaultEnvars("PREISMON"), kong.Vars(defaults()), kong.Writers(io.Discard, io.Discard))
-	if err != nil {
-		t.Fatal(err)
-	}
-	commands := parser.Model.Leaves(true)
-	if len(commands) < 7 {
-		t.Fatalf("%d commands", len(commands))
-	}
-	for _, n := range commands {
-		out, errs, code := preismon(t, nil, append(strings.Fields(n.Path()), "--help")...)
-		if code != 0 || errs != "" {
-			t.Errorf("%s --help: exit code %d: %s", n.Path(), code, errs)
-		}
-		if strings.Contains(out, "($-)") {
-			t.Errorf("%s --help names a variable that is none:\n%s", n.Path(), out)
-		}
-		_, example, ok := strings.Cut(out, "Example")
-		if !ok || !strings.Contains(example, "preismon "+strings.TrimSpace(n.Path())) {
-			t.Errorf("%s --help has no example:\n%s", n.Path(), out)
-			continue
-		}
-		if n.Name == "explain" { // its flags are those of the command that is explained
-			continue
-		}
-		known := map[string]bool{}
-		for _, group := range n.AllFlags(false) {
-			for _, f := range group {
-				known[f.Name] = true
-				for _, alias := range f.Aliases {
-					known[alias] = true
-				}
-				if f.PlaceHolder != "" && len(f.Default) > 1 && !strings.Contains(f.Help, "Default: "+f.Default) {
-					t.Errorf("%s: the help of --%s hides its default %s", n.Path(), f.Name, f.Default)
-				}
-				if f.Help == "" {
-					t.Errorf("%s: --%s has no help", n.Path(), f.Name)
-				}
-			}
-		}
-		example, _, _ = strings.Cut(example, "\nFlags:")
-		for _, m := range regexp.MustCompile(`--([a-z][a-z-]*)`).FindAllStringSubmatch(example, -1) {
-			if !known[m[1]] {
-				t.Errorf("the example of %s has a flag --%s that it does not know", n.Path(), m[1])
-			}
-		}
-	}
-	all, _, code := preismon(t, nil)
-	if code != 0 || !strings.Contains(all, "preismon up --demo\n\nUse it:") {
-		t.Errorf("without a command: exit code %d: %s", code, all)
 	}
 }
 
 func TestVersion(t *testing.T) {
 	t.Parallel()
-	out, errs, code := preismon(t, nil, "version")
+	out, errs, code := inProcess(t, "version")
 	if code != 0 || errs != "" || !regexp.MustCompile(`^preismon \S+\n$`).MatchString(out) {
 		t.Errorf("exit code %d: %q %q", code, out, errs)
 	}
@@ -197,11 +138,11 @@ func TestVersion(t *testing.T) {
 // NATS server reaches the flags with the longer names.
 func TestShortNames(t *testing.T) {
 	t.Parallel()
-	out, errs, code := preismon(t, nil, "up", "--seed", "7", "--speed", "3", "--print-config")
+	out, errs, code := inProcess(t, "up", "--seed", "7", "--speed", "3", "--print-config")
 	if code != 0 || !strings.Contains(out, "demo-seed: 7\n") || !strings.Contains(out, "demo-speed: 3\n") {
 		t.Errorf("exit code %d: %s%s", code, out, errs)
 	}
-	out, errs, code = preismon(t, nil, "ingest", "--nats", "nats://127.0.0.1:4222", "--check")
+	out, errs, code = inProcess(t, "ingest", "--nats", "nats://127.0.0.1:4222", "--check")
 	if code != 0 {
 		t.Errorf("exit code %d: %s%s", code, out, errs)
 	}

@@ -2,42 +2,79 @@ package main
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/alecthomas/kong"
 )
 
-// TestExitCodesOfCommands goes over all commands: help is 0, and wrong usage is 2 and
-// names the command's help.
+// inProcess runs a command within the test, for what depends on no variable.
+func inProcess(t *testing.T, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = run(t.Context(), args, streams{strings.NewReader(""), &out, &errs})
+	return out.String(), errs.String(), code
+}
+
+// TestExitCodesOfCommands goes over all commands: help is 0 and has an example
+// whose flags exist, and wrong usage is 2 and names the command's help.
 func TestExitCodesOfCommands(t *testing.T) {
+	t.Parallel()
 	parser, err := kong.New(&cli{}, kong.Name("preismon"), kong.Vars(defaults()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	try := func(want int, says string, args ...string) {
-		t.Helper()
-		var out, errs bytes.Buffer
-		if code := run(t.Context(), args, streams{strings.NewReader(""), &out, &errs}); code != want || !strings.Contains(out.String()+errs.String(), says) {
-			t.Errorf("%q: exit code %d, want %d with %q:\n%s%s", args, code, want, says, out.String(), errs.String())
+	commands := parser.Model.Leaves(true)
+	if len(commands) < 30 {
+		t.Fatalf("%d commands: the walk is broken", len(commands))
+	}
+	for _, n := range commands {
+		path := strings.Fields(n.Path())
+		command := "preismon " + strings.Join(path, " ")
+		out, errs, code := inProcess(t, append(path, "--no-such-flag")...)
+		if code != exitUsage || out != "" || !strings.Contains(errs, "See `"+command+" --help`") {
+			t.Errorf("%s --no-such-flag: exit code %d: %s%s", command, code, out, errs)
+		}
+		out, errs, code = inProcess(t, append(path, "--help")...)
+		if code != 0 || errs != "" || !strings.Contains(out, "Usage: "+command) {
+			t.Errorf("%s --help: exit code %d: %s%s", command, code, out, errs)
+		}
+		if strings.Contains(out, "($-)") {
+			t.Errorf("%s --help names a variable that is none:\n%s", command, out)
+		}
+		_, example, ok := strings.Cut(out, "Example")
+		if !ok || !strings.Contains(example, command) {
+			t.Errorf("%s --help has no example:\n%s", command, out)
+			continue
+		}
+		if n.Name == "explain" { // its flags are those of the command that is explained
+			continue
+		}
+		known := map[string]bool{}
+		for _, group := range n.AllFlags(false) {
+			for _, f := range group {
+				known[f.Name] = true
+				for _, alias := range f.Aliases {
+					known[alias] = true
+				}
+				if f.PlaceHolder != "" && len(f.Default) > 1 && !strings.Contains(f.Help, "Default: "+f.Default) {
+					t.Errorf("%s: the help of --%s hides its default %s", command, f.Name, f.Default)
+				}
+				if f.Help == "" {
+					t.Errorf("%s: --%s has no help", command, f.Name)
+				}
+			}
+		}
+		example, _, _ = strings.Cut(example, "\nFlags:")
+		for _, m := range regexp.MustCompile(`--([a-z][a-z-]*)`).FindAllStringSubmatch(example, -1) {
+			if !known[m[1]] {
+				t.Errorf("the example of %s has a flag --%s that it does not know", command, m[1])
+			}
 		}
 	}
-	commands := 0
-	var walk func(n *kong.Node)
-	walk = func(n *kong.Node) {
-		for _, c := range n.Children {
-			walk(c)
-		}
-		if len(n.Children) > 0 || n.Hidden {
-			return
-		}
-		commands++
-		path := strings.Fields(strings.TrimPrefix(n.Path(), "preismon "))
-		try(0, "Usage: preismon "+strings.Join(path, " "), append(path, "--help")...)
-		try(exitUsage, "See `preismon "+strings.Join(path, " ")+" --help`", append(path, "--no-such-flag")...)
-	}
-	walk(parser.Model.Node)
-	if commands < 30 {
-		t.Errorf("%d commands: the walk is broken", commands)
+	all, _, code := inProcess(t)
+	if code != 0 || !strings.Contains(all, "preismon up --demo\n\nUse it:") {
+		t.Errorf("without a command: exit code %d: %s", code, all)
 	}
 }
