@@ -13,8 +13,8 @@ import (
 	"preismon/deploy/testserver"
 )
 
-// TestUpKilled kills the process at moments drawn at random: the folder starts
-// again each time, quickly, with every event applied once.
+// TestUpKilled kills the process at moments drawn at random, and stops it while it
+// fills: the folder starts again each time, quickly, with every event applied once.
 func TestUpKilled(t *testing.T) {
 	testserver.Full(t, "kills of up")
 	t.Parallel()
@@ -47,6 +47,18 @@ func TestUpKilled(t *testing.T) {
 		time.Sleep(wait)
 		t.Logf("killed %v into the fill", wait)
 		kill(u)
+		u = launchUp(t, nil, args...) // and stopped by Ctrl-C while it starts or fills
+		eventually(t, time.Minute, "it listens to signals", func() bool {
+			holder, err := os.ReadFile(filepath.Join(dir, "holder.json"))
+			return err == nil && strings.Contains(string(holder), fmt.Sprintf(`"pid":%d,`, u.cmd.Process.Pid))
+		})
+		wait = time.Duration(100+rnd.IntN(2500)) * time.Millisecond
+		time.Sleep(wait)
+		began := time.Now()
+		u.interrupt()
+		if code := u.wait(); code != 0 || time.Since(began) > 20*time.Second {
+			t.Errorf("interrupted after %v: exit code %d after %v\n%s", wait, code, time.Since(began), u.stderr)
+		}
 	}
 	led := time.Hour       // the shortest wait: others use the machine, too
 	for round := range 2 { // and live
@@ -89,33 +101,4 @@ func leadingAfter(t *testing.T, u *upProcess) time.Duration {
 	}
 	t.Fatal("the log does not say when the projector led")
 	return 0
-}
-
-// TestUpInterrupted stops it while it starts and fills, by Ctrl-C.
-func TestUpInterrupted(t *testing.T) {
-	testserver.Full(t, "interruptions of up")
-	t.Parallel()
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 2))
-	dir := t.TempDir()
-	args := []string{"--data-dir", dir, "--demo", "--demo-scale", "0.05"}
-	for range 4 {
-		u := launchUp(t, nil, args...)
-		eventually(t, time.Minute, "it listens to signals", func() bool {
-			holder, err := os.ReadFile(filepath.Join(dir, "holder.json"))
-			return err == nil && strings.Contains(string(holder), fmt.Sprintf(`"pid":%d,`, u.cmd.Process.Pid))
-		})
-		wait := time.Duration(100+rnd.IntN(2500)) * time.Millisecond
-		time.Sleep(wait)
-		began := time.Now()
-		u.interrupt()
-		code := u.wait()
-		t.Logf("interrupted after %v, ended %v later", wait, time.Since(began))
-		if code != 0 || time.Since(began) > 20*time.Second {
-			t.Errorf("interrupted after %v: exit code %d after %v\n%s", wait, code, time.Since(began), u.stderr)
-		}
-	}
-	u := startUp(t, args...)
-	t.Logf("ready after %v, with %d rows", u.Ready, exactDemo(t, u))
 }
