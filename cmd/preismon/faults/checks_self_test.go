@@ -6,6 +6,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -37,6 +38,34 @@ func TestFaultChecksCanFail(t *testing.T) {
 		r.file = &file{content: []byte("the whole content")}
 		if err := r.download(t.Context()); !is(err, "I5") {
 			t.Error(err)
+		}
+	})
+	t.Run("an answer that broke off", func(t *testing.T) {
+		if _, err := answering(`{"data":[`).reads(l, nil).pages(t.Context(), 10); !is(err, "I5") {
+			t.Errorf("a page: %v", err)
+		}
+		for _, c := range []struct {
+			name    string
+			ends    func(w http.ResponseWriter)
+			finding bool
+		}{
+			{"ended as if all was well", func(http.ResponseWriter) {}, true},
+			{"ended as complete", func(w http.ResponseWriter) { w.Header().Set("X-Results-Complete", "true") }, true},
+			{"broken for its reader, too", func(http.ResponseWriter) { panic(http.ErrAbortHandler) }, false},
+		} {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Trailer", "X-Results-Complete, X-Results-Returned")
+				_ = http.NewResponseController(w).Flush()
+				w.Header().Set("X-Results-Returned", "0")
+				c.ends(w)
+			}))
+			defer server.Close()
+			r := answering("").reads(l, nil)
+			r.client, r.base = server.Client(), func() string { return server.URL }
+			r.seen[1] = &fact{at: r.since.Load()} // a row of an answer before
+			if _, err := r.stream(t.Context()); is(err, "I5") != c.finding || !c.finding && !errors.Is(err, errRefused) {
+				t.Errorf("a stream that is %s: %v", c.name, err)
+			}
 		}
 	})
 	t.Run("a row of a pair that was taken away", func(t *testing.T) {
