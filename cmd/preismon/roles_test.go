@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -100,6 +101,17 @@ func (r *role) ready() bool {
 	c := &api{t: r.t, url: "http://" + r.admin, http: http.DefaultClient}
 	status, _ := c.get("/readyz", nil)
 	return status == http.StatusOK
+}
+
+// check is what /readyz says of one condition.
+func (r *role) check(name string) string {
+	c := &api{t: r.t, url: "http://" + r.admin, http: http.DefaultClient}
+	_, body := c.get("/readyz", nil)
+	var answer struct{ Checks map[string]string }
+	if err := json.Unmarshal(body, &answer); err != nil {
+		r.t.Errorf("/readyz of %s: %s", r.name, body)
+	}
+	return answer.Checks[name]
 }
 
 // terminate stops it as an orchestrator does.

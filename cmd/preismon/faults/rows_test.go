@@ -52,7 +52,7 @@ var matrix = []row{
 	// A clock that is set while a process runs is proved by tests of the packages: theirs can be set.
 	{"clock", []string{"clock-was-ahead"}, []string{"TestTokensExpire", "TestClockChanges", "TestWindows", "TestSoftDeadline", "TestLeaseFenceComesFromTheTables"}},
 	{"no memory, no files", []string{"projector-out-of-memory", "projector-out-of-files"}, []string{"TestDownloadMemory"}},
-	{"rolling restart, migration under load", []string{"rolled-out-before-migration"}, []string{"TestPast", "TestMigrateWhileServing", "TestRoles", "TestOperate"}},
+	{"rolling restart, migration under load", []string{"rolled-out-before-migration"}, []string{"TestPast", "TestMigrated", "TestMigrateIntoCluster", "TestProjectorMeetsTablesLate", "TestRoles", "TestOperate"}},
 	{"a cluster of NATS: followers late, servers killed, deposed, cut off, on an old disk", nil, []string{"TestCluster", "TestConsumerOnALateFollower", "TestGap"}},
 	{"statement that comes after its own repetition", []string{"clickhouse-blackholed"}, []string{"TestLateStatement"}},
 	{"rows lost behind the checkpoint", []string{"rows-lost"}, []string{"TestProof", "TestProofPassesLostMessages"}},
