@@ -15,7 +15,6 @@ import (
 	"preismon/deploy/embedded"
 	"preismon/deploy/testserver"
 	"preismon/deploy/testserver/process"
-	"preismon/deploy/testserver/proxy"
 	"preismon/ingest/market"
 )
 
@@ -60,10 +59,6 @@ func TestFaultsOfQueries(t *testing.T) {
 	ofTables := []string{sites, page, latest, stream, history, sums, moved, tool, login, download}
 	outages := []outage{
 		{
-			name: "clickhouse gone", begin: e.toTables.Refuse, end: e.toTables.Mend, lasts: 3 * time.Second,
-			fails: ofTables, grace: 500 * time.Millisecond, fast: true, statuses: []int{unavailable, brokenOff},
-		},
-		{
 			name: "clickhouse killed and restarted", begin: e.killTables, end: e.startTables, lasts: 2 * time.Second,
 			fails: ofTables, grace: 500 * time.Millisecond, fast: true, statuses: []int{unavailable, brokenOff},
 		},
@@ -85,13 +80,6 @@ func TestFaultsOfQueries(t *testing.T) {
 		},
 		{
 			name: "object store gone", begin: e.toFiles.Refuse, end: e.toFiles.Mend, lasts: 3 * time.Second,
-			fails: []string{download}, spares: ofTables[:9], statuses: []int{unavailable, brokenOff},
-		},
-		{
-			name: "object store cut in the middle of a file", begin: func() {
-				e.toFiles.Set(proxy.Down, proxy.Rule{Left: 4000, Each: true, Then: proxy.End})
-				e.toFiles.Reset()
-			}, end: e.toFiles.Heal, lasts: 3 * time.Second,
 			fails: []string{download}, spares: ofTables[:9], statuses: []int{unavailable, brokenOff},
 		},
 	}
