@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"runtime"
@@ -222,6 +223,12 @@ func TestShortStreamsBesideParkedOnes(t *testing.T) {
 			}
 		})
 	}
+	goesOn, err := net.Dial("tcp", l.Listener.Addr().String())
+	must(t, err)
+	defer goesOn.Close()
+	must(t, goesOn.(*net.TCPConn).SetReadBuffer(128<<10)) // below a segment of the loopback it would stall for good
+	_, err = fmt.Fprintf(goesOn, "GET /v1/results/stream?%s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", short, l.token(4))
+	must(t, err)
 	running.Wait()
 	l.settled(t)
 	// The kernel takes a chunk or two for each, not megabytes: what it took,
@@ -229,7 +236,14 @@ func TestShortStreamsBesideParkedOnes(t *testing.T) {
 	if rows := l.service.Stats().StreamRows / 24; runtime.GOOS == "linux" && rows > 1_500 {
 		t.Errorf("%d rows were read for each that takes none", rows)
 	}
-	if a := l.plain("/v1/results/stream?"+short, l.token(bystander)); a.StatusCode != http.StatusOK || bytes.Count(a.body, []byte("\n")) < 15_000 {
+	a := l.plain("/v1/results/stream?"+short, l.token(bystander))
+	if a.StatusCode != http.StatusOK || bytes.Count(a.body, []byte("\n")) < 15_000 {
 		t.Errorf("%d %.300s", a.StatusCode, a.body)
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(goesOn), nil)
+	must(t, err)
+	rest, err := io.ReadAll(resp.Body)
+	if err != nil || !bytes.Equal(rest, a.body) || resp.Trailer.Get("X-Results-Complete") != "true" {
+		t.Errorf("a stream that goes on has %d bytes, want %d: %v %v", len(rest), len(a.body), resp.Trailer, err)
 	}
 }
