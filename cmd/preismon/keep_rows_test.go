@@ -1,13 +1,9 @@
 package main
 
 import (
-	"fmt"
-	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
-
-	"preismon/deploy/testserver"
 )
 
 // TestKeepRows: rows that are older than they are kept are gone for everybody, and
@@ -83,38 +79,24 @@ func TestKeepRows(t *testing.T) {
 	run(0, "audit", "--content", "--data-dir", u.DataDir)
 }
 
-// TestKeepRowsSize: beyond the size the oldest quarters are gone, and no quarter of the
-// last 31 days, however small the size is.
-func TestKeepRowsSize(t *testing.T) {
-	testserver.Full(t, "retention by size")
-	t.Parallel()
-	u := startUp(t, "--keep-rows-size", "1", "--keep-observations-size", "1")
-	text := []byte("Artikelnummer;Preis;Gesehen am\n")
-	random := rand.New(rand.NewPCG(1, 2))
-	add := func(n int, at time.Time) {
-		for i := range n {
-			text = fmt.Appendf(text, "A-%d;%d,%02d €;%s\n", i%400, random.IntN(100_000), random.IntN(100), at.Add(time.Duration(i/400)*time.Minute).Format("2006-01-02 15:04"))
+// TestKeptRows: by size no row of the last 31 days is removed, and of age and size
+// the one counts that removes more.
+func TestKeptRows(t *testing.T) {
+	now := time.Date(2026, 10, 10, 12, 0, 0, 0, time.UTC)
+	ago := func(days int) time.Time { return now.AddDate(0, 0, -days) }
+	for _, c := range []struct {
+		age        int // days
+		fits, want time.Time
+	}{
+		{0, time.Time{}, time.Time{}},
+		{0, ago(100), ago(100)},
+		{0, ago(9), ago(31)},
+		{40, ago(9), ago(31)},
+		{40, ago(100), ago(40)},
+		{40, time.Time{}, ago(40)},
+	} {
+		if got := (keptRows{age: time.Duration(c.age) * 24 * time.Hour, bytes: 1}).floor(now, c.fits); !got.Equal(c.want) {
+			t.Errorf("kept for %d days, what fits begins at %v: %v, want %v", c.age, c.fits, got, c.want)
 		}
-	}
-	add(800, time.Date(2023, 2, 3, 0, 0, 0, 0, time.UTC))
-	add(800, time.Date(2024, 2, 3, 0, 0, 0, 0, time.UTC))
-	add(120_000, time.Now().UTC().AddDate(0, 0, -2).Truncate(time.Hour)) // more than a MiB
-	cmd := command(t, []string{"PREISMON_PASSWORD=correct horse battery staple"}, "import", file(t, "laden.csv", string(text)), "--mandate", "Laden", "--login", "me", "--data-dir", u.DataDir, "--yes")
-	cmd.Dir = t.TempDir()
-	if said, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, said)
-	}
-	tables := u.tables()
-	settle(t, tables)
-	kept := time.Now().UTC().Add(-minKeptRows)
-	least := time.Date(kept.Year(), (kept.Month()-1)/3*3+1, 1, 0, 0, 0, 0, time.UTC)
-	eventually(t, 3*expireEvery, "the floor is that of 31 days ago", func() bool {
-		return number(t, tables, "SELECT toUInt64(max(floor)) FROM checkpoints") >= uint64(least.UnixMilli())
-	})
-	if out, errs, code := preismon(t, nil, "audit", "--data-dir", u.DataDir); code != 0 {
-		t.Errorf("audit: %d: %s%s", code, out, errs)
-	}
-	if out, _, _ := preismon(t, nil, "doctor", "--data-dir", u.DataDir); !strings.Contains(out, "those captured from "+least.Format(time.DateOnly)) {
-		t.Errorf("doctor: %s", out)
 	}
 }

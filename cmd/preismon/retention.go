@@ -122,18 +122,23 @@ func (k keptRows) before(ctx context.Context, conn projector.Conn) (before time.
 	if own := time.Now(); own.Before(now) {
 		now = own
 	}
+	var fits time.Time
+	if k.bytes > 0 {
+		fits, err = projector.Fitting(ctx, conn, k.bytes)
+	}
+	return k.floor(now, fits), err
+}
+
+// floor is before, where what fits begins at a time; zero: all of it fits.
+func (k keptRows) floor(now, fits time.Time) (before time.Time) {
 	if k.age > 0 {
 		before = now.Add(-k.age)
 	}
-	if k.bytes == 0 {
-		return before, nil
-	}
-	fits, err := projector.Fitting(ctx, conn, k.bytes)
 	if most := now.Add(-minKeptRows); fits.After(most) {
 		fits = most
 	}
 	if fits.After(before) {
 		before = fits
 	}
-	return before, err
+	return before
 }
