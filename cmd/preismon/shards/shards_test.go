@@ -14,16 +14,11 @@ import (
 func TestMain(m *testing.M) { process.Main(m) }
 
 // TestShards shows, in this order: the same answers, also while the catalogue
-// and the observations change; another leader of a partition; how long pages
-// and streams take with one shard and with three; and what is said while a
-// shard is away.
+// and the observations change; and another leader of a partition.
 func TestShards(t *testing.T) {
 	testserver.Full(t, "three ClickHouse servers and four projectors")
 	e := newEstate(t)
 	t.Run("the same answers", e.sameAnswers)
 	t.Run("a catalogue that changes", e.changes)
 	t.Run("another leader", e.anotherLeader)
-	e.lengthen(t)
-	t.Run("times", e.times)
-	t.Run("a shard away", e.shardAway)
 }
