@@ -28,15 +28,6 @@ type accountsListCmd struct {
 	catalogueBus `embed:""`
 }
 
-// Help implements kong.HelpProvider.
-func (accountsListCmd) Help() string {
-	return `Reads the catalogue of the streams, which is what the tables are made of.
-
-Example:
-
-  preismon accounts list --data-dir ./preismon-data`
-}
-
 func (c *accountsListCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
 	return c.connected(k, std, log, nil, func(b *bus) error { return printAccounts(ctx, std, b) })
 }
@@ -65,15 +56,6 @@ func printAccounts(ctx context.Context, std streams, b *bus) error {
 type accountsPasswordCmd struct {
 	accountChange `embed:""`
 	Password      secret `help:"The new password; asked for on a terminal when missing." placeholder:"PASSWORD"`
-}
-
-// Help implements kong.HelpProvider.
-func (accountsPasswordCmd) Help() string {
-	return `The old password is not asked for: who may publish to the streams may change them. Tokens of the account stay good until they expire. A password has at least 12 characters.
-
-Example:
-
-  preismon accounts set-password me --yes --data-dir ./preismon-data`
 }
 
 func (c *accountsPasswordCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {

@@ -101,15 +101,6 @@ type accountsAddCmd struct {
 	Password      secret    `help:"Its password, at least 12 characters; asked for on a terminal when missing." placeholder:"PASSWORD"`
 }
 
-// Help implements kong.HelpProvider.
-func (accountsAddCmd) Help() string {
-	return `Shows the account that would be, asks, and publishes it. Without --permissions, --sites and --orders it may read all that its mandate sees. A login can belong to one account only.
-
-Example:
-
-  PREISMON_PASSWORD=... preismon accounts add colleague --mandate "Our shop" --sites shop-one.example --data-dir ./preismon-data`
-}
-
 func (c *accountsAddCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
 	return c.change(ctx, k, std, log, func(b *bus) (_, after *contracts.Account, err error) {
 		login := strings.ToLower(strings.TrimSpace(c.Login))
@@ -141,15 +132,6 @@ type accountsGrantCmd struct {
 	Sees          seesFlags `embed:""`
 }
 
-// Help implements kong.HelpProvider.
-func (accountsGrantCmd) Help() string {
-	return `Each of --permissions, --sites and --orders says the whole of its part, so that it widens or narrows; what is not said stays. A site or order that the mandate does not see gives nothing.
-
-Example:
-
-  preismon accounts grant colleague --sites shop-one.example,shop-two.example --data-dir ./preismon-data`
-}
-
 func (c *accountsGrantCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
 	return c.change(ctx, k, std, log, func(b *bus) (before, after *contracts.Account, err error) {
 		if len(c.Sees.Permissions)+len(c.Sees.Sites)+len(c.Sees.Orders) == 0 {
@@ -166,15 +148,6 @@ func (c *accountsGrantCmd) Run(ctx context.Context, k *kong.Context, std streams
 type accountsDisableCmd struct {
 	accountChange `embed:""`
 	Undo          bool `help:"Let it in again." env:"-"`
-}
-
-// Help implements kong.HelpProvider.
-func (accountsDisableCmd) Help() string {
-	return `A disabled account cannot log in, and its login is free for another one.
-
-Example:
-
-  preismon accounts disable colleague --data-dir ./preismon-data`
 }
 
 func (c *accountsDisableCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
@@ -194,13 +167,6 @@ func (c *accountsDisableCmd) Run(ctx context.Context, k *kong.Context, std strea
 type accountsShowCmd struct {
 	catalogueBus `embed:""`
 	Login        string `arg:"" help:"Login of the account."`
-}
-
-// Help implements kong.HelpProvider.
-func (accountsShowCmd) Help() string {
-	return `Example:
-
-  preismon accounts show me --data-dir ./preismon-data`
 }
 
 func (c *accountsShowCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {

@@ -19,16 +19,6 @@ type alertsCmd struct {
 	RearmPercent string `help:"By how much a price must be above the compared one before PRICE_BELOW or UNDERCUT fires again, 1 to 50." env:"-" placeholder:"NUMBER"`
 }
 
-// Help implements kong.HelpProvider.
-func (alertsCmd) Help() string {
-	return `Writes the captures at which a rule fired, as NDJSON, each once, with the capture before it. Without a token it begins now. A rule fires once, and again only after it has stopped being true; late or inconclusive captures fire nothing. UNDERCUT without --own-merchant compares with your reference prices.
-
-Examples:
-
-  preismon alerts --rule PRICE_BELOW --price 9.99 --currency-code EUR --item-id 4711 --follow
-  preismon alerts --rule OUT_OF_STOCK --confirm 2 --order-id 17 --state stock.token`
-}
-
 func (c *alertsCmd) Run(ctx context.Context, std streams) error {
 	p := c.params(map[string]string{
 		"rule": c.Rule, "price": c.Price, "currencyCode": c.CurrencyCode, "percent": c.Percent, "ownMerchant": c.OwnMerchant, "confirm": c.Confirm, "rearmPercent": c.RearmPercent,

@@ -60,26 +60,6 @@ type auditCmd struct {
 	Timeout time.Duration  `help:"How long one question to ClickHouse may take." default:"10m"`
 }
 
-// Help implements kong.HelpProvider.
-func (auditCmd) Help() string {
-	return `Compares the streams, the dead letters and the tables up to the checkpoint, and says in words what is missing, doubled or different: by table, mandate and sequences of the stream. Every sequence without an event must have a reason: a dead letter, a copy of an event that is there already, or a message that the stream has no more.
-
-It writes nothing and may run while everything else does; it reads whole tables, so once an hour is often enough. It repairs no table: what is behind the checkpoint is final, and rows written by hand would be the next thing to doubt. Rebuild the tables with "preismon rebuild", or restore a backup.
-
-Where there are several partitions it compares one, with the tables of that one.
-
-With --archives it looks at files instead: it walks the catalogue and reads every copy of every archived file, in each archive that is named, and says which is missing, damaged (its SHA-256 is not the catalogue's) or cannot be read. Each archive is to hold every file; of archives that share them, name one after the other to see what each has. With --repair a copy that was found good just before takes the place of each that is not, at once and whole, and is read again; a new, empty archive is filled so. A file without a good copy is left as it is: bring it back from a backup. Nobody who downloads notices. It reads all files, so once a week is often enough.
-
-Exit code 0: nothing is wrong, or nothing any more. 5: something is. 1: it could not be found out.
-
-Examples:
-
-  preismon audit --data-dir ./preismon-data
-  preismon audit --nats-url nats://nats:4222 --clickhouse-dsn @/run/secrets/projector-dsn --content --json
-  preismon audit --archives --data-dir ./preismon-data
-  preismon audit --archives --repair --clickhouse-dsn @/run/secrets/dsn --archive /srv/artifacts --archive @/run/secrets/bucket`
-}
-
 func (c *auditCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
 	if c.Files {
 		ch, places, err := c.files()

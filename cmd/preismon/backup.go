@@ -29,21 +29,6 @@ type backupTakeCmd struct {
 	To         secret `help:"A new name, a new folder, or s3://KEY:SECRET@HOST:PORT/BUCKET/PREFIX, with &tls=false as for --archive. A name is one in DIR-backups beside --data-dir, else in the server's folder of backups. With --data-dir, the time when missing." placeholder:"PLACE"`
 }
 
-// Help implements kong.HelpProvider.
-func (backupTakeCmd) Help() string {
-	return `Saves the tables of ClickHouse with its own BACKUP, while everything runs. A restored backup is right to the row: it stands where the projector stood when the backup began, and the projector reads the rest from the streams.
-
-With --data-dir it is put beside that folder, not into it: who loses the one keeps the other. Better still is another disk, or a bucket.
-
-Not in it: the streams (save the folder of NATS, or keep three replicas), the artifacts, and the keys of tokens and cursors. A server of your own needs backups.allowed_path in its configuration.
-
-Examples:
-
-  preismon backup --data-dir ./preismon-data
-  preismon backup take --data-dir ./preismon-data --to /mnt/backups/monday
-  preismon backup --clickhouse-dsn @/run/secrets/admin-dsn --to s3://KEY:SECRET@minio:9000/backups/2026-11-21`
-}
-
 func (c *backupTakeCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
 	if c.To.Secret == "" && c.DataDir != "" {
 		c.To.Secret = contracts.Secret(time.Now().UTC().Format("2006-01-02T150405Z"))

@@ -27,20 +27,6 @@ type backupDrillCmd struct {
 	Scratch string `help:"Folder to restore into, on a disk with room for all tables; what is put there is taken away again. When missing, the system's folder of temporary files." type:"existingdir" placeholder:"DIR"`
 }
 
-// Help implements kong.HelpProvider.
-func (backupDrillCmd) Help() string {
-	return `Starts a ClickHouse of its own on a scratch folder, restores the backup into it, and compares what came back with the running streams, as "preismon audit" does, up to where the backup stands. Nothing is written to the tables that are in use. It needs the disk and the memory of a second ClickHouse for as long as it takes.
-
-Without --content it counts rows and looks at what orders them; a damaged column that it need not read stays unseen. Which rows each mandate sees is not judged: only a projector settles that, when it starts on restored tables.
-
-What it came to is remembered in the data folder: "preismon backup list" and "preismon doctor" show it. Exit code 0: the backup came back, and nothing is wrong. 5: it came back with findings. 1: it did not come back.
-
-Examples:
-
-  preismon backup drill --data-dir ./preismon-data
-  preismon backup drill --data-dir ./preismon-data --from /mnt/backups/monday --scratch /mnt/scratch`
-}
-
 func (c *backupDrillCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
 	place, err := c.from()
 	if err != nil {

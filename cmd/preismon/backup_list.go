@@ -19,15 +19,6 @@ type backupListCmd struct {
 	JSON    bool     `name:"json" help:"Print one JSON object a line."`
 }
 
-// Help implements kong.HelpProvider.
-func (backupListCmd) Help() string {
-	return `Lists the backups in DIR-backups beside the data folder, in the data folder, and in each --in; those in buckets and in folders of other machines it does not see. upTo is what it holds at least of stream OBSERVATIONS. restored is when a drill last brought it back without a finding; "never" says nothing about the backup, only that nobody tried.
-
-Example:
-
-  preismon backup list --data-dir ./preismon-data`
-}
-
 // listedBackup is a backup, and the last drill of it.
 type listedBackup struct {
 	backup.Folder

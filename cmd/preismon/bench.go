@@ -27,16 +27,6 @@ type benchCmd struct {
 	NATS           secret   `name:"nats-url" help:"And this NATS." placeholder:"URL"`
 }
 
-// Help implements kong.HelpProvider.
-func (benchCmd) Help() string {
-	return `Makes a data set in a database of its own and compares what users would run instead: ClickHouse's own HTTP interface, a plain handler, bare publishing, direct inserts. Contestants take turns; the numbers are medians with their spread, ratios first. Run it on a machine that does nothing else.
-
-Examples:
-
-  preismon bench --quick
-  preismon bench --report bench.html --json >bench.json`
-}
-
 func (c *benchCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
 	program, err := os.Executable()
 	if err != nil {

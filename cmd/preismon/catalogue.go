@@ -31,14 +31,6 @@ type sitesCmd struct {
 	listFlags
 }
 
-// Help implements kong.HelpProvider.
-func (sitesCmd) Help() string {
-	return `Examples:
-
-  preismon sites
-  preismon sites --format csv > sites.csv`
-}
-
 func (c *sitesCmd) Run(ctx context.Context, std streams) error {
 	return list(ctx, std, c.Remote, c.listFlags, "/v1/sites", nil, siteFields)
 }
@@ -50,15 +42,6 @@ type ordersCmd struct {
 	Alias      string `help:"Only the order of this alias." env:"-" placeholder:"TEXT"`
 	Coverage   bool   `help:"Add how well each order is observed." env:"-"`
 	Monitoring bool   `help:"Add which sites each order monitors, and when." env:"-"`
-}
-
-// Help implements kong.HelpProvider.
-func (ordersCmd) Help() string {
-	return `Examples:
-
-  preismon orders
-  preismon orders --coverage --monitoring --format ndjson
-  preismon orders 17 --format ndjson`
 }
 
 func (c *ordersCmd) Run(ctx context.Context, std streams) error {

@@ -31,15 +31,6 @@ type catalogueOrdersListCmd struct {
 	catalogueBus `embed:""`
 }
 
-// Help implements kong.HelpProvider.
-func (catalogueOrdersListCmd) Help() string {
-	return `Reads the catalogue of the streams, which is what the tables are made of; the orders that a login sees are listed by "preismon orders".
-
-Example:
-
-  preismon catalogue orders list --data-dir ./preismon-data`
-}
-
 func (c *catalogueOrdersListCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
 	return c.connected(k, std, log, nil, func(b *bus) error {
 		all, err := ingest.Orders(ctx, b.js)
@@ -68,13 +59,6 @@ type listedOrder struct {
 type catalogueOrdersShowCmd struct {
 	catalogueBus `embed:""`
 	Order        string `arg:"" help:"Id of the order."`
-}
-
-// Help implements kong.HelpProvider.
-func (catalogueOrdersShowCmd) Help() string {
-	return `Example:
-
-  preismon catalogue orders show 2017 --data-dir ./preismon-data`
 }
 
 func (c *catalogueOrdersShowCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
@@ -137,15 +121,6 @@ type catalogueOrdersAddCmd struct {
 	Order           orderFlags `embed:""`
 }
 
-// Help implements kong.HelpProvider.
-func (catalogueOrdersAddCmd) Help() string {
-	return `Each item of an order at each of its sites is a pair that the mandate sees. Shows the order that would be, asks, and publishes it.
-
-Example:
-
-  preismon catalogue orders add "Coffee" --mandate "Our shop" --add-sites shop-one.example --add-items 4006381333931 --data-dir ./preismon-data`
-}
-
 func (c *catalogueOrdersAddCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
 	return c.change(ctx, k, std, log, func(b *bus) (*changePlan, error) {
 		mandate, err := mandateOf(ctx, b, c.Mandate)
@@ -165,15 +140,6 @@ type catalogueOrdersChangeCmd struct {
 	ID              string     `arg:"" name:"order" help:"Id of the order."`
 	Name            string     `help:"Its name." env:"-" placeholder:"TEXT"`
 	Order           orderFlags `embed:""`
-}
-
-// Help implements kong.HelpProvider.
-func (catalogueOrdersChangeCmd) Help() string {
-	return `What is not said stays. A pair that is in no active order of the mandate any more is not seen any more, with its history; it is back when an order has it again.
-
-Example:
-
-  preismon catalogue orders change 2017 --add-items @eans.txt --remove-sites shop-two.example --data-dir ./preismon-data`
 }
 
 func (c *catalogueOrdersChangeCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
@@ -200,15 +166,6 @@ type catalogueOrdersPauseCmd struct {
 	catalogueChange `embed:""`
 	Order           string `arg:"" help:"Id of the order."`
 	Undo            bool   `help:"Resume it." env:"-"`
-}
-
-// Help implements kong.HelpProvider.
-func (catalogueOrdersPauseCmd) Help() string {
-	return `The pairs of a paused order are seen only as far as another active order of the mandate has them. Their rows are deleted from what readers read, and copied back when it is resumed; who resumes at once waits some seconds until they are seen.
-
-Example:
-
-  preismon catalogue orders pause 2017 --data-dir ./preismon-data`
 }
 
 func (c *catalogueOrdersPauseCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {

@@ -27,15 +27,6 @@ type catalogueSitesListCmd struct {
 	catalogueBus `embed:""`
 }
 
-// Help implements kong.HelpProvider.
-func (catalogueSitesListCmd) Help() string {
-	return `Reads the catalogue of the streams, which is what the tables are made of; the sites that a login sees are listed by "preismon sites".
-
-Example:
-
-  preismon catalogue sites list --data-dir ./preismon-data`
-}
-
 func (c *catalogueSitesListCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
 	return c.connected(k, std, log, nil, func(b *bus) error {
 		all, err := ingest.Sites(ctx, b.js)
@@ -64,13 +55,6 @@ type listedSite struct {
 type catalogueSitesShowCmd struct {
 	catalogueBus `embed:""`
 	Site         string `arg:"" help:"Key of the site."`
-}
-
-// Help implements kong.HelpProvider.
-func (catalogueSitesShowCmd) Help() string {
-	return `Example:
-
-  preismon catalogue sites show shop-one.example --data-dir ./preismon-data`
 }
 
 func (c *catalogueSitesShowCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
@@ -116,15 +100,6 @@ type catalogueSitesAddCmd struct {
 	Site            siteRecordFlags `embed:""`
 }
 
-// Help implements kong.HelpProvider.
-func (catalogueSitesAddCmd) Help() string {
-	return `Shows the site that would be, asks, and publishes it. A site is seen by who has an order with it.
-
-Example:
-
-  preismon catalogue sites add shop-one.example --name "Shop One" --country DE --currency EUR --data-dir ./preismon-data`
-}
-
 func (c *catalogueSitesAddCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
 	return c.change(ctx, k, std, log, func(b *bus) (*changePlan, error) {
 		all, err := ingest.Sites(ctx, b.js)
@@ -143,15 +118,6 @@ type catalogueSitesChangeCmd struct {
 	catalogueChange `embed:""`
 	Key             string          `arg:"" name:"site" help:"Key of the site."`
 	Site            siteRecordFlags `embed:""`
-}
-
-// Help implements kong.HelpProvider.
-func (catalogueSitesChangeCmd) Help() string {
-	return `What is not said stays. Prices that were observed keep the currency that they were observed in.
-
-Example:
-
-  preismon catalogue sites change shop-one.example --type marketplace --data-dir ./preismon-data`
 }
 
 func (c *catalogueSitesChangeCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {

@@ -29,16 +29,6 @@ type followFlags struct {
 	State  string `help:"File that keeps the token: written after the rows before it, read at the start when it is there." env:"-" placeholder:"FILE"`
 }
 
-// Help implements kong.HelpProvider.
-func (changesCmd) Help() string {
-	return `Writes new rows as NDJSON, each once, in the order in which they became visible; late ones come when they arrive. Without a token it begins now. Where it cannot continue, because your access changed or the tables were rebuilt, it fails rather than skip rows: take a new snapshot and start again.
-
-Examples:
-
-  preismon changes --state prices.token --site shop-one >> prices.ndjson
-  preismon changes --state prices.token --follow | jq -r '[.itemId, .price] | @tsv'`
-}
-
 // changesWait is how long a request waits for the first row.
 const changesWait = 20 * time.Second
 

@@ -12,17 +12,6 @@ type completionCmd struct {
 	Shell string `arg:"" help:"${enum}." enum:"bash,zsh,fish"`
 }
 
-// Help implements kong.HelpProvider.
-func (completionCmd) Help() string {
-	return `Prints what makes the shell complete commands, flags and values.
-
-Examples:
-
-  source <(preismon completion bash)
-  preismon completion zsh > "${fpath[1]}/_preismon"
-  preismon completion fish > ~/.config/fish/completions/preismon.fish`
-}
-
 // completions ask the program itself, so that they never lag behind it. Where
 // it knows nothing the shell offers files.
 var completions = map[string]string{

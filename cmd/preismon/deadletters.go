@@ -55,16 +55,6 @@ type lettersListCmd struct {
 	JSON    bool        `name:"json" help:"Print one JSON object."`
 }
 
-// Help implements kong.HelpProvider.
-func (lettersListCmd) Help() string {
-	return `The number in front is the letter's name for "show" and "replay". The sequence is that of the message in its stream, by which audits and logs call it. Letters are kept for 90 days.
-
-Examples:
-
-  preismon deadletters list --data-dir ./preismon-data --since 24h
-  preismon deadletters list --nats-url nats://nats:4222 --reason "version: 2" --pending --json`
-}
-
 func (c *lettersListCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
 	cfg, busErr := c.Bus.config("deadletters", log)
 	filter, err := c.Which.filter(time.Now())
@@ -129,20 +119,6 @@ type lettersReplayCmd struct {
 	Force   bool         `help:"Also what would fail again, was replayed before, or would put an older state of a record back."`
 	DryRun  bool         `help:"Say what would happen, and publish nothing."`
 	Applied appliedFlags `embed:""`
-}
-
-// Help implements kong.HelpProvider.
-func (lettersReplayCmd) Help() string {
-	return `Publishes the message of each letter again, where its event belongs, when this program can read it: because a newer program knows more, or because it was published in the wrong place. Nothing is published that would fail again. The letter stays, and is marked.
-
-A replay doubles nothing, however often it is done: the tables know an event by its id. So it acts at once; --dry-run shows what it would do. A catalogue's record of which a newer state was published since is refused, for the older state would take its place.
-
-Exit code 3: some letters were refused.
-
-Examples:
-
-  preismon deadletters replay 17 18 --data-dir ./preismon-data
-  preismon deadletters replay --all --reason "version: 2" --since 48h --dry-run --nats-url nats://nats:4222`
 }
 
 func (c *lettersReplayCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {

@@ -26,17 +26,6 @@ type lettersShowCmd struct {
 	Raw    bool     `xor:"form" help:"Write the message alone, byte for byte; for a file or a pipe, not for a terminal."`
 }
 
-// Help implements kong.HelpProvider.
-func (lettersShowCmd) Help() string {
-	return `What could harm a terminal (control characters, marks that turn the direction of text) is shown as \u001b.
-
-Examples:
-
-  preismon deadletters show 17 --data-dir ./preismon-data
-  preismon deadletters show 17 --raw --data-dir ./preismon-data > event.json
-  preismon ingest event.json --data-dir ./preismon-data    # when you have mended it`
-}
-
 func (c *lettersShowCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
 	cfg, err := c.Bus.config("deadletters", log)
 	if c.Raw && isTerminal(std.out) {

@@ -26,19 +26,6 @@ type doctorCmd struct {
 	JSON  bool           `name:"json" help:"Print one JSON object a line."`
 }
 
-// Help implements kong.HelpProvider.
-func (doctorCmd) Help() string {
-	return `Looks at disk, memory, servers, clocks, schema, the size of the tables and how fast they grow, lag, dead letters, logins, backups and the last proven restore, query nodes, and of each role its open files, archives and keys, and reports for each what it found and the command that fixes it. It only reads, and takes seconds. Whether the tables hold everything in the streams is checked by "preismon audit".
-
-Exit code 0: all is well, or needs watching only. 5: something is wrong. 1: the check failed.
-
-Examples:
-
-  preismon doctor --data-dir ./preismon-data
-  preismon doctor --nats-url nats://nats:4222 --clickhouse-dsn @/run/secrets/projector-dsn --node https://prices.example.com \
-    --admin http://10.0.0.11:9090 --admin http://10.0.0.12:9090`
-}
-
 func (c *doctorCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
 	nats, ch, err := c.Site.config("doctor", log)
 	if done, err := c.only(k, std.out, faulty(err, c.Share.faults())); done {

@@ -19,18 +19,6 @@ type explainCmd struct {
 // explainable are the commands that read.
 var explainable = []string{"results", "stream", "export", "changes", "alerts", "stats", "position", "movers", "windows", "evidence", "overview", "item-summary", "site-status", "items", "sites", "orders", "history"}
 
-// Help implements kong.HelpProvider.
-func (explainCmd) Help() string {
-	return `Asks the server whether it would accept the command, which window and how many item-site pairs it covers, and how many rows and bytes it returns at most. No rows are read. A refusal is an error, with the narrower requests that together cover it.
-
-Commands: ` + strings.Join(explainable, ", ") + `.
-
-Examples:
-
-  preismon explain 'results --site shop-one --latest-per-pair'
-  preismon explain stream --global-scope --from 2026-03-01 --to 2026-03-05`
-}
-
 func (c *explainCmd) Run(ctx context.Context, std streams) error {
 	words := c.Command
 	if len(words) == 1 {

@@ -59,15 +59,6 @@ type chartsCmd struct {
 	Folder string `arg:"" help:"Folder for the files; made when missing." type:"path"`
 }
 
-// Help implements kong.HelpProvider.
-func (chartsCmd) Help() string {
-	return `Fetches the chart library of the explorer from the npm registry, checks that it is the pinned one, and copies its files to where ` + "`preismon query --explorer-assets`" + ` finds them.
-
-Example:
-
-  preismon explorer-assets /usr/share/preismon/explorer`
-}
-
 func (c *chartsCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
 	dir, err := embedded.PackageFiles(ctx, uplot, log)
 	if err != nil {

@@ -26,26 +26,6 @@ type exportCmd struct {
 	Split  string `help:"day: write a folder with a file for each day, and the next time only those with other rows." enum:",day" default:"" env:"-" placeholder:"day"`
 }
 
-// Help implements kong.HelpProvider.
-func (exportCmd) Help() string {
-	return resultsHelp + ` Until the file is complete, its name ends in .part.
-
-In NDJSON null and absent stay apart. In the others they do by column: an empty cell, or a null of Arrow and Parquet, is an absent field in the columns of fields that are only there when observed (isPrime, isBuyBox, productRating, referencePrice), and null in all others. The tables of Arrow and Parquet have the names and the nesting of NDJSON, amounts in minor units (amountMinor) as integers, and times as milliseconds in UTC.
-
-In CSV an empty text is "", and a text that a spreadsheet would take for a formula, and one that begins with ', has a ' before it.
-
-With --split day the output is a folder: day=2026-03-01/rows.parquet and so on, Parquet unless --format says otherwise, which DuckDB, Polars, Spark and ClickHouse read as one table with a column day. Run again, the same command reads only the days that have other rows by then, late ones too. Names, order ids, customer data and reference prices of the other days stay as they were.
-
-An answer that is not complete has no end: a Parquet file has no footer then, and no reader opens it; an Arrow stream has no end mark.
-
-Examples:
-
-  preismon export --site shop-one --from 2026-03-01 --to 2026-03-07 --format csv -o prices.csv
-  preismon export --site shop-one --from 2026-03-01 --include identity -o prices.parquet
-  preismon export --site shop-one --from 2026-01-01 --split day -o prices
-  preismon export --global-scope --from 2026-03-01 --to 2026-03-02 --include export-fields,identity | zstd > day.ndjson.zst`
-}
-
 func (c *exportCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
 	form, err := formOf(c.Format, c.Output)
 	if c.Split != "" && c.Format == "auto" { // the output is a folder

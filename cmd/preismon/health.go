@@ -17,15 +17,6 @@ type healthCmd struct {
 	Timeout     time.Duration `name:"health-timeout" help:"How long an answer may take." default:"4s"`
 }
 
-// Help implements kong.HelpProvider.
-func (healthCmd) Help() string {
-	return `Asks a role on this machine whether it is ready; exit code 1 and what it says when it is not, or does not answer. With the same environment it needs no flag.
-
-Example:
-
-  preismon health --admin-listen 0.0.0.0:9090`
-}
-
 func (c *healthCmd) Run(ctx context.Context, std streams) error {
 	if err := address("admin-listen", c.AdminListen); err != nil {
 		return faulty(err)

@@ -44,13 +44,6 @@ type historyListCmd struct {
 	listFlags
 }
 
-// Help implements kong.HelpProvider.
-func (historyListCmd) Help() string {
-	return `Example:
-
-  preismon history list 17 --kind imports`
-}
-
 func (c *historyListCmd) Run(ctx context.Context, std streams) error {
 	return list(ctx, std, c.Remote, c.listFlags, "/v1/orders/"+url.PathEscape(c.Order)+"/"+c.Kind+"/history", c.params(), fileFields[c.Kind])
 }
@@ -59,16 +52,6 @@ type historyDownloadCmd struct {
 	historyFlags
 	Latest bool   `help:"Take the newest where several match." env:"-"`
 	Output string `short:"o" help:"File to write; - is standard output. Default: the server's name for it, in this folder, where it must be new." env:"-" placeholder:"FILE"`
-}
-
-// Help implements kong.HelpProvider.
-func (historyDownloadCmd) Help() string {
-	return `A transfer that breaks goes on at the very byte. The file has its name only once it is whole; until then .part follows the name.
-
-Examples:
-
-  preismon history download 17 --latest
-  preismon history download 17 --kind imports --name items.xlsx -o -`
 }
 
 func (c *historyDownloadCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {

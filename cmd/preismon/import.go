@@ -42,19 +42,6 @@ type importCmd struct {
 	Applied    appliedFlags `embed:""`
 }
 
-// Help implements kong.HelpProvider.
-func (importCmd) Help() string {
-	return `Imports observed prices, and creates what they need: sites, products, an order for each site, the mandate and the account. The encoding, the delimiter, the columns and the formats of amounts and times are guessed. You see the first rows as they were understood and every assumption, and the guess is written to a mapping file, which you edit where it is wrong. On a terminal you are asked before anything is published; in a script, --yes confirms. --map uses a mapping file of your own. Importing a file again, even one that has grown, adds what is new and duplicates nothing. Several files share one mapping and one report. Exit code 3: some rows were rejected.
-
-Examples:
-
-  preismon import prices.csv --dry-run
-  preismon import 'prices-2026-*.csv' october.xlsx --dry-run
-  preismon import --watch inbox --map prices.yaml --mandate "Our shop" --login me --data-dir ./preismon-data
-  PREISMON_PASSWORD=... preismon import prices.csv --mandate "Our shop" --login me --data-dir ./preismon-data
-  PREISMON_PASSWORD=... preismon import prices.csv.gz --map prices.yaml --mandate "Our shop" --login me --data-dir ./preismon-data`
-}
-
 func (c *importCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
 	if c.ExampleMap {
 		text, err := maps.BuiltinFile("example")

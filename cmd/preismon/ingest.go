@@ -57,16 +57,6 @@ type ingestCmd struct {
 	Rejects string     `help:"File for rejected lines, with file, line and reason. Default: ${default}." default:"rejects.ndjson" type:"path" placeholder:"FILE"`
 }
 
-// Help implements kong.HelpProvider.
-func (ingestCmd) Help() string {
-	return `Validates each line against the event contract, publishes it, and waits for every acknowledgement. Each event has an id, so an interrupted run can be repeated, and duplicates nothing. Exit code 3: some lines were rejected.
-
-Examples:
-
-  preismon ingest --data-dir ./preismon-data events.ndjson.zst
-  crawler | preismon ingest --nats-url nats://nats:4222`
-}
-
 func (c *ingestCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
 	cfg, err := c.Bus.config("ingest", log)
 	if done, err := c.only(k, std.out, faulty(err, c.Watch.faults())); done {

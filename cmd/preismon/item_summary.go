@@ -24,18 +24,6 @@ var itemSummaryFields = []string{
 	"country", "currencyCode", "cheapest.site", "cheapest.merchant", "cheapest.totalPrice", "offers", "ownPrice", "rank", "rankWithShipping", "position.candidate.differencePercent", "low.price", "high.price", "lastCapturedAt",
 }
 
-// Help implements kong.HelpProvider.
-func (itemSummaryCmd) Help() string {
-	return `For each market: the cheapest current offer with shipping, where your price (or a candidate one) ranks, and the lowest and highest price of the window; with
---format ndjson also captures by outcome, who held the buy box, and for each site how fresh it is and what each day was.
-
-Examples:
-
-  preismon item-summary 4711
-  preismon item-summary 4711 --candidate-price 12.99 --currency EUR
-  preismon item-summary 4711 --from 2026-02-01 --to 2026-02-28 --format ndjson`
-}
-
 func (c *itemSummaryCmd) Run(ctx context.Context, std streams) error {
 	p := (&scopeFlags{Site: c.Site, Timezone: c.Timezone}).params(map[string]string{"capturedFrom": c.From, "capturedTo": c.To, "ownMerchant": c.OwnMerchant, "candidatePrice": c.CandidatePrice, "currencyCode": c.Currency})
 	return c.list(ctx, std, c.Remote, "/ext/v1/items/"+url.PathEscape(c.ItemID)+"/summary", p, itemSummaryFields, query.RecordColumns[query.ItemMarket]())

@@ -23,19 +23,6 @@ type itemsCmd struct {
 	AsinLocale string   `help:"Marketplace locale of the ASIN, like de." env:"-" placeholder:"LOCALE"`
 }
 
-// Help implements kong.HelpProvider.
-func (itemsCmd) Help() string {
-	return `What an item costs is asked by its id: preismon results --item-id ID.
-
-Examples:
-
-  preismon items
-  preismon items kaffee bohnen
-  preismon items 4006381333931
-  preismon items --ean 4006381333931
-  preismon items --format csv > items.csv`
-}
-
 func (c *itemsCmd) Run(ctx context.Context, std streams) error {
 	r, err := c.Remote.connect(std)
 	if err != nil {

@@ -17,16 +17,6 @@ type loginCmd struct {
 	Password secret `help:"Password of the account; asked for on a terminal when missing." placeholder:"PASSWORD"`
 }
 
-// Help implements kong.HelpProvider.
-func (loginCmd) Help() string {
-	return `Gets an access token and keeps it for the other commands: in a file for this server that only you may read, in your config folder. The password is not kept. The token is valid for some hours; then log in again.
-
-Examples:
-
-  preismon login --login me
-  preismon login --url https://prices.example.com --login me --password @password-file`
-}
-
 func (c *loginCmd) Run(ctx context.Context, std streams) error {
 	u, err := client.ParseURL(c.URL)
 	if err != nil {
@@ -67,15 +57,6 @@ func loopback(u *url.URL) bool {
 
 type logoutCmd struct {
 	Remote remoteFlags `embed:""`
-}
-
-// Help implements kong.HelpProvider.
-func (logoutCmd) Help() string {
-	return `Revokes the token at the server and forgets it here.
-
-Example:
-
-  preismon logout --url https://prices.example.com`
 }
 
 func (c *logoutCmd) Run(ctx context.Context, std streams) error {

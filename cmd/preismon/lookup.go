@@ -29,17 +29,6 @@ type lookupCmd struct {
 
 var lookupFields = []string{"asked", "known", "seen", "items", "noResult", "latest"}
 
-// Help implements kong.HelpProvider.
-func (lookupCmd) Help() string {
-	return `Writes a record for each identifier: whether it is known, whether it was seen, and the newest record of each site. More than 10,000 identifiers take several requests, each answered as of its own time.
-
-Examples:
-
-  preismon lookup --ean 4006381333931
-  preismon lookup --file eans.txt | jq -r 'select(.seen | not) | .asked.ean'
-  preismon lookup --file - --kind asin --format csv < asins.txt > seen.csv`
-}
-
 // identifier is one identifier and its kind.
 type identifier struct{ kind, value string }
 

@@ -118,6 +118,7 @@ func newParser(ctx context.Context, into *cli, std streams, exit func(int)) *kon
 		kong.Exit(exit),
 		kong.ConfigureHelp(kong.HelpOptions{WrapUpperBound: 110}),
 		kong.Vars(defaults()),
+		kong.PostBuild(func(k *kong.Kong) error { return describe(k.Model.Node) }),
 		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(std),
 	)
 	if err != nil {

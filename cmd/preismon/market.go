@@ -28,15 +28,6 @@ type marketCmd struct {
 	StopGrace   time.Duration `help:"How long a stop may take for what is under way." default:"5s"`
 }
 
-// Help implements kong.HelpProvider.
-func (marketCmd) Help() string {
-	return `Publishes what "preismon up --demo" does, 14 days and then on and on, to servers of your own, so that there is something to see.
-
-Example:
-
-  preismon market --nats-url nats://nats:4222 --archive @/run/secrets/archive`
-}
-
 func (c *marketCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) (err error) {
 	cfg := c.NATS.config("market", log)
 	faults := faulty(address("admin-listen", c.AdminListen), cfg.Validate(), archiveFlags{Archives: given(c.Archive)}.faults(), c.Demo.faults(), c.Traces.faults())

@@ -21,20 +21,6 @@ type migrateCmd struct {
 	Archives   []secret `name:"archive" help:"Buckets to make where they are missing, written as for \"preismon query\"." placeholder:"PLACE"`
 }
 
-// Help implements kong.HelpProvider.
-func (migrateCmd) Help() string {
-	return `Creates the database and its tables, or brings them to this program's version; with --archive, the bucket too. It may run again at any time, also twice at once, and changes nothing when there is nothing to do.
-
-To upgrade, run it with the new program while the older ones serve: tables only gain, so they go on. Then start the new projectors and query nodes; those that were started before wait for it, and come ready by themselves.
-
-Of a cluster with several shards, run it at one server of each. To tables that were made without a cluster, --clickhouse-cluster with --unreplicated adds those that read all shards, at any time. Replicas need a new database.
-
-Examples:
-
-  preismon migrate --clickhouse-dsn @/run/secrets/admin-dsn
-  preismon migrate --clickhouse-dsn @/run/secrets/shard-0-dsn --clickhouse-cluster preismon --unreplicated`
-}
-
 func (c *migrateCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
 	_, err := parseDSN(c.ClickHouse.Secret)
 	form := schema.Options{Cluster: c.Cluster, Unreplicated: c.Plain}

@@ -25,17 +25,6 @@ var moverFields = []string{
 	"after.capturedAt", "after.coverageState", "after.price", "after.totalPrice", "after.currencyCode", "after.merchant", "after.isBuyBox",
 }
 
-// Help implements kong.HelpProvider.
-func (moversCmd) Help() string {
-	return `The kinds are PRICE_UP, PRICE_DOWN, BUYBOX_WON, BUYBOX_LOST, OUT_OF_STOCK,
-BACK_IN_STOCK, NEW_OFFER, GONE, UNDERCUT (less than your reference price) and NO_RESULT. Without selectors it is about everything that you see, over at most 168 hours.
-
-Examples:
-
-  preismon movers --since 2026-03-01
-  preismon movers --order-id 17 --since 2026-03-01T06:00:00Z --kind PRICE_DOWN --format csv > drops.csv`
-}
-
 func (c *moversCmd) Run(ctx context.Context, std streams) error {
 	p := c.params(map[string]string{
 		"since": c.Since, "until": c.Until, "kind": c.Kind, "brand": c.Brand, "ownMerchant": c.OwnMerchant, "limit": "10000",

@@ -23,16 +23,6 @@ type notifyCmd struct {
 	Check bool `help:"Check the rules file, say what would be done, and do nothing." env:"-"`
 }
 
-// Help implements kong.HelpProvider.
-func (notifyCmd) Help() string {
-	return `Delivers the alerts of a rules file to webhooks, mail servers and commands: each at least once, and to a target in order. A rule begins at the first run; a later run goes on where the file of --state ends, so that an outage is made up for. A target that fails is tried again until it takes the alert, or for as long as its giveUpAfter says, and holds no other target up.
-
-Examples:
-
-  preismon notify --check rules.yaml
-  preismon notify --state /var/lib/preismon/notify.state rules.yaml`
-}
-
 func (c *notifyCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
 	file, err := notify.Load(c.Rules)
 	if err != nil {

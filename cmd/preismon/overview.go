@@ -17,18 +17,6 @@ type overviewCmd struct {
 
 var overviewFields = []string{"list", "count", "read", "problem.code", "problem.detail"}
 
-// Help implements kong.HelpProvider.
-func (overviewCmd) Help() string {
-	return `How many prices fell and rose, what is out of and back in stock, who won and lost the buy box, where you are newly undercut, where
-your price is above the cheapest featured offer, and how many sites there are. Each list has its count and the read that gives all of it; with
---format ndjson also its first ten records.
-
-Examples:
-
-  preismon overview
-  preismon overview --since now-7d --format ndjson`
-}
-
 func (c *overviewCmd) Run(ctx context.Context, std streams) error {
 	p := (&scopeFlags{Site: c.Site, Timezone: c.Timezone}).params(map[string]string{"since": c.Since, "ownMerchant": c.OwnMerchant})
 	return c.list(ctx, std, c.Remote, "/ext/v1/overview", p, overviewFields, query.RecordColumns[query.OverviewList]())

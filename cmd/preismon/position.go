@@ -23,16 +23,6 @@ var positionFields = []string{
 	"difference", "differencePercent", "oldestCapturedAt", "newestCapturedAt",
 }
 
-// Help implements kong.HelpProvider.
-func (positionCmd) Help() string {
-	return `Without selectors it is about all products that you see.
-
-Examples:
-
-  preismon position
-  preismon position --order-id 17 --own-merchant "Shop One" --amount totalPrice --format csv > undercut.csv`
-}
-
 func (c *positionCmd) Run(ctx context.Context, std streams) error {
 	p := c.params(map[string]string{"ownMerchant": c.OwnMerchant, "ownSite": c.OwnSite, "amount": c.Amount, "offers": c.Offers, "limit": "10000"})
 	return c.listForPeople(ctx, std, c.Remote, "/ext/v1/position", p, positionFields, query.RecordColumns[query.OwnPosition](), positionCells)

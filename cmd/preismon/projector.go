@@ -35,18 +35,6 @@ type projectorCmd struct {
 	StopGrace   time.Duration  `help:"How long a stop may take for what is under way." default:"30s"`
 }
 
-// Help implements kong.HelpProvider.
-func (projectorCmd) Help() string {
-	return `The leader of the partition consumes the streams CATALOG and OBSERVATIONS and writes the ClickHouse tables, each event once; other processes stand by. If the tables are of an older version, it waits for "preismon migrate"; while it cannot reach them, another process may take the lead.
-
-Several partitions divide the observations by site among as many ClickHouse servers; each has projectors of its own, which write the whole catalogue there and their share of the observations.
-
-Examples:
-
-  preismon projector --nats-url nats://nats:4222 --clickhouse-dsn @/run/secrets/projector-dsn
-  preismon projector --partition 1 --partitions 2 --nats-url nats://nats:4222 --clickhouse-dsn @/run/secrets/shard-1-dsn`
-}
-
 func (c *projectorCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
 	nats := c.NATS.config("projector", log)
 	lease := ingest.LeaseConfig{Key: ingest.ProjectorLease(c.Share.Partition, c.Share.Partitions), TTL: c.LeaseTTL, Replicas: c.Streams.Replicas}

@@ -123,16 +123,6 @@ type queryCmd struct {
 	Memory      int64         `name:"memory-goal" help:"MiB of heap, beside what reads hold, above which garbage is collected at once; no bound on what is in use. GOMEMLIMIT goes before." default:"128"`
 }
 
-// Help implements kong.HelpProvider.
-func (queryCmd) Help() string {
-	return `A stateless node of the query service. Run as many as you need behind a load balancer, all with the same keys.
-
-Example:
-
-  preismon query --listen 0.0.0.0:8080 --base-url https://prices.example.com --clickhouse-dsn @/run/secrets/query-dsn \
-    --nats-url nats://nats:4222 --token-key /run/secrets/token.pem --cursor-key @/run/secrets/cursor-key --archive @/run/secrets/archive`
-}
-
 func (c *queryCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
 	natsCfg := c.NATS.config("query", log)
 	storeCfg := store.Defaults()

@@ -32,21 +32,6 @@ type rebuildCmd struct {
 	KeepOld    bool           `help:"Keep the old tables, in the database with _rebuild behind its name."`
 }
 
-// Help implements kong.HelpProvider.
-func (rebuildCmd) Help() string {
-	return `Rebuilds all tables from the streams, in a database of their own beside the old ones, and puts them in place when they have caught up and an audit finds nothing wrong. Projector and queries go on meanwhile; for the switch the projector's lead is taken over for some seconds. Readers get no wrong answer at any moment, and walks with cursors go on.
-
-It needs the disk for both. When it is stopped, or fails, the old tables stay; run it again to start over. It refuses when the streams no longer hold all that the tables do: then only a backup helps. Tables with replicas are refused, too: make those in a database of another name.
-
-With --table one table is rebuilt alone, from the observations that the tables hold: no stream needs to hold them still, and it takes the disk of that table only.
-
-Examples:
-
-  preismon rebuild --data-dir ./preismon-data
-  preismon rebuild --data-dir ./preismon-data --table latest_observations
-  preismon rebuild --nats-url nats://nats:4222 --clickhouse-dsn @/run/secrets/admin-dsn --content --keep-old`
-}
-
 // addresses finds the servers.
 func (c *rebuildCmd) addresses(log *slog.Logger) (ingest.Config, contracts.Secret, error) {
 	nats, dsn := c.NATS.config("rebuild", log), c.ClickHouse.Secret

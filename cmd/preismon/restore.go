@@ -23,19 +23,6 @@ type restoreCmd struct {
 	Replace    bool   `help:"Drop what the database holds now."`
 }
 
-// Help implements kong.HelpProvider.
-func (restoreCmd) Help() string {
-	return `Brings the tables of ClickHouse back, whole or not at all. No projector may run on the database meanwhile. Start it afterwards: it goes on where the backup stands, reads what is missing from the streams, and looks through every scope once.
-
-The database must have the name that it had. A backup of an older version is brought to this one's schema.
-
-Examples:
-
-  preismon restore --data-dir ./preismon-data --from monday --replace
-  preismon restore --data-dir ./new-data --from ./preismon-data-backups/monday
-  preismon restore --clickhouse-dsn @/run/secrets/admin-dsn --from s3://KEY:SECRET@minio:9000/backups/2026-11-21`
-}
-
 func (c *restoreCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) (err error) {
 	place, err := parseBackupPlace(c.From.Secret)
 	var remote backup.Place

@@ -89,24 +89,11 @@ func (f *resultFlags) fields(ctx context.Context, r *remote) ([]string, error) {
 	return all, nil
 }
 
-const resultsHelp = `Without a window, a product is read over the last 7 days, and everything else over the last day. A read that is refused as too broad is split into smaller windows, then site by site. The exit code is 4 when rows are missing; the message says which.`
-
 type resultsCmd struct {
 	Remote remoteFlags `embed:""`
 	formatFlag
 	resultFlags
 	Limit int64 `help:"Stop after so many rows; 0: all." env:"-" default:"0" placeholder:"N"`
-}
-
-// Help implements kong.HelpProvider.
-func (resultsCmd) Help() string {
-	return resultsHelp + `
-
-Examples:
-
-  preismon results --site shop-one --limit 20
-  preismon results --item-id 4711 --from 2026-03-01 --to 2026-03-02 --timezone Europe/Berlin
-  preismon results --latest-per-pair --order-id 17 --include identity --format csv > latest.csv`
 }
 
 func (c *resultsCmd) Run(ctx context.Context, std streams) error {
@@ -173,16 +160,6 @@ func (r *remote) newest(ctx context.Context, params url.Values) (site, newest st
 type streamCmd struct {
 	Remote remoteFlags `embed:""`
 	resultFlags
-}
-
-// Help implements kong.HelpProvider.
-func (streamCmd) Help() string {
-	return resultsHelp + ` A stream that breaks is resumed at the same row.
-
-Examples:
-
-  preismon stream --site shop-one --from 2026-03-01 | jq .price
-  preismon stream --global-scope --from 2026-03-01 --to 2026-03-07 --sort asc`
 }
 
 func (c *streamCmd) Run(ctx context.Context, std streams) error {

@@ -22,17 +22,6 @@ type secretsCmd struct {
 	Folder string `arg:"" help:"Folder for the files; made when missing." type:"path"`
 }
 
-// Help implements kong.HelpProvider.
-func (secretsCmd) Help() string {
-	return `Makes passwords and keys for the services of docker-compose.yml, a file each: addresses with passwords for our roles, hashes for the servers. Files that are there stay as they are.
-
-Only you may enter the folder. The files in it can be read by everyone who gets at them, since each container has a user of its own and sees no more than the files mounted into it.
-
-Example:
-
-  preismon secrets deploy/secrets`
-}
-
 // The names of the services and of what they hold, as in docker-compose.yml.
 const (
 	composeClickHouse = "clickhouse:9000"

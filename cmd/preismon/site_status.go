@@ -23,17 +23,6 @@ var siteStatusFields = slices.Concat(
 	},
 )
 
-// Help implements kong.HelpProvider.
-func (siteStatusCmd) Help() string {
-	return `For each site: its newest capture, when the next one is due, how many pairs are late and since when, and how many pairs have a
-price, are unavailable, or have no result, by reason.
-
-Examples:
-
-  preismon site-status
-  preismon site-status --order-id 17 --format csv > sites.csv`
-}
-
 func (c *siteStatusCmd) Run(ctx context.Context, std streams) error {
 	p := (&scopeFlags{OrderID: c.OrderID, Site: c.Site, Timezone: c.Timezone}).params(nil)
 	return c.list(ctx, std, c.Remote, "/ext/v1/sites/status", p, siteStatusFields, query.RecordColumns[query.SiteStatus]())

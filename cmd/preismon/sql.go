@@ -23,21 +23,6 @@ type sqlCmd struct {
 	Rows      int64         `help:"How many rows an answer may have; 0: any number." default:"0" env:"-" placeholder:"N"`
 }
 
-// Help implements kong.HelpProvider.
-func (sqlCmd) Help() string {
-	return `Reads observed prices as "preismon export" does, with what you see and no more, into a table results of a ClickHouse that is started for this on your machine, and asks that. The server knows nothing of SQL and is not slowed by it; what you ask can change nothing, and the copy is gone afterwards. A statement may read files of this machine that you may read: mind whose statement you run. Its SETTINGS may set other limits than --time, --memory and --rows.
-
-Columns have the names and the nesting of NDJSON: priceMoney.amountMinor is an integer, in cents for euros, and times are in UTC. DESCRIBE TABLE results lists them. ` + resultsHelp + ` Nothing is asked of rows that are not all there.
-
-For several questions give none and type them, or keep a copy with "preismon export --split day -o prices" and name it with --in.
-
-Examples:
-
-  preismon sql "SELECT site, count(), min(priceMoney.amountMinor) / 100 FROM results GROUP BY site"
-  preismon sql --global-scope --from 2026-03-01 --to 2026-03-07 < questions.sql
-  preismon sql --in prices "SELECT toMonday(capturedAt) AS week, median(priceMoney.amountMinor) FROM results GROUP BY week ORDER BY week"`
-}
-
 func (c *sqlCmd) faults() error {
 	var f []error
 	if c.Time <= 0 {

@@ -53,17 +53,6 @@ var statsFields = []string{
 	"changes", "seconds.inStock", "seconds.outOfStock", "seconds.unknown", "seconds.notObserved", "shareInStock", "buyBox", "prices",
 }
 
-// Help implements kong.HelpProvider.
-func (statsCmd) Help() string {
-	return `Summarizes observations: counts by outcome, prices by currency, time in stock, and who held the buy box.
-
-Examples:
-
-  preismon stats --order-id 17 --from 2026-03-01 --to 2026-03-30
-  preismon stats --order-id 17 --include trend,standing --format ndjson
-  preismon stats --site shop-one --by brand --bucket day --timezone Europe/Berlin --format csv > brands.csv`
-}
-
 func (c *statsCmd) Run(ctx context.Context, std streams) error {
 	p := c.params(map[string]string{"by": c.By, "bucket": c.Bucket, "brand": c.Brand, "capturedFrom": c.CapturedFrom, "capturedTo": c.CapturedTo, "limit": "10000"})
 	if c.GlobalScope {

@@ -25,19 +25,6 @@ type traceCmd struct {
 	Event string         `arg:"" help:"Id of the event." placeholder:"EVENT_ID"`
 }
 
-// Help implements kong.HelpProvider.
-func (traceCmd) Help() string {
-	return `Says where an event is: in which stream and at which sequence, whether it became a dead letter and why, whether its rows are in the tables and behind the checkpoint, and which mandates have rows of it. An event that is not in the tables is searched in the streams, which takes as long as reading their headers.
-
-Where there are several partitions it looks at the tables of one.
-
-Exit code 5: there is no such event.
-
-Example:
-
-  preismon trace 0198c6f0-6f2a-7cc1-9d3e-2f1b8f7f0a55 --data-dir ./preismon-data`
-}
-
 func (c *traceCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
 	nats, chCfg, err := c.Site.config("trace", log)
 	id, idErr := uuid.Parse(c.Event)

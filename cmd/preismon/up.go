@@ -44,16 +44,6 @@ type upCmd struct {
 	StopGrace   time.Duration  `help:"How long a stop may take for what is under way." default:"5s"`
 }
 
-// Help implements kong.HelpProvider.
-func (upCmd) Help() string {
-	return `Starts ClickHouse, NATS, the projector and the query service together, with everything in one folder. ClickHouse comes from the npm registry once (170 MB) and stays in your cache folder. Events are safe against a crash of any process; against power loss only with --sync-always.
-
-Examples:
-
-  preismon up --demo
-  preismon up --data-dir /srv/preismon --listen 0.0.0.0:8080 --base-url https://prices.example.com`
-}
-
 func (c *upCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) (err error) {
 	start := time.Now()
 	restCfg := c.Edge.rest(c.Listen)

@@ -40,6 +40,3 @@ func (versionCmd) Run(std streams) error {
 	_, err := fmt.Fprintln(std.out, "preismon", build())
 	return err
 }
-
-// Help implements kong.HelpProvider.
-func (versionCmd) Help() string { return "Example:\n\n  preismon version" }

@@ -19,16 +19,6 @@ type windowsCmd struct {
 	Since        string `help:"Token of an earlier answer: only what may have other rows. It goes with no selector." env:"-" placeholder:"TOKEN"`
 }
 
-// Help implements kong.HelpProvider.
-func (windowsCmd) Help() string {
-	return `Gives the number of rows of each hour, day or week, and a digest that changes whenever rows are added or removed, so that a copy of your own reads only what has changed. "preismon export --split day" does all of this for you.
-
-Examples:
-
-  preismon windows --site shop-one --from 2026-01-01
-  preismon windows --from 2026-01-01 --timezone Europe/Berlin --format csv > days.csv`
-}
-
 func (c *windowsCmd) Run(ctx context.Context, std streams) error {
 	p := c.params(map[string]string{"capturedFrom": c.CapturedFrom, "capturedTo": c.CapturedTo, "bucket": c.Bucket})
 	if c.Since != "" && len(p) > 0 {
