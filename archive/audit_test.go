@@ -108,9 +108,7 @@ func testAudit(t *testing.T, folder, bucket rig) {
 
 	// A place that is away is no place without files.
 	gone := dirRig(t)
-	if err := gone.Store.(*archive.Dir).Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, gone.Store.(*archive.Dir).Close())
 	if got, _, err := audit(true, places[0], archive.Place{Name: "gone", Store: gone}); fault.KindOf(err) != fault.Unavailable || len(got) > 0 {
 		t.Errorf("of a folder that is away: %v %v", got, err)
 	}

@@ -76,13 +76,9 @@ func TestDirOutlivesItsProcess(t *testing.T) {
 	// What two killed writers left, and one that may still be at work.
 	for name, age := range map[string]time.Duration{"old": 2 * time.Hour, "older": 48 * time.Hour, "new": 0} {
 		path := filepath.Join(folder, "tmp", name)
-		if err := os.WriteFile(path, []byte("half"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, []byte("half"), 0o600))
 		when := time.Now().Add(-age)
-		if err := os.Chtimes(path, when, when); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chtimes(path, when, when))
 	}
 	if got := read(t, openDir(t, folder), ref); string(got) != "x" {
 		t.Errorf("%q came back", got)
@@ -101,15 +97,9 @@ func TestDirStaysInside(t *testing.T) {
 		d := openDir(t, folder)
 		ref := archive.RefOf(newKey(), secret)
 		file := filepath.Join(folder, ref.Key.String())
-		if err := os.WriteFile(filepath.Join(outside, "0"), secret, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.MkdirAll(filepath.Dir(filepath.Dir(file)), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := plant(outside, file); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(outside, "0"), secret, 0o600))
+		must(t, os.MkdirAll(filepath.Dir(filepath.Dir(file)), 0o700))
+		must(t, plant(outside, file))
 		if o, err := d.Open(t.Context(), ref); err == nil {
 			got, _ := io.ReadAll(o)
 			t.Errorf("%q was read", got)
@@ -134,9 +124,7 @@ func TestDirGone(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "artifacts")
 	d := openDir(t, folder)
 	ref := archive.RefOf(newKey(), []byte("x"))
-	if err := os.RemoveAll(folder); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(folder))
 	_, err := d.Open(t.Context(), ref)
 	wantErr(t, err, fault.Unavailable, nil)
 	wantErr(t, d.Put(t.Context(), ref, strings.NewReader("x")), fault.Unavailable, nil)
@@ -145,9 +133,7 @@ func TestDirGone(t *testing.T) {
 
 func TestNewDirFails(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, nil, 0o600))
 	if _, err := archive.NewDir(file); err == nil {
 		t.Error("a file was taken for a folder")
 	}
@@ -160,13 +146,9 @@ func TestDirTruncatedWhileRead(t *testing.T) {
 	ref := archive.RefOf(newKey(), content)
 	put(t, d, ref, content)
 	o, err := d.Open(t.Context(), ref)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer o.Close()
-	if err := os.Truncate(filepath.Join(folder, ref.Key.String()), mib/2); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Truncate(filepath.Join(folder, ref.Key.String()), mib/2))
 	_, err = io.Copy(io.Discard, o)
 	wantErr(t, err, fault.Internal, archive.ErrCorrupt)
 }

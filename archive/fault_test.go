@@ -75,9 +75,7 @@ func TestSlowReader(t *testing.T) {
 	put(t, openS3(t, cfg), ref, content)
 	cfg.StallTimeout = time.Second
 	o, err := openS3(t, cfg).Open(t.Context(), ref)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer o.Close()
 	got := make([]byte, len(content))
 	for part := got; len(part) > 0; part = part[len(got)/4:] {
@@ -144,9 +142,7 @@ func TestLostAnswer(t *testing.T) {
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	listener.Close()
 	cfg := archive.DefaultS3Config()
 	cfg.Endpoint, cfg.Bucket, cfg.AccessKey, cfg.SecretKey = "http://"+listener.Addr().String(), "artifacts", "us", "hush"
@@ -173,9 +169,7 @@ func TestAbandonedReaders(t *testing.T) {
 	before := runtime.NumGoroutine()
 	for range 50 {
 		o, err := s.Open(t.Context(), ref)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if _, err := o.Read(make([]byte, 10)); err != nil {
 			t.Fatal(err)
 		}

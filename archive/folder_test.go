@@ -20,35 +20,23 @@ func TestFolder(t *testing.T) {
 	cfg := archive.DefaultS3Config()
 	cfg.Endpoint, cfg.AccessKey, cfg.SecretKey, cfg.Bucket, cfg.CreateBucket = "http://"+server.Endpoint, server.AccessKey, contracts.Secret(server.SecretKey), server.Bucket, true
 	s, err := archive.NewS3(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = s.Close() })
-	if err := s.EnsureBucket(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.EnsureBucket(t.Context()))
 	from, to := t.TempDir(), filepath.Join(t.TempDir(), "back")
 	want := map[string]string{".mark": "last", "a/b c/größe.bin": strings.Repeat("x", 1<<20), "a/empty": "", "z": "\x00\n"}
 	for name, content := range want {
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(from, name)), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(from, name), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Dir(filepath.Join(from, name)), 0o700))
+		must(t, os.WriteFile(filepath.Join(from, name), []byte(content), 0o600))
 	}
-	if err := s.UploadFolder(t.Context(), from, "backups/one", ".mark"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.UploadFolder(t.Context(), from, "backups/one", ".mark"))
 	if err := s.UploadFolder(t.Context(), from, "backups/one", ".mark"); err == nil || !strings.Contains(err.Error(), "already") {
 		t.Errorf("a second upload: %v", err)
 	}
 	if err := s.UploadFolder(t.Context(), from, "backups/on", ".mark"); err != nil {
 		t.Errorf("a prefix of another's name: %v", err)
 	}
-	if err := s.DownloadFolder(t.Context(), "backups/one", to); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.DownloadFolder(t.Context(), "backups/one", to))
 	got := map[string]string{}
 	for name := range want {
 		b, err := os.ReadFile(filepath.Join(to, name))

@@ -61,9 +61,7 @@ func TestRefValidate(t *testing.T) {
 func TestS3ConfigValidate(t *testing.T) {
 	good := archive.DefaultS3Config()
 	good.Endpoint, good.Bucket, good.AccessKey, good.SecretKey = "https://s3.example.com", "artifacts", "us", "hush"
-	if err := good.Validate(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, good.Validate())
 	err := archive.S3Config{Bucket: "../etc"}.Validate()
 	for _, part := range []string{"endpoint", "region", "bucket", "accessKey", "secretKey", "partSize", "stallTimeout"} {
 		if err == nil || !strings.Contains(err.Error(), part+":") {

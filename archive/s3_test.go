@@ -107,9 +107,7 @@ func TestEnsureBucket(t *testing.T) {
 	cfg.CreateBucket = true
 	s = openS3(t, cfg)
 	for range 2 {
-		if err := s.EnsureBucket(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.EnsureBucket(t.Context()))
 	}
 	put(t, s, ref, []byte("x"))
 }
@@ -138,9 +136,7 @@ func TestS3HoldsChecksum(t *testing.T) {
 		ref := archive.RefOf(newKey(), content)
 		put(t, s, ref, content)
 		info, err := s3Direct(t, cfg).StatObject(t.Context(), cfg.Bucket, ref.Key.String(), minio.StatObjectOptions{Checksum: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if info.ChecksumSHA256 == "" {
 			t.Errorf("%d bytes: no checksum on the server", size)
 		}

@@ -72,13 +72,9 @@ func testRoundTrip(t *testing.T, r rig) {
 	// A source that ends in odd ways, an opened artifact that is read in odd ways.
 	content := noise(10_000)
 	ref := archive.RefOf(newKey(), content)
-	if err := r.Put(t.Context(), ref, iotest.DataErrReader(iotest.HalfReader(bytes.NewReader(content)))); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.Put(t.Context(), ref, iotest.DataErrReader(iotest.HalfReader(bytes.NewReader(content)))))
 	o, err := r.Open(t.Context(), ref)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer o.Close()
 	if err := iotest.TestReader(o, content); err != nil {
 		t.Error(err)
@@ -93,13 +89,9 @@ func testBigStream(t *testing.T, r rig) {
 
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	if err := r.Put(t.Context(), ref, endless(size)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.Put(t.Context(), ref, endless(size)))
 	o, err := r.Open(t.Context(), ref)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer o.Close()
 	if n, err := io.Copy(io.Discard, o); err != nil || n != size {
 		t.Fatal(n, err)
@@ -243,9 +235,7 @@ func testDamaged(t *testing.T, r rig) {
 				wantErr(t, err, fault.Internal, archive.ErrCorrupt)
 				continue
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			n, err := io.Copy(io.Discard, o)
 			wantErr(t, err, fault.Internal, archive.ErrCorrupt)
 			if n >= int64(size) {
@@ -318,9 +308,7 @@ func testContext(t *testing.T, r rig) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	o, err := r.Open(ctx, ref)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer o.Close()
 	if _, err := io.ReadFull(o, make([]byte, mib)); err != nil {
 		t.Fatal(err)

@@ -97,3 +97,10 @@ func wantLeftovers(tb testing.TB, r rig, key archive.Key) {
 		tb.Errorf("%d unfinished uploads are left", n)
 	}
 }
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

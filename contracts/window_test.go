@@ -31,17 +31,11 @@ func TestWindowDays(t *testing.T) {
 		{"Australia/Lord_Howe", "2026-04-05", "2026-04-05", 24*time.Hour + 30*time.Minute},
 	} {
 		loc, err := contracts.LoadZone(c.zone)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		from, err := contracts.ParseLower(c.from, loc)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		to, err := contracts.ParseUpper(c.to, loc)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if got := (contracts.Window{From: from, To: to}).Whole().Length() + time.Millisecond; got != c.length {
 			t.Errorf("%s: %s to %s has %s, want %s", c.zone, c.from, c.to, got, c.length)
 		}
@@ -149,9 +143,7 @@ func TestDaysThatNeverWere(t *testing.T) {
 		"Pacific/Apia": "2011-12-30", "Pacific/Kiritimati": "1994-12-31", "Kwajalein": "1993-08-21", "Asia/Manila": "1844-12-31",
 	} {
 		loc, err := contracts.LoadZone(zone)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if contracts.HasDay(day, loc) || !contracts.HasDay(day, time.UTC) || !contracts.HasDay(day+"T00:00:00Z", loc) {
 			t.Errorf("%s in %s", day, zone)
 		}

@@ -35,9 +35,7 @@ var goDatabase string
 func ianaZones(t *testing.T) []string {
 	t.Helper()
 	database, err := zip.OpenReader(goDatabase)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer database.Close()
 	var names []string
 	seen := map[string]bool{}
@@ -99,13 +97,9 @@ func TestDaysAtEveryTransition(t *testing.T) {
 	)
 	bounds := func(day time.Time, loc *time.Location) contracts.Window {
 		from, err := contracts.ParseLower(day.Format(time.DateOnly), loc)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		to, err := contracts.ParseUpper(day.Format(time.DateOnly), loc)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return contracts.Window{From: from, To: to}.Whole()
 	}
 	for _, name := range zones {
@@ -153,19 +147,13 @@ func TestDaysAtEveryTransition(t *testing.T) {
 // October (RES-02a, RES-02b).
 func TestWeeksOverAChange(t *testing.T) {
 	loc, err := contracts.LoadZone("Europe/Berlin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	lengths := map[int]int{}
 	for day := time.Date(2015, 1, 1, 0, 0, 0, 0, time.UTC); day.Year() < 2036; day = day.AddDate(0, 0, 1) {
 		from, err := contracts.ParseLower(day.Format(time.DateOnly), loc)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		to, err := contracts.ParseUpper(day.AddDate(0, 0, 6).Format(time.DateOnly), loc)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		length := (contracts.Window{From: from, To: to}).Whole().Length() + time.Millisecond
 		if length%time.Hour != 0 {
 			t.Fatalf("from %s: %s", day.Format(time.DateOnly), length)
@@ -174,5 +162,12 @@ func TestWeeksOverAChange(t *testing.T) {
 	}
 	if lengths[167] != 21*7 || lengths[169] != 21*7 || len(lengths) != 3 {
 		t.Errorf("weeks by hours: %v", lengths)
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -63,9 +63,7 @@ func (b *begins) CreateStream(ctx context.Context, c jetstream.StreamConfig) (je
 // them yet, and for no other refusal, nor longer than the caller.
 func TestStreamsOfAClusterThatBegins(t *testing.T) {
 	js, err := jetstream.New(dial(t, testserver.NATS(t)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := ingest.EnsureStreams(t.Context(), &begins{js, 10052, 1}, ingest.StreamConfig{}); err == nil {
 		t.Error("what is refused for another reason is asked for again")
 	}
@@ -86,12 +84,8 @@ func TestConsumerOnALateFollower(t *testing.T) {
 	c := cluster.Start(t)
 	nc := dial(t, c.URL(0))
 	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := ingest.EnsureStreams(t.Context(), js, ingest.StreamConfig{Replicas: cluster.Size}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, ingest.EnsureStreams(t.Context(), js, ingest.StreamConfig{Replicas: cluster.Size}))
 	sink := newRecorder()
 	var want []string
 	send := func(n int) {
@@ -152,9 +146,7 @@ func TestConsumerOnALateFollower(t *testing.T) {
 	send(3)
 	n := 0
 	for _, err := range ingest.NewHistory(js).Read(t.Context(), event.ReadRequest{Stream: event.StreamObservations}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		n++
 	}
 	if n != len(want) {
@@ -172,9 +164,7 @@ func TestSinkRefusesAGap(t *testing.T) {
 	publish(t, nc, observations(0, 1))
 	gap := fmt.Errorf("something is missing: %w", event.ErrGap)
 	c, err := ingest.NewConsumer(ingest.ConsumerConfig{}, js, refuses{err: gap}, logger(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	if err := c.Run(ctx); !errors.Is(err, event.ErrGap) {
@@ -187,14 +177,10 @@ func TestSinkRefusesAGap(t *testing.T) {
 func TestConsumerPassesOverWhatIsNotThere(t *testing.T) {
 	nc, js := connect(t)
 	s, err := js.Stream(t.Context(), event.StreamObservations)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	c := s.CachedInfo().Config
 	c.Subjects, c.DenyDelete = append(c.Subjects, "others.>"), false
-	if err := js.DeleteStream(t.Context(), c.Name); err != nil {
-		t.Fatal(err)
-	}
+	must(t, js.DeleteStream(t.Context(), c.Name))
 	if s, err = js.CreateStream(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
@@ -222,9 +208,7 @@ func TestConsumerPassesOverWhatIsNotThere(t *testing.T) {
 		}
 		next, err := s.GetMsg(t.Context(), seq+1)
 		if last := err != nil; last || next.Subject == "others.one" && seq < 21 {
-			if err := s.DeleteMsg(t.Context(), m.Sequence); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.DeleteMsg(t.Context(), m.Sequence))
 		}
 	}
 	sink := newRecorder()

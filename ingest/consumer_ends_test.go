@@ -89,9 +89,7 @@ func TestConsumerGraceIsLimited(t *testing.T) {
 func TestConsumerReadsTheLargest(t *testing.T) {
 	nc, js := connect(t)
 	s, err := js.Stream(t.Context(), event.StreamObservations)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	config := s.CachedInfo().Config
 	config.MaxMsgSize = -1 // an operator's
 	if _, err := js.UpdateStream(t.Context(), config); err != nil {
@@ -111,9 +109,7 @@ func TestConsumerReadsTheLargest(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	dead, err := js.Stream(t.Context(), event.StreamDeadLetters)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	m, err := dead.GetMsg(t.Context(), 1)
 	if err != nil || m.Header.Get(event.HeaderCut) != strconv.Itoa(len(huge)) {
 		t.Errorf("%v, %v", m.Header, err)

@@ -101,9 +101,7 @@ func TestDeposedSinkEndsTheLoopAndTheTerm(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l, err := ingest.NewLease(ingest.LeaseConfig{Key: "projector.0", TTL: 500 * time.Millisecond}, js, logger(t))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 			defer cancel()
 			var fences []uint64
@@ -146,9 +144,7 @@ func TestRefusingSinkEndsTheRole(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l, err := ingest.NewLease(ingest.LeaseConfig{Key: "projector.0"}, js, logger(t))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			defer cancel()
 			terms := 0
@@ -176,9 +172,7 @@ func TestSinkFindsAFork(t *testing.T) {
 	}
 	history := ingest.NewHistory(js)
 	state, err := history.State(t.Context(), event.StreamObservations)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	old := state.Epoch
 	sink := newRecorder()
 	sink.done[at(event.StreamObservations, old)] = 4
@@ -189,9 +183,7 @@ func TestSinkFindsAFork(t *testing.T) {
 		return nil
 	}
 	consumer, err := ingest.NewConsumer(ingest.ConsumerConfig{}, js, sink, logger(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	if err := consumer.Run(ctx); !errors.Is(err, event.ErrForked) {
@@ -237,13 +229,9 @@ func TestMessagesGoToAnother(t *testing.T) {
 	c.reach(t, js)
 	c.stop()
 	deposed, err := js.Consumer(t.Context(), event.StreamObservations, ingest.ProjectorConsumer(0, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	asked, err := deposed.Fetch(1000, jetstream.FetchMaxWait(20*time.Second))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	time.Sleep(200 * time.Millisecond) // it waits at the server
 	after := newRecorder()
 	for k, seq := range before.done {

@@ -21,9 +21,7 @@ func TestConsumerStartsOverWithANewStream(t *testing.T) {
 	c := run(t, js, ingest.ConsumerConfig{}, sink)
 	c.reach(t, js)
 	old := c.Progress().Observations.Epoch
-	if err := js.DeleteStream(t.Context(), event.StreamObservations); err != nil {
-		t.Fatal(err)
-	}
+	must(t, js.DeleteStream(t.Context(), event.StreamObservations))
 	eventually(t, "the next second", func() bool { return time.Now().Unix() > int64(old) })
 	streams(t, nc)
 	for i := range 5 {
@@ -46,9 +44,7 @@ func TestConsumerBeginsANewEpochAfterALostTail(t *testing.T) {
 		publish(t, nc, observations(i, 1))
 	}
 	info, err := js.Stream(t.Context(), event.StreamObservations)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	created := uint32(info.CachedInfo().Created.Unix())
 	sink := newRecorder()
 	sink.done[at(event.StreamObservations, created)] = 8 // 6 to 8 are lost
@@ -99,9 +95,7 @@ func TestConsumerFindsSequencesGivenAgain(t *testing.T) {
 				publish(t, nc, observations(i+1, 1))
 			}
 			s, err := js.Stream(t.Context(), event.StreamObservations)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			created := uint32(s.CachedInfo().Created.Unix())
 			sink := newRecorder()
 			if c.resume == 0 {
@@ -147,14 +141,10 @@ func TestConsumerNoticesAThief(t *testing.T) {
 	publish(t, nc, observations(0, 1))
 	c.reach(t, js)
 	thief, err := js.Consumer(t.Context(), event.StreamObservations, "projector-0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var stolen atomic.Int32
 	stealing, err := thief.Consume(func(jetstream.Msg) { stolen.Add(1) }, jetstream.PullMaxMessages(3))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for i := range 200 {
 		publish(t, nc, observations(i+1, 1))
 	}

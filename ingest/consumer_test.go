@@ -53,9 +53,7 @@ func TestConsumerAppliesTheCatalogueFirstThenEverythingInOrder(t *testing.T) {
 		t.Error("calls of the sink overlapped")
 	}
 	info, err := js.Consumer(t.Context(), event.StreamObservations, "projector-0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if f := info.CachedInfo().AckFloor.Stream; f != 200 {
 		t.Errorf("acknowledged up to %d", f)
 	}
@@ -120,9 +118,7 @@ func TestConsumerPutsPoisonIntoTheDeadLetters(t *testing.T) {
 	}
 	good := func(e *event.Event) string {
 		b, err := event.Encode(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return string(b)
 	}
 	publish(t, nc, observations(0, 1))
@@ -177,17 +173,13 @@ func TestConsumerPutsPoisonIntoTheDeadLetters(t *testing.T) {
 		"CATALOG 2":      {Subject: "catalog.item.2", Reason: "subject: catalog.item.2, but the event belongs to catalog.item.3"},
 	}
 	s, err := js.Stream(t.Context(), event.StreamDeadLetters)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if n := s.CachedInfo().State.Msgs; n != uint64(len(want)) {
 		t.Errorf("%d dead letters", n)
 	}
 	for seq := range uint64(len(want)) {
 		m, err := s.GetMsg(t.Context(), seq+1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		key := m.Header.Get(event.HeaderStream) + " " + m.Header.Get(event.HeaderSeq)
 		w, ok := want[key]
 		if !ok || m.Header.Get(event.HeaderSubject) != w.Subject || !strings.Contains(m.Header.Get(event.HeaderReason), w.Reason) || m.Header.Get(event.HeaderEpoch) == "" {
@@ -294,9 +286,7 @@ func TestConsumerOutlivesTheServer(t *testing.T) {
 		n.stop()
 		n.start()
 	}
-	if err := <-published; err != nil {
-		t.Fatal(err)
-	}
+	must(t, <-published)
 	stats := p.Stats()
 	if stats.Accepted+stats.Duplicates != total {
 		t.Errorf("published %+v", stats)

@@ -23,9 +23,7 @@ func ndjson(t testing.TB, events ...*event.Event) []byte {
 	var b bytes.Buffer
 	for _, e := range events {
 		line, err := event.Encode(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		b.Write(line)
 		b.WriteByte('\n')
 	}
@@ -42,9 +40,7 @@ func packed(t testing.TB, how string, plain []byte) []byte {
 		w.Close()
 	case "zst":
 		w, err := zstd.NewWriter(&b, zstd.WithEncoderConcurrency(1))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		w.Write(plain)
 		w.Close()
 	default:
@@ -70,9 +66,7 @@ func TestLines(t *testing.T) {
 	for _, how := range []string{"plain", "gz", "zst"} {
 		var got []line
 		for l, err := range ingest.Lines(bytes.NewReader(packed(t, how, plain))) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			one := line{Number: l.Number}
 			if l.Err != nil {
 				one.Err = l.Err.Error()
@@ -114,9 +108,7 @@ func TestPublishFiles(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, b []byte) string {
 		name = filepath.Join(dir, name)
-		if err := os.WriteFile(name, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(name, b, 0o600))
 		return name
 	}
 	var obs []*event.Event
@@ -172,9 +164,7 @@ func TestPublishFiles(t *testing.T) {
 	var lines []int
 	for d := json.NewDecoder(&rejects); d.More(); {
 		var r ingest.Reject
-		if err := d.Decode(&r); err != nil {
-			t.Fatal(err)
-		}
+		must(t, d.Decode(&r))
 		lines = append(lines, r.Line)
 		if r.File != files[3] || r.Reason == "" || !bytes.Contains(bad, []byte(r.Text)) {
 			t.Errorf("%+v", r)

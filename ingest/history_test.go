@@ -18,9 +18,7 @@ func TestHistory(t *testing.T) {
 	read := func(r event.ReadRequest) (seqs []uint64, last event.Stored) {
 		t.Helper()
 		for m, err := range h.Read(t.Context(), r) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			seqs, last = append(seqs, m.Seq), m
 		}
 		return seqs, last

@@ -41,9 +41,7 @@ func TestStreamsKeepWhatAnOperatorRaised(t *testing.T) {
 	ctx := t.Context()
 	get := func(name string) jetstream.StreamConfig {
 		s, err := js.Stream(ctx, name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return s.CachedInfo().Config
 	}
 	obs := get(event.StreamObservations)
@@ -59,16 +57,12 @@ func TestStreamsKeepWhatAnOperatorRaised(t *testing.T) {
 	if _, err := js.UpdateStream(ctx, obs); err != nil {
 		t.Fatal(err)
 	}
-	if err := ingest.EnsureStreams(ctx, js, ingest.StreamConfig{MaxBytes: 1 << 30, DuplicateWindow: 5 * time.Minute}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, ingest.EnsureStreams(ctx, js, ingest.StreamConfig{MaxBytes: 1 << 30, DuplicateWindow: 5 * time.Minute}))
 	obs = get(event.StreamObservations)
 	if obs.MaxAge != 60*24*time.Hour || obs.Duplicates != time.Hour || obs.MaxBytes != 5<<30 || obs.Metadata["owner"] != "ops" {
 		t.Errorf("an operator's settings are lost: %+v", obs)
 	}
-	if err := ingest.EnsureStreams(ctx, js, ingest.StreamConfig{MaxBytes: 6 << 30}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, ingest.EnsureStreams(ctx, js, ingest.StreamConfig{MaxBytes: 6 << 30}))
 	if got := get(event.StreamObservations).MaxBytes; got != 6<<30 {
 		t.Errorf("max bytes %d, not raised", got)
 	}
@@ -84,16 +78,12 @@ func TestCatalogKeepsTheLastStateAndRefusesTheRest(t *testing.T) {
 		t.Fatalf("%+v", stats)
 	}
 	s, err := js.Stream(t.Context(), event.StreamCatalog)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if n := s.CachedInfo().State.Msgs; n != 2 {
 		t.Errorf("%d messages, want the last of two subjects", n)
 	}
 	m, err := s.GetLastMsgForSubject(t.Context(), "catalog.item.1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if e, err := event.Decode(m.Data); err != nil || e.Data.(*contracts.Item).Name != "item 1 v3" {
 		t.Errorf("last state %s, %v", m.Data, err)
 	}

@@ -45,9 +45,7 @@ func (h *history) has(what string) func() bool {
 func (h *history) candidate(t *testing.T, name string, js jetstream.JetStream) (stop func()) {
 	t.Helper()
 	l, err := ingest.NewLease(ingest.LeaseConfig{Key: ingest.ProjectorLease(0, 1), Holder: name, TTL: 600 * time.Millisecond}, js, logger(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	over := make(chan struct{})
 	go func() {
@@ -108,9 +106,7 @@ func TestLeaseZombieLoses(t *testing.T) {
 	_, js := streams(t, dial(t, n.url()))
 	line := newProxy(t, strings.TrimPrefix(n.url(), "nats://"))
 	zombie, err := jetstream.New(dial(t, "nats://"+line.addr(), nats.PingInterval(time.Minute)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var h history
 	h.candidate(t, "zombie", zombie)
 	eventually(t, "zombie leads", h.has("zombie leads"))
@@ -144,9 +140,7 @@ func TestLeaseGivesBackTheLeadersError(t *testing.T) {
 	_, js := connect(t)
 	want := errors.New("no database")
 	l, err := ingest.NewLease(ingest.LeaseConfig{Key: "projector.0"}, js, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for range 2 { // given back each time
 		if err := l.RunAsLeader(t.Context(), func(context.Context, uint64) error { return want }); !errors.Is(err, want) {
 			t.Errorf("%v", err)
@@ -159,17 +153,11 @@ func TestLeaseGivesBackTheLeadersError(t *testing.T) {
 func TestLeaseAloneTakesOverAtOnce(t *testing.T) {
 	_, js := connect(t)
 	kv, err := js.CreateOrUpdateKeyValue(t.Context(), jetstream.KeyValueConfig{Bucket: ingest.BucketLeases, History: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	dead, err := kv.Put(t.Context(), ingest.ProjectorLease(0, 1), []byte("a process that was killed"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	l, err := ingest.NewLease(ingest.LeaseConfig{Key: ingest.ProjectorLease(0, 1), TTL: time.Hour, Alone: true}, js, logger(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	var got uint64
@@ -189,9 +177,7 @@ func TestLeaseForce(t *testing.T) {
 		t.Helper()
 		c.Key, c.TTL = ingest.ProjectorLease(0, 1), 2*time.Second
 		l, err := ingest.NewLease(c, js, logger(t))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		over = make(chan error, 1)
 		go func() {
 			over <- l.RunAsLeader(ctx, func(ctx context.Context, fence uint64) error {
@@ -245,19 +231,13 @@ func TestLeaseForce(t *testing.T) {
 func TestLeaseFencesRiseWithANewBucket(t *testing.T) {
 	_, js := connect(t)
 	l, err := ingest.NewLease(ingest.LeaseConfig{Key: ingest.ProjectorLease(0, 1), TTL: time.Second}, js, logger(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var fences []uint64
 	for range 3 {
 		for range 2 {
-			if err := l.RunAsLeader(t.Context(), func(_ context.Context, fence uint64) error { fences = append(fences, fence); return nil }); err != nil {
-				t.Fatal(err)
-			}
+			must(t, l.RunAsLeader(t.Context(), func(_ context.Context, fence uint64) error { fences = append(fences, fence); return nil }))
 		}
-		if err := js.DeleteKeyValue(t.Context(), ingest.BucketLeases); err != nil {
-			t.Fatal(err)
-		}
+		must(t, js.DeleteKeyValue(t.Context(), ingest.BucketLeases))
 	}
 	for i := 1; i < len(fences); i++ {
 		if fences[i] <= fences[i-1] {
@@ -278,9 +258,7 @@ func TestLeaseFenceComesFromTheTables(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 			defer cancel()
 			other, err := ingest.NewLease(ingest.LeaseConfig{Key: ingest.ProjectorLease(1, 2), TTL: 500 * time.Millisecond}, js, logger(t))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			var terms atomic.Int32
 			led := make(chan struct{})
 			ends, end := context.WithCancel(ctx)
@@ -315,9 +293,7 @@ func TestLeaseFenceComesFromTheTables(t *testing.T) {
 					c.Newest = func(context.Context) (uint64, error) { learnt++; return newest, nil }
 				}
 				l, err := ingest.NewLease(c, js, logger(t))
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				if err := l.RunAsLeader(ctx, lead); err != nil || ctx.Err() != nil {
 					t.Fatalf("process %d: %v, %v", n, err, ctx.Err())
 				}

@@ -22,9 +22,7 @@ func TestDeadLetters(t *testing.T) {
 	send := func(subject string, e *event.Event, change func(string) string) {
 		t.Helper()
 		body, err := event.Encode(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		m := &nats.Msg{Subject: subject, Data: []byte(change(string(body))), Header: nats.Header{jetstream.MsgIDHeader: {e.ID}}}
 		if _, err := js.PublishMsg(ctx, m); err != nil {
 			t.Fatal(err)
@@ -77,9 +75,7 @@ func TestDeadLetters(t *testing.T) {
 	end := func(stream string) uint64 {
 		t.Helper()
 		n, err := ingest.End(ctx, js, stream)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return n
 	}
 	replay := func(l ingest.DeadLetter, force, dry bool) (ingest.Replayed, error) {

@@ -43,9 +43,7 @@ func TestNumbersOfPartitionsBesideEachOther(t *testing.T) {
 	want := map[place][]string{}
 	start := func(at place) {
 		lease, err := ingest.NewLease(ingest.LeaseConfig{Key: ingest.ProjectorLease(at.partition, at.partitions), TTL: time.Second}, js, logger(t))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		t.Cleanup(cancel)
 		leads := make(chan struct{})

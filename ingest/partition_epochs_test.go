@@ -21,9 +21,7 @@ func TestEpochBegunByAnotherPartition(t *testing.T) {
 		publish(t, nc, observations(n, 1))
 	}
 	s, err := js.Stream(t.Context(), event.StreamObservations)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	created := uint32(s.CachedInfo().Created.Unix())
 	quiet, finder := newRecorder(), newRecorder()
 	other := run(t, js, share(1, 2), quiet)
@@ -64,9 +62,7 @@ func TestShortStreamOfWhichAPartitionKnowsNothing(t *testing.T) {
 		}
 	}
 	s, err := js.Stream(t.Context(), event.StreamObservations)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	created := uint32(s.CachedInfo().Created.Unix())
 	sink := newRecorder()
 	sink.done[at(event.StreamObservations, created)] = 20 // of which none was ours
@@ -88,9 +84,7 @@ func TestWhoIsBehindANewEpoch(t *testing.T) {
 	streams := []string{event.StreamObservations, event.StreamCatalog}
 	now := func(stream string) event.Incarnation {
 		state, err := ingest.NewHistory(js).State(t.Context(), stream)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return state.Incarnation
 	}
 	for fork := range 2 {
@@ -151,9 +145,7 @@ func TestForkFarBehindOthersMessages(t *testing.T) {
 	}
 	<-js.PublishAsyncComplete()
 	s, err := js.Stream(t.Context(), event.StreamObservations)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	created := uint32(s.CachedInfo().Created.Unix())
 	sink := newRecorder()
 	sink.done[at(event.StreamObservations, created)] = others + 10
@@ -176,9 +168,7 @@ func TestTailLostWhilePassedOver(t *testing.T) {
 	publish(t, nc, observations(2, 1)) // of partition 1
 	n.stop()
 	saved := filepath.Join(t.TempDir(), "nats")
-	if err := os.CopyFS(saved, os.DirFS(n.dir)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.CopyFS(saved, os.DirFS(n.dir)))
 	n.start()
 	eventually(t, "connection", nc.IsConnected)
 	sink := newRecorder()
@@ -201,12 +191,8 @@ func TestTailLostWhilePassedOver(t *testing.T) {
 	publish(t, again, want...)
 	again.Close()
 	restored.stop()
-	if err := os.RemoveAll(n.dir); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(saved, n.dir); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(n.dir))
+	must(t, os.Rename(saved, n.dir))
 	n.start()
 	eventually(t, "connection", nc.IsConnected)
 	ids := func() (all []string) {

@@ -59,9 +59,7 @@ func TestPartitionsShareTheStream(t *testing.T) {
 		loops[p] = run(t, js, share(p, partitions), sinks[p])
 	}
 	end, err := ingest.End(t.Context(), js, event.StreamObservations)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	letters := records
 	for p, l := range loops {
 		l.reach(t, js)
@@ -84,9 +82,7 @@ func TestPartitionsShareTheStream(t *testing.T) {
 			t.Errorf("partition %d: passed over %d, want %d", p, pr.Passed, passed)
 		}
 		info, err := js.Consumer(t.Context(), event.StreamObservations, fmt.Sprintf("projector-%d-%d", partitions, p))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if f := info.CachedInfo().AckFloor.Stream; f != end {
 			t.Errorf("partition %d: acknowledged up to %d, want %d", p, f, end)
 		}
@@ -112,9 +108,7 @@ func TestQuietPartitionReachesTheEnd(t *testing.T) {
 		publish(t, nc, list...)
 	}
 	end, err := ingest.End(t.Context(), js, event.StreamObservations)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	sink := newRecorder()
 	c := share(1, 2)
 	c.PassLinger = 300 * time.Millisecond

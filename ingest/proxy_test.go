@@ -20,9 +20,7 @@ type proxy struct {
 
 func newProxy(t *testing.T, to string) *proxy {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	p := &proxy{l: l, to: to, frozen: make(chan struct{})}
 	close(p.frozen)
 	p.wg.Go(func() {

@@ -22,9 +22,7 @@ func TestPublisherCountsWhatWasAcknowledged(t *testing.T) {
 	p := newPublisher(t, nc, ingest.PublisherConfig{MaxInFlight: 8})
 	for range 2 {
 		for i := range 100 {
-			if err := p.Publish(t.Context(), observations(i, 2)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, p.Publish(t.Context(), observations(i, 2)))
 		}
 		if s := p.Stats(); s.InFlight > 8 {
 			t.Errorf("%d in flight", s.InFlight)
@@ -60,22 +58,16 @@ func TestPublisherKeepsTheOrderOfARecord(t *testing.T) {
 	version := 0
 	for time.Now().Before(deadline) {
 		version++
-		if err := p.Publish(t.Context(), item(1, version)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, p.Publish(t.Context(), item(1, version)))
 	}
 	if _, err := p.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	outage.Wait()
 	s, err := js.Stream(t.Context(), event.StreamCatalog)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	m, err := s.GetLastMsgForSubject(t.Context(), "catalog.item.1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if got, want := m.Header.Get(jetstream.MsgIDHeader), item(1, version).ID; got != want {
 		t.Errorf("last is %s, want %s", got, want)
 	}
@@ -85,9 +77,7 @@ func TestPublisherTellsWhatCannotHeal(t *testing.T) {
 	t.Run("no stream", func(t *testing.T) {
 		n := startServer(t)
 		p := newPublisher(t, dial(t, n.url()), ingest.PublisherConfig{NoStreamWait: 300 * time.Millisecond})
-		if err := p.Publish(t.Context(), item(1, 1)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, p.Publish(t.Context(), item(1, 1)))
 		stats, err := p.Flush(t.Context())
 		if err == nil || !strings.Contains(err.Error(), "CATALOG") || stats.Accepted != 0 {
 			t.Errorf("%+v, %v", stats, err)
@@ -100,9 +90,7 @@ func TestPublisherTellsWhatCannotHeal(t *testing.T) {
 		n := startServer(t)
 		nc := dial(t, n.url())
 		p := newPublisher(t, nc, ingest.PublisherConfig{})
-		if err := p.Publish(t.Context(), item(1, 1)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, p.Publish(t.Context(), item(1, 1)))
 		eventually(t, "a retry", func() bool { return p.Stats().Retries > 0 })
 		streams(t, nc)
 		if stats, err := p.Flush(t.Context()); err != nil || stats.Accepted != 1 {
@@ -119,9 +107,7 @@ func TestPublisherTellsWhatCannotHeal(t *testing.T) {
 		}
 		p := newPublisher(t, nc, ingest.PublisherConfig{})
 		for i, size := range []int{1, 100, 1} {
-			if err := p.Publish(t.Context(), observations(i, size)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, p.Publish(t.Context(), observations(i, size)))
 		}
 		stats, err := p.Flush(t.Context())
 		if err == nil || !strings.Contains(err.Error(), eventID(1, 1)) || stats.Accepted != 2 || stats.Failed != 1 {
@@ -136,9 +122,7 @@ func TestPublisherTellsWhatCannotHeal(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := newPublisher(t, nc, ingest.PublisherConfig{})
-		if err := p.Publish(t.Context(), item(1, 1)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, p.Publish(t.Context(), item(1, 1)))
 		if _, err := p.Flush(t.Context()); err == nil || !strings.Contains(err.Error(), "another stream") {
 			t.Errorf("%v", err)
 		}
@@ -151,17 +135,13 @@ func TestPublisherTellsWhatCannotHeal(t *testing.T) {
 				{Username: "crawler", Password: "pw", Permissions: &server.Permissions{Publish: &server.SubjectPermission{Deny: []string{"catalog.>"}}}},
 			},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		s.Start()
 		t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
 		s.ReadyForConnections(5 * time.Second)
 		streams(t, dial(t, "nats://admin:admin@"+s.Addr().String()))
 		p := newPublisher(t, dial(t, "nats://crawler:pw@"+s.Addr().String()), ingest.PublisherConfig{AckTimeout: 200 * time.Millisecond})
-		if err := p.Publish(t.Context(), item(1, 1)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, p.Publish(t.Context(), item(1, 1)))
 		if _, err := p.Flush(t.Context()); !errors.Is(err, nats.ErrPermissionViolation) {
 			t.Errorf("%v", err)
 		}
@@ -179,9 +159,7 @@ func TestPublisherFullStreamIsWaitedForUntilTheCallerLeaves(t *testing.T) {
 	p := newPublisher(t, nc, ingest.PublisherConfig{MaxInFlight: 2, MaxBackoff: 100 * time.Millisecond})
 	ctx, cancel := context.WithCancel(t.Context())
 	for i := range 3 {
-		if err := p.Publish(ctx, observations(i, 1)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, p.Publish(ctx, observations(i, 1)))
 	}
 	eventually(t, "retries", func() bool { return p.Stats().Retries > 3 })
 	cancel()

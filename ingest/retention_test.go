@@ -19,9 +19,7 @@ func TestRetention(t *testing.T) {
 	ctx := t.Context()
 	age := func(name string) time.Duration {
 		s, err := js.Stream(ctx, name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return s.CachedInfo().Config.MaxAge
 	}
 	for range 2 {
@@ -31,13 +29,9 @@ func TestRetention(t *testing.T) {
 		time.Sleep(2 * time.Millisecond) // so that they differ in time
 	}
 	s, err := js.Stream(ctx, event.StreamObservations)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	second, err := s.GetMsg(ctx, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	const day = 24 * time.Hour
 	r := ingest.Retention{Observations: day, DeadLetters: 2 * day}
 	unapplied := func(what string, partitions int, now time.Time) {
@@ -51,17 +45,11 @@ func TestRetention(t *testing.T) {
 		t.Errorf("dead letters: %s", got)
 	}
 	c, err := js.CreateConsumer(ctx, event.StreamObservations, jetstream.ConsumerConfig{Durable: ingest.ProjectorConsumer(0, 1), AckPolicy: jetstream.AckExplicitPolicy})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	m, err := c.Next()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	unapplied("the first is not acknowledged", 1, second.Time.Add(day))
-	if err := m.DoubleAck(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must(t, m.DoubleAck(ctx))
 	unapplied("the second would go, too", 1, second.Time.Add(day+1))
 	unapplied("another partition has read nothing", 2, second.Time.Add(day))
 	if err := r.Apply(ctx, js, 1, second.Time.Add(day)); err != nil || age(event.StreamObservations) != day {
@@ -92,19 +80,13 @@ func TestRetentionBySize(t *testing.T) {
 		}
 	}
 	s, err := js.Stream(ctx, event.StreamObservations)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	m, err := s.GetMsg(ctx, 100)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	last := m.Time
 	info := func() *jetstream.StreamInfo {
 		i, err := s.Info(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return i
 	}
 	all := info().State.Bytes
@@ -114,31 +96,21 @@ func TestRetentionBySize(t *testing.T) {
 		t.Errorf("nothing is applied: %v, %s", err, info().Config.MaxAge)
 	}
 	c, err := js.CreateConsumer(ctx, event.StreamObservations, jetstream.ConsumerConfig{Durable: ingest.ProjectorConsumer(0, 1), AckPolicy: jetstream.AckAllPolicy})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	batch, err := c.FetchNoWait(100)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for m := range batch.Messages() {
 		if meta, err := m.Metadata(); err == nil && meta.Sequence.Stream == 100 {
 			err = m.DoubleAck(ctx)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 		}
 	}
 	if err := r.Apply(ctx, js, 1, last.Add(time.Hour)); err != nil || info().Config.MaxAge != ingest.MinRetention {
 		t.Errorf("an hour later: %v, the age is %s, want the least", err, info().Config.MaxAge)
 	}
-	if err := r.Apply(ctx, js, 1, tomorrow); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.Apply(ctx, js, 1, tomorrow))
 	oldest, err := s.GetMsg(ctx, 100-45)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if age := info().Config.MaxAge; age != tomorrow.Sub(oldest.Time) {
 		t.Errorf("the age is %s, that of the last 45 messages %s", age, tomorrow.Sub(oldest.Time))
 	}

@@ -352,3 +352,10 @@ func eventually(tb testing.TB, what string, ok func() bool) {
 		}
 	}
 }
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

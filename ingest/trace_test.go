@@ -34,9 +34,7 @@ func TestTraceFromPublisherToSink(t *testing.T) {
 	publishing, published := tracer(1)
 	p := newPublisher(t, nc, ingest.PublisherConfig{Tracer: publishing})
 	for i := range 3 {
-		if err := p.Publish(t.Context(), observations(i, 1)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, p.Publish(t.Context(), observations(i, 1)))
 	}
 	if _, err := p.Flush(t.Context()); err != nil {
 		t.Fatal(err)
@@ -49,9 +47,7 @@ func TestTraceFromPublisherToSink(t *testing.T) {
 	} {
 		e := observations(10+i, 1)
 		b, err := event.Encode(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if _, err := js.PublishMsg(t.Context(), &nats.Msg{Subject: e.Subject(), Data: b, Header: poison}); err != nil {
 			t.Fatal(err)
 		}
@@ -99,20 +95,14 @@ func TestPublisherWritesNoHeader(t *testing.T) {
 	for i, share := range []float64{0, 1} {
 		publishing, _ := tracer(share)
 		p := newPublisher(t, nc, ingest.PublisherConfig{Tracer: publishing})
-		if err := p.Publish(t.Context(), observations(i, 1)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, p.Publish(t.Context(), observations(i, 1)))
 		if _, err := p.Flush(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		s, err := js.Stream(t.Context(), event.StreamObservations)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		m, err := s.GetMsg(t.Context(), uint64(i+1))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if got := m.Header["traceparent"]; len(got) != int(share) {
 			t.Errorf("share %v: traceparent %v", share, got)
 		}
@@ -133,9 +123,7 @@ func TestSettled(t *testing.T) {
 		got[s.Duplicate]++
 	}})
 	for _, n := range []int{1, 2, 1} {
-		if err := p.Publish(t.Context(), observations(n, 1)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, p.Publish(t.Context(), observations(n, 1)))
 		if _, err := p.Flush(t.Context()); err != nil {
 			t.Fatal(err)
 		}

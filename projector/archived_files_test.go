@@ -40,9 +40,7 @@ func TestArchivedFiles(t *testing.T) {
 	files := projector.ArchivedFiles{Conn: w.conn, StatementTimeout: time.Minute}
 	var got []projector.ArchivedFile
 	for f, err := range files.All(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		got = append(got, f)
 	}
 	if !slices.Equal(got, want) {

@@ -43,12 +43,8 @@ func TestBackup(t *testing.T) {
 	}
 	s3 := testserver.S3(t)
 	client, err := minio.New(s3.Endpoint, &minio.Options{Creds: credentials.NewStaticV4(s3.AccessKey, s3.SecretKey, "")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := client.MakeBucket(t.Context(), s3.Bucket, minio.MakeBucketOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, client.MakeBucket(t.Context(), s3.Bucket, minio.MakeBucketOptions{}))
 	t.Run("S3", func(t *testing.T) {
 		testBackup(t, backup.Place{URL: "http://" + s3.Endpoint + "/" + s3.Bucket + "/nightly", Key: s3.AccessKey, Secret: contracts.Secret(s3.SecretKey)})
 	})
@@ -110,9 +106,7 @@ func testBackup(t *testing.T, place backup.Place) {
 	if n := count(w, "SELECT count() FROM ingested_events"); n != 60 {
 		t.Errorf("a restore that failed left %d events", n)
 	}
-	if err := backup.Restore(t.Context(), other, w.server.Database, place, true); err != nil {
-		t.Fatal(err)
-	}
+	must(t, backup.Restore(t.Context(), other, w.server.Database, place, true))
 	if n := count(w, "SELECT count() FROM scopes_applied"); n != 0 {
 		t.Errorf("%d scopes count as applied before anybody looked", n)
 	}

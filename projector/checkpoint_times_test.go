@@ -20,17 +20,13 @@ func TestCheckpointTimes(t *testing.T) {
 	check := func(what string, seqs ...uint64) {
 		t.Helper()
 		rows, err := w.db.Query("SELECT epoch, seq, toUnixTimestamp64Milli(written_at) FROM checkpoint_times ORDER BY ALL")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer rows.Close()
 		var got []uint64
 		for rows.Next() {
 			var epoch, seq uint64
 			var ms int64
-			if err := rows.Scan(&epoch, &seq, &ms); err != nil {
-				t.Fatal(err)
-			}
+			must(t, rows.Scan(&epoch, &seq, &ms))
 			got, last = append(got, seq), ms
 			if (seq > 0) != (epoch == 1_700_000_000) {
 				t.Errorf("%d of epoch %d", seq, epoch)

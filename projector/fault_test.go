@@ -185,23 +185,17 @@ func TestServerKilled(t *testing.T) {
 	}
 	dsn := begin()
 	defer func() { _ = server.Stop(context.Background()) }()
-	if err := schema.Migrate(t.Context(), dsn, schema.Options{}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, schema.Migrate(t.Context(), dsn, schema.Options{}))
 	w := &world{t: t, server: &testserver.ClickHouseServer{Database: "preismon"}, cfg: projector.DefaultConfig(), oracle: newOracle(), rnd: newRand(3)}
 	w.cfg.Logger, w.cfg.KeepScopes = cfg.Logger, 0
 	connect := func() {
 		t.Helper()
 		w.server.ProjectorDSN = dsn
 		db, err := sql.Open("clickhouse", dsn)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		w.db = db
 		c, err := clickhouse.ParseDSN(dsn)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if w.conn != nil {
 			w.conn.pool = clickhouse.Open(c, 2)
 		}

@@ -213,9 +213,7 @@ func TestFloorWaitsForTheTail(t *testing.T) {
 				t.Fatalf("no failure: %v", err)
 			}
 			for range 2 {
-				if err := w.p.Expire(t.Context(), quarters[2]); err != nil {
-					t.Fatal(err)
-				}
+				must(t, w.p.Expire(t.Context(), quarters[2]))
 				if got := w.floor(); got != 0 {
 					t.Fatalf("floor %d over a tail in doubt", got)
 				}
@@ -337,13 +335,9 @@ func TestFloorOfRebuilds(t *testing.T) {
 			w.expire(quarters[1])
 			w.apply(batches[2])
 			w.settle()
-			if err := schema.Migrate(t.Context(), strings.Replace(dsn, "/"+w.server.Database, "/"+rebuild.Beside(w.server.Database), 1), schema.Options{}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, schema.Migrate(t.Context(), strings.Replace(dsn, "/"+w.server.Database, "/"+rebuild.Beside(w.server.Database), 1), schema.Options{}))
 			t.Cleanup(func() { _ = rebuild.Drop(context.Background(), admin, w.server.Database) })
-			if err := rebuild.KeepFloor(t.Context(), admin, w.server.Database); err != nil {
-				t.Fatal(err)
-			}
+			must(t, rebuild.KeepFloor(t.Context(), admin, w.server.Database))
 			old, oldConn, cfg := w.p, w.conn, w.cfg
 			cfg.Fence = 1
 			w.p, w.conn = w.projector(besideDSN, cfg)

@@ -67,9 +67,7 @@ func TestLoginsOfOthers(t *testing.T) {
 					}
 					b.Messages = slices.DeleteFunc(b.Messages, func(m event.Message) bool { return m.Seq == r.Seq })
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				for _, m := range b.Messages {
 					if due := records[m.Seq-1].reason; due != "" {
 						t.Errorf("record %d was taken, want %q", m.Seq, due)

@@ -184,9 +184,7 @@ func TestRefusesTablesOfAnotherPartition(t *testing.T) {
 		w.apply(w.catalog(mandate(1, 8)))
 		w.apply(share(w.observations(3), w.cfg.Partition, w.cfg.Partitions))
 	}
-	if err := begun.p.Maintain(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, begun.p.Maintain(t.Context()))
 	for _, c := range []struct {
 		what                  string
 		on                    *world
@@ -222,9 +220,7 @@ func TestRefusesTablesOfAnotherPartition(t *testing.T) {
 		audit := projector.DefaultAuditConfig()
 		audit.Conn, audit.Streams, audit.Partition, audit.Partitions = c.on.conn, newKept(t), c.partition, c.partitions
 		a, err := projector.NewAuditor(audit)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if _, err := a.Run(t.Context()); !errors.Is(err, projector.ErrOtherPartition) {
 			t.Errorf("%s: the audit says %v", c.what, err)
 		}

@@ -19,9 +19,7 @@ func TestPoolAfterARestart(t *testing.T) {
 	server := testserver.ClickHouse(t)
 	x, through := proxy.Before(t, server.ProjectorDSN)
 	cfg, err := clickhouse.ParseDSN(through)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	const size = 8
 	pool := clickhouse.Open(cfg, size)
 	t.Cleanup(func() { _ = pool.Close() })

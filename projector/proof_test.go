@@ -40,9 +40,7 @@ func TestProof(t *testing.T) {
 			}
 			w.restart()
 			is, err := w.p.Prove(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if got := kinds(is.Findings); !slices.Equal(got, c.want) {
 				t.Errorf("the start found %q, want %q", got, c.want)
 			}
@@ -70,9 +68,7 @@ func TestProofOfOlderTables(t *testing.T) {
 	prove := func() projector.Proof {
 		t.Helper()
 		is, err := w.p.Prove(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return is
 	}
 	prove()

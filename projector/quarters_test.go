@@ -32,9 +32,7 @@ func TestFitting(t *testing.T) {
 	fitting := func(bytes uint64) time.Time {
 		t.Helper()
 		at, err := projector.Fitting(t.Context(), w.conn, bytes)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return at
 	}
 	w.exec("OPTIMIZE TABLE observations FINAL") // so that sizes stay

@@ -58,9 +58,7 @@ func TestRebuildExchange(t *testing.T) {
 				event.StreamState{Incarnation: made(epoch), First: 1}, event.StreamState{Incarnation: made(epoch)}); err != nil {
 				t.Fatal(err)
 			}
-			if err := schema.Migrate(t.Context(), strings.Replace(dsn, "/"+w.server.Database, "/"+rebuild.Beside(w.server.Database), 1), schema.Options{}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, schema.Migrate(t.Context(), strings.Replace(dsn, "/"+w.server.Database, "/"+rebuild.Beside(w.server.Database), 1), schema.Options{}))
 			t.Cleanup(func() { _ = rebuild.Drop(context.Background(), admin, w.server.Database) })
 			ready := func(want bool) {
 				t.Helper()
@@ -147,9 +145,7 @@ func TestRebuildOvertaken(t *testing.T) {
 			w := newWorld(t)
 			admin, dsn := w.admin("", "")
 			_, besideDSN := w.admin(rebuild.Beside(w.server.Database), w.server.ProjectorDSN)
-			if err := schema.Migrate(t.Context(), strings.Replace(dsn, "/"+w.server.Database, "/"+rebuild.Beside(w.server.Database), 1), schema.Options{}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, schema.Migrate(t.Context(), strings.Replace(dsn, "/"+w.server.Database, "/"+rebuild.Beside(w.server.Database), 1), schema.Options{}))
 			t.Cleanup(func() { _ = rebuild.Drop(context.Background(), admin, w.server.Database) })
 			batches := []*event.Batch{w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3}, []int{0, 1})), w.observations(20)}
 			later := w.observations(5)
@@ -158,9 +154,7 @@ func TestRebuildOvertaken(t *testing.T) {
 			beside, _ := w.projector(besideDSN, cfg)
 			for _, p := range []*projector.Projector{w.p, beside} {
 				for _, b := range batches {
-					if err := w.on(p, func() error { return w.try(t.Context(), b) }); err != nil {
-						t.Fatal(err)
-					}
+					must(t, w.on(p, func() error { return w.try(t.Context(), b) }))
 				}
 			}
 			w.settle()

@@ -83,9 +83,7 @@ func TestWaitingGrant(t *testing.T) {
 				want[mandatePair{2, string(siteKey(site))}] = []uint64{10}
 			}
 			diff(t, "the mandate's scope", want, w.scopeRows()[1])
-			if err := w.p.Maintain(ctx); err != nil {
-				t.Fatal(err)
-			}
+			must(t, w.p.Maintain(ctx))
 			if n := w.p.Stats().WaitingGrants; n != 1 {
 				t.Errorf("%d grants wait, want 1", n)
 			}

@@ -114,9 +114,7 @@ func TestStartReadsNoPairs(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := w.p.Maintain(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, w.p.Maintain(t.Context()))
 			if reads != c.reads {
 				t.Errorf("%d scopes were read, want %d", reads, c.reads)
 			}

@@ -14,9 +14,7 @@ func TestTablesSize(t *testing.T) {
 	size := func() projector.Size {
 		t.Helper()
 		s, err := projector.TablesSize(t.Context(), w.conn, w.cfg.Partition)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return s
 	}
 	if s := size(); s.Daily != 0 || s.Rows != 0 || s.Drops {

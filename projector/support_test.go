@@ -44,9 +44,7 @@ func newWorld(t testing.TB) *world {
 	t.Helper()
 	server := migrated.ClickHouse(t)
 	db, err := sql.Open("clickhouse", server.AdminDSN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	w := &world{t: t, server: server, db: db, cfg: projector.DefaultConfig(), oracle: newOracle(), rnd: rand.New(rand.NewPCG(1, 2))}
 	w.cfg.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
@@ -322,3 +320,10 @@ func (w *world) eachRow(q string, columns int, f func([]any)) {
 
 // made is the incarnation of a stream that lost nothing since it was made.
 func made(epoch uint32) event.Incarnation { return event.Incarnation{Epoch: epoch, Created: epoch} }
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

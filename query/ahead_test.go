@@ -78,18 +78,14 @@ func TestPagesReadAheadOfAccess(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := &door{access: sees(1, 1)}
 			service, err := query.New(config(), d, func() time.Time { return time.Date(2026, 3, 8, 12, 0, 0, 0, time.UTC) })
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			cursor := ""
 			ask := func() (*query.ResultsPage, error) {
 				one := 1
 				return service.Results(t.Context(), query.Principal{Account: 1}, query.ResultsRequest{Site: "a", Limit: &one, Cursor: cursor})
 			}
 			first, err := ask()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			cursor = first.Paging.NextCursor
 			d.access, d.refuse, d.hold, d.reads = c.now, c.refuse, c.hold, nil
 			page, err := ask()

@@ -188,9 +188,7 @@ func TestAttempts(t *testing.T) {
 			cfg.ScanGuardMaxPairs, cfg.ScanGuardMaxHours = c.pairs, c.hours
 			st := &pairs{items: c.items, slow: c.slow}
 			service, err := query.New(cfg, st, func() time.Time { return time.Date(2026, 3, 8, 12, 0, 0, 0, time.UTC) })
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			p := query.Principal{Account: 1}
 			_, refused := service.Results(t.Context(), p, c.req)
 			if refused == nil {
@@ -198,9 +196,7 @@ func TestAttempts(t *testing.T) {
 			}
 			c.req.Cursor = "is left out"
 			attempts, err := service.Attempts(t.Context(), p, c.req, refused)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			var got []string
 			st.slow = false
 			for _, a := range attempts {
@@ -271,9 +267,7 @@ func TestAttemptsBelongToRefusals(t *testing.T) {
 		}
 	}
 	denied, err := query.New(config(), denial{}, time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	got, err := denied.Attempts(t.Context(), query.Principal{Account: 1}, broad, fault.New(fault.Invalid, query.CodeScopeTooBroad, "broad"))
 	if fault.KindOf(err) != fault.Forbidden || got != nil {
 		t.Errorf("%v, %v", got, err)

@@ -28,9 +28,7 @@ func FuzzCursor(f *testing.F) {
 		own := binding{Account: contracts.AccountID(account), Route: "results", Query: ResultsRequest{Site: contracts.SiteKey(site)}}
 		want := Position{CapturedMs: captured, Item: contracts.ItemID(max(item, 1))}
 		sealed, err := s.sealCursor(own, want)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var got Position
 		if err := s.openCursor(own, sealed, &got); err != nil || got != want {
 			t.Fatalf("%+v came back as %+v, %v; sealed %q", want, got, err, sealed)

@@ -14,14 +14,10 @@ func TestCursorOpensForItsOwnOnly(t *testing.T) {
 	now := time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
 	clock := func() time.Time { return now }
 	s, err := newSealer(clock, "0123456789abcdef0123456789abcdef")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	own := binding{Account: 1, Route: "results", Query: ResultsRequest{Site: "a.example"}}
 	cursor, err := s.sealCursor(own, Position{CapturedMs: 7, Item: 9})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var got Position
 	if err := s.openCursor(own, cursor, &got); err != nil || got != (Position{CapturedMs: 7, Item: 9}) {
 		t.Fatalf("own cursor: %+v, %v", got, err)
@@ -50,21 +46,15 @@ func TestCursorOpensForItsOwnOnly(t *testing.T) {
 		raw[i] ^= 1
 	}
 	other, err := newSealer(clock, "another key of at least 32 bytes!")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	refused("another key", other, own, cursor)
 	rotated, err := newSealer(clock, "another key of at least 32 bytes!", "0123456789abcdef0123456789abcdef")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := rotated.openCursor(own, cursor, &got); err != nil {
 		t.Errorf("a key that verifies: %v", err)
 	}
 	fresh, err := rotated.sealCursor(own, Position{CapturedMs: 7, Item: 9})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	refused("the key before the new one", s, own, fresh)
 	if err := other.openCursor(own, fresh, &got); err != nil {
 		t.Errorf("the new key: %v", err)

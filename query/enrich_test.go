@@ -40,15 +40,11 @@ func TestEnrichmentAfterAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &slowRecords{shelf: shelf{rows: []shelfRow{{item: 7, site: "a", outcome: contracts.Unavailable}}}}
 		service, err := query.New(config(), s, time.Now)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		page, err := service.Results(t.Context(), query.Principal{Account: 1}, query.ResultsRequest{
 			Site: "a", Include: query.Include{Identity: true, CustomerData: true},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		rows := string(page.Rows.JSON())
 		for _, want := range []string{`"productName":"Soap"`, `"customerData":{"sku":"1"}`} {
 			if !strings.Contains(rows, want) {

@@ -60,18 +60,12 @@ func TestQualityCountsBesideItsPage(t *testing.T) {
 			cfg := Defaults()
 			cfg.CursorKey, cfg.SoftDeadline, cfg.HardBudget = contracts.Secret(strings.Repeat("k", 32)), c.soft, 5*time.Minute
 			s, err := New(cfg, w, func() time.Time { return w.now })
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			r := QualityRequest{Limit: &limit, OrderID: 1, ReasonCode: c.reason}
 			want, err := s.ObservationQuality(t.Context(), Principal{}, r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			got, sites, err := s.QualityBySite(t.Context(), Principal{}, r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if len(got.Data) != len(want.Data) || (got.Paging.NextCursor == "") != (want.Paging.NextCursor == "") {
 				t.Errorf("%+v, want %+v", got.Paging, want.Paging)
 			}
@@ -97,17 +91,13 @@ func TestQualitySearchEndsInTime(t *testing.T) {
 	cfg := Defaults()
 	cfg.CursorKey = contracts.Secret(strings.Repeat("k", 32))
 	s, err := New(cfg, w, func() time.Time { return w.now })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	limit := 10
 	r := QualityRequest{Limit: &limit, OrderID: 1, ReasonCode: "PRODUCT_NOT_FOUND"}
 	found, pages, empty := 0, 0, 0
 	for {
 		page, err := s.ObservationQuality(t.Context(), Principal{}, r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if found += len(page.Data); len(page.Data) == 0 {
 			empty++
 		}
@@ -119,5 +109,12 @@ func TestQualitySearchEndsInTime(t *testing.T) {
 	}
 	if found != 3 || pages < 5 || empty == 0 {
 		t.Errorf("%d entries on %d pages, %d of them empty", found, pages, empty)
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -85,9 +85,7 @@ func TestRowsAllocateNothing(t *testing.T) {
 			var to nowhere
 			s, b := testStreamer(export, &to), wideBlock(rows)
 			allocs := testing.AllocsPerRun(5, func() {
-				if err := s.take(t.Context(), b); err != nil {
-					t.Fatal(err)
-				}
+				must(t, s.take(t.Context(), b))
 			})
 			if to.rows != 6*rows || to.bytes < 200*to.rows {
 				t.Fatalf("%d rows, %d bytes", to.rows, to.bytes)

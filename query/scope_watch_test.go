@@ -75,9 +75,7 @@ func TestStreamOfAnotherScope(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &shifting{shelf: shelf{rows: shelfOf(rows)}, first: c.first, other: c.other, pace: time.Millisecond}
 				service, err := query.New(config(), s, time.Now)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				var got taken
 				err = service.StreamResults(t.Context(), query.Principal{Account: 1}, query.ResultsRequest{Site: "a"}, &got)
 				if fault.KindOf(err) != c.kind || (err == nil) != (c.kind == 0) || got.rows != rows {
@@ -95,9 +93,7 @@ func TestLongStreamLooksAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &shifting{shelf: shelf{rows: shelfOf(500)}, first: sees(1, true), other: sees(2, true), until: time.Hour, pace: time.Second / 10}
 		service, err := query.New(config(), s, time.Now)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		read := func() (got taken, err error) {
 			s.asked = 0
 			err = service.StreamResults(t.Context(), query.Principal{Account: 1}, query.ResultsRequest{Site: "a"}, &got)

@@ -35,9 +35,7 @@ func (c *clerk) ReferencePrices(context.Context, query.Visibility, []contracts.I
 func TestOnlyStreamsWaitForClients(t *testing.T) {
 	c := &clerk{shelf: shelf{rows: []shelfRow{{item: 7, site: "a", outcome: contracts.Unavailable}}}}
 	service, err := query.New(config(), c, time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	p := query.Principal{Account: 1}
 	for name, read := range map[string]func() error{
 		"stream":  func() error { return service.StreamResults(t.Context(), p, query.ResultsRequest{Site: "a"}, &taken{}) },

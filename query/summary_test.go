@@ -90,9 +90,7 @@ func config() query.Config {
 func (s *shelf) service(t *testing.T) *query.Service {
 	t.Helper()
 	service, err := query.New(config(), s, func() time.Time { return time.Date(2026, 3, 8, 12, 0, 0, 0, time.UTC) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return service
 }
 
@@ -135,9 +133,7 @@ func TestSummary(t *testing.T) {
 	}
 	limit := 3
 	first, err := (&shelf{rows: rows}).service(t).Results(t.Context(), query.Principal{Account: 1}, query.ResultsRequest{Limit: &limit})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for name, c := range map[string]struct {
 		rows []shelfRow
 		req  query.ResultsRequest
@@ -153,13 +149,9 @@ func TestSummary(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			page, err := (&shelf{rows: c.rows, seen: seen, pairs: pairs}).service(t).Results(t.Context(), query.Principal{Account: 1}, c.req)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			got, err := json.Marshal(page.Summary)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if diff := cmp.Diff(c.want, string(got)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -181,9 +173,7 @@ func TestAnswerBudget(t *testing.T) {
 	service := (&shelf{rows: rows}).service(t)
 	read := func(limit, budget int) *query.ResultsPage {
 		page, err := service.Results(t.Context(), query.Principal{Account: 1}, query.ResultsRequest{Limit: &limit, AnswerBytes: budget})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return page
 	}
 	size := func(rows int) int { return len(read(rows, 0).Rows.JSON()) }
@@ -207,5 +197,12 @@ func TestAnswerBudget(t *testing.T) {
 			t.Errorf("limit %d, budget %d: %d rows, returned %d, %q, cursor %q; want %d, %q",
 				c.limit, c.budget, page.Rows.Len(), page.Paging.Returned, page.Ending, page.Paging.NextCursor, c.rows, c.ending)
 		}
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

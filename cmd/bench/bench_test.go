@@ -92,13 +92,9 @@ func TestJSON(t *testing.T) {
 	r := sample()
 	r.Values["broken"] = math.Inf(1) // no number in JSON
 	text, err := json.Marshal(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var got map[string]any
-	if err := json.Unmarshal(text, &got); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(text, &got))
 	for key, want := range map[string]any{"stream_vs_clickhouse_json": 2.5, "page_vs_clickhouse_http": 1.4, "quick": true, "machine": "2 cores", "broken": nil} {
 		if got[key] != want {
 			t.Errorf("%s is %v, want %v", key, got[key], want)
@@ -110,18 +106,14 @@ func TestJSON(t *testing.T) {
 // measurement loses it.
 func TestPublishedKeys(t *testing.T) {
 	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	named := map[string]bool{}
 	for _, name := range files {
 		if strings.HasSuffix(name, "_test.go") || name == "text.go" { // text.go lists them
 			continue
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		ast.Inspect(file, func(n ast.Node) bool {
 			if literal, ok := n.(*ast.BasicLit); ok && literal.Kind == token.STRING {
 				text, _ := strconv.Unquote(literal.Value)
@@ -170,9 +162,7 @@ func TestReport(t *testing.T) {
 
 func TestMarkdown(t *testing.T) {
 	var b strings.Builder
-	if err := sample().WriteMarkdown(&b); err != nil {
-		t.Fatal(err)
-	}
+	must(t, sample().WriteMarkdown(&b))
 	rows := slices.Collect(strings.Lines(b.String()))
 	if !slices.Contains(rows, "| a page | 1.40 × |  | ≤ 1.30 | MISSED |\n") || !slices.Contains(rows, "| publishing | 0.90 × |  |  |  |\n") {
 		t.Errorf("the table is\n%s", b.String())
@@ -206,5 +196,12 @@ func TestItemsAreTheSame(t *testing.T) {
 	}
 	if slices.EqualFunc(a, other, same) {
 		t.Error("another seed gives the same market")
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -36,26 +36,18 @@ func (d *demoTest) agent(t *testing.T, name string) *agent {
 func (u *upProcess) agent(t *testing.T, login string) *agent {
 	t.Helper()
 	keys, err := auth.ReadKeyring(filepath.Join(u.DataDir, "token-key.pem"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	throttle, err := auth.NewThrottle(auth.ThrottleDefaults(), time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	cfg := auth.Defaults()
 	cfg.Issuer = u.URL
 	authority, err := auth.New(cfg, auth.Deps{Keys: keys, Accounts: accounts{}, Revocations: noRevocations{}, Throttle: throttle, Now: time.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	id := number(t, u.tables(), "SELECT account FROM accounts FINAL WHERE login_identifier = ?", login)
 	issued, err := authority.Issue(auth.Grant{
 		Account: contracts.AccountID(id), Audience: u.URL + "/mcp", Lifetime: time.Hour, Scopes: []string{"mcp"}, Client: "test", Session: "test",
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return &agent{t, u.URL, issued.Token.Reveal(), u.client().http}
 }
 

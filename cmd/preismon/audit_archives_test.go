@@ -32,9 +32,7 @@ func TestAuditArchives(t *testing.T) {
 		t.Parallel()
 		place, bucket := bucketURL(t)
 		u, err := url.Parse(place)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		secret, _ := u.User.Password()
 		testAuditArchives(t, place, bucket, secret)
 	})
@@ -155,9 +153,7 @@ func testAuditArchives(t *testing.T, bucketPlace string, bucket archive.Store, s
 		says(t, out, errs, code, exitUsage, c.words)
 	}
 	r, err := embedded.ReadRuntime(u.DataDir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	out, errs, code := preismon(t, nil, "audit", "--archives", "--clickhouse-dsn", r.ProjectorDSN)
 	says(t, out, errs, code, exitUsage, "archive: missing")
 	out, errs, code = preismon(t, nil, "audit", "--archives", "--data-dir", u.DataDir, "--archive", folderPlace+"/none")
@@ -167,9 +163,7 @@ func testAuditArchives(t *testing.T, bucketPlace string, bucket archive.Store, s
 func openFolder(t *testing.T, path string) archive.Store {
 	t.Helper()
 	d, err := archive.NewDir(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = d.Close() })
 	return d
 }

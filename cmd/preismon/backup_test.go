@@ -85,12 +85,8 @@ func TestBackupDrill(t *testing.T) {
 	do(exitFound, "came back on", "doctor")
 
 	damaged := filepath.Join(t.TempDir(), "damaged")
-	if err := os.CopyFS(damaged, os.DirFS(good[0].Path)); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.RemoveAll(filepath.Join(damaged, "tables", "data")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.CopyFS(damaged, os.DirFS(good[0].Path)))
+	must(t, os.RemoveAll(filepath.Join(damaged, "tables", "data")))
 	do(exitFailed, backup.ErrDamaged.Error(), "backup", "drill", "--from", damaged, "--scratch", scratch)
 	do(exitFound, "could not be restored", "doctor")
 	if n := number(t, db, "SELECT count() FROM system.databases WHERE name LIKE 'preismon%'"); n != 1 {
@@ -112,13 +108,9 @@ func TestBackupDrill(t *testing.T) {
 // its owner alone, and never takes the place of another.
 func TestCopyFolder(t *testing.T) {
 	from, in := t.TempDir(), t.TempDir()
-	if err := (backup.Note{Checkpoint: backup.Checkpoint{Seq: 7}}).Write(from); err != nil {
-		t.Fatal(err)
-	}
+	must(t, (backup.Note{Checkpoint: backup.Checkpoint{Seq: 7}}).Write(from))
 	to := filepath.Join(in, "monday")
-	if err := copyFolder(from, to); err != nil {
-		t.Fatal(err)
-	}
+	must(t, copyFolder(from, to))
 	info, err := os.Stat(to)
 	if err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("%v %v", info, err)

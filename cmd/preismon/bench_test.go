@@ -37,9 +37,7 @@ func TestBenchSmall(t *testing.T) {
 		}
 	}
 	page, err := os.ReadFile(report)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if !bytes.Contains(page, []byte("stream_vs_clickhouse_json")) || bytes.Contains(page, []byte("NaN")) {
 		t.Errorf("the report is %s", page)
 	}

@@ -13,9 +13,7 @@ import (
 // and each of them is there.
 func TestChecklistNamesTests(t *testing.T) {
 	text, err := os.ReadFile("../../deploy/docs/reference/security-checklist.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	function := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
 	known := map[string]bool{}
 	err = filepath.WalkDir("../..", func(path string, _ fs.DirEntry, err error) error {
@@ -28,9 +26,7 @@ func TestChecklistNamesTests(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	lines := 0
 	named := regexp.MustCompile(`\b(?:Test|Fuzz)\w+`)
 	for _, row := range regexp.MustCompile(`(?m)^\| \d+ \|.*$`).FindAllString(string(text), -1) {

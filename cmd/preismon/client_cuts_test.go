@@ -28,9 +28,7 @@ func (d *demoTest) cutStreams(t *testing.T, c *api) {
 	}
 	cuts := &cutTransport{next: contract.Transport(http.DefaultTransport, func(err error) { t.Error(err) }), most: 200_000}
 	reader, err := client.New(client.Config{URL: d.up.URL, Token: contracts.Secret(c.token), Transport: cuts, Wait: func(context.Context, time.Duration) error { return nil }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	err = reader.Results(t.Context(), client.Results{Params: params, Stream: true, Row: func(row []byte) error {
 		got = append(got, string(row))
 		return nil

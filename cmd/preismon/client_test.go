@@ -73,9 +73,7 @@ func (d *demoTest) commands(t *testing.T) {
 		t.Fatalf("kept: %v %v", kept, err)
 	}
 	info, err := os.Stat(kept[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	text, err := os.ReadFile(kept[0])
 	if info.Mode().Perm() != 0o600 || bytes.Contains(text, []byte(anna.Password)) || err != nil {
 		t.Errorf("%s: mode %v, %s, %v", kept[0], info.Mode(), text, err)
@@ -87,16 +85,12 @@ func (d *demoTest) commands(t *testing.T) {
 		for _, list := range []struct{ command, path, id string }{{"sites", "/v1/sites", "site"}, {"items", "/v1/items", "itemId"}, {"orders", "/v1/orders", "orderId"}} {
 			out, _ := p.run(0, list.command)
 			cells, err := csv.NewReader(strings.NewReader(first(p.run(0, list.command, "--format", "csv")))).ReadAll()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			table, _ := p.run(0, list.command, "--format", "table")
 			var ids, inCSV []string
 			for line := range strings.Lines(out) {
 				var record map[string]any
-				if err := json.Unmarshal([]byte(line), &record); err != nil {
-					t.Fatal(err)
-				}
+				must(t, json.Unmarshal([]byte(line), &record))
 				ids = append(ids, record[list.id].(string))
 			}
 			for _, row := range cells[1:] {
@@ -140,9 +134,7 @@ func (d *demoTest) commands(t *testing.T) {
 		t.Errorf("after logout: %s", errs)
 	}
 	var token struct{ Token string }
-	if err := json.Unmarshal(text, &token); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(text, &token))
 	p.env = append(p.env, "PREISMON_TOKEN="+token.Token)
 	if _, errs := p.run(exitFailed, "sites"); !strings.Contains(errs, "expired or was revoked. Run: preismon login --url "+d.up.URL) || strings.Contains(errs, token.Token) {
 		t.Errorf("with a revoked token: %s", errs)
@@ -182,9 +174,7 @@ func (d *demoTest) sameRows(t *testing.T) {
 	table := filepath.Join(t.TempDir(), "x.csv")
 	p.run(0, append([]string{"export", "-o", file}, flags...)...)
 	exported, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for name, text := range map[string]string{
 		"stream": first(p.run(0, append([]string{"stream"}, flags...)...)), "results": first(p.run(0, append([]string{"results"}, flags...)...)), "export": string(exported),
 	} {
@@ -199,9 +189,7 @@ func (d *demoTest) sameRows(t *testing.T) {
 	}
 	p.run(0, append([]string{"export", "--format", "csv", "-o", table}, flags...)...)
 	opened, err := os.Open(table)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer opened.Close() //nolint:errcheck // read to its end
 	cells, err := csv.NewReader(opened).ReadAll()
 	if err != nil || len(cells) != len(want)+1 {
@@ -213,9 +201,7 @@ func (d *demoTest) sameRows(t *testing.T) {
 	lines := strings.Split(string(exported), "\n")
 	for i, row := range cells[1:] {
 		var record struct{ ItemID, CapturedAt, OfferTitle string }
-		if err := json.Unmarshal([]byte(lines[i]), &record); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal([]byte(lines[i]), &record))
 		cell := func(name string) string { return row[slices.Index(cells[0], name)] }
 		if cell("itemId") != record.ItemID || cell("capturedAt") != record.CapturedAt || strings.TrimPrefix(cell("offerTitle"), "'") != record.OfferTitle {
 			t.Fatalf("line %d of CSV is %q, of NDJSON %s", i+2, row, lines[i])
@@ -232,16 +218,12 @@ func (d *demoTest) sameRows(t *testing.T) {
 // NDJSON, and one as CSV is byte for byte what the service sends as CSV.
 func (d *demoTest) tables(t *testing.T, p *person, c *api, flags, lines []string) {
 	want, err := reread.Lines([]byte(strings.Join(lines, "\n")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for form, read := range map[string]func([]byte, *time.Location) ([]reread.Record, error){"arrow": reread.Arrow, "parquet": reread.Parquet} {
 		file := filepath.Join(t.TempDir(), "x."+form)
 		p.run(0, append([]string{"export", "--format", form, "-o", file}, flags...)...)
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		got, err := read(text, time.UTC)
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Errorf("%s: %v %.2000s", form, err, diff)
@@ -256,20 +238,14 @@ func (d *demoTest) tables(t *testing.T, p *person, c *api, flags, lines []string
 	}
 	served := func() string {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, c.url+"/v1/results/stream?"+params.Encode(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		r.Header.Set("Accept", "text/csv")
 		r.Header.Set("Authorization", "Bearer "+c.token)
 		resp, err := c.http.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer resp.Body.Close() //nolint:errcheck // read to its end
 		sent, err := io.ReadAll(resp.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return string(sent)
 	}
 	// The market goes on: when a pair was processed last may change between two reads.
@@ -321,13 +297,9 @@ func (d *demoTest) downloads(t *testing.T, p *person, c *api) {
 	}
 	cuts := &cutTransport{next: contract.Transport(http.DefaultTransport, func(err error) { t.Error(err) }), most: int64(len(want))}
 	reader, err := client.New(client.Config{URL: d.up.URL, Token: contracts.Secret(c.token), Transport: cuts, Wait: func(context.Context, time.Duration) error { return nil }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	file, err := reader.Download(t.Context(), "exports", order, url.Values{"latest": {"true"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer file.Close() //nolint:errcheck // read to its end
 	if got, err = io.ReadAll(file); err != nil || !bytes.Equal(got, want) || cuts.n == 0 || file.Size != int64(len(want)) {
 		t.Errorf("after %d cuts %d of %d bytes, %v", cuts.n, len(got), len(want), err)
@@ -341,9 +313,7 @@ func (d *demoTest) downloads(t *testing.T, p *person, c *api) {
 func ordersOf(t *testing.T, p *person) map[string]string {
 	t.Helper()
 	all, err := csv.NewReader(strings.NewReader(first(p.run(0, "orders", "--format", "csv")))).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	byAlias := map[string]string{}
 	for _, row := range all[1:] {
 		byAlias[row[1]] = row[0]
@@ -354,9 +324,7 @@ func ordersOf(t *testing.T, p *person) map[string]string {
 // readme: the lines of "On the command line" do what they say.
 func (d *demoTest) readme(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, section, ok := strings.Cut(string(text), "\n## On the command line\n")
 	if !ok {
 		t.Fatal("no such section")
@@ -372,13 +340,9 @@ func (d *demoTest) readme(t *testing.T) {
 		t.Fatalf("only %d lines", len(script))
 	}
 	binary, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	bin, work := t.TempDir(), t.TempDir()
-	if err := os.Symlink(binary, filepath.Join(bin, "preismon")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink(binary, filepath.Join(bin, "preismon")))
 	p := d.person(t, "PREISMON_PASSWORD="+d.account(t, "anna").Password, "PATH="+bin+":"+os.Getenv("PATH"))
 	cmd := command(t, p.env)
 	if cmd.Path, err = exec.LookPath("bash"); err != nil {

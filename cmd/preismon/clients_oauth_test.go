@@ -58,21 +58,15 @@ func (c *clientsTest) goClient(t *testing.T) {
 			return tokens, nil
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	client := mcp.NewClient(&mcp.Implementation{Name: "go", Version: "1"}, nil)
 	session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{
 		Endpoint: c.up.URL + "/mcp", OAuthHandler: handler, HTTPClient: &http.Client{Transport: c.held(t)},
 	}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer session.Close() //nolint:errcheck // nothing is kept
 	token, err := tokens.Token()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	c.token = token.AccessToken
 	found(t, session).check(t)
 	c.checkSites(t, c.sites(t, session))
@@ -89,9 +83,7 @@ func (c *clientsTest) versions(t *testing.T) {
 				Endpoint:   c.up.URL + "/mcp",
 				HTTPClient: &http.Client{Transport: &oauth2.Transport{Base: c.held(t), Source: oauth2.StaticTokenSource(&oauth2.Token{AccessToken: c.token})}},
 			}, &mcp.ClientSessionOptions{ProtocolVersion: version})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			defer session.Close() //nolint:errcheck // nothing is kept
 			if got := session.InitializeResult().ProtocolVersion; got != version {
 				t.Errorf("version %s", got)
@@ -153,9 +145,7 @@ func callback(t *testing.T) (redirect string, answers <-chan url.Values) {
 	t.Helper()
 	got := make(chan url.Values, 1)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/callback" {
 			got <- r.URL.Query()

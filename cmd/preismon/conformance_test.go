@@ -40,9 +40,7 @@ func (c *clientsTest) conformance(t *testing.T) {
 func (c *clientsTest) proxy(t *testing.T) string {
 	t.Helper()
 	to, err := url.Parse(c.up.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	server := httptest.NewServer(&httputil.ReverseProxy{Transport: c.held(t), Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(to)
 		// Read before it is sent: an answer closes what is left of it.
@@ -83,9 +81,7 @@ func (c *clientsTest) register(t *testing.T) (id string) {
 	t.Helper()
 	body := `{"client_name":"conformance","redirect_uris":["http://127.0.0.1/callback"],"token_endpoint_auth_method":"none"}`
 	resp, err := http.Post(c.up.URL+"/oauth/register", "application/json", strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer resp.Body.Close() //nolint:errcheck // read to its end
 	var client struct {
 		ID string `json:"client_id"`

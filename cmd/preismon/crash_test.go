@@ -27,9 +27,7 @@ func TestUpKilled(t *testing.T) {
 	clickHouse := 0 // the one of the process before
 	kill := func(u *upProcess) {
 		r, err := embedded.ReadRuntime(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		u.kill9()
 		clickHouse = r.ClickHouse
 	}

@@ -45,9 +45,7 @@ func composed(t *testing.T) (all []deployed) {
 	for inner := regexp.MustCompile(`\$\{[A-Z0-9_]+:-([^${}]*)\}`); inner.MatchString(text); {
 		text = inner.ReplaceAllString(text, "$1")
 	}
-	if err := yaml.UnmarshalWithOptions([]byte(text), &file, yaml.AllowDuplicateMapKey()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, yaml.UnmarshalWithOptions([]byte(text), &file, yaml.AllowDuplicateMapKey()))
 	for name, s := range file.Services {
 		if s.Build["target"] == "preismon" {
 			all = append(all, deployed{"docker-compose.yml " + name, s.Command, s.Environment})
@@ -60,9 +58,7 @@ func composed(t *testing.T) (all []deployed) {
 func orchestrated(t *testing.T) (all []deployed) {
 	t.Helper()
 	files, err := filepath.Glob("../../deploy/kubernetes/parts/*/*.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	type pod struct {
 		Containers []struct{ Args []string }
 	}
@@ -109,9 +105,7 @@ func orchestrated(t *testing.T) (all []deployed) {
 func read(t *testing.T, name string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return text
 }
 
@@ -138,9 +132,7 @@ func TestDeployed(t *testing.T) {
 		t.Fatal(errs)
 	}
 	// Chosen by hand, as the how-to says.
-	if err := os.WriteFile(filepath.Join(secrets, "import-password"), []byte("ohZoo7Quae3aetho"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(secrets, "import-password"), []byte("ohZoo7Quae3aetho"), 0o600))
 	incoming := t.TempDir()
 	roles := slices.Concat(composed(t), orchestrated(t))
 	if len(roles) != 4+6 {
@@ -202,13 +194,9 @@ func TestSecrets(t *testing.T) {
 	var file struct {
 		Secrets map[string]struct{ File string }
 	}
-	if err := yaml.UnmarshalWithOptions(read(t, "../../docker-compose.yml"), &file, yaml.AllowDuplicateMapKey()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, yaml.UnmarshalWithOptions(read(t, "../../docker-compose.yml"), &file, yaml.AllowDuplicateMapKey()))
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, e := range entries {
 		if file.Secrets[e.Name()].File != "./deploy/secrets/"+e.Name() {
 			t.Errorf("docker-compose.yml does not know %s", e.Name())
@@ -225,17 +213,13 @@ func TestSecrets(t *testing.T) {
 		t.Errorf("others may enter the folder: %v %v", info.Mode(), err)
 	}
 	u, err := url.Parse(string(read(t, filepath.Join(dir, "nats-url"))))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	password, _ := u.User.Password()
 	hash := regexp.MustCompile(`"(.*)"`).FindSubmatch(read(t, filepath.Join(dir, "nats-users")))
 	if hash == nil || bcrypt.CompareHashAndPassword(hash[1], []byte(password)) != nil {
 		t.Error("the password of NATS is not the one in its address")
 	}
-	if err := os.Remove(filepath.Join(dir, "query-dsn")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(filepath.Join(dir, "query-dsn")))
 	if _, errs, code := preismon(t, nil, "secrets", dir); code != exitFailed || !strings.Contains(errs, "admin-dsn, archive") {
 		t.Errorf("one is missing: exit code %d: %s", code, errs)
 	}
@@ -284,13 +268,9 @@ func TestMigrateMakesBuckets(t *testing.T) {
 		}
 	}
 	place, err := parseArchive(secretOf(u.String()).Secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s3, err := archive.NewS3(place.s3) // may not make it itself
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer s3.Close() //nolint:errcheck // only asked
 	if err := s3.EnsureBucket(t.Context()); err != nil {
 		t.Error(err)

@@ -41,9 +41,7 @@ type docCommand struct {
 func markdown(t *testing.T, name string) (doc ast.Node, source []byte) {
 	t.Helper()
 	source, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return goldmark.DefaultParser().Parse(text.NewReader(source)), source
 }
 
@@ -90,9 +88,7 @@ func blocks(t *testing.T, name string) (all []docBlock) {
 		all = append(all, b)
 		return ast.WalkContinue, nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return all
 }
 

@@ -81,9 +81,7 @@ func inlineCommands(t *testing.T, path string) (all []string) {
 		}
 		return ast.WalkContinue, nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return all
 }
 
@@ -125,9 +123,7 @@ func TestDocsElsewhere(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, list := range []map[string]string{elsewhere, inlineElsewhere} {
 		for command, by := range list {
 			name := namedTest.FindString(by)

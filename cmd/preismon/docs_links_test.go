@@ -18,9 +18,7 @@ func TestLinks(t *testing.T) {
 	cmd := exec.Command("git", "ls-files", "--cached", "--others", "--exclude-standard", "*.md")
 	cmd.Dir = rootFolder
 	out, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	links := 0
 	for _, name := range strings.Fields(string(out)) {
 		path := filepath.Join(rootFolder, name)

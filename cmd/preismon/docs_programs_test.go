@@ -38,9 +38,7 @@ func (r *reader) provide(t *testing.T, b docBlock) bool {
 		if os.Getenv(testserver.FullVariable) != "full" {
 			return false
 		}
-		if err := os.WriteFile(filepath.Join(r.bin, name), []byte("#!/bin/sh\n"+get(t)+"\n"), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(r.bin, name), []byte("#!/bin/sh\n"+get(t)+"\n"), 0o755))
 	}
 	return true
 }
@@ -61,27 +59,19 @@ func (b docBlock) calls(program string) bool {
 func (r *reader) sql(t *testing.T, statement string) {
 	t.Helper()
 	runtime, err := embedded.ReadRuntime(r.up.DataDir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	anna := newDemoTest(t, r.up).account(t, "anna")
 	c := r.up.client()
 	c.t = t
 	statement = strings.NewReplacer(localServer, r.up.URL, "Bearer …", "Bearer "+c.login(anna.LoginIdentifier, anna.Password).token).Replace(statement)
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, runtime.HTTPURL, strings.NewReader(statement))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	admin, err := url.Parse(runtime.AdminDSN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	password, _ := admin.User.Password()
 	request.SetBasicAuth(admin.User.Username(), password)
 	resp, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer resp.Body.Close()
 	if answer, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode != http.StatusOK || !strings.HasPrefix(string(answer), "demo-markt-de.example\t") {
 		t.Errorf("%s\n%d %v: %s", statement, resp.StatusCode, err, answer)

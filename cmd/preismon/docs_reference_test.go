@@ -32,14 +32,10 @@ func TestReference(t *testing.T) {
 		path := filepath.Join(docsFolder, "reference", name)
 		want := page(t)
 		if *update {
-			if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(path, []byte(want), 0o644))
 		}
 		have, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if diff := gocmp.Diff(want, string(have)); diff != "" {
 			t.Errorf("%s is stale; run: go test ./cmd/preismon -run TestReference -update\n%s", name, diff)
 		}
@@ -49,9 +45,7 @@ func TestReference(t *testing.T) {
 // TestExitCodes: the page has those that there are.
 func TestExitCodes(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(docsFolder, "reference", "exit-codes.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, code := range []int{0, exitFailed, exitUsage, exitRejected, exitIncomplete, exitFound} {
 		if !strings.Contains(string(text), fmt.Sprintf("\n| %d |", code)) {
 			t.Errorf("no code %d", code)
@@ -68,9 +62,7 @@ const generated = "<!-- Made by `go test ./cmd/preismon -run TestReference -upda
 func configurationPage(t *testing.T) string {
 	var c cli
 	parser, err := kong.New(&c, kong.Name("preismon"), kong.DefaultEnvars("PREISMON"), kong.Vars(defaults()), kong.Writers(io.Discard, io.Discard))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var b strings.Builder
 	b.WriteString(generated + `# Configuration
 
@@ -145,13 +137,9 @@ type eventSchema struct {
 func eventsPage(t *testing.T) string {
 	folder := filepath.Join(rootFolder, "contracts", "event")
 	text, err := os.ReadFile(filepath.Join(folder, "event.schema.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var s eventSchema
-	if err := json.Unmarshal(text, &s); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(text, &s))
 	var b strings.Builder
 	b.WriteString(generated + "# Events\n\n" + s.Description + " The schema for programs is [event.schema.json](../../../contracts/event/event.schema.json).\n\n## The envelope\n\n")
 	fieldTable(&b, &s)
@@ -160,13 +148,9 @@ func eventsPage(t *testing.T) string {
 		kind := fmt.Sprint(one.Properties["kind"].Const)
 		name := strings.TrimPrefix(one.Properties["data"].Ref, "#/$defs/")
 		example, err := os.ReadFile(filepath.Join(folder, "testdata", kind+".json"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		e, err := event.Decode(example)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		fmt.Fprintf(&b, "\n## %s\n\n%s In stream `%s`, as subject `%s` for this one:\n\n```json\n%s\n```\n\nIts `data` is a record [%s](#record-%s).\n",
 			kind, s.Defs[name].Description, event.Kind(kind).Stream(), e.Subject(), strings.TrimSpace(string(example)), name, strings.ToLower(name))
 		shown[name] = true
@@ -242,9 +226,7 @@ func limits(s *eventSchema) string {
 // errorsPage lists the codes of the public surface.
 func errorsPage(t *testing.T) string {
 	o, err := openapi.Outlined()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var b strings.Builder
 	b.WriteString(generated + `# Errors
 

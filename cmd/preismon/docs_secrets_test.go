@@ -14,9 +14,7 @@ func TestDocsSecrets(t *testing.T) {
 	t.Parallel()
 	want := map[string]map[string]bool{}
 	files, err := filepath.Glob(filepath.Join(rootFolder, "deploy", "kubernetes", "parts", "*", "*.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	mounted := regexp.MustCompile(`(?s)secretName: (\S+)\n(.*?)(?:\n---|$)`)
 	key := regexp.MustCompile(`\{ key: (\S+), path: \S+ \}`)
 	for _, f := range files {

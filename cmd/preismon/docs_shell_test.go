@@ -46,23 +46,17 @@ func (r *reader) shell(t *testing.T) *shell {
 	}
 	cmd := command(t, env)
 	path, err := exec.LookPath("bash")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	cmd.Path, cmd.Args, cmd.Dir = path, []string{"bash", "-o", "pipefail"}, r.folder
 	s := &shell{cmd: cmd}
 	if s.in, err = cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	cmd.Stderr = cmd.Stdout
 	s.out = bufio.NewReader(out)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Start())
 	time.AfterFunc(5*time.Minute, func() { _ = cmd.Process.Kill() })
 	return s
 }

@@ -36,9 +36,7 @@ func TestDocs(t *testing.T) {
 	testserver.Full(t, "the commands of the documents")
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join(docsFolder, "how-to", "*.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for i, f := range files {
 		files[i] = filepath.Base(f)
 	}
@@ -89,18 +87,12 @@ type reader struct {
 
 func newReader(t *testing.T) *reader {
 	binary, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	bin, folder, config := t.TempDir(), t.TempDir(), t.TempDir()
-	if err := os.Symlink(binary, filepath.Join(bin, "preismon")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink(binary, filepath.Join(bin, "preismon")))
 	// The documents say `go run ./cmd/preismon` and `go install ./cmd/preismon`; this binary is that program.
 	shim := "#!/bin/sh\ncase \"$1 $2\" in\n'run ./cmd/preismon') shift 2; exec preismon \"$@\";;\n'install ./cmd/preismon') exit 0;;\nesac\necho \"go $*: not in the documents\" >&2\nexit 1\n"
-	if err := os.WriteFile(filepath.Join(bin, "go"), []byte(shim), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(bin, "go"), []byte(shim), 0o755))
 	r := &reader{t: t, folder: folder, bin: bin, read: map[string]bool{}, unmet: map[string]bool{}}
 	r.env = []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "XDG_CONFIG_HOME=" + config, "HOME=" + config}
 	for _, list := range []map[string]string{elsewhere, nowhere} {
@@ -241,30 +233,20 @@ func (r *reader) start(demo bool, want []string) bool {
 // compress packs a file of the folder beside it.
 func (r *reader) compress(t *testing.T, name string) {
 	text, err := os.ReadFile(filepath.Join(r.folder, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	f, err := os.Create(filepath.Join(r.folder, name+".gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	z := gzip.NewWriter(f)
 	_, err = z.Write(text)
-	if err := errors.Join(err, z.Close(), f.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(err, z.Close(), f.Close()))
 }
 
 // breakSomething publishes a message that nobody can read.
 func (r *reader) breakSomething(t *testing.T) {
 	runtime, err := embedded.ReadRuntime(r.up.DataDir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	b, err := connect(ingest.Config{URL: runtime.NATSURL, Name: t.Name()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer b.conn.Close()
 	if _, err := b.js.PublishMsg(t.Context(), &nats.Msg{Subject: "observations.demo-markt-de=example", Data: []byte(`{"version":2}`)}); err != nil {
 		t.Fatal(err)
@@ -279,9 +261,7 @@ func (r *reader) commandsOfThePage(t *testing.T) {
 	c := r.up.client()
 	c.t = t
 	resp, err := http.Get(r.up.URL + "/docs") // no operation of the contract
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	page, err := io.ReadAll(resp.Body)
 	if err := errors.Join(err, resp.Body.Close()); err != nil || resp.StatusCode != http.StatusOK {
 		t.Fatalf("%d %v", resp.StatusCode, err)

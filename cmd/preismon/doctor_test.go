@@ -60,9 +60,7 @@ func TestDoctor(t *testing.T) {
 	}
 
 	runtime, err := embedded.ReadRuntime(u.DataDir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	servers := look(0, "--nats-url", runtime.NATSURL, "--clickhouse-dsn", runtime.AdminDSN)
 	if f := servers["backup"]; f.State != doctor.OK || !strings.Contains(f.Says, "by ClickHouse") {
 		t.Errorf("by the server: %+v", f)

@@ -22,9 +22,7 @@ func inProcess(t *testing.T, args ...string) (stdout, stderr string, code int) {
 func TestExitCodesOfCommands(t *testing.T) {
 	t.Parallel()
 	parser, err := kong.New(&cli{}, kong.Name("preismon"), kong.Vars(defaults()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	commands := parser.Model.Leaves(true)
 	if len(commands) < 30 {
 		t.Fatalf("%d commands: the walk is broken", len(commands))

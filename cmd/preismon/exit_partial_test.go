@@ -19,9 +19,7 @@ import (
 func documented(t *testing.T, code int) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(docsFolder, "reference", "exit-codes.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for line := range strings.Lines(string(text)) {
 		cells := strings.Split(line, "|")
 		if len(cells) != 5 || strings.TrimSpace(cells[1]) != fmt.Sprint(code) {

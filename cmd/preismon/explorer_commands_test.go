@@ -17,9 +17,7 @@ func valuesOf(t *testing.T, out string) (all []string) {
 	t.Helper()
 	text := func(v any) string {
 		b, err := json.Marshal(v) // with the keys in order
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return string(b)
 	}
 	fact := func(r map[string]any) string {
@@ -159,9 +157,7 @@ func (s explorerSaid) compareStart(t *testing.T, d *demoTest, token string) {
 	var told struct {
 		Query struct{ Kinds map[string]int }
 	}
-	if err := json.Unmarshal([]byte(agent.called(s.MCP["overview"])), &told); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal([]byte(agent.called(s.MCP["overview"])), &told))
 	if summed := agent.called(s.MCP["assortment"]); !strings.Contains(summed, `"covers":"query"`) {
 		t.Errorf("the call for the assortment sums up no query: %.300s", summed)
 	}

@@ -56,9 +56,7 @@ func resultsOf(t *testing.T, out string) (rows []json.RawMessage) {
 			CapturedAt string
 			Data       []json.RawMessage
 		}
-		if err := json.Unmarshal(one, &what); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal(one, &what))
 		if what.CapturedAt != "" {
 			rows = append(rows, one)
 		}
@@ -193,9 +191,7 @@ func (s explorerSaid) compareFiles(t *testing.T, rows []explorerRow) {
 					merchant = "null"
 				}
 				at, err := time.Parse(time.RFC3339, r["capturedAt"]) // in the zone of the page
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				got = append(got, fmt.Sprint(r["itemId"], " ", r["site"], " ", at.UTC().Format("2006-01-02T15:04:05.000Z"), " ", merchant))
 			}
 		}

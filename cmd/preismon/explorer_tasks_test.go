@@ -26,9 +26,7 @@ func (d *demoTest) explorerTasks(t *testing.T) {
 		All    bool     `json:"all"`    // every task in every turn
 	}{All: *allTasks, explorerPlan: explorerPlan{Base: d.up.URL, Hosts: []string{d.up.URL + "/"}, Login: account.LoginIdentifier, Password: account.Password, Site: "demo-markt-de.example"}}
 	berlin, err := time.LoadLocation("Europe/Berlin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	to := time.Now().Add(-d.market.MaxDelay()).Truncate(time.Minute).In(berlin) // all late ones are in
 	from := to.AddDate(0, 0, -30)
 	for at := from; at.Before(to); at = time.Date(at.Year(), at.Month(), at.Day()+1, 0, 0, 0, 0, berlin) {

@@ -87,9 +87,7 @@ type explorerRow struct {
 // the API says, and the commands that it gives do what they promise.
 func (d *demoTest) explorer(t *testing.T) {
 	berlin, err := time.LoadLocation("Europe/Berlin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	account := d.account(t, "anna")
 	client := d.client(t, "anna")
 	to := time.Now().Add(-d.market.MaxDelay()).Truncate(time.Minute) // all late ones are in

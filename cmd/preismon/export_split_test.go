@@ -42,9 +42,7 @@ func (d *demoTest) splitExport(t *testing.T) {
 		var got []reread.Record
 		for _, name := range files {
 			text, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			day, err := reread.Parquet(text, time.UTC)
 			if err != nil || filepath.Base(name) != "rows.parquet" {
 				t.Fatalf("%s: %v", name, err)
@@ -77,19 +75,13 @@ func (d *demoTest) splitExport(t *testing.T) {
 	state.Days[changed] = splitDay{3, "another"}
 	state.Token = "no token"
 	state.folder = folder
-	if err := os.WriteFile(state.file(changed, "parquet"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := state.keep(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(state.file(changed, "parquet"), nil, 0o600))
+	must(t, state.keep())
 	if _, said = p.run(exitFailed, split...); !strings.Contains(said, "since: it is wrong") {
 		t.Errorf("a token that is none: %s", said)
 	}
 	state.Token = ""
-	if err := state.keep(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, state.keep())
 	if _, said = p.run(0, split...); !strings.Contains(said, changed+"  ") || !strings.Contains(said, "\n1 of ") {
 		t.Errorf("one day is another one: %s", said)
 	}
@@ -122,9 +114,7 @@ func (d *demoTest) readByDuckDB(t *testing.T, folder string, want int) {
 		"name": "folder", "reader": "duckdb",
 		"file": "(SELECT count(*) AS n, count(DISTINCT day) AS days, bool_and(strftime(capturedAt, '%Y-%m-%d') = day::VARCHAR) AS apart FROM read_parquet('" + folder + "/*/*.parquet', hive_partitioning = true))",
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	run := testserver.Node(t, filepath.Join(dir, "read.mjs"), string(plan))
 	run.Dir, run.Stderr = dir, os.Stderr
 	out, err := run.Output()

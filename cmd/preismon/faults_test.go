@@ -47,9 +47,7 @@ func sentence(t *testing.T, stderr string) {
 func taken(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = l.Close() })
 	return l.Addr().String()
 }
@@ -99,9 +97,7 @@ func TestUpFolder(t *testing.T) {
 func TestUpForeignFolder(t *testing.T) {
 	t.Parallel()
 	notOurs := t.TempDir()
-	if err := os.WriteFile(filepath.Join(notOurs, "thesis.txt"), []byte("mine"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(notOurs, "thesis.txt"), []byte("mine"), 0o600))
 	out, errs, code := preismon(t, nil, append([]string{"up", "--data-dir", notOurs}, anywhere...)...)
 	says(t, out, errs, code, exitFailed, notOurs, "not a data folder", "choose another")
 	sentence(t, errs)
@@ -143,33 +139,21 @@ func TestUpLibrary(t *testing.T) {
 	// A library of the right size and mark, without a right byte in it.
 	broken := func(t *testing.T) string {
 		cache, err := embedded.CacheDir()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		marks, err := filepath.Glob(filepath.Join(cache, "chdb-*", "verified.json"))
 		if err != nil || len(marks) == 0 {
 			t.Fatalf("no library in the cache %s: %v", cache, err)
 		}
 		text, err := os.ReadFile(marks[len(marks)-1])
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var mark struct{ Size int64 }
-		if err := json.Unmarshal(text, &mark); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal(text, &mark))
 		copied := t.TempDir()
 		dir := filepath.Join(copied, filepath.Base(filepath.Dir(marks[len(marks)-1])))
-		if err := os.Mkdir(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Mkdir(dir, 0o755))
 		library := filepath.Join(dir, "libchdb.so")
-		if err := os.WriteFile(filepath.Join(dir, "verified.json"), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(library, []byte("no library"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, "verified.json"), text, 0o600))
+		must(t, os.WriteFile(library, []byte("no library"), 0o600))
 		if err := os.Truncate(library, mark.Size); err != nil { // sparse
 			t.Fatal(err)
 		}

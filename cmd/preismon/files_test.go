@@ -106,9 +106,7 @@ func wantFile(t *testing.T, c *api, route string, entry fileEntry, content []byt
 		params.Set("exportName", entry.ExportName)
 	}
 	resp, err := c.request(route+"/history/download", params)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer resp.Body.Close() //nolint:errcheck // read to its end
 	var got bytes.Buffer
 	if _, err := got.ReadFrom(resp.Body); err != nil {
@@ -167,9 +165,7 @@ func (d *demoTest) files(t *testing.T) {
 				LastArchivedAt *time.Time
 			}
 		}
-		if err := json.Unmarshal(listed, &page); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal(listed, &page))
 		names := map[string]bool{}
 		for _, e := range page.Data {
 			names[e.ExportName] = e.LastArchivedAt != nil
@@ -196,12 +192,8 @@ func bucketURL(t *testing.T) (string, *archive.S3) {
 	cfg.Endpoint, cfg.Bucket, cfg.CreateBucket = "http://"+server.Endpoint, server.Bucket, true
 	cfg.AccessKey, cfg.SecretKey = server.AccessKey, contracts.Secret(server.SecretKey)
 	s3, err := archive.NewS3(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s3.EnsureBucket(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, s3.EnsureBucket(t.Context()))
 	u := url.URL{Scheme: "s3", User: url.UserPassword(server.AccessKey, server.SecretKey), Host: server.Endpoint, Path: "/" + server.Bucket, RawQuery: "tls=false"}
 	return u.String(), s3
 }
@@ -215,9 +207,7 @@ func putFiles(t *testing.T, m *market.Market, archives ...archive.Store) {
 		if ref.Import {
 			key.Folder = archive.Imports
 		}
-		if err := archives[n%len(archives)].Put(t.Context(), archive.RefOf(key, content), bytes.NewReader(content)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, archives[n%len(archives)].Put(t.Context(), archive.RefOf(key, content), bytes.NewReader(content)))
 		n++
 	}
 }

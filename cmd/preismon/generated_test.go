@@ -48,9 +48,7 @@ func (d *demoTest) generated(t *testing.T) {
 		dir := t.TempDir()
 		r := generatedRun{t, dir}
 		r.copyOf("testdata/generated/go", document)
-		if err := os.Mkdir(filepath.Join(dir, "client"), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Mkdir(filepath.Join(dir, "client"), 0o700))
 		r.run("go", "tool", "oapi-codegen", "-config", "client.yaml", "openapi.yaml")
 		r.reads(append([]string{"go", "run", "."}, args...)...)
 	})

@@ -57,13 +57,9 @@ func TestMain(m *testing.M) {
 func command(t *testing.T, env []string, args ...string) *exec.Cmd {
 	t.Helper()
 	binary, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	alive, ours, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	cmd := exec.Command(binary, args...)
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool {
 		return strings.HasPrefix(v, "PREISMON_") && !strings.HasPrefix(v, embedded.CacheVariable+"=") || strings.HasPrefix(v, "RUST_API_")
@@ -134,9 +130,7 @@ func launchUp(t *testing.T, env []string, args ...string) *upProcess {
 	u.cmd = command(t, env, append(all, args...)...)
 	u.stdout, u.stderr = newTranscript(), newTranscript()
 	u.cmd.Stdout, u.cmd.Stderr = u.stdout, u.stderr
-	if err := u.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, u.cmd.Start())
 	go func() {
 		u.err = u.cmd.Wait()
 		close(u.ended)
@@ -365,13 +359,9 @@ func (a *api) stream(path string, params url.Values, line func([]byte) error) (h
 func (u *upProcess) bus(t *testing.T) *bus {
 	t.Helper()
 	r, err := embedded.ReadRuntime(u.DataDir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	b, err := connect(ingest.Config{URL: r.NATSURL, Name: t.Name()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(b.conn.Close)
 	return b
 }
@@ -380,9 +370,7 @@ func (u *upProcess) bus(t *testing.T) *bus {
 func (b *bus) send(t *testing.T, e *event.Event) {
 	t.Helper()
 	body, err := event.Encode(e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	m := &nats.Msg{Subject: e.Subject(), Data: body, Header: nats.Header{jetstream.MsgIDHeader: {e.ID}}}
 	if _, err := b.js.PublishMsg(t.Context(), m); err != nil {
 		t.Fatal(err)
@@ -393,9 +381,14 @@ func (b *bus) send(t *testing.T, e *event.Event) {
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	_ = listener.Close()
+	return listener.Addr().String()
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = listener.Close()
-	return listener.Addr().String()
 }

@@ -167,9 +167,7 @@ func TestDecisionsAreShort(t *testing.T) {
 	}
 	for _, f := range files {
 		text, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if n := len(strings.Fields(string(text))); n > most {
 			t.Errorf("%s has %d words of %d", filepath.Base(f), n, most)
 		}

@@ -39,9 +39,7 @@ func TestImportFiles(t *testing.T) {
 	}
 	write := func(name, text string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	const header = "Artikelnummer;Preis;Gesehen am\n"
 	write("laden-2026-03-01.csv", header+"A-1;1.234,50 €;2026-03-01 09:00\nA-2;viel €;2026-03-01 09:00\n")
@@ -85,31 +83,21 @@ func TestImportFiles(t *testing.T) {
 func watched(t *testing.T, dir string, args []string, header string, count func() uint64) {
 	t.Helper()
 	inbox := filepath.Join(dir, "inbox")
-	if err := os.Mkdir(inbox, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(inbox, 0o700))
 	put := func(name, text string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, "moved"), []byte(header+text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Rename(filepath.Join(dir, "moved"), filepath.Join(inbox, name)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, "moved"), []byte(header+text), 0o600))
+		must(t, os.Rename(filepath.Join(dir, "moved"), filepath.Join(inbox, name)))
 	}
 	put("first.csv", "A-4;5,00 €;2026-03-04 09:00\n")
 	put("notes.md", "A-9;5,00 €;2026-03-04 09:00\n")
 	for turn, said := range []string{"first.csv: 1 new observation, 0 rows known", "first.csv: 0 new observations, 1 row known"} {
 		log, err := os.Create(filepath.Join(t.TempDir(), "log"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer log.Close()
 		cmd := command(t, []string{"PREISMON_PASSWORD=correct horse battery staple"}, append([]string{"import"}, args...)...)
 		cmd.Dir, cmd.Stdout, cmd.Stderr = dir, log, log
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, cmd.Start())
 		defer func(p *exec.Cmd) { _ = p.Process.Kill() }(cmd)
 		told := func(text string) func() bool {
 			return func() bool {
@@ -128,9 +116,7 @@ func watched(t *testing.T, dir string, args []string, header string, count func(
 		} else {
 			waitFor(t, "second file", told("second.csv: 0 new observations, 1 row known, 1 rejected"))
 		}
-		if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
-			t.Fatal(err)
-		}
+		must(t, cmd.Process.Signal(syscall.SIGINT))
 		if err := cmd.Wait(); err != nil {
 			b, _ := os.ReadFile(log.Name())
 			t.Errorf("stopped: %v\n%s", err, b)
@@ -148,12 +134,8 @@ func TestSettledFiles(t *testing.T) {
 	now := time.Now()
 	put := func(name, text string, age time.Duration) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chtimes(filepath.Join(dir, name), now.Add(-age), now.Add(-age)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+		must(t, os.Chtimes(filepath.Join(dir, name), now.Add(-age), now.Add(-age)))
 	}
 	files := map[string]*seenFile{}
 	look := func(want ...string) {
@@ -175,9 +157,7 @@ func TestSettledFiles(t *testing.T) {
 	look("old.csv")
 	now = now.Add(settledAfter)
 	look("young.csv")
-	if err := os.Remove(filepath.Join(dir, "old.csv")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(filepath.Join(dir, "old.csv")))
 	look()
 	put("old.csv", "ab", time.Hour)
 	look()

@@ -67,9 +67,7 @@ func TestImportGuesses(t *testing.T) {
 	t.Parallel()
 	u := startUp(t)
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "preise.csv"), []byte("Shop;Artikel;Preis;Datum\nladen.de;Stift;1,20 €;01.10.2026 09:00\nladen.de;Heft;0,99 €;01.10.2026 09:00\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, "preise.csv"), []byte("Shop;Artikel;Preis;Datum\nladen.de;Stift;1,20 €;01.10.2026 09:00\nladen.de;Heft;0,99 €;01.10.2026 09:00\n"), 0o600))
 	run := func(args ...string) (string, string, int) {
 		t.Helper()
 		cmd := command(t, []string{"PREISMON_PASSWORD=correct horse battery staple"}, append([]string{"import"}, args...)...)
@@ -128,9 +126,7 @@ func TestImport(t *testing.T) {
 	rejected(t, rejects, 9, 10, 11, 12)
 
 	for _, what := range []string{"once", "twice"} {
-		if err := os.Remove(rejects); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Remove(rejects))
 		out, errs, code = preismon(t, password, append(args, "--data-dir", u.DataDir)...)
 		if code != exitRejected || !strings.Contains(errs, rejects) {
 			t.Errorf("%s: exit code %d: %s%s", what, code, out, errs)
@@ -233,9 +229,7 @@ func TestImport(t *testing.T) {
 	// What the stream has no more is not known, which is said.
 	js := u.bus(t).js
 	stream, err := js.Stream(t.Context(), event.StreamObservations)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	keep := stream.CachedInfo().Config
 	keep.MaxMsgs, keep.Discard = 1, jetstream.DiscardOld
 	if _, err := js.UpdateStream(t.Context(), keep); err != nil {
@@ -312,9 +306,7 @@ func grown(t *testing.T, u *upProcess, args, password []string) {
 func rejected(t *testing.T, name string, lines ...int) {
 	t.Helper()
 	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var got []int
 	for line := range strings.Lines(string(text)) {
 		var r struct {
@@ -357,9 +349,7 @@ func TestImportInterrupted(t *testing.T) {
 		cmd := command(t, password, args...)
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, cmd.Start())
 		wait := time.Duration(30+rnd.IntN(970)) * time.Millisecond // it takes a second or two, and opens its streams first
 		time.Sleep(wait)
 		_ = cmd.Process.Signal(signal)

@@ -28,9 +28,7 @@ func aMarket(t *testing.T, cfg market.Config, span time.Duration) (m *market.Mar
 	t.Helper()
 	cfg.Now = time.Now().UTC().Truncate(time.Hour)
 	m, err := market.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return m, slices.Collect(m.Catalog()), slices.Collect(m.Observations(cfg.Now.Add(-span), cfg.Now))
 }
 
@@ -47,26 +45,18 @@ func TestIngest(t *testing.T) {
 		t.Helper()
 		path := filepath.Join(dir, name)
 		f, err := os.Create(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		w := wrap(f)
 		ndjson(t, w, events)
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if err := f.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.Close())
+		must(t, f.Close())
 		return path
 	}
 	plain := write("catalogue.ndjson", catalogue, func(w io.Writer) io.WriteCloser { return keepOpen{w} })
 	gz := write("first.ndjson.gz", observations[:third], func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) })
 	zst := write("second.ndjson.zst", observations[third:2*third], func(w io.Writer) io.WriteCloser {
 		z, err := zstd.NewWriter(w)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return z
 	})
 	rejects := filepath.Join(dir, "rejects.ndjson")
@@ -101,9 +91,7 @@ func TestIngest(t *testing.T) {
 		t.Errorf("with faults: %q %s", stdout.String(), stderr.String())
 	}
 	text, err := os.ReadFile(rejects)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var places []int
 	for line := range strings.Lines(string(text)) {
 		var r ingest.Reject
@@ -118,13 +106,9 @@ func TestIngest(t *testing.T) {
 
 	// A file that breaks off gives what it has, and fails.
 	whole, err := os.ReadFile(gz)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	cut := filepath.Join(dir, "cut.ndjson.gz")
-	if err := os.WriteFile(cut, whole[:len(whole)/2], 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(cut, whole[:len(whole)/2], 0o600))
 	out, errs, code = preismon(t, nil, append(args, cut)...)
 	if code != exitFailed || !strings.Contains(errs, cut) || !strings.Contains(errs, "run it again") {
 		t.Errorf("a file that breaks off: exit code %d, %s%s", code, out, errs)
@@ -162,12 +146,8 @@ func TestIngestInterrupted(t *testing.T) {
 		var stdout, stderr bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &stdout, &stderr
 		in, err := cmd.StdinPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, cmd.Start())
 		// More than the pipe holds, so that it is under way; then nothing for a
 		// while, as from a slow crawler.
 		part := text.Bytes()[:text.Len()*(i+1)/4]
@@ -176,9 +156,7 @@ func TestIngestInterrupted(t *testing.T) {
 		}
 		time.Sleep(200 * time.Millisecond)
 		began := time.Now()
-		if err := cmd.Process.Signal(signal); err != nil {
-			t.Fatal(err)
-		}
+		must(t, cmd.Process.Signal(signal))
 		ended := make(chan error, 1)
 		go func() { ended <- cmd.Wait() }()
 		select {

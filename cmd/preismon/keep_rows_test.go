@@ -61,9 +61,7 @@ func TestKeepRows(t *testing.T) {
 		t.Errorf("results from the floor on: %s", said)
 	}
 	var gone string
-	if err := u.tables().QueryRow("SELECT event_id FROM ingested_events WHERE (epoch, seq) IN (SELECT epoch, seq FROM expired_rows) LIMIT 1").Scan(&gone); err != nil {
-		t.Fatal(err)
-	}
+	must(t, u.tables().QueryRow("SELECT event_id FROM ingested_events WHERE (epoch, seq) IN (SELECT epoch, seq FROM expired_rows) LIMIT 1").Scan(&gone))
 	if said := run(0, "trace", gone, "--data-dir", u.DataDir); !strings.Contains(said, "too old and no longer kept") {
 		t.Errorf("trace: %s", said)
 	}

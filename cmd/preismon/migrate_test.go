@@ -28,9 +28,7 @@ func TestMigrateIntoCluster(t *testing.T) {
 	}
 	migrate(".\n")
 	key := filepath.Join(t.TempDir(), "token.pem")
-	if err := auth.EnsureKey(key); err != nil {
-		t.Fatal(err)
-	}
+	must(t, auth.EnsureKey(key))
 	args := []string{
 		"query", "--shards", "2", "--nats-url", testserver.NATS(t), "--clickhouse-dsn", shard.DSN(embedded.QueryUser, ""), "--token-key", key,
 		"--cursor-key", strings.Repeat("cursor key ", 4), "--base-url", "https://prices.example.com", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",

@@ -124,9 +124,7 @@ func TestUpIsObserved(t *testing.T) {
 					continue
 				}
 				resp, err := http.Get(base + path)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				_ = resp.Body.Close()
 				if resp.StatusCode != want {
 					t.Errorf("%s%s: %d, want %d", base, path, resp.StatusCode, want)
@@ -155,15 +153,11 @@ func TestUpIsObserved(t *testing.T) {
 	t.Run("request to ClickHouse", func(t *testing.T) {
 		eventually(t, time.Minute, "a statement is in the trace of its request", func() bool {
 			req, err := http.NewRequest(http.MethodGet, u.URL+"/v1/results?limit=1", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			req.Header.Set("Authorization", "Bearer "+a.token)
 			req.Header.Set("X-Request-Id", "traced-1")
 			resp, err := http.DefaultClient.Do(req)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			_ = resp.Body.Close()
 			for _, request := range c.find(func(s sentSpan) bool {
 				return s.Name == "GET /v1/results" && s.attribute("preismon.request_id") == "traced-1"
@@ -194,9 +188,7 @@ var metricRow = regexp.MustCompile("^\\| `(preismon_[a-z_]+)` \\| ([a-z]+)((?:, 
 func documentedMetrics(t *testing.T) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile("../../deploy/metrics.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	all := map[string]string{}
 	for line := range strings.Lines(string(text)) {
 		if row := metricRow.FindStringSubmatch(line); row != nil {
@@ -212,14 +204,10 @@ func documentedMetrics(t *testing.T) map[string]string {
 func exposedMetrics(t *testing.T, admin string) map[string]string {
 	t.Helper()
 	resp, err := http.Get(admin + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer resp.Body.Close() //nolint:errcheck // read to its end
 	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	all := map[string]string{}
 	name, kind := "", ""
 	sample := regexp.MustCompile(`^([a-z_]+?)(?:_bucket|_sum|_count)?(?:\{(.*)\})? `)
@@ -249,35 +237,25 @@ func exposedMetrics(t *testing.T, admin string) map[string]string {
 func TestRequestIDInAllLogs(t *testing.T) {
 	t.Parallel()
 	ch := testserver.ClickHouse(t)
-	if err := schema.Migrate(t.Context(), ch.AdminDSN, schema.Options{}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, schema.Migrate(t.Context(), ch.AdminDSN, schema.Options{}))
 	db, err := sql.Open("clickhouse", ch.AdminDSN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer db.Close()
 	if _, err := db.ExecContext(t.Context(), "DROP TABLE accounts"); err != nil {
 		t.Fatal(err)
 	}
 	key := filepath.Join(t.TempDir(), "token.pem")
-	if err := auth.EnsureKey(key); err != nil {
-		t.Fatal(err)
-	}
+	must(t, auth.EnsureKey(key))
 	r := startRole(t, "query", "--nats-url", testserver.NATS(t), "--clickhouse-dsn", ch.QueryDSN, "--token-key", key,
 		"--cursor-key", strings.Repeat("cursor key ", 4), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0")
 	eventually(t, time.Minute, "the query node is ready", r.ready)
 	before := len(r.stderr.String())
 	req, err := http.NewRequest(http.MethodPost, "http://"+r.listen+"/v1/auth/token", bytes.NewReader([]byte(`{"loginIdentifier":"a@example.com","password":"secret-password"}`)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("X-Request-Id", "failing-1")
 	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_ = resp.Body.Close()
 	if resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("X-Request-Id") != "failing-1" {
 		t.Errorf("status %d, id %q", resp.StatusCode, resp.Header.Get("X-Request-Id"))

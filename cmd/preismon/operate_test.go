@@ -33,9 +33,7 @@ func TestOperate(t *testing.T) {
 	t.Parallel()
 	u := startUp(t, "--audit-every", "1s")
 	r, err := embedded.ReadRuntime(u.DataDir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	b := u.bus(t)
 	m, catalogue, observations := aMarket(t, market.Config{Seed: 3, Scale: 0.02}, 12*time.Hour)
 	o := &operate{t: t, up: u, bus: b, db: u.tables(), runtime: r, observations: observations}
@@ -127,9 +125,7 @@ func (o *operate) deadLetters(t *testing.T) {
 	applied(t, o.up)
 	// A program that knows less has buried this one.
 	body, err := event.Encode(old)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := o.bus.js.PublishMsg(t.Context(), &nats.Msg{Subject: event.DeadLetterSubject(event.StreamObservations), Data: body, Header: nats.Header{
 		event.HeaderReason: {"version: 1 is unknown\x1b[2J"}, event.HeaderStream: {event.StreamObservations}, event.HeaderEpoch: {"1"}, event.HeaderSeq: {"1"},
 		event.HeaderSubject: {old.Subject()},
@@ -255,12 +251,8 @@ func (o *operate) metrics(t *testing.T) {
 func (o *operate) backup(t *testing.T) {
 	s3 := testserver.S3(t)
 	client, err := minio.New(s3.Endpoint, &minio.Options{Creds: credentials.NewStaticV4(s3.AccessKey, s3.SecretKey, "")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := client.MakeBucket(t.Context(), s3.Bucket, minio.MakeBucketOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, client.MakeBucket(t.Context(), s3.Bucket, minio.MakeBucketOptions{}))
 	o.bucket = "s3://" + s3.AccessKey + ":" + s3.SecretKey + "@" + s3.Endpoint + "/" + s3.Bucket + "/first?tls=false"
 	o.saved = number(t, o.db, "SELECT count() FROM ingested_events")
 	var published sync.WaitGroup

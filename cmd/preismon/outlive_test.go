@@ -22,9 +22,7 @@ func TestUpOutlivesClickHouse(t *testing.T) {
 	u := startUp(t, demoArgs...)
 	c := newDemoTest(t, u).client(t, "anna")
 	before, err := embedded.ReadRuntime(u.DataDir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	var refused atomic.Int64
 	go func() { // a client that never rests
@@ -52,12 +50,8 @@ func TestUpOutlivesClickHouse(t *testing.T) {
 	kill := func() (at time.Time) {
 		t.Helper()
 		r, err := embedded.ReadRuntime(u.DataDir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := syscall.Kill(r.ClickHouse, syscall.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, syscall.Kill(r.ClickHouse, syscall.SIGKILL))
 		return time.Now()
 	}
 	back := func(after int) {
@@ -85,9 +79,7 @@ func TestUpOutlivesClickHouse(t *testing.T) {
 	close(stop)
 	<-stopped
 	after, err := embedded.ReadRuntime(u.DataDir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if after.AdminDSN != before.AdminDSN || after.HTTPURL != before.HTTPURL {
 		t.Error("ClickHouse came back on other ports")
 	}
@@ -96,9 +88,7 @@ func TestUpOutlivesClickHouse(t *testing.T) {
 	// Killed as soon as it is back, it is given up after five restarts.
 	for n := range 4 {
 		r, err := embedded.ReadRuntime(u.DataDir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if n < 2 {
 			outlived(r.ClickHouse)
 			continue

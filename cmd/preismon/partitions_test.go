@@ -77,9 +77,7 @@ func TestPartitions(t *testing.T) {
 	}
 	// A durable consumer of the only projector that there once was.
 	b, err := connect(ingest.Config{URL: nats, Name: t.Name()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer b.conn.Close()
 	if _, err := b.js.CreateConsumer(t.Context(), event.StreamObservations, jetstream.ConsumerConfig{Durable: ingest.ProjectorConsumer(0, 1)}); err != nil {
 		t.Fatal(err)

@@ -44,14 +44,10 @@ func TestTablesForPeople(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			row, err := names.shaped(c.of, json.RawMessage(c.record))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			var out bytes.Buffer
 			table := records.Table(&out, false, 0)
-			if err := table.Write(row); err != nil {
-				t.Fatal(err)
-			}
+			must(t, table.Write(row))
 			if err := table.Close(); err != nil || strings.Join(strings.Fields(out.String()), " ") != strings.Join(strings.Fields(c.want), " ") {
 				t.Errorf("%v\n%s\nwant\n%s", err, out.String(), c.want)
 			}

@@ -26,9 +26,7 @@ func (d *demoTest) postman(t *testing.T) {
 	variables["orderId"] = orderWithFiles(t, c)
 	dir := t.TempDir()
 	file, report := filepath.Join(dir, "collection.json"), filepath.Join(dir, "report.json")
-	if err := os.WriteFile(file, collection, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, collection, 0o600))
 	args := []string{"run", file, "--reporters", "cli,json", "--reporter-json-export", report, "--timeout-request", "120000", "--color", "off"}
 	for name, value := range variables {
 		args = append(args, "--env-var", name+"="+value)
@@ -38,9 +36,7 @@ func (d *demoTest) postman(t *testing.T) {
 		t.Fatalf("newman: %v\n%s", err, out)
 	}
 	text, err := os.ReadFile(report)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var run struct {
 		Run struct {
 			Stats struct {
@@ -52,9 +48,7 @@ func (d *demoTest) postman(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal(text, &run); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(text, &run))
 	for _, e := range run.Run.Executions {
 		if e.Response.Code != 200 {
 			t.Errorf("%s: %d", e.Item.Name, e.Response.Code)

@@ -22,13 +22,9 @@ func TestQueryReadyWithoutArchive(t *testing.T) {
 		t.Fatalf("migrate: exit code %d: %s%s", code, out, errs)
 	}
 	key := filepath.Join(t.TempDir(), "token.pem")
-	if err := auth.EnsureKey(key); err != nil {
-		t.Fatal(err)
-	}
+	must(t, auth.EnsureKey(key))
 	first, second := filepath.Join(t.TempDir(), "first"), t.TempDir()
-	if err := os.Mkdir(first, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(first, 0o700))
 	r := startRole(t, "query", "--nats-url", testserver.NATS(t), "--clickhouse-dsn", server.QueryDSN, "--token-key", key,
 		"--cursor-key", strings.Repeat("cursor key ", 4), "--archive", first, "--archive", second, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0")
 	client := &api{t: t, url: "http://" + r.admin, http: http.DefaultClient}
@@ -48,9 +44,7 @@ func TestQueryReadyWithoutArchive(t *testing.T) {
 		return string(body)
 	}
 	says(`"ready":true`, `"archive 1":"ok"`, `"archive 2":"ok"`)
-	if err := os.RemoveAll(first); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(first))
 	eventually(t, time.Minute, "the first archive is away", func() bool {
 		return !strings.Contains(says(`"ready":true`, `"archive 1":"`, `"archive 2":"ok"`), `"archive 1":"ok"`)
 	})

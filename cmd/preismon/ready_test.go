@@ -18,9 +18,7 @@ func TestProjectorReady(t *testing.T) {
 		t.Fatalf("migrate: exit code %d: %s%s", code, out, errs)
 	}
 	wrong, err := url.Parse(server.ProjectorDSN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	wrong.User = url.UserPassword(wrong.User.Username(), "hush-hush")
 	for _, c := range []struct {
 		name, dsn string

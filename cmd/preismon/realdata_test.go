@@ -88,9 +88,7 @@ func TestRealData(t *testing.T) {
 func realDataDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
 		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err != nil {
 			continue
@@ -134,9 +132,7 @@ func importReal(t *testing.T, u *upProcess, file, mapping, name string) realImpo
 	}
 	number := func(s string) int {
 		n, err := strconv.Atoi(strings.ReplaceAll(s, ",", ""))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return n
 	}
 	im.rows, im.accepted, im.rejected = number(rows[1]), number(rows[2]), number(rows[3])
@@ -157,9 +153,7 @@ func sameRejects(t *testing.T, duplicates map[int]int, rejects []byte) {
 			Line   int    `json:"line"`
 			Reason string `json:"reason"`
 		}
-		if err := json.Unmarshal(line, &r); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal(line, &r))
 		of, ok := duplicates[r.Line]
 		if want := fmt.Sprintf("exact duplicate of line %d; distinguish names columns that tell offers apart", of); !ok || r.Reason != want || listed[r.Line] {
 			t.Errorf("line %d is rejected: %q; the oracle says %t %q", r.Line, r.Reason, ok, want)

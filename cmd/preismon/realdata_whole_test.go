@@ -27,9 +27,7 @@ func (w *realWorld) compareSites(t *testing.T) {
 			CanonicalCountryMarket bool   `json:"canonicalCountryMarket"`
 		} `json:"data"`
 	}
-	if err := w.client.list("/v1/sites", nil, &page); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.client.list("/v1/sites", nil, &page))
 	if len(page.Data) != len(w.sites) {
 		t.Errorf("%d sites, want %d", len(page.Data), len(w.sites))
 	}
@@ -328,9 +326,7 @@ func (w *realWorld) compareCatalogue(t *testing.T) {
 	params, seen := url.Values{"limit": {"1000"}}, 0
 	for {
 		var page apiItems
-		if err := w.client.list("/v1/items", params, &page); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.client.list("/v1/items", params, &page))
 		for _, got := range page.Data {
 			it := byID[got.ItemID]
 			if it == nil {

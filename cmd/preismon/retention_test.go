@@ -20,9 +20,7 @@ func TestRetention(t *testing.T) {
 	js := u.bus(t).js
 	kept := func(name string) time.Duration {
 		s, err := js.Stream(t.Context(), name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return s.CachedInfo().Config.MaxAge
 	}
 	eventually(t, 90*time.Second, "the ages are set", func() bool {
@@ -38,9 +36,7 @@ func TestRetention(t *testing.T) {
 		return out + errs
 	}
 	rows := func() (n uint64) {
-		if err := u.tables().QueryRowContext(t.Context(), "SELECT count() FROM observations").Scan(&n); err != nil {
-			t.Fatal(err)
-		}
+		must(t, u.tables().QueryRowContext(t.Context(), "SELECT count() FROM observations").Scan(&n))
 		return n
 	}
 	before := rows()
@@ -48,9 +44,7 @@ func TestRetention(t *testing.T) {
 		t.Fatal("the demo has no rows")
 	}
 	s, err := js.Stream(t.Context(), event.StreamObservations)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	there := s.CachedInfo().State.LastSeq
 	c := s.CachedInfo().Config
 	c.MaxAge, c.Duplicates = time.Second, time.Second // two days later

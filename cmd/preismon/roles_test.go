@@ -39,9 +39,7 @@ func startRole(t *testing.T, args ...string) *role {
 	t.Helper()
 	r := &role{t: t, name: args[0], cmd: command(t, nil, args...), stderr: newTranscript(), ended: make(chan struct{})}
 	r.cmd.Stderr = r.stderr
-	if err := r.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.cmd.Start())
 	go func() {
 		_ = r.cmd.Wait()
 		close(r.ended)
@@ -180,15 +178,11 @@ func TestRoles(t *testing.T) {
 	bucket, s3 := bucketURL(t)
 	shelf := t.TempDir()
 	folder, err := archive.NewDir(shelf)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer folder.Close() //nolint:errcheck // its files are written
 	putFiles(t, m, s3, folder)
 	key := filepath.Join(dir, "token.pem")
-	if err := auth.EnsureKey(key); err != nil {
-		t.Fatal(err)
-	}
+	must(t, auth.EnsureKey(key))
 	queryArgs := []string{
 		"query", "--nats-url", nats, "--clickhouse-dsn", ch.QueryDSN, "--token-key", key, "--cursor-key", strings.Repeat("cursor key ", 4),
 		"--base-url", "https://prices.example.com", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--logins-per-minute", "1000",
@@ -203,9 +197,7 @@ func TestRoles(t *testing.T) {
 	}
 
 	// The leader dies in the middle of its work; the other one takes over.
-	if err := projectors[first].cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, projectors[first].cmd.Process.Kill())
 	killed := time.Now()
 	publish("second.ndjson", observations[half:])
 	<-projectors[first].ended
@@ -277,14 +269,10 @@ func TestRoles(t *testing.T) {
 		t.Fatalf("before: %d %s", status, body)
 	}
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, one.url+"/v1/auth/logout", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	req.Header.Set("Authorization", "Bearer "+one.token)
 	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var body bytes.Buffer
 	_, err = body.ReadFrom(resp.Body)
 	if err = errors.Join(err, resp.Body.Close()); err != nil || resp.StatusCode != http.StatusOK || !strings.Contains(body.String(), `"revoked":true`) {
@@ -314,11 +302,7 @@ func TestRoles(t *testing.T) {
 func waitApplied(t *testing.T, address string) {
 	t.Helper()
 	b, err := connect(ingest.Config{URL: address, Name: t.Name()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer b.conn.Close()
-	if err := ingest.WaitApplied(t.Context(), b.js, 1); err != nil {
-		t.Fatal(err)
-	}
+	must(t, ingest.WaitApplied(t.Context(), b.js, 1))
 }

@@ -50,14 +50,10 @@ func TestSecretsStaySecret(t *testing.T) {
 
 	// What the servers are reached by.
 	r, err := embedded.ReadRuntime(u.DataDir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for name, address := range map[string]string{"administrator of ClickHouse": r.AdminDSN, "projector's user": r.ProjectorDSN, "query node's user": r.QueryDSN, "NATS": r.NATSURL} {
 		at, err := url.Parse(address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		run.secrets[name], _ = at.User.Password()
 		if run.secrets[name] == "" {
 			run.secrets[name] = at.User.Username()
@@ -65,25 +61,19 @@ func TestSecretsStaySecret(t *testing.T) {
 	}
 	for name, file := range map[string]string{"cursor key": "cursor-key", "token key": "token-key.pem"} {
 		text, err := os.ReadFile(filepath.Join(u.DataDir, file))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		run.secrets[name] = strings.Join(slices.DeleteFunc(strings.Fields(string(text)), func(s string) bool {
 			return strings.Contains("-----BEGIN PRIVATE KEY----------END PRIVATE KEY-----", s)
 		}), "\n")
 	}
 	changed := func(address string) string {
 		at, err := url.Parse(address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		at.User = url.UserPassword(at.User.Username(), wrong)
 		return at.String()
 	}
 	key := filepath.Join(t.TempDir(), "key.pem")
-	if err := auth.EnsureKey(key); err != nil {
-		t.Fatal(err)
-	}
+	must(t, auth.EnsureKey(key))
 	for _, args := range [][]string{
 		{"migrate", "--clickhouse-dsn", changed(r.AdminDSN)},
 		{"migrate", "--clickhouse-dsn", "clickhouse://x:" + wrong + "@[::1"},
@@ -104,9 +94,7 @@ func TestSecretsStaySecret(t *testing.T) {
 
 	for _, path := range []string{"/metrics", "/readyz", "/debug/pprof/cmdline", "/debug/pprof/goroutine?debug=2", "/debug/pprof/heap?debug=1"} {
 		resp, err := http.Get(u.AdminURL + path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		text, _ := io.ReadAll(resp.Body)
 		_ = resp.Body.Close()
 		run.wrote("admin"+path, string(text))

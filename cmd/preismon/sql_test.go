@@ -91,9 +91,7 @@ func sqlRowOf(t *testing.T, line string) string {
 			CurrencyCode string
 		}
 	}
-	if err := json.Unmarshal([]byte(line), &r); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal([]byte(line), &r))
 	words := []string{r.ItemID, r.Site, strconv.FormatInt(r.CapturedAt.UnixMilli(), 10), r.Availability, "", "", ""}
 	if r.Merchant != nil {
 		words[4] = *r.Merchant
@@ -138,9 +136,7 @@ func (p *person) sameInSQL(t *testing.T, flags []string) int {
 // TestConverse: statements come one after the other; one that fails ends them.
 func TestConverse(t *testing.T) {
 	rows := filepath.Join(t.TempDir(), "rows.csv")
-	if err := os.WriteFile(rows, []byte("site,cents\nshop-one,1250\nshop-two,999\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(rows, []byte("site,cents\nshop-one,1250\nshop-two,999\n"), 0o600))
 	for _, c := range []struct {
 		in, out string
 		code    int

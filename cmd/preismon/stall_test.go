@@ -87,9 +87,7 @@ func TestProjectorGivesLeaseBack(t *testing.T) {
 	cutOff := startRole(t, args(through)...)
 	eventually(t, time.Minute, "the second stands by", func() bool { return strings.Contains(cutOff.stderr.String(), "standing by") })
 	between.Refuse()
-	if err := leader.cmd.Process.Signal(syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	must(t, leader.cmd.Process.Signal(syscall.SIGKILL))
 	eventually(t, time.Minute, "it gives the lease back", func() bool { return strings.Contains(cutOff.stderr.String(), "lease given back") })
 	third := startRole(t, args(s.ProjectorDSN)...)
 	eventually(t, 10*time.Second, "the third leads", func() bool { return third.metric(leaderMetric) == "1" })

@@ -48,9 +48,7 @@ func message(stderr string) string {
 func file(t *testing.T, name, content string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte(content), 0o600))
 	return path
 }
 
@@ -60,9 +58,7 @@ func program(t *testing.T, name, script string) string {
 	t.Helper()
 	dir := t.TempDir()
 	if name != "" {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script+"\n"), 0o755))
 	}
 	return "PATH=" + dir
 }
@@ -73,12 +69,8 @@ func ndjson(t *testing.T, w io.Writer, events []*event.Event) {
 	out := bufio.NewWriter(w)
 	for _, e := range events {
 		text, err := event.Encode(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		_, _ = out.Write(append(text, '\n'))
 	}
-	if err := out.Flush(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, out.Flush())
 }

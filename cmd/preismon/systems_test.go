@@ -20,9 +20,7 @@ import (
 func TestOtherSystems(t *testing.T) {
 	testserver.Full(t, "other systems")
 	root, err := filepath.Abs(rootFolder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ours := func(name string) bool { return strings.HasPrefix(name, root+string(filepath.Separator)) }
 	for _, platform := range []string{"darwin/amd64", "darwin/arm64", "linux/arm64", "windows/amd64"} {
 		t.Run(platform, func(t *testing.T) {
@@ -43,9 +41,7 @@ func TestOtherSystems(t *testing.T) {
 					return file, err
 				},
 			}, "./...")
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			seen := 0
 			source.Visit(loaded, nil, func(p *source.Package) {
 				if p.Module == nil || !p.Module.Main {

@@ -29,23 +29,13 @@ func terminal(t *testing.T, columns uint16) (tty *os.File, shown func() string) 
 func keyboard(t *testing.T, columns uint16) (tty *os.File, typed func(string), shown func() string) {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0))
 	n, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	tty, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: columns}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: columns}))
 	text := make(chan string, 1)
 	go func() {
 		b, _ := io.ReadAll(master) // EIO: nobody has the other end any more
@@ -109,9 +99,7 @@ func TestTablesOnTerminals(t *testing.T) {
 		t.Errorf("exit code %d\n%s", code, text)
 	}
 	script := filepath.Join(t.TempDir(), "pager")
-	if err := os.WriteFile(script, []byte("#!/bin/sh\necho paged by $1 with $LESS\nhead -n 2\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(script, []byte("#!/bin/sh\necho paged by $1 with $LESS\nhead -n 2\n"), 0o755))
 	if text, code := show(script+" me", 200, url); code != 0 || !strings.Contains(text, "paged by me with FRX\nsite") || strings.Contains(text, "shop-2") {
 		t.Errorf("exit code %d\n%s", code, text)
 	}
@@ -161,9 +149,7 @@ func TestQuestionsOnATerminal(t *testing.T) {
 	t.Parallel()
 	u := startUp(t)
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "preise.csv"), []byte("Shop;Artikel;Preis;Datum\nladen.de;Stift;1,20 €;01.10.2026 09:00\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, "preise.csv"), []byte("Shop;Artikel;Preis;Datum\nladen.de;Stift;1,20 €;01.10.2026 09:00\n"), 0o600))
 	answered := func(answer string, args ...string) (string, int) {
 		t.Helper()
 		tty, typed, shown := keyboard(t, 120)

@@ -25,12 +25,8 @@ func (d *demoTest) trace(t *testing.T) {
 	}
 	var id string
 	var seq, rows, mine, mandate uint64
-	if err := db.QueryRow(`SELECT event_id, seq, rows FROM ingested_events WHERE (epoch, seq) IN (SELECT epoch, seq FROM observations_by_mandate) ORDER BY seq LIMIT 1`).Scan(&id, &seq, &rows); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.QueryRow(`SELECT mandate, count() FROM observations_by_mandate WHERE seq = ? GROUP BY mandate ORDER BY mandate LIMIT 1`, seq).Scan(&mandate, &mine); err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.QueryRow(`SELECT event_id, seq, rows FROM ingested_events WHERE (epoch, seq) IN (SELECT epoch, seq FROM observations_by_mandate) ORDER BY seq LIMIT 1`).Scan(&id, &seq, &rows))
+	must(t, db.QueryRow(`SELECT mandate, count() FROM observations_by_mandate WHERE seq = ? GROUP BY mandate ORDER BY mandate LIMIT 1`, seq).Scan(&mandate, &mine))
 	contains := func(text string, words ...string) {
 		t.Helper()
 		for _, w := range words {
@@ -43,13 +39,9 @@ func (d *demoTest) trace(t *testing.T) {
 
 	js := d.up.bus(t).js
 	s, err := js.Stream(t.Context(), "CATALOG")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	m, err := s.GetMsg(t.Context(), s.CachedInfo().State.LastSeq)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	contains(trace(0, m.Header.Get(jetstream.MsgIDHeader)), "CATALOG, sequence", "applied")
 
 	poison := uuid.NewString()

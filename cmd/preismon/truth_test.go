@@ -70,22 +70,16 @@ func factsOf(e *event.Event) (all []fact) {
 func demoOf(t *testing.T, dir string) demoState {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, demoStateFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var s demoState
-	if err := json.Unmarshal(text, &s); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(text, &s))
 	return s
 }
 
 func marketOf(t *testing.T, s demoState) *market.Market {
 	t.Helper()
 	m, err := market.New(market.Config{Seed: s.Seed, Scale: s.Scale, Now: time.Now(), Start: s.Start})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return m
 }
 
@@ -93,9 +87,7 @@ func marketOf(t *testing.T, s demoState) *market.Market {
 func database(t *testing.T, dsn string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("clickhouse", dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	return db
 }
@@ -140,21 +132,15 @@ func storedNow(t *testing.T, db *sql.DB) map[string][]fact {
 		       toUInt8(o.outcome), toString(o.currency), o.price_minor, o.shipping_minor, toString(o.merchant)
 		FROM observations AS o LEFT JOIN ingested_events AS e ON o.epoch = e.epoch AND o.seq = e.seq
 		ORDER BY o.epoch, o.seq, o.capture, o.offer`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer rows.Close() //nolint:errcheck // read to its end
 	all := map[string][]fact{}
 	for rows.Next() {
 		var f fact
-		if err := rows.Scan(&f.Event, &f.Capture, &f.Offer, &f.Item, &f.Site, &f.At, &f.Outcome, &f.Currency, &f.Price, &f.Shipping, &f.Merchant); err != nil {
-			t.Fatal(err)
-		}
+		must(t, rows.Scan(&f.Event, &f.Capture, &f.Offer, &f.Item, &f.Site, &f.At, &f.Outcome, &f.Currency, &f.Price, &f.Shipping, &f.Merchant))
 		all[f.Event] = append(all[f.Event], f)
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, rows.Err())
 	return all
 }
 
@@ -281,9 +267,7 @@ func chain(all ...iter.Seq[*event.Event]) iter.Seq[*event.Event] {
 func applied(t *testing.T, u *upProcess) {
 	t.Helper()
 	r, err := embedded.ReadRuntime(u.DataDir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	waitApplied(t, r.NATSURL)
 }
 

@@ -34,18 +34,12 @@ exec env PREISMON_CLICKHOUSE_CHILD="{\"library\":\"LIBRARY\",\"args\":[\"clickho
 func TestUpWithProgram(t *testing.T) {
 	t.Parallel()
 	library, err := (&embedded.Library{Logger: slog.New(slog.DiscardHandler)}).Ensure(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	binary, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	bin := t.TempDir()
 	script := strings.NewReplacer("LIBRARY", library, "BINARY", binary).Replace(programScript)
-	if err := os.WriteFile(filepath.Join(bin, "clickhouse"), []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(bin, "clickhouse"), []byte(script), 0o755))
 	hidden := t.TempDir()
 	u := launchUp(t, []string{"PATH=" + bin + ":/usr/bin:/bin", embedded.CacheVariable + "=" + hidden, "npm_config_registry=http://127.0.0.1:1"})
 	u.awaitReady()
@@ -53,9 +47,7 @@ func TestUpWithProgram(t *testing.T) {
 		t.Error(err)
 	}
 	resp, err := http.Get(u.URL + "/docs/runbook")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer resp.Body.Close()
 	if page, err := io.ReadAll(resp.Body); err != nil || !strings.Contains(string(page), `<h2 id="preismonlag">`) {
 		t.Errorf("%s, %v: %.500s", resp.Status, err, page)

@@ -68,12 +68,8 @@ func newDemoTest(t *testing.T, u *upProcess) *demoTest {
 	state := demoOf(t, u.DataDir)
 	demo := &demoTest{u, marketOf(t, state), state, nil}
 	text, err := os.ReadFile(filepath.Join(u.DataDir, demoAccountsFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, &demo.accounts); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, json.Unmarshal(text, &demo.accounts))
 	return demo
 }
 
@@ -146,20 +142,14 @@ func (d *demoTest) page(t *testing.T) {
 func (d *demoTest) accountsFile(t *testing.T) {
 	name := filepath.Join(d.up.DataDir, demoAccountsFile)
 	info, err := os.Stat(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if info.Mode().Perm() != 0o600 {
 		t.Errorf("%s has mode %v", name, info.Mode())
 	}
 	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var all []map[string]string
-	if err := json.Unmarshal(text, &all); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(text, &all))
 	mandates := map[string]bool{}
 	for _, a := range all {
 		mandates[a["mandate"]] = true
@@ -252,9 +242,7 @@ func (d *demoTest) refused(t *testing.T) {
 	} {
 		body, _ := json.Marshal(map[string]string{"loginIdentifier": credentials[0], "password": credentials[1]})
 		resp, err := http.Post(d.up.URL+"/v1/auth/token", "application/json", bytes.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var text bytes.Buffer
 		_, err = text.ReadFrom(resp.Body)
 		_ = resp.Body.Close()
@@ -340,9 +328,7 @@ func (d *demoTest) admin(t *testing.T) {
 func (d *demoTest) again(t *testing.T) {
 	c := d.client(t, "anna")
 	runtime, err := embedded.ReadRuntime(d.up.DataDir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	began := time.Now()
 	d.up.interrupt()
 	if code := d.up.wait(); code != 0 {

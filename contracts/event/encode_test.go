@@ -98,9 +98,7 @@ func TestDecodeAllocatesPerBatchNotPerOffer(t *testing.T) {
 			batch.Observations = append(batch.Observations, o)
 		}
 		b, err := event.Encode(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return testing.AllocsPerRun(20, func() {
 			if _, err := event.Decode(b); err != nil {
 				t.Fatal(err)

@@ -116,19 +116,13 @@ func TestGoldens(t *testing.T) {
 	for _, e := range samples() {
 		t.Run(string(e.Kind), func(t *testing.T) {
 			encoded, err := event.Encode(e)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			name := filepath.Join("testdata", string(e.Kind)+".json")
 			if *update {
 				var b bytes.Buffer
-				if err := json.Indent(&b, encoded, "", "  "); err != nil {
-					t.Fatal(err)
-				}
+				must(t, json.Indent(&b, encoded, "", "  "))
 				b.WriteByte('\n')
-				if err := os.WriteFile(name, b.Bytes(), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				must(t, os.WriteFile(name, b.Bytes(), 0o644))
 			}
 			golden, err := os.ReadFile(name)
 			if err != nil {
@@ -138,16 +132,12 @@ func TestGoldens(t *testing.T) {
 				t.Errorf("the schema refuses the golden: %v", err)
 			}
 			got, err := event.Decode(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if d := cmp.Diff(e, got); d != "" {
 				t.Error("decoded golden (-want +got):\n" + d)
 			}
 			var compact bytes.Buffer
-			if err := json.Compact(&compact, golden); err != nil {
-				t.Fatal(err)
-			}
+			must(t, json.Compact(&compact, golden))
 			if d := cmp.Diff(compact.String(), string(encoded)); d != "" {
 				t.Error("encoded (-golden +got):\n" + d)
 			}
@@ -176,9 +166,7 @@ func TestSubjects(t *testing.T) {
 func TestDecodeSettlesWhatJSONLeavesOpen(t *testing.T) {
 	golden := func(k event.Kind) string {
 		b, err := os.ReadFile(filepath.Join("testdata", string(k)+".json"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return string(b)
 	}
 	item, obs := golden(event.KindItem), golden(event.KindObservations)
@@ -271,5 +259,12 @@ func TestEncodeRefuses(t *testing.T) {
 	batch.Observations[0].Offers = offers
 	if _, err := event.Encode(big); err == nil || !strings.Contains(err.Error(), "at most 1000000") {
 		t.Errorf("too large: %v", err)
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -21,9 +21,7 @@ import (
 // The schema and the types name the same fields.
 func TestSchemaNamesEveryField(t *testing.T) {
 	var doc map[string]any
-	if err := json.Unmarshal(event.Schema, &doc); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(event.Schema, &doc))
 	var inSchema []string
 	var walk func(v any)
 	walk = func(v any) {
@@ -102,19 +100,13 @@ func TestSchemaAndDecodeAgree(t *testing.T) {
 	refused, accepted := 0, 0
 	for _, e := range samples() {
 		b, err := event.Encode(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var doc any
-		if err := json.Unmarshal(b, &doc); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal(b, &doc))
 		each(doc, "", func(path string, set func(v any), remove func()) {
 			try := func(what string) {
 				b, err := json.Marshal(doc)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				bySchema := check(s, b)
 				_, byDecode := event.Decode(b)
 				switch {

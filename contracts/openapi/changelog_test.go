@@ -41,9 +41,7 @@ func entries(t *testing.T) (rules string, all []entry) {
 func hundredths(t *testing.T, version string) int {
 	t.Helper()
 	f, err := strconv.ParseFloat(version, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return int(f*100 + 0.5)
 }
 

@@ -18,20 +18,12 @@ import (
 // The JSON form says exactly what the YAML says (PUB-03).
 func TestJSONEqualsYAML(t *testing.T) {
 	var fromYAML any
-	if err := yaml.Unmarshal(document(t, openapi.YAMLPath), &fromYAML); err != nil {
-		t.Fatal(err)
-	}
+	must(t, yaml.Unmarshal(document(t, openapi.YAMLPath), &fromYAML))
 	want, err := json.Marshal(fromYAML)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var a, b any
-	if err := json.Unmarshal(want, &a); err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(document(t, openapi.JSONPath), &b); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(want, &a))
+	must(t, json.Unmarshal(document(t, openapi.JSONPath), &b))
 	if diff := cmp.Diff(a, b); diff != "" {
 		t.Error(diff)
 	}
@@ -47,9 +39,7 @@ var hosts = regexp.MustCompile(`[a-z]+://[^/\s"'` + "`" + `)>]*`)
 func TestDocumentsNameNoHost(t *testing.T) {
 	for _, base := range []string{"http://127.0.0.1:18080", "https://prices.example.test/api"} {
 		all, err := openapi.Documents(base)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, d := range all {
 			if bytes.Contains(d.Body, []byte("{base_url}")) {
 				t.Errorf("%s still has {base_url}", d.Path)
@@ -127,11 +117,14 @@ func TestCodesAreDescribed(t *testing.T) {
 func asJSON(t *testing.T, v any) (plain any) {
 	t.Helper()
 	b, err := json.Marshal(v)
+	must(t, err)
+	must(t, json.Unmarshal(b, &plain))
+	return plain
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal(b, &plain); err != nil {
-		t.Fatal(err)
-	}
-	return plain
 }

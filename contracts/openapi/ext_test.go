@@ -15,9 +15,7 @@ import (
 func loadExt(t *testing.T) *openapi3.T {
 	t.Helper()
 	doc, err := openapi3.NewLoader().LoadFromData(document(t, openapi.ExtYAMLPath))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return doc
 }
 
@@ -38,19 +36,11 @@ func TestExtDocument(t *testing.T) {
 		t.Errorf("the changelog begins with %.20q", newest)
 	}
 	var fromYAML, fromJSON any
-	if err := yaml.Unmarshal(document(t, openapi.ExtYAMLPath), &fromYAML); err != nil {
-		t.Fatal(err)
-	}
+	must(t, yaml.Unmarshal(document(t, openapi.ExtYAMLPath), &fromYAML))
 	plain, err := json.Marshal(fromYAML)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(plain, &fromYAML); err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(document(t, openapi.ExtJSONPath), &fromJSON); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, json.Unmarshal(plain, &fromYAML))
+	must(t, json.Unmarshal(document(t, openapi.ExtJSONPath), &fromJSON))
 	if diff := cmp.Diff(fromYAML, fromJSON); diff != "" {
 		t.Error(diff)
 	}

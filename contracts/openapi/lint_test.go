@@ -16,9 +16,7 @@ func TestLint(t *testing.T) {
 	var files []string
 	for _, path := range []string{openapi.YAMLPath, "/openapi/reads.yaml", "/openapi/files.yaml", "/openapi/agents.yaml", openapi.ExtYAMLPath} {
 		file := filepath.Join(dir, filepath.Base(path))
-		if err := os.WriteFile(file, document(t, path), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(file, document(t, path), 0o600))
 		files = append(files, file)
 	}
 	for linter, args := range map[string][]string{
@@ -36,8 +34,6 @@ func TestLint(t *testing.T) {
 func rules(t *testing.T, linter string) string {
 	t.Helper()
 	path, err := filepath.Abs("testdata/" + linter + ".yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return path
 }

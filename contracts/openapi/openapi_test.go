@@ -17,9 +17,7 @@ const base = "https://prices.example.test/api"
 func document(t *testing.T, path string) []byte {
 	t.Helper()
 	all, err := openapi.Documents(base)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, d := range all {
 		if d.Path == path {
 			return d.Body
@@ -32,9 +30,7 @@ func document(t *testing.T, path string) []byte {
 func load(t *testing.T) *openapi3.T {
 	t.Helper()
 	doc, err := openapi3.NewLoader().LoadFromData(document(t, openapi.YAMLPath))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return doc
 }
 

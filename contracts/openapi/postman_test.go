@@ -56,9 +56,7 @@ func TestPostmanCollection(t *testing.T) {
 		Variable []struct{ Key, Value string }
 		folder
 	}
-	if err := json.Unmarshal(text, &c); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(text, &c))
 	if !strings.HasSuffix(c.Info.Schema, "/v2.1.0/collection.json") || c.Info.Name == "" || c.Auth.Type != "bearer" || c.Auth.Bearer[0].Value != "{{accessToken}}" {
 		t.Errorf("%+v %+v", c.Info, c.Auth)
 	}

@@ -154,9 +154,7 @@ func TestGuidance(t *testing.T) {
 // What models read stays short: fewer words than when the tools answered less.
 func TestTextsForModelsAreShort(t *testing.T) {
 	source, err := os.ReadFile("llms-full.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for name, c := range map[string]struct {
 		text []byte
 		most int

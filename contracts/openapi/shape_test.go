@@ -12,17 +12,13 @@ import (
 func shapeText(t *testing.T, v any) string {
 	t.Helper()
 	text, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(text)
 }
 
 func TestParametersComeInOrderWithoutReferences(t *testing.T) {
 	got, err := openapi.Parameters("listObservationQuality")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var names []string
 	for _, p := range got {
 		names = append(names, p.Name)
@@ -40,9 +36,7 @@ func TestParametersComeInOrderWithoutReferences(t *testing.T) {
 
 func TestAnAnswerShapeNamesMembersAndTypes(t *testing.T) {
 	got, err := openapi.AnswerShape("getLatestImport")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	const want = `{"properties":{"archivedAt":{"type":"string"},"contentType":{"enum":["text/csv; charset=utf-8",` +
 		`"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet","application/zip","application/octet-stream"]},` +
 		`"filename":{"description":"What a download is called","type":"string"},` +
@@ -52,9 +46,7 @@ func TestAnAnswerShapeNamesMembersAndTypes(t *testing.T) {
 		t.Error(diff)
 	}
 	order, err := openapi.AnswerShape("getOrder")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	monitoring := order["properties"].(openapi.Schema)["monitoring"].(openapi.Schema)["properties"].(openapi.Schema)
 	if said := order["properties"].(openapi.Schema)["coverage"].(openapi.Schema)["properties"].(openapi.Schema)["ratio"].(openapi.Schema)["description"]; said != "Observed to configured" { // the first clause
 		t.Error(said)

@@ -76,9 +76,7 @@ func TestCompose(t *testing.T) {
 		"deploy/clickhouse": "deploy/clickhouse", "deploy/nats": "deploy/nats", "deploy/prometheus": "deploy/prometheus",
 	} {
 		to = filepath.Join(s.folder, to)
-		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Dir(to), 0o755))
 		run(t, exec.CommandContext(t.Context(), "cp", "-r", filepath.Join(root, from), to))
 	}
 	run(t, exec.CommandContext(t.Context(), s.program, "secrets", filepath.Join(s.folder, "deploy/secrets")))
@@ -220,9 +218,7 @@ func (s *stack) archives(t *testing.T) {
 func get(t *testing.T, url string) string {
 	t.Helper()
 	resp, err := http.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	if err != nil || resp.StatusCode != http.StatusOK {
@@ -269,9 +265,7 @@ func (s *stack) scraped(t *testing.T) {
 				PublishedPort int
 			}
 		}
-		if err := json.Unmarshal([]byte(line), &c); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal([]byte(line), &c))
 		for _, p := range c.Publishers {
 			if p.PublishedPort != 0 {
 				ports = append(ports, fmt.Sprintf("%s %s:%d", c.Service, p.URL, p.PublishedPort))

@@ -43,9 +43,7 @@ type composeFile struct {
 func readCompose(t *testing.T, name string) (f composeFile) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := yaml.UnmarshalWithOptions(text, &f, yaml.AllowDuplicateMapKey()); err != nil { // of merged anchors {
 		t.Fatal(err)
 	}
@@ -105,9 +103,7 @@ func TestFile(t *testing.T) {
 // TestAlternative: RustFS gets the data and the secrets that MinIO gets.
 func TestAlternative(t *testing.T) {
 	text, err := os.ReadFile("rustfs.yml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s3 := readCompose(t, "docker-compose.yml").Services["s3"]
 	for _, must := range append([]string{"/data", ":9000"}, s3.Secrets...) {
 		if !strings.Contains(string(text), must) {

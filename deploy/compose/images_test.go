@@ -46,9 +46,7 @@ func buildImages(t *testing.T) (program string) {
 	t.Helper()
 	work := t.TempDir()
 	text, err := os.ReadFile(filepath.Join(root, "deploy/Dockerfile"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	stages := parseStages(t, string(text))
 	sources := sent(t)
 	for _, name := range []string{"build", "explorer"} {
@@ -82,9 +80,7 @@ func buildImages(t *testing.T) (program string) {
 func static(t *testing.T, program string) {
 	t.Helper()
 	f, err := elf.Open(program)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close() //nolint:errcheck // only read
 	for _, p := range f.Progs {
 		if p.Type == elf.PT_INTERP {
@@ -169,26 +165,18 @@ func buildStandIns(t *testing.T) {
 	t.Helper()
 	work := t.TempDir()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	library, err := (&embedded.Library{}).Ensure(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	link(t, self, filepath.Join(work, "base/usr/bin/clickhouse"))
 	link(t, library, filepath.Join(work, "library"+libraryInImage))
 	for _, name := range []string{"nats-server", "wget"} {
-		if err := os.Symlink("clickhouse", filepath.Join(work, "base/usr/bin", name)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Symlink("clickhouse", filepath.Join(work, "base/usr/bin", name)))
 	}
 	for _, file := range needed(t, self, library) {
 		link(t, file, filepath.Join(work, "base", file))
 	}
-	if err := os.MkdirAll(filepath.Join(work, "data"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Join(work, "data"), 0o755))
 	write(t, filepath.Join(work, "Dockerfile"), `FROM scratch AS nats
 COPY base /
 ENV PATH=/usr/bin
@@ -209,9 +197,7 @@ func buildPrometheus(t *testing.T) {
 	for _, file := range needed(t, program) {
 		link(t, file, filepath.Join(work, "base", file))
 	}
-	if err := os.MkdirAll(filepath.Join(work, "data"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Join(work, "data"), 0o755))
 	write(t, filepath.Join(work, "Dockerfile"), "FROM "+natsImage+` AS prometheus
 COPY base /
 COPY --chown=65534:65534 data /prometheus
@@ -241,9 +227,7 @@ func needed(t *testing.T, files ...string) []string {
 // link puts a file somewhere else, as a copy where it must be.
 func link(t *testing.T, from, to string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Dir(to), 0o755))
 	if real, err := filepath.EvalSymlinks(from); err == nil {
 		from = real
 	}
@@ -254,7 +238,5 @@ func link(t *testing.T, from, to string) {
 
 func write(t *testing.T, name, text string) {
 	t.Helper()
-	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(name, []byte(text), 0o644))
 }

@@ -12,9 +12,7 @@ import (
 
 func must(t *testing.T, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 // again: what was kept is there after the containers were recreated.
@@ -36,9 +34,7 @@ func (s *stack) stops(t *testing.T) {
 			Service  string
 			ExitCode int
 		}
-		if err := json.Unmarshal([]byte(line), &c); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal([]byte(line), &c))
 		if c.ExitCode != 0 {
 			t.Errorf("%s ended with %d", c.Service, c.ExitCode)
 		}
@@ -48,9 +44,7 @@ func (s *stack) stops(t *testing.T) {
 func freePort(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer l.Close()
 	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 }
@@ -80,9 +74,7 @@ type container struct {
 func (s *stack) hardened(t *testing.T) {
 	ids := strings.Fields(run(t, s.compose("ps", "--all", "--quiet")))
 	var all []container
-	if err := json.Unmarshal([]byte(docker(t, append([]string{"inspect"}, ids...)...)), &all); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal([]byte(docker(t, append([]string{"inspect"}, ids...)...)), &all))
 	want := 7
 	if s.prometheus != "" {
 		want++

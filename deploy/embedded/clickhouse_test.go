@@ -61,9 +61,7 @@ func startClickHouse(t testing.TB, cfg embedded.ClickHouseConfig) *embedded.Clic
 		cfg.Logger = quiet()
 	}
 	ch, err := embedded.StartClickHouse(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		if err := ch.Stop(context.Background()); err != nil {
 			t.Error(err)
@@ -75,9 +73,7 @@ func startClickHouse(t testing.TB, cfg embedded.ClickHouseConfig) *embedded.Clic
 func open(t testing.TB, dsn string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("clickhouse", dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	return db
 }
@@ -125,9 +121,7 @@ func TestClickHouseKeepsDataAfterKill(t *testing.T) {
 	mustExec(t, db, "CREATE TABLE numbered (n UInt64) ENGINE = MergeTree ORDER BY n")
 	projector := open(t, ch.DSN(embedded.ProjectorUser, ""))
 	mustExec(t, projector, "INSERT INTO numbered SELECT number FROM numbers(100000)")
-	if err := syscall.Kill(ch.PID(), syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Kill(ch.PID(), syscall.SIGKILL))
 	<-ch.Done()
 
 	ch = startClickHouse(t, cfg)
@@ -136,9 +130,7 @@ func TestClickHouseKeepsDataAfterKill(t *testing.T) {
 		t.Errorf("sum after kill -9 and start: %d, want 4999950000", n)
 	}
 	began := time.Now()
-	if err := ch.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, ch.Stop(t.Context()))
 	if took := time.Since(began); took > 5*time.Second {
 		t.Errorf("Stop took %s", took)
 	}
@@ -176,9 +168,7 @@ func TestClickHouseYields(t *testing.T) {
 		t.Errorf("%d rows", n)
 	}
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", ch.PID()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	nice := map[string]int{} // how many threads have a value
 	for _, name := range threads {
 		text, err := os.ReadFile(name)
@@ -205,9 +195,7 @@ func TestClickHouseLogsAfterRestart(t *testing.T) {
 		if n := count(t, db, "SELECT count() FROM system.query_log WHERE query LIKE '%to be logged%' AND type = 'QueryFinish'"); n == 0 {
 			t.Error("the query is not in the log")
 		}
-		if err := ch.Stop(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, ch.Stop(t.Context()))
 	}
 }
 
@@ -241,9 +229,7 @@ func TestClickHouseLogs(t *testing.T) {
 	}
 	for _, name := range []string{"passwords.json", "users.xml", "config.xml"} {
 		st, err := os.Stat(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if st.Mode().Perm() != 0o600 {
 			t.Errorf("%s has mode %v", name, st.Mode())
 		}
@@ -257,12 +243,8 @@ func TestClickHouseEndsWithItsParent(t *testing.T) {
 		cmd.Env = append(os.Environ(), helperVariable+"="+dir)
 		cmd.Stderr = os.Stderr
 		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, cmd.Start())
 		t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 		line, err := bufio.NewReader(out).ReadString('\n')
 		pid, isPID := strings.CutPrefix(strings.TrimSpace(line), "pid ")
@@ -270,9 +252,7 @@ func TestClickHouseEndsWithItsParent(t *testing.T) {
 			t.Fatalf("the parent said %q, %v", line, err)
 		}
 		n, err := strconv.Atoi(pid)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return cmd, n
 	}
 	cmd, child := start()
@@ -297,9 +277,7 @@ func TestClickHouseEndsWithItsParent(t *testing.T) {
 	_ = cmd.Wait()
 	_, second := start()
 	r, err = embedded.ReadRuntime(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if count(t, open(t, r.AdminDSN), "SELECT sum(n) FROM kept") != 7 {
 		t.Error("the row is lost")
 	}
@@ -307,4 +285,11 @@ func TestClickHouseEndsWithItsParent(t *testing.T) {
 		t.Error("the second child is gone")
 	}
 	eventually(t, 2*time.Second, "the first child is gone", func() bool { return gone(child) })
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

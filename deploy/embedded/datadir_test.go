@@ -19,9 +19,7 @@ func TestDataDir(t *testing.T) {
 		t.Errorf("runtime of no folder: %v", err)
 	}
 	d, err := embedded.OpenDataDir(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := embedded.OpenDataDir(path); err == nil || !strings.Contains(err.Error(), "in use by process") {
 		t.Errorf("second open: %v", err)
 	}
@@ -29,14 +27,10 @@ func TestDataDir(t *testing.T) {
 		t.Errorf("runtime of a starting process: %v", err)
 	}
 	want := embedded.Runtime{NATSURL: "nats://a:b@127.0.0.1:1", QueryDSN: "clickhouse://q", APIURL: "http://127.0.0.1:2"}
-	if err := d.WriteRuntime(want); err != nil {
-		t.Fatal(err)
-	}
+	must(t, d.WriteRuntime(want))
 	want.PID, want.StartedAt = os.Getpid(), d.StartedAt
 	got, err := embedded.ReadRuntime(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -49,18 +43,12 @@ func TestDataDir(t *testing.T) {
 	stale := want
 	stale.PID = 1 << 30
 	text, err := json.Marshal(stale)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(d.Join("runtime.json"), text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, os.WriteFile(d.Join("runtime.json"), text, 0o600))
 	if r, err := embedded.ReadRuntime(path); !errors.Is(err, embedded.ErrNotRunning) || r != (embedded.Runtime{}) {
 		t.Errorf("runtime of a killed process: %v, %v", r, err)
 	}
-	if err := d.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, d.Close())
 	if _, err := os.Stat(filepath.Join(path, "runtime.json")); !os.IsNotExist(err) {
 		t.Errorf("the runtime file is there after Close: %v", err)
 	}
@@ -77,12 +65,8 @@ func TestDataDir(t *testing.T) {
 
 func TestDataDirRefusesForeignFolder(t *testing.T) {
 	path := t.TempDir()
-	if err := os.WriteFile(filepath.Join(path, "thesis.txt"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(path, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(path, "thesis.txt"), nil, 0o644))
+	must(t, os.Chmod(path, 0o755))
 	if _, err := embedded.OpenDataDir(path); err == nil || !strings.Contains(err.Error(), "not a data folder of preismon") {
 		t.Errorf("foreign folder: %v", err)
 	}

@@ -25,16 +25,12 @@ func pack(t *testing.T, library string) (packed []byte, integrity string) {
 	gz := gzip.NewWriter(&b)
 	archive := tar.NewWriter(gz)
 	for name, content := range map[string]string{"package/package.json": "{}", "package/libchdb.so": library} {
-		if err := archive.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(content)), Typeflag: tar.TypeReg}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, archive.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(content)), Typeflag: tar.TypeReg}))
 		if _, err := archive.Write([]byte(content)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(archive.Close(), gz.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(archive.Close(), gz.Close()))
 	sum := sha512.Sum512(b.Bytes())
 	return b.Bytes(), "sha512-" + base64.StdEncoding.EncodeToString(sum[:])
 }
@@ -46,9 +42,7 @@ func fakeNPM(t *testing.T, script string) (runs string) {
 	dir := t.TempDir()
 	runs = filepath.Join(dir, "runs")
 	text := "#!/bin/sh\necho run >> '" + runs + "'\n" + script + "\n"
-	if err := os.WriteFile(filepath.Join(dir, "npm"), []byte(text), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, "npm"), []byte(text), 0o755))
 	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 	return runs
 }
@@ -57,9 +51,7 @@ func fakeNPM(t *testing.T, script string) (runs string) {
 func handOut(t *testing.T, packed []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "source")
-	if err := os.WriteFile(path, packed, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, packed, 0o600))
 	return `[ "$1" = pack ] && [ "$2" = "@preismon/test@1.2.3" ] && [ "$3" = --pack-destination ] || exit 9
 cp '` + path + `' "$4/test-1.2.3.tgz"`
 }
@@ -94,9 +86,7 @@ func TestLibraryIsFetchedOnce(t *testing.T) {
 	}
 	wg.Wait()
 	path, err := library().Ensure(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if want := filepath.Join(cache, "preismon-test-1.2.3", "libchdb.so"); path != want {
 		t.Errorf("path %s, want %s", path, want)
 	}
@@ -112,9 +102,7 @@ func TestLibraryIsFetchedOnce(t *testing.T) {
 	check()
 
 	// A truncated file is seen at once and fetched again.
-	if err := os.Truncate(path, 3); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Truncate(path, 3))
 	var bar bytes.Buffer
 	l := library()
 	l.Terminal = &bar
@@ -130,9 +118,7 @@ func TestLibraryIsFetchedOnce(t *testing.T) {
 	if again, err := library().Refetch(t.Context()); again || err != nil {
 		t.Errorf("a right file was fetched again: %v, %v", again, err)
 	}
-	if err := os.WriteFile(path, []byte("THE ENGINE"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte("THE ENGINE"), 0o600))
 	if again, err := library().Refetch(t.Context()); !again || err != nil {
 		t.Errorf("a wrong file was kept: %v, %v", again, err)
 	}
@@ -226,9 +212,7 @@ func TestLibraryDoesNotLoad(t *testing.T) {
 		t.Error(err)
 	}
 	path := filepath.Join(cache, "preismon-test-1.2.3", "libchdb.so")
-	if err := os.WriteFile(path, []byte("no ENGINE at all"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte("no ENGINE at all"), 0o600))
 	t.Setenv("PATH", t.TempDir())
 	_, err = embedded.StartClickHouse(t.Context(), embedded.ClickHouseConfig{
 		Dir: t.TempDir(), NoProgram: true, Logger: quiet(),

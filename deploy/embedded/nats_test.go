@@ -17,9 +17,7 @@ func startNATS(t testing.TB, cfg embedded.NATSConfig) *embedded.NATS {
 	t.Helper()
 	cfg.Logger = quiet()
 	n, err := embedded.StartNATS(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		if err := n.Stop(context.Background()); err != nil {
 			t.Error(err)
@@ -31,14 +29,10 @@ func startNATS(t testing.TB, cfg embedded.NATSConfig) *embedded.NATS {
 func connect(t testing.TB, url string, options ...nats.Option) jetstream.JetStream {
 	t.Helper()
 	nc, err := nats.Connect(url, options...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(nc.Close)
 	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return js
 }
 
@@ -48,9 +42,7 @@ func TestNATSKeepsMessages(t *testing.T) {
 		n := startNATS(t, embedded.NATSConfig{Dir: dir, SyncAlways: always})
 		js := connect(t, n.URL())
 		stream, err := js.CreateOrUpdateStream(t.Context(), jetstream.StreamConfig{Name: "KEPT", Subjects: []string{"kept.>"}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if always {
 			m, err := stream.GetMsg(t.Context(), 1)
 			if err != nil || len(m.Data) != 5<<20 {
@@ -60,9 +52,7 @@ func TestNATSKeepsMessages(t *testing.T) {
 		if _, err := connect(t, n.URL(), nats.InProcessServer(n)).Publish(t.Context(), "kept.a", make([]byte, 5<<20)); err != nil {
 			t.Fatal(err)
 		}
-		if err := n.Stop(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, n.Stop(t.Context()))
 	}
 	st, err := os.Stat(filepath.Join(dir, "passwords.json"))
 	if err != nil || st.Mode().Perm() != 0o600 {

@@ -22,16 +22,12 @@ func TestPackageFiles(t *testing.T) {
 	gz := gzip.NewWriter(&b)
 	archive := tar.NewWriter(gz)
 	for _, f := range [][2]string{{"package/README.md", "no"}, {"package/dist/a.css", "style"}, {"package/dist/a.js", "script"}} {
-		if err := archive.WriteHeader(&tar.Header{Name: f[0], Mode: 0o644, Size: int64(len(f[1])), Typeflag: tar.TypeReg}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, archive.WriteHeader(&tar.Header{Name: f[0], Mode: 0o644, Size: int64(len(f[1])), Typeflag: tar.TypeReg}))
 		if _, err := archive.Write([]byte(f[1])); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(archive.Close(), gz.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(archive.Close(), gz.Close()))
 	sum := sha512.Sum512(b.Bytes())
 	pkg := embedded.Package{
 		Name: "@preismon/test", Version: "1.2.3", Integrity: "sha512-" + base64.StdEncoding.EncodeToString(sum[:]), Packed: int64(b.Len()),
@@ -42,9 +38,7 @@ func TestPackageFiles(t *testing.T) {
 	check := func(fetched int) {
 		t.Helper()
 		dir, err := embedded.PackageFiles(t.Context(), pkg, quiet())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for name, want := range map[string]string{"a.js": "script", "a.css": "style"} {
 			if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(got) != want {
 				t.Errorf("%s is %q, %v", name, got, err)
@@ -56,9 +50,7 @@ func TestPackageFiles(t *testing.T) {
 		if n := lines(t, runs); n != fetched {
 			t.Errorf("fetched %d times, want %d", n, fetched)
 		}
-		if err := os.Truncate(filepath.Join(dir, "a.css"), 2); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Truncate(filepath.Join(dir, "a.css"), 2))
 	}
 	check(1)
 	check(2) // the second file was damaged

@@ -47,9 +47,7 @@ func putProgram(t *testing.T, version string) {
 	dir := t.TempDir()
 	script := "#!/bin/sh\n[ \"$2\" = --version ] && { echo 'ClickHouse server version " + version + " (official build).'; exit; }\n" +
 		"exec env " + fakeVariable + "=\"${2#--config-file=}\" '" + os.Args[0] + "'\n"
-	if err := os.WriteFile(filepath.Join(dir, "clickhouse"), []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, "clickhouse"), []byte(script), 0o755))
 	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
 
@@ -58,9 +56,7 @@ func TestClickHouseProgramOnPath(t *testing.T) {
 	for _, kill := range []bool{false, true} {
 		dir := t.TempDir()
 		ch, err := embedded.StartClickHouse(t.Context(), embedded.ClickHouseConfig{Dir: dir, Logger: quiet()})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if ch.Engine() != "clickhouse program" {
 			t.Errorf("engine %q", ch.Engine())
 		}
@@ -69,17 +65,11 @@ func TestClickHouseProgramOnPath(t *testing.T) {
 			t.Errorf("a server has a user without a password: %v", err)
 		}
 		text, err := os.ReadFile(filepath.Join(dir, "pid"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		program, err := strconv.Atoi(string(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if kill && runtime.GOOS == "linux" {
-			if err := syscall.Kill(ch.PID(), syscall.SIGKILL); err != nil {
-				t.Fatal(err)
-			}
+			must(t, syscall.Kill(ch.PID(), syscall.SIGKILL))
 		}
 		if err := ch.Stop(t.Context()); err != nil {
 			t.Error(err)
@@ -91,9 +81,7 @@ func TestClickHouseProgramOnPath(t *testing.T) {
 func TestClickHouseProgramTooOld(t *testing.T) {
 	putProgram(t, "24.8.1.1")
 	ch, err := embedded.StartClickHouse(t.Context(), embedded.ClickHouseConfig{Dir: t.TempDir(), Logger: quiet()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = ch.Stop(t.Context()) }()
 	if ch.Engine() != "clickhouse library" {
 		t.Errorf("engine %q", ch.Engine())

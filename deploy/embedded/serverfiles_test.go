@@ -19,23 +19,17 @@ var update = flag.Bool("update", false, "write the files of deploy/clickhouse ag
 // all other servers of ours get, so neither can be changed alone.
 func TestContainerFiles(t *testing.T) {
 	config, users, err := embedded.ContainerFiles("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for name, want := range map[string][]byte{"config.xml": config, "users.xml": users} {
 		if err := xml.Unmarshal(want, new(struct{})); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		file := filepath.Join("../clickhouse", name)
 		if *update {
-			if err := os.WriteFile(file, want, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(file, want, 0o644))
 		}
 		got, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if diff := cmp.Diff(string(want), string(got)); diff != "" {
 			t.Errorf("%s is not what the template gives (-template +file); run this test with -update:\n%s", file, diff)
 		}

@@ -27,9 +27,7 @@ func TestClickHouseUsers(t *testing.T) {
 		"CREATE TABLE preismon_test_a.t (n UInt64) ENGINE = MergeTree ORDER BY n", "INSERT INTO preismon_test_a.t VALUES (1)",
 		"CREATE TABLE foreign.t (n UInt64) ENGINE = MergeTree ORDER BY n")
 	secret := filepath.Join(t.TempDir(), "secret.csv")
-	if err := os.WriteFile(secret, []byte("1\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(secret, []byte("1\n"), 0o600))
 	for _, c := range []struct {
 		user, statement string
 		refused         string // part of the error; empty: must work
@@ -117,9 +115,7 @@ func TestClickHouseOutlivesItsClients(t *testing.T) {
 	dir := t.TempDir()
 	ch := startClickHouse(t, embedded.ClickHouseConfig{Dir: dir})
 	u, err := url.Parse(ch.DSN(embedded.QueryUser, ""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for name, breakOff := range map[string]func(conn *net.TCPConn){
 		"reset while idle": func(conn *net.TCPConn) {
 			// The hello of the protocol: name, version, database, user, password.
@@ -178,34 +174,22 @@ func TestClickHouseOutlivesItsClients(t *testing.T) {
 // than the one we know serves, and a warning says what it does not outlive.
 func TestClickHouseSaysThatItIsFragile(t *testing.T) {
 	known, err := (&embedded.Library{Logger: quiet()}).Ensure(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	cache := t.TempDir()
 	dir := filepath.Join(cache, filepath.Base(filepath.Dir(known)))
-	if err := os.CopyFS(dir, os.DirFS(filepath.Dir(known))); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.CopyFS(dir, os.DirFS(filepath.Dir(known))))
 	f, err := os.OpenFile(filepath.Join(dir, filepath.Base(known)), os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	size, err := f.Seek(0, io.SeekEnd)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	text, err := syscall.Mmap(int(f.Fd()), 0, int(size), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	at := bytes.Index(text, []byte("19KillingErrorHandler\x00"))
 	if at < 0 {
 		t.Fatal("the library has no such class")
 	}
 	text[at+2] = 'M'
-	if err := errors.Join(syscall.Munmap(text), f.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(syscall.Munmap(text), f.Close()))
 
 	for _, c := range []struct {
 		name    string

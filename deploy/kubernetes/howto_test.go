@@ -19,13 +19,9 @@ import (
 // is among what was built, in the namespace that was made.
 func TestHowTo(t *testing.T) {
 	root := t.TempDir()
-	if err := os.CopyFS(filepath.Join(root, "deploy", "kubernetes"), os.DirFS(".")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.CopyFS(filepath.Join(root, "deploy", "kubernetes"), os.DirFS(".")))
 	text, err := os.ReadFile("../docs/how-to/run-on-kubernetes.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var copied, applied int
 	var built, named []string // kind/name
 	for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(string(text), -1) {

@@ -130,9 +130,7 @@ func TestKubectl(t *testing.T) {
 	at := httptest.NewServer(server)
 	t.Cleanup(at.Close)
 	root := t.TempDir()
-	if err := os.CopyFS(filepath.Join(root, "deploy", "kubernetes"), os.DirFS(".")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.CopyFS(filepath.Join(root, "deploy", "kubernetes"), os.DirFS(".")))
 	kubectl := func(args ...string) string {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), program, append([]string{"--server", at.URL}, args...)...)
@@ -148,9 +146,7 @@ func TestKubectl(t *testing.T) {
 	var text []byte // an upgrade is of what runs
 	for _, name := range []string{"run-on-kubernetes.md", "upgrade.md"} {
 		part, err := os.ReadFile("../docs/how-to/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		text = append(text, part...)
 	}
 	done := map[string]int{}
@@ -166,9 +162,7 @@ func TestKubectl(t *testing.T) {
 			case slices.Contains(words, "apply"):
 				folder := words[slices.Index(words, "-k")+1]
 				objects, err := render(filepath.Join(root, folder))
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				same(t, objects, kubectl("kustomize", folder))
 				out := kubectl(append(words[1:], "--dry-run=client", "--validate=false", "-o", "name")...)
 				if n := strings.Count(out, "\n"); n != len(objects) {
@@ -181,9 +175,7 @@ func TestKubectl(t *testing.T) {
 			case slices.Contains(words, "create"):
 				for _, w := range words {
 					if name, ok := strings.CutPrefix(w, "--from-file="); ok {
-						if err := os.WriteFile(filepath.Join(root, name), []byte("x"), 0o600); err != nil {
-							t.Fatal(err)
-						}
+						must(t, os.WriteFile(filepath.Join(root, name), []byte("x"), 0o600))
 					}
 				}
 				out := kubectl(append(words[1:], "--dry-run=client", "--validate=false", "-o", "name")...)
@@ -221,9 +213,7 @@ func same(t *testing.T, objects []any, text string) {
 	t.Helper()
 	form := func(v any) string {
 		b, err := yaml.Marshal(v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return string(b)
 	}
 	var want, got []string

@@ -42,9 +42,7 @@ type cluster struct {
 func rendered(t *testing.T, folder string) cluster {
 	t.Helper()
 	objects, err := render(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	c := cluster{configs: map[string]core.ConfigMap{}, replicas: map[string]*int32{}}
 	for _, o := range objects {
 		switch o := o.(type) {
@@ -87,9 +85,7 @@ func rendered(t *testing.T, folder string) cluster {
 func selects(t *testing.T, s *meta.LabelSelector, of labels.Set) bool {
 	t.Helper()
 	selector, err := meta.LabelSelectorAsSelector(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return !selector.Empty() && selector.Matches(of)
 }
 
@@ -316,9 +312,7 @@ func (c cluster) sharded(t *testing.T, folder string) {
 // TestFlags: every variable of a role is one that it knows.
 func TestFlags(t *testing.T) {
 	text, err := os.ReadFile("../docs/reference/configuration.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	known := map[string]string{}
 	for _, section := range strings.Split(string(text), "\n## preismon ")[1:] {
 		role, table, _ := strings.Cut(section, "\n")

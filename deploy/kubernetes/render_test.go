@@ -199,13 +199,9 @@ spec:
 func TestNoRegistry(t *testing.T) {
 	for _, folder := range folders {
 		built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), folder)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		text, err := built.AsYaml()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for line := range bytes.Lines(text) {
 			m := regexp.MustCompile(`image: (\S+)`).FindSubmatch(line)
 			if m == nil {

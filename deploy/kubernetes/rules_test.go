@@ -18,53 +18,33 @@ const rulesFile = "components/monitoring/rules.yaml"
 // links to the runbook at the address of the overlay's query service.
 func TestRules(t *testing.T) {
 	text, err := os.ReadFile("../prometheus/alerts.yml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var want prometheusRule
 	want.APIVersion, want.Kind, want.Name = "monitoring.coreos.com/v1", "PrometheusRule", "preismon"
-	if err := yaml.UnmarshalStrict(text, &want.Spec); err != nil {
-		t.Fatal(err)
-	}
+	must(t, yaml.UnmarshalStrict(text, &want.Spec))
 	if *update {
 		text, err := yaml.Marshal(want)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		text = append([]byte("# Made from deploy/prometheus/alerts.yml, whose comments it lacks.\n"), text...)
-		if err := os.WriteFile(rulesFile, text, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(rulesFile, text, 0o644))
 	}
 	text, err = os.ReadFile(rulesFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var got prometheusRule
-	if err := yaml.UnmarshalStrict(text, &got); err != nil {
-		t.Fatal(err)
-	}
+	must(t, yaml.UnmarshalStrict(text, &got))
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("%s is stale; -update writes it: %s", rulesFile, diff)
 	}
 
 	root := t.TempDir()
-	if err := os.CopyFS(root, os.DirFS(".")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.CopyFS(root, os.DirFS(".")))
 	overlay := root + "/overlays/example/kustomization.yaml"
 	text, err = os.ReadFile(overlay)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	text = []byte(strings.ReplaceAll(string(text), "https://prices.example.com", "https://example.org/prices"))
-	if err := os.WriteFile(overlay, text, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(overlay, text, 0o644))
 	objects, err := render(root + "/overlays/example")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	links := 0
 	for _, o := range objects {
 		r, ok := o.(*prometheusRule)
@@ -82,5 +62,12 @@ func TestRules(t *testing.T) {
 	}
 	if links < 15 {
 		t.Errorf("only %d alerts were looked at", links)
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -14,9 +14,7 @@ import (
 func TestRunbookAddress(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../docs/how-to/watch.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	command := regexp.MustCompile("```sh\n(sed .*)\n```").FindSubmatch(text)
 	rules, err := os.ReadFile("alerts.yml")
 	if command == nil || err != nil {
@@ -24,21 +22,15 @@ func TestRunbookAddress(t *testing.T) {
 	}
 	root := t.TempDir()
 	file := filepath.Join(root, "deploy", "prometheus", "alerts.yml")
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, rules, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Dir(file), 0o755))
+	must(t, os.WriteFile(file, rules, 0o644))
 	run := exec.CommandContext(t.Context(), "sh", "-c", string(command[1]))
 	run.Dir = root
 	if out, err := run.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	got, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if want := strings.ReplaceAll(string(rules), "https://prices.example.com", "https://prices.example.org"); string(got) != want || strings.Count(want, "prices.example.org/docs/runbook#") < 15 {
 		t.Errorf("the rules are now\n%s", got)
 	}

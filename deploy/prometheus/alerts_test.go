@@ -29,9 +29,7 @@ type rule struct {
 func readYAML(t *testing.T, name string, to any) {
 	t.Helper()
 	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict()).Decode(to); err != nil {
 		t.Fatalf("%s: %s", name, yaml.FormatError(err, false, true))
 	}

@@ -39,12 +39,8 @@ type dashboard struct {
 func ours(t *testing.T) (d dashboard) {
 	t.Helper()
 	text, err := os.ReadFile("../grafana/dashboards/preismon.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, &d); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, json.Unmarshal(text, &d))
 	return d
 }
 

@@ -25,9 +25,7 @@ const document = "../metrics.md"
 func documented(t *testing.T) map[string]metric {
 	t.Helper()
 	text, err := os.ReadFile(document)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	all := map[string]metric{
 		"up": {kind: "gauge"}, "go_goroutines": {kind: "gauge"}, "go_memstats_heap_inuse_bytes": {kind: "gauge"}, "process_cpu_seconds_total": {kind: "counter"},
 	}
@@ -60,9 +58,7 @@ func documented(t *testing.T) map[string]metric {
 func anchors(t *testing.T) map[string]bool {
 	t.Helper()
 	text, err := os.ReadFile("../runbook/runbook.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	all := map[string]bool{}
 	for line := range strings.Lines(string(text)) {
 		if title, ok := strings.CutPrefix(line, "## "); ok {

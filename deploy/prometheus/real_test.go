@@ -94,17 +94,11 @@ func TestReal(t *testing.T) {
 func estate(t *testing.T) map[string][]*process.Role {
 	t.Helper()
 	tables, streams := testserver.ClickHouse(t), testserver.NATS(t)
-	if err := schema.Migrate(t.Context(), tables.AdminDSN, schema.Options{}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, schema.Migrate(t.Context(), tables.AdminDSN, schema.Options{}))
 	key := filepath.Join(t.TempDir(), "token.pem")
-	if err := auth.EnsureKey(key); err != nil {
-		t.Fatal(err)
-	}
+	must(t, auth.EnsureKey(key))
 	events, open, err := os.Pipe() // of a crawler that has nothing to say
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _, _ = events.Close(), open.Close() })
 	all := map[string][]*process.Role{}
 	for _, args := range [][]string{
@@ -115,9 +109,7 @@ func estate(t *testing.T) map[string][]*process.Role {
 	} {
 		r := process.New(t, append(args, "--nats-url", streams, "--admin-listen", "127.0.0.1:0")...)
 		r.In = events
-		if err := r.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.Start())
 		all[args[0]] = append(all[args[0]], r)
 	}
 	return all
@@ -147,31 +139,21 @@ func startPrometheus(t *testing.T, program string, roles map[string][]*process.R
 		job["static_configs"] = []any{map[string]any{"targets": targets}}
 	}
 	text, err := yaml.Marshal(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	rules, err := os.ReadFile("alerts.yml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for name, content := range map[string][]byte{"prometheus.yml": text, "alerts.yml": rules} {
-		if err := os.WriteFile(filepath.Join(folder, name), content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(folder, name), content, 0o600))
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	address := l.Addr().String()
 	_ = l.Close() // Prometheus does not tell a port that it chose
 	var log strings.Builder
 	cmd := exec.Command(program, "--config.file="+filepath.Join(folder, "prometheus.yml"), "--storage.tsdb.path="+filepath.Join(folder, "data"), "--web.listen-address="+address)
 	cmd.Stderr = &log
 	process.DieWithTest(cmd)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
@@ -197,9 +179,7 @@ func startPrometheus(t *testing.T, program string, roles map[string][]*process.R
 func (p *server) ask(t *testing.T, path string, query url.Values, to any) {
 	t.Helper()
 	resp, err := http.Get(p.url + path + "?" + query.Encode())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer resp.Body.Close() //nolint:errcheck // read to its end
 	var answer struct {
 		Status, Error string
@@ -274,4 +254,11 @@ func (p *server) panels(t *testing.T) (all []string) {
 		t.Fatalf("only %d panels", len(all))
 	}
 	return all
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

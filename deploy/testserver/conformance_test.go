@@ -36,9 +36,7 @@ func TestConformance(t *testing.T) {
 			server := httptest.NewServer(pings(c.pings))
 			defer server.Close()
 			list := filepath.Join(t.TempDir(), "list.txt")
-			if err := os.WriteFile(list, []byte(c.list), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(list, []byte(c.list), 0o600))
 			r := &recorder{TB: t}
 			testserver.Conformance{Of: "server", Args: []string{"--url", server.URL, "--scenario", "ping"}, List: list}.Run(r)
 			if !slices.EqualFunc(r.errors, c.want, strings.Contains) {

@@ -20,9 +20,7 @@ import (
 func open(t *testing.T, dsn string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("clickhouse", dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	return db
 }
@@ -65,9 +63,7 @@ func TestClickHouseHTTP(t *testing.T) {
 		t.Skip("only the embedded server has a known HTTP interface")
 	}
 	resp, err := http.Post(testserver.ClickHouse(t).HTTPAs(t, embedded.QueryUser), "", strings.NewReader("SELECT 1 AS one FORMAT JSONEachRow"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer resp.Body.Close()
 	if body, err := io.ReadAll(resp.Body); err != nil || string(body) != "{\"one\":1}\n" {
 		t.Errorf("%q, %v", body, err)
@@ -78,14 +74,10 @@ func TestNATS(t *testing.T) {
 	for range 2 { // the second server knows nothing of the first
 		t.Run("fresh", func(t *testing.T) {
 			nc, err := nats.Connect(testserver.NATS(t))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			defer nc.Close()
 			js, err := jetstream.New(nc)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if _, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}}); err != nil {
 				t.Fatal(err)
 			}
@@ -99,16 +91,19 @@ func TestNATS(t *testing.T) {
 func TestS3(t *testing.T) {
 	s := testserver.S3(t)
 	c, err := minio.New(s.Endpoint, &minio.Options{Creds: credentials.NewStaticV4(s.AccessKey, s.SecretKey, "")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.MakeBucket(t.Context(), s.Bucket, minio.MakeBucketOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, c.MakeBucket(t.Context(), s.Bucket, minio.MakeBucketOptions{}))
 	if _, err := c.PutObject(t.Context(), s.Bucket, "a/b", strings.NewReader("hello"), 5, minio.PutObjectOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if other := testserver.S3(t); other.Bucket == s.Bucket || other.Endpoint != s.Endpoint {
 		t.Errorf("second call: %+v", other)
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

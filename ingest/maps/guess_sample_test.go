@@ -23,9 +23,7 @@ func TestSpread(t *testing.T) {
 			text = binary.BigEndian.AppendUint64(text, uint64(i))
 		}
 		kept, err := spread(bytes.NewReader(text[:length]), size, most)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var at []uint64
 		for _, e := range kept {
 			if len(e) == size {
@@ -58,17 +56,11 @@ func TestGuessLooksEverywhere(t *testing.T) {
 		fmt.Fprintf(&b, "third.example,C-%d,,\"Pen,\nlong\",2026-10-01T%02d:00:00Z,1.09,\n", i, i%24)
 	}
 	text, err := charmap.Windows1252.NewEncoder().String(b.String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	file := filepath.Join(t.TempDir(), "long.csv")
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, []byte(text), 0o644))
 	g, err := GuessMapping(file, "", time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, line := range []string{`ean: "ean"`, `layouts: ["rfc3339", "datetime"]`, "encoding: windows-1252", `yes: ["lieferbar"]`, "zone: UTC"} {
 		if !strings.Contains(string(g.Text), line) {
 			t.Errorf("the mapping has no %s:\n%s", line, g.Text)
@@ -76,5 +68,12 @@ func TestGuessLooksEverywhere(t *testing.T) {
 	}
 	if all := strings.Join(g.Doubts, "\n"); !strings.Contains(all, "several forms") || !strings.Contains(all, "say no zone") {
 		t.Errorf("doubts: %s", all)
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

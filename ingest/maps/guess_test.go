@@ -96,16 +96,10 @@ func TestGuessMapping(t *testing.T) {
 				}
 			}
 			file := filepath.Join(t.TempDir(), c.name)
-			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Chtimes(file, seenAt, seenAt); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(file, []byte(text), 0o600))
+			must(t, os.Chtimes(file, seenAt, seenAt))
 			g, err := maps.GuessMapping(file, "", guessNow)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if diff := cmp.Diff(c.first, g.Rows[0]); diff != "" {
 				t.Error(diff)
 			}
@@ -141,9 +135,7 @@ func TestGuessRefusals(t *testing.T) {
 		"text":   {"sku,price,date\nA,cheap,2026-10-01\nB,dear,2026-10-01\n", "no column looks like prices"},
 	} {
 		file := filepath.Join(t.TempDir(), "x.csv")
-		if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(file, []byte(c.text), 0o600))
 		_, err := maps.GuessMapping(file, "", guessNow)
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", name, err)
@@ -158,9 +150,7 @@ func FuzzGuessMapping(f *testing.F) {
 	}
 	file := filepath.Join(f.TempDir(), "x.csv")
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if err := os.WriteFile(file, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(file, text, 0o600))
 		g, err := maps.GuessMapping(file, "", guessNow)
 		if err != nil {
 			if strings.Contains(err.Error(), "mapping:") {

@@ -144,9 +144,7 @@ func TestAFileThatGrowsMeanwhile(t *testing.T) {
 	if err := try(); fault.KindOf(err) != fault.Conflict || len(m.batches) == 0 {
 		t.Fatalf("%v, %d batches", err, len(m.batches))
 	}
-	if err := try(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, try())
 	whole.grows(t, file, all, false)
 	if diff := cmp.Diff(whole.observed(), m.observed()); diff != "" {
 		t.Fatalf("(-at once +again)\n%s", diff)

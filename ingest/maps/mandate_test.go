@@ -40,13 +40,9 @@ func importedFor(t *testing.T, r maps.Request) (items map[contracts.ItemID]bool,
 // again, and a mapping of an earlier version means what it did.
 func TestMandatesShareNothingGuessed(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "prices.csv")
-	if err := os.WriteFile(file, []byte("sku,name,seen_at,price\nA,Pen,2026-02-01T09:00:00Z,1.20\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, []byte("sku,name,seen_at,price\nA,Pen,2026-02-01T09:00:00Z,1.20\n"), 0o600))
 	g, err := maps.GuessMapping(file, "One", guessNow)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if g.Rows[0].Site != "one_prices" {
 		t.Errorf("shown as %+v", g.Rows[0])
 	}
@@ -65,9 +61,7 @@ func TestMandatesShareNothingGuessed(t *testing.T) {
 		}
 	}
 	earlier, err := maps.ParseMapping([]byte(strings.NewReplacer("{mandate}/", "", "{mandate}_", "").Replace(string(g.Text))))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	one, site, _ := importedFor(t, maps.Request{File: file, Mapping: earlier, Mandate: "One"})
 	two, _, _ := importedFor(t, maps.Request{File: file, Mapping: earlier, Mandate: "Two & Co"})
 	for id := range one {
@@ -82,13 +76,9 @@ func TestMandatesShareNothingGuessed(t *testing.T) {
 // all months.
 func TestOrdersOfEarlierVersionsGoOn(t *testing.T) {
 	m, err := maps.ParseMapping([]byte(head))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	file := filepath.Join(t.TempDir(), "prices-2026-02.csv")
-	if err := os.WriteFile(file, []byte(header+"a.example,A,,Pen,2026-02-01 09:00:00,1.20,,EUR,yes,,,,\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, []byte(header+"a.example,A,,Pen,2026-02-01 09:00:00,1.20,,EUR,yes,,,,\n"), 0o600))
 	now := maps.Request{File: file, Mapping: m, Mandate: "M", Label: "prices", Earlier: "prices-2026-02"}
 	before := now
 	before.Label, before.Earlier = before.Earlier, ""

@@ -32,15 +32,11 @@ func pack(s string) []byte {
 func TestForms(t *testing.T) {
 	csv := header + "a.example,1,,N,2026-02-01T10:00:00Z,1,,,,,,,\r\n\r\n" + "a.example,2,,N,2026-02-01T10:00:00Z,1,,,,,,,"
 	z, err := zstd.NewWriter(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	m, _ := maps.ParseMapping([]byte(head))
 	try := func(b []byte) (*result, error) {
 		file := filepath.Join(t.TempDir(), "file.bin")
-		if err := os.WriteFile(file, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(file, b, 0o600))
 		return importFile(t, m, file)
 	}
 	for name, b := range map[string][]byte{
@@ -90,9 +86,7 @@ func TestRequest(t *testing.T) {
 	}
 	m, _ := maps.ParseMapping([]byte(head))
 	file := filepath.Join(t.TempDir(), "file.csv")
-	if err := os.WriteFile(file, []byte(header+"a.example,1,,N,2026-02-01T10:00:00Z,1,,,,,,,\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, []byte(header+"a.example,1,,N,2026-02-01T10:00:00Z,1,,,,,,,\n"), 0o600))
 	req := maps.Request{File: file, Mapping: m, Mandate: "M", Login: "l", PasswordHash: phc("c2FsdHNhbHQ")}
 	away := errors.New("away")
 	if _, err := maps.Import(t.Context(), req, func(context.Context, *event.Event) error { return away }); !errors.Is(err, away) {
@@ -198,17 +192,11 @@ func TestEncodings(t *testing.T) {
 	const line = "laden.example,1,4006381333931,Gr\xf6\xdfe \x80,2026-02-01T10:00:00Z,1,,,,,,,\n"
 	for name, want := range map[string]string{"latin-1": "Größe \u0080", "windows-1252": "Größe €"} {
 		m, err := maps.ParseMapping([]byte(strings.ReplaceAll(head, "source:", "csv: {encoding: "+name+"}\nsource:") + "defaultSite: {type: shop, country: DE, currency: EUR}\n"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		file := filepath.Join(t.TempDir(), "old.csv")
-		if err := os.WriteFile(file, []byte(header+line), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(file, []byte(header+line), 0o600))
 		r, err := importFile(t, m, file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if items := all[contracts.Item](r); len(items) != 1 || items[0].Name != want {
 			t.Errorf("%s: %+v", name, items)
 		}
@@ -226,9 +214,7 @@ func TestTwoBytesWithoutAMark(t *testing.T) {
 		wide = binary.LittleEndian.AppendUint16(wide, u)
 	}
 	file := filepath.Join(t.TempDir(), "prices.csv")
-	if err := os.WriteFile(file, wide, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, wide, 0o600))
 	g, err := maps.GuessMapping(file, "", guessNow)
 	if err != nil || g.Mapping.CSV.Encoding != "utf-16" {
 		t.Fatalf("%+v, %v", g, err)

@@ -283,13 +283,9 @@ func TestCatalogue(t *testing.T) {
 	// Another label is another order, and nothing else.
 	m, _ := maps.ParseMapping([]byte(head))
 	file := filepath.Join(t.TempDir(), "other.csv.gz")
-	if err := os.WriteFile(file, pack(csv), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, pack(csv), 0o600))
 	other, err := importFile(t, m, file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if other.sum.Label != "other" {
 		t.Errorf("label %q", other.sum.Label)
 	}

@@ -172,9 +172,7 @@ func FuzzImport(f *testing.F) {
 			m = mappings[1]
 		}
 		file := filepath.Join(dir, "fuzz.csv")
-		if err := os.WriteFile(file, csv, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(file, csv, 0o600))
 		rows, ids := 0, [2][]string{}
 		for i := range ids {
 			sum, err := run(context.Background(), Request{File: file, Mapping: m, Mandate: "M", Login: "l", PasswordHash: phc}, func(_ context.Context, e *event.Event) error {

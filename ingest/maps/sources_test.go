@@ -36,9 +36,7 @@ func workbook(t *testing.T) []byte {
 	f := excelize.NewFile()
 	must := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	style := func(form string) int {
 		id, err := f.NewStyle(&excelize.Style{CustomNumFmt: &form})
@@ -70,9 +68,7 @@ func parquetFile(t *testing.T) []byte {
 	if _, err := w.Write([]priced{{"shop.de", "A-1", 1.29, 108, seenAt, &note}, {"shop.de", "A-2", 0.5, -5, seenAt.Add(1500 * time.Millisecond), nil}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.Close())
 	return b.Bytes()
 }
 
@@ -82,16 +78,12 @@ func zipFile(t *testing.T, entries ...[2]string) []byte {
 	z := zip.NewWriter(&b)
 	for _, e := range entries {
 		w, err := z.CreateHeader(&zip.FileHeader{Name: e[0], Method: zip.Deflate, Modified: seenAt})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if _, err := io.WriteString(w, e[1]); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, z.Close())
 	return b.Bytes()
 }
 
@@ -119,20 +111,14 @@ func TestSources(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			file := filepath.Join(dir, name)
-			if err := os.WriteFile(file, c.content, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(file, c.content, 0o600))
 			into := t.TempDir()
 			sources, err := maps.Sources(file, into)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			got, notes := map[string]string{}, ""
 			for _, s := range sources {
 				text, err := os.ReadFile(s.Path)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				if s.Path == file {
 					s.Name = ""
 				} else if !strings.HasPrefix(s.Path, into+string(filepath.Separator)) {
@@ -141,9 +127,7 @@ func TestSources(t *testing.T) {
 				got[s.Name] = string(text)
 				notes += s.Note
 				g, err := maps.GuessMapping(s.Path, "", guessNow)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				if g.Mapping.Columns.CapturedAt.Column == "" {
 					t.Errorf("no time in\n%s", g.Text)
 				}
@@ -179,16 +163,12 @@ func TestSourcesRefused(t *testing.T) {
 		"cut.parquet": {parquetFile(t)[:100], "cannot be read as Parquet"},
 		"empty.xlsx": {func() []byte {
 			var b bytes.Buffer
-			if err := excelize.NewFile().Write(&b); err != nil {
-				t.Fatal(err)
-			}
+			must(t, excelize.NewFile().Write(&b))
 			return b.Bytes()
 		}(), "no sheet"},
 	} {
 		file := filepath.Join(t.TempDir(), name)
-		if err := os.WriteFile(file, c.content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(file, c.content, 0o600))
 		_, err := maps.Sources(file, t.TempDir())
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", name, err)
@@ -218,12 +198,8 @@ func TestCaptureTimeOfFile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), c.file)
-			if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Chtimes(file, seenAt, seenAt); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(file, []byte(c.text), 0o600))
+			must(t, os.Chtimes(file, seenAt, seenAt))
 			var shown []maps.Shown
 			var m *maps.Mapping
 			var err error

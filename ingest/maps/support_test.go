@@ -52,13 +52,9 @@ type result struct {
 func importText(t testing.TB, mapping, csv string) (*result, error) {
 	t.Helper()
 	m, err := maps.ParseMapping([]byte(mapping))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	file := filepath.Join(t.TempDir(), "file.csv")
-	if err := os.WriteFile(file, []byte(csv), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, []byte(csv), 0o600))
 	return importFile(t, m, file)
 }
 
@@ -94,9 +90,7 @@ func importFile(t testing.TB, m *maps.Mapping, file string) (*result, error) {
 func mustImport(t testing.TB, mapping, csv string) *result {
 	t.Helper()
 	r, err := importText(t, mapping, csv)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return r
 }
 
@@ -160,5 +154,12 @@ func equal(t *testing.T, got, want string) {
 	t.Helper()
 	if d := cmp.Diff(strings.Split(strings.TrimSpace(want), "\n"), strings.Split(strings.TrimSpace(got), "\n")); d != "" {
 		t.Errorf("-want +got\n%s", d)
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

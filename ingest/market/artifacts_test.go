@@ -61,13 +61,9 @@ func TestArtifacts(t *testing.T) {
 			}
 			for _, f := range z.File {
 				r, err := f.Open()
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				inner, err := io.ReadAll(r) // checks the CRC
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				switch path.Ext(f.Name) {
 				case ".csv":
 					readCSV(t, inner)
@@ -111,9 +107,7 @@ func readCSV(t *testing.T, content []byte) [][]string {
 func readXLSX(t *testing.T, content []byte) {
 	t.Helper()
 	f, err := excelize.OpenReader(bytes.NewReader(content))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	rows, err := f.GetRows("Preise (simulated)")
 	if err != nil || len(rows) < 5 || rows[0][0] != "source" || rows[1][0] != "simulated" || len(rows[0]) != 12 {
 		t.Fatalf("%d rows: %v", len(rows), err)

@@ -133,9 +133,7 @@ func TestFortnight(t *testing.T) {
 			if n++; seed == 1 && n%8 == 0 {
 				encode(t, e)
 			} else if n%8 == 1 {
-				if err := e.Validate(); err != nil {
-					t.Fatal(err)
-				}
+				must(t, e.Validate())
 			}
 		})
 		t.Logf("seed %d: %d events, %d observations, %d rows, %d late; %v %v prime %v box %v ratings %v %v",

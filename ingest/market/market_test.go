@@ -33,9 +33,7 @@ func newMarket(t testing.TB, cfg market.Config) *market.Market {
 		cfg.Now = now
 	}
 	m, err := market.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return m
 }
 
@@ -327,14 +325,10 @@ func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
 	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, []byte(got), 0o644))
 	}
 	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("%s is stale; see the difference and run with -update:\n%s", path, diff)
 	}
@@ -380,4 +374,11 @@ func TestCatalogSummary(t *testing.T) {
 		fmt.Fprintf(&b, "  %s ean %q pzn %q asin %q %q by %q, %q\n", it.ItemID, it.EAN, it.PZN, it.ASIN+"/"+it.ASINLocale, it.Name, it.Brand, it.Manufacturer)
 	}
 	golden(t, "catalog.golden", b.String())
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -37,22 +37,16 @@ func TestCluster(t *testing.T) {
 		switch { // one of them comes back on a disk of before
 		case split || len(which) == 0:
 		case round%3 == 0:
-			if err := c.Save(which[0]); err != nil {
-				t.Fatal(err)
-			}
+			must(t, c.Save(which[0]))
 			saved = append(saved, which[0])
 		case len(saved) > 0 && slices.Contains(which, saved[len(saved)-1]):
 			old = saved[len(saved)-1]
-			if err := c.Restore(old); err != nil {
-				t.Fatal(err)
-			}
+			must(t, c.Restore(old))
 			saved = nil
 		}
 		time.Sleep(time.Duration(rand.IntN(500)) * time.Millisecond)
 		c.Heal()
-		if err := c.Whole(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.Whole(t.Context()))
 		began := time.Now()
 		for {
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
@@ -90,9 +84,7 @@ func TestEndOfALeaderThatIsCutOff(t *testing.T) {
 	w := at(t, c.URL(0), seqlock.Config{Partitions: 1, Replicas: cluster.Size})
 	writer, reader := w.writer(t, 0), w.reader(t)
 	for began := time.Now(); ; { // their leader may not have heard of all three yet
-		if err := writer.Begin(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, writer.Begin(t.Context()))
 		if _, err := w.js.Stream(t.Context(), seqlock.Stream); err == nil {
 			break
 		}
@@ -101,21 +93,15 @@ func TestEndOfALeaderThatIsCutOff(t *testing.T) {
 		}
 	}
 	s, err := w.js.Stream(t.Context(), seqlock.Stream)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	leader := cluster.Node(s.CachedInfo().Cluster.Leader)
 	writer = at(t, "nats://"+c.Clients(leader).Address(), w.cfg).writer(t, 0)
-	if err := writer.Begin(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, writer.Begin(t.Context()))
 	c.Split(leader)
 	writer.End(event.Marks{"OBSERVATIONS": {Epoch: 1, Seq: 7}})
 	time.Sleep(5 * time.Second) // the second was sent after 1.25 s, and the others have elected a leader
 	c.Heal()
-	if err := c.Whole(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Whole(t.Context()))
 	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
 		if got := reader.Written(t.Context()); got != nil && got.Partitions[0]["OBSERVATIONS"].Seq == 7 {
 			t.Logf("known after %v", time.Since(began))

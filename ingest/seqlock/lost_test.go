@@ -45,9 +45,7 @@ func TestLostEndIsSentAgain(t *testing.T) {
 	write(t, w.writer(t, 1), 1)
 	h := &hole{}
 	writer := w.writer(t, 0, nats.SetCustomDialer(h))
-	if err := writer.Begin(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, writer.Begin(t.Context()))
 	h.open.Store(true)
 	writer.End(event.Marks{"OBSERVATIONS": {Epoch: 1, Seq: 5}})
 	for h.lost.Load() == 0 {
@@ -69,9 +67,7 @@ func TestLateBegin(t *testing.T) {
 	r := w.reader(t)
 	write(t, w.writer(t, 1), 1)
 	writer := w.writer(t, 0)
-	if err := writer.Begin(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, writer.Begin(t.Context()))
 	begin := w.last(t, "checkpoints.written.2.0")
 	if _, err := w.js.PublishMsg(t.Context(), &nats.Msg{Subject: begin.Subject, Header: begin.Header, Data: begin.Data}); err != nil {
 		t.Fatal(err)
@@ -92,13 +88,9 @@ func TestEndOfALostStream(t *testing.T) {
 	eventually(t, r)
 	const subject = "checkpoints.written.2.0"
 	end := w.last(t, subject)
-	if err := w.js.DeleteStream(t.Context(), seqlock.Stream); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.js.DeleteStream(t.Context(), seqlock.Stream))
 	next := w.writer(t, 0)
-	if err := next.Begin(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, next.Begin(t.Context()))
 	write(t, w.writer(t, 1), 2)
 	begin := w.last(t, subject)
 	if _, err := w.js.PublishMsg(t.Context(), &nats.Msg{Subject: subject, Data: end.Data}, jetstream.WithExpectLastSequencePerSubject(begin.Sequence)); err != nil {

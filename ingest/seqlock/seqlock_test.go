@@ -48,14 +48,10 @@ func at(t *testing.T, url string, cfg seqlock.Config) *world {
 func connect(t *testing.T, url string, more ...nats.Option) (*nats.Conn, jetstream.JetStream) {
 	t.Helper()
 	nc, err := ingest.Connect(ingest.Config{URL: url, Name: t.Name(), Logger: slog.New(slog.DiscardHandler)}, more...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(nc.Close)
 	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return nc, js
 }
 
@@ -64,9 +60,7 @@ func (w *world) writer(t *testing.T, partition int, more ...nats.Option) *seqloc
 	t.Helper()
 	_, js := connect(t, w.url, more...)
 	writer, err := seqlock.NewWriter(w.cfg, js, partition, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return writer
 }
 
@@ -74,9 +68,7 @@ func (w *world) reader(t *testing.T) *seqlock.Reader {
 	t.Helper()
 	nc, js := connect(t, w.url)
 	r, err := seqlock.NewReader(w.cfg, nc, js, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	over := make(chan struct{})
 	go func() {
@@ -91,13 +83,9 @@ func (w *world) reader(t *testing.T) *seqlock.Reader {
 func (w *world) last(t *testing.T, subject string) *jetstream.RawStreamMsg {
 	t.Helper()
 	s, err := w.js.Stream(t.Context(), seqlock.Stream)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	m, err := s.GetLastMsgForSubject(t.Context(), subject)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return m
 }
 
@@ -116,9 +104,7 @@ func eventually(t *testing.T, r *seqlock.Reader) *event.Written {
 
 func write(t *testing.T, w *seqlock.Writer, seq uint64) {
 	t.Helper()
-	if err := w.Begin(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.Begin(t.Context()))
 	w.End(event.Marks{"OBSERVATIONS": {Epoch: 1, Seq: seq}})
 }
 
@@ -140,9 +126,7 @@ func TestReaderKnowsWhatIsWritten(t *testing.T) {
 		t.Error("nothing was written, and another pointer came")
 	}
 	moved := r.Moved()
-	if err := second.Begin(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, second.Begin(t.Context()))
 	for range 20 { // at once, and for as long as it takes
 		if got := r.Written(t.Context()); got != nil {
 			t.Fatalf("partition 1 is being written, and the answer is %+v", got.Partitions)
@@ -174,12 +158,8 @@ func TestDeposedLeaderEndsNothing(t *testing.T) {
 	r := w.reader(t)
 	write(t, w.writer(t, 1), 1)
 	old, next := w.writer(t, 0), w.writer(t, 0)
-	if err := old.Begin(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := next.Begin(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, old.Begin(t.Context()))
+	must(t, next.Begin(t.Context()))
 	old.End(event.Marks{"OBSERVATIONS": {Epoch: 1, Seq: 2}})
 	time.Sleep(100 * time.Millisecond)
 	if got := r.Written(t.Context()); got != nil {
@@ -200,9 +180,7 @@ func TestLostStream(t *testing.T) {
 	write(t, second, 1)
 	before := eventually(t, r)
 	moved := r.Moved()
-	if err := w.js.DeleteStream(t.Context(), seqlock.Stream); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.js.DeleteStream(t.Context(), seqlock.Stream))
 	select { // it may be that one was written
 	case <-moved:
 	case <-time.After(20 * time.Second):
@@ -225,9 +203,7 @@ func TestLostStream(t *testing.T) {
 // readers know nothing; when it has, readers are told although nobody writes.
 func TestNoRoom(t *testing.T) {
 	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(), JetStreamMaxMemory: 5 << 20, NoSigs: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s.Start()
 	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
 	if !s.ReadyForConnections(10 * time.Second) {
@@ -250,9 +226,7 @@ func TestNoRoom(t *testing.T) {
 	if _, err := w.js.Stream(t.Context(), seqlock.Stream); err == nil {
 		t.Error("there is a stream")
 	}
-	if err := w.js.DeleteStream(t.Context(), other); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.js.DeleteStream(t.Context(), other))
 	if got := eventually(t, r); got.Partitions[0]["OBSERVATIONS"].Seq != 2 || got.Partitions[1]["OBSERVATIONS"].Seq != 2 {
 		t.Errorf("written: %+v", got.Partitions)
 	}
@@ -366,4 +340,11 @@ func BenchmarkWritten(b *testing.B) {
 		r.Written(b.Context())
 	}
 	b.ReportMetric(float64(r.Stats().Away), "away")
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -20,12 +20,8 @@ func TestFolders(t *testing.T) {
 		path := filepath.Join(dir, name)
 		for _, part := range parts {
 			mark := filepath.Join(path, part)
-			if err := os.MkdirAll(filepath.Dir(mark), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := errors.Join(os.WriteFile(mark, []byte("1234"), 0o644), os.Chtimes(mark, day, day.Add(-age))); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.MkdirAll(filepath.Dir(mark), 0o755))
+			must(t, errors.Join(os.WriteFile(mark, []byte("1234"), 0o644), os.Chtimes(mark, day, day.Add(-age))))
 		}
 		return path
 	}
@@ -36,9 +32,7 @@ func TestFolders(t *testing.T) {
 	put(".backup-1", 0, both...)
 	put("else", 0, "notes.txt")
 	noted := put("noted", 0, both...)
-	if err := (backup.Note{Taken: day.Add(-24 * time.Hour), Checkpoint: backup.Checkpoint{Epoch: 2, Seq: 7}}).Write(noted); err != nil {
-		t.Fatal(err)
-	}
+	must(t, (backup.Note{Taken: day.Add(-24 * time.Hour), Checkpoint: backup.Checkpoint{Epoch: 2, Seq: 7}}).Write(noted))
 	all, err := backup.Folders(dir, filepath.Join(dir, "nowhere"))
 	if err != nil || len(all) != 3 {
 		t.Fatalf("%+v %v", all, err)
@@ -66,9 +60,7 @@ func TestLastOf(t *testing.T) {
 	at := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	file := filepath.Join(t.TempDir(), "drills")
 	for _, d := range []backup.Drill{{Place: "a", At: at}, {Place: "a", At: at.Add(time.Hour), Findings: 2}, {Place: "b", At: at.Add(2 * time.Hour)}} {
-		if err := d.Remember(file); err != nil {
-			t.Fatal(err)
-		}
+		must(t, d.Remember(file))
 	}
 	drills, err := backup.Drills(file)
 	if err != nil || len(drills) != 3 {
@@ -79,5 +71,12 @@ func TestLastOf(t *testing.T) {
 	}
 	if d, ok := backup.LastOf(drills, "a", at.Add(90*time.Minute)); ok {
 		t.Errorf("a drill of another backup of that name: %+v", d)
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

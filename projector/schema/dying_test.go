@@ -19,9 +19,7 @@ var gains = regexp.MustCompile(`^(CREATE TABLE IF NOT EXISTS \w+|ALTER TABLE \w+
 // of the older version read and write while the tables become newer.
 func TestOnlyGains(t *testing.T) {
 	text, err := schema.DDL(schema.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	n := 0
 	for s := range strings.SplitSeq(strings.TrimSuffix(text, ";\n\n"), ";\n\n") {
 		if n++; !gains.MatchString(s) {

@@ -42,14 +42,10 @@ func texts(t *testing.T, db *sql.DB, q string, args ...any) (all []string) {
 	defer rows.Close() //nolint:errcheck // read to its end
 	for rows.Next() {
 		var text string
-		if err := rows.Scan(&text); err != nil {
-			t.Fatal(err)
-		}
+		must(t, rows.Scan(&text))
 		all = append(all, text)
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, rows.Err())
 	return all
 }
 
@@ -101,16 +97,12 @@ func asMade(t *testing.T) []state {
 	t.Helper()
 	s, db, _ := open(t)
 	cfg, err := clickhouse.ParseDSN(s.AdminDSN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	admin := clickhouse.Open(cfg, 1)
 	defer admin.Close() //nolint:errcheck // nothing is left to say
 	made := []state{{}}
 	for v := 1; v <= schema.Version(); v++ {
-		if err := schema.MigrateTo(t.Context(), admin, v); err != nil {
-			t.Fatal(err)
-		}
+		must(t, schema.MigrateTo(t.Context(), admin, v))
 		for _, insert := range rowsSince[v] {
 			exec(t, db, insert)
 		}
@@ -123,9 +115,7 @@ func asMade(t *testing.T) []state {
 func restore(t *testing.T, db *sql.DB, version int) {
 	t.Helper()
 	text, err := os.ReadFile(pastFile(version))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for s := range strings.SplitSeq(strings.TrimSpace(string(text)), ";\n\n") {
 		exec(t, db, strings.TrimSuffix(s, ";"))
 	}
@@ -138,14 +128,10 @@ func restore(t *testing.T, db *sql.DB, version int) {
 func TestPast(t *testing.T) {
 	made := asMade(t)
 	files, err := filepath.Glob(filepath.Join("testdata", "past", "*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for v := 1; v < len(made); v++ {
 		if *update && !slices.Contains(files, pastFile(v)) { // those that are there are never written again
-			if err := os.WriteFile(pastFile(v), []byte(made[v].golden(v)), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(pastFile(v), []byte(made[v].golden(v)), 0o644))
 		} else if !*update && !slices.Contains(files, pastFile(v)) {
 			t.Fatalf("version %d has no past golden; make it once with `go test ./projector/schema -run TestPast -update`, and commit it with the migration", v)
 		}
@@ -158,9 +144,7 @@ func TestPast(t *testing.T) {
 			t.Parallel()
 			s := testserver.ClickHouse(t)
 			db, err := sql.Open("clickhouse", s.AdminDSN)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			t.Cleanup(func() { _ = db.Close() })
 			restore(t, db, v)
 			before := stateOf(t, db, s.Database, v)
@@ -195,12 +179,8 @@ func TestSideBySide(t *testing.T) {
 	s, db, pool := open(t)
 	for range 2 {
 		exec(t, db, "DROP DATABASE "+s.Database+" SYNC")
-		if err := sideBySide(t.Context(), s.AdminDSN, 4); err != nil {
-			t.Fatal(err)
-		}
-		if err := schema.Check(t.Context(), pool); err != nil {
-			t.Fatal(err)
-		}
+		must(t, sideBySide(t.Context(), s.AdminDSN, 4))
+		must(t, schema.Check(t.Context(), pool))
 		golden(t, "tables.golden.sql", strings.ReplaceAll(tables(t, db, s.Database), ";\n\n", "\n\n"))
 		logged := texts(t, db, "SELECT toString(version) FROM schema_migrations FINAL ORDER BY version")
 		if len(logged) != schema.Version() {

@@ -45,9 +45,7 @@ type past struct {
 func pool(t *testing.T, dsn string, size int) *clickhouse.Pool {
 	t.Helper()
 	cfg, err := clickhouse.ParseDSN(dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	p := clickhouse.Open(cfg, size)
 	t.Cleanup(func() { _ = p.Close() })
 	return p
@@ -203,9 +201,7 @@ func (w *past) migrate() {
 		default:
 		}
 	}
-	if err := sideBySide(ctx, w.server.AdminDSN, 2); err != nil {
-		t.Fatal(err)
-	}
+	must(t, sideBySide(ctx, w.server.AdminDSN, 2))
 	if err := <-waited; err != nil {
 		t.Errorf("the projector waits no more, but: %v", err)
 	}
@@ -228,9 +224,7 @@ func (w *past) migrate() {
 		}
 	}
 	today, err := os.ReadFile("testdata/tables.golden.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if d := cmp.Diff(plain(string(today)), plain(strings.ReplaceAll(tables(t, w.db, w.server.Database), ";\n\n", "\n\n"))); d != "" {
 		t.Errorf("the tables are not those of today (-want +got):\n%s", d)
 	}
@@ -264,9 +258,7 @@ func (w *past) goOn() {
 	cfg := projector.DefaultConfig()
 	cfg.Fence, cfg.Logger = 10, slog.New(slog.NewTextHandler(io.Discard, nil))
 	p, err := projector.New(cfg, w.tables)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	const epoch = 1_800_000_000 // the streams were recreated meanwhile
 	at := time.Date(2026, 10, 1, 12, 0, 0, 0, time.UTC)
 	records := &event.Batch{Stream: event.StreamCatalog, Epoch: epoch}
@@ -296,9 +288,7 @@ func (w *past) goOn() {
 		}})
 	}
 	records.First = 1
-	if err := p.ApplyCatalog(t.Context(), records); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.ApplyCatalog(t.Context(), records))
 	price := int64(2500)
 	if err := p.ApplyObservations(t.Context(), &event.Batch{Stream: event.StreamObservations, Epoch: epoch, First: 1, Last: 1, Messages: []event.Message{{
 		Seq: 1, Stored: at, Event: &event.Event{
@@ -311,17 +301,13 @@ func (w *past) goOn() {
 		t.Fatal(err)
 	}
 	text, err := pastReads["window"](t.Context(), w.service)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	type row struct {
 		ItemID, Site, CapturedAt string
 		Price                    *float64
 	}
 	var got []row
-	if err := json.Unmarshal([]byte("["+text+"]"), &got); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal([]byte("["+text+"]"), &got))
 	amount := func(v float64) *float64 { return &v }
 	want := []row{
 		{"3", "alpha.example", "2026-10-01T12:00:00.000Z", amount(25)},
@@ -332,5 +318,12 @@ func (w *past) goOn() {
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("results after the projector went on (-want +got):\n%s", d)
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

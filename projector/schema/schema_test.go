@@ -24,14 +24,10 @@ func open(t *testing.T) (*testserver.ClickHouseServer, *sql.DB, *clickhouse.Pool
 	t.Helper()
 	s := testserver.ClickHouse(t)
 	db, err := sql.Open("clickhouse", s.AdminDSN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	cfg, err := clickhouse.ParseDSN(s.ProjectorDSN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	pool := clickhouse.Open(cfg, 1)
 	t.Cleanup(func() { _ = pool.Close() })
 	return s, db, pool
@@ -39,9 +35,7 @@ func open(t *testing.T) (*testserver.ClickHouseServer, *sql.DB, *clickhouse.Pool
 
 func migrate(t *testing.T, dsn string) {
 	t.Helper()
-	if err := schema.Migrate(t.Context(), dsn, schema.Options{}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, schema.Migrate(t.Context(), dsn, schema.Options{}))
 }
 
 func exec(t *testing.T, db *sql.DB, q string, args ...any) {
@@ -55,14 +49,10 @@ func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
 	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, []byte(got), 0o644))
 	}
 	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if d := cmp.Diff(string(want), got); d != "" {
 		t.Errorf("%s (-want +got; -update writes it):\n%s", name, d)
 	}
@@ -73,26 +63,18 @@ func TestGolden(t *testing.T) {
 	s, db, _ := open(t)
 	migrate(t, s.AdminDSN)
 	rows, err := db.Query("SELECT name FROM system.tables WHERE database = ? ORDER BY name", s.Database)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var names []string
 	for rows.Next() {
 		var n string
-		if err := rows.Scan(&n); err != nil {
-			t.Fatal(err)
-		}
+		must(t, rows.Scan(&n))
 		names = append(names, n)
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, rows.Err())
 	var b strings.Builder
 	for _, n := range names {
 		var text string
-		if err := db.QueryRow("SHOW CREATE TABLE " + n).Scan(&text); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.QueryRow("SHOW CREATE TABLE "+n).Scan(&text))
 		b.WriteString(strings.ReplaceAll(text, s.Database+".", "") + "\n\n")
 	}
 	golden(t, "tables.golden.sql", b.String())
@@ -106,9 +88,7 @@ func TestClusterGolden(t *testing.T) {
 		"shards.golden.sql":  {Cluster: "it's", Unreplicated: true},
 	} {
 		text, err := schema.DDL(o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		golden(t, name, text)
 	}
 }
@@ -120,9 +100,7 @@ func TestForms(t *testing.T) {
 	text := func(o schema.Options) string {
 		t.Helper()
 		text, err := schema.DDL(o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return text
 	}
 	single, shards := text(schema.Options{}), text(schema.Options{Cluster: "c", Unreplicated: true})

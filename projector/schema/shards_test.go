@@ -20,13 +20,9 @@ var inCluster = schema.Options{Cluster: testserver.Cluster(1), Unreplicated: tru
 func database(t *testing.T, s *testserver.Shard, name string) (*sql.DB, string) {
 	t.Helper()
 	dsn := s.DSN(embedded.AdminUser, name)
-	if err := schema.Migrate(t.Context(), dsn, schema.Options{}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, schema.Migrate(t.Context(), dsn, schema.Options{}))
 	db, err := sql.Open("clickhouse", dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	return db, dsn
 }
@@ -72,9 +68,7 @@ func TestLaterCluster(t *testing.T) {
 				t.Errorf("missing: %s, want %s", names, lost)
 			}
 		}
-		if err := schema.Migrate(t.Context(), admin, inCluster); err != nil {
-			t.Fatal(err)
-		}
+		must(t, schema.Migrate(t.Context(), admin, inCluster))
 		if names := overShards(); !slices.Equal(names, want) || missing() != "" {
 			t.Errorf("tables over shards: %v, want %v", names, want)
 		}

@@ -23,18 +23,14 @@ func config() admission.Config {
 func begin(t *testing.T, n *admission.Node, a contracts.AccountID, stream bool) *admission.Read {
 	t.Helper()
 	r, err := n.Begin(admission.WithAccount(t.Context(), a), stream, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return r
 }
 
 func reserve(t *testing.T, r *admission.Read, bytes int64) *admission.Room {
 	t.Helper()
 	room, err := r.Reserve(t.Context(), bytes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return room
 }
 
@@ -137,9 +133,7 @@ func TestOneThatWaitsForItsAccount(t *testing.T) {
 		ctx := admission.WithAccount(t.Context(), 1)
 		stands := func(bytes int64) (*admission.Read, error) { return n.Begin(ctx, true, bytes) }
 		first, err := stands(7 * mib) // of eight that the reads of an account may stand for
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		second := make(chan error)
 		go func() {
 			r, err := stands(7 * mib)
@@ -151,9 +145,7 @@ func TestOneThatWaitsForItsAccount(t *testing.T) {
 		synctest.Wait()
 		began := time.Now()
 		small, err := stands(64 << 10)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		page := begin(t, n, 1, false)
 		room := reserve(t, page, mib)
 		if took := time.Since(began); took != 0 {
@@ -167,9 +159,7 @@ func TestOneThatWaitsForItsAccount(t *testing.T) {
 		}
 		small.End()
 		whole, err := stands(40 * mib) // alone, it may have more than that
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer whole.End()
 		for account := range contracts.AccountID(2) {
 			begin(t, n, account+1, false).End()
@@ -233,9 +223,7 @@ func TestStatements(t *testing.T) {
 		var ends []func()
 		for range 4 {
 			end, err := n.Rows(busy, false)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			ends = append(ends, end)
 		}
 		if end, err := n.Records(busy); err != nil {
@@ -272,4 +260,11 @@ func TestStatements(t *testing.T) {
 			t.Errorf("who left: %v", err)
 		}
 	})
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

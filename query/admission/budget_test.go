@@ -30,9 +30,7 @@ func TestLate(t *testing.T) {
 				var held []func()
 				for range cfg.Statements {
 					end, err := n.Rows(t.Context(), false)
-					if err != nil {
-						t.Fatal(err)
-					}
+					must(t, err)
 					held = append(held, end)
 				}
 				ctx := admission.WithBudget(t.Context(), 20*time.Second)

@@ -17,9 +17,7 @@ func TestThrottleStats(t *testing.T) {
 	cfg := auth.ThrottleDefaults()
 	cfg.Reads.Requests, cfg.Attempts.Requests, cfg.HeavyAtOnce = 2, 1, 1
 	throttle, err := auth.NewThrottle(cfg, time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for range 3 {
 		_, _ = throttle.Read(7)
 	}
@@ -28,9 +26,7 @@ func TestThrottleStats(t *testing.T) {
 	_, _ = throttle.Attempt("10.0.0.1", "a@example.com") // the address decides
 	_, _ = throttle.Attempt("10.0.0.2", "a@example.com") // and here the login
 	release, err := throttle.Heavy(contracts.AccountID(7))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := throttle.Heavy(7); err == nil {
 		t.Fatal("two heavy reads at once")
 	}

@@ -14,15 +14,11 @@ import (
 // address shows what it names, and the keyboard is enough.
 func TestInBrowser(t *testing.T) {
 	reference, err := docs.New("http://127.0.0.1:8080", alerts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	server := httptest.NewServer(reference)
 	defer server.Close()
 	o, err := openapi.Outlined()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	plan := map[string]any{"base": server.URL, "hosts": []string{server.URL}}
 	var ids []string
 	for _, tag := range o.Tags {

@@ -21,9 +21,7 @@ const base = "https://prices.example.com/below"
 func get(t *testing.T, method, path string) *httptest.ResponseRecorder {
 	t.Helper()
 	d, err := docs.New(base, alerts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	w := httptest.NewRecorder()
 	d.ServeHTTP(w, httptest.NewRequest(method, path, nil))
 	return w
@@ -33,9 +31,7 @@ func get(t *testing.T, method, path string) *httptest.ResponseRecorder {
 // style.
 func TestPaths(t *testing.T) {
 	d, err := docs.New(base, alerts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	media := map[string]string{"/docs": "text/html; charset=utf-8", "/docs/": "", "/docs/style.css": "text/css; charset=utf-8", "/docs/page.js": "text/javascript; charset=utf-8", "/docs/runbook": "text/html; charset=utf-8"}
 	if len(d.Paths()) != len(media) {
 		t.Errorf("paths %v", d.Paths())
@@ -65,9 +61,7 @@ func TestPaths(t *testing.T) {
 // The frame speaks the language of the browser, the reference stays English.
 func TestLanguages(t *testing.T) {
 	d, err := docs.New(base, alerts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for header, want := range map[string][]string{
 		"":      {`<html lang="en">`, ">Contents<", ">Search the reference<", ">Copy<"},
 		"de-AT": {`<html lang="de">`, ">Inhalt<", ">In der Referenz suchen<", ">Kopieren<", `<main id="reference" lang="en">`},
@@ -91,17 +85,13 @@ func TestLanguages(t *testing.T) {
 // frame differ, and each group and operation has a name.
 func TestGerman(t *testing.T) {
 	d, err := docs.New(base, alerts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r := httptest.NewRequest(http.MethodGet, "/docs", nil)
 	r.Header.Set("Accept-Language", "de")
 	w := httptest.NewRecorder()
 	d.ServeHTTP(w, r)
 	doc, err := html.Parse(w.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	contract, english := check.Document(), map[string]bool{}
 	for _, word := range []string{
 		"Reference", "Contents", "Search the reference", "About", "Errors", "Headers", "Records", "Log in", "Answer", "Body", "Example of an answer", "Example:", "Headers:", "One of", "required", "may be left out", "No token needed.", "Copy",
@@ -136,9 +126,7 @@ func TestGerman(t *testing.T) {
 func document(t *testing.T) (doc *html.Node, ids map[string]*html.Node, links []string) {
 	t.Helper()
 	doc, err := html.Parse(get(t, http.MethodGet, "/docs").Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ids = map[string]*html.Node{}
 	for n := range doc.Descendants() {
 		for _, a := range n.Attr {
@@ -247,9 +235,7 @@ func TestNothingInline(t *testing.T) {
 	}
 	var packed bytes.Buffer
 	z, err := gzip.NewWriterLevel(&packed, 4) // as query/rest packs
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, _ = z.Write([]byte(body))
 	_ = z.Close()
 	t.Logf("%d bytes, %d packed", len(body), packed.Len())
@@ -262,9 +248,7 @@ func TestNothingInline(t *testing.T) {
 func TestLinkedTexts(t *testing.T) {
 	doc, _, _ := document(t)
 	var b strings.Builder
-	if err := html.Render(&b, doc); err != nil {
-		t.Fatal(err)
-	}
+	must(t, html.Render(&b, doc))
 	for _, want := range []string{
 		`<a href="#createToken"><code>POST /v1/auth/token</code></a>`,
 		`<a href="#listResults"><code>GET /v1/results?limit=10</code></a>`,
@@ -283,5 +267,12 @@ func BenchmarkNew(b *testing.B) {
 		if _, err := docs.New(base, alerts); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -21,9 +21,7 @@ const base = "https://prices.example.com"
 func serve(t *testing.T, charts fstest.MapFS, method, path, language string) *httptest.ResponseRecorder {
 	t.Helper()
 	e, err := explorer.New(base, charts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r := httptest.NewRequest(method, path, nil)
 	if language != "" {
 		r.Header.Set("Accept-Language", language)
@@ -38,9 +36,7 @@ func serve(t *testing.T, charts fstest.MapFS, method, path, language string) *ht
 func TestPaths(t *testing.T) {
 	charts := fstest.MapFS{explorer.ChartScript: {Data: []byte("export default 1")}, explorer.ChartStyle: {Data: []byte(".u{}")}}
 	e, err := explorer.New(base, charts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	paths := e.Paths()
 	for _, p := range []string{"/", "/explorer", "/explorer/", "/explorer/main.js", "/explorer/style.css"} {
 		if !slices.Contains(paths, p) {
@@ -84,14 +80,10 @@ func TestPaths(t *testing.T) {
 // rest is.
 func TestWithoutCharts(t *testing.T) {
 	e, err := explorer.New(base, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	charts := fstest.MapFS{}
 	later, err := explorer.New(base, charts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	status := func(e *explorer.Explorer, path string) int {
 		w := httptest.NewRecorder()
 		e.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
@@ -149,9 +141,7 @@ func TestNothingInline(t *testing.T) {
 // Both languages say the same things, and all that the page asks them for.
 func TestTexts(t *testing.T) {
 	text, err := os.ReadFile("web/texts.js")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	parts := strings.SplitN(string(text), "const de = {", 2)
 	en, _, _ := strings.Cut(parts[0], "\n};")
 	de, _, _ := strings.Cut(parts[1], "\n};")
@@ -167,9 +157,7 @@ func TestTexts(t *testing.T) {
 		t.Errorf("en and de: %s", diff)
 	}
 	page, err := os.ReadFile("web/index.html")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	asked := regexp.MustCompile(`data-(?:text|label|placeholder)="(\w+)"`).FindAllSubmatch(page, -1)
 	for _, m := range asked {
 		if !slices.Contains(keys(en), string(m[1])) {
@@ -196,9 +184,7 @@ const mostScript = 75_000
 func TestBudget(t *testing.T) {
 	charts := fstest.MapFS{explorer.ChartScript: {Data: []byte("var uPlot")}}
 	e, err := explorer.New(base, charts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	const chartLibrary = 22_200 // uPlot.iife.min.js of 1.6.32 by gzip
 	sent := chartLibrary
 	for _, p := range e.Paths() {
@@ -217,5 +203,12 @@ func TestBudget(t *testing.T) {
 	t.Logf("scripts: %d bytes compressed", sent)
 	if sent > mostScript {
 		t.Errorf("scripts have %d bytes compressed, at most %d are wanted", sent, mostScript)
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

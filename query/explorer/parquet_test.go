@@ -23,9 +23,7 @@ func TestParquet(t *testing.T) {
 		Whole, Empty []byte
 		Rows         []map[string]any
 	}
-	if err := json.Unmarshal(out, &made); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(out, &made))
 	var columns []frame.Column
 	kinds := []frame.Kind{frame.Text, frame.Number, frame.Integer, frame.Instant, frame.Boolean}
 	names := []string{"text", "number", "count", "time", "flag"}
@@ -39,9 +37,7 @@ func TestParquet(t *testing.T) {
 			v := row[names[i%5]]
 			if text, ok := v.(string); ok && names[i%5] == "time" {
 				at, err := time.Parse(time.RFC3339Nano, text)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				v = at.UTC().Format("2006-01-02T15:04:05.000Z")
 			}
 			r[columns[i].Name] = v

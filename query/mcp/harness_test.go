@@ -109,9 +109,7 @@ func edge(next http.Handler) http.Handler {
 
 func must(t testing.TB, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 type nobody struct{}

@@ -56,9 +56,7 @@ func FuzzPresentable(f *testing.F) {
 			t.Skip()
 		}
 		got, err := mcp.Presentable(compact.Bytes())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var before, after any
 		must(t, unmarshal(compact.Bytes(), &before))
 		if err := unmarshal(got, &after); err != nil {

@@ -155,9 +155,7 @@ func run(t testing.TB, f func(context.Context) error) {
 
 func must(t testing.TB, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 type clock struct {

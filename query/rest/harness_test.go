@@ -138,9 +138,7 @@ func serve(t testing.TB, change ...func(*settings)) *surface {
 
 func must(t testing.TB, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 type clock struct {

@@ -181,9 +181,7 @@ func TestAlertsFollowFromTheRows(t *testing.T) {
 				continue
 			}
 			got, _, err := w.alerts(f.account, f.token, limit)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if first == nil {
 				first = got
 			}
@@ -234,9 +232,7 @@ func TestAlertsOfAReferencePrice(t *testing.T) {
 	w := newWorld(t, 392, 0)
 	w.exec("INSERT INTO reference_prices VALUES (2, 4, [(900, 'EUR', '', '', '')], 1), (1, 3, [(900, 'EUR', '', '', '')], 1), (1, 2, [(900, 'JPY', '', '', '')], 1)")
 	page, err := w.service.Feed(t.Context(), query.Principal{Account: accountWhole}, query.FeedRequest{Alerts: true, Rule: &alert.Rule{Kind: alert.Undercut, Confirm: 1}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	token := page.Progress.Token
 	page.Rows.Release()
 	var rows []obsRow
@@ -267,13 +263,9 @@ func TestAlertTokens(t *testing.T) {
 		return p.Progress.Token, nil
 	}
 	token, err := ask(accountWhole, query.FeedRequest{Alerts: true, Rule: rule})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	changes, err := ask(accountWhole, query.FeedRequest{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for what, c := range map[string]struct {
 		account contracts.AccountID
 		r       query.FeedRequest

@@ -209,9 +209,7 @@ func TestSummariesAreRemembered(t *testing.T) {
 		}
 	}
 	st, err := store.New(w.cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { st.Close() })
 	w.serve(st)
 	w.service = w.counting(0)

@@ -208,9 +208,7 @@ func TestAttemptsCoverWhatWasRefused(t *testing.T) {
 		q := w.drawQuestion(rand.New(rand.NewPCG(seed, 93)))
 		serve := func(st query.Store, slow bool) *query.Service {
 			s, err := query.New(q.guard, &ledger{Store: st, w: w, access: access, factor: q.factor, slow: slow}, func() time.Time { return w.now })
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			return s
 		}
 		p := query.Principal{Account: q.account}
@@ -354,8 +352,6 @@ func bound(t *testing.T, text *string, open int64) int64 {
 		return open
 	}
 	at, err := time.Parse(time.RFC3339Nano, *text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return at.UnixMilli()
 }

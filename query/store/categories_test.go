@@ -52,9 +52,7 @@ func TestDiscoverCategories(t *testing.T) {
 	}
 	w.exec("INSERT INTO customer_data VALUES (2, 4, '', {}, 3), (2, 6, '', {}, 3)") // none is usable any more
 	page, err := w.items(accountOther, query.ItemsRequest{DiscoverCategories: true, Limit: ptr(1)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	body, err := json.Marshal(page.Search)
 	if err != nil || string(body) != `{"availableCategories":[]}` || len(page.Data) != 1 {
 		t.Errorf("%s, %d items, %v", body, len(page.Data), err)
@@ -133,9 +131,7 @@ func TestManyCategories(t *testing.T) {
 	w.exec("INSERT INTO scope_pairs SELECT 1, 7, 1000 + number, 'alpha.example', [101] FROM numbers(1001)")
 	w.exec("INSERT INTO customer_data SELECT 1, 1000 + number, concat('c', leftPad(toString(number), 4, '0')), map(), 1 FROM numbers(1000)")
 	page, err := w.items(accountWhole, query.ItemsRequest{DiscoverCategories: true, Limit: ptr(1)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if all := page.Search.AvailableCategories; len(all) != 1_000 || !slices.IsSorted(all) || all[0] != "c0000" || all[999] != "c0999" {
 		t.Errorf("%d categories: %v", len(all), all)
 	}

@@ -11,9 +11,7 @@ import (
 // TestCodesAreThoseOfClickHouse: the server names each code as it is meant here.
 func TestCodesAreThoseOfClickHouse(t *testing.T) {
 	options, err := clickhouse.ParseDSN(testserver.ClickHouse(t).AdminDSN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	db := clickhouse.OpenDB(options)
 	defer db.Close()
 	for code, want := range map[int]string{

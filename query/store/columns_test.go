@@ -124,9 +124,7 @@ func TestTextsAllocateNothing(t *testing.T) {
 		return testing.AllocsPerRun(5, func() {
 			source.Seek(0, io.SeekStart)
 			to.Reset()
-			if err := readTexts(r, to, rows); err != nil {
-				t.Fatal(err)
-			}
+			must(t, readTexts(r, to, rows))
 		})
 	}
 	if few, many := allocs(1_000), allocs(64_000); few > 1 || many > 1 {

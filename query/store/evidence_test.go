@@ -77,9 +77,7 @@ func TestEvidenceIsOfTheRow(t *testing.T) {
 		}
 		q := u.Query()
 		item, err := contracts.ParseID[contracts.ItemID](q.Get("itemId"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		page, err := w.service.Results(t.Context(), query.Principal{Account: a}, query.ResultsRequest{
 			ItemID: item, Site: contracts.SiteKey(q.Get("site")), CapturedFrom: q.Get("capturedFrom"), CapturedTo: q.Get("capturedTo"),
 			Cursor: q.Get("cursor"), Limit: ptr(1),

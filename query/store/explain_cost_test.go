@@ -35,9 +35,7 @@ func TestExplainedRemembered(t *testing.T) {
 		}
 	}
 	st, err := store.New(w.cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { st.Close() })
 	w.serve(st)
 	explain := func(a contracts.AccountID, from string) (scanned uint64, asked int) {
@@ -118,9 +116,7 @@ func TestExplainedCost(t *testing.T) {
 	w.cfg.PairRows = store.Defaults().PairRows
 	w.cfg.Asked = func(a store.Asked) { mu.Lock(); defer mu.Unlock(); bytes += a.Bytes; rows += a.Rows; statements++ }
 	st, err := store.New(w.cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { st.Close() })
 	w.serve(st)
 	w.told("CATALOG")

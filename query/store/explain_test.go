@@ -31,16 +31,12 @@ func TestExplainedToTheEndOfTime(t *testing.T) {
 		t.Errorf("%d rows until the last capture, %d until the end of time", near, far)
 	}
 	a, err := w.store.Access(t.Context(), accountWhole)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	rows := 0
 	for _, to := range []time.Time{w.now, time.Date(10_000, 1, 1, 5, 0, 0, 0, time.UTC)} {
 		n := 0
 		q := query.ResultsQuery{Window: contracts.Window{To: to}, Watermark: query.Watermark{Epoch: epoch, Seq: w.mark}, Read: w.read(t)}
-		if err := w.store.Results(t.Context(), a.Visibility, &q, func(b *query.Block) error { n += b.Len; return nil }); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.store.Results(t.Context(), a.Visibility, &q, func(b *query.Block) error { n += b.Len; return nil }))
 		if rows == 0 {
 			rows = n
 		} else if rows != n {
@@ -58,9 +54,7 @@ func TestExplainedBounds(t *testing.T) {
 	var asked []store.Asked
 	w.cfg.Asked = func(a store.Asked) { mu.Lock(); defer mu.Unlock(); asked = append(asked, a) }
 	st, err := store.New(w.cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { st.Close() })
 	w.serve(st)
 	count := func(f func()) (statements, rows, observed uint64) {

@@ -20,14 +20,10 @@ import (
 func WithSettings(t testing.TB, cfg Config, more map[string]string) *Store {
 	t.Helper()
 	s, err := New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer s.Close()
 	opt, err := clickhouse.ParseDSN(cfg.DSN.Reveal())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	opt.MaxOpenConns, opt.MaxIdleConns = s.node.Statements()+1, s.node.Statements()
 	opt.Settings = clickhouse.Settings{}
 	var native []ch.Setting
@@ -42,16 +38,12 @@ func WithSettings(t testing.TB, cfg Config, more map[string]string) *Store {
 		add(k, v)
 	}
 	conn, err := clickhouse.Open(opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	reads, err := newPool(ch.Options{
 		Address: opt.Addr[0], Database: opt.Auth.Database, User: opt.Auth.Username, Password: opt.Auth.Password,
 		TLS: tlsOf(opt.TLS), Settings: native, ReadTimeout: ch.NoTimeout, DialTimeout: 5 * time.Second, ClientName: "preismon test",
 	}, s.node.Statements())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	with := &Store{shards: s.shards, node: s.node, conn: conn, reads: reads, circuit: &circuit{probe: reads.probe}, sliceRows: s.sliceRows, pairRows: s.pairRows}
 	with.remember()
 	t.Cleanup(func() { with.Close() })

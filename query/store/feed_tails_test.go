@@ -22,9 +22,7 @@ func TestTailsReadUpToTheSamePlace(t *testing.T) {
 		}
 	}
 	st, err := store.New(w.cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { st.Close() })
 	w.serve(st)
 	w.told("CATALOG")
@@ -50,9 +48,7 @@ func TestTailsReadUpToTheSamePlace(t *testing.T) {
 	seen := query.Edge{}
 	for wave := range waves {
 		edge, err := w.service.Await(t.Context(), seen)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		seen = edge.Edge
 		statements.Store(0)
 		for _, f := range all {

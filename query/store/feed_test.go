@@ -345,9 +345,7 @@ func TestFeedReadsWhatIsNew(t *testing.T) {
 	asked := map[string]store.Asked{}
 	w.cfg.Asked = func(a store.Asked) { mu.Lock(); defer mu.Unlock(); asked[a.Statement] = a }
 	st, err := store.New(w.cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { st.Close() })
 	w.serve(st)
 	f := &feeder{w: w, account: accountOther, ids: map[string]bool{}, rows: map[string]int{}}

@@ -16,9 +16,7 @@ func TestFeedTokens(t *testing.T) {
 	w := newWorld(t, 325, 60)
 	f := &feeder{w: w, account: accountWhole}
 	token, err := f.now(query.ResultsRequest{Site: "alpha.example"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ask := func(a contracts.AccountID, r query.FeedRequest) *fault.Error {
 		p, err := w.service.Feed(t.Context(), query.Principal{Account: a}, r)
 		if err == nil {
@@ -62,9 +60,7 @@ func TestFeedTokens(t *testing.T) {
 		t.Errorf("another EAN, which it is not of: %+v", got)
 	}
 	byEAN, err := f.now(query.ResultsRequest{EAN: "5901234123457"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	w.exec("INSERT INTO items VALUES (1, '', '', '', '', 'one', 'B', 'Maker', 3)")
 	w.told("CATALOG")
 	if got := ask(accountWhole, query.FeedRequest{Since: byEAN}); got.Code != query.CodeFeedScopeChanged {

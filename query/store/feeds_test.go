@@ -57,9 +57,7 @@ func TestFeedsOfManyMandatesShareAStatement(t *testing.T) {
 		}
 	}
 	st, err := store.New(w.cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { st.Close() })
 	w.serve(st)
 	w.told("CATALOG")
@@ -83,9 +81,7 @@ func TestFeedsOfManyMandatesShareAStatement(t *testing.T) {
 		w.insert(r, 400, 0)
 		w.setMark(w.mark)
 		edge, err := w.service.Await(t.Context(), query.Edge{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		limit := []int{1_000, 1_000, 3, 40}[wave]
 		statements.Store(0)
 		leaving, leave := context.WithCancel(t.Context())

@@ -157,7 +157,7 @@ func TestFloorEndsWhatBeganBefore(t *testing.T) {
 		}
 		return p.Paging.NextCursor, nil
 	}
-	must := func(text string, err error) string {
+	given := func(text string, err error) string {
 		t.Helper()
 		if err != nil || text == "" {
 			t.Fatalf("%q, %v", text, err)
@@ -165,16 +165,14 @@ func TestFloorEndsWhatBeganBefore(t *testing.T) {
 		return text
 	}
 	for n, at := range []time.Time{floor, floor.Add(time.Hour)} {
-		walk, token := must(page(rows)), must(f.now(query.ResultsRequest{Site: "alpha.example"}))
-		days := must(windows(query.WindowsRequest{Rows: query.ResultsRequest{Site: "alpha.example", CapturedFrom: day(3)}}))
-		moved, summed := must(movers(day(2), "")), must(statistics(""))
+		walk, token := given(page(rows)), given(f.now(query.ResultsRequest{Site: "alpha.example"}))
+		days := given(windows(query.WindowsRequest{Rows: query.ResultsRequest{Site: "alpha.example", CapturedFrom: day(3)}}))
+		moved, summed := given(movers(day(2), "")), given(statistics(""))
 		again := rows
 		again.Cursor = walk
-		must(page(again)) // as long as nothing rose
-		if err := feed(token); err != nil {
-			t.Fatal(err)
-		}
-		must(windows(query.WindowsRequest{Since: days}))
+		given(page(again)) // as long as nothing rose
+		must(t, feed(token))
+		given(windows(query.WindowsRequest{Since: days}))
 		w.raise(n, at) // partition 0, then another one with a greater floor
 		w.raise(1-n, floor.Add(-time.Hour))
 		for what, ask := range map[string]func() error{
@@ -248,13 +246,9 @@ func TestFloorOfNewestCaptures(t *testing.T) {
 		}
 	}
 	a, err := w.store.Access(t.Context(), accountWhole)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	last, err := w.store.LastProcessed(t.Context(), a.Visibility, []contracts.ItemID{1, 2, 3, 4, 5, 6})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	got := map[contracts.Pair]int64{}
 	for pair, at := range last {
 		got[pair] = at.UnixMilli()
@@ -263,9 +257,7 @@ func TestFloorOfNewestCaptures(t *testing.T) {
 		t.Errorf("LastProcessed (-want +got):\n%s", diff)
 	}
 	pairs, err := w.store.OrderPairs(t.Context(), a.Visibility, query.OrderPairsQuery{Orders: []contracts.OrderID{orderA, orderB}, Limit: 1000})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	got = map[contracts.Pair]int64{}
 	for _, p := range pairs {
 		if !p.CapturedAt.IsZero() {

@@ -51,9 +51,7 @@ func TestItemSummary(t *testing.T) {
 			req.CapturedFrom, req.CapturedTo = from.Format(time.RFC3339), to.Format(time.RFC3339)
 		}
 		got, err := w.service.ItemSummary(t.Context(), query.Principal{Account: a}, req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		want := w.bruteMarkets(a, req, from.UnixMilli(), to.UnixMilli(), references[a][req.ItemID])
 		if diff := gocmp.Diff(want, marketLines(t, got.Data, met)); diff != "" {
 			t.Fatalf("account %s, %+v (-want +got):\n%s", a, req, diff)
@@ -77,9 +75,7 @@ func TestItemSummaryWithoutOrders(t *testing.T) {
 	w.capture(1, "alpha.example", time.Hour, contracts.AccessRestricted)
 	read := func() query.ItemSite {
 		got, err := w.service.ItemSummary(t.Context(), query.Principal{Account: accountWhole}, query.ItemSummaryRequest{ItemID: 1, Site: "alpha.example"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		site := got.Data[0].Sites[0]
 		if len(site.Days) == 0 || site.CoverageState != "UNKNOWN" {
 			t.Fatalf("%+v", site)
@@ -103,9 +99,7 @@ func (w *world) checkPositions(t *testing.T, a contracts.AccountID, req query.It
 		return
 	}
 	want, err := w.service.MarketPosition(t.Context(), query.Principal{Account: a}, query.PositionRequest{ItemID: req.ItemID, CandidatePrice: req.CandidatePrice, CurrencyCode: req.CurrencyCode})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	got := []query.Standing{}
 	for _, m := range markets {
 		if m.Position == nil {
@@ -124,9 +118,7 @@ func (w *world) checkPositions(t *testing.T, a contracts.AccountID, req query.It
 	}
 	inUTC := func(s string) string { // the summary writes times in its zone
 		at, err := time.Parse(time.RFC3339Nano, s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return at.UTC().Format("2006-01-02T15:04:05.000Z")
 	}
 	for i := range got {
@@ -290,9 +282,7 @@ func marketLines(t *testing.T, markets []query.ItemMarket, met map[string]int) (
 		}
 		if m.LastCapturedAt != nil {
 			at, err := time.Parse(time.RFC3339Nano, *m.LastCapturedAt)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			last = at.UnixMilli()
 		}
 		boxes, none, whole := 0, 0, new(big.Rat)
@@ -337,9 +327,7 @@ func (w *world) checkDays(t *testing.T, a contracts.AccountID, r query.ItemSumma
 		ends := [2]int64{}
 		for i, text := range []string{rec.From, rec.To} {
 			at, err := time.Parse(time.RFC3339Nano, text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			ends[i] = at.UnixMilli()
 		}
 		until := min(ends[1], to.UnixMilli()+1, w.now.UnixMilli())
@@ -384,9 +372,7 @@ func (w *world) checkDays(t *testing.T, a contracts.AccountID, r query.ItemSumma
 func (w *world) checkDayCounts(t *testing.T, r query.ItemSummaryRequest, site query.ItemSite, from, to time.Time) {
 	t.Helper()
 	zone, err := time.LoadLocation(r.Timezone)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	count := map[string]int{}
 	for _, day := range site.Days {
 		count[day.State]++

@@ -51,9 +51,7 @@ func TestLookupOfMany(t *testing.T) {
 	}
 	began := time.Now()
 	got, echo, err := w.lookup(accountOther, keys)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Logf("%d identifiers in %s", len(keys), time.Since(began))
 	if len(got) != len(keys) || echo.Asked != len(keys) {
 		t.Fatalf("%d answers, %+v", len(got), echo)

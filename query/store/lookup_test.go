@@ -105,9 +105,7 @@ func TestLookup(t *testing.T) {
 				}
 			}
 			got, gotEcho, err := w.lookup(a, keys)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if diff := gocmp.Diff(want, got, cmpopts.EquateEmpty()) + gocmp.Diff(echo, gotEcho); diff != "" {
 				t.Fatalf("account %s (-want +got):\n%s", a, diff)
 			}

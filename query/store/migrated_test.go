@@ -17,18 +17,14 @@ import (
 // nobody asks for that again once they are. Not to know it is no refusal.
 func TestMigrated(t *testing.T) {
 	db := testserver.ClickHouse(t)
-	if err := schema.Migrate(t.Context(), db.AdminDSN, schema.Options{}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, schema.Migrate(t.Context(), db.AdminDSN, schema.Options{}))
 	asked, old := 0, errors.New("version 8")
 	state := old
 	cfg := store.Defaults()
 	cfg.DSN = contracts.Secret(db.QueryDSN)
 	cfg.Migrated = func(context.Context) error { asked++; return state }
 	st, err := store.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = st.Close() })
 	const advice = "`preismon migrate`"
 	refusal := func(err error) bool {

@@ -108,9 +108,7 @@ func TestMoversRefusals(t *testing.T) {
 	cfg.CursorKey = "0123456789abcdef0123456789abcdef"
 	cfg.SoftDeadline, cfg.HardBudget = time.Nanosecond, time.Nanosecond
 	hasty, err := query.New(cfg, w.store, func() time.Time { return w.now })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, err = hasty.Movers(t.Context(), query.Principal{Account: accountWhole}, since(hours(1), rows{ItemID: 1}))
 	var f *fault.Error
 	if !errors.As(err, &f) || f.Code != query.CodeQueryTimeout {

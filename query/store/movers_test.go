@@ -109,9 +109,7 @@ func TestMoversEdges(t *testing.T) {
 	r := query.MoversRequest{Since: since.Format(time.RFC3339Nano), ResultsRequest: query.ResultsRequest{Site: "alpha.example"}}
 	kinds := func() (kinds []string) {
 		page, err := w.service.Movers(t.Context(), query.Principal{Account: accountWhole}, r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, m := range page.Data {
 			kinds = append(kinds, fmt.Sprint(m.ItemID, " ", m.Kinds))
 		}

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"testing"
 	"time"
 
 	"preismon/contracts"
@@ -265,5 +266,12 @@ func (w *world) movers(t require, a contracts.AccountID, r query.MoversRequest, 
 		if between != nil {
 			between()
 		}
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

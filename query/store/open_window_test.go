@@ -14,9 +14,7 @@ import (
 func TestSlicesOfAnOpenWindow(t *testing.T) {
 	w := newWorld(t, 12, 3000)
 	a, err := w.store.Access(t.Context(), accountWhole)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	read := w.read(t)
 	for _, ascending := range []bool{false, true} {
 		rows, q := 0, query.ResultsQuery{Window: contracts.Window{To: w.now}, Ascending: ascending, Watermark: query.Watermark{Epoch: epoch, Seq: w.mark}, Read: read}
@@ -42,9 +40,7 @@ func TestGranulesOfOtherQuarters(t *testing.T) {
 	unseen := func(from, to time.Time) uint64 {
 		t.Helper()
 		n, err := w.store.Unseen(t.Context(), 1, from, to)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return n
 	}
 	now := w.now.Add(-time.Hour)
@@ -66,9 +62,7 @@ func TestGranulesOfOtherQuarters(t *testing.T) {
 func (w *world) read(t testing.TB) *admission.Read {
 	t.Helper()
 	read, err := admission.New(admission.Defaults()).Begin(t.Context(), true, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(read.End)
 	return read
 }

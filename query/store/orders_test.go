@@ -179,9 +179,7 @@ func TestRetriesMoveNoCounter(t *testing.T) {
 func TestStoreNeverLeavesTheAccount(t *testing.T) {
 	w := newWorld(t, 5, 0)
 	a, err := w.store.Access(t.Context(), accountOrder) // orderB
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	both := []contracts.OrderID{orderA, orderB, orderC}
 	pairs, err := w.store.OrderPairs(t.Context(), a.Visibility, query.OrderPairsQuery{Orders: both, Limit: 100})
 	if err != nil || len(pairs) != 6 {
@@ -219,9 +217,7 @@ func TestPairsFollowTheConfiguration(t *testing.T) {
 	w.writeOrder(orderRow{mandate: mandateOne, order: orderB, active: true, created: w.now})
 	read := func() []entry {
 		got, err := w.walkQuality(accountWhole, query.QualityRequest{Limit: ptr(4), OrderID: orderB})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return got
 	}
 	if got := read(); len(got) != 6 {

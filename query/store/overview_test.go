@@ -125,9 +125,7 @@ func TestOverviewSaysWhatIsRefused(t *testing.T) {
 	w := newWorld(t, 77, 0)
 	w.exec("INSERT INTO accounts SELECT * REPLACE (version + 1 AS version, ['results'] AS permissions) FROM accounts FINAL WHERE account = " + fmt.Sprint(uint64(accountWhole)))
 	o, err := w.service.Overview(t.Context(), query.Principal{Account: accountWhole}, query.OverviewRequest{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, list := range o.Data {
 		if refused := list.List == query.SitesList; refused != (list.Count == nil) || refused != (list.Problem != nil && list.Problem.Code == query.CodeForbidden) {
 			t.Errorf("%+v", list)

@@ -61,13 +61,9 @@ func TestCustomerReference(t *testing.T) {
 		// In a market of one site it is the referencePrice of its rows.
 		r.IncludeCustomerReference, r.Country = true, "AT"
 		answer, err := w.position(accountWhole, r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		p, err := w.service.Results(t.Context(), query.Principal{Account: accountWhole}, query.ResultsRequest{ItemID: 3, Site: "beta.example", Include: query.Include{ExportFields: true}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var rows []struct{ ReferencePrice *json.Number }
 		if err := json.Unmarshal(array(&p.Rows), &rows); err != nil || len(rows) != 1 {
 			t.Fatal(err, rows)

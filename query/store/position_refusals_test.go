@@ -57,9 +57,7 @@ func TestPositionRefusals(t *testing.T) {
 		cfg.CursorKey = "0123456789abcdef0123456789abcdef"
 		cfg.ScanGuardMaxHours = hours
 		guarded, err := query.New(cfg, w.store, func() time.Time { return w.now })
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		_, err = guarded.MarketPosition(t.Context(), query.Principal{Account: accountWhole}, query.PositionRequest{ItemID: 3, CandidatePrice: "1"})
 		var f *fault.Error
 		if errors.As(err, &f); (err == nil) != (code == "") || err != nil && f.Code != code {

@@ -122,13 +122,9 @@ func TestMarketPosition(t *testing.T) {
 	}
 	// Who sees nothing learns nothing of what exists (VIS-03).
 	hidden, err := w.position(accountWhole, query.PositionRequest{ItemID: 6, CandidatePrice: "14"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	absent, err := w.position(accountWhole, query.PositionRequest{ItemID: 99, CandidatePrice: "14"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	absent.Query.ItemID = 6
 	if diff := cmp.Diff(hidden, absent); diff != "" || hidden.Positions == nil || !strings.Contains(hidden.Note, "does not tell that the product does not exist") {
 		t.Errorf("%s\n%+v", diff, hidden)
@@ -142,13 +138,9 @@ func TestMarketPositionJSON(t *testing.T) {
 	w.capture(3, "alpha.example", 2*time.Hour, contracts.PriceObserved, "1000 EUR", "1001 EUR")
 	w.capture(3, "gamma.example", time.Hour, contracts.PriceObserved, "0 EUR")
 	answer, err := w.position(accountWhole, query.PositionRequest{ItemID: 3, CandidatePrice: "9.5"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	got, err := json.Marshal(answer)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := `{"positions":[` +
 		`{"country":null,"currencyCode":"EUR","offers":1,"sites":1,"min":0.00,"median":0.00,"max":0.00,"oldestCapturedAt":"2026-03-08T11:00:00.000Z","newestCapturedAt":"2026-03-08T11:00:00.000Z",` +
 		`"candidate":{"price":9.50,"rank":2,"cheaper":1,"equal":0,"dearer":0,"percentile":100.00,"differenceToReference":9.50,"differencePercent":null},"reference":{"source":"MARKET_MEDIAN","price":0.00},"best":{"site":"gamma.example","merchant":"M0","price":0.00}},` +

@@ -53,9 +53,7 @@ func TestPositionsAreThoseOfTheTool(t *testing.T) {
 		tool, without := 0, 0
 		for item := contracts.ItemID(1); item <= 6; item++ {
 			any, err := w.position(a, query.PositionRequest{ItemID: item, CandidatePrice: "1", IncludeCustomerReference: true})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for _, st := range any.Positions {
 				if st.Reference.Source != query.CustomerReference {
 					without++
@@ -63,9 +61,7 @@ func TestPositionsAreThoseOfTheTool(t *testing.T) {
 				}
 				tool++
 				one, err := w.position(a, query.PositionRequest{ItemID: item, CandidatePrice: string(st.Reference.Price), CurrencyCode: st.CurrencyCode, Country: *st.Country, IncludeCustomerReference: true})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				st = one.Positions[0]
 				want := query.OwnPosition{
 					ItemID: item, Country: st.Country, CurrencyCode: st.CurrencyCode, OwnPrice: st.Reference.Price, Rank: st.Candidate.Rank, Offers: st.Offers, Cheapest: st.Best,

@@ -181,9 +181,7 @@ func TestFewPairsAreReadByPair(t *testing.T) {
 		}
 	}
 	st, err := store.New(w.cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer st.Close()
 	qc := query.Defaults()
 	qc.CursorKey = "0123456789abcdef0123456789abcdef"

@@ -24,18 +24,12 @@ func TestSlowReadersLeaveRoomForPages(t *testing.T) {
 	node := admission.New(limits)
 	cfg.Admission, cfg.DSN = node, cfg.DSN+"?max_block_size=16" // so that answers are long
 	st, err := store.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer st.Close()
 	a, err := st.Access(t.Context(), accountWhole)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	mark, err := st.Watermark(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var began atomic.Int32

@@ -39,9 +39,7 @@ func TestRowFields(t *testing.T) {
 	read := func(r query.ResultsRequest) map[string]any {
 		t.Helper()
 		p, err := w.service.Results(t.Context(), query.Principal{Account: accountWhole}, r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var rows []map[string]any
 		if err := json.Unmarshal(array(&p.Rows), &rows); err != nil || len(rows) != 1 {
 			t.Fatalf("%d rows, %v", len(rows), err)
@@ -51,9 +49,7 @@ func TestRowFields(t *testing.T) {
 	check := func(what string, r query.ResultsRequest, want string) {
 		t.Helper()
 		var wanted map[string]any
-		if err := json.Unmarshal([]byte(want), &wanted); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal([]byte(want), &wanted))
 		if diff := cmp.Diff(wanted, read(r)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", what, diff)
 		}

@@ -30,14 +30,10 @@ func TestScopesAreCounted(t *testing.T) {
 			{Order: orderB, EAN: "00000096385074"},
 		} {
 			access, err := w.store.Access(t.Context(), account)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			v, want := access.Visibility, w.pairsUnder(account, sel)
 			bySite, err := w.store.PairsBySite(t.Context(), v, sel)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			sites, items := map[contracts.SiteKey]uint64{}, map[contracts.ItemID]bool{}
 			for _, p := range want {
 				sites[p.Site]++
@@ -48,18 +44,14 @@ func TestScopesAreCounted(t *testing.T) {
 			}
 			for _, limit := range []int{100, 2} {
 				got, err := w.store.ScopeItems(t.Context(), v, sel, limit)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				all := slices.Sorted(maps.Keys(items))
 				if !slices.Equal(got, all[:min(limit, len(all))]) {
 					t.Errorf("account %d, %+v: items %d, want the first %d of %d", account, sel, got, limit, all)
 				}
 			}
 			size, err := w.store.CountPairs(t.Context(), v, sel)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if diff := cmp.Diff(query.ScopeSize{Pairs: uint64(len(want)), Items: uint64(len(items)), Sites: uint64(len(sites))}, size); diff != "" {
 				t.Errorf("account %d, %+v: size (-want +got):\n%s", account, sel, diff)
 			}
@@ -91,13 +83,9 @@ func TestStateOfOneServer(t *testing.T) {
 	} {
 		w.exec(step.exec)
 		a, err := w.store.Access(t.Context(), accountWhole)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		mark, err := w.store.Watermark(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if v := a.Visibility; !slices.Equal(v.Versions, []uint64{step.version}) || v.Applied != step.applied || mark != step.mark {
 			t.Errorf("after %s: versions %v, applied %t, mark %v; want %d, %t, %v", step.exec, v.Versions, v.Applied, mark, step.version, step.applied, step.mark)
 		}

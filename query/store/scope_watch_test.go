@@ -29,16 +29,12 @@ func TestStreamOverAScopeChange(t *testing.T) {
 	w := newWorld(t, 12, 3000)
 	w.cfg.PairRows = 1 << 30 // not by pair: a read by pair is one statement
 	st, err := store.New(w.cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer st.Close()
 	w.serve(st)
 	r := query.ResultsRequest{OrderID: orderA, CapturedFrom: "2026-01-01"}
 	var whole lines
-	if err := w.service.StreamResults(t.Context(), query.Principal{Account: accountWhole}, r, &whole); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.service.StreamResults(t.Context(), query.Principal{Account: accountWhole}, r, &whole))
 	torn := shifted{with: func() {
 		w.exec("INSERT INTO scope_pairs SELECT mandate, 8, item, site, orders FROM scope_pairs WHERE mandate = 1 AND version = 7")
 		w.exec("INSERT INTO scopes VALUES (1, 8, 1, 6)")

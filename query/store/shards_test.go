@@ -167,9 +167,7 @@ func (w *shardedWorld) walksOverNodes(t *testing.T, nodes []*store.Store) {
 		qc := query.Defaults()
 		qc.CursorKey = "0123456789abcdef0123456789abcdef"
 		s, err := query.New(qc, node, func() time.Time { return w.now })
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		services = append(services, s)
 	}
 	for _, account := range []contracts.AccountID{accountWhole, accountOrder, accountSites, accountOther} {
@@ -223,13 +221,9 @@ func (w *shardedWorld) states(t *testing.T, node *store.Store) {
 	} {
 		w.on(step.on, step.exec)
 		a, err := node.Access(t.Context(), accountWhole)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		mark, err := node.Watermark(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if v := a.Visibility; !slices.Equal(v.Versions, step.versions) || v.Applied != step.applied || mark != step.mark {
 			t.Errorf("after %s: versions %v, applied %t, mark %v; want %v, %t, %v", step.exec, v.Versions, v.Applied, mark, step.versions, step.applied, step.mark)
 		}

@@ -18,14 +18,10 @@ func TestStalledServer(t *testing.T) {
 	line, dsn := proxy.Before(t, w.cfg.DSN.Reveal())
 	w.cfg.DSN = contracts.Secret(dsn)
 	st, err := store.New(w.cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer st.Close()
 	a, err := st.Access(t.Context(), accountWhole)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	q := query.ResultsQuery{Selectors: query.Selectors{Item: 3}, Watermark: query.Watermark{Epoch: epoch, Seq: w.mark}, Export: true, Limit: 1000}
 	read := func(ctx context.Context) (rows int, err error) {
 		err = st.Results(ctx, a.Visibility, &q, func(b *query.Block) error {

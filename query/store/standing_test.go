@@ -157,9 +157,7 @@ func TestBestOfEquallyCheapOffers(t *testing.T) {
 		w.write(rows)
 		w.setMark(w.mark)
 		answer, err := w.position(accountOther, query.PositionRequest{ItemID: 5, CandidatePrice: "9.99"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if got := answer.Positions[0].Best; *got.Merchant != want {
 			t.Errorf("%s: the best is %s, want %s", site, *got.Merchant, want)
 		}
@@ -183,12 +181,8 @@ func TestWhichOfferStandsCanBeSeen(t *testing.T) {
 	read := func(c query.ResultsRequest) (rows []row) {
 		c.Include.ExportFields, c.Limit = true, ptr(1000)
 		page, err := w.service.Results(t.Context(), query.Principal{Account: accountOther}, c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := json.Unmarshal(array(&page.Rows), &rows); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, json.Unmarshal(array(&page.Rows), &rows))
 		return rows
 	}
 	lowest := func(v *float64) float64 {

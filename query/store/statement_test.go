@@ -103,14 +103,10 @@ func goldenStatement(t *testing.T, name string, st statement) {
 	}
 	golden := filepath.Join("testdata", name+".golden.sql")
 	if *update {
-		if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(golden, []byte(b.String()), 0o644))
 	}
 	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if diff := cmp.Diff(string(want), b.String()); diff != "" {
 		t.Errorf("run with -update if this is meant (-want +got):\n%s", diff)
 	}

@@ -91,9 +91,7 @@ func TestStandings(t *testing.T) {
 		all, _ := w.statistics(t, a, req)
 		for _, rec := range all {
 			position, err := w.position(a, query.PositionRequest{ItemID: *rec.ItemID, CandidatePrice: "1", IncludeCustomerReference: true})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for _, price := range rec.Prices {
 				var want query.StatisticStanding
 				var cheapest []query.BestOffer
@@ -162,9 +160,7 @@ func checkDifference(t *testing.T, st query.StatisticStanding) {
 	t.Helper()
 	number := func(n json.Number) float64 {
 		v, err := n.Float64()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return v
 	}
 	own, best := number(*st.OwnPrice), number(st.Cheapest.Price)

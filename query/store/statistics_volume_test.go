@@ -31,9 +31,7 @@ func TestStatisticsAtVolume(t *testing.T) {
 	asked := map[string]store.Asked{}
 	w.cfg.Asked = func(a store.Asked) { mu.Lock(); defer mu.Unlock(); asked[a.Statement] = a }
 	st, err := store.New(w.cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { st.Close() })
 	w.serve(st)
 	for _, by := range []query.Grouping{query.ByProduct, query.BySite, query.ByMerchant, query.ByNothing} {
@@ -91,9 +89,7 @@ func TestSummaryAtVolume(t *testing.T) {
 		r := query.ResultsRequest{Filters: query.Filters{Merchant: merchant}, Limit: ptr(1), Summarize: true}
 		began := time.Now()
 		page, err := w.service.Results(t.Context(), query.Principal{Account: accountOther}, r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		sum := page.Summary
 		if len(sum.Sites) != 1 || sum.Covers != query.CoversQuery {
 			t.Fatalf("%+v", sum)

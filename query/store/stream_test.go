@@ -98,9 +98,7 @@ func TestStreamEndsWithItsClient(t *testing.T) {
 	deadline := time.Now().Add(5 * time.Second)
 	for {
 		var n uint64
-		if err := w.conn.QueryRow(t.Context(), "SELECT count() FROM system.processes WHERE query LIKE '%observations_by_mandate%' AND query NOT LIKE '%system.processes%'").Scan(&n); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.conn.QueryRow(t.Context(), "SELECT count() FROM system.processes WHERE query LIKE '%observations_by_mandate%' AND query NOT LIKE '%system.processes%'").Scan(&n))
 		if n == 0 {
 			break
 		}

@@ -141,9 +141,7 @@ func TestSlicesMeet(t *testing.T) {
 		for {
 			pages++
 			p, err := service.Results(t.Context(), query.Principal{Account: accountWhole}, req)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			got = append(got, decode(t, &p.Rows)...)
 			if p.Paging.NextCursor == "" || pages > 600 {
 				break

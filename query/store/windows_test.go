@@ -162,9 +162,7 @@ func TestSyncedWindowsAreTheRows(t *testing.T) {
 			reads += c.reads - before
 			possible += len(c.parts)
 			page, err := c.ask(query.WindowsRequest{Rows: c.request, Bucket: c.bucket})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if len(page.Data) != page.Query.Windows {
 				t.Fatalf("%d windows of %d", len(page.Data), page.Query.Windows)
 			}
@@ -208,9 +206,7 @@ func TestWindowsRefusals(t *testing.T) {
 	w := newWorld(t, 328, 20)
 	p := query.Principal{Account: accountWhole}
 	page, err := w.service.Windows(t.Context(), p, query.WindowsRequest{Rows: query.ResultsRequest{CapturedFrom: "2026-02-20"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	token := page.Query.Token
 	for want, r := range map[string]query.WindowsRequest{
 		"capturedFrom":  {},

@@ -62,9 +62,7 @@ func TestAWarehouseSyncsAYear(t *testing.T) {
 	}
 	arrive(rows)
 	page, err := warehouse.ask(query.WindowsRequest{Since: warehouse.token})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var changed []string
 	for _, window := range page.Data {
 		if changed = append(changed, window.CapturedFrom[:len(time.DateOnly)]); window.State != query.WindowClosed {

@@ -84,22 +84,16 @@ func newWorld(t testing.TB, seed uint64, n int) *world {
 	t.Helper()
 	db := migrated.ClickHouse(t)
 	opt, err := clickhouse.ParseDSN(db.AdminDSN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	conn, err := clickhouse.Open(opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { conn.Close() })
 	cfg := store.Defaults()
 	cfg.DSN = contracts.Secret(db.QueryDSN)
 	cfg.SliceRows = 40 // so that even short streams are cut
 	cfg.PairRows = 20  // so that some reads of an order are done by pair
 	st, err := store.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { st.Close() })
 	w := &world{t: t, conn: conn, cfg: cfg, epoch: epoch, now: time.Date(2026, 3, 8, 12, 0, 0, 0, time.UTC)}
 	w.serve(st)

@@ -24,9 +24,7 @@ func TestCheckpointsThatNobodyWrote(t *testing.T) {
 	}
 	w.cfg.Written = func(context.Context) *event.Written { return written.Load() }
 	st, err := store.New(w.cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { st.Close() })
 	at := func(seq uint64) *event.Written {
 		return &event.Written{Partitions: []event.Marks{{"OBSERVATIONS": {Epoch: epoch, Seq: seq}}}}

@@ -20,9 +20,7 @@ import (
 func unchecked(t *testing.T, at string) *client.Client {
 	t.Helper()
 	c, err := client.New(client.Config{URL: at, Token: "t", Wait: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return c
 }
 
@@ -159,9 +157,7 @@ func TestNobodyThere(t *testing.T) {
 	for name, answered := range map[string]bool{"never": false, "before": true} {
 		var waited time.Duration
 		c, err := client.New(client.Config{URL: server.URL, Token: "t", Wait: func(_ context.Context, d time.Duration) error { waited += d; return nil }})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if there = true; answered {
 			if _, err := c.Capabilities(t.Context()); err != nil {
 				t.Fatal(err)
@@ -172,5 +168,12 @@ func TestNobodyThere(t *testing.T) {
 		if most := 4 * time.Second; err == nil || (waited > most) != answered {
 			t.Errorf("%s: waited %v, %v", name, waited, err)
 		}
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -31,9 +31,7 @@ type cutter struct {
 func cut(t *testing.T, server string, seed uint64, most int64) *cutter {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = l.Close() })
 	p := &cutter{URL: "http://" + l.Addr().String(), rnd: rand.New(rand.NewPCG(seed, 1)), most: most}
 	go func() {
@@ -79,9 +77,7 @@ func TestCutStreams(t *testing.T) {
 				c, _ := s.client(p.URL)
 				q := url.Values{"site": {"a"}, "sort": {sort}}
 				got, err := read(t, c, client.Results{Params: q, Stream: true})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				if diff := cmp.Diff(s.want(q), got); diff != "" {
 					t.Errorf("after %d cuts: %s", p.cuts, diff)
 				}

@@ -25,15 +25,9 @@ func TestBackupsAge(t *testing.T) {
 	part := func(folder int, name, part, file string, age time.Duration) {
 		t.Helper()
 		path := filepath.Join(s.Backups[folder], name, part, file)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, nil, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chtimes(path, now, now.Add(-age)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must(t, os.WriteFile(path, nil, 0o644))
+		must(t, os.Chtimes(path, now, now.Add(-age)))
 	}
 	part(0, "broken", "tables", "data", time.Hour)
 	look(0, Warning, mend)
@@ -60,9 +54,7 @@ func TestBackupsAge(t *testing.T) {
 		{backup.Drill{At: now, Findings: 1}, Bad, try},
 		{backup.Drill{At: now, Fault: "no room"}, Bad, try},
 	} {
-		if err := d.drill.Remember(s.Drills); err != nil {
-			t.Fatal(err)
-		}
+		must(t, d.drill.Remember(s.Drills))
 		look(1, d.state, d.mend)
 	}
 }

@@ -14,9 +14,7 @@ import (
 // shell can be given once its words in capitals are replaced.
 func TestMendsAreCommands(t *testing.T) {
 	files, err := os.ReadDir(".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	programs := []string{"preismon ", "curl ", "nats ", "clickhouse ", "openssl ", "du ", "df ", "free ", "ps ", "ulimit ", "timedatectl "}
 	looked := 0
 	for _, f := range files {
@@ -25,9 +23,7 @@ func TestMendsAreCommands(t *testing.T) {
 		}
 		set := token.NewFileSet()
 		file, err := parser.ParseFile(set, f.Name(), nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		ast.Inspect(file, func(n ast.Node) bool {
 			call, ok := n.(*ast.CallExpr)
 			if !ok {
@@ -53,9 +49,7 @@ func TestMendsAreCommands(t *testing.T) {
 				return true
 			}
 			said, err := strconv.Unquote(text.Value)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for _, p := range programs {
 				if strings.HasPrefix(said, p) {
 					return true

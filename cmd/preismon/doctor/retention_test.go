@@ -32,9 +32,7 @@ func TestRetention(t *testing.T) {
 	set := func(change func(c *jetstream.StreamConfig)) {
 		t.Helper()
 		stream, err := js.Stream(ctx, event.StreamObservations)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		c := stream.CachedInfo().Config
 		change(&c)
 		if _, err := js.UpdateStream(ctx, c); err != nil {
@@ -48,13 +46,9 @@ func TestRetention(t *testing.T) {
 		t.Fatal(err)
 	}
 	stream, err := js.Stream(ctx, event.StreamObservations)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	m, err := stream.GetMsg(ctx, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	published = m.Time
 	for _, c := range []struct {
 		age   time.Duration
@@ -64,18 +58,19 @@ func TestRetention(t *testing.T) {
 		look(age.String(), c.state, "the oldest that is in no table is "+age.Round(time.Second).String()+" old")
 	}
 	c, err := js.CreateConsumer(ctx, event.StreamObservations, jetstream.ConsumerConfig{Durable: ingest.ProjectorConsumer(0, 1), AckPolicy: jetstream.AckExplicitPolicy})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	next, err := c.Next()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	look("it is delivered", Bad, "the oldest that is in no table is 48m0s old")
-	if err := next.DoubleAck(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must(t, next.DoubleAck(ctx))
 	look("it is applied", OK, "all of it is in the tables")
 	set(func(c *jetstream.StreamConfig) { c.MaxBytes = int64(stream.CachedInfo().State.Bytes) })
 	look("it is full", Bad, "of at most")
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -19,17 +19,11 @@ import (
 func onStreams(t *testing.T) *Site {
 	t.Helper()
 	nc, err := ingest.Connect(ingest.Config{URL: testserver.NATS(t), Name: t.Name()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(nc.Close)
 	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := ingest.EnsureStreams(t.Context(), js, ingest.StreamConfig{}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, ingest.EnsureStreams(t.Context(), js, ingest.StreamConfig{}))
 	return &Site{NATS: nc, JS: js, Partitions: 1, Flags: "--data-dir x", Now: time.Now}
 }
 
@@ -49,9 +43,7 @@ func TestLogins(t *testing.T) {
 		account := &contracts.Account{AccountID: id, MandateID: mandate, LoginIdentifier: "me@example.com", PasswordHash: `$argon2id$v=19$m=19456,t=2,p=1$Bel/juX7cL2j4LWoLd543g$odnlUHBqwI+h6s8w6ONCbl1vM4nR/pbN/KGrOS3advc`, Disabled: disabled, Permissions: contracts.Permissions(), Scope: contracts.AccountScope{AllOrders: true, AllSites: true}}
 		e := &event.Event{ID: uuid.NewString(), Kind: event.KindAccount, Producer: "test", ProducedAt: time.Now().UTC(), Data: account}
 		text, err := event.Encode(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if _, err := s.JS.Publish(t.Context(), e.Subject(), text); err != nil { // a publisher of ours would refuse the second
 			t.Fatal(err)
 		}
@@ -75,9 +67,7 @@ func TestLetters(t *testing.T) {
 		t.Fatal(err)
 	}
 	stream, err := s.JS.Stream(t.Context(), event.StreamDeadLetters)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	kept, published := stream.CachedInfo().Config.MaxAge, time.Now()
 	const mend = "preismon deadletters list --pending --data-dir x"
 	wants(t, s.letters(t.Context()), Warning, "1 wait, the newest because of: no JSON", mend)

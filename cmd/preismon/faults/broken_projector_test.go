@@ -116,22 +116,16 @@ func TestFaultSuiteCanFailProjector(t *testing.T) {
 			ctx, cancel := context.WithCancel(context.Background())
 			defer cancel()
 			consumer, err := w.project(ctx, c.build)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			stop := w.live()
 			defer stop()
 			rnd := rand.New(rand.NewPCG(1, 1))
 			for n := 1; n <= 10; n++ {
 				since := w.ledger.mark()
-				if err := c.do(w, rnd); err != nil {
-					t.Fatal(err)
-				}
+				must(t, c.do(w, rnd))
 				w.heal()
 				time.Sleep(200 * time.Millisecond)
-				if err := w.producer.pause(healed); err != nil {
-					t.Fatal(err)
-				}
+				must(t, w.producer.pause(healed))
 				// It says that it is through: what lacks now will never come.
 				end, err := ingest.End(ctx, w.streams(), event.StreamObservations)
 				if err == nil {
@@ -139,9 +133,7 @@ func TestFaultSuiteCanFailProjector(t *testing.T) {
 					err = consumer.CaughtUp(wait, event.StreamObservations, end)
 					done()
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				if c.found != nil {
 					w.patience = 2 * time.Second
 				}

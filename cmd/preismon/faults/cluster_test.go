@@ -47,9 +47,7 @@ func TestCluster(t *testing.T) {
 	cluster.Quick()
 	w := newWorldOn(t, seed, cluster.Start(t))
 	w.startRoles()
-	if err := process.Until(healed, "the catalogue is in the tables", w.catalogued); err != nil {
-		t.Fatal(err)
-	}
+	must(t, process.Until(healed, "the catalogue is in the tables", w.catalogued))
 	stop := w.live()
 	defer stop()
 	if v := w.iteration(t, func() error { return nil }); v.err != nil {

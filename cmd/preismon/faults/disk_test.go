@@ -22,9 +22,7 @@ const diskBytes = 4 << 30
 // and the faults make its server run into a limit of its own instead.
 func newDisk(t testing.TB, dir string) *disk {
 	t.Helper()
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(dir, 0o700))
 	d := &disk{dir: dir}
 	err := errors.New("not wanted")
 	if !*runPlain {

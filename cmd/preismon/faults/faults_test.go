@@ -80,9 +80,7 @@ func TestFaults(t *testing.T) {
 	w := newWorld(t, seed)
 	w.withFiles()
 	w.startRoles()
-	if err := process.Until(healed, "the catalogue is in the tables", w.catalogued); err != nil {
-		t.Fatal(err)
-	}
+	must(t, process.Until(healed, "the catalogue is in the tables", w.catalogued))
 	stop := w.live()
 	defer stop()
 	counts := map[string]*tally{}

@@ -83,9 +83,7 @@ func newWorldOn(t testing.TB, seed uint64, c *cluster.Cluster) *world {
 	w := &world{t: t, dir: t.TempDir(), seed: seed, patience: healed, cluster: c}
 	must := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	for _, p := range []**proxy.Proxy{&w.projectorTables, &w.queryTables, &w.projectorStreams, &w.queryStreams, &w.producerStreams, &w.archive} {
 		*p = proxy.New(t, "")
@@ -283,4 +281,11 @@ func (w *world) buried(ctx context.Context) error {
 		return errors.Join(wrong("I1", "%d dead letters of %d messages that are no events", n, w.ledger.poison), err)
 	}
 	return err
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -31,7 +31,5 @@ func until(t testing.TB, limit time.Duration, what string, ok func() bool) time.
 
 func must(t testing.TB, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }

@@ -41,9 +41,7 @@ func newMailbox(t *testing.T, w *world, secured *tls.Config, login string) *mail
 	s := smtp.NewServer(smtp.BackendFunc(func(*smtp.Conn) (smtp.Session, error) { return &session{box: m, login: login, in: login == ""}, nil }))
 	s.Domain, s.TLSConfig, s.ErrorLog = "mail.example", secured, quiet{}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	m.addr = l.Addr().String()
 	go func() { _ = s.Serve(l) }()
 	t.Cleanup(func() { _ = s.Close() })
@@ -123,14 +121,10 @@ func (m *mailbox) ids() (ids []string) {
 func certificate(t *testing.T, w *world) *tls.Config {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	w.write("ca.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})))
 	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
 }
@@ -185,9 +179,7 @@ func TestMailsAreRefused(t *testing.T) {
 		w.write("state", "{}")
 		w.feed.set(func() { w.feed.alerts = 0 })
 		f := w.rules("", c.target, "post")
-		if err := w.once(f); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.once(f))
 		w.feed.set(func() { w.feed.alerts = 1 })
 		if err := w.once(f); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
@@ -197,9 +189,7 @@ func TestMailsAreRefused(t *testing.T) {
 		t.Errorf("%d mails were sent", n)
 	}
 	f := w.rules("", open.target(", tls: none"), "post")
-	if err := w.once(f); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.once(f))
 	w.feed.set(func() { w.feed.alerts++ })
 	if err := w.once(f); err != nil || len(open.ids()) == 0 {
 		t.Errorf("to a host of allowHosts without TLS: %v, %v", err, open.ids())

@@ -30,9 +30,7 @@ rules:
     whenLost: ask
     targets: [a, a]
 `
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, []byte(text), 0o600))
 	_, err := notify.Load(file)
 	if err == nil {
 		t.Fatal("it was taken")
@@ -54,9 +52,7 @@ rules:
 func TestNoFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "rules.yaml")
 	for _, text := range []string{"", "# nothing", "a: [", "{}\n---\n{}", "7", "rules: 7", "rules: {a: b}", "rules: [{price: {a: b}}]", "targets: [a]", "{}"} {
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(file, []byte(text), 0o600))
 		if _, err := notify.Load(file); err == nil {
 			t.Errorf("%q was taken", text)
 		}

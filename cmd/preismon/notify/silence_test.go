@@ -18,9 +18,7 @@ rules: [{name: quiet, silentFor: 6h, orderId: 5, targets: [desk]}]
 `)
 	w.write("rules.yaml", strings.ReplaceAll(read(t, w.file("rules.yaml")), "DIR", w.dir))
 	f, err := notify.Load(w.file("rules.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, step := range []struct {
 		asOf, a, b string // captures; empty: none
 		away       bool

@@ -74,9 +74,7 @@ func TestExport(t *testing.T) {
 	}))
 	defer server.Close()
 	e, err := otlp.New(server.URL+"/", slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := e.ExportSpans(t.Context(), spans()); err != nil || e.Sent() != 3 || e.Failed() != 0 {
 		t.Errorf("sent %d, failed %d, %v", e.Sent(), e.Failed(), err)
 	}
@@ -85,14 +83,10 @@ func TestExport(t *testing.T) {
 	}
 	golden := filepath.Join("testdata", "export.json")
 	if *update {
-		if err := errors.Join(os.MkdirAll("testdata", 0o755), os.WriteFile(golden, append(got.Bytes(), '\n'), 0o644)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(os.MkdirAll("testdata", 0o755), os.WriteFile(golden, append(got.Bytes(), '\n'), 0o644)))
 	}
 	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if strings.TrimSpace(string(want)) != got.String() {
 		t.Errorf("the collector got\n%s", got.String())
 	}
@@ -106,9 +100,7 @@ func TestCollectorAway(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "full", http.StatusServiceUnavailable) }))
 	defer server.Close()
 	e, err := otlp.New(server.URL, slog.New(slog.NewTextHandler(&log, nil)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for range 3 {
 		if err := e.ExportSpans(t.Context(), spans()); err != nil {
 			t.Error(err)
@@ -128,5 +120,12 @@ func TestEndpoints(t *testing.T) {
 		if _, err := otlp.New(endpoint, nil); (err == nil) != ok {
 			t.Errorf("%q: %v", endpoint, err)
 		}
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

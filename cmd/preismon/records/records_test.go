@@ -51,14 +51,10 @@ func written(t *testing.T, rows []string, to func(*bytes.Buffer) records.Writer)
 	w := to(&out)
 	for _, row := range rows {
 		line := []byte(row)
-		if err := w.Write(line); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.Write(line))
 		clear(line) // it is the reader's again
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.Close())
 	return out.String()
 }
 
@@ -82,14 +78,10 @@ func TestGoldens(t *testing.T) {
 		got := written(t, sample, to)
 		file := filepath.Join("testdata", name)
 		if *update {
-			if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(file, []byte(got), 0o644))
 		}
 		want, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if diff := cmp.Diff(string(want), got); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
@@ -100,9 +92,7 @@ func TestGoldens(t *testing.T) {
 // formula, and the text can be had back.
 func TestCSVIsHarmless(t *testing.T) {
 	all, err := csv.NewReader(strings.NewReader(written(t, sample, asCSV))).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	column := slices.Index(all[0], "merchant")
 	for i, row := range sample {
 		cell := all[i+1][column]
@@ -110,9 +100,7 @@ func TestCSVIsHarmless(t *testing.T) {
 			t.Errorf("%q begins a formula", cell)
 		}
 		var record struct{ Merchant string }
-		if err := json.Unmarshal([]byte(row), &record); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal([]byte(row), &record))
 		if back := strings.TrimPrefix(cell, "'"); back != record.Merchant {
 			t.Errorf("%q came back as %q", record.Merchant, back)
 		}
@@ -152,9 +140,7 @@ func TestLiveLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		w := records.NDJSON(&out)
-		if err := w.Write([]byte(sample[0])); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.Write([]byte(sample[0])))
 		time.Sleep(time.Second)
 		synctest.Wait()
 		if got := out.String(); got != sample[0]+"\n" {
@@ -175,17 +161,13 @@ func TestPartsHaveNoEnd(t *testing.T) {
 			var out bytes.Buffer
 			w := f.to(&out, names)
 			for _, row := range []string{`{"itemId":"1","price":1.5}`, `{"itemId":"2","price":null}`} {
-				if err := w.Write([]byte(row)); err != nil {
-					t.Fatal(err)
-				}
+				must(t, w.Write([]byte(row)))
 			}
 			end := w.Flush
 			if whole {
 				end = w.Close
 			}
-			if err := end(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, end())
 			got, err := f.read(out.Bytes(), time.UTC)
 			if whole != (err == nil) || whole && len(got) != 2 {
 				t.Errorf("%s, whole %v: %v %v", form, whole, got, err)

@@ -130,14 +130,10 @@ func TestRowsComeBack(t *testing.T) {
 				}
 				clear(given) // it is the reader's again
 				if r.IntN(2) == 0 {
-					if err := w.Flush(); err != nil {
-						t.Fatal(err)
-					}
+					must(t, w.Flush())
 				}
 			}
-			if err := w.Close(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, w.Close())
 			got, err := f.read(out.Bytes())
 			if err != nil {
 				t.Fatal(f.name, name, err)
@@ -147,9 +143,7 @@ func TestRowsComeBack(t *testing.T) {
 				text = utc(text)
 			}
 			want, err := reread.JSON([]byte(text))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%s, %s (-want +got): %s", f.name, name, diff)
 			}
@@ -163,13 +157,9 @@ func TestUnended(t *testing.T) {
 		var out bytes.Buffer
 		w := f.write(&out)
 		for range 3 {
-			if err := w.Write([]byte(full)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, w.Write([]byte(full)))
 		}
-		if err := w.Flush(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.Flush())
 		if got, err := f.read(out.Bytes()); err == nil {
 			t.Errorf("%s: %d rows", f.name, len(got))
 		}
@@ -204,13 +194,9 @@ func TestNewFields(t *testing.T) {
 	var out bytes.Buffer
 	w := records.Arrow(&out, query.Columns([]string{"itemId", "unheardOf"}))
 	for _, row := range []string{`{"itemId":"1","unheardOf":{"a": [1]}}`, `{"itemId":"2"}`} {
-		if err := w.Write([]byte(row)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.Write([]byte(row)))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.Close())
 	got, err := reread.Arrow(out.Bytes(), time.UTC)
 	want := []reread.Record{{"itemId": "1", "unheardOf": `{"a":[1]}`}, {"itemId": "2", "unheardOf": nil}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
@@ -225,21 +211,13 @@ func TestFormulas(t *testing.T) {
 		"=1", "+1", "-1", "@A1", "\t=1", "\r=1", "\n=1", " =1", "  '", "'", "''=", "＝1", "＋1", "－1", "＠1", "=HYPERLINK(\"http://x\",1)", "a=1", "日本", "", " ",
 	} {
 		row, err := json.Marshal(map[string]any{"merchant": text, "price": -1.5})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var out bytes.Buffer
 		w := records.CSV(&out, []string{"merchant", "price"})
-		if err := w.Write(row); err != nil {
-			t.Fatal(err)
-		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.Write(row))
+		must(t, w.Close())
 		got, err := reread.CSV(out.Bytes(), []string{"merchant", "price"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if back, _ := got[0]["merchant"].(string); back != text || got[0]["price"] != -1.5 {
 			t.Errorf("%q came back as %v", text, got[0])
 		}
@@ -281,9 +259,7 @@ func FuzzRows(f *testing.F) {
 			}
 			return
 		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.Close())
 		if !exact {
 			return
 		}
@@ -320,16 +296,12 @@ func TestMemoryIsBounded(t *testing.T) {
 		before, most := live(), int64(0)
 		w := f.write(io.Discard)
 		for i := range 200 { // 230 MB of JSON
-			if err := w.Write(rows); err != nil {
-				t.Fatal(err)
-			}
+			must(t, w.Write(rows))
 			if i%10 == 0 {
 				most = max(most, live()-before)
 			}
 		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.Close())
 		t.Logf("%s: %.1f MiB", f.name, float64(most)/(1<<20))
 		if most > 32<<20 {
 			t.Errorf("%s holds %d bytes", f.name, most)
@@ -361,5 +333,12 @@ func BenchmarkTables(b *testing.B) {
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/600, "ns/row")
 		})
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -224,7 +224,5 @@ func run(t testing.TB, args ...string) {
 
 func must(t testing.TB, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }

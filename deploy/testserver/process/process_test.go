@@ -29,18 +29,14 @@ func projector(t *testing.T, natsURL, tables string) *process.Role {
 func migrated(t *testing.T) string {
 	t.Helper()
 	server := testserver.ClickHouse(t)
-	if err := schema.Migrate(t.Context(), server.AdminDSN, schema.Options{}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, schema.Migrate(t.Context(), server.AdminDSN, schema.Options{}))
 	return server.ProjectorDSN
 }
 
 func started(t *testing.T) *process.NATS {
 	t.Helper()
 	s := &process.NATS{Dir: t.TempDir()}
-	if err := s.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Start())
 	t.Cleanup(s.Kill)
 	return s
 }
@@ -50,36 +46,22 @@ func started(t *testing.T) *process.NATS {
 func TestEndsWithTheTest(t *testing.T) {
 	if url := os.Getenv(parent); url != "" {
 		r := projector(t, url, os.Getenv(parent+"_TABLES"))
-		if err := r.Start(); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(os.Getenv(parent+"_PID"), []byte(strconv.Itoa(r.PID())), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.Start())
+		must(t, os.WriteFile(os.Getenv(parent+"_PID"), []byte(strconv.Itoa(r.PID())), 0o600))
 		select {}
 	}
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	program, err := process.Program()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	streams, tables := started(t), migrated(t)
 	leader := projector(t, streams.URL(), tables)
-	if err := leader.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if err := process.Until(time.Minute, "it leads", leader.Leads); err != nil {
-		t.Fatal(err)
-	}
+	must(t, leader.Start())
+	must(t, process.Until(time.Minute, "it leads", leader.Leads))
 	file := t.TempDir() + "/pid"
 	cmd := exec.Command(self, "-test.run", "^TestEndsWithTheTest$")
 	cmd.Env = append(os.Environ(), parent+"="+streams.URL(), parent+"_TABLES="+tables, parent+"_PID="+file, process.ProgramVariable+"="+program)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Start())
 	pid := 0
 	err = process.Until(2*time.Minute, "the role runs", func() bool {
 		text, _ := os.ReadFile(file)
@@ -88,11 +70,16 @@ func TestEndsWithTheTest(t *testing.T) {
 	})
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := process.Until(10*time.Second, "the role has ended with it", func() bool { return syscall.Kill(pid, 0) != nil }); err != nil {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 		t.Error(err)
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

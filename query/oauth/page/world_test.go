@@ -36,9 +36,7 @@ func render(t *testing.T, p page.Page, accept ...string) *httptest.ResponseRecor
 	r := httptest.NewRequest("GET", "/oauth/authorize", nil)
 	r.Header["Accept-Language"] = accept
 	w := httptest.NewRecorder()
-	if err := page.Render(w, r, 200, p); err != nil {
-		t.Fatal(err)
-	}
+	must(t, page.Render(w, r, 200, p))
 	return w
 }
 
@@ -46,9 +44,7 @@ func render(t *testing.T, p page.Page, accept ...string) *httptest.ResponseRecor
 func parse(t *testing.T, w *httptest.ResponseRecorder) *html.Node {
 	t.Helper()
 	doc, err := html.Parse(strings.NewReader(w.Body.String()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return doc
 }
 
@@ -82,4 +78,11 @@ func text(n *html.Node) string {
 		}
 	}
 	return strings.Join(strings.Fields(b.String()), " ")
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }
