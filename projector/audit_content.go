@@ -31,9 +31,8 @@ var rowColumns = []string{
 	"is_buy_box", "rating_tenths", "manufacturer", "title", "url", "delivery_text",
 }
 
-// appendRow appends the text of one row of a capture; form is that of texts that
-// can be asked for.
-func appendRow(b []byte, site string, capture, offer int, o *contracts.Observation, form func(string) string) []byte {
+// appendRow appends the text of one row of a capture.
+func appendRow(b []byte, site string, capture, offer int, o *contracts.Observation) []byte {
 	f := &noOffer
 	if offer < len(o.Offers) {
 		f = &o.Offers[offer]
@@ -49,11 +48,11 @@ func appendRow(b []byte, site string, capture, offer int, o *contracts.Observati
 	next(string(f.CurrencyCode))
 	number(amount(f.Price))
 	number(amount(f.Shipping))
-	next(form(f.Merchant))
+	next(composed(f.Merchant))
 	number(int64(f.IsPrime))
 	number(int64(f.IsBuyBox))
 	number(int64(f.Rating.Tenths()))
-	next(form(f.Manufacturer))
+	next(composed(f.Manufacturer))
 	next(f.Title)
 	next(f.URL)
 	next(f.DeliveryText)
@@ -63,14 +62,14 @@ func appendRow(b []byte, site string, capture, offer int, o *contracts.Observati
 // sum counts rows and adds up the hashes of their texts.
 type sum struct{ rows, checksum uint64 }
 
-func sumOf(o *contracts.Observations, from floor, form func(string) string) (s sum) {
+func sumOf(o *contracts.Observations, from floor) (s sum) {
 	var b []byte
 	for i := range o.Observations {
 		if !from.keeps(&o.Observations[i]) {
 			continue
 		}
 		for j := range o.Observations[i].Rows() {
-			b = appendRow(b[:0], string(o.Site), i, j, &o.Observations[i], form)
+			b = appendRow(b[:0], string(o.Site), i, j, &o.Observations[i])
 			s.rows++
 			s.checksum += xxhash.Sum64(b)
 		}
@@ -157,7 +156,7 @@ func (a *Auditor) compare(ctx context.Context, m event.Stored, at place, have su
 		a.out.find(f, fmt.Sprintf("the message there is a %s", e.Kind))
 		return nil
 	}
-	if sumOf(o, a.was.floor, composed) == have || sumOf(o, a.was.floor, asWritten) == have { // written by this program, or by one that left texts as they were
+	if sumOf(o, a.was.floor) == have {
 		return nil
 	}
 	var text proto.ColStr
@@ -176,7 +175,7 @@ func (a *Auditor) compare(ctx context.Context, m event.Stored, at place, have su
 			continue
 		}
 		for j := range o.Observations[i].Rows() {
-			due = append(due, string(appendRow(nil, string(o.Site), i, j, &o.Observations[i], composed)))
+			due = append(due, string(appendRow(nil, string(o.Site), i, j, &o.Observations[i])))
 		}
 	}
 	rows, columns := difference(due, held)

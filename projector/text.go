@@ -6,9 +6,6 @@ import "golang.org/x/text/unicode/norm"
 // with its accent is then the same text however the source wrote it.
 func composed(s string) string { return norm.NFC.String(s) }
 
-// asWritten is the text as an older program wrote it.
-func asWritten(s string) string { return s }
-
 func allComposed(list []string) []string {
 	for i, s := range list {
 		list[i] = composed(s)

@@ -18,9 +18,8 @@ import (
 // month only, share their orders.
 type importFile struct {
 	maps.Source
-	label   string // its own
-	orders  string // of its orders
-	earlier string // of the orders that earlier versions made of it; empty: the same
+	label  string // its own
+	orders string // of its orders
 }
 
 // sources gives the CSV files of all that is named: of patterns, of standard
@@ -98,9 +97,6 @@ func labelled(files []importFile, label string, several bool) []importFile {
 			f.orders = f.label
 		}
 		taken[f.label] = true
-		if f.orders != f.label {
-			f.earlier = f.label
-		}
 	}
 	return files
 }

@@ -174,17 +174,17 @@ func TestLabelled(t *testing.T) {
 		label   string
 		several bool
 		files   []importFile
-		want    []string // label, that of the orders, that of orders made earlier
+		want    []string // label, and that of the orders
 	}{
-		{"", false, []importFile{file("a/x.csv"), file("b/x.csv"), file("y.csv")}, []string{"x x ", "b/x.csv b/x.csv ", "y y "}},
-		{"", false, []importFile{file("x-2026-10.csv")}, []string{"x-2026-10 x x-2026-10"}},
-		{"shop", false, []importFile{file("x-2026-10.csv")}, []string{"shop shop "}},
-		{"shop", true, []importFile{file("x-2026-10.csv")}, []string{"shop/x-2026-10 shop/x shop/x-2026-10"}},
-		{"shop", false, []importFile{file("x-2026-10.csv"), file("x-2026-11.csv")}, []string{"shop/x-2026-10 shop/x shop/x-2026-10", "shop/x-2026-11 shop/x shop/x-2026-11"}},
+		{"", false, []importFile{file("a/x.csv"), file("b/x.csv"), file("y.csv")}, []string{"x x", "b/x.csv b/x.csv", "y y"}},
+		{"", false, []importFile{file("x-2026-10.csv")}, []string{"x-2026-10 x"}},
+		{"shop", false, []importFile{file("x-2026-10.csv")}, []string{"shop shop"}},
+		{"shop", true, []importFile{file("x-2026-10.csv")}, []string{"shop/x-2026-10 shop/x"}},
+		{"shop", false, []importFile{file("x-2026-10.csv"), file("x-2026-11.csv")}, []string{"shop/x-2026-10 shop/x", "shop/x-2026-11 shop/x"}},
 	} {
 		var got []string
 		for _, f := range labelled(c.files, c.label, c.several) {
-			got = append(got, f.label+" "+f.orders+" "+f.earlier)
+			got = append(got, f.label+" "+f.orders)
 		}
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%q, want %q", got, c.want)

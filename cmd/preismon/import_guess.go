@@ -19,10 +19,7 @@ import (
 func guessed(files []importFile, mandate string, std streams) (*maps.Mapping, error) {
 	file := files[0]
 	name := maps.Series(file.Path) + ".yaml"
-	m, err := rememberedMapping(maps.Label(file.Path)+".yaml", file, mandate, std) // of an earlier version
-	if m == nil && err == nil {
-		m, err = rememberedMapping(name, file, mandate, std)
-	}
+	m, err := rememberedMapping(name, file, mandate, std)
 	if err != nil {
 		return nil, err
 	}

@@ -95,7 +95,7 @@ func (r *importRun) one(ctx context.Context, f importFile, several bool) (*impor
 	rejects := rejectsOf(r.Rejects, f.label, several)
 	defer rejects.Close()
 	req := maps.Request{
-		File: f.Path, Mapping: f.Mapping(r.mapping), Label: f.orders, Earlier: f.earlier, Mandate: r.Mandate, Login: r.Login, Rejects: rejects,
+		File: f.Path, Mapping: f.Mapping(r.mapping), Label: f.orders, Mandate: r.Mandate, Login: r.Login, Rejects: rejects,
 		PasswordHash: r.account.PasswordHash, Known: r.account.Known, Ordered: r.ordered,
 		Named:    func(item contracts.ItemID) (bool, error) { return r.named(ctx, item) },
 		Progress: r.progress(r.std, r.log), AddConflicts: r.Conflicts == "add", Memory: r.memory, Changes: r.Folder != "",

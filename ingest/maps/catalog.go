@@ -89,14 +89,9 @@ func (im *importer) orders(ctx context.Context, s *site, mandate contracts.Manda
 			ids = append(ids, id)
 		}
 	}
-	label := im.Label
 	id := func(part int) contracts.OrderID {
-		return contracts.DeriveID[contracts.OrderID]("order", im.Mandate, im.Mapping.Source, label, string(s.Site.Site), strconv.Itoa(part))
+		return contracts.DeriveID[contracts.OrderID]("order", im.Mandate, im.Mapping.Source, im.Label, string(s.Site.Site), strconv.Itoa(part))
 	}
-	if label = im.Earlier; label == "" || im.Ordered[id(1)] == nil {
-		label = im.Label
-	}
-	im.sum.Label = label
 	shown := len(ids)
 	for part := 1; im.Ordered[id(part)] != nil; part++ {
 		for _, item := range im.Ordered[id(part)].Items {

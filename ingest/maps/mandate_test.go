@@ -71,26 +71,6 @@ func TestMandatesShareNothingGuessed(t *testing.T) {
 	}
 }
 
-// TestOrdersOfEarlierVersionsGoOn: a file whose name has a month in it is added to
-// the order that it had before months were left out of labels, and else to that of
-// all months.
-func TestOrdersOfEarlierVersionsGoOn(t *testing.T) {
-	m, err := maps.ParseMapping([]byte(head))
-	must(t, err)
-	file := filepath.Join(t.TempDir(), "prices-2026-02.csv")
-	must(t, os.WriteFile(file, []byte(header+"a.example,A,,Pen,2026-02-01 09:00:00,1.20,,EUR,yes,,,,\n"), 0o600))
-	now := maps.Request{File: file, Mapping: m, Mandate: "M", Label: "prices", Earlier: "prices-2026-02"}
-	before := now
-	before.Label, before.Earlier = before.Earlier, ""
-	_, _, old := importedFor(t, before)
-	_, _, fresh := importedFor(t, now)
-	now.Ordered = map[contracts.OrderID]*contracts.Order{old[0].OrderID: old[0]}
-	_, _, goesOn := importedFor(t, now)
-	if fresh[0].OrderID == old[0].OrderID || goesOn[0].OrderID != old[0].OrderID {
-		t.Errorf("orders %d, %d, then %d", old[0].OrderID, fresh[0].OrderID, goesOn[0].OrderID)
-	}
-}
-
 // TestAQuoteThatIsNotClosed: what it swallows is said with the lines.
 func TestAQuoteThatIsNotClosed(t *testing.T) {
 	row := "a.example,%s,,Pen,2026-02-01 09:00:00,1.20,,EUR,yes,,,,\n"

@@ -36,10 +36,7 @@ type Request struct {
 
 	// Label tells the orders of one file from those of another of the same
 	// mandate and mapping. Empty: the file's name without its extensions.
-	Label string
-	// Earlier is the label that earlier versions would have given the file: orders
-	// that have it are gone on with. Empty: none.
-	Earlier      string
+	Label        string
 	Mandate      string // the mandate's name; its id derives from it
 	Login        string // the account's login identifier
 	PasswordHash string // of a new account: argon2id in PHC form
