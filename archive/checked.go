@@ -155,6 +155,15 @@ type object struct {
 	io.Closer
 }
 
+// checkSize refuses an artifact whose size is not the recorded one.
+func checkSize(ctx context.Context, s Store, ref Ref) error {
+	size, err := s.Stat(ctx, ref.Key)
+	if err == nil && size != ref.Size {
+		err = corrupt(ref.Key, fmt.Sprintf("it has %d bytes, recorded are %d", size, ref.Size))
+	}
+	return err
+}
+
 // same tells the outcome of a Put whose key was taken: success when the store
 // holds the same content.
 func same(ctx context.Context, s Store, ref Ref) error {

@@ -86,12 +86,8 @@ func (d *Dir) OpenRange(ctx context.Context, ref Ref, part Range) (io.ReadCloser
 }
 
 func (d *Dir) open(ctx context.Context, ref Ref) (*os.File, error) {
-	size, err := d.Stat(ctx, ref.Key)
-	if err != nil {
+	if err := checkSize(ctx, d, ref); err != nil {
 		return nil, err
-	}
-	if size != ref.Size {
-		return nil, corrupt(ref.Key, fmt.Sprintf("it has %d bytes, recorded are %d", size, ref.Size))
 	}
 	f, err := d.root.Open(ref.Key.String())
 	if err != nil {

@@ -126,12 +126,8 @@ func (s *S3) OpenRange(ctx context.Context, ref Ref, part Range) (io.ReadCloser,
 }
 
 func (s *S3) openNothing(ctx context.Context, ref Ref) (io.ReadCloser, error) {
-	size, err := s.Stat(ctx, ref.Key)
-	if err != nil {
+	if err := checkSize(ctx, s, ref); err != nil {
 		return nil, err
-	}
-	if size != ref.Size {
-		return nil, corrupt(ref.Key, fmt.Sprintf("it has %d bytes, recorded are %d", size, ref.Size))
 	}
 	return object{storedPart(ctx, ref, 0, eof{}), io.NopCloser(nil)}, nil
 }

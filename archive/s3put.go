@@ -22,14 +22,10 @@ import (
 // request carries the hash of its body, and is repeated after a failure
 // because its body is in memory.
 func (s *S3) Put(ctx context.Context, ref Ref, content io.Reader) error {
-	if err := ref.Validate(); err != nil {
-		return invalid(err)
-	}
-	if err := s.fits(ref); err != nil {
+	src, err := s.contentToPut(ctx, ref, content)
+	if err != nil {
 		return err
 	}
-	src := contentToPut(ctx, ref, content)
-	var err error
 	if ref.Size <= s.cfg.PartSize {
 		err = s.putOne(ctx, ref, src, onlyNew())
 	} else if err = s.free(ctx, ref.Key); err == nil {
@@ -53,25 +49,25 @@ func (s *S3) Put(ctx context.Context, ref Ref, content io.Reader) error {
 // Replace implements Store: it is Put without the condition that the key is
 // free. S3 shows an object whole, the old one or the new one.
 func (s *S3) Replace(ctx context.Context, ref Ref, content io.Reader) error {
-	if err := ref.Validate(); err != nil {
-		return invalid(err)
-	}
-	if err := s.fits(ref); err != nil {
+	src, err := s.contentToPut(ctx, ref, content)
+	if err != nil {
 		return err
 	}
-	src := contentToPut(ctx, ref, content)
 	if ref.Size <= s.cfg.PartSize {
 		return s.putOne(ctx, ref, src, minio.PutObjectOptions{})
 	}
 	return s.putMany(ctx, ref, src, minio.PutObjectOptions{})
 }
 
-// fits refuses what has more parts than an upload can have.
-func (s *S3) fits(ref Ref) error {
-	if ref.Size > maxParts*s.cfg.PartSize {
-		return invalid(fmt.Errorf("size: %d bytes, at most %d parts of %d", ref.Size, maxParts, s.cfg.PartSize))
+// contentToPut refuses what has more parts than an upload can have.
+func (s *S3) contentToPut(ctx context.Context, ref Ref, content io.Reader) (*checked, error) {
+	if err := ref.Validate(); err != nil {
+		return nil, invalid(err)
 	}
-	return nil
+	if ref.Size > maxParts*s.cfg.PartSize {
+		return nil, invalid(fmt.Errorf("size: %d bytes, at most %d parts of %d", ref.Size, maxParts, s.cfg.PartSize))
+	}
+	return contentToPut(ctx, ref, content), nil
 }
 
 var errTaken = errors.New("the key is taken")
