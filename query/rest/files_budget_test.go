@@ -162,13 +162,13 @@ func (a answer) wantMore(t *testing.T, n int) {
 // A refusal is cheap: it looks at no file and at no more documents than it
 // takes to know, however many there are.
 func TestRefusalsAreCheap(t *testing.T) {
-	const order, all = contracts.OrderID(500), 100_000
+	const order, all = contracts.OrderID(500), 400_000
 	w := newFilesWorld(t)
 	w.order(1, order)
 	w.documents(query.Exports, order, all, 10)
 	w.exec("INSERT INTO file_jobs SELECT 1, 'export', ?, number + 1, 'e' || toString(number), now64(3), 1 FROM numbers(?)", uint64(order), all)
 	w.get(path(order, "exports/history/latest"), w.token(reader)).wantProblem(t, 400, "HISTORY_SCOPE_TOO_BROAD")
-	w.get(path(order, "exports", "exportName", "e99999"), w.token(reader)).wantProblem(t, 400, "ORDER_SCOPE_TOO_BROAD")
+	w.get(path(order, "exports", "exportName", "e399999"), w.token(reader)).wantProblem(t, 400, "ORDER_SCOPE_TOO_BROAD")
 	w.exec("SYSTEM FLUSH LOGS query_log")
 	rows, err := w.conn.Query(t.Context(), `SELECT multiIf(query LIKE '%nested%', 'count_files', query LIKE '%groupArray%', 'file_jobs_through', query LIKE '%runs%', 'file_jobs', 'another'), max(read_rows), max(read_bytes), max(query_duration_ms) FROM system.query_log
 		WHERE type = 'QueryFinish' AND current_database = currentDatabase() AND (query LIKE '%file_archives FINAL%' OR query LIKE '%file_jobs FINAL%') AND query NOT LIKE '%query_log%' GROUP BY 1`)
