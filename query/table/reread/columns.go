@@ -66,6 +66,13 @@ func valueOf(v any, c *frame.Column, zone *time.Location) any {
 		if c.Kind == frame.List {
 			return valueOf(v["list"], c, zone)
 		}
+		if c.Kind == frame.Words {
+			words := Record{}
+			for name, text := range v {
+				words[name] = fmt.Sprintf("%s", text)
+			}
+			return words
+		}
 		return recordOf(v, c.Members, zone)
 	case []any:
 		all := []any{}
