@@ -303,7 +303,7 @@ func sameAnswer(t *testing.T, what string, asked who, hidden, none answer) {
 // tells something hidden, however large, from something that does not exist.
 func TestHiddenCostsWhatNothingCosts(t *testing.T) {
 	testserver.Full(t, "what hidden rows cost")
-	l := serveMatrix(t, 50_000) // so much that reading it would be noticed
+	l := serveMatrix(t, 150_000) // so much that reading it would be noticed
 	type question struct{ route, name string }
 	names := map[question]bool{}
 	for route, v := range matrix {
