@@ -23,7 +23,7 @@ type catalogueCmd struct {
 }
 
 // catalogueBus is what the commands on the catalogue of the streams have in
-// common.
+// common, and those on dead letters.
 type catalogueBus struct {
 	roleFlags
 	Bus busFlags `embed:""`
@@ -32,7 +32,12 @@ type catalogueBus struct {
 // connected does something with a connection to the streams. Faults are those
 // of flags.
 func (c *catalogueBus) connected(k *kong.Context, std streams, log *slog.Logger, faults error, do func(b *bus) error) error {
-	cfg, err := c.Bus.config("catalogue", log)
+	return c.connectedAs("catalogue", k, std, log, faults, do)
+}
+
+// connectedAs is connected under another name.
+func (c *catalogueBus) connectedAs(name string, k *kong.Context, std streams, log *slog.Logger, faults error, do func(b *bus) error) error {
+	cfg, err := c.Bus.config(name, log)
 	if done, err := c.only(k, std.out, faulty(err, faults)); done {
 		return err
 	}

@@ -47,26 +47,20 @@ func (f letterFlags) filter(now time.Time) (ingest.LetterFilter, error) {
 }
 
 type lettersListCmd struct {
-	roleFlags
-	Bus     busFlags    `embed:""`
-	Which   letterFlags `embed:""`
-	Pending bool        `help:"Only those that were not replayed."`
-	Limit   int         `help:"At most so many, of the newest; 0: all." default:"50"`
-	JSON    bool        `name:"json" help:"Print one JSON object."`
+	catalogueBus `embed:""`
+	Which        letterFlags `embed:""`
+	Pending      bool        `help:"Only those that were not replayed."`
+	Limit        int         `help:"At most so many, of the newest; 0: all." default:"50"`
+	JSON         bool        `name:"json" help:"Print one JSON object."`
 }
 
 func (c *lettersListCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
-	cfg, busErr := c.Bus.config("deadletters", log)
 	filter, err := c.Which.filter(time.Now())
 	filter.Pending, filter.Limit = c.Pending, c.Limit
-	if done, err := c.only(k, std.out, faulty(busErr, err)); done {
-		return err
-	}
-	b, err := connect(cfg)
-	if err != nil {
-		return err
-	}
-	defer b.conn.Close()
+	return c.connectedAs("deadletters", k, std, log, err, func(b *bus) error { return c.list(ctx, std, b, filter) })
+}
+
+func (c *lettersListCmd) list(ctx context.Context, std streams, b *bus, filter ingest.LetterFilter) error {
 	list, matching, err := ingest.NewDeadLetters(b.js).List(ctx, filter)
 	if err != nil {
 		return err
@@ -111,18 +105,16 @@ type listedLetter struct {
 }
 
 type lettersReplayCmd struct {
-	roleFlags
-	Bus     busFlags     `embed:""`
-	Letters []uint64     `arg:"" optional:"" help:"Numbers of the letters, as \"list\" prints them." placeholder:"LETTER"`
-	All     bool         `help:"All that were not replayed, of those that the filters choose."`
-	Which   letterFlags  `embed:""`
-	Force   bool         `help:"Also what would fail again, was replayed before, or would put an older state of a record back."`
-	DryRun  bool         `help:"Say what would happen, and publish nothing."`
-	Applied appliedFlags `embed:""`
+	catalogueBus `embed:""`
+	Letters      []uint64     `arg:"" optional:"" help:"Numbers of the letters, as \"list\" prints them." placeholder:"LETTER"`
+	All          bool         `help:"All that were not replayed, of those that the filters choose."`
+	Which        letterFlags  `embed:""`
+	Force        bool         `help:"Also what would fail again, was replayed before, or would put an older state of a record back."`
+	DryRun       bool         `help:"Say what would happen, and publish nothing."`
+	Applied      appliedFlags `embed:""`
 }
 
 func (c *lettersReplayCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
-	cfg, busErr := c.Bus.config("deadletters", log)
 	filter, err := c.Which.filter(time.Now())
 	filter.Pending = !c.Force
 	switch {
@@ -133,14 +125,10 @@ func (c *lettersReplayCmd) Run(ctx context.Context, k *kong.Context, std streams
 	case !c.All && c.Which != letterFlags{}:
 		err = errors.Join(err, errors.New("reason, since, stream: only together with all"))
 	}
-	if done, err := c.only(k, std.out, faulty(busErr, err, c.Applied.faults())); done {
-		return err
-	}
-	b, err := connect(cfg)
-	if err != nil {
-		return err
-	}
-	defer b.conn.Close()
+	return c.connectedAs("deadletters", k, std, log, errors.Join(err, c.Applied.faults()), func(b *bus) error { return c.replay(ctx, std, log, b, filter) })
+}
+
+func (c *lettersReplayCmd) replay(ctx context.Context, std streams, log *slog.Logger, b *bus, filter ingest.LetterFilter) error {
 	letters := ingest.NewDeadLetters(b.js)
 	numbers := c.Letters
 	if c.All {

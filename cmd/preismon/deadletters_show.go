@@ -18,30 +18,25 @@ import (
 )
 
 type lettersShowCmd struct {
-	roleFlags
-	Bus    busFlags `embed:""`
-	Letter uint64   `arg:"" help:"Number of the letter, as \"list\" prints it."`
-	Bytes  int      `help:"Show at most so much of the message." default:"16384"`
-	JSON   bool     `name:"json" xor:"form" help:"Print one JSON object; the message is in base64 when it is no JSON."`
-	Raw    bool     `xor:"form" help:"Write the message alone, byte for byte; for a file or a pipe, not for a terminal."`
+	catalogueBus `embed:""`
+	Letter       uint64 `arg:"" help:"Number of the letter, as \"list\" prints it."`
+	Bytes        int    `help:"Show at most so much of the message." default:"16384"`
+	JSON         bool   `name:"json" xor:"form" help:"Print one JSON object; the message is in base64 when it is no JSON."`
+	Raw          bool   `xor:"form" help:"Write the message alone, byte for byte; for a file or a pipe, not for a terminal."`
 }
 
 func (c *lettersShowCmd) Run(ctx context.Context, k *kong.Context, std streams, log *slog.Logger) error {
-	cfg, err := c.Bus.config("deadletters", log)
+	var err error
 	if c.Raw && isTerminal(std.out) {
-		err = errors.Join(err, errors.New("raw: standard output is a terminal"))
+		err = errors.New("raw: standard output is a terminal")
 	}
 	if c.Bytes < 0 {
 		err = errors.Join(err, errors.New("bytes: negative"))
 	}
-	if done, err := c.only(k, std.out, faulty(err)); done {
-		return err
-	}
-	b, err := connect(cfg)
-	if err != nil {
-		return err
-	}
-	defer b.conn.Close()
+	return c.connectedAs("deadletters", k, std, log, err, func(b *bus) error { return c.show(ctx, std, b) })
+}
+
+func (c *lettersShowCmd) show(ctx context.Context, std streams, b *bus) error {
 	l, err := ingest.NewDeadLetters(b.js).Letter(ctx, c.Letter)
 	if err != nil {
 		return err
