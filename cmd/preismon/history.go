@@ -30,13 +30,7 @@ type historyFlags struct {
 }
 
 func (f *historyFlags) params() url.Values {
-	p := url.Values{}
-	for name, value := range map[string]string{"dateFrom": f.DateFrom, "dateTo": f.DateTo, "exportName": f.ExportName, "name": f.Name} {
-		if value != "" {
-			p.Set(name, value)
-		}
-	}
-	return p
+	return (&scopeFlags{}).params(map[string]string{"dateFrom": f.DateFrom, "dateTo": f.DateTo, "exportName": f.ExportName, "name": f.Name})
 }
 
 type historyListCmd struct {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
-	"net/url"
 	"strings"
 
 	"preismon/query/search"
@@ -28,12 +27,7 @@ func (c *itemsCmd) Run(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
-	params := url.Values{}
-	for name, value := range map[string]string{"itemId": c.ItemID, "ean": c.Ean, "pzn": c.Pzn, "asin": c.Asin, "asinLocale": c.AsinLocale} {
-		if value != "" {
-			params.Set(name, value)
-		}
-	}
+	params := parametersOf(scopeFlags{ItemID: c.ItemID, Ean: c.Ean, Pzn: c.Pzn, Asin: c.Asin, AsinLocale: c.AsinLocale})
 	return r.writeList(firstOf(withWords(r.List(ctx, "/v1/items", params), c.Words), c.Limit), c.writer(std, itemFields))
 }
 

@@ -46,16 +46,23 @@ var includes = map[string]string{
 	"export-fields": "includeExportFields", "identity": "includeIdentity",
 }
 
-// params are the flags that are given, by the names of their fields.
+// params are the flags that are given.
 func (f *resultFlags) params() url.Values {
-	p := url.Values{}
-	for field, value := range reflect.ValueOf(*f).Fields() {
-		if field.Name != "Include" && !value.IsZero() {
-			p.Set(parameterOf(field.Name), fmt.Sprint(value))
-		}
-	}
+	p := parametersOf(*f)
 	for _, group := range f.Include {
 		p.Set(includes[group], "true")
+	}
+	return p
+}
+
+// parametersOf are the flags that are given, by the names of their fields, without
+// lists.
+func parametersOf(flags any) url.Values {
+	p := url.Values{}
+	for field, value := range reflect.ValueOf(flags).Fields() {
+		if value.Kind() != reflect.Slice && !value.IsZero() {
+			p.Set(parameterOf(field.Name), fmt.Sprint(value))
+		}
 	}
 	return p
 }

@@ -21,15 +21,12 @@ type scopeFlags struct {
 	Timezone   string `help:"IANA zone of dates and of the times in the answer." env:"-" placeholder:"ZONE"`
 }
 
+// params are the flags that are given, and more.
 func (f *scopeFlags) params(more map[string]string) url.Values {
-	p := url.Values{}
-	for _, part := range []map[string]string{more, {
-		"site": f.Site, "itemId": f.ItemID, "ean": f.Ean, "pzn": f.Pzn, "asin": f.Asin, "asinLocale": f.AsinLocale, "orderId": f.OrderID, "timezone": f.Timezone,
-	}} {
-		for name, value := range part {
-			if value != "" {
-				p.Set(name, value)
-			}
+	p := parametersOf(*f)
+	for name, value := range more {
+		if value != "" {
+			p.Set(name, value)
 		}
 	}
 	return p
