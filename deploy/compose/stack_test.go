@@ -12,7 +12,9 @@ import (
 
 func must(t *testing.T, err error) {
 	t.Helper()
-	must(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // again: what was kept is there after the containers were recreated.

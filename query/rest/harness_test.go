@@ -138,7 +138,9 @@ func serve(t testing.TB, change ...func(*settings)) *surface {
 
 func must(t testing.TB, err error) {
 	t.Helper()
-	must(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 type clock struct {

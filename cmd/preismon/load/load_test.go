@@ -31,5 +31,7 @@ func until(t testing.TB, limit time.Duration, what string, ok func() bool) time.
 
 func must(t testing.TB, err error) {
 	t.Helper()
-	must(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -224,5 +224,7 @@ func run(t testing.TB, args ...string) {
 
 func must(t testing.TB, err error) {
 	t.Helper()
-	must(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 }

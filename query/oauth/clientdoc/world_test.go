@@ -198,5 +198,7 @@ func (w *world) wantHits(n int32) {
 
 func must(t *testing.T, err error) {
 	t.Helper()
-	must(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 }
