@@ -122,7 +122,7 @@ func (s *Service) Statistics(ctx context.Context, p Principal, r StatisticsReque
 	case r.CapturedTo != "" && r.CapturedFrom == "":
 		return nil, invalid("capturedFrom: missing. Statistics need both bounds, the lower one, or none.")
 	}
-	if err := r.checkBesides(limit); err != nil {
+	if err := r.checkDetails(limit); err != nil {
 		return nil, err
 	}
 	rows := r.ResultsRequest
@@ -171,7 +171,7 @@ func (s *Service) Statistics(ctx context.Context, p Principal, r StatisticsReque
 	if in.empty {
 		return page, nil
 	}
-	giveBack, err := s.Charge(ctx, pageBlocks+int64(limit)*statisticBytes+r.besideBytes(in, limit))
+	giveBack, err := s.Charge(ctx, pageBlocks+int64(limit)*statisticBytes+r.detailBytes(in, limit))
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package query
 import (
 	"cmp"
 	"encoding/json"
-	"maps"
 	"math/big"
 	"slices"
 
@@ -160,14 +159,6 @@ func (p *PriceStatistic) pricing() StatisticPricing {
 		*to = &shown
 	}
 	return out
-}
-
-// trend shows the parts in which a price was observed.
-func (p *PriceStatistic) trend(edges []int64, zone *zoneFormat) (all []StatisticTrend) {
-	for _, part := range slices.Sorted(maps.Keys(p.Trend)) {
-		all = append(all, StatisticTrend{string(zone.append(nil, edges[part-1])), decimal(p.Trend[part], p.Currency)})
-	}
-	return all
 }
 
 // seconds shows milliseconds.

@@ -17,8 +17,8 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/migrated"
 	"preismon/deploy/testserver/process"
-	"preismon/projector/schema"
 	"preismon/query/auth"
 )
 
@@ -93,8 +93,7 @@ func TestReal(t *testing.T) {
 // projector; by the names of their jobs.
 func estate(t *testing.T) map[string][]*process.Role {
 	t.Helper()
-	tables, streams := testserver.ClickHouse(t), testserver.NATS(t)
-	must(t, schema.Migrate(t.Context(), tables.AdminDSN, schema.Options{}))
+	tables, streams := migrated.ClickHouse(t), testserver.NATS(t)
 	key := filepath.Join(t.TempDir(), "token.pem")
 	must(t, auth.EnsureKey(key))
 	events, open, err := os.Pipe() // of a crawler that has nothing to say

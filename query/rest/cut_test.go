@@ -49,7 +49,7 @@ func TestStreamsDoNotOutliveTheirToken(t *testing.T) {
 			t.Errorf("%s: %d bytes, %v, trailer %v", resp.Header.Get("Content-Type"), n, err, resp.Trailer)
 		}
 	}
-	if _, err := io.ReadFull(control.Body, make([]byte, 1<<10)); err != nil {
+	if _, err := io.ReadFull(control.Body, make([]byte, 8<<10)); err != nil {
 		t.Errorf("the stream of another account: %v", err)
 	}
 	if log := s.log.String(); !strings.Contains(log, `"code":"AUTH_TOKEN_INVALID"`) || !strings.Contains(log, `"broken":true`) {

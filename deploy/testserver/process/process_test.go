@@ -8,9 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"preismon/deploy/testserver"
+	"preismon/deploy/testserver/migrated"
 	"preismon/deploy/testserver/process"
-	"preismon/projector/schema"
 )
 
 // parent makes the test binary a test process of its own, that starts a role
@@ -23,14 +22,6 @@ func TestMain(m *testing.M) { process.Main(m) }
 func projector(t *testing.T, natsURL, tables string) *process.Role {
 	t.Helper()
 	return process.New(t, "projector", "--nats-url", natsURL, "--clickhouse-dsn", tables, "--admin-listen", "127.0.0.1:0")
-}
-
-// migrated gives the DSN of tables.
-func migrated(t *testing.T) string {
-	t.Helper()
-	server := testserver.ClickHouse(t)
-	must(t, schema.Migrate(t.Context(), server.AdminDSN, schema.Options{}))
-	return server.ProjectorDSN
 }
 
 func started(t *testing.T) *process.NATS {
@@ -54,7 +45,7 @@ func TestEndsWithTheTest(t *testing.T) {
 	must(t, err)
 	program, err := process.Program()
 	must(t, err)
-	streams, tables := started(t), migrated(t)
+	streams, tables := started(t), migrated.ClickHouse(t).ProjectorDSN
 	leader := projector(t, streams.URL(), tables)
 	must(t, leader.Start())
 	must(t, process.Until(time.Minute, "it leads", leader.Leads))

@@ -9,21 +9,9 @@ import (
 	"preismon/contracts/fault"
 )
 
-// trendParts are the equal parts of the window that a trend has.
-const trendParts = 24
-
-// maxBeside is how many products a page has at most whose records tell more
+// maxDetailed is how many products a page has at most whose records tell more
 // than sums.
-const maxBeside = 1_000
-
-// Bytes that the parts of a trend take of each product, about.
-const trendBytes = trendParts * 400
-
-// StatisticTrend is a part of the window in which a price was observed.
-type StatisticTrend struct {
-	From   string      `json:"from" column:"instant"`
-	Median json.Number `json:"median"`
-}
+const maxDetailed = 1_000
 
 // StatisticStanding is where the customer stands with a product in a currency,
 // among the offers that are current at the end of the time that the statistics
@@ -38,24 +26,21 @@ type StatisticStanding struct {
 	DifferencePercent *json.Number `json:"differencePercent"`
 }
 
-// besides tells whether records tell more than sums.
-func (r *StatisticsRequest) besides() bool { return r.Trend || r.Standing }
-
-// checkBesides refuses what only sums of a product in the whole window have.
-func (r *StatisticsRequest) checkBesides(limit int) error {
+// checkDetails refuses what only sums of a product in the whole window have.
+func (r *StatisticsRequest) checkDetails(limit int) error {
 	switch {
-	case !r.besides():
+	case !r.Trend && !r.Standing:
 		return nil
 	case r.By != ByProduct || r.Bucket != "whole":
 		return invalid("includeTrend and includeStanding are of by=product and bucket=whole.")
-	case limit > maxBeside:
-		return invalid("limit: %d is outside 1 to %d with includeTrend or includeStanding.", limit, maxBeside)
+	case limit > maxDetailed:
+		return invalid("limit: %d is outside 1 to %d with includeTrend or includeStanding.", limit, maxDetailed)
 	}
 	return nil
 }
 
-// besideBytes is what is charged for it.
-func (r *StatisticsRequest) besideBytes(in *read, limit int) (bytes int64) {
+// detailBytes is what is charged for it.
+func (r *StatisticsRequest) detailBytes(in *read, limit int) (bytes int64) {
 	if r.Trend {
 		bytes += int64(limit) * trendBytes
 	}
@@ -103,15 +88,6 @@ func (s *Service) tellStandings(ctx context.Context, in *read, page *StatisticsP
 type productCurrency struct {
 	item     contracts.ItemID
 	currency contracts.Currency
-}
-
-// trendEdges are where the parts of a window begin, and where it ends; ms. A
-// window of few milliseconds has fewer parts.
-func trendEdges(from, end int64) (edges []int64) {
-	for i := range int64(trendParts + 1) {
-		edges = append(edges, from+(end-from)*i/trendParts)
-	}
-	return slices.Compact(edges)
 }
 
 // addStandings adds where the customer stands.

@@ -19,63 +19,6 @@ func priceOf(item contracts.ItemID, currency contracts.Currency) string {
 	return fmt.Sprint(item, " ", currency)
 }
 
-// A trend is the median of each of 24 equal parts of the window, as adding up
-// every row gives it, on pages of any size.
-func TestTrends(t *testing.T) {
-	w := newWorld(t, 182, 0)
-	r := rand.New(rand.NewPCG(18, 2))
-	w.crowded(r, 200)
-	w.setMark(w.mark)
-	points := 0
-	for range 32 {
-		to := w.now.Add(-time.Duration(r.Int64N(int64(30 * time.Hour)))).Truncate(time.Millisecond)
-		from := to.Add(-time.Duration(r.Int64N(int64(60*time.Hour)) + int64(time.Minute))).Truncate(time.Millisecond)
-		req := query.StatisticsRequest{By: query.ByProduct, Trend: true}
-		req.CapturedFrom, req.CapturedTo, req.Limit = from.Format(time.RFC3339Nano), to.Format(time.RFC3339Nano), ptr(1+r.IntN(7))
-		switch r.IntN(4) {
-		case 0:
-			req.ItemID = 1
-		case 1:
-			req.EAN, req.Limit, req.Standing = "4006381333931", ptr(1), true // of two products
-		case 2:
-			req.Brand, req.GlobalScope = "A", true
-		default:
-			req.GlobalScope = true
-		}
-		begin, end := from.UnixMilli(), to.UnixMilli()+1
-		var edges []int64
-		for i := range int64(25) {
-			edges = append(edges, begin+(end-begin)*i/24)
-		}
-		a := []contracts.AccountID{accountWhole, accountOrder, accountSites, accountOther}[r.IntN(4)]
-		parts := w.addUp(a, req, begin, min(end, w.now.UnixMilli()), edges)
-		all, _ := w.statistics(t, a, req)
-		for _, rec := range all {
-			for _, price := range rec.Prices {
-				var want []query.StatisticTrend
-				for b := range 24 {
-					s := parts[fmt.Sprintf("%020d\x00%05d", *rec.ItemID, b)]
-					if s == nil {
-						continue
-					}
-					for _, p := range s.show(edges[b], edges[b+1]).Prices {
-						if p.CurrencyCode == price.CurrencyCode && p.Count > 0 {
-							want = append(want, query.StatisticTrend{From: time.UnixMilli(edges[b]).UTC().Format("2006-01-02T15:04:05.000Z"), Median: *p.Median})
-						}
-					}
-				}
-				points += len(want)
-				if diff := gocmp.Diff(want, price.Trend); diff != "" {
-					t.Errorf("account %s, %+v, %s (-want +got):\n%s", a, req, priceOf(*rec.ItemID, price.CurrencyCode), diff)
-				}
-			}
-		}
-	}
-	if points < 100 {
-		t.Errorf("%d points", points)
-	}
-}
-
 // Where the customer stands is what get_market_price_position says of each
 // country, taken together, and the one reference price that applies.
 func TestStandings(t *testing.T) {
@@ -171,7 +114,7 @@ func checkDifference(t *testing.T, st query.StatisticStanding) {
 }
 
 // What is beside sums is of products, of the whole window, and of at most 1,000.
-func TestBesidesRefused(t *testing.T) {
+func TestStatisticsDetailsRefused(t *testing.T) {
 	w := newWorld(t, 184, 0)
 	for _, req := range []query.StatisticsRequest{
 		{By: query.BySite, Trend: true},
