@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ClickHouse/ch-go"
 	"github.com/ClickHouse/ch-go/proto"
 )
 
@@ -26,13 +27,13 @@ func (p *Projector) beginDeletion(ctx context.Context, m uint64, v *view) error 
 // mutate runs a deletion. A mutation keeps its text, so its numbers stand in
 // the text; there are no others.
 func (p *Projector) mutate(ctx context.Context, what, sql string, a args) error {
-	a["partition"], a["fence"], a["begun"] = p.cfg.Partition, p.cfg.Fence, p.begun
+	p.fenced(a)
 	for k, v := range a {
 		for _, t := range []string{"UInt64", "UInt32", "UInt16", "Int64"} {
 			sql = strings.ReplaceAll(sql, "{"+k+":"+t+"}", fmt.Sprint(v))
 		}
 	}
-	return p.write(ctx, what, sql, nil)
+	return p.send(ctx, what, ch.Query{Body: sql})
 }
 
 // deletions gives the mandates whose rows are being deleted, by this leader or
