@@ -70,6 +70,7 @@ type cli struct {
 	Overview    overviewCmd    `cmd:"" group:"As a client of a server" help:"See what changed and what needs attention, in one request."`
 	ItemSummary itemSummaryCmd `cmd:"" group:"As a client of a server" help:"See a product in one request: prices, rank, range, buy box, stock."`
 	SiteStatus  siteStatusCmd  `cmd:"" group:"As a client of a server" help:"See how fresh each site is, and why products have no price there."`
+	OrderStatus orderStatusCmd `cmd:"" group:"As a client of a server" help:"See how each order is doing, and its newest archived files."`
 	Windows     windowsCmd     `cmd:"" group:"As a client of a server" help:"See which days have changed, so that a copy reads only those again."`
 	Changes     changesCmd     `cmd:"" group:"As a client of a server" help:"Follow new rows as they become visible: each once, late ones too."`
 	Alerts      alertsCmd      `cmd:"" group:"As a client of a server" help:"Get alerts by a rule: a price, a drop, stock, the buy box, an undercut."`
