@@ -46,7 +46,7 @@ type cli struct {
 	Restore     restoreCmd     `cmd:"" help:"Restore the ClickHouse tables from a backup."`
 	Rebuild     rebuildCmd     `cmd:"" help:"Rebuild all tables from the streams, while the old ones stay in use."`
 	Bench       benchCmd       `cmd:"" help:"Measure the speed on this machine, compared with alternatives."`
-	Charts      chartsCmd      `cmd:"" name:"explorer-assets" help:"Fetch the chart library of the explorer into a folder."`
+	Assets      assetsCmd      `cmd:"" name:"explorer-assets" help:"Fetch the libraries of the explorer into a folder."`
 	Migrate     migrateCmd     `cmd:"" help:"Upgrade the ClickHouse schema to this program's version."`
 	Market      marketCmd      `cmd:"" help:"Publish the demo's simulated market to your own servers."`
 	Health      healthCmd      `cmd:"" help:"Ask a role on this machine whether it is ready."`
