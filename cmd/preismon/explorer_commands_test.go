@@ -7,34 +7,51 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
 // valuesOf are the values of what commands or tools told, each as a text: of
-// sites, orders, their files, and the lists of the start.
-func valuesOf(t *testing.T, out string) (all []string) {
+// sites, orders, and the lists of the start; of one order also its detail and its
+// files. Times are in UTC.
+func valuesOf(t *testing.T, out, orderID string) (all []string) {
 	t.Helper()
 	text := func(v any) string {
-		b, err := json.Marshal(v) // with the keys in order
+		b, err := json.Marshal(inUTC(v)) // with the keys in order
 		must(t, err)
 		return string(b)
 	}
-	fact := func(r map[string]any) string {
+	var fact func(r map[string]any)
+	fact = func(r map[string]any) {
+		is := func(kind string, values ...any) { all = append(all, kind+text(values)) }
 		switch {
 		case r["list"] != nil:
-			return fmt.Sprint("list ", r["list"], " ", r["count"], text(r["movers"]), text(r["positions"]), text(r["sites"]))
+			is("list", r["list"], r["count"], r["movers"], r["positions"], r["sites"])
 		case r["reasons"] != nil:
-			return "site " + text(r)
+			is("site", r)
 		case r["filename"] != nil:
-			return fmt.Sprint("file ", r["exportName"], r["name"], " ", r["filename"], " ", r["archivedAt"], " ", r["sizeBytes"])
+			is("file", r["exportName"], r["name"], r["filename"], r["archivedAt"], r["sizeBytes"])
+		case r["fileCount"] != nil: // the status of an order says what is below, and its files
+			files, quality := r["files"].([]any), r["qualitySummary"]
+			for _, name := range []string{"fileCount", "files", "qualitySummary"} {
+				delete(r, name)
+			}
+			if fact(r); r["orderId"] != orderID {
+				return
+			}
+			r["qualitySummary"] = quality
+			fact(r)
+			for _, file := range files {
+				fact(file.(map[string]any))
+			}
 		case r["qualitySummary"] != nil:
-			return fmt.Sprint("detail ", r["orderId"], text(r["qualitySummary"]), text(r["coverage"]), text(r["monitoring"]))
+			is("detail", r["orderId"], r["qualitySummary"], r["coverage"], r["monitoring"])
 		case r["coverage"] != nil:
-			return fmt.Sprint("order ", r["orderId"], r["name"], r["health"], text(r["coverage"]), text(r["monitoring"]))
+			is("order", r["orderId"], r["name"], r["health"], r["coverage"], r["monitoring"])
+		default:
+			t.Fatalf("a record of no kind: %.300s", text(r))
 		}
-		t.Fatalf("a record of no kind: %.300s", text(r))
-		return ""
 	}
 	d := json.NewDecoder(strings.NewReader(out))
 	for d.More() {
@@ -44,14 +61,33 @@ func valuesOf(t *testing.T, out string) (all []string) {
 		}
 		data, paged := one["data"].([]any)
 		if !paged {
-			all = append(all, fact(one))
+			fact(one)
 		}
 		for _, r := range data {
-			all = append(all, fact(r.(map[string]any)))
+			fact(r.(map[string]any))
 		}
 	}
 	slices.Sort(all)
 	return all
+}
+
+// inUTC gives a value of JSON with each time in it in UTC.
+func inUTC(v any) any {
+	switch v := v.(type) {
+	case string:
+		if at, err := time.Parse(time.RFC3339, v); err == nil {
+			return at.UTC()
+		}
+	case []any:
+		for i := range v {
+			v[i] = inUTC(v[i])
+		}
+	case map[string]any:
+		for name := range v {
+			v[name] = inUTC(v[name])
+		}
+	}
+	return v
 }
 
 // ran gives what a command of curl writes.
@@ -124,22 +160,25 @@ func untilSame(t *testing.T, view string, ask func() map[string][]string) {
 
 // compareCommands runs what the pages of sites and orders gave to be copied:
 // curl, the client and the tools tell the same, value by value. No tool adds up
-// what the page of sites shows; what it offers is taken.
+// what the page of sites shows; what it offers is taken. Of all orders the tools
+// tell as much as their list has, and the rest of the one on show.
 func (s pagesSaid) compareCommands(t *testing.T, d *demoTest, token string) {
 	t.Helper()
 	p, agent := d.person(t, "PREISMON_TOKEN="+token), d.agent(t, "anna")
 	untilSame(t, "sites", func() map[string][]string {
-		return map[string][]string{"curl": valuesOf(t, ran(t, s.Curl["sites"], token)), "client": valuesOf(t, p.ranAll(s.CLI["sites"]))}
+		return map[string][]string{"curl": valuesOf(t, ran(t, s.Curl["sites"], token), ""), "client": valuesOf(t, p.ranAll(s.CLI["sites"]), "")}
 	})
 	if len(s.MCP["sites"]) != 1 || !strings.Contains(agent.called(s.MCP["sites"][0]), s.Sites.Rows[0][0]) {
 		t.Errorf("calls of tools for sites: %q", s.MCP["sites"])
 	}
+	first := s.Orders.Rows[0]
+	shown := first[len(first)-1] // its number
 	untilSame(t, "orders", func() map[string][]string {
 		var told strings.Builder
 		for _, call := range s.MCP["orders"] {
 			told.WriteString(agent.called(call))
 		}
-		return map[string][]string{"curl": valuesOf(t, ran(t, s.Curl["orders"], token)), "client": valuesOf(t, p.ranAll(s.CLI["orders"])), "tool": valuesOf(t, told.String())}
+		return map[string][]string{"curl": valuesOf(t, ran(t, s.Curl["orders"], token), shown), "client": valuesOf(t, p.ranAll(s.CLI["orders"]), shown), "tool": valuesOf(t, told.String(), shown)}
 	})
 	if len(s.MCP["orders"]) != 4 {
 		t.Errorf("calls of tools: %q", s.MCP)
@@ -152,7 +191,7 @@ func (s explorerSaid) compareStart(t *testing.T, d *demoTest, token string) {
 	t.Helper()
 	p, agent := d.person(t, "PREISMON_TOKEN="+token), d.agent(t, "anna")
 	untilSame(t, "start", func() map[string][]string {
-		return map[string][]string{"curl": valuesOf(t, ran(t, s.Curl["overview"], token)), "client": valuesOf(t, p.ranAll(s.CLI["overview"]))}
+		return map[string][]string{"curl": valuesOf(t, ran(t, s.Curl["overview"], token), ""), "client": valuesOf(t, p.ranAll(s.CLI["overview"]), "")}
 	})
 	var told struct {
 		Query struct{ Kinds map[string]int }

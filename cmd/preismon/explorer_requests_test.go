@@ -9,8 +9,7 @@ import (
 )
 
 // requestBudgets are what a page may ask of the service, by the pages of the
-// explorer: one read, a product also its rows, and an order also its detail and
-// its two lists of files.
+// explorer: one read, a product also its rows.
 var requestBudgets = []struct {
 	page, hash, view, what string
 	reads                  []string
@@ -20,7 +19,7 @@ var requestBudgets = []struct {
 	{"assortment", "#view=assortment&last=168h&zone=UTC", "assortment", "#products tbody tr", []string{"ext/v1/statistics"}},
 	{"latest prices of a site", "#view=latest&site=%s&zone=UTC", "latest", "#offers tbody tr", []string{"v1/results"}},
 	{"sites", "#view=sites&zone=UTC", "sites", "#fresh tbody tr", []string{"ext/v1/sites/status"}},
-	{"orders", "#view=orders&zone=UTC", "orders", "#files tbody tr", []string{"v1/orders", "v1/orders/{id}", "v1/orders/{id}/exports/history", "v1/orders/{id}/imports/history"}},
+	{"orders", "#view=orders&zone=UTC", "orders", "#files tbody tr", []string{"ext/v1/orders/status"}},
 	{"stream", "#view=stream&zone=UTC", "stream", ".same code", nil},
 }
 

@@ -8,7 +8,7 @@ export function curl(path, params, { streams = false } = {}) {
   return `curl -sS --fail-with-body --compressed${streams ? ' -N' : ''} -H "Authorization: Bearer $PREISMON_TOKEN" \\\n  ${quoted(serviceURL(path, params).href)}`;
 }
 
-const programs = { 'v1/results/stream': 'stream', 'v1/results': 'results', 'ext/v1/statistics': 'stats', 'ext/v1/overview': 'overview', 'ext/v1/sites/status': 'site-status' };
+const programs = { 'v1/results/stream': 'stream', 'v1/results': 'results', 'ext/v1/statistics': 'stats', 'ext/v1/overview': 'overview', 'ext/v1/sites/status': 'site-status', 'ext/v1/orders/status': 'order-status' };
 const kebab = (name) => name.replaceAll(/[A-Z]/g, (c) => `-${c.toLowerCase()}`);
 /** worded is a value as a word of a POSIX shell. */
 export const worded = (value) => (/^[\w.:/+-]+$/.test(value) ? value : quoted(value));

@@ -1,5 +1,5 @@
 // The orders that are seen, with what their pairs came to, and the archived
-// files of one of them.
+// files of one of them: one read.
 import { Act, Acts } from './act.jsx';
 import * as api from './api.js';
 import { asked, sortedOf, zoned } from './asked.js';
@@ -12,34 +12,45 @@ import { inOrder, Scrolled, Table, withWords } from './table.jsx';
 import { bytes, language, number, percent, t } from './texts.js';
 import { show } from './zone.js';
 
-const mostOrders = 1000; // that are read
-const mostFiles = 100; // of each kind, the newest
+const newestFiles = 5; // of each kind of each order
+const mostFiles = 100; // of each kind of the order on show, when they are asked for
 
 let orders = []; // on show, before they are filtered
-let more = false;
-
-const kinds = ['exports', 'imports'];
 
 const reasons = ['priceObserved', 'productUnavailable', 'productNotFound', 'accessTemporarilyRestricted', 'siteTemporarilyUnavailable', 'pending', 'overdue', 'unknown'];
 
-/** readOrders reads the view: all orders, and the files of the one that is asked for, or of the first. */
+/** readOrders reads the view: all orders, with the newest files of each; the one that is asked for is on show, or the first. */
 export async function readOrders(signal) {
   forgetOrders();
-  const read = { path: 'v1/orders', params: { includeMonitoring: true, includeCoverage: true, limit: 100 }, cli: 'preismon orders --coverage --monitoring' };
-  draw(<Same reads={[read]} calls={[{ name: 'list_orders', args: read.params }]} />, by('orders-same'));
+  const read = { path: 'ext/v1/orders/status', params: { files: newestFiles, timezone: zoned() } };
+  showSame(read, asked.order);
   by('orders-status').textContent = t.loadingView;
-  const all = await api.all(read.path, read.params, mostOrders, signal);
-  [orders, more] = [all.data, all.more];
+  const [answer] = await Promise.all([api.page(read.path, read.params, signal), sitesRead()]);
+  signal.throwIfAborted();
+  orders = answer.data;
   if (orders.length) draw(<Files files={() => [ordersFile()]} />, by('orders-files'));
   showOrders();
   const chosen = orders.find((o) => o.orderId === asked.order) ?? (asked.order ? undefined : inOrder(columns(), orders, sortedOf.orders)[0]);
   if (asked.order && !chosen) draw(<p class="notice">{t.noOrder}</p>, by('order'));
-  if (chosen) await readOrder(chosen, read, signal);
+  if (!chosen) return;
+  showSame(read, chosen.orderId);
+  showOrder(chosen);
+}
+
+/** showSame shows the commands: the tools ask for the orders, and for the one on show and its files one by one. */
+function showSame(read, orderId) {
+  draw(<Same reads={[read]} calls={[
+    { name: 'list_orders', args: { includeMonitoring: true, includeCoverage: true, limit: 100 } },
+    ...(orderId ? [
+      { name: 'get_order_detail', args: { orderId } },
+      ...['list_order_export_history', 'list_order_import_history'].map((name) => ({ name, args: { orderId, limit: newestFiles } })),
+    ] : []),
+  ]} />, by('orders-same'));
 }
 
 /** forgetOrders clears the view. */
 export function forgetOrders() {
-  [orders, more] = [[], false];
+  orders = [];
   clear('ordered', 'order', 'files', 'orders-files');
 }
 
@@ -68,7 +79,7 @@ const columns = () => [
 /** showOrders shows the orders that the filter leaves, and gives them. */
 export function showOrders() {
   const shown = orders.filter((o) => withWords(by('orders-filter').value, o.name, o.alias ?? '', o.orderId));
-  by('orders-status').textContent = orders.length ? `${more ? t.incomplete : ''}${t.ordersOf(number(shown.length), number(orders.length))}` : t.noOrders;
+  by('orders-status').textContent = orders.length ? t.ordersOf(number(shown.length), number(orders.length)) : t.noOrders;
   draw(orders.length > 0 && <Table caption={t.orders} columns={columns()} rows={shown} id={(o) => o.orderId} view="orders" headed />, by('ordered'));
   return shown;
 }
@@ -83,28 +94,17 @@ const ordersFile = () => ({
   ],
 });
 
-/** readOrder reads what the pairs of an order came to, and its newest files. */
-async function readOrder(order, list, signal) {
-  const path = `v1/orders/${order.orderId}`;
-  const reads = [
-    { path, params: {}, cli: `preismon orders ${order.orderId}` },
-    ...kinds.map((kind) => ({ path: `${path}/${kind}/history`, params: { limit: mostFiles }, cli: `preismon history list ${order.orderId} --kind ${kind}` })),
-  ];
-  draw(<Same reads={[list, ...reads]} calls={[
-    { name: 'list_orders', args: list.params }, { name: 'get_order_detail', args: { orderId: order.orderId } },
-    ...['list_order_export_history', 'list_order_import_history'].map((name) => ({ name, args: { orderId: order.orderId, limit: mostFiles } })),
-  ]} />, by('orders-same'));
-  const unless = (e) => { // who may not see files sees the order
-    if (e.status === 403) return e;
-    throw e;
-  };
-  await sitesRead();
-  const [detail, ...histories] = await Promise.all(reads.map((r, i) => api.page(r.path, r.params, signal).catch((e) => (i ? unless(e) : Promise.reject(e)))));
-  draw(<Order name={order.name || order.orderId} detail={detail} />, by('order'));
-  const refused = histories.find((found) => found instanceof api.Problem);
-  if (refused) return draw(<><h2>{t.files}</h2><p class="notice">{api.said(refused)}</p></>, by('files'));
-  const files = histories.flatMap(({ data }, i) => data.map((f) => ({ ...f, kind: kinds[i] }))).sort((a, b) => b.archivedAt.localeCompare(a.archivedAt));
-  draw(<OrderFiles key={order.orderId} order={order} files={files} more={histories.some(({ paging }) => paging.nextCursor)} />, by('files'));
+/** showOrder shows what the pairs of an order came to, and its files. */
+function showOrder(order) {
+  draw(<Order name={order.name || order.orderId} detail={order} />, by('order'));
+  if (order.filesProblem) draw(<><h2>{t.files}</h2><p class="notice">{order.filesProblem.detail}</p></>, by('files'));
+  else draw(<OrderFiles key={order.orderId} order={order} />, by('files'));
+}
+
+/** readFiles reads more files of the order on show. */
+async function readFiles({ orderId }) {
+  const { data: [order] } = await api.page('ext/v1/orders/status', { orderId, files: mostFiles, timezone: zoned() });
+  if (order) showOrder(order);
 }
 
 const capital = (words) => words[0].toUpperCase() + words.slice(1);
@@ -133,11 +133,11 @@ async function download(order, f) {
 }
 
 /** OrderFiles lists the files of an order, each to be downloaded. */
-const OrderFiles = ({ order, files, more }) => <Acts>{(failed, failure) => <>
+const OrderFiles = ({ order, order: { files, fileCount } }) => <Acts>{(failed, failure) => <>
   <h2>{t.files}</h2>
   {failure}
   {!files.length && <p class="small">{t.noFiles}</p>}
-  {files.length > 0 && <p class="small">{(more ? t.newestFiles(number(mostFiles)) : '') + t.filesOf(number(files.length))}</p>}
+  {files.length > 0 && <p class="small">{t.filesOf(number(files.length), number(fileCount))} {files.length < Math.min(fileCount, mostFiles) && <Act class="quiet" act={() => readFiles(order)} failed={failed}>{t.moreFiles}</Act>}</p>}
   {files.length > 0 && <Scrolled caption={t.files} rows={files} id={(f) => `${f.kind} ${f.filename}`} columns={[
     { title: t.file, text: (f) => f.filename },
     { title: t.fetch, text: (f) => <Act class="quiet" act={() => download(order, f)} failed={(why) => failed(why && `${f.filename}: ${why}`)}>{t.fetch}<span class="hidden"> {f.filename}</span></Act> },

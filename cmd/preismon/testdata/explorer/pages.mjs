@@ -91,6 +91,11 @@ async function orders() {
   await login(page);
   await there(page, 'orders', '#ordered');
   await there(page, 'orders', '#files');
+  const newest = (await cells(page, '#files')).length;
+  if (await page.locator('#files .small button').count()) {
+    await page.click('#files .small button');
+    await page.waitForFunction((n) => document.querySelectorAll('#files tbody tr').length > n, newest);
+  }
   said.orders = { rows: await cells(page, '#ordered'), file: await file(page, '#orders-files [data-form=csv]'), order: await page.textContent('#order'), files: await cells(page, '#files') };
   said.tables[1] = await files(page, 'orders-files');
   said.curl.orders = await copied(page, 'orders', 'curl');
@@ -111,11 +116,11 @@ async function orders() {
   await page.locator('#ordered th button', { hasText: 'Number' }).click();
   await page.fill('#orders-filter', name);
   await page.keyboard.press('Tab');
-  await keeps(page, 'orders', '#ordered', '**/v1/orders?*', /view=orders.*sort=orderId.*order=\d+.*filter=/);
+  await keeps(page, 'orders', '#ordered', '**/ext/v1/orders/status?*', /view=orders.*sort=orderId.*order=\d+.*filter=/);
   await page.waitForFunction((name) => document.querySelector('#order h2')?.textContent === `Order ${name}`, name);
   await page.evaluate(() => { location.hash = '#view=orders&order=999999999'; });
   await page.waitForFunction(() => /no such order/.test(document.querySelector('#order').textContent));
-  await nothing(page, 'orders', '**/v1/orders?*', 'You see no orders.');
+  await nothing(page, 'orders', '**/ext/v1/orders/status?*', 'You see no orders.');
   await page.context().close();
 }
 
