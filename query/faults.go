@@ -37,6 +37,9 @@ func (r ItemsRequest) Faults(form error) error { return faultsOfList(form, r.wro
 // Faults is the same of a list of orders.
 func (r OrdersRequest) Faults(form error) error { return faultsOfList(form, nil, r.Limit) }
 
+// Faults is the same of the status of orders.
+func (r OrderStatusRequest) Faults(form error) error { return together(form, r.wrong()) }
+
 // Faults is the same of the quality of an order.
 func (r QualityRequest) Faults(form error) error { return faultsOfList(form, r.wrong(), r.Limit) }
 

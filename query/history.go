@@ -86,6 +86,13 @@ type FileEntriesQuery struct {
 	Limit            int
 }
 
+// FileCount is how many archive documents, and files in them, an order has in a
+// direction.
+type FileCount struct {
+	FilesOf
+	Documents, Files int
+}
+
 // History lists the archived files of an order, newest first.
 func (s *Service) History(ctx context.Context, p Principal, r HistoryRequest) (*Page[FileEntry], error) {
 	q, wrong := historyQuery(r)
@@ -184,10 +191,19 @@ func (s *Service) entries(ctx context.Context, v Visibility, q FileEntriesQuery)
 	if err != nil {
 		return nil, err
 	}
-	if documents > maxArchiveDocuments || files > maxNestedFiles {
-		return nil, fault.New(fault.Invalid, CodeHistoryTooBroad,
-			"The order has more than %d archive documents or more than %d archived files, which is too many to look through. Filters do not help; ask whoever manages the order to have old files removed.",
-			maxArchiveDocuments, maxNestedFiles)
+	if n := (FileCount{q.FilesOf, documents, files}); n.tooBroad() {
+		return nil, historyTooBroad()
 	}
 	return s.store.FileEntries(ctx, v, q)
+}
+
+// tooBroad tells whether a history is beyond the budgets.
+func (n FileCount) tooBroad() bool {
+	return n.Documents > maxArchiveDocuments || n.Files > maxNestedFiles
+}
+
+func historyTooBroad() *fault.Error {
+	return fault.New(fault.Invalid, CodeHistoryTooBroad,
+		"The order has more than %d archive documents or more than %d archived files, which is too many to look through. Filters do not help; ask whoever manages the order to have old files removed.",
+		maxArchiveDocuments, maxNestedFiles)
 }

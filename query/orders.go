@@ -127,12 +127,7 @@ func orderNotFound() error {
 // counted before it is read, no further than to the limits, so that a refusal
 // costs less than an answer.
 func (s *Service) enrichOrders(ctx context.Context, v Visibility, orders []Order, monitoring, coverage bool) error {
-	var active []contracts.OrderID
-	for i := range orders {
-		if orders[i].Active && !v.Nothing() { // no other has pairs
-			active = append(active, orders[i].OrderID)
-		}
-	}
+	active := withPairs(v, orders)
 	var pairs []OrderPair
 	if coverage && len(active) > 0 {
 		size, err := s.store.OrderScope(ctx, v, active, maxOrderCandidates+1)
@@ -147,7 +142,7 @@ func (s *Service) enrichOrders(ctx context.Context, v Visibility, orders []Order
 		}
 	}
 	if monitoring {
-		if err := s.addMonitoring(ctx, v, orders, active); err != nil {
+		if err := s.addMonitoring(ctx, v, orders, active, maxOrderCandidates); err != nil {
 			return err
 		}
 	}
@@ -163,16 +158,27 @@ func (s *Service) enrichOrders(ctx context.Context, v Visibility, orders []Order
 	return s.summarize(ctx, v, orders, pairs)
 }
 
-// addMonitoring adds the sites of the active orders.
-func (s *Service) addMonitoring(ctx context.Context, v Visibility, orders []Order, active []contracts.OrderID) error {
+// withPairs are the orders that may have visible pairs: active ones.
+func withPairs(v Visibility, orders []Order) (active []contracts.OrderID) {
+	for i := range orders {
+		if orders[i].Active && !v.Nothing() {
+			active = append(active, orders[i].OrderID)
+		}
+	}
+	return active
+}
+
+// addMonitoring adds the sites of the active orders, at most so many over all
+// orders.
+func (s *Service) addMonitoring(ctx context.Context, v Visibility, orders []Order, active []contracts.OrderID, most int) error {
 	var sites []OrderSite
 	if len(active) > 0 {
 		var err error
-		if sites, err = s.store.OrderSites(ctx, v, active, maxOrderCandidates+1); err != nil {
+		if sites, err = s.store.OrderSites(ctx, v, active, most+1); err != nil {
 			return err
 		}
 	}
-	if len(sites) > maxOrderCandidates {
+	if len(sites) > most {
 		return orderCoverageTooBroad("order-site candidates", "includeMonitoring") // ORD-01
 	}
 	of := map[contracts.OrderID][]contracts.SiteKey{}

@@ -52,12 +52,12 @@ type OverviewList struct {
 	Count *int `json:"count"`
 	// Read is the path and query of the read that lists all, page by page. That
 	// of ABOVE_CHEAPEST has them before the other positions.
-	Read      string           `json:"read"`
-	Movers    []Mover          `json:"movers"`
-	Positions []OwnPosition    `json:"positions"`
-	Sites     []SiteStatus     `json:"sites"` // those with most overdue pairs first
-	Products  []OverviewItem   `json:"products"`
-	Problem   *OverviewProblem `json:"problem"`
+	Read      string         `json:"read"`
+	Movers    []Mover        `json:"movers"`
+	Positions []OwnPosition  `json:"positions"`
+	Sites     []SiteStatus   `json:"sites"` // those with most overdue pairs first
+	Products  []OverviewItem `json:"products"`
+	Problem   *PartProblem   `json:"problem"`
 }
 
 // OverviewItem names a product of a list.
@@ -66,10 +66,14 @@ type OverviewItem struct {
 	Name   *string          `json:"name"`
 }
 
-// OverviewProblem says why a list is missing.
-type OverviewProblem struct {
+// PartProblem says why a part of an answer is missing.
+type PartProblem struct {
 	Code   string `json:"code"`
 	Detail string `json:"detail"`
+}
+
+func problemOf(refusal *fault.Error) *PartProblem {
+	return &PartProblem{Code: refusal.Code, Detail: refusal.Msg}
 }
 
 // OverviewEcho says what is covered; nil: that part was refused.
@@ -277,7 +281,7 @@ func sumSites(page *SiteStatusPage) *OverviewSites {
 }
 
 // list is one without records yet.
-func (o *overview) list(name, path string, read url.Values, problem *OverviewProblem) OverviewList {
+func (o *overview) list(name, path string, read url.Values, problem *PartProblem) OverviewList {
 	read.Set("timezone", o.Query.Timezone)
 	if o.r.Site != "" {
 		read.Set("site", string(o.r.Site))
@@ -292,10 +296,10 @@ func (o *overview) list(name, path string, read url.Values, problem *OverviewPro
 }
 
 // problem takes an error for a part that is refused for itself, or gives it back.
-func (part *overviewPart) problem(err error) (*OverviewProblem, error) {
+func (part *overviewPart) problem(err error) (*PartProblem, error) {
 	if refusal, ok := errors.AsType[*fault.Error](err); ok && (refusal.Kind == fault.Invalid || refusal.Kind == fault.Forbidden) {
 		part.refused = err
-		return &OverviewProblem{Code: refusal.Code, Detail: refusal.Msg}, nil
+		return problemOf(refusal), nil
 	}
 	return nil, err
 }

@@ -3,7 +3,10 @@ package query
 import (
 	"cmp"
 	"context"
+	"encoding/json"
+	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"preismon/contracts"
@@ -105,6 +108,34 @@ func (q *QualitySummary) Observed() int {
 	return q.Pairs[ReasonPriceObserved] + q.Pairs[ReasonProductUnavailable] + q.Pairs[ReasonProductNotFound]
 }
 
+// OrderCoverage is how many of an order's pairs were observed.
+type OrderCoverage struct {
+	ConfiguredPairs int          `json:"configuredPairs"`
+	ObservedPairs   int          `json:"observedPairs"`
+	Ratio           *json.Number `json:"ratio"` // null where nothing is configured
+}
+
+// Coverage is that of the order.
+func (q *QualitySummary) Coverage() OrderCoverage {
+	c := OrderCoverage{ConfiguredPairs: q.Configured(), ObservedPairs: q.Observed()}
+	if c.ConfiguredPairs > 0 {
+		ratio := math.Round(float64(c.ObservedPairs)/float64(c.ConfiguredPairs)*1e4) / 1e4
+		c.Ratio = new(json.Number(strconv.FormatFloat(ratio, 'f', -1, 64)))
+	}
+	return c
+}
+
+// QualityCounts counts pairs by reason code, the codes in camel case.
+type QualityCounts struct {
+	SiteReasons
+	SourceCountsConsistent bool `json:"sourceCountsConsistent"`
+}
+
+// Counts are those of the summary.
+func (q *QualitySummary) Counts() QualityCounts {
+	return QualityCounts{reasonsOf(q.Pairs), q.SourceCountsConsistent}
+}
+
 // Health is degraded when more than one of ten pairs that are due fail, or
 // when the source contradicts itself; unknown when no pair can be judged.
 func (q *QualitySummary) Health() Health {
@@ -125,21 +156,31 @@ func (s *Service) summarize(ctx context.Context, v Visibility, orders []Order, p
 	if err != nil {
 		return err
 	}
+	beginSummaries(orders)
+	for _, p := range pairs {
+		countPair(orders, judges, p)
+	}
+	return nil
+}
+
+// beginSummaries gives each order a summary of no pairs.
+func beginSummaries(orders []Order) {
 	for i := range orders {
 		orders[i].Quality = &QualitySummary{SourceCountsConsistent: true}
 	}
-	for _, p := range pairs {
-		for _, id := range p.Orders {
-			i, ok := slices.BinarySearchFunc(orders, id, func(o Order, id contracts.OrderID) int { return cmp.Compare(o.OrderID, id) })
-			if !ok {
-				continue
-			}
-			q := judges[i].judge(p)
-			orders[i].Quality.Pairs[q.Reason]++
-			orders[i].Quality.SourceCountsConsistent = orders[i].Quality.SourceCountsConsistent && q.SourceCountsConsistent
+}
+
+// countPair counts a pair in the summary of each of its orders; orders are by id.
+func countPair(orders []Order, judges []*judge, p OrderPair) {
+	for _, id := range p.Orders {
+		i, ok := slices.BinarySearchFunc(orders, id, func(o Order, id contracts.OrderID) int { return cmp.Compare(o.OrderID, id) })
+		if !ok {
+			continue
 		}
+		q, sum := judges[i].judge(p), orders[i].Quality
+		sum.Pairs[q.Reason]++
+		sum.SourceCountsConsistent = sum.SourceCountsConsistent && q.SourceCountsConsistent
 	}
-	return nil
 }
 
 // judge decides the state of the pairs of one order.

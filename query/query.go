@@ -224,8 +224,14 @@ type Store interface {
 	FileJobs(ctx context.Context, v Visibility, q FileJobsQuery) ([]FileJob, error)
 	// CountFiles counts archive documents, at most so many, and their files.
 	CountFiles(ctx context.Context, v Visibility, of FilesOf, most int) (documents, files int, err error)
+	// CountFilesOf counts those of several orders in either direction, at most so
+	// many documents each; what has none is not there.
+	CountFilesOf(ctx context.Context, v Visibility, orders []contracts.OrderID, most int) ([]FileCount, error)
 	// FileEntries lists archived files, newest first.
 	FileEntries(ctx context.Context, v Visibility, q FileEntriesQuery) ([]FileEntry, error)
+	// NewestFiles lists the newest archived files of several orders, so many of
+	// each order in either direction, by order and newest first, at most limit.
+	NewestFiles(ctx context.Context, v Visibility, orders []contracts.OrderID, each, limit int) ([]FileEntry, error)
 }
 
 // Codes of the public contract that this package gives.
@@ -324,6 +330,8 @@ func (b bounds) lessTime() string {
 		return "Narrow the product or the site, or take a later since, and send a new request."
 	case fixedBounds:
 		return "Narrow the product, the order or the site, and send a new request."
+	case orderBounds:
+		return "Narrow with orderId, or ask for fewer files, and send a new request."
 	}
 	return "Narrow the product, the site or the window, and send a new request."
 }

@@ -17,6 +17,10 @@ func RecordColumns[T any]() []frame.Column { return membersOf(reflect.TypeFor[T]
 
 func membersOf(t reflect.Type) (all []frame.Column) {
 	for f := range fieldsOf(t) {
+		if f.Anonymous { // JSON has its fields in its place
+			all = append(all, membersOf(f.Type)...)
+			continue
+		}
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		c := columnOf(f.Type)
 		c.Name = name

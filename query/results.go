@@ -263,6 +263,7 @@ const (
 	capturedBounds bounds = iota // capturedFrom and capturedTo: a window
 	sinceBounds                  // since and until
 	fixedBounds                  // none
+	orderBounds                  // none, of orders and their files
 )
 
 // resultsCursor is what a cursor of results holds: the resolved window, so

@@ -75,9 +75,6 @@ type SiteReasons struct {
 	Unknown                     int `json:"unknown"`
 }
 
-// Reasons counts the pairs by reason code.
-func (q *QualitySummary) Reasons() SiteReasons { return reasonsOf(q.Pairs) }
-
 func reasonsOf(n [reasonEnd]int) SiteReasons {
 	return SiteReasons{
 		PriceObserved: n[ReasonPriceObserved], ProductUnavailable: n[ReasonProductUnavailable], ProductNotFound: n[ReasonProductNotFound],
@@ -147,19 +144,19 @@ func (s *Service) siteStatus(ctx context.Context, p Principal, r SiteStatusReque
 	}
 	now := s.now().UTC()
 	page := &SiteStatusPage{Data: []SiteStatus{}, Query: SiteStatusEcho{AsOf: formatInstant(now.Truncate(contracts.Resolution), zone), Timezone: zone.String()}}
+	if a.Visibility.Nothing() {
+		return page, nil
+	}
 	orders, err := s.statusOrders(ctx, a.Visibility, r.OrderID)
 	if err != nil {
 		return nil, err
 	}
+	orders = slices.DeleteFunc(orders, func(o Order) bool { return !o.Active }) // they have no pairs
 	if len(orders) == 0 {
 		return page, nil
 	}
-	size, err := s.store.CountPairs(ctx, a.Visibility, Selectors{Order: r.OrderID, Item: r.ItemID, Site: r.Site})
-	if err != nil {
+	if err := s.statusPairs(ctx, a.Visibility, Selectors{Order: r.OrderID, Item: r.ItemID, Site: r.Site}, "orderId or site"); err != nil {
 		return nil, err
-	}
-	if size.Pairs > maxStatusPairs {
-		return nil, fault.New(fault.Invalid, CodeOrderCoverageTooBroad, "The orders span %d item-site pairs, more than %d. Narrow with orderId or site.", size.Pairs, maxStatusPairs)
 	}
 	sites, err := s.tallySites(ctx, a.Visibility, orders, r, now)
 	if err != nil {
@@ -183,11 +180,17 @@ func statusOf(sites map[contracts.SiteKey]*freshness, zone *time.Location) []Sit
 	return all
 }
 
-// statusOrders reads the active orders that the caller sees, or one of them.
-func (s *Service) statusOrders(ctx context.Context, v Visibility, only contracts.OrderID) ([]Order, error) {
-	if v.Nothing() {
-		return nil, nil
+// statusPairs refuses more pairs than a status is of.
+func (s *Service) statusPairs(ctx context.Context, v Visibility, of Selectors, narrowBy string) error {
+	size, err := s.store.CountPairs(ctx, v, of)
+	if err == nil && size.Pairs > maxStatusPairs {
+		err = fault.New(fault.Invalid, CodeOrderCoverageTooBroad, "The orders span %d item-site pairs, more than %d. Narrow with %s.", size.Pairs, maxStatusPairs, narrowBy)
 	}
+	return err
+}
+
+// statusOrders reads the orders that the caller sees, or one of them, by id.
+func (s *Service) statusOrders(ctx context.Context, v Visibility, only contracts.OrderID) ([]Order, error) {
 	found, err := s.store.Orders(ctx, v, OrdersQuery{OrderID: only, Limit: maxStatusOrders + 1})
 	if err != nil {
 		return nil, err
@@ -195,16 +198,34 @@ func (s *Service) statusOrders(ctx context.Context, v Visibility, only contracts
 	if len(found) > maxStatusOrders {
 		return nil, fault.New(fault.Invalid, CodeOrderCoverageTooBroad, "There are more than %d orders. Narrow with orderId.", maxStatusOrders)
 	}
-	var orders []Order
-	for _, o := range found {
-		if o.Active { // no other has pairs
-			orders = append(orders, Order{Order: o})
-		}
+	orders := make([]Order, len(found))
+	for i, o := range found {
+		orders[i].Order = o
 	}
 	return orders, nil
 }
 
-// tallySites judges all pairs of the orders, batch by batch.
+// eachPair judges pairs of orders, batch by batch: the judges are in the order of these.
+func (s *Service) eachPair(ctx context.Context, v Visibility, orders []Order, q itemPairs, each func(OrderPair, []*judge)) error {
+	for {
+		pairs, more, err := q.next(ctx, s.store, v)
+		if err != nil {
+			return err
+		}
+		judges, err := s.judges(ctx, v, orders, pairs)
+		if err != nil {
+			return err
+		}
+		for _, p := range pairs {
+			each(p, judges)
+		}
+		if !more {
+			return nil
+		}
+	}
+}
+
+// tallySites judges all pairs of the orders.
 func (s *Service) tallySites(ctx context.Context, v Visibility, orders []Order, r SiteStatusRequest, now time.Time) (map[contracts.SiteKey]*freshness, error) {
 	sites, at := map[contracts.SiteKey]*freshness{}, map[contracts.OrderID]int{}
 	q := itemPairs{OrderPairsQuery{Site: r.Site, Limit: statusBatch}, r.ItemID}
@@ -212,33 +233,21 @@ func (s *Service) tallySites(ctx context.Context, v Visibility, orders []Order, 
 		q.Orders = append(q.Orders, o.OrderID)
 		at[o.OrderID] = i
 	}
-	for {
-		pairs, more, err := q.next(ctx, s.store, v)
-		if err != nil {
-			return nil, err
-		}
-		judges, err := s.judges(ctx, v, orders, pairs)
-		if err != nil {
-			return nil, err
-		}
-		for _, p := range pairs {
-			var of *judge
-			var every time.Duration
-			for _, id := range p.Orders {
-				j := judges[at[id]]
-				if one := j.interval(p.Pair); of == nil || one > 0 && (every == 0 || one < every) {
-					of, every = j, one
-				}
+	err := s.eachPair(ctx, v, orders, q, func(p OrderPair, judges []*judge) {
+		var of *judge
+		var every time.Duration
+		for _, id := range p.Orders {
+			j := judges[at[id]]
+			if one := j.interval(p.Pair); of == nil || one > 0 && (every == 0 || one < every) {
+				of, every = j, one
 			}
-			if sites[p.Site] == nil {
-				sites[p.Site] = &freshness{}
-			}
-			sites[p.Site].add(of.judge(p), of.dueAfter(p), now)
 		}
-		if !more {
-			return sites, nil
+		if sites[p.Site] == nil {
+			sites[p.Site] = &freshness{}
 		}
-	}
+		sites[p.Site].add(of.judge(p), of.dueAfter(p), now)
+	})
+	return sites, err
 }
 
 // add counts a pair, which is to be captured so often; 0: nothing tells.

@@ -17,7 +17,7 @@ func defaults() kong.Vars {
 		"soft_deadline": q.SoftDeadline.String(),
 		"hard_budget":   q.HardBudget.String(),
 
-		"uplot": uplotVersion,
+		"preact": preactVersion, "uplot": uplotVersion,
 
 		"archive_download_max_bytes": strconv.FormatInt(q.MaxDownloadBytes, 10),
 	}

@@ -74,7 +74,7 @@ func TestPartialAnswers(t *testing.T) {
 	t.Parallel()
 	eans := strings.Repeat("4006381333931\n", 10_001)
 	args := map[string][]string{
-		"results": {}, "items": {}, "sites": {}, "orders": {}, "stats": {}, "position": {}, "site-status": {}, "overview": {}, "item-summary": {"11"},
+		"results": {}, "items": {}, "sites": {}, "orders": {}, "stats": {}, "position": {}, "site-status": {}, "order-status": {}, "overview": {}, "item-summary": {"11"},
 		"movers": {"--since", "2026-10-01"}, "evidence": {"--item-id", "1", "--site", "a", "--captured-at", "2026-10-01T00:00:00Z"},
 		"lookup": {"--file", "-"}, "history list": {"7"}, "history download": {"7", "-o", "-"},
 	}

@@ -17,7 +17,7 @@ type explainCmd struct {
 }
 
 // explainable are the commands that read.
-var explainable = []string{"results", "stream", "export", "changes", "alerts", "stats", "position", "movers", "windows", "evidence", "overview", "item-summary", "site-status", "items", "sites", "orders", "history"}
+var explainable = []string{"results", "stream", "export", "changes", "alerts", "stats", "position", "movers", "windows", "evidence", "overview", "item-summary", "site-status", "order-status", "items", "sites", "orders", "history"}
 
 func (c *explainCmd) Run(ctx context.Context, std streams) error {
 	words := c.Command

@@ -13,7 +13,7 @@ func (who *person) explains(t *testing.T) {
 		p.t = t
 		for _, command := range []string{
 			"results --site demo-markt-de.example --limit 7", "stream --site demo-markt-de.example", "stats --site demo-markt-de.example", "position",
-			"changes --site demo-markt-de.example --follow", "items", "sites", "orders", "windows --site demo-markt-de.example --from 2026-01-01", "site-status", "results --site demo-markt-de.example --format csv", "export",
+			"changes --site demo-markt-de.example --follow", "items", "sites", "orders", "windows --site demo-markt-de.example --from 2026-01-01", "site-status", "order-status --files 2", "results --site demo-markt-de.example --format csv", "export",
 		} {
 			out, errs := p.run(0, "explain", command)
 			if !strings.HasPrefix(out, "request ") || !strings.Contains(out, "accepted            yes\n") || strings.Contains(out, `"itemId"`) || errs != "" {

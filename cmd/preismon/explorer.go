@@ -6,76 +6,100 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"path"
 	"path/filepath"
-	"sync/atomic"
+	"sync"
 
 	"preismon/deploy/embedded"
 	"preismon/query/explorer"
 )
 
-// uplot draws the charts of the explorer.
-var uplot = embedded.Package{
-	Name: "uplot", Version: uplotVersion,
-	Integrity: "sha512-KIMVnG68zvu5XXUbC4LQEPnhwOxBuLyW1AHtpm6IKTXImkbLgkMy+jabjLgSLMasNuGGzQm/ep3tOkyTxpiQIw==",
-	Packed:    164_279, Unpacked: 52_938,
-	Files: []string{"dist/" + explorer.ChartScript, "dist/" + explorer.ChartStyle},
-	What:  "chart library", Instead: "do without charts in the explorer",
+// explorerLibraries are what the explorer needs beside its own script.
+var explorerLibraries = []struct {
+	embedded.Package
+	without string // what the explorer does then
+}{
+	{embedded.Package{
+		Name: "preact", Version: preactVersion,
+		Integrity: "sha512-ej2aVZ+vZ8WO7tvlQWRM9N63A0KzF9q4mWJfDUHgYaIofWY9hu74QdnQrjoPMmZi2/nZ5gN0bJCQF49xQqx09Q==",
+		Packed:    407_547, Unpacked: 11_693,
+		Files: []string{"dist/" + explorer.ViewScript},
+		What:  "view library", Instead: "do without the explorer",
+	}, "the explorer shows nothing but that Preact is missing"},
+	{embedded.Package{
+		Name: "uplot", Version: uplotVersion,
+		Integrity: "sha512-KIMVnG68zvu5XXUbC4LQEPnhwOxBuLyW1AHtpm6IKTXImkbLgkMy+jabjLgSLMasNuGGzQm/ep3tOkyTxpiQIw==",
+		Packed:    164_279, Unpacked: 52_938,
+		Files: []string{"dist/" + explorer.ChartScript, "dist/" + explorer.ChartStyle},
+		What:  "chart library", Instead: "do without charts in the explorer",
+	}, "the explorer shows tables instead of charts"},
 }
 
-const uplotVersion = "1.6.32"
+const (
+	preactVersion = "10.29.8"
+	uplotVersion  = "1.6.32"
+)
 
-// fetchedCharts are the files of uPlot from the moment they are in the cache.
-type fetchedCharts struct{ folder atomic.Pointer[fs.FS] }
+// fetchedAssets are the files of libraries from the moment they are in the cache.
+type fetchedAssets struct{ folders sync.Map } // fs.FS by the name of a file
 
 // Open implements fs.FS.
-func (f *fetchedCharts) Open(name string) (fs.File, error) {
-	if folder := f.folder.Load(); folder != nil {
-		return (*folder).Open(name)
+func (f *fetchedAssets) Open(name string) (fs.File, error) {
+	if folder, ok := f.folders.Load(name); ok {
+		return folder.(fs.FS).Open(name)
 	}
 	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 }
 
-// fetchCharts gets uPlot from the cache, or into it, beside all else: nothing
-// waits for charts.
-func fetchCharts(l *lifecycle, log *slog.Logger) fs.FS {
-	charts := &fetchedCharts{}
-	l.run("charts", func(ctx context.Context) error {
-		dir, err := embedded.PackageFiles(ctx, uplot, log)
-		if err != nil {
-			if ctx.Err() == nil {
-				log.Warn("the explorer shows tables instead of charts", "error", err)
+// fetchAssets gets the libraries of the explorer from the cache, or into it,
+// beside all else: nothing of the service waits for them. A page that is opened
+// before waits by itself.
+func fetchAssets(l *lifecycle, log *slog.Logger) fs.FS {
+	assets := &fetchedAssets{}
+	l.run("explorer assets", func(ctx context.Context) error {
+		for _, library := range explorerLibraries {
+			dir, err := embedded.PackageFiles(ctx, library.Package, log)
+			if ctx.Err() != nil {
+				return nil
 			}
-			return nil
+			if err != nil {
+				log.Warn(library.without, "error", err)
+				continue
+			}
+			for _, file := range library.Files {
+				assets.folders.Store(path.Base(file), os.DirFS(dir))
+			}
 		}
-		folder := os.DirFS(dir)
-		charts.folder.Store(&folder)
 		return nil
 	})
-	return charts
+	return assets
 }
 
-// chartsCmd puts the files where a query node without npm finds them.
-type chartsCmd struct {
+// assetsCmd puts the files where a query node without npm finds them.
+type assetsCmd struct {
 	Folder string `arg:"" help:"Folder for the files; made when missing." type:"path"`
 }
 
-func (c *chartsCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
-	dir, err := embedded.PackageFiles(ctx, uplot, log)
-	if err != nil {
-		return err
-	}
+func (c *assetsCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
 	if err := os.MkdirAll(c.Folder, 0o755); err != nil {
 		return err
 	}
-	for _, name := range []string{explorer.ChartScript, explorer.ChartStyle} {
-		body, err := os.ReadFile(filepath.Join(dir, name))
+	for _, library := range explorerLibraries {
+		dir, err := embedded.PackageFiles(ctx, library.Package, log)
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(c.Folder, name), body, 0o644); err != nil {
-			return err
+		for _, file := range library.Files {
+			name := path.Base(file)
+			body, err := os.ReadFile(filepath.Join(dir, name))
+			if err != nil {
+				return err
+			}
+			if err := os.WriteFile(filepath.Join(c.Folder, name), body, 0o644); err != nil {
+				return err
+			}
 		}
 	}
-	fmt.Fprintf(std.out, "The files of uPlot %s are in %s.\n", uplotVersion, c.Folder)
+	fmt.Fprintf(std.out, "The files of Preact %s and uPlot %s are in %s.\n", preactVersion, uplotVersion, c.Folder)
 	return nil
 }

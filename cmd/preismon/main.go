@@ -46,7 +46,7 @@ type cli struct {
 	Restore     restoreCmd     `cmd:"" help:"Restore the ClickHouse tables from a backup."`
 	Rebuild     rebuildCmd     `cmd:"" help:"Rebuild all tables from the streams, while the old ones stay in use."`
 	Bench       benchCmd       `cmd:"" help:"Measure the speed on this machine, compared with alternatives."`
-	Charts      chartsCmd      `cmd:"" name:"explorer-assets" help:"Fetch the chart library of the explorer into a folder."`
+	Assets      assetsCmd      `cmd:"" name:"explorer-assets" help:"Fetch the libraries of the explorer into a folder."`
 	Migrate     migrateCmd     `cmd:"" help:"Upgrade the ClickHouse schema to this program's version."`
 	Market      marketCmd      `cmd:"" help:"Publish the demo's simulated market to your own servers."`
 	Health      healthCmd      `cmd:"" help:"Ask a role on this machine whether it is ready."`
@@ -70,6 +70,7 @@ type cli struct {
 	Overview    overviewCmd    `cmd:"" group:"As a client of a server" help:"See what changed and what needs attention, in one request."`
 	ItemSummary itemSummaryCmd `cmd:"" group:"As a client of a server" help:"See a product in one request: prices, rank, range, buy box, stock."`
 	SiteStatus  siteStatusCmd  `cmd:"" group:"As a client of a server" help:"See how fresh each site is, and why products have no price there."`
+	OrderStatus orderStatusCmd `cmd:"" group:"As a client of a server" help:"See how each order is doing, and its newest archived files."`
 	Windows     windowsCmd     `cmd:"" group:"As a client of a server" help:"See which days have changed, so that a copy reads only those again."`
 	Changes     changesCmd     `cmd:"" group:"As a client of a server" help:"Follow new rows as they become visible: each once, late ones too."`
 	Alerts      alertsCmd      `cmd:"" group:"As a client of a server" help:"Get alerts by a rule: a price, a drop, stock, the buy box, an undercut."`

@@ -116,7 +116,7 @@ type queryCmd struct {
 	Traces      traceFlags    `embed:""`
 	Listen      string        `help:"Address of the public surface. Default: ${default}." default:"127.0.0.1:8080" placeholder:"HOST:PORT"`
 	AdminListen string        `help:"Address of live, ready and metrics. Default: ${default}." default:"127.0.0.1:8081" placeholder:"HOST:PORT"`
-	Charts      string        `name:"explorer-assets" help:"Folder with uPlot.iife.min.js and uPlot.min.css of uPlot ${uplot}, which draw the charts of the explorer; without it, tables. Made by: preismon explorer-assets." type:"path" placeholder:"DIR"`
+	Assets      string        `name:"explorer-assets" help:"Folder with preact.module.js of Preact ${preact}, which draws the explorer, and uPlot.iife.min.js and uPlot.min.css of uPlot ${uplot}, which draw its charts. Without uPlot it shows tables, without Preact nothing. Made by: preismon explorer-assets." type:"path" placeholder:"DIR"`
 	Streams     streamFlags   `embed:""`
 	StopDelay   time.Duration `help:"How long a stop goes on serving after /readyz says no, so that balancers notice." default:"3s"`
 	StopGrace   time.Duration `help:"How long a stop may take for requests under way." default:"20s"`
@@ -178,13 +178,15 @@ func (c *queryCmd) Run(ctx context.Context, k *kong.Context, std streams, log *s
 	if len(archives) == 0 {
 		log.Warn("no archive is configured: the content of every archived file is missing")
 	}
-	var charts fs.FS
-	if c.Charts != "" {
-		charts = os.DirFS(c.Charts)
+	var assets fs.FS
+	if c.Assets != "" {
+		assets = os.DirFS(c.Assets)
+	} else {
+		log.Warn("no --explorer-assets: the explorer shows nothing but that Preact is missing")
 	}
 	l.run("token keys", func(ctx context.Context) error { return keys.Follow(ctx, log, c.TokenKey, c.VerifyKeys...) })
 	err = serveQueries(ctx, l, a, serving{
-		charts: charts, listener: public, store: storeCfg, rest: restCfg, keys: keys, bus: b, log: log, archives: archives,
+		assets: assets, listener: public, store: storeCfg, rest: restCfg, keys: keys, bus: b, log: log, archives: archives,
 		query: c.query(), throttle: c.Budgets.throttle(), admission: c.Budgets.admission(), memoryGoal: c.Memory << 20, auth: c.Budgets.auth(restCfg.BaseURL), traces: traces,
 		stopDelay: c.StopDelay, replicas: c.Streams.Replicas, schemes: c.Edge.Schemes,
 	})
@@ -213,7 +215,7 @@ type serving struct {
 	keys      *auth.Keyring
 	bus       *bus
 	schemes   []string // of redirect URIs
-	charts    fs.FS    // the files of uPlot; nil: none
+	assets    fs.FS    // of the explorer; nil: none
 	log       *slog.Logger
 	// stopDelay is how long a stop goes on serving, but not ready any more.
 	stopDelay time.Duration
@@ -273,7 +275,7 @@ func serveQueries(ctx context.Context, l *lifecycle, a *admin, s serving) error 
 	if err != nil {
 		return err
 	}
-	pages, err := explorer.New(s.rest.BaseURL, s.charts)
+	pages, err := explorer.New(s.rest.BaseURL, s.assets)
 	if err != nil {
 		return err
 	}

@@ -107,6 +107,7 @@ func (c *upCmd) up(ctx context.Context, l *lifecycle, dir *embedded.DataDir, p u
 	if err != nil {
 		return err
 	}
+	assets := fetchAssets(l, p.log) // until somebody opens the explorer
 	b, err := connect(ingest.Config{URL: servers.nats.URL(), Name: "preismon up", Logger: p.log}, nats.InProcessServer(servers.nats))
 	if err != nil {
 		return err
@@ -157,7 +158,7 @@ func (c *upCmd) up(ctx context.Context, l *lifecycle, dir *embedded.DataDir, p u
 		restCfg.AccessLevel = slog.LevelDebug
 	}
 	err = serveQueries(ctx, l, a, serving{
-		charts: fetchCharts(l, p.log), listener: p.public, store: storeCfg, rest: restCfg, keys: keys.tokens, bus: b, log: p.log,
+		assets: assets, listener: p.public, store: storeCfg, rest: restCfg, keys: keys.tokens, bus: b, log: p.log,
 		archives: append([]query.Archive{artifacts{own}}, further...),
 		query:    c.Budgets.query(keys.cursors, c.Archives), throttle: c.Budgets.throttle(), admission: c.Budgets.admission(), auth: c.Budgets.auth(p.url), traces: traces, schemes: c.Edge.Schemes,
 	})

@@ -45,6 +45,7 @@ func TestUpDemo(t *testing.T) {
 	t.Run("readme", demo.readme)
 	t.Run("explorer", demo.explorer)
 	t.Run("explorer ink", demo.explorerInk)
+	t.Run("explorer live", demo.explorerLive)
 	t.Run("explorer requests", demo.explorerRequests)
 	t.Run("explorer pages", demo.explorerPages)
 	t.Run("explorer tasks", demo.explorerTasks)

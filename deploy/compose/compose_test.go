@@ -227,12 +227,12 @@ func get(t *testing.T, url string) string {
 	return string(body)
 }
 
-// explorer: the page, with the chart library that was put into the image.
+// explorer: the page, with the libraries that were put into the image.
 func (s *stack) explorer(t *testing.T) {
 	if page := get(t, s.url+"/explorer/"); !strings.Contains(page, "<html") {
 		t.Errorf("the explorer is %.200s", page)
 	}
-	for _, name := range []string{"uPlot.iife.min.js", "uPlot.min.css"} {
+	for _, name := range []string{"preact.module.js", "uPlot.iife.min.js", "uPlot.min.css"} {
 		if body := get(t, s.url+"/explorer/"+name); len(body) < 1000 {
 			t.Errorf("%s has %d bytes", name, len(body))
 		}

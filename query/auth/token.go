@@ -1,20 +1,19 @@
 package auth
 
 import (
-	"bytes"
 	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
 
 	"preismon/contracts"
+	"preismon/contracts/strictjson"
 	"preismon/query"
 )
 
@@ -180,57 +179,18 @@ func plainJSON(raw string) error {
 		if err != nil {
 			return err
 		}
-		d := json.NewDecoder(bytes.NewReader(text))
-		if start, err := d.Token(); err != nil || start != json.Delim('{') {
-			return errors.New("not a JSON object")
-		}
-		if err := distinctMembers(d); err != nil {
+		seen := map[string]bool{}
+		if err := strictjson.Members(text, func(name string, _ json.RawMessage) error {
+			// encoding/json matches names without regard to case, so names that differ in
+			// case alone are the same.
+			if key := strings.ToLower(name); seen[key] || key != name {
+				return errors.New("a member twice, or not in lower case")
+			}
+			seen[name] = true
+			return nil
+		}); err != nil {
 			return err
-		}
-		if _, err := d.Token(); err != io.EOF {
-			return errors.New("more than one JSON value")
 		}
 	}
 	return nil
-}
-
-// distinctMembers reads the rest of an object. encoding/json matches names
-// without regard to case, so names that differ in case alone are the same.
-func distinctMembers(d *json.Decoder) error {
-	seen := map[string]bool{}
-	for d.More() {
-		name, err := d.Token()
-		if err != nil {
-			return err
-		}
-		key := strings.ToLower(name.(string))
-		if seen[key] || key != name {
-			return errors.New("a member twice, or not in lower case")
-		}
-		seen[key] = true
-		if err := skipValue(d); err != nil {
-			return err
-		}
-	}
-	_, err := d.Token()
-	return err
-}
-
-func skipValue(d *json.Decoder) error {
-	depth := 0
-	for {
-		t, err := d.Token()
-		if err != nil {
-			return err
-		}
-		switch t {
-		case json.Delim('{'), json.Delim('['):
-			depth++
-		case json.Delim('}'), json.Delim(']'):
-			depth--
-		}
-		if depth == 0 {
-			return nil
-		}
-	}
 }

@@ -49,6 +49,7 @@ var titles = map[string]map[string]string{"de": {
 	"listMovers":             "Sehen, was sich zwischen zwei Zeitpunkten bewegt hat",
 	"listEvidence":           "Sehen, woher eine Zeile kommt",
 	"listSiteStatus":         "Sehen, wie frisch jede Site ist",
+	"listOrderStatus":        "Sehen, wie es um jeden Auftrag steht",
 	"getItemSummary":         "Ein Produkt in einer Anfrage sehen",
 	"getOverview":            "Sehen, was sich geändert hat und was Aufmerksamkeit braucht",
 	"getExtYAML":             "Den Vertrag der Erweiterung als YAML holen",

@@ -4,8 +4,9 @@
 // one script, which go generate makes of them (bundle). It reads the public API with the token of whoever logs in to it, and has no
 // way to data of its own: without a login it knows nothing.
 //
-// Charts are drawn by uPlot, which is not part of the program. Where its files
-// are missing the page says so and shows tables.
+// Views are drawn by Preact and charts by uPlot, which are not part of the
+// program. Where a file of theirs is missing the page says so: without uPlot it
+// shows tables, without Preact it opens once that is there.
 package explorer
 
 import (
@@ -29,13 +30,15 @@ const (
 	PagePath  = "/explorer/"
 )
 
-// The files of uPlot, by the names that they have in its npm package.
+// The assets: files of Preact and of uPlot, by the names that they have in
+// their npm packages.
 const (
+	ViewScript  = "preact.module.js"
 	ChartScript = "uPlot.iife.min.js"
 	ChartStyle  = "uPlot.min.css"
 )
 
-//go:generate go tool esbuild web/main.js --bundle --minify --format=esm --target=es2022 --charset=utf8 --log-level=warning --outfile=bundle/main.js
+//go:generate go tool esbuild web/main.jsx --bundle --external:./preact.module.js --jsx-factory=h --jsx-fragment=Fragment --minify --format=esm --target=es2022 --charset=utf8 --log-level=warning --outfile=bundle/main.js
 
 //go:embed web/*.html web/*.css web/*.png bundle/main.js
 var embedded embed.FS
@@ -47,25 +50,25 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect
 
 // Explorer serves the page.
 type Explorer struct {
-	files map[string]look.File // by path
-	front map[string]look.File // by language
-	chart fs.FS
+	files  map[string]look.File // by path
+	front  map[string]look.File // by language
+	assets fs.FS
 
-	mu     sync.Mutex
-	charts map[string]chartFile // those of chart that were read, by name
+	mu   sync.Mutex
+	read map[string]asset // those of assets that were read, by name
 }
 
-// chartFile is a file of uPlot, compressed once for its content.
-type chartFile struct {
+// asset is a file of a library, compressed once for its content.
+type asset struct {
 	look.File
 	version string
 }
 
-// New makes the pages of a service that is reached at baseURL. Charts, which
-// may be nil, has ChartScript and ChartStyle; files that come later are served
-// from then on.
-func New(baseURL string, charts fs.FS) (*Explorer, error) {
-	e := &Explorer{files: map[string]look.File{}, front: map[string]look.File{}, chart: charts, charts: map[string]chartFile{}}
+// New makes the pages of a service that is reached at baseURL. Assets, which
+// may be nil, has ViewScript, ChartScript and ChartStyle; files that come later
+// are served from then on.
+func New(baseURL string, assets fs.FS) (*Explorer, error) {
+	e := &Explorer{files: map[string]look.File{}, front: map[string]look.File{}, assets: assets, read: map[string]asset{}}
 	return e, fs.WalkDir(embedded, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
@@ -92,7 +95,7 @@ func New(baseURL string, charts fs.FS) (*Explorer, error) {
 
 // Paths are all that it answers, exactly.
 func (e *Explorer) Paths() []string {
-	paths := []string{FrontPath, strings.TrimSuffix(PagePath, "/"), PagePath + ChartScript, PagePath + ChartStyle}
+	paths := []string{FrontPath, strings.TrimSuffix(PagePath, "/"), PagePath + ViewScript, PagePath + ChartScript, PagePath + ChartStyle}
 	for p := range e.files {
 		paths = append(paths, p)
 	}
@@ -114,8 +117,8 @@ func (e *Explorer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		// Relative: a proxy may have taken a path away.
 		w.Header().Set("Location", "explorer/")
 		w.WriteHeader(http.StatusMovedPermanently)
-	case PagePath + ChartScript, PagePath + ChartStyle:
-		e.serveChart(w, r, path.Base(p))
+	case PagePath + ViewScript, PagePath + ChartScript, PagePath + ChartStyle:
+		e.serveAsset(w, r, path.Base(p))
 	default:
 		f, ok := e.files[p]
 		if !ok {
@@ -126,15 +129,15 @@ func (e *Explorer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serveChart serves a file of uPlot, if there is one.
-func (e *Explorer) serveChart(w http.ResponseWriter, r *http.Request, name string) {
-	body, err := e.readChart(name)
+// serveAsset serves a file of a library, if there is one.
+func (e *Explorer) serveAsset(w http.ResponseWriter, r *http.Request, name string) {
+	body, err := e.readAsset(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		http.Error(w, "The files of uPlot are not on this server.", http.StatusNotFound)
+		http.Error(w, name+" is not on this server.", http.StatusNotFound)
 		return
 	}
 	if err != nil {
-		http.Error(w, "The files of uPlot cannot be read.", http.StatusInternalServerError)
+		http.Error(w, name+" cannot be read.", http.StatusInternalServerError)
 		return
 	}
 	e.compressed(name, body).Serve(w, r, policy)
@@ -145,15 +148,15 @@ func (e *Explorer) compressed(name string, body []byte) look.File {
 	version := look.Version(body)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.charts[name].version != version {
-		e.charts[name] = chartFile{look.NewFile(name, body), version}
+	if e.read[name].version != version {
+		e.read[name] = asset{look.NewFile(name, body), version}
 	}
-	return e.charts[name].File
+	return e.read[name].File
 }
 
-func (e *Explorer) readChart(name string) ([]byte, error) {
-	if e.chart == nil {
+func (e *Explorer) readAsset(name string) ([]byte, error) {
+	if e.assets == nil {
 		return nil, fs.ErrNotExist
 	}
-	return fs.ReadFile(e.chart, name)
+	return fs.ReadFile(e.assets, name)
 }

@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,9 +19,9 @@ import (
 
 const base = "https://prices.example.com"
 
-func serve(t *testing.T, charts fstest.MapFS, method, path, language string) *httptest.ResponseRecorder {
+func serve(t *testing.T, assets fstest.MapFS, method, path, language string) *httptest.ResponseRecorder {
 	t.Helper()
-	e, err := explorer.New(base, charts)
+	e, err := explorer.New(base, assets)
 	must(t, err)
 	r := httptest.NewRequest(method, path, nil)
 	if language != "" {
@@ -34,8 +35,8 @@ func serve(t *testing.T, charts fstest.MapFS, method, path, language string) *ht
 // Every path answers, as what it is, under a policy that lets the page run
 // its own files only.
 func TestPaths(t *testing.T) {
-	charts := fstest.MapFS{explorer.ChartScript: {Data: []byte("export default 1")}, explorer.ChartStyle: {Data: []byte(".u{}")}}
-	e, err := explorer.New(base, charts)
+	assets := fstest.MapFS{explorer.ViewScript: {Data: []byte("export {}")}, explorer.ChartScript: {Data: []byte("var uPlot")}, explorer.ChartStyle: {Data: []byte(".u{}")}}
+	e, err := explorer.New(base, assets)
 	must(t, err)
 	paths := e.Paths()
 	for _, p := range []string{"/", "/explorer", "/explorer/", "/explorer/main.js", "/explorer/style.css"} {
@@ -44,7 +45,7 @@ func TestPaths(t *testing.T) {
 		}
 	}
 	for _, p := range paths {
-		w := serve(t, charts, http.MethodGet, p, "")
+		w := serve(t, assets, http.MethodGet, p, "")
 		if p == "/explorer" {
 			if w.Code != http.StatusMovedPermanently || w.Header().Get("Location") != "explorer/" {
 				t.Errorf("%s: %d %q", p, w.Code, w.Header())
@@ -70,36 +71,38 @@ func TestPaths(t *testing.T) {
 		if diff := cmp.Diff(want, strings.Split(h.Get("Content-Security-Policy"), "; ")); diff != "" {
 			t.Errorf("%s: %s", p, diff)
 		}
-		if serve(t, charts, http.MethodPost, p, "").Code != http.StatusMethodNotAllowed {
+		if serve(t, assets, http.MethodPost, p, "").Code != http.StatusMethodNotAllowed {
 			t.Errorf("POST %s is taken", p)
 		}
 	}
 }
 
-// The files of uPlot are served from when they are there; without them the
+// The files of libraries are served from when they are there; without them the
 // rest is.
-func TestWithoutCharts(t *testing.T) {
+func TestWithoutAssets(t *testing.T) {
 	e, err := explorer.New(base, nil)
 	must(t, err)
-	charts := fstest.MapFS{}
-	later, err := explorer.New(base, charts)
+	assets := fstest.MapFS{}
+	later, err := explorer.New(base, assets)
 	must(t, err)
 	status := func(e *explorer.Explorer, path string) int {
 		w := httptest.NewRecorder()
 		e.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
 		return w.Code
 	}
-	for _, e := range []*explorer.Explorer{e, later} {
-		if got := status(e, explorer.PagePath+explorer.ChartScript); got != http.StatusNotFound {
-			t.Errorf("charts that are missing: %d", got)
+	for _, name := range []string{explorer.ViewScript, explorer.ChartScript, explorer.ChartStyle} {
+		for _, e := range []*explorer.Explorer{e, later} {
+			if got := status(e, explorer.PagePath+name); got != http.StatusNotFound {
+				t.Errorf("%s, which is missing: %d", name, got)
+			}
+			if got := status(e, explorer.PagePath); got != http.StatusOK {
+				t.Errorf("the page without %s: %d", name, got)
+			}
 		}
-		if got := status(e, explorer.PagePath); got != http.StatusOK {
-			t.Errorf("the page without charts: %d", got)
+		assets[name] = &fstest.MapFile{Data: []byte("x")}
+		if got := status(later, explorer.PagePath+name); got != http.StatusOK {
+			t.Errorf("%s, which came later: %d", name, got)
 		}
-	}
-	charts[explorer.ChartScript] = &fstest.MapFile{Data: []byte("x")}
-	if got := status(later, explorer.PagePath+explorer.ChartScript); got != http.StatusOK {
-		t.Errorf("charts that came later: %d", got)
 	}
 }
 
@@ -179,14 +182,14 @@ func TestModules(t *testing.T) {
 // mostScript is how many bytes of script the explorer may send, compressed.
 const mostScript = 75_000
 
-// All scripts together, as they are sent, with uPlot as it is pinned, whose
-// size is known (TestUpDemo measures what the browser gets).
+// All scripts together, as they are sent, with the libraries as they are pinned,
+// whose sizes are known (TestUpDemo measures what the browser gets).
 func TestBudget(t *testing.T) {
-	charts := fstest.MapFS{explorer.ChartScript: {Data: []byte("var uPlot")}}
-	e, err := explorer.New(base, charts)
+	assets := fstest.MapFS{explorer.ViewScript: {Data: []byte("export {}")}, explorer.ChartScript: {Data: []byte("var uPlot")}}
+	e, err := explorer.New(base, assets)
 	must(t, err)
-	const chartLibrary = 22_200 // uPlot.iife.min.js of 1.6.32 by gzip
-	sent := chartLibrary
+	const libraries = 4_900 + 22_200 // preact.module.js of 10.29.8 and uPlot.iife.min.js of 1.6.32 by gzip
+	sent := libraries
 	for _, p := range e.Paths() {
 		if !strings.HasSuffix(p, ".js") {
 			continue
@@ -195,7 +198,7 @@ func TestBudget(t *testing.T) {
 		r.Header.Set("Accept-Encoding", "gzip, deflate, br, zstd")
 		w := httptest.NewRecorder()
 		e.ServeHTTP(w, r)
-		if p != explorer.PagePath+explorer.ChartScript && w.Header().Get("Content-Encoding") != "gzip" {
+		if _, library := assets[path.Base(p)]; !library && w.Header().Get("Content-Encoding") != "gzip" {
 			t.Errorf("%s is not compressed: %v", p, w.Header())
 		}
 		sent += w.Body.Len()

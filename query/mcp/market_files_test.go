@@ -25,6 +25,14 @@ func (m *market) CountFiles(_ context.Context, _ query.Visibility, of query.File
 	return documents, files, nil
 }
 
+func (m *market) CountFilesOf(context.Context, query.Visibility, []contracts.OrderID, int) ([]query.FileCount, error) {
+	return nil, nil // no tool asks
+}
+
+func (m *market) NewestFiles(context.Context, query.Visibility, []contracts.OrderID, int, int) ([]query.FileEntry, error) {
+	return nil, nil
+}
+
 func (m *market) FileEntries(_ context.Context, v query.Visibility, q query.FileEntriesQuery) (found []query.FileEntry, err error) {
 	for _, f := range slices.Backward(m.files) {
 		at := query.FilePosition{ArchivedMs: f.ArchivedAt.UnixMilli(), Archive: f.Archive}

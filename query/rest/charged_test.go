@@ -64,6 +64,8 @@ func TestEveryReadIsCharged(t *testing.T) {
 		"/ext/v1/overview?site=shop-one":                                                  {"Results", 256 << 10},
 		"/ext/v1/items/11/summary":                                                        {"Statistics", 256 << 10},
 		"/ext/v1/sites/status":                                                            {"OrderPairs", 256 << 10},
+		"/ext/v1/orders/status":                                                           {"OrderPairs", 4 << 20},
+		"/ext/v1/orders/status?orderId=5&files=100":                                       {"NewestFiles", 2<<20 + 100_000},
 	} {
 		held, standing = 0, 0
 		s.store.breakDown(func(method string) error {

@@ -17,7 +17,7 @@ const (
 
 // extend adds its routes.
 func (a *api) extend(e *gin.Engine) {
-	for path, read := range map[string]wire.Read{"/statistics": wire.Statistics, "/position": wire.Positions, "/movers": wire.Movers, "/windows": wire.Windows, "/evidence": wire.Evidence, "/sites/status": wire.SiteStatus, "/overview": wire.Overview, "/items/:itemId/summary": wire.ItemSummary} {
+	for path, read := range map[string]wire.Read{"/statistics": wire.Statistics, "/position": wire.Positions, "/movers": wire.Movers, "/windows": wire.Windows, "/evidence": wire.Evidence, "/sites/status": wire.SiteStatus, "/orders/status": wire.OrderStatus, "/overview": wire.Overview, "/items/:itemId/summary": wire.ItemSummary} {
 		get(e, extendedBase+path, a.handle(a.reads(a.heavy(func(c *gin.Context, p query.Principal) error { return a.records(c, p, read, nil) }))))
 	}
 	get(e, feedPath, a.handle(a.reads(a.feed(wire.DecodeFeed))))

@@ -53,6 +53,27 @@ func (m *memory) CountFiles(context.Context, query.Visibility, query.FilesOf, in
 	return len(heldFiles), len(heldFiles), m.ask("CountFiles")
 }
 
+func (m *memory) CountFilesOf(_ context.Context, _ query.Visibility, orders []contracts.OrderID, _ int) (counts []query.FileCount, err error) {
+	if slices.Contains(orders, 5) {
+		for _, d := range []query.Direction{query.Exports, query.Imports} {
+			counts = append(counts, query.FileCount{FilesOf: query.FilesOf{Direction: d, OrderID: 5}, Documents: len(heldFiles), Files: len(heldFiles)})
+		}
+	}
+	return counts, m.ask("CountFilesOf")
+}
+
+func (m *memory) NewestFiles(_ context.Context, _ query.Visibility, orders []contracts.OrderID, each, limit int) (found []query.FileEntry, err error) {
+	for _, f := range slices.Backward(heldFiles) {
+		for _, d := range []query.Direction{query.Exports, query.Imports} {
+			f.FilesOf = query.FilesOf{Direction: d, OrderID: 5}
+			if slices.Contains(orders, 5) && len(found) < min(limit, 2*each) {
+				found = append(found, f)
+			}
+		}
+	}
+	return found, m.ask("NewestFiles")
+}
+
 func (m *memory) FileEntries(_ context.Context, _ query.Visibility, q query.FileEntriesQuery) (found []query.FileEntry, err error) {
 	for _, f := range slices.Backward(heldFiles) {
 		if q.OrderID == 5 && (q.Name == "" || q.Name == f.Name) && q.After == nil && len(found) < q.Limit {

@@ -32,6 +32,8 @@ func recordReads(captured time.Time) map[string][]frame.Column {
 		"/ext/v1/windows?capturedFrom=2026-01-01" + zone:                          query.RecordColumns[query.WindowRecord](),
 		"/ext/v1/evidence?itemId=1001&site=own-1.example&capturedAt=" + at + zone: query.RecordColumns[query.Evidence](),
 		"/ext/v1/sites/status?" + zone[1:]:                                        query.RecordColumns[query.SiteStatus](),
+		"/ext/v1/orders/status?" + zone[1:]:                                       query.RecordColumns[query.OrderStatus](),
+		"/ext/v1/orders/status?files=2" + zone:                                    query.RecordColumns[query.OrderStatus](),
 		"/ext/v1/overview?since=" + since + zone:                                  query.RecordColumns[query.OverviewList](),
 		"/ext/v1/items/1001/summary?" + zone[1:]:                                  query.RecordColumns[query.ItemMarket](),
 		"/ext/v1/lookup?" + zone[1:]:                                              query.LookupColumns(),

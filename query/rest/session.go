@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,6 +16,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
+	"preismon/contracts/strictjson"
 	"preismon/query"
 	"preismon/query/admission"
 	"preismon/query/auth"
@@ -231,38 +231,25 @@ func isJSON(c *gin.Context, body []byte) error {
 
 // textMembers reads one JSON object of texts, each named once.
 func textMembers(body []byte) (map[string]string, error) {
-	malformed := badRequest("The body is not one JSON object.")
-	d := json.NewDecoder(bytes.NewReader(body))
-	if start, err := d.Token(); err != nil || start != json.Delim('{') {
-		return nil, malformed
-	}
 	texts := map[string]string{}
-	for d.More() {
-		token, err := d.Token()
-		name, isText := token.(string)
-		if err != nil || !isText {
-			return nil, malformed
-		}
+	err := strictjson.Members(body, func(name string, value json.RawMessage) error {
 		if _, twice := texts[name]; twice {
-			return nil, badRequest("%s: given twice.", wire.Quote(name))
+			return badRequest("%s: given twice.", wire.Quote(name))
 		}
-		value, err := d.Token()
-		if err != nil {
-			return nil, malformed
+		if value[0] != '"' {
+			return badRequest("%s: not a string.", wire.Quote(name))
 		}
-		text, isText := value.(string)
-		if !isText {
-			return nil, badRequest("%s: not a string.", wire.Quote(name))
+		var text string
+		if err := json.Unmarshal(value, &text); err != nil {
+			return strictjson.ErrNoObject
 		}
 		texts[name] = text
+		return nil
+	})
+	if errors.Is(err, strictjson.ErrNoObject) {
+		err = badRequest("The body is not one JSON object.")
 	}
-	if _, err := d.Token(); err != nil {
-		return nil, malformed
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, malformed
-	}
-	return texts, nil
+	return texts, err
 }
 
 type logoutResponse struct {

@@ -89,23 +89,69 @@ func countFiles(v query.Visibility, of query.FilesOf, most int) statement {
 	return render("count_files.sql", sc, p)
 }
 
+// CountFilesOf implements query.Store.
+func (s *Store) CountFilesOf(ctx context.Context, v query.Visibility, orders []contracts.OrderID, most int) ([]query.FileCount, error) {
+	return rows(ctx, s, countFilesOf(v, orders, most), func(r driver.Rows) (c query.FileCount, err error) {
+		var order, documents, files uint64
+		err = r.Scan((*string)(&c.Direction), &order, &documents, &files)
+		c.OrderID, c.Documents, c.Files = contracts.OrderID(order), int(documents), int(files)
+		return c, err
+	})
+}
+
+func countFilesOf(v query.Visibility, orders []contracts.OrderID, most int) statement {
+	p := params{}
+	sc := ofOrders(p, v, orders, "")
+	p.uint("most", uint64(most))
+	return render("count_files.sql", sc, p)
+}
+
 // FileEntries implements query.Store.
 func (s *Store) FileEntries(ctx context.Context, v query.Visibility, q query.FileEntriesQuery) ([]query.FileEntry, error) {
-	return rows(ctx, s, fileEntries(v, q), func(r driver.Rows) (e query.FileEntry, err error) {
-		var archive uint64
-		var place uint32
-		err = r.Scan(&archive, &place, &e.ArchivedAt, &e.Name, &e.Filename, &e.SizeBytes, &e.SHA256, &e.JobName)
-		e.FilesOf, e.Mandate, e.Archive, e.File = q.FilesOf, v.Mandate, contracts.ArchiveID(archive), int(place)-1
+	return rows(ctx, s, fileEntries(v, q), func(r driver.Rows) (query.FileEntry, error) {
+		e, err := scanFile(r, v)
+		e.FilesOf = q.FilesOf
 		return e, err
 	})
 }
 
+// NewestFiles implements query.Store.
+func (s *Store) NewestFiles(ctx context.Context, v query.Visibility, orders []contracts.OrderID, each, limit int) ([]query.FileEntry, error) {
+	return rows(ctx, s, newestFiles(v, orders, each, limit), func(r driver.Rows) (query.FileEntry, error) {
+		var direction string
+		var order uint64
+		e, err := scanFile(r, v, &direction, &order)
+		e.FilesOf = query.FilesOf{Direction: query.Direction(direction), OrderID: contracts.OrderID(order)}
+		return e, err
+	})
+}
+
+// scanFile reads a file behind other columns.
+func scanFile(r driver.Rows, v query.Visibility, before ...any) (e query.FileEntry, err error) {
+	var archive uint64
+	var place uint32
+	err = r.Scan(append(before, &archive, &place, &e.ArchivedAt, &e.Name, &e.Filename, &e.SizeBytes, &e.SHA256, &e.JobName)...)
+	e.Mandate, e.Archive, e.File = v.Mandate, contracts.ArchiveID(archive), int(place)-1
+	return e, err
+}
+
+// entriesShape is what file_entries.sql depends on.
+type entriesShape struct {
+	scope
+	From, To, Name, ExportName, After bool
+}
+
+func newestFiles(v query.Visibility, orders []contracts.OrderID, each, limit int) statement {
+	p := params{}
+	data := entriesShape{scope: ofOrders(p, v, orders, "")}
+	p.uint("each", uint64(each))
+	p.uint("limit", uint64(limit))
+	return render("file_entries.sql", data, p)
+}
+
 func fileEntries(v query.Visibility, q query.FileEntriesQuery) statement {
 	p := params{}
-	data := struct {
-		scope
-		From, To, Name, ExportName, After bool
-	}{filesOf(p, v, q.FilesOf), !q.Window.From.IsZero(), !q.Window.To.IsZero(), q.Name != "", q.ExportName != "", q.After != nil}
+	data := entriesShape{filesOf(p, v, q.FilesOf), !q.Window.From.IsZero(), !q.Window.To.IsZero(), q.Name != "", q.ExportName != "", q.After != nil}
 	if data.From {
 		p.int("from_ms", q.Window.From.UnixMilli())
 	}

@@ -22,6 +22,8 @@ func TestFileStatements(t *testing.T) {
 		"file_jobs_through":    fileJobsThrough(narrow, query.FileJobsQuery{FilesOf: exports, After: 5}, 10_000),
 		"sees_whole_order":     seesWholeOrder(someSites, 2),
 		"count_files":          countFiles(narrow, exports, 1_001),
+		"count_files_of":       countFilesOf(narrow, []contracts.OrderID{2, 1}, 1_001),
+		"newest_files":         newestFiles(narrow, []contracts.OrderID{2, 1}, 5, 10_001),
 		"file_entries":         fileEntries(whole, query.FileEntriesQuery{FilesOf: imports, Limit: 1}),
 		"file_entries_filters": fileEntries(narrow, query.FileEntriesQuery{FilesOf: exports, Window: day, ExportName: "E", Name: "it's\t\\", After: &query.FilePosition{ArchivedMs: 1_500_000, Archive: 8, File: 0}, Limit: 101}),
 	} {

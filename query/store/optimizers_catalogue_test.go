@@ -47,6 +47,12 @@ func catalogueReads(name string, v query.Visibility) map[string]read {
 		"OrderPairs": func(ctx context.Context, s *store.Store) ([]string, error) {
 			return records(s.OrderPairs(ctx, v, query.OrderPairsQuery{Orders: orders, Limit: 1000}))
 		},
+		"CountFilesOf": func(ctx context.Context, s *store.Store) ([]string, error) {
+			return texts(s.CountFilesOf(ctx, v, orders, 1_001))
+		},
+		"NewestFiles": func(ctx context.Context, s *store.Store) ([]string, error) {
+			return texts(s.NewestFiles(ctx, v, orders, 2, 10_001))
+		},
 		"SeesWholeOrder": func(ctx context.Context, s *store.Store) ([]string, error) {
 			return one(s.SeesWholeOrder(ctx, v, orderA))
 		},

@@ -3,10 +3,10 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"io"
 	"net/url"
 	"regexp"
+
+	"preismon/contracts/strictjson"
 )
 
 // FromArguments takes the members of a JSON object; none at all is an empty
@@ -18,7 +18,7 @@ func FromArguments(object json.RawMessage) *Params {
 	if len(bytes.TrimSpace(object)) == 0 {
 		return p
 	}
-	if err := p.members(object); err != nil {
+	if err := strictjson.Members(object, func(name string, value json.RawMessage) error { p.member(name, value); return nil }); err != nil {
 		p.fault("The arguments are not one JSON object.")
 	}
 	return p
@@ -38,33 +38,6 @@ func FromTexts(object json.RawMessage) *Params {
 	p := FromArguments(object)
 	p.quoted = nil
 	return p
-}
-
-var errNoObject = errors.New("not one JSON object")
-
-func (p *Params) members(object json.RawMessage) error {
-	d := json.NewDecoder(bytes.NewReader(object))
-	if start, err := d.Token(); err != nil || start != json.Delim('{') {
-		return errNoObject
-	}
-	for d.More() {
-		name, err := d.Token()
-		if err != nil {
-			return err
-		}
-		var value json.RawMessage
-		if err := d.Decode(&value); err != nil {
-			return err
-		}
-		p.member(name.(string), value)
-	}
-	if _, err := d.Token(); err != nil {
-		return err
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return errNoObject
-	}
-	return nil
 }
 
 func (p *Params) member(name string, value json.RawMessage) {

@@ -1,14 +1,13 @@
 package wire
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 
 	"preismon/contracts"
+	"preismon/contracts/strictjson"
 	"preismon/query"
 )
 
@@ -47,27 +46,15 @@ var lookupKinds = map[string]func(*Params, string, json.RawMessage) query.Lookup
 // lookupKeys takes the identifiers in the order of the body, strictly: names
 // are matched exactly, and nothing may be given twice or be left over.
 func (p *Params) lookupKeys(body []byte) (keys []query.LookupKey) {
-	d := json.NewDecoder(bytes.NewReader(body))
-	if start, err := d.Token(); err != nil || start != json.Delim('{') {
-		p.fault("The body is not one JSON object.")
-		return nil
-	}
 	given := map[string]bool{}
-	for d.More() {
-		token, err := d.Token()
-		name, isText := token.(string)
+	err := strictjson.Members(body, func(name string, list json.RawMessage) error {
 		var values []json.RawMessage
-		if err == nil && isText {
-			err = d.Decode(&values)
+		if json.Unmarshal(list, &values) != nil {
+			p.fault("%s: not a list.", Quote(name))
+			return errStop
 		}
 		kind, known := lookupKinds[name]
 		switch {
-		case err != nil && errors.As(err, new(*json.UnmarshalTypeError)):
-			p.fault("%s: not a list.", Quote(name))
-			return nil
-		case err != nil:
-			p.fault("The body is not one JSON object.")
-			return nil
 		case !known:
 			p.fault("%s: unknown field.", Quote(name))
 		case given[name]:
@@ -76,7 +63,7 @@ func (p *Params) lookupKeys(body []byte) (keys []query.LookupKey) {
 		given[name] = true
 		if len(keys)+len(values) > query.MaxLookups {
 			p.fault("The body names more than %d identifiers.", query.MaxLookups)
-			return nil
+			return errStop
 		}
 		for i, v := range values {
 			if !known || len(p.faults) >= mostFaults {
@@ -84,14 +71,19 @@ func (p *Params) lookupKeys(body []byte) (keys []query.LookupKey) {
 			}
 			keys = append(keys, kind(p, fmt.Sprintf("%s[%d]", name, i), v))
 		}
-	}
-	if _, err := d.Token(); err != nil {
-		p.fault("The body is not one JSON object.")
-	} else if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil
+	})
+	switch {
+	case errors.Is(err, strictjson.ErrAfter):
 		p.fault("The body has something after its object.")
+	case errors.Is(err, strictjson.ErrNoObject):
+		p.fault("The body is not one JSON object.")
 	}
 	return keys
 }
+
+// errStop ends the reading of a body with which something is wrong that was said.
+var errStop = errors.New("stop")
 
 // mostFaults are named of one body; the others are alike.
 const mostFaults = 5

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"context"
-	"math"
 	"time"
 
 	"preismon/contracts"
@@ -18,10 +17,10 @@ type orderRecord struct {
 	Active    bool              `json:"active"`
 	CreatedAt instant           `json:"createdAt"`
 
-	Monitoring     *monitoringRecord `json:"monitoring,omitempty"`
-	Coverage       *coverageRecord   `json:"coverage,omitempty"`
-	Health         query.Health      `json:"health,omitempty"`
-	QualitySummary *summaryRecord    `json:"qualitySummary,omitempty"`
+	Monitoring     *monitoringRecord    `json:"monitoring,omitempty"`
+	Coverage       *query.OrderCoverage `json:"coverage,omitempty"`
+	Health         query.Health         `json:"health,omitempty"`
+	QualitySummary *query.QualityCounts `json:"qualitySummary,omitempty"`
 }
 
 type monitoringRecord struct {
@@ -29,18 +28,6 @@ type monitoringRecord struct {
 	IntervalMinutes *int                `json:"intervalMinutes"`
 	LastRunAt       *instant            `json:"lastRunAt"`
 	NextRunAt       *instant            `json:"nextRunAt"`
-}
-
-type coverageRecord struct {
-	ConfiguredPairs int      `json:"configuredPairs"`
-	ObservedPairs   int      `json:"observedPairs"`
-	Ratio           *float64 `json:"ratio"` // null where nothing is configured
-}
-
-// summaryRecord counts pairs by reason code, the codes in camel case.
-type summaryRecord struct {
-	query.SiteReasons
-	SourceCountsConsistent bool `json:"sourceCountsConsistent"`
 }
 
 // qualityRecord is the state of one pair of an order.
@@ -85,12 +72,7 @@ func orderOf(o query.Order) orderRecord {
 		}
 	}
 	if q := o.Quality; q != nil {
-		r.Coverage = &coverageRecord{ConfiguredPairs: q.Configured(), ObservedPairs: q.Observed()}
-		if n := q.Configured(); n > 0 {
-			ratio := math.Round(float64(q.Observed())/float64(n)*1e4) / 1e4
-			r.Coverage.Ratio = &ratio
-		}
-		r.Health = q.Health()
+		r.Coverage, r.Health = new(q.Coverage()), q.Health()
 	}
 	return r
 }
@@ -98,7 +80,7 @@ func orderOf(o query.Order) orderRecord {
 // orderInDetail is an order with everything there is to include.
 func orderInDetail(o query.Order) orderRecord {
 	r := orderOf(o)
-	r.QualitySummary = &summaryRecord{o.Quality.Reasons(), o.Quality.SourceCountsConsistent}
+	r.QualitySummary = new(o.Quality.Counts())
 	return r
 }
 

@@ -25,10 +25,10 @@ const (
 )
 
 var (
-	eanForm   = regexp.MustCompile(`^[0-9]{8,14}$`)
-	pznForm   = regexp.MustCompile(`^[0-9]{8}$`)
-	linesForm = regexp.MustCompile(`^([1-9][0-9]{0,8})-([1-9][0-9]{0,8})$`)
-	limitForm = regexp.MustCompile(`^(0|-?[1-9][0-9]{0,8})$`)
+	eanForm     = regexp.MustCompile(`^[0-9]{8,14}$`)
+	pznForm     = regexp.MustCompile(`^[0-9]{8}$`)
+	linesForm   = regexp.MustCompile(`^([1-9][0-9]{0,8})-([1-9][0-9]{0,8})$`)
+	integerForm = regexp.MustCompile(`^(0|-?[1-9][0-9]{0,8})$`)
 )
 
 // Params decodes what a request names, strictly: the parameters that an
@@ -93,7 +93,7 @@ func (p *Params) One(most int) *Params {
 	given := p.values["limit"]
 	if len(given) == 0 {
 		p.values.Set("limit", "1")
-	} else if n, err := strconv.Atoi(given[0]); err == nil && len(given) == 1 && limitForm.MatchString(given[0]) && n >= 1 && n <= most {
+	} else if n, err := strconv.Atoi(given[0]); err == nil && len(given) == 1 && integerForm.MatchString(given[0]) && n >= 1 && n <= most {
 		p.values.Set("limit", "1")
 	}
 	return p
@@ -207,18 +207,21 @@ func (p *Params) site() contracts.SiteKey {
 	return contracts.SiteKey(p.form("site", valid, "a site key"))
 }
 
-func (p *Params) limit() *int {
-	value, ok := p.raw("limit", maxTextBytes)
+func (p *Params) limit() *int { return p.integer("limit") }
+
+// integer takes a whole number; nil: not given, or wrong.
+func (p *Params) integer(name string) *int {
+	value, ok := p.raw(name, maxTextBytes)
 	if !ok {
 		return nil
 	}
 	n, err := strconv.Atoi(value)
-	if err == nil && p.quoted["limit"] {
-		p.fault("limit: %s is a text. Send the number %d.", Quote(value), n)
+	if err == nil && p.quoted[name] {
+		p.fault("%s: %s is a text. Send the number %d.", name, Quote(value), n)
 		return nil
 	}
-	if err != nil || !limitForm.MatchString(value) {
-		p.fault("limit: %s is not an integer.", Quote(value))
+	if err != nil || !integerForm.MatchString(value) {
+		p.fault("%s: %s is not an integer.", name, Quote(value))
 		return nil
 	}
 	return &n

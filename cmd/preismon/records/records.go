@@ -5,11 +5,11 @@ package records
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 
+	"preismon/contracts/strictjson"
 	"preismon/query/frame"
 	"preismon/query/table"
 	"preismon/query/table/objects"
@@ -104,21 +104,12 @@ func (f field) null() bool { return string(f.value) == "null" }
 
 // fieldsOf reads the fields of a record in their order.
 func fieldsOf(record []byte) (all []field, err error) {
-	d := json.NewDecoder(bytes.NewReader(record))
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return nil, fmt.Errorf("%.100q is no JSON object", record)
-	}
-	for d.More() {
-		var f field
-		name, err := d.Token()
-		if err != nil {
-			return nil, err
-		}
-		if err := d.Decode(&f.value); err != nil {
-			return nil, err
-		}
-		f.name, _ = name.(string)
-		all = append(all, f)
+	err = strictjson.Members(record, func(name string, value json.RawMessage) error {
+		all = append(all, field{name, value})
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%.100q: %w", record, err)
 	}
 	return all, nil
 }

@@ -1,6 +1,6 @@
 // What is asked for. The address of the page says it, and the fields of the form show it.
 import { amountOf } from './amount.js';
-import { by, element } from './dom.js';
+import { by } from './dom.js';
 import { language, t } from './texts.js';
 import { instant, known, local } from './zone.js';
 
@@ -142,5 +142,5 @@ export function timeWindow() {
 
 export const windowParams = (w) => ({ capturedFrom: new Date(w.from).toISOString(), capturedTo: new Date(w.to).toISOString(), timezone: w.zone });
 
-/** link leads to a view of this page, with the zone as it is. */
-export const link = (words, params) => element('a', { href: `#${new URLSearchParams({ ...params, zone: by('zone').value })}` }, words);
+/** linkTo is the address of a view of this page, with the zone as it is. */
+export const linkTo = (params) => `#${new URLSearchParams({ ...params, zone: by('zone').value })}`;

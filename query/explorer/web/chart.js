@@ -62,6 +62,7 @@ export class Chart {
 
   /** draw shows lines and lanes ({label, at, outcome, monitored}) between two times in seconds, or the part {from, to} of it. */
   draw(lines, lanes, from, to, zone, part) {
+    const width = this.width(); // before the page is shorter without the chart: it would be scrolled
     this.plot?.destroy();
     this.plot = undefined;
     const until = Math.min(to, Date.now() / 1e3); // nothing is known of what comes
@@ -69,7 +70,6 @@ export class Chart {
     for (const line of lines) line.steps = steps(line, until);
     this.empty = withoutPrice([...new Set(lines.map((l) => l.pair))], until);
     Object.assign(this, { lines, lanes, from, to, zone });
-    const width = this.width();
     this.canvas.hidden = false;
     this.box.hidden = lines.length === 0; // an axis without a price would be invented
     this.box.setAttribute('aria-label', t.chart(lines.length));

@@ -1,9 +1,10 @@
--- Archived files of an order, newest first. Tables file_archives, key (mandate,
--- direction, order_id, archive), and file_jobs, key (mandate, direction,
--- order_id, file_job).
-SELECT archive, place, archived_at, file.name, file.filename, file.size_bytes, file.sha256, job_name
+-- Archived files of an order, newest first; of several orders by id, of each so
+-- many of either direction. Tables file_archives, key (mandate, direction,
+-- order_id, archive), and file_jobs, key (mandate, direction, order_id,
+-- file_job).
+SELECT {{if .Orders}}direction, order_id, {{end}}archive, place, archived_at, file.name, file.filename, file.size_bytes, file.sha256, job_name
 FROM (
-    SELECT archive, file_job, archived_at, file, place
+    SELECT {{if .Orders}}direction, order_id, {{end}}archive, file_job, archived_at, file, place
     FROM file_archives FINAL
     ARRAY JOIN files AS file, arrayEnumerate(files) AS place
     WHERE {{template "files_of" .}}
@@ -21,12 +22,15 @@ FROM (
 {{- end}}
 ) AS entries
 LEFT JOIN (
-    SELECT file_job, name AS job_name
+    SELECT {{if .Orders}}direction, order_id, {{end}}file_job, name AS job_name
     FROM file_jobs FINAL
     WHERE {{template "files_of" .}}
-) AS jobs USING (file_job)
+) AS jobs USING ({{if .Orders}}direction, order_id, {{end}}file_job)
 {{- if .ExportName}}
 WHERE job_name = {export_name:String}
 {{- end}}
-ORDER BY archived_at DESC, archive, place
+ORDER BY {{if .Orders}}order_id, archived_at DESC, direction{{else}}archived_at DESC{{end}}, archive, place
+{{- if .Orders}}
+LIMIT {each:UInt64} BY order_id, direction
+{{- end}}
 LIMIT {limit:UInt64}

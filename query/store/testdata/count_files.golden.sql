@@ -1,6 +1,7 @@
 -- How many archive documents an order has, at most so many, and how many
--- files are in them. It reads sizes, no file. Table file_archives, key
--- (mandate, direction, order_id, archive).
+-- files are in them; of several orders, of each and each direction. It reads
+-- sizes, no file. Table file_archives, key (mandate, direction, order_id,
+-- archive).
 SELECT count() AS documents, sum(files_in) AS nested
 FROM (
     SELECT length(files) AS files_in

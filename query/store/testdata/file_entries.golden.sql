@@ -1,6 +1,7 @@
--- Archived files of an order, newest first. Tables file_archives, key (mandate,
--- direction, order_id, archive), and file_jobs, key (mandate, direction,
--- order_id, file_job).
+-- Archived files of an order, newest first; of several orders by id, of each so
+-- many of either direction. Tables file_archives, key (mandate, direction,
+-- order_id, archive), and file_jobs, key (mandate, direction, order_id,
+-- file_job).
 SELECT archive, place, archived_at, file.name, file.filename, file.size_bytes, file.sha256, job_name
 FROM (
     SELECT archive, file_job, archived_at, file, place

@@ -59,7 +59,7 @@ func recordOf(row any, columns []frame.Column, zone *time.Location) Record {
 func valueOf(v any, c *frame.Column, zone *time.Location) any {
 	switch v := v.(type) {
 	case nil:
-		if c.Kind == frame.List && !c.Optional {
+		if c.Kind == frame.List && !c.Empty() {
 			return []any{}
 		}
 	case map[string]any:

@@ -151,84 +151,6 @@ async function calendar() {
   await page.context().close();
 }
 
-/** follows looks whether a history follows a feed that is made up here: not while it is zoomed or hidden, and nothing else on the page moves. */
-async function follows() {
-  const page = await watched('live', { locale: 'en-GB', viewport: { width: 1280, height: 900 } });
-  await page.goto(`${plan.base}/explorer/`);
-  await login(page);
-  await page.evaluate(({ item, site }) => {
-    const real = fetch;
-    const made = globalThis.made = { rows: 3, feeds: 0, reads: 0, news: 0 };
-    const json = (body) => new Response(JSON.stringify(body), { headers: { 'Content-Type': 'application/json' } });
-    window.fetch = async (to, options) => {
-      const path = String(to);
-      if (path.includes('/v1/results/stream')) {
-        made.reads++;
-        const start = Date.now() - 3600e3;
-        return new Response(Array.from({ length: made.rows }, (_, i) => `${JSON.stringify({ itemId: item, site, capturedAt: new Date(start + i * 60e3).toISOString(), availability: 'AVAILABLE', price: 10 + i, totalPrice: 10 + i, currencyCode: 'EUR', merchant: 'M' })}\n`).join(''));
-      }
-      if (!path.includes('/ext/v1/changes')) return real(to, options);
-      made.feeds++;
-      const since = Number(new URL(path).searchParams.get('since') ?? made.news);
-      for (let i = 0; i < 20 && made.news === since; i++) await new Promise((ok) => { setTimeout(ok, 100); }); // the service waits, too
-      return json({ data: Array.from({ length: made.news - since }, () => ({ itemId: item, site })), progress: { token: String(made.news), asOf: new Date().toISOString(), upToDate: true } });
-    };
-  }, { item: plan.items[0], site: plan.site });
-  await page.evaluate((item) => { location.hash = `#view=history&items=${item}&last=24h&zone=UTC`; }, plan.items[0]);
-  const rows = (n, timeout = 60000) => page.waitForFunction((n) => window.preismon.lines?.rows === n && /updates by itself|paused/.test(document.querySelector('#live').textContent), n, { timeout });
-  const newer = () => page.evaluate(() => { globalThis.made.rows++; globalThis.made.news++; });
-  const now = () => page.evaluate(() => [globalThis.made.reads, window.preismon.lines.rows, location.hash, scrollY].join());
-  const state = (words) => page.waitForFunction((words) => document.querySelector('#live').textContent.includes(words), words);
-  await rows(3);
-  await state('updates by itself');
-  if (!/^As of \D.*, \d+ sec\. ago/.test(await page.textContent('#live'))) fail('live', `it does not say how old it is: ${await page.textContent('#live')}`);
-  await page.waitForFunction(() => globalThis.made.feeds >= 2);
-  await page.evaluate(() => scrollTo(0, 200));
-  const hash = await page.evaluate(() => location.hash);
-  await newer();
-  await rows(4);
-  if ((await page.evaluate(() => [location.hash, scrollY].join())) !== `${hash},200`) fail('live', `following changes the address or the place: ${await page.evaluate(() => [location.hash, scrollY].join())}`);
-
-  await page.evaluate(() => { const { min, max } = window.preismon.chart.scales.x; window.preismon.chart.setScale('x', { min: min + 600, max: max - 600 }); });
-  await state('paused while zoomed');
-  await page.waitForTimeout(2500); // what was asked of the feed before has come
-  await newer();
-  const zoomed = await now();
-  await page.waitForTimeout(17000); // longer than it waits between two readings
-  if ((await now()) !== zoomed) fail('live', `zoomed, it went from ${zoomed} to ${await now()}`);
-  await page.evaluate(() => Object.defineProperty(document, 'hidden', { configurable: true, get: () => true }));
-  await page.click('#unzoom');
-  await page.evaluate(() => document.activeElement.blur());
-  await state('paused while hidden');
-  const feeds = () => page.evaluate(() => globalThis.made.feeds);
-  const asked = await feeds();
-  await page.waitForTimeout(3000);
-  if ((await feeds()) !== asked) fail('live', 'hidden, it asks the feed');
-  await page.evaluate(() => { delete document.hidden; });
-  await rows(5);
-  await page.focus('#chart');
-  await state('paused while you use it');
-  await page.context().close();
-}
-
-/** real looks whether the newest prices of a site follow the service. */
-async function real() {
-  const page = await watched('real', { locale: 'en-GB', viewport: { width: 1280, height: 900 } });
-  await page.goto(`${plan.base}/explorer/#view=latest&site=${plan.site}&zone=UTC`);
-  await login(page);
-  await page.waitForSelector('#offers tbody tr');
-  const at = () => page.getAttribute('#live time', 'datetime').catch(() => '');
-  const before = await at();
-  await page.evaluate(() => document.activeElement.blur());
-  await page.waitForFunction((before) => (document.querySelector('#live time')?.dateTime ?? before) > before, before, { timeout: 90000 });
-  const [rows, newest] = await page.evaluate(async (site) => {
-    const { data } = await (await fetch(`../v1/results?site=${site}&latestObservationPerPair=true&limit=1000`, { headers: { Authorization: `Bearer ${sessionStorage.getItem('preismon.token')}` } })).json();
-    return [document.querySelectorAll('#offers tbody tr').length, data.length];
-  }, plan.site);
-  if (Math.abs(rows - newest) > newest / 4 || !rows) fail('real', `${rows} rows on show, the service has ${newest}`);
-  await page.context().close();
-}
-
 /** cold opens a page as somebody does who is logged in and was never here, and gives when what it waits for was there, in ms, and how many bytes of script came. */
 async function cold(token, path, what) {
   const page = await watched('cold', { locale: 'en-GB', viewport: { width: 1280, height: 900 } });
@@ -299,6 +221,6 @@ async function budget() {
   await page.context().close();
 }
 
-await Promise.all(Object.entries({ honest, calendar, follows, real }).map(([name, part]) => part().catch((e) => fail(name, `${e.stack}`.slice(0, 900)))));
+await Promise.all(Object.entries({ honest, calendar }).map(([name, part]) => part().catch((e) => fail(name, `${e.stack}`.slice(0, 900)))));
 await budget().catch((e) => fail('budget', `${e.stack}`.slice(0, 900))); // alone: it is measured
 await done(said);

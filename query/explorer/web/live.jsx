@@ -1,8 +1,9 @@
 // What is on show follows the feed: when something new becomes visible, the
-// view is read again, unless somebody is at it. A line says how old it is.
+// view is read again, and what somebody is at in it stays; a chart that is being
+// read waits. A line says how old it is.
 import * as api from './api.js';
 import { asked, zoned } from './asked.js';
-import { by, element } from './dom.js';
+import { by, clear, draw, Fragment, h } from './preact.js';
 import { fromNow, language, t } from './texts.js';
 import { show } from './zone.js';
 
@@ -19,15 +20,16 @@ function why() {
   if (asked.view === 'history' && !asked.window.hours) return t.fixedWindow;
   if (asked.view === 'history' && asked.zoom) return t.pausedZoom;
   if (document.hidden) return t.pausedHidden;
-  if (by(asked.view).contains(document.activeElement)) return t.pausedFocus;
+  if (document.activeElement === by('chart')) return t.pausedFocus; // it is read by keyboard, from where it is
   return '';
 }
 
 function say() {
-  if (!readAt) return by('live').replaceChildren();
+  if (!readAt) return clear('live');
   const paused = why();
   by('live').dataset.state = trouble ? 'trouble' : paused ? 'paused' : 'live';
-  by('live').replaceChildren(element('time', { datetime: new Date(readAt).toISOString() }, t.asOf(show(readAt, zoned(), language, true), fromNow(Math.min(readAt - Date.now(), -1e3)))), ' · ', trouble || paused || t.followsNow);
+  const ago = fromNow(Math.min(readAt - Date.now(), -1e3));
+  draw(<><time datetime={new Date(readAt).toISOString()}>{t.asOf(show(readAt, zoned(), language, true), ago)}</time> · {trouble || paused || t.followsNow}</>, by('live'));
 }
 setInterval(say, 1000);
 

@@ -1,9 +1,9 @@
 // The stream console: lines of NDJSON as they arrive.
 import { stream } from './api.js';
 import { asked, mostEverything, timeWindow, windowParams } from './asked.js';
-import { by, element } from './dom.js';
-import { offerFiles } from './files.js';
-import { same } from './same.js';
+import { Files } from './files.jsx';
+import { by, clear, draw, h } from './preact.js';
+import { Same } from './same.jsx';
 import { number, t } from './texts.js';
 
 const shown = 200; // lines kept on the page
@@ -23,11 +23,11 @@ function paramsOf() {
 export function readyStream() {
   const params = paramsOf();
   if (params.fault) {
-    by('stream-files').replaceChildren();
-    return by('stream-same').replaceChildren(element('p', { class: 'notice' }, params.fault));
+    clear('stream-files');
+    return draw(<p class="notice">{params.fault}</p>, by('stream-same'));
   }
-  offerFiles(by('stream-files'), () => [{ name: 'stream', path, params: paramsOf() }]);
-  same(by('stream-same'), [{ path, params, streams: true }], [{ name: 'list_results', args: params }], t.mcpNone);
+  draw(<Files files={() => [{ name: 'stream', path, params: paramsOf() }]} />, by('stream-files'));
+  draw(<Same reads={[{ path, params, streams: true }]} calls={[{ name: 'list_results', args: params }]} note={t.mcpNone} />, by('stream-same'));
 }
 
 /** Console runs one stream at a time. */
@@ -46,7 +46,7 @@ export class Console {
     const began = performance.now();
     let [rows, bytes, first, drawn] = [0, 0, undefined, false];
     let tail = [];
-    const draw = () => {
+    const tell = () => {
       drawn = false;
       const seconds = (performance.now() - began) / 1000;
       by('n-rows').textContent = number(rows);
@@ -58,14 +58,14 @@ export class Console {
     };
     by('lines').textContent = '';
     this.#state('running', t.running);
-    draw();
+    tell();
     try {
       await stream(path, params, abort.signal, (lines, read) => {
         first ??= performance.now() - began;
         rows += lines.length;
         bytes = read;
         tail = lines.length >= shown ? lines.slice(-shown) : tail.concat(lines).slice(-shown);
-        if (!drawn) requestAnimationFrame(draw);
+        if (!drawn) requestAnimationFrame(tell);
         drawn = true;
       });
       this.#state('complete', t.complete(number(rows)));
@@ -74,19 +74,13 @@ export class Console {
       else this.#state('broken', t.broken(number(rows), e.message));
     } finally {
       this.#abort = undefined;
-      by('start').disabled = false;
-      by('stop').disabled = true;
-      draw();
+      tell();
     }
   }
 
   #state(name, text) {
-    const e = by('stream-state');
-    e.hidden = false;
-    e.textContent = text;
-    e.dataset.state = name;
-    e.classList.toggle('error', name === 'broken' || name === 'stopped');
-    e.classList.toggle('good', name === 'complete');
+    const kind = { complete: ' good', stopped: ' error', broken: ' error' }[name] ?? '';
+    Object.assign(by('stream-state'), { hidden: false, textContent: text, className: `notice${kind}` }).dataset.state = name;
     by('start').disabled = name === 'running';
     by('stop').disabled = name !== 'running';
   }

@@ -1,12 +1,12 @@
 // Each site that is seen: how fresh it is, and why pairs have no price. The
 // service adds up; the page shows.
 import * as api from './api.js';
-import { asked, link, narrowed, remember, sortedOf, zoned } from './asked.js';
+import { asked, linkTo, narrowed, sortedOf, zoned } from './asked.js';
 import { siteName, sitesRead } from './catalogue.js';
-import { by, element } from './dom.js';
-import { fields, offerFiles } from './files.js';
-import { same } from './same.js';
-import { inOrder, refill, table, withWords } from './table.js';
+import { fields, Files } from './files.jsx';
+import { by, clear, draw, h } from './preact.js';
+import { Same } from './same.jsx';
+import { inOrder, Table, withWords } from './table.jsx';
 import { fromNow, language, number, t } from './texts.js';
 import { show } from './zone.js';
 
@@ -26,56 +26,56 @@ export async function readSites(signal, again = false) {
   if (!again) forgetSites();
   const read = { path: 'ext/v1/sites/status', params: { site: asked.site, ...narrowed(), timezone: zoned() } };
   const { orderId } = narrowed();
-  same(by('sites-same'), [read], [orderId ? { name: 'list_order_observation_quality', args: { orderId, site: asked.site, limit: 1 } } : { name: 'list_sites', args: { site: asked.site } }], orderId ? undefined : t.mcpSites);
+  const call = orderId ? { name: 'list_order_observation_quality', args: { orderId, site: asked.site, limit: 1 } } : { name: 'list_sites', args: { site: asked.site } };
+  draw(<Same reads={[read]} calls={[call]} note={orderId ? undefined : t.mcpSites} />, by('sites-same'));
   if (!again) by('sites-status').textContent = t.loadingView;
-  let whole = again;
-  try {
-    const [answer] = await Promise.all([api.page(read.path, read.params, signal), sitesRead()]);
-    signal.throwIfAborted();
-    [sites, asOf, all] = [answer.data, Date.parse(answer.query.asOf), answer.query];
-    if (sites.length) offerFiles(by('sites-files'), () => [sitesFile('sites', inOrder(siteColumns(asOf), showSites(), sortedOf.sites))]);
-    showSites();
-    whole = true;
-  } finally {
-    if (!signal.aborted && !whole) by('sites-status').textContent = '';
-  }
+  const [answer] = await Promise.all([api.page(read.path, read.params, signal), sitesRead()]);
+  signal.throwIfAborted();
+  [sites, asOf, all] = [answer.data, Date.parse(answer.query.asOf), answer.query];
+  if (sites.length) draw(<Files files={() => [sitesFile('sites', inOrder(siteColumns(asOf), showSites(), sortedOf.sites))]} />, by('sites-files'));
+  showSites();
 }
 
 /** forgetSites clears the view. */
 export function forgetSites() {
   sites = [];
-  for (const id of ['fresh', 'overdue']) by(id).replaceChildren();
-  by('sites-files').replaceChildren();
+  clear('fresh', 'overdue', 'sites-files');
 }
 
-const moment = (text, asOf) => (text === null ? '' : element('time', { datetime: text, title: show(Date.parse(text), zoned(), language, true) }, fromNow(Date.parse(text) - asOf)));
+const Moment = ({ text, asOf, none = '' }) => (text === null ? none : <time datetime={text} title={show(Date.parse(text), zoned(), language, true)}>{fromNow(Date.parse(text) - asOf)}</time>);
 
 /** siteColumns are those of the table of sites, as of an instant in ms. */
 export function siteColumns(asOf) {
-  const time = (name, title) => ({ name, title, number: true, text: (s) => moment(s[name], asOf), value: (s) => s[name] && Date.parse(s[name]) });
+  const time = (name, title) => ({ name, title, number: true, text: (s) => <Moment text={s[name]} asOf={asOf} />, value: (s) => s[name] && Date.parse(s[name]) });
   const count = (name, title) => ({ name, title, number: true, text: (s) => number(s.reasons[name]), value: (s) => s.reasons[name] });
   return [
-    { name: 'site', title: t.site, text: (s) => link(siteName(s.site), { view: 'latest', site: s.site }), value: (s) => siteName(s.site) },
-    { name: 'lastCapturedAt', title: t.lastCapture, number: true, text: (s) => (s.lastCapturedAt === null ? t.never : moment(s.lastCapturedAt, asOf)), value: (s) => s.lastCapturedAt && Date.parse(s.lastCapturedAt) },
+    { name: 'site', title: t.site, text: (s) => <a href={linkTo({ view: 'latest', site: s.site })}>{siteName(s.site)}</a>, value: (s) => siteName(s.site) },
+    { name: 'lastCapturedAt', title: t.lastCapture, number: true, text: (s) => <Moment text={s.lastCapturedAt} asOf={asOf} none={t.never} />, value: (s) => s.lastCapturedAt && Date.parse(s.lastCapturedAt) },
     time('nextDueAt', t.nextDue),
-    { name: 'late', title: t.late, number: true, text: lateOf, value: (s) => s.reasons.overdue * 1e6 + s.late }, // overdue ones first
+    { name: 'late', title: t.late, number: true, text: (s) => <Late {...s} />, value: (s) => s.reasons.overdue * 1e6 + s.late }, // overdue ones first
     { name: 'noResult', title: t.noResult, text: (s) => noResult.filter((reason) => s.reasons[reason]).map((reason) => `${t[reason === 'unknown' ? 'reasonUnknown' : reason]} ${number(s.reasons[reason])}`).join(', '), value: without },
     { name: 'pairs', title: t.pairsOf, number: true, text: (s) => number(s.pairs), value: (s) => s.pairs },
     count('priceObserved', t.priced), count('productUnavailable', t.unavailable), count('productNotFound', t.notFound),
   ];
 }
 
-const lateOf = (s) => element('span', {}, number(s.late), s.reasons.overdue ? element('span', { class: 'badge overdue' }, `${t.overdue} ${number(s.reasons.overdue)}`) : null);
+/** siteId names a line of the table. */
+export const siteId = (s) => s.site;
+
+const Late = ({ late, reasons: { overdue } }) => <span>{number(late)}{overdue > 0 && <span class="badge overdue">{`${t.overdue} ${number(overdue)}`}</span>}</span>;
+
+/** Overdue names the sites with pairs that are overdue, and since when; those that waited longest first. */
+const Overdue = ({ late }) => late.length > 0 && <p class="notice">
+  {t.overdueSites(number(late.length))} {late.map((s) => `${siteName(s.site)} (${s.lateSince ? t.since(show(Date.parse(s.lateSince), zoned(), language)) : t.neverSeen})`).join('; ')}
+</p>;
 
 /** showSites shows the sites that the filter leaves, and gives them. */
 export function showSites() {
   const shown = sites.filter((s) => withWords(by('sites-filter').value, siteName(s.site), s.site));
   by('sites-status').textContent = sites.length ? [t.linesOf(number(shown.length), number(sites.length)), shown.length === sites.length && freshness(all)].filter(Boolean).join('. ') : t.noSites;
   const late = shown.filter((s) => s.reasons.overdue).sort((a, b) => (a.lateSince ?? '').localeCompare(b.lateSince ?? ''));
-  by('overdue').replaceChildren(...(late.length ? [element('p', { class: 'notice' }, t.overdueSites(number(late.length)), ' ', ...late.flatMap((s, i) => [
-    i ? '; ' : '', siteName(s.site), s.lateSince ? ` (${t.since(show(Date.parse(s.lateSince), zoned(), language))})` : ` (${t.neverSeen})`,
-  ]))] : []));
-  refill(by('fresh'), sites.length ? table(t.sites, siteColumns(asOf), shown, { sorted: sortedOf.sites, again: () => { showSites(); remember(); }, headed: true }) : '');
+  draw(<Overdue late={late} />, by('overdue'));
+  draw(sites.length > 0 && <Table caption={t.sites} columns={siteColumns(asOf)} rows={shown} id={siteId} view="sites" headed />, by('fresh'));
   return shown;
 }
 

@@ -1,13 +1,16 @@
 // Rows of the service as lines of a table.
 import { asked } from './asked.js';
 import { itemName, siteName } from './catalogue.js';
-import { element } from './dom.js';
+import { h } from './preact.js';
 import { outcomeOf } from './series.js';
 import { language, money, t } from './texts.js';
 import { show } from './zone.js';
 
-/** badge shows an outcome; none: there is no row, restricted: the shop let nobody look. */
-export const badge = (outcome) => element('span', { class: `badge ${outcome}` }, t[{ none: 'noResult', restricted: 'accessRestricted' }[outcome] ?? outcome]);
+/** Badge shows an outcome; none: there is no row, restricted: the shop let nobody look. */
+export const Badge = ({ outcome }) => <span class={`badge ${outcome}`}>{t[{ none: 'noResult', restricted: 'accessRestricted' }[outcome] ?? outcome]}</span>;
+
+/** offerId names a row among the newest of its pairs. */
+export const offerId = (r) => `${r.itemId} ${r.site} ${r.merchant}`;
 
 /** total is the price with its shipping; where that is unknown, it says so. */
 const total = (r) => (r.totalPrice === null && r.price !== null ? t.shippingUnknown : money(r.totalPrice, r.currencyCode));
@@ -22,7 +25,7 @@ export function columns(zone) {
     { name: 'total', title: t.total, number: true, text: total, value: (r) => r.totalPrice, group: (r) => r.currencyCode },
     { name: 'merchant', title: t.merchant, text: (r) => r.merchant ?? '', value: (r) => r.merchant },
     { name: 'site', title: t.site, text: (r) => siteName(r.site), value: (r) => siteName(r.site) },
-    { name: 'outcome', title: t.outcome, text: (r) => badge(outcomeOf(r)), value: (r) => outcomeOf(r) },
+    { name: 'outcome', title: t.outcome, text: (r) => <Badge outcome={outcomeOf(r)} />, value: (r) => outcomeOf(r) },
     { name: 'buyBox', title: t.buyBox, text: (r) => flag(r.isBuyBox), value: (r) => r.isBuyBox === undefined ? null : Number(r.isBuyBox) },
     { name: 'prime', title: t.prime, text: (r) => flag(r.isPrime), value: (r) => r.isPrime === undefined ? null : Number(r.isPrime) },
     { name: 'time', title: t.time, text: (r) => show(Date.parse(r.capturedAt), zone, language), value: (r) => Date.parse(r.capturedAt) },

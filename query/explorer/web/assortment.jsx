@@ -1,13 +1,13 @@
 // Everything that is seen, a line for each product and currency, added up by
 // the service over the window.
 import * as api from './api.js';
-import { asked, link, mostEverything, narrowed, remember, sortedOf, timeWindow, windowAddress, windowParams } from './asked.js';
+import { asked, linkTo, mostEverything, narrowed, sortedOf, timeWindow, windowAddress, windowParams } from './asked.js';
 import { itemName, listsRead, siteName } from './catalogue.js';
-import { by, element } from './dom.js';
-import { fields, offerFiles } from './files.js';
-import { same } from './same.js';
-import { sparkline } from './sparkline.js';
-import { inOrder, table } from './table.js';
+import { fields, Files } from './files.jsx';
+import { by, clear, draw, h } from './preact.js';
+import { Same } from './same.jsx';
+import { Sparkline } from './sparkline.jsx';
+import { inOrder, Table } from './table.jsx';
 import { money, number, percent, t } from './texts.js';
 
 const mostProducts = 5000; // that are read
@@ -25,23 +25,19 @@ export async function readAssortment(signal) {
   const everything = !asked.site && !narrowed().orderId;
   if (everything) w.from = Math.max(w.from, w.to - mostEverything);
   const read = { path: 'ext/v1/statistics', params: { by: 'product', bucket: 'whole', site: asked.site, ...narrowed(), globalScope: everything, ...windowParams(w), includeTrend: true, includeStanding: true, limit: 1000 } };
-  same(by('assortment-same'), [read], [{ name: 'list_results', args: { site: asked.site, ...narrowed(), globalScope: everything, ...windowParams(w), limit: 1 } }], t.mcpSums);
-  try {
-    const [all] = await Promise.all([api.all(read.path, read.params, mostProducts, signal), listsRead()]);
-    signal.throwIfAborted();
-    [lines, more] = [linesOf(all.data, w), all.more];
-    offerFiles(by('assortment-files'), () => [assortmentFile()]);
-    showAssortment();
-  } finally {
-    if (!signal.aborted && !by('assortment-files').hasChildNodes()) by('assortment-status').textContent = '';
-  }
+  const call = { name: 'list_results', args: { site: asked.site, ...narrowed(), globalScope: everything, ...windowParams(w), limit: 1 } };
+  draw(<Same reads={[read]} calls={[call]} note={t.mcpSums} />, by('assortment-same'));
+  const [all] = await Promise.all([api.all(read.path, read.params, mostProducts, signal), listsRead()]);
+  signal.throwIfAborted();
+  [lines, more] = [linesOf(all.data, w), all.more];
+  draw(<Files files={() => [assortmentFile()]} />, by('assortment-files'));
+  showAssortment();
 }
 
 /** forgetAssortment clears the view. */
 export function forgetAssortment() {
   [lines, more] = [[], false];
-  by('products').replaceChildren();
-  by('assortment-files').replaceChildren();
+  clear('products', 'assortment-files');
 }
 
 /** linesOf gives a line for each product and currency; a product without a price has one. A trend is of the window. */
@@ -59,13 +55,15 @@ function matching(text) {
   return lines.filter((l) => words.every((w) => l.name.toLowerCase().includes(w) || l.itemId === w));
 }
 
+const lineId = (l) => `${l.itemId} ${l.currencyCode}`;
+
 /** columns are those of the table; the file has their values. */
 const columns = () => {
   const price = (name, title) => ({ name, title, number: true, text: (l) => money(l[name], l.currencyCode), value: (l) => l[name], group: (l) => l.currencyCode });
   return [
-    { name: 'product', title: t.product, text: (l) => link(itemName(l.itemId), { view: 'history', items: l.itemId, ...windowAddress() }), value: (l) => l.name },
-    { name: 'trend', title: t.trend, text: (l) => sparkline(l.trend.map((p) => [Date.parse(p.from), p.median]), l.window, (v) => money(v, l.currencyCode)), value: (l) => riseOf(l.trend) },
-    { name: 'cheapest', title: t.cheapest, number: true, text: cheapestOf, value: (l) => l.cheapest?.price, group: (l) => l.currencyCode },
+    { name: 'product', title: t.product, text: (l) => <a href={linkTo({ view: 'history', items: l.itemId, ...windowAddress() })}>{itemName(l.itemId)}</a>, value: (l) => l.name },
+    { name: 'trend', title: t.trend, text: (l) => <Sparkline points={l.trend.map((p) => [Date.parse(p.from), p.median])} window={l.window} text={(v) => money(v, l.currencyCode)} />, value: (l) => riseOf(l.trend) },
+    { name: 'cheapest', title: t.cheapest, number: true, text: (l) => <Cheapest {...l} />, value: (l) => l.cheapest?.price, group: (l) => l.currencyCode },
     price('own', t.own),
     { name: 'gap', title: t.difference, number: true, text: (l) => (l.gap === null ? '' : percent(l.gap)), value: (l) => l.gap },
     price('min', t.lowest), price('median', t.median), price('max', t.highest),
@@ -76,10 +74,10 @@ const columns = () => {
   ];
 };
 
-/** cheapestOf is the cheapest current offer, or why there is none. */
-function cheapestOf({ cheapest, currencyCode }) {
-  if (!cheapest) return element('em', {}, currencyCode ? t.noOffer : t.noPriceSeen);
-  return element('span', { title: [siteName(cheapest.site), cheapest.merchant].filter(Boolean).join(', ') }, money(cheapest.price, currencyCode));
+/** Cheapest is the cheapest current offer, or why there is none. */
+function Cheapest({ cheapest, currencyCode }) {
+  if (!cheapest) return <em>{currencyCode ? t.noOffer : t.noPriceSeen}</em>;
+  return <span title={[siteName(cheapest.site), cheapest.merchant].filter(Boolean).join(', ')}>{money(cheapest.price, currencyCode)}</span>;
 }
 
 /** riseOf is by how much the last price of a trend is above its first; null: it has none. */
@@ -87,15 +85,12 @@ const riseOf = (trend) => (trend.length && trend[0].median ? trend.at(-1).median
 
 /** showAssortment shows the lines that the filter leaves, says how many they are, and gives them. */
 export function showAssortment() {
-  const at = [...by('products').querySelectorAll('button')].indexOf(document.activeElement);
   const shown = matching(by('filter').value);
   by('assortment-status').textContent = [
     more && t.moreProducts(number(mostProducts)),
     t.linesOf(number(shown.length), number(lines.length)) + (shown.length > mostLines ? `. ${t.firstLines(number(mostLines))}` : ''),
   ].filter(Boolean).join(' ');
-  const again = () => { showAssortment(); remember(); };
-  by('products').replaceChildren(table(t.assortment, columns(), shown, { sorted: sortedOf.assortment, again, headed: true, most: mostLines }));
-  if (at >= 0) by('products').querySelectorAll('button')[at].focus();
+  draw(<Table caption={t.assortment} columns={columns()} rows={shown} id={lineId} view="assortment" headed most={mostLines} />, by('products'));
   return shown;
 }
 

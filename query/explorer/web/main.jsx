@@ -1,16 +1,16 @@
 // The page: choosing what is asked for, its views, the login.
 import * as api from './api.js';
 import { ask, asked, mostItems, narrowed, plain, recall, remember, showWindow, typed, views, written, zoned } from './asked.js';
-import { forgetAssortment, readAssortment, showAssortment } from './assortment.js';
+import { forgetAssortment, readAssortment, showAssortment } from './assortment.jsx';
 import { catalogue, forget, itemName, lookUp, matching, named, readCatalogue, siteName } from './catalogue.js';
-import { Console, readyStream } from './console.js';
-import { by, element } from './dom.js';
-import { forgetHistory, onShow, placeOwn, readHistory, showHistory, unzoom } from './history.js';
-import { forgetLatest, readLatest } from './latest.js';
-import { follow, fresh, stale } from './live.js';
-import { forgetOrders, readOrders, showOrders } from './orders.js';
-import { forgetStart, readStart } from './overview.js';
-import { forgetSites, readSites, showSites } from './sites.js';
+import { Console, readyStream } from './console.jsx';
+import { forgetHistory, onShow, placeOwn, readHistory, showHistory, unzoom } from './history.jsx';
+import { forgetLatest, readLatest } from './latest.jsx';
+import { follow, fresh, stale } from './live.jsx';
+import { forgetOrders, readOrders, showOrders } from './orders.jsx';
+import { forgetStart, readStart } from './overview.jsx';
+import { by, clear, draw, Fragment, h } from './preact.js';
+import { forgetSites, readSites, showSites } from './sites.jsx';
 import { language, number, speak, t } from './texts.js';
 import { known, show } from './zone.js';
 
@@ -24,40 +24,40 @@ const wide = matchMedia('(min-width: 60.01rem)'); // else what is asked for fold
 
 // ---- choosing
 
+const Item = ({ item: i }) => <li><label>
+  <input type="checkbox" value={i.itemId} checked={asked.items.includes(i.itemId)} onChange={(e) => choose(i.itemId, e.currentTarget.checked)} />
+  <span>{i.name ?? i.itemId}<small>{[i.brand, i.ean ?? i.pzn ?? i.asin].filter(Boolean).join(' · ')}</small></span>
+</label></li>;
+
 function showItems() {
   const found = matching(by('search').value);
-  by('items').replaceChildren(...found.slice(0, listed).map((i) => {
-    const box = element('input', { type: 'checkbox', value: i.itemId });
-    box.checked = asked.items.includes(i.itemId);
-    return element('li', {}, element('label', {}, box, element('span', {}, i.name ?? i.itemId, element('small', {}, [i.brand, i.ean ?? i.pzn ?? i.asin].filter(Boolean).join(' · ')))));
-  }));
+  draw(found.slice(0, listed).map((i) => <Item key={i.itemId} item={i} />), by('items'));
   by('found').textContent = t.found(number(found.length), number(catalogue.items.length), catalogue.more);
   return found.length;
 }
 
-/** chip is a part of what is asked for that can be taken away. */
-function chip(words, away) {
-  const b = element('button', { type: 'button', 'aria-label': t.remove(words) }, element('span', {}, words), element('b', { 'aria-hidden': 'true' }, '×'));
-  b.addEventListener('click', () => { away(); by('search').focus(); });
-  return element('li', {}, b);
-}
+/** Chip is a part of what is asked for that can be taken away. */
+const Chip = ({ words, away }) => <li>
+  <button type="button" aria-label={t.remove(words)} onClick={() => { away(); by('search').focus(); }}><span>{words}</span><b aria-hidden="true">×</b></button>
+</li>;
 
 const narrowingWords = () => Object.entries(narrowed()).map(([name, value]) => [name, `${t.narrowings[name]}: ${name === 'since' && Date.parse(value) ? show(Date.parse(value), zoned(), language) : value}`]);
 
 function showChosen() {
-  by('chosen').replaceChildren(...asked.items.map((id) => chip(itemName(id), () => choose(id, false))),
-    ...narrowingWords().map(([name, words]) => chip(words, () => { asked.narrowed[name] = ''; showChosen(); refresh(); })));
+  draw(<>
+    {asked.items.map((id) => <Chip key={id} words={itemName(id)} away={() => choose(id, false)} />)}
+    {narrowingWords().map(([name, words]) => <Chip key={name} words={words} away={() => { asked.narrowed[name] = ''; showChosen(); refresh(); }} />)}
+  </>, by('chosen'));
 }
 
 function choose(id, wanted) {
-  if (wanted && asked.items.length >= mostItems) {
+  const full = wanted && asked.items.length >= mostItems;
+  if (!full) asked.items = [...asked.items.filter((x) => x !== id), ...(wanted ? [id] : [])];
+  showItems();
+  if (full) {
     by('found').textContent = t.most(mostItems);
-    for (const box of by('items').querySelectorAll('input')) box.checked = asked.items.includes(box.value);
     return;
   }
-  asked.items = asked.items.filter((x) => x !== id);
-  if (wanted) asked.items.push(id);
-  for (const box of by('items').querySelectorAll('input')) box.checked = asked.items.includes(box.value);
   showChosen();
   if (wanted && asked.view === 'overview') select('history');
   else refresh();
@@ -115,7 +115,10 @@ async function read(view, signal) {
     await readers[view](signal);
     whole = true;
   } catch (e) {
-    if (!signal.aborted && api.loggedIn()) failed(failure, t.incomplete + api.said(e), () => refresh(0));
+    if (!signal.aborted && api.loggedIn()) {
+      by(`${view}-status`).textContent = '';
+      failed(failure, t.incomplete + api.said(e), () => refresh(0));
+    }
   }
   if (signal.aborted) return;
   by(view).removeAttribute('aria-busy');
@@ -129,10 +132,8 @@ async function read(view, signal) {
 
 /** failed shows what went wrong, and a way to try again. */
 function failed(box, words, again) {
-  const retry = element('button', { type: 'button', class: 'quiet' }, t.retry);
-  retry.addEventListener('click', again);
   box.hidden = false;
-  box.replaceChildren(words, ' ', retry);
+  draw(<>{words} <button type="button" class="quiet" onClick={again}>{t.retry}</button></>, box);
 }
 
 // ---- in and out
@@ -159,7 +160,7 @@ async function enter() {
 }
 
 function showForm() {
-  by('site').replaceChildren(element('option', { value: '' }, t.allSites), ...catalogue.sites.map((s) => element('option', { value: s.site }, `${s.name} (${s.currencyCode})`)));
+  draw(<><option value="">{t.allSites}</option>{catalogue.sites.map((s) => <option value={s.site}>{`${s.name} (${s.currencyCode})`}</option>)}</>, by('site'));
   if (catalogue.sites.length && !catalogue.sites.some((s) => s.site === asked.site)) asked.site = '';
   by('site').value = asked.site;
   showItems();
@@ -170,8 +171,9 @@ function leave(words = '') {
   reading?.abort();
   stale();
   consoleView.stop();
-  for (const clear of [forget, forgetStart, forgetAssortment, forgetHistory, forgetLatest, forgetSites, forgetOrders]) clear(); // what was asked for stays
-  for (const id of ['items', 'chosen', 'moved', 'stand', 'seen', 'lines']) by(id).replaceChildren();
+  for (const forgets of [forget, forgetStart, forgetAssortment, forgetHistory, forgetLatest, forgetSites, forgetOrders]) forgets(); // what was asked for stays
+  clear('items', 'chosen');
+  by('lines').textContent = '';
   by('app').hidden = by('logout').hidden = true;
   by('login').hidden = false;
   by('login-error').hidden = !words;
@@ -216,7 +218,6 @@ function listen() {
   api.whenLost(() => leave(t.lost));
   by('ask').addEventListener('submit', (e) => e.preventDefault());
   by('site').addEventListener('change', () => { asked.site = by('site').value; refresh(); });
-  by('items').addEventListener('change', (e) => choose(e.target.value, e.target.checked));
   by('search').addEventListener('input', () => { if (!showItems()) lookUp(by('search').value.trim()).then((found) => found && showItems()); });
   for (const id of ['from', 'to']) by(id).addEventListener('change', () => { if (typed()) refresh(); });
   by('zone').addEventListener('input', () => { if (known(by('zone').value)) { showWindow(); refresh(); } });
@@ -247,7 +248,7 @@ function listen() {
 
 const chosenLanguage = sessionStorage.getItem('preismon.language') ?? (navigator.languages.find((l) => /^(de|en)\b/.test(l)) ?? 'en').slice(0, 2);
 speak(chosenLanguage);
-by('zones').replaceChildren(...['UTC', ...(Intl.supportedValuesOf?.('timeZone') ?? [])].map((z) => element('option', { value: z })));
+draw(['UTC', ...(Intl.supportedValuesOf?.('timeZone') ?? [])].map((zone) => <option value={zone} />), by('zones'));
 recall();
 listen();
 /** What is on show, for the curious in the console of the browser, and for tests. */

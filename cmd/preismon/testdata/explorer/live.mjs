@@ -1,0 +1,188 @@
+// Looks at what happens while a page of the explorer is open: it follows the
+// feed, what somebody is at stays, and what was missing at first is there later.
+import { done, fail, open as watched, plan } from './harness.mjs';
+import { login, looks } from './person.mjs';
+
+/** follows looks whether a history follows a feed that is made up here: not while it is zoomed or hidden, and nothing else on the page moves. */
+async function follows() {
+  const page = await watched('live', { locale: 'en-GB', viewport: { width: 1280, height: 900 } });
+  await page.goto(`${plan.base}/explorer/`);
+  await login(page);
+  await page.evaluate(({ item, site }) => {
+    const real = fetch;
+    const made = globalThis.made = { rows: 3, feeds: 0, reads: 0, news: 0 };
+    const json = (body) => new Response(JSON.stringify(body), { headers: { 'Content-Type': 'application/json' } });
+    window.fetch = async (to, options) => {
+      const path = String(to);
+      if (path.includes('/v1/results/stream')) {
+        made.reads++;
+        const start = Date.now() - 3600e3;
+        return new Response(Array.from({ length: made.rows }, (_, i) => `${JSON.stringify({ itemId: item, site, capturedAt: new Date(start + i * 60e3).toISOString(), availability: 'AVAILABLE', price: 10 + i, totalPrice: 10 + i, currencyCode: 'EUR', merchant: 'M' })}\n`).join(''));
+      }
+      if (!path.includes('/ext/v1/changes')) return real(to, options);
+      made.feeds++;
+      const since = Number(new URL(path).searchParams.get('since') ?? made.news);
+      for (let i = 0; i < 20 && made.news === since; i++) await new Promise((ok) => { setTimeout(ok, 100); }); // the service waits, too
+      return json({ data: Array.from({ length: made.news - since }, () => ({ itemId: item, site })), progress: { token: String(made.news), asOf: new Date().toISOString(), upToDate: true } });
+    };
+  }, { item: plan.items[0], site: plan.site });
+  await page.evaluate((item) => { location.hash = `#view=history&items=${item}&last=24h&zone=UTC`; }, plan.items[0]);
+  const rows = (n, timeout = 60000) => page.waitForFunction((n) => window.preismon.lines?.rows === n && /updates by itself|paused/.test(document.querySelector('#live').textContent), n, { timeout });
+  const newer = () => page.evaluate(() => { globalThis.made.rows++; globalThis.made.news++; });
+  const now = () => page.evaluate(() => [globalThis.made.reads, window.preismon.lines.rows, location.hash, scrollY].join());
+  const state = (words) => page.waitForFunction((words) => document.querySelector('#live').textContent.includes(words), words);
+  await rows(3);
+  await state('updates by itself');
+  if (!/^As of \D.*, \d+ sec\. ago/.test(await page.textContent('#live'))) fail('live', `it does not say how old it is: ${await page.textContent('#live')}`);
+  await page.waitForFunction(() => globalThis.made.feeds >= 2);
+  await page.evaluate(() => scrollTo(0, 200));
+  const hash = await page.evaluate(() => location.hash);
+  await newer();
+  await rows(4);
+  if ((await page.evaluate(() => [location.hash, scrollY].join())) !== `${hash},200`) fail('live', `following changes the address or the place: ${await page.evaluate(() => [location.hash, scrollY].join())}`);
+
+  await page.evaluate(() => scrollTo(0, document.documentElement.scrollHeight)); // to its end, where a page that is shorter for a moment would be scrolled
+  await page.focus('#legend button');
+  const at = await page.evaluate(() => scrollY);
+  await newer();
+  await rows(5).catch(() => fail('live', 'it does not follow while a button of the legend has the focus'));
+  const still = await page.evaluate(() => [scrollY, document.activeElement.closest('#legend') !== null].join());
+  if (still !== `${at},true`) fail('live', `following moves the page or takes the focus: ${at}, then ${still}`);
+
+  await page.evaluate(() => { const { min, max } = window.preismon.chart.scales.x; window.preismon.chart.setScale('x', { min: min + 600, max: max - 600 }); });
+  await state('paused while zoomed');
+  await page.waitForTimeout(2500); // what was asked of the feed before has come
+  await newer();
+  const zoomed = await now();
+  await page.waitForTimeout(17000); // longer than it waits between two readings
+  if ((await now()) !== zoomed) fail('live', `zoomed, it went from ${zoomed} to ${await now()}`);
+  await page.evaluate(() => Object.defineProperty(document, 'hidden', { configurable: true, get: () => true }));
+  await page.click('#unzoom');
+  await page.evaluate(() => document.activeElement.blur());
+  await state('paused while hidden');
+  const feeds = () => page.evaluate(() => globalThis.made.feeds);
+  const asked = await feeds();
+  await page.waitForTimeout(3000);
+  if ((await feeds()) !== asked) fail('live', 'hidden, it asks the feed');
+  await page.evaluate(() => { delete document.hidden; });
+  await rows(6);
+  await page.focus('#chart');
+  await state('paused while you use it');
+  await page.context().close();
+}
+
+/** real looks whether the newest prices of a site follow the service. */
+async function real() {
+  const page = await watched('real', { locale: 'en-GB', viewport: { width: 1280, height: 900 } });
+  await page.goto(`${plan.base}/explorer/#view=latest&site=${plan.site}&zone=UTC`);
+  await login(page);
+  await page.waitForSelector('#offers tbody tr');
+  const at = () => page.getAttribute('#live time', 'datetime').catch(() => '');
+  const before = await at();
+  await page.evaluate(() => document.activeElement.blur());
+  await page.waitForFunction((before) => (document.querySelector('#live time')?.dateTime ?? before) > before, before, { timeout: 90000 });
+  const [rows, newest] = await page.evaluate(async (site) => {
+    const { data } = await (await fetch(`../v1/results?site=${site}&latestObservationPerPair=true&limit=1000`, { headers: { Authorization: `Bearer ${sessionStorage.getItem('preismon.token')}` } })).json();
+    return [document.querySelectorAll('#offers tbody tr').length, data.length];
+  }, plan.site);
+  if (Math.abs(rows - newest) > newest / 4 || !rows) fail('real', `${rows} rows on show, the service has ${newest}`);
+  await page.context().close();
+}
+
+/** feeding has a page follow a feed that is made up here; what it gives counts what is new, and how often the page asked. */
+async function feeding(page) {
+  const made = { news: 0, feeds: 0 };
+  await page.route('**/ext/v1/changes*', async (route) => {
+    const asked = new URL(route.request().url()).searchParams.get('since');
+    const since = Number(asked ?? made.news);
+    made.feeds++;
+    for (let i = 0; i < 20 && made.news === since && asked !== null; i++) await new Promise((ok) => { setTimeout(ok, 100); }); // the service waits, too
+    const body = { data: Array.from({ length: made.news - since }, () => ({ itemId: '1', site: plan.site })), progress: { token: String(made.news), asOf: new Date().toISOString(), upToDate: true } };
+    await route.fulfill({ contentType: 'application/json', body: JSON.stringify(body) }).catch(() => {}); // nobody waits any more
+  });
+  return made;
+}
+
+/** followed waits until a page asks what is new since it was read. */
+async function followed(page, made) {
+  for (let i = 0; i < 300 && made.feeds < 2; i++) await page.waitForTimeout(100);
+}
+
+/** answering has the page read, once there are news, what later makes of the first answer of the service. */
+async function answering(page, path, made, later) {
+  let first;
+  await page.route(path, async (route) => {
+    first ??= await (await route.fetch()).json();
+    await route.fulfill({ contentType: 'application/json', body: JSON.stringify(made.news ? { ...first, data: later(first.data) } : first) }).catch(() => {});
+  });
+}
+
+/** at is where somebody is: what has the focus, what is selected, and where that is on the screen. */
+const at = (page) => page.evaluate(() => [document.activeElement.textContent, String(getSelection()), Math.round(getSelection().focusNode?.getBoundingClientRect?.().top)].join());
+
+/** sorting looks whether a table is read again while somebody is at it, and all that they are at stays. */
+async function sorting() {
+  const page = await watched('sorting', { locale: 'en-GB', viewport: { width: 1280, height: 900 } });
+  const made = await feeding(page);
+  await answering(page, '**/v1/results?*', made, (rows) => [...rows, { ...rows.reduce((most, r) => (r.totalPrice > most.totalPrice ? r : most)), merchant: 'Newcomer' }]);
+  await page.goto(`${plan.base}/explorer/#view=latest&site=${plan.site}&zone=UTC`);
+  await login(page);
+  await page.waitForSelector('#offers tbody tr:nth-child(30)');
+  await followed(page, made);
+  await page.focus('#offers th:nth-child(2) button');
+  await page.evaluate(() => {
+    document.querySelector('#offers').scrollTop = 200;
+    getSelection().selectAllChildren(document.querySelector('#offers tbody tr:nth-child(12) td'));
+  });
+  const before = await at(page);
+  if (!/^Price,.+,\d+$/.test(before) || !(await page.evaluate(() => document.querySelector('#offers').scrollTop))) fail('sorting', `somebody is at ${before}`);
+  made.news++;
+  await page.locator('#offers td', { hasText: 'Newcomer' }).waitFor({ timeout: 40000 }).catch(() => fail('sorting', `the table does not follow: ${before}`));
+  const after = await at(page);
+  if (after !== before) fail('sorting', `somebody was at ${before}, and after it followed at ${after}`);
+  await page.keyboard.press('Enter');
+  await page.waitForSelector('#offers th:nth-child(2)[aria-sort=ascending]');
+  await page.context().close();
+}
+
+/** moving looks whether a link that has the focus keeps it where its line goes to another place. */
+async function moving() {
+  const page = await watched('moving', { locale: 'en-GB', viewport: { width: 1280, height: 900 } });
+  const made = await feeding(page);
+  await answering(page, '**/ext/v1/sites/status*', made, (sites) => sites.map((s, i) => ({ ...s, late: made.news % 2 ? i : -i, reasons: { ...s.reasons, overdue: 0 } })));
+  await page.goto(`${plan.base}/explorer/#view=sites&zone=UTC`);
+  await login(page);
+  await page.waitForSelector('#fresh tbody tr:nth-child(3)');
+  await followed(page, made);
+  const places = () => page.locator('#fresh tbody a').allTextContents();
+  for (const n of [1, (await places()).length]) { // one goes down, and another one up
+    await page.focus(`#fresh tbody tr:nth-child(${n}) a`);
+    const name = await page.evaluate(() => document.activeElement.textContent);
+    made.news++;
+    const old = await page.getAttribute('#live time', 'datetime');
+    await page.waitForFunction((old) => document.querySelector('#live time').dateTime > old, old, { timeout: 40000 }).catch(() => fail('moving', 'the sites are not read again'));
+    const focused = await page.evaluate(() => document.activeElement.textContent);
+    const now = (await places()).indexOf(name);
+    if (focused !== name || now + 1 === n) fail('moving', `the focus was at ${name}, the line ${n}, and is at ${focused}; that is line ${now + 1}`);
+  }
+  await page.context().close();
+}
+
+/** opens looks at a server that has no Preact: the page says so, in both languages, and opens once it is there. */
+async function opens() {
+  const page = await watched('opens', { locale: 'de-DE', viewport: { width: 1280, height: 900 } }, (m) => /404/.test(m));
+  await page.route('**/preact.module.js', (route) => route.fulfill({ status: 404 }));
+  await page.goto(`${plan.base}/explorer/`);
+  await page.waitForSelector('#missing:not([hidden])');
+  const words = await page.locator('main').innerText();
+  for (const said of [/Preact is missing/, /explorer-assets FOLDER/, /explorer-assets ORDNER/]) if (!said.test(words)) fail('opens', `without Preact it says ${words}`);
+  await looks(page, 'missing', true);
+  await page.unroute('**/preact.module.js');
+  await page.waitForSelector('#login:not([hidden])');
+  if (await page.isVisible('#missing')) fail('opens', 'it still says that Preact is missing');
+  await login(page);
+  await page.context().close();
+}
+
+await Promise.all(Object.entries({ follows, real, sorting, moving, opens }).map(([name, part]) => part().catch((e) => fail(name, `${e.stack}`.slice(0, 900)))));
+await done();

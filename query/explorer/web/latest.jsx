@@ -1,0 +1,47 @@
+// The newest offers of a site or of products.
+import * as api from './api.js';
+import { asked, narrowed, zoned } from './asked.js';
+import { listsRead } from './catalogue.js';
+import { Files } from './files.jsx';
+import { by, clear, draw, h } from './preact.js';
+import { columns, offerId } from './rows.jsx';
+import { Same } from './same.jsx';
+import { Table } from './table.jsx';
+import { number, t } from './texts.js';
+
+/** forgetLatest clears the view. */
+export function forgetLatest() {
+  clear('offers', 'latest-files');
+}
+
+/** readLatest reads the newest offers of the site or the products asked for; again: those on show stay until all are there. */
+export async function readLatest(signal, again = false) {
+  if (!again) forgetLatest();
+  if (!asked.site && !asked.items.length && !narrowed().orderId) {
+    by('latest-status').textContent = t.chooseEither;
+    clear('latest-same');
+    return;
+  }
+  const zone = zoned();
+  const reads = (asked.items.length ? asked.items : ['']).map((itemId) => ({
+    path: 'v1/results', params: { itemId, site: asked.site, ...narrowed(), latestObservationPerPair: true, includeExportFields: true, timezone: zone, limit: 1000 },
+  }));
+  const files = () => reads.map(({ params: { limit, ...params } }) => ({ name: `latest-${params.itemId || params.site || params.orderId}`, path: 'v1/results/stream', params }));
+  draw(<Files files={files} />, by('latest-files'));
+  if (!again) {
+    draw(<Same reads={reads} calls={reads.map((r) => ({ name: 'list_results', args: r.params }))} />, by('latest-same'));
+    by('latest-status').textContent = t.loading(0);
+  }
+  const offers = [];
+  let more = false;
+  await listsRead();
+  for (const read of reads) {
+    const found = await api.all(read.path, read.params, 5000, signal);
+    offers.push(...found.data);
+    more ||= found.more;
+  }
+  signal.throwIfAborted();
+  by('latest-status').textContent = (more ? t.incomplete : '') + t.loaded(number(offers.length), number(new Set(offers.map((o) => `${o.itemId} ${o.site}`)).size));
+  const shown = columns(zone).filter((c) => asked.items.length !== 1 || c.name !== 'product'); // one product is named above
+  draw(<Table caption={t.latest} columns={shown} rows={offers} id={offerId} view="latest" />, by('offers'));
+}

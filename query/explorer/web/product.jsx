@@ -1,0 +1,57 @@
+// The parts of the page of products that go with its rows: the legend of the
+// chart, the newest offers, and what was observed of each pair.
+import { asked, linkTo } from './asked.js';
+import { colourOf } from './chart.js';
+import { Fragment, h } from './preact.js';
+import { Badge, columns, offerId } from './rows.jsx';
+import { inOrder, Scrolled, Table } from './table.jsx';
+import { language, number, t } from './texts.js';
+import { show } from './zone.js';
+
+const mostOffers = 50; // on show of the newest
+const newestColumns = ['merchant', 'total', 'price', 'site', 'buyBox', 'prime', 'time']; // what is paid is seen on a phone, too
+
+/** pairId names a pair of product and site. */
+export const pairId = ({ itemId, site }) => `${itemId} ${site}`;
+
+/** nothing tells whether nothing was observed at a site, by the service's summary. */
+export const nothing = (s) => Object.values(s.observations).every((n) => n === 0);
+
+/** Legend names the lines of the chart, each a button that hides or shows it; hidden has keys of lines. */
+export const Legend = ({ lines, label, hidden, toggle }) => lines.map((l, i) => <li key={l.key}>
+  <button type="button" aria-pressed={!hidden.has(l.key)} onClick={() => toggle(i)}>
+    <i style={{ borderTopColor: colourOf(i), borderTopStyle: i < 8 ? 'solid' : 'dashed' }} />
+    <span>{l.merchant ?? t.noMerchant}<small>{label(l.pair)}</small></span>
+  </button>
+</li>);
+
+/** Pairs has what was observed of each pair, and when it was captured last. */
+export function Pairs({ sites, zone, product, siteName }) {
+  const count = (title, name) => ({ title, number: true, text: (s) => number(s.observations[name]) });
+  return <Table caption={t.pairs} rows={sites} id={pairId} columns={[
+    ...product(), { title: t.site, text: (s) => siteName(s.site) },
+    count(t.price, 'priced'), count(t.unavailable, 'unavailable'), count(t.notFound, 'notFound'), count(t.unknown, 'unknown'),
+    { title: t.noResult, text: (s) => nothing(s) && <Badge outcome="none" /> },
+    { title: t.newestOf, text: (s) => (s.lastCapturedAt ? <span>{show(Date.parse(s.lastCapturedAt), zone, language)}{s.accessRestricted && <Badge outcome="restricted" />}</span> : t.never) },
+  ]} />;
+}
+
+/** Newest has the offers of the newest capture of each pair in the window, the cheapest with shipping first, each currency by itself. */
+export function Newest({ past, captured, zone }) {
+  const offers = [...past.pairs.values()].flatMap((p) => p.newest).filter((r) => r.price !== null);
+  if (!offers.length) return !past.rows && Number.isFinite(captured) && <Elsewhere captured={captured} zone={zone} />;
+  const found = new Map(columns(zone).map((c) => [c.name, c]));
+  const all = [asked.items.length > 1 ? 'product' : '', ...newestColumns].map((name) => found.get(name)).filter(Boolean);
+  const rows = inOrder(all, offers, { column: 'total', up: true });
+  return <>
+    <h2>{t.newestOffers}</h2>
+    <Scrolled caption={t.newestOffers} columns={all} rows={rows.slice(0, mostOffers)} id={offerId} />
+    {rows.length > mostOffers && <p class="small">{t.firstLines(mostOffers)}</p>}
+  </>;
+}
+
+/** Elsewhere leads to the newest capture, where the window has none. */
+function Elsewhere({ captured, zone }) {
+  const window = { from: new Date(captured - 168 * 3600e3).toISOString(), to: new Date(captured + 60e3).toISOString() };
+  return <p>{t.newestElsewhere(show(captured, zone, language))} <a href={linkTo({ view: 'history', site: asked.site, items: asked.items.join(','), ...window })}>{t.showThen}</a></p>;
+}

@@ -1,0 +1,44 @@
+// Commands that give what a view shows, to be copied.
+import { serviceURL } from './api.js';
+import { cli, curl, tool } from './copy.js';
+import { Component, Fragment, h } from './preact.js';
+import { t } from './texts.js';
+
+const login = () => `export PREISMON_TOKEN=$(curl -sS --fail-with-body ${serviceURL('v1/auth/token').href} \\\n  -H 'Content-Type: application/json' -d '{"loginIdentifier":"…","password":"…"}' | sed 's/.*"accessToken":"\\([^"]*\\)".*/\\1/')`;
+
+/** Same shows the commands for reads of REST, and for this program where a read has one as cli, and calls of tools; the note says what the tools do otherwise, or that none does it. */
+export function Same({ reads, calls, note }) {
+  const commands = reads.map((r) => r.cli ?? cli(r.path, r.params)).filter(Boolean);
+  return <>
+    <h2>{t.same}</h2>
+    <Command title={t.curl} text={reads.map((r) => curl(r.path, r.params, r)).join('\n')} kind="curl" />
+    {commands.length > 0 && <Command title="CLI" text={commands.join('\n')} kind="cli" />}
+    {!calls.length && note && <div class="copy"><h3>{t.mcp}</h3><p class="small">{note}</p></div>}
+    {calls.map((c, i) => <Command title={calls.length > 1 ? `${t.mcp} ${i + 1}` : t.mcp} text={tool(c.name, c.args)} kind="mcp" note={i ? undefined : note} />)}
+    <details><summary>{t.curlHint}</summary><Code text={login()} /></details>
+  </>;
+}
+
+/** Code shows a command as it is. */
+export const Code = ({ text, kind }) => <pre tabindex="0" class="code" data-kind={kind}><code>{text}</code></pre>;
+
+/** Command has a button that copies it. */
+class Command extends Component {
+  copy = async ({ currentTarget: button }) => {
+    try {
+      await navigator.clipboard.writeText(this.props.text);
+      this.setState({ copied: true });
+      setTimeout(() => this.setState({ copied: false }), 2000);
+    } catch { // not over plain http: the person copies by hand
+      getSelection().selectAllChildren(button.closest('.copy').querySelector('pre'));
+    }
+  };
+
+  render({ title, text, kind, note }, { copied }) {
+    return <div class="copy">
+      <div class="copyhead"><h3>{title}</h3><button type="button" class="quiet" onClick={this.copy}>{copied ? t.copied : t.copy}<span class="hidden">: {title}</span></button></div>
+      {note && <p class="small">{note}</p>}
+      <Code text={text} kind={kind} />
+    </div>;
+  }
+}

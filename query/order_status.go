@@ -1,0 +1,280 @@
+package query
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"preismon/contracts"
+	"preismon/contracts/fault"
+)
+
+// Bounds of the status of orders beside those of sites.
+const (
+	maxOrderFiles   = 100 // that may be asked for, of each order in either direction
+	maxStatusFiles  = 10_000
+	statusFileBytes = 800 // of one, as it is read and as a record
+)
+
+// OrderStatusRequest asks how the orders that the caller sees are doing.
+type OrderStatusRequest struct {
+	OrderID  contracts.OrderID // only this one
+	Files    int               // the newest exports and the newest imports of each order
+	Timezone string
+}
+
+func (r OrderStatusRequest) wrong() error {
+	if r.Files < 0 || r.Files > maxOrderFiles {
+		return invalid("files: %d is outside 0 to %d.", r.Files, maxOrderFiles)
+	}
+	return nil
+}
+
+// room is what the read holds, about.
+func (r OrderStatusRequest) room() int64 {
+	orders := maxStatusOrders
+	if r.OrderID != 0 {
+		orders = 1
+	}
+	return pageBlocks + statusBatchSize + listRoom(orders) + int64(min(2*orders*r.Files, maxStatusFiles))*statusFileBytes
+}
+
+// OrderStatusPage has all orders, by id.
+type OrderStatusPage struct {
+	Data  []OrderStatus
+	Query OrderStatusEcho
+}
+
+// OrderStatusEcho says as of when the answer is, and what it has.
+type OrderStatusEcho struct {
+	AsOf     string `json:"asOf"`
+	Timezone string `json:"timezone"`
+	Orders   int    `json:"orders"`
+	Files    int    `json:"files"`
+}
+
+// OrderStatus is an order with all that its detail says, and its newest files.
+type OrderStatus struct {
+	OrderID        contracts.OrderID `json:"orderId"`
+	Alias          *string           `json:"alias"`
+	Name           string            `json:"name"`
+	Active         bool              `json:"active"`
+	CreatedAt      string            `json:"createdAt" column:"instant"`
+	Health         Health            `json:"health"`
+	Coverage       OrderCoverage     `json:"coverage"`
+	Monitoring     OrderMonitoring   `json:"monitoring"`
+	QualitySummary QualityCounts     `json:"qualitySummary"`
+	// FileCount is how many files its histories have. It and Files are nil where
+	// none were asked for, or for the reason that FilesProblem says.
+	FileCount    *int         `json:"fileCount"`
+	Files        *[]OrderFile `json:"files"`
+	FilesProblem *PartProblem `json:"filesProblem"`
+}
+
+// OrderMonitoring is where and how often the order's items are looked at.
+type OrderMonitoring struct {
+	Sites           []contracts.SiteKey `json:"sites"`
+	IntervalMinutes *int                `json:"intervalMinutes"`
+	LastRunAt       *string             `json:"lastRunAt" column:"instant"`
+	NextRunAt       *string             `json:"nextRunAt" column:"instant"`
+}
+
+// OrderFile is an archived file as the history of its kind has it.
+type OrderFile struct {
+	Kind        string  `json:"kind"` // exports or imports
+	Name        string  `json:"name"`
+	ExportName  *string `json:"exportName,omitempty"` // of exports
+	Filename    string  `json:"filename"`
+	ContentType string  `json:"contentType"`
+	SizeBytes   int64   `json:"sizeBytes"`
+	ArchivedAt  string  `json:"archivedAt" column:"instant"`
+}
+
+// OrderStatus tells of each order, active or not, how well it is observed, and
+// which files were archived last. At most 100,000 pairs, 1,000 orders and 10,000
+// files, else an Invalid fault. Who may not read files sees the orders without.
+func (s *Service) OrderStatus(ctx context.Context, p Principal, r OrderStatusRequest) (*OrderStatusPage, error) {
+	zone, err := contracts.LoadZone(cmp.Or(r.Timezone, "UTC"))
+	if err != nil {
+		err = invalid("timezone: %s.", err)
+	}
+	if err = together(r.wrong(), err); err != nil {
+		return nil, err
+	}
+	ctx, cancel := s.within(ctx)
+	defer cancel()
+	giveBack, err := s.Charge(ctx, r.room())
+	if err != nil {
+		return nil, s.budgetOf(ctx, err, orderBounds)
+	}
+	defer giveBack()
+	page, err := s.orderStatus(ctx, p, r, zone)
+	return page, s.budgetOf(ctx, err, orderBounds)
+}
+
+func (s *Service) orderStatus(ctx context.Context, p Principal, r OrderStatusRequest, zone *time.Location) (*OrderStatusPage, error) {
+	a, err := s.access(ctx, p, contracts.ReadOrders)
+	if err != nil {
+		return nil, err
+	}
+	page := &OrderStatusPage{Data: []OrderStatus{}, Query: OrderStatusEcho{AsOf: formatInstant(s.now().UTC().Truncate(contracts.Resolution), zone), Timezone: zone.String()}}
+	if a.Visibility.Empty() {
+		return page, nil
+	}
+	orders, err := s.statusOrders(ctx, a.Visibility, r.OrderID)
+	if err != nil || len(orders) == 0 {
+		return page, err
+	}
+	ids := make([]contracts.OrderID, len(orders))
+	for i := range orders {
+		ids[i] = orders[i].OrderID
+	}
+	var files newestFiles
+	if err := atOnce(ctx,
+		func(ctx context.Context) (err error) { files, err = s.newestFiles(ctx, a, ids, r.Files); return err },
+		func(ctx context.Context) error { return s.orderQuality(ctx, a.Visibility, orders, r.OrderID) },
+	); err != nil {
+		return nil, err
+	}
+	for i := range orders {
+		status := orders[i].status(zone)
+		files.add(&status, zone)
+		page.Data = append(page.Data, status)
+		page.Query.Files += len(files.of[status.OrderID])
+	}
+	page.Query.Orders = len(page.Data)
+	return page, nil
+}
+
+// orderQuality adds to orders what their detail says, by one walk over all pairs.
+func (s *Service) orderQuality(ctx context.Context, v Visibility, orders []Order, only contracts.OrderID) error {
+	active := withPairs(v, orders)
+	if len(active) > 0 {
+		if err := s.statusPairs(ctx, v, Selectors{Order: only}, "orderId"); err != nil {
+			return err
+		}
+	}
+	if err := s.addMonitoring(ctx, v, orders, active, maxStatusPairs); err != nil {
+		if e, ok := errors.AsType[*spanned](err); ok {
+			return fault.New(fault.Invalid, CodeOrderCoverageTooBroad, "The orders span more than %d %s. Narrow with orderId.", maxStatusPairs, e.what)
+		}
+		return err
+	}
+	beginSummaries(orders)
+	if len(active) == 0 {
+		return nil
+	}
+	return s.eachPair(ctx, v, orders, itemPairs{OrderPairsQuery{Orders: active, Limit: statusBatch}, 0}, func(p OrderPair, judges []*judge) {
+		countPair(orders, judges, p)
+	})
+}
+
+// status is the record of an order that was enriched, without files.
+func (o *Order) status(zone *time.Location) OrderStatus {
+	status := OrderStatus{
+		OrderID: o.OrderID, Name: o.Name, Active: o.Active, CreatedAt: formatInstant(o.CreatedAt, zone),
+		Health: o.Quality.Health(), Coverage: o.Quality.Coverage(), QualitySummary: o.Quality.Counts(),
+		Monitoring: OrderMonitoring{Sites: o.Monitored},
+	}
+	if o.Alias != "" {
+		status.Alias = new(o.Alias)
+	}
+	if plan := o.Schedule; plan != nil {
+		m := &status.Monitoring
+		m.IntervalMinutes, m.LastRunAt, m.NextRunAt = new(plan.IntervalMinutes), formatMaybe(plan.LastRunAt, zone), formatMaybe(plan.NextRunAt, zone)
+	}
+	return status
+}
+
+func formatMaybe(t *time.Time, zone *time.Location) *string {
+	if t == nil {
+		return nil
+	}
+	return formatBound(*t, zone)
+}
+
+// newestFiles are those of some orders.
+type newestFiles struct {
+	asked    bool
+	of       map[contracts.OrderID][]FileEntry
+	count    map[contracts.OrderID]int          // of all, in both directions
+	problems map[contracts.OrderID]*PartProblem // of those that have none for it
+	refused  *PartProblem                       // of all of them
+}
+
+// newestFiles reads so many files of each order and direction; of an order whose
+// history would be refused, why.
+func (s *Service) newestFiles(ctx context.Context, a *Access, orders []contracts.OrderID, each int) (found newestFiles, err error) {
+	if found.asked = each > 0; !found.asked {
+		return found, nil
+	}
+	if refusal, ok := errors.AsType[*fault.Error](a.refused(contracts.ReadFiles)); ok {
+		found.refused = problemOf(refusal)
+		return found, nil
+	}
+	counts, err := s.store.CountFilesOf(ctx, a.Visibility, orders, maxArchiveDocuments+1)
+	if err != nil {
+		return found, err
+	}
+	found.of, found.count, found.problems = map[contracts.OrderID][]FileEntry{}, map[contracts.OrderID]int{}, map[contracts.OrderID]*PartProblem{}
+	given := map[contracts.OrderID]int{}
+	for _, n := range counts {
+		if n.tooBroad() {
+			found.problems[n.OrderID] = problemOf(historyTooBroad())
+		}
+		found.count[n.OrderID] += n.Files
+		given[n.OrderID] += min(n.Files, each)
+	}
+	var some []contracts.OrderID
+	total := 0
+	for _, id := range orders {
+		if found.problems[id] == nil && given[id] > 0 {
+			some = append(some, id)
+			total += given[id]
+		}
+	}
+	if total > maxStatusFiles {
+		return found, tooManyFiles()
+	}
+	if len(some) == 0 {
+		return found, nil
+	}
+	files, err := s.store.NewestFiles(ctx, a.Visibility, some, each, maxStatusFiles+1)
+	if err != nil {
+		return found, err
+	}
+	if len(files) > maxStatusFiles { // more came since they were counted
+		return found, tooManyFiles()
+	}
+	for _, f := range files {
+		found.of[f.OrderID] = append(found.of[f.OrderID], f)
+	}
+	return found, nil
+}
+
+func tooManyFiles() error {
+	return fault.New(fault.Invalid, CodeOrderCoverageTooBroad, "The answer would have more than %d archived files. Narrow with orderId, or ask for fewer files of each order.", maxStatusFiles)
+}
+
+// add says of an order which files it has, or why they are not there.
+func (n *newestFiles) add(to *OrderStatus, zone *time.Location) {
+	if !n.asked {
+		return
+	}
+	if to.FilesProblem = cmp.Or(n.refused, n.problems[to.OrderID]); to.FilesProblem != nil {
+		return
+	}
+	files := []OrderFile{}
+	for _, f := range n.of[to.OrderID] {
+		file := OrderFile{
+			Kind: string(f.Direction) + "s", Name: f.Name, Filename: f.Filename, ContentType: f.ContentType(), SizeBytes: f.SizeBytes,
+			ArchivedAt: formatInstant(f.ArchivedAt, zone),
+		}
+		if f.Direction == Exports {
+			file.ExportName = new(f.JobName)
+		}
+		files = append(files, file)
+	}
+	to.FileCount, to.Files = new(max(n.count[to.OrderID], len(files))), &files
+}
