@@ -8,6 +8,15 @@ FROM (
     FROM file_archives FINAL
     ARRAY JOIN files AS file, arrayEnumerate(files) AS place
     WHERE {{template "files_of" .}}
+{{- if .Orders}}
+      AND (direction, order_id, archive) IN (
+        SELECT direction, order_id, archive -- each has a file or more
+        FROM file_archives FINAL
+        WHERE {{template "files_of" .}} AND notEmpty(files)
+        ORDER BY archived_at DESC, archive
+        LIMIT {each:UInt64} BY direction, order_id
+      )
+{{- end}}
 {{- if .From}}
       AND archived_at >= fromUnixTimestamp64Milli({from_ms:Int64}, 'UTC')
 {{- end}}

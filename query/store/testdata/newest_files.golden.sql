@@ -8,6 +8,13 @@ FROM (
     FROM file_archives FINAL
     ARRAY JOIN files AS file, arrayEnumerate(files) AS place
     WHERE mandate = {mandate:UInt64} AND direction IN ('export', 'import') AND order_id IN {wanted:Array(UInt64)} AND order_id IN {orders:Array(UInt64)}
+      AND (direction, order_id, archive) IN (
+        SELECT direction, order_id, archive -- each has a file or more
+        FROM file_archives FINAL
+        WHERE mandate = {mandate:UInt64} AND direction IN ('export', 'import') AND order_id IN {wanted:Array(UInt64)} AND order_id IN {orders:Array(UInt64)} AND notEmpty(files)
+        ORDER BY archived_at DESC, archive
+        LIMIT {each:UInt64} BY direction, order_id
+      )
 ) AS entries
 LEFT JOIN (
     SELECT direction, order_id, file_job, name AS job_name
