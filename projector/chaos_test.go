@@ -132,10 +132,10 @@ func randomChange(r *rand.Rand) event.Payload {
 // the floor rises in between, and audits with content find nothing.
 func TestChaos(t *testing.T) {
 	for name, c := range map[string]struct {
-		seeds           uint64
+		seeds           int
 		underWay, floor bool
-	}{"one batch": {seeds: 2}, "two batches": {seeds: 2, underWay: true}, "floor": {seeds: 3, floor: true}} {
-		for seed := range c.seeds {
+	}{"one batch": {seeds: testserver.Often(1, 2)}, "two batches": {seeds: 2, underWay: true}, "floor": {seeds: testserver.Often(1, 3), floor: true}} {
+		for seed := range uint64(c.seeds) {
 			t.Run(fmt.Sprintf("%s/seed %d", name, seed), func(t *testing.T) {
 				if c.underWay {
 					testserver.Full(t, "random faults with two batches under way")
@@ -153,7 +153,8 @@ func TestChaos(t *testing.T) {
 				if c.floor {
 					batch = func(n int) *event.Batch { return k.keep(w.aroundQuarters(n)) }
 				}
-				for round, at := range []time.Time{{}, quarters[1], quarters[2], quarters[2], quarters[3], quarters[3]} {
+				ups := []time.Time{{}, quarters[1], quarters[2], quarters[2], quarters[3], quarters[3]}
+				for round, at := range ups[:testserver.Often(4, len(ups))] {
 					l.chance = []float64{0, 0.05, 0.15}[w.rnd.IntN(3)]
 					l.armed()
 					for range 2 + w.rnd.IntN(3) {

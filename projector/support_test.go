@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"maps"
 	"math/rand/v2"
+	"reflect"
 	"testing"
 	"time"
 
@@ -181,7 +182,9 @@ func (w *world) verify() {
 	want := w.oracle
 	diff(w.t, "observations", want.rows(), w.tableRows("observations", 0))
 	diff(w.t, "observations_by_mandate", want.mandateRows(), w.tableRows("observations_by_mandate", 1))
-	w.logDoubled()
+	if w.t.Failed() {
+		w.logDoubled()
+	}
 	latest := w.latestRows()
 	maps.DeleteFunc(latest, func(_ key, r row) bool { return r.At < want.floor }) // it stays, and nobody reads it
 	diff(w.t, "latest_observations", want.latest(), latest)
@@ -189,8 +192,7 @@ func (w *world) verify() {
 	diff(w.t, "scope_pairs", want.scopes(), w.scopeRows())
 	for m := range want.scopes() {
 		var force, applied uint64
-		w.scan("SELECT max(version) FROM scopes WHERE mandate = ?", []any{m}, &force)
-		w.scan("SELECT max(version) FROM scopes_applied WHERE mandate = ?", []any{m}, &applied)
+		w.scan("SELECT max(version), (SELECT max(version) FROM scopes_applied WHERE mandate = ?) FROM scopes WHERE mandate = ?", []any{m, m}, &force, &applied)
 		if force != applied {
 			w.t.Errorf("mandate %d: version %d in force, %d applied", m, force, applied)
 		}
@@ -220,6 +222,9 @@ func (w *world) logDoubled() {
 
 func diff(t testing.TB, what string, want, got any) {
 	t.Helper()
+	if reflect.DeepEqual(want, got) { // which is faster
+		return
+	}
 	if d := gocmp.Diff(want, got); d != "" {
 		if len(d) > 3000 {
 			d = d[:3000] + "..."

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"preismon/deploy/testserver"
 	"preismon/query/auth"
 )
 
@@ -81,11 +82,16 @@ func TestGrantsHoldAtOnce(t *testing.T) {
 	if first.Paging.NextCursor == "" {
 		t.Fatal("no second page")
 	}
+	states := 0
 	see := func(what string, want bool) {
 		t.Helper()
+		states++
 		for route, v := range matrix {
 			_, path, _ := strings.Cut(route, " ")
-			for _, name := range v.names {
+			for n, name := range v.names {
+				if every := testserver.Often(3, 1); n > 0 && n%every != states%every {
+					continue
+				}
 				a := l.ask(route, own, name, token)
 				if strings.HasSuffix(path, "/download") { // the order stays, and what its files hold goes
 					if (a.StatusCode == 200) != want || (a.StatusCode == 403) == want {

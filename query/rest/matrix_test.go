@@ -201,11 +201,15 @@ func TestVisibilityMatrix(t *testing.T) {
 		{"of an account with nothing", unassigned, own, false},
 		{"of a mandate without a scope", unscoped, theirs, false},
 	}
-	for _, route := range routes {
+	for i, route := range routes {
 		v := matrix[route]
 		_, path, _ := strings.Cut(route, " ")
-		for _, name := range v.names {
-			for account, holder := range map[contracts.AccountID]who{whole: own, stranger: theirs} { // the question finds what may be seen
+		for n, name := range v.names {
+			for h, holder := range []who{own, theirs} { // the question finds what may be seen
+				if every := testserver.Often(2, 1); h%every != n%every {
+					continue
+				}
+				account := []contracts.AccountID{whole, stranger}[h]
 				limit := "&limit=1000"
 				if v.single {
 					limit = ""
@@ -218,9 +222,12 @@ func TestVisibilityMatrix(t *testing.T) {
 					t.Errorf("%s: %s: %q", route, name, a.body)
 				}
 			}
-			for _, o := range outsiders {
+			for k, o := range outsiders {
+				if every := testserver.Often(len(outsiders), 1); n > 0 && k%every != (n+i)%every { // all by the first name, one by each other
+					continue
+				}
 				what := fmt.Sprintf("%s: %s, %s", route, o.name, name)
-				hidden, none := l.ask(route, o.hidden, name, l.token(o.account)), l.ask(route, nobodys, name, l.token(o.account))
+				hidden := l.ask(route, o.hidden, name, l.token(o.account))
 				switch {
 				case v.alike:
 					sameAnswer(t, what, o.hidden, hidden, l.get(path, l.token(whole)))
@@ -234,7 +241,7 @@ func TestVisibilityMatrix(t *testing.T) {
 				case v.shows(t, name, o.hidden, hidden):
 					t.Errorf("%s: shows %.300s", what, hidden.body)
 				}
-				sameAnswer(t, what, o.hidden, hidden, none)
+				sameAnswer(t, what, o.hidden, hidden, l.ask(route, nobodys, name, l.token(o.account)))
 			}
 		}
 	}

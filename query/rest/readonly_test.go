@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver"
 )
 
 // domain is what the database holds: of each table the number of its rows and
@@ -45,8 +46,12 @@ func TestNoCallChangesAnything(t *testing.T) {
 	asked := 0
 	for route, v := range matrix {
 		method, path, _ := strings.Cut(route, " ")
-		for _, name := range append([]string{""}, v.names...) {
-			for account, w := range map[contracts.AccountID]who{whole: own, partSites: ours, stranger: nobodys} {
+		for n, name := range append([]string{""}, v.names...) {
+			for i, w := range []who{own, ours, nobodys} {
+				if every := testserver.Often(3, 1); n%every != i%every || n > 0 && name == "" {
+					continue
+				}
+				account := []contracts.AccountID{whole, partSites, stranger}[i]
 				for _, other := range []string{method, "POST", "PUT", "PATCH", "DELETE"} {
 					a := l.do(l.request(other, w.fill(path, name), l.token(account), nil))
 					if a.StatusCode == 200 {

@@ -23,11 +23,7 @@ import (
 // after them.
 func (w *world) lively(r *rand.Rand, n int, from time.Time) time.Time {
 	w.t.Helper()
-	was := len(w.rows)
-	w.restless(r, n)
-	moved := w.rows[was:]
-	w.exec("ALTER TABLE observations DELETE WHERE seq > ? SETTINGS mutations_sync = 1", w.mark-uint64(n))
-	w.exec("ALTER TABLE observations_by_mandate DELETE WHERE seq > ? SETTINGS mutations_sync = 1", w.mark-uint64(n))
+	moved := w.restlessRows(r, n)
 	for i := range moved {
 		if i == 0 || moved[i].seq != moved[i-1].seq {
 			from = from.Add(15 * time.Minute)
@@ -37,7 +33,7 @@ func (w *world) lively(r *rand.Rand, n int, from time.Time) time.Time {
 			moved[i].ms -= 5 * 3_600_000
 		}
 	}
-	w.write(moved)
+	w.add(moved)
 	return from
 }
 

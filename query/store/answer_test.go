@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver"
 	"preismon/query"
 	"preismon/query/store"
 
@@ -28,7 +29,7 @@ func TestAnswerBudgetsEndPages(t *testing.T) {
 	w := newWorld(t, 91, 500)
 	services := []*query.Service{w.withDeadline(20 * time.Second), w.withDeadline(20 * time.Second), w.withDeadline(time.Nanosecond)}
 	ended := map[query.Ending]int{}
-	for seed := range 20 {
+	for seed := range testserver.Often(12, 20) {
 		r := rand.New(rand.NewPCG(uint64(seed), 91))
 		account := []contracts.AccountID{accountWhole, accountOther, accountSites}[seed%3]
 		req := query.ResultsRequest{Sort: []string{"asc", "desc"}[seed%2], OrderID: orderA, CapturedFrom: w.now.Add(-240 * time.Hour).Format(time.RFC3339)}
@@ -62,7 +63,7 @@ func TestAnswerBudgetsEndPages(t *testing.T) {
 		}
 	}
 	for _, e := range []query.Ending{query.NothingMore, query.AtLimit, query.AtSoftDeadline, query.AtAnswerBudget} {
-		if ended[e] < 5 {
+		if ended[e] < testserver.Often(3, 5) {
 			t.Errorf("%d pages ended with %q", ended[e], e)
 		}
 	}
@@ -104,7 +105,7 @@ func TestSummariesTellTheRows(t *testing.T) {
 	services := []*query.Service{w.counting(query.Defaults().CountedRows), w.counting(3), w.counting(0)}
 	accounts := []contracts.AccountID{accountWhole, accountOrder, accountSites, accountNone, accountOther}
 	var told, silent, cut, boxes uint64
-	rapid.Check(t, func(rt *rapid.T) {
+	testserver.Check(t, 25, func(rt *rapid.T) {
 		w.service = rapid.SampledFrom(services).Draw(rt, "service")
 		account := rapid.SampledFrom(accounts).Draw(rt, "account")
 		r := drawRequest.Draw(rt, "request")

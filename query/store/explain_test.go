@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver"
 	"preismon/query"
 	"preismon/query/store"
 )
@@ -89,8 +90,11 @@ func TestExplainedBounds(t *testing.T) {
 		days(query.ResultsRequest{OrderID: orderB, Sort: "asc"}, "2026-03-01", ""), days(query.ResultsRequest{ItemID: 4, Filters: query.Filters{CoverageState: "PRICE_OBSERVED"}}, "2026-02-26", "2026-03-08"),
 	}
 	some := 0
-	for _, p := range []query.Principal{{Account: accountWhole}, {Account: accountOrder}, {Account: accountSites}, {Account: accountNone}} {
-		for _, r := range requests {
+	for i, p := range []query.Principal{{Account: accountWhole}, {Account: accountOrder}, {Account: accountSites}, {Account: accountNone}} {
+		for j, r := range requests {
+			if (i+j)%testserver.Often(2, 1) > 0 {
+				continue
+			}
 			limit := 1_000
 			r.Limit = &limit
 			var page, stream, sums query.Explanation
@@ -137,7 +141,7 @@ func TestExplainedBounds(t *testing.T) {
 			}
 		}
 	}
-	if some < 20 {
+	if some < testserver.Often(10, 20) {
 		t.Errorf("%d reads gave rows", some)
 	}
 }

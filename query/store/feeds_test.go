@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -21,20 +22,22 @@ import (
 // of it. The tables hold no row for them yet.
 func (w *world) moreMandates(r *rand.Rand, n int) (accounts []contracts.AccountID) {
 	w.more = map[contracts.AccountID]contracts.MandateID{}
+	into := map[string][]string{}
 	for i := range n {
 		m, a := contracts.MandateID(31+i), contracts.AccountID(3100+i)
 		pairs := map[contracts.Pair][]contracts.OrderID{}
 		for len(pairs) < 1+i%7 { // of 24: some share pairs, and some are all alone
 			pairs[contracts.Pair{Item: contracts.ItemID(1 + r.IntN(6)), Site: contracts.SiteKey(worldSites[r.IntN(4)])}] = []contracts.OrderID{contracts.OrderID(300 + i)}
 		}
-		for p, orders := range pairs {
-			w.exec("INSERT INTO scope_pairs VALUES (?, 7, ?, ?, ?)", uint64(m), uint64(p.Item), string(p.Site), ids(orders))
-		}
-		w.exec("INSERT INTO scopes VALUES (?, 7, ?, 6)", uint64(m), uint64(len(pairs)))
-		w.exec("INSERT INTO scopes_applied VALUES (?, 0, 7)", uint64(m))
-		w.exec(fmt.Sprintf("INSERT INTO accounts VALUES (%d, %d, 'm%d', 'h', false, false, ['results'], true, [], true, [], 1)", a, m, a))
+		into["scope_pairs"] = append(into["scope_pairs"], scopeRows(m, 7, pairs)...)
+		into["scopes"] = append(into["scopes"], fmt.Sprintf("(%d, 7, %d, 6)", m, len(pairs)))
+		into["scopes_applied"] = append(into["scopes_applied"], fmt.Sprintf("(%d, 0, 7)", m))
+		into["accounts"] = append(into["accounts"], fmt.Sprintf("(%d, %d, 'm%d', 'h', false, false, ['results'], true, [], true, [], 1)", a, m, a))
 		w.scopes[m], w.more[a] = pairs, m
 		accounts = append(accounts, a)
+	}
+	for table, rows := range into {
+		w.exec("INSERT INTO " + table + " VALUES " + strings.Join(rows, ", "))
 	}
 	return accounts
 }

@@ -9,6 +9,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver"
 	"preismon/query"
 
 	"github.com/google/go-cmp/cmp"
@@ -83,7 +84,7 @@ func floorOfReads(t *testing.T, n int) {
 		}
 		t.Run(removed, func(t *testing.T) {
 			w.now = w.now.Add(time.Second) // nothing that a node remembers is of before
-			rapid.Check(t, func(rt *rapid.T) {
+			testserver.Check(t, 25, func(rt *rapid.T) {
 				a := rapid.SampledFrom(accounts).Draw(rt, "account")
 				r := drawRequest.Draw(rt, "request")
 				from, to := w.drawWindow(rt, &r)

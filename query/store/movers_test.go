@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver"
 	"preismon/query"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -23,7 +24,7 @@ func TestMoversAreADiff(t *testing.T) {
 	w.restless(rand.New(rand.NewPCG(61, 1)), 900)
 	w.withOwnPrices()
 	seen := map[query.MoverKind]int{}
-	rapid.Check(t, func(rt *rapid.T) {
+	testserver.Check(t, 20, func(rt *rapid.T) {
 		instant := func(name string, least, most int) time.Time {
 			at := w.now.Add(-time.Duration(rapid.IntRange(least, most).Draw(rt, name)) * time.Minute)
 			if row := time.UnixMilli(rapid.SampledFrom(w.rows).Draw(rt, name+" row").ms).UTC(); rapid.Bool().Draw(rt, name+" at a capture") && w.now.Sub(row) <= 168*time.Hour {
@@ -66,7 +67,7 @@ func TestMoversAreADiff(t *testing.T) {
 			rt.Fatalf("account %d, %+v (-want +got):\n%s", account, r, diff)
 		}
 	})
-	for hours := 1; hours <= 168; hours += 4 {
+	for hours := 1; hours <= 168; hours += testserver.Often(20, 4) {
 		for _, own := range []string{"", "Merchant B", `Merchant "A"`} {
 			since := w.now.Add(-time.Duration(hours) * time.Hour)
 			r := query.MoversRequest{

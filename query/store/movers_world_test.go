@@ -24,10 +24,22 @@ import (
 // first offers without a price. Item 5 is new: it has been there for two days.
 func (w *world) restless(r *rand.Rand, n int) {
 	w.t.Helper()
+	w.add(w.restlessRows(r, n))
+}
+
+// add writes rows that the checkpoint is behind.
+func (w *world) add(fresh []obsRow) {
+	w.t.Helper()
+	w.rows = append(w.rows, fresh...)
+	w.write(fresh)
+	w.setMark(w.mark)
+}
+
+// restlessRows are the rows of restless, which are nowhere yet.
+func (w *world) restlessRows(r *rand.Rand, n int) (fresh []obsRow) {
 	outcomes := []contracts.Outcome{
 		contracts.Unavailable, contracts.Unavailable, contracts.ProductNotFound, contracts.OutcomeUnknown, contracts.AccessRestricted, contracts.SiteUnavailable,
 	}
-	var fresh []obsRow
 	for range n {
 		w.mark++
 		base := obsRow{
@@ -61,9 +73,7 @@ func (w *world) restless(r *rand.Rand, n int) {
 			fresh = append(fresh, row)
 		}
 	}
-	w.rows = append(w.rows, fresh...)
-	w.write(fresh)
-	w.setMark(w.mark)
+	return fresh
 }
 
 // side is what a row says of an instant; its site has a buy box or not.

@@ -29,25 +29,44 @@ type orderRow struct {
 
 var orderVersion uint64
 
-func (w *world) writeOrder(o orderRow) {
+func (w *world) writeOrders(orders ...orderRow) {
 	w.t.Helper()
 	orderVersion++
-	var counters, members []string
-	for _, c := range o.counters {
-		counters = append(counters, fmt.Sprintf("('%s', %d, %d, %d)", c.Site, c.ConfiguredObservations, c.ExpectedProcessedByNow, c.ProcessedObservations))
-	}
-	for item, text := range o.members {
-		members = append(members, fmt.Sprintf("(%d, '%s')", item, text))
-	}
 	at := func(t *time.Time) string {
 		if t == nil {
 			return "NULL"
 		}
 		return fmt.Sprintf("fromUnixTimestamp64Milli(%d)", t.UnixMilli())
 	}
-	w.exec(fmt.Sprintf(`INSERT INTO orders (mandate, order_id, alias, name, active, created_at, interval_minutes, last_run_at, next_run_at, counters, legacy, memberships, version)
-		VALUES (%d, %d, 'alias %d', 'Order %d', %t, %s, %d, %s, %s, [%s], %t, [%s], %d)`,
-		o.mandate, o.order, o.order, o.order, o.active, at(&o.created), o.interval, at(o.last), at(o.next), strings.Join(counters, ", "), o.legacy, strings.Join(members, ", "), orderVersion))
+	var rows []string
+	for _, o := range orders {
+		var counters, members []string
+		for _, c := range o.counters {
+			counters = append(counters, fmt.Sprintf("('%s', %d, %d, %d)", c.Site, c.ConfiguredObservations, c.ExpectedProcessedByNow, c.ProcessedObservations))
+		}
+		for item, text := range o.members {
+			members = append(members, fmt.Sprintf("(%d, '%s')", item, text))
+		}
+		rows = append(rows, fmt.Sprintf("(%d, %d, 'alias %d', 'Order %d', %t, %s, %d, %s, %s, [%s], %t, [%s], %d)",
+			o.mandate, o.order, o.order, o.order, o.active, at(&o.created), o.interval, at(o.last), at(o.next), strings.Join(counters, ", "), o.legacy, strings.Join(members, ", "), orderVersion))
+	}
+	w.exec("INSERT INTO orders (mandate, order_id, alias, name, active, created_at, interval_minutes, last_run_at, next_run_at, counters, legacy, memberships, version) VALUES " + strings.Join(rows, ", "))
+}
+
+// drawOrders writes what it draws for each order that there is.
+func (w *world) drawOrders(rt *rapid.T) map[contracts.OrderID]orderRow {
+	rows := map[contracts.OrderID]orderRow{}
+	var all []orderRow
+	for _, id := range []contracts.OrderID{orderA, orderB, orderEnded, orderC} {
+		mandate := mandateOne
+		if id == orderC {
+			mandate = mandateTwo
+		}
+		rows[id] = drawOrder(rt, w.now, mandate, id)
+		all = append(all, rows[id])
+	}
+	w.writeOrders(all...)
+	return rows
 }
 
 var reasons = []string{

@@ -10,6 +10,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver"
 	"preismon/query"
 
 	"github.com/google/go-cmp/cmp"
@@ -26,15 +27,9 @@ func TestQualityMatchesOracle(t *testing.T) {
 	start := w.now
 	accounts := []contracts.AccountID{accountWhole, accountOrder, accountSites, accountNone, accountOther}
 	met := map[string]int{}
-	rapid.Check(t, func(rt *rapid.T) {
+	testserver.Check(t, 18, func(rt *rapid.T) {
 		w.now = start.Add(time.Duration(rapid.SampledFrom([]int{0, 0, 1, 11, 12, 30, 90}).Draw(rt, "now")) * time.Hour)
-		rows := map[contracts.OrderID]orderRow{}
-		for m, orders := range map[contracts.MandateID][]contracts.OrderID{mandateOne: {orderA, orderB, orderEnded}, mandateTwo: {orderC}} {
-			for _, id := range orders {
-				rows[id] = drawOrder(rt, w.now, m, id)
-				w.writeOrder(rows[id])
-			}
-		}
+		rows := w.drawOrders(rt)
 		a := rapid.SampledFrom(accounts).Draw(rt, "account")
 		limit := rapid.SampledFrom([]int{2, 5, 100}).Draw(rt, "limit")
 		site := contracts.SiteKey(rapid.SampledFrom([]string{"", "", "gamma.example", "none.example"}).Draw(rt, "site"))
@@ -156,7 +151,7 @@ func (w *world) checkOrders(rt *rapid.T, a contracts.AccountID, limit int, rows 
 func TestRetriesMoveNoCounter(t *testing.T) {
 	w := newWorld(t, 5, 0)
 	counters := []contracts.SiteCounters{{Site: "alpha.example", ConfiguredObservations: 4, ExpectedProcessedByNow: 2, ProcessedObservations: 2}}
-	w.writeOrder(orderRow{mandate: mandateOne, order: orderA, active: true, created: w.now.AddDate(0, -1, 0), interval: 60, counters: counters})
+	w.writeOrders(orderRow{mandate: mandateOne, order: orderA, active: true, created: w.now.AddDate(0, -1, 0), interval: 60, counters: counters})
 	for range 9 { // of item 1, not of item 2
 		w.mark++
 		r := obsRow{item: 1, site: "alpha.example", ms: w.now.UnixMilli(), epoch: epoch, seq: w.mark, outcome: contracts.AccessRestricted, price: -1}
@@ -198,8 +193,8 @@ func TestStoreNeverLeavesTheAccount(t *testing.T) {
 	if want := (query.OrderScope{References: 3, Candidates: 6}); err != nil || size != want {
 		t.Errorf("%+v, %v", size, err)
 	}
-	w.writeOrder(orderRow{mandate: mandateOne, order: orderA, active: true, created: w.now, legacy: true, members: map[uint64]string{3: "x"}})
-	w.writeOrder(orderRow{mandate: mandateOne, order: orderB, active: true, created: w.now, legacy: true, members: map[uint64]string{3: "y"}})
+	w.writeOrders(orderRow{mandate: mandateOne, order: orderA, active: true, created: w.now, legacy: true, members: map[uint64]string{3: "x"}})
+	w.writeOrders(orderRow{mandate: mandateOne, order: orderB, active: true, created: w.now, legacy: true, members: map[uint64]string{3: "y"}})
 	members, err := w.store.Memberships(t.Context(), a.Visibility, both, []contracts.ItemID{3})
 	if diff := cmp.Diff(map[contracts.OrderID]map[contracts.ItemID]contracts.Membership{orderB: {3: {ItemID: 3, Sites: "y"}}}, members); err != nil || diff != "" {
 		t.Error(err, diff)
@@ -214,7 +209,7 @@ func TestStoreNeverLeavesTheAccount(t *testing.T) {
 func TestPairsFollowTheConfiguration(t *testing.T) {
 	w := newWorld(t, 5, 0)
 	w.insert(rand.New(rand.NewPCG(1, 1)), 200, 0)
-	w.writeOrder(orderRow{mandate: mandateOne, order: orderB, active: true, created: w.now})
+	w.writeOrders(orderRow{mandate: mandateOne, order: orderB, active: true, created: w.now})
 	read := func() []entry {
 		got, err := w.walkQuality(accountWhole, query.QualityRequest{Limit: ptr(4), OrderID: orderB})
 		must(t, err)

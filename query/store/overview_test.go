@@ -10,6 +10,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver"
 	"preismon/query"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -27,13 +28,15 @@ func TestOverviewSaysWhatTheReadsSay(t *testing.T) {
 	w.restless(rand.New(rand.NewPCG(7, 7)), 3000)
 	w.exec("INSERT INTO reference_prices VALUES (1, 1, [(1000, 'EUR', '', '', '')], 1), (1, 2, [(1200, 'EUR', '', '', '')], 1), (1, 3, [(1, 'EUR', '', '', '')], 1)")
 	start := w.now
+	var orders []orderRow
 	for id, m := range map[contracts.OrderID]contracts.MandateID{orderA: mandateOne, orderB: mandateOne, orderC: mandateTwo} {
-		w.writeOrder(orderRow{mandate: m, order: id, active: true, created: start.Add(-2000 * time.Hour), interval: 60, counters: []contracts.SiteCounters{
+		orders = append(orders, orderRow{mandate: m, order: id, active: true, created: start.Add(-2000 * time.Hour), interval: 60, counters: []contracts.SiteCounters{
 			{Site: "alpha.example", ConfiguredObservations: 24, ExpectedProcessedByNow: 3}, {Site: "market.example", ConfiguredObservations: 24, ExpectedProcessedByNow: 3},
 		}})
 	}
+	w.writeOrders(orders...)
 	seen, named, overdues := map[string]int{}, 0, 0
-	rapid.Check(t, func(rt *rapid.T) {
+	testserver.Check(t, 12, func(rt *rapid.T) {
 		w.now = start.Add(time.Duration(rapid.SampledFrom([]int{0, 0, 30}).Draw(rt, "now")) * time.Hour)
 		a := rapid.SampledFrom([]contracts.AccountID{accountWhole, accountWhole, accountWhole, accountOther, accountOrder, accountSites, accountNone, accountOther}).Draw(rt, "account")
 		r := query.OverviewRequest{

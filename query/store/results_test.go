@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver"
 	"preismon/query"
 	"preismon/query/store"
 
@@ -118,7 +119,7 @@ func ptr[T any](v T) *T { return &v }
 func TestResultsMatchOracle(t *testing.T) {
 	w := newWorld(t, 42, 3000)
 	accounts := []contracts.AccountID{accountWhole, accountOrder, accountSites, accountNone, accountOther}
-	rapid.Check(t, func(rt *rapid.T) {
+	testserver.Check(t, 50, func(rt *rapid.T) {
 		a := rapid.SampledFrom(accounts).Draw(rt, "account")
 		r := drawRequest.Draw(rt, "request")
 		from, to := w.drawWindow(rt, &r)

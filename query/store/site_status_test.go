@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver"
 	"preismon/query"
 
 	"github.com/google/go-cmp/cmp"
@@ -102,15 +103,9 @@ func TestSiteStatusMatchesOracle(t *testing.T) {
 	w.insertAges(rand.New(rand.NewPCG(4, 2)))
 	start := w.now
 	late, next, never, none, daily := 0, 0, 0, 0, 0
-	rapid.Check(t, func(rt *rapid.T) {
+	testserver.Check(t, 20, func(rt *rapid.T) {
 		w.now = start.Add(time.Duration(rapid.SampledFrom([]int{0, 0, 1, 11, 12, 30, 90}).Draw(rt, "now")) * time.Hour)
-		rows := map[contracts.OrderID]orderRow{}
-		for m, orders := range map[contracts.MandateID][]contracts.OrderID{mandateOne: {orderA, orderB, orderEnded}, mandateTwo: {orderC}} {
-			for _, id := range orders {
-				rows[id] = drawOrder(rt, w.now, m, id)
-				w.writeOrder(rows[id])
-			}
-		}
+		rows := w.drawOrders(rt)
 		a := rapid.SampledFrom([]contracts.AccountID{accountWhole, accountWhole, accountOrder, accountSites, accountNone, accountOther}).Draw(rt, "account")
 		r := query.SiteStatusRequest{
 			OrderID: rapid.SampledFrom([]contracts.OrderID{0, 0, 0, orderA, orderB, orderC}).Draw(rt, "order"),

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver"
 	"preismon/query"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -270,7 +271,7 @@ func TestStatistics(t *testing.T) {
 	w.insert(r, 60, 0)
 	w.rows, w.mark = seen, mark
 	records := 0
-	for i := range 60 {
+	for i := range testserver.Often(24, 60) {
 		req := query.StatisticsRequest{
 			By:     []query.Grouping{query.ByProduct, query.BySite, query.ByMerchant, query.ByBrand, query.ByNothing}[i%5],
 			Bucket: []string{"hour", "day", "week", "whole"}[r.IntN(4)],
@@ -358,7 +359,7 @@ func TestStatistics(t *testing.T) {
 			t.Errorf("%+v: %d pairs were observed", echo, len(pairs))
 		}
 	}
-	if records < 1500 {
+	if records < testserver.Often(150, 1500) {
 		t.Errorf("only %d records", records)
 	}
 }

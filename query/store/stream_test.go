@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver"
 	"preismon/query"
 
 	"github.com/google/go-cmp/cmp"
@@ -59,7 +60,7 @@ func (l *lines) answers(t require) []answer {
 func TestStreamMatchesOracle(t *testing.T) {
 	w := newWorld(t, 11, 2500)
 	accounts := []contracts.AccountID{accountWhole, accountOrder, accountSites, accountNone, accountOther}
-	rapid.Check(t, func(rt *rapid.T) {
+	testserver.Check(t, 40, func(rt *rapid.T) {
 		a := rapid.SampledFrom(accounts).Draw(rt, "account")
 		r := drawRequest.Draw(rt, "request")
 		from, to := w.drawWindow(rt, &r)

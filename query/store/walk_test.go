@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver"
 	"preismon/query"
 
 	"github.com/google/go-cmp/cmp"
@@ -46,7 +47,7 @@ func TestWalksAreSnapshots(t *testing.T) {
 	if share := float64(tied) / float64(len(w.rows)); share < 0.3 {
 		t.Fatalf("only %.0f %% of the rows share their capture time", 100*share)
 	}
-	const walks = 16
+	walks := testserver.Often(8, 16)
 	accounts := []contracts.AccountID{accountWhole, accountWhole, accountOrder, accountSites, accountOther}
 	var short, empty, pages int
 	for seed := range walks {
@@ -124,7 +125,7 @@ func TestWalksAreSnapshots(t *testing.T) {
 func TestSlicesMeet(t *testing.T) {
 	w := newWorld(t, 78, 0)
 	var rows []obsRow
-	for i := range 150 {
+	for i := range testserver.Often(60, 150) {
 		w.mark++
 		rows = append(rows, obsRow{
 			item: 1 + uint64(i%3), site: "alpha.example", ms: w.now.UnixMilli() - int64(i), epoch: epoch, seq: w.mark,
@@ -135,8 +136,8 @@ func TestSlicesMeet(t *testing.T) {
 	w.setMark(w.mark)
 	service := w.withDeadline(time.Nanosecond)
 	for _, sort := range []string{"desc", "asc"} {
-		req := query.ResultsRequest{Limit: ptr(1000), Site: "alpha.example", Sort: sort, CapturedFrom: w.now.Add(-149 * time.Millisecond).Format(time.RFC3339Nano)}
-		want := expected(w.oracle(accountWhole, req, w.now.UnixMilli()-149, w.now.UnixMilli(), rows))
+		req := query.ResultsRequest{Limit: ptr(1000), Site: "alpha.example", Sort: sort, CapturedFrom: w.now.Add(-time.Duration(len(rows)-1) * time.Millisecond).Format(time.RFC3339Nano)}
+		want := expected(w.oracle(accountWhole, req, w.now.UnixMilli()-int64(len(rows)-1), w.now.UnixMilli(), rows))
 		got, pages := []answer{}, 0
 		for {
 			pages++
@@ -148,7 +149,7 @@ func TestSlicesMeet(t *testing.T) {
 			}
 			req.Cursor = p.Paging.NextCursor
 		}
-		if diff := cmp.Diff(want, got); diff != "" || pages < 50 {
+		if diff := cmp.Diff(want, got); diff != "" || pages < len(rows)/3 {
 			t.Errorf("%s: %d pages (-want +got):\n%s", sort, pages, diff)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -136,30 +137,39 @@ func (w *world) exec(sql string, args ...any) {
 }
 
 func (w *world) writeCatalog() {
+	var sites, items, accounts, pairs, scopes, applied []string
 	for i, s := range worldSites {
-		market := s == "market.example"
-		w.exec("INSERT INTO sites VALUES (?, ?, ?, 'DE', 'EUR', '', ?, ?, 1)", s, "Site "+s, "shop", market, i == 0)
+		sites = append(sites, fmt.Sprintf("('%s', 'Site %s', 'shop', 'DE', 'EUR', '', %t, %t, 1)", s, s, s == "market.example", i == 0))
 	}
 	for i := uint64(1); i <= 6; i++ {
 		ean := []string{"", "4006381333931", "5901234123457", "", "96385074", "4006381333931"}[i-1]
-		w.exec("INSERT INTO items VALUES (?, ?, '', '', '', ?, ?, 'Maker', 1)", i, ean, fmt.Sprintf("Item %d \"quoted\" \\ tab\tend", i), []string{"A", "B"}[i%2])
+		items = append(items, fmt.Sprintf(`(%d, '%s', '', '', '', 'Item %d "quoted" \\ tab\tend', '%s', 'Maker', 1)`, i, ean, i, []string{"A", "B"}[i%2]))
 	}
 	all := "['sites','items','orders','results','files']"
 	account := func(id contracts.AccountID, m contracts.MandateID, allOrders bool, orders string, allSites bool, sites string) {
-		w.exec(fmt.Sprintf("INSERT INTO accounts VALUES (%d, %d, 'u%d', 'h', false, false, %s, %t, %s, %t, %s, 1)", id, m, id, all, allOrders, orders, allSites, sites))
+		accounts = append(accounts, fmt.Sprintf("(%d, %d, 'u%d', 'h', false, false, %s, %t, %s, %t, %s, 1)", id, m, id, all, allOrders, orders, allSites, sites))
 	}
 	account(accountWhole, mandateOne, true, "[]", true, "[]")
 	account(accountOrder, mandateOne, false, "[102]", true, "[]")
 	account(accountSites, mandateOne, true, "[]", false, "['alpha.example','gamma.example']")
 	account(accountNone, mandateOne, false, "[]", true, "[]")
 	account(accountOther, mandateTwo, true, "[]", true, "[]")
-	for m, pairs := range w.scopes {
-		for p, orders := range pairs {
-			w.exec("INSERT INTO scope_pairs VALUES (?, 7, ?, ?, ?)", uint64(m), uint64(p.Item), string(p.Site), ids(orders))
-		}
-		w.exec("INSERT INTO scopes VALUES (?, 7, ?, 6)", uint64(m), uint64(len(pairs)))
-		w.exec("INSERT INTO scopes_applied VALUES (?, 0, 7)", uint64(m))
+	for m, of := range w.scopes {
+		pairs = append(pairs, scopeRows(m, 7, of)...)
+		scopes = append(scopes, fmt.Sprintf("(%d, 7, %d, 6)", m, len(of)))
+		applied = append(applied, fmt.Sprintf("(%d, 0, 7)", m))
 	}
+	for table, rows := range map[string][]string{"sites": sites, "items": items, "accounts": accounts, "scope_pairs": pairs, "scopes": scopes, "scopes_applied": applied} {
+		w.exec("INSERT INTO " + table + " VALUES " + strings.Join(rows, ", "))
+	}
+}
+
+// scopeRows are the rows of scope_pairs for a version of a mandate's scope.
+func scopeRows(m contracts.MandateID, version uint64, pairs map[contracts.Pair][]contracts.OrderID) (rows []string) {
+	for p, orders := range pairs {
+		rows = append(rows, fmt.Sprintf("(%d, %d, %d, '%s', %s)", m, version, p.Item, p.Site, strings.ReplaceAll(fmt.Sprint(ids(orders)), " ", ", ")))
+	}
+	return rows
 }
 
 func ids(orders []contracts.OrderID) []uint64 {
@@ -235,34 +245,22 @@ func (w *world) write(fresh []obsRow) {
 			uint8(43), "Maker GmbH", "Titel \"" + r.site, "https://" + r.site + "/" + fmt.Sprint(r.item), "sofort",
 		}
 	}
-	send := func(table, keys string, rows []obsRow, key func(obsRow) []any) {
+	batch := func(table, keys string) driver.Batch {
 		b, err := w.conn.PrepareBatch(ctx, "INSERT INTO "+table+" ("+keys+", "+columns+")")
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		for _, r := range rows {
-			if err := b.Append(append(key(r), values(r)...)...); err != nil {
-				w.t.Fatal(err)
-			}
-		}
-		if err := b.Send(); err != nil {
-			w.t.Fatal(err)
-		}
+		must(w.t, err)
+		return b
 	}
-	send("observations", "item, site, captured_at", fresh, func(r obsRow) []any {
-		return []any{r.item, r.site, time.UnixMilli(r.ms).UTC()}
-	})
-	for m, pairs := range w.scopes {
-		var own []obsRow
-		for _, r := range fresh {
+	all, own := batch("observations", "item, site, captured_at"), batch("observations_by_mandate", "mandate, captured_desc, item, site")
+	for _, r := range fresh {
+		must(w.t, all.Append(append([]any{r.item, r.site, time.UnixMilli(r.ms).UTC()}, values(r)...)...))
+		for m, pairs := range w.scopes {
 			if _, ok := pairs[r.pair()]; ok {
-				own = append(own, r)
+				must(w.t, own.Append(append([]any{uint64(m), -r.ms, r.item, r.site}, values(r)...)...))
 			}
 		}
-		send("observations_by_mandate", "mandate, captured_desc, item, site", own, func(r obsRow) []any {
-			return []any{uint64(m), -r.ms, r.item, r.site}
-		})
 	}
+	must(w.t, all.Send())
+	must(w.t, own.Send())
 	// latest_observations from the truth, as its comment defines it.
 	w.exec(`INSERT INTO latest_observations (item, site, captured_at, epoch, seq, capture, outcome, offer, currency, price_minor, shipping_minor,
 			merchant, is_prime, is_buy_box, rating_tenths, manufacturer, title, url, delivery_text)
