@@ -175,16 +175,21 @@ func (o *Order) status(zone *time.Location) OrderStatus {
 	status := OrderStatus{
 		OrderID: o.OrderID, Name: o.Name, Active: o.Active, CreatedAt: formatInstant(o.CreatedAt, zone),
 		Health: o.Quality.Health(), Coverage: o.Quality.Coverage(), QualitySummary: o.Quality.Counts(),
-		Monitoring: OrderMonitoring{Sites: o.Monitored},
+		Monitoring: o.Monitoring(zone),
 	}
 	if o.Alias != "" {
 		status.Alias = new(o.Alias)
 	}
+	return status
+}
+
+// Monitoring is that of the order, if it was asked for, with times in a zone.
+func (o *Order) Monitoring(zone *time.Location) OrderMonitoring {
+	m := OrderMonitoring{Sites: o.Monitored}
 	if plan := o.Schedule; plan != nil {
-		m := &status.Monitoring
 		m.IntervalMinutes, m.LastRunAt, m.NextRunAt = new(plan.IntervalMinutes), formatMaybe(plan.LastRunAt, zone), formatMaybe(plan.NextRunAt, zone)
 	}
-	return status
+	return m
 }
 
 func formatMaybe(t *time.Time, zone *time.Location) *string {

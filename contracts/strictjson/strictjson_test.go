@@ -15,6 +15,7 @@ func TestMembers(t *testing.T) {
 	for text, want := range map[string]string{
 		`{}`:                      ``,
 		` {"a":1,"b":[{}, "x"]} `: `a=1;b=[{}, "x"];`,
+		`{ "a" : "x" , "b": 2 }`:  `a="x";b=2;`,
 		`{"a":1,"A":2,"a":null}`:  `a=1;A=2;a=null;`,
 		`{"\u0061":"\n"}`:         `a="\n";`,
 		`{"a":1} {}`:              `a=1;not one JSON object: something follows it`,

@@ -17,17 +17,10 @@ type orderRecord struct {
 	Active    bool              `json:"active"`
 	CreatedAt instant           `json:"createdAt"`
 
-	Monitoring     *monitoringRecord    `json:"monitoring,omitempty"`
-	Coverage       *query.OrderCoverage `json:"coverage,omitempty"`
-	Health         query.Health         `json:"health,omitempty"`
-	QualitySummary *query.QualityCounts `json:"qualitySummary,omitempty"`
-}
-
-type monitoringRecord struct {
-	Sites           []contracts.SiteKey `json:"sites"`
-	IntervalMinutes *int                `json:"intervalMinutes"`
-	LastRunAt       *instant            `json:"lastRunAt"`
-	NextRunAt       *instant            `json:"nextRunAt"`
+	Monitoring     *query.OrderMonitoring `json:"monitoring,omitempty"`
+	Coverage       *query.OrderCoverage   `json:"coverage,omitempty"`
+	Health         query.Health           `json:"health,omitempty"`
+	QualitySummary *query.QualityCounts   `json:"qualitySummary,omitempty"`
 }
 
 // qualityRecord is the state of one pair of an order.
@@ -66,10 +59,7 @@ func instantOf(t *time.Time) *instant {
 func orderOf(o query.Order) orderRecord {
 	r := orderRecord{OrderID: o.OrderID, Alias: orNull(o.Alias), Name: o.Name, Active: o.Active, CreatedAt: instant(o.CreatedAt)}
 	if o.Monitored != nil {
-		r.Monitoring = &monitoringRecord{Sites: o.Monitored}
-		if s := o.Schedule; s != nil {
-			r.Monitoring.IntervalMinutes, r.Monitoring.LastRunAt, r.Monitoring.NextRunAt = &s.IntervalMinutes, instantOf(s.LastRunAt), instantOf(s.NextRunAt)
-		}
+		r.Monitoring = new(o.Monitoring(time.UTC))
 	}
 	if q := o.Quality; q != nil {
 		r.Coverage, r.Health = new(q.Coverage()), q.Health()

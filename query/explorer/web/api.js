@@ -81,7 +81,7 @@ export async function page(path, params, signal) {
 }
 
 /** sent reads the JSON answer to a body. */
-export async function sent(path, body, signal) {
+async function sent(path, body, signal) {
   return (await ask(path, {}, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body), signal })).json();
 }
 
