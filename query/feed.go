@@ -33,11 +33,13 @@ type FeedRequest struct {
 	// UpTo is an edge that the tables are at, or beyond: all that it woke read up to
 	// it, and share what is equal. nil: up to the edge of now.
 	UpTo *EdgeAt
+
+	state *feedState // what Since holds; nil: it is opened
 }
 
 // After asks for what follows a page.
 func (r FeedRequest) After(page *FeedPage) FeedRequest {
-	return FeedRequest{Since: page.Progress.Token, Limit: r.Limit, Lines: r.Lines, Alerts: r.Alerts, AnswerBytes: r.AnswerBytes}
+	return FeedRequest{Since: page.Progress.Token, Limit: r.Limit, Lines: r.Lines, Alerts: r.Alerts, AnswerBytes: r.AnswerBytes, state: page.state}
 }
 
 // FeedPlace is a place in the order in which rows become visible.
@@ -68,6 +70,8 @@ type FeedPage struct {
 	Limit    int
 	// Seen is how far the tables were: Await waits for more.
 	Seen Edge
+
+	state *feedState // what the token holds
 }
 
 // Progress says up to where a feed was given.
@@ -134,6 +138,8 @@ func (s *Service) feed(ctx context.Context, p Principal, r FeedRequest, limit in
 	var state feedState
 	var err error
 	switch {
+	case r.state != nil:
+		state = *r.state
 	case r.Since == "":
 		state, err = s.beginFeed(p, r)
 	case r.Rule != nil:
@@ -185,6 +191,7 @@ func (s *Service) feed(ctx context.Context, p Principal, r FeedRequest, limit in
 		}
 	}
 	state.At = at
+	page.state = &state
 	page.Progress.AsOf = formatInstant(asked.Truncate(contracts.Resolution), plan.zone)
 	page.Progress.Token, err = s.seal.sealCursor(bound, state)
 	return page, err

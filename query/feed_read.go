@@ -14,6 +14,15 @@ func (s *Service) fillFeed(ctx context.Context, in *read, page *FeedPage, state 
 	if state.Rule != nil {
 		return s.fillAlerts(ctx, in, page, state, between)
 	}
+	if state.shareable(in, r) {
+		return s.fillShared(ctx, in, page, state, r)
+	}
+	return s.fillRows(ctx, in, page, state.At, r, between)
+}
+
+// fillRows fills the page with rows behind a place, and gives the one that it
+// ends at.
+func (s *Service) fillRows(ctx context.Context, in *read, page *FeedPage, from FeedPlace, r FeedRequest, between byte) (at FeedPlace, err error) {
 	if in.encoder, err = s.encoder(ctx, in.resultsPlan, in.vis); err != nil {
 		return at, err
 	}
@@ -26,7 +35,7 @@ func (s *Service) fillFeed(ctx context.Context, in *read, page *FeedPage, state 
 	}
 	defer func() { page.Rows = rows.Rows }()
 	c := &pageCollector{in: in, page: rows, room: page.Limit, maxBytes: s.cfg.MaxResponseBytes, answerBytes: r.AnswerBytes, between: between}
-	at, page.Progress.UpToDate, err = s.readFeed(ctx, in, state.At, c)
+	at, page.Progress.UpToDate, err = s.readFeed(ctx, in, from, c)
 	return at, err
 }
 

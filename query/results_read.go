@@ -13,9 +13,10 @@ import (
 
 // RowsJSON are the rows of a page as JSON objects.
 type RowsJSON struct {
-	buf  []byte // the objects, a comma between two
-	rows int
-	held func() // gives their charge back; nil: none
+	buf    []byte // the objects, a comma between two
+	rows   int
+	shared bool   // buf is that of others, too
+	held   func() // gives their charge back; nil: none
 }
 
 // Pages of results are megabytes: their buffers are used again.
@@ -36,7 +37,7 @@ func (r *RowsJSON) JSON() []byte { return r.buf }
 
 // Release gives the rows' room back.
 func (r *RowsJSON) Release() {
-	if buf := r.buf[:0]; cap(buf) >= keptLeast && cap(buf) <= keptMost {
+	if buf := r.buf[:0]; !r.shared && cap(buf) >= keptLeast && cap(buf) <= keptMost {
 		rowBuffers.Put(&buf)
 	}
 	if r.held != nil {

@@ -34,6 +34,7 @@ type feeder struct {
 	at      query.Watermark // of the token
 	upTo    *query.EdgeAt   // that the next page is read up to; nil: to the edge of now
 	seen    query.Edge      // by the last page
+	before  *query.FeedPage // the last page
 	answer  int             // bytes, after which a page ends; 0: not bounded
 	ended   string          // why it cannot go on; the code of a refusal
 }
@@ -65,11 +66,17 @@ type fed struct {
 }
 
 func (f *feeder) page(limit int) (rows []fed, progress query.Progress, err error) {
-	p, err := f.w.service.Feed(f.w.t.Context(), query.Principal{Account: f.account}, query.FeedRequest{Since: f.token, Limit: &limit, Lines: true, UpTo: f.upTo, AnswerBytes: f.answer})
+	r := query.FeedRequest{Since: f.token, Lines: true, AnswerBytes: f.answer}
+	if f.before != nil && f.before.Progress.Token == f.token && len(f.ids)%2 == 0 {
+		r = r.After(f.before) // as a tail does
+	}
+	r.Limit, r.UpTo = &limit, f.upTo
+	p, err := f.w.service.Feed(f.w.t.Context(), query.Principal{Account: f.account}, r)
 	if err != nil {
 		return nil, progress, err
 	}
 	defer p.Rows.Release()
+	f.before = p
 	f.seen = p.Seen
 	for line := range bytes.Lines(p.Rows.JSON()) {
 		var row fed

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"bytes"
 	"regexp"
 	"strings"
 	"time"
@@ -70,16 +69,19 @@ type Control struct {
 // FeedLines are the rows of a page, and after them what is said of them, each on
 // a line; nil: nothing is.
 func FeedLines(page *query.FeedPage, said *Control) ([]byte, error) {
-	var b bytes.Buffer
-	if b.Write(page.Rows.JSON()); page.Rows.Len() > 0 {
-		b.WriteByte('\n')
+	var line []byte
+	if said != nil {
+		var err error
+		if line, err = said.Line(); err != nil {
+			return nil, err
+		}
 	}
-	if said == nil {
-		return b.Bytes(), nil
+	rows := page.Rows.JSON()
+	lines := make([]byte, 0, len(rows)+1+len(line))
+	if lines = append(lines, rows...); page.Rows.Len() > 0 {
+		lines = append(lines, '\n')
 	}
-	line, err := said.Line()
-	b.Write(line)
-	return b.Bytes(), err
+	return append(lines, line...), nil
 }
 
 // Line is the control line.
