@@ -76,3 +76,36 @@ func TestTailsReadUpToTheSamePlace(t *testing.T) {
 		}
 	}
 }
+
+// TestTailsShareTextOfTheSameLength: tails of two accounts that see the same get
+// the same rows, each with a token of its own, and no longer a page than each may
+// have.
+func TestTailsShareTextOfTheSameLength(t *testing.T) {
+	w := newWorld(t, 328, 50)
+	from := w.mark
+	w.told("CATALOG")
+	w.told("IN_FORCE")
+	w.insert(rand.New(rand.NewPCG(32, 8)), 2_000, 0)
+	last := w.mark
+	w.setMark(from)
+	open := query.ResultsRequest{CapturedFrom: "2026-01-01T00:00:00Z"}
+	first := &feeder{w: w, account: accountWhole, request: open, rows: map[string]int{}, ids: map[string]bool{}, answer: 20_000}
+	var err error
+	if first.token, err = first.now(open); err != nil {
+		t.Fatal(err)
+	}
+	narrow := &feeder{w: w, account: accountWhole, request: open, rows: map[string]int{}, ids: map[string]bool{}, answer: 1_000, token: first.token}
+	w.setMark(last)
+	all, err := first.follow(t, 1_000)
+	must(t, err)
+	again, err := narrow.follow(t, 1_000)
+	must(t, err)
+	if len(all) == 0 || len(again) != len(all) {
+		t.Fatalf("%d and %d rows", len(all), len(again))
+	}
+	for i := range all {
+		if all[i] != again[i] {
+			t.Fatalf("row %d: %v and %v", i, all[i], again[i])
+		}
+	}
+}
