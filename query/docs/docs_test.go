@@ -213,7 +213,8 @@ func TestNothingInline(t *testing.T) {
 	}
 }
 
-// Codes, records and operations are links where a text names them.
+// Codes, records and operations are links where a text names them, and tables
+// are tables.
 func TestLinkedTexts(t *testing.T) {
 	doc, _, _ := document(t)
 	var b strings.Builder
@@ -224,6 +225,7 @@ func TestLinkedTexts(t *testing.T) {
 		`<a href="#schema-ResultPage"><code>ResultPage</code></a>`,
 		`<a href="problems/mvp-validation-error"><code>400 MVP_VALIDATION_ERROR</code></a>`,
 		`<a href="problems/results-scope-too-broad"><code>RESULTS_SCOPE_TOO_BROAD</code></a>`,
+		`<th>fires when</th>`,
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %s", want)

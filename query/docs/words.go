@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/extension"
 
 	"preismon/contracts/openapi"
 )
@@ -69,10 +70,13 @@ func (w words) markdown(english string) (template.HTML, error) {
 	return w.rendered(w.based(w.text(english)))
 }
 
+// commonmark reads the Markdown of the contract, which has tables.
+var commonmark = goldmark.New(goldmark.WithExtensions(extension.Table))
+
 // rendered makes HTML of Markdown. HTML in it does not count.
 func (w words) rendered(text string) (template.HTML, error) {
 	var b bytes.Buffer
-	if err := goldmark.Convert([]byte(text), &b); err != nil {
+	if err := commonmark.Convert([]byte(text), &b); err != nil {
 		return "", err
 	}
 	linked := codeSpan.ReplaceAllStringFunc(b.String(), func(span string) string {
