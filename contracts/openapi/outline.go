@@ -10,7 +10,7 @@ import (
 
 // Outline is the contract for a page that people read, everything in the
 // order of the document. Texts called About, and types, are Markdown
-// (CommonMark), in which schemas, codes and operations stand as code.
+// (CommonMark, with tables), in which schemas, codes and operations stand as code.
 // {base_url} stands in About and in examples.
 type Outline struct {
 	Title, Summary, About string

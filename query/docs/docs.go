@@ -3,8 +3,8 @@
 // record with its fields. It is made from contracts/openapi when the program
 // starts and needs nothing else: no network, no login, no script. A script
 // adds a search over these texts, a mark on what is read, and buttons that
-// copy. The frame, and the names of operations, speak the language of the browser,
-// the texts of the contract English.
+// copy. All of it speaks the language of the browser; german/ has what the contract
+// says in German.
 //
 // Each operation has an address, /docs#<operationId>; each record has
 // /docs#schema-<name>. Beside it is the runbook, with /docs/runbook#<alert>.
@@ -55,6 +55,10 @@ func New(baseURL, runbook string) (*Docs, error) {
 	if err != nil {
 		return nil, err
 	}
+	spoken, err := tongues()
+	if err != nil {
+		return nil, err
+	}
 	words := newWords(outline, baseURL)
 	d := &Docs{map[string]look.File{
 		stylePath:  look.NewFile("style.css", look.Sheet(style)),
@@ -64,6 +68,7 @@ func New(baseURL, runbook string) (*Docs, error) {
 		return nil, err
 	}
 	for _, lang := range look.Languages {
+		words.tongue = spoken[lang]
 		if d.pages[lang], err = render(outline, words, lang); err != nil {
 			return nil, err
 		}
@@ -71,12 +76,12 @@ func New(baseURL, runbook string) (*Docs, error) {
 	return d, nil
 }
 
-// render makes the page with a frame in a language.
+// render makes the page in a language, which is also that of words.
 func render(outline *openapi.Outline, words words, lang string) (look.File, error) {
 	t, err := template.New("page").Funcs(template.FuncMap{
-		"markdown": words.markdown, "inline": words.inline, "based": words.based, "curl": words.curl, "problem": problemPath, "good": good,
+		"markdown": words.markdown, "kind": words.kind, "code": words.code, "based": words.based, "curl": words.curl, "problem": problemPath, "good": good,
 		"failures": failures, "lang": func() string { return lang }, "say": func(key string) (string, error) { return said(lang, key) },
-		"title":  func(key, original string) (string, error) { return titled(lang, key, original) },
+		"text":   words.text,
 		"sample": func(id, title, text string) sample { return sample{id, title, text} }, "token": words.token,
 	}).Parse(page)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/extension"
 
 	"preismon/contracts/openapi"
 )
@@ -16,12 +17,13 @@ import (
 // words turn the texts of the contract into HTML: what they name as code and
 // has a place becomes a link to it.
 type words struct {
+	tongue
 	base  string
 	links map[string]string // from the text of a code to its place
 }
 
 func newWords(o *openapi.Outline, base string) words {
-	w := words{base, map[string]string{}}
+	w := words{tongue{}, base, map[string]string{}}
 	for _, r := range o.Schemas {
 		w.links[r.Name] = "#schema-" + r.Name
 	}
@@ -63,10 +65,18 @@ func (w words) based(text string) string { return strings.ReplaceAll(text, "{bas
 
 var codeSpan = regexp.MustCompile(`<code>([^<]+)</code>`)
 
-// markdown renders a text of several paragraphs. HTML in it does not count.
-func (w words) markdown(text string) (template.HTML, error) {
+// markdown renders a text of the contract.
+func (w words) markdown(english string) (template.HTML, error) {
+	return w.rendered(w.based(w.text(english)))
+}
+
+// commonmark reads the Markdown of the contract, which has tables.
+var commonmark = goldmark.New(goldmark.WithExtensions(extension.Table))
+
+// rendered makes HTML of Markdown. HTML in it does not count.
+func (w words) rendered(text string) (template.HTML, error) {
 	var b bytes.Buffer
-	if err := goldmark.Convert([]byte(w.based(text)), &b); err != nil {
+	if err := commonmark.Convert([]byte(text), &b); err != nil {
 		return "", err
 	}
 	linked := codeSpan.ReplaceAllStringFunc(b.String(), func(span string) string {
@@ -85,9 +95,15 @@ var statusOrQuery = regexp.MustCompile(`^[1-5][0-9]{2} |\?.*$`)
 // before it, an operation a query behind it.
 func (w words) link(code string) string { return w.links[statusOrQuery.ReplaceAllString(code, "")] }
 
-// inline renders a text of one paragraph without the paragraph.
+// kind renders a type.
+func (w words) kind(english string) (template.HTML, error) { return w.inline(w.typed(english)) }
+
+// code renders a name.
+func (w words) code(name string) (template.HTML, error) { return w.inline("`" + name + "`") }
+
+// inline renders Markdown of one paragraph without the paragraph.
 func (w words) inline(text string) (template.HTML, error) {
-	h, err := w.markdown(text)
+	h, err := w.rendered(text)
 	s := strings.TrimSpace(string(h))
 	if inner, ok := strings.CutPrefix(s, "<p>"); ok && strings.Count(s, "<p>") == 1 {
 		s = strings.TrimSuffix(inner, "</p>")

@@ -1,0 +1,81 @@
+package docs
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"strings"
+	"sync"
+
+	"github.com/goccy/go-yaml"
+)
+
+// tongue says what the contract says in another language; the zero value says
+// it in that of the contract, English. A text without a translation stays English.
+type tongue struct {
+	texts map[string]string // by the English text
+	types *strings.Replacer
+}
+
+// The files have the texts in the order of the page, each where the page shows it first.
+//
+//go:embed german/*.yaml
+var germanTexts embed.FS
+
+// germanTypes has the words that openapi.Outlined writes types with; of two
+// that begin alike the longer one is first.
+var germanTypes = strings.NewReplacer(
+	"list of string", "Liste von Zeichenketten", "list of object", "Liste von Objekten", "list of ", "Liste von ", "array", "Liste",
+	"string", "Zeichenkette", "integer", "ganze Zahl", "number", "Zahl", "boolean", "Wahrheitswert", "object", "Objekt",
+	" or ", " oder ", ", one of ", ", eines von ", ", always ", ", immer ", ", like ", ", nach dem Muster ", ", default ", ", Vorgabe ",
+	", at least ", ", mindestens ", " to ", " bis ",
+)
+
+// tongues reads the languages of the contract, by their names, once.
+var tongues = sync.OnceValues(func() (map[string]tongue, error) {
+	german, err := translations(germanTexts)
+	return map[string]tongue{"en": {}, "de": {german, germanTypes}}, err
+})
+
+// translations reads pairs of texts from all files.
+func translations(from fs.FS) (map[string]string, error) {
+	files, err := fs.Glob(from, "*/*.yaml")
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]string{}
+	for _, name := range files {
+		source, err := fs.ReadFile(from, name)
+		if err != nil {
+			return nil, err
+		}
+		var pairs []struct{ En, De string }
+		if err := yaml.UnmarshalWithOptions(source, &pairs, yaml.Strict()); err != nil {
+			return nil, fmt.Errorf("docs: %s: %w", name, err)
+		}
+		for _, p := range pairs {
+			all[p.En] = p.De
+		}
+	}
+	return all, nil
+}
+
+// text gives a text of the contract.
+func (t tongue) text(english string) string {
+	if said, ok := t.texts[english]; ok {
+		return said
+	}
+	return english
+}
+
+// typed gives a type, in which code stays as it is.
+func (t tongue) typed(english string) string {
+	if t.types == nil {
+		return english
+	}
+	parts := strings.Split(english, "`")
+	for i := 0; i < len(parts); i += 2 { // the others are code
+		parts[i] = t.types.Replace(parts[i])
+	}
+	return strings.Join(parts, "`")
+}
