@@ -162,11 +162,11 @@ func (w *world) settle() {
 		if err := w.p.Maintain(w.t.Context()); err != nil {
 			w.t.Fatalf("maintain: %v", err)
 		}
-		if w.p.Stats().PendingDeletions == 0 {
+		if s := w.p.Stats(); s.PendingDeletions == 0 && s.WaitingGrants == 0 {
 			return
 		}
 		if time.Now().After(deadline) {
-			w.t.Fatal("deletions do not end")
+			w.t.Fatal("deletions, or grants that wait for them, do not end")
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
