@@ -155,7 +155,7 @@ func (w *world) must(b *event.Batch) (failures int) {
 	}
 }
 
-// settle waits until nothing is left to delete.
+// settle waits until nothing is left to delete, and no grant waits for a deletion.
 func (w *world) settle() {
 	w.t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); ; {

@@ -14,7 +14,7 @@ func (s *Service) fillFeed(ctx context.Context, in *read, page *FeedPage, state 
 	if state.Rule != nil {
 		return s.fillAlerts(ctx, in, page, state, between)
 	}
-	if state.shareable(in, r) {
+	if shareable(in, r) {
 		return s.fillShared(ctx, in, page, state, r)
 	}
 	return s.fillRows(ctx, in, page, state.At, r, between)

@@ -22,10 +22,10 @@ type sharedQuestion struct {
 	Limit, AnswerBytes int
 }
 
-// shareable tells whether the text of a tail's page is a matter of what its
-// caller sees alone, and may be remembered: no field of it is of prices of
-// reference or customer data, which are read with each page.
-func (state *feedState) shareable(in *read, r FeedRequest) bool {
+// shareable tells whether the text of a page depends on nothing but what its
+// caller sees, so that it may be remembered. Reference prices, customer data and
+// the other fields that are asked for are read with each page.
+func shareable(in *read, r FeedRequest) bool {
 	return r.Lines && r.AnswerBytes > 0 && in.include == (Include{}) && in.vis.Snapshot != 0 && in.vis.Applied
 }
 

@@ -17,15 +17,15 @@ import (
 
 const (
 	visibleRate = 5_000
-	// unheard is how long who waits for the checkpoint waits for word of it before it
-	// looks: as long as a node at which none arrives.
+	// unheard is how long to wait for a message about the checkpoint before looking:
+	// as long as a node to which none comes.
 	unheard = 50 * time.Millisecond
 )
 
 // measureVisible publishes single captures at a steady rate beside a running
-// projector on the full tables. An event is visible when the checkpoint has passed it
-// which wakes a query node that waits, or which it reads where it hears nothing;
-// afterwards the last one is looked up through the API.
+// projector on the full tables. An event is visible once the checkpoint has passed it.
+// That is learned as a query node learns it: by a message, or from the table while no
+// messages come. Afterwards the last event is looked up through the API.
 func (r *run) measureVisible(ctx context.Context) error {
 	f, err := r.flow(ctx)
 	if err != nil {

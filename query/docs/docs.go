@@ -1,7 +1,7 @@
 // Package docs is the reference of the REST API as a page for people: every
 // operation with its parameters, answers, errors and a curl command, every
-// record with its fields. It is made from contracts/openapi when the program
-// starts and needs nothing else: no network, no login, no script. A script
+// record with its fields. It is made from contracts/openapi when it is first
+// asked for, and needs nothing else: no network, no login, no script. A script
 // adds a search over these texts, a mark on what is read, and buttons that
 // copy. All of it speaks the language of the browser; german/ has what the contract
 // says in German.
@@ -15,6 +15,7 @@ import (
 	_ "embed"
 	"html/template"
 	"net/http"
+	"sync"
 
 	"preismon/contracts/openapi"
 	"preismon/query/look"
@@ -44,36 +45,39 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 
 // Docs serves the page.
 type Docs struct {
-	files map[string]look.File // by path
-	pages map[string]look.File // by language
+	files map[string]look.File                 // by path
+	pages map[string]func() (look.File, error) // by language; made when first asked for
 }
 
-// New makes the pages of a service that is reached at baseURL. The runbook is
+// New gives the pages of a service that is reached at baseURL. The runbook is
 // Markdown, with a heading for each alert.
 func New(baseURL, runbook string) (*Docs, error) {
-	outline, err := openapi.Outlined()
+	about, err := runbookPage(runbook)
 	if err != nil {
 		return nil, err
+	}
+	d := &Docs{map[string]look.File{
+		stylePath:   look.NewFile("style.css", look.Sheet(style)),
+		scriptPath:  look.NewFile("page.js", script),
+		runbookPath: about,
+	}, map[string]func() (look.File, error){}}
+	for _, lang := range look.Languages {
+		d.pages[lang] = sync.OnceValues(func() (look.File, error) { return written(baseURL, lang) })
+	}
+	return d, nil
+}
+
+// written makes the page in a language from the contract.
+func written(baseURL, lang string) (none look.File, err error) {
+	outline, err := openapi.Outlined()
+	if err != nil {
+		return none, err
 	}
 	spoken, err := tongues()
 	if err != nil {
-		return nil, err
+		return none, err
 	}
-	words := newWords(outline, baseURL)
-	d := &Docs{map[string]look.File{
-		stylePath:  look.NewFile("style.css", look.Sheet(style)),
-		scriptPath: look.NewFile("page.js", script),
-	}, map[string]look.File{}}
-	if d.files[runbookPath], err = runbookPage(runbook); err != nil {
-		return nil, err
-	}
-	for _, lang := range look.Languages {
-		words.tongue = spoken[lang]
-		if d.pages[lang], err = render(outline, words, lang); err != nil {
-			return nil, err
-		}
-	}
-	return d, nil
+	return render(outline, newWords(outline, baseURL, spoken[lang]), lang)
 }
 
 // render makes the page in a language, which is also that of words.
@@ -115,7 +119,12 @@ func (d *Docs) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if r.URL.Path == Path {
 		w.Header().Add("Vary", "Accept-Language")
-		d.pages[look.SpokenBy(r)].Serve(w, r, policy)
+		page, err := d.pages[look.SpokenBy(r)]()
+		if err != nil {
+			http.Error(w, "The page cannot be made: "+err.Error(), http.StatusInternalServerError)
+			return
+		}
+		page.Serve(w, r, policy)
 		return
 	}
 	f, ok := d.files[r.URL.Path]

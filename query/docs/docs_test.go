@@ -233,11 +233,11 @@ func TestLinkedTexts(t *testing.T) {
 	}
 }
 
-func BenchmarkNew(b *testing.B) {
+func BenchmarkPage(b *testing.B) {
 	for b.Loop() {
-		if _, err := docs.New(base, alerts); err != nil {
-			b.Fatal(err)
-		}
+		d, err := docs.New(base, alerts)
+		must(b, err)
+		d.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/docs", nil))
 	}
 }
 

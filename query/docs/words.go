@@ -22,8 +22,8 @@ type words struct {
 	links map[string]string // from the text of a code to its place
 }
 
-func newWords(o *openapi.Outline, base string) words {
-	w := words{tongue{}, base, map[string]string{}}
+func newWords(o *openapi.Outline, base string, t tongue) words {
+	w := words{t, base, map[string]string{}}
 	for _, r := range o.Schemas {
 		w.links[r.Name] = "#schema-" + r.Name
 	}
