@@ -1,7 +1,7 @@
 // What is asked for. The address of the page says it, and the fields of the form show it.
 import { amountOf } from './amount.js';
 import { by } from './dom.js';
-import { language, t } from './texts.js';
+import { language, numberFormat, t } from './texts.js';
 import { instant, known, local } from './zone.js';
 
 export const views = ['overview', 'assortment', 'history', 'latest', 'sites', 'orders', 'stream'];
@@ -49,7 +49,7 @@ function address() {
 export const plain = (text) => (Number.isNaN(amountOf(text, language)) ? text.trim() : String(amountOf(text, language)));
 
 /** written is a plain number as the page writes it. */
-export const written = (text) => (text.trim() && Number(text) > 0 ? new Intl.NumberFormat(language, { minimumFractionDigits: 2, maximumFractionDigits: 20 }).format(Number(text)) : text);
+export const written = (text) => (text.trim() && Number(text) > 0 ? numberFormat({ minimumFractionDigits: 2, maximumFractionDigits: 20 }).format(Number(text)) : text);
 
 let recalled = false; // what is asked is what the address said, in whatever form
 let current = location.hash; // the address that was read or written last

@@ -73,9 +73,11 @@ function select(view, after = 0) {
     by(`tab-${v}`).tabIndex = v === view ? 0 : -1;
   }
   showChosen();
-  refresh(after); // at once: before the browser lays the page out
-  const tab = by(`tab-${view}`);
-  tab.parentElement.scrollLeft = tab.offsetLeft - tab.parentElement.offsetLeft - 16; // on a phone there are more than fit
+  refresh(after);
+  requestAnimationFrame(() => { // at once, the browser would lay the page out here
+    const tab = by(`tab-${view}`);
+    tab.parentElement.scrollLeft = tab.offsetLeft - tab.parentElement.offsetLeft - 16; // on a phone there are more than fit
+  });
   by('asking').open = wide.matches || (view === 'history' && !asked.items.length);
 }
 
@@ -220,6 +222,7 @@ function listen() {
   by('site').addEventListener('change', () => { asked.site = by('site').value; refresh(); });
   by('search').addEventListener('input', () => { if (!showItems()) lookUp(by('search').value.trim()).then((found) => found && showItems()); });
   for (const id of ['from', 'to']) by(id).addEventListener('change', () => { if (typed()) refresh(); });
+  by('zone').addEventListener('focus', () => draw(['UTC', ...(Intl.supportedValuesOf?.('timeZone') ?? [])].map((zone) => <option value={zone} />), by('zones')), { once: true }); // more than four hundred
   by('zone').addEventListener('input', () => { if (known(by('zone').value)) { showWindow(); refresh(); } });
   by('zone').addEventListener('change', () => { if (!known(by('zone').value)) refresh(); }); // it says what is wrong
   by('presets').addEventListener('click', (e) => { if (e.target.dataset.hours) { ask({ hours: Number(e.target.dataset.hours) }); refresh(); } });
@@ -248,7 +251,6 @@ function listen() {
 
 const chosenLanguage = sessionStorage.getItem('preismon.language') ?? (navigator.languages.find((l) => /^(de|en)\b/.test(l)) ?? 'en').slice(0, 2);
 speak(chosenLanguage);
-draw(['UTC', ...(Intl.supportedValuesOf?.('timeZone') ?? [])].map((zone) => <option value={zone} />), by('zones'));
 recall();
 listen();
 /** What is on show, for the curious in the console of the browser, and for tests. */

@@ -2,7 +2,8 @@
 // held the buy box: as the service's summary of a product says it.
 import { Fragment, h } from './preact.js';
 import { Scrolled } from './table.jsx';
-import { language, money, number, percent, t } from './texts.js';
+import { language, money, number, numberFormat, percent, t } from './texts.js';
+import { formatOf } from './zone.js';
 
 /** markets are the records of summaries, each with its product. */
 export const markets = (summaries) => summaries.flatMap(({ data, query }) => data.map((m) => ({ ...m, itemId: query.itemId })));
@@ -17,7 +18,7 @@ const marketId = (m) => `${m.itemId} ${market(m)}`;
 /** Under is a value with where or when it was below it. */
 const Under = ({ value, words }) => <span>{value}<small>{words.filter(Boolean).join(' · ')}</small></span>;
 
-const day = (date) => new Intl.DateTimeFormat(language, { timeZone: 'UTC', dateStyle: 'medium' }).format(Date.parse(date));
+const day = (date) => formatOf(language, { timeZone: 'UTC', dateStyle: 'medium' }).format(Date.parse(date));
 
 /** Cheapest is the cheapest current offer with its shipping, or why there is none. */
 function Cheapest({ market: m, siteName }) {
@@ -62,7 +63,7 @@ export function Positions({ summaries, product }) {
   </>;
 }
 
-const signedPercent = (v) => (v === null || v === undefined ? '' : `${new Intl.NumberFormat(language, { maximumFractionDigits: 1, signDisplay: 'exceptZero' }).format(v)} %`);
+const signedPercent = (v) => (v === null || v === undefined ? '' : `${numberFormat({ maximumFractionDigits: 1, signDisplay: 'exceptZero' }).format(v)} %`);
 
 /** Boxes has who held the buy box: shares of all captures at sites that have one. */
 export function Boxes({ summaries, product }) {

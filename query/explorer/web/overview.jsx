@@ -33,11 +33,12 @@ export async function readStart(signal, again = false) {
   if (shown.of !== of) forgetStart();
   shown.of = of;
   const read = { path: 'ext/v1/overview', params: { since, ownMerchant, site: asked.site, timezone: zoned() } };
+  const answer = api.page(read.path, read.params, signal);
   if (!again) {
     draw(<Same reads={[read]} calls={[]} note={t.mcpStart} />, by('overview-same'));
     by('overview-status').textContent = t.loadingView;
   }
-  const { data, query } = await api.page(read.path, read.params, signal);
+  const { data, query } = await answer;
   learn(data.flatMap((list) => list.products));
   await sitesRead();
   await Promise.all(data.filter((list) => whole.has(list.list)).map((list) => complete(list, signal)));

@@ -114,14 +114,23 @@ export function speak(to) {
   for (const e of document.querySelectorAll('[data-language]')) e.setAttribute('aria-pressed', e.dataset.language === language);
 }
 
-export const number = (n) => new Intl.NumberFormat(language).format(n);
+const numbers = new Map(); // a formatter costs more than a thousand numbers
 
-export const percent = (v) => `${new Intl.NumberFormat(language, { maximumFractionDigits: 1 }).format(v)} %`;
+/** numberFormat gives the formatter of these options in the language, made once. */
+export function numberFormat(options = {}) {
+  const key = `${language} ${JSON.stringify(options)}`;
+  if (!numbers.has(key)) numbers.set(key, new Intl.NumberFormat(language, options));
+  return numbers.get(key);
+}
+
+export const number = (n) => numberFormat().format(n);
+
+export const percent = (v) => `${numberFormat({ maximumFractionDigits: 1 }).format(v)} %`;
 
 /** bytes writes a length in the unit that people read. */
 export function bytes(n) {
   const [unit, size] = [['megabyte', 1e6], ['kilobyte', 1e3]].find(([, size]) => n >= size) ?? ['byte', 1];
-  return new Intl.NumberFormat(language, { style: 'unit', unit, unitDisplay: unit === 'byte' ? 'long' : 'short', maximumFractionDigits: 1 }).format(n / size);
+  return numberFormat({ style: 'unit', unit, unitDisplay: unit === 'byte' ? 'long' : 'short', maximumFractionDigits: 1 }).format(n / size);
 }
 
 /** fromNow writes how long ago something was, or in how long it is, from ms. */
@@ -130,20 +139,12 @@ export function fromNow(ms) {
   return new Intl.RelativeTimeFormat(language, { style: 'short' }).format(Math.trunc(ms / length), unit);
 }
 
-const moneyFormats = new Map();
-
 /** money writes an amount in the main unit of its currency. */
 export function money(value, currency) {
   if (value === null || value === undefined) return '';
-  const key = `${language} ${currency}`;
-  let f = moneyFormats.get(key);
-  if (!f) {
-    try {
-      f = new Intl.NumberFormat(language, { style: 'currency', currency });
-    } catch {
-      f = { format: (v) => `${v} ${currency}` };
-    }
-    moneyFormats.set(key, f);
+  try {
+    return numberFormat({ style: 'currency', currency }).format(value);
+  } catch { // it is no currency of three letters
+    return `${value} ${currency}`;
   }
-  return f.format(value);
 }

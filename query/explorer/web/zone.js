@@ -1,22 +1,22 @@
 // Times in the zone that the person chose.
 
-const formats = new Map();
+const formats = new Map(); // a formatter costs more than a hundred times
 
-function formatOf(zone) {
-  let f = formats.get(zone);
-  if (!f) {
-    f = new Intl.DateTimeFormat('en-CA', {
-      timeZone: zone, hourCycle: 'h23', year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit', second: '2-digit',
-    });
-    formats.set(zone, f);
-  }
-  return f;
+/** formatOf gives the formatter of these options, made once. */
+export function formatOf(locale, options) {
+  const key = `${locale} ${JSON.stringify(options)}`;
+  if (!formats.has(key)) formats.set(key, new Intl.DateTimeFormat(locale, options));
+  return formats.get(key);
 }
+
+const partsOf = (zone) => formatOf('en-CA', {
+  timeZone: zone, hourCycle: 'h23', year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit', second: '2-digit',
+});
 
 /** known tells whether the browser knows a zone by this name. */
 export function known(zone) {
   try {
-    formatOf(zone);
+    partsOf(zone);
     return zone !== '';
   } catch {
     return false;
@@ -25,7 +25,7 @@ export function known(zone) {
 
 /** local gives an instant in ms as YYYY-MM-DDTHH:MM:SS of the zone. */
 export function local(ms, zone) {
-  const p = Object.fromEntries(formatOf(zone).formatToParts(ms).map((x) => [x.type, x.value]));
+  const p = Object.fromEntries(partsOf(zone).formatToParts(ms).map((x) => [x.type, x.value]));
   return `${p.year}-${p.month}-${p.day}T${p.hour}:${p.minute}:${p.second}`;
 }
 
@@ -51,7 +51,5 @@ export function daysOf({ from, to, zone }) {
 
 /** show writes an instant for people. */
 export function show(ms, zone, language, seconds = false) {
-  return new Intl.DateTimeFormat(language, {
-    timeZone: zone, dateStyle: 'medium', timeStyle: seconds ? 'medium' : 'short',
-  }).format(ms);
+  return formatOf(language, { timeZone: zone, dateStyle: 'medium', timeStyle: seconds ? 'medium' : 'short' }).format(ms);
 }
