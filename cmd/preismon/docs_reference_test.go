@@ -1,11 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -124,13 +126,48 @@ type eventSchema struct {
 	Type        any                     `json:"type"`
 	Description string                  `json:"description"`
 	Required    []string                `json:"required"`
-	Properties  map[string]*eventSchema `json:"properties"`
+	Properties  schemaFields            `json:"properties"`
 	Items       *eventSchema            `json:"items"`
+	Additional  *eventSchema            `json:"additionalProperties"`
 	Enum        []string                `json:"enum"`
 	Const       any                     `json:"const"`
 	Pattern     string                  `json:"pattern"`
+	MaxLength   int                     `json:"maxLength"`
+	MaxItems    int                     `json:"maxItems"`
+	AnyOf       []*eventSchema          `json:"anyOf"`
 	OneOf       []*eventSchema          `json:"oneOf"`
 	Defs        map[string]*eventSchema `json:"$defs"`
+}
+
+// schemaFields are the fields of an object, in the order of the file.
+type schemaFields []schemaField
+
+type schemaField struct {
+	name string
+	*eventSchema
+}
+
+func (f *schemaFields) UnmarshalJSON(text []byte) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	if _, err := d.Token(); err != nil {
+		return err
+	}
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return err
+		}
+		field := schemaField{name: name.(string)}
+		if err := d.Decode(&field.eventSchema); err != nil {
+			return err
+		}
+		*f = append(*f, field)
+	}
+	return nil
+}
+
+func (f schemaFields) named(name string) *eventSchema {
+	return f[slices.IndexFunc(f, func(field schemaField) bool { return field.name == name })].eventSchema
 }
 
 // eventsPage describes every kind of event.
@@ -145,8 +182,8 @@ func eventsPage(t *testing.T) string {
 	fieldTable(&b, &s)
 	shown := map[string]bool{}
 	for _, one := range s.OneOf {
-		kind := fmt.Sprint(one.Properties["kind"].Const)
-		name := strings.TrimPrefix(one.Properties["data"].Ref, "#/$defs/")
+		kind := fmt.Sprint(one.Properties.named("kind").Const)
+		name := strings.TrimPrefix(one.Properties.named("data").Ref, "#/$defs/")
 		example, err := os.ReadFile(filepath.Join(folder, "testdata", kind+".json"))
 		must(t, err)
 		e, err := event.Decode(example)
@@ -156,11 +193,11 @@ func eventsPage(t *testing.T) string {
 		shown[name] = true
 	}
 	b.WriteString("\n# Records and values\n")
-	for _, name := range sortedNames(s.Defs) {
+	for _, name := range slices.Sorted(maps.Keys(s.Defs)) {
 		d := s.Defs[name]
 		fmt.Fprintf(&b, "\n## Record %s\n\n", name)
 		if d.Properties == nil {
-			b.WriteString(inCell(cmp.Or(d.Description, "A text.")) + limits(d) + "\n")
+			b.WriteString(inCell(d.Description) + limits(d) + "\n")
 			continue
 		}
 		if d.Description != "" {
@@ -171,56 +208,75 @@ func eventsPage(t *testing.T) string {
 	return b.String()
 }
 
-func sortedNames(of map[string]*eventSchema) []string {
-	var names []string
-	for n := range of {
-		names = append(names, n)
-	}
-	slices.Sort(names)
-	return names
-}
-
 func fieldTable(b *strings.Builder, s *eventSchema) {
 	b.WriteString("| Field | Type | Required | Meaning |\n|---|---|---|---|\n")
-	for _, name := range sortedNames(s.Properties) {
-		f := s.Properties[name]
+	fieldRows(b, "", s)
+}
+
+// fieldRows describes the fields of an object, and after each those within it.
+func fieldRows(b *strings.Builder, within string, s *eventSchema) {
+	for _, f := range s.Properties {
 		required := ""
-		if slices.Contains(s.Required, name) {
+		if slices.Contains(s.Required, f.name) {
 			required = "yes"
 		}
-		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", name, typeName(f), required, inCell(f.Description+limits(f)))
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", within+f.name, typeName(f.eventSchema), required, inCell(f.Description+limits(f.eventSchema)))
+		switch {
+		case f.Properties != nil:
+			fieldRows(b, within+f.name+".", f.eventSchema)
+		case f.Items != nil && f.Items.Properties != nil:
+			fieldRows(b, within+f.name+"[].", f.Items)
+		}
 	}
 }
 
+// typeName is the type of a value that is not null.
 func typeName(s *eventSchema) string {
-	if name, ok := strings.CutPrefix(s.Ref, "#/$defs/"); ok {
+	switch {
+	case s.Ref != "":
+		name := strings.TrimPrefix(s.Ref, "#/$defs/")
 		return "[" + name + "](#record-" + strings.ToLower(name) + ")"
-	}
-	if s.Items != nil {
+	case s.Items != nil:
 		return "list of " + typeName(s.Items)
+	case s.AnyOf != nil:
+		return typeName(s.AnyOf[0])
+	case s.Enum != nil:
+		return "string"
+	case s.Const != nil:
+		return "number"
+	case s.Type == nil:
+		return "any"
+	case s.Additional != nil:
+		return "object of " + typeName(s.Additional) + "s"
 	}
 	if all, ok := s.Type.([]any); ok {
 		return fmt.Sprint(all[0])
 	}
-	if s.Type == nil {
-		return ""
-	}
 	return fmt.Sprint(s.Type)
 }
 
-// limits says which values a eventSchema takes, as far as a person needs it.
-func limits(s *eventSchema) string {
-	switch {
-	case len(s.Enum) > 20:
-		return ""
-	case len(s.Enum) > 0:
-		return " One of " + quotedAll(s.Enum) + "."
-	case s.Const != nil:
-		return fmt.Sprintf(" Always `%v`.", s.Const)
-	case s.Pattern != "":
-		return " Like `" + s.Pattern + "`."
+// limits says which values there are, as far as a person needs it.
+func limits(s *eventSchema) (text string) {
+	each := s
+	if s.Items != nil {
+		each = s.Items
 	}
-	return ""
+	switch {
+	case len(each.Enum) > 20:
+	case len(each.Enum) > 0:
+		text += " One of " + quotedAll(each.Enum) + "."
+	case each.Const != nil:
+		text += fmt.Sprintf(" Always `%v`.", each.Const)
+	case each.Pattern != "":
+		text += " Matches `" + each.Pattern + "`."
+	}
+	if s.MaxLength > 0 {
+		text += fmt.Sprintf(" At most %d bytes.", s.MaxLength)
+	}
+	if s.MaxItems > 0 {
+		text += fmt.Sprintf(" At most %d.", s.MaxItems)
+	}
+	return text
 }
 
 // errorsPage lists the codes of the public surface.
