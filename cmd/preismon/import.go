@@ -135,7 +135,7 @@ func (c *importCmd) mapping() (*maps.Mapping, error) {
 		if m, err := maps.Builtin(c.Map); err == nil {
 			return m, nil
 		}
-		return nil, fmt.Errorf("map: there is no file %s, and no built-in mapping of that name (observations, marketplace-offers, example)", c.Map)
+		return nil, fmt.Errorf("map: there is no file %s, and no built-in mapping of that name (observations, marketplace-offers, example); without --map the columns are guessed and a mapping is written", c.Map)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("map: %w", err)

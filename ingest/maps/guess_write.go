@@ -220,6 +220,8 @@ func (g *guesser) writeTime(b *bytes.Buffer, where place) {
 		if joined := g.joined(clock); joined != nil {
 			fmt.Fprintf(b, "    clock: %s\n", scalar(g.header[clock]))
 			forms = joined
+		} else {
+			g.doubt("what stands in column %q is no time of day: it is not used (columns.capturedAt.clock)", g.header[clock])
 		}
 	}
 	names := make([]string, len(forms))
@@ -245,13 +247,25 @@ func (g *guesser) writeTime(b *bytes.Buffer, where place) {
 	}
 }
 
-// joined are the forms of day and time of day together; nil: there are none.
+// joined are the forms of day and time of day together, of the rows with a time
+// of day and of those without; nil: there are none, or fewer than half of the
+// times are any. A row whose time is none will be rejected, and its line named.
 func (g *guesser) joined(clock int) []timeForm {
 	var both []string
+	wrong := 0
 	for _, row := range g.rows {
-		if max(clock, g.columns["capturedAt"]) < len(row) {
-			both = append(both, strings.TrimSpace(row[g.columns["capturedAt"]])+" "+strings.TrimSpace(row[clock]))
+		if max(clock, g.columns["capturedAt"]) >= len(row) {
+			continue
 		}
+		at := strings.TrimSpace(row[clock])
+		if at != "" && !isClock(at) {
+			wrong++
+			continue
+		}
+		both = append(both, strings.TrimSpace(strings.TrimSpace(row[g.columns["capturedAt"]])+" "+at))
+	}
+	if wrong > len(both) {
+		return nil
 	}
 	return formsOf(both)
 }
