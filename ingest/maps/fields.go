@@ -108,7 +108,7 @@ func amount(a *Amount, at int, rec []string, cur contracts.Currency, line int, w
 		}
 	}
 	n, ok := plainAmountText(a, s)
-	if n == "" && ok {
+	if n == "" && ok || slices.ContainsFunc(a.Blank, func(w string) bool { return strings.EqualFold(s, w) }) {
 		return -1, nil
 	}
 	if !ok {

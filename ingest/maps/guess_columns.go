@@ -17,10 +17,7 @@ func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 
 // fieldNames are the names that columns have in files of German and English
 // shops, folded, the likeliest first, by field.
-var fieldNames = []struct {
-	field string
-	names []string
-}{
+var fieldNames = []fieldName{
 	{"ean", []string{"ean", "gtin", "ean13", "gtin13", "gtin14", "eancode", "barcode", "upc"}},
 	{"pzn", []string{"pzn"}},
 	{"asinLocale", []string{"asinlocale"}},
@@ -29,7 +26,7 @@ var fieldNames = []struct {
 	{"price", []string{"price", "preis", "currentprice", "saleprice", "offerprice", "verkaufspreis", "vkpreis", "vk", "bruttopreis", "preisbrutto", "endpreis", "unitprice", "pricevalue", "amount", "betrag"}},
 	{"shipping", []string{"shipping", "shippingcost", "shippingprice", "versand", "versandkosten", "lieferkosten", "deliverycost"}},
 	{"currency", []string{"currency", "currencycode", "wahrung", "waehrung"}},
-	{"capturedAt", []string{"capturedat", "seenat", "observedat", "crawledat", "scrapedat", "checkedat", "retrievedat", "timestamp", "zeitstempel", "datetime", "datumuhrzeit", "zeitpunkt", "erfasstam", "abgerufenam", "date", "datum", "tag", "day", "seen", "createdat"}},
+	{"capturedAt", []string{"capturedat", "seenat", "observedat", "crawledat", "scrapedat", "checkedat", "retrievedat", "timestamp", "zeitstempel", "datetime", "datumuhrzeit", "zeitpunkt", "erfasstam", "abgerufenam", "captured", "observed", "crawled", "scraped", "checked", "retrieved", "erfasst", "abgerufen", "stand", "date", "datum", "tag", "day", "seen", "createdat"}},
 	{"clock", []string{"uhrzeit", "time", "zeit", "clock"}},
 	{"availability", []string{"availability", "available", "isavailable", "verfugbarkeit", "verfuegbarkeit", "verfugbar", "verfuegbar", "lieferbar", "instock", "stock", "stockstatus", "lagerstatus", "status"}},
 	{"merchant", []string{"merchant", "merchantname", "seller", "sellername", "handler", "haendler", "verkaufer", "verkaeufer", "anbieter", "vendor"}},
@@ -42,6 +39,15 @@ var fieldNames = []struct {
 	{"manufacturer", []string{"manufacturer", "hersteller", "maker"}},
 	{"name", []string{"name", "productname", "produktname", "title", "producttitle", "titel", "bezeichnung", "artikelbezeichnung", "artikelname", "produktbezeichnung", "product", "produkt", "artikel", "item"}},
 	{"productKey", []string{"sku", "artikelnummer", "artikelnr", "artnr", "articlenumber", "itemnumber", "produktnummer", "productid", "produktid", "itemid", "productkey", "productcode", "id", "mpn", "article"}},
+}
+
+type fieldName struct {
+	field string
+	names []string
+}
+
+func namesOf(field string) []string {
+	return fieldNames[slices.IndexFunc(fieldNames, func(f fieldName) bool { return f.field == field })].names
 }
 
 // guesser makes a mapping of a sample.
@@ -154,7 +160,7 @@ func (g *guesser) fits(field string, column int) bool {
 	values := g.values(column)
 	switch field {
 	case "price", "shipping":
-		return len(values) == 0 || share(values, isAmount) >= 0.5
+		return len(values) == 0 || amountShare(values, isAmount) >= 0.5
 	case "capturedAt":
 		return formOf(values) != nil
 	case "ean":
@@ -181,7 +187,7 @@ func (g *guesser) looksLike(field string, column int) bool {
 		f := formOf(values)
 		return f != nil && !f.number
 	}
-	return share(values, func(s string) bool { return isAmount(s) && strings.ContainsAny(s, ".,€$£") && !isDigits(s) }) >= 0.9
+	return amountShare(values, func(s string) bool { return isAmount(s) && strings.ContainsAny(s, ".,€$£") && !isDigits(s) }) >= 0.9
 }
 
 // isDomain tells a domain of the DNS, like shop.example.

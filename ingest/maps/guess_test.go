@@ -43,6 +43,19 @@ var guessCases = []struct {
 		rejected: 1, // 25:16
 	},
 	{
+		name: "scraped.csv", text: "product,url,price,stock,scraped\nKettle,https://a.example/kettle,$29.99,In Stock,\"Nov 24, 2026 8:15 AM\"\n" +
+			"Toaster,https://a.example/toaster,N/A,Out of Stock,\"Nov 24, 2026 8:16 PM\"\nMixer,https://a.example/mixer,-,Out of Stock,\"Nov 24, 2026 8:17 PM\"\n",
+		first:   maps.Shown{Line: 2, Site: "scraped", Product: "Kettle", CapturedAt: "2026-11-24T08:15:00Z", Price: "29.99", Currency: "USD", Outcome: "available"},
+		mapping: []string{`strip: ["$"], blank: ["N/A", "-"]`, `layouts: ["Jan 2, 2006 3:04 PM"]`},
+		doubts:  []string{"known by their name", "nothing names the country", "no column names the site", "say no zone"},
+	},
+	{
+		name: "stand.csv", text: "Shop;Artikelnummer;Preis;Stand\nladen.de;A;1,20;KW 48\nladen.de;B;k. A.;KW 48\n",
+		first:   maps.Shown{Line: 2, Site: "laden.de", Product: "A", CapturedAt: "2026-10-01T09:00:00Z", Price: "1.20", Currency: "EUR", Outcome: "available"},
+		mapping: []string{`blank: ["k. A."], missing: unavailable`, "from: fileTime"},
+		doubts:  []string{`"KW 48" in column "Stand"`, "the time of the file is taken", "no currency", "taken for unavailable"},
+	},
+	{
 		name: "windows.csv", text: "Shop;Art.-Nr.;Größe;Verfügbarkeit;Preis;Datum\nladen.at;7;groß;auf Lager;3,50 €;2026-10-01 08:00\nladen.at;8;klein;ausverkauft;;2026-10-01 08:00\n",
 		encode:  charmap.Windows1252.NewEncoder().String,
 		first:   maps.Shown{Line: 2, Site: "laden.at", Product: "7", CapturedAt: "2026-10-01T06:00:00Z", Price: "3.50", Currency: "EUR", Outcome: "available"},

@@ -85,14 +85,24 @@ func amountsOf(values []string) amountForm {
 // nothingToPay are words for an amount of zero.
 var nothingToPay = []string{"kostenlos", "kostenfrei", "versandkostenfrei", "gratis", "frei", "free", "free shipping", "inklusive", "inkl.", "gratuit", "gratuito"}
 
-// zeroWords are those of the values that mean zero.
-func zeroWords(values []string) (found []string) {
+// noAmount are texts for an amount that is not there.
+var noAmount = []string{"-", "--", "–", "—", "n/a", "na", "nan", "null", "none", "nil", "k.A.", "k. A.", "keine Angabe"}
+
+// wordsOf are those of the values that are among the words, in any case.
+func wordsOf(values, words []string) (found []string) {
 	for _, v := range values {
-		if slices.ContainsFunc(nothingToPay, func(w string) bool { return strings.EqualFold(w, v) }) {
+		if slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(w, v) }) {
 			found = append(found, v)
 		}
 	}
 	return found
+}
+
+// amountShare is the part of the values that are amounts, of those that are not
+// said to be none.
+func amountShare(values []string, ok func(string) bool) float64 {
+	none := wordsOf(values, noAmount)
+	return share(slices.DeleteFunc(slices.Clone(values), func(v string) bool { return slices.Contains(none, v) }), ok)
 }
 
 // currencyMarks are the currencies of the marks that stand beside amounts.
@@ -139,6 +149,10 @@ var timeForms = []timeForm{
 	{name: "2 Jan 2006 15:04"},
 	{name: "2 Jan 2006", day: true},
 	{name: "Jan 2, 2006", day: true},
+	{name: "Jan 2, 2006 3:04 PM"},
+	{name: "Jan 2, 2006, 3:04 PM"},
+	{name: "January 2, 2006", day: true},
+	{name: "2 January 2006", day: true},
 	{name: "20060102", day: true},
 	{name: "unix", zoned: true, number: true},
 	{name: "unixMillis", zoned: true, number: true},

@@ -92,17 +92,16 @@ func (g *guesser) write() ([]byte, error) {
 		g.doubt("%q could be a thousand or a fraction: it is read with the decimal mark %q (columns.price.decimal)", price.ambiguous, price.decimal)
 	}
 	missing := ""
-	if _, ok := g.columns["availability"]; !ok && g.blank("price") {
+	none := wordsOf(g.of("price"), noAmount)
+	if _, ok := g.columns["availability"]; !ok && (g.blank("price") || len(none) > 0) {
 		missing = ", missing: unavailable"
 		g.doubt("a row without a price is taken for unavailable (columns.price.missing)")
 	}
-	fmt.Fprintf(&b, "  price: {column: %s%s%s}\n", scalar(g.header[g.columns["price"]]), amountOptions(price), missing)
+	fmt.Fprintf(&b, "  price: {column: %s%s%s%s}\n", scalar(g.header[g.columns["price"]]), amountOptions(price), wordOption("blank", none), missing)
 	if column, ok := g.columns["shipping"]; ok {
-		zero := ""
-		if words := zeroWords(g.of("shipping")); len(words) > 0 {
-			zero = ", zero: [" + list(words) + "]"
-		}
-		fmt.Fprintf(&b, "  shipping: {column: %s%s%s}\n", scalar(g.header[column]), amountOptions(amountsOf(g.of("shipping"))), zero)
+		values := g.of("shipping")
+		fmt.Fprintf(&b, "  shipping: {column: %s%s%s%s}\n", scalar(g.header[column]), amountOptions(amountsOf(values)),
+			wordOption("zero", wordsOf(values, nothingToPay)), wordOption("blank", wordsOf(values, noAmount)))
 	}
 	if hasCurrency {
 		fmt.Fprintf(&b, "  currency: {column: %s, values: {\"€\": EUR, \"$\": USD, \"£\": GBP}}\n", scalar(g.header[g.columns["currency"]]))
@@ -144,6 +143,7 @@ func (g *guesser) lacks() error {
 	}
 	f.Check(has("price"), "no column looks like prices (columns.price)")
 	if !has("capturedAt") {
+		g.doubtUnreadTimes()
 		g.origin = originOf(g.file)
 		f.Check(g.origin != "", "no column looks like the time of a capture (columns.capturedAt), and the file's name and time tell none")
 	}
@@ -159,6 +159,17 @@ func (g *guesser) lacks() error {
 		return fault.New(fault.Invalid, "", "%s; the columns are %q: write a mapping and give it by --map (--example-map explains one)", strings.ReplaceAll(err.Error(), "\n", "; "), g.header)
 	}
 	return nil
+}
+
+// doubtUnreadTimes names the columns that are called like a capture time, and hold
+// none that is understood.
+func (g *guesser) doubtUnreadTimes() {
+	for i, h := range g.header {
+		values := g.values(i)
+		if len(values) > 0 && slices.Contains(namesOf("capturedAt"), plainName(h)) {
+			g.doubt("%q in column %q is in no form of a time that is tried: it is not used (columns.capturedAt.column and layouts)", cut(values[0], 40), h)
+		}
+	}
 }
 
 func (g *guesser) of(field string) []string { return g.values(g.columns[field]) }
@@ -290,6 +301,14 @@ func (g *guesser) writeFlags(b *bytes.Buffer) {
 	}
 }
 
+// wordOption is an option that has words, if there are any.
+func wordOption(name string, words []string) string {
+	if len(words) == 0 {
+		return ""
+	}
+	return ", " + name + ": [" + list(words) + "]"
+}
+
 func amountOptions(f amountForm) string {
 	s := ""
 	if f.decimal != "." {
@@ -298,10 +317,7 @@ func amountOptions(f amountForm) string {
 	if f.thousands != "" {
 		s += ", thousands: " + scalar(f.thousands)
 	}
-	if len(f.strip) > 0 {
-		s += ", strip: [" + list(f.strip) + "]"
-	}
-	return s
+	return s + wordOption("strip", f.strip)
 }
 
 // scalar is a text as YAML takes it: JSON's form is always right.

@@ -105,6 +105,7 @@ type Amount struct {
 	Thousands string   `yaml:"thousands"`
 	Strip     []string `yaml:"strip"`
 	Zero      []string `yaml:"zero"`
+	Blank     []string `yaml:"blank"`
 	Minor     bool     `yaml:"minor"`
 	Missing   string   `yaml:"missing"` // of the price only
 }
