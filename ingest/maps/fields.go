@@ -1,6 +1,7 @@
 package maps
 
 import (
+	"net/url"
 	"slices"
 	"strings"
 	"unicode"
@@ -29,6 +30,9 @@ func text(t *Text, at texts, rec []string) string {
 		}
 		s = strings.Join(parts, t.Join)
 	}
+	if t.Host {
+		s = hostOf(s)
+	}
 	if t.Values != nil {
 		if v, ok := t.Values[s]; ok {
 			s = v
@@ -41,6 +45,15 @@ func text(t *Text, at texts, rec []string) string {
 		return s
 	}
 	return t.Prefix + s + t.Suffix
+}
+
+// hostOf is the host of an address on the web, without www.; of another text, the text.
+func hostOf(s string) string {
+	u, err := url.Parse(s)
+	if err != nil || u.Host == "" {
+		return s
+	}
+	return strings.TrimPrefix(strings.ToLower(u.Hostname()), "www.")
 }
 
 // squeeze makes every run of blanks, tabs and line breaks one blank, and

@@ -56,6 +56,7 @@ type guesser struct {
 	file    string
 	label   string
 	prices  []int          // of columns that look like one, where none has the name; two or more: a column for each shop
+	hosts   bool           // sites are the hosts of the addresses, where no column names them
 	origin  string         // what tells the capture time where no column does
 	columns map[string]int // of each field
 	doubts  []string
@@ -123,6 +124,10 @@ func (g *guesser) findColumns() {
 			delete(g.columns, "merchant")
 			g.doubt("column %q has domains: each is taken for a site (columns.site; columns.merchant, if all sell at one site)", g.header[merchant])
 		}
+	}
+	if address, ok := g.columns["url"]; ok {
+		_, named := g.columns["site"]
+		g.hosts = !named && share(g.values(address), func(s string) bool { return hostOf(s) != s && isDomain(hostOf(s)) }) >= 0.9
 	}
 	if _, ok := g.columns["price"]; !ok {
 		for i := range g.header {

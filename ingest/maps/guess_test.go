@@ -43,11 +43,11 @@ var guessCases = []struct {
 		rejected: 1, // 25:16
 	},
 	{
-		name: "scraped.csv", text: "product,url,price,stock,scraped\nKettle,https://a.example/kettle,$29.99,In Stock,\"Nov 24, 2026 8:15 AM\"\n" +
-			"Toaster,https://a.example/toaster,N/A,Out of Stock,\"Nov 24, 2026 8:16 PM\"\nMixer,https://a.example/mixer,-,Out of Stock,\"Nov 24, 2026 8:17 PM\"\n",
-		first:   maps.Shown{Line: 2, Site: "scraped", Product: "Kettle", CapturedAt: "2026-11-24T08:15:00Z", Price: "29.99", Currency: "USD", Outcome: "available"},
-		mapping: []string{`strip: ["$"], blank: ["N/A", "-"]`, `layouts: ["Jan 2, 2006 3:04 PM"]`},
-		doubts:  []string{"known by their name", "nothing names the country", "no column names the site", "say no zone"},
+		name: "scraped.csv", text: "product,url,price,stock,scraped\nKettle,https://www.A.example/kettle?x=1,$29.99,In Stock,\"Nov 24, 2026 8:15 AM\"\n" +
+			"Toaster,https://b.example/toaster,N/A,Out of Stock,\"Nov 24, 2026 8:16 PM\"\nMixer,https://a.example/mixer,-,Out of Stock,\"Nov 24, 2026 8:17 PM\"\n",
+		first:   maps.Shown{Line: 2, Site: "a.example", Product: "Kettle", CapturedAt: "2026-11-24T08:15:00Z", Price: "29.99", Currency: "USD", Outcome: "available"},
+		mapping: []string{`site: {column: "url", host: true}`, `strip: ["$"], blank: ["N/A", "-"]`, `layouts: ["Jan 2, 2006 3:04 PM"]`},
+		doubts:  []string{"known by their name", "nothing names the country", "it is the host of the address", "say no zone"},
 	},
 	{
 		name: "stand.csv", text: "Shop;Artikelnummer;Preis;Stand\nladen.de;A;1,20;KW 48\nladen.de;B;k. A.;KW 48\n",

@@ -73,6 +73,10 @@ func (g *guesser) write() ([]byte, error) {
 	fmt.Fprintf(&b, "\ncolumns:\n")
 	if column, ok := g.columns["site"]; ok {
 		fmt.Fprintf(&b, "  site: %s\n", scalar(g.header[column]))
+	} else if g.hosts {
+		address := g.header[g.columns["url"]]
+		fmt.Fprintf(&b, "  site: {column: %s, host: true}\n", scalar(address))
+		g.doubt("no column names the site: it is the host of the address in column %q (columns.site)", address)
 	} else {
 		key := cmp.Or(slug(g.label), "my-shop")
 		fmt.Fprintf(&b, "  site: {value: %s}\n", scalar(ofMandate+"_"+key))
@@ -184,12 +188,16 @@ func (g *guesser) blank(field string) bool {
 // sitesOf gives the names of sites that cannot be keys as they are, and the
 // country of the most sites, if their domains tell it.
 func (g *guesser) sitesOf() (odd []string, where place, known bool) {
-	column, ok := g.columns["site"]
-	if !ok {
-		return nil, place{}, false
+	var values []string
+	if column, ok := g.columns["site"]; ok {
+		values = g.values(column)
+	} else if g.hosts {
+		for _, address := range g.of("url") {
+			values = append(values, hostOf(address))
+		}
 	}
 	counts := map[string]int{}
-	for _, s := range g.values(column) {
+	for _, s := range values {
 		if key := contracts.SiteKey(siteKey(s)); !key.Valid() {
 			odd = append(odd, s)
 		}

@@ -62,6 +62,7 @@ type Text struct {
 	Column  string            `yaml:"column"`
 	Columns []string          `yaml:"columns"`
 	Join    string            `yaml:"join"`
+	Host    bool              `yaml:"host"`
 	Value   string            `yaml:"value"`
 	Values  map[string]string `yaml:"values"`
 	Prefix  string            `yaml:"prefix"`
