@@ -39,7 +39,7 @@ const readyTimeout = 3 * time.Second
 func newAdmin() *admin {
 	a := &admin{registry: prometheus.NewRegistry(), abouts: map[string]func() any{}}
 	a.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	info := prometheus.NewGauge(prometheus.GaugeOpts{Name: "preismon_build_info", Help: "1; the build is a label.", ConstLabels: prometheus.Labels{"build": build()}})
+	info := prometheus.NewGauge(prometheus.GaugeOpts{Name: "preismon_build_info", Help: "Always 1; the build is in the label.", ConstLabels: prometheus.Labels{"build": build()}})
 	info.Set(1)
 	a.registry.MustRegister(info)
 	return a

@@ -10,17 +10,17 @@ func observeAdmission(a *admin, stats func() admission.Stats) {
 	counter := func(name, help string, of func(admission.Stats) uint64, labels ...string) {
 		a.counter(name, help, func() uint64 { return of(stats()) }, labels...)
 	}
-	gauge("preismon_store_slices", "Slices of streams that are being read.", func(s admission.Stats) int64 { return int64(s.LongRows) })
-	gauge("preismon_read_memory_bytes", "Memory that reads under way hold.", func(s admission.Stats) int64 { return s.Held })
-	gauge("preismon_read_memory_limit_bytes", "Memory that they may hold.", func(s admission.Stats) int64 { return s.Memory })
-	const reads = "Results reads under way."
+	gauge("preismon_store_slices", "Slices of streams being read from ClickHouse.", func(s admission.Stats) int64 { return int64(s.LongRows) })
+	gauge("preismon_read_memory_bytes", "Memory held by reads in progress.", func(s admission.Stats) int64 { return s.Held })
+	gauge("preismon_read_memory_limit_bytes", "Limit of the memory held by reads in progress.", func(s admission.Stats) int64 { return s.Memory })
+	const reads = "Reads and agents' calls in progress."
 	gauge("preismon_reads", reads, func(s admission.Stats) int64 { return int64(s.Streams) }, "kind", "stream")
 	gauge("preismon_reads", reads, func(s admission.Stats) int64 { return int64(s.Reads - s.Streams) }, "kind", "other")
-	const waiting = "Reads that wait to be admitted."
+	const waiting = "Reads waiting to be admitted."
 	gauge("preismon_reads_waiting", waiting, func(s admission.Stats) int64 { return int64(s.Waiting) }, "for", "memory")
 	gauge("preismon_reads_waiting", waiting, func(s admission.Stats) int64 { return int64(s.StatementsWaiting) }, "for", "statement")
-	const refused = "Reads refused for want of capacity, by whose share it was."
+	const refused = "Reads refused for lack of capacity, by whether the share of the account or of the node was used up."
 	counter("preismon_reads_refused_total", refused, func(s admission.Stats) uint64 { return s.RefusedAccount }, "share", "account")
 	counter("preismon_reads_refused_total", refused, func(s admission.Stats) uint64 { return s.RefusedNode }, "share", "node")
-	counter("preismon_reads_reclaimed_total", "Parts of streams taken back from clients that took nothing.", func(s admission.Stats) uint64 { return s.Reclaimed })
+	counter("preismon_reads_reclaimed_total", "Slices whose memory was reclaimed because their clients were not reading.", func(s admission.Stats) uint64 { return s.Reclaimed })
 }

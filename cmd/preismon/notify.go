@@ -70,11 +70,11 @@ func (c *notifyCmd) observed(file *notify.File, stats *notify.Stats, log *slog.L
 	l, a := newLifecycle(log), newAdmin()
 	for name := range file.Targets {
 		of := func() notify.TargetStats { return stats.Targets()[name] }
-		a.counter("preismon_notify_delivered_total", "Alerts that the target took.", func() uint64 { return of().Delivered }, "target", name)
-		a.counter("preismon_notify_retried_total", "Attempts to deliver that failed.", func() uint64 { return of().Retried }, "target", name)
-		a.counter("preismon_notify_given_up_total", "Alerts that the target did not take within its giveUpAfter.", func() uint64 { return of().GivenUp }, "target", name)
-		a.counter("preismon_notify_unread_total", "Looks at the service that failed.", func() uint64 { return of().Unread }, "target", name)
-		a.gauge("preismon_notify_held_seconds", "For how long the alert at the head is tried; 0: none is.", func() float64 {
+		a.counter("preismon_notify_delivered_total", "Alerts that the target accepted.", func() uint64 { return of().Delivered }, "target", name)
+		a.counter("preismon_notify_retried_total", "Failed delivery attempts.", func() uint64 { return of().Retried }, "target", name)
+		a.counter("preismon_notify_given_up_total", "Alerts that the target did not accept within its giveUpAfter.", func() uint64 { return of().GivenUp }, "target", name)
+		a.counter("preismon_notify_unread_total", "Failed requests to the service.", func() uint64 { return of().Unread }, "target", name)
+		a.gauge("preismon_notify_held_seconds", "How long delivery of the first waiting alert has been tried; 0: none is waiting.", func() float64 {
 			if since := of().HeldSince; !since.IsZero() {
 				return time.Since(since).Seconds()
 			}

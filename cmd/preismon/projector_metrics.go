@@ -23,16 +23,16 @@ type projectorMetrics struct {
 func newProjectorMetrics() *projectorMetrics {
 	return &projectorMetrics{
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "preismon_projector_insert_seconds", Help: "Time of one insert into a table.", Buckets: prometheus.ExponentialBuckets(0.005, 2, 14),
+			Name: "preismon_projector_insert_seconds", Help: "Duration of a successful insert into a table.", Buckets: prometheus.ExponentialBuckets(0.005, 2, 14),
 		}, []string{"table"}),
 		rows: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "preismon_projector_insert_rows", Help: "Rows of one insert into a table.", Buckets: prometheus.ExponentialBuckets(1, 8, 8),
+			Name: "preismon_projector_insert_rows", Help: "Rows per insert into a table.", Buckets: prometheus.ExponentialBuckets(1, 8, 8),
 		}, []string{"table"}),
 		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "preismon_projector_insert_failures_total", Help: "Inserts into a table whose success is not known.",
+			Name: "preismon_projector_insert_failures_total", Help: "Inserts into a table that may or may not have succeeded.",
 		}, []string{"table"}),
 		audits: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "preismon_audits_total", Help: "Audits by their result: clean, found, failed.",
+			Name: "preismon_audits_total", Help: "Audits that the leader ran, by result: clean, found, failed.",
 		}, []string{"result"}),
 	}
 }
@@ -75,18 +75,18 @@ func (p *projection) observe(a *admin) {
 	}
 	a.gauge("preismon_projector_leader", "1 while this process leads its partition.", func() float64 { return truth(p.led.Load() != nil) })
 	a.gauge("preismon_projector_partition", "The partition that this process leads or stands by for.", func() float64 { return float64(p.share.Partition) })
-	a.gauge("preismon_projector_partitions", "How many partitions there are.", func() float64 { return float64(p.share.Partitions) })
+	a.gauge("preismon_projector_partitions", "The total number of partitions.", func() float64 { return float64(p.share.Partitions) })
 	for name, of := range map[string]struct {
 		help  string
 		value func(*led) float64
 	}{
 		"preismon_projector_lag_messages": {
-			"Messages of OBSERVATIONS that are not applied yet; only while this process leads.",
+			"Messages of OBSERVATIONS not applied yet; exposed only while this process leads.",
 			func(l *led) float64 { return float64(lag(l.consumer.Progress().Observations)) },
 		},
-		"preismon_projector_lag_seconds": {"How long ago what is applied last came into OBSERVATIONS; 0 without lag. Only while this process leads.", behind},
+		"preismon_projector_lag_seconds": {"Time since the last applied message was stored in OBSERVATIONS; 0 without lag. Exposed only while this process leads.", behind},
 		"preismon_projector_catalog_lag_messages": {
-			"Messages of CATALOG that are not applied yet; only while this process leads.",
+			"Messages of CATALOG not applied yet; exposed only while this process leads.",
 			func(l *led) float64 { return float64(lag(l.consumer.Progress().Catalog)) },
 		},
 	} {
@@ -98,53 +98,53 @@ func (p *projection) observe(a *admin) {
 			return of.value(l), true
 		})
 	}
-	a.counter("preismon_projector_batches_total", "Batches applied, of both streams.", func() uint64 { return p.progress().Batches })
+	a.counter("preismon_projector_batches_total", "Batches applied, from both streams.", func() uint64 { return p.progress().Batches })
 	a.counter("preismon_projector_events_total", "Events applied.", func() uint64 { return p.progress().Events })
-	a.counter("preismon_projector_passed_messages_total", "Messages of OBSERVATIONS passed over, since they are of other partitions.", func() uint64 { return p.progress().Passed })
+	a.counter("preismon_projector_passed_messages_total", "Messages of OBSERVATIONS skipped because they belong to other partitions.", func() uint64 { return p.progress().Passed })
 	a.counter("preismon_projector_rows_total", "Rows written to observations.", func() uint64 { return p.stats().Rows })
-	a.counter("preismon_projector_fanned_rows_total", "Rows written to observations_by_mandate.", func() uint64 { return p.stats().FannedRows })
-	a.counter("preismon_projector_dead_letters_total", "Messages put into the dead letters.", func() uint64 { return p.progress().Poison })
-	a.counter("preismon_projector_retries_total", "Tries after a first one that failed.", func() uint64 { return p.progress().Retries })
-	a.counter("preismon_projector_redelivered_total", "Messages dropped because they were here before.", func() uint64 { return p.progress().Redelivered })
+	a.counter("preismon_projector_fanned_rows_total", "Rows written to observations_by_mandate, backfills excluded.", func() uint64 { return p.stats().FannedRows })
+	a.counter("preismon_projector_dead_letters_total", "Messages moved to the dead letters.", func() uint64 { return p.progress().Poison })
+	a.counter("preismon_projector_retries_total", "Retries of batches and of dead letters.", func() uint64 { return p.progress().Retries })
+	a.counter("preismon_projector_redelivered_total", "Messages dropped because they had already been received.", func() uint64 { return p.progress().Redelivered })
 	for name, of := range map[string]func(ingest.Progress) ingest.StreamProgress{
 		event.StreamCatalog:      func(pr ingest.Progress) ingest.StreamProgress { return pr.Catalog },
 		event.StreamObservations: func(pr ingest.Progress) ingest.StreamProgress { return pr.Observations },
 	} {
-		a.gauge("preismon_stream_messages", "Messages that the stream holds.", func() float64 { return float64(of(p.progress()).Messages) }, "stream", name)
-		a.gauge("preismon_stream_bytes", "Bytes that the stream holds.", func() float64 { return float64(of(p.progress()).Bytes) }, "stream", name)
+		a.gauge("preismon_stream_messages", "Messages in the stream.", func() float64 { return float64(of(p.progress()).Messages) }, "stream", name)
+		a.gauge("preismon_stream_bytes", "Bytes in the stream.", func() float64 { return float64(of(p.progress()).Bytes) }, "stream", name)
 	}
-	a.counter("preismon_projector_restarts_total", "Times a stream was opened again.", func() uint64 { return p.progress().Restarts })
-	a.counter("preismon_projector_repairs_total", "Batches that were read back before they were written.", func() uint64 { return p.stats().Repairs })
-	a.counter("preismon_projector_repaired_rows_total", "Rows that a repair found missing.", func() uint64 { return p.stats().RepairedRows })
-	a.counter("preismon_projector_expired_rows_total", "Rows not written, since their captures came when they were older than rows are kept.", func() uint64 { return p.stats().ExpiredRows })
-	a.gauge("preismon_projector_floor_timestamp_seconds", "From which capture time on rows are kept; 0: all are.", func() float64 {
+	a.counter("preismon_projector_restarts_total", "Times a stream was reopened.", func() uint64 { return p.progress().Restarts })
+	a.counter("preismon_projector_repairs_total", "Batches that were compared with the tables before they were written, because an earlier write may have succeeded.", func() uint64 { return p.stats().Repairs })
+	a.counter("preismon_projector_repaired_rows_total", "Missing rows that repairs found and wrote.", func() uint64 { return p.stats().RepairedRows })
+	a.counter("preismon_projector_expired_rows_total", "Rows not written because their captures were already older than the retention period when they arrived.", func() uint64 { return p.stats().ExpiredRows })
+	a.gauge("preismon_projector_floor_timestamp_seconds", "Capture time from which rows are kept; 0: all rows are kept.", func() float64 {
 		if at := p.stats().Floor; !at.IsZero() {
 			return float64(at.UnixMilli()) / 1000
 		}
 		return 0
 	})
-	a.counter("preismon_projector_duplicate_events_total", "Events dropped because their id was ingested before.", func() uint64 { return p.stats().DuplicateEvents })
-	a.counter("preismon_projector_killed_statements_total", "Statements ended because nobody knew their end.", func() uint64 { return p.stats().Killed })
-	a.counter("preismon_projector_replayed_events_total", "Events skipped because the checkpoint is beyond them.", func() uint64 { return p.stats().ReplayedEvents })
-	a.counter("preismon_projector_failures_total", "Batches and steps of upkeep that failed and are tried again.", func() uint64 { return p.stats().Failures })
-	a.counter("preismon_projector_catalog_records_total", "Records of the catalogue written.", func() uint64 { return p.stats().CatalogRecords })
-	a.counter("preismon_projector_scopes_total", "Scopes of mandates published.", func() uint64 { return p.stats().ScopeVersions })
-	a.counter("preismon_projector_backfills_total", "Statements that brought rows to mandates that had not seen them.", func() uint64 { return p.stats().Backfills })
-	a.gauge("preismon_projector_mandates", "Mandates with a scope.", func() float64 { return float64(p.stats().Mandates) })
-	a.gauge("preismon_projector_scope_pairs", "Pairs in force, over all mandates.", func() float64 { return float64(p.stats().ScopePairs) })
-	a.gauge("preismon_projector_pending_deletions", "Mandates whose lost rows are still to be deleted.", func() float64 { return float64(p.stats().PendingDeletions) })
-	a.gauge("preismon_projector_waiting_grants", "Mandates with a grant that waits for such a deletion.", func() float64 { return float64(p.stats().WaitingGrants) })
-	a.gauge("preismon_audit_findings", "What the last audit found wrong; 0: nothing, or none yet.", func() float64 { return float64(len(p.lastAudit().Findings)) })
-	a.gauge("preismon_audit_timestamp_seconds", "When the last audit that could be done began; 0: none yet.", func() float64 {
+	a.counter("preismon_projector_duplicate_events_total", "Events dropped because an event with the same id had already been ingested.", func() uint64 { return p.stats().DuplicateEvents })
+	a.counter("preismon_projector_killed_statements_total", "Running write statements that were killed because their outcome was unknown.", func() uint64 { return p.stats().Killed })
+	a.counter("preismon_projector_replayed_events_total", "Events skipped because they are at or below the checkpoint.", func() uint64 { return p.stats().ReplayedEvents })
+	a.counter("preismon_projector_failures_total", "Batches and maintenance steps that failed and are retried.", func() uint64 { return p.stats().Failures })
+	a.counter("preismon_projector_catalog_records_total", "Catalogue records written.", func() uint64 { return p.stats().CatalogRecords })
+	a.counter("preismon_projector_scopes_total", "Scopes of mandates published, counting each new version.", func() uint64 { return p.stats().ScopeVersions })
+	a.counter("preismon_projector_backfills_total", "Statements that copied rows to mandates that could not see them before.", func() uint64 { return p.stats().Backfills })
+	a.gauge("preismon_projector_mandates", "Mandates that have a scope.", func() float64 { return float64(p.stats().Mandates) })
+	a.gauge("preismon_projector_scope_pairs", "Pairs in the scopes in force, summed over all mandates.", func() float64 { return float64(p.stats().ScopePairs) })
+	a.gauge("preismon_projector_pending_deletions", "Mandates with rows of revoked pairs that are still to be deleted.", func() float64 { return float64(p.stats().PendingDeletions) })
+	a.gauge("preismon_projector_waiting_grants", "Mandates with granted pairs that do not take effect until the deletion of revoked rows has finished.", func() float64 { return float64(p.stats().WaitingGrants) })
+	a.gauge("preismon_audit_findings", "Number of findings of the last completed audit; 0: no findings, or no audit yet.", func() float64 { return float64(len(p.lastAudit().Findings)) })
+	a.gauge("preismon_audit_timestamp_seconds", "Start time of the last completed audit; 0: none yet.", func() float64 {
 		if at := p.lastAudit().At; !at.IsZero() {
 			return float64(at.UnixMilli()) / 1000
 		}
 		return 0
 	})
-	a.gauge("preismon_audit_duration_seconds", "How long it took.", func() float64 { return p.lastAudit().Seconds })
-	a.gauge("preismon_audit_dead_letters", "Sequences of OBSERVATIONS that it found in the dead letters.", func() float64 { return float64(p.lastAudit().DeadLetters) })
-	a.gauge("preismon_projector_proof_findings", "Tables that did not hold what was applied when this process began to lead; 0: none, or not compared yet.", func() float64 { return float64(len(p.lastProof().Findings)) })
-	a.gauge("preismon_projector_proof_timestamp_seconds", "When they were compared; 0: not yet.", func() float64 {
+	a.gauge("preismon_audit_duration_seconds", "Duration of the last completed audit.", func() float64 { return p.lastAudit().Seconds })
+	a.gauge("preismon_audit_dead_letters", "Sequences of OBSERVATIONS that the last completed audit found in the dead letters.", func() float64 { return float64(p.lastAudit().DeadLetters) })
+	a.gauge("preismon_projector_proof_findings", "Tables whose content differed from what had been applied when this process became the leader; 0: none, or not compared yet.", func() float64 { return float64(len(p.lastProof().Findings)) })
+	a.gauge("preismon_projector_proof_timestamp_seconds", "When the tables were last compared with what had been applied; 0: not yet.", func() float64 {
 		if at := p.lastProof().At; !at.IsZero() {
 			return float64(at.UnixMilli()) / 1000
 		}

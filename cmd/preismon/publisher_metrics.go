@@ -17,10 +17,10 @@ type publisherMetrics struct {
 func newPublisherMetrics() *publisherMetrics {
 	return &publisherMetrics{
 		events: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "preismon_publisher_events_total", Help: "Events by what became of them: accepted, duplicate, failed.",
+			Name: "preismon_publisher_events_total", Help: "Events by result: accepted, duplicate, failed.",
 		}, []string{"stream", "result"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "preismon_publisher_ack_seconds", Help: "Time from sending an event to its acknowledgement.", Buckets: prometheus.ExponentialBuckets(0.0005, 3, 12),
+			Name: "preismon_publisher_ack_seconds", Help: "Time from first sending an event to its acknowledgement, retries included.", Buckets: prometheus.ExponentialBuckets(0.0005, 3, 12),
 		}, []string{"stream"}),
 	}
 }
@@ -48,6 +48,6 @@ func (m *publisherMetrics) observe(a *admin, stats func() ingest.Stats) {
 			m.events.WithLabelValues(stream, result)
 		}
 	}
-	a.counter("preismon_publisher_retries_total", "Events that were sent again.", func() uint64 { return stats().Retries })
-	a.gauge("preismon_publisher_in_flight_events", "Events that are sent and not acknowledged.", func() float64 { return float64(stats().InFlight) })
+	a.counter("preismon_publisher_retries_total", "Times an event was sent again.", func() uint64 { return stats().Retries })
+	a.gauge("preismon_publisher_in_flight_events", "Events sent but not yet acknowledged.", func() float64 { return float64(stats().InFlight) })
 }

@@ -43,20 +43,20 @@ func newQueryMetrics() *queryMetrics {
 		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: prometheus.ExponentialBuckets(0.002, 2.5, 12)}, labels)
 	}
 	return &queryMetrics{
-		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{Name: "preismon_http_requests_in_flight", Help: "Requests being answered, streams too."}),
-		requests: counter("preismon_http_requests_total", "Requests answered.", "operation", "status"),
-		seconds:  seconds("preismon_http_request_seconds", "Time from a request to the end of its answer.", "operation"),
-		bytes:    counter("preismon_http_response_bytes_total", "Bytes of answers, as sent.", "operation"),
-		broken:   counter("preismon_http_broken_total", "Answers that were broken off.", "operation"),
-		slow:     prometheus.NewCounter(prometheus.CounterOpts{Name: "preismon_http_slow_readers_total", Help: "Answers that were broken off since their client took too little."}),
-		refused:  counter("preismon_http_refused_total", "Answers that are a problem, by its code.", "code"),
+		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{Name: "preismon_http_requests_in_flight", Help: "Requests in progress, including streams."}),
+		requests: counter("preismon_http_requests_total", "Completed requests; status 0: aborted before a status was sent.", "operation", "status"),
+		seconds:  seconds("preismon_http_request_seconds", "Time from a request to the end of its response.", "operation"),
+		bytes:    counter("preismon_http_response_bytes_total", "Bytes of responses, as sent.", "operation"),
+		broken:   counter("preismon_http_broken_total", "Responses that were cut off: the client disconnected, or a stream failed.", "operation"),
+		slow:     prometheus.NewCounter(prometheus.CounterOpts{Name: "preismon_http_slow_readers_total", Help: "Responses that were cut off because the client read too slowly."}),
+		refused:  counter("preismon_http_refused_total", "Problem responses of the REST API, by code.", "code"),
 
-		calls:       counter("preismon_mcp_calls_total", "Calls of tools: ok, or the code of the problem.", "tool", "result"),
-		callSeconds: seconds("preismon_mcp_call_seconds", "Time of a call of a tool.", "tool"),
-		grants:      counter("preismon_oauth_grants_total", "Requests for tokens: ok, or the error of OAuth.", "grant", "result"),
+		calls:       counter("preismon_mcp_calls_total", "Tool calls by agents; the result is ok, the problem code, or cancelled.", "tool", "result"),
+		callSeconds: seconds("preismon_mcp_call_seconds", "Duration of a tool call.", "tool"),
+		grants:      counter("preismon_oauth_grants_total", "Token requests by agents; the result is ok, or the OAuth error.", "grant", "result"),
 
-		statements:       counter("preismon_store_statements_total", "Statements sent to ClickHouse.", "statement", "result"),
-		statementSeconds: seconds("preismon_store_statement_seconds", "Time of a statement, with the wait for its reader.", "statement"),
+		statements:       counter("preismon_store_statements_total", "Statements sent to ClickHouse, by result.", "statement", "result"),
+		statementSeconds: seconds("preismon_store_statement_seconds", "Duration of a statement, including the time it waits for its rows to be consumed.", "statement"),
 		readRows:         counter("preismon_store_read_rows_total", "Rows that ClickHouse read for statements.", "statement"),
 		readBytes:        counter("preismon_store_read_bytes_total", "Bytes that ClickHouse read for statements.", "statement"),
 	}
@@ -165,20 +165,20 @@ func (m *queryMetrics) observe(a *admin, q queried) {
 	for ending, label := range map[query.Ending]string{
 		query.NothingMore: "complete", query.AtLimit: "limit", query.AtSoftDeadline: "soft_deadline", query.AtAnswerBudget: "answer_budget",
 	} {
-		a.counter(pages, "Pages of results, by why they ended.", func() uint64 { return q.service.Stats().Pages[ending] }, "ending", label)
+		a.counter(pages, "Pages of results, by the reason they ended.", func() uint64 { return q.service.Stats().Pages[ending] }, "ending", label)
 	}
-	const rows = "Rows of results that were sent."
+	const rows = "Rows of results sent."
 	a.counter("preismon_results_rows_total", rows, func() uint64 { return q.service.Stats().PageRows }, "form", "page")
 	a.counter("preismon_results_rows_total", rows, func() uint64 { return q.service.Stats().StreamRows }, "form", "stream")
 	a.counter("preismon_results_rows_total", rows, func() uint64 { return q.service.Stats().FeedRows }, "form", "changes")
-	a.gauge("preismon_changes_tails", "Tails that are open.", func() float64 { return float64(q.service.Stats().Tails) })
-	a.counter("preismon_results_streams_total", "Streams of results that were read to their end.", func() uint64 { return q.service.Stats().Streams })
-	a.counter("preismon_results_over_budget_total", "Pages and streams of results that the hard budget failed.", func() uint64 { return q.service.Stats().OverBudget })
+	a.gauge("preismon_changes_tails", "Open tails: responses that stay open and send rows as they become visible.", func() float64 { return float64(q.service.Stats().Tails) })
+	a.counter("preismon_results_streams_total", "Streams of results that were read to the end.", func() uint64 { return q.service.Stats().Streams })
+	a.counter("preismon_results_over_budget_total", "Pages and streams of results that failed because they exceeded the hard budget.", func() uint64 { return q.service.Stats().OverBudget })
 	for label, of := range map[string]func(query.Stats) uint64{
 		"found": func(s query.Stats) uint64 { return s.Found }, "missing": func(s query.Stats) uint64 { return s.Missing },
 		"away": func(s query.Stats) uint64 { return s.Away }, "damaged": func(s query.Stats) uint64 { return s.Damaged },
 	} {
-		a.counter("preismon_archive_reads_total", "Contents of archived files that were asked for.", func() uint64 { return of(q.service.Stats()) }, "result", label)
+		a.counter("preismon_archive_reads_total", "Reads of archived files, by result.", func() uint64 { return of(q.service.Stats()) }, "result", label)
 	}
 
 	observeAdmission(a, q.service.Admission().Stats)
@@ -186,46 +186,46 @@ func (m *queryMetrics) observe(a *admin, q queried) {
 		"hit": func(s store.Stats) uint64 { return s.Mandate.Right }, "stale": func(s store.Stats) uint64 { return s.Mandate.Wrong },
 		"miss": func(s store.Stats) uint64 { return s.Mandate.Unknown },
 	} {
-		a.counter("preismon_store_mandate_cache_total", "Accounts read, by whether their mandate was remembered.", func() uint64 { return of(q.store.Stats()) }, "result", label)
+		a.counter("preismon_store_mandate_cache_total", "Account reads, by whether the account's mandate was cached.", func() uint64 { return of(q.store.Stats()) }, "result", label)
 	}
 
 	for name, of := range map[string]func() cache.Stats{
 		"answers":  func() cache.Stats { return q.service.Stats().Remembered },
 		"accounts": func() cache.Stats { return q.store.Stats().Accounts },
 	} {
-		const lookups = "What was looked for among what this node remembers."
+		const lookups = "Lookups in the caches of this node."
 		a.counter("preismon_remembered_total", lookups, func() uint64 { return of().Hits }, "cache", name, "result", "hit")
 		a.counter("preismon_remembered_total", lookups, func() uint64 { return of().Misses }, "cache", name, "result", "miss")
-		a.counter("preismon_remembered_evictions_total", "What made room for something else.", func() uint64 { return of().Evictions }, "cache", name)
-		a.gauge("preismon_remembered_bytes", "What this node remembers, in bytes.", func() float64 { return float64(of().Bytes) }, "cache", name)
+		a.counter("preismon_remembered_evictions_total", "Cache entries evicted to make room for others.", func() uint64 { return of().Evictions }, "cache", name)
+		a.gauge("preismon_remembered_bytes", "Approximate size of the cache.", func() float64 { return float64(of().Bytes) }, "cache", name)
 	}
 	for label, of := range map[string]func(seqlock.Stats) uint64{
 		"written": func(s seqlock.Stats) uint64 { return s.Answered }, "writing": func(s seqlock.Stats) uint64 { return s.Writing },
 		"away": func(s seqlock.Stats) uint64 { return s.Away },
 	} {
-		const asked = "Times NATS was asked whether checkpoints were written, by its answer. Only after written ClickHouse need not be asked."
+		const asked = "Times NATS was asked whether checkpoints had been written, by its answer. Only the answer written can spare a query to ClickHouse."
 		a.counter("preismon_checkpoints_asked_total", asked, func() uint64 { return of(q.checkpoints.Stats()) }, "answer", label)
 	}
-	const checks = "Remembered answers that were compared with a fresh one."
+	const checks = "Cached answers that were compared with a fresh one."
 	a.counter("preismon_remembered_checks_total", checks, func() uint64 { s := q.service.Stats(); return s.Checked - s.Differences }, "result", "same")
 	a.counter("preismon_remembered_checks_total", checks, func() uint64 { return q.service.Stats().Differences }, "result", "different")
 
 	for limit := range q.throttle.Stats().ByLimit {
-		const decisions = "Requests, by the limit that decided about them."
+		const decisions = "Requests allowed or refused, by rate limit."
 		a.counter("preismon_throttle_decisions_total", decisions, func() uint64 { return q.throttle.Stats().ByLimit[limit].Allowed }, "limit", limit, "decision", "allowed")
 		a.counter("preismon_throttle_decisions_total", decisions, func() uint64 { return q.throttle.Stats().ByLimit[limit].Refused }, "limit", limit, "decision", "refused")
 	}
-	a.gauge("preismon_throttle_alone", "1 while this node counts requests without the others.", func() float64 { return truth(q.throttle.Stats().Alone) })
-	a.gauge("preismon_heavy_reads", "Results reads and downloads that run on this node.", func() float64 { return float64(q.throttle.Stats().Heavy) })
+	a.gauge("preismon_throttle_alone", "1 while this node counts requests without the other nodes.", func() float64 { return truth(q.throttle.Stats().Alone) })
+	a.gauge("preismon_heavy_reads", "Results reads and downloads running on this node.", func() float64 { return float64(q.throttle.Stats().Heavy) })
 	for label, of := range map[string]func(auth.LoginStats) uint64{
 		"accepted": func(s auth.LoginStats) uint64 { return s.Accepted }, "refused": func(s auth.LoginStats) uint64 { return s.Refused },
 		"throttled": func(s auth.LoginStats) uint64 { return s.Throttled }, "failed": func(s auth.LoginStats) uint64 { return s.Failed },
 	} {
-		a.counter("preismon_logins_total", "Attempts to log in, on every surface.", func() uint64 { return of(q.authority.LoginStats()) }, "result", label)
+		a.counter("preismon_logins_total", "Login attempts on all surfaces.", func() uint64 { return of(q.authority.LoginStats()) }, "result", label)
 	}
-	a.counter("preismon_requests_cut_total", "Requests under way that were ended because their token or account was no longer good, or could not be proved to be.", q.authority.Cut)
-	a.gauge("preismon_revoked_tokens", "Revoked token ids that this node keeps.", func() float64 { ids, _ := q.revoked.Stats(); return float64(ids) })
-	a.gauge("preismon_revocations_age_seconds", "Age of the proof that this node knows every revocation.", func() float64 {
+	a.counter("preismon_requests_cut_total", "Requests in progress that were ended because their token or account was no longer valid, or because its validity could not be verified.", q.authority.Cut)
+	a.gauge("preismon_revoked_tokens", "Revoked token ids that this node holds.", func() float64 { ids, _ := q.revoked.Stats(); return float64(ids) })
+	a.gauge("preismon_revocations_age_seconds", "Time since this node last verified that it knows every revocation.", func() float64 {
 		_, age := q.revoked.Stats()
 		return max(0, age.Round(time.Millisecond).Seconds())
 	})

@@ -53,7 +53,7 @@ type bus struct {
 // observe publishes what the connection does.
 func (b *bus) observe(a *admin) {
 	a.gauge("preismon_nats_connected", "1 while this process is connected to NATS.", func() float64 { return truth(b.conn.IsConnected()) })
-	a.counter("preismon_nats_reconnects_total", "Times the connection to NATS was lost and came back.", func() uint64 { return b.conn.Stats().Reconnects })
+	a.counter("preismon_nats_reconnects_total", "Reconnects to NATS after a lost connection.", func() uint64 { return b.conn.Stats().Reconnects })
 }
 
 func connect(cfg ingest.Config, options ...nats.Option) (*bus, error) {

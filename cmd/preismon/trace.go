@@ -98,9 +98,9 @@ func (t *tracing) observe(a *admin) {
 			return of()
 		}
 	}
-	a.counter("preismon_trace_spans_total", "Spans that ended and are to be sent.", count(func() uint64 { return t.ended.Load() }))
-	a.counter("preismon_trace_spans_sent_total", "Spans that the collector took.", count(func() uint64 { return t.exporter.Sent() }))
-	a.counter("preismon_trace_export_failures_total", "Batches of spans that the collector did not take.", count(func() uint64 { return t.exporter.Failed() }))
+	a.counter("preismon_trace_spans_total", "Finished spans to be exported.", count(func() uint64 { return t.ended.Load() }))
+	a.counter("preismon_trace_spans_sent_total", "Spans that the collector accepted.", count(func() uint64 { return t.exporter.Sent() }))
+	a.counter("preismon_trace_export_failures_total", "Batches of spans that the collector did not accept.", count(func() uint64 { return t.exporter.Failed() }))
 }
 
 // counting counts spans on their way to the exporter, whose queue drops
