@@ -151,7 +151,7 @@ func (w *world) save(tables ...string) (back func(tables ...string)) {
 // not what is wrong with it, where, and how much.
 func TestAudit(t *testing.T) {
 	w, k := newWorld(t), newKept(t)
-	w.slice = 100 // several
+	w.slice = 150 // several
 	w.apply(k.keep(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3, 4, 5, 6}, []int{0, 1, 2}), mandate(2, 0))))
 	w.apply(k.keep(w.observations(40))) // 1 to 40
 	copied := w.pointEvent(5)
