@@ -76,12 +76,12 @@ func (k *kept) Read(_ context.Context, r event.ReadRequest) iter.Seq2[event.Stor
 	}
 }
 
-// audit runs one with slices so small that there are several.
+// audit runs one.
 func (w *world) audit(k *kept, content bool) *projector.Audit {
 	w.t.Helper()
 	cfg := projector.DefaultAuditConfig()
 	cfg.Partition, cfg.Partitions = w.cfg.Partition, w.cfg.Partitions
-	cfg.Conn, cfg.Streams, cfg.Content, cfg.SliceRows = w.conn, k, content, 100
+	cfg.Conn, cfg.Streams, cfg.Content, cfg.SliceRows = w.conn, k, content, w.slice
 	a, err := projector.NewAuditor(cfg)
 	if err != nil {
 		w.t.Fatal(err)
@@ -132,10 +132,26 @@ func (w *world) batchOf(events ...*event.Event) *event.Batch {
 	return b
 }
 
+// save keeps the rows of tables, and gives what puts those of some back.
+func (w *world) save(tables ...string) (back func(tables ...string)) {
+	w.t.Helper()
+	for _, table := range tables {
+		w.exec("CREATE TABLE saved_" + table + " ENGINE = Memory AS SELECT * FROM " + table)
+	}
+	return func(tables ...string) {
+		w.t.Helper()
+		for _, table := range tables {
+			w.exec("TRUNCATE TABLE " + table)
+			w.exec("INSERT INTO " + table + " SELECT * FROM saved_" + table)
+		}
+	}
+}
+
 // TestAudit finds nothing in tables that are right, and says of each that is
 // not what is wrong with it, where, and how much.
 func TestAudit(t *testing.T) {
 	w, k := newWorld(t), newKept(t)
+	w.slice = 150 // several
 	w.apply(k.keep(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3, 4, 5, 6}, []int{0, 1, 2}), mandate(2, 0))))
 	w.apply(k.keep(w.observations(40))) // 1 to 40
 	copied := w.pointEvent(5)
@@ -161,17 +177,8 @@ func TestAudit(t *testing.T) {
 	}
 	k.forks = nil
 
-	exec := func(q string) {
-		t.Helper()
-		if _, err := w.db.Exec(q); err != nil {
-			t.Fatalf("%s: %v", q, err)
-		}
-	}
 	tables := []string{"observations", "observations_by_mandate", "latest_observations", "ingested_events", "orders"}
-	for _, table := range tables {
-		exec("CREATE TABLE saved_" + table + " AS " + table)
-		exec("INSERT INTO saved_" + table + " SELECT * FROM " + table)
-	}
+	back := w.save(tables...)
 	for _, c := range []struct {
 		what string
 		sql  []string
@@ -206,7 +213,7 @@ func TestAudit(t *testing.T) {
 		}},
 	} {
 		for _, q := range c.sql {
-			exec(q)
+			w.exec(q)
 		}
 		a := w.audit(k, true)
 		if got := found(a); !slices.Equal(got, c.want) {
@@ -219,8 +226,7 @@ func TestAudit(t *testing.T) {
 		}
 		for _, table := range tables {
 			if slices.ContainsFunc(c.sql, func(q string) bool { return strings.Contains(q, " "+table+" ") || strings.HasSuffix(q, " "+table) }) {
-				exec("TRUNCATE TABLE " + table)
-				exec("INSERT INTO " + table + " SELECT * FROM saved_" + table)
+				back(table)
 			}
 		}
 	}

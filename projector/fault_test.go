@@ -107,32 +107,32 @@ func TestStall(t *testing.T) {
 // TestZombie puts a leader to sleep before each of its writes, lets another
 // take over, and wakes it.
 func TestZombie(t *testing.T) {
+	w := newWorld(t)
+	w.apply(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3, 4, 5}, []int{0, 1, 2})))
 	for _, at := range []string{"observations", "observations_by_mandate", "latest_observations", "ingested_events", "checkpoints"} {
-		t.Run(at, func(t *testing.T) {
-			w := newWorld(t)
-			w.apply(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3, 4, 5}, []int{0, 1, 2})))
-			zombie, conn := w.p, w.conn
-			reached, wake := make(chan struct{}), make(chan struct{})
-			conn.before = func(id string) error {
-				if what(id) == at {
-					close(reached)
-					<-wake
-				}
-				return nil
+		zombie := w.p
+		reached, wake := make(chan struct{}), make(chan struct{})
+		w.conn.before = func(id string) error {
+			if what(id) == at {
+				close(reached)
+				<-wake
 			}
-			b := w.observations(30)
-			end := make(chan error, 1)
-			go func() { end <- zombie.ApplyObservations(t.Context(), b) }()
-			<-reached
-			w.restart()
-			w.apply(b)
-			w.apply(w.observations(5))
-			close(wake)
-			if err := <-end; !errors.Is(err, projector.ErrDeposed) {
-				t.Errorf("deposed leader: %v, want ErrDeposed", err)
-			}
-			w.verify()
-		})
+			return nil
+		}
+		b := w.observations(20)
+		end := make(chan error, 1)
+		go func() { end <- zombie.ApplyObservations(t.Context(), b) }()
+		<-reached
+		w.restart()
+		w.apply(b)
+		w.apply(w.observations(5))
+		close(wake)
+		if err := <-end; !errors.Is(err, projector.ErrDeposed) {
+			t.Errorf("deposed leader: %v, want ErrDeposed", err)
+		}
+		if w.verify(); t.Failed() {
+			t.Fatalf("asleep before %s", at)
+		}
 	}
 }
 
@@ -226,38 +226,11 @@ func TestServerKilled(t *testing.T) {
 	}
 }
 
-// TestLate gives captures older than the newest of their pair, which must
-// not replace it.
-func TestLate(t *testing.T) {
-	w := newWorld(t)
-	w.apply(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2}, []int{0})))
-	for i := range 5 {
-		w.apply(w.observations(5 + i))
-	}
-	w.verify() // capture times are drawn without order
-}
-
-// TestDeposedAtStart refuses a leader whose fence is older.
-func TestDeposedAtStart(t *testing.T) {
-	w := newWorld(t)
-	w.apply(w.observations(1))
-	w.cfg.Fence--
-	if w.cfg.Fence == 0 {
-		w.cfg.Fence = 2
-		w.restart() // 3
-		w.apply(w.observations(1))
-		w.cfg.Fence = 1
-	}
-	old, _ := w.projector(w.server.ProjectorDSN, w.cfg)
-	if _, err := old.Resume(t.Context(), event.StreamObservations, made(epoch)); !errors.Is(err, projector.ErrDeposed) {
-		t.Errorf("Resume = %v, want ErrDeposed", err)
-	}
-}
-
 // TestEpochs resumes at the start of a stream that was recreated, and refuses
-// one that is older.
+// one that is older, and a leader whose fence is.
 func TestEpochs(t *testing.T) {
 	w := newWorld(t)
+	w.restart() // 2
 	w.apply(w.observations(3))
 	for _, c := range []struct {
 		epoch uint32
@@ -268,5 +241,10 @@ func TestEpochs(t *testing.T) {
 		if got != c.want || (err != nil) != c.fails {
 			t.Errorf("Resume of %d = %d, %v", c.epoch, got, err)
 		}
+	}
+	w.cfg.Fence = 1
+	old, _ := w.projector(w.server.ProjectorDSN, w.cfg)
+	if _, err := old.Resume(t.Context(), event.StreamObservations, made(epoch)); !errors.Is(err, projector.ErrDeposed) {
+		t.Errorf("Resume = %v, want ErrDeposed", err)
 	}
 }

@@ -1,7 +1,6 @@
 package projector_test
 
 import (
-	"context"
 	"fmt"
 	"testing"
 
@@ -112,22 +111,4 @@ func allOf(w *world, batches ...*event.Batch) []*event.Batch {
 		}
 	}
 	return append([]*event.Batch{first}, batches...)
-}
-
-// TestBegunTooEarly begins a batch after one failed and before its caller
-// looked: it must not be applied over the gap.
-func TestBegunTooEarly(t *testing.T) {
-	w := newWorld(t)
-	w.apply(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2}, []int{0, 1})))
-	a, b := w.observations(10), w.observations(10)
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	finishA := w.p.BeginObservations(ended, a) // fails before anything is under way
-	finishB := w.p.BeginObservations(t.Context(), b)
-	if finishA() == nil || finishB() == nil {
-		t.Fatal("applied over a gap")
-	}
-	w.apply(a)
-	w.apply(b)
-	w.verify()
 }

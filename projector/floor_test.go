@@ -87,10 +87,11 @@ func (w *world) clean(k *kept) {
 // and what is removed are the rows below and no others.
 func TestFloor(t *testing.T) {
 	w, k := newWorld(t), newKept(t)
+	w.slice = 250                // several
 	w.cfg.KeepScopes = time.Hour // nothing is removed yet
 	w.restart()
 	w.apply(k.keep(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3, 4, 5, 6}, []int{0, 1}))))
-	w.apply(k.keep(w.aroundQuarters(60)))
+	w.apply(k.keep(w.aroundQuarters(50)))
 	w.clean(k)
 	w.expire(quarters[1].Add(40 * 24 * time.Hour)) // of the second quarter
 	if got := w.floor(); got != quarters[1].UnixMilli() {
@@ -107,14 +108,13 @@ func TestFloor(t *testing.T) {
 		t.Error("rows were removed while readers may need them")
 	}
 	was := count("observations", below)
-	w.apply(k.keep(w.aroundQuarters(40))) // a good part of them late
+	w.apply(k.keep(w.aroundQuarters(30))) // a good part of them late
 	if got := count("observations", below); got != was || w.p.Stats().ExpiredRows == 0 {
 		t.Errorf("%d rows below the floor, and %d before; %d counted", got, was, w.p.Stats().ExpiredRows)
 	}
 	w.clean(k)
 	w.apply(k.keep(w.catalog(order(1, 11, true, 1, []int{7, 8, 9}, []int{0, 1, 2}), mandate(2, 10), order(2, 20, true, 0, []int{1, 7}, []int{1, 2}))))
 	w.settle()
-	w.clean(k)
 	w.restart()
 	w.apply(k.keep(w.aroundQuarters(10)))
 	w.clean(k)
@@ -138,12 +138,11 @@ func TestFloor(t *testing.T) {
 	if got := w.floor(); got != quarters[2].UnixMilli() {
 		t.Fatalf("floor %s", time.UnixMilli(got).UTC())
 	}
-	w.clean(k)
 	w.expire(quarters[0]) // it never falls
 	if got := w.floor(); got != quarters[2].UnixMilli() {
 		t.Fatalf("floor %s", time.UnixMilli(got).UTC())
 	}
-	w.apply(k.keep(w.aroundQuarters(30)))
+	w.apply(k.keep(w.aroundQuarters(10)))
 	w.verify()
 	w.clean(k)
 	w.exec("DELETE FROM observations WHERE seq IN (SELECT seq FROM observations LIMIT 1)") // what is lost is found as ever
@@ -157,74 +156,81 @@ func TestFloor(t *testing.T) {
 // proof are those before or those after.
 func TestFloorAfterFailures(t *testing.T) {
 	for i, what := range []string{"expired_rows", "checkpoint_times", "checkpoints", "drop"} {
-		for j, after := range []bool{false, true} {
-			for k, again := range []bool{false, true} {
-				if (i+j+k)%testserver.Often(2, 1) > 0 {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			w, k := newWorld(t), newKept(t)
+			w.apply(k.keep(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3, 4}, []int{0, 1}))))
+			w.apply(k.keep(w.aroundQuarters(20)))
+			w.restart()
+			for n, at := range quarters {
+				after, again := n%2 > 0, n/2 > 0
+				if (i+n%2+n/2)%testserver.Often(2, 1) > 0 {
 					continue
 				}
-				t.Run(fmt.Sprintf("%s, done %v, another leader %v", what, after, again), func(t *testing.T) {
-					t.Parallel()
-					w, k := newWorld(t), newKept(t)
-					w.apply(k.keep(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3, 4}, []int{0, 1}))))
-					w.apply(k.keep(w.aroundQuarters(20)))
+				w.apply(k.keep(w.aroundQuarters(10)))
+				if what == "checkpoint_times" {
+					time.Sleep(time.Second) // so that the next checkpoint's time is kept
+				}
+				w.conn.failOnce(what, after)
+				err := w.p.Expire(t.Context(), at)
+				if what == "drop" {
+					err = errors.Join(err, w.p.Maintain(t.Context()))
+				}
+				if !errors.Is(err, errInjected) {
+					t.Fatalf("done %v: no failure: %v", after, err)
+				}
+				w.oracle.floor = w.floor()
+				if is, err := w.p.Prove(t.Context()); err != nil || len(is.Findings) > 0 {
+					t.Errorf("done %v: %q, %v", after, kinds(is.Findings), err)
+				}
+				if again {
 					w.restart()
-					w.apply(k.keep(w.aroundQuarters(5)))
-					time.Sleep(time.Second) // so that the next checkpoint's time is kept, too
-					w.conn.failOnce(what, after)
-					err := w.p.Expire(t.Context(), quarters[2])
-					if what == "drop" {
-						err = errors.Join(err, w.p.Maintain(t.Context()))
-					}
-					if !errors.Is(err, errInjected) {
-						t.Fatalf("no failure: %v", err)
-					}
-					w.oracle.floor = w.floor()
-					w.clean(k)
-					if again {
-						w.restart()
-					}
-					w.apply(k.keep(w.aroundQuarters(10)))
-					if got := w.floor(); got != w.oracle.floor {
-						t.Errorf("the floor was %d and is %d", w.oracle.floor, got)
-					}
-					w.clean(k)
-					w.expire(quarters[2])
-					if got := w.floor(); got != quarters[2].UnixMilli() {
-						t.Errorf("floor %d", got)
-					}
-					w.apply(k.keep(w.aroundQuarters(10)))
-					w.verify()
-					w.clean(k)
-				})
+				}
+				w.apply(k.keep(w.aroundQuarters(10)))
+				if got := w.floor(); got != w.oracle.floor {
+					t.Errorf("done %v, another leader %v: the floor was %d and is %d", after, again, w.oracle.floor, got)
+				}
+				w.expire(at) // which a proof that is wrong would refuse
+				if got := w.floor(); got != at.UnixMilli() {
+					t.Errorf("floor %d", got)
+				}
 			}
-		}
+			w.apply(k.keep(w.aroundQuarters(10)))
+			w.verify()
+			w.clean(k)
+		})
 	}
 }
 
 // TestFloorWaitsForTheTail: what a batch that failed left behind the checkpoint is
 // completed before the floor rises, and is whole then.
 func TestFloorWaitsForTheTail(t *testing.T) {
-	for _, table := range []string{"observations", "observations_by_mandate", "latest_observations", "ingested_events", "checkpoints"} {
-		t.Run(table, func(t *testing.T) {
+	for _, tables := range [][]string{{"observations", "observations_by_mandate"}, {"latest_observations", "ingested_events", "checkpoints"}} {
+		t.Run(tables[0], func(t *testing.T) {
 			t.Parallel()
 			w, k := newWorld(t), newKept(t)
 			w.apply(k.keep(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3, 4}, []int{0, 1}))))
 			w.apply(k.keep(w.aroundQuarters(20)))
-			b := k.keep(w.aroundQuarters(20))
-			w.conn.failOnce(table, false)
-			if err := w.try(t.Context(), b); !errors.Is(err, errInjected) {
-				t.Fatalf("no failure: %v", err)
-			}
-			for range 2 {
-				must(t, w.p.Expire(t.Context(), quarters[2]))
-				if got := w.floor(); got != 0 {
-					t.Fatalf("floor %d over a tail in doubt", got)
+			for n, table := range tables {
+				b := k.keep(w.aroundQuarters(15))
+				w.conn.failOnce(table, false)
+				if err := w.try(t.Context(), b); !errors.Is(err, errInjected) {
+					t.Fatalf("%s: no failure: %v", table, err)
 				}
-				w.restart()
+				for range 2 {
+					must(t, w.p.Expire(t.Context(), quarters[1+n]))
+					if got := w.floor(); got != w.oracle.floor {
+						t.Fatalf("%s: floor %d over a tail in doubt", table, got)
+					}
+					w.restart()
+				}
+				w.must(b)
+				w.expire(quarters[1+n])
+				if got := w.floor(); got != quarters[1+n].UnixMilli() {
+					t.Fatalf("%s: floor %d over a tail that is complete", table, got)
+				}
+				w.apply(b) // again, as a stream does
 			}
-			w.must(b)
-			w.expire(quarters[2])
-			w.apply(b) // again, as a stream does
 			w.verify()
 			w.clean(k)
 		})
@@ -239,7 +245,7 @@ func TestFloorRepairs(t *testing.T) {
 			t.Parallel()
 			w, k := newWorld(t), newKept(t)
 			w.rnd = rand.New(rand.NewPCG(seed, 5))
-			w.cfg.MaxBlockRows = 30
+			w.cfg.MaxBlockRows = 40
 			w.restart()
 			w.apply(k.keep(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2, 3, 4, 5, 6}, []int{0, 1, 2}))))
 			w.apply(k.keep(w.aroundQuarters(20)))

@@ -1,6 +1,7 @@
 package projector_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -8,7 +9,8 @@ import (
 )
 
 // TestGap: a batch that does not begin where the checkpoint ends is refused,
-// alone and behind one under way, and the checkpoint stays: I1.
+// alone, behind one under way, and behind one that failed before its caller looked,
+// and the checkpoint stays: I1.
 func TestGap(t *testing.T) {
 	w := newWorld(t)
 	w.apply(w.catalog(mandate(1, 100), order(1, 10, true, 0, []int{1, 2}, []int{0, 1})))
@@ -40,5 +42,15 @@ func TestGap(t *testing.T) {
 	w.apply(second)
 	w.apply(b)
 	w.apply(c)
+	x, y := w.observations(5), w.observations(5)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	finishX := w.p.BeginObservations(ended, x) // fails before anything is under way
+	finishY := w.p.BeginObservations(t.Context(), y)
+	if finishX() == nil || finishY() == nil {
+		t.Fatal("applied over a gap")
+	}
+	w.apply(x)
+	w.apply(y)
 	w.verify()
 }

@@ -14,14 +14,16 @@ import (
 // none of others and all of the rest, and changes what a mandate sees: the next
 // projector completes them, with as many keys in memory as it may have.
 func TestRepair(t *testing.T) {
-	for _, keys := range []int{projector.DefaultConfig().MaxBlockRows, 29} {
+	for _, keys := range []int{projector.DefaultConfig().MaxBlockRows, 60} {
 		t.Run(fmt.Sprint("keys=", keys), func(t *testing.T) {
 			w := newWorld(t)
 			items, sites := []int{1, 2, 3, 4, 5, 6, 7, 8}, []int{0, 1, 2}
+			var records []event.Payload
 			for m := range uint64(6) {
-				w.apply(w.catalog(mandate(m+1, 100), order(m+1, 10*(m+1), true, 0, items[m:], sites)))
+				records = append(records, mandate(m+1, 100), order(m+1, 10*(m+1), true, 0, items[m:], sites))
 			}
-			first, second := w.observations(60), w.observations(40)
+			w.apply(w.catalog(records...))
+			first, second := w.observations(40), w.observations(25)
 			w.apply(first)
 			w.apply(second)
 			for _, statement := range []string{
@@ -29,7 +31,7 @@ func TestRepair(t *testing.T) {
 				"DELETE FROM observations_by_mandate WHERE mandate = 1 AND (seq + capture) % 3 = 0",
 				"DELETE FROM observations_by_mandate WHERE mandate = 2 AND seq > 20",
 				"DELETE FROM observations_by_mandate WHERE mandate IN (3, 4) AND seq BETWEEN 10 AND 12 AND offer = 0",
-				"DELETE FROM observations WHERE seq BETWEEN 40 AND 70 AND capture = 1",
+				"DELETE FROM observations WHERE seq BETWEEN 30 AND 50 AND capture = 1",
 			} {
 				if _, err := w.db.ExecContext(t.Context(), statement); err != nil {
 					t.Fatal(err)

@@ -20,9 +20,12 @@ import (
 	"preismon/contracts/event"
 	"preismon/deploy/testserver"
 	"preismon/deploy/testserver/migrated"
+	"preismon/ingest"
 	"preismon/projector"
 	"preismon/projector/clickhouse"
 )
+
+var _ ingest.Sink = (*projector.Projector)(nil)
 
 const epoch = 1_700_000_000
 
@@ -37,6 +40,7 @@ type world struct {
 	p      *projector.Projector
 	oracle *oracle
 	rnd    *rand.Rand
+	slice  int // rows that an audit compares at once
 
 	seq, catalogSeq uint64
 }
@@ -47,7 +51,7 @@ func newWorld(t testing.TB) *world {
 	db, err := sql.Open("clickhouse", server.AdminDSN)
 	must(t, err)
 	t.Cleanup(func() { _ = db.Close() })
-	w := &world{t: t, server: server, db: db, cfg: projector.DefaultConfig(), oracle: newOracle(), rnd: rand.New(rand.NewPCG(1, 2))}
+	w := &world{t: t, server: server, db: db, cfg: projector.DefaultConfig(), oracle: newOracle(), rnd: newRand(1), slice: 600}
 	w.cfg.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
 	w.cfg.KeepScopes = 0
 	w.restart()
@@ -158,7 +162,7 @@ func (w *world) must(b *event.Batch) (failures int) {
 // settle waits until nothing is left to delete, and no grant waits for a deletion.
 func (w *world) settle() {
 	w.t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); ; {
+	for deadline, wait := time.Now().Add(30*time.Second), 5*time.Millisecond; ; wait = min(2*wait, 80*time.Millisecond) {
 		if err := w.p.Maintain(w.t.Context()); err != nil {
 			w.t.Fatalf("maintain: %v", err)
 		}
@@ -168,7 +172,7 @@ func (w *world) settle() {
 		if time.Now().After(deadline) {
 			w.t.Fatal("deletions, or grants that wait for them, do not end")
 		}
-		time.Sleep(5 * time.Millisecond)
+		time.Sleep(wait)
 	}
 }
 
