@@ -103,7 +103,7 @@ func TestSummariesTellTheRows(t *testing.T) {
 	services := []*query.Service{w.counting(query.Defaults().CountedRows), w.counting(3), w.counting(0)}
 	accounts := []contracts.AccountID{accountWhole, accountOrder, accountSites, accountNone, accountOther}
 	var told, silent, cut, boxes uint64
-	testserver.Check(t, 20, func(rt *rapid.T) {
+	testserver.CheckOften(t, 20, 60, func(rt *rapid.T) {
 		w.service = rapid.SampledFrom(services).Draw(rt, "service")
 		account := rapid.SampledFrom(accounts).Draw(rt, "account")
 		r := drawRequest.Draw(rt, "request")

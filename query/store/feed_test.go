@@ -207,7 +207,7 @@ func TestFeedIsTheLaterSnapshot(t *testing.T) {
 	var all []*feeder
 	for i, a := range accounts {
 		for j, q := range requests {
-			if (i+j)%testserver.Often(3, 1) > 0 {
+			if (i+j)%testserver.Often(3, 2) > 0 {
 				continue
 			}
 			f := &feeder{w: w, account: a, request: q, at: query.Watermark{Epoch: w.epoch, Seq: w.mark}}
@@ -329,7 +329,7 @@ func TestFeedIsTheLaterSnapshot(t *testing.T) {
 		}
 	}
 	t.Logf("feeds=%d steps=%d walks=%d rows=%d equal=%d scope=%d rebuilt=%d refused=%d", len(all), steps, count.walks, count.rows, count.equal, count.scope, count.rebuilt, count.refused)
-	if count.rows < testserver.Often(20, 700) || count.scope == 0 || count.rebuilt == 0 || count.equal < testserver.Often(8, 100) {
+	if count.rows < testserver.Often(20, 300) || count.scope == 0 || count.rebuilt == 0 || count.equal < testserver.Often(8, 50) {
 		t.Errorf("too little was seen: %+v", count)
 	}
 }

@@ -84,7 +84,7 @@ func floorOfReads(t *testing.T, n int) {
 		}
 		t.Run(removed, func(t *testing.T) {
 			w.now = w.now.Add(time.Second) // nothing that a node remembers is of before
-			testserver.Check(t, 8, func(rt *rapid.T) {
+			testserver.CheckOften(t, 8, 30, func(rt *rapid.T) {
 				a := rapid.SampledFrom(accounts).Draw(rt, "account")
 				r := drawRequest.Draw(rt, "request")
 				from, to := w.drawWindow(rt, &r)

@@ -24,7 +24,7 @@ func TestMoversAreADiff(t *testing.T) {
 	w.restless(rand.New(rand.NewPCG(61, 1)), 900)
 	w.withOwnPrices()
 	seen := map[query.MoverKind]int{}
-	testserver.Check(t, 10, func(rt *rapid.T) {
+	testserver.CheckOften(t, 10, 50, func(rt *rapid.T) {
 		instant := func(name string, least, most int) time.Time {
 			at := w.now.Add(-time.Duration(rapid.IntRange(least, most).Draw(rt, name)) * time.Minute)
 			if row := time.UnixMilli(rapid.SampledFrom(w.rows).Draw(rt, name+" row").ms).UTC(); rapid.Bool().Draw(rt, name+" at a capture") && w.now.Sub(row) <= 168*time.Hour {

@@ -36,7 +36,7 @@ func TestOverviewSaysWhatTheReadsSay(t *testing.T) {
 	}
 	w.writeOrders(orders...)
 	seen, named, overdues := map[string]int{}, 0, 0
-	testserver.Check(t, 5, func(rt *rapid.T) {
+	testserver.CheckOften(t, 5, 30, func(rt *rapid.T) {
 		w.now = start.Add(time.Duration(rapid.SampledFrom([]int{0, 0, 30}).Draw(rt, "now")) * time.Hour)
 		a := rapid.SampledFrom([]contracts.AccountID{accountWhole, accountWhole, accountWhole, accountOther, accountOrder, accountSites, accountNone, accountOther}).Draw(rt, "account")
 		r := query.OverviewRequest{

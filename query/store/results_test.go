@@ -122,7 +122,7 @@ func TestResultsMatchOracle(t *testing.T) {
 	seen := w.rows
 	w.insert(rand.New(rand.NewPCG(1, 2)), 100, 0)
 	accounts := []contracts.AccountID{accountWhole, accountOrder, accountSites, accountNone, accountOther}
-	testserver.Check(t, 30, func(rt *rapid.T) {
+	testserver.CheckOften(t, 30, 100, func(rt *rapid.T) {
 		a := rapid.SampledFrom(accounts).Draw(rt, "account")
 		r := drawRequest.Draw(rt, "request")
 		from, to := w.drawWindow(rt, &r)
