@@ -70,13 +70,17 @@ func TestZoneNames(t *testing.T) {
 }
 
 // firstInstant finds the beginning of a day by looking at the zone's calendar
-// minute by minute: the first one that shows this day or a later one.
+// minute by minute: the first one that shows this day or a later one. It looks
+// from three hours before midnight as the clocks were on the day before.
 func firstInstant(day time.Time, loc *time.Location) time.Time {
-	for at := day.Add(-15 * time.Hour); ; at = at.Add(time.Minute) {
-		if !civilDate(at.In(loc)).Before(day) {
-			return at
-		}
+	_, offset := day.Add(-15 * time.Hour).In(loc).Zone()
+	at := day.Add(-time.Duration(offset)*time.Second - 3*time.Hour)
+	if !civilDate(at.In(loc)).Before(day) { // they were set by a day
+		at = day.Add(-15 * time.Hour)
 	}
+	for ; civilDate(at.In(loc)).Before(day); at = at.Add(time.Minute) {
+	}
+	return at
 }
 
 func civilDate(t time.Time) time.Time {

@@ -12,13 +12,6 @@ import (
 	"preismon/contracts/openapi"
 )
 
-func loadExt(t *testing.T) *openapi3.T {
-	t.Helper()
-	doc, err := openapi3.NewLoader().LoadFromData(document(t, openapi.ExtYAMLPath))
-	must(t, err)
-	return doc
-}
-
 // The document of /ext/v1 is whole by itself and valid, its JSON says the
 // same, its version is the newest of its changelog, and everything under
 // /ext/v1 is a read that lists what it may be refused with.

@@ -10,11 +10,13 @@ import (
 )
 
 // The documents as they are served pass the linters of Redocly and of Spectral
-// in their recommended rules, without a warning.
+// in their recommended rules, without a warning. The small ones, which are made
+// of the first, are linted if all is asked for.
 func TestLint(t *testing.T) {
 	dir := t.TempDir()
 	var files []string
-	for _, path := range []string{openapi.YAMLPath, "/openapi/reads.yaml", "/openapi/files.yaml", "/openapi/agents.yaml", openapi.ExtYAMLPath} {
+	paths := []string{openapi.YAMLPath, openapi.ExtYAMLPath, "/openapi/reads.yaml", "/openapi/files.yaml", "/openapi/agents.yaml"}
+	for _, path := range paths[:testserver.Often(2, 5)] {
 		file := filepath.Join(dir, filepath.Base(path))
 		must(t, os.WriteFile(file, document(t, path), 0o600))
 		files = append(files, file)

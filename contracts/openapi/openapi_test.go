@@ -27,11 +27,20 @@ func document(t *testing.T, path string) []byte {
 	return nil
 }
 
-func load(t *testing.T) *openapi3.T {
+// load and loadExt give the documents of the two surfaces, which nobody changes.
+func load(t *testing.T) *openapi3.T    { return loaded(t, openapi.YAMLPath) }
+func loadExt(t *testing.T) *openapi3.T { return loaded(t, openapi.ExtYAMLPath) }
+
+var surfaces = map[string]*openapi3.T{}
+
+func loaded(t *testing.T, path string) *openapi3.T {
 	t.Helper()
-	doc, err := openapi3.NewLoader().LoadFromData(document(t, openapi.YAMLPath))
-	must(t, err)
-	return doc
+	if surfaces[path] == nil {
+		doc, err := openapi3.NewLoader().LoadFromData(document(t, path))
+		must(t, err)
+		surfaces[path] = doc
+	}
+	return surfaces[path]
 }
 
 func TestDocumentIsValid(t *testing.T) {

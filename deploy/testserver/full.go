@@ -41,11 +41,22 @@ func Often(quick, all int) int {
 // it takes as many as quick says, the first ones of one seed.
 func Check(t *testing.T, quick int, property func(*rapid.T)) {
 	t.Helper()
+	CheckOften(t, quick, 100, property)
+}
+
+// CheckOften is Check, that takes as many as all says where everything is asked
+// for: less than a hundred, where each is a second of a server.
+func CheckOften(t *testing.T, quick, all int, property func(*rapid.T)) {
+	t.Helper()
 	checking.Lock() // the flags are the process's
 	defer checking.Unlock()
 	checks, seed := flag.Lookup("rapid.checks"), flag.Lookup("rapid.seed")
-	if !full() && checks.Value.String() == "100" && seed.Value.String() == "0" {
-		for f, value := range map[*flag.Flag]int{checks: quick, seed: 1} {
+	if checks.Value.String() == "100" && seed.Value.String() == "0" {
+		values := map[*flag.Flag]int{checks: all}
+		if !full() {
+			values = map[*flag.Flag]int{checks: quick, seed: 1}
+		}
+		for f, value := range values {
 			was := f.Value.String()
 			if err := f.Value.Set(strconv.Itoa(value)); err != nil {
 				t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 
 	"preismon/contracts"
 	"preismon/contracts/fault"
+	"preismon/deploy/testserver"
 	"preismon/query"
 	"preismon/query/alert"
 
@@ -153,9 +154,12 @@ func TestAlertsFollowFromTheRows(t *testing.T) {
 		token   string
 	}
 	var all []follower
-	for _, a := range accounts {
-		for _, rule := range rules {
-			for _, sel := range []query.ResultsRequest{{}, {Site: "market.example"}} {
+	for i, a := range accounts {
+		for j, rule := range rules {
+			for k, sel := range []query.ResultsRequest{{}, {Site: "market.example"}} {
+				if few := k == i/3 && (i%3 == 0 || j%4 == 0); !few && testserver.Often(0, 1) == 0 {
+					continue
+				}
 				page, err := w.service.Feed(t.Context(), query.Principal{Account: a}, query.FeedRequest{Alerts: true, Rule: &rule, Rows: sel})
 				if err != nil || page.Rows.Len() != 0 {
 					t.Fatalf("%+v: %v", rule, err)
@@ -173,7 +177,7 @@ func TestAlertsFollowFromTheRows(t *testing.T) {
 		want := w.bruteAlerts(f.account, f.sel, f.rule, behind)
 		var first []query.Alert
 		for _, limit := range []int{1000, 1, 7} {
-			if limit < 1000 && (f.account != accountOther || f.sel.Site == "" || limit == 1 && f.rule != rules[0]) {
+			if limit < 1000 && (f.account != accountOther || f.sel.Site == "" || f.rule != rules[map[int]int{1: 0, 7: 4}[limit]]) {
 				continue
 			}
 			got, _, err := w.alerts(f.account, f.token, limit)

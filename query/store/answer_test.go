@@ -7,14 +7,12 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"preismon/contracts"
 	"preismon/deploy/testserver"
 	"preismon/query"
-	"preismon/query/store"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -29,7 +27,7 @@ func TestAnswerBudgetsEndPages(t *testing.T) {
 	w := newWorld(t, 91, 500)
 	services := []*query.Service{w.withDeadline(20 * time.Second), w.withDeadline(20 * time.Second), w.withDeadline(time.Nanosecond)}
 	ended := map[query.Ending]int{}
-	for seed := range testserver.Often(12, 20) {
+	for seed := range testserver.Often(8, 20) {
 		r := rand.New(rand.NewPCG(uint64(seed), 91))
 		account := []contracts.AccountID{accountWhole, accountOther, accountSites}[seed%3]
 		req := query.ResultsRequest{Sort: []string{"asc", "desc"}[seed%2], OrderID: orderA, CapturedFrom: w.now.Add(-240 * time.Hour).Format(time.RFC3339)}
@@ -63,7 +61,7 @@ func TestAnswerBudgetsEndPages(t *testing.T) {
 		}
 	}
 	for _, e := range []query.Ending{query.NothingMore, query.AtLimit, query.AtSoftDeadline, query.AtAnswerBudget} {
-		if ended[e] < testserver.Often(3, 5) {
+		if ended[e] < testserver.Often(2, 5) {
 			t.Errorf("%d pages ended with %q", ended[e], e)
 		}
 	}
@@ -105,7 +103,7 @@ func TestSummariesTellTheRows(t *testing.T) {
 	services := []*query.Service{w.counting(query.Defaults().CountedRows), w.counting(3), w.counting(0)}
 	accounts := []contracts.AccountID{accountWhole, accountOrder, accountSites, accountNone, accountOther}
 	var told, silent, cut, boxes uint64
-	testserver.Check(t, 25, func(rt *rapid.T) {
+	testserver.CheckOften(t, 20, 60, func(rt *rapid.T) {
 		w.service = rapid.SampledFrom(services).Draw(rt, "service")
 		account := rapid.SampledFrom(accounts).Draw(rt, "account")
 		r := drawRequest.Draw(rt, "request")
@@ -203,16 +201,7 @@ func TestSummariesTellTheRows(t *testing.T) {
 // statement, and one of what has changed is made again.
 func TestSummariesAreRemembered(t *testing.T) {
 	w := newWorld(t, 93, 600)
-	var counted atomic.Int64
-	w.cfg.Asked = func(a store.Asked) {
-		if a.Statement == "tally" || a.Statement == "observed_by_site" {
-			counted.Add(1)
-		}
-	}
-	st, err := store.New(w.cfg)
-	must(t, err)
-	t.Cleanup(func() { st.Close() })
-	w.serve(st)
+	asked := w.listen()
 	w.service = w.counting(0)
 	w.told("CATALOG")
 	w.told("IN_FORCE")
@@ -221,7 +210,7 @@ func TestSummariesAreRemembered(t *testing.T) {
 		Filters: query.Filters{IsBuyBox: ptr(true)}, Limit: ptr(2), Summarize: true,
 	}
 	rows := 0
-	for step, want := range []int64{2, 2, 4, 4} { // of the rows, and of pairs without any
+	for step, want := range []int{2, 0, 2, 0} { // of the rows, and of pairs without any
 		if step == 2 {
 			w.insert(rand.New(rand.NewPCG(93, 1)), 100, 0)
 			w.setMark(w.mark)
@@ -234,8 +223,9 @@ func TestSummariesAreRemembered(t *testing.T) {
 		if step == 2 && p.Summary.Rows <= rows {
 			t.Errorf("%d rows, and %d after more came", rows, p.Summary.Rows)
 		}
-		if rows = p.Summary.Rows; counted.Load() != want {
-			t.Errorf("step %d: %d statements counted rows, want %d", step, counted.Load(), want)
+		rows = p.Summary.Rows
+		if counted := asked.take("tally", "observed_by_site"); len(counted) != want {
+			t.Errorf("step %d: %d statements counted rows, want %d", step, len(counted), want)
 		}
 	}
 }
@@ -243,15 +233,10 @@ func TestSummariesAreRemembered(t *testing.T) {
 // counting is a service that counts up to so many rows itself.
 func (w *world) counting(rows int) *query.Service {
 	w.t.Helper()
-	cfg := query.Defaults()
-	cfg.CursorKey = "0123456789abcdef0123456789abcdef"
-	cfg.SoftDeadline, cfg.HardBudget, cfg.CountedRows = time.Minute, time.Minute, rows
-	cfg.CheckRemembered = rows == 3 // one of them compares what it remembers with what it reads
-	s, err := query.New(cfg, w.store, func() time.Time { return w.now })
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return s
+	return w.over(w.store, func(c *query.Config) {
+		c.SoftDeadline, c.HardBudget, c.CountedRows = time.Minute, time.Minute, rows
+		c.CheckRemembered = rows == 3 // one of them compares what it remembers with what it reads
+	})
 }
 
 // silent counts the pairs of a site that have no row in a window, whatever the

@@ -2,7 +2,6 @@ package store_test
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -191,7 +190,7 @@ func (w *world) drawLongWindow(r *rand.Rand, q *question) {
 // TestAttemptsCoverWhatWasRefused refuses random questions under random
 // limits: each attempt is accepted, and the rows of all of them are those that
 // the question asks for, each once, in order where one window was cut. The
-// first 200 that need few, or 30, are also asked of ClickHouse: RES-10a to RES-10d, RES-12, MCP-16b,
+// first 100 that need few, or 12, are also asked of ClickHouse: RES-10a to RES-10d, RES-12, MCP-16b,
 // GEN-G1 to GEN-G4.
 func TestAttemptsCoverWhatWasRefused(t *testing.T) {
 	w := newWorld(t, 93, 700)
@@ -202,7 +201,7 @@ func TestAttemptsCoverWhatWasRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	refusals, asksOfClickHouse := 1000, testserver.Often(30, 200)
+	refusals, asksOfClickHouse := 1000, testserver.Often(12, 100)
 	asked := 0
 	ways := map[string]int{}
 	for n, seed := 0, uint64(0); n < refusals; seed++ {
@@ -224,7 +223,7 @@ func TestAttemptsCoverWhatWasRefused(t *testing.T) {
 			t.Fatalf("%+v: %v", q, err)
 		}
 		way := w.checkAttempts(t, serve(nil, false), q, attempts)
-		ways[codeOf(refused)+": "+way]++
+		ways[refusal(refused).Code+": "+way]++
 		if asked == asksOfClickHouse || len(attempts) == 0 || len(attempts) > 10 {
 			continue
 		}
@@ -255,13 +254,6 @@ func TestAttemptsCoverWhatWasRefused(t *testing.T) {
 			t.Errorf("%d refusals of the kind %s", ways[way], way)
 		}
 	}
-}
-
-func codeOf(err error) string {
-	if f, ok := err.(*fault.Error); ok {
-		return f.Code
-	}
-	return fmt.Sprint(err)
 }
 
 // checkAttempts judges attempts by a look at every row, and names their kind.

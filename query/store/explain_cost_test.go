@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -22,35 +21,18 @@ func (w *world) setProvenMark(seq, rows uint64) {
 // since cannot make it larger, of the same window, mandate and generation, and
 // only where projectors count rows.
 func TestExplainedRemembered(t *testing.T) {
-	w := newWorld(t, 74, 3_000)
+	w := newWorld(t, 74, 1_000)
 	w.told("CATALOG")
 	w.told("IN_FORCE")
-	var mu sync.Mutex
-	estimated := 0
-	w.cfg.Asked = func(a store.Asked) {
-		mu.Lock()
-		defer mu.Unlock()
-		if a.Statement == "rows_at_most" {
-			estimated++
-		}
-	}
-	st, err := store.New(w.cfg)
-	must(t, err)
-	t.Cleanup(func() { st.Close() })
-	w.serve(st)
-	explain := func(a contracts.AccountID, from string) (scanned uint64, asked int) {
-		mu.Lock()
-		was := estimated
-		mu.Unlock()
+	asked := w.listen()
+	explain := func(a contracts.AccountID, from string) (scanned uint64, statements int) {
 		var e query.Explanation
 		r := query.ResultsRequest{CapturedFrom: from, CapturedTo: "2026-03-08", Limit: ptr(10)}
 		r.GlobalScope = true
 		if _, err := w.service.Results(query.Explain(t.Context(), &e), query.Principal{Account: a}, r); !errors.Is(err, query.ErrExplained) {
 			t.Fatal(err)
 		}
-		mu.Lock()
-		defer mu.Unlock()
-		return *e.Scanned, estimated - was
+		return *e.Scanned, len(asked.take("rows_at_most"))
 	}
 	const week, day = "2026-03-02", "2026-03-07"
 	first := uint64(0)
@@ -111,14 +93,8 @@ func TestExplainedCost(t *testing.T) {
 		SELECT 2, -toInt64(? - intDiv(number, ?) * 3600000 - number % ?), number % ? + 1, 'alpha.example', ?, number + 1, 0, 0, 'priceObserved', 'EUR', 1000 + cityHash64(number) % 500, -1, concat('M', toString(number % 7)), 0, 0, 255,
 			concat('Title of a product ', toString(number % ?)), concat('https://alpha.example/p/', toString(number % ?))
 		FROM numbers(200000)`, w.now.UnixMilli(), products, products, products, uint32(epoch), products, products)
-	var mu sync.Mutex
-	var bytes, rows, statements uint64
 	w.cfg.PairRows = store.Defaults().PairRows
-	w.cfg.Asked = func(a store.Asked) { mu.Lock(); defer mu.Unlock(); bytes += a.Bytes; rows += a.Rows; statements++ }
-	st, err := store.New(w.cfg)
-	must(t, err)
-	t.Cleanup(func() { st.Close() })
-	w.serve(st)
+	asked := w.listen()
 	w.told("CATALOG")
 	w.told("IN_FORCE")
 	who := query.Principal{Account: accountOther}
@@ -129,15 +105,14 @@ func TestExplainedCost(t *testing.T) {
 		bytes, rows, statements uint64
 	}
 	measured := func(ask func()) cost {
-		mu.Lock()
-		bytes, rows, statements = 0, 0, 0
-		mu.Unlock()
+		asked.take()
 		began := time.Now()
 		ask()
-		took := time.Since(began)
-		mu.Lock()
-		defer mu.Unlock()
-		return cost{took, bytes, rows, statements}
+		c := cost{took: time.Since(began)}
+		for _, a := range asked.take() {
+			c.bytes, c.rows, c.statements = c.bytes+a.Bytes, c.rows+a.Rows, c.statements+1
+		}
+		return c
 	}
 	var pages, explained []cost
 	for turn := range turns {

@@ -3,21 +3,19 @@ package store_test
 import (
 	"context"
 	"errors"
-	"sync"
 	"testing"
 	"time"
 
 	"preismon/contracts"
 	"preismon/deploy/testserver"
 	"preismon/query"
-	"preismon/query/store"
 )
 
 // TestExplainedToTheEndOfTime: a window may end where no time is written any more, as
 // the last day of 9999 does west of Greenwich; it is explained and streamed as one
 // that ends with the last capture.
 func TestExplainedToTheEndOfTime(t *testing.T) {
-	w := newWorld(t, 75, 2_000)
+	w := newWorld(t, 75, 400)
 	who := query.Principal{Account: accountWhole}
 	explained := func(to, zone string) uint64 {
 		t.Helper()
@@ -50,22 +48,12 @@ func TestExplainedToTheEndOfTime(t *testing.T) {
 // then gives and looks at, by at most six statements, those of the
 // access among them, that read no row of observations.
 func TestExplainedBounds(t *testing.T) {
-	w := newWorld(t, 71, 3_000)
-	var mu sync.Mutex
-	var asked []store.Asked
-	w.cfg.Asked = func(a store.Asked) { mu.Lock(); defer mu.Unlock(); asked = append(asked, a) }
-	st, err := store.New(w.cfg)
-	must(t, err)
-	t.Cleanup(func() { st.Close() })
-	w.serve(st)
+	w := newWorld(t, 71, testserver.Often(800, 3_000))
+	asked := w.listen()
 	count := func(f func()) (statements, rows, observed uint64) {
-		mu.Lock()
-		asked = nil
-		mu.Unlock()
+		asked.take()
 		f()
-		mu.Lock()
-		defer mu.Unlock()
-		for _, a := range asked {
+		for _, a := range asked.take() {
 			statements++
 			if rows += a.Rows; a.Statement == "results" || a.Statement == "statistics" || a.Statement == "density" {
 				observed += a.Rows
@@ -92,7 +80,7 @@ func TestExplainedBounds(t *testing.T) {
 	some := 0
 	for i, p := range []query.Principal{{Account: accountWhole}, {Account: accountOrder}, {Account: accountSites}, {Account: accountNone}} {
 		for j, r := range requests {
-			if (i+j)%testserver.Often(2, 1) > 0 {
+			if (i+j)%testserver.Often(3, 1) > 0 {
 				continue
 			}
 			limit := 1_000
@@ -141,7 +129,7 @@ func TestExplainedBounds(t *testing.T) {
 			}
 		}
 	}
-	if some < testserver.Often(10, 20) {
+	if some < testserver.Often(7, 20) {
 		t.Errorf("%d reads gave rows", some)
 	}
 }

@@ -2,11 +2,9 @@ package store_test
 
 import (
 	"math/rand/v2"
-	"sync/atomic"
 	"testing"
 
 	"preismon/query"
-	"preismon/query/store"
 )
 
 // TestTailsReadUpToTheSamePlace: equal tails that began at different places come
@@ -15,19 +13,10 @@ import (
 // once.
 func TestTailsReadUpToTheSamePlace(t *testing.T) {
 	w := newWorld(t, 327, 50)
-	var statements atomic.Int64
-	w.cfg.Asked = func(a store.Asked) {
-		if a.Statement == "feed" {
-			statements.Add(1)
-		}
-	}
-	st, err := store.New(w.cfg)
-	must(t, err)
-	t.Cleanup(func() { st.Close() })
-	w.serve(st)
+	asked := w.listen()
 	w.told("CATALOG")
 	w.told("IN_FORCE")
-	const tails, waves = 12, 4
+	const tails, waves = 6, 3
 	from := w.mark
 	w.insert(rand.New(rand.NewPCG(32, 7)), 10*tails*(waves+2), 0)
 	last, mark := w.mark, from
@@ -38,6 +27,7 @@ func TestTailsReadUpToTheSamePlace(t *testing.T) {
 	open := query.ResultsRequest{CapturedFrom: "2026-01-01T00:00:00Z"}
 	all := make([]*feeder, tails)
 	for i := range all {
+		var err error
 		f := &feeder{w: w, account: accountWhole, request: open, rows: map[string]int{}, ids: map[string]bool{}, at: query.Watermark{Epoch: w.epoch, Seq: mark}}
 		if f.token, err = f.now(open); err != nil {
 			t.Fatal(err)
@@ -50,7 +40,7 @@ func TestTailsReadUpToTheSamePlace(t *testing.T) {
 		edge, err := w.service.Await(t.Context(), seen)
 		must(t, err)
 		seen = edge.Edge
-		statements.Store(0)
+		asked.take()
 		for _, f := range all {
 			f.upTo = &edge
 			if _, err := f.follow(t, 1_000); err != nil {
@@ -61,11 +51,11 @@ func TestTailsReadUpToTheSamePlace(t *testing.T) {
 			}
 			move()
 		}
-		want := int64(1)
+		want := 1
 		if wave == 0 {
 			want = tails // each begins elsewhere
 		}
-		if n := statements.Load(); n != want {
+		if n := len(asked.take("feed")); n != want {
 			t.Errorf("wave %d: %d tails took %d statements, want %d", wave, tails, n, want)
 		}
 	}
@@ -85,11 +75,11 @@ func TestTailsShareTextOfTheSameLength(t *testing.T) {
 	from := w.mark
 	w.told("CATALOG")
 	w.told("IN_FORCE")
-	w.insert(rand.New(rand.NewPCG(32, 8)), 2_000, 0)
+	w.insert(rand.New(rand.NewPCG(32, 8)), 150, 0)
 	last := w.mark
 	w.setMark(from)
 	open := query.ResultsRequest{CapturedFrom: "2026-01-01T00:00:00Z"}
-	first := &feeder{w: w, account: accountWhole, request: open, rows: map[string]int{}, ids: map[string]bool{}, answer: 20_000}
+	first := &feeder{w: w, account: accountWhole, request: open, rows: map[string]int{}, ids: map[string]bool{}, answer: 5_000}
 	var err error
 	if first.token, err = first.now(open); err != nil {
 		t.Fatal(err)

@@ -46,7 +46,7 @@ func refusal(err error) fault.Error {
 // the rows that are kept, also of which pair the newest capture is, or, where the
 // window begins or ends below the floor, refused with the floor.
 func TestFloorOfReads(t *testing.T) {
-	for name, n := range map[string]int{"many captures": 2500, "silent pairs": 50} {
+	for name, n := range map[string]int{"many captures": testserver.Often(1000, 2500), "silent pairs": 50} {
 		t.Run(name, func(t *testing.T) { floorOfReads(t, n) })
 	}
 }
@@ -84,7 +84,7 @@ func floorOfReads(t *testing.T, n int) {
 		}
 		t.Run(removed, func(t *testing.T) {
 			w.now = w.now.Add(time.Second) // nothing that a node remembers is of before
-			testserver.Check(t, 25, func(rt *rapid.T) {
+			testserver.CheckOften(t, 8, 30, func(rt *rapid.T) {
 				a := rapid.SampledFrom(accounts).Draw(rt, "account")
 				r := drawRequest.Draw(rt, "request")
 				from, to := w.drawWindow(rt, &r)

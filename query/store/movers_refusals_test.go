@@ -1,7 +1,6 @@
 package store_test
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -9,7 +8,6 @@ import (
 	"time"
 
 	"preismon/contracts"
-	"preismon/contracts/fault"
 	"preismon/query"
 
 	"github.com/google/go-cmp/cmp"
@@ -73,12 +71,7 @@ func TestMoversRefusals(t *testing.T) {
 		"nobody, wrong request": {999, since("", rows{ItemID: 1}), query.CodeValidation},
 	} {
 		err := ask(c.account, c.r)
-		var f *fault.Error
-		code := ""
-		if errors.As(err, &f) {
-			code = f.Code
-		}
-		if code != c.code || (err == nil) != (c.code == "") {
+		if code := refusal(err).Code; code != c.code || (err == nil) != (c.code == "") {
 			t.Errorf("%s: %v, want code %q", name, err, c.code)
 		}
 	}
@@ -104,14 +97,9 @@ func TestMoversRefusals(t *testing.T) {
 		}
 	}
 	// The hard budget holds.
-	cfg := query.Defaults()
-	cfg.CursorKey = "0123456789abcdef0123456789abcdef"
-	cfg.SoftDeadline, cfg.HardBudget = time.Nanosecond, time.Nanosecond
-	hasty, err := query.New(cfg, w.store, func() time.Time { return w.now })
-	must(t, err)
+	hasty := w.over(w.store, func(c *query.Config) { c.SoftDeadline, c.HardBudget = time.Nanosecond, time.Nanosecond })
 	_, err = hasty.Movers(t.Context(), query.Principal{Account: accountWhole}, since(hours(1), rows{ItemID: 1}))
-	var f *fault.Error
-	if !errors.As(err, &f) || f.Code != query.CodeQueryTimeout {
+	if refusal(err).Code != query.CodeQueryTimeout {
 		t.Errorf("no time: %v", err)
 	}
 }

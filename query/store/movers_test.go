@@ -24,7 +24,7 @@ func TestMoversAreADiff(t *testing.T) {
 	w.restless(rand.New(rand.NewPCG(61, 1)), 900)
 	w.withOwnPrices()
 	seen := map[query.MoverKind]int{}
-	testserver.Check(t, 20, func(rt *rapid.T) {
+	testserver.CheckOften(t, 10, 50, func(rt *rapid.T) {
 		instant := func(name string, least, most int) time.Time {
 			at := w.now.Add(-time.Duration(rapid.IntRange(least, most).Draw(rt, name)) * time.Minute)
 			if row := time.UnixMilli(rapid.SampledFrom(w.rows).Draw(rt, name+" row").ms).UTC(); rapid.Bool().Draw(rt, name+" at a capture") && w.now.Sub(row) <= 168*time.Hour {
@@ -59,6 +59,9 @@ func TestMoversAreADiff(t *testing.T) {
 		account := rapid.SampledFrom([]contracts.AccountID{accountWhole, accountWhole, accountOrder, accountSites, accountNone, accountOther}).Draw(rt, "account")
 		want, added := w.bruteMovers(account, r, since, until)
 		got, echo := w.movers(rt, account, r, nil)
+		for kind, n := range echo.Kinds {
+			seen[kind] += n
+		}
 		if diff := gocmp.Diff(want, got); diff != "" {
 			rt.Fatalf("account %d, %+v (-want +got):\n%s", account, r, diff)
 		}
@@ -67,7 +70,7 @@ func TestMoversAreADiff(t *testing.T) {
 			rt.Fatalf("account %d, %+v (-want +got):\n%s", account, r, diff)
 		}
 	})
-	for hours := 1; hours <= 168; hours += testserver.Often(20, 4) {
+	for hours := 1; hours <= 168; hours += testserver.Often(33, 8) {
 		for _, own := range []string{"", "Merchant B", `Merchant "A"`} {
 			since := w.now.Add(-time.Duration(hours) * time.Hour)
 			r := query.MoversRequest{
@@ -142,7 +145,7 @@ func TestMoversAreASnapshot(t *testing.T) {
 	w := newWorld(t, 62, 0)
 	r := rand.New(rand.NewPCG(62, 1))
 	w.restless(r, 1_800)
-	for i, limit := range []int{1, 2, 3} {
+	for i, limit := range []int{2, 5}[:testserver.Often(1, 2)] {
 		w.mark++
 		var ahead []obsRow // of now, when the first page is read
 		for item := range uint64(4) {

@@ -12,7 +12,7 @@ import (
 // TestSlicesOfAnOpenWindow: a window that begins with the first captures there
 // can be, of which the last days have rows, is cut no coarser than those days.
 func TestSlicesOfAnOpenWindow(t *testing.T) {
-	w := newWorld(t, 12, 3000)
+	w := newWorld(t, 12, 800)
 	a, err := w.store.Access(t.Context(), accountWhole)
 	must(t, err)
 	read := w.read(t)

@@ -58,7 +58,7 @@ func family(name string) bool {
 }
 
 // TestOptimizersChangeNothing runs every question with ClickHouse's optimizers
-// as they come and with all of them off, and a quarter of the questions, by turns, with
+// as they come and with all of them off, and an eighth of the questions, by turns, with
 // each group of them switched: the rows and their order are the same. Its data has ties, several parts that
 // are never merged, and several versions of records in tables whose engine
 // replaces. RES-05c, RES-14a.

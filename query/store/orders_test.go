@@ -18,8 +18,8 @@ import (
 )
 
 // TestQualityMatchesOracle draws orders, schedules, counters and memberships,
-// walks their quality, and compares each pair, the summaries and the lists
-// with a look at every row: ORD-00a, ORD-K1, QUAL-K1, QUAL-00a, QUAL-00b,
+// walks their quality, and compares each pair, the summaries, the lists and the
+// status of sites with a look at every row: VIS-02, ORD-00a, ORD-K1, QUAL-K1, QUAL-00a, QUAL-00b,
 // QUAL-02a, QUAL-02b, QUAL-03, QUAL-04, QUAL-05, QUAL-06, VIS-05, CUR-02.
 func TestQualityMatchesOracle(t *testing.T) {
 	w := newWorld(t, 11, 0)
@@ -27,7 +27,7 @@ func TestQualityMatchesOracle(t *testing.T) {
 	start := w.now
 	accounts := []contracts.AccountID{accountWhole, accountOrder, accountSites, accountNone, accountOther}
 	met := map[string]int{}
-	testserver.Check(t, 18, func(rt *rapid.T) {
+	testserver.CheckOften(t, 8, 50, func(rt *rapid.T) {
 		w.now = start.Add(time.Duration(rapid.SampledFrom([]int{0, 0, 1, 11, 12, 30, 90}).Draw(rt, "now")) * time.Hour)
 		rows := w.drawOrders(rt)
 		a := rapid.SampledFrom(accounts).Draw(rt, "account")
@@ -55,9 +55,10 @@ func TestQualityMatchesOracle(t *testing.T) {
 			}
 		}
 		w.checkOrders(rt, a, limit, rows, met)
+		w.checkSiteStatus(rt, a, rows, met)
 	})
 	t.Log(met)
-	for _, r := range reasons {
+	for _, r := range append([]string{"late", "next", "never", "no interval", "not found"}, reasons...) {
 		if met[r] == 0 {
 			t.Errorf("%s was never met: %v", r, met)
 		}

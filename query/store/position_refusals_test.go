@@ -1,12 +1,9 @@
 package store_test
 
 import (
-	"errors"
 	"testing"
-	"time"
 
 	"preismon/contracts"
-	"preismon/contracts/fault"
 	"preismon/query"
 )
 
@@ -42,25 +39,15 @@ func TestPositionRefusals(t *testing.T) {
 		"no such account":        {999, query.PositionRequest{ItemID: 3, CandidatePrice: "1"}, query.CodeTokenInvalid},
 	} {
 		_, err := w.position(c.account, c.r)
-		var f *fault.Error
-		code := ""
-		if errors.As(err, &f) {
-			code = f.Code
-		}
-		if code != c.code || (err == nil) != (c.code == "") {
+		if code := refusal(err).Code; code != c.code || (err == nil) != (c.code == "") {
 			t.Errorf("%s: %v, want code %q", name, err, c.code)
 		}
 	}
 	// Of a latestObservationPerPair read over 168 hours (RES-09a).
 	for hours, code := range map[int]string{167: query.CodeScopeTooBroad, 168: ""} {
-		cfg := query.Defaults()
-		cfg.CursorKey = "0123456789abcdef0123456789abcdef"
-		cfg.ScanGuardMaxHours = hours
-		guarded, err := query.New(cfg, w.store, func() time.Time { return w.now })
-		must(t, err)
-		_, err = guarded.MarketPosition(t.Context(), query.Principal{Account: accountWhole}, query.PositionRequest{ItemID: 3, CandidatePrice: "1"})
-		var f *fault.Error
-		if errors.As(err, &f); (err == nil) != (code == "") || err != nil && f.Code != code {
+		guarded := w.over(w.store, func(c *query.Config) { c.ScanGuardMaxHours = hours })
+		_, err := guarded.MarketPosition(t.Context(), query.Principal{Account: accountWhole}, query.PositionRequest{ItemID: 3, CandidatePrice: "1"})
+		if (err == nil) != (code == "") || refusal(err).Code != code {
 			t.Errorf("a guard of %d hours: %v", hours, err)
 		}
 	}

@@ -158,7 +158,7 @@ func TestMarketPositionJSON(t *testing.T) {
 func TestMarketPositionIsExact(t *testing.T) {
 	w := marketWorld(t)
 	r := rand.New(rand.NewPCG(71, 2))
-	for round := range 12 {
+	for round := range 8 {
 		var amounts []int64
 		var offers []string
 		for range 1 + r.IntN(9) {

@@ -18,7 +18,9 @@ import (
 func TestScopesAreCounted(t *testing.T) {
 	w := newWorld(t, 5, 10)
 	for _, account := range []contracts.AccountID{accountWhole, accountOrder, accountSites, accountNone, accountOther} {
-		for _, sel := range []query.Selectors{
+		access, err := w.store.Access(t.Context(), account)
+		must(t, err)
+		for n, sel := range []query.Selectors{
 			{},
 			{Site: "gamma.example"},
 			{Site: "none.example"},
@@ -29,8 +31,6 @@ func TestScopesAreCounted(t *testing.T) {
 			{Item: 3, Site: "market.example"},
 			{Order: orderB, EAN: "00000096385074"},
 		} {
-			access, err := w.store.Access(t.Context(), account)
-			must(t, err)
 			v, want := access.Visibility, w.pairsUnder(account, sel)
 			bySite, err := w.store.PairsBySite(t.Context(), v, sel)
 			must(t, err)
@@ -42,13 +42,11 @@ func TestScopesAreCounted(t *testing.T) {
 			if diff := cmp.Diff(sites, bySite); diff != "" {
 				t.Errorf("account %d, %+v: pairs by site (-want +got):\n%s", account, sel, diff)
 			}
-			for _, limit := range []int{100, 2} {
-				got, err := w.store.ScopeItems(t.Context(), v, sel, limit)
-				must(t, err)
-				all := slices.Sorted(maps.Keys(items))
-				if !slices.Equal(got, all[:min(limit, len(all))]) {
-					t.Errorf("account %d, %+v: items %d, want the first %d of %d", account, sel, got, limit, all)
-				}
+			limit, all := []int{2, 100}[n%2], slices.Sorted(maps.Keys(items))
+			got, err := w.store.ScopeItems(t.Context(), v, sel, limit)
+			must(t, err)
+			if !slices.Equal(got, all[:min(limit, len(all))]) {
+				t.Errorf("account %d, %+v: items %d, want the first %d of %d", account, sel, got, limit, all)
 			}
 			size, err := w.store.CountPairs(t.Context(), v, sel)
 			must(t, err)

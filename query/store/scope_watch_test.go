@@ -5,7 +5,6 @@ import (
 
 	"preismon/contracts/fault"
 	"preismon/query"
-	"preismon/query/store"
 )
 
 // shifted calls a function once, with the first rows of a stream.
@@ -26,12 +25,9 @@ func (s *shifted) Lines(ndjson []byte, rows int) error {
 // read slice by slice, and the pairs of the old one are deleted. The slices
 // after that find nothing, so the stream must not end as if it were whole.
 func TestStreamOverAScopeChange(t *testing.T) {
-	w := newWorld(t, 12, 3000)
+	w := newWorld(t, 12, 800)
 	w.cfg.PairRows = 1 << 30 // not by pair: a read by pair is one statement
-	st, err := store.New(w.cfg)
-	must(t, err)
-	defer st.Close()
-	w.serve(st)
+	w.listen()
 	r := query.ResultsRequest{OrderID: orderA, CapturedFrom: "2026-01-01"}
 	var whole lines
 	must(t, w.service.StreamResults(t.Context(), query.Principal{Account: accountWhole}, r, &whole))
@@ -41,7 +37,7 @@ func TestStreamOverAScopeChange(t *testing.T) {
 		w.exec("INSERT INTO scopes_applied VALUES (1, 0, 8)")
 		w.exec("DELETE FROM scope_pairs WHERE mandate = 1 AND version = 7")
 	}}
-	err = w.service.StreamResults(t.Context(), query.Principal{Account: accountWhole}, r, &torn)
+	err := w.service.StreamResults(t.Context(), query.Principal{Account: accountWhole}, r, &torn)
 	if fault.KindOf(err) != fault.Unavailable || torn.rows == 0 || torn.rows >= whole.rows {
 		t.Errorf("%d rows of %d, %v", torn.rows, whole.rows, err)
 	}

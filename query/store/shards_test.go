@@ -164,11 +164,7 @@ func (w *shardedWorld) sameAnswers(t *testing.T, nodes []*store.Store) {
 func (w *shardedWorld) walksOverNodes(t *testing.T, nodes []*store.Store) {
 	var services []*query.Service
 	for _, node := range nodes {
-		qc := query.Defaults()
-		qc.CursorKey = "0123456789abcdef0123456789abcdef"
-		s, err := query.New(qc, node, func() time.Time { return w.now })
-		must(t, err)
-		services = append(services, s)
+		services = append(services, w.over(node, func(*query.Config) {}))
 	}
 	for _, account := range []contracts.AccountID{accountWhole, accountOrder, accountSites, accountOther} {
 		for _, sort := range []string{"asc", "desc"} {

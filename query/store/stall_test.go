@@ -14,7 +14,7 @@ import (
 // TestStalledServer: a read ends with its context also while the server sends
 // nothing any more, and no later read gets the connection that it had.
 func TestStalledServer(t *testing.T) {
-	w := newWorld(t, 12, 3000)
+	w := newWorld(t, 12, 600)
 	line, dsn := proxy.Before(t, w.cfg.DSN.Reveal())
 	w.cfg.DSN = contracts.Secret(dsn)
 	st, err := store.New(w.cfg)

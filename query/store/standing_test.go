@@ -93,11 +93,9 @@ func TestOneOfferStandsForACapture(t *testing.T) {
 					many++
 				}
 			}
-			for _, limit := range []int{3, 1000} {
-				c.Limit = ptr(limit)
-				if diff := gocmp.Diff(expected(rows), w.walk(t, a, c, nil)); diff != "" {
-					t.Errorf("account %s, %+v (-want +got):\n%s", a, c, diff)
-				}
+			c.Limit = ptr([]int{3, 1000}[(n+k)/2%2])
+			if diff := gocmp.Diff(expected(rows), w.walk(t, a, c, nil)); diff != "" {
+				t.Errorf("account %s, %+v (-want +got):\n%s", a, c, diff)
 			}
 		}
 	}
@@ -128,6 +126,9 @@ func TestWalkFromBeforeGoesOn(t *testing.T) {
 		}
 		all := places()
 		for i, at := range all {
+			if i%testserver.Often(4, 1) > 0 {
+				continue
+			}
 			for _, offer := range []uint16{0, 5} {
 				at.Offer = offer
 				q.After = &at

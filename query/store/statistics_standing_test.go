@@ -28,9 +28,9 @@ func TestStandings(t *testing.T) {
 	w.exec("INSERT INTO reference_prices VALUES (1, 1, [(100, 'EUR', '', '', '')], 1), (1, 2, [(200, 'EUR', 'alpha.example', '', ''), (150, 'CHF', '', '', '')], 1), (1, 3, [(100, 'EUR', '', '', ''), (101, 'EUR', '', '', '')], 1), (1, 4, [(3, 'JPY', '', '', ''), (50, 'EUR', '', '', '')], 1)")
 	owned := map[string]json.Number{"1 EUR": "1.00", "2 CHF": "1.50", "4 JPY": "3", "4 EUR": "0.50"}
 	own, without := 0, 0
-	for _, a := range []contracts.AccountID{accountWhole, accountOrder, accountSites} {
+	for _, a := range []contracts.AccountID{accountWhole, accountSites} {
 		req := query.StatisticsRequest{By: query.ByProduct, Standing: true}
-		req.GlobalScope, req.CapturedFrom, req.CapturedTo, req.Limit = true, w.now.Add(-100*time.Hour).Format(time.RFC3339), w.now.Format(time.RFC3339), ptr(2)
+		req.GlobalScope, req.CapturedFrom, req.CapturedTo, req.Limit = true, w.now.Add(-100*time.Hour).Format(time.RFC3339), w.now.Format(time.RFC3339), ptr(4)
 		all, _ := w.statistics(t, a, req)
 		for _, rec := range all {
 			position, err := w.position(a, query.PositionRequest{ItemID: *rec.ItemID, CandidatePrice: "1", IncludeCustomerReference: true})

@@ -3,14 +3,12 @@ package store_test
 import (
 	"encoding/json"
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
 	"preismon/contracts"
 	"preismon/deploy/testserver"
 	"preismon/query"
-	"preismon/query/store"
 )
 
 // TestStatisticsAtVolume sums up 10,000 products over 30 days: one statement,
@@ -27,13 +25,7 @@ func TestStatisticsAtVolume(t *testing.T) {
 		SELECT 2, -toInt64(? - intDiv(number, 10000) * 43200000 - number % 10000), number % 10000 + 1, 'alpha.example', ?, number + 1, 0, 0, 'priceObserved', 'EUR', 1000 + cityHash64(number) % 500, -1, concat('M', toString(number % 7)), 0, 0, 255
 		FROM numbers(620000)`, w.now.UnixMilli(), uint32(epoch))
 	w.setMark(1 << 40)
-	var mu sync.Mutex
-	asked := map[string]store.Asked{}
-	w.cfg.Asked = func(a store.Asked) { mu.Lock(); defer mu.Unlock(); asked[a.Statement] = a }
-	st, err := store.New(w.cfg)
-	must(t, err)
-	t.Cleanup(func() { st.Close() })
-	w.serve(st)
+	asked := w.listen()
 	for _, by := range []query.Grouping{query.ByProduct, query.BySite, query.ByMerchant, query.ByNothing} {
 		for _, bucket := range []string{"whole", "day"} {
 			r := query.StatisticsRequest{By: by, Bucket: bucket}
@@ -48,7 +40,7 @@ func TestStatisticsAtVolume(t *testing.T) {
 				}
 				least = min(least, time.Since(began))
 			}
-			a := asked["statistics"]
+			a := asked.take("statistics")[0]
 			t.Logf("by=%s bucket=%s seconds=%.2f rows=%d", by, bucket, least.Seconds(), a.Rows)
 			if a.Rows > 2*products*captures {
 				t.Errorf("it reads %d rows, there are %d", a.Rows, products*captures)

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -17,14 +18,7 @@ import (
 // that is over at once ends each page after one slice of the window.
 func (w *world) withDeadline(soft time.Duration) *query.Service {
 	w.t.Helper()
-	cfg := query.Defaults()
-	cfg.CursorKey = "0123456789abcdef0123456789abcdef"
-	cfg.SoftDeadline, cfg.HardBudget = soft, time.Minute
-	s, err := query.New(cfg, w.store, func() time.Time { return w.now })
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return s
+	return w.over(w.store, func(c *query.Config) { c.SoftDeadline, c.HardBudget = soft, time.Minute })
 }
 
 // TestWalksAreSnapshots asks random questions page by page, with another
@@ -47,8 +41,16 @@ func TestWalksAreSnapshots(t *testing.T) {
 	if share := float64(tied) / float64(len(w.rows)); share < 0.3 {
 		t.Fatalf("only %.0f %% of the rows share their capture time", 100*share)
 	}
-	walks := testserver.Often(8, 16)
+	walks := testserver.Often(10, 20)
 	accounts := []contracts.AccountID{accountWhole, accountWhole, accountOrder, accountSites, accountOther}
+	long := w.now.Add(-200 * time.Hour).Format(time.RFC3339Nano)
+	many := []query.ResultsRequest{ // of several pages
+		{ItemID: 4, CapturedFrom: long},
+		{OrderID: orderB, CapturedFrom: long, Sort: "asc"},
+		{OrderID: orderB, LatestPerPair: true},
+		{LatestObservationPerPair: true},
+		{LatestObservationPerPair: true, Sort: "asc"},
+	}
 	var short, empty, pages int
 	for seed := range walks {
 		r := rand.New(rand.NewPCG(uint64(seed), 77))
@@ -62,19 +64,19 @@ func TestWalksAreSnapshots(t *testing.T) {
 			q.from, q.to = w.drawWindow(t, &q.ResultsRequest)
 			return q
 		}).Example(seed)
-		req := q.ResultsRequest
-		if seed%2 == 0 { // a long one
+		req, most := q.ResultsRequest, 90
+		if seed%2 == 0 {
+			req = many[seed/2%len(many)]
 			q.from, q.to = w.now.Add(-200*time.Hour).UnixMilli(), w.now.UnixMilli()
-			req = query.ResultsRequest{OrderID: orderB, CapturedFrom: time.UnixMilli(q.from).UTC().Format(time.RFC3339Nano), Sort: req.Sort}
-			if seed%4 == 0 {
-				req.OrderID, req.ItemID = 0, 4
+			if req.CapturedFrom == "" {
+				q.from, q.to, most = math.MinInt64, math.MaxInt64, 5
 			}
 		}
 		want := expected(w.oracle(account, req, q.from, q.to, w.rows))
 		got := []answer{}
 		for page := 0; ; page++ {
 			pages++
-			limit := 1 + r.IntN(90)
+			limit := 1 + r.IntN(most)
 			service, soft := w.withDeadline(20*time.Second), false // each page by a service that has just started
 			if r.IntN(3) == 0 {
 				service, soft = w.withDeadline(time.Nanosecond), true
@@ -125,7 +127,7 @@ func TestWalksAreSnapshots(t *testing.T) {
 func TestSlicesMeet(t *testing.T) {
 	w := newWorld(t, 78, 0)
 	var rows []obsRow
-	for i := range testserver.Often(60, 150) {
+	for i := range testserver.Often(30, 100) {
 		w.mark++
 		rows = append(rows, obsRow{
 			item: 1 + uint64(i%3), site: "alpha.example", ms: w.now.UnixMilli() - int64(i), epoch: epoch, seq: w.mark,

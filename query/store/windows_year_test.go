@@ -18,10 +18,12 @@ import (
 // names these three, and with them read the copy is the year again.
 func TestAWarehouseSyncsAYear(t *testing.T) {
 	w := newWorld(t, 331, 0)
+	w.cfg.SliceRows = 10_000
+	w.listen()
 	w.told("CATALOG")
 	w.told("IN_FORCE")
 	first := time.Date(2025, 2, 1, 0, 0, 0, 0, time.UTC)
-	days := testserver.Often(30, 365)
+	days := testserver.Often(15, 200)
 	captured := func(day, hour int) obsRow {
 		w.mark++
 		return obsRow{item: uint64(1 + day%4), site: "alpha.example", ms: first.Add(time.Duration(day*24+hour) * time.Hour).UnixMilli(), epoch: w.epoch, seq: w.mark, price: int64(1_000 + day)}

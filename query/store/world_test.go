@@ -5,7 +5,9 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -120,13 +122,50 @@ func newWorld(t testing.TB, seed uint64, n int) *world {
 // serve puts a service over the store.
 func (w *world) serve(st *store.Store) {
 	w.t.Helper()
+	w.service, w.store = w.over(st, func(*query.Config) {}), st
+}
+
+// over is a service over a store, with other limits than those it comes with.
+func (w *world) over(st query.Store, limit func(*query.Config)) *query.Service {
+	w.t.Helper()
 	qc := query.Defaults()
 	qc.CursorKey = "0123456789abcdef0123456789abcdef"
-	var err error
-	if w.service, err = query.New(qc, st, func() time.Time { return w.now }); err != nil {
-		w.t.Fatal(err)
+	limit(&qc)
+	s, err := query.New(qc, st, func() time.Time { return w.now })
+	must(w.t, err)
+	return s
+}
+
+// statements are those that a store was asked.
+type statements struct {
+	mu  sync.Mutex
+	all []store.Asked
+}
+
+// take gives those of some names, or all, and forgets what was asked so far.
+func (s *statements) take(names ...string) []store.Asked {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := s.all
+	s.all = nil
+	return slices.DeleteFunc(all, func(a store.Asked) bool { return len(names) > 0 && !slices.Contains(names, a.Statement) })
+}
+
+// listen puts the service over another store of the world's configuration, and
+// gives the statements that this one is asked.
+func (w *world) listen() *statements {
+	w.t.Helper()
+	var s statements
+	w.cfg.Asked = func(a store.Asked) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.all = append(s.all, a)
 	}
-	w.store = st
+	st, err := store.New(w.cfg)
+	must(w.t, err)
+	w.t.Cleanup(func() { st.Close() })
+	w.serve(st)
+	return &s
 }
 
 func (w *world) exec(sql string, args ...any) {
