@@ -170,23 +170,39 @@ func (v visible) shows(t *testing.T, name string, w who, a answer) bool {
 	return found(t, a) > 0
 }
 
-// TestVisibilityMatrix asks every route for what the caller may not see, in
-// every way it can be named, and compares the answer with that for something
-// that does not exist: VIS-01, VIS-02, VIS-05.
-func TestVisibilityMatrix(t *testing.T) {
-	l := serveMatrix(t, 3)
-	for _, route := range rest.Routes() {
-		if _, listed := matrix[route]; !listed {
-			t.Errorf("%s is not in the matrix", route)
-		}
-	}
-	routes := slices.Sorted(func(yield func(string) bool) {
+// matrixRoutes are those that need a token.
+func matrixRoutes() []string {
+	return slices.Sorted(func(yield func(string) bool) {
 		for route, v := range matrix {
 			if !v.public && !v.own && !yield(route) {
 				return
 			}
 		}
 	})
+}
+
+// pairedUp tells whether name n of a route is tried by outsider k: each by each if
+// everything is asked for, else each of both at least once.
+func pairedUp(n, names, k, outsiders int) bool {
+	for j := n; j < max(names, outsiders); j += names {
+		if j%outsiders == k {
+			return true
+		}
+	}
+	return testserver.Often(0, 1) == 1
+}
+
+// TestVisibilityMatrix asks every route for what the caller may not see, in
+// every way it can be named, and compares the answer with that for something
+// that does not exist: VIS-01, VIS-02, VIS-05.
+func TestVisibilityMatrix(t *testing.T) {
+	t.Parallel()
+	l := readMatrix(t)
+	for _, route := range rest.Routes() {
+		if _, listed := matrix[route]; !listed {
+			t.Errorf("%s is not in the matrix", route)
+		}
+	}
 	outsiders := []struct {
 		name    string
 		account contracts.AccountID
@@ -201,7 +217,7 @@ func TestVisibilityMatrix(t *testing.T) {
 		{"of an account with nothing", unassigned, own, false},
 		{"of a mandate without a scope", unscoped, theirs, false},
 	}
-	for i, route := range routes {
+	for i, route := range matrixRoutes() {
 		v := matrix[route]
 		_, path, _ := strings.Cut(route, " ")
 		for n, name := range v.names {
@@ -223,7 +239,7 @@ func TestVisibilityMatrix(t *testing.T) {
 				}
 			}
 			for k, o := range outsiders {
-				if every := testserver.Often(len(outsiders), 1); n > 0 && k%every != (n+i)%every { // all by the first name, one by each other
+				if !pairedUp(n, len(v.names), (k+i)%len(outsiders), len(outsiders)) {
 					continue
 				}
 				what := fmt.Sprintf("%s: %s, %s", route, o.name, name)
@@ -241,7 +257,9 @@ func TestVisibilityMatrix(t *testing.T) {
 				case v.shows(t, name, o.hidden, hidden):
 					t.Errorf("%s: shows %.300s", what, hidden.body)
 				}
-				sameAnswer(t, what, o.hidden, hidden, l.ask(route, nobodys, name, l.token(o.account)))
+				if strings.Contains(route+name, "{") { // else nothing would be the same question
+					sameAnswer(t, what, o.hidden, hidden, l.ask(route, nobodys, name, l.token(o.account)))
+				}
 			}
 		}
 	}
