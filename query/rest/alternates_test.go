@@ -18,7 +18,7 @@ import (
 // fields that are accepted, and that together give what was asked for; in the
 // same form on the stream and for HEAD, and never more than fits a header.
 func TestAlternates(t *testing.T) {
-	l := limitsWorld.get(t).of(t)
+	l := limitsWorld.Get(t).of(t)
 	form := regexp.MustCompile(`^<(\?[^>]+)>; rel="alternate"; title="(\d+) of (\d+)"$`)
 	links := func(account contracts.AccountID, path, args, code string) (all []string, of string) {
 		t.Helper()

@@ -170,7 +170,7 @@ func TestDownloadNames(t *testing.T) {
 // HIST-04, choices 31: which file is sent.
 func TestDownloadChoosesTheFile(t *testing.T) {
 	t.Parallel()
-	w := historyWorld.get(t).of(t)
+	w := historyWorld.Get(t).of(t)
 	for _, direction := range []string{"exports", "imports"} {
 		route := direction + "/history/download"
 		for args, want := range map[string]string{

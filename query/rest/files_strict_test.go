@@ -15,7 +15,7 @@ import (
 
 // A cursor opens only what it was made for (choices 22).
 func TestFileCursorsAreBound(t *testing.T) {
-	w := historyWorld.get(t).of(t) // what it adds is of order B, which nobody else asks about
+	w := historyWorld.Get(t).of(t) // what it adds is of order B, which nobody else asks about
 	w.add(document{query.Exports, orderB, 11, "2026-03-08T05:00:00Z", []file{{name: "prices", filename: "of-b-too.csv"}}})
 	w.job(query.Exports, orderB, 11, "Daily")
 	w.job(query.Exports, orderB, 12, "Weekly")

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver"
 	"preismon/query"
 )
 
@@ -95,7 +96,7 @@ func TestImports(t *testing.T) {
 }
 
 // historyWorld is only read.
-var historyWorld = shared[*filesWorld]{make: history}
+var historyWorld = testserver.Shared[*filesWorld]{Make: history}
 
 // history is a world with files in each direction of one order.
 func history(t testing.TB) *filesWorld {
@@ -122,7 +123,7 @@ func history(t testing.TB) *filesWorld {
 // HIST-K1, EXP-02, IMP-02, OPEN-09, VIS-05: each filter alone and together.
 func TestHistory(t *testing.T) {
 	t.Parallel()
-	w := historyWorld.get(t).of(t)
+	w := historyWorld.Get(t).of(t)
 	const want = `{"data":[{"name":"prices","exportName":"Daily","filename":"prices-3.csv","contentType":"text/csv; charset=utf-8","sizeBytes":5,"archivedAt":"2026-03-03T00:00:00.000Z"}],` +
 		`"paging":{"limit":100,"returned":1},"query":{"orderId":"101","dateFrom":"2026-03-03T00:00:00.000Z","dateTo":"2026-03-03T23:59:59.999Z","exportName":"Daily"}}`
 	got := string(w.get(path(orderA, "exports/history", "exportName", "Daily", "dateFrom", "2026-03-03", "dateTo", "2026-03-03"), w.token(reader)).body)
@@ -190,7 +191,7 @@ func TestHistory(t *testing.T) {
 // EXP-03a, IMP-03, ERR-07, choices 31.
 func TestLatest(t *testing.T) {
 	t.Parallel()
-	w := historyWorld.get(t).of(t)
+	w := historyWorld.Get(t).of(t)
 	for _, direction := range []string{"exports", "imports"} {
 		for args, want := range map[string]string{
 			"":                                "prices-3.csv",

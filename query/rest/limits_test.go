@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver"
 	"preismon/query"
 )
 
@@ -23,7 +24,7 @@ const (
 )
 
 // limitsWorld is only read.
-var limitsWorld = shared[*live]{make: serveLimits}
+var limitsWorld = testserver.Shared[*live]{Make: serveLimits}
 
 func serveLimits(t testing.TB) *live {
 	l := serveLive(t)
@@ -54,7 +55,7 @@ func serveLimits(t testing.TB) *live {
 // alike: LIM-01, LIM-08, LIM-09, LIM-10, RES-04c, RES-07a, RES-07b, RES-08,
 // ERR-02a, ERR-02c, ERR-03, RES-14a.
 func TestLimitsAtTheirEdges(t *testing.T) {
-	l := limitsWorld.get(t).of(t)
+	l := limitsWorld.Get(t).of(t)
 	ask := func(account contracts.AccountID, args string) (page, stream answer) {
 		t.Helper()
 		return l.plain("/v1/results?"+args, l.token(account)), l.plain("/v1/results/stream?"+args, l.token(account))
@@ -203,7 +204,7 @@ func TestDefaultWindows(t *testing.T) {
 // and what it refuses is accepted once it is narrowed: RES-09a, RES-09b,
 // RES-10a to RES-10e, ERR-02b.
 func TestScanGuard(t *testing.T) {
-	l := limitsWorld.get(t).of(t)
+	l := limitsWorld.Get(t).of(t)
 	short, long := l.now.Add(-time.Hour).Format(time.RFC3339), l.now.Add(-40*time.Hour).Format(time.RFC3339)
 	narrow, broad := "orderId=8&", "orderId=7&"
 	for _, c := range []struct {

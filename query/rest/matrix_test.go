@@ -223,7 +223,7 @@ func TestVisibilityMatrix(t *testing.T) {
 		_, path, _ := strings.Cut(route, " ")
 		for n, name := range v.names {
 			for h, holder := range []who{own, theirs} { // the question finds what may be seen
-				if every := testserver.Often(2, 1); h%every != n%every {
+				if every := testserver.Often(2, 1); h%every != n%every || v.dear && h > 0 && every > 1 {
 					continue
 				}
 				account := []contracts.AccountID{whole, stranger}[h]
@@ -240,7 +240,7 @@ func TestVisibilityMatrix(t *testing.T) {
 				}
 			}
 			for k, o := range outsiders {
-				if !pairedUp(n, len(v.names), (k+i)%len(outsiders), len(outsiders)) {
+				if v.dear && k == 1 && testserver.Often(0, 1) == 0 || !pairedUp(n, len(v.names), (k+i)%len(outsiders), len(outsiders)) {
 					continue
 				}
 				what := fmt.Sprintf("%s: %s, %s", route, o.name, name)

@@ -10,6 +10,7 @@ import (
 
 	"preismon/archive"
 	"preismon/contracts"
+	"preismon/deploy/testserver"
 	"preismon/query"
 )
 
@@ -59,9 +60,9 @@ func (w who) hide(body []byte) string {
 }
 
 // readMatrix is the world for tests that change nothing in it, which share one.
-func readMatrix(t testing.TB) *live { t.Helper(); return matrixWorld.get(t).of(t) }
+func readMatrix(t testing.TB) *live { t.Helper(); return matrixWorld.Get(t).of(t) }
 
-var matrixWorld = shared[*live]{make: func(t testing.TB) *live { return serveMatrix(t, 3) }}
+var matrixWorld = testserver.Shared[*live]{Make: func(t testing.TB) *live { return serveMatrix(t, 3) }}
 
 // serveMatrix writes hidden rows for each pair that mandate 1 does not see.
 func serveMatrix(t testing.TB, hidden int) *live {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver"
 )
 
 const (
@@ -53,13 +54,13 @@ func newOrders(t testing.TB) *estate {
 }
 
 // ordersWorld is only read.
-var ordersWorld = shared[*estate]{make: newOrders}
+var ordersWorld = testserver.Shared[*estate]{Make: newOrders}
 
 const order101 = `{"orderId":"101","alias":"main","name":"Main <&> \"x\"","active":true,"createdAt":"2026-01-15T08:00:00.250Z"`
 
 func TestOrders(t *testing.T) {
 	t.Parallel()
-	e := ordersWorld.get(t).of(t)
+	e := ordersWorld.Get(t).of(t)
 	want := `{"data":[` + order101 + `},{"orderId":"102","alias":null,"name":"Legacy","active":true,"createdAt":"2026-02-15T08:00:00.000Z"},` +
 		`{"orderId":"103","alias":"ended","name":"Ended","active":false,"createdAt":"2024-02-15T08:00:00.000Z"}],"paging":{"limit":100,"returned":3},"query":{}}`
 	if got := string(e.get("/v1/orders", e.token(ofWhole)).body); got != want { // ORD-K1, QUAL-01c
@@ -125,7 +126,7 @@ func TestOrders(t *testing.T) {
 // SITE-K1, VIS-01a, VIS-02, VIS-05.
 func TestVisibleSites(t *testing.T) {
 	t.Parallel()
-	e := ordersWorld.get(t).of(t)
+	e := ordersWorld.Get(t).of(t)
 	for account, want := range map[contracts.AccountID][]string{
 		ofWhole: {"shop-a", "shop-b"}, ofOrder101: {"shop-a", "shop-b"}, ofShopB: {"shop-b"}, ofOther: {"shop-a", "shop-c"},
 	} {
@@ -158,7 +159,7 @@ func TestVisibleSites(t *testing.T) {
 // ORD-00b, QUAL-01a, QUAL-01b, QUAL-05.
 func TestOrderDetail(t *testing.T) {
 	t.Parallel()
-	e := ordersWorld.get(t).of(t)
+	e := ordersWorld.Get(t).of(t)
 	want := order101 + `,"monitoring":{"sites":["shop-a","shop-b"],"intervalMinutes":60,"lastRunAt":"2026-11-21T11:30:00.000Z","nextRunAt":"2026-11-21T12:30:00.000Z"},` +
 		`"coverage":{"configuredPairs":9,"observedPairs":3,"ratio":0.3333},"health":"DEGRADED",` +
 		`"qualitySummary":{"priceObserved":1,"productUnavailable":1,"productNotFound":1,"accessTemporarilyRestricted":1,"siteTemporarilyUnavailable":1,` +
@@ -181,7 +182,7 @@ func TestOrderDetail(t *testing.T) {
 // does not exist are answered alike: ORD-00c, ERR-06, ERR-E2, VIS-02, choices 44.
 func TestOrderNotFound(t *testing.T) {
 	t.Parallel()
-	e := ordersWorld.get(t).of(t)
+	e := ordersWorld.Get(t).of(t)
 	suffixes := []string{"", "/observation-quality", "/observation-quality?site=shop-a&limit=3", "/observation-quality?cursor=wrong"}
 	for _, route := range bothDirections() {
 		suffixes = append(suffixes, "/"+route)
@@ -226,7 +227,7 @@ func alike(h http.Header) http.Header {
 
 func TestObservationQuality(t *testing.T) {
 	t.Parallel()
-	e := ordersWorld.get(t).of(t)
+	e := ordersWorld.Get(t).of(t)
 	const path = "/v1/orders/101/observation-quality"
 	got := e.read(ofWhole, path) // QUAL-K1, QUAL-00b, QUAL-02a, QUAL-02b
 	var entries []string
