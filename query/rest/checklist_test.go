@@ -138,7 +138,10 @@ func TestTextsAreTexts(t *testing.T) {
 				t.Errorf("%s=%q: %v", name, text, rows)
 			}
 		}
-		for _, name := range []string{"site", "itemId", "orderId", "ean", "pzn", "asinLocale", "capturedFrom", "capturedTo", "timezone", "sort", "cursor", "limit", "isPrime", "coverageState"} {
+		for k, name := range []string{"site", "itemId", "orderId", "ean", "pzn", "asinLocale", "capturedFrom", "capturedTo", "timezone", "sort", "cursor", "limit", "isPrime", "coverageState"} {
+			if every := testserver.Often(2, 1); k%every != i%every && k > 0 {
+				continue
+			}
 			a := l.plain("/v1/results?"+name+"="+url.QueryEscape(text), l.token(1))
 			if name == "site" && contracts.SiteKey(text).Valid() {
 				if a.StatusCode != 200 || found(t, a) != 0 {

@@ -266,7 +266,7 @@ func (e *endless) Close() error {
 
 // A file is streamed, not held: neither a whole one nor a part of one.
 func TestDownloadMemory(t *testing.T) {
-	const size = 128 * mib
+	const size = 64 * mib
 	w := newFilesWorld(t, func(s *settings) { s.unchecked = true })
 	h := sha256.New()
 	_, err := io.Copy(h, random(size))
