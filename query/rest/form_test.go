@@ -263,8 +263,8 @@ func TestFormsAreEqual(t *testing.T) {
 			}
 		}
 	}
-	if absent == 0 {
-		t.Errorf("%d rows without a flag", absent)
+	if absent < testserver.Often(1, 50) {
+		t.Errorf("only %d rows without a flag", absent)
 	}
 }
 
