@@ -171,7 +171,7 @@ func TestWhoObeysIsNeverRefused(t *testing.T) {
 		inFlight, served int
 		windows          = map[time.Time]int{}
 	)
-	deadline := time.Now().Add(9 * time.Second)
+	deadline := time.Now().Add(5 * time.Second)
 	var clients sync.WaitGroup
 	for i := range 4 {
 		r := rand.New(rand.NewPCG(uint64(i), 3))

@@ -38,9 +38,29 @@ type demo struct {
 // demoDays are enough for 168 hours before a change within 24 hours.
 const demoDays = 8
 
-// newDemo fills a fresh database with the demo as its first account sees it:
-// everything of one mandate.
+var demoWorld = testserver.Shared[*demo]{Make: fillDemo}
+
+func TestMain(m *testing.M) { testserver.Main(m) }
+
+// newDemo serves the demo as its first account sees it: everything of one mandate.
 func newDemo(t testing.TB, change ...func(*agentSettings)) *demo {
+	t.Helper()
+	d := *demoWorld.Get(t)
+	cfg := store.Defaults()
+	cfg.DSN = contracts.Secret(d.db.QueryDSN)
+	st, err := store.New(cfg)
+	must(t, err)
+	t.Cleanup(func() { st.Close() })
+	d.agents = newAgents(t, nil, append([]func(*agentSettings){func(set *agentSettings) {
+		set.store, set.now = st, func() time.Time { return d.now }
+		set.query.SoftDeadline, set.query.HardBudget = 2*time.Minute, 4*time.Minute // a busy machine is no finding
+	}}, change...)...)
+	d.agents.archive.content = d.files
+	return &d
+}
+
+// fillDemo fills a fresh database with the demo.
+func fillDemo(t testing.TB) *demo {
 	t.Helper()
 	d := &demo{
 		now:   time.Date(2026, 3, 4, 14, 30, 0, 0, time.UTC), // a Wednesday
@@ -78,21 +98,11 @@ func newDemo(t testing.TB, change ...func(*agentSettings)) *demo {
 	for _, all := range d.captures {
 		slices.SortStableFunc(all, func(a, b contracts.Observation) int { return a.CapturedAt.Compare(b.CapturedAt) })
 	}
-	sc := store.Defaults()
-	sc.DSN = contracts.Secret(db.QueryDSN)
-	st, err := store.New(sc)
-	must(t, err)
-	t.Cleanup(func() { st.Close() })
-	d.agents = newAgents(t, nil, append([]func(*agentSettings){func(set *agentSettings) {
-		set.store, set.now = st, func() time.Time { return d.now }
-		set.query.SoftDeadline, set.query.HardBudget = 2*time.Minute, 4*time.Minute // a busy machine is no finding
-	}}, change...)...)
 	for ref, content := range m.Artifacts() {
 		if ref.OrderID == d.order(askedOrder).OrderID {
 			d.files[ref.ArchiveID] = content
 		}
 	}
-	d.agents.archive.content = d.files
 	return d
 }
 

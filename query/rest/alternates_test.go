@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver"
 	"preismon/query"
 )
 
@@ -17,7 +18,7 @@ import (
 // fields that are accepted, and that together give what was asked for; in the
 // same form on the stream and for HEAD, and never more than fits a header.
 func TestAlternates(t *testing.T) {
-	l := serveLimits(t)
+	l := limitsWorld.Get(t).of(t)
 	form := regexp.MustCompile(`^<(\?[^>]+)>; rel="alternate"; title="(\d+) of (\d+)"$`)
 	links := func(account contracts.AccountID, path, args, code string) (all []string, of string) {
 		t.Helper()
@@ -54,11 +55,14 @@ func TestAlternates(t *testing.T) {
 			t.Errorf("%s: %d links of %s, want %d of %d", c.args, len(got), of, c.given, c.of)
 		}
 		rows, seen := 0, map[string]bool{}
-		for _, link := range got {
+		for i, link := range got {
 			if seen[link] || strings.Contains(c.args, "limit=") != strings.Contains(link, "limit=") {
 				t.Errorf("%s: %s", c.args, link)
 			}
 			seen[link] = true
+			if c.rows == 0 && i%testserver.Often(7, 1) != 0 {
+				continue
+			}
 			page := l.plain("/v1/results"+link, l.token(c.account))
 			if page.StatusCode != 200 {
 				t.Errorf("%s: following %s gives %d %s", c.args, link, page.StatusCode, page.body)

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver"
 	"preismon/query/auth"
 	"preismon/query/rest"
 )
@@ -24,7 +25,8 @@ import (
 // What a caller sees follows from its account alone: nothing else of a
 // request, and nothing else in a token, names a mandate or an area.
 func TestOnlyTheAccountDecides(t *testing.T) {
-	l := serveMatrix(t, 3)
+	t.Parallel()
+	l := readMatrix(t)
 	want := l.get("/v1/items", l.token(whole))
 	now := l.clock.now()
 	claims := jwt.MapClaims{
@@ -109,6 +111,7 @@ func TestThrottledLogins(t *testing.T) {
 // Whatever text a parameter brings, it is compared as it stands: never read
 // as SQL, as a pattern or as an escape.
 func TestTextsAreTexts(t *testing.T) {
+	t.Parallel()
 	l := serveFields(t)
 	nasty := []string{
 		`'`, `"`, `\`, `\\`, `\N`, `\'`, `' OR 1=1 --`, `'; DROP TABLE observations; --`, `%`, `_`, `*`, `{x:String}`, `{merchant:String}`, "`", `$1`, `?`, `:a`,
@@ -119,17 +122,26 @@ func TestTextsAreTexts(t *testing.T) {
 		l.queue(l.row("numbers(1)", map[string]string{"merchant": "'" + quote.Replace(text) + "'", "manufacturer": "'" + quote.Replace(text) + "'", "seq": fmt.Sprintf("toUInt64(%d)", i+1)}))
 	}
 	l.send(1)
-	for _, text := range nasty {
-		for _, name := range []string{"merchant", "manufacturer"} {
+	for i, text := range nasty {
+		for k, name := range []string{"merchant", "manufacturer", "brand"} {
+			if every := testserver.Often(3, 1); k%every != i%every {
+				continue
+			}
+			if name == "brand" {
+				if rows := l.rows(t, "brand="+url.QueryEscape(text)); len(rows) != 0 {
+					t.Errorf("brand=%q: %d rows", text, len(rows))
+				}
+				continue
+			}
 			rows := l.rows(t, name+"="+url.QueryEscape(text))
 			if len(rows) != 1 || name == "merchant" && rows[0]["merchant"] != text {
 				t.Errorf("%s=%q: %v", name, text, rows)
 			}
 		}
-		if rows := l.rows(t, "brand="+url.QueryEscape(text)); len(rows) != 0 {
-			t.Errorf("brand=%q: %d rows", text, len(rows))
-		}
-		for _, name := range []string{"site", "itemId", "orderId", "ean", "pzn", "asinLocale", "capturedFrom", "capturedTo", "timezone", "sort", "cursor", "limit", "isPrime", "coverageState"} {
+		for k, name := range []string{"site", "itemId", "orderId", "ean", "pzn", "asinLocale", "capturedFrom", "capturedTo", "timezone", "sort", "cursor", "limit", "isPrime", "coverageState"} {
+			if every := testserver.Often(2, 1); k%every != i%every && k > 0 {
+				continue
+			}
 			a := l.plain("/v1/results?"+name+"="+url.QueryEscape(text), l.token(1))
 			if name == "site" && contracts.SiteKey(text).Valid() {
 				if a.StatusCode != 200 || found(t, a) != 0 {

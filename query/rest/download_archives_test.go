@@ -22,6 +22,8 @@ func (s shelf) Open(ctx context.Context, a query.Artifact, offset int64) (io.Rea
 // hold it, and a damaged one is no answer while another has it (HIST-06).
 func TestDownloadAsksSeveralArchives(t *testing.T) {
 	content := []byte("the content")
+	base := newFilesWorldOn(t, nil)
+	base.add(document{query.Exports, orderA, 11, "2026-03-01T05:00:00Z", []file{{name: "f", filename: "f.csv", content: content}}})
 	holds := shelf(func(context.Context, query.Artifact, int64) (io.ReadCloser, error) {
 		return io.NopCloser(bytes.NewReader(content)), nil
 	})
@@ -48,9 +50,7 @@ func TestDownloadAsksSeveralArchives(t *testing.T) {
 		"there, and then all away": {[]query.Archive{holds, away, damaged}, 200, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := newFilesWorldOn(t, nil, func(s *settings) { s.archives = c.archives })
-			w.add(document{query.Exports, orderA, 11, "2026-03-01T05:00:00Z", []file{{name: "f", filename: "f.csv", content: content}}})
+			w := base.of(t, func(s *settings) { s.archives = c.archives })
 			a := w.get(only("f"), w.token(reader))
 			if c.status == 200 {
 				if a.StatusCode != 200 || !bytes.Equal(a.body, content) {

@@ -52,15 +52,15 @@ func (w *filesWorld) broken(r *http.Request, size int) int {
 // away in the middle breaks the transfer, by HTTP/1.1 and HTTP/2.
 func TestDownloadBreaksVisibly(t *testing.T) {
 	const size = 2*query.DownloadBuffer + 300_000
+	base, good := newFilesWorldOn(t, nil), noise(size)
+	base.add(document{query.Exports, orderA, 11, "2026-03-01T05:00:00Z", []file{{name: "f", filename: "f.csv", content: good}}})
 	for _, http2 := range []bool{false, true} {
-		good := noise(size)
 		stop := errors.New("the archive went away")
 		var content atomic.Value // func(offset int64) io.Reader
 		a := shelf(func(_ context.Context, _ query.Artifact, offset int64) (io.ReadCloser, error) {
 			return io.NopCloser(content.Load().(func(int64) io.Reader)(offset)), nil
 		})
-		w := newFilesWorldOn(t, nil, func(s *settings) { s.archives, s.http2 = []query.Archive{a}, http2 })
-		w.add(document{query.Exports, orderA, 11, "2026-03-01T05:00:00Z", []file{{name: "f", filename: "f.csv", content: good}}})
+		w := base.of(t, func(s *settings) { s.archives, s.http2 = []query.Archive{a}, http2 })
 		content.Store(func(offset int64) io.Reader { return bytes.NewReader(good[offset:]) })
 		w.fetch(only("f")) // and it is known to be good
 		for _, at := range []int{0, 1, size / 2, size - 1} {
@@ -208,6 +208,10 @@ func TestDownloadWhenS3IsCut(t *testing.T) {
 // A client that leaves frees the reader of its file at once.
 func TestDownloadEndsWithItsClient(t *testing.T) {
 	const size = 64 * mib
+	base := newFilesWorldOn(t, nil)
+	base.add(document{query.Exports, orderA, 11, "2026-03-01T05:00:00Z", []file{
+		{name: "f", filename: "f.csv", record: &contracts.ArchivedFile{SizeBytes: size, SHA256: strings.Repeat("a", 64)}},
+	}})
 	for _, http2 := range []bool{false, true} {
 		for _, stalled := range []bool{false, true} { // the archive, in the middle of the file
 			reading := &endless{closed: make(chan struct{}), stalled: stalled}
@@ -219,10 +223,7 @@ func TestDownloadEndsWithItsClient(t *testing.T) {
 				reading.ctx = ctx
 				return reading, nil
 			})
-			w := newFilesWorldOn(t, nil, func(s *settings) { s.archives, s.http2 = []query.Archive{a}, http2 })
-			w.add(document{query.Exports, orderA, 11, "2026-03-01T05:00:00Z", []file{
-				{name: "f", filename: "f.csv", record: &contracts.ArchivedFile{SizeBytes: size, SHA256: strings.Repeat("a", 64)}},
-			}})
+			w := base.of(t, func(s *settings) { s.archives, s.http2 = []query.Archive{a}, http2 })
 			ctx, leave := context.WithCancel(t.Context())
 			resp, err := w.raw().Do(w.request("GET", only("f"), w.token(reader), nil).WithContext(ctx))
 			must(t, err)
@@ -265,7 +266,7 @@ func (e *endless) Close() error {
 
 // A file is streamed, not held: neither a whole one nor a part of one.
 func TestDownloadMemory(t *testing.T) {
-	const size = 128 * mib
+	const size = 64 * mib
 	w := newFilesWorld(t, func(s *settings) { s.unchecked = true })
 	h := sha256.New()
 	_, err := io.Copy(h, random(size))

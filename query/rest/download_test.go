@@ -169,7 +169,8 @@ func TestDownloadNames(t *testing.T) {
 
 // HIST-04, choices 31: which file is sent.
 func TestDownloadChoosesTheFile(t *testing.T) {
-	w := history(t)
+	t.Parallel()
+	w := historyWorld.Get(t).of(t)
 	for _, direction := range []string{"exports", "imports"} {
 		route := direction + "/history/download"
 		for args, want := range map[string]string{

@@ -23,7 +23,8 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 // the projector would.
 type estate struct {
 	*surface
-	conn driver.Conn
+	conn  driver.Conn
+	store *store.Store
 }
 
 func newEstate(t testing.TB) *estate {
@@ -39,9 +40,15 @@ func newEstate(t testing.TB) *estate {
 	st, err := store.New(cfg)
 	must(t, err)
 	t.Cleanup(func() { st.Close() })
-	e := &estate{conn: conn}
+	return (&estate{conn: conn, store: st}).of(t)
+}
+
+// of is the estate for one more test: a surface of its own over the same tables.
+func (e *estate) of(t testing.TB) *estate {
+	t.Helper()
+	e = &estate{conn: e.conn, store: e.store}
 	e.surface = serve(t, func(set *settings) {
-		set.store = st
+		set.store = e.store
 		set.throttle.Reads.Requests = 100_000
 	})
 	e.clock.advance(time.Until(noon))

@@ -326,8 +326,11 @@ func (l *windowList) rows() (n int) {
 
 // TestFeedsShowWhatIsSeen asks for changes and for alerts of what the caller may
 // not see, in every way it can be named: they are those of something that does
-// not exist, and a token opens for its account alone.
+// not exist, and a token opens for its account alone. Who sees nothing waits as long
+// as it asked to, also while rows of others come, and gets an answer that is complete
+// and empty.
 func TestFeedsShowWhatIsSeen(t *testing.T) {
+	t.Parallel()
 	l := serveMatrix(t, 3)
 	products := []string{"itemId={item}", "site={site}", "orderId={order}", "ean={ean}", "pzn={pzn}", "asin={asin}&asinLocale={locale}"}
 	feeds := []struct {
@@ -351,7 +354,7 @@ func TestFeedsShowWhatIsSeen(t *testing.T) {
 	}{{whole, theirs, 0}, {stranger, own, 0}, {part, own, 0}, {partSites, own, 0}, {unassigned, own, 0}, {unscoped, theirs, 0}, {whole, own, 1}, {stranger, theirs, 1}} {
 		for _, f := range feeds {
 			for n, name := range f.names {
-				if every := testserver.Often(4, 1); n > 0 && n%every != k%every {
+				if every := testserver.Often(len(f.names), 2); n > 0 && n%every != k%every {
 					continue
 				}
 				begin := func(w who) string {
@@ -386,20 +389,6 @@ func TestFeedsShowWhatIsSeen(t *testing.T) {
 	}
 	windows := decode[windowList](t, l.get("/ext/v1/windows?site="+own["site"]+"&capturedFrom=2026-01-01", l.token(whole)))
 	l.get("/ext/v1/windows?since="+windows.Query.Token, l.token(stranger)).wantProblem(t, 400, "MVP_VALIDATION_ERROR")
-}
-
-// otherThan is an account that a token is not of.
-func otherThan(a contracts.AccountID) contracts.AccountID {
-	if a == whole {
-		return stranger
-	}
-	return whole
-}
-
-// TestFeedOfNothingWaits: who sees nothing waits as long as it asked to, also while
-// rows of others come, and gets an answer that is complete and empty.
-func TestFeedOfNothingWaits(t *testing.T) {
-	l := serveMatrix(t, 3)
 	for i, a := range []contracts.AccountID{unassigned, unscoped} {
 		begun := decode[changesPage](t, l.get(feedAt, l.token(a)))
 		waited, began := make(chan changesPage), time.Now()
@@ -409,10 +398,18 @@ func TestFeedOfNothingWaits(t *testing.T) {
 			waited <- page
 		}()
 		time.Sleep(300 * time.Millisecond)
-		l.exec("INSERT INTO checkpoints (stream, partition, epoch, seq) VALUES ('OBSERVATIONS', 0, ?, ?)", uint32(liveEpoch), uint64(liveMark+100+i))
+		l.exec("INSERT INTO checkpoints (stream, partition, epoch, seq) VALUES ('OBSERVATIONS', 0, ?, ?)", uint32(liveEpoch), uint64(liveMark+200+i))
 		page := <-waited
 		if took := time.Since(began); took < time.Second || len(page.Data) != 0 || !page.Progress.UpToDate || page.Progress.Token == "" {
 			t.Errorf("account %d, after %v: %+v", a, took, page)
 		}
 	}
+}
+
+// otherThan is an account that a token is not of.
+func otherThan(a contracts.AccountID) contracts.AccountID {
+	if a == whole {
+		return stranger
+	}
+	return whole
 }

@@ -41,6 +41,7 @@ const (
 type filesWorld struct {
 	*surface
 	conn     driver.Conn
+	store    *store.Store
 	archives []archive.Store
 	next     contracts.ArchiveID
 }
@@ -65,37 +66,34 @@ func newFilesWorldOn(t testing.TB, archives []archive.Store, change ...func(*set
 	db := migrated.ClickHouse(t)
 	opt, err := clickhouse.ParseDSN(db.AdminDSN)
 	must(t, err)
-	w := &filesWorld{archives: archives}
-	w.conn, err = clickhouse.Open(opt)
+	conn, err := clickhouse.Open(opt)
 	must(t, err)
-	t.Cleanup(func() { must(t, w.conn.Close()) })
+	t.Cleanup(func() { must(t, conn.Close()) })
 	cfg := store.Defaults()
 	cfg.DSN = contracts.Secret(db.QueryDSN)
 	st, err := store.New(cfg)
 	must(t, err)
 	t.Cleanup(func() { must(t, st.Close()) })
-	first := func(s *settings) {
-		s.store, s.throttle.Reads.Requests = st, 1_000_000
-		for _, a := range archives {
+	w := (&filesWorld{conn: conn, store: st, archives: archives}).of(t, change...)
+	const all = "'h', false, false, ['sites','items','orders','results','files']"
+	w.exec("INSERT INTO accounts VALUES (1, 1, 'reader', " + all + ", true, [], true, [], 1), (5, 1, 'oneorder', " + all + ", false, [101], true, [], 1), " +
+		"(6, 1, 'somesites', " + all + ", true, [], false, ['a.example'], 1), (7, 1, 'noorder', " + all + ", false, [], true, [], 1), " +
+		"(8, 2, 'foreigner', " + all + ", true, [], true, [], 1), (2, 1, 'narrow', 'h', false, false, ['sites','items','orders','results'], true, [], true, [], 1)")
+	w.exec("INSERT INTO orders (mandate, order_id, alias, name, active, created_at, version) VALUES (1, 101, 'o', 'Order', true, now64(3), 1), (1, 102, 'o', 'Order', true, now64(3), 1), (2, 201, 'o', 'Order', true, now64(3), 1)")
+	return w
+}
+
+// of is the world for one more test: a surface of its own over the same tables and archives.
+func (w *filesWorld) of(t testing.TB, change ...func(*settings)) *filesWorld {
+	t.Helper()
+	again := *w
+	again.surface = serve(t, append([]func(*settings){func(s *settings) {
+		s.store, s.throttle.Reads.Requests = w.store, 1_000_000
+		for _, a := range w.archives {
 			s.archives = append(s.archives, artifacts{a})
 		}
-	}
-	w.surface = serve(t, append([]func(*settings){first}, change...)...)
-	const all = "['sites','items','orders','results','files']"
-	for _, account := range []string{
-		"1, 1, 'reader', 'h', false, false, " + all + ", true, [], true, [], 1",
-		"2, 1, 'narrow', 'h', false, false, ['sites','items','orders','results'], true, [], true, [], 1",
-		"5, 1, 'oneorder', 'h', false, false, " + all + ", false, [101], true, [], 1",
-		"6, 1, 'somesites', 'h', false, false, " + all + ", true, [], false, ['a.example'], 1",
-		"7, 1, 'noorder', 'h', false, false, " + all + ", false, [], true, [], 1",
-		"8, 2, 'foreigner', 'h', false, false, " + all + ", true, [], true, [], 1",
-	} {
-		w.exec("INSERT INTO accounts VALUES (" + account + ")")
-	}
-	w.order(1, orderA)
-	w.order(1, orderB)
-	w.order(2, foreign)
-	return w
+	}}, change...)...)
+	return &again
 }
 
 func (w *filesWorld) exec(sql string, args ...any) {

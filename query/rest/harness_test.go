@@ -22,6 +22,7 @@ import (
 	"preismon/contracts"
 	"preismon/contracts/fault"
 	"preismon/contracts/openapi/check"
+	"preismon/deploy/testserver"
 	"preismon/query"
 	"preismon/query/auth"
 	"preismon/query/rest"
@@ -36,6 +37,8 @@ const (
 	admin    contracts.AccountID = 3
 	disabled contracts.AccountID = 4
 )
+
+func TestMain(m *testing.M) { testserver.Main(m) }
 
 // surface is a REST surface on loopback over a store in memory.
 type surface struct {

@@ -73,7 +73,7 @@ func TestEncodersHoldWhatIsCharged(t *testing.T) {
 				w: discarded{header: http.Header{}}, form: of.form, request: query.ResultsRequest{Include: query.Include{ExportFields: true}}, coding: of.coding,
 				work: func(f func() error) error { return f() }, good: func() error { return nil },
 			}
-			const chunks = 600 // of 128 KiB
+			const chunks = 200 // of 128 KiB
 			lines := make([][]byte, 30)
 			for i := range lines {
 				lines[i] = exportLines(190, 190*i)

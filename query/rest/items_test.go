@@ -15,6 +15,7 @@ import (
 // rows. The account sees order 2 alone; what order 1 has is candidate to it
 // and no more: ITEM-02, ITEM-03, ERR-13, LIM-04, VIS-02.
 func TestItemCandidates(t *testing.T) {
+	t.Parallel()
 	e := newEstate(t)
 	e.account(ofWhole, 1, "", "")
 	e.account(ofOrder101, 1, "2", "")
@@ -91,6 +92,7 @@ func TestItemCandidates(t *testing.T) {
 
 // LOC-K1, LOC-01a, LOC-01b, LOC-01c, LIM-03, ERR-13.
 func TestASINLocales(t *testing.T) {
+	t.Parallel()
 	e := newEstate(t)
 	e.account(ofWhole, 1, "", "")
 	e.account(ofShopB, 1, "", "'b'")

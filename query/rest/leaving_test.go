@@ -9,10 +9,12 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"preismon/deploy/testserver"
 )
 
 // serveLong serves a stream that is much longer than what any buffer holds.
-func serveLong(t *testing.T) *live {
+func serveLong(t testing.TB) *live {
 	l := serveLive(t)
 	l.mark()
 	l.account(1, 1, "", "")
@@ -23,7 +25,9 @@ func serveLong(t *testing.T) *live {
 	return l
 }
 
-const longRows = 2_000_000
+const longRows = 600_000
+
+var longWorld = testserver.Shared[*live]{Make: serveLong}
 
 // long opens the stream in a coding; leave ends its request.
 func (l *live) long(t *testing.T, coding string) (resp *http.Response, leave func()) {
@@ -49,7 +53,7 @@ func (l *live) reading() (n uint64) {
 // more leaves most of the rest in ClickHouse, in every coding; and Vary names
 // all that the answer depends on (HDR-03).
 func TestFirstRowBeforeTheLastIsRead(t *testing.T) {
-	l := serveLong(t)
+	l := longWorld.Get(t).of(t)
 	for _, coding := range codings {
 		time.Sleep(10 * time.Millisecond)
 		since := time.Now()
@@ -81,7 +85,7 @@ func TestFirstRowBeforeTheLastIsRead(t *testing.T) {
 // Who leaves ends the statement in ClickHouse. The contract gives it a second;
 // the test gives a busy machine ten.
 func TestLeavingEndsTheStatement(t *testing.T) {
-	l := serveLong(t)
+	l := longWorld.Get(t).of(t)
 	for _, coding := range codings {
 		resp, leave := l.long(t, coding)
 		go func() { _, _ = io.Copy(io.Discard, resp.Body) }()

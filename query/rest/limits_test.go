@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"preismon/contracts"
+	"preismon/deploy/testserver"
 	"preismon/query"
 )
 
@@ -22,8 +23,11 @@ const (
 	tooMany      contracts.AccountID = 6 // 2,000 items at one site
 )
 
-func serveLimits(t *testing.T, change ...func(*settings)) *live {
-	l := serveLive(t, change...)
+// limitsWorld is only read.
+var limitsWorld = testserver.Shared[*live]{Make: serveLimits}
+
+func serveLimits(t testing.TB) *live {
+	l := serveLive(t)
 	l.mark()
 	const order = "[toUInt64(7)] AS orders"
 	l.exec("INSERT INTO items SELECT number + 1, if(number = 0, '4006381333931', ''), if(number = 0, '01234562', ''), if(number = 0, 'B000000001', ''), if(number = 0, 'de', ''), 'x', '', '', 1 FROM numbers(5000)")
@@ -51,7 +55,7 @@ func serveLimits(t *testing.T, change ...func(*settings)) *live {
 // alike: LIM-01, LIM-08, LIM-09, LIM-10, RES-04c, RES-07a, RES-07b, RES-08,
 // ERR-02a, ERR-02c, ERR-03, RES-14a.
 func TestLimitsAtTheirEdges(t *testing.T) {
-	l := serveLimits(t)
+	l := limitsWorld.Get(t).of(t)
 	ask := func(account contracts.AccountID, args string) (page, stream answer) {
 		t.Helper()
 		return l.plain("/v1/results?"+args, l.token(account)), l.plain("/v1/results/stream?"+args, l.token(account))
@@ -154,6 +158,7 @@ func TestLimitsAtTheirEdges(t *testing.T) {
 // anything else, to the millisecond; explicit bounds stand as they are:
 // RES-05a, RES-05b, RES-06, LIM-11.
 func TestDefaultWindows(t *testing.T) {
+	t.Parallel()
 	l := serveLive(t)
 	l.mark()
 	l.account(1, 1, "", "")
@@ -199,7 +204,7 @@ func TestDefaultWindows(t *testing.T) {
 // and what it refuses is accepted once it is narrowed: RES-09a, RES-09b,
 // RES-10a to RES-10e, ERR-02b.
 func TestScanGuard(t *testing.T) {
-	l := serveLimits(t)
+	l := limitsWorld.Get(t).of(t)
 	short, long := l.now.Add(-time.Hour).Format(time.RFC3339), l.now.Add(-40*time.Hour).Format(time.RFC3339)
 	narrow, broad := "orderId=8&", "orderId=7&"
 	for _, c := range []struct {
@@ -239,9 +244,8 @@ func TestScanGuard(t *testing.T) {
 					t.Errorf("%v", page.Header)
 				}
 				foreign := decode[struct{ Paging query.Paging }](t, s.get("/v1/results?limit=1", s.token(manyRows))).Paging.NextCursor
-				for _, more := range []string{"&sort=asc", "&limit=1", "&coverageState=NO_RESULT"} { // RES-10a
-					s.get("/v1/results?"+args+more, s.token(pairs1001)).wantProblem(t, 400, query.CodeScopeTooBroad)
-					s.get("/v1/results/stream?"+args+more, s.token(pairs1001)).wantProblem(t, 400, query.CodeScopeTooBroad)
+				for _, more := range []string{"?sort=asc&", "?limit=1&", "/stream?coverageState=NO_RESULT&"} { // RES-10a
+					s.get("/v1/results"+more+args, s.token(pairs1001)).wantProblem(t, 400, query.CodeScopeTooBroad)
 				}
 				if a := s.get("/v1/results?"+args+"&cursor="+foreign, s.token(pairs1001)); a.StatusCode != 400 {
 					t.Errorf("a foreign cursor gets around the guard: %d", a.StatusCode)

@@ -34,7 +34,8 @@ type live struct {
 	conn driver.Conn
 	now  time.Time // when the tables were made, in whole seconds
 
-	queued []string
+	settings []func(*settings)
+	queued   []string
 }
 
 // liveDB makes the tables of a live surface.
@@ -53,8 +54,18 @@ func liveDB(t testing.TB) *live {
 func serveLive(t testing.TB, change ...func(*settings)) *live {
 	t.Helper()
 	l := liveDB(t)
+	l.settings = change
 	l.surface = l.node(t, l.db.QueryDSN, change...)
 	return l
+}
+
+// of is the world for one more test: a surface of its own, at the time when the tables were made.
+func (l *live) of(t testing.TB) *live {
+	t.Helper()
+	again := &live{db: l.db, conn: l.conn, now: l.now, settings: l.settings}
+	again.surface = l.node(t, l.db.QueryDSN, l.settings...)
+	again.clock.freeze(l.now)
+	return again
 }
 
 // node is one more surface over the same tables.

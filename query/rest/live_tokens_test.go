@@ -15,7 +15,8 @@ import (
 // route answers the same, whatever it is asked for: VIS-05, AUTH-02, AUTH-03,
 // AUTH-06, AUTH-E0, AUTH-S1b, ERR-04, ERR-05.
 func TestEveryRouteNeedsALiveToken(t *testing.T) {
-	l := serveMatrix(t, 3)
+	t.Parallel()
+	l := readMatrix(t)
 	issue := func(g auth.Grant) string {
 		issued, err := l.auth.Issue(g)
 		must(t, err)
@@ -41,28 +42,26 @@ func TestEveryRouteNeedsALiveToken(t *testing.T) {
 	for name, token := range tokens {
 		authorizations[name] = []string{"Bearer " + token}
 	}
-	for route, v := range matrix {
-		if v.public || len(v.names) == 0 { // login and logout
-			continue
-		}
-		for _, ids := range []who{own, theirs} {
-			var first []byte
-			for name, values := range authorizations {
-				r := l.asking(route, ids, v.names[0], "")
-				r.Header["Authorization"] = values
-				a := l.do(r)
-				wantQuota(t, a)
-				if strings.EqualFold(name, "Basic") {
-					a.wantProblem(t, 401, "AUTH_SCHEME_NOT_ALLOWED")
-					continue
-				}
-				a.wantProblem(t, 401, "AUTH_TOKEN_INVALID")
-				if first == nil {
-					first = a.body
-				}
-				if !bytes.Equal(first, a.body) {
-					t.Errorf("%s, %s: %s, others %s", route, name, a.body, first)
-				}
+	n := 0
+	for _, route := range matrixRoutes() {
+		v := matrix[route]
+		var first []byte
+		for name, values := range authorizations {
+			n++
+			r := l.asking(route, []who{own, theirs}[n%2], v.names[0], "")
+			r.Header["Authorization"] = values
+			a := l.do(r)
+			wantQuota(t, a)
+			if strings.EqualFold(name, "Basic") {
+				a.wantProblem(t, 401, "AUTH_SCHEME_NOT_ALLOWED")
+				continue
+			}
+			a.wantProblem(t, 401, "AUTH_TOKEN_INVALID")
+			if first == nil {
+				first = a.body
+			}
+			if !bytes.Equal(first, a.body) {
+				t.Errorf("%s, %s: %s, others %s", route, name, a.body, first)
 			}
 		}
 		r := l.asking(route, own, v.names[0], "")
@@ -76,6 +75,7 @@ func TestEveryRouteNeedsALiveToken(t *testing.T) {
 // A grant shows with the next request and goes with the next request, on
 // every route and within a walk.
 func TestGrantsHoldAtOnce(t *testing.T) {
+	t.Parallel()
 	l := serveMatrix(t, 3)
 	token := l.token(whole)
 	first := decode[page](t, l.get("/v1/results?limit=1&itemId="+own["item"], token))
@@ -89,7 +89,7 @@ func TestGrantsHoldAtOnce(t *testing.T) {
 		for route, v := range matrix {
 			_, path, _ := strings.Cut(route, " ")
 			for n, name := range v.names {
-				if every := testserver.Often(3, 1); n > 0 && n%every != states%every {
+				if every := testserver.Often(len(v.names), 3); n > 0 && (n%every != states%every || (v.dear || states > 2) && every > 3) { // TestVisibilityMatrix asks by all names
 					continue
 				}
 				a := l.ask(route, own, name, token)

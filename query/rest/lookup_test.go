@@ -53,7 +53,8 @@ func TestLookupBody(t *testing.T) {
 
 // Each form has the same records in the order asked.
 func TestLookupForms(t *testing.T) {
-	l := serveMatrix(t, 3)
+	t.Parallel()
+	l := readMatrix(t)
 	body := fmt.Sprintf(`{"pzns":["%s"],"itemIds":["9001","%s"],"eans":["%s"]}`, own["pzn"], ours["item"], theirs["ean"])
 	all := decode[struct {
 		Data []struct {

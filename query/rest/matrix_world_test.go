@@ -10,6 +10,7 @@ import (
 
 	"preismon/archive"
 	"preismon/contracts"
+	"preismon/deploy/testserver"
 	"preismon/query"
 )
 
@@ -58,8 +59,13 @@ func (w who) hide(body []byte) string {
 	return text
 }
 
+// readMatrix is the world for tests that change nothing in it, which share one.
+func readMatrix(t testing.TB) *live { t.Helper(); return matrixWorld.Get(t).of(t) }
+
+var matrixWorld = testserver.Shared[*live]{Make: func(t testing.TB) *live { return serveMatrix(t, 3) }}
+
 // serveMatrix writes hidden rows for each pair that mandate 1 does not see.
-func serveMatrix(t *testing.T, hidden int) *live {
+func serveMatrix(t testing.TB, hidden int) *live {
 	files := folder(t)
 	l := serveLive(t, func(set *settings) { set.archives = []query.Archive{artifacts{files}} })
 	l.clock.freeze(l.now) // so that echoed windows are equal
@@ -95,11 +101,9 @@ func serveMatrix(t *testing.T, hidden int) *live {
 	l.account(partSites, 1, "", "['own-2.example']")
 	l.account(stranger, 2, "", "")
 	l.account(shrunk, 3, "", "")
-	l.account(unassigned, 1, "[]", "")
-	l.exec("ALTER TABLE accounts UPDATE all_orders = false WHERE account = 6 SETTINGS mutations_sync = 2")
 	l.account(unscoped, 4, "", "")
-	l.exec("INSERT INTO accounts VALUES (8, 1, 'u8', 'h', true, false, ['sites','items','orders','results','files'], true, [], true, [], 1)")
-	l.exec("INSERT INTO accounts VALUES (9, 1, 'u9', 'h', false, true, ['sites','items','orders','results','files'], true, [], true, [], 1)")
+	const all = "['sites','items','orders','results','files']"
+	l.exec("INSERT INTO accounts VALUES (6, 1, 'u6', 'h', false, false, " + all + ", false, [], true, [], 1), (8, 1, 'u8', 'h', true, false, " + all + ", true, [], true, [], 1), (9, 1, 'u9', 'h', false, true, " + all + ", true, [], true, [], 1)")
 	return l
 }
 
