@@ -69,10 +69,8 @@ func TestUpPortTaken(t *testing.T) {
 	}
 }
 
-// TestUpFolder: one folder, one process, one schema.
-func TestUpFolder(t *testing.T) {
-	t.Parallel()
-	u := startUp(t)
+// oneFolder: one folder, one process, one schema.
+func oneFolder(t *testing.T, u *upProcess) {
 	// A second one on the same folder.
 	out, errs, code := preismon(t, nil, append([]string{"up", "--data-dir", u.DataDir}, anywhere...)...)
 	says(t, out, errs, code, exitFailed, u.DataDir, "in use by process", "stop it, or choose another folder")
@@ -226,7 +224,11 @@ func TestWrongConfiguration(t *testing.T) {
 			case "import", "ingest":
 				args = append(args, "--rejects", filepath.Join(t.TempDir(), "rejects"))
 			}
-			out, errs, code := preismon(t, c.env, args...)
+			command := inProcess
+			if c.env != nil {
+				command = func(t *testing.T, args ...string) (string, string, int) { return preismon(t, c.env, args...) }
+			}
+			out, errs, code := command(t, args...)
 			says(t, out, errs, code, c.code, c.words...)
 			if _, err := os.Stat(dir); err == nil {
 				t.Error("it made the folder all the same")

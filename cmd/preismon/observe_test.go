@@ -27,9 +27,22 @@ import (
 
 // collector takes traces as a collector does, and keeps their spans.
 type collector struct {
+	URL   string
 	mu    sync.Mutex
 	spans []sentSpan
 }
+
+func collect(t *testing.T) *collector {
+	t.Helper()
+	c := &collector{}
+	server := httptest.NewServer(c)
+	t.Cleanup(server.Close)
+	c.URL = server.URL
+	return c
+}
+
+// all is how many spans there are.
+func (c *collector) all() int { return len(c.find(func(sentSpan) bool { return true })) }
 
 type sentSpan struct {
 	TraceID      string `json:"traceId"`
@@ -90,17 +103,11 @@ func (c *collector) find(want func(sentSpan) bool) (found []sentSpan) {
 	return found
 }
 
-// TestUpIsObserved: one process that does everything exposes what
-// deploy/metrics.md says and nothing else, keeps what is for operators off the
-// public port, and its traces lead from a publisher to ClickHouse, and from a
-// request there.
-func TestUpIsObserved(t *testing.T) {
-	t.Parallel()
-	c := &collector{}
-	server := httptest.NewServer(c)
-	t.Cleanup(server.Close)
-	u := startUp(t, "--demo", "--demo-scale", "0.01", "--demo-speed", "10", "--trace-endpoint", server.URL, "--trace-sample", "1")
-	a := newDemoTest(t, u).client(t, "anna")
+// observed: one process that does everything exposes what deploy/metrics.md says
+// and nothing else, keeps what is for operators off the public port, and its
+// traces lead from a publisher to ClickHouse, and from a request there.
+func (d *demoTest) observed(t *testing.T) {
+	u, c, a := d.up, d.traces, d.client(t, "anna")
 	if status, body := a.get("/v1/results", url.Values{"limit": {"3"}}); status != http.StatusOK {
 		t.Fatalf("%d %s", status, body)
 	}
@@ -171,14 +178,6 @@ func TestUpIsObserved(t *testing.T) {
 			return false
 		})
 	})
-	before := len(c.find(func(sentSpan) bool { return true }))
-	u.interrupt()
-	if code := u.wait(); code != 0 {
-		t.Errorf("exit code %d", code)
-	}
-	if after := len(c.find(func(sentSpan) bool { return true })); after <= before {
-		t.Errorf("%d spans before the stop, %d after: the last ones are lost", before, after)
-	}
 }
 
 var metricRow = regexp.MustCompile("^\\| `(preismon_[a-z_]+)` \\| ([a-z]+)((?:, by)?(?:,? `[a-z]+`)*) \\|")
