@@ -106,7 +106,7 @@ func TestImport(t *testing.T) {
 	mapping := file(t, "shops.yaml", strings.TrimSpace(shopMap)+"\ncsv: {delimiter: \";\"}\n")
 	rejects := filepath.Join(dir, "rejects.ndjson")
 	args := []string{"import", file(t, "shops.csv", shopCSV), "--map", mapping, "--mandate", "Our shop", "--login", "me", "--rejects", rejects}
-	password := []string{"PREISMON_PASSWORD=correct horse battery staple"}
+	const password = "--password=correct horse battery staple"
 	count := func() uint64 { return number(t, db, "SELECT count() FROM observations") }
 
 	// Without a terminal nobody can be asked for the password.
@@ -126,7 +126,7 @@ func TestImport(t *testing.T) {
 
 	for _, what := range []string{"once", "twice"} {
 		must(t, os.Remove(rejects))
-		out, errs, code = preismon(t, password, append(args, "--data-dir", u.DataDir)...)
+		out, errs, code = inProcess(t, append(args, "--data-dir", u.DataDir, password)...)
 		if code != exitRejected || !strings.Contains(errs, rejects) {
 			t.Errorf("%s: exit code %d: %s%s", what, code, out, errs)
 		}
@@ -243,18 +243,18 @@ func TestImport(t *testing.T) {
 
 // grown: the file again with a row before the others adds that row, and one
 // that contradicts it is refused; the rejected rows of both runs stay.
-func grown(t *testing.T, u *upProcess, args, password []string) {
+func grown(t *testing.T, u *upProcess, args []string, password string) {
 	t.Helper()
 	header, rows, _ := strings.Cut(shopCSV, "\n")
 	dir := t.TempDir()
 	args = append(slices.Clone(args), "--data-dir", u.DataDir, "--rejects", filepath.Join(dir, "r.ndjson"))
 	args[1] = file(t, "shops.csv", header+"\ngamma.example;G-1;;Brush;2026-03-10 09:00:00;460;JPY;1;Gamma\n"+rows)
-	out, errs, code := preismon(t, password, args...)
+	out, errs, code := inProcess(t, append(slices.Clone(args), password)...)
 	if code != exitRejected || !strings.Contains(out, "8 accepted") {
 		t.Errorf("a row more: exit code %d: %s%s", code, out, errs)
 	}
 	args[1] = file(t, "shops.csv", header+"\ngamma.example;G-1;;Brush;2026-03-10 09:00:00;470;JPY;1;Gamma\n")
-	out, errs, code = preismon(t, password, args...)
+	out, errs, code = inProcess(t, append(slices.Clone(args), password)...)
 	says(t, out, errs, code, exitRejected, "r-2.ndjson")
 	if !strings.Contains(out, "imported otherwise (line 2)") {
 		t.Errorf("a contradiction: %s", out)
@@ -262,7 +262,7 @@ func grown(t *testing.T, u *upProcess, args, password []string) {
 	rejected(t, filepath.Join(dir, "r.ndjson"), 10, 11, 12, 13)
 	rejected(t, filepath.Join(dir, "r-2.ndjson"), 2)
 	args[1] = file(t, "shops.csv", header+"\n")
-	out, errs, code = preismon(t, password, args...)
+	out, errs, code = inProcess(t, append(slices.Clone(args), password)...)
 	says(t, out, errs, code, exitFailed, "has a header and no rows")
 	if out != "" {
 		t.Errorf("of nothing: %s", out)
@@ -279,7 +279,7 @@ func grown(t *testing.T, u *upProcess, args, password []string) {
 	before := number(t, db, visible)
 	first, _, _ := strings.Cut(rows, "\n")
 	args[1] = file(t, "shops.csv", header+"\n"+first+"\n")
-	out, errs, code = preismon(t, password, args...)
+	out, errs, code = inProcess(t, append(slices.Clone(args), password)...)
 	if code != 0 || !strings.Contains(out, "1 product of earlier imports, in view") {
 		t.Errorf("a row less: exit code %d: %s%s", code, out, errs)
 	}
@@ -294,7 +294,7 @@ func grown(t *testing.T, u *upProcess, args, password []string) {
 		t.Fatalf("%d products of the name", n)
 	}
 	args[1] = file(t, "theirs.csv", header+"\nbeta.example;B-7;4006381333931;Renamed;2026-03-12 09:00:00;1,30;EUR;1;Kiosk\n")
-	out, errs, code = preismon(t, password, append(slices.Clone(args), "--mandate", "Other", "--login", "other")...)
+	out, errs, code = inProcess(t, append(slices.Clone(args), "--mandate", "Other", "--login", "other", password)...)
 	if code != 0 || !strings.Contains(out, "1 product that other customers see, too") {
 		t.Errorf("of another customer: exit code %d: %s%s", code, out, errs)
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"database/sql"
 	"encoding/json"
 	"io"
 	"maps"
@@ -10,7 +9,6 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,8 +17,6 @@ import (
 	"time"
 
 	"preismon/deploy/testserver"
-	"preismon/projector/schema"
-	"preismon/query/auth"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -231,23 +227,13 @@ func exposedMetrics(t *testing.T, admin string) map[string]string {
 	return all
 }
 
-// TestRequestIDInAllLogs: a request that fails in the store leaves its id in
+// requestIDInAllLogs: a request that fails in the store leaves its id in
 // every line of the log that it causes, and in ClickHouse.
-func TestRequestIDInAllLogs(t *testing.T) {
-	t.Parallel()
-	ch := testserver.ClickHouse(t)
-	must(t, schema.Migrate(t.Context(), ch.AdminDSN, schema.Options{}))
-	db, err := sql.Open("clickhouse", ch.AdminDSN)
-	must(t, err)
-	defer db.Close()
-	if _, err := db.ExecContext(t.Context(), "DROP TABLE accounts"); err != nil {
+func requestIDInAllLogs(t *testing.T, r *role, ch *testserver.ClickHouseServer) {
+	t.Helper()
+	if _, err := database(t, ch.AdminDSN).ExecContext(t.Context(), "DROP TABLE accounts"); err != nil {
 		t.Fatal(err)
 	}
-	key := filepath.Join(t.TempDir(), "token.pem")
-	must(t, auth.EnsureKey(key))
-	r := startRole(t, "query", "--nats-url", testserver.NATS(t), "--clickhouse-dsn", ch.QueryDSN, "--token-key", key,
-		"--cursor-key", strings.Repeat("cursor key ", 4), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0")
-	eventually(t, time.Minute, "the query node is ready", r.ready)
 	before := len(r.stderr.String())
 	req, err := http.NewRequest(http.MethodPost, "http://"+r.listen+"/v1/auth/token", bytes.NewReader([]byte(`{"loginIdentifier":"a@example.com","password":"secret-password"}`)))
 	must(t, err)
