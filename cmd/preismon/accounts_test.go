@@ -8,23 +8,24 @@ import (
 	"testing"
 )
 
-// TestAccounts: a colleague is added, granted, shut out and let in again by
+// changeAccounts: a colleague is added, granted, shut out and let in again by
 // commands that show the change first; nothing is changed unless somebody says
-// yes, and no login belongs to two mandates.
-func TestAccounts(t *testing.T) {
-	t.Parallel()
-	u := startUp(t)
-	const password, other = "correct horse battery staple", "something quite different"
-	env := []string{"PREISMON_PASSWORD=" + password}
-	mapping := file(t, "shops.yaml", strings.TrimSpace(shopMap)+"\ncsv: {delimiter: \";\"}\n")
-	for _, of := range [][]string{{"Our shop", "me"}, {"Their shop", "them"}} {
-		out, errs, code := preismon(t, env, "import", file(t, "shops.csv", shopCSV), "--map", mapping, "--mandate", of[0], "--login", of[1],
-			"--rejects", filepath.Join(t.TempDir(), "r.ndjson"), "--data-dir", u.DataDir)
-		says(t, out, errs, code, exitRejected)
-	}
+// yes, and no login belongs to two mandates. "Our shop" was imported by the
+// arguments, as now "Their shop" is.
+func changeAccounts(t *testing.T, u *upProcess, imported []string) {
+	const other = "something quite different"
+	theirs := slices.Clone(imported)
+	theirs[slices.Index(theirs, "Our shop")], theirs[slices.Index(theirs, "me")] = "Their shop", "them"
+	out, errs, code := preismon(t, []string{"PREISMON_PASSWORD=" + other}, theirs...)
+	says(t, out, errs, code, exitRejected)
 	accounts := func(want int, args ...string) (string, string) {
 		t.Helper()
-		out, errs, code := preismon(t, []string{"PREISMON_PASSWORD=" + other}, append(append([]string{"accounts"}, args...), "--data-dir", u.DataDir)...)
+		args = append(append([]string{"accounts"}, args...), "--data-dir", u.DataDir)
+		if args[1] == "add" {
+			out, errs, code = preismon(t, []string{"PREISMON_PASSWORD=" + other}, args...)
+		} else {
+			out, errs, code = inProcess(t, args...)
+		}
 		says(t, out, errs, code, want)
 		return out, errs
 	}
@@ -37,9 +38,9 @@ func TestAccounts(t *testing.T) {
 		}
 	}
 	add := []string{"add", "Colleague", "--mandate", "Our shop", "--sites", "alpha.example,beta.example", "--permissions", "sites,results"}
-	_, errs := accounts(exitUsage, add...)
+	_, errs = accounts(exitUsage, add...)
 	contains(errs, "colleague", "alpha.example, beta.example", "yes: missing")
-	out, errs, code := preismon(t, nil, append(append([]string{"accounts"}, add...), "--dry-run", "--data-dir", u.DataDir)...) // nobody is asked for a password
+	out, errs, code = inProcess(t, append(append([]string{"accounts"}, add...), "--dry-run", "--data-dir", u.DataDir)...) // nobody is asked for a password
 	says(t, out, errs, code, 0)
 	contains(errs, "Nothing is changed")
 	_, errs = accounts(exitFailed, "show", "colleague")
@@ -82,7 +83,7 @@ func TestAccounts(t *testing.T) {
 	accounts(0, "disable", "colleague", "--yes")
 	_, errs = accounts(exitFailed, "disable", "colleague", "--yes")
 	contains(errs, "disabled already")
-	_, errs, code = preismon(t, nil, "login", "--url", u.URL, "--login", "colleague", "--password", other)
+	_, errs, code = inProcess(t, "login", "--url", u.URL, "--login", "colleague", "--password", other)
 	says(t, "", errs, code, exitFailed)
 	_, errs = accounts(exitFailed, "add", "colleague", "--mandate", "Our shop", "--yes")
 	contains(errs, "disable --undo")
@@ -111,10 +112,10 @@ func TestFormOf(t *testing.T) {
 			t.Errorf("%s of %s: %q %v, want %q", c.format, c.name, got, err, c.want)
 		}
 	}
-	out, errs, code := preismon(t, nil, "export", "--format", "csv", "-o", filepath.Join(t.TempDir(), "x.parquet"))
+	out, errs, code := inProcess(t, "export", "--format", "csv", "-o", filepath.Join(t.TempDir(), "x.parquet"))
 	says(t, out, errs, code, exitUsage, "contradicts")
 	address := "http://" + freeAddress(t)
-	out, errs, code = preismon(t, nil, "login", "--url", address, "--login", "me", "--password", "correct horse battery staple")
+	out, errs, code = inProcess(t, "login", "--url", address, "--login", "me", "--password", "correct horse battery staple")
 	says(t, out, errs, code, exitFailed, "nothing answers at "+address, "is it running")
 	sentence(t, errs)
 }

@@ -58,7 +58,7 @@ func testAuditArchives(t *testing.T, bucketPlace string, bucket archive.Store, s
 	audit := func(args ...string) (a archivesAudit, text string, code int) {
 		t.Helper()
 		args = append([]string{"audit", "--archives", "--data-dir", u.DataDir, "--archive", folderPlace, "--archive", bucketPlace}, args...)
-		out, errs, code := preismon(t, nil, append(args, "--json")...)
+		out, errs, code := inProcess(t, append(args, "--json")...)
 		if err := json.Unmarshal([]byte(out), &a); err != nil {
 			t.Fatalf("exit code %d: %s%s %v", code, out, errs, err)
 		}
@@ -68,7 +68,7 @@ func testAuditArchives(t *testing.T, bucketPlace string, bucket archive.Store, s
 		if a.Files != uint64(files) {
 			return a, "", code // more come into the tables
 		}
-		text, errs, again := preismon(t, nil, args...)
+		text, errs, again := inProcess(t, args...)
 		if again != code || (secret != bucketPlace && strings.Contains(out+text+errs, secret)) {
 			t.Errorf("exit codes %d and %d, or the secret is in: %s%s%s", code, again, out, text, errs)
 		}
@@ -149,14 +149,14 @@ func testAuditArchives(t *testing.T, bucketPlace string, bucket archive.Store, s
 		{[]string{"--archives", "--archive", folderPlace, "--archive", folderPlace}, "archive 2: named twice"},
 		{[]string{"--archives", "--archive", "s3://KEY@h/b"}, "archive 1: "},
 	} {
-		out, errs, code := preismon(t, nil, append([]string{"audit", "--data-dir", u.DataDir}, c.args...)...)
+		out, errs, code := inProcess(t, append([]string{"audit", "--data-dir", u.DataDir}, c.args...)...)
 		says(t, out, errs, code, exitUsage, c.words)
 	}
 	r, err := embedded.ReadRuntime(u.DataDir)
 	must(t, err)
-	out, errs, code := preismon(t, nil, "audit", "--archives", "--clickhouse-dsn", r.ProjectorDSN)
+	out, errs, code := inProcess(t, "audit", "--archives", "--clickhouse-dsn", r.ProjectorDSN)
 	says(t, out, errs, code, exitUsage, "archive: missing")
-	out, errs, code = preismon(t, nil, "audit", "--archives", "--data-dir", u.DataDir, "--archive", folderPlace+"/none")
+	out, errs, code = inProcess(t, "audit", "--archives", "--data-dir", u.DataDir, "--archive", folderPlace+"/none")
 	says(t, out, errs, code, exitFailed, "archive 2: ")
 }
 

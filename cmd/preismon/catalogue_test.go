@@ -3,7 +3,6 @@ package main
 import (
 	"net/http"
 	"net/url"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -11,23 +10,16 @@ import (
 	"time"
 )
 
-// TestCatalogue: orders and sites are listed, added, changed and paused by
+// changeCatalogue: orders and sites are listed, added, changed and paused by
 // commands that show the change first; what is seen follows, and nothing is
-// changed unless somebody says yes.
-func TestCatalogue(t *testing.T) {
-	t.Parallel()
-	u := startUp(t)
-	const password = "correct horse battery staple"
-	mapping := file(t, "shops.yaml", strings.TrimSpace(shopMap)+"\ncsv: {delimiter: \";\"}\n")
-	out, errs, code := preismon(t, []string{"PREISMON_PASSWORD=" + password}, "import", file(t, "shops.csv", shopCSV), "--map", mapping, "--mandate", "Our shop", "--login", "me",
-		"--rejects", filepath.Join(t.TempDir(), "r.ndjson"), "--data-dir", u.DataDir)
-	says(t, out, errs, code, exitRejected)
+// changed unless somebody says yes. The login "me" of "Our shop" is there.
+func changeCatalogue(t *testing.T, u *upProcess, password string) {
 	c := u.client()
 	c.t = t
 	c = c.login("me", password)
 	catalogue := func(want int, args ...string) (string, string) {
 		t.Helper()
-		out, errs, code := preismon(t, nil, append(append([]string{"catalogue"}, args...), "--data-dir", u.DataDir)...)
+		out, errs, code := inProcess(t, append(append([]string{"catalogue"}, args...), "--data-dir", u.DataDir)...)
 		says(t, out, errs, code, want)
 		return out, errs
 	}
@@ -44,13 +36,13 @@ func TestCatalogue(t *testing.T) {
 		t.Fatalf("sites: %v", before)
 	}
 
-	out, _ = catalogue(0, "orders", "list")
+	out, _ := catalogue(0, "orders", "list")
 	contains(out, "Imported: "+before[0], "active")
 	id := regexp.MustCompile(`(?m)^(\d+)\s+Imported: ` + regexp.QuoteMeta(before[0])).FindStringSubmatch(out)
 	if id == nil {
 		t.Fatal(out)
 	}
-	_, errs = catalogue(exitUsage, "orders", "pause", id[1])
+	_, errs := catalogue(exitUsage, "orders", "pause", id[1])
 	contains(errs, "paused", "(was: active)", "yes: missing")
 	_, errs = catalogue(0, "orders", "pause", id[1], "--dry-run")
 	contains(errs, "Nothing is changed")

@@ -11,10 +11,9 @@ import (
 
 // searches: products are found by words, and what finds nothing or is refused
 // says what to do.
-func (who *person) searches(t *testing.T) {
+func (d *demoTest) searches(t *testing.T) {
 	t.Run("search", func(t *testing.T) {
-		p := *who
-		p.t = t
+		p := d.within(t, "anna")
 		whole, _ := p.run(0, "items")
 		upper, _ := p.run(0, "items", "BRUMMER", "fernseher") // it is spelled Brümmer
 		if n := strings.Count(upper, "\n"); n == 0 || n == strings.Count(whole, "\n") {
@@ -39,8 +38,7 @@ func (who *person) searches(t *testing.T) {
 		}
 	})
 	t.Run("nothing found", func(t *testing.T) {
-		p := *who
-		p.t = t
+		p := d.within(t, "anna")
 		out, errs := p.run(0, "results", "--site", "demo-markt-de.example", "--from", "2001-01-01", "--to", "2001-01-02")
 		if out != "" || !strings.Contains(errs, "from 2001-01-01T00:00:00.000Z to 2001-01-02T23:59:59.999Z.\nThe newest row is of 20") || !strings.Contains(errs, "try --from 20") {
 			t.Errorf("%q, %s", out, errs)
@@ -59,8 +57,7 @@ func (who *person) searches(t *testing.T) {
 		}
 	})
 	t.Run("flags in refusals", func(t *testing.T) {
-		p := *who
-		p.t = t
+		p := d.within(t, "anna")
 		if _, errs := p.run(exitFailed, "results", "--order-id", "x"); !strings.Contains(errs, "--order-id") || strings.Contains(errs, "orderId") {
 			t.Errorf("%s", errs)
 		}

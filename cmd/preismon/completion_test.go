@@ -18,7 +18,7 @@ func TestComplete(t *testing.T) {
 		"__comp":                      "",
 		"results --site ":             "",
 	} {
-		out, errs, code := preismon(t, nil, append([]string{"__complete", "--"}, strings.Split(line, " ")...)...)
+		out, errs, code := inProcess(t, append([]string{"__complete", "--"}, strings.Split(line, " ")...)...)
 		if got := strings.Join(strings.Fields(out), " "); got != want || code != 0 {
 			t.Errorf("%q: %q, want %q: %d %s", line, got, want, code, errs)
 		}

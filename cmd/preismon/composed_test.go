@@ -15,12 +15,10 @@ import (
 	"preismon/ingest/market"
 )
 
-// TestTextsAreComparedInNFC: a letter with its accent is the same text in one
+// textsInNFC: a letter with its accent is the same text in one
 // code point as in two, in events as in requests.
-func TestTextsAreComparedInNFC(t *testing.T) {
-	t.Parallel()
+func textsInNFC(t *testing.T, u *upProcess) {
 	const composed, decomposed = "Müllers Café", "Mu\u0308llers Cafe\u0301"
-	u := startUp(t)
 	b := u.bus(t)
 	publish := func(kind event.Kind, data event.Payload) {
 		t.Helper()

@@ -17,14 +17,14 @@ func TestScopesOutliveReads(t *testing.T) {
 	}
 }
 
-// printed reads what --print-config says.
-func printed(t *testing.T, env []string, args ...string) map[string]string {
+// printed reads what --print-config says, and what it finds wrong.
+func printed(t *testing.T, env []string, args ...string) (all map[string]string, faults string) {
 	t.Helper()
 	out, errs, code := preismon(t, env, append(args, "--print-config")...)
 	if code != 0 && code != exitUsage { // the configuration may lack something
 		t.Fatalf("exit code %d: %s", code, errs)
 	}
-	all := map[string]string{}
+	all = map[string]string{}
 	for line := range strings.Lines(out) {
 		name, value, ok := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
 		if !ok {
@@ -32,7 +32,7 @@ func printed(t *testing.T, env []string, args ...string) map[string]string {
 		}
 		all[name] = value
 	}
-	return all
+	return all, errs
 }
 
 // TestPrecedence: a flag counts more than the environment, that more than the
@@ -41,7 +41,7 @@ func TestPrecedence(t *testing.T) {
 	t.Parallel()
 	config := file(t, "c.yaml", "listen: 127.0.0.1:1001\nadmin-listen: 127.0.0.1:1002\nstop-grace: 3s\ndemo: true\nallowed-origins: [https://a.example, https://b.example]\n")
 	env := []string{"PREISMON_LISTEN=127.0.0.1:2001", "PREISMON_ADMIN_LISTEN=127.0.0.1:2002"}
-	got := printed(t, env, "up", "--config", config, "--listen", "127.0.0.1:3001")
+	got, _ := printed(t, env, "up", "--config", config, "--listen", "127.0.0.1:3001")
 	for name, want := range map[string]string{
 		"listen": "127.0.0.1:3001", "admin-listen": "127.0.0.1:2002", "stop-grace": "3s", "demo": "true", "demo-scale": "1",
 		"allowed-origins": "[https://a.example https://b.example]", "soft-deadline": "5s",
@@ -52,7 +52,7 @@ func TestPrecedence(t *testing.T) {
 	}
 	// The file may be named by the environment, too, and the names of the
 	// specification's two guards are its own.
-	got = printed(t, []string{"PREISMON_CONFIG=" + config, "RUST_API_RESULTS_SCAN_GUARD_MAX_SCOPE_PAIRS=77"}, "up", "--log-format=text", "--log-level", "warn")
+	got, _ = printed(t, []string{"PREISMON_CONFIG=" + config, "RUST_API_RESULTS_SCAN_GUARD_MAX_SCOPE_PAIRS=77"}, "up", "--log-format=text", "--log-level", "warn")
 	if got["listen"] != "127.0.0.1:1001" || got["log-format"] != "text" || got["log-level"] != "warn" || got["scan-guard-max-scope-pairs"] != "77" {
 		t.Errorf("the configuration is %v", got)
 	}

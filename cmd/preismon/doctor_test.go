@@ -18,7 +18,7 @@ func TestDoctor(t *testing.T) {
 	u := startUp(t)
 	look := func(code int, args ...string) map[string]doctor.Finding {
 		t.Helper()
-		out, errs, got := preismon(t, nil, append([]string{"doctor", "--json"}, args...)...)
+		out, errs, got := inProcess(t, append([]string{"doctor", "--json"}, args...)...)
 		if got != code {
 			t.Errorf("%v: exit code %d, want %d: %s%s", args, got, code, out, errs)
 		}
@@ -35,7 +35,8 @@ func TestDoctor(t *testing.T) {
 		return found
 	}
 	here := []string{"--data-dir", u.DataDir}
-	for _, f := range look(0, here...) {
+	all := look(0, here...)
+	for _, f := range all {
 		want := doctor.OK
 		if f.Check == "backup" {
 			want = doctor.Warning
@@ -45,7 +46,7 @@ func TestDoctor(t *testing.T) {
 		}
 	}
 	for _, check := range []string{"size", "role", "open files", "archive of the data folder", "keys"} {
-		if f := look(0, here...)[check]; f.State != doctor.OK {
+		if f := all[check]; f.State != doctor.OK {
 			t.Errorf("%s: %+v", check, f)
 		}
 	}
@@ -92,4 +93,5 @@ func TestDoctor(t *testing.T) {
 	if out, errs, code := preismon(t, nil, append([]string{"doctor"}, here...)...); code != 0 || !strings.Contains(out, "→ preismon deadletters list") {
 		t.Errorf("exit code %d: %s%s", code, out, errs)
 	}
+	t.Run("folder", func(t *testing.T) { oneFolder(t, u) })
 }

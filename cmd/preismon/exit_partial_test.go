@@ -243,18 +243,3 @@ func TestRefusalsNameFlags(t *testing.T) {
 		}
 	}
 }
-
-// TestWhoIsAway: a server that does not answer is named, with what to look at.
-func TestWhoIsAway(t *testing.T) {
-	for want, args := range map[string][]string{
-		"Nothing answers at 127.0.0.1:1: is it running, and is this its address?":         {"migrate", "--clickhouse-dsn", "clickhouse://a:b@127.0.0.1:1/x"},
-		"nothing answers at nats://127.0.0.1:1: is NATS running, and is this its address": {"projector", "--nats-url", "nats://127.0.0.1:1", "--clickhouse-dsn", "clickhouse://a:b@127.0.0.1:1/x"},
-	} {
-		t.Run(args[0], func(t *testing.T) {
-			t.Parallel()
-			if _, errs, code := preismon(t, nil, args...); code != exitFailed || strings.Count(errs, want) != 1 {
-				t.Errorf("exit code %d: %s", code, errs)
-			}
-		})
-	}
-}

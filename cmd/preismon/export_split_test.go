@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -18,8 +19,7 @@ import (
 // splitExport: the days of a folder have the rows of the whole; run again, only
 // what has changed is read; what the folder does not hold is told.
 func (d *demoTest) splitExport(t *testing.T) {
-	p := d.person(t, "PREISMON_PASSWORD="+d.account(t, "hanna").Password)
-	p.run(0, "login", "--login", d.account(t, "hanna").LoginIdentifier)
+	p := d.within(t, "hanna")
 	flags, _ := past()
 	flags = append(flags, "--site", "demo-markt-de.example", "--include", "export-fields")
 	folder := filepath.Join(t.TempDir(), "prices")
@@ -49,8 +49,8 @@ func (d *demoTest) splitExport(t *testing.T) {
 			}
 			got = append(got, day...)
 		}
-		if diff := gocmp.Diff(want, got); diff != "" {
-			t.Errorf("the days (-whole +days): %.2000s", diff)
+		if !reflect.DeepEqual(want, got) {
+			t.Errorf("the days (-whole +days): %.2000s", gocmp.Diff(want, got))
 		}
 	}
 	_, said := p.run(0, split...)

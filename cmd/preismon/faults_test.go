@@ -69,10 +69,8 @@ func TestUpPortTaken(t *testing.T) {
 	}
 }
 
-// TestUpFolder: one folder, one process, one schema.
-func TestUpFolder(t *testing.T) {
-	t.Parallel()
-	u := startUp(t)
+// oneFolder: one folder, one process, one schema.
+func oneFolder(t *testing.T, u *upProcess) {
 	// A second one on the same folder.
 	out, errs, code := preismon(t, nil, append([]string{"up", "--data-dir", u.DataDir}, anywhere...)...)
 	says(t, out, errs, code, exitFailed, u.DataDir, "in use by process", "stop it, or choose another folder")
@@ -177,7 +175,6 @@ func TestWrongConfiguration(t *testing.T) {
 	csv := file(t, "p.csv", "a,b\n1,2\n")
 	missing := filepath.Join(t.TempDir(), "nothing-here")
 	for name, c := range map[string]struct {
-		env   []string
 		args  []string
 		code  int
 		words []string
@@ -197,25 +194,19 @@ func TestWrongConfiguration(t *testing.T) {
 			args: []string{"query", "--nats-url", "http://x", "--clickhouse-dsn", "mysql://x", "--cursor-key", "short", "--token-key", "k.pem", "--soft-deadline", "1h"},
 			code: exitUsage, words: []string{"nats-url: scheme", "clickhouse-dsn: not", "cursor-key: 5 bytes", "hard-budget: less"},
 		},
-		"projector":              {args: []string{"projector"}, code: exitUsage, words: []string{"nats", "clickhouse-dsn: missing"}},
-		"migrate":                {args: []string{"migrate"}, code: exitUsage, words: []string{"clickhouse-dsn: missing"}},
-		"ingest without a way":   {args: []string{"ingest"}, code: exitUsage, words: []string{"nats-url", "data-dir", "one of them is needed"}},
-		"ingest with two":        {args: []string{"ingest", "--nats-url", "nats://h:4222", "--data-dir", missing}, code: exitUsage, words: []string{"--nats-url, --data-dir: only one"}},
-		"ingest without a up":    {args: []string{"ingest", "--data-dir", missing}, code: exitUsage, words: []string{missing, "no preismon runs on this folder", "preismon up --data-dir " + missing}},
-		"import, unknown map":    {args: []string{"import", csv, "--map", missing, "--mandate", "M", "--login", "me", "--dry-run"}, code: exitUsage, words: []string{"no file " + missing, "observations, marketplace-offers, example"}},
-		"import, wrong map":      {args: []string{"import", csv, "--map", file(t, "m.yaml", "source: x\ncolumns: {sight: a}\n"), "--mandate", "M", "--login", "me", "--dry-run"}, code: exitUsage, words: []string{"sight"}},
-		"import, missing flags":  {args: []string{"import", csv}, code: exitUsage, words: []string{"--mandate", "--login"}},
-		"import, no such file":   {args: []string{"import", missing, "--map", "example", "--mandate", "M", "--login", "me", "--dry-run"}, code: exitFailed, words: []string{missing}},
-		"import, no columns":     {args: []string{"import", csv, "--map", "example", "--mandate", "M", "--login", "me", "--dry-run"}, code: exitFailed, words: []string{"sku", "seen", "price"}},
-		"unknown flag":           {args: []string{"up", "--demoo"}, code: exitUsage, words: []string{"unknown flag --demoo", "preismon up --help"}},
-		"unknown command":        {args: []string{"upp"}, code: exitUsage, words: []string{"upp"}},
-		"bad duration":           {args: []string{"up", "--stop-grace", "soon"}, code: exitUsage, words: []string{"--stop-grace", `"soon"`}},
-		"bad duration, variable": {env: []string{"PREISMON_STOP_GRACE=soon"}, args: []string{"up"}, code: exitUsage, words: []string{"--stop-grace", `"soon"`}},
-		"bad log level":          {args: []string{"up", "--log-level", "loud"}, code: exitUsage, words: []string{"--log-level", "loud"}},
-		"unknown keys":           {args: []string{"up", "--config", file(t, "c.yaml", "listen: 127.0.0.1:0\nlissten: x\ndemmo: true\n")}, code: exitUsage, words: []string{`"lissten"`, `"demmo"`}},
-		"config is no YAML":      {args: []string{"up", "--config", file(t, "c.yaml", "listen: [\n")}, code: exitUsage, words: []string{"config file"}},
-		"config is not there":    {args: []string{"up", "--config", missing}, code: exitUsage, words: []string{missing}},
-		"secret is not there":    {args: []string{"migrate", "--clickhouse-dsn", "@" + missing}, code: exitUsage, words: []string{missing}},
+		"projector":             {args: []string{"projector"}, code: exitUsage, words: []string{"nats", "clickhouse-dsn: missing"}},
+		"migrate":               {args: []string{"migrate"}, code: exitUsage, words: []string{"clickhouse-dsn: missing"}},
+		"ingest without a way":  {args: []string{"ingest"}, code: exitUsage, words: []string{"nats-url", "data-dir", "one of them is needed"}},
+		"ingest with two":       {args: []string{"ingest", "--nats-url", "nats://h:4222", "--data-dir", missing}, code: exitUsage, words: []string{"--nats-url, --data-dir: only one"}},
+		"ingest without a up":   {args: []string{"ingest", "--data-dir", missing}, code: exitUsage, words: []string{missing, "no preismon runs on this folder", "preismon up --data-dir " + missing}},
+		"import, unknown map":   {args: []string{"import", csv, "--map", missing, "--mandate", "M", "--login", "me", "--dry-run"}, code: exitUsage, words: []string{"no file " + missing, "observations, marketplace-offers, example"}},
+		"import, wrong map":     {args: []string{"import", csv, "--map", file(t, "m.yaml", "source: x\ncolumns: {sight: a}\n"), "--mandate", "M", "--login", "me", "--dry-run"}, code: exitUsage, words: []string{"sight"}},
+		"import, missing flags": {args: []string{"import", csv}, code: exitUsage, words: []string{"--mandate", "--login"}},
+		"import, no such file":  {args: []string{"import", missing, "--map", "example", "--mandate", "M", "--login", "me", "--dry-run"}, code: exitFailed, words: []string{missing}},
+		"import, no columns":    {args: []string{"import", csv, "--map", "example", "--mandate", "M", "--login", "me", "--dry-run"}, code: exitFailed, words: []string{"sku", "seen", "price"}},
+		"unknown command":       {args: []string{"upp"}, code: exitUsage, words: []string{"upp"}},
+		"config is no YAML":     {args: []string{"up", "--config", file(t, "c.yaml", "listen: [\n")}, code: exitUsage, words: []string{"config file"}},
+		"secret is not there":   {args: []string{"migrate", "--clickhouse-dsn", "@" + missing}, code: exitUsage, words: []string{missing}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "d")
@@ -226,7 +217,7 @@ func TestWrongConfiguration(t *testing.T) {
 			case "import", "ingest":
 				args = append(args, "--rejects", filepath.Join(t.TempDir(), "rejects"))
 			}
-			out, errs, code := preismon(t, c.env, args...)
+			out, errs, code := inProcess(t, args...)
 			says(t, out, errs, code, c.code, c.words...)
 			if _, err := os.Stat(dir); err == nil {
 				t.Error("it made the folder all the same")
@@ -235,18 +226,25 @@ func TestWrongConfiguration(t *testing.T) {
 	}
 }
 
-// TestUnreachableServers: what is not there is named, with its address and
-// without the password.
+// TestUnreachableServers: what does not answer is named once, with its address, with
+// what to look at, and without the password.
 func TestUnreachableServers(t *testing.T) {
 	t.Parallel()
-	for name, args := range map[string][]string{
-		"ingest":    {"ingest", "--nats-url", "nats://u:hush-hush@127.0.0.1:1", file(t, "e.ndjson", "")},
-		"projector": {"projector", "--nats-url", "nats://u:hush-hush@127.0.0.1:1", "--clickhouse-dsn", "clickhouse://u:hush-hush@127.0.0.1:1/d", "--admin-listen", "127.0.0.1:0"},
-		"migrate":   {"migrate", "--clickhouse-dsn", "clickhouse://u:hush-hush@127.0.0.1:1/d"},
+	const (
+		nats       = "nothing answers at nats://***@127.0.0.1:1: is NATS running, and is this its address"
+		clickhouse = "Nothing answers at 127.0.0.1:1: is it running, and is this its address?"
+	)
+	for want, args := range map[string][]string{
+		nats:       {"projector", "--nats-url", "nats://u:hush-hush@127.0.0.1:1", "--clickhouse-dsn", "clickhouse://u:hush-hush@127.0.0.1:1/d", "--admin-listen", "127.0.0.1:0"},
+		nats + " ": {"ingest", "--nats-url", "nats://u:hush-hush@127.0.0.1:1", file(t, "e.ndjson", "")},
+		clickhouse: {"migrate", "--clickhouse-dsn", "clickhouse://u:hush-hush@127.0.0.1:1/d"},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(args[0], func(t *testing.T) {
 			out, errs, code := preismon(t, nil, args...)
-			says(t, out, errs, code, exitFailed, "127.0.0.1:1")
+			says(t, out, errs, code, exitFailed)
+			if strings.Count(errs, strings.TrimSpace(want)) != 1 {
+				t.Errorf("not once %q in: %s", want, errs)
+			}
 			if strings.Contains(errs, "hush-hush") {
 				t.Errorf("the password is printed: %s", errs)
 			}

@@ -17,25 +17,41 @@ import (
 // waitFor waits until something is so.
 func waitFor(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(90 * time.Second); !ok(); time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(90 * time.Second); !ok(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("no %s", what)
 		}
 	}
 }
 
-// TestImportFiles: files of several days, by a pattern, have one mapping and
-// one report, their rejected rows stay apart, and what two of them say alike
-// comes once; standard input is a file, too. A watched folder is imported, and
-// what arrives there, and after a restart nothing comes twice.
+// onOneUp are tests that share an up, side by side: each has sites, products, a
+// mandate and a login of its own.
+var onOneUp = map[string]func(*testing.T, *upProcess){"files": importFiles, "guesses": importGuesses, "texts in NFC": textsInNFC}
+
+// TestImportFiles imports files of people into an up, and has the other tests on it.
 func TestImportFiles(t *testing.T) {
 	t.Parallel()
 	u := startUp(t)
+	for name, test := range onOneUp {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			mine := *u
+			mine.t = t
+			test(t, &mine)
+		})
+	}
+}
+
+// importFiles: files of several days, by a pattern, have one mapping and
+// one report, their rejected rows stay apart, and what two of them say alike
+// comes once; standard input is a file, too. A watched folder is imported, and
+// what arrives there, and after a restart nothing comes twice.
+func importFiles(t *testing.T, u *upProcess) {
 	db := u.tables()
 	dir := t.TempDir()
 	count := func() uint64 {
 		settle(t, db)
-		return number(t, db, "SELECT count() FROM observations")
+		return number(t, db, "SELECT count() FROM observations WHERE site = 'laden'")
 	}
 	write := func(name, text string) {
 		t.Helper()

@@ -60,12 +60,10 @@ gamma.example;G-1;;Brush;2026-03-10 13:00:00;450,5;JPY;1;Gamma
 alpha.example;A-1;4006381333931;Pen;2026-03-10 12:00:00;1,20;EUR;1;Alpha
 `
 
-// TestImportGuesses: without a mapping the first rows are shown as understood,
+// importGuesses: without a mapping the first rows are shown as understood,
 // with what was assumed, and the mapping is written; nothing is published
 // unless somebody agrees.
-func TestImportGuesses(t *testing.T) {
-	t.Parallel()
-	u := startUp(t)
+func importGuesses(t *testing.T, u *upProcess) {
 	dir := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(dir, "preise.csv"), []byte("Shop;Artikel;Preis;Datum\nladen.de;Stift;1,20 €;01.10.2026 09:00\nladen.de;Heft;0,99 €;01.10.2026 09:00\n"), 0o600))
 	run := func(args ...string) (string, string, int) {
@@ -79,15 +77,15 @@ func TestImportGuesses(t *testing.T) {
 		}
 		return out.String(), errs.String(), cmd.ProcessState.ExitCode()
 	}
-	published := []string{"preise.csv", "--mandate", "Laden", "--login", "me", "--data-dir", u.DataDir}
+	published := []string{"preise.csv", "--mandate", "Guessed", "--login", "guessed", "--data-dir", u.DataDir}
 	out, errs, code := run(published...)
 	says(t, out, errs, code, exitUsage, "laden.de", "Stift", "1.20 EUR", "2026-10-01T07:00:00Z", "Europe/Berlin", "written to preise.yaml", "--yes")
-	if n := number(t, u.tables(), "SELECT count() FROM mandates"); n != 0 {
+	if n := number(t, u.tables(), "SELECT count() FROM mandates WHERE name = 'Guessed'"); n != 0 {
 		t.Errorf("published without anybody's consent: %d mandates", n)
 	}
 	out, errs, code = run(append(published, "--yes")...)
 	says(t, out, errs, code, 0, "preise.yaml is there from before")
-	if n := number(t, u.tables(), "SELECT count() FROM observations"); n != 2 {
+	if n := number(t, u.tables(), "SELECT count() FROM observations WHERE site = 'laden.de'"); n != 2 {
 		t.Errorf("%d observations, of 2 rows", n)
 	}
 	out, errs, code = run("--example-map")
@@ -98,7 +96,8 @@ func TestImportGuesses(t *testing.T) {
 	says(t, out, errs, code, exitUsage, "file: missing", "--mandate", "--login")
 }
 
-// TestImport: anybody's CSV becomes a working service.
+// TestImport: anybody's CSV becomes a working service, whose orders, sites and
+// accounts are changed by commands.
 func TestImport(t *testing.T) {
 	t.Parallel()
 	u := startUp(t)
@@ -107,16 +106,16 @@ func TestImport(t *testing.T) {
 	mapping := file(t, "shops.yaml", strings.TrimSpace(shopMap)+"\ncsv: {delimiter: \";\"}\n")
 	rejects := filepath.Join(dir, "rejects.ndjson")
 	args := []string{"import", file(t, "shops.csv", shopCSV), "--map", mapping, "--mandate", "Our shop", "--login", "me", "--rejects", rejects}
-	password := []string{"PREISMON_PASSWORD=correct horse battery staple"}
+	const password = "--password=correct horse battery staple"
 	count := func() uint64 { return number(t, db, "SELECT count() FROM observations") }
 
 	// Without a terminal nobody can be asked for the password.
-	out, errs, code := preismon(t, nil, append(args, "--data-dir", u.DataDir)...)
+	out, errs, code := inProcess(t, append(args, "--data-dir", u.DataDir)...)
 	says(t, out, errs, code, exitFailed, "PREISMON_PASSWORD", "terminal")
 	sentence(t, errs)
 
 	// Judged only.
-	out, errs, code = preismon(t, nil, append(args, "--dry-run")...)
+	out, errs, code = inProcess(t, append(args, "--dry-run")...)
 	if code != exitRejected || !strings.Contains(out, "4") {
 		t.Errorf("--dry-run: exit code %d: %s%s", code, out, errs)
 	}
@@ -127,7 +126,7 @@ func TestImport(t *testing.T) {
 
 	for _, what := range []string{"once", "twice"} {
 		must(t, os.Remove(rejects))
-		out, errs, code = preismon(t, password, append(args, "--data-dir", u.DataDir)...)
+		out, errs, code = inProcess(t, append(args, "--data-dir", u.DataDir, password)...)
 		if code != exitRejected || !strings.Contains(errs, rejects) {
 			t.Errorf("%s: exit code %d: %s%s", what, code, out, errs)
 		}
@@ -208,7 +207,7 @@ func TestImport(t *testing.T) {
 		t.Error("a refused import published something")
 	}
 	u.client().login("me", "correct horse battery staple")
-	if out, errs, code = preismon(t, nil, append(args, "--data-dir", u.DataDir)...); code != exitRejected || strings.Contains(errs, "any more") {
+	if out, errs, code = inProcess(t, append(args, "--data-dir", u.DataDir)...); code != exitRejected || strings.Contains(errs, "any more") {
 		t.Errorf("without a password for an account that is there: exit code %d: %s%s", code, out, errs)
 	}
 
@@ -222,9 +221,12 @@ func TestImport(t *testing.T) {
 		t.Errorf("exit code %d: %s%s", code, out, errs)
 	}
 	u.client().login("me", "something quite different")
-	if out, errs, code = preismon(t, nil, "accounts", "list", "--data-dir", u.DataDir); code != 0 || !strings.Contains(out, "active") || strings.Count(out, "\n") != 3 {
+	if out, errs, code = inProcess(t, "accounts", "list", "--data-dir", u.DataDir); code != 0 || !strings.Contains(out, "active") || strings.Count(out, "\n") != 3 {
 		t.Errorf("exit code %d: %s%s", code, out, errs)
 	}
+
+	t.Run("catalogue", func(t *testing.T) { changeCatalogue(t, u, "something quite different") })
+	t.Run("accounts", func(t *testing.T) { changeAccounts(t, u, append(slices.Clone(args), "--data-dir", u.DataDir)) })
 
 	// What the stream has no more is not known, which is said.
 	js := u.bus(t).js
@@ -235,24 +237,24 @@ func TestImport(t *testing.T) {
 	if _, err := js.UpdateStream(t.Context(), keep); err != nil {
 		t.Fatal(err)
 	}
-	out, errs, code = preismon(t, nil, append(args, "--data-dir", u.DataDir)...)
+	out, errs, code = inProcess(t, append(args, "--data-dir", u.DataDir)...)
 	says(t, out, errs, code, exitRejected, "The stream OBSERVATIONS has what was published since 20", "--keep-observations")
 }
 
 // grown: the file again with a row before the others adds that row, and one
 // that contradicts it is refused; the rejected rows of both runs stay.
-func grown(t *testing.T, u *upProcess, args, password []string) {
+func grown(t *testing.T, u *upProcess, args []string, password string) {
 	t.Helper()
 	header, rows, _ := strings.Cut(shopCSV, "\n")
 	dir := t.TempDir()
 	args = append(slices.Clone(args), "--data-dir", u.DataDir, "--rejects", filepath.Join(dir, "r.ndjson"))
 	args[1] = file(t, "shops.csv", header+"\ngamma.example;G-1;;Brush;2026-03-10 09:00:00;460;JPY;1;Gamma\n"+rows)
-	out, errs, code := preismon(t, password, args...)
+	out, errs, code := inProcess(t, append(slices.Clone(args), password)...)
 	if code != exitRejected || !strings.Contains(out, "8 accepted") {
 		t.Errorf("a row more: exit code %d: %s%s", code, out, errs)
 	}
 	args[1] = file(t, "shops.csv", header+"\ngamma.example;G-1;;Brush;2026-03-10 09:00:00;470;JPY;1;Gamma\n")
-	out, errs, code = preismon(t, password, args...)
+	out, errs, code = inProcess(t, append(slices.Clone(args), password)...)
 	says(t, out, errs, code, exitRejected, "r-2.ndjson")
 	if !strings.Contains(out, "imported otherwise (line 2)") {
 		t.Errorf("a contradiction: %s", out)
@@ -260,7 +262,7 @@ func grown(t *testing.T, u *upProcess, args, password []string) {
 	rejected(t, filepath.Join(dir, "r.ndjson"), 10, 11, 12, 13)
 	rejected(t, filepath.Join(dir, "r-2.ndjson"), 2)
 	args[1] = file(t, "shops.csv", header+"\n")
-	out, errs, code = preismon(t, password, args...)
+	out, errs, code = inProcess(t, append(slices.Clone(args), password)...)
 	says(t, out, errs, code, exitFailed, "has a header and no rows")
 	if out != "" {
 		t.Errorf("of nothing: %s", out)
@@ -277,7 +279,7 @@ func grown(t *testing.T, u *upProcess, args, password []string) {
 	before := number(t, db, visible)
 	first, _, _ := strings.Cut(rows, "\n")
 	args[1] = file(t, "shops.csv", header+"\n"+first+"\n")
-	out, errs, code = preismon(t, password, args...)
+	out, errs, code = inProcess(t, append(slices.Clone(args), password)...)
 	if code != 0 || !strings.Contains(out, "1 product of earlier imports, in view") {
 		t.Errorf("a row less: exit code %d: %s%s", code, out, errs)
 	}
@@ -292,7 +294,7 @@ func grown(t *testing.T, u *upProcess, args, password []string) {
 		t.Fatalf("%d products of the name", n)
 	}
 	args[1] = file(t, "theirs.csv", header+"\nbeta.example;B-7;4006381333931;Renamed;2026-03-12 09:00:00;1,30;EUR;1;Kiosk\n")
-	out, errs, code = preismon(t, password, append(slices.Clone(args), "--mandate", "Other", "--login", "other")...)
+	out, errs, code = inProcess(t, append(slices.Clone(args), "--mandate", "Other", "--login", "other", password)...)
 	if code != 0 || !strings.Contains(out, "1 product that other customers see, too") {
 		t.Errorf("of another customer: exit code %d: %s%s", code, out, errs)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -10,7 +11,8 @@ import (
 )
 
 // TestLagWithoutLeader: while something waits, no process says that nothing
-// does: who does not lead has no lag to tell, in its metrics and in /readyz.
+// does: who does not lead has no lag to tell, in its metrics and in /readyz, where
+// a projector also tells what ClickHouse says to it.
 func TestLagWithoutLeader(t *testing.T) {
 	t.Parallel()
 	m := &memoryTest{T: t, ch: testserver.ClickHouse(t), nats: testserver.NATS(t)}
@@ -60,5 +62,21 @@ func TestLagWithoutLeader(t *testing.T) {
 	})
 	if n := number(t, m.db, "SELECT count() FROM mandates"); n != 1 {
 		t.Errorf("%d mandates when nothing waits", n)
+	}
+
+	wrong, err := url.Parse(m.ch.ProjectorDSN)
+	must(t, err)
+	wrong.User = url.UserPassword(wrong.User.Username(), "hush-hush")
+	stranger := startRole(t, "projector", "--nats-url", m.nats, "--clickhouse-dsn", wrong.String(), "--admin-listen", "127.0.0.1:0")
+	eventually(t, time.Minute, "a projector says that its password is wrong", func() bool { return strings.Contains(stranger.check("tables"), "Authentication failed") })
+	if said := ready(stranger); stranger.ready() || strings.Contains(said, "hush-hush") {
+		t.Errorf("with a wrong password: %s", said)
+	}
+	stranger.terminate()
+	for _, r := range projectors {
+		if said := r.check("tables"); said != "ok" || !r.ready() {
+			t.Errorf("of its tables a projector says %q", said)
+		}
+		r.terminate()
 	}
 }

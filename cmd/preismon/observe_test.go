@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"database/sql"
 	"encoding/json"
 	"io"
 	"maps"
@@ -10,7 +9,6 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,17 +17,28 @@ import (
 	"time"
 
 	"preismon/deploy/testserver"
-	"preismon/projector/schema"
-	"preismon/query/auth"
 
 	"github.com/google/go-cmp/cmp"
 )
 
 // collector takes traces as a collector does, and keeps their spans.
 type collector struct {
+	URL   string
 	mu    sync.Mutex
 	spans []sentSpan
 }
+
+func collect(t *testing.T) *collector {
+	t.Helper()
+	c := &collector{}
+	server := httptest.NewServer(c)
+	t.Cleanup(server.Close)
+	c.URL = server.URL
+	return c
+}
+
+// all is how many spans there are.
+func (c *collector) all() int { return len(c.find(func(sentSpan) bool { return true })) }
 
 type sentSpan struct {
 	TraceID      string `json:"traceId"`
@@ -90,17 +99,11 @@ func (c *collector) find(want func(sentSpan) bool) (found []sentSpan) {
 	return found
 }
 
-// TestUpIsObserved: one process that does everything exposes what
-// deploy/metrics.md says and nothing else, keeps what is for operators off the
-// public port, and its traces lead from a publisher to ClickHouse, and from a
-// request there.
-func TestUpIsObserved(t *testing.T) {
-	t.Parallel()
-	c := &collector{}
-	server := httptest.NewServer(c)
-	t.Cleanup(server.Close)
-	u := startUp(t, "--demo", "--demo-scale", "0.01", "--demo-speed", "10", "--trace-endpoint", server.URL, "--trace-sample", "1")
-	a := newDemoTest(t, u).client(t, "anna")
+// observed: one process that does everything exposes what deploy/metrics.md says
+// and nothing else, keeps what is for operators off the public port, and its
+// traces lead from a publisher to ClickHouse, and from a request there.
+func (d *demoTest) observed(t *testing.T) {
+	u, c, a := d.up, d.traces, d.client(t, "anna")
 	if status, body := a.get("/v1/results", url.Values{"limit": {"3"}}); status != http.StatusOK {
 		t.Fatalf("%d %s", status, body)
 	}
@@ -171,14 +174,6 @@ func TestUpIsObserved(t *testing.T) {
 			return false
 		})
 	})
-	before := len(c.find(func(sentSpan) bool { return true }))
-	u.interrupt()
-	if code := u.wait(); code != 0 {
-		t.Errorf("exit code %d", code)
-	}
-	if after := len(c.find(func(sentSpan) bool { return true })); after <= before {
-		t.Errorf("%d spans before the stop, %d after: the last ones are lost", before, after)
-	}
 }
 
 var metricRow = regexp.MustCompile("^\\| `(preismon_[a-z_]+)` \\| ([a-z]+)((?:, by)?(?:,? `[a-z]+`)*) \\|")
@@ -232,23 +227,13 @@ func exposedMetrics(t *testing.T, admin string) map[string]string {
 	return all
 }
 
-// TestRequestIDInAllLogs: a request that fails in the store leaves its id in
+// requestIDInAllLogs: a request that fails in the store leaves its id in
 // every line of the log that it causes, and in ClickHouse.
-func TestRequestIDInAllLogs(t *testing.T) {
-	t.Parallel()
-	ch := testserver.ClickHouse(t)
-	must(t, schema.Migrate(t.Context(), ch.AdminDSN, schema.Options{}))
-	db, err := sql.Open("clickhouse", ch.AdminDSN)
-	must(t, err)
-	defer db.Close()
-	if _, err := db.ExecContext(t.Context(), "DROP TABLE accounts"); err != nil {
+func requestIDInAllLogs(t *testing.T, r *role, ch *testserver.ClickHouseServer) {
+	t.Helper()
+	if _, err := database(t, ch.AdminDSN).ExecContext(t.Context(), "DROP TABLE accounts"); err != nil {
 		t.Fatal(err)
 	}
-	key := filepath.Join(t.TempDir(), "token.pem")
-	must(t, auth.EnsureKey(key))
-	r := startRole(t, "query", "--nats-url", testserver.NATS(t), "--clickhouse-dsn", ch.QueryDSN, "--token-key", key,
-		"--cursor-key", strings.Repeat("cursor key ", 4), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0")
-	eventually(t, time.Minute, "the query node is ready", r.ready)
 	before := len(r.stderr.String())
 	req, err := http.NewRequest(http.MethodPost, "http://"+r.listen+"/v1/auth/token", bytes.NewReader([]byte(`{"loginIdentifier":"a@example.com","password":"secret-password"}`)))
 	must(t, err)

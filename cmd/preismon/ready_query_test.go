@@ -14,7 +14,7 @@ import (
 
 // TestQueryReadyWithoutArchive: /readyz of a query node tells which archive is
 // away, and the node stays ready; a node without an address of its own says at
-// its start what that means for tokens.
+// its start what that means for tokens, and names each request in its log.
 func TestQueryReadyWithoutArchive(t *testing.T) {
 	t.Parallel()
 	server := testserver.ClickHouse(t)
@@ -51,5 +51,6 @@ func TestQueryReadyWithoutArchive(t *testing.T) {
 	if log := r.stderr.String(); !strings.Contains(log, "no --base-url") {
 		t.Errorf("it does not say what it means to have no address:\n%s", log)
 	}
+	requestIDInAllLogs(t, r, server)
 	r.terminate()
 }

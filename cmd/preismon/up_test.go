@@ -29,10 +29,13 @@ var demoArgs = []string{"--demo", "--demo-scale", "0.05", "--logins-per-minute",
 // from the folder it left.
 func TestUpDemo(t *testing.T) {
 	t.Parallel()
-	u := startUp(t, demoArgs...)
+	traces := collect(t)
+	u := startUp(t, append([]string{"--trace-endpoint", traces.URL, "--trace-sample", "1"}, demoArgs...)...)
 	t.Logf("ready after %v", u.Ready)
 	demo := newDemoTest(t, u)
+	demo.traces = traces
 	t.Run("page", demo.page)
+	t.Run("observed", demo.observed)
 	t.Run("accounts file", demo.accountsFile)
 	t.Run("accounts", demo.whatTheySee)
 	t.Run("sharing", demo.sharing)
@@ -61,13 +64,15 @@ type demoTest struct {
 	market   *market.Market
 	state    demoState
 	accounts []market.DemoAccount
+	tokens   map[string]string // by account
+	traces   *collector        // if they are sent
 }
 
 // newDemoTest reads what a demo left in its folder.
 func newDemoTest(t *testing.T, u *upProcess) *demoTest {
 	t.Helper()
 	state := demoOf(t, u.DataDir)
-	demo := &demoTest{u, marketOf(t, state), state, nil}
+	demo := &demoTest{up: u, market: marketOf(t, state), state: state, tokens: map[string]string{}}
 	text, err := os.ReadFile(filepath.Join(u.DataDir, demoAccountsFile))
 	must(t, err)
 	must(t, json.Unmarshal(text, &demo.accounts))
@@ -80,7 +85,11 @@ func (d *demoTest) client(t *testing.T, name string) *api {
 	a := d.account(t, name)
 	c := d.up.client()
 	c.t = t
-	return c.login(a.LoginIdentifier, a.Password)
+	if c.token = d.tokens[name]; c.token == "" {
+		c = c.login(a.LoginIdentifier, a.Password)
+		d.tokens[name] = c.token
+	}
+	return c
 }
 
 func (d *demoTest) account(t *testing.T, name string) market.DemoAccount {
@@ -330,7 +339,8 @@ func (d *demoTest) again(t *testing.T) {
 	c := d.client(t, "anna")
 	runtime, err := embedded.ReadRuntime(d.up.DataDir)
 	must(t, err)
-	began := time.Now()
+	c.get("/v1/sites", nil)
+	began, spans := time.Now(), d.traces.all()
 	d.up.interrupt()
 	if code := d.up.wait(); code != 0 {
 		t.Errorf("exit code %d after Ctrl-C: %s", code, d.up.stderr)
@@ -349,6 +359,9 @@ func (d *demoTest) again(t *testing.T) {
 	before := demoOf(t, d.up.DataDir)
 	if before.Published.After(time.Now()) || before.Published.Before(began.Add(-10*time.Second)) {
 		t.Errorf("stopped at %v, published until %v", began, before.Published)
+	}
+	if d.traces.all() <= spans {
+		t.Errorf("%d spans before the stop, no more after: the last ones are lost", spans)
 	}
 	time.Sleep(2 * time.Second) // a gap to fill
 

@@ -13,13 +13,12 @@ import (
 	"preismon/ingest/market"
 )
 
-// TestWhoseLogin: an account that takes the login of another, past the
+// whoseLogin: an account that takes the login of another, past the
 // publisher, is a dead letter with its reason; the rightful account goes on
-// logging in, also after it was published again and all tables were rebuilt.
-// Once it is disabled, the login is free.
-func TestWhoseLogin(t *testing.T) {
-	t.Parallel()
-	u := startUp(t)
+// logging in, also after it was published again and all tables were rebuilt,
+// of which rebuilt is told. Once it is disabled, the login is free.
+func whoseLogin(t *testing.T, u *upProcess) (rebuilt func()) {
+	t.Helper()
 	b := u.bus(t)
 	publish := func(data event.Payload, kind event.Kind) {
 		t.Helper()
@@ -51,7 +50,7 @@ func TestWhoseLogin(t *testing.T) {
 		}
 	}
 	mandate("beside the taker", rightful.MandateID)
-	out, errs, code := preismon(t, nil, "deadletters", "list", "--json", "--data-dir", u.DataDir)
+	out, errs, code := inProcess(t, "deadletters", "list", "--json", "--data-dir", u.DataDir)
 	if reason := "belongs to account " + rightful.AccountID.String() + " of mandate " + rightful.MandateID.String() + " already"; code != 0 || !strings.Contains(out, reason) {
 		t.Errorf("exit code %d, no %q in:\n%s%s", code, reason, out, errs)
 	}
@@ -60,24 +59,20 @@ func TestWhoseLogin(t *testing.T) {
 	publish(rightful, event.KindAccount)
 	list := func() {
 		t.Helper()
-		out, errs, code := preismon(t, nil, "accounts", "list", "--data-dir", u.DataDir)
+		out, errs, code := inProcess(t, "accounts", "list", "--data-dir", u.DataDir)
 		if code != 0 || strings.Contains(out, "424242") || !strings.Contains(out, rightful.AccountID.String()) {
 			t.Errorf("accounts list: exit code %d: %s%s", code, out, errs)
 		}
 	}
 	list()
-	if out, errs, code := preismon(t, nil, "rebuild", "--data-dir", u.DataDir); code != 0 {
-		t.Fatalf("rebuild: exit code %d: %s%s", code, out, errs)
+	return func() {
+		t.Helper()
+		mandate("after a rebuild", rightful.MandateID)
+		list()
+		gone := *rightful
+		gone.Disabled = true
+		publish(&gone, event.KindAccount)
+		publish(&taker, event.KindAccount)
+		mandate("after the rightful one was disabled", taker.MandateID)
 	}
-	mandate("after a rebuild", rightful.MandateID)
-	list()
-	if out, errs, code := preismon(t, nil, "audit", "--data-dir", u.DataDir); code != 0 {
-		t.Errorf("audit: exit code %d: %s%s", code, out, errs)
-	}
-
-	gone := *rightful
-	gone.Disabled = true
-	publish(&gone, event.KindAccount)
-	publish(&taker, event.KindAccount)
-	mandate("after the rightful one was disabled", taker.MandateID)
 }

@@ -2,8 +2,6 @@ package records_test
 
 import (
 	"bytes"
-	"encoding/csv"
-	"encoding/json"
 	"errors"
 	"flag"
 	"io"
@@ -20,7 +18,6 @@ import (
 	"preismon/cmd/preismon/records"
 	"preismon/query"
 	"preismon/query/table"
-	"preismon/query/table/reread"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -88,28 +85,6 @@ func TestGoldens(t *testing.T) {
 	}
 }
 
-// TestCSVIsHarmless: no cell that comes of a text begins with what makes a
-// formula, and the text can be had back.
-func TestCSVIsHarmless(t *testing.T) {
-	all, err := csv.NewReader(strings.NewReader(written(t, sample, asCSV))).ReadAll()
-	must(t, err)
-	column := slices.Index(all[0], "merchant")
-	for i, row := range sample {
-		cell := all[i+1][column]
-		if cell != "" && strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
-			t.Errorf("%q begins a formula", cell)
-		}
-		var record struct{ Merchant string }
-		must(t, json.Unmarshal([]byte(row), &record))
-		if back := strings.TrimPrefix(cell, "'"); back != record.Merchant {
-			t.Errorf("%q came back as %q", record.Merchant, back)
-		}
-	}
-	if price := all[3][slices.Index(all[0], "price")]; price != "-1.5" {
-		t.Errorf("a number became %q", price)
-	}
-}
-
 // TestNone: an answer without records is a header in CSV, and nothing
 // elsewhere.
 func TestNone(t *testing.T) {
@@ -147,33 +122,6 @@ func TestLiveLines(t *testing.T) {
 			t.Errorf("%q", got)
 		}
 	})
-}
-
-// TestPartsHaveNoEnd: a Parquet file or an Arrow stream of an answer that is not
-// complete is never taken for one that is.
-func TestPartsHaveNoEnd(t *testing.T) {
-	names := []string{"itemId", "price"}
-	for form, f := range map[string]struct {
-		to   func(io.Writer, []string) records.Writer
-		read func([]byte, *time.Location) ([]reread.Record, error)
-	}{"arrow": {asArrow, reread.Arrow}, "parquet": {asParquet, reread.Parquet}} {
-		for _, whole := range []bool{true, false} {
-			var out bytes.Buffer
-			w := f.to(&out, names)
-			for _, row := range []string{`{"itemId":"1","price":1.5}`, `{"itemId":"2","price":null}`} {
-				must(t, w.Write([]byte(row)))
-			}
-			end := w.Flush
-			if whole {
-				end = w.Close
-			}
-			must(t, end())
-			got, err := f.read(out.Bytes(), time.UTC)
-			if whole != (err == nil) || whole && len(got) != 2 {
-				t.Errorf("%s, whole %v: %v %v", form, whole, got, err)
-			}
-		}
-	}
 }
 
 var errFull = errors.New("disk full")
