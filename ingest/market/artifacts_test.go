@@ -16,10 +16,10 @@ import (
 )
 
 func TestArtifacts(t *testing.T) {
-	m := newMarket(t, market.Config{Seed: 1, Scale: 0.3})
+	m := newMarket(t, market.Config{Seed: 1, Scale: 0.2})
 	c := readCatalog(m)
 	again := map[string][]byte{}
-	for ref, content := range newMarket(t, market.Config{Seed: 1, Scale: 0.3}).Artifacts() {
+	for ref, content := range newMarket(t, market.Config{Seed: 1, Scale: 0.2}).Artifacts() {
 		again[ref.ArchiveID.String()+"/"+ref.Filename] = content
 	}
 	types, files, bytesOf := map[string]int{}, 0, 0

@@ -125,70 +125,68 @@ func gather(t *testing.T, m *market.Market, from, to time.Time, check func(*even
 // The fortnight of the demo at full size: about a million rows, and every
 // kind of them.
 func TestFortnight(t *testing.T) {
-	for _, seed := range []uint64{1, 20260101} {
-		m := newMarket(t, market.Config{Seed: seed})
-		from := now.AddDate(0, 0, -14)
-		n := 0
-		f := gather(t, m, from, now, func(e *event.Event) {
-			if n++; seed == 1 && n%8 == 0 {
-				encode(t, e)
-			} else if n%8 == 1 {
-				must(t, e.Validate())
-			}
-		})
-		t.Logf("seed %d: %d events, %d observations, %d rows, %d late; %v %v prime %v box %v ratings %v %v",
-			seed, f.events, f.observations, f.rows, f.late, f.outcomes, f.currencies, f.prime, f.buyBox, f.ratings, f.seen)
-		if f.rows < 900_000 || f.rows > 1_200_000 {
-			t.Errorf("seed %d: %d rows, want 0.9 to 1.2 million", seed, f.rows)
+	m := newMarket(t, market.Config{Seed: 1})
+	from := now.AddDate(0, 0, -14)
+	n := 0
+	f := gather(t, m, from, now, func(e *event.Event) {
+		if n++; n%8 == 0 {
+			encode(t, e)
+		} else if n%8 == 1 {
+			must(t, e.Validate())
 		}
-		v := m.Volume(from, now)
-		if v.Events != f.events || v.Observations != f.observations {
-			t.Errorf("seed %d: volume %+v, counted %d events of %d observations", seed, v, f.events, f.observations)
+	})
+	t.Logf("%d events, %d observations, %d rows, %d late; %v %v prime %v box %v ratings %v %v",
+		f.events, f.observations, f.rows, f.late, f.outcomes, f.currencies, f.prime, f.buyBox, f.ratings, f.seen)
+	if f.rows < 900_000 || f.rows > 1_200_000 {
+		t.Errorf("%d rows, want 0.9 to 1.2 million", f.rows)
+	}
+	v := m.Volume(from, now)
+	if v.Events != f.events || v.Observations != f.observations {
+		t.Errorf("volume %+v, counted %d events of %d observations", v, f.events, f.observations)
+	}
+	if d := float64(v.Rows)/float64(f.rows) - 1; d < -0.04 || d > 0.04 {
+		t.Errorf("estimated %d rows of %d", v.Rows, f.rows)
+	}
+	for _, o := range contracts.Outcomes() {
+		if f.outcomes[o] < 50 {
+			t.Errorf("outcome %s occurs %d times", o, f.outcomes[o])
 		}
-		if d := float64(v.Rows)/float64(f.rows) - 1; d < -0.04 || d > 0.04 {
-			t.Errorf("seed %d: estimated %d rows of %d", seed, v.Rows, f.rows)
+	}
+	for _, c := range []contracts.Currency{"EUR", "JPY", "KWD"} {
+		if f.currencies[c] < 1_000 {
+			t.Errorf("%s occurs %d times", c, f.currencies[c])
 		}
-		for _, o := range contracts.Outcomes() {
-			if f.outcomes[o] < 50 {
-				t.Errorf("seed %d: outcome %s occurs %d times", seed, o, f.outcomes[o])
-			}
+	}
+	if len(f.currencies) != 3 {
+		t.Errorf("currencies %v", f.currencies)
+	}
+	for _, flag := range []contracts.Flag{contracts.FlagFalse, contracts.FlagTrue, contracts.FlagUnknown} {
+		if f.prime[flag] < 1_000 || f.buyBox[flag] < 1_000 {
+			t.Errorf("flags prime %v, buy box %v", f.prime, f.buyBox)
 		}
-		for _, c := range []contracts.Currency{"EUR", "JPY", "KWD"} {
-			if f.currencies[c] < 1_000 {
-				t.Errorf("seed %d: %s occurs %d times", seed, c, f.currencies[c])
-			}
+	}
+	for _, what := range []string{"none", "elsewhere", "unusable", "good"} {
+		if f.ratings[what] < 500 {
+			t.Errorf("ratings %v", f.ratings)
 		}
-		if len(f.currencies) != 3 {
-			t.Errorf("seed %d: currencies %v", seed, f.currencies)
+	}
+	for _, what := range []string{
+		"prime outside country markets", "offer without a price", "unavailable with its page",
+		"no shipping told", "free shipping", "shipping", "several offers",
+	} {
+		if f.seen[what] < 100 {
+			t.Errorf("%s occurs %d times", what, f.seen[what])
 		}
-		for _, flag := range []contracts.Flag{contracts.FlagFalse, contracts.FlagTrue, contracts.FlagUnknown} {
-			if f.prime[flag] < 1_000 || f.buyBox[flag] < 1_000 {
-				t.Errorf("seed %d: flags prime %v, buy box %v", seed, f.prime, f.buyBox)
-			}
-		}
-		for _, what := range []string{"none", "elsewhere", "unusable", "good"} {
-			if f.ratings[what] < 500 {
-				t.Errorf("seed %d: ratings %v", seed, f.ratings)
-			}
-		}
-		for _, what := range []string{
-			"prime outside country markets", "offer without a price", "unavailable with its page",
-			"no shipping told", "free shipping", "shipping", "several offers",
-		} {
-			if f.seen[what] < 100 {
-				t.Errorf("seed %d: %s occurs %d times", seed, what, f.seen[what])
-			}
-		}
-		if share := float64(f.late) / float64(f.events); share < 0.005 || share > 0.02 {
-			t.Errorf("seed %d: %.4f of the events are late", seed, share)
-		}
-		if f.ties < 1_000 || f.spread < 1_000 {
-			t.Errorf("seed %d: %d events share one instant, %d do not", seed, f.ties, f.spread)
-		}
-		for site, quiet := range map[contracts.SiteKey]int{"demo-spielzeugkiste.example": 2, "demo-apotheke-sued.example": 2} {
-			if f.hours[site][quiet] {
-				t.Errorf("seed %d: %s is captured at %d o'clock", seed, site, quiet)
-			}
+	}
+	if share := float64(f.late) / float64(f.events); share < 0.005 || share > 0.02 {
+		t.Errorf("%.4f of the events are late", share)
+	}
+	if f.ties < 1_000 || f.spread < 1_000 {
+		t.Errorf("%d events share one instant, %d do not", f.ties, f.spread)
+	}
+	for site, quiet := range map[contracts.SiteKey]int{"demo-spielzeugkiste.example": 2, "demo-apotheke-sued.example": 2} {
+		if f.hours[site][quiet] {
+			t.Errorf("%s is captured at %d o'clock", site, quiet)
 		}
 	}
 }

@@ -121,10 +121,16 @@ func restore(t *testing.T, db *sql.DB, version int) {
 	}
 }
 
-// TestPast: a database of every version there ever was is brought to this
-// program's version by two that migrate side by side, while readers ask and a
-// projector waits: no row changes, no reader is answered wrong, and both go on
-// by themselves.
+// few tells of which versions tests that have not all make databases: the first, the
+// last two, and the first that answers.
+func few(version int) bool {
+	return testserver.Often(0, 1) > 0 || version == 1 || version == 7 || version >= schema.Version()-1
+}
+
+// TestPast: the golden of every version there ever was is what migrations make, and
+// a database of it is brought to this program's version by two that migrate side by
+// side, while readers ask and a projector waits: no row changes, no reader is answered
+// wrong, and both go on by themselves.
 func TestPast(t *testing.T) {
 	made := asMade(t)
 	files, err := filepath.Glob(filepath.Join("testdata", "past", "*"))
@@ -140,6 +146,14 @@ func TestPast(t *testing.T) {
 		t.Errorf("%d past goldens, %d versions", len(files), schema.Version())
 	}
 	for v := 1; v < len(made); v++ {
+		text, err := os.ReadFile(pastFile(v))
+		must(t, err)
+		if d := cmp.Diff(made[v].golden(v), string(text)); d != "" {
+			t.Fatalf("a migration or %s was edited; neither ever is, add a migration (-as migrations make it +golden):\n%s", pastFile(v), d)
+		}
+		if !few(v) {
+			continue
+		}
 		t.Run(fmt.Sprintf("%04d", v), func(t *testing.T) {
 			t.Parallel()
 			s := testserver.ClickHouse(t)
@@ -149,7 +163,7 @@ func TestPast(t *testing.T) {
 			restore(t, db, v)
 			before := stateOf(t, db, s.Database, v)
 			if d := cmp.Diff(made[v].golden(v), before.golden(v)); d != "" {
-				t.Fatalf("a migration or %s was edited; neither ever is, add a migration (-as migrations make it +golden):\n%s", pastFile(v), d)
+				t.Fatalf("%s does not make what it was made of (-want +got):\n%s", pastFile(v), d)
 			}
 			w := &past{t: t, version: v, server: s, db: db, before: before}
 			w.migrate()

@@ -123,7 +123,7 @@ type reader struct {
 }
 
 func (w *past) read(ctx context.Context, r *reader) {
-	for ; ctx.Err() == nil; time.Sleep(2 * time.Millisecond) {
+	for ; ctx.Err() == nil; time.Sleep(4 * time.Millisecond) {
 		text, err := pastReads[r.name](ctx, w.service)
 		if ctx.Err() != nil {
 			return
