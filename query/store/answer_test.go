@@ -25,6 +25,7 @@ import (
 // CUR-02, RES-11b, RES-11c.
 func TestAnswerBudgetsEndPages(t *testing.T) {
 	w := newWorld(t, 91, 500)
+	w.tells()
 	services := []*query.Service{w.withDeadline(20 * time.Second), w.withDeadline(20 * time.Second), w.withDeadline(time.Nanosecond)}
 	ended := map[query.Ending]int{}
 	for seed := range testserver.Often(8, 20) {
@@ -96,8 +97,7 @@ func checkEnding(t *testing.T, p *query.ResultsPage, limit, budget int) {
 // the pairs of the market: GEN-G5, RES-Q2.
 func TestSummariesTellTheRows(t *testing.T) {
 	w := newWorld(t, 92, 120)
-	w.told("CATALOG")
-	w.told("IN_FORCE") // from now on answers are remembered
+	w.tells() // from now on answers are remembered
 	// A summary that takes long on a busy machine is of the whole query all the
 	// same, by whom it is counted.
 	services := []*query.Service{w.counting(query.Defaults().CountedRows), w.counting(3), w.counting(0)}

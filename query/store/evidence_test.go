@@ -46,6 +46,7 @@ func notedAt(seq uint64) time.Time {
 // to its instant: VIS-04.
 func TestEvidenceIsOfTheRow(t *testing.T) {
 	w := newWorld(t, 71, 0)
+	w.tells()
 	w.restless(rand.New(rand.NewPCG(71, 1)), 400)
 	var events []string
 	for seq := range w.mark {

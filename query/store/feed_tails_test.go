@@ -14,8 +14,7 @@ import (
 func TestTailsReadUpToTheSamePlace(t *testing.T) {
 	w := newWorld(t, 327, 50)
 	asked := w.listen()
-	w.told("CATALOG")
-	w.told("IN_FORCE")
+	w.tells()
 	const tails, waves = 6, 3
 	from := w.mark
 	w.insert(rand.New(rand.NewPCG(32, 7)), 10*tails*(waves+2), 0)

@@ -189,8 +189,7 @@ func TestFeedIsTheLaterSnapshot(t *testing.T) {
 	w := newWorld(t, 323, 150)
 	w.cfg.SliceRows = 10_000
 	w.listen()
-	w.told("CATALOG")
-	w.told("IN_FORCE")
+	w.tells()
 	r, answers := rand.New(rand.NewPCG(32, 3)), rand.New(rand.NewPCG(32, 4))
 	whole := w.now.Add(-40 * 24 * time.Hour).Format(time.RFC3339)
 	accounts := []contracts.AccountID{accountWhole, accountOrder, accountSites, accountNone, accountOther}

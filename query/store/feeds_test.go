@@ -53,8 +53,7 @@ func TestFeedsOfManyMandatesShareAStatement(t *testing.T) {
 	w.setMark(w.mark)
 	w.cfg.SliceRows = 10_000
 	asked := w.listen()
-	w.told("CATALOG")
-	w.told("IN_FORCE")
+	w.tells()
 	const from = "2026-01-01T00:00:00Z"
 	requests := []query.ResultsRequest{
 		{},

@@ -23,6 +23,7 @@ import (
 // boxes that sum up to 100, and days as the statistics have them.
 func TestItemSummary(t *testing.T) {
 	w := newWorld(t, 201, 0)
+	w.tells()
 	r := rand.New(rand.NewPCG(20, 1))
 	w.crowded(r, 250)
 	w.insert(r, 900, 0)

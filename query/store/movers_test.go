@@ -21,6 +21,7 @@ import (
 // what a look at every row says: TOOL-01b, VIS-04.
 func TestMoversAreADiff(t *testing.T) {
 	w := newWorld(t, 61, 0)
+	w.tells()
 	w.restless(rand.New(rand.NewPCG(61, 1)), 900)
 	w.withOwnPrices()
 	seen := map[query.MoverKind]int{}

@@ -23,6 +23,7 @@ import (
 // QUAL-02a, QUAL-02b, QUAL-03, QUAL-04, QUAL-05, QUAL-06, VIS-05, CUR-02.
 func TestQualityMatchesOracle(t *testing.T) {
 	w := newWorld(t, 11, 0)
+	w.tells()
 	w.insertAges(rand.New(rand.NewPCG(4, 2)))
 	start := w.now
 	accounts := []contracts.AccountID{accountWhole, accountOrder, accountSites, accountNone, accountOther}

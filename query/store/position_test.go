@@ -18,6 +18,7 @@ import (
 // marketWorld has sites of two countries; alpha and gamma are German.
 func marketWorld(t *testing.T) *world {
 	w := newWorld(t, 71, 0)
+	w.tells()
 	for site, country := range map[string]string{"beta.example": "AT", "market.example": "CH"} {
 		w.exec("INSERT INTO sites VALUES (?, 'x', 'shop', ?, 'EUR', '', false, false, 2)", site, country)
 	}

@@ -121,6 +121,7 @@ func TestResultsMatchOracle(t *testing.T) {
 	w := newWorld(t, 42, testserver.Often(1500, 2500))
 	seen := w.rows
 	w.insert(rand.New(rand.NewPCG(1, 2)), 100, 0)
+	w.tells()
 	accounts := []contracts.AccountID{accountWhole, accountOrder, accountSites, accountNone, accountOther}
 	testserver.CheckOften(t, 30, 100, func(rt *rapid.T) {
 		a := rapid.SampledFrom(accounts).Draw(rt, "account")

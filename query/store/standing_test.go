@@ -56,6 +56,7 @@ func (w *world) crowded(r *rand.Rand, n int) {
 // filters, and of captures behind later ones that nobody may see yet.
 func TestOneOfferStandsForACapture(t *testing.T) {
 	w := newWorld(t, 61, 0)
+	w.tells()
 	r := rand.New(rand.NewPCG(6, 1))
 	w.crowded(r, 250)
 	w.setMark(w.mark)

@@ -260,6 +260,7 @@ func (w *world) soldOut(r *rand.Rand, n int) {
 func TestStatistics(t *testing.T) {
 	w := newWorld(t, 181, 0)
 	w.now = time.Date(2026, 3, 31, 12, 0, 0, 0, time.UTC) // clocks changed on the 29th
+	w.tells()
 	r := rand.New(rand.NewPCG(18, 1))
 	w.crowded(r, 150)
 	w.soldOut(r, 80)

@@ -17,6 +17,7 @@ import (
 // every row gives it, on pages of any size.
 func TestTrends(t *testing.T) {
 	w := newWorld(t, 182, 0)
+	w.tells()
 	r := rand.New(rand.NewPCG(18, 2))
 	w.crowded(r, 200)
 	w.setMark(w.mark)

@@ -28,6 +28,7 @@ func (w *world) withDeadline(soft time.Duration) *query.Service {
 // RES-11b, RES-11c.
 func TestWalksAreSnapshots(t *testing.T) {
 	w := newWorld(t, 77, 1500)
+	w.tells()
 	at := map[int64]int{}
 	for _, r := range w.rows {
 		at[r.ms]++
@@ -126,6 +127,7 @@ func TestWalksAreSnapshots(t *testing.T) {
 // of single slices: none is lost or doubled where two slices meet.
 func TestSlicesMeet(t *testing.T) {
 	w := newWorld(t, 78, 0)
+	w.tells()
 	var rows []obsRow
 	for i := range testserver.Often(30, 100) {
 		w.mark++

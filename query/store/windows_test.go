@@ -105,8 +105,7 @@ func TestSyncedWindowsAreTheRows(t *testing.T) {
 	w := newWorld(t, 327, 150)
 	w.cfg.SliceRows = 10_000
 	w.listen()
-	w.told("CATALOG")
-	w.told("IN_FORCE")
+	w.tells()
 	r := rand.New(rand.NewPCG(37, 3))
 	from := w.now.Add(-6 * 24 * time.Hour).Format(time.RFC3339)
 	var all []*syncer

@@ -20,8 +20,7 @@ func TestAWarehouseSyncsAYear(t *testing.T) {
 	w := newWorld(t, 331, 0)
 	w.cfg.SliceRows = 10_000
 	w.listen()
-	w.told("CATALOG")
-	w.told("IN_FORCE")
+	w.tells()
 	first := time.Date(2025, 2, 1, 0, 0, 0, 0, time.UTC)
 	days := testserver.Often(15, 200)
 	captured := func(day, hour int) obsRow {

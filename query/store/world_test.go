@@ -8,10 +8,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"preismon/contracts"
+	"preismon/contracts/event"
 	"preismon/deploy/testserver/migrated"
 	"preismon/query"
 	"preismon/query/store"
@@ -65,6 +67,7 @@ type world struct {
 	mark    uint64
 	scopes  map[contracts.MandateID]map[contracts.Pair][]contracts.OrderID
 	more    map[contracts.AccountID]contracts.MandateID // accounts of further mandates, each of which sees all of its own
+	written atomic.Pointer[event.Written]               // another after each write; nil: nobody tells
 }
 
 const (
@@ -95,10 +98,12 @@ func newWorld(t testing.TB, seed uint64, n int) *world {
 	cfg.DSN = contracts.Secret(db.QueryDSN)
 	cfg.SliceRows = 40 // so that even short streams are cut
 	cfg.PairRows = 20  // so that some reads of an order are done by pair
+	w := &world{t: t, conn: conn, epoch: epoch, now: time.Date(2026, 3, 8, 12, 0, 0, 0, time.UTC)}
+	cfg.Written = func(context.Context) *event.Written { return w.written.Load() }
+	w.cfg = cfg
 	st, err := store.New(cfg)
 	must(t, err)
 	t.Cleanup(func() { st.Close() })
-	w := &world{t: t, conn: conn, cfg: cfg, epoch: epoch, now: time.Date(2026, 3, 8, 12, 0, 0, 0, time.UTC)}
 	w.serve(st)
 	w.admin, w.single = db.AdminDSN, w.service
 	w.scopes = map[contracts.MandateID]map[contracts.Pair][]contracts.OrderID{mandateOne: {}, mandateTwo: {}}
@@ -173,6 +178,23 @@ func (w *world) exec(sql string, args ...any) {
 	if err := w.conn.Exec(context.Background(), sql, args...); err != nil {
 		w.t.Fatalf("%s: %v", sql, err)
 	}
+	if w.written.Load() == nil {
+		return
+	}
+	if !strings.Contains(sql, "checkpoints") && !strings.Contains(sql, "observations") {
+		w.told("CATALOG")
+		w.told("IN_FORCE")
+	}
+	w.written.Store(&event.Written{})
+}
+
+// tells lets readers know of each write from now on, as projectors do: only then
+// they ask again how far the tables are, and what an account may see.
+func (w *world) tells() {
+	w.t.Helper()
+	w.told("CATALOG")
+	w.told("IN_FORCE")
+	w.written.Store(&event.Written{})
 }
 
 func (w *world) writeCatalog() {
