@@ -116,7 +116,7 @@ func utc(rows string) string {
 func TestRowsComeBack(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	var many []string
-	for range 4_500 { // more than a batch
+	for range 9_000 { // more than a batch
 		many = append(many, []string{full, bare}[r.IntN(2)])
 	}
 	for name, rows := range map[string][]string{"none": nil, "full": {full}, "bare": {bare}, "mixed": {bare, full, full, bare, bare}, "many": many} {
