@@ -22,7 +22,7 @@ func TestAWarehouseSyncsAYear(t *testing.T) {
 	w.listen()
 	w.tells()
 	first := time.Date(2025, 2, 1, 0, 0, 0, 0, time.UTC)
-	days := testserver.Often(15, 200)
+	days := testserver.Often(15, 365)
 	captured := func(day, hour int) obsRow {
 		w.mark++
 		return obsRow{item: uint64(1 + day%4), site: "alpha.example", ms: first.Add(time.Duration(day*24+hour) * time.Hour).UnixMilli(), epoch: w.epoch, seq: w.mark, price: int64(1_000 + day)}
