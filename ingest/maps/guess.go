@@ -38,6 +38,9 @@ func GuessMapping(file, mandate string, now time.Time) (*Guess, error) {
 	}
 	g := &guesser{sample: s, file: file, label: Series(file), columns: map[string]int{}}
 	g.findColumns()
+	if err := g.unpivot(); err != nil {
+		return nil, err
+	}
 	text, err := g.write()
 	if err != nil {
 		return nil, err
@@ -46,7 +49,7 @@ func GuessMapping(file, mandate string, now time.Time) (*Guess, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := preview(file, m.For(mandate), s, now)
+	rows, err := preview(file, m.For(mandate), g.sample, now)
 	return &Guess{Text: text, Mapping: m, Doubts: g.doubts, Rows: rows}, err
 }
 
@@ -54,6 +57,9 @@ func GuessMapping(file, mandate string, now time.Time) (*Guess, error) {
 func Preview(file string, m *Mapping, now time.Time) ([]Shown, error) {
 	s, err := sampleOf(file)
 	if err != nil {
+		return nil, err
+	}
+	if s, err = s.unpivoted(m.CSV.Unpivot); err != nil {
 		return nil, err
 	}
 	return preview(file, m, s, now)

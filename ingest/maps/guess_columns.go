@@ -56,6 +56,7 @@ type guesser struct {
 	file    string
 	label   string
 	prices  []int          // of columns that look like one, where none has the name; two or more: a column for each shop
+	wide    []string       // columns of which each has the prices of a site
 	hosts   bool           // sites are the hosts of the addresses, where no column names them
 	origin  string         // what tells the capture time where no column does
 	columns map[string]int // of each field
@@ -108,7 +109,19 @@ func (g *guesser) findColumns() {
 	for i, h := range g.header { // a mapping cannot name these
 		taken[i] = h == "" || slices.Index(g.header, h) != i || slices.Index(g.header[i+1:], h) >= 0
 	}
+	if g.wide != nil {
+		for field, name := range map[string]string{"site": wideName, "price": wideValue} {
+			g.columns[field] = slices.Index(g.header, name)
+			taken[g.columns[field]] = true
+		}
+		for _, name := range g.wide {
+			taken[slices.Index(g.header, name)] = true
+		}
+	}
 	for _, f := range fieldNames {
+		if _, ok := g.columns[f.field]; ok {
+			continue
+		}
 		for _, name := range f.names {
 			i := slices.Index(names, name)
 			if i < 0 || taken[i] || slices.Index(names[i+1:], name) >= 0 || !g.fits(f.field, i) {
@@ -158,6 +171,27 @@ func (g *guesser) findColumns() {
 			g.columns["capturedAt"] = clock
 		}
 	}
+}
+
+// unpivot takes several columns that look like prices, where none has the name and
+// none names the site, for one of each site.
+func (g *guesser) unpivot() error {
+	_, sited := g.columns["site"]
+	if len(g.prices) < 2 || sited {
+		return nil
+	}
+	names := make([]string, len(g.prices))
+	for i, column := range g.prices {
+		names[i] = g.header[column]
+	}
+	s, err := g.unpivoted(names)
+	if err != nil {
+		return err
+	}
+	g.sample, g.wide, g.prices, g.columns, g.doubts = s, names, nil, map[string]int{}, nil
+	g.doubt("the columns %q all look like prices: each is taken for a site (csv.unpivot, and sites for their names and facts)", names)
+	g.findColumns()
+	return nil
 }
 
 // fits tells whether what stands in a column can be of the field.

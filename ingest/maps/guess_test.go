@@ -56,6 +56,12 @@ var guessCases = []struct {
 		doubts:  []string{`"KW 48" in column "Stand"`, "the time of the file is taken", "no currency", "taken for unavailable"},
 	},
 	{
+		name: "wide.csv", text: "Artikel;EAN;Datum;Amazon;Otto\nStift;4006381333931;24.11.2026 08:15;1,20;1,30\nTasse;4006381333948;24.11.2026 08:15;;5,20 €\nTeller;4006381333955;24.11.2026 08:15;k. A.;4,00\n",
+		first:   maps.Shown{Line: 2, Site: "amazon", Product: "Stift", CapturedAt: "2026-11-24T07:15:00Z", Price: "1.20", Currency: "EUR", Outcome: "available"},
+		mapping: []string{`unpivot: ["Amazon", "Otto"]`, `site: "(column)"`, `price: {column: "(value)", decimal: ",", strip: ["€"], blank: ["k. A."], missing: unavailable}`},
+		doubts:  []string{"each is taken for a site", "nothing names the country", "say no zone", "taken for unavailable"},
+	},
+	{
 		name: "windows.csv", text: "Shop;Art.-Nr.;Größe;Verfügbarkeit;Preis;Datum\nladen.at;7;groß;auf Lager;3,50 €;2026-10-01 08:00\nladen.at;8;klein;ausverkauft;;2026-10-01 08:00\n",
 		encode:  charmap.Windows1252.NewEncoder().String,
 		first:   maps.Shown{Line: 2, Site: "laden.at", Product: "7", CapturedAt: "2026-10-01T06:00:00Z", Price: "3.50", Currency: "EUR", Outcome: "available"},
@@ -153,7 +159,7 @@ func TestGuessRefusals(t *testing.T) {
 		"empty":  {"\n", "the file is empty"},
 		"header": {"site,sku,price,date\n", "a header and no rows"},
 		"no key": {"shop,price,date\nshop.de,1.20,2026-10-01\n", "which product a row is about"},
-		"wide":   {"Artikel;Amazon;Otto\nStift;1,20;1,30\nTasse;5,20;\n", `the columns ["Amazon" "Otto"] all look like prices: a table with a column for each shop is not understood`},
+		"prices": {"Artikel;Shop;Amazon;Otto\nStift;x.de;1,20;1,30\nTasse;x.de;5,20;\n", `the columns ["Amazon" "Otto"] all look like prices: another column names the site`},
 		"text":   {"sku,price,date\nA,cheap,2026-10-01\nB,dear,2026-10-01\n", "no column looks like prices"},
 	} {
 		file := filepath.Join(t.TempDir(), "x.csv")

@@ -66,6 +66,9 @@ func (g *guesser) write() ([]byte, error) {
 	fmt.Fprintf(&b, "# Made by `preismon import` from what the file looks like; `preismon import --example-map` explains every key.\n\n")
 	fmt.Fprintf(&b, "source: %s # part of the identity of every product: keep it\n\n", scalar(ofMandate+"/"+cut(g.label, 64-len(ofMandate)-1)))
 	fmt.Fprintf(&b, "csv:\n  encoding: %s\n  delimiter: %s\n", g.encoding, map[bool]string{true: "tab", false: scalar(g.delimiter)}[g.delimiter == "\t"])
+	if g.wide != nil {
+		fmt.Fprintf(&b, "  unpivot: [%s]\n", list(g.wide))
+	}
 	if g.lazy {
 		fmt.Fprintf(&b, "  lazyQuotes: true\n")
 		g.doubt("quotation marks stand inside fields: they are taken as they are (csv.lazyQuotes)")
@@ -142,8 +145,7 @@ func (g *guesser) lacks() error {
 		for i, column := range g.prices {
 			names[i] = g.header[column]
 		}
-		return fault.New(fault.Invalid, "", "the columns %q all look like prices: a table with a column for each shop is not understood. Turn it into one row for each product and shop, "+
-			"with a column for the shop and one for the price (Excel: Data, From Table/Range, Unpivot Columns; pandas: melt), or write a mapping that names one of them (--map)", names)
+		return fault.New(fault.Invalid, "", "the columns %q all look like prices: another column names the site, so write a mapping that says which of them is the price (--map)", names)
 	}
 	f.Check(has("price"), "no column looks like prices (columns.price)")
 	if !has("capturedAt") {

@@ -27,9 +27,10 @@ type Mapping struct {
 
 // Form is the form of the file.
 type Form struct {
-	Encoding   string `yaml:"encoding"`
-	Delimiter  string `yaml:"delimiter"`
-	LazyQuotes bool   `yaml:"lazyQuotes"`
+	Encoding   string   `yaml:"encoding"`
+	Delimiter  string   `yaml:"delimiter"`
+	LazyQuotes bool     `yaml:"lazyQuotes"`
+	Unpivot    []string `yaml:"unpivot"` // columns of which each has a site's prices
 }
 
 // Columns names the column of each field.

@@ -40,7 +40,9 @@ type input struct {
 	guard    *guard
 	closers  []func()
 	header   []string
+	fields   int // of a row, as the file has it
 	cols     *columnIndex
+	wide     wide
 	comma    string
 	rows     int
 	progress func(Progress)
@@ -137,6 +139,10 @@ func (im *importer) open(ctx context.Context, pass, round, rounds int) (_ *input
 	for _, h := range head {
 		in.header = append(in.header, strings.Clone(strings.TrimSpace(h)))
 	}
+	in.fields = len(in.header)
+	if in.wide, in.header, err = widen(im.Mapping.CSV.Unpivot, in.header); err != nil {
+		return nil, err
+	}
 	in.cols, err = im.Mapping.find(in.header)
 	return in, err
 }
@@ -150,17 +156,35 @@ func (in *input) close() {
 // next gives the next row and the physical line on which it begins. The row
 // is overwritten by the next call. A row that is no CSV is a *rejection; any
 // other error ends the file.
-func (in *input) next() ([]string, int, error) {
+func (in *input) next() (rec []string, line int, err error) {
 	if in.rows%2048 == 0 {
 		if err := in.ctx.Err(); err != nil {
 			return nil, 0, err
 		}
 		in.report()
 	}
+	if in.wide.columns == nil {
+		rec, line, err = in.read()
+	} else {
+		for rec = in.wide.next(in.header); rec == nil && err == nil; rec = in.wide.next(in.header) {
+			var whole []string
+			if whole, line, err = in.read(); err == nil {
+				in.wide.take(whole, line)
+			}
+		}
+		line = in.wide.line
+	}
+	if _, rejected := err.(*rejection); err == nil || rejected { //nolint:errorlint // it is never wrapped
+		in.rows++
+	}
+	return rec, line, err
+}
+
+// read reads a row as the file has it.
+func (in *input) read() ([]string, int, error) {
 	in.guard.n = 0
 	rec, err := in.csv.Read()
 	if err == nil {
-		in.rows++
 		line, _ := in.csv.FieldPos(0)
 		return rec, line, nil
 	}
@@ -178,13 +202,12 @@ func (in *input) next() ([]string, int, error) {
 		}
 		return nil, 0, unreadable(err)
 	}
-	in.rows++
 	switch {
 	case errors.Is(err, csv.ErrFieldCount):
-		r := reject(bad.StartLine, fieldCount, "%d fields, but the header has %d", len(rec), len(in.header))
+		r := reject(bad.StartLine, fieldCount, "%d fields, but the header has %d", len(rec), in.fields)
 		if more := strings.Count(strings.Join(rec, ""), "\n"); more > 0 {
 			r = reject(bad.StartLine, fieldCount, "%d fields, but the header has %d; the row goes on to line %d, so a quotation mark is probably not closed, and these lines are lost",
-				len(rec), len(in.header), bad.StartLine+more)
+				len(rec), in.fields, bad.StartLine+more)
 		}
 		r.Text = excerpt(rec, in.comma)
 		return nil, 0, r

@@ -90,7 +90,7 @@ func (s *Summary) columns(m *Mapping, header []string) {
 		}
 	}
 	for _, h := range header {
-		if !used[h] {
+		if !used[h] && !slices.Contains(m.CSV.Unpivot, h) {
 			s.NotUsed = append(s.NotUsed, h)
 		}
 	}

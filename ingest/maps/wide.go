@@ -1,0 +1,79 @@
+package maps
+
+import (
+	"slices"
+	"strings"
+
+	"preismon/contracts/fault"
+)
+
+// The columns that a table with a column for each site (csv.unpivot) has besides its
+// own: the name of one of these columns, and what stands in it.
+const (
+	wideName  = "(column)"
+	wideValue = "(value)"
+)
+
+// wide makes several rows of one: one for each of its columns that is not blank.
+type wide struct {
+	columns []int // nil: the table is none of this kind
+	row     []string
+	line    int
+	at      int      // of columns, the next
+	made    []string // the row given last
+}
+
+// widen finds the columns in a header, and gives the header of the rows that are made.
+func widen(columns, header []string) (wide, []string, error) {
+	if len(columns) == 0 {
+		return wide{}, header, nil
+	}
+	var w wide
+	for _, name := range columns {
+		i := slices.Index(header, name)
+		if i < 0 {
+			return wide{}, nil, fault.New(fault.Invalid, "", "csv.unpivot: the file has no column %q; its columns are %q", name, header)
+		}
+		w.columns = append(w.columns, i)
+	}
+	w.at = len(w.columns) // there is no row yet
+	return w, slices.Concat(header, []string{wideName, wideValue}), nil
+}
+
+// take takes a row of the file.
+func (w *wide) take(row []string, line int) {
+	w.row, w.line, w.at = row, line, 0
+}
+
+// next gives the next row that is made; nil: the file's next one is to be taken.
+func (w *wide) next(header []string) []string {
+	for w.at < len(w.columns) {
+		i := w.columns[w.at]
+		w.at++
+		if i < len(w.row) && strings.TrimSpace(w.row[i]) != "" {
+			w.made = append(append(w.made[:0], w.row...), header[i], w.row[i])
+			return w.made
+		}
+	}
+	return nil
+}
+
+// unpivoted is the sample of the rows that are made.
+func (s *sample) unpivoted(columns []string) (*sample, error) {
+	w, header, err := widen(columns, s.header)
+	if err != nil || w.columns == nil {
+		return s, err
+	}
+	made := *s
+	made.header, made.rows, made.lines = header, nil, nil
+	for i, row := range s.rows {
+		w.take(row, 0)
+		for rec := w.next(header); rec != nil; rec = w.next(header) {
+			made.rows = append(made.rows, slices.Clone(rec))
+			if i < len(s.lines) {
+				made.lines = append(made.lines, s.lines[i])
+			}
+		}
+	}
+	return &made, nil
+}
