@@ -123,17 +123,30 @@ func TestResultsMatchOracle(t *testing.T) {
 	w.insert(rand.New(rand.NewPCG(1, 2)), 100, 0)
 	w.tells()
 	accounts := []contracts.AccountID{accountWhole, accountOrder, accountSites, accountNone, accountOther}
+	check := func(t require, a contracts.AccountID, r *query.ResultsRequest, from, to int64) []answer {
+		want := expected(w.oracle(a, *r, from, to, seen))
+		if len(want) > 10**r.Limit {
+			r.Limit = ptr(50) // keep the number of pages sane
+		}
+		if diff := cmp.Diff(want, w.walk(t, a, *r, nil)); diff != "" {
+			t.Fatalf("account %d, %+v (-want +got):\n%s", a, *r, diff)
+		}
+		return want
+	}
+	now := w.now.UnixMilli()
+	for _, r := range []query.ResultsRequest{{}, {ItemID: 3}} { // random questions are narrow, and seldom about the rows beyond
+		r.Limit = ptr(1000)
+		check(t, accountWhole, &r, now-map[bool]int64{true: 24, false: 168}[r.ItemID == 0]*3600_000, now)
+	}
+	for _, r := range []query.ResultsRequest{{LatestObservationPerPair: true}, {LatestPerPair: true}} {
+		r.Limit = ptr(1000)
+		check(t, accountWhole, &r, math.MinInt64, math.MaxInt64)
+	}
 	testserver.CheckOften(t, 30, 100, func(rt *rapid.T) {
 		a := rapid.SampledFrom(accounts).Draw(rt, "account")
 		r := drawRequest.Draw(rt, "request")
 		from, to := w.drawWindow(rt, &r)
-		want := expected(w.oracle(a, r, from, to, seen))
-		if len(want) > 10**r.Limit {
-			r.Limit = ptr(50) // keep the number of pages sane
-		}
-		if diff := cmp.Diff(want, w.walk(rt, a, r, nil)); diff != "" {
-			rt.Fatalf("account %d, %+v (-want +got):\n%s", a, r, diff)
-		}
+		want := check(rt, a, &r, from, to)
 		if n := len(want); n > 3 && rapid.Bool().Draw(rt, "resume") { // at a page's cursor
 			r.Limit = ptr(rapid.IntRange(1, min(n-1, 1000)).Draw(rt, "limit of the page"))
 			p, err := w.service.Results(t.Context(), query.Principal{Account: a}, r)
