@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -315,8 +316,8 @@ func recount(t require, rows []byte, pairs []contracts.Pair) summaryNumbers {
 	for _, p := range pairs {
 		at(string(p.Site))
 	}
-	prices := map[string][]int{} // all in EUR here
-	texts := map[int]json.Number{}
+	prices := map[string]map[string][]int{} // by site and currency
+	texts := map[string]json.Number{}
 	sum := summaryNumbers{Rows: len(all), Sites: []siteNumbers{}}
 	wins := map[string]map[string]int{}
 	for _, r := range all {
@@ -339,18 +340,23 @@ func recount(t require, rows []byte, pairs []contracts.Pair) summaryNumbers {
 		switch {
 		case r.Availability == "AVAILABLE" && r.Price != nil:
 			at(r.Site).Priced++
-			prices[r.Site] = append(prices[r.Site], r.PriceMoney.AmountMinor)
-			texts[r.PriceMoney.AmountMinor] = *r.Price
+			if prices[r.Site] == nil {
+				prices[r.Site] = map[string][]int{}
+			}
+			prices[r.Site][r.CurrencyCode] = append(prices[r.Site][r.CurrencyCode], r.PriceMoney.AmountMinor)
+			texts[fmt.Sprint(r.PriceMoney.AmountMinor, r.CurrencyCode)] = *r.Price
 		case r.Availability == "UNAVAILABLE":
 			at(r.Site).Unavailable++
 		default:
 			at(r.Site).Unknown++
 		}
 	}
-	for site, minor := range prices {
-		slices.Sort(minor)
-		n := len(minor)
-		at(site).Prices = []priceNumbers{{"EUR", n, texts[minor[0]], texts[minor[(n-1)/2]], texts[minor[n-1]]}}
+	for site, of := range prices {
+		for _, currency := range slices.Sorted(maps.Keys(of)) {
+			minor := slices.Sorted(slices.Values(of[currency]))
+			n, text := len(minor), func(i int) json.Number { return texts[fmt.Sprint(minor[i], currency)] }
+			at(site).Prices = append(at(site).Prices, priceNumbers{currency, n, text(0), text((n - 1) / 2), text(n - 1)})
+		}
 	}
 	for site, of := range wins {
 		for _, name := range slices.Sorted(maps.Keys(of)) {

@@ -101,7 +101,19 @@ var drawRequest = rapid.Custom(func(t *rapid.T) query.ResultsRequest {
 			CoverageState: rapid.SampledFrom([]string{"", "", "", "PRICE_OBSERVED", "UNAVAILABLE", "UNKNOWN", "NO_RESULT", "PRODUCT_NOT_FOUND"}).Draw(t, "coverage"),
 		},
 	}
-	switch rapid.IntRange(0, 3).Draw(t, "latest") {
+	// All of these together hardly leave a row.
+	if rapid.SampledFrom([]bool{true, true, false}).Draw(t, "no filter") {
+		r.Filters = query.Filters{}
+	}
+	only := rapid.SampledFrom([]string{"", "", "item", "item", "ean", "site", "order", "all"}).Draw(t, "only")
+	for selector, clear := range map[string]func(){
+		"item": func() { r.ItemID = 0 }, "ean": func() { r.EAN = "" }, "site": func() { r.Site = "" }, "order": func() { r.OrderID = 0 },
+	} {
+		if only != "all" && only != selector {
+			clear()
+		}
+	}
+	switch rapid.SampledFrom([]int{0, 1, 2, 3}).Draw(t, "latest") {
 	case 0:
 		r.LatestPerPair = true
 	case 1:
@@ -123,16 +135,36 @@ func TestResultsMatchOracle(t *testing.T) {
 	w.insert(rand.New(rand.NewPCG(1, 2)), 100, 0)
 	w.tells()
 	accounts := []contracts.AccountID{accountWhole, accountOrder, accountSites, accountNone, accountOther}
-	testserver.CheckOften(t, 30, 100, func(rt *rapid.T) {
-		a := rapid.SampledFrom(accounts).Draw(rt, "account")
-		r := drawRequest.Draw(rt, "request")
-		from, to := w.drawWindow(rt, &r)
-		want := expected(w.oracle(a, r, from, to, seen))
+	check := func(t require, a contracts.AccountID, r *query.ResultsRequest, from, to int64) []answer {
+		want := expected(w.oracle(a, *r, from, to, seen))
 		if len(want) > 10**r.Limit {
 			r.Limit = ptr(50) // keep the number of pages sane
 		}
-		if diff := cmp.Diff(want, w.walk(rt, a, r, nil)); diff != "" {
-			rt.Fatalf("account %d, %+v (-want +got):\n%s", a, r, diff)
+		if diff := cmp.Diff(want, w.walk(t, a, *r, nil)); diff != "" {
+			t.Fatalf("account %d, %+v (-want +got):\n%s", a, *r, diff)
+		}
+		return want
+	}
+	now := w.now.UnixMilli()
+	for _, r := range []query.ResultsRequest{{}, {ItemID: 3}} { // random questions are narrow, and seldom about the rows beyond
+		r.Limit = ptr(1000)
+		check(t, accountWhole, &r, now-map[bool]int64{true: 24, false: 168}[r.ItemID == 0]*3600_000, now)
+	}
+	for _, r := range []query.ResultsRequest{{LatestObservationPerPair: true}, {LatestPerPair: true}} {
+		r.Limit = ptr(1000)
+		check(t, accountWhole, &r, math.MinInt64, math.MaxInt64)
+	}
+	some, paged := 0, 0
+	testserver.CheckOften(t, 40, 100, func(rt *rapid.T) {
+		a := rapid.SampledFrom(accounts).Draw(rt, "account")
+		r := drawRequest.Draw(rt, "request")
+		from, to := w.drawWindow(rt, &r)
+		want := check(rt, a, &r, from, to)
+		if len(want) > 0 {
+			some++
+		}
+		if len(want) > *r.Limit {
+			paged++
 		}
 		if n := len(want); n > 3 && rapid.Bool().Draw(rt, "resume") { // at a page's cursor
 			r.Limit = ptr(rapid.IntRange(1, min(n-1, 1000)).Draw(rt, "limit of the page"))
@@ -150,15 +182,22 @@ func TestResultsMatchOracle(t *testing.T) {
 			rt.Fatalf("account %d, %+v: %d starts, %d rows of a stream (-want +got):\n%s", a, r, got.starts, got.rows, diff)
 		}
 	})
+	t.Logf("%d questions with rows, %d of several pages", some, paged)
+	if some < testserver.Often(10, 30) || paged < testserver.Often(4, 10) {
+		t.Errorf("only %d questions have rows, %d several pages", some, paged)
+	}
 }
 
 // drawWindow gives the request a window, and says which one it has to mean.
 func (w *world) drawWindow(t *rapid.T, r *query.ResultsRequest) (from, to int64) {
 	now := w.now.UnixMilli()
 	none := r.ItemID == 0 && r.EAN == "" && r.Site == "" && r.OrderID == 0
-	lower := w.now.Add(-time.Duration(rapid.IntRange(0, 200*60).Draw(t, "lower")) * time.Minute)
-	upper := lower.Add(time.Duration(rapid.IntRange(0, 168*60).Draw(t, "length")) * time.Minute)
-	switch rapid.IntRange(0, 3).Draw(t, "window") {
+	minutes := func(name string, some ...int) time.Duration { // a range would give short ones mostly
+		return time.Duration(rapid.SampledFrom(some).Draw(t, name)) * time.Minute
+	}
+	lower := w.now.Add(-minutes("lower", 0, 1, 59, 600, 24*60, 3001, 100*60, 200*60))
+	upper := lower.Add(minutes("length", 0, 1, 60, 601, 24*60, 99*60, 168*60))
+	switch rapid.SampledFrom([]int{0, 1, 2, 3}).Draw(t, "window") {
 	case 0:
 		switch {
 		case r.LatestPerPair || r.LatestObservationPerPair:
