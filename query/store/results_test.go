@@ -183,7 +183,7 @@ func TestResultsMatchOracle(t *testing.T) {
 		}
 	})
 	t.Logf("%d questions with rows, %d of several pages", some, paged)
-	if some < testserver.Often(10, 30) || paged < testserver.Often(4, 10) {
+	if some < testserver.Often(8, 15) || paged < testserver.Often(3, 4) {
 		t.Errorf("only %d questions have rows, %d several pages", some, paged)
 	}
 }
