@@ -328,7 +328,7 @@ func TestFeedIsTheLaterSnapshot(t *testing.T) {
 		}
 	}
 	t.Logf("feeds=%d steps=%d walks=%d rows=%d equal=%d scope=%d rebuilt=%d refused=%d", len(all), steps, count.walks, count.rows, count.equal, count.scope, count.rebuilt, count.refused)
-	if count.rows < testserver.Often(20, 300) || count.scope == 0 || count.rebuilt == 0 || count.equal < testserver.Often(8, 50) {
+	if count.rows < testserver.Often(20, 100) || count.scope == 0 || count.rebuilt == 0 || count.equal < testserver.Often(8, 25) {
 		t.Errorf("too little was seen: %+v", count)
 	}
 }

@@ -41,6 +41,7 @@ func TestItemSummary(t *testing.T) {
 			Timezone: []string{"", "Asia/Kolkata"}[r.IntN(2)], OwnMerchant: []string{"Merchant 2's \\ shop", "", ""}[i%3],
 		}
 		if i%3 == 1 {
+			req.Site = ""
 			req.CandidatePrice = []string{"90", "90.05", "12000", "90.005"}[r.IntN(4)]
 			if req.CandidatePrice != "90.005" { // which is no amount of euros
 				req.CurrencyCode = []contracts.Currency{"", "EUR"}[r.IntN(2)]
