@@ -173,23 +173,28 @@ func (g *guesser) findColumns() {
 	}
 }
 
-// unpivot takes several columns that look like prices, where none has the name and
-// none names the site, for one of each site.
+// otherPrices are the names of columns with a price that is not of a shop, folded.
+var otherPrices = []string{"uvp", "rrp", "msrp", "listprice", "listenpreis", "oldprice", "altpreis", "streichpreis", "ek", "einkaufspreis", "cost", "net", "netto", "gross", "brutto"}
+
+// unpivot takes several columns that look like prices for one of each site, where none
+// has the name of one and nothing else says where or from whom a row is.
 func (g *guesser) unpivot() error {
-	_, sited := g.columns["site"]
-	if len(g.prices) < 2 || sited {
+	if len(g.prices) < 2 || slices.ContainsFunc([]string{"site", "merchant", "url"}, func(field string) bool { _, ok := g.columns[field]; return ok }) {
 		return nil
 	}
 	names := make([]string, len(g.prices))
 	for i, column := range g.prices {
 		names[i] = g.header[column]
+		if slices.Contains(otherPrices, plainName(names[i])) {
+			return nil
+		}
 	}
 	s, err := g.unpivoted(names)
 	if err != nil {
 		return err
 	}
 	g.sample, g.wide, g.prices, g.columns, g.doubts = s, names, nil, map[string]int{}, nil
-	g.doubt("the columns %q all look like prices: each is taken for a site (csv.unpivot, and sites for their names and facts)", names)
+	g.doubt("the columns %q all look like prices: each is taken for a site, of which a blank field says nothing (csv.unpivot, and sites for their names and facts)", names)
 	g.findColumns()
 	return nil
 }

@@ -62,6 +62,12 @@ var guessCases = []struct {
 		doubts:  []string{"each is taken for a site", "nothing names the country", "say no zone", "taken for unavailable"},
 	},
 	{
+		name: "noon.csv", text: "shop,sku,price,date,time\nshop.example,A,1.20,11/24/2026,8:15 AM\nshop.example,B,1.30,11/24/2026,1:05 PM\n",
+		first:   maps.Shown{Line: 2, Site: "shop.example", Product: "A", CapturedAt: "2026-11-24T08:15:00Z", Price: "1.20", Currency: "EUR", Outcome: "available"},
+		mapping: []string{`clock: "time"`, `layouts: ["1/2/2006 3:04 PM"]`},
+		doubts:  []string{"nothing names the country", "no currency", "say no zone"},
+	},
+	{
 		name: "windows.csv", text: "Shop;Art.-Nr.;Größe;Verfügbarkeit;Preis;Datum\nladen.at;7;groß;auf Lager;3,50 €;2026-10-01 08:00\nladen.at;8;klein;ausverkauft;;2026-10-01 08:00\n",
 		encode:  charmap.Windows1252.NewEncoder().String,
 		first:   maps.Shown{Line: 2, Site: "laden.at", Product: "7", CapturedAt: "2026-10-01T06:00:00Z", Price: "3.50", Currency: "EUR", Outcome: "available"},
@@ -159,7 +165,8 @@ func TestGuessRefusals(t *testing.T) {
 		"empty":  {"\n", "the file is empty"},
 		"header": {"site,sku,price,date\n", "a header and no rows"},
 		"no key": {"shop,price,date\nshop.de,1.20,2026-10-01\n", "which product a row is about"},
-		"prices": {"Artikel;Shop;Amazon;Otto\nStift;x.de;1,20;1,30\nTasse;x.de;5,20;\n", `the columns ["Amazon" "Otto"] all look like prices: another column names the site`},
+		"prices": {"Artikel;Shop;Amazon;Otto\nStift;x.de;1,20;1,30\nTasse;x.de;5,20;\n", `the columns ["Amazon" "Otto"] all look like prices, and not each of a shop`},
+		"list":   {"Artikel;UVP;Aktion\nStift;1,20;1,30\nTasse;5,20;4,80\n", `the columns ["UVP" "Aktion"] all look like prices, and not each of a shop`},
 		"text":   {"sku,price,date\nA,cheap,2026-10-01\nB,dear,2026-10-01\n", "no column looks like prices"},
 	} {
 		file := filepath.Join(t.TempDir(), "x.csv")

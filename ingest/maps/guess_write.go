@@ -145,7 +145,7 @@ func (g *guesser) lacks() error {
 		for i, column := range g.prices {
 			names[i] = g.header[column]
 		}
-		return fault.New(fault.Invalid, "", "the columns %q all look like prices: another column names the site, so write a mapping that says which of them is the price (--map)", names)
+		return fault.New(fault.Invalid, "", "the columns %q all look like prices, and not each of a shop: write a mapping that says which of them is the price (--map)", names)
 	}
 	f.Check(has("price"), "no column looks like prices (columns.price)")
 	if !has("capturedAt") {
@@ -269,8 +269,8 @@ func (g *guesser) writeTime(b *bytes.Buffer, where place) {
 }
 
 // joined are the forms of day and time of day together, of the rows with a time
-// of day and of those without; nil: there are none, or fewer than half of the
-// times are any. A row whose time is none will be rejected, and its line named.
+// of day and of those without; nil: less than half of them are times. A row whose
+// time is none will be rejected, and its line named.
 func (g *guesser) joined(clock int) []timeForm {
 	var both []string
 	wrong := 0
@@ -278,12 +278,12 @@ func (g *guesser) joined(clock int) []timeForm {
 		if max(clock, g.columns["capturedAt"]) >= len(row) {
 			continue
 		}
-		at := strings.TrimSpace(row[clock])
-		if at != "" && !isClock(at) {
+		at := strings.TrimSpace(strings.TrimSpace(row[g.columns["capturedAt"]]) + " " + strings.TrimSpace(row[clock]))
+		if slices.ContainsFunc(timeForms, func(f timeForm) bool { return f.reads(at) }) {
+			both = append(both, at)
+		} else {
 			wrong++
-			continue
 		}
-		both = append(both, strings.TrimSpace(strings.TrimSpace(row[g.columns["capturedAt"]])+" "+at))
 	}
 	if wrong > len(both) {
 		return nil

@@ -163,21 +163,29 @@ func (in *input) next() (rec []string, line int, err error) {
 		}
 		in.report()
 	}
-	if in.wide.columns == nil {
-		rec, line, err = in.read()
-	} else {
-		for rec = in.wide.next(in.header); rec == nil && err == nil; rec = in.wide.next(in.header) {
-			var whole []string
-			if whole, line, err = in.read(); err == nil {
-				in.wide.take(whole, line)
-			}
-		}
-		line = in.wide.line
+	read := in.read
+	if in.wide.columns != nil {
+		read = in.unpivoted
 	}
-	if _, rejected := err.(*rejection); err == nil || rejected { //nolint:errorlint // it is never wrapped
+	rec, line, err = read()
+	if bad := (*rejection)(nil); err == nil || errors.As(err, &bad) {
 		in.rows++
 	}
 	return rec, line, err
+}
+
+// unpivoted reads a row that is made of those of the file.
+func (in *input) unpivoted() ([]string, int, error) {
+	for {
+		if rec := in.wide.next(in.header); rec != nil {
+			return rec, in.wide.line, nil
+		}
+		row, line, err := in.read()
+		if err != nil {
+			return nil, 0, err
+		}
+		in.wide.take(row, line)
+	}
 }
 
 // read reads a row as the file has it.
