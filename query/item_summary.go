@@ -24,6 +24,15 @@ type ItemSummaryRequest struct {
 	Timezone                 string
 }
 
+// rows are the observations that a summary is of.
+func (r *ItemSummaryRequest) rows(now time.Time) ResultsRequest {
+	rows := ResultsRequest{ItemID: r.ItemID, Site: r.Site, Timezone: r.Timezone, CapturedFrom: r.CapturedFrom, CapturedTo: r.CapturedTo}
+	if r.CapturedFrom == "" {
+		rows.CapturedFrom, rows.CapturedTo = now.Add(-summaryWindow).Format(time.RFC3339Nano), now.Format(time.RFC3339Nano)
+	}
+	return rows
+}
+
 // check refuses what no data is needed for, all of it at once.
 func (r *ItemSummaryRequest) check() (wrong error) {
 	if (r.CapturedFrom == "") != (r.CapturedTo == "") {
@@ -189,15 +198,15 @@ const (
 // refused as statistics by day of the product; what is current are the offers
 // that Positions takes.
 func (s *Service) ItemSummary(ctx context.Context, p Principal, r ItemSummaryRequest) (*ItemSummary, error) {
-	now := s.now().UTC().Truncate(contracts.Resolution)
-	rows := ResultsRequest{ItemID: r.ItemID, Site: r.Site, Timezone: r.Timezone, CapturedFrom: r.CapturedFrom, CapturedTo: r.CapturedTo}
+	return s.itemSummary(ctx, &sight{service: s, caller: p}, r, s.now().UTC().Truncate(contracts.Resolution))
+}
+
+// itemSummary is an item's summary by what its caller sees at one moment.
+func (s *Service) itemSummary(ctx context.Context, seen *sight, r ItemSummaryRequest, now time.Time) (*ItemSummary, error) {
 	if err := r.check(); err != nil {
 		return nil, err
 	}
-	if r.CapturedFrom == "" {
-		rows.CapturedFrom, rows.CapturedTo = now.Add(-summaryWindow).Format(time.RFC3339Nano), now.Format(time.RFC3339Nano)
-	}
-	plan, err := s.plan(p, rows)
+	plan, err := s.plan(seen.caller, r.rows(now))
 	if err != nil {
 		return nil, err
 	}
@@ -214,7 +223,7 @@ func (s *Service) ItemSummary(ctx context.Context, p Principal, r ItemSummaryReq
 	defer giveBack()
 	ctx, cancel := s.within(ctx)
 	defer cancel()
-	a, err := s.authorize(ctx, p)
+	a, err := seen.authorize(ctx)
 	if err != nil {
 		return nil, s.budget(ctx, err)
 	}

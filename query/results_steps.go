@@ -67,7 +67,12 @@ func (s *Service) page(ctx context.Context, p Principal, r ResultsRequest, start
 // a whole, but none of its waits for the store may be longer than the hard
 // budget. It fails when its caller no longer sees what it saw at the start: as
 // Unavailable where that is only another scope.
-func (s *Service) StreamResults(ctx context.Context, p Principal, r ResultsRequest, w ResultsStream) (err error) {
+func (s *Service) StreamResults(ctx context.Context, p Principal, r ResultsRequest, w ResultsStream) error {
+	return s.stream(ctx, &sight{service: s, caller: p}, r, w)
+}
+
+// stream takes a stream through the steps, by what its caller sees at one moment.
+func (s *Service) stream(ctx context.Context, seen *sight, r ResultsRequest, w ResultsStream) (err error) {
 	defer func() { s.stats.streamed(err) }()
 	holds, err := s.node.Begin(ctx, true, chunkRoom+enrichmentBytes(r.Include)+w.Holds())
 	if err != nil {
@@ -75,8 +80,7 @@ func (s *Service) StreamResults(ctx context.Context, p Principal, r ResultsReque
 	}
 	defer holds.End()
 	ctx = admission.WithBudget(ctx, s.cfg.HardBudget)
-	began := time.Now()
-	in, token, err := s.acceptStream(ctx, p, r)
+	in, token, err := s.acceptStream(ctx, seen, r)
 	if err != nil {
 		return s.budget(ctx, err)
 	}
@@ -86,26 +90,26 @@ func (s *Service) StreamResults(ctx context.Context, p Principal, r ResultsReque
 		}
 		return w.Start(in.echo.Scope)
 	}
-	look := &scopeWatch{service: s, caller: p, seen: in.vis, checked: began}
+	look := &scopeWatch{service: s, caller: seen.caller, seen: in.vis, checked: seen.at}
 	return s.budget(ctx, s.executeStream(ctx, in, w, holds, look, token))
 }
 
 // acceptStream takes a stream through the steps up to admit. token gives it its
 // token for the feed, if it wants one, after the last row.
-func (s *Service) acceptStream(ctx context.Context, p Principal, r ResultsRequest) (in *read, token func(context.Context) error, err error) {
+func (s *Service) acceptStream(ctx context.Context, seen *sight, r ResultsRequest) (in *read, token func(context.Context) error, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.HardBudget)
 	defer cancel()
-	plan, err := s.plan(p, r)
+	plan, err := s.plan(seen.caller, r)
 	if err != nil {
 		return nil, nil, err
 	}
-	a, err := s.authorize(ctx, p)
+	a, err := seen.authorize(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	token = func(context.Context) error { return nil }
 	if r.ChangesToken != nil {
-		if token, err = s.streamToken(ctx, p, plan, r, a); err != nil {
+		if token, err = s.streamToken(ctx, seen.caller, plan, r, a); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -135,6 +139,27 @@ func (s *Service) accept(ctx context.Context, p Principal, plan *resultsPlan) (*
 // authorize reads what a caller who may read results sees now.
 func (s *Service) authorize(ctx context.Context, p Principal) (*Access, error) {
 	return s.access(ctx, p, contracts.ReadResults)
+}
+
+// sight is what a caller sees at one moment, for all parts of one answer.
+type sight struct {
+	service *Service
+	caller  Principal
+	at      time.Time // before it was read
+	access  *Access
+}
+
+// authorize reads what the caller sees, once.
+func (v *sight) authorize(ctx context.Context) (*Access, error) {
+	if v.access != nil {
+		return v.access, nil
+	}
+	v.at = time.Now()
+	a, err := v.service.authorize(ctx, v.caller)
+	if err == nil {
+		v.access = a
+	}
+	return a, err
 }
 
 // admit is the last step that may refuse: nothing that it lets pass is refused

@@ -9,13 +9,13 @@ import (
 )
 
 // requestBudgets are what a page may ask of the service, by the pages of the
-// explorer: one read, a product also its rows.
+// explorer: one read.
 var requestBudgets = []struct {
 	page, hash, view, what string
 	reads                  []string
 }{
 	{"start", "#view=overview&zone=UTC", "overview", "#seen tbody tr", []string{"ext/v1/overview"}},
-	{"product", "#view=history&items=%s&last=720h&zone=UTC", "history", "#pairs tbody tr", []string{"ext/v1/items/{id}/summary", "v1/results/stream"}},
+	{"product", "#view=history&items=%s&last=720h&zone=UTC", "history", "#pairs tbody tr", []string{"ext/v1/items/{id}/summary"}},
 	{"assortment", "#view=assortment&last=168h&zone=UTC", "assortment", "#products tbody tr", []string{"ext/v1/statistics"}},
 	{"latest prices of a site", "#view=latest&site=%s&zone=UTC", "latest", "#offers tbody tr", []string{"v1/results"}},
 	{"sites", "#view=sites&zone=UTC", "sites", "#fresh tbody tr", []string{"ext/v1/sites/status"}},

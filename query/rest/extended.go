@@ -13,13 +13,15 @@ import (
 const (
 	extendedBase = "/ext/v1"
 	lookupPath   = extendedBase + "/lookup"
+	summaryPath  = "/summary" // after an item
 )
 
 // extend adds its routes.
 func (a *api) extend(e *gin.Engine) {
-	for path, read := range map[string]wire.Read{"/statistics": wire.Statistics, "/position": wire.Positions, "/movers": wire.Movers, "/windows": wire.Windows, "/evidence": wire.Evidence, "/sites/status": wire.SiteStatus, "/orders/status": wire.OrderStatus, "/overview": wire.Overview, "/items/:itemId/summary": wire.ItemSummary} {
+	for path, read := range map[string]wire.Read{"/statistics": wire.Statistics, "/position": wire.Positions, "/movers": wire.Movers, "/windows": wire.Windows, "/evidence": wire.Evidence, "/sites/status": wire.SiteStatus, "/orders/status": wire.OrderStatus, "/overview": wire.Overview} {
 		get(e, extendedBase+path, a.handle(a.reads(a.heavy(func(c *gin.Context, p query.Principal) error { return a.records(c, p, read, nil) }))))
 	}
+	get(e, extendedBase+"/items/:itemId"+summaryPath, a.handle(a.reads(a.heavy(a.itemSummary))))
 	get(e, feedPath, a.handle(a.reads(a.feed(wire.DecodeFeed))))
 	get(e, alertsPath, a.handle(a.reads(a.feed(wire.DecodeAlerts))))
 	get(e, explainPath, a.handle(a.explain(e)))

@@ -86,7 +86,7 @@ var matrix = map[string]visible{
 		"", "orderId={order}", "files=2", "orderId={order}&files=2",
 	}, lists: "order", single: true, order: true},
 	"GET /ext/v1/overview":               {names: []string{"", "site={site}"}, lists: "site", single: true, dear: true},
-	"GET /ext/v1/items/{itemId}/summary": {names: []string{"", "site={site}"}, single: true, dear: true},
+	"GET /ext/v1/items/{itemId}/summary": {names: []string{"", "site={site}", "includeRows=true"}, single: true, dear: true},
 	"GET /ext/v1/explain": {names: []string{
 		"path=/v1/results&itemId={item}", "path=/v1/results/stream&site={site}", "path=/ext/v1/statistics&orderId={order}", "path=/ext/v1/position&ean={ean}",
 		"path=/v1/results&pzn={pzn}", "path=/ext/v1/statistics&asin={asin}&asinLocale={locale}",
@@ -136,6 +136,11 @@ func found(t *testing.T, a answer) int {
 		t.Fatalf("%s: %d %s", a.Request.URL, a.StatusCode, a.body)
 	case strings.HasSuffix(a.Request.URL.Path, "/stream"):
 		return bytes.Count(a.body, []byte("\n"))
+	case strings.Contains(a.Request.URL.RawQuery, "includeRows=true"):
+		first, rows, _ := bytes.Cut(a.body, []byte("\n"))
+		var summary struct{ Data []json.RawMessage }
+		must(t, json.Unmarshal(first, &summary))
+		return len(summary.Data) + bytes.Count(rows, []byte("\n"))
 	}
 	if strings.HasSuffix(a.Request.URL.Path, "/explain") { // the pairs that it would be of
 		pairs := decode[explained](t, a).Pairs

@@ -160,7 +160,7 @@ func New(cfg Config, deps Deps) (*Surface, error) {
 		// The stream compresses by itself: rows must not wait for a full buffer,
 		// as those of a tail must not.
 		// Files go as they are, for their length, their hash and their ranges.
-		if r.URL.Path == streamPath || follows(r) || strings.HasSuffix(r.URL.Path, downloadPath) {
+		if r.URL.Path == streamPath || hasRows(r) || follows(r) || strings.HasSuffix(r.URL.Path, downloadPath) {
 			engine.ServeHTTP(w, r)
 			return
 		}

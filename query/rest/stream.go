@@ -35,18 +35,31 @@ func (a *api) stream(c *gin.Context, p query.Principal) error {
 	if err != nil {
 		return err
 	}
+	s, err := a.transfer(c, streamForms)
+	if err != nil {
+		return err
+	}
+	s.request, req.ChangesToken = req, s.changes
+	err = a.transferred(c, s, func(to query.ResultsStream) error { return a.service.StreamResults(c.Request.Context(), p, req, to) })
+	if err != nil {
+		a.offer(c, p, req, err)
+	}
+	return err
+}
+
+// transfer makes the answer of a stream in the form that is asked for.
+func (a *api) transfer(c *gin.Context, forms []*form) (*transfer, error) {
 	c.Writer.Header().Add("Vary", "Accept")
 	c.Writer.Header().Add("Vary", "Accept-Encoding")
 	if !c.Request.ProtoAtLeast(1, 1) {
 		// The end of such an answer is the end of its connection, so a
 		// broken stream would look complete. Proxies do this by default.
-		return badRequest("The stream needs HTTP/1.1 or later, also between proxies.")
+		return nil, badRequest("The stream needs HTTP/1.1 or later, also between proxies.")
 	}
-	s := &transfer{w: c.Writer, good: exchangeOf(c.Request).hold.Err, work: a.service.Admission().Work, form: formOf(c.Request.Header.Values("Accept"), streamForms), request: req}
+	s := &transfer{w: c.Writer, good: exchangeOf(c.Request).hold.Err, work: a.service.Admission().Work, form: formOf(c.Request.Header.Values("Accept"), forms)}
 	switch prefer := c.Request.Header.Values("Prefer"); {
 	case wire.Prefers(prefer, wire.PreferChangesToken):
 		s.changes = new(string)
-		req.ChangesToken = s.changes
 		c.Writer.Header().Set("Preference-Applied", wire.PreferChangesToken)
 	case wire.Prefers(prefer, wire.PreferNoTrailers):
 		s.bare = true
@@ -55,12 +68,17 @@ func (a *api) stream(c *gin.Context, p query.Principal) error {
 	if !s.form.dense {
 		s.coding = accept.Coding(c.Request.Header.Values("Accept-Encoding"), "zstd", "gzip")
 	}
+	return s, nil
+}
+
+// transferred sends what a read gives. An error from it was not sent yet.
+func (a *api) transferred(c *gin.Context, s *transfer, read func(query.ResultsStream) error) error {
 	defer s.discard()
 	var to query.ResultsStream = s
 	if s.form.write != nil {
 		to = tableTransfer{s}
 	}
-	err = a.service.StreamResults(c.Request.Context(), p, req, to)
+	err := read(to)
 	if err == nil {
 		err = s.finish()
 	}
@@ -68,7 +86,6 @@ func (a *api) stream(c *gin.Context, p query.Principal) error {
 	case err == nil:
 		return nil
 	case !s.started:
-		a.offer(c, p, req, err)
 		return err
 	}
 	s.discard()
@@ -113,7 +130,8 @@ var encoders = map[string]*sync.Pool{
 type transfer struct {
 	w       gin.ResponseWriter
 	form    *form
-	request query.ResultsRequest
+	request query.ResultsRequest // of a table
+	first   []byte               // a line before the rows
 	work    func(func() error) error
 	coding  string       // gzip, zstd, or none
 	good    func() error // whether anything may be sent
@@ -142,7 +160,7 @@ const (
 
 // Holds implements query.ResultsStream.
 func (s *transfer) Holds() int64 {
-	holds := s.form.holds
+	holds := s.form.holds + int64(len(s.first))
 	if s.coding != "" {
 		holds += codingBytes
 	}
@@ -181,7 +199,10 @@ func (s *transfer) Start(scope string) error {
 	}
 	s.w.WriteHeader(http.StatusOK)
 	s.w.WriteHeaderNow()
-	return nil
+	if s.first == nil {
+		return nil
+	}
+	return s.Lines(s.first, 0)
 }
 
 // to is where a table goes, maybe to be compressed.

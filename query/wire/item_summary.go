@@ -1,27 +1,51 @@
 package wire
 
 import (
+	"bytes"
 	"context"
 
 	"preismon/contracts"
 	"preismon/query"
 )
 
+// DecodeItemSummary takes what the summary of a product is asked with; rows
+// tells whether its rows are to follow.
+func DecodeItemSummary(in *Params) (r query.ItemHistoryRequest, rows bool, err error) {
+	r = query.ItemHistoryRequest{
+		ItemSummaryRequest: query.ItemSummaryRequest{
+			ItemID: itemID(in), Site: in.site(), CapturedFrom: in.text("capturedFrom"), CapturedTo: in.text("capturedTo"),
+			OwnMerchant: in.text("ownMerchant"), CandidatePrice: in.text("candidatePrice"), CurrencyCode: contracts.Currency(in.text("currencyCode")),
+			Timezone: in.text("timezone"),
+		},
+		OrderID: id[contracts.OrderID](in, "orderId"), Merchant: in.text("merchant"),
+	}
+	if rows = in.flag("includeRows"); !rows && (r.OrderID != 0 || r.Merchant != "") {
+		in.fault("orderId and merchant narrow the rows of includeRows=true, which is missing.")
+	}
+	return r, rows, in.Err()
+}
+
 // ItemSummary tells of one product what a page about it shows.
 func ItemSummary(ctx context.Context, s *query.Service, p query.Principal, in *Params, _ []byte) (*Records, error) {
-	req := query.ItemSummaryRequest{
-		ItemID: itemID(in), Site: in.site(), CapturedFrom: in.text("capturedFrom"), CapturedTo: in.text("capturedTo"),
-		OwnMerchant: in.text("ownMerchant"), CandidatePrice: in.text("candidatePrice"), CurrencyCode: contracts.Currency(in.text("currencyCode")),
-		Timezone: in.text("timezone"),
-	}
-	if err := in.Err(); err != nil {
+	req, _, err := DecodeItemSummary(in)
+	if err != nil {
 		return nil, err
 	}
-	sum, err := s.ItemSummary(ctx, p, req)
+	sum, err := s.ItemSummary(ctx, p, req.ItemSummaryRequest)
 	if err != nil {
 		return nil, err
 	}
 	return recordsOf(sum.Data, query.Paging{}, sum.Query)
+}
+
+// ItemSummaryLine is the JSON answer of a summary, on one line.
+func ItemSummaryLine(sum *query.ItemSummary) ([]byte, error) {
+	answer, err := recordsOf(sum.Data, query.Paging{}, sum.Query)
+	if err != nil {
+		return nil, err
+	}
+	pieces, err := answer.Body()
+	return append(bytes.Join(pieces, nil), '\n'), err
 }
 
 // itemID takes the item of the path.

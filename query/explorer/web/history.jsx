@@ -1,13 +1,13 @@
 // The page of products: a chart of offers, what the service says of their
-// markets, sites and days, and the same as tables. Each product is two reads: its
-// rows, which are drawn, and its summary, which has all that is added up, and where
-// an own price stands.
+// markets, sites and days, and the same as tables. Each product is one read: its
+// summary, which has all that is added up and where an own price stands, and then
+// its rows, which are drawn.
 import { amountOf } from './amount.js';
 import * as api from './api.js';
 import { asked, narrowed, remember, timeWindow, windowParams } from './asked.js';
 import { itemName, learn, siteName, sitesRead } from './catalogue.js';
 import { Chart, charts, load, mostLines } from './chart.js';
-import { worded } from './copy.js';
+import { cli, worded } from './copy.js';
 import { showEvidence } from './evidence.jsx';
 import { Files } from './files.jsx';
 import { Boxes, Markets, markets, Positions, sitesOf } from './markets.jsx';
@@ -71,42 +71,34 @@ export async function readHistory(signal, again = false) {
     clear('history-same');
     return;
   }
-  const { orderId, merchant } = narrowed();
-  const reads = asked.items.map((itemId) => ({
-    path: 'v1/results/stream', streams: true, params: { itemId, site: asked.site, orderId, merchant, ...windowParams(w), sort: 'asc', includeExportFields: true },
-  }));
-  const rowFiles = () => reads.map(({ path, params }) => ({ name: `history-${params.itemId}`, path, params: { ...params, ...zoomParams() } }));
+  const own = ownPrice();
+  const rowReads = asked.items.map((itemId) => rowRead(itemId, w));
+  const reads = asked.items.map((itemId) => wholeRead(itemId, w, own || ''));
+  const rowFiles = () => rowReads.map(({ path, params }) => ({ name: `history-${params.itemId}`, path, params: { ...params, ...zoomParams() } }));
   const marketFiles = () => (Number.isNaN(ownPrice()) ? [] : asked.items.map((itemId) => ({ name: `markets-${itemId}`, ...summaryRead(itemId, w, ownPrice()) })));
   draw(<Files files={rowFiles} what={t.asTable} />, by('history-files'));
   draw(<Files files={marketFiles} what={t.inMarkets} />, by('markets-files'));
   if (!quiet) by('history-status').textContent = t.loading(0);
   const past = new History();
   const newest = new Map(); // of each product, its last rows
-  const next = { reads, past, newest, window: w, whole: false };
+  const next = { own, past, newest, window: w, whole: false };
   if (!quiet) drawn = next;
-  const told = readSummaries(next, signal);
-  const drawing = (async () => {
-    let last = -Infinity;
-    draws.then(() => { if (drawn === next && !signal.aborted) showHistory(); });
-    for (const read of reads) {
-      const keep = [];
-      newest.set(read.params.itemId, keep);
-      await api.stream(read.path, read.params, signal, (lines) => {
-        for (const line of lines) {
-          const row = JSON.parse(line);
-          past.add(row);
-          keep.push(row);
-        }
-        keep.splice(0, keep.length - 100);
-        if (quiet) return;
-        by('history-status').textContent = t.loading(number(past.rows));
-        if (performance.now() - last > redraw) {
-          showHistory();
-          last = performance.now();
-        }
-      });
+  if (drawn === next) showSame(next, reads, []);
+  let last = -Infinity;
+  draws.then(() => { if (drawn === next && !signal.aborted) showHistory(); });
+  const products = reads.map((read, i) => readProduct(read, signal, (rows) => {
+    for (const row of rows) past.add(row);
+    const { itemId } = rowReads[i].params;
+    newest.set(itemId, [...(newest.get(itemId) ?? []), ...rows].slice(-100));
+    if (quiet) return;
+    by('history-status').textContent = t.loading(number(past.rows));
+    if (performance.now() - last > redraw) {
+      showHistory();
+      last = performance.now();
     }
-  })();
+  }));
+  const told = takeSummaries(next, signal, own, reads, products.map(({ summary }) => summary));
+  const drawing = Promise.all(products.map(({ whole }) => whole));
   const rest = Promise.allSettled([draws, told, drawing]);
   try {
     await Promise.all([draws, told, drawing]);
@@ -134,18 +126,31 @@ function ownPrice() {
   return amount;
 }
 
-/** readSummaries reads what the service says of the products, with the own price as it is now, and shows it if the history is on show. */
-async function readSummaries(of, signal) {
-  const own = of.own = ownPrice();
+/** readProduct reads a product: its summary, and then all its rows, which onRows is given as they arrive. */
+function readProduct({ path, params }, signal, onRows) {
+  const summary = Promise.withResolvers();
+  summary.promise.catch(() => {}); // whole says so, too
+  let told = false;
+  const whole = api.stream(path, params, signal, (lines) => {
+    const rows = lines.map((line) => JSON.parse(line));
+    if (!told) summary.resolve(rows.shift());
+    told = true;
+    onRows(rows);
+  });
+  whole.catch(summary.reject);
+  return { summary: summary.promise, whole };
+}
+
+/** takeSummaries takes what the service says of the products, with an own price, and shows it if the history is on show. */
+async function takeSummaries(of, signal, own, reads, answers) {
+  of.own = own;
   const newest = of.asks = {}; // another own price may be asked for before this is answered
-  const sums = asked.items.map((itemId) => summaryRead(itemId, of.window, own || ''));
-  if (drawn === of && !of.sums) showSame(of, sums, []);
-  const summaries = await Promise.all(sums.map((r) => api.page(r.path, r.params, signal)));
+  const summaries = await Promise.all(answers);
   await sitesRead();
   if (signal.aborted || (of.asks !== newest && of.summaries)) return;
   learn(summaries.map(({ query }) => query));
   of.summaries = Number.isNaN(own) || of.asks !== newest ? summaries.map(unplaced) : summaries;
-  of.sums = sums;
+  of.reads = reads;
   if (drawn === of) showSummaries(of);
 }
 
@@ -158,11 +163,13 @@ let placing; // AbortController of the summaries that are read for another own p
 export async function placeOwn() {
   placing?.abort();
   const { signal } = placing = new AbortController();
-  ownPrice();
+  const own = ownPrice();
   await new Promise((ok) => { setTimeout(ok, 250); });
   if (signal.aborted || !drawn) return;
+  const { window: w } = drawn;
+  const answers = asked.items.map((itemId) => summaryRead(itemId, w, own || '')).map(({ path, params }) => api.page(path, params, signal));
   try {
-    await readSummaries(drawn, signal);
+    await takeSummaries(drawn, signal, own, asked.items.map((itemId) => wholeRead(itemId, w, own || '')), answers);
   } catch (e) {
     if (signal.aborted || !api.loggedIn()) return;
     by('own-error').hidden = false;
@@ -171,23 +178,38 @@ export async function placeOwn() {
 }
 
 /** showSame offers the reads, and the tool for the rows and for each own price on show: that knows no site. */
-function showSame({ reads }, sums, summaries) {
+function showSame({ window: w }, reads, summaries) {
   const placed = asked.site ? [] : markets(summaries).filter((m) => m.position?.candidate);
-  draw(<Same reads={[...reads, ...sums]} calls={[
-    ...reads.map((r) => ({ name: 'list_results', args: r.params })),
+  draw(<Same reads={reads} calls={[
+    ...asked.items.map((itemId) => ({ name: 'list_results', args: rowRead(itemId, w).params })),
     ...placed.map((m) => ({ name: 'get_market_price_position', args: { itemId: m.itemId, candidatePrice: String(m.ownPrice), currencyCode: m.currencyCode, ...(m.country && { country: m.country }) } })),
   ]} />, by('history-same'));
+}
+
+/** rowRead is the read of the rows of a product alone, of which there are files. */
+const rowRead = (itemId, w) => ({
+  path: 'v1/results/stream', params: { itemId, site: asked.site, ...rowNarrowing(), ...windowParams(w), sort: 'asc', includeExportFields: true },
+});
+
+/** rowNarrowing is what narrows the rows of products, and not their summaries. */
+function rowNarrowing() {
+  const { orderId, merchant } = narrowed();
+  return { orderId, merchant };
 }
 
 /** summaryRead is the read of what a product costs and did, and of where a price stands. */
 function summaryRead(itemId, w, candidatePrice) {
   const { ownMerchant } = narrowed();
-  const params = { site: asked.site, ...windowParams(w), candidatePrice, ownMerchant };
-  const flags = { site: params.site, from: params.capturedFrom, to: params.capturedTo, timezone: params.timezone, 'candidate-price': candidatePrice, 'own-merchant': ownMerchant };
-  return {
-    path: `ext/v1/items/${itemId}/summary`, params,
-    cli: `preismon item-summary ${itemId} ${Object.entries(flags).filter(([, v]) => v).map(([name, v]) => `--${name} ${worded(v)}`).join(' ')}`,
-  };
+  return { path: `ext/v1/items/${itemId}/summary`, params: { site: asked.site, ...windowParams(w), candidatePrice, ownMerchant } };
+}
+
+/** wholeRead is both in one; the program has a command for each. */
+function wholeRead(itemId, w, candidatePrice) {
+  const { path, params } = summaryRead(itemId, w, candidatePrice);
+  const flags = { site: params.site, from: params.capturedFrom, to: params.capturedTo, timezone: params.timezone, 'candidate-price': candidatePrice, 'own-merchant': params.ownMerchant };
+  const summary = `preismon item-summary ${itemId} ${Object.entries(flags).filter(([, v]) => v).map(([name, v]) => `--${name} ${worded(v)}`).join(' ')}`;
+  const rows = rowRead(itemId, w);
+  return { path, params: { ...params, ...rowNarrowing(), includeRows: true }, streams: true, cli: `${cli(rows.path, rows.params)}\n${summary}` };
 }
 
 /** monitored are the sites at which the products on show are. */
@@ -206,9 +228,9 @@ function markRestricted(of) {
 
 /** showSummaries shows what the service says of the products. */
 function showSummaries(of) {
-  const { summaries, sums, window } = of;
+  const { summaries, reads, window } = of;
   const sites = monitored(of);
-  showSame(of, sums, summaries);
+  showSame(of, reads, summaries);
   draw(<Markets summaries={summaries} {...names} />, by('markets'));
   draw(<Positions summaries={summaries} {...names} />, by('positions'));
   draw(<Boxes summaries={summaries} {...names} />, by('boxes'));

@@ -2,7 +2,7 @@
 // something was seen, and none anywhere else. And what the page weighs, when
 // its first number and its first chart are there, and how 100,000 points move.
 import { done, fail, open as watched, picture, plan } from './harness.mjs';
-import { login } from './person.mjs';
+import { login, makesRows } from './person.mjs';
 
 const said = {};
 const other = 'other.example';
@@ -21,15 +21,14 @@ const madeUp = (page, zero) => page.evaluate(({ item, site, other, zero }) => {
     if (m < 500) row(m, other, 20);
     else if (m === 500) row(m, other, null, 'UNKNOWN');
   }
-  const json = (body) => Promise.resolve(new Response(JSON.stringify(body), { headers: { 'Content-Type': 'application/json' } }));
   window.fetch = (to, options) => {
     const path = String(to);
-    if (path.includes('/v1/results/stream')) return Promise.resolve(new Response(rows.map((r) => `${JSON.stringify(r)}\n`).join('')));
-    if (path.includes('/summary?')) {
+    if (path.includes('includeRows=true')) {
       const observations = { priced: 1, unavailable: 0, notFound: 0, unknown: 0 };
       const known = (at, minute, accessRestricted) => ({ site: at, lastCapturedAt: new Date(zero + minute * 60e3).toISOString(), coverageState: 'UNKNOWN', accessRestricted, observations, days: [], dayCounts: {} });
       const market = { country: 'DE', currencyCode: 'EUR', cheapest: null, offers: 0, withoutShipping: 0, ownPrice: null, rank: null, rankWithShipping: null, low: null, high: null, observations, buyBox: [], lastCapturedAt: null, sites: [known(site, 610, false), known(other, 500, true)] };
-      return json({ data: [market], query: { itemId: item, name: null, asOf: new Date(zero + 900 * 60e3).toISOString() } });
+      const summary = { data: [market], query: { itemId: item, name: null, asOf: new Date(zero + 900 * 60e3).toISOString() } };
+      return Promise.resolve(new Response([summary, ...rows].map((line) => `${JSON.stringify(line)}\n`).join('')));
     }
     return real(to, options);
   };
@@ -123,7 +122,7 @@ async function calendar() {
     const days = kinds.map((state, i) => ({ date: `2026-03-0${i + 1}`, state }));
     const site = { site: plan.site, lastCapturedAt: '2026-03-05T10:00:00.000Z', coverageState: 'UNKNOWN', accessRestricted: true, observations, days, dayCounts: counts };
     const market = { country: 'DE', currencyCode: 'EUR', cheapest: null, offers: 0, withoutShipping: 0, ownPrice: null, rank: null, rankWithShipping: null, low: null, high: null, observations, buyBox: [], lastCapturedAt: null, sites: [site] };
-    route.fulfill({ contentType: 'application/json', body: JSON.stringify({ data: item === plan.items[0] ? [market] : [], query: { itemId: item, name: null, asOf: '2026-03-20T00:00:00.000Z' } }) });
+    route.fulfill({ contentType: 'application/x-ndjson', body: `${JSON.stringify({ data: item === plan.items[0] ? [market] : [], query: { itemId: item, name: null, asOf: '2026-03-20T00:00:00.000Z' } })}\n` });
   });
   await page.goto(`${plan.base}/explorer/`);
   await login(page);
@@ -184,14 +183,13 @@ async function budget() {
   };
   said.number = await best('', 'number');
   said.chart = await best(`#view=history&items=${plan.items[0]}&last=168h`, 'chart');
+  await makesRows(page);
   await page.evaluate(({ item, site }) => {
-    const real = fetch;
-    window.fetch = (to, options) => {
-      if (!String(to).includes('/v1/results/stream')) return real(to, options);
+    globalThis.madeRows = (summary) => {
       const start = Date.now() - 6 * 86400e3;
-      let text = '';
+      let text = summary;
       for (let i = 0; i < 100000; i++) text += `${JSON.stringify({ itemId: item, site, capturedAt: new Date(start + Math.floor(i / 5) * 20000).toISOString(), availability: 'AVAILABLE', price: 10 + ((i * 7919) % 100) / 10, totalPrice: 10, currencyCode: 'EUR', merchant: `M${i % 5}` })}\n`;
-      return Promise.resolve(new Response(text));
+      return new Response(text);
     };
   }, { item: plan.items[0], site: plan.site });
   await page.evaluate((item) => { location.hash = `#view=history&items=${item}&last=168h&zone=UTC`; }, plan.items[0]);

@@ -1,24 +1,25 @@
 // Looks at what happens while a page of the explorer is open: it follows the
 // feed, what somebody is at stays, and what was missing at first is there later.
 import { done, fail, open as watched, plan } from './harness.mjs';
-import { login, looks } from './person.mjs';
+import { login, looks, makesRows } from './person.mjs';
 
 /** follows looks whether a history follows a feed that is made up here: not while it is zoomed or hidden, and nothing else on the page moves. */
 async function follows() {
   const page = await watched('live', { locale: 'en-GB', viewport: { width: 1280, height: 900 } });
   await page.goto(`${plan.base}/explorer/`);
   await login(page);
+  await makesRows(page);
   await page.evaluate(({ item, site }) => {
     const real = fetch;
     const made = globalThis.made = { rows: 3, feeds: 0, reads: 0, news: 0 };
     const json = (body) => new Response(JSON.stringify(body), { headers: { 'Content-Type': 'application/json' } });
+    globalThis.madeRows = (summary) => {
+      made.reads++;
+      const start = Date.now() - 3600e3;
+      return new Response(summary + Array.from({ length: made.rows }, (_, i) => `${JSON.stringify({ itemId: item, site, capturedAt: new Date(start + i * 60e3).toISOString(), availability: 'AVAILABLE', price: 10 + i, totalPrice: 10 + i, currencyCode: 'EUR', merchant: 'M' })}\n`).join(''));
+    };
     window.fetch = async (to, options) => {
       const path = String(to);
-      if (path.includes('/v1/results/stream')) {
-        made.reads++;
-        const start = Date.now() - 3600e3;
-        return new Response(Array.from({ length: made.rows }, (_, i) => `${JSON.stringify({ itemId: item, site, capturedAt: new Date(start + i * 60e3).toISOString(), availability: 'AVAILABLE', price: 10 + i, totalPrice: 10 + i, currencyCode: 'EUR', merchant: 'M' })}\n`).join(''));
-      }
       if (!path.includes('/ext/v1/changes')) return real(to, options);
       made.feeds++;
       const since = Number(new URL(path).searchParams.get('since') ?? made.news);

@@ -172,7 +172,7 @@ async function narrowed() {
   const since = new Date(Date.now() - 48 * 3600e3).toISOString();
   for (const [view, path, given] of [
     ['overview', '/ext/v1/overview', { since, ownMerchant: 'A & B' }], ['assortment', '/ext/v1/statistics', { orderId }], ['latest', '/v1/results', { orderId, merchant: 'A & B' }],
-    ['history', '/v1/results/stream', { orderId, merchant: 'A & B' }], ['history', `/ext/v1/items/${item}/summary`, { ownMerchant: 'A & B' }], ['sites', '/ext/v1/sites/status', { orderId }],
+    ['history', `/ext/v1/items/${item}/summary`, { orderId, merchant: 'A & B' }], ['history', `/ext/v1/items/${item}/summary`, { ownMerchant: 'A & B' }], ['sites', '/ext/v1/sites/status', { orderId }],
   ]) {
     const asks = (has) => page.waitForRequest((r) => {
       const url = new URL(r.url());

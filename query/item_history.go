@@ -1,0 +1,56 @@
+package query
+
+import (
+	"context"
+	"errors"
+
+	"preismon/contracts"
+)
+
+// ItemHistoryRequest asks for the summary of a product, and for the rows of its
+// window.
+type ItemHistoryRequest struct {
+	ItemSummaryRequest
+	// OrderID and Merchant narrow the rows alone.
+	OrderID  contracts.OrderID
+	Merchant string
+	// ChangesToken is as of ResultsRequest.
+	ChangesToken *string
+}
+
+// ItemHistory is the summary of a product, and what its rows are read by.
+type ItemHistory struct {
+	*ItemSummary // nil where the read is explained
+	rows         ResultsRequest
+	seen         *sight
+}
+
+// ItemHistory reads the summary of a product. Stream reads its rows, of the
+// same window and as of the same moment. Both are refused by the same rules as each
+// of them alone.
+func (s *Service) ItemHistory(ctx context.Context, p Principal, r ItemHistoryRequest) (*ItemHistory, error) {
+	now := s.now().UTC().Truncate(contracts.Resolution)
+	h := &ItemHistory{rows: r.rows(now), seen: &sight{service: s, caller: p}}
+	h.rows.OrderID, h.rows.Merchant, h.rows.ChangesToken = r.OrderID, r.Merchant, r.ChangesToken
+	h.rows.Sort, h.rows.Include = "asc", Include{ExportFields: true}
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	if _, err := s.plan(p, h.rows); err != nil {
+		return nil, err
+	}
+	if explaining(ctx) != nil {
+		ctx = Explain(ctx, &Explanation{}) // what is told is of the rows
+	}
+	var err error
+	if h.ItemSummary, err = s.itemSummary(ctx, h.seen, r.ItemSummaryRequest, now); errors.Is(err, ErrExplained) {
+		err = nil
+	}
+	return h, err
+}
+
+// Stream reads the rows as StreamResults does, those captured first first, with
+// the fields of exports.
+func (h *ItemHistory) Stream(ctx context.Context, w ResultsStream) error {
+	return h.seen.service.stream(ctx, h.seen, h.rows, w)
+}

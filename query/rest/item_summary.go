@@ -1,0 +1,46 @@
+package rest
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"preismon/query"
+	"preismon/query/wire"
+)
+
+// itemSummary answers with the summary of a product, or, where its rows are asked
+// for, with a stream that the summary is the first line of.
+func (a *api) itemSummary(c *gin.Context, p query.Principal) error {
+	req, rows, err := wire.DecodeItemSummary(paramsOf(c))
+	switch {
+	case err != nil:
+		return err
+	case !rows:
+		return a.records(c, p, wire.ItemSummary, nil)
+	case isHead(c):
+		return sendHead(c, ndjsonForm.typed)
+	}
+	s, err := a.transfer(c, []*form{&ndjsonForm})
+	if err != nil {
+		return err
+	}
+	defer s.discard()
+	req.ChangesToken = s.changes
+	history, err := a.service.ItemHistory(c.Request.Context(), p, req)
+	if err != nil {
+		return err
+	}
+	if history.ItemSummary != nil {
+		if s.first, err = wire.ItemSummaryLine(history.ItemSummary); err != nil {
+			return err
+		}
+	}
+	return a.transferred(c, s, func(to query.ResultsStream) error { return history.Stream(c.Request.Context(), to) })
+}
+
+// hasRows tells whether a request is for the summary of a product with its rows.
+func hasRows(r *http.Request) bool {
+	return strings.HasSuffix(r.URL.Path, summaryPath) && r.URL.Query().Get("includeRows") == "true"
+}

@@ -1,0 +1,65 @@
+package store_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"preismon/contracts"
+	"preismon/query"
+)
+
+// TestItemHistory compares a history with the summary and the stream of the same
+// moment, although rows become visible between its two parts.
+func TestItemHistory(t *testing.T) {
+	w := newWorld(t, 203, 0)
+	r := rand.New(rand.NewPCG(21, 1))
+	w.insert(r, 600, 0)
+	w.setMark(w.mark)
+	rows := 0
+	for i := range 6 {
+		p := query.Principal{Account: []contracts.AccountID{accountWhole, accountOrder}[i%2]}
+		req := query.ItemHistoryRequest{ItemSummaryRequest: query.ItemSummaryRequest{ItemID: contracts.ItemID(1 + i)}}
+		stream := query.ResultsRequest{ItemID: req.ItemID, Sort: "asc", Include: query.Include{ExportFields: true}}
+		if i%3 == 1 {
+			req.OrderID, stream.OrderID = orderA, orderA
+		}
+		window := [2]string{w.now.Add(-30 * 24 * time.Hour).Format(time.RFC3339), w.now.Format(time.RFC3339)}
+		stream.CapturedFrom, stream.CapturedTo = window[0], window[1]
+		if i%2 == 0 {
+			req.CapturedFrom, req.CapturedTo = window[0], window[1]
+		}
+		sum, err := w.service.ItemSummary(t.Context(), p, req.ItemSummaryRequest)
+		must(t, err)
+		var want lines
+		must(t, w.service.StreamResults(t.Context(), p, stream, &want))
+
+		history, err := w.service.ItemHistory(t.Context(), p, req)
+		must(t, err)
+		w.insert(r, 60, 0) // they are of the same window
+		w.setMark(w.mark)
+		var got lines
+		must(t, history.Stream(t.Context(), &got))
+		if diff := gocmp.Diff(sum.Query, history.Query); diff != "" {
+			t.Errorf("%+v (-summary +history): %s", req, diff)
+		}
+		if diff := gocmp.Diff(sum.Data, history.Data, gocmp.Comparer(func(a, b query.ItemMarket) bool {
+			return slices.Equal(marketLines(t, []query.ItemMarket{a}, map[string]int{}), marketLines(t, []query.ItemMarket{b}, map[string]int{}))
+		})); diff != "" {
+			t.Errorf("%+v (-summary +history): %s", req, diff)
+		}
+		if got.text.String() != want.text.String() || got.starts != 1 {
+			t.Errorf("%+v: %d rows, the stream has %d", req, got.rows, want.rows)
+		}
+		var after lines
+		if must(t, w.service.StreamResults(t.Context(), p, stream, &after)); after.rows > want.rows {
+			rows++
+		}
+	}
+	if rows < 3 {
+		t.Errorf("rows came between only %d times", rows)
+	}
+}
