@@ -13,7 +13,7 @@ import { Files } from './files.jsx';
 import { Boxes, Markets, markets, Positions, sitesOf } from './markets.jsx';
 import { by, clear, draw, h } from './preact.js';
 import { Legend, Newest, nothing, Pairs, pairId } from './product.jsx';
-import { columns, offerId } from './rows.jsx';
+import { columns, offerId, Product } from './rows.jsx';
 import { Same } from './same.jsx';
 import { History } from './series.js';
 import { Stock } from './stock.jsx';
@@ -21,7 +21,7 @@ import { Table } from './table.jsx';
 import { language, number, t } from './texts.js';
 
 const redraw = 400; // ms between drawings while rows arrive
-const names = { itemName, siteName, product: () => (asked.items.length > 1 ? [{ title: t.product, text: (l) => <span class="product">{itemName(l.itemId)}</span> }] : []) }; // the product is named where there are several
+const names = { itemName, siteName, product: () => (asked.items.length > 1 ? [{ title: t.product, text: (l) => <Product id={l.itemId} /> }] : []) }; // the product is named where there are several
 
 let chart;
 let drawn; // the history on show: {past, newest, window, whole, summaries}
@@ -267,6 +267,7 @@ function showChart(of, lines, pairs) {
   const { from, to, zone } = of.window;
   const label = (p) => (asked.items.length > 1 ? `${siteName(p.site)} · ${itemName(p.itemId)}` : siteName(p.site));
   by('readout').dataset.hint = t.readHint;
+  by('readout').classList.toggle('few', lines.length < 5);
   chart ??= new Chart(by('chart'), by('lanes'), (text) => { by('readout').textContent = text; }, zoomed, (point) => showEvidence(point, drawn.window.zone, names));
   const lanes = [...pairs.map((p) => ({ ...p, monitored: true, label: p.at.length ? label(p) : `${t.noResult}: ${label(p)}` })),
     ...unmonitored(of).map((p) => ({ ...p, at: [], outcome: [], label: `${t.notLookedFor}: ${label(p)}` }))];

@@ -26,7 +26,7 @@ const wide = matchMedia('(min-width: 60.01rem)'); // else what is asked for fold
 
 const Item = ({ item: i }) => <li><label>
   <input type="checkbox" value={i.itemId} checked={asked.items.includes(i.itemId)} onChange={(e) => choose(i.itemId, e.currentTarget.checked)} />
-  <span>{i.name ?? i.itemId}<small>{[i.brand, i.ean ?? i.pzn ?? i.asin].filter(Boolean).join(' · ')}</small></span>
+  <span><span class="product" title={i.name}>{i.name ?? i.itemId}</span><small>{[i.brand, i.ean ?? i.pzn ?? i.asin].filter(Boolean).join(' · ')}</small></span>
 </label></li>;
 
 function showItems() {

@@ -9,6 +9,9 @@ import { show } from './zone.js';
 /** Badge shows an outcome; none: there is no row, restricted: the shop let nobody look. */
 export const Badge = ({ outcome }) => <span class={`badge ${outcome}`}>{t[{ none: 'noResult', restricted: 'accessRestricted' }[outcome] ?? outcome]}</span>;
 
+/** Product is a name of a product, as far as it fits on three lines. */
+export const Product = ({ id }) => <span class="product" title={itemName(id)}>{itemName(id)}</span>;
+
 /** offerId names a row among the newest of its pairs. */
 export const offerId = (r) => `${r.itemId} ${r.site} ${r.merchant}`;
 
@@ -20,7 +23,7 @@ const flag = (v) => (v === undefined ? '' : v ? t.yes : t.no);
 /** columns of rows, the prices where a phone shows them; the site only where there can be several. */
 export function columns(zone) {
   return [
-    { name: 'product', title: t.product, text: (r) => itemName(r.itemId), value: (r) => itemName(r.itemId) },
+    { name: 'product', title: t.product, text: (r) => <Product id={r.itemId} />, value: (r) => itemName(r.itemId) },
     { name: 'price', title: t.price, number: true, text: (r) => money(r.price, r.currencyCode), value: (r) => r.price, group: (r) => r.currencyCode },
     { name: 'total', title: t.total, number: true, text: total, value: (r) => r.totalPrice, group: (r) => r.currencyCode },
     { name: 'merchant', title: t.merchant, text: (r) => r.merchant ?? '', value: (r) => r.merchant },

@@ -126,6 +126,7 @@ async function readme() {
   for (const colorScheme of ['dark', 'light']) {
     await page.emulateMedia({ colorScheme });
     await page.waitForTimeout(300); // the chart takes its colours
+    await page.hover('#chart', { position: { x: 420, y: 200 } });
     await picture(page, `readme ${colorScheme}`);
   }
   await page.context().close();
