@@ -62,6 +62,7 @@ func (b *begins) CreateStream(ctx context.Context, c jetstream.StreamConfig) (je
 // TestStreamsOfAClusterThatBegins: streams wait for a cluster that has not placed
 // them yet, and for no other refusal, nor longer than the caller.
 func TestStreamsOfAClusterThatBegins(t *testing.T) {
+	t.Parallel()
 	js, err := jetstream.New(dial(t, testserver.NATS(t)))
 	must(t, err)
 	if err := ingest.EnsureStreams(t.Context(), &begins{js, 10052, 1}, ingest.StreamConfig{}); err == nil {
@@ -160,6 +161,7 @@ func TestConsumerOnALateFollower(t *testing.T) {
 // A sink that refuses a gap ends the loop: whoever leads next asks it again where
 // to resume.
 func TestSinkRefusesAGap(t *testing.T) {
+	t.Parallel()
 	nc, js := connect(t)
 	publish(t, nc, observations(0, 1))
 	gap := fmt.Errorf("something is missing: %w", event.ErrGap)
@@ -175,6 +177,7 @@ func TestSinkRefusesAGap(t *testing.T) {
 // What an operator deleted, or put into the stream under another subject, is
 // proved to be none of ours; everything else is applied: I1, I7.
 func TestConsumerPassesOverWhatIsNotThere(t *testing.T) {
+	t.Parallel()
 	nc, js := connect(t)
 	s, err := js.Stream(t.Context(), event.StreamObservations)
 	must(t, err)

@@ -14,6 +14,7 @@ import (
 )
 
 func TestConsumerEndsInOrder(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name    string
 		cause   error
@@ -68,6 +69,7 @@ func TestConsumerEndsInOrder(t *testing.T) {
 }
 
 func TestConsumerGraceIsLimited(t *testing.T) {
+	t.Parallel()
 	nc, js := connect(t)
 	publish(t, nc, observations(1, 1))
 	sink := newRecorder()
@@ -87,6 +89,7 @@ func TestConsumerGraceIsLimited(t *testing.T) {
 
 // Messages as large as the server takes must not stand in the way for ever.
 func TestConsumerReadsTheLargest(t *testing.T) {
+	t.Parallel()
 	nc, js := connect(t)
 	s, err := js.Stream(t.Context(), event.StreamObservations)
 	must(t, err)

@@ -19,6 +19,7 @@ import (
 // catalogue passes both at the next border; when the first fails, both come
 // again, in order.
 func TestConsumerGivesTheNextBatchWhileOneIsWritten(t *testing.T) {
+	t.Parallel()
 	nc, js := connect(t)
 	for i := range 100 {
 		publish(t, nc, observations(i, 1))
@@ -69,6 +70,7 @@ func TestConsumerGivesTheNextBatchWhileOneIsWritten(t *testing.T) {
 
 // A batch that is not full waits while another is written, and grows.
 func TestConsumerGivesSmallBatchesToAnIdleSinkOnly(t *testing.T) {
+	t.Parallel()
 	nc, js := connect(t)
 	sink := newRecorder()
 	release := make(chan struct{})
@@ -89,6 +91,7 @@ func TestConsumerGivesSmallBatchesToAnIdleSinkOnly(t *testing.T) {
 
 // Whatever fence a leader met that is newer: it stops at once, and says so.
 func TestDeposedSinkEndsTheLoopAndTheTerm(t *testing.T) {
+	t.Parallel()
 	nc, js := connect(t)
 	publish(t, nc, observations(0, 1))
 	deposed := fmt.Errorf("observations: %w", event.ErrDeposed)
@@ -132,6 +135,7 @@ func TestDeposedSinkEndsTheLoopAndTheTerm(t *testing.T) {
 // Whatever refuses for good ends the loop, the term and the role: the lease is
 // free for another, and the error says why.
 func TestRefusingSinkEndsTheRole(t *testing.T) {
+	t.Parallel()
 	nc, js := connect(t)
 	publish(t, nc, observations(0, 1))
 	refused := fmt.Errorf("the tables are others: %w", event.ErrRefused)
@@ -166,6 +170,7 @@ func TestRefusingSinkEndsTheRole(t *testing.T) {
 // A sink that began with other messages than the stream has now gets them in a
 // new epoch, behind what it applied, and the loop ends: what it knew is void.
 func TestSinkFindsAFork(t *testing.T) {
+	t.Parallel()
 	nc, js := connect(t)
 	for n := range 9 {
 		publish(t, nc, observations(n+1, 1))
@@ -221,6 +226,7 @@ func (r refuses) BeginObservations(context.Context, *event.Batch) func() error {
 // TestMessagesGoToAnother: what waits goes to a leader that was deposed and
 // had asked for it; the new one does not wait until it comes again by itself.
 func TestMessagesGoToAnother(t *testing.T) {
+	t.Parallel()
 	nc, js := connect(t)
 	publish(t, nc, item(1, 1), observations(1, 1))
 	config := ingest.ConsumerConfig{AckWait: 10 * time.Minute}

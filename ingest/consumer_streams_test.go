@@ -13,6 +13,7 @@ import (
 )
 
 func TestConsumerStartsOverWithANewStream(t *testing.T) {
+	t.Parallel()
 	nc, js := connect(t)
 	for i := range 10 {
 		publish(t, nc, observations(i, 1))
@@ -39,6 +40,7 @@ func TestConsumerStartsOverWithANewStream(t *testing.T) {
 // A stream that lost its tail gives the lost sequences to other events. They
 // must not be taken for those that are done.
 func TestConsumerBeginsANewEpochAfterALostTail(t *testing.T) {
+	t.Parallel()
 	nc, js := connect(t)
 	for i := range 5 {
 		publish(t, nc, observations(i, 1))
@@ -70,6 +72,7 @@ func TestConsumerBeginsANewEpochAfterALostTail(t *testing.T) {
 // A stream that was restored from an old copy gives sequences again, maybe
 // before anybody looks: what was taken tells from where on they are others.
 func TestConsumerFindsSequencesGivenAgain(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		messages, applied, same int
 		resume                  int          // the sink's checkpoint, when it crashed before the last; 0: applied
@@ -135,6 +138,7 @@ func TestConsumerFindsSequencesGivenAgain(t *testing.T) {
 // Someone else on the same durable consumer takes deliveries away. The loop
 // must notice and get them all the same.
 func TestConsumerNoticesAThief(t *testing.T) {
+	t.Parallel()
 	nc, js := connect(t)
 	sink := newRecorder()
 	c := run(t, js, ingest.ConsumerConfig{Linger: time.Millisecond}, sink)

@@ -15,6 +15,7 @@ import (
 )
 
 func TestConsumerAppliesTheCatalogueFirstThenEverythingInOrder(t *testing.T) {
+	t.Parallel()
 	nc, js := connect(t)
 	var want, wantItems []string
 	for i := range 200 {
@@ -60,6 +61,7 @@ func TestConsumerAppliesTheCatalogueFirstThenEverythingInOrder(t *testing.T) {
 }
 
 func TestConsumerGoesOnWhereTheSinkIs(t *testing.T) {
+	t.Parallel()
 	nc, js := connect(t)
 	sink := newRecorder()
 	want := 0
@@ -86,6 +88,7 @@ func TestConsumerGoesOnWhereTheSinkIs(t *testing.T) {
 // The sink's knowledge decides, not the server's: here the sink lost its last
 // batches, which the server saw acknowledged.
 func TestConsumerStepsBackWhenTheSinkIsBehind(t *testing.T) {
+	t.Parallel()
 	nc, js := connect(t)
 	for i := range 20 {
 		publish(t, nc, observations(i, 1))
@@ -110,6 +113,7 @@ func TestConsumerStepsBackWhenTheSinkIsBehind(t *testing.T) {
 }
 
 func TestConsumerPutsPoisonIntoTheDeadLetters(t *testing.T) {
+	t.Parallel()
 	nc, js := connect(t)
 	send := func(subject, body string) {
 		if _, err := js.Publish(t.Context(), subject, []byte(body)); err != nil {
@@ -200,6 +204,7 @@ func TestConsumerPutsPoisonIntoTheDeadLetters(t *testing.T) {
 }
 
 func TestConsumerRetriesTheSinkWithTheSameBatch(t *testing.T) {
+	t.Parallel()
 	nc, js := connect(t)
 	for i := range 30 {
 		publish(t, nc, observations(i, 1))
@@ -238,6 +243,7 @@ func TestConsumerRetriesTheSinkWithTheSameBatch(t *testing.T) {
 // While the sink is stuck the server gives up waiting and delivers again;
 // none of it may reach the sink twice.
 func TestConsumerDropsWhatIsDeliveredAgain(t *testing.T) {
+	t.Parallel()
 	nc, js := connect(t)
 	for i := range 300 {
 		publish(t, nc, observations(i, 1))
@@ -261,6 +267,7 @@ func TestConsumerDropsWhatIsDeliveredAgain(t *testing.T) {
 }
 
 func TestConsumerOutlivesTheServer(t *testing.T) {
+	t.Parallel()
 	n := startServer(t)
 	nc, js := streams(t, dial(t, n.url()))
 	sink := newRecorder()

@@ -50,6 +50,7 @@ func packed(t testing.TB, how string, plain []byte) []byte {
 }
 
 func TestLines(t *testing.T) {
+	t.Parallel()
 	plain := append([]byte("\xef\xbb\xbf"), ndjson(t, observations(1, 2), item(2, 1))...)
 	plain = append(plain, "\r\n  \nnot json\n"...)
 	plain = append(plain, strings.Repeat("x", event.MaxBytes+500)...)
@@ -104,6 +105,7 @@ func TestLines(t *testing.T) {
 }
 
 func TestPublishFiles(t *testing.T) {
+	t.Parallel()
 	nc, js := connect(t)
 	dir := t.TempDir()
 	write := func(name string, b []byte) string {

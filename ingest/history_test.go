@@ -13,6 +13,7 @@ import (
 // TestHistory reads back what a stream holds: ranges, headers alone, one
 // message, and nothing where there is nothing.
 func TestHistory(t *testing.T) {
+	t.Parallel()
 	nc, js := connect(t)
 	h := ingest.NewHistory(js)
 	read := func(r event.ReadRequest) (seqs []uint64, last event.Stored) {

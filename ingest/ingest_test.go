@@ -14,6 +14,7 @@ import (
 )
 
 func TestConfigNamesEveryFault(t *testing.T) {
+	t.Parallel()
 	err := ingest.Config{
 		URL: "http://user:hunter2@host, nats://ok:4222, ::hunter2", Token: "hunter2", CAFile: "/nowhere/ca.pem", CertFile: "c.pem", ConnectTimeout: -1,
 	}.Validate()
@@ -37,6 +38,7 @@ func TestConfigNamesEveryFault(t *testing.T) {
 }
 
 func TestStreamsKeepWhatAnOperatorRaised(t *testing.T) {
+	t.Parallel()
 	_, js := connect(t)
 	ctx := t.Context()
 	get := func(name string) jetstream.StreamConfig {
@@ -72,6 +74,7 @@ func TestStreamsKeepWhatAnOperatorRaised(t *testing.T) {
 }
 
 func TestCatalogKeepsTheLastStateAndRefusesTheRest(t *testing.T) {
+	t.Parallel()
 	nc, js := connect(t)
 	stats := publish(t, nc, item(1, 1), item(2, 1), item(1, 2), item(1, 3))
 	if stats.Accepted != 4 {

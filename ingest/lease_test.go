@@ -84,6 +84,7 @@ func (h *history) check(t *testing.T, want ...string) {
 }
 
 func TestLeaseHasOneLeaderAndPassesOn(t *testing.T) {
+	t.Parallel()
 	_, js := connect(t)
 	var h history
 	stopA := h.candidate(t, "a", js)
@@ -102,6 +103,7 @@ func TestLeaseHasOneLeaderAndPassesOn(t *testing.T) {
 }
 
 func TestLeaseZombieLoses(t *testing.T) {
+	t.Parallel()
 	n := startServer(t)
 	_, js := streams(t, dial(t, n.url()))
 	line := newProxy(t, strings.TrimPrefix(n.url(), "nats://"))
@@ -124,6 +126,7 @@ func TestLeaseZombieLoses(t *testing.T) {
 }
 
 func TestLeaseOutlivesTheServer(t *testing.T) {
+	t.Parallel()
 	n := startServer(t)
 	_, js := streams(t, dial(t, n.url()))
 	var h history
@@ -137,6 +140,7 @@ func TestLeaseOutlivesTheServer(t *testing.T) {
 }
 
 func TestLeaseGivesBackTheLeadersError(t *testing.T) {
+	t.Parallel()
 	_, js := connect(t)
 	want := errors.New("no database")
 	l, err := ingest.NewLease(ingest.LeaseConfig{Key: "projector.0"}, js, nil)
@@ -151,6 +155,7 @@ func TestLeaseGivesBackTheLeadersError(t *testing.T) {
 // TestLeaseAloneTakesOverAtOnce: whoever knows that nobody else runs does not
 // wait for a dead leader's lease to run out.
 func TestLeaseAloneTakesOverAtOnce(t *testing.T) {
+	t.Parallel()
 	_, js := connect(t)
 	kv, err := js.CreateOrUpdateKeyValue(t.Context(), jetstream.KeyValueConfig{Bucket: ingest.BucketLeases, History: 1})
 	must(t, err)
@@ -170,6 +175,7 @@ func TestLeaseAloneTakesOverAtOnce(t *testing.T) {
 // TestLeaseForce: a lease is taken from a living leader, who ends, does not
 // take it back although it was alone when it began, and leads again later.
 func TestLeaseForce(t *testing.T) {
+	t.Parallel()
 	_, js := connect(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
@@ -229,6 +235,7 @@ func TestLeaseForce(t *testing.T) {
 // counts its revisions from 1; the fences rise all the same, or whoever leads
 // then would be refused by the tables.
 func TestLeaseFencesRiseWithANewBucket(t *testing.T) {
+	t.Parallel()
 	_, js := connect(t)
 	l, err := ingest.NewLease(ingest.LeaseConfig{Key: ingest.ProjectorLease(0, 1), TTL: time.Second}, js, logger(t))
 	must(t, err)
@@ -252,6 +259,7 @@ func TestLeaseFencesRiseWithANewBucket(t *testing.T) {
 // higher, and so have those of everyone after it; the leader of another partition
 // keeps its lease.
 func TestLeaseFenceComesFromTheTables(t *testing.T) {
+	t.Parallel()
 	for name, ahead := range map[string]uint64{"old copy": 100_000, "a clock a year ahead": (365 * 24 * 3_600_000) << 22} {
 		t.Run(name, func(t *testing.T) {
 			_, js := connect(t)

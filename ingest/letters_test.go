@@ -17,6 +17,7 @@ import (
 // TestDeadLetters: letters are listed newest first and by reason, replayed
 // where their event belongs, marked, and refused where a replay would do harm.
 func TestDeadLetters(t *testing.T) {
+	t.Parallel()
 	nc, js := connect(t)
 	ctx := t.Context()
 	send := func(subject string, e *event.Event, change func(string) string) {

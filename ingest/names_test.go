@@ -14,6 +14,7 @@ import (
 // TestNames: what runs finds its lease and its place under these names after
 // an upgrade, so that they never change.
 func TestNames(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		partition, partitions    int
 		lease, consumer, rebuild string
@@ -36,6 +37,7 @@ func TestNames(t *testing.T) {
 // of two lead at the same time, each from the beginning of the streams to
 // their end, and none disturbs another.
 func TestNumbersOfPartitionsBesideEachOther(t *testing.T) {
+	t.Parallel()
 	const total = 200
 	nc, js := connect(t)
 	type place struct{ partition, partitions int }

@@ -16,6 +16,7 @@ import (
 // TestEpochBegunByAnotherPartition: the one that finds the lost tail marks it,
 // once; the one that knows nothing of it follows without being restarted.
 func TestEpochBegunByAnotherPartition(t *testing.T) {
+	t.Parallel()
 	nc, js := connect(t)
 	for n := range 5 {
 		publish(t, nc, observations(n, 1))
@@ -53,6 +54,7 @@ func TestEpochBegunByAnotherPartition(t *testing.T) {
 // is the same still only others could say, and what is left to the old epoch
 // nobody would read.
 func TestShortStreamOfWhichAPartitionKnowsNothing(t *testing.T) {
+	t.Parallel()
 	nc, js := connect(t)
 	var want []string
 	for n := range 12 {
@@ -77,6 +79,7 @@ func TestShortStreamOfWhichAPartitionKnowsNothing(t *testing.T) {
 // lost tail goes on from where it was, through all epochs since: a partition
 // that stood still, tables rebuilt, tables of an older backup.
 func TestWhoIsBehindANewEpoch(t *testing.T) {
+	t.Parallel()
 	nc, js := connect(t)
 	for n := range 12 {
 		publish(t, nc, observations(n, 1), item(n+1, 1))
@@ -135,6 +138,7 @@ func TestWhoIsBehindANewEpoch(t *testing.T) {
 // TestForkFarBehindOthersMessages: the newest event that a partition knows may
 // be further back than it looks for others' sake.
 func TestForkFarBehindOthersMessages(t *testing.T) {
+	t.Parallel()
 	nc, js := connect(t)
 	publish(t, nc, observations(2, 1), observations(4, 1)) // of partition 1; it took the first
 	const others = 75_000
@@ -163,6 +167,7 @@ func TestForkFarBehindOthersMessages(t *testing.T) {
 // than before. The loop had passed over messages of others up to there, knows
 // no event of them, and yet must read what stands there now.
 func TestTailLostWhilePassedOver(t *testing.T) {
+	t.Parallel()
 	n := startServer(t)
 	nc, js := streams(t, dial(t, n.url()))
 	publish(t, nc, observations(2, 1)) // of partition 1

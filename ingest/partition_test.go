@@ -27,6 +27,7 @@ func of(n, partitions int) int { return event.Partition(observations(n, 1).Subje
 // what cannot be read is buried once: by the owner of its site, or by whoever
 // first meets it in the catalogue.
 func TestPartitionsShareTheStream(t *testing.T) {
+	t.Parallel()
 	const partitions, total = 3, 400
 	nc, js := connect(t)
 	want := make([][]string, partitions)
@@ -97,6 +98,7 @@ func TestPartitionsShareTheStream(t *testing.T) {
 // gets few batches, which reach further than those of a busy one, and its
 // loop is never stuck for want of acknowledgements.
 func TestQuietPartitionReachesTheEnd(t *testing.T) {
+	t.Parallel()
 	nc, js := connect(t)
 	const backlog = 2000
 	for range backlog / 100 {
@@ -141,6 +143,7 @@ func TestQuietPartitionReachesTheEnd(t *testing.T) {
 // TestOwnMessageEndsTheWait: what is ours waits no longer because of those
 // that were passed over before it.
 func TestOwnMessageEndsTheWait(t *testing.T) {
+	t.Parallel()
 	nc, js := connect(t)
 	sink := newRecorder()
 	c := share(1, 2)
@@ -157,6 +160,7 @@ func TestOwnMessageEndsTheWait(t *testing.T) {
 
 // TestTakeoverWithinOnePartition leaves the others alone.
 func TestTakeoverWithinOnePartition(t *testing.T) {
+	t.Parallel()
 	const total = 300
 	nc, js := connect(t)
 	sinks := []*recorder{newRecorder(), newRecorder()}
@@ -185,6 +189,7 @@ func TestTakeoverWithinOnePartition(t *testing.T) {
 // TestWaitAppliedWaitsForAllPartitions of the number that it was told, or the
 // only one there is, and for nobody else.
 func TestWaitAppliedWaitsForAllPartitions(t *testing.T) {
+	t.Parallel()
 	nc, js := connect(t)
 	if err := ingest.WaitApplied(t.Context(), js, 0); err == nil || !strings.Contains(err.Error(), "no projector") {
 		t.Errorf("nobody ran: %v", err)
@@ -235,6 +240,7 @@ func TestWaitAppliedWaitsForAllPartitions(t *testing.T) {
 }
 
 func TestConsumerConfigOfPartitions(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		partition, partitions int
 		want                  string

@@ -18,6 +18,7 @@ import (
 )
 
 func TestPublisherCountsWhatWasAcknowledged(t *testing.T) {
+	t.Parallel()
 	nc, js := connect(t)
 	p := newPublisher(t, nc, ingest.PublisherConfig{MaxInFlight: 8})
 	for range 2 {
@@ -45,6 +46,7 @@ func TestPublisherCountsWhatWasAcknowledged(t *testing.T) {
 }
 
 func TestPublisherKeepsTheOrderOfARecord(t *testing.T) {
+	t.Parallel()
 	n := startServer(t)
 	nc, js := streams(t, dial(t, n.url()))
 	p := newPublisher(t, nc, ingest.PublisherConfig{AckTimeout: time.Second})
@@ -74,6 +76,7 @@ func TestPublisherKeepsTheOrderOfARecord(t *testing.T) {
 }
 
 func TestPublisherTellsWhatCannotHeal(t *testing.T) {
+	t.Parallel()
 	t.Run("no stream", func(t *testing.T) {
 		n := startServer(t)
 		p := newPublisher(t, dial(t, n.url()), ingest.PublisherConfig{NoStreamWait: 300 * time.Millisecond})
@@ -149,6 +152,7 @@ func TestPublisherTellsWhatCannotHeal(t *testing.T) {
 }
 
 func TestPublisherFullStreamIsWaitedForUntilTheCallerLeaves(t *testing.T) {
+	t.Parallel()
 	nc, js := connect(t)
 	s, _ := js.Stream(t.Context(), event.StreamObservations)
 	config := s.CachedInfo().Config

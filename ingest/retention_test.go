@@ -15,6 +15,7 @@ import (
 // TestRetention: ages are set shorter and longer, and stay; nothing is removed
 // that a partition has not applied, up to the message: I1.
 func TestRetention(t *testing.T) {
+	t.Parallel()
 	_, js := connect(t)
 	ctx := t.Context()
 	age := func(name string) time.Duration {
@@ -71,6 +72,7 @@ func TestRetention(t *testing.T) {
 // tenths of the bytes are left; none of the last 24 hours, and none that is not
 // applied. Afterwards it has its own age again.
 func TestRetentionBySize(t *testing.T) {
+	t.Parallel()
 	_, js := connect(t)
 	ctx := t.Context()
 	body := []byte(strings.Repeat("x", 1000))

@@ -24,6 +24,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	testserver.AtOnce(6) // each has a server of its own, and mostly waits
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/nats-io/nats-server/v2/server/ats.Register.func1"))
 }
 

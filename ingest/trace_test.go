@@ -30,6 +30,7 @@ func named(spans *tracetest.SpanRecorder, name string) []sdktrace.ReadOnlySpan {
 // its messages were published in, and the sink works within it. Headers that
 // are no trace context (W3C, 3.2), or of a trace that is not kept, count as none.
 func TestTraceFromPublisherToSink(t *testing.T) {
+	t.Parallel()
 	nc, js := connect(t)
 	publishing, published := tracer(1)
 	p := newPublisher(t, nc, ingest.PublisherConfig{Tracer: publishing})
@@ -91,6 +92,7 @@ func TestTraceFromPublisherToSink(t *testing.T) {
 // TestPublisherWritesNoHeader of a trace that is not kept: nobody could follow
 // it.
 func TestPublisherWritesNoHeader(t *testing.T) {
+	t.Parallel()
 	nc, js := connect(t)
 	for i, share := range []float64{0, 1} {
 		publishing, _ := tracer(share)
@@ -111,6 +113,7 @@ func TestPublisherWritesNoHeader(t *testing.T) {
 
 // TestSettled: of every event that was sent is told what became of it.
 func TestSettled(t *testing.T) {
+	t.Parallel()
 	nc, _ := connect(t)
 	var mu sync.Mutex
 	got := map[bool]int{}

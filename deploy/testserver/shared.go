@@ -2,9 +2,11 @@ package testserver
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 )
@@ -38,6 +40,14 @@ func Main(m *testing.M) {
 		end()
 	}
 	os.Exit(code)
+}
+
+// AtOnce lets so many parallel tests of a package run at a time, unless the
+// flag -parallel says how many; processors would be too few for tests that wait.
+func AtOnce(n int) {
+	if err := flag.Set("test.parallel", strconv.Itoa(n)); err != nil {
+		panic(err)
+	}
 }
 
 var (

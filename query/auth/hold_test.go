@@ -197,6 +197,7 @@ func TestHoldsCostOneQuestion(t *testing.T) {
 
 // A running node takes over what happens to its key files.
 func TestKeyFilesAreFollowed(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	name := func(s string) string { return filepath.Join(dir, s) }
 	for _, f := range []string{"signing", "other", "next"} {

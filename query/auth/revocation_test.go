@@ -145,6 +145,7 @@ func TestRevocationSurvivesDeletion(t *testing.T) {
 // What the bucket keeps of a token goes when the token does: a clock that
 // runs ahead leaves a second of life here.
 func TestRevocationsExpire(t *testing.T) {
+	t.Parallel()
 	address := testserver.NATS(t)
 	r := node(t, address)
 	must(t, r.Revoke(t.Context(), "a", time.Now().Add(-59*time.Second))) // 60 s are added for clocks
@@ -165,6 +166,7 @@ func TestRevocationsExpire(t *testing.T) {
 // A node that is cut off refuses every token that it does not know to be
 // revoked, and heals with what was revoked meanwhile.
 func TestRevocationFailsClosed(t *testing.T) {
+	t.Parallel()
 	address := testserver.NATS(t)
 	through, proxied := proxy.Before(t, address)
 	far := node(t, proxied, func(c *auth.RevocationConfig) { c.Stale = time.Second })
@@ -196,6 +198,7 @@ func TestRevocationFailsClosed(t *testing.T) {
 
 // A watch that goes quiet on a live connection is found out.
 func TestRevocationFindsAQuietWatch(t *testing.T) {
+	t.Parallel()
 	address := testserver.NATS(t)
 	r := node(t, address, func(c *auth.RevocationConfig) { c.Stale = time.Second })
 	nc, err := nats.Connect(address)

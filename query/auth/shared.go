@@ -49,6 +49,7 @@ func (c SharedConfig) Validate() error {
 const (
 	maxLease   = 32 // requests that a node takes at once
 	leaseShare = 16 // the part of what is left that a lease may take
+	leaseTries = 3  // of one request, whose leases end before it is counted
 )
 
 // sharedWindows counts by key in fixed windows, on all nodes together. What
@@ -151,14 +152,15 @@ func (w *sharedWindows) take(key string) (Quota, error) {
 	if q, err, done := w.decide(s); done { // the one before took enough
 		return q, err
 	}
-	if err := w.bucket.use(func(ctx context.Context, kv jetstream.KeyValue) error { return w.lease(ctx, kv, s) }); err != nil {
-		return w.alone.take(key)
+	for range leaseTries { // the window may end once what it gave is here
+		if err := w.bucket.use(func(ctx context.Context, kv jetstream.KeyValue) error { return w.lease(ctx, kv, s) }); err != nil {
+			break
+		}
+		if q, err, done := w.decide(s); done {
+			return q, err
+		}
 	}
-	q, err, done := w.decide(s)
-	if !done { // the window ended meanwhile
-		return w.alone.take(key)
-	}
-	return q, err
+	return w.alone.take(key)
 }
 
 func (w *sharedWindows) share(key string) *share {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"preismon/deploy/testserver"
 	"preismon/deploy/testserver/migrated"
 	"preismon/deploy/testserver/process"
 )
@@ -41,6 +42,7 @@ func TestEndsWithTheTest(t *testing.T) {
 		must(t, os.WriteFile(os.Getenv(parent+"_PID"), []byte(strconv.Itoa(r.PID())), 0o600))
 		select {}
 	}
+	testserver.Full(t, "a program that is built, and a test process that is killed")
 	self, err := os.Executable()
 	must(t, err)
 	program, err := process.Program()
