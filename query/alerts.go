@@ -15,7 +15,7 @@ import (
 // Bounds of a page of alerts.
 const (
 	MaxAlertRows  = 1_000 // that are examined
-	alertCaptures = 400   // per pair in the past that is read, approximately
+	alertCaptures = 400   // approximate number of past captures per pair
 	judgedBytes   = 128
 )
 
@@ -39,7 +39,7 @@ type Alert struct {
 	After         *MoverSide   `json:"after"`
 }
 
-// checkRule checks the rule of a feed of alerts that begins.
+// checkRule checks the rule of a new feed of alerts.
 func checkRule(r *alert.Rule) error {
 	if r == nil {
 		return invalid("rule: missing.")

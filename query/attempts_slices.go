@@ -13,8 +13,8 @@ import (
 var sliceLengths = []time.Duration{24 * time.Hour, 12 * time.Hour, 6 * time.Hour, time.Hour}
 
 // slices covers a part by consecutive closed windows that share no instant;
-// nil: most slices are not enough. The newest row of each pair cannot be found
-// in slices.
+// nil: the number allowed by most is not enough. The newest row of each pair
+// cannot be found in slices.
 func (w *wayOut) slices(ctx context.Context, p part, most int) ([]ResultsRequest, error) {
 	if w.latest != AllRows || p.window.To.IsZero() {
 		return nil, nil

@@ -49,8 +49,8 @@ func (m *batcher) begin(b *Block) {
 	m.e.beginFacts(b)
 }
 
-// make builds a batch of at most most rows in their order, starting at from,
-// and returns the index after its last row.
+// make builds a batch of the rows in their order, starting at from. It has no
+// more rows than most; make returns the index after its last row.
 func (m *batcher) make(from, most int) (*frame.Batch, int) {
 	b := m.b
 	to, room := from, batchBytes

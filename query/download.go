@@ -61,9 +61,8 @@ func (s *Service) Download(ctx context.Context, p Principal, r HistoryRequest) (
 // Open reads the content from a byte offset, from the first archive with a good
 // copy. Every byte returned was first verified against the catalogue's hash, or
 // against fingerprints of a copy that was. A damaged copy is skipped for
-// another; without a good one, Open fails, or Read if the damage came later.
-// The content holds at most DownloadBuffer bytes until Close, and is charged
-// for them.
+// another; without a good one, Open or a later Read fails. The content holds at
+// most DownloadBuffer bytes until Close, and is charged for them.
 func (d *Download) Open(ctx context.Context, offset int64) (content io.ReadCloser, err error) {
 	read, err := d.node.Begin(ctx, false, min(d.SizeBytes, DownloadBuffer))
 	if err != nil {

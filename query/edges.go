@@ -37,7 +37,7 @@ type edges struct {
 	known   bool
 	now     EdgeAt
 	moved   chan struct{} // closed when now changes
-	asked   chan struct{} // closed after each query for now
+	asked   chan struct{} // closed when now has been queried again
 	stop    context.CancelFunc
 }
 

@@ -151,7 +151,8 @@ func (e *Explanation) sums(ctx context.Context, from Store, v Visibility, q Resu
 	return ErrExplained
 }
 
-// feed ends the read of a feed. Its window is that of the captures.
+// feed ends the read of a feed, whose rows are placed by when they became
+// visible.
 func (e *Explanation) feed(in *read, limit, maxBytes int, now time.Time) error {
 	e.of(in, ExplainedWindow{formatBound(in.query.Window.From, in.zone), formatBound(in.query.Window.To, in.zone), in.echo.Timezone}, now)
 	e.Rows, e.Bytes = new(uint64(limit)), new(uint64(maxBytes))

@@ -22,7 +22,7 @@ type FeedRequest struct {
 	Rows ResultsRequest
 	// Lines: the JSON of the rows is separated by newlines, not by commas.
 	Lines bool
-	// Alerts returns the alerts that fire at the rows instead of the rows.
+	// Alerts: the page has the alerts that fire at the rows, not the rows.
 	// Limit still bounds the rows, which are then at most MaxAlertRows.
 	Alerts bool
 	// Rule is the rule of new alerts. A token holds it.

@@ -55,8 +55,8 @@ func (c *pageCollector) taken() (room int, last *Position, more bool) {
 }
 
 // firstFeedSlice is how many sequences the first statement of a page reads. A
-// statement with a limit sorts everything it finds, so a feed that is far
-// behind must read little more than it returns.
+// statement with a limit sorts everything it finds; in slices, even a feed that
+// is far behind reads little more than it returns.
 const (
 	firstFeedSlice  = 4_000
 	feedSliceGrowth = 4

@@ -94,8 +94,8 @@ func (m *ItemMarket) place(now *market, r ItemSummaryRequest, zone *zoneFormat) 
 }
 
 // ownOr returns the own offer and the offers that it is compared with. The own
-// offer is a request's candidate price, if its currency is that of the market,
-// or, without a candidate price, the caller's own.
+// offer is a request's candidate price, unless that is in another currency than
+// the market, or, without a candidate price, the caller's own.
 func (m *market) ownOr(r ItemSummaryRequest) (own *offer, others []offer) {
 	if r.CandidatePrice == "" {
 		return m.own(PositionsRequest{OwnMerchant: r.OwnMerchant})

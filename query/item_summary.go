@@ -99,8 +99,8 @@ type ItemMarket struct {
 	OwnPrice         *json.Number `json:"ownPrice"`
 	Rank             *int         `json:"rank"`             // of the own price: 1 plus the number of cheaper offers
 	RankWithShipping *int         `json:"rankWithShipping"` // the same by totals; the total of a reference price or a candidate is the price itself
-	// Position is what MarketPosition returns for the own price, along with the
-	// median; nil: there is no current offer, or only own ones.
+	// Position is what MarketPosition returns for the own price, compared with
+	// the median; nil: there is no current offer, or only own ones.
 	Position            *Standing         `json:"position"`
 	Low                 *ItemExtreme      `json:"low"` // of the window; nil: no price was observed
 	High                *ItemExtreme      `json:"high"`

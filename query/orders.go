@@ -168,8 +168,8 @@ func withPairs(v Visibility, orders []Order) (active []contracts.OrderID) {
 	return active
 }
 
-// addMonitoring adds the sites of the active orders, at most most over all
-// orders.
+// addMonitoring adds the sites of the active orders, and refuses more than most
+// over all orders.
 func (s *Service) addMonitoring(ctx context.Context, v Visibility, orders []Order, active []contracts.OrderID, most int) error {
 	var sites []OrderSite
 	if len(active) > 0 {

@@ -12,7 +12,7 @@ import (
 	"preismon/contracts"
 )
 
-// Reason is the newest that is known about a pair of an order: the public
+// Reason is the latest known state of a pair of an order: the public
 // enumeration OrderObservationReasonCode.
 type Reason uint8
 

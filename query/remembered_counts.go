@@ -8,8 +8,8 @@ import (
 	"preismon/contracts"
 )
 
-// Tally implements Store. It does not remember a window that ends now, since no
-// other request will have the same.
+// Tally implements Store. It does not remember a window that depends on the
+// current time, since no other request will have the same.
 func (r *remembering) Tally(ctx context.Context, v Visibility, q *ResultsQuery) ([]SiteTally, error) {
 	return recallCounts(ctx, r, "tally", v, q, r.tally)
 }

@@ -194,8 +194,8 @@ type ResultsQuery struct {
 	Selectors Selectors
 	Latest    Latest
 	Window    contracts.Window // a zero end is open
-	// FromNow and ToNow: this bound of the window depends on when the request
-	// arrived, so that no two requests have the same.
+	// FromNow and ToNow report which bounds of the window depend on when the
+	// request arrived: no two requests have the same.
 	FromNow, ToNow bool
 	Ascending      bool
 	After          *Position // nil: from the start

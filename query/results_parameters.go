@@ -40,7 +40,7 @@ type Parameter struct {
 	Kind     ParameterKind
 	Values   []string // of a text; nil: any
 	Requires string
-	// Fed: a feed can have it. With the others, results change by more than the
+	// Fed: feeds support it. With the others, results change by more than the
 	// rows that become visible: the client itself keeps the newest row of a
 	// pair, and the catalogue's facts about products and sites change
 	// independently of rows.

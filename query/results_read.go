@@ -224,7 +224,7 @@ const (
 	optimisticShare = 0.4
 	firstSliceShare = 256 // of the window
 	sliceGrowth     = 4
-	quickSlice      = 20 // the fraction of the soft deadline below which slices grow
+	quickSlice      = 20 // divisor of the soft deadline: slices that take less time grow
 )
 
 // readPage fills the collector and returns the place where the next page

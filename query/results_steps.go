@@ -96,9 +96,8 @@ func (s *Service) stream(ctx context.Context, seen *sight, r ResultsRequest, w R
 	return s.budget(ctx, s.executeStream(ctx, in, w, holds, look, token))
 }
 
-// acceptStream takes a stream through the steps up to admit. token is to be
-// called after the last row, and issues the stream's token for the feed, if
-// requested.
+// acceptStream takes a stream through the steps up to admit. After the last
+// row, token issues the stream's token for the feed, if one is requested.
 func (s *Service) acceptStream(ctx context.Context, seen *sight, r ResultsRequest) (in *read, token func(context.Context) error, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.HardBudget)
 	defer cancel()

@@ -24,9 +24,10 @@ type TableStream interface {
 	ResultsStream
 	// Flat reports whether the stream expects the columns of Flat.
 	Flat() bool
-	// Make gets a batch, of which nothing may be kept, and encodes it in the
-	// form of the stream, both once a processor is free. It returns the size of
-	// the result, which Send sends, with its number of rows.
+	// Make calls its argument for a batch, of which nothing may be kept, and
+	// encodes it in the form of the stream, both once a processor is free. It
+	// returns the size of the result. Send sends the result, which holds so
+	// many rows.
 	Make(func() *frame.Batch) (bytes int, err error)
 	Send(rows int) error
 }
