@@ -204,7 +204,8 @@ func (e *EdgeAt) within(at FeedPlace, a *Access) bool {
 }
 
 // openSince opens the state of a token, which must not be sent with a query.
-// Again returns advice on how to begin again what the state belongs to.
+// The argument again returns advice on how to begin again what the state
+// belongs to.
 func (s *Service) openSince(bound binding, since string, beside ResultsRequest, state any, again func() string) error {
 	if beside != (ResultsRequest{}) {
 		return invalid("since: it holds what it is of. Send no selectors, filters, window or field groups beside it.")
