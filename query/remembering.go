@@ -16,9 +16,10 @@ import (
 
 // remembering is a Store that remembers answers by their question, the caller's
 // visibility and its snapshot, and those about observations also by their
-// watermark. Each request reads these three with a statement that began after
-// the request arrived, so a remembered answer is what the tables would return.
-// See contracts/decisions/028-what-a-node-remembers.md.
+// watermark. Each request reads visibility, snapshot and watermark with a
+// statement that began after the request arrived, so a remembered answer is
+// what the tables would return. See
+// contracts/decisions/028-what-a-node-remembers.md.
 type remembering struct {
 	Store
 	answers *cache.Cache[answerKey, answer]
