@@ -10,8 +10,8 @@ import (
 	"preismon/contracts/fault"
 )
 
-// Principal is the caller of a request, as its token says: no more than who
-// it is. What it may see is read from the catalogue with each request.
+// Principal is the caller of a request, according to its token: only its
+// identity. What it may see is read from the catalogue with each request.
 type Principal struct{ Account contracts.AccountID }
 
 // Access is what an account may do now.
@@ -23,43 +23,46 @@ type Access struct {
 	Visibility     Visibility
 	// Watermark is how far every table is complete.
 	Watermark Watermark
-	// Generation of the rows, as of Edge.
+	// Generation of the rows, as in Edge.
 	Generation uint64
 }
 
-// Visibility is the one description of what a caller sees: the pairs of the
+// Visibility is the only description of what a caller sees: the pairs of the
 // mandate's scope in its version in force, narrowed by the account.
 type Visibility struct {
 	Mandate contracts.MandateID
-	// Versions of the mandate's scope in force, ascending: one of each partition
-	// of the observations that has one. None: no scope, nothing is visible.
+	// Versions of the mandate's scope in force, ascending: one for each
+	// partition of the observations that has one. None: no scope, nothing is
+	// visible.
 	Versions []uint64
 	// Applied: observations_by_mandate holds exactly the pairs of Versions,
 	// so that an account that sees its whole mandate needs no pair filter.
 	Applied bool
 	Scope   contracts.AccountScope
-	// Floor is the capture time from which on rows are kept, in Unix ms; 0: all
-	// are. What is older is not there, whether it was removed yet or not.
+	// Floor is the capture time from which rows are kept, in Unix ms; 0: all
+	// are. Older rows are not visible, whether or not they have been removed
+	// yet.
 	Floor int64 `json:",omitempty"`
-	// Snapshot is what this was read with; see there.
+	// Snapshot identifies the state that this was read at; see Snapshot.
 	Snapshot Snapshot
 }
 
-// Snapshot names how far the catalogue is applied and what is in force. What was
-// read at one snapshot of a store, by one caller and up to one watermark, is the
-// answer of any moment of the same, so it may be remembered by it. 0: it is not
-// known, and nothing may.
+// Snapshot identifies how far the catalogue is applied and what is in force.
+// What one caller read at one snapshot of a store, up to one watermark, is the
+// answer at any moment with the same three, so it may be remembered under them.
+// 0: unknown, and nothing may be remembered.
 type Snapshot uint64
 
-// same tells whether two callers, or one at two moments, see the same.
+// same reports whether two callers, or one at two moments, see the same.
 func (v Visibility) same(w Visibility) bool {
 	return v.Mandate == w.Mandate && v.Floor == w.Floor && slices.Equal(v.Versions, w.Versions) && v.Applied == w.Applied &&
 		v.Scope.AllOrders == w.Scope.AllOrders && slices.Equal(v.Scope.Orders, w.Scope.Orders) &&
 		v.Scope.AllSites == w.Scope.AllSites && slices.Equal(v.Scope.Sites, w.Scope.Sites)
 }
 
-// kept refuses a window that begins or ends before rows are kept: an answer would look
-// as if nothing had been captured there. One that is open begins at the floor.
+// kept refuses a window that begins or ends before the time from which rows are
+// kept: the answer would look as if nothing had been captured there. An open
+// window begins at the floor.
 func (v Visibility) kept(w contracts.Window) error {
 	below := func(t time.Time) bool { return !t.IsZero() && t.UnixMilli() < v.Floor }
 	if v.Floor == 0 || !below(w.From) && !below(w.To) {
@@ -68,7 +71,7 @@ func (v Visibility) kept(w contracts.Window) error {
 	return invalid("What was captured before %s is no longer kept. Ask for a time that begins there, or later.", formatInstant(fromMs(v.Floor), time.UTC))
 }
 
-// goesOn refuses a cursor of a walk that began before rows went.
+// goesOn refuses the cursor of a walk that began before old rows were removed.
 func (v Visibility) goesOn(floor int64) error {
 	if v.Floor != floor {
 		return errExpired
@@ -76,18 +79,18 @@ func (v Visibility) goesOn(floor int64) error {
 	return nil
 }
 
-// Nothing tells whether no pair at all can be visible.
+// Nothing reports whether no pair at all can be visible.
 func (v Visibility) Nothing() bool { return len(v.Versions) == 0 || v.Empty() }
 
-// Empty tells whether the account is let see nothing, whatever its mandate
-// has: neither pairs, nor orders, not even ones that are not active.
+// Empty reports whether the account may see nothing, whatever its mandate has:
+// neither pairs nor orders, not even inactive ones.
 func (v Visibility) Empty() bool {
 	return !v.Scope.AllOrders && len(v.Scope.Orders) == 0 || !v.Scope.AllSites && len(v.Scope.Sites) == 0
 }
 
-// Watermark is a place in the stream up to which every table is complete.
-// Reads look no further, so a page never shows half of a batch and a walk
-// never meets rows that arrived after it began.
+// Watermark is a place in the stream up to which every table is complete. Reads
+// look no further, so a page never shows half of a batch and a walk never meets
+// rows that arrived after it began.
 type Watermark struct {
 	Epoch uint32 `json:"e"`
 	Seq   uint64 `json:"s"`
@@ -110,7 +113,7 @@ func (s *Service) access(ctx context.Context, p Principal, area contracts.Permis
 	return a, nil
 }
 
-// May refuses a caller who may not read all of these areas.
+// May refuses a caller that may not read all of these areas.
 func (s *Service) May(ctx context.Context, p Principal, areas ...contracts.Permission) error {
 	ctx, cancel := s.within(ctx)
 	defer cancel()
@@ -121,7 +124,7 @@ func (s *Service) May(ctx context.Context, p Principal, areas ...contracts.Permi
 	return a.refused(areas...)
 }
 
-// account reads an account that is still good for reading.
+// account reads an account that may still read.
 func (s *Service) account(ctx context.Context, p Principal) (*Access, error) {
 	a, err := s.store.Access(ctx, p.Account)
 	switch {
@@ -135,8 +138,8 @@ func (s *Service) account(ctx context.Context, p Principal) (*Access, error) {
 	return a, nil
 }
 
-// refused is the refusal of the first area that the account may not read; nil:
-// it may read all.
+// refused returns the refusal of the first area that the account may not read;
+// nil: it may read all.
 func (a *Access) refused(areas ...contracts.Permission) error {
 	for _, area := range areas {
 		if !a.may(area) {

@@ -12,20 +12,20 @@ import (
 )
 
 // lastSeen remembers what each account saw when it was last read. It decides
-// nothing: rows read by it are given only when the account, read in the same
-// request, sees just that.
+// nothing: rows read by it are returned only if the account, read in the same
+// request, still sees exactly that.
 type lastSeen = *cache.Cache[contracts.AccountID, Visibility]
 
 func newLastSeen() lastSeen {
 	return cache.New(4<<20, func(_ contracts.AccountID, v Visibility) int { return sizeOf(reflect.ValueOf(v)) })
 }
 
-// pageAhead reads the page of a cursor while the account and its mandate's
-// scope are asked for, by what the account saw when it was last read; done
-// tells whether it did. They are what they were nearly always; when not, the page
-// is thrown away, and to be read by what the account sees now. Asking first would
-// make every page wait for it, as a first page has to: it is read up to the
-// watermark that is asked for with them.
+// pageAhead reads the page of a cursor by what the account saw when it was last
+// read, while the account and its mandate's scope are being read; done reports
+// whether the request is settled. Access rarely changes in between; if it did,
+// the page is discarded and must be read again by what the account sees now.
+// Reading the access first would delay every page, as it does a first page,
+// which is read up to the watermark that is returned with the access.
 func (s *Service) pageAhead(ctx context.Context, p Principal, plan *resultsPlan, r ResultsRequest, start time.Time) (page *ResultsPage, done bool, err error) {
 	seen, ok := s.seen.Get(p.Account)
 	if !ok || plan.cursor == "" {
@@ -55,8 +55,8 @@ func (s *Service) pageAhead(ctx context.Context, p Principal, plan *resultsPlan,
 	return nil, refused != nil, refused
 }
 
-// beside calls f in a goroutine of its own. What it gives waits for f; a panic
-// of f is one of who waits.
+// beside calls f in a goroutine of its own and returns a function that waits
+// for its result; a panic of f is raised again in the waiting caller.
 func beside[T any](f func() (T, error)) (wait func() (T, error)) {
 	var (
 		v        T

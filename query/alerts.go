@@ -14,32 +14,32 @@ import (
 
 // Bounds of a page of alerts.
 const (
-	MaxAlertRows  = 1_000 // that are looked at
-	alertCaptures = 400   // of the past of a pair, about
+	MaxAlertRows  = 1_000 // that are examined
+	alertCaptures = 400   // approximate number of past captures per pair
 	judgedBytes   = 128
 )
 
-// alertBytes is what the past of so many pairs takes, about.
+// alertBytes is roughly the memory that the past for so many rows takes.
 func alertBytes(rows int) int64 { return int64(mostCaptures(rows)) * judgedBytes }
 
-// mostCaptures bounds the past that is read for so many rows.
+// mostCaptures bounds the captures that are read for so many rows.
 func mostCaptures(rows int) int { return (rows + 100) * alertCaptures }
 
 // Alert is a capture at which a rule fires. See contracts/decisions/039-alerts.md.
 type Alert struct {
-	AlertID string            `json:"alertId"` // of the rule and the capture
+	AlertID string            `json:"alertId"` // identifies the rule and the capture
 	Rule    alert.Kind        `json:"rule"`
 	ItemID  contracts.ItemID  `json:"itemId"`
 	Site    contracts.SiteKey `json:"site"`
-	// ComparedPrice is what the price of After is compared with, in its currency:
-	// that of the rule, of the capture before, of the own offer, or the reference
-	// price; null of other rules.
+	// ComparedPrice is the price that After's price is compared with, in its
+	// currency: that of the rule, of the previous capture, of the own offer, or
+	// the reference price; null for other rules.
 	ComparedPrice *json.Number `json:"comparedPrice"`
-	Before        *MoverSide   `json:"before"` // the last capture that said otherwise; null: none in 168 hours
+	Before        *MoverSide   `json:"before"` // the last capture with a different finding; null: none in 168 hours
 	After         *MoverSide   `json:"after"`
 }
 
-// checkRule takes the rule of alerts that begin.
+// checkRule checks the rule of a new feed of alerts.
 func checkRule(r *alert.Rule) error {
 	if r == nil {
 		return invalid("rule: missing.")
@@ -50,12 +50,12 @@ func checkRule(r *alert.Rule) error {
 	return nil
 }
 
-// touched takes the captures that rows of a feed are of, each once.
+// touched collects the captures that the rows of a feed belong to, each once.
 type touched struct {
 	room     int
 	more     bool
 	last     *Position
-	begun    FeedPlace // a capture some rows of which were taken before
+	begun    FeedPlace // a capture of which some rows were taken before
 	captures []Position
 }
 
@@ -84,9 +84,9 @@ func (p FeedPlace) capture() FeedPlace {
 	return p
 }
 
-// fillAlerts fills the page with what fires at the rows behind the place of a
-// state. All rows of a capture are visible at once, so that one which a page
-// breaks off is told with its first row.
+// fillAlerts fills the page with the alerts that fire at the rows behind a
+// state's place. All rows of a capture become visible at once, so a capture
+// that a page cuts is reported with its first row.
 func (s *Service) fillAlerts(ctx context.Context, in *read, page *FeedPage, state *feedState, between byte) (FeedPlace, error) {
 	t := &touched{room: page.Limit, begun: state.At}
 	at, upToDate, err := s.readFeed(ctx, in, state.At, t)
@@ -121,7 +121,7 @@ type pastCapture struct {
 	alert.Judged
 }
 
-// alerts are those that fire at some captures, in their order.
+// alerts returns those that fire at some captures, in the captures' order.
 func (s *Service) alerts(ctx context.Context, in *read, rule *alert.Rule, at []Position, most int) ([]Alert, error) {
 	past, err := s.past(ctx, in, rule, at, most)
 	if err != nil {
@@ -174,8 +174,9 @@ func (p FeedPlace) compare(o FeedPlace) int {
 	return cmp.Or(p.mark().Compare(o.mark()), cmp.Compare(p.Capture, o.Capture), cmp.Compare(p.Offer, o.Offer))
 }
 
-// past reads the captures of the pairs of some captures by the place of the last
-// one, and judges them. Those of a pair are in the order of their places.
+// past reads and judges the captures, up to the place of the last given one, of
+// the pairs of these captures. Those of a pair are in the order of their
+// places.
 func (s *Service) past(ctx context.Context, in *read, rule *alert.Rule, at []Position, most int) (map[contracts.Pair][]pastCapture, error) {
 	past, earliest := map[contracts.Pair][]pastCapture{}, at[0].CapturedMs
 	var items []contracts.ItemID
@@ -218,19 +219,19 @@ func (s *Service) past(ctx context.Context, in *read, rule *alert.Rule, at []Pos
 	return past, nil
 }
 
-// folder makes captures of rows in the order of results, in which those of a
-// capture stand together.
+// folder builds captures from rows in the order of results, in which the rows
+// of a capture are adjacent.
 type folder struct {
 	rule       *alert.Rule
 	facts      siteFacts
 	references map[contracts.ItemID][]contracts.ReferencePrice
 	past       map[contracts.Pair][]pastCapture
-	room       int // for how many captures
+	room       int // for so many more captures
 	texts      map[string]string
 
 	pair  contracts.Pair
 	place FeedPlace
-	now   alert.Capture // no offers: none is begun
+	now   alert.Capture // no offers: none has begun
 }
 
 func (f *folder) take(b *Block) error {
@@ -254,7 +255,7 @@ func (f *folder) take(b *Block) error {
 	return nil
 }
 
-// end judges the capture that was begun.
+// end judges the capture that was being built.
 func (f *folder) end() {
 	captures, wanted := f.past[f.pair]
 	if len(f.now.Offers) == 0 || !wanted {
@@ -275,7 +276,7 @@ func (f *folder) end() {
 	})})
 }
 
-// text keeps one string of those that are equal.
+// text keeps one copy of equal strings.
 func (f *folder) text(b []byte) string {
 	s, ok := f.texts[string(b)]
 	if !ok {

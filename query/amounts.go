@@ -20,9 +20,9 @@ func decimal(amount int64, currency contracts.Currency) json.Number {
 	return json.Number(contracts.AppendMinor(nil, amount, currency.Digits()))
 }
 
-// percent is a part of a base in percent with two digits, halves rounded away
-// from zero; nil without a base. Amounts and counts alike are exact: a
-// hundred times the largest amount is still an int64.
+// percent returns a part of a base in percent with two digits, halves rounded
+// away from zero; nil without a base. It is exact for amounts and for counts: a
+// hundred times the largest amount still fits into an int64.
 func percent(part, base int64) *json.Number {
 	if base == 0 {
 		return nil

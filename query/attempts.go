@@ -10,22 +10,22 @@ import (
 	"preismon/contracts/fault"
 )
 
-// maxAttempts bounds the requests that stand for a refused one.
+// maxAttempts bounds the requests that replace a refused one.
 const maxAttempts = 60
 
-// Attempts gives requests to send in place of one that was refused as too
-// broad, ran out of its time budget, or has a window and nothing that says
-// where (RES-10b, GEN-G1 to GEN-G3). Each was checked by what accepts reads.
-// Together they give what the refused request asks for from its start, each
-// row once; its cursor is left out, everything else is kept, and times are
-// resolved to instants of UTC. Slices of a window come in the order of its
-// sort, sites and items by key.
+// Attempts returns requests to send in place of one that was refused as too
+// broad, ran out of its time budget, or has a window but no selector (RES-10b,
+// GEN-G1 to GEN-G3). Each was checked by the code that accepts reads. Together
+// they return what the refused request covers from its start, each row once;
+// its cursor is left out, everything else is kept, and times are resolved to
+// instants in UTC. Slices of a window come in the order of its sort, sites and
+// items by key.
 //
-// There are at most 60 attempts, and never a set that leaves a part out: none
-// means that no such set was found, that nothing is visible, or that the
-// error is another one. Where latestPerPair covers too many pairs even then,
-// the attempts ask for latestObservationPerPair instead: their rows hold each
-// row that was asked for, beside the other offers of the same captures.
+// There are at most 60 attempts, and never a set that omits a part: none means
+// that no such set was found, that nothing is visible, or that the error is a
+// different one. Where latestPerPair covers too many pairs even then, the
+// attempts use latestObservationPerPair instead: their rows include each
+// requested row, along with the other offers of the same captures.
 func (s *Service) Attempts(ctx context.Context, p Principal, r ResultsRequest, refused error) ([]ResultsRequest, error) {
 	var f *fault.Error
 	if !errors.As(refused, &f) {
@@ -40,7 +40,7 @@ func (s *Service) Attempts(ctx context.Context, p Principal, r ResultsRequest, r
 	r.Cursor = ""
 	plan, err := s.understand(p, r)
 	if err != nil {
-		return nil, nil // cannot be asked in another way
+		return nil, nil // cannot be requested in another way
 	}
 	ctx, cancel := s.within(ctx)
 	defer cancel()
@@ -56,7 +56,7 @@ func (s *Service) Attempts(ctx context.Context, p Principal, r ResultsRequest, r
 	return attempts, s.budget(ctx, err)
 }
 
-// hides tells whether a filter may match one row of a capture and not another
+// hides reports whether a filter may match one row of a capture and not another
 // one of its pair.
 func (q *ResultsQuery) hides() bool {
 	other := *q
@@ -64,28 +64,29 @@ func (q *ResultsQuery) hides() bool {
 	return other.Filtered()
 }
 
-// wayOut looks for attempts. Its methods give nil where there are none, and an
-// empty list where there is nothing to ask for.
+// wayOut looks for attempts. Its methods return nil where there are none, and
+// an empty list where there is nothing to request.
 type wayOut struct {
 	service   *Service
 	principal Principal
 	access    *Access
 	asked     ResultsRequest
 	latest    Latest
-	filtered  bool // a newest set may lack a newest row
-	slow      bool // asked was accepted, and took too long: an attempt is to be narrower
+	filtered  bool // the newest set may lack a newest row
+	slow      bool // asked was accepted, and took too long: an attempt must be narrower
 	measured  map[Selectors]ScopeSize
 }
 
-// part is a share of what was asked: at a site or all, of an item or all.
+// part is a share of the request: one site or all, one item or all, in a
+// window.
 type part struct {
 	site   contracts.SiteKey
 	item   contracts.ItemID
 	window contracts.Window
 }
 
-// find goes from shorter windows to sites (GEN-G3), then to items; a request
-// for a time alone begins with the sites (GEN-G1).
+// find tries shorter windows, then sites (GEN-G3), then items; for a request
+// with a time alone it tries sites first (GEN-G1).
 func (w *wayOut) find(ctx context.Context, whole part) ([]ResultsRequest, error) {
 	ways := []func(context.Context, part) ([]ResultsRequest, error){w.byWindow, w.bySite, w.byItem, w.byNewestSet}
 	if w.asked.timeOnly() {
@@ -145,8 +146,8 @@ func (w *wayOut) items(ctx context.Context, of part, most int) ([]ResultsRequest
 	})
 }
 
-// byNewestSet asks for all offers of the captures of which latestPerPair gives
-// the first one: site by site, or at once.
+// byNewestSet requests all offers of the captures of which latestPerPair
+// returns the first one: site by site, or all at once.
 func (w *wayOut) byNewestSet(ctx context.Context, whole part) ([]ResultsRequest, error) {
 	if w.latest != NewestRow || w.filtered || w.slow {
 		return nil, nil
@@ -160,8 +161,8 @@ func (w *wayOut) byNewestSet(ctx context.Context, whole part) ([]ResultsRequest,
 	return sets.cover(ctx, whole, 1)
 }
 
-// each covers shares one after the other, so that room is left for those to
-// come; nil: one of them is not covered.
+// each covers shares one after the other, reserving room for the remaining
+// ones; nil: one of them is not covered.
 func each[T any](shares []T, most int, cover func(share T, most int) ([]ResultsRequest, error)) ([]ResultsRequest, error) {
 	all := []ResultsRequest{}
 	for i, share := range shares {
@@ -174,7 +175,7 @@ func each[T any](shares []T, most int, cover func(share T, most int) ([]ResultsR
 	return all, nil
 }
 
-// cover takes a part as it is, where that is accepted, or in slices.
+// cover requests a part whole if that is accepted, otherwise in slices.
 func (w *wayOut) cover(ctx context.Context, p part, most int) ([]ResultsRequest, error) {
 	r := w.request(p)
 	if ok, err := w.accepts(ctx, r); err != nil || ok {
@@ -183,8 +184,8 @@ func (w *wayOut) cover(ctx context.Context, p part, most int) ([]ResultsRequest,
 	return w.slices(ctx, p, most)
 }
 
-// request is what asks for a part. A window without a selector needs
-// globalScope, and with one it must not have it (RES-10c, RES-10d).
+// request returns the request for a part. A window without a selector needs
+// globalScope; one with a selector must not have it (RES-10c, RES-10d).
 func (w *wayOut) request(p part) ResultsRequest {
 	r := w.asked
 	if p.site != "" {
@@ -198,7 +199,8 @@ func (w *wayOut) request(p part) ResultsRequest {
 	return r
 }
 
-// accepts tells whether a request is accepted, by what accepts requests.
+// accepts reports whether a request is accepted, by the code that accepts
+// reads.
 func (w *wayOut) accepts(ctx context.Context, r ResultsRequest) (bool, error) {
 	plan, err := w.service.plan(w.principal, r)
 	if err == nil {
@@ -210,7 +212,7 @@ func (w *wayOut) accepts(ctx context.Context, r ResultsRequest) (bool, error) {
 	return err == nil, err
 }
 
-// size measures each scope once: slices of one window share theirs.
+// size measures each scope once: the slices of a window share one measurement.
 func (w *wayOut) size(ctx context.Context, v Visibility, sel Selectors) (ScopeSize, error) {
 	if size, ok := w.measured[sel]; ok {
 		return size, nil

@@ -9,17 +9,17 @@ import (
 	"preismon/contracts"
 )
 
-// sliceLengths are the steps in which a window is reduced (GEN-G3).
+// sliceLengths are the steps by which a window is shortened (GEN-G3).
 var sliceLengths = []time.Duration{24 * time.Hour, 12 * time.Hour, 6 * time.Hour, time.Hour}
 
 // slices covers a part by consecutive closed windows that share no instant;
-// nil: at most so many are not enough. The newest of each pair cannot be found
-// in slices.
+// nil: the number allowed by most is not enough. The newest row of each pair
+// cannot be found in slices.
 func (w *wayOut) slices(ctx context.Context, p part, most int) ([]ResultsRequest, error) {
 	if w.latest != AllRows || p.window.To.IsZero() {
 		return nil, nil
 	}
-	// No capture is older than where the slices of an open window end.
+	// No capture is older than the earliest slice of an open window.
 	lo, hi := max(p.window.From.UnixMilli(), earliestSlice(contracts.Window{})), p.window.To.UnixMilli()
 	if hi < lo {
 		return nil, nil
@@ -33,10 +33,10 @@ func (w *wayOut) slices(ctx context.Context, p part, most int) ([]ResultsRequest
 	return nil, nil
 }
 
-// slicesOf makes the slices of one length; nil: they are too many, or one is
-// not accepted. All in milliseconds. The bounds belong to a window, so each
-// slice but the last ends an instant before the next begins, and the last may
-// be as long as is allowed.
+// slicesOf returns the slices of one length; nil: there are too many, or one is
+// not accepted. Everything is in milliseconds. Windows include their bounds, so
+// each slice but the last ends an instant before the next begins, and the last
+// may be as long as is allowed.
 func (w *wayOut) slicesOf(ctx context.Context, p part, lo, hi, length int64, most int) ([]ResultsRequest, error) {
 	n := max(1, parts(hi-lo, length))
 	if n > int64(most) {
@@ -61,9 +61,10 @@ func (w *wayOut) slicesOf(ctx context.Context, p part, lo, hi, length int64, mos
 	return attempts, nil
 }
 
-// lengths are those to try for the slices of a window, the longest first; also
-// the longest that a global read and the scan guard allow. A read that was too
-// slow goes one step down, no further than the number of attempts allows.
+// lengths returns the lengths to try for the slices of a window, the longest
+// first, including the longest that a global read and the scan guard allow. For
+// a read that was too slow it is one step down, but never so short that the
+// attempts do not suffice.
 func (w *wayOut) lengths(window int64, most int) (shorter []int64) {
 	all := slices.Clone(sliceLengths)
 	if !w.slow {
@@ -81,10 +82,10 @@ func (w *wayOut) lengths(window int64, most int) (shorter []int64) {
 	return shorter
 }
 
-// parts is how many parts of a size, the last maybe smaller, make a whole.
+// parts is the number of parts of a size, the last maybe smaller, in a whole.
 func parts(whole, size int64) int64 { return (whole + size - 1) / size }
 
-// instant writes a bound of a window in UTC; an open one is not given.
+// instant formats a bound of a window in UTC; an open bound is empty.
 func instant(t time.Time) string {
 	if t.IsZero() {
 		return ""

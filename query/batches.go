@@ -8,8 +8,8 @@ import (
 	"preismon/query/frame"
 )
 
-// batcher makes batches of the rows of blocks. Its memory is used again by the
-// next batch.
+// batcher builds batches from the rows of blocks. The next batch reuses its
+// memory.
 type batcher struct {
 	e      *rowEncoder
 	flat   bool // see Flat
@@ -18,12 +18,12 @@ type batcher struct {
 
 	b       *Block
 	version uint64   // of the dictionaries of the block
-	at      []uint32 // where the rows of the batch stand in it
+	at      []uint32 // where the rows of the batch are in it
 
 	currency   frame.Vector
 	digits     []uint8 // of the rows' currencies
 	amounts    [3]amounts
-	references []*referenceText // of the rows; made once a batch
+	references []*referenceText // of the rows; built at most once per batch
 	prices     []*contracts.ReferencePrice
 }
 
@@ -33,9 +33,9 @@ func newBatcher(e *rowEncoder, flat bool) *batcher {
 	return m
 }
 
-// A batch has at most so many rows, and of the texts that rows have for
-// themselves about so many bytes. One of texts and numbers is small, for
-// nothing is gained by more rows.
+// A batch has at most so many rows, and about so many bytes of texts that
+// belong to single rows. A batch of texts and numbers only (flat) is small,
+// because more rows gain nothing.
 const (
 	batchRows  = 8192
 	flatRows   = 1024
@@ -49,8 +49,8 @@ func (m *batcher) begin(b *Block) {
 	m.e.beginFacts(b)
 }
 
-// make makes a batch of the rows from one on in their order, of at most some,
-// and gives the one after its last.
+// make builds a batch of the rows in their order, starting at from. It has no
+// more rows than most; make returns the index after its last row.
 func (m *batcher) make(from, most int) (*frame.Batch, int) {
 	b := m.b
 	to, room := from, batchBytes
@@ -89,7 +89,7 @@ func room32(s []uint32, n int) []uint32 { return slices.Grow(s[:0], n)[:n] }
 
 func room64(s []int64, n int) []int64 { return slices.Grow(s[:0], n)[:n] }
 
-// missing is the bits of those that are there; nil where all are.
+// missing returns the bits of the values that are present; nil if all are.
 func missing(valid frame.Bits, some bool) frame.Bits {
 	if some {
 		return valid
@@ -97,7 +97,8 @@ func missing(valid frame.Bits, some bool) frame.Bits {
 	return nil
 }
 
-// clean gives texts that are UTF-8: a byte that is none is U+FFFD, as in JSON.
+// clean returns texts as valid UTF-8: an invalid byte becomes U+FFFD, as in
+// JSON.
 func clean(t *Texts) *Texts {
 	for i := range t.Len() {
 		if !utf8.Valid(t.At(i)) {

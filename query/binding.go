@@ -30,8 +30,8 @@ func (b binding) ends() ([]byte, error) {
 	return json.Marshal(b)
 }
 
-// prints are the parameters that a request gives, each by a hash of its value:
-// enough to tell which of them differ.
+// prints returns the parameters that a request sets, each with a hash of its
+// value: enough to find out which of them differ.
 func (b binding) prints() (map[string]string, error) {
 	meaning := b.Meaning
 	if meaning == nil {
@@ -63,8 +63,8 @@ func fingerprint(value []byte) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:9])
 }
 
-// differing names the parameters that one of two requests does not give, or
-// not alike.
+// differing returns the parameters that only one of two requests sets, or that
+// they set differently.
 func differing(a, b map[string]string) (names []string) {
 	all := map[string]string{}
 	maps.Copy(all, a)
@@ -77,7 +77,7 @@ func differing(a, b map[string]string) (names []string) {
 	return names
 }
 
-// otherQuery refuses a cursor of another query of its owner.
+// otherQuery refuses a cursor that belongs to another query of the same owner.
 func otherQuery(names []string) error {
 	slices.Sort(names)
 	verb := " differs"
@@ -88,7 +88,7 @@ func otherQuery(names []string) error {
 		enumerated(names), verb)
 }
 
-// enumerated writes names as in a sentence.
+// enumerated joins names as in a sentence.
 func enumerated(names []string) string {
 	last := len(names) - 1
 	if last == 0 {

@@ -7,11 +7,11 @@ import (
 	"preismon/query/frame"
 )
 
-// Block is a run of rows as columns, as the store read them. It is reused:
-// nothing of it may be kept.
+// Block is a run of rows as columns, as the store read them. It is reused: no
+// part of it may be kept.
 type Block struct {
 	Len int
-	// Order gives the places of the rows in their order; nil: as they stand.
+	// Order lists the indexes of the rows in their order; nil: as stored.
 	Order []uint32
 
 	Item       []uint64
@@ -38,21 +38,21 @@ type Block struct {
 	Title        Texts
 	URL          Texts
 
-	// Held is of a block of a stream; else nil.
+	// Held is set for a block of a stream; otherwise nil.
 	Held Held
 }
 
-// Held is what a block lies in, which may be reclaimed while its reader waits
+// Held is the memory of a block, which may be reclaimed while its reader waits
 // for a client.
 type Held interface {
-	// Lend says that the block is not read for now.
+	// Lend marks the block as not being read for now.
 	Lend()
-	// Take ends that; not ok: the block is lost.
+	// Take ends the lending; not ok: the block was reclaimed.
 	Take() (ok bool)
 }
 
-// Reclaimed ends the reading of a block that was lost. The stream goes on
-// behind a place; nil: at the first row of the block.
+// Reclaimed ends the reading of a reclaimed block. The stream continues behind
+// a place; nil: at the first row of the block.
 type Reclaimed struct{ After *Position }
 
 func (*Reclaimed) Error() string { return "the block was reclaimed" }
@@ -70,10 +70,10 @@ type Dict struct {
 	Index  []uint32
 }
 
-// At gives the string of row i.
+// At returns the string of row i.
 func (d *Dict) At(i int) []byte { return d.Values.At(int(d.Index[i])) }
 
-// Bytes is what the block holds.
+// Bytes is the memory that the block holds.
 func (b *Block) Bytes() int64 {
 	n := 8*(cap(b.Item)+cap(b.CapturedMs)+cap(b.Seq)+cap(b.PriceMinor)+cap(b.ShippingMinor)) + 4*(cap(b.Order)+cap(b.Epoch)) +
 		2*(cap(b.Capture)+cap(b.Offer)) + cap(b.Outcome) + cap(b.IsPrime) + cap(b.IsBuyBox) + cap(b.RatingTenths)
@@ -85,7 +85,7 @@ func (b *Block) Bytes() int64 {
 
 func bytesOf(t *Texts) int { return cap(t.Buf) + 8*cap(t.Spans) }
 
-// Reset empties the block and keeps its room.
+// Reset empties the block and keeps its capacity.
 func (b *Block) Reset() {
 	b.Len, b.Order = 0, b.Order[:0]
 	b.Item, b.CapturedMs, b.Epoch, b.Seq = b.Item[:0], b.CapturedMs[:0], b.Epoch[:0], b.Seq[:0]
@@ -99,7 +99,7 @@ func (b *Block) Reset() {
 	b.URL.Reset()
 }
 
-// At is where the k-th row in order stands.
+// At is the index of the k-th row in order.
 func (b *Block) At(k int) int {
 	if b.Order != nil {
 		return int(b.Order[k])
@@ -115,7 +115,7 @@ func (b *Block) Position(i int) Position {
 	}
 }
 
-// Part is some of the rows of a block in which rows lie in order.
+// Part returns some of the rows of a block whose rows are stored in order.
 func (b *Block) Part(from, to int) *Block {
 	if from == 0 && to == b.Len {
 		return b
@@ -133,8 +133,8 @@ func (b *Block) Part(from, to int) *Block {
 	return &out
 }
 
-// cut is a part of a column. One that was not read is not as long as the block,
-// or holds what an earlier read left there.
+// cut returns a part of a column. A column that was not read is shorter than
+// the block, or holds what an earlier read left there.
 func cut[T any](column []T, from, to int) []T {
 	if len(column) < to {
 		return nil

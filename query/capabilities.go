@@ -38,7 +38,7 @@ var (
 // FieldGroups are the fields that each parameter adds to rows.
 func FieldGroups() IncludeGroups { return includeGroups }
 
-// FilterCapability is a parameter that decides which results a read gives.
+// FilterCapability is a parameter that decides which results a read returns.
 type FilterCapability struct {
 	Parameter string   `json:"parameter"`
 	Kind      string   `json:"kind"` // selector, scope, filter, window or latest
@@ -47,7 +47,7 @@ type FilterCapability struct {
 	Requires  string   `json:"requires,omitempty"`
 }
 
-// SortCapability says how results are ordered.
+// SortCapability describes how results are ordered.
 type SortCapability struct {
 	Parameter string   `json:"parameter"`
 	Field     string   `json:"field"`
@@ -55,7 +55,7 @@ type SortCapability struct {
 	Default   string   `json:"default"`
 }
 
-// WindowCapability says how the time of results is bounded, in hours.
+// WindowCapability describes how the time of results is bounded, in hours.
 type WindowCapability struct {
 	From                string   `json:"from"`
 	To                  string   `json:"to"`
@@ -66,7 +66,8 @@ type WindowCapability struct {
 	GlobalMaxHours      int      `json:"globalMaxHours"`
 }
 
-// ZoneCapability says in which zone dates are read and times are written.
+// ZoneCapability describes the zone in which dates are read and times are
+// written.
 type ZoneCapability struct {
 	Parameter string `json:"parameter"`
 	Names     string `json:"names"`
@@ -86,7 +87,7 @@ type ResultsLimits struct {
 	CursorDays              int     `json:"cursorDays"`
 }
 
-// ScopeGuard says what is refused because its scope and window are jointly
+// ScopeGuard describes what is refused because its scope and window are jointly
 // too broad, and what to do then; null: not limited.
 type ScopeGuard struct {
 	Enabled        bool     `json:"enabled"`
@@ -95,7 +96,7 @@ type ScopeGuard struct {
 	Recovery       []string `json:"recovery"`
 }
 
-// recovery is the way out of RESULTS_SCOPE_TOO_BROAD and its relatives
+// recovery describes the way out of RESULTS_SCOPE_TOO_BROAD and related codes
 // (RES-10).
 var recovery = []string{
 	"Send a new request with a narrower scope (itemId, orderId, site, pzn, ean, or asin with asinLocale), narrower capturedFrom and capturedTo, or both.",
@@ -106,7 +107,7 @@ var recovery = []string{
 	"Read site by site with windows of 24, then 12, 6 and 1 hour before reading fewer sites. There are no deferred jobs.",
 }
 
-// Capabilities describes reads of results to a caller who may read them.
+// Capabilities describes reads of results to a caller that may read them.
 func (s *Service) Capabilities(ctx context.Context, p Principal) (*Capabilities, error) {
 	if _, err := s.authorize(ctx, p); err != nil {
 		return nil, err

@@ -6,22 +6,23 @@ import (
 	"preismon/contracts/fault"
 )
 
-// Search tells of a search for items.
+// Search describes a search for items.
 type Search struct {
-	// AvailableCategories are what it can be narrowed by: those of all visible
-	// items, in order of their bytes, whatever the page is filtered by. Empty,
-	// not null, when no visible item has one (TOOL-03b); nil: not asked for.
+	// AvailableCategories are the categories that the search can be narrowed
+	// by: those of all visible items, in byte order, regardless of the page's
+	// filters. Empty, not null, when no visible item has one (TOOL-03b); nil:
+	// not requested.
 	AvailableCategories []string `json:"availableCategories,omitzero"`
-	// Matches are how many items, of all pages, have the name; nil: none was
-	// asked for.
+	// Matches is the number of items, over all pages, that have the name; nil:
+	// no name was requested.
 	Matches *int `json:"matches,omitempty"`
-	// Misspelled tells that no item has the words of the name as they are: these
+	// Misspelled: no item has the exact words of the name; the items returned
 	// have similar ones.
 	Misspelled bool `json:"misspelled,omitempty"`
 }
 
-// CategoriesQuery is what the store is asked: all categories, or whether one
-// of them is there.
+// CategoriesQuery is a query to the store: all categories, or whether one
+// exists.
 type CategoriesQuery struct {
 	Category string // empty: all
 	Limit    int
@@ -30,10 +31,10 @@ type CategoriesQuery struct {
 // maxCategories bounds the categories that a page lists.
 const maxCategories = 1_000
 
-// categories resolves what an items request says about categories. It reads
-// the customer data of visible items only (TOOL-03d): a category
-// of other items alone does not exist for the caller, as a filter (TOOL-03c)
-// and in the list alike. Without a request for the list it is nil.
+// categories resolves the categories of an items request. It reads the customer
+// data of visible items only (TOOL-03d): a category of other items alone does
+// not exist for the caller, neither as a filter (TOOL-03c) nor in the list. The
+// result is nil unless the list was requested.
 func (s *Service) categories(ctx context.Context, v Visibility, r ItemsRequest) (*Search, error) {
 	find := func(q CategoriesQuery) ([]string, error) {
 		if v.Empty() {

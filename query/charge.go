@@ -7,8 +7,8 @@ import (
 	"preismon/query/admission"
 )
 
-// What a page takes, about: its rows as JSON, twice where the buffer grows, and
-// the blocks that they are read in.
+// The approximate memory of a page: its rows as JSON, twice where the buffer
+// grows, and the blocks that they are read in.
 const (
 	pageBlocks    = 256 << 10
 	pageRow       = 600
@@ -30,8 +30,8 @@ func pageBytes(r ResultsRequest) int64 {
 	return pageBlocks + rows
 }
 
-// feedPage is what a page of a feed takes that is short: the blocks that equal
-// feeds read at the same time are the same ones.
+// feedPage is the memory of a short page of a feed: equal feeds that read at
+// the same time share their blocks.
 const feedPage = 16 << 10
 
 func feedBytes(r FeedRequest, limit int) int64 {
@@ -45,7 +45,7 @@ func feedBytes(r FeedRequest, limit int) int64 {
 	}
 }
 
-// charge admits a read that holds so much until it is given back.
+// charge admits a read that holds so much memory until giveBack is called.
 func (s *Service) charge(ctx context.Context, bytes int64) (_ *admission.Room, giveBack func(), err error) {
 	read, err := s.node.Begin(ctx, false, 0)
 	if err != nil {
@@ -62,12 +62,12 @@ func (s *Service) charge(ctx context.Context, bytes int64) (_ *admission.Room, g
 	}), nil
 }
 
-// latestBytes is what the newest rows of as many pairs as may be asked for take,
-// about.
+// latestBytes is roughly the memory of the newest rows of as many pairs as one
+// request may cover.
 const latestBytes = 2 << 20
 
-// What a list takes, about: its records as they are read, and what they are
-// counted and enriched by.
+// The approximate memory of a list: its records as they are read, and the data
+// for counting and enriching them.
 const (
 	listBytes   = 64 << 10
 	recordBytes = 2 << 10
@@ -75,13 +75,13 @@ const (
 
 func listRoom(records int) int64 { return listBytes + int64(records)*recordBytes }
 
-// chargeList admits the reading of so many records until it is given back.
+// chargeList admits the reading of so many records until giveBack is called.
 func (s *Service) chargeList(ctx context.Context, records int) (giveBack func(), err error) {
 	return s.Charge(ctx, listRoom(records))
 }
 
-// Hold charges an answer that is made, until it is sent and given back. It
-// waits for no room: the answer is there.
+// Hold charges a finished answer until it has been sent and giveBack is called.
+// It does not wait for room, because the answer is already in memory.
 func (s *Service) Hold(ctx context.Context, bytes int64) (giveBack func(), err error) {
 	read, err := s.node.Begin(ctx, false, 0)
 	if err != nil {
@@ -94,8 +94,8 @@ func (s *Service) Hold(ctx context.Context, bytes int64) (giveBack func(), err e
 	}), nil
 }
 
-// Charge admits what holds so much memory until it is given back, such as a
-// file that is held as a whole.
+// Charge admits something that holds so much memory until giveBack is called,
+// such as a file that is held as a whole.
 func (s *Service) Charge(ctx context.Context, bytes int64) (giveBack func(), err error) {
 	_, giveBack, err = s.charge(ctx, bytes)
 	return giveBack, err

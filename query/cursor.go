@@ -18,12 +18,12 @@ const (
 	maxCursorBytes = 4096
 )
 
-// sealer makes cursors: opaque, authenticated, and bound to what they were
-// made for. Account and route are additional data of AES-GCM, so a cursor
-// under another one of them does not open at all; what its query means is
-// sealed in it, so that its owner can be told how another one differs.
+// sealer creates cursors: opaque, authenticated, and bound to what they were
+// created for. Account and route are additional data of AES-GCM, so a cursor
+// does not open at all under another account or route; what its query means is
+// sealed in it, so that its owner can be told how another query differs.
 type sealer struct {
-	aeads []cipher.AEAD // the first seals, each opens
+	aeads []cipher.AEAD // the first one seals, each can open
 	now   func() time.Time
 }
 
@@ -50,14 +50,14 @@ func newSealer(now func() time.Time, key contracts.Secret, others ...contracts.S
 	return s, nil
 }
 
-// keyID is of 64 bits: keys are long and random, so that it cannot be guessed
-// back from it.
+// keyID has 64 bits: keys are long and random, so a key cannot be guessed from
+// its id.
 func keyID(key contracts.Secret) string {
 	sum := sha256.Sum256([]byte("preismon cursor key id v1\x00" + key.Reveal()))
 	return hex.EncodeToString(sum[:8])
 }
 
-// openAny opens what one of the keys sealed.
+// openAny opens what any of the keys sealed.
 func (s *sealer) openAny(sealed, ad []byte) (plain []byte, err error) {
 	for _, aead := range s.aeads {
 		if plain, err = aead.Open(nil, nil, sealed, ad); err == nil {
@@ -67,7 +67,7 @@ func (s *sealer) openAny(sealed, ad []byte) (plain []byte, err error) {
 	return nil, err
 }
 
-// sealCursor makes the cursor of a state.
+// sealCursor returns the cursor of a state.
 func (s *sealer) sealCursor(b binding, state any) (string, error) {
 	ends, err := b.ends()
 	if err != nil {
@@ -89,14 +89,15 @@ func (s *sealer) sealCursor(b binding, state any) (string, error) {
 }
 
 // opened is what a cursor holds, and how the query that it belongs to differs
-// from the one it came with.
+// from the one that it was sent with.
 type opened struct {
 	state   json.RawMessage
 	differs []string // parameters
 }
 
-// openCursor reads a cursor into state. Its owner learns how the query that it
-// belongs to differs; whatever else is wrong, the caller learns the same.
+// openCursor reads a cursor into state. Its owner learns that it has expired,
+// or how the query that it belongs to differs; every other fault gets the same
+// answer.
 func (s *sealer) openCursor(b binding, cursor string, state any) error {
 	o, err := s.open(b, cursor)
 	switch {
@@ -115,7 +116,7 @@ func (o opened) into(state any) error {
 	return nil
 }
 
-// errExpired: a cursor of the caller's own is too old.
+// errExpired refuses the caller's own cursor because it is too old.
 var errExpired = invalid("cursor: it has expired. Start again without it.")
 
 func refusedCursor() error {
@@ -126,7 +127,7 @@ func (s *sealer) open(b binding, cursor string) (o opened, err error) {
 	if len(cursor) > maxCursorBytes {
 		return o, refusedCursor()
 	}
-	sealed, err := base64.RawURLEncoding.Strict().DecodeString(cursor) // one text for one cursor
+	sealed, err := base64.RawURLEncoding.Strict().DecodeString(cursor) // a cursor has only one spelling
 	if err != nil {
 		return o, refusedCursor()
 	}

@@ -12,7 +12,8 @@ import (
 	"preismon/query/admission"
 )
 
-// Artifact names the content of one archived file, and says what it must be.
+// Artifact identifies the content of one archived file and records its expected
+// size and hash.
 type Artifact struct {
 	FilesOf
 	Mandate   contracts.MandateID
@@ -24,11 +25,11 @@ type Artifact struct {
 
 // Archive is a place where the content of archived files is kept.
 type Archive interface {
-	// Open reads an artifact from a byte on to its end. A content of another
-	// size is an error at once; one that differs otherwise is an error before
-	// its last byte, when it is read from byte 0 on. No content: a NotFound
-	// fault; an archive that cannot be used now: Unavailable. Reading ends
-	// with ctx.
+	// Open reads an artifact from a byte offset to its end. A content of
+	// another size is an error at once; one that differs in another way is an
+	// error before its last byte if it is read from byte 0. Missing content is
+	// a NotFound fault; an archive that cannot be used now is an Unavailable
+	// one. Reading ends with ctx.
 	Open(ctx context.Context, a Artifact, offset int64) (io.ReadCloser, error)
 }
 
@@ -41,8 +42,8 @@ type Download struct {
 	node     *admission.Node
 }
 
-// Download finds the one archived file to be sent: the only match, or the
-// newest one with Latest (HIST-04). Its content is read with Open.
+// Download finds the one archived file to send: the only match, or the newest
+// one with Latest (HIST-04). Its content is read with Open.
 func (s *Service) Download(ctx context.Context, p Principal, r HistoryRequest) (*Download, error) {
 	entry, err := s.oneFile(ctx, p, r, true)
 	if err != nil {
@@ -57,11 +58,11 @@ func (s *Service) Download(ctx context.Context, p Principal, r HistoryRequest) (
 	return &Download{*entry, s.archives, s.verified, &s.stats, s.node}, nil
 }
 
-// Open reads the content from a byte on, out of the first archive with a good
-// copy. Every byte it gives was compared with the catalogue's hash before, so
-// a damaged copy is an error of Open or, where it was damaged after that,
-// skipped for another. It holds DownloadBuffer bytes at most, until Close, and
-// is charged for them.
+// Open reads the content from a byte offset, from the first archive with a good
+// copy. Every byte returned was first verified against the catalogue's hash, or
+// against fingerprints of a copy that was. A damaged copy is skipped for
+// another; without a good one, Open or a later Read fails. The content holds at
+// most DownloadBuffer bytes until Close, and is charged for them.
 func (d *Download) Open(ctx context.Context, offset int64) (content io.ReadCloser, err error) {
 	read, err := d.node.Begin(ctx, false, min(d.SizeBytes, DownloadBuffer))
 	if err != nil {
@@ -80,7 +81,7 @@ func (d *Download) Open(ctx context.Context, offset int64) (content io.ReadClose
 	return &charged{content, sync.OnceFunc(read.End)}, nil
 }
 
-// charged is a content whose buffer is given back when it is closed.
+// charged is a content whose admission ends when it is closed.
 type charged struct {
 	io.ReadCloser
 	giveBack func()
@@ -91,8 +92,8 @@ func (c *charged) Close() error {
 	return c.ReadCloser.Close()
 }
 
-// Exists asks whether an archive has the content, in the size that the
-// catalogue says, without reading it.
+// Exists checks that an archive has the content, in the size that the catalogue
+// records, without reading it.
 func (d *Download) Exists(ctx context.Context) error {
 	return d.first(ctx, func(a Archive) error {
 		content, err := a.Open(ctx, d.Artifact, 0)
@@ -103,12 +104,12 @@ func (d *Download) Exists(ctx context.Context) error {
 	})
 }
 
-// archiveRetry is when to ask again for an archive that is away.
+// archiveRetry is when to try an unavailable archive again.
 const archiveRetry = 5 * time.Second
 
-// first does something with the first archive with which it succeeds. The
-// content is missing only when every archive says so (HIST-06): one that is
-// away may hold it.
+// first calls do with each archive until it succeeds. The content counts as
+// missing only when every archive reports that (HIST-06): an unavailable
+// archive may hold it.
 func (d *Download) first(ctx context.Context, do func(Archive) error) error {
 	var away, damaged []error
 	for _, archive := range d.archives {

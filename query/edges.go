@@ -7,67 +7,68 @@ import (
 	"time"
 )
 
-// Edge is how far the tables are, and by which catalogue.
+// Edge is how far the tables are, and under which catalogue.
 type Edge struct {
 	Watermark Watermark
-	// Generation is another one after rows may have come to, or gone from,
-	// places below the watermark: after a rebuild and after a restore.
+	// Generation changes when rows may have been added or removed at places
+	// below the watermark: after a rebuild and after a restore.
 	Generation uint64
 	Snapshot   Snapshot
 }
 
-// EdgeAt is an edge, and when it was asked for.
+// EdgeAt is an edge, and when it was queried.
 type EdgeAt struct {
 	Edge
 	Asked time.Time
 }
 
-// edges lets any number of readers wait for the edge to move, at the cost of one
-// small statement now and then, and none while nobody waits.
+// edges lets any number of readers wait for the edge to move, at the cost of
+// one small statement now and then, and none while no reader waits.
 type edges struct {
 	ask func(context.Context) (Edge, error)
-	// written gives a channel that is closed when the edge may have moved; nil:
-	// that is not told now.
+	// written returns a channel that is closed when the edge may have moved;
+	// nil: not reported at present.
 	written func() <-chan struct{}
-	// reading is how many read what came before the edge that they were woken for.
+	// reading counts the readers that still read up to an edge that woke them.
 	reading atomic.Int64
 
 	mu      sync.Mutex
 	waiting int
 	known   bool
 	now     EdgeAt
-	moved   chan struct{} // closed when now is another one
-	asked   chan struct{} // closed when now was asked for again
+	moved   chan struct{} // closed when now changes
+	asked   chan struct{} // closed when now has been queried again
 	stop    context.CancelFunc
 }
 
 const (
-	// edgeEvery is how often is asked whether the tables moved, where nobody tells
-	// that they did.
+	// edgeEvery is how often the edge is queried when nothing reports that the
+	// tables moved.
 	edgeEvery = 50 * time.Millisecond
-	// edgeSeldom is how often is asked where it is told: a projector of an older
-	// version, or a person with a statement, tells nobody.
+	// edgeSeldom is how often it is queried when that is reported: a projector
+	// of an older version, or a person running a statement, does not report.
 	edgeSeldom = 250 * time.Millisecond
-	// edgeLeast is between two questions at least, however often it is told.
+	// edgeLeast is the minimum time between two queries, however often moves
+	// are reported.
 	edgeLeast = 20 * time.Millisecond
-	// edgeLate is how many questions a replica of ClickHouse may be behind what was
-	// told.
+	// edgeLate is how many queries a replica of ClickHouse may lag behind a
+	// report.
 	edgeLate = 10
-	// edgeRest is how long at most it is not asked for because who was woken last
-	// still reads: those read up to the same place, and share that, as long as
-	// nobody is woken for the next.
+	// edgeRest is the maximum time for which queries pause because the readers
+	// woken last are still reading: they all read up to the same place, and
+	// share what they read, as long as no reader is woken for the next edge.
 	edgeRest = 400 * time.Millisecond
 )
 
-// beyond gives an edge that is another one than seen, when there is one, or fails
-// with the cause of the end of ctx. A store that cannot tell is asked again.
+// beyond returns an edge that differs from seen, as soon as there is one, or
+// fails with the cause of the end of ctx. A store that fails is queried again.
 func (e *edges) beyond(ctx context.Context, seen Edge) (none EdgeAt, err error) {
 	e.enter()
 	defer e.leave()
 	for first := true; ; first = false {
 		e.mu.Lock()
 		wake, now, known := e.moved, e.now, e.known
-		if first && now.Edge != seen { // what is known may be older than what was seen
+		if first && now.Edge != seen { // the known edge may be older than the one seen
 			wake = e.asked
 		}
 		e.mu.Unlock()
@@ -103,9 +104,9 @@ func (e *edges) leave() {
 
 func (e *edges) watch(ctx context.Context) {
 	var moved, asked time.Time
-	late := 0 // questions until what was told is taken for nothing
+	late := 0 // queries left until a report is considered void
 	for {
-		wait, written := edgeEvery, e.written() // which is taken before the question
+		wait, written := edgeEvery, e.written() // taken before the query
 		if e.reading.Load() == 0 || time.Since(moved) >= edgeRest {
 			asked = time.Now()
 			now, err := e.ask(ctx)
@@ -117,7 +118,7 @@ func (e *edges) watch(ctx context.Context) {
 				wait = edgeSeldom
 			}
 		} else {
-			written = nil // who was woken still reads
+			written = nil // readers woken last are still reading
 		}
 		select {
 		case <-written:
@@ -135,7 +136,7 @@ func (e *edges) watch(ctx context.Context) {
 	}
 }
 
-// take notes an edge, and tells whether it is another one.
+// take records an edge, and reports whether it differs from the last one.
 func (e *edges) take(ctx context.Context, now EdgeAt) (moved bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -152,9 +153,9 @@ func (e *edges) take(ctx context.Context, now EdgeAt) (moved bool) {
 	return moved
 }
 
-// Await gives an edge beyond the one that a page of a feed saw, when there is one,
-// or fails with the cause of the end of ctx. Who waits holds no statement and no
-// room.
+// Await returns an edge beyond the one that a page of a feed saw, as soon as
+// there is one, or fails with the cause of the end of ctx. A waiting caller
+// holds no statement and no room.
 func (s *Service) Await(ctx context.Context, seen Edge) (EdgeAt, error) {
 	return s.edge.beyond(ctx, seen)
 }

@@ -10,9 +10,9 @@ import (
 	"preismon/contracts"
 )
 
-// enrichment holds what rows are enriched with, for the items of a request,
-// as JSON fragments ready to be copied. It lives as long as its request: a
-// change of master data shows with the next one.
+// enrichment holds what rows are enriched with, for the items of a request, as
+// JSON fragments ready to be copied. It lives as long as its request: a change
+// of master data appears in the next one.
 type enrichment struct {
 	include Include
 	store   *remembering
@@ -20,17 +20,17 @@ type enrichment struct {
 
 	items   map[contracts.ItemID]*itemParts
 	rows    []*itemParts     // of the block's rows
-	prices  []*referenceText // that apply to them, with export fields
+	prices  []*referenceText // of the rows, with export fields
 	orders  map[contracts.Pair]*orderTexts
 	lastMs  map[contracts.Pair]int64
 	missing []contracts.ItemID
 	near    []nearItem
 
-	fragments int // how many an item has
+	fragments int // how many each item has
 }
 
-// near is a table of items met lately, for a map costs as much as a good part
-// of a row's JSON. It grows with the items, up to this size.
+// maxNearItems bounds the table of items met lately, which exists because a map
+// lookup costs as much as a good part of a row's JSON. It grows with the items.
 const maxNearItems = 1 << 16
 
 type nearItem struct {
@@ -41,18 +41,18 @@ type nearItem struct {
 // itemParts are what an item's rows are enriched with.
 type itemParts struct {
 	record     contracts.Item
-	customer   []string // names and texts in turn, by name
+	customer   []string // names and texts alternating, by name
 	fields     []byte   // customer as JSON
 	references []referenceText
-	runs       [][]byte // fragments of fields next to each other
+	runs       [][]byte // fragments of adjacent fields
 }
 
 // maxEnrichedItems bounds what a long stream keeps; beyond it, everything is
 // forgotten and read again as needed.
 const maxEnrichedItems = 50_000
 
-// enrichmentBytes is what a stream's enrichment takes, about: it grows with the
-// items, but most streams have few.
+// enrichmentBytes is roughly what a stream's enrichment takes: it grows with
+// the items, but most streams have few.
 func enrichmentBytes(include Include) int64 {
 	if include == (Include{}) {
 		return 0
@@ -73,7 +73,7 @@ func (e *enrichment) forget() {
 	e.lastMs = map[contracts.Pair]int64{}
 }
 
-// load reads what the rows of the block need and is not there yet.
+// load reads what the rows of the block need and is not loaded yet.
 func (e *enrichment) load(ctx context.Context, b *Block) error {
 	if e.include == (Include{}) {
 		return nil
@@ -102,7 +102,7 @@ func (e *enrichment) load(ctx context.Context, b *Block) error {
 	if len(e.missing) > 0 {
 		slices.Sort(e.missing)
 		if err := e.read(ctx, e.missing); err != nil {
-			e.forget() // they are in the maps and lack what was to be read
+			e.forget() // they are in the maps but lack what was to be read
 			return err
 		}
 	}
@@ -112,8 +112,9 @@ func (e *enrichment) load(ctx context.Context, b *Block) error {
 	return nil
 }
 
-// priceRows finds what applies to each row of the block. The items are all over
-// the memory: a loop that does nothing else waits for several at once.
+// priceRows finds the reference price of each row of the block. The items are
+// scattered over memory: a loop that does nothing else can wait for several at
+// once.
 func (e *enrichment) priceRows(b *Block) {
 	e.prices = e.prices[:0]
 	for i, parts := range e.rows {

@@ -17,15 +17,15 @@ import (
 const (
 	maxEvidence      = 1_000 // rows of two captures at one instant
 	maxEvidenceOrder = 20    // orders of a pair whose schedules are read
-	evidenceRow      = 1_000 // bytes that a row takes, about
+	evidenceRow      = 1_000 // approximate bytes per row
 )
 
-// EvidenceRequest names the rows of a pair that were captured at an instant.
+// EvidenceRequest selects the rows of a pair that were captured at an instant.
 type EvidenceRequest struct {
 	ItemID     contracts.ItemID
 	Site       contracts.SiteKey
 	CapturedAt string // RFC 3339
-	Merchant   string // only this one's offers; empty: all
+	Merchant   string // only offers of this one; empty: all
 	Timezone   string
 }
 
@@ -35,14 +35,14 @@ type EvidencePage struct {
 	Query EvidenceEcho
 }
 
-// EvidenceEcho says what was asked.
+// EvidenceEcho is the request as the answer repeats it.
 type EvidenceEcho struct {
 	CapturedAt string `json:"capturedAt" column:"instant"`
 	Timezone   string `json:"timezone"`
 	Rows       int    `json:"rows"`
 }
 
-// Evidence is where a row comes from; null: it is not known.
+// Evidence shows where a row comes from; null: not known.
 type Evidence struct {
 	ItemID        contracts.ItemID    `json:"itemId"`
 	Site          contracts.SiteKey   `json:"site"`
@@ -51,22 +51,22 @@ type Evidence struct {
 	Price         *json.Number        `json:"price"`
 	CurrencyCode  *contracts.Currency `json:"currencyCode"`
 	Merchant      *string             `json:"merchant"`
-	RowID         string              `json:"rowId"`                      // as of a feed
+	RowID         string              `json:"rowId"`                      // the same as in a feed
 	EventID       *string             `json:"eventId"`                    // of the event that brought the row
-	NextDueAt     *string             `json:"nextDueAt" column:"instant"` // by the schedules of now
-	// VisibleAt is when the row was first among those that may be read; who was
-	// granted its pair later saw it later.
+	NextDueAt     *string             `json:"nextDueAt" column:"instant"` // by the current schedules
+	// VisibleAt is when the row first became visible to readers; a caller that
+	// was granted its pair later saw it later.
 	VisibleAt  *string `json:"visibleAt" column:"instant"`
 	ProductURL *string `json:"productUrl"`
-	// Again is the path of the read that gives this row as of its place.
+	// Again is the path of the read that returns this row as of its place.
 	Again string `json:"again"`
 
 	at       Watermark
 	notFound bool
 }
 
-// Evidence tells where the rows of a capture come from. It is accepted or
-// refused as a read of results of that pair at that instant.
+// Evidence shows where the rows of a capture come from. It is accepted or
+// refused like a read of results of that pair at that instant.
 func (s *Service) Evidence(ctx context.Context, p Principal, r EvidenceRequest) (*EvidencePage, error) {
 	rows, err := r.rows()
 	if err != nil {
@@ -87,7 +87,7 @@ func (s *Service) Evidence(ctx context.Context, p Principal, r EvidenceRequest) 
 	return page, s.budget(ctx, err)
 }
 
-// rows is the read of results that has the rows.
+// rows is the read of results that returns the rows.
 func (r EvidenceRequest) rows() (rows ResultsRequest, err error) {
 	zone, err := contracts.LoadZone(cmp.Or(r.Timezone, "UTC"))
 	if err != nil {
@@ -166,7 +166,7 @@ func (s *Service) evidence(ctx context.Context, p Principal, plan *resultsPlan, 
 	return page, nil
 }
 
-// evidenceRows reads the rows, with all that they say themselves.
+// evidenceRows reads the rows, with the evidence that they contain themselves.
 func (s *Service) evidenceRows(ctx context.Context, p Principal, in *read) ([]Evidence, error) {
 	q := in.query
 	q.Export, q.Limit = true, maxEvidence+1
@@ -207,7 +207,7 @@ func textOrNull(text []byte) *string {
 	return &s
 }
 
-// again is the path of the read that begins with a row, and sees nothing that
+// again is the path of the read that begins with a row and sees nothing that
 // came after it.
 func (s *Service) again(p Principal, at Position) (string, error) {
 	captured := formatInstant(fromMs(at.CapturedMs), time.UTC)
@@ -238,8 +238,8 @@ func (at Position) before() Position {
 	return at
 }
 
-// interval is how long after a capture of a pair the next one is due, by the
-// orders that the caller sees; 0: nothing tells.
+// interval is the time from a capture of a pair to the next due one, by the
+// orders that the caller sees; 0: not known.
 func (s *Service) interval(ctx context.Context, v Visibility, pair contracts.Pair) (every time.Duration, err error) {
 	of, err := s.store.PairOrders(ctx, v, []contracts.ItemID{pair.Item})
 	if err != nil || len(of[pair]) > maxEvidenceOrder {

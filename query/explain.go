@@ -8,71 +8,73 @@ import (
 	"preismon/contracts"
 )
 
-// Explanation is what is known of a read before a row of it is read. Nil
-// pointers: it does not apply, or is not known.
+// Explanation is what is known of a read before any of its rows is read. Nil
+// pointers: not applicable, or not known.
 type Explanation struct {
 	Window *ExplainedWindow
 	Pairs  *uint64 // item-site pairs that it covers
-	// Sealed: its window had ended, so that captures come to it late if at all. Nil
-	// without a window.
+	// Sealed: its window had ended, so that few captures, if any, still arrive
+	// in it. Nil without a window.
 	Sealed *bool
-	// Rows bounds the records of the answer, Scanned the rows that are looked at
+	// Rows bounds the records of the answer, Scanned the rows that are examined
 	// for it, Bytes the answer as JSON.
 	Rows, Scanned, Bytes *uint64
 
-	given    int  // records of an answer at most; 0: as many as there are
-	more     bool // more is looked at than by the statement that is explained
+	given    int  // records of an answer at most; 0: no limit
+	more     bool // the read examines more than the explained statement does
 	include  Include
-	maxBytes uint64 // of an answer that is made before it is sent
+	maxBytes uint64 // of an answer that is built before it is sent
 }
 
-// ExplainedWindow is of captures; nil bounds are open.
+// ExplainedWindow is a window of captures; nil bounds are open.
 type ExplainedWindow struct {
 	CapturedFrom *string `json:"capturedFrom"`
 	CapturedTo   *string `json:"capturedTo"`
 	Timezone     string  `json:"timezone"`
 }
 
-// ErrExplained ends a read that is explained where its rows would be read:
-// nothing that does not depend on them refuses it.
+// ErrExplained ends an explained read where its rows would be read. Every check
+// that does not depend on rows has passed by then.
 var ErrExplained = errors.New("the read is explained, not made")
 
 type explanationKey struct{}
 
-// Explain has reads done with ctx go as always, but for their rows: they note
-// what they find in the explanation, and end with ErrExplained. Those that need
-// no rows of observations are made as they are.
+// Explain makes reads with ctx proceed as usual except for their rows: they
+// record what they find in the explanation, and end with ErrExplained. Reads
+// that need no rows of observations are carried out.
 func Explain(ctx context.Context, e *Explanation) context.Context {
 	return context.WithValue(ctx, explanationKey{}, e)
 }
 
-// explaining gives the explanation that a read is for; nil: it is made.
+// explaining returns the explanation that a read is for; nil: it is a real
+// read.
 func explaining(ctx context.Context) *Explanation {
 	e, _ := ctx.Value(explanationKey{}).(*Explanation)
 	return e
 }
 
-// gives notes how many records an answer has at most.
+// gives records how many records an answer has at most.
 func (e *Explanation) gives(limit int) {
 	if e != nil {
 		e.given = limit
 	}
 }
 
-// further notes that the answer takes more statements than the one that is explained.
+// further records whether the answer needs more statements than the explained
+// one.
 func (e *Explanation) further(more bool) {
 	if e != nil {
 		e.more = more
 	}
 }
 
-// of notes the window that a read is of, and whether that ended before now.
+// of records the window of a read, and whether it ended before now.
 func (e *Explanation) of(in *read, shown ExplainedWindow, now time.Time) {
 	q := &in.query
 	e.Window, e.Sealed = &shown, new(!q.ToNow && !q.Window.To.IsZero() && q.Window.To.Before(now))
 }
 
-// measured notes a read whose scope is known.
+// measured records a read whose scope is known.
 func (s *Service) measured(ctx context.Context, in *read) {
 	e := explaining(ctx)
 	if e == nil {
@@ -86,7 +88,7 @@ func (s *Service) measured(ctx context.Context, in *read) {
 	}
 }
 
-// What a row without field groups takes as JSON at most, all of the bytes of its
+// The maximum size as JSON of a row without field groups, with all bytes of its
 // texts escaped, and what a page has around its rows.
 const (
 	explainedRow  = 1_000 + 6*256
@@ -104,7 +106,7 @@ func (e *Explanation) rows(ctx context.Context, from Store, v Visibility, q *Res
 	if known {
 		rows = *most.Rows
 	}
-	if q.Limit > 0 { // one more than is given, which tells that there are more
+	if q.Limit > 0 { // one more than is returned, to detect that there are more
 		e.given = q.Limit - 1
 	}
 	switch q.Latest {
@@ -123,7 +125,7 @@ func (e *Explanation) rows(ctx context.Context, from Store, v Visibility, q *Res
 	return ErrExplained
 }
 
-// bytes notes how long the answer is at most, as JSON.
+// bytes records the maximum size of the answer, as JSON.
 func (e *Explanation) bytes(stream bool) {
 	if e.Rows != nil && e.include == (Include{}) {
 		e.Bytes = new(explainedPage + *e.Rows*explainedRow)
@@ -133,7 +135,7 @@ func (e *Explanation) bytes(stream bool) {
 	}
 }
 
-// sums ends a read that gives other records than the rows it looks at.
+// sums ends a read that returns other records than the rows it examines.
 func (e *Explanation) sums(ctx context.Context, from Store, v Visibility, q ResultsQuery) error {
 	most, err := from.RowsAtMost(ctx, v, &q)
 	if err != nil {
@@ -149,14 +151,15 @@ func (e *Explanation) sums(ctx context.Context, from Store, v Visibility, q Resu
 	return ErrExplained
 }
 
-// feed ends the read of a feed, whose rows lie in the time in which they came.
+// feed ends the read of a feed, whose rows are placed by when they became
+// visible.
 func (e *Explanation) feed(in *read, limit, maxBytes int, now time.Time) error {
 	e.of(in, ExplainedWindow{formatBound(in.query.Window.From, in.zone), formatBound(in.query.Window.To, in.zone), in.echo.Timezone}, now)
 	e.Rows, e.Bytes = new(uint64(limit)), new(uint64(maxBytes))
 	return ErrExplained
 }
 
-// Statistics implements Store: it remembers none.
+// Statistics implements Store; it remembers nothing.
 func (r *remembering) Statistics(ctx context.Context, v Visibility, q *StatisticsQuery) ([]Statistic, error) {
 	if e := explaining(ctx); e != nil {
 		rows := q.Rows
@@ -167,7 +170,7 @@ func (r *remembering) Statistics(ctx context.Context, v Visibility, q *Statistic
 	return r.Store.Statistics(ctx, v, q)
 }
 
-// OrderPairs implements Store: it remembers none.
+// OrderPairs implements Store; it remembers nothing.
 func (r *remembering) OrderPairs(ctx context.Context, v Visibility, q OrderPairsQuery) ([]OrderPair, error) {
 	if explaining(ctx) != nil {
 		return nil, ErrExplained

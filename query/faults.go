@@ -2,51 +2,51 @@ package query
 
 import "time"
 
-// timeless understands requests without knowing the time: no bound lies in its
+// timeless interprets requests without knowing the time: no bound is in its
 // future.
 var timeless = &Service{now: func() time.Time { return time.Date(9000, 1, 1, 0, 0, 0, 0, time.UTC) }}
 
-// Faults adds to a fault of the form of a request what else is wrong with it, so
-// that one refusal names all.
+// Faults adds, to a fault in the form of a request, everything else that is
+// wrong with it, so that one refusal names all.
 func (r ResultsRequest) Faults(form error) error {
 	_, err := timeless.plan(Principal{}, r)
 	return together(form, err)
 }
 
-// Faults is the same of movers.
+// Faults is the same for movers.
 func (r MoversRequest) Faults(form error) error {
 	_, _, _, err := timeless.understandMovers(Principal{}, r)
 	return together(form, err)
 }
 
-// Faults is the same of positions.
+// Faults is the same for positions.
 func (r PositionsRequest) Faults(form error) error {
 	_, err := timeless.understandPositions(Principal{}, &r)
 	return together(form, err)
 }
 
-// Faults is the same of a market position.
+// Faults is the same for a market position.
 func (r PositionRequest) Faults(form error) error { return together(form, r.Check()) }
 
-// Faults is the same of a list of sites.
+// Faults is the same for a list of sites.
 func (r SitesRequest) Faults(form error) error { return faultsOfList(form, nil, r.Limit) }
 
-// Faults is the same of a list of items.
+// Faults is the same for a list of items.
 func (r ItemsRequest) Faults(form error) error { return faultsOfList(form, r.wrong(), r.Limit) }
 
-// Faults is the same of a list of orders.
+// Faults is the same for a list of orders.
 func (r OrdersRequest) Faults(form error) error { return faultsOfList(form, nil, r.Limit) }
 
-// Faults is the same of the status of orders.
+// Faults is the same for the status of orders.
 func (r OrderStatusRequest) Faults(form error) error { return together(form, r.wrong()) }
 
-// Faults is the same of the quality of an order.
+// Faults is the same for the quality of an order.
 func (r QualityRequest) Faults(form error) error { return faultsOfList(form, r.wrong(), r.Limit) }
 
-// Faults is the same of exports or imports.
+// Faults is the same for exports or imports.
 func (r FileJobsRequest) Faults(form error) error { return faultsOfList(form, nil, r.Limit) }
 
-// Faults is the same of a history.
+// Faults is the same for a history.
 func (r HistoryRequest) Faults(form error) error {
 	_, wrong := historyQuery(r)
 	return faultsOfList(form, wrong, r.Limit)

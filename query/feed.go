@@ -12,32 +12,32 @@ import (
 	"preismon/query/alert"
 )
 
-// FeedRequest asks for the rows that became visible since a token was made, or,
-// without one, for a token of now. See contracts/decisions/032-the-feed.md.
+// FeedRequest requests the rows that became visible since a token was issued,
+// or, without one, a token for now. See contracts/decisions/032-the-feed.md.
 type FeedRequest struct {
 	Since string
 	Limit *int
-	// Rows is what a feed that begins now is of: its selectors, filters, window
-	// and field groups. A token holds them.
+	// Rows is what a new feed covers: its selectors, filters, window and field
+	// groups. A token holds them.
 	Rows ResultsRequest
-	// Lines has the JSON of the rows on lines, not with commas.
+	// Lines: the JSON of the rows is separated by newlines, not by commas.
 	Lines bool
-	// Alerts gives the alerts that fire at the rows, not the rows. Limit bounds the
-	// rows still, which are then MaxAlertRows at most.
+	// Alerts: the page has the alerts that fire at the rows, not the rows.
+	// Limit still bounds the rows, which are then at most MaxAlertRows.
 	Alerts bool
-	// Rule is what alerts that begin now are of. A token holds it.
+	// Rule is the rule of new alerts. A token holds it.
 	Rule *alert.Rule
-	// AnswerBytes, if positive, ends a page of rows as soon as they take so much, as
-	// JSON. What a page is charged is about twice that.
+	// AnswerBytes, if positive, ends a page of rows as soon as they take so
+	// many bytes as JSON. A page is charged about twice that.
 	AnswerBytes int
-	// UpTo is an edge that the tables are at, or beyond: all that it woke read up to
-	// it, and share what is equal. nil: up to the edge of now.
+	// UpTo is an edge that the tables have reached: all readers that it woke
+	// read up to it, and share equal pages. nil: up to the current edge.
 	UpTo *EdgeAt
 
 	state *feedState // what Since holds; nil: it is opened
 }
 
-// After asks for what follows a page.
+// After returns the request for what follows a page.
 func (r FeedRequest) After(page *FeedPage) FeedRequest {
 	return FeedRequest{Since: page.Progress.Token, Limit: r.Limit, Lines: r.Lines, Alerts: r.Alerts, AnswerBytes: r.AnswerBytes, state: page.state}
 }
@@ -50,20 +50,20 @@ type FeedPlace struct {
 	Offer   uint16 `json:"o"`
 }
 
-// placeOf is the place behind everything up to a watermark.
+// placeOf is the place after everything up to a watermark.
 func placeOf(w Watermark) FeedPlace { return FeedPlace{w.Epoch, w.Seq, math.MaxUint16, math.MaxUint16} }
 
 func (p FeedPlace) mark() Watermark { return Watermark{p.Epoch, p.Seq} }
 
-// FeedQuery is what the store is asked: rows of a query behind a place, by
-// place. The watermark is that of Rows; its order, place and limit do not count.
+// FeedQuery is a query to the store: rows of a query after a place, by place.
+// The watermark is that of Rows; its order, place and limit are ignored.
 type FeedQuery struct {
 	Rows  ResultsQuery
 	After FeedPlace
 	Limit int
 }
 
-// FeedPage are rows that became visible, in that order.
+// FeedPage holds rows that became visible, in that order.
 type FeedPage struct {
 	Rows     RowsJSON // each with its rowId; or alerts
 	Progress Progress
@@ -74,17 +74,17 @@ type FeedPage struct {
 	state *feedState // what the token holds
 }
 
-// Progress says up to where a feed was given.
+// Progress is how far a feed has been read.
 type Progress struct {
-	// Token goes on behind all that was given.
+	// Token continues after everything returned.
 	Token string `json:"token"`
-	// AsOf is when UpToDate was true, or is not yet.
+	// AsOf is when UpToDate was determined, true or false.
 	AsOf string `json:"asOf"`
-	// UpToDate: nothing else was visible when the tables were asked.
+	// UpToDate: nothing else was visible when the tables were queried.
 	UpToDate bool `json:"upToDate"`
 }
 
-// feedState is what a token holds: all there is to know of a feed.
+// feedState is what a token holds: the complete state of a feed.
 type feedState struct {
 	Rows       ResultsRequest `json:"r"`
 	From       int64          `json:"f"` // ms; minInt64: open
@@ -197,14 +197,15 @@ func (s *Service) feed(ctx context.Context, p Principal, r FeedRequest, limit in
 	return page, err
 }
 
-// within tells whether a feed that is at a place may be given up to the edge: it
-// is not behind the place, nor beyond what the tables hold.
+// within reports whether a feed that is at a place may be read up to the edge:
+// the edge is not before the place, nor beyond what the tables hold.
 func (e *EdgeAt) within(at FeedPlace, a *Access) bool {
 	return e != nil && e.Generation == a.Generation && at.mark().Compare(e.Watermark) <= 0 && e.Watermark.Compare(a.Watermark) <= 0
 }
 
-// openSince gives the state of a token, beside which there may be no query. Again
-// says how what the state is of is begun again.
+// openSince opens the state of a token, which must not be sent with a query.
+// The argument again returns advice on how to begin again what the state
+// belongs to.
 func (s *Service) openSince(bound binding, since string, beside ResultsRequest, state any, again func() string) error {
 	if beside != (ResultsRequest{}) {
 		return invalid("since: it holds what it is of. Send no selectors, filters, window or field groups beside it.")
@@ -219,8 +220,8 @@ func (s *Service) openSince(bound binding, since string, beside ResultsRequest, 
 	return nil
 }
 
-// goesOn refuses a state from which nothing can be told: what it was of is not
-// there any more, or not yet.
+// goesOn refuses a state from which no changes can be reported: what it covered
+// is no longer there, or not there yet.
 func (state *feedState) goesOn(a *Access, scope string, again func() string) error {
 	switch at := state.At.mark(); {
 	case state.Scope != scope:
@@ -233,8 +234,8 @@ func (state *feedState) goesOn(a *Access, scope string, again func() string) err
 	return nil
 }
 
-// beginFeed is the state of a feed that begins, but for its place. What is not
-// given of its window is open.
+// beginFeed is the state of a new feed, without its place. A bound of its
+// window that was not sent is open.
 func (s *Service) beginFeed(p Principal, asked FeedRequest) (state feedState, err error) {
 	if asked.Alerts {
 		if err := checkRule(asked.Rule); err != nil {
@@ -270,7 +271,7 @@ func stateOf(r ResultsRequest, w contracts.Window) feedState {
 	return feedState{Rows: r, From: toMs(w.From), To: toMs(w.To)}
 }
 
-// feedable refuses queries of which a feed cannot be.
+// feedable refuses queries that a feed cannot follow.
 func feedable(r ResultsRequest) error {
 	for _, p := range ResultsParameters {
 		if (p.Kind == FilterParameter || p.Kind == LatestParameter) && !p.Fed && p.Given(&r) != nil {
@@ -291,12 +292,12 @@ func (s *Service) feedPlan(p Principal, state feedState) (*resultsPlan, error) {
 	return plan, nil
 }
 
-// maxFeedItems is how many products an identifier of one may stand for.
+// maxFeedItems is how many products an identifier in a feed may match.
 const maxFeedItems = 1_000
 
 // feedScope is a hash of the pairs that a caller sees under selectors: the
 // version of its mandate's scope, what the account is narrowed to, and the
-// products that identifiers stand for.
+// products that identifiers match.
 func (s *Service) feedScope(ctx context.Context, v Visibility, sel Selectors) (string, error) {
 	var items []contracts.ItemID
 	if sel.Product() && !v.Nothing() {
@@ -313,8 +314,8 @@ func (s *Service) feedScope(ctx context.Context, v Visibility, sel Selectors) (s
 	return fingerprint(raw), err
 }
 
-// settled refuses to begin a feed while rows of a grant are filled in at places
-// that it would be past.
+// settled refuses to begin a feed while rows of a grant are still being filled
+// in at places that the feed would have passed.
 func settled(v Visibility) error {
 	if v.Applied || v.Nothing() {
 		return nil
@@ -327,12 +328,13 @@ func settled(v Visibility) error {
 
 func gone(code, why, again string) error { return fault.New(fault.Gone, code, "%s %s", why, again) }
 
-// farFuture is behind every capture: a snapshot that a feed goes on from has no
-// upper bound of its own, for captures may be dated ahead of this clock.
+// farFuture is after every capture: a snapshot that a feed continues from has
+// no upper bound of its own, because captures may be dated ahead of this clock.
 var farFuture = time.Date(2299, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// streamToken has a stream read all that a feed will not give, and gives what
-// seals its token after the last row. What its caller sees is checked by then.
+// streamToken makes a stream read everything that the feed will not return, and
+// returns a function that seals the token after the last row. That function
+// fails if what the caller sees has changed by then.
 func (s *Service) streamToken(ctx context.Context, p Principal, plan *resultsPlan, r ResultsRequest, a *Access) (func(context.Context) error, error) {
 	if r.Cursor != "" {
 		return nil, invalid("cursor: a stream that begins at a cursor is no snapshot that changes could follow. Leave it out, or the header Prefer.")

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// again says how a feed is begun again, by the request that its token held.
+// again describes how to begin a feed again, by the request that its token
+// held.
 func (state *feedState) again() string {
 	if state.Rule != nil {
 		return "Begin again with GET /ext/v1/alerts?" + state.params().Encode() + ": alerts of before are not told then."
@@ -17,7 +18,7 @@ func (state *feedState) again() string {
 	case !state.Rows.selectors().None():
 	case state.global():
 		p.Set("globalScope", "true")
-	default: // the window was that of a stream without one, or wider than a snapshot may be
+	default: // the window was that of a stream without one, or is wider than a snapshot's may be
 		p.Del("capturedFrom")
 		p.Del("capturedTo")
 	}
@@ -28,19 +29,19 @@ func (state *feedState) again() string {
 	return "Read a new snapshot from GET " + at + " with Prefer: changes-token, and go on from its token."
 }
 
-// again says how windows are asked for again.
+// again describes how to request the windows again.
 func (state *windowsState) again() string {
 	p := state.params()
 	p.Set("bucket", state.Bucket)
 	return "Ask for the windows by GET /ext/v1/windows?" + p.Encode() + ", and read those whose digest is not the one you have."
 }
 
-// global tells whether a read of the whole scope may have the window.
+// global reports whether a read of the whole scope may have the window.
 func (state *feedState) global() bool {
 	return state.From != openBound && state.To != openBound && fromMs(state.To).Sub(fromMs(state.From)) <= maxGlobalWindow
 }
 
-// params are those of the request that the state began with.
+// params returns the parameters of the request that the state began with.
 func (state *feedState) params() url.Values {
 	p := url.Values{}
 	for name, value := range state.Rows.Parameters() {

@@ -4,7 +4,7 @@ import (
 	"context"
 )
 
-// fillFeed fills the page with what is behind the place of a state, and gives
+// fillFeed fills the page with what follows the place of a state, and returns
 // the place that it ends at.
 func (s *Service) fillFeed(ctx context.Context, in *read, page *FeedPage, state *feedState, r FeedRequest) (at FeedPlace, err error) {
 	between := byte(',')
@@ -20,15 +20,15 @@ func (s *Service) fillFeed(ctx context.Context, in *read, page *FeedPage, state 
 	return s.fillRows(ctx, in, page, state.At, r, between)
 }
 
-// fillRows fills the page with rows behind a place, and gives the one that it
-// ends at.
+// fillRows fills the page with rows after a place, and returns the place that
+// it ends at.
 func (s *Service) fillRows(ctx context.Context, in *read, page *FeedPage, from FeedPlace, r FeedRequest, between byte) (at FeedPlace, err error) {
 	if in.encoder, err = s.encoder(ctx, in.resultsPlan, in.vis); err != nil {
 		return at, err
 	}
 	in.encoder.pens = append(in.encoder.pens, s.rowIDs.pen(in.vis.Mandate))
 	rows := &ResultsPage{}
-	if r.AnswerBytes > 0 { // the buffers that are used again are of large pages
+	if r.AnswerBytes > 0 { // the reused buffers have the size of large pages
 		rows.Rows.buf = make([]byte, 0, r.AnswerBytes)
 	} else {
 		rows.Rows.buf = *rowBuffers.Get().(*[]byte)
@@ -39,11 +39,11 @@ func (s *Service) fillRows(ctx context.Context, in *read, page *FeedPage, from F
 	return at, err
 }
 
-// feedTaker takes rows of a feed.
+// feedTaker collects rows of a feed.
 type feedTaker interface {
 	take(context.Context, *Block) error
-	// taken is for how many rows there is room yet, the last one that was taken,
-	// nil: none, and whether there was one more.
+	// taken returns for how many more rows there is room, the last row that was
+	// taken (nil: none), and whether there was one more.
 	taken() (room int, last *Position, more bool)
 }
 
@@ -54,15 +54,16 @@ func (c *pageCollector) taken() (room int, last *Position, more bool) {
 	return c.room, last, c.more
 }
 
-// firstFeedSlice is how many sequences the first statement of a page reads; a
-// limit sorts all that it finds, so that a feed that is far behind reads little
-// more than it gives.
+// firstFeedSlice is how many sequences the first statement of a page reads. A
+// statement with a limit sorts everything it finds; in slices, even a feed that
+// is far behind reads little more than it returns.
 const (
 	firstFeedSlice  = 4_000
 	feedSliceGrowth = 4
 )
 
-// readFeed has the rows behind a place taken, and gives the one that it ends at.
+// readFeed passes the rows after a place to t, and returns the place that it
+// ends at.
 func (s *Service) readFeed(ctx context.Context, in *read, at FeedPlace, t feedTaker) (_ FeedPlace, upToDate bool, err error) {
 	mark := in.query.Watermark
 	for width := uint64(firstFeedSlice); at != placeOf(mark); width *= feedSliceGrowth {

@@ -11,11 +11,11 @@ import (
 	"preismon/contracts"
 )
 
-// rowIDs names rows so that a client knows one that it has, and learns nothing
-// of the places of rows, which would show how many others there are.
+// rowIDs identifies rows so that a client recognizes one that it has, without
+// revealing the places of rows, which would show how many others there are.
 type rowIDs struct{ key []byte }
 
-// rowIDBytes are enough for as many rows as there will be: 96 bits.
+// rowIDBytes is enough for as many rows as there will ever be: 96 bits.
 const rowIDBytes = 12
 
 func newRowIDs(key contracts.Secret) rowIDs {
@@ -23,7 +23,7 @@ func newRowIDs(key contracts.Secret) rowIDs {
 	return rowIDs{sum[:]}
 }
 
-// pen writes the rowId of a mandate's rows behind their other fields. It is for
+// pen writes the rowId of a mandate's rows after their other fields. It is for
 // one read.
 func (r rowIDs) pen(m contracts.MandateID) pen {
 	id := r.of(m)
@@ -50,9 +50,9 @@ func (r rowIDs) of(m contracts.MandateID) pen {
 	}
 }
 
-// ofAlerts names what a rule says of the captures of a mandate: for the same
-// rule the same, whenever and by whichever request it is told. It is for one
-// read.
+// ofAlerts identifies the alerts of a rule at the captures of a mandate: the
+// same for the same rule, whenever and by whichever request they are reported.
+// It is for one read.
 func (r rowIDs) ofAlerts(m contracts.MandateID, rule any) (func(Position) string, error) {
 	of, err := json.Marshal(rule)
 	return func(at Position) string {

@@ -5,8 +5,8 @@ import (
 	"context"
 )
 
-// sharedPage is a page of a tail as text, which is sent to all that follow the
-// same from the same place on.
+// sharedPage is a page of a tail as text, which is sent to all tails that
+// follow the same rows from the same place.
 type sharedPage struct {
 	Text     []byte
 	Rows     int
@@ -14,7 +14,7 @@ type sharedPage struct {
 	UpToDate bool
 }
 
-// sharedQuestion is what the text of a page depends on, beside what the caller
+// sharedQuestion is what the text of a page depends on, besides what the caller
 // sees.
 type sharedQuestion struct {
 	feedState
@@ -22,15 +22,15 @@ type sharedQuestion struct {
 	Limit, AnswerBytes int
 }
 
-// shareable tells whether the text of a page depends on nothing but what its
-// caller sees, so that it may be remembered. Reference prices, customer data and
-// the other fields that are asked for are read with each page.
+// shareable reports whether the text of a page depends on nothing but what its
+// caller sees, so that it may be remembered. Reference prices, customer data
+// and the other requested fields are read with each page.
 func shareable(in *read, r FeedRequest) bool {
 	return r.Lines && r.AnswerBytes > 0 && in.include == (Include{}) && in.vis.Snapshot != 0 && in.vis.Applied
 }
 
-// fillShared fills the page with the text that equal tails share, and gives the
-// place that it ends at. Who comes first reads and encodes it.
+// fillShared fills the page with the text that equal tails share, and returns
+// the place that it ends at. The first of them reads and encodes it.
 func (s *Service) fillShared(ctx context.Context, in *read, page *FeedPage, state *feedState, r FeedRequest) (FeedPlace, error) {
 	question := sharedQuestion{*state, in.query.Watermark, page.Limit, r.AnswerBytes}
 	shared, err := recall(ctx, s.store, "feed lines", in.vis, question, func(ctx context.Context) (sharedPage, error) {

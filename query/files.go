@@ -8,7 +8,7 @@ import (
 	"preismon/contracts/fault"
 )
 
-// Direction tells exports from imports.
+// Direction distinguishes exports from imports.
 type Direction string
 
 // The directions, as the tables name them.
@@ -17,18 +17,18 @@ const (
 	Imports Direction = "import"
 )
 
-// maxExportCandidates bounds the exports of an order that one request looks
-// at (EXP-01b, LIM-06).
+// maxExportCandidates bounds the exports of an order that one request examines
+// (EXP-01b, LIM-06).
 const maxExportCandidates = 10_000
 
 // FileJob is an export or an import of an order.
 type FileJob struct {
 	ID             contracts.FileJobID
 	Name           string
-	LastArchivedAt time.Time // zero: none of its files was archived
+	LastArchivedAt time.Time // zero: none of its files is archived
 }
 
-// FileJobsRequest asks for the exports or the imports of an order.
+// FileJobsRequest requests the exports or the imports of an order.
 type FileJobsRequest struct {
 	Direction Direction
 	OrderID   contracts.OrderID
@@ -44,24 +44,24 @@ type FileJobsEcho struct {
 	Name       string            `json:"name,omitempty"`
 }
 
-// FilesOf names the files of one direction of one order.
+// FilesOf identifies the files of one direction of one order.
 type FilesOf struct {
 	Direction Direction
 	OrderID   contracts.OrderID
 }
 
-// FileJobsQuery is what the store is asked: jobs after an id, by id.
+// FileJobsQuery is a query to the store: jobs after an id, by id.
 type FileJobsQuery struct {
 	FilesOf
 	Name    string              // empty: any
 	After   contracts.FileJobID // 0: from the first
-	Through contracts.FileJobID // the last one to look at; 0: no bound
+	Through contracts.FileJobID // the last one to examine; 0: no bound
 	Limit   int
 }
 
 // FileJobs lists the exports or the imports of an order, by id. Exports are
-// candidates that are looked at one after the other until the page is
-// complete, at most 10,000 a request; imports are chosen by their name first
+// candidates that are examined one after the other until the page is complete,
+// at most 10,000 per request; imports are first selected by their name
 // (IMP-01b, IMP-01c).
 func (s *Service) FileJobs(ctx context.Context, p Principal, r FileJobsRequest) (*Page[FileJob], error) {
 	q := FileJobsQuery{FilesOf: FilesOf{r.Direction, r.OrderID}, Name: r.Name}

@@ -10,8 +10,8 @@ import (
 	"preismon/contracts/fault"
 )
 
-// Budgets of a look into the history of an order's files: all documents of
-// the direction count, whatever the filters say (HIST-01a, HIST-01b, LIM-07).
+// Budgets of a read of the history of an order's files: all documents of the
+// direction count, whatever the filters (HIST-01a, HIST-01b, LIM-07).
 const (
 	maxArchiveDocuments = 1_000
 	maxNestedFiles      = 10_000
@@ -52,9 +52,9 @@ type FilePosition struct {
 	File       int                 `json:"f"`
 }
 
-// HistoryRequest asks for archived files of an order. The filters combine as
-// an intersection. DateFrom and DateTo are dates or RFC 3339, both included,
-// in UTC (choices 20).
+// HistoryRequest requests archived files of an order. The filters combine as an
+// intersection. DateFrom and DateTo are dates or RFC 3339, both included, in
+// UTC (choices 20).
 type HistoryRequest struct {
 	Direction        Direction
 	OrderID          contracts.OrderID
@@ -76,7 +76,7 @@ type HistoryEcho struct {
 	Name       string            `json:"name,omitempty"`
 }
 
-// FileEntriesQuery is what the store is asked: entries after a place, newest
+// FileEntriesQuery is a query to the store: entries after a place, newest
 // first.
 type FileEntriesQuery struct {
 	FilesOf
@@ -117,7 +117,7 @@ func (s *Service) History(ctx context.Context, p Principal, r HistoryRequest) (*
 	})
 }
 
-// LatestFile gives the newest archived file that matches.
+// LatestFile returns the newest archived file that matches.
 func (s *Service) LatestFile(ctx context.Context, p Principal, r HistoryRequest) (*FileEntry, error) {
 	if r.Latest != nil && !*r.Latest {
 		return nil, invalid("latest: here it may be left out or true, but not false.")
@@ -127,8 +127,8 @@ func (s *Service) LatestFile(ctx context.Context, p Principal, r HistoryRequest)
 	return s.oneFile(ctx, p, r, false)
 }
 
-// oneFile gives the newest match where the request says so, else the only one.
-// With content, the caller must be one who may read what is in it.
+// oneFile returns the newest match if the request says so, otherwise the only
+// one. With content, the caller must be allowed to read what is in it.
 func (s *Service) oneFile(ctx context.Context, p Principal, r HistoryRequest, content bool) (_ *FileEntry, err error) {
 	ctx, cancel := s.within(ctx)
 	defer cancel()
@@ -164,7 +164,7 @@ func (s *Service) oneFile(ctx context.Context, p Principal, r HistoryRequest, co
 	return &found[0], nil
 }
 
-// historyQuery reads a request; its window is as exact as it was written.
+// historyQuery parses a request; its window is as exact as it was written.
 func historyQuery(r HistoryRequest) (q FileEntriesQuery, wrong error) {
 	var err error
 	q = FileEntriesQuery{FilesOf: FilesOf{r.Direction, r.OrderID}, ExportName: r.ExportName, Name: r.Name}
@@ -184,8 +184,8 @@ func historyQuery(r HistoryRequest) (q FileEntriesQuery, wrong error) {
 	return q, wrong
 }
 
-// entries reads entries where the order's history is within the budgets
-// (HIST-02). That is found out first, without a look at any file.
+// entries reads entries if the order's history is within the budgets (HIST-02).
+// That is checked first, without looking at any file.
 func (s *Service) entries(ctx context.Context, v Visibility, q FileEntriesQuery) ([]FileEntry, error) {
 	documents, files, err := s.store.CountFiles(ctx, v, q.FilesOf, maxArchiveDocuments+1)
 	if err != nil {
@@ -197,7 +197,7 @@ func (s *Service) entries(ctx context.Context, v Visibility, q FileEntriesQuery)
 	return s.store.FileEntries(ctx, v, q)
 }
 
-// tooBroad tells whether a history is beyond the budgets.
+// tooBroad reports whether a history exceeds the budgets.
 func (n FileCount) tooBroad() bool {
 	return n.Documents > maxArchiveDocuments || n.Files > maxNestedFiles
 }

@@ -7,27 +7,27 @@ import (
 	"preismon/contracts"
 )
 
-// ItemHistoryRequest asks for the summary of a product, and for the rows of its
+// ItemHistoryRequest requests the summary of a product, and the rows of its
 // window.
 type ItemHistoryRequest struct {
 	ItemSummaryRequest
-	// OrderID and Merchant narrow the rows alone.
+	// OrderID and Merchant narrow only the rows.
 	OrderID  contracts.OrderID
 	Merchant string
-	// ChangesToken is as of ResultsRequest.
+	// ChangesToken is as in ResultsRequest.
 	ChangesToken *string
 }
 
-// ItemHistory is the summary of a product, and what its rows are read by.
+// ItemHistory is the summary of a product, and the request for its rows.
 type ItemHistory struct {
 	*ItemSummary // nil where the read is explained
 	rows         ResultsRequest
 	seen         *sight
 }
 
-// ItemHistory reads the summary of a product. Stream reads its rows, of the
-// same window and as of the same moment. Both are refused by the same rules as each
-// of them alone.
+// ItemHistory reads the summary of a product. Stream reads its rows, in the
+// same window and as of the same moment. Both are refused by the same rules as
+// each of them alone.
 func (s *Service) ItemHistory(ctx context.Context, p Principal, r ItemHistoryRequest) (*ItemHistory, error) {
 	now := s.now().UTC().Truncate(contracts.Resolution)
 	h := &ItemHistory{rows: r.rows(now), seen: &sight{service: s, caller: p}}
@@ -40,7 +40,7 @@ func (s *Service) ItemHistory(ctx context.Context, p Principal, r ItemHistoryReq
 		return nil, err
 	}
 	if explaining(ctx) != nil {
-		ctx = Explain(ctx, &Explanation{}) // what is told is of the rows
+		ctx = Explain(ctx, &Explanation{}) // the rows are what is explained
 	}
 	var err error
 	if h.ItemSummary, err = s.itemSummary(ctx, h.seen, r.ItemSummaryRequest, now); errors.Is(err, ErrExplained) {
@@ -49,7 +49,7 @@ func (s *Service) ItemHistory(ctx context.Context, p Principal, r ItemHistoryReq
 	return h, err
 }
 
-// Stream reads the rows as StreamResults does, those captured first first, with
+// Stream reads the rows as StreamResults does, the oldest captures first, with
 // the fields of exports.
 func (h *ItemHistory) Stream(ctx context.Context, w ResultsStream) error {
 	return h.seen.service.stream(ctx, h.seen, h.rows, w)

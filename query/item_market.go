@@ -10,7 +10,7 @@ import (
 	"preismon/contracts"
 )
 
-// keysOf are the sites of either map.
+// keysOf returns the sites that are in either map.
 func keysOf(pairs map[contracts.SiteKey]uint64, newest map[contracts.SiteKey]newestCapture) iter.Seq[contracts.SiteKey] {
 	all := map[contracts.SiteKey]bool{}
 	for site := range pairs {
@@ -26,7 +26,7 @@ func (n StatisticOutcomes) plus(st Statistic) StatisticOutcomes {
 	return StatisticOutcomes{n.Priced + st.Priced, n.Unavailable + st.Unavailable, n.NotFound + st.NotFound, n.Unknown + st.Unknown}
 }
 
-// count adds the captures of a site on a day; boxed: it has buy boxes.
+// count adds the captures of a site on a day; boxed: the site has buy boxes.
 func (m *ItemMarket) count(st Statistic, boxed bool) {
 	m.Observations = m.Observations.plus(st)
 	if !boxed {
@@ -39,7 +39,7 @@ func (m *ItemMarket) count(st Statistic, boxed bool) {
 	}
 }
 
-// extend makes room for the prices of a site on a day.
+// extend widens the price range by the prices of a site on a day.
 func (m *ItemMarket) extend(p PriceStatistic, site contracts.SiteKey, date string) {
 	earlier := func(e *ItemExtreme) bool { return date < e.On }
 	if m.Low == nil || p.Min < m.lowMinor || p.Min == m.lowMinor && earlier(m.Low) {
@@ -50,7 +50,7 @@ func (m *ItemMarket) extend(p PriceStatistic, site contracts.SiteKey, date strin
 	}
 }
 
-// place adds the current offers, and where the own price stands among them.
+// place adds the current offers, and where the own price ranks among them.
 func (m *ItemMarket) place(now *market, r ItemSummaryRequest, zone *zoneFormat) {
 	amount := func(minor int64) json.Number { return decimal(minor, m.CurrencyCode) }
 	m.Offers = len(now.offers)
@@ -93,8 +93,9 @@ func (m *ItemMarket) place(now *market, r ItemSummaryRequest, zone *zoneFormat) 
 	}
 }
 
-// ownOr gives the candidate price of a request, in the currency that it is of,
-// or without one the caller's, and the offers that it is compared with.
+// ownOr returns the own offer and the offers that it is compared with. The own
+// offer is a request's candidate price, unless that is in another currency than
+// the market, or, without a candidate price, the caller's own.
 func (m *market) ownOr(r ItemSummaryRequest) (own *offer, others []offer) {
 	if r.CandidatePrice == "" {
 		return m.own(PositionsRequest{OwnMerchant: r.OwnMerchant})
@@ -108,7 +109,8 @@ func (m *market) ownOr(r ItemSummaryRequest) (own *offer, others []offer) {
 	return own, m.offers
 }
 
-// totals are the offers whose shipping was observed, with it in their prices.
+// totals returns the offers whose shipping was observed, with it in their
+// prices.
 func totals(of []offer) (all []offer) {
 	for _, o := range of {
 		if total, known := o.total(); known {
@@ -118,9 +120,9 @@ func totals(of []offer) (all []offer) {
 	return all
 }
 
-// shareBoxes tells who held the buy box, most often first, then how often
-// nobody did. The shares are of all captures, rounded so that they sum up to 100:
-// what is left goes to those that lost most by rounding down.
+// shareBoxes lists who held the buy box, most often first, then how often no
+// one did. The shares are of all captures, rounded so that they sum up to 100:
+// the rest goes to those that lost most by rounding down.
 func (m *ItemMarket) shareBoxes() {
 	if m.boxCaptures == 0 {
 		return

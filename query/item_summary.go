@@ -10,21 +10,22 @@ import (
 	"preismon/contracts"
 )
 
-// summaryWindow is of what an item's summary is where no window is asked for.
+// summaryWindow is the window of an item's summary if none is requested.
 const summaryWindow = 30 * day
 
-// ItemSummaryRequest asks what a product costs now and what it did in a window.
+// ItemSummaryRequest requests what a product costs now and how it developed in
+// a window.
 type ItemSummaryRequest struct {
 	ItemID                   contracts.ItemID
 	Site                     contracts.SiteKey // only this one
 	CapturedFrom, CapturedTo string            // both or none: the last 30 days
-	OwnMerchant              string            // as of positions
-	CandidatePrice           string            // as of MarketPosition, in place of an own price
+	OwnMerchant              string            // as in positions
+	CandidatePrice           string            // as in MarketPosition, in place of an own price
 	CurrencyCode             contracts.Currency
 	Timezone                 string
 }
 
-// rows are the observations that a summary is of.
+// rows is the request for the observations that a summary covers.
 func (r *ItemSummaryRequest) rows(now time.Time) ResultsRequest {
 	rows := ResultsRequest{ItemID: r.ItemID, Site: r.Site, Timezone: r.Timezone, CapturedFrom: r.CapturedFrom, CapturedTo: r.CapturedTo}
 	if r.CapturedFrom == "" {
@@ -33,7 +34,7 @@ func (r *ItemSummaryRequest) rows(now time.Time) ResultsRequest {
 	return rows
 }
 
-// check refuses what no data is needed for, all of it at once.
+// check returns, all at once, the faults that can be found without data.
 func (r *ItemSummaryRequest) check() (wrong error) {
 	if (r.CapturedFrom == "") != (r.CapturedTo == "") {
 		wrong = invalid("capturedFrom and capturedTo need one another.")
@@ -53,7 +54,7 @@ func (r *ItemSummaryRequest) check() (wrong error) {
 	return wrong
 }
 
-// beside tells whose price an own price is.
+// beside returns whose price the own price is.
 func (r *ItemSummaryRequest) beside() string {
 	switch {
 	case r.CandidatePrice != "":
@@ -66,24 +67,24 @@ func (r *ItemSummaryRequest) beside() string {
 
 // ItemSummary has a record for each market, by country and currency: that of
 // each site's own country and currency, and those of other currencies in which
-// it was offered. All of it is as of one moment.
+// the product was offered. All of it is as of one moment.
 type ItemSummary struct {
 	Data  []ItemMarket
 	Query ItemSummaryEcho
 }
 
-// ItemSummaryEcho says what the answer covers.
+// ItemSummaryEcho describes what the answer covers.
 type ItemSummaryEcho struct {
 	ItemID       contracts.ItemID `json:"itemId"`
 	Name         *string          `json:"name"`
 	CapturedFrom string           `json:"capturedFrom"`
 	CapturedTo   string           `json:"capturedTo"`
-	CurrentFrom  string           `json:"currentFrom"` // what was captured before is no current offer
+	CurrentFrom  string           `json:"currentFrom"` // earlier captures are not current offers
 	AsOf         string           `json:"asOf"`
 	Timezone     string           `json:"timezone"`
 	Beside       string           `json:"beside"` // reference, merchant or candidate
 	Pairs        uint64           `json:"pairs"`
-	NoResult     int              `json:"noResult"` // of the pairs, without any capture
+	NoResult     int              `json:"noResult"` // how many of the pairs are without any capture
 }
 
 // ItemMarket is a product in the market of one country and currency.
@@ -94,12 +95,12 @@ type ItemMarket struct {
 	// shipping was observed.
 	Cheapest         *ItemOffer   `json:"cheapest"`
 	Offers           int          `json:"offers"`          // current ones
-	WithoutShipping  int          `json:"withoutShipping"` // of them, whose shipping was not observed
+	WithoutShipping  int          `json:"withoutShipping"` // of these, those whose shipping was not observed
 	OwnPrice         *json.Number `json:"ownPrice"`
-	Rank             *int         `json:"rank"`             // of the own price: 1 and the cheaper offers
-	RankWithShipping *int         `json:"rankWithShipping"` // the same of totals; that of a reference price or of a candidate is itself
-	// Position is what MarketPosition says of the own price, beside the median;
-	// nil: there is no current offer, or none of others.
+	Rank             *int         `json:"rank"`             // of the own price: 1 plus the number of cheaper offers
+	RankWithShipping *int         `json:"rankWithShipping"` // the same by totals; the total of a reference price or a candidate is the price itself
+	// Position is what MarketPosition returns for the own price, compared with
+	// the median; nil: there is no current offer, or only own ones.
 	Position            *Standing         `json:"position"`
 	Low                 *ItemExtreme      `json:"low"` // of the window; nil: no price was observed
 	High                *ItemExtreme      `json:"high"`
@@ -123,15 +124,15 @@ type ItemOffer struct {
 	CapturedAt   string            `json:"capturedAt" column:"instant"`
 }
 
-// ItemExtreme is the lowest or highest price of the offers that stand.
+// ItemExtreme is the lowest or highest price of the standing offers.
 type ItemExtreme struct {
 	Price json.Number       `json:"price"`
 	Site  contracts.SiteKey `json:"site"` // the first of several
 	On    string            `json:"on"`   // the first day with it, as a date in the zone
 }
 
-// ItemBoxHolder is who held the buy box how often; the shares of a market sum
-// up to 100. Both nil and false: a holder without a name.
+// ItemBoxHolder is who held the buy box, and how often; the shares of a market
+// sum up to 100. Merchant nil and Nobody false: a holder without a name.
 type ItemBoxHolder struct {
 	Merchant *string     `json:"merchant"`
 	Nobody   bool        `json:"nobody"` // captures without a holder
@@ -144,15 +145,16 @@ type ItemSite struct {
 	Site           contracts.SiteKey `json:"site"`
 	LastCapturedAt *string           `json:"lastCapturedAt" column:"instant"` // nil: nothing was ever captured
 	CoverageState  string            `json:"coverageState"`                   // of that capture
-	// AccessRestricted tells whether that capture found the access restricted,
-	// as reason codes of orders do: to who may not read orders it is false.
+	// AccessRestricted reports whether that capture found the access
+	// restricted, as reason codes of orders do: for callers that may not read
+	// orders it is false.
 	AccessRestricted bool              `json:"accessRestricted"`
 	Observations     StatisticOutcomes `json:"observations"` // of the window
-	Days             []ItemDay         `json:"days"`         // of the window; those of which nothing is known are left out
+	Days             []ItemDay         `json:"days"`         // of the window; days of which nothing is known are left out
 	DayCounts        ItemDayCounts     `json:"dayCounts"`
 }
 
-// ItemDay is what a day was at a site.
+// ItemDay is the state of a day at a site.
 type ItemDay struct {
 	Date  string `json:"date"`
 	State string `json:"state"`
@@ -168,7 +170,7 @@ type ItemDayCounts struct {
 	NotObserved      int `json:"notObserved"`
 }
 
-// add counts a day that was not observed until now.
+// add counts a day under its state, which counted as not observed until now.
 func (c *ItemDayCounts) add(state string) {
 	c.NotObserved--
 	switch state {
@@ -194,14 +196,15 @@ const (
 	dayUnknown    = "UNKNOWN"
 )
 
-// ItemSummary tells of one product what a page about it shows. It is accepted or
-// refused as statistics by day of the product; what is current are the offers
-// that Positions takes.
+// ItemSummary returns what a page about one product shows. It is accepted or
+// refused like statistics by day of the product; the current offers are those
+// that Positions uses.
 func (s *Service) ItemSummary(ctx context.Context, p Principal, r ItemSummaryRequest) (*ItemSummary, error) {
 	return s.itemSummary(ctx, &sight{service: s, caller: p}, r, s.now().UTC().Truncate(contracts.Resolution))
 }
 
-// itemSummary is an item's summary by what its caller sees at one moment.
+// itemSummary is an item's summary according to what its caller sees at one
+// moment.
 func (s *Service) itemSummary(ctx context.Context, seen *sight, r ItemSummaryRequest, now time.Time) (*ItemSummary, error) {
 	if err := r.check(); err != nil {
 		return nil, err
@@ -243,7 +246,7 @@ func (s *Service) itemSummary(ctx context.Context, seen *sight, r ItemSummaryReq
 	}
 	explaining(ctx).gives(int(in.size.Pairs))
 	records := int(in.size.Pairs) * (len(edges) - 1)
-	giveBack() // who waits for room holds none
+	giveBack() // callers that wait for room hold none
 	room, err := s.Charge(ctx, latestBytes+pageBlocks+int64(records)*statisticBytes)
 	if err != nil {
 		return nil, err
@@ -256,14 +259,14 @@ func (s *Service) itemSummary(ctx context.Context, seen *sight, r ItemSummaryReq
 	return &o.ItemSummary, nil
 }
 
-// itemSumming is a summary while it is made.
+// itemSumming is a summary that is being built.
 type itemSumming struct {
 	s     *Service
 	in    *read
 	r     ItemSummaryRequest
 	edges []int64
 	until int64
-	// reasons: the caller may know why nothing is known.
+	// reasons: the caller may learn why nothing is known.
 	reasons bool
 	now     time.Time
 	zone    *zoneFormat
@@ -310,7 +313,7 @@ func (o *itemSumming) readNewest(ctx context.Context) error {
 	})
 }
 
-// readFacts reads what is known of the product and of the sites.
+// readFacts reads what is known about the product and the sites.
 func (o *itemSumming) readFacts(ctx context.Context) (err error) {
 	if o.pairs, err = o.s.store.PairsBySite(ctx, o.in.vis, o.in.query.Selectors); err != nil {
 		return err
@@ -329,7 +332,7 @@ func (o *itemSumming) readFacts(ctx context.Context) (err error) {
 	return err
 }
 
-// sum makes the records of what was read.
+// sum builds the records from what was read.
 func (o *itemSumming) sum() {
 	by := map[marketKey]*ItemMarket{}
 	of := func(key marketKey) *ItemMarket {
@@ -354,7 +357,7 @@ func (o *itemSumming) sum() {
 			if st.Text == string(key) {
 				m.count(st, fact.CanonicalCountryMarket)
 				for _, price := range st.Prices {
-					if price.Count == 0 { // seen before the day, and held into it
+					if price.Count == 0 { // seen before the day and carried into it
 						continue
 					}
 					of(marketKey{fact.CountryCode, price.Currency}).extend(price, key, o.date(st))

@@ -8,8 +8,8 @@ import (
 	"preismon/query/search"
 )
 
-// ItemsRequest asks for visible items. The identifiers and the category
-// combine as an intersection.
+// ItemsRequest requests visible items. The identifiers and the category combine
+// as an intersection.
 type ItemsRequest struct {
 	Limit      *int             `json:"-"`
 	Cursor     string           `json:"-"`
@@ -19,18 +19,18 @@ type ItemsRequest struct {
 	ASIN       string           `json:"asin,omitempty"`
 	ASINLocale string           `json:"asinLocale,omitempty"`
 
-	// Category is the mandate's own word for an item. DiscoverCategories asks
-	// for those that can be filtered by, as the page's Search.
+	// Category is the mandate's own category of an item. DiscoverCategories
+	// requests those that can be filtered by, in the page's Search.
 	Category           string `json:"category,omitempty"`
 	DiscoverCategories bool   `json:"discoverCategories,omitempty"`
 
-	// Name are words of the name, the brand or the manufacturer. It orders the
-	// page by how well items match, and has them counted in its Search.
+	// Name holds words of the name, the brand or the manufacturer. It orders
+	// the page by how well items match, and has them counted in its Search.
 	Name string `json:"name,omitempty"`
 }
 
-// ItemsQuery is what the store is asked: items after an id. Without
-// identifiers and category, all.
+// ItemsQuery is a query to the store: items after an id. Without identifiers
+// and category, all.
 type ItemsQuery struct {
 	ItemID                     contracts.ItemID
 	EAN, PZN, ASIN, ASINLocale string
@@ -69,7 +69,8 @@ func (s *Service) Items(ctx context.Context, p Principal, r ItemsRequest) (*Page
 	return page, err
 }
 
-// wrong is what is wrong with the request beside its limit; nil: nothing.
+// wrong returns what is wrong with the request apart from its limit; nil:
+// nothing.
 func (r ItemsRequest) wrong() (wrong error) {
 	if r.ASIN != "" && r.ASINLocale == "" {
 		wrong = invalid("asin: needs asinLocale beside it.")
@@ -82,9 +83,9 @@ func (r ItemsRequest) wrong() (wrong error) {
 
 func itemKey(i contracts.Item) contracts.ItemID { return i.ItemID }
 
-// itemsOf reads the items that a query asks for, by id.
+// itemsOf returns the function that reads the items of a query, by id.
 func (s *Service) itemsOf(q ItemsQuery) func(context.Context, Visibility, contracts.ItemID, int) ([]contracts.Item, *contracts.ItemID, error) {
-	if q == (ItemsQuery{}) { // no search: every item that is read is one of the page
+	if q == (ItemsQuery{}) { // no search: every item that is read belongs to the page
 		return ahead(itemKey,
 			func(ctx context.Context, v Visibility, after contracts.ItemID, limit int) ([]contracts.Item, error) {
 				return s.store.Items(ctx, v, after, limit)
@@ -96,14 +97,14 @@ func (s *Service) itemsOf(q ItemsQuery) func(context.Context, Visibility, contra
 	}
 }
 
-// searchItems inspects candidates, that is items of the mandate's scope that
-// match, in batches, until the page and one item more are found, and keeps no
-// other. A page that is complete when the candidates of its budget are used
-// up goes on after the last of them, with a budget of its own (ITEM-03); one
-// that is not is refused (ITEM-02).
+// searchItems inspects candidates, which are items of the mandate's scope that
+// match, in batches, until it has found the page and one more item, and keeps
+// no others. A page that is complete when its budget of candidates is used up
+// continues after the last of them, with a new budget (ITEM-03); an incomplete
+// one is refused (ITEM-02).
 func (s *Service) searchItems(ctx context.Context, v Visibility, q ItemsQuery, limit int) ([]contracts.Item, *contracts.ItemID, error) {
 	var found []contracts.Item
-	q.Limit = itemBatch + 1 // one more tells whether any are left
+	q.Limit = itemBatch + 1 // one more shows whether any are left
 	for inspected := 0; ; {
 		batch, err := s.store.ItemCandidates(ctx, v, q)
 		if err != nil || len(batch) == 0 {
@@ -137,8 +138,8 @@ func (s *Service) searchItems(ctx context.Context, v Visibility, q ItemsQuery, l
 // maxASINLocales bounds the locale keys of an account (LIM-03).
 const maxASINLocales = 256
 
-// ASINLocales gives the marketplace locale keys of the visible items, each
-// once and in order: all of them, or a fault (LOC-01a to LOC-01c).
+// ASINLocales returns the marketplace locale keys of the visible items, in
+// order and without duplicates: all of them, or a fault (LOC-01a to LOC-01c).
 func (s *Service) ASINLocales(ctx context.Context, p Principal) (*Page[string], error) {
 	all := maxASINLocales
 	return list(ctx, s, p, listing[string, string]{

@@ -10,7 +10,7 @@ import (
 	"preismon/query/search"
 )
 
-// Bounds of a search by name: how many visible items it looks at, and how many
+// Bounds of a search by name: how many visible items it examines, and how many
 // are read at once.
 const (
 	maxNamedItems = 250_000
@@ -18,7 +18,7 @@ const (
 )
 
 // itemPlace is the place of an item in the order of a search by name: how far
-// its name is from what was asked, then its id.
+// its name is from the requested one, then its id.
 type itemPlace struct {
 	Distance int              `json:"d"`
 	Item     contracts.ItemID `json:"i"`
@@ -28,9 +28,9 @@ func (a itemPlace) compare(b itemPlace) int {
 	return cmp.Or(cmp.Compare(a.Distance, b.Distance), cmp.Compare(a.Item, b.Item))
 }
 
-// itemsNamed lists those of the items of a query that have a name, the best
-// matches first. Items with misspelled words are listed where no item has the
-// words as they are. What is wrong is refused with its limit.
+// itemsNamed lists those items of a query whose name matches, the best matches
+// first. Items with misspelled words are listed only if no item has the exact
+// words. A wrong request is refused together with a wrong limit.
 func (s *Service) itemsNamed(ctx context.Context, p Principal, r ItemsRequest, q ItemsQuery, wrong error) (*Page[contracts.Item], error) {
 	words := search.New(r.Name)
 	found, places := &Search{}, map[contracts.ItemID]itemPlace{}
@@ -75,7 +75,7 @@ func (s *Service) itemsNamed(ctx context.Context, p Principal, r ItemsRequest, q
 	return page, err
 }
 
-// eachItem goes over the items of a query, by id.
+// eachItem iterates over the items of a query, by id.
 func (s *Service) eachItem(ctx context.Context, v Visibility, q ItemsQuery, each func(contracts.Item)) error {
 	read := s.itemsOf(q)
 	var after contracts.ItemID
@@ -98,7 +98,7 @@ func (s *Service) eachItem(ctx context.Context, v Visibility, q ItemsQuery, each
 	}
 }
 
-// bestItems keeps the best of many items behind a place, and counts all.
+// bestItems keeps the best of many items after a place, and counts all.
 type bestItems struct {
 	after itemPlace
 	room  int
@@ -127,7 +127,8 @@ func (b *bestItems) cut() {
 	b.kept = b.kept[:min(len(b.kept), b.room)]
 }
 
-// page keeps so many, and gives the place of the last where there are more.
+// page keeps at most limit items, and returns the place of the last if there
+// are more.
 func (b *bestItems) page(limit int) (next *itemPlace) {
 	b.cut()
 	if len(b.kept) > limit {

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// AppendJSONString appends s as a JSON string (RFC 8259). Bytes that are no
-// UTF-8 become the replacement character, as encoding/json has it.
+// AppendJSONString appends s as a JSON string (RFC 8259). Bytes that are not
+// UTF-8 become the replacement character, as in encoding/json.
 func AppendJSONString(b, s []byte) []byte {
 	b = append(b, '"')
 	start, i := 0, 0
@@ -23,7 +23,7 @@ func AppendJSONString(b, s []byte) []byte {
 			start = i
 			continue
 		}
-		// Letters of two bytes are most of what is not ASCII here.
+		// Most non-ASCII characters here are letters of two bytes.
 		if c >= 0xc2 && c <= 0xdf && i+1 < len(s) && s[i+1]&0xc0 == 0x80 {
 			i += 2
 			continue
@@ -42,9 +42,10 @@ func AppendJSONString(b, s []byte) []byte {
 	return append(b, '"')
 }
 
-// plainPrefix is how many bytes at the beginning of s stand in a JSON string
-// as they are: printable ASCII but quotes and backslashes. Eight are looked at
-// at a time; only the lowest mark of a word is exact, for a borrow goes up.
+// plainPrefix is the number of bytes at the beginning of s that need no
+// escaping in a JSON string: printable ASCII except quotes and backslashes. It
+// examines eight at a time; only the lowest mark of a word is exact, because
+// borrows go upwards.
 func plainPrefix(s []byte) int {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	n := 0
@@ -62,7 +63,7 @@ func plainPrefix(s []byte) int {
 	return n
 }
 
-// plainJSON marks the ASCII bytes that stand in a JSON string as they are.
+// plainJSON marks the ASCII bytes that need no escaping in a JSON string.
 var plainJSON = func() (plain [utf8.RuneSelf]bool) {
 	for c := range plain {
 		plain[c] = c >= 0x20 && c != '"' && c != '\\' && c != 0x7f

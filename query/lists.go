@@ -6,14 +6,14 @@ import (
 	"preismon/contracts"
 )
 
-// SitesRequest asks for visible sites.
+// SitesRequest requests visible sites.
 type SitesRequest struct {
 	Limit  *int              `json:"-"`
 	Cursor string            `json:"-"`
 	Site   contracts.SiteKey `json:"site,omitempty"`
 }
 
-// SitesQuery is what the store is asked: sites after a key.
+// SitesQuery is a query to the store: sites after a key.
 type SitesQuery struct {
 	Site, After contracts.SiteKey
 	Limit       int
@@ -39,12 +39,12 @@ type listing[T, K any] struct {
 	cursor string
 	query  any
 	key    func(T) K // of a record
-	wrong  error     // with the query, to be refused with its limit; nil: nothing
-	room   int64     // that it takes beside its records
-	// of is nil, or finds what the list belongs to.
+	wrong  error     // with the query, refused together with a wrong limit; nil: nothing
+	room   int64     // bytes that the list takes in addition to its records
+	// of, if not nil, finds what the list belongs to.
 	of func(ctx context.Context, v Visibility) error
-	// read gives at most limit records after a key, and the key after which
-	// the next page goes on; nil: there is none.
+	// read returns at most limit records after a key, and the key after which
+	// the next page continues; nil: there is none.
 	read func(ctx context.Context, v Visibility, after K, limit int) (records []T, next *K, err error)
 }
 
@@ -54,13 +54,13 @@ func list[T, K any](ctx context.Context, s *Service, p Principal, l listing[T, K
 	if err = together(l.wrong, err); err != nil {
 		return nil, err
 	}
-	ctx, cancel := s.within(ctx) // waiting for room is part of it
+	ctx, cancel := s.within(ctx) // waiting for room counts
 	defer cancel()
 	giveBack, err := s.Charge(ctx, listRoom(limit)+l.room)
 	if err != nil {
 		return nil, s.lateList(ctx, err, limit)
 	}
-	defer giveBack() // as JSON it is charged where it is sent
+	defer giveBack() // the JSON is charged where it is sent
 	a, err := s.access(ctx, p, l.area)
 	if err != nil {
 		return nil, s.lateList(ctx, err, limit)
@@ -98,7 +98,7 @@ func list[T, K any](ctx context.Context, s *Service, p Principal, l listing[T, K
 	return page, nil
 }
 
-// unlessOne is the advice to lower a limit, to who may.
+// unlessOne is the advice to lower a limit, for callers that can.
 func unlessOne(limit int, advice string) string {
 	if limit == 1 {
 		return ""
@@ -106,8 +106,8 @@ func unlessOne(limit int, advice string) string {
 	return advice
 }
 
-// ahead makes a listing's read of one that gives records by their key alone:
-// one record more than the page has tells whether a next page exists.
+// ahead turns a read that returns records after a key into a listing's read:
+// one record more than the page has shows whether a next page exists.
 func ahead[T, K any](key func(T) K, read func(ctx context.Context, v Visibility, after K, limit int) ([]T, error)) func(context.Context, Visibility, K, int) ([]T, *K, error) {
 	return func(ctx context.Context, v Visibility, after K, limit int) ([]T, *K, error) {
 		found, err := read(ctx, v, after, limit+1)

@@ -13,10 +13,10 @@ import (
 // Bounds of a lookup.
 const (
 	MaxLookups = 10_000
-	// maxLookupPairs are 10,000 products at 10 sites.
+	// maxLookupPairs allows for 10,000 products at 10 sites.
 	maxLookupPairs = 100_000
-	lookupRow      = 400 // bytes that a pair takes, about
-	lookupEntry    = 300 // and an identifier
+	lookupRow      = 400 // approximate bytes per pair
+	lookupEntry    = 300 // and per identifier
 )
 
 // LookupKey is one identifier of a product: exactly one kind is set.
@@ -28,7 +28,7 @@ type LookupKey struct {
 	ItemID     contracts.ItemID `json:"itemId,omitempty"`
 }
 
-// LookupRequest asks about many products at once.
+// LookupRequest requests many products at once.
 type LookupRequest struct {
 	Keys     []LookupKey // in the order of the answer
 	Timezone string
@@ -41,11 +41,11 @@ type ItemNames struct {
 	Items      []contracts.ItemID
 }
 
-// Lookup says of each identifier, in the order asked, whether it names an item
-// that the caller sees, and what was seen of it last.
+// Lookup reports for each identifier, in the order requested, whether it names
+// an item that the caller sees, and what was last observed of it.
 type Lookup struct {
-	// Entries are the JSON objects of the identifiers, a comma between two, in
-	// pieces that are good until Release: one row may stand for several.
+	// Entries are the JSON objects of the identifiers, separated by commas, in
+	// pieces that are valid until Release: one row may appear in several.
 	Entries [][]byte
 	Query   LookupEcho
 
@@ -60,7 +60,7 @@ type LookupEcho struct {
 	Timezone string `json:"timezone"`
 }
 
-// Release gives the room back.
+// Release returns the room.
 func (l *Lookup) Release() {
 	if l.held != nil {
 		l.held()
@@ -69,7 +69,7 @@ func (l *Lookup) Release() {
 }
 
 // Lookup answers with latestPerPair of all items that are named, and is
-// admitted as that, but for up to maxLookupPairs pairs.
+// admitted like it, but for up to maxLookupPairs pairs.
 func (s *Service) Lookup(ctx context.Context, p Principal, r LookupRequest) (*Lookup, error) {
 	if n := len(r.Keys); n < 1 || n > MaxLookups {
 		return nil, invalid("The body names %d identifiers, 1 to %d are allowed.", n, MaxLookups)
@@ -130,7 +130,7 @@ func (s *Service) lookup(ctx context.Context, p Principal, plan *resultsPlan, re
 	return answer, nil
 }
 
-// namesOf are the identifiers by their kind.
+// namesOf groups the identifiers by kind.
 func namesOf(keys []LookupKey) (n ItemNames) {
 	for _, k := range keys {
 		switch {
@@ -147,7 +147,7 @@ func namesOf(keys []LookupKey) (n ItemNames) {
 	return n
 }
 
-// named finds items by what names them.
+// named finds items by their identifiers.
 type named struct {
 	ids []contracts.ItemID // ascending
 	by  map[LookupKey][]contracts.ItemID
@@ -166,7 +166,7 @@ func newNamed(items []contracts.Item) named {
 	return n
 }
 
-// of gives the items that a key names, ascending.
+// of returns the items that a key names, ascending.
 func (n named) of(k LookupKey) []contracts.ItemID {
 	if k.EAN == "" {
 		return n.by[k]
@@ -179,7 +179,7 @@ func (n named) of(k LookupKey) []contracts.ItemID {
 	return all
 }
 
-// lookupRows are the newest rows of the pairs of some items as JSON, and the
+// lookupRows holds the newest rows of the pairs of some items as JSON, and the
 // pairs without any.
 type lookupRows struct {
 	buf        []byte
@@ -187,20 +187,20 @@ type lookupRows struct {
 	unobserved map[contracts.ItemID][]lookupPair // by site
 }
 
-// lookupPair is a pair of which nothing was observed.
+// lookupPair is a pair without any observation.
 type lookupPair struct {
 	Item contracts.ItemID  `json:"itemId"`
 	Site contracts.SiteKey `json:"site"`
 }
 
-// lookupAt is where the row of a site lies.
+// lookupAt is where the row of a site is in the buffer.
 type lookupAt struct {
 	site     contracts.SiteKey
 	from, to int
 }
 
 func (l *lookupRows) read(ctx context.Context, from Store, in *read) error {
-	sites := map[string]contracts.SiteKey{} // a name of each, kept once
+	sites := map[string]contracts.SiteKey{} // one copy of each name
 	err := from.Results(ctx, in.vis, &in.query, func(b *Block) error {
 		in.encoder.begin(b)
 		for k := range b.Len {

@@ -8,44 +8,46 @@ import (
 	"preismon/contracts"
 )
 
-// MoverKind says what moved at a pair.
+// MoverKind is what moved at a pair.
 type MoverKind string
 
 const (
-	// The offer that stands asks another amount of the same currency.
+	// The standing offer has another amount in the same currency.
 	PriceUp   MoverKind = "PRICE_UP"
 	PriceDown MoverKind = "PRICE_DOWN"
-	// Another merchant than before holds the buy box, and nobody does any more;
-	// of a request with OwnMerchant: that merchant won or lost it.
+	// Another merchant than before holds the buy box; or no one does any more.
+	// In a request with OwnMerchant: that merchant won or lost it.
 	BuyBoxWon  MoverKind = "BUYBOX_WON"
 	BuyBoxLost MoverKind = "BUYBOX_LOST"
-	// A price where the site had the product and did not sell it, and back.
+	// A price where the site had the product but did not sell it; and the
+	// reverse.
 	BackInStock MoverKind = "BACK_IN_STOCK"
 	OutOfStock  MoverKind = "OUT_OF_STOCK"
 	// A price where the site did not have the product, or nothing was captured
-	// in the 168 hours before; and the site does not have it any more.
+	// in the 168 hours before; and the site no longer has the product.
 	NewOffer MoverKind = "NEW_OFFER"
 	Gone     MoverKind = "GONE"
-	// The offer that stands asks less than the one reference price of the
-	// customer that applies to it, and before none did. Reference prices are as
-	// of reading, on both sides.
+	// The standing offer is below the one reference price of the customer that
+	// applies to it, and before it was not. Reference prices are those at the
+	// time of reading, on both sides.
 	Undercut MoverKind = "UNDERCUT"
-	// The newest capture does not tell what the one before it told.
+	// The newest capture does not show what the site offers, and the one before
+	// did.
 	NoResult MoverKind = "NO_RESULT"
 )
 
-// MoverKinds are all kinds.
+// MoverKinds returns all kinds.
 func MoverKinds() []MoverKind {
 	return []MoverKind{PriceUp, PriceDown, BuyBoxWon, BuyBoxLost, OutOfStock, BackInStock, NewOffer, Gone, Undercut, NoResult}
 }
 
-// Mover is a pair that moved between two instants. Its price and its buy box
-// may have moved both.
+// Mover is a pair that moved between two instants. Both its price and its buy
+// box may have moved.
 type Mover struct {
 	ItemID contracts.ItemID  `json:"itemId"`
 	Site   contracts.SiteKey `json:"site"`
 	Kinds  []MoverKind       `json:"kinds"`
-	// After less before in the main unit, and in percent of before with two
+	// After minus before, in the main unit, and in percent of before with two
 	// digits; null without two prices of one currency, the percentage also
 	// where the price was 0.
 	PriceDifference        *json.Number `json:"priceDifference"`
@@ -53,11 +55,11 @@ type Mover struct {
 	Before                 *MoverSide   `json:"before"` // null: no capture in the 168 hours before
 	After                  *MoverSide   `json:"after"`
 
-	size float64 // of the move of the price, as a share of the one before
+	size float64 // of the move of the price, relative to the price before
 }
 
-// MoverSide is what the newest capture at an instant shows: the offer that
-// stands, under the names of rows of results.
+// MoverSide is what the newest capture at an instant shows: the standing offer,
+// under the names that rows of results use.
 type MoverSide struct {
 	CapturedAt    string              `json:"capturedAt" column:"instant"`
 	CoverageState string              `json:"coverageState"`
@@ -68,8 +70,8 @@ type MoverSide struct {
 	IsBuyBox      *bool               `json:"isBuyBox"` // null where it was not observed
 }
 
-// featured is the newest capture of a pair by an instant, and its offer that
-// stands.
+// featured is the newest capture of a pair at an instant, and its standing
+// offer.
 type featured struct {
 	capturedMs int64
 	state      contracts.Outcome // as a row shows it
@@ -77,16 +79,16 @@ type featured struct {
 	shipping   int64             // likewise
 	currency   contracts.Currency
 	merchant   string
-	buyBox     contracts.Flag // unknown where the site has none
+	buyBox     contracts.Flag // unknown where the site has no buy boxes
 }
 
-// known tells whether a capture says what the site offers.
+// known reports whether a capture shows what the site offers.
 func (f *featured) known() bool {
 	return f.state == contracts.PriceObserved || f.state == contracts.Unavailable || f.state == contracts.ProductNotFound
 }
 
-// moved gives the kinds by which a pair moved; before is nil where nothing was
-// captured. A pair whose capture before did not tell is not compared.
+// moved returns the kinds by which a pair moved; before is nil if nothing was
+// captured. A pair whose capture before is not known is not compared.
 func moved(before, after *featured, own string) (kinds []MoverKind) {
 	was := contracts.ProductNotFound
 	switch {
@@ -141,8 +143,8 @@ func movedOffer(before, after *featured, own string) (kinds []MoverKind) {
 	return kinds
 }
 
-// newlyUndercut tells whether a pair asks less than the customer's own price,
-// and did not before. What own sells undercuts nobody.
+// newlyUndercut reports whether a pair's price is below the customer's own
+// price, and was not before. What own sells never undercuts.
 func (all ownPrices) newlyUndercut(pair contracts.Pair, before, after *featured, own string) bool {
 	undercuts := func(f *featured) bool {
 		if f.state != contracts.PriceObserved || f.price < 0 || own != "" && f.merchant == own {
@@ -154,7 +156,7 @@ func (all ownPrices) newlyUndercut(pair contracts.Pair, before, after *featured,
 	return undercuts(after) && (before == nil || before.known() && !undercuts(before))
 }
 
-// holder is who holds the buy box, if anybody does.
+// holder is who holds the buy box, if anyone does.
 type holder struct {
 	held     bool
 	merchant string
@@ -174,7 +176,7 @@ func (h holder) only(merchant string) holder {
 	return h
 }
 
-// mover is the record of a pair that moved.
+// mover returns the record of a pair that moved.
 func mover(pair contracts.Pair, kinds []MoverKind, before, after *featured, zone *zoneFormat) Mover {
 	m := Mover{ItemID: pair.Item, Site: pair.Site, Kinds: kinds, Before: before.side(zone), After: after.side(zone)}
 	if before != nil && before.state == contracts.PriceObserved && before.state == after.state && before.currency == after.currency {
@@ -212,8 +214,8 @@ func (f *featured) side(zone *zoneFormat) *MoverSide {
 	return s
 }
 
-// rankMovers puts those first whose price moved most, those whose price did
-// not move by item and site behind them.
+// rankMovers orders movers by how much their price moved, greatest first, and
+// those whose price did not move after them by item and site.
 func rankMovers(all []Mover) {
 	slices.SortFunc(all, func(a, b Mover) int {
 		return cmp.Or(cmp.Compare(b.size, a.size), cmp.Compare(a.ItemID, b.ItemID), cmp.Compare(a.Site, b.Site))

@@ -15,30 +15,30 @@ import (
 // Bounds of movers.
 const (
 	maxMoverPairs = 100_000
-	moverPair     = 600 // bytes that both sides of a pair take, about
-	// moverLookback is how old, at since, a capture may be that a pair is
-	// compared with.
+	moverPair     = 600 // approximate bytes for both sides of a pair
+	// moverLookback is how old, at since, the capture that a pair is compared
+	// with may be.
 	moverLookback = 168 * time.Hour
-	// moverRecent is in which time before since most pairs have a capture.
+	// moverRecent is the time before since in which most pairs have a capture.
 	moverRecent = 25 * time.Hour
-	// moverWindow is how long a window is at least for the table of the newest
-	// captures to be read faster than its rows.
+	// moverWindow is the minimum length of a window for which reading the table
+	// of the newest captures is faster than reading the window's rows.
 	moverWindow = 48 * time.Hour
-	// maxMoverOthers is how many products are named in a read.
+	// maxMoverOthers is the maximum number of products that a read names.
 	maxMoverOthers = 1_000
 )
 
-// MoversRequest asks what moved between two instants at the pairs under its
-// selectors. Of ResultsRequest it takes the selectors, globalScope, brand and
-// timezone.
+// MoversRequest requests what moved between two instants at the pairs under its
+// selectors. Of ResultsRequest it uses the selectors, globalScope, brand,
+// timezone, limit and cursor.
 type MoversRequest struct {
 	ResultsRequest
 	Since       string    `json:"since"`           // RFC 3339, or a date: its first instant
 	Until       string    `json:"until,omitempty"` // RFC 3339, or a date: all of it; now at most; empty: now
-	Kind        MoverKind `json:"kind,omitempty"`  // only these; the counts are of all
+	Kind        MoverKind `json:"kind,omitempty"`  // only these; the counts cover all
 	OwnMerchant string    `json:"ownMerchant,omitempty"`
 
-	each int // of each kind the first so many are in MoversPage.first
+	each int // how many of each kind MoversPage.first holds
 }
 
 func moverKindNames() string {
@@ -58,13 +58,13 @@ type MoversPage struct {
 	first map[MoverKind][]Mover
 }
 
-// Cut leaves the first n movers on the page; its cursor goes on after them.
+// Cut leaves the first n movers on the page; its cursor continues after them.
 func (p *MoversPage) Cut(n int) (err error) {
 	p.Data, err = cutTo(n, p.Data, &p.Paging)
 	return err
 }
 
-// MoversEcho says what was compared, over all pages and kinds.
+// MoversEcho describes what was compared, over all pages and kinds.
 type MoversEcho struct {
 	Scope    string            `json:"scope"` // scoped or global
 	Since    string            `json:"since"`
@@ -72,10 +72,10 @@ type MoversEcho struct {
 	Timezone string            `json:"timezone"`
 	Pairs    uint64            `json:"pairs"`    // that the caller sees under the selectors
 	Captured int               `json:"captured"` // pairs with a capture after since
-	Untold   int               `json:"untold"`   // of them not compared: their capture before did not tell
+	Untold   int               `json:"untold"`   // of these, not compared: their capture before was not known
 	Moved    int               `json:"moved"`
-	Listed   int               `json:"listed"` // of the kind that is asked for, on all pages
-	Kinds    map[MoverKind]int `json:"kinds"`  // pairs by kind; one may be of two
+	Listed   int               `json:"listed"` // of the requested kind, on all pages
+	Kinds    map[MoverKind]int `json:"kinds"`  // pairs by kind; a pair may count under two
 	Sites    []MoversOfSite    `json:"sites"`  // with a mover, by key
 }
 
@@ -87,13 +87,13 @@ type MoversOfSite struct {
 }
 
 // Movers compares, pair by pair, what latestPerPair shows at two instants: the
-// offer that stands (decision 025) of the newest capture by then. A pair
-// without a capture after since did not move. What counts is when a capture
-// was made: one that comes late, made before since, moves nothing.
+// standing offer (decision 025) of the newest capture up to then. A pair
+// without a capture after since did not move. What counts is when a capture was
+// made: one that was made before since but arrives late moves nothing.
 //
-// It is accepted or refused as a read of results of the same selectors in the
-// window from since to until, of at most 100,000 pairs. They are read as a
-// whole, so it has a hard budget only.
+// It is accepted or refused like a read of results with the same selectors in
+// the window from since to until, of at most 100,000 pairs. They are read as a
+// whole, so it has only a hard budget.
 func (s *Service) Movers(ctx context.Context, p Principal, r MoversRequest) (*MoversPage, error) {
 	rows, window, limit, err := s.understandMovers(p, r)
 	if err != nil {
@@ -155,7 +155,8 @@ func (s *Service) Movers(ctx context.Context, p Principal, r MoversRequest) (*Mo
 	return page, err
 }
 
-// understandMovers gives what needs no data, or all that is wrong with it.
+// understandMovers returns what needs no data, or everything that is wrong with
+// it.
 func (s *Service) understandMovers(p Principal, r MoversRequest) (rows ResultsRequest, window contracts.Window, limit int, err error) {
 	limit, wrong := pageLimit(r.Limit, MaxResultsLimit)
 	rows, window, err = s.moversWindow(r)
@@ -164,7 +165,7 @@ func (s *Service) understandMovers(p Principal, r MoversRequest) (rows ResultsRe
 	return rows, window, limit, together(wrong, err)
 }
 
-// firstOfKinds gives the first movers of each kind, so many.
+// firstOfKinds returns the first movers of each kind, at most each.
 func firstOfKinds(ranked []Mover, each int) map[MoverKind][]Mover {
 	first := map[MoverKind][]Mover{}
 	if each == 0 {
@@ -180,8 +181,9 @@ func firstOfKinds(ranked []Mover, each int) map[MoverKind][]Mover {
 	return first
 }
 
-// moversWindow gives the read that has to be acceptable for the movers to be,
-// and its window; else all that is wrong with it, but for its time zone.
+// moversWindow returns the read that must be acceptable for the movers to be,
+// and its window; otherwise everything that is wrong with it except its time
+// zone.
 func (s *Service) moversWindow(r MoversRequest) (rows ResultsRequest, w contracts.Window, wrong error) {
 	rows = r.ResultsRequest
 	rows.Cursor, rows.Limit, rows.LatestPerPair, rows.GlobalScope = "", nil, true, false
@@ -228,7 +230,7 @@ func (s *Service) moversWindow(r MoversRequest) (rows ResultsRequest, w contract
 	return rows, w, nil
 }
 
-// movers are all movers of the kind that is asked for, ranked.
+// movers returns all movers of the requested kind, ranked.
 func (s *Service) movers(ctx context.Context, in *read, r MoversRequest, echo *MoversEcho) ([]Mover, error) {
 	facts, err := s.siteFacts(ctx, in.vis)
 	if err != nil {
@@ -275,7 +277,7 @@ func (s *Service) movers(ctx context.Context, in *read, r MoversRequest, echo *M
 	return all, nil
 }
 
-// priced are the items with a price captured after since.
+// priced returns the items with a price captured after since.
 func priced(after map[contracts.Pair]*featured, since time.Time) (items []contracts.ItemID) {
 	for pair, now := range after {
 		if now.state == contracts.PriceObserved && now.capturedMs > since.UnixMilli() {
@@ -299,9 +301,10 @@ func (e *MoversEcho) count(site contracts.SiteKey, kinds []MoverKind) {
 	}
 }
 
-// featuredSince reads the newest capture of each pair in a window. Where that
-// ends now, there is a table of them, which has those from before it, too; of an
-// older moment, as that of a cursor, it would be made of all rows.
+// featuredSince reads the newest capture of each pair in a window. If the
+// window ends now, they are in a table, along with those from before the
+// window; at an older moment, such as a cursor's, that table would have to be
+// computed from all rows.
 func (s *Service) featuredSince(ctx context.Context, v Visibility, q ResultsQuery, toNow bool, facts siteFacts) (map[contracts.Pair]*featured, error) {
 	if !toNow || q.Window.Length() < moverWindow || q.Filtered() || explaining(ctx) != nil {
 		return s.featured(ctx, v, q, facts)
@@ -323,9 +326,9 @@ func (s *Service) featuredSince(ctx context.Context, v Visibility, q ResultsQuer
 	return all, nil
 }
 
-// featuredBefore reads the newest capture of each pair before the window of a
-// read, of those that have one in it: first in the time in which most have one,
-// then in all for the products of the others.
+// featuredBefore reads the newest capture before the window of a read, of the
+// pairs that have one in the window: first in the time in which most have one,
+// then in the whole lookback for the products of the others.
 func (s *Service) featuredBefore(ctx context.Context, v Visibility, q ResultsQuery, after map[contracts.Pair]*featured, facts siteFacts) (map[contracts.Pair]*featured, error) {
 	since := q.Window.From
 	q.Window, q.FromNow, q.ToNow = contracts.Window{From: since.Add(-moverRecent), To: since}, false, false
@@ -355,8 +358,8 @@ func (s *Service) featuredBefore(ctx context.Context, v Visibility, q ResultsQue
 	return earlier, err
 }
 
-// featured reads the newest capture of each pair in a window, with the offer
-// that stands for it.
+// featured reads the newest capture of each pair in a window, with its standing
+// offer.
 func (s *Service) featured(ctx context.Context, v Visibility, q ResultsQuery, facts siteFacts) (map[contracts.Pair]*featured, error) {
 	q.Standing = true
 	all := map[contracts.Pair]*featured{}

@@ -16,7 +16,7 @@ func (s *Service) orderFiles(ctx context.Context, p Principal, order contracts.O
 	return a.Visibility, s.ofOrder(order)(ctx, a.Visibility)
 }
 
-// ofOrder is the of of a list that belongs to an order.
+// ofOrder returns the of function of a list that belongs to an order.
 func (s *Service) ofOrder(order contracts.OrderID) func(context.Context, Visibility) error {
 	return func(ctx context.Context, v Visibility) error {
 		_, err := s.readOrder(ctx, v, order)
@@ -25,8 +25,8 @@ func (s *Service) ofOrder(order contracts.OrderID) func(context.Context, Visibil
 }
 
 // orderContent decides whether the caller may read what is in the files of an
-// order that it sees. A file is one piece and may hold every item at every
-// site of its order, so it is for callers who see each of them (VIS-01b,
+// order that it sees. A file is one piece and may hold every item at every site
+// of its order, so only callers that see all of them may read it (VIS-01b,
 // VIS-05).
 func (s *Service) orderContent(ctx context.Context, v Visibility, order contracts.OrderID) error {
 	whole, err := s.store.SeesWholeOrder(ctx, v, order)

@@ -10,17 +10,17 @@ import (
 	"preismon/contracts/fault"
 )
 
-// Bounds of the status of orders beside those of sites.
+// Bounds of the status of orders, in addition to those of sites.
 const (
-	maxOrderFiles   = 100 // that may be asked for, of each order in either direction
+	maxOrderFiles   = 100 // that may be requested, per order and direction
 	maxStatusFiles  = 10_000
-	statusFileBytes = 800 // of one, as it is read and as a record
+	statusFileBytes = 800 // per file, as it is read and as a record
 )
 
-// OrderStatusRequest asks how the orders that the caller sees are doing.
+// OrderStatusRequest requests how the orders that the caller sees are doing.
 type OrderStatusRequest struct {
 	OrderID  contracts.OrderID // only this one
-	Files    int               // the newest exports and the newest imports of each order
+	Files    int               // how many of the newest exports and of the newest imports of each order
 	Timezone string
 }
 
@@ -31,7 +31,7 @@ func (r OrderStatusRequest) wrong() error {
 	return nil
 }
 
-// room is what the read holds, about.
+// room is roughly what the read holds.
 func (r OrderStatusRequest) room() int64 {
 	orders := maxStatusOrders
 	if r.OrderID != 0 {
@@ -46,7 +46,7 @@ type OrderStatusPage struct {
 	Query OrderStatusEcho
 }
 
-// OrderStatusEcho says as of when the answer is, and what it has.
+// OrderStatusEcho describes the moment of the answer, and what it contains.
 type OrderStatusEcho struct {
 	AsOf     string `json:"asOf"`
 	Timezone string `json:"timezone"`
@@ -54,7 +54,7 @@ type OrderStatusEcho struct {
 	Files    int    `json:"files"`
 }
 
-// OrderStatus is an order with all that its detail says, and its newest files.
+// OrderStatus is an order with everything in its detail, and its newest files.
 type OrderStatus struct {
 	OrderID        contracts.OrderID `json:"orderId"`
 	Alias          *string           `json:"alias"`
@@ -65,14 +65,14 @@ type OrderStatus struct {
 	Coverage       OrderCoverage     `json:"coverage"`
 	Monitoring     OrderMonitoring   `json:"monitoring"`
 	QualitySummary QualityCounts     `json:"qualitySummary"`
-	// FileCount is how many files its histories have. It and Files are nil where
-	// none were asked for, or for the reason that FilesProblem says.
+	// FileCount is how many files its histories have. It and Files are nil if
+	// none were requested, or for the reason in FilesProblem.
 	FileCount    *int         `json:"fileCount"`
 	Files        *[]OrderFile `json:"files"`
 	FilesProblem *PartProblem `json:"filesProblem"`
 }
 
-// OrderMonitoring is where and how often the order's items are looked at.
+// OrderMonitoring is where and how often the order's items are captured.
 type OrderMonitoring struct {
 	Sites           []contracts.SiteKey `json:"sites"`
 	IntervalMinutes *int                `json:"intervalMinutes"`
@@ -80,7 +80,7 @@ type OrderMonitoring struct {
 	NextRunAt       *string             `json:"nextRunAt" column:"instant"`
 }
 
-// OrderFile is an archived file as the history of its kind has it.
+// OrderFile is an archived file as the history of its kind lists it.
 type OrderFile struct {
 	Kind        string  `json:"kind"` // exports or imports
 	Name        string  `json:"name"`
@@ -91,9 +91,10 @@ type OrderFile struct {
 	ArchivedAt  string  `json:"archivedAt" column:"instant"`
 }
 
-// OrderStatus tells of each order, active or not, how well it is observed, and
-// which files were archived last. At most 100,000 pairs, 1,000 orders and 10,000
-// files, else an Invalid fault. Who may not read files sees the orders without.
+// OrderStatus returns for each order, active or not, how well it is observed,
+// and which files were archived last. At most 100,000 pairs, 1,000 orders and
+// 10,000 files, otherwise an Invalid fault. A caller that may not read files
+// gets the orders without them.
 func (s *Service) OrderStatus(ctx context.Context, p Principal, r OrderStatusRequest) (*OrderStatusPage, error) {
 	zone, err := contracts.LoadZone(cmp.Or(r.Timezone, "UTC"))
 	if err != nil {
@@ -147,7 +148,8 @@ func (s *Service) orderStatus(ctx context.Context, p Principal, r OrderStatusReq
 	return page, nil
 }
 
-// orderQuality adds to orders what their detail says, by one walk over all pairs.
+// orderQuality adds to orders what their detail shows, by one walk over all
+// pairs.
 func (s *Service) orderQuality(ctx context.Context, v Visibility, orders []Order, only contracts.OrderID) error {
 	active := withPairs(v, orders)
 	if len(active) > 0 {
@@ -170,7 +172,7 @@ func (s *Service) orderQuality(ctx context.Context, v Visibility, orders []Order
 	})
 }
 
-// status is the record of an order that was enriched, without files.
+// status is the record of an enriched order, without files.
 func (o *Order) status(zone *time.Location) OrderStatus {
 	status := OrderStatus{
 		OrderID: o.OrderID, Name: o.Name, Active: o.Active, CreatedAt: formatInstant(o.CreatedAt, zone),
@@ -183,7 +185,7 @@ func (o *Order) status(zone *time.Location) OrderStatus {
 	return status
 }
 
-// Monitoring is that of the order, if it was asked for, with times in a zone.
+// Monitoring is that of the order, if it was requested, with times in a zone.
 func (o *Order) Monitoring(zone *time.Location) OrderMonitoring {
 	m := OrderMonitoring{Sites: o.Monitored}
 	if plan := o.Schedule; plan != nil {
@@ -199,17 +201,17 @@ func formatMaybe(t *time.Time, zone *time.Location) *string {
 	return formatBound(*t, zone)
 }
 
-// newestFiles are those of some orders.
+// newestFiles holds the newest files of some orders.
 type newestFiles struct {
 	asked    bool
 	of       map[contracts.OrderID][]FileEntry
 	count    map[contracts.OrderID]int          // of all, in both directions
-	problems map[contracts.OrderID]*PartProblem // of those that have none for it
-	refused  *PartProblem                       // of all of them
+	problems map[contracts.OrderID]*PartProblem // of orders that are given no files for that reason
+	refused  *PartProblem                       // reason for all orders
 }
 
-// newestFiles reads so many files of each order and direction; of an order whose
-// history would be refused, why.
+// newestFiles reads at most each files per order and direction; for an order
+// whose history would be refused, the reason.
 func (s *Service) newestFiles(ctx context.Context, a *Access, orders []contracts.OrderID, each int) (found newestFiles, err error) {
 	if found.asked = each > 0; !found.asked {
 		return found, nil
@@ -249,7 +251,7 @@ func (s *Service) newestFiles(ctx context.Context, a *Access, orders []contracts
 	if err != nil {
 		return found, err
 	}
-	if len(files) > maxStatusFiles { // more came since they were counted
+	if len(files) > maxStatusFiles { // more arrived after they were counted
 		return found, tooManyFiles()
 	}
 	for _, f := range files {
@@ -262,7 +264,7 @@ func tooManyFiles() error {
 	return fault.New(fault.Invalid, CodeOrderCoverageTooBroad, "The answer would have more than %d archived files. Narrow with orderId, or ask for fewer files of each order.", maxStatusFiles)
 }
 
-// add says of an order which files it has, or why they are not there.
+// add adds to an order its files, or the reason why they are missing.
 func (n *newestFiles) add(to *OrderStatus, zone *time.Location) {
 	if !n.asked {
 		return

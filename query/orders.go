@@ -11,10 +11,10 @@ import (
 
 // maxOrderCandidates bounds each enrichment of orders: active order-item
 // references, unique item-site candidates and order-site candidates, each
-// counted apart (ORD-01, ORD-02a, ORD-02b, LIM-05).
+// counted separately (ORD-01, ORD-02a, ORD-02b, LIM-05).
 const maxOrderCandidates = 10_000
 
-// OrdersRequest asks for visible orders. The filters combine as an
+// OrdersRequest requests visible orders. The filters combine as an
 // intersection.
 type OrdersRequest struct {
 	Limit   *int              `json:"-"`
@@ -26,7 +26,7 @@ type OrdersRequest struct {
 	IncludeCoverage   bool `json:"includeCoverage,omitempty"`
 }
 
-// OrdersQuery is what the store is asked: orders after an id.
+// OrdersQuery is a query to the store: orders after an id.
 type OrdersQuery struct {
 	OrderID contracts.OrderID
 	Alias   string
@@ -118,14 +118,14 @@ func (s *Service) readOrder(ctx context.Context, v Visibility, id contracts.Orde
 	return contracts.Order{}, orderNotFound()
 }
 
-// orderNotFound says the same whatever order was asked for.
+// orderNotFound returns the same fault whatever order was requested.
 func orderNotFound() error {
 	return fault.New(fault.NotFound, CodeOrderNotFound, "There is no such order that you may see.")
 }
 
-// enrichOrders adds what is asked for to the orders. What that spans is
-// counted before it is read, no further than to the limits, so that a refusal
-// costs less than an answer.
+// enrichOrders adds what is requested to the orders. What that spans is counted
+// before it is read, and only up to the limits, so that a refusal costs less
+// than an answer.
 func (s *Service) enrichOrders(ctx context.Context, v Visibility, orders []Order, monitoring, coverage bool) error {
 	active := withPairs(v, orders)
 	var pairs []OrderPair
@@ -158,7 +158,7 @@ func (s *Service) enrichOrders(ctx context.Context, v Visibility, orders []Order
 	return s.summarize(ctx, v, orders, pairs)
 }
 
-// withPairs are the orders that may have visible pairs: active ones.
+// withPairs returns the orders that may have visible pairs: active ones.
 func withPairs(v Visibility, orders []Order) (active []contracts.OrderID) {
 	for i := range orders {
 		if orders[i].Active && !v.Nothing() {
@@ -168,8 +168,8 @@ func withPairs(v Visibility, orders []Order) (active []contracts.OrderID) {
 	return active
 }
 
-// addMonitoring adds the sites of the active orders, at most so many over all
-// orders.
+// addMonitoring adds the sites of the active orders, and refuses more than most
+// over all orders.
 func (s *Service) addMonitoring(ctx context.Context, v Visibility, orders []Order, active []contracts.OrderID, most int) error {
 	var sites []OrderSite
 	if len(active) > 0 {
@@ -192,16 +192,16 @@ func (s *Service) addMonitoring(ctx context.Context, v Visibility, orders []Orde
 	return nil
 }
 
-// spanned is why orders cannot be enriched: what they span, with which
-// enrichment.
+// spanned is the reason why orders cannot be enriched: what they span, with
+// which enrichment.
 type spanned struct{ what, with string }
 
 func (e *spanned) Error() string { return "too many " + e.what + " with " + e.with }
 
 func orderCoverageTooBroad(what, with string) error { return &spanned{what, with} }
 
-// refused says how to ask for less than a request that was too broad does
-// (ORD-03a, ORD-03b), and nothing that it did already.
+// refused advises how to request less than a request that was too broad
+// (ORD-03a, ORD-03b), by nothing that the request already did.
 func (r OrdersRequest) refused(err error) error {
 	e, ok := errors.AsType[*spanned](err)
 	if !ok {
@@ -217,7 +217,8 @@ func (r OrdersRequest) refused(err error) error {
 	return fault.New(fault.Invalid, CodeOrderCoverageTooBroad, "The orders of this page span more than %d %s. %s", maxOrderCandidates, e.what, advice)
 }
 
-// tooBroadAlone is refused for the path of one order, which includes everything.
+// tooBroadAlone is refused for the path of one order, which includes
+// everything.
 func tooBroadAlone(id contracts.OrderID, err error) error {
 	e, ok := errors.AsType[*spanned](err)
 	if !ok {

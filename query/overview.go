@@ -17,23 +17,23 @@ import (
 // OverviewTop is how many records each list of an overview shows.
 const OverviewTop = 10
 
-// overviewSince is what an overview compares with where nothing is asked for.
+// overviewSince is what an overview compares with if nothing is requested.
 const overviewSince = "now-24h"
 
 // overviewKinds are the movers that an overview lists, in its order.
 var overviewKinds = []MoverKind{PriceDown, PriceUp, OutOfStock, BackInStock, BuyBoxWon, BuyBoxLost, Undercut}
 
-// Lists of an overview beside those of movers.
+// Lists of an overview in addition to those of movers.
 const (
 	AboveCheapest = "ABOVE_CHEAPEST"
 	SitesList     = "SITES"
 )
 
-// OverviewRequest asks what changed and what needs attention.
+// OverviewRequest requests what changed and what needs attention.
 type OverviewRequest struct {
 	Since       string            // RFC 3339, a date, or hours or days ago like now-24h; empty: now-24h
 	Site        contracts.SiteKey // only this one
-	OwnMerchant string            // as of movers and positions
+	OwnMerchant string            // as in movers and positions
 	Timezone    string
 }
 
@@ -45,17 +45,17 @@ type Overview struct {
 }
 
 // OverviewList is a list of the overview: its first records, how many there
-// are, and the read that gives all.
+// are, and the read that returns all.
 type OverviewList struct {
 	List string `json:"list"`
 	// Count is how many records the whole list has; nil: it was refused.
 	Count *int `json:"count"`
-	// Read is the path and query of the read that lists all, page by page. That
-	// of ABOVE_CHEAPEST has them before the other positions.
+	// Read is the path and query of the read that lists all, page by page. The
+	// read of ABOVE_CHEAPEST lists them before the other positions.
 	Read      string         `json:"read"`
 	Movers    []Mover        `json:"movers"`
 	Positions []OwnPosition  `json:"positions"`
-	Sites     []SiteStatus   `json:"sites"` // those with most overdue pairs first
+	Sites     []SiteStatus   `json:"sites"` // those with the most overdue pairs first
 	Products  []OverviewItem `json:"products"`
 	Problem   *PartProblem   `json:"problem"`
 }
@@ -66,7 +66,7 @@ type OverviewItem struct {
 	Name   *string          `json:"name"`
 }
 
-// PartProblem says why a part of an answer is missing.
+// PartProblem is why a part of an answer is missing.
 type PartProblem struct {
 	Code   string `json:"code"`
 	Detail string `json:"detail"`
@@ -76,7 +76,7 @@ func problemOf(refusal *fault.Error) *PartProblem {
 	return &PartProblem{Code: refusal.Code, Detail: refusal.Msg}
 }
 
-// OverviewEcho says what is covered; nil: that part was refused.
+// OverviewEcho describes what is covered; nil: that part was refused.
 type OverviewEcho struct {
 	Since     string             `json:"since"`
 	Until     string             `json:"until"` // now
@@ -116,11 +116,11 @@ type OverviewSites struct {
 	LastCapturedAt *string `json:"lastCapturedAt"` // the newest capture of all
 }
 
-// Overview tells in one answer what Movers, Positions and SiteStatus tell, by
-// their code: one read of each. The three are read at once, each as of its own
-// moment. A part that is refused for itself, such as for a missing
-// permission or as too broad, is said where it would stand; if all are, the
-// overview is. Any other failure is that of the whole.
+// Overview returns in one answer what Movers, Positions and SiteStatus return,
+// by their code: one read of each. The three run in parallel, each as of its
+// own moment. A part that is refused by itself, such as for a missing
+// permission or as too broad, is reported in its place; if all are, the
+// overview is refused. Any other failure fails the whole overview.
 func (s *Service) Overview(ctx context.Context, p Principal, r OverviewRequest) (*Overview, error) {
 	zone, err := contracts.LoadZone(cmp.Or(r.Timezone, "UTC"))
 	if err != nil {
@@ -160,7 +160,7 @@ func (s *Service) Overview(ctx context.Context, p Principal, r OverviewRequest) 
 
 var ago = regexp.MustCompile(`^now-([1-9][0-9]{0,3})([hd])$`)
 
-// overviewFrom reads what is compared with.
+// overviewFrom parses the instant that is compared with.
 func overviewFrom(text string, now time.Time, zone *time.Location) (time.Time, error) {
 	if match := ago.FindStringSubmatch(text); match != nil {
 		n, _ := strconv.Atoi(match[1]) // four digits
@@ -177,17 +177,17 @@ func overviewFrom(text string, now time.Time, zone *time.Location) (time.Time, e
 	return since.UTC().Truncate(contracts.Resolution), nil
 }
 
-// overview is one while it is made.
+// overview is an overview that is being built.
 type overview struct {
 	s    *Service
 	p    Principal
 	r    OverviewRequest
 	zone *time.Location
-	rows ResultsRequest // what the movers and the positions are of
+	rows ResultsRequest // the selectors of the movers and the positions
 	Overview
 }
 
-// overviewPart are the lists of one read; refused: why it has none of its own.
+// overviewPart holds the lists of one read; refused: why it has no records.
 type overviewPart struct {
 	lists   []OverviewList
 	refused error
@@ -256,8 +256,8 @@ func (o *overview) sites(ctx context.Context) (part overviewPart, err error) {
 	return part, nil
 }
 
-// sumSites adds the sites up; instants of one zone compare by their place in
-// time, not by their text, which has an offset.
+// sumSites adds the sites up. It compares instants as times, not by their text,
+// which has an offset.
 func sumSites(page *SiteStatusPage) *OverviewSites {
 	sum := &OverviewSites{Sites: len(page.Data), Pairs: page.Query.Pairs}
 	var newest time.Time
@@ -280,7 +280,7 @@ func sumSites(page *SiteStatusPage) *OverviewSites {
 	return sum
 }
 
-// list is one without records yet.
+// list returns a list without records.
 func (o *overview) list(name, path string, read url.Values, problem *PartProblem) OverviewList {
 	read.Set("timezone", o.Query.Timezone)
 	if o.r.Site != "" {
@@ -295,7 +295,7 @@ func (o *overview) list(name, path string, read url.Values, problem *PartProblem
 	}
 }
 
-// problem takes an error for a part that is refused for itself, or gives it back.
+// problem converts an error that refuses only its part, and returns any other.
 func (part *overviewPart) problem(err error) (*PartProblem, error) {
 	if refusal, ok := errors.AsType[*fault.Error](err); ok && (refusal.Kind == fault.Invalid || refusal.Kind == fault.Forbidden) {
 		part.refused = err

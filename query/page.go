@@ -7,13 +7,14 @@ const (
 	MaxResultsLimit = 10_000
 )
 
-// Paging tells where a page stands. NextCursor is empty on the last page.
+// Paging is where a page is in its list. NextCursor is empty on the last page.
 type Paging struct {
 	Limit      int    `json:"limit"`
 	Returned   int    `json:"returned"`
 	NextCursor string `json:"nextCursor,omitempty"`
 
-	// after makes the cursor that goes on after the first records of the page.
+	// after returns the cursor that continues after the first records of the
+	// page.
 	after func(records int) (cursor string, err error)
 }
 
@@ -22,10 +23,10 @@ type Page[T any] struct {
 	Data   []T     `json:"data"`
 	Paging Paging  `json:"paging"`
 	Query  any     `json:"query"`
-	Search *Search `json:"search,omitempty"` // of items, and only when asked for
+	Search *Search `json:"search,omitempty"` // of items, and only when requested
 }
 
-// Cut leaves the first n records on the page; its cursor goes on after them.
+// Cut leaves the first n records on the page; its cursor continues after them.
 func (p *Page[T]) Cut(n int) (err error) {
 	p.Data, err = cutTo(n, p.Data, &p.Paging)
 	return err
@@ -41,8 +42,8 @@ func cutTo[T any](n int, data []T, paging *Paging) (_ []T, err error) {
 	return data[:n], err
 }
 
-// pageLimit takes the limit a caller asked for; nil: the default. Nothing is
-// clamped.
+// pageLimit checks the limit that a caller requested; nil: the default. Nothing
+// is clamped.
 func pageLimit(asked *int, max int) (int, error) {
 	if asked == nil {
 		return DefaultLimit, nil
@@ -53,11 +54,12 @@ func pageLimit(asked *int, max int) (int, error) {
 	return *asked, nil
 }
 
-// rankedPlace is where a walk over records goes on that are ranked as a whole:
-// every page ranks them again, as of the instant and the watermark of the first.
+// rankedPlace is where a walk over records that are ranked as a whole
+// continues: every page ranks them again, as of the instant and the watermark
+// of the first.
 type rankedPlace struct {
 	Until     int64     `json:"u"`           // ms
-	Floor     int64     `json:"l,omitempty"` // of the visibility that it began with
+	Floor     int64     `json:"l,omitempty"` // of the visibility that the walk began with
 	Watermark Watermark `json:"w"`
 	Past      int       `json:"p"` // records on the pages before
 }

@@ -7,9 +7,10 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// atOnce runs the parts of an answer side by side, and gives the first error. A
-// panic of a part is one of the caller, who has somebody that recovers. A read
-// that is explained ends with its first part: they run one after another.
+// atOnce runs the parts of an answer in parallel, and returns the first error.
+// A panic of a part is raised again in the caller, where it can be recovered. A
+// read that is explained ends with its first part, so its parts run one after
+// another.
 func atOnce(ctx context.Context, parts ...func(context.Context) error) error {
 	if explaining(ctx) != nil {
 		for _, part := range parts {

@@ -11,9 +11,9 @@ import (
 	"preismon/query/alert"
 )
 
-// PositionRequest asks where a candidate price would stand among the current
-// offers of a product. Exactly one kind of identifier is given: itemId, ean,
-// pzn, or asin with asinLocale. Where it names several items that the caller
+// PositionRequest requests where a candidate price would stand among the
+// current offers of a product. Exactly one kind of identifier is given: itemId,
+// ean, pzn, or asin with asinLocale. If it names several items that the caller
 // sees, as an EAN may, their offers count together.
 type PositionRequest struct {
 	ItemID     contracts.ItemID `json:"itemId,omitempty"`
@@ -22,8 +22,8 @@ type PositionRequest struct {
 	ASINLocale string           `json:"asinLocale,omitempty"`
 	ASIN       string           `json:"asin,omitempty"`
 
-	// CandidatePrice is a decimal text like 12.99, more than 0. It is an
-	// amount of no currency: each position takes it as one of its own.
+	// CandidatePrice is a decimal text like 12.99, more than 0. It has no
+	// currency: each position treats it as an amount in its own.
 	CandidatePrice string             `json:"candidatePrice"`
 	CurrencyCode   contracts.Currency `json:"currencyCode,omitempty"` // only positions in this currency
 	Country        string             `json:"country,omitempty"`      // only this country; ISO 3166-1 alpha-2
@@ -46,7 +46,7 @@ type PositionEcho struct {
 	CapturedTo   string `json:"capturedTo"`
 }
 
-// unknownShipping is shipping that was not observed: no amount.
+// unknownShipping marks shipping that was not observed: it is not an amount.
 const unknownShipping = math.MaxInt64
 
 // currentOffers is how old the newest capture of a pair may be for its offers
@@ -65,12 +65,12 @@ type offer struct {
 	merchant   string
 	currency   contracts.Currency
 	price      int64 // minor units, without shipping
-	shipping   int64 // likewise; the largest number where it was not observed
+	shipping   int64 // likewise; unknownShipping if it was not observed
 	buyBox     bool
 	capturedMs int64
 }
 
-// total is the offer with its shipping in its price, where that was observed.
+// total is the offer with its shipping in its price, if that was observed.
 func (o offer) total() (_ offer, known bool) {
 	if o.shipping == unknownShipping {
 		return o, false
@@ -80,10 +80,10 @@ func (o offer) total() (_ offer, known bool) {
 }
 
 // MarketPosition places a candidate price among the current offers of a
-// product: the offers with a price of the newest capture of each visible
-// pair, when that capture found the product available and is at most 168
-// hours old. It is accepted or refused as a latestObservationPerPair read of
-// the product in that window, with the same codes.
+// product: the offers with a price of the newest capture of each visible pair,
+// if that capture found the product available and is at most 168 hours old. It
+// is accepted or refused like a latestObservationPerPair read of the product in
+// that window, with the same codes.
 func (s *Service) MarketPosition(ctx context.Context, p Principal, r PositionRequest) (*MarketPosition, error) {
 	if err := r.Check(); err != nil {
 		return nil, err
@@ -128,7 +128,7 @@ func (s *Service) MarketPosition(ctx context.Context, p Principal, r PositionReq
 	return answer, nil
 }
 
-// Check refuses what no data is needed for, all of it at once.
+// Check returns, all at once, the faults that can be found without data.
 func (r PositionRequest) Check() error {
 	kinds := 0
 	for _, given := range []bool{r.ItemID != 0, r.EAN != "", r.PZN != "", r.ASIN != "" || r.ASINLocale != ""} {
@@ -159,8 +159,8 @@ func (r PositionRequest) Check() error {
 	return together(wrong, checkCandidate(r.CandidatePrice, r.CurrencyCode))
 }
 
-// checkCandidate refuses a candidate price that is no amount of its currency,
-// or, without one, of none.
+// checkCandidate refuses a candidate price that is not an amount in its
+// currency, or, without a currency, in none at all.
 func checkCandidate(price string, currency contracts.Currency) error {
 	_, err := candidate(price, cmp.Or(currency, "EUR"))
 	if err == nil {
@@ -176,7 +176,7 @@ func checkCandidate(price string, currency contracts.Currency) error {
 	return invalid("candidatePrice: %s.", err)
 }
 
-// markets are the current offers, by country and currency.
+// markets returns the current offers, by country and currency.
 func (s *Service) markets(ctx context.Context, in *read, r PositionRequest) ([]*market, error) {
 	offers, err := s.offers(ctx, in, r.CurrencyCode)
 	if err != nil || len(offers) == 0 {
@@ -226,7 +226,8 @@ func (s *Service) offers(ctx context.Context, in *read, currency contracts.Curre
 	return all, err
 }
 
-// offerOf is the offer of a row that was read with what tells which one stands.
+// offerOf returns the offer of a row that was read with the columns that decide
+// which offer stands.
 func offerOf(b *Block, i int) offer {
 	o := offer{
 		Pair:     contracts.Pair{Item: contracts.ItemID(b.Item[i]), Site: contracts.SiteKey(b.Site.At(i))},
@@ -239,8 +240,8 @@ func offerOf(b *Block, i int) offer {
 	return o
 }
 
-// standingOf are the offers that stand for their captures (decision 025), and
-// those to keep. The offers of a pair are of one capture and together.
+// standingOf returns the standing offers of their captures (decision 025), and
+// those to keep. The offers of a pair are from one capture and adjacent.
 func standingOf(offers []offer, keep func(offer) bool) (some []offer) {
 	var capture []alert.Offer
 	for first := 0; first < len(offers); first += len(capture) {
@@ -261,7 +262,8 @@ func standingOf(offers []offer, keep func(offer) bool) (some []offer) {
 	return some
 }
 
-// ofAlert is the offer as the rule compares it that says which one stands.
+// ofAlert is the offer in the form in which the rule for the standing offer
+// compares it.
 func (o offer) ofAlert() alert.Offer {
 	a := alert.Offer{Price: o.price, Shipping: o.shipping, Currency: o.currency, Merchant: o.merchant}
 	if o.shipping == unknownShipping {

@@ -13,12 +13,12 @@ import (
 // Bounds of positions.
 const (
 	maxPositionPairs = 100_000
-	positionPair     = 400 // bytes that the offers of a pair take, about
+	positionPair     = 400 // approximate bytes for the offers of a pair
 )
 
-// PositionsRequest asks where the caller stands with every product under its
-// selectors: with its own reference prices, or as a merchant, or as a site. The
-// window of ResultsRequest is not asked for: it is that of current offers.
+// PositionsRequest requests where the caller stands with every product under
+// its selectors: with its own reference prices, or as a merchant, or as a site.
+// The window of ResultsRequest is ignored: it is always that of current offers.
 type PositionsRequest struct {
 	ResultsRequest
 	OwnMerchant string            `json:"ownMerchant,omitempty"`
@@ -27,15 +27,16 @@ type PositionsRequest struct {
 	Offers      string            `json:"offers,omitempty"` // featured or all
 }
 
-// PositionsPage is one page of positions, the dearest beside the cheapest other
-// offer first.
+// PositionsPage is one page of positions, those furthest above the cheapest
+// other offer first.
 type PositionsPage struct {
 	Data   []OwnPosition `json:"data"`
 	Paging Paging        `json:"paging"`
 	Query  PositionsEcho `json:"query"`
 }
 
-// Cut leaves the first n positions on the page; its cursor goes on after them.
+// Cut leaves the first n positions on the page; its cursor continues after
+// them.
 func (p *PositionsPage) Cut(n int) (err error) {
 	p.Data, err = cutTo(n, p.Data, &p.Paging)
 	return err
@@ -56,10 +57,10 @@ type PositionsEcho struct {
 	Below        int    `json:"below"`
 	WithoutOwn   int    `json:"withoutOwn"`   // products and markets with offers and no own price
 	WithoutOther int    `json:"withoutOther"` // with an own price and no other offer
-	WithoutTotal int    `json:"withoutTotal"` // offers left out since their shipping was not observed
+	WithoutTotal int    `json:"withoutTotal"` // offers left out because their shipping was not observed
 
-	Undercutters int           `json:"undercutters"` // who ask less at any position
-	UndercutBy   []Undercutter `json:"undercutBy"`   // the first of them, at most positions first
+	Undercutters int           `json:"undercutters"` // sellers that are cheaper at any position
+	UndercutBy   []Undercutter `json:"undercutBy"`   // the first of them, those at most positions first
 }
 
 // OwnPosition is where the caller stands with a product in the market of one
@@ -70,10 +71,10 @@ type OwnPosition struct {
 	CurrencyCode      contracts.Currency `json:"currencyCode"`
 	OwnPrice          json.Number        `json:"ownPrice"`
 	OwnSite           *contracts.SiteKey `json:"ownSite"`
-	Rank              int                `json:"rank"` // 1 and the cheaper offers
+	Rank              int                `json:"rank"` // 1 plus the number of cheaper offers
 	Offers            int                `json:"offers"`
 	Cheapest          BestOffer          `json:"cheapest"`
-	Difference        json.Number        `json:"difference"` // own less cheapest
+	Difference        json.Number        `json:"difference"` // own minus cheapest
 	DifferencePercent *json.Number       `json:"differencePercent"`
 	OldestCapturedAt  string             `json:"oldestCapturedAt" column:"instant"`
 	NewestCapturedAt  string             `json:"newestCapturedAt" column:"instant"`
@@ -81,8 +82,8 @@ type OwnPosition struct {
 	ratio float64
 }
 
-// Positions places the caller's price of each product among the featured ones
-// of its current offers, or all of them. Current offers are those of
+// Positions places the caller's price of each product among the standing offers
+// of the current ones, or among all current ones. Current offers are those of
 // MarketPosition, by its rules.
 func (s *Service) Positions(ctx context.Context, p Principal, r PositionsRequest) (*PositionsPage, error) {
 	limit, err := s.understandPositions(p, &r)
@@ -140,8 +141,8 @@ func (s *Service) Positions(ctx context.Context, p Principal, r PositionsRequest
 	return page, err
 }
 
-// understandPositions fills in what is not said, and gives what needs no data,
-// or all that is wrong with it.
+// understandPositions fills in the defaults, and returns what needs no data, or
+// everything that is wrong with the request.
 func (s *Service) understandPositions(p Principal, r *PositionsRequest) (limit int, err error) {
 	limit, wrong := pageLimit(r.Limit, MaxResultsLimit)
 	r.Amount = cmp.Or(r.Amount, "price")
@@ -159,7 +160,7 @@ func (s *Service) understandPositions(p Principal, r *PositionsRequest) (limit i
 	return limit, together(wrong, err)
 }
 
-// selected is a read of what the positions are of, at any time.
+// selected is a read of what the positions cover, at any time.
 func (r *PositionsRequest) selected() ResultsRequest {
 	rows := r.ResultsRequest
 	rows.Cursor, rows.Limit, rows.LatestObservationPerPair, rows.CoverageState = "", nil, true, "PRICE_OBSERVED"
@@ -176,7 +177,7 @@ func (r *PositionsRequest) beside() string {
 	return "reference"
 }
 
-// owns tells whether an offer is the caller's.
+// owns reports whether an offer is the caller's.
 func (r *PositionsRequest) owns(o offer) bool {
 	return r.OwnMerchant != "" && o.merchant == r.OwnMerchant || r.OwnSite != "" && o.Site == r.OwnSite
 }
@@ -187,7 +188,7 @@ type productMarket struct {
 	marketKey
 }
 
-// positions are all positions, worst first.
+// positions returns all positions, worst first.
 func (s *Service) positions(ctx context.Context, in *read, r PositionsRequest, echo *PositionsEcho) ([]OwnPosition, error) {
 	offers, err := s.offers(ctx, in, "")
 	if err != nil || len(offers) == 0 {
@@ -263,7 +264,7 @@ func orNothing(s *string) string {
 	return *s
 }
 
-// own gives the caller's price, and the offers that it is compared with.
+// own returns the caller's price, and the offers that it is compared with.
 func (m *market) own(r PositionsRequest) (own *offer, others []offer) {
 	if r.beside() == "reference" {
 		if m.customer != nil {

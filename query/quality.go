@@ -12,14 +12,14 @@ import (
 	"preismon/contracts"
 )
 
-// Reason says what the newest that is known about a pair of an order is: the
-// public enumeration OrderObservationReasonCode.
+// Reason is the latest known state of a pair of an order: the public
+// enumeration OrderObservationReasonCode.
 type Reason uint8
 
 const (
 	ReasonPriceObserved Reason = iota
 	ReasonProductUnavailable
-	ReasonProductNotFound // a regular answer of the market, no failure (QUAL-05)
+	ReasonProductNotFound // a regular answer of the market, not a failure (QUAL-05)
 	ReasonAccessRestricted
 	ReasonSiteUnavailable
 	ReasonPending // not yet due
@@ -35,13 +35,14 @@ var reasonNames = [reasonEnd]string{
 
 func (r Reason) String() string { return reasonNames[r] }
 
-// parseReason reads a reason's name.
+// parseReason parses a reason's name.
 func parseReason(name string) (Reason, bool) {
 	i := slices.Index(reasonNames[:], name)
 	return Reason(max(i, 0)), i >= 0
 }
 
-// outcomeReasons says what a current capture makes of a pair.
+// outcomeReasons maps the outcome of a current capture to the reason of its
+// pair.
 var outcomeReasons = map[contracts.Outcome]Reason{
 	contracts.OutcomeUnknown:   ReasonUnknown,
 	contracts.PriceObserved:    ReasonPriceObserved,
@@ -51,8 +52,9 @@ var outcomeReasons = map[contracts.Outcome]Reason{
 	contracts.SiteUnavailable:  ReasonSiteUnavailable,
 }
 
-// OrderPair is a visible pair with those of the asked orders that give it and
-// its newest capture. CapturedAt is zero for a pair that was never captured.
+// OrderPair is a visible pair with its newest capture and those of the
+// requested orders that contain it. CapturedAt is zero for a pair that was
+// never captured.
 type OrderPair struct {
 	contracts.Pair
 	Orders     []contracts.OrderID
@@ -60,7 +62,7 @@ type OrderPair struct {
 	Outcome    contracts.Outcome
 }
 
-// OrderPairsQuery is what the store is asked: pairs of orders after a pair.
+// OrderPairsQuery is a query to the store: pairs of orders after a pair.
 type OrderPairsQuery struct {
 	Orders []contracts.OrderID
 	Site   contracts.SiteKey // "": any
@@ -76,7 +78,7 @@ type Quality struct {
 	ExpectedProcessedByNow int
 	SourceCountsConsistent bool
 	LastCapturedAt         time.Time // zero: never
-	NextDueAt              time.Time // the capture after that, also one that is late; zero: nothing tells
+	NextDueAt              time.Time // of the capture after that, possibly in the past; zero: not known
 }
 
 // QualitySummary counts the pairs of an order by reason.
@@ -85,7 +87,7 @@ type QualitySummary struct {
 	SourceCountsConsistent bool
 }
 
-// Health says whether an order's pairs are observed as they should be.
+// Health describes whether an order's pairs are observed as they should be.
 type Health string
 
 const (
@@ -102,7 +104,7 @@ func (q *QualitySummary) Configured() (n int) {
 	return n
 }
 
-// Observed is the number of pairs that the market answered for: with a price,
+// Observed is the number of pairs for which the market gave an answer: a price,
 // or that there is none.
 func (q *QualitySummary) Observed() int {
 	return q.Pairs[ReasonPriceObserved] + q.Pairs[ReasonProductUnavailable] + q.Pairs[ReasonProductNotFound]
@@ -136,8 +138,8 @@ func (q *QualitySummary) Counts() QualityCounts {
 	return QualityCounts{reasonsOf(q.Pairs), q.SourceCountsConsistent}
 }
 
-// Health is degraded when more than one of ten pairs that are due fail, or
-// when the source contradicts itself; unknown when no pair can be judged.
+// Health is degraded when more than one of ten pairs that are due fail, or when
+// the source contradicts itself; unknown when no pair can be judged.
 func (q *QualitySummary) Health() Health {
 	failed := q.Pairs[ReasonAccessRestricted] + q.Pairs[ReasonSiteUnavailable] + q.Pairs[ReasonOverdue]
 	judged := q.Observed() + failed
@@ -163,14 +165,15 @@ func (s *Service) summarize(ctx context.Context, v Visibility, orders []Order, p
 	return nil
 }
 
-// beginSummaries gives each order a summary of no pairs.
+// beginSummaries sets an empty summary for each order.
 func beginSummaries(orders []Order) {
 	for i := range orders {
 		orders[i].Quality = &QualitySummary{SourceCountsConsistent: true}
 	}
 }
 
-// countPair counts a pair in the summary of each of its orders; orders are by id.
+// countPair counts a pair in the summary of each of its orders. Orders are
+// sorted by id.
 func countPair(orders []Order, judges []*judge, p OrderPair) {
 	for _, id := range p.Orders {
 		i, ok := slices.BinarySearchFunc(orders, id, func(o Order, id contracts.OrderID) int { return cmp.Compare(o.OrderID, id) })
@@ -205,7 +208,7 @@ const day = 24 * time.Hour
 func newJudge(o *contracts.Order, now time.Time) *judge {
 	j := &judge{now: now, createdAt: o.CreatedAt, today: true, counters: map[contracts.SiteKey]siteCounts{}, legacy: o.Legacy}
 	if o.Schedule != nil {
-		const most = 10 * 366 * day // far from what a Duration can hold
+		const most = 10 * 366 * day // far below the limit of a Duration
 		j.every = time.Duration(min(o.Schedule.IntervalMinutes, int(most/time.Minute))) * time.Minute
 		j.planned = j.plan()
 		j.today = o.Schedule.LastRunAt == nil || !o.Schedule.LastRunAt.Before(now.Truncate(day))
@@ -222,9 +225,9 @@ func newJudge(o *contracts.Order, now time.Time) *judge {
 	return j
 }
 
-// plan counts what the schedule alone tells: the runs of a day, at least one,
-// and those that were due since the day began (UTC), or since the order did.
-// Of runs a day or more apart one is due once an interval has passed.
+// plan derives counts from the schedule alone: the runs of a day, at least one,
+// and those that were due since the day began (UTC), or since the order did. If
+// runs are a day or more apart, one is due after an interval has passed.
 func (j *judge) plan() (c contracts.SiteCounters) {
 	if j.every <= 0 {
 		return c
@@ -238,9 +241,9 @@ func (j *judge) plan() (c contracts.SiteCounters) {
 	return c
 }
 
-// judge gives the state of a pair. The counts are the source's own, or those
-// of the schedule where it does not count: captures do not move them, so
-// neither do retries of a crawler (QUAL-02c).
+// judge returns the state of a pair. The counts are the source's own, or those
+// of the schedule where the source does not count: captures do not change them,
+// so neither do retries of a crawler (QUAL-02c).
 func (j *judge) judge(p OrderPair) Quality {
 	c, counted := j.counters[p.Site]
 	if !counted {
@@ -270,14 +273,14 @@ func (j *judge) reason(p OrderPair, c siteCounts, counted bool) Reason {
 	case counted || j.every > 0:
 		return ReasonPending
 	}
-	return ReasonUnknown // nothing tells when the pair would be due
+	return ReasonUnknown // nothing shows when the pair would be due
 }
 
-// since is the instant from which on a capture shows the state of now; zero:
-// any capture does. Where the source says that something was due today (UTC),
-// it is the begin of today. Else a capture may be a day old, for sites have
-// hours of rest, and one more interval: that of the counters, or of the
-// schedule where the source does not count.
+// since is the earliest capture time that shows the current state; zero: any
+// capture does. If the source reports that something was due today (UTC), it is
+// the start of today. Otherwise a capture may be one day old, because sites
+// have quiet hours, plus one interval: that of the counters, or of the schedule
+// where the source does not count.
 func (j *judge) since(c siteCounts, counted bool) time.Time {
 	every := j.spacing(c, counted)
 	switch {
@@ -290,7 +293,7 @@ func (j *judge) since(c siteCounts, counted bool) time.Time {
 }
 
 // spacing is the time between two captures: by the counters, or by the schedule
-// where the source does not count; 0: nothing tells.
+// where the source does not count; 0: not known.
 func (j *judge) spacing(c siteCounts, counted bool) time.Duration {
 	if counted && c.ConfiguredObservations > 0 {
 		return day / time.Duration(c.ConfiguredObservations)
@@ -308,14 +311,14 @@ func (j *judge) interval(p contracts.Pair) time.Duration {
 }
 
 // dueAfter is how long after its newest capture the next one of a pair is due;
-// 0: nothing tells.
+// 0: not known.
 func (j *judge) dueAfter(p OrderPair) time.Duration {
 	return dueAfter(j.interval(p.Pair), p.Outcome == contracts.ProductNotFound)
 }
 
 // dueAfter is how long after a capture the next one of the pair is due: its
-// interval, but a day at least after one that did not find the product, for
-// sources look for such once a day.
+// interval, but at least a day after one that did not find the product, because
+// sources look for missing products once a day.
 func dueAfter(interval time.Duration, notFound bool) time.Duration {
 	if interval > 0 && notFound {
 		return max(interval, day)
@@ -323,8 +326,8 @@ func dueAfter(interval time.Duration, notFound bool) time.Duration {
 	return interval
 }
 
-// judges makes the judge of each order. Memberships are read for the items of
-// the pairs alone, and of legacy orders.
+// judges returns the judge of each order. Memberships are read only for the
+// items of the pairs, and only for legacy orders.
 func (s *Service) judges(ctx context.Context, v Visibility, orders []Order, pairs []OrderPair) ([]*judge, error) {
 	judges := make([]*judge, len(orders))
 	var legacy []contracts.OrderID

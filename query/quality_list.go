@@ -9,7 +9,7 @@ import (
 	"preismon/contracts"
 )
 
-// QualityRequest asks for the state of the pairs of one order.
+// QualityRequest requests the state of the pairs of one order.
 type QualityRequest struct {
 	Limit      *int              `json:"-"`
 	Cursor     string            `json:"-"`
@@ -19,18 +19,18 @@ type QualityRequest struct {
 	ReasonCode string            `json:"reasonCode,omitempty"`
 }
 
-// pairs are those of the request after a place.
+// pairs returns the query for the request's pairs after a place.
 func (r QualityRequest) pairs(after contracts.Pair) itemPairs {
 	return itemPairs{OrderPairsQuery{Orders: []contracts.OrderID{r.OrderID}, Site: r.Site, After: after}, r.ItemID}
 }
 
-// itemPairs reads pairs of orders, of one item where that is not 0.
+// itemPairs reads pairs of orders, only of one item if item is not 0.
 type itemPairs struct {
 	OrderPairsQuery
 	item contracts.ItemID
 }
 
-// next reads the pairs after After, and moves that behind them; more: there
+// next reads the pairs after After, and moves After behind them; more: there
 // may be others.
 func (q *itemPairs) next(ctx context.Context, from Store, v Visibility) (pairs []OrderPair, more bool, err error) {
 	if q.item != 0 && q.After == (contracts.Pair{}) {
@@ -50,20 +50,20 @@ func (q *itemPairs) next(ctx context.Context, from Store, v Visibility) (pairs [
 	return pairs, more, nil
 }
 
-// A search for pairs of one reason looks at so many at once.
+// A search for pairs of one reason examines so many at a time.
 const qualityBatch = 10_000
 
-// ObservationQuality lists the visible pairs of an order that it configures
-// now, by item and site, each with its state at the time of the read. An
-// order that the caller does not see is a NotFound fault.
+// ObservationQuality lists the visible pairs that an order configures now, by
+// item and site, each with its state at the time of the read. An order that the
+// caller does not see is a NotFound fault.
 func (s *Service) ObservationQuality(ctx context.Context, p Principal, r QualityRequest) (*Page[Quality], error) {
 	return s.quality(ctx, p, r, nil)
 }
 
-// QualityBySite lists them, and on the first page tells of all pairs of the
-// order at each site, by key, whatever their reason: read once for both. Sites
-// are nil on later pages, and where the pairs are more than 100,000, or too many
-// for the soft deadline.
+// QualityBySite lists them too, and on the first page also returns the state of
+// each site, by key, over all pairs of the order whatever their reason, from
+// the same reads. Sites are nil on later pages, and if the pairs are more than
+// 100,000, or too many for the soft deadline.
 func (s *Service) QualityBySite(ctx context.Context, p Principal, r QualityRequest) (page *Page[Quality], sites []SiteStatus, err error) {
 	if r.Cursor != "" {
 		page, err = s.quality(ctx, p, r, nil)
@@ -79,7 +79,7 @@ func (s *Service) QualityBySite(ctx context.Context, p Principal, r QualityReque
 // qualityCount counts the pairs that a page is read from.
 type qualityCount struct {
 	sites map[contracts.SiteKey]*freshness
-	whole bool // it has all
+	whole bool // it covers all pairs
 }
 
 func (c *qualityCount) add(q Quality, every time.Duration, now time.Time) {
@@ -89,7 +89,8 @@ func (c *qualityCount) add(q Quality, every time.Duration, now time.Time) {
 	c.sites[q.Site].add(q, every, now)
 }
 
-// wrong is what is wrong with the request beside its limit; nil: nothing.
+// wrong returns what is wrong with the request apart from its limit; nil:
+// nothing.
 func (r QualityRequest) wrong() error {
 	if _, known := parseReason(r.ReasonCode); r.ReasonCode != "" && !known {
 		return invalid("reasonCode: %q is none of %s.", r.ReasonCode, strings.Join(reasonNames[:], ", "))
@@ -97,7 +98,7 @@ func (r QualityRequest) wrong() error {
 	return nil
 }
 
-// quality reads a page; count is nil, or counts all pairs.
+// quality reads a page; count, if not nil, counts all pairs.
 func (s *Service) quality(ctx context.Context, p Principal, r QualityRequest, count *qualityCount) (*Page[Quality], error) {
 	reason, _ := parseReason(r.ReasonCode)
 	wanted := func(q Quality) bool { return r.ReasonCode == "" || q.Reason == reason }
@@ -119,14 +120,14 @@ func (s *Service) quality(ctx context.Context, p Principal, r QualityRequest, co
 	})
 }
 
-// qualityPage judges pairs until the page and one entry more are found, or all
-// where they are counted. After the soft deadline it ends with what it has and
-// goes on with the next page.
+// qualityPage judges pairs until it has found the page and one more entry, or
+// all pairs if they are counted. After the soft deadline it ends with what it
+// has, and the next page continues there.
 func (s *Service) qualityPage(ctx context.Context, v Visibility, order contracts.Order, q itemPairs, limit int, wanted func(Quality) bool, count *qualityCount) ([]Quality, *contracts.Pair, error) {
 	now := s.now().UTC()
 	soft := now.Add(s.cfg.SoftDeadline)
 	var found []Quality
-	full := false // and there is one entry more
+	full := false // and there is one more entry
 	q.Limit = limit + 1
 	if count != nil {
 		q.Limit = qualityBatch
@@ -174,8 +175,8 @@ func (s *Service) qualityPage(ctx context.Context, v Visibility, order contracts
 	}
 }
 
-// nextOf is behind which pair the next page goes on: the last entry of a full
-// page, else what the read came to.
+// nextOf returns the pair after which the next page continues: the last entry
+// of a full page, otherwise the place that the read reached.
 func nextOf(found []Quality, full bool, at *contracts.Pair) *contracts.Pair {
 	if full {
 		return &found[len(found)-1].Pair
@@ -183,7 +184,7 @@ func nextOf(found []Quality, full bool, at *contracts.Pair) *contracts.Pair {
 	return at
 }
 
-// countable tells whether the pairs of a read are few enough to be counted.
+// countable reports whether the pairs of a read are few enough to be counted.
 func (s *Service) countable(ctx context.Context, v Visibility, q itemPairs) (bool, error) {
 	size, err := s.store.CountPairs(ctx, v, Selectors{Order: q.Orders[0], Item: q.item, Site: q.Site})
 	return size.Pairs <= maxStatusPairs, err

@@ -1,10 +1,11 @@
 // Package query answers questions about observed prices: it decides what a
-// caller may see, what a request means, and how rows become JSON. REST and
-// MCP are two faces of its Service; neither has a rule of its own.
+// caller may see, what a request means, and how rows become JSON. REST and MCP
+// are two interfaces to its Service; neither has rules of its own.
 //
-// Service is stateless: what it keeps between requests is what the tables would
-// say, proven for each request, or decides nothing.
-// It reads through a Store, which package store implements on ClickHouse.
+// Service is stateless: whatever it keeps between requests either equals what
+// the tables would return, which each request proves, or has no influence on
+// answers. It reads through a Store, which package store implements on
+// ClickHouse.
 package query
 
 import (
@@ -19,11 +20,11 @@ import (
 
 // Config holds the budgets of the service.
 type Config struct {
-	// CursorKey seals cursors; all nodes that share clients share it. At
-	// least 32 bytes.
+	// CursorKey seals cursors; all nodes that serve the same clients share it.
+	// At least 32 bytes.
 	CursorKey contracts.Secret
-	// VerifyCursorKeys are further keys whose cursors are still good, for
-	// rotation.
+	// VerifyCursorKeys are additional keys whose cursors are still accepted,
+	// for rotation.
 	VerifyCursorKeys []contracts.Secret
 	// SoftDeadline ends a page early, with a cursor. HardBudget fails it; it is
 	// at most MaxHardBudget.
@@ -31,36 +32,37 @@ type Config struct {
 	// ScanGuardMaxPairs and ScanGuardMaxHours refuse reads whose scope and
 	// window are jointly too broad (RES-09); 0: not set.
 	ScanGuardMaxPairs, ScanGuardMaxHours int
-	// CountedRows is up to how many rows of a read are read for its summary;
-	// the store counts more. 0: it counts all.
+	// CountedRows is the number of rows up to which a read's summary is
+	// computed by reading them; beyond that, the store counts. 0: the store
+	// always counts.
 	CountedRows int
 	// MaxResponseBytes bounds one JSON response and one NDJSON line.
 	MaxResponseBytes int
 	// MaxDownloadBytes bounds the raw size of a downloaded file, on every
 	// surface (LIM-13).
 	MaxDownloadBytes int64
-	// RememberBytes bounds what answers are remembered in, beside what reads may
-	// spend; 0: none are.
+	// RememberBytes bounds the memory for remembered answers, in addition to
+	// what reads may spend; 0: none are remembered.
 	RememberBytes int64
-	// CheckRemembered compares every answer that is remembered with one made
-	// again, and fails the request where they differ. It costs more than not to
-	// remember.
+	// CheckRemembered compares every remembered answer with a newly computed
+	// one, and fails the request if they differ. It costs more than not
+	// remembering.
 	CheckRemembered bool
-	// Written gives a channel that is closed once a projector has written a
-	// checkpoint, so that who waits for rows is woken at once; nil: that is not told
-	// now. A nil func: never.
+	// Written returns a channel that is closed after a projector has written a
+	// checkpoint, so that readers waiting for rows wake at once; a nil channel:
+	// not reported at present. A nil func: never reported.
 	Written func() <-chan struct{}
-	// Admission is what reads may spend; nil: as admission.Defaults.
+	// Admission is what reads may spend; nil: admission.Defaults.
 	Admission *admission.Node
 }
 
 // MaxHardBudget is well below the time for which the projector keeps the pairs
-// of a scope that was replaced (KeepScopes): a read sees one scope to its end.
+// of a replaced scope (KeepScopes), so that a read sees one scope to its end.
 const MaxHardBudget = 5 * time.Minute
 
-// CursorKeyIDs tells the keys of cursors apart, that which seals first, and
-// nothing of what is in them: nodes that have the same ids can open what the
-// others sealed.
+// CursorKeyIDs identifies the keys of cursors, the sealing key first, without
+// revealing their content: nodes with the same ids can open each other's
+// cursors.
 func (c Config) CursorKeyIDs() []string {
 	ids := []string{keyID(c.CursorKey)}
 	for _, k := range c.VerifyCursorKeys {
@@ -69,7 +71,7 @@ func (c Config) CursorKeyIDs() []string {
 	return ids
 }
 
-// Defaults gives the published limits; CursorKey stays empty.
+// Defaults returns the published limits; CursorKey stays empty.
 func Defaults() Config {
 	return Config{
 		SoftDeadline:     5 * time.Second,
@@ -81,7 +83,7 @@ func Defaults() Config {
 	}
 }
 
-// Validate names every fault of the configuration.
+// Validate reports every fault of the configuration.
 func (c Config) Validate() error {
 	var f contracts.Faults
 	f.Check(c.CursorKey != "", "cursor-key: missing")
@@ -117,8 +119,8 @@ type Service struct {
 	verified verified
 }
 
-// New makes a Service. The clock decides what "now" means in windows and
-// cursors. The archives are asked for a file's content in their order.
+// New returns a Service. The clock decides what "now" means in windows and
+// cursors. The archives are searched for a file's content in their order.
 func New(cfg Config, store Store, now func() time.Time, archives ...Archive) (*Service, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -141,68 +143,70 @@ func New(cfg Config, store Store, now func() time.Time, archives ...Archive) (*S
 	}, nil
 }
 
-// Admission is what reads of this service spend.
+// Admission is the budget that reads of this service spend from.
 func (s *Service) Admission() *admission.Node { return s.node }
 
-// Store is what Service reads from. Every method that returns data of a
-// mandate takes the Visibility of the caller and shows no more.
+// Store is what Service reads from. Every method that returns data of a mandate
+// accepts the Visibility of the caller and returns no more than that.
 type Store interface {
 	ExtStore
 
 	// Access reads an account, its mandate's scope and how far every table is
-	// complete, as of a moment after the call. No such account: a NotFound
-	// fault.
+	// complete, as of a moment after the call began. An unknown account is a
+	// NotFound fault.
 	Access(ctx context.Context, account contracts.AccountID) (*Access, error)
 
-	// Sites lists visible sites by key, after a key, at most limit.
+	// Sites lists visible sites by key, after the key given, at most limit.
 	Sites(ctx context.Context, v Visibility, q SitesQuery) ([]contracts.Site, error)
-	// Items lists visible items by id, after an id, at most limit.
+	// Items lists visible items by id, after the id given, at most limit.
 	Items(ctx context.Context, v Visibility, after contracts.ItemID, limit int) ([]contracts.Item, error)
-	// ItemCandidates lists the items of the mandate's scope that match, by id,
-	// after an id, at most the query's limit: also such as the account does
-	// not see, but for a category, which is looked for in visible items only.
+	// ItemCandidates lists the matching items of the mandate's scope by id,
+	// after the id given, at most the query's limit. It includes items that the
+	// account does not see, except for a category, which is matched in visible
+	// items only.
 	ItemCandidates(ctx context.Context, v Visibility, q ItemsQuery) ([]contracts.ItemID, error)
-	// VisibleItems gives those of some items that are visible, by id, at most
-	// limit.
+	// VisibleItems returns those of the given items that are visible, by id, at
+	// most limit.
 	VisibleItems(ctx context.Context, v Visibility, items []contracts.ItemID, limit int) ([]contracts.Item, error)
-	// Categories lists the categories that the mandate gives to visible items,
-	// in order, each once, at most the query's limit.
+	// Categories lists the categories that the mandate has assigned to visible
+	// items, in order, without duplicates, at most the query's limit.
 	Categories(ctx context.Context, v Visibility, q CategoriesQuery) ([]string, error)
 	// ASINLocales lists the locale keys of visible items, at most limit.
 	ASINLocales(ctx context.Context, v Visibility, limit int) ([]string, error)
 
-	// Orders lists visible orders by id, after an id, at most the query's
-	// limit, without their items, sites and memberships.
+	// Orders lists visible orders by id, after the id given, at most the
+	// query's limit, without their items, sites and memberships.
 	Orders(ctx context.Context, v Visibility, q OrdersQuery) ([]contracts.Order, error)
-	// OrderScope counts what the visible pairs of some orders span, no
-	// further than to atMost.
+	// OrderScope counts what the visible pairs of some orders span, up to
+	// atMost.
 	OrderScope(ctx context.Context, v Visibility, orders []contracts.OrderID, atMost int) (OrderScope, error)
-	// OrderSites gives the sites of the visible pairs of some orders, at most
+	// OrderSites returns the sites of the visible pairs of some orders, at most
 	// limit, in no order.
 	OrderSites(ctx context.Context, v Visibility, orders []contracts.OrderID, limit int) ([]OrderSite, error)
-	// OrderPairs lists the visible pairs of some orders by item and site,
-	// after a pair, at most limit, each with its newest capture.
+	// OrderPairs lists the visible pairs of some orders by item and site, after
+	// the pair given, at most limit, each with its newest capture.
 	OrderPairs(ctx context.Context, v Visibility, q OrderPairsQuery) ([]OrderPair, error)
-	// Memberships gives what the sources of visible legacy orders say about
-	// some items.
+	// Memberships returns what the sources of visible legacy orders record
+	// about some items.
 	Memberships(ctx context.Context, v Visibility, orders []contracts.OrderID, items []contracts.ItemID) (map[contracts.OrderID]map[contracts.ItemID]contracts.Membership, error)
 
 	// CountPairs measures the visible scope under the selectors.
 	CountPairs(ctx context.Context, v Visibility, s Selectors) (ScopeSize, error)
 	// PairsBySite counts the visible pairs of each site under the selectors; a
-	// site without any is not there.
+	// site without any is absent.
 	PairsBySite(ctx context.Context, v Visibility, s Selectors) (map[contracts.SiteKey]uint64, error)
-	// Tally sums up all rows of a query by site, of sites with rows, in no
-	// order. Its order, place and limit do not matter.
+	// Tally sums up all rows of a query by site, for sites with rows, in no
+	// order. The query's order, place and limit do not matter.
 	Tally(ctx context.Context, v Visibility, q *ResultsQuery) ([]SiteTally, error)
-	// ObservedBySite counts the visible pairs of each site of which a query has
-	// a row; a site without any is not there.
+	// ObservedBySite counts, per site, the visible pairs for which a query has
+	// a row; a site without any is absent.
 	ObservedBySite(ctx context.Context, v Visibility, q *ResultsQuery) (map[contracts.SiteKey]uint64, error)
 	// ScopeItems lists the items of the visible pairs under the selectors by
 	// id, at most limit.
 	ScopeItems(ctx context.Context, v Visibility, s Selectors, limit int) ([]contracts.ItemID, error)
-	// Results gives rows block by block in the order of the query. A block
-	// is valid until each returns; an error of each ends the read with it.
+	// Results passes rows to each, block by block, in the order of the query. A
+	// block is valid until each returns; an error of each ends the read with
+	// that error.
 	Results(ctx context.Context, v Visibility, q *ResultsQuery, each func(*Block) error) error
 
 	// The parts that rows are enriched with, for the given items.
@@ -214,27 +218,27 @@ type Store interface {
 	// SiteRecords reads the facts of all sites.
 	SiteRecords(ctx context.Context) ([]contracts.Site, error)
 
-	// SeesWholeOrder tells whether each item of a visible order, and each of its
-	// sites, is in a visible pair.
+	// SeesWholeOrder reports whether each item of a visible order, and each of
+	// its sites, is in a visible pair.
 	SeesWholeOrder(ctx context.Context, v Visibility, order contracts.OrderID) (bool, error)
-	// FileJobsThrough gives the n-th job from q.After on, whatever its name,
-	// when still more follow; else 0.
+	// FileJobsThrough returns the n-th job from q.After on, whatever its name,
+	// if more follow it; otherwise 0.
 	FileJobsThrough(ctx context.Context, v Visibility, q FileJobsQuery, n int) (contracts.FileJobID, error)
 	// FileJobs lists jobs by id.
 	FileJobs(ctx context.Context, v Visibility, q FileJobsQuery) ([]FileJob, error)
-	// CountFiles counts archive documents, at most so many, and their files.
+	// CountFiles counts archive documents, at most that many, and their files.
 	CountFiles(ctx context.Context, v Visibility, of FilesOf, most int) (documents, files int, err error)
-	// CountFilesOf counts those of several orders in either direction, at most so
-	// many documents each; what has none is not there.
+	// CountFilesOf counts those of several orders in either direction, at most
+	// so many documents each; an order without any is absent.
 	CountFilesOf(ctx context.Context, v Visibility, orders []contracts.OrderID, most int) ([]FileCount, error)
 	// FileEntries lists archived files, newest first.
 	FileEntries(ctx context.Context, v Visibility, q FileEntriesQuery) ([]FileEntry, error)
-	// NewestFiles lists the newest archived files of several orders, so many of
-	// each order in either direction, by order and newest first, at most limit.
+	// NewestFiles lists the newest archived files of several orders, at most
+	// each per order and direction, by order and newest first, at most limit.
 	NewestFiles(ctx context.Context, v Visibility, orders []contracts.OrderID, each, limit int) ([]FileEntry, error)
 }
 
-// Codes of the public contract that this package gives.
+// Codes of the public contract that this package returns.
 const (
 	CodeValidation            = "MVP_VALIDATION_ERROR"
 	CodeScopeTooBroad         = "RESULTS_SCOPE_TOO_BROAD"
@@ -261,7 +265,7 @@ func invalid(format string, args ...any) error {
 	return fault.New(fault.Invalid, CodeValidation, format, args...)
 }
 
-// together is one refusal for two of invalid; nil is none.
+// together combines two errors of invalid into one refusal; either may be nil.
 func together(a, b error) error {
 	switch {
 	case a == nil:
@@ -280,14 +284,14 @@ func together(a, b error) error {
 	return invalid("%s %s", first.Msg, second.Msg)
 }
 
-// within gives a read its time, and notes how much of it the read waits for
-// others.
+// within applies the time budget to a read, and records how much of it the read
+// spends waiting for others.
 func (s *Service) within(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(admission.WithBudget(ctx, s.cfg.HardBudget), s.cfg.HardBudget)
 }
 
-// lateList is budget for a list, or with limit 1 for one record or file, which
-// have no window to narrow.
+// lateList is budget for a list, or with limit 1 for one record or file: reads
+// without a window to narrow.
 func (s *Service) lateList(ctx context.Context, err error, limit int) error {
 	late, ok := errors.AsType[*fault.Error](s.budget(ctx, err))
 	switch {
@@ -300,13 +304,13 @@ func (s *Service) lateList(ctx context.Context, err error, limit int) error {
 	return err
 }
 
-// budget turns an ended time budget into the published failure: that of a slow
-// query, or of a node without capacity where the read mostly waited.
+// budget turns an expired time budget into the published failure: that of a
+// slow query, or, where the read mostly waited, of a node without capacity.
 func (s *Service) budget(ctx context.Context, err error) error {
 	return s.budgetOf(ctx, err, capturedBounds)
 }
 
-// budgetOf does so for a read with these bounds.
+// budgetOf is budget for a read with these bounds.
 func (s *Service) budgetOf(ctx context.Context, err error, b bounds) error {
 	if admission.Refused(err) {
 		return err
@@ -323,7 +327,7 @@ func (s *Service) budgetOf(ctx context.Context, err error, b bounds) error {
 	return err
 }
 
-// lessTime says what makes a read with these bounds faster.
+// lessTime returns advice on making a read with these bounds faster.
 func (b bounds) lessTime() string {
 	switch b {
 	case sinceBounds:

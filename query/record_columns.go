@@ -9,15 +9,15 @@ import (
 	"preismon/query/frame"
 )
 
-// RecordColumns are the columns of a record of /ext/v1 in a table: the fields
-// of its JSON under their names, in their order. A field that holds a time has
-// the tag column:"instant"; a pointer is null where there is nothing, and what
-// is omitted when empty is absent.
+// RecordColumns returns the columns of a record of /ext/v1 in a table: the
+// fields of its JSON under their names, in their order. A field that holds a
+// time has the tag column:"instant"; a nil pointer is null, and a field that is
+// omitted when empty is absent.
 func RecordColumns[T any]() []frame.Column { return membersOf(reflect.TypeFor[T]()) }
 
 func membersOf(t reflect.Type) (all []frame.Column) {
 	for f := range fieldsOf(t) {
-		if f.Anonymous { // JSON has its fields in its place
+		if f.Anonymous { // JSON inlines its fields
 			all = append(all, membersOf(f.Type)...)
 			continue
 		}
@@ -33,7 +33,7 @@ func membersOf(t reflect.Type) (all []frame.Column) {
 	return all
 }
 
-// fieldsOf are the fields that JSON has.
+// fieldsOf returns the fields that appear in JSON.
 func fieldsOf(t reflect.Type) func(func(reflect.StructField) bool) {
 	return func(yield func(reflect.StructField) bool) {
 		for i := range t.NumField() {
@@ -72,18 +72,18 @@ func columnOf(t reflect.Type) (c frame.Column) {
 	case reflect.String:
 		c.Kind = frame.Text
 	default:
-		panic("query: no column for " + t.String()) // a record declared otherwise; TestRecordColumns has all
+		panic("query: no column for " + t.String()) // an unsupported record field; TestRecordColumns covers all records
 	}
 	return c
 }
 
-// LookupColumns are those of a record of a lookup, whose newest rows are rows
-// of results.
+// LookupColumns returns the columns of a record of a lookup, whose newest rows
+// are rows of results.
 func LookupColumns() []frame.Column {
 	return append(RecordColumns[lookupHead](), listColumn("latest", object("", Columns(Include{}.Fields())...)))
 }
 
-// Names are the names of columns.
+// Names returns the names of columns.
 func Names(columns []frame.Column) (all []string) {
 	for i := range columns {
 		all = append(all, columns[i].Name)

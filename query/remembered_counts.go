@@ -8,12 +8,13 @@ import (
 	"preismon/contracts"
 )
 
-// Tally implements Store. Of a window that ends now nobody asks again.
+// Tally implements Store. It does not remember a window that depends on the
+// current time, since no other request will have the same.
 func (r *remembering) Tally(ctx context.Context, v Visibility, q *ResultsQuery) ([]SiteTally, error) {
 	return recallCounts(ctx, r, "tally", v, q, r.tally)
 }
 
-// tally is in an order, so that one is comparable with another.
+// tally sorts its result, so that two can be compared.
 func (r *remembering) tally(ctx context.Context, v Visibility, q *ResultsQuery) ([]SiteTally, error) {
 	sites, err := r.Store.Tally(ctx, v, q)
 	slices.SortFunc(sites, func(a, b SiteTally) int { return cmp.Compare(a.Site, b.Site) })
@@ -24,13 +25,13 @@ func (r *remembering) tally(ctx context.Context, v Visibility, q *ResultsQuery) 
 	return sites, err
 }
 
-// ObservedBySite implements Store, as Tally does.
+// ObservedBySite implements Store, like Tally.
 func (r *remembering) ObservedBySite(ctx context.Context, v Visibility, q *ResultsQuery) (map[contracts.SiteKey]uint64, error) {
 	return recallCounts(ctx, r, "observed by site", v, q, r.Store.ObservedBySite)
 }
 
-// recallCounts gives what is counted over the rows of a query. Those up to a
-// watermark are the same for ever, as for Results.
+// recallCounts returns what is counted over the rows of a query. Rows up to a
+// watermark never change, as for Results.
 func recallCounts[T any](ctx context.Context, r *remembering, name string, v Visibility, q *ResultsQuery, read func(context.Context, Visibility, *ResultsQuery) (T, error)) (T, error) {
 	if v.Snapshot == 0 || !v.Applied || q.FromNow || q.ToNow || explaining(ctx) != nil {
 		return read(ctx, v, q)

@@ -8,18 +8,19 @@ import (
 	"preismon/contracts"
 )
 
-// maxRememberedRows is up to how many rows the answer of a read is remembered.
+// maxRememberedRows is the number of rows up to which a read's answer is
+// remembered.
 const maxRememberedRows = 1_001
 
-// rowsQuestion is what a read of rows depends on, beside the caller.
+// rowsQuestion is what a read of rows depends on, besides the caller.
 type rowsQuestion struct {
 	ResultsQuery
 	From, To int64 // its window; the zero time is open
 }
 
-// Results implements Store. Rows up to a watermark are the same for ever, as
-// long as the caller sees the same. While a scope changes, the rows of its past
-// come and go, and nothing is remembered.
+// Results implements Store. Rows up to a watermark never change, as long as the
+// caller sees the same. While a scope changes, past rows of its pairs come and
+// go, and nothing is remembered.
 func (r *remembering) Results(ctx context.Context, v Visibility, q *ResultsQuery, each func(*Block) error) error {
 	if e := explaining(ctx); e != nil {
 		return e.rows(ctx, r.Store, v, q)
@@ -36,7 +37,7 @@ func (r *remembering) Results(ctx context.Context, v Visibility, q *ResultsQuery
 		return err
 	}
 	within, ok := within(rows, q)
-	if !ok { // more rows lie before the window than such a read may have room for
+	if !ok { // more rows are before the window than such a read may have room for
 		return r.Store.Results(ctx, v, q, each)
 	}
 	if within.Len == 0 {
@@ -45,12 +46,12 @@ func (r *remembering) Results(ctx context.Context, v Visibility, q *ResultsQuery
 	return each(within)
 }
 
-// maxCountedRows is up to how many rows that are counted are remembered.
+// maxCountedRows is the number of counted rows up to which they are remembered.
 const maxCountedRows = 50_000
 
-// counted is Results for who counts all rows of a read: more of them are
-// remembered than a page has. False: they are more than can be remembered, and
-// none was given.
+// counted is Results for a caller that counts all rows of a read: it remembers
+// more of them than a page has. False: they are more than can be remembered,
+// and none was passed to each.
 func (r *remembering) counted(ctx context.Context, v Visibility, q *ResultsQuery, each func(*Block) error) (bool, error) {
 	if explaining(ctx) != nil || v.Snapshot == 0 || !v.Applied || neverAgain(q) {
 		return true, r.Results(ctx, v, q, each)
@@ -69,14 +70,14 @@ func (r *remembering) counted(ctx context.Context, v Visibility, q *ResultsQuery
 	if err != nil || rows == nil {
 		return false, err
 	}
-	within, _ := within(rows, q) // it has all
+	within, _ := within(rows, q) // it holds all rows
 	if within.Len == 0 {
 		return true, nil
 	}
 	return true, each(within)
 }
 
-// Feed implements Store: who follows the same shares its reads.
+// Feed implements Store: readers that follow the same rows share its reads.
 func (r *remembering) Feed(ctx context.Context, v Visibility, q *FeedQuery, each func(*Block) error) error {
 	if v.Snapshot == 0 || !v.Applied || q.Limit > maxRememberedRows {
 		return r.Store.Feed(ctx, v, q, each)
@@ -99,14 +100,14 @@ type feedQuestion struct {
 	From, To int64
 }
 
-// neverAgain tells whether nobody else can ask for the same: the window ends now
-// and no wider one has the answer.
+// neverAgain reports whether no other request can be the same: the window
+// begins or ends now, and no wider window holds the answer.
 func neverAgain(q *ResultsQuery) bool {
 	return (q.FromNow || q.ToNow) && q.Latest != AllRows || q.FromNow && q.Ascending
 }
 
-// Cover is a window that holds the one of a read and is the same for all that
-// end now within the hour, so that they share an answer.
+// Cover is a window that contains the one of a read and is the same for all
+// that end now within the hour, so that they share an answer.
 func (q *ResultsQuery) Cover() contracts.Window {
 	w := q.Window
 	if q.FromNow {
@@ -118,14 +119,14 @@ func (q *ResultsQuery) Cover() contracts.Window {
 	return w
 }
 
-// within gives those rows of the cover that are in the window, in order. Not ok:
-// rows may be missing at the end, for others took their room.
+// within returns those rows of the cover that are in the window, in order. Not
+// ok: rows may be missing at the end, because others took up the limit.
 func within(b *Block, q *ResultsQuery) (*Block, bool) {
 	if !q.FromNow && !q.ToNow {
 		return b, true
 	}
 	from, to := q.Window.From.UnixMilli(), q.Window.To.UnixMilli()
-	// The first row in the window, and the first behind it.
+	// The first row in the window, and the first one after it.
 	first := sort.Search(b.Len, func(i int) bool { return b.CapturedMs[i] <= to })
 	end := sort.Search(b.Len, func(i int) bool { return b.CapturedMs[i] < from })
 	if q.Ascending {
@@ -148,7 +149,7 @@ func (r *remembering) readRows(ctx context.Context, v Visibility, q *ResultsQuer
 	return c.block, nil
 }
 
-// rowsCopy copies rows out of blocks, which are used again.
+// rowsCopy copies rows out of blocks, which are reused.
 type rowsCopy struct {
 	block *Block
 	of    *ResultsQuery

@@ -15,9 +15,10 @@ import (
 )
 
 // remembering is a Store that remembers answers by their question, the caller's
-// visibility and its snapshot, and those about observations by their watermark,
-// too. Whoever asks has these from a statement that began after the request
-// came; so what is found is what the tables would say. See
+// visibility and its snapshot, and those about observations also by their
+// watermark. Each request reads visibility, snapshot and watermark with a
+// statement that began after the request arrived, so a remembered answer is
+// what the tables would return. See
 // contracts/decisions/028-what-a-node-remembers.md.
 type remembering struct {
 	Store
@@ -26,18 +27,18 @@ type remembering struct {
 	mu     sync.Mutex
 	flight map[answerKey]*flight // being read
 
-	check                bool // compare each answer that is found with a fresh one
+	check                bool // compare each answer that is found with a newly read one
 	checked, differences atomic.Uint64
 }
 
 type answerKey [sha256.Size]byte
 
 type answer struct {
-	value any // shared: never changed
+	value any // shared: never modified
 	bytes int
 }
 
-// flight is an answer that is being read, and that others wait for.
+// flight is an answer that is being read and that others wait for.
 type flight struct {
 	done chan struct{}
 	answer
@@ -59,8 +60,8 @@ func keyOf(name string, v Visibility, question any) answerKey {
 	return sha256.Sum256(text)
 }
 
-// recall gives a remembered answer, or reads it. Who asks while another reads
-// the same waits for that.
+// recall returns a remembered answer, or reads it. A caller that needs an
+// answer which another is reading waits for that read.
 func recall[T any](ctx context.Context, r *remembering, name string, v Visibility, question any, read func(context.Context) (T, error)) (none T, err error) {
 	if v.Snapshot == 0 {
 		return read(ctx)
@@ -88,11 +89,12 @@ func recall[T any](ctx context.Context, r *remembering, name string, v Visibilit
 		}
 		if f.err == nil {
 			return f.value.(T), nil
-		} // else it may be the other's own: asked again
+		} // otherwise the error may be the other caller's own: try again
 	}
 }
 
-// board gives the flight of a key, and whether it is for the caller to make.
+// board returns the flight of a key, and whether the caller must read the
+// answer.
 func (r *remembering) board(key answerKey) (f *flight, mine bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -114,10 +116,10 @@ func (r *remembering) land(key answerKey, f *flight) {
 	close(f.done)
 }
 
-// compared reads an answer again beside the one that is remembered. The tables
-// may already hold what the snapshot does not tell of yet, for as long as it
-// takes to write the checkpoint; who finds a difference looks again. What is
-// given is what was read.
+// compared reads a remembered answer again and compares the two. The tables may
+// already hold what the snapshot does not cover yet, for as long as it takes to
+// write the checkpoint, so on a difference it reads again. It returns what it
+// read, not what was remembered.
 func compared[T any](ctx context.Context, r *remembering, name string, v Visibility, remembered T, read func(context.Context) (T, error)) (T, error) {
 	r.checked.Add(1)
 	for try := 0; ; try++ {
@@ -142,12 +144,12 @@ const (
 	checkPause = 50 * time.Millisecond
 )
 
-// snapshots is a Store that tells the snapshot of now.
+// snapshots is a Store that can return the current snapshot.
 type snapshots interface {
 	Snapshot(context.Context) (Snapshot, error)
 }
 
-// holds tells whether a snapshot is still the one of now.
+// holds reports whether a snapshot is still the current one.
 func (r *remembering) holds(ctx context.Context, s Snapshot) bool {
 	of, ok := r.Store.(snapshots)
 	if !ok {
@@ -157,7 +159,7 @@ func (r *remembering) holds(ctx context.Context, s Snapshot) bool {
 	return err != nil || now == s
 }
 
-// sizeOf is how many bytes a value holds, about.
+// sizeOf is roughly how many bytes a value holds.
 func sizeOf(v reflect.Value) (n int) {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:
@@ -189,7 +191,7 @@ func sizeOf(v reflect.Value) (n int) {
 	return n
 }
 
-// plain tells whether values of a type hold nothing but themselves.
+// plain reports whether values of a type refer to no other memory.
 func plain(t reflect.Type) bool {
 	if t.Kind() == reflect.Struct {
 		for i := range t.NumField() {
@@ -202,7 +204,7 @@ func plain(t reflect.Type) bool {
 	return t.Kind() <= reflect.Complex128
 }
 
-// Sites implements Store, as do all that follow.
+// Sites implements Store, as do all methods below.
 func (r *remembering) Sites(ctx context.Context, v Visibility, q SitesQuery) ([]contracts.Site, error) {
 	return recall(ctx, r, "sites", v, q, func(ctx context.Context) ([]contracts.Site, error) { return r.Store.Sites(ctx, v, q) })
 }
@@ -284,7 +286,7 @@ func (r *remembering) SeesWholeOrder(ctx context.Context, v Visibility, order co
 	return recall(ctx, r, "whole order", v, order, func(ctx context.Context) (bool, error) { return r.Store.SeesWholeOrder(ctx, v, order) })
 }
 
-// itemsOf and sites are ItemRecords and SiteRecords, of the caller's snapshot.
+// itemsOf and sites are ItemRecords and SiteRecords, at the caller's snapshot.
 func (r *remembering) itemsOf(ctx context.Context, v Visibility, items []contracts.ItemID) ([]contracts.Item, error) {
 	all := Visibility{Snapshot: v.Snapshot}
 	return recall(ctx, r, "item records", all, ofItems{Items: items}, func(ctx context.Context) ([]contracts.Item, error) { return r.Store.ItemRecords(ctx, items) })

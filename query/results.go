@@ -10,27 +10,27 @@ import (
 	"preismon/query/frame"
 )
 
-// ResultsRequest asks for observations, page by page or as a stream. Field
+// ResultsRequest requests observations, page by page or as a stream. Field
 // names are those of the public parameters; zero means not given.
 type ResultsRequest struct {
 	Limit  *int   `json:"-"`
 	Cursor string `json:"-"`
 	// AnswerBytes ends a page early, after the row with which the JSON of its
 	// rows reaches so many bytes; 0: no such bound. It belongs to a page, not
-	// to the question: a walk may change it from page to page, as it may its
-	// limit. Streams have none.
+	// to the query: a walk may change it from page to page, like its limit.
+	// Streams have none.
 	AnswerBytes int `json:"-"`
-	// Rewritten is what stands for the JSON of a row of this page; nil: the row
-	// itself.
+	// Rewritten replaces the JSON of each row of this page; nil: the row is
+	// kept.
 	Rewritten Rewriter `json:"-"`
-	// Summarize asks for the page's Summary. It too belongs to a page.
+	// Summarize requests the page's Summary. It too belongs to a page.
 	Summarize bool `json:"-"`
-	// Table takes the rows of a page instead of their JSON; nil: JSON.
+	// Table receives the rows of a page instead of their JSON; nil: JSON.
 	Table RowTable `json:"-"`
-	// ChangesToken takes the token of a stream that goes on as a feed; nil: none
-	// is wanted.
+	// ChangesToken receives the token of a stream that continues as a feed;
+	// nil: none is requested.
 	ChangesToken *string `json:"-"`
-	// Lines has the JSON of a page on lines, not with commas.
+	// Lines: the JSON of the rows is separated by newlines, not by commas.
 	Lines bool `json:"-"`
 
 	OrderID    contracts.OrderID `json:"orderId,omitempty"`
@@ -57,31 +57,31 @@ type ResultsRequest struct {
 
 // Rewriter rewrites the JSON of a row.
 type Rewriter interface {
-	// Rewrite appends what stands for the row, of which nothing may be kept.
+	// Rewrite appends the replacement of a row, of which nothing may be kept.
 	Rewrite(to, row []byte) ([]byte, error)
 }
 
-// RowTable takes the rows of a page.
+// RowTable receives the rows of a page.
 type RowTable interface {
-	// Begin begins a page; where one had begun, it starts over.
+	// Begin begins a page; if one had begun, it starts over.
 	Begin()
-	// Flat tells whether it takes the columns of Flat.
+	// Flat reports whether the table expects the columns of Flat.
 	Flat() bool
-	// Write takes a batch, of which nothing may be kept.
+	// Write receives a batch, of which nothing may be kept.
 	Write(*frame.Batch) error
-	// Bytes is what it holds.
+	// Bytes is the memory that the table holds.
 	Bytes() int64
 }
 
-// meaning is the request without what is spelled in more than one way: a
-// cursor holds the bounds of its window as instants.
+// meaning returns the request without what can be spelled in more than one way:
+// a cursor holds the bounds of its window as instants.
 func (r ResultsRequest) meaning() ResultsRequest {
 	r.CapturedFrom, r.CapturedTo = "", ""
 	r.Sort, r.Timezone = unless(r.Sort, "desc"), unless(r.Timezone, "UTC")
 	return r
 }
 
-// unless is a value that is not the default.
+// unless returns a value if it is not the default, otherwise the empty string.
 func unless(value, byDefault string) string {
 	if value == byDefault {
 		return ""
@@ -89,7 +89,7 @@ func unless(value, byDefault string) string {
 	return value
 }
 
-// Everything tells whether the request has no selector.
+// Everything reports whether the request has no selector.
 func (r *ResultsRequest) Everything() bool { return r.selectors().None() }
 
 func (r *ResultsRequest) selectors() Selectors {
@@ -105,7 +105,7 @@ type Include struct {
 	Identity     bool `json:"identity,omitempty"`
 }
 
-// Echo is what a results response says about the read it answers.
+// Echo describes the read that a results response answers.
 type Echo struct {
 	Scope                    string  `json:"scope"` // scoped or global
 	CapturedFrom             *string `json:"capturedFrom"`
@@ -135,12 +135,12 @@ const (
 	maxEnrichCandidates = 250_000 // RES-08
 )
 
-// Latest says which rows of a pair a read wants.
+// Latest is which rows of a pair a read wants.
 type Latest uint8
 
 const (
 	AllRows     Latest = iota
-	NewestRow          // one row of each pair: the offer that stands for its newest capture (decision 025)
+	NewestRow          // one row of each pair: the standing offer of its newest capture (decision 025)
 	NewestWhole        // all rows of each pair's newest capture
 )
 
@@ -153,11 +153,11 @@ type Selectors struct {
 	Items                      ItemSet
 }
 
-// ItemSet are any of some items, as a list of their ids; empty: not given. A
-// text can be compared, as selectors are.
+// ItemSet is a set of items, as a list of their ids; empty: not given. As a
+// string it is comparable, as selectors must be.
 type ItemSet string
 
-// ItemsOf makes a set.
+// ItemsOf returns the set of these ids.
 func ItemsOf(ids []contracts.ItemID) ItemSet {
 	b := []byte{'['}
 	for i, id := range ids {
@@ -169,17 +169,17 @@ func ItemsOf(ids []contracts.ItemID) ItemSet {
 	return ItemSet(append(b, ']'))
 }
 
-// Product tells whether a product is selected.
+// Product reports whether a product is selected.
 func (s Selectors) Product() bool { return s.Item != 0 || s.EAN != "" || s.PZN != "" || s.ASIN != "" }
 
-// None tells whether nothing is selected.
+// None reports whether nothing is selected.
 func (s Selectors) None() bool { return !s.Product() && s.Order == 0 && s.Site == "" && s.Items == "" }
 
 // ScopeSize measures a scope under selectors.
 type ScopeSize struct{ Pairs, Items, Sites uint64 }
 
-// Candidates is the number of item-site candidates, or the largest number
-// where it cannot be represented (RES-08).
+// Candidates is the number of item-site candidates, or the largest number if it
+// cannot be represented (RES-08).
 func (s ScopeSize) Candidates() uint64 {
 	if s.Items != 0 && s.Sites > math.MaxUint64/s.Items {
 		return math.MaxUint64
@@ -187,36 +187,36 @@ func (s ScopeSize) Candidates() uint64 {
 	return s.Items * s.Sites
 }
 
-// ResultsQuery is what the store is asked: one range of rows in one order.
-// Rows are ordered by capture time, then item, site, epoch, seq, capture and
-// offer; ascending is the exact reverse of descending.
+// ResultsQuery is a query to the store: one range of rows in one order. Rows
+// are ordered by capture time, then item, site, epoch, seq, capture and offer;
+// ascending is the exact reverse of descending.
 type ResultsQuery struct {
 	Selectors Selectors
 	Latest    Latest
 	Window    contracts.Window // a zero end is open
-	// FromNow and ToNow tell which bounds of the window follow from when the
-	// request came: no two requests have the same.
+	// FromNow and ToNow report which bounds of the window depend on when the
+	// request arrived: no two requests have the same.
 	FromNow, ToNow bool
 	Ascending      bool
 	After          *Position // nil: from the start
 	Watermark      Watermark
 	Limit          int             // 0: all
-	Read           *admission.Read `json:"-"` // of a stream, whose rows wait for a client; else nil
+	Read           *admission.Read `json:"-"` // of a stream, whose rows wait for a client; otherwise nil
 
 	Filters                      // without the coverage state
-	Outcomes []contracts.Outcome // which stand for it; nil: any
+	Outcomes []contracts.Outcome // that the coverage state covers; nil: any
 
 	Export   bool // whether the columns of the export fields are needed
-	Standing bool // whether those are that tell which offer stands: shipping and buy box
+	Standing bool // whether the columns that decide which offer stands are needed: shipping and buy box
 }
 
-// Filtered tells whether a filter beside selectors is set.
+// Filtered reports whether a filter is set, apart from selectors.
 func (q *ResultsQuery) Filtered() bool {
 	return q.Filters != (Filters{}) || q.Outcomes != nil
 }
 
-// unfiltered is a query of the same pairs and time without filters, that gives
-// any row of each pair that has one.
+// unfiltered returns a query for the same pairs and time without filters, which
+// returns some row of each pair that has one.
 func (q *ResultsQuery) unfiltered() ResultsQuery {
 	all := ResultsQuery{Selectors: q.Selectors, Window: q.Window, FromNow: q.FromNow, ToNow: q.ToNow, Watermark: q.Watermark}
 	if q.Latest != AllRows && q.Window.From.IsZero() && q.Window.To.IsZero() {
@@ -236,11 +236,11 @@ type Position struct {
 	Offer      uint16            `json:"o"`
 }
 
-// resultsPlan is a request that was understood: everything in it is checked
-// and every time is resolved.
+// resultsPlan is a parsed request: everything in it is checked and every time
+// is resolved.
 type resultsPlan struct {
 	query   ResultsQuery
-	asked   contracts.Window // as exactly as it was written; that of query has whole milliseconds
+	asked   contracts.Window // as exactly as it was written; the window of query has whole milliseconds
 	given   givenBounds
 	limit   int
 	cursor  string // empty: from the start
@@ -248,27 +248,27 @@ type resultsPlan struct {
 	echo    Echo
 	include Include
 	binding binding
-	// mostPairs is how many pairs the read may have where it is of the newest
-	// rows; 0: as many as latestPerPair.
+	// mostPairs is how many pairs a read of the newest rows may have; 0: as
+	// many as latestPerPair.
 	mostPairs uint64
 	bounds    bounds
-	floor     int64 // of the visibility of its caller
+	floor     int64 // of the caller's visibility
 }
 
-// bounds are the arguments that bound the captures of a read, as its refusals
-// name them.
+// bounds identifies the arguments that bound the captures of a read, as its
+// refusals name them.
 type bounds int
 
 const (
 	capturedBounds bounds = iota // capturedFrom and capturedTo: a window
 	sinceBounds                  // since and until
 	fixedBounds                  // none
-	orderBounds                  // none, of orders and their files
+	orderBounds                  // none, for orders and their files
 )
 
-// resultsCursor is what a cursor of results holds: the resolved window, so
-// that "now" stays what it was, and the watermark, so that the walk stays on
-// its snapshot.
+// resultsCursor is what a cursor of results holds: the resolved window, so that
+// "now" stays what it was, and the watermark, so that the walk stays on its
+// snapshot.
 type resultsCursor struct {
 	From      int64       `json:"f"` // ms; minInt64: open
 	To        int64       `json:"u"`
@@ -278,15 +278,16 @@ type resultsCursor struct {
 	Floor     int64       `json:"l,omitempty"` // of the visibility that the walk began with
 }
 
-// givenBounds tells which bounds of its window a walk began with; the others
+// givenBounds records which bounds of its window a walk began with; the others
 // follow from when it began.
 type givenBounds struct {
 	From bool `json:"f,omitempty"`
 	To   bool `json:"u,omitempty"`
 }
 
-// coverageOutcomes maps each coverage state to what rows show (see stateOf)
-// that it stands for (choices 7). A pair without a result has no row, so NO_RESULT has none.
+// coverageOutcomes maps each coverage state to the outcomes that it covers, as
+// rows show them (see stateOf; choices 7). A pair without a result has no row,
+// so NO_RESULT has none.
 var coverageOutcomes = map[string][]contracts.Outcome{
 	"PRICE_OBSERVED":    {contracts.PriceObserved},
 	"UNAVAILABLE":       {contracts.Unavailable},

@@ -44,7 +44,7 @@ func (s *Service) guard(plan *resultsPlan, size ScopeSize) error {
 		size.Pairs, plan.bounds.span(), guardText(pairs, hours), plan.narrower(pairs, hours))
 }
 
-// span is what the bounds have between them.
+// span names what lies between the bounds.
 func (b bounds) span() string {
 	switch b {
 	case sinceBounds:
@@ -62,7 +62,7 @@ func (s *Service) windowEnd(q *ResultsQuery) time.Time {
 	return q.Window.To
 }
 
-// narrower says what helps against the scan guard.
+// narrower describes what helps against the scan guard.
 func (p *resultsPlan) narrower(pairs, hours int) string {
 	scope, window := "a narrower scope", "a narrower window"
 	switch {
@@ -107,8 +107,8 @@ func (s Selectors) advice() string {
 	}
 }
 
-// fitting adds to a refusal, where the read may name a site and does not, the site with the
-// most pairs of those at which it would be accepted.
+// fitting adds to a refusal, if the read could name a site but does not, the
+// site with the most pairs among those at which it would be accepted.
 func (s *Service) fitting(ctx context.Context, plan *resultsPlan, v Visibility, refused error) error {
 	f, ok := errors.AsType[*fault.Error](refused)
 	if !ok || f.Code != CodeScopeTooBroad && f.Code != CodeLatestPairTooBroad || plan.query.Selectors.Site != "" || plan.mostPairs > 0 {
@@ -116,7 +116,7 @@ func (s *Service) fitting(ctx context.Context, plan *resultsPlan, v Visibility, 
 	}
 	pairs, err := s.store.PairsBySite(ctx, v, plan.query.Selectors)
 	if err != nil {
-		return refused // it says enough without
+		return refused // the refusal is useful without it
 	}
 	best := contracts.SiteKey("")
 	for site, n := range pairs {
@@ -146,7 +146,7 @@ func guardText(pairs, hours int) string {
 	return fmt.Sprintf("%d pairs and %d hours", pairs, hours)
 }
 
-// nothing tells that no row can match, whatever is stored.
+// nothing reports whether no row can match, whatever is stored.
 func (q *ResultsQuery) nothing(v Visibility) bool {
 	return q.Outcomes != nil && len(q.Outcomes) == 0 || q.Watermark == (Watermark{}) || q.Window.Empty() ||
 		q.Selectors.Site != "" && !v.Scope.AllSites && !slices.Contains(v.Scope.Sites, q.Selectors.Site) ||

@@ -8,7 +8,7 @@ import (
 	"preismon/contracts"
 )
 
-// Filters choose among the observations of a scope by what was observed; zero:
+// Filters select among the observations of a scope by what was observed; zero:
 // not given. A cursor is bound to them.
 type Filters struct {
 	Brand         string `json:"brand,omitempty"`
@@ -19,7 +19,7 @@ type Filters struct {
 	CoverageState string `json:"coverageState,omitempty"`
 }
 
-// ParameterKind is what a parameter is for, as capabilities call it.
+// ParameterKind is what a parameter is for, in the terms of capabilities.
 type ParameterKind string
 
 // Kinds of parameters.
@@ -34,31 +34,32 @@ const (
 	IncludeParameter  ParameterKind = "include" // a group of fields
 )
 
-// Parameter is one that reads of results take.
+// Parameter is a parameter of reads of results.
 type Parameter struct {
 	Name     string
 	Kind     ParameterKind
 	Values   []string // of a text; nil: any
 	Requires string
-	// Fed: a feed can be of it. Of others the rows change with more than the rows
-	// that become visible: the client keeps the newest of a pair, and what the
-	// catalogue says of products and sites changes apart from them.
+	// Fed: feeds support it. With the others, results change by more than the
+	// rows that become visible: the client itself keeps the newest row of a
+	// pair, and the catalogue's facts about products and sites change
+	// independently of rows.
 	Fed bool
 
 	field func(*ResultsRequest) any
 }
 
-// coverageStates are the texts of coverageState.
+// coverageStates are the values of coverageState.
 var coverageStates = slices.Sorted(maps.Keys(coverageOutcomes))
 
-// Field points to what a request has of the parameter: a text of some type, a
-// *bool that is a flag, a **bool or a **int that may be absent.
+// Field returns a pointer to the parameter's field in a request: a string of
+// some type, a *bool for a flag, a **bool or a **int that may be absent.
 func (p Parameter) Field(r *ResultsRequest) any { return p.field(r) }
 
-// ResultsParameters are all of them. Requests are decoded and told again by this
+// ResultsParameters are all of them. Requests are decoded and encoded by this
 // table, capabilities and feeds follow it, statements bind its filters, and the
-// flags of the command line are checked against it. How one is added is in
-// deploy/docs/contribute.md.
+// flags of the command line are checked against it. How to add one is described
+// in deploy/docs/contribute.md.
 var ResultsParameters = []Parameter{
 	{Name: "limit", Kind: PageParameter, field: func(r *ResultsRequest) any { return &r.Limit }},
 	{Name: "cursor", Kind: PageParameter, field: func(r *ResultsRequest) any { return &r.Cursor }},
@@ -94,9 +95,9 @@ var ResultsParameters = []Parameter{
 	{Name: "includeIdentity", Kind: IncludeParameter, Fed: true, field: func(r *ResultsRequest) any { return &r.Include.Identity }},
 }
 
-// Given is the value of the parameter in a request: a text, an integer or a
-// boolean, ids as texts, since not every reader of JSON keeps 64 bits; nil where
-// it is not given.
+// Given returns the value of the parameter in a request: a string, an integer
+// or a boolean, ids as strings, since not every reader of JSON keeps 64 bits;
+// nil if it is not given.
 func (p Parameter) Given(r *ResultsRequest) any {
 	var text string
 	switch v := p.field(r).(type) {
@@ -134,8 +135,8 @@ func idText[T ~uint64](id T) string {
 	return strconv.FormatUint(uint64(id), 10)
 }
 
-// Parameters are those that the request is made of, by name. What is not given
-// is not in them.
+// Parameters returns the parameters of the request, by name, without those that
+// are not given.
 func (r ResultsRequest) Parameters() map[string]any {
 	all := map[string]any{}
 	for _, p := range ResultsParameters {
@@ -146,14 +147,14 @@ func (r ResultsRequest) Parameters() map[string]any {
 	return all
 }
 
-// Given are the filters that are set, by name: texts and booleans.
+// Given returns the filters that are set, by name: strings and booleans.
 func (f Filters) Given() map[string]any {
 	r := ResultsRequest{Filters: f}
 	return r.Parameters()
 }
 
 // filterCapabilities describes the parameters that decide which results a read
-// gives (CAP-00d).
+// returns (CAP-00d).
 func filterCapabilities() (all []FilterCapability) {
 	told := []ParameterKind{SelectorParameter, ScopeParameter, FilterParameter, WindowParameter, LatestParameter}
 	for _, p := range ResultsParameters {

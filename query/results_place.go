@@ -7,11 +7,12 @@ type read struct {
 	*resultsPlan
 	vis     Visibility
 	encoder *rowEncoder
-	size    ScopeSize // where it had to be measured
+	size    ScopeSize // if it had to be measured
 	empty   bool      // no row can match
 }
 
-// apart is the same read, to be changed without changing this one.
+// apart returns a copy of the read that can be changed without changing this
+// one.
 func (in *read) apart() *read {
 	of, plan := *in, *in.resultsPlan
 	of.resultsPlan = &plan
@@ -21,8 +22,8 @@ func (in *read) apart() *read {
 // measure measures a scope as CountPairs of a Store does.
 type measure func(context.Context, Visibility, Selectors) (ScopeSize, error)
 
-// place puts a plan at its cursor and refuses it by the size of its scope. The
-// read has no encoder yet.
+// place positions a plan at its cursor, and refuses it if its scope is too
+// large. The read has no encoder yet.
 func (s *Service) place(ctx context.Context, plan *resultsPlan, v Visibility, mark Watermark, size measure) (*read, error) {
 	if err := s.resume(plan, v, mark); err != nil {
 		return nil, err
@@ -48,7 +49,7 @@ func (s *Service) place(ctx context.Context, plan *resultsPlan, v Visibility, ma
 	return in, nil
 }
 
-// encoder makes what encodes the rows of a read.
+// encoder returns the encoder of the rows of a read.
 func (s *Service) encoder(ctx context.Context, plan *resultsPlan, v Visibility) (*rowEncoder, error) {
 	var facts siteFacts
 	if plan.include.ExportFields {

@@ -10,14 +10,14 @@ import (
 	"preismon/contracts/fault"
 )
 
-// Check refuses a read of results for what can be told without data, all of it
-// at once.
+// Check refuses a read of results for the faults that can be found without
+// data, all at once.
 func (s *Service) Check(p Principal, r ResultsRequest) error {
 	_, err := s.plan(p, r)
 	return err
 }
 
-// understand reads every part of a request, whether or not its window is
+// understand parses every part of a request, whether or not its window is
 // allowed.
 func (s *Service) understand(p Principal, r ResultsRequest) (*resultsPlan, error) {
 	limit, wrong := pageLimit(r.Limit, MaxResultsLimit)
@@ -83,8 +83,8 @@ func (s *Service) understand(p Principal, r ResultsRequest) (*resultsPlan, error
 	return plan, nil
 }
 
-// window resolves the window that a request means (RES-02, RES-05, RES-06),
-// as exactly as it is written: bounds are compared before they are rounded.
+// window resolves the window that a request means (RES-02, RES-05, RES-06), as
+// exactly as it is written: bounds are compared before they are rounded.
 func (s *Service) window(r ResultsRequest, q *ResultsQuery, zone *time.Location) (w contracts.Window, wrong error) {
 	var err error
 	if r.CapturedFrom != "" {
@@ -115,13 +115,14 @@ func (s *Service) window(r ResultsRequest, q *ResultsQuery, zone *time.Location)
 	return w, nil
 }
 
-// timeOnly tells whether a request has a window and nothing that says where
-// (RES-03b).
+// timeOnly reports whether a request has a window but neither a selector nor
+// globalScope (RES-03b).
 func (r *ResultsRequest) timeOnly() bool {
 	return !r.GlobalScope && (r.CapturedFrom != "" || r.CapturedTo != "") && r.selectors().None()
 }
 
-// checkScope refuses a window of nothing, and a global read of something.
+// checkScope refuses a window without a selector or globalScope, and a global
+// read with a selector or without both bounds.
 func (r *ResultsRequest) checkScope() (wrong error) {
 	if r.GlobalScope && (r.CapturedFrom == "" || r.CapturedTo == "") {
 		wrong = invalid("globalScope=true needs both capturedFrom and capturedTo.")
@@ -153,7 +154,7 @@ func (p *resultsPlan) checkWindow(r ResultsRequest) error {
 	return nil
 }
 
-// noTime is the refusal of two bounds without an instant between them.
+// noTime returns the refusal of two bounds without an instant between them.
 func (p *resultsPlan) noTime(r ResultsRequest) error {
 	for _, day := range []string{r.CapturedFrom, r.CapturedTo} {
 		if !contracts.HasDay(day, p.zone) {
@@ -163,8 +164,8 @@ func (p *resultsPlan) noTime(r ResultsRequest) error {
 	return invalid("capturedFrom lies after capturedTo.")
 }
 
-// resume puts the state of its cursor into a plan; without one the read
-// begins at the watermark of now.
+// resume puts the state of its cursor into a plan; without a cursor the read
+// begins at the current watermark.
 func (s *Service) resume(plan *resultsPlan, v Visibility, now Watermark) error {
 	q := &plan.query
 	q.Watermark = now
@@ -194,8 +195,9 @@ func (s *Service) resume(plan *resultsPlan, v Visibility, now Watermark) error {
 	return nil
 }
 
-// walkOf opens the cursor of a walk that the plan goes on with: its bounds are
-// those of the walk's window, or left out where the walk left them out.
+// walkOf opens the cursor of the walk that the plan continues: the plan's
+// bounds must be those of the walk's window, or left out where the walk left
+// them out.
 func (s *Service) walkOf(plan *resultsPlan) (c resultsCursor, err error) {
 	o, err := s.seal.open(plan.binding, plan.cursor)
 	if err != nil {
@@ -242,7 +244,7 @@ func fromMs(ms int64) time.Time {
 }
 
 // shownWindow is a window as an answer shows it: in whole milliseconds, or as
-// it was asked for where there are none in it.
+// it was requested if it contains none.
 func shownWindow(asked contracts.Window) contracts.Window {
 	if w := asked.Whole(); !w.Empty() {
 		return w
@@ -258,8 +260,8 @@ func formatBound(t time.Time, loc *time.Location) *string {
 	return &text
 }
 
-// formatInstant writes an instant so that it can be sent back: with
-// milliseconds, or as finely as it is.
+// formatInstant formats an instant so that it can be sent back: with
+// milliseconds, or with more digits if it has them.
 func formatInstant(t time.Time, loc *time.Location) string {
 	text := string(newZoneFormat(loc).append(nil, t.UnixMilli()))
 	finer := t.Sub(t.Truncate(contracts.Resolution))

@@ -11,18 +11,18 @@ import (
 	"preismon/query/admission"
 )
 
-// RowsJSON are the rows of a page as JSON objects.
+// RowsJSON holds the rows of a page as JSON objects.
 type RowsJSON struct {
-	buf    []byte // the objects, a comma between two
+	buf    []byte // the objects, with a separator between two
 	rows   int
-	shared bool   // buf is that of others, too
-	held   func() // gives their charge back; nil: none
+	shared bool   // others use buf, too
+	held   func() // returns their charge; nil: none
 }
 
-// Pages of results are megabytes: their buffers are used again.
+// Pages of results are megabytes, so their buffers are reused.
 var rowBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// keptLeast and keptMost are between which sizes a buffer is kept.
+// keptLeast and keptMost bound the size of the buffers that are kept.
 const (
 	keptLeast = 64 << 10
 	keptMost  = 16 << 20
@@ -31,11 +31,11 @@ const (
 // Len is the number of rows.
 func (r *RowsJSON) Len() int { return r.rows }
 
-// JSON gives the rows as one JSON array without its brackets, or one below the
-// other; it is good until Release.
+// JSON returns the rows as one JSON array without its brackets, or one per
+// line; it is valid until Release.
 func (r *RowsJSON) JSON() []byte { return r.buf }
 
-// Release gives the rows' room back.
+// Release returns the room of the rows.
 func (r *RowsJSON) Release() {
 	if buf := r.buf[:0]; !r.shared && cap(buf) >= keptLeast && cap(buf) <= keptMost {
 		rowBuffers.Put(&buf)
@@ -56,7 +56,7 @@ type ResultsPage struct {
 	Summary *Summary
 }
 
-// Ending is why a page ended where it did. Every one but NothingMore comes
+// Ending is why a page ended where it did. Every one except NothingMore comes
 // with a cursor.
 type Ending string
 
@@ -67,7 +67,7 @@ const (
 	AtAnswerBudget Ending = "answer budget"
 )
 
-// fill reads the rows of a page and says where it ended.
+// fill reads the rows of a page and records where it ended.
 func (s *Service) fill(ctx context.Context, in *read, c *pageCollector, start time.Time) error {
 	page := c.page
 	page.Rows.buf = *rowBuffers.Get().(*[]byte)
@@ -84,11 +84,11 @@ func (s *Service) fill(ctx context.Context, in *read, c *pageCollector, start ti
 }
 
 // pageCollector encodes rows as long as the page has room, and notices the
-// one that tells that more exist.
+// extra row which shows that more exist.
 type pageCollector struct {
 	in          *read
 	page        *ResultsPage
-	room        int // for how many rows
+	room        int // for so many more rows
 	last        Position
 	more        bool
 	maxBytes    int      // of a response; more is an error
@@ -96,7 +96,7 @@ type pageCollector struct {
 	rewritten   Rewriter // nil: rows stay as they are
 	row         []byte   // before it is rewritten
 	tally       *tally   // nil: no summary
-	between     byte     // two rows of JSON
+	between     byte     // separates two rows of JSON
 	table       RowTable // nil: JSON
 	batches     *batcher
 }
@@ -140,14 +140,14 @@ func (c *pageCollector) take(ctx context.Context, b *Block) error {
 		}
 		c.last = b.Position(b.At(n - 1))
 	}
-	// The store was asked for one row more than fits, so the read ends by
-	// itself: breaking it off would cost its connection.
+	// The store was queried for one row more than fits, so the read ends by
+	// itself: aborting it would cost its connection.
 	c.more = c.more || n < b.Len
 	return nil
 }
 
-// encode adds rows of the block, at most n, and gives how many: fewer when
-// they reach the answer budget, which leaves no room for others.
+// encode adds at most n rows of the block, and returns how many: fewer when
+// they reach the answer budget, which leaves no room for more.
 func (c *pageCollector) encode(b *Block, n int) (_ int, err error) {
 	rows := &c.page.Rows
 	for i := range n {
@@ -187,7 +187,7 @@ func (c *pageCollector) tabulate(b *Block, n int) error {
 	return nil
 }
 
-// ending is why a page that is not the last ended.
+// ending returns why a page that is not the last ended.
 func (c *pageCollector) ending() Ending {
 	switch {
 	case !c.more:
@@ -198,13 +198,14 @@ func (c *pageCollector) ending() Ending {
 	return AtAnswerBudget
 }
 
-// tooLarge says of an answer, and of what a request may still ask for less,
+// tooLarge refuses an answer, with advice by what the request can still reduce,
 // records or field groups.
 func tooLarge(max int, records, groups bool) error {
 	return fault.New(fault.Invalid, CodeResponseTooLarge, "The complete response would be larger than %d bytes.%s", max, AskForLess(records, groups))
 }
 
-// AskForLess advises a smaller answer, by what would make it so.
+// AskForLess advises how to get a smaller answer, by what the request can
+// reduce.
 func AskForLess(records, groups bool) string {
 	switch {
 	case records && groups:
@@ -217,17 +218,17 @@ func AskForLess(records, groups bool) string {
 	return ""
 }
 
-// The optimistic part of the soft deadline: one read of the whole range. Only
-// a read that does not end in it is cut into slices of time.
+// The optimistic part of the soft deadline: one read of the whole range. Only a
+// read that does not finish within it is cut into slices of time.
 const (
 	optimisticShare = 0.4
 	firstSliceShare = 256 // of the window
 	sliceGrowth     = 4
-	quickSlice      = 20 // the part of the soft deadline below which slices grow
+	quickSlice      = 20 // divisor of the soft deadline: slices that take less time grow
 )
 
-// readPage fills the collector and gives the place where the next page goes
-// on; nil: there is none.
+// readPage fills the collector and returns the place where the next page
+// continues; nil: there is none.
 func (s *Service) readPage(ctx context.Context, in *read, c *pageCollector, start time.Time) (*Position, error) {
 	sliceable := in.query.Latest == AllRows
 	q := in.query
@@ -254,13 +255,13 @@ func (c *pageCollector) next() *Position {
 	return &c.last
 }
 
-// readSlices goes on with a read that was too slow in one piece: slice after
-// slice of its window in the order of the page, until the page is full, the
-// window ends, or the soft deadline is over. At least one slice is read, so
-// that the page makes progress.
+// readSlices continues a read that was too slow in one piece: slice after slice
+// of its window in the order of the page, until the page is full, the window
+// ends, or the soft deadline is over. It reads at least one slice, so that the
+// page makes progress.
 func (s *Service) readSlices(ctx context.Context, in *read, c *pageCollector, start time.Time) (*Position, error) {
 	q := in.query
-	q.FromNow, q.ToNow = false, false // of the slices
+	q.FromNow, q.ToNow = false, false // the slices have fixed bounds
 	if c.page.Rows.rows > 0 {
 		q.After = &c.last
 	}
@@ -275,7 +276,7 @@ func (s *Service) readSlices(ctx context.Context, in *read, c *pageCollector, st
 			hi = min(hi, q.After.CapturedMs)
 		}
 	}
-	width := max(2, (hi-lo)/firstSliceShare) // one instant alone may be that of the cursor, and no progress
+	width := max(2, (hi-lo)/firstSliceShare) // a single instant may be that of the cursor, and no progress
 	for lo <= hi {
 		from, to := lo, min(hi, lo+width-1)
 		if !q.Ascending {
@@ -317,9 +318,9 @@ func earliestSlice(w contracts.Window) int64 {
 	return w.From.UnixMilli()
 }
 
-// sliceEdge is the place after every row of the slice in the order of the
-// read: its last instant with the last key that an instant can have. Within
-// an instant ascending is from the largest key to the smallest.
+// sliceEdge is the place after every row of the slice in the order of the read:
+// its last instant with the last key that an instant can have. Within an
+// instant, ascending goes from the largest key to the smallest.
 func sliceEdge(from, to int64, ascending bool) Position {
 	if ascending {
 		return Position{CapturedMs: to, Item: 1} // ids begin with 1

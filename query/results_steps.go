@@ -10,21 +10,22 @@ import (
 )
 
 // A read of results takes the same steps, whether its rows become a page or a
-// stream, JSON or a table, over REST or MCP. This file has them, from the top down:
+// stream, JSON or a table, over REST or MCP. This file contains them, top down:
 //
-//	decode     wire.DecodeResults makes a ResultsRequest of parameters
+//	decode     wire.DecodeResults builds a ResultsRequest from parameters
 //	plan       what the request means; refused by the rules that need no data
-//	authorize  who asks, and what they see now
-//	admit      refused by the size of its scope, else put at its cursor
+//	authorize  who the caller is, and what it sees now
+//	admit      refused by the size of its scope, otherwise put at its cursor
 //	execute    its rows, block after block, in their order
 //	encode     a block as JSON or as columns
 //
 // Other reads of observations (statistics, movers, positions) take the same
-// steps up to admit, and then ask their own statement.
+// steps up to admit, and then run their own statement.
 
-// Results reads one page, whose rows the caller releases. A page that the soft
-// deadline or the answer budget ends has fewer rows than its limit and a
-// cursor (RES-11b); after the soft deadline maybe no row, else at least one.
+// Results reads one page, whose rows the caller must release. A page that the
+// soft deadline or the answer budget ends has fewer rows than its limit and a
+// cursor (RES-11b): possibly no row after the soft deadline, otherwise at least
+// one.
 func (s *Service) Results(ctx context.Context, p Principal, r ResultsRequest) (page *ResultsPage, err error) {
 	defer func() { s.stats.paged(page, err) }()
 	room, held, err := s.charge(ctx, pageBytes(r))
@@ -63,15 +64,16 @@ func (s *Service) page(ctx context.Context, p Principal, r ResultsRequest, start
 	return s.execute(ctx, in, r, start)
 }
 
-// StreamResults reads all rows of the window in order. It has no deadline as
-// a whole, but none of its waits for the store may be longer than the hard
-// budget. It fails when its caller no longer sees what it saw at the start: as
-// Unavailable where that is only another scope.
+// StreamResults reads all rows of the window in order. It has no deadline as a
+// whole, but none of its waits for the store may be longer than the hard
+// budget. It fails if its caller no longer sees what it saw at the start: as
+// Unavailable if only the scope has changed.
 func (s *Service) StreamResults(ctx context.Context, p Principal, r ResultsRequest, w ResultsStream) error {
 	return s.stream(ctx, &sight{service: s, caller: p}, r, w)
 }
 
-// stream takes a stream through the steps, by what its caller sees at one moment.
+// stream takes a stream through the steps, by what its caller sees at one
+// moment.
 func (s *Service) stream(ctx context.Context, seen *sight, r ResultsRequest, w ResultsStream) (err error) {
 	defer func() { s.stats.streamed(err) }()
 	holds, err := s.node.Begin(ctx, true, chunkRoom+enrichmentBytes(r.Include)+w.Holds())
@@ -94,8 +96,8 @@ func (s *Service) stream(ctx context.Context, seen *sight, r ResultsRequest, w R
 	return s.budget(ctx, s.executeStream(ctx, in, w, holds, look, token))
 }
 
-// acceptStream takes a stream through the steps up to admit. token gives it its
-// token for the feed, if it wants one, after the last row.
+// acceptStream takes a stream through the steps up to admit. After the last
+// row, token issues the stream's token for the feed, if one is requested.
 func (s *Service) acceptStream(ctx context.Context, seen *sight, r ResultsRequest) (in *read, token func(context.Context) error, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.HardBudget)
 	defer cancel()
@@ -117,8 +119,8 @@ func (s *Service) acceptStream(ctx context.Context, seen *sight, r ResultsReques
 	return in, token, err
 }
 
-// plan checks a request by the rules that need no data, and resolves its
-// window at one logical time.
+// plan checks a request by the rules that need no data, and resolves its window
+// at one logical time.
 func (s *Service) plan(p Principal, r ResultsRequest) (*resultsPlan, error) {
 	plan, err := s.understand(p, r)
 	if err != nil {
@@ -127,7 +129,7 @@ func (s *Service) plan(p Principal, r ResultsRequest) (*resultsPlan, error) {
 	return plan, plan.checkWindow(r)
 }
 
-// accept authorizes and admits a read that is planned.
+// accept authorizes and admits a planned read.
 func (s *Service) accept(ctx context.Context, p Principal, plan *resultsPlan) (*read, error) {
 	a, err := s.authorize(ctx, p)
 	if err != nil {
@@ -136,7 +138,7 @@ func (s *Service) accept(ctx context.Context, p Principal, plan *resultsPlan) (*
 	return s.admit(ctx, plan, a.Visibility, a.Watermark)
 }
 
-// authorize reads what a caller who may read results sees now.
+// authorize reads what a caller that may read results sees now.
 func (s *Service) authorize(ctx context.Context, p Principal) (*Access, error) {
 	return s.access(ctx, p, contracts.ReadResults)
 }
@@ -145,11 +147,11 @@ func (s *Service) authorize(ctx context.Context, p Principal) (*Access, error) {
 type sight struct {
 	service *Service
 	caller  Principal
-	at      time.Time // before it was read
+	at      time.Time // before access was read
 	access  *Access
 }
 
-// authorize reads what the caller sees, once.
+// authorize reads what the caller sees, only the first time.
 func (v *sight) authorize(ctx context.Context) (*Access, error) {
 	if v.access != nil {
 		return v.access, nil
@@ -162,8 +164,8 @@ func (v *sight) authorize(ctx context.Context) (*Access, error) {
 	return a, err
 }
 
-// admit is the last step that may refuse: nothing that it lets pass is refused
-// later, for pages and streams alike (RES-14a).
+// admit is the last step that may refuse: nothing that it admits is refused
+// later, neither for pages nor for streams (RES-14a).
 func (s *Service) admit(ctx context.Context, plan *resultsPlan, v Visibility, mark Watermark) (*read, error) {
 	in, err := s.place(ctx, plan, v, mark, s.store.CountPairs)
 	if err != nil {
@@ -180,7 +182,7 @@ func (s *Service) execute(ctx context.Context, in *read, r ResultsRequest, start
 	page := &ResultsPage{Paging: Paging{Limit: in.limit}, Query: in.echo}
 	c := newPageCollector(in, page, r, s.cfg.MaxResponseBytes)
 	if r.Summarize {
-		in.query.Standing = !in.query.Export // the buy boxes are summed up, too
+		in.query.Standing = !in.query.Export // buy boxes are summed up, too
 		if c.tally, err = s.newTally(ctx, in); err != nil {
 			return nil, err
 		}

@@ -8,46 +8,48 @@ import (
 	"preismon/query/frame"
 )
 
-// ResultsStream takes a stream of observations. Start is called once, when
-// the first rows are there or the read turned out to have none; Lines takes
-// NDJSON, whole lines, which may not be kept.
+// ResultsStream receives a stream of observations. Start is called once, when
+// the first rows are available or the read has turned out to have none; Lines
+// receives NDJSON, whole lines, which may not be kept.
 type ResultsStream interface {
-	// Holds is how many bytes the stream's own buffers take as long as it lasts.
+	// Holds is how many bytes the stream's own buffers take as long as it
+	// lasts.
 	Holds() int64
 	Start(scope string) error
 	Lines(ndjson []byte, rows int) error
 }
 
-// TableStream is a ResultsStream that takes batches instead of lines.
+// TableStream is a ResultsStream that receives batches instead of lines.
 type TableStream interface {
 	ResultsStream
-	// Flat tells whether it takes the columns of Flat.
+	// Flat reports whether the stream expects the columns of Flat.
 	Flat() bool
-	// Make writes a batch in the form of the stream, of which nothing may be kept,
-	// once a processor is free for both; what comes out is sent with Send, with how
-	// many rows it is. It gives its size.
+	// Make calls its argument for a batch, of which nothing may be kept, and
+	// encodes it in the form of the stream, both once a processor is free. It
+	// returns the size of the result. Send sends the result, which holds so
+	// many rows.
 	Make(func() *frame.Batch) (bytes int, err error)
 	Send(rows int) error
 }
 
-// streamer hands blocks on as NDJSON, or as batches.
+// streamer passes blocks on as NDJSON, or as batches.
 type streamer struct {
 	in      *read
 	w       ResultsStream
 	buf     []byte
 	started bool
 	maxLine int
-	rows    *atomic.Uint64 // those handed on
+	rows    *atomic.Uint64 // those passed on
 	node    *admission.Node
 	holds   *admission.Read
 
 	to      TableStream // nil: w takes lines
 	batches *batcher
-	made    int // bytes of what was made last
+	made    int // bytes of the last chunk
 }
 
-// A stream hands its lines on in chunks of about this size, which are made in
-// room for one line more, as long as most are.
+// A stream passes its lines on in chunks of about this size. The buffer has
+// room for one more line of common length.
 const (
 	chunkBytes = 128 << 10
 	chunkRoom  = chunkBytes + 16<<10
@@ -86,7 +88,8 @@ func (c *streamer) take(ctx context.Context, b *Block) error {
 	return nil
 }
 
-// make makes a chunk of the rows from one on, and gives the one after its last.
+// make builds a chunk of the rows starting at from, and returns the index after
+// its last one.
 func (c *streamer) make(b *Block, from int) (to int, err error) {
 	if c.to != nil {
 		return c.tabulate(b, from)
@@ -94,10 +97,10 @@ func (c *streamer) make(b *Block, from int) (to int, err error) {
 	if err := c.node.Work(func() (err error) { to, err = c.encode(b, from); return err }); err != nil {
 		return to, err
 	}
-	return to, c.start() // only now: a first line that is too large is refused as a page is
+	return to, c.start() // only now: a first line that is too large is refused like a page
 }
 
-// tabulate makes a part of the table.
+// tabulate builds a part of the table.
 func (c *streamer) tabulate(b *Block, from int) (to int, err error) {
 	if err := c.start(); err != nil {
 		return from, err
@@ -109,8 +112,8 @@ func (c *streamer) tabulate(b *Block, from int) (to int, err error) {
 	return to, err
 }
 
-// send hands the chunk on whose rows end before one. Its block is lent
-// meanwhile: the client may be slow.
+// send passes on the chunk of rows that ends before to. Its block is lent
+// meanwhile, because the client may be slow.
 func (c *streamer) send(b *Block, to, rows int) error {
 	held := b.Held
 	if held == nil {
@@ -125,7 +128,7 @@ func (c *streamer) send(b *Block, to, rows int) error {
 	return err
 }
 
-// hand hands the chunk on.
+// hand passes the chunk on.
 func (c *streamer) hand(rows int) error {
 	if c.to != nil {
 		if err := c.to.Send(rows); err != nil {
@@ -139,7 +142,8 @@ func (c *streamer) hand(rows int) error {
 	return nil
 }
 
-// encode makes a chunk of the rows from one on, and gives the one after its last.
+// encode builds a chunk of the rows starting at from, and returns the index
+// after its last one.
 func (c *streamer) encode(b *Block, from int) (to int, err error) {
 	if c.buf == nil {
 		c.buf = make([]byte, 0, chunkRoom)

@@ -7,29 +7,30 @@ import (
 	"preismon/query/frame"
 )
 
-// field is a field of a row: what it is called, what it holds, with which
-// group it comes, and what it is made of. Every form of results is made of the
-// fields declared here, so a field is added in one place.
+// field is a field of a row: its name and type, the group that it belongs to,
+// and the source of its values. Every form of results is built from the fields
+// declared here, so a field is added in one place.
 type field struct {
 	frame.Column
 	group group
 	made  source
 }
 
-// source is what the values of a field are made of: the block, the facts of
+// source is where the values of a field come from: the block, the facts of
 // sites, and what rows are enriched with.
 type source interface {
-	// pen gives what writes the field into a JSON object, behind what stands
-	// before its value there: a comma and its name.
+	// pen returns the function that writes the field into a JSON object. key is
+	// what precedes the value there: a comma and the field's name.
 	pen(e *rowEncoder, key string) pen
-	// vector fills the field's column for the rows of the batch that is made.
+	// vector fills the field's column for the rows of the batch that is being
+	// built.
 	vector(m *batcher, v *frame.Vector)
 }
 
 // pen writes a field of row i of a block.
 type pen func(out []byte, b *Block, i int) []byte
 
-// group is a group of fields that a request can ask for.
+// group is a group of fields that can be requested.
 type group uint8
 
 const (
@@ -66,8 +67,8 @@ func money(name string, more ...frame.Column) frame.Column {
 	return object(name, append([]frame.Column{number("value"), integer("amountMinor"), few(textColumn("currencyCode"))}, more...)...)
 }
 
-// row declares the fields in the order of JSON. Of two with one name the
-// later one counts.
+// row declares the fields in the order of JSON. Of two with one name the later
+// one counts.
 var row = []field{
 	{textColumn("itemId"), core, itemNumber{}},
 	{few(textColumn("site")), core, &dictText{of: func(b *Block) *Dict { return &b.Site }}},
@@ -84,7 +85,7 @@ var row = []field{
 	{nullable(textColumn("asinLocale")), identityGroup, itemText(3)},
 	{nullable(textColumn("productName")), identityGroup, itemText(4)},
 	{nullable(textColumn("brand")), identityGroup, itemText(5)},
-	// The export fields have a manufacturer of their own, the observed one.
+	// The export fields have their own manufacturer, the observed one.
 	{nullable(few(textColumn("manufacturer"))), identityGroup, itemText(6)},
 
 	{listColumn("orderIds", textColumn("")), ordersGroup, orderIDs{}},
@@ -112,7 +113,8 @@ var row = []field{
 var currencies = currencyCode{&dictText{of: func(b *Block) *Dict { return &b.Currency }}}
 
 // The values of the field availability by outcome (choices 2): what the site
-// says about buying there. A product the site does not have cannot be bought.
+// shows about buying there. A product that the site does not have cannot be
+// bought.
 var availability = codes{
 	of: func(b *Block, i int) uint8 { return b.Outcome[i] },
 	values: outcomeTexts(map[contracts.Outcome]string{
@@ -138,7 +140,8 @@ func outcomeTexts(of map[contracts.Outcome]string) *Texts {
 	return t
 }
 
-// fields are those of some groups in the order of JSON, each name once.
+// fields returns the fields of some groups in the order of JSON, each name
+// once.
 func (i Include) fields() (all []*field) {
 	for n := range row {
 		if i.has(row[n].group) && !slices.ContainsFunc(row[n+1:], func(later field) bool { return later.Name == row[n].Name && i.has(later.group) }) {
@@ -158,8 +161,9 @@ func (g group) names() (all []string) {
 	return all
 }
 
-// Fields are the fields that results have as columns, each once: those of the
-// core, of identity, of orders, of customer data, of coverage, and for exports.
+// Fields returns the fields that results have as columns, each once: those of
+// the core, of identity, of orders, of customer data, of coverage, and for
+// exports.
 func (i Include) Fields() (all []string) {
 	for _, f := range row {
 		if i.has(f.group) && !slices.Contains(all, f.Name) {
@@ -169,15 +173,15 @@ func (i Include) Fields() (all []string) {
 	return all
 }
 
-// columns are the fields in the order of Fields.
+// columns returns the fields in the order of Fields.
 func (i Include) columns() []*field {
 	all, order := i.fields(), i.Fields()
 	slices.SortStableFunc(all, func(a, b *field) int { return slices.Index(order, a.Name) - slices.Index(order, b.Name) })
 	return all
 }
 
-// Columns are the columns of fields of results. A field that this build does
-// not know, of a newer server, is JSON.
+// Columns returns the columns of fields of results. A field that this build
+// does not know, from a newer server, is JSON.
 func Columns(names []string) (all []frame.Column) {
 	for _, name := range names {
 		i := slices.IndexFunc(row, func(f field) bool { return f.Name == name })
@@ -190,9 +194,9 @@ func Columns(names []string) (all []frame.Column) {
 	return all
 }
 
-// Flat are the columns of a table whose cells are texts and numbers: times are
-// texts in the zone of the request, and lists and objects the texts of their
-// JSON, but money.
+// Flat returns the columns of a table whose cells are texts and numbers: times
+// are texts in the zone of the request, and lists and objects except money are
+// the texts of their JSON.
 func Flat(columns []frame.Column) []frame.Column {
 	flat := slices.Clone(columns)
 	for i := range flat {

@@ -7,10 +7,10 @@ import (
 	"preismon/contracts"
 )
 
-// rowEncoder writes rows as JSON objects straight from columns. What repeats
-// within a block (sites, merchants, currencies) is escaped once a block, with
-// the key that stands before it; what repeats within a request (identity,
-// customer data, reference prices) once a request.
+// rowEncoder writes rows as JSON objects straight from columns. Values that
+// repeat within a block (sites, merchants, currencies) are escaped once per
+// block, together with the key before them; values that repeat within a request
+// (identity, customer data, reference prices) once per request.
 type rowEncoder struct {
 	include Include
 	zone    *zoneFormat
@@ -23,10 +23,10 @@ type rowEncoder struct {
 	currencies []currencyText
 	marks      []siteMarks
 
-	amount struct{ from, to int } // where the amount that was written last stands
+	amount struct{ from, to int } // the position of the last amount written
 }
 
-// currencyText is what is made of a currency.
+// currencyText is derived from a currency.
 type currencyText struct {
 	digits int
 	money  []byte // the end of a money object
@@ -37,7 +37,7 @@ type siteMarks struct{ offerFlags, rating bool }
 
 func newRowEncoder(plan *resultsPlan, facts siteFacts, rich *enrichment) *rowEncoder {
 	e := &rowEncoder{include: plan.include, zone: newZoneFormat(plan.zone), facts: facts, rich: rich}
-	var run []itemSource // fields of the item next to each other are one fragment
+	var run []itemSource // adjacent fields of the item are one fragment
 	var keys []string
 	end := func() {
 		if len(run) > 0 {
@@ -69,7 +69,7 @@ func (e *rowEncoder) begin(b *Block) {
 	}
 }
 
-// beginFacts is the part of begin that is about sites and currencies.
+// beginFacts is the part of begin for sites and currencies.
 func (e *rowEncoder) beginFacts(b *Block) {
 	e.currencies = slices.Grow(e.currencies[:0], b.Currency.Values.Len())[:b.Currency.Values.Len()]
 	for i := range e.currencies {
@@ -97,7 +97,7 @@ func (e *rowEncoder) append(out []byte, b *Block, i int) []byte {
 	return append(out, '}')
 }
 
-// fragments are the values of a dictionary as JSON, each behind its key.
+// fragments are the values of a dictionary as JSON, each after its key.
 type fragments struct {
 	of    func(*Block) *Dict
 	key   string
@@ -130,7 +130,7 @@ func appendTextOrNull(out, s []byte) []byte {
 // siteFacts are the facts of all sites, as of the request.
 type siteFacts map[contracts.SiteKey]contracts.Site
 
-// siteFacts reads them as of what the caller sees.
+// siteFacts reads the facts as of what the caller sees.
 func (s *Service) siteFacts(ctx context.Context, v Visibility) (siteFacts, error) {
 	sites, err := s.store.sites(ctx, v)
 	facts := make(siteFacts, len(sites))
@@ -140,10 +140,10 @@ func (s *Service) siteFacts(ctx context.Context, v Visibility) (siteFacts, error
 	return facts, err
 }
 
-// marks tells which observed fields the site's rows may show. They belong to
-// facts of the site's record, never to its name (choices 18): prime and buy
-// box to canonical country markets (FLD-02b, FLD-03b), ratings to the German
-// market of the price comparison platform (FLD-04b).
+// marks returns which observed fields the site's rows may show. That depends on
+// facts in the site's record, never on its name (choices 18): prime and buy box
+// need canonical country markets (FLD-02b, FLD-03b), ratings the German market
+// of the price comparison platform (FLD-04b).
 func (f siteFacts) marks(k contracts.SiteKey) siteMarks {
 	s := f[k]
 	return siteMarks{
@@ -152,8 +152,8 @@ func (f siteFacts) marks(k contracts.SiteKey) siteMarks {
 	}
 }
 
-// stateOf is the outcome as its row shows it: one without a price does not
-// tell that one was observed (choices 62).
+// stateOf is the outcome as its row shows it: a row without a price does not
+// show that one was observed (choices 62).
 func (b *Block) stateOf(i int) contracts.Outcome {
 	if o := contracts.Outcome(b.Outcome[i]); o != contracts.PriceObserved || b.PriceMinor[i] >= 0 {
 		return o

@@ -8,16 +8,16 @@ import (
 	"preismon/contracts/fault"
 )
 
-// recheckAfter is how long a stream goes on by what its caller saw when that
-// was last checked. It is far below the time for which the projector keeps the
-// pairs of a version that was replaced (KeepScopes): a statement under a
-// version whose pairs are gone finds no rows, and that is no error.
+// recheckAfter is how long a stream relies on the last check of what its caller
+// sees. It is far below the time for which the projector keeps the pairs of a
+// replaced version (KeepScopes): a statement under a version whose pairs are
+// gone finds no rows, and that is not an error.
 const recheckAfter = 2 * time.Second
 
-// scopeWatch checks that the caller of a long stream still sees what it saw when
-// the stream began. Each slice of a stream is a statement of its own, so that
-// after a change the rest would have rows that the part before lacks, or lack
-// rows that it has, and end as if it were whole.
+// scopeWatch checks that the caller of a long stream still sees what it saw
+// when the stream began. Each slice of a stream is a statement of its own, so
+// after a change the rest would have rows that the first part lacks, or lack
+// rows that it has, and still end as if it were complete.
 type scopeWatch struct {
 	service *Service
 	caller  Principal
@@ -25,8 +25,8 @@ type scopeWatch struct {
 	checked time.Time
 }
 
-// whenDue checks again after a while, and fails when the caller sees something
-// else.
+// whenDue checks again after a while, and fails if what the caller sees has
+// changed.
 func (l *scopeWatch) whenDue(ctx context.Context) error {
 	if time.Since(l.checked) < recheckAfter {
 		return nil
@@ -34,7 +34,7 @@ func (l *scopeWatch) whenDue(ctx context.Context) error {
 	return l.now(ctx)
 }
 
-// now checks at once. What was read before holds when it does not fail.
+// now checks at once. If it does not fail, everything read before is valid.
 func (l *scopeWatch) now(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, l.service.cfg.HardBudget)
 	defer cancel()
@@ -53,8 +53,9 @@ func (l *scopeWatch) now(ctx context.Context) error {
 	return nil
 }
 
-// holds tells whether rows that were read by what was seen before are those
-// that are seen now: only a version that was not applied may be by now.
+// holds reports whether rows that were read by an earlier visibility are those
+// visible now: the only change allowed is that its version has since been
+// applied.
 func (v Visibility) holds(before Visibility) bool {
 	before.Applied = before.Applied || v.Applied
 	return v.same(before)

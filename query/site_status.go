@@ -15,11 +15,11 @@ import (
 const (
 	maxStatusPairs  = 100_000
 	maxStatusOrders = 1_000
-	statusBatch     = 10_000 // pairs that are judged at once
+	statusBatch     = 10_000 // pairs that are judged at a time
 	statusBatchSize = statusBatch * 200
 )
 
-// SiteStatusRequest asks how fresh the sites that the caller sees are.
+// SiteStatusRequest requests how fresh the sites that the caller sees are.
 type SiteStatusRequest struct {
 	OrderID  contracts.OrderID // only the pairs of this one
 	ItemID   contracts.ItemID  // only the pairs of this one
@@ -33,7 +33,7 @@ type SiteStatusPage struct {
 	Query SiteStatusEcho
 }
 
-// SiteStatusEcho says as of when the answer is, and what it covers.
+// SiteStatusEcho describes the moment of the answer, and what it covers.
 type SiteStatusEcho struct {
 	AsOf     string `json:"asOf"`
 	Timezone string `json:"timezone"`
@@ -43,7 +43,7 @@ type SiteStatusEcho struct {
 	Reasons SiteReasons `json:"reasons"`
 }
 
-// SiteStatus is the state of the pairs of a site now; null: nothing tells.
+// SiteStatus is the current state of the pairs of a site; null: not known.
 type SiteStatus struct {
 	Site  contracts.SiteKey `json:"site"`
 	Pairs int               `json:"pairs"`
@@ -54,10 +54,11 @@ type SiteStatus struct {
 	// the pair whose newest capture is the oldest.
 	LastCapturedAt   *string `json:"lastCapturedAt" column:"instant"`
 	OldestCapturedAt *string `json:"oldestCapturedAt" column:"instant"`
-	// IntervalSeconds is the shortest of the pairs.
+	// IntervalSeconds is the shortest interval of the pairs.
 	IntervalSeconds *int64 `json:"intervalSeconds"`
-	// NextDueAt is when the next capture of any pair is due. Late pairs had one
-	// that was due and did not come, the first of them since LateSince.
+	// NextDueAt is when the next capture of any pair is due. Late pairs are
+	// those whose capture was due and did not arrive, the first of them since
+	// LateSince.
 	NextDueAt *string `json:"nextDueAt" column:"instant"`
 	Late      int     `json:"late"`
 	LateSince *string `json:"lateSince" column:"instant"`
@@ -94,7 +95,7 @@ func (r *SiteReasons) add(of SiteReasons) {
 	r.Unknown += of.Unknown
 }
 
-// ByCode are the counts by reason code, without those of no pair.
+// ByCode returns the counts by reason code, without those that are 0.
 func (r SiteReasons) ByCode() map[string]int {
 	all := map[string]int{}
 	for reason, n := range map[Reason]int{
@@ -109,7 +110,7 @@ func (r SiteReasons) ByCode() map[string]int {
 	return all
 }
 
-// freshness is that of a site while its pairs are judged.
+// freshness accumulates the state of a site while its pairs are judged.
 type freshness struct {
 	pairs, never, late            int
 	reasons                       [reasonEnd]int
@@ -117,10 +118,10 @@ type freshness struct {
 	every                         time.Duration
 }
 
-// SiteStatus tells for each site how fresh it is and why pairs have no price.
-// A pair of several orders is judged by the one that has it captured most
-// often, of equals by that of the lowest id. At most 100,000 pairs and 1,000
-// orders, else an Invalid fault.
+// SiteStatus returns for each site how fresh it is and why pairs have no price.
+// A pair of several orders is judged by the one with the shortest interval; if
+// several have it, by the one with the lowest id. At most 100,000 pairs and
+// 1,000 orders, otherwise an Invalid fault.
 func (s *Service) SiteStatus(ctx context.Context, p Principal, r SiteStatusRequest) (*SiteStatusPage, error) {
 	zone, err := contracts.LoadZone(cmp.Or(r.Timezone, "UTC"))
 	if err != nil {
@@ -171,7 +172,7 @@ func (s *Service) siteStatus(ctx context.Context, p Principal, r SiteStatusReque
 	return page, nil
 }
 
-// statusOf is the state of all sites, by key.
+// statusOf returns the state of all sites, by key.
 func statusOf(sites map[contracts.SiteKey]*freshness, zone *time.Location) []SiteStatus {
 	all := []SiteStatus{}
 	for _, site := range slices.Sorted(maps.Keys(sites)) {
@@ -180,7 +181,7 @@ func statusOf(sites map[contracts.SiteKey]*freshness, zone *time.Location) []Sit
 	return all
 }
 
-// statusPairs refuses more pairs than a status is of.
+// statusPairs refuses more pairs than a status may cover.
 func (s *Service) statusPairs(ctx context.Context, v Visibility, of Selectors, narrowBy string) error {
 	size, err := s.store.CountPairs(ctx, v, of)
 	if err == nil && size.Pairs > maxStatusPairs {
@@ -205,7 +206,8 @@ func (s *Service) statusOrders(ctx context.Context, v Visibility, only contracts
 	return orders, nil
 }
 
-// eachPair judges pairs of orders, batch by batch: the judges are in the order of these.
+// eachPair judges pairs of orders, batch by batch. The judges are in the order
+// of the orders.
 func (s *Service) eachPair(ctx context.Context, v Visibility, orders []Order, q itemPairs, each func(OrderPair, []*judge)) error {
 	for {
 		pairs, more, err := q.next(ctx, s.store, v)
@@ -250,7 +252,7 @@ func (s *Service) tallySites(ctx context.Context, v Visibility, orders []Order, 
 	return sites, err
 }
 
-// add counts a pair, which is to be captured so often; 0: nothing tells.
+// add counts a pair whose captures are due at an interval; 0: not known.
 func (t *freshness) add(q Quality, every time.Duration, now time.Time) {
 	t.pairs++
 	t.reasons[q.Reason]++
@@ -275,7 +277,7 @@ func (t *freshness) add(q Quality, every time.Duration, now time.Time) {
 	}
 }
 
-// earlier is the earlier of two instants, of which the first may be zero: none.
+// earlier returns the earlier of two instants; a may be zero: none.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || b.Before(a) {
 		return b

@@ -19,7 +19,7 @@ const (
 // amounts are those of a batch's rows, in minor units.
 type amounts struct {
 	ints  []int64
-	valid frame.Bits // those that are there; nil: all
+	valid frame.Bits // those that are present; nil: all
 	room  frame.Bits
 	made  bool
 }
@@ -80,8 +80,8 @@ func (m *batcher) amountsOf(a amount) *amounts {
 	return all
 }
 
-// moneyOf is an amount with its currency. Its field follows that of the amount
-// alone, whose digits it takes over.
+// moneyOf is an amount with its currency. Its field follows that of the plain
+// amount, whose digits it copies.
 type moneyOf struct{ amount }
 
 func (o moneyOf) pen(e *rowEncoder, key string) pen {

@@ -29,7 +29,7 @@ func (itemNumber) vector(m *batcher, v *frame.Vector) {
 	}
 }
 
-// own gives the vector's own texts, empty.
+// own returns the vector's own texts, emptied.
 func own(v *frame.Vector) *Texts {
 	if v.Values == nil {
 		v.Values = new(Texts)
@@ -68,8 +68,8 @@ func (d *dictText) vector(m *batcher, v *frame.Vector) {
 	v.Valid = missing(v.Valid, some)
 }
 
-// ownText is a column of the block with a text for each row; an empty one is
-// null.
+// ownText is a column of the block with a separate text for each row; an empty
+// one is null.
 type ownText struct{ of func(*Block) *Texts }
 
 func (o ownText) pen(_ *rowEncoder, key string) pen {
@@ -99,7 +99,7 @@ func (o ownText) vector(m *batcher, v *frame.Vector) {
 	}
 }
 
-// captured is when the row's capture was.
+// captured is the time of the row's capture.
 type captured struct{}
 
 func (captured) pen(e *rowEncoder, key string) pen {
@@ -125,7 +125,7 @@ func (captured) vector(m *batcher, v *frame.Vector) {
 	}
 }
 
-// codes are texts by a small number of the row.
+// codes are texts selected by a small number of the row.
 type codes struct {
 	of     func(b *Block, i int) uint8
 	values *Texts
@@ -146,7 +146,7 @@ func (c *codes) vector(m *batcher, v *frame.Vector) {
 	}
 }
 
-// flagOf is an observed flag of sites that have it; an unknown one is left out
+// flagOf is an observed flag, at sites that have it; an unknown one is left out
 // (FLD-02d).
 type flagOf struct{ of func(*Block) []uint8 }
 
@@ -179,7 +179,7 @@ func (f flagOf) vector(m *batcher, v *frame.Vector) {
 	}
 }
 
-// rating is what buyers think of the product, at sites that have it.
+// rating is the buyers' rating of the product, at sites that have it.
 type rating struct{}
 
 const ratingScale = 5
@@ -233,7 +233,7 @@ func (r rating) vector(m *batcher, v *frame.Vector) {
 	value.Valid, scale.Valid = v.Valid, v.Valid
 }
 
-// members gives the vector's own members.
+// members returns the vector's own members.
 func members(v *frame.Vector, n int) []frame.Vector {
 	if v.Members == nil {
 		v.Members = make([]frame.Vector, n)

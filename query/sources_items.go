@@ -8,14 +8,14 @@ import (
 	"preismon/query/frame"
 )
 
-// itemSource is made of what is known of the row's item alone, so that its JSON
+// itemSource depends only on what is known of the row's item, so that its JSON
 // is the same in all rows of the item.
 type itemSource interface {
 	source
 	appendJSON(out []byte, p *itemParts) []byte
 }
 
-// penOf writes fields of the item that stand next to each other.
+// penOf writes adjacent fields of the item.
 func (e *enrichment) penOf(run []itemSource, keys []string) pen {
 	n := e.fragments
 	e.fragments++
@@ -102,7 +102,7 @@ func (c customerData) vector(m *batcher, v *frame.Vector) {
 	v.Members[0].Values, v.Members[1].Values = clean(names), clean(texts)
 }
 
-// orderTexts are the orders of a pair.
+// orderTexts holds the orders of a pair.
 type orderTexts struct {
 	ids  []string
 	json []byte
@@ -115,11 +115,11 @@ func orderTextsOf(ids []contracts.OrderID) *orderTexts {
 	for _, id := range ids {
 		t.ids = append(t.ids, strconv.FormatUint(uint64(id), 10))
 	}
-	t.json, _ = json.Marshal(t.ids) // texts can always be written
+	t.json, _ = json.Marshal(t.ids) // texts can always be encoded
 	return t
 }
 
-// orderIDs are the caller's orders that hold the row's pair.
+// orderIDs are the caller's orders that contain the row's pair.
 type orderIDs struct{}
 
 func (orderIDs) of(e *rowEncoder, b *Block, i int) *orderTexts {
@@ -159,7 +159,7 @@ func (b *Block) pair(i int) contracts.Pair {
 	return contracts.Pair{Item: contracts.ItemID(b.Item[i]), Site: contracts.SiteKey(b.Site.At(i))}
 }
 
-// lastProcessed is when the row's pair was processed last.
+// lastProcessed is when the row's pair was last processed.
 type lastProcessed struct{}
 
 func (lastProcessed) pen(e *rowEncoder, key string) pen {

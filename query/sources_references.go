@@ -8,8 +8,8 @@ import (
 	"preismon/query/frame"
 )
 
-// referenceText are the reference prices of an item's rows in one currency:
-// at one site, or (without a site) wherever no other text says more.
+// referenceText holds the reference prices of an item's rows in one currency:
+// at one site, or (without a site) wherever no more specific text applies.
 type referenceText struct {
 	currency contracts.Currency
 	site     contracts.SiteKey
@@ -19,8 +19,8 @@ type referenceText struct {
 
 var noReferences = &referenceText{json: []byte("[]")}
 
-// referenceOf are the customer's own prices of an item that apply to a site and
-// a currency.
+// referenceOf returns the customer's own prices of an item that apply to a site
+// and a currency.
 func referenceOf(texts []referenceText, site, currency []byte) *referenceText {
 	found := noReferences
 	for i := range texts {
@@ -37,7 +37,7 @@ func referenceOf(texts []referenceText, site, currency []byte) *referenceText {
 	return found
 }
 
-// referenceTexts writes what rows of an item can show of its reference prices.
+// referenceTexts returns what rows of an item can show of its reference prices.
 func referenceTexts(all []contracts.ReferencePrice) (texts []referenceText) {
 	for _, p := range all {
 		same := func(t referenceText) bool { return t.currency == p.CurrencyCode && t.site == p.AppliesToSite }
@@ -50,9 +50,9 @@ func referenceTexts(all []contracts.ReferencePrice) (texts []referenceText) {
 	return texts
 }
 
-// referencesAt are the customer's own prices that apply to rows of a site and
-// a currency: those for that very site, then those for no site; each publicly
-// distinct entry once (FLD-05c to FLD-05f).
+// referencesAt returns the customer's own prices that apply to rows of a site
+// and a currency: those for that very site, then those for no site; each
+// publicly distinct entry once (FLD-05c to FLD-05f).
 func referencesAt(all []contracts.ReferencePrice, site contracts.SiteKey, currency contracts.Currency) (found []*contracts.ReferencePrice) {
 	for _, exact := range []bool{true, false} {
 		for i := range all {
@@ -66,7 +66,7 @@ func referencesAt(all []contracts.ReferencePrice, site contracts.SiteKey, curren
 	return found
 }
 
-// written makes the JSON of the prices.
+// written fills in the JSON of the prices.
 func (t referenceText) written() referenceText {
 	t.json = append(t.json, '[')
 	for i, p := range t.prices {
@@ -79,8 +79,8 @@ func (t referenceText) written() referenceText {
 	return t
 }
 
-// single is the price of a row to which one alone applies, else nil: only then
-// it has fields of its own (FLD-06b).
+// single returns the price if exactly one applies to a row, otherwise nil: only
+// then does it have fields of its own (FLD-06b).
 func (t *referenceText) single() *contracts.ReferencePrice {
 	if len(t.prices) == 1 {
 		return t.prices[0]
@@ -169,7 +169,7 @@ func (referencePrices) vector(m *batcher, v *frame.Vector) {
 	}
 }
 
-// fillMoney fills the members of money objects; of none with nothing.
+// fillMoney fills the members of money objects; a nil price is empty.
 func fillMoney(parts []frame.Vector, prices []*contracts.ReferencePrice) {
 	value, minor, currency := &parts[0], &parts[1], own(&parts[2])
 	value.Ints, value.Digits = room64(value.Ints, len(prices)), room8(value.Digits, len(prices))
@@ -185,7 +185,7 @@ func fillMoney(parts []frame.Vector, prices []*contracts.ReferencePrice) {
 	minor.Ints = value.Ints
 }
 
-// referencePrice is the amount of the one price that applies to the row.
+// referencePrice is the amount of the only price that applies to the row.
 type referencePrice struct{}
 
 func (referencePrice) pen(e *rowEncoder, key string) pen {

@@ -13,19 +13,19 @@ import (
 // Prices are numbers in the main unit of that currency, exact, without
 // shipping.
 type Standing struct {
-	Country      *string            `json:"country"` // null: the sites' country is not known
+	Country      *string            `json:"country"` // null: the country of the sites is not known
 	CurrencyCode contracts.Currency `json:"currencyCode"`
 	Offers       int                `json:"offers"`
 	Sites        int                `json:"sites"` // with at least one of the offers
 	Min          json.Number        `json:"min"`
 	// Median is the price in the middle; of an even number, the lower of the
-	// two there: an amount that somebody asks for.
+	// two in the middle, so that it is an amount that someone offers.
 	Median           json.Number `json:"median"`
 	Max              json.Number `json:"max"`
 	OldestCapturedAt string      `json:"oldestCapturedAt" column:"instant"`
 	NewestCapturedAt string      `json:"newestCapturedAt" column:"instant"`
-	// Candidate is null where the price has more decimal digits than the
-	// currency: nothing is rounded.
+	// Candidate is null if the price has more decimal digits than the currency:
+	// nothing is rounded.
 	Candidate *CandidateStanding `json:"candidate"`
 	Reference Reference          `json:"reference"`
 	Best      BestOffer          `json:"best"`
@@ -35,16 +35,16 @@ type Standing struct {
 // reference.
 type CandidateStanding struct {
 	Price                 json.Number  `json:"price"`
-	Rank                  int          `json:"rank"` // 1 and the cheaper offers
+	Rank                  int          `json:"rank"` // 1 plus the number of cheaper offers
 	Cheaper               int          `json:"cheaper"`
 	Equal                 int          `json:"equal"`
 	Dearer                int          `json:"dearer"`
 	Percentile            json.Number  `json:"percentile"`            // share of the offers that are cheaper, in percent, two digits
-	DifferenceToReference json.Number  `json:"differenceToReference"` // candidate less reference
+	DifferenceToReference json.Number  `json:"differenceToReference"` // candidate minus reference
 	DifferencePercent     *json.Number `json:"differencePercent"`     // of the reference, two digits; null where that is 0
 }
 
-// ReferenceSource says what a candidate is compared with.
+// ReferenceSource is where the reference comes from.
 type ReferenceSource string
 
 const (
@@ -59,8 +59,8 @@ type Reference struct {
 }
 
 // BestOffer is the cheapest offer. Of several it is the one that would stand
-// for its capture (decision 025): that holds the buy box, then with the lowest
-// total price; else the first by site and merchant.
+// for its capture (decision 025): the one with the buy box, then with the
+// lowest total price; otherwise the first by site and merchant.
 type BestOffer struct {
 	Site     contracts.SiteKey `json:"site"`
 	Merchant *string           `json:"merchant"`
@@ -72,17 +72,17 @@ type marketKey struct {
 	currency contracts.Currency
 }
 
-// market are the current offers of one country and currency, at least one.
+// market holds the current offers of one country and currency, at least one.
 type market struct {
 	marketKey
 	offers   []offer
-	customer *int64 // the customer's own reference price, where it is one
+	customer *int64 // the customer's own reference price, if there is exactly one
 }
 
-// customerReference is the one reference price of the customer that applies
-// to the offers, by the rule of the field referencePrice; nil when none does,
-// or several do (TOOL-04b, TOOL-04c). An entry for one site applies to the
-// offers there.
+// customerReference is the one reference price of the customer that applies to
+// the offers, by the rule of the field referencePrice; nil if none does, or
+// several do (TOOL-04b, TOOL-04c). An entry for one site applies to the offers
+// there.
 func (m *market) customerReference(of ownPrices) *int64 {
 	distinct, seen := map[contracts.ReferencePrice]bool{}, map[contracts.Pair]bool{}
 	var price int64
@@ -103,7 +103,7 @@ func (m *market) customerReference(of ownPrices) *int64 {
 }
 
 // standing computes everything from the offers in minor units; without a
-// candidate, what there is without one.
+// candidate, what does not depend on one.
 func (m *market) standing(candidate *int64, zone *zoneFormat) Standing {
 	slices.SortFunc(m.offers, compareOffers)
 	show := func(amount int64) json.Number { return decimal(amount, m.currency) }
@@ -136,7 +136,8 @@ func (m *market) standing(candidate *int64, zone *zoneFormat) Standing {
 	return st
 }
 
-// rank is the place of an amount among the prices of offers: 1 and the cheaper ones.
+// rank is the place of an amount among the prices of offers: 1 plus the number
+// of cheaper ones.
 func rank(amount int64, of []offer) int {
 	n := 1
 	for _, o := range of {
@@ -147,13 +148,13 @@ func rank(amount int64, of []offer) int {
 	return n
 }
 
-// compareOffers puts the cheapest first, and of equally cheap ones the best.
+// compareOffers orders the cheapest first, and of equally cheap ones the best.
 func compareOffers(a, b offer) int {
 	return cmp.Or(cmp.Compare(a.price, b.price), first(a.buyBox, b.buyBox), cmp.Compare(a.shipping, b.shipping),
 		cmp.Compare(a.Site, b.Site), cmp.Compare(a.merchant, b.merchant))
 }
 
-// first puts what is true before what is not.
+// first orders true before false.
 func first(a, b bool) int {
 	switch {
 	case a == b:
@@ -164,8 +165,8 @@ func first(a, b bool) int {
 	return 1
 }
 
-// amount reads a candidate price in the currency of the market; nil: it has more
-// decimal digits.
+// amount parses a candidate price in the currency of the market; nil: it is not
+// an amount of that currency, such as one with more decimal digits.
 func (m *market) amount(text string) *int64 {
 	amount, err := candidate(text, m.currency)
 	if err != nil {
@@ -198,7 +199,7 @@ func (m *market) candidate(price *int64, reference int64) *CandidateStanding {
 	return c
 }
 
-// candidate reads a candidate price as an amount of a currency, in its minor
+// candidate parses a candidate price as an amount of a currency, in its minor
 // unit.
 func candidate(text string, currency contracts.Currency) (int64, error) {
 	m, err := contracts.ParseMoney(text, currency)

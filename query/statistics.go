@@ -11,18 +11,18 @@ import (
 	"preismon/contracts"
 )
 
-// HeldAtMost is how long what a capture saw is taken to hold, where no other
-// capture of the pair follows; the time after it was not observed.
+// HeldAtMost is how long the finding of a capture is assumed to hold if no
+// other capture of the pair follows; the time after it was not observed.
 const HeldAtMost = 24 * time.Hour
 
 // Bounds of statistics.
 const (
 	maxStatisticPairs = 250_000
 	maxBuckets        = 1_000
-	statisticBytes    = 1_500 // of a record, about
+	statisticBytes    = 1_500 // approximate bytes per record
 )
 
-// Grouping is by what statistics are grouped.
+// Grouping is what statistics are grouped by.
 type Grouping string
 
 // The groupings.
@@ -34,25 +34,25 @@ const (
 	ByNothing  Grouping = "all"
 )
 
-// StatisticsRequest asks what the observations of a window add up to. The
+// StatisticsRequest requests a summary of the observations of a window. The
 // selectors and the window are those of results.
 type StatisticsRequest struct {
 	ResultsRequest
 	By     Grouping `json:"by,omitempty"`
 	Bucket string   `json:"bucket,omitempty"`
 
-	Trend    bool `json:"trend,omitempty"`    // of each price its StatisticTrend
-	Standing bool `json:"standing,omitempty"` // and its StatisticStanding
+	Trend    bool `json:"trend,omitempty"`    // a StatisticTrend for each price
+	Standing bool `json:"standing,omitempty"` // a StatisticStanding for each price
 }
 
-// StatisticsQuery is what the store is asked.
+// StatisticsQuery is a query to the store.
 type StatisticsQuery struct {
-	Rows  ResultsQuery // its window, without the time before it
+	Rows  ResultsQuery // with its window, without the time before it
 	By    Grouping
 	Edges []int64 // where the parts of the window begin, and where the last one ends; ms
-	Until int64   // where time ends: of the window, or now; ms
-	// TrendEdges are where the parts of a trend begin, and where the last one ends;
-	// ms, nil for no trend.
+	Until int64   // the end of the window, or now; ms
+	// TrendEdges are where the parts of a trend begin, and where the last one
+	// ends; ms, nil for no trend.
 	TrendEdges []int64
 	After      StatisticPlace
 	Limit      int
@@ -65,15 +65,15 @@ type StatisticPlace struct {
 	Bucket uint32           `json:"b"` // from 1
 }
 
-// Statistic is what the rows of one group in one part of the window come to.
+// Statistic sums up the rows of one group in one part of the window.
 type Statistic struct {
 	StatisticPlace
-	Whole                                  bool // of all groups and parts: only Pairs and the counts
+	Whole                                  bool // over all groups and parts: only Pairs and the counts
 	Pairs                                  uint64
 	Priced, Unavailable, NotFound, Unknown uint64
 	Changes                                uint64
 	InMs, OutMs, UnknownMs                 int64
-	RestrictedMs                           int64 // of UnknownMs, for the site restricted access
+	RestrictedMs                           int64 // part of UnknownMs, because the site restricted access
 	Wins                                   []Wins
 	Prices                                 []PriceStatistic
 }
@@ -84,8 +84,8 @@ type Wins struct {
 	Wins     uint64
 }
 
-// PriceStatistic is of one currency, in its minor unit. The amounts stand for
-// nothing where Count is 0.
+// PriceStatistic covers one currency, in its minor unit. The amounts mean
+// nothing if Count is 0.
 type PriceStatistic struct {
 	Currency                                contracts.Currency
 	Count                                   uint64
@@ -99,15 +99,16 @@ type PriceStatistic struct {
 type statisticsCursor struct {
 	From, To  int64 // ms
 	Until     int64
-	Floor     int64          `json:"l,omitempty"` // of the visibility that it began with
+	Floor     int64          `json:"l,omitempty"` // of the visibility that the walk began with
 	Watermark Watermark      `json:"w"`
 	After     StatisticPlace `json:"a"`
 }
 
-// Statistics sums observations up. Of each capture it counts the offer that
-// stands (decision 025), by merchant the one of each merchant. It is accepted
-// or refused as a read of results of the same scope and window, which needs
-// both bounds or none, and at most 250,000 pairs and 1,000 parts.
+// Statistics sums observations up. Of each capture it counts the standing offer
+// (decision 025); by merchant, the standing one of each merchant. It is
+// accepted or refused like a read of results of the same scope and window,
+// which needs both bounds, the lower one, or none, and at most 250,000 pairs
+// and 1,000 parts.
 func (s *Service) Statistics(ctx context.Context, p Principal, r StatisticsRequest) (*StatisticsPage, error) {
 	limit, err := pageLimit(r.Limit, MaxResultsLimit)
 	if err != nil {
@@ -126,7 +127,7 @@ func (s *Service) Statistics(ctx context.Context, p Principal, r StatisticsReque
 		return nil, err
 	}
 	rows := r.ResultsRequest
-	rows.Cursor, rows.Limit = "", nil // of the statistics, not of rows
+	rows.Cursor, rows.Limit = "", nil // they apply to the statistics, not to rows
 	plan, err := s.plan(p, rows)
 	if err != nil {
 		return nil, err
@@ -193,7 +194,7 @@ func (s *Service) Statistics(ctx context.Context, p Principal, r StatisticsReque
 	return page, s.budget(ctx, s.tellStandings(ctx, in, page, place))
 }
 
-// statisticsPage makes the records of what was found.
+// statisticsPage builds the records from what was found.
 func (s *Service) statisticsPage(page *StatisticsPage, found []Statistic, q *StatisticsQuery, in *read, r StatisticsRequest, bound binding, place statisticsCursor) (_ *StatisticsPage, err error) {
 	zone := newZoneFormat(in.zone)
 	for _, st := range found {
@@ -212,11 +213,11 @@ func (s *Service) statisticsPage(page *StatisticsPage, found []Statistic, q *Sta
 	return page, err
 }
 
-// steps give the beginning of the part after the one that an instant is in, in
-// its zone; the zero time: there is none.
+// steps return the start of the part after the one that contains an instant, in
+// the instant's zone; the zero time: there is none.
 var steps = map[string]func(time.Time) time.Time{
 	"hour": func(t time.Time) time.Time {
-		_, off := t.Zone() // of half an hour in some zones
+		_, off := t.Zone() // some zones are off by half an hour
 		shift := time.Duration(off) * time.Second
 		return t.Add(shift).Truncate(time.Hour).Add(time.Hour - shift)
 	},
@@ -225,8 +226,8 @@ var steps = map[string]func(time.Time) time.Time{
 	"whole": func(time.Time) time.Time { return time.Time{} },
 }
 
-// dayAfter is the first instant of a day that begins after t, as bounds of
-// windows have it.
+// dayAfter is the first instant of a day that begins after t, by the same rule
+// as bounds of windows.
 func dayAfter(t time.Time, days int) time.Time {
 	for ; ; days++ {
 		day := time.Date(t.Year(), t.Month(), t.Day()+days, 12, 0, 0, 0, time.UTC).Format(time.DateOnly)

@@ -16,8 +16,8 @@ type StatisticsPage struct {
 	Query  StatisticsEcho    `json:"query"`
 }
 
-// StatisticsEcho says what the answer covers, the same on each page but for
-// the pairs that the scope has by now.
+// StatisticsEcho describes what the answer covers. It is the same on each page,
+// except for the number of pairs now in the scope.
 type StatisticsEcho struct {
 	Scope        string   `json:"scope"`
 	CapturedFrom string   `json:"capturedFrom"`
@@ -27,7 +27,7 @@ type StatisticsEcho struct {
 	By           Grouping `json:"by"`
 	Bucket       string   `json:"bucket"`
 	// Pairs are visible under the selectors; a brand hides none of them.
-	// ObservedPairs are those that something in the window is known of.
+	// ObservedPairs are those of which something in the window is known.
 	Pairs         uint64 `json:"pairs"`
 	ObservedPairs uint64 `json:"observedPairs"`
 }
@@ -41,19 +41,19 @@ func statisticsEcho(in *read, r StatisticsRequest, place statisticsCursor) Stati
 }
 
 // StatisticRecord is what was observed of a group in a part of the window. Of
-// the four names of a group the one that it is by is there.
+// the four names of a group, only that of the grouping is set.
 type StatisticRecord struct {
 	ItemID       *contracts.ItemID  `json:"itemId"`
 	Site         *string            `json:"site"`
 	Merchant     *string            `json:"merchant"`
 	Brand        *string            `json:"brand"`
 	From         string             `json:"from" column:"instant"`
-	To           string             `json:"to" column:"instant"` // not in it
+	To           string             `json:"to" column:"instant"` // exclusive
 	Pairs        uint64             `json:"pairs"`
 	Observations StatisticOutcomes  `json:"observations"`
 	Changes      uint64             `json:"changes"`
 	Seconds      StatisticSeconds   `json:"seconds"`
-	ShareInStock *json.Number       `json:"shareInStock"` // percent of the time that is known
+	ShareInStock *json.Number       `json:"shareInStock"` // percent of the known time
 	BuyBox       []StatisticWinner  `json:"buyBox"`
 	Prices       []StatisticPricing `json:"prices"`
 }
@@ -66,7 +66,7 @@ type StatisticOutcomes struct {
 	Unknown     uint64 `json:"unknown"`
 }
 
-// StatisticSeconds is the time of all pairs of the record by what held.
+// StatisticSeconds is the time of all pairs of the record, by their state.
 type StatisticSeconds struct {
 	InStock     json.Number `json:"inStock"`
 	OutOfStock  json.Number `json:"outOfStock"`
@@ -81,7 +81,7 @@ type StatisticWinner struct {
 	Share    json.Number `json:"share"` // percent of all wins of the record
 }
 
-// StatisticPricing are the prices in one currency.
+// StatisticPricing holds the prices in one currency.
 type StatisticPricing struct {
 	CurrencyCode        contracts.Currency `json:"currencyCode"`
 	Count               uint64             `json:"count"`
@@ -99,7 +99,7 @@ type StatisticPricing struct {
 	Standing *StatisticStanding `json:"standing,omitempty"`
 }
 
-// record shows a statistic.
+// record converts a statistic into its record.
 func (st *Statistic) record(by Grouping, q *StatisticsQuery, zone *zoneFormat) StatisticRecord {
 	from, to := q.Edges[st.Bucket-1], q.Edges[st.Bucket]
 	rec := StatisticRecord{
@@ -149,7 +149,7 @@ func winners(wins []Wins) []StatisticWinner {
 
 func (p *PriceStatistic) pricing() StatisticPricing {
 	out := StatisticPricing{CurrencyCode: p.Currency, Count: p.Count, Seconds: seconds(p.HeldMs), TimeWeightedAverage: averageOf(p.Weighted, p.HeldMs, p.Currency)}
-	if p.Count == 0 { // seen before the part, and held into it
+	if p.Count == 0 { // seen before the part and carried into it
 		return out
 	}
 	for to, amount := range map[**json.Number]int64{
@@ -161,14 +161,14 @@ func (p *PriceStatistic) pricing() StatisticPricing {
 	return out
 }
 
-// seconds shows milliseconds.
+// seconds converts milliseconds.
 func seconds(ms int64) json.Number { return json.Number(contracts.AppendMinor(nil, ms, 3)) }
 
-// averageDigits are those of an average behind those of its currency.
+// averageDigits is how many more digits an average has than its currency.
 const averageDigits = 2
 
-// averageOf is a sum of amounts times milliseconds over milliseconds, rounded
-// half away from zero; nil: nothing was held.
+// averageOf is a sum of amounts times milliseconds, divided by milliseconds,
+// rounded half away from zero; nil: no time.
 func averageOf(sum *big.Int, ms int64, currency contracts.Currency) *json.Number {
 	if ms <= 0 {
 		return nil

@@ -9,24 +9,25 @@ import (
 	"preismon/contracts/fault"
 )
 
-// maxDetailed is how many products a page has at most whose records tell more
-// than sums.
+// maxDetailed is the maximum number of products on a page whose records contain
+// more than sums.
 const maxDetailed = 1_000
 
 // StatisticStanding is where the customer stands with a product in a currency,
 // among the offers that are current at the end of the time that the statistics
-// cover, as Positions takes them, in all countries.
+// cover, selected as in Positions, in all countries.
 type StatisticStanding struct {
 	Offers   int        `json:"offers"`
 	Cheapest *BestOffer `json:"cheapest"` // nil: no offer is current
-	// OwnPrice is nil where not exactly one reference price of the customer
+	// OwnPrice is nil unless exactly one reference price of the customer
 	// applies to these offers.
 	OwnPrice          *json.Number `json:"ownPrice"`
-	Difference        *json.Number `json:"difference"` // own less cheapest
+	Difference        *json.Number `json:"difference"` // own minus cheapest
 	DifferencePercent *json.Number `json:"differencePercent"`
 }
 
-// checkDetails refuses what only sums of a product in the whole window have.
+// checkDetails refuses details that only sums of a product in the whole window
+// have.
 func (r *StatisticsRequest) checkDetails(limit int) error {
 	switch {
 	case !r.Trend && !r.Standing:
@@ -39,7 +40,7 @@ func (r *StatisticsRequest) checkDetails(limit int) error {
 	return nil
 }
 
-// detailBytes is what is charged for it.
+// detailBytes is the charge for the details.
 func (r *StatisticsRequest) detailBytes(in *read, limit int) (bytes int64) {
 	if r.Trend {
 		bytes += int64(limit) * trendBytes
@@ -50,12 +51,13 @@ func (r *StatisticsRequest) detailBytes(in *read, limit int) (bytes int64) {
 	return bytes
 }
 
-// standingPairs is how many pairs the products of a page have at most.
+// standingPairs is the maximum number of pairs of the products of a page.
 func standingPairs(in *read, limit int) uint64 {
 	return min(in.size.Pairs, uint64(limit)*in.size.Sites)
 }
 
-// checkStandings refuses pages of too many pairs, whose offers are compared.
+// checkStandings refuses pages with too many pairs whose offers would be
+// compared.
 func (r *StatisticsRequest) checkStandings(in *read, limit int) error {
 	if pairs := standingPairs(in, limit); r.Standing && pairs > maxPositionPairs {
 		return fault.New(fault.Invalid, CodeScopeTooBroad, "The products of a page have up to %d item-site pairs, at most %d with includeStanding. Send a new request with a smaller limit.", pairs, maxPositionPairs)
@@ -63,8 +65,8 @@ func (r *StatisticsRequest) checkStandings(in *read, limit int) error {
 	return nil
 }
 
-// tellStandings adds to the records of a page where the customer stands with each,
-// as of its watermark.
+// tellStandings adds to the records of a page where the customer stands with
+// each, as of the page's watermark.
 func (s *Service) tellStandings(ctx context.Context, in *read, page *StatisticsPage, place statisticsCursor) error {
 	var ids []contracts.ItemID
 	prices := map[productCurrency]*StatisticPricing{}
@@ -90,7 +92,7 @@ type productCurrency struct {
 	currency contracts.Currency
 }
 
-// addStandings adds where the customer stands.
+// addStandings adds where the customer stands to each price.
 func (s *Service) addStandings(ctx context.Context, in *read, place statisticsCursor, prices map[productCurrency]*StatisticPricing) error {
 	to := fromMs(min(place.To, place.Until))
 	in.query.Window, in.query.FromNow, in.query.ToNow = contracts.Window{From: to.Add(-currentOffers), To: to}, false, false
@@ -128,7 +130,7 @@ func (s *Service) addStandings(ctx context.Context, in *read, place statisticsCu
 	return nil
 }
 
-// ownStanding is that of no offer where there is no market.
+// ownStanding is empty if there is no market.
 func (m *market) ownStanding() *StatisticStanding {
 	at := &StatisticStanding{}
 	if m == nil {

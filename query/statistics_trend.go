@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// trendParts are the equal parts of the window that a trend has.
+// trendParts is the number of equal parts of the window in a trend.
 const trendParts = 24
 
-// Bytes that the parts of a trend take of each product, about.
+// trendBytes is roughly what the parts of a trend take per product.
 const trendBytes = trendParts * 400
 
 // StatisticTrend is a part of the window in which a price was observed.
@@ -18,8 +18,8 @@ type StatisticTrend struct {
 	Median json.Number `json:"median"`
 }
 
-// trendEdges are where the parts of a window begin, and where it ends; ms. A
-// window of few milliseconds has fewer parts.
+// trendEdges returns where the parts of a window begin, and where it ends; ms.
+// A window of few milliseconds has fewer parts.
 func trendEdges(from, end int64) (edges []int64) {
 	for i := range int64(trendParts + 1) {
 		edges = append(edges, from+(end-from)*i/trendParts)
@@ -27,7 +27,7 @@ func trendEdges(from, end int64) (edges []int64) {
 	return slices.Compact(edges)
 }
 
-// trend shows the parts in which a price was observed.
+// trend returns the parts in which a price was observed.
 func (p *PriceStatistic) trend(edges []int64, zone *zoneFormat) (all []StatisticTrend) {
 	for _, part := range slices.Sorted(maps.Keys(p.Trend)) {
 		all = append(all, StatisticTrend{string(zone.append(nil, edges[part-1])), decimal(p.Trend[part], p.Currency)})

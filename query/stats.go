@@ -7,39 +7,39 @@ import (
 	"preismon/query/cache"
 )
 
-// Stats counts what a Service answered since it was made.
+// Stats counts what a Service has answered since it was created.
 type Stats struct {
 	Pages      map[Ending]uint64 // of results, by why they ended
 	PageRows   uint64            // rows on them
 	Streams    uint64            // streams of results that were read to their end
-	StreamRows uint64            // rows of all streams, also of those that broke
+	StreamRows uint64            // rows of all streams, including those that broke off
 	FeedRows   uint64            // rows of all feeds
 	Tails      int               // tails that are open
 	OverBudget uint64            // pages and streams of results that the hard budget failed
 
-	// Contents of archived files that were asked for: found good in an archive,
-	// in none of them, or maybe in one that is away; and the damaged copies that
-	// were met on the way, whether another was good or not.
+	// Contents of archived files that were requested: found good in an archive,
+	// in none of them, or possibly in one that was unavailable; and the damaged
+	// copies met on the way, whether or not another was good.
 	Found, Missing, Away, Damaged uint64
 
-	// Remembered is of the answers that are remembered. With CheckRemembered,
-	// Checked were compared with a fresh one, and Differences differed.
+	// Remembered covers the remembered answers. With CheckRemembered, Checked
+	// were compared with a new one, and Differences differed.
 	Remembered           cache.Stats
 	Checked, Differences uint64
 }
 
-// endings are all that a page can have.
+// endings lists all endings of a page.
 var endings = []Ending{NothingMore, AtLimit, AtSoftDeadline, AtAnswerBudget}
 
 // stats are the counters behind Stats.
 type stats struct {
-	pages                                     [4]atomic.Uint64 // as endings
+	pages                                     [4]atomic.Uint64 // in the order of endings
 	pageRows, streams, streamRows, overBudget atomic.Uint64
 	feedRows                                  atomic.Uint64
 	found, missing, away, damaged             atomic.Uint64
 }
 
-// Stats gives the counters.
+// Stats returns the counters.
 func (s *Service) Stats() Stats {
 	c := &s.stats
 	all := Stats{
@@ -59,7 +59,7 @@ func (c *stats) paged(p *ResultsPage, err error) {
 	case err != nil:
 		c.failed(err)
 		return
-	case p == nil: // a panic is on its way
+	case p == nil: // a panic is in progress
 		return
 	}
 	for i, e := range endings {

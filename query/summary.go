@@ -13,7 +13,7 @@ import (
 	"preismon/query/admission"
 )
 
-// Summary tells what the rows of a read say, site by site.
+// Summary sums up the rows of a read, site by site.
 type Summary struct {
 	Covers          Covers        `json:"covers"`
 	Rows            int           `json:"rows"`            // that it covers
@@ -22,23 +22,23 @@ type Summary struct {
 	Sites           []SiteSummary `json:"sites"` // by key: each with rows, and each visible one under the selectors
 }
 
-// Covers is of which rows a summary is.
+// Covers is which rows a summary covers.
 type Covers string
 
-// A summary is of all rows of the read where its page is the first one and they
-// can be counted in time; else it is of its page.
+// A summary covers all rows of the read if its page is the first one and they
+// can be counted in time; otherwise it covers its page.
 const (
 	CoversQuery Covers = "query"
 	CoversPage  Covers = "page"
 )
 
-// SiteSummary tells what the rows say about a site.
+// SiteSummary sums up the rows of a site.
 type SiteSummary struct {
 	Site contracts.SiteKey `json:"site"`
 	*SiteRows
 	// NoResult is the number of visible pairs under the selectors that have no
-	// row, whatever the filters: a pair whose rows they hide has some. It is nil
-	// of a page, which does not tell of the rows of the other pages.
+	// row, whatever the filters: a pair whose rows they hide has some. It is
+	// nil for a page, which does not know the rows of the other pages.
 	NoResult *uint64 `json:"noResult"`
 }
 
@@ -50,16 +50,16 @@ func (s SiteSummary) Rows() int {
 	return s.Priced + s.Unavailable + s.Unknown
 }
 
-// SiteRows tells what there is of a site with rows; one without has none of its
-// members. A price, an unavailable product and a product without a result are
-// three outcomes (GEN-G5); each row counts as one of the first three numbers.
+// SiteRows sums up a site with rows; for a site without any, its members are
+// absent. A price, an unavailable product and a product without a result are
+// three outcomes (GEN-G5); each row counts in one of the first three numbers.
 type SiteRows struct {
 	Priced      int            `json:"priced"`      // rows that are available at a price
 	Unavailable int            `json:"unavailable"` // rows of what the site does not sell now, or does not have
-	Unknown     int            `json:"unknown"`     // rows that do not tell: access restricted, site down, no price given
+	Unknown     int            `json:"unknown"`     // rows that do not show it: access restricted, site down, no price given
 	Prices      []PriceSummary `json:"prices"`      // of the priced rows, by currency code
-	// BuyBox is how often which merchant held it, most often first, at most
-	// maxSummaryMerchants; nil: no row shows one, or the site is none that has one
+	// BuyBox lists how often each merchant held it, most often first, at most
+	// maxSummaryMerchants; nil: no row shows one, or the site has no buy boxes
 	// (FLD-03b).
 	BuyBox []StatisticWinner `json:"buyBox,omitempty"`
 }
@@ -77,10 +77,10 @@ type PriceSummary struct {
 // Bounds of a summary.
 const (
 	maxSummaryMerchants = 10
-	summaryBytes        = 4 << 20 // that the counts of CountedRows take, about
+	summaryBytes        = 4 << 20 // for the counts of CountedRows, approximately
 )
 
-// SiteTally is what all rows of a read at one site come to.
+// SiteTally sums up all rows of a read at one site.
 type SiteTally struct {
 	Site                         contracts.SiteKey
 	Pairs                        uint64 // with a row
@@ -90,16 +90,16 @@ type SiteTally struct {
 	Wins                         []Wins
 }
 
-// PriceTally is of the prices in one currency, in its minor unit.
+// PriceTally sums up the prices in one currency, in its minor unit.
 type PriceTally struct {
 	Currency         contracts.Currency
 	Count            uint64
 	Min, Median, Max int64 // the lower median
 }
 
-// sumUp sums a page up, and where the page does not hold all rows of its
-// read, but begins with the first of them, the read. What is not there in time
-// is left out.
+// sumUp sums up a page, or the whole read if the page is its first one. If the
+// read cannot be counted in time, it sums up the page; if only its pairs
+// without a result cannot, it leaves those out.
 func (s *Service) sumUp(ctx context.Context, in *read, r ResultsRequest, page *ResultsPage, of *tally) (*Summary, error) {
 	sum := summing{covers: CoversPage, sites: of.sites(), pairs: of.pairs}
 	if r.Cursor != "" {
@@ -128,8 +128,8 @@ func (s *Service) sumUp(ctx context.Context, in *read, r ResultsRequest, page *R
 	return s.summary(ctx, in, sum)
 }
 
-// summary is the summary of what was counted, with the buy boxes of country
-// markets alone.
+// summary returns the summary of what was counted, with buy boxes only of
+// country markets.
 func (s *Service) summary(ctx context.Context, in *read, sum summing) (*Summary, error) {
 	held := func(site SiteTally) bool { return len(site.Wins) > 0 }
 	if slices.ContainsFunc(sum.sites, held) {
@@ -147,8 +147,8 @@ func (s *Service) summary(ctx context.Context, in *read, sum summing) (*Summary,
 	return sum.summary(newZoneFormat(in.zone)), nil
 }
 
-// tallyAll counts all rows of a read: few of them here, where they are
-// remembered, more by one statement.
+// tallyAll counts all rows of a read: a few of them here, where they are
+// remembered, more of them by one statement.
 func (s *Service) tallyAll(ctx context.Context, in *read, pairs map[contracts.SiteKey]uint64) ([]SiteTally, error) {
 	few, err := s.tallyFew(ctx, in, pairs)
 	if err != nil || few != nil {
@@ -160,7 +160,7 @@ func (s *Service) tallyAll(ctx context.Context, in *read, pairs map[contracts.Si
 }
 
 // tallyFew counts the rows of a read here. Nil: they are more than CountedRows,
-// or not read soon.
+// or cannot be read soon.
 func (s *Service) tallyFew(ctx context.Context, in *read, pairs map[contracts.SiteKey]uint64) (*tally, error) {
 	if s.cfg.CountedRows == 0 {
 		return nil, nil
@@ -198,8 +198,8 @@ func (s *Service) observed(ctx context.Context, in *read, sum summing) (map[cont
 	return all, nil
 }
 
-// unlessLate is an error of what has less time than its caller, and that the
-// caller can do without; nil: time was up, or there was no room.
+// unlessLate returns an error of something that has less time than its caller,
+// and that the caller can do without; nil: time was up, or there was no room.
 func unlessLate(ctx, soon context.Context, err error) error {
 	if ctx.Err() == nil && (soon.Err() != nil || admission.Refused(err) || fault.KindOf(err) == fault.Timeout) {
 		return nil
@@ -216,12 +216,12 @@ func (s *Service) newTally(ctx context.Context, in *read) (*tally, error) {
 	return newTallyOf(pairs), err
 }
 
-// summing is a summary while it is made.
+// summing is a summary that is being built.
 type summing struct {
 	covers   Covers
 	sites    []SiteTally                  // with rows
 	pairs    map[contracts.SiteKey]uint64 // visible under the selectors
-	observed map[contracts.SiteKey]uint64 // of them, with a row; nil: not known
+	observed map[contracts.SiteKey]uint64 // of these, with a row; nil: not known
 }
 
 func (s summing) summary(zone *zoneFormat) *Summary {
@@ -255,7 +255,7 @@ func (s summing) summary(zone *zoneFormat) *Summary {
 	return sum
 }
 
-// summary is nil of a site without rows.
+// summary is nil for a site without rows.
 func (t *SiteTally) summary() *SiteRows {
 	if t == nil {
 		return nil

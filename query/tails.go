@@ -11,14 +11,14 @@ import (
 // MaxTails is how many tails an account may have on a node at once.
 const MaxTails = 4
 
-// tails counts the tails that are open, which hold nothing else.
+// tails counts the open tails, which hold nothing else.
 type tails struct {
 	mu  sync.Mutex
 	of  map[contracts.AccountID]int
 	all int
 }
 
-// Tail lets a caller follow a feed until it leaves.
+// Tail admits a caller that follows a feed until it calls leave.
 func (s *Service) Tail(p Principal) (leave func(), err error) {
 	t := &s.tails
 	t.mu.Lock()

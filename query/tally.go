@@ -11,7 +11,7 @@ import (
 type tally struct {
 	pairs map[contracts.SiteKey]uint64 // visible under the selectors
 	seen  map[contracts.SiteKey]*siteTally
-	dict  []*siteTally // by site of the block's dictionary; nil: not looked up
+	dict  []*siteTally // by site of the block's dictionary; nil: not looked up yet
 	rows  int
 }
 
@@ -33,8 +33,8 @@ func newTallyOf(pairs map[contracts.SiteKey]uint64) *tally {
 	return &tally{pairs: pairs, seen: map[contracts.SiteKey]*siteTally{}}
 }
 
-// add counts the first n rows of a block in their order. It has the columns of the
-// export fields, or those that tell which offer stands.
+// add counts the first n rows of a block in their order. The block has the
+// columns of the export fields, or those that decide which offer stands.
 func (t *tally) add(b *Block, n int) {
 	t.dict = slices.Grow(t.dict[:0], b.Site.Values.Len())[:b.Site.Values.Len()]
 	clear(t.dict)
@@ -97,7 +97,7 @@ func (t *tally) site(b *Block, i int) *siteTally {
 	return *at
 }
 
-// sites gives what was counted, of sites with rows, in no order.
+// sites returns what was counted, for sites with rows, in no order.
 func (t *tally) sites() (all []SiteTally) {
 	if t == nil {
 		return nil
@@ -119,8 +119,8 @@ func (t *tally) sites() (all []SiteTally) {
 	return all
 }
 
-// nthLeast is the number that would be at place n if all were sorted. It changes
-// their order (quickselect, Hoare 1961).
+// nthLeast is the number that would be at index n if all were sorted. It
+// reorders them (quickselect, Hoare 1961).
 func nthLeast(all []int64, n int) int64 {
 	for len(all) > 12 {
 		pivot := middleOf(all[0], all[len(all)/2], all[len(all)-1])

@@ -10,8 +10,8 @@ import (
 // maxUndercutters is how many of them an answer lists.
 const maxUndercutters = 10
 
-// Undercutter counts where a merchant asks less than the caller. Offers of
-// which no merchant was observed are counted by their site.
+// Undercutter counts where a merchant is cheaper than the caller. Offers
+// without an observed merchant are counted by their site.
 type Undercutter struct {
 	Merchant  *string            `json:"merchant"`  // as observed; null: none was
 	Site      *contracts.SiteKey `json:"site"`      // null: offers of a merchant, at any site
@@ -19,7 +19,7 @@ type Undercutter struct {
 	Cheapest  int                `json:"cheapest"`  // of these, where its offer is the cheapest, or as cheap
 }
 
-// seller is who makes an offer: a merchant, or a site that names none.
+// seller is the source of an offer: a merchant, or a site that names none.
 type seller struct {
 	merchant string
 	site     contracts.SiteKey
@@ -34,7 +34,7 @@ func sellerOf(o offer) seller {
 
 type undercutters map[seller]*Undercutter
 
-// add counts each seller once that asks less than the own price.
+// add counts, once each, the sellers that are cheaper than the own price.
 func (u undercutters) add(own int64, others []offer) {
 	lowest, least := map[seller]int64{}, own
 	for _, o := range others {
@@ -65,7 +65,7 @@ func (by seller) undercutter() *Undercutter {
 	return &Undercutter{Site: &by.site}
 }
 
-// most lists those with most positions first.
+// most lists the sellers with the most positions first.
 func (u undercutters) most() []Undercutter {
 	all := make([]seller, 0, len(u))
 	for by := range u {

@@ -8,20 +8,21 @@ import (
 	"preismon/query/search"
 )
 
-// Unseen is a selector that names nothing that the caller sees. Whether others
-// see it is not told: nothing but what the caller sees is looked at.
+// Unseen is a selector that matches nothing that the caller sees. It does not
+// reveal whether others see it: nothing but what the caller sees is examined.
 type Unseen struct {
-	Selector string   // as the parameter is named; empty: all together, while each alone names something
+	Selector string   // the parameter's name; empty: all together, while each alone matches something
 	Given    string   // its value
-	Nearest  []string // what the caller sees with a similar name, the most similar first
+	Nearest  []string // similar names that the caller sees, the most similar first
 }
 
 // maxNearestKeys bounds the sites, the orders and the items that are compared
-// with a wrong one; further ones are not looked at.
+// with a wrong one; any beyond it are ignored.
 const maxNearestKeys = 10_000
 
-// Unseen tells which selectors of a read name nothing, and whether an alias of
-// orders does, if one is given. Similar names are only of what the account may list.
+// Unseen returns the selectors of a read that match nothing, and the alias of
+// orders if one is given and matches none. Similar names are only those that
+// the account may list.
 func (s *Service) Unseen(ctx context.Context, p Principal, r ResultsRequest, alias string) (all []Unseen, err error) {
 	sel := r.selectors()
 	if sel.None() && alias == "" {
@@ -114,8 +115,8 @@ func (s *Service) unseenAlias(ctx context.Context, a *Access, alias string) (*Un
 	return &Unseen{"alias", alias, near.Found()}, nil
 }
 
-// seenOrder tells whether an order is found; else it gives those that the account
-// may list.
+// seenOrder reports whether an order is found; if not, it calls each with those
+// that the account may list.
 func (s *Service) seenOrder(ctx context.Context, a *Access, q OrdersQuery, each func(contracts.Order)) (bool, error) {
 	v := a.Visibility
 	if v.Empty() {
@@ -145,7 +146,7 @@ func (s *Service) unseenItem(ctx context.Context, a *Access, sel Selectors) (*Un
 		}
 	}
 	given := identifiersOf(sel)
-	if len(given) > 1 { // each alone may name an item
+	if len(given) > 1 { // each alone may match an item
 		u := &Unseen{Selector: given[0].name, Given: given[0].value}
 		for _, other := range given[1:] {
 			u.Given += " with " + other.name + " " + other.value
@@ -168,7 +169,7 @@ func (s *Service) unseenItem(ctx context.Context, a *Access, sel Selectors) (*Un
 	return &Unseen{one.name, one.value, near.Found()}, nil
 }
 
-// called is an item in words, with the locale that its ASIN needs.
+// called describes an item, with the locale that its ASIN needs.
 func (one identifier) called(i contracts.Item) string {
 	if one.name == "asin" {
 		return i.ASINLocale + ", " + i.Name

@@ -10,28 +10,28 @@ import (
 	"preismon/query/cache"
 )
 
-// DownloadBuffer is what one download holds of its file. A file that fits is
-// read and verified whole; of a larger one, each piece of this size is
-// compared before it is given away.
+// DownloadBuffer is how much of its file one download holds. A file that fits
+// is read and verified whole; of a larger one, each piece of this size is
+// verified before it is returned.
 const DownloadBuffer = 4 << 20
 
 // chunkSums are fingerprints of the chunks of a content, each DownloadBuffer
-// long but the last, taken while the whole agreed with its SHA-256. They guard
-// against damage, not against somebody who wants to be taken for the content.
+// long except the last, taken from a copy that matched its SHA-256. They guard
+// against damage, not against an attacker who forges content.
 type chunkSums []uint64
 
 var chunkSeed = maphash.MakeSeed()
 
-// verified remembers the fingerprints of contents by their SHA-256, so that
-// the parts of a large file do not each read all of it. A content never
-// changes, and so they are good for every copy of it.
+// verified remembers the fingerprints of contents by their SHA-256, so that the
+// parts of a large file do not each read all of it. A content never changes, so
+// the fingerprints are valid for every copy of it.
 type verified = *cache.Cache[string, chunkSums]
 
 func newVerified() verified {
 	return cache.New(1<<20, func(sha256 string, sums chunkSums) int { return len(sha256) + 8*len(sums) })
 }
 
-// Content reads the whole content, out of the first archive with a good copy.
+// Content reads the whole content, from the first archive with a good copy.
 func (d *Download) Content(ctx context.Context) ([]byte, error) {
 	content, err := d.whole(ctx)
 	if err == nil {
@@ -48,7 +48,7 @@ func (d *Download) whole(ctx context.Context) ([]byte, error) {
 	return content, err
 }
 
-// openWhole reads a content that fits the buffer.
+// openWhole reads a content that fits into the buffer.
 func (d *Download) openWhole(ctx context.Context, offset int64) (io.ReadCloser, error) {
 	content, err := d.whole(ctx)
 	if err != nil {
@@ -57,7 +57,7 @@ func (d *Download) openWhole(ctx context.Context, offset int64) (io.ReadCloser, 
 	return io.NopCloser(bytes.NewReader(content[offset:])), nil
 }
 
-// read reads a whole copy. The archive judges it before its end.
+// read reads a whole copy. The archive verifies it before its end.
 func (d *Download) read(ctx context.Context, a Archive, take func(io.Reader) error) error {
 	r, err := a.Open(ctx, d.Artifact, 0)
 	if err != nil {
@@ -72,7 +72,7 @@ var (
 	errDamaged = errors.New("the content was damaged since it was verified")
 )
 
-// readAll fills p, and takes the end after it.
+// readAll fills p and expects the end after it.
 func readAll(r io.Reader, p []byte) error {
 	if _, err := io.ReadFull(r, p); err != nil {
 		return err
@@ -105,19 +105,19 @@ func (d *Download) openChunks(ctx context.Context, offset int64) (io.ReadCloser,
 	return c, nil
 }
 
-// chunks reads a content chunk by chunk, each out of any archive that has it.
+// chunks reads a content chunk by chunk, each from any archive that has it.
 type chunks struct {
 	ctx    context.Context
 	of     *Download
 	sums   chunkSums
 	buffer []byte
 	next   int64         // the chunk to load
-	left   []byte        // of the buffer, not given away yet
-	src    io.ReadCloser // at next; nil: not open
+	left   []byte        // of the buffer, not returned yet
+	src    io.ReadCloser // positioned at next; nil: not open
 	err    error
 }
 
-// chunk gives the buffer for a chunk, as long as that is.
+// chunk returns the buffer for chunk n, cut to the chunk's length.
 func (c *chunks) chunk(n int64) []byte {
 	return c.buffer[:min(DownloadBuffer, c.of.SizeBytes-n*DownloadBuffer)]
 }
@@ -143,8 +143,8 @@ func (c *chunks) learn(r io.Reader) error {
 	return nil
 }
 
-// load reads the next chunk: on from where the last one came from, else from
-// the first archive in which it is good.
+// load reads the next chunk: from where the last one came from, or otherwise
+// from the first archive in which it is good.
 func (c *chunks) load() error {
 	err := errDamaged
 	if c.src != nil {
@@ -171,7 +171,7 @@ func (c *chunks) load() error {
 	return err
 }
 
-// fill reads the next chunk from the open archive and compares it.
+// fill reads the next chunk from the open archive and verifies it.
 func (c *chunks) fill() error {
 	p := c.chunk(c.next)
 	if _, err := io.ReadFull(c.src, p); err != nil {
@@ -205,7 +205,7 @@ func (c *chunks) release() {
 	}
 }
 
-// Close lets the archive go.
+// Close closes the archive's copy.
 func (c *chunks) Close() error {
 	c.release()
 	return nil

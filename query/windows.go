@@ -13,17 +13,17 @@ import (
 	"preismon/contracts"
 )
 
-// WindowsRequest asks which hours, days or weeks of a time have which rows, or
-// which of them have others since a token. Its selectors and filters are those
-// of a feed; see contracts/decisions/037-windows-to-sync.md.
+// WindowsRequest requests which hours, days or weeks of a time have which rows,
+// or in which of them these changed since a token. Its selectors and filters
+// are those of a feed; see contracts/decisions/037-windows-to-sync.md.
 type WindowsRequest struct {
 	Since string
-	// Rows is what the windows are of. A token holds it, and the bucket.
+	// Rows is what the windows cover. A token holds it, and the bucket.
 	Rows   ResultsRequest
 	Bucket string // hour, day or week; empty: day
 }
 
-// WindowsQuery is what the store is asked.
+// WindowsQuery is a query to the store.
 type WindowsQuery struct {
 	Rows  ResultsQuery
 	Edges []int64 // where the windows begin, and where the last one ends; ms
@@ -34,41 +34,41 @@ func (q *WindowsQuery) Span() contracts.Window {
 	return contracts.Window{From: fromMs(q.Edges[0]), To: fromMs(q.Edges[len(q.Edges)-1] - 1)}
 }
 
-// WindowRows are the rows of one window. A window without any has none.
+// WindowRows describes the rows of one window. A window without rows is absent.
 type WindowRows struct {
 	Bucket uint32 // from 1
 	Rows   uint64
-	Sum    uint64    // of hashes of their places
-	Newest Watermark // of their places
+	Sum    uint64    // of the hashes of their places
+	Newest Watermark // newest of their places
 }
 
 // States of a window.
 const (
 	WindowOpen   = "open"   // it has not ended
-	WindowClosed = "closed" // rows come late, if any
+	WindowClosed = "closed" // few rows, if any, still arrive
 )
 
 // WindowRecord is a window as an answer shows it. Its bounds are those of a
-// read of its rows: both are in it.
+// read of its rows: both are included.
 type WindowRecord struct {
 	CapturedFrom string `json:"capturedFrom" column:"instant"`
 	CapturedTo   string `json:"capturedTo" column:"instant"`
 	State        string `json:"state"`
 	Rows         uint64 `json:"rows"`
-	// Digest is another one after a row came to the window or went from it.
+	// Digest changes when a row is added to the window or removed from it.
 	Digest string `json:"digest"`
 }
 
-// WindowsPage are all windows, or those with other rows since a token.
+// WindowsPage holds all windows, or those whose rows changed since a token.
 type WindowsPage struct {
 	Data  []WindowRecord
 	Query WindowsEcho
 }
 
-// WindowsEcho says what was asked, and how to ask what has changed since.
+// WindowsEcho describes the request, and how to request what has changed since.
 type WindowsEcho struct {
 	CapturedFrom string  `json:"capturedFrom" column:"instant"`
-	CapturedTo   *string `json:"capturedTo" column:"instant"` // null: it goes on
+	CapturedTo   *string `json:"capturedTo" column:"instant"` // null: open
 	Timezone     string  `json:"timezone"`
 	Bucket       string  `json:"bucket"`
 	Windows      int     `json:"windows"` // changed or not
@@ -83,14 +83,14 @@ type windowsState struct {
 	AsOf   int64  `json:"n"` // ms
 }
 
-// windowBytes is what a window takes, about: as it is counted and as it is shown.
+// windowBytes is roughly what a window takes, counted and shown.
 const windowBytes = 600
 
 func windowsBinding(p Principal) binding { return binding{Account: p.Account, Route: "windows"} }
 
-// Windows tells how many rows each part of a time has, and a digest of them.
-// With a token it gives the parts to which rows came since, and those that had
-// not ended then. It counts in one statement, of at most 1,000 parts.
+// Windows returns how many rows each part of a time has, and a digest of them.
+// With a token it returns the parts that have received rows since, and those
+// that had not ended then. It counts in one statement, at most 1,000 parts.
 func (s *Service) Windows(ctx context.Context, p Principal, r WindowsRequest) (*WindowsPage, error) {
 	ctx, cancel := s.within(ctx)
 	defer cancel()
@@ -176,7 +176,7 @@ func (s *Service) windows(ctx context.Context, p Principal, r WindowsRequest) (*
 	return page, err
 }
 
-// openWindows gives the state that a request goes on from, or begins with.
+// openWindows returns the state that a request continues, or begins with.
 func (s *Service) openWindows(p Principal, r WindowsRequest) (state windowsState, err error) {
 	if r.Since != "" {
 		if r.Bucket != "" {
@@ -195,9 +195,8 @@ func (s *Service) openWindows(p Principal, r WindowsRequest) (state windowsState
 	return state, err
 }
 
-// windowEdges divides the time of a plan. One that goes on is divided up to the
-// end of the part that is now: what is captured ahead of it belongs to windows
-// to come.
+// windowEdges divides the time of a plan. An open one is divided up to the end
+// of the current part: captures dated later belong to windows to come.
 func windowEdges(plan *resultsPlan, bucket string, now time.Time) ([]int64, error) {
 	w := plan.query.Window
 	if w.To.IsZero() {
@@ -209,7 +208,7 @@ func windowEdges(plan *resultsPlan, bucket string, now time.Time) ([]int64, erro
 	return edgesOf(w.From, w.To, bucket, plan.zone)
 }
 
-// digest names the rows of a window of a mandate.
+// digest identifies the rows of a window of a mandate.
 func (r rowIDs) digest(m contracts.MandateID, from int64, w WindowRows) string {
 	h := hmac.New(sha256.New, r.key)
 	h.Write([]byte("window"))

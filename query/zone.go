@@ -8,10 +8,10 @@ import (
 )
 
 // zoneFormat writes instants as RFC 3339 with milliseconds in one zone. It
-// remembers the offset of the last instant and how long it holds, so that a
-// run of rows costs no look at the zone's rules. Before standard time clocks
-// differed from UTC by seconds too; there, times are written by the offset in
-// whole minutes, so that each still is the instant that it names.
+// remembers the offset of the last instant and how long it holds, so that a run
+// of rows needs no lookup of the zone's rules. Before standard time, clocks
+// also differed from UTC by seconds; there, times are written with the offset
+// in whole minutes, so that each still denotes its instant.
 type zoneFormat struct {
 	loc      *time.Location
 	from, to int64 // ms, half open: where offset holds
@@ -19,7 +19,7 @@ type zoneFormat struct {
 
 	// The local minute of the last instant: rows come in order of time.
 	minute, minuteEnd int64 // ms, half open: where prefix and suffix hold
-	into              int64 // ms of the local minute that minute lies behind its beginning
+	into              int64 // ms by which minute is after the start of the local minute
 	prefix, suffix    []byte
 }
 
@@ -36,7 +36,7 @@ func (z *zoneFormat) lookUp(ms int64) {
 	if !end.IsZero() {
 		z.to = end.UnixMilli()
 	}
-	z.offset = int64(offset) / 60 * 60 // RFC 3339 knows no seconds of one: the local time moves by them
+	z.offset = int64(offset) / 60 * 60 // RFC 3339 offsets have no seconds: the local time moves by them
 }
 
 // append writes the instant: 2026-03-01T09:30:00.250+01:00.
@@ -53,7 +53,7 @@ func (z *zoneFormat) append(b []byte, ms int64) []byte {
 
 const (
 	endOf9999 = 253_402_300_800_000 // ms
-	westmost  = -(23*3600 + 59*60)  // seconds: the offset of RFC 3339 that is farthest west
+	westmost  = -(23*3600 + 59*60)  // seconds: the westernmost offset of RFC 3339
 )
 
 // setMinute prepares all but the seconds for the instants of a local minute.
