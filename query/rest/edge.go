@@ -90,7 +90,7 @@ func (a *api) edge(next http.Handler) http.Handler {
 				panic(broken)
 			}
 		}()
-		if r.ContentLength != 0 { // also for a body that nobody reads: the server reads past it
+		if r.ContentLength != 0 { // also for a body that no handler reads: the server discards it
 			_ = x.control.SetReadDeadline(time.Now().Add(a.cfg.Stall))
 		}
 		next.ServeHTTP(x, r)

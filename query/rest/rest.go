@@ -103,8 +103,8 @@ type Deps struct {
 	Now     func() time.Time
 	// Mounted are other surfaces, behind the same edge.
 	Mounted []Mounted
-	// Serving is told of every request that begins, and what it gives, of its
-	// end; nil: nobody is told. Called side by side.
+	// Serving is called at the beginning of every request, and the function it
+	// returns at its end; nil: no reports. It may be called concurrently.
 	Serving func() func(Served)
 	// Tracer creates the spans of requests; nil: there are none.
 	Tracer trace.Tracer

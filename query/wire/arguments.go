@@ -33,7 +33,7 @@ func (p *Params) Besides(wrong string) *Params {
 	return p
 }
 
-// FromTexts does the same for an object whose members are all texts, as in a
+// FromTexts is FromArguments for an object whose members are all texts, as in a
 // query string.
 func FromTexts(object json.RawMessage) *Params {
 	p := FromArguments(object)

@@ -114,8 +114,8 @@ func ObservationQuality(ctx context.Context, s *query.Service, p query.Principal
 	return list(ctx, p, in, decodeQuality(in), s.ObservationQuality, qualityOf)
 }
 
-// ItemQuality does the same, for one item if one is requested. It also shows
-// when each pair is due, and returns the status of all pairs by site, as
+// ItemQuality is ObservationQuality, for one item if one is requested. It also
+// shows when each pair is due, and returns the status of all pairs by site, as
 // query.Service.QualityBySite does.
 func ItemQuality(ctx context.Context, s *query.Service, p query.Principal, in *Params) (page any, sites []query.SiteStatus, err error) {
 	req := decodeQuality(in)
