@@ -62,7 +62,7 @@ var words = map[string]string{
 	"includeCustomerReference": "Compare with the customer's own reference price where exactly one applies",
 }
 
-// extra are the schemas of arguments that no operation of the contract has.
+// extra returns the schemas of arguments that no operation of the contract has.
 func extra() map[string]schema {
 	text := schema{"type": "string", "minLength": 1, "maxLength": 256}
 	flag := schema{"type": "boolean"}

@@ -52,7 +52,7 @@ type completeness struct {
 // reason is why an answer is not complete.
 type reason string
 
-// The reasons.
+// Reasons for an incomplete answer.
 const (
 	moreRows     reason = "MORE_ROWS"     // the limit was reached
 	answerBudget reason = "ANSWER_BUDGET" // the answer was large enough

@@ -14,8 +14,8 @@ import (
 
 const jsonType = "application/json"
 
-// resources returns what can be read without arguments or by an id (RSRC-01,
-// RSRC-02). They show what the tools show, by the same operations.
+// resources returns the resources that can be read without calling a tool
+// (RSRC-01, RSRC-02). They show what the tools show, by the same operations.
 func resources(s *query.Service) []Resource {
 	reference := func(name, about string, read func(context.Context, *query.Service, query.Principal) ([]byte, error)) Resource {
 		return Resource{

@@ -42,7 +42,7 @@ func (a *api) offer(c *gin.Context, p query.Principal, r query.ResultsRequest, r
 		for name, value := range wire.ResultsArguments(one) {
 			v.Set(name, fmt.Sprint(value))
 		}
-		if v.Del("limit"); limit != "" { // HEAD reads one record, but its answer matches GET's
+		if v.Del("limit"); limit != "" { // HEAD reads one record, but is answered like GET
 			v.Set("limit", limit)
 		}
 		link := fmt.Sprintf(`<?%s>; rel="alternate"; title="%d of %d"`, v.Encode(), i+1, len(attempts))

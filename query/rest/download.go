@@ -134,7 +134,7 @@ type fileContent struct {
 	open func(offset int64) (io.ReadCloser, error)
 	size int64
 	at   int64
-	src  io.ReadCloser // at; nil: not open
+	src  io.ReadCloser // reads from at; nil: not open
 	err  error         // that opening or reading ended with
 }
 

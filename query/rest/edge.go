@@ -120,7 +120,7 @@ func methodOf(r *http.Request) string {
 	return "other"
 }
 
-// operationOf is one of a bounded number of names, whatever callers send.
+// operationOf returns one of a bounded number of names, whatever callers send.
 func operationOf(r *http.Request, x *exchange) string {
 	if x.route == noRoute {
 		return noRoute

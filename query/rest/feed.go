@@ -55,7 +55,7 @@ func follows(r *http.Request) bool {
 	return (r.URL.Path == feedPath || r.URL.Path == alertsPath) && r.URL.Query().Get("follow") == "true"
 }
 
-// feed answers with what became visible, or with the alerts that it fires.
+// feed answers with what became visible, or with the alerts that fire on it.
 func (a *api) feed(decode func(*wire.Params) (wire.Feed, error)) reader {
 	return func(c *gin.Context, p query.Principal) error { return a.fed(c, p, decode) }
 }
@@ -255,9 +255,9 @@ func passes(err error) bool {
 }
 
 // next reads the next page, and keeps trying for a while if the node cannot.
-// The number of tails of an account is bounded, so their reads do not take any
-// of its heavy places, which would have to be coordinated with the other nodes
-// each time.
+// The number of tails of an account is bounded, so their reads need not take
+// any of its heavy places, which would have to be coordinated with the other
+// nodes each time.
 func (t *tail) next(ctx context.Context, over tailEnd) (*query.FeedPage, error) {
 	for {
 		page, err := t.api.service.Feed(ctx, t.p, t.ask)

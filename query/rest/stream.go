@@ -105,7 +105,7 @@ type encoder interface {
 
 // encoders are each used by one request at a time. The window of zstd stays far
 // below the 8 MiB that every client must accept (RFC 9659): an encoder holds
-// twice its window for as long as its client takes.
+// twice its window for as long as the transfer to its client lasts.
 var encoders = map[string]*sync.Pool{
 	"gzip": {New: func() any {
 		e, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)

@@ -19,7 +19,7 @@ func boundUnsent(c net.Conn) {
 	}
 	raw, err := t.SyscallConn()
 	if err != nil {
-		return // it has ended
+		return // the connection has ended
 	}
 	_ = raw.Control(func(fd uintptr) {
 		_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, tcpNotSentLowat, unsentBytes)

@@ -33,7 +33,7 @@ type Asked struct {
 func Statements() []string {
 	files, err := sqlFiles.ReadDir("sql")
 	if err != nil {
-		panic(err) // embedded
+		panic(err) // cannot fail: the files are embedded
 	}
 	all := make([]string, 0, len(files))
 	for _, f := range files {

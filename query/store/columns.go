@@ -223,7 +223,7 @@ func columnsOf(q *query.ResultsQuery) columnSet {
 }
 
 // results names the columns in the order of results.sql; texts go to b,
-// appended to its own if keep is set.
+// appended to those it has if keep is set.
 func (c *blockColumns) results(more columnSet, b *query.Block, keep bool) proto.Results {
 	dict := func(d *query.Dict) dictColumn { return dictColumn{d, keep} }
 	text := func(t *query.Texts) textColumn { return textColumn{t, keep} }

@@ -104,7 +104,7 @@ func estimateOf(v query.Visibility, q *query.ResultsQuery, few bool) question {
 	from, to := q.Window.From, q.Window.To // a time in another millennium cannot be encoded as JSON
 	text, err := json.Marshal([]any{v, of, from.IsZero(), from.UnixMilli(), to.IsZero(), to.UnixMilli(), few, q.Read != nil})
 	if err != nil {
-		panic(err) // plain values
+		panic(err) // plain values always marshal
 	}
 	return sha256.Sum256(text)
 }

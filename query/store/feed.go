@@ -27,7 +27,7 @@ func feedStatement(n shards, v query.Visibility, q *query.FeedQuery, together []
 	p.uint("after_offer", uint64(q.After.Offer))
 	st = render("feed.sql", sh, p)
 	if st.settings = briefly; sh.Mandates {
-		st.settings = slices.Concat(briefly, inSmallBlocks) // no row limit keeps them small
+		st.settings = slices.Concat(briefly, inSmallBlocks) // because no row limit makes them small
 	}
 	return st, whole
 }

@@ -11,7 +11,7 @@ import (
 const (
 	shortWindow = 25 * time.Hour // is cut only when it turns out to be large: a day for a dashboard is one or two pieces
 
-	firstRows = 8_192 // of a stream; then each piece is growth times larger, as long as the client keeps up
+	firstRows = 8_192 // of a stream; then growth times as many in each piece, as long as the client keeps up
 	growth    = 4
 	leastRows = 2_048
 )

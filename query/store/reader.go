@@ -43,7 +43,7 @@ func (s *Store) read(ctx context.Context, st statement, columns columnSet, ahead
 	return r
 }
 
-// run hands the blocks of the statement over in order.
+// run passes on the blocks of the statement in order.
 func (r *blockReader) run(ctx context.Context, s *Store, st statement, columns columnSet) error {
 	var c *blockColumns
 	results := make(proto.Results, 0, 20)

@@ -17,7 +17,7 @@ import (
 //
 // ClickHouse returns the rows of a cut as they lie in the parts of the table,
 // and they are sorted here, by index: merging the parts row by row, with all of
-// their columns and in one thread, takes ClickHouse four times as long.
+// their columns and in one thread, costs ClickHouse four times as much.
 type slice struct {
 	piece   piece
 	room    *admission.Room // that it is charged to

@@ -231,8 +231,8 @@ func over(ctx context.Context) bool {
 	return ctx.Err() != nil || ok && !time.Now().Before(end)
 }
 
-// kind classifies a client's error: out of time, server away or overloaded, or
-// our own fault.
+// kind classifies an error of a ClickHouse client: out of time, server away or
+// overloaded, or our own fault.
 func kind(err error) error {
 	if err == nil {
 		return nil
