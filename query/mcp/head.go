@@ -20,8 +20,8 @@ const headBytes = 2 << 10
 // counted, in an answer to such a call.
 const listBytes = 5 << 10
 
-// listRoom returns that bound for an answer to a call; a call with a limit may
-// request a few records only to get the counts of all.
+// listRoom returns that bound for an answer to a call. It is larger for a call
+// with a limit, which may request a few records only to get the counts of all.
 func listRoom(limited bool) int {
 	if limited {
 		return answerBytes

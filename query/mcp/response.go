@@ -38,7 +38,7 @@ func (r response) size() int {
 }
 
 // held returns how many bytes the response holds: a text that is shown twice is
-// held one time.
+// held as one copy.
 func (r response) held() int {
 	size := 0
 	for _, p := range r {

@@ -140,7 +140,7 @@ func resultsAnswer() (schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	// priceMoney alone describes money in full.
+	// The member priceMoney describes money for all of them.
 	row := body["properties"].(schema)["data"].(schema)["items"].(schema)["properties"].(schema)
 	for _, name := range []string{"shippingCostMoney", "totalPriceMoney", "referencePriceMoney"} {
 		row[name] = schema{"type": row[name].(schema)["type"], "description": "Like priceMoney"}

@@ -83,8 +83,8 @@ func downloads(d query.Direction) runner {
 	}
 }
 
-// smallFile is how many bytes a file may have to be shown whole without a
-// request for it: at most about 5,000 tokens, as Base64.
+// smallFile is the largest file, in bytes, that is shown whole even if that was
+// not requested: at most about 5,000 tokens, as Base64.
 const smallFile = 6 << 10
 
 // previewLines are the header and ten more lines.

@@ -70,8 +70,9 @@ func mostMoved(sites []query.MoversOfSite, room int) ([]query.MoversOfSite, int)
 	return listed, len(sites) - len(listed)
 }
 
-// changesAttempts adds the attempts of the read of the newest rows as which a
-// read of changes is refused: each covers a share of its pairs.
+// changesAttempts adds attempts to a refused read of changes. It is refused as
+// a read of the newest rows, so the attempts are those of that read: each
+// covers a share of its pairs.
 func changesAttempts(ctx context.Context, s *query.Service, c Call, r query.MoversRequest, failed error) error {
 	rows := r.ResultsRequest
 	rows.CapturedFrom, rows.LatestPerPair = r.Since, true
@@ -106,7 +107,7 @@ func changesAnswer() (schema, error) {
 	}
 	properties := body["properties"].(schema)
 	properties["paging"] = bare(properties["paging"], "object")
-	// before alone describes both.
+	// The member before describes both.
 	record := properties["data"].(schema)["items"].(schema)["properties"].(schema)
 	record["after"] = described(kind("object", "null"), "Like before")
 	// The argument kind lists the kinds that are counted.

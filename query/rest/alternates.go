@@ -24,7 +24,7 @@ const (
 
 // offer adds to a refusal of a read that is too broad the narrower requests of
 // the same path that together cover it, in their order (RFC 8288). Each is
-// numbered as one of how many, so that no client mistakes some of them for all.
+// numbered, with their total, so that no client mistakes some of them for all.
 func (a *api) offer(c *gin.Context, p query.Principal, r query.ResultsRequest, refused error) {
 	f, ok := errors.AsType[*fault.Error](refused)
 	if !ok || f.Code != query.CodeScopeTooBroad && f.Code != query.CodeLatestPairTooBroad {

@@ -27,8 +27,8 @@ func (x *exchange) begins(status int) {
 	x.cut.answered = status >= 200 && status < 300
 }
 
-// extend gives the client another stall, or no time if the answer is cut off. A
-// writer without deadlines (in a test) is left unchanged.
+// extend allows the client another stall, or no time if the answer is cut off.
+// A writer without deadlines (in a test) is left unchanged.
 func (x *exchange) extend() {
 	x.cut.mu.Lock()
 	defer x.cut.mu.Unlock()

@@ -18,8 +18,7 @@ func get(e *gin.Engine, path string, h gin.HandlerFunc) {
 // isHead reports whether the client will not get the body of the answer.
 func isHead(c *gin.Context) bool { return c.Request.Method == http.MethodHead }
 
-// takesLimit reports whether an operation has a limit on how many records it
-// returns.
+// takesLimit reports whether an operation accepts a limit of its records.
 func takesLimit(op interface{ Parameters() []string }) bool {
 	return slices.Contains(op.Parameters(), "limit")
 }

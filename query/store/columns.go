@@ -265,7 +265,7 @@ func (c *blockColumns) results(more columnSet, b *query.Block, keep bool) proto.
 }
 
 // addTo appends the numbers that were just read to a block that already has the
-// texts, and makes room for all expected rows at first: room that grows step by
+// texts, and at first makes room for all expected rows: room that grows step by
 // step leaves several times its size as garbage.
 func (c *blockColumns) addTo(b *query.Block, expected int) {
 	if b.Len == 0 {

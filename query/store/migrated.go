@@ -15,8 +15,8 @@ type gate struct {
 	open     atomic.Bool
 }
 
-// pass calls migrated until it has succeeded one time: tables are not taken
-// back to an older version while a program runs.
+// pass calls migrated until it first succeeds: tables are not taken back to an
+// older version while a program runs.
 func (g *gate) pass(ctx context.Context) error {
 	if g.migrated == nil || g.open.Load() {
 		return nil

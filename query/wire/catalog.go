@@ -95,7 +95,7 @@ func ASINLocales(ctx context.Context, s *query.Service, p query.Principal, in *P
 	return shown(page, func(key string) localeRecord { return localeRecord{key} }), nil
 }
 
-// list requests a page, if the request has no faults, and shows its records.
+// list reads a page, if the request has no faults, and shows its records.
 func list[R interface{ Faults(form error) error }, T, S any](ctx context.Context, p query.Principal, in *Params, req R,
 	call func(context.Context, query.Principal, R) (*query.Page[T], error), show func(T) S,
 ) (any, error) {
