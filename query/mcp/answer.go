@@ -16,7 +16,7 @@ import (
 	"preismon/query/auth"
 )
 
-// exchange is one request and what becomes of it.
+// exchange is one request and what results from it.
 type exchange struct {
 	ctx       context.Context
 	requestID string
@@ -32,21 +32,22 @@ type exchangeKey struct{}
 
 func exchangeOf(ctx context.Context) *exchange { return ctx.Value(exchangeKey{}).(*exchange) }
 
-// outcome is a response with what a POST of it alone says in HTTP.
+// outcome is a response and its form in HTTP if it answers a POST of one
+// request.
 type outcome struct {
 	response
 	status  int
 	refusal *refusal // nil: none
 }
 
-// sender is who sends a POST, and in which version.
+// sender is the sender of a POST, and the version that it uses.
 type sender struct {
 	principal query.Principal
 	version   string
 	requestID string
 }
 
-// answer answers the requests of a POST one after the other.
+// answer answers the requests of a POST one after another.
 func (h *handler) answer(ctx context.Context, from sender, p post) []outcome {
 	requests := slices.DeleteFunc(slices.Clone(p.messages), func(m message) bool { return !m.isRequest() })
 	s := shares{left: h.cfg.MaxResponseBytes, floors: make([]int, len(requests))}
@@ -68,8 +69,8 @@ func (h *handler) answer(ctx context.Context, from sender, p post) []outcome {
 	return all
 }
 
-// one answers a request. The result of a tool keeps to its share; whether
-// another does is for the caller to see.
+// one answers a request. The result of a tool keeps to its share; the caller
+// must check whether other results do.
 func (h *handler) one(ctx context.Context, from sender, m message, share int) outcome {
 	x := &exchange{requestID: from.requestID, principal: from.principal, operation: m.method, budget: Budget{share - h.envelope - len(m.id)}}
 	if m.method == "tools/call" {
@@ -109,20 +110,20 @@ func (h *handler) one(ctx context.Context, from sender, m message, share int) ou
 	}
 	if m.method == "tools/call" {
 		if from.version == assumedVersion {
-			x.result.Link = nil // which it does not know; the object has it too
+			x.result.Link = nil // which that version does not know; the object contains it too
 		}
 		return outcome{response: toolResponse(m.id, x.result, others(from.version, r.Result)), status: http.StatusOK}
 	}
 	return outcome{response: resultResponse(m.id, marshal(profiled(from.version, r.Result))), status: http.StatusOK}
 }
 
-// failed is the outcome of a request without a result.
+// failed returns the outcome of a request without a result.
 func failed(r *refusal) outcome {
 	return outcome{response: errorResponse(r), status: r.status, refusal: r}
 }
 
-// failure says what went wrong: a tool in its result, other methods in an
-// error. An account that is not good any more must get a new token.
+// failure reports what went wrong: for a tool in its result, for other methods
+// in an error. An account that is no longer valid must get a new token.
 func (h *handler) failure(x *exchange, version string, m message, r *jsonrpc.Response) outcome {
 	no := h.refusalOf(x.failure, m.id)
 	if fault.KindOf(x.failure) == fault.Unauthenticated {
@@ -140,7 +141,7 @@ func (h *handler) failure(x *exchange, version string, m message, r *jsonrpc.Res
 		return outcome{response: toolResponse(m.id, result, others(version, r.Result)), status: http.StatusOK, refusal: no}
 	}
 	switch no.status {
-	case http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable: // which HTTP can say
+	case http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable: // which HTTP can express
 	default:
 		no.status = statusIn(version, no.code)
 	}
@@ -151,7 +152,7 @@ func problemResult(problem any) Result {
 	return Result{Object: marshal(problem), Failed: true}
 }
 
-// replaced takes the place of a response that does not fit.
+// replaced returns the refusal that replaces a response that does not fit.
 func (h *handler) replaced(version string, m message, size, share int) *refusal {
 	no := h.refusalOf(h.tooLarge(size, share), m.id)
 	no.status = statusIn(version, no.code)
@@ -164,7 +165,7 @@ func (h *handler) tooLarge(size, left int) error {
 		size, left, h.cfg.MaxResponseBytes)
 }
 
-// measure finds out how large the fixed parts of responses can be.
+// measure determines how large the fixed parts of responses can be.
 func (h *handler) measure() error {
 	modern := map[string]json.RawMessage{"resultType": json.RawMessage(`"complete"`)}
 	meta, err := json.Marshal(map[string]any{sdk.MetaKeyServerInfo: sdk.Implementation{Name: serverName, Version: h.cfg.Build}})
@@ -178,12 +179,12 @@ func (h *handler) measure() error {
 	return nil
 }
 
-// sdkRefusal says an error of the SDK. Its own sentences for clients are
-// taken over; others may tell of our insides or repeat what was sent, as a
-// whole, so of those a piece is logged. Params of initialize that do not
-// decode are an error of JSON there, not one of JSON-RPC.
+// sdkRefusal reports an error of the SDK. Messages that the SDK writes for
+// clients are passed on; others may reveal our internals or repeat all that was
+// sent, so only a piece of them is logged. Params of initialize that do not
+// decode are a JSON error there, not a JSON-RPC error.
 func (h *handler) sdkRefusal(x *exchange, version string, id json.RawMessage, err error) *refusal {
-	if e, ok := err.(*jsonrpc.Error); ok { //nolint:errorlint // a wrapped one has another sentence
+	if e, ok := err.(*jsonrpc.Error); ok { //nolint:errorlint // a wrapped one has another message
 		return refusedIn(version, id, e.Code, clip(e.Message), e.Data)
 	}
 	e, coded := errors.AsType[*jsonrpc.Error](err)

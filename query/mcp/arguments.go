@@ -10,7 +10,7 @@ import (
 	"preismon/query"
 )
 
-// words say to agents what arguments mean, unless their tool says otherwise.
+// words tell agents what arguments mean, unless their tool has other words.
 var words = map[string]string{
 	"limit":                    "At most; omit to fit",
 	"cursor":                   "nextCursor, all else unchanged",
@@ -62,7 +62,7 @@ var words = map[string]string{
 	"includeCustomerReference": "Compare with the customer's own reference price where exactly one applies",
 }
 
-// extra are the schemas of arguments that no operation of the contract has.
+// extra returns the schemas of arguments that no operation of the contract has.
 func extra() map[string]schema {
 	text := schema{"type": "string", "minLength": 1, "maxLength": 256}
 	flag := schema{"type": "boolean"}
@@ -79,14 +79,14 @@ func extra() map[string]schema {
 	}
 }
 
-// limitUpTo is the limit of a list: a number, also where the contract has it
-// as text in a query string.
+// limitUpTo returns the limit of a list: a number, even where the contract has
+// it as text in a query string.
 func limitUpTo(most int) schema {
 	return schema{"type": "integer", "minimum": 1, "maximum": most, "default": query.DefaultLimit}
 }
 
-// input is the schema of the arguments, in the order in which the decoder
-// asks for them.
+// input returns the schema of the arguments, in the order in which the decoder
+// reads them.
 func (t *tool) input() (json.RawMessage, error) {
 	parameters, err := openapi.Parameters(t.operation)
 	if err != nil {
@@ -122,8 +122,8 @@ func (t *tool) input() (json.RawMessage, error) {
 		fmt.Fprintf(&b, "%q:%s", name, member)
 	}
 	if t.records != nil {
-		// The properties of list_results are the parameters of REST, and no
-		// others (TOOL-02).
+		// The properties of list_results are exactly the parameters of REST
+		// (TOOL-02).
 		as := `,"fields":%s`
 		if t.name == "list_results" {
 			as = `},"patternProperties":{"^fields$":%s`

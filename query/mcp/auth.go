@@ -9,15 +9,15 @@ import (
 	"preismon/query/auth"
 )
 
-// scope is what an access token must have been granted. Clients ask for the
-// scopes of a challenge and no others, so it offers refresh tokens too.
+// scope is what an access token must have been granted. Clients request only
+// the scopes of a challenge, so it offers refresh tokens too.
 const (
 	scope        = "mcp"
 	offeredScope = scope + " offline_access"
 )
 
-// caller finds out who sends a POST. A POST of nobody is counted for the
-// address that it comes from.
+// caller identifies the sender of a POST. A POST without a valid token is
+// counted for the address that it comes from.
 func (h *handler) caller(r *http.Request) (*auth.Token, error) {
 	raw := bearer(r)
 	token, err := h.verify(raw)
@@ -30,7 +30,7 @@ func (h *handler) caller(r *http.Request) (*auth.Token, error) {
 	return nil, h.unauthorized(err, raw != "")
 }
 
-// unauthorized refuses a POST for its token.
+// unauthorized refuses a POST because of its token.
 func (h *handler) unauthorized(err error, given bool) error {
 	no := h.refusalOf(err, nil)
 	switch fault.KindOf(err) {
@@ -58,7 +58,7 @@ func (h *handler) verify(raw string) (*auth.Token, error) {
 	return token, nil
 }
 
-// bearer takes the token out of a request; empty: none.
+// bearer returns the token of a request; empty: none.
 func bearer(r *http.Request) string {
 	scheme, token := auth.Credential(r)
 	if scheme != "bearer" {
@@ -67,8 +67,8 @@ func bearer(r *http.Request) string {
 	return token
 }
 
-// challenge says where a token is to be had (RFC 9728), and that the one
-// given is not good.
+// challenge tells the client where to get a token (RFC 9728), and, if one was
+// given, that it is not valid.
 func (h *handler) challenge(given bool) string {
 	c := `Bearer resource_metadata="` + h.resourceMetadata() + `", scope="` + offeredScope + `"`
 	if given {

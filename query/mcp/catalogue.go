@@ -17,15 +17,15 @@ type catalogue struct {
 	Resources    []Resource
 }
 
-// Tool is one tool. Every tool reads and does nothing else, so annotations
-// are not set one by one.
+// Tool is one tool. Every tool only reads, so annotations are not set one by
+// one.
 type Tool struct {
 	Descriptor sdk.Tool // without annotations; with an output schema
 	Heavy      bool     // its calls are bounded as heavy reads of the account
 	Run        func(ctx context.Context, c Call) (Result, error)
 }
 
-// Call is what a tool is asked.
+// Call is one call of a tool.
 type Call struct {
 	Principal   query.Principal
 	Arguments   json.RawMessage // one JSON object; {} when there are none
@@ -35,9 +35,9 @@ type Call struct {
 	BaseURL     string // where clients reach the service
 }
 
-// Result is what a tool gives: one JSON object, compact and valid. It is shown
-// as structured content and as text. An error in its place becomes a problem
-// object; Failed marks one that says more than that.
+// Result is what a tool returns: one JSON object, compact and valid. It is
+// shown as structured content and as text. An error in its place becomes a
+// problem object; Failed marks a failure whose object holds more than that.
 type Result struct {
 	Object json.RawMessage
 	Failed bool
@@ -50,13 +50,13 @@ type Prompt struct {
 	Text       func(ctx context.Context, p query.Principal, arguments map[string]string) (string, error)
 }
 
-// Resource is one resource, or with a Template a family of them.
+// Resource is one resource or, with a Template, a family of them.
 type Resource struct {
 	Descriptor sdk.Resource
 	Template   *sdk.ResourceTemplate // in place of Descriptor
 	Unlisted   bool                  // answers of tools link to it
 	Heavy      bool                  // its reads are bounded as heavy reads of the account
-	// Read gives the text of the resource, of the MIME type that its
-	// descriptor says. Of a template it is asked for every URI that matches.
+	// Read returns the text of the resource, in the MIME type of its descriptor.
+	// For a template it is called with every URI that matches.
 	Read func(ctx context.Context, p query.Principal, uri string) (string, error)
 }

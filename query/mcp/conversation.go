@@ -10,8 +10,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// conversation is a session with the SDK that has one request: a Transport
-// and its one Connection. Whatever the client does not hear ends with it.
+// conversation is a session with the SDK that has one request: a Transport and
+// its one Connection. Whatever has not reached the client ends with it.
 type conversation struct {
 	ctx     context.Context // of the POST; the SDK ends the request with it
 	request *jsonrpc.Request
@@ -22,10 +22,10 @@ type conversation struct {
 	answered chan *jsonrpc.Response
 }
 
-// converse asks the SDK one request and gives its response. It fails only
-// with ctx.
+// converse passes one request to the SDK and returns its response. It fails
+// only with ctx.
 func converse(ctx context.Context, s *sdk.Server, version string, m message) (*jsonrpc.Response, error) {
-	id, err := jsonrpc.MakeID(1.0) // ours: the SDK keeps no id exactly
+	id, err := jsonrpc.MakeID(1.0) // our own: the SDK does not keep ids exactly
 	if err != nil {
 		return nil, err
 	}
@@ -45,8 +45,8 @@ func converse(ctx context.Context, s *sdk.Server, version string, m message) (*j
 	}
 }
 
-// stateOf is what a legacy session has agreed on before its request; modern
-// ones agree on nothing.
+// stateOf returns what a legacy session has agreed on before its request;
+// modern ones agree on nothing.
 func stateOf(version, method string) *sdk.ServerSessionState {
 	if version == modernVersion || method == "initialize" {
 		return &sdk.ServerSessionState{}
@@ -56,10 +56,10 @@ func stateOf(version, method string) *sdk.ServerSessionState {
 	}
 }
 
-// Connect makes the one connection.
+// Connect returns the one connection.
 func (c *conversation) Connect(context.Context) (sdk.Connection, error) { return c, nil }
 
-// Read gives the request, and then the end when the client has gone.
+// Read returns the request, and then the end when the client has left.
 func (c *conversation) Read(context.Context) (jsonrpc.Message, error) {
 	if !c.asked {
 		c.asked = true
@@ -74,7 +74,7 @@ func (c *conversation) Read(context.Context) (jsonrpc.Message, error) {
 
 var errOneWay = errors.New("mcp: the server asks clients nothing")
 
-// Write takes the response; notifications reach nobody.
+// Write passes on the response; notifications are dropped.
 func (c *conversation) Write(_ context.Context, m jsonrpc.Message) error {
 	switch m := m.(type) {
 	case *jsonrpc.Response:

@@ -16,8 +16,8 @@ const modernVersion = "2026-07-28"
 
 var versions = []string{modernVersion, "2025-11-25", "2025-06-18", assumedVersion}
 
-// assumedVersion is that of a legacy POST without the header: the one from
-// before there was a header.
+// assumedVersion is the version of a legacy POST without the header: the last
+// one before the header existed.
 const assumedVersion = "2025-03-26"
 
 const (
@@ -26,7 +26,7 @@ const (
 	nameHeader    = "Mcp-Name"
 )
 
-// methods of each era. What the SDK knows beyond them needs a session, a
+// The methods of each era. Whatever else the SDK knows needs a session, a
 // stream, or an ability that we do not claim.
 var (
 	sharedMethods = []string{
@@ -38,14 +38,14 @@ var (
 )
 
 // named are the methods with a name that mcp-name repeats, and the param that
-// it stands in (MCP-04).
+// holds it (MCP-04).
 var named = map[string]string{"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 
 func mismatch(m message, format string, args ...any) *refusal {
 	return malformed(sdk.CodeHeaderMismatch, m.id, format, args...)
 }
 
-// metadata is what the headers of a POST say about its body.
+// metadata is what the headers of a POST state about its body.
 type metadata struct{ version, method, name string }
 
 func metadataOf(h http.Header) (metadata, error) {
@@ -65,7 +65,7 @@ func metadataOf(h http.Header) (metadata, error) {
 	return all, nil
 }
 
-// decodeName undoes the encoding of names that a header cannot hold.
+// decodeName decodes names that a header cannot hold directly.
 func decodeName(value string) (string, bool) {
 	encoded, ok := strings.CutPrefix(value, "=?base64?")
 	if !ok {
@@ -78,8 +78,8 @@ func decodeName(value string) (string, bool) {
 	return string(name), err == nil
 }
 
-// versionOf finds the version that a POST is to be answered in, and refuses
-// one whose headers and body do not say the same (MCP-02, 03, 04).
+// versionOf returns the version in which a POST must be answered, and refuses a
+// POST whose headers and body disagree (MCP-02, 03, 04).
 func versionOf(header http.Header, p post) (string, error) {
 	head, err := metadataOf(header)
 	if err != nil {
@@ -123,7 +123,7 @@ func checkModern(head metadata, m message) error {
 		return err
 	}
 	if !m.isRequest() || !slices.Contains(modernMethods, m.method) {
-		return nil // which is said elsewhere
+		return nil // reported elsewhere
 	}
 	version, ok := text(m.meta()[sdk.MetaKeyProtocolVersion])
 	switch {
@@ -135,9 +135,9 @@ func checkModern(head metadata, m message) error {
 	return nil
 }
 
-// checkLegacy takes the headers of the modern era beside a legacy version, as
-// some clients send them. Without a version they are taken with initialize
-// alone, which no modern client sends.
+// checkLegacy accepts headers of the modern era together with a legacy version,
+// because some clients send them. Without a version it accepts them only with
+// initialize, which no modern client sends.
 func checkLegacy(head metadata, m message) error {
 	if head.version == "" && (m.looksModern() || m.method != "initialize" && (head.method != "" || head.name != "")) {
 		return mismatch(m, "The header %s is missing. Version %s needs it.", versionHeader, modernVersion)
@@ -150,7 +150,7 @@ func checkLegacy(head metadata, m message) error {
 	return head.agrees(m)
 }
 
-// agrees refuses headers that say something else than the body.
+// agrees refuses headers that contradict the body.
 func (head metadata) agrees(m message) error {
 	if head.method != "" && head.method != m.method {
 		return mismatch(m, "The header %s does not say the method of the body.", methodHeader)
@@ -165,7 +165,7 @@ func (head metadata) agrees(m message) error {
 	return nil
 }
 
-// looksModern tells whether only a client of the modern era sends such a
+// looksModern reports whether only a client of the modern era sends such a
 // message.
 func (m message) looksModern() bool {
 	_, versioned := m.meta()[sdk.MetaKeyProtocolVersion]
@@ -174,7 +174,7 @@ func (m message) looksModern() bool {
 
 func (m message) meta() map[string]json.RawMessage { return members(members(m.params)["_meta"]) }
 
-// members of an object; none of anything else.
+// members returns the members of an object; nil for anything else.
 func members(raw json.RawMessage) (all map[string]json.RawMessage) {
 	if json.Unmarshal(raw, &all) != nil {
 		return nil

@@ -16,16 +16,16 @@ import (
 	"preismon/query/wire"
 )
 
-// Bounds of an excerpt: of the JSON of its lines, about 4,500 tokens, of one
-// line, and of a file that has to be unpacked.
+// Bounds of an excerpt: of the JSON of its lines (about 4,500 tokens), of one
+// line, and of a file that must be unpacked.
 const (
 	excerptBytes = 12 << 10
 	excerptRunes = 2_000
 	excerptFile  = 32 << 20
 )
 
-// excerpt is lines of a file: of a text as they are, of the first sheet of a
-// workbook its rows as CSV, and of a ZIP file the names and sizes in it.
+// excerpt is lines of a file: lines of a text unchanged, rows of the first
+// sheet of a workbook as CSV, or the names and sizes in a ZIP file.
 type excerpt struct {
 	Rows   *int     `json:"rows"`   // lines of the file after the header; null: it has no lines
 	From   int      `json:"from"`   // the first line here, counted from 1, which is the header; 0: none
@@ -33,11 +33,11 @@ type excerpt struct {
 	Header string   `json:"header"` // line 1
 	Lines  []string `json:"lines"`  // without the header
 
-	cut  bool // a line is not here as a whole
+	cut  bool // a line is truncated
 	size int
 }
 
-// whole tells whether nothing of the file's lines is left out.
+// whole reports whether no part of the file's lines is missing.
 func (e *excerpt) whole() bool {
 	return e.Rows != nil && len(e.Lines) == *e.Rows && !e.cut
 }
@@ -51,7 +51,7 @@ func (e *excerpt) reason() *reason {
 }
 
 // excerptOf reads lines of a file. It ends early when it is large enough, but
-// has one line at least.
+// has at least one line.
 func excerptOf(ctx context.Context, s *query.Service, d *query.Download, part wire.FilePart) (*excerpt, error) {
 	e, line := &excerpt{Lines: []string{}}, 0
 	err := linesOf(ctx, s, d, func(text string, cut bool) {
@@ -69,7 +69,7 @@ func excerptOf(ctx context.Context, s *query.Service, d *query.Download, part wi
 	return e, nil
 }
 
-// take keeps a line that was asked for and fits.
+// take keeps a line that was requested and fits.
 func (e *excerpt) take(line int, part wire.FilePart, text string, cut bool) {
 	switch {
 	case line == 1:
@@ -93,7 +93,7 @@ func (e *excerpt) take(line int, part wire.FilePart, text string, cut bool) {
 
 var errNoLines = errors.New("the file has no lines")
 
-// linesOf gives the lines of a file, in their order, long ones cut.
+// linesOf passes the lines of a file to take, in order, truncating long ones.
 func linesOf(ctx context.Context, s *query.Service, d *query.Download, take func(text string, cut bool)) error {
 	kind := strings.ToLower(path.Ext(d.Filename))
 	if kind != ".xlsx" && kind != ".zip" {
@@ -118,7 +118,7 @@ func linesOf(ctx context.Context, s *query.Service, d *query.Download, take func
 	}
 	z, err := zip.NewReader(bytes.NewReader(content), d.SizeBytes)
 	if err != nil {
-		return textLines(bytes.NewReader(content), take) // it is not what its name says
+		return textLines(bytes.NewReader(content), take) // it is not what its name suggests
 	}
 	if kind == ".xlsx" {
 		return sheetLines(z, take)
@@ -130,7 +130,7 @@ func linesOf(ctx context.Context, s *query.Service, d *query.Download, take func
 	return nil
 }
 
-// textLines splits a text in UTF-8 at its line ends.
+// textLines splits a UTF-8 text at its line ends.
 func textLines(content io.Reader, take func(string, bool)) error {
 	const most = 4*excerptRunes + len("\r\n")
 	r, check := bufio.NewReaderSize(content, most), utf8Check{}
@@ -163,11 +163,11 @@ func textLines(content io.Reader, take func(string, bool)) error {
 	}
 }
 
-// utf8Check tells whether pieces of a text are UTF-8, also where a rune is in
-// two of them.
+// utf8Check reports whether pieces of a text are UTF-8, even if a rune is split
+// between two of them.
 type utf8Check struct{ tail []byte }
 
-// goesOn takes the next piece; more: the line goes on after it.
+// goesOn checks the next piece; more: the line continues after it.
 func (c *utf8Check) goesOn(piece []byte, more bool) bool {
 	all := append(c.tail, piece...)
 	c.tail = nil
@@ -182,7 +182,7 @@ func (c *utf8Check) goesOn(piece []byte, more bool) bool {
 	return utf8.Valid(all)
 }
 
-// cutLine bounds a line; one that is cut ends in an ellipsis.
+// cutLine bounds a line; a truncated one ends in an ellipsis.
 func cutLine(text string) (short string, cut bool) {
 	if utf8.RuneCountInString(text) <= excerptRunes {
 		return text, false

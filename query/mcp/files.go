@@ -15,12 +15,13 @@ import (
 	"preismon/query/wire"
 )
 
-// fileLines is the address of lines of an archived file: of which order and
+// fileLines is the address of lines of an archived file: its order and
 // direction, when it was archived in milliseconds, its name and the range. It
 // is not one of the published templates (RSRC-02); answers link to it.
 const fileLines = "svc://orders/{orderId}/{files}/{archivedAt}/{+name}/{lines}"
 
-// fileLink links to the lines after those of a part, as many again.
+// fileLink links to the lines after those of a part, as many again but at least
+// 100.
 func fileLink(e query.FileEntry, part wire.FilePart) *sdk.ResourceLink {
 	next := strconv.Itoa(part.To+1) + "-" + strconv.Itoa(part.To+max(100, part.To-part.From+1))
 	size := e.SizeBytes
@@ -32,7 +33,7 @@ func fileLink(e query.FileEntry, part wire.FilePart) *sdk.ResourceLink {
 	}
 }
 
-// files is the resource that fileLink leads to.
+// files returns the resource that fileLink links to.
 func files(s *query.Service) Resource {
 	return Resource{
 		Template: &sdk.ResourceTemplate{URITemplate: fileLines, Name: "file", Description: "Lines of an archived file", MIMEType: jsonType},
@@ -70,7 +71,7 @@ func files(s *query.Service) Resource {
 	}
 }
 
-// fileOf gives the arguments of a download that an address stands for.
+// fileOf returns the arguments of a download that an address stands for.
 func fileOf(uri string) (wire.Arguments, query.Direction, bool) {
 	parts := strings.Split(strings.TrimPrefix(uri, "svc://orders/"), "/")
 	if len(parts) != 5 {

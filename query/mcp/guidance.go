@@ -7,13 +7,13 @@ import (
 	"preismon/query"
 )
 
-// sendAttempts is what to do first about a refusal.
+// sendAttempts is the first thing to do about a refusal.
 const sendAttempts = "Send the attempts, if there are any, in place of this call; together they cover it. "
 
-// guidance says what to do about the refusal of a call of the tool, by its own
-// arguments, where the contract's words for people do not fit (GEN-G3,
-// MCP-16b); "": nothing beyond them. It advises no selector that was given
-// already.
+// guidance returns what to do about the refusal of a call of the tool, in terms
+// of its own arguments, where the contract's words for people do not fit
+// (GEN-G3, MCP-16b); "": nothing beyond them. It suggests no selector that was
+// already given.
 func (t tool) guidance(code string, asked query.ResultsRequest) string {
 	switch code {
 	case query.CodeScopeTooBroad:
@@ -46,10 +46,10 @@ func (t tool) guidance(code string, asked query.ResultsRequest) string {
 	return ""
 }
 
-// takes tells whether the tool has an argument.
+// takes reports whether the tool has an argument.
 func (t tool) takes(argument string) bool { return slices.Contains(t.arguments, argument) }
 
-// shorter is the order in which a read that is too large gets smaller: time
+// shorter returns the order in which to reduce a read that is too large: time
 // before sites (GEN-G3).
 func (t tool) shorter(asked query.ResultsRequest) string {
 	var text string
@@ -67,7 +67,7 @@ func (t tool) shorter(asked query.ResultsRequest) string {
 	return text + "."
 }
 
-// narrowing names the selectors that are not given; "": all are.
+// narrowing names the selectors that were not given; "": all were.
 func narrowing(asked query.ResultsRequest) string {
 	product := asked.ItemID != 0 || asked.PZN != "" || asked.EAN != "" || asked.ASIN != ""
 	var ways []string

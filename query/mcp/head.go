@@ -7,21 +7,21 @@ import (
 	"preismon/query/wire"
 )
 
-// answerBytes bounds an answer to a call that gives no limit: about 5,500
-// tokens, so that one call does not flood the context of an agent. A call with
-// a limit of its own gets what it asks for.
+// answerBytes bounds an answer to a call without a limit: about 5,500 tokens,
+// so that one call does not flood the context of an agent. A call with its own
+// limit gets what it requests.
 const answerBytes = 14 << 10
 
-// headBytes is what comes on top of that, besides the records: a summary and an
-// echo that are larger leave less room for them.
+// headBytes is allowed in addition, apart from the records: a larger summary
+// and echo leave less room for the records.
 const headBytes = 2 << 10
 
 // listBytes bounds the sites that a summary lists, and those whose changes are
 // counted, in an answer to such a call.
 const listBytes = 5 << 10
 
-// listRoom is that room in the answer to a call, which may ask for a few records
-// to have counts of all.
+// listRoom returns that bound for an answer to a call. It is larger for a call
+// with a limit, which may request a few records only to get the counts of all.
 func listRoom(limited bool) int {
 	if limited {
 		return answerBytes
@@ -33,16 +33,16 @@ func listRoom(limited bool) int {
 type head struct {
 	Summary      any          `json:"summary"`
 	Completeness completeness `json:"completeness"`
-	Note         string       `json:"note,omitempty"` // of selectors that name nothing
+	Note         string       `json:"note,omitempty"` // on selectors that name nothing
 }
 
-// counted is the summary of an answer that has no other.
+// counted is the summary of an answer that has no other one.
 type counted struct {
 	Returned int `json:"returned"`
 }
 
-// completeness tells whether something of what was asked for is still to be
-// read, why, and with which cursor (RES-12).
+// completeness is whether anything that was requested is still to be read, why,
+// and with which cursor (RES-12).
 type completeness struct {
 	Complete   bool    `json:"complete"`
 	Reason     *reason `json:"reason"`
@@ -52,17 +52,17 @@ type completeness struct {
 // reason is why an answer is not complete.
 type reason string
 
-// The reasons.
+// Reasons for an incomplete answer.
 const (
 	moreRows     reason = "MORE_ROWS"     // the limit was reached
 	answerBudget reason = "ANSWER_BUDGET" // the answer was large enough
 	softDeadline reason = "SOFT_DEADLINE" // time was up
-	moreContent  reason = "EXCERPT"       // the file has more; not of a list
+	moreContent  reason = "EXCERPT"       // not of a list: the file has more
 )
 
 func reasons() []reason { return []reason{moreRows, answerBudget, softDeadline} }
 
-// completenessOf is that of a page: complete without a cursor.
+// completenessOf returns the completeness of a page: complete without a cursor.
 func completenessOf(nextCursor string, why reason) completeness {
 	if nextCursor == "" {
 		return completeness{Complete: true}
@@ -84,7 +84,8 @@ func compose(h head, object []byte) (Result, error) {
 	return Result{Object: join(first, object)}, nil
 }
 
-// join makes one JSON object of the members of two, neither of which is empty.
+// join merges the members of two JSON objects, neither of which is empty, into
+// one.
 func join(a, b []byte) json.RawMessage {
 	out := make([]byte, 0, len(a)+len(b))
 	out = append(out, a[:len(a)-1]...)

@@ -15,15 +15,15 @@ import (
 	"preismon/query/auth"
 )
 
-// Config says how the surface is reached and what it limits.
+// Config is how the surface is reached and what it limits.
 type Config struct {
-	// BaseURL is where clients reach the service, without a slash at its end.
+	// BaseURL is where clients reach the service, without a slash at the end.
 	// The audience of access tokens is BaseURL + "/mcp".
 	BaseURL string
 	// Build is the version of the running program.
 	Build string
-	// AllowedOrigins are the web origins whose pages may call, beside that of
-	// BaseURL; default none.
+	// AllowedOrigins are the web origins whose pages may call, in addition to
+	// that of BaseURL; default none.
 	AllowedOrigins []string
 	// TrustedProxies may name the client in X-Forwarded-For; default none.
 	TrustedProxies auth.Proxies
@@ -33,15 +33,15 @@ type Config struct {
 	MaxResponseBytes int
 }
 
-// Defaults gives the published limits; BaseURL and Build stay empty.
+// Defaults returns the published limits; BaseURL and Build stay empty.
 func Defaults() Config {
 	return Config{MaxBodyBytes: 1 << 20, MaxResponseBytes: 64 << 20}
 }
 
-// floorBytes is room for the error of every message of a full batch.
+// floorBytes is the room for the error of every message of a full batch.
 const floorBytes = maxMessages * 8 << 10
 
-// Validate names every fault of the configuration.
+// Validate reports every fault of the configuration.
 func (c Config) Validate() error {
 	var f contracts.Faults
 	u, err := url.Parse(c.BaseURL)
@@ -64,17 +64,18 @@ func (c Config) Validate() error {
 
 func isWeb(u *url.URL) bool { return (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" }
 
-// Deps are what the surface translates to.
+// Deps are what the surface depends on.
 type Deps struct {
 	Service *query.Service
 	Auth    *auth.Authority
 	Logger  *slog.Logger
 	Now     func() time.Time
-	// Called is told of every call of a tool; nil: nobody. Called side by side.
+	// Called is called with every finished call of a tool; nil: no reports. It
+	// may be called concurrently.
 	Called func(Called)
 }
 
-// Called tells of one call of a tool, when it has ended.
+// Called describes one finished call of a tool.
 type Called struct {
 	Tool string
 	Code string // of the problem, or cancelled; empty: there is a result
@@ -92,12 +93,12 @@ type handler struct {
 	base     *url.URL
 
 	legacy, modern *sdk.Server
-	envelope       int // most bytes of a tool's response beside its id and its object
-	refused        int // most bytes of a RESPONSE_TOO_LARGE response beside its id
+	envelope       int // most bytes of a tool's response without its id and its object
+	refused        int // most bytes of a RESPONSE_TOO_LARGE response without its id
 }
 
-// New makes the handler of POST /mcp; the path is its caller's matter. It
-// starts nothing.
+// New builds the handler of POST /mcp; the path is up to the caller. It starts
+// nothing.
 func New(cfg Config, deps Deps) (http.Handler, error) {
 	if deps.Service == nil {
 		return nil, errMissing

@@ -20,7 +20,7 @@ const (
 
 // message is a request, or a notification when it has no id.
 type message struct {
-	id     json.RawMessage // a string or an integer, as it was written
+	id     json.RawMessage // a string or an integer, as written
 	method string
 	params json.RawMessage // an object; nil: none
 }
@@ -33,7 +33,7 @@ type post struct {
 	batch    bool
 }
 
-// malformed refuses a POST whose body is not what it must be.
+// malformed refuses a POST whose body does not have the required form.
 func malformed(code int64, id json.RawMessage, format string, args ...any) *refusal {
 	return &refusal{status: http.StatusBadRequest, id: id, code: code, message: fmt.Sprintf(format, args...)}
 }
@@ -42,9 +42,9 @@ func invalidRequest(id json.RawMessage, format string, args ...any) *refusal {
 	return malformed(jsonrpc.CodeInvalidRequest, id, format, args...)
 }
 
-// parse reads a body: one message, or a batch of them. Readers of JSON differ
-// in what they make of names given twice and of bytes that are no text, so
-// such a body is refused as a whole.
+// parse reads a body: one message, or a batch of them. JSON readers disagree on
+// names given twice and on bytes that are not text, so such a body is refused
+// as a whole.
 func parse(body []byte) (post, error) {
 	if !utf8.Valid(body) || !json.Valid(body) {
 		return post{}, malformed(jsonrpc.CodeParseError, nil, "The body is not JSON in UTF-8.")
@@ -94,7 +94,7 @@ func parseBatch(raw []json.RawMessage) (post, error) {
 	return p, nil
 }
 
-// idKey is the same for ids that are the same however they are written.
+// idKey returns the same text for equal ids, however they are written.
 func idKey(id json.RawMessage) string {
 	var text string
 	if json.Unmarshal(id, &text) == nil {
@@ -134,11 +134,11 @@ func parseMessage(raw json.RawMessage) (message, error) {
 }
 
 // plain refuses names that are given twice in an object, and values that are
-// nested too deep.
+// nested too deeply.
 func plain(body []byte) error {
 	type level struct {
 		names map[string]bool // nil: an array
-		value bool            // of the name that was read last
+		value bool            // the next token is the value of the last name
 	}
 	var open []level
 	d := json.NewDecoder(bytes.NewReader(body))
@@ -177,10 +177,10 @@ func plain(body []byte) error {
 	}
 }
 
-// clip keeps what is said about a text of the client short.
+// clip shortens a client's text for a message.
 func clip(text string) string { return clipTo(text, 100) }
 
-// maxLogged bounds what is logged of a text that may repeat the client's.
+// maxLogged bounds how much is logged of a text that may repeat the client's.
 const maxLogged = 300
 
 func clipTo(text string, most int) string {

@@ -11,12 +11,13 @@ import (
 	"preismon/query/wire"
 )
 
-// lists are the tools that tell what a selector may name.
+// lists are the tools that list what a selector may name.
 var lists = map[string]string{"site": "list_sites", "orderId": "list_orders", "alias": "list_orders"}
 
-// noteOf tells of the selectors of a call without records which of them name
-// nothing that its caller sees, and what is similar; empty: each names something.
-// An answer says enough without it, so it is not waited for long.
+// noteOf reports, for a call without records, which of its selectors name
+// nothing that the caller sees, and what is similar; empty: each names
+// something. An answer is sufficient without the note, so it does not wait for
+// it long.
 func noteOf(ctx context.Context, s *query.Service, c Call) string {
 	ctx, cancel := context.WithTimeout(ctx, maxLooking)
 	defer cancel()
@@ -59,7 +60,7 @@ type misnamed struct {
 
 func (m *misnamed) Unwrap() error { return m.error }
 
-// explained adds to a refusal of an order what orders are similar to it.
+// explained adds to a refusal of an order which orders are similar to it.
 func explained(ctx context.Context, s *query.Service, c Call, err error) error {
 	if f, ok := errors.AsType[*fault.Error](err); !ok || f.Code != query.CodeOrderNotFound {
 		return err

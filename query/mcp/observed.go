@@ -12,8 +12,8 @@ import (
 	"preismon/query/wire"
 )
 
-// observed runs a tool within a span of the request's trace, if it has one,
-// and tells of the call.
+// observed runs a tool within a span of the request's trace, if it has one, and
+// reports the call.
 func (h *handler) observed(ctx context.Context, x *exchange, t Tool, arguments json.RawMessage) (result Result, err error) {
 	began := time.Now()
 	name := t.Descriptor.Name
@@ -23,7 +23,7 @@ func (h *handler) observed(ctx context.Context, x *exchange, t Tool, arguments j
 		ctx, span = span.TracerProvider().Tracer("preismon/query/mcp").Start(ctx, "execute_tool "+name,
 			trace.WithAttributes(attribute.String("gen_ai.tool.name", name), attribute.String("preismon.request_id", x.requestID)))
 	}
-	code := wire.CodeInternal // of a panic, which goes on
+	code := wire.CodeInternal // for a panic, which continues
 	defer func() {
 		if recording {
 			if code != "" {
@@ -44,7 +44,7 @@ func (h *handler) observed(ctx context.Context, x *exchange, t Tool, arguments j
 // cancelled is the code of a call whose caller has left.
 const cancelled = "cancelled"
 
-// codeOf is the code of the problem that a call ended with, if it did.
+// codeOf returns the code of the problem that a call ended with; empty: none.
 func codeOf(ctx context.Context, r Result, err error) string {
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -54,7 +54,7 @@ func codeOf(ctx context.Context, r Result, err error) string {
 	case !r.Failed:
 		return ""
 	}
-	var p wire.Problem // that a tool made itself
+	var p wire.Problem // made by a tool itself
 	if json.Unmarshal(r.Object, &p) != nil || p.Code == "" {
 		return wire.CodeInternal
 	}

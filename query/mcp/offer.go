@@ -9,7 +9,7 @@ import (
 	"preismon/query"
 )
 
-// offer lists what the service answers to agents.
+// offer lists what the service offers agents.
 func offer(s *query.Service) (catalogue, error) {
 	c := catalogue{Instructions: instructions, Prompts: prompts(s), Resources: resources(s)}
 	for _, t := range tools() {

@@ -12,9 +12,9 @@ import (
 	"preismon/query"
 )
 
-// fromHere refuses a request that a page of a foreign origin sends, or one
-// that was meant for another host: names can be made to point at us (DNS
-// rebinding). A client that is no browser sends no origin.
+// fromHere refuses a request that a page of a foreign origin sends, or one that
+// was meant for another host: names can be made to point at us (DNS rebinding).
+// A client that is not a browser sends no origin.
 func (h *handler) fromHere(r *http.Request) error {
 	if !sameHost(h.base.Hostname(), r.Host) {
 		return fault.New(fault.Forbidden, query.CodeForbidden, "The header Host does not name this service. A proxy must hand on the Host that it was asked for.")
@@ -27,8 +27,8 @@ func (h *handler) fromHere(r *http.Request) error {
 	return nil
 }
 
-// sameHost compares names only: who reaches us under our name reaches us,
-// and ports differ where they are mapped.
+// sameHost compares only names: a client that uses our name means us, and ports
+// differ where they are mapped.
 func sameHost(ours, asked string) bool {
 	u, err := url.Parse("//" + asked)
 	if err != nil || u.Host != asked {
@@ -43,7 +43,7 @@ func isLoopback(host string) bool {
 	return err == nil && address.Unmap().IsLoopback() || strings.EqualFold(host, "localhost")
 }
 
-// allowed tells whether an origin is ours or one of those that may call.
+// allowed reports whether an origin is ours or one of those that may call.
 func (h *handler) allowed(origin string) bool {
 	u, err := url.Parse(origin)
 	if err != nil || u.Host == "" || u.Path != "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
@@ -52,7 +52,7 @@ func (h *handler) allowed(origin string) bool {
 	return originOf(u) == originOf(h.base) || slices.Contains(h.cfg.AllowedOrigins, origin)
 }
 
-// originOf is the origin of a URL in its one form (RFC 6454).
+// originOf returns the origin of a URL in canonical form (RFC 6454).
 func originOf(u *url.URL) string {
 	port := u.Port()
 	if port == "" {

@@ -13,16 +13,16 @@ import (
 	"preismon/query/wire"
 )
 
-// pagePath is where the explorer is, the page for people. What stands after
-// the # of its address is what it shows.
+// pagePath is the path of the explorer, the page for people. What follows the #
+// of its address determines what it shows.
 const pagePath = "/explorer/"
 
-// mostPageItems is how many products the page takes.
+// mostPageItems is how many products the page accepts.
 const mostPageItems = 8
 
 // paged adds to the summary of an answer, with which it begins, the address of
-// the page that asks the same, as near as the page can. The rest stays the
-// body that REST gives.
+// the page that shows the same, as closely as the page can. The rest stays the
+// body that REST returns.
 func paged(ctx context.Context, s *query.Service, c Call, t tool, r Result) Result {
 	if r.Failed {
 		return r
@@ -38,10 +38,10 @@ func paged(ctx context.Context, s *query.Service, c Call, t tool, r Result) Resu
 	return r
 }
 
-// plainly leaves as they are what needs no escape behind a #.
+// plainly undoes the escapes that are not needed after a #.
 var plainly = strings.NewReplacer("%3A", ":", "%2C", ",", "%2F", "/")
 
-// pageQuestion is what was asked of a tool and is to be shown on the page.
+// pageQuestion is a call of a tool, to be shown on the page.
 type pageQuestion struct {
 	tool  string
 	given map[string]string
@@ -49,12 +49,12 @@ type pageQuestion struct {
 	items []string
 }
 
-// pageEcho is what an answer says of the times that it is of.
+// pageEcho is what an answer reports about the period that it covers.
 type pageEcho struct {
 	CapturedFrom, CapturedTo, Since, Until string
 }
 
-// state gives the parameters of the page.
+// state returns the parameters of the page.
 func (q pageQuestion) state() url.Values {
 	state := url.Values{}
 	current := q.tool == "get_market_price_position" // which moves with the time
@@ -95,7 +95,7 @@ func (q pageQuestion) state() url.Values {
 	return state
 }
 
-// view is the view of the page that shows most of what was asked.
+// view returns the view of the page that shows most of the call.
 func (q pageQuestion) view() string {
 	some := len(q.items) > 0
 	switch q.tool {
@@ -112,7 +112,7 @@ func (q pageQuestion) view() string {
 	case "list_items":
 	case "list_asin_locales":
 		return "assortment"
-	default: // an overview is of no order, and ends now
+	default: // an overview has no order, and ends now
 		if !some && q.given["orderId"] == "" && q.given["until"] == "" {
 			return "overview"
 		}
@@ -123,8 +123,8 @@ func (q pageQuestion) view() string {
 	return "assortment"
 }
 
-// itemsOf are the products asked for: by their ids, or as the answer, or else
-// the service, tells them of another identifier.
+// itemsOf returns the requested products: by their ids, or for another
+// identifier those in the answer, or otherwise those that the service finds.
 func (q pageQuestion) itemsOf(ctx context.Context, s *query.Service, c Call, object []byte) []string {
 	if id := q.given["itemId"]; id != "" {
 		return []string{id}
@@ -143,12 +143,12 @@ func (q pageQuestion) itemsOf(ctx context.Context, s *query.Service, c Call, obj
 	}
 	body, err := byArguments(wire.Items)(ctx, s, c.Principal, named)
 	if err != nil {
-		return nil // the page asks for them
+		return nil // the page looks them up
 	}
 	return itemIDs(body)
 }
 
-// itemIDs are the products in an answer, as many as the page takes.
+// itemIDs returns the products in an answer, as many as the page accepts.
 func itemIDs(object []byte) (all []string) {
 	const member = `"itemId":"`
 	for len(all) < mostPageItems {
@@ -165,7 +165,7 @@ func itemIDs(object []byte) (all []string) {
 	return all
 }
 
-// givenIn are the arguments as texts.
+// givenIn returns the arguments as texts.
 func givenIn(arguments json.RawMessage) map[string]string {
 	var all map[string]json.RawMessage
 	given := map[string]string{}
@@ -182,12 +182,12 @@ func givenIn(arguments json.RawMessage) map[string]string {
 	return given
 }
 
-// echoOf finds what an answer says of its question: its last member of that
-// name, and texts have no bare quotes.
+// echoOf returns an answer's echo of its query: its last member of that name.
+// Quotes within texts are escaped, so no text can look like it.
 func echoOf(object []byte) (echo pageEcho) {
 	const member = `,"query":`
 	if at := bytes.LastIndex(object, []byte(member)); at >= 0 {
-		_ = json.NewDecoder(bytes.NewReader(object[at+len(member):])).Decode(&echo) // an echo of another form says nothing
+		_ = json.NewDecoder(bytes.NewReader(object[at+len(member):])).Decode(&echo) // an echo of another form is ignored
 	}
 	return echo
 }

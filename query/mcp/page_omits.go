@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// narrowings are the arguments that a view takes from an address by their own
-// names, as asked.js of the explorer has them; since is written as an instant.
+// narrowings are the arguments that a view reads from an address under their
+// own names, as in asked.js of the explorer; since is written as an instant.
 var narrowings = map[string][]string{
 	"overview":   {"ownMerchant"},
 	"assortment": {"orderId"},
@@ -29,11 +29,11 @@ var shown = map[string][]string{
 // identifiers name products.
 var identifiers = []string{"itemId", "ean", "pzn", "asin", "asinLocale"}
 
-// ofAnswers are arguments of how an answer is given, and what the page has by
-// itself.
+// ofAnswers are arguments for the form of an answer, and those that the page
+// sets by itself.
 var ofAnswers = []string{"limit", "cursor", "fields", "sort", "timezone", "globalScope"}
 
-// omitted are the arguments that the page does not show, by name.
+// omitted returns the arguments that the page does not show, by name.
 func (q pageQuestion) omitted() []string {
 	view := q.view()
 	known := slices.Concat(ofAnswers, narrowings[view], shown[view])

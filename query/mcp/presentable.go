@@ -9,22 +9,22 @@ import (
 	"preismon/query/wire"
 )
 
-// maxTextRunes bounds a text of strangers in an answer; one that is cut ends
-// in an ellipsis.
+// maxTextRunes bounds a text from third parties in an answer; a truncated one
+// ends in an ellipsis.
 const maxTextRunes = 500
 
 // cursorMember is ours, opaque, and longer than a text may be.
 const cursorMember = "nextCursor"
 
-// presentable makes the texts in a JSON value fit for an agent: what shops and
-// customers wrote has no invisible characters and a bounded length. Names of
-// members, cursors and everything that is no text stay as they are. Without
-// anything to change it gives the value itself.
+// presentable makes the texts in a JSON value suitable for an agent: texts
+// written by shops and customers lose invisible characters and get a bounded
+// length. Names of members, cursors and everything that is not text stay
+// unchanged. If there is nothing to change, it returns the value itself.
 //
 // The value must be valid JSON without blanks, as wire writes it.
 func presentable(value []byte) ([]byte, error) {
 	var out []byte
-	done := 0 // of value, in out
+	done := 0 // how much of value is in out
 	var name []byte
 	for at := bytes.IndexByte(value, '"'); at >= 0; {
 		end, ascii := textEnd(value, at)
@@ -55,7 +55,7 @@ func presentable(value []byte) ([]byte, error) {
 	return append(out, value[done:]...), nil
 }
 
-// textEnd finds the end of the JSON text that begins at a place, and tells
+// textEnd returns the end of the JSON text that begins at a position, and
 // whether it is printable ASCII without escapes.
 func textEnd(value []byte, at int) (end int, ascii bool) {
 	ascii = true
@@ -73,7 +73,7 @@ func textEnd(value []byte, at int) (end int, ascii bool) {
 	return len(value), false
 }
 
-// blankEnd tells whether a blank stands at an end of the text.
+// blankEnd reports whether the text begins or ends with a blank.
 func blankEnd(text []byte) bool { return len(text) > 2 && (text[1] == ' ' || text[len(text)-2] == ' ') }
 
 func cleanText(text []byte) (cleaned []byte, changed bool, err error) {

@@ -13,15 +13,15 @@ import (
 	"preismon/contracts/fault"
 )
 
-// serverName is what the server calls itself, beside its build (MCP-13).
+// serverName is the name of the server, reported with its build (MCP-13).
 const serverName = "preismon"
 
-// listTTL is how long clients may keep what is the same for all, in
+// listTTL is how long clients may cache what is the same for all callers, in
 // milliseconds. A new build may change it.
 const listTTL = 5 * 60 * 1000
 
-// profiles makes a server for each era. They offer the same; the legacy one
-// says less of it (MCP-12c).
+// profiles builds a server for each era. They offer the same; the legacy one
+// describes less of it (MCP-12c).
 func (h *handler) profiles(c catalogue) (legacy, modern *sdk.Server) {
 	return h.profile(c, versions[1:], describeLegacy), h.profile(c, versions, describeModern)
 }
@@ -58,14 +58,14 @@ func describeLegacy(t sdk.Tool) *sdk.Tool {
 	return &t
 }
 
-// describeModern says what holds of every tool (MCP-12a).
+// describeModern adds what applies to every tool (MCP-12a).
 func describeModern(t sdk.Tool) *sdk.Tool {
 	t.Annotations = &sdk.ToolAnnotations{ReadOnlyHint: true, DestructiveHint: new(bool), OpenWorldHint: new(bool)}
 	return &t
 }
 
-// setCacheable says who may keep what is read: a resource is the caller's
-// own, and all else is the same for all.
+// setCacheable sets who may cache what is read: a resource belongs to the
+// caller, and everything else is the same for all callers.
 func setCacheable(_ context.Context, r sdk.Request, c *sdk.Cacheable) {
 	if _, own := r.(*sdk.ReadResourceRequest); own {
 		c.CacheScope, c.TTLMs = "private", 0
@@ -74,8 +74,8 @@ func setCacheable(_ context.Context, r sdk.Request, c *sdk.Cacheable) {
 	c.CacheScope, c.TTLMs = "public", listTTL
 }
 
-// runs answers calls of a tool. The result goes past the SDK, which would
-// copy it several times; the SDK gives what stands around it.
+// runs answers calls of a tool. The result bypasses the SDK, which would copy
+// it several times; the SDK supplies what surrounds it.
 func (h *handler) runs(t Tool) sdk.ToolHandler {
 	return func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		x := exchangeOf(ctx)
@@ -112,8 +112,8 @@ func (h *handler) run(ctx context.Context, x *exchange, t Tool, arguments json.R
 	return r, nil
 }
 
-// compact tells whether a text can be one compact JSON object: it begins like
-// one and has no line ends. The rest is the tool's promise.
+// compact reports whether a text can be one compact JSON object: it begins like
+// one and has no control characters. The tool guarantees the rest.
 func compact(object []byte) bool {
 	for _, c := range object {
 		if c < ' ' {
@@ -161,7 +161,7 @@ func (h *handler) readResource(ctx context.Context, x *exchange, resource Resour
 	return resource.Read(ctx, x.principal, uri)
 }
 
-// unlisting leaves templates out of the list that only answers link to.
+// unlisting omits from the list the templates that only answers link to.
 func unlisting(resources []Resource) sdk.Middleware {
 	unlisted := map[string]bool{}
 	for _, r := range resources {
@@ -180,8 +180,8 @@ func unlisting(resources []Resource) sdk.Middleware {
 	}
 }
 
-// recovered turns a panic into a failure of the one request: the SDK would
-// end the program.
+// recovered turns a panic into a failure of that one request: the SDK would end
+// the program.
 func (h *handler) recovered(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, r sdk.Request) (result sdk.Result, err error) {
 		defer func() {
@@ -200,11 +200,11 @@ func (h *handler) recovered(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// errPanicked stands for a panic that is logged already.
+// errPanicked stands for a panic that is already logged.
 var errPanicked = &fault.Error{Kind: fault.Internal, Err: errors.New("panicked")}
 
-// statusIn is the status of an error in a response. Only the modern era says
-// some of them in HTTP too.
+// statusIn returns the HTTP status of an error in a response. Only the modern
+// era shows some of them in HTTP too.
 func statusIn(version string, code int64) int {
 	if version != modernVersion {
 		return http.StatusOK
@@ -218,10 +218,10 @@ func statusIn(version string, code int64) int {
 	return http.StatusOK
 }
 
-// modernMembers are those that the SDK gives results of every era.
+// modernMembers are members that the SDK adds to results of every era.
 var modernMembers = []string{"resultType", "ttlMs", "cacheScope"}
 
-// profiled gives the members of a result that its era knows.
+// profiled returns the members of a result that its era knows.
 func profiled(version string, result json.RawMessage) map[string]json.RawMessage {
 	all := members(result)
 	if version != modernVersion {
@@ -236,8 +236,8 @@ func profiled(version string, result json.RawMessage) map[string]json.RawMessage
 	return all
 }
 
-// withoutIdempotence leaves out a hint that the SDK gives every tool with
-// annotations. It says nothing of a tool that only reads (MCP-12a).
+// withoutIdempotence removes a hint that the SDK gives every tool with
+// annotations. It means nothing for a tool that only reads (MCP-12a).
 func withoutIdempotence(tools json.RawMessage) json.RawMessage {
 	var all []map[string]json.RawMessage
 	if json.Unmarshal(tools, &all) != nil {
@@ -251,7 +251,7 @@ func withoutIdempotence(tools json.RawMessage) json.RawMessage {
 	return marshal(all)
 }
 
-// others are the members of a tool's result beside the result itself.
+// others returns the members of a tool's result apart from the result itself.
 func others(version string, result json.RawMessage) map[string]json.RawMessage {
 	all := profiled(version, result)
 	for _, ours := range []string{"content", "structuredContent", "isError"} {

@@ -13,13 +13,13 @@ import (
 	"preismon/query/wire"
 )
 
-// checker refuses the arguments of a task with which a call that it prints
-// would be refused, and names all that is wrong. What the task leaves to the
-// agent is not missed.
+// checker refuses the arguments of a task if a call that it prints would be
+// refused because of them, and names all faults. What the task leaves to the
+// agent may be missing.
 type checker func(context.Context, query.Principal, wire.Arguments) error
 
-// resultsCall checks those of a task around list_results. Where the task names
-// no site, the agent finds one.
+// resultsCall checks the arguments of a task around list_results. If the task
+// names no site, the agent finds one.
 func resultsCall(s *query.Service) checker {
 	return func(ctx context.Context, p query.Principal, given wire.Arguments) error {
 		params, err := paramsOf(given)
@@ -37,8 +37,8 @@ func resultsCall(s *query.Service) checker {
 	}
 }
 
-// observationCall checks those of a task around one capture: a window of one
-// instant.
+// observationCall checks the arguments of a task around one capture: a window
+// of one instant.
 func observationCall(s *query.Service) checker {
 	return func(ctx context.Context, p query.Principal, given wire.Arguments) error {
 		at, ok := given["capturedAt"].(string)
@@ -53,7 +53,8 @@ func observationCall(s *query.Service) checker {
 	}
 }
 
-// orderCall checks those of a task around the sites of a country or an order.
+// orderCall checks the arguments of a task around the sites of a country or an
+// order.
 func orderCall(s *query.Service) checker {
 	return func(ctx context.Context, p query.Principal, given wire.Arguments) error {
 		if country, ok := given["country"].(string); ok && !contracts.ValidCountry(country) {
@@ -72,8 +73,8 @@ func orderCall(s *query.Service) checker {
 	}
 }
 
-// positionCall checks those of a task around get_market_price_position. Where
-// the task names no product, the agent finds one.
+// positionCall checks the arguments of a task around get_market_price_position.
+// If the task names no product, the agent finds one.
 func positionCall(_ context.Context, _ query.Principal, given wire.Arguments) error {
 	params, err := paramsOf(given)
 	if err != nil {
@@ -89,20 +90,21 @@ func positionCall(_ context.Context, _ query.Principal, given wire.Arguments) er
 	return req.Check()
 }
 
-// paramsOf are the arguments of a prompt, which are texts.
+// paramsOf returns the arguments of a prompt, which are texts, as parameters.
 func paramsOf(given wire.Arguments) (*wire.Params, error) {
 	object, err := wire.Marshal(given)
 	return wire.FromTexts(object), err
 }
 
-// newest gives the argument of a task's read of the newest rows with which it
-// will be accepted; empty: none will be.
+// newest returns the argument with which a task's read of the newest rows will
+// be accepted; empty: none.
 type newest func(context.Context, query.Principal, wire.Arguments) (string, error)
 
-// newestArguments are those of reads of the newest rows, the better one first.
+// newestArguments are the arguments of reads of the newest rows, the better one
+// first.
 var newestArguments = []string{"latestPerPair", "latestObservationPerPair"}
 
-// newestCall tells so of a read with the arguments of the task.
+// newestCall returns a newest for a read with the arguments of the task.
 func newestCall(s *query.Service) newest {
 	return func(ctx context.Context, p query.Principal, given wire.Arguments) (string, error) {
 		for _, name := range newestArguments {
@@ -118,15 +120,15 @@ func newestCall(s *query.Service) newest {
 			}
 			_, err = s.Results(query.Explain(ctx, &query.Explanation{}), p, req)
 			if f, ok := errors.AsType[*fault.Error](err); !ok || f.Code != query.CodeLatestPairTooBroad && f.Code != query.CodeScopeTooBroad {
-				return name, nil // else the call itself says what is wrong
+				return name, nil // otherwise the call itself reports what is wrong
 			}
 		}
 		return "", nil
 	}
 }
 
-// buyBoxCall tells so of a read of a country market: the one that the task
-// names, else all that its caller sees.
+// buyBoxCall returns a newest for a read of a country market: the one that the
+// task names, or otherwise all that the caller sees.
 func buyBoxCall(s *query.Service) newest {
 	of := newestCall(s)
 	return func(ctx context.Context, p query.Principal, given wire.Arguments) (string, error) {
@@ -136,7 +138,7 @@ func buyBoxCall(s *query.Service) newest {
 		most := query.MaxLimit
 		sites, err := s.Sites(ctx, p, query.SitesRequest{Limit: &most})
 		if err != nil {
-			return newestArguments[0], nil // list_sites says why
+			return newestArguments[0], nil // list_sites reports why
 		}
 		worst := 0
 		for _, site := range sites.Data {

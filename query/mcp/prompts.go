@@ -18,7 +18,7 @@ import (
 	"preismon/query/wire"
 )
 
-// instructions are what a client is told about the server.
+// instructions are what clients are told about the server.
 //
 //go:embed INSTRUCTIONS.md
 var instructions string
@@ -26,14 +26,14 @@ var instructions string
 //go:embed prompts
 var promptFiles embed.FS
 
-// promptTexts are the tasks, by file name. A value that is not given is
-// empty; one that is given is quoted.
+// promptTexts are the tasks, by file name. A value that is not given is empty;
+// one that is given is quoted.
 var promptTexts = template.Must(template.ParseFS(promptFiles, "prompts/*.md"))
 
 // maxPromptRunes bounds a value that a client puts into a task.
 const maxPromptRunes = 200
 
-// prompts are the tasks that a user can start (PROM-01).
+// prompts returns the tasks that a user can start (PROM-01).
 func prompts(s *query.Service) []Prompt {
 	product := []string{"itemId", "ean", "pzn", "asin", "asinLocale"}
 	return []Prompt{
@@ -90,7 +90,7 @@ func prompt(s *query.Service, t task) Prompt {
 	return p
 }
 
-// promptWords say what an argument means: mostly what it means in tools.
+// promptWords returns what an argument means: usually the same as in tools.
 func promptWords(argument string) string {
 	if argument == "capturedAt" {
 		return "Capture time as RFC 3339"
@@ -99,7 +99,7 @@ func promptWords(argument string) string {
 }
 
 // text fills the task with the values that are given (PROM-02), if the calls
-// that it prints will be accepted; else it names all that is wrong.
+// that it prints will be accepted; otherwise it names all faults.
 func (t task) text(ctx context.Context, p query.Principal, given map[string]string) (string, error) {
 	var faults []string
 	cleaned, values := wire.Arguments{}, map[string]string{}
@@ -117,7 +117,7 @@ func (t task) text(ctx context.Context, p query.Principal, given map[string]stri
 			return "", err
 		}
 		cleaned[argument], values[argument] = value, string(quoted)
-		if argument == "includeCustomerReference" { // no text in a call
+		if argument == "includeCustomerReference" { // not a text in a call
 			values[argument] = value
 		}
 	}

@@ -14,16 +14,15 @@ import (
 	"preismon/query/wire"
 )
 
-// recovery says to an agent what to do about a failure.
+// recovery tells an agent what to do about a failure.
 type recovery struct {
 	Guidance          string           `json:"guidance"`
 	RetryAfterSeconds int              `json:"retryAfterSeconds,omitempty"`
 	Attempts          []wire.Arguments `json:"attempts,omitempty"`
 }
 
-// avoidable is a failure of a read of results, with calls of the same tool
-// that will do in its place, if there are any: together they cover what was
-// asked for.
+// avoidable is a failure of a read of results, with calls of the same tool to
+// make in its place, if there are any: together they cover what was requested.
 type avoidable struct {
 	error
 	asked    query.ResultsRequest
@@ -32,19 +31,19 @@ type avoidable struct {
 
 func (a *avoidable) Unwrap() error { return a.error }
 
-// maxLooking bounds the time to look for attempts: the caller waits for a
-// refusal.
+// maxLooking bounds the search for attempts, because the caller is waiting for
+// its refusal.
 const maxLooking = 5 * time.Second
 
-// withAttempts adds to a failed read of results what was asked, and the
-// attempts that the service knows.
+// withAttempts adds to a failed read of results the request and the attempts
+// that the service knows.
 func withAttempts(ctx context.Context, s *query.Service, p query.Principal, r query.ResultsRequest, failed error) *avoidable {
 	ctx, cancel := context.WithTimeout(ctx, maxLooking)
 	defer cancel()
 	a := &avoidable{error: failed, asked: r}
 	found, err := s.Attempts(ctx, p, r, failed)
 	if err != nil {
-		return a // it says enough without
+		return a // the refusal is sufficient without them
 	}
 	for _, one := range found {
 		a.attempts = append(a.attempts, wire.ResultsArguments(one))
@@ -60,8 +59,8 @@ type failureOf struct {
 
 func (f *failureOf) Unwrap() error { return f.error }
 
-// recoveryOf is what to do about a failure; nil: nothing but what its detail
-// says.
+// recoveryOf returns what to do about a failure; nil: nothing beyond its
+// detail.
 func recoveryOf(failed error, problem wire.Problem) *recovery {
 	r := &recovery{}
 	var asked query.ResultsRequest
@@ -92,8 +91,8 @@ func recoveryOf(failed error, problem wire.Problem) *recovery {
 	return r
 }
 
-// renamed says for arguments that a tool does not have which of its own are
-// like them, or else which it has.
+// renamed returns, for arguments that a tool does not have, which of its own
+// are similar, or otherwise which ones it has.
 func renamed(u *wire.Unknown) string {
 	var all []string
 	for _, name := range u.Names[:min(len(u.Names), 5)] {
@@ -111,13 +110,13 @@ func renamed(u *wire.Unknown) string {
 	return strings.Join(all, " ")
 }
 
-// tooBroad are the refusals whose page of the contract says what to do.
+// tooBroad are the refusals whose page of the contract explains what to do.
 var tooBroad = map[string]bool{
 	query.CodeItemTooBroad: true, query.CodeOrderTooBroad: true, query.CodeHistoryTooBroad: true,
 }
 
-// failureResult is the result of a tool that failed: the problem object of the
-// contract, and what to do about it.
+// failureResult returns the result of a tool that failed: the problem object of
+// the contract, and what to do about it.
 func failureResult(failed error, problem wire.Problem) Result {
 	object, err := wire.Marshal(struct {
 		wire.Problem

@@ -14,8 +14,8 @@ import (
 	"preismon/query/wire"
 )
 
-// refusal is why a POST, or one message of it, has no result: a status of HTTP
-// and an error of JSON-RPC.
+// refusal is why a POST, or one message of it, has no result: an HTTP status
+// and a JSON-RPC error.
 type refusal struct {
 	status     int
 	id         json.RawMessage // nil: null
@@ -28,8 +28,8 @@ type refusal struct {
 
 func (r *refusal) Error() string { return r.message }
 
-// refusalOf says a fault in JSON-RPC, with the problem object of the contract
-// as its data. What JSON-RPC has no code for has the status as its code: the
+// refusalOf expresses a fault in JSON-RPC, with the problem object of the
+// contract as its data. Where JSON-RPC has no code, the status is the code: the
 // protocol leaves the numbers outside its own range to applications.
 func (h *handler) refusalOf(err error, id json.RawMessage) *refusal {
 	p := wire.ProblemOf(err, h.cfg.BaseURL)
@@ -59,7 +59,7 @@ func setRetryAfter(header http.Header, r *refusal) {
 	}
 }
 
-// logFailure writes the cause of an answer that is our fault.
+// logFailure logs the cause of an answer that is our fault.
 func (h *handler) logFailure(x *exchange, operation string, err error) {
 	level := slog.LevelWarn
 	switch fault.KindOf(err) {
@@ -67,7 +67,7 @@ func (h *handler) logFailure(x *exchange, operation string, err error) {
 		level = slog.LevelError
 	case fault.Unavailable, fault.Timeout:
 	default:
-		return // the client's
+		return // the client's fault
 	}
 	h.log.LogAttrs(x.ctx, level, "request failed",
 		slog.String("operation", operation), slog.String("request_id", x.requestID), slog.Any("error", err))

@@ -52,7 +52,7 @@ type listBody struct {
 	Query  json.RawMessage   `json:"query"`
 }
 
-// allSites is the first page of sites, with the records of all pages.
+// allSites returns the first page of sites, with the records of all pages.
 func allSites(ctx context.Context, s *query.Service, p query.Principal) ([]byte, error) {
 	read := byArguments(wire.Sites)
 	body, err := read(ctx, s, p, wire.Arguments{})

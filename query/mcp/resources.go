@@ -14,8 +14,8 @@ import (
 
 const jsonType = "application/json"
 
-// resources are what can be read without a question (RSRC-01, RSRC-02). They
-// show what the tools show, by the same operations.
+// resources returns the resources that can be read without calling a tool
+// (RSRC-01, RSRC-02). They show what the tools show, by the same operations.
 func resources(s *query.Service) []Resource {
 	reference := func(name, about string, read func(context.Context, *query.Service, query.Principal) ([]byte, error)) Resource {
 		return Resource{
@@ -39,7 +39,7 @@ func resources(s *query.Service) []Resource {
 				}
 				body, err := read(ctx, s, p, wire.Arguments{argument: value})
 				switch fault.KindOf(err) {
-				case fault.Invalid, fault.NotFound: // what has no form of an id is no id of anything
+				case fault.Invalid, fault.NotFound: // a value that is not an id identifies nothing
 					if err != nil {
 						return "", noResource()
 					}
@@ -59,7 +59,8 @@ func resources(s *query.Service) []Resource {
 	}
 }
 
-// noResource says the same of what does not exist and of what others see.
+// noResource returns the same error for what does not exist and for what only
+// others see.
 func noResource() error {
 	return fault.New(fault.NotFound, wire.CodeNotFound, "There is no such resource that you may see.")
 }

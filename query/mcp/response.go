@@ -14,11 +14,12 @@ import (
 	"preismon/query/wire"
 )
 
-// response is one response of JSON-RPC, in pieces: a result is not copied to
-// be shown twice.
+// response is one JSON-RPC response, in pieces, so that a result need not be
+// copied to be shown twice.
 type response []piece
 
-// piece is JSON as it stands, or quoted: as the inside of a JSON string.
+// piece is JSON unchanged or, if quoted, escaped for the inside of a JSON
+// string.
 type piece struct {
 	text   []byte
 	quoted bool
@@ -36,7 +37,8 @@ func (r response) size() int {
 	return size
 }
 
-// held is what the response keeps: a text that is shown twice is there once.
+// held returns how many bytes the response holds: a text that is shown twice is
+// held as one copy.
 func (r response) held() int {
 	size := 0
 	for _, p := range r {
@@ -60,8 +62,8 @@ func (r response) writeTo(w io.Writer) error {
 	return nil
 }
 
-// quotedLen is how long a compact JSON text is inside a JSON string. It has
-// no control characters, since JSON escapes those itself.
+// quotedLen returns how long a compact JSON text is inside a JSON string. It
+// has no control characters, since JSON itself escapes those.
 func quotedLen(text []byte) int {
 	return len(text) + bytes.Count(text, []byte{'"'}) + bytes.Count(text, []byte{'\\'})
 }
@@ -83,18 +85,18 @@ func (q quoter) Write(text []byte) (int, error) {
 	return len(text), b.Flush()
 }
 
-// plainPiece is text that stands as it is.
+// plainPiece returns a piece of unchanged text.
 func plainPiece(format string, args ...any) piece {
 	return piece{text: fmt.Appendf(nil, format, args...)}
 }
 
-// resultResponse is a response with the result as the SDK made it.
+// resultResponse returns a response with the result as the SDK built it.
 func resultResponse(id, result json.RawMessage) response {
 	return response{plainPiece(`{"jsonrpc":"2.0","id":%s,"result":%s}`, id, result)}
 }
 
-// toolResponse is a response with the result of a tool; other members of the
-// result, like those of an era, are the SDK's.
+// toolResponse returns a response with the result of a tool; other members of
+// the result, like those of an era, come from the SDK.
 func toolResponse(id json.RawMessage, r Result, others map[string]json.RawMessage) response {
 	var end bytes.Buffer
 	if r.Failed {
@@ -113,7 +115,7 @@ func toolResponse(id json.RawMessage, r Result, others map[string]json.RawMessag
 	}
 }
 
-// linkBlock is the link of a result as a further block of its content.
+// linkBlock returns the link of a result as another block of its content.
 func (r Result) linkBlock() []byte {
 	if r.Link == nil {
 		return nil
@@ -121,7 +123,7 @@ func (r Result) linkBlock() []byte {
 	return append([]byte{','}, marshal(r.Link)...)
 }
 
-// errorResponse is a response that says why there is no result.
+// errorResponse returns a response that explains why there is no result.
 func errorResponse(r *refusal) response {
 	var e struct {
 		Version string          `json:"jsonrpc"`
@@ -140,7 +142,7 @@ func errorResponse(r *refusal) response {
 	return response{{text: marshal(e)}}
 }
 
-// marshal writes what always can be: texts, numbers, and JSON.
+// marshal encodes values that always can be: texts, numbers, and JSON.
 func marshal(v any) []byte {
 	text, err := wire.Marshal(v)
 	if err != nil {
@@ -149,17 +151,17 @@ func marshal(v any) []byte {
 	return text
 }
 
-// write sends an answer: one response, or with more the array of them.
+// write sends an answer: one response, or the array of a batch.
 func write(w http.ResponseWriter, status int, r response) {
 	header := w.Header()
 	header.Set("Content-Type", "application/json")
 	header.Set("Cache-Control", "no-store")
 	header.Set("Content-Length", strconv.Itoa(r.size()))
 	w.WriteHeader(status)
-	_ = r.writeTo(w) // who does not get all of it sees it by the length
+	_ = r.writeTo(w) // a client that does not get all of it notices by the length
 }
 
-// array joins responses to that of a batch.
+// array joins responses into that of a batch.
 func array(responses []response) response {
 	all := response{{text: []byte("[")}}
 	for i, r := range responses {

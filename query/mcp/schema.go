@@ -27,8 +27,8 @@ func kind(types ...string) schema {
 	return schema{"type": types}
 }
 
-// answerOf is the schema of an answer: head and body, both always there, every
-// member with what it means.
+// answerOf returns the schema of an answer: head and body, both always present,
+// with a description for every member.
 func answerOf(summary, body schema) schema {
 	properties := schema{
 		"summary": summary,
@@ -36,7 +36,7 @@ func answerOf(summary, body schema) schema {
 			"complete": kind("boolean"), "reason": kind("string", "null"), cursorMember: kind("string", "null"),
 		}),
 	}
-	if data, ok := body["properties"].(schema)["data"].(schema); ok && data["items"] != nil { // and so maybe none
+	if data, ok := body["properties"].(schema)["data"].(schema); ok && data["items"] != nil { // and so may have no records
 		properties["note"] = kind("string")
 	}
 	for name, property := range body["properties"].(schema) {
@@ -54,7 +54,7 @@ func answerOf(summary, body schema) schema {
 	return answer
 }
 
-// explain gives the members that say nothing of themselves their words.
+// explain describes the members that have no description.
 func explain(s schema) {
 	properties, _ := s["properties"].(schema)
 	for name, property := range properties {
@@ -76,29 +76,29 @@ func anyOf[T any](all []T) (out []any) {
 	return out
 }
 
-// described is a schema with what it means.
+// described adds a description to a schema.
 func described(s schema, about string) schema {
 	s["description"] = about
 	return s
 }
 
-// summarySchema is that of a summary, with the members of its own.
+// summarySchema returns the schema of a summary, with its own members.
 func summarySchema(about string, own schema) schema {
 	properties := schema{"page": kind("string"), "pageOmits": kind("array"), "returned": kind("integer")}
 	maps.Copy(properties, own)
 	return described(object(properties), about)
 }
 
-// countedSchema is that of counted.
+// countedSchema returns the schema of counted.
 func countedSchema() schema { return summarySchema("Of this answer", nil) }
 
-// shapeOf is the body that an operation of the contract answers with.
+// shapeOf returns the body that an operation of the contract answers with.
 func shapeOf(operation string) func() (schema, error) {
 	return func() (schema, error) { return openapi.AnswerShape(operation) }
 }
 
-// contractAnswer is the answer of an operation of the contract behind a head
-// that counts.
+// contractAnswer returns the answer of an operation of the contract, after a
+// head that counts.
 func contractAnswer(operation string) func() (schema, error) {
 	return func() (schema, error) {
 		body, err := shapeOf(operation)()
@@ -109,8 +109,8 @@ func contractAnswer(operation string) func() (schema, error) {
 	}
 }
 
-// brief leaves out what is said elsewhere: the arguments again, where the page
-// stands, which the head tells, and media types.
+// brief omits what is described elsewhere: the echoed arguments, the paging,
+// which the head shows, and media types.
 func brief(body schema) schema {
 	properties := body["properties"].(schema)
 	for name, as := range map[string]string{"query": "object", "paging": "object", "contentType": "string"} {
@@ -124,7 +124,7 @@ func brief(body schema) schema {
 	return body
 }
 
-// bare is a member without its parts.
+// bare returns a member without its parts.
 func bare(member any, types ...string) schema {
 	s := kind(types...)
 	if said := member.(schema)["description"]; said != nil {
@@ -133,13 +133,14 @@ func bare(member any, types ...string) schema {
 	return s
 }
 
-// resultsAnswer is a page of results behind a head that sums it up.
+// resultsAnswer returns the schema of a page of results, after a head that
+// summarizes it.
 func resultsAnswer() (schema, error) {
 	body, err := openapi.AnswerShape("listResults")
 	if err != nil {
 		return nil, err
 	}
-	// One of them shows what money is.
+	// The member priceMoney describes money for all of them.
 	row := body["properties"].(schema)["data"].(schema)["items"].(schema)["properties"].(schema)
 	for _, name := range []string{"shippingCostMoney", "totalPriceMoney", "referencePriceMoney"} {
 		row[name] = schema{"type": row[name].(schema)["type"], "description": "Like priceMoney"}

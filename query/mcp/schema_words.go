@@ -1,7 +1,7 @@
 package mcp
 
-// memberWords say in a few words what members of answers mean, by name, where
-// the contract says nothing of them.
+// memberWords describe members of answers in a few words, by name, where the
+// contract has no description.
 var memberWords = map[string]string{
 	// Of every answer, and of a page.
 	"page": "Explorer with this question, for people", "pageOmits": "Arguments not shown there", "returned": "Records here",

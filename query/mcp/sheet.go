@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// sheetBytes bounds what a part of a workbook may be unpacked to.
+// sheetBytes bounds the unpacked size of a part of a workbook.
 const sheetBytes = 32 << 20
 
-// Where a workbook keeps the rows of its first sheet, and texts that cells
-// have in common (ECMA-376).
+// Where a workbook keeps the rows of its first sheet, and the texts that cells
+// share (ECMA-376).
 const (
 	firstSheet  = "xl/worksheets/sheet1.xml"
 	sharedTexts = "xl/sharedStrings.xml"
@@ -37,8 +37,8 @@ type sheetRow struct {
 	} `xml:"c"`
 }
 
-// sheetLines gives the rows of the first sheet of a workbook as lines of CSV.
-// Numbers and dates are as they are stored.
+// sheetLines passes on the rows of the first sheet of a workbook as lines of
+// CSV. Numbers and dates stay as they are stored.
 func sheetLines(z *zip.Reader, take func(string, bool)) error {
 	var shared []string
 	err := eachElement(z, sharedTexts, "si", func(d *xml.Decoder, start xml.StartElement) error {
@@ -67,7 +67,7 @@ func sheetLines(z *zip.Reader, take func(string, bool)) error {
 // mostColumns is how many columns a sheet can have.
 const mostColumns = 16_384
 
-// fields are the values of a row by their columns.
+// fields returns the values of a row by their columns.
 func (r sheetRow) fields(shared []string) (all []string) {
 	for _, c := range r.Cells {
 		at := columnOf(c.Place)
@@ -92,7 +92,8 @@ func (r sheetRow) fields(shared []string) (all []string) {
 	return all
 }
 
-// columnOf is the column, counted from 0, of a place like B7; -1: it names none.
+// columnOf returns the column, counted from 0, of a place like B7; -1: it names
+// none.
 func columnOf(place string) int {
 	n := 0
 	for _, c := range place {
@@ -119,7 +120,7 @@ func digits(s string) (n int, ok bool) {
 
 var errNoPart = errors.New("the workbook has no such part")
 
-// eachElement decodes the elements of a name in a part of a workbook.
+// eachElement decodes the elements with a name in a part of a workbook.
 func eachElement(z *zip.Reader, part, name string, decode func(*xml.Decoder, xml.StartElement) error) error {
 	f, err := z.Open(part)
 	if err != nil {
@@ -143,8 +144,8 @@ func eachElement(z *zip.Reader, part, name string, decode func(*xml.Decoder, xml
 	}
 }
 
-// csvLine is a record of CSV without its line end; line ends in a field are
-// blanks, so that a row is one line.
+// csvLine returns a CSV record without its line end; line ends in a field
+// become blanks, so that a row is one line.
 func csvLine(fields []string) string {
 	var b strings.Builder
 	w := csv.NewWriter(&b)

@@ -7,29 +7,29 @@ import (
 	"preismon/query"
 )
 
-// resultsSummary is that of the service, but for sites for which an answer has
-// no room.
+// resultsSummary is the summary of the service, without the sites for which an
+// answer has no room.
 type resultsSummary struct {
 	Returned int `json:"returned"` // rows of this page
 	query.Summary
-	// OtherSites are not listed; null: none.
+	// OtherSites are those that are not listed; null: none.
 	OtherSites *otherSites `json:"otherSites"`
 }
 
-// otherSites counts sites that are not listed, with what there is of them.
+// otherSites counts sites that are not listed, and their rows.
 type otherSites struct {
 	Count    int     `json:"count"`
 	Rows     int     `json:"rows"`
-	NoResult *uint64 `json:"noResult"` // their pairs; null of a page
+	NoResult *uint64 `json:"noResult"` // their pairs; null for a page
 }
 
 const (
-	maxSilentSites = 50 // sites without a row that are listed
-	fewBoxes       = 3  // merchants with a buy box at each site, where several sites have some
+	maxSilentSites = 50 // how many sites without a row are listed
+	fewBoxes       = 3  // merchants with a buy box at each site, if several sites have some
 )
 
-// summaryOf lists the sites with the most rows, and then those without one, as
-// far as they fit the room in bytes; the first one always does.
+// summaryOf lists the sites with the most rows, then those without any, as far
+// as they fit the room in bytes; the first one always does.
 func summaryOf(page *query.ResultsPage, room int) resultsSummary {
 	all := briefSites(page.Summary.Sites)
 	first := make([]int, len(all))
@@ -58,7 +58,8 @@ func summaryOf(page *query.ResultsPage, room int) resultsSummary {
 	return sum
 }
 
-// briefSites are the sites with few buy boxes each, where several have some.
+// briefSites returns the sites with few buy boxes each, if several sites have
+// some.
 func briefSites(sites []query.SiteSummary) []query.SiteSummary {
 	all, boxes := slices.Clone(sites), 0
 	for _, site := range all {

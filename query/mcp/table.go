@@ -11,25 +11,25 @@ import (
 	"preismon/query/wire"
 )
 
-// fieldsArgument names the fields of the records that an agent wants, and has
-// them as a table. It is of the form of the answer, not of the read: it is
-// taken out of the arguments before they are decoded.
+// fieldsArgument names the fields of the records that an agent wants, as a
+// table. It belongs to the form of the answer, not to the read: it is removed
+// from the arguments before they are decoded.
 const fieldsArgument = "fields"
 
 // mostFields is how many columns a table has at most.
 const mostFields = 40
 
-// fieldsSchema is that of the argument.
+// fieldsSchema returns the schema of the argument.
 func fieldsSchema() schema {
 	return schema{"type": "array", "items": schema{"type": "string"}, "description": "Only these of each record, as a table"}
 }
 
-// params are the arguments of a call, to be decoded.
+// params returns the arguments of a call, to be decoded.
 func (c Call) params() *wire.Params { return wire.FromArguments(c.Arguments).Besides(c.wrongFields) }
 
-// withFields takes the fields out of the arguments of a call, and asks for what
-// the records have only on request. What is wrong with them is told with all
-// else that is wrong.
+// withFields removes the fields from the arguments of a call, and adds the
+// arguments that fields need if records have them only on request. Faults of
+// the fields are reported together with all others.
 func (t tool) withFields(c Call) (Call, error) {
 	var all map[string]json.RawMessage
 	if t.records == nil || json.Unmarshal(c.Arguments, &all) != nil || all[fieldsArgument] == nil {
@@ -38,7 +38,7 @@ func (t tool) withFields(c Call) (Call, error) {
 	var fields []string
 	if json.Unmarshal(all[fieldsArgument], &fields) != nil {
 		c.wrongFields = `fields: not a list of names like ["itemId","site"].`
-	} else if fields != nil { // null is not given
+	} else if fields != nil { // null is the same as not given
 		var err error
 		if c.wrongFields, err = t.unknown(fields); err != nil {
 			return c, err
@@ -55,14 +55,14 @@ func (t tool) withFields(c Call) (Call, error) {
 	return c, err
 }
 
-// memberOf is the member of a record that a field is or is of.
+// memberOf returns the member of a record that a field is or belongs to.
 func memberOf(field string) string {
 	member, _, _ := strings.Cut(field, ".")
 	return member
 }
 
-// unknown says what is wrong with fields: that records of the tool never have
-// them, above all.
+// unknown returns what is wrong with fields, above all that records of the tool
+// never have them.
 func (t tool) unknown(fields []string) (string, error) {
 	body, err := t.records()
 	if err != nil {
@@ -89,7 +89,7 @@ func (t tool) unknown(fields []string) (string, error) {
 	return strings.Join(faults[:min(len(faults), 5)], " "), nil
 }
 
-// columns collects the members of a record, and those of its objects behind a
+// columns collects the members of a record, and those of its objects after a
 // dot.
 func columns(record schema, of string, names map[string]bool) {
 	members, _ := record["properties"].(schema)
@@ -101,9 +101,9 @@ func columns(record schema, of string, names map[string]bool) {
 	}
 }
 
-// tableOf gives the body of a page with the fields of its records as columns
-// and rows, in place of data, and without paging: the head says it all. The rows
-// are given beside it, as they are in it.
+// tableOf returns the body of a page with the fields of its records as columns
+// and rows, in place of data, and without paging, which the head covers. It
+// also returns the rows separately, as they are in the table.
 func tableOf(body []byte, fields []string) (table, rows []byte, err error) {
 	d := json.NewDecoder(bytes.NewReader(body))
 	if _, err := d.Token(); err != nil {
@@ -135,7 +135,7 @@ func tableOf(body []byte, fields []string) (table, rows []byte, err error) {
 	return table, rows, nil
 }
 
-// tableRows reads the records of a page, one after the other.
+// tableRows reads the records of a page, one after another.
 func tableRows(d *json.Decoder, fields []string) ([]byte, error) {
 	if _, err := d.Token(); err != nil {
 		return nil, err
@@ -161,7 +161,7 @@ func tableRows(d *json.Decoder, fields []string) ([]byte, error) {
 // tableColumns are the fields that are the columns of a table.
 type tableColumns []string
 
-// Rewrite makes a row of the table of a record.
+// Rewrite turns a record into a row of the table.
 func (fields tableColumns) Rewrite(to, row []byte) ([]byte, error) {
 	var record map[string]json.RawMessage
 	if err := json.Unmarshal(row, &record); err != nil {
@@ -179,7 +179,7 @@ func (fields tableColumns) Rewrite(to, row []byte) ([]byte, error) {
 	return append(to, ']'), nil
 }
 
-// valueOf is the value of a field; null where the record has none.
+// valueOf returns the value of a field; null if the record has none.
 func valueOf(record map[string]json.RawMessage, field string) (json.RawMessage, error) {
 	member, part, nested := strings.Cut(field, ".")
 	value := record[member]
@@ -196,7 +196,7 @@ func valueOf(record map[string]json.RawMessage, field string) (json.RawMessage, 
 	return value, nil
 }
 
-// orTable makes the schema of a page that of one with a table, too.
+// orTable extends the schema of a page to one with a table, too.
 func orTable(answer schema) {
 	properties := answer["properties"].(schema)
 	properties["columns"] = described(listOf(kind("string")), "With fields")

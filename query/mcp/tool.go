@@ -8,19 +8,19 @@ import (
 	"preismon/query/wire"
 )
 
-// tool is one question that agents can ask. Its arguments are those that its
-// decoder asks for, and its rules are those of the service: it has none.
+// tool is one query that agents can make. Its arguments are those that its
+// decoder reads; its rules are those of the service: it has none of its own.
 type tool struct {
 	name  string
 	title string // for people
 	about string // for agents: when to use it, what comes next
-	// operation is that of the contract which has these parameters.
+	// operation is the operation of the contract that has these parameters.
 	operation string
 	arguments []string
 	required  []string
-	words     map[string]string // what arguments mean here and not elsewhere
+	words     map[string]string // what arguments mean only here
 	answer    func() (schema, error)
-	maxLimit  int // of records; 0: as of most lists
+	maxLimit  int // of records; 0: like most lists
 	heavy     bool
 	run       runner
 	records   func() (schema, error) // the body with its records; nil: they have no fields to choose
@@ -30,7 +30,8 @@ type tool struct {
 // runner answers a call of a tool.
 type runner func(context.Context, *query.Service, Call) (Result, error)
 
-// ToolNames gives the names of all tools, in the order in which they are listed.
+// ToolNames returns the names of all tools, in the order in which they are
+// listed.
 func ToolNames() []string {
 	var all []string
 	for _, t := range tools() {
@@ -39,7 +40,8 @@ func ToolNames() []string {
 	return all
 }
 
-// tools are the catalogue, in the order in which they are listed (TOOL-01a).
+// tools returns the catalogue, in the order in which the tools are listed
+// (TOOL-01a).
 func tools() []tool {
 	return []tool{
 		listSites(), listItems(), listASINLocales(),
@@ -50,14 +52,15 @@ func tools() []tool {
 	}
 }
 
-// pages runs an operation that answers with a page. Where the call gives no
-// limit, a page that is too large keeps as many records as fit: its cursor goes
-// on after them.
+// pages runs an operation that answers with a page. If the call gives no limit,
+// a page that is too large keeps as many records as fit: its cursor continues
+// after them.
 func pages(op wire.Operation) runner {
 	return summed(op, func(returned int) any { return counted{returned} })
 }
 
-// summed does so behind a summary of its own, of a page of so many records.
+// summed is pages with its own summary, built from the number of records of the
+// page.
 func summed(op wire.Operation, summary func(returned int) any) runner {
 	return func(ctx context.Context, s *query.Service, c Call) (Result, error) {
 		params := c.params()
@@ -90,7 +93,7 @@ func summed(op wire.Operation, summary func(returned int) any) runner {
 	}
 }
 
-// cuttable is a page that can be cut after so many of its records.
+// cuttable is a page that can be cut after a number of its records.
 type cuttable interface{ Cut(records int) error }
 
 // pageShown is a page as the answer shows it.
@@ -110,7 +113,8 @@ func shownPage(page any, fields []string) (shown pageShown, err error) {
 	return shown, err
 }
 
-// fewer is how many of n records fit the room, which take so many bytes.
+// fewer returns how many of n records, which take size bytes in all, fit the
+// room, with some margin; at least 1.
 func fewer(n, size, room int) int { return max(1, n*max(0, room)/size*9/10) }
 
 // record runs an operation that answers with one record.
@@ -124,7 +128,7 @@ func record(op wire.Operation) runner {
 	}
 }
 
-// bodyOf is an answer as JSON, its texts presentable.
+// bodyOf returns an answer as JSON, with its texts made presentable.
 func bodyOf(answer any, err error) ([]byte, error) {
 	if err != nil {
 		return nil, err

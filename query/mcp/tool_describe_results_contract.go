@@ -14,7 +14,7 @@ func describeResultsContract() tool {
 	}
 }
 
-// capabilitiesAnswer names the parts; each describes itself.
+// capabilitiesAnswer names the parts; each part describes itself.
 func capabilitiesAnswer() (schema, error) {
 	body, err := openapi.AnswerShape("getResultsCapabilities")
 	if err != nil {

@@ -39,7 +39,7 @@ type download struct {
 	Text        *string  `json:"text,omitempty"`
 	Data        *string  `json:"data,omitempty"`
 	Excerpt     *excerpt `json:"excerpt,omitempty"`
-	Link        string   `json:"link,omitempty"` // of the resource that has the lines, with an excerpt
+	Link        string   `json:"link,omitempty"` // of the resource with the lines, if there is an excerpt
 }
 
 // encoding is how the content is shown.
@@ -83,14 +83,14 @@ func downloads(d query.Direction) runner {
 	}
 }
 
-// smallFile is how many bytes a file may have that is shown whole without
-// being asked for: at most about 5,000 tokens, as Base64.
+// smallFile is the largest file, in bytes, that is shown whole even if that was
+// not requested: at most about 5,000 tokens, as Base64.
 const smallFile = 6 << 10
 
-// previewLines are the header and ten lines more.
+// previewLines are the header and ten more lines.
 const previewLines = 11
 
-// showLines shows lines of the content, and where the others are.
+// showLines shows lines of the content, and where to read the others.
 func showLines(ctx context.Context, s *query.Service, found *query.Download, part wire.FilePart) (Result, error) {
 	e, err := excerptOf(ctx, s, found, part)
 	if err != nil {
@@ -105,13 +105,13 @@ func showLines(ctx context.Context, s *query.Service, found *query.Download, par
 	return r, err
 }
 
-// describe is an answer without any content.
+// describe returns an answer without any content.
 func describe(d *query.Download) download {
 	return download{Metadata: wire.FileRecord(d.FileEntry), ContentType: d.ContentType(), SizeBytes: d.SizeBytes, SHA256: d.SHA256}
 }
 
-// fileCopies is how often the content is held at most while an answer is made
-// of it: as it is, as base64, and in the object.
+// fileCopies is how many copies of the content are held at most while an answer
+// is built from it: unchanged, as base64, and in the object.
 const fileCopies = 5
 
 func tooLargeFile(size, most int64) error {
@@ -121,7 +121,7 @@ func tooLargeFile(size, most int64) error {
 	}
 }
 
-// within lets a refusal of the service name the smaller of the two limits.
+// within makes a refusal of the service name the smaller of the two limits.
 func within(err error, most int64) error {
 	if e, ok := errors.AsType[*fault.Error](err); ok && e.Kind == fault.TooLarge && e.MaxBytes > most {
 		return tooLargeFile(e.ActualBytes, most)
@@ -129,7 +129,7 @@ func within(err error, most int64) error {
 	return err
 }
 
-// showFile shows the content as text where it is text and that fits (TOOL-05b).
+// showFile shows the content as text if it is text and fits (TOOL-05b).
 func showFile(d *query.Download, content []byte, budget Budget) (Result, error) {
 	answer, all := describe(d), completeness{Complete: true}
 	if utf8.Valid(content) {
@@ -144,7 +144,7 @@ func showFile(d *query.Download, content []byte, budget Budget) (Result, error) 
 	return answer.result(all)
 }
 
-// result composes the answer. The content stays as it is; the texts around it
+// result composes the answer. The content stays unchanged; the texts around it
 // are made presentable.
 func (a download) result(c completeness) (Result, error) {
 	metadata, err := bodyOf(a.Metadata, nil)
@@ -159,7 +159,8 @@ func (a download) result(c completeness) (Result, error) {
 	return compose(head{Summary: counted{1}, Completeness: c}, body)
 }
 
-// downloadAnswer is the answer's schema, its metadata those of the history.
+// downloadAnswer returns the answer's schema, with metadata like that of the
+// history.
 func downloadAnswer(d query.Direction) func() (schema, error) {
 	return func() (schema, error) {
 		answer := answerOf(countedSchema(), object(schema{

@@ -53,8 +53,8 @@ func runPosition(ctx context.Context, s *query.Service, c Call) (Result, error) 
 	return compose(head{Summary: counted{len(position.Positions)}, Completeness: completeness{Complete: true}}, body)
 }
 
-// positionAnswer is a standing per market, or a page of the caller's own
-// positions.
+// positionAnswer returns the schema of a standing per market, or of a page of
+// the caller's own positions.
 func positionAnswer() (schema, error) {
 	body, err := openapi.AnswerShape("listPositions")
 	if err != nil {

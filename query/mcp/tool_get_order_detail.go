@@ -15,8 +15,8 @@ func getOrderDetail() tool {
 	}
 }
 
-// orderAnswer is the order of the contract; list_orders shows what two of its
-// members hold.
+// orderAnswer returns the schema of the order of the contract; list_orders
+// shows what two of its members hold.
 func orderAnswer() (schema, error) {
 	body, err := openapi.AnswerShape("getOrder")
 	if err != nil {

@@ -16,7 +16,8 @@ func listItems() tool {
 	}
 }
 
-// itemsAnswer is the page of the contract with what only this tool has.
+// itemsAnswer returns the schema of the contract's page, with what only this
+// tool has.
 func itemsAnswer() (schema, error) {
 	body, err := openapi.AnswerShape("listItems")
 	if err != nil {

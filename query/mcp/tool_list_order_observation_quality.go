@@ -23,10 +23,10 @@ func listOrderObservationQuality() tool {
 // qualitySummary counts the pairs of an order, whatever their reason.
 type qualitySummary struct {
 	Returned int `json:"returned"`
-	// Sites are those of all pages; none on later pages, and where the pairs are
-	// too many to be counted.
+	// Sites are those of all pages; none on later pages, or if there are too
+	// many pairs to count.
 	Sites      []qualitySite `json:"sites,omitempty"`
-	OtherSites int           `json:"otherSites,omitempty"` // that are not listed
+	OtherSites int           `json:"otherSites,omitempty"` // how many are not listed
 }
 
 // qualitySite counts the pairs of a site.
@@ -54,7 +54,8 @@ func runQuality(ctx context.Context, s *query.Service, c Call) (Result, error) {
 	})(ctx, s, c)
 }
 
-// qualitySites lists sites as far as they fit the room in bytes.
+// qualitySites lists sites as far as they fit the room in bytes; the first one
+// always does.
 func qualitySites(sites []query.SiteStatus, room int) (sum qualitySummary) {
 	for _, site := range sites {
 		one := qualitySite{string(site.Site), site.Reasons.ByCode(), site.LastCapturedAt, site.NextDueAt, site.LateSince}
@@ -67,8 +68,8 @@ func qualitySites(sites []query.SiteStatus, room int) (sum qualitySummary) {
 	return sum
 }
 
-// qualityShape is the body of REST, with when the next capture of each pair is
-// due.
+// qualityShape returns the body of REST, with the time when the next capture of
+// each pair is due.
 func qualityShape() (schema, error) {
 	body, err := openapi.AnswerShape("listObservationQuality")
 	if err != nil {

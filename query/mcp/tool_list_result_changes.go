@@ -50,14 +50,14 @@ func runChanges(ctx context.Context, s *query.Service, c Call) (Result, error) {
 	return Result{}, changesAttempts(ctx, s, c, req, err)
 }
 
-// changesSummary counts what is shown, and what there was no room for.
+// changesSummary counts what is shown, and what had no room.
 type changesSummary struct {
 	Returned   int `json:"returned"`
-	OtherSites int `json:"otherSites,omitempty"` // with changes, that query.sites does not list
+	OtherSites int `json:"otherSites,omitempty"` // with changes, but not listed by query.sites
 }
 
-// mostMoved are the sites with the most changes, by key, as far as they fit the
-// room in bytes, and how many others there are.
+// mostMoved returns the sites with the most changes, by key, as far as they fit
+// the room in bytes, and how many others there are.
 func mostMoved(sites []query.MoversOfSite, room int) ([]query.MoversOfSite, int) {
 	listed := []query.MoversOfSite{}
 	for _, site := range slices.SortedStableFunc(slices.Values(sites), func(a, b query.MoversOfSite) int { return cmp.Compare(b.Moved, a.Moved) }) {
@@ -70,8 +70,9 @@ func mostMoved(sites []query.MoversOfSite, room int) ([]query.MoversOfSite, int)
 	return listed, len(sites) - len(listed)
 }
 
-// changesAttempts are those of the read of the newest rows that a read of
-// changes is refused as: shares of its pairs.
+// changesAttempts adds attempts to a refused read of changes. It is refused as
+// a read of the newest rows, so the attempts are those of that read: each
+// covers a share of its pairs.
 func changesAttempts(ctx context.Context, s *query.Service, c Call, r query.MoversRequest, failed error) error {
 	rows := r.ResultsRequest
 	rows.CapturedFrom, rows.LatestPerPair = r.Since, true
@@ -82,7 +83,7 @@ func changesAttempts(ctx context.Context, s *query.Service, c Call, r query.Move
 	}
 	for i, attempt := range a.attempts {
 		if attempt["latestPerPair"] != true {
-			a.attempts = nil // what stands for such a read does not stand for this one
+			a.attempts = nil // what can replace such a read cannot replace this one
 			break
 		}
 		for _, name := range []string{"latestPerPair", "capturedFrom", "capturedTo", "globalScope"} {
@@ -98,7 +99,7 @@ func changesAttempts(ctx context.Context, s *query.Service, c Call, r query.Move
 	return a
 }
 
-// changesAnswer is a page of movers.
+// changesAnswer returns the schema of a page of movers.
 func changesAnswer() (schema, error) {
 	body, err := openapi.AnswerShape("listMovers")
 	if err != nil {
@@ -106,10 +107,10 @@ func changesAnswer() (schema, error) {
 	}
 	properties := body["properties"].(schema)
 	properties["paging"] = bare(properties["paging"], "object")
-	// One of them shows what they are.
+	// The member before describes both.
 	record := properties["data"].(schema)["items"].(schema)["properties"].(schema)
 	record["after"] = described(kind("object", "null"), "Like before")
-	// The argument kind names those that are counted.
+	// The argument kind lists the kinds that are counted.
 	counts := properties["query"].(schema)["properties"].(schema)
 	site := counts["sites"].(schema)["items"].(schema)["properties"].(schema)
 	counts["kinds"], site["kinds"] = bare(counts["kinds"], "object"), bare(site["kinds"], "object")

@@ -23,7 +23,7 @@ func listResults() tool {
 	}
 }
 
-// fieldsOfGroups are the fields of rows that arguments add.
+// fieldsOfGroups returns the fields of rows that arguments add.
 func fieldsOfGroups() map[string][]string {
 	g := query.FieldGroups()
 	return map[string][]string{
@@ -32,8 +32,8 @@ func fieldsOfGroups() map[string][]string {
 	}
 }
 
-// runResults reads one page. Where the call gives no limit, the page ends
-// when the answer is large enough for an agent.
+// runResults reads one page. If the call gives no limit, the page ends when the
+// answer is large enough for an agent.
 func runResults(ctx context.Context, s *query.Service, c Call) (Result, error) {
 	req, err := wire.DecodeResults(c.params())
 	if err != nil {
@@ -62,8 +62,9 @@ func runResults(ctx context.Context, s *query.Service, c Call) (Result, error) {
 	return compose(h, body)
 }
 
-// resultsBeside reads a page with its summary. Where that is so large that the
-// answer would be, the page is read again with fewer rows, which a node remembers.
+// resultsBeside reads a page with its summary. If the summary makes the answer
+// too large, the page is read again with fewer rows, which the node still
+// remembers.
 func resultsBeside(ctx context.Context, s *query.Service, p query.Principal, req query.ResultsRequest) (*query.ResultsPage, resultsSummary, error) {
 	page, err := s.Results(ctx, p, req)
 	if err != nil {
@@ -83,8 +84,8 @@ func resultsBeside(ctx context.Context, s *query.Service, p query.Principal, req
 	return page, summaryOf(page, room), nil
 }
 
-// resultsBody is the body of a page, or of its table where its rows are those of
-// one.
+// resultsBody returns the body of a page, or of its table if its rows are those
+// of a table.
 func resultsBody(page *query.ResultsPage, fields []string) ([]byte, error) {
 	if fields != nil {
 		echo, err := wire.Marshal(page.Query)

@@ -16,8 +16,8 @@ import (
 	"preismon/query/wire"
 )
 
-// ServeHTTP answers one POST. Whatever is wrong with it, the body of the
-// answer is JSON-RPC.
+// ServeHTTP answers one POST. Even if something is wrong with it, the body of
+// the answer is JSON-RPC.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		h.refuseMethod(w)
@@ -36,8 +36,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.refuse(w, no)
 }
 
-// refuseMethod answers what is no POST, and so no message, as any other path
-// does.
+// refuseMethod answers a request that is not a POST, and so not a message, like
+// any other path does.
 func (h *handler) refuseMethod(w http.ResponseWriter) {
 	p := wire.ProblemOf(fault.New(fault.Invalid, wire.CodeMethodNotAllowed, "This path takes POST only."), h.cfg.BaseURL)
 	w.Header().Set("Allow", http.MethodPost)
@@ -46,7 +46,7 @@ func (h *handler) refuseMethod(w http.ResponseWriter) {
 	_, _ = w.Write(marshal(p))
 }
 
-// requestID is the one that the edge of the service gave the request.
+// requestID returns the id that the edge of the service gave the request.
 func requestID(w http.ResponseWriter) string { return w.Header().Get("X-Request-Id") }
 
 func (h *handler) guard(w http.ResponseWriter, r *http.Request) {
@@ -116,10 +116,10 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// callBytes is what a POST and its answers take beside their results.
+// callBytes is what a POST and its answers take in addition to their results.
 const callBytes = 64 << 10
 
-// asks tells whether anything in a POST is to be answered.
+// asks reports whether anything in a POST needs an answer.
 func (p post) asks() bool {
 	for _, m := range p.messages {
 		if m.isRequest() {
@@ -140,7 +140,7 @@ func (h *handler) send(w http.ResponseWriter, o outcome) {
 	write(w, o.status, o.response)
 }
 
-// read reads the messages of a POST within the limit of bytes.
+// read reads the messages of a POST within the size limit.
 func (h *handler) read(w http.ResponseWriter, r *http.Request) (post, error) {
 	given := r.Header.Values("Content-Type")
 	kind, _, err := mime.ParseMediaType(strings.Join(given, ","))

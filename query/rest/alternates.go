@@ -15,16 +15,16 @@ import (
 )
 
 // Bounds of the requests that are offered in place of a refused one, so that
-// its headers pass every proxy. MCP has all of them, as recovery.attempts.
+// its headers pass every proxy. MCP returns all of them, as recovery.attempts.
 const (
 	maxAlternates     = 20
 	maxAlternateBytes = 3 << 10
-	maxLooking        = 2 * time.Second // the caller waits for a refusal
+	maxLooking        = 2 * time.Second // the caller is waiting for its refusal
 )
 
 // offer adds to a refusal of a read that is too broad the narrower requests of
-// the same path that together cover it, in their order (RFC 8288). Each says
-// which of how many it is, so that nobody takes some of them for all.
+// the same path that together cover it, in their order (RFC 8288). Each is
+// numbered, with their total, so that no client mistakes some of them for all.
 func (a *api) offer(c *gin.Context, p query.Principal, r query.ResultsRequest, refused error) {
 	f, ok := errors.AsType[*fault.Error](refused)
 	if !ok || f.Code != query.CodeScopeTooBroad && f.Code != query.CodeLatestPairTooBroad {
@@ -34,7 +34,7 @@ func (a *api) offer(c *gin.Context, p query.Principal, r query.ResultsRequest, r
 	defer cancel()
 	attempts, err := a.service.Attempts(ctx, p, r, refused)
 	if err != nil {
-		return // the refusal says enough without
+		return // the refusal is sufficient without them
 	}
 	limit, left := c.Query("limit"), maxAlternateBytes
 	for i, one := range attempts[:min(len(attempts), maxAlternates)] {
@@ -42,7 +42,7 @@ func (a *api) offer(c *gin.Context, p query.Principal, r query.ResultsRequest, r
 		for name, value := range wire.ResultsArguments(one) {
 			v.Set(name, fmt.Sprint(value))
 		}
-		if v.Del("limit"); limit != "" { // HEAD reads one record, and is answered as GET
+		if v.Del("limit"); limit != "" { // HEAD reads one record, but is answered like GET
 			v.Set("limit", limit)
 		}
 		link := fmt.Sprintf(`<?%s>; rel="alternate"; title="%d of %d"`, v.Encode(), i+1, len(attempts))

@@ -12,23 +12,23 @@ import (
 	"preismon/query/wire"
 )
 
-// cut is how an answer under way is broken off when its token or its account
-// is no longer good, also while the client takes nothing of it.
+// cut breaks off an answer in progress when its token or its account is no
+// longer valid, even while the client takes nothing of it.
 type cut struct {
 	mu       sync.Mutex
-	answered bool // a success has begun
+	answered bool // a success response has begun
 	ended    bool
 }
 
-// begins notes which answer has begun. A problem is sent to its end.
+// begins records which answer has begun. A problem is sent to its end.
 func (x *exchange) begins(status int) {
 	x.cut.mu.Lock()
 	defer x.cut.mu.Unlock()
 	x.cut.answered = status >= 200 && status < 300
 }
 
-// extend gives the client another stall, or none when the answer is cut off. A
-// writer that knows no deadlines (of a test) goes without.
+// extend allows the client another stall, or no time if the answer is cut off.
+// A writer without deadlines (in a test) is left unchanged.
 func (x *exchange) extend() {
 	x.cut.mu.Lock()
 	defer x.cut.mu.Unlock()
@@ -41,8 +41,8 @@ func (x *exchange) extend() {
 
 var past = time.Unix(1, 0)
 
-// cutOff lets nothing more of a success out. What waits in the kernel for a
-// slow client is dropped with the connection.
+// cutOff sends nothing more of a success. What waits in the kernel for a slow
+// client is dropped with the connection.
 func (x *exchange) cutOff(ctx context.Context) {
 	x.cut.mu.Lock()
 	defer x.cut.mu.Unlock()
@@ -56,7 +56,7 @@ func (x *exchange) cutOff(ctx context.Context) {
 	_ = x.control.SetWriteDeadline(past)
 }
 
-// isCut tells whether a success was, or may have been, broken off.
+// isCut reports whether a success was, or may have been, broken off.
 func (x *exchange) isCut() bool {
 	x.cut.mu.Lock()
 	defer x.cut.mu.Unlock()
@@ -68,22 +68,22 @@ type connKey struct{}
 // unsentBytes is how much of an answer may wait in the kernel: a chunk of a stream.
 const unsentBytes = 128 << 10
 
-// withConn keeps the connection of a request where cutOff finds it.
+// withConn keeps the connection of a request where cutOff can find it.
 func withConn(ctx context.Context, c net.Conn) context.Context {
 	boundUnsent(c)
 	return context.WithValue(ctx, connKey{}, c)
 }
 
-// held lets a reader run as long as the token is good.
+// held lets a reader run as long as the token is valid.
 func (a *api) held(c *gin.Context, t *auth.Token, next reader) error {
 	ctx, hold := a.auth.Hold(c.Request.Context(), t)
 	x := exchangeOf(c.Request)
 	x.hold = hold
 	outer := c.Request
 	c.Request = outer.WithContext(ctx)
-	defer func() { // also when the handler breaks its answer off
+	defer func() { // also when the handler breaks off its answer
 		hold.Release()
-		c.Request = outer // whose context ends with the client only
+		c.Request = outer // whose context ends only with the client
 		if ended := auth.Ended(ctx); ended != nil {
 			x.code = wire.ProblemOf(ended, "").Code
 		}

@@ -7,10 +7,10 @@ import (
 	"unicode"
 )
 
-// contentDisposition offers a file under its name (RFC 6266). The name is
-// made harmless first: no path, no control, no turn of direction. Beside a
-// name that is not ASCII, which goes into filename* (RFC 8187), stands a plain
-// one for clients that do not read that.
+// contentDisposition offers a file under its name (RFC 6266). The name is first
+// made harmless: no paths, no control characters, no changes of text direction.
+// A name that is not ASCII goes into filename* (RFC 8187), with a plain one
+// alongside for clients that do not read that.
 func contentDisposition(filename string) string {
 	name := strings.Map(func(r rune) rune {
 		if r == '/' || r == '\\' || unicode.In(r, unicode.C, unicode.Zl, unicode.Zp) {

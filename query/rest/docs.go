@@ -9,8 +9,8 @@ import (
 	"preismon/contracts/openapi"
 )
 
-// document serves a public document: to everybody, whatever the request says
-// about who sends it, and outside the rate limits (PUB-00a, PUB-00b).
+// document serves a public document to every client, whatever credentials the
+// request has, and outside the rate limits (PUB-00a, PUB-00b).
 func (a *api) document(d openapi.Document) handler {
 	return func(c *gin.Context) error {
 		h := c.Writer.Header()

@@ -18,12 +18,12 @@ import (
 	"preismon/query/wire"
 )
 
-// digestHeader tells the hash of the whole file (RFC 9530).
+// digestHeader carries the hash of the whole file (RFC 9530).
 const digestHeader = "Repr-Digest"
 
-// download sends one archived file, or the part of it that Range asks for.
-// What fails after the first byte breaks the transfer: no client gets a file
-// that ends early or has another content and looks complete.
+// download sends one archived file, or the part of it that Range requests. A
+// failure after the first byte breaks the transfer: no client gets a file that
+// ends early or has other content but looks complete.
 func (a *api) download(d query.Direction) reader {
 	return func(c *gin.Context, p query.Principal) error {
 		req, err := wire.DecodeDownload(paramsOf(c), d)
@@ -44,7 +44,7 @@ func (a *api) download(d query.Direction) reader {
 		if c.Request.Method == http.MethodHead {
 			content.open = func(int64) (io.ReadCloser, error) { return http.NoBody, found.Exists(c.Request.Context()) }
 		}
-		defer content.Close() //nolint:errcheck // what was sent is not taken back
+		defer content.Close() //nolint:errcheck // what was sent cannot be taken back
 		began, err := sendFile(c.Writer, c.Request, &found.FileEntry, content)
 		if !began || err == nil {
 			return err
@@ -56,8 +56,8 @@ func (a *api) download(d query.Direction) reader {
 	}
 }
 
-// sendFile sends a file, or the part of it that Range asks for. Where it began
-// and failed, the transfer must be broken.
+// sendFile sends a file, or the part of it that Range requests. If it fails
+// after it began, the transfer must be broken.
 func sendFile(to http.ResponseWriter, r *http.Request, e *query.FileEntry, content *fileContent) (began bool, err error) {
 	h := to.Header()
 	if err := describe(h, e); err != nil {
@@ -82,7 +82,7 @@ func sendFile(to http.ResponseWriter, r *http.Request, e *query.FileEntry, conte
 	return false, fault.New(fault.Invalid, wire.CodeRange, "The file has %d bytes and no such range of them.", e.SizeBytes)
 }
 
-// fileHeaders describe a file and stand on no other answer.
+// fileHeaders describe a file and appear on no other answer.
 var fileHeaders = []string{"Content-Disposition", "ETag", digestHeader, "Accept-Ranges", "Content-Length"}
 
 // describe sets the headers of a file. Its hash is its identity: the same for
@@ -100,10 +100,10 @@ func describe(h http.Header, e *query.FileEntry) error {
 	return nil
 }
 
-// conditionsOf is a request with no more than its conditions and its range. A
+// conditionsOf returns a request with only the conditions and the range of r. A
 // unit other than bytes must be ignored, several ranges at once may be, and a
-// range has no meaning but with GET (RFC 9110, section 14.2): the answer is
-// about the whole file.
+// range has a meaning only with GET (RFC 9110, section 14.2): the answer is
+// then about the whole file.
 func conditionsOf(r *http.Request) *http.Request {
 	only := &http.Request{Method: r.Method, Header: http.Header{}}
 	for _, name := range []string{"If-Match", "If-None-Match"} {
@@ -117,7 +117,7 @@ func conditionsOf(r *http.Request) *http.Request {
 	}
 	unit, ranges, _ := strings.Cut(given[0], "=")
 	suffix, ofSuffix := strings.CutPrefix(strings.TrimSpace(ranges), "-")
-	nothing := ofSuffix && suffix != "" && strings.Trim(suffix, "0") == "" // which the library answers with a part of no bytes
+	nothing := ofSuffix && suffix != "" && strings.Trim(suffix, "0") == "" // which the library would answer with an empty part
 	if strings.EqualFold(strings.TrimSpace(unit), "bytes") && !nothing {
 		only.Header.Set("Range", "bytes="+ranges)
 		if condition := r.Header.Get("If-Range"); condition != "" {
@@ -127,19 +127,20 @@ func conditionsOf(r *http.Request) *http.Request {
 	return only
 }
 
-// fileContent is an artifact as http.ServeContent takes it. The archive is
-// opened where reading begins, so that a part costs no more than itself.
+// fileContent is an artifact in the form that http.ServeContent needs. The
+// archive is opened where reading begins, so that a part costs no more than
+// itself.
 type fileContent struct {
 	open func(offset int64) (io.ReadCloser, error)
 	size int64
 	at   int64
-	src  io.ReadCloser // at; nil: not open
+	src  io.ReadCloser // reads from at; nil: not open
 	err  error         // that opening or reading ended with
 }
 
 var errSeek = errors.New("a seek outside of the file or after its reading began")
 
-// Seek chooses where reading begins.
+// Seek sets where reading begins.
 func (f *fileContent) Seek(offset int64, whence int) (int64, error) {
 	switch whence {
 	case io.SeekCurrent:
@@ -174,7 +175,7 @@ func (f *fileContent) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// Close lets the archive go.
+// Close closes the archive.
 func (f *fileContent) Close() error {
 	if f.src == nil {
 		return nil
@@ -182,9 +183,9 @@ func (f *fileContent) Close() error {
 	return f.src.Close()
 }
 
-// fileWriter lets http.ServeContent send a file, and nothing else: what it
-// would say about a range that cannot be had or a condition that does not hold
-// is not sent, and nothing is before the archive was opened.
+// fileWriter lets http.ServeContent send a file, and nothing else: its answers
+// for an unsatisfiable range or a failed condition are not sent, and nothing is
+// sent before the archive has been opened.
 type fileWriter struct {
 	http.ResponseWriter
 	content *fileContent
@@ -199,7 +200,7 @@ func (w *fileWriter) WriteHeader(status int) {
 		w.refused = status
 		return
 	case status == http.StatusNotModified:
-		w.Header().Del("Content-Disposition") // which the client has
+		w.Header().Del("Content-Disposition") // which the client already has
 		w.Header().Del(digestHeader)
 	case w.content.ready() != nil:
 		return

@@ -11,7 +11,7 @@ import (
 	"preismon/query/wire"
 )
 
-// Surface is the handler of everything that is served, and can be emptied.
+// Surface is the handler of everything that is served, and can be drained.
 type Surface struct {
 	api     *api
 	handler http.Handler
@@ -19,19 +19,19 @@ type Surface struct {
 	mu       sync.Mutex
 	underWay int
 	draining bool
-	empty    chan struct{} // closed when it drains and nothing is under way
+	empty    chan struct{} // closed when it is draining and no request is in progress
 }
 
-// drainRetry is when another node, or this one's successor, takes requests.
+// drainRetry is when another node, or this one's successor, accepts requests.
 const drainRetry = time.Second
 
 var errDraining = errors.New("this node stops")
 
 func (s *Surface) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
-// Drain answers requests from now on with 503 and the end of their connection,
-// so that they go elsewhere, and returns when those under way have ended, or
-// with the error of ctx. The health check is answered all the while.
+// Drain answers requests from now on with 503 and closes their connections, so
+// that they go elsewhere. It returns when those in progress have ended, or with
+// the error of ctx. The health check continues to be answered.
 func (s *Surface) Drain(ctx context.Context) error {
 	s.mu.Lock()
 	if !s.draining {
@@ -41,7 +41,7 @@ func (s *Surface) Drain(ctx context.Context) error {
 		}
 	}
 	s.mu.Unlock()
-	s.api.stop() // who waits for rows is told how to go on elsewhere
+	s.api.stop() // callers that wait for rows are told how to continue elsewhere
 	select {
 	case <-s.empty:
 		return nil
@@ -67,7 +67,7 @@ func (s *Surface) leave() {
 	}
 }
 
-// admit lets requests in until the surface drains.
+// admit accepts requests until the surface drains.
 func (s *Surface) admit(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/healthz" {

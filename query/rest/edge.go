@@ -21,8 +21,8 @@ const requestIDHeader = "X-Request-Id"
 
 var requestIDForm = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
-// exchange is one request and its answer, as the edge sees them. As a writer
-// it notes what is sent and gives every piece of it a deadline of its own.
+// exchange is one request and its answer, as the edge sees them. As a writer it
+// records what is sent and gives each piece its own deadline.
 type exchange struct {
 	http.ResponseWriter
 	control *http.ResponseController
@@ -31,7 +31,7 @@ type exchange struct {
 	cut     cut
 
 	id      string
-	head    bool // the server leaves the body out
+	head    bool // the server omits the body
 	route   string
 	account contracts.AccountID
 	status  int
@@ -40,7 +40,7 @@ type exchange struct {
 	span    trace.Span // nil: no traces
 }
 
-// Served tells of one request, when it has ended.
+// Served describes one request that has ended.
 type Served struct {
 	Operation string // method and route, like "GET /v1/orders/:orderId"
 	Status    int    // 0: none was sent
@@ -48,7 +48,7 @@ type Served struct {
 	Bytes     int64  // of the body, as sent
 	Took      time.Duration
 	Broken    bool // the transfer was broken off
-	Slow      bool // since the client took too little
+	Slow      bool // because the client took too little
 }
 
 type exchangeKey struct{}
@@ -76,7 +76,7 @@ func (a *api) edge(next http.Handler) http.Handler {
 		h.Set("Cache-Control", "no-store")
 		defer func() {
 			broken := recover()
-			if x.pace.slow { // whatever the handler made of it, nothing ends properly
+			if x.pace.slow { // whatever the handler did with it, nothing ends properly
 				a.logSlow(r, x)
 				broken = http.ErrAbortHandler
 			}
@@ -90,7 +90,7 @@ func (a *api) edge(next http.Handler) http.Handler {
 				panic(broken)
 			}
 		}()
-		if r.ContentLength != 0 { // also for a body that nobody reads: the server reads past it
+		if r.ContentLength != 0 { // also for a body that no handler reads: the server discards it
 			_ = x.control.SetReadDeadline(time.Now().Add(a.cfg.Stall))
 		}
 		next.ServeHTTP(x, r)
@@ -100,8 +100,8 @@ func (a *api) edge(next http.Handler) http.Handler {
 	})
 }
 
-// requestID takes over the client's id when it is one line of harmless
-// characters, else it makes one.
+// requestID returns the client's id if it is one line of harmless characters;
+// otherwise it creates one.
 func requestID(r *http.Request) string {
 	if given := r.Header.Values(requestIDHeader); len(given) == 1 && requestIDForm.MatchString(given[0]) {
 		return given[0]
@@ -111,7 +111,7 @@ func requestID(r *http.Request) string {
 	return hex.EncodeToString(id[:])
 }
 
-// methodOf is the method of a request, or other: callers may make up any.
+// methodOf returns the method of a request, or other: callers may make up any.
 func methodOf(r *http.Request) string {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
@@ -120,7 +120,7 @@ func methodOf(r *http.Request) string {
 	return "other"
 }
 
-// operationOf is one of a bounded number of names, whatever callers send.
+// operationOf returns one of a bounded number of names, whatever callers send.
 func operationOf(r *http.Request, x *exchange) string {
 	if x.route == noRoute {
 		return noRoute
@@ -131,7 +131,7 @@ func operationOf(r *http.Request, x *exchange) string {
 // noRoute stands for every path and method that is not served.
 const noRoute = "none"
 
-// logAccess writes one line a request: no address, no query, no header.
+// logAccess writes one line per request, without addresses, queries or headers.
 func (a *api) logAccess(r *http.Request, x *exchange, s Served) {
 	if !a.log.Enabled(r.Context(), a.cfg.AccessLevel) {
 		return
@@ -163,7 +163,7 @@ func (a *api) logAccess(r *http.Request, x *exchange, s Served) {
 	a.log.LogAttrs(r.Context(), a.cfg.AccessLevel, "request", attrs...)
 }
 
-// logFailure writes the cause of an answer that is our fault.
+// logFailure logs the cause of an answer that is our fault.
 func (a *api) logFailure(r *http.Request, level slog.Level, err error) {
 	x := exchangeOf(r)
 	a.log.LogAttrs(r.Context(), level, "request failed",
@@ -189,8 +189,8 @@ func (x *exchange) WriteHeader(status int) {
 	x.ResponseWriter.WriteHeader(status)
 }
 
-// pieceBytes is more than a chunk of a stream, for each piece is a chunk of the
-// transfer, and large ones cost both sides less.
+// pieceBytes is more than a chunk of a stream, because each piece is a chunk of
+// the transfer, and large ones cost both sides less.
 const pieceBytes = 256 << 10
 
 func (x *exchange) Write(p []byte) (written int, err error) {
@@ -222,7 +222,7 @@ func (x *exchange) FlushError() error {
 	return x.pace.took(0, time.Since(began), x.control.Flush())
 }
 
-// Flush is FlushError for those who know only http.Flusher.
+// Flush is FlushError for callers that know only http.Flusher.
 func (x *exchange) Flush() { _ = x.FlushError() }
 
 func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }

@@ -16,7 +16,7 @@ import (
 
 const explainPath = extendedBase + "/explain"
 
-// explanation is what is known of a read before it is made; null: it does not
+// explanation is what is known of a read before it runs; null: it does not
 // apply, or is not known.
 type explanation struct {
 	Request       string                 `json:"request"`
@@ -31,9 +31,9 @@ type explanation struct {
 	Narrower      []string               `json:"narrower"`
 }
 
-// explain tells whether a read would be accepted, and what it comes to. The read
-// goes its own way with the caller's token, through its own route, up to its
-// first row of observations; both are counted as one request.
+// explain reports whether a read would be accepted, and its size. The read
+// takes its usual route with the caller's token, up to its first row of
+// observations; both are counted as one request.
 func (a *api) explain(routes http.Handler) handler {
 	return func(c *gin.Context) error {
 		asked, err := explained(c.Request)
@@ -61,22 +61,22 @@ func (a *api) explain(routes http.Handler) handler {
 		}
 		switch kind := fault.KindOf(err); {
 		case errors.Is(err, query.ErrExplained):
-		case err == nil && answer.status == http.StatusOK: // made, for it needs no rows
+		case err == nil && answer.status == http.StatusOK: // it ran, because it needs no rows
 			told.BytesAtMost = &answer.bytes
 		case err == nil:
 			return errors.New("the read that was to be explained panicked")
 		case kind == fault.Invalid || kind == fault.NotFound || kind == fault.Conflict || kind == fault.Gone:
 			p := wire.ProblemOf(err, a.cfg.BaseURL)
 			told.Accepted, told.Problem, told.Narrower = false, &p, answer.narrower(asked.URL.Path)
-		default: // of the caller or of this node, not of the request
+		default: // the fault of the caller or of this node, not of the request
 			return err
 		}
 		return a.writeJSON(c, told)
 	}
 }
 
-// explained is the request that is to be explained: the path that is named, with
-// all other parameters just as they are.
+// explained returns the request to explain: the named path, with all other
+// parameters unchanged.
 func explained(r *http.Request) (*http.Request, error) {
 	if _, err := url.ParseQuery(r.URL.RawQuery); err != nil {
 		return nil, badRequest("path: the query string is malformed, a wrong percent-encoding or a semicolon.")
@@ -111,7 +111,7 @@ func explained(r *http.Request) (*http.Request, error) {
 
 type unsentKey struct{}
 
-// unsent is the answer of a read that is explained: nobody gets it.
+// unsent is the answer of a read that is being explained: no client gets it.
 type unsent struct {
 	header http.Header
 	status int
@@ -119,7 +119,7 @@ type unsent struct {
 	err    error // why there is none
 }
 
-// unsentOf gives the answer that a request is for; nil: one that is sent.
+// unsentOf returns the answer that a request is for; nil: one that is sent.
 func unsentOf(r *http.Request) *unsent {
 	u, _ := r.Context().Value(unsentKey{}).(*unsent)
 	return u
@@ -136,7 +136,7 @@ func (u *unsent) Write(p []byte) (int, error) {
 
 func (u *unsent) Flush() {}
 
-// narrower are the requests that together cover what was refused.
+// narrower returns the requests that together cover what was refused.
 func (u *unsent) narrower(path string) []string {
 	all := []string{}
 	for _, link := range u.header.Values("Link") {

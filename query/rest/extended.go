@@ -7,16 +7,16 @@ import (
 	"preismon/query/wire"
 )
 
-// The surface /ext/v1: what is asked for more than rows. It has a document of
-// its own, and the token, the scope, the limits, the errors and the admission
-// of /v1.
+// The surface /ext/v1: requests for more than rows. It has a document of its
+// own, and the token, the scope, the limits, the errors and the admission of
+// /v1.
 const (
 	extendedBase = "/ext/v1"
 	lookupPath   = extendedBase + "/lookup"
 	summaryPath  = "/summary" // after an item
 )
 
-// extend adds its routes.
+// extend adds the routes of /ext/v1.
 func (a *api) extend(e *gin.Engine) {
 	for path, read := range map[string]wire.Read{"/statistics": wire.Statistics, "/position": wire.Positions, "/movers": wire.Movers, "/windows": wire.Windows, "/evidence": wire.Evidence, "/sites/status": wire.SiteStatus, "/orders/status": wire.OrderStatus, "/overview": wire.Overview} {
 		get(e, extendedBase+path, a.handle(a.reads(a.heavy(func(c *gin.Context, p query.Principal) error { return a.records(c, p, read, nil) }))))

@@ -20,26 +20,27 @@ const (
 	alertsPath         = extendedBase + "/alerts"
 	changesTokenHeader = "X-Changes-Token" // of a stream, a trailer
 
-	// tailLimit is how many rows of a tail are read at once: as many as equal
-	// tails share.
+	// tailLimit is how many rows of a tail are read at a time: as many as
+	// identical tails share.
 	tailLimit = 1_000
-	// A tail is charged what its rows took last, about, in these bounds: a thousand
-	// tails that were charged what they may read would wait for each other.
+	// A tail is charged about what its last rows took, within these bounds: if a
+	// thousand tails were charged what they may read, they would wait for each
+	// other.
 	tailLeast = 16 << 10
 	tailMost  = tailLimit * 1_000
-	// progressEvery is how often a tail without rows says how far it is while the
-	// tables move, heartbeat while they do not.
+	// progressEvery is how often a tail without rows reports its progress while
+	// the tables move; heartbeat is how often while they do not.
 	progressEvery = time.Second
 	heartbeat     = 15 * time.Second
-	// tailLife is how long a tail lasts, about: tails that began together do not
+	// tailLife is about how long a tail lasts: tails that began together do not
 	// end together.
 	tailLife = 30 * time.Minute
-	// tailMargin is how long before its access token a tail ends, so that its last
-	// line gets out.
+	// tailMargin is how long before its access token a tail ends, so that its
+	// last line is still sent.
 	tailMargin = time.Second
 )
 
-// Why a tail ended: by its last line.
+// Reasons for the end of a tail, in its last line.
 const (
 	endStops       = "NODE_STOPS"
 	endTime        = "TIME"
@@ -49,12 +50,12 @@ const (
 
 var feedForms = []*form{&jsonForm, &ndjsonForm}
 
-// follows tells whether a request is for a tail.
+// follows reports whether a request is for a tail.
 func follows(r *http.Request) bool {
 	return (r.URL.Path == feedPath || r.URL.Path == alertsPath) && r.URL.Query().Get("follow") == "true"
 }
 
-// feed answers with what became visible, or with what fires at it.
+// feed answers with what became visible, or with the alerts that fire on it.
 func (a *api) feed(decode func(*wire.Params) (wire.Feed, error)) reader {
 	return func(c *gin.Context, p query.Principal) error { return a.fed(c, p, decode) }
 }
@@ -102,7 +103,7 @@ func (a *api) feedPage(c *gin.Context, p query.Principal, r query.FeedRequest) (
 	return page, err
 }
 
-// feedWithin reads a page, and waits for its first row where that is asked for.
+// feedWithin reads a page, and waits for its first row if that is requested.
 func (a *api) feedWithin(c *gin.Context, p query.Principal, ask wire.Feed) (*query.FeedPage, error) {
 	until := time.Now().Add(ask.Wait)
 	for {
@@ -118,32 +119,32 @@ func (a *api) feedWithin(c *gin.Context, p query.Principal, ask wire.Feed) (*que
 	}
 }
 
-// await waits until there may be more than was seen, for so long at most, and
-// not when this node stops, and gives the edge where there is one. It fails only
-// with the cause of the end of ctx.
+// await waits until there may be more than was seen, for at most the given
+// time, or until this node stops, and returns the edge if there is one. It
+// fails only with the cause of the end of ctx.
 func (a *api) await(ctx context.Context, seen query.Edge, most time.Duration) (*query.EdgeAt, error) {
 	wait, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	defer context.AfterFunc(a.stopping, cancel)()
 	edge, err := a.service.Await(wait, seen)
-	if err != nil { // what ended, the contexts say
+	if err != nil { // the contexts show what has ended
 		return nil, context.Cause(ctx)
 	}
 	return &edge, context.Cause(ctx)
 }
 
-// tail is a feed that goes on.
+// tail is a feed that continues.
 type tail struct {
 	api     *api
 	c       *gin.Context
 	p       query.Principal
 	ask     query.FeedRequest
-	said    time.Time // when the last progress was
-	failing time.Time // since when no page could be read; zero: the last one was
+	said    time.Time // when the last progress was sent
+	failing time.Time // since when no page could be read; zero: the last one could
 }
 
 // tail sends rows as they become visible. It ends with a line that says how to
-// go on, or is broken off as a stream is.
+// continue, or is broken off like a stream.
 func (a *api) tail(c *gin.Context, p query.Principal, r query.FeedRequest) error {
 	if !c.Request.ProtoAtLeast(1, 1) {
 		return badRequest("A tail needs HTTP/1.1 or later, also between proxies. Ask with wait.")
@@ -173,7 +174,7 @@ func (a *api) tail(c *gin.Context, p query.Principal, r query.FeedRequest) error
 	return nil
 }
 
-// run sends a page and all that come after it.
+// run sends a page and all pages after it.
 func (t *tail) run(page *query.FeedPage) error {
 	ctx := t.c.Request.Context()
 	over := t.over()
@@ -191,7 +192,7 @@ func (t *tail) run(page *query.FeedPage) error {
 			}
 			t.ask.UpTo = edge
 			if t.api.stopping.Err() != nil {
-				continue // with nothing new to give
+				continue // with nothing new to send
 			}
 		}
 		next, err := t.next(ctx, over)
@@ -214,18 +215,20 @@ func (t *tail) run(page *query.FeedPage) error {
 	}
 }
 
-// end says that all up to a page was given, and why no more is.
+// end sends the last line: all rows up to a page were sent, and why the tail
+// ends.
 func (t *tail) end(page *query.FeedPage, reason string) error {
 	return t.say(&wire.Control{Control: wire.ControlEnd, Progress: &page.Progress, Reason: reason})
 }
 
-// tailEnd is when a tail is over at the latest, and why.
+// tailEnd is when a tail must end, and why.
 type tailEnd struct {
 	at  time.Time
 	why string
 }
 
-// over is when its time is up, or its access token about to end.
+// over returns the end of the tail: when its time is up, or its access token is
+// about to expire.
 func (t *tail) over() tailEnd {
 	life := tailLife*4/5 + rand.N(tailLife*2/5)
 	if left := exchangeOf(t.c.Request).hold.Left() - tailMargin; left < life {
@@ -234,7 +237,7 @@ func (t *tail) over() tailEnd {
 	return tailEnd{time.Now().Add(life), endTime}
 }
 
-// reason tells why the tail is over; empty: it is not.
+// reason returns why the tail is over; empty: it is not.
 func (e tailEnd) reason(stopping context.Context) string {
 	switch {
 	case stopping.Err() != nil:
@@ -245,15 +248,16 @@ func (e tailEnd) reason(stopping context.Context) string {
 	return ""
 }
 
-// passes tells whether a read that failed may be made a little later.
+// passes reports whether a failed read may be tried again a little later.
 func passes(err error) bool {
 	kind := fault.KindOf(err)
 	return kind == fault.Unavailable || kind == fault.RateLimited || kind == fault.Timeout
 }
 
-// next reads the next page, and tries for a while where the node cannot. How many
-// tails an account may have is bounded, so that their reads take none of its heavy
-// places, of which the other nodes would have to know each time.
+// next reads the next page, and keeps trying for a while if the node cannot.
+// The number of tails of an account is bounded, so their reads need not take
+// any of its heavy places, which would have to be coordinated with the other
+// nodes each time.
 func (t *tail) next(ctx context.Context, over tailEnd) (*query.FeedPage, error) {
 	for {
 		page, err := t.api.service.Feed(ctx, t.p, t.ask)
@@ -275,8 +279,8 @@ func (t *tail) next(ctx context.Context, over tailEnd) (*query.FeedPage, error) 
 	}
 }
 
-// give sends the rows of a page, and how far it is where there are any or it was
-// not said lately, and gives its room back.
+// give sends the rows of a page, with the progress if there are any rows or it
+// was not sent recently, and releases the page.
 func (t *tail) give(page *query.FeedPage) error {
 	defer page.Rows.Release()
 	t.ask = t.ask.After(page)

@@ -13,21 +13,21 @@ import (
 	"preismon/query/table"
 )
 
-// form is a form in which results are sent.
+// form is a format in which results are sent.
 type form struct {
 	media string // its media type, as Accept names it
-	typed string // the same with parameters, as Content-Type has it
-	// unsaid are parameters that the form has without saying so.
+	typed string // the same with parameters, as in Content-Type
+	// unsaid are parameters that the form has without naming them.
 	unsaid map[string]string
-	// write makes what writes rows in this form; nil: they are sent as JSON.
+	// write creates the writer of rows in this form; nil: they are sent as JSON.
 	write func(w io.Writer, columns []frame.Column, sorted table.Sorting) table.Writer
-	// flat forms take the columns of query.Flat.
+	// flat forms have the columns of query.Flat.
 	flat bool
-	// lines forms are JSON, a row on each line.
+	// lines forms are JSON, with one row per line.
 	lines bool
-	// dense forms are compressed by themselves.
+	// dense forms are already compressed.
 	dense bool
-	// holds is how many bytes the writer of a stream holds at most, about:
+	// holds is about how many bytes the writer of a stream holds at most:
 	// TestEncodersHoldWhatIsCharged measures it.
 	holds int64
 }
@@ -42,19 +42,19 @@ var (
 		return table.Parquet(w, columns, sorted)
 	}}
 
-	// The first is what comes to who does not care, or cares for none of them:
-	// a request that Accept says nothing useful about is answered as one without
-	// it (RFC 9110, section 12.5.1).
+	// The first is the default for clients that accept anything, or none of
+	// them: a request whose Accept is of no use is answered as one without it
+	// (RFC 9110, section 12.5.1).
 	pageForms   = slices.Concat([]*form{&jsonForm, &ndjsonForm, &csvForm}, arrowForms, []*form{&parquetForm})
 	streamForms = slices.Concat([]*form{&ndjsonForm, &csvForm}, arrowForms, []*form{&parquetForm})
 
-	// arrowForms are what readers of Arrow can ask for, by parameters. The first,
-	// which has none, all of them take.
+	// arrowForms are what readers of Arrow can request by parameters. All of
+	// them can read the first, which has none.
 	arrowForms = arrowVariants()
 )
 
 const (
-	dictionariesParam = "dictionaries" // none, or replaced: a later one takes the place of an earlier one
+	dictionariesParam = "dictionaries" // none, or replaced: a later dictionary replaces an earlier one
 	compressionParam  = "compression"  // of the buffers: none, lz4 or zstd
 )
 
@@ -80,7 +80,7 @@ func arrowVariants() (all []*form) {
 	return all
 }
 
-// columns are those of the form, for some groups of fields.
+// columns returns the columns of the form for the included groups of fields.
 func (f *form) columns(include query.Include) []frame.Column {
 	all := query.Columns(include.Fields())
 	if f.flat {
@@ -90,9 +90,9 @@ func (f *form) columns(include query.Include) []frame.Column {
 }
 
 // formOf picks a form by the fields of Accept: the one with the highest weight,
-// the earlier of two alike. The weight of a form is that of the most specific
-// range that it is in. Who names none of them gets the first that a weight of
-// 0 does not refuse.
+// and of equal ones the earlier. The weight of a form is that of the most
+// specific range that contains it. If no range names a form, the result is the
+// first one that no weight of 0 refuses.
 func formOf(accepted []string, forms []*form) *form {
 	ranges := accept.Ranges(accepted)
 	var best, allowed *form // allowed: the first that is not refused by a weight of 0
@@ -114,9 +114,9 @@ func formOf(accepted []string, forms []*form) *form {
 	return cmp.Or(best, allowed, forms[0])
 }
 
-// within tells whether the form is in a range, and how specific that is. A
-// parameter that the form does not have is another form, but for the charset
-// that all text has.
+// within reports whether the form is in a range, and how specific that range
+// is. A parameter that the form does not have means another form, except for
+// the charset, which all text has.
 func (f *form) within(r accept.Range) (specific int, ok bool) {
 	kind, _, _ := strings.Cut(f.media, "/")
 	switch r.Media {

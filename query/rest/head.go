@@ -8,23 +8,22 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// get serves a path for GET, and for HEAD with the same headers: the body is
-// left out by the server.
+// get serves a path for GET, and for HEAD with the same headers: the server
+// omits the body.
 func get(e *gin.Engine, path string, h gin.HandlerFunc) {
 	e.GET(path, h)
 	e.HEAD(path, h)
 }
 
-// isHead tells whether nobody will see the body of the answer.
+// isHead reports whether the client will not get the body of the answer.
 func isHead(c *gin.Context) bool { return c.Request.Method == http.MethodHead }
 
-// takesLimit tells whether an operation gives as many records as it is asked
-// for.
+// takesLimit reports whether an operation accepts a limit of its records.
 func takesLimit(op interface{ Parameters() []string }) bool {
 	return slices.Contains(op.Parameters(), "limit")
 }
 
-// sendHead answers HEAD where the body was not made, so that its length and
+// sendHead answers HEAD when the body was not built, so that its length and
 // what depends on its records are not known.
 func sendHead(c *gin.Context, contentType string) error {
 	c.Writer.Header().Set("Content-Type", contentType)
@@ -33,8 +32,8 @@ func sendHead(c *gin.Context, contentType string) error {
 	return nil
 }
 
-// withoutLength leaves out the length of an answer to HEAD that GET might get
-// compressed, and so with another one.
+// withoutLength omits the length of an answer to HEAD that GET might get
+// compressed, and so with another length.
 func withoutLength(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodHead && strings.ContainsAny(r.Header.Get("Accept-Encoding"), "*z") { // gzip, zstd or any

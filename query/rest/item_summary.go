@@ -10,8 +10,8 @@ import (
 	"preismon/query/wire"
 )
 
-// itemSummary answers with the summary of a product, or, where its rows are asked
-// for, with a stream that the summary is the first line of.
+// itemSummary answers with the summary of a product or, if its rows are
+// requested, with a stream whose first line is the summary.
 func (a *api) itemSummary(c *gin.Context, p query.Principal) error {
 	req, rows, err := wire.DecodeItemSummary(paramsOf(c))
 	switch {
@@ -40,7 +40,8 @@ func (a *api) itemSummary(c *gin.Context, p query.Principal) error {
 	return a.transferred(c, s, func(to query.ResultsStream) error { return history.Stream(c.Request.Context(), to) })
 }
 
-// hasRows tells whether a request is for the summary of a product with its rows.
+// hasRows reports whether a request is for the summary of a product with its
+// rows.
 func hasRows(r *http.Request) bool {
 	return strings.HasSuffix(r.URL.Path, summaryPath) && r.URL.Query().Get("includeRows") == "true"
 }

@@ -7,12 +7,12 @@ import "net/http"
 type Mounted struct {
 	Paths   []string // exact
 	Handler http.Handler
-	// OwnCORS: the handler decides itself which web pages may read it. Else
+	// OwnCORS: the handler decides itself which web pages may read it. Otherwise
 	// those of the allowed origins may.
 	OwnCORS bool
 }
 
-// mount serves the paths of other surfaces, and what is left.
+// mount serves the paths of other surfaces, and passes the others to rest.
 func (a *api) mount(surfaces []Mounted, rest http.Handler, compress func(http.Handler) http.Handler) http.Handler {
 	at := map[string]http.Handler{}
 	for _, s := range surfaces {

@@ -8,25 +8,25 @@ import (
 	"time"
 )
 
-// pace is how fast a client takes an answer. Only the time counts in which it
-// is waited for: a stream that has nothing to send makes no client slow.
+// pace is how fast a client takes an answer. Only time spent waiting for the
+// client counts: a stream that has nothing to send makes no client slow.
 type pace struct {
 	stall time.Duration
 	least int64 // bytes a second
 
-	waited time.Duration // since the last look
+	waited time.Duration // since the last check
 	taken  int64         // in that time
-	rate   int64         // that was too little
+	rate   int64         // at the last check
 	slow   bool
 }
 
 var errSlow = errors.New("the client reads too slowly")
 
-// took notes what was written in a time, and fails when the client took nothing
-// in one stall, or less than it must over one.
+// took records what was written in a time, and fails if the client took nothing
+// during one stall, or less than it must over one.
 func (p *pace) took(bytes int, in time.Duration, err error) error {
 	p.waited, p.taken = p.waited+in, p.taken+int64(bytes)
-	if errors.Is(err, os.ErrDeadlineExceeded) && in >= p.stall*9/10 { // else its read ended otherwise
+	if errors.Is(err, os.ErrDeadlineExceeded) && in >= p.stall*9/10 { // otherwise it ended for another reason
 		p.slow = true
 	}
 	if p.waited >= p.stall {
@@ -40,7 +40,7 @@ func (p *pace) took(bytes int, in time.Duration, err error) error {
 	return err
 }
 
-// logSlow says who was broken off.
+// logSlow logs which reader was broken off.
 func (a *api) logSlow(r *http.Request, x *exchange) {
 	a.log.LogAttrs(r.Context(), slog.LevelWarn, "reader broken off: too slow",
 		slog.String("operation", r.Method+" "+x.route), slog.String("request_id", x.id), slog.String("account", x.account.String()),

@@ -17,7 +17,7 @@ import (
 	"preismon/query/wire"
 )
 
-// fail answers a request with an error, and logs it when it is our fault.
+// fail answers a request with an error, and logs it if it is our fault.
 func (a *api) fail(c *gin.Context, err error) {
 	if u := unsentOf(c.Request); u != nil {
 		u.err = err
@@ -26,7 +26,7 @@ func (a *api) fail(c *gin.Context, err error) {
 	p := wire.ProblemOf(err, a.cfg.BaseURL)
 	switch {
 	case p.Status >= http.StatusInternalServerError && c.Request.Context().Err() != nil:
-		panic(http.ErrAbortHandler) // the client left, which is why it failed
+		panic(http.ErrAbortHandler) // the client left, which caused the failure
 	case p.Status == http.StatusInternalServerError:
 		a.logFailure(c.Request, slog.LevelError, err)
 	case p.Status > http.StatusInternalServerError:
@@ -102,19 +102,19 @@ func send(c *gin.Context, contentType string, body ...[]byte) {
 	c.Writer.WriteHeader(http.StatusOK)
 	for _, part := range body {
 		if _, err := c.Writer.Write(part); err != nil {
-			break // who does not get all of it sees it by the length
+			break // a client that does not get all of it notices by the length
 		}
 	}
 }
 
-// meaning is what the page of a problem's type says.
+// meaning is the page of a problem's type.
 var meaning = template.Must(template.New("problem").Parse(`<h1>{{.Title}}</h1>
 <p class="lead">Status {{.Status}}, code <code>{{.Code}}</code></p>
 <p>{{.Remedy}}</p>
 <p><a href="../docs#errors">All errors</a></p>
 `))
 
-// problemPage tells people what a problem's type means.
+// problemPage explains to people what a problem's type means.
 func (a *api) problemPage(c *gin.Context) error {
 	name := c.Param("code")
 	code := strings.ToUpper(strings.ReplaceAll(name, "-", "_"))

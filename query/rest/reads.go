@@ -14,14 +14,14 @@ import (
 	"preismon/query/wire"
 )
 
-// What JSON has around the rows of a page, for the other forms of one.
+// What JSON has around the rows of a page, for its other forms.
 const (
 	returnedHeader   = "X-Results-Returned"    // paging.returned
 	nextCursorHeader = "X-Results-Next-Cursor" // paging.nextCursor; absent on the last page
 	queryHeader      = "X-Results-Query"       // query, as JSON
 )
 
-// paramsOf takes the parameters of a request.
+// paramsOf returns the parameters of a request.
 func paramsOf(c *gin.Context) *wire.Params {
 	in := wire.FromQuery(c.Request.URL.RawQuery)
 	if orderID, ok := c.Params.Get("orderId"); ok {
@@ -95,7 +95,7 @@ func (a *api) results(c *gin.Context, p query.Principal) error {
 	return a.writeBody(c, body...)
 }
 
-// pageTable is a page in another form than JSON.
+// pageTable is a page in a form other than JSON.
 type pageTable struct {
 	form    *form
 	sort    string
@@ -119,7 +119,7 @@ func (t *pageTable) Bytes() int64 { return int64(t.body.Cap()) }
 // Write implements query.RowTable.
 func (t *pageTable) Write(rows *frame.Batch) error { return t.table.Write(rows) }
 
-// end gives the whole page.
+// end returns the whole page.
 func (t *pageTable) end(page *query.ResultsPage) ([]byte, error) {
 	if !t.form.lines {
 		err := t.table.Close()
@@ -131,8 +131,8 @@ func (t *pageTable) end(page *query.ResultsPage) ([]byte, error) {
 	return t.body.Bytes(), nil
 }
 
-// tablePage sends the rows of a page in another form than JSON. What JSON has
-// around them is in headers; the length shows a transfer that breaks.
+// tablePage sends the rows of a page in a form other than JSON. What JSON has
+// around them is in headers; the length reveals a broken transfer.
 func (a *api) tablePage(c *gin.Context, t *pageTable, page *query.ResultsPage) error {
 	echo, err := wire.Marshal(page.Query)
 	if err != nil {
@@ -152,7 +152,7 @@ func (a *api) tablePage(c *gin.Context, t *pageTable, page *query.ResultsPage) e
 	return nil
 }
 
-// sendTable sends the records of a page, and tells how to go on.
+// sendTable sends the records of a page, with headers for the next one.
 func sendTable(c *gin.Context, f *form, body []byte, returned int, next string) {
 	h := c.Writer.Header()
 	h.Set(returnedHeader, strconv.Itoa(returned))

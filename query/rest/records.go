@@ -12,15 +12,15 @@ import (
 	"preismon/query/wire"
 )
 
-// recordBatch is how many records of /ext/v1 are a batch of a table: no page
+// recordBatch is how many records of /ext/v1 form a batch of a table: no page
 // has more.
 const recordBatch = query.MaxResultsLimit
 
-// records answers with records, in the form that is asked for.
+// records answers with records, in the form that is requested.
 func (a *api) records(c *gin.Context, p query.Principal, read wire.Read, body []byte) error {
 	c.Writer.Header().Add("Vary", "Accept")
 	in := paramsOf(c)
-	short := isHead(c) && takesLimit(read) // fewer records are read than GET answers with
+	short := isHead(c) && takesLimit(read) // fewer records are read than GET returns
 	if short {
 		in.One(query.MaxResultsLimit)
 	}
@@ -52,8 +52,8 @@ func (a *api) records(c *gin.Context, p query.Principal, read wire.Read, body []
 	return a.writeBody(c, pieces...)
 }
 
-// recordTable sends the records alone; what JSON has around them is in headers.
-// Short: without the records, of which not all were read.
+// recordTable sends only the records; what JSON has around them is in headers.
+// Short: without the records, since not all were read.
 func (a *api) recordTable(c *gin.Context, f *form, answer *wire.Records, short bool) error {
 	echo, err := wire.Marshal(answer.Query)
 	if err != nil {
@@ -79,10 +79,10 @@ func (a *api) recordTable(c *gin.Context, f *form, answer *wire.Records, short b
 	return nil
 }
 
-// recordsAs are the records in a form.
+// recordsAs returns the records in a form.
 func (a *api) recordsAs(c *gin.Context, f *form, answer *wire.Records) (*bytes.Buffer, error) {
 	joined := bytes.Join(answer.Rows, nil)
-	giveBack, err := a.service.Hold(c.Request.Context(), 2*int64(len(joined))) // these, and the table in the making
+	giveBack, err := a.service.Hold(c.Request.Context(), 2*int64(len(joined))) // for these, and for the table being built
 	if err != nil {
 		return nil, err
 	}

@@ -1,12 +1,13 @@
 // Package rest serves the query service over HTTP: routes, decoding of
-// requests, the forms of answers, problem details, streams. It has no rule of the domain;
-// those are in package query, and its handlers only translate.
+// requests, the forms of answers, problem details, streams. It contains no
+// rules of the domain; those are in package query, and its handlers only
+// translate.
 //
-// A handler returns an error or writes a complete answer; one table turns
-// errors into statuses and one function writes them. A 2xx is complete: what
-// fails after its first byte breaks the transfer, so that no client takes a
-// part for the whole. contracts/openapi describes everything that is served
-// under /v1 and /healthz.
+// A handler returns an error or writes a complete answer; one table maps errors
+// to statuses and one function writes them. A 2xx is complete: a failure after
+// its first byte breaks the transfer, so that no client takes a part for the
+// whole. contracts/openapi describes everything that is served under /v1 and
+// /healthz.
 package rest
 
 import (
@@ -33,9 +34,9 @@ import (
 	"preismon/query/wire"
 )
 
-// Config says how the surface is reached and what it limits.
+// Config is how the surface is reached and what it limits.
 type Config struct {
-	// BaseURL is where clients reach the service, without a slash at its end.
+	// BaseURL is where clients reach the service, without a slash at the end.
 	BaseURL string
 	// Build is the version of the running program.
 	Build string
@@ -47,29 +48,29 @@ type Config struct {
 	// MaxBodyBytes bounds a request body, MaxResponseBytes a JSON response.
 	MaxBodyBytes     int64
 	MaxResponseBytes int
-	// Stall is how long a client may take nothing of an answer, or send
-	// nothing of a body, before its connection is broken.
+	// Stall is how long a client may take nothing of an answer, or send nothing
+	// of a body, before its connection is broken.
 	Stall time.Duration
 	// MinRate is how many bytes a second a client must take at least, over one
-	// Stall in which it is waited for, before its connection is broken.
+	// Stall spent waiting for it; otherwise its connection is broken.
 	MinRate int64
-	// Patience is how long a tail waits for a node that has no room or no tables,
-	// before it ends.
+	// Patience is how long a tail waits for a node that has no room or no
+	// tables, before it ends.
 	Patience time.Duration
-	// ContinueTraces goes on with the trace that a request says it is part of,
-	// kept or not as decided there; only behind a proxy that sets or removes
-	// traceparent itself. Else every request begins a trace of its own.
+	// ContinueTraces continues the trace that a request claims to be part of,
+	// kept or not as decided there; use it only behind a proxy that sets or
+	// removes traceparent itself. Otherwise every request begins its own trace.
 	ContinueTraces bool
-	// AccessLevel is at which level each request is logged; default Info.
+	// AccessLevel is the level at which each request is logged; default Info.
 	AccessLevel slog.Level
 }
 
-// Defaults gives the published limits; BaseURL and Build stay empty.
+// Defaults returns the published limits; BaseURL and Build stay empty.
 func Defaults() Config {
 	return Config{MaxBodyBytes: 64 << 10, MaxResponseBytes: 64 << 20, Stall: time.Minute, MinRate: 10 << 10, Patience: 10 * time.Second}
 }
 
-// Validate names every fault of the configuration.
+// Validate reports every fault of the configuration.
 func (c Config) Validate() error {
 	var f contracts.Faults
 	u, err := url.Parse(c.BaseURL)
@@ -94,7 +95,7 @@ func (c Config) Validate() error {
 
 func isWeb(u *url.URL) bool { return (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" }
 
-// Deps are what the surface translates to.
+// Deps are what the surface depends on.
 type Deps struct {
 	Service *query.Service
 	Auth    *auth.Authority
@@ -102,10 +103,10 @@ type Deps struct {
 	Now     func() time.Time
 	// Mounted are other surfaces, behind the same edge.
 	Mounted []Mounted
-	// Serving is told of every request that begins, and what it gives, of its
-	// end; nil: nobody is told. Called side by side.
+	// Serving is called at the beginning of every request, and the function it
+	// returns at its end; nil: no reports. It may be called concurrently.
 	Serving func() func(Served)
-	// Tracer makes the spans of requests; nil: there are none.
+	// Tracer creates the spans of requests; nil: there are none.
 	Tracer trace.Tracer
 }
 
@@ -129,7 +130,7 @@ const (
 	downloadPath = "/history/download" // after the exports or imports of an order
 )
 
-// New makes the surface. It starts nothing.
+// New builds the surface. It starts nothing.
 func New(cfg Config, deps Deps) (*Surface, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -157,9 +158,9 @@ func New(cfg Config, deps Deps) (*Surface, error) {
 	engine := a.routes()
 	compressed := compress(engine)
 	split := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// The stream compresses by itself: rows must not wait for a full buffer,
-		// as those of a tail must not.
-		// Files go as they are, for their length, their hash and their ranges.
+		// Streams compress by themselves, because their rows, like those of a
+		// tail, must not wait for a full buffer. Files are sent unchanged, for
+		// their length, their hash and their ranges.
 		if r.URL.Path == streamPath || hasRows(r) || follows(r) || strings.HasSuffix(r.URL.Path, downloadPath) {
 			engine.ServeHTTP(w, r)
 			return
@@ -208,7 +209,7 @@ func (a *api) routes() *gin.Engine {
 	return e
 }
 
-// handler answers a request or returns why not.
+// handler answers a request or returns why it cannot.
 type handler func(c *gin.Context) error
 
 // reader is a handler that knows its caller.
@@ -224,8 +225,8 @@ func (a *api) handle(h handler) gin.HandlerFunc {
 	}
 }
 
-// guard turns a panic into a problem, or breaks the transfer when an answer
-// has begun.
+// guard turns a panic into a problem, or breaks the transfer if an answer has
+// begun.
 func (a *api) guard(c *gin.Context) {
 	defer func() {
 		v := recover()
@@ -251,7 +252,7 @@ func (a *api) panicked(w http.ResponseWriter, r *http.Request, v any) {
 	a.write(w, p)
 }
 
-// underContract tells whether rate-limit headers stand on answers of a path.
+// underContract reports whether answers of a path have rate-limit headers.
 func underContract(path string) bool {
 	path = strings.TrimPrefix(path, "/ext")
 	return path == "/v1" || strings.HasPrefix(path, "/v1/")
@@ -294,8 +295,8 @@ func (a *api) health(c *gin.Context) error {
 	return a.writeJSON(c, health{Status: "ok", ContractVersion: openapi.Version, Build: a.cfg.Build})
 }
 
-// cors lets pages of the allowed origins read answers. Every answer varies
-// by Origin, also those to none.
+// cors lets pages of the allowed origins read answers. Every answer varies by
+// Origin, including those to none of them.
 func (a *api) cors() *cors.Cors {
 	return cors.New(cors.Options{
 		AllowOriginFunc: func(origin string) bool { return slices.Contains(a.cfg.AllowedOrigins, origin) },
@@ -310,12 +311,12 @@ func (a *api) cors() *cors.Cors {
 	})
 }
 
-// NewServer makes the server for a handler: bounded headers, and no limit on
-// how long an answer takes as a whole.
+// NewServer builds the server for a handler: bounded headers, and no limit on
+// how long a whole answer takes.
 func NewServer(h http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler: h,
-		// OPTIONS * goes through the edge, as everything does.
+		// OPTIONS * goes through the edge, like everything else.
 		DisableGeneralOptionsHandler: true,
 		ConnContext:                  withConn,
 		ReadHeaderTimeout:            10 * time.Second,

@@ -28,13 +28,14 @@ const (
 	remainingHeader = "X-RateLimit-Remaining"
 	resetHeader     = "X-RateLimit-Reset"
 
-	// Of draft-ietf-httpapi-ratelimit-headers.
+	// From draft-ietf-httpapi-ratelimit-headers.
 	policyField = "RateLimit-Policy"
 	quotaField  = "RateLimit"
 )
 
 func setQuota(h http.Header, q auth.Quota) {
-	// Set would spell them X-Ratelimit-...; the contract's own spelling is kept.
+	// Set would spell them X-Ratelimit-...; this keeps the contract's own
+	// spelling.
 	h[limitHeader] = []string{strconv.Itoa(q.Limit)}
 	h[remainingHeader] = []string{strconv.Itoa(q.Remaining)}
 	h[resetHeader] = []string{strconv.FormatInt(q.Reset.Add(time.Second-1).Unix(), 10)}
@@ -42,10 +43,11 @@ func setQuota(h http.Header, q auth.Quota) {
 	h[quotaField] = []string{fmt.Sprintf("%q;r=%d;t=%d", q.Policy, q.Remaining, seconds(q.Wait))}
 }
 
-// seconds rounds up: who waits as long has waited long enough.
+// seconds rounds up, so that a client that waits this long has waited long
+// enough.
 func seconds(d time.Duration) int64 { return max(0, int64((d+time.Second-1)/time.Second)) }
 
-// bearer takes the token out of a request.
+// bearer returns the token of a request.
 func bearer(r *http.Request) (string, error) {
 	scheme, token := auth.Credential(r)
 	switch scheme {
@@ -57,8 +59,8 @@ func bearer(r *http.Request) (string, error) {
 	return "", auth.TokenMissing()
 }
 
-// caller finds out who sends a request and counts it: for its account, or
-// for its address when the account is not known.
+// caller identifies the sender of a request and counts the request: for its
+// account, or for its address if the account is not known.
 func (a *api) caller(c *gin.Context) (*auth.Token, error) {
 	token, err := func() (*auth.Token, error) {
 		raw, err := bearer(c.Request)
@@ -81,13 +83,14 @@ func (a *api) caller(c *gin.Context) (*auth.Token, error) {
 	return token, err
 }
 
-// reads lets a handler in only with a valid token. A body is read past: it
-// has no meaning, and no harm below the limit.
+// reads calls a handler only with a valid token. A body is read and ignored: it
+// has no meaning, and does no harm below the limit.
 func (a *api) reads(next reader) handler {
 	return a.readsBody(a.cfg.MaxBodyBytes, func(c *gin.Context, p query.Principal, _ []byte) error { return next(c, p) })
 }
 
-// readsBody is reads for a handler that takes a body of at most so many bytes.
+// readsBody is reads for a handler that accepts a body of at most the given
+// size.
 func (a *api) readsBody(most int64, next func(c *gin.Context, p query.Principal, body []byte) error) handler {
 	return func(c *gin.Context) error {
 		token, err := a.caller(c)
@@ -103,8 +106,8 @@ func (a *api) readsBody(most int64, next func(c *gin.Context, p query.Principal,
 	}
 }
 
-// heavy bounds how many of a caller's reads run at the same time, and says so
-// beside the other limit.
+// heavy bounds how many of a caller's reads run at the same time, and reports
+// that alongside the other limit.
 func (a *api) heavy(next reader) reader {
 	return func(c *gin.Context, p query.Principal) error {
 		release, err := a.throttle.Heavy(p.Account)
@@ -120,7 +123,7 @@ func (a *api) heavy(next reader) reader {
 	}
 }
 
-// body reads a whole request body within the limit of bytes and of time.
+// body reads a whole request body within the limits of size and time.
 func (a *api) body(c *gin.Context) ([]byte, error) { return a.bodyWithin(c, a.cfg.MaxBodyBytes) }
 
 func (a *api) bodyWithin(c *gin.Context, most int64) ([]byte, error) {
@@ -144,7 +147,7 @@ func (a *api) bodyWithin(c *gin.Context, most int64) ([]byte, error) {
 	if int64(len(body)) > most {
 		return nil, tooLarge(int64(len(body)))
 	}
-	_ = exchangeOf(r).control.SetReadDeadline(time.Time{}) // what the edge set ends with the body
+	_ = exchangeOf(r).control.SetReadDeadline(time.Time{}) // the edge set it for the body only
 	return body, nil
 }
 
@@ -154,7 +157,7 @@ type tokenResponse struct {
 	ExpiresIn   int64  `json:"expiresIn"`
 }
 
-// token logs in. A request that is no login counts for its address alone.
+// token logs in. A request that is not a login counts only for its address.
 func (a *api) token(c *gin.Context) error {
 	address := a.cfg.TrustedProxies.Client(c.Request)
 	login, err := a.decodeLogin(c)
@@ -186,7 +189,7 @@ func badRequest(format string, args ...any) error {
 	return fault.New(fault.Invalid, query.CodeValidation, format, args...)
 }
 
-// decodeLogin takes exactly one JSON object with exactly the two texts.
+// decodeLogin accepts exactly one JSON object with exactly the two texts.
 func (a *api) decodeLogin(c *gin.Context) (auth.Login, error) {
 	body, err := a.body(c)
 	if err != nil {
@@ -229,7 +232,7 @@ func isJSON(c *gin.Context, body []byte) error {
 	return nil
 }
 
-// textMembers reads one JSON object of texts, each named once.
+// textMembers reads one JSON object of texts, with no name given twice.
 func textMembers(body []byte) (map[string]string, error) {
 	texts := map[string]string{}
 	err := strictjson.Members(body, func(name string, value json.RawMessage) error {
@@ -257,7 +260,7 @@ type logoutResponse struct {
 }
 
 // logout revokes the token it is sent with. When revocations cannot be read
-// they cannot be written either, so that is the failure it reports.
+// they cannot be written either, so it reports that failure.
 func (a *api) logout(c *gin.Context) error {
 	token, err := a.caller(c)
 	switch {

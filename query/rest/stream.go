@@ -47,13 +47,13 @@ func (a *api) stream(c *gin.Context, p query.Principal) error {
 	return err
 }
 
-// transfer makes the answer of a stream in the form that is asked for.
+// transfer prepares the answer of a stream in the form that is requested.
 func (a *api) transfer(c *gin.Context, forms []*form) (*transfer, error) {
 	c.Writer.Header().Add("Vary", "Accept")
 	c.Writer.Header().Add("Vary", "Accept-Encoding")
 	if !c.Request.ProtoAtLeast(1, 1) {
-		// The end of such an answer is the end of its connection, so a
-		// broken stream would look complete. Proxies do this by default.
+		// The end of such an answer is the end of its connection, so a broken
+		// stream would look complete. Proxies do this by default.
 		return nil, badRequest("The stream needs HTTP/1.1 or later, also between proxies.")
 	}
 	s := &transfer{w: c.Writer, good: exchangeOf(c.Request).hold.Err, work: a.service.Admission().Work, form: formOf(c.Request.Header.Values("Accept"), forms)}
@@ -71,7 +71,8 @@ func (a *api) transfer(c *gin.Context, forms []*form) (*transfer, error) {
 	return s, nil
 }
 
-// transferred sends what a read gives. An error from it was not sent yet.
+// transferred sends what a read returns. An error that it returns has not been
+// sent yet.
 func (a *api) transferred(c *gin.Context, s *transfer, read func(query.ResultsStream) error) error {
 	defer s.discard()
 	var to query.ResultsStream = s
@@ -95,16 +96,16 @@ func (a *api) transferred(c *gin.Context, s *transfer, read func(query.ResultsSt
 	panic(http.ErrAbortHandler)
 }
 
-// encoder is a compressor that can push out what it holds.
+// encoder is a compressor that can flush what it holds.
 type encoder interface {
 	io.WriteCloser
 	Flush() error
 	Reset(w io.Writer)
 }
 
-// Encoders of one request at a time. The window of zstd stays far below the
-// 8 MiB that every client must accept (RFC 9659): an encoder has twice of it,
-// for as long as its client likes.
+// encoders are each used by one request at a time. The window of zstd stays far
+// below the 8 MiB that every client must accept (RFC 9659): an encoder holds
+// twice its window for as long as the transfer to its client lasts.
 var encoders = map[string]*sync.Pool{
 	"gzip": {New: func() any {
 		e, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
@@ -124,8 +125,8 @@ var encoders = map[string]*sync.Pool{
 }
 
 // transfer is the answer of a stream. It sends the first rows at once and then
-// whatever there is every so often, on a timer, so that rows never wait for a
-// buffer to fill. Unless finish was called nothing ends properly: neither the
+// whatever there is at intervals, on a timer, so that rows never wait for a
+// buffer to fill. Unless finish was called, nothing ends properly: neither the
 // table, nor the compressed data, nor, once the handler panics, the transfer.
 type transfer struct {
 	w       gin.ResponseWriter
@@ -136,15 +137,15 @@ type transfer struct {
 	coding  string       // gzip, zstd, or none
 	good    func() error // whether anything may be sent
 	started bool
-	changes *string // the token of the feed that goes on; nil: none is wanted
-	bare    bool    // without trailers: the last chunk alone proves that it is whole
+	changes *string // the token for continuing with the feed; nil: none was requested
+	bare    bool    // without trailers: only the last chunk proves that it is complete
 
-	mu      sync.Mutex // the timer flushes beside the handler
+	mu      sync.Mutex // the timer flushes concurrently with the handler
 	enc     encoder
-	table   table.Writer // nil: lines go as they are
-	out     bytes.Buffer // made and not sent
+	table   table.Writer // nil: lines are sent as they are
+	out     bytes.Buffer // built and not yet sent
 	rows    int64
-	held    bool // something is not flushed
+	held    bool // something has not been flushed
 	flushed time.Time
 	timer   *time.Timer
 	over    bool
@@ -152,7 +153,7 @@ type transfer struct {
 }
 
 // What an encoder holds, as TestEncodersHoldWhatIsCharged measures it, and what
-// it, or a table in the making, has put out.
+// it, or a table being built, has written.
 const (
 	codingBytes = 1100 << 10
 	outBytes    = 64 << 10
@@ -205,7 +206,7 @@ func (s *transfer) Start(scope string) error {
 	return s.Lines(s.first, 0)
 }
 
-// to is where a table goes, maybe to be compressed.
+// to returns where a table is written, possibly to be compressed.
 func (s *transfer) to() io.Writer {
 	if s.enc != nil {
 		return s.enc
@@ -228,7 +229,7 @@ func (s *transfer) Lines(lines []byte, rows int) error {
 	return s.sent(rows)
 }
 
-// sent counts rows and sees that they are flushed.
+// sent counts rows and makes sure that they are flushed.
 func (s *transfer) sent(rows int) error {
 	if s.err != nil {
 		return s.err
@@ -269,7 +270,7 @@ func (s tableTransfer) Send(rows int) error {
 	return s.sent(rows)
 }
 
-// push sends what was made.
+// push sends what was built.
 func (s *transfer) push() error {
 	if s.out.Len() == 0 {
 		return nil
@@ -279,8 +280,8 @@ func (s *transfer) push() error {
 	return err
 }
 
-// make writes a table, or compresses, when a processor is free, and sends what comes out
-// after it: a client that is slow keeps nobody else's stream waiting.
+// make writes a table, or compresses, when a processor is free, and sends the
+// output afterwards: a slow client keeps no other stream waiting.
 func (s *transfer) make(work func() error) error {
 	if err := s.work(work); err != nil {
 		return err
@@ -307,7 +308,7 @@ func (s *transfer) flush() {
 	s.w.Flush()
 }
 
-// finish ends a stream that is complete, and says so.
+// finish ends a complete stream, and marks it as complete.
 func (s *transfer) finish() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -343,7 +344,7 @@ func (s *transfer) finish() error {
 	return nil
 }
 
-// discard lets the encoder go without an end to what it wrote.
+// discard releases the encoder without ending what it wrote.
 func (s *transfer) discard() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,11 +10,11 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// begin begins the span of a request, when there is a tracer. What a caller
-// says in traceparent (W3C Trace Context) is not believed: the span begins a
-// trace of its own, which has the caller's as a link, and whether it is kept
-// is decided here. Only with ContinueTraces does it go on with the caller's
-// trace and the decision made there. A malformed header counts as none.
+// begin starts the span of a request, if there is a tracer. A caller's
+// traceparent (W3C Trace Context) is not trusted: the span begins its own
+// trace, with the caller's as a link, and whether it is kept is decided here.
+// Only with ContinueTraces does it continue the caller's trace and the decision
+// made there. A malformed header is ignored.
 func (a *api) begin(ctx context.Context, r *http.Request, x *exchange) context.Context {
 	if a.tracer == nil {
 		return ctx
@@ -25,7 +25,7 @@ func (a *api) begin(ctx context.Context, r *http.Request, x *exchange) context.C
 		ctx = trace.ContextWithRemoteSpanContext(ctx, caller)
 	} else if caller.IsValid() {
 		options = append(options, trace.WithLinks(trace.Link{
-			// Nothing of it but its ids: no state, and no wish to be kept.
+			// Only its ids: not its state, and not its request to be kept.
 			SpanContext: trace.NewSpanContext(trace.SpanContextConfig{TraceID: caller.TraceID(), SpanID: caller.SpanID(), Remote: true}),
 		}))
 	}
@@ -33,7 +33,7 @@ func (a *api) begin(ctx context.Context, r *http.Request, x *exchange) context.C
 	return ctx
 }
 
-// callerOf is the span that a caller says it is in.
+// callerOf returns the span that a caller claims to be in.
 func callerOf(r *http.Request) trace.SpanContext {
 	if len(r.Header.Values("Traceparent")) != 1 {
 		return trace.SpanContext{}
@@ -41,7 +41,7 @@ func callerOf(r *http.Request) trace.SpanContext {
 	return trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), propagation.HeaderCarrier(r.Header)))
 }
 
-// end ends the span by what was served.
+// end ends the span with what was served.
 func (x *exchange) end(s Served) {
 	if x.span == nil {
 		return
@@ -58,7 +58,8 @@ func (x *exchange) end(s Served) {
 	x.span.End()
 }
 
-// traceID is the id of the request's trace, empty when it has none.
+// traceID returns the id of the request's trace; empty: it has none that is
+// kept.
 func (x *exchange) traceID() string {
 	if x.span == nil || !x.span.SpanContext().IsSampled() {
 		return ""

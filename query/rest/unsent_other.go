@@ -4,5 +4,5 @@ package rest
 
 import "net"
 
-// boundUnsent leaves the connection as it is.
+// boundUnsent leaves the connection unchanged.
 func boundUnsent(net.Conn) {}

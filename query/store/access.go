@@ -10,13 +10,13 @@ import (
 	"preismon/query/cache"
 )
 
-// accounts remembers what accounts may do. What is remembered at a snapshot is
-// right as long as that is the one of now, which each request asks for. Of
-// another snapshot it tells whose account it was, so that the mandate's scope is
-// asked for beside the account, not after it, and decides nothing.
+// accounts remembers what accounts may do. An entry is right as long as its
+// snapshot is the current one, which each request checks. An entry of another
+// snapshot only shows which mandate the account had, so that the mandate's
+// scope is read together with the account, not after it; it decides nothing.
 type accounts struct {
 	*cache.Cache[contracts.AccountID, remembered]
-	right, wrong, unknown atomic.Uint64 // what asking for that mandate brought
+	right, wrong, unknown atomic.Uint64 // how often that mandate was right, wrong or not known
 }
 
 type remembered struct {
@@ -35,8 +35,8 @@ func newAccounts(bytes int64) *accounts {
 	})}
 }
 
-// Access implements query.Store. It asks how far the tables are, and for the
-// rest where that changed; all that ask at once share their statements.
+// Access implements query.Store. It checks how far the tables are, and reads
+// the rest only if that has changed; concurrent calls share their statements.
 func (s *Store) Access(ctx context.Context, account contracts.AccountID) (*query.Access, error) {
 	now, err := s.moments.ask(ctx, struct{}{})
 	if err != nil {
@@ -47,7 +47,7 @@ func (s *Store) Access(ctx context.Context, account contracts.AccountID) (*query
 		if known.access, err = s.access(ctx, account, known.access.Visibility.Mandate); err != nil {
 			return nil, err
 		}
-		known.snapshot = now.snapshot // which was there before what was read then
+		known.snapshot = now.snapshot // read before the access, so never newer than it
 		known.access.Visibility.Snapshot = now.snapshot
 		s.accounts.Put(account, known)
 	}
@@ -55,8 +55,8 @@ func (s *Store) Access(ctx context.Context, account contracts.AccountID) (*query
 	return &known.access, nil
 }
 
-// access reads what an account may do, which was of a mandate when it was last
-// read; 0: it was not.
+// access reads what an account may do. last is the mandate that it belonged to
+// when it was last read; 0: not known.
 func (s *Store) access(ctx context.Context, account contracts.AccountID, last contracts.MandateID) (none query.Access, err error) {
 	for {
 		st, err := s.states.ask(ctx, who{account, last})
@@ -86,13 +86,13 @@ func (s *Store) access(ctx context.Context, account contracts.AccountID, last co
 	}
 }
 
-// Watermark reads how far every table is complete, as of now.
+// Watermark reads the position up to which every table is complete now.
 func (s *Store) Watermark(ctx context.Context) (query.Watermark, error) {
 	now, err := s.moments.ask(ctx, struct{}{})
 	return now.watermark, err
 }
 
-// Snapshot tells how far the catalogue is applied and what is in force, as of now.
+// Snapshot returns how far the catalogue is applied and what is in force now.
 func (s *Store) Snapshot(ctx context.Context) (query.Snapshot, error) {
 	now, err := s.moments.ask(ctx, struct{}{})
 	return now.snapshot, err

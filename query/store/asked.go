@@ -20,39 +20,39 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Asked tells of one statement, when it has ended.
+// Asked describes one statement that has ended.
 type Asked struct {
 	Statement string // the name of its file under sql/, without .sql
 	Took      time.Duration
 	Rows      uint64 // read by ClickHouse from its tables
 	Bytes     uint64 // uncompressed, read with them
-	Err       error  // as the reader gets it
+	Err       error  // as returned to the reader
 }
 
-// Statements gives the names of all statements.
+// Statements returns the names of all statements.
 func Statements() []string {
 	files, err := sqlFiles.ReadDir("sql")
 	if err != nil {
-		panic(err) // embedded
+		panic(err) // cannot fail: the files are embedded
 	}
 	all := make([]string, 0, len(files))
 	for _, f := range files {
-		if !parse.IsEmptyTree(templates.Lookup(f.Name()).Root) { // else it holds parts of others
+		if !parse.IsEmptyTree(templates.Lookup(f.Name()).Root) { // otherwise it holds only parts of others
 			all = append(all, nameOf(f.Name()))
 		}
 	}
 	return all
 }
 
-// Stats tells what a Store's memory was worth so far.
+// Stats is how well a Store's memory has worked so far.
 type Stats struct {
 	Mandate struct {
 		Right, Wrong, Unknown uint64 // reads of an account whose mandate was remembered, was another, was not
 	}
-	Accounts cache.Stats // of what accounts may do
+	Accounts cache.Stats // for what accounts may do
 }
 
-// Stats gives the figures.
+// Stats returns the figures.
 func (s *Store) Stats() (st Stats) {
 	m := s.accounts
 	st.Mandate.Right, st.Mandate.Wrong, st.Mandate.Unknown = m.right.Load(), m.wrong.Load(), m.unknown.Load()
@@ -60,7 +60,7 @@ func (s *Store) Stats() (st Stats) {
 	return st
 }
 
-// asking is a statement under way.
+// asking is a running statement.
 type asking struct {
 	store     *Store
 	statement string
@@ -68,12 +68,13 @@ type asking struct {
 	began     time.Time
 	span      trace.Span
 
-	rows, bytes atomic.Uint64 // clickhouse-go tells them from a goroutine of its own
+	rows, bytes atomic.Uint64 // clickhouse-go reports them from a goroutine of its own
 }
 
 // ask gives a statement its query id and, within a trace, its span. The id
 // begins with q-, so that no request can name a statement of a projector, and
-// ends in a number of this process: two of one id are not allowed at once.
+// ends with a number that only this process uses: two running statements must
+// not have the same id.
 func (s *Store) ask(ctx context.Context, st statement) (context.Context, *asking) {
 	id := "q-"
 	if request := query.RequestID(ctx); request != "" {
@@ -84,7 +85,7 @@ func (s *Store) ask(ctx context.Context, st statement) (context.Context, *asking
 		id: id + s.life + strconv.FormatUint(s.asked.Add(1), 10),
 	}
 	if !a.span.IsRecording() {
-		if a.span.SpanContext().IsValid() { // of a trace that is not kept, there neither
+		if a.span.SpanContext().IsValid() { // if the trace is not recorded here, ClickHouse must not record it either
 			ctx = trace.ContextWithSpanContext(ctx, trace.SpanContext{})
 		}
 		a.span = nil
@@ -97,8 +98,8 @@ func (s *Store) ask(ctx context.Context, st statement) (context.Context, *asking
 	return ctx, a
 }
 
-// end tells of the statement and adds the id that finds it in ClickHouse's
-// logs to its error.
+// end reports the statement and adds to its error the id that finds it in
+// ClickHouse's logs.
 func (a *asking) end(err error) error {
 	if err != nil {
 		err = fmt.Errorf("%s (query id %s): %w", a.statement, a.id, err)
@@ -122,7 +123,7 @@ func (a *asking) progress(rows, bytes uint64) {
 	a.bytes.Add(bytes)
 }
 
-// context carries what clickhouse-go takes by it.
+// context returns a context with the options that clickhouse-go reads from it.
 func (a *asking) context(ctx context.Context, st statement) context.Context {
 	set := clickhouse.Settings{}
 	for _, s := range st.settings {
@@ -132,7 +133,8 @@ func (a *asking) context(ctx context.Context, st statement) context.Context {
 		clickhouse.WithSpan(trace.SpanContextFromContext(ctx)), clickhouse.WithProgress(func(p *clickhouse.Progress) { a.progress(p.Rows, p.Bytes) }))
 }
 
-// native is the statement for ch-go, which takes the span from its context.
+// native returns the statement for ch-go, which takes the span from its
+// context.
 func (a *asking) native(st statement) ch.Query {
 	return ch.Query{
 		QueryID: a.id, Body: st.text, Parameters: st.params.native(), Settings: st.settings,

@@ -45,7 +45,7 @@ func rows[T any](ctx context.Context, s *Store, st statement, scan func(driver.R
 	return all, asked.end(err)
 }
 
-// row runs a statement that gives exactly one row.
+// row runs a statement that returns exactly one row.
 func row(ctx context.Context, s *Store, st statement, dest ...any) error {
 	end, err := s.node.Records(ctx)
 	if err != nil {
@@ -70,9 +70,9 @@ type Credentials struct {
 	Disabled       bool
 }
 
-// ByLogin finds the account of a login identifier, the one that is not
-// disabled where there are several; a NotFound fault where there is none, or
-// more than one of these.
+// ByLogin finds the account with a login identifier: if several have it, the
+// only one that is not disabled. It returns a NotFound fault if there is no
+// such account.
 func (s *Store) ByLogin(ctx context.Context, login string) (Credentials, error) {
 	p := params{}
 	p.text("login", login)
@@ -91,8 +91,8 @@ func (s *Store) ByLogin(ctx context.Context, login string) (Credentials, error) 
 	return found[0], nil
 }
 
-// Active gives those of some accounts that exist and are neither disabled nor
-// administrative.
+// Active returns those of the given accounts that exist and are neither
+// disabled nor administrative.
 func (s *Store) Active(ctx context.Context, accounts []contracts.AccountID) ([]contracts.AccountID, error) {
 	p := params{}
 	uints(p, "accounts", accounts)
@@ -121,7 +121,8 @@ func scanSite(r driver.Rows) (site contracts.Site, err error) {
 	return site, err
 }
 
-// ofItems binds what the enrichments have in common.
+// ofItems builds a statement of the enrichments, with the values they have in
+// common.
 func ofItems(file string, n shards, v query.Visibility, items []contracts.ItemID) statement {
 	p := params{}
 	sc := visible(p, v, query.Selectors{})

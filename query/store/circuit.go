@@ -21,13 +21,14 @@ const (
 	probePause      = 200 * time.Millisecond
 	probeLimit      = 2 * time.Second
 
-	retryAfter = 5 * time.Second // what callers are told while ClickHouse is away
+	retryAfter = 5 * time.Second // what callers are told to wait while ClickHouse is away
 )
 
 // circuit keeps statements from waiting for a ClickHouse that is away: after
-// some connections in a row were lost or could not be made, statements are
-// refused at once, until a connection can be made again. Callers are no
-// probes: one in the background looks, and only while ClickHouse is away.
+// several consecutive connections were lost or could not be made, statements
+// are refused at once, until a connection can be made again. Callers'
+// statements are not used as probes: one probe runs in the background, only
+// while ClickHouse is away.
 type circuit struct {
 	probe func(context.Context) error
 	gate  gate
@@ -42,7 +43,7 @@ type circuit struct {
 
 var errAway = errors.New("clickhouse is away; a probe runs")
 
-// guard runs a statement unless ClickHouse is away, and gives its error a kind.
+// guard runs a statement unless ClickHouse is away, and classifies its error.
 func (c *circuit) guard(ctx context.Context, statement func() error) error {
 	c.mu.Lock()
 	away := c.away
@@ -54,16 +55,16 @@ func (c *circuit) guard(ctx context.Context, statement func() error) error {
 	if err == nil {
 		err = statement()
 	}
-	if err != nil && over(ctx) { // says nothing about ClickHouse
+	if err != nil && over(ctx) { // the error shows nothing about ClickHouse
 		return kind(errors.Join(cmp.Or(context.Cause(ctx), context.DeadlineExceeded), err))
 	}
-	if c.note(err); lost(err) { // also a dial that ran out of its own time
+	if c.note(err); lost(err) { // also a dial that timed out by itself
 		return unavailable(err)
 	}
 	return kind(err)
 }
 
-// note counts what became of a statement that its caller did not end.
+// note counts the outcome of a statement that its caller did not end.
 func (c *circuit) note(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -92,7 +93,7 @@ func (c *circuit) await(ctx context.Context) {
 		limited, cancel := context.WithTimeout(ctx, probeLimit)
 		err := c.probe(limited)
 		cancel()
-		if !lost(err) { // also an exception is an answer
+		if !lost(err) { // an exception is an answer, too
 			break
 		}
 	}
@@ -113,8 +114,9 @@ func (c *circuit) close() {
 	c.probing.Wait()
 }
 
-// lost tells whether the error of a statement that its caller did not end says
-// that a connection was lost or could not be made, and not what a server answered.
+// lost reports whether the error of a statement that its caller did not end
+// means that a connection was lost or could not be made, rather than that the
+// server answered.
 func lost(err error) bool {
 	var network net.Error
 	return err != nil && exceptionCode(err) == 0 && !errors.Is(err, context.Canceled) && !errors.Is(err, clickhouse.ErrAcquireConnTimeout) &&
@@ -126,7 +128,7 @@ func unavailable(err error) error {
 	return &fault.Error{Kind: fault.Unavailable, Msg: "The data store is not available now.", Err: err, RetryAfter: retryAfter}
 }
 
-// exceptionCode is the code of ClickHouse in an error; 0: it has none.
+// exceptionCode returns the ClickHouse code in an error; 0: it has none.
 func exceptionCode(err error) int {
 	var native *ch.Exception
 	var e *clickhouse.Exception

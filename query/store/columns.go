@@ -12,12 +12,12 @@ import (
 	"github.com/ClickHouse/ch-go/proto"
 )
 
-// dictColumn reads LowCardinality(String) as the dictionary and the index
-// that the server sends, without spelling out each row: what is done to a
-// value is then done once a block.
+// dictColumn reads LowCardinality(String) as the dictionary and the index that
+// the server sends, without expanding each row, so that a value is processed
+// only once per block.
 type dictColumn struct {
 	to   *query.Dict
-	keep bool // add to the rows that are there
+	keep bool // append to the existing rows
 }
 
 func (c dictColumn) Type() proto.ColumnType {
@@ -41,7 +41,7 @@ const (
 	additionalKeysFlag    = 1 << 9
 )
 
-// DecodeState reads the version that stands before the column.
+// DecodeState reads the version that precedes the column.
 func (c dictColumn) DecodeState(r *proto.Reader) error {
 	v, err := r.Int64()
 	if err != nil {
@@ -126,7 +126,7 @@ func (c dictColumn) DecodeColumn(r *proto.Reader, rows int) error {
 // textColumn reads String into one buffer.
 type textColumn struct {
 	to   *query.Texts
-	keep bool // add to the rows that are there
+	keep bool // append to the existing rows
 }
 
 func (c textColumn) Type() proto.ColumnType { return proto.ColumnTypeString }
@@ -141,15 +141,15 @@ func (c textColumn) Reset() {
 // DecodeColumn reads a block of rows.
 func (c textColumn) DecodeColumn(r *proto.Reader, rows int) error { return readTexts(r, c.to, rows) }
 
-// readTexts reads n strings, each behind its length, as they stand on the
-// wire. It never reads beyond the last: of strings that are still to come, at
-// least a byte each is, so that many are read at once.
+// readTexts reads n strings, each preceded by its length, as they are on the
+// wire. It never reads beyond the last: each string that is still missing takes
+// at least one byte, so it reads at least that many at once.
 func readTexts(r *proto.Reader, to *query.Texts, n int) error {
 	to.Spans = slices.Grow(to.Spans, n)
-	at, end := len(to.Buf), uint64(len(to.Buf)) // of what is not parsed, and of the string that is
+	at, end := len(to.Buf), uint64(len(to.Buf)) // where parsing continues, and where the string there ends
 	for n > 0 {
 		more := n
-		if end > uint64(len(to.Buf)) { // the first of them has begun: its rest
+		if end > uint64(len(to.Buf)) { // the first of them has begun: add its rest
 			more += int(end) - len(to.Buf) - 1
 		}
 		start := len(to.Buf)
@@ -163,7 +163,7 @@ func readTexts(r *proto.Reader, to *query.Texts, n int) error {
 		for n > 0 {
 			size, width := binary.Uvarint(to.Buf[at:])
 			if width == 0 {
-				break // the length itself is not all there
+				break // the length itself is not complete
 			}
 			if width < 0 || size > math.MaxUint32 {
 				return errors.New("length of a string")
@@ -184,7 +184,7 @@ func readTexts(r *proto.Reader, to *query.Texts, n int) error {
 type blockColumns struct {
 	block query.Block
 
-	mandate proto.ColUInt64 // of rows for several mandates
+	mandate proto.ColUInt64 // for rows of several mandates
 
 	item       proto.ColUInt64
 	capturedMs proto.ColInt64
@@ -201,7 +201,7 @@ type blockColumns struct {
 	rating   proto.ColUInt8
 }
 
-// columnSet is which columns rows have beside those of every read.
+// columnSet is which columns rows have in addition to those of every read.
 type columnSet uint8
 
 const (
@@ -223,7 +223,7 @@ func columnsOf(q *query.ResultsQuery) columnSet {
 }
 
 // results names the columns in the order of results.sql; texts go to b,
-// behind those it has when they are to be kept.
+// appended to those it has if keep is set.
 func (c *blockColumns) results(more columnSet, b *query.Block, keep bool) proto.Results {
 	dict := func(d *query.Dict) dictColumn { return dictColumn{d, keep} }
 	text := func(t *query.Texts) textColumn { return textColumn{t, keep} }
@@ -264,9 +264,9 @@ func (c *blockColumns) results(more columnSet, b *query.Block, keep bool) proto.
 	return cols
 }
 
-// addTo adds the numbers that were just read to a block that has the texts,
-// and makes room for the rows that are expected in all: room that grows step
-// by step leaves several times its size as garbage.
+// addTo appends the numbers that were just read to a block that already has the
+// texts, and at first makes room for all expected rows: room that grows step by
+// step leaves several times its size as garbage.
 func (c *blockColumns) addTo(b *query.Block, expected int) {
 	if b.Len == 0 {
 		reserve(b, len(c.item), expected)
@@ -286,7 +286,7 @@ func (c *blockColumns) addTo(b *query.Block, expected int) {
 	b.RatingTenths = add(b.RatingTenths, c.rating, expected)
 }
 
-// add appends values; the first get room for all that are expected.
+// add appends values; the first call makes room for all that are expected.
 func add[T any](to, values []T, expected int) []T {
 	if len(to) == 0 && len(values) > 0 {
 		to = slices.Grow(to, max(len(values), expected))
@@ -294,7 +294,8 @@ func add[T any](to, values []T, expected int) []T {
 	return append(to, values...)
 }
 
-// reserve makes room for the texts of all rows, by those of the first.
+// reserve makes room for the texts of all rows, based on those of the first
+// block.
 func reserve(b *query.Block, rows, expected int) {
 	more := expected - rows
 	if more <= 0 {
@@ -313,7 +314,7 @@ func reserve(b *query.Block, rows, expected int) {
 	}
 }
 
-// filled gives the block of what was just read; it shares the columns.
+// filled returns the block that was just read; it shares the columns.
 func (c *blockColumns) filled() *query.Block {
 	b := &c.block
 	b.Len = len(c.item)
@@ -323,7 +324,8 @@ func (c *blockColumns) filled() *query.Block {
 	return b
 }
 
-// bytes is what the numbers of a block hold; its texts are counted with it.
+// bytes returns the size of a block's numbers; its texts are counted with the
+// block.
 func (c *blockColumns) bytes() int64 {
 	return 8*int64(cap(c.item)+cap(c.capturedMs)+cap(c.seq)+cap(c.price)+cap(c.shipping)) + 4*int64(cap(c.epoch)) +
 		2*int64(cap(c.capture)+cap(c.offer)) + int64(cap(c.outcome)+cap(c.prime)+cap(c.buyBox)+cap(c.rating))

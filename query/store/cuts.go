@@ -13,28 +13,29 @@ import (
 )
 
 const (
-	// densityParts is into how many parts a window is divided to measure it.
+	// densityParts is the number of parts that a window is divided into to
+	// measure it.
 	densityParts = 4096
-	// estimatedRows is how many rows a cut has at least whose number is
-	// estimated by the index, which knows granules and not rows.
+	// estimatedRows is how many rows a cut has at least if its number is
+	// estimated by the index, which counts granules and not rows.
 	estimatedRows = 32_768
-	// countedRows is up to how many rows, by the index, a part of a window is
-	// measured by counting them.
+	// countedRows is the number of rows, by the index, up to which a part of a
+	// window is measured by counting them.
 	countedRows = 16 * estimatedRows
 )
 
-// earliest is before any capture that is accepted; it stands for an open
-// lower bound.
+// earliest is before any capture that is accepted; it stands for an open lower
+// bound.
 var earliest = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// latest is behind any capture that is accepted.
+// latest is after any capture that is accepted.
 var latest = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // cut is a part of a window, both ends included.
 type cut struct {
 	from, to int64  // ms
-	rows     uint64 // to make room for: about those that are scanned in it
-	whole    bool   // is to be measured and cut itself
+	rows     uint64 // to reserve memory for: about the number scanned in it
+	whole    bool   // must be measured and cut itself
 	few      bool   // its rows may be counted
 }
 
@@ -42,29 +43,30 @@ func (c cut) window() contracts.Window {
 	return contracts.Window{From: time.UnixMilli(c.from), To: time.UnixMilli(c.to)}
 }
 
-// part is a step of a window in which there are n rows. They are counted from
-// 0, the newest.
+// part is a step of a window that contains n rows. Steps are numbered from 0,
+// the newest.
 type part struct {
 	at int64
 	n  uint64
 }
 
-// cutter cuts the window of a read so that about as many rows are scanned in
-// each cut, in the order of the read, and in none more than twice as many. A
-// part that holds more than that is measured by itself when its turn comes:
-// rows may be crowded into any corner of a long window. Only captures of one
-// instant cannot be cut. A long window is measured by the primary index, which
-// reads no row, and only as fine as that is; smaller parts are counted.
+// cutter cuts the window of a read, in the order of the read, so that about
+// equally many rows are scanned in each cut, and in none more than twice as
+// many. A part that holds more than that is measured on its own when its turn
+// comes, because rows may be crowded into any corner of a long window. Only
+// captures of one instant cannot be cut. A long window is measured with the
+// primary index, which reads no rows, and only to the index's precision;
+// smaller parts are counted.
 type cutter struct {
-	estimate  func(ctx context.Context, from, to, step int64) (_ []part, unseen uint64, _ error) // up to unseen rows more are in any part
+	estimate  func(ctx context.Context, from, to, step int64) (_ []part, unseen uint64, _ error) // up to unseen more rows are in any part
 	count     func(ctx context.Context, from, to, step int64) ([]part, error)                    // parts with rows, newest first
 	rows      uint64                                                                             // of a cut
-	least     uint64                                                                             // of one that is estimated
+	least     uint64                                                                             // of a cut that is estimated
 	ascending bool
 	ahead     []cut // the next one last
 }
 
-// cutter is of a read whose window has an upper bound.
+// cutter returns the cutter of a read whose window has an upper bound.
 func (s *Store) cutter(v query.Visibility, q *query.ResultsQuery) *cutter {
 	whole := cut{from: earliest.UnixMilli(), to: min(q.Window.To.UnixMilli(), latest.UnixMilli())}
 	if !q.Window.From.IsZero() {
@@ -87,11 +89,11 @@ func (s *Store) cutter(v query.Visibility, q *query.ResultsQuery) *cutter {
 	}
 }
 
-// granules estimates by the primary index. Rows of a granule that begins in
-// one part of the window may be in the next ones: a granule of each part of
-// the table is as much as can be missing anywhere.
+// granules estimates with the primary index. Rows of a granule that begins in
+// one part of the window may lie in the following ones: at most one granule for
+// each part of the table can be missing anywhere.
 func (s *Store) granules(ctx context.Context, m contracts.MandateID, from, to, step int64) (parts []part, unseen uint64, err error) {
-	if s.shards.Several() { // this server has no index of theirs
+	if s.shards.Several() { // this server has no index of their rows
 		parts, err = s.density(ctx, "density.sql", m, from, to, step)
 		return parts, 0, err
 	}
@@ -116,7 +118,8 @@ func (s *Store) density(ctx context.Context, file string, m contracts.MandateID,
 	})
 }
 
-// quarterOf is the partition of a capture time, as the names of its parts begin.
+// quarterOf returns the partition of a capture time, in the form that the names
+// of its parts begin with.
 func quarterOf(ms int64) string {
 	t := time.UnixMilli(ms).UTC()
 	return fmt.Sprintf("%04d%02d01", t.Year(), (t.Month()-1)/3*3+1)
@@ -133,7 +136,7 @@ func (c *cutter) begin(ctx context.Context) error {
 	return err
 }
 
-// skip leaves out what lies before a time, in the order of the read.
+// skip drops what lies before a time, in the order of the read.
 func (c *cutter) skip(ms int64) {
 	for len(c.ahead) > 0 {
 		next := &c.ahead[len(c.ahead)-1]
@@ -148,18 +151,18 @@ func (c *cutter) skip(ms int64) {
 	}
 }
 
-// next gives the next cut; not ok: there is none.
+// next returns the next cut; not ok: there is none.
 func (c *cutter) next(ctx context.Context) (_ cut, ok bool, err error) {
 	for len(c.ahead) > 0 {
 		last := len(c.ahead) - 1
 		next := c.ahead[last]
 		c.ahead = c.ahead[:last]
 		if next.rows > 2*c.rows && next.from < next.to {
-			next.whole, next.few = true, true // cut when more was asked for at once
+			next.whole, next.few = true, true // cut when more rows were allowed at once
 		}
 		if !next.whole {
 			next = c.joined(next)
-			next.rows = min(next.rows, 2*c.rows) // of one instant there may be more
+			next.rows = min(next.rows, 2*c.rows) // a single instant may have more
 			return next, true, nil
 		}
 		cuts, err := c.divide(ctx, next)
@@ -171,12 +174,12 @@ func (c *cutter) next(ctx context.Context) (_ cut, ok bool, err error) {
 	return cut{}, false, nil
 }
 
-// joined is a cut with those behind it that it has room for: they were cut
-// when less was asked for at once.
+// joined merges a cut with the following ones that it has room for: they were
+// cut when fewer rows were allowed at once.
 func (c *cutter) joined(next cut) cut {
 	for len(c.ahead) > 0 {
 		last := c.ahead[len(c.ahead)-1]
-		if last.whole || next.rows >= c.rows || next.rows+last.rows >= 2*c.rows { // which may stand for more
+		if last.whole || next.rows >= c.rows || next.rows+last.rows >= 2*c.rows { // it may stand for more
 			break
 		}
 		c.ahead = c.ahead[:len(c.ahead)-1]
@@ -185,8 +188,8 @@ func (c *cutter) joined(next cut) cut {
 	return next
 }
 
-// divide measures a part of the window and cuts it, the next one last. The key
-// is newest first: a cut ends with the part that fills it.
+// divide measures a part of the window and cuts it; the next cut is last. The
+// key is newest first: a cut ends with the part that fills it.
 func (c *cutter) divide(ctx context.Context, w cut) (cuts []cut, err error) {
 	step := (w.to-w.from)/densityParts + 1
 	rows := c.rows

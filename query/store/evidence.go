@@ -35,7 +35,7 @@ func (s *Store) EventIDs(ctx context.Context, places []query.Watermark) (map[que
 	return all, err
 }
 
-// visiblePlaces is of how many places one statement asks when they became visible.
+// visiblePlaces is how many places one statement of VisibleTimes covers.
 const visiblePlaces = 8
 
 func visibleTimes(n shards, places []query.Watermark) statement {
@@ -55,10 +55,10 @@ func visibleTimes(n shards, places []query.Watermark) statement {
 	}{n, places, partitions}, p)
 }
 
-// reached is when a partition was complete up to a place.
+// reached is when a partition became complete up to a place.
 type reached struct {
-	at    time.Time // zero: it is not known
-	since bool      // the times were kept before
+	at    time.Time // zero: not known
+	since bool      // times were already recorded before the place was reached
 }
 
 // VisibleTimes implements query.ExtStore.
@@ -97,7 +97,7 @@ func (s *Store) VisibleTimes(ctx context.Context, places []query.Watermark) (map
 	return all, nil
 }
 
-// last is when the last of all partitions was complete up to a place.
+// last returns when the last of all partitions became complete up to a place.
 func (n shards) last(of map[uint16]reached) (last time.Time, known bool) {
 	for _, one := range of {
 		if !one.since || one.at.IsZero() {

@@ -13,10 +13,10 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
-// RowsAtMost implements query.ExtStore by what ClickHouse finds of the very
-// statement of the read in the indexes of its tables, without reading a row of
-// them. Spread over several shards they have no index of the whole, and there
-// are no more rows than those of the mandate.
+// RowsAtMost implements query.ExtStore with what ClickHouse finds for the same
+// statement as the read in the indexes of its tables, without reading any of
+// their rows. Tables spread over several shards have no index of the whole; the
+// bound is then the number of rows of the mandate.
 func (s *Store) RowsAtMost(ctx context.Context, v query.Visibility, q *query.ResultsQuery) (query.AtMost, error) {
 	if s.shards.Several() {
 		return s.ofMandateAtMost(ctx, v, q)
@@ -29,20 +29,21 @@ func (s *Store) RowsAtMost(ctx context.Context, v query.Visibility, q *query.Res
 	return query.AtMost{Rows: new(e), Scanned: new(e)}, err
 }
 
-// estimate is how many rows of its tables a read looks at, at most.
+// estimate is how many rows of its tables a read scans at most.
 type estimate struct {
 	rows, tables uint64
 	when         moment // not after the rows were estimated
 	at           time.Time
 }
 
-// estimateLasts is for how long an estimate is told again: the index counts whole
-// granules, and those of new parts have rows of other mandates, too.
+// estimateLasts is how long an estimate is reused: the index counts whole
+// granules, and those of new parts hold rows of other mandates, too.
 const estimateLasts = time.Minute
 
-// bound is the bound at a moment: each row that observations have won since may be
-// one more of each table. Merges take none away that the read looks at. Not ok: it
-// is larger than what would be told if it were estimated anew.
+// bound returns the bound at a moment: each row added to observations since
+// then may add one to each table. Merges remove no row that the read scans. Not
+// ok: the estimate is too old, or the bound is larger than a new estimate would
+// be.
 func (e estimate) bound(now *moment) (bound uint64, ok bool) {
 	if time.Since(e.at) > estimateLasts || now == nil || now.rows == 0 || e.when.rows == 0 || now.generation != e.when.generation || now.rows < e.when.rows {
 		return 0, false
@@ -51,12 +52,13 @@ func (e estimate) bound(now *moment) (bound uint64, ok bool) {
 	return bound, bound == coarse(e.rows)
 }
 
-// estimated is remembered for as long as it is what would be estimated again, or
-// nearly: the projectors count the rows, and the visibility has the floor from
-// which on they do. What is granted but not filled in yet comes to old places.
+// estimated returns a remembered estimate as long as a new one would be the
+// same, or nearly: the projectors count the rows, and the visibility has the
+// floor from which they count. Rows of a grant that is not yet filled in are
+// added at old positions.
 func (s *Store) estimated(ctx context.Context, v query.Visibility, q *query.ResultsQuery, few bool) (uint64, error) {
-	// Without filters: an index that rules all out would tell whether the brand of
-	// another mandate's items exists.
+	// Without filters: an index that excludes all rows would reveal whether the
+	// brand of another mandate's items exists.
 	all := *q
 	all.Filters, all.Outcomes = query.Filters{}, nil
 	all.Window = q.Cover()
@@ -95,21 +97,22 @@ func (s *Store) estimated(ctx context.Context, v query.Visibility, q *query.Resu
 	return coarse(e.rows), nil
 }
 
-// estimateOf stands for a read, but for how far the tables are.
+// estimateOf identifies a read, regardless of how far the tables are.
 func estimateOf(v query.Visibility, q *query.ResultsQuery, few bool) question {
 	of := *q
 	of.Watermark, of.Read, of.Window = query.Watermark{}, nil, contracts.Window{}
-	from, to := q.Window.From, q.Window.To // a time of another millennium is no JSON
+	from, to := q.Window.From, q.Window.To // a time in another millennium cannot be encoded as JSON
 	text, err := json.Marshal([]any{v, of, from.IsZero(), from.UnixMilli(), to.IsZero(), to.UnixMilli(), few, q.Read != nil})
 	if err != nil {
-		panic(err) // plain values
+		panic(err) // plain values always marshal
 	}
 	return sha256.Sum256(text)
 }
 
-// ofMandateAtMost bounds the rows of a read by those that its mandate has in its
-// window: not while what it was granted is filled in. How many are looked at for
-// them depends on the parts of each shard.
+// ofMandateAtMost bounds the rows of a read by those that its mandate has in
+// its window; there is no bound while a grant is being filled in. How many rows
+// are scanned for them depends on the parts of each shard, so it is not
+// bounded.
 func (s *Store) ofMandateAtMost(ctx context.Context, v query.Visibility, q *query.ResultsQuery) (most query.AtMost, err error) {
 	if !v.Applied {
 		return most, nil
@@ -137,8 +140,8 @@ func rowsOfMandate(n shards, v query.Visibility, w contracts.Window) statement {
 	}{n, !w.From.IsZero(), !w.To.IsZero()}, p)
 }
 
-// coarse is a larger number that tells nothing about the rows of others, which
-// lie between those that are looked at.
+// coarse rounds up to a number that reveals nothing about rows of others, which
+// lie between those that are scanned.
 func coarse(n uint64) uint64 {
 	if n == 0 {
 		return 0

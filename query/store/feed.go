@@ -9,14 +9,14 @@ import (
 )
 
 // feedStatement builds the one statement of a feed. Together are the mandates
-// that share it, none: it is of one caller. Whole tells that the caller sees all
-// rows of its mandate, so that the statement may be shared.
+// that share it; none: it is for one caller. Whole reports that the caller sees
+// all rows of its mandate, so that the statement may be shared.
 func feedStatement(n shards, v query.Visibility, q *query.FeedQuery, together []contracts.MandateID) (st statement, whole bool) {
 	rows := q.Rows
 	rows.Latest, rows.After, rows.Limit = query.AllRows, nil, q.Limit
 	p := params{}
 	sh := shapeOf(p, n, v, &rows, readOptions{})
-	sh.ByPair = false // products are found among the pairs
+	sh.ByPair = false // products are looked up among the pairs
 	if whole = !sh.Pairs; whole && len(together) > 0 {
 		sh.Mandates = true
 		uints(p, "mandates", together)
@@ -27,7 +27,7 @@ func feedStatement(n shards, v query.Visibility, q *query.FeedQuery, together []
 	p.uint("after_offer", uint64(q.After.Offer))
 	st = render("feed.sql", sh, p)
 	if st.settings = briefly; sh.Mandates {
-		st.settings = slices.Concat(briefly, inSmallBlocks) // no limit of rows makes them small
+		st.settings = slices.Concat(briefly, inSmallBlocks) // because no row limit makes them small
 	}
 	return st, whole
 }

@@ -13,43 +13,44 @@ import (
 	"preismon/query/admission"
 )
 
-// feeds lets who follows different mandates share a statement: those who ask
-// for the same, but for their mandate, and see all rows of theirs. Each is given
-// the rows of its own mandate. Tails that are woken together ask so at about the
-// same time; who asks alone has a statement of its own.
+// feeds lets feeds of different mandates share a statement if they differ only
+// in the mandate and see all of its rows. Each reader gets the rows of its own
+// mandate. Tails that are woken together read at about the same time; a feed
+// that reads alone has a statement of its own.
 type feeds struct {
 	read func(context.Context, []*feedReader) (struct{}, error)
 
 	mu    sync.Mutex
-	of    map[string]*feedShare // by what is asked for
+	of    map[string]*feedShare // by the statement, without its mandate
 	crowd int                   // how many readers the last statement had
 }
 
 const (
-	// feedCompany is how long a feed waits for others, where the one before had
-	// several. They come one after the other, by what each does before.
+	// feedCompany is how long a feed waits for others, if the previous statement
+	// had several readers. They arrive one after another, because each has work
+	// to do first.
 	feedCompany = 2 * time.Millisecond
-	// maxTogether is how many mandates a statement is of at most.
+	// maxTogether is how many mandates a statement covers at most.
 	maxTogether = 256
 )
 
-// feedShare is for all who ask for the same now.
+// feedShare is shared by all readers that now read the same.
 type feedShare struct {
 	shared[*feedReader, struct{}]
 	readers int
 }
 
-// feedReader is who waits for the rows of a mandate.
+// feedReader is a reader that waits for the rows of a mandate.
 type feedReader struct {
 	vis    query.Visibility
 	query  *query.FeedQuery
 	blocks chan *query.Block
-	taken  chan struct{} // the block may be used again
-	left   chan struct{} // closed when no more is taken
+	taken  chan struct{} // the block may be reused
+	left   chan struct{} // closed when no more blocks are taken
 }
 
-// together reads the rows of one who sees its whole mandate, as the statement
-// says, beside others.
+// together reads the rows of a caller that sees its whole mandate, using st,
+// together with other readers.
 func (f *feeds) together(ctx context.Context, v query.Visibility, q *query.FeedQuery, st statement, each func(*query.Block) error) error {
 	r := &feedReader{vis: v, query: q, blocks: make(chan *query.Block), taken: make(chan struct{}), left: make(chan struct{})}
 	defer close(r.left)
@@ -71,7 +72,7 @@ func (f *feeds) together(ctx context.Context, v query.Visibility, q *query.FeedQ
 	}
 }
 
-// give has the reader take a block, if it still wants any.
+// give passes a block to the reader, if it still wants any.
 func (r *feedReader) give(b *query.Block) {
 	select {
 	case r.blocks <- b:
@@ -84,9 +85,10 @@ func (r *feedReader) give(b *query.Block) {
 	}
 }
 
-// enter gives those who ask by a statement that differs in its mandate only.
+// enter returns the share of the readers whose statements differ only in the
+// mandate.
 func (f *feeds) enter(st statement) (share *feedShare, leave func()) {
-	key := st.butFor("mandate", "version", "versions") // a version is of a mandate, and nothing depends on it
+	key := st.butFor("mandate", "version", "versions") // a version belongs to a mandate, and nothing depends on it
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if share = f.of[key]; share == nil {
@@ -104,7 +106,8 @@ func (f *feeds) enter(st statement) (share *feedShare, leave func()) {
 	}
 }
 
-// butFor is the text of a statement and its values but for some.
+// butFor returns the text of a statement and its values, except for those
+// named.
 func (st statement) butFor(names ...string) string {
 	var b strings.Builder
 	b.WriteString(st.text)
@@ -116,12 +119,13 @@ func (st statement) butFor(names ...string) string {
 	return b.String()
 }
 
-// readFeeds gives all readers, who ask for the same, the rows of their mandates.
+// readFeeds passes to each of the readers, which all read the same, the rows of
+// its mandate.
 func (s *Store) readFeeds(ctx context.Context, readers []*feedReader) (struct{}, error) {
 	s.feeds.mu.Lock()
 	s.feeds.crowd = len(readers)
 	s.feeds.mu.Unlock()
-	ctx, cancel := context.WithCancel(admission.WithAccount(ctx, 0)) // of nobody alone, and no longer than one of them waits
+	ctx, cancel := context.WithCancel(admission.WithAccount(ctx, 0)) // charged to no account, and cancelled when no reader waits any more
 	defer cancel()
 	of := map[contracts.MandateID][]*feedReader{}
 	for _, r := range readers {
@@ -131,7 +135,7 @@ func (s *Store) readFeeds(ctx context.Context, readers []*feedReader) (struct{},
 			of[r.vis.Mandate] = append(of[r.vis.Mandate], r)
 		}
 	}
-	go func() { // nobody is left who waits
+	go func() { // no reader waits any more
 		for _, r := range readers {
 			select {
 			case <-r.left:
@@ -149,7 +153,7 @@ func (s *Store) readFeeds(ctx context.Context, readers []*feedReader) (struct{},
 	return struct{}{}, nil
 }
 
-// readTogether is the one statement for some mandates.
+// readTogether runs the one statement for some mandates.
 func (s *Store) readTogether(ctx context.Context, together []contracts.MandateID, of map[contracts.MandateID][]*feedReader) error {
 	first := of[together[0]][0]
 	if len(together) == 1 {

@@ -10,7 +10,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
-// filesOf binds what the questions about an order's files have in common.
+// filesOf binds what the queries about an order's files have in common.
 func filesOf(p params, v query.Visibility, of query.FilesOf) scope {
 	sc := visible(p, v, query.Selectors{Order: of.OrderID})
 	p.text("direction", string(of.Direction))
@@ -126,7 +126,7 @@ func (s *Store) NewestFiles(ctx context.Context, v query.Visibility, orders []co
 	})
 }
 
-// scanFile reads a file behind other columns.
+// scanFile reads a file from the columns that follow before.
 func scanFile(r driver.Rows, v query.Visibility, before ...any) (e query.FileEntry, err error) {
 	var archive uint64
 	var place uint32

@@ -7,16 +7,16 @@ import (
 	"preismon/contracts/fault"
 )
 
-// gate lets statements pass once the tables are those of this program. Tables
-// of an older version may lack what a statement reads, or hold something else
+// gate lets statements pass once the tables match this program. Tables of an
+// older version may lack what a statement reads, or hold something different
 // under the same name.
 type gate struct {
-	migrated func(context.Context) error // nil: they are
+	migrated func(context.Context) error // nil: they match
 	open     atomic.Bool
 }
 
-// pass asks until it was once so: tables are not taken back to an older
-// version under a program that runs.
+// pass calls migrated until it first succeeds: tables are not taken back to an
+// older version while a program runs.
 func (g *gate) pass(ctx context.Context) error {
 	if g.migrated == nil || g.open.Load() {
 		return nil
@@ -27,7 +27,7 @@ func (g *gate) pass(ctx context.Context) error {
 		g.open.Store(true)
 		return nil
 	case exceptionCode(err) != 0, lost(err), over(ctx), ctx.Err() != nil:
-		return err // it is not known how the tables are
+		return err // the state of the tables is not known
 	}
 	return &fault.Error{
 		Kind: fault.Unavailable, RetryAfter: retryAfter, Err: err,

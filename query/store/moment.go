@@ -17,19 +17,20 @@ import (
 
 // moment is how far the tables are.
 type moment struct {
-	watermark query.Watermark // what every partition has; nothing, before each shard's has any
+	watermark query.Watermark // what every partition has reached; zero until each partition has a checkpoint
 	snapshot  query.Snapshot
-	// generation rises when rows may have come to, or gone from, places that a
-	// reader was past: after a rebuild and after a restore. 0: neither ever was.
+	// generation rises when rows may have been added or removed at positions
+	// that a reader had passed: after a rebuild and after a restore. 0: neither
+	// has happened.
 	generation uint64
-	// floor is the greatest of all partitions: from there on each has all rows.
+	// floor is the greatest of all partitions: from there on, each has all rows.
 	floor int64
-	// rows are those of observations up to the watermark and from the floor on,
-	// of one partition; 0: it is not known.
+	// rows is the number of rows in observations up to the watermark and from
+	// the floor on, if there is one partition; 0: not known.
 	rows uint64
 }
 
-// before tells whether a moment was earlier than another.
+// before reports whether a moment was earlier than another.
 func (m *moment) before(n *moment) bool {
 	return cmp.Or(cmp.Compare(m.generation, n.generation), m.watermark.Compare(n.watermark)) < 0
 }
@@ -45,24 +46,24 @@ type checkpoint struct {
 	rows      uint64
 }
 
-// sharedTimeout bounds a statement for which many requests may wait, each no
-// longer than it has time.
+// sharedTimeout bounds a statement that many requests may wait for; each waits
+// no longer than its own time allows.
 const sharedTimeout = 20 * time.Second
 
-// lastMoment is a moment that was read, and what stood in the checkpoints before.
+// lastMoment is a moment that was read, and what was in the checkpoints before.
 type lastMoment struct {
 	moment
 	written *event.Written
 	at      time.Time
 }
 
-// lastFor is how long a moment is used that nothing is known to have changed: it
-// bounds what a projector does that tells nobody, one of an older version, or a
-// person with a statement.
+// lastFor is how long a moment is reused if nothing is known to have changed.
+// It bounds the effect of unreported changes: by a projector of an older
+// version, or by a person running a statement.
 const lastFor = 250 * time.Millisecond
 
-// momentNow tells how far the tables are now. While nothing was written since they
-// were last read, as the projectors tell, they are not read again.
+// momentNow returns how far the tables are now. They are not read again while,
+// according to the projectors, nothing was written since the last read.
 func (s *Store) momentNow(ctx context.Context) (none moment, err error) {
 	ctx, cancel := context.WithTimeout(ctx, sharedTimeout)
 	defer cancel()
@@ -88,7 +89,8 @@ func (s *Store) momentNow(ctx context.Context) (none moment, err error) {
 	return m, err
 }
 
-// newestMoment is the latest of the moments that were read, some at once.
+// newestMoment is the latest of the moments that were read, possibly
+// concurrently.
 type newestMoment struct{ atomic.Pointer[moment] }
 
 func (n *newestMoment) note(m *moment) {
@@ -109,8 +111,8 @@ func (s *Store) readCheckpoints(ctx context.Context) ([]checkpoint, error) {
 	})
 }
 
-// holds tells whether the tables that were read hold what the projectors wrote:
-// a replica may be behind, and the tables may be others.
+// holds reports whether the tables that were read hold what the projectors
+// wrote: a replica may be behind, and the tables may be different ones.
 func holds(all []checkpoint, written *event.Written) bool {
 	type key struct {
 		stream    string
@@ -167,7 +169,7 @@ func (n shards) moment(all []checkpoint) (m moment, err error) {
 
 var snapshotSeed = maphash.MakeSeed()
 
-// snapshotOf names what the places say together.
+// snapshotOf identifies the combination of the given positions.
 func snapshotOf(of ...map[uint16]query.Watermark) query.Snapshot {
 	var sum uint64
 	for i, marks := range of {

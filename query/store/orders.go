@@ -112,7 +112,7 @@ func (s *Store) OrderPairs(ctx context.Context, v query.Visibility, q query.Orde
 		)
 		err := r.Scan(&item, (*string)(&p.Site), &orders, &captured, &outcome)
 		p.Item, p.Orders = contracts.ItemID(item), ids[contracts.OrderID](orders)
-		if captured.UnixMilli() != 0 { // no pair has a capture of 1970; it stands for none
+		if captured.UnixMilli() != 0 { // no pair has a capture of 1970; the zero time stands for none
 			p.CapturedAt, p.Outcome = captured, contracts.Outcome(outcome)
 		}
 		return p, err

@@ -10,25 +10,26 @@ import (
 )
 
 // A window of few pairs of a large mandate: observations_by_mandate has all
-// rows of the mandate in that window next to each other, and most are of other
-// pairs. observations has those of each pair together, but each pair costs a
-// granule or two of every part. Which of the two is less work was measured
-// (contracts/decisions/006-layout.md). Reading by pair takes as long as passing
-// over pairRows rows of a mandate, and a pairShare of it for each pair.
+// rows of the mandate in that window next to each other, and most belong to
+// other pairs. observations has the rows of each pair together, but each pair
+// costs a granule or two of every part. Which of the two is less work was
+// measured (contracts/decisions/006-layout.md). Reading by pair takes as long
+// as passing over pairRows rows of a mandate, plus a pairShare of that for each
+// pair.
 const (
 	pairRows       = 270_000
 	pairShare      = 0.026
-	rowsOfPairHour = 0.4 // that a pair has in an hour, about
+	rowsOfPairHour = 0.4 // about how many rows a pair has in an hour
 
-	manyPairs  = 1_000               // are not counted further
-	openWindow = 31 * 24 * time.Hour // stands for one without a bound
+	manyPairs  = 1_000               // are not counted any further
+	openWindow = 31 * 24 * time.Hour // stands for a window without a bound
 )
 
-// pairCounts is how many pairs a read is about, at most manyPairs, and how
-// many its mandate has.
+// pairCounts is how many pairs a read covers, at most manyPairs, and how many
+// its mandate has.
 type pairCounts struct{ wanted, pairs uint64 }
 
-// byPair tells whether it is less work to read pair by pair. A read with a
+// byPair reports whether it is less work to read pair by pair. A read with a
 // limit passes over rows until it has enough of its own.
 func (n pairCounts) byPair(window time.Duration, limit, pairRows int) bool {
 	pair := rowsOfPairHour * window.Hours()
@@ -39,7 +40,7 @@ func (n pairCounts) byPair(window time.Duration, limit, pairRows int) bool {
 	return n.wanted < manyPairs && passed >= float64(pairRows)*(1+pairShare*float64(n.wanted))
 }
 
-// ofFewPairs tells whether a read is to be done pair by pair.
+// ofFewPairs reports whether a read should be done pair by pair.
 func (s *Store) ofFewPairs(ctx context.Context, v query.Visibility, q *query.ResultsQuery) (bool, error) {
 	p := params{}
 	sc := visible(p, v, q.Selectors)
@@ -47,13 +48,13 @@ func (s *Store) ofFewPairs(ctx context.Context, v query.Visibility, q *query.Res
 	if q.Window.From.IsZero() || q.Window.To.IsZero() {
 		window = openWindow
 	}
-	if q.Latest != query.AllRows { // of a window; else they have a table of their own
+	if q.Latest != query.AllRows { // of a window; without one they have a table of their own
 		limit = 0
 	}
 	if !sc.Pairs || sc.Products || fromLatest(q) || !(pairCounts{1, maxPairs}).byPair(window, limit, s.pairRows) {
 		return false, nil
 	}
-	// A version is of one set of pairs for ever.
+	// A version always stands for the same set of pairs.
 	key := questionOf(v, q.Selectors)
 	n, ok := s.pairCounts.Get(key)
 	if !ok {
@@ -66,12 +67,12 @@ func (s *Store) ofFewPairs(ctx context.Context, v query.Visibility, q *query.Res
 	return n.byPair(window, limit, s.pairRows), nil
 }
 
-// question stands for a scope under selectors, which may be long texts: many
-// are remembered.
+// question identifies a scope under selectors by a hash, because many are
+// remembered and selectors may be long texts.
 type question [sha256.Size]byte
 
 func questionOf(v query.Visibility, sel query.Selectors) question {
 	return sha256.Sum256(fmt.Appendf(nil, "%d %d %#v %#v", v.Mandate, v.Versions, v.Scope, sel))
 }
 
-const maxPairs = 1 << 20 // of a mandate, more than any has
+const maxPairs = 1 << 20 // more than any mandate has

@@ -8,9 +8,9 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 )
 
-// params are the values of a statement's {name:Type} places, each as the
-// text that ClickHouse parses by the type. A top-level String is read in the
-// Escaped format of tab-separated values; strings inside an array in quotes.
+// params are the values of a statement's {name:Type} placeholders, each as the
+// text that ClickHouse parses as that type. A top-level String is read in the
+// Escaped format of tab-separated values; strings inside an array are quoted.
 type params map[string]string
 
 var escaped = strings.NewReplacer(`\`, `\\`, "\t", `\t`, "\n", `\n`, "\r", `\r`, "\x00", `\0`)
@@ -44,8 +44,8 @@ func listOf[T any](vs []T, add func([]byte, T) []byte) string {
 	return string(append(b, ']'))
 }
 
-// native gives the values to ch-go, which sends them as they are: each has to
-// be a quoted literal, as the server reads a custom setting.
+// native returns the values for ch-go, which sends them unchanged: each must be
+// a quoted literal, because the server reads them as custom settings.
 func (p params) native() []proto.Parameter {
 	all := make([]proto.Parameter, 0, len(p))
 	for name, v := range p {
@@ -56,5 +56,5 @@ func (p params) native() []proto.Parameter {
 
 var literal = strings.NewReplacer(`\`, `\\`, `'`, `\'`)
 
-// classic gives the values to clickhouse-go.
+// classic returns the values for clickhouse-go.
 func (p params) classic() clickhouse.Parameters { return clickhouse.Parameters(p) }

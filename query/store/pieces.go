@@ -9,14 +9,15 @@ import (
 )
 
 const (
-	shortWindow = 25 * time.Hour // is cut only when it turns out to be large: a day of a dashboard is a piece or two
+	shortWindow = 25 * time.Hour // is cut only when it turns out to be large: a day for a dashboard is one or two pieces
 
-	firstRows = 8_192 // of a stream; then growth times as many each time, as long as its client takes them
+	firstRows = 8_192 // of a stream; then growth times as many in each piece, as long as the client keeps up
 	growth    = 4
 	leastRows = 2_048
 )
 
-// What a row takes, about, before it is known of the rows that were read.
+// About how many bytes a row takes, before any rows have been read to measure
+// it.
 const (
 	rowBytes       = 120
 	exportRowBytes = 360
@@ -26,15 +27,15 @@ const (
 type piece struct {
 	query   query.ResultsQuery
 	options readOptions
-	cut     cut // of a window that is cut; else its rows are limited
-	rows    int // to make room for
+	cut     cut // of a window that is cut; otherwise its rows are limited
+	rows    int // to reserve memory for
 	perRow  int64
 }
 
 func (p *piece) bytes() int64 { return int64(p.rows) * p.perRow }
 
-// expected is how many rows to make room for, by those of the first block: a
-// limit says little about a short answer.
+// expected returns how many rows to make room for, given the number in the
+// first block: a limit says little about a short answer.
 func (p *piece) expected(first int) int {
 	if p.query.Limit > 0 && first < leastRows/2 {
 		return first
@@ -44,16 +45,16 @@ func (p *piece) expected(first int) int {
 
 // pieces divides a stream. It begins with a few rows, by a limit, so that they
 // are sent at once. The rest of a window that follows the key of
-// observations_by_mandate is cut into parts of which all rows are read; any
-// other read goes on where the rows of the piece before ended.
+// observations_by_mandate is cut into parts, each read completely; any other
+// read continues where the rows of the previous piece ended.
 type pieces struct {
 	store   *Store
 	vis     query.Visibility
-	query   query.ResultsQuery // from where the next piece begins
+	query   query.ResultsQuery // starts where the next piece begins
 	read    *admission.Read
 	byPair  bool
 	cuts    *cutter // nil: rows are limited
-	planned *cutter // the cuts of the whole window, for when its first rows are there; nil: made then
+	planned *cutter // the cuts of the whole window, for when its first rows have been read; nil: made then
 	rows    int     // of the next piece, about
 	perRow  int64
 	ended   bool
@@ -80,27 +81,27 @@ func short(q *query.ResultsQuery) bool {
 	return !q.Window.From.IsZero() && q.Window.Length() <= shortWindow
 }
 
-// sliceable tells whether a read follows the key of observations_by_mandate to
-// an end that is known.
+// sliceable reports whether a read follows the key of observations_by_mandate
+// to a known end.
 func sliceable(q *query.ResultsQuery) bool {
 	return q.Limit == 0 && q.Latest == query.AllRows && !q.Selectors.Product() && !q.Window.To.IsZero()
 }
 
-// room is for how many rows a piece may have, so that its account has room for
+// room returns how many rows a piece may have, so that its account has room for
 // its other reads.
 func (p *pieces) room() int {
 	least := min(leastRows, int(p.store.sliceRows))
 	return max(least, min(p.rows, int(p.read.Part()/p.perRow)))
 }
 
-// next gives the next piece; not ok: there is none, or none is known as long
-// as the rows before it are not read.
+// next returns the next piece; not ok: there is none, or it is not known until
+// the rows before it have been read.
 func (p *pieces) next(ctx context.Context) (_ piece, ok bool, err error) {
 	if p.ended {
 		return piece{}, false, nil
 	}
 	if p.cuts == nil {
-		p.ended = true // until its rows are there
+		p.ended = true // until its rows have been read
 		q := p.query
 		rows := p.room()
 		q.Limit = rows
@@ -116,7 +117,7 @@ func (p *pieces) next(ctx context.Context) (_ piece, ok bool, err error) {
 	return piece{query: q, options: readOptions{unsorted: true}, cut: c, rows: int(c.rows), perRow: p.perRow}, true, nil
 }
 
-// was learns of a piece that was read.
+// was updates the plan from a piece that was read.
 func (p *pieces) was(sl *slice) {
 	b, of := &sl.block, &sl.piece
 	if b.Len > 0 && b.Len >= of.rows/2 {
@@ -136,19 +137,20 @@ func (p *pieces) was(sl *slice) {
 	p.cuts.skip(last.CapturedMs)
 }
 
-// taken: the client took all of a piece, and may have more at once.
+// taken records that the client took all of a piece, and may get more at once.
 func (p *pieces) taken() { p.rows = min(growth*p.rows, 2*int(p.store.sliceRows)) }
 
-// reclaimed: what was read is gone, and is to be read in smaller pieces.
+// reclaimed records that what was read was dropped and must be read again in
+// smaller pieces.
 func (p *pieces) reclaimed() { p.rows = max(min(leastRows, p.rows), p.rows/4) }
 
-// again takes a piece back of which the rows behind a place are still to be
-// read; nil: all of them. Of two pieces the later one is taken back first.
+// again puts back a piece whose rows after sent must still be read; nil: all of
+// them. Of two pieces, the later one is put back first.
 func (p *pieces) again(of piece, sent *query.Position) {
 	if sent == nil {
 		sent = of.query.After
 	}
-	if !of.options.unsorted { // whatever was known of the rows behind it
+	if !of.options.unsorted { // discards all that was known about the rows after it
 		p.query.After, p.ended, p.cuts = sent, false, nil
 		return
 	}

@@ -14,13 +14,13 @@ const (
 	maxConnectionIdle = 10 * time.Minute
 
 	// cancelGrace is how long a statement whose context has ended may take to
-	// tell the server so. ch-go looks at the context between two packets only.
+	// cancel on the server. ch-go checks the context only between two packets.
 	cancelGrace = time.Second
 )
 
-// pool keeps native connections. Those that a restarted server left behind
-// are found out by the first of them that fails: it takes all with it, and its
-// statement goes to a new one, so that nobody hears of a restart that is over.
+// pool keeps native connections. When a server has restarted, the first old
+// connection that fails discards all of them, and its statement runs on a new
+// one, so that callers do not notice a restart that is over.
 type pool struct {
 	connections *puddle.Pool[*ch.Client]
 	options     ch.Options
@@ -37,7 +37,7 @@ func newPool(options ch.Options, most int) (*pool, error) {
 
 func (p *pool) dial(ctx context.Context) (*ch.Client, error) { return ch.Dial(ctx, p.options) }
 
-// probe tells whether a connection can be made now.
+// probe returns an error unless a connection can be made now.
 func (p *pool) probe(ctx context.Context) error {
 	c, err := p.dial(ctx)
 	if err != nil {
@@ -46,7 +46,7 @@ func (p *pool) probe(ctx context.Context) error {
 	return c.Close()
 }
 
-// acquire gives a connection that is not too old.
+// acquire returns a connection that is not too old.
 func (p *pool) acquire(ctx context.Context) (*puddle.Resource[*ch.Client], error) {
 	for {
 		r, err := p.connections.Acquire(ctx)
@@ -60,8 +60,8 @@ func (p *pool) acquire(ctx context.Context) (*puddle.Resource[*ch.Client], error
 	}
 }
 
-// do runs a statement; once more where its connection, made for an earlier
-// one, was lost before any block came. The result is not touched by then.
+// do runs a statement; it runs it again if its connection, made for an earlier
+// one, was lost before any block came. The result is untouched until then.
 func (p *pool) do(ctx context.Context, q ch.Query) error {
 	answered := false
 	if take := q.OnResult; take != nil {
@@ -90,13 +90,13 @@ func (p *pool) do(ctx context.Context, q ch.Query) error {
 			return err
 		}
 		if q.QueryID != "" {
-			q.QueryID += "-again" // the first may still run, and no two have one id at once
+			q.QueryID += "-again" // the first may still run, and two statements cannot have one id at the same time
 		}
 	}
 }
 
-// within runs a statement that ends with its context, also while the server
-// says nothing: its connection is then closed.
+// within runs a statement that ends with its context, even while the server
+// sends nothing: its connection is then closed.
 func within(ctx context.Context, c *ch.Client, q ch.Query) error {
 	done := make(chan struct{})
 	defer close(done)

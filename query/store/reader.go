@@ -10,8 +10,8 @@ import (
 	"github.com/ClickHouse/ch-go/proto"
 )
 
-// A plain read is decoded ahead of the caller by this many blocks, so that
-// the server, the decoder and the encoder work side by side.
+// blocksAhead is how many blocks a plain read is decoded ahead of the caller,
+// so that the server, the decoder and the encoder work at the same time.
 const blocksAhead = 2
 
 // blockReader runs one statement and keeps its blocks until they are taken.
@@ -21,12 +21,12 @@ type blockReader struct {
 	columns     []*blockColumns
 }
 
-// columnPool keeps the room of blocks between reads; the garbage collector
+// columnPool keeps the memory of blocks between reads; the garbage collector
 // empties it.
 var columnPool = sync.Pool{New: func() any { return new(blockColumns) }}
 
-// read starts a statement. It may be ahead of its reader by some blocks, and
-// stops with ctx.
+// read starts a statement. It may run ahead of its reader by the given number
+// of blocks, and stops with ctx.
 func (s *Store) read(ctx context.Context, st statement, columns columnSet, ahead int) *blockReader {
 	r := &blockReader{
 		full: make(chan *blockColumns, ahead), empty: make(chan *blockColumns, ahead+1), done: make(chan error, 1),
@@ -43,7 +43,7 @@ func (s *Store) read(ctx context.Context, st statement, columns columnSet, ahead
 	return r
 }
 
-// run hands the blocks of the statement over in order.
+// run passes on the blocks of the statement in order.
 func (r *blockReader) run(ctx context.Context, s *Store, st statement, columns columnSet) error {
 	var c *blockColumns
 	results := make(proto.Results, 0, 20)
@@ -76,7 +76,7 @@ func (r *blockReader) run(ctx context.Context, s *Store, st statement, columns c
 }
 
 // do runs a statement that reads observations, or a part of a stream of them;
-// results says where they go.
+// results sets where they go.
 func (s *Store) do(ctx context.Context, st statement, ofStream bool, results func(*ch.Query)) error {
 	end, err := s.node.Rows(ctx, ofStream)
 	if err != nil {
@@ -89,13 +89,13 @@ func (s *Store) do(ctx context.Context, st statement, ofStream bool, results fun
 	return asked.end(s.circuit.guard(ctx, func() error { return s.reads.do(ctx, q) }))
 }
 
-// each gives the blocks in order. A block is valid until take returns; an
-// error of take ends the reading with it.
+// each passes the blocks to take in order. A block is valid until take returns;
+// an error of take ends the read and is returned.
 func (r *blockReader) each(take func(*query.Block) error) error {
 	return r.eachColumns(func(c *blockColumns) error { return take(c.filled()) })
 }
 
-// eachColumns is each for who needs columns that a block does not have.
+// eachColumns is each for callers that need columns that a block does not have.
 func (r *blockReader) eachColumns(take func(*blockColumns) error) error {
 	for c := range r.full {
 		if err := take(c); err != nil {
@@ -107,16 +107,16 @@ func (r *blockReader) eachColumns(take func(*blockColumns) error) error {
 }
 
 // drain waits until the statement, whose context has ended, is over, and
-// gives its room back.
+// returns its memory to the pool.
 func (r *blockReader) drain() {
-	for range r.full { //nolint:revive // what is left is not wanted
+	for range r.full { //nolint:revive // the rest is discarded
 	}
 	for _, c := range r.columns {
 		columnPool.Put(c)
 	}
 }
 
-// rotating decodes each block into the columns that are set at that moment.
+// rotating decodes each block into the columns that are current at that time.
 type rotating struct{ to *proto.Results }
 
 func (r *rotating) DecodeResult(reader *proto.Reader, version int, b proto.Block) error {

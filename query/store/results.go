@@ -16,17 +16,17 @@ type resultsShape struct {
 	Ascending, After, Limit, From, To          bool
 	Unsorted                                   bool
 	FromLatest, Newest, NewestRow, NewestWhole bool
-	ByPair                                     bool // from observations, by its key
-	Mandates                                   bool // rows of several, which see all that is theirs
+	ByPair                                     bool // reads observations, by its key
+	Mandates                                   bool // rows of several mandates, each seeing all of its own
 
-	Filter   map[string]any // by parameter, those that are set
+	Filter   map[string]any // by parameter, only those that are set
 	Outcomes bool
 }
 
-// readOptions are how a read is done; its rows are the same with any.
+// readOptions is how a read is done; its rows are the same with any of them.
 type readOptions struct {
 	unsorted bool // the reader sorts
-	byPair   bool // it is of few pairs
+	byPair   bool // it covers few pairs
 }
 
 // resultsStatement builds the one statement of a results read.
@@ -35,7 +35,7 @@ func resultsStatement(n shards, v query.Visibility, q *query.ResultsQuery, o rea
 	sh := shapeOf(p, n, v, q, o)
 	st := render("results.sql", sh, p)
 	if o.unsorted || sh.Limit && q.Latest == query.AllRows && !sh.Pairs && !sh.Site && !q.Filtered() {
-		st.settings = briefly // along the key, or a slice beside others
+		st.settings = briefly // follows the key, or is a slice alongside others
 	}
 	if !o.unsorted && sh.Limit && q.Latest == query.AllRows {
 		st.settings = slices.Concat(st.settings, inSmallBlocks)
@@ -43,7 +43,7 @@ func resultsStatement(n shards, v query.Visibility, q *query.ResultsQuery, o rea
 	return st
 }
 
-// shapeOf binds the values of a read and says what its statement depends on.
+// shapeOf binds the values of a read and returns what its statement depends on.
 func shapeOf(p params, n shards, v query.Visibility, q *query.ResultsQuery, o readOptions) resultsShape {
 	sh := resultsShape{
 		Unsorted: o.unsorted,
@@ -54,7 +54,7 @@ func shapeOf(p params, n shards, v query.Visibility, q *query.ResultsQuery, o re
 		Filter: q.Filters.Given(), Outcomes: q.Outcomes != nil,
 	}
 	sh.Shards = n
-	// observations_by_mandate is the one table that can hold exactly what a
+	// observations_by_mandate is the only table that can hold exactly what a
 	// whole mandate sees.
 	sh.Pairs = sh.Pairs || sh.Products
 	sh.ByPair = sh.Products || o.byPair
@@ -99,8 +99,9 @@ func shapeOf(p params, n shards, v query.Visibility, q *query.ResultsQuery, o re
 	return sh
 }
 
-// afterOffer is the offer after which a walk goes on. One offer of a pair is
-// behind all of its capture, whichever stood for it when the walk was there.
+// afterOffer returns the offer after which paging continues. If one offer
+// stands for its pair, paging continues after the whole capture, whichever
+// offer stood for it when that page was read.
 func afterOffer(q *query.ResultsQuery) uint16 {
 	switch {
 	case q.Latest != query.NewestRow:
@@ -111,9 +112,9 @@ func afterOffer(q *query.ResultsQuery) uint16 {
 	return math.MaxUint16
 }
 
-// fromLatest tells whether latest_observations answers. A newest row under a
-// filter is the newest that matches; a newest set is chosen before filters
-// apply (RES-P12b).
+// fromLatest reports whether latest_observations answers the query. A newest
+// row under a filter is the newest that matches; a newest set is chosen before
+// filters apply (RES-P12b).
 func fromLatest(q *query.ResultsQuery) bool {
 	return q.Window.From.IsZero() && q.Window.To.IsZero() &&
 		(q.Latest == query.NewestWhole || q.Latest == query.NewestRow && !q.Filtered())

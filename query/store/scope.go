@@ -27,7 +27,7 @@ func (s *Store) PairsBySite(ctx context.Context, v query.Visibility, sel query.S
 	return countsBySite(ctx, s, pairsBySite(v, sel))
 }
 
-// countsBySite runs a statement that gives sites, each with a number.
+// countsBySite runs a statement that returns sites, each with a number.
 func countsBySite(ctx context.Context, s *Store, st statement) (map[contracts.SiteKey]uint64, error) {
 	type sitePairs struct {
 		site  contracts.SiteKey

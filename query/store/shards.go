@@ -2,22 +2,22 @@ package store
 
 import "fmt"
 
-// shards is over how many shards the rows of observations are spread: 1, or
-// none, where they are in the tables of the one server.
+// shards is how many shards the rows of observations are spread over: 1, or 0,
+// where they are in the tables of the one server.
 //
 // Each shard holds the whole catalogue, and the rows of the pairs of its
-// partition. A statement reads them through Distributed tables, named only
-// where rows come from: what stands at that level (filters, order, limit) every
-// shard does for itself, and its sub-selects, which name plain tables, every
-// shard answers by its own catalogue.
+// partition. A statement reads them through Distributed tables, which are named
+// only where rows come from: each shard applies what is on that level (filters,
+// order, limit) by itself, and answers sub-selects, which name plain tables,
+// from its own catalogue.
 type shards int
 
 const maxShards = 1024
 
-// Several tells whether there is more than one.
+// Several reports whether there is more than one shard.
 func (n shards) Several() bool { return n > 1 }
 
-// All names the table with the rows of all shards.
+// All returns the name of the table with the rows of all shards.
 func (n shards) All(table string) string {
 	if n.Several() {
 		return table + "_all"
@@ -25,12 +25,12 @@ func (n shards) All(table string) string {
 	return table
 }
 
-// of gives the partition that a version of a scope is of: each gives its own
-// versions in steps of their number.
+// of returns the partition that a version of a scope belongs to: each partition
+// numbers its own versions in steps of the number of partitions.
 func (n shards) of(version uint64) uint16 { return uint16(version % uint64(max(1, n))) }
 
-// are refuses another number of partitions than this node was told of: it
-// would give a part for the whole.
+// are refuses a number of partitions other than the one this node was
+// configured with: it would return a part as if it were the whole.
 func (n shards) are(partitions uint32) error {
 	if partitions == uint32(max(1, n)) {
 		return nil
@@ -38,5 +38,5 @@ func (n shards) are(partitions uint32) error {
 	return unavailable(fmt.Errorf("the observations are in %d partitions, and this node reads %d shards", partitions, max(1, n)))
 }
 
-// all tells whether so many partitions are all of them.
+// all reports whether this number of partitions is all of them.
 func (n shards) all(partitions int) bool { return partitions >= max(1, int(n)) }

@@ -6,36 +6,36 @@ import (
 	"time"
 )
 
-// shared lets all requests that wait share a statement. Who asks while one runs
-// waits for the next, which begins after the question: no answer is older than
-// what was asked.
+// shared lets all waiting requests share a statement. A request that arrives
+// while one runs waits for the next, which begins after the request: no answer
+// is older than its request.
 type shared[Q, A any] struct {
 	read func(context.Context, []Q) (A, error)
-	// company is how long a statement waits for others, where the one before had
-	// several: they ask again at about the same time. It is a small part of its
-	// time.
+	// company is how long a statement waits for other requests, if the previous
+	// one had several, since these tend to come again at about the same time. It
+	// is a small part of the time that a statement takes.
 	company time.Duration
 
 	mu      sync.Mutex
-	next    *sharing[Q, A] // has not begun; nil: nobody waits
-	running chan struct{}  // closed when the last statement that began has ended; nil: none did
-	crowd   int            // who shared that one
+	next    *sharing[Q, A] // has not begun; nil: no request waits
+	running chan struct{}  // closed when the last statement that began has ended; nil: none has begun
+	crowd   int            // how many requests shared that one
 }
 
-// sharing is a statement that some wait for.
+// sharing is a statement that requests wait for.
 type sharing[Q, A any] struct {
-	ctx   context.Context // of who asked first, for its request id and its trace
+	ctx   context.Context // of the first request, for its request id and its trace
 	about []Q
-	done  chan struct{} // closed when answer or err are there
+	done  chan struct{} // closed when answer or err is set
 
 	answer A
 	err    error
 }
 
-// patience is how long a statement waits for the one before, which may hang.
+// patience is how long a statement waits for the previous one, which may hang.
 const patience = 50 * time.Millisecond
 
-// ask gives the answer of a moment after the call.
+// ask returns the answer as of a moment after the call.
 func (s *shared[Q, A]) ask(ctx context.Context, about Q) (none A, _ error) {
 	q := s.join(ctx, about)
 	select {
@@ -46,7 +46,7 @@ func (s *shared[Q, A]) ask(ctx context.Context, about Q) (none A, _ error) {
 	}
 }
 
-// join adds a question to the statement that begins next.
+// join adds a request to the statement that begins next.
 func (s *shared[Q, A]) join(ctx context.Context, about Q) *sharing[Q, A] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -60,7 +60,7 @@ func (s *shared[Q, A]) join(ctx context.Context, about Q) *sharing[Q, A] {
 	return q
 }
 
-// run asks when the statement may begin.
+// run runs the statement when it may begin.
 func (s *shared[Q, A]) run(q *sharing[Q, A], before <-chan struct{}, gather bool) {
 	if before != nil {
 		late := time.NewTimer(patience)

@@ -12,31 +12,32 @@ import (
 )
 
 // slice is a part of a stream: all of its rows, as one block, in order. Its
-// statement has ended when its first row is sent, so that no client holds one.
+// statement has ended when its first row is sent, so that no client keeps a
+// statement open.
 //
-// ClickHouse gives the rows of a cut as they lie in the parts of the table,
-// and they are sorted here, by index: merging the parts row by row, with all
-// of their columns and in one thread, costs it four times as much.
+// ClickHouse returns the rows of a cut as they lie in the parts of the table,
+// and they are sorted here, by index: merging the parts row by row, with all of
+// their columns and in one thread, costs ClickHouse four times as much.
 type slice struct {
 	piece   piece
 	room    *admission.Room // that it is charged to
 	block   query.Block     // all of its rows
-	columns blockColumns    // numbers of the block that is being read
+	columns blockColumns    // numbers of the block being read
 	sorter  sorter
 	err     error
 	end     context.CancelFunc // of its statement
-	done    chan struct{}      // closed when the block or err are there
+	done    chan struct{}      // closed when block or err is set
 }
 
-// slicePool keeps the room of slices between reads; the garbage collector
+// slicePool keeps the memory of slices between reads; the garbage collector
 // empties it.
 var slicePool = sync.Pool{New: func() any { return new(slice) }}
 
-// slice reads a piece in the background, charged to a room. It is lent when it
-// is there.
+// slice reads a piece in the background, charged to a room. The slice is lent
+// when it has been read.
 func (s *Store) slice(ctx context.Context, v query.Visibility, p piece, room *admission.Room) *slice {
 	sl := slicePool.Get().(*slice)
-	if sl.bytes() > 2*p.bytes() { // of a larger one
+	if sl.bytes() > 2*p.bytes() { // it comes from a larger piece
 		*sl = slice{}
 	}
 	sl.piece, sl.room, sl.done, sl.err = p, room, make(chan struct{}), nil
@@ -72,7 +73,7 @@ func (sl *slice) read(ctx context.Context, s *Store, v query.Visibility) error {
 	return err
 }
 
-// bytes is what the slice holds.
+// bytes returns the size of what the slice holds.
 func (sl *slice) bytes() int64 { return sl.block.Bytes() + sl.columns.bytes() + sl.sorter.bytes() }
 
 // Lend implements query.Held.
@@ -83,14 +84,14 @@ func (sl *slice) Lend() {
 // Take implements query.Held.
 func (sl *slice) Take() bool { return sl.room.Take() }
 
-// stop ends the slice, whether it was read or not.
+// stop ends the slice, whether or not it has been read.
 func (sl *slice) stop() {
 	sl.end()
 	<-sl.done
 	sl.release()
 }
 
-// release gives the slice back, which is not used any more.
+// release returns the slice to the pool; it must not be used any more.
 func (sl *slice) release() {
 	sl.end()
 	sl.room.Release()

@@ -9,8 +9,8 @@ import (
 )
 
 // sorter puts the rows of a block into the order of results (results.sql) by
-// their index. The rows of each part of a table come sorted, so it merges the
-// runs that are there. It is used again, and so is its room.
+// their index. The rows of each part of a table arrive sorted, so it merges
+// these runs. It is reused, and so is its memory.
 type sorter struct {
 	ranks []uint32 // of the sites of the dictionary; equal for equal sites
 	sites []uint32
@@ -41,7 +41,7 @@ func (s *sorter) sort(b *query.Block, ascending bool) {
 	}
 }
 
-// merge makes one run of every two neighbours.
+// merge merges each pair of neighbouring runs into one.
 func (s *sorter) merge(b *query.Block) {
 	out := slices.Grow(s.spare[:0], b.Len)
 	runs, from := s.ends[:0], 0
@@ -78,7 +78,7 @@ func (s *sorter) rank(sites *query.Texts) {
 	}
 }
 
-// before tells whether row x comes before row y, newest first.
+// before reports whether row x comes before row y, newest first.
 func (s *sorter) before(b *query.Block, x, y uint32) bool {
 	if b.CapturedMs[x] != b.CapturedMs[y] {
 		return b.CapturedMs[x] > b.CapturedMs[y]

@@ -11,8 +11,8 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
-// who is whose state is asked for: an account, and the mandate that it is taken
-// to be of; 0: it is not known.
+// who identifies whose state is read: an account, and the mandate that it
+// probably belongs to; 0: not known.
 type who struct {
 	account contracts.AccountID
 	mandate contracts.MandateID
@@ -21,7 +21,7 @@ type who struct {
 // state is what some accounts may do, and what is in force for some mandates.
 type state struct {
 	accounts map[contracts.AccountID]accountRow
-	scopes   map[contracts.MandateID]inForce // of every mandate that was asked for
+	scopes   map[contracts.MandateID]inForce // for every mandate that was requested
 }
 
 type accountRow struct {
@@ -58,7 +58,7 @@ func scanState(r driver.Rows) (row stateRow, err error) {
 	return row, err
 }
 
-// readState asks for what is in force now.
+// readState reads what is in force now.
 func (s *Store) readState(ctx context.Context, of []who) (*state, error) {
 	ctx, cancel := context.WithTimeout(ctx, sharedTimeout)
 	defer cancel()
@@ -82,14 +82,14 @@ func (s *Store) readState(ctx context.Context, of []who) (*state, error) {
 	return s.shards.state(all, asked), nil
 }
 
-// byPartition are versions, the newest of each partition.
+// byPartition is the newest version of each partition.
 type byPartition map[uint16]uint64
 
 func (b byPartition) note(partition uint16, version uint64) {
 	b[partition] = max(b[partition], version)
 }
 
-// state makes a state of the rows. A scope is applied where every partition has
+// state builds a state from the rows. A scope is applied if every partition has
 // applied what is in force there.
 func (n shards) state(all []stateRow, mandates []contracts.MandateID) *state {
 	st := &state{accounts: map[contracts.AccountID]accountRow{}, scopes: map[contracts.MandateID]inForce{}}

@@ -11,15 +11,15 @@ import (
 	"github.com/ClickHouse/ch-go"
 )
 
-// sqlFiles hold one question each. The few parts that depend on the question
-// are template actions; values never are.
+// sqlFiles hold one query each. The few parts that depend on the request are
+// template actions; values never are.
 //
 //go:embed sql/*.sql
 var sqlFiles embed.FS
 
 var templates = template.Must(template.New("").ParseFS(sqlFiles, "sql/*.sql"))
 
-// statement is a question with its values.
+// statement is a query with its values.
 type statement struct {
 	name     string // of its file, without .sql
 	text     string
@@ -27,13 +27,13 @@ type statement struct {
 	settings []ch.Setting
 }
 
-// briefly suits a statement that reads little more than it gives: several
+// briefly suits a statement that reads little more than it returns: several
 // threads cost more to start and to merge than they save.
 var briefly = []ch.Setting{ch.SettingInt("max_threads", 1)}
 
-// inSmallBlocks suits a page: a block is a granule, so that the first rows of
-// a page are encoded while ClickHouse reads the next, and no part reads ahead
-// more than the merge of all takes from it.
+// inSmallBlocks suits a page: a block is a granule, so that the first rows of a
+// page are encoded while ClickHouse reads the next ones, and no part reads
+// further ahead than the merge of all parts needs.
 var inSmallBlocks = []ch.Setting{ch.SettingInt("max_block_size", 2048), ch.SettingInt("read_in_order_use_buffering", 0)}
 
 func render(file string, data any, p params) statement {
@@ -46,15 +46,15 @@ func render(file string, data any, p params) statement {
 
 func nameOf(file string) string { return strings.TrimSuffix(file, ".sql") }
 
-// scope is the part of every statement that says what its caller may see. No
-// statement about a mandate's data is made without it.
+// scope is the part of every statement that limits what its caller may see. No
+// statement about a mandate's data is built without it.
 type scope struct {
 	AllOrders, AllSites   bool
 	Order, Site, Products bool // selectors that are set
-	Items                 bool // any of some items
+	Items                 bool // only any of some items
 	Orders                bool // only pairs of some orders; see ofOrders
-	Versions              bool // of several partitions are in force
-	// Shards says where the rows of observations are, for statements that read
+	Versions              bool // versions of several partitions are in force
+	// Shards is where the rows of observations are, for statements that read
 	// them.
 	Shards shards
 	// Pairs: rows must be checked against the pairs of the scope. It is false
@@ -63,8 +63,8 @@ type scope struct {
 	Floor bool // rows are kept from some capture time on
 }
 
-// visible binds the values of a caller's visibility under selectors. With
-// everything unset, the scope is the mandate's whole.
+// visible binds the values of a caller's visibility under selectors. With no
+// limits and no selectors, the scope is the whole mandate.
 func visible(p params, v query.Visibility, s query.Selectors) scope {
 	p.uint("mandate", uint64(v.Mandate))
 	sc := scope{
@@ -106,7 +106,7 @@ func visible(p params, v query.Visibility, s query.Selectors) scope {
 	return sc
 }
 
-// only gives the one version there is, or 0, which no scope has.
+// only returns the one version there is, or 0, which no scope has.
 func only(versions []uint64) uint64 {
 	if len(versions) == 0 {
 		return 0

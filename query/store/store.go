@@ -1,10 +1,10 @@
 // Package store reads the read model from ClickHouse: it implements
-// query.Store. Questions are SQL files under sql/, one a question; every
-// value is bound by name, and every statement that reads a mandate's data is
-// built from the caller's query.Visibility, in one place.
+// query.Store. Each query is an SQL file under sql/. Every value is bound by
+// name, and the scope of every statement that reads a mandate's data is built
+// from the caller's query.Visibility, in one place.
 //
-// Rows of observations are read as native columns with ch-go, because they
-// are many; records of the catalogue with clickhouse-go.
+// Rows of observations are many, so they are read as native columns with ch-go;
+// catalogue records are read with clickhouse-go.
 package store
 
 import (
@@ -29,43 +29,44 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
-// Config says where ClickHouse is and how many connections to use.
+// Config is where ClickHouse is and how it is read.
 type Config struct {
-	// DSN is clickhouse://user:password@host:port/database of a user that
-	// may only read, and settings of its statements, as ?max_memory_usage=N. It
-	// holds a password.
+	// DSN is clickhouse://user:password@host:port/database, for a user that may
+	// only read, with settings for its statements as ?max_memory_usage=N. It
+	// contains a password.
 	DSN contracts.Secret
-	// Admission says how many statements run at once; nil: as admission.Defaults.
+	// Admission limits how many statements run at once; nil: admission.Defaults.
 	Admission *admission.Node
-	// SliceRows is how many rows a slice of a long read scans at most, about.
+	// SliceRows is about how many rows a slice of a long read scans at most.
 	SliceRows int
-	// PairRows is over how many rows of its mandate a read may pass before few
-	// pairs are read one by one.
+	// PairRows is how many rows of its mandate a read may pass over; beyond
+	// that, few pairs are read one by one.
 	PairRows int
-	// Shards is over how many shards of a cluster the rows of observations are
-	// spread, and how many partitions the projectors make; the DSN names any of
-	// them. 1: they are all on the one server.
+	// Shards is the number of cluster shards that the rows of observations are
+	// spread over, and the number of partitions of the projectors; the DSN names
+	// any of the shards. 1: all rows are on the one server.
 	Shards int
-	// Written tells what stands in the checkpoints as of a moment after the call,
-	// as long as nothing is written, by the same pointer; nil: it is being written,
-	// or not known. nil: the checkpoints are read for each request. Called side by
-	// side.
+	// Written returns what is in the checkpoints as of a moment after the call:
+	// the same pointer for as long as nothing is written; nil: it is being
+	// written, or not known. nil: the checkpoints are read for each request. It
+	// may be called concurrently.
 	Written func(context.Context) *event.Written
-	// Asked is told of every statement that ended; nil: nobody. Called side by
-	// side.
+	// Asked is called with every statement that has ended; nil: no reports. It
+	// may be called concurrently.
 	Asked func(Asked)
-	// Migrated tells whether the tables are those of this program. It is asked
-	// before each statement until it once gives nil; until then reads are
-	// refused as Unavailable. nil: they are. Called side by side.
+	// Migrated reports whether the tables match this program. It is called
+	// before each statement until it first returns nil; until then reads are
+	// refused as Unavailable. nil: they match. It may be called concurrently.
 	Migrated func(context.Context) error
 }
 
-// Defaults suits one node with a few dozen concurrent readers.
+// Defaults returns a configuration for one node with a few dozen concurrent
+// readers.
 func Defaults() Config {
 	return Config{SliceRows: 131_072, PairRows: pairRows, Shards: 1}
 }
 
-// Validate names every fault of the configuration.
+// Validate reports every fault of the configuration.
 func (c Config) Validate() error {
 	var f contracts.Faults
 	if c.DSN == "" {
@@ -82,9 +83,9 @@ func (c Config) Validate() error {
 // Store implements query.Store.
 type Store struct {
 	node       *admission.Node
-	conn       driver.Conn // of records of the catalogue
-	reads      *pool       // of observations
-	circuit    *circuit    // of both
+	conn       driver.Conn // for catalogue records
+	reads      *pool       // for observations
+	circuit    *circuit    // for both
 	shards     shards
 	sliceRows  uint64
 	pairRows   int
@@ -99,14 +100,14 @@ type Store struct {
 	estimates  *cache.Cache[question, estimate]
 
 	tell  func(Asked)
-	life  string        // tells the statements of this process from those of another
+	life  string        // distinguishes this process's statements from those of others
 	asked atomic.Uint64 // statements so far
 }
 
-// These hold for every statement: a wrong result is worse than a slow one,
-// and a cut one must never look complete.
+// These settings apply to every statement: a wrong result is worse than a slow
+// one, and a truncated one must never look complete.
 var settings = map[string]any{
-	"use_query_condition_cache": 0, // has returned rows across callers
+	"use_query_condition_cache": 0, // has returned rows to other callers
 	"result_overflow_mode":      "throw",
 	"read_overflow_mode":        "throw",
 	"timeout_overflow_mode":     "throw",
@@ -114,17 +115,17 @@ var settings = map[string]any{
 	"join_use_nulls":            0,
 }
 
-// dialTimeout bounds the making of a connection; it is well below the time
+// dialTimeout bounds how long connecting may take; it is well below the time
 // budget of a read.
 const dialTimeout = 5 * time.Second
 
-// accountBytes is what is remembered of accounts: a few ten thousand.
+// accountBytes bounds what is remembered of accounts: a few tens of thousands.
 const accountBytes = 16 << 20
 
-// pairCountBytes is what is remembered of how many pairs reads are about.
+// pairCountBytes bounds what is remembered of how many pairs reads cover.
 const pairCountBytes = 4 << 20
 
-// estimateBytes is what is remembered of how many rows reads look at.
+// estimateBytes bounds what is remembered of how many rows reads scan.
 const estimateBytes = 1 << 20
 
 // New connects lazily: it succeeds without a server, and reads fail until
@@ -141,17 +142,17 @@ func New(cfg Config) (*Store, error) {
 	if node == nil {
 		node = admission.New(admission.Defaults())
 	}
-	// One for each statement that is admitted, and one for Ping.
+	// One connection for each admitted statement, and one for Ping.
 	opt.MaxOpenConns, opt.MaxIdleConns = node.Statements()+1, node.Statements()
 	opt.ConnMaxLifetime = time.Hour
-	opt.DialTimeout = dialTimeout // also of the handshake, which no context ends
+	opt.DialTimeout = dialTimeout // also bounds the handshake, which no context ends
 	opt.Compression = nil
 	if opt.Settings == nil {
 		opt.Settings = clickhouse.Settings{}
 	}
 	var native []ch.Setting
 	maps.Copy(opt.Settings, settings)
-	for k, v := range opt.Settings { // those of the DSN hold for all statements, too
+	for k, v := range opt.Settings { // settings of the DSN apply to all statements, too
 		native = append(native, ch.Setting{Key: k, Value: fmt.Sprint(v), Important: true})
 	}
 	conn, err := clickhouse.Open(opt)
@@ -175,10 +176,11 @@ func New(cfg Config) (*Store, error) {
 	return s, nil
 }
 
-// company is how long what everybody asks with each request waits for others.
+// company is how long a statement that every request needs waits for other
+// requests to join it.
 const company = 200 * time.Microsecond
 
-// remember makes what a store keeps between requests, empty.
+// remember creates what a store keeps between requests, empty.
 func (s *Store) remember() {
 	s.accounts = newAccounts(accountBytes)
 	s.pairCounts = cache.New(pairCountBytes, func(question, pairCounts) int { return 48 })
@@ -203,10 +205,10 @@ func (s *Store) Close() error {
 	return s.conn.Close()
 }
 
-// Ping tells whether ClickHouse answers.
+// Ping reports whether ClickHouse answers.
 func (s *Store) Ping(ctx context.Context) error { return kind(s.conn.Ping(ctx)) }
 
-// Codes of ClickHouse exceptions that are no fault of the statement.
+// Codes of ClickHouse exceptions that are not the fault of the statement.
 const (
 	codeTimeoutExceeded     = 159
 	codeTooManyQueries      = 202
@@ -217,20 +219,20 @@ const (
 	codeNetworkError        = 210
 	codeSocketTimeout       = 209
 	codeUnknownTable        = 60
-	codeTableIsDropped      = 218 // as a rebuild exchanges it, between planning and reading
+	codeTableIsDropped      = 218 // when a rebuild exchanges it between planning and reading
 	codeAuthenticationError = 516
 	codeNoShardAnswers      = 279 // ALL_CONNECTION_TRIES_FAILED
 	codeShardBrokeOff       = 32  // ATTEMPT_TO_READ_AFTER_EOF
 )
 
-// over tells whether a context has ended, or is just about to.
+// over reports whether a context has ended or its deadline has passed.
 func over(ctx context.Context) bool {
 	end, ok := ctx.Deadline()
 	return ctx.Err() != nil || ok && !time.Now().Before(end)
 }
 
-// kind gives an error of a client its kind: what ended by time, what ended
-// because the server is away or overloaded, and what is a fault of ours.
+// kind classifies an error of a ClickHouse client: out of time, server away or
+// overloaded, or our own fault.
 func kind(err error) error {
 	if err == nil {
 		return nil

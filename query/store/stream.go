@@ -7,9 +7,9 @@ import (
 	"preismon/query"
 )
 
-// stream gives the rows of a stream slice by slice: while one is sent, the next
-// is read, where there is room for it. A read that holds a slice waits for no
-// other.
+// stream passes on the rows of a stream slice by slice: while one is sent, the
+// next is read if there is room for it. A read that holds a slice never waits
+// for another.
 func (s *Store) stream(ctx context.Context, from *pieces, each func(*query.Block) error) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var now, next *slice
@@ -76,8 +76,8 @@ func (s *Store) stream(ctx context.Context, from *pieces, each func(*query.Block
 	}
 }
 
-// ahead begins the next slice where there is room for it now; nil: there is
-// not, or there is none.
+// ahead starts the next slice if there is room for it now; nil: there is no
+// room, or no next slice.
 func (s *Store) ahead(ctx context.Context, from *pieces) (*slice, error) {
 	p, ok, err := from.next(ctx)
 	if err != nil || !ok {

@@ -9,7 +9,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
-// wholeOf is a read of all rows of a query, in no order, within a statement.
+// wholeOf returns the statement of file over all rows of a query, in no order.
 func (s *Store) wholeOf(ctx context.Context, file string, v query.Visibility, q *query.ResultsQuery) (statement, error) {
 	few, err := s.ofFewPairs(ctx, v, q)
 	return wholeStatement(file, s.shards, v, q, few), err

@@ -14,7 +14,7 @@ var (
 	wholeForm  = regexp.MustCompile(`^[1-9][0-9]?$`)
 )
 
-// DecodeAlerts takes the parameters of a request for alerts.
+// DecodeAlerts reads the parameters of a request for alerts.
 func DecodeAlerts(in *Params) (Feed, error) {
 	f := feedAsked(in)
 	f.Alerts = true
@@ -41,7 +41,7 @@ func DecodeAlerts(in *Params) (Feed, error) {
 	return f, in.Err()
 }
 
-// whole takes a whole number of one or two digits; 0: not given.
+// whole reads a whole number of one or two digits; 0: not given.
 func (p *Params) whole(name string) int {
 	n, _ := strconv.Atoi(p.form(name, wholeForm.MatchString, "a whole number from 1 to 99"))
 	return n

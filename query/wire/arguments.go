@@ -9,10 +9,10 @@ import (
 	"preismon/contracts/strictjson"
 )
 
-// FromArguments takes the members of a JSON object; none at all is an empty
-// one. Numbers and booleans are taken as they are written, so that a number
-// of any size stays exact, but for decimals that are all 0: 5.0 is 5, as JSON
-// Schema has it. null is a parameter that is not given.
+// FromArguments returns the members of a JSON object as parameters; an empty
+// text is an empty object. Numbers and booleans keep their spelling, so that a
+// number of any size stays exact, except for decimals that are all 0: 5.0 is 5,
+// as in JSON Schema. null means that a parameter is not given.
 func FromArguments(object json.RawMessage) *Params {
 	p := &Params{asked: map[string]bool{}, quoted: map[string]bool{}, values: url.Values{}}
 	if len(bytes.TrimSpace(object)) == 0 {
@@ -24,8 +24,8 @@ func FromArguments(object json.RawMessage) *Params {
 	return p
 }
 
-// Besides adds what is wrong with an argument that is not of the read itself; empty:
-// nothing.
+// Besides adds a fault of an argument that does not belong to the read itself;
+// empty: none.
 func (p *Params) Besides(wrong string) *Params {
 	if wrong != "" {
 		p.faults = append(p.faults, wrong)
@@ -33,7 +33,8 @@ func (p *Params) Besides(wrong string) *Params {
 	return p
 }
 
-// FromTexts takes such members where all of them are texts, as in a query string.
+// FromTexts is FromArguments for an object whose members are all texts, as in a
+// query string.
 func FromTexts(object json.RawMessage) *Params {
 	p := FromArguments(object)
 	p.quoted = nil
@@ -46,7 +47,7 @@ func (p *Params) member(name string, value json.RawMessage) {
 		return
 	case '{', '[':
 		p.fault("%s: not a text, a number or a boolean.", Quote(name))
-		p.asked[name] = true // said already
+		p.asked[name] = true // already reported
 		return
 	case '"':
 		var text string
@@ -61,5 +62,5 @@ func (p *Params) member(name string, value json.RawMessage) {
 	}
 }
 
-// zeros are the decimals of a number that is an integer.
+// zeros matches a number whose decimals are all 0.
 var zeros = regexp.MustCompile(`^(-?[0-9]+)\.0+$`)

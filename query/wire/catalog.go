@@ -7,8 +7,8 @@ import (
 	"preismon/query"
 )
 
-// siteRecord is a site as callers see it. Who operates it and whether it
-// compares prices decide fields of results and are not shown.
+// siteRecord is a site as callers see it. Its operator and whether it compares
+// prices affect fields of results and are not shown.
 type siteRecord struct {
 	Site                   contracts.SiteKey  `json:"site"`
 	Name                   string             `json:"name"`
@@ -25,8 +25,8 @@ func siteOf(s contracts.Site) siteRecord {
 	}
 }
 
-// itemRecord is an item as callers see it: every field is there, null when
-// the item has none.
+// itemRecord is an item as callers see it: every field is present, null if the
+// item has none.
 type itemRecord struct {
 	ItemID       contracts.ItemID `json:"itemId"`
 	EAN          *string          `json:"ean"`
@@ -56,7 +56,7 @@ func Items(ctx context.Context, s *query.Service, p query.Principal, in *Params)
 	return list(ctx, p, in, itemsRequest(in), s.Items, itemOf)
 }
 
-// SearchItems lists visible items as Items does, and takes names and categories
+// SearchItems lists visible items like Items, and accepts names and categories
 // too.
 func SearchItems(ctx context.Context, s *query.Service, p query.Principal, in *Params) (any, error) {
 	req := itemsRequest(in)
@@ -95,7 +95,7 @@ func ASINLocales(ctx context.Context, s *query.Service, p query.Principal, in *P
 	return shown(page, func(key string) localeRecord { return localeRecord{key} }), nil
 }
 
-// list calls for a page, when nothing is wrong with the request, and shows its records.
+// list reads a page, if the request has no faults, and shows its records.
 func list[R interface{ Faults(form error) error }, T, S any](ctx context.Context, p query.Principal, in *Params, req R,
 	call func(context.Context, query.Principal, R) (*query.Page[T], error), show func(T) S,
 ) (any, error) {
@@ -109,7 +109,7 @@ func list[R interface{ Faults(form error) error }, T, S any](ctx context.Context
 	return shown(page, show), nil
 }
 
-// shown is a page of records as callers see them.
+// shown returns a page of records as callers see them.
 func shown[T, S any](page *query.Page[T], show func(T) S) *query.Page[S] {
 	data := make([]S, len(page.Data))
 	for i, record := range page.Data {

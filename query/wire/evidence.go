@@ -7,7 +7,7 @@ import (
 	"preismon/query"
 )
 
-// Evidence tells where the rows of a capture come from.
+// Evidence shows where the rows of a capture come from.
 func Evidence(ctx context.Context, s *query.Service, p query.Principal, in *Params, _ []byte) (*Records, error) {
 	req := query.EvidenceRequest{
 		ItemID: id[contracts.ItemID](in, "itemId"), Site: in.site(), CapturedAt: in.text("capturedAt"), Merchant: in.text("merchant"), Timezone: in.text("timezone"),

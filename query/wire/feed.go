@@ -11,28 +11,28 @@ import (
 // Feed is a request for changes.
 type Feed struct {
 	query.FeedRequest
-	Wait   time.Duration // at most so long for rows
+	Wait   time.Duration // how long to wait for rows at most
 	Follow bool
 }
 
-// MaxWait is how long a request may wait for rows: less than proxies do.
+// MaxWait is how long a request may wait for rows: less than proxies allow.
 const MaxWait = 25 * time.Second
 
 var waitForm = regexp.MustCompile(`^([0-9]|1[0-9]|2[0-5])s$`)
 
-// DecodeFeed takes the parameters of a request for changes.
+// DecodeFeed reads the parameters of a request for changes.
 func DecodeFeed(in *Params) (Feed, error) {
 	f := feedAsked(in)
 	f.Rows = results(in, func(p query.Parameter) bool { return p.Fed })
 	return f, in.Err()
 }
 
-// feedAsked takes how a feed is asked for, whatever it is of.
+// feedAsked reads the parameters that all feeds have, whatever they cover.
 func feedAsked(in *Params) (f Feed) {
 	f.Limit = in.limit()
 	f.Since, _ = in.raw("since", maxCursorBytes)
 	if wait := in.form("wait", waitForm.MatchString, "0s to 25s"); wait != "" {
-		f.Wait, _ = time.ParseDuration(wait) // it has its form
+		f.Wait, _ = time.ParseDuration(wait) // its form was checked
 	}
 	f.Follow = in.flag("follow")
 	if f.Follow && (f.Limit != nil || f.Wait > 0) {
@@ -41,8 +41,8 @@ func feedAsked(in *Params) (f Feed) {
 	return f
 }
 
-// FeedBody is the JSON object of a page of changes, in pieces that are good
-// until its rows are released.
+// FeedBody returns the JSON object of a page of changes, in pieces that are
+// valid until its rows are released.
 func FeedBody(page *query.FeedPage) ([][]byte, error) {
 	progress, err := Marshal(page.Progress)
 	if err != nil {
@@ -53,21 +53,21 @@ func FeedBody(page *query.FeedPage) ([][]byte, error) {
 
 // Kinds of control lines.
 const (
-	ControlProgress = "progress" // all before it was given
-	ControlReset    = "reset"    // the feed cannot go on: begin again
-	ControlEnd      = "end"      // go on by another request
+	ControlProgress = "progress" // all rows before it were sent
+	ControlReset    = "reset"    // the feed cannot continue: begin again
+	ControlEnd      = "end"      // continue with another request
 )
 
 // Control is a line of a feed that is not a row.
 type Control struct {
 	Control string `json:"_control"`
 	*query.Progress
-	Reason string `json:"reason,omitempty"` // of a reset its code
+	Reason string `json:"reason,omitempty"` // for a reset, its code
 	Detail string `json:"detail,omitempty"`
 }
 
-// FeedLines are the rows of a page, and after them what is said of them, each on
-// a line; nil: nothing is.
+// FeedLines returns the rows of a page, followed by a control line, each on its
+// own line; nil: no control line.
 func FeedLines(page *query.FeedPage, said *Control) ([]byte, error) {
 	var line []byte
 	if said != nil {
@@ -84,21 +84,21 @@ func FeedLines(page *query.FeedPage, said *Control) ([]byte, error) {
 	return append(lines, line...), nil
 }
 
-// Line is the control line.
+// Line returns the control line.
 func (c *Control) Line() ([]byte, error) {
 	line, err := Marshal(c)
 	return append(line, '\n'), err
 }
 
-// Wishes of the header Prefer (RFC 7240) that a stream grants, one of them: a
+// Preferences of the header Prefer (RFC 7240), of which a stream applies one: a
 // token of the feed at its end, or no trailers, which some clients take for
-// damage (ClickHouse's url, for one).
+// corruption (ClickHouse's url, for one).
 const (
 	PreferChangesToken = "changes-token"
 	PreferNoTrailers   = "no-trailers"
 )
 
-// Prefers tells whether the values of the header Prefer have a wish.
+// Prefers reports whether the values of the header Prefer contain a preference.
 func Prefers(prefer []string, wish string) bool {
 	for _, value := range prefer {
 		for one := range strings.SplitSeq(value, ",") {

@@ -28,7 +28,7 @@ func importOf(j query.FileJob) importRecord {
 // exportEntry and importEntry are an archived file as callers see it.
 type exportEntry struct {
 	Name        string  `json:"name"`
-	ExportName  string  `json:"exportName"` // empty when the export is not known
+	ExportName  string  `json:"exportName"` // empty if the export is not known
 	Filename    string  `json:"filename"`
 	ContentType string  `json:"contentType"`
 	SizeBytes   int64   `json:"sizeBytes"`
@@ -77,7 +77,7 @@ func FileJobs(d query.Direction) Operation {
 	}
 }
 
-// historyFilters takes the parameters that all reads of a history have.
+// historyFilters reads the parameters that all reads of a history have.
 func historyFilters(in *Params, d query.Direction) query.HistoryRequest {
 	req := query.HistoryRequest{
 		Direction: d, OrderID: in.orderID(), DateFrom: in.text("dateFrom"), DateTo: in.text("dateTo"), Name: in.text("name"),
@@ -100,7 +100,7 @@ func History(d query.Direction) Operation {
 	}
 }
 
-// LatestFile gives the newest archived file of an order.
+// LatestFile returns the newest archived file of an order.
 func LatestFile(d query.Direction) Operation {
 	return func(ctx context.Context, s *query.Service, p query.Principal, in *Params) (any, error) {
 		req := historyFilters(in, d)
@@ -116,22 +116,22 @@ func LatestFile(d query.Direction) Operation {
 	}
 }
 
-// DecodeDownload takes the parameters of a download.
+// DecodeDownload reads the parameters of a download.
 func DecodeDownload(in *Params, d query.Direction) (query.HistoryRequest, error) {
 	req := historyFilters(in, d)
 	req.Latest = in.choice("latest")
 	return req, in.Err()
 }
 
-// FilePart says how much of a file an answer shows. The zero value leaves it
-// to the surface.
+// FilePart is how much of a file an answer shows. The zero value leaves it to
+// the surface.
 type FilePart struct {
 	Whole    bool
 	From, To int // lines, counted from 1, both included; 0: not given
 }
 
-// DecodeFilePart takes the parameters of a download and which part of the
-// file is asked for.
+// DecodeFilePart reads the parameters of a download and the requested part of
+// the file.
 func DecodeFilePart(in *Params, d query.Direction) (query.HistoryRequest, FilePart, error) {
 	req := historyFilters(in, d)
 	req.Latest = in.choice("latest")

@@ -8,8 +8,8 @@ import (
 	"preismon/query"
 )
 
-// DecodeItemSummary takes what the summary of a product is asked with; rows
-// tells whether its rows are to follow.
+// DecodeItemSummary reads the parameters of the summary of a product; rows
+// reports whether its rows are to follow.
 func DecodeItemSummary(in *Params) (r query.ItemHistoryRequest, rows bool, err error) {
 	r = query.ItemHistoryRequest{
 		ItemSummaryRequest: query.ItemSummaryRequest{
@@ -25,7 +25,7 @@ func DecodeItemSummary(in *Params) (r query.ItemHistoryRequest, rows bool, err e
 	return r, rows, in.Err()
 }
 
-// ItemSummary tells of one product what a page about it shows.
+// ItemSummary returns what a page about one product shows.
 func ItemSummary(ctx context.Context, s *query.Service, p query.Principal, in *Params, _ []byte) (*Records, error) {
 	req, _, err := DecodeItemSummary(in)
 	if err != nil {
@@ -38,7 +38,7 @@ func ItemSummary(ctx context.Context, s *query.Service, p query.Principal, in *P
 	return recordsOf(sum.Data, query.Paging{}, sum.Query)
 }
 
-// ItemSummaryLine is the JSON answer of a summary, on one line.
+// ItemSummaryLine returns the JSON answer of a summary, on one line.
 func ItemSummaryLine(sum *query.ItemSummary) ([]byte, error) {
 	answer, err := recordsOf(sum.Data, query.Paging{}, sum.Query)
 	if err != nil {
@@ -48,7 +48,7 @@ func ItemSummaryLine(sum *query.ItemSummary) ([]byte, error) {
 	return append(bytes.Join(pieces, nil), '\n'), err
 }
 
-// itemID takes the item of the path.
+// itemID returns the item of the path.
 func itemID(p *Params) contracts.ItemID {
 	item, err := contracts.ParseID[contracts.ItemID](p.item)
 	if err != nil {

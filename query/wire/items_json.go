@@ -2,8 +2,8 @@ package wire
 
 import "preismon/query"
 
-// marshalItems is a page of items as encoding/json writes it, at a quarter of its
-// cost: pages of items are asked for often, and are long.
+// marshalItems writes a page of items as encoding/json does, at a quarter of
+// the cost: pages of items are requested often, and are long.
 func marshalItems(p *query.Page[itemRecord]) ([]byte, error) {
 	rest := *p
 	rest.Data = []itemRecord{}
@@ -22,7 +22,7 @@ func marshalItems(p *query.Page[itemRecord]) ([]byte, error) {
 	return append(out, around[len(before):]...), nil
 }
 
-// itemBytes is about how long an item is.
+// itemBytes is about how long an item is in JSON.
 const itemBytes = 320
 
 func (r *itemRecord) appendJSON(out []byte) []byte {

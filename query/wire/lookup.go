@@ -14,11 +14,11 @@ import (
 // MaxLookupBytes bounds the body of a lookup: twice what 10,000 ASINs take.
 const MaxLookupBytes = 1 << 20
 
-// Lookup tells of many identifiers at once what they name and what was seen
-// last.
+// Lookup returns, for many identifiers at once, what they name and what was
+// seen last.
 func Lookup(ctx context.Context, s *query.Service, p query.Principal, in *Params, body []byte) (*Records, error) {
 	req := query.LookupRequest{Timezone: in.text("timezone")}
-	if len(in.faults) == 0 { // else nobody sends a body
+	if len(in.faults) == 0 { // otherwise it is refused anyway, or Asked only lists its parameters
 		req.Keys = in.lookupKeys(body)
 	}
 	if err := in.Err(); err != nil {
@@ -43,7 +43,7 @@ var lookupKinds = map[string]func(*Params, string, json.RawMessage) query.Lookup
 	"itemIds": (*Params).itemElement,
 }
 
-// lookupKeys takes the identifiers in the order of the body, strictly: names
+// lookupKeys reads the identifiers in the order of the body, strictly: names
 // are matched exactly, and nothing may be given twice or be left over.
 func (p *Params) lookupKeys(body []byte) (keys []query.LookupKey) {
 	given := map[string]bool{}
@@ -82,13 +82,14 @@ func (p *Params) lookupKeys(body []byte) (keys []query.LookupKey) {
 	return keys
 }
 
-// errStop ends the reading of a body with which something is wrong that was said.
+// errStop stops reading a body when a fault has been reported.
 var errStop = errors.New("stop")
 
-// mostFaults are named of one body; the others are alike.
+// mostFaults bounds how many faults of one body are reported; the others are
+// similar.
 const mostFaults = 5
 
-// element takes a text of a list.
+// element reads a text of a list.
 func (p *Params) element(at string, v json.RawMessage, valid func(string) bool, what string) string {
 	var text string
 	if v[0] != '"' || json.Unmarshal(v, &text) != nil || !valid(text) {

@@ -7,7 +7,7 @@ import (
 	"preismon/query"
 )
 
-// Movers tells what moved between two instants; without selectors, at all that
+// Movers lists what moved between two instants; without selectors, in all that
 // the caller sees.
 func Movers(ctx context.Context, s *query.Service, p query.Principal, in *Params, _ []byte) (*Records, error) {
 	req := movers(in)
@@ -22,8 +22,8 @@ func Movers(ctx context.Context, s *query.Service, p query.Principal, in *Params
 	return recordsOf(page.Data, page.Paging, page.Query)
 }
 
-// DecodeChanges takes the arguments of the tool that asks for movers, which
-// says so where it means all that the caller sees.
+// DecodeChanges reads the arguments of the tool that lists movers; if the
+// caller means all that it sees, it must set globalScope.
 func DecodeChanges(in *Params) (query.MoversRequest, error) {
 	req := movers(in)
 	req.GlobalScope = in.flag("globalScope")
@@ -47,7 +47,7 @@ func movers(in *Params) query.MoversRequest {
 	}
 }
 
-// allOf is all that is wrong with a request for movers.
+// allOf returns all faults of a request for movers.
 func allOf(in *Params, req *query.MoversRequest) error {
 	err := in.Err()
 	if err == nil {

@@ -7,7 +7,7 @@ import (
 	"preismon/query"
 )
 
-// OrderStatus tells how orders are doing.
+// OrderStatus shows how orders are doing.
 func OrderStatus(ctx context.Context, s *query.Service, p query.Principal, in *Params, _ []byte) (*Records, error) {
 	req := query.OrderStatusRequest{OrderID: id[contracts.OrderID](in, "orderId"), Timezone: in.text("timezone")}
 	if files := in.integer("files"); files != nil {

@@ -8,8 +8,8 @@ import (
 	"preismon/query"
 )
 
-// orderRecord is an order as callers see it. What is not included is not
-// there; what is included is there as a whole.
+// orderRecord is an order as callers see it. Parts that are not included are
+// absent; included parts are complete.
 type orderRecord struct {
 	OrderID   contracts.OrderID `json:"orderId"`
 	Alias     *string           `json:"alias"`
@@ -34,14 +34,14 @@ type qualityRecord struct {
 	LastCapturedAt         *instant          `json:"lastCapturedAt"`
 }
 
-// dueRecord says also when the next capture of the pair is due, where that is
+// dueRecord also shows when the next capture of the pair is due, if that is
 // known.
 type dueRecord struct {
 	qualityRecord
 	NextDueAt *instant `json:"nextDueAt,omitempty"`
 }
 
-// instant is a time as answers show it: UTC, to the millisecond.
+// instant is a time as shown in answers: UTC, to the millisecond.
 type instant time.Time
 
 // MarshalText writes the form of RFC 3339.
@@ -67,7 +67,7 @@ func orderOf(o query.Order) orderRecord {
 	return r
 }
 
-// orderInDetail is an order with everything there is to include.
+// orderInDetail returns an order with everything that can be included.
 func orderInDetail(o query.Order) orderRecord {
 	r := orderOf(o)
 	r.QualitySummary = new(o.Quality.Counts())
@@ -84,7 +84,7 @@ func qualityOf(q query.Quality) qualityRecord {
 
 func dueOf(q query.Quality) dueRecord { return dueRecord{qualityOf(q), instantOf(&q.NextDueAt)} }
 
-// Alias takes the alias of orders.
+// Alias reads the alias of orders.
 func Alias(in *Params) string { return in.text("alias") }
 
 // Orders lists visible orders.
@@ -96,7 +96,7 @@ func Orders(ctx context.Context, s *query.Service, p query.Principal, in *Params
 	return list(ctx, p, in, req, s.Orders, orderOf)
 }
 
-// Order gives one order in detail.
+// Order returns one order in detail.
 func Order(ctx context.Context, s *query.Service, p query.Principal, in *Params) (any, error) {
 	id := in.orderID()
 	if err := in.Err(); err != nil {
@@ -114,8 +114,9 @@ func ObservationQuality(ctx context.Context, s *query.Service, p query.Principal
 	return list(ctx, p, in, decodeQuality(in), s.ObservationQuality, qualityOf)
 }
 
-// ItemQuality does so, of one item where one is asked for, says when each pair
-// is due, and tells of all pairs by site, as query.Service.QualityBySite does.
+// ItemQuality is ObservationQuality, for one item if one is requested. It also
+// shows when each pair is due, and returns the status of all pairs by site, as
+// query.Service.QualityBySite does.
 func ItemQuality(ctx context.Context, s *query.Service, p query.Principal, in *Params) (page any, sites []query.SiteStatus, err error) {
 	req := decodeQuality(in)
 	req.ItemID = id[contracts.ItemID](in, "itemId")

@@ -6,7 +6,7 @@ import (
 	"preismon/query"
 )
 
-// Overview tells what changed and what needs attention.
+// Overview lists what changed and what needs attention.
 func Overview(ctx context.Context, s *query.Service, p query.Principal, in *Params, _ []byte) (*Records, error) {
 	req := query.OverviewRequest{Since: in.text("since"), Site: in.site(), OwnMerchant: in.text("ownMerchant"), Timezone: in.text("timezone")}
 	if err := in.Err(); err != nil {

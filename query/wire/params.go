@@ -31,25 +31,25 @@ var (
 	integerForm = regexp.MustCompile(`^(0|-?[1-9][0-9]{0,8})$`)
 )
 
-// Params decodes what a request names, strictly: the parameters that an
-// operation asks for are the ones it knows. Ask for all, then see Err: it
-// names every fault at once, also parameters that nobody asked for.
+// Params decodes the parameters of a request, strictly: those that an operation
+// reads are the only ones it knows. Read all of them, then check Err: it names
+// every fault at once, including parameters that were not read.
 type Params struct {
 	values url.Values
 	order  *string // orderId of a path
 	item   string  // itemId of a path
 	names  []string
 	asked  map[string]bool
-	quoted map[string]bool // texts where JSON has numbers too
+	quoted map[string]bool // texts where JSON also has numbers
 	faults []string
 	wrong  map[string]bool // parameters with a fault
 }
 
-// standInSite is taken where it is not known what the request is of, so that
-// nothing is refused for want of it.
+// standInSite is used if it is not known what the request covers, so that it is
+// not also refused for having no selector.
 const standInSite contracts.SiteKey = "x"
 
-// FromQuery takes the parameters of a query string.
+// FromQuery returns the parameters of a query string.
 func FromQuery(rawQuery string) *Params {
 	p := &Params{asked: map[string]bool{}}
 	values, err := url.ParseQuery(rawQuery)
@@ -60,35 +60,35 @@ func FromQuery(rawQuery string) *Params {
 	return p
 }
 
-// InOrder says that the path of the request names an order.
+// InOrder records that the path of the request names an order.
 func (p *Params) InOrder(orderID string) *Params {
 	p.order = &orderID
 	return p
 }
 
-// OfItem says that the path of the request names an item.
+// OfItem records that the path of the request names an item.
 func (p *Params) OfItem(itemID string) *Params {
 	p.item = itemID
 	return p
 }
 
-// Names gives the parameters that were asked for, in that order.
+// Names returns the parameters that were read, in that order.
 func (p *Params) Names() []string { return slices.Clone(p.names) }
 
-// Asked gives the parameters that a decoder asks for. It is run on parameters
-// that are faulty from the beginning, so that an Operation ends where it
-// looks at them.
+// Asked returns the parameters that a decoder reads. The decoder runs on
+// parameters that are faulty from the start, so that an Operation ends when it
+// checks them.
 func Asked(decode func(*Params)) []string {
 	p := &Params{asked: map[string]bool{}, faults: []string{"Not a request."}}
 	decode(p)
 	return p.names
 }
 
-// Given tells whether the request gives a parameter.
+// Given reports whether the request has a parameter.
 func (p *Params) Given(name string) bool { return len(p.values[name]) > 0 }
 
-// One asks for a single record where the request asks for as many as may be
-// asked for; any other limit stays, to be refused.
+// One sets the limit to 1 if the request has no limit or a valid one; any other
+// limit stays, to be refused.
 func (p *Params) One(most int) *Params {
 	given := p.values["limit"]
 	if len(given) == 0 {
@@ -103,7 +103,7 @@ func (p *Params) fault(format string, args ...any) {
 	p.faults = append(p.faults, fmt.Sprintf(format, args...))
 }
 
-// faultOf is a fault of one parameter.
+// faultOf adds a fault of one parameter.
 func (p *Params) faultOf(name, format string, args ...any) {
 	if p.wrong == nil {
 		p.wrong = map[string]bool{}
@@ -112,16 +112,16 @@ func (p *Params) faultOf(name, format string, args ...any) {
 	p.fault("%s: "+format, append([]any{name}, args...)...)
 }
 
-// faulty tells whether any of some parameters has a fault.
+// faulty reports whether any of the given parameters has a fault.
 func (p *Params) faulty(names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return p.wrong[name] })
 }
 
-// Wrong tells whether a parameter that was taken has a fault. What stands for it then
-// is nothing that the caller named.
+// Wrong reports whether a parameter that was read has a fault. Its value is
+// then not one that the caller gave.
 func (p *Params) Wrong() bool { return len(p.wrong) > 0 }
 
-// unknown tells whether the request has parameters that nobody asked for.
+// unknown reports whether the request has parameters that were not read.
 func (p *Params) unknown() bool { return len(p.strangers()) > 0 }
 
 func (p *Params) strangers() (names []string) {
@@ -134,8 +134,8 @@ func (p *Params) strangers() (names []string) {
 	return names
 }
 
-// raw gives the one value of a parameter; ok is false when it is not given,
-// or when it is wrong already.
+// raw returns the single value of a parameter; ok is false if it is missing or
+// wrong.
 func (p *Params) raw(name string, limit int) (value string, ok bool) {
 	if !p.asked[name] {
 		p.asked[name] = true
@@ -163,7 +163,7 @@ func (p *Params) raw(name string, limit int) (value string, ok bool) {
 	return "", false
 }
 
-// text takes a text in NFC, as texts that can be asked for are stored.
+// text reads a text and returns it in NFC, as searchable texts are stored.
 func (p *Params) text(name string) string {
 	value, _ := p.raw(name, maxTextBytes)
 	return norm.NFC.String(value)
@@ -174,11 +174,11 @@ func (p *Params) cursor() string {
 	return value
 }
 
-// form takes a value that has a form; what says which.
+// form reads a value that must have a certain form; what describes the form.
 func (p *Params) form(name string, valid func(string) bool, what string) string {
 	value, ok := p.raw(name, maxTextBytes)
 	if !ok && p.wrong[name] {
-		return "?" // something was named
+		return "?" // a value was given
 	}
 	if ok && !valid(value) {
 		p.faultOf(name, "%s is not %s.", Quote(value), what)
@@ -209,7 +209,7 @@ func (p *Params) site() contracts.SiteKey {
 
 func (p *Params) limit() *int { return p.integer("limit") }
 
-// integer takes a whole number; nil: not given, or wrong.
+// integer reads a whole number; nil: not given, or wrong.
 func (p *Params) integer(name string) *int {
 	value, ok := p.raw(name, maxTextBytes)
 	if !ok {
@@ -227,7 +227,7 @@ func (p *Params) integer(name string) *int {
 	return &n
 }
 
-// lines takes a range like 11-200, counted from 1; zeros: not given, or wrong.
+// lines reads a range like 11-200, counted from 1; zeros: not given, or wrong.
 func (p *Params) lines(name string) (from, to int) {
 	value, ok := p.raw(name, maxTextBytes)
 	if !ok {
@@ -244,7 +244,7 @@ func (p *Params) lines(name string) (from, to int) {
 	return from, to
 }
 
-// choice takes true or false; nil: not given.
+// choice reads true or false; nil: not given, or wrong.
 func (p *Params) choice(name string) *bool {
 	value, ok := p.raw(name, maxTextBytes)
 	if !ok {
@@ -267,11 +267,11 @@ func (p *Params) flag(name string) bool {
 	return v != nil && *v
 }
 
-// id takes an id of any kind.
+// id reads an id of any kind.
 func id[T ~uint64](p *Params, name string) T {
 	value, ok := p.raw(name, maxTextBytes)
 	if !ok && p.wrong[name] {
-		return 1 // something was named
+		return 1 // a value was given
 	}
 	if !ok {
 		return 0
@@ -279,13 +279,13 @@ func id[T ~uint64](p *Params, name string) T {
 	parsed, err := contracts.ParseID[T](value)
 	if err != nil {
 		p.faultOf(name, "%s is not a decimal number from 1 to 18446744073709551615.", Quote(value))
-		return 1 // something was named
+		return 1 // a value was given
 	}
 	return parsed
 }
 
-// orderID takes the order of the path, or of the parameter where there is no
-// path. What has not the form of an id is the id of no order: 0.
+// orderID reads the order from the path, or from the parameter if the path
+// names none. Anything that is not an id becomes 0, the id of no order.
 func (p *Params) orderID() contracts.OrderID {
 	var value string
 	if p.order != nil {
@@ -304,7 +304,7 @@ func (p *Params) orderID() contracts.OrderID {
 	return id
 }
 
-// Err gives every fault of the parameters as one.
+// Err returns every fault of the parameters as one error.
 func (p *Params) Err() error {
 	unknown := p.strangers()
 	const most = 5
@@ -321,8 +321,8 @@ func (p *Params) Err() error {
 	return p.named(fault.New(fault.Invalid, query.CodeValidation, "%s", strings.Join(p.faults, " ")))
 }
 
-// refused is a refusal of the parameters, with what else is wrong with the request
-// that was made of them; nil: they have no fault.
+// refused returns a refusal of the parameters, including the other faults of
+// the request that was built from them; nil: the parameters have no faults.
 func (p *Params) refused(request interface{ Faults(form error) error }) error {
 	if err := p.Err(); err != nil {
 		return p.named(request.Faults(err))
@@ -330,7 +330,7 @@ func (p *Params) refused(request interface{ Faults(form error) error }) error {
 	return nil
 }
 
-// named adds to a refusal which parameters nobody asked for.
+// named adds to a refusal the parameters that were not read.
 func (p *Params) named(refusal error) error {
 	if unknown := p.strangers(); len(unknown) > 0 {
 		return &Unknown{error: refusal, Names: unknown, Known: p.Names()}
@@ -338,7 +338,7 @@ func (p *Params) named(refusal error) error {
 	return refusal
 }
 
-// Unknown is a refusal of parameters, some of which nobody asked for.
+// Unknown is a refusal of a request with parameters that were not read.
 type Unknown struct {
 	error
 	Names, Known []string
@@ -346,7 +346,7 @@ type Unknown struct {
 
 func (u *Unknown) Unwrap() error { return u.error }
 
-// Quote shows a wrong value, in part when it is long.
+// Quote shows a wrong value, truncated if it is long.
 func Quote(s string) string {
 	if len(s) > maxEcho {
 		s = strings.ToValidUTF8(s[:maxEcho], "") + "…"

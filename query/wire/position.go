@@ -8,7 +8,7 @@ import (
 	"preismon/query"
 )
 
-// DecodePosition takes the parameters of a market position.
+// DecodePosition reads the parameters of a market position.
 func DecodePosition(in *Params) (query.PositionRequest, error) {
 	req := query.PositionRequest{
 		ItemID: id[contracts.ItemID](in, "itemId"), PZN: in.pzn(), EAN: in.ean(), ASINLocale: in.asinLocale(), ASIN: in.asin(),
@@ -23,13 +23,13 @@ func DecodePosition(in *Params) (query.PositionRequest, error) {
 		req.CandidatePrice = cmp.Or(req.CandidatePrice, "1")
 	}
 	if in.unknown() && req.ItemID == 0 && req.PZN+req.EAN+req.ASINLocale+req.ASIN == "" {
-		req.ItemID = 1 // it may be meant to name one
+		req.ItemID = 1 // an unknown parameter may be meant to name one
 	}
 	return req, in.named(req.Faults(err))
 }
 
-// MarketPosition tells where a price stands among the current offers of a
-// product. What it gives is a *query.MarketPosition.
+// MarketPosition shows where a price stands among the current offers of a
+// product. It returns a *query.MarketPosition.
 func MarketPosition(ctx context.Context, s *query.Service, p query.Principal, in *Params) (any, error) {
 	req, err := DecodePosition(in)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"preismon/query"
 )
 
-// Positions tells where the caller stands with many products.
+// Positions shows where the caller stands with many products.
 func Positions(ctx context.Context, s *query.Service, p query.Principal, in *Params, _ []byte) (*Records, error) {
 	req := query.PositionsRequest{
 		ResultsRequest: Selected(in),
@@ -21,7 +21,7 @@ func Positions(ctx context.Context, s *query.Service, p query.Principal, in *Par
 	return recordsOf(page.Data, page.Paging, page.Query)
 }
 
-// PricePositions tells agents the same, by fewer arguments.
+// PricePositions returns the same for agents, with fewer arguments.
 func PricePositions(ctx context.Context, s *query.Service, p query.Principal, in *Params) (any, error) {
 	return positions(ctx, s, p, in, query.PositionsRequest{ResultsRequest: query.ResultsRequest{
 		Limit: in.limit(), Cursor: in.cursor(), OrderID: id[contracts.OrderID](in, "orderId"), ItemID: id[contracts.ItemID](in, "itemId"), Site: in.site(),

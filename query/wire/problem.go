@@ -16,7 +16,7 @@ import (
 	"preismon/query/auth"
 )
 
-// Codes that this package gives.
+// Codes that this package uses.
 const (
 	CodeSchemeNotAllowed = "AUTH_SCHEME_NOT_ALLOWED"
 	CodePayloadTooLarge  = query.CodePayloadTooLarge
@@ -29,19 +29,19 @@ const (
 	CodeLogoutFailed     = "LOGOUT_REVOCATION_FAILED"
 	CodeUnavailable      = "SERVICE_UNAVAILABLE"
 
-	CodeCategoryNotAvailable = query.CodeCategoryNotAvailable // of an MCP tool; its page is here
+	CodeCategoryNotAvailable = query.CodeCategoryNotAvailable // for an MCP tool; its page is here
 )
 
 // Meaning is what a code stands for, in an answer and on its page.
 type Meaning struct {
 	Status int
 	Title  string
-	Detail string // where the error has no sentence of its own
+	Detail string // if the error has no message of its own
 	Remedy string // on the page
 }
 
-// meanings is the one table from codes to statuses. A code that is not in it
-// goes by its kind.
+// meanings is the one table from codes to statuses. A code that is not in it is
+// treated by its kind.
 var meanings = map[string]Meaning{
 	query.CodeValidation: {
 		http.StatusBadRequest, "Request not valid", "The request is not valid.",
@@ -161,16 +161,16 @@ var meanings = map[string]Meaning{
 	},
 }
 
-// MeaningOf says what a code of the contract stands for.
+// MeaningOf returns what a code of the contract stands for.
 func MeaningOf(code string) (m Meaning, known bool) {
 	m, known = meanings[code]
 	return m, known
 }
 
-// Codes gives every code of the contract.
+// Codes returns every code of the contract.
 func Codes() []string { return slices.Sorted(maps.Keys(meanings)) }
 
-// kindCodes are the codes of errors that have none.
+// kindCodes are the codes for errors that have no code.
 var kindCodes = map[fault.Kind]string{
 	fault.Internal:        CodeInternal,
 	fault.Invalid:         query.CodeValidation,
@@ -185,8 +185,8 @@ var kindCodes = map[fault.Kind]string{
 	fault.Gone:            query.CodeFeedTokenExpired,
 }
 
-// Problem is an answer that says what is wrong: the strict problem details
-// of the contract (RFC 9457), and what goes into headers.
+// Problem is an answer that describes a failure: the strict problem details of
+// the contract (RFC 9457), and what goes into headers.
 type Problem struct {
 	Type        string `json:"type"`
 	Title       string `json:"title"`
@@ -199,8 +199,8 @@ type Problem struct {
 	RetryAfter time.Duration `json:"-"` // 0: not known
 }
 
-// ProblemOf turns an error into a problem. Nothing of an internal error shows
-// but its code.
+// ProblemOf turns an error into a problem. An internal error shows only its
+// code.
 func ProblemOf(err error, baseURL string) Problem {
 	e := &fault.Error{Kind: fault.KindOf(err)}
 	errors.As(err, &e)
@@ -251,5 +251,5 @@ func marshalAny(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// PageName is the last part of a problem's type.
+// PageName returns the last part of a problem's type.
 func PageName(code string) string { return strings.ReplaceAll(strings.ToLower(code), "_", "-") }

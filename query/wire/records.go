@@ -9,11 +9,11 @@ import (
 	"preismon/query/frame"
 )
 
-// Records are a complete answer of the surface /ext/v1: a list of records, and
+// Records is a complete answer of the surface /ext/v1: a list of records, and
 // what they cover.
 type Records struct {
 	Columns []frame.Column // of a record, in the order of its fields
-	// Rows are the JSON objects, a comma between two, in pieces that are good
+	// Rows are the JSON objects, separated by commas, in pieces that are valid
 	// until Release.
 	Rows     [][]byte
 	Returned int
@@ -23,7 +23,7 @@ type Records struct {
 	Release  func()
 }
 
-// Body is the JSON object of the answer, in pieces.
+// Body returns the JSON object of the answer, in pieces.
 func (r *Records) Body() ([][]byte, error) {
 	query, err := Marshal(r.Query)
 	if err != nil {
@@ -45,7 +45,7 @@ func (r *Records) paging() query.Paging {
 	return query.Paging{Limit: r.Limit, Returned: r.Returned, NextCursor: r.Next}
 }
 
-// recordsOf are records that are not many.
+// recordsOf returns an answer of a small number of records.
 func recordsOf[T any](data []T, paging query.Paging, echo any) (*Records, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -64,13 +64,13 @@ func recordsOf[T any](data []T, paging query.Paging, echo any) (*Records, error)
 	}, nil
 }
 
-// Read answers one question of /ext/v1. The body is that of the request; empty:
-// it has none.
+// Read answers one query of /ext/v1. body is the body of the request; empty: it
+// has none.
 type Read func(ctx context.Context, s *query.Service, p query.Principal, in *Params, body []byte) (*Records, error)
 
-// Parameters are the names of what the read takes beside a body.
+// Parameters returns the names of what the read accepts, apart from a body.
 func (r Read) Parameters() []string {
 	return Asked(func(in *Params) {
-		_, _ = r(context.Background(), nil, query.Principal{}, in, nil) // it refuses
+		_, _ = r(context.Background(), nil, query.Principal{}, in, nil) // it refuses them
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"preismon/query"
 )
 
-// DecodeResults takes the parameters of a results read.
+// DecodeResults reads the parameters of a results read.
 func DecodeResults(in *Params) (query.ResultsRequest, error) {
 	req := results(in, func(query.Parameter) bool { return true })
 	err := in.Err()
@@ -16,23 +16,23 @@ func DecodeResults(in *Params) (query.ResultsRequest, error) {
 		return req, nil
 	}
 	if in.faulty("globalScope", "capturedFrom", "capturedTo") || in.unknown() {
-		req.GlobalScope = false // nothing is known of where
+		req.GlobalScope = false // the intended scope is not known
 		req.Site = cmp.Or(req.Site, standInSite)
 	}
 	return req, in.named(req.Faults(err))
 }
 
-// Selected takes what every read over results has: its page and its selectors.
+// Selected reads what every read over results has: its page and its selectors.
 func Selected(in *Params) query.ResultsRequest {
 	return results(in, func(p query.Parameter) bool { return p.Kind == query.PageParameter || selects(p) })
 }
 
-// selected takes the selectors alone.
+// selected reads only the selectors.
 func selected(in *Params) query.ResultsRequest { return results(in, selects) }
 
 func selects(p query.Parameter) bool { return p.Kind == query.SelectorParameter }
 
-// results takes those of the parameters of results that some read has.
+// results reads those parameters of results for which has reports true.
 func results(in *Params, has func(query.Parameter) bool) (r query.ResultsRequest) {
 	for _, p := range query.ResultsParameters {
 		if has(p) {
@@ -42,8 +42,8 @@ func results(in *Params, has func(query.Parameter) bool) (r query.ResultsRequest
 	return r
 }
 
-// take reads a parameter into a field, whose type says how; texts that have a
-// form are known by their names.
+// take reads a parameter into a field, whose type determines how; texts that
+// must have a form are known by name.
 func (p *Params) take(name string, field any) {
 	switch v := field.(type) {
 	case **int:
@@ -69,13 +69,13 @@ func (p *Params) take(name string, field any) {
 	}
 }
 
-// textForms are the texts that have a form.
+// textForms are the texts that must have a form.
 var textForms = map[string]func(*Params) string{
 	"cursor": (*Params).cursor, "pzn": (*Params).pzn, "ean": (*Params).ean, "asinLocale": (*Params).asinLocale, "asin": (*Params).asin,
 }
 
-// ResultsBody is the JSON object of a page, in pieces that are good until its
-// rows are released.
+// ResultsBody returns the JSON object of a page, in pieces that are valid until
+// its rows are released.
 func ResultsBody(page *query.ResultsPage) ([][]byte, error) {
 	paging, err := Marshal(page.Paging)
 	if err != nil {

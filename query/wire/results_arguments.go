@@ -5,8 +5,8 @@ import "preismon/query"
 // Arguments are the parameters of a request as the members of a JSON object.
 type Arguments map[string]any
 
-// ResultsArguments are the arguments that DecodeResults makes a request of:
-// the shortest, so what is not given is not in them.
+// ResultsArguments returns the arguments from which DecodeResults builds a
+// request: only those that are needed, so values that are not given are absent.
 func ResultsArguments(r query.ResultsRequest) Arguments {
 	return r.Parameters()
 }

@@ -7,7 +7,7 @@ import (
 	"preismon/query"
 )
 
-// SiteStatus tells how fresh sites are.
+// SiteStatus shows how fresh sites are.
 func SiteStatus(ctx context.Context, s *query.Service, p query.Principal, in *Params, _ []byte) (*Records, error) {
 	req := query.SiteStatusRequest{OrderID: id[contracts.OrderID](in, "orderId"), Site: in.site(), Timezone: in.text("timezone")}
 	if err := in.Err(); err != nil {

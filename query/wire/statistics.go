@@ -6,7 +6,7 @@ import (
 	"preismon/query"
 )
 
-// Statistics sums observations up.
+// Statistics summarizes observations.
 func Statistics(ctx context.Context, s *query.Service, p query.Principal, in *Params, _ []byte) (*Records, error) {
 	rows := Selected(in)
 	rows.GlobalScope, rows.Brand = in.flag("globalScope"), in.text("brand")

@@ -6,7 +6,7 @@ import (
 	"preismon/query"
 )
 
-// Windows tells which parts of a time have which rows.
+// Windows shows which parts of a period have which rows.
 func Windows(ctx context.Context, s *query.Service, p query.Principal, in *Params, _ []byte) (*Records, error) {
 	req := query.WindowsRequest{Rows: results(in, func(p query.Parameter) bool { return p.Fed && p.Kind != query.IncludeParameter }), Bucket: in.text("bucket")}
 	req.Since, _ = in.raw("since", maxCursorBytes)
