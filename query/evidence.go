@@ -186,7 +186,7 @@ func (s *Service) evidenceRows(ctx context.Context, p Principal, in *read) ([]Ev
 				row.Price, row.CurrencyCode = &price, &currency
 			}
 			var err error
-			if row.Again, err = s.again(p, b.Position(i)); err != nil {
+			if row.Again, err = s.again(p, b.Position(i), in.floor); err != nil {
 				return err
 			}
 			all = append(all, row)
@@ -208,14 +208,14 @@ func textOrNull(text []byte) *string {
 }
 
 // again is the path of the read that begins with a row and sees nothing that
-// came after it.
-func (s *Service) again(p Principal, at Position) (string, error) {
+// came after it. Rows are kept from floor on.
+func (s *Service) again(p Principal, at Position, floor int64) (string, error) {
 	captured := formatInstant(fromMs(at.CapturedMs), time.UTC)
 	plan, err := s.plan(p, ResultsRequest{ItemID: at.Item, Site: at.Site, CapturedFrom: captured, CapturedTo: captured})
 	if err != nil {
 		return "", err
 	}
-	plan.query.Watermark = Watermark{at.Epoch, at.Seq}
+	plan.query.Watermark, plan.floor = Watermark{at.Epoch, at.Seq}, floor
 	cursor, err := s.cursorAfter(plan, at.before())
 	return "/v1/results?" + url.Values{
 		"itemId": {at.Item.String()}, "site": {string(at.Site)}, "capturedFrom": {captured}, "capturedTo": {captured}, "limit": {"1"}, "cursor": {cursor},

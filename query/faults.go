@@ -15,7 +15,7 @@ func (r ResultsRequest) Faults(form error) error {
 
 // Faults is the same for movers.
 func (r MoversRequest) Faults(form error) error {
-	_, _, _, err := timeless.understandMovers(Principal{}, r)
+	_, _, _, _, err := timeless.understandMovers(Principal{}, r)
 	return together(form, err)
 }
 

@@ -33,6 +33,9 @@ func (s *Service) ItemHistory(ctx context.Context, p Principal, r ItemHistoryReq
 	h := &ItemHistory{rows: r.rows(now), seen: &sight{service: s, caller: p}}
 	h.rows.OrderID, h.rows.Merchant, h.rows.ChangesToken = r.OrderID, r.Merchant, r.ChangesToken
 	h.rows.Sort, h.rows.Include = "asc", Include{ExportFields: true}
+	if r.ChangesToken != nil && r.CapturedTo == "" {
+		h.rows.CapturedTo = "" // the feed goes on
+	}
 	if err := r.check(); err != nil {
 		return nil, err
 	}

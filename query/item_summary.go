@@ -217,7 +217,7 @@ func (s *Service) itemSummary(ctx context.Context, seen *sight, r ItemSummaryReq
 	w := plan.query.Window
 	edges, err := edgesOf(w.From, w.To, "day", plan.zone)
 	if err != nil {
-		return nil, err
+		return nil, invalid("capturedFrom lies more than %s days before capturedTo. Send a new request with a shorter window.", "1,000")
 	}
 	giveBack, err := s.Charge(ctx, latestBytes)
 	if err != nil {

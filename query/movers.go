@@ -95,7 +95,7 @@ type MoversOfSite struct {
 // the window from since to until, of at most 100,000 pairs. They are read as a
 // whole, so it has only a hard budget.
 func (s *Service) Movers(ctx context.Context, p Principal, r MoversRequest) (*MoversPage, error) {
-	rows, window, limit, err := s.understandMovers(p, r)
+	rows, window, until, limit, err := s.understandMovers(p, r)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func (s *Service) Movers(ctx context.Context, p Principal, r MoversRequest) (*Mo
 	meaning := r
 	meaning.ResultsRequest, meaning.Since = r.ResultsRequest.meaning(), fmt.Sprint(window.From.UnixMilli())
 	if r.Until != "" {
-		meaning.Until = fmt.Sprint(window.To.UnixMilli())
+		meaning.Until = fmt.Sprint(until.UnixMilli())
 	}
 	bound := binding{Account: p.Account, Route: "movers", Query: r, Meaning: meaning}
 	place := rankedPlace{Until: window.To.UnixMilli()}
@@ -157,12 +157,12 @@ func (s *Service) Movers(ctx context.Context, p Principal, r MoversRequest) (*Mo
 
 // understandMovers returns what needs no data, or everything that is wrong with
 // it.
-func (s *Service) understandMovers(p Principal, r MoversRequest) (rows ResultsRequest, window contracts.Window, limit int, err error) {
+func (s *Service) understandMovers(p Principal, r MoversRequest) (rows ResultsRequest, window contracts.Window, until time.Time, limit int, err error) {
 	limit, wrong := pageLimit(r.Limit, MaxResultsLimit)
-	rows, window, err = s.moversWindow(r)
+	rows, window, until, err = s.moversWindow(r)
 	wrong = together(wrong, err)
 	_, err = s.understand(p, rows)
-	return rows, window, limit, together(wrong, err)
+	return rows, window, until, limit, together(wrong, err)
 }
 
 // firstOfKinds returns the first movers of each kind, at most each.
@@ -182,9 +182,10 @@ func firstOfKinds(ranked []Mover, each int) map[MoverKind][]Mover {
 }
 
 // moversWindow returns the read that must be acceptable for the movers to be,
-// and its window; otherwise everything that is wrong with it except its time
-// zone.
-func (s *Service) moversWindow(r MoversRequest) (rows ResultsRequest, w contracts.Window, wrong error) {
+// its window, which ends now at most, and the upper bound as requested, which
+// may lie in the future; otherwise everything that is wrong with it except its
+// time zone.
+func (s *Service) moversWindow(r MoversRequest) (rows ResultsRequest, w contracts.Window, until time.Time, wrong error) {
 	rows = r.ResultsRequest
 	rows.Cursor, rows.Limit, rows.LatestPerPair, rows.GlobalScope = "", nil, true, false
 	zone, err := contracts.LoadZone(cmp.Or(r.Timezone, "UTC"))
@@ -198,6 +199,7 @@ func (s *Service) moversWindow(r MoversRequest) (rows ResultsRequest, w contract
 			wrong, w.To = invalid("until: %s.", err), now
 		}
 	}
+	until = w.To
 	if w.To.After(now) {
 		w.To = now
 	}
@@ -222,12 +224,12 @@ func (s *Service) moversWindow(r MoversRequest) (rows ResultsRequest, w contract
 		wrong = together(wrong, invalid("since needs a product (itemId, pzn, ean, asin with asinLocale), an orderId or a site, or globalScope=true."))
 	}
 	if wrong != nil {
-		return rows, w, wrong
+		return rows, w, until, wrong
 	}
 	w = contracts.Window{From: w.From.UTC().Truncate(contracts.Resolution), To: w.To.UTC().Truncate(contracts.Resolution)}
 	rows.GlobalScope = r.GlobalScope
 	rows.CapturedFrom, rows.CapturedTo = w.From.Format(time.RFC3339Nano), w.To.Format(time.RFC3339Nano)
-	return rows, w, nil
+	return rows, w, until, nil
 }
 
 // movers returns all movers of the requested kind, ranked.

@@ -49,7 +49,7 @@ func TestItemSummaryWithRows(t *testing.T) {
 	for args, detail := range map[string]string{
 		"merchant=A": "includeRows", "orderId=5": "includeRows", "includeRows=yes": "includeRows", "includeRows=true&limit=5": "limit",
 		"includeRows=true&candidatePrice=x": "candidatePrice", "includeRows=true&capturedFrom=2026-03-01": "capturedTo",
-		"includeRows=true&capturedFrom=2020-01-01&capturedTo=2026-03-01": "1000 parts",
+		"includeRows=true&capturedFrom=2020-01-01&capturedTo=2026-03-01": "1,000 days",
 	} {
 		a := s.get("/ext/v1/items/11/summary?"+args, s.token(reader))
 		if a.wantProblem(t, 400, "MVP_VALIDATION_ERROR"); !strings.Contains(string(a.body), detail) {

@@ -158,6 +158,9 @@ func TestMoversAreASnapshot(t *testing.T) {
 		w.write(ahead)
 		w.setMark(w.mark)
 		req := query.MoversRequest{Since: w.now.Add(-30 * time.Hour).Format(time.RFC3339), ResultsRequest: query.ResultsRequest{OrderID: orderA, Limit: ptr(1000)}}
+		if i == 0 {
+			req.Until = w.now.Add(24 * time.Hour).Format(time.RFC3339) // which is now, and later on each page
+		}
 		whole, _ := w.movers(t, accountWhole, req, nil)
 		if len(whole) < 5 {
 			t.Fatalf("only %d movers", len(whole))

@@ -1,5 +1,5 @@
 // The stream console: lines of NDJSON as they arrive.
-import { stream } from './api.js';
+import { loggedIn, stream } from './api.js';
 import { asked, mostEverything, timeWindow, windowParams } from './asked.js';
 import { Files } from './files.jsx';
 import { by, clear, draw, h } from './preact.js';
@@ -48,6 +48,7 @@ export class Console {
     let tail = [];
     const tell = () => {
       drawn = false;
+      if (!loggedIn()) return; // another person may be next
       const seconds = (performance.now() - began) / 1000;
       by('n-rows').textContent = number(rows);
       by('n-bytes').textContent = number(bytes);
@@ -80,7 +81,7 @@ export class Console {
 
   #state(name, text) {
     const kind = { complete: ' good', stopped: ' error', broken: ' error' }[name] ?? '';
-    Object.assign(by('stream-state'), { hidden: false, textContent: text, className: `notice${kind}` }).dataset.state = name;
+    Object.assign(by('stream-state'), { hidden: !loggedIn(), textContent: text, className: `notice${kind}` }).dataset.state = name;
     by('start').disabled = name === 'running';
     by('stop').disabled = name !== 'running';
   }

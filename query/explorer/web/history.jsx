@@ -200,7 +200,7 @@ function rowNarrowing() {
 /** summaryRead is the read of what a product costs and did, and of where a price stands. */
 function summaryRead(itemId, w, candidatePrice) {
   const { ownMerchant } = narrowed();
-  return { path: `ext/v1/items/${itemId}/summary`, params: { site: asked.site, ...windowParams(w), candidatePrice, ownMerchant } };
+  return { path: `ext/v1/items/${itemId}/summary`, params: { site: asked.site, ...windowParams(w), candidatePrice, ownMerchant: candidatePrice ? '' : ownMerchant } }; // an own price stands for the merchant's
 }
 
 /** wholeRead is both in one; the program has a command for each. */

@@ -9,6 +9,7 @@ import { show } from './zone.js';
 
 const followed = ['overview', 'history', 'latest', 'sites'];
 const least = 15e3; // ms between two readings of a view
+const unnoticed = 5e3; // ms from the beginning of a reading to the token of the feed, in which nothing is looked for
 const patience = 15e3; // ms until a feed that failed is asked again
 
 let readAt; // when what is on show was read
@@ -51,8 +52,8 @@ const pause = (ms, signal) => new Promise((ok, no) => {
   setTimeout(ok, ms);
 });
 
-/** follow calls again when there is something new of what is asked for, until the signal. Again reads the view and throws where that fails. */
-export async function follow(signal, again) {
+/** follow calls again when there is something new of what is asked for since the view began to be read, until the signal. Again reads the view and throws where that fails. */
+export async function follow(signal, again, began) {
   const of = { site: asked.site, itemId: asked.view === 'history' || asked.view === 'latest' ? (asked.items.length === 1 ? asked.items[0] : '') : '' };
   const mine = (row) => asked.items.length < 2 || !['history', 'latest'].includes(asked.view) || asked.items.includes(row.itemId);
   if (!followed.includes(asked.view)) return;
@@ -66,6 +67,7 @@ export async function follow(signal, again) {
       }
       if (!token) {
         token = (await api.page('ext/v1/changes', of, signal)).progress.token;
+        news ||= Date.now() - began > unnoticed; // nobody was told what came before
         continue;
       }
       const { data, progress } = await api.page('ext/v1/changes', { since: token, wait: news ? '0s' : '20s', limit: 1000 }, signal);

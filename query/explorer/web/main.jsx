@@ -112,6 +112,7 @@ async function read(view, signal) {
   const failure = by(`${view}-error`);
   if (failure) failure.hidden = true;
   stale();
+  const began = Date.now();
   let whole = false;
   try {
     await readers[view](signal);
@@ -129,7 +130,7 @@ async function read(view, signal) {
   await follow(signal, () => {
     if (asked.window.hours) showWindow();
     return readers[view](signal, true);
-  });
+  }, began);
 }
 
 /** failed shows what went wrong, and a way to try again. */
@@ -176,6 +177,7 @@ function leave(words = '') {
   for (const forgets of [forget, forgetStart, forgetAssortment, forgetHistory, forgetLatest, forgetSites, forgetOrders]) forgets(); // what was asked for stays
   clear('items', 'chosen');
   by('lines').textContent = '';
+  by('stream-state').hidden = true;
   by('app').hidden = by('logout').hidden = true;
   by('login').hidden = false;
   by('login-error').hidden = !words;

@@ -41,7 +41,7 @@ export async function readStart(signal, again = false) {
   const { data, query } = await answer;
   learn(data.flatMap((list) => list.products));
   await sitesRead();
-  await Promise.all(data.filter((list) => whole.has(list.list)).map((list) => complete(list, signal)));
+  await Promise.all(data.filter((list) => !list.problem && whole.has(list.list)).map((list) => complete(list, signal)));
   signal.throwIfAborted();
   const call = { name: 'list_result_changes', args: { since: query.since, until: query.until, ownMerchant, site: asked.site, globalScope: !asked.site, timezone: query.timezone, limit: 10 } };
   draw(<Same reads={[read]} calls={[call]} note={t.mcpStart} />, by('overview-same'));
