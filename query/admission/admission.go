@@ -1,6 +1,6 @@
 // Package admission owns what a node may spend on reads: the memory of running
 // reads, concurrent statements, and processors. A read is charged before it
-// reads, and is credited with what its client has received. What is held for a
+// reads, and gives back what its client has received. What is held for a
 // client that receives nothing may be reclaimed for others, and is read again
 // when the client goes on.
 //

@@ -17,7 +17,7 @@ type Stats struct {
 	Reads, Streams     int   // running
 	Waiting            int   // charges that wait
 	Accounts           int   // with running reads
-	Rows, LongRows     int   // running statements for observations; those of streams
+	Rows, LongRows     int   // running statements for observations; of these, those of streams
 	Records            int   // running statements for the catalogue
 	StatementsWaiting  int
 

@@ -70,8 +70,8 @@ func Version(body []byte) string {
 
 // Serve answers GET and HEAD. The browser keeps the file and revalidates it
 // each time, because a new program brings new files. Clients that accept gzip
-// get it compressed. No other site can show it in a frame or learn that it was
-// visited from here; policy is its Content-Security-Policy.
+// get it compressed. Other sites can neither show it in a frame nor learn
+// that a visitor came from it; policy is its Content-Security-Policy.
 func (f File) Serve(w http.ResponseWriter, r *http.Request, policy string) {
 	h := w.Header()
 	h.Set("Content-Type", f.mediaType)
