@@ -34,9 +34,9 @@ type Store interface {
 	Put(ctx context.Context, ref Ref, content io.Reader) error
 
 	// Replace is Put for a key whose content is missing or damaged: whatever is
-	// there is replaced by the complete new content in one step, after that
-	// matched ref.SHA256. After an error the key holds what it held before, or
-	// the new content.
+	// there is replaced in one step by the complete new content, after the new
+	// content matched ref.SHA256. After an error the key holds what it held
+	// before, or the new content.
 	Replace(ctx context.Context, ref Ref, content io.Reader) error
 
 	// Open reads a whole artifact. The size is compared at once, and the hash

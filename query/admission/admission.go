@@ -89,9 +89,10 @@ func New(cfg Config) *Node {
 
 // Work runs work that needs nothing but a processor, such as encoding rows. As
 // many such pieces run at once as there are processors. Go gives out processors
-// in slices of ten milliseconds to any goroutine that can use one: with dozens
-// of streams in line, a page, which needs a processor briefly but often, would
-// wait for all of them each time. The work must not wait for anything.
+// in slices of ten milliseconds to any goroutine that can use one: without this
+// limit, with dozens of streams in line, a page, which needs a processor
+// briefly but often, would wait for all of them each time. The work must not
+// wait for anything.
 func (n *Node) Work(work func() error) error {
 	n.processors <- struct{}{}
 	defer func() { <-n.processors }()

@@ -2,8 +2,8 @@
 // fires. It holds the rules, what one capture says about a rule, and their
 // evaluation over the captures of a pair in the order in which they became
 // visible. It is pure: whether a capture fires depends only on that capture and
-// those before it, no matter who queries it, when, or page by page. It is
-// called by package query; it reads nothing itself.
+// those before it, no matter who asks, when, and whether the captures are read
+// page by page. Package query calls it; it reads nothing itself.
 package alert
 
 import (

@@ -25,7 +25,7 @@ type Capture struct {
 type Says uint8
 
 const (
-	Nothing Says = iota // it does not show either, such as a capture with restricted access
+	Nothing Says = iota // such as a capture with restricted access
 	Holds
 	Between // it does not hold, but not by enough to arm the rule again
 	Clear
@@ -35,7 +35,7 @@ const (
 type Judged struct {
 	Ms       int64
 	State    contracts.Outcome
-	Offer    Offer // the standing one; of an own merchant, the cheapest other one, or its own if there is no other
+	Offer    Offer // the standing one; for Undercut with an own merchant, the cheapest other one, or its own if there is none
 	Says     Says
 	Compared int64 // the price that was compared with, in the offer's currency; -1: none
 }

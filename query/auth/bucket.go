@@ -141,7 +141,7 @@ func (b *bucket) watch(ctx context.Context) error {
 	}
 }
 
-// giveBack returns leases taken no later than before; zero: those older than
+// giveBack gives back leases taken no later than before; zero: those older than
 // LeaseFor.
 func (b *bucket) giveBack(ctx context.Context, kv jetstream.KeyValue, before time.Time) error {
 	for _, w := range b.count {

@@ -280,8 +280,8 @@ func (w *sharedWindows) see(key string, r record, revision uint64) {
 	s.record, s.revision = r, revision
 }
 
-// giveBack returns requests that were leased no later than a given time and are
-// not used.
+// giveBack gives back requests that were leased no later than a given time and
+// are not used.
 func (w *sharedWindows) giveBack(ctx context.Context, kv jetstream.KeyValue, before time.Time) error {
 	w.mu.Lock()
 	var idle []*share

@@ -2,7 +2,7 @@
 // charts and tables, and a stream as it arrives; and the front page, which says
 // what the service is. The page is part of the program: go generate bundles its
 // modules (web) into one script (bundle). It reads the public API with the
-// token of the person who logs in, and has no other way to data: without a
+// token of the person who logs in, and has no other access to data: without a
 // login it knows nothing.
 //
 // Views are drawn by Preact and charts by uPlot, which are not part of the

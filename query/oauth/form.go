@@ -21,10 +21,10 @@ const (
 // (RFC 6749, section 3.1).
 type form map[string]string
 
-// parseForm parses parameters. It returns the names of those that occur more
-// than once in twice and leaves them out of the form. Only resource may be
-// repeated (RFC 8707, section 2): its values are joined into one, separated by
-// blanks, which no URI contains.
+// parseForm parses parameters. twice has the names of those that occur more
+// than once, which are not in f. Only resource may be repeated (RFC 8707,
+// section 2): its values are joined into one, separated by blanks, which no URI
+// contains.
 func parseForm(text string) (f form, twice []string, err error) {
 	values, err := url.ParseQuery(text)
 	if err != nil {

@@ -123,7 +123,7 @@ func (s *Server) end(ctx context.Context, id string) error {
 	return nil
 }
 
-// active reports whether it is still allowed to act for an account.
+// active reports whether clients may still act for an account.
 func (s *Server) active(ctx context.Context, account contracts.AccountID) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Wait)
 	defer cancel()

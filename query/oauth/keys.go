@@ -96,7 +96,7 @@ func decode(text string) ([]byte, bool) {
 	return raw, err == nil && len(text) == b64.EncodedLen(len(raw))
 }
 
-// digest returns what is stored in place of a secret, or used as its key.
+// digest returns what is stored in place of a secret, also as part of a key.
 func digest(secret []byte) string {
 	sum := sha256.Sum256(secret)
 	return b64.EncodeToString(sum[:])

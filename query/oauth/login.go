@@ -45,7 +45,8 @@ func (s *Server) showLogin(w http.ResponseWriter, r *http.Request, t transaction
 	return nil
 }
 
-// loginFailed shows the login page again. Its expiry does not change.
+// loginFailed shows the login page again. When the transaction expires does not
+// change.
 func (s *Server) loginFailed(w http.ResponseWriter, r *http.Request, status int, t transaction, p page.Login) error {
 	if len(t.Login) > auth.MaxLoginBytes {
 		t.Login = ""

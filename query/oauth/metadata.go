@@ -32,7 +32,7 @@ type resourceMetadata struct {
 	ResourceName         string   `json:"resource_name"`
 }
 
-// serverMetadata is the document of RFC 8414, with members of RFC 7009, RFC 7591, RFC
+// serverMetadata follows RFC 8414, with members of RFC 7009, RFC 7591, RFC
 // 9207, RFC 9728 and of the draft on Client ID Metadata Documents.
 type serverMetadata struct {
 	Issuer                   string   `json:"issuer"`

@@ -7,7 +7,7 @@ import (
 	"preismon/contracts/fault"
 )
 
-// revoke ends the session of a token, which is an access or a refresh token (RFC
+// revoke ends the session of a token, either an access or a refresh token (RFC
 // 7009). For a token that is unknown, belongs to another client or is no longer
 // valid, the answer is the same and nothing happens.
 func (s *Server) revoke(w http.ResponseWriter, r *http.Request) error {
