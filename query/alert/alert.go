@@ -19,7 +19,7 @@ type Kind string
 
 const (
 	PriceBelow  Kind = "PRICE_BELOW"  // the standing offer costs less than an amount
-	PriceDrop   Kind = "PRICE_DROP"   // it costs at least a percentage less than at the capture before
+	PriceDrop   Kind = "PRICE_DROP"   // it costs less than at the capture before, by at least a percentage
 	OutOfStock  Kind = "OUT_OF_STOCK" // unavailable, after a price
 	BackInStock Kind = "BACK_IN_STOCK"
 	BuyBoxLost  Kind = "BUYBOX_LOST" // no one holds it any more, or the own merchant does not

@@ -43,7 +43,7 @@ const (
 type Config struct {
 	// Issuer is the base URL of the service: the iss of every token.
 	Issuer string
-	// TokenLifetime is that of REST tokens.
+	// TokenLifetime is the lifetime of REST tokens.
 	TokenLifetime time.Duration
 	// HashesAtOnce bounds how many passwords are hashed at the same time;
 	// HashWait is how long a login waits for its turn.

@@ -243,7 +243,7 @@ func (w *sharedWindows) change(ctx context.Context, kv jetstream.KeyValue, s *sh
 			}
 			return nil
 		}
-		if !errors.Is(err, jetstream.ErrKeyExists) { // also the wrong revision of an update
+		if !errors.Is(err, jetstream.ErrKeyExists) { // also returned by an update with the wrong revision
 			return err
 		}
 		entry, err := kv.Get(ctx, s.key)

@@ -18,7 +18,7 @@ type tongue struct {
 	types *strings.Replacer
 }
 
-// The files have the texts in the order of the page, each where the page shows it first.
+// The files hold the texts in the order in which they first appear on the page.
 //
 //go:embed german/*.yaml
 var germanTexts embed.FS

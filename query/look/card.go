@@ -10,7 +10,7 @@ import (
 type Card struct {
 	Lang, Title string
 	Root        string // the path from this page to the front page: ends with a slash
-	Prose       bool   // it is a text to read
+	Prose       bool   // Body is a text to read
 	Body        template.HTML
 }
 

@@ -40,7 +40,7 @@ func SortingOf(descending bool) Sorting {
 // and go into the file as such.
 func Parquet(w io.Writer, columns []frame.Column, sorted Sorting) Writer {
 	p := &groups{to: w, columns: columns, sorted: sorted}
-	p.compress, _ = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), // these options are no errors
+	p.compress, _ = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), // these options cause no error
 		zstd.WithWindowSize(256<<10), zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true))
 	for i := range columns {
 		p.leavesOf(&columns[i], nil, 0, 0)
