@@ -12,48 +12,48 @@ import (
 	"preismon/contracts/fault"
 )
 
-// Place is an archive with the name by which people know it.
+// Place is an archive with its name for people.
 type Place struct {
 	Name  string
 	Store Store
 }
 
-// AuditRequest says which artifacts every place is to have a copy of.
+// AuditRequest lists the artifacts that every place must have a copy of.
 type AuditRequest struct {
 	Places []Place
 	Refs   iter.Seq2[Ref, error]
-	Repair bool // put a good copy in place of each that is not
-	// Found is told what is wrong with a copy, in the order of Refs and Places.
+	Repair bool // replace each bad copy with a good one
+	// Found is called for each bad copy, in the order of Refs and Places.
 	Found func(Finding) error
-	// Read is told after each batch how many bytes of copies were due so far.
+	// Read is called after each batch with the bytes of all copies due so far.
 	Read func(bytes int64)
 }
 
 // What is wrong with a copy.
 const (
 	Missing    = "missing"
-	Damaged    = "damaged"    // another size, or another hash than the catalogue has
-	Unreadable = "unreadable" // the place can be asked, but gives this one not to its end
+	Damaged    = "damaged"    // another size or hash than in the catalogue
+	Unreadable = "unreadable" // the place is available, but this copy cannot be read to its end
 )
 
 // Finding is a copy that is not what the catalogue says.
 type Finding struct {
 	Ref      Ref
-	Place    int // in the request
+	Place    int // index in the request
 	What     string
-	Err      error // of reading it
+	Err      error // from reading it
 	Good     int   // places with a good copy
 	Repaired bool  // replaced, read again and good
-	Repair   error // why it was not, where that was tried
+	Repair   error // why it was not repaired, if that was tried
 }
 
-// auditBatch is how many artifacts are read at once.
+// auditBatch is how many artifacts are read at the same time.
 const auditBatch = 4
 
-// Audit reads every copy of every artifact to its end and compares its
-// SHA-256. A copy is repaired only from one that was found good just before,
-// and whose bytes are compared again on their way. A place that cannot be
-// used is an error, and ends it.
+// Audit reads every copy of every artifact to its end and compares its SHA-256.
+// A copy is repaired only from one that was just found to be good, and whose
+// bytes are compared again while they are copied. A place that cannot be used
+// is an error and ends the audit.
 func Audit(ctx context.Context, r AuditRequest) error {
 	batch, due := make([]Ref, 0, auditBatch), int64(0)
 	flush := func() error {
@@ -93,7 +93,7 @@ func Audit(ctx context.Context, r AuditRequest) error {
 	return flush()
 }
 
-// one compares the copies of an artifact, and repairs those that are not good.
+// one compares the copies of an artifact, and repairs the bad ones.
 func (r *AuditRequest) one(ctx context.Context, ref Ref) (found []Finding, err error) {
 	var good []Place
 	for i, p := range r.Places {
@@ -123,8 +123,8 @@ func (r *AuditRequest) one(ctx context.Context, ref Ref) (found []Finding, err e
 	return found, nil
 }
 
-// judge says what is wrong with a copy. An error alone: the place cannot be
-// used.
+// judge returns what is wrong with a copy. An error with an empty what: the
+// place cannot be used.
 func (p Place) judge(ctx context.Context, ref Ref) (what string, err error) {
 	err = confirm(ctx, p.Store, ref)
 	switch {
@@ -134,7 +134,7 @@ func (p Place) judge(ctx context.Context, ref Ref) (what string, err error) {
 		return Missing, err
 	case errors.Is(err, ErrCorrupt):
 		return Damaged, err
-	case fault.KindOf(err) == fault.Invalid: // a record that no content can agree with
+	case fault.KindOf(err) == fault.Invalid: // a record that no content can match
 		return Unreadable, err
 	case fault.KindOf(err) == fault.Unavailable:
 		if _, away := p.Store.Stat(ctx, ref.Key); fault.KindOf(away) == fault.Unavailable {
@@ -145,8 +145,8 @@ func (p Place) judge(ctx context.Context, ref Ref) (what string, err error) {
 	return "", err
 }
 
-// mend puts a good copy in the place, out of the first that gives it whole,
-// and reads it again.
+// mend replaces the copy in the place from the first good one that can be read
+// completely, and reads it again.
 func (p Place) mend(ctx context.Context, ref Ref, good []Place) error {
 	var errs []error
 	for _, from := range good {
@@ -171,7 +171,7 @@ func (p Place) replace(ctx context.Context, ref Ref, from Place) error {
 	return confirm(ctx, p.Store, ref)
 }
 
-// confirm reads the content of a key to its end: nil when it is that of ref.
+// confirm reads the content of a key to its end; nil: it is that of ref.
 func confirm(ctx context.Context, s Store, ref Ref) error {
 	r, err := s.Open(ctx, ref)
 	if err != nil {

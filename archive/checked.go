@@ -10,22 +10,22 @@ import (
 	"io"
 )
 
-// checked hands out the bytes of src and ends with io.EOF only when src ended
-// after exactly the expected size with the expected hash. The last byte is
-// held back until then, so that nobody ever has a whole wrong content.
+// checked hands out the bytes of src and ends with io.EOF only if src ended
+// after exactly the expected size with the expected hash. The last byte is held
+// back until then, so that no reader ever gets a complete but wrong content.
 type checked struct {
 	ctx    context.Context
 	src    io.Reader
 	left   int64     // bytes not yet handed out
 	sum    hash.Hash // nil: only the size is checked
 	sha256 string
-	bad    func(why string) error // src holds something else
-	lost   func(err error) error  // src failed
+	bad    func(why string) error // called when src holds something else
+	lost   func(err error) error  // called when src failed
 	err    error                  // sticky
 	one    [1]byte
 }
 
-// contentToPut checks what a caller hands to Put.
+// contentToPut checks the content that a caller passes to Put.
 func contentToPut(ctx context.Context, ref Ref, content io.Reader) *checked {
 	return &checked{
 		ctx: ctx, src: content, left: ref.Size, sum: sha256.New(), sha256: ref.SHA256,
@@ -36,14 +36,14 @@ func contentToPut(ctx context.Context, ref Ref, content io.Reader) *checked {
 	}
 }
 
-// storedContent checks what a store gives for the whole of ref.
+// storedContent checks what a store returns for the whole of ref.
 func storedContent(ctx context.Context, ref Ref, src io.Reader) *checked {
 	c := storedPart(ctx, ref, ref.Size, src)
 	c.sum, c.sha256 = sha256.New(), ref.SHA256
 	return c
 }
 
-// storedPart checks the length of what a store gives for a part of ref.
+// storedPart checks the length of what a store returns for a part of ref.
 func storedPart(ctx context.Context, ref Ref, size int64, src io.Reader) *checked {
 	return &checked{
 		ctx: ctx, src: src, left: size,
@@ -77,7 +77,7 @@ func (c *checked) Read(p []byte) (n int, err error) {
 	return n, c.err
 }
 
-// last reads the byte that was held back and all that must be true after it.
+// last reads the byte that was held back and checks what must be true after it.
 func (c *checked) last() (n int, err error) {
 	if _, err := io.ReadFull(c.src, c.one[:]); err != nil {
 		return 0, c.failure(err)
@@ -88,11 +88,12 @@ func (c *checked) last() (n int, err error) {
 		return 0, err
 	}
 	c.one[0] = held
-	c.src = eof{} // end was seen; a source need not repeat it
+	c.src = eof{} // the end was seen; a source need not report it twice
 	return 1, nil
 }
 
-// end is reached when all bytes were read: src must end too, and the hash agree.
+// end runs after all bytes were read: src must end too, and the hash must
+// match.
 func (c *checked) end() error {
 	switch _, err := io.ReadFull(c.src, c.one[:]); {
 	case err == nil:
@@ -126,7 +127,7 @@ func (c *checked) failure(err error) error {
 	return c.lost(err)
 }
 
-// fill reads exactly len(p) bytes and, with the last of them, the clean end.
+// fill reads exactly len(p) bytes and, if they are the last ones, a clean end.
 func (c *checked) fill(p []byte) error {
 	if _, err := io.ReadFull(c, p); err != nil || c.left > 0 {
 		return err
@@ -137,7 +138,7 @@ func (c *checked) fill(p []byte) error {
 	return nil
 }
 
-// failed is the error that reading ended with, nil after a clean end.
+// failed returns the error that reading ended with; nil after a clean end.
 func (c *checked) failed() error {
 	if c.err == io.EOF {
 		return nil
@@ -164,8 +165,8 @@ func checkSize(ctx context.Context, s Store, ref Ref) error {
 	return err
 }
 
-// same tells the outcome of a Put whose key was taken: success when the store
-// holds the same content.
+// same returns the result of a Put whose key was taken: nil if the store holds
+// the same content.
 func same(ctx context.Context, s Store, ref Ref) error {
 	err := confirm(ctx, s, ref)
 	if errors.Is(err, ErrCorrupt) {
@@ -174,8 +175,8 @@ func same(ctx context.Context, s Store, ref Ref) error {
 	return err
 }
 
-// sameChecked is same for a key known to be taken before the content
-// was read: what the caller hands over is checked all the same.
+// sameChecked is same for a key known to be taken before the content was read:
+// the caller's content is checked nevertheless.
 func sameChecked(ctx context.Context, s Store, ref Ref, content *checked) error {
 	if _, err := io.Copy(io.Discard, content); err != nil {
 		return err

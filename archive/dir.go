@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// Dir keeps artifacts in a directory of one machine, a file each, readable by
-// the owner alone. The file system must know hard links: they, unlike a
-// rename, never replace a file that is already there.
+// Dir keeps artifacts in a directory of one machine, one file each, readable
+// only by the owner. The file system must support hard links: unlike a rename,
+// a link never replaces an existing file.
 type Dir struct{ root *os.Root }
 
 const (
@@ -21,8 +21,9 @@ const (
 	unfinishedAge = time.Hour
 )
 
-// NewDir opens the directory, made when missing, and removes what writers
-// that died left in it more than an hour ago.
+// NewDir opens the directory, creating it if it is missing, and removes
+// unfinished files that have not changed for more than an hour, because their
+// writers died.
 func NewDir(folder string) (*Dir, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, fmt.Errorf("archive: %w", err)
@@ -49,7 +50,7 @@ func (d *Dir) prepare() error {
 	for _, entry := range left {
 		info, err := entry.Info()
 		if err != nil || time.Since(info.ModTime()) < unfinishedAge {
-			continue // gone, or perhaps being written by another process
+			continue // removed, or perhaps being written by another process
 		}
 		if err := d.root.Remove(path.Join(unfinished, entry.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -58,7 +59,7 @@ func (d *Dir) prepare() error {
 	return nil
 }
 
-// Close gives the directory back. Readers that are open stay usable.
+// Close releases the directory. Open readers stay usable.
 func (d *Dir) Close() error { return d.root.Close() }
 
 // Open implements Store.
@@ -109,7 +110,7 @@ func (d *Dir) Stat(ctx context.Context, key Key) (int64, error) {
 		return 0, d.failure(ctx, key, err)
 	}
 	if !info.Mode().IsRegular() {
-		return 0, corrupt(key, "it is not a regular file") // opening a pipe would wait for ever
+		return 0, corrupt(key, "it is not a regular file") // opening a pipe would wait forever
 	}
 	return info.Size(), nil
 }
@@ -127,8 +128,8 @@ func (d *Dir) Check(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// failure tells a missing artifact from a directory that is gone, such as a
-// volume that is not mounted any more.
+// failure distinguishes a missing artifact from a missing directory, such as a
+// volume that is no longer mounted.
 func (d *Dir) failure(ctx context.Context, key Key, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		_, err = d.root.Lstat(unfinished)

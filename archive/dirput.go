@@ -12,8 +12,8 @@ import (
 	"preismon/contracts/fault"
 )
 
-// Put implements Store: the content goes to a file of its own, synced, which
-// is then linked to its key; the way to it is synced before Put succeeds.
+// Put implements Store: the content goes to a new file, is synced and then
+// linked to its key. The directories of the key are synced before Put succeeds.
 func (d *Dir) Put(ctx context.Context, ref Ref, content io.Reader) error {
 	if err := ref.Validate(); err != nil {
 		return invalid(err)
@@ -24,7 +24,7 @@ func (d *Dir) Put(ctx context.Context, ref Ref, content io.Reader) error {
 		if err := sameChecked(ctx, d, ref, src); err != nil {
 			return err
 		}
-		return d.syncWay(ctx, ref.Key) // its writer may not have come so far
+		return d.syncWay(ctx, ref.Key) // its writer may not have got that far
 	case fault.KindOf(err) != fault.NotFound:
 		return err
 	}
@@ -50,7 +50,7 @@ func (d *Dir) Put(ctx context.Context, ref Ref, content io.Reader) error {
 	return d.syncWay(ctx, ref.Key)
 }
 
-// Replace implements Store: a rename takes the place of what is there.
+// Replace implements Store: a rename replaces what is there.
 func (d *Dir) Replace(ctx context.Context, ref Ref, content io.Reader) error {
 	if err := ref.Validate(); err != nil {
 		return invalid(err)
@@ -64,13 +64,13 @@ func (d *Dir) Replace(ctx context.Context, ref Ref, content io.Reader) error {
 		err = unavailable(ctx, "replace "+key, err)
 	}
 	if name != "" {
-		_ = d.root.Remove(name) // else NewDir does
+		_ = d.root.Remove(name) // otherwise NewDir removes it
 	}
 	return err
 }
 
-// write copies src to a new unfinished file, whose name is returned also with
-// an error when there is one to remove.
+// write copies src to a new unfinished file. Its name is returned even with an
+// error if there is a file to remove.
 func (d *Dir) write(ctx context.Context, key Key, src *checked) (name string, err error) {
 	f, err := d.create()
 	if err != nil {
@@ -102,7 +102,7 @@ func (d *Dir) create() (unfinishedFile, error) {
 	return unfinishedFile{f, name}, err
 }
 
-// syncWay makes the entries from the key up to the root durable.
+// syncWay makes the directory entries from the key up to the root durable.
 func (d *Dir) syncWay(ctx context.Context, key Key) error {
 	for dir := path.Dir(key.String()); ; dir = path.Dir(dir) {
 		if err := d.sync(dir); err != nil {

@@ -30,8 +30,9 @@ func corrupt(key Key, why string) error {
 		"the archived file is damaged")
 }
 
-// unavailable is the end of ctx, when that is the reason, else a store that
-// cannot be used now. A store's own timeout is not the caller's.
+// unavailable returns the error of ctx if that has ended, otherwise the fault
+// of a store that cannot be used now. A store's own timeout is not the
+// caller's.
 func unavailable(ctx context.Context, op string, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("archive: %s: %w", op, ctx.Err())

@@ -14,9 +14,9 @@ import (
 	"github.com/minio/minio-go/v7"
 )
 
-// UploadFolder copies a folder of plain files, such as a backup, to objects
-// under a prefix that has none yet. Files named last come after all others, so
-// that whoever looks for them finds a whole folder.
+// UploadFolder copies a folder of regular files, such as a backup, to objects
+// under a prefix that must not have any yet. Files named last are uploaded
+// after all others, so that a reader that finds them finds a complete folder.
 func (s *S3) UploadFolder(ctx context.Context, dir, prefix, last string) error {
 	for o := range s.api.ListObjectsIter(ctx, s.cfg.Bucket, minio.ListObjectsOptions{Prefix: prefix + "/", Recursive: true, MaxKeys: 1}) {
 		if o.Err != nil {
@@ -55,8 +55,8 @@ func rank(name, last string) int {
 	return 0
 }
 
-// DownloadFolder copies the objects under a prefix to a folder that is made.
-// None at all is an error.
+// DownloadFolder copies the objects under a prefix to a folder, which it
+// creates. It is an error if there are no objects.
 func (s *S3) DownloadFolder(ctx context.Context, prefix, dir string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return err

@@ -7,7 +7,7 @@ import (
 	"preismon/contracts"
 )
 
-// Folder parts the artifacts by the direction of their job.
+// Folder separates the artifacts by the direction of their job.
 type Folder uint8
 
 // The folders. The zero Folder is not valid.
@@ -26,8 +26,8 @@ func (f Folder) String() string {
 	return "invalid"
 }
 
-// Key is the place of one artifact. It consists of numbers alone: no name
-// that came from outside, and so no "..", reaches a store.
+// Key is the place of one artifact. Apart from the folder it consists only of
+// numbers: no name from outside, and so no "..", reaches a store.
 type Key struct {
 	Folder  Folder
 	Mandate contracts.MandateID
@@ -36,7 +36,7 @@ type Key struct {
 	File    int // its index in FileArchive.Files
 }
 
-// String gives the path, such as "exports/7/21/1234/0".
+// String returns the path, such as "exports/7/21/1234/0".
 func (k Key) String() string {
 	b := append(make([]byte, 0, 64), k.Folder.String()...)
 	for _, n := range [...]uint64{uint64(k.Mandate), uint64(k.Order), uint64(k.Archive)} {
@@ -45,7 +45,7 @@ func (k Key) String() string {
 	return string(strconv.AppendInt(append(b, '/'), int64(k.File), 10))
 }
 
-// Validate names every fault of the key.
+// Validate reports every fault of the key.
 func (k Key) Validate() error {
 	var f contracts.Faults
 	f.Check(k.Folder == Exports || k.Folder == Imports, "folder: neither exports nor imports")

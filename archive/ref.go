@@ -8,14 +8,14 @@ import (
 	"preismon/contracts/fault"
 )
 
-// Ref is an artifact as its catalogue record describes it.
+// Ref describes an artifact as its catalogue record does.
 type Ref struct {
 	Key    Key
 	Size   int64  // bytes
 	SHA256 string // of the content, 64 lower-case hex digits
 }
 
-// RefOf describes content.
+// RefOf returns the Ref of content.
 func RefOf(key Key, content []byte) Ref {
 	sum := sha256.Sum256(content)
 	return Ref{Key: key, Size: int64(len(content)), SHA256: hex.EncodeToString(sum[:])}
@@ -24,7 +24,7 @@ func RefOf(key Key, content []byte) Ref {
 // emptySHA256 is the hash of no bytes.
 const emptySHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
-// Validate names every fault of the ref.
+// Validate reports every fault of the ref.
 func (r Ref) Validate() error {
 	var f contracts.Faults
 	if err := r.Key.Validate(); err != nil {
@@ -48,7 +48,7 @@ func isSHA256(s string) bool {
 // Range is a part of an artifact, in bytes.
 type Range struct{ Offset, Length int64 }
 
-// validate checks ref and that the part lies inside of it.
+// validate checks ref, and that the part is within it.
 func (p Range) validate(ref Ref) error {
 	if err := ref.Validate(); err != nil {
 		return invalid(err)

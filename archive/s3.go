@@ -14,18 +14,19 @@ import (
 
 // S3 keeps artifacts in a bucket of MinIO or any other S3. The server must
 // honour If-None-Match on PutObject and on CompleteMultipartUpload, as Amazon
-// S3 and MinIO do: without it the later of two writers wins. Parts
-// of an upload whose writer was killed are the server's to expire.
+// S3 and MinIO do: otherwise the later of two writers wins. The server must
+// expire the parts of an upload whose writer was killed.
 type S3 struct {
 	cfg       S3Config
 	api       minio.Core
 	transport *http.Transport
 }
 
-// attempts of one request; the pauses between them come to about a second.
+// attempts is how often a request is tried; the pauses in between add up to
+// about a second.
 const attempts = 4
 
-// NewS3 makes a client. It does not connect.
+// NewS3 returns a client. It does not connect.
 func NewS3(cfg S3Config) (*S3, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("archive: %w", err)
@@ -39,7 +40,7 @@ func NewS3(cfg S3Config) (*S3, error) {
 		Creds:      credentials.NewStaticV4(cfg.AccessKey, cfg.SecretKey.Reveal(), ""),
 		Secure:     endpoint.Scheme == "https",
 		Transport:  transport,
-		Region:     cfg.Region, // else each client asks for it, which takes a right more
+		Region:     cfg.Region, // otherwise each client requests it, which needs one more permission
 		MaxRetries: attempts,
 	})
 	if err != nil {
@@ -48,21 +49,21 @@ func NewS3(cfg S3Config) (*S3, error) {
 	return &S3{cfg: cfg, api: *core, transport: transport}, nil
 }
 
-// Close gives back the connections that are not in use.
+// Close closes the connections that are not in use.
 func (s *S3) Close() error {
 	s.transport.CloseIdleConnections()
 	return nil
 }
 
-// EnsureBucket makes the bucket when it is missing and the configuration
-// allows it. Unavailable: there is no bucket to use.
+// EnsureBucket creates the bucket if it is missing and the configuration allows
+// it. Unavailable: there is no bucket to use.
 func (s *S3) EnsureBucket(ctx context.Context) error {
 	err := s.Check(ctx)
 	if !errors.Is(err, errNoBucket) || !s.cfg.CreateBucket {
 		return err
 	}
 	err = s.api.MakeBucket(ctx, s.cfg.Bucket, minio.MakeBucketOptions{Region: s.cfg.Region})
-	if err != nil && s.Check(ctx) != nil { // else another one made it
+	if err != nil && s.Check(ctx) != nil { // otherwise another client created it
 		return unavailable(ctx, "make bucket "+s.cfg.Bucket, err)
 	}
 	return nil
@@ -70,7 +71,7 @@ func (s *S3) EnsureBucket(ctx context.Context) error {
 
 var errNoBucket = errors.New("the bucket does not exist")
 
-// Check implements Store: it asks for the bucket.
+// Check implements Store: it checks that the bucket exists.
 func (s *S3) Check(ctx context.Context) error {
 	exists, err := s.api.BucketExists(ctx, s.cfg.Bucket)
 	if err == nil && !exists {
@@ -91,7 +92,7 @@ func (s *S3) Open(ctx context.Context, ref Ref) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, s.failure(ctx, "open", ref.Key, err)
 	}
-	if info.Size >= 0 && info.Size != ref.Size { // -1: the server did not say
+	if info.Size >= 0 && info.Size != ref.Size { // -1: the server did not report it
 		body.Close()
 		return nil, corrupt(ref.Key, fmt.Sprintf("it has %d bytes, recorded are %d", info.Size, ref.Size))
 	}
@@ -103,7 +104,7 @@ func (s *S3) OpenRange(ctx context.Context, ref Ref, part Range) (io.ReadCloser,
 	if err := part.validate(ref); err != nil {
 		return nil, err
 	}
-	if part.Length == 0 { // HTTP has no word for an empty range
+	if part.Length == 0 { // HTTP cannot express an empty range
 		return s.openNothing(ctx, ref)
 	}
 	var opts minio.GetObjectOptions
@@ -144,8 +145,8 @@ func (s *S3) Stat(ctx context.Context, key Key) (int64, error) {
 	return info.Size, nil
 }
 
-// failure tells a missing object from a missing bucket, which some servers
-// and every proxy in front of one report alike.
+// failure distinguishes a missing object from a missing bucket, which some
+// servers, and every proxy in front of one, report in the same way.
 func (s *S3) failure(ctx context.Context, op string, key Key, err error) error {
 	if hasCode(err, minio.NoSuchKey) {
 		if err := s.Check(ctx); err != nil {

@@ -9,8 +9,8 @@ import (
 	"preismon/contracts"
 )
 
-// S3Config says where the bucket is and who we are there. The identity needs
-// to list, read and write the bucket's objects, and nothing else.
+// S3Config describes the bucket and our identity there. The identity must be
+// allowed to list, read and write the bucket's objects, and nothing else.
 type S3Config struct {
 	Endpoint  string // URL without a path: https://host[:port], or http:// inside a trusted network
 	Region    string
@@ -18,23 +18,23 @@ type S3Config struct {
 	AccessKey string
 	SecretKey contracts.Secret
 
-	CreateBucket bool          // EnsureBucket may make it
-	PartSize     int64         // bytes of one upload, 5 MiB to 5 GiB; one Put holds as many in memory
-	StallTimeout time.Duration // a connection without progress for so long is given up
+	CreateBucket bool          // EnsureBucket may create it
+	PartSize     int64         // bytes of one part of an upload, 5 MiB to 5 GiB; one Put holds as many in memory
+	StallTimeout time.Duration // a connection without progress for this long is closed
 }
 
 const (
-	minPartSize = 5 << 20 // of S3, as the two others
+	minPartSize = 5 << 20 // a limit of S3, like the next two
 	maxPartSize = 5 << 30
 	maxParts    = 10_000
 )
 
-// DefaultS3Config has everything set but endpoint, bucket and identity.
+// DefaultS3Config sets everything but endpoint, bucket and identity.
 func DefaultS3Config() S3Config {
 	return S3Config{Region: "us-east-1", PartSize: 16 << 20, StallTimeout: time.Minute}
 }
 
-// Validate names every fault of the configuration.
+// Validate reports every fault of the configuration.
 func (c S3Config) Validate() error {
 	var f contracts.Faults
 	u, err := url.Parse(c.Endpoint)

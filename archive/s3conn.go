@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// newTransport makes connections that fail when nothing moves for stall. A
-// limit on progress, unlike one on the whole, suits files of any size.
+// newTransport creates connections that fail if nothing moves for stall. Unlike
+// a limit on the total time, a limit on progress suits files of any size.
 func newTransport(stall time.Duration) *http.Transport {
 	dialer := net.Dialer{Timeout: min(stall, 10*time.Second)}
 	return &http.Transport{
@@ -22,13 +22,13 @@ func newTransport(stall time.Duration) *http.Transport {
 		MaxIdleConnsPerHost: 16,
 		IdleConnTimeout:     time.Minute,
 		TLSHandshakeTimeout: min(stall, 10*time.Second),
-		DisableCompression:  true, // an artifact is what it is, not what it decodes to
+		DisableCompression:  true, // an artifact must arrive as stored, not decoded
 	}
 }
 
-// stallConn ends a read or a write that makes no progress. A write also
-// renews the read that waits for the answer, which a long upload would
-// otherwise outlast.
+// stallConn ends a read or a write that makes no progress. A write also extends
+// the deadline of the read that waits for the answer; a long upload would
+// otherwise exceed it.
 type stallConn struct {
 	net.Conn
 	limit time.Duration

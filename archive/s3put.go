@@ -17,10 +17,10 @@ import (
 	"preismon/contracts/fault"
 )
 
-// Put implements Store: one request for content that fits into a part, else a
-// multipart upload, completed only after all of the content agreed. Each
-// request carries the hash of its body, and is repeated after a failure
-// because its body is in memory.
+// Put implements Store: one request for content that fits into a part,
+// otherwise a multipart upload, completed only after all of the content
+// matched. Each request carries the hash of its body, and can be repeated after
+// a failure because its body is in memory.
 func (s *S3) Put(ctx context.Context, ref Ref, content io.Reader) error {
 	src, err := s.contentToPut(ctx, ref, content)
 	if err != nil {
@@ -34,9 +34,9 @@ func (s *S3) Put(ctx context.Context, ref Ref, content io.Reader) error {
 		return sameChecked(ctx, s, ref, src)
 	}
 	// The key was taken: by another writer, or by this one in a request whose
-	// answer was lost. Its repetition gets the one code from servers that look
-	// at the key first, as MinIO does, the other from those that look at the
-	// upload first.
+	// answer was lost. Repeating that request returns the first code on servers
+	// that check the key first, such as MinIO, and the second on those that
+	// check the upload first.
 	if !hasCode(err, minio.PreconditionFailed, minio.NoSuchUpload) {
 		return err
 	}
@@ -47,7 +47,7 @@ func (s *S3) Put(ctx context.Context, ref Ref, content io.Reader) error {
 }
 
 // Replace implements Store: it is Put without the condition that the key is
-// free. S3 shows an object whole, the old one or the new one.
+// free. S3 always shows a complete object, the old one or the new one.
 func (s *S3) Replace(ctx context.Context, ref Ref, content io.Reader) error {
 	src, err := s.contentToPut(ctx, ref, content)
 	if err != nil {
@@ -59,7 +59,7 @@ func (s *S3) Replace(ctx context.Context, ref Ref, content io.Reader) error {
 	return s.putMany(ctx, ref, src, minio.PutObjectOptions{})
 }
 
-// contentToPut refuses what has more parts than an upload can have.
+// contentToPut refuses content with more parts than an upload can have.
 func (s *S3) contentToPut(ctx context.Context, ref Ref, content io.Reader) (*checked, error) {
 	if err := ref.Validate(); err != nil {
 		return nil, invalid(err)
@@ -72,7 +72,7 @@ func (s *S3) contentToPut(ctx context.Context, ref Ref, content io.Reader) (*che
 
 var errTaken = errors.New("the key is taken")
 
-// free looks whether a key is free before all of a content is sent there.
+// free checks whether a key is free before all of a content is sent to it.
 func (s *S3) free(ctx context.Context, key Key) error {
 	_, err := s.Stat(ctx, key)
 	switch {
@@ -89,7 +89,7 @@ func (s *S3) putOne(ctx context.Context, ref Ref, src *checked, opts minio.PutOb
 	if err := src.fill(body); err != nil {
 		return err
 	}
-	opts.DisableContentSha256 = true // names the streaming signature, which would take the place of our hash
+	opts.DisableContentSha256 = true // despite its name, it disables the streaming signature, which would replace our hash
 	opts.UserMetadata = map[string]string{minio.ChecksumSHA256.Key(): checksum(body)}
 	_, err := s.api.PutObject(ctx, s.cfg.Bucket, ref.Key.String(), bytes.NewReader(body), ref.Size, "", ref.SHA256, opts)
 	if err != nil {
@@ -99,7 +99,7 @@ func (s *S3) putOne(ctx context.Context, ref Ref, src *checked, opts minio.PutOb
 }
 
 // putMany does what minio-go's PutObject does not: it completes the upload on
-// the condition that last has, such as that the key is still free.
+// the condition in last, such as that the key is still free.
 func (s *S3) putMany(ctx context.Context, ref Ref, src *checked, last minio.PutObjectOptions) (err error) {
 	key, op := ref.Key.String(), "put "+ref.Key.String()
 	upload, err := s.api.NewMultipartUpload(ctx, s.cfg.Bucket, key, minio.PutObjectOptions{
@@ -143,7 +143,7 @@ func (s *S3) putPart(ctx context.Context, key, upload string, n int, body []byte
 	return minio.CompletePart{PartNumber: n, ETag: part.ETag, ChecksumSHA256: checksum(body)}, err
 }
 
-// abort gives the parts back, also when the caller has gone.
+// abort discards the parts, even if the caller has gone.
 func (s *S3) abort(ctx context.Context, key Key, upload string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
@@ -154,7 +154,7 @@ func (s *S3) abort(ctx context.Context, key Key, upload string) error {
 	return fmt.Errorf("archive: abort the upload of %s: %w", key, err)
 }
 
-// onlyNew refuses, with PreconditionFailed, a key that is taken.
+// onlyNew refuses a key that is taken, with PreconditionFailed.
 func onlyNew() (opts minio.PutObjectOptions) {
 	opts.SetMatchETagExcept("*")
 	return opts

@@ -1,6 +1,6 @@
-// Package accept reads what clients say that they take: media types by Accept
-// and content codings by Accept-Encoding (RFC 9110, section 12.5). What is
-// malformed counts as not there.
+// Package accept reads what clients accept: media types in Accept and content
+// codings in Accept-Encoding (RFC 9110, section 12.5). Malformed parts are
+// ignored.
 package accept
 
 import (
@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Coding gives the content coding of those offered that a client likes best by
-// the fields of Accept-Encoding, the first among equals; empty: none.
+// Coding returns the offered content coding that the client prefers according
+// to its Accept-Encoding fields, the first among equals; empty: none.
 func Coding(fields []string, offered ...string) string {
 	weights := map[string]float64{}
 	for part := range strings.SplitSeq(strings.Join(fields, ","), ",") {
@@ -40,7 +40,7 @@ type Range struct {
 	Weight float64           // from 0, which refuses, to 1
 }
 
-// Ranges reads the fields of Accept.
+// Ranges parses the fields of Accept.
 func Ranges(fields []string) (all []Range) {
 	for _, part := range members(strings.Join(fields, ",")) {
 		media, params, err := mime.ParseMediaType(part)
@@ -56,7 +56,7 @@ func Ranges(fields []string) (all []Range) {
 	return all
 }
 
-// weight reads a weight, which is 1 where none is given.
+// weight parses a weight, which is 1 if none is given.
 func weight(q string, given bool) (w float64, ok bool) {
 	if !given {
 		return 1, true
@@ -65,7 +65,7 @@ func weight(q string, given bool) (w float64, ok bool) {
 	return w, err == nil && w >= 0 && w <= 1
 }
 
-// members splits a field at its commas, but for those within quotes.
+// members splits a field at its commas, except those within quotes.
 func members(field string) []string {
 	quoted, escaped := false, false
 	return strings.FieldsFunc(field, func(c rune) bool {

@@ -1,11 +1,13 @@
-// Package admission owns what a node may spend on reads: memory of reads under
-// way, statements at once, processors. A read is charged before it reads and
-// gives back what its client has taken; what is held for a client that takes
-// nothing may be reclaimed for others, and is read again when it goes on.
+// Package admission owns what a node may spend on reads: the memory of running
+// reads, concurrent statements, and processors. A read is charged before it
+// reads, and gives back what its client has received. What is held for a
+// client that receives nothing may be reclaimed for others, and is read again
+// when the client goes on.
 //
-// No account can have all of it: its share shrinks as others come. A read that
-// finds no room within Config.Wait is refused: as RateLimited where its own
-// account has its share, else as Unavailable. Nothing is kept between processes.
+// No account can have all of it: its share shrinks as other accounts arrive. A
+// read that finds no room within Config.Wait is refused: as RateLimited if its
+// own account has used up its share, otherwise as Unavailable. Processes share
+// nothing.
 package admission
 
 import (
@@ -19,26 +21,27 @@ import (
 
 // Config is what a node may spend.
 type Config struct {
-	// Memory is how many bytes reads under way may hold, together.
+	// Memory is how many bytes all running reads may hold together.
 	Memory int64
 	// Statements bounds the statements for observations that run at once, and
-	// those for records of the catalogue beside them.
+	// separately those for records of the catalogue.
 	Statements int
 	// Wait is how long a read waits for room, or for a statement, before it is
 	// refused.
 	Wait time.Duration
 }
 
-// Defaults suits a node with a few dozen concurrent readers.
+// Defaults returns a Config that suits a node with a few dozen concurrent
+// readers.
 func Defaults() Config {
 	return Config{Memory: 256 << 20, Statements: 32, Wait: 10 * time.Second}
 }
 
-// MinMemory is the least that a node can work with: room for a few small reads
-// beside one large one.
+// MinMemory is the least memory that a node can work with: room for a few small
+// reads next to one large read.
 const MinMemory = 32 << 20
 
-// Validate names every fault of the configuration.
+// Validate reports every fault of the configuration.
 func (c Config) Validate() error {
 	var f contracts.Faults
 	f.Check(c.Memory >= MinMemory, "read-memory: %d bytes, at least %d", c.Memory, int64(MinMemory))
@@ -47,7 +50,7 @@ func (c Config) Validate() error {
 	return f.Err()
 }
 
-// Node is what one process may spend. Its methods may be called side by side.
+// Node is what one process may spend. Its methods may be called concurrently.
 type Node struct {
 	cfg        Config
 	processors chan struct{}
@@ -57,20 +60,21 @@ type Node struct {
 	mu       sync.Mutex
 	used     [classes]int64
 	accounts map[contracts.AccountID]*account
-	busy     int64               // of these hold memory, or wait
-	lines    [classes][]*account // those with charges that wait
-	waiting  int                 // charges
+	busy     int64               // accounts that hold memory (other than standing) or wait
+	lines    [classes][]*account // the accounts with charges that wait
+	waiting  int                 // charges that wait
 	lent     map[*Room]struct{}
-	// reclaiming goes off as long as anybody waits.
+	// reclaiming fires repeatedly as long as a charge waits.
 	reclaiming *time.Timer
 	counts     counts
 }
 
-// New makes a node of a valid configuration.
+// New returns a node with a valid configuration.
 func New(cfg Config) *Node {
 	processors := runtime.GOMAXPROCS(0)
-	// Streams read no more at once than the processors can work on: more only
-	// fills memory. They never have all statements, so that pages find one.
+	// Streams run no more statements at once than the processors can keep up
+	// with: more would only fill memory. They never have all statements, so
+	// that pages find one.
 	long := min(max(4, 2*processors), max(1, cfg.Statements*3/4))
 	n := &Node{
 		cfg: cfg, processors: make(chan struct{}, processors),
@@ -83,28 +87,29 @@ func New(cfg Config) *Node {
 	return n
 }
 
-// Work runs what needs nothing but a processor, such as encoding rows, when as
-// many such pieces as there are processors allow it. Processors are given in
-// slices of ten milliseconds to whoever can use one: with dozens of streams in
-// line a page, which needs one for a moment and often, would wait for all of
-// them each time. The work must wait for nothing.
+// Work runs work that needs nothing but a processor, such as encoding rows. As
+// many such pieces run at once as there are processors. Go gives out processors
+// in slices of ten milliseconds to any goroutine that can use one: without this
+// limit, with dozens of streams in line, a page, which needs a processor
+// briefly but often, would wait for all of them each time. The work must not
+// wait for anything.
 func (n *Node) Work(work func() error) error {
 	n.processors <- struct{}{}
 	defer func() { <-n.processors }()
 	return work()
 }
 
-// Statements is how many statements of each kind may run at once.
+// Statements returns how many statements of each kind may run at once.
 func (n *Node) Statements() int { return n.cfg.Statements }
 
 type accountKey struct{}
 
-// WithAccount says for whom everything under a context is spent.
+// WithAccount sets the account that pays for everything under a context.
 func WithAccount(ctx context.Context, a contracts.AccountID) context.Context {
 	return context.WithValue(ctx, accountKey{}, a)
 }
 
-// accountOf is 0 for what no account asked for.
+// accountOf returns the account of a context; 0: none.
 func accountOf(ctx context.Context) contracts.AccountID {
 	a, _ := ctx.Value(accountKey{}).(contracts.AccountID)
 	return a

@@ -10,33 +10,33 @@ import (
 	"preismon/contracts/fault"
 )
 
-// materialShare is the part of its time that a read may wait here and still be
-// called slow by itself, when it does not finish.
+// materialShare sets how much of its time, 1/materialShare, a read may spend
+// waiting here and still count as slow itself if it does not finish.
 const materialShare = 4
 
-// leastWait is the shortest wait that counts, however short the read's time is.
+// leastWait is the shortest wait that counts, however little time the read has.
 const leastWait = 10 * time.Millisecond
 
-// budget is the time of a read, and how much of it went into waiting: parts
-// of a read wait side by side, and count once.
+// budget is the time of a read, and how much of it was spent waiting. Parts of
+// a read that wait at the same time count once.
 type budget struct {
 	total time.Duration
 
 	mu      sync.Mutex
 	waiting int
-	since   time.Time // when the first of those who wait began
+	since   time.Time // when the first of the current waits began
 	waited  time.Duration
 }
 
 type budgetKey struct{}
 
-// WithBudget notes how much of its time a read waits here, for memory or
-// a statement. It sets no deadline.
+// WithBudget records how much of its time a read waits here, for memory or a
+// statement. It sets no deadline.
 func WithBudget(ctx context.Context, total time.Duration) context.Context {
 	return context.WithValue(ctx, budgetKey{}, &budget{total: total})
 }
 
-// waits notes a wait, until it is called again.
+// waits records a wait that lasts until over is called.
 func waits(ctx context.Context) (over func()) {
 	b, _ := ctx.Value(budgetKey{}).(*budget)
 	if b == nil {
@@ -57,8 +57,8 @@ func waits(ctx context.Context) (over func()) {
 }
 
 // Late judges a read that did not finish in its time: one that waited for a
-// material part of it is refused for want of capacity, and is nobody's slow
-// query. nil: it was slow.
+// material part of it is refused for lack of capacity, and does not count as a
+// slow query. nil: the read itself was slow.
 func (n *Node) Late(ctx context.Context, err error) error {
 	b, _ := ctx.Value(budgetKey{}).(*budget)
 	if b == nil {

@@ -14,12 +14,13 @@ type waiter struct {
 	began time.Time
 }
 
-// take charges a room, and waits for that. The read holds no other room that
-// is not lent, so that reads cannot wait for each other in a circle.
+// take charges a room, and waits until it fits. The read must not hold another
+// room that is not lent, so that reads cannot wait for each other in a circle.
 func (n *Node) take(ctx context.Context, r *Room) error {
 	n.mu.Lock()
 	a := r.read.of
-	// Nobody passes who waits for the same; what holds nothing waits for nobody.
+	// A charge does not overtake its account's waiting charges of the same
+	// class. An empty charge never waits.
 	if r.bytes == 0 || len(a.line[r.class]) == 0 && n.admits(r) == fits {
 		n.charge(r, r.bytes)
 		n.mu.Unlock()
@@ -43,8 +44,8 @@ func (n *Node) take(ctx context.Context, r *Room) error {
 	}
 }
 
-// enqueue puts a charge in line, and sees to it that what is lent is reclaimed as
-// long as there is one.
+// enqueue puts a charge in line, and makes sure that lent rooms are reclaimed
+// as long as any charge waits.
 func (n *Node) enqueue(w *waiter) {
 	class := w.room.class
 	if len(w.of.line[class]) == 0 {
@@ -69,7 +70,8 @@ func (n *Node) leave(w *waiter) {
 	n.waiting--
 }
 
-// reclaimNow lets in who fits when what was lent has been long enough.
+// reclaimNow tries again to let charges in: rooms may now have been lent for
+// long enough to be reclaimed.
 func (n *Node) reclaimNow() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -79,7 +81,7 @@ func (n *Node) reclaimNow() {
 	}
 }
 
-// giveUp ends a wait; nil where it was granted meanwhile.
+// giveUp ends a wait; nil: the charge has been granted in the meantime.
 func (n *Node) giveUp(w *waiter, ctx context.Context) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -97,13 +99,14 @@ func (n *Node) giveUp(w *waiter, ctx context.Context) error {
 	return n.refuse(w.of, why, "memory for reads")
 }
 
-// grant lets in who fits, reclaiming what is lent for those who do not: small
-// charges first, then those of the account that holds least, then in their
-// order. Who waits for the node keeps later ones of its class waiting, so that
-// large charges come to their turn; who waits for its own account does not.
+// grant lets in the charges that fit, reclaiming lent rooms for those that do
+// not: small charges before large ones, then those of the account that holds
+// least, then in order of arrival. A charge that waits for the node keeps later
+// ones of its class waiting, so that large charges get their turn; a charge
+// that waits for its own account does not.
 //
-// It is called at each change, under the lock of all reads: it looks once at who
-// waits, for each that it lets in.
+// grant is called at each change, under the lock of all reads: it goes through
+// the waiting charges once for each charge that it lets in.
 func (n *Node) grant() {
 	for class := range classes {
 		for n.letIn(class) {
@@ -111,8 +114,8 @@ func (n *Node) grant() {
 	}
 }
 
-// letIn lets in whose turn it is in a class, or reclaims one room for it; false:
-// neither can be done.
+// letIn lets in the next charge of a class, or reclaims one room for it; false:
+// neither is possible.
 func (n *Node) letIn(class class) bool {
 	w, why := n.first(class)
 	switch {
@@ -128,8 +131,8 @@ func (n *Node) letIn(class class) bool {
 	return true
 }
 
-// first is whose turn it is of those that do not wait for their own account, and
-// what stands in its way.
+// first returns the next charge among those that do not wait for their own
+// account, and the limit that it exceeds.
 func (n *Node) first(class class) (first *waiter, why bound) {
 	for _, a := range n.lines[class] {
 		if first != nil && a.moving() > first.of.moving() {
@@ -143,8 +146,8 @@ func (n *Node) first(class class) (first *waiter, why bound) {
 	return first, why
 }
 
-// firstOf is the first one of an account that does not wait for it; nil: there is
-// none.
+// firstOf returns the first charge of an account that does not wait for the
+// account's own share; nil: there is none.
 func (n *Node) firstOf(a *account, class class) (*waiter, bound) {
 	for _, w := range a.line[class] {
 		if why := n.admits(w.room); why != ofAccount {
@@ -154,7 +157,7 @@ func (n *Node) firstOf(a *account, class class) (*waiter, bound) {
 	return nil, ofAccount
 }
 
-// reclaimOwn takes back a room that an account lent which waits for its share.
+// reclaimOwn takes back a room lent by an account that waits for its own share.
 func (n *Node) reclaimOwn(class class) bool {
 	return slices.ContainsFunc(n.lines[class], func(a *account) bool { return n.reclaim(a.line[class][0], ofAccount) })
 }

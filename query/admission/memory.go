@@ -6,7 +6,7 @@ import (
 	"preismon/contracts"
 )
 
-// class is how a charge counts.
+// class determines how a charge counts.
 type class uint8
 
 const (
@@ -17,25 +17,25 @@ const (
 )
 
 const (
-	reserveShare  = 4  // the part of the memory that only small charges have
-	smallShare    = 32 // the part up to which a charge is small
-	standingShare = 2  // the part that reads may stand for, of all accounts
-	ownStanding   = 8  // the part that the reads of one account may stand for
+	reserveShare  = 4  // 1/reserveShare of the memory is for small charges only
+	smallShare    = 32 // a charge of up to 1/smallShare of the memory is small
+	standingShare = 2  // the standing charges of all accounts may take 1/standingShare of the memory
+	ownStanding   = 8  // the standing charges of one account may take 1/ownStanding of the memory
 
-	// lendGrace is how long a client may take nothing before what is held for
-	// it can be reclaimed. One that reads takes a chunk in less.
+	// lendGrace is how long a client may receive nothing before what is held
+	// for it can be reclaimed. A client that reads takes a chunk in less time.
 	lendGrace    = 100 * time.Millisecond
-	reclaimEvery = 20 * time.Millisecond // as long as anybody waits
+	reclaimEvery = 20 * time.Millisecond // as long as a charge waits
 )
 
-// account is what an account holds, and waits for.
+// account is what an account holds and waits for.
 type account struct {
 	id      contracts.AccountID
 	used    [classes]int64
 	reads   map[*Read]struct{}
-	line    [classes][]*waiter // in order
+	line    [classes][]*waiter // in order of arrival
 	waiting int
-	lent    int  // rooms
+	lent    int  // rooms that are lent
 	busy    bool // counted in Node.busy
 }
 
@@ -59,8 +59,8 @@ func (n *Node) classOf(bytes int64) class {
 	return large
 }
 
-// share is what an account may hold of a class of memory, beside what its
-// reads stand for.
+// share returns how much memory of a class an account may hold, in addition to
+// its standing charges.
 func (n *Node) share(a *account, of class) int64 {
 	total := n.cfg.Memory - n.used[standing]
 	if of == large {
@@ -73,7 +73,7 @@ func (n *Node) share(a *account, of class) int64 {
 	return max(0, total) / max(2, sharers)
 }
 
-// bound is what a charge does not fit into.
+// bound is the limit that a charge exceeds.
 type bound uint8
 
 const (
@@ -82,8 +82,9 @@ const (
 	ofNode
 )
 
-// admits tells whether a charge fits. One that nothing stands in the way of
-// but its own size always does: it will be alone.
+// admits returns the limit that a charge exceeds, or fits. A charge that
+// exceeds a limit only because of its own size fits when nothing else is held:
+// it will be alone.
 func (n *Node) admits(r *Room) bound {
 	a, memory := r.read.of, n.cfg.Memory
 	switch r.class {
@@ -99,7 +100,7 @@ func (n *Node) admits(r *Room) bound {
 		switch {
 		case a.moving() > 0 && a.moving()+r.bytes > n.share(a, small):
 			return ofAccount
-		case n.used[small]+r.bytes <= memory/reserveShare: // its own, whatever waits
+		case n.used[small]+r.bytes <= memory/reserveShare: // within the reserve, whatever else waits
 			if n.total()+r.bytes <= memory {
 				return fits
 			}
@@ -128,8 +129,8 @@ func (n *Node) charge(r *Room, bytes int64) {
 	n.counts.peak = max(n.counts.peak, n.total())
 }
 
-// countBusy keeps the number of accounts that share what there is: those that
-// hold some of it, or wait.
+// countBusy maintains the number of accounts that share the memory: those that
+// hold some of it (other than standing charges) or wait for it.
 func (n *Node) countBusy(a *account) {
 	busy := a.moving() > 0 || a.waiting > 0
 	switch {
@@ -141,16 +142,16 @@ func (n *Node) countBusy(a *account) {
 	a.busy = busy
 }
 
-// found charges what is there already, without waiting. Where that is more than
-// the node has, it takes back what is lent.
+// found charges memory that is already in use, without waiting. If the node
+// then holds more than it has, rooms that are lent are reclaimed.
 func (n *Node) found(r *Room, bytes int64) {
 	n.charge(r, bytes)
 	for n.total() > n.cfg.Memory && n.reclaimFrom(nil) {
 	}
 }
 
-// reclaim takes back one room that is lent for who waits: of the account itself,
-// or of any.
+// reclaim takes back one lent room for a waiting charge: one of its own
+// account, or one of any account.
 func (n *Node) reclaim(w *waiter, why bound) bool {
 	switch {
 	case w.room.class == standing, why == ofAccount && w.of.lent == 0:
@@ -161,8 +162,9 @@ func (n *Node) reclaim(w *waiter, why bound) bool {
 	return n.reclaimFrom(nil)
 }
 
-// reclaimFrom takes back one room that is lent: of an account, or for nil of the
-// one that holds most; of these the one that was lent first.
+// reclaimFrom takes back one lent room: of the given account, or, if that is
+// nil, of the account that holds most; among those, the room that was lent
+// first.
 func (n *Node) reclaimFrom(a *account) bool {
 	var best *Room
 	for r := range n.lent {
@@ -182,7 +184,7 @@ func (n *Node) reclaimFrom(a *account) bool {
 	return true
 }
 
-// give takes the charge of a room away.
+// give gives back the charge of a room.
 func (n *Node) give(r *Room) {
 	n.charge(r, -r.bytes)
 	r.bytes = 0

@@ -8,7 +8,7 @@ import (
 	"preismon/contracts"
 )
 
-// Read is one read under way, charged to an account.
+// Read is one running read, charged to an account.
 type Read struct {
 	node   *Node
 	of     *account
@@ -18,7 +18,7 @@ type Read struct {
 	stands *Room
 }
 
-// Begin admits a read, with what it holds for as long as it lasts.
+// Begin admits a read, and charges what it holds for as long as it lasts.
 func (n *Node) Begin(ctx context.Context, stream bool, stands int64) (*Read, error) {
 	n.mu.Lock()
 	r := &Read{node: n, of: n.enter(accountOf(ctx)), began: time.Now(), stream: stream}
@@ -42,7 +42,8 @@ func (n *Node) enter(id contracts.AccountID) *account {
 	return a
 }
 
-// End gives back what the read stands for; its rooms were released before.
+// End gives back the standing charge of the read; its rooms must have been
+// released.
 func (r *Read) End() {
 	n := r.node
 	n.mu.Lock()
@@ -58,11 +59,11 @@ func (r *Read) End() {
 	n.grant()
 }
 
-// Sent notes bytes that the client took.
+// Sent records bytes that the client has received.
 func (r *Read) Sent(bytes int64) { r.sent.Add(bytes) }
 
-// Reserve charges memory before it is used, and waits for that. Who calls it
-// holds no other room of the read that is not lent.
+// Reserve charges memory before it is used, and waits until it fits. The caller
+// must not hold another room of the read that is not lent.
 func (r *Read) Reserve(ctx context.Context, bytes int64) (*Room, error) {
 	room := &Room{read: r, class: r.node.classOf(bytes), bytes: bytes}
 	if err := r.node.take(ctx, room); err != nil {
@@ -71,7 +72,8 @@ func (r *Read) Reserve(ctx context.Context, bytes int64) (*Room, error) {
 	return room, nil
 }
 
-// TryReserve charges memory if there is room and nobody waits; else nil.
+// TryReserve charges memory if there is room and no charge waits; otherwise it
+// returns nil.
 func (r *Read) TryReserve(bytes int64) *Room {
 	n := r.node
 	n.mu.Lock()
@@ -84,8 +86,8 @@ func (r *Read) TryReserve(bytes int64) *Room {
 	return room
 }
 
-// Hold charges memory that is there already, as of an answer that waits to be
-// sent. It does not wait; what is lent makes room for it.
+// Hold charges memory that is already in use, such as that of an answer waiting
+// to be sent. It does not wait; lent rooms are reclaimed to make room for it.
 func (r *Read) Hold(bytes int64) *Room {
 	n := r.node
 	n.mu.Lock()
@@ -95,8 +97,8 @@ func (r *Read) Hold(bytes int64) *Room {
 	return room
 }
 
-// Part is how many bytes a part of the read may have, so that all reads of its
-// account can hold one and read the next.
+// Part returns how many bytes a part of the read may have, so that every stream
+// of its account can hold one part while it reads the next.
 func (r *Read) Part() int64 {
 	n := r.node
 	n.mu.Lock()
@@ -110,8 +112,9 @@ func (r *Read) Part() int64 {
 	return n.share(r.of, large) / (2 * max(1, streams))
 }
 
-// Resize corrects a charge to what the memory turned out to be. It does not
-// wait: what is there is there. What is lent makes room for it.
+// Resize corrects a charge to the actual size of the memory. It does not wait,
+// because the memory is already in use; lent rooms are reclaimed to make room
+// for it.
 func (m *Room) Resize(bytes int64) {
 	n := m.read.node
 	n.mu.Lock()
@@ -122,9 +125,10 @@ func (m *Room) Resize(bytes int64) {
 	n.grant()
 }
 
-// Lend says that the memory is not used for now, as while a client takes what
-// came before. It may be reclaimed from now on: drop lets go of it; it is
-// called once, at any time before Take returns, and must wait for nothing.
+// Lend declares that the memory is not used for now, such as while a client
+// receives earlier data. From now on it may be reclaimed: drop releases it.
+// drop is called at most once, at any time before Take returns, and must not
+// wait for anything.
 func (m *Room) Lend(drop func()) {
 	if m == nil {
 		return
@@ -139,7 +143,7 @@ func (m *Room) Lend(drop func()) {
 	}
 }
 
-// Take ends the lending; not ok: the memory was reclaimed.
+// Take ends the lending; false: the memory was reclaimed.
 func (m *Room) Take() bool {
 	if m == nil {
 		return true
@@ -150,7 +154,7 @@ func (m *Room) Take() bool {
 	return n.takeBack(m)
 }
 
-// Release gives the memory back. It may be called again, and of nil.
+// Release gives the memory back. It may be called repeatedly, and on nil.
 func (m *Room) Release() {
 	if m == nil {
 		return

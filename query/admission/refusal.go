@@ -11,21 +11,22 @@ import (
 	"preismon/contracts/fault"
 )
 
-// errFull marks refusals for want of capacity.
+// errFull marks refusals for lack of capacity.
 var errFull = errors.New("no capacity")
 
-// Refused tells whether an error says that there was no capacity: the read may
-// be tried again as it is.
+// Refused reports whether an error means that there was no capacity: the same
+// read may be tried again.
 func Refused(err error) bool { return errors.Is(err, errFull) }
 
 const retryAfter = 2 * time.Second
 
-// deadline tells whether a context ended by its time.
+// deadline reports whether a context ended because its deadline passed.
 func deadline(ctx context.Context) bool {
 	return errors.Is(context.Cause(ctx), context.DeadlineExceeded)
 }
 
-// refuse says who holds what there is; a is nil for who holds nothing.
+// refuse returns a refusal that names what the account holds; a is nil if it
+// holds nothing.
 func (n *Node) refuse(a *account, why bound, what string) error {
 	n.counts.refused[why]++
 	held := ""
@@ -44,7 +45,8 @@ func (n *Node) refuse(a *account, why bound, what string) error {
 	}
 }
 
-// Explained is a refusal of a limit elsewhere, with what its account holds here.
+// Explained returns a refusal by a limit elsewhere, extended by what its
+// account holds here.
 func (n *Node) Explained(err error, id contracts.AccountID) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -58,7 +60,7 @@ func (n *Node) Explained(err error, id contracts.AccountID) error {
 	return &explained
 }
 
-// settled is how old a stream must be before its rate says something.
+// settled is how old a stream must be before its rate is meaningful.
 const settled = time.Second
 
 func (a *account) holding() string {

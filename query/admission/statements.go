@@ -9,8 +9,8 @@ import (
 	"preismon/contracts"
 )
 
-// statements is a semaphore of those that run at once. Who waits is let in by
-// how few its account has, then in order.
+// statements is a semaphore for running statements. Waiting statements are let
+// in by how few statements their account is running, then in order of arrival.
 type statements struct {
 	node           *Node
 	most, mostLong int
@@ -27,14 +27,14 @@ type queued struct {
 	ready chan struct{}
 }
 
-// Rows waits until a statement for observations may run; long: a part of a
-// stream. It may wait for Records while it runs.
+// Rows waits until a statement for observations may run; long: it is part of a
+// stream. While it runs, it may wait for Records.
 func (n *Node) Rows(ctx context.Context, long bool) (end func(), err error) {
 	return n.rows.take(ctx, long)
 }
 
-// Records waits until a statement for records of the catalogue may run. It
-// waits for no other.
+// Records waits until a statement for records of the catalogue may run. While
+// it runs, it must not wait for another statement.
 func (n *Node) Records(ctx context.Context) (end func(), err error) {
 	return n.records.take(ctx, false)
 }
@@ -65,8 +65,8 @@ func (s *statements) end(of contracts.AccountID, long bool) {
 	s.grant()
 }
 
-// grant lets in one after another: sorting all who wait, at each statement that
-// ends, would hold up the others.
+// grant lets in one statement after another: sorting all waiting statements
+// whenever one ends would hold up the others.
 func (s *statements) grant() {
 	for s.held < s.most {
 		var first *queued
@@ -99,14 +99,14 @@ func (s *statements) take(ctx context.Context, long bool) (end func(), err error
 	s.waiting = append(s.waiting, q)
 	s.grant()
 	s.mu.Unlock()
-	select { // a channel beside others would be chosen at random
+	select { // checked alone first: among several ready channels, select chooses at random
 	case <-q.ready:
 		return end, nil
 	default:
 	}
 	defer waits(ctx)()
 	wait := s.node.cfg.Wait
-	if long { // a stream that is under way is not broken off before a new one is refused
+	if long { // a running stream must not be cut off before a new one is refused
 		wait *= 2
 	}
 	limit := time.NewTimer(wait)
@@ -124,7 +124,7 @@ func (s *statements) take(ctx context.Context, long bool) (end func(), err error
 	s.leave(q)
 	s.mu.Unlock()
 	select {
-	case <-q.ready: // it came in the end
+	case <-q.ready: // it was granted at the last moment
 		return end, nil
 	default:
 	}
@@ -132,7 +132,7 @@ func (s *statements) take(ctx context.Context, long bool) (end func(), err error
 		return nil, context.Cause(ctx)
 	}
 	why := ofNode
-	if of != 0 && (own > 1 && own*2 >= s.most || long && own*2 > s.mostLong) { // what nobody asked for alone is nobody's share
+	if of != 0 && (own > 1 && own*2 >= s.most || long && own*2 > s.mostLong) { // without an account there is no share to exceed
 		why = ofAccount
 	}
 	s.node.mu.Lock()

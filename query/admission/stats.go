@@ -9,23 +9,24 @@ type counts struct {
 	refused   [ofNode + 1]uint64
 }
 
-// Stats is what is spent at the moment, and what became of who wanted more.
+// Stats shows what is spent at the moment, and how charges that did not fit
+// ended.
 type Stats struct {
-	Memory, Held, Peak int64 // bytes: all there is, in use, most in use so far
-	Standing           int64 // of what is in use, buffers of reads
-	Reads, Streams     int   // under way
+	Memory, Held, Peak int64 // bytes: the limit, in use now, and the most in use so far
+	Standing           int64 // the part of Held that standing charges take, such as buffers
+	Reads, Streams     int   // running
 	Waiting            int   // charges that wait
-	Accounts           int   // with reads under way
-	Rows, LongRows     int   // statements for observations; those of streams
-	Records            int   // statements for the catalogue
+	Accounts           int   // with running reads
+	Rows, LongRows     int   // running statements for observations; of these, those of streams
+	Records            int   // running statements for the catalogue
 	StatementsWaiting  int
 
-	Reclaimed                   uint64 // parts taken back from clients that took nothing
-	RefusedAccount, RefusedNode uint64 // for the account's share, and for the node's
+	Reclaimed                   uint64 // rooms taken back from clients that received nothing
+	RefusedAccount, RefusedNode uint64 // because of the account's share, or of the node's limits
 	Waited                      time.Duration
 }
 
-// Stats gives the figures.
+// Stats returns the current figures.
 func (n *Node) Stats() Stats {
 	n.mu.Lock()
 	s := Stats{

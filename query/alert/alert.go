@@ -1,8 +1,9 @@
-// Package alert says when a rule about the captures of an item-site pair fires:
-// rules, what one capture says of them, and their evaluation over the captures
-// of a pair in the order in which they became visible. It is pure: whether a
-// capture fires follows from those up to its place alone, whoever asks, whenever
-// and page by page or not. Package query asks it; it reads nothing itself.
+// Package alert decides when a rule about the captures of an item-site pair
+// fires. It holds the rules, what one capture says about a rule, and their
+// evaluation over the captures of a pair in the order in which they became
+// visible. It is pure: whether a capture fires depends only on that capture and
+// those before it, no matter who asks, when, and whether the captures are read
+// page by page. Package query calls it; it reads nothing itself.
 package alert
 
 import (
@@ -17,44 +18,45 @@ import (
 type Kind string
 
 const (
-	PriceBelow  Kind = "PRICE_BELOW"  // the offer that stands asks less than an amount
-	PriceDrop   Kind = "PRICE_DROP"   // it asks so many percent less than at the capture before
+	PriceBelow  Kind = "PRICE_BELOW"  // the standing offer costs less than an amount
+	PriceDrop   Kind = "PRICE_DROP"   // it costs less than at the capture before, by at least a percentage
 	OutOfStock  Kind = "OUT_OF_STOCK" // unavailable, after a price
 	BackInStock Kind = "BACK_IN_STOCK"
-	BuyBoxLost  Kind = "BUYBOX_LOST" // nobody holds it any more, or the own merchant does not
-	// Undercut: another offer of the capture asks less than the own merchant's,
-	// or the offer that stands less than the caller's reference price.
+	BuyBoxLost  Kind = "BUYBOX_LOST" // no one holds it any more, or the own merchant does not
+	// Undercut: another offer of the capture costs less than the own
+	// merchant's, or the standing offer costs less than the caller's reference
+	// price.
 	Undercut Kind = "UNDERCUT"
 )
 
-// Kinds are all kinds.
+// Kinds returns all kinds.
 func Kinds() []Kind {
 	return []Kind{PriceBelow, PriceDrop, OutOfStock, BackInStock, BuyBoxLost, Undercut}
 }
 
 // Bounds of rules.
 const (
-	// Memory is how long a capture counts for those after it, as for movers.
+	// Memory is how long a capture counts for later captures, as for movers.
 	Memory     = 168 * time.Hour
 	MaxConfirm = 5
 	MaxRearm   = 50 // percent
 )
 
-// Rule says what fires. Its JSON is what its alerts are named by.
+// Rule describes what fires. The ids of its alerts depend on its JSON.
 type Rule struct {
 	Kind        Kind               `json:"kind"`
 	Price       int64              `json:"price,omitempty"` // of PriceBelow, minor units
 	Currency    contracts.Currency `json:"currency,omitempty"`
 	Percent     int                `json:"percent,omitempty"` // of PriceDrop, 1 to 99
 	OwnMerchant string             `json:"ownMerchant,omitempty"`
-	// Confirm is how many captures one after the other must say so, 1 to 5.
+	// Confirm is how many consecutive captures must say so, 1 to 5.
 	Confirm int `json:"confirm"`
-	// Rearm is by how many percent a price must rise above the compared one
-	// before the rule fires again; of PriceBelow and Undercut.
+	// Rearm is the percentage by which a price must rise above the compared one
+	// before the rule fires again; only for PriceBelow and Undercut.
 	Rearm int `json:"rearm,omitempty"`
 }
 
-// Validate names all faults at once, by the parameters that they are of.
+// Validate reports all faults at once, by the parameters that they concern.
 func (r Rule) Validate() error {
 	var faults []error
 	fault := func(wrong bool, format string, args ...any) {
@@ -88,14 +90,16 @@ func (r Rule) Validate() error {
 	return errors.Join(faults...)
 }
 
-// Span is how long before a capture those lie that decide whether it fires.
+// Span returns how far back the captures lie that decide whether a capture
+// fires.
 func (r Rule) Span() time.Duration {
-	if r.Confirm > 1 { // the first of those that confirm has a past of its own
+	if r.Confirm > 1 { // the first capture of a run has a past of its own
 		return 2 * Memory
 	}
 	return Memory
 }
 
-// ofPrice tells whether the rule needs no capture before that said otherwise: a
-// price that is new, or comes after a silence, is told.
+// ofPrice reports whether the rule can fire without an earlier capture that
+// said otherwise: for these rules, a price that is new or follows a silence
+// fires too.
 func (r Rule) ofPrice() bool { return r.Kind == PriceBelow || r.Kind == Undercut }

@@ -1,15 +1,17 @@
 package alert
 
-// Fires tells whether the last of the captures of a pair fires, which are in the
-// order in which they became visible, and gives the one before those that say
-// so, with which a drop is compared; nil: there is none within Memory. Captures older than Span before the last
-// do not count, so that more of them change nothing.
+// Fires reports whether the last of a pair's captures fires. visible holds the
+// captures in the order in which they became visible. before is the capture
+// before the run that says so, with which a drop is compared; nil: there is
+// none within Memory. Captures older than Span before the last one do not
+// count, so passing more of them changes nothing.
 //
-// One that was captured before another that was visible already is late: it
-// fires nothing and takes no part. Nor does one that says nothing. The rule
-// fires with the Confirm-th capture of a run that says so within Memory, if it
-// was armed when the run began: by a capture that was clear within Memory
-// before, or, of a price, since no such run was then. It fires once a run.
+// A capture that was made before another one that was already visible is late:
+// it fires nothing and takes no part. A capture that says nothing takes no part
+// either. The rule fires with the Confirm-th capture of a run that says so
+// within Memory, if it was armed when the run began: by a capture that was
+// clear within Memory before, or, for a price rule, because there was no such
+// run in that time. It fires once per run.
 func (r Rule) Fires(visible []Judged) (before *Judged, fires bool) {
 	told := r.told(visible)
 	start := len(told) - r.Confirm
@@ -26,7 +28,7 @@ func (r Rule) Fires(visible []Judged) (before *Judged, fires bool) {
 	if r.Kind == PriceDrop {
 		return before, before != nil && r.dropped(past, run)
 	}
-	if before != nil && before.Says == Holds { // the run is longer, and was told
+	if before != nil && before.Says == Holds { // the run is longer, and was decided earlier
 		return nil, false
 	}
 	for _, j := range run {
@@ -37,7 +39,7 @@ func (r Rule) Fires(visible []Judged) (before *Judged, fires bool) {
 	return before, r.armed(past)
 }
 
-// told are the captures that take part; none, if the last one does not.
+// told returns the captures that take part; none if the last one does not.
 func (r Rule) told(visible []Judged) (told []*Judged) {
 	last := &visible[len(visible)-1]
 	newest := last.Ms - r.Span().Milliseconds()
@@ -61,7 +63,7 @@ func (r Rule) told(visible []Judged) (told []*Judged) {
 	return told
 }
 
-// armed tells whether the rule can fire after these.
+// armed reports whether the rule can fire after these captures.
 func (r Rule) armed(past []*Judged) bool {
 	armed, run := r.ofPrice(), 0
 	for _, j := range past {
@@ -79,8 +81,8 @@ func (r Rule) armed(past []*Judged) bool {
 	return armed
 }
 
-// dropped tells whether all of a run asks so much less than the capture before
-// it, and it began with less than anything before.
+// dropped reports whether every capture of a run costs less, by the percentage,
+// than the capture before the run, and the first of them less than any before.
 func (r Rule) dropped(past, run []*Judged) bool {
 	was := past[len(past)-1]
 	for _, j := range run {

@@ -14,20 +14,20 @@ type Offer struct {
 	BuyBox          contracts.Flag // unknown where the site has none
 }
 
-// Capture is what was captured of a pair at once.
+// Capture is what one capture of a pair found.
 type Capture struct {
 	Ms     int64             // when
-	State  contracts.Outcome // a price that is observed is one of an offer
+	State  contracts.Outcome // PriceObserved: the standing offer has a price
 	Offers []Offer           // in their order; at least one
 }
 
-// Says is what a capture says of a rule.
+// Says is what a capture says about a rule.
 type Says uint8
 
 const (
-	Nothing Says = iota // it does not tell, as one whose access was restricted
+	Nothing Says = iota // such as a capture with restricted access
 	Holds
-	Between // not, but not by so much that the rule is armed again
+	Between // it does not hold, but not by enough to arm the rule again
 	Clear
 )
 
@@ -35,13 +35,13 @@ const (
 type Judged struct {
 	Ms       int64
 	State    contracts.Outcome
-	Offer    Offer // the one that stands; of an own merchant that is undercut the cheapest other one
+	Offer    Offer // the standing one; for Undercut with an own merchant, the cheapest other one, or its own if there is none
 	Says     Says
-	Compared int64 // the price that was compared with, of the offer's currency; -1: none
+	Compared int64 // the price that was compared with, in the offer's currency; -1: none
 }
 
-// Judge says what a capture says of the rule. reference is the caller's own
-// price in a currency, if there is one.
+// Judge returns what a capture says about the rule. reference returns the
+// caller's own price in a currency, if there is one.
 func (r Rule) Judge(c Capture, reference func(contracts.Currency) (price int64, ok bool)) Judged {
 	j := Judged{Ms: c.Ms, State: c.State, Offer: Standing(c.Offers), Compared: -1}
 	priced := c.State == contracts.PriceObserved
@@ -51,7 +51,7 @@ func (r Rule) Judge(c Capture, reference func(contracts.Currency) (price int64, 
 			j.Compared = r.Price
 			j.Says = r.below(j.Offer.Price, r.Price-1, r.Price)
 		}
-	case PriceDrop: // its captures say it together
+	case PriceDrop: // this is decided by several captures together
 		if priced {
 			j.Says = Between
 		}
@@ -72,7 +72,8 @@ func (r Rule) Judge(c Capture, reference func(contracts.Currency) (price int64, 
 	return j
 }
 
-// says is what a state says of a rule that one state fires and another arms.
+// says returns what a state says about a rule that is fired by one state and
+// armed by another.
 func says(state, holds, clear contracts.Outcome) Says {
 	switch state {
 	case holds:
@@ -85,8 +86,8 @@ func says(state, holds, clear contracts.Outcome) Says {
 	return Nothing
 }
 
-// below compares a price with the greatest one that fires, and with the one that
-// the margin is of.
+// below compares a price with the highest price that fires, and with the price
+// that the margin is added to.
 func (r Rule) below(price, most, than int64) Says {
 	switch {
 	case price <= most:
@@ -131,12 +132,12 @@ func (r Rule) undercut(j *Judged, c Capture, reference func(contracts.Currency) 
 	}
 }
 
-// Standing is the offer that stands for its capture (decision 025): that holds
-// the buy box, then has a price, and shipping with it, then by currency, total,
-// price and place.
+// Standing returns the offer that stands for its capture (decision 025): the
+// one that holds the buy box, then one that has a price, and shipping with it,
+// then by currency, total, price and place.
 func Standing(offers []Offer) Offer { return offers[PlaceOfStanding(offers)] }
 
-// PlaceOfStanding is where that offer is.
+// PlaceOfStanding returns the index of that offer.
 func PlaceOfStanding(offers []Offer) (least int) {
 	for i, o := range offers {
 		if before(o, offers[least]) {

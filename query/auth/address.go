@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// AddressKey is the key that an address is counted under: an IPv4 address
-// itself; of an IPv6 one its /64, which one customer owns as a whole.
+// AddressKey returns the key that an address is counted under: an IPv4 address
+// itself, or the /64 of an IPv6 address, which belongs to one customer as a
+// whole.
 func AddressKey(a netip.Addr) string {
 	a = a.Unmap().WithZone("")
 	if a.Is6() {
@@ -19,9 +20,9 @@ func AddressKey(a netip.Addr) string {
 	return a.String()
 }
 
-// networkOf is the key of the network that an address key is part of: the /48
-// of an IPv6 one, which a site is given as a whole and which has 65,536 keys;
-// empty where the key is all there is.
+// networkOf returns the key of the network that an address key belongs to: the
+// /48 of an IPv6 key, which is assigned to a site as a whole and has 65,536
+// keys. It is empty for an IPv4 key.
 func networkOf(key string) string {
 	p, err := netip.ParsePrefix(key)
 	if err != nil || !p.Addr().Is6() {
@@ -34,11 +35,13 @@ func networkOf(key string) string {
 	return network.String()
 }
 
-// networkShare is how many times as much a network may ask as an address.
+// networkShare is how many times as many requests a network may send as an
+// address.
 const networkShare = 16
 
-// networked counts an address, and before it its network: of one that asks too
-// much no further address is counted, so that it cannot fill the bucket.
+// networked counts the network of an address first, and then the address: when
+// a network has sent too many requests, no more of its addresses are counted,
+// so that it cannot fill the bucket.
 type networked struct{ address, network counter }
 
 func (n networked) take(key string) (Quota, error) {
@@ -50,13 +53,14 @@ func (n networked) take(key string) (Quota, error) {
 	return n.address.take(key)
 }
 
-// Proxies are those that may name the client in X-Forwarded-For.
+// Proxies are the networks of proxies that may name the client in
+// X-Forwarded-For.
 type Proxies []netip.Prefix
 
-// Client is the key of the address that a request comes from. A proxy's word
-// is taken only from trusted proxies, from the right, and over all lines of
-// the header: a proxy may add a line of its own below one that the client
-// made up.
+// Client returns the key of the address that a request comes from.
+// X-Forwarded-For is read from the right, over all lines of the header, and
+// only as far as the proxies are trusted: a proxy may add a line of its own
+// below one that the client made up.
 func (p Proxies) Client(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {

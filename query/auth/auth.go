@@ -1,12 +1,12 @@
-// Package auth decides who a caller is: it checks passwords, signs access
-// tokens, verifies and revokes them, and counts requests. The REST surface
-// uses it, and every other surface that takes our tokens.
+// Package auth establishes who a caller is: it checks passwords; signs,
+// verifies and revokes access tokens; and counts requests. The REST surface
+// uses it, and so does every other surface that accepts our tokens.
 //
-// Tokens are JWTs (RFC 9068) signed with Ed25519 and nothing else. What a
-// token proves is an account, no more: what the account may see is read with
-// each request. Every failure of a token is one and the same fault, and a
-// token whose revocation cannot be looked up is refused. Requests are counted
-// by all nodes together, or by each alone while they cannot reach each other.
+// Tokens are JWTs (RFC 9068), signed with Ed25519 only. A token proves an
+// account and nothing more: what the account may see is read with each request.
+// Every invalid token gets the same fault, and a token whose revocation cannot
+// be looked up is refused. Requests are counted by all nodes together, or by
+// each node alone while they cannot reach each other.
 package auth
 
 import (
@@ -26,8 +26,8 @@ import (
 	"preismon/query"
 )
 
-// RESTAudience is the audience of the tokens of POST /v1/auth/token. Tokens
-// of other surfaces have the URL of their resource as audience.
+// RESTAudience is the audience of the tokens of POST /v1/auth/token. Tokens of
+// other surfaces have the URL of their resource as their audience.
 const RESTAudience = "preismon-rest"
 
 // CodeCredentialsInvalid is the code of a refused login.
@@ -39,22 +39,23 @@ const (
 	MaxPasswordBytes = 1024
 )
 
-// Config says whose tokens these are and how passwords are checked.
+// Config sets the issuer and lifetime of tokens, and how passwords are checked.
 type Config struct {
 	// Issuer is the base URL of the service: the iss of every token.
 	Issuer string
-	// TokenLifetime is that of REST tokens.
+	// TokenLifetime is the lifetime of REST tokens.
 	TokenLifetime time.Duration
 	// HashesAtOnce bounds how many passwords are hashed at the same time;
 	// HashWait is how long a login waits for its turn.
 	HashesAtOnce int
 	HashWait     time.Duration
-	// Hash are the parameters of new hashes. A login that does not exist
-	// costs one such hash, so accounts are best hashed alike.
+	// Hash holds the parameters of new hashes. A login that does not exist
+	// costs one such hash, so all accounts should be hashed with the same
+	// parameters.
 	Hash argon2id.Params
 }
 
-// Defaults gives the published lifetime and the least parameters that OWASP
+// Defaults returns the published lifetime and the minimum parameters that OWASP
 // recommends for argon2id (19 MiB, 2 passes, 1 lane); Issuer stays empty.
 func Defaults() Config {
 	return Config{
@@ -65,7 +66,7 @@ func Defaults() Config {
 	}
 }
 
-// Validate names every fault of the configuration.
+// Validate reports every fault of the configuration.
 func (c Config) Validate() error {
 	var f contracts.Faults
 	f.Check(c.Issuer != "", "issuer: missing")
@@ -77,13 +78,14 @@ func (c Config) Validate() error {
 	return f.Err()
 }
 
-// Accounts finds what a login is checked against, and who may still act.
+// Accounts finds the account that a login is checked against, and the accounts
+// that may still act.
 type Accounts interface {
-	// ByLogin takes a login in lower case without blanks around it. No such
-	// login: a NotFound fault.
+	// ByLogin expects a login in lower case without surrounding blanks. If
+	// there is no such login, it returns a NotFound fault.
 	ByLogin(ctx context.Context, login string) (Credentials, error)
-	// Active gives those of some accounts that exist and are neither disabled
-	// nor administrative.
+	// Active returns the given accounts that exist and are neither disabled nor
+	// administrative.
 	Active(ctx context.Context, accounts []contracts.AccountID) ([]contracts.AccountID, error)
 }
 
@@ -95,17 +97,17 @@ type Credentials struct {
 	Disabled       bool
 }
 
-// Revocations remembers revoked tokens, on all nodes.
+// Revocations remembers revoked tokens across all nodes.
 type Revocations interface {
-	// Revoke makes a token id invalid until its token has expired. When the
-	// id is revoked already, it fails as a revoked token does.
+	// Revoke makes a token id invalid until its token has expired. If the id is
+	// already revoked, Revoke returns the fault of a revoked token.
 	Revoke(ctx context.Context, jti string, until time.Time) error
-	// Revoked tells whether an id is revoked; Unavailable when this node
-	// cannot know.
+	// Revoked reports whether an id is revoked, or returns an Unavailable fault
+	// when this node cannot know.
 	Revoked(jti string) (bool, error)
 }
 
-// Deps are what an Authority works with.
+// Deps are the dependencies of an Authority.
 type Deps struct {
 	Keys        *Keyring
 	Accounts    Accounts
@@ -115,7 +117,7 @@ type Deps struct {
 	Log         *slog.Logger // nil: none
 }
 
-// Authority issues tokens and says what they are worth.
+// Authority issues and verifies tokens.
 type Authority struct {
 	cfg    Config
 	deps   Deps
@@ -123,10 +125,10 @@ type Authority struct {
 	logins [4]atomic.Uint64 // as in LoginStats
 	holds  holds
 	cut    atomic.Uint64
-	warned atomic.Int64 // when a token of another issuer was last told of, Unix seconds
+	warned atomic.Int64 // when a token of another issuer was last logged, Unix seconds
 }
 
-// New makes an Authority. It costs one password hash.
+// New returns an Authority. It computes one password hash.
 func New(cfg Config, deps Deps) (*Authority, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -141,7 +143,7 @@ func New(cfg Config, deps Deps) (*Authority, error) {
 	return &Authority{cfg: cfg, deps: deps, hasher: h}, nil
 }
 
-// Throttle is the one that counts for this Authority.
+// Throttle returns the Throttle that counts for this Authority.
 func (a *Authority) Throttle() *Throttle { return a.deps.Throttle }
 
 // Login is one attempt to log in.
@@ -152,9 +154,9 @@ type Login struct {
 }
 
 // Login checks a password. It counts the attempt for the login and for the
-// address, and gives the tighter of the two quotas in any case. An unknown
-// login, a wrong password, an administrative and a disabled account fail
-// alike, after the same work.
+// address, and always returns the tighter of the two quotas. An unknown login,
+// a wrong password, and an administrative or disabled account all fail in the
+// same way, after the same work.
 func (a *Authority) Login(ctx context.Context, l Login) (contracts.AccountID, Quota, error) {
 	account, quota, err := a.login(ctx, l)
 	a.countLogin(err)
@@ -199,7 +201,7 @@ func (a *Authority) login(ctx context.Context, l Login) (contracts.AccountID, Qu
 // lookupWait is how long a login waits for its account to be found.
 const lookupWait = 10 * time.Second
 
-// lookUp finds an account, or says in time that it cannot be found out.
+// lookUp finds an account. A lookup that takes too long fails as Unavailable.
 func (a *Authority) lookUp(ctx context.Context, login string) (Credentials, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookupWait)
 	defer cancel()
@@ -210,16 +212,16 @@ func (a *Authority) lookUp(ctx context.Context, login string) (Credentials, erro
 	return found, err
 }
 
-// Grant is what a token is to say.
+// Grant describes a token to be issued.
 type Grant struct {
 	Account  contracts.AccountID
 	Audience string
 	Lifetime time.Duration
 
-	// Of tokens for a client of an authorization server; else empty.
+	// For a client of an authorization server; otherwise empty.
 	Scopes  []string
 	Client  string // its client_id
-	Session string // what RevokeSession ends; unguessable
+	Session string // ended by RevokeSession; unguessable
 }
 
 // Issued is a new token.
@@ -244,9 +246,9 @@ func (a *Authority) Issue(g Grant) (Issued, error) {
 	return a.deps.Keys.sign(claims(a.cfg.Issuer, g, id.String(), now))
 }
 
-// Verify tells whose token it is. A token that is malformed, expired,
-// revoked, or made for another audience gives one and the same fault; a token
-// whose revocation cannot be looked up, an Unavailable one.
+// Verify returns the verified token. A token that is malformed, expired,
+// revoked, or made for another audience always gets the same fault; a token
+// whose revocation cannot be looked up gets an Unavailable fault.
 func (a *Authority) Verify(raw, audience string) (*Token, error) {
 	t, err := a.deps.Keys.parse(raw, expected{issuer: a.cfg.Issuer, audience: audience, now: a.deps.Now()})
 	if err != nil {
@@ -259,9 +261,9 @@ func (a *Authority) Verify(raw, audience string) (*Token, error) {
 	return t, nil
 }
 
-// explain logs, once a minute at most, that a token signed by one of our keys
-// names another issuer: the nodes have different base URLs, and the caller is
-// told only that the token is not good.
+// explain logs, at most once a minute, that a token signed by one of our keys
+// names another issuer: the nodes then have different base URLs, and the caller
+// only learns that the token is invalid.
 func (a *Authority) explain(err error) {
 	other, ok := errors.AsType[errIssuer](err)
 	if !ok || a.deps.Log == nil {
@@ -274,8 +276,9 @@ func (a *Authority) explain(err error) {
 	a.deps.Log.Warn("a token of another node is refused: give all nodes the same --base-url", "token_issuer", other.got, "base_url", other.want)
 }
 
-// standing tells whether a token that was verified once is still good: its key
-// is among ours, it has not expired, and neither it nor its session is revoked.
+// standing reports why a token that was verified before is no longer good; nil:
+// its key is still among ours, it has not expired, and neither it nor its
+// session is revoked.
 func (a *Authority) standing(t *Token) error {
 	switch {
 	case !a.deps.Keys.knows(t.key):
@@ -298,8 +301,9 @@ func (a *Authority) standing(t *Token) error {
 	return nil
 }
 
-// RevokeSession makes every token of a session invalid, those issued later
-// too, until the last of them has expired. Again is no fault.
+// RevokeSession makes every token of a session invalid, including those issued
+// later, until the last of them has expired. Revoking a session again is not an
+// error.
 func (a *Authority) RevokeSession(ctx context.Context, session string, until time.Time) error {
 	err := a.deps.Revocations.Revoke(ctx, session, until)
 	if err != nil && fault.KindOf(err) == fault.Unauthenticated {
@@ -308,8 +312,8 @@ func (a *Authority) RevokeSession(ctx context.Context, session string, until tim
 	return err
 }
 
-// Revoke makes a verified token invalid. It gives false for a token without
-// an id, which ages out (AUTH-L3).
+// Revoke makes a verified token invalid. It returns false for a token without
+// an id, which can only expire (AUTH-L3).
 func (a *Authority) Revoke(ctx context.Context, t *Token) (bool, error) {
 	if t.ID == "" {
 		return false, nil
@@ -329,6 +333,6 @@ func refused(why error) error {
 	}
 }
 
-// TokenMissing is the fault of a request without a token: the same as that
-// of a bad one.
+// TokenMissing returns the fault for a request without a token: the same fault
+// as for an invalid one.
 func TokenMissing() error { return refused(errors.New("missing")) }

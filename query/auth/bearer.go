@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Credential takes the scheme, in lower case, and what follows it out of the
-// one place a token may stand in: a single Authorization header. Without one
-// both are empty.
+// Credential returns the scheme, in lower case, and the token from the only
+// place where a token may be: a single Authorization header. If there is not
+// exactly one, both are empty.
 func Credential(r *http.Request) (scheme, token string) {
 	given := r.Header.Values("Authorization")
 	if len(given) != 1 {

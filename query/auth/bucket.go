@@ -20,8 +20,8 @@ type bucket struct {
 
 	mu    sync.Mutex
 	kv    jetstream.KeyValue
-	live  bool      // the watch brings what others write
-	away  time.Time // do not ask before
+	live  bool      // the watch delivers what other nodes write
+	away  time.Time // do not use the bucket before
 	count []*sharedWindows
 
 	places *sharedPlaces
@@ -33,7 +33,8 @@ func (b *bucket) watched() bool {
 	return b.live
 }
 
-// reached tells whether the last use of the bucket, if any, found it.
+// reached reports whether the bucket is open and its last use, if any,
+// succeeded.
 func (b *bucket) reached() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -48,8 +49,8 @@ func (b *bucket) set(kv jetstream.KeyValue, live bool) {
 
 var errAway = errors.New("rate limits: the bucket is out of reach")
 
-// use runs f on the bucket within Wait. After a failure nobody waits for the
-// bucket for a while.
+// use runs f on the bucket within Wait. After a failure it returns errAway at
+// once for as long as Retry.
 func (b *bucket) use(f func(context.Context, jetstream.KeyValue) error) error {
 	b.mu.Lock()
 	kv, away := b.kv, time.Now().Before(b.away)
@@ -69,7 +70,7 @@ func (b *bucket) use(f func(context.Context, jetstream.KeyValue) error) error {
 	return err
 }
 
-// run watches the bucket and gives idle leases back until ctx ends.
+// run watches the bucket and gives back idle leases until ctx ends.
 func (b *bucket) run(ctx context.Context) error {
 	for {
 		err := b.watch(ctx)
@@ -122,7 +123,7 @@ func (b *bucket) watch(ctx context.Context) error {
 			if entry != nil && entry.Operation() == jetstream.KeyValuePut {
 				b.see(entry)
 			}
-		case <-tick.C: // beside the watch, which must not wait
+		case <-tick.C: // in a separate goroutine: the watch must not wait
 			if busy {
 				continue
 			}
@@ -140,7 +141,8 @@ func (b *bucket) watch(ctx context.Context) error {
 	}
 }
 
-// giveBack returns idle leases; before: zero for those older than LeaseFor.
+// giveBack gives back leases taken no later than before; zero: those older than
+// LeaseFor.
 func (b *bucket) giveBack(ctx context.Context, kv jetstream.KeyValue, before time.Time) error {
 	for _, w := range b.count {
 		limit := before

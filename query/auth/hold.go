@@ -12,34 +12,34 @@ import (
 )
 
 const (
-	// holdCheck is how often the tokens of requests under way are looked at.
+	// holdCheck is how often the tokens of running requests are checked.
 	holdCheck = 250 * time.Millisecond
-	// holdStale is how long a request goes on while nobody can tell whether its
-	// account is still active.
+	// holdStale is how long a request goes on without proof that its account is
+	// still active.
 	holdStale = 10 * time.Second
-	// holdAccounts bounds the accounts of one question.
+	// holdAccounts bounds the accounts in one query.
 	holdAccounts = 1000
 )
 
-// Hold ties a request under way to its token: when the token stops being good,
-// or its account being active, the context of the request is cancelled, and
-// what ended it is the cause.
+// Hold ties a running request to its token: when the token is no longer good,
+// or its account no longer active, the context of the request is cancelled with
+// the reason as its cause.
 type Hold struct {
 	a      *Authority
 	token  *Token
 	cancel context.CancelCauseFunc
 	onEnd  func(error)
 
-	proved time.Time // the account was active then; guarded by holds.mu
+	proved time.Time // when the account was last known to be active; guarded by holds.mu
 
 	mu       sync.Mutex
 	ended    error
 	released bool
 }
 
-// holds are the requests under way on this node. They are looked at on a timer
-// that runs only while there are any. Accounts are asked for by one question
-// at a time for all requests together, and only for those that have run for
+// holds are the requests running on this node. They are checked on a timer that
+// runs only while there are any. Accounts are looked up for all requests
+// together, in one query at a time, and only for requests that have run for
 // longer than one check, so that short requests cost nothing.
 type holds struct {
 	mu     sync.Mutex
@@ -50,8 +50,8 @@ type holds struct {
 
 type onEndKey struct{}
 
-// WithOnEnd makes Hold call f when it ends a request of this context: it may
-// come from any goroutine, and not after Release.
+// WithOnEnd makes Hold call f when it ends a request of this context. The call
+// may come from any goroutine, but not after Release.
 func WithOnEnd(ctx context.Context, f func(error)) context.Context {
 	return context.WithValue(ctx, onEndKey{}, f)
 }
@@ -61,7 +61,7 @@ type ended struct{ error }
 
 func (e ended) Unwrap() error { return e.error }
 
-// Ended is why Hold ended a request of this context; nil: it did not.
+// Ended returns why Hold ended a request of this context; nil: it did not.
 func Ended(ctx context.Context) error {
 	if e, ok := errors.AsType[ended](context.Cause(ctx)); ok {
 		return e.error
@@ -84,8 +84,8 @@ func (a *Authority) Hold(ctx context.Context, t *Token) (context.Context, *Hold)
 	return ctx, h
 }
 
-// Err looks at once whether the request may go on; nil also for no Hold. An
-// answer that is sent at once needs no more.
+// Err checks at once whether the request may go on. It returns nil for a nil
+// Hold. An answer that is sent at once needs no further checks.
 func (h *Hold) Err() error {
 	if h == nil {
 		return nil
@@ -101,10 +101,10 @@ func (h *Hold) Err() error {
 	return err
 }
 
-// Left is how long its token is good yet.
+// Left returns how much longer its token is good.
 func (h *Hold) Left() time.Duration { return h.token.Expires.Sub(h.a.deps.Now()) }
 
-// Release lets the request go, and ends its context.
+// Release ends the hold and cancels the context of the request.
 func (h *Hold) Release() {
 	h.a.holds.mu.Lock()
 	delete(h.a.holds.all, h)
@@ -130,7 +130,7 @@ func (h *Hold) end(err error) {
 	}
 }
 
-// armHolds starts the timer; holds.mu is held.
+// armHolds starts the timer; holds.mu must be held.
 func (a *Authority) armHolds() {
 	if !a.holds.armed && len(a.holds.all) > 0 {
 		a.holds.armed = true
@@ -138,7 +138,7 @@ func (a *Authority) armHolds() {
 	}
 }
 
-// checkHolds ends what must not go on.
+// checkHolds ends the requests that must not go on.
 func (a *Authority) checkHolds() {
 	now := time.Now()
 	var accounts []contracts.AccountID
@@ -179,7 +179,7 @@ var errUnproved = &fault.Error{
 
 var errInactive = errors.New("the account is gone, disabled or administrative")
 
-// proveHolds asks which of the accounts are still active.
+// proveHolds looks up which of the accounts are still active.
 func (a *Authority) proveHolds(accounts []contracts.AccountID) {
 	defer func() {
 		a.holds.mu.Lock()
@@ -192,7 +192,7 @@ func (a *Authority) proveHolds(accounts []contracts.AccountID) {
 		active, err := a.deps.Accounts.Active(ctx, part)
 		cancel()
 		if err != nil {
-			return // asked again; for too long, and the requests end
+			return // will be asked again; if this goes on for too long, the requests end
 		}
 		var gone []*Hold
 		a.holds.mu.Lock()
@@ -211,6 +211,6 @@ func (a *Authority) proveHolds(accounts []contracts.AccountID) {
 	}
 }
 
-// Cut is how many requests under way were ended because their token or their
-// account was no longer good, or could not be proved to be.
+// Cut returns how many running requests were ended because their token or
+// account was no longer good, or could not be checked.
 func (a *Authority) Cut() uint64 { return a.cut.Load() }

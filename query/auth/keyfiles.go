@@ -13,10 +13,10 @@ import (
 // keyFilesCheck is how often key files are read again.
 const keyFilesCheck = 500 * time.Millisecond
 
-// Follow reads the files of ReadKeyring again and again until ctx ends, and
-// takes over what changes in them, so that a key is rotated out of a running
-// node. A file of another key that is removed takes its key with it; whatever
-// else is wrong with a file leaves the keys as they are.
+// Follow reads the files of ReadKeyring again and again until ctx ends and
+// takes over their changes, so that keys can be rotated while the node runs. If
+// the file of another key is removed, its key is removed too; any other problem
+// with a file leaves the keys unchanged.
 func (k *Keyring) Follow(ctx context.Context, log *slog.Logger, signing string, others ...string) error {
 	tick := time.NewTicker(keyFilesCheck)
 	defer tick.Stop()
@@ -41,7 +41,7 @@ func (k *Keyring) Follow(ctx context.Context, log *slog.Logger, signing string, 
 	}
 }
 
-// present leaves out files that are not there.
+// present leaves out files that do not exist.
 func present(files []string) []string {
 	return slices.DeleteFunc(slices.Clone(files), func(name string) bool {
 		_, err := os.Stat(name)

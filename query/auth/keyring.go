@@ -20,13 +20,14 @@ import (
 )
 
 // Keyring holds the keys that tokens are verified with, and the one they are
-// signed with. All are Ed25519: a ring of one algorithm leaves nothing to
-// choose to the sender of a token.
+// signed with. All are Ed25519: with a single algorithm the sender of a token
+// has nothing to choose.
 //
-// To rotate without a logout: give every node the new key among its others;
-// then make it the signing key and keep the old one among the others; remove
-// the old one when the last token signed with it has expired. Replace does each
-// step while the node runs; requests under a key that is removed end with it.
+// To rotate keys without logging anyone out: give every node the new key as one
+// of its others; then make it the signing key and keep the old one among the
+// others; remove the old key when the last token signed with it has expired.
+// Replace performs each step while the node runs; requests under a key that is
+// removed end with it.
 type Keyring struct{ keys atomic.Pointer[keySet] }
 
 type keySet struct {
@@ -36,15 +37,16 @@ type keySet struct {
 	signed  *cache.Cache[[sha256.Size]byte, signedClaims]
 }
 
-// signedClaims are what one of the keys signed; whether a token holds now, and
-// for whom, is asked each time.
+// signedClaims are the claims that one of the keys signed. Whether a token is
+// good now, and for whom, is checked each time.
 type signedClaims struct {
 	claims claimSet
 	key    string // its id
 }
 
-// signedBytes is what is remembered of tokens whose signature was right, by their
-// digest: some ten thousand. The check costs as much as the rest of a small read.
+// signedBytes bounds what is remembered of tokens whose signature was valid, by
+// their digest: about ten thousand tokens. Checking a signature costs as much
+// as the rest of a small read.
 const signedBytes = 8 << 20
 
 func newSigned() *cache.Cache[[sha256.Size]byte, signedClaims] {
@@ -54,7 +56,7 @@ func newSigned() *cache.Cache[[sha256.Size]byte, signedClaims] {
 	})
 }
 
-// NewKeyring makes a ring from a signing key and further public keys.
+// NewKeyring returns a ring with a signing key and other public keys.
 func NewKeyring(signing ed25519.PrivateKey, others ...ed25519.PublicKey) (*Keyring, error) {
 	if len(signing) != ed25519.PrivateKeySize {
 		return nil, errors.New("the signing key is no Ed25519 private key")
@@ -75,8 +77,8 @@ func NewKeyring(signing ed25519.PrivateKey, others ...ed25519.PublicKey) (*Keyri
 // Replace takes over the keys of another ring.
 func (k *Keyring) Replace(other *Keyring) { k.keys.Store(other.keys.Load()) }
 
-// IDs are those of its keys: of the one that signs first, then of the others
-// in their order.
+// IDs returns the ids of the keys: first that of the signing key, then the
+// others in sorted order.
 func (k *Keyring) IDs() []string {
 	set := k.keys.Load()
 	others := slices.Sorted(maps.Keys(set.public))
@@ -148,8 +150,8 @@ func parseKey(text []byte) (ed25519.PrivateKey, ed25519.PublicKey, error) {
 	return nil, nil, errNoKey
 }
 
-// EnsureKey makes a signing key in a file of mode 0600 unless the file is
-// there. Of several at once, one wins.
+// EnsureKey creates a signing key in a file of mode 0600 unless the file
+// exists. If several calls run at once, one of them wins.
 func EnsureKey(name string) error {
 	if _, err := os.Stat(name); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return err

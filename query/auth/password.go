@@ -13,12 +13,12 @@ import (
 	"preismon/contracts/fault"
 )
 
-// hasher compares passwords with argon2id hashes, a few at a time: each takes
-// a core and megabytes of memory for tens of milliseconds.
+// hasher compares passwords with argon2id hashes, a few at a time: each
+// comparison takes a core and megabytes of memory for tens of milliseconds.
 type hasher struct {
 	slots chan struct{}
 	wait  time.Duration
-	dummy string // of no password
+	dummy string // a hash that no password has
 	done  atomic.Int64
 }
 
@@ -30,7 +30,7 @@ func newHasher(cfg Config) (*hasher, error) {
 	return &hasher{slots: make(chan struct{}, cfg.HashesAtOnce), wait: cfg.HashWait, dummy: dummy}, nil
 }
 
-// check tells whether the password has the hash.
+// check reports whether the hash is that of the password.
 func (h *hasher) check(ctx context.Context, password, hash string) (bool, error) {
 	params, _, _, err := argon2id.DecodeHash(hash)
 	if err == nil {
@@ -56,11 +56,11 @@ func (h *hasher) check(ctx context.Context, password, hash string) (bool, error)
 	return match, err
 }
 
-// Hashes is the number of password hashes computed so far.
+// Hashes returns how many passwords have been hashed for logins so far.
 func (a *Authority) Hashes() int64 { return a.hasher.done.Load() }
 
-// boundHash refuses parameters that would panic in argon2 or that one login
-// could stop the machine with.
+// boundHash refuses parameters that would make argon2 panic, or with which one
+// login could bring the machine down.
 func boundHash(p *argon2id.Params) error {
 	var f contracts.Faults
 	f.Check(p.Memory >= 8 && p.Memory <= 256<<10, "memory: %d KiB, from 8 to %d", p.Memory, 256<<10)
@@ -71,12 +71,12 @@ func boundHash(p *argon2id.Params) error {
 	return f.Err()
 }
 
-// MinPasswordRunes is the least length of a new password. NIST SP 800-63B asks
-// for 15 where a password is all there is, and for 8 at the very least; ten
-// tries a minute and argon2id stand beside it here.
+// MinPasswordRunes is the minimum length of a new password. NIST SP 800-63B
+// requires 15 where a password is the only factor, and at least 8 in any case;
+// here it is backed by argon2id and a limit of ten attempts a minute.
 const MinPasswordRunes = 12
 
-// CheckNewPassword refuses a password that is too short to be chosen.
+// CheckNewPassword refuses a new password that is too short.
 func CheckNewPassword(password contracts.Secret) error {
 	if utf8.RuneCountInString(password.Reveal()) < MinPasswordRunes {
 		return fmt.Errorf("the password is too short: it must have at least %d characters", MinPasswordRunes)
@@ -84,13 +84,13 @@ func CheckNewPassword(password contracts.Secret) error {
 	return nil
 }
 
-// CheckPassword tells whether a password has a hash.
+// CheckPassword reports whether a hash is that of a password.
 func CheckPassword(password contracts.Secret, hash string) (bool, error) {
 	match, _, err := argon2id.CheckHash(password.Reveal(), hash)
 	return match, err
 }
 
-// HashPassword makes the argon2id hash of a new password in PHC form.
+// HashPassword returns the argon2id hash of a new password in PHC form.
 func (c Config) HashPassword(password contracts.Secret) (string, error) {
 	if password == "" || len(password) > MaxPasswordBytes {
 		return "", fmt.Errorf("a password has 1 to %d bytes", MaxPasswordBytes)

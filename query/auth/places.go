@@ -10,16 +10,17 @@ import (
 
 // places bounds how many reads of an account run at the same time.
 type places interface {
-	// take gives a place, or not; release is called once.
+	// take takes a place; ok is false if there is none. release must be called
+	// exactly once.
 	take(account contracts.AccountID) (release func(), ok bool)
-	// free is how many reads more the account may begin now.
+	// free returns how many more reads the account may begin now.
 	free(account contracts.AccountID) int
 }
 
 // heavyLimit is the name of the limit of heavy reads.
 const heavyLimit = "heavy"
 
-// Heavy takes a place among the heavy reads of an account; release gives it
+// Heavy takes a place among the heavy reads of an account. release gives it
 // back and may be called more than once.
 func (t *Throttle) Heavy(account contracts.AccountID) (release func(), err error) {
 	giveBack, ok := t.heavy.take(account)
@@ -37,7 +38,7 @@ func (t *Throttle) Heavy(account contracts.AccountID) (release func(), err error
 	}), nil
 }
 
-// HeavyPlaces is how many heavy reads an account may have at the same time,
+// HeavyPlaces returns how many heavy reads an account may run at the same time,
 // and how many more it may begin now.
 func (t *Throttle) HeavyPlaces(account contracts.AccountID) (limit, free int) {
 	return t.heavyMax, t.heavy.free(account)

@@ -17,23 +17,23 @@ import (
 	"preismon/contracts/fault"
 )
 
-// RevocationConfig says where revoked tokens are kept.
+// RevocationConfig configures where and how revoked tokens are kept.
 type RevocationConfig struct {
 	Bucket   string
 	Replicas int
-	// Stale is how long this node goes on without proof that it has seen
-	// every revocation; after that no token is accepted.
+	// Stale is how long this node goes on without proof that it has seen every
+	// revocation; after that no token is accepted.
 	Stale time.Duration
 	// Check is how often the proof is renewed.
 	Check time.Duration
 }
 
-// RevocationDefaults gives the published names and times.
+// RevocationDefaults returns the published names and times.
 func RevocationDefaults() RevocationConfig {
 	return RevocationConfig{Bucket: "preismon_revoked_tokens", Replicas: 1, Stale: 5 * time.Second, Check: time.Second}
 }
 
-// Validate names every fault of the configuration.
+// Validate reports every fault of the configuration.
 func (c RevocationConfig) Validate() error {
 	var f contracts.Faults
 	f.Check(c.Bucket != "", "bucket: missing")
@@ -43,14 +43,14 @@ func (c RevocationConfig) Validate() error {
 	return f.Err()
 }
 
-// markerTTL is how long the bucket keeps the mark of an expired key; without
-// one NATS does not let single keys expire.
+// markerTTL is how long the bucket keeps the marker of an expired key; without
+// markers, NATS does not let single keys expire.
 const markerTTL = time.Minute
 
 // RevokedTokens keeps revoked token ids in a NATS key-value bucket. Each node
-// watches the whole bucket and answers from memory. Once a second it asks the
-// server how far the bucket reaches and notes when the watch got there: a
-// watch that has silently ended is found out, not trusted.
+// watches the whole bucket and answers from memory. Once a second it requests
+// the last sequence of the bucket from the server and notes when the watch has
+// reached it: a watch that has silently ended is detected, not trusted.
 type RevokedTokens struct {
 	cfg RevocationConfig
 	js  jetstream.JetStream
@@ -59,13 +59,13 @@ type RevokedTokens struct {
 
 	mu    sync.Mutex
 	kv    jetstream.KeyValue
-	ids   map[string]time.Time // key to the time from which its token is expired
-	fresh time.Time            // when this node last knew everything
+	ids   map[string]time.Time // by key: when its token has certainly expired
+	fresh time.Time            // when this node last knew every revocation
 	made  time.Time
 	ready chan struct{}
 }
 
-// NewRevokedTokens makes the store; Run starts it.
+// NewRevokedTokens returns the store; Run starts it.
 func NewRevokedTokens(cfg RevocationConfig, js jetstream.JetStream, log *slog.Logger, now func() time.Time) (*RevokedTokens, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -73,11 +73,12 @@ func NewRevokedTokens(cfg RevocationConfig, js jetstream.JetStream, log *slog.Lo
 	return &RevokedTokens{cfg: cfg, js: js, log: log, now: now, ids: map[string]time.Time{}, made: now(), ready: make(chan struct{})}, nil
 }
 
-// Ready is closed when every revocation of before is known.
+// Ready is closed when every earlier revocation is known.
 func (r *RevokedTokens) Ready() <-chan struct{} { return r.ready }
 
-// Stats tells how many revoked ids this node keeps, and how old its proof is
-// that it knows all of them; before the first proof, how long it runs.
+// Stats returns how many revoked ids this node keeps, and the age of its proof
+// that it knows all of them; before the first proof, the time since it was
+// created.
 func (r *RevokedTokens) Stats() (ids int, age time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -88,8 +89,8 @@ func (r *RevokedTokens) Stats() (ids int, age time.Duration) {
 	return len(r.ids), r.now().Sub(since)
 }
 
-// Run watches the bucket until ctx ends, and starts over whenever the watch
-// is lost.
+// Run watches the bucket until ctx ends, and starts again whenever the watch
+// fails.
 func (r *RevokedTokens) Run(ctx context.Context) error {
 	for {
 		err := r.watch(ctx)
@@ -114,7 +115,7 @@ func (r *RevokedTokens) open(ctx context.Context) (jetstream.KeyValue, error) {
 	})
 }
 
-// reach is the last sequence of the bucket.
+// reach returns the last sequence of the bucket.
 func (r *RevokedTokens) reach(ctx context.Context, kv jetstream.KeyValue) (uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.cfg.Stale/2)
 	defer cancel()
@@ -129,7 +130,7 @@ func (r *RevokedTokens) reach(ctx context.Context, kv jetstream.KeyValue) (uint6
 	return status.StreamInfo().State.LastSeq, nil
 }
 
-// watch takes in the bucket until it is lost or no longer keeps up.
+// watch follows the bucket until the watch fails or no longer keeps up.
 func (r *RevokedTokens) watch(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -138,7 +139,7 @@ func (r *RevokedTokens) watch(ctx context.Context) error {
 		return err
 	}
 	began := r.now()
-	seen, err := r.reach(ctx, kv) // what is gone by now needs not be seen
+	seen, err := r.reach(ctx, kv) // what has been removed by now need not be seen
 	if err != nil {
 		return err
 	}
@@ -148,7 +149,8 @@ func (r *RevokedTokens) watch(ctx context.Context) error {
 	}
 	defer watcher.Stop()
 
-	// A check asks on its own goroutine: updates are taken in meanwhile.
+	// A check queries the server in its own goroutine, so updates are still
+	// received.
 	type answer struct {
 		asked time.Time
 		seq   uint64
@@ -158,9 +160,9 @@ func (r *RevokedTokens) watch(ctx context.Context) error {
 	ask := time.NewTicker(r.cfg.Check)
 	defer ask.Stop()
 	var (
-		initial  bool // everything of before has come
+		initial  bool // everything from before the watch has arrived
 		asking   bool
-		waiting  *answer // until the watch has come so far
+		waiting  *answer // until the watch has reached its sequence
 		lastGood = began
 	)
 	caughtUp := func(at time.Time) {
@@ -187,12 +189,13 @@ func (r *RevokedTokens) watch(ctx context.Context) error {
 				waiting = nil
 			}
 		case <-ask.C:
-			// An answer that comes late is as good as the time of its question:
-			// a busy machine is no reason to start over, which asks for more.
+			// A late answer is only as good as the time of its question. A busy
+			// machine is no reason to start again, which would cause even more
+			// requests.
 			if asking {
 				continue
 			}
-			if r.now().Sub(lastGood) > r.cfg.Stale/2 { // a new watch, before tokens are refused
+			if r.now().Sub(lastGood) > r.cfg.Stale/2 { // start a new watch before tokens are refused
 				return errors.New("the watch does not keep up")
 			}
 			if waiting != nil {
@@ -207,7 +210,7 @@ func (r *RevokedTokens) watch(ctx context.Context) error {
 		case a := <-answers:
 			asking = false
 			switch {
-			case a.err != nil: // asked again; too often, and the watch is stale
+			case a.err != nil: // will be asked again; after too many failures the watch is stale
 			case initial && seen >= a.seq:
 				caughtUp(a.asked)
 			default:
@@ -234,8 +237,8 @@ func (r *RevokedTokens) freshen(kv jetstream.KeyValue, at time.Time) {
 	}
 }
 
-// take notes a revocation. Removals are not followed: an id leaves when its
-// token has expired, and never because somebody deleted the key.
+// take records a revocation. Deletions are ignored: an id is dropped when its
+// token has expired, and never because its key was deleted.
 func (r *RevokedTokens) take(entry jetstream.KeyValueEntry) {
 	if entry.Operation() != jetstream.KeyValuePut {
 		return
@@ -243,7 +246,7 @@ func (r *RevokedTokens) take(entry jetstream.KeyValueEntry) {
 	seconds, err := strconv.ParseInt(string(entry.Value()), 10, 64)
 	until := time.Unix(seconds, 0)
 	if err != nil {
-		until = r.now().Add(maxLifetime) // whatever it says, it is revoked
+		until = r.now().Add(maxLifetime) // whatever the value is, the token is revoked
 	}
 	r.add(entry.Key(), until)
 }
@@ -265,7 +268,7 @@ func (r *RevokedTokens) Revoked(jti string) (bool, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if _, ok := r.ids[key]; ok {
-		return true, nil // once known, it stays so
+		return true, nil // a known revocation stays valid, even when the watch is stale
 	}
 	if r.fresh.IsZero() || r.now().Sub(r.fresh) > r.cfg.Stale {
 		return false, &fault.Error{
@@ -277,7 +280,8 @@ func (r *RevokedTokens) Revoked(jti string) (bool, error) {
 	return false, nil
 }
 
-// Revoke implements Revocations. Of several at once for one id, one succeeds.
+// Revoke implements Revocations. If several calls revoke the same id at once,
+// one succeeds.
 func (r *RevokedTokens) Revoke(ctx context.Context, jti string, until time.Time) error {
 	r.mu.Lock()
 	kv := r.kv
@@ -285,7 +289,7 @@ func (r *RevokedTokens) Revoke(ctx context.Context, jti string, until time.Time)
 	if kv == nil {
 		return errors.New("revoke a token: the bucket is not open yet")
 	}
-	until = until.Add(clockSkew) // a node whose clock is late accepts the token for longer
+	until = until.Add(clockSkew) // a node whose clock is behind accepts the token for longer
 	left := until.Sub(r.now())
 	if left <= 0 {
 		return refused(errors.New("expired"))
@@ -300,6 +304,6 @@ func (r *RevokedTokens) Revoke(ctx context.Context, jti string, until time.Time)
 	if err != nil {
 		return fmt.Errorf("revoke a token: %w", err)
 	}
-	r.add(key, until) // the watch brings it too, but the next request may be faster
+	r.add(key, until) // the watch delivers it too, but the next request may come first
 	return nil
 }

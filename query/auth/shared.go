@@ -15,26 +15,26 @@ import (
 	"preismon/contracts"
 )
 
-// SharedConfig says where nodes count requests together.
+// SharedConfig configures how nodes count requests together.
 type SharedConfig struct {
 	Bucket   string
 	Replicas int
 	// MaxBytes bounds the bucket. While it is full, each node counts alone.
 	MaxBytes int64
 	// LeaseFor is how long a node may hold requests that it took from the
-	// common quota and does not use.
+	// common quota but has not used.
 	LeaseFor time.Duration
-	// Wait is how long a request waits for the bucket. A node that cannot
-	// reach it counts alone for as long as Retry, then tries again.
+	// Wait is how long a request waits for the bucket. A node that cannot reach
+	// it counts alone for Retry, then tries again.
 	Wait, Retry time.Duration
 }
 
-// SharedDefaults gives the published names and times.
+// SharedDefaults returns the published names and times.
 func SharedDefaults() SharedConfig {
 	return SharedConfig{Bucket: "preismon_rate_limits", Replicas: 1, MaxBytes: 64 << 20, LeaseFor: time.Second, Wait: 500 * time.Millisecond, Retry: time.Second}
 }
 
-// Validate names every fault of the configuration.
+// Validate reports every fault of the configuration.
 func (c SharedConfig) Validate() error {
 	var f contracts.Faults
 	f.Check(c.Bucket != "", "bucket: missing")
@@ -48,45 +48,48 @@ func (c SharedConfig) Validate() error {
 
 const (
 	maxLease   = 32 // requests that a node takes at once
-	leaseShare = 16 // the part of what is left that a lease may take
-	leaseTries = 3  // of one request, whose leases end before it is counted
+	leaseShare = 16 // a lease takes at most 1/leaseShare of what is left, or one request
+	leaseTries = 3  // for one request, when its leases end before it is counted
 )
 
-// sharedWindows counts by key in fixed windows, on all nodes together. What
-// every key has used stands in a NATS key-value bucket and changes there by
-// compare and set alone. A node takes leases of some requests, so that few
-// requests wait for the bucket, and gives back what it does not use. Each node
-// watches the bucket: the Remaining it tells is what no node has taken, which
-// every node can still serve, and, while no other node has taken any of the
-// window, what it holds itself: it then goes down request by request (RATE-01).
+// sharedWindows counts by key in fixed windows, across all nodes. What each key
+// has used is kept in a NATS key-value bucket and changes there only by compare
+// and set. A node leases several requests at a time, so that few requests wait
+// for the bucket, and gives back what it does not use. Each node watches the
+// bucket: the Remaining that it reports is what no node has taken, which every
+// node can still serve, plus what it holds itself as long as no other node has
+// taken any of the window. Remaining then decreases request by request
+// (RATE-01).
 type sharedWindows struct {
 	name   string
 	rate   Rate
 	max    int
 	bucket *bucket
-	alone  *windows // while the bucket is out of reach
+	alone  *windows // counts while the bucket is out of reach
 	now    func() time.Time
 
 	mu    sync.Mutex
 	byKey map[string]*list.Element // by key of the bucket
-	order *list.List               // of *share, known first first
-	lent  map[*share]struct{}      // those that hold a lease
+	order *list.List               // of *share, in the order in which they became known
+	lent  map[*share]struct{}      // the shares that hold a lease
 }
 
-// share is what a node knows of one key and holds of its quota.
+// share is what a node knows about one key, and what it holds of the key's
+// quota.
 type share struct {
-	turn sync.Mutex // of the one that asks the bucket
+	turn sync.Mutex // held by the request that queries the bucket
 	key  string
 
 	record          // as last seen
 	revision uint64 // of record; 0: not seen
-	mine     int    // of taken, by this node
-	held     int    // of mine, not used
+	mine     int    // the part of taken that this node took
+	held     int    // the part of mine that is not used yet
 	leased   time.Time
 	size     int // of the last lease
 }
 
-// record is the value of a key: how much of the window was taken.
+// record is the value of a key: when the window ends, and how much of it was
+// taken.
 type record struct {
 	ends  time.Time
 	taken int
@@ -105,14 +108,14 @@ func parseRecord(text []byte) (record, error) {
 }
 
 func (w *sharedWindows) keyOf(key string) string {
-	sum := sha256.Sum256([]byte(key)) // logins and addresses are nobody's business
+	sum := sha256.Sum256([]byte(key)) // logins and addresses must not be readable
 	return w.name + "." + base64.RawURLEncoding.EncodeToString(sum[:18])
 }
 
-// quota is where the key stands; w.mu is held.
+// quota returns where the key stands; w.mu must be held.
 func (w *sharedWindows) quota(s *share, now time.Time) Quota {
 	left := w.rate.Requests - s.taken
-	if s.taken == s.mine { // at most a fifteenth of left is held, so a client that turns to another node hears of it in time
+	if s.taken == s.mine { // at most a fifteenth of left is held, so a client that moves to another node hears of it in time
 		left += s.held
 	}
 	return Quota{
@@ -122,7 +125,7 @@ func (w *sharedWindows) quota(s *share, now time.Time) Quota {
 }
 
 // decide answers from what the node holds and knows; done is false when the
-// bucket has to be asked.
+// bucket must be queried.
 func (w *sharedWindows) decide(s *share) (q Quota, err error, done bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -149,10 +152,10 @@ func (w *sharedWindows) take(key string) (Quota, error) {
 	}
 	s.turn.Lock()
 	defer s.turn.Unlock()
-	if q, err, done := w.decide(s); done { // the one before took enough
+	if q, err, done := w.decide(s); done { // the request before this one took enough
 		return q, err
 	}
-	for range leaseTries { // the window may end once what it gave is here
+	for range leaseTries { // the window may end before the leased requests arrive here
 		if err := w.bucket.use(func(ctx context.Context, kv jetstream.KeyValue) error { return w.lease(ctx, kv, s) }); err != nil {
 			break
 		}
@@ -184,13 +187,13 @@ func (w *sharedWindows) share(key string) *share {
 	return s
 }
 
-// lease takes requests from the common quota; it takes none when there are
-// none, and then knows so.
+// lease takes requests from the common quota. If there are none left, it takes
+// none and records that.
 func (w *sharedWindows) lease(ctx context.Context, kv jetstream.KeyValue, s *share) error {
 	w.mu.Lock()
 	seen, revision := s.record, s.revision
 	size := 1
-	if s.held == 0 && w.now().Sub(s.leased) < w.cfg().LeaseFor { // the last one was of use
+	if s.held == 0 && w.now().Sub(s.leased) < w.cfg().LeaseFor { // the last lease was used up
 		size = min(2*s.size, maxLease)
 	}
 	w.mu.Unlock()
@@ -211,8 +214,8 @@ func (w *sharedWindows) lease(ctx context.Context, kv jetstream.KeyValue, s *sha
 
 func (w *sharedWindows) cfg() SharedConfig { return w.bucket.cfg }
 
-// change applies a change to the key by compare and set; n requests become
-// this node's.
+// change applies a change to the key by compare and set; n requests then belong
+// to this node.
 func (w *sharedWindows) change(ctx context.Context, kv jetstream.KeyValue, s *share, seen record, revision uint64, apply func(record) (record, int)) error {
 	for {
 		next, n := apply(seen)
@@ -228,7 +231,7 @@ func (w *sharedWindows) change(ctx context.Context, kv jetstream.KeyValue, s *sh
 		if err == nil {
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			if !next.ends.Equal(s.ends) { // what was leased of an older window is gone
+			if !next.ends.Equal(s.ends) { // leases from an older window are dropped
 				s.mine, s.held = 0, 0
 			}
 			if written >= s.revision {
@@ -240,12 +243,12 @@ func (w *sharedWindows) change(ctx context.Context, kv jetstream.KeyValue, s *sh
 			}
 			return nil
 		}
-		if !errors.Is(err, jetstream.ErrKeyExists) { // also the wrong revision of an update
+		if !errors.Is(err, jetstream.ErrKeyExists) { // also returned by an update with the wrong revision
 			return err
 		}
 		entry, err := kv.Get(ctx, s.key)
 		switch {
-		case errors.Is(err, jetstream.ErrKeyNotFound): // expired between
+		case errors.Is(err, jetstream.ErrKeyNotFound): // expired in the meantime
 			seen, revision = record{}, 0
 		case err != nil:
 			return err
@@ -258,7 +261,7 @@ func (w *sharedWindows) change(ctx context.Context, kv jetstream.KeyValue, s *sh
 	}
 }
 
-// see takes in what the watch brings.
+// see applies an update from the watch.
 func (w *sharedWindows) see(key string, r record, revision uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -270,14 +273,15 @@ func (w *sharedWindows) see(key string, r record, revision uint64) {
 	if revision <= s.revision {
 		return
 	}
-	if !r.ends.Equal(s.ends) { // a new window: what was leased of the old one is gone
+	if !r.ends.Equal(s.ends) { // a new window: leases from the old one are dropped
 		s.mine, s.held = 0, 0
 		delete(w.lent, s)
 	}
 	s.record, s.revision = r, revision
 }
 
-// giveBack returns what was leased before a time and is not used.
+// giveBack gives back requests that were leased no later than a given time and
+// are not used.
 func (w *sharedWindows) giveBack(ctx context.Context, kv jetstream.KeyValue, before time.Time) error {
 	w.mu.Lock()
 	var idle []*share

@@ -13,11 +13,11 @@ import (
 	"preismon/contracts"
 )
 
-// sharedPlaces counts the reads that run on all nodes together. Who runs how
-// many for an account stands in the bucket of the counters and changes there
-// by compare and set alone; what a node says holds for placeTerm, so that the
-// places of one that died come free. A node that cannot reach the bucket
-// counts alone.
+// sharedPlaces counts the reads that run on all nodes together. How many each
+// node runs for an account is kept in the bucket of the counters and changes
+// there only by compare and set. A node's entry is valid for placeTerm, so that
+// the places of a node that died become free. A node that cannot reach the
+// bucket counts alone.
 type sharedPlaces struct {
 	most   int
 	node   string
@@ -33,26 +33,26 @@ const (
 	placeTerm    = 15 * time.Second
 	placeRenewal = placeTerm / 3
 
-	// A read that finds no place asks again: one that has just ended elsewhere
-	// may not be written yet.
+	// A read that finds no place tries again: the end of another read may not
+	// have been written yet.
 	placeTries = 4
 	placePause = 15 * time.Millisecond
 )
 
 // placesOf are the places of one account, as this node knows them.
 type placesOf struct {
-	turn sync.Mutex // of the one that asks the bucket
+	turn sync.Mutex // held by the read that uses the bucket
 	key  string
 
 	used     time.Time
-	running  int // here
-	said     int // of these, in the bucket
+	running  int // on this node
+	said     int // how many the bucket says run on this node
 	until    time.Time
 	seen     holders
-	revision uint64 // of seen; 0: not there
+	revision uint64 // of seen; 0: not in the bucket
 }
 
-// holders say how many reads each node runs.
+// holders record how many reads each node runs.
 type holders []holder
 
 type holder struct {
@@ -82,7 +82,8 @@ func parseHolders(text []byte) (all holders, err error) {
 	return all, nil
 }
 
-// others are the holders but a node and those whose term is over.
+// others returns the holders other than node whose term is not over, and how
+// many reads they run.
 func (h holders) others(node string, now time.Time) (left holders, runs int) {
 	for _, o := range h {
 		if o.node != node && now.Before(o.until) {
@@ -109,7 +110,7 @@ func (p *sharedPlaces) take(account contracts.AccountID) (func(), bool) {
 	}
 }
 
-// of gives what is known of an account; it stays known while it is in use.
+// of returns what is known of an account; it stays known while it is in use.
 func (p *sharedPlaces) of(account contracts.AccountID) *placesOf {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -123,12 +124,12 @@ func (p *sharedPlaces) of(account contracts.AccountID) *placesOf {
 	return s
 }
 
-// ask takes one place when there is one.
+// ask takes one place if there is one.
 func (p *sharedPlaces) ask(s *placesOf) bool {
 	s.turn.Lock()
 	defer s.turn.Unlock()
 	p.mu.Lock()
-	if s.running >= p.most || s.running < s.said && p.now().Before(s.until) { // what has just ended here is not written yet
+	if s.running >= p.most || s.running < s.said && p.now().Before(s.until) { // a read that has just ended here is not written yet
 		granted := s.running < p.most
 		if granted {
 			s.running++
@@ -151,7 +152,7 @@ func (p *sharedPlaces) ask(s *placesOf) bool {
 	return granted
 }
 
-// release frees a place; who has read does not wait until the others know.
+// release frees a place. The caller does not wait until the other nodes know.
 func (p *sharedPlaces) release(s *placesOf) {
 	p.mu.Lock()
 	s.running--
@@ -166,8 +167,9 @@ func (p *sharedPlaces) release(s *placesOf) {
 	}()
 }
 
-// write says in the bucket how many reads run here, with more that are about
-// to begin: those only where there are places for all. s.turn is held.
+// write records in the bucket how many reads run here, including more that are
+// about to begin. If more is above 0 and there are not enough places for all,
+// it records nothing and returns false. s.turn must be held.
 func (p *sharedPlaces) write(ctx context.Context, kv jetstream.KeyValue, s *placesOf, more int) (done bool, err error) {
 	for refreshed := false; ; {
 		p.mu.Lock()
@@ -208,7 +210,7 @@ func (p *sharedPlaces) write(ctx context.Context, kv jetstream.KeyValue, s *plac
 			}
 			return true, nil
 		}
-		if !errors.Is(err, jetstream.ErrKeyExists) { // also the wrong revision of an update
+		if !errors.Is(err, jetstream.ErrKeyExists) { // also returned by an update with the wrong revision
 			return false, err
 		}
 		if err := p.refresh(ctx, kv, s); err != nil {
@@ -218,7 +220,7 @@ func (p *sharedPlaces) write(ctx context.Context, kv jetstream.KeyValue, s *plac
 	}
 }
 
-// refresh reads what the bucket says.
+// refresh reads the current entry from the bucket.
 func (p *sharedPlaces) refresh(ctx context.Context, kv jetstream.KeyValue, s *placesOf) error {
 	entry, err := kv.Get(ctx, s.key)
 	gone := errors.Is(err, jetstream.ErrKeyNotFound)
@@ -239,7 +241,7 @@ func (p *sharedPlaces) refresh(ctx context.Context, kv jetstream.KeyValue, s *pl
 	return nil
 }
 
-// see takes in what the watch brings.
+// see applies an update from the watch.
 func (p *sharedPlaces) see(entry jetstream.KeyValueEntry) {
 	seen, err := parseHolders(entry.Value())
 	if err != nil {
@@ -252,7 +254,8 @@ func (p *sharedPlaces) see(entry jetstream.KeyValueEntry) {
 	}
 }
 
-// renew prolongs what this node said, and forgets accounts that read no more.
+// renew renews what this node has written, and forgets accounts that no longer
+// read.
 func (p *sharedPlaces) renew(ctx context.Context, kv jetstream.KeyValue) error {
 	p.mu.Lock()
 	var held []*placesOf

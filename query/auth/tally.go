@@ -6,12 +6,12 @@ import (
 	"preismon/contracts/fault"
 )
 
-// LoginStats counts attempts to log in by what became of them, on every
-// surface: refused are wrong ones, throttled those that came too often, failed
+// LoginStats counts attempts to log in by their result, on every surface:
+// refused are wrong ones, throttled are those that came too often, failed are
 // those that could not be checked.
 type LoginStats struct{ Accepted, Refused, Throttled, Failed uint64 }
 
-// LoginStats gives the counters.
+// LoginStats returns the counters.
 func (a *Authority) LoginStats() LoginStats {
 	c := &a.logins
 	return LoginStats{c[0].Load(), c[1].Load(), c[2].Load(), c[3].Load()}
@@ -33,10 +33,10 @@ func (a *Authority) countLogin(err error) {
 // Decisions counts what a Throttle decided by one of its limits.
 type Decisions struct{ Allowed, Refused uint64 }
 
-// ThrottleStats counts what a Throttle decided since it was made.
+// ThrottleStats counts what a Throttle has decided since it was created.
 type ThrottleStats struct {
-	ByLimit map[string]Decisions // reads, anonymous, login, address, heavy
-	Heavy   int64                // heavy reads that run on this node
+	ByLimit map[string]Decisions // by name: reads, anonymous, login, address, heavy
+	Heavy   int64                // heavy reads running on this node
 	Alone   bool                 // this node counts without the others
 }
 
@@ -63,7 +63,7 @@ func (c tallied) take(key string) (Quota, error) {
 	return q, err
 }
 
-// tally gives the tally of a limit.
+// tally returns the tally of a limit.
 func (t *Throttle) tally(limit string) *tally {
 	if t.tallies == nil {
 		t.tallies = map[string]*tally{}
@@ -74,7 +74,7 @@ func (t *Throttle) tally(limit string) *tally {
 	return t.tallies[limit]
 }
 
-// Stats gives the counters.
+// Stats returns the counters.
 func (t *Throttle) Stats() ThrottleStats {
 	s := ThrottleStats{ByLimit: map[string]Decisions{}, Heavy: t.running.Load(), Alone: t.bucket == nil || !t.bucket.reached()}
 	for limit, tally := range t.tallies {

@@ -16,9 +16,9 @@ import (
 	"preismon/contracts/fault"
 )
 
-// Rate allows so many requests in each window of a key. The window begins
-// with the key's first request and not with the clock's minute, so keys do
-// not start again all at once.
+// Rate allows a number of requests in each window of a key. A window begins
+// with the key's first request, not with the clock's minute, so that the
+// windows of all keys do not begin at once.
 type Rate struct {
 	Requests int
 	Per      time.Duration
@@ -26,18 +26,19 @@ type Rate struct {
 
 // ThrottleConfig holds the limits of requests.
 type ThrottleConfig struct {
-	// A network of IPv6 (a /48) may send networkShare times what one of its
-	// addresses (a /64) may.
+	// A network of IPv6 (a /48) may send networkShare times as many requests as
+	// one of its addresses (a /64).
 	Reads    Rate // of one account, over all surfaces; and of one address before an account is known
 	Attempts Rate // to get a token, by login and by address
-	// HeavyAtOnce bounds the heavy reads of one account at the same time.
+	// HeavyAtOnce bounds the heavy reads that one account may run at the same
+	// time.
 	HeavyAtOnce int
-	// MaxKeys bounds the memory of each counter; beyond it the key whose
+	// MaxKeys bounds the memory of each counter; beyond it, the key whose
 	// window began first is forgotten.
 	MaxKeys int
 }
 
-// ThrottleDefaults gives the published limits (choices 34).
+// ThrottleDefaults returns the published limits (choices 34).
 func ThrottleDefaults() ThrottleConfig {
 	return ThrottleConfig{
 		Reads:       Rate{Requests: 600, Per: time.Minute},
@@ -47,7 +48,7 @@ func ThrottleDefaults() ThrottleConfig {
 	}
 }
 
-// Validate names every fault of the configuration.
+// Validate reports every fault of the configuration.
 func (c ThrottleConfig) Validate() error {
 	var f contracts.Faults
 	for name, r := range map[string]Rate{"reads": c.Reads, "attempts": c.Attempts} {
@@ -59,25 +60,25 @@ func (c ThrottleConfig) Validate() error {
 	return f.Err()
 }
 
-// Throttle counts requests, in the memory of this node or together with
-// others.
+// Throttle counts requests, in the memory of this node or together with other
+// nodes.
 type Throttle struct {
 	accounts, addresses              counter
 	attemptsByLogin, attemptsByPlace counter
 
-	bucket   *bucket // nil: of this node alone
+	bucket   *bucket // nil: counts on this node alone
 	heavyMax int
 	heavy    places
 	running  atomic.Int64      // heavy reads on this node
-	tallies  map[string]*tally // by limit; all there from the start
+	tallies  map[string]*tally // by limit; complete from the start
 }
 
-// counter counts one request of a key, and refuses it when there are too many.
+// counter counts one request of a key, and refuses it if there were too many.
 type counter interface {
 	take(key string) (Quota, error)
 }
 
-// NewThrottle makes a Throttle that counts in the memory of this node.
+// NewThrottle returns a Throttle that counts in the memory of this node.
 func NewThrottle(cfg ThrottleConfig, now func() time.Time) (*Throttle, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -86,9 +87,9 @@ func NewThrottle(cfg ThrottleConfig, now func() time.Time) (*Throttle, error) {
 	return newThrottle(cfg, of), nil
 }
 
-// NewSharedThrottle makes a Throttle that counts together with all nodes that
-// use the same bucket, once Run runs. A node that cannot reach the bucket
-// counts alone: the limits then hold for each node.
+// NewSharedThrottle returns a Throttle that counts together with all nodes that
+// use the same bucket, once Run is running. A node that cannot reach the bucket
+// counts alone: the limits then apply to each node.
 func NewSharedThrottle(cfg ThrottleConfig, shared SharedConfig, js jetstream.JetStream, log *slog.Logger, now func() time.Time) (*Throttle, error) {
 	if err := errors.Join(cfg.Validate(), shared.Validate()); err != nil {
 		return nil, err
@@ -121,7 +122,7 @@ func newThrottle(cfg ThrottleConfig, of func(name string, r Rate) counter) *Thro
 	return t
 }
 
-// Run keeps a shared Throttle in touch with the others until ctx ends.
+// Run keeps a shared Throttle in contact with the other nodes until ctx ends.
 func (t *Throttle) Run(ctx context.Context) error {
 	if t.bucket == nil {
 		<-ctx.Done()
@@ -132,10 +133,10 @@ func (t *Throttle) Run(ctx context.Context) error {
 
 // Quota is where a key stands after a request.
 type Quota struct {
-	Policy           string // what the limit is of: reads, anonymous, login or address
+	Policy           string // the name of the limit: reads, anonymous, login or address
 	Limit, Remaining int
 	Window           time.Duration
-	Reset            time.Time     // when the whole limit is there again
+	Reset            time.Time     // when the whole limit is available again
 	Wait             time.Duration // until Reset
 }
 
@@ -151,8 +152,8 @@ func (t *Throttle) Read(account contracts.AccountID) (Quota, error) {
 // Anonymous counts one request of an address whose account is not known.
 func (t *Throttle) Anonymous(address string) (Quota, error) { return t.addresses.take(address) }
 
-// Attempt counts one attempt to get a token, for the address and, when it is
-// known, for the login. It gives the tighter quota of the two.
+// Attempt counts one attempt to get a token, for the address and, if it is
+// known, for the login. It returns the tighter of the two quotas.
 func (t *Throttle) Attempt(address, login string) (Quota, error) {
 	quota, err := t.attemptsByPlace.take(address)
 	if err != nil || login == "" {
@@ -165,8 +166,8 @@ func (t *Throttle) Attempt(address, login string) (Quota, error) {
 	return quota, nil
 }
 
-// windows counts by key in fixed windows. All windows are equally long, so
-// the order in which they begin is the order in which they end.
+// windows counts by key in fixed windows. All windows have the same length, so
+// they end in the order in which they begin.
 type windows struct {
 	name string
 	rate Rate
@@ -175,7 +176,7 @@ type windows struct {
 
 	mu    sync.Mutex
 	byKey map[string]*list.Element
-	order *list.List // of *window, first begun first
+	order *list.List // of *window, in the order in which they began
 }
 
 type window struct {

@@ -24,24 +24,24 @@ const (
 	maxLifetime   = 30 * 24 * time.Hour
 )
 
-// Token is what a verified token says.
+// Token is the content of a verified token.
 type Token struct {
 	Account  contracts.AccountID
 	Audience string
-	ID       string // empty in tokens from before revocation
+	ID       string // empty in tokens from before revocation existed
 	Expires  time.Time
 	key      string // the id of the key that signed it
 
-	// Of tokens that an authorization server issued to a client.
+	// Only in tokens that an authorization server issued to a client.
 	Scopes  []string
 	Client  string
-	Session string // all tokens of one consent share it
+	Session string // shared by all tokens of one consent
 }
 
 // Principal is the caller that the token stands for.
 func (t *Token) Principal() query.Principal { return query.Principal{Account: t.Account} }
 
-// claimSet are the claims of RFC 9068 that our tokens have.
+// claimSet holds the claims of RFC 9068 that our tokens have.
 type claimSet struct {
 	jwt.RegisteredClaims
 	Scope   string `json:"scope,omitempty"`
@@ -78,8 +78,8 @@ type expected struct {
 }
 
 // The parser checks form, algorithm and signature. It leaves the claims to
-// verify below: its one leeway would also prolong the life of a token, beyond
-// what revocation remembers.
+// tokenOf below: the parser's single leeway would also prolong the life of a
+// token, beyond what revocation remembers.
 var parser = jwt.NewParser(
 	jwt.WithValidMethods([]string{jwt.SigningMethodEdDSA.Alg()}),
 	jwt.WithStrictDecoding(),
@@ -120,11 +120,12 @@ func (s *keySet) verify(raw string) (none signedClaims, _ error) {
 	if !t.Valid {
 		return none, errors.New("not valid")
 	}
-	return signedClaims{c, t.Header["kid"].(string)}, nil // keyOf took it
+	return signedClaims{c, t.Header["kid"].(string)}, nil // keyOf accepted the key id
 }
 
-// keyOf takes the key by its id and refuses a header that says anything
-// beside the algorithm, the type and the key id: no jku, jwk, x5u or crit.
+// keyOf returns the key with the token's key id. It refuses a header with
+// anything besides the algorithm, the type and the key id: no jku, jwk, x5u or
+// crit.
 func (s *keySet) keyOf(t *jwt.Token) (any, error) {
 	kid, _ := t.Header["kid"].(string)
 	key, known := s.public[kid]
@@ -139,7 +140,7 @@ func (s *keySet) keyOf(t *jwt.Token) (any, error) {
 	return ed25519.PublicKey(key), nil
 }
 
-// errIssuer: the token is of a node with another base URL.
+// errIssuer means that the token was issued under another base URL.
 type errIssuer struct{ got, want string }
 
 func (e errIssuer) Error() string { return "iss: " + e.got + ", not " + e.want }
@@ -167,8 +168,8 @@ func tokenOf(c claimSet, want expected) (*Token, error) {
 	}, nil
 }
 
-// plainJSON refuses a token whose header or claims name a member twice:
-// readers differ in which of them they believe.
+// plainJSON refuses a token whose header or claims contain the same member
+// twice, because readers differ in which of the two they use.
 func plainJSON(raw string) error {
 	parts := strings.Split(raw, ".")
 	if len(parts) != 3 {
@@ -181,8 +182,8 @@ func plainJSON(raw string) error {
 		}
 		seen := map[string]bool{}
 		if err := strictjson.Members(text, func(name string, _ json.RawMessage) error {
-			// encoding/json matches names without regard to case, so names that differ in
-			// case alone are the same.
+			// encoding/json matches names without regard to case, so names that
+			// differ only in case count as the same.
 			if key := strings.ToLower(name); seen[key] || key != name {
 				return errors.New("a member twice, or not in lower case")
 			}

@@ -1,7 +1,7 @@
 // Package cache holds what a node remembers, bounded in bytes. It has no clock:
-// a key names the version of what it stands for, so that what is found is right
-// for its key for ever, and what no question names any more makes room for the
-// rest. A miss is always allowed.
+// a key names the version of what it stands for, so that a value stays right
+// for its key forever, and entries that are no longer requested make room for
+// the rest. A miss is always allowed.
 package cache
 
 import (
@@ -9,17 +9,18 @@ import (
 	"github.com/maypok86/otter/v2/stats"
 )
 
-// Cache remembers values by key. Its methods may be called side by side.
+// Cache remembers values by key. Its methods may be called concurrently.
 type Cache[K comparable, V any] struct {
 	of    *otter.Cache[K, V]
 	count *stats.Counter
 }
 
-// overhead is what an entry costs beside its key and value, about.
+// overhead is roughly what an entry costs in addition to its key and value.
 const overhead = 128
 
-// New makes a cache of at most so many bytes. Weigh tells how many a key and its
-// value hold. Values are shared: who gets one must not change it.
+// New returns a cache of at most the given number of bytes. Weigh returns how
+// many bytes a key and its value hold. Values are shared: callers must not
+// change them.
 func New[K comparable, V any](bytes int64, weigh func(K, V) int) *Cache[K, V] {
 	count := stats.NewCounter()
 	return &Cache[K, V]{count: count, of: otter.Must(&otter.Options[K, V]{
@@ -29,20 +30,20 @@ func New[K comparable, V any](bytes int64, weigh func(K, V) int) *Cache[K, V] {
 	})}
 }
 
-// Get gives what is remembered.
+// Get returns the value of a key, if there is one.
 func (c *Cache[K, V]) Get(k K) (V, bool) { return c.of.GetIfPresent(k) }
 
 // Put remembers a value, unless there is no room for it.
 func (c *Cache[K, V]) Put(k K, v V) { c.of.Set(k, v) }
 
-// Stats tells what a cache is worth and what it holds.
+// Stats describes how well a cache is used and what it holds.
 type Stats struct {
 	Hits, Misses, Evictions uint64
 	Entries                 int
 	Bytes, Room             uint64
 }
 
-// Stats gives the figures.
+// Stats returns the current figures.
 func (c *Cache[K, V]) Stats() Stats {
 	s := c.count.Snapshot()
 	return Stats{

@@ -2,7 +2,7 @@ package docs
 
 import "fmt"
 
-// chrome are the words of the frame, by language and key.
+// chrome holds the words of the page's frame, by language and key.
 var chrome = map[string]map[string]string{
 	"en": {
 		"title": "Reference", "skip": "To the reference", "contents": "Contents", "search": "Search the reference", "found": "{n} found", "none": "Nothing has all these words.",
@@ -24,7 +24,7 @@ var chrome = map[string]map[string]string{
 	},
 }
 
-// said gives a word of the frame; one that is missing is a mistake here.
+// said returns a word of the frame; a missing one is a mistake in chrome.
 func said(lang, key string) (string, error) {
 	word, ok := chrome[lang][key]
 	if !ok {

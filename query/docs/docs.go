@@ -1,13 +1,14 @@
 // Package docs is the reference of the REST API as a page for people: every
-// operation with its parameters, answers, errors and a curl command, every
-// record with its fields. It is made from contracts/openapi when it is first
-// asked for, and needs nothing else: no network, no login, no script. A script
-// adds a search over these texts, a mark on what is read, and buttons that
-// copy. All of it speaks the language of the browser; german/ has what the contract
-// says in German.
+// operation with its parameters, answers, errors and a curl command, and every
+// record with its fields. It is generated from contracts/openapi when it is
+// first requested, and needs nothing else: no network, no login, no script. A
+// script adds a search over the texts, a mark on the current section, and
+// buttons that copy. Everything is in the language of the browser; german/
+// holds the German texts of the contract.
 //
-// Each operation has an address, /docs#<operationId>; each record has
-// /docs#schema-<name>. Beside it is the runbook, with /docs/runbook#<alert>.
+// Each operation has the address /docs#<operationId>, each record
+// /docs#schema-<name>. The runbook is served alongside, with
+// /docs/runbook#<alert>.
 package docs
 
 import (
@@ -46,10 +47,10 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 // Docs serves the page.
 type Docs struct {
 	files map[string]look.File                 // by path
-	pages map[string]func() (look.File, error) // by language; made when first asked for
+	pages map[string]func() (look.File, error) // by language; rendered when first requested
 }
 
-// New gives the pages of a service that is reached at baseURL. The runbook is
+// New returns the pages of a service that is reached at baseURL. The runbook is
 // Markdown, with a heading for each alert.
 func New(baseURL, runbook string) (*Docs, error) {
 	about, err := runbookPage(runbook)
@@ -67,7 +68,7 @@ func New(baseURL, runbook string) (*Docs, error) {
 	return d, nil
 }
 
-// written makes the page in a language from the contract.
+// written renders the page in a language from the contract.
 func written(baseURL, lang string) (none look.File, err error) {
 	outline, err := openapi.Outlined()
 	if err != nil {
@@ -80,7 +81,7 @@ func written(baseURL, lang string) (none look.File, err error) {
 	return render(outline, newWords(outline, baseURL, spoken[lang]), lang)
 }
 
-// render makes the page in a language, which is also that of words.
+// render renders the page in a language, which must also be that of words.
 func render(outline *openapi.Outline, words words, lang string) (look.File, error) {
 	t, err := template.New("page").Funcs(template.FuncMap{
 		"markdown": words.markdown, "kind": words.kind, "code": words.code, "based": words.based, "curl": words.curl, "problem": problemPath, "good": good,
@@ -98,10 +99,10 @@ func render(outline *openapi.Outline, words words, lang string) (look.File, erro
 	return look.NewFile("page.html", b.Bytes()), nil
 }
 
-// sample is a text to be copied.
+// sample is a text for people to copy.
 type sample struct{ ID, Title, Text string }
 
-// Paths are all that it answers, exactly.
+// Paths returns all paths that it answers, which must match exactly.
 func (*Docs) Paths() []string { return []string{Path, Path + "/", stylePath, scriptPath, runbookPath} }
 
 // ServeHTTP implements http.Handler, for Paths.
@@ -112,7 +113,7 @@ func (d *Docs) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.URL.Path == Path+"/" {
-		// Relative: a proxy may have taken a path away.
+		// Relative, because a proxy may have removed a path.
 		w.Header().Set("Location", "../docs")
 		w.WriteHeader(http.StatusMovedPermanently)
 		return

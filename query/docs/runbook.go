@@ -10,8 +10,8 @@ import (
 	"preismon/query/look"
 )
 
-// runbookPage makes a page of the runbook, in which each heading has the address
-// that an alert links to.
+// runbookPage renders the runbook as a page in which each heading has the
+// address that its alert links to.
 func runbookPage(text string) (look.File, error) {
 	var body bytes.Buffer
 	if err := goldmark.New(goldmark.WithParserOptions(parser.WithAutoHeadingID())).Convert([]byte(text), &body); err != nil {

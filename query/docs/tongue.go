@@ -10,20 +10,21 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// tongue says what the contract says in another language; the zero value says
-// it in that of the contract, English. A text without a translation stays English.
+// tongue translates the texts of the contract; the zero value returns them in
+// the language of the contract, English. A text without a translation stays
+// English.
 type tongue struct {
 	texts map[string]string // by the English text
 	types *strings.Replacer
 }
 
-// The files have the texts in the order of the page, each where the page shows it first.
+// The files hold the texts in the order in which they first appear on the page.
 //
 //go:embed german/*.yaml
 var germanTexts embed.FS
 
-// germanTypes has the words that openapi.Outlined writes types with; of two
-// that begin alike the longer one is first.
+// germanTypes translates the words that openapi.Outlined writes types with; of
+// two with the same beginning, the longer one comes first.
 var germanTypes = strings.NewReplacer(
 	"list of string", "Liste von Zeichenketten", "list of object", "Liste von Objekten", "list of ", "Liste von ", "array", "Liste",
 	"string", "Zeichenkette", "integer", "ganze Zahl", "number", "Zahl", "boolean", "Wahrheitswert", "object", "Objekt",
@@ -31,7 +32,7 @@ var germanTypes = strings.NewReplacer(
 	", at least ", ", mindestens ", " to ", " bis ",
 )
 
-// tongues reads the languages of the contract, by their names, once.
+// tongues reads the translations of the contract, by language, once.
 var tongues = sync.OnceValues(func() (map[string]tongue, error) {
 	german, err := translations(germanTexts)
 	return map[string]tongue{"en": {}, "de": {german, germanTypes}}, err
@@ -60,7 +61,7 @@ func translations(from fs.FS) (map[string]string, error) {
 	return all, nil
 }
 
-// text gives a text of the contract.
+// text returns a text of the contract in this language.
 func (t tongue) text(english string) string {
 	if said, ok := t.texts[english]; ok {
 		return said
@@ -68,7 +69,7 @@ func (t tongue) text(english string) string {
 	return english
 }
 
-// typed gives a type, in which code stays as it is.
+// typed returns a type in this language; code in it stays unchanged.
 func (t tongue) typed(english string) string {
 	if t.types == nil {
 		return english

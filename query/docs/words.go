@@ -14,12 +14,12 @@ import (
 	"preismon/contracts/openapi"
 )
 
-// words turn the texts of the contract into HTML: what they name as code and
-// has a place becomes a link to it.
+// words turns the texts of the contract into HTML: anything marked as code that
+// has a place in the page becomes a link to it.
 type words struct {
 	tongue
 	base  string
-	links map[string]string // from the text of a code to its place
+	links map[string]string // from the text of a code span to its place
 }
 
 func newWords(o *openapi.Outline, base string, t tongue) words {
@@ -41,15 +41,16 @@ func newWords(o *openapi.Outline, base string, t tongue) words {
 	return w
 }
 
-// problemPath is the page of an error code, from this page.
+// problemPath returns the path of an error code's page, relative to this page.
 func problemPath(code string) string {
 	return "problems/" + strings.ReplaceAll(strings.ToLower(code), "_", "-")
 }
 
-// good tells whether a status is not that of an error.
+// good reports whether a status is not that of an error.
 func good(status string) bool { return strings.HasPrefix(status, "2") }
 
-// failures are the statuses of errors among responses; empty: there are none.
+// failures returns the statuses of errors among responses; empty: there are
+// none.
 func failures(of []openapi.Response) string {
 	var all []string
 	for _, r := range of {
@@ -60,7 +61,7 @@ func failures(of []openapi.Response) string {
 	return strings.Join(all, ", ")
 }
 
-// based puts the address of the service into a text.
+// based inserts the address of the service into a text.
 func (w words) based(text string) string { return strings.ReplaceAll(text, "{base_url}", w.base) }
 
 var codeSpan = regexp.MustCompile(`<code>([^<]+)</code>`)
@@ -73,7 +74,7 @@ func (w words) markdown(english string) (template.HTML, error) {
 // commonmark reads the Markdown of the contract, which has tables.
 var commonmark = goldmark.New(goldmark.WithExtensions(extension.Table))
 
-// rendered makes HTML of Markdown. HTML in it does not count.
+// rendered converts Markdown to HTML. HTML in the Markdown is left out.
 func (w words) rendered(text string) (template.HTML, error) {
 	var b bytes.Buffer
 	if err := commonmark.Convert([]byte(text), &b); err != nil {
@@ -91,8 +92,8 @@ func (w words) rendered(text string) (template.HTML, error) {
 
 var statusOrQuery = regexp.MustCompile(`^[1-5][0-9]{2} |\?.*$`)
 
-// link finds the place of what a text names: a code may have its status
-// before it, an operation a query behind it.
+// link returns the place of what a text names: an error code may follow its
+// status, and an operation may be followed by a query.
 func (w words) link(code string) string { return w.links[statusOrQuery.ReplaceAllString(code, "")] }
 
 // kind renders a type.
@@ -111,8 +112,8 @@ func (w words) inline(text string) (template.HTML, error) {
 	return template.HTML(s), err //nolint:gosec // as above
 }
 
-// curl writes a command for a POSIX shell. The token is in its environment:
-// it must not be in a history of commands.
+// curl returns a command for a POSIX shell. The token is in the environment: it
+// must not end up in a shell history.
 func (w words) curl(op openapi.Operation) (string, error) {
 	command := "curl -sS --fail-with-body"
 	switch {
@@ -140,7 +141,7 @@ func (w words) curl(op openapi.Operation) (string, error) {
 	return command + " \\\n  " + quoted(w.base+op.Sample), nil
 }
 
-// token writes the commands that log in for the others.
+// token returns the commands that log in, for the other commands to use.
 func (w words) token() string {
 	return "export PREISMON_TOKEN=$(curl -sS --fail-with-body " + quoted(w.base+"/v1/auth/token") + " \\\n" +
 		`  -H 'Content-Type: application/json' -d '{"loginIdentifier":"LOGIN","password":"PASSWORD"}' \` + "\n" +

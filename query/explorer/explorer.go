@@ -1,12 +1,13 @@
-// Package explorer is the web page that shows the service to people: prices
-// as charts and tables, and a stream as it arrives; and the front page, which
-// says what the service is. The page goes with the program: its modules (web) as
-// one script, which go generate makes of them (bundle). It reads the public API with the token of whoever logs in to it, and has no
-// way to data of its own: without a login it knows nothing.
+// Package explorer is the web page that shows the service to people: prices as
+// charts and tables, and a stream as it arrives; and the front page, which says
+// what the service is. The page is part of the program: go generate bundles its
+// modules (web) into one script (bundle). It reads the public API with the
+// token of the person who logs in, and has no other access to data: without a
+// login it knows nothing.
 //
 // Views are drawn by Preact and charts by uPlot, which are not part of the
-// program. Where a file of theirs is missing the page says so: without uPlot it
-// shows tables, without Preact it opens once that is there.
+// program. If one of their files is missing, the page says so: without uPlot it
+// shows tables; without Preact it opens only after that file is available.
 package explorer
 
 import (
@@ -23,15 +24,14 @@ import (
 	"preismon/query/look"
 )
 
-// Where the page and its files are served. Their addresses are relative to
-// each other: a base URL may have a path.
+// The paths of the page and its files. They link to each other with relative
+// addresses, because a base URL may have a path.
 const (
 	FrontPath = "/"
 	PagePath  = "/explorer/"
 )
 
-// The assets: files of Preact and of uPlot, by the names that they have in
-// their npm packages.
+// The assets: files of Preact and uPlot, under their names in the npm packages.
 const (
 	ViewScript  = "preact.module.js"
 	ChartScript = "uPlot.iife.min.js"
@@ -43,7 +43,7 @@ const (
 //go:embed web/*.html web/*.css web/*.png bundle/main.js
 var embedded embed.FS
 
-// policy lets the page run and load its own files and read its own server,
+// policy lets the page run and load its own files and read from its own server,
 // and nothing else.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -55,18 +55,18 @@ type Explorer struct {
 	assets fs.FS
 
 	mu   sync.Mutex
-	read map[string]asset // those of assets that were read, by name
+	read map[string]asset // the assets that were read, by name
 }
 
-// asset is a file of a library, compressed once for its content.
+// asset is a file of a library, compressed once for each content.
 type asset struct {
 	look.File
 	version string
 }
 
-// New makes the pages of a service that is reached at baseURL. Assets, which
-// may be nil, has ViewScript, ChartScript and ChartStyle; files that come later
-// are served from then on.
+// New returns the pages of a service that is reached at baseURL. Assets, which
+// may be nil, holds ViewScript, ChartScript and ChartStyle; files that are
+// added later are served from then on.
 func New(baseURL string, assets fs.FS) (*Explorer, error) {
 	e := &Explorer{files: map[string]look.File{}, front: map[string]look.File{}, assets: assets, read: map[string]asset{}}
 	return e, fs.WalkDir(embedded, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -93,7 +93,7 @@ func New(baseURL string, assets fs.FS) (*Explorer, error) {
 	})
 }
 
-// Paths are all that it answers, exactly.
+// Paths returns all paths that it answers, which must match exactly.
 func (e *Explorer) Paths() []string {
 	paths := []string{FrontPath, strings.TrimSuffix(PagePath, "/"), PagePath + ViewScript, PagePath + ChartScript, PagePath + ChartStyle}
 	for p := range e.files {
@@ -114,7 +114,7 @@ func (e *Explorer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Add("Vary", "Accept-Language")
 		e.front[look.SpokenBy(r)].Serve(w, r, policy)
 	case strings.TrimSuffix(PagePath, "/"):
-		// Relative: a proxy may have taken a path away.
+		// Relative, because a proxy may have removed a path.
 		w.Header().Set("Location", "explorer/")
 		w.WriteHeader(http.StatusMovedPermanently)
 	case PagePath + ViewScript, PagePath + ChartScript, PagePath + ChartStyle:
@@ -143,7 +143,8 @@ func (e *Explorer) serveAsset(w http.ResponseWriter, r *http.Request, name strin
 	e.compressed(name, body).Serve(w, r, policy)
 }
 
-// compressed is the file with a content, made when another was there before.
+// compressed returns the file with a content, compressing it again only when
+// the content has changed.
 func (e *Explorer) compressed(name string, body []byte) look.File {
 	version := look.Version(body)
 	e.mu.Lock()

@@ -1,7 +1,7 @@
 package frame
 
-// Texts is a column of strings that lie in one buffer, maybe with gaps: a
-// reader leaves what stood between them on the wire where it is.
+// Texts is a column of strings that lie in one buffer, possibly with gaps: a
+// reader leaves in place what stood between them on the wire.
 type Texts struct {
 	Buf   []byte
 	Spans []Span
@@ -10,10 +10,10 @@ type Texts struct {
 // Span is where a string lies in its buffer.
 type Span struct{ From, To uint32 }
 
-// Len is the number of strings.
+// Len returns the number of strings.
 func (t *Texts) Len() int { return len(t.Spans) }
 
-// At gives a string; it lies in the column's buffer.
+// At returns a string; it lies in the column's buffer.
 func (t *Texts) At(i int) []byte {
 	s := t.Spans[i]
 	return t.Buf[s.From:s.To]
@@ -25,15 +25,15 @@ func (t *Texts) Append(s string) {
 	t.End(len(t.Buf) - len(s))
 }
 
-// End makes a string of what was added to the buffer since from.
+// End adds what was added to the buffer since from as a string.
 func (t *Texts) End(from int) {
 	t.Spans = append(t.Spans, Span{uint32(from), uint32(len(t.Buf))})
 }
 
-// Reset empties the column and keeps its room.
+// Reset empties the column and keeps its memory.
 func (t *Texts) Reset() { t.Buf, t.Spans = t.Buf[:0], t.Spans[:0] }
 
-// TextsOf are some strings.
+// TextsOf returns a column of the given strings.
 func TextsOf(all ...string) *Texts {
 	t := new(Texts)
 	for _, s := range all {

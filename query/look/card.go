@@ -5,12 +5,12 @@ import (
 	"html/template"
 )
 
-// Card is a page with one thing to say. It has the look of the reference, which
-// is mounted beside it, and is readable without.
+// Card is a page with a single message. It has the look of the reference, whose
+// style sheet it uses, and is readable without it.
 type Card struct {
 	Lang, Title string
-	Root        string // where the front page is, from this one: ends with a slash
-	Prose       bool   // it is a text to read
+	Root        string // the path from this page to the front page: ends with a slash
+	Prose       bool   // Body is a text to read
 	Body        template.HTML
 }
 
@@ -32,7 +32,7 @@ var card = template.Must(template.New("card").Parse(`<!doctype html>
 </html>
 `))
 
-// HTML is the page.
+// HTML returns the page.
 func (c Card) HTML() ([]byte, error) {
 	var b bytes.Buffer
 	err := card.Execute(&b, c)

@@ -1,6 +1,6 @@
-// Package look is what the pages for people share: the colours, light and
-// dark, the form of what all of them have, and how a file of a page is
-// served. The explorer, the reference and the login pages use it, so that they look like one thing.
+// Package look holds what the pages for people share: the colours, light and
+// dark, their common layout, and how a file of a page is served. The explorer,
+// the reference and the login pages use it, so that they look like one product.
 package look
 
 import (
@@ -23,16 +23,16 @@ var palette []byte
 //go:embed base.css
 var base []byte
 
-// Colours puts the colours before a style sheet of one's own.
+// Colours puts the colours before the page's own style sheet.
 func Colours(own []byte) []byte { return slices.Concat(palette, []byte("\n"), own) }
 
-// Sheet puts the colours and the form of what pages have in common before a
-// style sheet of one's own, whose rules win.
+// Sheet puts the colours and the common style of all pages before the page's
+// own style sheet, whose rules win.
 func Sheet(own []byte) []byte { return Colours(slices.Concat(base, []byte("\n"), own)) }
 
-// File is a file of a page, as it is and compressed.
+// File is a file of a page, uncompressed and compressed.
 type File struct {
-	body, packed    []byte // packed by gzip; empty: that saves nothing
+	body, packed    []byte // compressed by gzip; empty: that saves nothing
 	mediaType, etag string // the ETag without quotes
 }
 
@@ -42,13 +42,14 @@ var mediaTypes = map[string]string{
 	".png": "image/png",
 }
 
-// NewFile makes a file; its name tells what it is by .html, .css, .js or .png.
+// NewFile returns a file; the extension of its name, .html, .css, .js or .png,
+// determines its media type.
 func NewFile(name string, body []byte) File {
 	return File{body: body, packed: packed(body), mediaType: mediaTypes[path.Ext(name)], etag: Version(body)}
 }
 
-// packed is the content compressed as small as gzip makes it: it is made once
-// and sent often. Nil: it is not smaller.
+// packed returns the content at gzip's best compression: it is compressed once
+// and sent often. Nil: it would not be smaller.
 func packed(body []byte) []byte {
 	var b bytes.Buffer
 	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
@@ -61,16 +62,16 @@ func packed(body []byte) []byte {
 	return b.Bytes()
 }
 
-// Version names a content, for an ETag or an address.
+// Version returns a name for a content, for an ETag or an address.
 func Version(body []byte) string {
 	sum := sha256.Sum256(body)
 	return hex.EncodeToString(sum[:8])
 }
 
-// Serve answers GET and HEAD. The file is kept by the browser and asked for
-// again each time: a new program brings new files. Who takes gzip gets it
-// compressed. No other site can show it in a frame or learn that it was here; policy is its
-// Content-Security-Policy.
+// Serve answers GET and HEAD. The browser keeps the file and revalidates it
+// each time, because a new program brings new files. Clients that accept gzip
+// get it compressed. Other sites can neither show it in a frame nor learn
+// that a visitor came from it; policy is its Content-Security-Policy.
 func (f File) Serve(w http.ResponseWriter, r *http.Request, policy string) {
 	h := w.Header()
 	h.Set("Content-Type", f.mediaType)

@@ -13,8 +13,8 @@ import (
 	"preismon/query/oauth/page"
 )
 
-// Error codes of RFC 6749, RFC 7591, RFC 8707 and OpenID Connect. They are
-// the codes of faults here.
+// Error codes of RFC 6749, RFC 7591, RFC 8707 and OpenID Connect. They are used
+// as the codes of faults here.
 const (
 	codeInvalidRequest      = "invalid_request"
 	codeInvalidClient       = "invalid_client"
@@ -37,14 +37,14 @@ func refuse(code, format string, args ...any) error {
 	return fault.New(fault.Invalid, code, format, args...)
 }
 
-// unknownClient is answered with 401, upon which clients register again.
+// unknownClient is answered with 401, which makes clients register again.
 func unknownClient(format string, args ...any) error {
 	return fault.New(fault.Unauthenticated, codeInvalidClient, format, args...)
 }
 
 var errMethod = fault.New(fault.Invalid, codeInvalidRequest, "This path does not take this method. Allow says which it takes.")
 
-// failure is an error as it is told.
+// failure is an error as it is reported to the caller.
 type failure struct {
 	status int
 	code   string
@@ -64,7 +64,7 @@ func failureOf(err error) failure {
 		if known && e.RetryAfter > 0 {
 			f.retry = e.RetryAfter
 		}
-		if known && e.Code == codeInvalidClient { // its document is away, not we
+		if known && e.Code == codeInvalidClient { // its document is unavailable, not this server
 			f.code, f.text = e.Code, e.Msg
 		}
 	case kind == fault.RateLimited:
@@ -87,7 +87,7 @@ func (f failure) headers(w http.ResponseWriter) {
 	}
 }
 
-// logFailure writes the cause of an answer that is not the caller's fault.
+// logFailure logs the cause of an answer that is not the caller's fault.
 func (s *Server) logFailure(w http.ResponseWriter, r *http.Request, f failure, err error) {
 	if f.status < 500 {
 		return
@@ -114,19 +114,19 @@ func (s *Server) failJSON(w http.ResponseWriter, r *http.Request, err error) {
 	writeJSON(w, f.status, errorBody{f.code, f.text})
 }
 
-// failPage answers a person.
+// failPage answers a person with a page.
 func (s *Server) failPage(w http.ResponseWriter, r *http.Request, err error) {
 	f := failureOf(err)
 	s.logFailure(w, r, f, err)
 	f.headers(w)
 	p := page.Problem{Reason: f.reason(), Wait: f.retry, Code: f.code, Detail: f.text, RequestID: w.Header().Get("X-Request-Id")}
-	if f.status == http.StatusUnauthorized { // that is for credentials of HTTP
+	if f.status == http.StatusUnauthorized { // 401 is for credentials of HTTP
 		f.status = http.StatusBadRequest
 	}
 	s.show(w, r, f.status, p)
 }
 
-// show answers by a page.
+// show answers with a page.
 func (s *Server) show(w http.ResponseWriter, r *http.Request, status int, p page.Page) {
 	if err := page.Render(w, r, status, p); err != nil {
 		s.logFailure(w, r, failure{status: http.StatusInternalServerError}, err)
@@ -134,7 +134,7 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request, status int, p page
 	}
 }
 
-// reason is what a person is told of a failure.
+// reason returns what a person is told about a failure.
 func (f failure) reason() page.Reason {
 	switch {
 	case f.status == http.StatusUnauthorized:
@@ -155,7 +155,7 @@ func (f failure) reason() page.Reason {
 
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	body, err := json.Marshal(v)
-	if err != nil { // strings, numbers and lists of them
+	if err != nil { // it holds only strings, numbers and lists of them
 		panic(err)
 	}
 	writeBody(w, status, body)
@@ -180,8 +180,9 @@ func (e endpoint) allow() string {
 	return strings.Join(names, ", ")
 }
 
-// openToAll lets pages of every origin call and read: clients also run in
-// browsers, and no cookie is used here. It answers preflights itself.
+// openToAll lets pages of every origin send requests and read the answers:
+// clients also run in browsers, and these paths use no cookie. It answers
+// preflights itself.
 func openToAll(w http.ResponseWriter, r *http.Request, e endpoint) (done bool) {
 	h := w.Header()
 	h.Set("Access-Control-Allow-Origin", "*")

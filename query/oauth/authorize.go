@@ -14,15 +14,15 @@ import (
 
 const methodS256 = "S256"
 
-// challengeForm is that of an S256 challenge (RFC 7636, section 4.2).
+// challengeForm is the form of an S256 challenge (RFC 7636, section 4.2).
 var challengeForm = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)
 
-// authorize begins: it checks what a client asks for and shows the login
-// page. A fault in the client or in where to answer is told to the person. Any
-// other one is told to the client, where that is on the person's own computer:
-// nobody has looked at who owns another address, and a request that is wrong
-// by intent would make a link to us one to there, with no page of ours between
-// (RFC 9700, section 4.11.2).
+// authorize starts an authorization: it checks the client's request and shows
+// the login page. An error in the client or its redirect URI is shown to the
+// person. Any other error is sent to the client, but only if the redirect URI
+// stays on the person's own computer: no one has verified who owns another
+// address, and a deliberately wrong request would turn a link to us into one to
+// that address, with no page of ours in between (RFC 9700, section 4.11.2).
 func (s *Server) authorize(w http.ResponseWriter, r *http.Request) error {
 	if err := s.count(r); err != nil {
 		return err
@@ -50,7 +50,8 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request) error {
 	return s.showLogin(w, r, transaction{Request: req})
 }
 
-// whoAsks finds the client and makes sure that it may be answered.
+// whoAsks finds the client and makes sure that its redirect URI may be
+// answered.
 func (s *Server) whoAsks(r *http.Request, f form) (client, error) {
 	for _, name := range []string{"client_id", "redirect_uri"} {
 		if f[name] == "" {
@@ -67,7 +68,7 @@ func (s *Server) whoAsks(r *http.Request, f form) (client, error) {
 	return c, nil
 }
 
-// complete checks the rest of a request. Its errors are for the client.
+// complete checks the rest of a request. Its errors are meant for the client.
 func (s *Server) complete(req *request, f form, twice []string) error {
 	if len(twice) > 0 {
 		return errTwice
@@ -103,8 +104,8 @@ func (s *Server) complete(req *request, f form, twice []string) error {
 }
 
 // checkResource refuses tokens for anything but our resource (RFC 8707). A
-// client that names none means it; one that names several, with blanks
-// between, has to mean it each time.
+// client that names no resource means ours; one that names several, separated
+// by blanks, must name ours each time.
 func (s *Server) checkResource(given string) error {
 	for one := range strings.FieldsSeq(given) {
 		if !s.isResource(one) {
@@ -114,8 +115,8 @@ func (s *Server) checkResource(given string) error {
 	return nil
 }
 
-// isResource compares a URI with that of the resource. The case of scheme and
-// host is the same.
+// isResource reports whether a URI is that of the resource. The case of scheme
+// and host does not matter.
 func (s *Server) isResource(uri string) bool {
 	if uri == s.resource {
 		return true
@@ -128,7 +129,7 @@ func (s *Server) isResource(uri string) bool {
 	return u.String() == s.resource
 }
 
-// scopesOf reads a list of scopes; none means mcp.
+// scopesOf parses a list of scopes; an empty one means mcp.
 func scopesOf(text string) ([]string, error) {
 	if text == "" {
 		return []string{ScopeMCP}, nil
@@ -149,8 +150,8 @@ func scopesOf(text string) ([]string, error) {
 	return scopes, nil
 }
 
-// checkPrompt refuses to go without the person: both pages are always shown,
-// so every other value is fulfilled.
+// checkPrompt refuses to proceed without the person: both pages are always
+// shown, so every value but none is satisfied.
 func checkPrompt(prompt string) error {
 	values := strings.Fields(prompt)
 	switch {
@@ -162,14 +163,15 @@ func checkPrompt(prompt string) error {
 	return refuse(codeLoginRequired, "A person has to log in.")
 }
 
-// errorAnswer is an error for the client (RFC 6749, section 4.1.2.1).
+// errorAnswer returns the parameters of an error for the client (RFC 6749,
+// section 4.1.2.1).
 func errorAnswer(err error) url.Values {
 	f := failureOf(err)
 	return url.Values{"error": {f.code}, "error_description": {f.text}}
 }
 
-// answer sends the browser to the client, with the state of the request and
-// with who answers (RFC 9207). 303: the browser must not repeat a form there.
+// answer sends the browser to the client, with the state of the request and our
+// issuer (RFC 9207). 303: the browser must not send the form again there.
 func (s *Server) answer(w http.ResponseWriter, req request, values url.Values) {
 	values.Set("iss", s.cfg.BaseURL)
 	if req.State != "" {
@@ -179,7 +181,7 @@ func (s *Server) answer(w http.ResponseWriter, req request, values url.Values) {
 	w.WriteHeader(http.StatusSeeOther)
 }
 
-// sameSite refuses a form that another site's page posts.
+// sameSite refuses a form that was posted by a page of another site.
 func (s *Server) sameSite(r *http.Request) error {
 	if err := s.csrf.Check(r); err != nil {
 		return &fault.Error{Kind: fault.Invalid, Code: codeInvalidRequest, Msg: "This form was not sent by our own page.", Err: errors.Unwrap(err)}

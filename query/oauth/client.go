@@ -13,22 +13,22 @@ import (
 
 // Documents fetches the metadata document of a client whose id is its URL
 // (draft-ietf-oauth-client-id-metadata-document). A bad id or document:
-// Invalid; one that cannot be had now: Unavailable.
+// Invalid; a document that cannot be fetched now: Unavailable.
 type Documents interface {
 	Fetch(ctx context.Context, clientID string) (clientdoc.Document, error)
 }
 
-// client is who asks for access.
+// client is the client that requests access.
 type client struct {
 	id        string
 	name      string // cleaned; may be empty
-	host      string // who vouches for it; empty for a registered one
+	host      string // the host that vouches for it; empty for a registered one
 	redirects []string
 }
 
-// registered is the metadata of a registered client, as it stands in its id.
-// The order of members and of URIs is fixed, so that the same client gets the
-// same id, however often it registers.
+// registered is the metadata of a registered client, as contained in its id.
+// The order of members and URIs is fixed, so that a client gets the same id no
+// matter how often it registers.
 type registered struct {
 	Name      string   `json:"n,omitempty"`
 	Type      string   `json:"t"`
@@ -37,10 +37,10 @@ type registered struct {
 
 const (
 	clientPrefix = "c1."
-	maxClientID  = 4 << 10 // it stands in URLs and in every access token
+	maxClientID  = 4 << 10 // it is part of URLs and of every access token
 )
 
-// clientID makes the id of a registered client: its metadata and their seal.
+// clientID returns the id of a registered client: its metadata and their seal.
 func (r keyring) clientID(m registered) (string, error) {
 	text, err := json.Marshal(m)
 	if err != nil {
@@ -49,7 +49,7 @@ func (r keyring) clientID(m registered) (string, error) {
 	return clientPrefix + b64.EncodeToString(text) + "." + b64.EncodeToString(seal(r[0].clients, text)), nil
 }
 
-// readClientID is the inverse of clientID, for ids that we made.
+// readClientID is the inverse of clientID, for ids that we issued.
 func (r keyring) readClientID(id string) (m registered, ok bool) {
 	encoded, found := strings.CutPrefix(id, clientPrefix)
 	if !found || len(id) > maxClientID {
@@ -69,11 +69,11 @@ func (r keyring) readClientID(id string) (m registered, ok bool) {
 
 var errUnknownClient = unknownClient("The client is not known. Register it again.")
 
-// isDocument tells whether an id is the URL of a document.
+// isDocument reports whether an id is the URL of a document.
 func isDocument(id string) bool { return strings.HasPrefix(id, "https://") }
 
-// findClient finds out who a client is, for a person to decide. It may fetch
-// the client's document.
+// findClient returns what is known of a client, for a person to decide on. It
+// may fetch the client's document.
 func (s *Server) findClient(ctx context.Context, id string) (client, error) {
 	c := client{id: id}
 	if isDocument(id) {
@@ -101,8 +101,9 @@ func (s *Server) findClient(ctx context.Context, id string) (client, error) {
 	return c, nil
 }
 
-// checkClient tells whether a client may come with a code or a token. Both
-// are bound to the client that a person let in, so no document is fetched.
+// checkClient returns an error if a client may not present a code or token.
+// Codes and tokens are bound to the client that a person approved, so no
+// document is fetched.
 func (s *Server) checkClient(id string) error {
 	if id == "" {
 		return unknownClient("client_id: missing.")
@@ -116,8 +117,8 @@ func (s *Server) checkClient(id string) error {
 	return errUnknownClient
 }
 
-// denied tells whether the configuration refuses a client: its id, or the
-// host of its id or of one of its redirect URIs.
+// denied reports whether the configuration refuses a client: by its id, or by
+// the host of its id or of one of its redirect URIs.
 func (s *Server) denied(id string, redirects ...string) bool {
 	if slices.Contains(s.cfg.Denied, id) {
 		return true
@@ -128,8 +129,8 @@ func (s *Server) denied(id string, redirects ...string) bool {
 	})
 }
 
-// authenticate makes sure that a request comes from a public client: one that
-// shows a secret believes to be another.
+// authenticate makes sure that a request comes from a public client: a client
+// that sends a secret does not believe that it is one.
 func (s *Server) authenticate(f form, authorization string) (clientID string, err error) {
 	if authorization != "" || f["client_secret"] != "" || f["client_assertion"] != "" {
 		return "", fault.New(fault.Unauthenticated, codeInvalidClient, "Clients have no secret here. Send client_id alone.")

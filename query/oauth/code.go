@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// Sizes of what codes and refresh tokens are made of.
+// Sizes of the parts of codes and refresh tokens.
 const (
 	idBytes     = 16
 	secretBytes = 32
 )
 
-// newGrant makes a code and its grant. The code is the grant's id and a
+// newGrant creates a code and its grant. The code is the grant's id and a
 // secret of 256 bits, of which only the digest is stored.
 func (s *Server) newGrant(t transaction) (code string, g grant, err error) {
 	now := s.now()
@@ -37,7 +37,7 @@ var (
 	secretChars = b64.EncodedLen(secretBytes)
 )
 
-// verifierForm is that of a code verifier (RFC 7636, section 4.1).
+// verifierForm is the form of a code verifier (RFC 7636, section 4.1).
 var verifierForm = regexp.MustCompile(`^[A-Za-z0-9._~-]{43,128}$`)
 
 var (
@@ -45,10 +45,10 @@ var (
 	errCodeUsed = errors.New("oauth: the code was used before")
 )
 
-// redeem exchanges a code for a session, once. The code survives a request
-// that does not fit it: who cannot prove to be the client must not be able to
-// spend it. A second redemption ends the session, for one of the two is not
-// the client (RFC 6749, section 4.1.2).
+// redeem exchanges a code for a session, once. A request that does not match
+// the code leaves it valid: anyone who cannot prove to be the client must not
+// be able to use it up. A second redemption ends the session, because one of
+// the two requests is not the client's (RFC 6749, section 4.1.2).
 func (s *Server) redeem(w http.ResponseWriter, r *http.Request, clientID string, f form) error {
 	switch {
 	case f["code"] == "":
@@ -96,7 +96,7 @@ func (s *Server) redeem(w http.ResponseWriter, r *http.Request, clientID string,
 	return s.giveTokens(w, g, g.Scopes, refresh)
 }
 
-// fits tells whether a code may be redeemed by a request.
+// fits returns why a request may not redeem a code; nil: it may.
 func (s *Server) fits(g grant, clientID string, f form) error {
 	sum := sha256.Sum256([]byte(f["code_verifier"]))
 	switch {
@@ -113,5 +113,5 @@ func (s *Server) fits(g grant, clientID string, f form) error {
 	return nil
 }
 
-// left is how long a grant lasts.
+// left returns how much longer a grant lasts.
 func (s *Server) left(g grant) time.Duration { return time.Unix(g.Ends, 0).Sub(s.now()) }

@@ -22,8 +22,8 @@ func (s *Server) showConsent(w http.ResponseWriter, r *http.Request, t transacti
 	return nil
 }
 
-// consent takes the form of the consent page. It is always shown: no cookie
-// and no earlier consent stands for a decision.
+// consent handles the form of the consent page. The page is always shown:
+// neither a cookie nor an earlier consent replaces a decision.
 func (s *Server) consent(w http.ResponseWriter, r *http.Request) error {
 	if err := s.count(r); err != nil {
 		return err
@@ -58,8 +58,8 @@ func (s *Server) approve(w http.ResponseWriter, r *http.Request, t transaction) 
 		s.answer(w, t.Request, errorAnswer(errDenied))
 		return nil
 	}
-	// The code first: one that is never told expires by itself, while a
-	// transaction that is used up without a code could not be repeated.
+	// The code is created first: a code that is never sent expires by itself,
+	// while a transaction that is used up without a code could not be repeated.
 	code, g, err := s.newGrant(t)
 	if err != nil {
 		return err
@@ -81,7 +81,7 @@ func (s *Server) approve(w http.ResponseWriter, r *http.Request, t transaction) 
 	return nil
 }
 
-// clientMark is what logs say of a client.
+// clientMark returns how logs refer to a client.
 func clientMark(id string) string {
 	if isDocument(id) {
 		return id
@@ -89,5 +89,5 @@ func clientMark(id string) string {
 	return digest([]byte(id))[:16]
 }
 
-// faultIs is a shorthand for faults of one kind.
+// faultIs reports whether err is a fault of a kind.
 func faultIs(err error, kind fault.Kind) bool { return err != nil && fault.KindOf(err) == kind }

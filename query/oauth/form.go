@@ -11,19 +11,20 @@ import (
 	"preismon/contracts/fault"
 )
 
-// Limits of what a request may send.
+// Limits for the size of a request.
 const (
 	maxQueryBytes = 16 << 10
 	maxFormBytes  = 64 << 10
 )
 
-// form holds parameters. One without a value is as good as none (RFC 6749,
-// section 3.1).
+// form holds parameters. A parameter without a value counts as missing
+// (RFC 6749, section 3.1).
 type form map[string]string
 
-// parseForm reads parameters, and tells which come more than once: those are
-// in no form. Only resource may come so (RFC 8707, section 2): its values are
-// one, with blanks between, which no URI has.
+// parseForm parses parameters. twice has the names of those that occur more
+// than once, which are not in f. Only resource may be repeated (RFC 8707,
+// section 2): its values are joined into one, separated by blanks, which no URI
+// contains.
 func parseForm(text string) (f form, twice []string, err error) {
 	values, err := url.ParseQuery(text)
 	if err != nil {
@@ -47,8 +48,8 @@ func parseForm(text string) (f form, twice []string, err error) {
 
 var errTwice = refuse(codeInvalidRequest, "A parameter comes more than once.")
 
-// posted reads the parameters of a body. Those of the URL are not parameters:
-// they would stand in logs.
+// posted parses the parameters of a body. Parameters in the URL are ignored:
+// they would appear in logs.
 func posted(r *http.Request) (form, error) {
 	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || media != "application/x-www-form-urlencoded" {

@@ -12,8 +12,8 @@ import (
 	"preismon/contracts/fault"
 )
 
-// grant is the record of one consent: first its code, then the session that
-// the code was redeemed for. All changes are by compare and set.
+// grant is the record of one consent: first its code, then the session that the
+// code was redeemed for. All changes are made by compare and set.
 type grant struct {
 	ID       string              `json:"-"` // the session of its access tokens
 	revision uint64              // as read
@@ -21,22 +21,22 @@ type grant struct {
 	Account  contracts.AccountID `json:"account"`
 	Client   string              `json:"client"`
 	Scopes   []string            `json:"scopes"`
-	Ends     int64               `json:"ends"` // Unix seconds: of all that comes of it
+	Ends     int64               `json:"ends"` // Unix seconds: when all that it granted ends
 
-	// Of the code. It stays, so that a second redemption is known as one.
+	// The code. It is kept, so that a second redemption is recognized.
 	Code      string `json:"code"` // digest
 	CodeEnds  int64  `json:"codeEnds"`
 	Redirect  string `json:"redirect"`
 	Challenge string `json:"challenge"`
-	Resource  bool   `json:"resource,omitempty"` // was named by the client
+	Resource  bool   `json:"resource,omitempty"` // whether the client named it
 
-	// Of the session: refresh tokens that are good, and those that were used
-	// and are still let through.
+	// The session: refresh tokens that are valid, and those that were used and
+	// are still accepted.
 	Good []string `json:"good,omitempty"` // digests
 	Used []used   `json:"used,omitempty"`
 }
 
-// used is a refresh token that was exchanged.
+// used is a refresh token that has been exchanged.
 type used struct {
 	Token string `json:"t"` // digest
 	Until int64  `json:"u"` // Unix milliseconds: the end of its grace
@@ -54,7 +54,7 @@ func (g grant) offline() bool { return slices.Contains(g.Scopes, ScopeOffline) }
 
 func grantKey(id string) string { return "grant." + digest([]byte(id)) }
 
-// create stores a new grant for as long as its code lasts.
+// create stores a new grant for as long as its code is valid.
 func (s *Server) create(ctx context.Context, g grant) error {
 	text, err := json.Marshal(g)
 	if err != nil {
@@ -63,7 +63,7 @@ func (s *Server) create(ctx context.Context, g grant) error {
 	return s.store.create(ctx, grantKey(g.ID), text, s.cfg.CodeLifetime)
 }
 
-// read finds a grant; errNoKey when there is none.
+// read returns a grant; errNoKey if there is none.
 func (s *Server) read(ctx context.Context, id string) (g grant, err error) {
 	text, revision, err := s.store.get(ctx, grantKey(id))
 	if err != nil {
@@ -76,8 +76,9 @@ func (s *Server) read(ctx context.Context, id string) (g grant, err error) {
 	return g, nil
 }
 
-// change reads a grant and stores what f makes of it, again and again until
-// nobody else wrote between. An error of f ends it and nothing is stored.
+// change reads a grant, applies f and stores the result. It starts again
+// whenever the grant was written by another in between. An error of f ends it,
+// and nothing is stored.
 func (s *Server) change(ctx context.Context, id string, f func(*grant) error) (grant, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Wait)
 	defer cancel()
@@ -102,7 +103,7 @@ func (s *Server) change(ctx context.Context, id string, f func(*grant) error) (g
 
 var errEnded = errors.New("oauth: the session is revoked")
 
-// end revokes a session: no refresh from now on, and no access token of it is
+// end revokes a session: from now on, no refresh and no access token of it is
 // accepted. It may be repeated.
 func (s *Server) end(ctx context.Context, id string) error {
 	_, err := s.change(ctx, id, func(g *grant) error {
@@ -115,14 +116,14 @@ func (s *Server) end(ctx context.Context, id string) error {
 	if err != nil && !errors.Is(err, errEnded) && !errors.Is(err, errNoKey) {
 		return err
 	}
-	// An access token may be issued up to now, by a request that was faster.
+	// A faster request may have issued an access token until now.
 	if err := s.deps.Auth.RevokeSession(ctx, id, s.now().Add(s.cfg.AccessLifetime+time.Minute)); err != nil {
 		return unavailable(err)
 	}
 	return nil
 }
 
-// active tells whether an account may still be acted for.
+// active reports whether clients may still act for an account.
 func (s *Server) active(ctx context.Context, account contracts.AccountID) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Wait)
 	defer cancel()

@@ -11,11 +11,11 @@ import (
 	"preismon/contracts"
 )
 
-// keys are derived from the one of the configuration, each for one purpose.
+// keys are derived from the configured key, each for one purpose.
 type keys struct {
-	pages   cipher.AEAD // logins under way
-	clients []byte      // client ids
-	refresh []byte      // refresh tokens
+	pages   cipher.AEAD // for logins in progress
+	clients []byte      // for client ids
+	refresh []byte      // for refresh tokens
 }
 
 func deriveKeys(secret contracts.Secret) (keys, error) {
@@ -38,7 +38,7 @@ func deriveKeys(secret contracts.Secret) (keys, error) {
 	return k, err
 }
 
-// keyring are keys of which the first seals and each opens.
+// keyring is a list of keys: the first one seals, and each one opens.
 type keyring []keys
 
 func deriveKeyring(secret contracts.Secret, others []contracts.Secret) (all keyring, err error) {
@@ -52,8 +52,8 @@ func deriveKeyring(secret contracts.Secret, others []contracts.Secret) (all keyr
 	return all, nil
 }
 
-// sealed tells whether a sum is the seal of a text by one of the keys that of
-// picks.
+// sealed reports whether a sum is the seal of a text by one of the keys that of
+// selects.
 func (r keyring) sealed(of func(keys) []byte, text, sum []byte) bool {
 	good := false
 	for _, k := range r {
@@ -62,10 +62,10 @@ func (r keyring) sealed(of func(keys) []byte, text, sum []byte) bool {
 	return good
 }
 
-// sealPage hides a text from the browser that holds it.
+// sealPage encrypts a text, so that the browser that holds it cannot read it.
 func (r keyring) sealPage(text []byte) []byte { return r[0].pages.Seal(nil, nil, text, nil) }
 
-// openPage opens what sealPage made.
+// openPage decrypts what sealPage returned.
 func (r keyring) openPage(sealed []byte) (text []byte, err error) {
 	for _, k := range r {
 		if text, err = k.pages.Open(nil, nil, sealed, nil); err == nil {
@@ -79,24 +79,24 @@ func derive(secret contracts.Secret, purpose string) ([]byte, error) {
 	return hkdf.Key(sha256.New, []byte(secret.Reveal()), nil, "preismon oauth 1 "+purpose, sha256.Size)
 }
 
-// seal is an HMAC of some text.
+// seal returns an HMAC of a text.
 func seal(key, text []byte) []byte {
 	h := hmac.New(sha256.New, key)
 	h.Write(text)
 	return h.Sum(nil)
 }
 
-// b64 is the encoding of all that we make up.
+// b64 is the encoding of everything that we generate.
 var b64 = base64.RawURLEncoding.Strict()
 
-// decode takes what b64 gives and nothing else: the library's decoder skips
-// line ends, which would make two texts of one.
+// decode accepts only what b64 produces: the library's decoder skips line ends,
+// so that two texts would be the same.
 func decode(text string) ([]byte, bool) {
 	raw, err := b64.DecodeString(text)
 	return raw, err == nil && len(text) == b64.EncodedLen(len(raw))
 }
 
-// digest is what is stored of a secret, and used of it as a key.
+// digest returns what is stored in place of a secret, also as part of a key.
 func digest(secret []byte) string {
 	sum := sha256.Sum256(secret)
 	return b64.EncodeToString(sum[:])

@@ -10,8 +10,8 @@ import (
 	"preismon/query/oauth/page"
 )
 
-// step reads the form of a page and the transaction in it. When it cannot go
-// on it has answered and done is true.
+// step reads a page's form and the transaction in it. If it cannot go on, it
+// has answered, and done is true.
 func (s *Server) step(w http.ResponseWriter, r *http.Request, loggedIn bool) (f form, t transaction, done bool, err error) {
 	if err := s.sameSite(r); err != nil {
 		return nil, t, false, err
@@ -29,13 +29,13 @@ func (s *Server) step(w http.ResponseWriter, r *http.Request, loggedIn bool) (f 
 	return f, t, why != "", nil
 }
 
-// form is where a page's form goes and what it holds.
+// form returns where a page's form is sent and what it contains.
 func (s *Server) form(path, sealed string) page.Form {
 	u, _ := url.Parse(s.cfg.BaseURL) // validated
 	return page.Form{Action: u.Path + path, Transaction: sealed}
 }
 
-// showLogin begins with the login page.
+// showLogin shows the login page as the first step.
 func (s *Server) showLogin(w http.ResponseWriter, r *http.Request, t transaction) error {
 	sealed, err := s.begin(w, t)
 	if err != nil {
@@ -45,8 +45,8 @@ func (s *Server) showLogin(w http.ResponseWriter, r *http.Request, t transaction
 	return nil
 }
 
-// loginFailed shows the login page again. The page is no older for it, and no
-// younger.
+// loginFailed shows the login page again. When the transaction expires does not
+// change.
 func (s *Server) loginFailed(w http.ResponseWriter, r *http.Request, status int, t transaction, p page.Login) error {
 	if len(t.Login) > auth.MaxLoginBytes {
 		t.Login = ""
@@ -60,8 +60,8 @@ func (s *Server) loginFailed(w http.ResponseWriter, r *http.Request, status int,
 	return nil
 }
 
-// login takes the form of the login page. The check of the password counts
-// the attempt and tells nothing of why it failed.
+// login handles the form of the login page. The check of the password counts
+// the attempt and does not reveal why it failed.
 func (s *Server) login(w http.ResponseWriter, r *http.Request) error {
 	f, t, done, err := s.step(w, r, false)
 	if done || err != nil {

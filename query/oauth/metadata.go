@@ -5,7 +5,7 @@ import (
 	"net/url"
 )
 
-// Scopes: mcp is needed for every call, offline_access for refresh tokens.
+// Scopes: mcp is required for every call, offline_access for refresh tokens.
 const (
 	ScopeMCP     = "mcp"
 	ScopeOffline = "offline_access"
@@ -18,12 +18,12 @@ const (
 	openIDMetadataPath   = "/.well-known/openid-configuration"
 )
 
-// ResourceMetadataURL is what the WWW-Authenticate of the resource names
+// ResourceMetadataURL is the URL in the WWW-Authenticate header of the resource
 // (RFC 9728, section 5.1).
 func ResourceMetadataURL(baseURL string) string { return baseURL + resourceMetadataPath + ResourcePath }
 
-// resourceMetadata is of RFC 9728. It does not list offline_access: that is
-// no need of the resource.
+// resourceMetadata is the document of RFC 9728. It does not list
+// offline_access, which the resource does not require.
 type resourceMetadata struct {
 	Resource             string   `json:"resource"`
 	AuthorizationServers []string `json:"authorization_servers"`
@@ -32,8 +32,8 @@ type resourceMetadata struct {
 	ResourceName         string   `json:"resource_name"`
 }
 
-// serverMetadata is of RFC 8414, with members of RFC 7009, RFC 7591, RFC
-// 9207, RFC 9728 and of the draft of Client ID Metadata Documents.
+// serverMetadata follows RFC 8414, with members of RFC 7009, RFC 7591, RFC
+// 9207, RFC 9728 and of the draft on Client ID Metadata Documents.
 type serverMetadata struct {
 	Issuer                   string   `json:"issuer"`
 	AuthorizationEndpoint    string   `json:"authorization_endpoint"`
@@ -56,8 +56,8 @@ type serverMetadata struct {
 
 var noAuth = []string{"none"}
 
-// metadata gives the documents by their paths. Below a base URL with a path
-// they also stand where the RFCs put it: after the well-known part.
+// metadata returns the documents by their paths. If the base URL has a path,
+// they are also served where the RFCs put it: after the well-known part.
 func (s *Server) metadata() (map[string][]byte, error) {
 	base := s.cfg.BaseURL
 	resource, err := json.Marshal(resourceMetadata{
@@ -80,7 +80,7 @@ func (s *Server) metadata() (map[string][]byte, error) {
 	documents := map[string][]byte{
 		resourceMetadataPath: resource, resourceMetadataPath + ResourcePath: resource,
 		serverMetadataPath: server, openIDMetadataPath: server,
-		// Older clients look for it below the resource's path.
+		// Older clients look for it under the resource's path.
 		serverMetadataPath + ResourcePath: server,
 	}
 	if u, _ := url.Parse(base); u.Path != "" {

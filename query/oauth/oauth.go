@@ -3,10 +3,10 @@
 // and for one resource, the MCP endpoint of this service.
 //
 // Nodes share no memory. Clients are not stored at all: a client id is the
-// signed metadata itself, or the URL of a document. A login under way is
-// sealed into its own form. What must happen once is decided by compare and
-// set on one record per consent, in a NATS key-value bucket; a node that
-// cannot reach the bucket grants nothing.
+// signed metadata itself, or the URL of a document. A login in progress is
+// sealed into its own form. What may happen only once is decided by compare and
+// set on one record per consent, in a NATS key-value bucket; a node that cannot
+// reach the bucket grants nothing.
 package oauth
 
 import (
@@ -28,44 +28,45 @@ import (
 	"preismon/query/oauth/page"
 )
 
-// Config says whose authorization server it is and how long things last.
+// Config holds the identity of an authorization server, its lifetimes and
+// limits.
 type Config struct {
-	// BaseURL is the issuer, without a slash at its end. The resource is the
-	// path /mcp below it.
+	// BaseURL is the issuer, without a trailing slash. The resource is the path
+	// /mcp below it.
 	BaseURL string
-	// Key seals client ids, logins under way and refresh tokens. All nodes
-	// have the same. VerifyKeys are further keys whose seals are still good; a
-	// key that is in neither ends what it sealed.
+	// Key seals client ids, logins in progress and refresh tokens. It must be
+	// the same on all nodes. VerifyKeys are other keys whose seals are still
+	// valid; what was sealed with any other key is no longer valid.
 	Key        contracts.Secret
 	VerifyKeys []contracts.Secret
-	// Bucket and Replicas are of the NATS key-value bucket.
+	// Bucket and Replicas describe the NATS key-value bucket.
 	Bucket   string
 	Replicas int
 	// Wait bounds how long a request waits for the bucket.
 	Wait time.Duration
 
 	AccessLifetime time.Duration
-	// RefreshLifetime counts from the consent; no refresh prolongs it.
+	// RefreshLifetime counts from the consent; a refresh does not prolong it.
 	RefreshLifetime time.Duration
-	// RefreshGrace is how long a refresh token works on after its first use.
+	// RefreshGrace is how long a refresh token still works after its first use.
 	RefreshGrace time.Duration
 	CodeLifetime time.Duration
-	// PageLifetime is that of a login page and of a consent page.
+	// PageLifetime is how long a login page or a consent page is valid.
 	PageLifetime time.Duration
 
-	// Schemes are those of redirect URIs of programs, beside https, loopback
-	// and domains in reverse.
+	// Schemes are allowed in redirect URIs of programs, in addition to https,
+	// loopback and reversed domain names.
 	Schemes []string
-	// Denied are refused clients: ids, and hosts of ids or redirect URIs.
+	// Denied lists refused clients: ids, and hosts of ids or redirect URIs.
 	Denied []string
-	// TrustedProxies may name the client in X-Forwarded-For; default none.
+	// TrustedProxies may name the client in X-Forwarded-For; none by default.
 	TrustedProxies auth.Proxies
 }
 
-// MinKeyBytes is the least length of Config.Key.
+// MinKeyBytes is the minimum length of Config.Key.
 const MinKeyBytes = 32
 
-// Defaults gives the published lifetimes (choices 58); BaseURL and Key stay
+// Defaults returns the published lifetimes (choices 58); BaseURL and Key stay
 // empty.
 func Defaults() Config {
 	return Config{
@@ -75,7 +76,7 @@ func Defaults() Config {
 	}
 }
 
-// Validate names every fault of the configuration.
+// Validate reports every fault of the configuration.
 func (c Config) Validate() error {
 	var f contracts.Faults
 	u, err := url.Parse(c.BaseURL)
@@ -106,12 +107,12 @@ func (c Config) Validate() error {
 	return f.Err()
 }
 
-// Accounts tells what an account may do now; NotFound when there is none.
+// Accounts returns what an account may do now; NotFound if there is none.
 type Accounts interface {
 	Access(ctx context.Context, account contracts.AccountID) (*query.Access, error)
 }
 
-// Deps are what a Server works with.
+// Deps are the dependencies of a Server.
 type Deps struct {
 	Auth      *auth.Authority
 	Accounts  Accounts
@@ -119,9 +120,9 @@ type Deps struct {
 	JetStream jetstream.JetStream
 	Logger    *slog.Logger
 	Now       func() time.Time
-	// Granted is told of every request for tokens: authorization_code,
-	// refresh_token or other, and the code of its failure, empty for none;
-	// nil: nobody. Called side by side.
+	// Granted is called after every request for tokens, with its grant type,
+	// which is authorization_code, refresh_token or other, and the code of its
+	// failure, empty for none. Nil: no calls. Calls may be concurrent.
 	Granted func(grantType, failure string)
 }
 
@@ -138,7 +139,7 @@ type Server struct {
 	endpoints map[string]endpoint
 }
 
-// New makes a Server. It starts nothing; the bucket is opened when it is
+// New returns a Server. It starts nothing; the bucket is opened when it is
 // first needed.
 func New(cfg Config, deps Deps) (*Server, error) {
 	if err := cfg.Validate(); err != nil {
@@ -163,7 +164,7 @@ func New(cfg Config, deps Deps) (*Server, error) {
 	return s, err
 }
 
-// endpoint is one path.
+// endpoint handles one path.
 type endpoint struct {
 	methods map[string]func(http.ResponseWriter, *http.Request) error
 	fail    func(http.ResponseWriter, *http.Request, error)
@@ -209,7 +210,7 @@ func (s *Server) routes() (map[string]endpoint, error) {
 	return all, err
 }
 
-// Paths are those that the Server answers, in no order.
+// Paths returns the paths that the Server answers, in no particular order.
 func (s *Server) Paths() []string {
 	paths := make([]string, 0, len(s.endpoints))
 	for p := range s.endpoints {
@@ -218,7 +219,7 @@ func (s *Server) Paths() []string {
 	return paths
 }
 
-// Serves tells whether a path is one of Paths.
+// Serves reports whether a path is one of Paths.
 func (s *Server) Serves(path string) bool {
 	_, ok := s.endpoints[path]
 	return ok
@@ -228,7 +229,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "no-referrer") // of the redirect to the client too
+	h.Set("Referrer-Policy", "no-referrer") // for the redirect to the client too
 	e, ok := s.endpoints[r.URL.Path]
 	if !ok {
 		http.NotFound(w, r)
@@ -244,8 +245,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.Method == http.MethodPost {
-		// Who goes away does not stop what it began, such as the end of a
-		// session; every step has its own limit of time.
+		// A client that goes away does not stop what it started, such as the
+		// end of a session; every step has its own time limit.
 		r = r.WithContext(context.WithoutCancel(r.Context()))
 	}
 	if err := answer(w, r); err != nil {
@@ -253,17 +254,17 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// origin is the key of the address that a request comes from.
+// origin returns the key of the address that a request comes from.
 func (s *Server) origin(r *http.Request) string { return s.cfg.TrustedProxies.Client(r) }
 
-// count counts a request for its address. It is not counted for its client:
-// all who use a client share its id, and one could lock out the others.
+// count counts a request for its address, but not for its client: all users of
+// a client share its id, and one of them could lock out the others.
 func (s *Server) count(r *http.Request) error {
 	_, err := s.deps.Auth.Throttle().Anonymous(s.origin(r))
 	return err
 }
 
-// note writes one line about what was granted or ended: no token and no code.
+// note logs one line about what was granted or ended, without tokens and codes.
 func (s *Server) note(r *http.Request, w http.ResponseWriter, what string, args ...any) {
 	s.log.InfoContext(r.Context(), what, append(args, "request_id", cmp.Or(w.Header().Get("X-Request-Id"), "none"))...)
 }

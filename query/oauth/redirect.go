@@ -9,9 +9,10 @@ import (
 	"preismon/query/oauth/clientdoc"
 )
 
-// allowed tells whether a client may be answered at a URI: byte for byte one
-// of its own, but on the user's own computer with any port (RFC 8252, section
-// 7.3, and OAUTH-04; for localhost too, which clients register).
+// allowed reports whether answers to a client may be sent to a URI: it must be
+// one of the client's own, byte for byte, but on the user's own computer the
+// port may differ (RFC 8252, section 7.3, and OAUTH-04; also for localhost,
+// which clients register).
 func (c client) allowed(uri string, schemes []string) bool {
 	if clientdoc.ValidRedirect(uri, schemes) != nil {
 		return false
@@ -26,7 +27,7 @@ func (c client) allowed(uri string, schemes []string) bool {
 	})
 }
 
-// withoutPort takes the port out of a loopback URI.
+// withoutPort removes the port from a loopback URI.
 func withoutPort(uri string) (rest string, local bool) {
 	after, ok := strings.CutPrefix(uri, "http://")
 	if !ok {
@@ -44,11 +45,11 @@ func withoutPort(uri string) (rest string, local bool) {
 	return host + after[end:], true
 }
 
-// onTheWeb tells a redirect URI of anybody's server from one that stays on the
-// person's own computer: loopback, or a scheme of an app.
+// onTheWeb reports whether a redirect URI leads to some web server. Otherwise
+// it stays on the person's own computer: loopback, or a scheme of an app.
 func onTheWeb(uri string) bool { return strings.HasPrefix(uri, "https:") }
 
-// hostOf names a client that has no name by where its answers go.
+// hostOf returns a name for a client without one: where its answers go.
 func hostOf(uri string) string {
 	u, err := url.Parse(uri)
 	if err != nil {
@@ -57,7 +58,7 @@ func hostOf(uri string) string {
 	return cmp.Or(u.Host, u.Scheme)
 }
 
-// answerAt adds parameters to a redirect URI and leaves the rest of it alone.
+// answerAt adds parameters to a redirect URI and leaves the rest unchanged.
 func answerAt(uri string, parameters url.Values) string {
 	switch base, query, has := strings.Cut(uri, "?"); {
 	case !has:

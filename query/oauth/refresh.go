@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// maxRefresh bounds the refresh tokens of a session that are good at once,
-// and those that are in their grace.
+// maxRefresh bounds the refresh tokens of a session that are valid at once, and
+// those in their grace.
 const maxRefresh = 32
 
 var (
@@ -15,17 +15,17 @@ var (
 	serialChars = b64.EncodedLen(serialBytes)
 )
 
-// newRefresh makes a refresh token of a session: the grant's id, a random
-// serial number, and the seal of both. The seal tells an old token, which the
-// record no longer knows, from one that was never issued.
+// newRefresh creates a refresh token for a session: the grant's id, a random
+// serial number, and the seal of both. The seal distinguishes an old token,
+// which the record no longer contains, from one that was never issued.
 func (s *Server) newRefresh(g *grant) string {
 	text := g.ID + random(serialBytes)
 	g.Good = append(g.Good, digest([]byte(text)))
 	return text + b64.EncodeToString(seal(s.keys[0].refresh, []byte(text)))
 }
 
-// readRefresh gives the session of a refresh token that we issued, and what
-// the record knows the token by.
+// readRefresh returns the session of a refresh token that we issued, and the
+// digest by which the record knows the token.
 func (s *Server) readRefresh(token string) (id, mark string, ok bool) {
 	if len(token) != idChars+serialChars+secretChars {
 		return "", "", false
@@ -44,10 +44,11 @@ var (
 )
 
 // refresh exchanges a refresh token for a new one and an access token. For
-// RefreshGrace after its first use a token may be used again, by a second
-// process that holds it or after an answer that was lost; each use gives a
-// token of its own. After that its use ends the session, for one of the two
-// is not the client (RFC 9700, section 4.14.2). Nothing prolongs a session.
+// RefreshGrace after its first use, a token may be used again, by a second
+// process that holds it or after the answer was lost; each use returns a
+// different token. After that, using it ends the session, because one of the
+// two users is not the client (RFC 9700, section 4.14.2). Nothing prolongs a
+// session.
 func (s *Server) refresh(w http.ResponseWriter, r *http.Request, clientID string, f form) error {
 	if f["refresh_token"] == "" {
 		return refuse(codeInvalidRequest, "refresh_token: missing.")
@@ -86,7 +87,7 @@ func (s *Server) refresh(w http.ResponseWriter, r *http.Request, clientID string
 	switch {
 	case errors.Is(err, errNoKey):
 		return errBadRefresh
-	case errors.Is(err, errEnded): // again, in case its access tokens could not be revoked then
+	case errors.Is(err, errEnded): // again, in case its access tokens could not be revoked the first time
 		if err := s.end(r.Context(), id); err != nil {
 			return err
 		}
@@ -103,7 +104,7 @@ func (s *Server) refresh(w http.ResponseWriter, r *http.Request, clientID string
 	return s.giveTokens(w, g, scopes, next)
 }
 
-// rotate replaces a good token, or adds one to those of a token in its grace.
+// rotate replaces a valid token, or adds a token for one in its grace.
 func (s *Server) rotate(g *grant, mark string) (next string, err error) {
 	now := s.now()
 	switch {
@@ -130,8 +131,8 @@ func (s *Server) rotate(g *grant, mark string) (next string, err error) {
 	return s.newRefresh(g), nil
 }
 
-// narrowed gives the scopes of an access token: what is asked for, of what
-// was consented to.
+// narrowed returns the scopes of an access token: those requested, which must
+// be among those consented to.
 func narrowed(granted []string, asked string) ([]string, error) {
 	if asked == "" {
 		return granted, nil

@@ -18,7 +18,7 @@ import (
 const (
 	maxRegistrationBytes = 16 << 10
 	maxRedirects         = 10
-	maxRedirectBytes     = 1 << 10 // of one; maxClientID bounds them together
+	maxRedirectBytes     = 1 << 10 // for one; maxClientID bounds them together
 )
 
 var (
@@ -26,9 +26,9 @@ var (
 	grantTypes    = []string{"authorization_code", "refresh_token"}
 )
 
-// registration is what we take of a client's metadata (RFC 7591, section 2;
-// application_type is of OpenID Connect). Other members are ignored, as the
-// RFC wants it; none of the URLs they may hold is ever fetched.
+// registration is the part of a client's metadata that we use (RFC 7591,
+// section 2; application_type is from OpenID Connect). Other members are
+// ignored, as the RFC requires; URLs in them are never fetched.
 type registration struct {
 	RedirectURIs    []string `json:"redirect_uris"`
 	ClientName      string   `json:"client_name,omitempty"`
@@ -38,7 +38,7 @@ type registration struct {
 	ResponseTypes   []string `json:"response_types"`
 }
 
-// registrationAnswer is the client as it is registered.
+// registrationAnswer describes the client as registered.
 type registrationAnswer struct {
 	ClientID string `json:"client_id"`
 	registration
@@ -50,9 +50,9 @@ const (
 	typeWeb    = "web"
 )
 
-// register gives a client its id and stores nothing (RFC 7591). What the
-// client asks for and does not get is replaced in the answer: a client secret
-// by none, its scopes by all.
+// register gives a client its id and stores nothing (RFC 7591). What the client
+// requests but does not get is replaced in the answer: a client secret by none,
+// its scopes by all.
 func (s *Server) register(w http.ResponseWriter, r *http.Request) error {
 	if err := s.count(r); err != nil {
 		return err
@@ -105,7 +105,7 @@ func decodeRegistration(r *http.Request) (asked registration, err error) {
 	return asked, nil
 }
 
-// registrationOf checks the metadata and brings them into their one form.
+// registrationOf checks the metadata and brings it into canonical form.
 func registrationOf(a registration, schemes []string) (m registered, err error) {
 	switch {
 	case len(a.RedirectURIs) == 0:
@@ -118,14 +118,14 @@ func registrationOf(a registration, schemes []string) (m registered, err error) 
 		return m, refuse(codeInvalidMetadata, "response_types: without code.")
 	}
 	switch a.AuthMethod {
-	case "", "none", "client_secret_basic", "client_secret_post": // who asks for a secret goes without one
+	case "", "none", "client_secret_basic", "client_secret_post": // a client that requests a secret gets none
 	default:
 		return m, refuse(codeInvalidMetadata, "token_endpoint_auth_method: none is the only one.")
 	}
 	m = registered{Name: plaintext.Clean(a.ClientName, clientdoc.MaxNameRunes), Type: typeWeb, Redirects: slices.Clone(a.RedirectURIs)}
 	slices.Sort(m.Redirects)
 	m.Redirects = slices.Compact(m.Redirects)
-	local := "" // the first that no web application has
+	local := "" // the first one that a web application cannot have
 	for _, uri := range m.Redirects {
 		if err := clientdoc.ValidRedirect(uri, schemes); err != nil {
 			return m, refuse(codeInvalidRedirect, "redirect_uris: %s: %v.", shown(uri), err)
@@ -148,11 +148,11 @@ func registrationOf(a registration, schemes []string) (m registered, err error) 
 	return m, nil
 }
 
-// maxShownURI bounds what an error repeats of a URI.
+// maxShownURI bounds how much of a URI an error repeats.
 const maxShownURI = 200
 
-// shown is a URI of a client in an error: quoted, in ASCII, its end left out
-// where it is long.
+// shown returns a client's URI for an error: quoted, in ASCII, with its end
+// left out if it is long.
 func shown(uri string) string {
 	if len(uri) > maxShownURI {
 		return strconv.QuoteToASCII(uri[:maxShownURI]) + "…"

@@ -7,9 +7,9 @@ import (
 	"preismon/contracts/fault"
 )
 
-// revoke ends the session of a token, an access or a refresh token (RFC
-// 7009). A token that is unknown, of another client or no longer good gives
-// the same answer, and nothing happens.
+// revoke ends the session of a token, either an access or a refresh token (RFC
+// 7009). For a token that is unknown, belongs to another client or is no longer
+// valid, the answer is the same and nothing happens.
 func (s *Server) revoke(w http.ResponseWriter, r *http.Request) error {
 	if err := s.count(r); err != nil {
 		return err
@@ -39,7 +39,7 @@ func (s *Server) revoke(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// sessionOf finds the session of a client's token; empty: none.
+// sessionOf returns the session of a client's token; empty: none.
 func (s *Server) sessionOf(r *http.Request, token, clientID string) (string, error) {
 	if id, _, ok := s.readRefresh(token); ok {
 		g, err := s.read(r.Context(), id)

@@ -12,10 +12,10 @@ import (
 	"preismon/contracts/fault"
 )
 
-// store is the key-value bucket of all nodes. Keys expire one by one. Its
-// stream answers reads from the leader alone: a follower may be late, and a
-// late read would take a fresh token for an old one. What may happen once is
-// decided by the revision of a write in any case.
+// store is the key-value bucket shared by all nodes. Keys expire individually.
+// Its stream answers reads only from the leader: a follower may lag behind, and
+// a stale read would make a fresh token look like an old one. In any case, what
+// may happen only once is decided by the revision of a write.
 type store struct {
 	cfg Config
 	js  jetstream.JetStream
@@ -27,7 +27,7 @@ type store struct {
 
 func newStore(cfg Config, js jetstream.JetStream) *store { return &store{cfg: cfg, js: js} }
 
-// Outcomes of writes and reads that are no failures.
+// Outcomes of writes and reads that are not failures.
 var (
 	errChanged = errors.New("oauth store: the key was written by another")
 	errNoKey   = errors.New("oauth store: no such key")
@@ -39,8 +39,8 @@ const (
 	openWait      = time.Second // after a bucket that could not be opened
 )
 
-// unavailable is the fault of a bucket that cannot be reached: whatever was
-// asked for is not granted.
+// unavailable returns the fault for a bucket that cannot be reached: the
+// request is not granted.
 func unavailable(err error) error {
 	return &fault.Error{
 		Kind: fault.Unavailable, RetryAfter: retryShortly, Err: err,
@@ -48,12 +48,12 @@ func unavailable(err error) error {
 	}
 }
 
-// open gives the bucket and makes it if it is not there.
+// open returns the bucket, creating it if it does not exist.
 func (s *store) open(ctx context.Context) (jetstream.KeyValue, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case !s.js.Conn().IsConnected(): // what is written now would be sent who knows when
+	case !s.js.Conn().IsConnected(): // what is written now would be sent at some unknown later time
 		return nil, errors.New("oauth store: not connected")
 	case s.kv != nil:
 		return s.kv, nil
@@ -79,8 +79,8 @@ func (s *store) open(ctx context.Context) (jetstream.KeyValue, error) {
 
 func (s *store) subject(key string) string { return "$KV." + s.cfg.Bucket + "." + key }
 
-// use runs f on the bucket. Anything but an outcome is Unavailable, and the
-// bucket is opened again.
+// use runs f on the bucket. Any error that is not an outcome becomes
+// Unavailable, and the bucket is opened again next time.
 func (s *store) use(ctx context.Context, f func(context.Context, jetstream.KeyValue) error) error {
 	within, cancel := context.WithTimeout(ctx, s.cfg.Wait)
 	defer cancel()
@@ -92,7 +92,7 @@ func (s *store) use(ctx context.Context, f func(context.Context, jetstream.KeyVa
 	switch {
 	case err == nil || errors.Is(err, errChanged) || errors.Is(err, errNoKey):
 		return err
-	case ctx.Err() != nil: // the caller has gone; nothing is known of the bucket
+	case ctx.Err() != nil: // the caller has gone; this says nothing about the bucket
 		return unavailable(ctx.Err())
 	}
 	s.mu.Lock()
@@ -101,12 +101,13 @@ func (s *store) use(ctx context.Context, f func(context.Context, jetstream.KeyVa
 	return unavailable(fmt.Errorf("oauth store: %w", err))
 }
 
-// whole rounds up to seconds, which is what keys expire in.
+// whole rounds up to whole seconds, the unit in which keys expire; at least
+// one.
 func whole(ttl time.Duration) time.Duration {
 	return max((ttl + time.Second - 1).Truncate(time.Second), time.Second)
 }
 
-// create writes a new key; errChanged when it is there.
+// create writes a new key; errChanged if it exists.
 func (s *store) create(ctx context.Context, key string, value []byte, ttl time.Duration) error {
 	return s.use(ctx, func(ctx context.Context, kv jetstream.KeyValue) error {
 		_, err := kv.Create(ctx, key, value, jetstream.KeyTTL(whole(ttl)))
@@ -117,7 +118,7 @@ func (s *store) create(ctx context.Context, key string, value []byte, ttl time.D
 	})
 }
 
-// get reads a key and its revision; errNoKey when it is not there.
+// get reads a key and its revision; errNoKey if it does not exist.
 func (s *store) get(ctx context.Context, key string) (value []byte, revision uint64, err error) {
 	err = s.use(ctx, func(ctx context.Context, kv jetstream.KeyValue) error {
 		e, err := kv.Get(ctx, key)
@@ -133,8 +134,8 @@ func (s *store) get(ctx context.Context, key string) (value []byte, revision uin
 	return value, revision, err
 }
 
-// update writes a key if it still has the revision; else errChanged. It is
-// not the bucket's own Update, which would let the key live for ever.
+// update writes a key if it still has the revision; otherwise errChanged. It
+// does not use the bucket's own Update, which would let the key live forever.
 func (s *store) update(ctx context.Context, key string, value []byte, revision uint64, ttl time.Duration) error {
 	return s.use(ctx, func(ctx context.Context, _ jetstream.KeyValue) error {
 		_, err := s.js.Publish(ctx, s.subject(key), value,

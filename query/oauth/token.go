@@ -8,7 +8,7 @@ import (
 	"preismon/query/auth"
 )
 
-// token answers a request for tokens, and tells of it.
+// token answers a request for tokens, and reports it to Granted.
 func (s *Server) token(w http.ResponseWriter, r *http.Request) error {
 	grantType := "other"
 	err := s.exchange(w, r, &grantType)
@@ -49,7 +49,7 @@ func (s *Server) exchange(w http.ResponseWriter, r *http.Request, grantType *str
 	return refuse(codeUnsupportedGrant, "grant_type: authorization_code and refresh_token are the only ones.")
 }
 
-// tokenAnswer is of RFC 6749, section 5.1.
+// tokenAnswer is the answer of RFC 6749, section 5.1.
 type tokenAnswer struct {
 	AccessToken  string `json:"access_token"`
 	TokenType    string `json:"token_type"`
@@ -58,8 +58,8 @@ type tokenAnswer struct {
 	Scope        string `json:"scope"`
 }
 
-// giveTokens issues an access token for the resource. It does not outlive its
-// session.
+// giveTokens issues an access token for the resource. The token does not
+// outlive its session.
 func (s *Server) giveTokens(w http.ResponseWriter, g grant, scopes []string, refresh string) error {
 	lifetime := min(s.cfg.AccessLifetime, s.left(g)).Truncate(time.Second)
 	if lifetime < time.Second {

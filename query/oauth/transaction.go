@@ -13,7 +13,7 @@ import (
 	"preismon/query/oauth/page"
 )
 
-// request is what a client asks for, checked.
+// request is a client's request, after it has been checked.
 type request struct {
 	Client    string   `json:"c"`
 	Name      string   `json:"n,omitempty"`
@@ -21,14 +21,14 @@ type request struct {
 	Redirect  string   `json:"r"`
 	State     string   `json:"s,omitempty"`
 	Challenge string   `json:"h"`
-	Resource  bool     `json:"o,omitempty"` // the client named it
+	Resource  bool     `json:"o,omitempty"` // whether the client named it
 	Scopes    []string `json:"p"`
 }
 
-// transaction is an authorization under way. It stands, sealed, in the form
+// transaction is an authorization in progress. It is kept, sealed, in the form
 // of its page and nowhere else. It belongs to one browser, which has a cookie
-// with what Browser is the digest of: a form carried to another browser is
-// worth nothing there. Who logs in, or out again, gets a new cookie.
+// with the secret that Browser is the digest of: the form is worthless in
+// another browser. Logging in, or out again, creates a new cookie.
 type transaction struct {
 	ID      string              `json:"i"`
 	Browser string              `json:"b"`
@@ -40,18 +40,18 @@ type transaction struct {
 
 const (
 	cookieName = "preismon-oauth-"
-	maxCookies = 8 // authorizations under way in one browser
+	maxCookies = 8 // authorizations in progress in one browser
 )
 
-// random gives n unguessable bytes as text.
+// random returns n unguessable bytes as text.
 func random(n int) string {
 	raw := make([]byte, n)
 	rand.Read(raw) // never fails
 	return b64.EncodeToString(raw)
 }
 
-// begin makes or renews a transaction for the browser that gets the answer,
-// and gives the sealed text for its form.
+// begin creates or renews a transaction for the browser that gets the answer,
+// and returns the sealed text for its form.
 func (s *Server) begin(w http.ResponseWriter, t transaction) (string, error) {
 	if t.ID == "" {
 		t.ID = random(16)
@@ -63,7 +63,7 @@ func (s *Server) begin(w http.ResponseWriter, t transaction) (string, error) {
 	return s.hide(t)
 }
 
-// hide seals a transaction as it is.
+// hide seals a transaction without changing it.
 func (s *Server) hide(t transaction) (string, error) {
 	text, err := json.Marshal(t)
 	if err != nil {
@@ -72,8 +72,8 @@ func (s *Server) hide(t transaction) (string, error) {
 	return b64.EncodeToString(s.keys.sealPage(text)), nil
 }
 
-// resume opens the transaction of a form, or says why it cannot: it is not
-// ours, over, or of another browser.
+// resume opens the transaction of a form, or returns why it cannot: it is not
+// ours, has expired, or belongs to another browser.
 func (s *Server) resume(r *http.Request, sealed string) (t transaction, why page.Reason) {
 	raw, ok := decode(sealed)
 	if !ok {
@@ -93,7 +93,7 @@ func (s *Server) resume(r *http.Request, sealed string) (t transaction, why page
 	return t, ""
 }
 
-// finish takes the cookie of a transaction away.
+// finish removes the cookie of a transaction.
 func (s *Server) finish(w http.ResponseWriter, id string) {
 	http.SetCookie(w, s.cookie(id, "", -time.Second))
 }
@@ -116,8 +116,9 @@ func (s *Server) cookie(id, value string, age time.Duration) *http.Cookie {
 
 var transactionID = regexp.MustCompile(`^[A-Za-z0-9_-]{22}$`)
 
-// tidy takes the oldest cookies away when a browser has begun too much: they
-// would outgrow its header. Browsers send them in the order they were made.
+// tidy removes the oldest cookies when a browser has started too many
+// authorizations: they would become too long for its header. Browsers send
+// cookies in the order in which they were created.
 func (s *Server) tidy(w http.ResponseWriter, r *http.Request) {
 	var ids []string
 	for _, c := range r.Cookies() {

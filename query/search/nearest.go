@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Nearest collects those of many keys that are most like one that names
+// Nearest collects, out of many keys, those most similar to a key that matches
 // nothing.
 type Nearest struct {
 	key   string
@@ -19,16 +19,16 @@ type near struct {
 	distance int
 }
 
-// maxNearest is how many are given.
+// maxNearest is how many keys are returned at most.
 const maxNearest = 3
 
-// NearestTo looks for keys like the one that was typed: one mistake for each
-// three letters, at least one.
+// NearestTo searches for keys similar to the one that was typed: one mistake
+// per three letters, but at least one.
 func NearestTo(key string) *Nearest {
 	return &Nearest{key: Fold(key), most: max(1, len(key)/3)}
 }
 
-// Add looks at a key, which is shown as a text, by its other names too.
+// Add compares a key by its names; shown is the text that Found returns for it.
 func (n *Nearest) Add(shown string, names ...string) {
 	best := n.most + 1
 	for _, name := range names {
@@ -48,7 +48,7 @@ func (n *Nearest) Add(shown string, names ...string) {
 	n.found = n.found[:min(len(n.found), maxNearest)]
 }
 
-// Found gives the most similar ones first; nil: none is similar.
+// Found returns the keys found, most similar first; nil: none is similar.
 func (n *Nearest) Found() (all []string) {
 	for _, f := range n.found {
 		all = append(all, f.text)

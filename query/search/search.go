@@ -1,7 +1,8 @@
-// Package search compares what people type with what things are called:
-// without case, accents and the order of words, and with small misspellings.
-// The list of items, the notes about selectors that name nothing, and the
-// command "items" use it. It knows no rights: what it is given may be shown.
+// Package search compares what people type with names: without regard to case,
+// accents and the order of words, and tolerating small misspellings. The list
+// of items, the notes about selectors that match nothing, and the command
+// "items" use it. It knows no access rights: everything passed to it may be
+// shown.
 package search
 
 import (
@@ -15,7 +16,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Fold gives text without what people leave out when they search: case and
+// Fold returns text without what people omit when they search: case and
 // accents.
 func Fold(text string) string {
 	if ascii(text) {
@@ -37,27 +38,28 @@ func ascii(text string) bool {
 	return true
 }
 
-// words are the letters and digits of a folded text, cut where others stand.
+// words returns the letters and digits of a folded text, split at all other
+// characters.
 func words(folded string) []string {
 	return strings.FieldsFunc(folded, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
-// Query is what someone looks for: all of its words, in any order.
+// Query is what someone searches for: all of its words, in any order.
 type Query struct{ words []string }
 
-// New takes the words of a text.
+// New returns a query for the words of a text.
 func New(text string) Query { return Query{words(Fold(text))} }
 
-// Empty tells whether there is no word to look for: every text matches.
+// Empty reports whether there is no word to search for: every text matches.
 func (q Query) Empty() bool { return len(q.words) == 0 }
 
 // Match is how well a text fits a query.
 type Match struct {
-	Misspelled bool // some word is there only in another spelling
-	Distance   int  // 0: every word stands in it as it is; more is worse
+	Misspelled bool // some word was found only in another spelling
+	Distance   int  // 0: every word is in the text exactly; more is worse
 }
 
-// What a word costs that does not stand in a text as it is.
+// The costs of a word that is not in a text as a whole word.
 const (
 	asPrefix   = 1
 	asPart     = 2
@@ -66,7 +68,7 @@ const (
 	mediumWord = 7 // runes up to which it has one mistake; longer ones have two
 )
 
-// In looks for the words in a text.
+// In searches a text for the words.
 func (q Query) In(text string) (m Match, found bool) {
 	folded := Fold(text)
 	all := words(folded)
@@ -98,7 +100,8 @@ func find(w, folded string, all []string) (cost int, misspelled, ok bool) {
 	return asMistake * best, true, best <= most
 }
 
-// mistakes are how many a word may have. Another number is no misspelled one.
+// mistakes returns how many mistakes a word may have. A word with a digit may
+// have none: a different number is not a misspelling.
 func mistakes(w string) int {
 	n := 0
 	for _, r := range w {
@@ -116,9 +119,9 @@ func mistakes(w string) int {
 	return 2
 }
 
-// Distance is how many letters must be added, left out, changed or swapped
-// with their neighbour to make one word of another (optimal string alignment);
-// most+1 where that is more than most.
+// Distance returns how many letters must be added, left out, changed or swapped
+// with their neighbour to turn one word into another (optimal string
+// alignment); most+1 if that is more than most.
 func Distance(a, b string, most int) int {
 	x, y := []rune(a), []rune(b)
 	if most < 0 || len(x)-len(y) > most || len(y)-len(x) > most {

@@ -11,13 +11,14 @@ import (
 	"preismon/query/frame"
 )
 
-// ArrowOptions are what a reader of Arrow may ask for. Not all readers take
-// what these give.
+// ArrowOptions are what a reader of Arrow may request. Not all readers support
+// all of them.
 type ArrowOptions struct {
-	// Dictionaries gives texts that repeat as dictionaries, which later ones
-	// replace when there are new texts. None is continued (a delta).
+	// Dictionaries encodes texts that repeat with dictionaries. When there are
+	// new texts, a new dictionary replaces the previous one: there are no
+	// deltas.
 	Dictionaries bool
-	// Compression of the buffers: lz4, zstd, or none.
+	// Compression is that of the buffers: lz4, zstd, or none.
 	Compression string
 }
 
@@ -39,9 +40,10 @@ func Arrow(w io.Writer, columns []frame.Column, o ArrowOptions) Writer {
 	return a
 }
 
-// arrowFields are the fields of columns, or of the members of an object that can
-// be empty: then they are null, so that a reader who knows no null of objects
-// does not take what lies below one for values.
+// arrowFields returns the fields of columns. ofEmpty: they are members of an
+// object that can be empty. Such members are nullable, so that a reader that
+// does not support null objects does not take what is stored below one for
+// values.
 func arrowFields(columns []frame.Column, ofEmpty, dictionaries bool) (all []arrow.Field) {
 	for i := range columns {
 		c := &columns[i]
@@ -98,10 +100,10 @@ func (a *batches) Write(rows *frame.Batch) error {
 	return a.out.Write(batch)
 }
 
-// Close writes the mark of the end; also of no rows at all, after their schema.
+// Close writes the end mark. If there are no rows, it follows the schema.
 func (a *batches) Close() error { return a.out.Close() }
 
-// arrowColumn makes the arrays of a column, in buffers that it uses again.
+// arrowColumn builds the arrays of a column, in buffers that it reuses.
 type arrowColumn struct {
 	*frame.Column
 	typed   arrow.DataType
@@ -113,7 +115,7 @@ type arrowColumn struct {
 
 	known      known
 	numbers    []uint32
-	dictionary arrow.ArrayData // of the texts known when it was made
+	dictionary arrow.ArrayData // of the texts known when it was built
 }
 
 func arrowColumnOf(c *frame.Column, typed arrow.DataType) *arrowColumn {
@@ -132,8 +134,8 @@ func arrowColumnOf(c *frame.Column, typed arrow.DataType) *arrowColumn {
 	return a
 }
 
-// data is a vector of n rows as Arrow has it. It lies in the vector where it
-// can, and is good as long as the vector is.
+// data returns a vector of n rows in the form of Arrow. It uses the vector's
+// memory where it can, and is valid as long as the vector is.
 func (a *arrowColumn) data(v *frame.Vector, n int, s *shared) arrow.ArrayData {
 	buffers := []*memory.Buffer{nil}
 	if v.Valid != nil {
@@ -194,11 +196,11 @@ func (a *arrowColumn) textsOf(v *frame.Vector, n int) []*memory.Buffer {
 	return []*memory.Buffer{memory.NewBufferBytes(arrow.Int32Traits.CastToBytes(a.ends)), memory.NewBufferBytes(a.bytes)}
 }
 
-// knownBytes is about how many bytes of texts a dictionary has at most.
+// knownBytes is about the maximum size of the texts of a dictionary, in bytes.
 const knownBytes = 1 << 20
 
-// dictionaryOf makes indexes into a dictionary that is the same as before
-// unless there are new texts.
+// dictionaryOf returns indexes into a dictionary that stays the same unless
+// there are new texts.
 func (a *arrowColumn) dictionaryOf(v *frame.Vector, n int, buffers []*memory.Buffer) arrow.ArrayData {
 	if len(a.known.values.Buf) > knownBytes {
 		a.known.forget()
@@ -214,7 +216,7 @@ func (a *arrowColumn) dictionaryOf(v *frame.Vector, n int, buffers []*memory.Buf
 		a.numbers = append(a.numbers, number)
 	}
 	if a.dictionary == nil || a.dictionary.Len() != a.known.values.Len() {
-		var copied arrowColumn // the writer keeps it
+		var copied arrowColumn // not in a, because the writer keeps it
 		all := frame.Vector{Values: &a.known.values}
 		count := a.known.values.Len()
 		a.dictionary = array.NewData(arrow.BinaryTypes.String, count, append([]*memory.Buffer{nil}, copied.textsOf(&all, count)...), nil, 0, 0)
@@ -223,7 +225,7 @@ func (a *arrowColumn) dictionaryOf(v *frame.Vector, n int, buffers []*memory.Buf
 	return array.NewDataWithDictionary(a.typed, n, buffers, v.Nulls(n), 0, a.dictionary.(*array.Data))
 }
 
-// shared are the buffers that were made of what several vectors of a batch
+// shared holds the buffers that were built from what several vectors of a batch
 // share.
 type shared []sharedBuffers
 
@@ -246,7 +248,8 @@ func (s *shared) once(of any, do func() []*memory.Buffer) []*memory.Buffer {
 	return made
 }
 
-// first is where values lie, by which they are known; nil: there are none.
+// first returns the address of values, which identifies them; nil: there are
+// none.
 func first[T any](values []T) any {
 	if len(values) == 0 {
 		return nil

@@ -5,11 +5,13 @@ import (
 	"encoding/binary"
 )
 
-// wide are the signs of a formula as East Asian keyboards have them.
+// wide holds the full-width signs of a formula, as East Asian keyboards produce
+// them.
 var wide = []string{"＝", "＋", "－", "＠"}
 
-// formula tells whether a spreadsheet might take a text for a formula, or the
-// escape of one for an escape.
+// formula reports whether a text must be escaped: because a spreadsheet might
+// take it for a formula, or because its first character would be taken for the
+// escape.
 func formula(text []byte) bool {
 	for len(text) > 0 && text[0] == ' ' {
 		text = text[1:]
@@ -30,11 +32,11 @@ func formula(text []byte) bool {
 	return false
 }
 
-// special are the bytes for which a cell has quotes; the semicolon is what
-// some spreadsheets separate by.
+// special marks the bytes that require quotes around a cell. Some spreadsheets
+// use the semicolon as a separator.
 var special = [256]bool{',': true, '"': true, '\r': true, '\n': true, ';': true}
 
-// plain tells that a text has no special byte. Eight are looked at at a time.
+// plain reports whether a text has no special byte. It checks eight at a time.
 func plain(text []byte) bool {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	for ; len(text) >= 8; text = text[8:] {
@@ -52,7 +54,8 @@ func plain(text []byte) bool {
 	return true
 }
 
-// appendCell writes a text as a cell, with quotes where it needs them.
+// appendCell writes a text as a cell, in quotes if necessary; escape: with a
+// leading '.
 func appendCell(b, text []byte, escape bool) []byte {
 	n := len(text)
 	if n > 0 && text[0] != ' ' && text[n-1] != ' ' && plain(text) {

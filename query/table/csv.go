@@ -9,18 +9,19 @@ import (
 	"preismon/query/frame"
 )
 
-// CSV writes rows by RFC 4180, in UTF-8, with CRLF and a header. Its columns
+// CSV writes rows as in RFC 4180, in UTF-8, with CRLF and a header. Its columns
 // are texts, numbers, booleans, JSON, and money.
 //
 // An empty cell is null, or an absent field of an Optional column. An empty
-// text is "". Money has two columns, .amountMinor and .currencyCode, for its
-// value is the amount beside it; other objects and lists are JSON in a cell.
+// text is "". Money has two columns, .amountMinor and .currencyCode, because
+// its value is already in the column of the amount; other objects and lists are
+// JSON in a cell.
 //
-// Spreadsheets take a text that begins with = + - @ (also of full width), tab,
-// CR or LF for a formula, some after spaces, and what shops write is the text
-// of strangers. Such a text, and one that begins with ', gets a ' before it:
-// spreadsheets hide it, programs cut off one leading ' and have the text.
-// Numbers stay as they are.
+// Spreadsheets take a text that begins with = + - @ (also full-width), tab, CR
+// or LF for a formula, some of them even after spaces, and the texts of shops
+// come from strangers. Such a text, and one that begins with ', gets a leading
+// ': spreadsheets hide it; programs remove one leading ' to get the text.
+// Numbers are not changed.
 func CSV(w io.Writer, columns []frame.Column) Writer {
 	c := &commas{to: w}
 	for i := range columns {
@@ -45,19 +46,19 @@ type commas struct {
 	buf   []byte
 }
 
-// cells are a column of a table.
+// cells is a column of the table.
 type cells struct {
 	name           string
 	kind           frame.Kind
-	column, member int // of a batch; member -1: it is the column itself
+	column, member int // in a batch; member -1: the column itself
 	vector         *frame.Vector
-	whole          *frame.Vector // whose part it is
+	whole          *frame.Vector // the column that vector belongs to
 
-	known   frame.Texts // the values of a dictionary as cells
+	known   frame.Texts // the values of a dictionary, as cells
 	version uint64
 }
 
-// header puts the names of the columns before the first row.
+// header writes the names of the columns before the first row.
 func (c *commas) header() {
 	if c.begun {
 		return
@@ -89,7 +90,7 @@ func (c *commas) Write(rows *frame.Batch) error {
 	return c.flush()
 }
 
-// begin takes the column's part of a batch.
+// begin selects the column's part of a batch.
 func (c *cells) begin(rows *frame.Batch) {
 	v := &rows.Columns[c.column]
 	c.whole, c.vector = v, v
@@ -142,7 +143,7 @@ func (c *cells) appendText(b, text []byte) []byte {
 		return appendCell(b, text, false)
 	case '"':
 		var s string
-		_ = json.Unmarshal(text, &s) // it is what was checked to be JSON
+		_ = json.Unmarshal(text, &s) // it has been checked to be JSON
 		return appendCell(b, []byte(s), formula([]byte(s)))
 	}
 	return append(b, text...) // a number or a boolean
@@ -155,5 +156,5 @@ func (c *commas) flush() error {
 	return err
 }
 
-// Close writes at least the header: none is an answer, too.
+// Close writes at least the header: a table without rows is an answer, too.
 func (c *commas) Close() error { return c.flush() }

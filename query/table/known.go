@@ -2,24 +2,26 @@ package table
 
 import "preismon/query/frame"
 
-// known are the texts of a column that were met, numbered as they came.
+// known holds the texts of a column seen so far, numbered in order of
+// appearance.
 type known struct {
 	numbers map[string]uint32
 	values  frame.Texts
 
-	// What the values of the dictionary of a block are here, plus 1; 0: not met.
+	// The numbers of the values in a block's dictionary, plus 1; 0: not seen
+	// yet.
 	version uint64
 	mapped  []uint32
 }
 
-// forget starts over.
+// forget removes all texts.
 func (k *known) forget() {
 	clear(k.numbers)
 	k.values.Reset()
 	k.version, k.mapped = 0, k.mapped[:0]
 }
 
-// begin prepares for a vector.
+// begin prepares for the texts of a vector.
 func (k *known) begin(v *frame.Vector) {
 	if k.numbers == nil {
 		k.numbers = map[string]uint32{}
@@ -35,7 +37,7 @@ func (k *known) begin(v *frame.Vector) {
 	}
 }
 
-// of is the number of the text of row i of a vector.
+// of returns the number of the text of row i of a vector.
 func (k *known) of(v *frame.Vector, i int) uint32 {
 	if v.Index == nil {
 		return k.number(v.Values.At(i))

@@ -7,10 +7,10 @@ import (
 	"preismon/query/frame"
 )
 
-// The hybrid of runs and packed bits in which Parquet has levels and numbers
-// of dictionary values: here a single run, or all packed.
+// Parquet stores levels and numbers of dictionary values in a hybrid of runs
+// and packed bits. Here they are a single run, or all packed.
 
-// appendRun writes n times the same value.
+// appendRun writes the same value n times.
 func appendRun(b []byte, value uint32, n, width int) []byte {
 	b = binary.AppendUvarint(b, uint64(n)<<1)
 	for ; width > 0; width -= 8 {
@@ -19,7 +19,8 @@ func appendRun(b []byte, value uint32, n, width int) []byte {
 	return b
 }
 
-// appendPacked writes values with some bits each.
+// appendPacked writes values with width bits each, or as a run if all are the
+// same.
 func appendPacked[T uint8 | uint32](b []byte, values []T, width int) []byte {
 	same := true
 	for _, v := range values {
@@ -52,10 +53,10 @@ func appendPacked[T uint8 | uint32](b []byte, values []T, width int) []byte {
 	return b
 }
 
-// widthOf is how many bits values up to one need.
+// widthOf returns how many bits are needed for values up to most.
 func widthOf(most uint32) int { return bits.Len32(most) }
 
-// appendLevels writes levels as a page has them, behind their length.
+// appendLevels writes levels in the form of a page, preceded by their length.
 func appendLevels(b []byte, levels []uint8, most uint8) []byte {
 	at := len(b)
 	b = append(b, 0, 0, 0, 0)
@@ -64,17 +65,18 @@ func appendLevels(b []byte, levels []uint8, most uint8) []byte {
 	return b
 }
 
-// levels are, by Dremel, how far each value of a leaf repeats and how much of
-// its path is there. Their memory is used again by the next leaf.
+// levels are the Dremel levels of a leaf: for each value, at which depth it
+// repeats and how much of its path is present. The next leaf reuses their
+// memory.
 type levels struct {
 	repetition, definition []uint8
-	values                 int        // the leaf has in the batch, with those that are missing
-	valid                  frame.Bits // of them
+	values                 int        // of the leaf in the batch, including missing ones
+	valid                  frame.Bits // which of the values are present
 
 	path []step
 }
 
-// of gives the levels of a leaf's part of a batch.
+// of returns the levels of a leaf's part of a batch.
 func (l *levels) of(of *part) *levels {
 	l.path, l.repetition, l.definition = of.path, l.repetition[:0], l.definition[:0]
 	l.values = of.rows
@@ -92,7 +94,8 @@ func (l *levels) of(of *part) *levels {
 	return l
 }
 
-// walk goes down the path from value i of a step; depth is of the lists above.
+// walk descends the path from value i of a step; depth is the number of lists
+// above.
 func (l *levels) walk(at, i int, depth, repeats, defined uint8) {
 	s := l.path[at]
 	if s.column.Empty() {
@@ -124,8 +127,8 @@ func (l *levels) end(repeats, defined uint8) {
 	l.repetition, l.definition = append(l.repetition, repeats), append(l.definition, defined)
 }
 
-// valid marks the rows with a value, of a part that is in no list and of whose
-// path at most one step may be missing; nil: all.
+// valid marks the rows with a value, for a part that is in no list and that has
+// at most one step in its path that may be missing; nil: all.
 func (of *part) valid() frame.Bits {
 	for n := len(of.path) - 1; n >= 0; n-- {
 		if v := of.path[n].vector; v.Valid != nil {

@@ -10,13 +10,14 @@ import (
 )
 
 const (
-	// A row group ends with this many rows, or with about so many compressed
-	// bytes: the memory of a writer is that, and its dictionaries.
+	// A row group ends after this many rows, or after about this many
+	// compressed bytes: this and the dictionaries are the memory that a writer
+	// needs.
 	groupRows  = 122_880
 	groupBytes = 8 << 20
 )
 
-// Sorting is how the rows of a file are in order of their first Instant.
+// Sorting is how the rows of a file are sorted by their first Instant.
 type Sorting uint8
 
 // The orders.
@@ -26,7 +27,7 @@ const (
 	Descending
 )
 
-// SortingOf is that of results.
+// SortingOf returns the Sorting of results.
 func SortingOf(descending bool) Sorting {
 	if descending {
 		return Descending
@@ -34,12 +35,12 @@ func SortingOf(descending bool) Sorting {
 	return Ascending
 }
 
-// Parquet writes rows as a Parquet file, compressed with zstd. It is made here
-// and not by a library, since texts that repeat come as numbers of dictionary
-// values and go into the file as such.
+// Parquet writes rows as a Parquet file, compressed with zstd. It does not use
+// a library, because texts that repeat arrive as numbers of dictionary values
+// and go into the file as such.
 func Parquet(w io.Writer, columns []frame.Column, sorted Sorting) Writer {
 	p := &groups{to: w, columns: columns, sorted: sorted}
-	p.compress, _ = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), // these options are no errors
+	p.compress, _ = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), // these options cause no error
 		zstd.WithWindowSize(256<<10), zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true))
 	for i := range columns {
 		p.leavesOf(&columns[i], nil, 0, 0)
@@ -57,12 +58,12 @@ type groups struct {
 
 	leaves  []*leaf
 	at      int64 // bytes written
-	rows    int   // of the row group in the making
+	rows    int   // of the row group in progress
 	held    int   // bytes of its pages
 	written []rowGroup
 	total   int64
 
-	// Of the batch that is written.
+	// For the batch that is being written.
 
 	shared   map[sharedKey]page
 	room     []uint32
@@ -77,7 +78,7 @@ type rowGroup struct {
 	chunks []chunk
 }
 
-// leavesOf makes the leaves of a column, in the order of the file.
+// leavesOf appends the leaves of a column, in the order of the file.
 func (p *groups) leavesOf(c *frame.Column, path []string, definition, repetition uint8) {
 	path = append(path[:len(path):len(path)], c.Name)
 	if c.Empty() {
@@ -169,7 +170,7 @@ func (p *groups) endGroup() error {
 		c.compressed = p.at - c.start
 		g.chunks = append(g.chunks, c)
 	}
-	for _, l := range p.leaves { // only now: they share dictionaries
+	for _, l := range p.leaves { // only now, because leaves share dictionaries
 		l.forget()
 	}
 	p.written = append(p.written, g)

@@ -6,7 +6,7 @@ import (
 	"preismon/query/frame"
 )
 
-// Numbers of the format.
+// Numbers defined by the format.
 const (
 	physicalBoolean = 0
 	physicalInt64   = 2
@@ -32,7 +32,7 @@ func physical(k frame.Kind) int32 {
 	return physicalBytes
 }
 
-// footer is the description of the file (FileMetaData of the format).
+// footer returns the description of the file (FileMetaData of the format).
 func (p *groups) footer() []byte {
 	var t thrift
 	t.begin()
@@ -62,7 +62,7 @@ func (p *groups) footer() []byte {
 	}
 	t.binary(6, []byte("preismon"))
 	t.list(7, thriftStruct, len(p.leaves))
-	for range p.leaves { // statistics are by the order of the type
+	for range p.leaves { // statistics use the order of the type
 		t.begin()
 		t.object(1, func() {})
 		t.end()
@@ -71,7 +71,7 @@ func (p *groups) footer() []byte {
 	return t.buf
 }
 
-// elements is how many elements of the schema columns are.
+// elements returns how many schema elements the columns take.
 func elements(columns []frame.Column) (n int) {
 	for i := range columns {
 		switch c := &columns[i]; c.Kind {
@@ -86,7 +86,7 @@ func elements(columns []frame.Column) (n int) {
 	return n
 }
 
-// column writes the elements of a column.
+// column writes the schema elements of a column.
 func (t *thrift) column(c *frame.Column) {
 	repetition := int32(required)
 	if c.Empty() {
@@ -114,7 +114,7 @@ func (t *thrift) column(c *frame.Column) {
 	}
 }
 
-// element writes an element of the schema; a type below 0: none.
+// element writes one element of the schema; a kind below 0: it has no type.
 func (t *thrift) element(kind, repetition int32, name string, children int, means frame.Kind) {
 	t.begin()
 	if kind >= 0 {
@@ -154,7 +154,7 @@ func (t *thrift) element(kind, repetition int32, name string, children int, mean
 	t.end()
 }
 
-// describe writes what a row group has.
+// describe writes the metadata of a row group.
 func (p *groups) describe(t *thrift, g *rowGroup) {
 	var plain, compressed int64
 	for _, c := range g.chunks {
@@ -183,10 +183,10 @@ func (p *groups) describe(t *thrift, g *rowGroup) {
 	t.end()
 }
 
-// describe writes what a chunk has.
+// describe writes the metadata of a chunk.
 func (l *leaf) describe(t *thrift, c *chunk) {
 	t.begin()
-	t.i64(2, 0) // that of another file, if it were in one
+	t.i64(2, 0) // an offset in another file, if the chunk were in one
 	t.object(3, func() {
 		t.i32(1, physical(l.kind))
 		encodings := []byte{2 * encodingRuns}
@@ -197,7 +197,7 @@ func (l *leaf) describe(t *thrift, c *chunk) {
 			encodings = append(encodings, 2*encodingNumbered)
 		}
 		t.list(2, thriftI32, len(encodings))
-		t.buf = append(t.buf, encodings...) // in zigzag
+		t.buf = append(t.buf, encodings...) // zigzag-encoded
 		t.list(3, thriftBinary, len(l.path))
 		for _, name := range l.path {
 			t.bytes([]byte(name))

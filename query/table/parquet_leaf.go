@@ -9,26 +9,26 @@ import (
 )
 
 // leaf is a column of a Parquet file that has values, and its part of the row
-// group in the making.
+// group in progress.
 type leaf struct {
 	kind                   frame.Kind
 	path                   []string
-	definition, repetition uint8 // the greatest levels
+	definition, repetition uint8 // the maximum levels
 
 	known known    // dictionary of texts
 	met   *numbers // dictionary of numbers; an amount shares it with its money
 	spilt bool     // there are too many texts for a dictionary
 
 	pages        []byte
-	values       int64 // with those that are missing
+	values       int64 // including missing ones
 	nulls        int64
 	uncompressed int64
-	bounds       bounds // of what is in no dictionary
-	plain        bool   // some pages have their values as they are
-	numbered     bool   // and some the numbers of the dictionary
+	bounds       bounds // of values that are in no dictionary
+	plain        bool   // some pages contain plain values
+	numbered     bool   // some pages contain numbers of dictionary values
 }
 
-// dictionaryBytes is the size up to which texts have a dictionary.
+// dictionaryBytes is the size up to which texts get a dictionary.
 const dictionaryBytes = 1 << 20
 
 // chunk describes a column of a row group that was written.
@@ -37,7 +37,7 @@ type chunk struct {
 	compressed, uncompressed int64
 	dictionary               bool
 	values, nulls            int64
-	least, most              []byte // nil: not known
+	least, most              []byte // nil: unknown
 	plain, numbered          bool   // how its pages are encoded
 }
 
@@ -54,7 +54,7 @@ func (l *leaf) forget() {
 	l.pages, l.values, l.nulls, l.uncompressed, l.bounds = l.pages[:0], 0, 0, 0, bounds{}
 }
 
-// numbers is how many values the dictionary has.
+// numbers returns how many values the dictionary has.
 func (l *leaf) numbers() int {
 	if l.kind == frame.Text || l.kind == frame.JSON {
 		return l.known.values.Len()
@@ -62,7 +62,7 @@ func (l *leaf) numbers() int {
 	return len(l.met.values)
 }
 
-// dictionary gives the values of the dictionary as its page has them.
+// dictionary returns the values of the dictionary in the form of its page.
 func (l *leaf) dictionary(b []byte) []byte {
 	switch l.kind {
 	case frame.Text, frame.JSON:
@@ -89,7 +89,7 @@ func appendFloat(b []byte, f float64) []byte {
 	return binary.LittleEndian.AppendUint64(b, math.Float64bits(f))
 }
 
-// bounds are the least and the greatest of integers.
+// bounds are the least and the greatest of some integers.
 type bounds struct {
 	some        bool
 	least, most int64
@@ -103,10 +103,10 @@ func (b *bounds) add(n int64) {
 	b.least, b.most = min(b.least, n), max(b.most, n)
 }
 
-// statisticsBytes is how long a text may be that stands in statistics.
+// statisticsBytes is the maximum length of a text in statistics.
 const statisticsBytes = 64
 
-// extremes are the least and the greatest value, as statistics have them.
+// extremes returns the least and the greatest value, in the form of statistics.
 func (l *leaf) extremes() (least, most []byte) {
 	switch l.kind {
 	case frame.Text:
@@ -147,7 +147,8 @@ func (l *leaf) extremes() (least, most []byte) {
 	return nil, nil
 }
 
-// decimal is a number with its digits behind the point in its last four bits.
+// decimal is a number, with the count of its decimal places in the last four
+// bits.
 type decimal int64
 
 func decimalOf(units int64, digits uint8) decimal { return decimal(units<<4 | int64(digits)) }
@@ -155,7 +156,7 @@ func decimalOf(units int64, digits uint8) decimal { return decimal(units<<4 | in
 func (d decimal) units() int64   { return int64(d >> 4) }
 func (d decimal) float() float64 { return frame.Float(d.units(), uint8(d&15)) }
 
-// numbers are those that were met, numbered as they came.
+// numbers holds the numbers seen so far, numbered in order of appearance.
 type numbers struct {
 	values []decimal
 	slots  []uint32 // number plus 1 by hash, open addressing

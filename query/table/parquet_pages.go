@@ -7,7 +7,7 @@ import (
 	"preismon/query/frame"
 )
 
-// Numbers of the format.
+// Numbers defined by the format.
 const (
 	dataPage       = 0
 	dictionaryPage = 2
@@ -17,13 +17,13 @@ const (
 	encodingNumbered = 8
 )
 
-// page is a page as it is written, with its header.
+// page is a page as written, with its header.
 type page struct {
 	bytes []byte
 	size  int64 // uncompressed, with its header
 }
 
-// page compresses a page. What it gives is good until the next one.
+// page compresses a page. The result is valid until the next call.
 func (p *groups) page(kind int32, plain []byte, values int, encoding int32) page {
 	p.plain = plain
 	p.squeezed = p.compress.EncodeAll(plain, p.squeezed[:0])
@@ -51,27 +51,27 @@ func (p *groups) page(kind int32, plain []byte, values int, encoding int32) page
 	return page{p.packed, size}
 }
 
-// part is a part of a batch that goes to the leaves of a column.
+// part is the part of a batch that goes to the leaves of a column.
 type part struct {
 	path   []step // from a column of the batch to that of the part
 	rows   int
-	listed bool    // it is of elements of lists
+	listed bool    // it consists of elements of lists
 	digits []uint8 // of the amount that an integer repeats
 }
 
-// step is a column, and what a batch has of it.
+// step is a column and its vector in a batch.
 type step struct {
 	column *frame.Column
 	vector *frame.Vector
 }
 
-// within is the part of a member, or of the elements of lists.
+// within returns the part of a member, or of the elements of lists.
 func (of part) within(c *frame.Column, v *frame.Vector) part {
 	of.path = append(of.path[:len(of.path):len(of.path)], step{c, v})
 	return of
 }
 
-// put writes a column and gives the leaves that follow its own.
+// put writes a column and returns the leaves after its own.
 func (p *groups) put(leaves []*leaf, of part) []*leaf {
 	c, v := of.path[len(of.path)-1].column, of.path[len(of.path)-1].vector
 	switch c.Kind {
@@ -99,7 +99,7 @@ func (p *groups) put(leaves []*leaf, of part) []*leaf {
 	return leaves[1:]
 }
 
-// pairs tells whether a leaf repeats the amounts of the one before it.
+// pairs reports whether the next leaf repeats the amounts of l.
 func (l *leaf) pairs(next *leaf) bool {
 	name := next.path[len(next.path)-1]
 	switch l.kind {
@@ -109,7 +109,7 @@ func (l *leaf) pairs(next *leaf) bool {
 	return false
 }
 
-// countedKey tells numbers of dictionary values apart, and sharedKey pages.
+// countedKey identifies numbers of dictionary values, and sharedKey pages.
 type countedKey struct {
 	values any
 	met    *numbers
@@ -125,7 +125,7 @@ type sharedKey struct {
 func (p *groups) write(l *leaf, of part) {
 	c, v := of.path[len(of.path)-1].column, of.path[len(of.path)-1].vector
 	plain, count := p.plain[:0], of.rows
-	deep := of.listed || l.definition > 1 // a bit does not tell how much of it is there
+	deep := of.listed || l.definition > 1 // a single bit does not show how much of its path is present
 	var valid frame.Bits
 	there := 0
 	if !deep {
@@ -199,7 +199,8 @@ func present(valid frame.Bits, n int) int {
 	return valid.Count(n)
 }
 
-// appendBits writes levels of 0 and 1: the bits lie as Parquet has them.
+// appendBits writes levels of 0 and 1: the bits are already in the order of
+// Parquet.
 func appendBits(b []byte, valid frame.Bits, n int) []byte {
 	at := len(b)
 	b = append(b, 0, 0, 0, 0)
@@ -214,7 +215,7 @@ func appendBits(b []byte, valid frame.Bits, n int) []byte {
 	return b
 }
 
-// appendFlags writes the booleans that are there, a bit each.
+// appendFlags writes the booleans that are present, one bit each.
 func appendFlags(b []byte, v *frame.Vector, valid frame.Bits, n int) []byte {
 	var word byte
 	held := 0

@@ -2,11 +2,12 @@ package table
 
 import "encoding/binary"
 
-// thrift writes structures in the compact protocol of Apache Thrift, in which
-// Parquet describes itself. Fields come in the order of their numbers.
+// thrift writes structures in the compact protocol of Apache Thrift, which
+// Parquet uses for its metadata. Fields must be written in the order of their
+// numbers.
 type thrift struct {
 	buf  []byte
-	last []byte // the field before, of each structure that is open
+	last []byte // the previous field of each open structure
 }
 
 // The types of the compact protocol.
@@ -27,7 +28,7 @@ func (t *thrift) field(id, kind byte) {
 	*last = id
 }
 
-// begin begins a structure that is no field: the whole, or an element.
+// begin begins a structure that is not a field: the whole, or an element.
 func (t *thrift) begin() { t.last = append(t.last, 0) }
 
 func (t *thrift) end() {
@@ -71,7 +72,7 @@ func (t *thrift) bytes(v []byte) {
 	t.buf = append(t.buf, v...)
 }
 
-// list writes the head of a field that is a list; its elements follow.
+// list writes the header of a field that is a list; its elements follow.
 func (t *thrift) list(id, kind byte, n int) {
 	t.field(id, thriftList)
 	if n < 15 {

@@ -1,13 +1,14 @@
-// Package clientdoc fetches the metadata documents of OAuth clients whose id
-// is the URL of their document (draft-ietf-oauth-client-id-metadata-document,
-// MCP authorization 2026-07-28). The authorization server uses it to learn
-// who asks and where answers may go.
+// Package clientdoc fetches the metadata documents of OAuth clients whose id is
+// the URL of their document (draft-ietf-oauth-client-id-metadata-document, MCP
+// authorization 2026-07-28). The authorization server uses it to learn which
+// client sent a request and where answers may go.
 //
-// The URL comes from anybody, so a fetch reaches public addresses only: each
-// address is checked when it is dialled, after the name was resolved and
-// without resolving it again; no redirect is followed, no proxy used, little
-// read, nothing else of the document fetched. What it gives is what a host
-// says of its own client; whether to trust that host is for a person to say.
+// Anyone can supply the URL, so a fetch reaches only public addresses: each
+// address is checked when it is dialled, after the name has been resolved and
+// without resolving it again; redirects are not followed, no proxy is used,
+// little is read, and nothing that the document refers to is fetched. The
+// result is what a host says about its own client; whether to trust that host
+// is up to a person.
 package clientdoc
 
 import (
@@ -19,45 +20,48 @@ import (
 	"preismon/contracts"
 )
 
-// Document is what a client says of itself.
+// Document is what a client says about itself.
 type Document struct {
 	ClientID string // the URL, byte for byte
-	Host     string // of the URL: who vouches for all else
-	Name     string // at most MaxNameRunes, fit to be shown, never empty
-	// RedirectURIs are each valid, in the document's order, at least one.
+	Host     string // the host of the URL, which vouches for everything else
+	Name     string // at most MaxNameRunes, fit for display, never empty
+	// RedirectURIs are all valid, in the document's order; there is at least
+	// one.
 	RedirectURIs []string
 }
 
 // MaxNameRunes bounds the name of a client.
 const MaxNameRunes = 60
 
-// Config says how much a fetch may take, and of whom.
+// Config limits what a fetch may use, and whom it may reach.
 type Config struct {
-	// Timeout bounds a fetch with all that belongs to it; MaxBytes its body.
+	// Timeout bounds a whole fetch, MaxBytes its body.
 	Timeout  time.Duration
 	MaxBytes int64
 	// A document is kept as long as its Cache-Control says, from MinAge to
-	// MaxAge; MinAge when it says nothing.
+	// MaxAge; for MinAge if it says nothing.
 	MinAge, MaxAge time.Duration
-	// RefusedFor is how long a failure is remembered. The draft (section
-	// 5.2) wants no error kept; this short memory keeps a client that is
-	// asked for again and again from making us knock each time.
+	// RefusedFor is how long a failure is remembered. The draft (section 5.2)
+	// wants no error to be kept; this short memory prevents a client that is
+	// requested over and over from making us fetch each time.
 	RefusedFor time.Duration
-	// Entries bounds what is remembered; the least used goes first.
+	// Entries bounds what is remembered; the least recently used entries are
+	// dropped first.
 	Entries int
 	// AtOnce bounds the fetches that run at the same time.
 	AtOnce int
 	// PerMinute bounds the fetches from one registrable domain.
 	PerMinute int
-	// Ports are those that a client id may name or imply.
+	// Ports are the ports that a client id may name or imply.
 	Ports []uint16
-	// Schemes are those of redirect URIs beside https and domains in reverse.
+	// Schemes are allowed in redirect URIs in addition to https and reversed
+	// domain names.
 	Schemes []string
 }
 
-// Defaults are the limits of the MCP specification and of our own. Port 443
-// alone, written out or not: the draft allows others, but a port is how a
-// fetch is pointed at services that are no web server.
+// Defaults returns the limits of the MCP specification and our own. Only port
+// 443 is allowed, written out or not: the draft allows others, but with a port
+// a fetch could be directed at services that are not web servers.
 func Defaults() Config {
 	return Config{
 		Timeout: 3 * time.Second, MaxBytes: 5 << 10,
@@ -67,7 +71,7 @@ func Defaults() Config {
 	}
 }
 
-// Validate names every fault of the configuration.
+// Validate reports every fault of the configuration.
 func (c Config) Validate() error {
 	var f contracts.Faults
 	f.Check(c.Timeout > 0, "timeout: not positive")
@@ -85,15 +89,17 @@ func (c Config) Validate() error {
 	return f.Err()
 }
 
-// Deps are what a Fetcher works with. The zero value is the one for use;
+// Deps are the dependencies of a Fetcher. The zero value is for production;
 // tests replace parts of it.
 type Deps struct {
-	// Control sees each address before it is connected to and refuses it by
-	// an error. Nil: only public addresses, on the ports of the Config.
+	// Control is called with each address before it is connected to, and
+	// refuses it by returning an error. Nil: only public addresses, on the
+	// ports of the Config.
 	Control func(network, address string, c syscall.RawConn) error
 	// Resolver resolves hosts. Nil: the system's.
 	Resolver *net.Resolver
-	// Roots are the authorities that servers are trusted by. Nil: the system's.
+	// Roots are the certificate authorities trusted for servers. Nil: the
+	// system's.
 	Roots *x509.CertPool
 	// Now is the clock. Nil: the system's.
 	Now func() time.Time

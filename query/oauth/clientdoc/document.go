@@ -12,15 +12,15 @@ import (
 	"preismon/contracts/plaintext"
 )
 
-// CodeInvalidClient is the code of a client id or document that is wrong.
+// CodeInvalidClient is the code for a wrong client id or document.
 const CodeInvalidClient = "invalid_client"
 
 func refuse(format string, args ...any) *fault.Error {
 	return fault.New(fault.Invalid, CodeInvalidClient, format, args...)
 }
 
-// parseDocument reads the metadata of a client (RFC 7591, section 2, with
-// section 4 of the draft) and checks that it is that of a public client.
+// parseDocument parses the metadata of a client (RFC 7591, section 2, with
+// section 4 of the draft) and checks that it describes a public client.
 func parseDocument(body []byte, id, host string, schemes []string) (Document, error) {
 	if !utf8.Valid(body) || unique(body) != nil {
 		return Document{}, refuse("The client's metadata document is not JSON, or names a member twice.")
@@ -76,8 +76,8 @@ func parseDocument(body []byte, id, host string, schemes []string) (Document, er
 
 var errTwice = errors.New("a member twice")
 
-// unique refuses what is not one JSON value, and objects with a name twice:
-// readers differ in which of the two they take.
+// unique refuses anything but one JSON value, and objects that contain a name
+// twice: readers differ in which of the two they use.
 func unique(body []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(body))
 	if err := uniqueValue(dec); err != nil {
@@ -119,6 +119,6 @@ func uniqueValue(dec *json.Decoder) error {
 	default:
 		return nil
 	}
-	_, err = dec.Token() // the closing one
+	_, err = dec.Token() // the closing bracket
 	return err
 }

@@ -22,7 +22,7 @@ import (
 	"preismon/contracts/fault"
 )
 
-// Fetcher fetches documents and remembers them. It is safe for use at once.
+// Fetcher fetches documents and remembers them. It is safe for concurrent use.
 type Fetcher struct {
 	cfg    Config
 	now    func() time.Time
@@ -35,7 +35,7 @@ type Fetcher struct {
 	asked *recent[window]
 }
 
-// answer is what came of a fetch.
+// answer is the result of a fetch.
 type answer struct {
 	doc   Document
 	err   error
@@ -50,7 +50,7 @@ type window struct {
 
 const windowLength = time.Minute
 
-// New makes a Fetcher.
+// New returns a Fetcher.
 func New(cfg Config, deps Deps) (*Fetcher, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -61,15 +61,15 @@ func New(cfg Config, deps Deps) (*Fetcher, error) {
 	if deps.Now == nil {
 		deps.Now = time.Now
 	}
-	// Control runs after the name is resolved, on the very address that is
-	// connected to: no second look-up can turn it into another.
+	// Control runs after the name has been resolved, on the very address that
+	// is connected to: a second look-up cannot change it.
 	dialer := &net.Dialer{Control: deps.Control, Resolver: deps.Resolver}
 	return &Fetcher{
 		cfg: cfg,
 		now: deps.Now,
 		client: &http.Client{
 			Transport: &http.Transport{
-				Proxy:                  nil, // of the environment: it would dial for us, unchecked
+				Proxy:                  nil, // not that of the environment: it would dial for us, unchecked
 				DialContext:            dialer.DialContext,
 				TLSClientConfig:        &tls.Config{RootCAs: deps.Roots, MinVersion: tls.VersionTLS12},
 				DisableKeepAlives:      true,
@@ -84,11 +84,11 @@ func New(cfg Config, deps Deps) (*Fetcher, error) {
 	}, nil
 }
 
-// Fetch gives the document of a client id. An id or a document that is wrong
-// is an Invalid fault of code CodeInvalidClient; a host that cannot be
-// reached or may not be reached, an Unavailable one, the same for both; a
-// domain asked too often, RateLimited. Fetches of one id are one fetch, and a
-// caller who leaves does not end it for the others.
+// Fetch returns the document of a client id. A wrong id or document is an
+// Invalid fault with code CodeInvalidClient; a host that cannot or must not be
+// reached is an Unavailable one, the same in both cases; a domain that was
+// fetched from too often is RateLimited. Concurrent fetches of one id are a
+// single fetch, and a caller that leaves does not end it for the others.
 func (f *Fetcher) Fetch(ctx context.Context, clientID string) (Document, error) {
 	u, err := parseID(clientID, f.cfg.Ports)
 	if err != nil {
@@ -97,7 +97,7 @@ func (f *Fetcher) Fetch(ctx context.Context, clientID string) (Document, error) 
 	known, ok := f.remembered(clientID)
 	if !ok {
 		joined := f.flight.DoChan(clientID, func() (any, error) {
-			if a, ok := f.remembered(clientID); ok { // another flight has just landed
+			if a, ok := f.remembered(clientID); ok { // another fetch has just ended
 				return a, nil
 			}
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.cfg.Timeout)
@@ -122,8 +122,8 @@ func (f *Fetcher) remembered(clientID string) (answer, bool) {
 	return a, ok && f.now().Before(a.until)
 }
 
-// fetch gets a document and remembers what came of it. What our own limits
-// refused is not remembered.
+// fetch fetches a document and remembers the result. Refusals by our own limits
+// are not remembered.
 func (f *Fetcher) fetch(ctx context.Context, u *url.URL, clientID string) answer {
 	if err := f.count(u.Hostname()); err != nil {
 		return answer{err: err}
@@ -146,8 +146,8 @@ func (f *Fetcher) fetch(ctx context.Context, u *url.URL, clientID string) answer
 	return a
 }
 
-// count takes one of the fetches that a domain has this minute. The hosts of
-// one domain count together: its owner makes as many as they like.
+// count uses up one of the fetches that a domain has per minute. The hosts of
+// one domain count together, because its owner can create as many as they like.
 func (f *Fetcher) count(host string) error {
 	domain, err := publicsuffix.EffectiveTLDPlusOne(host)
 	if err != nil {
@@ -174,7 +174,7 @@ func (f *Fetcher) unavailable(err error) error {
 	return &fault.Error{Kind: fault.Unavailable, Msg: "The client's metadata document cannot be fetched at the moment.", RetryAfter: f.cfg.RefusedFor, Err: err}
 }
 
-// get asks the host once and tells how long the document may be kept.
+// get requests the document once and returns how long it may be kept.
 func (f *Fetcher) get(ctx context.Context, u *url.URL, clientID string) (Document, time.Duration, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, clientID, http.NoBody)
 	if err != nil {
@@ -196,7 +196,7 @@ func (f *Fetcher) get(ctx context.Context, u *url.URL, clientID string) (Documen
 		return Document{}, 0, refuse("The client's metadata document is not sent as application/json.")
 	}
 	body, err := io.ReadAll(io.LimitReader(res.Body, f.cfg.MaxBytes+1))
-	if err = cmp.Or(err, ctx.Err()); err != nil { // the end of a connection that we cut can look like that of the body
+	if err = cmp.Or(err, ctx.Err()); err != nil { // a connection that we cut can look like the end of the body
 		return Document{}, 0, f.unavailable(err)
 	}
 	if int64(len(body)) > f.cfg.MaxBytes {

@@ -12,13 +12,13 @@ import (
 // MaxIDBytes bounds a client id.
 const MaxIDBytes = 2000
 
-// publicHost is a name with a dot whose last label is no number: what no
-// reader takes for an address.
+// publicHost matches a name with a dot whose last label begins with a letter:
+// no reader takes it for an address.
 var publicHost = regexp.MustCompile(`^([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z]([a-z0-9-]*[a-z0-9])?$`)
 
-// parseID takes a client id apart if it is the URL of a document (section 3
-// of the draft): https, a host that is a lower-case name, one of the ports, a
-// path other than "/", and no user, fragment, dot segment or escape of one.
+// parseID parses a client id, which must be the URL of a document (section 3 of
+// the draft): https, a host that is a lower-case name, one of the ports, a path
+// other than "/", and no user, fragment, or dot segment, escaped or not.
 func parseID(id string, ports []uint16) (*url.URL, error) {
 	switch {
 	case len(id) > MaxIDBytes:

@@ -8,10 +8,11 @@ import (
 	"time"
 )
 
-// recent remembers at most max values by key and forgets the least used.
+// recent remembers at most max values by key and forgets the least recently
+// used.
 type recent[V any] struct {
 	max   int
-	order *list.List // of pair[V], the last used in front
+	order *list.List // of pair[V], the most recently used in front
 	by    map[string]*list.Element
 }
 
@@ -47,7 +48,7 @@ func (r *recent[V]) put(key string, value V) {
 	}
 }
 
-// keep tells how long an answer may be kept: the max-age of its Cache-Control
+// keep returns how long an answer may be kept: the max-age of its Cache-Control
 // less its Age (RFC 9111, section 4.2), within the bounds of the Config.
 func (c Config) keep(h http.Header) time.Duration {
 	age := time.Duration(0)
@@ -63,7 +64,7 @@ func (c Config) keep(h http.Header) time.Duration {
 	return min(max(age-seconds(h.Get("Age")), c.MinAge), c.MaxAge)
 }
 
-// seconds reads a count of seconds; 0 for what is none, a year at most.
+// seconds parses a number of seconds: 0 if it is not a number, at most a year.
 func seconds(s string) time.Duration {
 	const most = 365 * 24 * 3600
 	n, err := strconv.ParseUint(s, 10, 64)

@@ -14,28 +14,30 @@ import (
 // MaxRedirectBytes bounds a redirect URI.
 const MaxRedirectBytes = 2000
 
-// privateScheme is a private-use scheme in the form of RFC 8252, section 7.1:
-// a domain name in reverse, so with a dot.
+// privateScheme is a private-use scheme in the form of RFC 8252, section 7.1: a
+// reversed domain name, which therefore contains a dot.
 var privateScheme = regexp.MustCompile(`^[a-z][a-z0-9-]*(\.[a-z0-9-]+)+$`)
 
-// schemeName is any scheme (RFC 3986, section 3.1), in lower case.
+// schemeName matches any scheme (RFC 3986, section 3.1), in lower case.
 var schemeName = regexp.MustCompile(`^[a-z][a-z0-9+.-]*$`)
 
-// webSchemes are those that a browser opens by itself. No program has them.
+// webSchemes are schemes that a browser opens by itself, so no program has
+// them.
 var webSchemes = []string{"about", "blob", "data", "file", "filesystem", "ftp", "http", "https", "javascript", "mailto", "vbscript", "view-source", "ws", "wss"}
 
-// ValidScheme tells whether a scheme can be one of a program, as a Config
-// names them.
+// ValidScheme reports whether a scheme can belong to a program, as the schemes
+// of a Config do.
 func ValidScheme(name string) bool {
 	return schemeName.MatchString(name) && !slices.Contains(webSchemes, name)
 }
 
-// ValidRedirect tells whether answers may be sent to a URI that a client
-// names: https to any host; http to 127.0.0.1, [::1] and localhost, on any
-// port; a private-use scheme that is a domain in reverse, followed by a path
-// (RFC 8252, section 7), or one of schemes, which are of programs that have no
-// such domain: another program on the same computer may claim them too, but
-// the code is of no use to it without the verifier (RFC 7636). It is absolute, at most MaxRedirectBytes of
+// ValidRedirect returns why answers must not be sent to a URI that a client
+// names; nil: they may. Allowed are https to any host; http to 127.0.0.1, [::1]
+// and localhost, on any port; and, followed by a path, a private-use scheme
+// that is a reversed domain name (RFC 8252, section 7) or one of schemes, which
+// belong to programs without such a domain. Another program on the same
+// computer may claim those as well, but the code is of no use to it without the
+// verifier (RFC 7636). The URI must be absolute, at most MaxRedirectBytes of
 // printable ASCII, without fragment, user, wildcard, backslash, control
 // character and dot segment, escaped or not. The error does not repeat it.
 func ValidRedirect(uri string, schemes []string) error {
@@ -75,7 +77,7 @@ func ValidRedirect(uri string, schemes []string) error {
 	return dotless(path)
 }
 
-// Loopback tells whether a URL leads to the computer on which it is opened
+// Loopback reports whether a URL leads to the computer on which it is opened
 // (RFC 8252, section 7.3, and the name localhost, which clients use).
 func Loopback(u *url.URL) bool {
 	switch u.Hostname() {
@@ -85,8 +87,8 @@ func Loopback(u *url.URL) bool {
 	return false
 }
 
-// plainURI refuses bytes that no URI has, and those that make one mean
-// something else to another reader.
+// plainURI refuses bytes that no URI contains, and those that give it a
+// different meaning for another reader.
 func plainURI(uri string) error {
 	for i := range len(uri) {
 		switch c := uri[i]; {
@@ -109,8 +111,8 @@ func plainURI(uri string) error {
 	return nil
 }
 
-// authority splits what follows the scheme's colon into the part between
-// "//" and the path, and the path. The query is dropped.
+// authority splits what follows the scheme's colon into the authority, which is
+// between "//" and the path, and the path. The query is dropped.
 func authority(rest string) (authority, path string, slashed bool) {
 	rest, _, _ = strings.Cut(rest, "?")
 	after, slashed := strings.CutPrefix(rest, "//")
@@ -126,7 +128,7 @@ func authority(rest string) (authority, path string, slashed bool) {
 
 var hostName = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?(\.[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?)*$`)
 
-// validHost takes host or host:port, where the host is a name or an address,
+// validHost accepts host or host:port, where the host is a name or an address,
 // without user and escapes.
 func validHost(authority string) error {
 	host, port := authority, ""
@@ -148,7 +150,8 @@ func validHost(authority string) error {
 	return nil
 }
 
-// dotless refuses "." and ".." as segments, however often they are escaped.
+// dotless refuses "." and ".." as segments, no matter how often they are
+// escaped.
 func dotless(path string) error {
 	for range 4 {
 		for segment := range strings.FieldsFuncSeq(path, func(r rune) bool { return r == '/' || r == '\\' || r == ';' }) {

@@ -9,7 +9,7 @@ import (
 	"preismon/contracts/plaintext"
 )
 
-// maxShown bounds, in runes, each text of a stranger.
+// maxShown is the maximum length, in runes, of each text from a stranger.
 const maxShown = 60
 
 // Consent asks whether a client may have access.
@@ -17,17 +17,17 @@ type Consent struct {
 	Form
 	ClientName string
 	// ClientHost is the host that published the client's metadata document.
-	// Empty: the client registered itself, and nobody vouches for its name.
+	// Empty: the client registered itself, and no one vouches for its name.
 	ClientHost string
-	// RedirectURI is where the answer goes. It was found valid before.
+	// RedirectURI is where the answer goes. It must have been validated.
 	RedirectURI string
-	// Account is the login of who is logged in.
+	// Account is the login of the person who is logged in.
 	Account string
-	// Scopes are what is granted, each one of "mcp" and "offline_access".
+	// Scopes are what is granted, each "mcp" or "offline_access".
 	Scopes []string
 }
 
-// redirectKind is the sort of place that an answer goes to.
+// redirectKind is the kind of place that an answer goes to.
 type redirectKind struct{ Loopback, App bool }
 
 func (c Consent) view(t *texts) (view, error) {
@@ -62,8 +62,8 @@ func (c Consent) view(t *texts) (view, error) {
 	}{c.Form, kind, plaintext.Clean(c.ClientName, maxShown), host(c.ClientHost), host(target), plaintext.Clean(c.Account, maxShown), scopes}}, nil
 }
 
-// host makes a host fit to be shown. One that is too long loses its front:
-// its end says whose it is.
+// host makes a host fit for display. If it is too long, its beginning is cut
+// off, because its end shows whose it is.
 func host(s string) string {
 	s = plaintext.Clean(s, len(s))
 	for n := utf8.RuneCountInString(s); n > maxShown; n-- {

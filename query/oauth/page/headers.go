@@ -5,11 +5,12 @@ import (
 	"net/url"
 )
 
-// setHeaders makes a page one that runs nothing, loads nothing but our style
-// sheet, is shown in no frame, stored nowhere and known to no other site. Its own site
-// must see where a form came from, for browsers that say so in Origin alone.
-// There is no Cross-Origin-Opener-Policy: a client that opens the login in a
-// window of its own would lose that window, and an opener can read nothing.
+// setHeaders makes sure that a page runs nothing, loads nothing but our style
+// sheet, is shown in no frame, stored nowhere and not revealed to other sites.
+// Our own site must see where a form came from, for browsers that send nothing
+// but Origin. There is no Cross-Origin-Opener-Policy: a client that opens the
+// login in a window of its own would lose that window, and an opener cannot
+// read anything.
 func setHeaders(h http.Header, formAction string) {
 	policy := "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'"
 	if formAction != "" {
@@ -22,18 +23,18 @@ func setHeaders(h http.Header, formAction string) {
 	h.Set("Cache-Control", "no-store")
 }
 
-// answerPolicy gives the form-action for a form whose answer is a redirect to
-// the client. Chromium and Safari hold every redirect that follows a form
-// against it, those of the client's own server too:
+// answerPolicy returns the form-action for a form whose answer is a redirect to
+// the client. Chromium and Safari apply it to every redirect that follows a
+// form, including those of the client's own server:
 //
 //   - A client on this computer: its address, and https, because such clients
-//     like to send the browser on to a page of theirs. A policy cannot name
+//     often send the browser on to one of their web pages. A policy cannot name
 //     [::1], so http as a whole stands for it (and includes https).
 //   - A private-use scheme: the scheme.
 //   - A web client: none at all. Its server may send the browser on to any
-//     scheme (claude.ai does, to its desktop program), and no source stands
-//     for all of them. The form holds nothing that the page's own session
-//     does not guard, and there is no script that could change it.
+//     scheme (claude.ai does, to its desktop program), and no source covers all
+//     of them. The form holds nothing that the page's own session does not
+//     guard, and there is no script that could change it.
 func answerPolicy(u *url.URL) string {
 	switch {
 	case u.Scheme == "https":

@@ -6,8 +6,8 @@ import (
 	"preismon/query/look"
 )
 
-// spoken are the texts of the pages, by language.
+// spoken holds the texts of the pages, by language.
 var spoken = map[string]*texts{"en": &english, "de": &german}
 
-// textsFor gives the texts in the language that a browser likes best.
+// textsFor returns the texts in the language that a browser prefers.
 func textsFor(r *http.Request) *texts { return spoken[look.SpokenBy(r)] }

@@ -7,7 +7,7 @@ import (
 	"preismon/contracts/plaintext"
 )
 
-// Refusal says why a login did not work.
+// Refusal is the reason why a login failed.
 type Refusal string
 
 const (
@@ -17,16 +17,16 @@ const (
 	LoginUnavailable Refusal = "unavailable"
 )
 
-// Login asks for login and password. Its policy lets the form go to this
-// service only, redirects of the answer included: answer it by a page or a
-// redirect of this service, never by one to a client.
+// Login asks for login and password. Its policy lets the form go only to this
+// service, including redirects of the answer: answer the form with a page or
+// with a redirect of this service, never with a redirect to a client.
 type Login struct {
 	Form
-	ClientName string // who asks; empty: not said
-	// LoginIdentifier is what was typed before, to be typed once.
+	ClientName string // the client that requests access; empty: not named
+	// LoginIdentifier is what was typed before, so that it is typed only once.
 	LoginIdentifier string
 	Refused         Refusal
-	Wait            time.Duration // of TooManyAttempts
+	Wait            time.Duration // for TooManyAttempts
 }
 
 func (l Login) view(t *texts) (view, error) {

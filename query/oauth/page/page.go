@@ -1,12 +1,12 @@
-// Package page renders what a person sees while a program is connected: the
-// login, the question whether it may have access, and the pages of problems.
-// The authorization server uses it; which page is due, and what a form that
-// comes back means, is decided there.
+// Package page renders what a person sees while a program is being connected:
+// the login, the question whether it may have access, and the pages for
+// problems. The authorization server uses it, and decides which page is due and
+// what a submitted form means.
 //
 // It renders HTML and a style sheet and nothing else: no script, no font, no
-// image, in German or English as the browser asks. What strangers chose, the
-// names and hosts of clients, is made fit to be shown here, whatever the
-// caller did before.
+// image, in German or English as the browser prefers. Text that strangers
+// chose, such as the names and hosts of clients, is made fit for display here,
+// whatever the caller has done before.
 package page
 
 import (
@@ -18,7 +18,7 @@ import (
 	"strconv"
 )
 
-// Names of the fields that forms send, and the values of Decision.
+// Names of the fields in forms, and the values of FieldDecision.
 const (
 	FieldTransaction = "transaction"
 	FieldLogin       = "loginIdentifier"
@@ -30,8 +30,8 @@ const (
 	SwitchAccount = "switch"
 )
 
-// Form is where a page's form is sent, by POST, and what it sends along
-// unseen: a value of the caller that means nothing here.
+// Form is where a page's form is sent, by POST, and a hidden value that is sent
+// with it: the value belongs to the caller and means nothing here.
 type Form struct {
 	Action      string // a path of this service
 	Transaction string
@@ -39,11 +39,11 @@ type Form struct {
 
 // Page is one of Login, Consent and Problem.
 type Page interface {
-	// view gives what the page's template shows.
+	// view returns what the page's template shows.
 	view(texts *texts) (view, error)
 }
 
-// view is what a template is filled with.
+// view is the data that a template is filled with.
 type view struct {
 	template string
 	title    string
@@ -57,8 +57,9 @@ var templateFiles embed.FS
 
 var templates = template.Must(template.ParseFS(templateFiles, "templates/*.html"))
 
-// Render answers a request by a page, with all headers that it needs. When it
-// fails, nothing was written: the page says something that it cannot show.
+// Render answers a request with a page, including all headers that it needs. If
+// it fails, nothing has been written: the page contains something that cannot
+// be shown.
 func Render(w http.ResponseWriter, r *http.Request, status int, p Page) error {
 	texts := textsFor(r)
 	v, err := p.view(texts)
@@ -76,6 +77,6 @@ func Render(w http.ResponseWriter, r *http.Request, status int, p Page) error {
 	w.Header().Add("Vary", "Accept-Language")
 	w.Header().Set("Content-Length", strconv.Itoa(b.Len()))
 	w.WriteHeader(status)
-	_, _ = w.Write(b.Bytes()) // the browser has gone
+	_, _ = w.Write(b.Bytes()) // an error: the browser has gone
 	return nil
 }

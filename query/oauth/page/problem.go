@@ -7,30 +7,30 @@ import (
 	"preismon/contracts/plaintext"
 )
 
-// Reason says why there is nothing to ask and nowhere to send the browser.
+// Reason is why there is nothing to ask and nowhere to send the browser.
 type Reason string
 
 const (
 	Expired           Reason = "expired"            // the transaction is older than 10 minutes, or was ended
 	UnknownClient     Reason = "unknown client"     // no such client id
 	BadRedirect       Reason = "bad redirect"       // not one of the client's
-	BadRequest        Reason = "bad request"        // not to be understood
-	ClientUnreachable Reason = "client unreachable" // its metadata document cannot be had, or is wrong
-	OtherBrowser      Reason = "other browser"      // its cookie is missing or another's
+	BadRequest        Reason = "bad request"        // cannot be understood
+	ClientUnreachable Reason = "client unreachable" // its metadata document cannot be fetched, or is wrong
+	OtherBrowser      Reason = "other browser"      // its cookie is missing or belongs to another browser
 	TooManyRequests   Reason = "too many requests"  // see Problem.Wait
 	Unavailable       Reason = "unavailable"        // see Problem.Wait
 	Internal          Reason = "internal"
 )
 
-// Problem says what is wrong and what to do about it.
+// Problem explains what is wrong and what to do about it.
 type Problem struct {
 	Reason Reason
-	Wait   time.Duration // of TooManyRequests and Unavailable; 0: not said
-	// For those who maintain the client or us; each may be empty.
+	Wait   time.Duration // for TooManyRequests and Unavailable; 0: unknown
+	// For the maintainers of the client or of this service; each may be empty.
 	Code, Detail, RequestID string
 }
 
-// maxDetail bounds, in runes, the detail of a problem.
+// maxDetail is the maximum length, in runes, of a problem's detail.
 const maxDetail = 300
 
 func (p Problem) view(t *texts) (view, error) {

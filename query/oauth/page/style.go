@@ -10,7 +10,7 @@ import (
 	"preismon/query/look"
 )
 
-// StylePath is where Style is to be served, by GET and HEAD.
+// StylePath is where Style must be served, for GET and HEAD.
 const StylePath = "/oauth/style.css"
 
 //go:embed style.css
@@ -21,14 +21,14 @@ var (
 	styleVersion = look.Version(style)
 )
 
-// styleLink leads from the page at a path to the style sheet. It is relative:
-// a proxy may have taken a path away, which the browser has to ask with.
+// styleLink returns the link from the page at a path to the style sheet. It is
+// relative: a proxy may have removed a path that the browser must send.
 func styleLink(path string) string {
 	return strings.Repeat("../", max(0, strings.Count(path, "/")-1)) + StylePath[1:] + "?v=" + styleVersion
 }
 
-// Style serves the style sheet of all pages. Pages ask for it by its version,
-// and what was asked for that way is kept for good.
+// Style serves the style sheet of all pages. Pages request it with its version,
+// and browsers may keep such an answer permanently.
 func Style() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()

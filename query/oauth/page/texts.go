@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// texts are all words of the pages in one language.
+// texts holds all words of the pages in one language.
 type texts struct {
-	Lang string // of the attribute lang and of Content-Language
+	Lang string // for the attribute lang and for Content-Language
 
 	LoginTitle, LoginLead  string
 	Login, Password        string
 	SignIn                 string
 	Error                  string // in front of the title of a page with an error
 	WrongCredentials       string
-	TooManyAttempts        string // takes a time
+	TooManyAttempts        string // with a placeholder for a time
 	LoginUnavailable       string
 	ConsentTitle           string
 	ConsentLead            string
@@ -33,20 +33,20 @@ type texts struct {
 	Allow, Deny            string
 	TechnicalDetails       string
 	Code, Detail, Request  string
-	TryAgainIn             string // takes a time
+	TryAgainIn             string // with a placeholder for a time
 	Problems               map[Reason]problem
 
 	second, seconds, minute, minutes string
 }
 
-// granted says what a scope allows: what it is, and what that means.
+// granted describes a scope: what it allows, and what that means.
 type granted struct{ Title, Explains string }
 
-// problem says what is wrong and what to do.
+// problem describes what is wrong and what to do.
 type problem struct{ Title, What, Do string }
 
-// wait puts a time into words: seconds up to two minutes, else minutes, never
-// less than it is.
+// wait returns a duration in words: in seconds up to two minutes, otherwise in
+// minutes, always rounded up.
 func (t *texts) wait(d time.Duration) string {
 	n, one, many := int64((d+time.Second-1)/time.Second), t.second, t.seconds
 	if n > 120 {

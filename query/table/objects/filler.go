@@ -6,7 +6,7 @@ import (
 	"preismon/query/frame"
 )
 
-// filler fills a column, and those within it, with values of JSON.
+// filler fills a column, and the columns within it, with JSON values.
 type filler struct {
 	*frame.Column
 	to      frame.Vector
@@ -43,7 +43,7 @@ func fillerOf(c *frame.Column, loose bool) *filler {
 	return f
 }
 
-// append adds a value; nothing is a value that is absent.
+// append adds a value; an empty one is absent.
 func (f *filler) append(value []byte) error {
 	if f.n%8 == 0 {
 		f.to.Valid = append(f.to.Valid, 0)
@@ -140,7 +140,7 @@ func (f *filler) flag(yes bool) {
 	}
 }
 
-// skip adds a value that is missing.
+// skip adds a missing value.
 func (f *filler) skip() {
 	if f.n%8 == 0 && len(f.to.Valid) <= f.n/8 {
 		f.to.Valid = append(f.to.Valid, 0)
@@ -165,7 +165,7 @@ func (f *filler) skip() {
 	}
 }
 
-// vector is the column so far.
+// vector returns the column filled so far.
 func (f *filler) vector() *frame.Vector {
 	v := &f.to
 	if !f.some {
@@ -188,7 +188,7 @@ func (f *filler) reset() {
 	}
 }
 
-// decimal reads a number without an exponent.
+// decimal parses a number without an exponent.
 func decimal(b []byte) (units int64, digits uint8, ok bool) {
 	var plain [24]byte
 	n, point := 0, false

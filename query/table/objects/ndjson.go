@@ -6,7 +6,8 @@ import (
 	"io"
 )
 
-// NDJSON writes each object on a line of its own, as it is.
+// NDJSON writes each object on its own line, unchanged unless it contains line
+// ends.
 func NDJSON(w io.Writer) Writer { return &lines{to: w} }
 
 type lines struct {
@@ -25,7 +26,7 @@ func (l *lines) Write(rows []byte) error {
 			return err
 		}
 		row := rows[:n]
-		if bytes.IndexByte(row, '\n') >= 0 { // never within a text
+		if bytes.IndexByte(row, '\n') >= 0 { // never within a string
 			var one bytes.Buffer
 			if err := json.Compact(&one, row); err != nil {
 				return err

@@ -1,6 +1,6 @@
-// Package objects takes JSON objects apart for tables: those of a server that a
-// client exports, and records that are not made of columns. Results of this
-// server never pass here.
+// Package objects splits JSON objects into the columns of tables: objects of a
+// server that a client exports, and records that do not come in columns.
+// Results of this server never pass through it.
 package objects
 
 import (
@@ -15,26 +15,26 @@ import (
 
 // Writer writes the rows of a table.
 type Writer interface {
-	// Write takes JSON objects, one after another, with a comma, a line end or
-	// nothing between them. Nothing of them is kept.
+	// Write accepts JSON objects, one after another, separated by a comma, a
+	// line end or nothing. Nothing of them is kept.
 	Write(objects []byte) error
-	// Flush writes the rows that are held, as far as the form allows: Parquet
+	// Flush writes the rows that are held, as far as the format allows: Parquet
 	// holds a row group.
 	Flush() error
-	// Close ends the table and says so.
+	// Close completes the table and marks its end.
 	Close() error
 }
 
-// A batch of rows ends with this many, or with about so many bytes of JSON.
+// A batch ends after this many rows, or after about this many bytes of JSON.
 const (
 	batchRows  = 8192
 	batchBytes = 4 << 20
 )
 
-// rows makes batches of JSON objects.
+// rows builds batches from JSON objects.
 type rows struct {
 	to      table.Writer
-	most    int // rows of a batch
+	most    int // maximum rows of a batch
 	shape   *shape
 	columns []*filler
 	batch   frame.Batch
@@ -42,8 +42,9 @@ type rows struct {
 	take    func() error
 }
 
-// rowsTo takes JSON objects apart for a table. A row with a field that is no
-// column, or without one that cannot be absent, is an error, unless loose.
+// rowsTo returns a Writer that splits JSON objects into the columns of a table.
+// A row with a field that has no column is an error, unless loose; a row
+// without a value that cannot be missing is always an error.
 func rowsTo(to table.Writer, columns []frame.Column, most int, loose bool) *rows {
 	r := &rows{to: to, most: most, shape: shapeOf(names(columns), loose)}
 	for i := range columns {
@@ -69,7 +70,7 @@ func (r *rows) add() error {
 	return nil
 }
 
-// hand hands on the rows that are held.
+// hand passes on the rows that are held.
 func (r *rows) hand() error {
 	if r.batch.Len == 0 {
 		return nil
@@ -103,8 +104,8 @@ func names(columns []frame.Column) (all []string) {
 
 const moneyEnd = "Money"
 
-// cellColumns are the columns of a table of CSV: money, and any other field
-// as what its JSON is.
+// cellColumns returns the columns of a CSV table: money, and every other field
+// as its JSON.
 func cellColumns(fields []string) (all []frame.Column) {
 	value := func(name string) frame.Column { return frame.Column{Name: name, Kind: frame.JSON, Nullable: true} }
 	for _, name := range fields {
@@ -117,39 +118,41 @@ func cellColumns(fields []string) (all []frame.Column) {
 	return all
 }
 
-// Batches writes objects with these columns to a table, so many at a time.
+// Batches writes objects with these columns to a table, in batches of up to
+// most rows.
 func Batches(to table.Writer, columns []frame.Column, most int) Writer {
 	return rowsTo(to, columns, most, false)
 }
 
-// Known writes of objects the fields that these columns are for, and leaves
-// others out: a newer server may send more.
+// Known writes only the fields of objects that have a column and ignores
+// others: a newer server may send more.
 func Known(to table.Writer, columns []frame.Column) Writer {
 	return rowsTo(to, columns, batchRows, true)
 }
 
-// CSV writes objects as package table has it, one column for each field that is
-// named; other fields are left out. It knows no field by name.
+// CSV writes objects in the form of table.CSV, with one column for each named
+// field; other fields are left out. It has no knowledge of particular fields.
 func CSV(w io.Writer, fields []string) Writer {
 	columns := cellColumns(fields)
 	return rowsTo(table.CSV(w, columns), columns, 1, true)
 }
 
 // Arrow writes objects with these columns as an Arrow stream. An object with a
-// field that is no column, or without one that cannot be absent, is an error.
+// field that has no column, or without a value that cannot be missing, is an
+// error.
 func Arrow(w io.Writer, columns []frame.Column) Writer {
 	return rowsTo(table.Arrow(w, columns, table.ArrowOptions{}), columns, batchRows, false)
 }
 
-// Parquet is Arrow as a Parquet file.
+// Parquet is like Arrow, but writes a Parquet file.
 func Parquet(w io.Writer, columns []frame.Column, sorted table.Sorting) Writer {
 	return rowsTo(table.Parquet(w, columns, sorted), columns, batchRows, false)
 }
 
-// missing is a row without a value that every row has.
+// missing is the error for a row without a value that every row must have.
 func missing(c *frame.Column) error { return fmt.Errorf("objects: a row without %s", c.Name) }
 
-// unfit is a value of another kind than its column.
+// unfit is the error for a value of another kind than its column.
 func unfit(c *frame.Column, value []byte) error {
 	return fmt.Errorf("objects: %s cannot be %.100q", c.Name, bytes.TrimSpace(value))
 }

@@ -8,13 +8,13 @@ import (
 	"unicode/utf8"
 )
 
-// The scanner takes apart JSON that was checked by whoever wrote it. It finds
-// where values begin and end; of malformed text it says so, or gives values
+// The scanner splits JSON that has already been checked by its sender. It finds
+// where values begin and end; for malformed text it returns an error, or values
 // that fit no column.
 
 var errJSON = errors.New("objects: malformed JSON")
 
-// space is how many bytes at the beginning of b are none of a value's.
+// space returns how many bytes at the beginning of b precede a value.
 func space(b []byte) (n int) {
 	for n < len(b) && (b[n] == ' ' || b[n] == '\n' || b[n] == '\r' || b[n] == '\t') {
 		n++
@@ -22,7 +22,7 @@ func space(b []byte) (n int) {
 	return n
 }
 
-// extent is the length of the value with which b begins.
+// extent returns the length of the value that b begins with.
 func extent(b []byte) (int, error) {
 	if len(b) == 0 {
 		return 0, errJSON
@@ -62,7 +62,7 @@ func extent(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// textExtent is the length of the string with which b begins.
+// textExtent returns the length of the string that b begins with.
 func textExtent(b []byte) (int, error) {
 	for i := 1; i < len(b); {
 		n := bytes.IndexByte(b[i:], '"')
@@ -81,8 +81,9 @@ func textExtent(b []byte) (int, error) {
 	return 0, errJSON
 }
 
-// items gives the values between the brackets of a list or, as pairs of a name
-// in quotes and a value, of an object. It gives what follows the bracket.
+// items passes the values between the brackets of a list to take, or those of
+// an object, as pairs of a quoted name and a value. It returns what follows the
+// closing bracket.
 func items(b []byte, take func(name, value []byte) error) (rest []byte, err error) {
 	object := len(b) > 0 && b[0] == '{'
 	if !object && (len(b) == 0 || b[0] != '[') {
@@ -132,8 +133,8 @@ func items(b []byte, take func(name, value []byte) error) (rest []byte, err erro
 	}
 }
 
-// unquote gives the text of a JSON string: a part of it, or what it appends to
-// room, which it gives back.
+// unquote returns the text of a JSON string: a part of quoted, or what it has
+// appended to room, which it also returns.
 func unquote(quoted, room []byte) (text, left []byte, err error) {
 	inside := quoted[1 : len(quoted)-1]
 	if bytes.IndexByte(inside, '\\') < 0 {
@@ -150,13 +151,13 @@ func unquote(quoted, room []byte) (text, left []byte, err error) {
 
 func isNull(value []byte) bool { return len(value) == 0 || value[0] == 'n' }
 
-// shape finds the members of objects that are alike by their names. Members
-// mostly come in the order of the columns.
+// shape finds the members of similar objects by their names. Members mostly
+// come in the order of the columns.
 type shape struct {
 	columns []string // in quotes
-	cells   [][]byte // the values of the object read last; nil: absent
+	cells   [][]byte // the values of the last object read; nil: absent
 	next    int
-	loose   bool // passes over other members
+	loose   bool // ignores other members
 	take    func(name, value []byte) error
 }
 
@@ -192,7 +193,7 @@ func (s *shape) find(name []byte) int {
 	return -1
 }
 
-// read takes the object with which b begins apart and gives what follows it.
+// read splits the object that b begins with and returns what follows it.
 func (s *shape) read(b []byte) (rest []byte, err error) {
 	clear(s.cells)
 	s.next = 0
@@ -202,8 +203,9 @@ func (s *shape) read(b []byte) (rest []byte, err error) {
 	return items(b, s.take)
 }
 
-// rows reads one object after another and has each taken from the cells. A byte
-// that is no UTF-8 is U+FFFD, as for encoding/json: none of the forms can hold it.
+// rows reads one object after another and calls take for each, with its values
+// in cells. A byte that is not UTF-8 becomes U+FFFD, as in encoding/json: none
+// of the formats can hold it.
 func (s *shape) rows(b []byte, take func() error) error {
 	if !utf8.Valid(b) {
 		b = []byte(string([]rune(string(b))))
@@ -228,7 +230,7 @@ func (s *shape) rows(b []byte, take func() error) error {
 	}
 }
 
-// compact gives JSON without space between its tokens.
+// compact returns JSON without space between its tokens.
 func compact(value []byte) ([]byte, error) {
 	if !bytes.ContainsAny(value, " \n\r\t") {
 		return value, nil

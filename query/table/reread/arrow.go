@@ -10,10 +10,10 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 )
 
-// endMark is how an Arrow stream ends.
+// endMark is what an Arrow stream ends with.
 var endMark = []byte{0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0}
 
-// Arrow reads a stream to its end mark; times are written in the zone.
+// Arrow reads a stream up to its end mark; times are written in the zone.
 func Arrow(stream []byte, zone *time.Location) ([]Record, error) {
 	if !bytes.HasSuffix(stream, endMark) {
 		return nil, fmt.Errorf("the stream has no end")
@@ -33,7 +33,8 @@ func Arrow(stream []byte, zone *time.Location) ([]Record, error) {
 	return all, in.Err()
 }
 
-// members are those of an object; null is left out where it means absent.
+// members returns the members of an object; null is left out where it means
+// absent.
 func members(fields []arrow.Field, row int, zone *time.Location, column func(int) arrow.Array) Record {
 	r := Record{}
 	for i, f := range fields {

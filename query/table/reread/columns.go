@@ -55,7 +55,7 @@ func recordOf(row any, columns []frame.Column, zone *time.Location) Record {
 	return r
 }
 
-// valueOf gives what a column holds as JSON has it.
+// valueOf returns the value of a column as JSON has it.
 func valueOf(v any, c *frame.Column, zone *time.Location) any {
 	switch v := v.(type) {
 	case nil:

@@ -1,6 +1,7 @@
 // Package reread reads tables of results back into the records that they were
-// made of, as encoding/json has records; it is for tests, and in no program.
-// Nothing of it is shared with what writes tables but their columns.
+// built from, in the form of encoding/json. It is for tests and part of no
+// program. It shares nothing with the code that writes tables but their
+// columns.
 package reread
 
 import (
@@ -19,7 +20,7 @@ import (
 // Record is a result.
 type Record = map[string]any
 
-// JSON reads objects with a comma between two.
+// JSON reads objects separated by commas.
 func JSON(rows []byte) ([]Record, error) {
 	all := []Record{}
 	err := json.Unmarshal(slices.Concat([]byte("["), rows, []byte("]")), &all)
@@ -81,7 +82,7 @@ func fromCell(r Record, c *frame.Column, cell func(string) string) error {
 	return nil
 }
 
-// times is how JSON has instants.
+// times is the form of instants in JSON.
 const times = "2006-01-02T15:04:05.000Z07:00"
 
 func at(ms int64, zone *time.Location) string { return time.UnixMilli(ms).In(zone).Format(times) }
