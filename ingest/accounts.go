@@ -17,7 +17,7 @@ import (
 type LoginTakenError struct {
 	Login string
 	By    contracts.AccountID
-	Of    contracts.MandateID // whose account By is
+	Of    contracts.MandateID // the mandate of that account
 }
 
 func (e *LoginTakenError) Error() string {

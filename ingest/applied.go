@@ -17,11 +17,12 @@ import (
 
 const appliedPoll = 100 * time.Millisecond
 
-// WaitApplied waits until the projectors of every one of so many partitions
-// have acknowledged everything that the streams hold at the time of the call. 0
-// is the only number of partitions for which there are projectors, and an error
-// if there are several such numbers. It observes their consumers from outside,
-// so it works from any process; if one of them has never run, that is an error.
+// WaitApplied waits until the projectors of all partitions have acknowledged
+// everything that the streams hold at the time of the call. partitions is how
+// many partitions there are; 0: the only number for which there are projectors,
+// and an error if there are several such numbers. It observes their consumers
+// from outside, so it works from any process; if one of them has never run,
+// that is an error.
 func WaitApplied(ctx context.Context, js jetstream.JetStream, partitions int) error {
 	if partitions == 0 {
 		var err error

@@ -118,7 +118,7 @@ func (l *Consumer) consume(ctx context.Context) {
 		}
 		var completed chan struct{}
 		if !l.catalog.complete() {
-			completed = l.catalog.completed // even without a batch: nothing may have been left
+			completed = l.catalog.completed // it completes without a batch if nothing was left
 		}
 		var b *cut
 		select {
@@ -240,7 +240,7 @@ func (l *Consumer) leave(b *cut, err error) {
 	l.log.Warn("batch left unapplied at the end", "stream", b.Stream, "first", b.First, "last", b.Last, "error", err)
 }
 
-// give makes the sink apply the batch, one time.
+// give makes the sink apply the batch, only this one time.
 func (l *Consumer) give(ctx context.Context, b *cut) (err error) {
 	l.sinkMu.Lock()
 	defer l.sinkMu.Unlock()

@@ -20,7 +20,7 @@ type ConsumerConfig struct {
 	// read it.
 	Partition, Partitions int
 	Name                  string // of the durable consumers; ProjectorConsumer
-	SkipPoison            bool   // leave out what cannot be read: another loop puts it into the dead letters
+	SkipPoison            bool   // leave out what cannot be read: another loop has put it into the dead letters
 
 	// A batch ends at the first of these: result rows (100,000), bytes as
 	// published (32 MiB), messages (10,000), and, while the sink is idle, the

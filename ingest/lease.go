@@ -79,8 +79,8 @@ type Lease struct {
 	log *slog.Logger
 	kv  jetstream.KeyValue
 	// before is the base of the fences of this bucket. It is greater than any
-	// fence of a bucket that was lost and recreated, if the clock of NATS was
-	// right both times.
+	// fence of an earlier bucket that was lost, if the clock of NATS was right
+	// both times.
 	before  uint64
 	refuted uint64 // the newest fence of the tables, if they refused one of ours
 }

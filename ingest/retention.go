@@ -45,7 +45,7 @@ func (r Retention) Validate() error {
 // be removed, that stream stays unchanged and the error is ErrUnapplied.
 //
 // A stream that exceeds its bytes gets the age at which nine tenths of them
-// fit, but at least MinRetention, and its own age again with a later call: so
+// fit, but at least MinRetention, and its own age again with the next call: so
 // where there is a bound, Apply must be called repeatedly.
 func (r Retention) Apply(ctx context.Context, js jetstream.JetStream, partitions int, now time.Time) error {
 	if err := r.Validate(); err != nil {

@@ -36,7 +36,7 @@ func (p *Projector) removeOrphans(ctx context.Context, until uint32) error {
 	}
 	for _, step := range []func() error{
 		func() error { return p.write(ctx, "insert_orphans", orphaned("insert_orphans", ""), about) },
-		func() error { return p.refillLatest(ctx, about) }, // stands below the orphans, unless a merge drops it
+		func() error { return p.refillLatest(ctx, about) }, // ranks below the orphans, so a merge may drop it
 		func() error { return p.deleteOrphans(ctx, "latest_observations", about) },
 		func() error { return p.refillLatest(ctx, about) },
 		func() error { return p.deleteOrphans(ctx, "observations_by_mandate", about) },

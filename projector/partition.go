@@ -17,10 +17,11 @@ import (
 // rows that belong elsewhere.
 var ErrOtherPartition = errors.New("the tables are of another partition")
 
-// CheckTables checks that the tables have this program's schema, and that they
-// are unwritten or were written by this partition of this many: see package
-// schema for its errors, and ErrOtherPartition. Each of these is also an
-// event.ErrRefused; any other error means that the tables could not be checked.
+// CheckTables checks that the tables have this program's schema, and that no
+// other partition, nor one of a different number of partitions, wrote them: see
+// package schema for its errors, and ErrOtherPartition. Each of these is also
+// an event.ErrRefused; any other error means that the tables could not be
+// checked.
 func CheckTables(ctx context.Context, conn Conn, partition, partitions int) error {
 	err := schema.Check(ctx, conn)
 	if err == nil {

@@ -191,8 +191,8 @@ type Proof struct {
 
 // Prove compares what the tables hold up to the checkpoint with its proof, in
 // one statement and while batches continue. If the checkpoint has no proof yet,
-// it creates one from what is there. Call it at the start, again until it
-// returns no error: it then detects tables that lost rows in the meantime.
+// it creates one from what is there. Call it at the start until it returns no
+// error: a table that lost rows before is noticed then.
 func (p *Projector) Prove(ctx context.Context) (Proof, error) {
 	p.mu.Lock()
 	err := p.quiesce(ctx)

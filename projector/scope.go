@@ -20,7 +20,7 @@ func newSites() *sites { return &sites{number: map[string]uint32{}} }
 func (s *sites) of(key string) uint32 {
 	n, ok := s.number[key]
 	if !ok {
-		key = strings.Clone(key) // does not keep the whole event in memory
+		key = strings.Clone(key) // so as not to keep the event in memory
 		n = uint32(len(s.key))
 		s.number[key] = n
 		s.key = append(s.key, key)

@@ -30,9 +30,9 @@ func TablesSize(ctx context.Context, conn Conn, partition int) (Size, error) {
 	return Size{bytes[0], rows[0], daily(bytes[0], rows[0], events[0], written[0], came[0], time.Duration(seconds[0])*time.Second), !from.IsZero()}, err
 }
 
-// daily returns the bytes that a day adds. bytes are taken up by rows, which
-// are what is kept of the rows that events have ever written; came of the
-// events arrived within a time.
+// daily returns the bytes that a day adds: rows is how many rows are kept in
+// these bytes, written how many rows the events have ever had, and came how
+// many of the events arrived within a time.
 func daily(bytes, rows, events, written, came uint64, within time.Duration) uint64 {
 	const day = 24 * time.Hour
 	if within < day || events == 0 || rows == 0 {

@@ -248,7 +248,7 @@ func (p *Projector) enforce(ctx context.Context, m uint64, v *view, version uint
 	if v.version > 0 {
 		p.stale = append(p.stale, staleScope{m, version - 1, time.Now()})
 	}
-	if v.rows == exact { // until it is found, or made, exact for this version
+	if v.rows == exact { // until the rows are found, or made, exact for this version
 		v.become(incomplete)
 	}
 	v.scope, v.version = s, version

@@ -58,8 +58,8 @@ func Readable(name string) bool {
 
 // Sources returns the CSV files in a file: the file itself; each CSV in a ZIP;
 // the first sheet with rows of a workbook (XLSX); the rows of a Parquet file.
-// Anything else than a plain file is written as CSV to a folder of its own
-// under dir, with the time of the file, and without holding it in memory.
+// Unless the file itself is a CSV, they are written to folders of their own
+// under dir, with the time of the file, and without holding them in memory.
 // Errors are Invalid.
 func Sources(file, dir string) ([]Source, error) {
 	f, err := os.Open(file)

@@ -22,15 +22,16 @@ const witness = "leader_fences"
 // exchangeTimeout bounds an exchange, and reverting it.
 const exchangeTimeout = time.Minute
 
-// Exchange puts some of the tables beside in place, each atomically. Only the
-// leader with this fence may write to either set of tables, and it must have
-// stopped. No fence stops an EXCHANGE itself, and this process may be frozen
-// before any of them: if a newer leader turns out to have begun by then, its
-// rows are in tables that are no longer in place. So all of them are exchanged
-// back, and the error is ErrOvertaken. Once begun, the exchange runs to its end
-// even when ctx ends. After any other error some tables are exchanged and some
-// are not, which is as correct as before and after. After any error the tables
-// beside must not be dropped, because they may have been in place.
+// Exchange puts some of the rebuilt tables in place, each atomically. Only the
+// leader with this fence may write to the old or the rebuilt tables, and it
+// must have stopped. No fence stops an EXCHANGE itself, and this process may be
+// frozen before any of them: if a newer leader turns out to have begun by then,
+// its rows are in tables that are no longer in place. So all of them are
+// exchanged back, and the error is ErrOvertaken. Once begun, the exchange runs
+// to its end even when ctx ends. After any other error some tables are
+// exchanged and some are not, which is as correct as before and after. After
+// any error the rebuilt tables must not be dropped, because they may have been
+// in place.
 func Exchange(ctx context.Context, conn Conn, database string, tables []string, fence uint64) error {
 	switch newest, err := newestFence(ctx, conn, database); {
 	case err != nil:

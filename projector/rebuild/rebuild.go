@@ -34,8 +34,8 @@ var Tables = []string{
 // rebuilt.
 func Beside(database string) string { return database + "_rebuild" }
 
-// Drop drops the database beside, if there is one. Reads under way on its
-// tables finish.
+// Drop drops the database of the rebuild, if there is one. Reads under way on
+// its tables finish.
 func Drop(ctx context.Context, conn Conn, database string) error {
 	return conn.Do(ctx, ch.Query{Body: "DROP DATABASE IF EXISTS " + name(Beside(database))})
 }
@@ -81,9 +81,9 @@ func versions(database string) string {
 	return strings.Join(all, " UNION ALL ")
 }
 
-// Ready reports whether the tables beside may replace the others: they reach at
-// least as far in both streams, and their scopes in force have the same pairs.
-// Nothing may write to either. reason explains why not.
+// Ready reports whether the rebuilt tables may replace the others: they reach
+// at least as far in both streams, and their scopes in force have the same
+// pairs. Nothing may write to either. reason explains why not.
 func Ready(ctx context.Context, conn Conn, database string) (ok bool, reason string, err error) {
 	beside := Beside(database)
 	for _, q := range []struct{ reason, sql string }{
@@ -115,8 +115,8 @@ func floor(database string) string {
 	return "SELECT max(c.floor) AS floor FROM " + table(database, "checkpoints") + " AS c"
 }
 
-// KeepFloor copies the floor of the other tables to the tables beside, which
-// are empty.
+// KeepFloor copies the floor of the other tables to the tables to rebuild,
+// which are empty.
 func KeepFloor(ctx context.Context, conn Conn, database string) error {
 	err := conn.Do(ctx, ch.Query{
 		Body: "INSERT INTO " + table(Beside(database), "checkpoints") + " (stream, partition, partitions, epoch, seq, floor) SELECT stream, partition, partitions, 0, 0, floor FROM " +

@@ -15,14 +15,14 @@ import (
 // observations and in the scopes.
 var Single = []string{"observations_by_mandate", "latest_observations"}
 
-// Clone fills the tables beside, which are empty, with everything that the
-// others hold, except for one table. Parts are shared, not copied, so it needs
-// no disk space and only moments. The projector may write meanwhile: what a
-// table holds beyond the checkpoints, which are cloned first, is the tail that
-// every projector reads back and completes when it starts; and events are
+// Clone fills the tables of the rebuild, which are empty, with everything that
+// the others hold, except for one table. Parts are shared, not copied, so it
+// needs no disk space and only moments. The projector may write meanwhile: what
+// a table holds beyond the checkpoints, which are cloned first, is the tail
+// that every projector reads back and completes when it starts; and events are
 // cloned before the rows that they vouch for. The fences are not cloned, nor is
-// which scopes are applied: the projector beside finds that out, and fills
-// observations_by_mandate in doing so.
+// which scopes are applied: the projector of the rebuild finds that out, and
+// fills observations_by_mandate in doing so.
 func Clone(ctx context.Context, conn Conn, database, except string) error {
 	order := []string{"checkpoints", "scopes", "scope_pairs", "ingested_events"}
 	for _, t := range Tables {
@@ -38,16 +38,16 @@ func Clone(ctx context.Context, conn Conn, database, except string) error {
 	return nil
 }
 
-// KeepAccounts copies the accounts to the table beside, which is empty. The
-// stream holds only the last message of each, and not in the order in which
+// KeepAccounts copies the accounts to the table of the rebuild, which is empty.
+// The stream holds only the last message of each, and not in the order in which
 // they took their logins: an account that has a login keeps it, see
 // contracts/decisions/024-whose-login.md.
 func KeepAccounts(ctx context.Context, conn Conn, database string) error {
 	return share(ctx, conn, database, "accounts")
 }
 
-// share gives a table beside the parts of the other, and the same partitioning:
-// the other may have none, if an earlier version created it.
+// share gives a table of the rebuild the parts of the other, and the same
+// partitioning: the other may have none, if an earlier version created it.
 func share(ctx context.Context, conn Conn, database, t string) error {
 	for _, sql := range []string{
 		"CREATE OR REPLACE TABLE " + table(Beside(database), t) + " AS " + table(database, t),
@@ -67,9 +67,9 @@ var fillLatest string
 // FillLatest reads.
 const fillRows = 1_000_000
 
-// FillLatest writes the newest capture of each pair of the observations beside
-// into its latest_observations, in slices of items. It passes progress the
-// fraction that is done, from 0 to 1.
+// FillLatest writes the newest capture of each pair of the rebuilt observations
+// into the rebuilt latest_observations, in slices of items. It passes progress
+// the fraction that is done, from 0 to 1.
 func FillLatest(ctx context.Context, conn Conn, database string, progress func(done float64)) error {
 	parts, err := itemSlices(ctx, conn, table(Beside(database), "observations"))
 	if err != nil {
