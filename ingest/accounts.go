@@ -35,7 +35,7 @@ type logins struct {
 }
 
 // claim takes the login for the account, unless another one has it. If the
-// catalogue cannot be read, it keeps trying for as long as it may wait.
+// catalogue cannot be read, it keeps trying until wait has passed.
 func (l *logins) claim(ctx context.Context, js jetstream.JetStream, wait time.Duration, a *contracts.Account) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -14,8 +14,8 @@ import (
 	"preismon/contracts/event"
 )
 
-// slice is a range of places that is compared at once: those after after, up to
-// and including upTo.
+// slice is a range of places that is compared at once, excluding after and
+// including upTo.
 type slice struct{ after, upTo place }
 
 func (s slice) args() args {

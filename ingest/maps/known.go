@@ -162,7 +162,8 @@ func rowsOf(o *contracts.Observation) []knownRow {
 	return rows
 }
 
-// mostClocks is longer than the clocks of importers and of NATS can differ.
+// mostClocks is more than any difference between the clocks of importers and of
+// NATS.
 const mostClocks = 24 * time.Hour
 
 // publishedSince returns the earliest time at which a row of the file can have

@@ -96,7 +96,7 @@ func Sources(file, dir string) ([]Source, error) {
 	return []Source{{Name: file, Path: file}}, nil
 }
 
-// unpacking writes the CSV files in a file.
+// unpacking extracts the CSV files of a file.
 type unpacking struct {
 	dir, name string
 	at        time.Time

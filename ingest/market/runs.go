@@ -264,11 +264,11 @@ const ordersEvery = 15 * 60
 const liveEvery = 3 * time.Second
 
 // Live returns the events as time passes, until ctx ends: first what
-// Observations returns from there to now, then, every few seconds, the crawl
-// runs and LiveRate more captures per second, and every quarter of an hour the
-// orders. A caller that is slower than real time gets everything, later. The
-// captures that Live adds to Observations are not made up for the time before
-// it started.
+// Observations returns for the time up to now, then, every few seconds, the
+// crawl runs and LiveRate more captures per second, and every quarter of an
+// hour the orders. A caller that is slower than real time gets everything,
+// later. The captures that Live adds to Observations are not made up for the
+// time before it started.
 func (m *Market) Live(ctx context.Context, from time.Time) iter.Seq[*event.Event] {
 	return func(yield func(*event.Event) bool) {
 		next := from.UTC().Truncate(time.Millisecond)

@@ -115,7 +115,7 @@ func floor(database string) string {
 	return "SELECT max(c.floor) AS floor FROM " + table(database, "checkpoints") + " AS c"
 }
 
-// KeepFloor copies the floor of the other tables to the tables to rebuild,
+// KeepFloor copies the floor of the other tables to the tables of the rebuild,
 // which are empty.
 func KeepFloor(ctx context.Context, conn Conn, database string) error {
 	err := conn.Do(ctx, ch.Query{

@@ -169,7 +169,7 @@ func statements(text string, o Options) ([]string, error) {
 // migration copies data.
 const quartersSince = 14
 
-// quarters is the expression by which the rows of a table are partitioned by
+// quarters maps a table to the expression by which its rows are partitioned by
 // quarter of capture, so that those of whole quarters can be removed at no
 // cost. Months would make reads of a product's history more expensive:
 // contracts/decisions/053-retention-of-the-tables.md.
