@@ -11,20 +11,22 @@ import (
 	"preismon/contracts"
 )
 
-// LoginTakenError refuses an account whose login another account has: nobody
-// could log in with it any more, for a login of two accounts is none.
+// LoginTakenError refuses an account whose login another account has: a login
+// that two accounts share is valid for neither, so no one could log in with it
+// any more.
 type LoginTakenError struct {
 	Login string
 	By    contracts.AccountID
-	Of    contracts.MandateID // whose account that is
+	Of    contracts.MandateID // the mandate of that account
 }
 
 func (e *LoginTakenError) Error() string {
 	return fmt.Sprintf("the login %q belongs to account %d of mandate %d already; choose another one", e.Login, e.By, e.Of)
 }
 
-// logins knows whose logins are taken (a disabled account takes none): those of the catalogue as it stood when
-// the first account was published, and those published since.
+// logins knows which logins are taken (a disabled account takes none): those of
+// the catalogue at the time when the first account was published, and those
+// published since.
 type logins struct {
 	mu    sync.Mutex
 	read  bool
@@ -32,8 +34,8 @@ type logins struct {
 	of    map[contracts.AccountID]string
 }
 
-// claim takes the login for the account, unless another one has it. Where the
-// catalogue cannot be read, it tries again for as long as it may wait.
+// claim takes the login for the account, unless another one has it. If the
+// catalogue cannot be read, it keeps trying until wait has passed.
 func (l *logins) claim(ctx context.Context, js jetstream.JetStream, wait time.Duration, a *contracts.Account) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

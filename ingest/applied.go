@@ -17,11 +17,12 @@ import (
 
 const appliedPoll = 100 * time.Millisecond
 
-// WaitApplied waits until the projectors of all of so many partitions have
-// acknowledged everything that the streams hold at the time of the call; 0 is
-// the one number that there are projectors of, and an error where there are
-// several. It watches their consumers from outside, so it works from any
-// process; where one of them never ran, that is an error.
+// WaitApplied waits until the projectors of all partitions have acknowledged
+// everything that the streams hold at the time of the call. partitions is how
+// many partitions there are; 0: the only number for which there are projectors,
+// and an error if there are several such numbers. It observes their consumers
+// from outside, so it works from any process; if one of them has never run,
+// that is an error.
 func WaitApplied(ctx context.Context, js jetstream.JetStream, partitions int) error {
 	if partitions == 0 {
 		var err error
@@ -57,7 +58,8 @@ func WaitApplied(ctx context.Context, js jetstream.JetStream, partitions int) er
 // projected are the streams that projectors read.
 var projected = []string{event.StreamCatalog, event.StreamObservations}
 
-// onlyNumber is the number of partitions whose projectors have read a stream.
+// onlyNumber returns the number of partitions whose projectors have read a
+// stream.
 func onlyNumber(ctx context.Context, js jetstream.JetStream) (int, error) {
 	found := map[int]bool{}
 	for _, stream := range projected {
@@ -90,10 +92,10 @@ func onlyNumber(ctx context.Context, js jetstream.JetStream) (int, error) {
 		strings.Join(texts, " and "), ProjectorConsumer(0, numbers[0]))
 }
 
-// partitionsOf gives of how many partitions the projector is whose durable
-// consumer this is; 0: it is another's.
+// partitionsOf returns the number of partitions of the projector that owns this
+// durable consumer; 0: it is not a projector's.
 func partitionsOf(info *jetstream.ConsumerInfo) int {
-	n := 1 // of a projector that knew of no others
+	n := 1 // a projector that knew of no others
 	if text, ok := info.Config.Metadata[metaPartitions]; ok {
 		n, _ = strconv.Atoi(text)
 	}
@@ -112,7 +114,7 @@ func waitAcknowledged(ctx context.Context, s jetstream.Stream, consumer jetstrea
 			return err
 		}
 		floor := info.AckFloor.Stream
-		if floor < end && info.NumPending == 0 && info.NumAckPending == 0 { // or it is late, and knows of none
+		if floor < end && info.NumPending == 0 && info.NumAckPending == 0 { // otherwise it is late, and knows of none
 			if floor, _, err = absent(ctx, s, info.Config.FilterSubject, floor+1, end); err != nil {
 				return err
 			}

@@ -11,30 +11,31 @@ import (
 	"preismon/contracts/event"
 )
 
-// Accounts gives the accounts of the catalogue as they stand, in the order in
-// which they were last published. Messages that are no accounts, or that the
-// projector put into the dead letters, are left out: they are not in force.
+// Accounts returns the current accounts of the catalogue, in the order in which
+// they were last published. Messages that are no accounts, or that the
+// projector put into the dead letters, are omitted: they are not in force.
 func Accounts(ctx context.Context, js jetstream.JetStream) ([]*contracts.Account, error) {
 	return inForce[*contracts.Account](ctx, js, event.KindAccount)
 }
 
-// Mandates gives the mandates of the catalogue, as Accounts gives accounts.
+// Mandates returns the mandates of the catalogue, as Accounts does for
+// accounts.
 func Mandates(ctx context.Context, js jetstream.JetStream) ([]*contracts.Mandate, error) {
 	return inForce[*contracts.Mandate](ctx, js, event.KindMandate)
 }
 
-// Orders gives the orders of all mandates, as Accounts gives accounts.
+// Orders returns the orders of all mandates, as Accounts does for accounts.
 func Orders(ctx context.Context, js jetstream.JetStream) ([]*contracts.Order, error) {
 	return inForce[*contracts.Order](ctx, js, event.KindOrder)
 }
 
-// Sites gives the sites of the catalogue, as Accounts gives accounts.
+// Sites returns the sites of the catalogue, as Accounts does for accounts.
 func Sites(ctx context.Context, js jetstream.JetStream) ([]*contracts.Site, error) {
 	return inForce[*contracts.Site](ctx, js, event.KindSite)
 }
 
-// Items gives the items of the catalogue, as Accounts gives accounts. It holds
-// all of them.
+// Items returns the items of the catalogue, as Accounts does for accounts. It
+// keeps all of them in memory.
 func Items(ctx context.Context, js jetstream.JetStream) ([]*contracts.Item, error) {
 	return inForce[*contracts.Item](ctx, js, event.KindItem)
 }
@@ -64,7 +65,7 @@ func inForce[T any](ctx context.Context, js jetstream.JetStream, kind event.Kind
 	return all, nil
 }
 
-// deadLetters gives the sequences of a stream, as it is now, whose message is in
+// deadLetters returns the sequences of the current stream whose message is in
 // the dead letters.
 func deadLetters(ctx context.Context, js jetstream.JetStream, stream string) (map[uint64]bool, error) {
 	h, all := NewHistory(js), map[uint64]bool{}

@@ -11,13 +11,13 @@ import (
 	"preismon/contracts/event"
 )
 
-// arrival is one message with what decoding it gave.
+// arrival is one message with the result of decoding it.
 type arrival struct {
 	msg     jetstream.Msg
 	seq     uint64
 	stored  time.Time
 	pending uint64
-	passed  bool // of another partition: it is not read
+	passed  bool // belongs to another partition: it is not decoded
 	rows    int
 	event   *event.Event
 	err     error
@@ -25,17 +25,17 @@ type arrival struct {
 	publisher trace.SpanContext
 }
 
-// chunk is a few messages that one worker decodes.
+// chunk is a group of a few messages that one worker decodes.
 type chunk struct {
 	list  []arrival
 	gaps  []gap // before and between them
 	bytes int
-	ahead int64 // of them, counted as decoded ahead
-	err   error // why the gaps are none
+	ahead int64 // how many of them are counted as decoded ahead
+	err   error // why the gaps could not be explained
 	ready chan struct{}
 }
 
-// Sizes of a chunk: little enough to spread a backlog over the workers.
+// Sizes of a chunk: small enough to spread a backlog over the workers.
 const (
 	chunkMessages = 64
 	chunkBytes    = 128 << 10
@@ -43,10 +43,10 @@ const (
 
 // aheadBytes is how much is decoded ahead of the batch that is being filled:
 // two events of the greatest size, each of which may take fifty times as much
-// decoded, or all the chunks that the workers can have on the way.
+// memory decoded, or all the chunks that the workers can have under way.
 const aheadBytes = 2 << 20
 
-// decode reads the chunk's messages.
+// decode decodes the chunk's messages.
 func (c *chunk) decode(stream string) {
 	for i := range c.list {
 		a := &c.list[i]
@@ -77,7 +77,7 @@ func (c *chunk) findPublishers() {
 	}
 }
 
-// decode reads an event and checks that it belongs where it was found.
+// decode decodes an event and checks that it belongs where it was found.
 func decode(stream, subject string, data []byte) (*event.Event, error) {
 	e, err := event.Decode(data)
 	switch {

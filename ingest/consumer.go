@@ -14,8 +14,8 @@ import (
 )
 
 // Consumer reads CATALOG and OBSERVATIONS and drives a Sink: the whole
-// catalogue first, then whichever has messages, the catalogue before the
-// observations.
+// catalogue first, then whichever stream has messages, with the catalogue
+// before the observations.
 type Consumer struct {
 	c    ConsumerConfig
 	js   jetstream.JetStream
@@ -32,7 +32,7 @@ type Consumer struct {
 	changed  chan struct{} // closed and replaced when progress moves
 }
 
-// NewConsumer makes a loop; Run starts it.
+// NewConsumer returns a loop; Run starts it.
 func NewConsumer(c ConsumerConfig, js jetstream.JetStream, sink Sink, log *slog.Logger) (*Consumer, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -50,10 +50,10 @@ func NewConsumer(c ConsumerConfig, js jetstream.JetStream, sink Sink, log *slog.
 
 // Run reads and applies until ctx ends, and then returns nil. Batches that the
 // sink has at that moment may finish within the grace time, unless ctx ended
-// because the lease was lost. Else only a sink that is deposed, refuses for good
-// or found a forked stream ends it, with its error: servers that are away,
-// streams that are missing and a failing sink are waited for and logged. Run it
-// once.
+// because the lease was lost. Otherwise only a sink that is deposed, refuses
+// permanently or found a forked stream ends it, with the sink's error:
+// unreachable servers, missing streams and a failing sink are logged and waited
+// for. Run it only once.
 func (l *Consumer) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -69,7 +69,7 @@ func (l *Consumer) Run(ctx context.Context) error {
 	return nil
 }
 
-// ends tells whether the sink must not be asked again after this error.
+// ends reports whether the sink must not be called again after this error.
 func ends(err error) bool {
 	return errors.Is(err, event.ErrDeposed) || errors.Is(err, event.ErrRefused) || errors.Is(err, event.ErrGap) || errors.Is(err, errEpochBegun)
 }
@@ -80,7 +80,7 @@ type begun struct {
 	ended chan error
 }
 
-// consume applies what the feeds offer until ctx ends.
+// consume applies the batches that the feeds offer until ctx ends.
 func (l *Consumer) consume(ctx context.Context) {
 	var (
 		under   []begun // in order
@@ -118,7 +118,7 @@ func (l *Consumer) consume(ctx context.Context) {
 		}
 		var completed chan struct{}
 		if !l.catalog.complete() {
-			completed = l.catalog.completed // without a batch: nothing was left
+			completed = l.catalog.completed // it completes without a batch if nothing was left
 		}
 		var b *cut
 		select {
@@ -160,7 +160,7 @@ func (l *Consumer) consume(ctx context.Context) {
 	}
 }
 
-// begin gives the batch to the sink.
+// begin hands the batch to the sink.
 func (l *Consumer) begin(ctx context.Context, b *cut) begun {
 	inner, release := l.outlive(ctx)
 	inner, end := l.applying(inner, b)
@@ -177,8 +177,8 @@ func (l *Consumer) begin(ctx context.Context, b *cut) begun {
 	return u
 }
 
-// again applies the batches of which the first failed, one after the other;
-// false: ctx ended first.
+// again applies the batches under way, whose first one failed, one after the
+// other; false: ctx ended first.
 func (l *Consumer) again(ctx context.Context, under []begun, err error) bool {
 	for _, u := range under[1:] {
 		<-u.ended
@@ -195,7 +195,7 @@ func (l *Consumer) again(ctx context.Context, under []begun, err error) bool {
 }
 
 // apply gives the batch, whose first try ended with err, to the sink until it
-// takes it; false: ctx ended first.
+// accepts it; false: ctx ended first.
 func (l *Consumer) apply(ctx context.Context, b *cut, err error) bool {
 	for try := 1; err != nil; try++ {
 		if rejected := new(event.Rejected); errors.As(err, &rejected) {
@@ -230,7 +230,7 @@ func (l *Consumer) apply(ctx context.Context, b *cut, err error) bool {
 	return true
 }
 
-// done takes in that the sink has applied the batch.
+// done completes a batch that the sink has applied.
 func (l *Consumer) done(ctx context.Context, b *cut) {
 	l.apply(ctx, b, nil)
 	close(b.over)
@@ -240,7 +240,7 @@ func (l *Consumer) leave(b *cut, err error) {
 	l.log.Warn("batch left unapplied at the end", "stream", b.Stream, "first", b.First, "last", b.Last, "error", err)
 }
 
-// give lets the sink apply the batch, once.
+// give makes the sink apply the batch, only this one time.
 func (l *Consumer) give(ctx context.Context, b *cut) (err error) {
 	l.sinkMu.Lock()
 	defer l.sinkMu.Unlock()
@@ -257,7 +257,8 @@ func (l *Consumer) give(ctx context.Context, b *cut) (err error) {
 	return l.sink.BeginObservations(inner, &b.Batch)()
 }
 
-// outlive gives a context that outlives ctx by the grace time. release it.
+// outlive returns a context that outlives ctx by the grace time. The caller
+// must call release.
 func (l *Consumer) outlive(ctx context.Context) (inner context.Context, release func()) {
 	inner, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	over := make(chan struct{})
@@ -284,12 +285,12 @@ func (l *Consumer) resume(ctx context.Context, stream string, now event.Incarnat
 	return l.sink.Resume(ctx, stream, now)
 }
 
-// taken may be asked while batches are under way.
+// taken may be called while batches are under way.
 func (l *Consumer) taken(ctx context.Context, stream string, epoch uint32, first, last uint64) (map[uint64]string, error) {
 	return l.sink.Taken(ctx, stream, epoch, first, last)
 }
 
-// watch keeps the streams' ends fresh.
+// watch keeps the known ends of the streams up to date.
 func (l *Consumer) watch(ctx context.Context) {
 	for sleep(ctx, time.Second) {
 		for _, f := range []*feed{l.catalog, l.observations} {

@@ -11,12 +11,13 @@ import (
 	"preismon/contracts/event"
 )
 
-// ConsumerConfig bounds the consumer loop; 0 takes the default.
+// ConsumerConfig configures the consumer loop; 0 selects the default.
 type ConsumerConfig struct {
 	// Partition of Partitions is this loop's share of OBSERVATIONS, by
-	// event.Partition. Messages of others are passed over unread: the sink
-	// gets batches that reach beyond them. What of CATALOG cannot be read goes
-	// into the dead letters once, from whichever of them cannot.
+	// event.Partition. Messages of other partitions are passed over unread: the
+	// sink gets batches that extend past them. A message of CATALOG that cannot
+	// be read is put into the dead letters once, by whichever partitions cannot
+	// read it.
 	Partition, Partitions int
 	Name                  string // of the durable consumers; ProjectorConsumer
 	SkipPoison            bool   // leave out what cannot be read: another loop has put it into the dead letters
@@ -24,23 +25,23 @@ type ConsumerConfig struct {
 	// A batch ends at the first of these: result rows (100,000), bytes as
 	// published (32 MiB), messages (10,000), and, while the sink is idle, the
 	// time since its first message (100 ms). So batches are small while little
-	// comes in, and large while a backlog waits. Four at most are in memory:
-	// two in the sink, one that is full, and what is read behind it.
+	// comes in, and large while there is a backlog. At most four are in memory:
+	// two in the sink, one that is full, and the one being read after it.
 	MaxRows     int
 	MaxBytes    int
 	MaxMessages int
 	Linger      time.Duration
-	PassLinger  time.Duration // instead, of a batch that only passes over others' messages; 250 ms
+	PassLinger  time.Duration // instead of Linger, for a batch that only passes over others' messages; 250 ms
 
-	AckWait    time.Duration // until the server delivers again; 60 s
+	AckWait    time.Duration // after which the server delivers again; 60 s
 	MaxBackoff time.Duration // longest wait between two tries of the sink; 10 s
-	Grace      time.Duration // for the batch in the sink when the loop shall end; 20 s
-	Workers    int           // decoding side by side; one a processor
+	Grace      time.Duration // for the batch in the sink when the loop must end; 20 s
+	Workers    int           // that decode concurrently; default: one per processor
 
-	Tracer trace.Tracer // makes the spans of batches; nil: there are none
+	Tracer trace.Tracer // creates the spans of batches; nil: none are created
 }
 
-// DefaultConsumerConfig gives the defaults.
+// DefaultConsumerConfig returns the defaults.
 func DefaultConsumerConfig() ConsumerConfig {
 	return ConsumerConfig{
 		Partitions: 1, MaxRows: 100_000, MaxBytes: 32 << 20, MaxMessages: 10_000, Linger: 100 * time.Millisecond, PassLinger: 250 * time.Millisecond,
@@ -64,18 +65,19 @@ func (c ConsumerConfig) withDefaults() ConsumerConfig {
 	return c
 }
 
-// reach bounds the messages that one batch answers for, those of others
-// included: more than its own, so that a share of a backlog fills a batch too.
+// reach returns the maximum number of messages that one batch covers, including
+// those of other partitions: more than its own limit, so that a share of a
+// backlog fills a batch too.
 func (c ConsumerConfig) reach() int { return c.MaxMessages * min(c.Partitions, maxReach) }
 
 const maxReach = 8
 
-// owns tells whether the message is of this loop's partition.
+// owns reports whether the message belongs to this loop's partition.
 func (c ConsumerConfig) owns(subject string) bool {
 	return event.Partition(subject, c.Partitions) == c.Partition
 }
 
-// Validate names every fault of the configuration.
+// Validate returns every fault of the configuration.
 func (c ConsumerConfig) Validate() error {
 	var f contracts.Faults
 	c = c.withDefaults()

@@ -10,7 +10,7 @@ import (
 	"preismon/contracts/event"
 )
 
-// cut is a batch on its way, with what it takes to acknowledge it.
+// cut is a batch on its way, with what is needed to acknowledge it.
 type cut struct {
 	event.Batch
 	feed        *feed
@@ -18,14 +18,14 @@ type cut struct {
 	acker       jetstream.Msg
 	over        chan struct{} // closed when the loop is done with it
 	rows, bytes int
-	messages    int                 // that it answers for, read or not
-	passed      int                 // of them: of other partitions
+	messages    int                 // that it covers, read or not
+	passed      int                 // how many of them belong to other partitions
 	stored      time.Time           // of its last message
 	publishers  []trace.SpanContext // of its messages, at most maxLinks
 }
 
-// acknowledge tells the server. That may fail: where to resume is the sink's
-// knowledge, and what comes again is dropped.
+// acknowledge acknowledges the batch to the server. That may fail: the sink
+// knows where to resume, and drops what is delivered again.
 func (b *cut) acknowledge(ctx context.Context) {
 	if b.session.Err() != nil && ctx.Err() == nil || !b.feed.loop.js.Conn().IsConnected() {
 		return
@@ -33,7 +33,7 @@ func (b *cut) acknowledge(ctx context.Context) {
 	inner, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
 	defer context.AfterFunc(b.session, func() {
-		if ctx.Err() == nil { // the connection broke; an answer will not come
+		if ctx.Err() == nil { // the connection broke: no reply will come
 			cancel()
 		}
 	})()
@@ -42,7 +42,7 @@ func (b *cut) acknowledge(ctx context.Context) {
 	}
 }
 
-// cut makes batches of the chunks, in order, and offers them.
+// cut builds batches from the chunks, in order, and offers them.
 func (r *reading) cut(ctx context.Context, next uint64) {
 	l := r.feed.loop
 	var (
@@ -94,8 +94,9 @@ func (r *reading) cut(ctx context.Context, next uint64) {
 			if a.passed {
 				size = 0 // it is not kept
 			}
-			// What is of CATALOG every partition buries that cannot read it: of a newer
-			// form it may be, which others can. It is one letter, by its id.
+			// Every partition that cannot read a message of CATALOG puts it
+			// into the dead letters: it may have a newer form, which others can
+			// read. They all write the same letter, because its id is the same.
 			if a.err != nil && !l.c.SkipPoison && !l.deadLetter(ctx, letter{r.feed.stream, r.epoch, a.seq, a.msg.Subject(), a.msg.Data(), a.err}) {
 				return
 			}
@@ -107,7 +108,7 @@ func (r *reading) cut(ctx context.Context, next uint64) {
 				waited = false
 				linger.Reset(l.c.PassLinger)
 			}
-			if !a.passed && b.passed == b.messages { // the first of ours
+			if !a.passed && b.passed == b.messages { // the first of this partition
 				waited = false
 				linger.Reset(l.c.Linger)
 			}
@@ -133,8 +134,8 @@ func (r *reading) cut(ctx context.Context, next uint64) {
 	}
 }
 
-// full tells whether the batch has as many messages as it may, of ours or in
-// all.
+// full reports whether the batch has as many messages as it may have, of this
+// partition or in total.
 func (r *reading) full(b *cut) bool {
 	c := r.feed.loop.c
 	return len(b.Messages) >= c.MaxMessages || b.messages >= c.reach()

@@ -18,7 +18,7 @@ import (
 // maxReason bounds the reason in a dead letter's header.
 const maxReason = 1024
 
-// letter is a message that cannot be applied, and why.
+// letter is a message that cannot be applied, and the reason.
 type letter struct {
 	stream  string
 	epoch   uint32
@@ -28,9 +28,9 @@ type letter struct {
 	reason  error
 }
 
-// deadLetter publishes a message that cannot be applied to the dead letters and waits for
-// the acknowledgement, so that nothing behind it is applied before it is
-// safe; false: ctx ended first.
+// deadLetter publishes a message that cannot be applied to the dead letters and
+// waits for the acknowledgement, so that nothing after it is applied before it
+// is safe; false: ctx ended first.
 func (l *Consumer) deadLetter(ctx context.Context, a letter) bool {
 	m := a.message()
 	for try := 1; ; try++ {
@@ -80,8 +80,8 @@ func (a letter) message() *nats.Msg {
 	}
 }
 
-// reject puts a message that the sink rejects into the dead letters, and takes it
-// out of the batch; false: ctx ended first.
+// reject puts a message that the sink rejects into the dead letters, and
+// removes it from the batch; false: ctx ended first.
 func (l *Consumer) reject(ctx context.Context, b *cut, r *event.Rejected) bool {
 	for try := 1; !l.c.SkipPoison; try++ {
 		m, err := l.stored(ctx, b.Stream, r.Seq)
@@ -90,7 +90,7 @@ func (l *Consumer) reject(ctx context.Context, b *cut, r *event.Rejected) bool {
 			if !l.deadLetter(ctx, letter{b.Stream, b.Epoch, r.Seq, m.Subject, m.Data, errors.New(r.Reason)}) {
 				return false
 			}
-		case !errors.Is(err, jetstream.ErrMsgNotFound): // else nobody needs it any more
+		case !errors.Is(err, jetstream.ErrMsgNotFound): // otherwise no one needs it any more
 			wait := backoff(try, l.c.MaxBackoff)
 			l.log.Error("rejected message not read, trying again", "stream", b.Stream, "seq", r.Seq, "try", try, "wait", wait, "error", err)
 			if !sleep(ctx, wait) {

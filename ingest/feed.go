@@ -10,10 +10,10 @@ import (
 	"preismon/contracts/event"
 )
 
-// feed reads one stream: it pulls, decodes side by side, cuts batches in
-// order and offers them: on full when they can hold no more, on out when they
-// waited long enough. One can be filled while others are in the sink; nothing
-// more is held but a few chunks on the way.
+// feed reads one stream: it pulls, decodes concurrently, cuts batches in order
+// and offers them: on full when they can hold no more, on out when they have
+// waited long enough. One batch can be filled while others are in the sink;
+// apart from these it holds only a few chunks on the way.
 type feed struct {
 	loop    *Consumer
 	stream  string
@@ -22,19 +22,19 @@ type feed struct {
 	out     chan *cut
 	full    chan *cut
 
-	completed chan struct{} // closed once everything there was at the start is applied
+	completed chan struct{} // closed when everything that was there at the start has been applied
 	once      sync.Once
-	goal      *uint64 // what there was at the start; nil: not known yet. Under loop.mu
+	goal      *uint64 // the end of the stream at the start; nil: not known yet. Under loop.mu
 	last      *cut    // handed out last
 
 	taken    uint64        // the last sequence that the sink has; at.Applied may be beyond it, where nothing follows. Under loop.mu
-	came     atomic.Uint64 // the last sequence that came to this session
+	came     atomic.Uint64 // the last sequence received in this session
 	witness  place         // the message applied last. Under loop.mu
-	recreate bool          // the durable consumer: who else asks it must hear that it is gone
-	reopen   func(error)   // ends the session under way; nil: there is none. Under loop.mu
+	recreate bool          // create the durable consumer again: another process that pulls from it must notice that it is gone
+	reopen   func(error)   // ends the current session; nil: there is none. Under loop.mu
 }
 
-// place is where a message stands, and when it came there.
+// place is the position of a message, and when it was stored there.
 type place struct {
 	seq    uint64
 	stored time.Time
@@ -63,7 +63,7 @@ func (f *feed) applied(b *cut) {
 	f.loop.count(func(p *Progress) {
 		f.taken, f.at.Applied, f.at.Stored = b.Last, b.Last, b.stored
 		f.witness = place{b.Last, b.stored}
-		f.ends(b.Last + b.Pending) // there may be more: who counted it may be late
+		f.ends(b.Last + b.Pending) // at least: the server that counted them may be late
 		p.Batches++
 		p.Events += uint64(len(b.Messages))
 		p.Passed += uint64(b.passed)
@@ -73,8 +73,9 @@ func (f *feed) applied(b *cut) {
 	})
 }
 
-// ends takes in that the stream goes as far as that, at least, and what follows
-// from how far the sink is. It may be told of less, by who is late.
+// ends records that the stream extends at least to last, and updates what
+// follows from how far the sink has come. A server that is late may report
+// less.
 func (f *feed) ends(last uint64) {
 	if last > f.at.Last {
 		f.at.Messages += last - f.at.Last
@@ -117,14 +118,14 @@ func (f *feed) run(ctx context.Context) {
 	}
 }
 
-// look refreshes the stream's end and the lag.
+// look updates the stream's end and the lag.
 func (f *feed) look(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	asked := time.Now()
 	s, err := f.loop.js.Stream(ctx, f.stream)
 	if err != nil {
-		return // whoever reads it finds out
+		return // the code that reads the stream notices it
 	}
 	info := s.CachedInfo()
 	epoch := incarnation(info).Epoch

@@ -13,23 +13,23 @@ import (
 	"time"
 )
 
-// FilesRequest is one run of `preismon ingest`.
+// FilesRequest describes one run of `preismon ingest`.
 type FilesRequest struct {
 	Publisher *Publisher
 	Files     []string  // names; "-", or no file at all: Stdin
 	Stdin     io.Reader // needed for "-" only
 
-	// Rejects takes each rejected line as one line of JSON, see Reject; nil:
+	// Rejects receives each rejected line as one line of JSON, see Reject; nil:
 	// they are only counted.
 	Rejects io.Writer
-	// Progress is told how far it is, about every ProgressEvery (1 s) and
-	// once at the end; nil: nobody.
+	// Progress is called with the progress about every ProgressEvery (1 s) and
+	// once more at the end; nil: not called.
 	Progress      func(FilesProgress)
 	ProgressEvery time.Duration
 }
 
-// Reject is one line of the rejects: where it stood, why it is no event, and
-// the line itself, so that it can be mended and published.
+// Reject is one rejected line: where it was, why it is not an event, and the
+// line itself, so that it can be corrected and published.
 type Reject struct {
 	File   string `json:"file"`
 	Line   int    `json:"line"`
@@ -37,30 +37,30 @@ type Reject struct {
 	Text   string `json:"text"`
 }
 
-// FilesResult counts what became of the lines.
+// FilesResult counts the outcomes of the lines.
 type FilesResult struct {
 	Accepted   uint64 // acknowledged as new
 	Duplicates uint64 // acknowledged, but the stream had the id already
-	Rejected   uint64 // no valid events, or refused by the server for good
+	Rejected   uint64 // not valid events, or permanently refused by the server
 }
 
-// FilesProgress is a look at a run under way.
+// FilesProgress is a snapshot of a run under way.
 type FilesProgress struct {
 	FilesResult
-	File     string // being read
+	File     string // the file being read
 	Lines    uint64 // read so far, over all files
-	Bytes    int64  // read so far as the files are, compressed or not
-	Total    int64  // bytes of all files; 0: not known
+	Bytes    int64  // read so far from the files as stored, compressed or not
+	Total    int64  // bytes of all files; 0: unknown
 	InFlight int
 	Elapsed  time.Duration
 }
 
 // PublishFiles publishes the events of NDJSON files and waits for every
-// acknowledgement. Lines go as they stand once they are validated. A rejected
-// line does not end the run; a file that cannot be read and a stream that
-// cannot be reached for good do. The result counts what was acknowledged in
-// any case. Run again after an interruption it doubles nothing, for the
-// events bring their ids.
+// acknowledgement. Lines are sent unchanged after they have been validated. A
+// rejected line does not end the run; a file that cannot be read does, and so
+// does a stream that stays unreachable. The result counts what was acknowledged
+// in any case. Running it again after an interruption duplicates nothing,
+// because the events carry their ids.
 func PublishFiles(ctx context.Context, req FilesRequest) (FilesResult, error) {
 	files := req.Files
 	if len(files) == 0 {
@@ -83,8 +83,8 @@ func PublishFiles(ctx context.Context, req FilesRequest) (FilesResult, error) {
 			break
 		}
 	}
-	// What is in flight is waited for also after a file that broke off; a
-	// refused event is counted and in the rejects already.
+	// Events in flight are waited for even after a file that could not be read;
+	// a refused event is already counted and among the rejects.
 	if _, ferr := req.Publisher.Flush(ctx); ferr != nil && err == nil && (ctx.Err() != nil || req.Publisher.broken() != nil) {
 		err = ferr
 	}
@@ -180,8 +180,8 @@ func (j *filesJob) reject(name string, line int, why error, text []byte) {
 	}
 }
 
-// report calls the progress callback now and then, until stop, which calls it
-// once more.
+// report calls the progress callback from time to time until stop is called,
+// which calls it one last time.
 func (j *filesJob) report(ctx context.Context) (stop func()) {
 	if j.req.Progress == nil {
 		return func() {}

@@ -12,25 +12,24 @@ import (
 	"preismon/contracts/event"
 )
 
-// How many sequences are looked up in the sink: at first, at a time, and at
-// most before nothing is known of any.
+// How many sequences are looked up in the sink: in the first step, in a later
+// step at most, and in total at most without finding any.
 const (
 	forkStep    = 64
 	forkMaxStep = 16 << 10
 	forkReach   = 64 << 10
 )
 
-// fork tells up to which sequence the stream still has the messages that the
-// sink took. A stream that was restored from an older copy, or lost its tail
-// without power, gives its sequences again, maybe before anybody looks: what
-// stands there then is not what was applied, though its sequence is. forked is
-// false when all is as it was.
-// What is read again for want of a comparison does no harm: an event is known
-// by its id.
+// fork finds the sequence up to which the stream still has the messages that
+// the sink applied. A stream that was restored from an older copy, or lost its
+// tail in a power failure, assigns its sequences again, possibly before anyone
+// checks: a message that is then at a sequence is not the one that was applied
+// there. forked is false when nothing has changed. Reading something again
+// because it could not be compared does no harm: an event is known by its id.
 //
-// A partition knows its own events only, and may have passed over messages
-// that nobody has applied yet. witness is the message that this loop applied
-// or passed over last; none: this is its first look.
+// A partition knows only its own events, and may have passed over messages that
+// no partition has applied yet. witness is the message that this loop applied
+// or passed over last; the zero value: this is its first check.
 func (f *feed) fork(ctx context.Context, s jetstream.Stream, in event.Incarnation, applied uint64, witness place) (last uint64, forked bool, err error) {
 	reached, err := f.reached(ctx, in.Epoch, applied)
 	if err != nil {
@@ -42,7 +41,7 @@ func (f *feed) fork(ctx context.Context, s jetstream.Stream, in event.Incarnatio
 	}
 	top := min(reached, state.LastSeq)
 	least := state.FirstSeq - min(state.FirstSeq, 1)
-	if after := in.After(); after < applied { // what is before belongs to earlier epochs, unless the sink started over
+	if after := in.After(); after < applied { // earlier sequences belong to earlier epochs, unless the sink started over
 		least = max(least, after)
 	}
 	short, end := state.LastSeq < reached, top
@@ -50,7 +49,8 @@ func (f *feed) fork(ctx context.Context, s jetstream.Stream, in event.Incarnatio
 	if err != nil {
 		return 0, false, err
 	}
-	// The end of what a share knows is not the end of what is the same.
+	// In what one partition knows, the last known message is not the end of
+	// what is unchanged.
 	whole := f.loop.c.Partitions == 1 || f.stream != event.StreamObservations
 	for step := uint64(forkStep); end > least && (differs || short && !whole || top-end < forkReach); step = min(4*step, forkMaxStep) {
 		first := max(least+1, end-min(end, step-1))
@@ -61,7 +61,7 @@ func (f *feed) fork(ctx context.Context, s jetstream.Stream, in event.Incarnatio
 		for seq := end; seq >= first; seq-- {
 			id, ok := taken[seq]
 			if !ok {
-				continue // no event, or a copy of one: it tells nothing
+				continue // no event, or a copy of one: it proves nothing
 			}
 			m, err := s.GetMsg(ctx, seq)
 			if errors.Is(err, jetstream.ErrMsgNotFound) {
@@ -83,11 +83,12 @@ func (f *feed) fork(ctx context.Context, s jetstream.Stream, in event.Incarnatio
 	return top, short, nil // nothing to compare
 }
 
-// afresh is how long a stream's new leader gets to take in what it led to.
+// afresh is how long a stream's new leader gets to catch up.
 const afresh = 2 * time.Second
 
-// atLeast gives the stream's state. One that ends before what was taken from it
-// has lost its tail, unless who says so is late.
+// atLeast returns the stream's state. A stream that ends before what was
+// applied from it has lost its tail, unless the server that reports this is
+// late.
 func atLeast(ctx context.Context, s jetstream.Stream, reached uint64) (jetstream.StreamState, error) {
 	info := s.CachedInfo()
 	for began := time.Now(); info.State.LastSeq < reached && info.Cluster != nil && len(info.Cluster.Replicas) > 0 && time.Since(began) < afresh; {
@@ -106,7 +107,8 @@ func atLeast(ctx context.Context, s jetstream.Stream, reached uint64) (jetstream
 // errEpochBegun is an event.ErrForked after which a new epoch was begun.
 var errEpochBegun = errors.New("it begins a new epoch")
 
-// forked begins a new epoch behind what is applied, unless somebody has.
+// forked begins a new epoch after what is applied, unless it has already been
+// begun.
 func (l *Consumer) forked(ctx context.Context, b *cut, found error) error {
 	s, err := l.js.Stream(ctx, b.Stream)
 	if err == nil && incarnation(s.CachedInfo()).Epoch == b.Epoch {
@@ -121,8 +123,8 @@ func (l *Consumer) forked(ctx context.Context, b *cut, found error) error {
 	return fmt.Errorf("%w: %w", found, errEpochBegun)
 }
 
-// reached is the last sequence that the sink took: it may have died before it
-// noted how far it is.
+// reached returns the last sequence that the sink applied: it may have died
+// before it recorded how far it was.
 func (f *feed) reached(ctx context.Context, epoch uint32, applied uint64) (uint64, error) {
 	taken, err := f.loop.taken(ctx, f.stream, epoch, applied+1, applied+forkReach)
 	for seq := range taken {
@@ -131,7 +133,7 @@ func (f *feed) reached(ctx context.Context, epoch uint32, applied uint64) (uint6
 	return applied, err
 }
 
-// replaced tells whether another message stands where the witness stood.
+// replaced reports whether another message is now at the witness's place.
 func (f *feed) replaced(ctx context.Context, s jetstream.Stream, witness place) (bool, error) {
 	if witness.seq == 0 {
 		return false, nil

@@ -16,13 +16,13 @@ import (
 )
 
 // History reads what the streams hold, for audits and for people. It changes
-// nothing and is no part of the consumer loop.
+// nothing and is not part of the consumer loop.
 type History struct{ js jetstream.JetStream }
 
-// NewHistory makes a reader of the streams.
+// NewHistory returns a reader of the streams.
 func NewHistory(js jetstream.JetStream) History { return History{js} }
 
-// State tells what the stream holds now.
+// State returns what the stream holds now.
 func (h History) State(ctx context.Context, stream string) (event.StreamState, error) {
 	s, err := h.js.Stream(ctx, stream)
 	if err != nil {
@@ -38,8 +38,8 @@ func (h History) State(ctx context.Context, stream string) (event.StreamState, e
 	}, nil
 }
 
-// At gives the message of a sequence; not ok: the stream has none there (any
-// more).
+// At returns the message with a sequence; not ok: the stream has none there, or
+// no longer has it.
 func (h History) At(ctx context.Context, stream string, seq uint64) (m event.Stored, ok bool, err error) {
 	s, err := h.js.Stream(ctx, stream)
 	if err != nil {
@@ -58,16 +58,17 @@ func (h History) At(ctx context.Context, stream string, seq uint64) (m event.Sto
 // readWait is how long a reader waits for a server that is silent.
 const readWait = 30 * time.Second
 
-// lateWait is how long a server that is late gets, until the stream is asked again.
+// lateWait is how long a server that is late gets before the stream is queried
+// again.
 const lateWait = 250 * time.Millisecond
 
-// sizeHeader has the size of the body where headers alone are delivered.
+// sizeHeader holds the size of the body when only headers are delivered.
 const sizeHeader = "Nats-Msg-Size"
 
 var errSilent = fmt.Errorf("the server sent nothing for %s", readWait)
 
-// Read gives the messages in order, once. It ends after an error, or when the
-// range ends; none: the range is empty.
+// Read returns the messages in order, for one iteration. It ends after an
+// error, or at the end of the range; no messages: the range is empty.
 func (h History) Read(ctx context.Context, r event.ReadRequest) iter.Seq2[event.Stored, error] {
 	return func(yield func(event.Stored, error) bool) {
 		if err := h.read(ctx, r, func(m event.Stored) bool { return yield(m, nil) }); err != nil {
@@ -93,8 +94,8 @@ func (h History) read(ctx context.Context, r event.ReadRequest, give func(event.
 	if err != nil {
 		return err
 	}
-	// One subject alone is filtered by the server: its last message tells that
-	// the reading is over.
+	// A single subject is filtered by the server: its last message marks the
+	// end of the reading.
 	one := r.Subject != "" && !strings.ContainsAny(r.Subject, "*>")
 	if one {
 		switch m, err := s.GetLastMsgForSubject(ctx, r.Subject); {
@@ -131,8 +132,8 @@ func (h History) read(ctx context.Context, r event.ReadRequest, give func(event.
 	defer cancel(nil)
 	silence := time.AfterFunc(readWait, func() { cancel(errSilent) })
 	defer silence.Stop()
-	// The consumer says that nothing waits. It may be late, and is given time
-	// until the stream says the same.
+	// The consumer reports that nothing is pending. It may be late, and is
+	// given time until the stream confirms it.
 	read, idle := max(first, 1)-1, c.CachedInfo().NumPending == 0
 	for {
 		if idle {
@@ -167,8 +168,8 @@ func (h History) read(ctx context.Context, r event.ReadRequest, give func(event.
 			return nil
 		}
 		read, idle = seq, meta.NumPending == 0
-		// Several subjects are filtered by us: what of others is behind the last
-		// of them tells that the reading is over.
+		// Several subjects are filtered here, so that messages of others after
+		// the last of them show that the reading is over.
 		wanted := (r.Subject == "" || matches(r.Subject, m.Subject())) && (r.First > 0 || !meta.Timestamp.Before(r.Since))
 		if wanted && !give(stored(r.Stream, m.Subject(), seq, meta.Timestamp, m.Headers(), m.Data(), r.Bodies)) || seq == last {
 			return nil
@@ -176,8 +177,8 @@ func (h History) read(ctx context.Context, r event.ReadRequest, give func(event.
 	}
 }
 
-// since gives a sequence from first on, before which nothing up to last came
-// into the stream at that time or later.
+// since returns a sequence from first on such that no message before it, up to
+// last, was stored in the stream at that time or later.
 func since(ctx context.Context, s jetstream.Stream, at time.Time, first, last uint64) (uint64, error) {
 	for first < last {
 		middle := first + (last-first)/2

@@ -2,12 +2,12 @@
 // events, reading them from files, and the durable consumer loop that hands
 // them in order to a Sink, under a lease that one process holds at a time.
 //
-// An event counts as accepted when the server acknowledged it, and whoever
-// publishes keeps trying until then: the event's ID is the message id, so a
-// second try is no second event within the streams' duplicate window. The
-// consumer loop delivers every message to its Sink at least once and in
-// order, or puts it into the dead letters with the reason; exactly once is
-// made by the Sink, which knows what it has by (epoch, sequence).
+// An event is accepted when the server has acknowledged it, and publishers keep
+// trying until then: the event's ID is the message id, so a second try does not
+// create a second event within the streams' duplicate window. The consumer loop
+// delivers every message to its Sink at least once and in order, or puts it
+// into the dead letters with the reason; exactly-once is up to the Sink, which
+// knows what it has by (epoch, sequence).
 package ingest
 
 import (
@@ -27,7 +27,7 @@ import (
 	"preismon/contracts"
 )
 
-// Config says how to reach the NATS server.
+// Config describes how to reach the NATS server.
 type Config struct {
 	// URL of the server, or several with commas between them:
 	// nats://host:4222, tls://user:password@host:4222.
@@ -35,17 +35,17 @@ type Config struct {
 	Name  string           // of this client, as the server's monitoring shows it
 	Token contracts.Secret // instead of a user and password in the URL
 
-	CAFile   string // PEM bundle that signs the server, instead of the system's
+	CAFile   string // PEM bundle of the CA that signed the server's certificate, instead of the system's
 	CertFile string // our certificate, with KeyFile
 	KeyFile  string
 
 	ConnectTimeout time.Duration // of one attempt; 0: 5 s
 
-	// Logger takes what happens to the connection; nil: nobody.
+	// Logger logs what happens to the connection; nil: nothing is logged.
 	Logger *slog.Logger
 }
 
-// Validate names every fault of the configuration.
+// Validate returns every fault of the configuration.
 func (c Config) Validate() error {
 	var f contracts.Faults
 	hasUser := false
@@ -58,7 +58,7 @@ func (c Config) Validate() error {
 			break
 		}
 		if err != nil || u.Host == "" {
-			// Not quoted: it may hold a password.
+			// Not quoted: it may contain a password.
 			f.Addf("nats-url: number %d is not a URL like nats://host:4222", i+1)
 			continue
 		}
@@ -82,7 +82,7 @@ func (c Config) Validate() error {
 	return f.Err()
 }
 
-// RedactedURL is the URL without passwords, fit for logs.
+// RedactedURL returns the URL without passwords, safe to log.
 func (c Config) RedactedURL() string {
 	all := strings.Split(c.URL, ",")
 	for i, one := range all {
@@ -92,7 +92,7 @@ func (c Config) RedactedURL() string {
 			all[i] = "***"
 		case u.User == nil:
 		default:
-			// A name alone is a token.
+			// A user name without a password is a token.
 			u.User = url.User("***")
 			all[i] = strings.Replace(u.String(), "%2A%2A%2A", "***", 1)
 		}
@@ -100,10 +100,10 @@ func (c Config) RedactedURL() string {
 	return strings.Join(all, ",")
 }
 
-// Connect connects to the server and fails when it cannot. From then on the
-// connection comes back by itself, however long the server is away; what is
-// published meanwhile fails at once instead of waiting in a buffer. Options
-// are for tests and for a server in the same process.
+// Connect connects to the server and fails if it cannot. From then on the
+// connection restores itself, however long the server is away; what is
+// published meanwhile fails at once instead of waiting in a buffer. Options are
+// for tests and for a server in the same process.
 func Connect(c Config, options ...nats.Option) (*nats.Conn, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -118,7 +118,7 @@ func Connect(c Config, options ...nats.Option) (*nats.Conn, error) {
 		nats.ReconnectBufSize(-1),
 		nats.PingInterval(10 * time.Second),
 		nats.MaxPingsOutstanding(2),
-		nats.IgnoreAuthErrorAbort(), // a password being rotated is no reason to give up
+		nats.IgnoreAuthErrorAbort(), // a password that is being rotated is no reason to give up
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
 				log.Warn("nats connection lost", "error", err)

@@ -23,25 +23,26 @@ import (
 // BucketLeases is the key-value bucket of the leases.
 const BucketLeases = "preismon_leases"
 
-// ErrLeaseLost is the cause of a leader's context when its lease ran out or
-// another took it.
+// ErrLeaseLost is the cause of the end of a leader's context when its lease ran
+// out or another process took it.
 var ErrLeaseLost = errors.New("the lease is lost")
 
-// LeaseConfig says what is leased; 0 takes the default.
+// LeaseConfig configures a lease; 0 selects the default.
 type LeaseConfig struct {
 	Key      string        // ProjectorLease
-	Holder   string        // who asks, for people; the host's name and the process id
-	TTL      time.Duration // a leader that is not heard of for so long is deposed; 10 s
+	Holder   string        // who requests it, for people; the host's name and the process id
+	TTL      time.Duration // a leader that is not heard from for so long is deposed; 10 s
 	Replicas int           // of the bucket, at least; 1
-	// Alone: the caller knows that no other process runs, as a folder's lock
-	// tells it. A lease found at the start is then that of a dead process, and
-	// is taken over at once.
+	// Alone: the caller knows that no other process is running, for example
+	// from a folder's lock. A lease found at the start then belongs to a dead
+	// process, and is taken over at once.
 	Alone bool
-	// Force: take it at the start from whoever holds it. That leader notices,
-	// ends, and asks for it again.
+	// Force: take the lease at the start, whichever process holds it. That
+	// leader notices, ends, and requests it again.
 	Force bool
-	// Newest asks the tables for the newest fence that they know; nil: they are
-	// not asked. It is, after they refused a leader whose lease nobody took.
+	// Newest reads the newest fence that the tables know; nil: it is not read.
+	// It is called after they refused a leader whose lease no other process had
+	// taken.
 	Newest func(ctx context.Context) (uint64, error)
 }
 
@@ -55,7 +56,7 @@ func (c LeaseConfig) withDefaults() LeaseConfig {
 	return c
 }
 
-// Validate names every fault of the configuration.
+// Validate returns every fault of the configuration.
 func (c LeaseConfig) Validate() error {
 	var f contracts.Faults
 	c = c.withDefaults()
@@ -65,26 +66,26 @@ func (c LeaseConfig) Validate() error {
 	return f.Err()
 }
 
-// Lease lets one process at a time lead. The leader renews its entry of a
-// key-value bucket; a standby takes over by compare-and-set when it has seen
-// no renewal for the TTL by its own clock. A leader that could not renew stops
-// a tenth of the TTL before any standby may begin, counted from before its
-// last renewal was sent, so clocks need to agree in rate only. A process that
-// was frozen can still believe for a moment that it leads: what it writes
-// then must be told apart by its fence.
+// Lease lets one process at a time lead. The leader renews its entry in a
+// key-value bucket; a standby takes over by compare-and-set when it has seen no
+// renewal for the TTL by its own clock. A leader that could not renew stops a
+// tenth of the TTL before any standby may begin, counted from before its last
+// renewal was sent, so clocks need to agree only in rate. A process that was
+// frozen can still believe for a moment that it leads: what it then writes must
+// be recognized by its fence.
 type Lease struct {
 	c   LeaseConfig
 	js  jetstream.JetStream
 	log *slog.Logger
 	kv  jetstream.KeyValue
-	// before is what fences out of this bucket are counted from, and more than
-	// those out of a bucket that was lost and recreated, if the clock of NATS
-	// was right both times.
+	// before is the base of the fences of this bucket. It is greater than any
+	// fence of an earlier bucket that was lost, if the clock of NATS was right
+	// both times.
 	before  uint64
-	refuted uint64 // the newest fence of the tables, when they refused one of ours
+	refuted uint64 // the newest fence of the tables, if they refused one of ours
 }
 
-// NewLease makes a lease; RunAsLeader asks for it.
+// NewLease returns a lease; RunAsLeader requests it.
 func NewLease(c LeaseConfig, js jetstream.JetStream, log *slog.Logger) (*Lease, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -94,18 +95,17 @@ func NewLease(c LeaseConfig, js jetstream.JetStream, log *slog.Logger) (*Lease, 
 	return &Lease{c: c, js: js, log: log.With("lease", c.Key, "holder", c.Holder)}, nil
 }
 
-// RunAsLeader waits for the lease, runs lead while it holds it, and asks
-// again when the lease was lost. lead gets a fence, which is higher than that
-// of every leader before, also when the bucket was lost meanwhile, and a
-// context that ends with ErrLeaseLost as its cause; it must return soon after.
-// When lead returns by itself, its error is returned, unless it is
-// event.ErrDeposed: whatever gave another a newer fence, this term is over,
-// and the lease is asked for again after the TTL. When ctx ends, nil is
-// returned after lead returned; the lease is given back, so that a standby
-// need not wait.
+// RunAsLeader waits for the lease, runs lead while it holds it, and requests it
+// again when it was lost. lead gets a fence, which is higher than that of every
+// earlier leader even if the bucket was lost meanwhile, and a context that ends
+// with ErrLeaseLost as its cause; it must return soon after. When lead returns
+// by itself, its error is returned, unless it is event.ErrDeposed: however
+// another leader got a newer fence, this term is over, and the lease is
+// requested again after the TTL. When ctx ends, RunAsLeader returns nil after
+// lead has returned; the lease is given back, so that a standby need not wait.
 func (l *Lease) RunAsLeader(ctx context.Context, lead func(ctx context.Context, fence uint64) error) error {
 	for {
-		// Its own name for each term: an entry with it is ours beyond doubt.
+		// A name of its own for each term: an entry with it is certainly ours.
 		holder := l.c.Holder + "/" + nuid.Next()
 		l.kv = nil // it may have been recreated
 		held, sent, ok := l.acquire(ctx, holder)
@@ -113,7 +113,7 @@ func (l *Lease) RunAsLeader(ctx context.Context, lead func(ctx context.Context, 
 			return nil
 		}
 		fence := held.base + held.revision
-		l.c.Alone, l.c.Force = false, false // at the start only: from now on it may be another's by right
+		l.c.Alone, l.c.Force = false, false // at the start only: from now on another process may rightly hold it
 		l.log.Info("leading", "fence", fence)
 		lost, back, err := l.term(ctx, term{held, fence, sent}, lead)
 		switch {
@@ -133,7 +133,7 @@ func (l *Lease) RunAsLeader(ctx context.Context, lead func(ctx context.Context, 
 	}
 }
 
-// bucket opens the bucket, and creates it when it is not there.
+// bucket opens the bucket, and creates it if it does not exist.
 func (l *Lease) bucket(ctx context.Context) (jetstream.KeyValue, error) {
 	if l.kv != nil {
 		return l.kv, nil
@@ -168,18 +168,19 @@ func (l *Lease) bucket(ctx context.Context) (jetstream.KeyValue, error) {
 	return kv, nil
 }
 
-// revisionBits are left for the revisions of one bucket in a fence. More of
-// them would only make it look some milliseconds younger.
+// revisionBits is how many bits of a fence are left for the revisions of one
+// bucket. More revisions than that would only make the bucket look some
+// milliseconds younger.
 const revisionBits = 22
 
-// entry is the lease as the bucket has it.
+// entry is the lease as stored in the bucket.
 type entry struct {
 	holder   string // empty: it was given back
 	base     uint64 // what fences are counted from: it never falls from one entry to the next
 	revision uint64 // 0: there never was one
 }
 
-// text is the holder, and the base where it is not the bucket's own.
+// text returns the holder, and the base where it is not the bucket's own.
 func (e entry) text(before uint64) []byte {
 	if e.base <= before {
 		return []byte(e.holder)
@@ -197,8 +198,8 @@ func (l *Lease) entryOf(e jetstream.KeyValueEntry) entry {
 	return out
 }
 
-// acquire waits until the lease is ours; not ok: ctx ended first. sent is
-// when the deciding write was sent.
+// acquire waits until the lease is ours; not ok: ctx ended first. sent is when
+// the write that took it was sent.
 func (l *Lease) acquire(ctx context.Context, holder string) (held entry, sent time.Time, ok bool) {
 	var (
 		seen  uint64    // revision of the entry
@@ -216,7 +217,7 @@ func (l *Lease) acquire(ctx context.Context, holder string) (held entry, sent ti
 				return held, sent, true
 			}
 			if WrongLastSequence(err) {
-				err = nil // someone was quicker, or our own write's answer was lost
+				err = nil // another process was quicker, or the reply to our own write was lost
 			}
 		}
 		cancel()
@@ -233,7 +234,7 @@ func (l *Lease) acquire(ctx context.Context, holder string) (held entry, sent ti
 	return entry{}, sent, false
 }
 
-// free tells whether nobody holds the lease, and the entry that says so.
+// free reports whether the lease is free, and returns the entry that shows it.
 func (l *Lease) free(ctx context.Context, seen *uint64, since *time.Time) (found entry, free bool, err error) {
 	kv, err := l.bucket(ctx)
 	if err != nil {
@@ -261,7 +262,7 @@ func (l *Lease) free(ctx context.Context, seen *uint64, since *time.Time) (found
 	return found, time.Since(*since) >= l.c.TTL, nil
 }
 
-// take puts our entry in the place of the one that was found.
+// take replaces the entry that was found with ours.
 func (l *Lease) take(ctx context.Context, holder string, found entry) (entry, error) {
 	ours := entry{holder: holder, base: max(found.base, l.refuted)}
 	var err error
@@ -273,19 +274,19 @@ func (l *Lease) take(ctx context.Context, holder string, found entry) (entry, er
 	return ours, err
 }
 
-// term is one time of leading, from the write that took the lease on.
+// term is one period of leading, starting with the write that took the lease.
 type term struct {
 	held  entry
 	fence uint64
 	sent  time.Time
 }
 
-// term runs lead once and renews the lease meanwhile. back tells that it was
-// given back, so that nobody had taken it before.
+// term runs lead once and renews the lease meanwhile. back reports that the
+// lease was given back, so no other process had taken it before.
 func (l *Lease) term(ctx context.Context, t term, lead func(context.Context, uint64) error) (lost, back bool, err error) {
 	inner, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	// The deadline stands beside the renewing, which may hang in a write.
+	// The deadline is separate from the renewal, which may hang in a write.
 	deadline := time.AfterFunc(time.Until(l.deadline(t.sent)), func() { cancel(ErrLeaseLost) })
 	defer deadline.Stop()
 
@@ -296,7 +297,7 @@ func (l *Lease) term(ctx context.Context, t term, lead func(context.Context, uin
 	cancel(nil)
 	revision := <-renewed
 	if !lost {
-		// Give it back; a standby that does not hear of it waits for the TTL.
+		// Give it back; a standby that does not learn of it waits for the TTL.
 		last, done := context.WithTimeout(context.WithoutCancel(ctx), l.c.TTL/2)
 		defer done()
 		none := entry{base: t.held.base}
@@ -309,10 +310,11 @@ func (l *Lease) term(ctx context.Context, t term, lead func(context.Context, uin
 	return lost, back, err
 }
 
-// learn asks for the fence that the tables refused ours for, though nobody
-// took the lease since: the bucket was restored from an old copy and counts its
-// revisions again, or one before it was made by a clock that was ahead. The
-// next term counts from there, and so does everyone after it.
+// learn reads the fence for which the tables refused ours although no other
+// process has taken the lease since: either the bucket was restored from an old
+// copy and counts its revisions again, or an earlier bucket was created by a
+// clock that was ahead. The next term counts from there, and so does every
+// later one.
 func (l *Lease) learn(ctx context.Context) {
 	if l.c.Newest == nil {
 		return
@@ -330,8 +332,8 @@ func (l *Lease) learn(ctx context.Context) {
 
 func (l *Lease) deadline(sent time.Time) time.Time { return sent.Add(l.c.TTL - l.c.TTL/10) }
 
-// renew keeps the lease until ctx ends or it is lost, and gives the last
-// revision.
+// renew keeps the lease until ctx ends or the lease is lost, and returns the
+// last revision.
 func (l *Lease) renew(ctx context.Context, held entry, deadline *time.Timer, cancel context.CancelCauseFunc) uint64 {
 	wait, revision, text := l.c.TTL/3, held.revision, held.text(l.before)
 	for sleep(ctx, wait) {
@@ -339,7 +341,7 @@ func (l *Lease) renew(ctx context.Context, held entry, deadline *time.Timer, can
 		inner, done := context.WithTimeout(ctx, l.c.TTL/3)
 		next, err := l.kv.Update(inner, l.c.Key, text, revision)
 		if WrongLastSequence(err) {
-			// Ours after all, when the answer to a write before was lost.
+			// It is still ours if only the reply to an earlier write was lost.
 			var e jetstream.KeyValueEntry
 			if e, err = l.kv.Get(inner, l.c.Key); err == nil && !bytes.Equal(e.Value(), text) {
 				done()
@@ -347,7 +349,7 @@ func (l *Lease) renew(ctx context.Context, held entry, deadline *time.Timer, can
 				return revision
 			}
 			if err == nil {
-				revision, wait = e.Revision(), 0 // and once more, to know when
+				revision, wait = e.Revision(), 0 // and one more time, to know when
 				done()
 				continue
 			}

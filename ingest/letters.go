@@ -14,49 +14,49 @@ import (
 	"preismon/contracts/fault"
 )
 
-// DeadLetter is a message that could not be read, with where it stood.
+// DeadLetter is a message that could not be read, with its original place.
 type DeadLetter struct {
-	Letter  uint64    `json:"letter"` // its sequence in DEAD_LETTERS, by which it is known
-	At      time.Time `json:"at"`     // when it was found out
-	Stream  string    `json:"stream"` // where its message stood
+	Letter  uint64    `json:"letter"` // its sequence in DEAD_LETTERS, which identifies it
+	At      time.Time `json:"at"`     // when the fault was found
+	Stream  string    `json:"stream"` // where its message was
 	Epoch   uint32    `json:"epoch"`
 	Seq     uint64    `json:"seq"`
 	Subject string    `json:"subject"`
 	Reason  string    `json:"reason"`
 	Size    int       `json:"size"` // bytes of the message
-	Cut     bool      `json:"cut"`  // the letter holds its beginning only
+	Cut     bool      `json:"cut"`  // the letter holds only its beginning
 
 	Replayed *Replayed `json:"replayed,omitempty"` // the last time it was published again
-	Data     []byte    `json:"-"`                  // Letter gives it, List does not
+	Data     []byte    `json:"-"`                  // returned by Letter, not by List
 }
 
-// Replayed is where a dead letter's message was published again.
+// Replayed is where and when a dead letter's message was published again.
 type Replayed struct {
 	At     time.Time `json:"at"`
 	Stream string    `json:"stream"`
 	Seq    uint64    `json:"seq"`
 }
 
-// DeadLetters looks at what could not be read and publishes it again.
+// DeadLetters lists what could not be read and publishes it again.
 type DeadLetters struct {
 	js      jetstream.JetStream
 	history History
 }
 
-// NewDeadLetters makes one.
+// NewDeadLetters returns a DeadLetters for the streams.
 func NewDeadLetters(js jetstream.JetStream) DeadLetters { return DeadLetters{js, NewHistory(js)} }
 
-// LetterFilter says which dead letters are meant; a zero field: any.
+// LetterFilter selects dead letters; a zero field: any.
 type LetterFilter struct {
 	Since   time.Time
-	Reason  string // a part of it, in any case
-	Stream  string // where the message stood
+	Reason  string // part of it, regardless of case
+	Stream  string // where the message was
 	Pending bool   // not published again yet
 	Limit   int    // of the newest; 0: all
 }
 
-// List gives the newest letters that the filter takes, newest first and
-// without their messages, and how many it takes in all.
+// List returns the newest letters that the filter selects, newest first and
+// without their messages, and how many it selects in total.
 func (d DeadLetters) List(ctx context.Context, f LetterFilter) (list []DeadLetter, matching int, err error) {
 	replayed := map[uint64]*Replayed{}
 	for m, err := range d.history.Read(ctx, event.ReadRequest{Stream: event.StreamDeadLetters, Since: f.Since}) {
@@ -86,7 +86,7 @@ func (d DeadLetters) List(ctx context.Context, f LetterFilter) (list []DeadLette
 	return list, matching, nil
 }
 
-// Letter gives one with its message; fault.NotFound: there is none.
+// Letter returns one letter with its message; fault.NotFound: there is none.
 func (d DeadLetters) Letter(ctx context.Context, letter uint64) (DeadLetter, error) {
 	m, ok, err := d.history.At(ctx, event.StreamDeadLetters, letter)
 	if err != nil {

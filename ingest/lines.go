@@ -15,24 +15,24 @@ import (
 )
 
 // Line is one line of an NDJSON file of events: a valid event, or the reason
-// why it is none.
+// why it is not one.
 type Line struct {
 	Number int
-	Text   []byte // without its end; valid until the next line
+	Text   []byte // without its line ending; valid until the next line
 	Event  *event.Event
 	Err    error
 }
 
-// errLong is why a line is not looked at.
+// errLong is why a line is not parsed.
 var errLong = fmt.Errorf("the line has more than %d bytes", event.MaxBytes)
 
-// maxQuoted is how much of a line that is too long is kept to be shown.
+// maxQuoted is how much of a line that is too long is kept for display.
 const maxQuoted = 200
 
-// Lines reads events, one a line, in the order of the lines; once. Blank
-// lines are skipped but counted. The reader may be plain, gzip or zstd, which
-// its first bytes tell. The error, if any, comes last and is about the
-// reading: a bad event is a Line with Err.
+// Lines reads events, one per line, in the order of the lines; for one
+// iteration. Blank lines are skipped but counted. The reader may be plain, gzip
+// or zstd, as its first bytes show. The error, if any, comes last and is about
+// the reading: a bad event is a Line with Err.
 func Lines(r io.Reader) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
 		plain, done, err := decompress(r)
@@ -71,12 +71,12 @@ func Lines(r io.Reader) iter.Seq2[Line, error] {
 	}
 }
 
-// readLine appends the next line to b, without its end. Of a line that is too
-// long only the beginning is kept.
+// readLine appends the next line to b, without its ending. Of a line that is
+// too long it keeps only the beginning.
 func readLine(in *bufio.Reader, b []byte) (line []byte, long bool, err error) {
 	for {
 		part, err := in.ReadSlice('\n')
-		if room := event.MaxBytes + 2 - len(b); len(part) > room { // 2: its end
+		if room := event.MaxBytes + 2 - len(b); len(part) > room { // 2: the line ending
 			part, long = part[:room], true
 		}
 		b = append(b, part...)
@@ -86,7 +86,7 @@ func readLine(in *bufio.Reader, b []byte) (line []byte, long bool, err error) {
 	}
 }
 
-// decompress tells by the first bytes what the reader holds.
+// decompress detects the compression by the first bytes.
 func decompress(r io.Reader) (plain io.Reader, done func(), err error) {
 	in := bufio.NewReaderSize(r, 64<<10)
 	magic, err := in.Peek(4)

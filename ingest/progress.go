@@ -8,7 +8,7 @@ import (
 	"preismon/contracts/event"
 )
 
-// Progress tells how far the loop is and what it met since it was made.
+// Progress is how far the loop is and what it has met since it was created.
 type Progress struct {
 	Catalog, Observations StreamProgress
 
@@ -17,33 +17,33 @@ type Progress struct {
 	Batches     uint64 // applied
 	Passed      uint64 // messages of other partitions, passed over
 	Poison      uint64 // put into the dead letters
-	Redelivered uint64 // dropped, since they were here before
+	Redelivered uint64 // dropped, because they were received before
 	Retries     uint64 // tries of the sink or the dead letters after the first
 	Restarts    uint64 // times a stream was opened again
 }
 
-// StreamProgress tells how far the loop is in one stream.
+// StreamProgress is how far the loop is in one stream.
 type StreamProgress struct {
 	Epoch   uint32 // 0: not open yet
 	Applied uint64 // every message up to here is done
 	Last    uint64 // the stream's last message, as of a second ago
 	Lag     uint64 // messages not applied yet, as of a second ago
 
-	Heard    time.Time // when a leader of the stream, that leads for certain, was asked for what is known: of what came later nothing is
-	Stored   time.Time // when the last applied message came into the stream; zero: none was applied since the loop was made
+	Heard    time.Time // when a leader that certainly leads the stream was queried for what is known: nothing is known of what came later
+	Stored   time.Time // when the last applied message was stored in the stream; zero: none was applied since the loop was created
 	Messages uint64    // in the stream, and their bytes, as of a second ago
 	Bytes    uint64
 }
 
-// Progress tells how far the loop is.
+// Progress returns how far the loop is.
 func (l *Consumer) Progress() Progress {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.progress
 }
 
-// CaughtUp waits until every message of the stream up to seq is applied, or
-// went to the dead letters.
+// CaughtUp waits until every message of the stream up to seq is applied, or has
+// been put into the dead letters.
 func (l *Consumer) CaughtUp(ctx context.Context, stream string, seq uint64) error {
 	var at *StreamProgress
 	switch stream {
@@ -69,7 +69,7 @@ func (l *Consumer) CaughtUp(ctx context.Context, stream string, seq uint64) erro
 	}
 }
 
-// count changes the progress and wakes whoever waits for it.
+// count changes the progress and wakes those waiting for it.
 func (l *Consumer) count(change func(*Progress)) {
 	l.mu.Lock()
 	change(&l.progress)

@@ -11,24 +11,26 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// A stream with replicas answers from several servers, each of which may be
-// late: what one of them has is there, what it lacks may be on its way. So two
-// answers prove nothing together, such as the end of the stream and that nothing
-// waits for a consumer. What one answer tells about one server does: it takes
-// messages in order, so that it has all before the last that it has.
+// A stream with replicas is answered for by several servers, each of which may
+// be late: what one of them has exists, what it lacks may be on its way. So two
+// replies together prove nothing, for example one with the end of the stream
+// and one saying that nothing is pending for a consumer. One reply about one
+// server does prove something: the server stores messages in order, so it has
+// all before the last one that it has.
 
-// quorumHeard is how long ago a leader may have heard of enough followers: no
-// follower elects another until it has heard nothing for four seconds.
+// quorumHeard is how long ago at most a leader must have heard from enough
+// followers: no follower elects another until it has heard nothing for four
+// seconds.
 const quorumHeard = 2 * time.Second
 
-// settled tells whether the one who answered leads for certain. A leader that
-// was cut off from the others answers, too, until it notices.
+// settled reports whether the leader that answered certainly leads. A leader
+// that was cut off from the others also answers, until it notices.
 func settled(info *jetstream.StreamInfo) bool {
 	c := info.Cluster
 	if c == nil || len(c.Replicas) == 0 {
 		return true
 	}
-	heard := 1 // of itself
+	heard := 1 // from itself
 	for _, r := range c.Replicas {
 		if !r.Offline && r.Active < quorumHeard {
 			heard++
@@ -37,10 +39,10 @@ func settled(info *jetstream.StreamInfo) bool {
 	return c.Leader != "" && heard > (len(c.Replicas)+1)/2
 }
 
-// settleWait is how long to wait for a leader that leads for certain.
+// settleWait is how long to wait for a leader that certainly leads.
 const settleWait = 20 * time.Second
 
-// settledInfo is what a stream's leader says of it, that leads for certain.
+// settledInfo returns a stream's state from a leader that certainly leads.
 func settledInfo(ctx context.Context, s jetstream.Stream) (*jetstream.StreamInfo, error) {
 	for began := time.Now(); ; {
 		info, err := s.Info(ctx)
@@ -56,12 +58,12 @@ func settledInfo(ctx context.Context, s jetstream.Stream) (*jetstream.StreamInfo
 	}
 }
 
-// walkReach is how many messages of other subjects are looked at, one by one.
+// walkReach is how many messages of other subjects are checked, one by one.
 const walkReach = 256
 
-// absent proves that the stream has no message of the subject from first on, up
-// to through; through is first-1 when nothing is proved. found: there is one
-// behind through, within the range.
+// absent proves that the stream has no message of the subject from first to
+// through; through is first-1 when nothing is proved. found: there is one after
+// through, within the range.
 func absent(ctx context.Context, s jetstream.Stream, subject string, first, last uint64) (through uint64, found bool, err error) {
 	if first > last {
 		return last, false, nil
@@ -75,7 +77,8 @@ func absent(ctx context.Context, s jetstream.Stream, subject string, first, last
 	case !errors.Is(err, jetstream.ErrMsgNotFound):
 		return first - 1, false, err
 	}
-	// The server has none. Whether it has what is around, it tells at once.
+	// The server has none. One reply shows whether it has the messages around
+	// the range.
 	info, err := s.Info(ctx, jetstream.WithDeletedDetails(true))
 	if err != nil {
 		return first - 1, false, err
@@ -91,7 +94,7 @@ func absent(ctx context.Context, s jetstream.Stream, subject string, first, last
 		}
 		m, err := s.GetMsg(ctx, seq)
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
-			return seq - 1, false, nil // it may be on its way to who answered
+			return seq - 1, false, nil // it may be on its way to the server that answered
 		}
 		if err != nil {
 			return seq - 1, false, err
@@ -103,7 +106,7 @@ func absent(ctx context.Context, s jetstream.Stream, subject string, first, last
 	return max(last, first-1), false, nil
 }
 
-// matches tells whether a subject is one of those that a filter takes.
+// matches reports whether a filter matches a subject.
 func matches(filter, subject string) bool {
 	for {
 		want, filters, more := strings.Cut(filter, ".")
@@ -128,13 +131,13 @@ var (
 	errUnproven   = errors.New("the stream does not tell whether it has what the consumer passed over")
 )
 
-// provers is how many gaps are asked about at once.
+// provers is how many gaps are checked concurrently.
 const provers = 16
 
 // proveWait is how long a gap may stay unproven while servers are late.
 const proveWait = 10 * time.Second
 
-// prove tells whether the stream has no message of the subject in these gaps.
+// prove checks that the stream has no message of the subject in these gaps.
 func prove(ctx context.Context, s jetstream.Stream, subject string, gaps []gap) error {
 	if len(gaps) == 0 {
 		return nil

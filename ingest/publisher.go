@@ -16,7 +16,7 @@ import (
 	"preismon/contracts/event"
 )
 
-// PublisherConfig bounds what is under way at once; 0 takes the default.
+// PublisherConfig bounds what is under way at once; 0 selects the default.
 type PublisherConfig struct {
 	MaxInFlight      int           // events without an acknowledgement; 4096
 	MaxInFlightBytes int64         // and their bytes; 32 MiB
@@ -26,14 +26,15 @@ type PublisherConfig struct {
 	// start, leaders change) until publishing fails; 10 s.
 	NoStreamWait time.Duration
 
-	// Settled is told what became of every event that was sent; nil: nobody.
-	// Called side by side.
+	// Settled is called with the outcome of every event that was sent, also
+	// concurrently; nil: not called.
 	Settled func(Settled)
-	// Tracer makes the spans of publishing; nil: there are none.
+	// Tracer creates the spans of publishing; nil: none are created.
 	Tracer trace.Tracer
 }
 
-// Settled tells of one event, when it is in the stream or never will be.
+// Settled is the outcome of one event, when it is in the stream or never will
+// be.
 type Settled struct {
 	Stream    string
 	Took      time.Duration // since it was first sent
@@ -41,7 +42,7 @@ type Settled struct {
 	Err       error
 }
 
-// DefaultPublisherConfig gives the defaults.
+// DefaultPublisherConfig returns the defaults.
 func DefaultPublisherConfig() PublisherConfig {
 	return PublisherConfig{
 		MaxInFlight: 4096, MaxInFlightBytes: 32 << 20, AckTimeout: 10 * time.Second,
@@ -59,7 +60,7 @@ func (c PublisherConfig) withDefaults() PublisherConfig {
 	return c
 }
 
-// Validate names every fault of the configuration.
+// Validate returns every fault of the configuration.
 func (c PublisherConfig) Validate() error {
 	var f contracts.Faults
 	c = c.withDefaults()
@@ -69,11 +70,11 @@ func (c PublisherConfig) Validate() error {
 	return f.Err()
 }
 
-// Stats counts what became of the events given to a Publisher.
+// Stats counts the outcomes of the events given to a Publisher.
 type Stats struct {
 	Accepted   uint64 // acknowledged as new
 	Duplicates uint64 // acknowledged, but the stream had its id already
-	Failed     uint64 // refused by the server for good
+	Failed     uint64 // permanently refused by the server
 	Retries    uint64 // sent again
 	InFlight   int    // not yet acknowledged
 }
@@ -89,13 +90,13 @@ type Publisher struct {
 
 	mu       sync.Mutex
 	flights  map[*nats.Msg]*flight
-	settling int // landed, but whoever asked was not told yet
+	settling int // landed, but the caller has not been notified yet
 	bytes    int64
 	records  map[string]bool // subjects of the catalogue with an event under way
-	changed  chan struct{}   // closed with the next change; nil: nobody waits
+	changed  chan struct{}   // closed at the next change; nil: no one is waiting
 	stats    Stats
 	err      error   // why nothing can be published any more
-	refused  []error // the first events that the server refused for good
+	refused  []error // the first events that the server permanently refused
 	noStream map[string]time.Time
 	warned   time.Time
 
@@ -112,8 +113,8 @@ type flight struct {
 	span   trace.Span // nil: no traces
 }
 
-// NewPublisher makes a publisher on the connection. Close it after use. One a
-// connection is enough.
+// NewPublisher returns a publisher on the connection. Close it after use. One
+// per connection is enough.
 func NewPublisher(nc *nats.Conn, c PublisherConfig, log *slog.Logger) (*Publisher, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -136,9 +137,9 @@ func NewPublisher(nc *nats.Conn, c PublisherConfig, log *slog.Logger) (*Publishe
 	return p, nil
 }
 
-// Publish validates the event, waits for room in the window and sends it. The
-// error is the event's own fault, the end of ctx, or that nothing can be
-// published at all; an event sent is not yet accepted: see Flush.
+// Publish validates the event, waits for room in the window and sends it. An
+// error means that the event is invalid, that ctx ended, or that nothing can be
+// published at all; an event that was sent is not yet accepted: see Flush.
 func (p *Publisher) Publish(ctx context.Context, e *event.Event) error {
 	b, err := event.Encode(e)
 	if err != nil {
@@ -147,8 +148,8 @@ func (p *Publisher) Publish(ctx context.Context, e *event.Event) error {
 	return p.publish(ctx, e, b, nil)
 }
 
-// publish sends b, the form of the valid event e. done, when given, is told
-// what became of it, and must not block.
+// publish sends b, the encoding of the valid event e. done, if not nil, is
+// called with the outcome, and must not block.
 func (p *Publisher) publish(ctx context.Context, e *event.Event, b []byte, done func(duplicate bool, err error)) error {
 	if a, ok := e.Data.(*contracts.Account); ok {
 		if err := p.logins.claim(ctx, p.js, p.c.NoStreamWait, a); err != nil {
@@ -170,7 +171,8 @@ func (p *Publisher) publish(ctx context.Context, e *event.Event, b []byte, done 
 	return nil
 }
 
-// send waits for room and sends the event. Without an error it is in flight.
+// send waits for room and sends the event. If it returns no error, the event is
+// in flight.
 func (p *Publisher) send(ctx context.Context, f *flight) error {
 	size := int64(len(f.msg.Data))
 	for {
@@ -201,7 +203,7 @@ func (p *Publisher) send(ctx context.Context, f *flight) error {
 	}
 }
 
-// change gives the channel that the next change closes. The lock is held.
+// change returns the channel that the next change closes. The lock is held.
 func (p *Publisher) change() <-chan struct{} {
 	if p.changed == nil {
 		p.changed = make(chan struct{})
@@ -209,7 +211,7 @@ func (p *Publisher) change() <-chan struct{} {
 	return p.changed
 }
 
-// tell wakes whoever waits for a change. The lock is held.
+// tell wakes those waiting for a change. The lock is held.
 func (p *Publisher) tell() {
 	if p.changed != nil {
 		close(p.changed)
@@ -217,9 +219,9 @@ func (p *Publisher) tell() {
 	}
 }
 
-// Flush waits until nothing is in flight and tells what became of everything
-// published so far. The error names events that the server refused for good,
-// or why publishing stopped; it is the cause of ctx when that ended first.
+// Flush waits until nothing is in flight and returns the outcomes of everything
+// published so far. The error names events that the server permanently refused,
+// or why publishing stopped; it is the cause of ctx if that ended first.
 func (p *Publisher) Flush(ctx context.Context) (Stats, error) {
 	for {
 		p.mu.Lock()
@@ -243,7 +245,7 @@ func (p *Publisher) Flush(ctx context.Context) (Stats, error) {
 	}
 }
 
-// Stats tells what became of the events so far.
+// Stats returns the outcomes of the events so far.
 func (p *Publisher) Stats() Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -255,7 +257,7 @@ func (p *Publisher) Stats() Stats {
 // errClosed is why nothing is published after Close.
 var errClosed = errors.New("the publisher is closed")
 
-// Close gives up what is still in flight. Flush first. Its subscription ends
-// with the connection: nats.go 1.55 leaves a goroutine behind when a publisher
-// is cleaned up just after its first publish (CleanupPublisher).
+// Close abandons what is still in flight. Flush first. Its subscription ends
+// with the connection: nats.go 1.55 leaks a goroutine when a publisher is
+// cleaned up just after its first publish (CleanupPublisher).
 func (p *Publisher) Close() { p.fail(errClosed) }

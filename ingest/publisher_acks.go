@@ -18,7 +18,7 @@ func (p *Publisher) try(f *flight) {
 	}
 }
 
-// land takes a flight out of the books, nil when it is there no more.
+// land removes a flight from the books; nil if it is not there any more.
 func (p *Publisher) land(m *nats.Msg) *flight {
 	f := p.flights[m]
 	if f == nil {
@@ -34,7 +34,7 @@ func (p *Publisher) land(m *nats.Msg) *flight {
 	return f
 }
 
-// settle tells whoever asked what became of the event.
+// settle notifies the callers of the event's outcome.
 func (p *Publisher) settle(f *flight, duplicate bool, err error) {
 	f.published(duplicate, err)
 	if p.c.Settled != nil {
@@ -58,7 +58,7 @@ func (p *Publisher) acked(m *nats.Msg, ack *jetstream.PubAck) {
 		return
 	}
 	clear(p.noStream)
-	// After a try whose acknowledgement was lost the duplicate is our own.
+	// After a try whose acknowledgement was lost, the duplicate is our own.
 	duplicate := ack.Duplicate && f.tries == 0
 	if duplicate {
 		p.stats.Duplicates++
@@ -69,11 +69,11 @@ func (p *Publisher) acked(m *nats.Msg, ack *jetstream.PubAck) {
 	p.settle(f, duplicate, nil)
 }
 
-// maxRefused bounds the refusals that Flush names.
+// maxRefused is how many refusals Flush names at most.
 const maxRefused = 10
 
-// unacked decides about a failed try: again later, this event never, or
-// nothing any more.
+// unacked decides what follows a failed try: try again later, never send this
+// event, or send nothing any more.
 func (p *Publisher) unacked(m *nats.Msg, err error) {
 	p.mu.Lock()
 	f := p.flights[m]
@@ -143,12 +143,13 @@ const (
 // JetStream error codes, of which the client names only some.
 const (
 	codeStreamMismatch jetstream.ErrorCode = 10060
-	// The stream's leader has proposed a message of this id and does not know yet
-	// what became of it: with replicas a try may come while the one before is on its way.
+	// The stream's leader has proposed a message with this id and does not know
+	// the result yet: with replicas a try may arrive while the previous one is
+	// on its way.
 	codeIDInProcess jetstream.ErrorCode = 10158
 )
 
-// judge tells whether a failed try is worth another. The lock is held.
+// judge decides whether a failed try is worth repeating. The lock is held.
 func (p *Publisher) judge(f *flight, err error) (verdict, error) {
 	var api *jetstream.APIError
 	switch {
@@ -167,7 +168,8 @@ func (p *Publisher) judge(f *flight, err error) (verdict, error) {
 		}
 		return stop, fmt.Errorf("no stream takes subject %s: is %s created? %w", f.msg.Subject, f.stream, err)
 	case errors.Is(err, jetstream.ErrAsyncPublishTimeout):
-		// A publish without permission is dropped, and only the connection hears of it.
+		// A publish without permission is dropped, and only the connection
+		// reports it.
 		if last := p.nc.LastError(); errors.Is(last, nats.ErrPermissionViolation) && strings.Contains(last.Error(), `"`+f.msg.Subject+`"`) {
 			return stop, fmt.Errorf("not allowed to publish to %s: %w", f.msg.Subject, last)
 		}
@@ -184,12 +186,13 @@ func (p *Publisher) judge(f *flight, err error) (verdict, error) {
 	return again, err
 }
 
-// backoff is the wait before try n, from 1: 50 ms doubled each time up to limit.
+// backoff returns the wait before try n, from 1: 50 ms, doubled each time up to
+// limit.
 func backoff(n int, limit time.Duration) time.Duration {
 	return min(50*time.Millisecond<<min(n-1, 20), limit)
 }
 
-// broken is why nothing can be published any more, nil while all is well.
+// broken returns why nothing can be published any more; nil while all is well.
 func (p *Publisher) broken() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"preismon/contracts/event"
 )
 
-// reading is one session's way from the connection to the batches.
+// reading is one session's path from the connection to the batches.
 type reading struct {
 	feed    *feed
 	stream  jetstream.Stream
@@ -20,10 +20,11 @@ type reading struct {
 	cancel  context.CancelCauseFunc
 	arrived chan jetstream.Msg
 	chunks  chan *chunk
-	ahead   *semaphore.Weighted // bytes of messages that are decoded, or about to be, and in no batch yet
+	ahead   *semaphore.Weighted // bytes of messages that are decoded, or about to be, and not in a batch yet
 }
 
-// receive checks the order of what arrives and spreads it over the workers.
+// receive checks the order of arriving messages and spreads them over the
+// workers.
 func (r *reading) receive(ctx context.Context) {
 	l := r.feed.loop
 	var (
@@ -81,8 +82,8 @@ func (r *reading) receive(ctx context.Context) {
 			r.cancel(err)
 			return
 		}
-		// The consumer counts its deliveries from 1 since it was put in place.
-		// A number that is missing went elsewhere, with its message.
+		// The consumer counts its deliveries from 1 since it was positioned. A
+		// number that is missing was delivered elsewhere, with its message.
 		if delivered++; meta.Sequence.Consumer != delivered {
 			r.cancel(errGap)
 			return
@@ -94,7 +95,7 @@ func (r *reading) receive(ctx context.Context) {
 				done = meta.Sequence.Stream <= r.feed.taken
 			})
 			if done {
-				_ = m.Ack() // the acknowledgement was lost; if this one is too, it comes again
+				_ = m.Ack() // the acknowledgement was lost; if this one is too, the message is delivered again
 			}
 			continue
 		}
@@ -110,7 +111,7 @@ func (r *reading) receive(ctx context.Context) {
 		a := arrival{msg: m, seq: meta.Sequence.Stream, stored: meta.Timestamp, pending: meta.NumPending}
 		a.passed = r.feed.stream == event.StreamObservations && !l.c.owns(m.Subject())
 		c.list = append(c.list, a)
-		c.bytes += len(m.Data()) // also of those that are passed over: they are held until the chunk is cut
+		c.bytes += len(m.Data()) // also for those that are passed over: they are held until the chunk is cut
 		if meta.NumPending == 0 || len(c.list) >= chunkMessages || c.bytes >= chunkBytes {
 			if !flush() {
 				return

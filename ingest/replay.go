@@ -15,27 +15,27 @@ import (
 	"preismon/contracts/fault"
 )
 
-// ReplayRequest says what to do with a dead letter.
+// ReplayRequest describes what to do with a dead letter.
 type ReplayRequest struct {
 	Letter uint64
-	Force  bool // also when it would fail again, was replayed, or has been overtaken
-	DryRun bool // say what would happen
+	Force  bool // even if it would fail again, was replayed, or has been overtaken
+	DryRun bool // report only what would happen
 }
 
-// Replay publishes the message of a dead letter again, where its event
-// belongs, and gives that place; of a dry run its sequence is 0.
+// Replay publishes the message of a dead letter again, where its event belongs,
+// and returns that place; in a dry run its sequence is 0.
 //
-// The message gets an id of its own, since the stream may still know the
-// event's; the tables know the event's id for ever, so that an event that was
-// replayed twice, or came another way meanwhile, is in them once. The letter
+// The message gets an id of its own, because the stream may still know the
+// event's; the tables know the event's id for ever, so an event that was
+// replayed twice, or arrived another way meanwhile, is in them once. The letter
 // stays, and a note that it was replayed is added after the stream has
-// acknowledged: a crash in between makes a second replay, which doubles
+// acknowledged: a crash in between causes a second replay, which duplicates
 // nothing.
 //
 // fault.Conflict, unless forced: this program cannot read it either, it was
 // replayed before, or CATALOG holds a newer state of its record. A letter that
-// holds only the beginning of a message, which the stream has no more, is
-// refused in any case.
+// holds only the beginning of a message is refused in any case if the stream no
+// longer has the message.
 func (d DeadLetters) Replay(ctx context.Context, r ReplayRequest) (Replayed, error) {
 	l, err := d.Letter(ctx, r.Letter)
 	if err != nil {
@@ -69,7 +69,7 @@ func (d DeadLetters) Replay(ctx context.Context, r ReplayRequest) (Replayed, err
 				return Replayed{}, fault.New(fault.Conflict, "", "a newer state of %s was published at %s, as sequence %d: replaying would put the older one back",
 					m.Subject, last.At.UTC().Format(time.RFC3339), last.Seq)
 			}
-			// And nobody may publish one between this look and the publishing.
+			// And no one may publish one between this check and the publishing.
 			guard = append(guard, jetstream.WithExpectLastSequencePerSubject(last.Seq))
 		}
 	}
@@ -96,7 +96,7 @@ func (d DeadLetters) Replay(ctx context.Context, r ReplayRequest) (Replayed, err
 	return done, nil
 }
 
-// whole gives the message as it came: the letter's, or the stream's own where
+// whole returns the original message: the letter's, or the stream's own where
 // the letter had no room for it.
 func (d DeadLetters) whole(ctx context.Context, l DeadLetter) ([]byte, error) {
 	if !l.Cut {
@@ -118,8 +118,8 @@ func (d DeadLetters) whole(ctx context.Context, l DeadLetter) ([]byte, error) {
 	return nil, fault.New(fault.Conflict, "", "the letter holds the first %d of %d bytes, and stream %s has the message no more", len(l.Data), l.Size, l.Stream)
 }
 
-// newest gives the last message of a catalogue's subject, a zero one when
-// there is none.
+// newest returns the last message of a subject of the catalogue; the zero
+// value: there is none.
 func (d DeadLetters) newest(ctx context.Context, subject string) (event.Stored, error) {
 	s, err := d.js.Stream(ctx, event.StreamCatalog)
 	if err != nil {
@@ -135,8 +135,8 @@ func (d DeadLetters) newest(ctx context.Context, subject string) (event.Stored, 
 	return stored(event.StreamCatalog, m.Subject, m.Sequence, m.Time, m.Header, m.Data, false), nil
 }
 
-// overtaken tells whether the subject's last message is newer than the one of
-// the letter, and not itself a replay of it.
+// overtaken reports whether the subject's last message is newer than the
+// letter's, and not itself a replay of it.
 func overtaken(l DeadLetter, last event.Stored) bool {
 	if last.Seq == 0 || header(last, event.HeaderReplayOf) == strconv.FormatUint(l.Letter, 10) {
 		return false

@@ -12,26 +12,26 @@ import (
 	"preismon/contracts/event"
 )
 
-// MinRetention is the shortest time for which a message is kept: what a
-// projector that was stopped has not applied by then is lost.
+// MinRetention is the shortest time for which a message is kept: what a stopped
+// projector has not applied by then is lost.
 const MinRetention = 24 * time.Hour
 
-// Retention is for how long streams keep a message after it was published; 0
-// leaves a stream as it is. CATALOG has none: it is the last state of each
-// record.
+// Retention is how long streams keep a message after it was published; 0 leaves
+// a stream unchanged. CATALOG has none: it is the last state of each record.
 type Retention struct {
 	Observations time.Duration
 	DeadLetters  time.Duration
 
-	// ObservationsBytes bounds the stream OBSERVATIONS; 0: it is not bounded. With a
-	// bound, an age of 0 is for ever.
+	// ObservationsBytes bounds the stream OBSERVATIONS; 0: it is not bounded.
+	// With a bound, an age of 0 means for ever.
 	ObservationsBytes uint64
 }
 
-// ErrUnapplied: a retention would remove messages that are in no table yet.
+// ErrUnapplied means that a retention would remove messages that are in no
+// table yet.
 var ErrUnapplied = errors.New("messages that are older than the retention are not applied yet")
 
-// Validate names every fault.
+// Validate returns every fault.
 func (r Retention) Validate() error {
 	var f contracts.Faults
 	f.Check(r.Observations == 0 || r.Observations >= MinRetention, "keep-observations: %s, 0 or at least %s", r.Observations, MinRetention)
@@ -39,14 +39,14 @@ func (r Retention) Validate() error {
 	return f.Err()
 }
 
-// Apply sets both ages, longer or shorter than what the streams have; the server
-// then removes at once what is older. partitions is how many divide OBSERVATIONS:
-// while one of them has not applied what would be removed, that stream stays as
-// it is and the error is ErrUnapplied.
+// Apply sets both ages, whether longer or shorter than what the streams have;
+// the server then removes at once what is older. partitions is how many
+// partitions divide OBSERVATIONS: while one of them has not applied what would
+// be removed, that stream stays unchanged and the error is ErrUnapplied.
 //
-// A stream beyond its bytes gets the age at which nine tenths of them fit, at least
-// MinRetention, and with the next call its own again: so Apply is to be called again
-// and again where there is a bound.
+// A stream that exceeds its bytes gets the age at which nine tenths of them
+// fit, but at least MinRetention, and its own age again with the next call: so
+// where there is a bound, Apply must be called repeatedly.
 func (r Retention) Apply(ctx context.Context, js jetstream.JetStream, partitions int, now time.Time) error {
 	if err := r.Validate(); err != nil {
 		return err
@@ -85,7 +85,8 @@ func (r Retention) applyObservations(ctx context.Context, js jetstream.JetStream
 	return of(event.StreamObservations, err)
 }
 
-// age is for how long the stream OBSERVATIONS is to keep messages; 0: for ever.
+// age returns how long the stream OBSERVATIONS should keep messages; 0: for
+// ever.
 func (r Retention) age(ctx context.Context, s jetstream.Stream, now time.Time) (time.Duration, error) {
 	state := s.CachedInfo().State
 	if r.ObservationsBytes == 0 || state.Bytes <= r.ObservationsBytes {
@@ -103,7 +104,7 @@ func (r Retention) age(ctx context.Context, s jetstream.Stream, now time.Time) (
 	return age, nil
 }
 
-// of names the stream of an error.
+// of adds the stream's name to an error.
 func of(stream string, err error) error {
 	if err != nil {
 		err = fmt.Errorf("stream %s: %w", stream, err)
@@ -123,8 +124,8 @@ func keep(ctx context.Context, js jetstream.JetStream, s jetstream.Stream, age t
 	return nil
 }
 
-// applied tells whether every partition has applied what was published before:
-// ErrUnapplied.
+// applied checks that every partition has applied what was published before
+// that time: ErrUnapplied.
 func applied(ctx context.Context, s jetstream.Stream, partitions int, before time.Time) error {
 	state := s.CachedInfo().State
 	if state.Msgs == 0 {

@@ -13,14 +13,14 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// open positions the durable consumer behind what the sink has and reads
-// until something is wrong.
+// open positions the durable consumer after what the sink has and reads until
+// something goes wrong.
 func (f *feed) open(ctx context.Context) error {
 	l := f.loop
 	ctx, cancel := context.WithCancelCause(ctx)
 
-	// Any reconnect ends the session: deliveries under way then are lost, and
-	// would come again after AckWait only.
+	// Any reconnect ends the session: deliveries under way at that moment are
+	// lost, and would not be repeated until after AckWait.
 	status := l.js.Conn().StatusChanged(nats.CONNECTED, nats.CLOSED)
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -52,9 +52,9 @@ func (f *feed) open(ctx context.Context) error {
 	l.count(func(*Progress) {
 		f.reopen = cancel
 		f.came.Store(applied)
-		f.begin(info, asked) // the consumer may have taken its time since
+		f.begin(info, asked) // creating the consumer may have taken some time since
 	})
-	if waiting == 0 { // that says who may be late
+	if waiting == 0 { // the server that reports this may be late
 		f.close(ctx, s)
 	}
 	l.log.Info("stream open", "stream", f.stream, "epoch", epoch, "applied", applied, "waiting", waiting)
@@ -99,13 +99,14 @@ var (
 	errNewEpoch    = errors.New("another partition found that the stream lost its tail, and began a new epoch")
 )
 
-// firstWait is how long the first of the messages that wait may take. A leader
-// that was deposed may have asked for them shortly before, and gets them: they
-// would come again after AckWait only.
+// firstWait is how long the first pending message may take to arrive. A leader
+// that was deposed may have requested messages shortly before, and gets them:
+// they would not be delivered again until after AckWait.
 const firstWait = 5 * time.Second
 
-// expect ends the session when messages wait and delivered is not called in
-// time. Of a stream where none wait, nothing is expected, however long.
+// expect ends the session if messages are pending and delivered is not called
+// in time. For a stream with none pending, nothing is expected, however long it
+// takes.
 func expect(waiting uint64, cancel context.CancelCauseFunc) (delivered func()) {
 	if waiting == 0 {
 		return func() {}
@@ -114,11 +115,11 @@ func expect(waiting uint64, cancel context.CancelCauseFunc) (delivered func()) {
 	return func() { first.Stop() }
 }
 
-// begin takes in what the stream's leader says of it, to who asked at that time:
-// of what came later the answer knows nothing.
+// begin records what the stream's leader reported when queried at that time:
+// the reply does not cover what came later.
 func (f *feed) begin(info *jetstream.StreamInfo, asked time.Time) {
 	state := info.State
-	if state.LastSeq >= f.at.Last { // else who says it is late
+	if state.LastSeq >= f.at.Last { // otherwise the server that reports it is late
 		f.at.Messages, f.at.Bytes = state.Msgs, state.Bytes
 	}
 	if settled(info) {
@@ -132,8 +133,8 @@ func (f *feed) begin(info *jetstream.StreamInfo, asked time.Time) {
 	f.ends(state.LastSeq)
 }
 
-// close moves what is applied to the stream's end when nothing of ours is
-// there: it was deleted, or is of other subjects.
+// close advances what is applied to the stream's end if there are no messages
+// of ours in between: they were deleted, or have other subjects.
 func (f *feed) close(ctx context.Context, s jetstream.Stream) {
 	l := f.loop
 	l.mu.Lock()
@@ -154,7 +155,8 @@ func (f *feed) close(ctx context.Context, s jetstream.Stream) {
 	})
 }
 
-// position finds the stream's epoch and the last sequence that the sink has.
+// position determines the stream's epoch and the last sequence that the sink
+// has.
 func (f *feed) position(ctx context.Context, s jetstream.Stream) (*jetstream.StreamInfo, uint64, error) {
 	l, info := f.loop, s.CachedInfo()
 	in := incarnation(info)
@@ -186,8 +188,9 @@ func (f *feed) position(ctx context.Context, s jetstream.Stream) (*jetstream.Str
 		return nil, 0, fmt.Errorf("comparing the stream with what was applied: %w", err)
 	}
 	if forked {
-		// Every partition finds out at the same time. One mark is enough: who had
-		// less of the old epoch goes on from there.
+		// All partitions find out at the same time. One mark is enough: a
+		// partition that had applied less of the old epoch continues from
+		// there.
 		if info, err = s.Info(ctx); err != nil {
 			return nil, 0, err
 		}
@@ -202,8 +205,8 @@ func (f *feed) position(ctx context.Context, s jetstream.Stream) (*jetstream.Str
 	return info, applied, nil
 }
 
-// durable creates or updates the durable consumer and puts it before seq. It
-// tells how many messages wait there.
+// durable creates or updates the durable consumer and positions it before seq.
+// It returns how many messages are pending there.
 func (f *feed) durable(ctx context.Context, s jetstream.Stream, seq uint64) (jetstream.Consumer, uint64, error) {
 	c := f.loop.c
 	config := jetstream.ConsumerConfig{
@@ -227,8 +230,8 @@ func (f *feed) durable(ctx context.Context, s jetstream.Stream, seq uint64) (jet
 			return nil, 0, err
 		}
 	}
-	// A server that cannot reset (before 2.14), a consumer of another make, or
-	// one that another process still asks.
+	// A server that cannot reset (before 2.14), a consumer of another kind, or
+	// one that another process still pulls from.
 	if err := s.DeleteConsumer(ctx, c.Name); err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
 		return nil, 0, err
 	}
@@ -240,9 +243,10 @@ func (f *feed) durable(ctx context.Context, s jetstream.Stream, seq uint64) (jet
 	return consumer, consumer.CachedInfo().NumPending, nil
 }
 
-// metaPartitions is the metadata of the durable consumers of projectors that
-// tells how many partitions theirs is one of, for those who wait for all.
+// metaPartitions is the metadata key under which the durable consumers of
+// projectors record the number of partitions, for callers that wait for all of
+// them.
 const metaPartitions = "preismon-partitions"
 
-// pullMessages is how many messages are asked of the server at once.
+// pullMessages is how many messages are requested from the server at once.
 const pullMessages = 4096

@@ -17,9 +17,10 @@ import (
 	"preismon/contracts/event"
 )
 
-// StreamConfig says how the streams keep what they have. Limits are raised by
-// EnsureStreams and never lowered, and ages are those of new streams only: of
-// others, Retention changes them. 0 takes the default, if there is one.
+// StreamConfig configures how the streams keep what they hold. EnsureStreams
+// raises limits and never lowers them, and ages apply only to new streams:
+// Retention changes those of existing ones. 0 selects the default, if there is
+// one.
 type StreamConfig struct {
 	Replicas        int           // 1; 3 in production
 	MaxBytes        int64         // of OBSERVATIONS; 0: no limit but the server's
@@ -28,7 +29,7 @@ type StreamConfig struct {
 	DeadLetterAge   time.Duration // of DEAD_LETTERS; 90 days
 }
 
-// DefaultStreamConfig gives the defaults.
+// DefaultStreamConfig returns the defaults.
 func DefaultStreamConfig() StreamConfig {
 	return StreamConfig{
 		Replicas: 1, DuplicateWindow: 10 * time.Minute, DeadLetterAge: 90 * 24 * time.Hour,
@@ -44,7 +45,7 @@ func (c StreamConfig) withDefaults() StreamConfig {
 	return c
 }
 
-// Validate names every fault of the configuration.
+// Validate returns every fault of the configuration.
 func (c StreamConfig) Validate() error {
 	var f contracts.Faults
 	c = c.withDefaults()
@@ -56,13 +57,14 @@ func (c StreamConfig) Validate() error {
 	return f.Err()
 }
 
-// headerRoom is what the headers of a message may take beside an event.
+// headerRoom is how many bytes the headers of a message may need in addition to
+// an event.
 const headerRoom = 16 << 10
 
-// streams gives the definition of each stream. All of them refuse what they
+// streams returns the definition of each stream. All of them refuse what they
 // have no room for (discard new) rather than drop what they promised to keep;
-// with one message a subject, CATALOG replaces a record's last state all the
-// same, since only DiscardNewPerSubject would refuse that.
+// with one message per subject, CATALOG nevertheless replaces a record's last
+// state, because only DiscardNewPerSubject would refuse that.
 func (c StreamConfig) streams() []jetstream.StreamConfig {
 	base := jetstream.StreamConfig{
 		Retention: jetstream.LimitsPolicy, Storage: jetstream.FileStorage, Discard: jetstream.DiscardNew,
@@ -89,13 +91,14 @@ func (c StreamConfig) streams() []jetstream.StreamConfig {
 	dead.Subjects = []string{event.SubjectsDeadLetters}
 	dead.Description = "messages that could not be read, with the reason"
 	dead.MaxAge = c.DeadLetterAge
-	dead.DenyDelete, dead.DenyPurge = false, false // read and mended by people
+	dead.DenyDelete, dead.DenyPurge = false, false // read and repaired by people
 	return []jetstream.StreamConfig{observations, catalog, dead}
 }
 
-// EnsureStreams creates the streams that are missing and raises the limits of
-// those there are. It deletes nothing, lowers no limit, and leaves every other
-// setting of an operator as it is. A cluster may begin for ten seconds meanwhile.
+// EnsureStreams creates missing streams and raises the limits of existing ones.
+// It deletes nothing, lowers no limit, and leaves every other setting of an
+// operator unchanged. It waits up to ten seconds for each stream while a
+// cluster is starting.
 func EnsureStreams(ctx context.Context, js jetstream.JetStream, c StreamConfig) error {
 	if err := c.Validate(); err != nil {
 		return err
@@ -110,11 +113,12 @@ func EnsureStreams(ctx context.Context, js jetstream.JetStream, c StreamConfig) 
 
 const (
 	noPeers       = 10005            // JSClusterNoPeersErr
-	clusterBegins = 10 * time.Second // the longest that it is waited for
+	clusterBegins = 10 * time.Second // the longest wait for a cluster that is starting
 )
 
-// ensureSoon waits for a cluster that has just begun: until its leader has heard of
-// every server, it finds none for a stream of several replicas.
+// ensureSoon waits for a cluster that is just starting: until its leader has
+// heard from every server, it finds no peers for a stream with several
+// replicas.
 func ensureSoon(ctx context.Context, js jetstream.JetStream, want jetstream.StreamConfig) error {
 	for began := time.Now(); ; {
 		_, err := EnsureStream(ctx, js, want)
@@ -126,7 +130,7 @@ func ensureSoon(ctx context.Context, js jetstream.JetStream, want jetstream.Stre
 }
 
 // EnsureStream creates a stream that is missing, and raises the limits of one
-// that is there.
+// that exists.
 func EnsureStream(ctx context.Context, js jetstream.JetStream, want jetstream.StreamConfig) (jetstream.Stream, error) {
 	s, err := js.Stream(ctx, want.Name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -134,7 +138,7 @@ func EnsureStream(ctx context.Context, js jetstream.JetStream, want jetstream.St
 		if !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
 			return s, err
 		}
-		s, err = js.Stream(ctx, want.Name) // created by someone else meanwhile
+		s, err = js.Stream(ctx, want.Name) // another program has created it meanwhile
 	}
 	if err != nil {
 		return nil, err
@@ -147,7 +151,7 @@ func EnsureStream(ctx context.Context, js jetstream.JetStream, want jetstream.St
 	return js.UpdateStream(ctx, next)
 }
 
-// raised is have with the limits of want where those are higher.
+// raised returns have with the limits of want where those are higher.
 func raised(have, want jetstream.StreamConfig) jetstream.StreamConfig {
 	next := have
 	for _, s := range want.Subjects {
@@ -160,7 +164,7 @@ func raised(have, want jetstream.StreamConfig) jetstream.StreamConfig {
 	next.MaxBytes = higher(have.MaxBytes, want.MaxBytes)
 	next.MaxMsgs = higher(have.MaxMsgs, want.MaxMsgs)
 	next.MaxMsgSize = higher(have.MaxMsgSize, want.MaxMsgSize)
-	if want.MaxMsgsPerSubject != 1 { // else it is a rule, not a limit
+	if want.MaxMsgsPerSubject != 1 { // otherwise it is a rule, not a limit
 		next.MaxMsgsPerSubject = higher(have.MaxMsgsPerSubject, want.MaxMsgsPerSubject)
 	} else {
 		next.MaxMsgsPerSubject = 1
@@ -171,7 +175,7 @@ func raised(have, want jetstream.StreamConfig) jetstream.StreamConfig {
 	return next
 }
 
-// higher is the higher of two limits, of which 0 and -1 are none at all.
+// higher returns the higher of two limits, where 0 and -1 mean no limit.
 func higher[T ~int32 | ~int64](a, b T) T {
 	if a <= 0 {
 		return a
@@ -182,7 +186,7 @@ func higher[T ~int32 | ~int64](a, b T) T {
 	return max(a, b)
 }
 
-// End is the last sequence of a stream, 0 when it is empty and new: what
+// End returns the last sequence of a stream, 0 if it is empty and new: what
 // Consumer.CaughtUp waits for.
 func End(ctx context.Context, js jetstream.JetStream, stream string) (uint64, error) {
 	s, err := js.Stream(ctx, stream)
@@ -196,11 +200,11 @@ func End(ctx context.Context, js jetstream.JetStream, stream string) (uint64, er
 	return info.State.LastSeq, nil
 }
 
-// metaEpoch is the stream's metadata that tells where it lost its tail:
-// "epoch:after" of every fork, the oldest first, with commas between them.
+// metaEpoch is the metadata key under which a stream records where it lost its
+// tail: "epoch:after" of every fork, the oldest first, separated by commas.
 const metaEpoch = "preismon-epoch"
 
-// incarnation reads which messages the sequences of a stream belong to.
+// incarnation determines which messages the sequences of a stream belong to.
 func incarnation(info *jetstream.StreamInfo) event.Incarnation {
 	created := uint32(info.Created.Unix())
 	in := event.Incarnation{Epoch: created, Created: created}
@@ -217,8 +221,8 @@ func incarnation(info *jetstream.StreamInfo) event.Incarnation {
 	return in
 }
 
-// beginEpoch marks that the stream's sequences after the last belong to a new
-// epoch. The marks of earlier ones stay: who has not read since then needs them.
+// beginEpoch records that the stream's sequences after last belong to a new
+// epoch. Earlier records stay: readers that have not read since then need them.
 func beginEpoch(ctx context.Context, js jetstream.JetStream, info *jetstream.StreamInfo, last uint64, now time.Time) error {
 	in := incarnation(info)
 	in.Forks = append(in.Forks, event.Fork{Epoch: max(uint32(now.Unix()), in.Epoch+1), After: last})
@@ -239,8 +243,8 @@ func beginEpoch(ctx context.Context, js jetstream.JetStream, info *jetstream.Str
 	return err
 }
 
-// WrongLastSequence tells whether a message was refused because another one came
-// before it, which its sender did not expect.
+// WrongLastSequence reports whether a message was refused because its sender
+// did not expect another one that came before it.
 func WrongLastSequence(err error) bool {
 	var api *jetstream.APIError
 	return errors.As(err, &api) &&

@@ -12,12 +12,12 @@ import (
 	"preismon/contracts/event"
 )
 
-// headers carry a trace context (W3C, traceparent and tracestate) in the
-// headers of a message, whose names are told apart by case.
+// headers carries a trace context (W3C, traceparent and tracestate) in the
+// headers of a message, whose names are case-sensitive.
 type headers nats.Header
 
 func (h headers) Get(key string) string {
-	if values := h[key]; len(values) == 1 { // given twice is not given
+	if values := h[key]; len(values) == 1 { // given twice counts as not given
 		return values[0]
 	}
 	return ""
@@ -33,8 +33,8 @@ func (h headers) Keys() []string {
 	return keys
 }
 
-// publishing begins the span of an event, when there is a tracer, and writes
-// it into the message's headers if it is kept.
+// publishing begins the span of an event, if there is a tracer, and writes it
+// into the message's headers if it is sampled.
 func (f *flight) publishing(ctx context.Context, t trace.Tracer, e *event.Event) {
 	if t == nil {
 		return
@@ -63,8 +63,8 @@ func fail(s trace.Span, err error) {
 	}
 }
 
-// publisherOf gives the span that a message was published in, if that is
-// kept. Headers that are not well formed count as none.
+// publisherOf returns the span in which a message was published, if it is
+// sampled. Malformed headers count as none.
 func publisherOf(h nats.Header) trace.SpanContext {
 	if h["traceparent"] == nil {
 		return trace.SpanContext{}
@@ -76,11 +76,11 @@ func publisherOf(h nats.Header) trace.SpanContext {
 	return c
 }
 
-// maxLinks bounds the messages of a batch whose traces its span is linked to.
+// maxLinks is how many messages of a batch its span is linked to at most.
 const maxLinks = 128
 
-// applying begins the span of one try to apply a batch, linked to those that
-// its messages were published in. end it.
+// applying begins the span of one try to apply a batch, linked to the spans in
+// which its messages were published. The caller must call end.
 func (l *Consumer) applying(ctx context.Context, b *cut) (_ context.Context, end func(error)) {
 	if l.c.Tracer == nil {
 		return ctx, func(error) {}

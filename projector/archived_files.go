@@ -12,11 +12,11 @@ import (
 	"preismon/contracts"
 )
 
-// ArchivedFile is a file of the catalogue: where its content lies, and what
-// that must be.
+// ArchivedFile is a file of the catalogue: where its content is stored, and
+// what that content must be.
 type ArchivedFile struct {
 	Mandate   contracts.MandateID
-	Import    bool // else of an export
+	Import    bool // otherwise of an export
 	Order     contracts.OrderID
 	Archive   contracts.ArchiveID
 	File      int // its place in the archive document
@@ -25,7 +25,7 @@ type ArchivedFile struct {
 	SHA256    string
 }
 
-// ArchivedFiles reads the files that the tables know, for an audit of their
+// ArchivedFiles reads the files recorded in the tables, for an audit of their
 // contents.
 type ArchivedFiles struct {
 	Conn             Conn
@@ -35,7 +35,7 @@ type ArchivedFiles struct {
 // archivedFilesPage is how many are read at once.
 const archivedFilesPage = 1000
 
-// Total gives the number of files and of their bytes.
+// Total returns the number of files and their total size in bytes.
 func (a ArchivedFiles) Total(ctx context.Context) (files, bytes uint64, err error) {
 	var n, size proto.ColUInt64
 	err = a.read(ctx, "archived_files_total", nil, proto.Results{{Name: "n", Data: &n}, {Name: "bytes", Data: &size}}, func() error {
@@ -47,8 +47,8 @@ func (a ArchivedFiles) Total(ctx context.Context) (files, bytes uint64, err erro
 	return files, bytes, err
 }
 
-// All gives the files by mandate, direction, order, archive and place. It
-// holds no connection while the caller looks at them.
+// All returns the files by mandate, direction, order, archive and place. It
+// holds no connection while the caller processes them.
 func (a ArchivedFiles) All(ctx context.Context) iter.Seq2[ArchivedFile, error] {
 	return func(yield func(ArchivedFile, error) bool) {
 		var last ArchivedFile
@@ -70,7 +70,7 @@ func (a ArchivedFiles) All(ctx context.Context) iter.Seq2[ArchivedFile, error] {
 	}
 }
 
-// page gives the files behind one; behind none: from the first.
+// page returns the files that follow after; the zero value: from the first.
 func (a ArchivedFiles) page(ctx context.Context, after ArchivedFile) (page []ArchivedFile, err error) {
 	var (
 		mandate, order, archive, file proto.ColUInt64

@@ -16,35 +16,36 @@ import (
 	"preismon/contracts/event"
 )
 
-// AuditStreams is what an audit asks the streams.
+// AuditStreams is what an audit reads from the streams.
 type AuditStreams interface {
 	State(ctx context.Context, stream string) (event.StreamState, error)
 	At(ctx context.Context, stream string, seq uint64) (m event.Stored, ok bool, err error)
 	Read(ctx context.Context, r event.ReadRequest) iter.Seq2[event.Stored, error]
 }
 
-// AuditConfig says what is compared, and how.
+// AuditConfig configures what is compared, and how.
 type AuditConfig struct {
-	// Partition of Partitions is what the tables have of OBSERVATIONS.
+	// Partition of Partitions is the part of OBSERVATIONS that the tables hold.
 	Partition, Partitions int
 
 	Conn             Conn
 	Streams          AuditStreams
-	Content          bool          // also read every event again and compare what its rows say
-	Background       bool          // leave the server to others: one thread, and theirs first
+	Content          bool          // also read every event again and compare its content with its rows
+	Background       bool          // give way to other users of the server: one thread, at low priority
 	SliceRows        int           // rows of observations that are compared at once; bounds the memory of the server
 	StatementTimeout time.Duration // of one statement
 	Progress         func(AuditProgress)
 }
 
-// DefaultAuditConfig has everything set but the connections.
+// DefaultAuditConfig returns a configuration with everything set except the
+// connections.
 func DefaultAuditConfig() AuditConfig {
 	return AuditConfig{
 		Partitions: 1, SliceRows: 5_000_000, StatementTimeout: 10 * time.Minute, Progress: func(AuditProgress) {},
 	}
 }
 
-// Validate names every fault of the configuration.
+// Validate returns every fault of the configuration.
 func (c AuditConfig) Validate() error {
 	var f contracts.Faults
 	if err := event.CheckPartition(c.Partition, c.Partitions); err != nil {
@@ -58,28 +59,28 @@ func (c AuditConfig) Validate() error {
 	return f.Err()
 }
 
-// AuditProgress tells how far an audit is.
+// AuditProgress is how far an audit has come.
 type AuditProgress struct {
 	Step        string // what is being compared
 	Done, Total uint64 // slices or messages of the step
 }
 
 // Auditor compares the streams, the dead letters and the tables up to the
-// checkpoint. What stands up to there changes no more, but for scopes; so it
-// may run in any process beside the projector, and needs rights to read alone.
-// It reads whole tables: hourly is often enough.
+// checkpoint. Up to there nothing changes any more, except scopes, so it may
+// run in any process while the projector runs, and needs only read rights. It
+// reads whole tables: hourly is often enough.
 type Auditor struct {
 	cfg  AuditConfig
-	mark map[string]place // checkpoints when it began
+	mark map[string]place // checkpoints when the audit began
 	out  *Audit
 
 	was     attested  // the proof of the checkpoint, and the floor
-	refuted []Finding // by that proof
+	refuted []Finding // what contradicts that proof
 
-	wrong map[place]struct{} // whose rows in observations are not what they should be
+	wrong map[place]struct{} // places whose rows in observations are not what they should be
 }
 
-// NewAuditor makes an audit, to be run once.
+// NewAuditor returns an audit, to be run once.
 func NewAuditor(cfg AuditConfig) (*Auditor, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -87,8 +88,8 @@ func NewAuditor(cfg AuditConfig) (*Auditor, error) {
 	return &Auditor{cfg: cfg, mark: map[string]place{}, out: &Audit{}, wrong: map[place]struct{}{}}, nil
 }
 
-// Run compares everything. An error means that it could not be compared, not
-// that something is wrong: that is in the audit's findings.
+// Run compares everything. An error means that the comparison could not be
+// made, not that something is wrong: that is in the audit's findings.
 func (a *Auditor) Run(ctx context.Context) (*Audit, error) {
 	a.out.At = time.Now().UTC()
 	if err := a.marks(ctx); err != nil {
@@ -139,7 +140,7 @@ func (a *Auditor) marks(ctx context.Context) error {
 	if ch.IsErr(err, proto.ErrUnknownTable, proto.ErrUnknownDatabase) {
 		return errors.New("there are no tables to audit in this database: is it the right one?")
 	}
-	if err == nil { // with other numbers, nothing would be found that is to be compared
+	if err == nil { // with other partition numbers, there would be nothing to compare
 		err = checkPartition(ctx, a.cfg.Conn, a.cfg.Partition, a.cfg.Partitions)
 	}
 	if err != nil {
@@ -152,8 +153,7 @@ func (a *Auditor) marks(ctx context.Context) error {
 	return err
 }
 
-// proof compares what the tables hold with the proof of the checkpoint, over
-// all of it at once.
+// proof compares the tables as a whole with the proof of the checkpoint.
 func (a *Auditor) proof(ctx context.Context) error {
 	if !a.was.proven {
 		return nil
@@ -173,8 +173,8 @@ func (a *Auditor) asking(ctx context.Context) asking {
 	}
 }
 
-// unmoved refuses to judge when the floor was raised meanwhile: of what is below
-// it now, some may have been removed before it was looked at.
+// unmoved returns ErrFloorRaised if the floor was raised meanwhile: some rows
+// below the new floor may have been removed before they were compared.
 func (a *Auditor) unmoved(ctx context.Context) error {
 	now, err := readAttested(a.asking(ctx), a.cfg.Partition)
 	if err == nil && now.floor != a.was.floor {
@@ -183,8 +183,9 @@ func (a *Auditor) unmoved(ctx context.Context) error {
 	return err
 }
 
-// unexplained reports what the proof says of events, where nothing else found
-// out which of them: their messages are no longer in the stream, it may be.
+// unexplained reports what the proof found wrong with events if no other check
+// found out which events they are, perhaps because their messages are no longer
+// in the stream.
 func (a *Auditor) unexplained() {
 	for _, f := range a.out.Findings {
 		if f.Where == "ingested_events" || f.Where == "observations" || f.Where == event.StreamObservations {
@@ -216,8 +217,8 @@ func (a *Auditor) totals(ctx context.Context) error {
 	})
 }
 
-// auditSettings: nothing is written, and what does not fit into the memory
-// goes to the server's disk.
+// auditSettings: nothing is written, and what does not fit into memory spills
+// to the server's disk.
 var auditSettings = []ch.Setting{
 	ch.SettingInt("use_query_condition_cache", 0),
 	ch.SettingInt("max_bytes_before_external_group_by", 1<<30),
@@ -225,7 +226,7 @@ var auditSettings = []ch.Setting{
 	ch.SettingInt("readonly", 2),
 }
 
-// read runs a question; each pair of with is a placeholder and its text.
+// read runs a query; each pair in with is a placeholder and its text.
 func (a *Auditor) read(ctx context.Context, name string, values args, out proto.Results, block func() error, with ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, a.cfg.StatementTimeout)
 	defer cancel()
@@ -243,7 +244,7 @@ func (a *Auditor) read(ctx context.Context, name string, values args, out proto.
 	return nil
 }
 
-// scopeState is the scope in force of a mandate and the one applied.
+// scopeState holds a mandate's scope in force and its applied scope.
 type scopeState struct{ force, applied uint64 }
 
 func (a *Auditor) scopes(ctx context.Context) (map[uint64]scopeState, error) {
@@ -260,7 +261,7 @@ func (a *Auditor) scopes(ctx context.Context) (map[uint64]scopeState, error) {
 	return all, err
 }
 
-// unsettled gives the mandates whose scope is not applied.
+// unsettled returns the mandates whose scope in force is not applied.
 func unsettled(all map[uint64]scopeState) (list []uint64) {
 	for m, s := range all {
 		if s.force != s.applied {

@@ -14,14 +14,14 @@ import (
 	"preismon/contracts/event"
 )
 
-// narrowRow tells rows apart by what they are about and what they cost.
+// narrowRow distinguishes rows by what they describe and by price.
 const narrowRow = `cityHash64(item, site, toUnixTimestamp64Milli(captured_at), capture, offer, toInt8(outcome), currency, price_minor)`
 
-// separator stands between the columns of a row's text.
+// separator separates the columns in a row's text.
 const separator = "\x1f"
 
-// rowText is everything a row says, as one text; appendRow makes the same of
-// an event. The names are those of rowColumns.
+// rowText is the content of a row as one text; appendRow builds the same text
+// from an event. The names are those of rowColumns.
 const rowText = `concatWithSeparator('\x1F', toString(item), toString(site), toString(toUnixTimestamp64Milli(captured_at)), ` +
 	`toString(capture), toString(offer), toString(toInt8(outcome)), toString(currency), toString(price_minor), toString(shipping_minor), ` +
 	`toString(merchant), toString(is_prime), toString(is_buy_box), toString(rating_tenths), toString(manufacturer), title, url, toString(delivery_text))`
@@ -90,7 +90,7 @@ func (a *Auditor) content(ctx context.Context, slices []slice) error {
 	var seq, n, checksum proto.ColUInt64
 	for i, s := range slices {
 		a.cfg.Progress(AuditProgress{"content", uint64(i), uint64(len(slices))})
-		held := map[uint64]sum{} // by sequence of the stream as it is now
+		held := map[uint64]sum{} // by sequence in the current stream
 		places := map[uint64]place{}
 		first, last := uint64(0), uint64(0)
 		err := a.read(ctx, "audit_content", a.was.floor.of(s.args()),
@@ -126,7 +126,7 @@ func (a *Auditor) content(ctx context.Context, slices []slice) error {
 			}
 			delete(held, m.Seq)
 			if _, ok := a.wrong[places[m.Seq]]; ok {
-				continue // that is said already
+				continue // already reported
 			}
 			a.out.Compared++
 			if err := a.compare(ctx, m, places[m.Seq], have); err != nil {
@@ -138,12 +138,12 @@ func (a *Auditor) content(ctx context.Context, slices []slice) error {
 	return nil
 }
 
-// present tells whether a place is one of the stream as it is now.
+// present reports whether a place belongs to the current stream.
 func present(s event.StreamState, at place) bool {
 	return at.epoch <= s.Epoch && at.seq != 0 && s.Same(at.epoch, at.seq) == at.seq
 }
 
-// compare says what differs between an event and its rows.
+// compare reports how an event and its rows differ.
 func (a *Auditor) compare(ctx context.Context, m event.Stored, at place, have sum) error {
 	f := Finding{What: Differs, Where: "observations", Epoch: at.epoch, First: at.seq, Last: at.seq, Count: have.rows}
 	e, err := event.Decode(m.Data)
@@ -184,8 +184,8 @@ func (a *Auditor) compare(ctx context.Context, m event.Stored, at place, have su
 	return nil
 }
 
-// difference counts the rows that are not the same, and names the columns in
-// which they differ. Both are in order.
+// difference counts the rows that are not the same, and returns the names of
+// the columns in which they differ. Both lists are in order.
 func difference(due, held []string) (rows uint64, columns []string) {
 	differ := map[string]bool{}
 	for i := range max(len(due), len(held)) {

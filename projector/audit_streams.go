@@ -14,8 +14,8 @@ import (
 	"preismon/contracts/event"
 )
 
-// deadLetters gives the sequences of the stream as it is now whose message is
-// in the dead letters; of OBSERVATIONS, those of the partition.
+// deadLetters returns the sequences of the current stream whose message is in
+// the dead letters; for OBSERVATIONS, only those of the partition.
 func (a *Auditor) deadLetters(ctx context.Context, s event.StreamState) (map[uint64]struct{}, error) {
 	all := map[uint64]struct{}{}
 	for m, err := range a.cfg.Streams.Read(ctx, event.ReadRequest{Stream: event.StreamDeadLetters, Subject: event.DeadLetterSubject(s.Stream)}) {
@@ -37,8 +37,8 @@ func (a *Auditor) deadLetters(ctx context.Context, s event.StreamState) (map[uin
 // span is a range of sequences, both included.
 type span struct{ first, last uint64 }
 
-// gaps looks for messages of OBSERVATIONS, up to the checkpoint, that gave no
-// event, and for the reason.
+// gaps looks for messages of OBSERVATIONS, up to the checkpoint, that produced
+// no event, and for the reason.
 func (a *Auditor) gaps(ctx context.Context) error {
 	s, err := a.cfg.Streams.State(ctx, event.StreamObservations)
 	if err != nil {
@@ -63,11 +63,11 @@ func (a *Auditor) gaps(ctx context.Context) error {
 	return nil
 }
 
-// gapReach is how many sequences are looked through at once: where there are
+// gapReach is how many sequences are searched at a time: where there are
 // several partitions, most of them have no event.
 const gapReach = 1 << 20
 
-// gapsIn looks through the sequences from first to last.
+// gapsIn searches the sequences from first to last.
 func (a *Auditor) gapsIn(ctx context.Context, s event.StreamState, dead map[uint64]struct{}, first, last uint64) error {
 	spans, total, err := a.spans(ctx, s, first, last)
 	if err != nil || total == 0 {
@@ -79,7 +79,7 @@ func (a *Auditor) gapsIn(ctx context.Context, s event.StreamState, dead map[uint
 			a.out.DeadLetters++
 		}
 	}
-	var waiting []event.Stored // whose id is to be looked up
+	var waiting []event.Stored // whose id must be looked up
 	var lost uint64
 	look := func() error {
 		n, err := a.explain(ctx, s, waiting)
@@ -115,13 +115,13 @@ func (a *Auditor) gapsIn(ctx context.Context, s event.StreamState, dead map[uint
 	return nil
 }
 
-// owns tells whether a message is of the partition whose tables these are.
+// owns reports whether a message belongs to the partition of these tables.
 func (a *Auditor) owns(subject string) bool {
 	return event.Partition(subject, a.cfg.Partitions) == a.cfg.Partition
 }
 
-// end is the last sequence of the stream that is applied, as it is now; not
-// ok: nothing of it is.
+// end returns the last sequence of the current stream that is applied; not ok:
+// nothing of the stream is applied.
 func (a *Auditor) end(s event.StreamState) (seq uint64, ok bool) {
 	mark := a.mark[s.Stream]
 	if mark.epoch > s.Epoch {
@@ -136,7 +136,8 @@ func (a *Auditor) end(s event.StreamState) (seq uint64, ok bool) {
 	return min(applied, s.Last), applied > 0
 }
 
-// beyond: the tables hold what the stream has lost.
+// beyond reports events that are in the tables but past the end of the stream,
+// which lost its tail.
 func (a *Auditor) beyond(ctx context.Context, s event.StreamState) error {
 	var n proto.ColUInt64
 	return a.read(ctx, "audit_beyond", args{"epoch": s.Epoch, "last": s.Last}, proto.Results{{Name: "n", Data: &n}}, func() error {
@@ -148,7 +149,8 @@ func (a *Auditor) beyond(ctx context.Context, s event.StreamState) error {
 	})
 }
 
-// spans gives the ranges of sequences from first to last that gave no event.
+// spans returns the ranges of sequences from first to last that produced no
+// event.
 func (a *Auditor) spans(ctx context.Context, s event.StreamState, from, to uint64) (all []span, total uint64, err error) {
 	var first, last proto.ColUInt64
 	err = a.read(ctx, "audit_gaps", args{"first": from, "last": to, "epoch": s.Epoch, "created": s.Created, "after": s.After()},
@@ -175,7 +177,7 @@ func within(spans []span, seq uint64) bool {
 	return ok
 }
 
-// explain tells copies from lost messages.
+// explain counts the messages as copies or as lost.
 func (a *Auditor) explain(ctx context.Context, s event.StreamState, list []event.Stored) (lost uint64, err error) {
 	if len(list) == 0 {
 		return 0, nil
@@ -183,7 +185,7 @@ func (a *Auditor) explain(ctx context.Context, s event.StreamState, list []event
 	ids := make([]uuid.UUID, len(list))
 	var texts []string
 	for i, m := range list {
-		if ids[i], err = uuid.Parse(m.ID); err != nil { // published under an id of its own: a replay, or by somebody else
+		if ids[i], err = uuid.Parse(m.ID); err != nil { // published under an id of its own: a replay, or another program
 			if ids[i], err = a.idOf(ctx, m); err != nil {
 				return 0, err
 			}
@@ -238,9 +240,9 @@ func (a *Auditor) idOf(ctx context.Context, m event.Stored) (uuid.UUID, error) {
 	return uuid.Nil, nil
 }
 
-// judge tells whether a message that is in no table and no dead letter should
-// be: not one that cannot be read and is so old that its dead letter may be
-// gone, and not one that the stream has dropped meanwhile.
+// judge reports whether a message that is in no table and no dead letter should
+// be in one. It need not be if it cannot be read and is so old that its dead
+// letter may have expired, or if the stream has dropped it meanwhile.
 func (a *Auditor) judge(ctx context.Context, m event.Stored) (lost bool, err error) {
 	whole, ok, err := a.cfg.Streams.At(ctx, m.Stream, m.Seq)
 	if err != nil || !ok {
@@ -250,7 +252,7 @@ func (a *Auditor) judge(ctx context.Context, m event.Stored) (lost bool, err err
 	switch good := err == nil && e.Subject() == m.Subject; {
 	case good:
 		return true, nil
-	case !a.owns(m.Subject): // of the catalogue: partition 0 puts it into the dead letters, and may not have come to it
+	case !a.owns(m.Subject): // in the catalogue, partition 0 writes the dead letters, and may not have reached this message
 		return false, nil
 	case err == nil:
 		return true, nil
@@ -266,7 +268,7 @@ func (a *Auditor) judge(ctx context.Context, m event.Stored) (lost bool, err err
 	return true, nil
 }
 
-// catalog looks for each record of the stream CATALOG in its table.
+// catalog looks up each record of the stream CATALOG in its table.
 func (a *Auditor) catalog(ctx context.Context) error {
 	s, err := a.cfg.Streams.State(ctx, event.StreamCatalog)
 	if err != nil {

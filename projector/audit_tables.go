@@ -14,8 +14,8 @@ import (
 	"preismon/contracts/event"
 )
 
-// slice is a range of places that is compared at once: behind after, up to
-// upTo.
+// slice is a range of places that is compared at once, excluding after and
+// including upTo.
 type slice struct{ after, upTo place }
 
 func (s slice) args() args {
@@ -40,7 +40,7 @@ func (a *Auditor) cut(ctx context.Context) ([]slice, error) {
 		}
 		return nil
 	})
-	if mark := a.mark[event.StreamObservations]; mark.after(from) { // what no event knows of
+	if mark := a.mark[event.StreamObservations]; mark.after(from) { // places that no event covers
 		all = append(all, slice{from, mark})
 	}
 	return all, err
@@ -61,7 +61,7 @@ func (a *Auditor) events(ctx context.Context) error {
 		})
 }
 
-// observations compares the rows with what the events say of them.
+// observations compares the rows with what the events say they should be.
 func (a *Auditor) observations(ctx context.Context, slices []slice) error {
 	var epoch proto.ColUInt32
 	var seq, due, held, different proto.ColUInt64
@@ -94,8 +94,8 @@ func (a *Auditor) observations(ctx context.Context, slices []slice) error {
 	return nil
 }
 
-// byMandate compares the rows of mandates with observations and the scopes.
-// A scope that changed meanwhile explains everything, so that its mandate is
+// byMandate compares the rows of mandates with observations and the scopes. A
+// scope that changed meanwhile would explain any difference, so its mandate is
 // left to the next audit.
 func (a *Auditor) byMandate(ctx context.Context, slices []slice, before map[uint64]scopeState) error {
 	row := narrowRow
@@ -115,7 +115,7 @@ func (a *Auditor) byMandate(ctx context.Context, slices []slice, before map[uint
 		}, func() error {
 			for i, m := range mandate {
 				if _, ok := a.wrong[place{epoch[i], seq[i]}]; ok {
-					continue // what is compared with is wrong itself
+					continue // what it is compared with is wrong itself
 				}
 				f := Finding{
 					What: Differs, Where: "observations_by_mandate", Mandate: strconv.FormatUint(m, 10),
@@ -189,7 +189,7 @@ func (a *Auditor) latest(ctx context.Context) error {
 			}
 			return nil
 		})
-	if err != nil || !a.cfg.Content || len(a.wrong) > 0 { // what is compared with is wrong itself
+	if err != nil || !a.cfg.Content || len(a.wrong) > 0 { // what it is compared with is wrong itself
 		return err
 	}
 	return a.read(ctx, "audit_latest_content", a.upTo(),

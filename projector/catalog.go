@@ -15,9 +15,9 @@ import (
 )
 
 // ApplyCatalog writes the batch's records to their tables, and brings the
-// scopes they touch into force. While more of the catalogue waits, scopes
-// wait too, so that a large catalogue does not publish every step on its way;
-// the next observations do not pass them.
+// scopes they affect into force. While more of the catalogue is pending, scopes
+// wait too, so that a large catalogue does not publish every intermediate step;
+// the next observations are not applied before them.
 func (p *Projector) ApplyCatalog(ctx context.Context, b *event.Batch) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -88,16 +88,16 @@ func (p *Projector) applyCatalog(ctx context.Context, b *event.Batch) error {
 	return nil
 }
 
-// versionOf is the version of a record: its place in the stream.
+// versionOf returns the version of a record: its place in the stream.
 func versionOf(epoch uint32, seq uint64) uint64 { return uint64(epoch)<<32 | seq }
 
-// itemPackage is how many items a mandate sees at most.
+// itemPackage is the maximum number of items that a mandate sees.
 type itemPackage struct {
 	maxItems int
 	version  uint64 // of the record
 }
 
-// note takes what scopes are made of, and who may log in.
+// note records what scopes are derived from, and who may log in.
 func (p *Projector) note(e *event.Event, version uint64) {
 	switch d := e.Data.(type) {
 	case *contracts.Mandate:
@@ -119,7 +119,7 @@ func (p *Projector) noteOrder(o *contracts.Order, version uint64) {
 	p.outdated[m] = struct{}{}
 }
 
-// loadCatalog reads what scopes are made of back from the tables.
+// loadCatalog reads back from the tables what scopes are derived from.
 func (p *Projector) loadCatalog(ctx context.Context) error {
 	p.sites, p.orders, p.packages, p.outdated = newSites(), map[uint64]map[uint64]*order{}, map[uint64]itemPackage{}, map[uint64]struct{}{}
 	var (
@@ -165,8 +165,8 @@ func (p *Projector) loadCatalog(ctx context.Context) error {
 	})
 }
 
-// wanted is the scope that the mandate's orders give it now. A mandate that
-// is not known yet has none.
+// wanted returns the scope that the mandate's orders now give it. A mandate
+// that is not known yet has none.
 func (p *Projector) wanted(mandate uint64) scope {
 	held, ok := p.packages[mandate]
 	if !ok {
@@ -175,7 +175,7 @@ func (p *Projector) wanted(mandate uint64) scope {
 	return scopeOf(slices.Collect(maps.Values(p.orders[mandate])), held.maxItems)
 }
 
-// touched gives the mandates whose scope is to be looked at, in order.
+// touched returns the mandates whose scope must be checked, in order.
 func (p *Projector) touched() []uint64 {
 	list := make([]uint64, 0, len(p.outdated))
 	for m := range p.outdated {

@@ -8,8 +8,8 @@ import (
 )
 
 // dict is a LowCardinality(String) column for inserts. Unlike ch-go's own it
-// finds a value's place when the value is appended, in a table that is kept
-// from block to block, and values of earlier blocks cost nothing.
+// looks up a value when it is appended, in a table that is reused from block to
+// block; values of earlier blocks cost nothing.
 type dict struct {
 	seed   maphash.Seed
 	slots  []uint32 // place in values, + 1; open addressing; length a power of two
@@ -62,17 +62,17 @@ func (d *dict) grow() {
 	}
 }
 
-// Reset forgets the rows and the values.
+// Reset drops the rows and the values.
 func (d *dict) Reset() {
 	clear(d.slots)
-	clear(d.values) // lets go of the events' strings
+	clear(d.values) // releases the events' strings
 	d.values, d.keys, d.last = d.values[:0], d.keys[:0], ""
 }
 
 func (d *dict) Type() proto.ColumnType { return "LowCardinality(String)" }
 func (d *dict) Rows() int              { return len(d.keys) }
 
-func (d *dict) EncodeState(b *proto.Buffer) { b.PutInt64(1) } // dictionaries travel with their block
+func (d *dict) EncodeState(b *proto.Buffer) { b.PutInt64(1) } // dictionaries are sent with their block
 
 func (d *dict) EncodeColumn(b *proto.Buffer) {
 	if len(d.keys) == 0 {
@@ -92,7 +92,7 @@ func (d *dict) EncodeColumn(b *proto.Buffer) {
 		b.PutString(v)
 	}
 	b.PutInt64(int64(len(d.keys)))
-	// Nothing of d is written here: several inserts encode it side by side.
+	// Nothing of d is written here: several inserts encode it concurrently.
 	switch width {
 	case 0:
 		for _, k := range d.keys {
@@ -109,10 +109,10 @@ func (d *dict) EncodeColumn(b *proto.Buffer) {
 
 func (d *dict) WriteColumn(w *proto.Writer) { w.ChainBuffer(d.EncodeColumn) }
 
-// text is a String column for inserts, kept as it travels, so that no insert
-// copies it: three tables take the same bytes.
+// text is a String column for inserts, kept in its wire format, so that no
+// insert copies it: three tables send the same bytes.
 type text struct {
-	wire []byte // length as a varint, and the bytes, of one after the other
+	wire []byte // length as a varint, then the bytes, one value after the other
 	rows int
 }
 
@@ -122,7 +122,7 @@ func (t *text) Append(s string) {
 	t.rows++
 }
 
-// Reset forgets the rows.
+// Reset drops the rows.
 func (t *text) Reset() { t.wire, t.rows = t.wire[:0], 0 }
 
 func (t *text) Type() proto.ColumnType       { return proto.ColumnTypeString }
@@ -130,8 +130,8 @@ func (t *text) Rows() int                    { return t.rows }
 func (t *text) EncodeColumn(b *proto.Buffer) { b.Buf = append(b.Buf, t.wire...) }
 func (t *text) WriteColumn(w *proto.Writer)  { w.ChainWrite(t.wire) }
 
-// array is an Array(T) column over the rows of another column: several
-// arrays of the same lengths share their ends.
+// array is an Array(T) column over the rows of another column; arrays of the
+// same lengths share their ends.
 type array struct {
 	ends *proto.ColUInt64 // where each row's elements end in of
 	of   proto.ColInput

@@ -10,8 +10,8 @@ import (
 	"github.com/ClickHouse/ch-go/proto"
 )
 
-// beginDeletion starts to delete the mandate's rows of pairs that are not in
-// the scope in force. The server does it in the background.
+// beginDeletion starts to delete the mandate's rows for pairs that are not in
+// the scope in force. The server deletes them in the background.
 func (p *Projector) beginDeletion(ctx context.Context, m uint64, v *view) error {
 	v.become(deleting)
 	n, err := p.number(ctx, "foreign_rows", args{"mandate": m, "version": v.version})
@@ -24,8 +24,8 @@ func (p *Projector) beginDeletion(ctx context.Context, m uint64, v *view) error 
 	return p.mutate(ctx, "delete", question("delete_rows"), args{"mandate": m, "version": v.version, "pairs": v.scope.pairs()})
 }
 
-// mutate runs a deletion. A mutation keeps its text, so its numbers stand in
-// the text; there are no others.
+// mutate runs a deletion. A mutation is stored as text, so its values, which
+// are all numbers, are written into the text.
 func (p *Projector) mutate(ctx context.Context, what, sql string, a args) error {
 	p.fenced(a)
 	for k, v := range a {
@@ -36,8 +36,8 @@ func (p *Projector) mutate(ctx context.Context, what, sql string, a args) error 
 	return p.send(ctx, what, ch.Query{Body: sql})
 }
 
-// deletions gives the mandates whose rows are being deleted, by this leader or
-// by an earlier one; 0: somebody else deletes, of whatever mandates.
+// deletions returns the mandates whose rows are being deleted, by this leader
+// or by an earlier one; 0: another program is deleting rows, of any mandate.
 func (p *Projector) deletions(ctx context.Context) (map[uint64]struct{}, error) {
 	var mandate proto.ColUInt64
 	running := map[uint64]struct{}{}
@@ -49,8 +49,8 @@ func (p *Projector) deletions(ctx context.Context) (map[uint64]struct{}, error) 
 	})
 }
 
-// endDeletions looks which deletions are done, and notes it. What was granted
-// meanwhile is to be looked at then.
+// endDeletions checks which deletions are done, and records it. What was
+// granted meanwhile is then due.
 func (p *Projector) endDeletions(ctx context.Context) error {
 	var running map[uint64]struct{}
 	for m, v := range p.views {
@@ -79,21 +79,21 @@ func (p *Projector) endDeletions(ctx context.Context) error {
 	return nil
 }
 
-// deletes tells whether a deletion runs that may take rows of the mandate.
+// deletes reports whether a running deletion may remove rows of the mandate.
 func deletes(running map[uint64]struct{}, m uint64) bool {
 	_, its := running[m]
 	_, any := running[0]
 	return its || any
 }
 
-// endDeletion notes that the mandate's deletion is done, if it did all there
-// was to do.
+// endDeletion records that the mandate's deletion is done, if nothing is left
+// to delete.
 func (p *Projector) endDeletion(ctx context.Context, m uint64, v *view) error {
 	n, err := p.number(ctx, "foreign_rows", args{"mandate": m, "version": v.version})
 	if err != nil {
 		return err
 	}
-	if n > 0 { // it never began, or pairs were lost since
+	if n > 0 { // it never began, or pairs were revoked since
 		return p.beginDeletion(ctx, m, v)
 	}
 	if err := p.applied(ctx, m, v); err != nil {
@@ -106,7 +106,8 @@ func (p *Projector) endDeletion(ctx context.Context, m uint64, v *view) error {
 	return nil
 }
 
-// await asks again and again, ever less often, until done or ctx ends.
+// await calls done repeatedly, at growing intervals, until it succeeds or fails
+// or ctx ends.
 func await(ctx context.Context, done func() (bool, error)) error {
 	for wait := 5 * time.Millisecond; ; wait = min(2*wait, time.Second) {
 		if ok, err := done(); ok || err != nil {
@@ -120,10 +121,11 @@ func await(ctx context.Context, done func() (bool, error)) error {
 	}
 }
 
-// sweepEvery bounds how often a batch also looks at deletions and old scopes.
+// sweepEvery is how often, at most, a batch also checks deletions and old
+// scopes.
 const sweepEvery = time.Second
 
-// sweep does what can wait, now and then. What fails is tried again later.
+// sweep does now and then what can wait. What fails is tried again later.
 func (p *Projector) sweep(ctx context.Context) {
 	if time.Since(p.swept) < sweepEvery {
 		return
@@ -137,7 +139,7 @@ func (p *Projector) sweep(ctx context.Context) {
 
 // Maintain brings scopes into force that a crash left behind, finishes
 // deletions and removes old scopes. Batches do so too; call it from time to
-// time so that it also happens while none come.
+// time so that it also happens when there are no batches.
 func (p *Projector) Maintain(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -171,8 +173,8 @@ func (p *Projector) housekeep(ctx context.Context) error {
 }
 
 // removeScopes deletes the pairs of versions that were replaced KeepScopes ago.
-// A statement under such a version would find no rows, and no error: reads are
-// much shorter than that, and long streams look every few seconds whether
+// A statement with such a version would find no rows, and no error: reads are
+// much shorter than that, and long streams check every few seconds whether
 // their version is still in force (package query).
 func (p *Projector) removeScopes(ctx context.Context) error {
 	for len(p.stale) > 0 && time.Since(p.stale[0].since) >= p.cfg.KeepScopes {

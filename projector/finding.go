@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// Audit is what an Auditor found out.
+// Audit is the result of an Auditor.
 type Audit struct {
 	At      time.Time `json:"at"`
 	Seconds float64   `json:"seconds"`
 	Epoch   uint32    `json:"epoch"`   // of OBSERVATIONS, as applied
 	Applied uint64    `json:"applied"` // sequence up to which everything was compared
 	Waiting uint64    `json:"waiting"` // messages of OBSERVATIONS that are not applied yet
-	// Floor is the capture time from which on rows are kept; what is older is not
-	// due. Zero: all are.
+	// Floor is the capture time from which rows are kept; older ones are not
+	// due. Zero: all are kept.
 	Floor time.Time `json:"floor,omitzero"`
 
 	Proven      bool   `json:"proven"`       // compared with the proof of the checkpoint; false: there is none yet
@@ -27,23 +27,23 @@ type Audit struct {
 	// Sequences of OBSERVATIONS without an event, and why.
 	DeadLetters uint64 `json:"dead_letters"`
 	Copies      uint64 `json:"copies"` // of events ingested from another place
-	Gone        uint64 `json:"gone"`   // the stream has no message there any more
+	Gone        uint64 `json:"gone"`   // the stream no longer has a message there
 	Others      uint64 `json:"others"` // of other partitions
 
 	Compared     uint64   `json:"compared"`      // events whose content was compared
-	NotCompared  uint64   `json:"not_compared"`  // events that the stream has no more
+	NotCompared  uint64   `json:"not_compared"`  // events that the stream no longer has
 	SkippedScope []string `json:"skipped_scope"` // mandates whose scope was changing: their rows were not compared
 
-	// Findings are what is wrong; none: nothing is.
+	// Findings are what is wrong; empty: nothing is.
 	Findings []Finding `json:"findings"`
 }
 
-// What a finding says of the rows or messages it counts.
+// What a finding means for the rows or messages that it counts.
 const (
 	Missing = "missing" // should be there and are not
 	Doubled = "doubled" // are there more than once
 	Foreign = "foreign" // should not be there
-	Differs = "differs" // say something else than they should
+	Differs = "differs" // have other content than they should
 	Lost    = "lost"    // a message is in no table and in no dead letter
 )
 
@@ -59,10 +59,11 @@ type Finding struct {
 	Text    string `json:"text"` // the same in words
 }
 
-// maxFindings of one kind are named one by one.
+// maxFindings is how many findings of one kind are listed one by one.
 const maxFindings = 50
 
-// find notes something about one sequence; neighbours become one finding.
+// find records something about one sequence; adjacent sequences become one
+// finding.
 func (a *Audit) find(f Finding, detail string) {
 	if n := len(a.Findings); n > 0 {
 		l := &a.Findings[n-1]
@@ -76,7 +77,8 @@ func (a *Audit) find(f Finding, detail string) {
 	a.Findings = append(a.Findings, f)
 }
 
-// close puts everything into words, and what is too much of one kind together.
+// close puts the findings into words, and sums up those of one kind beyond
+// maxFindings.
 func (a *Audit) close() {
 	type kind struct{ what, where string }
 	seen := map[kind]int{}
@@ -104,7 +106,7 @@ func (a *Audit) close() {
 	}
 }
 
-// words says it as an operator would.
+// words describes the finding as an operator would.
 func (f Finding) words() string {
 	of, at := "", ""
 	if f.Mandate != "" {
@@ -138,7 +140,7 @@ func (f Finding) words() string {
 	return text
 }
 
-// counted is a number of things.
+// counted returns a number with its noun, in the plural if needed.
 func counted(n uint64, thing string) string {
 	if n == 1 {
 		return "1 " + thing

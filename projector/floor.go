@@ -15,13 +15,13 @@ import (
 	"preismon/contracts/event"
 )
 
-// floor is the capture time from which on rows are kept, in Unix ms: the beginning
-// of a quarter in UTC; 0: all are. What is older is in no answer, proof or audit,
-// whether it was removed yet or not, and is not written when it comes late. See
-// contracts/decisions/053-retention-of-the-tables.md.
+// floor is the capture time from which rows are kept, in Unix ms: the beginning
+// of a quarter in UTC; 0: all are kept. Older rows are in no answer, proof or
+// audit, whether they have been removed yet or not, and are not written when
+// they arrive late. See contracts/decisions/053-retention-of-the-tables.md.
 type floor int64
 
-// keeps tells whether a capture is not below the floor.
+// keeps reports whether a capture is not below the floor.
 func (f floor) keeps(o *contracts.Observation) bool {
 	return f == 0 || o.CapturedAt.UnixMilli() >= int64(f)
 }
@@ -32,7 +32,7 @@ func (f floor) of(a args) args {
 	return a
 }
 
-// time is zero where there is no floor.
+// time returns the zero time where there is no floor.
 func (f floor) time() time.Time {
 	if f == 0 {
 		return time.Time{}
@@ -40,22 +40,23 @@ func (f floor) time() time.Time {
 	return time.UnixMilli(int64(f)).UTC()
 }
 
-// quarterOf is the beginning of the quarter of a time.
+// quarterOf returns the beginning of the quarter of a time.
 func quarterOf(t time.Time) floor {
 	t = t.UTC()
 	return floor(time.Date(t.Year(), (t.Month()-1)/3*3+1, 1, 0, 0, 0, 0, time.UTC).UnixMilli())
 }
 
-// ErrFloorRaised: what was compared may have been removed meanwhile.
+// ErrFloorRaised means that what was compared may have been removed meanwhile.
 var ErrFloorRaised = errors.New("the retention of the tables raised its floor meanwhile; compare again")
 
-// ErrNotAsProven: rows were lost or doubled. Which of them would be below a floor
-// cannot be told, so that it does not rise over them.
+// ErrNotAsProven means that rows are missing or doubled. Because it is unknown
+// which of them would be below a floor, the floor does not rise past them.
 var ErrNotAsProven = errors.New("the tables do not hold what was applied, so nothing is removed from them: \"preismon audit\" says where, \"preismon rebuild\" or a backup mends it")
 
-// Expire raises the floor to the beginning of the quarter of a time, one by one:
-// ErrNotByQuarter, ErrNotAsProven. While a tail is in doubt, or the tables have no
-// proof yet, it does nothing, and is to be called again. Rows below the floor are removed some time after, by Maintain.
+// Expire raises the floor, quarter by quarter, to the beginning of the quarter
+// of a time: ErrNotByQuarter, ErrNotAsProven. While it is uncertain what a tail
+// holds, or the tables have no proof yet, it does nothing, and must be called
+// again. Rows below the floor are removed some time later, by Maintain.
 func (p *Projector) Expire(ctx context.Context, before time.Time) error {
 	to := quarterOf(before)
 	if !p.below(to) {
@@ -75,18 +76,19 @@ func (p *Projector) Expire(ctx context.Context, before time.Time) error {
 	}
 }
 
-// below tells whether the floor is below another one, as far as is known.
+// below reports whether the floor is below another one, as far as is known.
 func (p *Projector) below(to floor) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.floor < to
 }
 
-// refusedFor is for how long tables are not looked at again that were not as proven:
-// it takes a read of all of observations.
+// refusedFor is how long tables that did not match their proof are not compared
+// again: a comparison reads all of observations.
 const refusedFor = time.Hour
 
-// asProven compares the tables with their proof, beside the batches: ErrNotAsProven.
+// asProven compares the tables with their proof, while batches continue:
+// ErrNotAsProven.
 func (p *Projector) asProven(ctx context.Context, to floor) error {
 	p.mu.Lock()
 	was, err := p.risable(ctx, to)
@@ -108,9 +110,9 @@ func (p *Projector) asProven(ctx context.Context, to floor) error {
 	return err
 }
 
-// expireQuarter raises the floor by one quarter of those that have rows, or to the
-// end. What goes is counted beside the batches, and what came meanwhile again when
-// none is under way.
+// expireQuarter raises the floor past the first quarter that has rows, or to
+// the end. Most of what goes is counted while batches continue; what came
+// meanwhile is counted when no batch is under way.
 func (p *Projector) expireQuarter(ctx context.Context, to floor, quarters []Quarter) (done bool, err error) {
 	p.mu.Lock()
 	before, err := p.risable(ctx, to)
@@ -148,9 +150,10 @@ func (p *Projector) expireQuarter(ctx context.Context, to floor, quarters []Quar
 	return next == to, nil
 }
 
-// risable gives the checkpoint as it is; nil where the floor cannot rise now, or
-// need not: tables without a proof get one first, and what a failure left beyond the checkpoint is to be completed first. No
-// batch is under way then.
+// risable returns the current checkpoint; nil where the floor cannot rise now,
+// or need not: tables without a proof must get one first, and what a failure
+// left beyond the checkpoint must be completed first. When it returns, no batch
+// is under way.
 func (p *Projector) risable(ctx context.Context, to floor) (*attested, error) {
 	if err := p.quiesce(ctx); err != nil {
 		return nil, err
@@ -162,8 +165,9 @@ func (p *Projector) risable(ctx context.Context, to floor) (*attested, error) {
 	return &is, nil
 }
 
-// countExpiring writes how many rows of each event of a range of places, none of it
-// beyond the checkpoint, go when the floor rises, and gives what the proof loses.
+// countExpiring writes how many rows of each event in a range of places, all
+// within the checkpoint, expire when the floor rises, and returns what the
+// proof loses.
 func (p *Projector) countExpiring(ctx context.Context, from, to floor, s slice) (gone proof, err error) {
 	values := from.of(s.args())
 	values["next"] = int64(to)
@@ -179,8 +183,8 @@ func (p *Projector) countExpiring(ctx context.Context, from, to floor, s slice) 
 	})
 }
 
-// seeFloor looks whether the floor was raised by a statement whose end was not
-// heard of. None runs any more.
+// seeFloor checks whether the floor was raised by a statement with an unknown
+// outcome. No such statement is running any more.
 func (p *Projector) seeFloor(ctx context.Context) error {
 	is, err := readAttested(p.asking(ctx), p.cfg.Partition)
 	if err != nil || is.floor <= p.floor {
@@ -193,7 +197,7 @@ func (p *Projector) seeFloor(ctx context.Context) error {
 	return nil
 }
 
-// FloorOf is the floor of the tables of a partition; zero: there is none.
+// FloorOf returns the floor of the tables of a partition; zero: there is none.
 func FloorOf(ctx context.Context, conn Conn, partition int) (time.Time, error) {
 	a, err := readAttested(func(name string, values args, out proto.Results, block func() error) error {
 		return conn.Do(ctx, ch.Query{
@@ -204,9 +208,9 @@ func FloorOf(ctx context.Context, conn Conn, partition int) (time.Time, error) {
 	return a.floor.time(), err
 }
 
-// removeExpired drops the quarters below the floor, once nobody can read them any
-// more: reads that began before see the floor that was. Whoever drops them, and
-// when, is all the same, for the floor never falls.
+// removeExpired drops the quarters below the floor when no reader can need them
+// any more: reads that began earlier see the previous floor. It does not matter
+// which projector drops them, or when, because the floor never falls.
 func (p *Projector) removeExpired(ctx context.Context) error {
 	if p.floor == 0 || time.Since(p.raised) < p.cfg.KeepScopes || time.Since(p.removed) < removeEvery {
 		return nil
@@ -215,7 +219,7 @@ func (p *Projector) removeExpired(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	is, err := readAttested(p.asking(ctx), p.cfg.Partition) // nothing is removed that it does not say
+	is, err := readAttested(p.asking(ctx), p.cfg.Partition) // nothing is removed that the tables do not confirm to be below the floor
 	if err != nil {
 		return err
 	}
@@ -235,5 +239,5 @@ func (p *Projector) removeExpired(ctx context.Context) error {
 	return nil
 }
 
-// removeEvery is how often quarters to be dropped are looked for.
+// removeEvery is how often, at most, quarters to drop are looked for.
 const removeEvery = time.Minute

@@ -6,7 +6,7 @@ import (
 )
 
 // index finds the mandates that see a pair. An item costs 16 bytes for each
-// mandate that sees it anywhere, however many sites that are.
+// mandate that sees it, at however many sites.
 type index struct {
 	items   map[uint64][]viewer
 	ids     []uint64 // mandates by number
@@ -23,7 +23,7 @@ func newIndex() *index {
 	return &index{items: map[uint64][]viewer{}, numbers: map[uint64]uint32{}}
 }
 
-// set replaces what the mandate sees: from is what the index holds.
+// set replaces what the mandate sees; from is what the index holds.
 func (x *index) set(mandate uint64, from, to scope) {
 	n, ok := x.numbers[mandate]
 	if !ok {

@@ -7,10 +7,12 @@ import (
 	"preismon/contracts/event"
 )
 
-// admit looks whether orders and mandates of the records stay within their
-// pairs, and accounts take no login of others. The first that goes beyond is *event.Rejected. What has as many pairs as
-// before, or fewer, is always taken, and so is what a table holds already: records
-// are looked at in the order of the stream, also when a batch is given again.
+// admit checks that the orders and mandates among the records stay within their
+// maximum number of pairs, and that accounts do not take a login of another
+// account. It returns *event.Rejected for the first that does not. A record
+// that has as many pairs as before, or fewer, is always accepted, and so is one
+// that a table already holds: records are checked in the order of the stream,
+// also when a batch is delivered again.
 func (p *Projector) admit(records []*event.Message, epoch uint32) error {
 	a := admission{p: p, orders: map[uint64]map[uint64]*order{}, packages: map[uint64]itemPackage{}, accounts: map[uint64]holder{}, logins: map[string]uint64{}}
 	for _, m := range records {
@@ -36,7 +38,7 @@ type admission struct {
 	orders   map[uint64]map[uint64]*order // changed ones, by mandate
 	packages map[uint64]itemPackage       // changed ones
 	accounts map[uint64]holder            // changed ones
-	logins   map[string]uint64            // who of them took it last
+	logins   map[string]uint64            // the account among them that took it last
 }
 
 func (a *admission) order(d *contracts.Order, version uint64) (reason string) {
@@ -81,10 +83,10 @@ func (a *admission) known(m, id uint64) *order {
 	return a.p.orders[m][id]
 }
 
-// pairs is at least the number of pairs of the mandate: those of each active
-// order, of no more items than its package holds. A pair that two orders give is
-// stored with both, and counts for both. Of a mandate that is not known yet all
-// items count.
+// pairs returns an upper bound for the mandate's number of pairs: those of each
+// active order, with no more items than its package allows. A pair that two
+// orders share is stored with both, and counts twice. For a mandate that is not
+// known yet, all items count.
 func (a *admission) pairs(m uint64) (n uint64) {
 	held, ok := a.packages[m]
 	if !ok {
@@ -108,5 +110,5 @@ func (a *admission) pairs(m uint64) (n uint64) {
 	return n
 }
 
-// pairs is the number of pairs that the order gives a mandate of any package.
+// pairs returns the order's number of pairs, whatever the mandate's package.
 func (o *order) pairs() uint64 { return uint64(len(o.items)) * uint64(len(o.sites)) }

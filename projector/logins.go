@@ -10,7 +10,7 @@ import (
 	"preismon/contracts"
 )
 
-// holder is an account with the login that it takes, unless it is disabled.
+// holder is an account and the login that it takes unless it is disabled.
 type holder struct {
 	mandate  uint64
 	login    string
@@ -22,8 +22,9 @@ func holderOf(d *contracts.Account, version uint64) holder {
 	return holder{uint64(d.MandateID), composed(d.LoginIdentifier), d.Disabled, version}
 }
 
-// logins are the accounts that the tables hold, and by login those that take
-// it. Two can take one only where a projector wrote both that knew no holders.
+// logins holds the accounts in the tables and, by login, the accounts that take
+// it. Two can take the same one only if both records were written by a
+// projector that did not track holders.
 type logins struct {
 	accounts map[uint64]holder
 	takers   map[string][]uint64
@@ -45,7 +46,7 @@ func (l *logins) set(account uint64, h holder) {
 	}
 }
 
-// loadLogins reads them back from the tables.
+// loadLogins reads the logins back from the tables.
 func (p *Projector) loadLogins(ctx context.Context) error {
 	p.logins = newLogins()
 	var (
@@ -73,9 +74,9 @@ func (p *Projector) loadLogins(ctx context.Context) error {
 	return err
 }
 
-// account looks whether an account may be as its record says: of the mandate
-// that has it, and with a login that no other account takes. A disabled
-// account takes none. What an account has already it may keep.
+// account checks whether an account may be as its record says: it must stay
+// with its mandate, and no other account may take its login. A disabled account
+// takes none. An account may keep what it already has.
 func (a *admission) account(d *contracts.Account, version uint64) (reason string) {
 	id, next := uint64(d.AccountID), holderOf(d, version)
 	old, known := a.p.logins.accounts[id]

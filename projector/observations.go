@@ -17,7 +17,7 @@ import (
 )
 
 // ApplyObservations writes the batch to every table and then the checkpoint.
-// After an error it is called again, with these borders or others.
+// After an error it is called again, with the same batch boundaries or others.
 func (p *Projector) ApplyObservations(ctx context.Context, b *event.Batch) error {
 	return p.BeginObservations(ctx, b)()
 }
@@ -25,9 +25,9 @@ func (p *Projector) ApplyObservations(ctx context.Context, b *event.Batch) error
 // BeginObservations begins to write the batch and returns when the next may be
 // begun. finish waits until the batch is in every table and the checkpoint is
 // written. After an error every batch begun since has failed too: finish them
-// all, and begin again with the first of them, with these borders or others.
-// ctx must live until finish returns; more than two batches under way are of
-// no use.
+// all, and begin again with the first of them, with the same batch boundaries
+// or others. ctx must live until finish returns; more than two batches under
+// way are of no use.
 func (p *Projector) BeginObservations(ctx context.Context, b *event.Batch) (finish func() error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -52,8 +52,8 @@ func (p *Projector) BeginObservations(ctx context.Context, b *event.Batch) (fini
 	}
 }
 
-// begin dispatches the batch, or brings it into the tables itself when it
-// has to be looked at what is there.
+// begin dispatches the batch, or writes it to the tables itself when the
+// existing rows must be checked first.
 func (p *Projector) begin(ctx context.Context, f *pending, b *event.Batch) error {
 	p.collect()
 	doubtful := p.doubt.after(p.marks[b.Stream])
@@ -107,7 +107,8 @@ func (p *Projector) begin(ctx context.Context, f *pending, b *event.Batch) error
 	return nil
 }
 
-// reached is how far the stream is applied, were all that is under way done.
+// reached returns how far the stream is applied once everything under way is
+// done.
 func (p *Projector) reached(stream string) place {
 	if n := len(p.inFlight); n > 0 && p.inFlight[n-1].end.after(p.marks[stream]) {
 		return p.inFlight[n-1].end
@@ -115,8 +116,8 @@ func (p *Projector) reached(stream string) place {
 	return p.marks[stream]
 }
 
-// fill makes the rows of all events, without looking what is there. What is
-// too much for one block is written in between.
+// fill builds the rows of all events without checking which exist already.
+// Whenever the block is full, it is written and begun again.
 func (p *Projector) fill(ctx context.Context, f *pending, todo []applied) error {
 	b := f.load.block
 	b.reserve(todo)
@@ -150,8 +151,8 @@ func (p *Projector) flush(ctx context.Context, f *pending) error {
 	return p.insertBlocks(ctx, b, b, b)
 }
 
-// insertBlocks writes a block to each table, side by side. All have ended
-// when it returns.
+// insertBlocks writes a block to each table, concurrently. All inserts have
+// ended when it returns.
 func (p *Projector) insertBlocks(ctx context.Context, observations, byMandate, latest *block) error {
 	var errs [len(rowTables)]error
 	var group sync.WaitGroup
@@ -162,17 +163,18 @@ func (p *Projector) insertBlocks(ctx context.Context, observations, byMandate, l
 	return errors.Join(errs[:]...)
 }
 
-// applied is one event that is to be applied.
+// applied is one event to apply.
 type applied struct {
 	id       uuid.UUID
 	at       place
 	site     uint32
-	recorded bool // ingested_events has it already
+	recorded bool // it is already in ingested_events
 	data     *contracts.Observations
 	floor    floor
 }
 
-// captures gives those captures that are kept, each with its place in the event.
+// captures returns the captures that are kept, each with its place in the
+// event.
 func (a *applied) captures() iter.Seq2[int, *contracts.Observation] {
 	return func(yield func(int, *contracts.Observation) bool) {
 		for i := range a.data.Observations {
@@ -183,9 +185,9 @@ func (a *applied) captures() iter.Seq2[int, *contracts.Observation] {
 	}
 }
 
-// fresh gives the events of the batch that are to be applied: beyond the
-// checkpoint, and under an id that is not known from another place, be it
-// written or in a batch under way. first holds the ids of the batch.
+// fresh returns the events of the batch that must be applied: those beyond the
+// checkpoint whose id is not known from another place, either written or in a
+// batch under way. first holds the ids of the batch.
 func (p *Projector) fresh(ctx context.Context, b *event.Batch) (todo []applied, first map[uuid.UUID]struct{}, err error) {
 	mark := p.reached(b.Stream)
 	todo = make([]applied, 0, len(b.Messages))

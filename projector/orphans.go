@@ -7,15 +7,16 @@ import (
 	"preismon/contracts/event"
 )
 
-// Orphans are rows beyond the checkpoint whose event was not ingested and
-// whose message the stream has lost: a batch was cut off, and then the stream
+// Orphans are rows beyond the checkpoint whose event was not ingested and whose
+// message is gone from the stream: a batch was cut off, and then the stream
 // lost its tail. Nothing will complete them, and what a producer publishes
-// again stands at other places. They go before the checkpoint passes them and
-// readers see them.
+// again gets other places. They are removed before the checkpoint passes them
+// and readers see them.
 
 // removeOrphans removes the orphans of epochs up to until, in which nothing is
-// written any more. No batch is under way. observations knows the pairs of all
-// of them to the end, wherever a crash ends this.
+// written any more. No batch is under way. Orphans are deleted from
+// observations last, so that it names the pairs of all of them wherever a crash
+// interrupts this.
 func (p *Projector) removeOrphans(ctx context.Context, until uint32) error {
 	mark := p.marks[event.StreamObservations]
 	if until < mark.epoch {
@@ -35,7 +36,7 @@ func (p *Projector) removeOrphans(ctx context.Context, until uint32) error {
 	}
 	for _, step := range []func() error{
 		func() error { return p.write(ctx, "insert_orphans", orphaned("insert_orphans", ""), about) },
-		func() error { return p.refillLatest(ctx, about) }, // stands below the orphans, unless a merge drops it
+		func() error { return p.refillLatest(ctx, about) }, // ranks below the orphans, so a merge may drop it
 		func() error { return p.deleteOrphans(ctx, "latest_observations", about) },
 		func() error { return p.refillLatest(ctx, about) },
 		func() error { return p.deleteOrphans(ctx, "observations_by_mandate", about) },
@@ -76,7 +77,7 @@ func (p *Projector) deleteOrphans(ctx context.Context, table string, about args)
 	})
 }
 
-// orphaned is a question about the orphans of a table.
+// orphaned returns a query about the orphans of a table.
 func orphaned(name, table string) string {
 	return strings.NewReplacer("{orphan}", question("orphan"), "{table}", table).Replace(question(name))
 }

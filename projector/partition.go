@@ -12,15 +12,16 @@ import (
 	"preismon/projector/schema"
 )
 
-// ErrOtherPartition: the tables were written by another partition, or by one
-// of another number of partitions. Rows would be missing from them or be there
-// that belong elsewhere.
+// ErrOtherPartition means that the tables were written by another partition, or
+// by one of a different number of partitions. They would lack rows, or hold
+// rows that belong elsewhere.
 var ErrOtherPartition = errors.New("the tables are of another partition")
 
-// CheckTables tells whether the tables have this program's schema, and were
-// written by nobody or by this partition of so many: see package schema for
-// its errors, and ErrOtherPartition. Each of these is an event.ErrRefused too;
-// any other error says that the tables could not be looked at.
+// CheckTables checks that the tables have this program's schema, and that no
+// other partition, nor one of a different number of partitions, wrote them: see
+// package schema for its errors, and ErrOtherPartition. Each of these is also
+// an event.ErrRefused; any other error means that the tables could not be
+// checked.
 func CheckTables(ctx context.Context, conn Conn, partition, partitions int) error {
 	err := schema.Check(ctx, conn)
 	if err == nil {
@@ -64,7 +65,7 @@ func checkPartition(ctx context.Context, conn Conn, partition, partitions int) e
 	return other
 }
 
-// NewestFence is that of the leader that the tables heard of last; 0: none.
+// NewestFence returns the newest leader's fence in the tables; 0: none.
 func NewestFence(ctx context.Context, conn Conn, partition int) (newest uint64, err error) {
 	var n proto.ColUInt64
 	err = conn.Do(ctx, ch.Query{

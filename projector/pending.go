@@ -13,17 +13,18 @@ import (
 	"preismon/contracts/event"
 )
 
-// pending is a batch of observations on its way into the tables. While its
-// rows are inserted, the rows of the next one are made; while its events and
-// its checkpoint are written, the rows of the next one are inserted. What
-// makes that safe:
+// pending is a batch of observations on its way into the tables. While its rows
+// are inserted, the rows of the next one are built; while its events and its
+// checkpoint are written, the rows of the next one are inserted. What makes
+// that safe:
 //
-//   - A table takes one insert at a time, in the order of the batches.
-//   - Events and checkpoint of a batch follow all of its rows, and those of
-//     every batch before it. So what is beyond the checkpoint is incomplete as
-//     it always was, but up to two batches of it.
-//   - When a batch fails, those begun behind it fail too. All of their rows are
-//     in doubt then, and every one is read back before it is tried again.
+//   - A table gets one insert at a time, in the order of the batches.
+//   - The events and the checkpoint of a batch follow all of its rows, and those
+//     of every batch before it. So what is beyond the checkpoint is incomplete as
+//     it always was, except that it may be up to two batches.
+//   - When a batch fails, those begun after it fail too. It is then uncertain
+//     which of their rows were written, and each batch's rows are read back
+//     before it is tried again.
 //   - Scopes change, statements are ended and checkpoints are read only when no
 //     batch is under way.
 type pending struct {
@@ -40,16 +41,16 @@ type pending struct {
 
 	rows     [len(rowTables)]chan struct{} // closed when the insert into the table has ended
 	done     chan struct{}                 // closed when all has ended; err is valid then
-	reported bool                          // the caller knows how it ended
+	reported bool                          // the caller knows the result
 
 	mu  sync.Mutex
 	err error
 }
 
-// rowTables are written side by side: the server spends one thread on each.
+// rowTables are written concurrently: the server spends one thread on each.
 var rowTables = [...]string{"observations", "observations_by_mandate", "latest_observations"}
 
-// rowInput is what one of rowTables gets.
+// rowInput is what is inserted into one of rowTables.
 type rowInput struct {
 	rows  int
 	input func() proto.Input
@@ -61,7 +62,7 @@ func inputs(observations, byMandate, latest *block) [len(rowTables)]rowInput {
 	}
 }
 
-// load is what a batch carries, reused from one to another.
+// load holds the buffers of a batch, reused from one batch to another.
 type load struct {
 	block   *block
 	events  *events
@@ -88,7 +89,7 @@ func (f *pending) failure() error {
 	return f.err
 }
 
-// ended tells whether the batch is done.
+// ended reports whether the batch is done.
 func (f *pending) ended() bool {
 	select {
 	case <-f.done:
@@ -98,10 +99,10 @@ func (f *pending) ended() bool {
 	}
 }
 
-// errBehind is why a batch was not applied though nothing is wrong with it.
+// errBehind is why a batch was not applied although nothing is wrong with it.
 var errBehind = errors.New("the batch before it failed")
 
-// dispatch starts to write the block and what follows it.
+// dispatch starts to write the block, then the events and the checkpoint.
 func (p *Projector) dispatch(ctx context.Context, f *pending) {
 	b, before := f.load.block, f.before
 	for i, in := range inputs(b, b, b) {
@@ -157,7 +158,7 @@ func (p *Projector) commit(ctx context.Context, f *pending) error {
 	return p.checkpoint(ctx, f.stream, attested{f.end, f.proof, f.proven, f.floor})
 }
 
-// collect takes in the batches that are done, in order.
+// collect takes over the results of the batches that are done, in order.
 func (p *Projector) collect() {
 	n := 0
 	for ; n < len(p.inFlight) && p.inFlight[n].ended(); n++ {
@@ -180,8 +181,8 @@ func (p *Projector) collect() {
 	}
 }
 
-// noteFailure notes that rows of the batch may be in the tables, and that what
-// is begun before the caller knows must fail too.
+// noteFailure records that rows of the batch may be in the tables, and that
+// batches begun before the caller knows must fail too.
 func (p *Projector) noteFailure(f *pending) {
 	if f.end.after(p.doubt) {
 		p.doubt = f.end
@@ -200,7 +201,7 @@ func (p *Projector) settle() {
 	p.collect()
 }
 
-// underWay tells whether the event is in a batch under way.
+// underWay reports whether the event is in a batch under way.
 func (p *Projector) underWay(id uuid.UUID) bool {
 	for _, f := range p.inFlight {
 		if _, ok := f.ids[id]; ok {

@@ -1,14 +1,15 @@
 // Package projector turns events into the tables of the read model: it fans
 // observations out to the mandates whose scope holds their pair, writes the
-// catalogue, keeps each mandate's scope and brings observations_by_mandate
-// after it.
+// catalogue, maintains each mandate's scope and updates observations_by_mandate
+// to match it.
 //
 // A Projector leads one partition of the stream and is driven by the consumer
-// loop, whose Sink it is. It promises that every event is in every table once,
-// whatever fails and whenever: after any doubt it ends its older statements,
-// reads back what is there, and writes what is missing. A call that failed is
-// simply made again, with the same batch or other borders. It promises no
-// order between tables: rows beyond the checkpoint may be incomplete.
+// loop, whose Sink it is. It guarantees that every event is in every table
+// once, whatever fails and whenever: after a write with an unknown outcome it
+// ends its older statements, reads back what is there, and writes what is
+// missing. A call that failed is simply made again, with the same batch or
+// other boundaries. It guarantees no order between tables: rows beyond the
+// checkpoint may be incomplete.
 package projector
 
 import (
@@ -27,27 +28,27 @@ import (
 	"preismon/contracts/event"
 )
 
-// Config of a Projector.
+// Config configures a Projector.
 type Config struct {
-	// Partition of Partitions is the share of OBSERVATIONS that the tables
-	// have, by event.Partition. The catalogue and the scopes are whole in each.
+	// Partition of Partitions is the part of OBSERVATIONS that the tables hold,
+	// by event.Partition. Each holds the whole catalogue and all scopes.
 	Partition, Partitions int
 	Fence                 uint64 // of the lease: greater with every leader
 
 	MaxBlockRows     int           // rows of one insert into observations_by_mandate
 	BackfillRows     int           // rows of one backfill statement
-	MaxOrderPairs    int           // items times sites of one active order; what has more is rejected
-	MaxMandatePairs  int           // the same of all active orders of a mandate
+	MaxOrderPairs    int           // items times sites of one active order; an order with more is rejected
+	MaxMandatePairs  int           // the same over all active orders of a mandate
 	StatementTimeout time.Duration // of one statement
-	StallTimeout     time.Duration // the server ends an insert whose sender is silent so long
-	KillTimeout      time.Duration // until older statements must have ended
-	KeepScopes       time.Duration // a scope that is no longer in force stays readable so long
-	Readers          Readers       // are told of checkpoints; nil: there are none to tell
-	Inserted         func(Insert)  // is told of every insert of rows; nil: nobody. Called side by side
+	StallTimeout     time.Duration // the server ends an insert whose sender is silent for so long
+	KillTimeout      time.Duration // within which older statements must have ended
+	KeepScopes       time.Duration // a scope that is no longer in force stays readable for so long
+	Readers          Readers       // are notified of checkpoints; nil: no one is
+	Inserted         func(Insert)  // is called after every insert of rows, also concurrently; nil: not called
 	Logger           *slog.Logger
 }
 
-// Insert is one try to write a block of rows into a table.
+// Insert is one attempt to write a block of rows to a table.
 type Insert struct {
 	Table string
 	Rows  int // of the block; a row of observations_by_mandate is one mandate's
@@ -55,7 +56,7 @@ type Insert struct {
 	Err   error
 }
 
-// DefaultConfig has everything set but the fence.
+// DefaultConfig returns a configuration with everything set except the fence.
 func DefaultConfig() Config {
 	return Config{
 		Partitions: 1, MaxBlockRows: 500_000, BackfillRows: 1_000_000, MaxOrderPairs: 5_000_000, MaxMandatePairs: 10_000_000, StatementTimeout: 2 * time.Minute,
@@ -63,7 +64,7 @@ func DefaultConfig() Config {
 	}
 }
 
-// Validate names every fault of the configuration.
+// Validate returns every fault of the configuration.
 func (c Config) Validate() error {
 	var f contracts.Faults
 	if err := event.CheckPartition(c.Partition, c.Partitions); err != nil {
@@ -82,48 +83,50 @@ func (c Config) Validate() error {
 	return f.Err()
 }
 
-// phase is what a Projector knows of what the server does for it.
+// phase is what a Projector knows about the statements that the server runs for
+// it.
 type phase uint8
 
 const (
-	unstarted phase = iota // nothing: older leaders may write still
-	steady                 // nothing runs that it does not wait for
+	unstarted phase = iota // nothing: older leaders may still write
+	steady                 // nothing runs that it is not waiting for
 	unsure                 // a write failed: it may still run
 )
 
-// becomeUnsure notes that a write failed. Before the start nothing is known anyway.
+// becomeUnsure records that a write failed. Before the start nothing is known
+// anyway.
 func (p *Projector) becomeUnsure() {
 	if p.phase == steady {
 		p.phase = unsure
 	}
 }
 
-// Projector leads one partition. Its methods may be called side by side and
+// Projector leads one partition. Its methods may be called concurrently and
 // wait for each other.
 type Projector struct {
 	cfg  Config
 	conn Conn
 	log  *slog.Logger
-	life string // tells the statements of this Projector from those of another with the same fence
+	life string // distinguishes the statements of this Projector from those of another with the same fence
 
 	mu          sync.Mutex
 	phase       phase
-	begun       int64 // when it began, or began again after a doubt; Unix ms, see fenceOff
+	begun       int64 // when it began, or began again after a write with an unknown outcome; Unix ms, see fenceOff
 	tries       atomic.Uint64
 	marks       map[string]place // checkpoints by stream
-	noted       time.Time        // when it was last kept when the observations got how far; of who writes the checkpoint
-	resumed     map[string]place // what Resume told of each stream
+	noted       time.Time        // when the time of a checkpoint was last recorded; used only by the writer of checkpoints
+	resumed     map[string]place // what Resume returned for each stream
 	notices     notices          // to readers, of checkpoints
-	unannounced bool             // what is in force changed since readers were told; see announce
+	unannounced bool             // what is in force changed since readers were notified; see announce
 	proof       proof            // of the checkpoint of the observations
-	proven      bool             // it counts from the first event on; else from the start
-	carried     proof            // what stays beyond the checkpoint of epochs that ended
-	floor       floor            // from which capture time on rows are kept
-	raised      time.Time        // when it was, or was read: the earliest that all reads from there on began
+	proven      bool             // it counts from the first event; otherwise from the start
+	carried     proof            // what stays beyond the checkpoint from epochs that ended
+	floor       floor            // the capture time from which rows are kept
+	raised      time.Time        // when it was raised, or read: all reads that began later see it
 	removed     time.Time        // when everything below it was dropped
 	refused     error            // why the floor did not rise
 	refusedAt   time.Time
-	doubt       place // up to here rows beyond the checkpoint may be in some tables
+	doubt       place // up to here, some tables may hold rows beyond the checkpoint
 
 	inFlight []*pending // batches under way, in order
 	failing  *pending   // the last one to fail, until the caller knows
@@ -135,16 +138,16 @@ type Projector struct {
 	packages map[uint64]itemPackage       // by mandate
 	logins   logins                       // who may log in, with what
 	views    map[uint64]*view             // what is published, by mandate
-	outdated map[uint64]struct{}          // mandates whose scope is to be looked at
+	outdated map[uint64]struct{}          // mandates whose scope must be checked
 	stale    []staleScope
-	loading  bool // more of the catalogue waits: scopes wait too
+	loading  bool // more of the catalogue is pending: scopes wait too
 	swept    time.Time
 
 	statsMu sync.Mutex
 	stats   Stats
 }
 
-// New makes a Projector. It asks the server nothing before its first call.
+// New returns a Projector. It sends the server nothing before its first call.
 func New(cfg Config, conn Conn) (*Projector, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -154,15 +157,15 @@ func New(cfg Config, conn Conn) (*Projector, error) {
 	}, nil
 }
 
-// Check tells whether the server can be reached, has this program's schema,
-// and holds this partition's tables: see package schema, and ErrOtherPartition.
+// Check checks that the server can be reached, has this program's schema, and
+// holds this partition's tables: see package schema, and ErrOtherPartition.
 func (p *Projector) Check(ctx context.Context) error {
 	return CheckTables(ctx, p.conn, p.cfg.Partition, p.cfg.Partitions)
 }
 
-// Resume tells the last sequence of the stream that is applied, of those that
-// it has still; 0 when it was recreated. The catalogue needs no replay either: what
-// the scopes are made of is read back from the tables.
+// Resume returns the last sequence of the stream that is applied and that the
+// stream still has; 0 when the stream was recreated. The catalogue needs no
+// replay either: what the scopes are derived from is read back from the tables.
 func (p *Projector) Resume(ctx context.Context, stream string, now event.Incarnation) (uint64, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -187,14 +190,15 @@ func (p *Projector) Resume(ctx context.Context, stream string, now event.Incarna
 	return from.seq, nil
 }
 
-// follows refuses a batch that does not begin where the one before it ends: what
-// is in between would be lost, for the checkpoint passes over it.
+// follows returns event.ErrGap for a batch that begins beyond the end of the
+// one before it: the checkpoint would pass what is in between, which would then
+// be missing.
 func (p *Projector) follows(b *event.Batch) error {
 	end := p.reached(b.Stream)
 	if end.epoch < b.Epoch {
 		end = p.resumed[b.Stream]
 	}
-	if end.epoch < b.Epoch { // of this epoch nothing is known
+	if end.epoch < b.Epoch { // nothing is known of this epoch
 		end = place{b.Epoch, 0}
 	}
 	if end.epoch == b.Epoch && b.First > end.seq+1 {
@@ -203,8 +207,8 @@ func (p *Projector) follows(b *event.Batch) error {
 	return nil
 }
 
-// Taken gives the ids of the events that were ingested from a range of
-// sequences of OBSERVATIONS. What is under way may be missing.
+// Taken returns the ids of the events that were ingested from a range of
+// sequences of OBSERVATIONS. Events under way may be missing.
 func (p *Projector) Taken(ctx context.Context, stream string, epoch uint32, first, last uint64) (map[uint64]string, error) {
 	if stream != event.StreamObservations {
 		return nil, nil
@@ -250,8 +254,8 @@ func (p *Projector) ready(ctx context.Context) error {
 	return nil
 }
 
-// start raises the fence, ends what older leaders still run, and reads where
-// they stopped.
+// start raises the fence, ends the statements that older leaders still run, and
+// reads where they stopped.
 func (p *Projector) start(ctx context.Context) error {
 	if err := p.Check(ctx); err != nil {
 		return err
@@ -271,12 +275,12 @@ func (p *Projector) start(ctx context.Context) error {
 	if err := p.loadViews(ctx); err != nil {
 		return err
 	}
-	p.unannounced = true // maybe, by the leader before
+	p.unannounced = true // perhaps changed by the previous leader
 	return p.announce(ctx)
 }
 
-// loadMarks reads the checkpoints, and how far beyond that of the
-// observations a table goes.
+// loadMarks reads the checkpoints, and how far beyond that of the observations
+// any table goes.
 func (p *Projector) loadMarks(ctx context.Context) error {
 	var (
 		stream = new(proto.ColStr).LowCardinality()
@@ -310,7 +314,7 @@ func (p *Projector) loadMarks(ctx context.Context) error {
 		})
 }
 
-// advance writes how far the stream is applied.
+// advance writes the checkpoint at the end of the batch.
 func (p *Projector) advance(ctx context.Context, b *event.Batch) error {
 	to := place{b.Epoch, b.Last}
 	if !to.after(p.marks[b.Stream]) {
@@ -321,12 +325,13 @@ func (p *Projector) advance(ctx context.Context, b *event.Batch) error {
 	}
 	p.marks[b.Stream] = to
 	if b.Stream == event.StreamCatalog {
-		p.unannounced = false // this tells, too
+		p.unannounced = false // this checkpoint notifies readers, too
 	}
 	return nil
 }
 
-// noteEvery is how often it is kept when the observations got how far.
+// noteEvery is how often the time of a checkpoint of the observations is
+// recorded.
 const noteEvery = time.Second
 
 func (p *Projector) checkpoint(ctx context.Context, stream string, to attested) error {
@@ -350,7 +355,7 @@ func (p *Projector) checkpoint(ctx context.Context, stream string, to attested) 
 	return err
 }
 
-// failed notes that a write may still be running on the server.
+// failed records that a write may still be running on the server.
 func (p *Projector) failed(err error) error {
 	p.becomeUnsure()
 	p.count(func(s *Stats) { s.Failures++ })

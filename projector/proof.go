@@ -14,11 +14,12 @@ import (
 	"preismon/contracts/event"
 )
 
-// proof is what ingested_events and observations must hold up to a place: how
-// much, and the sum of the hashes of the events' ids and of the rows' places. It
-// is counted from the events that are applied, not from the tables, and written
-// with each checkpoint; proof.sql counts the same of the tables. Sums are modulo
-// 2^64 and know no order, so that it does not matter how batches were cut.
+// proof is what ingested_events and observations must hold up to a place: the
+// counts, and the sums of the hashes of the events' ids and of the rows'
+// places. It is counted from the events that are applied, not from the tables,
+// and written with each checkpoint; proof.sql counts the same from the tables.
+// Sums are modulo 2^64 and independent of order, so it does not matter how
+// batches were cut.
 type proof struct{ events, rows digest }
 
 func (a proof) plus(b proof) proof {
@@ -35,7 +36,7 @@ func (a proof) minus(b proof) proof {
 	}
 }
 
-// add counts an event and its rows from the floor on.
+// add counts an event and those of its rows that the floor keeps.
 func (a *proof) add(e *applied) {
 	a.events.n++
 	a.events.sum += hashID(e.id)
@@ -54,7 +55,7 @@ func hashPlace(at place, capture, offer int) uint64 {
 	return intHash64(intHash64(uint64(at.epoch)<<32|uint64(capture)<<16|uint64(offer)) ^ at.seq)
 }
 
-// intHash64 is ClickHouse's function of that name.
+// intHash64 is the ClickHouse function of that name.
 func intHash64(x uint64) uint64 {
 	x ^= 0x4CF2D2BAAE6DA887
 	x ^= x >> 33
@@ -64,7 +65,7 @@ func intHash64(x uint64) uint64 {
 	return x ^ x>>33
 }
 
-// proofColumns takes the answer of proof.sql.
+// proofColumns receives the result of proof.sql.
 type proofColumns struct{ events, eventsSum, rows, rowsSum proto.ColUInt64 }
 
 func (c *proofColumns) results() proto.Results {
@@ -80,10 +81,10 @@ func (c *proofColumns) row(i int) proof {
 	return proof{digest{c.events[i], c.eventsSum[i]}, digest{c.rows[i], c.rowsSum[i]}}
 }
 
-// asking runs a question, as Projector.read and Auditor.read do.
+// asking runs a query, as Projector.read and Auditor.read do.
 type asking func(name string, values args, out proto.Results, block func() error) error
 
-// tally counts what the tables hold behind one place up to another, from the
+// tally counts what the tables hold after one place and up to another, from the
 // floor on.
 func tally(ask asking, s slice, from floor) (sum proof, err error) {
 	var c proofColumns
@@ -120,7 +121,7 @@ func readAttested(ask asking, partition int) (a attested, err error) {
 	})
 }
 
-// refute says where the tables hold something else than the proof.
+// refute returns where the contents of the tables differ from the proof.
 func (a attested) refute(is proof) (all []Finding) {
 	for _, t := range []struct {
 		table   string
@@ -160,21 +161,21 @@ func (p *Projector) loadProof(ctx context.Context) error {
 	return err
 }
 
-// attested is the checkpoint as it is, while no batch is under way.
+// attested returns the current checkpoint, while no batch is under way.
 func (p *Projector) attested() attested {
 	return attested{p.marks[event.StreamObservations], p.proof, p.proven, p.floor}
 }
 
-// carry counts what is beyond the checkpoint and of epochs before one that
-// begins: events that were ingested and whose messages the stream then lost.
-// Nobody delivers them again, and the next checkpoint passes them.
+// carry counts what is beyond the checkpoint and from epochs before the one
+// that begins: events that were ingested and whose messages the stream then
+// lost. They are not delivered again, and the next checkpoint passes them.
 func (p *Projector) carry(ctx context.Context, epoch uint32) (err error) {
 	p.carried, err = tally(p.asking(ctx), slice{p.marks[event.StreamObservations], place{epoch - 1, math.MaxUint64}}, p.floor)
 	return err
 }
 
-// reachedProof is the proof of the place that is reached once all that is under
-// way is done.
+// reachedProof returns the proof of the place that is reached after everything
+// under way is done.
 func (p *Projector) reachedProof() proof {
 	if n := len(p.inFlight); n > 0 {
 		return p.inFlight[n-1].proof
@@ -182,16 +183,16 @@ func (p *Projector) reachedProof() proof {
 	return p.proof.plus(p.carried)
 }
 
-// Proof is how the tables compare with the proof of a checkpoint.
+// Proof is the result of comparing the tables with the proof of a checkpoint.
 type Proof struct {
 	At       time.Time
-	Findings []Finding // none: the tables hold what was applied
+	Findings []Finding // empty: the tables hold what was applied
 }
 
 // Prove compares what the tables hold up to the checkpoint with its proof, in
-// one statement and beside the batches. The first time after the tables got
-// proofs it makes that of what is there. It is to be called once at the start,
-// until it gives no error: a table that lost rows meanwhile is noticed then.
+// one statement and while batches continue. If the checkpoint has no proof yet,
+// it creates one from what is there. Call it at the start until it returns no
+// error: a table that lost rows before is noticed then.
 func (p *Projector) Prove(ctx context.Context) (Proof, error) {
 	p.mu.Lock()
 	err := p.quiesce(ctx)

@@ -13,18 +13,18 @@ import (
 // Quarter is a partition of a large table: the rows captured in three months.
 type Quarter struct {
 	First time.Time // its first day, in UTC
-	Bytes uint64    // of its rows, on the disk of this server
+	Bytes uint64    // of its rows, on this server's disk
 }
 
-// next is the first day of the quarter behind.
+// next returns the first day of the following quarter.
 func (q Quarter) next() time.Time { return q.First.AddDate(0, 3, 0) }
 
-// ErrNotByQuarter: the rows of a table do not lie by quarters, so that old ones cannot
-// be removed at no cost.
+// ErrNotByQuarter means that the rows of a table are not partitioned by
+// quarter, so that old ones cannot be removed at no cost.
 var ErrNotByQuarter = errors.New("the tables do not lie by quarters, as those of earlier versions; \"preismon rebuild\" makes tables that do")
 
-// Quarters gives the quarters of the rows of the two large tables, the oldest first:
-// ErrNotByQuarter.
+// Quarters returns the quarters of the rows of the two large tables, the oldest
+// first: ErrNotByQuarter.
 func Quarters(ctx context.Context, conn Conn) (map[string][]Quarter, error) {
 	var table proto.ColStr
 	var quarter proto.ColUInt32
@@ -52,9 +52,9 @@ func Quarters(ctx context.Context, conn Conn) (map[string][]Quarter, error) {
 	return all, plain
 }
 
-// Fitting is the first day of the oldest quarter that fits in so many bytes together
-// with all that came after it, in both tables; zero: all of them fit.
-// ErrNotByQuarter.
+// Fitting returns the first day of the oldest quarter that fits into so many
+// bytes together with everything that came after it, in both tables; zero: all
+// of them fit. ErrNotByQuarter.
 func Fitting(ctx context.Context, conn Conn, bytes uint64) (time.Time, error) {
 	tables, err := Quarters(ctx, conn)
 	if err != nil {

@@ -8,29 +8,29 @@ import (
 	"preismon/contracts/event"
 )
 
-// Readers are told before checkpoints change and after, so that they need not ask
-// for them in between (contracts/decisions/049-a-sequence-lock.md). Calls do not
-// overlap.
+// Readers are notified before and after checkpoints change, so that they need
+// not query them in between (contracts/decisions/049-a-sequence-lock.md). Calls
+// do not overlap.
 type Readers interface {
-	// Begin returns when they know that a checkpoint is being written. After an
-	// error none is.
+	// Begin returns when the readers know that a checkpoint is being written.
+	// After an error none is written.
 	Begin(context.Context) error
-	// End says which checkpoints stand in the tables; nothing is being written.
+	// End passes on the checkpoints in the tables; nothing is being written.
 	End(event.Marks)
 }
 
-// notices are what the readers know of this Projector's writes.
+// notices is what the readers know about this Projector's writes.
 type notices struct {
 	readers Readers // nil: there are none
 
 	mu      sync.Mutex
-	began   bool // they were told that something is being written
+	began   bool // they were notified that something is being written
 	writes  int  // under way
 	unsure  bool // a write failed: it may still run
 	written event.Marks
 }
 
-// begin tells them that a checkpoint is about to be written.
+// begin notifies them that a checkpoint is about to be written.
 func (n *notices) begin(ctx context.Context) error {
 	if n.readers == nil {
 		return nil
@@ -47,7 +47,8 @@ func (n *notices) begin(ctx context.Context) error {
 	return nil
 }
 
-// end takes in what came of the write, and tells them when nothing runs any more.
+// end records the result of the write, and notifies them when none is under way
+// any more.
 func (n *notices) end(stream string, at place, err error) {
 	if n.readers == nil {
 		return
@@ -66,14 +67,14 @@ func (n *notices) end(stream string, at place, err error) {
 	}
 }
 
-// settled notes that no write of before runs any more.
+// settled records that no earlier write is running any more.
 func (n *notices) settled() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.unsure = false
 }
 
-// reset takes in what stands in the tables when the Projector starts.
+// reset sets what is in the tables when the Projector starts.
 func (n *notices) reset(marks map[string]place) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

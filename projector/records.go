@@ -17,7 +17,7 @@ type recordTable struct {
 	rows int
 }
 
-// add appends a row; the values stand in the order of the columns.
+// add appends a row; the values are in the order of the columns.
 func (t *recordTable) add(values ...any) {
 	for i, v := range values {
 		appendValue(t.in[i].Data, v)
@@ -55,7 +55,7 @@ func appendValue(to proto.ColInput, v any) {
 	}
 }
 
-// appendAll appends the values and gives the number of all there are now.
+// appendAll appends the values and returns the resulting number of values.
 func appendAll[T any](to proto.ColumnOf[T], values []T) uint64 {
 	for _, v := range values {
 		to.Append(v)
@@ -65,8 +65,8 @@ func appendAll[T any](to proto.ColumnOf[T], values []T) uint64 {
 
 func listOf(c proto.ColInput) array { return array{new(proto.ColUInt64), c} }
 
-// newRecordTable makes columns by the letters of types: u UInt64, i Int64,
-// e UInt8, b Bool, s String; in upper case an array of them.
+// newRecordTable creates columns by the letters of types: u UInt64, i Int64, e
+// UInt8, b Bool, s String; in upper case an array of them.
 func newRecordTable(types string, names ...string) *recordTable {
 	t := &recordTable{}
 	for i, name := range names {
@@ -94,13 +94,13 @@ func newRecordTable(types string, names ...string) *recordTable {
 	return t
 }
 
-// catalogTables are the catalogue's tables in the order they are written:
-// what refers to a record comes after it.
+// catalogTables are the catalogue's tables in the order in which they are
+// written: records come after those that they refer to.
 var catalogTables = []string{
 	"sites", "items", "mandates", "accounts", "orders", "reference_prices", "customer_data", "file_jobs", "file_archives",
 }
 
-// tableOf makes the empty columns of insert_<name>.sql.
+// tableOf creates the empty columns of insert_<name>.sql.
 func tableOf(name string) *recordTable {
 	switch name {
 	case "sites":
@@ -126,7 +126,7 @@ func tableOf(name string) *recordTable {
 	panic("projector: no catalogue table " + name)
 }
 
-// Directions of files, as the tables have them.
+// Directions of files, as stored in the tables.
 const (
 	directionExport uint8 = 1
 	directionImport uint8 = 2

@@ -7,11 +7,11 @@ import (
 	"preismon/contracts/event"
 )
 
-// repair writes those rows of the events that the tables have not. It looks
-// at each row's identity where counts and digests differ, so it does not matter
-// how the range was cut into batches before, nor which mandates saw a pair then.
-// Rows that none of the events gives are of messages that the stream had here and
-// lost: event.ErrForked. whole is scratch, and empty at the end.
+// repair writes those rows of the events that the tables lack. It compares each
+// row's identity where counts and digests differ, so it matters neither how the
+// range was cut into batches before, nor which mandates saw a pair then. Rows
+// that do not follow from any of the events come from messages that the stream
+// had here and lost: event.ErrForked. whole is scratch space, empty at the end.
 func (p *Projector) repair(ctx context.Context, b *event.Batch, todo []applied, whole *block) error {
 	there, err := p.eventsThere(ctx, b, todo)
 	if err != nil {
@@ -42,12 +42,12 @@ type repairing struct {
 	p       *Projector
 	missing *block // rows observations lacks
 	unseen  *block // rows observations_by_mandate lacks, with the mandates that lack them
-	whole   *block // rows of which latest_observations decides itself
+	whole   *block // rows for latest_observations, which decides itself which it keeps
 	lacking []uint64
 	rows    uint64 // written
 }
 
-// event adds the rows that the event lacks, as far as the slice is about them.
+// event adds the event's missing rows, as far as the slice covers them.
 func (r *repairing) event(ctx context.Context, a *applied, there *eventThere, s keySlice, keys map[rowKey]struct{}) error {
 	p := r.p
 	lacks := func(k rowKey) bool {
@@ -55,10 +55,10 @@ func (r *repairing) event(ctx context.Context, a *applied, there *eventThere, s 
 			return false
 		}
 		if !there.differs(k.mandate) {
-			return s.first // it has none of them
+			return s.first // the mandate has none of them
 		}
 		if _, ok := slices.BinarySearch(s.mandates, k.mandate); !ok {
-			return false // another slice looks at them
+			return false // another slice covers them
 		}
 		_, ok := keys[k]
 		return !ok
@@ -92,8 +92,8 @@ func (r *repairing) event(ctx context.Context, a *applied, there *eventThere, s 
 	return nil
 }
 
-// flush writes what is collected. The latest are safe to write again: their
-// version decides.
+// flush writes what was collected. Rows of latest_observations are safe to
+// write again: their version decides.
 func (r *repairing) flush(ctx context.Context) error {
 	defer r.missing.reset()
 	defer r.unseen.reset()

@@ -11,16 +11,16 @@ import (
 	"preismon/contracts/event"
 )
 
-// notObserved stands where an amount is missing.
+// notObserved stands for a missing amount.
 const notObserved = -1
 
 // block holds the rows of a range of captures as columns, reused from one
-// insert to the next. The same columns serve three tables: observations as
-// they are, observations_by_mandate with the mandates of each row as an array
-// that the server unfolds, latest_observations with the rows of each capture
-// as arrays.
+// insert to the next. The same columns serve three tables: observations
+// unchanged, observations_by_mandate with the mandates of each row as an array
+// that the server unfolds, latest_observations with the rows of each capture as
+// arrays.
 type block struct {
-	// One element a row.
+	// One element per row.
 	item         proto.ColUInt64
 	site         *dict
 	capturedAt   proto.ColInt64 // Unix ms
@@ -41,11 +41,11 @@ type block struct {
 	url          text
 	delivery     *dict
 
-	// Who sees each row.
+	// The mandates that see each row.
 	mandates    proto.ColUInt64
 	mandatesEnd proto.ColUInt64
 
-	// One element a capture.
+	// One element per capture.
 	captures struct {
 		item       proto.ColUInt64
 		site       *dict
@@ -75,7 +75,7 @@ func (b *block) reset() {
 	}
 }
 
-// reserve makes room for the rows of the events.
+// reserve allocates room for the rows of the events.
 func (b *block) reserve(todo []applied) {
 	var rows, captures, titles, urls int
 	for i := range todo {
@@ -120,7 +120,7 @@ func (b *block) reserve(todo []applied) {
 func (b *block) rows() int   { return len(b.item) }
 func (b *block) fanned() int { return len(b.mandates) }
 
-// place is where an event stands: the stream's incarnation and sequence.
+// place is the position of an event: the stream's incarnation and sequence.
 type place struct {
 	epoch uint32
 	seq   uint64
@@ -191,7 +191,7 @@ func amount(v *int64) int64 {
 	return *v
 }
 
-// observations gives the columns of insert_observations.sql.
+// observations returns the columns of insert_observations.sql.
 func (b *block) observations() proto.Input {
 	return proto.Input{
 		{Name: "item", Data: &b.item},
@@ -216,12 +216,12 @@ func (b *block) observations() proto.Input {
 	}
 }
 
-// byMandate gives the columns of insert_observations_by_mandate.sql.
+// byMandate returns the columns of insert_observations_by_mandate.sql.
 func (b *block) byMandate() proto.Input {
 	return append(proto.Input{{Name: "mandates", Data: array{&b.mandatesEnd, &b.mandates}}}, b.observations()...)
 }
 
-// latest gives the columns of insert_latest_observations.sql.
+// latest returns the columns of insert_latest_observations.sql.
 func (b *block) latest() proto.Input {
 	c := &b.captures
 	of := func(name string, col proto.ColInput) proto.InputColumn {
@@ -280,8 +280,8 @@ func (e *events) input() proto.Input {
 	}
 }
 
-// expired holds rows of expired_rows: of captures that came when they were below
-// the floor.
+// expired holds rows of expired_rows: for captures that were already below the
+// floor when they arrived.
 type expired struct {
 	epoch   proto.ColUInt32
 	seq     proto.ColUInt64
@@ -296,7 +296,8 @@ func (e *expired) reset() {
 	e.rows.Reset()
 }
 
-// add counts what is not kept of an event, and gives how many rows that are.
+// add counts the rows of an event that are not kept, by quarter, and returns
+// their total.
 func (e *expired) add(a *applied) (total uint64) {
 	if a.floor == 0 {
 		return 0
@@ -326,7 +327,7 @@ func (e *expired) input() proto.Input {
 	}
 }
 
-// payload gives the batch of observations of a message, and its event's id.
+// payload returns the observations in a message, and its event's id.
 func payload(m *event.Message) (uuid.UUID, *contracts.Observations, error) {
 	o, ok := m.Event.Data.(*contracts.Observations)
 	if !ok {

@@ -9,7 +9,7 @@ import (
 	"preismon/contracts"
 )
 
-// sites gives each site key a small number, for the life of the process.
+// sites assigns each site key a small number, for the life of the process.
 type sites struct {
 	number map[string]uint32
 	key    []string
@@ -20,7 +20,7 @@ func newSites() *sites { return &sites{number: map[string]uint32{}} }
 func (s *sites) of(key string) uint32 {
 	n, ok := s.number[key]
 	if !ok {
-		key = strings.Clone(key) // lets go of the event it stands in
+		key = strings.Clone(key) // so as not to keep the event in memory
 		n = uint32(len(s.key))
 		s.number[key] = n
 		s.key = append(s.key, key)
@@ -28,22 +28,22 @@ func (s *sites) of(key string) uint32 {
 	return n
 }
 
-// scope is what a mandate sees: its items, and for each the sites where it sees
-// it with the orders that give the pair. Orders are products of items and sites,
-// so that many items have the same sites: a scope is as large as its orders,
-// and not as the number of its pairs.
+// scope is what a mandate sees: its items, and for each item the sites where it
+// sees it, with the orders that give the pair. Orders are products of items and
+// sites, so many items have the same sites: a scope takes memory in proportion
+// to its orders, not to the number of its pairs.
 type scope struct {
 	items  []uint64   // ascending
-	kinds  []uint32   // of each item: the place of its sites in sets
+	kinds  []uint32   // for each item: the place of its sites in sets
 	sets   []*siteSet // none is empty
 	orders [][]uint64 // sets of order ids, ascending
 }
 
-// siteSet is the sites of some items, in order of their numbers.
+// siteSet is the sites of some items, ordered by their numbers.
 type siteSet struct {
 	sites  []uint32
-	orders []uint32 // of each site: the place of its orders in the scope
-	bits   []uint64 // the sites once more, one bit each
+	orders []uint32 // for each site: the place of its orders in the scope
+	bits   []uint64 // the sites again, one bit each
 }
 
 func (s *siteSet) add(site, orders uint32) {
@@ -55,12 +55,12 @@ func (s *siteSet) add(site, orders uint32) {
 	s.bits[site/64] |= 1 << (site % 64)
 }
 
-// has tells whether the site is in the set; nothing is in nil.
+// has reports whether the site is in the set; a nil set is empty.
 func (s *siteSet) has(site uint32) bool {
 	return s != nil && int(site/64) < len(s.bits) && s.bits[site/64]&(1<<(site%64)) != 0
 }
 
-// pairs is the number of pairs.
+// pairs returns the number of pairs.
 func (s scope) pairs() int {
 	n := 0
 	for _, k := range s.kinds {
@@ -69,7 +69,7 @@ func (s scope) pairs() int {
 	return n
 }
 
-// order is what a scope needs of an order.
+// order is what a scope needs from an order.
 type order struct {
 	id      uint64
 	active  bool
@@ -93,10 +93,10 @@ func newOrder(o *contracts.Order, names *sites, version uint64) *order {
 	return out
 }
 
-// scopeOf computes the scope that the orders give within a package of
-// maxItems (VIS-01b): active orders count by creation, then id, and their
-// items in order, until so many different items are reached; the pairs are
-// those items at the sites of every active order that lists them.
+// scopeOf computes the scope that the orders give within a package of maxItems
+// (VIS-01b): active orders count by creation, then id, and their items in
+// order, until that many different items are reached; the pairs are those items
+// at the sites of every active order that lists them.
 func scopeOf(orders []*order, maxItems int) scope {
 	active := make([]*order, 0, len(orders))
 	for _, o := range orders {
@@ -129,7 +129,7 @@ func scopeOf(orders []*order, maxItems int) scope {
 		b.items = append(b.items, item)
 	}
 	slices.Sort(b.items)
-	kinds := map[uint32]int{} // by combination; -1: of orders without sites
+	kinds := map[uint32]int{} // by combination; -1: its orders have no sites
 	kept := b.items[:0]
 	for _, item := range b.items {
 		c := given[item]
@@ -154,14 +154,15 @@ type combinations struct {
 	next   map[[2]uint32]uint32
 }
 
-// combination is another one and an order behind all of it.
+// combination is another combination followed by one more order.
 type combination struct{ before, order uint32 }
 
 func newCombinations(active []*order) *combinations {
 	return &combinations{active, []combination{{}}, map[[2]uint32]uint32{}}
 }
 
-// with gives the combination c and the order, which is none before its last.
+// with returns the combination of c and the order, which must not come before
+// the last order of c.
 func (a *combinations) with(c, order uint32) uint32 {
 	if c > 0 && a.list[c].order == order { // the order names the item twice
 		return c
@@ -176,7 +177,7 @@ func (a *combinations) with(c, order uint32) uint32 {
 	return n
 }
 
-// pairs gives the sites of the combination's orders, each with those orders.
+// pairs returns the sites of the combination's orders, each with those orders.
 func (a *combinations) pairs(c uint32) map[uint32][]uint64 {
 	out := map[uint32][]uint64{}
 	var list []*order
@@ -191,7 +192,7 @@ func (a *combinations) pairs(c uint32) map[uint32][]uint64 {
 	return out
 }
 
-// scopeBuilder collects what a scope has, storing each set once.
+// scopeBuilder collects the contents of a scope, storing each set once.
 type scopeBuilder struct {
 	scope
 	orderSets map[string]uint32
@@ -203,7 +204,7 @@ func newScopeBuilder() *scopeBuilder {
 	return &scopeBuilder{orderSets: map[string]uint32{}, siteSets: map[string]int{}}
 }
 
-// set gives the place of a set of sites and their orders; -1: it is empty.
+// set returns the place of a set of sites and their orders; -1: it is empty.
 func (b *scopeBuilder) set(orders map[uint32][]uint64) int {
 	if len(orders) == 0 {
 		return -1
@@ -239,14 +240,15 @@ func (b *scopeBuilder) orderSet(ids []uint64) uint32 {
 	return n
 }
 
-// add appends an item, which is behind all others, with its sites.
+// add appends an item, which must come after all others, with its sites.
 func (b *scopeBuilder) add(item uint64, orders map[uint32][]uint64) {
 	if kind := b.set(orders); kind >= 0 {
 		b.items, b.kinds = append(b.items, item), append(b.kinds, uint32(kind))
 	}
 }
 
-// sides walks the items of two scopes: set is nil where one has the item not.
+// sides walks the items of two scopes: a set is nil where its scope lacks the
+// item.
 func sides(from, to scope, item func(item uint64, from, to *siteSet)) {
 	i, j := 0, 0
 	for i < len(from.items) || j < len(to.items) {
@@ -265,8 +267,8 @@ func sides(from, to scope, item func(item uint64, from, to *siteSet)) {
 	}
 }
 
-// change counts the pairs that to has and from has not, and those that from has
-// and to has not, and tells whether anything, orders included, differs.
+// change counts the pairs that only to has, and those that only from has, and
+// reports whether anything, orders included, differs.
 func change(from, to scope) (granted, lost int, differs bool) {
 	type result struct {
 		granted, lost int
@@ -302,7 +304,7 @@ func changeOfSites(from, to scope, a, b *siteSet) (granted, lost int, differs bo
 	return len(b.sites) - (len(a.sites) - lost), lost, differs
 }
 
-// within gives the pairs of s that are also in old.
+// within returns the pairs of s that are also in old.
 func (s scope) within(old scope) scope {
 	out := scope{orders: s.orders}
 	known := map[[2]*siteSet]int{} // places in sets; -1: no site is in both

@@ -10,12 +10,12 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// pairBlock is how many pairs, and orders of pairs, travel in one block: a scope
-// is never expanded to its pairs as a whole.
+// pairBlock is how many pairs, and orders of pairs, are sent in one block: a
+// scope is never expanded into all of its pairs at once.
 const pairBlock = 1 << 16
 
 // writeScope writes the pairs of a new version that is not in force yet. A
-// number is used once, also when the write fails.
+// version number is used only once, even when the write fails.
 func (p *Projector) writeScope(ctx context.Context, m uint64, v *view, s scope) (version uint64, err error) {
 	p.nextVersion(v)
 	if len(s.items) == 0 {
@@ -26,7 +26,7 @@ func (p *Projector) writeScope(ctx context.Context, m uint64, v *view, s scope) 
 		site   = newDict()
 		orders proto.ColUInt64
 		ends   proto.ColUInt64
-		n, k   int // the next pair: of which item, and the place of its site
+		n, k   int // the next pair: its item, and the place of its site
 	)
 	return v.newest, p.insert(ctx, "scope_pairs", args{"mandate": m, "version": v.newest}, proto.Input{
 		{Name: "item", Data: &item}, {Name: "site", Data: site}, {Name: "orders", Data: array{&ends, &orders}},
@@ -53,12 +53,12 @@ func (p *Projector) writeScope(ctx context.Context, m uint64, v *view, s scope) 
 	})
 }
 
-// digest tells sets of pairs apart: their number, and the sum of their hashes.
+// digest identifies a set of pairs: their number, and the sum of their hashes.
 type digest struct{ n, sum uint64 }
 
-// digest is what scope_digests.sql gives for the same pairs.
+// digest returns what scope_digests.sql returns for the same pairs.
 func (s scope) digest(names *sites) (d digest) {
-	tails := make([][]byte, len(s.orders)) // a pair's orders, as they are hashed
+	tails := make([][]byte, len(s.orders)) // a pair's orders, in the form that is hashed
 	for i, ids := range s.orders {
 		for _, id := range ids {
 			tails[i] = strconv.AppendUint(append(tails[i], ' '), id, 10)
@@ -79,8 +79,8 @@ func (s scope) digest(names *sites) (d digest) {
 	return d
 }
 
-// loadScopes takes in the scopes in force. Mostly they are what the orders
-// give, which a digest tells; others are read.
+// loadScopes loads the scopes in force. Most are what the orders give, as a
+// digest shows; the others are read.
 func (p *Projector) loadScopes(ctx context.Context) error {
 	var mandate, n, sum proto.ColUInt64
 	published := map[uint64]digest{}

@@ -11,12 +11,12 @@ import (
 // Size is how large the tables of a server are, and how fast they grow.
 type Size struct {
 	Bytes, Rows uint64 // of all tables; of observations
-	Daily       uint64 // bytes that a day adds, as the last seven days did; 0: unknown, since they hold less than a day, or nothing came
+	Daily       uint64 // bytes that a day adds, averaged over the last seven days; 0: unknown, because they cover less than a day, or nothing came
 	Drops       bool   // quarters below the floor are dropped
 }
 
-// TablesSize asks ClickHouse for it. Rows are taken to be of one size, and events to
-// have as many of them as those before had.
+// TablesSize queries ClickHouse for it. It assumes that all rows have the same
+// size, and that new events have as many rows as earlier ones.
 func TablesSize(ctx context.Context, conn Conn, partition int) (Size, error) {
 	var bytes, rows, events, written, came, seconds proto.ColUInt64
 	err := conn.Do(ctx, ch.Query{
@@ -30,8 +30,9 @@ func TablesSize(ctx context.Context, conn Conn, partition int) (Size, error) {
 	return Size{bytes[0], rows[0], daily(bytes[0], rows[0], events[0], written[0], came[0], time.Duration(seconds[0])*time.Second), !from.IsZero()}, err
 }
 
-// daily is what a day adds to bytes, which rows take: of all that were ever written,
-// those that are kept. A number of events wrote them, and some came within a time.
+// daily returns the bytes that a day adds: rows is how many rows are kept in
+// these bytes, written how many rows the events have ever had, and came how
+// many of the events arrived within a time.
 func daily(bytes, rows, events, written, came uint64, within time.Duration) uint64 {
 	const day = 24 * time.Hour
 	if within < day || events == 0 || rows == 0 {

@@ -18,9 +18,9 @@ import (
 //go:embed sql/*.sql
 var sqlFiles embed.FS
 
-// The two sides of the fence, as statements have them: notDeposed throws where
-// a newer leader has begun, or this one again after the statement was made; leads
-// is false then.
+// The two sides of the fence in statements: where a newer leader has begun, or
+// this one has begun again after the statement was built, notDeposed throws and
+// leads is false.
 const (
 	newestLeader = "(SELECT max((fence, toUnixTimestamp64Milli(written_at))) FROM leader_fences WHERE partition = {partition:UInt16})"
 	notDeposed   = "throwIf(" + newestLeader + " > ({fence:UInt64}, {begun:Int64}), 'deposed') = 0"
@@ -29,7 +29,7 @@ const (
 
 var fences = strings.NewReplacer("{{not deposed}}", notDeposed, "{{leads}}", leads)
 
-// question gives the text of sql/<name>.sql without its comment.
+// question returns the text of sql/<name>.sql without its comment.
 func question(name string) string {
 	b, err := sqlFiles.ReadFile("sql/" + name + ".sql")
 	if err != nil {
@@ -44,55 +44,55 @@ func question(name string) string {
 	return fences.Replace(strings.TrimSpace(strings.Join(lines, "")))
 }
 
-// Conn runs statements; *clickhouse.Pool is one. After an error a statement
-// may still be running, or have been done.
+// Conn runs statements; *clickhouse.Pool is one. After an error a statement may
+// still be running, or have completed.
 type Conn interface {
 	Do(ctx context.Context, q ch.Query) error
 }
 
-// ErrDeposed: another projector with a newer fence leads the partition. This
-// one must stop; whatever it still sends is refused by the server.
+// ErrDeposed means that another projector with a newer fence leads the
+// partition. This one must stop; the server refuses whatever it still sends.
 var ErrDeposed = fmt.Errorf("projector: %w", event.ErrDeposed)
 
-// write settings: one statement makes one part of each quarter that its rows are
-// of, whatever their number. After a doubt it is looked at what is there: some of
-// these parts may be.
+// writeSettings: one statement creates one part for each quarter that its rows
+// belong to, however many rows there are. After a write with an unknown outcome
+// the tables are read back: some of these parts may exist.
 var writeSettings = []ch.Setting{
 	ch.SettingInt("async_insert", 0),
 	ch.SettingInt("max_insert_threads", 1),
 	{Key: "min_insert_block_size_rows", Value: "1000000000", Important: true},
 	ch.SettingInt("min_insert_block_size_bytes", 0),
 	ch.SettingInt("insert_deduplicate", 0),
-	ch.SettingInt("max_partitions_per_insert_block", 0), // a batch may be of many quarters
-	ch.SettingInt("optimize_on_insert", 0),              // merges replace rows, and reads with FINAL; an insert need not
+	ch.SettingInt("max_partitions_per_insert_block", 0), // a batch may span many quarters
+	ch.SettingInt("optimize_on_insert", 0),              // merges replace rows, and so do reads with FINAL; an insert need not
 	ch.SettingInt("use_query_condition_cache", 0),
 	ch.SettingInt("lightweight_deletes_sync", 0),
 }
 
 var readSettings = []ch.Setting{ch.SettingInt("use_query_condition_cache", 0)}
 
-// args are the values of a statement, by name. Numbers, and texts of our own
+// args are the values of a statement, by name: numbers, and texts of our own
 // without quotes.
 type args map[string]any
 
-// insert adds rows to a table by sql/insert_<table>.sql: those of in, or what the
-// arguments say. next, when there is one, fills the columns of in for each block,
-// until it leaves them empty and gives io.EOF.
+// insert adds rows to a table with sql/insert_<table>.sql: those of in, or what
+// the arguments describe. If next is set, it fills the columns of in for each
+// block, until it leaves them empty and returns io.EOF.
 func (p *Projector) insert(ctx context.Context, table string, a args, in proto.Input, next func(context.Context) error) error {
 	return p.send(ctx, table, ch.Query{Body: question("insert_" + table), Input: in, OnInput: next, Parameters: p.fenced(a), Settings: oneThread})
 }
 
-// oneThread is for statements that read next to nothing. The look at the fence
-// alone would start three more: a seventh of their processor time, and nearly
-// half of how long they take.
+// oneThread is for statements that read next to nothing. Checking the fence
+// alone would start three more threads: a seventh of such a statement's
+// processor time, and nearly half of its duration.
 var oneThread = []ch.Setting{ch.SettingInt("max_threads", 1)}
 
-// write runs a statement that changes tables by what it finds in them.
+// write runs a statement that changes tables based on what it finds in them.
 func (p *Projector) write(ctx context.Context, what, sql string, a args) error {
 	return p.send(ctx, what, ch.Query{Body: sql, Parameters: p.fenced(a)})
 }
 
-// fenced adds to the arguments what notDeposed and leads look at.
+// fenced adds to the arguments what notDeposed and leads compare.
 func (p *Projector) fenced(a args) []proto.Parameter {
 	if a == nil {
 		a = args{}
@@ -101,8 +101,8 @@ func (p *Projector) fenced(a args) []proto.Parameter {
 	return ch.Parameters(a)
 }
 
-// send runs a statement that changes tables, under a query id by which it
-// can be found and ended: p<partition>-<fence>-<what>-<count>.
+// send runs a statement that changes tables, under a query id by which it can
+// be found and ended: p<partition>-<fence>-<what>-<count>.
 func (p *Projector) send(ctx context.Context, what string, q ch.Query) error {
 	q.QueryID = p.prefix() + strconv.FormatUint(p.cfg.Fence, 10) + "-" + what + "-" + p.life + strconv.FormatUint(p.tries.Add(1), 10)
 	// KILL QUERY does not end a server's read in the middle of a block.
@@ -121,7 +121,7 @@ func (p *Projector) send(ctx context.Context, what string, q ch.Query) error {
 	return nil
 }
 
-// read runs a question and hands over each block of its answer.
+// read runs a query and calls block for each block of its result.
 func (p *Projector) read(ctx context.Context, name string, a args, out proto.Results, block func() error, external ...ch.ExternalTable) error {
 	return p.ask(ctx, name, question(name), a, out, block, external...)
 }
@@ -143,11 +143,12 @@ func (p *Projector) ask(ctx context.Context, what, sql string, a args, out proto
 
 func (p *Projector) prefix() string { return fmt.Sprintf("p%d-", p.cfg.Partition) }
 
-// fenceOff decides what became of every write that was sent before, by this leader
-// or an earlier one: it is in the tables or never will be. What is still on its
-// way to the server is refused by the fence, though it be our own: a statement
-// without a block is whole in its first packet, and the server runs it also when
-// its sender has gone since. What runs already is ended.
+// fenceOff settles every write that was sent before, by this leader or an
+// earlier one: afterwards each is in the tables or never will be. The fence
+// refuses statements that are still on their way to the server, even our own: a
+// statement without a block is complete in its first packet, and the server
+// runs it even if its sender has disconnected since. Statements already running
+// are ended.
 func (p *Projector) fenceOff(ctx context.Context) error {
 	now, err := p.number(ctx, "next_beginning", args{"partition": p.cfg.Partition})
 	if err != nil {
@@ -164,8 +165,8 @@ func (p *Projector) fenceOff(ctx context.Context) error {
 	return nil
 }
 
-// killOlder ends every write of this partition that still runs, of this or of
-// an earlier leader, and waits until none is left.
+// killOlder ends every write of this partition that is still running, of this
+// or an earlier leader, and waits until none is left.
 func (p *Projector) killOlder(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.KillTimeout)
 	defer cancel()
@@ -189,10 +190,10 @@ func (p *Projector) killOlder(ctx context.Context) error {
 	}
 }
 
-// discard takes an answer of any columns.
+// discard accepts a result with any columns.
 func discard() proto.Result { return new(proto.Results).Auto() }
 
-// number asks a question whose answer is one number n.
+// number runs a query whose result is one number n.
 func (p *Projector) number(ctx context.Context, name string, a args) (uint64, error) {
 	return p.askNumber(ctx, name, question(name), a)
 }

@@ -2,30 +2,30 @@ package projector
 
 import "time"
 
-// Stats counts what a Projector did since it was made.
+// Stats counts what a Projector has done since it was created.
 type Stats struct {
 	Batches          uint64 // of observations, applied
 	Events           uint64 // of observations, applied
 	Rows             uint64 // written to observations
 	FannedRows       uint64 // written to observations_by_mandate, without backfills
-	ExpiredRows      uint64 // not written: their captures came when they were below the floor
+	ExpiredRows      uint64 // not written: their captures were below the floor when they arrived
 	DuplicateEvents  uint64 // dropped: the event id was ingested from another place
 	ReplayedEvents   uint64 // skipped: at or below the checkpoint
 	Failures         uint64 // calls that failed
 	Repairs          uint64 // batches that were read back before they were written
-	RepairedRows     uint64 // rows that a repair found missing, of all tables
-	Killed           uint64 // statements ended because nobody knew their end
+	RepairedRows     uint64 // rows that a repair found missing, in all tables
+	Killed           uint64 // statements ended because their outcome was unknown
 	CatalogRecords   uint64 // catalogue records written
 	ScopeVersions    uint64 // scopes published
 	GrantedPairs     uint64
 	LostPairs        uint64
 	Backfills        uint64 // statements
-	PendingDeletions uint64 // mandates whose lost rows are being deleted; a gauge
+	PendingDeletions uint64 // mandates whose rows of lost pairs are being deleted; a gauge
 	WaitingGrants    uint64 // mandates with a grant that waits for such a deletion; a gauge
 	ScopePairs       uint64 // pairs in force, over all mandates; a gauge
 	Mandates         uint64 // with a scope; a gauge
 
-	Floor       time.Time             // from which capture time on rows are kept; zero: all are
+	Floor       time.Time             // the capture time from which rows are kept; zero: all are
 	Checkpoints map[string]Checkpoint // by stream
 }
 
@@ -35,7 +35,7 @@ type Checkpoint struct {
 	Seq   uint64
 }
 
-// Stats gives the counters. It waits for nothing.
+// Stats returns the counters. It does not wait for batches.
 func (p *Projector) Stats() Stats {
 	p.statsMu.Lock()
 	defer p.statsMu.Unlock()
@@ -53,7 +53,7 @@ func (p *Projector) count(f func(*Stats)) {
 	f(&p.stats)
 }
 
-// gauge brings those figures up to date that are states.
+// gauge updates the figures that are gauges.
 func (p *Projector) gauge() {
 	p.count(func(s *Stats) {
 		s.Floor = p.floor.time()

@@ -2,8 +2,8 @@ package projector
 
 import "golang.org/x/text/unicode/norm"
 
-// composed is a text that can be asked for, in NFC as questions are: a letter
-// with its accent is then the same text however the source wrote it.
+// composed returns a text that can be searched for, in NFC as queries are: a
+// letter with its accent is then the same text however the source wrote it.
 func composed(s string) string { return norm.NFC.String(s) }
 
 func allComposed(list []string) []string {

@@ -14,17 +14,18 @@ import (
 	"preismon/contracts/event"
 )
 
-// rowKey knows a row within one incarnation; mandate is 0 in observations.
+// rowKey identifies a row within one incarnation; mandate is 0 in observations.
 type rowKey struct {
 	mandate, seq   uint64
 	capture, offer uint16
 }
 
-// eventThere is what the tables hold of an event, by mandate, in their order; 0
-// stands for observations. A mandate that is in neither list has no row of it.
+// eventThere is what the tables hold of an event, by mandate, in ascending
+// order; 0 stands for observations. A mandate in neither list has none of its
+// rows.
 type eventThere struct {
-	complete []uint64    // have exactly the rows that they should
-	others   []rowsThere // have others, or not all
+	complete []uint64    // have exactly the rows they should have
+	others   []rowsThere // have other rows, or not all
 }
 
 type rowsThere struct{ mandate, rows uint64 }
@@ -34,10 +35,10 @@ func (e *eventThere) differs(mandate uint64) bool {
 	return ok
 }
 
-// eventsThere compares numbers and digests of the rows beyond the checkpoint, up
-// to the end of the batch, with what the events give. Rows at the place of no
-// event are event.ErrForked, and so are captures of latest_observations that no
-// event gives.
+// eventsThere compares numbers and digests of the rows beyond the checkpoint,
+// up to the end of the batch, with what the events give. It returns
+// event.ErrForked for rows at the place of no event, and for captures of
+// latest_observations that no event gives.
 func (p *Projector) eventsThere(ctx context.Context, b *event.Batch, todo []applied) ([]eventThere, error) {
 	var first uint64
 	if mark := p.marks[b.Stream]; mark.epoch == b.Epoch {
@@ -84,8 +85,8 @@ func (p *Projector) eventsThere(ctx context.Context, b *event.Batch, todo []appl
 	return there, foreign.err(b.Epoch)
 }
 
-// due gives the digests of the rows that the event gives each mandate, and, for
-// mandate 0, observations: as row_digests.sql does.
+// due returns the digests of the rows that the event gives to each mandate and,
+// as mandate 0, to observations: computed as in row_digests.sql.
 func (p *Projector) due(a *applied) map[uint64]digest {
 	out := map[uint64]digest{}
 	var text []byte
@@ -107,18 +108,18 @@ func (p *Projector) due(a *applied) map[uint64]digest {
 	return out
 }
 
-// keySlice is a range of events, and of these the mandates whose rows are looked
-// at one by one, which are not too many.
+// keySlice is a range of events with the mandates whose rows are compared one
+// by one; there are not too many such rows.
 type keySlice struct {
 	from, to int      // places of events
 	mandates []uint64 // ascending
 	first    bool     // no slice before has these events
 
-	seq, mandate proto.ColUInt64 // of what is looked at
+	seq, mandate proto.ColUInt64 // of the rows to compare
 }
 
-// slicesOf cuts the events so that no slice has more than limit rows to look at.
-// An event that has more is in several slices, and alone in each.
+// slicesOf cuts the events so that no slice has more than limit rows to
+// compare. An event that has more is in several slices, and alone in each.
 func slicesOf(todo []applied, there []eventThere, limit uint64) (all []keySlice) {
 	var rows uint64
 	begin := func(i int, first bool) {
@@ -151,8 +152,8 @@ func slicesOf(todo []applied, there []eventThere, limit uint64) (all []keySlice)
 	return all
 }
 
-// rowsThere reads which rows of the slice the tables hold. Rows that no event
-// gives are event.ErrForked.
+// rowsThere reads which rows of the slice the tables hold. For rows that no
+// event gives it returns event.ErrForked.
 func (p *Projector) rowsThere(ctx context.Context, epoch uint32, todo []applied, s keySlice) (map[rowKey]struct{}, error) {
 	if len(s.mandates) == 0 {
 		return nil, nil
@@ -176,7 +177,7 @@ func (p *Projector) rowsThere(ctx context.Context, epoch uint32, todo []applied,
 	return there, foreign.err(epoch)
 }
 
-// heldRows are rows of the tables, as far as an event must give them.
+// heldRows are rows of the tables, with the columns that an event determines.
 type heldRows struct {
 	mandate, seq, item proto.ColUInt64
 	capture, offer     proto.ColUInt16
@@ -226,12 +227,13 @@ func (f *foreignRows) err(epoch uint32) error {
 	return fmt.Errorf("%w: %d rows beyond the checkpoint, one of them at %d of epoch %d", event.ErrForked, f.n, f.seq, epoch)
 }
 
-// find gives the place of the event of a sequence; the events are in order.
+// find returns the index of the event with a sequence; the events are in order.
 func find(todo []applied, seq uint64) (int, bool) {
 	return slices.BinarySearchFunc(todo, seq, func(a applied, seq uint64) int { return cmp.Compare(a.at.seq, seq) })
 }
 
-// gives tells whether one of the events gives a row of that pair and capture time.
+// gives reports whether one of the events gives a row of that pair and capture
+// time.
 func gives(todo []applied, k rowKey, item uint64, site string, captured int64) bool {
 	n, ok := find(todo, k.seq)
 	if !ok || int(k.capture) >= len(todo[n].data.Observations) {

@@ -8,12 +8,13 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// spanOf begins the span of a statement when its batch has one; ch-go tells
-// ClickHouse of it. end it. A query id that ClickHouse is to choose is empty.
+// spanOf begins the span of a statement if its batch has one; ch-go passes it
+// on to ClickHouse. The caller must call end. queryID is empty if ClickHouse
+// chooses it.
 func spanOf(ctx context.Context, what, queryID string) (_ context.Context, end func(error)) {
 	batch := trace.SpanFromContext(ctx)
 	if !batch.IsRecording() {
-		if batch.SpanContext().IsValid() { // of a trace that is not kept, there neither
+		if batch.SpanContext().IsValid() { // of a trace that is not recorded, so ClickHouse must not record it either
 			ctx = trace.ContextWithSpanContext(ctx, trace.SpanContext{})
 		}
 		return ctx, func(error) {}

@@ -9,35 +9,35 @@ import (
 	"github.com/ClickHouse/ch-go/proto"
 )
 
-// view is a mandate's scope as it is published.
+// view is a mandate's scope as published.
 type view struct {
 	scope   scope  // in force
 	version uint64 // of it; 0: none was ever published
-	applied uint64 // what scopes_applied says
-	newest  uint64 // the greatest number ever given to a version; 0: none
+	applied uint64 // the version in scopes_applied
+	newest  uint64 // the greatest number ever used for a version; 0: none
 	indexed scope  // what the index holds of the mandate
 	rows    rowsState
 	waits   bool // what the orders grant beyond scope waits for the deletion
 }
 
-// rowsState is what observations_by_mandate holds of a mandate, beside its scope in
-// force.
+// rowsState is what observations_by_mandate holds of a mandate, relative to its
+// scope in force.
 type rowsState uint8
 
 const (
 	exact      rowsState = iota // the rows of the scope and no others
-	incomplete                  // a change was begun: rows may be missing, and others be there
+	incomplete                  // a change was begun: rows may be missing, and others may be there
 	deleting                    // all, and others that are being deleted
 
-	// As incomplete, and a deletion that an earlier leader began still runs. It
-	// is never killed: KILL MUTATION returns, and the server shows neither
-	// mutation nor merge, before the last part is done.
+	// Like incomplete, and a deletion that an earlier leader began is still
+	// running. It is never killed: KILL MUTATION returns, and the server shows
+	// neither mutation nor merge, before the last part is done.
 	inherited
 )
 
-// becomes is what can come of each.
+// becomes lists the states that may follow each state.
 var becomes = map[rowsState][]rowsState{
-	exact:      {exact, incomplete, deleting}, // exact of another version with the same pairs
+	exact:      {exact, incomplete, deleting}, // exact for another version with the same pairs
 	incomplete: {incomplete, exact, deleting},
 	deleting:   {deleting, exact},
 	inherited:  {incomplete},
@@ -50,14 +50,14 @@ func (v *view) become(next rowsState) {
 	v.rows = next
 }
 
-// busy tells whether rows of the mandate are being deleted. Its scope can lose
-// pairs meanwhile, and get none: a row that a grant finds there may be gone a
-// moment later.
+// busy reports whether rows of the mandate are being deleted. Meanwhile its
+// scope can lose pairs, but not gain any: a row that a grant finds there may be
+// gone a moment later.
 func (v *view) busy() bool { return v.rows == deleting || v.rows == inherited }
 
-// uncertain tells whether a version was numbered after the one in force: its
-// answer was lost, and it may be in force, or its mark was left behind. Only a
-// newer one makes it certain.
+// uncertain reports whether a version was numbered after the one in force:
+// either its outcome is unknown and it may be in force, or its mark was left
+// behind. Only a newer version makes it certain.
 func (v *view) uncertain() bool { return max(v.newest, v.applied) > v.version }
 
 // staleScope is a set of pairs that is no longer in force.
@@ -66,8 +66,8 @@ type staleScope struct {
 	since         time.Time
 }
 
-// loadViews reads what is published. What a scope should be is looked at with
-// the first batch.
+// loadViews reads what is published. The first batch checks what the scopes
+// should be.
 func (p *Projector) loadViews(ctx context.Context) error {
 	p.index, p.views, p.stale = newIndex(), map[uint64]*view{}, nil
 	var mandate, force, appliedTo, oldest, newest proto.ColUInt64
@@ -106,7 +106,7 @@ func (p *Projector) loadViews(ctx context.Context) error {
 	return p.loadScopes(ctx)
 }
 
-// applyScopes brings every touched mandate's scope into force.
+// applyScopes brings the scope of every touched mandate into force.
 func (p *Projector) applyScopes(ctx context.Context) error {
 	for _, m := range p.touched() {
 		if err := p.applyScope(ctx, m); err != nil {
@@ -117,20 +117,20 @@ func (p *Projector) applyScopes(ctx context.Context) error {
 	return nil
 }
 
-// applyScope brings one mandate's scope into force, in steps of which each
-// leaves readers with an answer that is right:
+// applyScope brings one mandate's scope into force, in steps that each leave
+// readers with a correct answer:
 //
 //  1. Lost pairs are hidden: a version without them is published.
 //  2. scopes_applied gets a version that is never in force, so that no reader
 //     leaves the pair filter out while rows of other pairs are in the table.
-//  3. The index takes the new pairs, so that every observation from now on
-//     goes to them, and the pairs of the new version are written.
+//  3. The new pairs are added to the index, so that every observation from now
+//     on is written for them, and the pairs of the new version are written.
 //  4. The rows of the past are filled in.
 //  5. The new version is published.
 //  6. The rows of lost pairs are deleted, and scopes_applied is written.
 //
-// After a failure anywhere it is simply called again; a restart reads from
-// the tables which steps are to be repeated. While a deletion runs only the
+// After a failure anywhere it is simply called again; after a restart the
+// tables show which steps must be repeated. While a deletion runs only the
 // first step is done, and the others when it has ended; no other mandate waits.
 func (p *Projector) applyScope(ctx context.Context, m uint64) error {
 	v := p.views[m]
@@ -148,7 +148,7 @@ func (p *Projector) applyScope(ctx context.Context, m uint64) error {
 		return nil
 	}
 	p.views[m] = v
-	known := v.rows == exact // what the table has of the pairs in force
+	known := v.rows == exact // the rows in the table match the pairs in force
 	if lost > 0 && granted > 0 {
 		if err := p.publish(ctx, m, v, want.within(v.scope)); err != nil {
 			return err
@@ -161,7 +161,7 @@ func (p *Projector) applyScope(ctx context.Context, m uint64) error {
 			if err := p.markApplied(ctx, m, v, v.newest); err != nil {
 				return err
 			}
-			if v.version > 0 { // else nobody sees anything of the mandate
+			if v.version > 0 { // otherwise no reader sees anything of the mandate
 				if err := p.announce(ctx); err != nil {
 					return err
 				}
@@ -196,8 +196,8 @@ func (p *Projector) applyScope(ctx context.Context, m uint64) error {
 	return p.beginDeletion(ctx, m, v)
 }
 
-// narrow takes from the scope in force what the orders no longer give, while a
-// deletion runs. What they give beyond it waits.
+// narrow removes from the scope in force what the orders no longer give, while
+// a deletion runs. What they give beyond it waits.
 func (p *Projector) narrow(ctx context.Context, m uint64, v *view, want scope) error {
 	granted, _, _ := change(v.scope, want)
 	rest := want.within(v.scope)
@@ -216,14 +216,14 @@ func (p *Projector) narrow(ctx context.Context, m uint64, v *view, want scope) e
 	return nil
 }
 
-// nextVersion gives the mandate the next number for a version. Numbers of
-// several partitions differ, so that a reader of all of them can name one of
-// each: partition p of n counts p+n, p+2n, and so on.
+// nextVersion assigns the mandate's next version number. Numbers of several
+// partitions differ, so that a reader of all of them can name one of each:
+// partition p of n counts p+n, p+2n, and so on.
 func (p *Projector) nextVersion(v *view) {
 	v.newest = max(v.newest, uint64(p.cfg.Partition)) + uint64(p.cfg.Partitions)
 }
 
-// setIndex makes the index hold the scope.
+// setIndex puts the scope into the index.
 func (p *Projector) setIndex(m uint64, v *view, s scope) {
 	p.index.set(m, v.indexed, s)
 	v.indexed = s
@@ -248,7 +248,7 @@ func (p *Projector) enforce(ctx context.Context, m uint64, v *view, version uint
 	if v.version > 0 {
 		p.stale = append(p.stale, staleScope{m, version - 1, time.Now()})
 	}
-	if v.rows == exact { // until it is found, or made, so for this version
+	if v.rows == exact { // until the rows are found, or made, exact for this version
 		v.become(incomplete)
 	}
 	v.scope, v.version = s, version
@@ -256,7 +256,7 @@ func (p *Projector) enforce(ctx context.Context, m uint64, v *view, version uint
 	return p.announce(ctx)
 }
 
-// applied notes that the table holds the scope in force exactly.
+// applied records that the table holds exactly the scope in force.
 func (p *Projector) applied(ctx context.Context, m uint64, v *view) error {
 	if err := p.markApplied(ctx, m, v, v.version); err != nil {
 		return err
@@ -274,9 +274,9 @@ func (p *Projector) markApplied(ctx context.Context, m uint64, v *view, version 
 	return nil
 }
 
-// backfill copies rows of the version's pairs from observations, but for
-// those pairs that version without has too. With look, it copies only what is
-// not there yet.
+// backfill copies rows of the version's pairs from observations, except those
+// of pairs that version without also has. With look, it copies only what is not
+// there yet.
 func (p *Projector) backfill(ctx context.Context, m, version, without uint64, look bool) error {
 	a := func() args {
 		return p.floor.of(args{"mandate": m, "version": version, "without": without, "look": look})
@@ -309,8 +309,8 @@ func (p *Projector) backfill(ctx context.Context, m, version, without uint64, lo
 	}
 	for _, s := range spans {
 		b := a()
-		// Items between two of the plan lack nothing; with look they are
-		// found to be there, and look is only left out when nothing is.
+		// Items between two of the plan lack nothing; with look their rows are
+		// found to be there, and look is only omitted when nothing is there.
 		b["first"], b["last"], b["look"] = s.first, s.last, look
 		if err := p.write(ctx, "backfill", question("backfill"), b); err != nil {
 			return err

@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Server asks ClickHouse for its version and its time.
+// Server queries ClickHouse for its version and its time.
 func Server(ctx context.Context, conn Conn) (version string, now time.Time, err error) {
 	var v proto.ColStr
 	var ms proto.ColInt64
@@ -20,11 +20,11 @@ func Server(ctx context.Context, conn Conn) (version string, now time.Time, err 
 	return v.Row(0), time.UnixMilli(ms[0]), nil
 }
 
-// Room is what is left of something, in bytes. The zero value: it is not known.
+// Room is how much is left of something, in bytes. The zero value: unknown.
 type Room struct{ Free, Total uint64 }
 
-// ServerRoom asks a server what is left of its fullest disk, and of the memory of its
-// machine, which the library of ClickHouse does not know.
+// ServerRoom returns how much is left of a server's fullest disk, and of its
+// machine's memory, which ClickHouse as a library does not know.
 func ServerRoom(ctx context.Context, conn Conn) (disk, memory Room, err error) {
 	if disk, err = roomOf(ctx, conn, "disk"); err != nil {
 		return disk, memory, err
@@ -45,12 +45,12 @@ func roomOf(ctx context.Context, conn Conn, name string) (Room, error) {
 	return Room{free[0], total[0]}, nil
 }
 
-// Written is where an event of OBSERVATIONS stands in the tables.
+// Written is where an event of OBSERVATIONS is in the tables.
 type Written struct {
 	Epoch    uint32
 	Seq      uint64
 	Rows     uint32
-	Expired  uint64 // of them: below the floor, no longer kept or never written
+	Expired  uint64 // of these rows: below the floor, no longer kept or never written
 	Mandates []WrittenFor
 }
 
@@ -61,7 +61,7 @@ type WrittenFor struct {
 	Rows    uint64
 }
 
-// FindEvent gives where an event is written; nil: its rows are in no table.
+// FindEvent returns where an event is written; nil: its rows are in no table.
 func FindEvent(ctx context.Context, conn Conn, id uuid.UUID) (*Written, error) {
 	var (
 		epoch, rows proto.ColUInt32
@@ -89,7 +89,7 @@ func FindEvent(ctx context.Context, conn Conn, id uuid.UUID) (*Written, error) {
 	})
 }
 
-// AppliedTo gives how far a stream is applied in the tables of a partition.
+// AppliedTo returns how far a stream is applied in the tables of a partition.
 func AppliedTo(ctx context.Context, conn Conn, stream string, partition int) (epoch uint32, seq uint64, err error) {
 	var (
 		name   = new(proto.ColStr).LowCardinality()

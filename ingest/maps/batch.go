@@ -9,9 +9,9 @@ import (
 	"preismon/contracts"
 )
 
-// appendBatch writes the batch in a form of its own, so that the id does not
-// change with the JSON form. Changing this form doubles every import that is
-// run again.
+// appendBatch writes the batch in an encoding of its own, so that the id does
+// not change with the JSON encoding. Changing this encoding duplicates every
+// import that is run again.
 func appendBatch(b []byte, source string, data *contracts.Observations) []byte {
 	str := func(v string) {
 		b = binary.AppendUvarint(b, uint64(len(v)))
@@ -26,7 +26,7 @@ func appendBatch(b []byte, source string, data *contracts.Observations) []byte {
 	return b
 }
 
-// appendObservation writes what an observation says.
+// appendObservation writes the contents of an observation.
 func appendObservation(b []byte, o *contracts.Observation) []byte {
 	str := func(v string) {
 		b = binary.AppendUvarint(b, uint64(len(v)))
@@ -59,7 +59,7 @@ func appendObservation(b []byte, o *contracts.Observation) []byte {
 	return b
 }
 
-// uuidOf makes a UUID of version 8 (RFC 9562, 5.8) of a hash.
+// uuidOf returns a UUID of version 8 (RFC 9562, 5.8) made from a hash.
 func uuidOf(sum [sha256.Size]byte) string {
 	b := uuid.UUID(sum[:16])
 	b[6] = b[6]&0x0f | 0x80

@@ -8,11 +8,11 @@ import (
 	"preismon/contracts/event"
 )
 
-// site is a site of the file.
+// site is a site in the file.
 type site struct {
 	contracts.Site
 	index    int
-	zone     *time.Location // to assume; nil: none
+	zone     *time.Location // zone to assume; nil: none
 	products map[string]*product
 	pairs    map[contracts.ItemID]*pair
 	rows     int
@@ -33,10 +33,10 @@ type product struct {
 type pair struct {
 	site *site
 	item *item
-	// The captures seen so far span min to max. A row beyond the span begins a
-	// capture, and a row right behind one of the same capture goes on with it.
-	// Anything else may belong to an earlier capture: then the pair is loose,
-	// and its rows are sorted.
+	// The captures seen so far span min to max. A row outside the span begins a
+	// new capture, and a row immediately after one of the same capture
+	// continues it. Any other row may belong to an earlier capture: the pair is
+	// then loose, and its rows are sorted.
 	min, max int64
 	loose    bool
 	rows     int
@@ -47,18 +47,18 @@ type item struct {
 	contracts.Item
 	index                    int
 	nameAt, brandAt, makerAt int64
-	rows                     int  // good ones, of all sites
-	ownKey                   bool // known by its site's key only
+	rows                     int  // accepted ones, of all sites
+	ownKey                   bool // known only by its site's key
 	forms                    bool // its EAN is written in several lengths
 }
 
-// book holds what is known of sites, products and items.
+// book holds what is known about sites, products and items.
 type book struct {
 	m        *Mapping
-	at       string // the capture time of all rows; empty: a column has it
+	at       string // the capture time of all rows; empty: it is in a column
 	latest   int64
 	earliest int64
-	sites    map[string]*site // by what the column says
+	sites    map[string]*site // by the value in the column
 	byKey    map[contracts.SiteKey]*site
 	ordered  []*site
 	items    map[contracts.ItemID]*item
@@ -69,7 +69,7 @@ type book struct {
 	lastValue   string
 	lastKeys    [5]string
 	lastProduct *product
-	prev        group // of the row before, while learning
+	prev        group // of the previous row, while learning
 
 	products   int
 	first, end int64
@@ -92,7 +92,8 @@ func newBook(m *Mapping, now time.Time, t *tally) *book {
 	}
 }
 
-// learn takes what a good row says about its item, its pair and the file.
+// learn records what an accepted row says about its item, its pair and the
+// file.
 func (b *book) learn(r *row) {
 	p, s, it := r.product.pair, r.product.site, r.product.item
 	g := group{p, r.ms}

@@ -13,15 +13,15 @@ import (
 	"preismon/contracts/event"
 )
 
-// packageItems is the cap of the package that an imported mandate books. It
-// is the same for every file, so that a second file never lowers it.
+// packageItems is the item limit of the package that an imported mandate books.
+// It is the same for every file, so that a second file never lowers it.
 const packageItems = 10_000_000
 
-// itemsPerOrder is how many items an order holds: an id is at most 19 digits,
-// two quotes and a comma, and the rest of the record needs less than 4 KiB.
+// itemsPerOrder is how many items an order holds: an id takes at most 19
+// digits, two quotes and a comma, and the rest of the record less than 4 KiB.
 const itemsPerOrder = min(contracts.MaxItemsPerOrder, batchBytes/22)
 
-// MandateID gives the id of the mandate that Import makes of a name.
+// MandateID returns the id of the mandate that Import creates for a name.
 func MandateID(name string) contracts.MandateID {
 	return contracts.DeriveID[contracts.MandateID]("mandate", name)
 }
@@ -81,7 +81,7 @@ func (im *importer) publishCatalog(ctx context.Context) error {
 	return nil
 }
 
-// orders publishes the orders over the items that the site showed.
+// orders publishes the orders for the items that the site showed.
 func (im *importer) orders(ctx context.Context, s *site, mandate contracts.MandateID) error {
 	ids := make([]contracts.ItemID, 0, len(s.pairs))
 	for id, p := range s.pairs {
@@ -103,8 +103,9 @@ func (im *importer) orders(ctx context.Context, s *site, mandate contracts.Manda
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
 	im.sum.Gone += len(ids) - shown
-	// The last part first: items move to later parts only, and one that is in none, if
-	// this import ends between two, would be lost to those that follow.
+	// The last part first: items only move to later parts. If this import ended
+	// between two parts, an item that was in none of them would be missing from
+	// later imports.
 	parts := slices.Collect(slices.Chunk(ids, itemsPerOrder))
 	for i, items := range slices.Backward(parts) {
 		part := i + 1
@@ -117,7 +118,7 @@ func (im *importer) orders(ctx context.Context, s *site, mandate contracts.Manda
 			MandateID: mandate, Name: name, Active: true, CreatedAt: time.UnixMilli(s.earliest).UTC(),
 			Items: items, Sites: []contracts.SiteKey{s.Site.Site},
 		}
-		if standing := im.Ordered[order.OrderID]; standing != nil { // with what somebody changed in it
+		if standing := im.Ordered[order.OrderID]; standing != nil { // keeping what others changed in it
 			changed := *standing
 			changed.Items = items
 			if order.CreatedAt.Before(changed.CreatedAt) {
@@ -133,8 +134,8 @@ func (im *importer) orders(ctx context.Context, s *site, mandate contracts.Manda
 	return nil
 }
 
-// record publishes a catalogue record. Its id derives from what it says: the
-// same state is the same event, and another state another one.
+// record publishes a catalogue record. Its id is derived from its content: the
+// same state is the same event, and a different state a different one.
 func (im *importer) record(ctx context.Context, kind event.Kind, data event.Payload) error {
 	b, err := json.Marshal(data)
 	if err != nil {

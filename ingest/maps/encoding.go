@@ -11,10 +11,10 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-// The encodings of a file, as csv.encoding names them.
+// The encodings of a file, by their names in csv.encoding.
 const (
 	utf8Text    = "utf-8"
-	utf16Text   = "utf-16" // without a byte order mark little endian
+	utf16Text   = "utf-16" // little endian if there is no byte order mark
 	windowsText = "windows-1252"
 	latinText   = "latin-1"
 )
@@ -26,7 +26,7 @@ var decoders = map[string]encoding.Encoding{
 	latinText:   charmap.ISO8859_1,
 }
 
-// decoded gives the text of r in UTF-8.
+// decoded returns the text of r in UTF-8.
 func decoded(r io.Reader, name string) (io.Reader, error) {
 	e, ok := decoders[name]
 	if !ok {
@@ -38,8 +38,8 @@ func decoded(r io.Reader, name string) (io.Reader, error) {
 	return e.NewDecoder().Reader(r), nil
 }
 
-// encodingOf guesses the encoding of a text from how it begins. Windows-1252
-// has every character of Latin-1 that texts contain.
+// encodingOf guesses the encoding of a text from its beginning. Windows-1252
+// has every Latin-1 character that occurs in texts.
 func encodingOf(begin []byte) string {
 	switch {
 	case bytes.HasPrefix(begin, []byte{0xff, 0xfe}), bytes.HasPrefix(begin, []byte{0xfe, 0xff}), twoBytes(begin):
@@ -50,8 +50,8 @@ func encodingOf(begin []byte) string {
 	return windowsText
 }
 
-// twoBytes tells whether b is UTF-16, little endian, of mostly Latin letters: no text
-// has a zero byte otherwise.
+// twoBytes reports whether b is little-endian UTF-16 with mostly Latin letters:
+// no other text contains zero bytes.
 func twoBytes(b []byte) bool {
 	zeros := [2]int{}
 	for i, c := range b {
@@ -62,7 +62,8 @@ func twoBytes(b []byte) bool {
 	return zeros[0] == 0 && zeros[1] > len(b)/4
 }
 
-// validStart tells whether b is UTF-8, but for a character that its end cuts.
+// validStart reports whether b is UTF-8, apart from a character that is cut off
+// at its end.
 func validStart(b []byte) bool {
 	for i := 1; i < utf8.UTFMax && i <= len(b); i++ {
 		if tail := b[len(b)-i:]; utf8.RuneStart(tail[0]) {

@@ -10,7 +10,7 @@ import (
 )
 
 // text reads a text field: its column or columns, without blanks at the ends,
-// translated by the value list, or the fixed value where there is nothing.
+// translated by the value list, or the fixed value if they are empty.
 func text(t *Text, at texts, rec []string) string {
 	clean := strings.TrimSpace
 	if t.prose {
@@ -47,7 +47,8 @@ func text(t *Text, at texts, rec []string) string {
 	return t.Prefix + s + t.Suffix
 }
 
-// hostOf is the host of an address on the web, without www.; of another text, the text.
+// hostOf returns the host of a web address, without www.; any other text is
+// returned unchanged.
 func hostOf(s string) string {
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" {
@@ -56,10 +57,10 @@ func hostOf(s string) string {
 	return strings.TrimPrefix(strings.ToLower(u.Hostname()), "www.")
 }
 
-// squeeze makes every run of blanks, tabs and line breaks one blank, and
-// leaves none at the ends.
+// squeeze reduces every run of blanks, tabs and line breaks to one blank, and
+// removes those at the ends.
 func squeeze(s string) string {
-	blank := true // as if one stood before
+	blank := true // as if there was one before
 	for i := range len(s) {
 		switch c := s[i]; {
 		case c == ' ':
@@ -98,7 +99,7 @@ func flag(g *Flag, v string) (f contracts.Flag, ok bool) {
 	return contracts.FlagUnknown, v == ""
 }
 
-// amountCauses are why an amount is rejected.
+// amountCauses are the reasons why an amount is rejected.
 type amountCauses struct {
 	what                     string
 	form, decimals, fraction cause
@@ -144,7 +145,7 @@ func amount(a *Amount, at int, rec []string, cur contracts.Currency, line int, w
 	return m.AmountMinor, nil
 }
 
-// shift writes a whole number of minor units in the main unit.
+// shift converts a whole number of minor units to the main unit.
 func shift(n string, digits int) string {
 	if digits == 0 {
 		return n
@@ -155,7 +156,7 @@ func shift(n string, digits int) string {
 	return n[:len(n)-digits] + "." + n[len(n)-digits:]
 }
 
-// plainAmountText brings an amount to the form 1234.56; ok is false when its
+// plainAmountText converts an amount to the form 1234.56; ok is false if its
 // marks are not where the mapping says.
 func plainAmountText(a *Amount, s string) (_ string, ok bool) {
 	for _, junk := range a.Strip {

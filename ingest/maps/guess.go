@@ -8,15 +8,15 @@ import (
 	"preismon/contracts"
 )
 
-// Guess is what a file looks like to a reader who has no mapping for it.
+// Guess is what can be guessed about a file without a mapping.
 type Guess struct {
 	Text    []byte   // the mapping file (YAML), ready to be refined
 	Mapping *Mapping // the same, parsed
-	Doubts  []string // what was assumed, a sentence each, with the setting that changes it
-	Rows    []Shown  // the first rows as the mapping understands them
+	Doubts  []string // what was assumed, one sentence each, with the setting that changes it
+	Rows    []Shown  // the first rows as interpreted by the mapping
 }
 
-// Shown is a row as a mapping understands it.
+// Shown is a row as interpreted by a mapping.
 type Shown struct {
 	Line                               int
 	Site, Product, CapturedAt          string // CapturedAt in RFC 3339
@@ -24,13 +24,15 @@ type Shown struct {
 	Reject                             string // why the row would be rejected; empty: it would not
 }
 
-// guessShown are the rows that are shown as understood.
+// guessShown is how many rows are shown as interpreted.
 const guessShown = 5
 
 // GuessMapping reads the beginning of a CSV file and excerpts from all over it,
-// and writes a mapping for it: encoding, delimiter, columns by their names and else by what stands in them,
-// forms of amounts and times. What it cannot know it assumes, and says so in
-// Doubts. The rows are shown as they are for the mandate, which may be empty. Errors are Invalid, and name what is missing and how to say it.
+// and writes a mapping for it: encoding, delimiter, columns by their names or
+// otherwise by their values, forms of amounts and times. What it cannot know it
+// assumes, and says so in Doubts. The rows are shown as they would be for the
+// mandate, which may be empty. Errors are Invalid, and name what is missing and
+// how to specify it.
 func GuessMapping(file, mandate string, now time.Time) (*Guess, error) {
 	s, err := sampleOf(file)
 	if err != nil {
@@ -53,7 +55,7 @@ func GuessMapping(file, mandate string, now time.Time) (*Guess, error) {
 	return &Guess{Text: text, Mapping: m, Doubts: g.doubts, Rows: rows}, err
 }
 
-// Preview gives the first rows of a file as a mapping understands them.
+// Preview returns the first rows of a file as interpreted by a mapping.
 func Preview(file string, m *Mapping, now time.Time) ([]Shown, error) {
 	s, err := sampleOf(file)
 	if err != nil {
@@ -65,7 +67,8 @@ func Preview(file string, m *Mapping, now time.Time) ([]Shown, error) {
 	return preview(file, m, s, now)
 }
 
-// values gives what stands in a column, without blanks and empty fields, each once.
+// values returns the distinct values of a column, trimmed and without empty
+// ones.
 func (s *sample) values(column int) []string {
 	var all []string
 	seen := map[string]bool{}
@@ -81,7 +84,7 @@ func (s *sample) values(column int) []string {
 	return all
 }
 
-// share is the part of texts for which ok holds; of none, 0.
+// share returns the fraction of texts for which ok holds; 0 if there are none.
 func share(texts []string, ok func(string) bool) float64 {
 	if len(texts) == 0 {
 		return 0
@@ -135,7 +138,8 @@ func (b *book) show(cols *columnIndex, rec []string, line int) Shown {
 	return shown
 }
 
-// slug is a text as a site's key may be written; empty: there is nothing left.
+// slug converts a text to a form that a site's key may have; empty: nothing is
+// left.
 func slug(s string) string {
 	fields := strings.FieldsFunc(folded(s), func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '.' && r != '-'

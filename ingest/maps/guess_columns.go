@@ -16,7 +16,7 @@ import (
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 
 // fieldNames are the names that columns have in files of German and English
-// shops, folded, the likeliest first, by field.
+// shops, folded, the most likely first, by field.
 var fieldNames = []fieldName{
 	{"ean", []string{"ean", "gtin", "ean13", "gtin13", "gtin14", "eancode", "barcode", "upc"}},
 	{"pzn", []string{"pzn"}},
@@ -50,15 +50,15 @@ func namesOf(field string) []string {
 	return fieldNames[slices.IndexFunc(fieldNames, func(f fieldName) bool { return f.field == field })].names
 }
 
-// guesser makes a mapping of a sample.
+// guesser creates a mapping from a sample.
 type guesser struct {
 	*sample
 	file    string
 	label   string
-	prices  []int          // of columns that look like one, where none has the name; two or more: a column for each shop
-	wide    []string       // columns of which each has the prices of a site
-	hosts   bool           // sites are the hosts of the addresses, where no column names them
-	origin  string         // what tells the capture time where no column does
+	prices  []int          // columns that look like prices, if none has the name of one; two or more: a column for each shop
+	wide    []string       // columns that each hold the prices of one site
+	hosts   bool           // sites are the hosts of the addresses, because no column names them
+	origin  string         // where the capture time comes from if no column has it
 	columns map[string]int // of each field
 	doubts  []string
 }
@@ -67,7 +67,7 @@ func (g *guesser) doubt(format string, args ...any) {
 	g.doubts = append(g.doubts, fmt.Sprintf(format, args...))
 }
 
-// folded is a text in lower case without accents, and ß as ss.
+// folded returns a text in lower case, without accents, and with ss for ß.
 func folded(s string) string {
 	s = strings.ReplaceAll(strings.ToLower(s), "ß", "ss")
 	return strings.Map(func(r rune) rune {
@@ -78,8 +78,8 @@ func folded(s string) string {
 	}, norm.NFD.String(s))
 }
 
-// plainName is a column's name for comparison: folded, letters and digits
-// only, without what stands in brackets and without a currency at its end.
+// plainName returns a column's name for comparison: folded, letters and digits
+// only, without text in brackets and without a currency at its end.
 func plainName(s string) string {
 	if i := strings.IndexAny(s, "(["); i > 0 {
 		s = s[:i]
@@ -98,8 +98,8 @@ func plainName(s string) string {
 	return s
 }
 
-// findColumns finds the column of each field: by its name, where what stands
-// in it can be that field, else, for what no row can be without, by its values.
+// findColumns finds the column of each field: by its name, if the values in it
+// fit the field, or otherwise, for fields that every row needs, by its values.
 func (g *guesser) findColumns() {
 	names := make([]string, len(g.header))
 	for i, h := range g.header {
@@ -163,21 +163,23 @@ func (g *guesser) findColumns() {
 	}
 	at, dated := g.columns["capturedAt"]
 	if clock, ok := g.columns["clock"]; ok && !dated && share(g.values(clock), isClock) == 1 {
-		return // the day stands elsewhere
+		return // the day comes from elsewhere
 	}
 	if clock, ok := g.columns["clock"]; ok && (!dated || formOf(g.values(at)) == nil || !formOf(g.values(at)).day) {
 		delete(g.columns, "clock")
-		if !dated && formOf(g.values(clock)) != nil { // "time" may hold all of it
+		if !dated && formOf(g.values(clock)) != nil { // "time" may hold day and time
 			g.columns["capturedAt"] = clock
 		}
 	}
 }
 
-// otherPrices are the names of columns with a price that is not of a shop, folded.
+// otherPrices are the names of columns with prices that are not a shop's,
+// folded.
 var otherPrices = []string{"uvp", "rrp", "msrp", "listprice", "listenpreis", "oldprice", "altpreis", "streichpreis", "ek", "einkaufspreis", "cost", "net", "netto", "gross", "brutto"}
 
-// unpivot takes several columns that look like prices for one of each site, where none
-// has the name of one and nothing else says where or from whom a row is.
+// unpivot treats several columns that look like prices as one per site, if none
+// has the name of a price and nothing else shows which site or merchant a row
+// belongs to.
 func (g *guesser) unpivot() error {
 	if len(g.prices) < 2 || slices.ContainsFunc([]string{"site", "merchant", "url"}, func(field string) bool { _, ok := g.columns[field]; return ok }) {
 		return nil
@@ -199,7 +201,7 @@ func (g *guesser) unpivot() error {
 	return nil
 }
 
-// fits tells whether what stands in a column can be of the field.
+// fits reports whether the values of a column can belong to the field.
 func (g *guesser) fits(field string, column int) bool {
 	values := g.values(column)
 	switch field {
@@ -218,7 +220,8 @@ func (g *guesser) fits(field string, column int) bool {
 	return true
 }
 
-// looksLike tells whether a column without a telling name is of the field.
+// looksLike reports whether a column whose name gives no hint belongs to the
+// field.
 func (g *guesser) looksLike(field string, column int) bool {
 	values := g.values(column)
 	switch field {
@@ -234,13 +237,13 @@ func (g *guesser) looksLike(field string, column int) bool {
 	return amountShare(values, func(s string) bool { return isAmount(s) && strings.ContainsAny(s, ".,€$£") && !isDigits(s) }) >= 0.9
 }
 
-// isDomain tells a domain of the DNS, like shop.example.
+// isDomain reports whether s is a DNS domain, like shop.example.
 func isDomain(s string) bool {
 	at := strings.LastIndexByte(s, '.')
 	return at > 0 && len(s)-at > 2 && strings.IndexFunc(s[at+1:], unicode.IsDigit) < 0 && contracts.SiteKey(siteKey(s)).Valid()
 }
 
-// isClock tells a time of day.
+// isClock reports whether s is a time of day.
 func isClock(s string) bool {
 	_, err := time.Parse("15:04", s)
 	_, err2 := time.Parse(time.TimeOnly, s)
@@ -257,7 +260,7 @@ var (
 	noWords  = []string{"no", "n", "false", "0", "unavailable", "out of stock", "outofstock", "out_of_stock", "sold out", "not available", "nein", "falsch", "nicht verfugbar", "nicht lieferbar", "ausverkauft", "nicht auf lager", "vergriffen"}
 )
 
-// spelled are words as they are written.
+// spelled returns folded words with their umlauts.
 func spelled(words []string) []string {
 	umlauts := strings.NewReplacer("verfugbar", "verfügbar", "vorratig", "vorrätig")
 	all := make([]string, len(words))
@@ -267,7 +270,7 @@ func spelled(words []string) []string {
 	return all
 }
 
-// sides parts the values of a flag.
+// sides divides the values of a flag into yes, no and others.
 func sides(values []string) (yes, no, other []string) {
 	for _, v := range values {
 		switch f := folded(v); {

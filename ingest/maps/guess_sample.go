@@ -13,8 +13,8 @@ import (
 	"preismon/contracts/fault"
 )
 
-// How much of a file is looked at: its beginning, and excerpts from all over
-// it, since files are often sorted by shop, and what shops write differs.
+// How much of a file is examined: its beginning, and excerpts from all over it,
+// because files are often sorted by shop, and shops write values differently.
 const (
 	guessBytes     = 1 << 20
 	guessRows      = 2000
@@ -22,10 +22,10 @@ const (
 	excerptsAtMost = 256
 )
 
-// sample is what a guess knows of a file, as records.
+// sample is what a guess knows about a file, as records.
 type sample struct {
 	encoding, delimiter string
-	lazy                bool // quotation marks stand inside fields
+	lazy                bool // there are quotation marks inside fields
 	header              []string
 	rows                [][]string // of the beginning, then of the excerpts
 	lines               []int      // of the rows of the beginning
@@ -39,8 +39,8 @@ func sampleOf(file string) (*sample, error) {
 	return takeSample(begin, excerpts)
 }
 
-// excerptsOf gives the first bytes of a file, decompressed, and excerpts spread
-// evenly over the rest of it.
+// excerptsOf returns the first bytes of a file, decompressed, and excerpts
+// spread evenly over the rest of it.
 func excerptsOf(file string) (begin []byte, excerpts [][]byte, err error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -61,13 +61,13 @@ func excerptsOf(file string) (begin []byte, excerpts [][]byte, err error) {
 	return begin, excerpts, nil
 }
 
-// spread reads all of r and keeps between half of most and most excerpts of
-// size bytes each, at even distances: how long it is shows only at its end, so
-// whenever there are too many, every other one is dropped and the distance
-// doubled.
+// spread reads all of r and keeps between most/2 and most excerpts of size
+// bytes each, at equal distances: its length is known only at its end, so
+// whenever there are too many excerpts, every other one is dropped and the
+// distance doubled.
 func spread(r io.Reader, size, most int) ([][]byte, error) {
 	var kept [][]byte
-	every := 2 // excerpts' lengths from one to the next
+	every := 2 // distance from one excerpt to the next, in excerpts
 	for {
 		excerpt := make([]byte, size)
 		n, err := io.ReadFull(r, excerpt)
@@ -85,7 +85,7 @@ func spread(r io.Reader, size, most int) ([][]byte, error) {
 				kept[i] = kept[2*i]
 			}
 			kept = kept[:most/2]
-			err = discard(r, (every-1)*size) // to where the dropped last one's next would be
+			err = discard(r, (every-1)*size) // to where the next excerpt is at the doubled distance
 			every *= 2
 		} else {
 			err = discard(r, (every-1)*size)
@@ -99,18 +99,18 @@ func spread(r io.Reader, size, most int) ([][]byte, error) {
 	}
 }
 
-// discard reads so many bytes; io.EOF: there are no more.
+// discard skips so many bytes; io.EOF: there are no more.
 func discard(r io.Reader, n int) error {
 	_, err := io.CopyN(io.Discard, r, int64(n))
 	return err
 }
 
-// takeSample finds the encoding, and the delimiter by which the most lines have as
-// many fields as the header.
+// takeSample finds the encoding, and the delimiter with which the most lines
+// have as many fields as the header.
 func takeSample(begin []byte, excerpts [][]byte) (*sample, error) {
 	s := &sample{encoding: encodingOf(begin)}
 	if s.encoding == utf16Text {
-		excerpts = nil // where a character begins in them is not known
+		excerpts = nil // it is unknown where a character begins in them
 	}
 	for i, e := range excerpts {
 		excerpts[i] = wholeLines(e)
@@ -128,7 +128,7 @@ func takeSample(begin []byte, excerpts [][]byte) (*sample, error) {
 		return nil, unreadable(err)
 	}
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
-	if !whole { // the last line is cut
+	if !whole { // the last line is cut off
 		text = text[:bytes.LastIndexByte(text, '\n')+1]
 	}
 	best := 0
@@ -141,7 +141,7 @@ func takeSample(begin []byte, excerpts [][]byte) (*sample, error) {
 			}
 		}
 		if len(rows) == 0 {
-			score = len(header) - 1 // a header alone
+			score = len(header) - 1 // only a header
 		}
 		if score > best {
 			best, s.delimiter, s.header, s.rows, s.lines = score, delimiter, header, rows, lines
@@ -168,15 +168,15 @@ func isASCII(b []byte) bool {
 	return !bytes.ContainsFunc(b, func(r rune) bool { return r >= utf8.RuneSelf })
 }
 
-// wholeLines cuts what an excerpt has of lines that begin before it or end
-// behind it.
+// wholeLines removes the parts of lines that begin before an excerpt or end
+// after it.
 func wholeLines(e []byte) []byte {
 	first, last := bytes.IndexByte(e, '\n'), bytes.LastIndexByte(e, '\n')
 	return e[first+1 : last+1]
 }
 
-// add takes the rows of an excerpt, those of one line: it may begin within a
-// quoted field.
+// add adds the rows of an excerpt that fit on one line: the excerpt may begin
+// within a quoted field.
 func (s *sample) add(excerpt []byte) error {
 	r, err := decoded(bytes.NewReader(excerpt), s.encoding)
 	if err != nil {
@@ -194,7 +194,7 @@ func (s *sample) add(excerpt []byte) error {
 	return nil
 }
 
-// strayQuotes tells whether a text has quotation marks that do not enclose
+// strayQuotes reports whether a text has quotation marks that do not enclose
 // fields, among the rows of a sample.
 func strayQuotes(text []byte, delimiter string) bool {
 	r := csv.NewReader(bytes.NewReader(text))
@@ -208,7 +208,7 @@ func strayQuotes(text []byte, delimiter string) bool {
 	return false
 }
 
-// records reads a text by a delimiter, at most guessRows rows of it.
+// records reads the rows of a text with a delimiter, at most guessRows of them.
 func records(text []byte, delimiter string) (header []string, rows [][]string, lines []int) {
 	r := csv.NewReader(bytes.NewReader(text))
 	r.Comma = rune(delimiter[0])

@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// amountText is an amount with marks before or behind it.
+// amountText matches an amount with marks before or after it.
 var amountText = regexp.MustCompile(`^([^\d.,+-]*?)\s*([+-]?\d[\d.,'’\x{a0}\x{202f} ]*?)\s*([^\d.,+-]*)$`)
 
 func isAmount(s string) bool { return amountText.MatchString(s) }
 
-// amountForm is how a column writes amounts.
+// amountForm is how the amounts of a column are written.
 type amountForm struct {
 	decimal, thousands string
 	strip              []string
 	ambiguous          string // a value whose mark may be either; empty: there is none
 }
 
-// amountsOf finds the form of amounts: a mark that stands last, or before one
-// or two digits, is the decimal one; one that comes several times, or before
-// groups of three, parts the thousands.
+// amountsOf finds the form of amounts: a mark that comes last of two, or not
+// before exactly three digits, is the decimal mark; one that comes several
+// times, or before the decimal mark, separates the thousands.
 func amountsOf(values []string) amountForm {
 	var f amountForm
 	votes := map[string]int{}
@@ -85,10 +85,11 @@ func amountsOf(values []string) amountForm {
 // nothingToPay are words for an amount of zero.
 var nothingToPay = []string{"kostenlos", "kostenfrei", "versandkostenfrei", "gratis", "frei", "free", "free shipping", "inklusive", "inkl.", "gratuit", "gratuito"}
 
-// noAmount are texts for an amount that is not there.
+// noAmount are texts that stand for a missing amount.
 var noAmount = []string{"-", "--", "–", "—", "n/a", "na", "nan", "null", "none", "nil", "k.A.", "k. A.", "keine Angabe"}
 
-// wordsOf are those of the values that are among the words, in any case.
+// wordsOf returns those of the values that are among the words, regardless of
+// case.
 func wordsOf(values, words []string) (found []string) {
 	for _, v := range values {
 		if slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(w, v) }) {
@@ -98,26 +99,26 @@ func wordsOf(values, words []string) (found []string) {
 	return found
 }
 
-// amountShare is the part of the values that are amounts, of those that are not
-// said to be none.
+// amountShare returns the fraction of the values that are amounts, ignoring
+// those that stand for a missing amount.
 func amountShare(values []string, ok func(string) bool) float64 {
 	none := wordsOf(values, noAmount)
 	return share(slices.DeleteFunc(slices.Clone(values), func(v string) bool { return slices.Contains(none, v) }), ok)
 }
 
-// currencyMarks are the currencies of the marks that stand beside amounts.
+// currencyMarks maps the marks next to amounts to currencies.
 var currencyMarks = map[string]string{
 	"€": "EUR", "EUR": "EUR", "Euro": "EUR", "$": "USD", "USD": "USD", "US$": "USD", "£": "GBP", "GBP": "GBP",
 	"CHF": "CHF", "Fr.": "CHF", "SFr.": "CHF", "zł": "PLN", "PLN": "PLN", "¥": "JPY", "JPY": "JPY", "Kč": "CZK", "CZK": "CZK", "SEK": "SEK", "DKK": "DKK", "NOK": "NOK",
 }
 
-// timeForm is how a column writes times.
+// timeForm is how the times of a column are written.
 type timeForm struct {
-	name   string // as a mapping has it
+	name   string // as in a mapping
 	zoned  bool
 	day    bool // without a time of day
 	number bool
-	swap   string // the form with day and month the other way round, which fits too
+	swap   string // the form with day and month swapped, if it fits too
 }
 
 // timeForms are tried in this order; day before month where both fit.
@@ -158,8 +159,8 @@ var timeForms = []timeForm{
 	{name: "unixMillis", zoned: true, number: true},
 }
 
-// formsOf finds the forms by which at least nine of ten values are times, the
-// one of the most values first; nil: there are none.
+// formsOf finds the forms in which at least nine of ten values are times, the
+// most common one first; nil: there are none.
 func formsOf(values []string) []timeForm {
 	var forms []timeForm
 	rest, read := values, 0
@@ -178,9 +179,9 @@ func formsOf(values []string) []timeForm {
 	return forms
 }
 
-// commonest is the form of the most values, and of how many: the first where
-// several are of as many. Beside a form with slashes there is none with day and
-// month the other way round.
+// commonest returns the form that fits the most values, and how many: the first
+// if several fit as many. Alongside a form with slashes it does not return one
+// with day and month swapped.
 func commonest(values []string, beside []timeForm) (best timeForm, most int) {
 	for _, f := range timeForms {
 		if strings.Contains(f.name, "/") && slices.ContainsFunc(beside, func(b timeForm) bool { return strings.Contains(b.name, "/") && b.name[:3] != f.name[:3] }) {
@@ -203,8 +204,8 @@ func commonest(values []string, beside []timeForm) (best timeForm, most int) {
 	return best, most
 }
 
-// formOf gives the form of the most values; nil: none has them, or others are
-// of no form.
+// formOf returns the form of the most values; nil: none fits, or too few values
+// have a known form.
 func formOf(values []string) *timeForm {
 	forms := formsOf(values)
 	if len(forms) == 0 {
@@ -213,7 +214,7 @@ func formOf(values []string) *timeForm {
 	return &forms[0]
 }
 
-// reads tells whether a text is a time of the form, of this century.
+// reads reports whether a text is a time in the form, in this century.
 func (f *timeForm) reads(s string) bool {
 	t := Time{}
 	named, ok := namedLayouts[f.name]

@@ -13,7 +13,7 @@ import (
 	"preismon/contracts/fault"
 )
 
-// place is what a country's domain says about its sites.
+// place is what a country's domain implies about its sites.
 type place struct{ country, currency, zone string }
 
 var places = map[string]place{
@@ -136,7 +136,8 @@ func (g *guesser) write() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// lacks names what no mapping can be made without, and how to say it.
+// lacks returns an error that names what every mapping needs and cannot be
+// found, and how to specify it.
 func (g *guesser) lacks() error {
 	var f contracts.Faults
 	has := func(field string) bool { _, ok := g.columns[field]; return ok }
@@ -167,8 +168,8 @@ func (g *guesser) lacks() error {
 	return nil
 }
 
-// doubtUnreadTimes names the columns that are called like a capture time, and hold
-// none that is understood.
+// doubtUnreadTimes reports the columns that are named like a capture time but
+// hold no time in a known form.
 func (g *guesser) doubtUnreadTimes() {
 	for i, h := range g.header {
 		values := g.values(i)
@@ -180,15 +181,15 @@ func (g *guesser) doubtUnreadTimes() {
 
 func (g *guesser) of(field string) []string { return g.values(g.columns[field]) }
 
-// blank tells whether a row has nothing in the field.
+// blank reports whether any row has nothing in the field.
 func (g *guesser) blank(field string) bool {
 	return slices.ContainsFunc(g.rows, func(row []string) bool {
 		return g.columns[field] < len(row) && strings.TrimSpace(row[g.columns[field]]) == ""
 	})
 }
 
-// sitesOf gives the names of sites that cannot be keys as they are, and the
-// country of the most sites, if their domains tell it.
+// sitesOf returns the names of sites that cannot be keys unchanged, and the
+// country of most of the sites, if their domains show it.
 func (g *guesser) sitesOf() (odd []string, where place, known bool) {
 	var values []string
 	if column, ok := g.columns["site"]; ok {
@@ -268,9 +269,9 @@ func (g *guesser) writeTime(b *bytes.Buffer, where place) {
 	}
 }
 
-// joined are the forms of day and time of day together, of the rows with a time
-// of day and of those without; nil: less than half of them are times. A row whose
-// time is none will be rejected, and its line named.
+// joined returns the forms of day and time of day together, both of rows with a
+// time of day and of rows without; nil: less than half of them are times. A row
+// with an invalid time will be rejected, and its line named.
 func (g *guesser) joined(clock int) []timeForm {
 	var both []string
 	wrong := 0
@@ -311,7 +312,7 @@ func (g *guesser) writeFlags(b *bytes.Buffer) {
 	}
 }
 
-// wordOption is an option that has words, if there are any.
+// wordOption returns an option with a list of words; empty if there are none.
 func wordOption(name string, words []string) string {
 	if len(words) == 0 {
 		return ""
@@ -330,7 +331,8 @@ func amountOptions(f amountForm) string {
 	return s + wordOption("strip", f.strip)
 }
 
-// scalar is a text as YAML takes it: JSON's form is always right.
+// scalar returns a text in a form that YAML accepts: JSON's form is always
+// valid.
 func scalar(s string) string { return strconv.Quote(s) }
 
 func list(texts []string) string {

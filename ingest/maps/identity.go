@@ -6,22 +6,22 @@ import (
 	"preismon/contracts"
 )
 
-// eanClass says what a text in a column of EANs is worth.
+// eanClass is what a text in a column of EANs turned out to be.
 type eanClass uint8
 
 const (
 	eanNone eanClass = iota
 	eanValid
 	eanPadded    // 11 digits, valid as GTIN-12 with the zero that was lost
-	eanInStore   // right, but given by each shop as it likes
+	eanInStore   // correct, but assigned by each shop as it likes
 	eanBadDigit  // right length, wrong check digit
 	eanBadLength // digits, of another length
 	eanNoDigits  // no number at all
 )
 
-// classifyEAN reads a GTIN; gtin is empty where it is none. A restricted
-// circulation number is a GTIN, but no worldwide number of a product: it can
-// be searched for, and makes no item of two sites one.
+// classifyEAN reads a GTIN; gtin is empty if it is none. A restricted
+// circulation number is a GTIN, but not a worldwide product number: it can be
+// searched for, but does not identify the items of two sites with each other.
 func classifyEAN(s string, padTo12 bool) (gtin string, class eanClass) {
 	if s == "" {
 		return "", eanNone
@@ -35,8 +35,8 @@ func classifyEAN(s string, padTo12 bool) (gtin string, class eanClass) {
 	switch len(s) {
 	case 8, 12, 13, 14:
 	case 11:
-		// One in ten random numbers passes the check digit by chance, so this
-		// is done only where the mapping knows that zeros were lost.
+		// One in ten random numbers has a valid check digit by chance, so zeros
+		// are added only if the mapping knows that they were lost.
 		if padTo12 && contracts.ValidEAN("0"+s) {
 			s, class = "0"+s, eanPadded
 			break
@@ -54,13 +54,14 @@ func classifyEAN(s string, padTo12 bool) (gtin string, class eanClass) {
 	return s, class
 }
 
-// gtin14 is the form of a GTIN by which its lengths are compared: padded with
-// zeros to 14 digits (GS1 General Specifications, 3.3.2).
+// gtin14 returns the form in which GTINs of different lengths are compared:
+// padded with zeros to 14 digits (GS1 General Specifications, 3.3.2).
 func gtin14(s string) string { return "00000000000000"[:14-len(s)] + s }
 
-// inStore tells a restricted circulation number: GS1 prefixes 02, 04 and 2 of
-// a GTIN-13, and 0 and 2 of a GTIN-8 (GS1 General Specifications, 1.4.3 and
-// 1.4.4). Two sites mean different products by the same one.
+// inStore reports whether g is a restricted circulation number: GS1 prefixes
+// 02, 04 and 2 of a GTIN-13, and 0 and 2 of a GTIN-8 (GS1 General
+// Specifications, 1.4.3 and 1.4.4). Two sites use the same one for different
+// products.
 func inStore(g string) bool {
 	if strings.HasPrefix(g, "000000") {
 		return g[6] == '0' || g[6] == '2'
@@ -68,8 +69,8 @@ func inStore(g string) bool {
 	return g[1] == '2' || g[1] == '0' && (g[2] == '2' || g[2] == '4')
 }
 
-// classifyPZN reads a PZN, with or without its prefix; padded tells that
-// zeros were put back.
+// classifyPZN reads a PZN, with or without its prefix; padded reports that
+// leading zeros were restored.
 func classifyPZN(s string, pad bool) (pzn string, padded, ok bool) {
 	if len(s) > 3 && strings.EqualFold(s[:3], "pzn") {
 		s = strings.TrimLeft(s[3:], " -:")
@@ -80,8 +81,8 @@ func classifyPZN(s string, pad bool) (pzn string, padded, ok bool) {
 	return s, padded, contracts.ValidPZN(s)
 }
 
-// eanRank orders the lengths in which one GTIN is written by how fit they are
-// to show.
+// eanRank ranks the lengths in which a GTIN can be written by how suitable they
+// are for display.
 func eanRank(s string) int {
 	switch len(s) {
 	case 13:

@@ -14,16 +14,17 @@ import (
 	"preismon/contracts/event"
 )
 
-// Published gives what earlier imports published of a site, or an error in place of
-// what could not be read. What was stored before since may be left out; zero: nothing.
+// Published returns what earlier imports published for a site, or an error in
+// place of what could not be read. What was stored before since may be omitted;
+// zero: nothing may be.
 type Published func(site contracts.SiteKey, since time.Time) iter.Seq2[*contracts.Observations, error]
 
-// known is what earlier imports published of one site: a row of an observation is
-// known by its item, its capture time, its outcome and what its offer says, and not
-// by the file or the batch that it came in. It takes 8 bytes an observation and 16 a
-// row.
+// known is what earlier imports published for one site: a row of an observation
+// is identified by its item, its capture time, its outcome and the content of
+// its offer, not by the file or the batch that it came in. It needs 8 bytes per
+// observation and 16 per row.
 type known struct {
-	since time.Time // what was published before is not known; zero: all is
+	since time.Time // what was published before is not known; zero: all is known
 
 	captures []uint64 // sorted; see captureOf
 	rows     []knownRow
@@ -31,36 +32,36 @@ type known struct {
 	freshCaptures []uint64 // of what this import publishes
 	freshRows     []knownRow
 
-	newest, arrived prices // nil: nobody asks what changes
+	newest, arrived prices // nil: changes are not requested
 }
 
-// knownRow is a row of an observation, by hashes; they are sorted by the first and
-// then the second.
+// knownRow is a row of an observation, as hashes; rows are sorted by the first
+// hash and then the second.
 type knownRow struct {
 	whose uint64 // the item, the time and the merchant
-	says  uint64 // all that the row says
+	says  uint64 // all of the row's content
 }
 
 func (r knownRow) compare(o knownRow) int {
 	return cmp.Or(cmp.Compare(r.whose, o.whose), cmp.Compare(r.says, o.says))
 }
 
-// Memory is what earlier imports published, by site, as far as it was asked for.
+// Memory is what earlier imports published, by site, as far as it was read.
 type Memory struct{ sites map[contracts.SiteKey]*known }
 
-// NewMemory gives a memory for the imports of one run.
+// NewMemory returns a memory for the imports of one run.
 func NewMemory() *Memory { return &Memory{map[contracts.SiteKey]*known{}} }
 
-// verdict is what known says of an observation.
+// verdict is how an observation's row compares with what is known.
 type verdict uint8
 
 const (
 	isNew   verdict = iota
 	isKnown         // the same was published
-	isOther         // another row of the same item, time and merchant was, or another outcome
+	isOther         // another row of the same item, time and merchant was published, or another outcome
 )
 
-// learn takes what was published.
+// learn records what was published.
 func (k *known) learn(published iter.Seq2[*contracts.Observations, error]) error {
 	for batch, err := range published {
 		if err != nil {
@@ -79,7 +80,7 @@ func (k *known) learn(published iter.Seq2[*contracts.Observations, error]) error
 	return nil
 }
 
-// add takes what this import publishes; it counts after settle.
+// add records what this import publishes; it counts only after settle.
 func (k *known) add(o *contracts.Observation) {
 	if k != nil {
 		k.freshCaptures, k.freshRows = append(k.freshCaptures, captureOf(o)), append(k.freshRows, rowsOf(o)...)
@@ -99,7 +100,7 @@ func (k *known) settle() {
 	k.freshCaptures, k.freshRows = nil, nil
 }
 
-// judge says of each row of an observation what is known of it.
+// judge returns a verdict for each row of an observation.
 func (k *known) judge(o *contracts.Observation) []verdict {
 	all := make([]verdict, o.Rows())
 	if k == nil {
@@ -114,7 +115,7 @@ func (k *known) judge(o *contracts.Observation) []verdict {
 	rows := rowsOf(o)
 	for i, row := range rows {
 		at, same := slices.BinarySearchFunc(k.rows, row, knownRow.compare)
-		for _, before := range rows[:i] { // equal offers, which the mapping tells apart: each is known once
+		for _, before := range rows[:i] { // equal offers, which the mapping distinguishes: each is known once
 			if before == row {
 				at++
 				same = at < len(k.rows) && k.rows[at] == row
@@ -131,10 +132,11 @@ func (k *known) judge(o *contracts.Observation) []verdict {
 	return all
 }
 
-// outcomeBits are those of captureOf that have the outcome.
+// outcomeBits are the bits of captureOf that hold the outcome.
 const outcomeBits = 7
 
-// captureOf is a hash of the item and the time of an observation, and its outcome.
+// captureOf returns a hash of the item and the time of an observation, combined
+// with its outcome.
 func captureOf(o *contracts.Observation) uint64 {
 	var at [16]byte
 	binary.BigEndian.PutUint64(at[:8], uint64(o.ItemID))
@@ -142,7 +144,7 @@ func captureOf(o *contracts.Observation) uint64 {
 	return xxhash.Sum64(at[:])&^outcomeBits | uint64(o.Outcome)
 }
 
-// rowsOf are the rows of an observation.
+// rowsOf returns the rows of an observation.
 func rowsOf(o *contracts.Observation) []knownRow {
 	var scratch [512]byte
 	rows := make([]knownRow, o.Rows())
@@ -160,12 +162,13 @@ func rowsOf(o *contracts.Observation) []knownRow {
 	return rows
 }
 
-// mostClocks is more than the clocks of importers and of NATS differ.
+// mostClocks is more than any difference between the clocks of importers and of
+// NATS.
 const mostClocks = 24 * time.Hour
 
-// publishedSince is since when what has a row of the file can have been published: no
-// capture lies later than MaxClockLead after its batch. Zero where it is asked what
-// changed, for a price of before can be old.
+// publishedSince returns the earliest time at which a row of the file can have
+// been published: no capture is later than MaxClockLead after its batch. Zero
+// if changes are requested, because the previous price can be old.
 func (im *importer) publishedSince(s *site) time.Time {
 	if im.Changes {
 		return time.Time{}
@@ -173,8 +176,8 @@ func (im *importer) publishedSince(s *site) time.Time {
 	return time.UnixMilli(s.earliest).Add(-event.MaxClockLead - mostClocks).UTC()
 }
 
-// knownAt reads what earlier imports published of the site, as far back as this file
-// needs it: once, or again for a file that goes back further.
+// knownAt reads what earlier imports published for the site, as far back as
+// this file needs it: one time, or again for a file that goes back further.
 func (im *importer) knownAt(s *site) (*known, error) {
 	if im.Published == nil {
 		return nil, nil

@@ -5,13 +5,14 @@ import (
 	"strings"
 )
 
-// ofMandate stands in source and columns.site.value for the mandate that a file
-// is imported for. A guess writes it, so that two customers who import files of
-// the same name share neither products nor a site.
+// ofMandate is a placeholder in source and columns.site.value for the mandate
+// that a file is imported for. A guessed mapping contains it, so that two
+// customers who import files with the same name share neither products nor a
+// site.
 const ofMandate = "{mandate}"
 
-// For is the mapping for a mandate, whose name takes the place of {mandate}.
-// Where no mandate is known yet, nothing does.
+// For returns the mapping for a mandate, whose name replaces {mandate}. If no
+// mandate is known yet, nothing replaces it.
 func (m *Mapping) For(mandate string) *Mapping {
 	if !strings.Contains(m.Source+m.Columns.Site.Value, ofMandate) {
 		return m
@@ -22,8 +23,9 @@ func (m *Mapping) For(mandate string) *Mapping {
 	return &own
 }
 
-// siteFor is columns.site.value for a mandate, fit to be a key: a slug has no
-// underscore, so what is joined by one cannot be taken for another pair.
+// siteFor returns columns.site.value for a mandate, in a form valid for a key:
+// a slug has no underscore, so two parts joined by one cannot be mistaken for
+// another pair.
 func (m *Mapping) siteFor(mandate string) string {
 	value := m.Columns.Site.Value
 	if !strings.Contains(value, ofMandate) {
@@ -33,7 +35,7 @@ func (m *Mapping) siteFor(mandate string) string {
 	if key == "" && mandate != "" {
 		key = "mandate-" + strconv.FormatInt(int64(MandateID(mandate)), 10)
 	}
-	if value == ofMandate+"_"+key { // the file is named like the mandate
+	if value == ofMandate+"_"+key { // the file has the mandate's name
 		return key
 	}
 	return cut(named(value, key), 64)

@@ -14,7 +14,7 @@ import (
 	"preismon/contracts/fault"
 )
 
-// Mapping says what the columns of a CSV file mean. example.yaml explains
+// Mapping describes what the columns of a CSV file mean. example.yaml explains
 // every key.
 type Mapping struct {
 	Source      string          `yaml:"source"`
@@ -25,12 +25,12 @@ type Mapping struct {
 	DefaultSite *Site           `yaml:"defaultSite"`
 }
 
-// Form is the form of the file.
+// Form is the format of the file.
 type Form struct {
 	Encoding   string   `yaml:"encoding"`
 	Delimiter  string   `yaml:"delimiter"`
 	LazyQuotes bool     `yaml:"lazyQuotes"`
-	Unpivot    []string `yaml:"unpivot"` // columns of which each has a site's prices
+	Unpivot    []string `yaml:"unpivot"` // columns that each hold one site's prices
 }
 
 // Columns names the column of each field.
@@ -72,25 +72,25 @@ type Text struct {
 	prose bool // read by people: runs of blanks and line breaks mean one blank
 }
 
-// EAN is the column of a GTIN.
+// EAN is a column of GTINs.
 type EAN struct {
 	Column  string `yaml:"column"`
 	PadTo12 bool   `yaml:"padTo12"`
 }
 
-// PZN is the column of a PZN.
+// PZN is a column of PZNs.
 type PZN struct {
 	Column string `yaml:"column"`
 	Pad    int    `yaml:"pad"`
 }
 
-// Time is the column of the capture time, or where else it is from: fixed, or
-// by the file.
+// Time is the column of the capture time, or where else it comes from: a fixed
+// value, or the file.
 type Time struct {
 	Column  string   `yaml:"column"`
 	Value   string   `yaml:"value"`
 	From    string   `yaml:"from"`
-	Clock   string   `yaml:"clock"` // the column of the time of day, where it has one of its own
+	Clock   string   `yaml:"clock"` // the column of the time of day, if it has one of its own
 	Layouts []string `yaml:"layouts"`
 	Zone    string   `yaml:"zone"`
 	DayTime string   `yaml:"dayTime"`
@@ -100,7 +100,7 @@ type Time struct {
 	dayTime time.Duration
 }
 
-// Amount is a column of money.
+// Amount is a column of amounts of money.
 type Amount struct {
 	Column    string   `yaml:"column"`
 	Decimal   string   `yaml:"decimal"`
@@ -109,7 +109,7 @@ type Amount struct {
 	Zero      []string `yaml:"zero"`
 	Blank     []string `yaml:"blank"`
 	Minor     bool     `yaml:"minor"`
-	Missing   string   `yaml:"missing"` // of the price only
+	Missing   string   `yaml:"missing"` // only for the price
 }
 
 // Flag is a column of yes and no.
@@ -119,7 +119,7 @@ type Flag struct {
 	No     []string `yaml:"no"`
 }
 
-// Site is the facts of a site.
+// Site holds the facts about a site.
 type Site struct {
 	Site                   string             `yaml:"site"`
 	Name                   string             `yaml:"name"`
@@ -132,7 +132,7 @@ type Site struct {
 	Zone                   string             `yaml:"zone"`
 }
 
-// A column's name alone may stand where its options could.
+// A column's name alone may be given in place of its options.
 
 type (
 	plainText   Text
@@ -150,28 +150,28 @@ func columnOr(n ast.Node, column *string, options any) error {
 	return yaml.NodeToValue(n, column)
 }
 
-// UnmarshalYAML takes a column's name or options.
+// UnmarshalYAML accepts a column's name or options.
 func (t *Text) UnmarshalYAML(n ast.Node) error { return columnOr(n, &t.Column, (*plainText)(t)) }
 
-// UnmarshalYAML takes a column's name or options.
+// UnmarshalYAML accepts a column's name or options.
 func (t *EAN) UnmarshalYAML(n ast.Node) error { return columnOr(n, &t.Column, (*plainEAN)(t)) }
 
-// UnmarshalYAML takes a column's name or options.
+// UnmarshalYAML accepts a column's name or options.
 func (t *PZN) UnmarshalYAML(n ast.Node) error { return columnOr(n, &t.Column, (*plainPZN)(t)) }
 
-// UnmarshalYAML takes a column's name or options.
+// UnmarshalYAML accepts a column's name or options.
 func (t *Time) UnmarshalYAML(n ast.Node) error { return columnOr(n, &t.Column, (*plainTime)(t)) }
 
-// UnmarshalYAML takes a column's name or options.
+// UnmarshalYAML accepts a column's name or options.
 func (t *Amount) UnmarshalYAML(n ast.Node) error { return columnOr(n, &t.Column, (*plainAmount)(t)) }
 
-// UnmarshalYAML takes a column's name or options.
+// UnmarshalYAML accepts a column's name or options.
 func (t *Flag) UnmarshalYAML(n ast.Node) error { return columnOr(n, &t.Column, (*plainFlag)(t)) }
 
 //go:embed observations.yaml marketplace-offers.yaml example.yaml
 var files embed.FS
 
-// BuiltinFile gives the text of a mapping file of this package by its name
+// BuiltinFile returns the text of a mapping file of this package by its name
 // without extension: observations, marketplace-offers, example.
 func BuiltinFile(name string) ([]byte, error) {
 	b, err := files.ReadFile(name + ".yaml")
@@ -181,7 +181,7 @@ func BuiltinFile(name string) ([]byte, error) {
 	return b, nil
 }
 
-// Builtin gives a mapping of this package by its name.
+// Builtin returns a mapping of this package by its name.
 func Builtin(name string) (*Mapping, error) {
 	b, err := BuiltinFile(name)
 	if err != nil {
@@ -190,10 +190,10 @@ func Builtin(name string) (*Mapping, error) {
 	return ParseMapping(b)
 }
 
-// ParseMapping reads a mapping file. An unknown key is refused with its line;
-// the other faults are named all at once. Errors are Invalid.
+// ParseMapping parses a mapping file. An unknown key is refused with its line;
+// all other faults are reported together. Errors are Invalid.
 func ParseMapping(b []byte) (m *Mapping, err error) {
-	// The YAML library has been known to panic on broken input; a mapping is
+	// The YAML library is known to panic on broken input, and mappings are
 	// typed by hand.
 	defer func() {
 		if r := recover(); r != nil {

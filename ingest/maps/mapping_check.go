@@ -94,7 +94,7 @@ func (m *Mapping) checkSites(f *contracts.Faults) {
 	}
 }
 
-// site gives the record of the site that a row calls value.
+// site returns the record of the site that rows call value.
 func (m *Mapping) site(value string) (contracts.Site, error) {
 	s, ok := m.Sites[value]
 	if !ok && m.DefaultSite == nil {
@@ -103,7 +103,7 @@ func (m *Mapping) site(value string) (contracts.Site, error) {
 	return m.facts(value, s)
 }
 
-// facts completes the facts of a site from the default ones.
+// facts completes the facts of a site with the default ones.
 func (m *Mapping) facts(value string, s Site) (contracts.Site, error) {
 	d := Site{}
 	if m.DefaultSite != nil {
@@ -122,8 +122,8 @@ func (m *Mapping) facts(value string, s Site) (contracts.Site, error) {
 	return out, out.Validate()
 }
 
-// siteKey is what a row calls its site, as a key: in lower case, and a domain with
-// letters beyond ASCII as the DNS has it (müller.de is xn--mller-kva.de).
+// siteKey returns a row's site as a key: in lower case, and a domain with
+// letters beyond ASCII in its DNS form (müller.de is xn--mller-kva.de).
 func siteKey(value string) string {
 	key := strings.ToLower(value)
 	if !contracts.SiteKey(key).Valid() && strings.Contains(key, ".") {
@@ -193,7 +193,7 @@ func (m *Mapping) texts() []namedText {
 	}
 }
 
-// fields gives, in a fixed order, each mapped field and its columns.
+// fields returns, in a fixed order, each mapped field and its columns.
 func (m *Mapping) fields() []mappedField {
 	var all []mappedField
 	for _, t := range m.texts() {

@@ -1,15 +1,17 @@
-// Package maps turns anybody's CSV of observed prices into events. A mapping
-// file (YAML) names the columns; Import reads the file twice: once to learn
-// sites, items and faults, once to publish observations.
+// Package maps turns any CSV of observed prices into events. A mapping file
+// (YAML) names the columns; Import reads the file twice: once to learn sites,
+// items and faults, once to publish observations.
 //
-// Its caller is `preismon import`, which gives the function that publishes.
+// Its caller is `preismon import`, which passes the function that publishes.
 // Every row of the file becomes an offer of an observation, or is rejected by
-// line with a reason; Import counts both and refuses to end well when they do
-// not add up. The same file with the same mapping gives the same event ids,
+// line with a reason; Import counts both and returns an error if they do not
+// add up. The same file with the same mapping results in the same event ids,
 // whenever it is read; what earlier imports published is not published again.
-// Memory grows with sites and products, not with rows (see rowsInMemory), and by
-// 8 bytes for each observation that was published since the first capture of the
-// file, and 16 for each of its rows. Package maps knows no server, and judges form and identity only: whether a price is plausible is not its question.
+// Memory grows with sites and products, not with rows (see rowsInMemory), and
+// by 8 bytes for each observation that was published since the first capture of
+// the file, and 16 for each of its rows. Package maps knows no server, and
+// checks only form and identity: whether a price is plausible is outside its
+// scope.
 package maps
 
 import (
@@ -29,41 +31,41 @@ import (
 	"preismon/contracts/fault"
 )
 
-// Request says what to import for whom.
+// Request describes what to import, and for which mandate.
 type Request struct {
-	File    string   // a .csv, as it is or by gzip or zstd
+	File    string   // a .csv, plain or compressed by gzip or zstd
 	Mapping *Mapping // from ParseMapping or Builtin
 
-	// Label tells the orders of one file from those of another of the same
-	// mandate and mapping. Empty: the file's name without its extensions.
+	// Label distinguishes the orders of one file from those of another with the
+	// same mandate and mapping. Empty: the file's name without its extensions.
 	Label        string
-	Mandate      string // the mandate's name; its id derives from it
+	Mandate      string // the mandate's name; its id is derived from it
 	Login        string // the account's login identifier
 	PasswordHash string // of a new account: argon2id in PHC form
-	// Known is the account of the login, if there is one: it stays as it is.
+	// Known is the account of the login, if there is one: it stays unchanged.
 	Known *contracts.Account
 
-	// Ordered are the orders of the mandate as they stand: what an earlier import of
-	// the same file ordered stays ordered, and so in view, where the file does not
-	// list it any more.
+	// Ordered holds the current orders of the mandate: what an earlier import
+	// of the same file ordered stays ordered, and therefore visible, even if
+	// the file does not list it any more.
 	Ordered map[contracts.OrderID]*contracts.Order
 
-	// Named tells whether an item has a name that other mandates see: it keeps it. nil:
-	// none has.
+	// Named reports whether an item has a name that other mandates see: it then
+	// keeps its name. nil: none has.
 	Named func(contracts.ItemID) (bool, error)
 
-	// Published gives what earlier imports published; nil: nothing.
+	// Published returns what earlier imports published; nil: nothing.
 	Published Published
 	// Memory keeps that from one import of a run to the next; may be nil.
 	Memory *Memory
-	// AddConflicts publishes also what contradicts an earlier import; else such
-	// rows are rejected.
+	// AddConflicts also publishes what contradicts an earlier import; otherwise
+	// such rows are rejected.
 	AddConflicts bool
-	// Changes asks for the prices that change by what is published.
+	// Changes requests the prices that change through what is published.
 	Changes bool
 
-	Rejects  io.Writer        // takes one JSON object a rejected row; nil: counted only
-	Progress func(Progress)   // called now and then, and at the end of each pass; may be nil
+	Rejects  io.Writer        // receives one JSON object per rejected row; nil: counted only
+	Progress func(Progress)   // called from time to time, and at the end of each pass; may be nil
 	Now      func() time.Time // nil: time.Now
 }
 
@@ -71,16 +73,16 @@ type Request struct {
 type Progress struct {
 	Pass       int // 1: reading, 2: publishing
 	Bytes      int64
-	TotalBytes int64 // of the file as it lies on disk, times the rounds of the pass
+	TotalBytes int64 // of the file as stored on disk, times the rounds of the pass
 	Rows       int   // read in this pass
 }
 
-// Publish takes one event. The event is not touched afterwards, so that it
+// Publish publishes one event. The event is not modified afterwards, so that it
 // may be sent in the background. Events come in this order: sites, mandate,
 // account, items, orders, observations.
 type Publish func(ctx context.Context, e *event.Event) error
 
-// Validate names every fault of the request.
+// Validate returns every fault of the request.
 func (r *Request) Validate() error {
 	var f contracts.Faults
 	f.Check(r.File != "", "file: missing")
@@ -94,8 +96,8 @@ func (r *Request) Validate() error {
 	return nil
 }
 
-// Check reads the whole file as Import does and publishes nothing. The
-// request needs no mandate, login and password hash.
+// Check reads the whole file as Import does and publishes nothing. The request
+// needs no mandate, login or password hash.
 func Check(ctx context.Context, r Request) (*Summary, error) {
 	if r.File == "" || r.Mapping == nil {
 		return nil, fault.New(fault.Invalid, "", "file, mapping: missing")
@@ -103,10 +105,11 @@ func Check(ctx context.Context, r Request) (*Summary, error) {
 	return run(ctx, r, nil, rowsInMemory)
 }
 
-// Import reads the file and publishes what it says. The summary is given with
-// an error too, as far as it came, unless the file could not be opened. A
-// file that cannot be read is Invalid; rejected rows are no error. After an error
-// r.Memory holds nothing any more: what was published until then is to be read again.
+// Import reads the file and publishes its content. The summary is returned with
+// an error too, as far as the import got, unless the file could not be opened.
+// A file that cannot be read is Invalid; rejected rows are not an error. After
+// an error r.Memory is empty: what had been published by then must be read
+// again.
 func Import(ctx context.Context, r Request, publish Publish) (*Summary, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
@@ -178,7 +181,7 @@ func run(ctx context.Context, r Request, publish Publish, limit int) (*Summary, 
 	im.sum.PublishTime = r.Now().Sub(start)
 	for key, k := range im.known {
 		k.settle()
-		if s := im.book.byKey[key]; s != nil { // else it is a site of an earlier file of the run
+		if s := im.book.byKey[key]; s != nil { // otherwise it is a site of an earlier file of the run
 			im.sum.Changes = append(im.sum.Changes, s.named(k.newest.arrive(k.arrived, key))...)
 			clear(k.arrived)
 		}
@@ -202,7 +205,7 @@ func run(ctx context.Context, r Request, publish Publish, limit int) (*Summary, 
 var errChanged = fault.New(fault.Conflict, "", "the file changed while it was read; import it again when it is complete")
 
 // read is the first pass: it learns sites, items and pairs, and rejects what
-// can be rejected by looking at one row.
+// can be rejected from a single row.
 func (im *importer) read(ctx context.Context) error {
 	in, err := im.open(ctx, 1, 0, 1)
 	if err != nil {
@@ -237,8 +240,8 @@ func (im *importer) read(ctx context.Context) error {
 	}
 }
 
-// Series is the file's label without the day, week or month in it: what files of
-// one kind have in common.
+// Series returns the file's label without the day, week or month in it: what
+// files of one kind have in common.
 func Series(file string) string {
 	label := Label(file)
 	for _, day := range []*regexp.Regexp{yearFirst, yearLast, yearWeek, yearMonth, monthYear} {
@@ -250,7 +253,7 @@ func Series(file string) string {
 	return cmp.Or(strings.Trim(label, " -_.()"), Label(file))
 }
 
-// Label is the file's name without its folder and extensions.
+// Label returns the file's name without its folder and extensions.
 func Label(file string) string {
 	name := filepath.Base(file)
 	for _, ext := range []string{".gz", ".zst", ".csv", ".tsv", ".txt", ".xlsx", ".zip", ".parquet"} {

@@ -14,18 +14,19 @@ import (
 	"preismon/contracts/event"
 )
 
-// rowsInMemory bounds the rows that are held to be sorted: those of loose
-// pairs (see pair). When a file has more, it is read in several rounds, each
-// of which sorts a share of the pairs. A single pair is never divided.
+// rowsInMemory is how many rows are held at most to be sorted: those of loose
+// pairs (see pair). If a file has more, it is read in several rounds, each of
+// which sorts a share of the pairs. A single pair is never divided.
 const rowsInMemory = 400_000
 
-// observationsOpen bounds the observations that wait for their batch to fill.
+// observationsOpen is how many observations at most wait for their batch to
+// fill.
 const observationsOpen = 50_000
 
 // batchBytes is the room for observations in an event.
 const batchBytes = event.MaxBytes - 4096
 
-// Producer is the name under which imports publish.
+// Producer is the producer's name in the events of imports.
 const Producer = "preismon import"
 
 // sender groups rows into observations and observations into batches.
@@ -40,7 +41,7 @@ type sender struct {
 	scratch []byte
 }
 
-// batch is the observations of one site that wait to be published.
+// batch holds the observations of one site that wait to be published.
 type batch struct {
 	site  *site
 	obs   []contracts.Observation
@@ -59,7 +60,7 @@ func (im *importer) publishObservations(ctx context.Context) error {
 	}
 	im.sum.SortedRows = loose
 	rounds := max(1, (loose+im.limit-1)/im.limit)
-	im.book.tally = nil // its doubts are counted
+	im.book.tally = nil // its doubts have been counted
 	out := &sender{importer: im, ctx: ctx, sum: im.sum, batches: make([]*batch, len(im.book.ordered))}
 	for i, s := range im.book.ordered {
 		out.batches[i] = &batch{site: s}
@@ -77,8 +78,8 @@ func (im *importer) publishObservations(ctx context.Context) error {
 	return nil
 }
 
-// round reads the file once: the first round sends what is grouped already,
-// and every round sorts and sends its share of the loose pairs.
+// round reads the file once: the first round sends what is already grouped, and
+// every round sorts and sends its share of the loose pairs.
 func (s *sender) round(round, rounds int) error {
 	in, err := s.importer.open(s.ctx, 2, round, rounds)
 	if err != nil {
@@ -132,7 +133,7 @@ func (s *sender) round(round, rounds int) error {
 	return s.close()
 }
 
-// add takes one row; rows of one capture come one after another.
+// add adds one row; rows of one capture come one after another.
 func (s *sender) add(r *row) error {
 	if g := (group{r.product.pair, r.ms}); g != s.current || len(s.rows) == 0 {
 		if err := s.close(); err != nil {
@@ -154,7 +155,7 @@ func (s *sender) add(r *row) error {
 	return nil
 }
 
-// refuse rejects a row for what other rows of its capture say.
+// refuse rejects a row because of other rows of its capture.
 func (s *sender) refuse(r *row, why cause, format string, args ...any) {
 	bad := reject(r.line, why, format, args...)
 	price := "no price"
@@ -165,14 +166,14 @@ func (s *sender) refuse(r *row, why cause, format string, args ...any) {
 	s.tally.reject(*bad)
 }
 
-// close makes the observation of the rows at hand.
+// close builds the observation from the rows collected.
 func (s *sender) close() error {
 	if len(s.rows) == 0 {
 		return nil
 	}
 	defer func() { s.rows = s.rows[:0] }()
 
-	// One observation has one outcome: the best that its rows say.
+	// One observation has one outcome: the best one among its rows.
 	outcome := s.rows[0].state
 	for i := range s.rows {
 		outcome = min(outcome, s.rows[i].state)
@@ -254,8 +255,8 @@ func (s *sender) close() error {
 	return nil
 }
 
-// unknown leaves of an observation what earlier imports did not publish, and refuses
-// what they contradict; false: nothing is left.
+// unknown keeps in an observation only what earlier imports did not publish,
+// and rejects what contradicts them; false: nothing is left.
 func (s *sender) unknown(earlier *known, obs *contracts.Observation, of []*row) bool {
 	offers := obs.Offers[:0:0]
 	left := false
@@ -277,14 +278,14 @@ func (s *sender) unknown(earlier *known, obs *contracts.Observation, of []*row) 
 	return left
 }
 
-// offer is the row as an offer.
+// offer returns the row as an offer.
 func (r *row) offer() contracts.Offer {
 	o := contracts.Offer{
 		Merchant: r.merchant, IsPrime: r.prime, IsBuyBox: r.buyBox, Rating: contracts.Rating(r.rating),
 		Manufacturer: r.maker, Title: r.title, URL: r.url, DeliveryText: r.delivery,
 	}
 	if r.price >= 0 || r.shipping >= 0 {
-		amounts := [2]int64{r.price, r.shipping} // a copy, not to keep the row
+		amounts := [2]int64{r.price, r.shipping} // a copy, so as not to keep the row
 		if r.price >= 0 {
 			o.Price = &amounts[0]
 		}
@@ -296,18 +297,18 @@ func (r *row) offer() contracts.Offer {
 	return o
 }
 
-// Bounds of the JSON form of an observation and of an offer, without texts.
+// Upper bounds for the JSON of an observation and of an offer, without texts.
 const (
 	observationBytes = 160
 	offerBytes       = 320
 )
 
-// bytes bounds the JSON form of the row's offer.
+// bytes returns an upper bound for the JSON of the row's offer.
 func (r *row) bytes() int {
 	return offerBytes + escaped(r.merchant) + escaped(r.rating) + escaped(r.maker) + escaped(r.title) + escaped(r.url) + escaped(r.delivery)
 }
 
-// escaped bounds the bytes of a text in JSON.
+// escaped returns an upper bound for the bytes of a text in JSON.
 func escaped(s string) int {
 	n := len(s)
 	for i := range len(s) {
@@ -323,8 +324,8 @@ func escaped(s string) int {
 	return n
 }
 
-// flush publishes a batch. Its id derives from what it says, so that another
-// run, hours or years later, gives the same.
+// flush publishes a batch. Its id is derived from its content, so that another
+// run, hours or years later, results in the same id.
 func (s *sender) flush(b *batch) error {
 	if len(b.obs) == 0 {
 		return nil

@@ -12,16 +12,17 @@ import (
 	"preismon/contracts/fault"
 )
 
-// What tells the capture time of all rows of a file (columns.capturedAt.from).
+// Where the capture time of all rows of a file comes from
+// (columns.capturedAt.from).
 const (
 	fromFileName = "fileName" // the day in its name
-	fromFileTime = "fileTime" // when it was changed last
+	fromFileTime = "fileTime" // when it was last changed
 )
 
-// originLayouts are the forms of what a file tells, with and without a clock.
+// originLayouts are the forms of these times, with and without a time of day.
 var originLayouts = []string{"rfc3339", "datetime", "2006-01-02 15:04", "day"}
 
-// checkOrigin checks that a capture time is from one place.
+// checkOrigin checks that a capture time comes from exactly one place.
 func (t *Time) checkOrigin(f *contracts.Faults) {
 	n := 0
 	for _, said := range []string{t.Column, t.Value, t.From} {
@@ -42,7 +43,8 @@ func (t *Time) checkOrigin(f *contracts.Faults) {
 	f.Check(t.From != fromFileName || t.Zone != "", "columns.capturedAt.zone: missing; the day in a file's name has no zone, so say which one to assume")
 }
 
-// origin says for people what tells the time of all rows; empty: a column does.
+// origin describes for people where the time of all rows comes from; empty:
+// from a column.
 func (t *Time) origin() string {
 	switch t.From {
 	case fromFileName:
@@ -53,8 +55,8 @@ func (t *Time) origin() string {
 	return t.Value
 }
 
-// ofFile gives the capture time that all rows of a file have, as a text of the
-// layouts; empty: a column has it. Errors are Invalid.
+// ofFile returns the capture time of all rows of a file, as a text in one of
+// the layouts; empty: a column has it. Errors are Invalid.
 func (t *Time) ofFile(file string) (string, error) {
 	switch t.From {
 	case fromFileName:
@@ -76,8 +78,8 @@ func (t *Time) ofFile(file string) (string, error) {
 	return t.Value, nil
 }
 
-// originOf guesses what tells the capture time of a file without a column for
-// it; empty: nothing does.
+// originOf guesses where the capture time of a file without a column for it
+// comes from; empty: unknown.
 func originOf(file string) string {
 	if _, ok := dayIn(filepath.Base(file)); ok {
 		return fromFileName
@@ -88,8 +90,8 @@ func originOf(file string) string {
 	return ""
 }
 
-// timed tells whether a file has a time: what came through a pipe has none, and
-// ZIPs need not keep one.
+// timed reports whether a file has a time: one that came through a pipe has
+// none, and a ZIP need not keep one.
 func timed(info os.FileInfo) bool { return info.ModTime().Year() >= 2000 }
 
 var (
@@ -112,7 +114,8 @@ func dayIn(name string) (time.Time, bool) {
 	return day, err == nil
 }
 
-// writeOrigin writes what tells the capture time, which is always a doubt.
+// writeOrigin writes where the capture time comes from, which is always a
+// doubt.
 func (g *guesser) writeOrigin(b *bytes.Buffer, where place) {
 	clock, clocked := g.columns["clock"]
 	fmt.Fprintf(b, "  capturedAt:\n    from: %s\n", g.origin)

@@ -11,8 +11,9 @@ import (
 	"preismon/contracts/fault"
 )
 
-// unpacked gives what a file holds: as it is, or packed by gzip or zstd, which
-// its first bytes tell. The caller calls finish when it has read enough.
+// unpacked returns the content of a file, which may be plain or compressed by
+// gzip or zstd, as its first bytes show. The caller must call finish when it
+// has read enough.
 func unpacked(file io.Reader) (plain io.Reader, finish func(), err error) {
 	br := bufio.NewReaderSize(file, 64<<10)
 	magic, _ := br.Peek(4)

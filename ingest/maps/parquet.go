@@ -17,8 +17,8 @@ import (
 	"preismon/contracts/fault"
 )
 
-// parquet gives the rows of a Parquet file. A column in a group is called
-// group.column; one that repeats is refused.
+// parquet returns the rows of a Parquet file as a source. A column in a group
+// is called group.column; a repeated one is refused.
 func (u *unpacking) parquet(f *os.File, size int64) ([]Source, error) {
 	file, err := parquet.OpenFile(f, size)
 	if err != nil {
@@ -53,7 +53,7 @@ func (u *unpacking) parquet(f *os.File, size int64) ([]Source, error) {
 	return []Source{s}, err
 }
 
-// groupRows writes the rows of a group.
+// groupRows writes the rows of a row group.
 func groupRows(group parquet.RowGroup, columns []func(parquet.Value) string, cells []string, out *csv.Writer) (err error) {
 	rows := group.Rows()
 	defer func() { err = errors.Join(err, rows.Close()) }()
@@ -80,8 +80,9 @@ func groupRows(group parquet.RowGroup, columns []func(parquet.Value) string, cel
 	}
 }
 
-// cellOf writes values of a type as a CSV has them: times in RFC 3339, without
-// a zone where the type has none, decimals with their point.
+// cellOf returns a function that writes values of a type as text for a CSV:
+// times in RFC 3339, without a zone if the type has none, and decimals with
+// their point.
 func cellOf(t parquet.Type) func(parquet.Value) string {
 	if l := t.LogicalType(); l != nil {
 		switch l := l.Value.(type) {
@@ -108,7 +109,7 @@ func cellOf(t parquet.Type) func(parquet.Value) string {
 	return parquet.Value.String
 }
 
-// timestampOf writes times.
+// timestampOf returns a function that writes timestamps.
 func timestampOf(l *format.TimestampType) func(parquet.Value) string {
 	perSecond := int64(time.Second)
 	switch l.Unit.Value.(type) {
@@ -127,7 +128,8 @@ func timestampOf(l *format.TimestampType) func(parquet.Value) string {
 	}
 }
 
-// decimalOf writes an unscaled number, of whatever kind, with its point.
+// decimalOf returns a function that writes an unscaled number, of whatever
+// kind, with its point.
 func decimalOf(kind parquet.Kind, scale int) func(parquet.Value) string {
 	return func(v parquet.Value) string {
 		n := new(big.Int)
@@ -150,8 +152,8 @@ func decimalOf(kind parquet.Kind, scale int) func(parquet.Value) string {
 	}
 }
 
-// int96Time is a time as old writers store it: nanoseconds of the day, and a
-// Julian day.
+// int96Time converts a time as old writers store it: nanoseconds of the day,
+// and a Julian day.
 func int96Time(v deprecated.Int96) time.Time {
 	const unixEpoch = 2440588
 	return time.Unix((int64(v[2])-unixEpoch)*86400, int64(uint64(v[1])<<32|uint64(v[0]))).UTC()

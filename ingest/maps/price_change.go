@@ -11,19 +11,19 @@ import (
 	"preismon/contracts"
 )
 
-// PriceChange is what the newest capture of a product at a site says, in place
-// of what the newest one published before said.
+// PriceChange is how the price in the newest capture of a product at a site
+// differs from the newest one published before.
 type PriceChange struct {
 	Site    contracts.SiteKey
-	Product string           // its name, or what else it is known by
+	Product string           // its name, or another identifier
 	Was, Is *contracts.Money // the lowest price, without shipping; nil: unavailable
 	At      time.Time        // when it was captured
 
 	item contracts.ItemID
 }
 
-// String is the change as people read it: "Kettle at alpha.example: 19.99 EUR ->
-// 17.49 EUR (-12.5 %)".
+// String returns the change in a form for people: "Kettle at alpha.example:
+// 19.99 EUR -> 17.49 EUR (-12.5 %)".
 func (c PriceChange) String() string {
 	text := func(m *contracts.Money) string {
 		if m == nil {
@@ -38,8 +38,8 @@ func (c PriceChange) String() string {
 	return s
 }
 
-// share is by how much of the price it moved; false where one is missing or
-// they are of two currencies.
+// share returns the change as a fraction of the old price; false if a price is
+// missing or the two have different currencies.
 func (c PriceChange) share() (float64, bool) {
 	if c.Was == nil || c.Is == nil || c.Was.CurrencyCode != c.Is.CurrencyCode || c.Was.AmountMinor == 0 {
 		return 0, false
@@ -47,7 +47,7 @@ func (c PriceChange) share() (float64, bool) {
 	return float64(c.Is.AmountMinor-c.Was.AmountMinor) / float64(c.Was.AmountMinor), true
 }
 
-// capturedPrice is what a capture says of a product's price.
+// capturedPrice is a product's price in a capture.
 type capturedPrice struct {
 	ms    int64
 	price contracts.Money // without a currency: unavailable
@@ -63,8 +63,9 @@ func (p capturedPrice) money() *contracts.Money {
 // prices holds the newest captures of a site's products.
 type prices map[contracts.ItemID]capturedPrice
 
-// take keeps what an observation says, if it is the newest of its item. What
-// says nothing about the price, or has prices of several currencies, is left out.
+// take records an observation's price, if it is the newest of its item.
+// Observations without information about the price, or with prices in several
+// currencies, are ignored.
 func (p prices) take(o *contracts.Observation) {
 	at := capturedPrice{ms: o.CapturedAt.UnixMilli()}
 	switch o.Outcome {
@@ -92,8 +93,8 @@ func (p prices) take(o *contracts.Observation) {
 	}
 }
 
-// arrive takes what arrived, and gives what changed by it. What is older than
-// what is known changes nothing, and neither does a product that is new.
+// arrive adds what arrived, and returns what changed. Anything older than what
+// is known changes nothing, and neither does a new product.
 func (p prices) arrive(arrived prices, site contracts.SiteKey) (changes []PriceChange) {
 	for id, is := range arrived {
 		was, known := p[id]
@@ -108,8 +109,8 @@ func (p prices) arrive(arrived prices, site contracts.SiteKey) (changes []PriceC
 	return changes
 }
 
-// sortChanges puts what became available or unavailable first, then the
-// greatest moves.
+// sortChanges puts products that became available or unavailable first, then
+// the greatest changes.
 func sortChanges(changes []PriceChange) {
 	weight := func(c PriceChange) float64 {
 		if share, ok := c.share(); ok {
@@ -122,7 +123,7 @@ func sortChanges(changes []PriceChange) {
 	})
 }
 
-// named puts the names that a site has for its products into changes.
+// named adds a site's names for its products to changes.
 func (s *site) named(changes []PriceChange) []PriceChange {
 	if len(changes) == 0 {
 		return nil

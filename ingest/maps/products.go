@@ -8,7 +8,8 @@ import (
 	"preismon/contracts"
 )
 
-// site finds or makes the site that the column calls value.
+// site returns the site that the column calls value, and creates it if
+// necessary.
 func (b *book) site(value string, line int) (*site, *rejection) {
 	if value == "" {
 		return nil, reject(line, siteNone, "no site")
@@ -39,7 +40,7 @@ func (b *book) site(value string, line int) (*site, *rejection) {
 	return s, nil
 }
 
-// zone is the zone to assume for times of the site.
+// zone returns the zone to assume for times of the site.
 func (m *Mapping) zone(value string) *time.Location {
 	name := m.Sites[value].Zone
 	if name == "" && m.DefaultSite != nil {
@@ -55,7 +56,7 @@ func (m *Mapping) zone(value string) *time.Location {
 	return loc
 }
 
-// product finds or makes the product of a row.
+// product returns the product of a row, and creates it if necessary.
 func (b *book) product(x *columnIndex, rec []string, s *site, line int) (*product, *rejection) {
 	c := &b.m.Columns
 	keys := [5]string{text(&c.ProductKey, x.key, rec)}
@@ -92,8 +93,8 @@ func (b *book) product(x *columnIndex, rec []string, s *site, line int) (*produc
 	return p, nil
 }
 
-// item finds or makes the item behind the keys of a product: by its EAN, else
-// PZN, else ASIN, else by what the site itself calls it.
+// item returns the item for the keys of a product, and creates it if necessary:
+// by its EAN, otherwise PZN, otherwise ASIN, otherwise by the site's own key.
 func (b *book) item(s *site, key string, keys [5]string, line int) *item {
 	c := &b.m.Columns
 	d := doubts{t: b.tally, line: line}

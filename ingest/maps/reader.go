@@ -16,31 +16,31 @@ import (
 	"preismon/contracts/fault"
 )
 
-// maxRowBytes bounds one row. A quote that never ends would otherwise hold
-// the rest of the file in memory.
+// maxRowBytes is the maximum size of one row. An unclosed quote would otherwise
+// hold the rest of the file in memory.
 const maxRowBytes = 16 << 20
 
 var errLongRow = errors.New("row too long")
 
-// columnIndex is where the mapping's columns stand in this file; -1: not
-// mapped.
+// columnIndex holds the positions of the mapping's columns in this file; -1:
+// not mapped.
 type columnIndex struct {
 	site, key, asin, locale, name, brand, maker, currency, merchant, rating, title, url, delivery texts
 	ean, pzn, at, clock, price, shipping, available, buyBox, prime                                int
 	distinguish                                                                                   []int
 }
 
-// texts is where the columns of one text field stand.
+// texts holds the positions of the columns of one text field.
 type texts []int
 
-// input is an open file, behind its header.
+// input is an open file, positioned after its header.
 type input struct {
 	ctx      context.Context
 	csv      *csv.Reader
 	guard    *guard
 	closers  []func()
 	header   []string
-	fields   int // of a row, as the file has it
+	fields   int // of a row in the file
 	cols     *columnIndex
 	wide     wide
 	comma    string
@@ -51,7 +51,7 @@ type input struct {
 	raw      *counter
 }
 
-// counter counts the bytes of the file as it lies on disk.
+// counter counts the bytes of the file as stored on disk.
 type counter struct {
 	r io.Reader
 	n int64
@@ -82,7 +82,8 @@ func unreadable(err error) error {
 	return fault.Wrap(err, fault.Invalid, "the file cannot be read")
 }
 
-// open starts round number round, from 0, of a pass with that many rounds.
+// open starts round number round, counted from 0, of a pass with that many
+// rounds.
 func (im *importer) open(ctx context.Context, pass, round, rounds int) (_ *input, err error) {
 	f, err := os.Open(im.File)
 	if err != nil {
@@ -153,9 +154,9 @@ func (in *input) close() {
 	}
 }
 
-// next gives the next row and the physical line on which it begins. The row
-// is overwritten by the next call. A row that is no CSV is a *rejection; any
-// other error ends the file.
+// next returns the next row and the physical line on which it begins. The next
+// call overwrites the row. A row that is not valid CSV is returned as a
+// *rejection; any other error ends the file.
 func (in *input) next() (rec []string, line int, err error) {
 	if in.rows%2048 == 0 {
 		if err := in.ctx.Err(); err != nil {
@@ -174,7 +175,7 @@ func (in *input) next() (rec []string, line int, err error) {
 	return rec, line, err
 }
 
-// unpivoted reads a row that is made of those of the file.
+// unpivoted reads a row that is built from those of the file.
 func (in *input) unpivoted() ([]string, int, error) {
 	for {
 		if rec := in.wide.next(in.header); rec != nil {
@@ -188,7 +189,7 @@ func (in *input) unpivoted() ([]string, int, error) {
 	}
 }
 
-// read reads a row as the file has it.
+// read reads a row of the file.
 func (in *input) read() ([]string, int, error) {
 	in.guard.n = 0
 	rec, err := in.csv.Read()
@@ -233,7 +234,7 @@ func (in *input) report() {
 	}
 }
 
-// multiLine tells whether the row just read spans several lines.
+// multiLine reports whether the row just read spans several lines.
 func (in *input) multiLine(rec []string) bool {
 	for _, s := range rec {
 		if strings.IndexByte(s, '\n') >= 0 {
@@ -297,7 +298,7 @@ func (m *Mapping) find(header []string) (*columnIndex, error) {
 	return x, nil
 }
 
-// excerpt is the row as text, cut where it grows long.
+// excerpt returns the row as text, shortened if it is long.
 func excerpt(rec []string, comma string) string {
 	const limit = 240
 	var b strings.Builder
@@ -313,7 +314,7 @@ func excerpt(rec []string, comma string) string {
 	return cut(strings.ToValidUTF8(b.String(), "?"), limit)
 }
 
-// cut shortens a text to a number of bytes without splitting a character.
+// cut shortens a text to at most limit bytes without splitting a character.
 func cut(s string, limit int) string {
 	if len(s) <= limit {
 		return s

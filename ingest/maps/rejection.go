@@ -2,11 +2,11 @@ package maps
 
 import "fmt"
 
-// rejection is a row that became no offer, and why. It is an error so that
-// the reader can give it in place of a row.
+// rejection is a row that did not become an offer, and why. It is an error so
+// that the reader can return it in place of a row.
 type rejection struct {
 	Line   int    `json:"line"`   // physical line on which the row begins, from 1
-	Code   string `json:"code"`   // a few words, the same for all of the kind
+	Code   string `json:"code"`   // a few words, the same for all rejections of this kind
 	Reason string `json:"reason"` // a sentence about this row, and the setting that would help
 	Text   string `json:"text"`   // the row, or its beginning
 }
@@ -81,7 +81,8 @@ var causeTexts = [causeCount]struct{ code, help string }{
 	otherwiseKnown:     {"imported otherwise", "--conflicts add keeps both"},
 }
 
-// reject is the rejection of a row: what is wrong with it, and what would help.
+// reject returns the rejection of a row: what is wrong with it, and what would
+// help.
 func reject(line int, why cause, format string, args ...any) *rejection {
 	t := causeTexts[why]
 	return &rejection{Line: line, Code: t.code, Reason: fmt.Sprintf(format, args...) + "; " + t.help}

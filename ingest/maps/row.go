@@ -8,17 +8,17 @@ import (
 	"preismon/contracts"
 )
 
-// state is what a row says about its product.
+// state is whether a row offers its product.
 type state uint8
 
 const (
 	offered     state = iota // with a price
 	unavailable              // with or without a price
-	unknown                  // neither a price nor a word
+	unknown                  // neither a price nor an availability
 )
 
-// said is what a row says of its capture, in the mapped columns. Two rows of
-// one capture that say the same are exact duplicates.
+// said is the content of a row about its capture, in the mapped columns. Two
+// rows of one capture with the same content are exact duplicates.
 type said struct {
 	product                               *product
 	state                                 state
@@ -29,14 +29,14 @@ type said struct {
 	delivery, name, brand, maker, telling string
 }
 
-// row is one row, understood.
+// row is one parsed row.
 type row struct {
 	said
 	line int
 	ms   int64 // capture time, Unix milliseconds
 }
 
-// parse reads one row into r, or says why not.
+// parse parses one row into r, or returns why it cannot.
 func (b *book) parse(x *columnIndex, rec []string, line int, r *row) *rejection {
 	*r = row{line: line}
 	for _, s := range rec {
@@ -79,7 +79,7 @@ func (b *book) parse(x *columnIndex, rec []string, line int, r *row) *rejection 
 	return nil
 }
 
-// capturedAt reads the capture time, in zone where it names none.
+// capturedAt reads the capture time, in zone if it names none.
 func (b *book) capturedAt(x *columnIndex, rec []string, zone *time.Location, line int) (moment, *rejection) {
 	at := b.at
 	if x.at >= 0 {
@@ -153,7 +153,7 @@ func (b *book) stand(x *columnIndex, rec []string, r *row) *rejection {
 	return nil
 }
 
-// describe reads what is told of the offer and the product in words and flags.
+// describe reads the texts and flags that describe the offer and the product.
 func (b *book) describe(x *columnIndex, rec []string, r *row, d *doubts) *rejection {
 	c := &b.m.Columns
 	r.merchant = text(&c.Merchant, x.merchant, rec)

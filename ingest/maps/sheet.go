@@ -17,14 +17,14 @@ import (
 	"preismon/contracts/fault"
 )
 
-// Bounds of a workbook: what it may be unpacked, and which part of it may be
+// Limits of a workbook: its unpacked size, and the size of a part that may be
 // held in memory; larger parts go through files.
 const (
 	workbookBytes = 4 << 30
 	workbookPart  = 8 << 20
 )
 
-// workbook gives the first sheet with rows of an XLSX file.
+// workbook returns the first sheet with rows of an XLSX file.
 func (u *unpacking) workbook(file string, z *zip.Reader) ([]Source, error) {
 	var size uint64
 	for _, e := range z.File {
@@ -71,9 +71,8 @@ func (u *unpacking) workbook(file string, z *zip.Reader) ([]Source, error) {
 	return all, nil
 }
 
-// sheetRows writes the rows of a sheet that hold something: numbers as they are
-// stored and not as they are shown, which rounds them, but days and times as
-// text.
+// sheetRows writes the rows of a sheet that are not empty: numbers as stored
+// and not as shown, which would round them, but days and times as text.
 func sheetRows(book *excelize.File, sheet string, since1904 bool, w *csv.Writer) (n int, err error) {
 	stored, err := book.Rows(sheet)
 	if err != nil {
@@ -106,7 +105,7 @@ func sheetRows(book *excelize.File, sheet string, since1904 bool, w *csv.Writer)
 		if n == 0 {
 			width = len(cells)
 		}
-		for len(cells) < width { // a row ends where its last cell is
+		for len(cells) < width { // a row ends at its last cell
 			cells = append(cells, "")
 		}
 		for len(cells) > width && cells[len(cells)-1] == "" {
@@ -121,10 +120,11 @@ func sheetRows(book *excelize.File, sheet string, since1904 bool, w *csv.Writer)
 	return n, errors.Join(stored.Error(), shown.Error(), w.Error())
 }
 
-// dated is a number that is shown as a day or a time of day.
+// dated matches a number that is shown as a day or a time of day.
 var dated = regexp.MustCompile(`(?i)\d\s*[-/.]\s*\d+\s*[-/.]\s*\d|\d:\d\d|\d[-. ]+[a-zä]{3}`)
 
-// cellText gives what a cell says, by what is stored and what is shown.
+// cellText returns the content of a cell, from what is stored and what is
+// shown.
 func cellText(stored, shown string, since1904 bool) string {
 	serial, err := strconv.ParseFloat(stored, 64)
 	if err != nil || stored == shown || !dated.MatchString(shown) {

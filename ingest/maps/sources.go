@@ -17,30 +17,31 @@ import (
 	"preismon/contracts/fault"
 )
 
-// unpackedBytes bounds what one ZIP, workbook or Parquet file may become.
+// unpackedBytes is the maximum unpacked size of one ZIP, workbook or Parquet
+// file.
 const unpackedBytes = 64 << 30
 
-// packedRatio bounds how many times its size a ZIP may become, beyond
-// packedFree: a text of prices is packed to a tenth or so.
+// packedRatio is by how many times a ZIP may grow at most, beyond packedFree: a
+// text of prices compresses to about a tenth.
 const (
 	packedRatio = 200
 	packedFree  = 64 << 20
 )
 
-// zipEntries bounds how many files a ZIP may hold.
+// zipEntries is how many files a ZIP may hold at most.
 const zipEntries = 10_000
 
 // Source is a CSV file that an import can read.
 type Source struct {
-	Name string // as people know it: prices.zip/june.csv
-	Path string // where it lies
+	Name string // for people: prices.zip/june.csv
+	Path string // where it is
 	Note string // what was left out of it; empty: nothing
 
-	made bool // from rows of another form
+	made bool // from rows in another format
 }
 
-// Mapping is the mapping as it fits the source: what was no CSV has become one
-// in UTF-8 with commas.
+// Mapping returns the mapping adapted to the source: what was not a CSV has
+// been converted to one, in UTF-8 with commas.
 func (s Source) Mapping(m *Mapping) *Mapping {
 	if !s.made {
 		return m
@@ -50,15 +51,16 @@ func (s Source) Mapping(m *Mapping) *Mapping {
 	return &made
 }
 
-// Readable tells by a file's name whether it may hold prices.
+// Readable reports, from a file's name, whether it may hold prices.
 func Readable(name string) bool {
 	return isCSV(name) || slices.Contains([]string{".xlsx", ".zip", ".parquet"}, strings.ToLower(filepath.Ext(name)))
 }
 
-// Sources gives the CSV files that a file holds: itself; each of a ZIP; the
-// first sheet with rows of a workbook (XLSX); the rows of a Parquet file. What
-// is no CSV is written as one to a folder of its own under dir, with the time
-// of the file, and without holding it in memory. Errors are Invalid.
+// Sources returns the CSV files in a file: the file itself; each CSV in a ZIP;
+// the first sheet with rows of a workbook (XLSX); the rows of a Parquet file.
+// Unless the file itself is a CSV, they are written to folders of their own
+// under dir, with the time of the file, and without holding them in memory.
+// Errors are Invalid.
 func Sources(file, dir string) ([]Source, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -74,7 +76,7 @@ func Sources(file, dir string) ([]Source, error) {
 	}
 	magic := make([]byte, 4)
 	if n, err := io.ReadFull(f, magic); err != nil {
-		magic = magic[:n] // a file so short is no archive
+		magic = magic[:n] // such a short file is no archive
 	}
 	to := &unpacking{dir: dir, name: info.Name(), at: info.ModTime(), left: unpackedBytes}
 	switch {
@@ -94,7 +96,7 @@ func Sources(file, dir string) ([]Source, error) {
 	return []Source{{Name: file, Path: file}}, nil
 }
 
-// unpacking writes CSV files out of a file.
+// unpacking extracts the CSV files of a file.
 type unpacking struct {
 	dir, name string
 	at        time.Time
@@ -102,7 +104,7 @@ type unpacking struct {
 	files     int
 }
 
-// source makes the next CSV file, called base, by what write writes to it.
+// source creates the next CSV file, called base, with the output of write.
 func (u *unpacking) source(name, base string, at time.Time, write func(io.Writer) error) (Source, error) {
 	u.files++
 	folder, err := os.MkdirTemp(u.dir, strconv.Itoa(u.files)+"-")
@@ -120,7 +122,7 @@ func (u *unpacking) source(name, base string, at time.Time, write func(io.Writer
 	return s, os.Chtimes(s.Path, at, at)
 }
 
-// limited fails when more is written than may be.
+// limited fails when more is written than allowed.
 type limited struct {
 	w    io.Writer
 	left *int64
@@ -133,7 +135,8 @@ func (l *limited) Write(b []byte) (int, error) {
 	return l.w.Write(b)
 }
 
-// archive gives each CSV of a ZIP. Names of folders in it are names only.
+// archive returns each CSV in a ZIP. Names of folders in it are only used as
+// names.
 func (u *unpacking) archive(z *zip.Reader) ([]Source, error) {
 	if len(z.File) > zipEntries {
 		return nil, fault.New(fault.Invalid, "", "%s holds %d files, at most %d", u.name, len(z.File), zipEntries)
@@ -172,7 +175,7 @@ func (u *unpacking) archive(z *zip.Reader) ([]Source, error) {
 	return all, nil
 }
 
-// isCSV tells by its name whether a file may be a CSV.
+// isCSV reports, from its name, whether a file may be a CSV.
 func isCSV(name string) bool {
 	name = strings.ToLower(name)
 	for _, packed := range []string{".gz", ".zst"} {

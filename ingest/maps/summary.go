@@ -15,7 +15,7 @@ import (
 	"preismon/contracts"
 )
 
-// Summary says what an import understood, doubted and rejected.
+// Summary is what an import understood, doubted and rejected.
 type Summary struct {
 	File    string `json:"file"`
 	Source  string `json:"source"`
@@ -28,7 +28,7 @@ type Summary struct {
 
 	Rows          int `json:"rows"`          // without the header and blank lines
 	MultiLineRows int `json:"multiLineRows"` // with a line break in a field
-	Accepted      int `json:"accepted"`      // rows that the service will give
+	Accepted      int `json:"accepted"`      // rows that the service will return
 	Known         int `json:"known"`         // of those, published by an earlier import
 	Rejected      int `json:"rejected"`
 	SortedRows    int `json:"sortedRows"` // rows of pairs whose captures are out of order
@@ -39,24 +39,24 @@ type Summary struct {
 	Outcomes      map[string]int `json:"outcomes"` // observations by outcome
 	Batches       int            `json:"batches"`
 	Orders        int            `json:"orders"`
-	Named         int            `json:"named"`  // items that other mandates see, too, which keep their names
-	Gone          int            `json:"gone"`   // pairs of earlier imports that the file does not list any more; they stay in view
+	Named         int            `json:"named"`  // items that other mandates also see, which keep their names
+	Gone          int            `json:"gone"`   // pairs of earlier imports that the file does not list any more; they stay visible
 	Events        int            `json:"events"` // published, of all kinds
 
 	Sites       []SiteSummary              `json:"sites"`
-	Products    int                        `json:"products"` // as the sites call them
+	Products    int                        `json:"products"` // by the sites' keys
 	Pairs       int                        `json:"pairs"`
 	Items       int                        `json:"items"`
 	SharedItems int                        `json:"sharedItems"` // seen at two or more sites
-	EANs        int                        `json:"eans"`        // items known by one
+	EANs        int                        `json:"eans"`        // items identified by one
 	PZNs        int                        `json:"pzns"`
 	ASINs       int                        `json:"asins"`
-	OwnKeys     int                        `json:"ownKeys"` // items known by their site's key only
+	OwnKeys     int                        `json:"ownKeys"` // items known only by their site's key
 	Currencies  map[contracts.Currency]int `json:"currencies"`
 	First       time.Time                  `json:"first"` // capture; zero without rows
 	Last        time.Time                  `json:"last"`
 
-	Changes []PriceChange `json:"changes,omitempty"` // where the request asks for them, the greatest first
+	Changes []PriceChange `json:"changes,omitempty"` // if the request asks for them, the greatest first
 
 	Doubtful   []Count `json:"doubtful"`
 	RejectedBy []Count `json:"rejectedBy"`
@@ -69,7 +69,7 @@ type Summary struct {
 type Column struct {
 	Field   string   `json:"field"`
 	Columns []string `json:"columns,omitempty"`
-	Value   string   `json:"value,omitempty"` // fixed, or where the columns say nothing
+	Value   string   `json:"value,omitempty"` // fixed, or used if the columns are empty
 }
 
 // SiteSummary is what was found at one site.
@@ -96,7 +96,7 @@ func (s *Summary) columns(m *Mapping, header []string) {
 	}
 }
 
-// finish completes the summary with what the book and the tally hold.
+// finish completes the summary with the results in the book and the tally.
 func (im *importer) finish() *Summary {
 	s, b := im.sum, im.book
 	s.Rejected = im.tally.total
@@ -163,7 +163,7 @@ func (s *Summary) WriteTo(w io.Writer) (int64, error) {
 	for _, o := range s.Sites {
 		line("", "%-28s %14s %22s %13s", o.Site, plural(o.Rows, "row"), plural(o.Observations, "observation"), plural(o.Items, "item"))
 	}
-	if s.Events > 0 { // none when dry
+	if s.Events > 0 { // none in a dry run
 		line("events", "%s, with %s of observations and %s", digits(s.Events), plural(s.Batches, "batch"), plural(s.Orders, "order"))
 		line("orders", "labelled %q; a file with the same label (--label) adds to them", s.Label)
 		if s.Named > 0 {
@@ -239,8 +239,8 @@ func counted[K ~string](m map[K]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// plural writes a number of things: 1 row, 778,026 rows.
+// plural returns a number with its noun: 1 row, 778,026 rows.
 func plural(n int, thing string) string { return digits(n) + " " + english.PluralWord(n, thing, "") }
 
-// digits writes a count with commas: 778,026.
+// digits returns a count with commas: 778,026.
 func digits(n int) string { return humanize.Comma(int64(n)) }

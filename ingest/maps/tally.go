@@ -9,7 +9,7 @@ import (
 	"preismon/contracts"
 )
 
-// doubt is a kind of thing that was taken, but may be wrong.
+// doubt is a kind of value that was accepted, but may be wrong.
 type doubt uint8
 
 const (
@@ -39,7 +39,7 @@ const (
 	doubts_
 )
 
-// Each doubt: what it is counted in, and the sentence.
+// Each doubt: the unit in which it is counted, and the sentence.
 var doubtTexts = [doubts_][2]string{
 	zoneAssumed:       {"rows", "time without a zone: the mapping's zone assumed"},
 	dayAssumed:        {"rows", "day without a time: the mapping's time of day assumed"},
@@ -69,7 +69,7 @@ var doubtTexts = [doubts_][2]string{
 // firstLines is how many lines a count names.
 const firstLines = 5
 
-// Count is how often something was met, and on which lines first.
+// Count is how often something occurred, and the first lines on which it did.
 type Count struct {
 	What  string `json:"what"`
 	Unit  string `json:"unit"` // rows, products, items or sites
@@ -117,7 +117,7 @@ func (t *tally) reject(r rejection) {
 	}
 }
 
-// counts gives what was met: doubts in their order, reasons by their number.
+// counts returns what occurred: doubts in their order, reasons by frequency.
 func (t *tally) counts() (doubtful, rejected []Count) {
 	for d, c := range t.doubts {
 		if c.N > 0 {

@@ -14,8 +14,8 @@ import (
 // layout is one accepted form of a time.
 type layout struct {
 	form    string // for time.Parse; empty: a number
-	perUnit int64  // milliseconds a unit of the number
-	zoned   bool   // the text itself says the zone
+	perUnit int64  // milliseconds per unit of the number
+	zoned   bool   // the text itself includes the zone
 	day     bool   // the text has no time of day
 }
 
@@ -33,7 +33,7 @@ var namedLayouts = map[string][]layout{
 	"unixMillis": {{perUnit: 1, zoned: true}},
 }
 
-// compile reads layouts, zone and time of day.
+// compile checks and compiles layouts, zone and time of day.
 func (t *Time) compile(f *contracts.Faults, sites map[string]Site, other *Site) {
 	zoned := t.Zone != "" || other != nil && other.Zone != ""
 	for _, value := range slices.Sorted(maps.Keys(sites)) {
@@ -90,8 +90,8 @@ func location(name string) (*time.Location, error) {
 	return contracts.LoadZone(name)
 }
 
-// compileLayout learns what a layout says by writing a time with it and
-// reading that back.
+// compileLayout finds out what a layout includes by formatting a time with it
+// and parsing the result.
 func compileLayout(form string) (layout, error) {
 	const offset = 5*3600 + 30*60
 	ref := time.Date(2013, 11, 24, 17, 38, 0, 0, time.FixedZone("", offset))
@@ -103,16 +103,16 @@ func compileLayout(form string) (layout, error) {
 	return layout{form: form, zoned: seconds == offset, day: got.Hour() == 0 && got.Minute() == 0}, nil
 }
 
-// moment is what a text says about a time, and what had to be assumed.
+// moment is the time that a text represents, and what had to be assumed.
 type moment struct {
 	ms       int64 // Unix milliseconds
 	zoneless bool  // the zone was assumed
 	day      bool  // the time of day was assumed
-	shifted  bool  // a change of the clock makes the local time double or missing
+	shifted  bool  // a clock change makes the local time ambiguous or nonexistent
 }
 
-// parse reads a capture time; zone is the one to assume, or nil. What cannot
-// be read is timeUnread or timeZoneless; 0: it was read.
+// parse reads a capture time; zone is the one to assume, or nil. If it cannot
+// be read the cause is timeUnread or timeZoneless; 0: it was read.
 func (t *Time) parse(s string, zone *time.Location) (moment, cause) {
 	for i := range t.layouts {
 		l := &t.layouts[i]

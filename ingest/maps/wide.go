@@ -7,23 +7,25 @@ import (
 	"preismon/contracts/fault"
 )
 
-// The columns that a table with a column for each site (csv.unpivot) has besides its
-// own: the name of one of these columns, and what stands in it.
+// The columns that are added to a table with one column per site (csv.unpivot):
+// the name of one of those columns, and its value.
 const (
 	wideName  = "(column)"
 	wideValue = "(value)"
 )
 
-// wide makes several rows of one: one for each of its columns that is not blank.
+// wide splits one row into several: one for each of its columns that is not
+// blank.
 type wide struct {
-	columns []int // nil: the table is none of this kind
+	columns []int // nil: the table is not of this kind
 	row     []string
 	line    int
-	at      int      // of columns, the next
-	made    []string // the row given last
+	at      int      // index of the next of columns
+	made    []string // the row returned last
 }
 
-// widen finds the columns in a header, and gives the header of the rows that are made.
+// widen finds the columns in a header, and returns the header of the resulting
+// rows.
 func widen(columns, header []string) (wide, []string, error) {
 	if len(columns) == 0 {
 		return wide{}, header, nil
@@ -40,12 +42,13 @@ func widen(columns, header []string) (wide, []string, error) {
 	return w, slices.Concat(header, []string{wideName, wideValue}), nil
 }
 
-// take takes a row of the file.
+// take sets the row of the file to split.
 func (w *wide) take(row []string, line int) {
 	w.row, w.line, w.at = row, line, 0
 }
 
-// next gives the next row that is made; nil: the file's next one is to be taken.
+// next returns the next resulting row; nil: take must be called with the file's
+// next row.
 func (w *wide) next(header []string) []string {
 	for w.at < len(w.columns) {
 		i := w.columns[w.at]
@@ -58,7 +61,7 @@ func (w *wide) next(header []string) []string {
 	return nil
 }
 
-// unpivoted is the sample of the rows that are made.
+// unpivoted returns the sample with the resulting rows.
 func (s *sample) unpivoted(columns []string) (*sample, error) {
 	w, header, err := widen(columns, s.header)
 	if err != nil || w.columns == nil {

@@ -19,15 +19,15 @@ type category struct {
 	of, locale string // its items are those of another category, at the country market of this locale
 }
 
-// brand is one of the invented brands, with its maker as the master data and
-// as shops spell it.
+// brand is one of the invented brands, with its maker as spelled in the master
+// data and by shops.
 type brand struct {
 	name, maker string
 	spellings   []string
 }
 
-// kind is a sort of product: its name, its price range in EUR cents, and what
-// its names are made of.
+// kind is a type of product: its name, its price range in EUR cents, and the
+// parts of its names.
 type kind struct {
 	name     string
 	low, top int64
@@ -35,7 +35,7 @@ type kind struct {
 	variants []string
 }
 
-// coverage says which share of a category, in 1/100, a site is searched for.
+// coverage is the share of a category, in 1/100, that a site is searched for.
 type coverage struct{ site, share int }
 
 func spelled(name, maker string) brand {
@@ -107,7 +107,7 @@ var (
 	}
 )
 
-// Names of the categories, also those that customers use.
+// Names of the categories, including those that customers use.
 const (
 	catElectronics = "electronics"
 	catToys        = "toys"
@@ -193,20 +193,20 @@ func (m *Market) newItem(cat *category, c, n int) item {
 		name += fmt.Sprintf(" %s, %s (Modell %c%03d)", k.variants[pick(18, len(k.variants))], colours[pick(24, len(colours))], 'A'+rune(pick(30, 26)), 100+pick(36, 900))
 	}
 	switch n {
-	case 1: // what a store may take for an escape must come back as it was
+	case 1: // what a store may mistake for an escape must come back unchanged
 		name = k.name + ` 5\N "Größe 10'" \t (Sonderposten) ` + b.name
 	case 2:
 		name += " – " + strings.TrimSuffix(strings.Repeat("inklusive "+strings.Join(k.variants, ", ")+", umfangreichem Zubehörpaket für Küche, Büro & Balkon; ", 4), "; ")
 	}
 	it.Name = name
 
-	// The price lies lower in its range more often than higher.
+	// The price is more often low in its range than high.
 	share := min((h>>20)%1000, (h>>40)%1000)
 	it.base = k.low + (k.top-k.low)*int64(share)/1000
 
 	number := uint64(c)<<24 + uint64(n)
 	switch {
-	case n == 3 || n > 5 && chance(h<<5, 400): // known by its name alone
+	case n == 3 || n > 5 && chance(h<<5, 400): // known only by its name
 	case cat.pzn:
 		it.PZN = pzn(number)
 		if chance(h<<9, 5_000) {
@@ -227,8 +227,8 @@ func (m *Market) newItem(cat *category, c, n int) item {
 	return it
 }
 
-// sibling is the record of an item of another category at a country market of
-// its own: the same article, with the market's number for it.
+// sibling returns the record of an item of another category at a country market
+// of its own: the same article, with that market's number.
 func (m *Market) sibling(cat *category, c, n int, of item) item {
 	it := of
 	it.category, it.place, it.ItemID = cat.name, n, m.itemID(cat.name, n)
@@ -237,7 +237,7 @@ func (m *Market) sibling(cat *category, c, n int, of item) item {
 	return it
 }
 
-// ean makes an EAN-13 of the range 29, which GS1 leaves to the in-house use
+// ean returns an EAN-13 in the range 29, which GS1 leaves to the in-house use
 // of retailers: no product on sale has it.
 func ean(number uint64) string {
 	s := fmt.Sprintf("29%010d", number%10_000_000_000)
@@ -249,10 +249,10 @@ func ean(number uint64) string {
 	panic("market: no check digit") // one of ten always fits
 }
 
-// pzn makes a PZN8 of the range 9, which is not issued so far. Numbers whose
-// check would be 10 are left out, as IFA does.
+// pzn returns a PZN8 in the range 9, which has not been issued so far. Numbers
+// whose check digit would be 10 are skipped, as IFA does.
 func pzn(number uint64) string {
-	for at := number * 2; ; at++ { // two numbers side by side never both fail
+	for at := number * 2; ; at++ { // of two adjacent numbers at least one is valid
 		s := fmt.Sprintf("9%06d", at%1_000_000)
 		for d := range 10 {
 			if p := s + strconv.Itoa(d); contracts.ValidPZN(p) {
@@ -262,7 +262,7 @@ func pzn(number uint64) string {
 	}
 }
 
-// asin makes a number in the form of an ASIN that says what it is.
+// asin returns a number in the form of an ASIN that shows that it is invented.
 func asin(category, place int) string {
 	number := uint64(category)<<22 + uint64(place)
 	const letters = "0123456789ABCDEFGHJKLMNPQRSTUVWX"
@@ -274,7 +274,7 @@ func asin(category, place int) string {
 	return string(b)
 }
 
-// pair is an item at a site, with what its captures always have.
+// pair is an item at a site, with what all of its captures have in common.
 type pair struct {
 	item  *item
 	site  *site
@@ -287,8 +287,8 @@ type pair struct {
 	hot   bool   // captured more often than the rest of its site
 	away  bool   // the site does not carry the item
 
-	// Of the captures of its group, which comes round every so many ms, each
-	// time the next pair has trouble.
+	// Its group of pairs is captured every so many ms; each time, the next pair
+	// of the group has trouble.
 	every, place, group int64
 }
 

@@ -10,10 +10,10 @@ import (
 	"preismon/contracts/event"
 )
 
-// Catalog gives the master data, each record after those it names: sites,
-// items, mandates, orders, accounts, reference prices, customer data, export
-// and import definitions, and their archived files. Orders are as they are at
-// Config.Now. A record that a later start gives unchanged has the same bytes.
+// Catalog returns the master data, each record after those that it refers to:
+// sites, items, mandates, orders, accounts, reference prices, customer data,
+// export and import definitions, and their archived files. Orders are as of
+// Config.Now. A record that a later start returns unchanged has the same bytes.
 func (m *Market) Catalog() iter.Seq[*event.Event] {
 	return func(yield func(*event.Event) bool) {
 		for _, part := range []iter.Seq[*event.Event]{m.masterData(), m.Orders(m.cfg.Now), m.accountRecords(), m.customerRecords(), m.fileRecords()} {
@@ -64,8 +64,8 @@ func (m *Market) accountRecords() iter.Seq[*event.Event] {
 	}
 }
 
-// order is the record of an order at a time: when its runs were and will be,
-// and what its source counts since midnight UTC.
+// order returns the record of an order at a time: when its runs were and will
+// be, and what its source has counted since midnight UTC.
 func (m *Market) order(o *order, at time.Time) contracts.Order {
 	if o.novelties {
 		return m.novelties(o, at)
@@ -85,7 +85,7 @@ func (m *Market) order(o *order, at time.Time) contracts.Order {
 	var last, next int64
 	now := at.UnixMilli()
 	for _, key := range o.Sites {
-		var groups [2]bool // whether pairs of the order are captured as the rest, or more often
+		var groups [2]bool // whether pairs of the order are captured at the normal rate, or more often
 		for _, id := range o.Items {
 			if p := m.byPair[contracts.Pair{Item: id, Site: key}]; p != nil && p.hot {
 				groups[1] = true
@@ -111,8 +111,8 @@ func (m *Market) order(o *order, at time.Time) contracts.Order {
 					last = max(last, start)
 				}
 			}
-			// An order over both groups is counted by the slower one: every
-			// pair of it is captured at least that often.
+			// An order over both groups is counted by the slower one: each of
+			// its pairs is captured at least that often.
 			if d, n := r.runsPerDay(at.Sub(at.Truncate(24 * time.Hour))); day == 0 || d < day {
 				day, due = d, n
 			}
@@ -128,7 +128,7 @@ func (m *Market) order(o *order, at time.Time) contracts.Order {
 	return rec
 }
 
-// watched gives the items of a mandate, each once, in the order of its
+// watched returns the items of a mandate, each once, in the order of its
 // orders.
 func (c *mandate) watched() []contracts.ItemID {
 	var ids []contracts.ItemID
@@ -169,9 +169,9 @@ func (m *Market) customerRecords() iter.Seq[*event.Event] {
 	}
 }
 
-// references are the reference prices of a mandate for the item at that place
-// of its assortment, nil for none on record. The first items show each case, the others most often
-// have one price.
+// references returns the reference prices of a mandate for the item at that
+// place of its assortment; nil: none on record. The first items cover one case
+// each, the others usually have one price.
 func (m *Market) references(c *mandate, it *item, place int) []contracts.ReferencePrice {
 	if !c.references {
 		return nil
@@ -193,7 +193,7 @@ func (m *Market) references(c *mandate, it *item, place int) []contracts.Referen
 		return []contracts.ReferencePrice{eur(100, "", "", "UVP"), eur(104, "", "", "UVP")}
 	case 4: // the same twice
 		return []contracts.ReferencePrice{eur(100, "", "", "UVP"), eur(100, "", "", "UVP")}
-	case 5: // for one site alone
+	case 5: // for one site only
 		return []contracts.ReferencePrice{eur(99, here[1], "", "UVP")}
 	case 6: // in every currency
 		return []contracts.ReferencePrice{
@@ -201,7 +201,7 @@ func (m *Market) references(c *mandate, it *item, place int) []contracts.Referen
 			{AmountMinor: convert(base, "JPY"), CurrencyCode: "JPY", PriceType: "UVP"},
 			{AmountMinor: convert(base, "KWD"), CurrencyCode: "KWD", PriceType: "UVP"},
 		}
-	case 7: // taken back: the list is there, and empty
+	case 7: // withdrawn: the list exists, and is empty
 		return []contracts.ReferencePrice{}
 	}
 	if it.category == catJapan {
@@ -213,7 +213,7 @@ func (m *Market) references(c *mandate, it *item, place int) []contracts.Referen
 	return nil
 }
 
-// Names of the categories in customers' words.
+// Names of the categories in the customers' words.
 var customerCategories = map[string][]string{
 	catElectronics: {"Audio & TV", "Haushaltsgeräte", "Zubehör"},
 	catToys:        {"Bauen", "Spiele", "Kuscheltiere & Räder"},
@@ -237,13 +237,13 @@ func (m *Market) customerData(c *mandate, it *item, place int) contracts.Custome
 		},
 	}
 	switch {
-	case place == 0: // looks like a price and is none (FLD-08)
+	case place == 0: // looks like a price and is not one (FLD-08)
 		rec.Fields["Referenzpreis"] = "199,99 EUR"
 		rec.Fields["referencePrice"] = "199.99"
 	case place == 1:
 		rec.Fields["Bemerkung"] = "Backslash \\N, \"Anführung\" und\tTabulator\nzweite Zeile"
 	case h%10 == 0:
-		rec.Category = "" // not sorted in
+		rec.Category = "" // in no category
 	case h%10 == 1:
 		rec.Fields["Bemerkung"] = "Auslaufartikel"
 	}

@@ -13,7 +13,7 @@ import (
 	"preismon/contracts"
 )
 
-// mandate is a customer with everything that is its own.
+// mandate is a customer with everything that belongs to it.
 type mandate struct {
 	contracts.Mandate
 	orders     []order
@@ -23,10 +23,10 @@ type mandate struct {
 	jobs       []job
 }
 
-// order is a monitoring order before a time is asked for.
+// order is a monitoring order, independent of a time.
 type order struct {
 	contracts.Order
-	conflicting bool // its source counts against itself
+	conflicting bool // its source's counters contradict each other
 	novelties   bool // it watches the newest of its items
 }
 
@@ -36,8 +36,8 @@ type account struct {
 	sees     string
 }
 
-// DemoAccount is a login of the demo and what it is good for. Its password is
-// derived from the seed: whoever knows the seed knows the password.
+// DemoAccount is a login of the demo and what it is for. Its password is
+// derived from the seed: anyone who knows the seed knows the password.
 type DemoAccount struct {
 	LoginIdentifier string `json:"loginIdentifier"`
 	Password        string `json:"password"`
@@ -45,7 +45,7 @@ type DemoAccount struct {
 	Sees            string `json:"sees"`
 }
 
-// Accounts gives the logins of the demo, those of the named mandates first.
+// Accounts returns the logins of the demo, those of the named mandates first.
 func (m *Market) Accounts() []DemoAccount {
 	var all []DemoAccount
 	for i := range m.mandates {
@@ -56,8 +56,8 @@ func (m *Market) Accounts() []DemoAccount {
 	return all
 }
 
-// choose gives the ids of the items of the categories whose place the filter
-// takes.
+// choose returns the ids of those items of the categories that the filter
+// accepts.
 func (m *Market) choose(take func(it *item) bool, categories ...string) []contracts.ItemID {
 	var ids []contracts.ItemID
 	for _, c := range categories {
@@ -78,7 +78,7 @@ func (m *Market) siteKeys(places ...int) []contracts.SiteKey {
 	return keys
 }
 
-// The mandates by name; further ones, at a larger scale, are numbered.
+// The named mandates; additional ones, at a larger scale, are numbered.
 const (
 	maker    = "demo-hersteller-nord"
 	pharmacy = "demo-apothekenverbund"
@@ -94,8 +94,8 @@ func (m *Market) newMandate(key, name, pack string, maxItems int) mandate {
 	return c
 }
 
-// maxOrderItems keeps an order, with 22 bytes an item, within the bytes of an
-// event.
+// maxOrderItems keeps an order, at 22 bytes per item, within the maximum size
+// of an event.
 const maxOrderItems = 40_000
 
 func (m *Market) newOrder(c *mandate, alias, name string, every int, items []contracts.ItemID, sites []contracts.SiteKey) *order {
@@ -111,8 +111,8 @@ func (m *Market) newOrder(c *mandate, alias, name string, every int, items []con
 	return &c.orders[len(c.orders)-1]
 }
 
-// newLegacyOrder makes an order that was taken over from an older system,
-// which knows nothing of its fifth item and nothing sensible of its tenth.
+// newLegacyOrder creates an order that was imported from an older system, which
+// knows nothing about its fifth item and nothing meaningful about its tenth.
 func (m *Market) newLegacyOrder(c *mandate, alias, name string, every int, items []contracts.ItemID, sites []contracts.SiteKey) {
 	o := m.newOrder(c, alias, name, every, items, sites)
 	o.Legacy = true
@@ -191,8 +191,8 @@ func (m *Market) makeMandates() {
 	m.makeJobs()
 }
 
-// numbered is one of the mandates of a larger scale: an order over a slice of
-// the assortment, from a few items to hundreds.
+// numbered returns one of the mandates of a larger scale: an order over a slice
+// of the assortment, from a few items to hundreds.
 func (m *Market) numbered(n int) mandate {
 	h := m.draw(drawCustomer, uint64(n), 0)
 	key := fmt.Sprintf("demo-kunde-%03d", n)
@@ -211,7 +211,7 @@ func (m *Market) numbered(n int) mandate {
 	return c
 }
 
-// password makes a password that can be spoken and typed: six syllables and
+// password returns a password that can be spoken and typed: six syllables and
 // two digits, about 43 bits of the seed.
 func (m *Market) password(login string) string {
 	const consonants, vowels = "bdfgklmnprstvw", "aeiou"
@@ -231,9 +231,9 @@ func (m *Market) password(login string) string {
 	return b.String()
 }
 
-// hashPasswords hashes every password as OWASP advises for argon2id: 19 MiB,
-// two passes, one lane. The salt is derived from the seed as well, or the
-// accounts would differ from one start to the next.
+// hashPasswords hashes every password as OWASP recommends for argon2id: 19 MiB,
+// two passes, one lane. The salt is derived from the seed too, because
+// otherwise the accounts would differ from one start to the next.
 func (m *Market) hashPasswords() []string {
 	const memory, passes, lanes, length = 19 * 1024, 2, 1, 32
 	var all []string

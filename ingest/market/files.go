@@ -33,10 +33,10 @@ type artifact struct {
 	content        []byte
 }
 
-// ArtifactRef says to which record an artifact belongs: the file of that
-// index in the archive document.
+// ArtifactRef identifies the record that an artifact belongs to: the file with
+// that index in the archive document.
 type ArtifactRef struct {
-	Import    bool // of an import archive, else of an export archive
+	Import    bool // of an import archive, otherwise of an export archive
 	MandateID contracts.MandateID
 	OrderID   contracts.OrderID
 	FileJobID contracts.FileJobID
@@ -72,7 +72,8 @@ func (m *Market) makeJobs() {
 // exportTakes is how long a job runs before its files are archived.
 const exportTakes = 90 * time.Second
 
-// runs gives when a job ran between the start of the market and now.
+// runs returns the times at which a job ran between the start of the market and
+// now.
 func (m *Market) runs(j *job) iter.Seq[time.Time] {
 	return func(yield func(time.Time) bool) {
 		if j.every == 0 {
@@ -89,8 +90,8 @@ func (m *Market) runs(j *job) iter.Seq[time.Time] {
 	}
 }
 
-// archive makes the record of a run and its files. The id of the record
-// follows from the content of its files, which therefore never changes.
+// archive returns the record of a run and its files. The id of the record is
+// derived from the content of its files, which therefore never changes.
 func (m *Market) archive(j *job, at time.Time) (contracts.FileArchive, []artifact) {
 	files := j.files(m, j, at)
 	rec := contracts.FileArchive{FileJobID: j.FileJobID, MandateID: j.MandateID, OrderID: j.OrderID, ArchivedAt: at.Add(exportTakes)}
@@ -129,9 +130,9 @@ func (m *Market) fileRecords() iter.Seq[*event.Event] {
 	}
 }
 
-// Artifacts gives the files of the archive records of Catalog with their
-// content, which agrees with the record in size and SHA-256. Those of one job
-// are left out: what a catalogue says of content that is gone can be seen there.
+// Artifacts returns the files of the archive records of Catalog with their
+// content, which agrees with the record in size and SHA-256. The files of lost
+// jobs are omitted, to show how a catalogue presents content that is gone.
 func (m *Market) Artifacts() iter.Seq2[ArtifactRef, []byte] {
 	return func(yield func(ArtifactRef, []byte) bool) {
 		for i := range m.mandates {
@@ -156,10 +157,10 @@ func (m *Market) Artifacts() iter.Seq2[ArtifactRef, []byte] {
 
 var exportHead = []string{"source", "site", "itemId", "ean", "pzn", "productName", "merchant", "availability", "price", "shipping", "currency", "capturedAt"}
 
-// exportItems bounds an export, to keep the files of a demo small.
+// exportItems limits the items of an export, to keep the files of a demo small.
 const exportItems = 60
 
-// export is what the order's pairs were worth at that time.
+// export returns what the order's pairs cost at that time.
 func (m *Market) export(j *job, at time.Time) [][]string {
 	rows := [][]string{exportHead}
 	when := at.UTC().Format(time.RFC3339)
@@ -194,7 +195,7 @@ func csvBytes(rows [][]string) []byte {
 	w := csv.NewWriter(&b)
 	w.Comma, w.UseCRLF = ';', true
 	if err := w.WriteAll(rows); err != nil {
-		panic(fmt.Sprintf("market: %v", err)) // a buffer takes everything
+		panic(fmt.Sprintf("market: %v", err)) // a buffer accepts everything
 	}
 	return b.Bytes()
 }
@@ -234,8 +235,8 @@ type entry struct {
 	content []byte
 }
 
-// zipped packs entries without compressing them: what a compressor makes of
-// the same bytes changes from one release of Go to the next.
+// zipped packs entries without compressing them: a compressor's output for the
+// same bytes changes from one release of Go to the next.
 func zipped(at time.Time, entries ...entry) []byte {
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
@@ -245,7 +246,7 @@ func zipped(at time.Time, entries ...entry) []byte {
 			_, err = f.Write(e.content)
 		}
 		if err != nil {
-			panic(fmt.Sprintf("market: %v", err)) // a buffer takes everything
+			panic(fmt.Sprintf("market: %v", err)) // a buffer accepts everything
 		}
 	}
 	if err := w.Close(); err != nil {
@@ -254,8 +255,8 @@ func zipped(at time.Time, entries ...entry) []byte {
 	return b.Bytes()
 }
 
-// xlsx is a workbook of one sheet (ECMA-376), with the texts in their cells
-// and prices as numbers: the least that spreadsheet programs open.
+// xlsx returns a workbook with one sheet (ECMA-376), with texts inline in their
+// cells and prices as numbers: the minimum that spreadsheet programs open.
 func xlsx(sheet string, rows [][]string, at time.Time) []byte {
 	const head = `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>` + "\n"
 	var b bytes.Buffer
@@ -294,7 +295,7 @@ func xlsx(sheet string, rows [][]string, at time.Time) []byte {
 func escaped(s string) string {
 	var b strings.Builder
 	if err := xml.EscapeText(&b, []byte(s)); err != nil {
-		panic(fmt.Sprintf("market: %v", err)) // a builder takes everything
+		panic(fmt.Sprintf("market: %v", err)) // a builder accepts everything
 	}
 	return b.String()
 }

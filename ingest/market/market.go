@@ -1,12 +1,12 @@
 // Package market is a simulated market: shops, country markets of a
 // marketplace, price comparison platforms, pharmacies and their customers, all
-// invented, and saying so in every name, title and address they show.
+// invented, and marked as such in every name, title and address they show.
 //
-// The demo publishes it, tests and the benchmark feed on it. Everything it
-// gives is a pure function of its seed, its scale and the time asked for: the
+// The demo publishes it, and tests and the benchmark use it. Everything it
+// returns is a pure function of its seed, its scale and the time requested: the
 // same captures, byte for byte and with the same event ids, wherever a range
-// starts, so that publishing twice doubles nothing. Every event it gives is
-// valid. It keeps no state, and promises nothing about real markets.
+// starts, so that publishing twice duplicates nothing. Every event it returns
+// is valid. It keeps no state, and makes no claim about real markets.
 package market
 
 import (
@@ -26,25 +26,25 @@ import (
 	"preismon/contracts/event"
 )
 
-// Producer is how the market names itself in its events.
+// Producer is the market's name in its events.
 const Producer = "preismon-demo-market (simulated)"
 
-// DefaultDays is how far the market reaches back without a Start.
+// DefaultDays is how many days the market reaches back without a Start.
 const DefaultDays = 14
 
-// Config says which market to make.
+// Config describes the market.
 type Config struct {
 	Seed uint64
-	// Now ends the market: the state of orders is that of Now, and the newest
-	// archived files are older. Required.
+	// Now is the end of the market: orders are in their state at Now, and the
+	// newest archived files are older. Required.
 	Now time.Time
 	// Start bounds the archived files: none is older; zero: DefaultDays before
-	// Now. It bounds no range given to Observations.
+	// Now. It does not bound the ranges passed to Observations.
 	Start time.Time
-	// Scale multiplies items and mandates; zero: 1, which gives about one
+	// Scale multiplies items and mandates; zero: 1, which results in about one
 	// million rows in DefaultDays.
 	Scale float64
-	// LiveRate is how many captures a second Live adds to those of the crawl
+	// LiveRate is how many captures per second Live adds to those of the crawl
 	// runs; zero: 2, negative: none.
 	LiveRate int
 }
@@ -59,15 +59,15 @@ func (c *Config) setDefaults() {
 	c.LiveRate = cmp.Or(c.LiveRate, 2)
 }
 
-// firstDay and lastDay bound what the market can be asked for: its customers
-// exist since founded, and late captures lie a day back.
+// firstDay and lastDay bound the times that can be requested: the market's
+// customers have existed since founded, and late captures reach back a day.
 var (
 	founded  = time.Date(2024, 1, 1, 6, 0, 0, 0, time.UTC)
 	firstDay = time.Date(2024, 1, 3, 0, 0, 0, 0, time.UTC)
 	lastDay  = time.Date(2099, 12, 30, 0, 0, 0, 0, time.UTC)
 )
 
-// Validate names every fault of the configuration.
+// Validate returns every fault of the configuration.
 func (c Config) Validate() error {
 	c.setDefaults()
 	var f contracts.Faults
@@ -93,13 +93,13 @@ type Market struct {
 	pairs    []*pair
 	byID     map[contracts.ItemID]*item
 	byPair   map[contracts.Pair]*pair
-	away     map[contracts.Pair]*pair // watched where nobody carries them
+	away     map[contracts.Pair]*pair // watched where no site carries them
 	rhythms  []rhythm
 	mandates []mandate
 	hashes   func() []string // password hashes, in the order of accounts
 }
 
-// New makes the market. It fails for a configuration that is not valid.
+// New creates the market. It fails if the configuration is not valid.
 func New(cfg Config) (*Market, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("market: %w", err)
@@ -116,14 +116,14 @@ func New(cfg Config) (*Market, error) {
 	return m, nil
 }
 
-// scaled is n at the market's scale, at least low.
+// scaled returns n at the market's scale, at least low.
 func (m *Market) scaled(n, low int) int {
 	return max(low, int(math.Round(float64(n)*m.cfg.Scale)))
 }
 
-// The draws of the market. Each is a hash of the seed, the kind of the draw
-// and what it is drawn for, never a stream of random numbers: so no draw
-// depends on which ones were made before.
+// The draws of the market. Each is a hash of the seed, the kind of the draw and
+// what it is drawn for, never a stream of random numbers: so no draw depends on
+// which others were made before.
 type draw uint64
 
 const (
@@ -167,7 +167,7 @@ func (m *Market) draw(d draw, a, b uint64) uint64 {
 	return mix((x ^ b) + golden)
 }
 
-// chance tells whether a draw falls into the given share of ten thousand.
+// chance reports whether a draw falls into the given share of ten thousand.
 func chance(h uint64, of10000 uint64) bool { return (h>>32)%10_000 < of10000 }
 
 func textKey(s string) uint64 {
@@ -180,7 +180,7 @@ func textKey(s string) uint64 {
 
 func (m *Market) seedText() string { return fmt.Sprintf("demo-market/%d", m.cfg.Seed) }
 
-// uuidOf is a UUID of version 8 (RFC 9562): 122 bits of ours.
+// uuidOf returns a UUID of version 8 (RFC 9562): 122 bits of ours.
 func uuidOf(hi, lo uint64) string {
 	var b uuid.UUID
 	binary.BigEndian.PutUint64(b[:8], hi)
@@ -190,9 +190,8 @@ func uuidOf(hi, lo uint64) string {
 	return b.String()
 }
 
-// record makes the event of a catalogue record. Its id follows from its
-// content: a record that changed is another event, one that did not is the
-// same.
+// record creates the event of a catalogue record. Its id is derived from its
+// content: a changed record is another event, an unchanged one the same.
 func (m *Market) record(kind event.Kind, at time.Time, data event.Payload) *event.Event {
 	e := &event.Event{Kind: kind, Producer: Producer, ProducedAt: at.UTC(), Data: data}
 	content, err := json.Marshal(data)
@@ -207,8 +206,8 @@ func (m *Market) record(kind event.Kind, at time.Time, data event.Payload) *even
 	return e
 }
 
-// Pairs is what the market captures: each item at each site that is searched
-// for it.
+// Pairs returns what the market captures: each item at each site that is
+// searched for it.
 func (m *Market) Pairs() []contracts.Pair {
 	all := make([]contracts.Pair, len(m.pairs))
 	for i, p := range m.pairs {
@@ -217,7 +216,7 @@ func (m *Market) Pairs() []contracts.Pair {
 	return all
 }
 
-// Describe says in a few lines what the market holds.
+// Describe describes in a few lines what the market holds.
 func (m *Market) Describe() string {
 	var b strings.Builder
 	week := m.Volume(m.cfg.Now.AddDate(0, 0, -7), m.cfg.Now)

@@ -12,8 +12,8 @@ const (
 	msWeek = 7 * msDay
 )
 
-// At is what a capture of the pair at t finds; ok tells whether the market
-// captures the pair at all. It depends on nothing but the market and its
+// At returns what a capture of the pair at t finds; ok reports whether the
+// market captures the pair at all. It depends only on the market and its
 // arguments. t counts in milliseconds.
 func (m *Market) At(p contracts.Pair, t time.Time) (o contracts.Observation, ok bool) {
 	pr, ok := m.byPair[p]
@@ -44,7 +44,7 @@ func (w *page) amount(v int64) *int64 {
 	return &w.amounts[len(w.amounts)-1]
 }
 
-// outcome is what happens to a capture before any price is read.
+// outcome returns what happens to a capture before any price is read.
 func (m *Market) outcome(p *pair, at int64) contracts.Outcome {
 	s := p.site
 	if o, ok := p.trouble(at); ok {
@@ -71,13 +71,13 @@ func (m *Market) outcome(p *pair, at int64) contracts.Outcome {
 	return contracts.PriceObserved
 }
 
-// troubled is how many pairs a group has at least of which three have trouble
-// at any time, so that few of an order's do.
+// troubled is the minimum size of a group in which three pairs have trouble at
+// any time, so that only few of an order's pairs do.
 const troubled = 36
 
-// trouble is what a pair meets when its turn comes: for as long as a run of
-// its group, one pair is refused access, one gets no answer, and of one
-// nothing can be read.
+// trouble returns what a pair meets when its turn comes: during each run of its
+// group, one pair is refused access, one gets no answer, and from one nothing
+// can be read.
 func (p *pair) trouble(at int64) (contracts.Outcome, bool) {
 	if p.group < troubled {
 		return 0, false
@@ -117,15 +117,15 @@ func (m *Market) observe(p *pair, at int64, w *page) contracts.Observation {
 	return o
 }
 
-// own is the price a site would set alone, in minor units and not yet made
-// charming: a base that moves every few days, promotions by the week,
-// weekends.
+// own returns the price that a site would set on its own, in minor units and
+// not yet rounded by charm: a base that changes every few days, weekly
+// promotions, and weekend prices.
 func (m *Market) own(p *pair, at int64) int64 {
 	length := 20*msHour + int64(p.hash>>8%100)*msHour
 	segment := (at + int64(p.hash%uint64(length))) / length
 	bp := int64(10_000) + int64(m.draw(drawSegment, p.hash, uint64(segment))%1_201) - 600
 
-	// Weeks begin on Thursday, as leaflets and the Unix epoch have it.
+	// Weeks begin on Thursday, as for leaflets and the Unix epoch.
 	if promo := m.draw(drawPromotion, p.hash, uint64(at/msWeek)); chance(promo, 900) {
 		bp -= 1_000 + int64(promo%9)*250
 	}
@@ -137,8 +137,8 @@ func (m *Market) own(p *pair, at int64) int64 {
 	return max(1, p.base*bp/10_000)
 }
 
-// matched is the price a shop asks: its own, or on some days its rival's when
-// that is lower.
+// matched returns a shop's price: its own, or on some days its rival's if that
+// is lower.
 func (m *Market) matched(p *pair, at int64) int64 {
 	price := charm(m.own(p, at), p.site.CurrencyCode, p.hash)
 	if p.rival != nil && chance(m.draw(drawMatch, p.hash, uint64(at/msDay)), 2_500) {
@@ -147,7 +147,7 @@ func (m *Market) matched(p *pair, at int64) int64 {
 	return price
 }
 
-// charm ends a price as shops like it.
+// charm ends a price the way shops like to.
 func charm(price int64, c contracts.Currency, style uint64) int64 {
 	switch c {
 	case "JPY":
@@ -190,7 +190,7 @@ func (m *Market) shopOffer(p *pair, at int64, w *page) {
 	w.offers = append(w.offers, of)
 }
 
-// hosts is where merchants lead to: each has a shop under .example.
+// hosts holds what is appended to the URL of a pair for each merchant's offer.
 var hosts = func() []string {
 	all := make([]string, len(merchants))
 	for i := range all {
@@ -208,13 +208,13 @@ func (m *Market) merchantOffers(p *pair, at int64, w *page) {
 	}
 	hour := uint64(at / msHour)
 	if p.hot {
-		hour = uint64(at / (msHour / 4)) // merchants of what sells fast watch each other more often
+		hour = uint64(at / (msHour / 4)) // merchants of fast-selling items watch each other more often
 	}
 	rating := contracts.Rating("")
 	if s.rated {
 		rating = m.rating(p, at)
 	}
-	// The merchants of a pair stay; a step that shares no factor with their
+	// A pair keeps its merchants; a step that shares no factor with their
 	// number leads to each of them once.
 	steps := [...]uint64{1, 3, 7, 9, 11, 13, 17, 19}
 	place, step := p.hash>>24%uint64(len(merchants)), steps[p.hash>>40%8]
@@ -230,7 +230,7 @@ func (m *Market) merchantOffers(p *pair, at int64, w *page) {
 		price := lead
 		switch {
 		case j == 0:
-		case seller%4 == 1: // undercuts whoever is lowest, by a little
+		case seller%4 == 1: // undercuts the lowest so far, by a little
 			cut := 1 + int64(m.draw(drawMerchant, ^p.hash+seller, hour)%5)
 			if s.CurrencyCode == "JPY" {
 				cut *= 2
@@ -270,7 +270,8 @@ func (m *Market) merchantOffers(p *pair, at int64, w *page) {
 	}
 }
 
-// total is what an offer costs with shipping; offers without a price are last.
+// total returns what an offer costs with shipping; offers without a price come
+// last.
 func total(o *contracts.Offer) int64 {
 	switch {
 	case o.Price == nil:
@@ -281,12 +282,12 @@ func total(o *contracts.Offer) int64 {
 	return *o.Price + *o.Shipping
 }
 
-// setFlags says who has the buy box and who ships with prime, as far as the
-// page told.
+// setFlags sets which offer has the buy box and which ship with prime, as far
+// as the page showed it.
 func (m *Market) setFlags(p *pair, at int64, offers []contracts.Offer) {
 	h := m.draw(drawFlags, p.hash, uint64(at))
 	if chance(h, 250) {
-		return // the page did not tell
+		return // the page did not show it
 	}
 	best := 0
 	for i := range offers {
@@ -325,13 +326,13 @@ var (
 	oddRatings = []contracts.Rating{"4,5", "n/a", "5.7", "-1", "NaN", "87 %", "4.5 von 5", "11", "★★★★", "1e99", "0", "5", "5.0"}
 )
 
-// rating of an item: it moves by a tenth from week to week, and is the same
-// wherever it is shown, but for the mistakes of a source.
+// rating returns the rating of an item: it changes by a tenth from week to
+// week, and is the same wherever it is shown, except for mistakes of a source.
 func (m *Market) rating(p *pair, at int64) contracts.Rating {
 	h := m.draw(drawRating, p.hash, uint64(at))
 	switch {
 	case p.item.EAN == "" || p.item.hash%9 == 0:
-		return "" // nobody rated it
+		return "" // not rated
 	case chance(h, 200):
 		return oddRatings[h%uint64(len(oddRatings))]
 	}

@@ -12,14 +12,14 @@ import (
 	"preismon/contracts/event"
 )
 
-// Late chunks: one of a hundred waits for hours before it is published.
+// Late chunks: one in a hundred is published only hours later.
 const (
 	lateOf10000 = 100
 	lateLeast   = msHour
 	lateSpan    = 7 * msHour
 )
 
-// chunk is one event to be: some captures of one run.
+// chunk is one future event: some captures of one run.
 type chunk struct {
 	produced int64
 	rhythm   int
@@ -27,8 +27,8 @@ type chunk struct {
 	first    int // place of its first pair in the rhythm
 }
 
-// start is when a run begins, in tenths of a second so that Live finds room
-// for its own captures; ok is false in hours of rest.
+// start returns when a run begins, in tenths of a second so that Live finds
+// room for its own captures; ok is false in quiet hours.
 func (m *Market) start(r *rhythm, run int64) (at int64, ok bool) {
 	nominal := run*r.interval + r.offset
 	if r.rests(int(nominal / msHour % 24)) {
@@ -37,7 +37,8 @@ func (m *Market) start(r *rhythm, run int64) (at int64, ok bool) {
 	return nominal + int64(m.draw(drawRun, r.key, uint64(run))%uint64(r.jitter))/100*100, true
 }
 
-// capture is when a run that began at start takes its pair of that place.
+// capture returns when a run that began at start captures the pair at that
+// place.
 func (m *Market) capture(r *rhythm, run, start int64, place int) int64 {
 	if !r.spread {
 		return start
@@ -50,10 +51,10 @@ func (m *Market) capture(r *rhythm, run, start int64, place int) int64 {
 	return at
 }
 
-// delay is how long after a capture its event is published at most.
+// delay returns how long after a capture its event is published at most.
 func (r *rhythm) delay() int64 { return r.length() + lateLeast + lateSpan + 1_000 }
 
-// MaxDelay is how long after a capture its event is published at most: a
+// MaxDelay returns how long after a capture its event is published at most: a
 // chunk waits for the last of its captures, and a late one some hours more.
 func (m *Market) MaxDelay() time.Duration {
 	var most int64
@@ -63,7 +64,7 @@ func (m *Market) MaxDelay() time.Duration {
 	return time.Duration(most) * time.Millisecond
 }
 
-// first and end are the places of the pairs that a run takes.
+// first and end return the places of the pairs that a run captures.
 func (r *rhythm) first(run int64) int {
 	if r.window == 0 {
 		return 0
@@ -102,8 +103,8 @@ func (m *Market) chunks(all []chunk, index int, from, to int64) []chunk {
 	return all
 }
 
-// published gives the chunks published in [from, to), in the order of their
-// publication, by the hour.
+// published returns the chunks published in [from, to), in the order of their
+// publication, computed hour by hour.
 func (m *Market) published(from, to time.Time) iter.Seq[chunk] {
 	return func(yield func(chunk) bool) {
 		var hour []chunk
@@ -126,13 +127,13 @@ func (m *Market) published(from, to time.Time) iter.Seq[chunk] {
 	}
 }
 
-// Observations gives the events published in [from, to), both of which count
-// in milliseconds: each a part of one crawl run at one site, in the order of
-// ProducedAt. ProducedAt is never before the captures of an event; about one
-// event of a hundred is published hours after them. Ranges that adjoin give
-// together what the whole gives. To go on after an interruption, start at the
-// ProducedAt of the last event that was published: it and what shares its
-// instant come again, with the ids they had.
+// Observations returns the events published in [from, to), both of which count
+// in milliseconds: each event is part of one crawl run at one site, in the
+// order of ProducedAt. ProducedAt is never before the captures of an event;
+// about one event in a hundred is published hours after them. Adjoining ranges
+// together return what the whole range returns. To continue after an
+// interruption, start at the ProducedAt of the last event that was published:
+// it and any others of the same instant are returned again, with the same ids.
 func (m *Market) Observations(from, to time.Time) iter.Seq[*event.Event] {
 	return func(yield func(*event.Event) bool) {
 		for c := range m.published(from, to) {
@@ -165,15 +166,15 @@ func (m *Market) batch(c chunk) *event.Event {
 	}
 }
 
-// Volume is how much a range of time holds.
+// Volume is how much is in a range of time.
 type Volume struct {
 	Events       int // exact
 	Observations int // exact
-	Rows         int // estimated, within a few parts in a hundred
+	Rows         int // estimated, within a few percent
 }
 
-// Volume says how much Observations gives for the same range. It costs a
-// small part of giving it.
+// Volume returns how much Observations returns for the same range, at a small
+// part of the cost.
 func (m *Market) Volume(from, to time.Time) Volume {
 	var v Volume
 	counts := make([]int, len(m.rhythms))
@@ -189,8 +190,8 @@ func (m *Market) Volume(from, to time.Time) Volume {
 	return v
 }
 
-// density is how many rows a capture of the rhythm gives: most of its pairs
-// are on sale, a few not.
+// density returns how many rows a capture of the rhythm has on average: most of
+// its pairs are on sale, a few are not.
 func (r *rhythm) density() float64 {
 	if len(r.pairs) == 0 || r.pairs[0].site.maxOffers == 1 || r.pairs[0].away {
 		return 1
@@ -203,9 +204,9 @@ func (r *rhythm) density() float64 {
 	return onSale*(float64(offers)/float64(len(r.pairs))-away) + 1 - onSale
 }
 
-// LiveCaptures gives the captures that Live adds to the crawl runs, those of
-// whole seconds from the second of from, to the last before to: pairs drawn
-// from the whole market, each an event of its own.
+// LiveCaptures returns the captures that Live adds to the crawl runs, for whole
+// seconds from the second of from to the last one before to: pairs drawn from
+// the whole market, each an event of its own.
 func (m *Market) LiveCaptures(from, to time.Time) iter.Seq[*event.Event] {
 	return func(yield func(*event.Event) bool) {
 		if m.cfg.LiveRate < 1 {
@@ -214,7 +215,8 @@ func (m *Market) LiveCaptures(from, to time.Time) iter.Seq[*event.Event] {
 		for sec := from.Unix(); sec < to.Unix(); sec++ {
 			h := m.draw(drawLive, uint64(sec), uint64(len(m.pairs)))
 			for j := range uint64(m.cfg.LiveRate) {
-				// Crawl runs capture at tenths of a second; these lie between.
+				// Crawl runs capture at tenths of a second; these fall in
+				// between.
 				at := sec*1_000 + 50 + int64(j*9/uint64(m.cfg.LiveRate))*100
 				p := m.pairs[(h%uint64(len(m.pairs))+j)%uint64(len(m.pairs))]
 				var w page
@@ -236,8 +238,8 @@ func (m *Market) LiveCaptures(from, to time.Time) iter.Seq[*event.Event] {
 	}
 }
 
-// Orders gives the orders as they are at that time: schedule and counters
-// move on, the rest stays.
+// Orders returns the orders as they are at that time: schedule and counters
+// advance, the rest stays the same.
 func (m *Market) Orders(at time.Time) iter.Seq[*event.Event] {
 	return func(yield func(*event.Event) bool) {
 		at = at.UTC().Truncate(time.Second)
@@ -252,19 +254,21 @@ func (m *Market) Orders(at time.Time) iter.Seq[*event.Event] {
 	}
 }
 
-// ordersEvery is how often Live tells how far the orders are.
+// ordersEvery is how often, in seconds, Live returns the state of the orders.
 const ordersEvery = 15 * 60
 
-// liveEvery is how often Live gives what was captured meanwhile. A batch costs a
-// projector and ClickHouse about a tenth of a processor second, however few its
-// rows are: each second that was an eighth of a processor for an idle demo.
+// liveEvery is how often Live returns what was captured meanwhile. A batch
+// costs a projector and ClickHouse about a tenth of a processor second, however
+// few rows it has: with one batch per second, an idle demo used an eighth of a
+// processor.
 const liveEvery = 3 * time.Second
 
-// Live gives the events as time goes on, until ctx ends: first what
-// Observations gives from there to now, then, every few seconds, the crawl
-// runs, LiveRate captures a second more, and every quarter of an hour the orders.
-// A caller that is slower than time gets everything, later. Captures of Live that
-// go beyond Observations are not made up for the time before it started.
+// Live returns the events as time passes, until ctx ends: first what
+// Observations returns for the time up to now, then, every few seconds, the
+// crawl runs and LiveRate more captures per second, and every quarter of an
+// hour the orders. A caller that is slower than real time gets everything,
+// later. The captures that Live adds to Observations are not made up for the
+// time before it started.
 func (m *Market) Live(ctx context.Context, from time.Time) iter.Seq[*event.Event] {
 	return func(yield func(*event.Event) bool) {
 		next := from.UTC().Truncate(time.Millisecond)

@@ -24,20 +24,20 @@ const (
 	souk
 )
 
-// site is a place that is captured, with what makes its prices its own.
+// site is a place that is captured, with what determines its prices.
 type site struct {
 	contracts.Site
 	key       uint64
-	merchant  string // who sells in a shop; empty: the shop does not say
+	merchant  string // the seller in a shop; empty: the shop does not name it
 	maxOffers int    // 1: a shop
-	sorted    bool   // offers stand by price, as comparisons show them
-	flags     bool   // the source tells prime and buy box
-	rated     bool   // the source tells a rating
-	level     int64  // its prices to the item's base price, in 1/10,000
-	weekend   int64  // what a weekend takes off there, in 1/10,000
+	sorted    bool   // offers are ordered by price, as comparisons show them
+	flags     bool   // the source shows prime and buy box
+	rated     bool   // the source shows a rating
+	level     int64  // its prices relative to the item's base price, in 1/10,000
+	weekend   int64  // the weekend discount there, in 1/10,000
 	titleTail string
-	delivery  [4]string // the last one: not to be had
-	shipping  [3]int64  // minor units; -1: not told
+	delivery  [4]string // the last one: not available
+	shipping  [3]int64  // minor units; -1: not shown
 }
 
 const operator = "Demo Markt (simulated)"
@@ -114,8 +114,8 @@ func sites() []site {
 	return all
 }
 
-// merchants sell on marketplaces and are listed by comparisons. The first one
-// is the operator's own shop.
+// merchants sell on marketplaces and are listed by price comparisons. The first
+// one is the operator's own shop.
 var merchants = []string{
 	"Demo Markt (simulated)",
 	"Demo-Händler Ahlers", "Demo-Händler Böttcher & Söhne", "Demo-Kontor Cuxhaven", "Demo-Technik Dörte Müller e. K.",
@@ -129,22 +129,22 @@ var merchants = []string{
 	"Demo-Sonderposten Süd", "Demo-Neuware Nürnberg", "Demo-Fundgrube Fürth", "Demo-Profi Prüm",
 }
 
-// rhythm is how often a group of pairs of one site is captured. A run takes
+// rhythm is how often a group of pairs of one site is captured. A run captures
 // all pairs of the group, either all at one instant or one after the other.
 type rhythm struct {
 	site     int
 	name     string
 	hot      bool // of the pairs that sell fast
 	key      uint64
-	interval int64 // ms, as all times here
+	interval int64 // ms, like all times here
 	offset   int64
 	jitter   int64
 	quiet    [2]int // hours of the day, UTC, in which no run starts; equal: none
 	spread   bool   // one after the other, over most of the interval
 	chunk    int    // observations in an event
 	pairs    []*pair
-	window   int    // of a run that takes so many pairs, one further each time; 0: it takes all
-	makeup   uint64 // of its pairs, for event ids
+	window   int    // how many pairs a run captures, moving on by one pair each time; 0: all
+	makeup   uint64 // derived from its pairs, for event ids
 }
 
 func (m *Market) makeRhythms() {
@@ -180,7 +180,7 @@ func (m *Market) makeRhythms() {
 	}
 }
 
-// finish sets what follows from a rhythm's pairs.
+// finish sets what is derived from a rhythm's pairs.
 func (m *Market) finish(r *rhythm) {
 	r.key = m.sites[r.site].key ^ textKey(r.name)
 	for _, p := range r.pairs {
@@ -188,7 +188,7 @@ func (m *Market) finish(r *rhythm) {
 	}
 }
 
-// rests tells whether no run starts in this hour of the day.
+// rests reports whether no run starts in this hour of the day.
 func (r *rhythm) rests(hour int) bool {
 	from, to := r.quiet[0], r.quiet[1]
 	if from <= to {
@@ -197,7 +197,7 @@ func (r *rhythm) rests(hour int) bool {
 	return hour >= from || hour < to
 }
 
-// runsPerDay counts the runs of a day and those due until an instant of it.
+// runsPerDay counts the runs of a day and those due up to an instant of it.
 func (r *rhythm) runsPerDay(until time.Duration) (day, due int) {
 	const dayMS = int64(24 * time.Hour / time.Millisecond)
 	for at := r.offset % r.interval; at < dayMS; at += r.interval {
@@ -212,7 +212,7 @@ func (r *rhythm) runsPerDay(until time.Duration) (day, due int) {
 	return day, due
 }
 
-// length is how long a run lasts.
+// length returns how long a run lasts.
 func (r *rhythm) length() int64 {
 	if !r.spread {
 		return 0

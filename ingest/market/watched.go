@@ -8,7 +8,7 @@ import (
 )
 
 // makeAway adds what active orders watch and no site carries: the site is
-// asked once a day, soon after midnight UTC, and says that it does not have
+// captured once a day, soon after midnight UTC, and shows that it does not have
 // the product.
 func (m *Market) makeAway() {
 	m.away = map[contracts.Pair]*pair{}
@@ -41,7 +41,7 @@ func (m *Market) makeAway() {
 	}
 }
 
-// apart tells whether the runs are none that an order's source counts.
+// apart reports whether an order's source does not count these runs.
 func (r *rhythm) apart() bool { return r.window > 0 || len(r.pairs) > 0 && r.pairs[0].away }
 
 func (m *Market) addRhythm(r rhythm) {
@@ -50,16 +50,16 @@ func (m *Market) addRhythm(r rhythm) {
 }
 
 // An order of novelties watches the newest items of a list that grows by one
-// each quarter of an hour: at a shop that is read every quarter, where a new
-// one is due at once and comes some minutes later, and at one that has a day's
-// time, where it is not due yet.
+// every quarter of an hour: at a shop that is captured every quarter of an
+// hour, where a new item is due at once and is captured some minutes later, and
+// at one where an item may take a day, so that it is not due yet.
 const (
 	noveltyEvery = msHour / 4
 	noveltyAfter = 8 * msHour / 60
 	noveltyMost  = 8
 )
 
-var noveltySites = [...]int{elektro, drogerie} // that have none of them else
+var noveltySites = [...]int{elektro, drogerie} // which otherwise carry none of these items
 
 // makeNovelties adds the captures of the order of novelties.
 func (m *Market) makeNovelties() {
@@ -79,7 +79,7 @@ func (m *Market) makeNovelties() {
 				}
 				take := window
 				if k == 1 {
-					take = 1 // once is enough
+					take = 1 // one is enough
 				}
 				m.addRhythm(rhythm{
 					site: at, name: "novelties", interval: noveltyEvery, offset: noveltyAfter, jitter: 20_000, chunk: take, window: take,
@@ -92,8 +92,8 @@ func (m *Market) makeNovelties() {
 
 func noveltyWindow(o *order) int { return min(noveltyMost, len(o.Items)) }
 
-// novelties is the record of such an order at a time. Its runs are planned at
-// the quarters of an hour.
+// novelties returns the record of such an order at a time. Its runs are
+// scheduled at every quarter of an hour.
 func (m *Market) novelties(o *order, at time.Time) contracts.Order {
 	rec := o.Order
 	run, n, window := at.UnixMilli()/noveltyEvery, int64(len(o.Items)), int64(noveltyWindow(o))

@@ -12,7 +12,7 @@ import (
 	"preismon/contracts/event"
 )
 
-// end is an End on its way.
+// end is an End that is being sent.
 type end struct {
 	cfg     Config
 	js      jetstream.JetStream
@@ -21,37 +21,38 @@ type end struct {
 	begun   begun
 	written event.Marks
 	over    <-chan struct{}  // closed: it need not arrive any more
-	id      string           // of the Begin that it stores where there was no stream
-	closed  chan nats.Status // the connection is
+	id      string           // of the Begin that it stores if there was no stream
+	closed  chan nats.Status // receives when the connection is closed
 }
 
-// answerWithin is how long the server has to acknowledge an End. An End that was
-// not acknowledged is sent again after shortestPause, and then after twice as long
-// each time, up to longestPause.
+// answerWithin is how long the server has to acknowledge an End. An End that
+// was not acknowledged is sent again after shortestPause, and then after twice
+// as long each time, up to longestPause.
 const (
 	answerWithin  = time.Second
 	shortestPause = 250 * time.Millisecond
 	longestPause  = 5 * time.Second
-	// roomWithin is how long an End waits for a stream. Later the next checkpoint says
-	// what stands there.
+	// roomWithin is how long an End waits for a stream. After that, readers
+	// learn what is in the tables with the next checkpoint.
 	roomWithin = 10 * time.Minute
 )
 
 func (e *end) message() *nats.Msg { return notice{e.written, e.begun.id}.message(e.subject) }
 
-// once expects the sequence of the Begin, so that the message is stored once.
+// once expects the sequence of the Begin, so that the message is stored only
+// once.
 func (e *end) once() jetstream.PublishOpt {
 	return jetstream.WithExpectLastSequencePerSubject(e.begun.sequence)
 }
 
-// say ends with the connection at the latest.
+// say runs how, which ends with the connection at the latest.
 func (e *end) say(how func()) {
 	defer e.js.Conn().RemoveStatusListener(e.closed)
 	how()
 }
 
-// confirm waits for the answer to the first message, and sends others where it is
-// not that the stream has it or refuses it.
+// confirm waits for the acknowledgement of the first message, and sends it
+// again unless the stream has it or refuses it.
 func (e *end) confirm(first jetstream.PubAckFuture, err error) {
 	if err == nil {
 		select {
@@ -91,10 +92,10 @@ func (e *end) repeat() {
 	}
 }
 
-// errOver says that the End need not arrive any more.
+// errOver means that the End need not arrive any more.
 var errOver = errors.New("the next checkpoint is begun")
 
-// again sends the End, and before it the Begin that the stream has not.
+// again sends the End, and before it the Begin if the stream does not have it.
 func (e *end) again(ctx context.Context) error {
 	if !e.begun.inStream() {
 		b, err := e.begin(ctx)
@@ -110,8 +111,8 @@ func (e *end) again(ctx context.Context) error {
 	return err
 }
 
-// begin stores the Begin for which there was no stream, unless another message came
-// before it: of the next Begin, or of another leader.
+// begin stores the Begin for which there was no stream, unless another message
+// came first: from the next Begin, or from another leader.
 func (e *end) begin(ctx context.Context) (begun, error) {
 	s, err := e.cfg.open(ctx, e.js)
 	if err != nil {
@@ -119,7 +120,7 @@ func (e *end) begin(ctx context.Context) (begun, error) {
 	}
 	m, err := s.GetLastMsgForSubject(ctx, e.subject)
 	switch {
-	case err == nil && m.Header.Get(jetstream.MsgIDHeader) == e.id: // its answer was lost
+	case err == nil && m.Header.Get(jetstream.MsgIDHeader) == e.id: // its acknowledgement was lost
 		return begun{m.Sequence, e.id}, nil
 	case err == nil:
 		return begun{}, errOver
@@ -142,10 +143,10 @@ func (e *end) isOver() bool {
 	}
 }
 
-// refused tells whether an answer is the last word: another message stands where
-// this one should, which may be this one itself. That one is on its way to the
-// others of a cluster (JSErrCodeStreamWrongLastSequenceConstant) is not: it may be
-// lost with its leader.
+// refused reports whether an error is final: another message is where this one
+// should be, possibly this one itself. That another message is on its way to
+// the other servers of a cluster (JSErrCodeStreamWrongLastSequenceConstant) is
+// not final: it may be lost with its leader.
 func refused(err error) bool {
 	if errors.Is(err, errOver) {
 		return true

@@ -19,37 +19,37 @@ import (
 	"preismon/contracts/event"
 )
 
-// retry is how long a lost watch waits before it begins again.
+// retry is the wait before a watch that ended begins again.
 const retry = 500 * time.Millisecond
 
-// Reader asks whether checkpoints were written. Its methods may be called side
-// by side.
+// Reader finds out whether checkpoints were written. Its methods may be called
+// concurrently.
 type Reader struct {
 	cfg  Config
 	conn *nats.Conn
 	js   jetstream.JetStream
 	log  *slog.Logger
-	id   uint64 // tells its questions from those of another reader in its slot
+	id   uint64 // distinguishes its questions from those of another reader in its slot
 
 	mu       sync.Mutex
 	watching bool
-	away     time.Time                      // nobody asks before
-	parts    map[int]notice                 // the last of each partition
-	moved    chan struct{}                  // closed at the next End; nil: nobody waits for it
-	written  *event.Written                 // made of parts; nil: not made, or not possible
+	away     time.Time                      // no questions are sent before
+	parts    map[int]notice                 // the last notice of each partition
+	moved    chan struct{}                  // closed at the next End; nil: no one is waiting for it
+	written  *event.Written                 // built from parts; nil: not built, or not possible
 	asked    uint64                         // questions so far
 	waiting  map[uint64]chan *event.Written // by the number of the question
 	stats    Stats
 }
 
-// Stats count questions by what came of them.
+// Stats counts questions by their outcome.
 type Stats struct {
 	Answered uint64 // nothing is being written
-	Writing  uint64 // a projector writes, or has not written since the stream is there
-	Away     uint64 // NATS did not answer in time, or is not asked for a while
+	Writing  uint64 // a projector is writing, or has not written since the stream was created
+	Away     uint64 // NATS did not answer in time, or is not queried for a while
 }
 
-// NewReader makes a Reader; Run starts it.
+// NewReader returns a Reader; Run starts it.
 func NewReader(cfg Config, conn *nats.Conn, js jetstream.JetStream, log *slog.Logger) (*Reader, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -57,16 +57,16 @@ func NewReader(cfg Config, conn *nats.Conn, js jetstream.JetStream, log *slog.Lo
 	return &Reader{cfg: cfg.withDefaults(), conn: conn, js: js, log: log, id: rand.Uint64(), waiting: map[uint64]chan *event.Written{}}, nil
 }
 
-// Stats tells what came of the questions so far.
+// Stats returns the outcomes of the questions so far.
 func (r *Reader) Stats() Stats {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.stats
 }
 
-// Written tells what stands in the checkpoints as of a moment after the call;
-// nil: one is being written, or it is not known. As long as the same pointer
-// comes, no write has begun.
+// Written returns what is in the checkpoints as of some moment after the call;
+// nil: one is being written, or it is unknown. As long as it returns the same
+// pointer, no write has begun.
 func (r *Reader) Written(ctx context.Context) *event.Written {
 	r.mu.Lock()
 	if !r.watching || time.Now().Before(r.away) {
@@ -100,8 +100,9 @@ func (r *Reader) Written(ctx context.Context) *event.Written {
 	return nil
 }
 
-// Moved gives a channel that is closed when the next checkpoint was written, or
-// when it is not known any more whether one was; nil: it is not known now.
+// Moved returns a channel that is closed when the next checkpoint has been
+// written, or when it is no longer known whether one was; nil: it is not known
+// now.
 func (r *Reader) Moved() <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -114,7 +115,7 @@ func (r *Reader) Moved() <-chan struct{} {
 	return r.moved
 }
 
-// wake closes what Moved gave.
+// wake closes the channel that Moved returned.
 func (r *Reader) wake() {
 	if r.moved != nil {
 		close(r.moved)
@@ -122,12 +123,13 @@ func (r *Reader) wake() {
 	}
 }
 
-// question is the message of a question: who asks, and its number.
+// question returns the message of a question: the reader's id, and the
+// question's number.
 func (r *Reader) question(n uint64) []byte {
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, r.id), n)
 }
 
-// Run watches the stream until ctx ends, and begins again when the watch is lost.
+// Run watches the stream until ctx ends, and begins again when the watch ends.
 func (r *Reader) Run(ctx context.Context) error {
 	for {
 		err := r.watch(ctx)
@@ -144,7 +146,7 @@ func (r *Reader) Run(ctx context.Context) error {
 	}
 }
 
-// forget begins with nothing known, which who waits is told.
+// forget resets the reader to knowing nothing, and lets waiting callers know.
 func (r *Reader) forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -157,8 +159,9 @@ func (r *Reader) forget() {
 	r.wake()
 }
 
-// watch takes in the stream from its first message on, since an End is nothing
-// without its Begin, until one is missing or the consumer is lost.
+// watch follows the stream from its first message on, because an End means
+// nothing without its Begin, until a message is missing or the consumer is
+// gone.
 func (r *Reader) watch(ctx context.Context) error {
 	opening, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -207,7 +210,7 @@ func (r *Reader) watch(ctx context.Context) error {
 		<-messages.Closed()
 		over, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
-		_ = s.DeleteConsumer(over, consumer.CachedInfo().Name) // else the server does so in a minute
+		_ = s.DeleteConsumer(over, consumer.CachedInfo().Name) // otherwise the server deletes it within a minute
 	}()
 	select {
 	case <-ctx.Done():
@@ -219,7 +222,7 @@ func (r *Reader) watch(ctx context.Context) error {
 
 var errMessage = errors.New("no message of this stream")
 
-// take takes in a message.
+// take processes a message.
 func (r *Reader) take(subject string, data []byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -250,7 +253,7 @@ func (r *Reader) take(subject string, data []byte) error {
 	return nil
 }
 
-// answer tells who waits for question n what is known now.
+// answer passes what is known now to the caller that waits for question n.
 func (r *Reader) answer(n uint64) {
 	came, ok := r.waiting[n]
 	if !ok {
@@ -268,7 +271,7 @@ func (r *Reader) answer(n uint64) {
 	came <- r.written
 }
 
-// whole is what all partitions wrote; nil: one writes, or is not known.
+// whole returns what all partitions wrote; nil: one is writing, or is unknown.
 func (r *Reader) whole() *event.Written {
 	w := &event.Written{Partitions: make([]event.Marks, r.cfg.Partitions)}
 	for i := range w.Partitions {

@@ -1,16 +1,16 @@
-// Package seqlock tells readers of the tables whether the checkpoints may have
-// changed, so that they need not ask ClickHouse when nothing has.
+// Package seqlock lets readers of the tables find out whether the checkpoints
+// may have changed, so that they need not query ClickHouse when nothing has.
 //
-// It is a sequence lock over a stream of JetStream. A projector says there that
-// it is about to write a checkpoint, waits until the server has that, writes,
-// and says what it wrote. A reader that asks publishes a message of its own into
-// the same stream and waits until its consumer brings it back: whatever was
-// acknowledged before stands before it, so by then the reader has seen every
-// write that had begun when it asked. The order of the stream is the proof;
-// clocks and the freshness of replicas do not matter.
+// It is a sequence lock over a JetStream stream. A projector announces there
+// that it is about to write a checkpoint, waits until the server has stored
+// that, writes, and announces what it wrote. A reader with a question publishes
+// a message of its own to the same stream and waits until its consumer receives
+// it: whatever was acknowledged earlier precedes it, so by then the reader has
+// seen every write that had begun when it sent the question. The order of the
+// stream is the proof; clocks and the freshness of replicas do not matter.
 //
-// The stream lives in memory. When it is lost, readers know nothing, and ask
-// ClickHouse until each projector has written again.
+// The stream is kept in memory. When it is lost, readers know nothing, and
+// query ClickHouse until each projector has written again.
 package seqlock
 
 import (
@@ -33,14 +33,14 @@ import (
 // partition and of each slot of readers.
 const Stream = "CHECKPOINTS"
 
-// slots are the subjects that readers share for their questions, so that those
-// of processes that are gone do not add up.
+// slots is the number of subjects that readers share for their questions, so
+// that questions of processes that are gone do not accumulate.
 const slots = 64
 
-// kept is how many messages of a subject the stream keeps. A reader's own question
-// comes back within Config.Wait or is given up; what the projector said in that
-// time must not be dropped before the reader's consumer has it. One checkpoint
-// takes milliseconds, and two messages.
+// kept is how many messages of a subject the stream keeps. A reader's own
+// question comes back within Config.Wait or is given up; what the projector
+// published in that time must not be dropped before the reader's consumer has
+// it. One checkpoint takes milliseconds, and two messages.
 const kept = 64
 
 func writtenSubject(partition, partitions int) string {
@@ -49,14 +49,14 @@ func writtenSubject(partition, partitions int) string {
 
 func askedSubject(slot uint64) string { return fmt.Sprintf("checkpoints.asked.%d", slot%slots) }
 
-// maxWait is a time in which nobody writes half of kept checkpoints.
+// maxWait is a time in which no projector writes kept/2 checkpoints.
 const maxWait = 100 * time.Millisecond
 
-// Config says which partitions are written or read.
+// Config describes which partitions are written or read.
 type Config struct {
 	Partitions int
 	Replicas   int           // of the stream; 0: one
-	Wait       time.Duration // a reader gives up after so long, and does not ask again for ten times as long; 0: 50 ms
+	Wait       time.Duration // a reader gives up after this time, and sends no question for ten times as long; 0: 50 ms
 }
 
 func (c Config) withDefaults() Config {
@@ -67,7 +67,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Validate names every fault of the configuration.
+// Validate returns every fault of the configuration.
 func (c Config) Validate() error {
 	var f contracts.Faults
 	f.Check(c.Partitions >= 1, "partitions: not positive")
@@ -76,12 +76,12 @@ func (c Config) Validate() error {
 	return f.Err()
 }
 
-// room is what the stream takes of the memory of NATS, reserved when it is created:
-// it must not run out of it later, when a message of a projector would be refused
-// and one of a reader taken.
+// room is how much of NATS's memory the stream takes, reserved when it is
+// created: it must not run out later, when a projector's message would be
+// refused and a reader's accepted.
 const room = 4 << 20
 
-// open gives the stream, creates it when it is not there, and raises its replicas.
+// open returns the stream; it creates a missing one and raises its replicas.
 func (c Config) open(ctx context.Context, js jetstream.JetStream) (jetstream.Stream, error) {
 	return ingest.EnsureStream(ctx, js, jetstream.StreamConfig{
 		Name: Stream, Subjects: []string{"checkpoints.>"}, Description: "whether a projector writes a checkpoint, and what readers ask",
@@ -90,7 +90,8 @@ func (c Config) open(ctx context.Context, js jetstream.JetStream) (jetstream.Str
 	})
 }
 
-// noRoom tells whether a server refused to create the stream for want of memory.
+// noRoom reports whether a server refused to create the stream for lack of
+// memory.
 func noRoom(err error) bool {
 	e, ok := errors.AsType[*jetstream.APIError](err)
 	return ok && slices.Contains([]jetstream.ErrorCode{
@@ -101,15 +102,16 @@ func noRoom(err error) bool {
 	}, e.ErrorCode)
 }
 
-// notice is the message of a partition. null: the projector is writing.
+// notice is the message of a partition. Written is null: the projector is
+// writing.
 type notice struct {
 	Written event.Marks `json:"written"`
-	Begin   string      `json:"begin"` // of an End: the id of its Begin. Sequences begin anew where the stream was lost.
+	Begin   string      `json:"begin"` // of an End: the id of its Begin. Sequences start again after the stream was lost.
 }
 
 func (n notice) message(subject string) *nats.Msg {
 	body, err := json.Marshal(n)
-	if err != nil { // numbers by name
+	if err != nil { // numbers by name: cannot fail
 		panic(err)
 	}
 	return &nats.Msg{Subject: subject, Data: body}

@@ -12,21 +12,21 @@ import (
 	"preismon/contracts/event"
 )
 
-// Writer tells of the writes of one partition, for one term of its leader. Its
-// methods are called one after another.
+// Writer announces the writes of one partition, for one term of its leader. Its
+// methods must not be called concurrently.
 type Writer struct {
 	cfg     Config
 	js      jetstream.JetStream
 	log     *slog.Logger
 	subject string
-	id      string // of the message of the next Begin: an attempt that was given up may still arrive, and is stored once
+	id      string // of the message of the next Begin: an attempt that was given up may still arrive, and is stored only once
 	last    begun
-	over    chan struct{} // closed: the last End is not repeated any more
-	noRoom  bool          // for the stream, which was logged
+	over    chan struct{} // closed: the last End is not sent again any more
+	noRoom  bool          // there was no room for the stream, which was logged
 }
 
-// begun is a Begin in the stream. The zero value: there was no stream, so that
-// nobody could ask.
+// begun is a Begin in the stream. The zero value: there was no stream, so no
+// reader could send a question.
 type begun struct {
 	sequence uint64
 	id       string
@@ -34,7 +34,8 @@ type begun struct {
 
 func (b begun) inStream() bool { return b != begun{} }
 
-// NewWriter makes a Writer. It asks the server nothing before its first call.
+// NewWriter returns a Writer. It sends the server nothing before its first
+// call.
 func NewWriter(cfg Config, js jetstream.JetStream, partition int, log *slog.Logger) (*Writer, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -42,9 +43,10 @@ func NewWriter(cfg Config, js jetstream.JetStream, partition int, log *slog.Logg
 	return &Writer{cfg: cfg.withDefaults(), js: js, log: log, subject: writtenSubject(partition, cfg.Partitions), id: nuid.Next(), over: make(chan struct{})}, nil
 }
 
-// Begin returns when every reader that asks from now on will know that the
-// checkpoints are being written. After an error nothing may be written. Where NATS
-// has no room for the stream, or not yet, there is nobody to tell.
+// Begin returns when every reader that sends a question from now on will know
+// that the checkpoints are being written. After an error nothing may be
+// written. If NATS has no room for the stream, or not yet, there is no one to
+// notify.
 func (w *Writer) Begin(ctx context.Context) error {
 	close(w.over)
 	w.over = make(chan struct{})
@@ -67,9 +69,10 @@ func (w *Writer) Begin(ctx context.Context) error {
 	return nil
 }
 
-// begin stores the message that a checkpoint is being written. An earlier attempt
-// that was stored although nobody heard of it may have others after it: then a
-// message of its own follows.
+// begin stores the message that a checkpoint is being written. An earlier
+// attempt may have been stored although its acknowledgement was lost, and other
+// messages may have followed it: in that case begin stores one with an id of
+// its own.
 func (w *Writer) begin(ctx context.Context) (begun, error) {
 	for {
 		id := w.id
@@ -84,10 +87,10 @@ func (w *Writer) begin(ctx context.Context) (begun, error) {
 	}
 }
 
-// End says what stands in the tables; nothing is being written then. It does not
-// wait for an answer: where none comes, or there is no stream yet, it is said again
-// until the next Begin. When another leader has begun it is refused, and readers
-// ask ClickHouse until that one's End.
+// End announces what is in the tables; nothing is being written then. It does
+// not wait for an acknowledgement: if there is none, or there is no stream yet,
+// the message is sent again until the next Begin. When another leader has begun
+// it is refused, and readers query ClickHouse until that leader's End.
 func (w *Writer) End(written event.Marks) {
 	if written == nil {
 		written = event.Marks{}
@@ -97,7 +100,8 @@ func (w *Writer) End(written event.Marks) {
 		go e.say(e.repeat)
 		return
 	}
-	// On its way before anything else is: a Begin, or the end of the connection.
+	// Sent before anything that may follow: a Begin, or the end of the
+	// connection.
 	first, err := w.js.PublishMsgAsync(e.message(), e.once())
 	go e.say(func() { e.confirm(first, err) })
 }

@@ -1,14 +1,14 @@
-// Package backup saves the read model with ClickHouse's own BACKUP and brings
-// it back. Its callers are the operators' commands.
+// Package backup saves the read model with ClickHouse's own BACKUP and restores
+// it. Its callers are the operators' commands.
 //
 // ClickHouse saves a database table by table, while the projector writes. So
-// the checkpoints are saved first: what is up to them was in all tables
-// before, and what the others hold beyond them is the tail that every
+// the checkpoints are saved first: everything up to them was in all tables by
+// then, and what the other tables hold beyond them is the tail that every
 // projector reads back and completes when it starts. What only a running
 // projector can vouch for is emptied after a restore: which scopes are applied
-// (until it has looked, readers filter by pairs) and the fences of leaders of
-// another time. It promises nothing about the streams, artifacts and keys:
-// those are not in ClickHouse.
+// (until the projector has checked, readers filter by pairs) and the fences of
+// leaders of that time. The package guarantees nothing about the streams,
+// artifacts and keys: those are not in ClickHouse.
 package backup
 
 import (
@@ -38,7 +38,7 @@ type Place struct {
 	Secret contracts.Secret
 }
 
-// Validate names every fault of the place.
+// Validate returns every fault of the place.
 func (p Place) Validate() error {
 	var f contracts.Faults
 	if p.URL == "" {
@@ -50,7 +50,7 @@ func (p Place) Validate() error {
 	return f.Err()
 }
 
-// of is a part of the backup, as SQL.
+// of returns a part of the backup, as SQL.
 func (p Place) of(part string) string {
 	if p.URL == "" {
 		return "File(" + quote(p.Name+"/"+part) + ")"
@@ -70,20 +70,21 @@ const (
 	tables      = "tables"
 )
 
-// Checkpoint is how far OBSERVATIONS was applied, in each partition at least.
+// Checkpoint is how far OBSERVATIONS was applied: in every partition at least
+// this far.
 type Checkpoint struct {
 	Epoch uint32 `json:"epoch"`
 	Seq   uint64 `json:"seq"`
 }
 
-// Result says what was saved.
+// Result describes what was saved.
 type Result struct {
-	Files, Bytes uint64     // of the tables; bytes as they are saved
+	Files, Bytes uint64     // of the tables; bytes as saved
 	Checkpoint   Checkpoint // of the tables when the backup began
 }
 
-// Take saves the database while everything runs. A place that holds a backup
-// already is ErrExists.
+// Take saves the database while everything is running. It returns ErrExists for
+// a place that already holds a backup.
 func Take(ctx context.Context, conn Conn, database string, to Place) (Result, error) {
 	if err := to.Validate(); err != nil {
 		return Result{}, err
@@ -115,11 +116,13 @@ func Take(ctx context.Context, conn Conn, database string, to Place) (Result, er
 	return r, err
 }
 
-// ErrInUse: the database holds tables, and was not to be replaced.
+// ErrInUse means that the database holds tables, and replacing them was not
+// requested.
 var ErrInUse = errors.New("the database holds tables already")
 
-// Restore brings the database back, whole or not at all: it is made under
-// another name first. No whole backup is ErrNone or ErrDamaged. conn is an administrator's, of another database; no
+// Restore brings the database back, completely or not at all: it is created
+// under another name first. Without a complete backup the error is ErrNone or
+// ErrDamaged. conn must be an administrator's, on another database; no
 // projector may run. With replace, what the database held is dropped.
 func Restore(ctx context.Context, conn Conn, database string, from Place, replace bool) error {
 	if err := from.Validate(); err != nil {
@@ -151,7 +154,8 @@ func Restore(ctx context.Context, conn Conn, database string, from Place, replac
 	return nil
 }
 
-// run runs a statement and gives the id of the backup or restore it was.
+// run runs a statement and returns the id of the backup or restore that it
+// started.
 func run(ctx context.Context, conn Conn, sql string) (id string, err error) {
 	var out proto.Results
 	err = conn.Do(ctx, ch.Query{Body: sql, Result: out.Auto(), OnResult: func(context.Context, proto.Block) error {
@@ -165,7 +169,7 @@ func run(ctx context.Context, conn Conn, sql string) (id string, err error) {
 	return id, err
 }
 
-// applied reads how far the tables are.
+// applied reads how far the tables have come.
 func applied(ctx context.Context, conn Conn, database string) (c Checkpoint, err error) {
 	var epoch proto.ColUInt32
 	var seq proto.ColUInt64

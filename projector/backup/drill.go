@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Drill is a backup that was restored to see whether it can be, and what an
-// audit of the restored tables found.
+// Drill is a test restore of a backup, and what an audit of the restored tables
+// found.
 type Drill struct {
 	Place    string    `json:"place"` // a folder, or a bucket with a prefix
 	At       time.Time `json:"at"`    // when it began
@@ -21,10 +21,11 @@ type Drill struct {
 	Fault    string    `json:"fault,omitempty"` // why it could not be restored or audited
 }
 
-// Proven tells whether the tables came back, and nothing was wrong with them.
+// Proven reports whether the tables were restored, and nothing was wrong with
+// them.
 func (d Drill) Proven() bool { return d.Fault == "" && d.Findings == 0 }
 
-// Remember writes the drill behind those of a file, which is made.
+// Remember appends the drill to a file, which is created if necessary.
 func (d Drill) Remember(file string) error {
 	line, err := json.Marshal(d)
 	if err != nil {
@@ -38,7 +39,8 @@ func (d Drill) Remember(file string) error {
 	return errors.Join(err, f.Close())
 }
 
-// Drills reads those of a file, the oldest first. No file: there were none.
+// Drills reads the drills in a file, the oldest first. No file: there were
+// none.
 func Drills(file string) (all []Drill, err error) {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -59,7 +61,7 @@ func Drills(file string) (all []Drill, err error) {
 	return all, nil
 }
 
-// LastOf is the newest drill of the backup at a place since it was taken.
+// LastOf returns the newest drill of the backup at a place since it was taken.
 func LastOf(drills []Drill, place string, taken time.Time) (last Drill, ok bool) {
 	for _, d := range drills {
 		if d.Place == place && d.At.After(taken) {

@@ -12,20 +12,20 @@ import (
 	"time"
 )
 
-// Mark is the file without which a part of a backup is not whole; the server
+// Mark is the file without which a part of a backup is incomplete; the server
 // writes it last.
 const Mark = ".backup"
 
-// noteFile is what a backup in a folder says of itself.
+// noteFile is the name of the file that describes a backup in a folder.
 const noteFile = "backup.json"
 
-// Note is what is known of a backup when it is taken.
+// Note is what is known about a backup when it is taken.
 type Note struct {
 	Taken      time.Time  `json:"taken"`
 	Checkpoint Checkpoint `json:"checkpoint"`
 }
 
-// Write puts the note into the folder of a backup.
+// Write writes the note into the folder of a backup.
 func (n Note) Write(folder string) error {
 	text, err := json.MarshalIndent(n, "", "  ")
 	if err != nil {
@@ -37,13 +37,13 @@ func (n Note) Write(folder string) error {
 // Folder is a backup in a folder of this machine.
 type Folder struct {
 	Path       string      `json:"path"`
-	Whole      bool        `json:"whole"` // false: it is being taken, or was broken off
-	Taken      time.Time   `json:"taken"` // zero where it is not whole
+	Whole      bool        `json:"whole"` // false: it is still being taken, or was interrupted
+	Taken      time.Time   `json:"taken"` // zero where it is not complete
 	Bytes      uint64      `json:"bytes"` // on the disk
 	Checkpoint *Checkpoint `json:"checkpoint,omitempty"`
 }
 
-// Look looks at one folder; ErrNone where no backup is.
+// Look inspects one folder; ErrNone where there is no backup.
 func Look(path string) (Folder, error) {
 	f := Folder{Path: path, Whole: true}
 	parts := 0
@@ -76,14 +76,14 @@ func Look(path string) (Folder, error) {
 		}
 		return err
 	})
-	if errors.Is(err, fs.ErrNotExist) { // one that is being taken, or taken away
+	if errors.Is(err, fs.ErrNotExist) { // a backup that is being taken, or removed
 		err = nil
 	}
 	if err != nil {
 		return f, err
 	}
 	text, err := os.ReadFile(filepath.Join(path, noteFile))
-	if errors.Is(err, fs.ErrNotExist) { // of a version that wrote none
+	if errors.Is(err, fs.ErrNotExist) { // from a version that wrote none
 		return f, nil
 	}
 	var n Note
@@ -100,8 +100,8 @@ func Look(path string) (Folder, error) {
 	return f, nil
 }
 
-// Folders looks at all backups in some folders, the newest first; those that
-// are not whole come last. A folder that is not there has none.
+// Folders returns all backups in some folders, the newest first; those that are
+// not complete come last. A folder that does not exist has none.
 func Folders(in ...string) (all []Folder, err error) {
 	for _, dir := range in {
 		entries, err := os.ReadDir(dir)
@@ -126,5 +126,6 @@ func Folders(in ...string) (all []Folder, err error) {
 	return all, nil
 }
 
-// Passing begins the name of a backup that is on its way to another place.
+// Passing is the prefix of the name of a backup that is on its way to another
+// place.
 const Passing = "passing-"

@@ -10,10 +10,10 @@ import (
 	"github.com/ClickHouse/ch-go/proto"
 )
 
-// Newest gives when the server finished its newest backup that Take asked for;
-// zero: it remembers none. It remembers those since its start, and older ones
-// where its configuration has a backup_log. It does not know what became of
-// the files since.
+// Newest returns when the server finished its newest backup made by Take; zero:
+// it remembers none. It remembers those since its start, and older ones if its
+// configuration has a backup_log. It does not know what happened to the files
+// since.
 func Newest(ctx context.Context, conn Conn) (time.Time, error) {
 	kept, err := records(ctx, conn)
 	if err != nil {
@@ -37,7 +37,7 @@ func Newest(ctx context.Context, conn Conn) (time.Time, error) {
 	return newest, nil
 }
 
-// records are the tables of the server that list backups.
+// records returns the server's tables that list backups.
 func records(ctx context.Context, conn Conn) ([]string, error) {
 	var names proto.ColStr
 	var found []string

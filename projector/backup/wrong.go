@@ -10,7 +10,7 @@ import (
 	"github.com/ClickHouse/ch-go/proto"
 )
 
-// What is wrong with the place of a backup, or with who takes it.
+// What is wrong with the place of a backup, or with the user that takes it.
 var (
 	ErrExists   = errors.New("there is a backup already; choose another name")
 	ErrNone     = errors.New("there is no backup")
@@ -21,8 +21,8 @@ var (
 	ErrBucket   = errors.New("the bucket cannot be used; look at its address, its name and the key")
 )
 
-// inWords says what the server found at the place. What the server itself said
-// follows where there is more to know.
+// inWords explains what the server found at the place. The server's own message
+// follows where it adds something.
 func (p Place) inWords(err error) error {
 	at := cmp.Or(p.Name, p.URL)
 	e, ok := ch.AsException(err)
@@ -55,13 +55,14 @@ func (p Place) inWords(err error) error {
 	case p.URL == "" && says("Permission denied"):
 		return fmt.Errorf("%s: the server of ClickHouse may not write in its folder for backups; give the folder to the user that the server runs as", at)
 	case e.IsCode(proto.ErrBackupDamaged, proto.ErrBackupEntryNotFound, proto.ErrBackupIsEmpty),
-		e.IsCode(proto.ErrStdException) && says("No such file or directory"): // files that its list names
+		e.IsCode(proto.ErrStdException) && says("No such file or directory"): // files on the backup's list
 		return fmt.Errorf("%s: %w", at, ErrDamaged)
 	}
 	return err
 }
 
-// beginning is the first sentence of what the server says, without secrets.
+// beginning returns the first line of the server's message, shortened and
+// without secrets.
 func (p Place) beginning(message string) string {
 	message, _, _ = strings.Cut(message, "\n")
 	if p.Secret != "" {

@@ -1,9 +1,9 @@
 // Package clickhouse holds the connections of the projector: native protocol,
-// opened when needed, closed after any doubt, so that a statement never runs
-// on a connection whose state is unknown.
+// opened when needed, closed after any error, so that a statement never runs on
+// a connection whose state is unknown.
 //
 // The projector and its migrations are its only callers. It retries nothing:
-// whether a failed statement may be sent again is the caller's to know.
+// whether a failed statement may be sent again is for the caller to decide.
 package clickhouse
 
 import (
@@ -19,7 +19,7 @@ import (
 	driver "github.com/ClickHouse/clickhouse-go/v2"
 )
 
-// Config says where the server is and who we are there.
+// Config is the address of the server and our login there.
 type Config struct {
 	Addrs       []string // host:port of the native protocol; the first that answers is used
 	Database    string
@@ -30,7 +30,7 @@ type Config struct {
 	Compress    bool // LZ4 on the wire; worth it when the wire is slower than the CPU
 }
 
-// ParseDSN reads a data source name of clickhouse-go's form:
+// ParseDSN parses a data source name in clickhouse-go's form:
 // clickhouse://user:password@host:9000/database?secure=true&compress=lz4.
 func ParseDSN(dsn string) (Config, error) {
 	o, err := driver.ParseDSN(dsn)
@@ -50,13 +50,13 @@ func ParseDSN(dsn string) (Config, error) {
 	return c, nil
 }
 
-// Pool is a set of connections. Its methods may be called side by side.
+// Pool is a set of connections. Its methods may be called concurrently.
 type Pool struct {
 	cfg  Config
 	free chan *conn
 	mu   sync.Mutex
 	shut bool
-	age  uint64 // counts broken connections: those that are older may be broken too
+	age  uint64 // counts broken connections: older ones may be broken too
 }
 
 type conn struct {
@@ -64,7 +64,7 @@ type conn struct {
 	age    uint64
 }
 
-// Open makes a pool of at most size connections. It connects at first use.
+// Open returns a pool of at most size connections. It connects at first use.
 func Open(cfg Config, size int) *Pool {
 	if cfg.DialTimeout <= 0 {
 		cfg.DialTimeout = 10 * time.Second
@@ -76,12 +76,12 @@ func Open(cfg Config, size int) *Pool {
 	return p
 }
 
-// ErrClosed is what a closed pool answers.
+// ErrClosed is returned by a closed pool.
 var ErrClosed = errors.New("clickhouse: pool is closed")
 
 // Do runs one statement. It returns when the server has answered, the
-// connection broke, or ctx ended; in the last two cases the statement may
-// still be running or have been done.
+// connection has broken, or ctx has ended; in the last two cases the statement
+// may still be running or have completed.
 func (p *Pool) Do(ctx context.Context, q ch.Query) error {
 	var c *conn
 	select {
@@ -97,7 +97,7 @@ func (p *Pool) Do(ctx context.Context, q ch.Query) error {
 		return ErrClosed
 	}
 	if c.client != nil && c.age != age {
-		_ = c.client.Close() // or each try after a restart of the server would fail on one more of these
+		_ = c.client.Close() // otherwise each try after a server restart would fail on one more of these
 		c.client = nil
 	}
 	if c.client == nil || c.client.IsClosed() {
@@ -107,7 +107,7 @@ func (p *Pool) Do(ctx context.Context, q ch.Query) error {
 		}
 		c.client, c.age = client, age
 	}
-	// ch-go looks at ctx between packets only: a silent server would hold it.
+	// ch-go checks ctx only between packets: a silent server would block it.
 	client := c.client
 	stop := context.AfterFunc(ctx, func() { _ = client.Close() })
 	err := client.Do(ctx, q)
@@ -151,7 +151,7 @@ func (p *Pool) dial(ctx context.Context) (*ch.Client, error) {
 	return nil, errors.Join(errs...)
 }
 
-// Close closes all connections, waiting for the statements on them.
+// Close closes all connections after waiting for the statements on them.
 func (p *Pool) Close() error {
 	p.mu.Lock()
 	p.shut = true

@@ -10,26 +10,28 @@ import (
 	"github.com/ClickHouse/ch-go/proto"
 )
 
-// ErrOvertaken: a leader with a newer fence began before the exchange was over.
+// ErrOvertaken means that a leader with a newer fence began before the exchange
+// was over.
 var ErrOvertaken = errors.New("another projector began to lead before the exchange was over, as when this process was frozen for longer than a lease lasts")
 
 // witness is exchanged after all others. A leader writes its fence before
-// anything else; one that began before the last table was in place has it in
-// the old witness, and one that began later in the new one.
+// anything else: if it began before the last table was in place, its fence is
+// in the old witness, and otherwise in the new one.
 const witness = "leader_fences"
 
-// exchangeTimeout bounds an exchange, and taking it back.
+// exchangeTimeout bounds an exchange, and reverting it.
 const exchangeTimeout = time.Minute
 
-// Exchange puts some of the tables beside in place, each at once. Nobody but
-// the leader with this fence may write to either, and it has stopped. No fence
-// stops an EXCHANGE itself, and this process may be frozen before any: when a
-// newer leader turns out to have begun by then, its rows are in tables that are
-// no longer in place. So all of them are exchanged back, and the error is
-// ErrOvertaken. Once begun, it goes to its end also when ctx ends. After another
-// error some are exchanged and some are not, which is as right as before and
-// after. After any error the tables beside must not be dropped, since they may
-// have been in place.
+// Exchange puts some of the rebuilt tables in place, each atomically. Only the
+// leader with this fence may write to the old or the rebuilt tables, and it
+// must have stopped. No fence stops an EXCHANGE itself, and this process may be
+// frozen before any of them: if a newer leader turns out to have begun by then,
+// its rows are in tables that are no longer in place. So all of them are
+// exchanged back, and the error is ErrOvertaken. Once begun, the exchange runs
+// to its end even when ctx ends. After any other error some tables are
+// exchanged and some are not, which is as correct as before and after. After
+// any error the rebuilt tables must not be dropped, because they may have been
+// in place.
 func Exchange(ctx context.Context, conn Conn, database string, tables []string, fence uint64) error {
 	switch newest, err := newestFence(ctx, conn, database); {
 	case err != nil:
@@ -41,7 +43,7 @@ func Exchange(ctx context.Context, conn Conn, database string, tables []string, 
 	if err != nil {
 		return err
 	}
-	// Older leaders are refused by the new witness, too.
+	// The new witness must refuse older leaders, too.
 	err = conn.Do(ctx, ch.Query{
 		Body:     "INSERT INTO " + table(Beside(database), witness) + " (partition, fence) SELECT partition, fence FROM " + table(database, witness),
 		Settings: []ch.Setting{ch.SettingInt("async_insert", 0)},
@@ -68,7 +70,7 @@ func Exchange(ctx context.Context, conn Conn, database string, tables []string, 
 	return errors.Join(fmt.Errorf("%w; the tables were exchanged back and nothing was dropped, but rows that it wrote in between may be missing from them until they are rebuilt", ErrOvertaken), failed)
 }
 
-// takeBack exchanges again what is not what it was.
+// takeBack exchanges back the tables that have changed.
 func takeBack(ctx context.Context, conn Conn, database string, tables []string, was map[string]string) error {
 	ctx, cancel := context.WithTimeout(ctx, exchangeTimeout)
 	defer cancel()
@@ -102,13 +104,14 @@ func newestFence(ctx context.Context, conn Conn, database string) (uint64, error
 	return n, nil
 }
 
-// identities gives the UUID of each table, which goes with it in an exchange.
+// identities returns the UUID of each table, which moves with it in an
+// exchange.
 func identities(ctx context.Context, conn Conn, database string) (map[string]string, error) {
 	ids := map[string]string{}
 	return ids, texts(ctx, conn, "SELECT name AS k, toString(uuid) AS v FROM system.tables WHERE database = {database:String}", database, ids)
 }
 
-// texts adds the answer to a question about a database, texts by texts.
+// texts adds the result of a query about a database to into: texts by texts.
 func texts(ctx context.Context, conn Conn, sql, database string, into map[string]string) error {
 	var k, v proto.ColStr
 	return conn.Do(ctx, ch.Query{

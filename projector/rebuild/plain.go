@@ -9,11 +9,12 @@ import (
 	"strings"
 )
 
-// ErrReplicated: the tables have replicas, which would keep the old ones while
-// one server has plain new ones.
+// ErrReplicated means that the tables have replicas, which would keep the old
+// ones while one server has plain new ones.
 var ErrReplicated = errors.New("the tables are replicated, and would be exchanged for plain ones of one server")
 
-// CheckPlain refuses tables that are not of one server: ErrReplicated.
+// CheckPlain returns ErrReplicated for tables that are not those of a single
+// server.
 func CheckPlain(ctx context.Context, conn Conn, database string) error {
 	engines := map[string]string{}
 	if err := texts(ctx, conn, "SELECT name AS k, engine AS v FROM system.tables WHERE database = {database:String}", database, engines); err != nil {
@@ -22,7 +23,7 @@ func CheckPlain(ctx context.Context, conn Conn, database string) error {
 	return plain(engines)
 }
 
-// plain judges the engines of tables.
+// plain checks the engines of tables.
 func plain(engines map[string]string) error {
 	for _, t := range slices.Sorted(maps.Keys(engines)) {
 		if strings.HasPrefix(engines[t], "Replicated") {

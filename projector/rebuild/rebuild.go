@@ -1,7 +1,7 @@
 // Package rebuild exchanges the tables of a read model for those of another
-// that was rebuilt beside it. Its caller drives the projectors of both and
-// holds the lease; contracts/decisions/011-rebuild-beside.md says why readers
-// get no wrong answer meanwhile.
+// that was rebuilt alongside it. Its caller drives the projectors of both and
+// holds the lease; contracts/decisions/011-rebuild-beside.md explains why
+// readers get no wrong answer meanwhile.
 package rebuild
 
 import (
@@ -16,33 +16,36 @@ import (
 	"preismon/contracts/event"
 )
 
-// Conn runs statements; *clickhouse.Pool is one. It is an administrator's.
+// Conn runs statements; *clickhouse.Pool is one. It must be an administrator's.
 type Conn interface {
 	Do(ctx context.Context, q ch.Query) error
 }
 
-// Tables are exchanged: rows first. Not exchanged are the scopes, whose version
-// numbers a reader carries from one statement to the next, and the checkpoints;
-// the fences only as a witness, see Exchange.
+// Tables are the tables that are exchanged, rows first. Not exchanged are the
+// checkpoints and the scopes, whose version numbers a reader carries from one
+// statement to the next; the fences are exchanged only as a witness, see
+// Exchange.
 var Tables = []string{
 	"observations", "observations_by_mandate", "latest_observations", "ingested_events", "expired_rows",
 	"sites", "items", "mandates", "accounts", "orders", "reference_prices", "customer_data", "file_jobs", "file_archives",
 }
 
-// Beside is the database in which the read model of another is rebuilt.
+// Beside returns the name of the database in which the read model of another is
+// rebuilt.
 func Beside(database string) string { return database + "_rebuild" }
 
-// Drop drops the database beside, if there is one. Reads that run on its
-// tables come to their end.
+// Drop drops the database of the rebuild, if there is one. Reads under way on
+// its tables finish.
 func Drop(ctx context.Context, conn Conn, database string) error {
 	return conn.Do(ctx, ch.Query{Body: "DROP DATABASE IF EXISTS " + name(Beside(database))})
 }
 
-// ErrNotWhole: the streams do not hold everything that the tables do.
+// ErrNotWhole means that the streams do not hold everything that the tables do.
 var ErrNotWhole = errors.New("the streams no longer hold everything that the tables do, so that they cannot be rebuilt from them")
 
-// Check tells whether the tables can be rebuilt with the same places of all
-// rows: ErrNotWhole. Events of which retention has left no row need not be there.
+// Check checks that the tables can be rebuilt with the same places for all
+// rows: ErrNotWhole. Events all of whose rows have expired need not be in the
+// stream.
 func Check(ctx context.Context, conn Conn, database string, observations, catalog event.StreamState) error {
 	for _, s := range []event.StreamState{observations, catalog} {
 		if s.After() > 0 {
@@ -78,9 +81,9 @@ func versions(database string) string {
 	return strings.Join(all, " UNION ALL ")
 }
 
-// Ready tells whether the tables beside may take the place of the others: they
-// reach at least as far in both streams, and the scopes in force have the same
-// pairs. Nobody may write to either. reason says why not.
+// Ready reports whether the rebuilt tables may replace the others: they reach
+// at least as far in both streams, and their scopes in force have the same
+// pairs. Nothing may write to either. reason explains why not.
 func Ready(ctx context.Context, conn Conn, database string) (ok bool, reason string, err error) {
 	beside := Beside(database)
 	for _, q := range []struct{ reason, sql string }{
@@ -106,12 +109,14 @@ func Ready(ctx context.Context, conn Conn, database string) (ok bool, reason str
 	return true, "", nil
 }
 
-// floor is the capture time from which on rows are kept; 0: all are.
+// floor returns the query for the capture time from which rows are kept; 0: all
+// are.
 func floor(database string) string {
 	return "SELECT max(c.floor) AS floor FROM " + table(database, "checkpoints") + " AS c"
 }
 
-// KeepFloor lets the tables beside, which are empty, begin where the others do.
+// KeepFloor copies the floor of the other tables to the tables of the rebuild,
+// which are empty.
 func KeepFloor(ctx context.Context, conn Conn, database string) error {
 	err := conn.Do(ctx, ch.Query{
 		Body: "INSERT INTO " + table(Beside(database), "checkpoints") + " (stream, partition, partitions, epoch, seq, floor) SELECT stream, partition, partitions, 0, 0, floor FROM " +
@@ -124,7 +129,7 @@ func KeepFloor(ctx context.Context, conn Conn, database string) error {
 	return nil
 }
 
-// scope gives the pairs in force.
+// scope returns the query for the pairs in force.
 func scope(database string) string {
 	return "SELECT mandate, item, site FROM " + table(database, "scope_pairs") +
 		" WHERE (mandate, version) IN (SELECT mandate, max(version) FROM " + table(database, "scopes") + " GROUP BY mandate)"
@@ -148,10 +153,10 @@ func number(ctx context.Context, conn Conn, sql string, values map[string]any) (
 	return n, err
 }
 
-// ForgetProof lets the next projector make the proof of the checkpoint from what
-// the tables hold: tables that were rebuilt and audited may hold more than those
-// before did, for this program may read messages that an older one could not.
-// Nobody may write to them.
+// ForgetProof makes the next projector create the proof of the checkpoint from
+// what the tables hold: rebuilt and audited tables may hold more than the
+// previous ones, because this program may read messages that an older one could
+// not. Nothing may write to them.
 func ForgetProof(ctx context.Context, conn Conn, database string) error {
 	t := table(database, "checkpoints")
 	err := conn.Do(ctx, ch.Query{
@@ -165,8 +170,8 @@ func ForgetProof(ctx context.Context, conn Conn, database string) error {
 	return nil
 }
 
-// NextGeneration lets readers of changes know that rows may have come to places
-// that they were past, so that they begin again.
+// NextGeneration lets readers of changes know that rows may have been added at
+// places that they have already passed, so that they begin again.
 func NextGeneration(ctx context.Context, conn Conn, database string) error {
 	t := table(database, "checkpoints")
 	err := conn.Do(ctx, ch.Query{

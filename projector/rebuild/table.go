@@ -11,18 +11,18 @@ import (
 	"github.com/ClickHouse/ch-go/proto"
 )
 
-// Single are the tables that can be rebuilt alone: all that they hold is in
-// observations, and in the scopes.
+// Single lists the tables that can be rebuilt alone: everything they hold is in
+// observations and in the scopes.
 var Single = []string{"observations_by_mandate", "latest_observations"}
 
-// Clone gives the tables beside, which are empty, everything that the others
-// hold, but for one table. Parts are shared, not copied, so that it takes no
-// disk and moments only. The projector may write meanwhile: what a table has
-// beyond the checkpoints, which are taken first, is the tail that every
-// projector reads back and completes when it starts; and an event that is
-// known is taken before the rows that it vouches for. Not taken are the fences
-// and which scopes are applied: that is for the projector beside to find out,
-// which fills observations_by_mandate as it does.
+// Clone fills the tables of the rebuild, which are empty, with everything that
+// the others hold, except for one table. Parts are shared, not copied, so it
+// needs no disk space and only moments. The projector may write meanwhile: what
+// a table holds beyond the checkpoints, which are cloned first, is the tail
+// that every projector reads back and completes when it starts; and events are
+// cloned before the rows that they vouch for. The fences are not cloned, nor is
+// which scopes are applied: the projector of the rebuild finds that out, and
+// fills observations_by_mandate in doing so.
 func Clone(ctx context.Context, conn Conn, database, except string) error {
 	order := []string{"checkpoints", "scopes", "scope_pairs", "ingested_events"}
 	for _, t := range Tables {
@@ -38,16 +38,16 @@ func Clone(ctx context.Context, conn Conn, database, except string) error {
 	return nil
 }
 
-// KeepAccounts gives the table beside, which is empty, the accounts that there
-// are. The stream holds the last message of each alone, and not in the order in
-// which they took their logins: who has a login keeps it, as contracts/decisions/024-whose-login.md
-// says.
+// KeepAccounts copies the accounts to the table of the rebuild, which is empty.
+// The stream holds only the last message of each, and not in the order in which
+// they took their logins: an account that has a login keeps it, see
+// contracts/decisions/024-whose-login.md.
 func KeepAccounts(ctx context.Context, conn Conn, database string) error {
 	return share(ctx, conn, database, "accounts")
 }
 
-// share gives a table beside the parts of the other, and its partitions: that may
-// have none, as it was made by an earlier version.
+// share gives a table of the rebuild the parts of the other, and the same
+// partitioning: the other may have none, if an earlier version created it.
 func share(ctx context.Context, conn Conn, database, t string) error {
 	for _, sql := range []string{
 		"CREATE OR REPLACE TABLE " + table(Beside(database), t) + " AS " + table(database, t),
@@ -63,13 +63,13 @@ func share(ctx context.Context, conn Conn, database, t string) error {
 //go:embed fill_latest.sql
 var fillLatest string
 
-// fillRows bounds the rows of observations that one statement of FillLatest
-// reads.
+// fillRows is the maximum number of rows of observations that one statement of
+// FillLatest reads.
 const fillRows = 1_000_000
 
-// FillLatest writes the newest capture of each pair of the observations beside
-// into its latest_observations, in slices of items. progress is told how much
-// is done, from 0 to 1.
+// FillLatest writes the newest capture of each pair of the rebuilt observations
+// into the rebuilt latest_observations, in slices of items. It passes progress
+// the fraction that is done, from 0 to 1.
 func FillLatest(ctx context.Context, conn Conn, database string, progress func(done float64)) error {
 	parts, err := itemSlices(ctx, conn, table(Beside(database), "observations"))
 	if err != nil {
@@ -91,7 +91,8 @@ func FillLatest(ctx context.Context, conn Conn, database string, progress func(d
 
 type itemSlice struct{ first, last uint64 }
 
-// itemSlices cuts the items of a table into ranges of some rows each.
+// itemSlices cuts the items of a table into ranges of at most fillRows rows, or
+// of one item.
 func itemSlices(ctx context.Context, conn Conn, from string) (all []itemSlice, err error) {
 	var item, n proto.ColUInt64
 	var rows uint64

@@ -15,15 +15,16 @@ import (
 	"preismon/projector/clickhouse"
 )
 
-// What Migrate and Check refuse; their texts are fit for an operator.
+// What Migrate and Check refuse; the texts are meant for operators.
 var (
-	// ErrNotMigrated: the database or some of its tables are missing.
+	// ErrNotMigrated means that the database or some of its tables are missing.
 	ErrNotMigrated = errors.New("the ClickHouse schema is not up to date")
-	// ErrNewer: a newer program wrote the schema.
+	// ErrNewer means that a newer program wrote the schema.
 	ErrNewer = errors.New("the ClickHouse schema is newer than this program")
-	// ErrEdited: a migration is not the one that was applied.
+	// ErrEdited means that a migration is not the one that was applied.
 	ErrEdited = errors.New("an applied migration was edited")
-	// ErrPlain: tables with replicas are asked for where there are plain ones.
+	// ErrPlain means that replicated tables are requested where there are plain
+	// ones.
 	ErrPlain = errors.New("the tables have no replicas")
 )
 
@@ -42,16 +43,16 @@ ENGINE = {{engine "ReplacingMergeTree(applied_at)"}}
 ORDER BY version;
 `
 
-// Migrate makes the database of the DSN if it is missing and brings it to
-// this program's version. It does nothing when it is there already, and may
-// be run again after any failure. ErrNewer, ErrEdited and ErrPlain say what it
-// refuses.
+// Migrate creates the database of the DSN if it is missing and brings it to
+// this program's version. It does nothing if the database already has that
+// version, and may be run again after any failure. It refuses with ErrNewer,
+// ErrEdited or ErrPlain.
 //
-// With a cluster it makes the tables over the shards also where everything was
-// done before: it may have been done when there was no cluster.
+// With a cluster it creates the tables over the shards even if all migrations
+// were applied before: there may have been no cluster then.
 //
-// Several may run side by side, since every statement does nothing where it
-// was done before.
+// Several may run concurrently, because every statement does nothing if it was
+// already applied.
 func Migrate(ctx context.Context, dsn string, o Options) error {
 	if err := o.Validate(); err != nil {
 		return err
@@ -68,8 +69,8 @@ func Migrate(ctx context.Context, dsn string, o Options) error {
 	return migrate(ctx, pool, o, all())
 }
 
-// migrate is Migrate in a database that is there, by a program that knows
-// these migrations.
+// migrate is Migrate for a database that exists and a program that knows these
+// migrations.
 func migrate(ctx context.Context, conn Doer, o Options, known []migration) error {
 	if err := checkPlain(ctx, conn, o); err != nil {
 		return err
@@ -101,8 +102,8 @@ func migrate(ctx context.Context, conn Doer, o Options, known []migration) error
 	return nil
 }
 
-// checkPlain refuses replicas of tables that are plain, as the log of their
-// migrations tells: their rows would reach no other server.
+// checkPlain refuses replicas for tables that are plain, judging by the engine
+// of their migration log: their rows would reach no other server.
 func checkPlain(ctx context.Context, conn Doer, o Options) error {
 	if !o.replicated() {
 		return nil
@@ -121,13 +122,13 @@ func checkPlain(ctx context.Context, conn Doer, o Options) error {
 	return nil
 }
 
-// Check tells whether the database stands at this program's version: nil,
+// Check reports whether the database has this program's version: nil,
 // ErrNotMigrated, ErrNewer or ErrEdited.
 func Check(ctx context.Context, conn Doer) error { return check(ctx, conn, math.MaxUint32) }
 
-// CheckReads is Check for those who only read: a newer schema is as good, since
-// migrations take nothing away. Who reads several shards needs the tables over
-// them, too.
+// CheckReads is Check for programs that only read: a newer schema is just as
+// good, because migrations remove nothing. A reader of several shards also
+// needs the tables over them.
 func CheckReads(ctx context.Context, conn Doer, shards int) error {
 	if err := check(ctx, conn, uint32(Version())); err != nil || shards <= 1 {
 		return err
@@ -162,7 +163,7 @@ func checkOverShards(ctx context.Context, conn Doer) error {
 	return nil
 }
 
-// check looks at the migrations up to newest.
+// check compares the migrations up to newest.
 func check(ctx context.Context, conn Doer, newest uint32) error {
 	done, err := applied(ctx, conn)
 	if ch.IsErr(err, proto.ErrUnknownTable, proto.ErrUnknownDatabase) {
@@ -182,7 +183,7 @@ func check(ctx context.Context, conn Doer, newest uint32) error {
 	return nil
 }
 
-// compare gives the migrations that are not done yet.
+// compare returns the migrations that have not been applied yet.
 func compare(done map[uint32]string, known []migration) (pending []migration, err error) {
 	newest := uint32(0)
 	for v := range done {
@@ -241,7 +242,7 @@ func run(ctx context.Context, conn Doer, m migration, o Options) error {
 	return nil
 }
 
-// apply runs a migration and logs it.
+// apply runs a migration and records it.
 func apply(ctx context.Context, conn Doer, m migration, o Options) error {
 	if err := run(ctx, conn, m, o); err != nil {
 		return err
@@ -272,7 +273,7 @@ func createDatabase(ctx context.Context, cfg clickhouse.Config, o Options) error
 		return err
 	}
 	if len(n) == 1 && n[0] == 1 {
-		return nil // whoever may not create databases can still migrate
+		return nil // a user who may not create databases can still migrate
 	}
 	return pool.Do(ctx, ch.Query{Body: mustStatements("CREATE DATABASE IF NOT EXISTS `"+strings.ReplaceAll(name, "`", "``")+"` {{on_cluster}};", o)[0]})
 }

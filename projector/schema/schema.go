@@ -1,13 +1,13 @@
-// Package schema is the read model's tables: numbered migrations as embedded
+// Package schema holds the read model's tables: numbered migrations as embedded
 // SQL, and the runner that brings a database to this program's version.
 //
-// The runner is our own and small. The trusted ones (goose, golang-migrate)
-// were weighed: both keep their log in a table whose engine does not fit a
-// cluster unless one rewrites its store, run one statement a file, and
-// know nothing of a single-node and cluster forms of the same DDL; what is
-// left of them is a loop over files. ClickHouse's DDL has no transactions, so
-// every statement here can be run again (IF NOT EXISTS), and a migration is
-// recorded after its last statement.
+// The runner is our own and small. The established ones (goose, golang-migrate)
+// were considered: both keep their log in a table whose engine does not fit a
+// cluster unless one rewrites its store, run one statement per file, and do not
+// support a single-node and a cluster form of the same DDL; what is left of
+// them is a loop over files. ClickHouse's DDL has no transactions, so every
+// statement here can be run again (IF NOT EXISTS), and a migration is recorded
+// after its last statement.
 package schema
 
 import (
@@ -28,23 +28,24 @@ import (
 //go:embed *.sql
 var files embed.FS
 
-// Options says which form of the tables to make: of one node, of shards with
-// replicas, or of shards that are one node each. Rows of observations are
-// spread over the shards of a cluster, and each shard keeps its own log of
-// migrations: Migrate is run at one node of every shard.
+// Options selects the form of the tables: on one node, on shards with replicas,
+// or on shards that are one node each. Rows of observations are spread over the
+// shards of a cluster, and each shard keeps its own log of migrations: Migrate
+// is run at one node of every shard.
 type Options struct {
-	// Cluster is the name of the ClickHouse cluster ("{cluster}" takes the
-	// server's macro): tables are replicated and made on all of its nodes, with
-	// Distributed tables over its shards. Empty: one node.
+	// Cluster is the name of the ClickHouse cluster ("{cluster}" uses the
+	// server's macro): tables are replicated and created on all of its nodes,
+	// with Distributed tables over its shards. Empty: one node.
 	Cluster string
 	// Unreplicated, with a cluster: its shards have no replicas and need no
-	// Keeper; tables are plain, and made on the one node that is asked.
+	// Keeper; tables are plain, and created only on the node that is connected
+	// to.
 	Unreplicated bool
 
-	quarters bool // new tables lie by quarters
+	quarters bool // new tables are partitioned by quarter
 }
 
-// Validate refuses what is no form.
+// Validate refuses options that select no form.
 func (o Options) Validate() error {
 	if o.Unreplicated && o.Cluster == "" {
 		return errors.New("unreplicated: says how the shards of a cluster are, and no cluster is named")
@@ -52,7 +53,7 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// replicated tells whether shards have replicas.
+// replicated reports whether shards have replicas.
 func (o Options) replicated() bool { return o.Cluster != "" && !o.Unreplicated }
 
 type migration struct {
@@ -64,8 +65,8 @@ type migration struct {
 
 var overShards = regexp.MustCompile(`CREATE TABLE IF NOT EXISTS (\w+) .*\nENGINE = Distributed\(`)
 
-// overShards names the tables that the migration makes over the shards of a
-// cluster, and for one server not at all.
+// overShards returns the names of the tables that the migration creates over
+// the shards of a cluster; a single server does not get them.
 func (m migration) overShards() (names []string) {
 	for _, found := range overShards.FindAllStringSubmatch(m.text, -1) {
 		names = append(names, found[1])
@@ -73,8 +74,8 @@ func (m migration) overShards() (names []string) {
 	return names
 }
 
-// OverShards names the tables of a cluster that hold no rows and read those of
-// all shards.
+// OverShards returns the names of a cluster's tables that hold no rows and read
+// those of all shards.
 func OverShards() (names []string) {
 	for _, m := range all() {
 		names = append(names, m.overShards()...)
@@ -84,7 +85,7 @@ func OverShards() (names []string) {
 
 var fileForm = regexp.MustCompile(`^(\d{4})_([a-z0-9_]+)\.sql$`)
 
-// all gives the migrations in order; their numbers count up from 1.
+// all returns the migrations in order; their numbers count up from 1.
 func all() []migration {
 	names, err := fs.Glob(files, "*.sql")
 	if err != nil {
@@ -110,7 +111,7 @@ func all() []migration {
 	return ms
 }
 
-// Version is the newest schema this program knows.
+// Version returns the newest schema version that this program knows.
 func Version() int { return len(all()) }
 
 // statements renders the text for the options and splits it where a line
@@ -162,14 +163,16 @@ func statements(text string, o Options) ([]string, error) {
 	return out, nil
 }
 
-// quartersSince is the version from which on new tables lie by quarters. Tables that
-// an earlier one made have no partitions, and get them when they are rebuilt: what
-// a migration was is not changed, and nothing is copied by one.
+// quartersSince is the version since which new tables are partitioned by
+// quarter. Tables that an earlier version created have no partitions, and get
+// them when they are rebuilt: existing migrations are not changed, and no
+// migration copies data.
 const quartersSince = 14
 
-// quarters says by which quarter of capture the rows of a table lie together, so
-// that those of whole quarters can be removed at no cost. Months would cost reads of
-// a product's history more: contracts/decisions/053-retention-of-the-tables.md.
+// quarters maps a table to the expression by which its rows are partitioned by
+// quarter of capture, so that those of whole quarters can be removed at no
+// cost. Months would make reads of a product's history more expensive:
+// contracts/decisions/053-retention-of-the-tables.md.
 var quarters = map[string]string{
 	"observations":            "toStartOfQuarter(captured_at)",
 	"observations_by_mandate": "toStartOfQuarter(fromUnixTimestamp64Milli(-captured_desc, 'UTC'))",
@@ -177,7 +180,7 @@ var quarters = map[string]string{
 
 var tableForm = regexp.MustCompile(`(?s)^CREATE TABLE IF NOT EXISTS (\w+) .*\nENGINE = (?:Replicated)?MergeTree[^\n]*\n`)
 
-// partitioned gives a statement that makes such a table its partitions.
+// partitioned adds the partitioning to a statement that creates such a table.
 func partitioned(statement string) string {
 	found := tableForm.FindStringSubmatch(statement)
 	if found == nil || quarters[found[1]] == "" {
@@ -188,7 +191,7 @@ func partitioned(statement string) string {
 
 func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
-// engine gives the replicated form of a MergeTree engine where there are
+// engine returns the replicated form of a MergeTree engine where there are
 // replicas.
 func engine(e string, o Options) string {
 	if !o.replicated() {
@@ -202,8 +205,7 @@ func engine(e string, o Options) string {
 	return out + ")"
 }
 
-// DDL gives the statements of all migrations, in order, for those who run
-// them by hand.
+// DDL returns the statements of all migrations, in order, to be run by hand.
 func DDL(o Options) (string, error) {
 	var b strings.Builder
 	o.quarters = true
