@@ -241,7 +241,7 @@ const (
 
 // sink returns the writer that receives the body of an answer while it is sent:
 // lines for a stream that is not compressed, the exchange for other JSON, and
-// none for bytes that the contract does not describe.
+// io.Discard for bytes that the contract does not describe.
 func (x *Exchange) sink(kept *bytes.Buffer) io.Writer {
 	media := x.Header.Get("Content-Type")
 	switch {
