@@ -52,7 +52,7 @@ func inMemory(check string, available, total uint64) []Finding {
 	return one(check, state, "ps -eo rss,pid,args --sort=-rss | head # end what else runs there", "%s available of %s", humanize.IBytes(available), humanize.IBytes(total))
 }
 
-// serverRoom looks at the disk and the memory of a ClickHouse that runs elsewhere.
+// serverRoom checks the disk and the memory of a ClickHouse that runs elsewhere.
 func (s *Site) serverRoom(ctx context.Context) []Finding {
 	const onDisks = "disk of ClickHouse"
 	disk, memory, err := projector.ServerRoom(ctx, s.Tables)
