@@ -15,10 +15,10 @@ import (
 	"preismon/deploy/embedded"
 )
 
-// The shape of the market. Items fall into groups; the items of a group are
-// captured at its own shops and at one marketplace, so a pair is an item at a
-// site of its group. A mandate watches a share of the items, with one order a
-// group.
+// The shape of the market. Items are divided into groups; the items of a group
+// are captured at its own shops and at one marketplace, so a pair is an item at
+// a site of its group. A mandate watches a share of the items, with one order
+// per group.
 const (
 	groups       = 10
 	shops        = 4 // of a group

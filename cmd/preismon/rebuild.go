@@ -321,8 +321,8 @@ func (r *rebuilding) exchange(ctx context.Context, fence uint64) error {
 	if err := readers.Begin(ctx); err != nil {
 		return err
 	}
-	// Before the exchange, so that no cursor continues into the new rows, and
-	// after it, so that none continues from the old ones.
+	// Before the exchange, so that no reader of changes continues into the new
+	// rows, and after it, so that none continues from the old ones.
 	if err := rebuild.NextGeneration(ctx, r.admin, r.database); err != nil {
 		return err
 	}
