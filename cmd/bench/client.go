@@ -146,8 +146,8 @@ func (r *run) clickhouseAs(ctx context.Context, database, statement, format stri
 }
 
 // work reads from the query log what a user's statements on tables of
-// observations have cost since a moment, except those of sameFields. Names are
-// given by client.
+// observations have cost since a moment, except those of sameFields. Each Work
+// is named after the client.
 func (r *run) work(ctx context.Context, database string, since time.Time, like string) ([]Work, error) {
 	if err := r.world.exec(ctx, "SYSTEM FLUSH LOGS query_log"); err != nil {
 		return nil, err

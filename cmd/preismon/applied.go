@@ -8,8 +8,8 @@ import (
 	"preismon/ingest"
 )
 
-// appliedFlags are whether a command that publishes waits for the tables, and
-// for which.
+// appliedFlags select whether a command that publishes waits for the tables,
+// and for which.
 type appliedFlags struct {
 	Wait       bool `help:"Wait until the projectors have written everything." default:"true" negatable:""`
 	Partitions int  `help:"Of how many partitions the projectors are that to wait for. Needed only while projectors of several numbers of partitions read the streams." default:"0" placeholder:"N"`

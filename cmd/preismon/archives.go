@@ -17,7 +17,7 @@ import (
 	"preismon/query"
 )
 
-// archiveFlags are where the content of archived files is, and how large a
+// archiveFlags configure where the content of archived files is, and how large a
 // download may be. The name of the limit is the specification's.
 type archiveFlags struct {
 	Archives         []secret `name:"archive" help:"Where the files of exports and imports are: a folder, or s3://KEY:SECRET@HOST:PORT/BUCKET with ?region=NAME and, without TLS, &tls=false. Several are asked in their order. In KEY and SECRET write / as %2F and , as %2C." placeholder:"PLACE"`

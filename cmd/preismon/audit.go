@@ -18,8 +18,8 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// siteFlags are where both servers are: their addresses, or the folder of a
-// running `up`.
+// siteFlags configure where both servers are: by their addresses, or by the
+// folder of a running `up`.
 type siteFlags struct {
 	NATS       natsFlags `embed:""`
 	ClickHouse secret    `name:"clickhouse-dsn" help:"clickhouse://user:password@host:9000/database of a user that may read the tables." placeholder:"DSN"`

@@ -73,7 +73,7 @@ func (c *ordersCmd) one(ctx context.Context, std streams) error {
 	return r.writeList(func(yield func(json.RawMessage, error) bool) { yield(order, err) }, c.writer(std, slices.Concat(orderFields, coverageFields, monitoringFields)))
 }
 
-// listFlags are how much of a list is written, and in which format.
+// listFlags select how much of a list is written, and in which form.
 type listFlags struct {
 	formatFlag
 	Limit int `help:"Stop after so many records; 0: all." env:"-" default:"0" placeholder:"N"`

@@ -49,13 +49,13 @@ func (c *catalogueBus) connectedAs(name string, k *kong.Context, std streams, lo
 	return do(b)
 }
 
-// planFlags are whether a change is made, or only shown.
+// planFlags select whether a change is made without asking, or only shown.
 type planFlags struct {
 	Yes    bool `help:"Make the change without asking." env:"-"`
 	DryRun bool `help:"Show the change, and make none." env:"-"`
 }
 
-// agreed asks for agreement to a change shown before; false: it must not be made.
+// agreed asks for agreement to a change that has been shown; false: it must not be made.
 func (f planFlags) agreed(std streams) (bool, error) {
 	switch {
 	case f.DryRun:

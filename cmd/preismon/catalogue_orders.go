@@ -71,7 +71,7 @@ func (c *catalogueOrdersShowCmd) Run(ctx context.Context, k *kong.Context, std s
 	})
 }
 
-// orderFlags are what an order monitors, and how often. What is not given stays.
+// orderFlags are what an order monitors, and how often. Fields that are not given stay.
 type orderFlags struct {
 	Alias       string   `help:"A short name of the order, for programs." env:"-" placeholder:"TEXT"`
 	Every       int      `help:"Minutes from one capture of a pair to the next." env:"-" placeholder:"MINUTES"`

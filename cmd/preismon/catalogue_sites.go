@@ -67,7 +67,7 @@ func (c *catalogueSitesShowCmd) Run(ctx context.Context, k *kong.Context, std st
 	})
 }
 
-// siteRecordFlags are what a site is. What is not given stays.
+// siteRecordFlags are the fields of a site. Fields that are not given stay.
 type siteRecordFlags struct {
 	Name     string `help:"Its name, as people read it; of a new site its key when missing." env:"-" placeholder:"TEXT"`
 	Type     string `help:"What it is: shop, marketplace or platform; a new one is a shop when missing." env:"-" placeholder:"TYPE"`

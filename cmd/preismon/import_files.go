@@ -78,9 +78,9 @@ func (r *importRun) filesOf(name string) ([]importFile, error) {
 	return files, nil
 }
 
-// labelled adds the label of the flag to the labels of files: it replaces that
-// of a single file's orders, and is put before those of several. Two files with
-// the same name in two folders are distinguished by their paths.
+// labelled adds the label of the flag to the labels of files: it replaces those
+// of a single file, unless several is set, and is otherwise put before them. Two
+// files with the same name in two folders are distinguished by their paths.
 func labelled(files []importFile, label string, several bool) []importFile {
 	if label != "" && len(files) == 1 && !several {
 		files[0].label, files[0].orders = label, label

@@ -20,7 +20,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// busFlags are where to publish: to external servers, or to a running `up`.
+// busFlags configure where to publish: to external servers, or to a running `up`.
 type busFlags struct {
 	NATS    natsFlags `embed:""`
 	DataDir string    `help:"Folder of a running \"preismon up\", instead of --nats-url." type:"path" placeholder:"DIR"`

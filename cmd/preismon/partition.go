@@ -8,7 +8,7 @@ import (
 	"preismon/projector"
 )
 
-// partitionFlags are which share of the observations the tables have.
+// partitionFlags select which share of the observations the tables have.
 type partitionFlags struct {
 	Partition  int `help:"Which partition of OBSERVATIONS the tables are of, counted from 0. Each partition has a ClickHouse of its own." default:"0" placeholder:"P"`
 	Partitions int `help:"How many partitions there are. It cannot be changed for tables that were written." default:"1" placeholder:"N"`

@@ -8,7 +8,7 @@ import (
 	"preismon/ingest"
 )
 
-// watchFlags are how publishing can be watched.
+// watchFlags configure how publishing can be watched.
 type watchFlags struct {
 	AdminListen string     `help:"Address of live, ready and metrics; without one there is none." placeholder:"HOST:PORT"`
 	Traces      traceFlags `embed:""`

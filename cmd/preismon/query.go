@@ -82,7 +82,7 @@ func (f budgetFlags) auth(issuer string) auth.Config {
 	return cfg
 }
 
-// edgeFlags are how clients reach the service.
+// edgeFlags configure how clients reach the service.
 type edgeFlags struct {
 	BaseURL        string         `help:"Where clients reach the service, without a slash at its end. Default: http:// and the address listened on." placeholder:"URL"`
 	TrustedProxies []netip.Prefix `help:"Proxies whose X-Forwarded-For names the client." placeholder:"CIDR"`

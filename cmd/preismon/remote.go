@@ -20,7 +20,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// remoteFlags are which server a client command queries, and as which user.
+// remoteFlags select which server a client command queries, and as which user.
 type remoteFlags struct {
 	URL   string `help:"Address of the server. Default: the one you are logged in at, else ${local_server}." placeholder:"URL"`
 	Token secret `help:"Access token, instead of the one that login keeps." placeholder:"TOKEN"`
@@ -192,7 +192,7 @@ func byFlags(err error) error {
 	return flagged{err, strings.Replace(err.Error(), refusal.Detail, detail, 1)}
 }
 
-// formatFlag is how records are written.
+// formatFlag selects the form in which records are written.
 type formatFlag struct {
 	Format string `help:"Form of the answer: ${enum}. auto: a table on a terminal, else NDJSON." enum:"auto,table,ndjson,csv" default:"auto" env:"-"`
 }

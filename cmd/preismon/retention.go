@@ -11,8 +11,8 @@ import (
 	"preismon/projector"
 )
 
-// retentionFlags are for how long the streams keep what is in the tables, and
-// the tables what was captured.
+// retentionFlags configure how long the streams keep what is in the tables, and
+// how long the tables keep what was captured.
 type retentionFlags struct {
 	Observations time.Duration `name:"keep-observations" help:"How long the stream OBSERVATIONS keeps a message, from 24h on; the tables keep its rows. 0: as it is, for ever unless somebody set it. What the stream has dropped is in no rebuild: have backups." default:"0" placeholder:"AGE"`
 	Size         int64         `name:"keep-observations-size" help:"MiB that the stream OBSERVATIONS may fill, on each NATS server: beyond it the oldest messages go, as by --keep-observations, but none of the last 24 hours and none that is in no table yet. 0: no bound; with one, an age of 0 is for ever." default:"0" placeholder:"MIB"`

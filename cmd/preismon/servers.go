@@ -14,7 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// natsFlags are how to reach NATS.
+// natsFlags configure the connection to NATS.
 type natsFlags struct {
 	URL   secret `name:"nats-url" aliases:"nats" help:"NATS servers, with credentials if they need any: nats://user:password@host:4222." placeholder:"URL"`
 	Token secret `name:"nats-token" help:"Token for NATS, instead of credentials in the URL." placeholder:"TOKEN"`

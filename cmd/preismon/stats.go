@@ -9,7 +9,7 @@ import (
 	"preismon/query"
 )
 
-// scopeFlags are what a query of /ext/v1 covers.
+// scopeFlags select what a query of /ext/v1 covers.
 type scopeFlags struct {
 	Site       string `help:"One site, by its key." env:"-" placeholder:"KEY"`
 	ItemID     string `name:"item-id" help:"One item, by its id." env:"-" placeholder:"ID"`

@@ -9,12 +9,12 @@ import (
 	"preismon/query/frame"
 )
 
-// tableFlag is how records of /ext/v1 are written.
+// tableFlag selects the form in which records of /ext/v1 are written.
 type tableFlag struct {
 	Format string `help:"Form of the answer: ${enum}. auto: a table on a terminal, else NDJSON." enum:"auto,table,ndjson,csv,arrow,parquet" default:"auto" env:"-"`
 }
 
-// recordFlags are how much of a list of /ext/v1 is written, and how.
+// recordFlags select how much of a list of /ext/v1 is written, and in which form.
 type recordFlags struct {
 	tableFlag
 	Limit int `help:"Stop after so many records; 0: all." env:"-" default:"0" placeholder:"N"`

@@ -16,7 +16,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// traceFlags are where traces go. These flags are the only way to configure it:
+// traceFlags configure where traces go. There is no other way to configure it:
 // the variables OTEL_EXPORTER_... and OTEL_TRACES_... are ignored.
 type traceFlags struct {
 	Endpoint string  `name:"trace-endpoint" help:"OTLP/HTTP receiver of traces, like http://collector:4318; without one there are none." placeholder:"URL"`

@@ -6,23 +6,22 @@ import (
 	"time"
 )
 
-// ErrDeposed is returned by a consumer of batches when a newer leader of the
-// partition has begun. The batch must not be offered to it again.
+// ErrDeposed is returned by a sink of batches when a newer leader of the
+// partition has begun. The sink must not be called again.
 var ErrDeposed = errors.New("deposed by a newer leader of the partition")
 
-// ErrRefused is returned by a consumer of batches when it cannot apply any batch
+// ErrRefused is returned by a sink of batches when it cannot apply any batch
 // until an operator changes something. Retrying does not help.
 var ErrRefused = errors.New("refused until somebody mends it")
 
-// ErrForked is returned by a consumer of batches when, at positions of the batch
-// or before, it began with other messages than the stream has there now: the
-// stream lost its tail and nothing noticed. The batch must be offered again in a
-// new epoch.
+// ErrForked is returned by a sink of batches when it has begun, at positions of
+// the batch or before, with other messages than the stream has there now: the
+// stream lost its tail unnoticed. The sink must be called again in a new epoch.
 var ErrForked = errors.New("the stream has other messages than those that were begun here")
 
-// ErrGap is returned by a consumer of batches when a batch begins after the end
-// of what is applied, so that the messages in between would be missing. The
-// consumer must be asked again where to resume.
+// ErrGap is returned by a sink of batches when a batch begins after the end of
+// what is applied, so that the messages in between would be missing. The sink
+// must be asked again where to resume.
 var ErrGap = errors.New("the batch does not begin where what is applied ends")
 
 // Batch is a contiguous range of a stream's sequences: First to Last, both
@@ -30,7 +29,7 @@ var ErrGap = errors.New("the batch does not begin where what is applied ends")
 // or its message is already in the dead letters.
 type Batch struct {
 	Stream      string
-	Epoch       uint32 // the stream's incarnation: the Unix second of its creation
+	Epoch       uint32 // of the stream, as Incarnation.Epoch
 	First, Last uint64
 	Messages    []Message
 	Pending     uint64 // messages waiting behind this batch
@@ -43,10 +42,9 @@ type Message struct {
 	Event  *Event
 }
 
-// Rejected is returned by a consumer of batches when one event of the batch
-// exceeds what it can apply. Nothing of the batch has been applied then: the
-// message belongs in the dead letters, and the batch must be passed again
-// without it.
+// Rejected is returned by a sink of batches when one event of the batch is more
+// than it may apply. Nothing of the batch has been applied then: the message
+// belongs in the dead letters, and the batch must be passed again without it.
 type Rejected struct {
 	Seq    uint64
 	Reason string

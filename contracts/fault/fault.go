@@ -66,7 +66,7 @@ func New(kind Kind, code, format string, args ...any) *Error {
 	return &Error{Kind: kind, Code: code, Msg: fmt.Sprintf(format, args...)}
 }
 
-// Wrap gives err a kind and a sentence for the caller. A nil err stays nil.
+// Wrap adds a kind and a sentence for the caller to err. A nil err stays nil.
 func Wrap(err error, kind Kind, msg string) error {
 	if err == nil {
 		return nil

@@ -27,7 +27,7 @@ const outputLog = "logs/output.log"
 // oldestProgram is the oldest release of a clickhouse program on PATH that is used.
 var oldestProgram = [2]int{26, 3}
 
-// ClickHouseConfig is how to run a ClickHouse server. Only Dir is required.
+// ClickHouseConfig configures a ClickHouse server. Only Dir is required.
 type ClickHouseConfig struct {
 	Dir         string            // its folder, created if missing; holds data, logs, passwords, backups
 	Backups     string            // the folder that backups are in; empty: backups in Dir

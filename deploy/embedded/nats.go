@@ -20,7 +20,7 @@ import (
 // natsUser is the only user of the embedded NATS server.
 const natsUser = "preismon"
 
-// NATSConfig is how to run a JetStream server. Only Dir is required.
+// NATSConfig configures a JetStream server. Only Dir is required.
 type NATSConfig struct {
 	Dir        string       // its folder, created if missing; holds the streams and the password
 	SyncAlways bool         // every message is on disk before it is acknowledged; safe against power loss, slower

@@ -18,8 +18,8 @@ import (
 	"preismon/contracts"
 )
 
-// Config is which server to read, and how. The zero values of all fields except
-// URL are usable.
+// Config configures which server to read, and how. The zero values of all fields
+// except URL are usable.
 type Config struct {
 	URL       string // base address, http or https
 	Token     contracts.Secret

@@ -12,7 +12,7 @@ import (
 	"preismon/cmd/preismon/client"
 )
 
-// Config is what is delivered, and how it is read.
+// Config configures what is delivered, and how alerts are read.
 type Config struct {
 	File  *File
 	State string // the file of positions

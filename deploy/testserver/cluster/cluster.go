@@ -121,8 +121,8 @@ func (c *Cluster) Start(i int) error {
 	return nil
 }
 
-// Kill ends a server abruptly: its connections are gone before anything can be
-// sent on them.
+// Kill ends a server abruptly: its connections are broken first, so that it
+// cannot notify anyone.
 func (c *Cluster) Kill(i int) {
 	n := c.nodes[i]
 	n.mu.Lock()
