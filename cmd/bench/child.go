@@ -8,7 +8,7 @@ import (
 )
 
 // startTied starts a child that gets a signal when this process ends, for
-// whatever reason. The kernel ties it to the thread that started it, so that
+// whatever reason. The kernel ties it to the thread that started it, so the
 // thread is kept until release is called, after the child has ended.
 func startTied(cmd *exec.Cmd, signal syscall.Signal) (release func(), err error) {
 	cmd.SysProcAttr = withParent(signal)

@@ -100,8 +100,8 @@ func (r *run) measureVisible(ctx context.Context) error {
 	return nil
 }
 
-// lead runs the projector role on the main database, with a lease as `preismon
-// up` takes it: its fence must not block the next leader.
+// lead runs the projector role on the main database, with a lease as taken by
+// `preismon up`: its fence must not block the next leader.
 func (r *run) lead(ctx context.Context, b *broker, pool projector.Conn) (*ingest.Consumer, *projector.Projector, func(), error) {
 	lease, err := ingest.NewLease(ingest.LeaseConfig{Key: ingest.ProjectorLease(0, 1), Alone: true}, b.js, r.Logger)
 	if err != nil {

@@ -66,8 +66,8 @@ type accountChange struct {
 	Login           string `arg:"" help:"Login of the account."`
 }
 
-// newPassword is like the function, except that a dry run does not prompt: it
-// uses a random password that no one knows.
+// newPassword is like the function of that name, except that a dry run does not
+// prompt: it uses a random password that no one knows.
 func (c *accountChange) newPassword(std streams, password secret, login string) (string, error) {
 	if c.Plan.DryRun && password.Secret == "" {
 		password.Secret = contracts.Secret(rand.Text())

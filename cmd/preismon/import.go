@@ -96,8 +96,8 @@ func (c *importCmd) faults() error {
 	return f.Err()
 }
 
-// account finds the account of the login, or prompts for the password of a new
-// one. An existing account is not changed.
+// account finds the account of the login, or the password of a new one, for
+// which it may prompt. An existing account is not changed.
 func (c *importCmd) account(ctx context.Context, b *bus, std streams, req *maps.Request) error {
 	known, err := accountOf(ctx, b, c.Login)
 	if err != nil {

@@ -101,8 +101,8 @@ func labelled(files []importFile, label string, several bool) []importFile {
 	return files
 }
 
-// stdin saves standard input, which can be read only one time. The file gets no
-// time of its own.
+// stdin saves standard input, which can be read only one time. The file has the
+// time 1970-01-01, because standard input has none of its own.
 func (r *importRun) stdin(ctx context.Context) (string, error) {
 	if isTerminal(r.std.in) {
 		return "", errors.New("standard input is a terminal; pipe a file into it")

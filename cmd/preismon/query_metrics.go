@@ -62,7 +62,7 @@ func newQueryMetrics() *queryMetrics {
 	}
 }
 
-// serving is called when a request begins, and the result when it ends.
+// serving is called when a request begins; its result is called when it ends.
 func (m *queryMetrics) serving() func(rest.Served) {
 	m.inFlight.Inc()
 	return func(s rest.Served) {

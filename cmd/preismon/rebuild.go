@@ -312,7 +312,7 @@ func (r *rebuilding) raise(ctx context.Context, fresh *projector.Projector) erro
 }
 
 // exchange puts the new tables in place. Meanwhile, and after a failure until a
-// projector leads again, readers query the checkpoints.
+// projector leads again, readers query the table of checkpoints.
 func (r *rebuilding) exchange(ctx context.Context, fence uint64) error {
 	readers, err := r.share.readers(r.bus, 0, r.log)
 	if err != nil {

@@ -88,9 +88,9 @@ func (p *projection) retain(ctx context.Context) {
 // expireEvery is how often a leader checks whether rows are older than they are kept.
 const expireEvery = time.Minute
 
-// expire has the projector remove rows by age and by size. A row is too old only
-// by both clocks, this process's and that of ClickHouse, so a clock that is
-// ahead removes nothing.
+// expire has the projector remove rows by age and by size. A row is removed by
+// age only if it is too old by both clocks, this process's and that of
+// ClickHouse: one that is ahead removes nothing.
 func (p *projection) expire(ctx context.Context, proj *projector.Projector) {
 	if p.keepRows == (keptRows{}) {
 		return

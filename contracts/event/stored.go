@@ -51,7 +51,7 @@ func (i Incarnation) Same(epoch uint32, seq uint64) uint64 {
 	return seq
 }
 
-// Stored is a message as a stream holds it, whether or not it can be read.
+// Stored is a message as a stream holds it, whether or not it is a valid event.
 type Stored struct {
 	Stream  string
 	Subject string

@@ -10,8 +10,8 @@ type Mark struct {
 type Marks map[string]Mark
 
 // Written is what the projectors of all partitions have written into the table
-// of checkpoints, read while none of them writes. It is never modified: the same
-// pointer means that nothing was written in between.
+// of checkpoints, at a moment when none of them writes. It is never modified:
+// the same pointer means that nothing was written in between.
 type Written struct {
-	Partitions []Marks // by partition; those known so far, there may be more
+	Partitions []Marks // by partition; the tables hold at least this much
 }

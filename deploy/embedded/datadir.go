@@ -13,8 +13,8 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// ErrNotRunning is wrapped by ReadRuntime's error for a folder that no `preismon
-// up` uses.
+// ErrNotRunning is wrapped by the error of ReadRuntime for a folder that no
+// `preismon up` uses.
 var ErrNotRunning = errors.New("no preismon runs on this folder")
 
 const (

@@ -13,7 +13,7 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// loads reports that this build can load the library. The build then needs the C
+// loads is whether this build can load the library. One that can needs the C
 // library of the system at every start, whatever it is started for.
 const loads = true
 

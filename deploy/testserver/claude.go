@@ -12,8 +12,8 @@ import (
 
 // Claude Code, pinned by version and integrity. It is 400 MB, which is why it is
 // not among the other npm programs: only tests that run it fetch it. To change
-// it, edit package.json and run, in its folder, `npm install --package-lock-only
-// --omit-lockfile-registry-resolved`.
+// it, edit package.json and run, in its folder,
+// `npm install --package-lock-only --omit-lockfile-registry-resolved`.
 //
 //go:embed claude/package.json claude/package-lock.json
 var claudeFiles embed.FS

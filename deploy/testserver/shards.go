@@ -58,7 +58,7 @@ func Shards(tb testing.TB, n int) []*Shard {
 	return shards
 }
 
-// Start starts a stopped or killed shard again, at the same address.
+// Start starts a stopped or killed shard again, in its folder and on its port.
 func (s *Shard) Start(tb testing.TB) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), fetchLimit)

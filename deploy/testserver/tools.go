@@ -22,8 +22,8 @@ import (
 // dependencies by version and integrity. newman runs Postman collections,
 // redocly lints OpenAPI; conformance and inspector speak MCP to a server, and
 // need a later Node than Debian's, which is a package too; the rest is for our
-// scripts. To change them, edit package.json and run, in its folder, `npm
-// install --package-lock-only --omit-lockfile-registry-resolved`.
+// scripts. To change them, edit package.json and run, in its folder,
+// `npm install --package-lock-only --omit-lockfile-registry-resolved`.
 //
 //go:embed tools/package.json tools/package-lock.json
 var toolFiles embed.FS

@@ -18,9 +18,9 @@ const (
 )
 
 // Table writes records for people: aligned columns, numbers to the right, null
-// as –, fields named ...Money left out, and untrusted text without control characters.
-// Columns are the fields of the first 200 records. A line has at most width
-// cells, and a note at the end says what did not fit; 0: no limit.
+// as –, fields named ...Money left out, and untrusted text without control
+// characters. Columns are the fields of the first 200 records. A line has at
+// most width cells, and a note at the end says what did not fit; 0: no limit.
 func Table(w io.Writer, colours bool, width int) Writer {
 	return &aligned{out: newFlusher(w), colours: colours, width: width, widest: widest, all: "a wider terminal, or --format csv, has all"}
 }

@@ -34,7 +34,7 @@ type Rule struct {
 	Each    bool  // Left counts for each connection, not for all together; not with a Pattern
 	Then    Verdict
 	Act     func()        // called one time, before Then
-	Delay   time.Duration // before each piece, always: reduces the throughput
+	Delay   time.Duration // of each piece, always: reduces the throughput
 	Late    time.Duration // of each piece, always: delays it without reducing the throughput
 	Answer  *Rule         // applied to the other direction of the connection with the Pattern
 
