@@ -31,7 +31,7 @@ type Config struct {
 	Observations int    // rows of the table observations
 	Seed         uint64 // which data set
 	Quick        bool   // fewer rounds and smaller parts
-	Rounds       int    // of every comparison; 0: 7, or 3 with Quick
+	Rounds       int    // of every comparison except hot reads; 0: as in size, fewer with Quick
 	DataDir      string // kept; empty: a temporary folder that is removed
 	Only         []string
 	Profiles     string // folder for CPU profiles of what is measured; empty: none

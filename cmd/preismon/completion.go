@@ -39,7 +39,7 @@ func (c *completionCmd) Run(std streams) error {
 }
 
 // completeCmd is what the shells call, with the words after the program's name;
-// the last one is to be completed.
+// the last one is the one to complete.
 type completeCmd struct {
 	Words []string `arg:"" optional:"" help:"Words of the command line so far."`
 }

@@ -24,7 +24,7 @@ type Incarnation struct {
 
 // Fork is a point where a stream lost its tail: what follows After has a new epoch.
 type Fork struct {
-	Epoch uint32 // Unix seconds
+	Epoch uint32 // Unix seconds; always greater than the epoch before
 	After uint64
 }
 

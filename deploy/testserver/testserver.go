@@ -1,5 +1,5 @@
-// Package testserver gives tests real servers: ClickHouse, NATS with JetStream,
-// and S3 (MinIO). Tests of every package use it; nothing else does.
+// Package testserver provides tests with real servers: ClickHouse, NATS with
+// JetStream, and S3 (MinIO). Tests of every package use it; nothing else does.
 //
 // A server is, in this order: the one named in the environment, a container if
 // there is a Docker engine that already has the image (nothing is ever pulled),

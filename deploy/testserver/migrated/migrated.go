@@ -1,6 +1,7 @@
-// Package migrated gives tests databases that have the tables of the newest
-// schema. A test process migrates the first; in the others it creates the same
-// tables directly, in half the time. testserver describes which server is used.
+// Package migrated provides tests with databases that have the tables of the
+// newest schema. A test process migrates the first; in the others it creates the
+// same tables directly, in half the time. testserver describes which server is
+// used.
 package migrated
 
 import (
